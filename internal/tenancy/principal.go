@@ -1,0 +1,113 @@
+// Package tenancy says who is asking: which workspace, as whom, with which
+// rights. Every use case takes a Principal as an argument; none takes it from a
+// context.
+package tenancy
+
+import (
+	"slices"
+	"time"
+
+	"fleetboard/internal/ids"
+)
+
+// Kind is what sort of actor a Principal is.
+type Kind string
+
+// The kinds of actor.
+const (
+	KindPerson    Kind = "person"
+	KindEnrolment Kind = "enrolment"
+	KindAgent     Kind = "agent"
+	KindSystem    Kind = "system"
+)
+
+// Role is a member's role in a workspace.
+type Role string
+
+// The roles, from most to least.
+const (
+	RoleOwner  Role = "owner"
+	RoleAdmin  Role = "admin"
+	RoleMember Role = "member"
+	RoleViewer Role = "viewer"
+)
+
+// Permission is what a route or a use case needs.
+type Permission string
+
+// The permissions that routes are registered with.
+const (
+	// Public needs no credentials.
+	Public Permission = "public"
+	// SignedIn needs a person, whatever the role.
+	SignedIn Permission = "signed_in"
+	// ReadBoard sees jobs, agents and events.
+	ReadBoard Permission = "read_board"
+	// WriteJobs creates, edits and moves jobs.
+	WriteJobs Permission = "write_jobs"
+	// RunFleet drains factories, ends agents, takes leases back.
+	RunFleet Permission = "run_fleet"
+	// Enrol registers agents.
+	Enrol Permission = "enrol"
+	// WorkJobs claims jobs and reports on them.
+	WorkJobs Permission = "work_jobs"
+)
+
+var roleRights = map[Role][]Permission{
+	RoleOwner:  {SignedIn, ReadBoard, WriteJobs, RunFleet},
+	RoleAdmin:  {SignedIn, ReadBoard, WriteJobs, RunFleet},
+	RoleMember: {SignedIn, ReadBoard, WriteJobs},
+	RoleViewer: {SignedIn, ReadBoard},
+}
+
+var kindRights = map[Kind][]Permission{
+	KindEnrolment: {Enrol},
+	KindAgent:     {WorkJobs, ReadBoard},
+	KindSystem:    {ReadBoard, WriteJobs, RunFleet},
+}
+
+// Principal is who is asking. The zero value may do nothing but what is Public.
+type Principal struct {
+	Kind      Kind
+	Workspace ids.ID
+	// Account is the person's, for KindPerson.
+	Account ids.ID
+	// Role is the person's in Workspace, for KindPerson.
+	Role Role
+	// Name is what the event log shows: a person's name, an agent's name, a loop's.
+	Name string
+	// Token is the access token asked with, where one was used.
+	Token ids.ID
+	// Agent, Factory and Boot are an agent's, for KindAgent; its token ends at
+	// Expires.
+	Agent   ids.ID
+	Factory string
+	Boot    string
+	Expires time.Time
+	// Scope limits enrolment and agent tokens.
+	Scope Scope
+}
+
+// Scope limits what a token may reach. An empty list, or an empty name, limits
+// nothing.
+type Scope struct {
+	Products     []string
+	Capabilities []string
+	Factory      string
+}
+
+// Can reports whether the principal has the permission.
+func (p Principal) Can(need Permission) bool {
+	if need == Public {
+		return true
+	}
+	if p.Kind == KindPerson {
+		return slices.Contains(roleRights[p.Role], need)
+	}
+	return slices.Contains(kindRights[p.Kind], need)
+}
+
+// System is the principal of a loop of the server in one workspace.
+func System(workspace ids.ID, loop string) Principal {
+	return Principal{Kind: KindSystem, Workspace: workspace, Name: loop}
+}
