@@ -1,0 +1,70 @@
+// Package dbfactory makes the rows that tests start from. A test says what
+// matters to it; the rest has a default. Nothing here returns an error: a
+// fixture that cannot be made ends the test.
+package dbfactory
+
+import (
+	"context"
+	"testing"
+
+	"fleetboard/db"
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// Workspace makes a workspace with the product "default" and returns its id.
+func Workspace(t testing.TB, d *db.DB) ids.ID {
+	t.Helper()
+	id := ids.New()
+	owner := dbtest.Owner(t, d)
+	for _, sql := range []string{
+		`INSERT INTO workspace (id, slug, name) VALUES ($1::uuid, 'w-' || $1::uuid, 'Kestrel Labs')`,
+		`INSERT INTO job_number (workspace_id) VALUES ($1)`,
+		`INSERT INTO product (workspace_id, id, name) VALUES ($1, gen_random_uuid(), 'default')`,
+	} {
+		if _, err := owner.Exec(context.Background(), sql, id); err != nil {
+			t.Fatalf("make workspace: %v", err)
+		}
+	}
+	return id
+}
+
+// Exec runs a statement as the owner: to move clocks, to break what the
+// application could not break.
+func Exec(t testing.TB, d *db.DB, sql string, args ...any) {
+	t.Helper()
+	if _, err := dbtest.Owner(t, d).Exec(context.Background(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// Int reads one number as the owner.
+func Int(t testing.TB, d *db.DB, sql string, args ...any) int {
+	t.Helper()
+	var n int
+	if err := dbtest.Owner(t, d).QueryRow(context.Background(), sql, args...).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return n
+}
+
+// Text reads one text as the owner.
+func Text(t testing.TB, d *db.DB, sql string, args ...any) string {
+	t.Helper()
+	var text string
+	if err := dbtest.Owner(t, d).QueryRow(context.Background(), sql, args...).Scan(&text); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return text
+}
+
+// Person is a member of a workspace with a role.
+func Person(workspace ids.ID, role tenancy.Role) tenancy.Principal {
+	return tenancy.Principal{Kind: tenancy.KindPerson, Workspace: workspace, Account: ids.New(), Role: role, Name: "Mara Ilić"}
+}
+
+// Enrolment is an enrolment token without limits.
+func Enrolment(workspace ids.ID) tenancy.Principal {
+	return tenancy.Principal{Kind: tenancy.KindEnrolment, Workspace: workspace, Name: "enrolment"}
+}

@@ -1,0 +1,99 @@
+package dbtest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+)
+
+// testConns is the pool of one test: many tests run at once on one server.
+const testConns = 8
+
+// template is the name of the migrated template, made once in a process.
+var template = sync.OnceValues(func() (string, error) {
+	address, err := server()
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), setupTimeout)
+	defer cancel()
+	return ensureTemplate(ctx, address)
+})
+
+// owners remembers the owner's address of each open database.
+var owners sync.Map // *db.DB -> string
+
+// New gives the test a fresh, migrated and empty database, with the rights of
+// the application. It is dropped when the test ends.
+func New(t testing.TB) *db.DB {
+	t.Helper()
+	address := URL(t)
+	d, err := db.Open(t.Context(), db.Options{OwnerURL: address, MaxConns: testConns})
+	if err != nil {
+		t.Fatalf("dbtest: opening the database: %v", err)
+	}
+	owners.Store(d, address)
+	t.Cleanup(func() {
+		owners.Delete(d)
+		d.Close()
+	})
+	return d
+}
+
+// URL gives the owner's address of a fresh, migrated and empty database, for
+// tests that start the whole application. It is dropped when the test ends.
+func URL(t testing.TB) string {
+	t.Helper()
+	address, err := server()
+	if err != nil {
+		t.Fatalf("dbtest: %v", err)
+	}
+	from, err := template()
+	if err != nil {
+		t.Fatalf("dbtest: %v", err)
+	}
+	name := fmt.Sprintf("%s%d_%s", databasePrefix, os.Getpid(), strings.ToLower(rand.Text()[:10]))
+	statement(t, address, "CREATE DATABASE "+name+" TEMPLATE "+from)
+	t.Cleanup(func() { statement(t, address, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") })
+	url, err := at(address, name)
+	if err != nil {
+		t.Fatalf("dbtest: %v", err)
+	}
+	return url
+}
+
+// Owner gives a connection to d's database with all rights, past every policy,
+// to set clocks and to damage rows. d must come from New.
+func Owner(t testing.TB, d *db.DB) *pgx.Conn {
+	t.Helper()
+	address, ok := owners.Load(d)
+	if !ok {
+		t.Fatal("dbtest: the database does not come from New")
+	}
+	conn, err := pgx.Connect(t.Context(), address.(string))
+	if err != nil {
+		t.Fatalf("dbtest: connecting as the owner: %v", err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+// statement runs one statement in the maintenance database. It has a context of
+// its own, since a test's context has ended when its clean-up runs.
+func statement(t testing.TB, address, sql string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), setupTimeout)
+	defer cancel()
+	err := maintain(ctx, address, func(conn *pgx.Conn) error { return execAll(ctx, conn, sql) })
+	if err != nil {
+		t.Errorf("dbtest: %v", err)
+	}
+}

@@ -1,0 +1,136 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// The roles that the first migration makes.
+const (
+	roleApp    = "fleetboard_app"
+	roleSystem = "fleetboard_system"
+)
+
+const (
+	applicationName = "fleetboard"
+	defaultMaxConns = 16
+	connectTimeout  = 5 * time.Second
+	// pingTimeout is how long an idle connection may take to prove itself.
+	pingTimeout = time.Second
+	// acquireTimeout bounds the wait for a free connection: a full pool answers
+	// "not available" instead of piling up requests.
+	acquireTimeout = 5 * time.Second
+)
+
+// Options says how to reach the database.
+type Options struct {
+	// OwnerURL is the login that owns the tables. Migrations and LISTEN use it
+	// directly; it must not lead through a pooler.
+	OwnerURL string
+	// AppURL is the login of the application's queries. Where it is empty they
+	// log in with OwnerURL and give up its rights before the first query.
+	// The login must be a member of fleetboard_app and fleetboard_system.
+	AppURL string
+	// MaxConns is the size of the pool; 0 means 16.
+	MaxConns int32
+}
+
+// DB is an open database. It is safe for concurrent use.
+type DB struct {
+	pool *pgxpool.Pool
+	// direct is the configuration of connections outside the pool.
+	direct *pgx.ConnConfig
+}
+
+// Open connects to a migrated database and checks that it answers. The error
+// names what is wrong with the address; it never holds a password.
+func Open(ctx context.Context, o Options) (*DB, error) {
+	direct, err := pgx.ParseConfig(o.OwnerURL)
+	if err != nil {
+		return nil, fmt.Errorf("the database address cannot be read: %w", err)
+	}
+	prepare(direct)
+
+	address := o.AppURL
+	if address == "" {
+		address = o.OwnerURL
+	}
+	cfg, err := pgxpool.ParseConfig(address)
+	if err != nil {
+		return nil, fmt.Errorf("the application's database address cannot be read: %w", err)
+	}
+	prepare(cfg.ConnConfig)
+	cfg.MaxConns = defaultMaxConns
+	if o.MaxConns > 0 {
+		cfg.MaxConns = o.MaxConns
+	}
+	cfg.PingTimeout = pingTimeout
+	// Connections do not live for ever: cached plans and catalogues grow with them.
+	cfg.MaxConnLifetime = time.Hour
+	cfg.MaxConnLifetimeJitter = 10 * time.Minute
+	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		if o.AppURL == "" {
+			return becomeApp(ctx, conn)
+		}
+		return nil
+	}
+
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("the pool cannot be made: %w", err)
+	}
+	d := &DB{pool: pool, direct: direct}
+	if err := d.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("the database does not answer: %w", err)
+	}
+	return d, nil
+}
+
+// prepare sets what every connection of ours has, pooled or not.
+func prepare(cfg *pgx.ConnConfig) {
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = connectTimeout
+	}
+	if cfg.RuntimeParams["application_name"] == "" {
+		cfg.RuntimeParams["application_name"] = applicationName
+	}
+}
+
+// becomeApp gives up the owner's rights for the rest of the connection.
+func becomeApp(ctx context.Context, conn *pgx.Conn) error {
+	if _, err := conn.Exec(ctx, "SET ROLE "+roleApp); err != nil {
+		return fmt.Errorf("taking the role %s (was the database migrated?): %w", roleApp, err)
+	}
+	return nil
+}
+
+// Ping reports whether a transaction can be had right now.
+func (d *DB) Ping(ctx context.Context) error {
+	return d.InNone(ctx, func(tx Tx) error { return nil })
+}
+
+// Close ends all connections; it waits for transactions that are under way.
+func (d *DB) Close() { d.pool.Close() }
+
+// Stat counts the pool's connections: in use, idle, and all.
+func (d *DB) Stat() (acquired, idle, total int32) {
+	s := d.pool.Stat()
+	return s.AcquiredConns(), s.IdleConns(), s.TotalConns()
+}
+
+// acquire takes a connection from the pool, for at most acquireTimeout.
+func (d *DB) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	limited, cancel := context.WithTimeout(ctx, acquireTimeout)
+	defer cancel()
+	conn, err := d.pool.Acquire(limited)
+	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return nil, unavailable(err)
+	}
+	return conn, err
+}

@@ -1,0 +1,61 @@
+-- name: AgentLock :one
+SELECT id, factory_id, boot_id, terminated_at FROM agent
+WHERE workspace_id = @workspace_id AND name = @name FOR UPDATE;
+
+-- name: AgentUpsert :one
+INSERT INTO agent (workspace_id, id, factory_id, name, model, capabilities, max_concurrent_jobs,
+    heartbeat_interval_seconds, stale_after_seconds, boot_id, products)
+VALUES (@workspace_id, @id, @factory_id, @name, @model, @capabilities, @max_concurrent_jobs,
+    @heartbeat_interval_seconds, sqlc.narg('stale_after_seconds'), @boot_id, @products)
+ON CONFLICT (workspace_id, name) DO UPDATE SET factory_id = excluded.factory_id, model = excluded.model,
+    capabilities = excluded.capabilities, max_concurrent_jobs = excluded.max_concurrent_jobs,
+    heartbeat_interval_seconds = excluded.heartbeat_interval_seconds,
+    stale_after_seconds = excluded.stale_after_seconds, boot_id = excluded.boot_id, products = excluded.products,
+    status = 'idle', memory_mb = NULL, cpu_percent = NULL, last_heartbeat_at = now(), registered_at = now(),
+    terminated_at = NULL, terminate_reason = ''
+RETURNING id;
+
+-- name: AgentList :many
+SELECT a.id, a.factory_id, f.name AS factory, a.name, a.model, a.capabilities, a.max_concurrent_jobs,
+    a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.status, a.memory_mb, a.cpu_percent,
+    a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at,
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS taken
+FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
+WHERE a.workspace_id = @workspace_id AND (@name::text = '' OR a.name = @name)
+ORDER BY a.name;
+
+-- name: AgentBeat :one
+-- A sign of life. No row: another boot, or no such agent.
+UPDATE agent a SET last_heartbeat_at = clock_timestamp(), status = @status,
+    memory_mb = coalesce(sqlc.narg('memory_mb'), a.memory_mb),
+    cpu_percent = coalesce(sqlc.narg('cpu_percent'), a.cpu_percent)
+FROM factory f
+WHERE a.workspace_id = @workspace_id AND a.id = @id AND a.boot_id = @boot_id
+    AND f.workspace_id = a.workspace_id AND f.id = a.factory_id
+RETURNING a.heartbeat_interval_seconds, (f.draining OR a.terminated_at IS NOT NULL)::boolean AS draining,
+    clock_timestamp()::timestamptz AS now;
+
+-- name: AgentForClaim :one
+-- What a claim has to know of its agent, without a lock: an empty claim writes nothing.
+SELECT a.id, a.factory_id, a.boot_id, a.model, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
+    f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats, f.draining,
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS agent_taken,
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.factory_id = a.factory_id)::int AS factory_taken,
+    coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = a.workspace_id), 0)::bigint AS newest_lane
+FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
+WHERE a.workspace_id = @workspace_id AND a.id = @id;
+
+-- name: AgentTerminate :one
+UPDATE agent SET terminated_at = coalesce(terminated_at, now()), terminate_reason = @reason
+WHERE workspace_id = @workspace_id AND name = @name
+RETURNING id;
+
+-- name: AgentSeen :one
+-- A call of an agent that is not a heartbeat. No row: another boot, or no such
+-- agent. The row is rewritten at most every few seconds.
+WITH seen AS (
+    UPDATE agent SET last_heartbeat_at = clock_timestamp()
+    WHERE workspace_id = @workspace_id AND id = @id AND boot_id = @boot_id
+        AND last_heartbeat_at < clock_timestamp() - interval '5 seconds'
+)
+SELECT a.id FROM agent a WHERE a.workspace_id = @workspace_id AND a.id = @id AND a.boot_id = @boot_id;

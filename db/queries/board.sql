@@ -1,0 +1,91 @@
+-- name: BoardOpen :many
+-- One page of a column of jobs that are not finished, the most urgent first:
+-- the top of each status, merged.
+SELECT c.id FROM unnest(@statuses::text[]) AS s(status)
+CROSS JOIN LATERAL (
+    SELECT j.id, j.priority, j.status_at FROM job j
+    WHERE j.workspace_id = @workspace_id AND j.status = s.status
+        AND j.status IN ('waiting', 'ready', 'assigned', 'running', 'paused', 'blocked', 'in_review', 'approved')
+        AND j.priority <= @after_priority::int
+        AND (j.priority < @after_priority::int OR (j.status_at, j.id) > (@after_at::timestamptz, @after_id::uuid))
+        AND j.priority >= @priority_gte::int
+        AND (@product::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product))
+        AND (@repo::text = '' OR j.repo = @repo)
+        AND (@phase::text = '' OR j.phase = @phase)
+        AND (@factory::text = '' OR j.factory = @factory OR EXISTS (
+            SELECT 1 FROM job_lease l JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
+            WHERE l.workspace_id = j.workspace_id AND l.job_id = j.id AND f.name = @factory))
+        AND (@q::text = '' OR j.title ILIKE '%' || @q || '%' OR j.key ILIKE @q || '%')
+        AND (cardinality(@lanes::bigint[]) = 0 OR j.lane_id = ANY(@lanes::bigint[]))
+    ORDER BY j.priority DESC, j.status_at, j.id LIMIT @max_rows
+) c
+ORDER BY c.priority DESC, c.status_at, c.id LIMIT @max_rows;
+
+-- name: BoardFinished :many
+-- One page of a column of finished jobs, the newest first, none older than since.
+SELECT c.id FROM unnest(@statuses::text[]) AS s(status)
+CROSS JOIN LATERAL (
+    SELECT j.id, j.status_at FROM job j
+    WHERE j.workspace_id = @workspace_id AND j.status = s.status
+        AND j.status IN ('completed', 'failed', 'aborted')
+        AND j.status_at >= now() - make_interval(days => @days::int)
+        AND (j.status_at, j.id) < (@after_at::timestamptz, @after_id::uuid)
+        AND j.priority >= @priority_gte::int
+        AND (@product::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product))
+        AND (@repo::text = '' OR j.repo = @repo)
+        AND (@phase::text = '' OR j.phase = @phase)
+        AND (@factory::text = '' OR j.factory = @factory OR EXISTS (
+            SELECT 1 FROM attempt a
+            WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.factory = @factory))
+        AND (@q::text = '' OR j.title ILIKE '%' || @q || '%' OR j.key ILIKE @q || '%')
+    ORDER BY j.status_at DESC, j.id DESC LIMIT @max_rows
+) c
+ORDER BY c.status_at DESC, c.id DESC LIMIT @max_rows;
+
+-- name: BoardCount :many
+-- How many jobs stand in each status, counted up to a limit: a board says
+-- "1,000+", it never counts a million rows.
+SELECT s.status::text AS status, (
+    SELECT count(*) FROM (
+        SELECT 1 FROM job j
+        WHERE j.workspace_id = @workspace_id AND j.status = s.status
+            AND (s.status <> 'completed' OR j.status_at >= now() - make_interval(days => @days::int))
+            AND j.priority >= @priority_gte::int
+            AND (@product::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product))
+            AND (@repo::text = '' OR j.repo = @repo)
+            AND (@phase::text = '' OR j.phase = @phase)
+            AND (@factory::text = '' OR j.factory = @factory OR EXISTS (
+                SELECT 1 FROM attempt a
+                WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.factory = @factory AND a.epoch = j.epoch))
+            AND (@q::text = '' OR j.title ILIKE '%' || @q || '%' OR j.key ILIKE @q || '%')
+        LIMIT @max_rows
+    ) capped)::int AS jobs
+FROM unnest(@statuses::text[]) AS s(status);
+
+-- name: BoardUnroutable :many
+-- Ready jobs of lanes that no live factory serves, the most urgent of each lane first.
+SELECT c.job_id FROM unnest(@lanes::bigint[]) AS l(lane_id)
+CROSS JOIN LATERAL (
+    SELECT r.job_id, r.priority, r.ready_at FROM job_ready r
+    WHERE r.workspace_id = @workspace_id AND r.lane_id = l.lane_id
+    ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT @max_rows
+) c
+ORDER BY c.priority DESC, c.ready_at, c.job_id LIMIT @max_rows;
+
+-- name: BoardPhases :many
+-- The phases in use: one index probe for each, not one row for each job.
+WITH RECURSIVE phase AS (
+    (SELECT j.phase FROM job j WHERE j.workspace_id = @workspace_id ORDER BY j.phase LIMIT 1)
+    UNION ALL
+    SELECT (SELECT j.phase FROM job j WHERE j.workspace_id = @workspace_id AND j.phase > p.phase ORDER BY j.phase LIMIT 1)
+    FROM phase p WHERE p.phase IS NOT NULL
+)
+SELECT phase::text AS phase FROM phase WHERE phase <> '' LIMIT 100;
+
+-- name: BoardOpenDependencies :many
+-- What jobs still wait for.
+SELECT x.job_id, d.key FROM job_dependency x
+JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
+WHERE x.workspace_id = @workspace_id AND x.job_id = ANY(@ids::uuid[]) AND x.type = 'blocks'
+    AND d.status <> 'completed' AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL)
+ORDER BY x.job_id, d.key;

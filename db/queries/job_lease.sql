@@ -1,0 +1,91 @@
+-- name: LeaseOfRequest :many
+-- The live leases that a claim with this request id was given.
+SELECT job_id FROM job_lease
+WHERE workspace_id = @workspace_id AND agent_id = @agent_id AND request_id = @request_id
+    AND expires_at > clock_timestamp();
+
+-- name: LeaseProgress :many
+-- What an agent reports, and the longer right to go on: one row for each lease
+-- that is still its own. NULL leaves a field as it is.
+UPDATE job_lease l SET
+    expires_at = greatest(l.expires_at, clock_timestamp() + make_interval(secs => coalesce(sqlc.narg('ttl_seconds')::int, l.ttl_seconds))),
+    ttl_seconds = coalesce(sqlc.narg('ttl_seconds')::int, l.ttl_seconds),
+    progress_percent = coalesce(sqlc.narg('progress_percent')::smallint, l.progress_percent),
+    current_step = coalesce(sqlc.narg('current_step')::text, l.current_step),
+    checkpoint = coalesce(sqlc.narg('checkpoint')::jsonb, l.checkpoint),
+    progress_at = CASE WHEN @is_progress::boolean THEN clock_timestamp() ELSE l.progress_at END
+WHERE l.workspace_id = @workspace_id AND l.job_id = @job_id AND l.epoch = @epoch AND l.agent_id = @agent_id
+    AND l.expires_at > clock_timestamp()
+RETURNING l.job_id, l.epoch, l.expires_at, l.directive, l.directive_reason;
+
+-- name: LeaseExtendOfAgent :many
+-- A heartbeat keeps every lease of its agent alive.
+WITH own AS MATERIALIZED (
+    SELECT o.job_id FROM job_lease o
+    WHERE o.workspace_id = @workspace_id AND o.agent_id = @agent_id AND o.expires_at > clock_timestamp()
+    ORDER BY o.job_id FOR UPDATE
+)
+UPDATE job_lease l SET expires_at = greatest(l.expires_at, clock_timestamp() + make_interval(secs => l.ttl_seconds))
+FROM own, job j
+WHERE l.workspace_id = @workspace_id AND l.job_id = own.job_id AND l.expires_at > clock_timestamp()
+    AND j.workspace_id = l.workspace_id AND j.id = l.job_id
+RETURNING l.job_id, j.key, l.epoch, l.expires_at, l.directive, l.directive_reason;
+
+-- name: LeaseEnd :one
+-- Ends a lease and closes its attempt, keeping what the lease knew of the work.
+-- No row: the lease is not there any more.
+WITH ended AS (
+    DELETE FROM job_lease l
+    WHERE l.workspace_id = @workspace_id AND l.job_id = @job_id AND l.epoch = @epoch
+    RETURNING l.job_id, l.epoch, l.progress_percent, l.current_step, l.checkpoint
+), closed AS (
+    UPDATE attempt a SET ended_at = clock_timestamp(), outcome = @outcome, error = @error, error_kind = @error_kind,
+        progress_percent = e.progress_percent, current_step = e.current_step,
+        checkpoint = e.checkpoint, result = sqlc.narg('result'), result_digest = sqlc.narg('result_digest')
+    FROM ended e
+    WHERE a.workspace_id = @workspace_id AND a.job_id = e.job_id AND a.epoch = e.epoch AND a.ended_at IS NULL
+)
+SELECT job_id FROM ended;
+
+-- name: LeaseDirect :execrows
+-- Asks the holder to stop; the reaper does it for them when the grace is over.
+UPDATE job_lease SET directive = @directive, directive_reason = @reason, directive_by = @actor,
+    grace_ends_at = clock_timestamp() + make_interval(secs => @grace_seconds::int)
+WHERE workspace_id = @workspace_id AND job_id = @job_id;
+
+-- name: LeaseLapsed :many
+-- Leases that have to be taken back in one workspace: expired, of an agent that
+-- is dead, or with a directive whose grace is over.
+SELECT l.job_id FROM job_lease l JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
+WHERE l.workspace_id = @workspace_id
+    AND (l.expires_at <= clock_timestamp() OR l.grace_ends_at <= clock_timestamp()
+        OR a.last_heartbeat_at <= clock_timestamp() - make_interval(secs => a.dead_after_seconds))
+ORDER BY l.expires_at, l.job_id LIMIT @max_rows;
+
+-- name: LeaseLapsedWorkspaces :many
+-- The workspaces in which LeaseLapsed would find something.
+SELECT DISTINCT l.workspace_id FROM job_lease l JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
+WHERE l.expires_at <= clock_timestamp() OR l.grace_ends_at <= clock_timestamp()
+    OR a.last_heartbeat_at <= clock_timestamp() - make_interval(secs => a.dead_after_seconds);
+
+-- name: LeaseLock :one
+-- The lease of a job that is locked already, with what decides whether it has lapsed.
+SELECT l.*, a.name AS agent, f.name AS factory, a.boot_id,
+    (l.expires_at <= clock_timestamp())::boolean AS expired,
+    coalesce(l.grace_ends_at <= clock_timestamp(), false)::boolean AS grace_over,
+    (a.last_heartbeat_at <= clock_timestamp() - make_interval(secs => a.dead_after_seconds))::boolean AS agent_dead
+FROM job_lease l
+JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
+JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
+WHERE l.workspace_id = @workspace_id AND l.job_id = @job_id
+FOR UPDATE OF l;
+
+-- name: LeaseJobsOfAgent :many
+SELECT job_id FROM job_lease WHERE workspace_id = @workspace_id AND agent_id = @agent_id ORDER BY job_id;
+
+-- name: LeaseState :one
+-- A job's status beside the lease it has, without a lock.
+SELECT j.id, j.key, j.status, j.epoch, l.epoch AS lease_epoch, l.agent_id, l.progress_percent, l.current_step,
+    l.expires_at, clock_timestamp()::timestamptz AS now
+FROM job j LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
+WHERE j.workspace_id = @workspace_id AND (j.key = @key::text OR j.id = sqlc.narg('id')::uuid);

@@ -1,0 +1,16 @@
+-- name: LaneIntern :one
+-- The lane of a set of needs, made where it is new.
+WITH made AS (
+    INSERT INTO lane (workspace_id, needs, factory, digest) VALUES (@workspace_id, @needs, @factory, @digest)
+    ON CONFLICT (workspace_id, digest) DO NOTHING RETURNING id
+)
+SELECT id FROM made
+UNION ALL
+SELECT id FROM lane WHERE workspace_id = @workspace_id AND digest = @digest
+LIMIT 1;
+
+-- name: LaneByDigest :one
+SELECT id FROM lane WHERE workspace_id = @workspace_id AND digest = @digest;
+
+-- name: LaneList :many
+SELECT id, needs, factory FROM lane WHERE workspace_id = @workspace_id ORDER BY id;

@@ -1,0 +1,2 @@
+-- name: WorkspaceIDs :many
+SELECT id FROM workspace ORDER BY id;

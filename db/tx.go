@@ -1,0 +1,140 @@
+package db
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/internal/ids"
+)
+
+// Tx is a transaction, as sqlc's queries take it.
+type Tx = pgx.Tx
+
+const (
+	// commitTimeout bounds the wait for a COMMIT's answer. The caller's context
+	// does not: an answer that is not awaited leaves the outcome unknown.
+	commitTimeout = 5 * time.Second
+	closeTimeout  = 2 * time.Second
+)
+
+// begin is the statement behind BEGIN, in the same round trip. Role, limits and
+// scope end with the transaction. Setting names are fixed words of this file.
+const begin = `SELECT set_config('role', $1, true), set_config($2, $3, true),
+	set_config('statement_timeout', '5s', true), set_config('lock_timeout', '2s', true),
+	set_config('idle_in_transaction_session_timeout', '10s', true)`
+
+// scope is what a transaction may see: a role, and the setting its policies read.
+type scope struct {
+	role, setting, value string
+}
+
+// InWorkspace runs fn in a transaction that sees and writes the rows of one
+// workspace. It commits when fn returns nil and rolls back on an error or a
+// panic; fn must use tx for all it does and not keep it. Errors come through
+// Fault; see ErrOutcomeUnknown for the one that says nothing about the outcome.
+func (d *DB) InWorkspace(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String()}, fn)
+}
+
+// InAccount is InWorkspace for a person who has not yet chosen a workspace: it
+// shows the account's memberships and the workspaces they lead to.
+func (d *DB) InAccount(ctx context.Context, account ids.ID, fn func(Tx) error) error {
+	return d.in(ctx, scope{roleApp, "app.account_id", account.String()}, fn)
+}
+
+// InToken is InWorkspace for a bearer whose workspace is not yet known: it shows
+// the access token with that SHA-256 hash, if there is one.
+func (d *DB) InToken(ctx context.Context, hash []byte, fn func(Tx) error) error {
+	return d.in(ctx, scope{roleApp, "app.token_hash", hex.EncodeToString(hash)}, fn)
+}
+
+// InSystem runs fn with the system role: it reads, in all workspaces, the few
+// columns that tell a loop where there is work, and writes nothing.
+func (d *DB) InSystem(ctx context.Context, fn func(Tx) error) error {
+	return d.in(ctx, scope{roleSystem, "app.workspace_id", ""}, fn)
+}
+
+// InNone runs fn in no workspace: it sees the tables of people and sessions,
+// and no row of any table that belongs to a workspace.
+func (d *DB) InNone(ctx context.Context, fn func(Tx) error) error {
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ""}, fn)
+}
+
+func (d *DB) in(ctx context.Context, s scope, fn func(Tx) error) (err error) {
+	conn, err := d.acquire(ctx)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	defer conn.Release()
+
+	tx, err := start(ctx, conn.Conn(), s)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	done := false
+	defer func() {
+		// Also on a panic and on runtime.Goexit, which go on afterwards.
+		if !done {
+			rollback(ctx, tx)
+		}
+	}()
+	if err := fn(tx); err != nil {
+		return refuse(ctx, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	done = true
+	return commit(ctx, tx)
+}
+
+// start begins a transaction and sets its scope in one round trip.
+func start(ctx context.Context, conn *pgx.Conn, s scope) (Tx, error) {
+	var b pgx.Batch
+	b.BeginTx(pgx.TxOptions{})
+	b.Queue(begin, s.role, s.setting, s.value)
+	results := conn.SendBatch(ctx, &b)
+	tx := results.Tx()
+	if err := results.Close(); err != nil {
+		rollback(ctx, tx)
+		return nil, err
+	}
+	return tx, nil
+}
+
+// commit ends tx and tells a refusal by the server, after which nothing was
+// saved, from silence, after which nobody knows.
+func commit(ctx context.Context, tx Tx) error {
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+	defer cancel()
+	err := tx.Commit(limited)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pgx.ErrTxCommitRollback) || refusedByServer(err):
+		return Fault(err)
+	default:
+		return outcomeUnknown(err)
+	}
+}
+
+// rollback undoes tx even where ctx has ended. A connection that cannot roll
+// back is closed by pgx, which the server takes as a rollback too.
+func rollback(ctx context.Context, tx Tx) {
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	_ = tx.Rollback(limited)
+}
+
+// refuse passes err through Fault. A deadline that was not the caller's is a
+// database that is too slow to answer.
+func refuse(ctx context.Context, err error) error {
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return unavailable(err)
+	}
+	return Fault(err)
+}

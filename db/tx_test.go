@@ -1,0 +1,276 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+)
+
+// addWorkspace makes a workspace with one product, as the application would.
+func addWorkspace(t *testing.T, d *db.DB, slug string) ids.ID {
+	t.Helper()
+	ws := ids.New()
+	err := d.InWorkspace(t.Context(), ws, func(tx db.Tx) error {
+		if _, err := tx.Exec(t.Context(), "INSERT INTO workspace (id, slug, name) VALUES ($1, $2, $2)", ws, slug); err != nil {
+			return err
+		}
+		_, err := tx.Exec(t.Context(), "INSERT INTO product (workspace_id, id, name) VALUES ($1, $2, 'shop')", ws, ids.New())
+		return err
+	})
+	if err != nil {
+		t.Fatalf("adding workspace %s: %v", slug, err)
+	}
+	return ws
+}
+
+func count(t *testing.T, table string) (*int, func(db.Tx) error) {
+	t.Helper()
+	var n int
+	return &n, func(tx db.Tx) error {
+		return tx.QueryRow(t.Context(), "SELECT count(*) FROM "+table).Scan(&n)
+	}
+}
+
+func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
+	d := dbtest.New(t)
+	first, second := addWorkspace(t, d, "first"), addWorkspace(t, d, "second")
+	for _, ws := range []ids.ID{first, second} {
+		n, look := count(t, "product")
+		if err := d.InWorkspace(t.Context(), ws, look); err != nil || *n != 1 {
+			t.Errorf("products in one workspace: %d, %v; want 1", *n, err)
+		}
+	}
+	n, look := count(t, "product")
+	if err := d.InNone(t.Context(), look); err != nil || *n != 0 {
+		t.Errorf("products in no workspace: %d, %v; want 0", *n, err)
+	}
+	err := d.InWorkspace(t.Context(), first, func(tx db.Tx) error {
+		_, err := tx.Exec(t.Context(), "INSERT INTO product (workspace_id, id, name) VALUES ($1, $2, 'stolen')", second, ids.New())
+		return err
+	})
+	if err == nil {
+		t.Error("a row was written into another workspace")
+	}
+}
+
+func TestScopesOfPeopleTokensAndSystem(t *testing.T) {
+	d := dbtest.New(t)
+	ws, other := addWorkspace(t, d, "mine"), addWorkspace(t, d, "theirs")
+	account, hash := ids.New(), []byte{0, 1, 0xfe, 0xff}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(d.InNone(t.Context(), func(tx db.Tx) error {
+		_, err := tx.Exec(t.Context(), "INSERT INTO account (id, email, name) VALUES ($1, 'ada@example.com', 'Ada')", account)
+		return err
+	}))
+	must(d.InWorkspace(t.Context(), ws, func(tx db.Tx) error {
+		_, err := tx.Exec(t.Context(), "INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, 'owner')", ws, account)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(t.Context(), `INSERT INTO access_token (workspace_id, id, kind, name, token_hash, hint, created_by)
+			VALUES ($1, $2, 'enrolment', 'ci', $3, 'fb', 'test')`, ws, ids.New(), hash)
+		return err
+	}))
+	workspaces := func(seen *[]ids.ID) func(db.Tx) error {
+		return func(tx db.Tx) error {
+			rows, _ := tx.Query(t.Context(), "SELECT id FROM workspace ORDER BY id")
+			var err error
+			*seen, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+			return err
+		}
+	}
+	var seen []ids.ID
+	must(d.InAccount(t.Context(), account, workspaces(&seen)))
+	if diff := cmp.Diff([]ids.ID{ws}, seen); diff != "" {
+		t.Errorf("workspaces of an account (-want +got):\n%s", diff)
+	}
+	must(d.InSystem(t.Context(), workspaces(&seen)))
+	if diff := cmp.Diff([]ids.ID{ws, other}, seen); diff != "" {
+		t.Errorf("workspaces of the system (-want +got):\n%s", diff)
+	}
+	if err := d.InSystem(t.Context(), func(tx db.Tx) error {
+		_, err := tx.Exec(t.Context(), "SELECT name FROM workspace")
+		return err
+	}); err == nil {
+		t.Error("the system role reads more than it needs")
+	}
+	for _, c := range []struct {
+		hash []byte
+		want int
+	}{{hash, 1}, {[]byte{1}, 0}, {nil, 0}} {
+		n, look := count(t, "access_token")
+		if err := d.InToken(t.Context(), c.hash, look); err != nil || *n != c.want {
+			t.Errorf("tokens with hash %x: %d, %v; want %d", c.hash, *n, err, c.want)
+		}
+	}
+}
+
+// The limits and the role travel with the transaction and end with it.
+func TestTransactionsCarryTheirLimits(t *testing.T) {
+	d := dbtest.New(t)
+	var role, statement, lock, idle string
+	err := d.InNone(t.Context(), func(tx db.Tx) error {
+		return tx.QueryRow(t.Context(), `SELECT current_user, current_setting('statement_timeout'),
+			current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout')`).
+			Scan(&role, &statement, &lock, &idle)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"fleetboard_app", "5s", "2s", "10s"}, []string{role, statement, lock, idle}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestNothingIsSavedAfterAnErrorOrAPanic(t *testing.T) {
+	d := dbtest.New(t)
+	add := func(tx db.Tx) {
+		if _, err := tx.Exec(t.Context(), "INSERT INTO account (id, email, name) VALUES ($1, 'ada@example.com', 'Ada')", ids.New()); err != nil {
+			t.Error(err)
+		}
+	}
+	refusal := fault.New(fault.NotFound, "There is no such job.")
+	if err := d.InNone(t.Context(), func(tx db.Tx) error { add(tx); return refusal }); !errors.Is(err, refusal) {
+		t.Errorf("got %v, want the caller's own error", err)
+	}
+	func() {
+		defer func() {
+			if recover() != "boom" {
+				t.Error("the panic did not go on")
+			}
+		}()
+		_ = d.InNone(t.Context(), func(tx db.Tx) error { add(tx); panic("boom") })
+	}()
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := d.InNone(ctx, func(tx db.Tx) error { add(tx); cancel(); return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("after a cancel: %v, want context.Canceled", err)
+	}
+	n, look := count(t, "account")
+	if err := d.InNone(t.Context(), look); err != nil || *n != 0 {
+		t.Errorf("%d accounts were saved (%v), want none", *n, err)
+	}
+	if acquired, _, _ := d.Stat(); acquired != 0 {
+		t.Errorf("%d connections are still in use", acquired)
+	}
+}
+
+func TestUUIDsInEveryShape(t *testing.T) {
+	d := dbtest.New(t)
+	one, list := ids.New(), []uuid.UUID{ids.New(), ids.New()}
+	err := d.InNone(t.Context(), func(tx db.Tx) error {
+		var gotOne uuid.UUID
+		var gotList, empty []uuid.UUID
+		var null, notNull *uuid.UUID
+		var nullable uuid.NullUUID
+		err := tx.QueryRow(t.Context(), "SELECT $1::uuid, $2::uuid[], $3::uuid, $4::uuid, $5::uuid[], $3::uuid",
+			one, list, (*uuid.UUID)(nil), &one, []uuid.UUID{}).Scan(&gotOne, &gotList, &null, &notNull, &empty, &nullable)
+		if err != nil {
+			return err
+		}
+		if gotOne != one || !cmp.Equal(gotList, list) || null != nil || notNull == nil || *notNull != one || len(empty) != 0 || nullable.Valid {
+			t.Errorf("got %v %v %v %v %v %v", gotOne, gotList, null, notNull, empty, nullable)
+		}
+		var matches int
+		return tx.QueryRow(t.Context(), "SELECT count(*) FROM unnest($1::uuid[]) AS u WHERE u = ANY($2)", list, list[:1]).Scan(&matches)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestABrokenConnectionIsUnavailable(t *testing.T) {
+	d := dbtest.New(t)
+	owner := dbtest.Owner(t, d)
+	err := d.InNone(t.Context(), func(tx db.Tx) error {
+		var pid int
+		if err := tx.QueryRow(t.Context(), "SELECT pg_backend_pid()").Scan(&pid); err != nil {
+			return err
+		}
+		if _, err := owner.Exec(t.Context(), "SELECT pg_terminate_backend($1, 5000)", pid); err != nil {
+			return err
+		}
+		_, err := tx.Exec(t.Context(), "SELECT 1")
+		return err
+	})
+	if !fault.Is(err, fault.Unavailable) {
+		t.Fatalf("got %v, want unavailable", err)
+	}
+	if errors.Is(err, db.ErrOutcomeUnknown) {
+		t.Error("nothing was committed, yet the outcome is said to be unknown")
+	}
+	if err := d.Ping(t.Context()); err != nil {
+		t.Errorf("the pool did not heal: %v", err)
+	}
+}
+
+func TestACommitWithoutAnAnswerSaysSo(t *testing.T) {
+	d := dbtest.New(t)
+	owner := dbtest.Owner(t, d)
+	err := d.InNone(t.Context(), func(tx db.Tx) error {
+		var pid int
+		if err := tx.QueryRow(t.Context(), "SELECT pg_backend_pid()").Scan(&pid); err != nil {
+			return err
+		}
+		_, err := owner.Exec(t.Context(), "SELECT pg_terminate_backend($1, 5000)", pid)
+		return err
+	})
+	if !fault.Is(err, fault.Unavailable) || !errors.Is(err, db.ErrOutcomeUnknown) {
+		t.Fatalf("got %v, want an unknown outcome", err)
+	}
+}
+
+func TestARefusedCommitIsKnown(t *testing.T) {
+	d := dbtest.New(t)
+	owner := dbtest.Owner(t, d)
+	for _, s := range []string{
+		"ALTER TABLE account DROP CONSTRAINT account_email_key",
+		"ALTER TABLE account ADD CONSTRAINT account_email_key UNIQUE (email) DEFERRABLE INITIALLY DEFERRED",
+	} {
+		if _, err := owner.Exec(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := d.InNone(t.Context(), func(tx db.Tx) error {
+		for range 2 {
+			if _, err := tx.Exec(t.Context(), "INSERT INTO account (id, email, name) VALUES ($1, 'ada@example.com', 'Ada')", ids.New()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if !fault.Is(err, fault.AlreadyExists) || errors.Is(err, db.ErrOutcomeUnknown) {
+		t.Fatalf("got %v, want already_exists", err)
+	}
+}
+
+func TestAFullPoolIsUnavailable(t *testing.T) {
+	t.Parallel()
+	d, err := db.Open(t.Context(), db.Options{OwnerURL: dbtest.URL(t), MaxConns: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	err = d.InNone(t.Context(), func(db.Tx) error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		return d.Ping(ctx)
+	})
+	if !fault.Is(err, fault.Unavailable) {
+		t.Fatalf("got %v, want unavailable", err)
+	}
+}
