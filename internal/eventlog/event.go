@@ -1,0 +1,76 @@
+// Package eventlog is the append-only log: one event per change, written in the
+// transaction that made the change, read in an order that never skips one.
+//
+// An event's id is taken before its transaction commits, so ids do not follow
+// the order of commits. The log is therefore ordered by (transaction, id) and
+// read only below the oldest transaction still running: whatever lies there can
+// no longer change. A Cursor names a place in that order.
+package eventlog
+
+import (
+	"encoding/json"
+	"time"
+
+	"fleetboard/internal/ids"
+)
+
+// Type names a fact, in the past tense.
+type Type string
+
+// The facts about jobs, factories and agents.
+const (
+	JobCreated         Type = "job.created"
+	JobEdited          Type = "job.edited"
+	JobPromoted        Type = "job.promoted"
+	JobHeld            Type = "job.held"
+	JobBlocked         Type = "job.blocked"
+	JobUnblocked       Type = "job.unblocked"
+	JobPaused          Type = "job.paused"
+	JobResumed         Type = "job.resumed"
+	JobClaimed         Type = "job.claimed"
+	JobStarted         Type = "job.started"
+	JobProgressed      Type = "job.progressed"
+	JobReleased        Type = "job.released"
+	JobLost            Type = "job.lost"
+	JobAttemptFailed   Type = "job.attempt_failed"
+	JobAsked           Type = "job.asked"
+	JobHandedIn        Type = "job.handed_in"
+	JobCompleted       Type = "job.completed"
+	JobFailed          Type = "job.failed"
+	JobApproved        Type = "job.approved"
+	JobRejected        Type = "job.rejected"
+	JobMerged          Type = "job.merged"
+	JobMergeFailed     Type = "job.merge_failed"
+	JobCancelRequested Type = "job.cancel_requested"
+	JobPauseRequested  Type = "job.pause_requested"
+	JobCancelled       Type = "job.cancelled"
+	JobRetried         Type = "job.retried"
+	JobArchived        Type = "job.archived"
+	FactoryDrained     Type = "factory.drained"
+	FactoryUndrained   Type = "factory.undrained"
+	AgentRegistered    Type = "agent.registered"
+	AgentSuperseded    Type = "agent.superseded"
+	AgentTerminated    Type = "agent.terminated"
+)
+
+// Change is one field's old and new value, as JSON.
+type Change struct {
+	Field string `json:"field"`
+	Old   any    `json:"old"`
+	New   any    `json:"new"`
+}
+
+// Event is one fact.
+type Event struct {
+	ID        int64
+	Cursor    Cursor
+	Type      Type
+	JobID     *ids.ID
+	JobKey    string
+	Actor     string
+	ActorKind string
+	Epoch     *int64
+	At        time.Time
+	Changes   []Change
+	Payload   json.RawMessage
+}

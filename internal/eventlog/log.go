@@ -1,0 +1,129 @@
+package eventlog
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// Log reads and appends events.
+type Log struct {
+	db *db.DB
+	q  *dbsqlc.Queries
+}
+
+// New returns the log kept in d.
+func New(d *db.DB) *Log {
+	return &Log{db: d, q: dbsqlc.New()}
+}
+
+// AppendTx records a fact in the caller's transaction. Of e, the fields ID,
+// Cursor, JobKey and At are the database's to fill in.
+func AppendTx(ctx context.Context, tx db.Tx, workspace ids.ID, e Event) error {
+	changes, payload, err := Encode(e.Changes, e.Payload)
+	if err != nil {
+		return err
+	}
+	err = dbsqlc.New().EventAppend(ctx, tx, dbsqlc.EventAppendParams{
+		WorkspaceID: workspace, Type: string(e.Type), JobID: e.JobID, Actor: e.Actor, ActorKind: e.ActorKind,
+		Epoch: e.Epoch, Changes: changes, Payload: payload,
+	})
+	if err != nil {
+		return fmt.Errorf("append event: %w", err)
+	}
+	return nil
+}
+
+// Encode gives the stored form of an event's changes and payload, for the
+// statements that write an event beside the change itself. A nil payload is an
+// empty object.
+func Encode(changes []Change, payload any) (changesJSON, payloadJSON json.RawMessage, err error) {
+	if changes == nil {
+		changes = []Change{}
+	}
+	if changesJSON, err = json.Marshal(changes); err != nil {
+		return nil, nil, fmt.Errorf("encode changes: %w", err)
+	}
+	if raw, ok := payload.(json.RawMessage); payload == nil || ok && raw == nil {
+		return changesJSON, json.RawMessage("{}"), nil
+	}
+	if payloadJSON, err = json.Marshal(payload); err != nil {
+		return nil, nil, fmt.Errorf("encode payload: %w", err)
+	}
+	return changesJSON, payloadJSON, nil
+}
+
+// OfJob returns the newest events of a job, newest first: those older than the
+// event with id before, or the very newest where before is 0. At most limit.
+func (l *Log) OfJob(ctx context.Context, who tenancy.Principal, job ids.ID, before int64, limit int) ([]Event, error) {
+	var list []Event
+	err := l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		rows, err := l.q.EventOfJob(ctx, tx, dbsqlc.EventOfJobParams{
+			WorkspaceID: who.Workspace, JobID: job, Before: before, MaxRows: int32(limit), //nolint:gosec // limit is checked at the edge
+		})
+		for _, r := range rows {
+			e := Event{ID: r.ID, Type: Type(r.Type), JobID: r.JobID, Actor: r.Actor, ActorKind: r.ActorKind,
+				Epoch: r.Epoch, At: r.At, Payload: r.Payload}
+			list = append(list, e.decode(r.Xid, r.Changes))
+		}
+		return err
+	})
+	return list, err
+}
+
+// Tail returns what follows a place in the log, oldest first, at most limit
+// events, and the place after the last of them. Reading again from that place
+// gives everything later exactly once.
+func (l *Log) Tail(ctx context.Context, who tenancy.Principal, after Cursor, limit int) ([]Event, Cursor, error) {
+	var list []Event
+	err := l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		rows, err := l.q.EventTail(ctx, tx, dbsqlc.EventTailParams{
+			WorkspaceID: who.Workspace, AfterXid: strconv.FormatUint(after.xid, 10), AfterID: after.id,
+			MaxRows: int32(limit), //nolint:gosec // limit is the caller's constant
+		})
+		for _, r := range rows {
+			e := Event{ID: r.ID, Type: Type(r.Type), JobID: r.JobID, Actor: r.Actor, ActorKind: r.ActorKind,
+				Epoch: r.Epoch, At: r.At, Payload: r.Payload}
+			if r.JobKey != nil {
+				e.JobKey = *r.JobKey
+			}
+			list = append(list, e.decode(r.Xid, r.Changes))
+		}
+		return err
+	})
+	if len(list) > 0 {
+		after = list[len(list)-1].Cursor
+	}
+	return list, after, err
+}
+
+// HeadTx returns the place after everything that the transaction's next
+// statement is sure to see: a page rendered in tx is live from there on.
+func HeadTx(ctx context.Context, tx db.Tx) (Cursor, error) {
+	head, err := dbsqlc.New().EventHead(ctx, tx)
+	if err != nil {
+		return Cursor{}, fmt.Errorf("head of the log: %w", err)
+	}
+	xid, err := strconv.ParseUint(head, 10, 63)
+	if err != nil {
+		return Cursor{}, fmt.Errorf("head of the log: %w", err)
+	}
+	// Nothing below the oldest running transaction can appear any more; what it
+	// writes itself comes after.
+	return Cursor{xid: xid, id: 0}, nil
+}
+
+func (e Event) decode(xid string, changes []byte) Event {
+	// Both were written by this package; a row that does not decode shows as an
+	// event without changes rather than hiding the rest of the log.
+	e.Cursor.xid, _ = strconv.ParseUint(xid, 10, 63)
+	e.Cursor.id = e.ID
+	_ = json.Unmarshal(changes, &e.Changes)
+	return e
+}

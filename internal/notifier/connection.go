@@ -1,0 +1,168 @@
+package notifier
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// gatherFor is how long topics are gathered after something was sent. The
+	// first one after a quiet time goes at once.
+	gatherFor = 5 * time.Millisecond
+	// probeEvery is how often a quiet connection must prove that it is alive: a
+	// network may swallow it without a word.
+	probeEvery   = 10 * time.Second
+	probeTimeout = 5 * time.Second
+	sendTimeout  = 5 * time.Second
+	lastTimeout  = time.Second
+)
+
+// backoff is the wait before each new try; the last one repeats.
+var backoff = []time.Duration{250 * time.Millisecond, 5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second}
+
+// listen keeps a listening connection until ctx ends.
+func (n *Notifier) listen(ctx context.Context) {
+	n.persist(ctx, "listening for notifications", func(ctx context.Context, works func()) error {
+		conn, err := n.connect(ctx)
+		if err != nil {
+			return err
+		}
+		defer closeConn(ctx, conn)
+		if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
+			return err
+		}
+		works()
+		n.deliver(everything)
+		return n.receive(ctx, conn)
+	})
+}
+
+// receive delivers what arrives until the connection breaks.
+func (n *Notifier) receive(ctx context.Context, conn *pgx.Conn) error {
+	for {
+		quiet, cancel := context.WithTimeout(ctx, probeEvery)
+		note, err := conn.WaitForNotification(quiet)
+		cancel()
+		switch {
+		case err == nil:
+			if from, topics := decode(note.Payload); from != n.instance {
+				for _, t := range topics {
+					n.deliver(t)
+				}
+			}
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+			if err := probe(ctx, conn); err != nil {
+				return err
+			}
+		default:
+			return err
+		}
+	}
+}
+
+// send keeps a sending connection until ctx ends, and then sends what is left.
+func (n *Notifier) send(ctx context.Context) {
+	n.persist(ctx, "sending notifications", func(ctx context.Context, works func()) error {
+		conn, err := n.connect(ctx)
+		if err != nil {
+			return err
+		}
+		defer closeConn(ctx, conn)
+		works()
+		for {
+			select {
+			case <-ctx.Done():
+				last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
+				defer cancel()
+				return n.flush(last, conn)
+			case <-n.wake:
+			case <-time.After(probeEvery):
+				if err := probe(ctx, conn); err != nil {
+					return err
+				}
+				continue
+			}
+			if err := n.flush(ctx, conn); err != nil {
+				return err
+			}
+			_ = pause(ctx, gatherFor)
+		}
+	})
+}
+
+// flush sends all that is pending in one transaction, or keeps it pending.
+func (n *Notifier) flush(ctx context.Context, conn *pgx.Conn) error {
+	topics := n.take()
+	if len(topics) == 0 {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	var b pgx.Batch
+	for _, m := range encode(n.instance, topics) {
+		b.Queue("SELECT pg_notify($1, $2)", channel, m)
+	}
+	if err := conn.SendBatch(limited, &b).Close(); err != nil {
+		n.giveBack(topics)
+		n.rouse()
+		return err
+	}
+	return nil
+}
+
+// persist runs fn again and again until ctx ends, with growing waits while it
+// fails. fn calls works once its connection stands. A loss is logged once, and
+// so is its end.
+func (n *Notifier) persist(ctx context.Context, what string, fn func(ctx context.Context, works func()) error) {
+	failures := 0
+	for ctx.Err() == nil {
+		err := fn(ctx, func() {
+			if failures > 0 {
+				n.log.Info(what+" works again", "tries", failures)
+			}
+			failures = 0
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		if failures == 0 {
+			n.log.Warn(what+" was interrupted", "error", err)
+		}
+		_ = pause(ctx, backoff[min(failures, len(backoff)-1)])
+		failures++
+	}
+}
+
+// connect opens a connection within the time that a probe may take.
+func (n *Notifier) connect(ctx context.Context) (*pgx.Conn, error) {
+	limited, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	return n.db.Listen(limited)
+}
+
+func probe(ctx context.Context, conn *pgx.Conn) error {
+	limited, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	return conn.Ping(limited)
+}
+
+func closeConn(ctx context.Context, conn *pgx.Conn) {
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
+	defer cancel()
+	_ = conn.Close(limited)
+}
+
+// pause waits for d or for the end of ctx.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,156 @@
+package notifier
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"fleetboard/db"
+)
+
+// pendingLimit bounds the topics that wait while the database is away. Beyond
+// it they are replaced by one that stands for all.
+const pendingLimit = 20_000
+
+// Notifier sends and receives topics. It is safe for concurrent use.
+type Notifier struct {
+	db  *db.DB
+	log *slog.Logger
+	// instance marks our own messages when they come back.
+	instance string
+
+	mu          sync.Mutex
+	subscribers []*subscriber // replaced, never changed: it is read without the lock
+	pending     []string
+	queued      map[string]struct{} // the topics in pending
+	// wake holds at most one token: there is something in pending.
+	wake chan struct{}
+}
+
+type subscriber struct {
+	prefix string
+	fn     func(topic string)
+}
+
+// New makes a notifier. Until Run is called, topics reach only this process.
+func New(d *db.DB, log *slog.Logger) *Notifier {
+	return &Notifier{
+		db:       d,
+		log:      log,
+		instance: rand.Text(),
+		queued:   map[string]struct{}{},
+		wake:     make(chan struct{}, 1),
+	}
+}
+
+// Run listens and sends until ctx ends, and then returns nil. Connections that
+// break are made again for as long as it takes.
+func (n *Notifier) Run(ctx context.Context) error {
+	var g errgroup.Group
+	g.Go(func() error { n.listen(ctx); return nil })
+	g.Go(func() error { n.send(ctx); return nil })
+	return g.Wait()
+}
+
+// Publish tells topics to the subscribers of this process, at once and on the
+// caller's goroutine, and to those of the other processes within milliseconds.
+// It never waits for the database. Call it after the commit. A topic is a short
+// word without line breaks.
+func (n *Notifier) Publish(topics ...string) {
+	n.mu.Lock()
+	for _, t := range topics {
+		n.enqueue(t)
+	}
+	n.mu.Unlock()
+	n.rouse()
+	for _, t := range topics {
+		n.deliver(t)
+	}
+}
+
+// rouse tells the sender that something is pending.
+func (n *Notifier) rouse() {
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Subscribe calls fn for each topic that begins with prefix, and with prefix
+// itself whenever listening begins or begins again, which means: something may
+// have been missed, look again. fn is called from several goroutines and must
+// return quickly. After cancel no new call begins; one may be under way.
+func (n *Notifier) Subscribe(prefix string, fn func(topic string)) (cancel func()) {
+	s := &subscriber{prefix, fn}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.subscribers = append(n.subscribers[:len(n.subscribers):len(n.subscribers)], s)
+	return func() { n.unsubscribe(s) }
+}
+
+func (n *Notifier) unsubscribe(s *subscriber) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var rest []*subscriber
+	for _, other := range n.subscribers {
+		if other != s {
+			rest = append(rest, other)
+		}
+	}
+	n.subscribers = rest
+}
+
+func (n *Notifier) current() []*subscriber {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.subscribers
+}
+
+// deliver calls the subscribers of topic; everything calls them all.
+func (n *Notifier) deliver(topic string) {
+	for _, s := range n.current() {
+		switch {
+		case topic == everything:
+			s.fn(s.prefix)
+		case strings.HasPrefix(topic, s.prefix):
+			s.fn(topic)
+		}
+	}
+}
+
+// enqueue adds a topic that is not waiting already. The caller holds mu.
+func (n *Notifier) enqueue(topic string) {
+	if _, ok := n.queued[topic]; ok {
+		return
+	}
+	if len(n.pending) >= pendingLimit {
+		clear(n.queued)
+		n.pending = n.pending[:0]
+		topic = everything
+	}
+	n.queued[topic] = struct{}{}
+	n.pending = append(n.pending, topic)
+}
+
+// take empties pending.
+func (n *Notifier) take() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	topics := n.pending
+	n.pending = nil
+	clear(n.queued)
+	return topics
+}
+
+// giveBack returns topics that could not be sent.
+func (n *Notifier) giveBack(topics []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, t := range topics {
+		n.enqueue(t)
+	}
+}
