@@ -1,0 +1,280 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"fleetboard/internal/ids"
+)
+
+// Health is how alive an agent or a factory is.
+type Health string
+
+// The healths, from best to worst.
+const (
+	Healthy Health = "healthy"
+	Warn    Health = "warn"
+	Stale   Health = "stale"
+	Dead    Health = "dead"
+)
+
+// Missed intervals after which an agent is warned of, stale and dead
+// (product.md section 2). An agent that names its own stale time keeps the
+// proportions.
+const (
+	warnAfter  = 3
+	staleAfter = 10
+	deadAfter  = 30
+)
+
+// Repo is a repository that a factory holds.
+type Repo struct {
+	Name          string `json:"name"`
+	URL           string `json:"url,omitempty"`
+	DefaultBranch string `json:"default_branch,omitempty"`
+}
+
+// Agent is a registered worker identity inside a factory.
+type Agent struct {
+	ID                       ids.ID
+	Name                     string
+	Model                    string
+	Factory                  string
+	Capabilities             []string
+	MaxConcurrentJobs        int
+	HeartbeatIntervalSeconds int
+	StaleAfterSeconds        *int
+	BootID                   string
+	Status                   string // idle, working or blocked, as it said itself
+	MemoryMB                 *int
+	CPUPercent               *float64
+	LastHeartbeatAt          time.Time
+	Terminated               bool
+	TerminateReason          string
+	Taken                    int // jobs it holds a lease on
+	Health                   Health
+	CreatedAt                time.Time
+	RegisteredAt             time.Time
+}
+
+// HealthAt is the agent's health at a time of the database's clock. An agent
+// that a person ended is dead.
+func (a Agent) HealthAt(now time.Time) Health {
+	if a.Terminated {
+		return Dead
+	}
+	interval := time.Duration(a.HeartbeatIntervalSeconds) * time.Second
+	if a.StaleAfterSeconds != nil {
+		interval = time.Duration(*a.StaleAfterSeconds) * time.Second / staleAfter
+	}
+	switch age := now.Sub(a.LastHeartbeatAt); {
+	case age >= deadAfter*interval:
+		return Dead
+	case age >= staleAfter*interval:
+		return Stale
+	case age >= warnAfter*interval:
+		return Warn
+	}
+	return Healthy
+}
+
+// NextBeat is when the agent's next heartbeat is expected.
+func (a Agent) NextBeat() time.Time {
+	return a.LastHeartbeatAt.Add(time.Duration(a.HeartbeatIntervalSeconds) * time.Second)
+}
+
+// Idle reports whether the agent could take one more job of its own.
+func (a Agent) Idle() bool { return a.Health != Dead && a.Taken < a.MaxConcurrentJobs }
+
+// Factory is a worker host, as its agents last described it.
+type Factory struct {
+	ID           ids.ID
+	Name         string
+	OS           string
+	Host         string
+	Engines      []string
+	Capabilities []string
+	Repos        []Repo
+	Seats        int
+	Taken        int // seats with a job
+	Draining     bool
+	DrainedBy    string
+	DrainedAt    *time.Time
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	Agents       []Agent
+	LastBeatAt   time.Time // of its agent that was heard of last
+	Health       Health    // its best agent's
+}
+
+// Live reports whether one of the factory's agents is not dead.
+func (f Factory) Live() bool { return f.Health != Dead }
+
+// Free is how many jobs the factory could take now: free seats, as far as its
+// live agents can fill them. None while it drains.
+func (f Factory) Free() int {
+	if f.Draining {
+		return 0
+	}
+	room := 0
+	for _, a := range f.Agents {
+		if a.Idle() {
+			room += a.MaxConcurrentJobs - a.Taken
+		}
+	}
+	return max(0, min(f.Seats-f.Taken, room))
+}
+
+// Offers is what the factory advertises, as a sorted set: its capabilities,
+// os:<os>, engine:<engine> and repo:<name> for each. Its agents' own are apart.
+func (f Factory) Offers() []string {
+	return Offers(f.OS, f.Engines, f.Capabilities, f.Repos)
+}
+
+// Offers is the advertised set of a factory described by its parts.
+func Offers(system string, engines, capabilities []string, repos []Repo) []string {
+	set := slices.Clone(capabilities)
+	if system != "" {
+		set = append(set, "os:"+system)
+	}
+	for _, e := range engines {
+		set = append(set, "engine:"+e)
+	}
+	for _, r := range repos {
+		set = append(set, "repo:"+r.Name)
+	}
+	slices.Sort(set)
+	return slices.Compact(set)
+}
+
+// Snapshot is the fleet at one moment, dead factories included, by name.
+type Snapshot struct {
+	Now       time.Time
+	Factories []Factory
+}
+
+// Needs is what a job asks of a factory.
+type Needs struct {
+	Repo         string
+	Capabilities []string
+	Factory      string
+}
+
+func (n Needs) tokens() []string {
+	tokens := slices.Clone(n.Capabilities)
+	if n.Repo != "" {
+		tokens = append(tokens, "repo:"+n.Repo)
+	}
+	slices.Sort(tokens)
+	return slices.Compact(tokens)
+}
+
+// Why a factory cannot run a job.
+const (
+	ReasonMissing      = "missing"
+	ReasonOtherFactory = "other_factory"
+	ReasonDraining     = "draining"
+	ReasonDead         = "dead"
+)
+
+// Fit says how well one factory fits a job.
+type Fit struct {
+	Factory    Factory
+	Missing    []string // needed tokens that neither it nor its best agent has
+	Reason     string   // "" where it can run the job
+	Free       int      // seats that could take it now
+	IdleAgents []string // agents that could take it now, by name
+}
+
+// Routing splits the fleet by whether a job can run there. Ineligible factories
+// come with the nearest miss first.
+type Routing struct {
+	Eligible, Ineligible []Fit
+}
+
+// Route says for each factory whether it can run a job with these needs. A
+// factory with all seats taken can; one that drains, is dead, lacks something,
+// or is not the one named, cannot.
+func (s Snapshot) Route(n Needs) Routing {
+	var r Routing
+	for _, f := range s.Factories {
+		fit := f.fit(n)
+		if fit.Reason == "" {
+			r.Eligible = append(r.Eligible, fit)
+		} else {
+			r.Ineligible = append(r.Ineligible, fit)
+		}
+	}
+	slices.SortStableFunc(r.Ineligible, func(a, b Fit) int {
+		return cmp.Or(cmp.Compare(len(a.Missing), len(b.Missing)), cmp.Compare(a.Factory.Name, b.Factory.Name))
+	})
+	return r
+}
+
+func (f Factory) fit(n Needs) Fit {
+	fit := Fit{Factory: f}
+	offers, needs := f.Offers(), n.tokens()
+	fit.Missing = missing(needs, offers)
+	capable := 0
+	for _, a := range f.Agents {
+		if a.Health == Dead {
+			continue
+		}
+		lacks := missing(needs, offers, a.Capabilities)
+		if len(lacks) < len(fit.Missing) {
+			fit.Missing = lacks
+		}
+		if len(lacks) == 0 && a.Idle() {
+			capable += a.MaxConcurrentJobs - a.Taken
+			fit.IdleAgents = append(fit.IdleAgents, a.Name)
+		}
+	}
+	switch {
+	case n.Factory != "" && n.Factory != f.Name:
+		fit.Reason = ReasonOtherFactory
+	case len(fit.Missing) > 0:
+		fit.Reason = ReasonMissing
+	case !f.Live():
+		fit.Reason = ReasonDead
+	case f.Draining:
+		fit.Reason = ReasonDraining
+	default:
+		fit.Free = max(0, min(f.Seats-f.Taken, capable))
+	}
+	return fit
+}
+
+// missing are the needs that none of the sets has.
+func missing(needs []string, sets ...[]string) []string {
+	var lacks []string
+	for _, need := range needs {
+		if !slices.ContainsFunc(sets, func(set []string) bool { return slices.Contains(set, need) }) {
+			lacks = append(lacks, need)
+		}
+	}
+	return lacks
+}
+
+// Registration is how an agent presents itself.
+type Registration struct {
+	Agent                    string
+	Model                    string
+	Capabilities             []string
+	MaxConcurrentJobs        int // 0 is 1
+	HeartbeatIntervalSeconds int // 0 is 10
+	StaleAfterSeconds        *int
+	Factory                  FactoryInfo
+	BootID                   string // new on every start
+}
+
+// FactoryInfo is how an agent describes its factory.
+type FactoryInfo struct {
+	Name         string
+	OS           string
+	Host         string
+	Engines      []string
+	Capabilities []string
+	Repos        []Repo
+	Seats        int // 0 is 1
+}

@@ -1,0 +1,194 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+var q = dbsqlc.New()
+
+// Publisher wakes whoever waits for a topic, in every process.
+type Publisher interface {
+	Publish(topics ...string)
+}
+
+// Topic is published when a workspace's fleet has changed in a way that shows:
+// an agent came, went, or took or ended a job.
+func Topic(workspace ids.ID) string { return "fleet:" + workspace.String() }
+
+// Service is what people and tools do with the fleet.
+type Service struct {
+	db   *db.DB
+	wake Publisher
+}
+
+// NewService returns the fleet kept in d.
+func NewService(d *db.DB, wake Publisher) *Service {
+	return &Service{db: d, wake: wake}
+}
+
+// Snapshot reads the whole fleet of a workspace.
+func (s *Service) Snapshot(ctx context.Context, who tenancy.Principal) (Snapshot, error) {
+	var snap Snapshot
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		snap, err = SnapshotTx(ctx, tx, who.Workspace)
+		return err
+	})
+	return snap, err
+}
+
+// SnapshotTx is Snapshot in the caller's transaction.
+func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, error) {
+	var snap Snapshot
+	factories, err := q.FactoryList(ctx, tx, workspace)
+	if err != nil {
+		return snap, fmt.Errorf("list factories: %w", err)
+	}
+	rows, err := q.AgentList(ctx, tx, dbsqlc.AgentListParams{WorkspaceID: workspace})
+	if err != nil {
+		return snap, fmt.Errorf("list agents: %w", err)
+	}
+	at := map[ids.ID]int{}
+	for i, r := range factories {
+		f, err := factoryFrom(r)
+		if err != nil {
+			return snap, err
+		}
+		snap.Now, at[f.ID] = r.Now, i
+		snap.Factories = append(snap.Factories, f)
+	}
+	for _, r := range rows {
+		snap.Factories[at[r.FactoryID]].add(agentFrom(r), snap)
+	}
+	return snap, nil
+}
+
+// add counts an agent in to its factory's health.
+func (f *Factory) add(a Agent, snap Snapshot) {
+	a.Health = a.HealthAt(snap.Now)
+	f.Agents = append(f.Agents, a)
+	if a.LastHeartbeatAt.After(f.LastBeatAt) {
+		f.LastBeatAt = a.LastHeartbeatAt
+	}
+	order := map[Health]int{Healthy: 0, Warn: 1, Stale: 2, Dead: 3}
+	if order[a.Health] < order[f.Health] {
+		f.Health = a.Health
+	}
+}
+
+func factoryFrom(r dbsqlc.FactoryListRow) (Factory, error) {
+	f := Factory{
+		ID: r.ID, Name: r.Name, OS: r.Os, Host: r.Host, Engines: r.Engines, Capabilities: r.Capabilities,
+		Seats: int(r.Seats), Taken: int(r.Taken), Draining: r.Draining, DrainedBy: r.DrainedBy, DrainedAt: r.DrainedAt,
+		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Health: Dead,
+	}
+	if err := json.Unmarshal(r.Repos, &f.Repos); err != nil {
+		return f, fmt.Errorf("repos of factory %s: %w", r.Name, err)
+	}
+	return f, nil
+}
+
+func agentFrom(r dbsqlc.AgentListRow) Agent {
+	a := Agent{
+		ID: r.ID, Name: r.Name, Model: r.Model, Factory: r.Factory, Capabilities: r.Capabilities,
+		MaxConcurrentJobs: int(r.MaxConcurrentJobs), HeartbeatIntervalSeconds: int(r.HeartbeatIntervalSeconds),
+		StaleAfterSeconds: wide(r.StaleAfterSeconds), BootID: r.BootID, Status: r.Status, MemoryMB: wide(r.MemoryMb),
+		LastHeartbeatAt: r.LastHeartbeatAt, Terminated: r.TerminatedAt != nil, TerminateReason: r.TerminateReason,
+		Taken: int(r.Taken), CreatedAt: r.CreatedAt, RegisteredAt: r.RegisteredAt,
+	}
+	if r.CpuPercent != nil {
+		load := float64(*r.CpuPercent)
+		a.CPUPercent = &load
+	}
+	return a
+}
+
+func wide(v *int32) *int {
+	if v == nil {
+		return nil
+	}
+	n := int(*v)
+	return &n
+}
+
+// Agent reads one agent by name. NotFound where the workspace has none.
+func (s *Service) Agent(ctx context.Context, who tenancy.Principal, name string) (Agent, error) {
+	var agent Agent
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		agent, err = AgentTx(ctx, tx, who.Workspace, name)
+		return err
+	})
+	return agent, err
+}
+
+// AgentTx is Agent in the caller's transaction.
+func AgentTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (Agent, error) {
+	snap, err := SnapshotTx(ctx, tx, workspace)
+	if err != nil {
+		return Agent{}, err
+	}
+	for _, f := range snap.Factories {
+		for _, a := range f.Agents {
+			if a.Name == name {
+				return a, nil
+			}
+		}
+	}
+	return Agent{}, fault.New(fault.NotFound, "There is no agent %.64s in this workspace.", name)
+}
+
+// Factory reads one factory by name. NotFound where the workspace has none.
+func (s *Service) Factory(ctx context.Context, who tenancy.Principal, name string) (Factory, error) {
+	snap, err := s.Snapshot(ctx, who)
+	if err != nil {
+		return Factory{}, err
+	}
+	for _, f := range snap.Factories {
+		if f.Name == name {
+			return f, nil
+		}
+	}
+	return Factory{}, fault.New(fault.NotFound, "There is no factory %.64s in this workspace.", name)
+}
+
+// SetDraining lets a factory take no new claims, or take them again; current
+// jobs may end. Asking for what is so already changes nothing.
+func (s *Service) SetDraining(ctx context.Context, who tenancy.Principal, name string, draining bool) (Factory, error) {
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		_, err := q.FactorySetDraining(ctx, tx, dbsqlc.FactorySetDrainingParams{
+			WorkspaceID: who.Workspace, Name: name, Draining: draining, Actor: who.Name})
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("drain factory: %w", err)
+		}
+		kind := eventlog.FactoryUndrained
+		if draining {
+			kind = eventlog.FactoryDrained
+		}
+		payload, err := json.Marshal(map[string]string{"factory": name})
+		if err != nil {
+			return fmt.Errorf("encode event: %w", err)
+		}
+		return eventlog.AppendTx(ctx, tx, who.Workspace, eventlog.Event{Type: kind, Actor: who.Name,
+			ActorKind: string(who.Kind), Payload: payload,
+			Changes: []eventlog.Change{{Field: "draining", Old: !draining, New: draining}}})
+	})
+	if err != nil {
+		return Factory{}, err
+	}
+	s.wake.Publish(Topic(who.Workspace), eventlog.Topic(who.Workspace))
+	return s.Factory(ctx, who, name)
+}

@@ -1,0 +1,59 @@
+package jobs
+
+import (
+	"slices"
+	"time"
+)
+
+// wide gives an optional column's value as an int.
+func wide[T int16 | int32](v *T) *int {
+	if v == nil {
+		return nil
+	}
+	n := int(*v)
+	return &n
+}
+
+// small gives an optional int as a column's value; its range was checked by
+// Validate.
+func small(v *int) *int32 {
+	if v == nil {
+		return nil
+	}
+	n := int32(*v) //nolint:gosec // checked by Validate
+	return &n
+}
+
+// percent gives an optional percentage as a column's value.
+func percent(v *int) *int16 {
+	if v == nil {
+		return nil
+	}
+	n := int16(*v) //nolint:gosec // 0..100
+	return &n
+}
+
+func same[T comparable](a, b *T) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}
+
+func sameTime(a, b *time.Time) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Equal(*b)
+}
+
+func equal(a, b []string) bool { return slices.Equal(a, b) }
+
+// orEmpty gives a list that PostgreSQL and JSON show as empty, never as null.
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+func orDefault[T any](v *T, fallback T) T {
+	if v == nil {
+		return fallback
+	}
+	return *v
+}

@@ -1,0 +1,117 @@
+package jobs
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fleetboard/internal/fault"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func TestBackoffDoublesWithinItsSpread(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		base := rapid.IntRange(0, 86400).Draw(t, "base")
+		failures := rapid.IntRange(1, 100).Draw(t, "failures")
+		ideal := float64(base)
+		for range failures - 1 {
+			ideal = min(2*ideal, maxBackoff.Seconds())
+		}
+		ideal = min(ideal, maxBackoff.Seconds())
+		got := Backoff(base, failures).Seconds()
+		if got < ideal*(1-backoffJitter)-1 || got > min(ideal*(1+backoffJitter), maxBackoff.Seconds())+1 {
+			t.Fatalf("backoff of %ds after %d failures = %.0fs; want %.0fs give or take a fifth, at most a day", base, failures, got, ideal)
+		}
+	})
+}
+
+// Whatever a decision is asked for, it follows the table or is refused, never
+// panics, and keeps key, epoch and id.
+func TestDecisionsFollowTheTable(t *testing.T) {
+	decisions := map[Trigger]func(Job) (Decision, error){
+		ByBlock:    func(j Job) (Decision, error) { return j.Block("later") },
+		ByUnblock:  func(j Job) (Decision, error) { return j.Unblock(noon, false) },
+		ByPause:    Job.Pause,
+		ByResume:   func(j Job) (Decision, error) { return j.Resume(noon, true) },
+		ByCancel:   func(j Job) (Decision, error) { return j.Cancel("enough") },
+		ByRetry:    func(j Job) (Decision, error) { return j.Retry(noon, false) },
+		ByApprove:  Job.Approve,
+		ByReject:   func(j Job) (Decision, error) { return j.Reject("no") },
+		ByMerge:    func(j Job) (Decision, error) { return j.Merge("abc", "") },
+		ByArchive:  Job.Archive,
+		ByStart:    Job.Start,
+		ByComplete: func(j Job) (Decision, error) { return j.HandIn([]byte("{}")) },
+		ByRelease:  func(j Job) (Decision, error) { return j.GiveBack(noon, "") },
+		ByFailure:  func(j Job) (Decision, error) { return j.Fail(noon, true, "x") },
+		ByLoss:     func(j Job) (Decision, error) { return j.Lose(noon, "x") },
+	}
+	for by, decide := range decisions {
+		for _, status := range Statuses {
+			before := Job{Key: "FB-1", Status: status, Epoch: 7, MaxRetries: 3, MaxLost: 5, RetryBackoffSeconds: 10}
+			d, err := decide(before)
+			if !Can(status, by) {
+				if !fault.Is(err, fault.InvalidTransition) {
+					t.Errorf("%s of a %s job: %v; want invalid_transition", by, status, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s of a %s job: %v", by, status, err)
+				continue
+			}
+			if !Allowed(status, by, d.After.Status) {
+				t.Errorf("%s leads from %s to %s, which the table does not name", by, status, d.After.Status)
+			}
+			if d.After.Epoch != 7 || d.After.Key != "FB-1" {
+				t.Errorf("%s changed epoch or key: %+v", by, d.After)
+			}
+			if (d.After.Status == Waiting) != (d.After.WaitReason != NoWait) {
+				t.Errorf("%s leads to %s with wait reason %q", by, d.After.Status, d.After.WaitReason)
+			}
+		}
+	}
+}
+
+func TestWhatHoldsAJobDecidesWhereItGoes(t *testing.T) {
+	later := noon.Add(time.Hour)
+	for name, c := range map[string]struct {
+		notBefore  *time.Time
+		dependency bool
+		want       Status
+		reason     WaitReason
+	}{
+		"nothing":        {nil, false, Ready, NoWait},
+		"a dependency":   {nil, true, Waiting, WaitDependency},
+		"a later time":   {&later, false, Waiting, WaitNotBefore},
+		"both":           {&later, true, Waiting, WaitDependency},
+		"a time gone by": {&noon, false, Ready, NoWait},
+	} {
+		d, err := Job{Status: Paused, NotBefore: c.notBefore}.Resume(noon, c.dependency)
+		if err != nil || d.After.Status != c.want || d.After.WaitReason != c.reason {
+			t.Errorf("%s: %s %q, %v; want %s %q", name, d.After.Status, d.After.WaitReason, err, c.want, c.reason)
+		}
+	}
+}
+
+func TestLimitsOfFailureAndLoss(t *testing.T) {
+	job := Job{Status: Running, MaxRetries: 2, MaxLost: 2, RetryBackoffSeconds: 10}
+	for failures, want := range []Status{Waiting, Waiting, Failed} {
+		job.FailureCount = failures
+		if d, err := job.Fail(noon, true, "x"); err != nil || d.After.Status != want {
+			t.Errorf("failure %d: %s, %v; want %s", failures+1, d.After.Status, err, want)
+		}
+	}
+	job.FailureCount = 0
+	if d, _ := job.Fail(noon, false, "x"); d.After.Status != Failed {
+		t.Errorf("not retryable: %s; want failed", d.After.Status)
+	}
+	for losses, want := range []Status{Ready, Ready, Failed} {
+		job.LostCount = losses
+		d, err := job.Lose(noon, "silent")
+		if err != nil || d.After.Status != want || d.After.FailureCount != 0 {
+			t.Errorf("loss %d: %s, failures %d, %v; want %s", losses+1, d.After.Status, d.After.FailureCount, err, want)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+)
+
+// resolveDependencies turns the keys and ids that jobs depend on into ids; keys
+// of the same batch count. Unknown ones are Validation, a circle within the
+// batch is DependencyCycle: older jobs cannot depend on newer ones.
+func (c *creation) resolveDependencies() error {
+	known, err := c.lookUp()
+	if err != nil {
+		return err
+	}
+	p := problems{}
+	c.deps = make([][]ids.ID, len(c.in))
+	for i, n := range c.in {
+		for k, name := range n.DependsOn {
+			id, ok := known[name]
+			if !ok {
+				p.add(fmt.Sprintf("%sdepends_on[%d]", prefix(c.in, i), k), "There is no job %s.", cut(name, maxName))
+				continue
+			}
+			if !slices.Contains(c.deps[i], id) {
+				c.deps[i] = append(c.deps[i], id)
+			}
+		}
+	}
+	if err := p.fault(); err != nil {
+		return err
+	}
+	return c.refuseCycle()
+}
+
+// lookUp gives the ids behind all names that the request depends on.
+func (c *creation) lookUp() (map[string]ids.ID, error) {
+	known := map[string]ids.ID{}
+	params := dbsqlc.JobIDsParams{WorkspaceID: c.who.Workspace, Keys: []string{}, Ids: []ids.ID{}}
+	for _, n := range c.in {
+		for _, name := range n.DependsOn {
+			if id, ok := ids.Parse(name); ok {
+				params.Ids = append(params.Ids, id)
+			} else {
+				params.Keys = append(params.Keys, name)
+			}
+		}
+	}
+	if len(params.Keys)+len(params.Ids) > 0 {
+		rows, err := q.JobIDs(c.ctx, c.tx, params)
+		if err != nil {
+			return nil, fmt.Errorf("look up dependencies: %w", err)
+		}
+		for _, r := range rows {
+			known[r.Key], known[r.ID.String()] = r.ID, r.ID
+		}
+	}
+	for i, j := range c.list {
+		if c.in[i].Key != "" {
+			known[j.Key] = j.ID
+		}
+	}
+	return known, nil
+}
+
+// refuseCycle walks the edges within the batch.
+func (c *creation) refuseCycle() error {
+	at := map[ids.ID]int{}
+	for i, j := range c.list {
+		at[j.ID] = i
+	}
+	const fresh, open, done = 0, 1, 2
+	state := make([]int, len(c.list))
+	var path []string
+	var walk func(i int) []string
+	walk = func(i int) []string {
+		if state[i] == done {
+			return nil
+		}
+		path = append(path, c.list[i].Key)
+		if state[i] == open {
+			return path[slices.Index(path, c.list[i].Key):]
+		}
+		state[i] = open
+		for _, d := range c.deps[i] {
+			if k, inBatch := at[d]; inBatch {
+				if cycle := walk(k); cycle != nil {
+					return cycle
+				}
+			}
+		}
+		state[i] = done
+		path = path[:len(path)-1]
+		return nil
+	}
+	for i := range c.list {
+		if state[i] != fresh {
+			continue
+		}
+		if cycle := walk(i); cycle != nil {
+			return fault.New(fault.DependencyCycle, "These jobs would wait for one another.").With("path", cycle)
+		}
+	}
+	return nil
+}
+
+// decideStatus says of each new job whether it can be claimed at once.
+func (c *creation) decideStatus() error {
+	fresh := map[ids.ID]bool{}
+	for _, j := range c.list {
+		fresh[j.ID] = true
+	}
+	var older []ids.ID
+	for _, deps := range c.deps {
+		for _, d := range deps {
+			if !fresh[d] {
+				older = append(older, d)
+			}
+		}
+	}
+	open := map[ids.ID]bool{}
+	if len(older) > 0 {
+		rows, err := q.JobDependencyOpenAmong(c.ctx, c.tx, dbsqlc.JobDependencyOpenAmongParams{
+			WorkspaceID: c.who.Workspace, Ids: older})
+		if err != nil {
+			return fmt.Errorf("look at dependencies: %w", err)
+		}
+		for _, id := range rows {
+			open[id] = true
+		}
+	}
+	now, err := q.JobClock(c.ctx, c.tx)
+	if err != nil {
+		return fmt.Errorf("read the clock: %w", err)
+	}
+	for i := range c.list {
+		waits := slices.ContainsFunc(c.deps[i], func(d ids.ID) bool { return fresh[d] || open[d] })
+		d := Decision{After: c.list[i]}.claimable(now, waits)
+		c.list[i] = d.After
+	}
+	return nil
+}
+
+// internTx gives the lane of the needs, made where it is new.
+func internTx(ctx context.Context, tx db.Tx, workspace ids.ID, n Needs) (int64, error) {
+	lane, err := q.LaneIntern(ctx, tx, dbsqlc.LaneInternParams{
+		WorkspaceID: workspace, Needs: n.Tokens(), Factory: n.Factory, Digest: n.digest()})
+	if errors.Is(err, pgx.ErrNoRows) {
+		// Another transaction made it while this statement waited for it.
+		lane, err = q.LaneByDigest(ctx, tx, dbsqlc.LaneByDigestParams{WorkspaceID: workspace, Digest: n.digest()})
+	}
+	if err != nil {
+		return 0, fmt.Errorf("intern lane: %w", err)
+	}
+	return lane, nil
+}

@@ -1,0 +1,171 @@
+package jobs
+
+import (
+	"encoding/json"
+	"time"
+
+	"fleetboard/internal/ids"
+)
+
+// Job is the unit of work, a card on the board. Times are the database's.
+type Job struct {
+	ID           ids.ID
+	Key          string
+	Title        string
+	Body         string
+	Kind         string
+	ProductID    ids.ID
+	Product      string
+	Repo         string
+	Phase        string
+	Priority     int // 0..10, higher is sooner
+	Capabilities []string
+	Factory      string // the one factory that may run it, "" for any
+	LaneID       int64
+	DependsOn    []string // keys of the jobs that gate this one
+	Tags         []string
+	Acceptance   []string
+	InputContext json.RawMessage
+
+	Status        Status
+	WaitReason    WaitReason
+	BlockedReason string
+	Question      string
+	Answer        string
+	StatusBy      string // who or what brought the status about
+	StatusAt      time.Time
+
+	Epoch               int64
+	Attempts            int
+	FailureCount        int
+	LostCount           int
+	MaxRetries          int
+	MaxLost             int
+	RetryBackoffSeconds int
+	LastError           string
+	Feedback            string // the last rejection's reason
+	ProgressPercent     *int
+	CurrentStep         string
+	ProgressAt          *time.Time
+	Checkpoint          json.RawMessage
+	Result              json.RawMessage
+	ReviewRequired      bool  // what counts: ReviewOverride, else the product's policy
+	ReviewOverride      *bool // nil takes the product's policy
+
+	EstimatedComplexity string
+	EstimatedMinutes    *int
+	TokenBudget         *int64
+
+	NotBefore      *time.Time
+	IdempotencyKey string
+	Version        int
+	CreatedBy      string
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+	ReadyAt        *time.Time
+	AssignedAt     *time.Time
+	StartedAt      *time.Time
+	CompletedAt    *time.Time
+	FailedAt       *time.Time
+
+	Lease *Lease // exactly while assigned or running
+}
+
+// Lease is the right to work on a job until a time.
+type Lease struct {
+	AgentID         ids.ID
+	Agent           string
+	FactoryID       ids.ID
+	Factory         string
+	Epoch           int64
+	SessionKey      string
+	TTLSeconds      int
+	ClaimedAt       time.Time
+	ExpiresAt       time.Time
+	Directive       string // "", warn, pause, cancel or drain
+	DirectiveReason string
+	DirectiveBy     string
+	GraceEndsAt     *time.Time
+}
+
+// Attempt is the record of one lease from claim to end.
+type Attempt struct {
+	Epoch           int64
+	Agent           string
+	Factory         string
+	Model           string
+	SessionKey      string
+	ClaimedAt       time.Time
+	StartedAt       *time.Time
+	EndedAt         *time.Time
+	Outcome         string // "" while it lasts, else completed, failed, released, lost, cancelled, paused, …
+	Error           string
+	ErrorKind       string
+	ProgressPercent *int
+	CurrentStep     string
+	Checkpoint      json.RawMessage
+	Result          json.RawMessage
+}
+
+// New is what a new job is made of. Only Title is required; the zero value of
+// the others takes the default.
+type New struct {
+	Key                 string // "" gets one made, FB-12
+	Title               string
+	Body                string
+	Kind                string
+	Product             string // "" takes the product that owns Repo, else "default"
+	Repo                string
+	Phase               string
+	Priority            *int
+	Capabilities        []string
+	Factory             string
+	DependsOn           []string // keys or ids; in a batch also keys of the same batch
+	Tags                []string
+	Acceptance          []string
+	InputContext        json.RawMessage
+	EstimatedComplexity string
+	EstimatedMinutes    *int
+	TokenBudget         *int64
+	ReviewRequired      *bool
+	MaxRetries          *int
+	MaxLost             *int
+	RetryBackoffSeconds *int
+	NotBefore           *time.Time
+	IdempotencyKey      string
+}
+
+// Patch is an edit by a person. Nil leaves a field as it is. Version is the
+// version that the editor saw; another one is a conflict.
+type Patch struct {
+	Version             int
+	Title               *string
+	Body                *string
+	Phase               *string
+	Priority            *int
+	Tags                *[]string
+	Acceptance          *[]string
+	Capabilities        *[]string
+	Factory             *string
+	Repo                *string
+	EstimatedComplexity *string
+	EstimatedMinutes    *int
+	NotBefore           *time.Time
+}
+
+// Filter narrows a list. Zero fields narrow nothing.
+type Filter struct {
+	Statuses     []Status
+	Product      string
+	Repo         string
+	Phase        string
+	Tag          string
+	Factory      string // factory that must run it, or that runs it now
+	Agent        string // agent that runs it now
+	PriorityGTE  *int
+	ReadyOnly    bool
+	Query        string // part of key or title
+	UpdatedSince *time.Time
+	Cursor       string
+	Limit        int // 1..200, default 50
+}

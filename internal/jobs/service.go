@@ -1,0 +1,278 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// Publisher wakes whoever waits for a topic, in every process. Publish never
+// blocks and is called after commit.
+type Publisher interface {
+	Publish(topics ...string)
+}
+
+// Service is what people and tools do with jobs that needs no lease.
+type Service struct {
+	db   *db.DB
+	wake Publisher
+}
+
+// NewService returns the jobs kept in d.
+func NewService(d *db.DB, wake Publisher) *Service {
+	return &Service{db: d, wake: wake}
+}
+
+// LaneTopic is published when a lane has got a claimable job.
+func LaneTopic(workspace ids.ID, lane int64) string {
+	return "lane:" + workspace.String() + ":" + strconv.FormatInt(lane, 10)
+}
+
+// ParseLaneTopic reads what LaneTopic wrote.
+func ParseLaneTopic(topic string) (workspace ids.ID, lane int64, ok bool) {
+	parts := strings.Split(topic, ":")
+	if len(parts) != 3 || parts[0] != "lane" {
+		return ids.Nil, 0, false
+	}
+	workspace, ok = ids.Parse(parts[1])
+	lane, err := strconv.ParseInt(parts[2], 10, 64)
+	return workspace, lane, ok && err == nil
+}
+
+// Topics are what to publish once a change of these jobs is committed.
+func Topics(workspace ids.ID, changed ...Job) []string {
+	topics := []string{eventlog.Topic(workspace)}
+	for _, j := range changed {
+		if j.Status == Ready {
+			topics = append(topics, LaneTopic(workspace, j.LaneID))
+		}
+	}
+	return topics
+}
+
+// Get reads one job by key or id. NotFound where the workspace has none.
+func (s *Service) Get(ctx context.Context, who tenancy.Principal, keyOrID string) (Job, error) {
+	var job Job
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		job, err = LoadTx(ctx, tx, who.Workspace, keyOrID)
+		return err
+	})
+	return job, err
+}
+
+// List reads the jobs that a filter leaves, newest first, and the cursor of the
+// next page, "" after the last one.
+func (s *Service) List(ctx context.Context, who tenancy.Principal, f Filter) (list []Job, next string, err error) {
+	if f.Limit == 0 {
+		f.Limit = 50
+	}
+	if f.Limit < 1 || f.Limit > 200 {
+		return nil, "", fault.Invalid("limit", "It is %d; 1 to 200 is possible.", f.Limit)
+	}
+	before, err := listCursor(f.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		rows, err := q.JobList(ctx, tx, f.params(who.Workspace, before))
+		if err != nil {
+			return fmt.Errorf("list jobs: %w", err)
+		}
+		list, err = fromRows(rows)
+		return err
+	})
+	if len(list) > f.Limit {
+		list = list[:f.Limit]
+		next = list[f.Limit-1].ID.String()
+	}
+	return list, next, err
+}
+
+func listCursor(cursor string) (*ids.ID, error) {
+	if cursor == "" {
+		return nil, nil
+	}
+	id, ok := ids.Parse(cursor)
+	if !ok {
+		return nil, fault.Invalid("cursor", "It is not one that this server gave out.")
+	}
+	return &id, nil
+}
+
+func (f Filter) params(workspace ids.ID, before *ids.ID) dbsqlc.JobListParams {
+	p := dbsqlc.JobListParams{
+		WorkspaceID: workspace, Before: before, Statuses: []string{}, Product: f.Product, Repo: f.Repo, Phase: f.Phase,
+		Tag: f.Tag, Factory: f.Factory, Agent: f.Agent, PriorityGte: int32(orDefault(f.PriorityGTE, 0)), //nolint:gosec // any
+		UpdatedSince: f.UpdatedSince, Q: escapeLike(f.Query), MaxRows: int32(f.Limit) + 1, //nolint:gosec // 1..200
+	}
+	for _, status := range f.Statuses {
+		p.Statuses = append(p.Statuses, string(status))
+	}
+	if f.ReadyOnly {
+		p.Statuses = []string{string(Ready)}
+	}
+	return p
+}
+
+// escapeLike takes the special meaning from a search's % and _.
+func escapeLike(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(s)
+}
+
+// Search finds jobs by part of their key or title, newest first, archived ones
+// left out.
+func (s *Service) Search(ctx context.Context, who tenancy.Principal, query string, limit int) ([]Job, error) {
+	list, _, err := s.List(ctx, who, Filter{Query: query, Limit: limit,
+		Statuses: []Status{Waiting, Ready, Assigned, Running, Paused, Blocked, InReview, Approved, Completed, Failed, Aborted}})
+	return list, err
+}
+
+// Attempts reads a job's attempts, newest first, at most 200.
+func (s *Service) Attempts(ctx context.Context, who tenancy.Principal, keyOrID string) ([]Attempt, error) {
+	var list []Attempt
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		job, err := LoadTx(ctx, tx, who.Workspace, keyOrID)
+		if err != nil {
+			return err
+		}
+		rows, err := q.AttemptList(ctx, tx, dbsqlc.AttemptListParams{WorkspaceID: who.Workspace, JobID: job.ID})
+		for _, r := range rows {
+			list = append(list, attemptFrom(r).live(job))
+		}
+		return err
+	})
+	return list, err
+}
+
+func attemptFrom(r dbsqlc.Attempt) Attempt {
+	return Attempt{
+		Epoch: r.Epoch, Agent: r.Agent, Factory: r.Factory, Model: r.Model, SessionKey: r.SessionKey,
+		ClaimedAt: r.ClaimedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Outcome: r.Outcome, Error: r.Error,
+		ErrorKind: r.ErrorKind, ProgressPercent: wide(r.ProgressPercent), CurrentStep: r.CurrentStep,
+		Checkpoint: r.Checkpoint, Result: r.Result,
+	}
+}
+
+// live adds what the lease of a running attempt knows so far.
+func (a Attempt) live(j Job) Attempt {
+	if j.Lease != nil && j.Lease.Epoch == a.Epoch {
+		a.ProgressPercent, a.CurrentStep, a.Checkpoint = j.ProgressPercent, j.CurrentStep, j.Checkpoint
+	}
+	return a
+}
+
+// Link is a job next to another one in the dependency graph.
+type Link struct {
+	Key, Title string
+	Status     Status
+	Before     bool // the job asked about waits for this one
+}
+
+// Links reads what a job waits for and what waits for it, at most 100 jobs.
+func (s *Service) Links(ctx context.Context, who tenancy.Principal, keyOrID string) ([]Link, error) {
+	var list []Link
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		id, err := find(ctx, tx, who.Workspace, keyOrID)
+		if err != nil {
+			return err
+		}
+		rows, err := q.JobLinks(ctx, tx, dbsqlc.JobLinksParams{WorkspaceID: who.Workspace, JobID: id})
+		for _, r := range rows {
+			list = append(list, Link{Key: r.Key, Title: r.Title, Status: Status(r.Status), Before: r.Before})
+		}
+		return err
+	})
+	return list, err
+}
+
+// Product is what jobs are billed to and shown under.
+type Product struct {
+	ID             ids.ID
+	Name           string
+	Repos          []string
+	ReviewRequired bool
+	OneJobPerRepo  bool
+	ReviewLimit    *int
+	Paused         bool
+}
+
+// Products lists the workspace's products by name.
+func (s *Service) Products(ctx context.Context, who tenancy.Principal) ([]Product, error) {
+	var list []Product
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		list, err = productsTx(ctx, tx, who.Workspace)
+		return err
+	})
+	return list, err
+}
+
+func productsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Product, error) {
+	rows, err := q.ProductList(ctx, tx, workspace)
+	if err != nil {
+		return nil, fmt.Errorf("list products: %w", err)
+	}
+	list := make([]Product, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, Product{ID: r.ID, Name: r.Name, Repos: r.Repos, ReviewRequired: r.ReviewRequired,
+			OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: wide(r.ReviewLimit), Paused: r.Paused})
+	}
+	return list, nil
+}
+
+// Stats are the numbers of a workspace.
+type Stats struct {
+	ByStatus       map[Status]int
+	OldestReadyAge *time.Duration
+	ExpiredLeases  int
+	Products       []ProductStats
+}
+
+// ProductStats are the numbers of one product.
+type ProductStats struct {
+	Product  string
+	ByStatus map[Status]int
+}
+
+// Stats counts the workspace's jobs. It reads every job's status and is not for
+// pages that many people keep open.
+func (s *Service) Stats(ctx context.Context, who tenancy.Principal) (Stats, error) {
+	stats := Stats{ByStatus: map[Status]int{}}
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		rows, err := q.JobCountPerStatus(ctx, tx, who.Workspace)
+		if err != nil {
+			return fmt.Errorf("count jobs: %w", err)
+		}
+		stats.count(rows)
+		since, err := q.JobReadySince(ctx, tx, who.Workspace)
+		if err != nil {
+			return fmt.Errorf("oldest ready job: %w", err)
+		}
+		for _, r := range since {
+			age := r.Now.Sub(r.ReadyAt)
+			stats.OldestReadyAge = &age
+		}
+		expired, err := q.LeaseExpiredCount(ctx, tx, who.Workspace)
+		stats.ExpiredLeases = int(expired)
+		return err
+	})
+	return stats, err
+}
+
+func (s *Stats) count(rows []dbsqlc.JobCountPerStatusRow) {
+	for _, r := range rows {
+		s.ByStatus[Status(r.Status)] += int(r.Jobs)
+		if n := len(s.Products); n == 0 || s.Products[n-1].Product != r.Product {
+			s.Products = append(s.Products, ProductStats{Product: r.Product, ByStatus: map[Status]int{}})
+		}
+		s.Products[len(s.Products)-1].ByStatus[Status(r.Status)] = int(r.Jobs)
+	}
+}

@@ -1,0 +1,129 @@
+package jobs
+
+import "slices"
+
+// Status is where a job stands.
+type Status string
+
+// The statuses of product.md section 2.
+const (
+	Waiting   Status = "waiting"
+	Ready     Status = "ready"
+	Assigned  Status = "assigned"
+	Running   Status = "running"
+	Paused    Status = "paused"
+	Blocked   Status = "blocked"
+	InReview  Status = "in_review"
+	Approved  Status = "approved"
+	Completed Status = "completed"
+	Failed    Status = "failed"
+	Aborted   Status = "aborted"
+	Archived  Status = "archived"
+)
+
+// Statuses lists all of them in the order of a job's life.
+var Statuses = []Status{Waiting, Ready, Assigned, Running, Paused, Blocked,
+	InReview, Approved, Completed, Failed, Aborted, Archived}
+
+// Leased reports whether a job in this status has a lease.
+func (s Status) Leased() bool { return s == Assigned || s == Running }
+
+// Finished reports whether the job's life has ended, unless somebody retries it.
+func (s Status) Finished() bool {
+	return s == Completed || s == Failed || s == Aborted || s == Archived
+}
+
+// WaitReason is why a waiting job is not claimable yet.
+type WaitReason string
+
+// The reasons of product.md section 2.
+const (
+	NoWait            WaitReason = ""
+	WaitDependency    WaitReason = "dependency"
+	WaitNotBefore     WaitReason = "not_before"
+	WaitRetryBackoff  WaitReason = "retry_backoff"
+	WaitBudget        WaitReason = "budget"
+	WaitRepoBusy      WaitReason = "repo_busy"
+	WaitReviewBacklog WaitReason = "review_backlog"
+)
+
+// Trigger is what changes a status.
+type Trigger string
+
+// The triggers. Those of people are the verbs of the API; those of agents and
+// of the server are named after what happened.
+const (
+	ByCreate    Trigger = "create"
+	ByPromote   Trigger = "promote"
+	ByHold      Trigger = "hold"
+	ByBlock     Trigger = "block"
+	ByUnblock   Trigger = "unblock"
+	ByPause     Trigger = "pause"
+	ByResume    Trigger = "resume"
+	ByClaim     Trigger = "claim"
+	ByStart     Trigger = "start"
+	ByRelease   Trigger = "release"
+	ByLoss      Trigger = "lose"
+	ByFailure   Trigger = "fail"
+	ByAsk       Trigger = "ask"
+	ByComplete  Trigger = "complete"
+	ByApprove   Trigger = "approve"
+	ByReject    Trigger = "reject"
+	ByMerge     Trigger = "merge"
+	ByMergeFail Trigger = "merge_fail"
+	ByCancel    Trigger = "cancel"
+	ByRetry     Trigger = "retry"
+	ByArchive   Trigger = "archive"
+)
+
+// edges are the rows of product.md's table: a trigger leads from each of its
+// from statuses to one of its to statuses.
+type edges struct {
+	from, to []Status
+}
+
+var table = map[Trigger][]edges{
+	ByCreate:    {{from: []Status{""}, to: []Status{Waiting, Ready, Blocked}}},
+	ByPromote:   {{from: []Status{Waiting}, to: []Status{Ready}}},
+	ByHold:      {{from: []Status{Ready}, to: []Status{Waiting}}},
+	ByBlock:     {{from: []Status{Waiting, Ready, Paused}, to: []Status{Blocked}}},
+	ByUnblock:   {{from: []Status{Blocked}, to: []Status{Waiting, Ready}}},
+	ByPause:     {{from: []Status{Waiting, Ready, Assigned, Running}, to: []Status{Paused}}},
+	ByResume:    {{from: []Status{Paused}, to: []Status{Waiting, Ready}}},
+	ByClaim:     {{from: []Status{Ready}, to: []Status{Assigned}}},
+	ByStart:     {{from: []Status{Assigned}, to: []Status{Running}}},
+	ByRelease:   {{from: []Status{Assigned, Running}, to: []Status{Ready, Waiting}}},
+	ByLoss:      {{from: []Status{Assigned, Running}, to: []Status{Ready, Waiting, Failed}}},
+	ByFailure:   {{from: []Status{Assigned, Running}, to: []Status{Ready, Waiting, Failed}}},
+	ByAsk:       {{from: []Status{Assigned, Running}, to: []Status{Blocked}}},
+	ByComplete:  {{from: []Status{Assigned, Running}, to: []Status{InReview, Completed}}},
+	ByApprove:   {{from: []Status{InReview}, to: []Status{Approved}}},
+	ByReject:    {{from: []Status{InReview}, to: []Status{Ready}}},
+	ByMerge:     {{from: []Status{Approved}, to: []Status{Completed}}},
+	ByMergeFail: {{from: []Status{Approved}, to: []Status{InReview}}},
+	ByCancel: {{from: []Status{Waiting, Ready, Assigned, Running, Paused, Blocked, InReview, Approved},
+		to: []Status{Aborted}}},
+	ByRetry:   {{from: []Status{Failed, Aborted, Completed}, to: []Status{Ready, Waiting}}},
+	ByArchive: {{from: []Status{Completed, Failed, Aborted}, to: []Status{Archived}}},
+}
+
+// Allowed reports whether the trigger may lead from one status to the other.
+// Every edge that the table does not name is refused.
+func Allowed(from Status, by Trigger, to Status) bool {
+	for _, e := range table[by] {
+		if slices.Contains(e.from, from) && slices.Contains(e.to, to) {
+			return true
+		}
+	}
+	return false
+}
+
+// Can reports whether the trigger leads anywhere from that status.
+func Can(from Status, by Trigger) bool {
+	for _, e := range table[by] {
+		if slices.Contains(e.from, from) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,221 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+var q = dbsqlc.New()
+
+// find gives the id behind a key or an id, or NotFound.
+func find(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) (ids.ID, error) {
+	if id, ok := ids.Parse(keyOrID); ok {
+		return id, nil
+	}
+	id, err := q.JobID(ctx, tx, dbsqlc.JobIDParams{WorkspaceID: workspace, Key: keyOrID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return ids.Nil, notFound(keyOrID)
+	}
+	return id, err
+}
+
+func notFound(keyOrID string) error {
+	return fault.New(fault.NotFound, "There is no job %s in this workspace.", cut(keyOrID, 64))
+}
+
+// LoadTx reads a job, by key or id, without a lock. NotFound where the
+// workspace has none.
+func LoadTx(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) (Job, error) {
+	id, err := find(ctx, tx, workspace, keyOrID)
+	if err != nil {
+		return Job{}, err
+	}
+	row, err := q.JobFullByID(ctx, tx, dbsqlc.JobFullByIDParams{WorkspaceID: workspace, ID: id})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Job{}, notFound(keyOrID)
+	}
+	if err != nil {
+		return Job{}, fmt.Errorf("load job: %w", err)
+	}
+	return fromRow(row)
+}
+
+// LoadManyTx reads jobs by id, in no particular order; unknown ids are left out.
+func LoadManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]Job, error) {
+	rows, err := q.JobFullByIDs(ctx, tx, dbsqlc.JobFullByIDsParams{WorkspaceID: workspace, Ids: list})
+	if err != nil {
+		return nil, fmt.Errorf("load jobs: %w", err)
+	}
+	return fromRows(rows)
+}
+
+// Locked is a job that no other transaction can change until this one ends.
+type Locked struct {
+	Job
+	// Now is the database's clock after the lock was had.
+	Now time.Time
+}
+
+// LockTx locks a job, by key or id, and reads it as it is then. It waits for
+// whoever holds the lock. Locks are taken in this order: job, then lease.
+func LockTx(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) (Locked, error) {
+	id, err := find(ctx, tx, workspace, keyOrID)
+	if err != nil {
+		return Locked{}, err
+	}
+	lock, err := q.JobLock(ctx, tx, dbsqlc.JobLockParams{WorkspaceID: workspace, ID: id})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Locked{}, notFound(keyOrID)
+	}
+	if err != nil {
+		return Locked{}, fmt.Errorf("lock job: %w", err)
+	}
+	// A second statement: the first one's snapshot is from before the wait.
+	job, err := LoadTx(ctx, tx, workspace, id.String())
+	return Locked{Job: job, Now: lock.Now}, err
+}
+
+// WithdrawTx takes a locked ready job out of reach of the claims, until the
+// transaction ends. A claim that is taking it right now wins: then the error is
+// one that db.IsLocked tells, and the whole transaction is to be run again.
+func WithdrawTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Locked) error {
+	if j.Status != Ready {
+		return nil
+	}
+	_, err := q.JobLockReady(ctx, tx, dbsqlc.JobLockReadyParams{WorkspaceID: workspace, JobID: j.ID})
+	return err
+}
+
+// DependencyOpenTx reports whether a job still waits for another one.
+func DependencyOpenTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (bool, error) {
+	return q.JobDependencyOpen(ctx, tx, dbsqlc.JobDependencyOpenParams{WorkspaceID: workspace, JobID: job})
+}
+
+// SaveTx writes a decision: the job's state, its row in job_ready and one
+// event. It is refused with InvalidTransition where the job's status or epoch
+// is no longer what was decided on. The saved job is returned.
+func SaveTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d Decision) (Job, error) {
+	changes, payload, err := eventlog.Encode(d.changes(), d.Payload)
+	if err != nil {
+		return Job{}, err
+	}
+	after := d.After
+	version, err := q.JobSave(ctx, tx, dbsqlc.JobSaveParams{
+		WorkspaceID: who.Workspace, ID: after.ID, FromStatus: string(d.Before.Status), FromEpoch: d.Before.Epoch,
+		Title: after.Title, Phase: after.Phase, Priority: int16(after.Priority), Tags: after.Tags, //nolint:gosec // 0..10
+		Capabilities: after.Capabilities, Factory: after.Factory, Repo: after.Repo, ProductID: after.ProductID,
+		LaneID: after.LaneID, EstimatedComplexity: after.EstimatedComplexity, EstimatedMinutes: small(after.EstimatedMinutes),
+		Status: string(after.Status), WaitReason: string(after.WaitReason), BlockedReason: after.BlockedReason,
+		Question: after.Question, Answer: after.Answer, Actor: who.Name, ActorKind: string(who.Kind),
+		Attempts: int32(after.Attempts), FailureCount: int32(after.FailureCount), LostCount: int32(after.LostCount), //nolint:gosec // bounded by max_*
+		LastError: after.LastError, Feedback: after.Feedback, ProgressPercent: percent(after.ProgressPercent),
+		CurrentStep: after.CurrentStep, Checkpoint: after.Checkpoint, Result: after.Result, NotBefore: after.NotBefore,
+		EventType: string(d.Type), Changes: changes, Payload: payload,
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Job{}, fault.New(fault.InvalidTransition, "%s was changed at the same moment. Look again.", d.Before.Key)
+	}
+	if err != nil {
+		return Job{}, fmt.Errorf("save job: %w", err)
+	}
+	after.Version = int(version)
+	return after, nil
+}
+
+// changes lists the fields that differ, for the event.
+func (d Decision) changes() []eventlog.Change {
+	b, a := d.Before, d.After
+	var list []eventlog.Change
+	note := func(field string, differs bool, old, new any) {
+		if differs {
+			list = append(list, eventlog.Change{Field: field, Old: old, New: new})
+		}
+	}
+	note("status", b.Status != a.Status, b.Status, a.Status)
+	note("wait_reason", b.WaitReason != a.WaitReason, b.WaitReason, a.WaitReason)
+	note("blocked_reason", b.BlockedReason != a.BlockedReason, b.BlockedReason, a.BlockedReason)
+	note("title", b.Title != a.Title, b.Title, a.Title)
+	note("body", b.Body != a.Body, len(b.Body), len(a.Body))
+	note("phase", b.Phase != a.Phase, b.Phase, a.Phase)
+	note("priority", b.Priority != a.Priority, b.Priority, a.Priority)
+	note("factory", b.Factory != a.Factory, b.Factory, a.Factory)
+	note("repo", b.Repo != a.Repo, b.Repo, a.Repo)
+	note("product", b.Product != a.Product, b.Product, a.Product)
+	note("estimated_complexity", b.EstimatedComplexity != a.EstimatedComplexity, b.EstimatedComplexity, a.EstimatedComplexity)
+	note("estimated_minutes", !same(b.EstimatedMinutes, a.EstimatedMinutes), b.EstimatedMinutes, a.EstimatedMinutes)
+	note("capabilities", !equal(b.Capabilities, a.Capabilities), b.Capabilities, a.Capabilities)
+	note("tags", !equal(b.Tags, a.Tags), b.Tags, a.Tags)
+	note("acceptance", !equal(b.Acceptance, a.Acceptance), b.Acceptance, a.Acceptance)
+	note("failure_count", b.FailureCount != a.FailureCount, b.FailureCount, a.FailureCount)
+	note("lost_count", b.LostCount != a.LostCount, b.LostCount, a.LostCount)
+	note("feedback", b.Feedback != a.Feedback, b.Feedback, a.Feedback)
+	note("not_before", !sameTime(b.NotBefore, a.NotBefore), b.NotBefore, a.NotBefore)
+	return list
+}
+
+func fromRows(rows []dbsqlc.JobFull) ([]Job, error) {
+	list := make([]Job, 0, len(rows))
+	for _, r := range rows {
+		j, err := fromRow(r)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, j)
+	}
+	return list, nil
+}
+
+func fromRow(r dbsqlc.JobFull) (Job, error) {
+	j := Job{
+		ID: r.ID, Key: r.Key, Title: r.Title, Body: r.Body, Kind: r.Kind, ProductID: r.ProductID, Product: r.Product,
+		Repo: r.Repo, Phase: r.Phase, Priority: int(r.Priority), Capabilities: r.Capabilities, Factory: r.Factory,
+		LaneID: r.LaneID, DependsOn: r.DependsOn, Tags: r.Tags, InputContext: r.InputContext,
+		Status: Status(r.Status), WaitReason: WaitReason(r.WaitReason), BlockedReason: r.BlockedReason,
+		Question: r.Question, Answer: r.Answer, StatusBy: r.StatusBy, StatusAt: r.StatusAt,
+		Epoch: r.Epoch, Attempts: int(r.Attempts), FailureCount: int(r.FailureCount), LostCount: int(r.LostCount),
+		MaxRetries: int(r.MaxRetries), MaxLost: int(r.MaxLost), RetryBackoffSeconds: int(r.RetryBackoffSeconds),
+		LastError: r.LastError, Feedback: r.Feedback, ProgressPercent: wide(r.ProgressPercent), CurrentStep: r.CurrentStep,
+		Checkpoint: r.Checkpoint, Result: r.Result, ReviewRequired: r.ReviewNeeded, ReviewOverride: r.ReviewRequired,
+		EstimatedComplexity: r.EstimatedComplexity, EstimatedMinutes: wide(r.EstimatedMinutes), TokenBudget: r.TokenBudget,
+		NotBefore: r.NotBefore, Version: int(r.Version), CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
+		UpdatedAt: r.UpdatedAt, ReadyAt: r.ReadyAt, AssignedAt: r.AssignedAt, StartedAt: r.StartedAt,
+		CompletedAt: r.CompletedAt, FailedAt: r.FailedAt,
+	}
+	if r.IdempotencyKey != nil {
+		j.IdempotencyKey = *r.IdempotencyKey
+	}
+	if err := json.Unmarshal(r.Acceptance, &j.Acceptance); err != nil {
+		return Job{}, fmt.Errorf("acceptance of job %s: %w", r.ID, err)
+	}
+	j.takeLease(r)
+	return j, nil
+}
+
+// takeLease adds the lease that the row has, and what it knows of the work.
+func (j *Job) takeLease(r dbsqlc.JobFull) {
+	if r.LeaseEpoch == nil {
+		return
+	}
+	j.Lease = &Lease{
+		AgentID: *r.LeaseAgentID, Agent: *r.LeaseAgent, FactoryID: *r.LeaseFactoryID, Factory: *r.LeaseFactory,
+		Epoch: *r.LeaseEpoch, SessionKey: *r.LeaseSessionKey, TTLSeconds: int(*r.LeaseTtlSeconds),
+		ClaimedAt: *r.LeaseClaimedAt, ExpiresAt: *r.LeaseExpiresAt, Directive: *r.LeaseDirective,
+		DirectiveReason: *r.LeaseDirectiveReason, DirectiveBy: *r.LeaseDirectiveBy, GraceEndsAt: r.LeaseGraceEndsAt,
+	}
+	j.ProgressPercent, j.CurrentStep, j.ProgressAt = wide(r.LeaseProgressPercent), *r.LeaseCurrentStep, r.LeaseProgressAt
+	if r.LeaseCheckpoint != nil {
+		j.Checkpoint = r.LeaseCheckpoint
+	}
+}
