@@ -1,0 +1,164 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// grace is how long an agent has to answer a directive before it is carried out
+// without it.
+const graceSeconds = 60
+
+// maxReason bounds what people write about a change, in characters.
+const maxReason = 2000
+
+// Action is what a person wants of a job.
+type Action struct {
+	Verb    jobs.Trigger
+	Reason  string
+	Version *int   // the version the person saw; nil does not care
+	Commit  string // for a merge
+	URL     string // for a merge
+}
+
+// Act changes a job's status for a person. A job that an agent works on is not
+// torn from it: pause and cancel ask the agent, and are carried out when it
+// answers or the grace is over.
+//
+// Faults: Forbidden; NotFound; Validation for a missing reason;
+// InvalidTransition with the detail "status"; VersionConflict with the current
+// job as the detail "job".
+func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string, a Action) (jobs.Job, error) {
+	if !who.Can(tenancy.WriteJobs) {
+		return jobs.Job{}, fault.New(fault.Forbidden, "Your role does not allow changing jobs.")
+	}
+	if err := a.check(); err != nil {
+		return jobs.Job{}, err
+	}
+	var freed []ids.ID
+	var promoted []jobs.Job
+	job, err := s.jobs.Change(ctx, who, func(tx db.Tx) (jobs.Job, error) {
+		freed, promoted = nil, nil
+		locked, err := jobs.LockTx(ctx, tx, who.Workspace, keyOrID)
+		if err != nil {
+			return jobs.Job{}, err
+		}
+		if err := locked.CheckVersion(a.Version); err != nil {
+			return jobs.Job{}, err
+		}
+		if locked.Status.Leased() {
+			freed = factoriesOf(locked.Lease)
+			return actOnLeased(ctx, tx, who, locked, a)
+		}
+		if err := jobs.WithdrawTx(ctx, tx, who.Workspace, locked); err != nil {
+			return jobs.Job{}, err
+		}
+		saved, err := actOnFree(ctx, tx, who, locked, a)
+		if err != nil {
+			return jobs.Job{}, err
+		}
+		promoted, err = promoteDependentsTx(ctx, tx, who.Workspace, saved)
+		return saved, err
+	})
+	if err == nil && (len(freed) > 0 || len(promoted) > 0) {
+		s.published(who.Workspace, freed, promoted...)
+	}
+	return job, err
+}
+
+func (a Action) check() error {
+	reason := strings.TrimSpace(a.Reason)
+	if reason == "" && (a.Verb == jobs.ByReject || a.Verb == jobs.ByBlock) {
+		return fault.Invalid("reason", "It is needed: the next one to read it has nothing else.")
+	}
+	if utf8.RuneCountInString(a.Reason) > maxReason || !utf8.ValidString(a.Reason) || strings.ContainsRune(a.Reason, 0) {
+		return fault.Invalid("reason", "At most %d characters of text fit.", maxReason)
+	}
+	return nil
+}
+
+// actOnFree changes a job that nobody works on.
+func actOnFree(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, a Action) (jobs.Job, error) {
+	open, err := jobs.DependencyOpenTx(ctx, tx, who.Workspace, job.ID)
+	if err != nil {
+		return jobs.Job{}, fmt.Errorf("dependencies of %s: %w", job.Key, err)
+	}
+	d, err := decide(job, a, open)
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	return jobs.SaveTx(ctx, tx, who, d)
+}
+
+func decide(job jobs.Locked, a Action, dependencyOpen bool) (jobs.Decision, error) {
+	reason := strings.TrimSpace(a.Reason)
+	switch a.Verb {
+	case jobs.ByBlock:
+		return job.Block(reason)
+	case jobs.ByUnblock:
+		return job.Unblock(job.Now, dependencyOpen)
+	case jobs.ByPause:
+		return job.Pause()
+	case jobs.ByResume:
+		return job.Resume(job.Now, dependencyOpen)
+	case jobs.ByCancel:
+		return job.Cancel(reason)
+	case jobs.ByRetry:
+		return job.Retry(job.Now, dependencyOpen)
+	case jobs.ByApprove:
+		return job.Approve()
+	case jobs.ByReject:
+		return job.Reject(reason)
+	case jobs.ByMerge:
+		return job.Merge(a.Commit, a.URL)
+	case jobs.ByArchive:
+		return job.Archive()
+	}
+	return jobs.Decision{}, job.Refuse(a.Verb)
+}
+
+// actOnLeased asks the agent that works on a job to stop, or gives the job back
+// at once where a person says so.
+func actOnLeased(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, a Action) (jobs.Job, error) {
+	switch a.Verb {
+	case jobs.ByRelease:
+		d, err := job.GiveBack(job.Now, strings.TrimSpace(a.Reason))
+		if err != nil {
+			return jobs.Job{}, err
+		}
+		return endTx(ctx, tx, who, d, ending{outcome: outcomeReleased, error: a.Reason})
+	case jobs.ByCancel, jobs.ByPause:
+		return direct(ctx, tx, who, job, a)
+	}
+	return jobs.Job{}, job.Refuse(a.Verb)
+}
+
+// direct writes a directive on the lease. A cancel replaces a pause; asking
+// twice changes nothing.
+func direct(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, a Action) (jobs.Job, error) {
+	kind := map[jobs.Trigger]eventlog.Type{jobs.ByCancel: eventlog.JobCancelRequested, jobs.ByPause: eventlog.JobPauseRequested}
+	if job.Lease.Directive == string(a.Verb) || job.Lease.Directive == Cancel {
+		return job.Job, nil
+	}
+	_, err := q.LeaseDirect(ctx, tx, dbsqlc.LeaseDirectParams{WorkspaceID: who.Workspace, JobID: job.ID,
+		Directive: string(a.Verb), Reason: strings.TrimSpace(a.Reason), Actor: who.Name, GraceSeconds: graceSeconds})
+	if err != nil {
+		return jobs.Job{}, fmt.Errorf("direct lease: %w", err)
+	}
+	err = appendEvent(ctx, tx, who, eventlog.Event{Type: kind[a.Verb], JobID: &job.ID, Epoch: &job.Epoch,
+		Changes: []eventlog.Change{{Field: "directive", Old: job.Lease.Directive, New: string(a.Verb)}}})
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	return jobs.LoadTx(ctx, tx, who.Workspace, job.ID.String())
+}

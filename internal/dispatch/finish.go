@@ -1,0 +1,233 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// promotions is how many dependents one completion makes claimable itself; the
+// sweep does the rest.
+const promotions = 100
+
+// Completion is the result that an agent hands in.
+type Completion struct {
+	Result  json.RawMessage // an object, nil for none
+	Summary string
+	Commit  string
+	Branch  string
+	URL     string
+}
+
+func (c Completion) check() error {
+	fields := map[string]string{}
+	for _, f := range []struct {
+		name, value string
+		limit       int
+	}{{"summary", c.Summary, 10_000}, {"commit", c.Commit, 100}, {"branch", c.Branch, 255}, {"url", c.URL, 2000}} {
+		if utf8.RuneCountInString(f.value) > f.limit || !utf8.ValidString(f.value) {
+			fields[f.name] = fmt.Sprintf("At most %d characters of text fit.", f.limit)
+		}
+	}
+	if len(fields) > 0 {
+		return fault.InvalidFields(fields)
+	}
+	return nil
+}
+
+// stored is the result as it is kept: what the agent gave, and the summary,
+// commit, branch and url beside it.
+func (c Completion) stored() (result, digest []byte, err error) {
+	all := map[string]json.RawMessage{}
+	if len(c.Result) > 0 {
+		if err := json.Unmarshal(c.Result, &all); err != nil || all == nil {
+			return nil, nil, fault.Invalid("result", "It is not a JSON object.")
+		}
+	}
+	for name, value := range map[string]string{"summary": c.Summary, "commit": c.Commit, "branch": c.Branch, "url": c.URL} {
+		if value == "" {
+			continue
+		}
+		text, err := json.Marshal(value)
+		if err != nil {
+			return nil, nil, fmt.Errorf("encode result: %w", err)
+		}
+		all[name] = text
+	}
+	if result, err = json.Marshal(all); err != nil {
+		return nil, nil, fmt.Errorf("encode result: %w", err)
+	}
+	sum := sha256.Sum256(result)
+	return result, sum[:], nil
+}
+
+// Complete hands in a job: it is in review, or completed where no review is
+// required, and its dependents become claimable. The same completion again
+// gives the same answer. Faults: Validation, StaleEpoch, LeaseExpired,
+// Cancelled, Paused, Superseded.
+func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref Ref, c Completion) (jobs.Job, error) {
+	if err := c.check(); err != nil {
+		return jobs.Job{}, err
+	}
+	result, digest, err := c.stored()
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	return s.finish(ctx, who, ref, func(tx db.Tx, job jobs.Locked) (jobs.Decision, ending, error) {
+		d, err := job.HandIn(result)
+		return d, ending{outcome: outcomeCompleted, result: result, resultDigest: digest}, err
+	}, func(tx db.Tx, job jobs.Locked) (bool, error) {
+		attempt, err := q.AttemptGet(ctx, tx, dbsqlc.AttemptGetParams{WorkspaceID: who.Workspace, JobID: job.ID, Epoch: ref.Epoch})
+		if errors.Is(err, pgx.ErrNoRows) {
+			return false, nil
+		}
+		return attempt.Outcome == outcomeCompleted && bytes.Equal(attempt.ResultDigest, digest), err
+	})
+}
+
+// Failure is what went wrong with an attempt.
+type Failure struct {
+	Error     string
+	Kind      string
+	Stack     string
+	Retryable bool
+}
+
+// Fail ends an attempt that went wrong: the job waits for its backoff, or fails
+// for good. The lease ends now. Faults as of Complete.
+func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref Ref, f Failure) (jobs.Job, error) {
+	if f.Error == "" || !utf8.ValidString(f.Error) {
+		return jobs.Job{}, fault.Invalid("error", "It is needed: what went wrong, in words.")
+	}
+	return s.finish(ctx, who, ref, func(_ db.Tx, job jobs.Locked) (jobs.Decision, ending, error) {
+		if d, outcome, ok, err := carryOut(job.Job); ok {
+			return d, ending{outcome: outcome, error: f.Error, kind: f.Kind}, err
+		}
+		d, err := job.Fail(job.Now, f.Retryable, f.Error)
+		d.Payload["kind"], d.Payload["stack"] = f.Kind, f.Stack
+		return d, ending{outcome: outcomeFailed, error: d.After.LastError, kind: f.Kind}, err
+	}, never)
+}
+
+// Release gives a job back without a result and without blame; it is how an
+// agent acknowledges that it was asked to pause or cancel. The lease ends now.
+func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref Ref, reason string, checkpoint json.RawMessage) (jobs.Job, error) {
+	if err := (Progress{Checkpoint: checkpoint}).check(); err != nil {
+		return jobs.Job{}, err
+	}
+	return s.finish(ctx, who, ref, func(tx db.Tx, job jobs.Locked) (jobs.Decision, ending, error) {
+		if len(checkpoint) > 0 {
+			kept := report{Progress: Progress{Checkpoint: checkpoint}}
+			if _, err := q.LeaseProgress(ctx, tx, kept.params(who, job.ID, ref.Epoch)); err != nil {
+				return jobs.Decision{}, ending{}, fmt.Errorf("keep checkpoint: %w", err)
+			}
+			job.Checkpoint = checkpoint
+		}
+		if d, outcome, ok, err := carryOut(job.Job); ok {
+			return d, ending{outcome: outcome}, err
+		}
+		d, err := job.GiveBack(job.Now, reason)
+		return d, ending{outcome: outcomeReleased, error: reason}, err
+	}, never)
+}
+
+func never(db.Tx, jobs.Locked) (bool, error) { return false, nil }
+
+// finish ends an agent's lease: decide says how. repeated recognises an answer
+// that was given before and gives it again.
+func (s *Service) finish(ctx context.Context, who tenancy.Principal, ref Ref,
+	decide func(db.Tx, jobs.Locked) (jobs.Decision, ending, error), repeated func(db.Tx, jobs.Locked) (bool, error),
+) (jobs.Job, error) {
+	if err := errors.Join(requireAgent(who), checkRef(ref)); err != nil {
+		return jobs.Job{}, err
+	}
+	var changed []jobs.Job
+	var freed []ids.ID
+	var answer jobs.Job
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		job, err := jobs.LockTx(ctx, tx, who.Workspace, ref.Job)
+		if err != nil {
+			return err
+		}
+		if refused := held(ctx, tx, who, job, ref.Epoch); refused != nil {
+			again, err := repeated(tx, job)
+			if err != nil || !again {
+				return errors.Join(err, refused)
+			}
+			answer = job.Job
+			return nil
+		}
+		if err := requireBoot(ctx, tx, who); err != nil {
+			return err
+		}
+		d, e, err := decide(tx, job)
+		if err != nil {
+			return err
+		}
+		if answer, err = endTx(ctx, tx, who, d, e); err != nil {
+			return err
+		}
+		promoted, err := promoteDependentsTx(ctx, tx, who.Workspace, answer)
+		changed, freed = append(promoted, answer), factoriesOf(job.Lease)
+		return err
+	})
+	if err == nil && len(changed) > 0 {
+		s.published(who.Workspace, freed, changed...)
+	}
+	return answer, err
+}
+
+// promoteDependentsTx makes claimable what waited for a job that has just been
+// completed, in the same transaction.
+func promoteDependentsTx(ctx context.Context, tx db.Tx, workspace ids.ID, done jobs.Job) ([]jobs.Job, error) {
+	if done.Status != jobs.Completed {
+		return nil, nil
+	}
+	waiting, err := q.JobDependents(ctx, tx, dbsqlc.JobDependentsParams{
+		WorkspaceID: workspace, JobID: done.ID, MaxRows: promotions})
+	if err != nil {
+		return nil, fmt.Errorf("dependents of %s: %w", done.Key, err)
+	}
+	var promoted []jobs.Job
+	for _, id := range waiting {
+		job, ok, err := promoteTx(ctx, tx, tenancy.System(workspace, "promotion"), id)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			promoted = append(promoted, job)
+		}
+	}
+	return promoted, nil
+}
+
+// promoteTx makes one waiting job claimable, unless something still holds it.
+func promoteTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID) (jobs.Job, bool, error) {
+	job, err := jobs.LockTx(ctx, tx, who.Workspace, id.String())
+	if err != nil {
+		return jobs.Job{}, false, err
+	}
+	open, err := jobs.DependencyOpenTx(ctx, tx, who.Workspace, id)
+	if err != nil {
+		return jobs.Job{}, false, fmt.Errorf("dependencies of %s: %w", job.Key, err)
+	}
+	d, ok := job.Promote(job.Now, open)
+	if !ok {
+		return jobs.Job{}, false, nil
+	}
+	saved, err := jobs.SaveTx(ctx, tx, who, d)
+	return saved, err == nil, err
+}

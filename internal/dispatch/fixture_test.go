@@ -1,0 +1,168 @@
+package dispatch_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/notifier"
+	"fleetboard/internal/tenancy"
+)
+
+// world is a workspace with everything that gives jobs to agents.
+type world struct {
+	t         *testing.T
+	ctx       context.Context
+	db        *db.DB
+	workspace ids.ID
+	owner     tenancy.Principal
+	jobs      *jobs.Service
+	fleet     *fleet.Service
+	dispatch  *dispatch.Service
+	tokens    *tokens
+}
+
+// tokens issues tokens that only say who they are for.
+type tokens struct{ issued []tenancy.Principal }
+
+func (k *tokens) IssueAgentToken(p tenancy.Principal) (string, time.Time, error) {
+	k.issued = append(k.issued, p)
+	return "token of " + p.Name, time.Now().Add(time.Hour), nil
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	t.Parallel()
+	d := dbtest.New(t)
+	return inWorkspace(t, d, dbfactory.Workspace(t, d))
+}
+
+// inWorkspace is another process on the same database.
+func inWorkspace(t *testing.T, d *db.DB, workspace ids.ID) *world {
+	t.Helper()
+	n := notifier.New(d, slog.New(slog.DiscardHandler))
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = n.Run(ctx) }()
+	w := &world{t: t, ctx: t.Context(), db: d, workspace: workspace, owner: dbfactory.Person(workspace, tenancy.RoleOwner), tokens: &tokens{}}
+	w.jobs = jobs.NewService(d, n)
+	w.fleet = fleet.NewService(d, n)
+	w.dispatch = dispatch.New(d, w.jobs, n, w.tokens, slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { w.dispatch.Close(); stop(); <-done })
+	return w
+}
+
+// job makes a job; title is its title, change says what else matters.
+func (w *world) job(title string, change ...func(*jobs.New)) jobs.Job {
+	w.t.Helper()
+	n := jobs.New{Title: title}
+	for _, c := range change {
+		c(&n)
+	}
+	made, err := w.jobs.Create(w.ctx, w.owner, jobs.Origin{}, n)
+	if err != nil {
+		w.t.Fatalf("create %s: %v", title, err)
+	}
+	return made.Jobs[0]
+}
+
+func priority(p int) func(*jobs.New)           { return func(n *jobs.New) { n.Priority = &p } }
+func needs(tokens ...string) func(*jobs.New)   { return func(n *jobs.New) { n.Capabilities = tokens } }
+func dependsOn(keys ...string) func(*jobs.New) { return func(n *jobs.New) { n.DependsOn = keys } }
+func reviewed(n *jobs.New)                     { yes := true; n.ReviewRequired = &yes }
+func retries(most, backoff int) func(*jobs.New) {
+	return func(n *jobs.New) { n.MaxRetries, n.RetryBackoffSeconds = &most, &backoff }
+}
+func losses(most int) func(*jobs.New) { return func(n *jobs.New) { n.MaxLost = &most } }
+
+// agent registers an agent of its own factory and returns it as a principal.
+func (w *world) agent(name string, change ...func(*fleet.Registration)) tenancy.Principal {
+	w.t.Helper()
+	r := fleet.Registration{Agent: name, BootID: "boot-1", MaxConcurrentJobs: 100, Factory: fleet.FactoryInfo{
+		Name: "factory-of-" + name, OS: "linux", Engines: []string{"claude"}, Seats: 1000,
+		Repos: []fleet.Repo{{Name: "ledger-api"}}}}
+	for _, c := range change {
+		c(&r)
+	}
+	if _, err := w.dispatch.Register(w.ctx, dbfactory.Enrolment(w.workspace), r); err != nil {
+		w.t.Fatalf("register %s: %v", name, err)
+	}
+	return w.tokens.issued[len(w.tokens.issued)-1]
+}
+
+// claim takes one job, which must be there.
+func (w *world) claim(agent tenancy.Principal) jobs.Job {
+	w.t.Helper()
+	got, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{})
+	if err != nil {
+		w.t.Fatalf("claim: %v", err)
+	}
+	if len(got.Jobs) != 1 {
+		w.t.Fatalf("claim gave %d jobs (%s)", len(got.Jobs), got.Reason)
+	}
+	return got.Jobs[0]
+}
+
+// nothing asserts that a claim gives nothing, for that reason.
+func (w *world) nothing(agent tenancy.Principal, reason string) {
+	w.t.Helper()
+	got, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{})
+	if err != nil || len(got.Jobs) != 0 || got.Reason != reason {
+		w.t.Fatalf("claim = %d jobs, reason %q, %v; want none for %q", len(got.Jobs), got.Reason, err, reason)
+	}
+}
+
+func ref(j jobs.Job) dispatch.Ref { return dispatch.Ref{Job: j.Key, Epoch: j.Epoch} }
+
+// get reads a job again.
+func (w *world) get(j jobs.Job) jobs.Job {
+	w.t.Helper()
+	now, err := w.jobs.Get(w.ctx, w.owner, j.Key)
+	if err != nil {
+		w.t.Fatalf("get %s: %v", j.Key, err)
+	}
+	return now
+}
+
+// want asserts a job's status.
+func (w *world) want(j jobs.Job, status jobs.Status) jobs.Job {
+	w.t.Helper()
+	now := w.get(j)
+	if now.Status != status {
+		w.t.Fatalf("%s is %s; want %s", j.Key, now.Status, status)
+	}
+	return now
+}
+
+// expire moves a lease's end into the past.
+func (w *world) expire(j jobs.Job) {
+	w.t.Helper()
+	dbfactory.Exec(w.t, w.db, `UPDATE job_lease SET expires_at = clock_timestamp() - interval '1 second' WHERE job_id = $1`, j.ID)
+}
+
+// consistent asserts P3: a lease exactly while assigned or running, a ready row
+// exactly while ready, one open attempt for each lease.
+func (w *world) consistent() {
+	w.t.Helper()
+	for what, sql := range map[string]string{
+		"leased jobs without a lease": `SELECT count(*) FROM job j LEFT JOIN job_lease l ON l.job_id = j.id
+			WHERE (j.status IN ('assigned', 'running')) <> (l.job_id IS NOT NULL)`,
+		"ready jobs without a ready row": `SELECT count(*) FROM job j LEFT JOIN job_ready r ON r.job_id = j.id
+			WHERE (j.status = 'ready') <> (r.job_id IS NOT NULL)`,
+		"leases of another epoch": `SELECT count(*) FROM job j JOIN job_lease l ON l.job_id = j.id WHERE l.epoch <> j.epoch`,
+		"open attempts without a lease": `SELECT count(*) FROM attempt a LEFT JOIN job_lease l
+			ON l.job_id = a.job_id AND l.epoch = a.epoch WHERE (a.outcome = '') <> (l.job_id IS NOT NULL)`,
+	} {
+		if n := dbfactory.Int(w.t, w.db, sql); n != 0 {
+			w.t.Errorf("%d %s", n, what)
+		}
+	}
+}

@@ -1,0 +1,255 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// renewBefore is how long before its end an agent's token is replaced: half of
+// its hour.
+const renewBefore = 30 * time.Minute
+
+// maxBeatLeases bounds the leases that one heartbeat speaks of.
+const maxBeatLeases = 1000
+
+// Beat is a heartbeat.
+type Beat struct {
+	Agent      string // the name that the call is addressed to
+	BootID     string
+	Status     string // idle, working or blocked
+	MemoryMB   *int
+	CPUPercent *float64
+	Factory    *fleet.FactoryInfo // nil where nothing changed
+	Leases     []BeatLease
+}
+
+// BeatLease is what an agent says of one of its leases.
+type BeatLease struct {
+	Job             string
+	Epoch           int64
+	ProgressPercent *int
+	CurrentStep     *string
+	Checkpoint      json.RawMessage
+}
+
+// BeatAnswer is what the server knows and wants.
+type BeatAnswer struct {
+	Now             time.Time
+	IntervalSeconds int
+	QueueVersion    string
+	Token           string // "" unless it is time for a new one
+	TokenExpiresAt  time.Time
+	Leases          []Standing
+}
+
+// Heartbeat is a sign of life. It keeps every lease of the agent, records the
+// progress it carries, and answers with the directive for each lease: those
+// that the server knows of, and "fenced" for those listed that are not the
+// agent's any more.
+//
+// Faults: Forbidden for another agent's name; Superseded; Validation.
+func (s *Service) Heartbeat(ctx context.Context, who tenancy.Principal, in Beat) (BeatAnswer, error) {
+	if err := in.check(who); err != nil {
+		return BeatAnswer{}, err
+	}
+	answer := BeatAnswer{}
+	var started []jobs.Job
+	var told bool
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		b := &beat{ctx: ctx, tx: tx, who: who, in: in}
+		answer, err = b.run()
+		started, told = b.started, b.told
+		return err
+	})
+	if err != nil {
+		return BeatAnswer{}, err
+	}
+	if in.Factory != nil {
+		s.waiters.forget(who.Agent)
+	}
+	if told {
+		s.published(who.Workspace, nil, started...)
+	}
+	answer.QueueVersion = s.QueueVersion(who)
+	if who.Expires.Sub(answer.Now) < renewBefore {
+		answer.Token, answer.TokenExpiresAt, err = s.tokens.IssueAgentToken(who)
+	}
+	return answer, err
+}
+
+func (in Beat) check(who tenancy.Principal) error {
+	if err := requireAgent(who); err != nil {
+		return err
+	}
+	if in.Agent != who.Name {
+		return fault.New(fault.Forbidden, "This token belongs to the agent %s.", who.Name)
+	}
+	if in.BootID != who.Boot {
+		return fault.New(fault.Superseded, "This token belongs to another boot of %s.", who.Name)
+	}
+	fields := map[string]string{}
+	if !slices.Contains([]string{"", "idle", "working", "blocked"}, in.Status) {
+		fields["status"] = "idle, working or blocked is possible."
+	}
+	if in.MemoryMB != nil && (*in.MemoryMB < 0 || *in.MemoryMB > 100_000_000) {
+		fields["memory_mb"] = "0 to 100,000,000 is possible."
+	}
+	if in.CPUPercent != nil && (*in.CPUPercent < 0 || *in.CPUPercent > 100_000) {
+		fields["cpu_percent"] = "0 to 100,000 is possible."
+	}
+	if len(in.Leases) > maxBeatLeases {
+		fields["leases"] = fmt.Sprintf("At most %d entries fit.", maxBeatLeases)
+	}
+	if len(fields) > 0 {
+		return fault.InvalidFields(fields)
+	}
+	if in.Factory != nil {
+		return in.Factory.Defaults().Check()
+	}
+	return nil
+}
+
+// beat is one heartbeat inside its transaction.
+type beat struct {
+	ctx context.Context //nolint:containedctx // lives as long as the call
+	tx  db.Tx
+	who tenancy.Principal
+	in  Beat
+
+	started []jobs.Job
+	told    bool
+}
+
+func (b *beat) run() (BeatAnswer, error) {
+	// The factory before its agent: the order in which everybody locks.
+	if err := b.describeFactory(); err != nil {
+		return BeatAnswer{}, err
+	}
+	agent, err := b.signOfLife()
+	if err != nil {
+		return BeatAnswer{}, err
+	}
+	answer := BeatAnswer{Now: agent.Now, IntervalSeconds: int(agent.HeartbeatIntervalSeconds)}
+	fenced, err := b.reports()
+	if err != nil {
+		return BeatAnswer{}, err
+	}
+	known, err := q.LeaseExtendOfAgent(b.ctx, b.tx, dbsqlc.LeaseExtendOfAgentParams{
+		WorkspaceID: b.who.Workspace, AgentID: b.who.Agent})
+	if err != nil {
+		return BeatAnswer{}, fmt.Errorf("extend leases: %w", err)
+	}
+	slices.SortFunc(known, func(x, y dbsqlc.LeaseExtendOfAgentRow) int { return cmp.Compare(x.Key, y.Key) })
+	otherwise := Continue
+	if agent.Draining {
+		otherwise = Drain
+	}
+	for _, l := range known {
+		answer.Leases = append(answer.Leases, Standing{Job: l.Key, Epoch: l.Epoch, Reason: l.DirectiveReason,
+			Directive: directiveOr(l.Directive, otherwise), ExpiresAt: later(l.ExpiresAt)})
+	}
+	answer.Leases = append(answer.Leases, fenced...)
+	return answer, nil
+}
+
+func (b *beat) describeFactory() error {
+	if b.in.Factory == nil {
+		return nil
+	}
+	f := b.in.Factory.Defaults()
+	if f.Name != b.who.Factory {
+		return fault.New(fault.Forbidden, "This agent belongs to the factory %s; register it again to move it.", b.who.Factory)
+	}
+	repos, err := encodeRepos(f.Repos)
+	if err != nil {
+		return err
+	}
+	err = q.FactoryUpdate(b.ctx, b.tx, dbsqlc.FactoryUpdateParams{
+		WorkspaceID: b.who.Workspace, Name: f.Name, Os: f.OS, Host: f.Host, Engines: orEmpty(f.Engines),
+		Capabilities: orEmpty(f.Capabilities), Repos: repos, Seats: int32(f.Seats), //nolint:gosec // 1..1000
+	})
+	if err != nil {
+		return fmt.Errorf("describe factory: %w", err)
+	}
+	return nil
+}
+
+func (b *beat) signOfLife() (dbsqlc.AgentBeatRow, error) {
+	params := dbsqlc.AgentBeatParams{WorkspaceID: b.who.Workspace, ID: b.who.Agent, BootID: b.who.Boot,
+		Status: cmp.Or(b.in.Status, "idle")}
+	if b.in.MemoryMB != nil {
+		memory := int32(*b.in.MemoryMB) //nolint:gosec // checked
+		params.MemoryMb = &memory
+	}
+	if b.in.CPUPercent != nil {
+		load := float32(*b.in.CPUPercent)
+		params.CpuPercent = &load
+	}
+	agent, err := q.AgentBeat(b.ctx, b.tx, params)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return agent, superseded(b.who.Name)
+	}
+	if err != nil {
+		return agent, fmt.Errorf("heartbeat: %w", err)
+	}
+	return agent, nil
+}
+
+// reports records the progress of each lease that the agent lists, in one order
+// for everybody, and answers "fenced" for those that are not its own.
+func (b *beat) reports() ([]Standing, error) {
+	type listed struct {
+		BeatLease
+		id ids.ID
+	}
+	var all []listed
+	var fenced []Standing
+	fence := func(l BeatLease, reason string) {
+		fenced = append(fenced, Standing{Job: l.Job, Epoch: l.Epoch, Directive: Fenced, Reason: reason})
+	}
+	for _, l := range b.in.Leases {
+		state, err := leaseState(b.ctx, b.tx, b.who.Workspace, l.Job)
+		switch {
+		case fault.Is(err, fault.NotFound):
+			fence(l, string(fault.NotFound))
+		case err != nil:
+			return nil, err
+		default:
+			all = append(all, listed{l, state.ID})
+		}
+	}
+	slices.SortFunc(all, func(x, y listed) int { return slices.Compare(x.id[:], y.id[:]) })
+	for _, l := range all {
+		p := Progress{Percent: l.ProgressPercent, Step: l.CurrentStep, Checkpoint: l.Checkpoint}
+		if err := p.check(); err != nil {
+			return nil, err
+		}
+		says := p.Percent != nil || p.Step != nil || len(p.Checkpoint) > 0
+		_, started, told, err := reportTx(b.ctx, b.tx, b.who, Ref{Job: l.id.String(), Epoch: l.Epoch},
+			report{Progress: p, starts: says, isProgress: says})
+		b.started, b.told = append(b.started, started...), b.told || told
+		if refused := fault.From(err); err != nil && refused.Code.Entry().Status == 409 {
+			fence(l.BeatLease, string(refused.Code))
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return fenced, nil
+}

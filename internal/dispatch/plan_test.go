@@ -1,0 +1,173 @@
+package dispatch_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/ids"
+)
+
+// crowd is how many jobs of each kind stand around the one that is claimed.
+const crowd = 100_000
+
+// The claim is the top of one index, whatever the workspace holds: no sort, no
+// scan of a table, whether statistics are missing, fresh, or from before the
+// crowd came.
+func TestThePlanOfAClaim(t *testing.T) {
+	t.Parallel()
+	t.Run("no statistics, then fresh ones", func(t *testing.T) {
+		t.Parallel()
+		d := dbtest.New(t)
+		workspace := dbfactory.Workspace(t, d)
+		fill(t, d, workspace, crowd)
+		assertPlans(t, d, workspace)
+		dbfactory.Exec(t, d, `ANALYZE`)
+		assertPlans(t, d, workspace)
+	})
+	t.Run("statistics of a small table", func(t *testing.T) {
+		t.Parallel()
+		d := dbtest.New(t)
+		workspace := dbfactory.Workspace(t, d)
+		fill(t, d, workspace, 100)
+		dbfactory.Exec(t, d, `ANALYZE`)
+		fill(t, d, workspace, crowd)
+		assertPlans(t, d, workspace)
+	})
+}
+
+// fill adds n ready, n waiting and n completed jobs, over three lanes.
+func fill(t *testing.T, d *db.DB, workspace ids.ID, n int) {
+	t.Helper()
+	for _, sql := range []string{
+		`ALTER TABLE job_ready SET (autovacuum_enabled = false); ALTER TABLE job SET (autovacuum_enabled = false)`,
+		fmt.Sprintf(`INSERT INTO lane (workspace_id, needs, digest)
+			SELECT '%s', ARRAY['lane:' || n], sha256(('lane' || n)::bytea) FROM generate_series(1, 3) n
+			ON CONFLICT DO NOTHING`, workspace),
+		fmt.Sprintf(`INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, priority, status, wait_reason, created_by, completed_at, ready_at)
+			SELECT '%[1]s', gen_random_uuid(), s || '-' || n || '-' || %[2]d, 'job', (SELECT id FROM product WHERE workspace_id = '%[1]s'),
+				(SELECT min(id) FROM lane WHERE workspace_id = '%[1]s') + n %% 3, n %% 11, s,
+				CASE WHEN s = 'waiting' THEN 'dependency' ELSE '' END, 'test',
+				CASE WHEN s = 'completed' THEN now() END, CASE WHEN s = 'ready' THEN now() END
+			FROM generate_series(1, %[2]d) n, unnest(ARRAY['ready', 'waiting', 'completed']) s`, workspace, n),
+		fmt.Sprintf(`INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
+			SELECT workspace_id, lane_id, priority, ready_at, id FROM job WHERE workspace_id = '%s' AND status = 'ready'
+			ON CONFLICT DO NOTHING`, workspace),
+	} {
+		dbfactory.Exec(t, d, sql)
+	}
+}
+
+// explained runs a query of the application under EXPLAIN ANALYZE instead, and
+// keeps the plan.
+type explained struct {
+	db.Tx
+	plan map[string]any
+}
+
+func (e *explained) query(ctx context.Context, sql string, args []any) error {
+	var raw []byte
+	err := e.Tx.QueryRow(ctx, "EXPLAIN (ANALYZE, FORMAT JSON) "+sql, args...).Scan(&raw)
+	if err != nil {
+		return err
+	}
+	var plans []struct{ Plan map[string]any }
+	if err := json.Unmarshal(raw, &plans); err != nil {
+		return err
+	}
+	e.plan = plans[0].Plan
+	return nil
+}
+
+func assertPlans(t *testing.T, d *db.DB, workspace ids.ID) {
+	t.Helper()
+	ctx := t.Context()
+	lane := int64(dbfactory.Int(t, d, `SELECT min(id) FROM lane WHERE workspace_id = $1`, workspace))
+	agent := dbfactory.Text(t, d, `WITH f AS (
+			INSERT INTO factory (workspace_id, id, name) VALUES ($1, gen_random_uuid(), gen_random_uuid()::text) RETURNING id)
+		INSERT INTO agent (workspace_id, id, factory_id, name, boot_id)
+		SELECT $1, gen_random_uuid(), id, gen_random_uuid()::text, 'b' FROM f RETURNING id || ' ' || factory_id`, workspace)
+	agentID, factoryID, _ := strings.Cut(agent, " ")
+	a, _ := ids.Parse(agentID)
+	f, _ := ids.Parse(factoryID)
+	for name, ask := range map[string]func(*capture) error{
+		"heads": func(c *capture) error {
+			_, err := dbsqlc.New().ReadyHeads(ctx, c, dbsqlc.ReadyHeadsParams{WorkspaceID: workspace, Lanes: []int64{lane, lane + 1, lane + 2}})
+			return err
+		},
+		"claim": func(c *capture) error {
+			_, err := dbsqlc.New().ReadyClaim(ctx, c, dbsqlc.ReadyClaimParams{WorkspaceID: workspace, LaneID: lane, MaxRows: 1,
+				Agent: "claude-1", AgentID: a, FactoryID: f, Factory: "mac-1", TtlSeconds: 900})
+			return err
+		},
+	} {
+		c := &capture{}
+		if err := ask(c); err != errCaptured { //nolint:errorlint // the sentinel itself
+			t.Fatalf("%s: %v", name, err)
+		}
+		err := d.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+			e := &explained{Tx: tx}
+			if err := e.query(ctx, c.sql, c.args); err != nil {
+				return err
+			}
+			assertPlan(t, name, e.plan)
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+}
+
+// tables that a plan may not read from end to end.
+var tables = map[string]bool{"job": true, "job_ready": true, "job_lease": true, "attempt": true, "event": true}
+
+func assertPlan(t *testing.T, name string, node map[string]any) {
+	t.Helper()
+	kind, _ := node["Node Type"].(string)
+	relation, _ := node["Relation Name"].(string)
+	if strings.Contains(kind, "Sort") {
+		t.Errorf("%s: the plan sorts", name)
+	}
+	if kind == "Seq Scan" && tables[relation] {
+		t.Errorf("%s: the plan reads all of %s", name, relation)
+	}
+	if removed, _ := node["Rows Removed by Filter"].(float64); removed > 10 {
+		t.Errorf("%s: %s on %s threw %v rows away (index %v, %v)", name, kind, relation, removed, node["Index Name"], node["Index Cond"])
+	}
+	if relation == "job_ready" && strings.Contains(kind, "Scan") {
+		if rows, _ := node["Actual Rows"].(float64); rows > 3 {
+			t.Errorf("%s: %v rows of job_ready were read for one", name, rows)
+		}
+	}
+	children, _ := node["Plans"].([]any)
+	for _, child := range children {
+		if plan, ok := child.(map[string]any); ok {
+			assertPlan(t, name, plan)
+		}
+	}
+}
+
+// capture stands in for a connection and keeps the statement that was to be run.
+type capture struct {
+	dbsqlc.DBTX
+	sql  string
+	args []any
+}
+
+var errCaptured = errors.New("captured")
+
+// Query keeps the statement instead of running it.
+func (c *capture) Query(_ context.Context, sql string, args ...any) (pgx.Rows, error) {
+	c.sql, c.args = sql, args
+	return nil, errCaptured
+}

@@ -1,0 +1,217 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// Progress is how far an agent has come. Nil leaves a part as it is.
+type Progress struct {
+	Percent    *int    // 0..100
+	Step       *string // at most 200 characters
+	Checkpoint json.RawMessage
+}
+
+const maxStep = 200
+
+func (p Progress) check() error {
+	fields := map[string]string{}
+	if p.Percent != nil && (*p.Percent < 0 || *p.Percent > 100) {
+		fields["progress_percent"] = "0 to 100 is possible."
+	}
+	if p.Step != nil && (utf8.RuneCountInString(*p.Step) > maxStep || !utf8.ValidString(*p.Step)) {
+		fields["current_step"] = "At most 200 characters of text fit."
+	}
+	if len(p.Checkpoint) > 0 && !json.Valid(p.Checkpoint) {
+		fields["checkpoint"] = "It is not JSON."
+	}
+	if len(fields) > 0 {
+		return fault.InvalidFields(fields)
+	}
+	return nil
+}
+
+// Start says that work on a claimed job has begun. Saying it again changes
+// nothing.
+func (s *Service) Start(ctx context.Context, who tenancy.Principal, ref Ref) (Standing, error) {
+	return s.report(ctx, who, ref, report{starts: true})
+}
+
+// Progress records how far the work has come, and keeps the lease. The first
+// one starts the job. Faults: Validation, StaleEpoch, LeaseExpired, Cancelled,
+// Paused, Superseded.
+func (s *Service) Progress(ctx context.Context, who tenancy.Principal, ref Ref, p Progress) (Standing, error) {
+	if err := p.check(); err != nil {
+		return Standing{}, err
+	}
+	return s.report(ctx, who, ref, report{starts: true, Progress: p, isProgress: true})
+}
+
+// Renew keeps the lease for ttlSeconds from now on, or for its old time where
+// that is 0. It never makes a lease shorter.
+func (s *Service) Renew(ctx context.Context, who tenancy.Principal, ref Ref, ttlSeconds int) (Standing, error) {
+	if ttlSeconds != 0 && (ttlSeconds < minTTL || ttlSeconds > maxTTL) {
+		return Standing{}, fault.Invalid("ttl_seconds", "10 to 86400 is possible.")
+	}
+	r := report{}
+	if ttlSeconds != 0 {
+		r.ttl = &ttlSeconds
+	}
+	return s.report(ctx, who, ref, r)
+}
+
+// report is what an agent says of one lease.
+type report struct {
+	Progress
+	starts     bool
+	isProgress bool
+	ttl        *int
+}
+
+func (s *Service) report(ctx context.Context, who tenancy.Principal, ref Ref, r report) (Standing, error) {
+	if err := errors.Join(requireAgent(who), checkRef(ref)); err != nil {
+		return Standing{}, err
+	}
+	var standing Standing
+	var started []jobs.Job
+	var told bool
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		if err := requireBoot(ctx, tx, who); err != nil {
+			return err
+		}
+		standing, started, told, err = reportTx(ctx, tx, who, ref, r)
+		return err
+	})
+	if err == nil && told {
+		s.published(who.Workspace, nil, started...)
+	}
+	return standing, err
+}
+
+// requireBoot refuses the token of a boot that was replaced, and counts the call
+// as a sign of life.
+func requireBoot(ctx context.Context, tx db.Tx, who tenancy.Principal) error {
+	_, err := q.AgentSeen(ctx, tx, dbsqlc.AgentSeenParams{WorkspaceID: who.Workspace, ID: who.Agent, BootID: who.Boot})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return superseded(who.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("read agent: %w", err)
+	}
+	return nil
+}
+
+// reportTx writes a report of one lease. told is set where something changed
+// that others see.
+func reportTx(ctx context.Context, tx db.Tx, who tenancy.Principal, ref Ref, r report) (
+	standing Standing, started []jobs.Job, told bool, err error,
+) {
+	state, err := leaseState(ctx, tx, who.Workspace, ref.Job)
+	if err != nil {
+		return standing, nil, false, err
+	}
+	begins := r.starts && jobs.Status(state.Status) == jobs.Assigned && state.Epoch == ref.Epoch
+	var job jobs.Locked
+	if begins {
+		// The job before its lease: the order in which everybody locks.
+		if job, err = jobs.LockTx(ctx, tx, who.Workspace, state.ID.String()); err != nil {
+			return standing, nil, false, err
+		}
+	}
+	lease, err := q.LeaseProgress(ctx, tx, r.params(who, state.ID, ref.Epoch))
+	if err != nil {
+		return standing, nil, false, fmt.Errorf("report: %w", err)
+	}
+	if len(lease) == 0 {
+		job, err := jobs.LoadTx(ctx, tx, who.Workspace, state.ID.String())
+		if err != nil {
+			return standing, nil, false, err
+		}
+		return standing, nil, false, conflict(ctx, tx, who, job, ref.Epoch)
+	}
+	standing = Standing{Job: state.Key, Epoch: ref.Epoch, Directive: directiveOr(lease[0].Directive, Continue),
+		Reason: lease[0].DirectiveReason, ExpiresAt: later(lease[0].ExpiresAt)}
+	if begins && job.Status == jobs.Assigned {
+		begun, err := startTx(ctx, tx, who, job)
+		if err != nil {
+			return standing, nil, false, err
+		}
+		started = append(started, begun)
+	}
+	noted, err := noteProgress(ctx, tx, who, state, r)
+	return standing, started, noted || len(started) > 0, err
+}
+
+func (r report) params(who tenancy.Principal, job ids.ID, epoch int64) dbsqlc.LeaseProgressParams {
+	p := dbsqlc.LeaseProgressParams{WorkspaceID: who.Workspace, JobID: job, Epoch: epoch, AgentID: who.Agent,
+		CurrentStep: r.Step, Checkpoint: r.Checkpoint, IsProgress: r.isProgress}
+	if r.Percent != nil {
+		percent := int16(*r.Percent) //nolint:gosec // 0..100
+		p.ProgressPercent = &percent
+	}
+	if r.ttl != nil {
+		ttl := int32(*r.ttl) //nolint:gosec // 10..86400
+		p.TtlSeconds = &ttl
+	}
+	return p
+}
+
+func leaseState(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) (dbsqlc.LeaseStateRow, error) {
+	params := dbsqlc.LeaseStateParams{WorkspaceID: workspace, Key: keyOrID}
+	if id, ok := ids.Parse(keyOrID); ok {
+		params.ID = &id
+	}
+	state, err := q.LeaseState(ctx, tx, params)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return state, fault.New(fault.NotFound, "There is no job %.64s in this workspace.", keyOrID)
+	}
+	if err != nil {
+		return state, fmt.Errorf("read lease: %w", err)
+	}
+	return state, nil
+}
+
+func startTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked) (jobs.Job, error) {
+	d, err := job.Start()
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	err = q.AttemptStart(ctx, tx, dbsqlc.AttemptStartParams{WorkspaceID: who.Workspace, JobID: job.ID, Epoch: job.Epoch})
+	if err != nil {
+		return jobs.Job{}, fmt.Errorf("start attempt: %w", err)
+	}
+	return jobs.SaveTx(ctx, tx, who, d)
+}
+
+// noteProgress records what the report changed; a report that repeats the last
+// one leaves no event.
+func noteProgress(ctx context.Context, tx db.Tx, who tenancy.Principal, before dbsqlc.LeaseStateRow, r report) (bool, error) {
+	var changes []eventlog.Change
+	if r.Percent != nil && (before.ProgressPercent == nil || int(*before.ProgressPercent) != *r.Percent) {
+		changes = append(changes, eventlog.Change{Field: "progress_percent", Old: before.ProgressPercent, New: *r.Percent})
+	}
+	if r.Step != nil && (before.CurrentStep == nil || *before.CurrentStep != *r.Step) {
+		changes = append(changes, eventlog.Change{Field: "current_step", Old: before.CurrentStep, New: *r.Step})
+	}
+	if len(r.Checkpoint) > 0 {
+		changes = append(changes, eventlog.Change{Field: "checkpoint", Old: nil, New: len(r.Checkpoint)})
+	}
+	if len(changes) == 0 {
+		return false, nil
+	}
+	return true, appendEvent(ctx, tx, who, eventlog.Event{Type: eventlog.JobProgressed, JobID: &before.ID,
+		Epoch: before.LeaseEpoch, Changes: changes})
+}

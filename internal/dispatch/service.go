@@ -1,0 +1,127 @@
+package dispatch
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+var q = dbsqlc.New()
+
+// Notifier carries wake-ups between the processes of one database.
+type Notifier interface {
+	Publish(topics ...string)
+	Subscribe(prefix string, fn func(topic string)) (cancel func())
+}
+
+// TokenIssuer makes the tokens that agents work with.
+type TokenIssuer interface {
+	IssueAgentToken(p tenancy.Principal) (token string, expires time.Time, err error)
+}
+
+// Service gives jobs to agents and takes them back.
+type Service struct {
+	db      *db.DB
+	jobs    *jobs.Service
+	wake    Notifier
+	tokens  TokenIssuer
+	log     *slog.Logger
+	lanes   *laneBook
+	waiters *waiters
+	reaps   *gate
+}
+
+// New returns the dispatch of the jobs kept in d. Close ends its subscription.
+func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, log *slog.Logger) *Service {
+	s := &Service{db: d, jobs: list, wake: wake, tokens: tokens, log: log,
+		lanes: newLaneBook(d), waiters: newWaiters(), reaps: newGate(time.Second)}
+	s.waiters.unsubscribe = wake.Subscribe("lane:", s.laneChanged)
+	s.waiters.unsubscribeSeats = wake.Subscribe("seat:", s.waiters.seatFreed)
+	return s
+}
+
+// Close ends the subscriptions to wake-ups and every wait.
+func (s *Service) Close() { s.waiters.close() }
+
+// laneChanged is told of a claimable job in a lane, or, with the bare prefix,
+// that wake-ups may have been missed.
+func (s *Service) laneChanged(topic string) {
+	workspace, lane, ok := jobs.ParseLaneTopic(topic)
+	if !ok {
+		s.lanes.forgetAll()
+		s.waiters.wakeAll()
+		return
+	}
+	if !s.lanes.knows(workspace, lane) {
+		s.lanes.forget(workspace)
+		s.waiters.wakeWorkspace(workspace)
+		return
+	}
+	s.waiters.laneChanged(workspace, lane)
+}
+
+// Ref names the lease that an agent speaks of: a job, by key or id, and the
+// epoch it was given.
+type Ref struct {
+	Job   string
+	Epoch int64
+}
+
+// Directives of a Standing.
+const (
+	Continue = "continue"
+	Drain    = "drain"
+	Fenced   = "fenced"
+	Cancel   = "cancel"
+	Pause    = "pause"
+)
+
+// Standing is how a lease stands, and what its holder is asked to do.
+type Standing struct {
+	Job       string
+	Epoch     int64
+	Directive string
+	Reason    string
+	ExpiresAt *time.Time
+	Answer    string
+}
+
+func directiveOr(directive, otherwise string) string {
+	if directive != "" {
+		return directive
+	}
+	return otherwise
+}
+
+// requireAgent refuses whoever is not an agent.
+func requireAgent(who tenancy.Principal) error {
+	if who.Kind != tenancy.KindAgent {
+		return fault.New(fault.Forbidden, "Only an agent's token may do this.")
+	}
+	return nil
+}
+
+// published wakes whoever waits for what changed jobs mean: their lanes, the
+// seats that came free, the pages.
+func (s *Service) published(workspace ids.ID, factories []ids.ID, changed ...jobs.Job) {
+	topics := append(jobs.Topics(workspace, changed...), fleet.Topic(workspace))
+	for _, f := range factories {
+		topics = append(topics, seatTopic(workspace, f))
+	}
+	s.wake.Publish(topics...)
+}
+
+// append records a fact about the fleet.
+func appendEvent(ctx context.Context, tx db.Tx, who tenancy.Principal, e eventlog.Event) error {
+	e.Actor, e.ActorKind = who.Name, string(who.Kind)
+	return eventlog.AppendTx(ctx, tx, who.Workspace, e)
+}
