@@ -1,0 +1,88 @@
+// Small help for plain forms, buttons and dialogs. All of them work without it.
+
+// A form marked data-once is sent once: its buttons are off while it is on its
+// way, and on again when the browser shows the page from its memory.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!form.matches("[data-once]")) return;
+  if (form.dataset.sent) {
+    event.preventDefault();
+    return;
+  }
+  form.dataset.sent = "1";
+  // After the browser has read the pressed button's name and value.
+  setTimeout(() => {
+    for (const b of form.querySelectorAll("button[type=submit]")) b.disabled = true;
+    const pressed = event.submitter;
+    if (pressed?.dataset.busy) busy(pressed);
+  });
+});
+
+function busy(button) {
+  const spinner = document.createElement("span");
+  spinner.className = "loading loading-xs";
+  button.replaceChildren(spinner, button.dataset.busy);
+}
+
+addEventListener("pageshow", (event) => {
+  if (event.persisted && document.querySelector("[data-sent]")) location.reload();
+});
+
+// Copy buttons.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  try {
+    await navigator.clipboard.writeText(button.dataset.copy);
+  } catch {
+    return; // not allowed here; the text stays selectable
+  }
+  const icon = button.querySelector("use");
+  const old = icon?.getAttribute("href");
+  icon?.setAttribute("href", "#i-circle-check");
+  setTimeout(() => icon?.setAttribute("href", old), 1500);
+});
+
+// Buttons that open and close dialogs, for browsers that do not know command.
+if (!("command" in HTMLButtonElement.prototype)) {
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button[commandfor]");
+    const dialog = button && document.getElementById(button.getAttribute("commandfor"));
+    if (!dialog) return;
+    if (button.getAttribute("command") === "show-modal") dialog.showModal();
+    else dialog.close();
+  });
+}
+
+// A menu closes when something in it was chosen.
+document.addEventListener("click", (event) => {
+  const item = event.target.closest(".pop-i");
+  const menu = item?.closest("[popover]");
+  if (menu && item.type !== "submit") menu.hidePopover();
+});
+
+// A dialog or menu closes when what it asks for is on its way.
+document.addEventListener("htmx:before:request", (event) => {
+  const from = event.target;
+  if (event.detail.ctx?.request?.method === "GET") return;
+  from.closest?.("[popover]")?.hidePopover?.();
+  from.closest?.("dialog")?.close?.();
+});
+
+// A closed dialog must not keep the focus, else single keys would be typed
+// into nothing.
+document.addEventListener("close", (event) => {
+  if (event.target.contains(document.activeElement)) document.activeElement.blur();
+}, true);
+
+// The address of a dialog opens it: /jobs/FB-1#dlg-cancel.
+function openByHash() {
+  const id = decodeURIComponent(location.hash.slice(1));
+  const target = id ? document.getElementById(id) : null;
+  if (target?.matches("dialog:not([open])")) {
+    history.replaceState(null, "", location.pathname + location.search);
+    target.showModal();
+  }
+}
+addEventListener("hashchange", openByHash);
+openByHash();

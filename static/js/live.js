@@ -1,0 +1,107 @@
+// Adapter between htmx's events and the page: the state of the stream, the
+// hold on live changes during a drag, the reset, and requests that got no
+// answer. htmx's event names stand here and in forms.js, nowhere else.
+import { toast } from "./toast.js";
+
+const source = document.getElementById("live");
+const state = document.getElementById("live-state");
+const note = document.getElementById("offline-note");
+
+const slow = 1500; // a reconnection shorter than this is not shown
+const lost = 8000; // from here on the note is shown
+let timers = [];
+let since = null;
+
+function show(kind, text) {
+  if (state) {
+    state.className = "live js-only" + (kind ? " live-" + kind : "");
+    state.querySelector("[data-live-text]").textContent = text;
+  }
+}
+
+function connected() {
+  timers.forEach(clearTimeout);
+  timers = [];
+  since = null;
+  show("", "Live");
+  if (note) note.hidden = true;
+}
+
+function broken() {
+  if (since) return;
+  since = new Date();
+  const at = since.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  timers = [
+    setTimeout(() => show("wait", "Reconnecting"), slow),
+    setTimeout(() => {
+      show("off", "Offline since " + at);
+      note.querySelector("[data-since]").textContent = at;
+      document.querySelector("#main .top")?.after(note);
+      note.hidden = false;
+    }, lost),
+  ];
+}
+
+// hold keeps live messages back until the returned function is called.
+let gate = null;
+export function hold() {
+  let open;
+  gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  return () => {
+    gate = null;
+    open();
+  };
+}
+
+if (source) {
+  source.addEventListener("htmx:sse:after:connection", connected);
+  source.addEventListener("htmx:sse:error", broken);
+  source.addEventListener("htmx:sse:close", broken);
+  source.addEventListener("htmx:error", broken);
+  source.addEventListener("htmx:response:error", broken);
+  source.addEventListener("htmx:sse:before:connection", (event) => {
+    if (event.detail.connection?.attempt > 0) broken();
+  });
+  source.addEventListener("htmx:sse:before:message", (event) => {
+    if (gate) event.detail.waitUntil(gate);
+  });
+  // The server lost count of what this page has seen: fetch it again.
+  source.addEventListener("reset", refetch);
+}
+
+export function refetch() {
+  return htmx.ajax("GET", location.pathname + location.search, {
+    source: "#live",
+    target: "#main",
+    select: "#main",
+    selectOOB: "#fleet:outerMorph",
+    swap: "outerMorph",
+  });
+}
+
+// A morph can move the focused element into another column: keep the focus.
+let focused = null;
+document.addEventListener("htmx:before:swap", () => {
+  const el = document.activeElement;
+  focused = el?.closest?.("[data-card]") ? { card: el.closest("[data-card]").id, id: el.id } : null;
+});
+document.addEventListener("htmx:after:swap", () => {
+  if (!focused || (document.activeElement && document.activeElement !== document.body)) return;
+  const card = document.getElementById(focused.card);
+  const el = (focused.id && document.getElementById(focused.id)) || card?.querySelector(".job-link");
+  el?.focus({ preventScroll: true });
+});
+
+// A request of a person that got no answer at all.
+document.addEventListener("htmx:error", (event) => {
+  const from = event.detail?.ctx?.sourceElement;
+  if (!from || from === source || event.detail.error?.name === "AbortError") return;
+  if (event.detail.ctx.request?.method === "GET") return;
+  toast("Nothing was changed", "The server did not answer. Try again when the page is live.");
+});
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest("[data-reload]")) location.reload();
+});

@@ -1,0 +1,62 @@
+// Keeps the relative times of the page fresh, by the server's clock, and shows
+// clock times in the reader's zone. The words are those of views/ui/when.go.
+
+const skew = Date.now() - (Date.parse(document.body.dataset.now ?? "") || Date.now());
+
+export function now() {
+  return Date.now() - skew;
+}
+
+export function duration(ms) {
+  const s = Math.floor(Math.max(ms, 0) / 1000);
+  if (s < 60) return s + "s";
+  if (s < 3600) return Math.floor(s / 60) + "m";
+  if (s < 86400) return two(Math.floor(s / 3600), "h", Math.floor((s % 3600) / 60), "m");
+  if (s < 3 * 86400) return two(Math.floor(s / 86400), "d", Math.floor((s % 86400) / 3600), "h");
+  return Math.floor(s / 86400) + "d";
+}
+
+function clock(ms) {
+  const s = Math.floor(Math.max(ms, 0) / 1000);
+  if (s >= 60 && s < 3600) return two(Math.floor(s / 60), "m", s % 60, "s");
+  return duration(ms);
+}
+
+function two(a, au, b, bu) {
+  return b === 0 ? a + au : `${a}${au} ${b}${bu}`;
+}
+
+const timeOfDay = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const hourAndMinute = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const dayAndTime = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+
+const write = {
+  ago: (at, t) => duration(t - at) + " ago",
+  for: (at, t) => duration(t - at),
+  in: (at, t) => (at <= t ? "now" : "in " + duration(at - t)),
+  left: (at, t) => clock(at - t),
+  run: (at, t) => clock(t - at),
+  clock: (at) => timeOfDay.format(at),
+  min: (at) => hourAndMinute.format(at),
+  day: (at) => dayAndTime.format(at).replace(",", ""),
+};
+
+function refresh() {
+  const t = now();
+  for (const el of document.querySelectorAll("time[data-rel]")) {
+    const at = Date.parse(el.dateTime);
+    const text = write[el.dataset.rel]?.(at, t);
+    if (!text) continue;
+    if (el.textContent !== text) el.textContent = text;
+    const title = whole.format(at);
+    if (el.title !== title) el.title = title;
+  }
+}
+
+refresh();
+setInterval(() => {
+  if (!document.hidden) refresh();
+}, 1000);
+document.addEventListener("visibilitychange", refresh);
+document.addEventListener("htmx:after:swap", refresh);

@@ -1,0 +1,34 @@
+package views
+
+import "fleetboard/views/ui"
+
+// Move is a column that a card can go to now, and what going there means.
+type Move struct {
+	To    string    // column: "ready"
+	Glyph ui.Status // shown before the words
+	Label string    // "Ready, give the lease back"
+}
+
+// Action is a verb that a person may use on a job now.
+type Action struct {
+	Verb   string // "pause": also its key in the page
+	Label  string // "Pause", "Cancel job"
+	Icon   string // "pause"
+	URL    string // links.JobAction
+	Danger bool   // red; with Dialog set the dialog's button is filled
+	Main   bool   // stands in the top bar of the job's page, else in its menu
+	Dialog *ActionDialog
+}
+
+// ActionDialog asks before an action is done.
+type ActionDialog struct {
+	Title    string      // "Cancel FB-142?"
+	Text     ui.Sentence // what happens
+	Reason   bool        // shows the reason's field
+	Required bool        // the reason may not be empty
+	Keep     string      // the other button: "Keep it running"
+	Confirm  string      // "Cancel job"
+	// Commit and Link add fields named commit and url, for the merge that a
+	// person reports.
+	Commit, Link bool
+}

@@ -1,0 +1,68 @@
+package views
+
+import "fleetboard/views/ui"
+
+// AgentsPage is the page of factories and their agents.
+type AgentsPage struct {
+	Shell  Shell
+	Agents Agents
+}
+
+// Agents is the live part of the page.
+type Agents struct {
+	Count     string // "3 live factories, 13 agents"
+	Factories []Factory
+	CanRun    bool // may drain and terminate
+	// FirstRun shows how to start a factory; used when there is none, and by
+	// the button Add a factory.
+	FirstRun FirstRun
+}
+
+// Factory is one panel.
+type Factory struct {
+	Name      string
+	About     string // "macOS 15, arm64 · claude"
+	Pips      ui.Pips
+	SeatsText string // "4 of 4 taken", "1 of 4 still working"
+	Draining  bool
+	Dead      bool
+	DeadSince ui.When // shown in the pill
+	Repos     []string
+	Caps      []string
+	Note      ui.Sentence // "Drained by Jonas Weber at 12:20."
+	DrainURL  string      // "" when not allowed
+	Undrain   string      // URL, "" when not allowed
+	Agents    []Agent
+}
+
+// DOMID is the panel's element.
+func (f Factory) DOMID() string { return FactoryID(f.Name) }
+
+// Agent is one row.
+type Agent struct {
+	Name      string
+	Model     string
+	State     string    // "Working", "Idle", "No progress", "Dead"
+	Glyph     ui.Status // for a state that is no warning
+	Icon      string    // for a state that is one
+	Tone      ui.Tone
+	Jobs      []AgentJob
+	Beat      ui.When
+	BeatTone  ui.Tone
+	CPU       int // percent, -1 unknown
+	Memory    string
+	Terminate string // URL, "" when not allowed
+	Leaves    string // "FB-142 goes back to Ready", said by the dialog
+}
+
+// AgentJob is a job that an agent works on.
+type AgentJob struct {
+	Key, Title, URL string
+	Percent         int // -1 unknown
+	Progress        ui.When
+	ProgressLate    bool
+	Lease           ui.When
+}
+
+// DOMID is the row's element.
+func (a Agent) DOMID(factory string) string { return "agent-" + domID(factory) + "-" + domID(a.Name) }

@@ -1,0 +1,135 @@
+// Package links builds the URLs of the pages. Names from people and agents
+// are escaped here and nowhere else, so every path in the markup is one of
+// ours.
+package links
+
+import (
+	"net/url"
+	"strconv"
+)
+
+// Plain pages.
+const (
+	Home       = "/"
+	Login      = "/login"
+	Logout     = "/logout"
+	Theme      = "/theme"
+	Board      = "/board"
+	NewJob     = "/jobs/new"
+	Jobs       = "/jobs"
+	Routing    = "/jobs/new/routability"
+	Preview    = "/jobs/new/preview"
+	JobSearch  = "/jobs/search"
+	Agents     = "/agents"
+	AgentPanel = "/agents/panel"
+	Palette    = "/palette"
+)
+
+// Setup is the page of a set-up link.
+func Setup(token string) string { return "/setup/" + url.PathEscape(token) }
+
+// LoginNext is the log-in page that goes on to a path of ours afterwards.
+func LoginNext(next string) string {
+	if next == "" {
+		return Login
+	}
+	return Login + "?next=" + url.QueryEscape(next)
+}
+
+// Job is a job's page.
+func Job(key string) string { return "/jobs/" + url.PathEscape(key) }
+
+// JobPanel is the live part of a job's page.
+func JobPanel(key string) string { return Job(key) + "/panel" }
+
+// JobMove takes to=<column> and version=<n>.
+func JobMove(key string) string { return Job(key) + "/move" }
+
+// JobAction takes reason and version. The action is a verb: pause, cancel.
+func JobAction(key, action string) string { return Job(key) + "/" + url.PathEscape(action) }
+
+// Drain and Undrain stop and start the claims of a factory.
+func Drain(factory string) string { return "/factories/" + url.PathEscape(factory) + "/drain" }
+
+// Undrain lets a factory claim again.
+func Undrain(factory string) string { return "/factories/" + url.PathEscape(factory) + "/undrain" }
+
+// Terminate ends an agent; it takes reason and graceful.
+func Terminate(agent string) string { return "/agents/" + url.PathEscape(agent) + "/terminate" }
+
+// AgentsOf is the place of a factory on the agents page.
+func AgentsOf(factoryID string) string { return Agents + "#" + factoryID }
+
+// Filter is what the board shows. The zero value shows all.
+type Filter struct {
+	Product, Repo, Factory, Phase, Query string
+	Priority                             *int   // this or more
+	Group                                string // "" is by status
+	Unroutable                           bool
+}
+
+func (f Filter) values() url.Values {
+	v := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	set("product", f.Product)
+	set("repo", f.Repo)
+	set("factory", f.Factory)
+	set("phase", f.Phase)
+	set("q", f.Query)
+	if f.Group != "status" {
+		set("group", f.Group)
+	}
+	if f.Priority != nil {
+		v.Set("priority", strconv.Itoa(*f.Priority))
+	}
+	if f.Unroutable {
+		v.Set("show", "unroutable")
+	}
+	return v
+}
+
+// BoardWith is the board with a filter.
+func BoardWith(f Filter) string { return with(Board, f.values()) }
+
+// BoardColumn is the rest of a column after a cursor.
+func BoardColumn(column, after string, f Filter) string {
+	v := f.values()
+	if after != "" {
+		v.Set("after", after)
+	}
+	return with(Board+"/column/"+url.PathEscape(column), v)
+}
+
+// LiveBoard is the board's stream. It names the filter, so that the server
+// sends only what this board shows.
+func LiveBoard(after string, f Filter) string {
+	v := f.values()
+	v.Set("on", "board")
+	return live(after, v)
+}
+
+// LiveJob is the stream of a job's page.
+func LiveJob(after, key string) string {
+	return live(after, url.Values{"on": {"job"}, "job": {key}})
+}
+
+// LiveAgents is the stream of the agents page.
+func LiveAgents(after string) string { return live(after, url.Values{"on": {"agents"}}) }
+
+func live(after string, v url.Values) string {
+	if after != "" {
+		v.Set("after", after)
+	}
+	return with("/live", v)
+}
+
+func with(path string, v url.Values) string {
+	if len(v) == 0 {
+		return path
+	}
+	return path + "?" + v.Encode()
+}

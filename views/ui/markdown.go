@@ -1,0 +1,81 @@
+package ui
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/microcosm-cc/bluemonday"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// maxMarkdown is how much source is turned into markup; more is cut. It is
+// above the limit of a job's body.
+const maxMarkdown = 256 << 10
+
+// Markdown turns text from people and agents into markup that is safe on our
+// pages: no raw HTML, no images, no style, class, id or data attributes; links
+// only to https and mailto, with rel "nofollow noopener ugc".
+func Markdown(src string) SafeHTML {
+	if len(src) > maxMarkdown {
+		src = strings.ToValidUTF8(src[:maxMarkdown], "")
+	}
+	src = CleanLines(src)
+	if strings.TrimSpace(src) == "" {
+		return SafeHTML{}
+	}
+	var out bytes.Buffer
+	if err := renderer().Convert([]byte(src), &out); err != nil {
+		return SafeHTML{}
+	}
+	return SafeHTML{html: policy().Sanitize(out.String())}
+}
+
+// renderer is goldmark in its safe mode: raw HTML is left out.
+var renderer = sync.OnceValue(func() goldmark.Markdown {
+	return goldmark.New(
+		goldmark.WithExtensions(extension.Strikethrough, extension.Table, extension.Linkify),
+		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(linkRel{}, 100))),
+	)
+})
+
+// policy is an allow list, written out so that a new version of the sanitiser
+// cannot widen it.
+var policy = sync.OnceValue(func() *bluemonday.Policy {
+	p := bluemonday.NewPolicy()
+	p.AllowElements(
+		"p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote",
+		"ul", "ol", "li", "pre", "code", "em", "strong", "del",
+		"table", "thead", "tbody", "tr", "th", "td",
+	)
+	p.AllowAttrs("start").Matching(regexp.MustCompile(`^[0-9]{1,6}$`)).OnElements("ol")
+	p.AllowAttrs("href").OnElements("a")
+	p.AllowURLSchemes("https", "mailto")
+	p.RequireParseableURLs(true)
+	p.AllowRelativeURLs(false)
+	p.RequireNoFollowOnLinks(false) // linkRel writes the whole value
+	p.AllowAttrs("rel").Matching(regexp.MustCompile("^" + rel + "$")).OnElements("a")
+	return p
+})
+
+// rel says of every link that it is not ours.
+const rel = "nofollow noopener ugc"
+
+// linkRel gives every link its rel attribute.
+type linkRel struct{}
+
+// Transform is called by goldmark for every parsed text.
+func (linkRel) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // never fails: the walker does not
+		if k := n.Kind(); entering && (k == ast.KindLink || k == ast.KindAutoLink) {
+			n.SetAttributeString("rel", []byte(rel))
+		}
+		return ast.WalkContinue, nil
+	})
+}

@@ -1,0 +1,122 @@
+package ui
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Rel is how a When is written, and how static/js/time.js keeps it fresh.
+type Rel string
+
+// The ways to write a time.
+const (
+	RelAgo   Rel = "ago"   // "40s ago"
+	RelFor   Rel = "for"   // "40s", since a past time
+	RelIn    Rel = "in"    // "in 4m", to a future time; "now" when it is past
+	RelLeft  Rel = "left"  // "14m 56s", a clock that runs down; "0s" at the end
+	RelRun   Rel = "run"   // "12m 40s", a clock that runs up
+	RelClock Rel = "clock" // "12:46:00", in the reader's zone
+	RelMin   Rel = "min"   // "12:46", in the reader's zone
+	RelDay   Rel = "day"   // "21 Nov 10:58", in the reader's zone
+)
+
+// When is a moment with the text it is shown as. The zero value shows nothing.
+type When struct {
+	At   time.Time
+	Text string
+	Rel  Rel
+}
+
+// IsZero says that there is nothing to show.
+func (w When) IsZero() bool { return w.At.IsZero() }
+
+// Ago writes a past moment: "40s ago". A zero time gives a zero When.
+func Ago(at, now time.Time) When { return when(at, RelAgo, Duration(now.Sub(at))+" ago") }
+
+// For writes the time since a past moment: "3h 12m".
+func For(at, now time.Time) When { return when(at, RelFor, Duration(now.Sub(at))) }
+
+// In writes the time to a future moment: "in 5h 13m", or "now".
+func In(at, now time.Time) When {
+	if !at.After(now) {
+		return when(at, RelIn, "now")
+	}
+	return when(at, RelIn, "in "+Duration(at.Sub(now)))
+}
+
+// Left writes a clock that runs down to a moment: "14m 56s".
+func Left(at, now time.Time) When { return when(at, RelLeft, Clock(at.Sub(now))) }
+
+// Run writes a clock that runs up from a moment: "12m 40s".
+func Run(at, now time.Time) When { return when(at, RelRun, Clock(now.Sub(at))) }
+
+// At writes the time of day: "12:46:00". The server writes UTC, the page
+// turns it into the reader's zone.
+func At(at time.Time) When { return when(at, RelClock, at.UTC().Format("15:04:05")) }
+
+// Minute is At without the seconds: "12:46".
+func Minute(at time.Time) When { return when(at, RelMin, at.UTC().Format("15:04")) }
+
+// Day writes the day and the time: "21 Nov 10:58".
+func Day(at time.Time) When { return when(at, RelDay, at.UTC().Format("2 Jan 15:04")) }
+
+func when(at time.Time, rel Rel, text string) When {
+	if at.IsZero() {
+		return When{}
+	}
+	return When{At: at, Rel: rel, Text: text}
+}
+
+// Duration writes a length of time in at most two units: "40s", "12m",
+// "2h 10m", "3d". Less than a second, or less than nothing, is "0s".
+func Duration(d time.Duration) string {
+	s := int64(max(d, 0) / time.Second)
+	switch {
+	case s < 60:
+		return strconv.FormatInt(s, 10) + "s"
+	case s < 3600:
+		return strconv.FormatInt(s/60, 10) + "m"
+	case s < 86400:
+		return twoUnits(s/3600, "h", s%3600/60, "m")
+	case s < 3*86400:
+		return twoUnits(s/86400, "d", s%86400/3600, "h")
+	default:
+		return strconv.FormatInt(s/86400, 10) + "d"
+	}
+}
+
+// Clock writes a length of time with seconds, for clocks that run: "14m 56s";
+// from an hour on the seconds go.
+func Clock(d time.Duration) string {
+	s := int64(max(d, 0) / time.Second)
+	if s >= 60 && s < 3600 {
+		return twoUnits(s/60, "m", s%60, "s")
+	}
+	return Duration(d)
+}
+
+func twoUnits(a int64, au string, b int64, bu string) string {
+	if b == 0 {
+		return fmt.Sprintf("%d%s", a, au)
+	}
+	return fmt.Sprintf("%d%s %d%s", a, au, b, bu)
+}
+
+// ISO is the moment for the datetime attribute, in UTC.
+func (w When) ISO() string { return w.At.UTC().Format(time.RFC3339Nano) }
+
+// Title is the absolute time for the title attribute.
+func (w When) Title() string { return w.At.UTC().Format("2 Jan 2006 15:04:05 UTC") }
+
+// Count writes a number with thousands separated: "1,284".
+func Count(n int) string {
+	if n < 0 {
+		return "-" + Count(-n)
+	}
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
