@@ -1,0 +1,196 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/fault"
+)
+
+func TestLogIn(t *testing.T) {
+	s := startedWithOwner(t)
+	account, err := s.LogIn(t.Context(), "  ADA@example.org ", testPassword, "192.0.2.1")
+	if err != nil {
+		t.Fatalf("right password: %v", err)
+	}
+	if account.Email != testEmail || account.Name != ownerName {
+		t.Errorf("account = %+v", account)
+	}
+
+	wrong := map[string][2]string{
+		"wrong password":  {testEmail, "not the password"},
+		"unknown e-mail":  {"bob@example.org", testPassword},
+		"empty password":  {testEmail, ""},
+		"long password":   {testEmail, strings.Repeat("x", 5000)},
+		"NUL in e-mail":   {"ada\x00@example.org", testPassword},
+		"broken encoding": {"ada\xff@example.org", testPassword},
+	}
+	for name, in := range wrong {
+		_, err := s.LogIn(t.Context(), in[0], in[1], "192.0.2.1")
+		f := refusal(t, err, fault.Unauthenticated)
+		if f.Message != wrongLogin {
+			t.Errorf("%s: message %q tells more than %q", name, f.Message, wrongLogin)
+		}
+	}
+}
+
+func TestLogInWithoutPassword(t *testing.T) {
+	s := started(t)
+	for _, password := range []string{"", " ", testPassword} {
+		_, err := s.LogIn(t.Context(), ownerEmail, password, "192.0.2.1")
+		wantFault(t, err, fault.Unauthenticated)
+	}
+}
+
+func TestLogInThrottledByAccount(t *testing.T) {
+	s := startedWithOwner(t)
+	conn := dbtest.Owner(t, s.db)
+	addresses := []string{"192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", "192.0.2.5"}
+	for _, addr := range addresses {
+		_, err := s.LogIn(t.Context(), testEmail, "wrong password", addr)
+		wantFault(t, err, fault.Unauthenticated)
+	}
+	// The right password waits too, from any address.
+	_, err := s.LogIn(t.Context(), testEmail, testPassword, "192.0.2.6")
+	f := refusal(t, err, fault.TooMany)
+	if wait := f.Details["retry_after"]; wait != 1 {
+		t.Errorf("first wait = %v, want 1 second", wait)
+	}
+
+	// Later failures wait longer, up to a quarter of an hour.
+	exec(t, conn, "UPDATE login_throttle SET failures = 9, last_failed_at = now() WHERE failures = 5")
+	_, err = s.LogIn(t.Context(), testEmail, testPassword, "192.0.2.6")
+	if wait := refusal(t, err, fault.TooMany).Details["retry_after"].(int); wait < 15 || wait > 16 {
+		t.Errorf("wait after 9 failures = %d, want 16", wait)
+	}
+	exec(t, conn, "UPDATE login_throttle SET failures = 5000, last_failed_at = now() WHERE failures = 9")
+	_, err = s.LogIn(t.Context(), testEmail, testPassword, "192.0.2.6")
+	if wait := refusal(t, err, fault.TooMany).Details["retry_after"].(int); wait < 899 || wait > 900 {
+		t.Errorf("longest wait = %d, want 900", wait)
+	}
+
+	// When the wait is over the right password works and clears the count.
+	exec(t, conn, "UPDATE login_throttle SET last_failed_at = now() - interval '15 minutes' WHERE failures = 5000")
+	if _, err := s.LogIn(t.Context(), testEmail, testPassword, "192.0.2.6"); err != nil {
+		t.Fatalf("after the wait: %v", err)
+	}
+	if n := count(t, conn, "SELECT count(*) FROM login_throttle WHERE failures >= 5"); n != 0 {
+		t.Errorf("%d counts left after a right password", n)
+	}
+}
+
+func TestLogInThrottledByAddress(t *testing.T) {
+	s := startedWithOwner(t)
+	conn := dbtest.Owner(t, s.db)
+	_, err := s.LogIn(t.Context(), "nobody@example.org", testPassword, "2001:db8::1")
+	wantFault(t, err, fault.Unauthenticated)
+	exec(t, conn, "UPDATE login_throttle SET failures = $1", freePerAddress)
+
+	// The same network with another name and another host in it.
+	_, err = s.LogIn(t.Context(), testEmail, testPassword, "2001:db8::2")
+	wantFault(t, err, fault.TooMany)
+	if _, err := s.LogIn(t.Context(), testEmail, testPassword, "2001:db8:1::1"); err != nil {
+		t.Errorf("another network: %v", err)
+	}
+}
+
+// Attempts made at one moment must not all count as the first one.
+func TestLogInThrottleHoldsAtOnce(t *testing.T) {
+	s := startedWithOwner(t)
+	const attempts = 20
+	var wg sync.WaitGroup
+	results := make(chan error, attempts)
+	for range attempts {
+		wg.Go(func() {
+			_, err := s.LogIn(t.Context(), testEmail, "wrong password", "192.0.2.1")
+			results <- err
+		})
+	}
+	wg.Wait()
+	close(results)
+	tried := 0
+	for err := range results {
+		switch {
+		case fault.Is(err, fault.Unauthenticated):
+			tried++
+		case !fault.Is(err, fault.TooMany):
+			t.Errorf("unexpected: %v", err)
+		}
+	}
+	// A slow machine may see a wait of a second or two end.
+	if tried < freePerAccount || tried > freePerAccount+3 {
+		t.Errorf("%d of %d attempts were tried, want %d", tried, attempts, freePerAccount)
+	}
+}
+
+func TestWeakHashIsReplaced(t *testing.T) {
+	s := startedWithOwner(t)
+	conn := dbtest.Owner(t, s.db)
+	cheap := phc{memory: 8, time: 1, threads: 1, salt: []byte("saltsalt"), sum: make([]byte, 32)}
+	sum, err := s.passwords.derive(t.Context(), testPassword, cheap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded := strings.Replace(encodePHC(cheap.salt, sum), "m=65536,t=3,p=4", "m=8,t=1,p=1", 1)
+	exec(t, conn, "UPDATE account SET password_hash = $1", encoded)
+
+	for range 2 {
+		if _, err := s.LogIn(t.Context(), testEmail, testPassword, "192.0.2.1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := count(t, conn, "SELECT count(*) FROM account WHERE password_hash LIKE '$argon2id$v=19$m=65536,t=3,%'"); n != 1 {
+		t.Error("the weak hash stayed")
+	}
+}
+
+func TestPasswordsWaitForTheirTurn(t *testing.T) {
+	p := newPasswords()
+	for range hashesAtOnce {
+		p.gate <- struct{}{}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	// Also for an account that is not there: its answer costs a hash as well.
+	for _, stored := range []string{"", p.nobody} {
+		if _, _, err := p.check(ctx, stored, testPassword); !errors.Is(err, context.Canceled) {
+			t.Errorf("check(%q) = %v, want it to wait for the gate", stored, err)
+		}
+	}
+}
+
+func TestDamagedHashIsAnError(t *testing.T) {
+	p := newPasswords()
+	sum := strings.Repeat("A", 43) // 32 bytes
+	if _, _, err := p.check(t.Context(), "$argon2id$v=19$m=8,t=1,p=1$c2FsdA$"+sum, testPassword); err != nil {
+		t.Fatalf("the model of the damage is refused itself: %v", err)
+	}
+	for _, stored := range []string{
+		"plain", "$argon2i$v=19$m=8,t=1,p=1$c2FsdA$" + sum, "$argon2id$v=16$m=8,t=1,p=1$c2FsdA$" + sum,
+		"$argon2id$v=19$m=8,t=0,p=1$c2FsdA$" + sum, "$argon2id$v=19$m=8,t=1,p=0$c2FsdA$" + sum,
+		"$argon2id$v=19$m=8$c2FsdA$" + sum, "$argon2id$v=19$m=8,t=1,p=1$!!$" + sum, "$argon2id$v=19$m=8,t=1,p=1$c2FsdA$c3Vt",
+	} {
+		if ok, _, err := p.check(t.Context(), stored, testPassword); ok || err == nil {
+			t.Errorf("check(%q) = %v, %v", stored, ok, err)
+		}
+	}
+}
+
+func TestNetwork(t *testing.T) {
+	for in, want := range map[string]string{
+		"192.0.2.7":         "192.0.2.7",
+		"::ffff:192.0.2.7":  "192.0.2.7",
+		"2001:db8:1:2:3::4": "2001:db8:1:2::/64",
+		"fe80::1%eth0":      "fe80::/64",
+		"":                  "unknown",
+		"not an address":    "unknown",
+	} {
+		if got := network(in); got != want {
+			t.Errorf("network(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package accounts
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/argon2"
+)
+
+// A password's length in characters. There are no other rules: length is what
+// makes a password strong.
+const (
+	minPassword = 12
+	maxPassword = 128
+)
+
+// The cost of one hash: the second choice of RFC 9106 section 4, and well above
+// the least that OWASP allows.
+const (
+	hashMemory  = 64 * 1024 // KiB
+	hashTime    = 3
+	hashThreads = 4
+	hashSize    = 32
+	saltSize    = 16
+	// hashesAtOnce bounds memory: each hash takes 64 MiB.
+	hashesAtOnce = 2
+)
+
+// passwords makes and checks argon2id hashes in PHC form, a few at a time.
+type passwords struct {
+	gate chan struct{}
+	// nobody stands in for the hash of an account that is not there, so that
+	// both answers take as long. No password fits it.
+	nobody string
+}
+
+func newPasswords() *passwords {
+	return &passwords{
+		gate:   make(chan struct{}, hashesAtOnce),
+		nobody: encodePHC(random(saltSize), random(hashSize)),
+	}
+}
+
+// hash returns the PHC string of a password under a fresh salt. It waits for
+// its turn until ctx ends.
+func (p *passwords) hash(ctx context.Context, password string) (string, error) {
+	salt := random(saltSize)
+	sum, err := p.derive(ctx, password, phc{memory: hashMemory, time: hashTime, threads: hashThreads, salt: salt})
+	if err != nil {
+		return "", err
+	}
+	return encodePHC(salt, sum), nil
+}
+
+// check reports whether password made the hash, and whether the hash is weaker
+// than new ones are. An empty hash takes as long as another and fits nothing.
+func (p *passwords) check(ctx context.Context, encoded, password string) (ok, weak bool, err error) {
+	known := encoded != ""
+	if !known {
+		encoded = p.nobody
+	}
+	stored, err := decodePHC(encoded)
+	if err != nil {
+		return false, false, err
+	}
+	sum, err := p.derive(ctx, password, stored)
+	if err != nil {
+		return false, false, err
+	}
+	weak = stored.memory < hashMemory || stored.time < hashTime
+	return subtle.ConstantTimeCompare(sum, stored.sum) == 1 && known, weak, nil
+}
+
+func (p *passwords) derive(ctx context.Context, password string, as phc) ([]byte, error) {
+	select {
+	case p.gate <- struct{}{}:
+		defer func() { <-p.gate }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return argon2.IDKey([]byte(password), as.salt, as.time, as.memory, as.threads, hashSize), nil
+}
+
+// phc is what a PHC string of argon2id says.
+type phc struct {
+	memory, time uint32
+	threads      uint8
+	salt, sum    []byte
+}
+
+func encodePHC(salt, sum []byte) string {
+	b64 := base64.RawStdEncoding.EncodeToString
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s",
+		argon2.Version, hashMemory, hashTime, hashThreads, b64(salt), b64(sum))
+}
+
+func decodePHC(encoded string) (phc, error) {
+	var out phc
+	part := strings.Split(encoded, "$")
+	if len(part) != 6 || part[1] != "argon2id" || part[2] != fmt.Sprintf("v=%d", argon2.Version) {
+		return out, fmt.Errorf("a stored password is not argon2id version %d", argon2.Version)
+	}
+	if _, err := fmt.Sscanf(part[3], "m=%d,t=%d,p=%d", &out.memory, &out.time, &out.threads); err != nil {
+		return out, fmt.Errorf("the cost of a stored password: %w", err)
+	}
+	var err error
+	if out.salt, err = base64.RawStdEncoding.DecodeString(part[4]); err != nil {
+		return out, fmt.Errorf("the salt of a stored password: %w", err)
+	}
+	if out.sum, err = base64.RawStdEncoding.DecodeString(part[5]); err != nil {
+		return out, fmt.Errorf("the hash of a stored password: %w", err)
+	}
+	if out.time == 0 || out.threads == 0 || len(out.sum) != hashSize {
+		return out, fmt.Errorf("a stored password has no cost or another length")
+	}
+	return out, nil
+}
+
+// checkPassword returns what is wrong with a password as a new one, "" if
+// nothing is.
+func checkPassword(password string) string {
+	switch n := utf8.RuneCountInString(password); {
+	case !utf8.ValidString(password):
+		return "Use letters, digits and signs only."
+	case n < minPassword:
+		return fmt.Sprintf("Use at least %d characters.", minPassword)
+	case n > maxPassword:
+		return fmt.Sprintf("Use at most %d characters.", maxPassword)
+	default:
+		return ""
+	}
+}
+
+// random returns n bytes nobody can guess. The operating system's generator
+// does not fail on any platform that Go supports.
+func random(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.Read(b)
+	return b
+}

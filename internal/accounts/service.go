@@ -1,0 +1,72 @@
+package accounts
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"fleetboard/db"
+)
+
+// keySize is the length of the server's secret key.
+const keySize = 32
+
+// sweepRows bounds how much one Expire deletes from each table.
+const sweepRows = 1000
+
+// Service holds the use cases of people and tokens. It is safe for concurrent
+// use.
+type Service struct {
+	db        *db.DB
+	log       *slog.Logger
+	signing   ed25519.PrivateKey
+	throttle  []byte
+	passwords *passwords
+	now       func() time.Time
+}
+
+// New returns the service. The key is the server's secret of 32 bytes; all web
+// processes of one database have the same one. Another length is a defect of
+// the caller and panics.
+func New(d *db.DB, key []byte, log *slog.Logger) *Service {
+	if len(key) != keySize {
+		panic(fmt.Sprintf("accounts: the key has %d bytes, not %d", len(key), keySize))
+	}
+	return &Service{
+		db:        d,
+		log:       log,
+		signing:   ed25519.NewKeyFromSeed(derive(key, "fleetboard agent token ed25519 v1", ed25519.SeedSize)),
+		throttle:  derive(key, "fleetboard login throttle hmac v1", sha256.Size),
+		passwords: newPasswords(),
+		now:       time.Now,
+	}
+}
+
+// derive gives each use of the server's key a key of its own.
+func derive(key []byte, label string, size int) []byte {
+	out, err := hkdf.Key(sha256.New, key, nil, label, size)
+	if err != nil {
+		// Only a size over 255 hashes is refused.
+		panic(fmt.Sprintf("accounts: derive %s: %v", label, err))
+	}
+	return out
+}
+
+// subject names who is throttled without telling who it is.
+func (s *Service) subject(kind, value string) []byte {
+	mac := hmac.New(sha256.New, s.throttle)
+	mac.Write([]byte(kind + ":" + value))
+	return mac.Sum(nil)
+}
+
+// Expire deletes what nobody needs any more: sessions and set-up links after
+// their time, counts of failed log ins after a day. At most a thousand rows of
+// each; a loop calls it again.
+func (s *Service) Expire(ctx context.Context) error {
+	return s.db.InNone(ctx, func(tx db.Tx) error { return expireTx(ctx, tx, sweepRows) })
+}

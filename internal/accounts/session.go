@@ -1,0 +1,122 @@
+package accounts
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+
+	"fleetboard/db"
+	"fleetboard/internal/ids"
+)
+
+// The values of a session that the store also keeps in columns, so that a
+// person can list sessions and end them. All are strings.
+const (
+	SessionAccount   = "account"
+	SessionAddress   = "address"
+	SessionUserAgent = "user_agent"
+)
+
+const (
+	// storeTimeout bounds the calls that bring no context.
+	storeTimeout = 5 * time.Second
+	maxUserAgent = 400
+)
+
+// SessionStore keeps browser sessions in PostgreSQL for scs. Rows are found by
+// the SHA-256 of their token. An ended session is never written again.
+type SessionStore struct {
+	db    *db.DB
+	codec scs.GobCodec
+}
+
+var _ scs.CtxStore = (*SessionStore)(nil)
+
+// NewSessionStore returns a store for a session manager with the default codec.
+func NewSessionStore(d *db.DB) *SessionStore { return &SessionStore{db: d} }
+
+// FindCtx returns the data of a live session.
+func (s *SessionStore) FindCtx(ctx context.Context, token string) (data []byte, found bool, err error) {
+	err = s.db.InNone(ctx, func(tx db.Tx) error {
+		data, found, err = findSessionTx(ctx, tx, secretHash(token))
+		return err
+	})
+	return data, found, err
+}
+
+// CommitCtx saves a session. Where it has ended in the meantime nothing is
+// saved, and that is no error: the cookie simply opens nothing.
+func (s *SessionStore) CommitCtx(ctx context.Context, token string, data []byte, expiry time.Time) error {
+	row, err := s.decode(data)
+	if err != nil {
+		return err
+	}
+	row.hash, row.data, row.expires = secretHash(token), data, expiry
+	return s.db.InNone(ctx, func(tx db.Tx) error { return commitSessionTx(ctx, tx, row) })
+}
+
+// DeleteCtx ends a session and leaves its tombstone.
+func (s *SessionStore) DeleteCtx(ctx context.Context, token string) error {
+	return s.db.InNone(ctx, func(tx db.Tx) error { return endSessionTx(ctx, tx, secretHash(token)) })
+}
+
+// Find is FindCtx without a context.
+func (s *SessionStore) Find(token string) ([]byte, bool, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	return s.FindCtx(ctx, token)
+}
+
+// Commit is CommitCtx without a context.
+func (s *SessionStore) Commit(token string, data []byte, expiry time.Time) error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	return s.CommitCtx(ctx, token, data, expiry)
+}
+
+// Delete is DeleteCtx without a context.
+func (s *SessionStore) Delete(token string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	return s.DeleteCtx(ctx, token)
+}
+
+// sessionRow is a session as it is stored.
+type sessionRow struct {
+	hash, data         []byte
+	account            *ids.ID
+	address, userAgent string
+	expires            time.Time
+}
+
+func (s *SessionStore) decode(data []byte) (sessionRow, error) {
+	_, values, err := s.codec.Decode(data)
+	if err != nil {
+		return sessionRow{}, fmt.Errorf("decode session: %w", err)
+	}
+	text := func(name string) string {
+		value, _ := values[name].(string)
+		return value
+	}
+	row := sessionRow{address: text(SessionAddress), userAgent: cut(text(SessionUserAgent), maxUserAgent)}
+	if id, ok := ids.Parse(text(SessionAccount)); ok {
+		row.account = &id
+	}
+	return row, nil
+}
+
+// cut makes text from a browser fit to be stored.
+func cut(text string, runes int) string {
+	out := make([]rune, 0, min(len(text), runes))
+	for _, r := range text {
+		if len(out) == runes {
+			break
+		}
+		if r != 0 {
+			out = append(out, r)
+		}
+	}
+	return string(out)
+}

@@ -1,0 +1,112 @@
+package accounts
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+const (
+	agentTokenLife = time.Hour
+	// agentTokenSkew is how far the clocks of two web processes may be apart.
+	agentTokenSkew     = 30 * time.Second
+	agentTokenIssuer   = "fleetboard"
+	agentTokenAudience = "fleetboard-agent"
+)
+
+// agentClaims is what an agent's token carries, so that its calls need no look
+// at the database to know who asks.
+type agentClaims struct {
+	jwt.RegisteredClaims
+	Workspace    string   `json:"workspace"`
+	Name         string   `json:"name"`
+	Factory      string   `json:"factory"`
+	Boot         string   `json:"boot"`
+	Products     []string `json:"products,omitempty"`
+	Capabilities []string `json:"capabilities,omitempty"`
+}
+
+// IssueAgentToken returns a token that speaks for the agent p for an hour. The
+// principal must be an agent with workspace, id and name.
+func (s *Service) IssueAgentToken(p tenancy.Principal) (token string, expires time.Time, err error) {
+	if p.Kind != tenancy.KindAgent || p.Workspace == ids.Nil || p.Agent == ids.Nil || p.Name == "" {
+		return "", time.Time{}, fmt.Errorf("an agent token for a principal that is no agent (%s)", p.Kind)
+	}
+	now := s.now()
+	expires = now.Add(agentTokenLife).Truncate(time.Second)
+	claims := agentClaims{
+		RegisteredClaims: jwt.RegisteredClaims{
+			Issuer:    agentTokenIssuer,
+			Audience:  jwt.ClaimStrings{agentTokenAudience},
+			Subject:   p.Agent.String(),
+			IssuedAt:  jwt.NewNumericDate(now),
+			ExpiresAt: jwt.NewNumericDate(expires),
+		},
+		Workspace:    p.Workspace.String(),
+		Name:         p.Name,
+		Factory:      p.Factory,
+		Boot:         p.Boot,
+		Products:     p.Scope.Products,
+		Capabilities: p.Scope.Capabilities,
+	}
+	token, err = jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims).SignedString(s.signing)
+	if err != nil {
+		return "", time.Time{}, fmt.Errorf("sign agent token: %w", err)
+	}
+	return token, expires, nil
+}
+
+// agentBearer reads an agent's token. Only what this server signed with this
+// one algorithm is believed; what the token says about its own algorithm or
+// keys is not.
+func (s *Service) agentBearer(token string) (tenancy.Principal, error) {
+	parser := jwt.NewParser(
+		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
+		jwt.WithIssuer(agentTokenIssuer),
+		jwt.WithAudience(agentTokenAudience),
+		jwt.WithExpirationRequired(),
+		jwt.WithIssuedAt(),
+		jwt.WithLeeway(agentTokenSkew),
+		jwt.WithTimeFunc(s.now),
+		jwt.WithStrictDecoding(),
+	)
+	var claims agentClaims
+	_, err := parser.ParseWithClaims(token, &claims, func(*jwt.Token) (any, error) {
+		return s.signing.Public().(ed25519.PublicKey), nil
+	})
+	if errors.Is(err, jwt.ErrTokenExpired) {
+		return tenancy.Principal{}, fault.New(fault.TokenExpired, "The agent's token has expired. Register the agent again.")
+	}
+	if err != nil {
+		return tenancy.Principal{}, invalidToken(err)
+	}
+	return claims.principal()
+}
+
+func (c agentClaims) principal() (tenancy.Principal, error) {
+	workspace, okWorkspace := ids.Parse(c.Workspace)
+	agent, okAgent := ids.Parse(c.Subject)
+	if !okWorkspace || !okAgent || c.Name == "" {
+		return tenancy.Principal{}, invalidToken(errors.New("a signed token without workspace, agent or name"))
+	}
+	return tenancy.Principal{
+		Kind:      tenancy.KindAgent,
+		Workspace: workspace,
+		Agent:     agent,
+		Name:      c.Name,
+		Factory:   c.Factory,
+		Boot:      c.Boot,
+		Scope:     tenancy.Scope{Products: c.Products, Capabilities: c.Capabilities, Factory: c.Factory},
+	}, nil
+}
+
+func invalidToken(cause error) error {
+	return fault.Wrap(cause, fault.TokenInvalid, "The token is not one of this server's, or it was not copied completely.")
+}

@@ -1,0 +1,140 @@
+package accounts
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/go-cmp/cmp"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+func agent() tenancy.Principal {
+	return tenancy.Principal{
+		Kind: tenancy.KindAgent, Workspace: ids.New(), Agent: ids.New(), Name: "mac-1-a", Factory: "mac-1", Boot: "boot-7",
+		Scope: tenancy.Scope{Products: []string{"ios"}, Capabilities: []string{"os:mac"}, Factory: "mac-1"},
+	}
+}
+
+// Without a database: an agent's call costs no SQL to know who asks.
+func TestAgentToken(t *testing.T) {
+	s, want := newService(nil), agent()
+	token, expires, err := s.IssueAgentToken(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if life := time.Until(expires); life < 59*time.Minute || life > time.Hour {
+		t.Errorf("the token lives %s", life)
+	}
+	got, err := s.Bearer(t.Context(), token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAgentTokenNeedsAnAgent(t *testing.T) {
+	s := newService(nil)
+	person, nameless, homeless := agent(), agent(), agent()
+	person.Kind, nameless.Name, homeless.Workspace = tenancy.KindPerson, "", ids.Nil
+	for _, p := range []tenancy.Principal{person, nameless, homeless, {}} {
+		if token, _, err := s.IssueAgentToken(p); err == nil || token != "" {
+			t.Errorf("a token for %+v", p)
+		}
+	}
+}
+
+func TestAgentTokenExpires(t *testing.T) {
+	s := newService(nil)
+	token, expires, err := s.IssueAgentToken(agent())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.now = func() time.Time { return expires.Add(agentTokenSkew - time.Second) }
+	if _, err := s.Bearer(t.Context(), token); err != nil {
+		t.Errorf("within the skew of clocks: %v", err)
+	}
+	s.now = func() time.Time { return expires.Add(agentTokenSkew + time.Second) }
+	_, err = s.Bearer(t.Context(), token)
+	wantFault(t, err, fault.TokenExpired)
+}
+
+func TestAgentTokenOfAnotherServer(t *testing.T) {
+	token, _, err := New(nil, bytes.Repeat([]byte{8}, keySize), nil).IssueAgentToken(agent())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = newService(nil).Bearer(t.Context(), token)
+	wantFault(t, err, fault.TokenInvalid)
+}
+
+func TestAgentTokenForgeries(t *testing.T) {
+	s := newService(nil)
+	claims := func(change func(*agentClaims)) agentClaims {
+		p := agent()
+		c := agentClaims{
+			RegisteredClaims: jwt.RegisteredClaims{
+				Issuer: agentTokenIssuer, Audience: jwt.ClaimStrings{agentTokenAudience}, Subject: p.Agent.String(),
+				IssuedAt: jwt.NewNumericDate(time.Now()), ExpiresAt: jwt.NewNumericDate(time.Now().Add(time.Minute)),
+			},
+			Workspace: p.Workspace.String(), Name: p.Name,
+		}
+		change(&c)
+		return c
+	}
+	sign := func(method jwt.SigningMethod, key any, change func(*agentClaims)) string {
+		t.Helper()
+		token, err := jwt.NewWithClaims(method, claims(change)).SignedString(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	eddsa := func(change func(*agentClaims)) string { return sign(jwt.SigningMethodEdDSA, s.signing, change) }
+	same := func(*agentClaims) {}
+	if _, err := s.Bearer(t.Context(), eddsa(same)); err != nil {
+		t.Fatalf("the model of the forgeries is refused itself: %v", err)
+	}
+
+	part := strings.Split(eddsa(same), ".")
+	body, err := base64.RawURLEncoding.DecodeString(part[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := base64.RawURLEncoding.EncodeToString(bytes.Replace(body, []byte("mac-1-a"), []byte("mac-1-b"), 1))
+	public := []byte(s.signing.Public().(ed25519.PublicKey))
+
+	for name, token := range map[string]string{
+		"no algorithm":         sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, same),
+		"public key as secret": sign(jwt.SigningMethodHS256, public, same),
+		"tampered claims":      part[0] + "." + other + "." + part[2],
+		"no signature":         part[0] + "." + part[1] + ".",
+		"wrong audience":       eddsa(func(c *agentClaims) { c.Audience = jwt.ClaimStrings{"another"} }),
+		"no audience":          eddsa(func(c *agentClaims) { c.Audience = nil }),
+		"wrong issuer":         eddsa(func(c *agentClaims) { c.Issuer = "another" }),
+		"no expiry":            eddsa(func(c *agentClaims) { c.ExpiresAt = nil }),
+		"from the future":      eddsa(func(c *agentClaims) { c.IssuedAt = jwt.NewNumericDate(time.Now().Add(time.Hour)) }),
+		"no agent":             eddsa(func(c *agentClaims) { c.Subject = "" }),
+		"no workspace":         eddsa(func(c *agentClaims) { c.Workspace = "default" }),
+		"no name":              eddsa(func(c *agentClaims) { c.Name = "" }),
+		"not a token":          "abc",
+		"dots":                 "..",
+	} {
+		t.Run(name, func(t *testing.T) {
+			who, err := s.Bearer(t.Context(), token)
+			wantFault(t, err, fault.TokenInvalid)
+			if who.Kind != "" {
+				t.Errorf("principal = %+v", who)
+			}
+		})
+	}
+}

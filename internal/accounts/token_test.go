@@ -1,0 +1,263 @@
+package accounts
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+func TestSecretForm(t *testing.T) {
+	form := regexp.MustCompile(`^fb_enrolment_[0-9A-Za-z]{33}_[0-9A-Za-z]{6}$`)
+	seen := map[string]bool{}
+	for range 1000 {
+		secret := newSecret(secretEnrolment)
+		if !form.MatchString(secret) || seen[secret] {
+			t.Fatalf("secret %q is malformed or not new", secret)
+		}
+		seen[secret] = true
+		if kind, ok := secretKind(secret); !ok || kind != secretEnrolment {
+			t.Fatalf("secretKind(%q) = %q, %v", secret, kind, ok)
+		}
+	}
+}
+
+// Without a database: a token that was typed or copied wrongly never gets there.
+func TestBearerRefusesTyposWithoutSQL(t *testing.T) {
+	s := newService(nil)
+	good := newSecret(secretPerson)
+	wrong := []string{
+		"fb_", "fb_person", "fb_person__", good[:len(good)-1], good + "x", " " + good, good + "\n",
+		strings.ToUpper(good), strings.Replace(good, "person", "enrolment", 1), newSecret(secretSetup),
+		newSecret("admin"), "fb_person_" + strings.Repeat("é", 33) + "_000000", strings.Repeat("a", maxBearer+1),
+	}
+	for i := range good {
+		c := byte('a')
+		if good[i] == c {
+			c = 'b'
+		}
+		wrong = append(wrong, good[:i]+string(c)+good[i+1:])
+	}
+	for _, token := range wrong {
+		_, err := s.Bearer(t.Context(), token)
+		if !fault.Is(err, fault.TokenInvalid) {
+			t.Errorf("Bearer(%q) = %v", token, err)
+		}
+	}
+	_, err := s.Bearer(t.Context(), "")
+	wantFault(t, err, fault.Unauthenticated)
+}
+
+func TestBearerPerson(t *testing.T) {
+	s := startedWithOwner(t)
+	conn := dbtest.Owner(t, s.db)
+	plain := s.issue(t, NewToken{Kind: tenancy.KindPerson, Name: "laptop"})
+	who, err := s.Bearer(t.Context(), plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if who.Kind != tenancy.KindPerson || who.Workspace != s.first.Workspace || who.Role != tenancy.RoleOwner ||
+		who.Name != ownerName || who.Account == ids.Nil || who.Token == ids.Nil || !who.Can(tenancy.RunFleet) {
+		t.Errorf("principal = %+v", who)
+	}
+	if n := count(t, conn, "SELECT count(*) FROM access_token WHERE token_hash = $1 AND $2 LIKE replace(hint, '…', '%')", secretHash(plain), plain); n != 1 {
+		t.Error("the token is not kept as its hash with a hint")
+	}
+
+	// The role of today counts, not the one of the day the token was made.
+	exec(t, conn, "UPDATE membership SET role = 'viewer'")
+	if who, err = s.Bearer(t.Context(), plain); err != nil || who.Role != tenancy.RoleViewer {
+		t.Errorf("after the role changed: %+v, %v", who, err)
+	}
+	exec(t, conn, "DELETE FROM membership")
+	_, err = s.Bearer(t.Context(), plain)
+	wantFault(t, err, fault.TokenRevoked)
+}
+
+func TestBearerEnrolment(t *testing.T) {
+	s := startedWithOwner(t)
+	plain := s.issue(t, NewToken{
+		Kind: tenancy.KindEnrolment, Name: "mac", Products: []string{"ios"}, Capabilities: []string{"os:mac"}, Factory: "mac-1",
+	})
+	who, err := s.Bearer(t.Context(), plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if who.Kind != tenancy.KindEnrolment || who.Account != ids.Nil || who.Name != "mac" || who.Scope.Factory != "mac-1" ||
+		len(who.Scope.Products) != 1 || len(who.Scope.Capabilities) != 1 {
+		t.Errorf("principal = %+v", who)
+	}
+	if !who.Can(tenancy.Enrol) || who.Can(tenancy.ReadBoard) || who.Can(tenancy.SignedIn) {
+		t.Error("an enrolment token may enrol and nothing else")
+	}
+}
+
+func TestBearerEnds(t *testing.T) {
+	s := startedWithOwner(t)
+	conn := dbtest.Owner(t, s.db)
+	plain := s.issue(t, NewToken{Kind: tenancy.KindEnrolment, Name: "short"})
+	exec(t, conn, "UPDATE access_token SET expires_at = now() - interval '1 second' WHERE name = 'short'")
+	_, err := s.Bearer(t.Context(), plain)
+	wantFault(t, err, fault.TokenExpired)
+
+	exec(t, conn, "UPDATE access_token SET revoked_at = now() WHERE name = 'short'")
+	_, err = s.Bearer(t.Context(), plain)
+	wantFault(t, err, fault.TokenRevoked)
+
+	_, err = s.Bearer(t.Context(), newSecret(secretPerson))
+	wantFault(t, err, fault.TokenInvalid)
+}
+
+func TestBearerLastUsedIsThrottled(t *testing.T) {
+	s := startedWithOwner(t)
+	conn := dbtest.Owner(t, s.db)
+	plain := s.issue(t, NewToken{Kind: tenancy.KindEnrolment, Name: "used"})
+	used := func() time.Time {
+		t.Helper()
+		if _, err := s.Bearer(t.Context(), plain); err != nil {
+			t.Fatal(err)
+		}
+		var at time.Time
+		if err := conn.QueryRow(t.Context(), "SELECT last_used_at FROM access_token WHERE name = 'used'").Scan(&at); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	first := used()
+	if second := used(); !second.Equal(first) {
+		t.Error("the second use in a minute was written")
+	}
+	exec(t, conn, "UPDATE access_token SET last_used_at = now() - interval '61 seconds' WHERE name = 'used'")
+	if later := used(); later.Before(first) {
+		t.Error("a use after a minute was not written")
+	}
+}
+
+func TestIssueTokenRefusals(t *testing.T) {
+	s := startedWithOwner(t)
+	owner := s.owner(t)
+	member := owner
+	member.Role = tenancy.RoleMember
+	past := time.Now().Add(-time.Second)
+	cases := map[string]struct {
+		who  tenancy.Principal
+		in   NewToken
+		code fault.Code
+	}{
+		"member, enrolment":  {member, NewToken{Kind: tenancy.KindEnrolment, Name: "x"}, fault.Forbidden},
+		"system, person":     {tenancy.System(owner.Workspace, "loop"), NewToken{Kind: tenancy.KindPerson, Name: "x"}, fault.Forbidden},
+		"nobody":             {tenancy.Principal{}, NewToken{Kind: tenancy.KindPerson, Name: "x"}, fault.Forbidden},
+		"agent kind":         {owner, NewToken{Kind: tenancy.KindAgent, Name: "x"}, fault.Validation},
+		"no name":            {owner, NewToken{Kind: tenancy.KindPerson, Name: " "}, fault.Validation},
+		"long name":          {owner, NewToken{Kind: tenancy.KindPerson, Name: strings.Repeat("x", 101)}, fault.Validation},
+		"ends in the past":   {owner, NewToken{Kind: tenancy.KindPerson, Name: "x", ExpiresAt: &past}, fault.Validation},
+		"person with limits": {owner, NewToken{Kind: tenancy.KindPerson, Name: "x", Factory: "mac-1"}, fault.Validation},
+	}
+	for name, in := range cases {
+		t.Run(name, func(t *testing.T) {
+			plain, err := s.IssueToken(t.Context(), in.who, in.in)
+			wantFault(t, err, in.code)
+			if plain != "" {
+				t.Error("a refused token was given out")
+			}
+		})
+	}
+}
+
+func TestRevokeToken(t *testing.T) {
+	s := startedWithOwner(t)
+	conn := dbtest.Owner(t, s.db)
+	owner, foreign := s.owner(t), another(t, conn)
+	plain := s.issue(t, NewToken{Kind: tenancy.KindEnrolment, Name: "ci"})
+	held, err := s.Bearer(t.Context(), plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	member := tenancy.Principal{
+		Kind: tenancy.KindPerson, Role: tenancy.RoleMember, Workspace: owner.Workspace, Account: foreign.Account,
+	}
+	wantFault(t, s.RevokeToken(t.Context(), foreign, held.Token), fault.NotFound)
+	wantFault(t, s.RevokeToken(t.Context(), member, held.Token), fault.NotFound)
+	wantFault(t, s.RevokeToken(t.Context(), held, held.Token), fault.Forbidden)
+	if _, err := s.Bearer(t.Context(), plain); err != nil {
+		t.Fatalf("refused revocations ended the token: %v", err)
+	}
+	for range 2 {
+		if err := s.RevokeToken(t.Context(), owner, held.Token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = s.Bearer(t.Context(), plain)
+	wantFault(t, err, fault.TokenRevoked)
+}
+
+// The policy lets a token's row be found by who holds the token and by its own
+// workspace, and by nobody else.
+func TestTokenIsInvisibleElsewhere(t *testing.T) {
+	s := startedWithOwner(t)
+	conn := dbtest.Owner(t, s.db)
+	foreign := another(t, conn)
+	plain := s.issue(t, NewToken{Kind: tenancy.KindEnrolment, Name: "secret"})
+	hash := secretHash(plain)
+
+	seen := func(in func(fn func(db.Tx) error) error) bool {
+		t.Helper()
+		var ok bool
+		err := in(func(tx db.Tx) error {
+			var err error
+			_, ok, err = tokenByHashTx(t.Context(), tx, hash)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok
+	}
+	rows := map[string]struct {
+		in   func(fn func(db.Tx) error) error
+		want bool
+	}{
+		"by its hash":       {func(fn func(db.Tx) error) error { return s.db.InToken(t.Context(), hash, fn) }, true},
+		"own workspace":     {func(fn func(db.Tx) error) error { return s.db.InWorkspace(t.Context(), s.first.Workspace, fn) }, true},
+		"another workspace": {func(fn func(db.Tx) error) error { return s.db.InWorkspace(t.Context(), foreign.Workspace, fn) }, false},
+		"by another hash":   {func(fn func(db.Tx) error) error { return s.db.InToken(t.Context(), secretHash("x"), fn) }, false},
+		"no workspace":      {func(fn func(db.Tx) error) error { return s.db.InNone(t.Context(), fn) }, false},
+		"a person":          {func(fn func(db.Tx) error) error { return s.db.InAccount(t.Context(), foreign.Account, fn) }, false},
+	}
+	for name, row := range rows {
+		if got := seen(row.in); got != row.want {
+			t.Errorf("%s: seen = %v, want %v", name, got, row.want)
+		}
+	}
+}
+
+func TestPersonAndWorkspaces(t *testing.T) {
+	s := startedWithOwner(t)
+	conn := dbtest.Owner(t, s.db)
+	owner, foreign := s.owner(t), another(t, conn)
+
+	list, err := s.Workspaces(t.Context(), owner.Account)
+	if err != nil || len(list) != 1 || list[0].Slug != firstSlug || list[0].Role != tenancy.RoleOwner {
+		t.Fatalf("workspaces = %+v, %v", list, err)
+	}
+	_, err = s.Person(t.Context(), owner.Account, foreign.Workspace)
+	wantFault(t, err, fault.Unauthenticated)
+	_, err = s.Person(t.Context(), ids.New(), ids.Nil)
+	wantFault(t, err, fault.Unauthenticated)
+
+	exec(t, conn, "INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, 'viewer')", foreign.Workspace, owner.Account)
+	who, err := s.Person(t.Context(), owner.Account, foreign.Workspace)
+	if err != nil || who.Role != tenancy.RoleViewer || who.Workspace != foreign.Workspace {
+		t.Errorf("chosen workspace: %+v, %v", who, err)
+	}
+	who, err = s.Person(t.Context(), owner.Account, ids.Nil)
+	if err != nil || who.Workspace != s.first.Workspace {
+		t.Errorf("first by name: %+v, %v", who, err)
+	}
+}
