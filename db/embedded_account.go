@@ -24,7 +24,7 @@ type account struct {
 // PostgreSQL refuses to run as root.
 func serverAccount() (*account, error) {
 	if os.Geteuid() != 0 {
-		return &account{name: "running fleetboard", uid: uint32(os.Geteuid()), gid: uint32(os.Getegid())}, nil
+		return &account{name: "running fleetboard", uid: uint32(os.Geteuid()), gid: uint32(os.Getegid())}, nil // #nosec G115 -- ids have 32 bits
 	}
 	for _, name := range []string{"postgres", "nobody"} {
 		u, err := user.Lookup(name)
@@ -43,7 +43,7 @@ func serverAccount() (*account, error) {
 // command prepares a program that runs as the account, in its own process
 // group, so that Ctrl-C in the terminal reaches us first.
 func (a *account) command(ctx context.Context, program string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, program, args...) // #nosec G204 -- a program of PostgreSQL, found by findBinaries
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if a.switches {
@@ -59,7 +59,7 @@ func (a *account) own(path string) error {
 			return fmt.Errorf("giving %s to the user %s: %w", path, a.name, err)
 		}
 	}
-	if err := os.Chmod(path, 0o700); err != nil { // #nosec G302 -- a directory, for its owner alone
+	if err := os.Chmod(path, 0o700); err != nil {
 		return fmt.Errorf("closing %s to others: %w", path, err)
 	}
 	return nil
@@ -119,7 +119,7 @@ func makeDirs(dir string, a *account) error {
 		return nil
 	}
 	for _, d := range missing {
-		if err := os.Chmod(d, 0o711); err != nil { // #nosec G302 -- passing through, not reading
+		if err := os.Chmod(d, 0o711); err != nil {
 			return fmt.Errorf("opening the data directory for passing through: %w", err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -24,10 +25,10 @@ const helperVariable = "FLEETBOARD_EMBEDDED_HELPER"
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(helperVariable); dir != "" {
 		if _, err := startEmbedded(context.Background(), dir, quiet, thisMachine(dir), nil); err != nil {
-			println(err.Error())
+			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		println("ready")
+		fmt.Fprintln(os.Stderr, "ready")
 		select {}
 	}
 	os.Exit(m.Run())
@@ -295,14 +296,14 @@ func TestEmbeddedWithoutPostgreSQL(t *testing.T) {
 	}
 
 	// What is fetched is used.
-	real := defaultSearchDirs()[0]
+	installed := defaultSearchDirs()[0]
 	bare.fetch = func(_ context.Context, dir string, _ int) error {
 		bin := filepath.Join(dir, "server", "bin")
 		if err := os.MkdirAll(bin, 0o755); err != nil {
 			return err
 		}
 		for _, name := range []string{"initdb", "postgres"} {
-			script := "#!/bin/sh\nexec " + filepath.Join(real, name) + ` "$@"` + "\n"
+			script := "#!/bin/sh\nexec " + filepath.Join(installed, name) + ` "$@"` + "\n"
 			if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755); err != nil {
 				return err
 			}
@@ -323,7 +324,7 @@ func TestEmbeddedWithoutPostgreSQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	bare.fetch = thisMachine(dir).fetch
-	bare.searchDirs = []string{real} // only this one
+	bare.searchDirs = []string{installed} // only this one
 	_, err = startEmbedded(t.Context(), dir, quiet, bare, nil)
 	if err == nil || !strings.Contains(err.Error(), "apt install postgresql-"+other) {
 		t.Errorf("got %v, want the version that is needed", err)

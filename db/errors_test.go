@@ -49,7 +49,7 @@ func TestFault(t *testing.T) {
 	} {
 		got := db.Fault(c.err)
 		switch {
-		case c.want == unchanged && got != c.err:
+		case c.want == unchanged && got != c.err: //nolint:errorlint // the very same error
 			t.Errorf("%s: became %v", c.name, got)
 		case c.want != unchanged && (!fault.Is(got, c.want) || !errors.Is(got, c.err)):
 			t.Errorf("%s: %v, want %s with its cause", c.name, got, c.want)
@@ -59,7 +59,7 @@ func TestFault(t *testing.T) {
 		t.Error("no error became one")
 	}
 	refusal := fault.Wrap(state("40001"), fault.NotFound, "There is no such job.")
-	if got := db.Fault(refusal); got != error(refusal) {
+	if got := db.Fault(refusal); got != error(refusal) { //nolint:errorlint // the very same error
 		t.Errorf("a refusal became %v", got)
 	}
 }

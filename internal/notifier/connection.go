@@ -75,9 +75,7 @@ func (n *Notifier) send(ctx context.Context) {
 		for {
 			select {
 			case <-ctx.Done():
-				last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
-				defer cancel()
-				return n.flush(last, conn)
+				return nil
 			case <-n.wake:
 			case <-time.After(probeEvery):
 				if err := probe(ctx, conn); err != nil {
@@ -91,6 +89,24 @@ func (n *Notifier) send(ctx context.Context) {
 			_ = pause(ctx, gatherFor)
 		}
 	})
+	n.sendLast(ctx)
+}
+
+// sendLast sends what was published just before the end, if anything.
+func (n *Notifier) sendLast(ctx context.Context) {
+	if n.idle() {
+		return
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
+	defer cancel()
+	conn, err := n.connect(last)
+	if err == nil {
+		err = n.flush(last, conn)
+		closeConn(last, conn)
+	}
+	if err != nil {
+		n.log.Warn("the last notifications were not sent", "error", err)
+	}
 }
 
 // flush sends all that is pending in one transaction, or keeps it pending.

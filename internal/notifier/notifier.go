@@ -146,6 +146,13 @@ func (n *Notifier) take() []string {
 	return topics
 }
 
+// idle reports whether nothing is pending.
+func (n *Notifier) idle() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.pending) == 0
+}
+
 // giveBack returns topics that could not be sent.
 func (n *Notifier) giveBack(topics []string) {
 	n.mu.Lock()

@@ -83,7 +83,7 @@ func jitter(most time.Duration) time.Duration {
 	if most <= 0 {
 		return 0
 	}
-	return rand.N(most) // #nosec G404 -- spreads load, guards nothing
+	return rand.N(most)
 }
 
 // panicked is a panic that became an error.

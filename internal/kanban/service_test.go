@@ -1,0 +1,239 @@
+package kanban_test
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/notifier"
+	"fleetboard/internal/tenancy"
+)
+
+type world struct {
+	t        *testing.T
+	db       *db.DB
+	who      tenancy.Principal
+	jobs     *jobs.Service
+	fleet    *fleet.Service
+	dispatch *dispatch.Service
+	*kanban.Service
+	last tenancy.Principal
+}
+
+func (w *world) IssueAgentToken(p tenancy.Principal) (string, time.Time, error) {
+	w.last = p
+	return "token", time.Now().Add(time.Hour), nil
+}
+
+func setup(t *testing.T) *world {
+	t.Helper()
+	t.Parallel()
+	d := dbtest.New(t)
+	quiet := slog.New(slog.DiscardHandler)
+	n := notifier.New(d, quiet)
+	w := &world{t: t, db: d, who: dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleOwner)}
+	w.jobs, w.fleet = jobs.NewService(d, n), fleet.NewService(d, n)
+	w.dispatch = dispatch.New(d, w.jobs, n, w, quiet)
+	w.Service = kanban.New(d, eventlog.New(d), n, quiet)
+	t.Cleanup(func() { w.Service.Close(); w.dispatch.Close() })
+	return w
+}
+
+func (w *world) job(n jobs.New) jobs.Job {
+	w.t.Helper()
+	made, err := w.jobs.Create(w.t.Context(), w.who, jobs.Origin{}, n)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return made.Jobs[0]
+}
+
+func (w *world) agent() tenancy.Principal {
+	w.t.Helper()
+	_, err := w.dispatch.Register(w.t.Context(), dbfactory.Enrolment(w.who.Workspace), fleet.Registration{Agent: "claude-1", BootID: "b",
+		MaxConcurrentJobs: 10, Factory: fleet.FactoryInfo{Name: "linux-2", OS: "linux", Seats: 10}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.last
+}
+
+func (w *world) board(f kanban.Filter) kanban.Board {
+	w.t.Helper()
+	b, err := w.Board(w.t.Context(), w.who, f)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return b
+}
+
+func column(b kanban.Board, name kanban.Column) kanban.ColumnPage {
+	for _, c := range b.Columns {
+		if c.Column == name {
+			return c
+		}
+	}
+	return kanban.ColumnPage{}
+}
+
+func keys(p kanban.ColumnPage) string {
+	text := ""
+	for _, c := range p.Cards {
+		text += c.Job.Key + " "
+	}
+	return text
+}
+
+func TestTheBoardShowsJobsInTheirColumns(t *testing.T) {
+	w := setup(t)
+	agent := w.agent()
+	low, high := 3, 8
+	w.job(jobs.New{Title: "low", Priority: &low, Phase: "M1"})
+	w.job(jobs.New{Title: "high", Priority: &high, Phase: "M2"})
+	w.job(jobs.New{Title: "waits", DependsOn: []string{"FB-1"}})
+	w.job(jobs.New{Title: "stuck", Capabilities: []string{"engine:codex"}})
+	if _, err := w.dispatch.Claim(t.Context(), agent, dispatch.ClaimRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	b := w.board(kanban.Filter{})
+	for name, want := range map[kanban.Column]string{kanban.Running: "FB-2 ", kanban.Ready: "FB-4 FB-1 ", kanban.Waiting: "FB-3 ", kanban.Done: ""} {
+		if got := keys(column(b, name)); got != want {
+			t.Errorf("%s shows %q; want %q", name, got, want)
+		}
+	}
+	if b.Total != 4 || b.UnroutableCount != 1 || b.Unroutable[0].Job.Key != "FB-4" || len(b.Phases) != 2 || len(b.Fleet.Factories) != 1 {
+		t.Errorf("total %d, unroutable %d, phases %v", b.Total, b.UnroutableCount, b.Phases)
+	}
+	if waits := column(b, kanban.Waiting).Cards[0].Why; waits.Code != kanban.CodeDependency || waits.Keys[0] != "FB-1" {
+		t.Errorf("FB-3 says %+v", waits)
+	}
+	seven := 7
+	for name, c := range map[string]struct {
+		filter kanban.Filter
+		want   int
+	}{
+		"phase":      {kanban.Filter{Phase: "M1"}, 1},
+		"priority":   {kanban.Filter{PriorityGTE: &seven}, 1},
+		"search":     {kanban.Filter{Query: "stu"}, 1},
+		"product":    {kanban.Filter{Product: "default"}, 4},
+		"nowhere":    {kanban.Filter{Product: "other"}, 0},
+		"factory":    {kanban.Filter{Factory: "linux-2"}, 1},
+		"unroutable": {kanban.Filter{Unroutable: true}, 1},
+	} {
+		b := w.board(c.filter)
+		shown := 0
+		for _, col := range b.Columns {
+			shown += len(col.Cards)
+		}
+		if b.Total != c.want || shown != c.want {
+			t.Errorf("%s: counts %d, shows %d; want %d", name, b.Total, shown, c.want)
+		}
+	}
+}
+
+func TestColumnsArePagedWithoutLossOrRepetition(t *testing.T) {
+	w := setup(t)
+	list := make([]jobs.New, 120)
+	for i := range list {
+		p := i % 3
+		list[i] = jobs.New{Title: fmt.Sprint(i), Priority: &p}
+	}
+	if _, err := w.jobs.Create(t.Context(), w.who, jobs.Origin{}, list...); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	page := column(w.board(kanban.Filter{}), kanban.Ready)
+	if page.Count != 120 || page.Capped {
+		t.Errorf("counts %d", page.Count)
+	}
+	last := 10
+	for pages := 1; ; pages++ {
+		for _, c := range page.Cards {
+			if seen[c.Job.Key] || c.Job.Priority > last {
+				t.Errorf("%s (priority %d) comes twice or too late", c.Job.Key, c.Job.Priority)
+			}
+			seen[c.Job.Key], last = true, c.Job.Priority
+		}
+		if page.Next == "" {
+			if pages != 3 {
+				t.Errorf("%d pages; want 3", pages)
+			}
+			break
+		}
+		var err error
+		if page, err = w.ColumnPage(t.Context(), w.who, kanban.Filter{}, kanban.Ready, page.Next); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(seen) != 120 {
+		t.Errorf("%d jobs on all pages; want 120", len(seen))
+	}
+}
+
+// next waits for an update that the test is about.
+func next(t *testing.T, updates <-chan *kanban.Update, about func(*kanban.Update) bool) *kanban.Update {
+	t.Helper()
+	deadline := time.NewTimer(20 * time.Second)
+	defer deadline.Stop()
+	for {
+		select {
+		case u, ok := <-updates:
+			if !ok {
+				t.Fatal("the updates ended")
+			}
+			if about(u) {
+				return u
+			}
+		case <-deadline.C:
+			t.Fatal("no update came")
+		}
+	}
+}
+
+func TestWatchTellsOfEveryChangeAfterThePage(t *testing.T) {
+	w := setup(t)
+	agent := w.agent()
+	b := w.board(kanban.Filter{})
+	// Between the page and the stream: the catch-up has it.
+	made := w.job(jobs.New{Title: "new"})
+	updates, err := w.Watch(t.Context(), w.who, b.Cursor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := func(status jobs.Status) func(*kanban.Update) bool {
+		return func(u *kanban.Update) bool {
+			return len(u.Cards) > 0 && u.Cards[0].Job.Key == made.Key && u.Cards[0].Job.Status == status
+		}
+	}
+	next(t, updates, has(jobs.Ready))
+	if _, err := w.dispatch.Claim(t.Context(), agent, dispatch.ClaimRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	u := next(t, updates, has(jobs.Assigned))
+	if len(u.Touched) == 0 {
+		t.Error("no column was touched by the claim")
+	}
+	ref := dispatch.Ref{Job: made.Key, Epoch: 1}
+	if _, err := w.dispatch.Complete(t.Context(), agent, ref, dispatch.Completion{}); err != nil {
+		t.Fatal(err)
+	}
+	u = next(t, updates, has(jobs.Completed))
+	// Whoever comes back with that cursor has missed only what follows.
+	if _, err := w.dispatch.Act(t.Context(), w.who, made.Key, dispatch.Action{Verb: jobs.ByArchive}); err != nil {
+		t.Fatal(err)
+	}
+	again, err := w.Watch(t.Context(), w.who, u.Cursor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next(t, again, func(u *kanban.Update) bool { return len(u.Gone) == 1 && u.Gone[0] == made.ID })
+}
