@@ -1,0 +1,80 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// leasedPage and leasedPages bound the running jobs that the page reads.
+const (
+	leasedPage  = 200
+	leasedPages = 5
+)
+
+// agentsShow is the page of factories and agents.
+func (s *Server) agentsShow(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	around, err := s.surroundings(ctx, who)
+	if err != nil {
+		return err
+	}
+	shell, err := s.page(c, who, around.Fleet, views.SectionAgents, "Agents")
+	if err != nil {
+		return err
+	}
+	shell.LiveURL = links.LiveAgents(around.Cursor)
+	m, err := s.agentsOf(ctx, who, around.Fleet, s.firstRun(c, who, around.Fleet))
+	if err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, views.AgentsView(views.AgentsPage{Shell: shell, Agents: m}))
+}
+
+// agentsPanel is the live part of the page.
+func (s *Server) agentsPanel(c echo.Context, who tenancy.Principal) error {
+	m, err := s.agentsNow(c, who)
+	if err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, views.LiveAgents(m))
+}
+
+func (s *Server) agentsNow(c echo.Context, who tenancy.Principal) (views.Agents, error) {
+	snap, err := s.Fleet.Snapshot(c.Request().Context(), who)
+	if err != nil {
+		return views.Agents{}, err
+	}
+	return s.agentsOf(c.Request().Context(), who, snap, s.firstRun(c, who, snap))
+}
+
+func (s *Server) agentsOf(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, first views.FirstRun) (views.Agents, error) {
+	leased, err := s.leased(ctx, who)
+	sheet := agentsSheet{snap: snap, leased: leased, canRun: who.Can(tenancy.RunFleet), firstRun: first}
+	return sheet.model(), err
+}
+
+// leased are the jobs that agents work on.
+func (s *Server) leased(ctx context.Context, who tenancy.Principal) ([]jobs.Job, error) {
+	var all []jobs.Job
+	filter := jobs.Filter{Statuses: []jobs.Status{jobs.Assigned, jobs.Running}, Limit: leasedPage}
+	for range leasedPages {
+		list, next, err := s.Jobs.List(ctx, who, filter)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+		if next == "" {
+			break
+		}
+		filter.Cursor = next
+	}
+	return all, nil
+}

@@ -1,0 +1,93 @@
+package api
+
+import (
+	"context"
+	"slices"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+)
+
+// RegisterAgent makes an agent known and gives it a token.
+func (s *Server) RegisterAgent(ctx context.Context, r RegisterAgentRequestObject) (RegisterAgentResponseObject, error) {
+	if r.Body.Name != nil && *r.Body.Name != r.Agent {
+		return nil, fault.Invalid("name", "The address names another agent: %s.", r.Agent)
+	}
+	registered, err := s.dispatch.Register(ctx, whoOf(ctx), registration(r.Agent, *r.Body))
+	return RegisterAgent200JSONResponse{Agent: agentModel(registered.Agent), Token: registered.Token,
+		TokenExpiresAt: registered.TokenExpiresAt.UTC()}, err
+}
+
+// Heartbeat is an agent's sign of life.
+func (s *Server) Heartbeat(ctx context.Context, r HeartbeatRequestObject) (HeartbeatResponseObject, error) {
+	answer, err := s.dispatch.Heartbeat(ctx, whoOf(ctx), beat(r.Agent, *r.Body))
+	return Heartbeat200JSONResponse(beatAnswerModel(answer)), err
+}
+
+// ListAgents gives a page of the agents, by name.
+func (s *Server) ListAgents(ctx context.Context, r ListAgentsRequestObject) (ListAgentsResponseObject, error) {
+	snap, err := s.fleet.Snapshot(ctx, whoOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	shown, next, err := page(agentsOf(snap), r.Params.Cursor, r.Params.Limit,
+		func(a fleet.Agent) string { return a.Name },
+		func(a fleet.Agent, last string) bool { return a.Name > last })
+	return ListAgents200JSONResponse{Items: models(shown, agentModel), NextCursor: next}, err
+}
+
+// GetAgent reads one agent.
+func (s *Server) GetAgent(ctx context.Context, r GetAgentRequestObject) (GetAgentResponseObject, error) {
+	agent, err := s.fleet.Agent(ctx, whoOf(ctx), r.Agent)
+	return GetAgent200JSONResponse(agentModel(agent)), err
+}
+
+// GetAgentHealth says how an agent is, by the database's clock.
+func (s *Server) GetAgentHealth(ctx context.Context, r GetAgentHealthRequestObject) (GetAgentHealthResponseObject, error) {
+	snap, err := s.fleet.Snapshot(ctx, whoOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	all := agentsOf(snap)
+	at := slices.IndexFunc(all, func(a fleet.Agent) bool { return a.Name == r.Agent })
+	if at < 0 {
+		return nil, fault.New(fault.NotFound, "There is no agent %.64s in this workspace.", r.Agent)
+	}
+	return GetAgentHealth200JSONResponse(healthModel(all[at], snap)), nil
+}
+
+// TerminateAgent ends an agent.
+func (s *Server) TerminateAgent(ctx context.Context, r TerminateAgentRequestObject) (TerminateAgentResponseObject, error) {
+	agent, err := s.dispatch.Terminate(ctx, whoOf(ctx), r.Agent, r.Body.Reason, value(r.Body.Graceful))
+	return TerminateAgent200JSONResponse(agentModel(agent)), err
+}
+
+// ListFactories gives a page of the factories, by name.
+func (s *Server) ListFactories(ctx context.Context, r ListFactoriesRequestObject) (ListFactoriesResponseObject, error) {
+	snap, err := s.fleet.Snapshot(ctx, whoOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	shown, next, err := page(snap.Factories, r.Params.Cursor, r.Params.Limit,
+		func(f fleet.Factory) string { return f.Name },
+		func(f fleet.Factory, last string) bool { return f.Name > last })
+	return ListFactories200JSONResponse{Items: models(shown, factoryModel), NextCursor: next}, err
+}
+
+// GetFactory reads one factory.
+func (s *Server) GetFactory(ctx context.Context, r GetFactoryRequestObject) (GetFactoryResponseObject, error) {
+	factory, err := s.fleet.Factory(ctx, whoOf(ctx), r.Factory)
+	return GetFactory200JSONResponse(factoryModel(factory)), err
+}
+
+// DrainFactory gives a factory no new jobs.
+func (s *Server) DrainFactory(ctx context.Context, r DrainFactoryRequestObject) (DrainFactoryResponseObject, error) {
+	factory, err := s.fleet.SetDraining(ctx, whoOf(ctx), r.Factory, true)
+	return DrainFactory200JSONResponse(factoryModel(factory)), err
+}
+
+// UndrainFactory gives a factory jobs again.
+func (s *Server) UndrainFactory(ctx context.Context, r UndrainFactoryRequestObject) (UndrainFactoryResponseObject, error) {
+	factory, err := s.fleet.SetDraining(ctx, whoOf(ctx), r.Factory, false)
+	return UndrainFactory200JSONResponse(factoryModel(factory)), err
+}

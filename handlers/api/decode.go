@@ -1,0 +1,169 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"fleetboard/internal/fault"
+)
+
+const (
+	// maxDepth is how deep a body may be nested.
+	maxDepth = 32
+	// maxDigits bounds a number's length and its exponent, so that PostgreSQL
+	// can keep it exactly.
+	maxDigits = 300
+)
+
+// decode reads a JSON body strictly, checks it against a schema and returns it
+// in canonical form: keys sorted, no spaces, numbers as they were written.
+//
+// Faults: Malformed for what is not JSON, trailing data, nesting deeper than
+// maxDepth, fields that are unknown, given twice or of the wrong type;
+// Validation for values that do not fit.
+func decode(raw []byte, schema *openapi3.Schema) ([]byte, error) {
+	value, found, err := parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	found.check("", value, schema)
+	if err := found.fault(); err != nil {
+		return nil, err
+	}
+	var canonical bytes.Buffer
+	encoder := json.NewEncoder(&canonical)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, fmt.Errorf("canonical body: %w", err)
+	}
+	return canonical.Bytes(), nil
+}
+
+// parse reads one JSON value and nothing after it. Objects become
+// map[string]any, arrays []any, numbers json.Number.
+func parse(raw []byte) (any, *findings, error) {
+	// Bytes that are no UTF-8 become a NUL: inside a string it is refused with
+	// the name of its field, anywhere else it is no JSON.
+	raw = bytes.ToValidUTF8(raw, []byte(`\u0000`))
+	var whole json.RawMessage
+	if err := json.Unmarshal(raw, &whole); err != nil {
+		return nil, nil, notJSON(err)
+	}
+	p := &parser{decoder: json.NewDecoder(bytes.NewReader(raw))}
+	p.decoder.UseNumber()
+	value, err := p.value("", 0)
+	return value, &p.found, err
+}
+
+func notJSON(err error) error {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return fault.Wrap(err, fault.Malformed, "The body is not one JSON value; see byte %d.", syntax.Offset)
+	}
+	return fault.Wrap(err, fault.Malformed, "The body is not one JSON value.")
+}
+
+type parser struct {
+	decoder *json.Decoder
+	found   findings
+}
+
+// value reads the next value; path names it, depth counts what it lies in.
+func (p *parser) value(path string, depth int) (any, error) {
+	token, err := p.decoder.Token()
+	if err != nil {
+		return nil, notJSON(err)
+	}
+	switch t := token.(type) {
+	case json.Delim:
+		if depth == maxDepth {
+			refusal := fault.New(fault.Malformed, "The body is nested deeper than %d levels.", maxDepth)
+			refusal.Fields = map[string]string{short(path): "It is nested too deep."}
+			return nil, refusal
+		}
+		if t == '{' {
+			return p.object(path, depth)
+		}
+		return p.array(path, depth)
+	case string:
+		p.found.text(path, t)
+	case json.Number:
+		p.found.number(path, t)
+	}
+	return token, nil
+}
+
+func (p *parser) object(path string, depth int) (any, error) {
+	object := map[string]any{}
+	for p.decoder.More() {
+		token, err := p.decoder.Token()
+		if err != nil {
+			return nil, notJSON(err)
+		}
+		key, ok := token.(string)
+		if !ok {
+			return nil, fault.New(fault.Malformed, "The body is not one JSON value.")
+		}
+		field := join(path, key)
+		p.found.text(field, key)
+		if _, twice := object[key]; twice {
+			p.found.unreadable(field, "It is given twice.")
+		}
+		if object[key], err = p.value(field, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	_, err := p.decoder.Token()
+	return object, err
+}
+
+func (p *parser) array(path string, depth int) (any, error) {
+	array := []any{}
+	for p.decoder.More() {
+		item, err := p.value(path+"["+strconv.Itoa(len(array))+"]", depth+1)
+		if err != nil {
+			return nil, err
+		}
+		array = append(array, item)
+	}
+	_, err := p.decoder.Token()
+	return array, err
+}
+
+// join names a field of an object. Names stay short, whatever the sender makes
+// of them: each value of a body gets one.
+func join(path, key string) string {
+	if path == "" {
+		return short(key)
+	}
+	return short(path + "." + short(key))
+}
+
+// text refuses what PostgreSQL cannot keep as text.
+func (f *findings) text(field, s string) {
+	if strings.ContainsRune(s, 0) || !utf8.ValidString(s) {
+		f.unfit(strings.ToValidUTF8(strings.ReplaceAll(field, "\x00", "�"), "�"), "It holds characters that are not text.")
+	}
+}
+
+// number refuses what could only be kept rounded, or not at all.
+func (f *findings) number(field string, n json.Number) {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(n.String()), "e")
+	power := 0
+	if exponent != "" {
+		var err error
+		if power, err = strconv.Atoi(exponent); err != nil {
+			power = maxDigits + 1
+		}
+	}
+	if len(mantissa) > maxDigits || power > maxDigits || power < -maxDigits {
+		f.unfit(field, "The number is too long; at most %d digits fit.", maxDigits)
+	}
+}

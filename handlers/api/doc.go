@@ -1,0 +1,12 @@
+// Package api is the HTTP edge for agents and tools: JSON under /api/v1, tokens,
+// problems. openapi.yaml is its source: the types, the routes and the client are
+// generated from it, each call's permission stands in it (x-permission), and
+// every request is checked against its schemas before a handler sees it.
+//
+// A request goes through request id and recovery, then, for the operation it
+// reached: credentials and permission, parameters, body. A body is read once,
+// refused with the names of the fields where it is not what the schema says, and
+// handed on in its canonical form, on which idempotency keys are compared too.
+// Handlers translate to the domain and back; every refusal leaves through
+// problem.go.
+package api

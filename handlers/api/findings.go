@@ -1,0 +1,59 @@
+package api
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"fleetboard/internal/fault"
+)
+
+// maxFindings bounds how much of a bad request is told back.
+const maxFindings = 50
+
+// findings gathers what is wrong with a request, by field: what makes it
+// unreadable apart from values that do not fit.
+type findings struct {
+	malformed map[string]string
+	invalid   map[string]string
+}
+
+func (f *findings) unreadable(field, format string, args ...any) {
+	note(&f.malformed, field, format, args...)
+}
+
+func (f *findings) unfit(field, format string, args ...any) {
+	note(&f.invalid, field, format, args...)
+}
+
+func note(to *map[string]string, field, format string, args ...any) {
+	if *to == nil {
+		*to = map[string]string{}
+	}
+	field = short(field)
+	if _, taken := (*to)[field]; taken || len(*to) == maxFindings {
+		return
+	}
+	(*to)[field] = fmt.Sprintf(format, args...)
+}
+
+// short cuts the name of a field, which the sender may have made of any length.
+func short(field string) string {
+	const limit = 120
+	if utf8.RuneCountInString(field) <= limit {
+		return field
+	}
+	return string([]rune(field)[:limit]) + "…"
+}
+
+// fault is Malformed, else Validation, else nil.
+func (f *findings) fault() error {
+	if len(f.malformed) > 0 {
+		refusal := fault.New(fault.Malformed, "Some fields are unknown or of the wrong type.")
+		refusal.Fields = f.malformed
+		return refusal
+	}
+	if len(f.invalid) > 0 {
+		return fault.InvalidFields(f.invalid)
+	}
+	return nil
+}

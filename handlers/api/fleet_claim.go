@@ -1,0 +1,48 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	"fleetboard/internal/dispatch"
+)
+
+// ClaimJobs gives an agent jobs, or the reason why it gets none.
+func (s *Server) ClaimJobs(ctx context.Context, r ClaimJobsRequestObject) (ClaimJobsResponseObject, error) {
+	in := value(r.Body)
+	claimed, err := s.dispatch.Claim(ctx, whoOf(ctx), dispatch.ClaimRequest{
+		Wait: time.Duration(value(in.WaitSeconds)) * time.Second, Max: value(in.Max), TTLSeconds: value(in.TTLSeconds),
+		Job: value(in.Job), SessionKey: value(in.SessionKey), RequestID: value(in.RequestID),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(claimed.Jobs) == 0 {
+		return ClaimJobs204Response{Headers: ClaimJobs204ResponseHeaders{
+			XQueueVersion: claimed.QueueVersion, XClaimReason: cmp.Or(claimed.Reason, dispatch.ReasonEmpty)}}, nil
+	}
+	return ClaimJobs200JSONResponse{Jobs: models(claimed.Jobs, jobModel), QueueVersion: claimed.QueueVersion}, nil
+}
+
+// GetQueueState answers without the database.
+func (s *Server) GetQueueState(ctx context.Context, r GetQueueStateRequestObject) (GetQueueStateResponseObject, error) {
+	version := s.dispatch.QueueVersion(whoOf(ctx))
+	tag := `"` + version + `"`
+	if names(value(r.Params.IfNoneMatch), tag) {
+		return GetQueueState304Response{Headers: GetQueueState304ResponseHeaders{ETag: tag}}, nil
+	}
+	return GetQueueState200JSONResponse{Body: QueueState{Version: version}, Headers: GetQueueState200ResponseHeaders{ETag: tag}}, nil
+}
+
+// names reports whether an If-None-Match header names an entity tag.
+func names(header, tag string) bool {
+	for one := range strings.SplitSeq(header, ",") {
+		one = strings.TrimPrefix(strings.TrimSpace(one), "W/")
+		if one == tag || one == "*" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,121 @@
+package api
+
+import (
+	"cmp"
+	"slices"
+
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/fleet"
+)
+
+func agentModel(a fleet.Agent) Agent {
+	return Agent{
+		ID: a.ID, Name: a.Name, Model: a.Model, Factory: a.Factory, Capabilities: list(a.Capabilities),
+		MaxConcurrentJobs: a.MaxConcurrentJobs, CurrentJobs: a.Taken, HeartbeatIntervalSeconds: a.HeartbeatIntervalSeconds,
+		StaleAfterSeconds: a.StaleAfterSeconds, BootID: a.BootID, Status: a.Status, MemoryMB: a.MemoryMB,
+		CPUPercent: a.CPUPercent, Health: Health(a.Health), LastHeartbeatAt: a.LastHeartbeatAt.UTC(), Terminated: a.Terminated,
+		TerminateReason: a.TerminateReason, CreatedAt: a.CreatedAt.UTC(), RegisteredAt: a.RegisteredAt.UTC(),
+	}
+}
+
+func factoryModel(f fleet.Factory) Factory {
+	out := Factory{
+		ID: f.ID, Name: f.Name, OS: f.OS, Host: f.Host, Engines: list(f.Engines), Capabilities: list(f.Capabilities),
+		Offers: list(f.Offers()), Repos: []Repo{}, Seats: f.Seats, SeatsTaken: f.Taken, SeatsFree: f.Free(),
+		Draining: f.Draining, DrainedBy: f.DrainedBy, DrainedAt: utcOrNil(f.DrainedAt), Live: f.Live(), Health: Health(f.Health),
+		Agents: []Agent{}, CreatedAt: f.CreatedAt.UTC(), UpdatedAt: f.UpdatedAt.UTC(),
+	}
+	if !f.LastBeatAt.IsZero() {
+		out.LastHeartbeatAt = utcOrNil(&f.LastBeatAt)
+	}
+	for _, r := range f.Repos {
+		out.Repos = append(out.Repos, Repo{Name: r.Name, URL: given(r.URL), DefaultBranch: given(r.DefaultBranch)})
+	}
+	for _, a := range f.Agents {
+		out.Agents = append(out.Agents, agentModel(a))
+	}
+	return out
+}
+
+// agentsOf are all agents of a fleet, by name.
+func agentsOf(snap fleet.Snapshot) []fleet.Agent {
+	var all []fleet.Agent
+	for _, f := range snap.Factories {
+		all = append(all, f.Agents...)
+	}
+	slices.SortFunc(all, func(a, b fleet.Agent) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+func healthModel(a fleet.Agent, snap fleet.Snapshot) AgentHealth {
+	return AgentHealth{Agent: a.Name, Health: Health(a.Health), AgeSeconds: snap.Now.Sub(a.LastHeartbeatAt).Seconds(),
+		LastHeartbeatAt: a.LastHeartbeatAt.UTC(), NextExpectedAt: a.NextBeat().UTC()}
+}
+
+func routabilityModel(r fleet.Routing) Routability {
+	return Routability{Routable: len(r.Eligible) > 0, EligibleFactories: eligible(r), IneligibleFactories: ineligible(r)}
+}
+
+func eligible(r fleet.Routing) []string {
+	names := make([]string, 0, len(r.Eligible))
+	for _, fit := range r.Eligible {
+		names = append(names, fit.Factory.Name)
+	}
+	return names
+}
+
+func ineligible(r fleet.Routing) []Misfit {
+	misfits := make([]Misfit, 0, len(r.Ineligible))
+	for _, fit := range r.Ineligible {
+		misfits = append(misfits, Misfit{Factory: fit.Factory.Name, Missing: list(fit.Missing), Reason: fit.Reason})
+	}
+	return misfits
+}
+
+func registration(agent string, in Registration) fleet.Registration {
+	return fleet.Registration{
+		Agent: agent, Model: value(in.Model), Capabilities: value(in.Capabilities),
+		MaxConcurrentJobs:        value(in.MaxConcurrentJobs),
+		HeartbeatIntervalSeconds: value(in.HeartbeatIntervalSeconds), StaleAfterSeconds: in.StaleAfterSeconds,
+		Factory: factoryInfo(in.Factory), BootID: in.BootID,
+	}
+}
+
+func factoryInfo(in FactoryInfo) fleet.FactoryInfo {
+	out := fleet.FactoryInfo{Name: in.Name, OS: value(in.OS), Host: value(in.Host), Engines: value(in.Engines),
+		Capabilities: value(in.Capabilities), Seats: value(in.Seats)}
+	for _, r := range value(in.Repos) {
+		out.Repos = append(out.Repos, fleet.Repo{Name: r.Name, URL: value(r.URL), DefaultBranch: value(r.DefaultBranch)})
+	}
+	return out
+}
+
+func beat(agent string, in Heartbeat) dispatch.Beat {
+	out := dispatch.Beat{Agent: agent, BootID: in.BootID, Status: string(in.Status), MemoryMB: in.MemoryMB, CPUPercent: in.CPUPercent}
+	if in.Factory != nil {
+		info := factoryInfo(*in.Factory)
+		out.Factory = &info
+	}
+	for _, l := range value(in.Leases) {
+		out.Leases = append(out.Leases, dispatch.BeatLease{Job: l.Job, Epoch: l.Epoch, ProgressPercent: l.ProgressPercent,
+			CurrentStep: l.CurrentStep, Checkpoint: l.Checkpoint})
+	}
+	return out
+}
+
+func beatAnswerModel(in dispatch.BeatAnswer) HeartbeatAnswer {
+	out := HeartbeatAnswer{Now: in.Now.UTC(), IntervalSeconds: in.IntervalSeconds, QueueVersion: in.QueueVersion,
+		Leases: []LeaseStanding{}}
+	if in.Token != "" {
+		out.Token, out.TokenExpiresAt = &in.Token, utcOrNil(&in.TokenExpiresAt)
+	}
+	for _, l := range in.Leases {
+		out.Leases = append(out.Leases, LeaseStanding{Job: l.Job, Epoch: l.Epoch, Directive: Directive(l.Directive),
+			Reason: given(l.Reason), ExpiresAt: utcOrNil(l.ExpiresAt), Answer: given(l.Answer)})
+	}
+	return out
+}
+
+func standingModel(in dispatch.Standing) Standing {
+	return Standing{Directive: Directive(in.Directive), Reason: given(in.Reason), ExpiresAt: utcOrNil(in.ExpiresAt), Answer: given(in.Answer)}
+}

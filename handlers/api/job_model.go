@@ -1,0 +1,159 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+)
+
+func jobModel(j jobs.Job) Job {
+	return Job{
+		ID: j.ID, Key: j.Key, Title: j.Title, Body: j.Body, Kind: j.Kind, Product: j.Product, Repo: j.Repo, Phase: j.Phase,
+		Priority: j.Priority, Status: JobStatus(j.Status), WaitReason: WaitReason(j.WaitReason),
+		BlockedReason: j.BlockedReason, Question: j.Question, Capabilities: list(j.Capabilities), Factory: j.Factory,
+		DependsOn: list(j.DependsOn), Tags: list(j.Tags), Acceptance: list(j.Acceptance), InputContext: object(j.InputContext),
+		ProgressPercent: j.ProgressPercent, CurrentStep: j.CurrentStep, EstimatedComplexity: j.EstimatedComplexity,
+		EstimatedMinutes: j.EstimatedMinutes, TokenBudget: j.TokenBudget, ReviewRequired: j.ReviewRequired,
+		MaxRetries: j.MaxRetries, MaxLost: j.MaxLost, RetryBackoffSeconds: j.RetryBackoffSeconds,
+		FailureCount: j.FailureCount, LostCount: j.LostCount, Attempts: j.Attempts, LastError: j.LastError,
+		Feedback: j.Feedback, Lease: leaseModel(j.Lease), Checkpoint: j.Checkpoint, Result: j.Result,
+		NotBefore: utcOrNil(j.NotBefore), IdempotencyKey: j.IdempotencyKey, Version: j.Version, CreatedBy: j.CreatedBy,
+		CreatedAt: j.CreatedAt.UTC(), UpdatedAt: j.UpdatedAt.UTC(), ReadyAt: utcOrNil(j.ReadyAt),
+		AssignedAt: utcOrNil(j.AssignedAt), StartedAt: utcOrNil(j.StartedAt), CompletedAt: utcOrNil(j.CompletedAt),
+		FailedAt: utcOrNil(j.FailedAt),
+	}
+}
+
+func leaseModel(l *jobs.Lease) *Lease {
+	if l == nil {
+		return nil
+	}
+	return &Lease{Agent: l.Agent, Factory: l.Factory, Epoch: l.Epoch, SessionKey: l.SessionKey,
+		ClaimedAt: l.ClaimedAt.UTC(), ExpiresAt: l.ExpiresAt.UTC(), TTLSeconds: l.TTLSeconds,
+		Directive: LeaseDirective(l.Directive), DirectiveReason: l.DirectiveReason}
+}
+
+func newJob(in NewJob) jobs.New {
+	return jobs.New{
+		Key: value(in.Key), Title: in.Title, Body: value(in.Body), Kind: value(in.Kind), Product: value(in.Product),
+		Repo: value(in.Repo), Phase: value(in.Phase), Priority: in.Priority, Capabilities: value(in.Capabilities),
+		Factory: value(in.Factory), DependsOn: value(in.DependsOn), Tags: value(in.Tags), Acceptance: value(in.Acceptance),
+		InputContext: in.InputContext, EstimatedComplexity: value(in.EstimatedComplexity),
+		EstimatedMinutes: in.EstimatedMinutes, TokenBudget: in.TokenBudget, ReviewRequired: in.ReviewRequired,
+		MaxRetries: in.MaxRetries, MaxLost: in.MaxLost, RetryBackoffSeconds: in.RetryBackoffSeconds,
+		NotBefore: in.NotBefore, IdempotencyKey: value(in.IdempotencyKey),
+	}
+}
+
+func jobPatch(in JobPatch) jobs.Patch {
+	return jobs.Patch{
+		Version: in.Version, Title: in.Title, Body: in.Body, Phase: in.Phase, Priority: in.Priority, Tags: in.Tags,
+		Acceptance: in.Acceptance, Capabilities: in.Capabilities, Factory: in.Factory, Repo: in.Repo,
+		EstimatedComplexity: in.EstimatedComplexity, EstimatedMinutes: in.EstimatedMinutes, NotBefore: in.NotBefore,
+	}
+}
+
+func jobFilter(in ListJobsParams) jobs.Filter {
+	f := jobs.Filter{
+		Product: value(in.Product), Repo: value(in.Repo), Phase: value(in.Phase), Tag: value(in.Tag),
+		Factory: value(in.Factory), Agent: value(in.Agent), PriorityGTE: in.PriorityGTE, ReadyOnly: value(in.ReadyOnly),
+		Query: value(in.Q), UpdatedSince: in.UpdatedSince, Cursor: value(in.Cursor), Limit: limit(in.Limit),
+	}
+	for _, status := range value(in.Status) {
+		f.Statuses = append(f.Statuses, jobs.Status(status))
+	}
+	return f
+}
+
+func attemptModel(a jobs.Attempt) Attempt {
+	return Attempt{
+		Epoch: a.Epoch, Agent: a.Agent, Factory: a.Factory, Model: a.Model, SessionKey: a.SessionKey,
+		ClaimedAt: a.ClaimedAt.UTC(), StartedAt: utcOrNil(a.StartedAt), EndedAt: utcOrNil(a.EndedAt), Outcome: a.Outcome,
+		Error: a.Error, ErrorKind: a.ErrorKind, ProgressPercent: a.ProgressPercent, CurrentStep: a.CurrentStep,
+		Checkpoint: a.Checkpoint, Result: a.Result,
+	}
+}
+
+// eventModel is an event of the job with that key.
+func eventModel(e eventlog.Event, key string) Event {
+	changes := make([]Change, 0, len(e.Changes))
+	for _, c := range e.Changes {
+		changes = append(changes, Change{Field: c.Field, Old: c.Old, New: c.New})
+	}
+	return Event{ID: e.ID, Type: string(e.Type), Job: key, Actor: e.Actor, ActorKind: e.ActorKind, Epoch: e.Epoch,
+		At: e.At.UTC(), Changes: changes, Payload: object(e.Payload)}
+}
+
+func productModel(p jobs.Product) Product {
+	return Product{Name: p.Name, Repos: list(p.Repos), ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo,
+		ReviewLimit: p.ReviewLimit, Paused: p.Paused}
+}
+
+func statsModel(in jobs.Stats) Stats {
+	out := Stats{ByStatus: counts(in.ByStatus), ExpiredLeases: in.ExpiredLeases, Products: []ProductStats{}}
+	if in.OldestReadyAge != nil {
+		seconds := int64(in.OldestReadyAge.Seconds())
+		out.OldestReadyAgeSeconds = &seconds
+	}
+	for _, p := range in.Products {
+		out.Products = append(out.Products, ProductStats{Product: p.Product, ByStatus: counts(p.ByStatus)})
+	}
+	return out
+}
+
+// counts names every status, also those without a job.
+func counts(by map[jobs.Status]int) CountsByStatus {
+	all := CountsByStatus{}
+	for _, status := range jobs.Statuses {
+		all[string(status)] = by[status]
+	}
+	return all
+}
+
+func needsOf(j jobs.Job) fleet.Needs {
+	return fleet.Needs{Repo: j.Repo, Capabilities: j.Capabilities, Factory: j.Factory}
+}
+
+// value is what a pointer points to, else the zero value.
+func value[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}
+
+// given is a pointer to a text, nil where it is empty.
+func given(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// list is never nil, so that JSON shows [] and not null.
+func list[T any](in []T) []T {
+	if in == nil {
+		return []T{}
+	}
+	return in
+}
+
+// object is a free object, {} where there is none.
+func object(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage("{}")
+	}
+	return raw
+}
+
+func utcOrNil(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	utc := t.UTC()
+	return &utc
+}

@@ -1,0 +1,91 @@
+package api
+
+import (
+	"context"
+
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/jobs"
+)
+
+// act carries out a person's verb.
+func (s *Server) act(ctx context.Context, job string, a dispatch.Action) (Job, error) {
+	changed, err := s.dispatch.Act(ctx, whoOf(ctx), job, a)
+	return jobModel(changed), err
+}
+
+// version is the one that an optional body names, nil for any.
+func version(body *PlainAction) *Version {
+	if body == nil {
+		return nil
+	}
+	return body.Version
+}
+
+// BlockJob parks a job.
+func (s *Server) BlockJob(ctx context.Context, r BlockJobRequestObject) (BlockJobResponseObject, error) {
+	job, err := s.act(ctx, r.Job, dispatch.Action{Verb: jobs.ByBlock, Reason: r.Body.Reason, Version: r.Body.Version})
+	return BlockJob200JSONResponse(job), err
+}
+
+// UnblockJob lets a blocked job go on.
+func (s *Server) UnblockJob(ctx context.Context, r UnblockJobRequestObject) (UnblockJobResponseObject, error) {
+	job, err := s.act(ctx, r.Job, dispatch.Action{Verb: jobs.ByUnblock, Version: version(r.Body)})
+	return UnblockJob200JSONResponse(job), err
+}
+
+// PauseJob pauses a job, or asks its agent to.
+func (s *Server) PauseJob(ctx context.Context, r PauseJobRequestObject) (PauseJobResponseObject, error) {
+	job, err := s.act(ctx, r.Job, dispatch.Action{Verb: jobs.ByPause, Version: version(r.Body)})
+	return PauseJob200JSONResponse(job), err
+}
+
+// ResumeJob lets a paused job go on.
+func (s *Server) ResumeJob(ctx context.Context, r ResumeJobRequestObject) (ResumeJobResponseObject, error) {
+	job, err := s.act(ctx, r.Job, dispatch.Action{Verb: jobs.ByResume, Version: version(r.Body)})
+	return ResumeJob200JSONResponse(job), err
+}
+
+// CancelJob cancels a job, or asks its agent to stop.
+func (s *Server) CancelJob(ctx context.Context, r CancelJobRequestObject) (CancelJobResponseObject, error) {
+	job, err := s.act(ctx, r.Job, dispatch.Action{Verb: jobs.ByCancel, Reason: r.Body.Reason, Version: r.Body.Version})
+	return CancelJob200JSONResponse(job), err
+}
+
+// RetryJob runs a finished job again.
+func (s *Server) RetryJob(ctx context.Context, r RetryJobRequestObject) (RetryJobResponseObject, error) {
+	job, err := s.act(ctx, r.Job, dispatch.Action{Verb: jobs.ByRetry, Version: version(r.Body)})
+	return RetryJob200JSONResponse(job), err
+}
+
+// ArchiveJob takes a finished job off the board.
+func (s *Server) ArchiveJob(ctx context.Context, r ArchiveJobRequestObject) (ArchiveJobResponseObject, error) {
+	job, err := s.act(ctx, r.Job, dispatch.Action{Verb: jobs.ByArchive, Version: version(r.Body)})
+	return ArchiveJob200JSONResponse(job), err
+}
+
+// RejectJob sends a job in review back.
+func (s *Server) RejectJob(ctx context.Context, r RejectJobRequestObject) (RejectJobResponseObject, error) {
+	job, err := s.act(ctx, r.Job, dispatch.Action{Verb: jobs.ByReject, Reason: r.Body.Reason, Version: r.Body.Version})
+	return RejectJob200JSONResponse(job), err
+}
+
+// ReleaseJob takes a job back from its agent.
+func (s *Server) ReleaseJob(ctx context.Context, r ReleaseJobRequestObject) (ReleaseJobResponseObject, error) {
+	job, err := s.act(ctx, r.Job, dispatch.Action{Verb: jobs.ByRelease, Reason: r.Body.Reason, Version: r.Body.Version})
+	return ReleaseJob200JSONResponse(job), err
+}
+
+// ApproveJob accepts the work of a job in review.
+func (s *Server) ApproveJob(ctx context.Context, r ApproveJobRequestObject) (ApproveJobResponseObject, error) {
+	body := value(r.Body)
+	job, err := s.act(ctx, r.Job, dispatch.Action{Verb: jobs.ByApprove, Commit: value(body.Head), Version: body.Version})
+	return ApproveJob200JSONResponse(job), err
+}
+
+// MergeJob completes an approved job.
+func (s *Server) MergeJob(ctx context.Context, r MergeJobRequestObject) (MergeJobResponseObject, error) {
+	body := value(r.Body)
+	job, err := s.act(ctx, r.Job, dispatch.Action{Verb: jobs.ByMerge, Commit: value(body.Commit), URL: value(body.URL),
+		Version: body.Version})
+	return MergeJob200JSONResponse(job), err
+}

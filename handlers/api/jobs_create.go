@@ -1,0 +1,100 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+)
+
+// replayed is the value of Idempotent-Replayed.
+var replayed = "true"
+
+// CreateJob makes a job and says which factories could run it now.
+func (s *Server) CreateJob(ctx context.Context, r CreateJobRequestObject) (CreateJobResponseObject, error) {
+	who := whoOf(ctx)
+	created, err := s.jobs.Create(ctx, who, origin(ctx, r.Params.IdempotencyKey), newJob(*r.Body))
+	if err != nil {
+		return nil, err
+	}
+	snap, err := s.fleet.Snapshot(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	job := created.Jobs[0]
+	model := jobModel(job)
+	routability := routabilityModel(snap.Route(needsOf(job)))
+	model.Routability = &routability
+	if created.Replayed {
+		return CreateJob200JSONResponse{Body: model, Headers: CreateJob200ResponseHeaders{IdempotentReplayed: &replayed}}, nil
+	}
+	return CreateJob201JSONResponse(model), nil
+}
+
+// CreateJobs makes many jobs, all or none.
+func (s *Server) CreateJobs(ctx context.Context, r CreateJobsRequestObject) (CreateJobsResponseObject, error) {
+	who := whoOf(ctx)
+	in := make([]jobs.New, 0, len(r.Body.Jobs))
+	for _, one := range r.Body.Jobs {
+		in = append(in, newJob(one))
+	}
+	created, err := s.jobs.Create(ctx, who, origin(ctx, r.Params.IdempotencyKey), in...)
+	if err != nil {
+		return nil, ofBatch(err, len(in))
+	}
+	snap, err := s.fleet.Snapshot(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	answer := CreatedJobs{Jobs: withRoutable(created.Jobs, snap)}
+	if created.Replayed {
+		return CreateJobs200JSONResponse{Body: answer, Headers: CreateJobs200ResponseHeaders{IdempotentReplayed: &replayed}}, nil
+	}
+	return CreateJobs201JSONResponse(answer), nil
+}
+
+// withRoutable says of each job whether a live factory can run it. Jobs of one
+// lane have the same needs and are looked at once.
+func withRoutable(in []jobs.Job, snap fleet.Snapshot) []Job {
+	byLane := map[int64]bool{}
+	out := make([]Job, 0, len(in))
+	for _, j := range in {
+		routable, known := byLane[j.LaneID]
+		if !known {
+			routable = len(snap.Route(needsOf(j)).Eligible) > 0
+			byLane[j.LaneID] = routable
+		}
+		model := jobModel(j)
+		model.Routable = &routable
+		out = append(out, model)
+	}
+	return out
+}
+
+// origin is what tells a repeated request from a new one.
+func origin(ctx context.Context, key *string) jobs.Origin {
+	if key == nil {
+		return jobs.Origin{}
+	}
+	c := callOf(ctx)
+	digest := sha256.New()
+	digest.Write([]byte(c.op.id + "\n"))
+	digest.Write(c.body)
+	return jobs.Origin{Key: *key, Digest: digest.Sum(nil)}
+}
+
+// ofBatch names the fields of a batch of one as those of any other batch.
+func ofBatch(err error, n int) error {
+	var refusal *fault.Error
+	if n != 1 || !errors.As(err, &refusal) || refusal.Code != fault.Validation {
+		return err
+	}
+	fields := map[string]string{}
+	for field, problem := range refusal.Fields {
+		fields["jobs[0]."+field] = problem
+	}
+	return fault.InvalidFields(fields)
+}

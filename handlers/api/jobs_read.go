@@ -1,0 +1,140 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+)
+
+// ListJobs gives a page of jobs, newest first.
+func (s *Server) ListJobs(ctx context.Context, r ListJobsRequestObject) (ListJobsResponseObject, error) {
+	page, err := s.jobPage(ctx, jobFilter(r.Params))
+	return ListJobs200JSONResponse(page), err
+}
+
+// ListAgentJobs gives a page of the jobs that an agent holds.
+func (s *Server) ListAgentJobs(ctx context.Context, r ListAgentJobsRequestObject) (ListAgentJobsResponseObject, error) {
+	if _, err := s.fleet.Agent(ctx, whoOf(ctx), r.Agent); err != nil {
+		return nil, err
+	}
+	page, err := s.jobPage(ctx, jobs.Filter{Agent: r.Agent, Cursor: value(r.Params.Cursor), Limit: limit(r.Params.Limit)})
+	return ListAgentJobs200JSONResponse(page), err
+}
+
+func (s *Server) jobPage(ctx context.Context, f jobs.Filter) (JobPage, error) {
+	found, next, err := s.jobs.List(ctx, whoOf(ctx), f)
+	return JobPage{Items: models(found, jobModel), NextCursor: next}, err
+}
+
+// GetJob reads one job.
+func (s *Server) GetJob(ctx context.Context, r GetJobRequestObject) (GetJobResponseObject, error) {
+	job, err := s.jobs.Get(ctx, whoOf(ctx), r.Job)
+	return GetJob200JSONResponse(jobModel(job)), err
+}
+
+// PatchJob edits a job.
+func (s *Server) PatchJob(ctx context.Context, r PatchJobRequestObject) (PatchJobResponseObject, error) {
+	job, err := s.jobs.Patch(ctx, whoOf(ctx), r.Job, jobPatch(*r.Body))
+	return PatchJob200JSONResponse(jobModel(job)), err
+}
+
+// ListAttempts gives a page of a job's attempts, newest first.
+func (s *Server) ListAttempts(ctx context.Context, r ListAttemptsRequestObject) (ListAttemptsResponseObject, error) {
+	all, err := s.jobs.Attempts(ctx, whoOf(ctx), r.Job)
+	if err != nil {
+		return nil, err
+	}
+	shown, next, err := page(all, r.Params.Cursor, r.Params.Limit,
+		func(a jobs.Attempt) string { return strconv.FormatInt(a.Epoch, 10) },
+		func(a jobs.Attempt, last string) bool {
+			epoch, err := strconv.ParseInt(last, 10, 64)
+			return err != nil || a.Epoch < epoch
+		})
+	return ListAttempts200JSONResponse{Items: models(shown, attemptModel), NextCursor: next}, err
+}
+
+// ListJobEvents gives a page of a job's events, newest first.
+func (s *Server) ListJobEvents(ctx context.Context, r ListJobEventsRequestObject) (ListJobEventsResponseObject, error) {
+	who := whoOf(ctx)
+	var before int64
+	if cursor := value(r.Params.Cursor); cursor != "" {
+		var err error
+		if before, err = strconv.ParseInt(cursor, 10, 64); err != nil || before < 1 {
+			return nil, fault.Invalid("cursor", "It is not one that this server gave out.")
+		}
+	}
+	job, err := s.jobs.Get(ctx, who, r.Job)
+	if err != nil {
+		return nil, err
+	}
+	n := limit(r.Params.Limit)
+	found, err := s.events.OfJob(ctx, who, job.ID, before, n+1)
+	if err != nil {
+		return nil, err
+	}
+	next := ""
+	if len(found) > n {
+		found = found[:n]
+		next = strconv.FormatInt(found[n-1].ID, 10)
+	}
+	return ListJobEvents200JSONResponse{NextCursor: next,
+		Items: models(found, func(e eventlog.Event) Event { return eventModel(e, job.Key) })}, nil
+}
+
+// ExplainJob says why a job does not run.
+func (s *Server) ExplainJob(ctx context.Context, r ExplainJobRequestObject) (ExplainJobResponseObject, error) {
+	explained, err := s.kanban.Explain(ctx, whoOf(ctx), r.Job)
+	return ExplainJob200JSONResponse(explanationModel(explained)), err
+}
+
+// PreviewRoutability says which factories could run a job with these needs.
+func (s *Server) PreviewRoutability(ctx context.Context, r PreviewRoutabilityRequestObject) (PreviewRoutabilityResponseObject, error) {
+	who := whoOf(ctx)
+	if name := value(r.Body.Product); name != "" {
+		products, err := s.jobs.Products(ctx, who)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(products, func(p jobs.Product) bool { return p.Name == name }) {
+			return nil, fault.Invalid("product", "There is no product %s.", name)
+		}
+	}
+	snap, err := s.fleet.Snapshot(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	needs := fleet.Needs{Repo: value(r.Body.Repo), Capabilities: value(r.Body.Capabilities), Factory: value(r.Body.Factory)}
+	return PreviewRoutability200JSONResponse(routabilityModel(snap.Route(needs))), nil
+}
+
+// GetStats counts the workspace's jobs.
+func (s *Server) GetStats(ctx context.Context, _ GetStatsRequestObject) (GetStatsResponseObject, error) {
+	stats, err := s.jobs.Stats(ctx, whoOf(ctx))
+	return GetStats200JSONResponse(statsModel(stats)), err
+}
+
+// ListProducts gives a page of the products, by name.
+func (s *Server) ListProducts(ctx context.Context, r ListProductsRequestObject) (ListProductsResponseObject, error) {
+	all, err := s.jobs.Products(ctx, whoOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	shown, next, err := page(all, r.Params.Cursor, r.Params.Limit,
+		func(p jobs.Product) string { return p.Name },
+		func(p jobs.Product, last string) bool { return p.Name > last })
+	return ListProducts200JSONResponse{Items: models(shown, productModel), NextCursor: next}, err
+}
+
+// models turns a list of the domain into one of the API.
+func models[D, M any](in []D, model func(D) M) []M {
+	out := make([]M, 0, len(in))
+	for _, d := range in {
+		out = append(out, model(d))
+	}
+	return out
+}

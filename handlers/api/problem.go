@@ -1,0 +1,157 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+)
+
+// retryAfter is what Retry-After says where the refusal knows no better, in
+// seconds.
+const retryAfter = 2
+
+// identify gives the request its id, and the headers that every answer has.
+func (s *Server) identify(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		h := c.Response().Header()
+		if h.Get(echo.HeaderXRequestID) == "" {
+			h.Set(echo.HeaderXRequestID, ids.New().String())
+		}
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Content-Type-Options", "nosniff")
+		return next(c)
+	}
+}
+
+// recover turns a panic into an error that is logged and never shown.
+func (s *Server) recover(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			r := recover()
+			if r == nil {
+				return
+			}
+			if cause, ok := r.(error); ok && errors.Is(cause, http.ErrAbortHandler) {
+				panic(r)
+			}
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}()
+		return next(c)
+	}
+}
+
+// refuse answers an error with a problem (RFC 9457), the only place where the
+// API turns one into HTTP. What is the server's own fault is logged here, once.
+func (s *Server) refuse(err error, c echo.Context) {
+	refusal := refusalOf(err, c)
+	id := c.Response().Header().Get(echo.HeaderXRequestID)
+	status := refusal.Code.Entry().Status
+	if status >= http.StatusInternalServerError && c.Request().Context().Err() == nil {
+		s.log.LogAttrs(c.Request().Context(), levelOf(refusal.Code), "API call failed", slog.String("request_id", id),
+			slog.String("method", c.Request().Method), slog.String("route", c.Path()), slog.Any("error", err))
+	}
+	if c.Response().Committed {
+		return
+	}
+	body, err := json.Marshal(problem(refusal, id))
+	if err != nil {
+		s.log.ErrorContext(c.Request().Context(), "problem not encoded", "request_id", id, "error", err)
+		c.Response().WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	h := c.Response().Header()
+	h.Set(echo.HeaderContentType, "application/problem+json")
+	switch status {
+	case http.StatusUnauthorized:
+		h.Set(echo.HeaderWWWAuthenticate, challenge(refusal.Code))
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		h.Set(echo.HeaderRetryAfter, strconv.Itoa(waitOf(refusal)))
+	}
+	c.Response().WriteHeader(status)
+	// The reader may be gone; there is nobody left to tell.
+	_, _ = c.Response().Write(body)
+}
+
+func levelOf(code fault.Code) slog.Level {
+	if code == fault.Unavailable {
+		return slog.LevelWarn
+	}
+	return slog.LevelError
+}
+
+// refusalOf finds the refusal in an error: the domain's, or what the router said.
+func refusalOf(err error, c echo.Context) *fault.Error {
+	var known *fault.Error
+	var routed *echo.HTTPError
+	switch {
+	case errors.As(err, &known):
+		return known
+	case c.Request().Context().Err() != nil:
+		return fault.Wrap(err, fault.Unavailable, "The call was broken off. It can be sent again.")
+	case !errors.As(err, &routed):
+		return fault.From(err)
+	}
+	switch routed.Code {
+	case http.StatusNotFound:
+		return fault.New(fault.NotFound, "There is no such call. GET %s/openapi.yaml lists them.", BasePath)
+	case http.StatusMethodNotAllowed:
+		return fault.New(fault.MethodNotAllowed, "%s is not possible here.", c.Request().Method)
+	case http.StatusBadRequest:
+		return fault.Wrap(err, fault.Malformed, "A parameter could not be read.")
+	}
+	return fault.From(err)
+}
+
+// problem is the body of a refusal: the members of RFC 9457 and our own, and
+// beside them the refusal's details.
+func problem(refusal *fault.Error, requestID string) map[string]any {
+	p := map[string]any{}
+	for name, detail := range refusal.Details {
+		switch d := detail.(type) {
+		case jobs.Job:
+			p[name] = jobModel(d)
+		default:
+			p[name] = d
+		}
+	}
+	// A problem's status is the answer's; the job's has a name of its own.
+	if status, ok := p["status"]; ok {
+		p["job_status"] = status
+	}
+	entry := refusal.Code.Entry()
+	maps.Copy(p, map[string]any{"type": "/problems/" + string(refusal.Code), "title": entry.Title, "status": entry.Status,
+		"detail": refusal.Message, "code": refusal.Code, "request_id": requestID})
+	if len(refusal.Fields) > 0 {
+		p["fields"] = refusal.Fields
+	}
+	if entry.Status == http.StatusTooManyRequests || entry.Status == http.StatusServiceUnavailable {
+		p["retry_after"] = waitOf(refusal)
+	}
+	return p
+}
+
+// waitOf is how long to wait before the next try, in seconds.
+func waitOf(refusal *fault.Error) int {
+	if seconds, ok := refusal.Details["retry_after"].(int); ok && seconds > 0 {
+		return seconds
+	}
+	return retryAfter
+}
+
+func challenge(code fault.Code) string {
+	if code == fault.Unauthenticated {
+		return `Bearer realm="fleetboard"`
+	}
+	return `Bearer realm="fleetboard", error="invalid_token"`
+}

@@ -1,0 +1,232 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+)
+
+const (
+	// maxBody bounds a request's body, in bytes.
+	maxBody = 256 << 10
+	// writeTime is how long an answer may take: the longest claim and some.
+	writeTime = 75 * time.Second
+)
+
+// call is what the guard learned of a request; it travels in the request's
+// context, where only this package finds it.
+type call struct {
+	op   operation
+	who  tenancy.Principal
+	body []byte // canonical; nil where none was sent
+}
+
+type callKey struct{}
+
+// callOf returns what the guard learned of the request.
+func callOf(ctx context.Context) call {
+	c, _ := ctx.Value(callKey{}).(call)
+	return c
+}
+
+// whoOf returns who asks.
+func whoOf(ctx context.Context) tenancy.Principal { return callOf(ctx).who }
+
+// guard stands before one operation: it lets nobody through without the
+// permission, and no parameter or body that the description does not allow.
+func (s *Server) guard(op operation) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			// Where the connection cannot be given more time, the server's own
+			// limit holds.
+			_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(writeTime))
+			who, err := s.authorize(c.Request(), op.need)
+			if err != nil {
+				return err
+			}
+			if err := checkParameters(c, op.params); err != nil {
+				return err
+			}
+			body, err := readBody(c, op)
+			if err != nil {
+				return err
+			}
+			ctx := context.WithValue(c.Request().Context(), callKey{}, call{op: op, who: who, body: body})
+			c.SetRequest(c.Request().WithContext(ctx))
+			return next(c)
+		}
+	}
+}
+
+// authorize says who asks, and refuses whoever lacks the permission. Only the
+// Authorization header counts; cookies are never looked at.
+func (s *Server) authorize(r *http.Request, need tenancy.Permission) (tenancy.Principal, error) {
+	if need == tenancy.Public {
+		return tenancy.Principal{}, nil
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	token = strings.TrimSpace(token)
+	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return tenancy.Principal{}, fault.New(fault.Unauthenticated, "Send a token: Authorization: Bearer <token>.")
+	}
+	who, err := s.accounts.Bearer(r.Context(), token)
+	if err != nil {
+		return tenancy.Principal{}, err
+	}
+	if !who.Can(need) {
+		return tenancy.Principal{}, fault.New(fault.Forbidden, "This call needs the permission %s; this token does not have it.", need).
+			With("permission", string(need))
+	}
+	return who, nil
+}
+
+// readBody reads, checks and canonicalizes the body. nil where none was sent
+// and none is needed.
+func readBody(c echo.Context, op operation) ([]byte, error) {
+	r := c.Request()
+	raw, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxBody))
+	var over *http.MaxBytesError
+	switch {
+	case errors.As(err, &over):
+		return nil, fault.New(fault.TooLarge, "A body has at most %d KB.", maxBody>>10)
+	case err != nil:
+		return nil, fault.Wrap(err, fault.Malformed, "The body ended before it was complete.")
+	case len(raw) == 0 && !op.bodyRequired:
+		return nil, nil
+	}
+	if len(raw) == 0 {
+		return nil, fault.New(fault.Malformed, "A JSON object is needed as the body.")
+	}
+	if err := isJSON(r.Header); err != nil {
+		return nil, err
+	}
+	if op.body == nil {
+		return decode(raw, nothing)
+	}
+	return decode(raw, op.body)
+}
+
+// nothing is the schema of a body where a call takes none: an empty object may
+// come all the same.
+var nothing = openapi3.NewObjectSchema().WithoutAdditionalProperties()
+
+var wholeNumber = regexp.MustCompile(`^-?[0-9]{1,20}$`)
+
+func isJSON(h http.Header) error {
+	kind, params, err := mime.ParseMediaType(h.Get("Content-Type"))
+	charset := params["charset"]
+	if err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return fault.New(fault.UnsupportedMedia, "Send the body as Content-Type: application/json, in UTF-8.")
+	}
+	if coding := h.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		return fault.New(fault.UnsupportedMedia, "Send the body without a Content-Encoding.")
+	}
+	return nil
+}
+
+// checkedBinder hands a checked body to the generated code.
+type checkedBinder struct{}
+
+// Bind fills in the body's type; io.EOF where none was sent, which the
+// generated code takes for an optional body left out.
+func (checkedBinder) Bind(into any, c echo.Context) error {
+	body := callOf(c.Request().Context()).body
+	if body == nil {
+		return io.EOF
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return fault.Wrap(err, fault.Malformed, "The body does not have the form of this call.")
+	}
+	return nil
+}
+
+// checkParameters compares path, query and headers with the description. A name
+// in the path that cannot be one is NotFound; an unknown query parameter is
+// Malformed.
+func checkParameters(c echo.Context, params openapi3.Parameters) error {
+	query, err := url.ParseQuery(c.Request().URL.RawQuery)
+	if err != nil {
+		return fault.Wrap(err, fault.Malformed, "The query of the address could not be read.")
+	}
+	var found findings
+	for _, ref := range params {
+		p := ref.Value
+		switch p.In {
+		case openapi3.ParameterInPath:
+			if err := checkPath(c.Param(p.Name)); err != nil {
+				return err
+			}
+		case openapi3.ParameterInHeader:
+			if values := c.Request().Header.Values(p.Name); len(values) > 0 {
+				found.parameter(p.Name, strings.Join(values, ", "), p.Schema.Value)
+			}
+		case openapi3.ParameterInQuery:
+			found.query(p, query[p.Name])
+			delete(query, p.Name)
+		}
+	}
+	for name := range query {
+		found.unreadable(name, "There is no such query parameter.")
+	}
+	return found.fault()
+}
+
+func checkPath(escaped string) error {
+	name, err := url.PathUnescape(escaped)
+	var found findings
+	found.text("", name)
+	if err != nil || found.fault() != nil {
+		return fault.New(fault.NotFound, "Nothing can have this name.")
+	}
+	return nil
+}
+
+func (f *findings) query(p *openapi3.Parameter, values []string) {
+	schema := p.Schema.Value
+	if schema.Type.Is("array") {
+		list := make([]any, len(values))
+		for i, v := range values {
+			list[i] = v
+		}
+		f.array(p.Name, list, schema)
+		return
+	}
+	if len(values) > 1 {
+		f.unreadable(p.Name, "It is given twice.")
+	}
+	if len(values) > 0 {
+		f.parameter(p.Name, values[0], schema)
+	}
+}
+
+// parameter checks one value that came as text.
+func (f *findings) parameter(name, value string, schema *openapi3.Schema) {
+	f.text(name, value)
+	switch {
+	case schema.Type.Is("boolean"):
+		if value != "true" && value != "false" {
+			f.unreadable(name, "true or false is expected.")
+		}
+	case schema.Type.Is("integer"):
+		if !wholeNumber.MatchString(value) {
+			f.unreadable(name, "A whole number is expected.")
+			return
+		}
+		f.integer(name, json.Number(value), schema)
+	default:
+		f.check(name, value, schema)
+	}
+}

@@ -1,0 +1,71 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+)
+
+// BasePath is where the API lives on the server.
+const BasePath = "/api/v1"
+
+// Deps are the use cases that the API offers.
+type Deps struct {
+	Jobs     *jobs.Service
+	Fleet    *fleet.Service
+	Dispatch *dispatch.Service
+	Kanban   *kanban.Service
+	Events   *eventlog.Log
+	Accounts Bearers
+	Log      *slog.Logger
+}
+
+// Bearers says whom a bearer token stands for. Faults: TokenInvalid,
+// TokenExpired, TokenRevoked.
+type Bearers interface {
+	Bearer(ctx context.Context, token string) (tenancy.Principal, error)
+}
+
+// Server answers the calls of openapi.yaml.
+type Server struct {
+	jobs     *jobs.Service
+	fleet    *fleet.Service
+	dispatch *dispatch.Service
+	kanban   *kanban.Service
+	events   *eventlog.Log
+	accounts Bearers
+	log      *slog.Logger
+	echo     *echo.Echo
+}
+
+var _ StrictServerInterface = (*Server)(nil)
+
+// New returns the API. It has a router of its own, so that neither sessions nor
+// error pages of the web edge reach it.
+func New(d Deps) *Server {
+	s := &Server{jobs: d.Jobs, fleet: d.Fleet, dispatch: d.Dispatch, kanban: d.Kanban, events: d.Events,
+		accounts: d.Accounts, log: d.Log, echo: echo.New()}
+	s.echo.Binder = checkedBinder{}
+	s.echo.HTTPErrorHandler = s.refuse
+	s.echo.Use(s.identify, s.recover)
+	guards := map[string][]echo.MiddlewareFunc{}
+	for id, op := range operations() {
+		guards[id] = []echo.MiddlewareFunc{s.guard(op)}
+	}
+	RegisterHandlersWithOptions(s.echo, NewStrictHandler(s, nil),
+		RegisterHandlersOptions{BaseURL: BasePath, OperationMiddlewares: guards})
+	return s
+}
+
+// ServeHTTP answers one call. It is to be mounted at /api/: calls that do not
+// exist answer with a problem, not with a page.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }

@@ -1,0 +1,263 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+
+	"fleetboard/db"
+	"fleetboard/db/dbtest"
+	"fleetboard/handlers/api"
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/notifier"
+	"fleetboard/internal/tenancy"
+)
+
+// described is openapi.yaml, against which every exchange of the suite is
+// checked, and what the suite has seen of it.
+var described struct {
+	doc    *openapi3.T
+	router routers.Router
+
+	mu    sync.Mutex
+	codes map[fault.Code]bool
+	good  map[string]bool // operations answered below 400
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	doc, err := openapi3.NewLoader().LoadFromFile("openapi.yaml")
+	if err == nil {
+		err = doc.Validate(context.Background())
+	}
+	if err == nil {
+		described.router, err = gorillamux.NewRouter(doc)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "openapi.yaml:", err)
+		os.Exit(1)
+	}
+	described.doc, described.codes, described.good = doc, map[fault.Code]bool{}, map[string]bool{}
+	code := m.Run()
+	if code == 0 && wholeSuite() {
+		code = uncovered()
+	}
+	os.Exit(code)
+}
+
+func wholeSuite() bool {
+	for _, name := range []string{"test.run", "test.skip", "test.fuzz", "test.list"} {
+		if flag.Lookup(name).Value.String() != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// uncovered fails the suite where it has not seen a code of the catalogue or a
+// good answer of an operation.
+func uncovered() (exit int) {
+	for _, code := range fault.Codes() {
+		if !described.codes[code] {
+			fmt.Fprintln(os.Stderr, "FAIL: no test has seen the code", code)
+			exit = 1
+		}
+	}
+	for _, item := range described.doc.Paths.Map() {
+		for _, op := range item.Operations() {
+			if !described.good[op.OperationID] {
+				fmt.Fprintln(os.Stderr, "FAIL: no test has seen a good answer of", op.OperationID)
+				exit = 1
+			}
+		}
+	}
+	return exit
+}
+
+// world is a server with real services on a fresh database.
+type world struct {
+	t         *testing.T
+	db        *db.DB
+	accounts  *accounts.Service
+	jobs      *jobs.Service
+	dispatch  *dispatch.Service
+	handler   http.Handler
+	url       string
+	owner     string // token of the owner
+	enrolment string
+	arrived   chan string // the path of each call, once its token was accepted
+	left      chan string // the path of each call, once it was answered
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	d := dbtest.New(t)
+	w := &world{t: t, db: d, accounts: accounts.New(d, bytes.Repeat([]byte{7}, 32), log),
+		arrived: make(chan string, 1000), left: make(chan string, 1000)}
+	dir := t.TempDir()
+	if _, err := w.accounts.Bootstrap(t.Context(), accounts.BootstrapInput{DataDir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	w.owner, w.enrolment = readToken(t, dir, "owner-token"), readToken(t, dir, "enrolment-token")
+
+	wake := notifier.New(d, log)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = wake.Run(ctx)
+	}()
+	w.jobs = jobs.NewService(d, wake)
+	w.dispatch = dispatch.New(d, w.jobs, wake, w.accounts, log)
+	events := eventlog.New(d)
+	board := kanban.New(d, events, wake, log)
+	server := api.New(api.Deps{Jobs: w.jobs, Fleet: fleet.NewService(d, wake), Dispatch: w.dispatch, Kanban: board,
+		Events: events, Accounts: arrivals{w}, Log: log})
+	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		server.ServeHTTP(rw, r)
+		w.left <- r.URL.Path
+	}))
+	w.handler = server
+	w.url = listening.URL
+	t.Cleanup(func() {
+		w.dispatch.Close()
+		board.Close()
+		listening.Close()
+		cancel()
+		<-ended
+	})
+	return w
+}
+
+func readToken(t *testing.T, dir, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(raw))
+}
+
+// arrivals tells the test of each call whose token was accepted.
+type arrivals struct{ w *world }
+
+func (a arrivals) Bearer(ctx context.Context, token string) (tenancy.Principal, error) {
+	who, err := a.w.accounts.Bearer(ctx, token)
+	if err == nil {
+		a.w.arrived <- who.Name
+	}
+	return who, err
+}
+
+type object = map[string]any
+
+// agent registers an agent of a factory that holds the repo atlas, and gives its
+// token.
+func (w *world) agent(name string, over ...object) string {
+	w.t.Helper()
+	body := object{"boot_id": name + "-boot", "max_concurrent_jobs": 10, "factory": object{"name": name + "-host",
+		"os": "linux", "engines": []string{"claude"}, "capabilities": []string{"has:git"}, "seats": 10,
+		"repos": []object{{"name": "atlas"}}}}
+	for _, o := range over {
+		for k, v := range o {
+			body[k] = v
+		}
+	}
+	return w.as(w.enrolment, "PUT", "/agents/"+name, body).want(200).text("token")
+}
+
+// job creates a job and gives its key.
+func (w *world) job(title string, over ...object) string {
+	w.t.Helper()
+	body := object{"title": title}
+	for _, o := range over {
+		for k, v := range o {
+			body[k] = v
+		}
+	}
+	return w.as(w.owner, "POST", "/jobs", body).want(201).text("key")
+}
+
+// claim takes one job and gives what its reports begin with.
+func (w *world) claim(token string) object {
+	w.t.Helper()
+	a := w.as(token, "POST", "/fleet/claim", object{}).want(200)
+	return object{"job": a.text("jobs", 0, "key"), "epoch": a.number("jobs", 0, "lease", "epoch")}
+}
+
+func merge(a, b object) object {
+	m := object{}
+	for k, v := range a {
+		m[k] = v
+	}
+	for k, v := range b {
+		m[k] = v
+	}
+	return m
+}
+
+// otherWorkspace makes a second workspace and gives the token of its owner.
+func (w *world) otherWorkspace() string {
+	w.t.Helper()
+	owner := dbtest.Owner(w.t, w.db)
+	id, account := ids.New(), ids.New()
+	for _, statement := range []struct {
+		sql  string
+		args []any
+	}{
+		{`INSERT INTO workspace (id, slug, name) VALUES ($1, 'other', 'Other')`, []any{id}},
+		{`INSERT INTO job_number (workspace_id) VALUES ($1)`, []any{id}},
+		{`INSERT INTO product (workspace_id, id, name) VALUES ($1, $2, 'default')`, []any{id, ids.New()}},
+		{`INSERT INTO account (id, email, name) VALUES ($1, 'other@example.org', 'Other')`, []any{account}},
+		{`INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, 'owner')`, []any{id, account}},
+	} {
+		if _, err := owner.Exec(w.t.Context(), statement.sql, statement.args...); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	who, err := w.accounts.Person(w.t.Context(), account, id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	token, err := w.accounts.IssueToken(w.t.Context(), who, accounts.NewToken{Kind: tenancy.KindPerson, Name: "other"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return token
+}
+
+// arrive waits until a call with the token of that name was let in.
+func (w *world) arrive(name string) {
+	w.t.Helper()
+	for {
+		select {
+		case who := <-w.arrived:
+			if who == name {
+				return
+			}
+		case <-w.t.Context().Done():
+			w.t.Fatal("nobody came")
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"fleetboard/internal/tenancy"
+)
+
+//go:embed openapi.yaml
+var description []byte
+
+// operation is what the description says of one call.
+type operation struct {
+	id           string
+	need         tenancy.Permission
+	params       openapi3.Parameters
+	body         *openapi3.Schema // nil where the call takes none
+	bodyRequired bool
+}
+
+// operations reads the description. It panics where a call has no permission:
+// the description is part of the program, and such a call would be open to all.
+func operations() map[string]operation {
+	doc, err := openapi3.NewLoader().LoadFromData(description)
+	if err != nil {
+		panic(fmt.Sprintf("openapi.yaml: %v", err))
+	}
+	all := map[string]operation{}
+	for path, item := range doc.Paths.Map() {
+		for method, o := range item.Operations() {
+			op := operation{id: o.OperationID}
+			need, ok := o.Extensions["x-permission"].(string)
+			if !ok || need == "" {
+				panic(fmt.Sprintf("openapi.yaml: %s %s has no x-permission", method, path))
+			}
+			op.need = tenancy.Permission(need)
+			op.params = append(append(op.params, item.Parameters...), o.Parameters...)
+			if o.RequestBody != nil {
+				op.bodyRequired = o.RequestBody.Value.Required
+				op.body = o.RequestBody.Value.Content.Get("application/json").Schema.Value
+			}
+			all[op.id] = op
+		}
+	}
+	return all
+}
+
+// GetDescription serves the description itself.
+func (s *Server) GetDescription(context.Context, GetDescriptionRequestObject) (GetDescriptionResponseObject, error) {
+	return GetDescription200ApplicationYamlResponse{
+		Body: bytes.NewReader(description), ContentLength: int64(len(description))}, nil
+}

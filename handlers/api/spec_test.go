@@ -1,0 +1,160 @@
+package api_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+)
+
+// permissions is who may do what. A change of x-permission has to be made here
+// as well.
+var permissions = map[tenancy.Permission][]string{
+	tenancy.Public: {"GET /openapi.yaml"},
+	tenancy.ReadBoard: {"GET /agents", "GET /agents/{agent}", "GET /agents/{agent}/health", "GET /agents/{agent}/jobs", "GET /factories",
+		"GET /factories/{factory}", "GET /jobs", "GET /jobs/{job}", "GET /jobs/{job}/attempts", "GET /jobs/{job}/events",
+		"GET /jobs/{job}/explanation", "GET /products", "GET /stats", "POST /routability"},
+	tenancy.WriteJobs: {"PATCH /jobs/{job}", "POST /jobs", "POST /jobs/batch", "POST /jobs/{job}/approve", "POST /jobs/{job}/archive",
+		"POST /jobs/{job}/block", "POST /jobs/{job}/cancel", "POST /jobs/{job}/merge", "POST /jobs/{job}/pause",
+		"POST /jobs/{job}/reject", "POST /jobs/{job}/release", "POST /jobs/{job}/resume", "POST /jobs/{job}/retry",
+		"POST /jobs/{job}/unblock"},
+	tenancy.RunFleet: {"POST /agents/{agent}/terminate", "POST /factories/{factory}/drain", "POST /factories/{factory}/undrain",
+		"POST /reclaim"},
+	tenancy.Enrol: {"PUT /agents/{agent}"},
+	tenancy.WorkJobs: {"GET /fleet/queue-state", "POST /agents/{agent}/heartbeat", "POST /fleet/claim", "POST /fleet/complete",
+		"POST /fleet/fail", "POST /fleet/progress", "POST /fleet/release", "POST /fleet/renew", "POST /fleet/start"},
+}
+
+// kinds are the tokens that have a permission, as the description names them.
+var kinds = map[tenancy.Permission][]string{
+	tenancy.Public: nil, tenancy.ReadBoard: {"agentToken", "personToken"}, tenancy.WriteJobs: {"personToken"},
+	tenancy.RunFleet: {"personToken"}, tenancy.Enrol: {"enrolmentToken"}, tenancy.WorkJobs: {"agentToken"},
+}
+
+func TestEveryCallHasItsPermission(t *testing.T) {
+	t.Parallel()
+	got := map[tenancy.Permission][]string{}
+	for path, item := range described.doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			need := tenancy.Permission(fmt.Sprint(op.Extensions["x-permission"]))
+			got[need] = append(got[need], method+" "+path)
+			if op.Security == nil {
+				t.Errorf("%s %s has no security", method, path)
+				continue
+			}
+			var allowed []string
+			for _, one := range *op.Security {
+				allowed = slices.AppendSeq(allowed, maps.Keys(one))
+			}
+			slices.Sort(allowed)
+			if !slices.Equal(allowed, kinds[need]) {
+				t.Errorf("%s %s: security %v does not fit the permission %s", method, path, allowed, need)
+			}
+		}
+	}
+	for _, list := range got {
+		slices.Sort(list)
+	}
+	if diff := cmp.Diff(permissions, got); diff != "" {
+		t.Errorf("permissions (-want +got):\n%s", diff)
+	}
+}
+
+// TestNoCallIsOpen asks every call without a token.
+func TestNoCallIsOpen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for path, item := range described.doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			path := strings.NewReplacer("{job}", "x", "{agent}", "x", "{factory}", "x").Replace(path)
+			a := w.send(request{method: method, path: path})
+			if op.OperationID == "getDescription" {
+				a.want(200)
+				continue
+			}
+			a.want(http.StatusUnauthorized).refused(fault.Unauthenticated)
+		}
+	}
+}
+
+func TestDescriptionServesItself(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	file, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := w.as("", "GET", "/openapi.yaml", nil).want(200)
+	if string(a.raw) != string(file) || a.header.Get("Content-Type") != "application/yaml" {
+		t.Errorf("%d bytes of %s, want the %d of the file", len(a.raw), a.header.Get("Content-Type"), len(file))
+	}
+}
+
+func TestCatalogueIsDescribed(t *testing.T) {
+	t.Parallel()
+	var want, got []string
+	for _, code := range fault.Codes() {
+		want = append(want, string(code))
+	}
+	for _, code := range described.doc.Components.Schemas["ProblemCode"].Value.Enum {
+		got = append(got, fmt.Sprint(code))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("codes (-want +got):\n%s", diff)
+	}
+}
+
+// TestRequestsAreClosed finds request schemas that would let unknown fields in.
+func TestRequestsAreClosed(t *testing.T) {
+	t.Parallel()
+	for path, item := range described.doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			if op.RequestBody != nil {
+				closed(t, method+" "+path, op.RequestBody.Value.Content.Get("application/json").Schema)
+			}
+		}
+	}
+}
+
+func closed(t *testing.T, at string, ref *openapi3.SchemaRef) {
+	t.Helper()
+	schema := ref.Value
+	if schema.Type.Is("array") {
+		closed(t, at+"[]", schema.Items)
+		return
+	}
+	if !schema.Type.Is("object") || strings.HasSuffix(ref.Ref, "/FreeForm") {
+		return
+	}
+	if schema.AdditionalProperties.Has == nil || *schema.AdditionalProperties.Has {
+		t.Errorf("%s takes unknown fields", at)
+	}
+	for name, property := range schema.Properties {
+		closed(t, at+"."+name, property)
+	}
+}
+
+// TestGuideNamesEveryCode: docs/agents.md tells an agent what to do on each.
+func TestGuideNamesEveryCode(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile("../../docs/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, code := range fault.Codes() {
+		if !strings.Contains(string(guide), "`"+string(code)+"`") {
+			t.Errorf("docs/agents.md does not name %s", code)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// emptyParam tells the stream that its page shows no job.
+const emptyParam = "empty"
+
+// boardShow is the board, or the first run while there has never been a job.
+func (s *Server) boardShow(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	filter := parseFilter(c.QueryParams())
+	b, err := s.Kanban.Board(ctx, who, narrowed(filter))
+	if err != nil {
+		return err
+	}
+	running, capped := countOf(b.Columns, kanban.Running)
+	shell, err := s.page(c, who, b.Fleet, views.SectionBoard, boardTitle(running, capped))
+	if err != nil {
+		return err
+	}
+	shell.LiveURL = links.LiveBoard(b.Cursor, filter)
+	if b.Total == 0 {
+		shell.LiveURL += "&" + emptyParam + "=1"
+	}
+	page := views.BoardPage{Shell: shell, Board: newLook(filter, who, b).board(b)}
+	empty, err := s.neverUsed(ctx, who, b, filter)
+	if err != nil {
+		return err
+	}
+	if empty {
+		first := s.firstRun(c, who, b.Fleet)
+		page.Board.FirstRun, page.Board.NoMatch = &first, nil
+	}
+	return render(c, http.StatusOK, views.BoardView(page))
+}
+
+func newLook(filter links.Filter, who tenancy.Principal, b kanban.Board) look {
+	return look{filter: filter, canWrite: who.Can(tenancy.WriteJobs), now: clock(b.Fleet), snap: b.Fleet}
+}
+
+// neverUsed reports whether the workspace has no job at all, not even one that
+// the board does not show any more.
+func (s *Server) neverUsed(ctx context.Context, who tenancy.Principal, b kanban.Board, filter links.Filter) (bool, error) {
+	if b.Total > 0 || !narrowed(filter).Open() {
+		return false, nil
+	}
+	list, _, err := s.Jobs.List(ctx, who, jobs.Filter{Limit: 1})
+	return len(list) == 0, err
+}
+
+func countOf(columns []kanban.ColumnPage, c kanban.Column) (n int, capped bool) {
+	for _, p := range columns {
+		if p.Column == c {
+			return p.Count, p.Capped
+		}
+	}
+	return 0, false
+}
+
+// boardColumn is the rest of a column: its cards for htmx, a page of its own
+// for a browser without JavaScript.
+func (s *Server) boardColumn(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	filter, name := parseFilter(c.QueryParams()), kanban.Column(c.Param("column"))
+	if columnTitles[name] == "" {
+		return fault.New(fault.NotFound, "The board has no such column.")
+	}
+	page, err := s.Kanban.ColumnPage(ctx, who, narrowed(filter), name, c.QueryParam("after"))
+	if err != nil {
+		return err
+	}
+	snap, err := s.Fleet.Snapshot(ctx, who)
+	if err != nil {
+		return err
+	}
+	column := look{filter: filter, canWrite: who.Can(tenancy.WriteJobs), now: clock(snap), snap: snap}.column(page)
+	if isHX(c) {
+		return render(c, http.StatusOK, views.ColumnItems(column))
+	}
+	shell, err := s.page(c, who, snap, views.SectionBoard, column.Title)
+	if err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, views.ColumnView(shell, column))
+}

@@ -1,0 +1,73 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// maxWhy is how long the reason for ending an agent may be, in characters.
+const maxWhy = 1000
+
+// factoryDrain lets a factory take no new claims.
+func (s *Server) factoryDrain(c echo.Context, who tenancy.Principal) error {
+	return s.setDraining(c, who, true)
+}
+
+// factoryUndrain lets it claim again.
+func (s *Server) factoryUndrain(c echo.Context, who tenancy.Principal) error {
+	return s.setDraining(c, who, false)
+}
+
+func (s *Server) setDraining(c echo.Context, who tenancy.Principal, draining bool) error {
+	f, err := s.Fleet.SetDraining(c.Request().Context(), who, c.Param("name"), draining)
+	if err != nil {
+		return err
+	}
+	t := ui.Toast{Tone: ui.OK, Title: f.Name + " takes claims again"}
+	if draining {
+		t.Title, t.Text = f.Name+" is draining", "It takes no new claims; current jobs may end."
+	}
+	return s.fleetChanged(c, who, t)
+}
+
+// agentTerminate ends an agent, after its jobs or at once.
+func (s *Server) agentTerminate(c echo.Context, who tenancy.Principal) error {
+	in, err := form(c)
+	if err != nil {
+		return err
+	}
+	reason, graceful := in.Get("reason"), in.Get("graceful") == "1"
+	if !fits(reason, maxWhy) {
+		return sentence(fault.Invalid("reason", "At most %d characters of text fit.", maxWhy))
+	}
+	a, err := s.Dispatch.Terminate(c.Request().Context(), who, c.Param("name"), reason, graceful)
+	if err != nil {
+		return err
+	}
+	t := ui.Toast{Tone: ui.OK, Title: a.Name + " was ended", Text: "Its jobs went back to the queue."}
+	if graceful {
+		t.Title, t.Text = a.Name+" ends after its job", "It gets no new ones."
+	}
+	return s.fleetChanged(c, who, t)
+}
+
+// fleetChanged answers with the agents as they are now, or goes back to them.
+func (s *Server) fleetChanged(c echo.Context, who tenancy.Principal, t ui.Toast) error {
+	if !isHX(c) {
+		s.setFlash(c, t)
+		return seeOther(c, links.Agents)
+	}
+	m, err := s.agentsNow(c, who)
+	if err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, templ.Join(views.LiveAgents(m), views.LiveToast(t)))
+}

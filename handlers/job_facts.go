@@ -1,0 +1,162 @@
+package handlers
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fleetboard/internal/jobs"
+	"fleetboard/views"
+	"fleetboard/views/ui"
+)
+
+// overEstimate is how far past its estimate a job is warned (product.md 2).
+const overEstimate = 30 * time.Minute
+
+// needs is what the job asks of a factory, and which ones have it.
+func (s jobSheet) needs() []views.Fact {
+	j := s.job
+	can := ui.Text("no live factory")
+	if fits := s.why.Routing.Eligible; len(fits) > 0 {
+		names := make([]string, len(fits))
+		for i, f := range fits {
+			names[i] = f.Factory.Name
+		}
+		can = append(namesOf(names), ui.T(" of "+strconv.Itoa(len(s.snap.Factories))))
+	}
+	caps := views.Fact{Name: "Capabilities", Chips: j.Capabilities}
+	if len(j.Capabilities) == 0 {
+		caps.Text = ui.Text("none")
+	}
+	return []views.Fact{
+		{Name: "Repo", Text: orWord(j.Repo, "none")},
+		{Name: "Factory", Text: orWord(j.Factory, "Any live factory")},
+		caps,
+		{Name: "Can run on", Text: can},
+	}
+}
+
+// limits is how far the job may go.
+func (s jobSheet) limits() []views.Fact {
+	j := s.job
+	estimate := "none"
+	if j.EstimatedMinutes != nil {
+		over := *j.EstimatedMinutes + int(overEstimate/time.Minute)
+		estimate = strconv.Itoa(*j.EstimatedMinutes) + " min, warned at " + strconv.Itoa(over)
+	}
+	review := "Not needed"
+	if j.ReviewRequired {
+		review = "Needed"
+	}
+	facts := []views.Fact{
+		{Name: "Estimate", Text: ui.Text(estimate)},
+		{Name: "Retries", Text: ui.Text(strconv.Itoa(min(j.FailureCount, j.MaxRetries)) + " of " + strconv.Itoa(j.MaxRetries) + " used")},
+		{Name: "Review", Text: ui.Text(review)},
+	}
+	if j.NotBefore != nil {
+		facts = append(facts, views.Fact{Name: "Not before", Text: ui.Text(until(*j.NotBefore, s.now))})
+	}
+	if len(j.Tags) > 0 {
+		facts = append(facts, views.Fact{Name: "Tags", Chips: j.Tags})
+	}
+	return append(facts, views.Fact{Name: "Version", Text: ui.Say(ui.Key("v" + strconv.Itoa(j.Version)))})
+}
+
+// result is what agents usually put into a result; anything else is in the
+// whole of it.
+type result struct {
+	Summary string `json:"summary"`
+	Commit  string `json:"commit"`
+	Branch  string `json:"branch"`
+	URL     string `json:"url"`
+}
+
+// resultOf reads the known parts of a job's result; a part that is no text is
+// left out.
+func resultOf(j jobs.Job) result {
+	var parts map[string]json.RawMessage
+	if json.Unmarshal(j.Result, &parts) != nil {
+		return result{}
+	}
+	text := func(name string) string {
+		var s string
+		if json.Unmarshal(parts[name], &s) != nil {
+			return ""
+		}
+		return s
+	}
+	return result{Summary: text("summary"), Commit: text("commit"), Branch: text("branch"), URL: text("url")}
+}
+
+func shortCommit(commit string) string {
+	runes := []rune(commit)
+	return string(runes[:min(7, len(runes))])
+}
+
+// outcomeModel is what came of a job, nil as long as nothing has.
+func outcomeModel(j jobs.Job) *views.Outcome {
+	r := resultOf(j)
+	m := &views.Outcome{Summary: ui.Markdown(r.Summary), Commit: r.Commit, Branch: r.Branch, LinkText: r.URL}
+	if u, err := url.Parse(r.URL); err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil {
+		m.LinkURL = u.String()
+	}
+	if hasResult(j) {
+		m.JSON = prettyJSON(j.Result)
+	}
+	if j.Status == jobs.Failed {
+		m.Error = j.LastError
+	}
+	if m.JSON == "" && m.Error == "" {
+		return nil
+	}
+	return m
+}
+
+func hasResult(j jobs.Job) bool {
+	return !slices.Contains([]string{"", "null", "{}"}, strings.TrimSpace(string(j.Result)))
+}
+
+func (s jobSheet) attemptNote() string {
+	j := s.job
+	if len(s.attempts) == 0 {
+		return ""
+	}
+	return plural(j.FailureCount, "failure", "failures") + " of " + strconv.Itoa(j.MaxRetries) + ", " +
+		plural(j.LostCount, "loss", "losses") + " of " + strconv.Itoa(j.MaxLost)
+}
+
+// outcomes are the words and marks of an attempt's end. Those of a status take
+// its glyph.
+var outcomes = map[string]struct {
+	word   string
+	status ui.Status
+	icon   string
+	tone   ui.Tone
+}{
+	"completed": {word: "Handed in", status: ui.Completed},
+	"failed":    {word: "Failed", status: ui.Failed},
+	"released":  {word: "Given back", icon: "reply"},
+	"lost":      {word: "Lost", icon: "unplug", tone: ui.Warn},
+	"cancelled": {word: "Cancelled", status: ui.Aborted},
+	"paused":    {word: "Paused", status: ui.Paused},
+	"asked":     {word: "Asked", icon: "message-circle-question-mark"},
+}
+
+func attemptModel(a jobs.Attempt, j jobs.Job, now time.Time) views.Attempt {
+	m := views.Attempt{Number: int(a.Epoch), Agent: a.Agent, Factory: a.Factory, Percent: percentWord(a.ProgressPercent),
+		Detail: firstLine(a.Error, maxQuote)}
+	if a.EndedAt == nil {
+		m.Status, m.Outcome, m.Running = ui.Status(j.Status), ui.Status(j.Status).Word(), ui.Run(a.ClaimedAt, now)
+		return m
+	}
+	m.Took = ui.Clock(a.EndedAt.Sub(a.ClaimedAt))
+	o, known := outcomes[a.Outcome]
+	if !known {
+		o.word, o.icon = firstLine(a.Outcome, maxSub), "info"
+	}
+	m.Outcome, m.Status, m.Icon, m.IconTone = o.word, o.status, o.icon, o.tone
+	return m
+}

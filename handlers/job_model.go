@@ -1,0 +1,128 @@
+package handlers
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// jobSheet is all that a job's page is made of.
+type jobSheet struct {
+	job      jobs.Job
+	why      kanban.Explanation
+	attempts []jobs.Attempt // newest first
+	links    []jobs.Link
+	events   []eventlog.Event // newest first, one more than is shown where there are more
+	before   int64            // the event that the shown ones are older than, 0 for the newest
+	snap     fleet.Snapshot
+	now      time.Time
+	canWrite bool
+}
+
+func (s jobSheet) model() views.Job {
+	j := s.job
+	column := kanban.ColumnOf(j.Status)
+	m := views.Job{
+		Key: j.Key, Title: j.Title, Status: ui.Status(j.Status), Percent: percent(j.ProgressPercent), Version: j.Version,
+		Column: columnTitles[column], ColumnURL: links.Board + "#col-" + string(column),
+		Meta: s.meta(), Created: ui.Day(j.CreatedAt), CreatedBy: j.CreatedBy, MoveURL: links.JobMove(j.Key),
+		Strip: s.strip(), Why: s.reason(),
+		Body: ui.Markdown(j.Body), Feedback: j.Feedback, Question: s.question(),
+		LinksNote: linksNote(s.links), Needs: s.needs(), Limits: s.limits(),
+		Result: outcomeModel(j), AttemptNote: s.attemptNote(),
+	}
+	if s.canWrite {
+		m.Actions, m.Moves = actionsOf(j), s.moves()
+	}
+	for _, text := range j.Acceptance {
+		m.Acceptance = append(m.Acceptance, views.Criterion{Text: text})
+	}
+	for _, l := range s.links {
+		m.Links = append(m.Links, views.JobLink{Key: l.Key, Title: l.Title, URL: links.Job(l.Key),
+			Status: ui.Status(l.Status), Percent: -1, Before: l.Before})
+	}
+	for _, a := range s.attempts {
+		m.Attempts = append(m.Attempts, attemptModel(a, j, s.now))
+	}
+	m.Events, m.EventNote = s.history()
+	if hasCheckpoint(j) {
+		m.Checkpoint, m.CheckNote = prettyJSON(j.Checkpoint), s.checkNote()
+	}
+	return m
+}
+
+// moves leaves out those that the buttons of the page do, with their questions.
+func (s jobSheet) moves() []views.Move {
+	var list []kanban.Move
+	for column := range columnTitles {
+		if by, ok := kanban.MoveVerb(s.job.Status, column); ok && by != jobs.ByCancel && by != jobs.ByMerge {
+			list = append(list, kanban.Move{To: column, Verb: by})
+		}
+	}
+	slices.SortFunc(list, func(a, b kanban.Move) int {
+		return slices.Index(kanban.Columns, a.To) - slices.Index(kanban.Columns, b.To)
+	})
+	return movesOf(list)
+}
+
+// meta is the line under the title.
+func (s jobSheet) meta() []ui.Sentence {
+	j := s.job
+	var list []ui.Sentence
+	for _, word := range []string{j.Repo, j.Phase} {
+		if word != "" {
+			list = append(list, ui.Say(ui.Name(word)))
+		}
+	}
+	if j.Product != "" && j.Product != jobs.DefaultProduct {
+		list = append(list, ui.Text("product "+j.Product))
+	}
+	list = append(list, ui.Text("priority "+strconv.Itoa(j.Priority)))
+	if n := len(s.attempts); n > 1 {
+		list = append(list, ui.Text(nth(n)+" attempt"))
+	}
+	return list
+}
+
+func (s jobSheet) question() *views.Question {
+	if s.job.Question == "" || s.job.Status != jobs.Blocked {
+		return nil
+	}
+	return &views.Question{Agent: s.job.StatusBy, Text: s.job.Question, Asked: ui.Ago(s.job.StatusAt, s.now)}
+}
+
+func linksNote(list []jobs.Link) string {
+	before := 0
+	for _, l := range list {
+		if l.Before {
+			before++
+		}
+	}
+	return strconv.Itoa(before) + " before, " + strconv.Itoa(len(list)-before) + " after"
+}
+
+func (s jobSheet) checkNote() string {
+	if s.job.ProgressAt != nil {
+		return "with the progress of " + ui.Duration(s.now.Sub(*s.job.ProgressAt)) + " ago; any factory can go on from it"
+	}
+	return "any factory can go on from it"
+}
+
+// prettyJSON indents what an agent sent; what does not parse stays as it is.
+func prettyJSON(raw json.RawMessage) string {
+	var out bytes.Buffer
+	if json.Indent(&out, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return out.String()
+}

@@ -1,0 +1,70 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// eventPage is how many events the job's page shows at once.
+const eventPage = 50
+
+// jobShow is the page of one job. With ?before=<event> it shows an older part
+// of the history, and no live changes.
+func (s *Server) jobShow(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	around, err := s.surroundings(ctx, who)
+	if err != nil {
+		return err
+	}
+	before, _ := strconv.ParseInt(c.QueryParam("before"), 10, 64)
+	sheet, err := s.readJob(ctx, who, c.Param("key"), max(0, before))
+	if err != nil {
+		return err
+	}
+	shell, err := s.page(c, who, around.Fleet, "", sheet.job.Key+" "+sheet.job.Title)
+	if err != nil {
+		return err
+	}
+	if before <= 0 {
+		shell.LiveURL = links.LiveJob(around.Cursor, sheet.job.Key)
+	}
+	return render(c, http.StatusOK, views.JobView(views.JobPage{Shell: shell, Job: sheet.model()}))
+}
+
+// jobPanel is the live part of the page.
+func (s *Server) jobPanel(c echo.Context, who tenancy.Principal) error {
+	sheet, err := s.readJob(c.Request().Context(), who, c.Param("key"), 0)
+	if err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, views.LiveJob(sheet.model()))
+}
+
+// readJob reads all that a job's page shows: of its history the newest events,
+// or those before one of them.
+func (s *Server) readJob(ctx context.Context, who tenancy.Principal, key string, before int64) (jobSheet, error) {
+	why, err := s.Kanban.Explain(ctx, who, key)
+	if err != nil {
+		return jobSheet{}, err
+	}
+	sheet := jobSheet{job: why.Job, why: why, before: before, canWrite: who.Can(tenancy.WriteJobs)}
+	if sheet.attempts, err = s.Jobs.Attempts(ctx, who, sheet.job.ID.String()); err != nil {
+		return sheet, err
+	}
+	if sheet.links, err = s.Jobs.Links(ctx, who, sheet.job.ID.String()); err != nil {
+		return sheet, err
+	}
+	if sheet.events, err = s.Events.OfJob(ctx, who, sheet.job.ID, before, eventPage+1); err != nil {
+		return sheet, err
+	}
+	snap, err := s.Fleet.Snapshot(ctx, who)
+	sheet.snap, sheet.now = snap, clock(snap)
+	return sheet, err
+}

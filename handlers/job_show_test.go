@@ -1,0 +1,105 @@
+package handlers
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/jobs"
+)
+
+func TestJobPageOfARunningJob(t *testing.T) {
+	d := newDesk(t)
+	before := d.job("First things")
+	d.job("Alpha", func(n *jobs.New) {
+		n.Body, n.Acceptance, n.Repo = "Make it **so**.", []string{"It is so"}, "ledger-api"
+		p := 9
+		n.Priority = &p
+	})
+	d.job("After it", func(n *jobs.New) { n.DependsOn = []string{"FB-2"} })
+	agent := d.agent("claude-1")
+	j := d.claim(agent)
+	done, step := 62, "Reaper tests"
+	_, err := d.elsewhere.Progress(t.Context(), agent, dispatch.Ref{Job: j.Key, Epoch: j.Epoch},
+		dispatch.Progress{Percent: &done, Step: &step, Checkpoint: json.RawMessage(`{"step":3}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := page(t, d.get("/jobs/FB-2"), http.StatusOK)
+	wantText(t, doc, "h1", "Alpha")
+	wantText(t, doc, ".strip", "claude-1 on factory-of-claude-1")
+	wantText(t, doc, ".strip", "62% Reaper tests")
+	wantText(t, doc, "#description strong", "so")
+	wantText(t, doc, ".acc", "It is so")
+	wantText(t, doc, "#attempt-1", "claude-1")
+	wantText(t, doc, "#events", "claimed Ready Assigned claude-1 e1")
+	wantText(t, doc, "#events", "62%")
+	wantText(t, doc, "#checkpoint", `"step": 3`)
+	wantText(t, doc, ".jobside", "0 before, 1 after")
+	wantText(t, doc, ".jobside", "factory-of-claude-1 of 1")
+	wantCount(t, doc, "#why", 0)
+	wantCount(t, doc, "#bar-pause", 1)
+	wantCount(t, doc, "#dlg-cancel input[name=reason]", 1)
+	wantCount(t, doc, "#live", 1)
+
+	panel := page(t, d.get("/jobs/FB-2/panel"), http.StatusOK)
+	wantCount(t, panel, `hx-partial[hx-target="#job-panel"] #job-panel`, 1)
+	wantText(t, page(t, d.get("/jobs/"+before.ID.String()), http.StatusOK), "h1", "First things")
+}
+
+func TestJobPageOfWorkHandedIn(t *testing.T) {
+	d := newDesk(t)
+	d.job("Alpha", func(n *jobs.New) { yes := true; n.ReviewRequired = &yes })
+	agent := d.agent("claude-1")
+	j := d.claim(agent)
+	_, err := d.elsewhere.Complete(t.Context(), agent, dispatch.Ref{Job: j.Key, Epoch: j.Epoch}, dispatch.Completion{
+		Summary: "One **guarded** update", Commit: "9be04d1f00", Branch: "fleet/FB-1", URL: "javascript:alert(1)"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := page(t, d.get("/jobs/FB-1"), http.StatusOK)
+	wantText(t, doc, "#result-commit", "9be04d1f00")
+	wantText(t, doc, "#result strong", "guarded")
+	wantCount(t, doc, "#result a[href^=javascript]", 0)
+	wantText(t, doc, "#why", "Commit 9be04d1 waits for a review")
+	wantCount(t, doc, "#bar-approve", 1)
+	wantCount(t, doc, "#dlg-reject input[required]", 1)
+}
+
+func TestJobPageSaysWhoCouldRunIt(t *testing.T) {
+	d := newDesk(t)
+	d.agent("claude-1")
+	d.job("Alpha", func(n *jobs.New) { n.Capabilities = []string{"engine:codex", "gpu:a100"} })
+	doc := page(t, d.get("/jobs/FB-1"), http.StatusOK)
+	wantText(t, doc, "#why", "No live factory can run FB-1")
+	wantText(t, doc, "#why table", "factory-of-claude-1lacks engine:codexgpu:a100nearest miss")
+}
+
+func TestJobPageOfOlderEvents(t *testing.T) {
+	d := newDesk(t)
+	d.job("Alpha")
+	for range 30 {
+		for _, by := range []jobs.Trigger{jobs.ByPause, jobs.ByResume} {
+			if _, err := d.Dispatch.Act(t.Context(), d.owner, "FB-1", dispatch.Action{Verb: by}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	doc := page(t, d.get("/jobs/FB-1"), http.StatusOK)
+	wantText(t, doc, "#events .panel-h", "newest 50")
+	older, _, _ := strings.Cut(doc.Find("#events a[href*='before=']").AttrOr("href", ""), "#")
+	doc = page(t, d.get(older), http.StatusOK)
+	wantText(t, doc, "#events .panel-h", "11 older")
+	wantText(t, doc, "#events", "created")
+	wantCount(t, doc, "#live", 0)
+}
+
+func TestUnknownJob(t *testing.T) {
+	d := newDesk(t)
+	doc := page(t, d.get("/jobs/FB-99"), http.StatusNotFound)
+	wantText(t, doc, "main", "There is no job FB-99 in this workspace.")
+	wantCount(t, doc, "nav a[href='/board']", 2)
+	read(t, d.get("/jobs/FB-99/panel"), http.StatusNotFound)
+}

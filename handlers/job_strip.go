@@ -1,0 +1,100 @@
+package handlers
+
+import (
+	"strconv"
+	"time"
+
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/views"
+	"fleetboard/views/ui"
+)
+
+// strip is the row of figures of a job that an agent works on.
+func (s jobSheet) strip() []views.StripItem {
+	if s.job.Lease == nil {
+		return nil
+	}
+	return []views.StripItem{s.worker(), s.progress(), s.lease(), s.elapsed()}
+}
+
+func (s jobSheet) worker() views.StripItem {
+	l := s.job.Lease
+	m := views.StripItem{Label: "Working on it", Value: l.Agent, Rest: "on " + l.Factory}
+	for _, f := range s.snap.Factories {
+		for _, a := range f.Agents {
+			if a.ID == l.AgentID {
+				m.Note, m.NoteWhen = "heartbeat", ui.Ago(a.LastHeartbeatAt, s.now)
+				m.Beat, m.NoteTone = beat(a.Health)
+			}
+		}
+	}
+	return m
+}
+
+// beat is the colour of the dot before a heartbeat's age, and of the age.
+func beat(h fleet.Health) (dot, text ui.Tone) {
+	switch h {
+	case fleet.Healthy:
+		return ui.OK, ui.Plain
+	case fleet.Dead:
+		return ui.Bad, ui.Bad
+	default:
+		return ui.Warn, ui.Warn
+	}
+}
+
+func (s jobSheet) progress() views.StripItem {
+	j := s.job
+	m := views.StripItem{Label: "Progress", Wide: true, Value: "Started", Rest: firstLine(j.CurrentStep, maxQuote)}
+	if j.Status == jobs.Assigned {
+		m.Value = "Not started"
+	}
+	if j.ProgressPercent != nil {
+		m.Value, m.Bar, m.Percent = percentWord(j.ProgressPercent), true, *j.ProgressPercent
+	}
+	if j.ProgressAt != nil {
+		m.NoteWhen = ui.Ago(*j.ProgressAt, s.now)
+		if s.now.Sub(*j.ProgressAt) >= lateProgress {
+			m.NoteTone = ui.Warn
+		}
+	}
+	if d := directiveReason(j, s.now); d != nil {
+		m.Note, m.NoteTone = d.Text.String(), d.Tone
+		m.NoteWhen = ui.When{}
+	}
+	return m
+}
+
+func (s jobSheet) lease() views.StripItem {
+	l := s.job.Lease
+	return views.StripItem{Label: "Lease", Clock: ui.Left(l.ExpiresAt, s.now), Rest: "left",
+		Note: "epoch " + strconv.FormatInt(l.Epoch, 10) + ", until", NoteWhen: ui.At(l.ExpiresAt)}
+}
+
+func (s jobSheet) elapsed() views.StripItem {
+	m := views.StripItem{Label: "Elapsed", Clock: ui.Run(s.job.Lease.ClaimedAt, s.now)}
+	if est := s.job.EstimatedMinutes; est != nil {
+		m.Rest = "of about " + ui.Duration(time.Duration(*est)*time.Minute)
+		if s.now.Sub(s.job.Lease.ClaimedAt) >= time.Duration(*est)*time.Minute+overEstimate {
+			m.NoteTone = ui.Warn
+		}
+	}
+	if len(s.attempts) > 1 {
+		m.Note = ui.Duration(s.worked()) + " over all attempts"
+	}
+	return m
+}
+
+// worked is the time of all attempts together.
+func (s jobSheet) worked() time.Duration {
+	var sum time.Duration
+	for _, a := range s.attempts {
+		end := s.now
+		if a.EndedAt != nil {
+			end = *a.EndedAt
+		}
+		sum += end.Sub(a.ClaimedAt)
+	}
+	return sum
+}

@@ -1,0 +1,150 @@
+package handlers
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+)
+
+// liveBoard is the board as one reader has filtered it.
+type liveBoard struct {
+	server    *Server
+	who       tenancy.Principal
+	look      look
+	workspace string
+	first     views.FirstRun
+
+	empty   bool                // the page shows that there are no jobs, in place of columns
+	columns []kanban.ColumnPage // only their counts; nil until the first change
+	fleet   bool                // the fleet changed since the last refresh
+}
+
+// change sends the columns that jobs entered or left, whole, and of the other
+// columns the cards that changed where they stand.
+func (r *liveBoard) change(ctx context.Context, u *kanban.Update) (news, error) {
+	r.look.now = nowOf(u)
+	if u.Fleet != nil {
+		r.look.snap, r.fleet = *u.Fleet, true
+	}
+	touched, err := r.touched(ctx, u)
+	if err != nil {
+		return news{}, err
+	}
+	if err := r.count(ctx, touched); err != nil {
+		return news{}, err
+	}
+	n := news{later: u.Fleet != nil || holds(touched, kanban.Ready)}
+	// The first job, or the first that passes the filter, makes another page of
+	// it; so does the last one that goes.
+	if empty := r.total() == 0; r.columns != nil && empty != r.empty {
+		r.empty, n.reset = empty, true
+		return n, nil
+	}
+	for _, page := range touched {
+		n.parts = append(n.parts, views.LiveColumn(r.look.column(page)))
+	}
+	for _, c := range u.Cards {
+		if !holds(touched, kanban.ColumnOf(c.Job.Status)) {
+			n.parts = append(n.parts, views.LiveCard(r.look.card(c)))
+		}
+	}
+	if len(touched) > 0 {
+		n.parts = append(n.parts, r.totals())
+	}
+	if u.Fleet != nil && r.empty {
+		first := firstRunModel(r.first.Server, r.first.TokenFile, r.first.CanWrite, *u.Fleet)
+		n.parts = append(n.parts, views.LiveFirstRun(first))
+	}
+	return n, nil
+}
+
+func holds(pages []kanban.ColumnPage, c kanban.Column) bool {
+	return slices.ContainsFunc(pages, func(p kanban.ColumnPage) bool { return p.Column == c })
+}
+
+// touched are the columns that changed, as this reader's filter shows them.
+func (r *liveBoard) touched(ctx context.Context, u *kanban.Update) ([]kanban.ColumnPage, error) {
+	f := narrowed(r.look.filter)
+	if f.Open() {
+		return u.Touched, nil
+	}
+	var pages []kanban.ColumnPage
+	for _, p := range u.Touched {
+		page, err := r.server.Kanban.ColumnPage(ctx, r.who, f, p.Column, "")
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, page)
+	}
+	return pages, nil
+}
+
+// count keeps the numbers of jobs in the columns: all of them are read once,
+// then only those that change.
+func (r *liveBoard) count(ctx context.Context, touched []kanban.ColumnPage) error {
+	if r.columns == nil && len(touched) > 0 {
+		b, err := r.server.Kanban.Board(ctx, r.who, narrowed(r.look.filter))
+		if err != nil {
+			return err
+		}
+		for _, p := range b.Columns {
+			p.Cards = nil
+			r.columns = append(r.columns, p)
+		}
+	}
+	for i, p := range r.columns {
+		for _, t := range touched {
+			if t.Column == p.Column {
+				r.columns[i].Count, r.columns[i].Capped = t.Count, t.Capped
+			}
+		}
+	}
+	return nil
+}
+
+// total is the number of jobs on the board, once they were counted.
+func (r *liveBoard) total() int {
+	n := 0
+	for _, p := range r.columns {
+		n += p.Count
+	}
+	return n
+}
+
+func (r *liveBoard) totals() templ.Component {
+	capped := slices.ContainsFunc(r.columns, func(p kanban.ColumnPage) bool { return p.Capped })
+	shell := views.Shell{Workspace: r.workspace, Title: boardTitle(countOf(r.columns, kanban.Running))}
+	return views.LiveTotals(shell, totalText(r.total(), capped))
+}
+
+// refresh reads what depends on the fleet: whether a ready job can start, how
+// many seats are free, and which jobs nobody can run.
+func (r *liveBoard) refresh(ctx context.Context) ([]templ.Component, error) {
+	r.look.now = time.Now()
+	cards, err := r.server.Kanban.Unroutable(ctx, r.who)
+	if err != nil {
+		return nil, err
+	}
+	parts := []templ.Component{views.LiveNote(r.look.note(cards))}
+	if !r.fleet {
+		return parts, nil
+	}
+	r.fleet = false
+	for _, name := range []kanban.Column{kanban.Ready, kanban.Running} {
+		page, err := r.server.Kanban.ColumnPage(ctx, r.who, narrowed(r.look.filter), name, "")
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, views.LiveColumn(r.look.column(page)))
+	}
+	return parts, nil
+}
+
+// ages is false: the browser keeps the ages of cards fresh by itself.
+func (r *liveBoard) ages() bool { return false }

@@ -1,0 +1,141 @@
+package handlers
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+)
+
+// maxForm is the size of a form with everything in it.
+const maxForm = 64 << 10
+
+// requestID gives each request a name of ours. One that the client sends is
+// not taken: it would let anyone write into the log.
+func requestID(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		c.Response().Header().Set(echo.HeaderXRequestID, strings.ToLower(rand.Text()[:16]))
+		return next(c)
+	}
+}
+
+func requestIDOf(c echo.Context) string {
+	return c.Response().Header().Get(echo.HeaderXRequestID)
+}
+
+// accessLog writes one line for each request: the route's template instead of
+// the path, and no query, for both may hold what is secret.
+func (s *Server) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		start := time.Now()
+		if err := next(c); err != nil {
+			// Writes the answer now, so that its status is known here.
+			c.Error(err)
+		}
+		level := slog.LevelInfo
+		if quiet(c.Path()) {
+			level = slog.LevelDebug
+		}
+		s.Log.LogAttrs(context.WithoutCancel(c.Request().Context()), level, "request",
+			slog.String("request_id", requestIDOf(c)),
+			slog.String("method", c.Request().Method),
+			slog.String("route", c.Path()),
+			slog.Int("status", c.Response().Status),
+			slog.Int64("ms", time.Since(start).Milliseconds()),
+			slog.Int64("bytes", c.Response().Size))
+		return nil
+	}
+}
+
+// quiet tells routes that machines ask every few seconds, and files.
+func quiet(route string) bool {
+	return route == "/healthz" || route == "/readyz" || strings.HasPrefix(route, "/static/")
+}
+
+// panicked is a panic on its way to HandleError.
+type panicked struct {
+	value any
+	stack []byte
+}
+
+func (p panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// recoverPanic turns a panic into an error. http.ErrAbortHandler goes on: it is
+// how a handler breaks a connection on purpose.
+func recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			switch value := recover(); value {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(value)
+			default:
+				err = panicked{value: value, stack: debug.Stack()}
+			}
+		}()
+		return next(c)
+	}
+}
+
+// checkOrigin refuses what another site's page makes a browser send.
+func (s *Server) checkOrigin(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if err := s.origin.Check(c.Request()); err != nil {
+			return fault.Wrap(err, fault.Forbidden, "This request came from another site, so it was not carried out.")
+		}
+		return next(c)
+	}
+}
+
+func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if r.ContentLength > maxForm {
+			return tooLarge(nil)
+		}
+		r.Body = http.MaxBytesReader(c.Response().Writer, r.Body, maxForm)
+		return next(c)
+	}
+}
+
+func tooLarge(cause error) error {
+	return fault.Wrap(cause, fault.TooLarge, "The form is too large; %d KB is the limit.", maxForm>>10)
+}
+
+// guard runs a route for those who may.
+func (s *Server) guard(route Route) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if route.Need == tenancy.Public {
+			return route.Handle(c, tenancy.Principal{})
+		}
+		c.Response().Header().Add(echo.HeaderVary, "Cookie")
+		who, err := s.person(c)
+		if err != nil {
+			return err
+		}
+		setWho(c, who)
+		if !who.Can(route.Need) {
+			return fault.New(fault.Forbidden, "Your role in this workspace does not allow this. Ask an owner.")
+		}
+		return route.Handle(c, who)
+	}
+}
+
+const whoKey = "who"
+
+func setWho(c echo.Context, who tenancy.Principal) { c.Set(whoKey, who) }
+
+// whoOf is who the guard let in; false before the guard and on public routes.
+func whoOf(c echo.Context) (tenancy.Principal, bool) {
+	who, ok := c.Get(whoKey).(tenancy.Principal)
+	return who, ok
+}

@@ -1,0 +1,158 @@
+package handlers
+
+import (
+	"slices"
+	"strings"
+
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/views"
+	"fleetboard/views/ui"
+)
+
+// formSheet is what the page of the form is made of.
+type formSheet struct {
+	form     jobForm
+	snap     fleet.Snapshot
+	products []string
+	phases   []string
+	depends  []jobs.Job // the chosen dependencies that are there
+	errors   map[string]string
+	problem  string // about the form as a whole
+}
+
+func (s formSheet) model() views.NewJob {
+	f := s.form
+	routability := routabilityModel(f, s.snap, s.depends)
+	chosen, offered := s.capabilities()
+	return views.NewJob{
+		IdempotencyKey: f.key, Title: f.title, Body: f.body,
+		Repo: s.repos(), RepoHint: routability.RepoHint, Factory: s.factories(), FactoryHint: routability.FactoryHint,
+		Engines: s.engines(), Capabilities: chosen, Offered: offered,
+		DependsOn: s.dependencies(), Acceptance: f.acceptance,
+		Products: productOptions(s.products, f.product), Phase: f.phase, Phases: s.phases,
+		Priority: f.priority, MaxRetries: f.maxRetries, Estimate: f.estimate, NotBefore: f.notBefore, Review: f.review,
+		Errors: s.errors, Error: s.problem, Routability: routability, NoFleet: len(live(s.snap)) == 0,
+	}
+}
+
+// live are the factories that somebody hears of.
+func live(snap fleet.Snapshot) []fleet.Factory {
+	var list []fleet.Factory
+	for _, f := range snap.Factories {
+		if f.Live() {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// options are the first one, the live values in order, and the chosen one where
+// it is not among them, marked.
+func options(none string, values []string, chosen string) []ui.Option {
+	list := []ui.Option{{Label: none, Selected: chosen == ""}}
+	slices.Sort(values)
+	for _, v := range slices.Compact(values) {
+		list = append(list, ui.Option{Value: v, Label: v, Selected: v == chosen})
+	}
+	if chosen != "" && !slices.Contains(values, chosen) {
+		list = append(list, ui.Option{Value: chosen, Label: chosen, Selected: true, Offline: true})
+	}
+	return list
+}
+
+func (s formSheet) repos() []ui.Option {
+	var names []string
+	for _, f := range live(s.snap) {
+		for _, r := range f.Repos {
+			names = append(names, r.Name)
+		}
+	}
+	return options("No repo", names, s.form.repo)
+}
+
+func (s formSheet) factories() []ui.Option {
+	var names []string
+	for _, f := range live(s.snap) {
+		names = append(names, f.Name)
+	}
+	return options("Any live factory", names, s.form.factory)
+}
+
+func productOptions(names []string, chosen string) []ui.Option {
+	list := options("As the repo says", slices.Clone(names), chosen)
+	for i := range list {
+		list[i].Offline = false // a product is never live
+	}
+	return list
+}
+
+func (s formSheet) engines() []views.EngineOption {
+	list := []views.EngineOption{{Label: "Any engine", Note: "the first free seat", Selected: s.form.engine == ""}}
+	var names []string
+	for _, f := range live(s.snap) {
+		names = append(names, f.Engines...)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		list = append(list, views.EngineOption{Value: name, Label: name, Note: engineNote(s.snap, name), Selected: name == s.form.engine})
+	}
+	if s.form.engine != "" && !slices.Contains(names, s.form.engine) {
+		list = append(list, views.EngineOption{Value: s.form.engine, Label: s.form.engine, Note: "none live", Selected: true, Offline: true})
+	}
+	return list
+}
+
+// engineNote is "2 factories, 2 seats free".
+func engineNote(snap fleet.Snapshot, engine string) string {
+	factories, seats := 0, 0
+	for _, f := range live(snap) {
+		if slices.Contains(f.Engines, engine) {
+			factories++
+			seats += f.Free()
+		}
+	}
+	return plural(factories, "factory", "factories") + ", " + plural(seats, "seat", "seats") + " free"
+}
+
+// capabilities are the chosen tokens, and those that live factories offer
+// besides. Engines and repos have fields of their own.
+func (s formSheet) capabilities() (chosen []views.Token, offered []string) {
+	var all []string
+	for _, f := range live(s.snap) {
+		all = append(all, f.Offers()...)
+		for _, a := range f.Agents {
+			if a.Health != fleet.Dead {
+				all = append(all, a.Capabilities...)
+			}
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	for _, token := range s.form.capabilities {
+		chosen = append(chosen, views.Token{Value: token, Offline: !slices.Contains(all, token)})
+	}
+	offered = slices.DeleteFunc(all, func(token string) bool {
+		return strings.HasPrefix(token, enginePrefix) || strings.HasPrefix(token, "repo:") || slices.Contains(s.form.capabilities, token)
+	})
+	return chosen, offered
+}
+
+// dependencies are the chosen jobs; a key that names none is shown all the same,
+// beside the error.
+func (s formSheet) dependencies() []views.Dependency {
+	var list []views.Dependency
+	for _, key := range s.form.dependsOn {
+		at := slices.IndexFunc(s.depends, func(j jobs.Job) bool { return j.Key == key })
+		if at < 0 {
+			list = append(list, views.Dependency{Key: key, Title: "not found", Status: ui.Archived, Percent: -1})
+			continue
+		}
+		list = append(list, dependencyModel(s.depends[at]))
+	}
+	return list
+}
+
+func dependencyModel(j jobs.Job) views.Dependency {
+	return views.Dependency{Key: j.Key, Title: j.Title, Status: ui.Status(j.Status), Percent: percent(j.ProgressPercent)}
+}

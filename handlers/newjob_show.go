@@ -1,0 +1,124 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/ui"
+)
+
+// maxLookedUp is how many chosen dependencies the page looks up to show their
+// titles; creating the job checks all of them.
+const maxLookedUp = 20
+
+// newJobShow is the empty form. What an address says beforehand (repo, title)
+// is filled in.
+func (s *Server) newJobShow(c echo.Context, who tenancy.Principal) error {
+	form := blankForm()
+	asked := parseForm(c.QueryParams())
+	form.title, form.repo, form.factory, form.engine = asked.title, asked.repo, asked.factory, asked.engine
+	form.capabilities, form.dependsOn, form.product, form.phase = asked.capabilities, asked.dependsOn, asked.product, asked.phase
+	return s.newJobPage(c, who, http.StatusOK, formSheet{form: form})
+}
+
+// newJobPage shows the form with the present fleet around it.
+func (s *Server) newJobPage(c echo.Context, who tenancy.Principal, status int, sheet formSheet) error {
+	ctx := c.Request().Context()
+	around, err := s.surroundings(ctx, who)
+	if err != nil {
+		return err
+	}
+	sheet.snap, sheet.products, sheet.phases = around.Fleet, around.Products, around.Phases
+	if sheet.depends, err = s.dependencies(ctx, who, sheet.form.dependsOn); err != nil {
+		return err
+	}
+	shell, err := s.page(c, who, around.Fleet, views.SectionNewJob, "New job")
+	if err != nil {
+		return err
+	}
+	return render(c, status, views.NewJobView(views.NewJobPage{Shell: shell, Form: sheet.model()}))
+}
+
+// dependencies looks up chosen jobs; keys that name none are left out.
+func (s *Server) dependencies(ctx context.Context, who tenancy.Principal, keys []string) ([]jobs.Job, error) {
+	var list []jobs.Job
+	for _, key := range keys[:min(len(keys), maxLookedUp)] {
+		j, err := s.Jobs.Get(ctx, who, key)
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, j)
+	}
+	return list, nil
+}
+
+// newJobRoutability is the preview for the form as it is now.
+func (s *Server) newJobRoutability(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	form := parseForm(c.QueryParams())
+	snap, err := s.Fleet.Snapshot(ctx, who)
+	if err != nil {
+		return err
+	}
+	depends, err := s.dependencies(ctx, who, form.dependsOn)
+	if err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, views.RoutabilityAnswer(routabilityModel(form, snap, depends)))
+}
+
+// newJobPreview is the description as the job's page will show it.
+func (s *Server) newJobPreview(c echo.Context, _ tenancy.Principal) error {
+	in, err := form(c)
+	if err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, views.MarkdownPreview(ui.Markdown(in.Get("body"))))
+}
+
+// jobSearch finds jobs to depend on.
+func (s *Server) jobSearch(c echo.Context, who tenancy.Principal) error {
+	query := searchText(c.QueryParam("q"))
+	m := views.JobOptions{Query: query}
+	if query != "" {
+		found, err := s.Jobs.Search(c.Request().Context(), who, query, maxFound)
+		if err != nil {
+			return err
+		}
+		for _, j := range found {
+			if !j.Status.Finished() {
+				m.Jobs = append(m.Jobs, dependencyModel(j))
+			}
+		}
+	}
+	return render(c, http.StatusOK, views.DependencyOptions(m))
+}
+
+// startOf says in one sentence whether and where a new job can start.
+func (s *Server) startOf(ctx context.Context, who tenancy.Principal, j jobs.Job) (ui.Toast, error) {
+	why, err := s.Kanban.Explain(ctx, who, j.ID.String())
+	if err != nil {
+		return ui.Toast{}, err
+	}
+	t := ui.Toast{Tone: ui.OK, Title: j.Key + " created"}
+	for i, r := range why.Reasons {
+		if i > 0 {
+			t.Text += " "
+		}
+		t.Text += reasonText(j, r, clock(fleet.Snapshot{})).String() + "."
+	}
+	if j.Status == jobs.Ready && len(why.Routing.Eligible) == 0 {
+		t.Tone = ui.Warn
+	}
+	return t, nil
+}

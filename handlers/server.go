@@ -1,0 +1,92 @@
+package handlers
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+)
+
+// Deps is what the pages need.
+type Deps struct {
+	Accounts *accounts.Service
+	// Sessions comes from NewSessions.
+	Sessions *scs.SessionManager
+	Log      *slog.Logger
+
+	Jobs     *jobs.Service
+	Fleet    *fleet.Service
+	Dispatch *dispatch.Service
+	Kanban   *kanban.Service
+	Events   *eventlog.Log
+
+	// Ready reports whether the server can answer, for /readyz.
+	Ready func(context.Context) error
+	// Done is closed when the server stops: live streams end then. Nil is a
+	// server that never stops.
+	Done <-chan struct{}
+	// EnrolmentTokenFile is shown to people who connect their first factory.
+	EnrolmentTokenFile string
+	// Secure is whether people reach the server by https: cookies are then
+	// bound to it, and browsers are told to stay with it.
+	Secure bool
+}
+
+// Server serves the pages. It is an http.Handler.
+type Server struct {
+	Deps
+
+	echo   *echo.Echo
+	routed []Route
+	origin *http.CrossOriginProtection
+	csp    reportLimit
+}
+
+// Route is one page or action, and the permission it needs.
+type Route struct {
+	Method, Path string
+	// Need is checked before Handle runs. Public runs it with the zero
+	// Principal, without a look at the session.
+	Need   tenancy.Permission
+	Handle func(c echo.Context, who tenancy.Principal) error
+}
+
+// New returns the server with all its routes.
+func New(d Deps) *Server {
+	e := echo.New()
+	s := &Server{Deps: d, echo: e, origin: http.NewCrossOriginProtection()}
+	// Browsers send reports of the policy without saying from where.
+	s.origin.AddInsecureBypassPattern("POST " + cspReportPath)
+
+	// Nobody in front of us is believed about the client's address.
+	e.IPExtractor = echo.ExtractIPDirect()
+	e.HTTPErrorHandler = s.HandleError
+	e.Use(requestID, s.securityHeaders, s.accessLog, recoverPanic, s.checkOrigin, limitBody)
+	s.register(s.routes())
+	return s
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
+
+// register mounts routes behind their guards. A route without a Need is a
+// defect and panics at the start.
+func (s *Server) register(routes []Route) {
+	for _, route := range routes {
+		if route.Need == "" {
+			panic("handlers: " + route.Method + " " + route.Path + " names no permission")
+		}
+		s.echo.Add(route.Method, route.Path, s.guard(route))
+		s.routed = append(s.routed, route)
+	}
+}

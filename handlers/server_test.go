@@ -1,0 +1,355 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+)
+
+// probe adds routes that fail, or tell who asks, in every way.
+func (s *site) probe() {
+	fail := func(err error) func(echo.Context, tenancy.Principal) error {
+		return func(echo.Context, tenancy.Principal) error { return err }
+	}
+	s.register([]Route{
+		{http.MethodGet, "/probe/who", tenancy.SignedIn, func(c echo.Context, who tenancy.Principal) error {
+			return c.String(http.StatusOK, fmt.Sprintf("%s %s", who.Name, who.Role))
+		}},
+		{http.MethodPost, "/probe/write", tenancy.WriteJobs, func(c echo.Context, _ tenancy.Principal) error {
+			if _, err := form(c); err != nil {
+				return err
+			}
+			return c.NoContent(http.StatusNoContent)
+		}},
+		{http.MethodGet, "/probe/internal", tenancy.Public, fail(errors.New("secret: pq on 10.0.0.5"))},
+		{http.MethodGet, "/probe/conflict", tenancy.Public, fail(fault.New(fault.VersionConflict, "Someone was faster."))},
+		{http.MethodGet, "/probe/wait", tenancy.Public, fail(fault.New(fault.TooMany, "Slow.").With("retry_after", 7))},
+		{http.MethodGet, "/probe/panic", tenancy.Public, func(echo.Context, tenancy.Principal) error { panic("secret value") }},
+		{http.MethodGet, "/probe/late", tenancy.Public, func(c echo.Context, _ tenancy.Principal) error {
+			_ = c.String(http.StatusOK, "begun")
+			return errors.New("too late for a page")
+		}},
+	})
+}
+
+func TestEveryRouteNamesAPermission(t *testing.T) {
+	s := ownedSite(t)
+	needs := map[string]tenancy.Permission{}
+	for _, r := range s.routed {
+		needs[r.Method+" "+r.Path] = r.Need
+	}
+	public := map[string]bool{
+		"GET /": true, "GET /login": true, "POST /login": true, "POST /logout": true, "POST /theme": true,
+		"GET /setup/:token": true, "POST /setup/:token": true, "GET /static/*": true,
+		"GET /healthz": true, "GET /readyz": true, "POST /csp-report": true,
+	}
+	for _, r := range s.echo.Routes() {
+		name := r.Method + " " + r.Path
+		need, ok := needs[name]
+		switch {
+		case !ok || need == "":
+			t.Errorf("%s names no permission", name)
+		case need == tenancy.Public && !public[name]:
+			t.Errorf("%s is public and not in the list of what may be", name)
+		}
+	}
+}
+
+func TestRouteWithoutNeedPanics(t *testing.T) {
+	s := ownedSite(t)
+	defer func() {
+		if recover() == nil {
+			t.Error("a route without a permission was mounted")
+		}
+	}()
+	s.register([]Route{{Method: http.MethodGet, Path: "/open", Handle: s.home}})
+}
+
+func TestSecurityHeaders(t *testing.T) {
+	s := ownedSite(t, func(d *Deps) { d.Secure = true })
+	s.probe()
+	for _, target := range []string{"/login", "/healthz", "/nowhere", "/probe/panic"} {
+		h := s.get(target).Header
+		for name, want := range map[string]string{
+			"Content-Security-Policy":      "default-src 'none'; script-src 'self'; style-src 'self';",
+			"X-Content-Type-Options":       "nosniff",
+			"Referrer-Policy":              "same-origin",
+			"Cross-Origin-Opener-Policy":   "same-origin",
+			"Cross-Origin-Resource-Policy": "same-origin",
+			"Permissions-Policy":           "accelerometer=()",
+			"Cache-Control":                "no-store",
+			"Strict-Transport-Security":    "max-age=31536000",
+			"X-Request-Id":                 "",
+		} {
+			if got := h.Get(name); got == "" || !strings.HasPrefix(got, want) {
+				t.Errorf("%s: %s = %q, want %q...", target, name, got, want)
+			}
+		}
+		if strings.Contains(h.Get("Content-Security-Policy"), "unsafe") {
+			t.Errorf("%s: the policy allows what is unsafe", target)
+		}
+	}
+}
+
+func TestRequestIDIsOurs(t *testing.T) {
+	s := ownedSite(t)
+	r := request(http.MethodGet, "/healthz", nil)
+	r.Header.Set("X-Request-Id", "chosen by the client")
+	first, second := s.do(r).Header.Get("X-Request-Id"), s.get("/healthz").Header.Get("X-Request-Id")
+	if first == "" || first == second || strings.Contains(first, "client") {
+		t.Errorf("request ids %q and %q", first, second)
+	}
+}
+
+func TestStaticFilesAreKept(t *testing.T) {
+	s := ownedSite(t)
+	href, ok := document(t, s.get("/login")).Find(`link[rel="stylesheet"]`).Attr("href")
+	if !ok {
+		t.Fatal("the log-in page has no style sheet")
+	}
+	res := s.get(href)
+	wantStatus(t, res, http.StatusOK)
+	if got := res.Header.Get("Cache-Control"); !strings.Contains(got, "immutable") {
+		t.Errorf("Cache-Control = %q", got)
+	}
+	if got := s.get("/static/css/none.css"); got.StatusCode != http.StatusNotFound || strings.Contains(got.Header.Get("Cache-Control"), "immutable") {
+		t.Errorf("a file that is not there: %d, %q", got.StatusCode, got.Header.Get("Cache-Control"))
+	}
+}
+
+func TestOtherSitesCannotPost(t *testing.T) {
+	s := ownedSite(t)
+	s.probe()
+	s.logIn(t)
+	for name, change := range map[string]func(*http.Request){
+		"cross-site":     func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
+		"same-site":      func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") },
+		"foreign origin": func(r *http.Request) { r.Header.Del("Sec-Fetch-Site"); r.Header.Set("Origin", "https://evil.example") },
+	} {
+		r := request(http.MethodPost, "/probe/write", url.Values{"a": {"b"}})
+		change(r)
+		if res := s.do(r); res.StatusCode != http.StatusForbidden {
+			t.Errorf("%s: %d", name, res.StatusCode)
+		}
+	}
+	wantStatus(t, s.post("/probe/write", url.Values{"a": {"b"}}), http.StatusNoContent)
+}
+
+func TestBodyLimit(t *testing.T) {
+	s := ownedSite(t)
+	s.probe()
+	s.logIn(t)
+	big := strings.Repeat("x", maxForm+1)
+	wantStatus(t, s.post("/probe/write", url.Values{"a": {big}}), http.StatusRequestEntityTooLarge)
+
+	chunked := request(http.MethodPost, "/probe/write", url.Values{"a": {big}})
+	chunked.ContentLength = -1
+	wantStatus(t, s.do(chunked), http.StatusRequestEntityTooLarge)
+
+	multipart := request(http.MethodPost, "/probe/write", url.Values{"a": {"b"}})
+	multipart.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+	wantStatus(t, s.do(multipart), http.StatusUnsupportedMediaType)
+
+	broken := httptest.NewRequest(http.MethodPost, "/probe/write", strings.NewReader("a=%zz"))
+	broken.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	wantStatus(t, s.do(broken), http.StatusBadRequest)
+}
+
+func TestErrorPages(t *testing.T) {
+	s := ownedSite(t)
+	s.probe()
+	for target, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		"/nowhere":        {http.StatusNotFound, "There is no page at this address."},
+		"/logout":         {http.StatusMethodNotAllowed, "does not take"},
+		"/probe/internal": {http.StatusInternalServerError, "Something went wrong"},
+		"/probe/panic":    {http.StatusInternalServerError, "Something went wrong"},
+		"/probe/conflict": {http.StatusConflict, "Someone was faster."},
+	} {
+		t.Run(target, func(t *testing.T) {
+			res := s.get(target)
+			wantStatus(t, res, want.status)
+			text := document(t, res).Find("main").Text()
+			if !strings.Contains(text, want.text) || strings.Contains(text, "secret") {
+				t.Errorf("page says %q", text)
+			}
+			if !strings.Contains(text, res.Header.Get("X-Request-Id")) {
+				t.Errorf("the page does not show the request id: %q", text)
+			}
+		})
+	}
+}
+
+func TestErrorToast(t *testing.T) {
+	s := ownedSite(t)
+	s.probe()
+	for target, status := range map[string]int{"/probe/internal": 500, "/probe/panic": 500, "/probe/conflict": 409, "/nowhere": 404} {
+		r := request(http.MethodGet, target, nil)
+		r.Header.Set("HX-Request", "true")
+		res := s.do(r)
+		wantStatus(t, res, status)
+		if res.Header.Get("HX-Retarget") != "#toasts" || res.Header.Get("HX-Reswap") != "beforeend" {
+			t.Errorf("%s: headers %v", target, res.Header)
+		}
+		doc := document(t, res)
+		if doc.Find(".toastx").Length() != 1 || doc.Find("main, h1").Length() != 0 || strings.Contains(doc.Text(), "secret") {
+			t.Errorf("%s: no single toast: %q", target, doc.Text())
+		}
+	}
+}
+
+func TestErrorForPrograms(t *testing.T) {
+	s := ownedSite(t)
+	s.probe()
+	r := httptest.NewRequest(http.MethodGet, "/probe/conflict", nil)
+	res := s.do(r)
+	wantStatus(t, res, http.StatusConflict)
+	body, _ := io.ReadAll(res.Body)
+	if string(body) != "Someone was faster.\n" {
+		t.Errorf("body = %q", body)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	s := ownedSite(t)
+	s.probe()
+	res := s.get("/probe/wait")
+	wantStatus(t, res, http.StatusTooManyRequests)
+	if got := res.Header.Get("Retry-After"); got != "7" {
+		t.Errorf("Retry-After = %q", got)
+	}
+}
+
+func TestFailuresAreLoggedOnce(t *testing.T) {
+	s := ownedSite(t)
+	s.probe()
+	for _, target := range []string{"/probe/internal", "/probe/panic", "/probe/late"} {
+		before := len(s.log.String())
+		id := s.get(target + "?token=hidden").Header.Get("X-Request-Id")
+		lines := s.log.String()[before:]
+		if n := strings.Count(lines, `msg="request failed"`); n != 1 {
+			t.Errorf("%s: logged %d times", target, n)
+		}
+		if n := strings.Count(lines, "request_id="+id); n != 2 {
+			t.Errorf("%s: the id is on %d lines, want failure and access: %s", target, n, lines)
+		}
+		if strings.Contains(lines, "hidden") {
+			t.Errorf("%s: the query is in the log", target)
+		}
+	}
+	before := len(s.log.String())
+	s.get("/probe/conflict")
+	if lines := s.log.String()[before:]; strings.Contains(lines, "request failed") {
+		t.Errorf("a refusal is logged as a failure: %s", lines)
+	}
+}
+
+func TestNoSecretsInAccessLog(t *testing.T) {
+	s := ownedSite(t)
+	s.get("/setup/fb_setup_secret?x=hidden")
+	if text := s.log.String(); strings.Contains(text, "fb_setup_secret") || strings.Contains(text, "hidden") {
+		t.Error("the log holds the set-up link or the query")
+	}
+}
+
+func TestGuard(t *testing.T) {
+	s := ownedSite(t)
+	s.probe()
+	conn := dbtest.Owner(t, s.db)
+
+	wantRedirect(t, s.get("/probe/who?a=1&b=2"), "/login?next=%2Fprobe%2Fwho%3Fa%3D1%26b%3D2")
+	wantRedirect(t, s.post("/probe/write", nil), "/login")
+
+	r := request(http.MethodGet, "/probe/who", nil)
+	r.Header.Set("HX-Request", "true")
+	r.Header.Set("HX-Current-URL", "http://example.com/jobs/FB-1?x=1")
+	res := s.do(r)
+	wantStatus(t, res, http.StatusUnauthorized)
+	if got := res.Header.Get("HX-Redirect"); got != "/login?next=%2Fjobs%2FFB-1%3Fx%3D1" {
+		t.Errorf("HX-Redirect = %q", got)
+	}
+	stream := httptest.NewRequest(http.MethodGet, "/probe/who", nil)
+	stream.Header.Set("Accept", "text/event-stream")
+	wantStatus(t, s.do(stream), http.StatusUnauthorized)
+
+	s.logIn(t)
+	res = s.get("/probe/who")
+	wantStatus(t, res, http.StatusOK)
+	if body, _ := io.ReadAll(res.Body); string(body) != "Owner owner" {
+		t.Errorf("who = %q", body)
+	}
+	if got := res.Header.Values("Vary"); !strings.Contains(strings.Join(got, ","), "Cookie") {
+		t.Errorf("Vary = %v", got)
+	}
+
+	if _, err := conn.Exec(t.Context(), "UPDATE membership SET role = 'viewer'"); err != nil {
+		t.Fatal(err)
+	}
+	res = s.post("/probe/write", nil)
+	wantStatus(t, res, http.StatusForbidden)
+	if text := document(t, res).Find("main").Text(); !strings.Contains(text, "does not allow") {
+		t.Errorf("the page says %q", text)
+	}
+	if _, err := conn.Exec(t.Context(), "DELETE FROM membership"); err != nil {
+		t.Fatal(err)
+	}
+	wantRedirect(t, s.get("/probe/who"), "/login?next=%2Fprobe%2Fwho")
+}
+
+func TestHealth(t *testing.T) {
+	var failing error
+	s := ownedSite(t, func(d *Deps) { d.Ready = func(context.Context) error { return failing } })
+	wantStatus(t, s.get("/healthz"), http.StatusOK)
+	wantStatus(t, s.get("/readyz"), http.StatusOK)
+	failing = errors.New("the database is away")
+	res := s.get("/readyz")
+	wantStatus(t, res, http.StatusServiceUnavailable)
+	if body, _ := io.ReadAll(res.Body); strings.Contains(string(body), "away") {
+		t.Errorf("body = %q", body)
+	}
+	wantStatus(t, s.get("/healthz"), http.StatusOK)
+}
+
+func TestContentPolicyReports(t *testing.T) {
+	s := ownedSite(t)
+	send := func(body string) string {
+		t.Helper()
+		before := len(s.log.String())
+		r := httptest.NewRequest(http.MethodPost, cspReportPath, strings.NewReader(body))
+		r.Header.Set("Sec-Fetch-Site", "cross-site")
+		wantStatus(t, s.do(r), http.StatusNoContent)
+		return s.log.String()[before:]
+	}
+	old := send(`{"csp-report":{"violated-directive":"img-src","blocked-uri":"https://evil.example/x?q=1","document-uri":"http://x/setup/fb_setup_abc"}}`)
+	if !strings.Contains(old, "img-src") || strings.Contains(old, "fb_setup_abc") || strings.Contains(old, "q=1") {
+		t.Errorf("log: %s", old)
+	}
+	if fresh := send(`[{"type":"csp-violation","body":{"effectiveDirective":"style-src-attr","blockedURL":"inline"}}]`); !strings.Contains(fresh, "style-src-attr") {
+		t.Errorf("log: %s", fresh)
+	}
+	for _, junk := range []string{"", "null", "[]", "{", `{"csp-report":null}`, strings.Repeat("[", 20000)} {
+		if text := send(junk); strings.Contains(text, "policy report") {
+			t.Errorf("junk %.20q was logged", junk)
+		}
+	}
+	for range reportsPerMinute {
+		send(`{"csp-report":{}}`)
+	}
+	if n := strings.Count(s.log.String(), "policy report"); n > reportsPerMinute {
+		t.Errorf("%d reports logged in a minute", n)
+	}
+}

@@ -1,0 +1,49 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// setupForm shows the page of a set-up link that can still be used.
+func (s *Server) setupForm(c echo.Context, _ tenancy.Principal) error {
+	ok, err := s.Accounts.SetUpAccount(c.Request().Context(), c.Param("token"))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fault.New(fault.NotFound,
+			"This set-up link is not valid any more. If the owner is set up, log in; else restart the server for a new link.")
+	}
+	return render(c, http.StatusOK, views.SetupView(views.Setup{Theme: themeOf(c), URL: links.Setup(c.Param("token"))}))
+}
+
+// setup makes the owner and logs him in, or shows the form again with what was
+// typed, the password apart.
+func (s *Server) setup(c echo.Context, _ tenancy.Principal) error {
+	in, err := form(c)
+	if err != nil {
+		return err
+	}
+	token, name, email := c.Param("token"), in.Get("name"), in.Get("email")
+	account, err := s.Accounts.SetUp(c.Request().Context(), token, name, email, in.Get("password"))
+	if fault.Is(err, fault.Validation) {
+		f := fault.From(err)
+		return render(c, f.Code.Entry().Status, views.SetupView(views.Setup{
+			Theme: themeOf(c), URL: links.Setup(token), Name: name, Email: email, Errors: f.Fields,
+		}))
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.signIn(c, account); err != nil {
+		return err
+	}
+	return seeOther(c, links.Board)
+}

@@ -1,0 +1,59 @@
+package handlers
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/views/ui"
+)
+
+const (
+	flashCookie = "flash"
+	// flashLife is how long a toast waits for the page that shows it, in seconds.
+	flashLife = 60
+	// maxFlash keeps the cookie well below what browsers take.
+	maxFlash     = 3000
+	maxFlashText = 400
+)
+
+// setFlash keeps a toast for the next page, for answers that only redirect.
+func (s *Server) setFlash(c echo.Context, t ui.Toast) {
+	t.Title, t.Text = firstLine(ui.Clean(t.Title), maxFlashText), firstLine(ui.Clean(t.Text), maxFlashText)
+	raw, err := json.Marshal(t)
+	if err != nil {
+		return // a struct of strings always encodes
+	}
+	s.flash(c, base64.RawURLEncoding.EncodeToString(raw), flashLife)
+}
+
+// takeFlash gives the toast that waits, once. What it says came from us, and is
+// shown as text all the same; its link may only lead to one of our pages.
+func (s *Server) takeFlash(c echo.Context) []ui.Toast {
+	cookie, err := c.Cookie(flashCookie)
+	if err != nil || cookie.Value == "" {
+		return nil
+	}
+	s.flash(c, "", -1)
+	raw, err := base64.RawURLEncoding.DecodeString(cookie.Value)
+	if err != nil || len(raw) > maxFlash {
+		return nil
+	}
+	var t ui.Toast
+	if json.Unmarshal(raw, &t) != nil || t.Title == "" {
+		return nil
+	}
+	if t.ActionURL != "" {
+		t.ActionURL = safeNext(t.ActionURL)
+	}
+	return []ui.Toast{t}
+}
+
+func (s *Server) flash(c echo.Context, value string, seconds int) {
+	c.SetCookie(&http.Cookie{
+		Name: flashCookie, Value: value, Path: "/", MaxAge: seconds,
+		HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteLaxMode,
+	})
+}
