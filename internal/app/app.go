@@ -1,0 +1,216 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fleetboard/db"
+	"fleetboard/handlers"
+	"fleetboard/handlers/api"
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/notifier"
+	"fleetboard/internal/runloop"
+)
+
+// Time-outs of the server. A long poll is answered within 50 s; streams move
+// their write deadline on with each write.
+const (
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 30 * time.Second
+	writeTimeout      = 60 * time.Second
+	idleTimeout       = 120 * time.Second
+	maxHeaderBytes    = 32 << 10
+	// shutdownTimeout is how long requests under way may take to end.
+	shutdownTimeout = 10 * time.Second
+)
+
+// App is a running server.
+type App struct {
+	log      *slog.Logger
+	embedded *db.Embedded
+	db       *db.DB
+	dispatch *dispatch.Service
+	kanban   *kanban.Service
+	listener net.Listener
+	server   *http.Server
+	setup    string
+
+	done     chan struct{} // closed when streams are to end
+	stop     context.CancelFunc
+	work     *errgroup.Group
+	closing  sync.Once
+	closeErr error
+}
+
+// Start brings the server up: database, migrations, first workspace, loops,
+// listener. It returns once requests are answered; Close ends it. ctx bounds
+// the start only.
+func Start(ctx context.Context, cfg Config, log *slog.Logger) (_ *App, err error) {
+	a := &App{log: log, done: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+	if err := a.openDatabase(ctx, cfg); err != nil {
+		return nil, err
+	}
+	key, err := cfg.SecretKey()
+	if err != nil {
+		return nil, err
+	}
+	people := accounts.New(a.db, key, log)
+	boot, err := people.Bootstrap(ctx, accounts.BootstrapInput{
+		AdminEmail: cfg.AdminEmail, AdminPassword: cfg.AdminPassword, DataDir: cfg.DataDir})
+	if err != nil {
+		return nil, fmt.Errorf("first workspace: %w", err)
+	}
+	if a.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Listen); err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", cfg.Listen, err)
+	}
+	if boot.SetupToken != "" {
+		a.setup = a.URL() + "/setup/" + boot.SetupToken
+	}
+	a.serve(cfg, people)
+	return a, nil
+}
+
+// openDatabase connects to the database that the configuration names, or to an
+// embedded one in the data directory, and brings its schema up to date.
+func (a *App) openDatabase(ctx context.Context, cfg Config) (err error) {
+	url := cfg.DatabaseURL
+	if url == "" {
+		if a.embedded, err = db.StartEmbedded(ctx, cfg.DataDir, a.log); err != nil {
+			return err
+		}
+		url = a.embedded.URL()
+	}
+	if err := db.Migrate(ctx, url); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	if a.db, err = db.Open(ctx, db.Options{OwnerURL: url, AppURL: cfg.AppDatabaseURL}); err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	return nil
+}
+
+// serve builds the services and sets everything going.
+func (a *App) serve(cfg Config, people *accounts.Service) {
+	wake := notifier.New(a.db, a.log)
+	events := eventlog.New(a.db)
+	list := jobs.NewService(a.db, wake)
+	hosts := fleet.NewService(a.db, wake)
+	a.dispatch = dispatch.New(a.db, list, wake, people, a.log)
+	a.kanban = kanban.New(a.db, events, wake, a.log)
+
+	pages := handlers.New(handlers.Deps{
+		Accounts: people, Sessions: handlers.NewSessions(accounts.NewSessionStore(a.db), cfg.Secure()), Log: a.log, Ready: a.db.Ping,
+		Secure: cfg.Secure(), Jobs: list, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
+		Done: a.done, EnrolmentTokenFile: cfg.EnrolmentTokenFile(),
+	})
+	machines := api.New(api.Deps{
+		Accounts: people, Jobs: list, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events, Log: a.log})
+
+	mux := http.NewServeMux()
+	mux.Handle("/api/", machines)
+	mux.Handle("/", pages)
+	a.server = &http.Server{
+		Handler: mux, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	a.stop, a.work = stop, &errgroup.Group{}
+	a.work.Go(func() error {
+		return runloop.Keep(ctx, a.log, runloop.Task{Name: "notifier", Run: wake.Run})
+	})
+	a.work.Go(func() error { return runloop.Run(ctx, a.log, a.loops(people)...) })
+	a.work.Go(func() error {
+		if err := a.server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serve: %w", err)
+		}
+		return nil
+	})
+}
+
+// loops are what the server does by itself. Each is safe in any number of
+// processes at once.
+func (a *App) loops(people *accounts.Service) []runloop.Loop {
+	count := func(what string, do func(context.Context) (int, error)) func(context.Context) error {
+		return func(ctx context.Context) error {
+			n, err := do(ctx)
+			if n > 0 {
+				a.log.InfoContext(ctx, what, "jobs", n)
+			}
+			return err
+		}
+	}
+	return []runloop.Loop{
+		{Name: "reaper", Every: 3 * time.Second, Jitter: time.Second, Do: count("leases taken back", a.dispatch.Reap)},
+		{Name: "promotion", Every: 2 * time.Second, Jitter: time.Second, Do: count("jobs promoted", a.dispatch.Promote)},
+		{Name: "dependencies", Every: time.Minute, Jitter: 10 * time.Second,
+			Do: count("jobs promoted", a.dispatch.SweepDependencies)},
+		{Name: "expiry", Every: 10 * time.Minute, Jitter: time.Minute, Do: people.Expire},
+	}
+}
+
+// URL is the address that the server answers on.
+func (a *App) URL() string {
+	address := a.listener.Addr().(*net.TCPAddr) //nolint:forcetypeassert // listens on tcp
+	host := address.IP.String()
+	if address.IP.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, fmt.Sprint(address.Port))
+}
+
+// SetupURL is the link by which the first owner is set up, "" once that is done.
+func (a *App) SetupURL() string { return a.setup }
+
+// Wait returns when the server has ended, with the reason if nobody ended it.
+func (a *App) Wait() error { return a.work.Wait() }
+
+// Close ends the server in order: streams and waiting claims first, then
+// requests under way, loops, connections, and last an embedded database that
+// this process started.
+func (a *App) Close() error {
+	a.closing.Do(func() { a.closeErr = a.close() })
+	return a.closeErr
+}
+
+func (a *App) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+	defer cancel()
+	var failed []error
+	close(a.done)
+	if a.dispatch != nil {
+		a.kanban.Close()
+		a.dispatch.Close()
+	}
+	if a.server != nil {
+		failed = append(failed, a.server.Shutdown(ctx))
+		a.stop()
+		failed = append(failed, a.work.Wait())
+	} else if a.listener != nil {
+		failed = append(failed, a.listener.Close())
+	}
+	if a.db != nil {
+		a.db.Close()
+	}
+	if a.embedded != nil {
+		failed = append(failed, a.embedded.Stop(ctx))
+	}
+	return errors.Join(failed...)
+}

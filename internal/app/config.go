@@ -1,0 +1,215 @@
+package app
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/mail"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/caarlos0/env/v11"
+)
+
+const (
+	secretKeySize = 32
+	secretKeyFile = "secret-key"
+	// minPassword is the shortest password the first owner may have, in characters.
+	minPassword = 12
+)
+
+// Config is what the environment says. Every variable is read here and nowhere else.
+type Config struct {
+	// Listen is the address of the HTTP server, host:port.
+	Listen string `env:"FLEETBOARD_LISTEN" envDefault:"127.0.0.1:8080"`
+	// PublicURL is where people reach the server, https://fleet.example.com;
+	// empty is http on Listen. With https, cookies are bound to it.
+	PublicURL string `env:"FLEETBOARD_PUBLIC_URL"`
+	// DatabaseURL is the owner's login; empty starts an embedded server in DataDir.
+	DatabaseURL string `env:"DATABASE_URL"`
+	// AppDatabaseURL is the login of the application's queries, where a pooler
+	// stands between; empty uses DatabaseURL with the rights of fleetboard_app.
+	AppDatabaseURL string `env:"FLEETBOARD_APP_DATABASE_URL"`
+	// DataDir holds the secret key, the first tokens and the embedded database.
+	DataDir string `env:"FLEETBOARD_DATA_DIR"`
+	// SecretKeyText is the secret key in base64; see SecretKey.
+	SecretKeyText string `env:"FLEETBOARD_SECRET_KEY"`
+	// SecretKeyPath is a file with the same.
+	SecretKeyPath string `env:"FLEETBOARD_SECRET_KEY_FILE"`
+	// AdminEmail and AdminPassword make the first owner; both or neither.
+	AdminEmail    string `env:"FLEETBOARD_ADMIN_EMAIL"`
+	AdminPassword string `env:"FLEETBOARD_ADMIN_PASSWORD"`
+}
+
+// LoadConfig reads the configuration out of an environment. The error names
+// each variable that is wrong and what it needs, and never a secret.
+func LoadConfig(environ map[string]string) (Config, error) {
+	var c Config
+	if err := env.ParseWithOptions(&c, env.Options{Environment: environ}); err != nil {
+		return Config{}, fmt.Errorf("reading the environment: %w", err)
+	}
+	dirErr := c.placeDataDir(environ)
+	if err := errors.Join(dirErr, c.checkListen(), c.checkPublicURL(), c.checkDatabase(), c.checkSecret(), c.checkAdmin()); err != nil {
+		return Config{}, err
+	}
+	return c, nil
+}
+
+// placeDataDir applies the default: $XDG_DATA_HOME/fleetboard, else
+// ~/.local/share/fleetboard.
+func (c *Config) placeDataDir(environ map[string]string) error {
+	if c.DataDir == "" {
+		base := environ["XDG_DATA_HOME"]
+		switch {
+		case filepath.IsAbs(base):
+		case environ["HOME"] != "":
+			base = filepath.Join(environ["HOME"], ".local", "share")
+		default:
+			return errors.New("FLEETBOARD_DATA_DIR: set it to a directory, since HOME is not set")
+		}
+		c.DataDir = filepath.Join(base, "fleetboard")
+	}
+	dir, err := filepath.Abs(c.DataDir)
+	if err != nil {
+		return fmt.Errorf("FLEETBOARD_DATA_DIR: %w", err)
+	}
+	c.DataDir = dir
+	return nil
+}
+
+func (c *Config) checkListen() error {
+	_, port, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return errors.New("FLEETBOARD_LISTEN: must be an address like 127.0.0.1:8080 or :8080")
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return errors.New("FLEETBOARD_LISTEN: its port must be a number from 0 to 65535")
+	}
+	return nil
+}
+
+func (c *Config) checkDatabase() error {
+	var errs []error
+	for _, v := range []struct{ name, value string }{
+		{"DATABASE_URL", c.DatabaseURL}, {"FLEETBOARD_APP_DATABASE_URL", c.AppDatabaseURL},
+	} {
+		if v.value == "" {
+			continue
+		}
+		// The parser's error would repeat the password.
+		if u, err := url.Parse(v.value); err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
+			errs = append(errs, fmt.Errorf("%s: must be a URL like postgres://user:password@host:5432/database", v.name))
+		}
+	}
+	if c.AppDatabaseURL != "" && c.DatabaseURL == "" {
+		errs = append(errs, errors.New("FLEETBOARD_APP_DATABASE_URL: needs DATABASE_URL, the owner's login, beside it"))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) checkSecret() error {
+	if c.SecretKeyText == "" {
+		return nil
+	}
+	if c.SecretKeyPath != "" {
+		return errors.New("FLEETBOARD_SECRET_KEY: set it or FLEETBOARD_SECRET_KEY_FILE, not both")
+	}
+	if _, err := decodeSecretKey([]byte(c.SecretKeyText)); err != nil {
+		return fmt.Errorf("FLEETBOARD_SECRET_KEY: %w", err)
+	}
+	return nil
+}
+
+func (c *Config) checkAdmin() error {
+	var errs []error
+	if (c.AdminEmail == "") != (c.AdminPassword == "") {
+		errs = append(errs, errors.New("FLEETBOARD_ADMIN_EMAIL and FLEETBOARD_ADMIN_PASSWORD: set both or neither"))
+	}
+	if c.AdminEmail != "" {
+		if a, err := mail.ParseAddress(c.AdminEmail); err != nil || a.Address != c.AdminEmail {
+			errs = append(errs, errors.New("FLEETBOARD_ADMIN_EMAIL: must be an email address"))
+		}
+	}
+	if c.AdminPassword != "" && len([]rune(c.AdminPassword)) < minPassword {
+		errs = append(errs, fmt.Errorf("FLEETBOARD_ADMIN_PASSWORD: must have at least %d characters", minPassword))
+	}
+	return errors.Join(errs...)
+}
+
+// SecretKey gives the 32 bytes that everything secret is derived from. They
+// come from the environment, else from the file it names, else from secret-key
+// in the data directory, which is made on the first start with mode 0600.
+func (c Config) SecretKey() ([]byte, error) {
+	switch {
+	case c.SecretKeyText != "":
+		return decodeSecretKey([]byte(c.SecretKeyText))
+	case c.SecretKeyPath != "":
+		key, err := readSecretKey(c.SecretKeyPath)
+		if err != nil {
+			return nil, fmt.Errorf("FLEETBOARD_SECRET_KEY_FILE: %w", err)
+		}
+		return key, nil
+	}
+	path := filepath.Join(c.DataDir, secretKeyFile)
+	key, err := readSecretKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	if err := makeSecretKey(path); err != nil {
+		return nil, fmt.Errorf("making the secret key: %w", err)
+	}
+	// What is on disk counts: another process may have made it first.
+	return readSecretKey(path)
+}
+
+// makeSecretKey writes a new key to path, whole or not at all. A key that is
+// there already stays.
+func makeSecretKey(path string) error {
+	// Open for passing through: the embedded server may run as another user.
+	if err := os.MkdirAll(filepath.Dir(path), 0o711); err != nil {
+		return err
+	}
+	key := make([]byte, secretKeySize)
+	_, _ = rand.Read(key)                                                   // never fails
+	temporary, err := os.CreateTemp(filepath.Dir(path), secretKeyFile+"-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(temporary.Name()) }()
+	_, writeErr := fmt.Fprintln(temporary, base64.StdEncoding.EncodeToString(key))
+	if err := errors.Join(writeErr, temporary.Sync(), temporary.Close()); err != nil {
+		return err
+	}
+	// A link, unlike a rename, does not replace what is there.
+	if err := os.Link(temporary.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+func readSecretKey(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the secret key: %w", err)
+	}
+	key, err := decodeSecretKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("the secret key in %s: %w", path, err)
+	}
+	return key, nil
+}
+
+func decodeSecretKey(text []byte) ([]byte, error) {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(bytes.TrimSpace(text))))
+	if err != nil || len(key) != secretKeySize {
+		return nil, fmt.Errorf("must be %d bytes in base64, as `openssl rand -base64 %d` prints them", secretKeySize, secretKeySize)
+	}
+	return key, nil
+}

@@ -1,0 +1,137 @@
+package app
+
+import (
+	"bytes"
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestConfigDefaults(t *testing.T) {
+	for _, c := range []struct {
+		environ map[string]string
+		want    string
+	}{
+		{map[string]string{"HOME": "/home/ada"}, "/home/ada/.local/share/fleetboard"},
+		{map[string]string{"HOME": "/home/ada", "XDG_DATA_HOME": "/data"}, "/data/fleetboard"},
+		{map[string]string{"HOME": "/home/ada", "XDG_DATA_HOME": "relative"}, "/home/ada/.local/share/fleetboard"},
+		{map[string]string{"HOME": "/home/ada", "FLEETBOARD_DATA_DIR": "/srv/fb"}, "/srv/fb"},
+	} {
+		got, err := LoadConfig(c.environ)
+		if diff := cmp.Diff(Config{Listen: "127.0.0.1:8080", DataDir: c.want}, got); err != nil || diff != "" {
+			t.Errorf("%v: %v (-want +got):\n%s", c.environ, err, diff)
+		}
+	}
+}
+
+func TestConfigReadsEveryVariable(t *testing.T) {
+	key := base64.StdEncoding.EncodeToString(make([]byte, 32))
+	got, err := LoadConfig(map[string]string{
+		"FLEETBOARD_LISTEN": ":9000", "FLEETBOARD_DATA_DIR": "/srv/fb",
+		"DATABASE_URL": "postgres://owner@db/fb", "FLEETBOARD_APP_DATABASE_URL": "postgresql://app@pooler/fb",
+		"FLEETBOARD_SECRET_KEY":  key,
+		"FLEETBOARD_ADMIN_EMAIL": "ada@example.com", "FLEETBOARD_ADMIN_PASSWORD": "quite long enough",
+	})
+	want := Config{Listen: ":9000", DatabaseURL: "postgres://owner@db/fb", AppDatabaseURL: "postgresql://app@pooler/fb",
+		DataDir: "/srv/fb", SecretKeyText: key, AdminEmail: "ada@example.com", AdminPassword: "quite long enough"}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// Each wrong value is refused by its variable's name, and secrets stay secret.
+func TestConfigNamesTheVariable(t *testing.T) {
+	const secret = "hunter2"
+	for _, c := range []struct{ variable, value, and string }{
+		{"FLEETBOARD_LISTEN", "8080", ""},
+		{"FLEETBOARD_LISTEN", "localhost:http", ""},
+		{"FLEETBOARD_LISTEN", ":70000", ""},
+		{"DATABASE_URL", "mysql://u:" + secret + "@h/d", ""},
+		{"DATABASE_URL", "postgres://u:" + secret + "@h:%zz/d", ""},
+		{"FLEETBOARD_APP_DATABASE_URL", "postgres://app:" + secret + "@h/d", ""},
+		{"FLEETBOARD_SECRET_KEY", secret, ""},
+		{"FLEETBOARD_SECRET_KEY", "x", "FLEETBOARD_SECRET_KEY_FILE"},
+		{"FLEETBOARD_ADMIN_EMAIL", "ada@example.com", ""},
+		{"FLEETBOARD_ADMIN_PASSWORD", secret + secret, ""},
+		{"FLEETBOARD_ADMIN_EMAIL", "ada", "FLEETBOARD_ADMIN_PASSWORD"},
+		{"FLEETBOARD_ADMIN_PASSWORD", secret, "FLEETBOARD_ADMIN_EMAIL"},
+	} {
+		environ := map[string]string{"HOME": "/home/ada", c.variable: c.value}
+		if c.and != "" {
+			environ[c.and] = "also set"
+		}
+		_, err := LoadConfig(environ)
+		if err == nil || !strings.Contains(err.Error(), c.variable) || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s=%s: %v", c.variable, c.value, err)
+		}
+	}
+	if _, err := LoadConfig(map[string]string{}); err == nil || !strings.Contains(err.Error(), "FLEETBOARD_DATA_DIR") {
+		t.Errorf("without HOME: %v", err)
+	}
+	_, err := LoadConfig(map[string]string{"HOME": "/h", "FLEETBOARD_LISTEN": "x", "DATABASE_URL": "x"})
+	if err == nil || !strings.Contains(err.Error(), "FLEETBOARD_LISTEN") || !strings.Contains(err.Error(), "DATABASE_URL") {
+		t.Errorf("two errors at once: %v", err)
+	}
+}
+
+func TestTheSecretKeyIsMadeOnceAndStays(t *testing.T) {
+	c := Config{DataDir: filepath.Join(t.TempDir(), "new", "data")}
+	keys := make([][]byte, 8)
+	var wg sync.WaitGroup
+	for i := range keys {
+		wg.Go(func() {
+			var err error
+			if keys[i], err = c.SecretKey(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, k := range keys {
+		if len(k) != 32 || !bytes.Equal(k, keys[0]) {
+			t.Fatalf("several processes made several keys: %x", keys)
+		}
+	}
+	if bytes.Equal(keys[0], make([]byte, 32)) {
+		t.Error("the key is empty")
+	}
+	info, err := os.Stat(filepath.Join(c.DataDir, "secret-key"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file has mode %v (%v), want 0600", info.Mode(), err)
+	}
+	if left, err := os.ReadDir(c.DataDir); err != nil || len(left) != 1 {
+		t.Errorf("files were left: %v (%v)", left, err)
+	}
+	text, err := os.ReadFile(filepath.Join(c.DataDir, "secret-key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, same := range []Config{{SecretKeyText: string(text)}, {SecretKeyPath: filepath.Join(c.DataDir, "secret-key")}} {
+		if k, err := same.SecretKey(); err != nil || !bytes.Equal(k, keys[0]) {
+			t.Errorf("%+v: another key (%v)", same, err)
+		}
+	}
+}
+
+func TestADamagedSecretKeyIsToldAndKept(t *testing.T) {
+	c := Config{DataDir: t.TempDir()}
+	path := filepath.Join(c.DataDir, "secret-key")
+	if err := os.WriteFile(path, []byte("short\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.SecretKey(); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %v, want an error that names %s", err, path)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "short\n" {
+		t.Errorf("the file became %q (%v)", text, err)
+	}
+	c.SecretKeyPath = filepath.Join(c.DataDir, "none")
+	if _, err := c.SecretKey(); err == nil || !strings.Contains(err.Error(), "FLEETBOARD_SECRET_KEY_FILE") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
