@@ -1,0 +1,84 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+
+	"fleetboard/handlers/api/apiclient"
+)
+
+// client speaks to the API with a token.
+func (s *server) client(token string) *apiclient.ClientWithResponses {
+	s.t.Helper()
+	c, err := apiclient.NewClientWithResponses(s.url+"/api/v1", apiclient.WithHTTPClient(&http.Client{
+		Transport: &http.Transport{MaxIdleConnsPerHost: 64},
+	}), apiclient.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer "+token)
+		return nil
+	}))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
+
+// owner speaks as the owner.
+func (s *server) owner() *apiclient.ClientWithResponses { return s.client(s.token("owner-token")) }
+
+// agent registers an agent with a factory of its own and speaks as it. change
+// says what matters of the registration.
+func (s *server) agent(name string, change ...func(*apiclient.Registration)) *apiclient.ClientWithResponses {
+	s.t.Helper()
+	r := apiclient.Registration{BootID: "boot-of-" + name, MaxConcurrentJobs: number(100),
+		Factory: apiclient.FactoryInfo{Name: "factory-of-" + name, Seats: number(100)}}
+	for _, c := range change {
+		c(&r)
+	}
+	answer, err := s.client(s.token("enrolment-token")).RegisterAgentWithResponse(s.t.Context(), name, r)
+	if err != nil || answer.StatusCode() != http.StatusOK {
+		s.t.Fatalf("register %s: %v %s", name, err, body(answer))
+	}
+	return s.client(answer.JSON200.Token)
+}
+
+// submit creates jobs with these titles.
+func (s *server) submit(titles ...string) {
+	s.t.Helper()
+	list := make([]apiclient.NewJob, len(titles))
+	for i, title := range titles {
+		list[i] = apiclient.NewJob{Title: title}
+	}
+	answer, err := s.owner().CreateJobsWithResponse(s.t.Context(), nil, apiclient.CreateJobsJSONRequestBody{Jobs: list})
+	if err != nil || answer.StatusCode() != http.StatusCreated {
+		s.t.Fatalf("submit: %v %s", err, body(answer))
+	}
+}
+
+// job reads a job.
+func (s *server) job(key string) apiclient.Job {
+	s.t.Helper()
+	answer, err := s.owner().GetJobWithResponse(s.t.Context(), key)
+	if err != nil || answer.JSON200 == nil {
+		s.t.Fatalf("get %s: %v %s", key, err, body(answer))
+	}
+	return *answer.JSON200
+}
+
+func number[T any](v T) *T { return &v }
+
+// body gives an answer's text, for a message.
+func body(answer any) string {
+	switch a := answer.(type) {
+	case *apiclient.RegisterAgentResponse:
+		return string(a.Body)
+	case *apiclient.CreateJobsResponse:
+		return string(a.Body)
+	case *apiclient.GetJobResponse:
+		return string(a.Body)
+	case *apiclient.ClaimJobsResponse:
+		return string(a.Body)
+	case *apiclient.CompleteJobResponse:
+		return string(a.Body)
+	}
+	return ""
+}

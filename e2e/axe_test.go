@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// pages are all pages that a person can reach, each in a state worth looking at.
+var pages = map[string]string{
+	"login":       "/login",
+	"board":       "/board",
+	"board-phase": "/board?group=phase&priority=3",
+	"board-empty": "/board?q=nothing-like-this",
+	"new-job":     "/jobs/new",
+	"job-ready":   "/jobs/FB-1",
+	"job-running": "/jobs/FB-2",
+	"job-done":    "/jobs/FB-3",
+	"job-waiting": "/jobs/FB-4",
+	"agents":      "/agents",
+	"not-found":   "/jobs/FB-999",
+}
+
+// No page has a serious accessibility fault, in either theme and at any width.
+func TestNoPageHasASeriousAccessibilityFault(t *testing.T) {
+	t.Parallel()
+	script, err := os.ReadFile(axeFile)
+	if err != nil {
+		t.Fatalf("run tools/ensure-test-deps.sh: %v", err)
+	}
+	s := startServer(t)
+	furnish(t, s)
+	for _, theme := range []string{"light", "dark"} {
+		for _, width := range []int{360, 768, 1440} {
+			v := s.visit(look{theme: theme, width: width, height: 900})
+			v.open("/login")
+			v.checkAxe(string(script), fmt.Sprintf("login-%d-%s", width, theme))
+			v.logIn()
+			for name, path := range pages {
+				if path == "/login" {
+					continue
+				}
+				v.open(path)
+				v.checkAxe(string(script), fmt.Sprintf("%s-%d-%s", name, width, theme))
+			}
+		}
+	}
+}
+
+// furnish fills a workspace with jobs in every column.
+func furnish(t *testing.T, s *server) {
+	t.Helper()
+	agent := s.agent("claude-1")
+	s.submit("Port the prompt cache", "Fix flaky TestReaper under -race", "Heartbeats off the event loop")
+	claim(t, agent)
+	complete(t, agent, "FB-1")
+	claim(t, agent)
+	progress(t, agent, "FB-2", 62, "Reaper tests, 200 runs")
+	depend(t, s, "Burn-down with projection fan", "FB-2")
+	stuck(t, s, "Show invoices in integer cents", "engine:codex")
+}
+
+// checkAxe runs axe on the page and reports what is serious or critical.
+func (v *visitor) checkAxe(script, name string) {
+	v.t.Helper()
+	if dir := os.Getenv("FLEETBOARD_E2E_PICTURES"); dir != "" {
+		v.picture(filepath.Join(dir, name+".png"))
+	}
+	_, err := v.tab.Evaluate(script)
+	v.must("load axe", err)
+	raw, err := v.tab.Evaluate(`async () => JSON.stringify((await axe.run(document, {
+		runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })).violations.map((x) => ({
+			id: x.id, impact: x.impact, help: x.help, nodes: x.nodes.map((n) => n.html.slice(0, 200)) })))`)
+	v.must("run axe", err)
+	var found []struct {
+		ID, Impact, Help string
+		Nodes            []string
+	}
+	text, _ := raw.(string)
+	if err := json.Unmarshal([]byte(text), &found); err != nil {
+		v.t.Fatal(err)
+	}
+	for _, f := range found {
+		if f.Impact == "serious" || f.Impact == "critical" {
+			v.t.Errorf("%s: %s (%s): %s", name, f.ID, f.Help, strings.Join(f.Nodes, "\n\t"))
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"testing"
+
+	"github.com/playwright-community/playwright-go"
+
+	"fleetboard/db/dbtest"
+	"fleetboard/handlers/api/apiclient"
+)
+
+// Steps that several tests take.
+
+func claim(t *testing.T, agent *apiclient.ClientWithResponses) string {
+	t.Helper()
+	answer, err := agent.ClaimJobsWithResponse(t.Context(), apiclient.ClaimRequest{})
+	if err != nil || answer.JSON200 == nil {
+		t.Fatalf("claim: %v %s", err, body(answer))
+	}
+	return answer.JSON200.Jobs[0].Key
+}
+
+func longPoll(t *testing.T, agent *apiclient.ClientWithResponses) string {
+	t.Helper()
+	answer, err := agent.ClaimJobsWithResponse(t.Context(), apiclient.ClaimRequest{WaitSeconds: number(40)})
+	if err != nil || answer.JSON200 == nil {
+		t.Errorf("long poll: %v %s", err, body(answer))
+		return ""
+	}
+	return answer.JSON200.Jobs[0].Key
+}
+
+func progress(t *testing.T, agent *apiclient.ClientWithResponses, key string, percent int, step string) {
+	t.Helper()
+	answer, err := agent.ReportProgressWithResponse(t.Context(), apiclient.ProgressReport{Job: key, Epoch: 1, ProgressPercent: &percent, CurrentStep: &step})
+	if err != nil || answer.StatusCode() != http.StatusOK {
+		t.Fatalf("progress: %v %s", err, answer.Body)
+	}
+}
+
+func complete(t *testing.T, agent *apiclient.ClientWithResponses, key string) {
+	t.Helper()
+	answer, err := agent.CompleteJobWithResponse(t.Context(), apiclient.Completion{Job: key, Epoch: 1})
+	if err != nil || answer.StatusCode() != http.StatusOK {
+		t.Fatalf("complete: %v %s", err, answer.Body)
+	}
+}
+
+// submitCommand creates a job whose agent runs a command.
+func submitCommand(t *testing.T, s *server, title, command string) {
+	t.Helper()
+	input, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := s.owner().CreateJobWithResponse(t.Context(), nil, apiclient.NewJob{Title: title, Repo: number("ledger-api"), InputContext: input})
+	if err != nil || answer.StatusCode() != http.StatusCreated {
+		t.Fatalf("submit: %v %s", err, answer.Body)
+	}
+}
+
+func touch(t *testing.T, path string) {
+	t.Helper()
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func selectOption(v *visitor, selector, value string) error {
+	_, err := v.tab.Locator(selector).SelectOption(playwright.SelectOptionValues{Values: playwright.StringSlice(value)})
+	return err
+}
+
+// mark leaves something in the page that a reload would lose.
+func mark(v *visitor) error {
+	_, err := v.tab.Evaluate("() => { window.markedByTheTest = true }")
+	return err
+}
+
+func marked(v *visitor) bool {
+	got, err := v.tab.Evaluate("() => window.markedByTheTest === true")
+	v.must("look for the mark", err)
+	return got == true
+}
+
+// depend creates a job that waits for another.
+func depend(t *testing.T, s *server, title, on string) {
+	t.Helper()
+	answer, err := s.owner().CreateJobWithResponse(t.Context(), nil, apiclient.NewJob{Title: title, DependsOn: &[]string{on}})
+	if err != nil || answer.StatusCode() != http.StatusCreated {
+		t.Fatalf("submit: %v %s", err, answer.Body)
+	}
+}
+
+// stuck creates a job that needs a capability nobody offers.
+func stuck(t *testing.T, s *server, title, capability string) {
+	t.Helper()
+	answer, err := s.owner().CreateJobWithResponse(t.Context(), nil, apiclient.NewJob{Title: title, Capabilities: &[]string{capability}})
+	if err != nil || answer.StatusCode() != http.StatusCreated {
+		t.Fatalf("submit: %v %s", err, answer.Body)
+	}
+}
+
+func freshDatabase(t *testing.T) string {
+	t.Helper()
+	return dbtest.URL(t)
+}
