@@ -1,0 +1,131 @@
+# Everything goes through here; `make` alone lists what there is.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+# Tools, pinned. They are built once into .tools/bin.
+export TEMPL_VERSION    := v0.3.1020
+export SQLC_VERSION     := v1.31.1
+export OAPI_VERSION     := v2.8.2
+export GOLANGCI_VERSION := v2.15.0
+BIN := $(CURDIR)/.tools/bin
+
+# Where the code is; folders that a clone does not have are left out.
+CODE := $(wildcard bench cmd db e2e handlers internal static views)
+# The race detector needs a C compiler. It guards what runs at once; the rest is
+# tested without it, and the browser tests apart.
+RACE := $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
+RACED := ./internal/... ./db/...
+PLAIN := go list ./... | grep -Ev '/(internal|db|e2e)(/|$$)'
+
+step = @printf '\n== %s\n' '$(1)'
+
+## run: start the server on http://127.0.0.1:8080 (needs only Go and PostgreSQL's programs)
+.PHONY: run
+run:
+	@go build -o bin/fleetboard ./cmd/web
+	@exec bin/fleetboard
+
+## test: every check and every test, as the build server does
+.PHONY: test
+test: deps check-fmt vet lint check-generated test-go test-browser
+	$(call step,all checks passed)
+
+## generate: bring all generated files up to date
+.PHONY: generate
+generate: generate-go generate-css
+
+## lint: golangci-lint, with the floors of the house
+.PHONY: lint
+lint: $(BIN)/golangci-lint
+	$(call step,lint)
+	@$(BIN)/golangci-lint run --allow-parallel-runners
+
+## fmt: format Go and templ files
+.PHONY: fmt
+fmt: $(BIN)/templ
+	@gofmt -s -w $(CODE)
+	@$(BIN)/templ fmt -log-level=error views
+
+## bench: the Go benchmarks
+.PHONY: bench
+bench:
+	@go test -run=NONE -bench=. -benchmem ./...
+
+## stop-test-db: end the PostgreSQL server that tests share and leave running
+.PHONY: stop-test-db
+stop-test-db:
+	@tools/stop-test-db.sh
+
+## clean: remove what was built, the tools included
+.PHONY: clean
+clean:
+	@rm -rf bin .tools node_modules
+
+.PHONY: help
+help:
+	@awk -F': ' '/^## /{printf "  make %-14s %s\n", substr($$1, 4), substr($$0, length($$1) + 3)}' Makefile
+
+# The steps of test.
+
+.PHONY: deps
+deps:
+	$(call step,what the tests need)
+	@tools/ensure-test-deps.sh
+
+.PHONY: check-fmt
+check-fmt: $(BIN)/templ
+	$(call step,format)
+	@tools/check-format.sh $(CODE)
+
+.PHONY: vet
+vet:
+	$(call step,vet)
+	@go vet ./...
+
+.PHONY: check-generated
+check-generated: tools
+	$(call step,generated files)
+	@tools/check-generated.sh
+
+.PHONY: test-go
+test-go:
+	$(call step,tests)
+	@[ -n "$(RACE)" ] || echo "no C compiler here: the race detector is off"
+	@go test $(RACE) -timeout 10m $(RACED)
+	@go test -timeout 10m $$($(PLAIN))
+
+.PHONY: test-browser
+test-browser:
+	$(call step,browser tests)
+	@go test -count=1 -timeout 10m ./e2e/...
+
+# Generators.
+
+.PHONY: generate-go
+generate-go: tools
+	@$(BIN)/sqlc generate
+	@$(BIN)/oapi-codegen -config handlers/api/oapi-server.yaml handlers/api/openapi.yaml
+	@$(BIN)/oapi-codegen -config handlers/api/oapi-client.yaml handlers/api/openapi.yaml
+	@$(BIN)/templ generate -log-level=error -path views
+
+.PHONY: generate-css
+generate-css:
+	@tools/build-css.sh
+
+# Tools. A version that is there already is kept, also one that was copied there.
+
+.PHONY: tools
+tools: $(BIN)/templ $(BIN)/sqlc $(BIN)/oapi-codegen $(BIN)/golangci-lint
+
+.PHONY: $(BIN)/templ $(BIN)/sqlc $(BIN)/oapi-codegen $(BIN)/golangci-lint
+$(BIN)/templ:
+	@tools/install-go-tool.sh github.com/a-h/templ $(TEMPL_VERSION) cmd/templ
+$(BIN)/sqlc:
+	@tools/install-go-tool.sh github.com/sqlc-dev/sqlc $(SQLC_VERSION) cmd/sqlc
+$(BIN)/oapi-codegen:
+	@tools/install-go-tool.sh github.com/oapi-codegen/oapi-codegen/v2 $(OAPI_VERSION) cmd/oapi-codegen
+$(BIN)/golangci-lint:
+	@tools/install-go-tool.sh github.com/golangci/golangci-lint/v2 $(GOLANGCI_VERSION) cmd/golangci-lint
