@@ -158,14 +158,6 @@ func card(key, column string) string {
 	return fmt.Sprintf("#list-%s #card-%s", column, strings.ToLower(key))
 }
 
-// text reads what an element shows.
-func (v *visitor) text(selector string) string {
-	v.t.Helper()
-	text, err := v.tab.Locator(selector).First().InnerText()
-	v.must("read "+selector, err)
-	return text
-}
-
 // picture takes a screenshot into dir, for a person to look at.
 func (v *visitor) picture(path string) {
 	v.t.Helper()

@@ -99,7 +99,7 @@ func TestTwoServersShareOneBoard(t *testing.T) {
 // killed in the middle of a job, started again, and the job ends exactly once.
 func TestAKilledServerLosesNothing(t *testing.T) {
 	t.Parallel()
-	s := start(t, t.TempDir())
+	s := start(t, openDir(t))
 	if s.setup == "" {
 		t.Error("the first start printed no set-up link")
 	}

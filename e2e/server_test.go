@@ -124,7 +124,7 @@ func (s *server) launch() {
 }
 
 func (s *server) answers() bool {
-	answer, err := http.Get(s.url + "/readyz") //nolint:noctx // a test
+	answer, err := http.Get(s.url + "/readyz")
 	if err != nil {
 		return false
 	}

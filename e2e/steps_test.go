@@ -108,3 +108,18 @@ func freshDatabase(t *testing.T) string {
 	t.Helper()
 	return dbtest.URL(t)
 }
+
+// openDir is a directory that another account may pass through: as root the
+// embedded PostgreSQL runs as one.
+func openDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "fleetboard-data-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

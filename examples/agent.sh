@@ -10,96 +10,56 @@
 #   REPO_DIR, REPO_NAME          the repository, and its name on the board
 #   AGENT_NAME, FACTORY_NAME     default to this host's name
 #   AGENT_ONCE=1                 stop after one job
+# shellcheck disable=SC2016 # what single quotes keep is for jq or for the command's shell
 set -uo pipefail
-: "${FLEETBOARD_URL:=http://127.0.0.1:8080}" "${REPO_DIR:?set it to a git repository}"
-: "${REPO_NAME:=$(basename "$REPO_DIR")}" "${FACTORY_NAME:=$(uname -n)}" "${AGENT_NAME:=$FACTORY_NAME-agent}"
-say() { printf '%s %s: %s\n' "$(date +%T)" "$AGENT_NAME" "$*" >&2; }
-enrolment=${FLEETBOARD_ENROLMENT_TOKEN:-$(cat "${FLEETBOARD_ENROLMENT_TOKEN_FILE:?set it, or FLEETBOARD_ENROLMENT_TOKEN}")} || exit 2
-git -C "$REPO_DIR" rev-parse -q --verify HEAD >/dev/null || { say "$REPO_DIR is not a git repository with a commit"; exit 2; }
-state=$(mktemp -d) boot=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n') beats=''
-end() { { end_command; kill -- "-$beats"; rm -rf "$state"; git -C "$REPO_DIR" worktree prune; } 2>/dev/null; }
-end_command() { [ -s "$state/pid" ] && kill -- "-$(cat "$state/pid")" 2>/dev/null; }
-trap end EXIT
+: "${FLEETBOARD_URL:=http://127.0.0.1:8080}" "${REPO_DIR:?set it to a git repository}" "${AGENT_NAME:=$(uname -n)}"
+: "${REPO_NAME:=$(basename "$REPO_DIR")}" "${FACTORY_NAME:=$(uname -n)}" "${AGENT_ONCE:=}"
+claims=0 work=$(mktemp -d) boot=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n') beats='' answer=''
+trap 'kill $beats "-$(cat "$work/pid")" 2>/dev/null; rm -rf "$work"; git -C "$REPO_DIR" worktree prune' EXIT
 trap 'exit 130' INT TERM
-
-# Tokens stay in files: arguments are seen by everybody on the host.
-keep() { (umask 077; printf 'Authorization: Bearer %s\n' "$2" >"$1.new" && mv "$1.new" "$1"); }
-
-# call METHOD PATH BODY [TOKEN]: prints the answer. While the server is away it
-# sends the same again, which every call here allows. It fails on a refusal.
+say() { printf '%s %s: %s\n' "$(date +%T)" "$AGENT_NAME" "$*" >&2; }
+# The token stays in a file: arguments are seen by everybody on the host.
+keep() { [ -z "$1" ] || (umask 077; printf 'Authorization: Bearer %s\n' "$1" >"$work/auth.new" && mv "$work/auth.new" "$work/auth"); }
+# call METHOD PATH BODY sets answer. While the server is away it asks again, which every call here allows.
 call() {
-  local reply status wait=1
-  while :; do
-    reply=$(curl -sS --max-time 60 -X "$1" -H @"$state/${4:-agent}" -H 'Content-Type: application/json' \
-      -w '\n%{http_code}' --data-binary @- "$FLEETBOARD_URL/api/v1$2" <<<"$3" 2>&1)
-    status=${reply##*$'\n'} reply=${reply%$'\n'*}
-    case $status in
-      2??) printf '%s' "$reply"; return ;;
-      429 | 5?? | 000) say "$1 $2: no answer ($status), again in $wait s"; sleep "$wait"; wait=$((wait < 8 ? wait * 2 : 8)) ;;
-      *) [ "$status" = 401 ] && [ -z "${4:-}" ] && register && continue # the token ended while the server was away
-        say "$1 $2 refused: $(jq -r '"\(.code): \(.detail) \(.fields // "")"' <<<"$reply")"; return 1 ;;
-    esac
-  done
+  answer=$(curl -sS --retry 120 --retry-delay 1 --retry-max-time 600 --retry-all-errors --max-time 60 -X "$1" -H @"$work/auth" \
+    -H 'Content-Type: application/json' -w '\n%{http_code}' --data-binary "$3" "$FLEETBOARD_URL/api/v1$2" 2>"$work/curl") || { cat "$work/curl" >&2; return 1; }
+  local status=${answer##*$'\n'}; answer=${answer%$'\n'*}
+  [[ $status == 2* ]] || { say "$1 $2 refused: $(jq -r '"\(.code): \(.detail)"' <<<"$answer")"; return 1; }
 }
-
-register() {
-  local body
-  body=$(jq -n --arg f "$FACTORY_NAME" --arg r "$REPO_NAME" --arg b "$boot" --arg os "$(uname -s | tr '[:upper:]' '[:lower:]')" \
-    '{boot_id: $b, heartbeat_interval_seconds: 5, factory: {name: $f, os: $os, capabilities: ["has:git"], repos: [{name: $r}]}}')
-  body=$(call PUT "/agents/$AGENT_NAME" "$body" enrolment) && keep "$state/agent" "$(jq -r .token <<<"$body")"
-}
-
-# Every 5 s a sign of life; the answer may bring a new token, or say that the job
-# was cancelled, paused or lost: then its command is ended.
+# report VERB FIELDS speaks of the lease that is held; $log and $commit are known in FIELDS.
+report() { call POST "/fleet/$1" "$(jq -c --arg commit "${commit:-}" --arg log "$(tail -c 4000 "$work/log" 2>/dev/null | tr -d '\000')" ". + $2" "$work/lease")"; }
+# Every 5 s a sign of life; a job that was cancelled, paused or lost has its command ended.
 heartbeats() {
-  local lease answer token
   while sleep 5; do
-    lease=$(cat "$state/lease" 2>/dev/null)
-    answer=$(call POST "/agents/$AGENT_NAME/heartbeat" \
-      "{\"boot_id\":\"$boot\",\"status\":\"$([ -n "$lease" ] && echo working || echo idle)\",\"leases\":[$lease]}") || continue
-    token=$(jq -r '.token // empty' <<<"$answer") && [ -n "$token" ] && keep "$state/agent" "$token"
-    jq -e 'any(.leases[]; .directive | IN("pause", "cancel", "fenced"))' <<<"$answer" >/dev/null && touch "$state/stop" && end_command
+    call POST "/agents/$AGENT_NAME/heartbeat" "$(jq -nc --arg boot "$boot" --slurpfile lease <(cat "$work/lease" 2>/dev/null) \
+      '{boot_id: $boot, status: (if $lease == [] then "idle" else "working" end), leases: $lease}')" || continue
+    keep "$(jq -r '.token // empty' <<<"$answer")"
+    jq -e 'any(.leases[]; .directive | IN("cancel", "pause", "fenced"))' <<<"$answer" >/dev/null && kill -- "-$(cat "$work/pid")" 2>/dev/null
   done
 }
-
-report() { jq -c --argjson lease "$(cat "$state/lease")" "\$lease + $2" <<<null >"$state/body" && call POST "/fleet/$1" "$(cat "$state/body")" >/dev/null; }
-
-work() { # the job as JSON
-  local status commit command
-  export JOB_KEY JOB_TITLE
-  JOB_KEY=$(jq -r .key <<<"$1") JOB_TITLE=$(jq -r .title <<<"$1")
-  # shellcheck disable=SC2016 # the command's own shell fills them in
-  command=$(jq -r '.input_context.command // "echo \"* $JOB_TITLE\" >>JOBS.md"' <<<"$1")
-  jq -c '{job: .key, epoch: .lease.epoch}' <<<"$1" >"$state/lease"
-  say "$JOB_KEY: $JOB_TITLE"
-  report progress '{progress_percent: 10, current_step: "on branch fleet/\(env.JOB_KEY)"}' || return
-  set -m
-  {
-    git -C "$REPO_DIR" worktree add -q --force -B "fleet/$JOB_KEY" "$state/tree" HEAD && cd "$state/tree" &&
-      bash -c "$command" && git add -A && git -c user.name="$AGENT_NAME" -c user.email="$AGENT_NAME@fleetboard.invalid" \
-        -c commit.gpgsign=false commit -q --allow-empty -m "$JOB_KEY: $JOB_TITLE"
-  } >"$state/log" 2>&1 </dev/null &
-  printf '%s' $! >"$state/pid"; wait $! 2>/dev/null; status=$?; rm "$state/pid"; set +m
-  if [ -e "$state/stop" ]; then
-    say "$JOB_KEY: stopped, as the board wants it" && report release '{reason: "stopped as asked"}'
-  elif [ "$status" -ne 0 ]; then
-    say "$JOB_KEY: failed with status $status" && JOB_ERROR="It ended with status $status. $(tail -c 4000 "$state/log" | tr -d '\000')" \
-      report fail '{error: env.JOB_ERROR, kind: "command", retryable: true}'
-  else
-    commit=$(git -C "$state/tree" rev-parse HEAD)
-    JOB_COMMIT=$commit report complete '{commit: env.JOB_COMMIT, branch: "fleet/\(env.JOB_KEY)", summary: "Done."}' && say "$JOB_KEY: done, commit $commit"
-  fi
-}
-
-keep "$state/enrolment" "$enrolment"
-register || exit 1
-say "registered in $FACTORY_NAME with the repository $REPO_NAME"
-set -m; heartbeats & beats=$!; set +m # a process group of its own, so that it ends whole
-while :; do # the same request_id gives the same job, should an answer be lost
-  answer=$(call POST /fleet/claim "{\"wait_seconds\":20,\"request_id\":\"$boot-$RANDOM$RANDOM\"}") || exit 1
+keep "${FLEETBOARD_ENROLMENT_TOKEN:-$(cat "${FLEETBOARD_ENROLMENT_TOKEN_FILE:?set it, or FLEETBOARD_ENROLMENT_TOKEN}")}"
+call PUT "/agents/$AGENT_NAME" "$(jq -nc --arg factory "$FACTORY_NAME" --arg repo "$REPO_NAME" --arg boot "$boot" --arg os "$(uname -s | tr '[:upper:]' '[:lower:]')" \
+  '{boot_id: $boot, heartbeat_interval_seconds: 5, factory: {name: $factory, os: $os, capabilities: ["has:git"], repos: [{name: $repo}]}}')" || exit 1
+keep "$(jq -r .token <<<"$answer")" && say "registered in $FACTORY_NAME with the repository $REPO_NAME"
+heartbeats & beats=$!
+while call POST /fleet/claim "{\"wait_seconds\":20,\"request_id\":\"$boot-$((++claims))\"}"; do
   [ -n "$answer" ] || continue
-  work "$(jq -c '.jobs[0]' <<<"$answer")"
-  git -C "$REPO_DIR" worktree remove --force "$state/tree" 2>/dev/null
-  rm -f "$state/lease" "$state/stop"
-  [ -z "${AGENT_ONCE:-}" ] || exit 0
+  jq -c '.jobs[0] | {job: .key, epoch: .lease.epoch}' <<<"$answer" >"$work/lease"
+  JOB_KEY=$(jq -r '.jobs[0].key' <<<"$answer") JOB_TITLE=$(jq -r '.jobs[0].title' <<<"$answer") commit=''; export JOB_KEY JOB_TITLE
+  command=$(jq -r '.jobs[0].input_context.command // "echo \"* $JOB_TITLE\" >>JOBS.md"' <<<"$answer")
+  say "$JOB_KEY: $JOB_TITLE"
+  report progress '{progress_percent: 10, current_step: "on branch fleet/\(.job)"}' && {
+    set -m # the command gets a process group of its own, so that it ends whole
+    (git -C "$REPO_DIR" worktree add -q --force -B "fleet/$JOB_KEY" "$work/tree" HEAD && cd "$work/tree" && bash -c "$command" && git add -A &&
+      git -c user.name="$AGENT_NAME" -c user.email="$AGENT_NAME@fleetboard.invalid" -c commit.gpgsign=false commit -q --allow-empty -m "$JOB_KEY: $JOB_TITLE") >"$work/log" 2>&1 </dev/null &
+    echo $! >"$work/pid"; wait $!; status=$?; rm "$work/pid"; set +m
+    case $status in
+      0) commit=$(git -C "$work/tree" rev-parse HEAD) && report complete '{commit: $commit, branch: "fleet/\(.job)", summary: "Done."}' && say "$JOB_KEY: done, commit $commit" ;;
+      143) say "$JOB_KEY: stopped, as the board wants it"; report release '{reason: "stopped as asked"}' ;;
+      *) say "$JOB_KEY: failed with status $status"; report fail '{error: "The command failed. \($log)", kind: "command", retryable: true}' ;;
+    esac
+  }
+  git -C "$REPO_DIR" worktree remove --force "$work/tree" 2>/dev/null; rm -f "$work/lease" "$work/log"
+  [ -z "$AGENT_ONCE" ] || exit 0
 done

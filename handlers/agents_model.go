@@ -170,7 +170,7 @@ func leavesText(held []jobs.Job) string {
 	case 1:
 		return keys[0] + " goes back to Ready."
 	default:
-		return strings.Join(keys[:min(len(keys), maxKeys)], ", ") + moreText(len(keys)-maxKeys) + " go back to Ready."
+		return strings.Join(keys[:min(len(keys), maxListed)], ", ") + moreText(len(keys)-maxListed) + " go back to Ready."
 	}
 }
 

@@ -22,7 +22,7 @@ const (
 // agentsShow is the page of factories and agents.
 func (s *Server) agentsShow(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
-	around, err := s.surroundings(ctx, who)
+	around, err := s.Kanban.Surroundings(ctx, who)
 	if err != nil {
 		return err
 	}

@@ -188,5 +188,5 @@ func lackText(why kanban.Reason) ui.Sentence {
 		}
 		return ui.Say(ui.T("waits for "), ui.Name(why.Nearest))
 	}
-	return append(ui.Say(ui.T("needs ")), andSpans(chipsOf(why.Missing), maxKeys)...)
+	return append(ui.Say(ui.T("needs ")), andSpans(chipsOf(why.Missing))...)
 }

@@ -13,11 +13,9 @@ import (
 	"fleetboard/views/ui"
 )
 
-// Limits of what a card's one sentence holds.
-const (
-	maxKeys  = 3   // jobs that are named
-	maxQuote = 120 // characters of a person's or an agent's words
-)
+// maxQuote is how much of a person's or an agent's words a sentence holds, in
+// characters.
+const maxQuote = 120
 
 // reasonIcons are those of look.md section 6.
 var reasonIcons = map[string]string{
@@ -97,14 +95,14 @@ func namesOf(factories []string) []ui.Span {
 	for i, f := range factories {
 		spans[i] = ui.Name(f)
 	}
-	return andSpans(spans, maxKeys)
+	return andSpans(spans)
 }
 
 func dependencyText(keys []string) ui.Sentence {
 	if len(keys) == 0 {
 		return ui.Text("Waits for other jobs")
 	}
-	return append(ui.Say(ui.T("Waits for ")), andSpans(keyLinks(keys), maxKeys)...)
+	return append(ui.Say(ui.T("Waits for ")), andSpans(keyLinks(keys))...)
 }
 
 func notBeforeText(at *time.Time, now time.Time) ui.Sentence {
@@ -135,7 +133,7 @@ func repoBusyText(j jobs.Job, keys []string) ui.Sentence {
 	if len(keys) > 1 {
 		verb = " hold "
 	}
-	text := append(ui.Say(ui.T("Repo busy: ")), andSpans(keyLinks(keys), maxKeys)...)
+	text := append(ui.Say(ui.T("Repo busy: ")), andSpans(keyLinks(keys))...)
 	return append(text, ui.T(verb), ui.Name(j.Repo))
 }
 
@@ -178,7 +176,7 @@ func noFactoryText(j jobs.Job, why kanban.Reason) ui.Sentence {
 	if repo, only := onlyRepo(why.Missing); only {
 		text = ui.Say(ui.T("No live factory holds "), ui.Name(repo))
 	} else {
-		text = append(text, andSpans(chipsOf(why.Missing), maxKeys)...)
+		text = append(text, andSpans(chipsOf(why.Missing))...)
 	}
 	return append(text, ui.T(". Nearest miss: "), ui.Name(why.Nearest))
 }

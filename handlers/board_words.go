@@ -27,10 +27,13 @@ func and(list []string) string {
 	return strings.Join(list[:last], ", ") + " and " + list[last]
 }
 
-// andSpans is and for spans; beyond most of them it says how many more.
-func andSpans(list []ui.Span, most int) []ui.Span {
-	if hidden := len(list) - most; hidden > 0 {
-		list = append(slices.Clone(list[:most]), ui.T(strconv.Itoa(hidden)+" more"))
+// maxListed is how many keys or names one sentence holds.
+const maxListed = 3
+
+// andSpans is and for spans; beyond maxListed it says how many more.
+func andSpans(list []ui.Span) []ui.Span {
+	if hidden := len(list) - maxListed; hidden > 0 {
+		list = append(slices.Clone(list[:maxListed]), ui.T(strconv.Itoa(hidden)+" more"))
 	}
 	var out []ui.Span
 	for i, s := range list {

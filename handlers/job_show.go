@@ -19,7 +19,7 @@ const eventPage = 50
 // of the history, and no live changes.
 func (s *Server) jobShow(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
-	around, err := s.surroundings(ctx, who)
+	around, err := s.Kanban.Surroundings(ctx, who)
 	if err != nil {
 		return err
 	}

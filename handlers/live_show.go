@@ -227,7 +227,7 @@ func (w *watcher) beat(ctx context.Context) error {
 // reset lets the page fetch itself again, for too much was missed, and goes on
 // from the place that it will then show.
 func (w *watcher) reset(ctx context.Context) error {
-	around, err := w.server.surroundings(ctx, w.who)
+	around, err := w.server.Kanban.Surroundings(ctx, w.who)
 	if err != nil {
 		return err
 	}

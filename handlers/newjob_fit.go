@@ -70,7 +70,7 @@ func eligible(f jobForm, fit fleet.Fit) views.Fit {
 		parts = append(parts, "All its seats are taken.")
 	case n == 0:
 		parts = append(parts, "No agent of it is free.")
-	case n <= maxKeys:
+	case n <= maxListed:
 		parts = append(parts, plural(n, "agent", "agents")+" idle: "+strings.Join(fit.IdleAgents, ", ")+".")
 	default:
 		parts = append(parts, plural(n, "agent", "agents")+" idle.")
@@ -123,7 +123,7 @@ func startText(f jobForm, can, seats int, depends []jobs.Job, now time.Time) (ui
 	at := timeChoice(f.notBefore, map[string]string{})
 	switch {
 	case len(open) > 0:
-		text := append(ui.Say(ui.Strong("It waits first"), ui.T(" for ")), andSpans(keyLinks(open), maxKeys)...)
+		text := append(ui.Say(ui.Strong("It waits first"), ui.T(" for ")), andSpans(keyLinks(open))...)
 		return append(text, ui.T(".")), "link"
 	case at != nil && at.After(now):
 		return ui.Say(ui.Strong("It waits first"), ui.T(", until "+until(*at, now)+".")), "calendar-clock"

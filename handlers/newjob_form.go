@@ -118,22 +118,22 @@ func (f jobForm) job() (jobs.New, map[string]string) {
 	n := jobs.New{
 		Title: f.title, Body: f.body, Product: f.product, Repo: f.repo, Phase: f.phase, Factory: f.factory,
 		Capabilities: f.needed(), DependsOn: f.dependsOn, Acceptance: f.acceptance,
-		Priority:         f.number("priority", f.priority, 0, 10, wrong),
-		MaxRetries:       f.number("max_retries", f.maxRetries, 0, 100, wrong),
-		EstimatedMinutes: f.number("estimated_minutes", f.estimate, 1, 100_000, wrong),
+		Priority:         numberChoice("priority", f.priority, 0, 10, wrong),
+		MaxRetries:       numberChoice("max_retries", f.maxRetries, 0, 100, wrong),
+		EstimatedMinutes: numberChoice("estimated_minutes", f.estimate, 1, 100_000, wrong),
 		ReviewRequired:   reviewChoice(f.review, wrong),
 		NotBefore:        timeChoice(f.notBefore, wrong),
 	}
 	if f.title == "" {
 		wrong["title"] = "A job needs a title."
 	}
-	if f.engine != "" && jobs.CapabilityProblem(enginePrefix+f.engine) != "" {
+	if f.engine != "" && !fault.IsCapability(enginePrefix+f.engine) {
 		wrong["engine"] = "Choose one of the engines."
 	}
 	return n, wrong
 }
 
-func (f jobForm) number(field, text string, low, high int, wrong map[string]string) *int {
+func numberChoice(field, text string, low, high int, wrong map[string]string) *int {
 	if text == "" {
 		return nil
 	}

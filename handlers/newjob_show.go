@@ -31,7 +31,7 @@ func (s *Server) newJobShow(c echo.Context, who tenancy.Principal) error {
 // newJobPage shows the form with the present fleet around it.
 func (s *Server) newJobPage(c echo.Context, who tenancy.Principal, status int, sheet formSheet) error {
 	ctx := c.Request().Context()
-	around, err := s.surroundings(ctx, who)
+	around, err := s.Kanban.Surroundings(ctx, who)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/internal/fleet"
-	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
 	"fleetboard/views/links"
@@ -49,13 +48,6 @@ func (s *Server) errorShell(c echo.Context, who tenancy.Principal) *views.Shell 
 	}
 	shell.Path = links.Board // where the theme's form may come back to
 	return &shell
-}
-
-// surroundings is what a page other than the board shows of its workspace, and
-// the place in the log from which on its stream goes on: the board of the jobs
-// that cannot run, which leaves all columns but one unread.
-func (s *Server) surroundings(ctx context.Context, who tenancy.Principal) (kanban.Board, error) {
-	return s.Kanban.Board(ctx, who, kanban.Filter{Unroutable: true})
 }
 
 // backTo is the page of ours that a form was sent from, or the fallback.

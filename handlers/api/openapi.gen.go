@@ -1408,7 +1408,7 @@ type ServerInterface interface {
 	// ListAttempts The leases a job had, newest first.
 	// (GET /jobs/{job}/attempts)
 	ListAttempts(ctx echo.Context, job JobPath, params ListAttemptsParams) error
-	// BlockJob Parks a job. Where an agent holds it, the agent is asked to stop.
+	// BlockJob Parks a job that no agent holds.
 	// (POST /jobs/{job}/block)
 	BlockJob(ctx echo.Context, job JobPath) error
 	// CancelJob Cancels a job. Where an agent holds it, the agent is asked to stop first.
@@ -4548,7 +4548,7 @@ type StrictServerInterface interface {
 	// ListAttempts The leases a job had, newest first.
 	// (GET /jobs/{job}/attempts)
 	ListAttempts(ctx context.Context, request ListAttemptsRequestObject) (ListAttemptsResponseObject, error)
-	// BlockJob Parks a job. Where an agent holds it, the agent is asked to stop.
+	// BlockJob Parks a job that no agent holds.
 	// (POST /jobs/{job}/block)
 	BlockJob(ctx context.Context, request BlockJobRequestObject) (BlockJobResponseObject, error)
 	// CancelJob Cancels a job. Where an agent holds it, the agent is asked to stop first.

@@ -27,7 +27,7 @@ type Action struct {
 	Verb    jobs.Trigger
 	Reason  string
 	Version *int   // the version the person saw; nil does not care
-	Commit  string // for a merge
+	Commit  string // for a merge, or the head that was looked at for an approval
 	URL     string // for a merge
 }
 
@@ -116,7 +116,7 @@ func decide(job jobs.Locked, a Action, dependencyOpen bool) (jobs.Decision, erro
 	case jobs.ByRetry:
 		return job.Retry(job.Now, dependencyOpen)
 	case jobs.ByApprove:
-		return job.Approve()
+		return job.Approve(a.Commit)
 	case jobs.ByReject:
 		return job.Reject(reason)
 	case jobs.ByMerge:

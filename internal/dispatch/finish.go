@@ -86,7 +86,7 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref Ref, 
 	if err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, who, ref, func(tx db.Tx, job jobs.Locked) (jobs.Decision, ending, error) {
+	return s.finish(ctx, who, ref, func(_ db.Tx, job jobs.Locked) (jobs.Decision, ending, error) {
 		d, err := job.HandIn(result)
 		return d, ending{outcome: outcomeCompleted, result: result, resultDigest: digest}, err
 	}, func(tx db.Tx, job jobs.Locked) (bool, error) {

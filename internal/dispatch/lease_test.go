@@ -13,11 +13,6 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-func dbInt(w *world, sql string, args ...any) int {
-	w.t.Helper()
-	return dbfactory.Int(w.t, w.db, sql, args...)
-}
-
 func number[T any](v T) *T { return &v }
 
 func TestAJobFromClaimToCompleted(t *testing.T) {

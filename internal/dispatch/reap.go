@@ -140,7 +140,7 @@ func lost(job jobs.Locked, why string) (jobs.Decision, ending, error) {
 	if d, outcome, ok, err := carryOut(job.Job); ok {
 		return d, ending{outcome: outcome, error: why}, err
 	}
-	d, err := job.Lose(job.Now, why)
+	d, err := job.Lose(why)
 	return d, ending{outcome: outcomeLost, error: why}, err
 }
 

@@ -71,17 +71,17 @@ func validate(in []New) error {
 	if len(in) < 1 || len(in) > MaxBatch {
 		return fault.Invalid("jobs", "There are %d; 1 to %d is possible.", len(in), MaxBatch)
 	}
-	p := problems{}
+	p := fault.Problems{}
 	seen := map[string]bool{}
 	for i, n := range in {
 		at := prefix(in, i)
 		n.check(p, at)
 		if n.Key != "" && seen[n.Key] {
-			p.add(at+"key", "Another job of this request has the same key.")
+			p.Add(at+"key", "Another job of this request has the same key.")
 		}
 		seen[n.Key] = true
 	}
-	return p.fault()
+	return p.Err()
 }
 
 // prefix is what stands before the fields of one job in a fault.
@@ -171,7 +171,7 @@ func (c *creation) build() error {
 	if err != nil {
 		return err
 	}
-	p := problems{}
+	p := fault.Problems{}
 	for i, n := range c.in {
 		product := productOf(n, products, p, prefix(c.in, i))
 		c.list = append(c.list, Job{
@@ -185,12 +185,12 @@ func (c *creation) build() error {
 			TokenBudget: n.TokenBudget, NotBefore: n.NotBefore, IdempotencyKey: n.IdempotencyKey,
 		})
 	}
-	return p.fault()
+	return p.Err()
 }
 
 // productOf finds a job's product: the one named, else the one that owns its
 // repo, else "default".
-func productOf(n New, products []Product, p problems, at string) Product {
+func productOf(n New, products []Product, p fault.Problems, at string) Product {
 	owner := slices.IndexFunc(products, func(x Product) bool { return n.Repo != "" && slices.Contains(x.Repos, n.Repo) })
 	if n.Product == "" && owner >= 0 {
 		return products[owner]
@@ -202,10 +202,10 @@ func productOf(n New, products []Product, p problems, at string) Product {
 	named := slices.IndexFunc(products, func(x Product) bool { return x.Name == name })
 	switch {
 	case named < 0:
-		p.add(at+"product", "There is no product %s.", name)
+		p.Add(at+"product", "There is no product %s.", name)
 		return Product{}
 	case owner >= 0 && owner != named:
-		p.add(at+"product", "The repo %s belongs to the product %s.", n.Repo, products[owner].Name)
+		p.Add(at+"product", "The repo %s belongs to the product %s.", n.Repo, products[owner].Name)
 	}
 	return products[named]
 }

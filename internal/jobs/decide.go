@@ -115,9 +115,12 @@ func (j Job) Retry(now time.Time, dependencyOpen bool) (Decision, error) {
 	return d.claimable(now, dependencyOpen), err
 }
 
-// Approve accepts work that was handed in.
-func (j Job) Approve() (Decision, error) {
-	return j.decide(ByApprove, Approved, eventlog.JobApproved)
+// Approve accepts work that was handed in; head is the commit that was looked
+// at, where one was named.
+func (j Job) Approve(head string) (Decision, error) {
+	d, err := j.decide(ByApprove, Approved, eventlog.JobApproved)
+	d.Payload["head"] = head
+	return d, err
 }
 
 // Reject sends handed-in work back; the next attempt is given the reason.
@@ -183,9 +186,8 @@ func (j Job) Fail(now time.Time, retryable bool, message string) (Decision, erro
 }
 
 // Lose takes a lease back from an agent that went silent. A loss is not a
-// failure: it has its own counter and its own limit, and its backoff only
-// spreads the return of many jobs lost at once.
-func (j Job) Lose(now time.Time, reason string) (Decision, error) {
+// failure: it has its own counter and its own limit, and waits for nothing.
+func (j Job) Lose(reason string) (Decision, error) {
 	losses := j.LostCount + 1
 	to, kind := Ready, eventlog.JobLost
 	if losses > j.MaxLost {

@@ -37,7 +37,7 @@ func TestDecisionsFollowTheTable(t *testing.T) {
 		ByResume:   func(j Job) (Decision, error) { return j.Resume(noon, true) },
 		ByCancel:   func(j Job) (Decision, error) { return j.Cancel("enough") },
 		ByRetry:    func(j Job) (Decision, error) { return j.Retry(noon, false) },
-		ByApprove:  Job.Approve,
+		ByApprove:  func(j Job) (Decision, error) { return j.Approve("abc") },
 		ByReject:   func(j Job) (Decision, error) { return j.Reject("no") },
 		ByMerge:    func(j Job) (Decision, error) { return j.Merge("abc", "") },
 		ByArchive:  Job.Archive,
@@ -45,7 +45,7 @@ func TestDecisionsFollowTheTable(t *testing.T) {
 		ByComplete: func(j Job) (Decision, error) { return j.HandIn([]byte("{}")) },
 		ByRelease:  func(j Job) (Decision, error) { return j.GiveBack(noon, "") },
 		ByFailure:  func(j Job) (Decision, error) { return j.Fail(noon, true, "x") },
-		ByLoss:     func(j Job) (Decision, error) { return j.Lose(noon, "x") },
+		ByLoss:     func(j Job) (Decision, error) { return j.Lose("x") },
 	}
 	for by, decide := range decisions {
 		for _, status := range Statuses {
@@ -109,7 +109,7 @@ func TestLimitsOfFailureAndLoss(t *testing.T) {
 	}
 	for losses, want := range []Status{Ready, Ready, Failed} {
 		job.LostCount = losses
-		d, err := job.Lose(noon, "silent")
+		d, err := job.Lose("silent")
 		if err != nil || d.After.Status != want || d.After.FailureCount != 0 {
 			t.Errorf("loss %d: %s, failures %d, %v; want %s", losses+1, d.After.Status, d.After.FailureCount, err, want)
 		}

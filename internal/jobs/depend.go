@@ -22,13 +22,13 @@ func (c *creation) resolveDependencies() error {
 	if err != nil {
 		return err
 	}
-	p := problems{}
+	p := fault.Problems{}
 	c.deps = make([][]ids.ID, len(c.in))
 	for i, n := range c.in {
 		for k, name := range n.DependsOn {
 			id, ok := known[name]
 			if !ok {
-				p.add(fmt.Sprintf("%sdepends_on[%d]", prefix(c.in, i), k), "There is no job %s.", cut(name, maxName))
+				p.Add(fmt.Sprintf("%sdepends_on[%d]", prefix(c.in, i), k), "There is no job %s.", cut(name, maxName))
 				continue
 			}
 			if !slices.Contains(c.deps[i], id) {
@@ -36,7 +36,7 @@ func (c *creation) resolveDependencies() error {
 			}
 		}
 	}
-	if err := p.fault(); err != nil {
+	if err := p.Err(); err != nil {
 		return err
 	}
 	return c.refuseCycle()

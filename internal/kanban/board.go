@@ -66,16 +66,22 @@ func (f Filter) Open() bool { return f == Filter{} }
 
 // Board is the whole board at one moment.
 type Board struct {
+	Surroundings
+
 	Columns         []ColumnPage
 	Unroutable      []Card // the first ready jobs that no live factory can run
 	UnroutableCount int    // at most pageSize; more are not counted
-	Cursor          string // the place in the log from which on the board is to be kept up to date
-	Fleet           fleet.Snapshot
-	Products        []string
-	Repos           []string
-	Phases          []string
 	Total           int
 	TotalCapped     bool
+}
+
+// Surroundings are what a page other than the board shows of its workspace.
+type Surroundings struct {
+	Cursor   string // the place in the log from which on the page is to be kept up to date
+	Fleet    fleet.Snapshot
+	Products []string
+	Repos    []string
+	Phases   []string
 }
 
 // ColumnPage is a page of one column.

@@ -47,29 +47,46 @@ func (s *Service) Close() { s.feeds.close() }
 func (s *Service) Board(ctx context.Context, who tenancy.Principal, f Filter) (Board, error) {
 	var b Board
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		// The place in the log first: what happens from here on is news.
-		cursor, err := eventlog.HeadTx(ctx, tx)
+		r, around, err := surroundings(ctx, tx, who)
 		if err != nil {
 			return err
 		}
-		r, err := newReader(ctx, tx, who.Workspace)
-		if err != nil {
-			return err
-		}
-		b = Board{Cursor: cursor.String(), Fleet: r.snap}
+		b.Surroundings = around
 		if b.Columns, err = r.columns(f); err != nil {
 			return err
 		}
 		for _, c := range b.Columns {
 			b.Total, b.TotalCapped = b.Total+c.Count, b.TotalCapped || c.Capped
 		}
-		if b.Unroutable, err = r.unroutable(); err != nil {
-			return err
-		}
+		b.Unroutable, err = r.unroutable()
 		b.UnroutableCount = len(b.Unroutable)
-		return r.menus(&b)
+		return err
 	})
 	return b, err
+}
+
+// Surroundings reads what a page other than the board shows of its workspace.
+func (s *Service) Surroundings(ctx context.Context, who tenancy.Principal) (Surroundings, error) {
+	var around Surroundings
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		_, around, err = surroundings(ctx, tx, who)
+		return err
+	})
+	return around, err
+}
+
+func surroundings(ctx context.Context, tx db.Tx, who tenancy.Principal) (*reader, Surroundings, error) {
+	// The place in the log first: what happens from here on is news.
+	cursor, err := eventlog.HeadTx(ctx, tx)
+	if err != nil {
+		return nil, Surroundings{}, err
+	}
+	r, err := newReader(ctx, tx, who.Workspace)
+	if err != nil {
+		return nil, Surroundings{}, err
+	}
+	around := Surroundings{Cursor: cursor.String(), Fleet: r.snap}
+	return r, around, r.menus(&around)
 }
 
 // ColumnPage reads a page of one column: the first where after is "", else the
@@ -198,7 +215,7 @@ func (r *reader) pageIDs(f Filter, c Column, at cursor) ([]ids.ID, error) {
 		list, err := q.BoardFinished(r.ctx, r.tx, dbsqlc.BoardFinishedParams{
 			WorkspaceID: r.workspace, Statuses: names(c), Days: days, AfterAt: at.before(), AfterID: at.beforeID(),
 			PriorityGte: f.priority(), Product: f.Product, Repo: f.Repo, Phase: f.Phase, Factory: f.Factory,
-			Q: escapeLike(f.Query), MaxRows: pageSize + 1})
+			Q: db.EscapeLike(f.Query), MaxRows: pageSize + 1})
 		if err != nil {
 			return nil, fmt.Errorf("finished jobs: %w", err)
 		}
@@ -211,7 +228,7 @@ func (r *reader) pageIDs(f Filter, c Column, at cursor) ([]ids.ID, error) {
 	list, err := q.BoardOpen(r.ctx, r.tx, dbsqlc.BoardOpenParams{
 		WorkspaceID: r.workspace, Statuses: names(c), AfterPriority: at.priority, AfterAt: at.at, AfterID: at.id,
 		PriorityGte: f.priority(), Product: f.Product, Repo: f.Repo, Phase: f.Phase, Factory: f.Factory,
-		Q: escapeLike(f.Query), Lanes: lanes, MaxRows: pageSize + 1})
+		Q: db.EscapeLike(f.Query), Lanes: lanes, MaxRows: pageSize + 1})
 	if err != nil {
 		return nil, fmt.Errorf("open jobs: %w", err)
 	}
@@ -273,7 +290,7 @@ func (r *reader) count(f Filter, c Column) (n int, capped bool, err error) {
 	}
 	rows, err := q.BoardCount(r.ctx, r.tx, dbsqlc.BoardCountParams{
 		WorkspaceID: r.workspace, Statuses: names(c), Days: DoneDays, PriorityGte: f.priority(), Product: f.Product,
-		Repo: f.Repo, Phase: f.Phase, Factory: f.Factory, Q: escapeLike(f.Query), MaxRows: countCap + 1})
+		Repo: f.Repo, Phase: f.Phase, Factory: f.Factory, Q: db.EscapeLike(f.Query), MaxRows: countCap + 1})
 	if err != nil {
 		return 0, false, fmt.Errorf("count jobs: %w", err)
 	}
@@ -337,7 +354,7 @@ func (r *reader) openDependencies(list []ids.ID) (map[ids.ID][]string, error) {
 }
 
 // menus fills in what the filter menus offer.
-func (r *reader) menus(b *Board) error {
+func (r *reader) menus(b *Surroundings) error {
 	products, err := q.ProductList(r.ctx, r.tx, r.workspace)
 	if err != nil {
 		return fmt.Errorf("list products: %w", err)
@@ -372,11 +389,6 @@ func (f Filter) priority() int32 {
 		return 0
 	}
 	return int32(*f.PriorityGTE) //nolint:gosec // any number narrows
-}
-
-// escapeLike takes the special meaning from a search's % and _.
-func escapeLike(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(s)
 }
 
 // cursor is a place in a column: after the job with that priority, time and id.

@@ -44,7 +44,7 @@ func setup(t *testing.T) *world {
 	w.jobs, w.fleet = jobs.NewService(d, n), fleet.NewService(d, n)
 	w.dispatch = dispatch.New(d, w.jobs, n, w, quiet)
 	w.Service = kanban.New(d, eventlog.New(d), n, quiet)
-	t.Cleanup(func() { w.Service.Close(); w.dispatch.Close() })
+	t.Cleanup(func() { w.Close(); w.dispatch.Close() })
 	return w
 }
 

@@ -1669,14 +1669,14 @@ type ClientInterface interface {
 	// Corresponds with GET /jobs/{job}/attempts (the `ListAttempts` operationId).
 	ListAttempts(ctx context.Context, job JobPath, params *ListAttemptsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// BlockJobWithBody Parks a job. Where an agent holds it, the agent is asked to stop.
+	// BlockJobWithBody Parks a job that no agent holds.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /jobs/{job}/block (the `BlockJob` operationId).
 	BlockJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// BlockJob Parks a job. Where an agent holds it, the agent is asked to stop.
+	// BlockJob Parks a job that no agent holds.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2534,7 +2534,7 @@ func (c *Client) ListAttempts(ctx context.Context, job JobPath, params *ListAtte
 	return c.Client.Do(req)
 }
 
-// BlockJobWithBody Parks a job. Where an agent holds it, the agent is asked to stop.
+// BlockJobWithBody Parks a job that no agent holds.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2551,7 +2551,7 @@ func (c *Client) BlockJobWithBody(ctx context.Context, job JobPath, contentType 
 	return c.Client.Do(req)
 }
 
-// BlockJob Parks a job. Where an agent holds it, the agent is asked to stop.
+// BlockJob Parks a job that no agent holds.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5403,14 +5403,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /jobs/{job}/attempts (the `ListAttempts` operationId).
 	ListAttemptsWithResponse(ctx context.Context, job JobPath, params *ListAttemptsParams, reqEditors ...RequestEditorFn) (*ListAttemptsResponse, error)
 
-	// BlockJobWithBodyWithResponse Parks a job. Where an agent holds it, the agent is asked to stop.
+	// BlockJobWithBodyWithResponse Parks a job that no agent holds.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /jobs/{job}/block (the `BlockJob` operationId).
 	BlockJobWithBodyWithResponse(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BlockJobResponse, error)
 
-	// BlockJobWithResponse Parks a job. Where an agent holds it, the agent is asked to stop.
+	// BlockJobWithResponse Parks a job that no agent holds.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8534,7 +8534,7 @@ func (c *ClientWithResponses) ListAttemptsWithResponse(ctx context.Context, job 
 	return ParseListAttemptsResponse(rsp)
 }
 
-// BlockJobWithBodyWithResponse Parks a job. Where an agent holds it, the agent is asked to stop.
+// BlockJobWithBodyWithResponse Parks a job that no agent holds.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -8547,7 +8547,7 @@ func (c *ClientWithResponses) BlockJobWithBodyWithResponse(ctx context.Context, 
 	return ParseBlockJobResponse(rsp)
 }
 
-// BlockJobWithResponse Parks a job. Where an agent holds it, the agent is asked to stop.
+// BlockJobWithResponse Parks a job that no agent holds.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
