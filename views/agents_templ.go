@@ -331,7 +331,7 @@ func factoryPanel(f Factory, first bool) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = chips(f.Repos, 4, "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = chips(f.Repos, 3, "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
