@@ -24,6 +24,15 @@ func repository(t *testing.T) string {
 	return dir
 }
 
+// holdCommits makes every commit in the repository wait until a file is there.
+func holdCommits(t *testing.T, repo, gate string) {
+	t.Helper()
+	hook := "#!/bin/sh\nwhile [ ! -e '" + gate + "' ]; do sleep 0.1; done\n"
+	if err := os.WriteFile(filepath.Join(repo, ".git", "hooks", "pre-commit"), []byte(hook), 0o700); err != nil { //nolint:gosec // git runs it
+		t.Fatal(err)
+	}
+}
+
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir}, args...)...).CombinedOutput()

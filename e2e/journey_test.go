@@ -1,26 +1,30 @@
 package e2e
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 
 	"fleetboard/db/dbtest"
+	"fleetboard/handlers/api/apiclient"
 )
 
 var keyInURL = regexp.MustCompile(`/jobs/([A-Z]+-\d+)`)
 
 // The main job, end to end: an owner submits in the browser, an agent does the
-// work on a real repository, the board shows it without a reload, the job page
-// shows the commit.
+// work on a real repository, the board shows ready, running and done without a
+// reload, the job page shows the commit. The repository's own hook holds the
+// work in the middle until the board was seen.
 func TestFromTheFormToTheCommit(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
 	repo := repository(t)
-	agent := runAgent(t, s, repo, "claude-1")
-	eventually(t, "a live factory", func() bool { return strings.Contains(agent.out.String(), "registered") })
-
+	gate := t.TempDir() + "/go"
+	holdCommits(t, repo, gate)
+	// The form offers only what live factories hold.
+	s.agent("claude-0", func(r *apiclient.Registration) {
+		r.Factory = apiclient.FactoryInfo{Name: "linux-2", Repos: &[]apiclient.Repo{{Name: "ledger-api"}}}
+	})
 	watcher := s.visit(desktop)
 	watcher.logIn()
 	watcher.live()
@@ -35,19 +39,26 @@ func TestFromTheFormToTheCommit(t *testing.T) {
 	v.click("button[type=submit]:has-text('Create job')")
 	v.must("reach the job", v.tab.WaitForURL(keyInURL))
 	key := keyInURL.FindStringSubmatch(v.tab.URL())[1]
+	watcher.sees(card(key, "ready"))
+	watcher.must("mark the page", mark(watcher))
 
-	// The watcher's page was never loaded again.
+	agent := runAgent(t, s, repo, "claude-1")
+	watcher.sees(card(key, "running"))
+	v.sees("text=on branch fleet/" + key)
+	touch(t, gate)
 	watcher.sees(card(key, "done"))
 	agent.wait()
-	v.sees("text=Completed")
+	if !marked(watcher) {
+		t.Error("the board was loaded again")
+	}
 	commit := git(t, repo, "rev-parse", "fleet/"+key)
-	v.sees(fmt.Sprintf("text=%s", commit[:7]))
+	v.sees("text=" + commit[:7])
 	if subject := git(t, repo, "log", "-1", "--format=%s", "fleet/"+key); !strings.Contains(subject, key) {
 		t.Errorf("the commit says %q; want its job", subject)
 	}
 	job := s.job(key)
-	if job.Status != "completed" || job.Attempts != 1 {
-		t.Errorf("%s is %s after %d attempts", key, job.Status, job.Attempts)
+	if job.Status != "completed" || job.Attempts != 1 || !strings.Contains(string(job.Result), commit) {
+		t.Errorf("%s is %s after %d attempts with %s", key, job.Status, job.Attempts, job.Result)
 	}
 }
 
