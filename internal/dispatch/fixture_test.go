@@ -19,7 +19,7 @@ import (
 
 // world is a workspace with everything that gives jobs to agents.
 type world struct {
-	t         *testing.T
+	t         testing.TB
 	ctx       context.Context
 	db        *db.DB
 	workspace ids.ID
@@ -46,7 +46,7 @@ func newWorld(t *testing.T) *world {
 }
 
 // inWorkspace is another process on the same database.
-func inWorkspace(t *testing.T, d *db.DB, workspace ids.ID) *world {
+func inWorkspace(t testing.TB, d *db.DB, workspace ids.ID) *world {
 	t.Helper()
 	n := notifier.New(d, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(context.Background())
