@@ -157,3 +157,32 @@ func TestTheSetUpLinkWorksOnce(t *testing.T) {
 	again.sees("text=not valid any more")
 	again.logIn()
 }
+
+// What "Show more" brought stays when the column changes.
+func TestMoreCardsStayUnderLiveChanges(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	s.submit(titles(60)...)
+	v := s.visit(desktop)
+	v.logIn()
+	v.live()
+	v.must("scroll", v.tab.Locator("#more-ready").ScrollIntoViewIfNeeded())
+	v.click("#more-ready a, #more-ready button")
+	v.sees(card("FB-60", "ready"))
+	s.submit("One more")
+	v.sees("#n-ready:has-text('61')")
+	v.sees(card("FB-60", "ready"))
+}
+
+// The palette opens what was typed, however fast Enter follows.
+func TestThePaletteOpensWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	s.submit("Fix the reaper", "Split the board query")
+	v := s.visit(desktop)
+	v.logIn()
+	v.must("open the palette", v.tab.Keyboard().Press("Control+k"))
+	v.must("type", v.tab.Keyboard().Type("board query"))
+	v.must("press Enter", v.tab.Keyboard().Press("Enter"))
+	v.must("reach the job", v.tab.WaitForURL("**/jobs/FB-2"))
+}

@@ -82,8 +82,8 @@ func seatsText(f fleet.Factory) string {
 		return plural(f.Seats, "seat", "seats") + " gone"
 	case f.Draining:
 		return strconv.Itoa(f.Taken) + " of " + seats + " still working"
-	case f.Taken < f.Seats:
-		return strconv.Itoa(f.Seats-f.Taken) + " of " + seats + " free"
+	case f.Free() > 0:
+		return strconv.Itoa(f.Free()) + " of " + seats + " free"
 	default:
 		return strconv.Itoa(f.Taken) + " of " + seats + " taken"
 	}

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"testing"
 
+	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -64,4 +65,20 @@ func TestPalette(t *testing.T) {
 	wantCount(t, page(t, d.get("/palette?q=factory-of"), http.StatusOK), "a[href='/agents#factory-factory-of-claude-1']", 1)
 	wantCount(t, page(t, d.get("/palette"), http.StatusOK), "a[href='/jobs/new']", 1)
 	wantCount(t, page(t, d.as(tenancy.RoleViewer).get("/palette"), http.StatusOK), "a[href='/jobs/new']", 0)
+}
+
+// A seat that no idle agent fills is not called free, here as in the sidebar.
+func TestSeatsText(t *testing.T) {
+	idle, busy := fleet.Agent{MaxConcurrentJobs: 1}, fleet.Agent{MaxConcurrentJobs: 1, Taken: 1}
+	for want, f := range map[string]fleet.Factory{
+		"1 of 4 free":          {Seats: 4, Taken: 1, Agents: []fleet.Agent{idle, busy}},
+		"1 of 4 taken":         {Seats: 4, Taken: 1, Agents: []fleet.Agent{busy}},
+		"1 of 1 taken":         {Seats: 1, Taken: 1, Agents: []fleet.Agent{busy, idle}},
+		"1 of 4 still working": {Seats: 4, Taken: 1, Draining: true, Agents: []fleet.Agent{busy}},
+		"4 seats gone":         {Seats: 4, Health: fleet.Dead},
+	} {
+		if got := seatsText(f); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 }

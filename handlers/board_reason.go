@@ -194,24 +194,24 @@ func chipsOf(tokens []string) []ui.Span {
 	return spans
 }
 
+// seatsTakenText does not say that all seats are taken: a seat without an idle
+// agent is not free either.
 func seatsTakenText(j jobs.Job, why kanban.Reason) ui.Sentence {
-	one := why.Seats == 1
-	text := ui.Say(ui.T("All " + ui.Count(why.Seats) + " seats that "))
-	if one {
-		text = ui.Say(ui.T("The one seat that "))
-	}
+	text := ui.Say(ui.T("None of the " + ui.Count(why.Seats) + " seats that "))
 	switch {
-	case j.Repo != "" && one:
-		text = append(text, ui.T("holds "), ui.Name(j.Repo))
+	case why.Seats == 1 && j.Repo != "":
+		text = ui.Say(ui.T("The one seat that holds "), ui.Name(j.Repo))
+	case why.Seats == 1:
+		text = ui.Say(ui.T("The one seat that can run it"))
 	case j.Repo != "":
 		text = append(text, ui.T("hold "), ui.Name(j.Repo))
 	default:
 		text = append(text, ui.T("can run it"))
 	}
-	if one {
-		text = append(text, ui.T(" is taken, on "))
+	if why.Seats == 1 {
+		text = append(text, ui.T(" is not free, on "))
 	} else {
-		text = append(text, ui.T(" are taken, on "))
+		text = append(text, ui.T(" is free, on "))
 	}
 	return append(text, namesOf(why.Factories)...)
 }

@@ -52,7 +52,7 @@ func (s *Server) agentTerminate(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	t := ui.Toast{Tone: ui.OK, Title: a.Name + " was ended", Text: "Its jobs went back to the queue."}
+	t := ui.Toast{Tone: ui.OK, Title: a.Name + " was ended", Text: "What it worked on went back to the queue."}
 	if graceful {
 		t.Title, t.Text = a.Name+" ends after its job", "It gets no new ones."
 	}

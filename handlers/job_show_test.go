@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fleetboard/db/dbtest"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/jobs"
 )
@@ -55,8 +56,13 @@ func TestJobPageOfWorkHandedIn(t *testing.T) {
 	agent := d.agent("claude-1")
 	j := d.claim(agent)
 	_, err := d.elsewhere.Complete(t.Context(), agent, dispatch.Ref{Job: j.Key, Epoch: j.Epoch}, dispatch.Completion{
-		Summary: "One **guarded** update", Commit: "9be04d1f00", Branch: "fleet/FB-1", URL: "javascript:alert(1)"})
+		Summary: "One **guarded** update", Commit: "9be04d1f00", Branch: "fleet/FB-1"})
 	if err != nil {
+		t.Fatal(err)
+	}
+	// An address that is no link never comes this far; a damaged row may have it.
+	if _, err := dbtest.Owner(t, d.db).Exec(t.Context(),
+		`UPDATE job SET result = jsonb_set(result, '{url}', '"javascript:alert(1)"') WHERE title = 'Alpha'`); err != nil {
 		t.Fatal(err)
 	}
 	doc := page(t, d.get("/jobs/FB-1"), http.StatusOK)

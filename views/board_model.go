@@ -80,6 +80,16 @@ type CardGroup struct {
 	Cards []Card
 }
 
+// groupID is the DOM id of a group's heading. It names the group's first card
+// too: a page that "Show more" brings may go on with the last page's group.
+func (c Column) groupID(g CardGroup) string {
+	id := "group-" + c.Name + "-" + domID(g.Name)
+	if len(g.Cards) > 0 {
+		id += "-" + domID(g.Cards[0].Key)
+	}
+	return id
+}
+
 // Card is a job on the board. The same card is a two-line row in the columns
 // done and failed.
 type Card struct {

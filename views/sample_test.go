@@ -86,7 +86,7 @@ func sampleBoard() Board {
 	}
 	ready := []Card{
 		because(sampleCard("FB-151", "Port the prompt cache to the codex engine", ui.Ready, 9), "unplug", ui.Warn, ui.T("No live factory offers "), ui.Key("engine:codex"), ui.T(". Nearest miss: "), ui.Name("linux-2")),
-		because(sampleCard("FB-160", "Read receipts in the message list", ui.Ready, 7), "server", "", ui.T("All 4 seats that hold "), ui.Name("ios-client"), ui.T(" are taken, on "), ui.Name("mac-1")),
+		because(sampleCard("FB-160", "Read receipts in the message list", ui.Ready, 7), "server", "", ui.T("None of the 4 seats that hold "), ui.Name("ios-client"), ui.T(" is free, on "), ui.Name("mac-1")),
 		because(sampleCard("FB-161", "Focus ring on the date picker", ui.Ready, 6), "circle-check", ui.OK, ui.T("2 seats free on linux-2")),
 	}
 	late := sampleRun("FB-145", "Sticky header hides the focused row in long tables", 7, 80, "Browser tests", 14*time.Minute)

@@ -117,6 +117,21 @@ func (q *Queries) AgentForClaim(ctx context.Context, db DBTX, arg AgentForClaimP
 	return i, err
 }
 
+const agentKeep = `-- name: AgentKeep :exec
+SELECT FROM agent WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE
+`
+
+type AgentKeepParams struct {
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+}
+
+// Keeps an agent as it is until the transaction ends.
+func (q *Queries) AgentKeep(ctx context.Context, db DBTX, arg AgentKeepParams) error {
+	_, err := db.Exec(ctx, agentKeep, arg.WorkspaceID, arg.ID)
+	return err
+}
+
 const agentList = `-- name: AgentList :many
 SELECT a.id, a.factory_id, f.name AS factory, a.name, a.model, a.capabilities, a.max_concurrent_jobs,
     a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.status, a.memory_mb, a.cpu_percent,

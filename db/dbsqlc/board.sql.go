@@ -15,25 +15,38 @@ import (
 const boardCount = `-- name: BoardCount :many
 SELECT s.status::text AS status, (
     SELECT count(*) FROM (
-        SELECT 1 FROM job j
+        (SELECT 1 FROM job j
         WHERE j.workspace_id = $1 AND j.status = s.status
-            AND (s.status <> 'completed' OR j.status_at >= now() - make_interval(days => $2::int))
-            AND j.priority >= $3::int
-            AND ($4::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = $4))
-            AND ($5::text = '' OR j.repo = $5)
-            AND ($6::text = '' OR j.phase = $6)
-            AND ($7::text = '' OR j.factory = $7 OR EXISTS (
+            AND j.status IN ('waiting', 'ready', 'assigned', 'running', 'paused', 'blocked', 'in_review', 'approved')
+            AND j.priority >= $2::int
+            AND ($3::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = $3))
+            AND ($4::text = '' OR j.repo = $4)
+            AND ($5::text = '' OR j.phase = $5)
+            AND ($6::text = '' OR j.factory = $6 OR EXISTS (
+                SELECT 1 FROM job_lease l JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
+                WHERE l.workspace_id = j.workspace_id AND l.job_id = j.id AND f.name = $6))
+            AND ($7::text = '' OR j.title ILIKE '%' || $7 || '%' OR j.key ILIKE $7 || '%')
+        ORDER BY j.priority DESC, j.status_at, j.id LIMIT $8)
+        UNION ALL
+        (SELECT 1 FROM job j
+        WHERE j.workspace_id = $1 AND j.status = s.status
+            AND j.status IN ('completed', 'failed', 'aborted')
+            AND (s.status <> 'completed' OR j.status_at >= now() - make_interval(days => $9::int))
+            AND j.priority >= $2::int
+            AND ($3::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = $3))
+            AND ($4::text = '' OR j.repo = $4)
+            AND ($5::text = '' OR j.phase = $5)
+            AND ($6::text = '' OR j.factory = $6 OR EXISTS (
                 SELECT 1 FROM attempt a
-                WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.factory = $7 AND a.epoch = j.epoch))
-            AND ($8::text = '' OR j.title ILIKE '%' || $8 || '%' OR j.key ILIKE $8 || '%')
-        LIMIT $9
+                WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.factory = $6))
+            AND ($7::text = '' OR j.title ILIKE '%' || $7 || '%' OR j.key ILIKE $7 || '%')
+        ORDER BY j.status_at DESC, j.id LIMIT $8)
     ) capped)::int AS jobs
 FROM unnest($10::text[]) AS s(status)
 `
 
 type BoardCountParams struct {
 	WorkspaceID uuid.UUID
-	Days        int32
 	PriorityGte int32
 	Product     string
 	Repo        string
@@ -41,6 +54,7 @@ type BoardCountParams struct {
 	Factory     string
 	Q           string
 	MaxRows     int32
+	Days        int32
 	Statuses    []string
 }
 
@@ -50,11 +64,12 @@ type BoardCountRow struct {
 }
 
 // How many jobs stand in each status, counted up to a limit: a board says
-// "1,000+", it never counts a million rows.
+// "1,000+", it never counts a million rows. The filters are those of BoardOpen
+// and BoardFinished. Each half walks the index of its columns, which is what its
+// order is for.
 func (q *Queries) BoardCount(ctx context.Context, db DBTX, arg BoardCountParams) ([]BoardCountRow, error) {
 	rows, err := db.Query(ctx, boardCount,
 		arg.WorkspaceID,
-		arg.Days,
 		arg.PriorityGte,
 		arg.Product,
 		arg.Repo,
@@ -62,6 +77,7 @@ func (q *Queries) BoardCount(ctx context.Context, db DBTX, arg BoardCountParams)
 		arg.Factory,
 		arg.Q,
 		arg.MaxRows,
+		arg.Days,
 		arg.Statuses,
 	)
 	if err != nil {

@@ -88,6 +88,7 @@ func (q *Queries) JobCountPerStatus(ctx context.Context, db DBTX, workspaceID uu
 const jobDue = `-- name: JobDue :many
 SELECT workspace_id, id FROM job
 WHERE status = 'waiting' AND not_before IS NOT NULL AND not_before <= clock_timestamp()
+    AND wait_reason <> 'dependency'
 ORDER BY not_before LIMIT $1
 `
 
@@ -96,7 +97,8 @@ type JobDueRow struct {
 	ID          uuid.UUID
 }
 
-// Jobs whose time has come, in every workspace.
+// Jobs whose time has come, in every workspace. Those that wait for another job
+// as well are left to its completion: they would stand before all others for ever.
 func (q *Queries) JobDue(ctx context.Context, db DBTX, maxRows int32) ([]JobDueRow, error) {
 	rows, err := db.Query(ctx, jobDue, maxRows)
 	if err != nil {

@@ -95,8 +95,8 @@ WITH own AS MATERIALIZED (
     ORDER BY o.job_id FOR UPDATE
 )
 UPDATE job_lease l SET expires_at = greatest(l.expires_at, clock_timestamp() + make_interval(secs => l.ttl_seconds))
-FROM own, job j
-WHERE l.workspace_id = $1 AND l.job_id = own.job_id AND l.expires_at > clock_timestamp()
+FROM job j
+WHERE l.workspace_id = $1 AND l.job_id = ANY(ARRAY(SELECT own.job_id FROM own)) AND l.expires_at > clock_timestamp()
     AND j.workspace_id = l.workspace_id AND j.id = l.job_id
 RETURNING l.job_id, j.key, l.epoch, l.expires_at, l.directive, l.directive_reason
 `
@@ -115,7 +115,8 @@ type LeaseExtendOfAgentRow struct {
 	DirectiveReason string
 }
 
-// A heartbeat keeps every lease of its agent alive.
+// A heartbeat keeps every lease of its agent alive. The ids are handed on as an
+// array: whatever the statistics say, the rows are found by them.
 func (q *Queries) LeaseExtendOfAgent(ctx context.Context, db DBTX, arg LeaseExtendOfAgentParams) ([]LeaseExtendOfAgentRow, error) {
 	rows, err := db.Query(ctx, leaseExtendOfAgent, arg.WorkspaceID, arg.AgentID)
 	if err != nil {

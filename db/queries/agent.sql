@@ -45,6 +45,10 @@ SELECT a.id, a.factory_id, a.boot_id, a.model, a.capabilities, a.max_concurrent_
 FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
 WHERE a.workspace_id = @workspace_id AND a.id = @id;
 
+-- name: AgentKeep :exec
+-- Keeps an agent as it is until the transaction ends.
+SELECT FROM agent WHERE workspace_id = @workspace_id AND id = @id FOR NO KEY UPDATE;
+
 -- name: AgentTerminate :one
 UPDATE agent SET terminated_at = coalesce(terminated_at, now()), terminate_reason = @reason
 WHERE workspace_id = @workspace_id AND name = @name

@@ -44,11 +44,27 @@ ORDER BY c.status_at DESC, c.id DESC LIMIT @max_rows;
 
 -- name: BoardCount :many
 -- How many jobs stand in each status, counted up to a limit: a board says
--- "1,000+", it never counts a million rows.
+-- "1,000+", it never counts a million rows. The filters are those of BoardOpen
+-- and BoardFinished. Each half walks the index of its columns, which is what its
+-- order is for.
 SELECT s.status::text AS status, (
     SELECT count(*) FROM (
-        SELECT 1 FROM job j
+        (SELECT 1 FROM job j
         WHERE j.workspace_id = @workspace_id AND j.status = s.status
+            AND j.status IN ('waiting', 'ready', 'assigned', 'running', 'paused', 'blocked', 'in_review', 'approved')
+            AND j.priority >= @priority_gte::int
+            AND (@product::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product))
+            AND (@repo::text = '' OR j.repo = @repo)
+            AND (@phase::text = '' OR j.phase = @phase)
+            AND (@factory::text = '' OR j.factory = @factory OR EXISTS (
+                SELECT 1 FROM job_lease l JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
+                WHERE l.workspace_id = j.workspace_id AND l.job_id = j.id AND f.name = @factory))
+            AND (@q::text = '' OR j.title ILIKE '%' || @q || '%' OR j.key ILIKE @q || '%')
+        ORDER BY j.priority DESC, j.status_at, j.id LIMIT @max_rows)
+        UNION ALL
+        (SELECT 1 FROM job j
+        WHERE j.workspace_id = @workspace_id AND j.status = s.status
+            AND j.status IN ('completed', 'failed', 'aborted')
             AND (s.status <> 'completed' OR j.status_at >= now() - make_interval(days => @days::int))
             AND j.priority >= @priority_gte::int
             AND (@product::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product))
@@ -56,9 +72,9 @@ SELECT s.status::text AS status, (
             AND (@phase::text = '' OR j.phase = @phase)
             AND (@factory::text = '' OR j.factory = @factory OR EXISTS (
                 SELECT 1 FROM attempt a
-                WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.factory = @factory AND a.epoch = j.epoch))
+                WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.factory = @factory))
             AND (@q::text = '' OR j.title ILIKE '%' || @q || '%' OR j.key ILIKE @q || '%')
-        LIMIT @max_rows
+        ORDER BY j.status_at DESC, j.id LIMIT @max_rows)
     ) capped)::int AS jobs
 FROM unnest(@statuses::text[]) AS s(status);
 

@@ -131,9 +131,11 @@ WHERE workspace_id = @workspace_id ORDER BY ready_at LIMIT 1;
 SELECT count(*)::int FROM job_lease WHERE workspace_id = @workspace_id AND expires_at <= clock_timestamp();
 
 -- name: JobDue :many
--- Jobs whose time has come, in every workspace.
+-- Jobs whose time has come, in every workspace. Those that wait for another job
+-- as well are left to its completion: they would stand before all others for ever.
 SELECT workspace_id, id FROM job
 WHERE status = 'waiting' AND not_before IS NOT NULL AND not_before <= clock_timestamp()
+    AND wait_reason <> 'dependency'
 ORDER BY not_before LIMIT @max_rows;
 
 -- name: JobClock :one

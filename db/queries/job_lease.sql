@@ -19,15 +19,16 @@ WHERE l.workspace_id = @workspace_id AND l.job_id = @job_id AND l.epoch = @epoch
 RETURNING l.job_id, l.epoch, l.expires_at, l.directive, l.directive_reason;
 
 -- name: LeaseExtendOfAgent :many
--- A heartbeat keeps every lease of its agent alive.
+-- A heartbeat keeps every lease of its agent alive. The ids are handed on as an
+-- array: whatever the statistics say, the rows are found by them.
 WITH own AS MATERIALIZED (
     SELECT o.job_id FROM job_lease o
     WHERE o.workspace_id = @workspace_id AND o.agent_id = @agent_id AND o.expires_at > clock_timestamp()
     ORDER BY o.job_id FOR UPDATE
 )
 UPDATE job_lease l SET expires_at = greatest(l.expires_at, clock_timestamp() + make_interval(secs => l.ttl_seconds))
-FROM own, job j
-WHERE l.workspace_id = @workspace_id AND l.job_id = own.job_id AND l.expires_at > clock_timestamp()
+FROM job j
+WHERE l.workspace_id = @workspace_id AND l.job_id = ANY(ARRAY(SELECT own.job_id FROM own)) AND l.expires_at > clock_timestamp()
     AND j.workspace_id = l.workspace_id AND j.id = l.job_id
 RETURNING l.job_id, j.key, l.epoch, l.expires_at, l.directive, l.directive_reason;
 

@@ -47,7 +47,7 @@ CREATE POLICY system ON job FOR SELECT TO fleetboard_system USING (true);
 CREATE POLICY system ON agent FOR SELECT TO fleetboard_system USING (true);
 GRANT SELECT (id, slug) ON workspace TO fleetboard_system;
 GRANT SELECT (workspace_id, job_id, agent_id, expires_at, grace_ends_at) ON job_lease TO fleetboard_system;
-GRANT SELECT (workspace_id, id, status, not_before) ON job TO fleetboard_system;
+GRANT SELECT (workspace_id, id, status, wait_reason, not_before) ON job TO fleetboard_system;
 GRANT SELECT (workspace_id, id, last_heartbeat_at, dead_after_seconds) ON agent TO fleetboard_system;
 
 GRANT SELECT, INSERT, UPDATE ON workspace TO fleetboard_app;

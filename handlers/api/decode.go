@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -49,9 +50,10 @@ func decode(raw []byte, schema *openapi3.Schema) ([]byte, error) {
 // parse reads one JSON value and nothing after it. Objects become
 // map[string]any, arrays []any, numbers json.Number.
 func parse(raw []byte) (any, *findings, error) {
-	// Bytes that are no UTF-8 become a NUL: inside a string it is refused with
+	// Bytes that are no UTF-8, and escapes that are half a character, become a
+	// NUL: inside a string it is refused with
 	// the name of its field, anywhere else it is no JSON.
-	raw = bytes.ToValidUTF8(raw, []byte(`\u0000`))
+	raw = withoutHalves(bytes.ToValidUTF8(raw, []byte(`\u0000`)))
 	var whole json.RawMessage
 	if err := json.Unmarshal(raw, &whole); err != nil {
 		return nil, nil, notJSON(err)
@@ -60,6 +62,48 @@ func parse(raw []byte) (any, *findings, error) {
 	p.decoder.UseNumber()
 	value, err := p.value("", 0)
 	return value, &p.found, err
+}
+
+// withoutHalves turns each escape of a surrogate that has no partner into that
+// of a NUL: the decoder would silently replace it by another character.
+func withoutHalves(raw []byte) []byte {
+	if !bytes.Contains(raw, []byte(`\u`)) {
+		return raw
+	}
+	raw = bytes.Clone(raw)
+	for i := 0; i < len(raw)-1; i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		unit, ok := escaped(raw[i:])
+		switch {
+		case !ok:
+			i++
+		case !utf16.IsSurrogate(unit):
+			i += escapeLength - 1
+		default:
+			partner, _ := escaped(raw[i+escapeLength:])
+			if utf16.DecodeRune(unit, partner) == utf8.RuneError {
+				copy(raw[i:], `\u0000`)
+				i += escapeLength - 1
+			} else {
+				i += 2*escapeLength - 1
+			}
+		}
+	}
+	return raw
+}
+
+// escapeLength is that of an escape like \u00e9, in bytes.
+const escapeLength = 6
+
+// escaped reads the escape that raw begins with.
+func escaped(raw []byte) (rune, bool) {
+	if len(raw) < escapeLength || raw[0] != '\\' || raw[1] != 'u' {
+		return 0, false
+	}
+	unit, err := strconv.ParseUint(string(raw[2:escapeLength]), 16, 16)
+	return rune(unit), err == nil
 }
 
 func notJSON(err error) error {

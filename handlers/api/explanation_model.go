@@ -56,7 +56,7 @@ func sentence(r kanban.Reason) string {
 	case kanban.CodeNoFactory:
 		return noFactory(r)
 	case kanban.CodeSeatsTaken:
-		return fmt.Sprintf("All %d seats that could run it are taken, on %s.", r.Seats, strings.Join(r.Factories, ", "))
+		return fmt.Sprintf("None of the %d seats that could run it is free, on %s.", r.Seats, strings.Join(r.Factories, ", "))
 	case kanban.CodeCanStart:
 		return fmt.Sprintf("It can start: %d of %d seats are free, on %s.", r.Free, r.Seats, strings.Join(r.Factories, ", "))
 	case kanban.CodeInReview:

@@ -26,7 +26,7 @@ func TestSentences(t *testing.T) {
 		"No live factory can run it. f could, and takes no new jobs.":                   {Code: kanban.CodeNoFactory, Nearest: "f", Text: fleet.ReasonDraining},
 		"No live factory can run it. f was not heard of for too long.":                  {Code: kanban.CodeNoFactory, Nearest: "f", Text: fleet.ReasonDead},
 		"No live factory can run it. It is for one factory only, and the nearest is f.": {Code: kanban.CodeNoFactory, Nearest: "f", Text: fleet.ReasonOtherFactory},
-		"All 4 seats that could run it are taken, on f, g.":                             {Code: kanban.CodeSeatsTaken, Seats: 4, Factories: []string{"f", "g"}},
+		"None of the 4 seats that could run it is free, on f, g.":                       {Code: kanban.CodeSeatsTaken, Seats: 4, Factories: []string{"f", "g"}},
 		"It can start: 1 of 4 seats are free, on f.":                                    {Code: kanban.CodeCanStart, Seats: 4, Free: 1, Factories: []string{"f"}},
 		"Its work was handed in and waits for a review.":                                {Code: kanban.CodeInReview},
 		"Its work was approved and waits to be merged.":                                 {Code: kanban.CodeApproved},

@@ -298,7 +298,7 @@ func TestEndedTokens(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	owner := dbtest.Owner(t, w.db)
-	w.as(w.owner[:len(w.owner)-1]+"x", "GET", "/stats", nil).want(401).refused(fault.TokenInvalid)
+	w.as(w.owner[:len(w.owner)-1], "GET", "/stats", nil).want(401).refused(fault.TokenInvalid)
 	if _, err := owner.Exec(t.Context(), `UPDATE access_token SET expires_at = now() - interval '1 second' WHERE kind = 'enrolment'`); err != nil {
 		t.Fatal(err)
 	}

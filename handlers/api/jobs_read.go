@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 
@@ -49,13 +50,20 @@ func (s *Server) ListAttempts(ctx context.Context, r ListAttemptsRequestObject) 
 	if err != nil {
 		return nil, err
 	}
+	var unknown error
 	shown, next, err := page(all, r.Params.Cursor, r.Params.Limit,
 		func(a jobs.Attempt) string { return strconv.FormatInt(a.Epoch, 10) },
 		func(a jobs.Attempt, last string) bool {
 			epoch, err := strconv.ParseInt(last, 10, 64)
-			return err != nil || a.Epoch < epoch
+			if err != nil {
+				unknown = fault.Invalid("cursor", "It is not one that this server gave out.")
+			}
+			return a.Epoch < epoch
 		})
-	return ListAttempts200JSONResponse{Items: models(shown, attemptModel), NextCursor: next}, err
+	if err = errors.Join(err, unknown); err != nil {
+		return nil, err
+	}
+	return ListAttempts200JSONResponse{Items: models(shown, attemptModel), NextCursor: next}, nil
 }
 
 // ListJobEvents gives a page of a job's events, newest first.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"fleetboard/internal/fault"
@@ -99,6 +100,43 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 	if n := w.as(w.owner, "GET", "/jobs", nil).want(200).count("items"); n != 3 {
 		t.Errorf("%d jobs, want 3", n)
+	}
+}
+
+func TestIdempotencyKeyOfAJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.as(w.owner, "POST", "/jobs", object{"title": "once", "idempotency_key": "k"}).want(201)
+	again := w.as(w.owner, "POST", "/jobs", object{"title": "once", "idempotency_key": "k"}).want(200)
+	if again.text("id") != first.text("id") {
+		t.Errorf("not the first answer: %s", again.raw)
+	}
+	statuses := make([]int, 8)
+	var all sync.WaitGroup
+	for i := range statuses {
+		all.Go(func() {
+			statuses[i] = w.as(w.owner, "POST", "/jobs", object{"title": "together", "idempotency_key": "t"}).status
+		})
+	}
+	all.Wait()
+	if slices.Sort(statuses); !slices.Equal(statuses, []int{200, 200, 200, 200, 200, 200, 200, 201}) {
+		t.Errorf("the same job eight times at once: %v", statuses)
+	}
+	batch := object{"jobs": []object{{"title": "new"}, {"title": "once", "idempotency_key": "k"}}}
+	if refused := w.as(w.owner, "POST", "/jobs/batch", batch).want(409).refused(fault.AlreadyExists); refused.text("field") != "jobs[1].idempotency_key" {
+		t.Errorf("the entry is not named: %s", refused.raw)
+	}
+	if n := w.as(w.owner, "GET", "/jobs", nil).want(200).count("items"); n != 2 {
+		t.Errorf("%d jobs, want 2", n)
+	}
+}
+
+func TestPairsOfSurrogatesAreCharacters(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := w.as(w.owner, "POST", "/jobs", `{"title":"a\ud83d\uDE00 \\ud83d \u00e9"}`).want(201)
+	if got, want := made.text("title"), `a😀 \ud83d é`; got != want {
+		t.Errorf("title %q, want %q", got, want)
 	}
 }
 

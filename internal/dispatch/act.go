@@ -84,6 +84,9 @@ func (a Action) check() error {
 	if utf8.RuneCountInString(a.Reason) > maxReason || !utf8.ValidString(a.Reason) || strings.ContainsRune(a.Reason, 0) {
 		return fault.Invalid("reason", "At most %d characters of text fit.", maxReason)
 	}
+	if !isWebAddress(a.URL) {
+		return fault.Invalid("url", notWebAddress)
+	}
 	return nil
 }
 

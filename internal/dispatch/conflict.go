@@ -43,7 +43,10 @@ func held(ctx context.Context, tx db.Tx, who tenancy.Principal, j jobs.Locked, e
 // conflict says why a lease is not the agent's any more. All answers mean: stop,
 // do not retry.
 func conflict(ctx context.Context, tx db.Tx, who tenancy.Principal, j jobs.Job, epoch int64) error {
-	if epoch != j.Epoch {
+	if epoch > j.Epoch {
+		return fault.New(fault.StaleEpoch, "%s has not had an epoch %d.", j.Key, epoch)
+	}
+	if epoch < j.Epoch {
 		return fault.New(fault.StaleEpoch, "%s has been given to somebody else since epoch %d.", j.Key, epoch)
 	}
 	attempt, err := q.AttemptGet(ctx, tx, dbsqlc.AttemptGetParams{WorkspaceID: who.Workspace, JobID: j.ID, Epoch: epoch})

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
@@ -42,10 +43,20 @@ func (c Completion) check() error {
 			fields[f.name] = fmt.Sprintf("At most %d characters of text fit.", f.limit)
 		}
 	}
+	if !isWebAddress(c.URL) {
+		fields["url"] = notWebAddress
+	}
 	if len(fields) > 0 {
 		return fault.InvalidFields(fields)
 	}
 	return nil
+}
+
+const notWebAddress = "It is to begin with https:// or http://."
+
+// isWebAddress reports whether pages may link to an address; "" is none.
+func isWebAddress(url string) bool {
+	return url == "" || strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://")
 }
 
 // stored is the result as it is kept: what the agent gave, and the summary,
@@ -158,6 +169,12 @@ func (s *Service) finish(ctx context.Context, who tenancy.Principal, ref Ref,
 	var freed []ids.ID
 	var answer jobs.Job
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		// The agent before the job: the order in which everybody locks. What
+		// became of the lease is said first.
+		replaced := requireBoot(ctx, tx, who)
+		if replaced != nil && !fault.Is(replaced, fault.Superseded) {
+			return replaced
+		}
 		job, err := jobs.LockTx(ctx, tx, who.Workspace, ref.Job)
 		if err != nil {
 			return err
@@ -170,8 +187,8 @@ func (s *Service) finish(ctx context.Context, who tenancy.Principal, ref Ref,
 			answer = job.Job
 			return nil
 		}
-		if err := requireBoot(ctx, tx, who); err != nil {
-			return err
+		if replaced != nil {
+			return replaced
 		}
 		d, e, err := decide(tx, job)
 		if err != nil {

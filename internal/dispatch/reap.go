@@ -15,8 +15,12 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-// batch is how many jobs one sweep of one workspace looks at.
-const batch = 200
+const (
+	// batch is how many jobs one sweep of one workspace looks at.
+	batch = 200
+	// maxFailures is how many of them may fail before it is given up.
+	maxFailures = 10
+)
 
 // Reap takes back, in every workspace, the leases that expired, whose agent is
 // dead, or whose directive's grace is over. It returns how many. Several
@@ -31,13 +35,12 @@ func (s *Service) Reap(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("lapsed leases: %w", err)
 	}
 	total := 0
+	var failed error
 	for _, workspace := range workspaces {
 		n, err := s.reapWorkspace(ctx, workspace, batch)
-		if total += n; err != nil {
-			return total, err
-		}
+		total, failed = total+n, errors.Join(failed, err)
 	}
-	return total, nil
+	return total, failed
 }
 
 // Reclaim takes back lapsed leases of one workspace now, or, where a job is
@@ -60,6 +63,8 @@ func (s *Service) Reclaim(ctx context.Context, who tenancy.Principal, keyOrID st
 	return 1, nil
 }
 
+// reapWorkspace takes back the lapsed leases of one workspace, the oldest first.
+// One that cannot be had now does not keep the others.
 func (s *Service) reapWorkspace(ctx context.Context, workspace ids.ID, limit int32) (int, error) {
 	var lapsed []ids.ID
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
@@ -69,17 +74,9 @@ func (s *Service) reapWorkspace(ctx context.Context, workspace ids.ID, limit int
 	if err != nil {
 		return 0, fmt.Errorf("lapsed leases: %w", err)
 	}
-	reaped := 0
-	for _, job := range lapsed {
-		ok, err := s.takeBack(ctx, tenancy.System(workspace, "reaper"), job, "", true)
-		if err != nil {
-			return reaped, err
-		}
-		if ok {
-			reaped++
-		}
-	}
-	return reaped, nil
+	return each(lapsed, func(job ids.ID) (bool, error) {
+		return s.takeBack(ctx, tenancy.System(workspace, "reaper"), job, "", true)
+	})
 }
 
 // takeBack ends one lease in a transaction of its own. Where onlyLapsed is set,
@@ -140,7 +137,7 @@ func lost(job jobs.Locked, why string) (jobs.Decision, ending, error) {
 	if d, outcome, ok, err := carryOut(job.Job); ok {
 		return d, ending{outcome: outcome, error: why}, err
 	}
-	d, err := job.Lose(why)
+	d, err := job.Lose(job.Now, why)
 	return d, ending{outcome: outcomeLost, error: why}, err
 }
 
@@ -160,13 +157,12 @@ func (s *Service) Promote(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("due jobs: %w", err)
 	}
 	total := 0
+	var failed error
 	for workspace, list := range due {
 		n, err := s.promoteAll(ctx, workspace, list)
-		if total += n; err != nil {
-			return total, err
-		}
+		total, failed = total+n, errors.Join(failed, err)
 	}
-	return total, nil
+	return total, failed
 }
 
 // SweepDependencies finds jobs that wait for nothing any more, in every
@@ -181,6 +177,7 @@ func (s *Service) SweepDependencies(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("list workspaces: %w", err)
 	}
 	total := 0
+	var failed error
 	for _, workspace := range workspaces {
 		var list []ids.ID
 		err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
@@ -191,30 +188,43 @@ func (s *Service) SweepDependencies(ctx context.Context) (int, error) {
 			return total, fmt.Errorf("freed jobs: %w", err)
 		}
 		n, err := s.promoteAll(ctx, workspace, list)
-		if total += n; err != nil {
-			return total, err
-		}
+		total, failed = total+n, errors.Join(failed, err)
 	}
-	return total, nil
+	return total, failed
 }
 
-// promoteAll promotes each job in a transaction of its own.
-func (s *Service) promoteAll(ctx context.Context, workspace ids.ID, list []ids.ID) (int, error) {
-	promoted := 0
+// each does something to every job of a list and counts what it changed. A few
+// failures do not keep the other jobs; many mean that it is not the jobs.
+func each(list []ids.ID, do func(ids.ID) (bool, error)) (done int, failed error) {
+	failures := 0
 	for _, id := range list {
+		ok, err := do(id)
+		if ok {
+			done++
+		}
+		if err == nil {
+			continue
+		}
+		failed = errors.Join(failed, err)
+		if failures++; failures == maxFailures {
+			break
+		}
+	}
+	return done, failed
+}
+
+// promoteAll promotes each job in a transaction of its own. One that cannot be
+// had now does not keep the others.
+func (s *Service) promoteAll(ctx context.Context, workspace ids.ID, list []ids.ID) (int, error) {
+	return each(list, func(id ids.ID) (ok bool, err error) {
 		var job jobs.Job
-		var ok bool
-		err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+		err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
 			job, ok, err = promoteTx(ctx, tx, tenancy.System(workspace, "promotion"), id)
 			return err
 		})
-		if err != nil {
-			return promoted, err
-		}
-		if ok {
-			promoted++
+		if ok = ok && err == nil; ok {
 			s.wake.Publish(jobs.Topics(workspace, job)...)
 		}
-	}
-	return promoted, nil
+		return ok, err
+	})
 }

@@ -38,7 +38,7 @@ func (s *Service) Register(ctx context.Context, who tenancy.Principal, in fleet.
 	if err := in.Check(who.Scope); err != nil {
 		return Registered{}, err
 	}
-	var given []jobs.Job
+	var given givenBack
 	var factory ids.ID
 	var agent fleet.Agent
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
@@ -55,7 +55,7 @@ func (s *Service) Register(ctx context.Context, who tenancy.Principal, in fleet.
 		return Registered{}, err
 	}
 	s.waiters.forget(agent.ID)
-	s.published(who.Workspace, []ids.ID{factory}, given...)
+	s.published(who.Workspace, append(given.factories, factory), given.jobs...)
 	token, expires, err := s.tokens.IssueAgentToken(tenancy.Principal{
 		Kind: tenancy.KindAgent, Workspace: who.Workspace, Name: agent.Name, Agent: agent.ID,
 		Factory: in.Factory.Name, Boot: in.BootID, Scope: who.Scope})
@@ -99,48 +99,55 @@ func orEmpty(in []string) []string {
 }
 
 // supersede ends what an earlier boot of the agent held.
-func supersede(ctx context.Context, tx db.Tx, who tenancy.Principal, in fleet.Registration) ([]jobs.Job, error) {
+func supersede(ctx context.Context, tx db.Tx, who tenancy.Principal, in fleet.Registration) (givenBack, error) {
 	old, err := q.AgentLock(ctx, tx, dbsqlc.AgentLockParams{WorkspaceID: who.Workspace, Name: in.Agent})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
+		return givenBack{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lock agent: %w", err)
+		return givenBack{}, fmt.Errorf("lock agent: %w", err)
 	}
 	if old.BootID == in.BootID {
-		return nil, nil
+		return givenBack{}, nil
 	}
 	given, err := giveBackAll(ctx, tx, who, old.ID, in.Agent+" was started again")
 	if err != nil {
-		return nil, err
+		return givenBack{}, err
 	}
-	return given, fleetEvent(ctx, tx, who, eventlog.AgentSuperseded, map[string]any{"agent": in.Agent, "leases": len(given)})
+	return given, fleetEvent(ctx, tx, who, eventlog.AgentSuperseded, map[string]any{"agent": in.Agent, "leases": len(given.jobs)})
+}
+
+// givenBack are jobs that an agent held, and the factories whose seats they took.
+type givenBack struct {
+	jobs      []jobs.Job
+	factories []ids.ID
 }
 
 // giveBackAll ends every lease of an agent, in the order in which all lock.
-func giveBackAll(ctx context.Context, tx db.Tx, who tenancy.Principal, agent ids.ID, why string) ([]jobs.Job, error) {
+func giveBackAll(ctx context.Context, tx db.Tx, who tenancy.Principal, agent ids.ID, why string) (givenBack, error) {
 	held, err := q.LeaseJobsOfAgent(ctx, tx, dbsqlc.LeaseJobsOfAgentParams{WorkspaceID: who.Workspace, AgentID: agent})
 	if err != nil {
-		return nil, fmt.Errorf("leases of agent: %w", err)
+		return givenBack{}, fmt.Errorf("leases of agent: %w", err)
 	}
-	var given []jobs.Job
+	var given givenBack
 	for _, id := range held {
 		locked, err := jobs.LockTx(ctx, tx, who.Workspace, id.String())
 		if err != nil {
-			return nil, err
+			return givenBack{}, err
 		}
 		if locked.Lease == nil || locked.Lease.AgentID != agent {
 			continue
 		}
 		d, e, err := backToQueue(locked, why)
 		if err != nil {
-			return nil, err
+			return givenBack{}, err
 		}
 		job, err := endTx(ctx, tx, who, d, e)
 		if err != nil {
-			return nil, err
+			return givenBack{}, err
 		}
-		given = append(given, job)
+		given.jobs = append(given.jobs, job)
+		given.factories = append(given.factories, locked.Lease.FactoryID)
 	}
 	return given, nil
 }
@@ -190,7 +197,7 @@ func (s *Service) Terminate(ctx context.Context, who tenancy.Principal, name, re
 		return fleet.Agent{}, fault.New(fault.Forbidden, "Only owners and admins end agents.")
 	}
 	var agent fleet.Agent
-	var given []jobs.Job
+	var given givenBack
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		id, err := q.AgentTerminate(ctx, tx, dbsqlc.AgentTerminateParams{WorkspaceID: who.Workspace, Name: name, Reason: reason})
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -212,7 +219,7 @@ func (s *Service) Terminate(ctx context.Context, who tenancy.Principal, name, re
 		return err
 	})
 	if err == nil {
-		s.published(who.Workspace, nil, given...)
+		s.published(who.Workspace, given.factories, given.jobs...)
 	}
 	return agent, err
 }

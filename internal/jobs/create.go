@@ -3,14 +3,15 @@ package jobs
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
@@ -51,8 +52,20 @@ func (s *Service) Create(ctx context.Context, who tenancy.Principal, from Origin
 	if err := validate(in); err != nil {
 		return Created{}, err
 	}
-	var created Created
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	created, err := s.create(ctx, who, from, in)
+	if isRepeated(err) {
+		// The same job was made at this moment; now its answer can be read.
+		created, err = s.create(ctx, who, from, in)
+	}
+	if err == nil && !created.Replayed {
+		s.wake.Publish(Topics(who.Workspace, created.Jobs...)...)
+	}
+	return created, err
+}
+
+// create is one try at Create.
+func (s *Service) create(ctx context.Context, who tenancy.Principal, from Origin, in []New) (created Created, err error) {
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		c := &creation{ctx: ctx, tx: tx, who: who, in: in}
 		var err error
 		if created.Jobs, created.Replayed, err = c.replay(from); err != nil || created.Replayed {
@@ -61,10 +74,14 @@ func (s *Service) Create(ctx context.Context, who tenancy.Principal, from Origin
 		created.Jobs, err = c.run()
 		return err
 	})
-	if err == nil && !created.Replayed {
-		s.wake.Publish(Topics(who.Workspace, created.Jobs...)...)
-	}
 	return created, err
+}
+
+// isRepeated reports whether another transaction has just made a job with the
+// same idempotency key.
+func isRepeated(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.ConstraintName == "job_idempotency_key"
 }
 
 func validate(in []New) error {
@@ -72,14 +89,17 @@ func validate(in []New) error {
 		return fault.Invalid("jobs", "There are %d; 1 to %d is possible.", len(in), MaxBatch)
 	}
 	p := fault.Problems{}
-	seen := map[string]bool{}
+	keys, idempotency := map[string]bool{}, map[string]bool{}
 	for i, n := range in {
 		at := prefix(in, i)
 		n.check(p, at)
-		if n.Key != "" && seen[n.Key] {
+		if n.Key != "" && keys[n.Key] {
 			p.Add(at+"key", "Another job of this request has the same key.")
 		}
-		seen[n.Key] = true
+		if n.IdempotencyKey != "" && idempotency[n.IdempotencyKey] {
+			p.Add(at+"idempotency_key", "Another job of this request has the same key.")
+		}
+		keys[n.Key], idempotency[n.IdempotencyKey] = true, true
 	}
 	return p.Err()
 }
@@ -110,11 +130,9 @@ func (c *creation) replay(from Origin) ([]Job, bool, error) {
 	for i := range c.ids {
 		c.ids[i] = ids.New()
 	}
-	if one := c.in[0]; len(c.in) == 1 && one.IdempotencyKey != "" {
-		known, err := c.byJobKey(one.IdempotencyKey)
-		if err != nil || known != nil {
-			return known, known != nil, err
-		}
+	known, err := c.knownJob()
+	if err != nil || known != nil {
+		return known, known != nil, err
 	}
 	if from.Key == "" {
 		return nil, false, nil
@@ -140,13 +158,28 @@ func (c *creation) replay(from Origin) ([]Job, bool, error) {
 	return list, true, err
 }
 
-func (c *creation) byJobKey(key string) ([]Job, error) {
-	rows, err := q.JobByIdempotencyKey(c.ctx, c.tx, dbsqlc.JobByIdempotencyKeyParams{
-		WorkspaceID: c.who.Workspace, IdempotencyKey: &key})
-	if err != nil || len(rows) == 0 {
-		return nil, err
+// knownJob is the job that was made before under the idempotency key of the one
+// that is asked for. A batch has no such answer: what is there already keeps it
+// from being made as a whole.
+func (c *creation) knownJob() ([]Job, error) {
+	for i, n := range c.in {
+		if n.IdempotencyKey == "" {
+			continue
+		}
+		rows, err := q.JobByIdempotencyKey(c.ctx, c.tx, dbsqlc.JobByIdempotencyKeyParams{
+			WorkspaceID: c.who.Workspace, IdempotencyKey: &n.IdempotencyKey})
+		if err != nil {
+			return nil, fmt.Errorf("look for idempotency key: %w", err)
+		}
+		switch {
+		case len(rows) > 0 && len(c.in) > 1:
+			return nil, fault.New(fault.AlreadyExists, "There is already a job with the idempotency key of entry %d.", i).
+				With("field", prefix(c.in, i)+"idempotency_key")
+		case len(rows) > 0:
+			return c.load(rows)
+		}
 	}
-	return c.load(rows)
+	return nil, nil
 }
 
 // load reads jobs in the order of their ids' list.
@@ -215,155 +248,4 @@ func set(list []string) []string {
 	s := slices.Clone(orEmpty(list))
 	slices.Sort(s)
 	return slices.Compact(s)
-}
-
-// assignKeys checks the keys that were given and makes the others.
-func (c *creation) assignKeys() error {
-	var given []string
-	missing := 0
-	for _, j := range c.list {
-		if j.Key == "" {
-			missing++
-		} else {
-			given = append(given, j.Key)
-		}
-	}
-	taken, err := q.JobKeyTaken(c.ctx, c.tx, dbsqlc.JobKeyTakenParams{WorkspaceID: c.who.Workspace, Keys: given})
-	if err != nil {
-		return fmt.Errorf("look for keys: %w", err)
-	}
-	if len(taken) > 0 {
-		return fault.New(fault.AlreadyExists, "There is already a job %s.", taken[0]).With("key", taken[0])
-	}
-	made, err := c.makeKeys(missing, given)
-	for i := range c.list {
-		if c.list[i].Key == "" && err == nil {
-			c.list[i].Key, made = made[0], made[1:]
-		}
-	}
-	return err
-}
-
-// makeKeys takes n keys like FB-12 that nobody has chosen by hand.
-func (c *creation) makeKeys(n int, given []string) ([]string, error) {
-	if n == 0 {
-		return nil, nil
-	}
-	prefix, err := q.JobPrefix(c.ctx, c.tx, c.who.Workspace)
-	if err != nil {
-		return nil, fmt.Errorf("prefix of keys: %w", err)
-	}
-	var free []string
-	for len(free) < n {
-		first, err := q.JobNumberTake(c.ctx, c.tx, dbsqlc.JobNumberTakeParams{
-			WorkspaceID: c.who.Workspace, N: int64(n - len(free))})
-		if err != nil {
-			return nil, fmt.Errorf("take numbers: %w", err)
-		}
-		made := make([]string, 0, n-len(free))
-		for i := range int64(n - len(free)) {
-			made = append(made, fmt.Sprintf("%s-%d", prefix, first+i))
-		}
-		taken, err := q.JobKeyTaken(c.ctx, c.tx, dbsqlc.JobKeyTakenParams{WorkspaceID: c.who.Workspace, Keys: made})
-		if err != nil {
-			return nil, fmt.Errorf("look for keys: %w", err)
-		}
-		taken = append(taken, given...)
-		free = append(free, slices.DeleteFunc(made, func(k string) bool { return slices.Contains(taken, k) })...)
-	}
-	return free, nil
-}
-
-// internLanes finds or makes the lanes of all needs, in the order of their
-// digests so that two batches never wait for each other crosswise.
-func (c *creation) internLanes() error {
-	type pending struct {
-		needs Needs
-		jobs  []int
-	}
-	byDigest := map[string]*pending{}
-	for i, j := range c.list {
-		digest := string(j.Needs().digest())
-		if byDigest[digest] == nil {
-			byDigest[digest] = &pending{needs: j.Needs()}
-		}
-		byDigest[digest].jobs = append(byDigest[digest].jobs, i)
-	}
-	digests := make([]string, 0, len(byDigest))
-	for d := range byDigest {
-		digests = append(digests, d)
-	}
-	slices.Sort(digests)
-	for _, d := range digests {
-		lane, err := internTx(c.ctx, c.tx, c.who.Workspace, byDigest[d].needs)
-		if err != nil {
-			return err
-		}
-		for _, i := range byDigest[d].jobs {
-			c.list[i].LaneID = lane
-		}
-	}
-	return nil
-}
-
-// insert writes the jobs, their events and their dependencies.
-func (c *creation) insert() error {
-	rows := make([]dbsqlc.JobInsertParams, 0, len(c.list))
-	for _, j := range c.list {
-		row, err := c.row(j)
-		if err != nil {
-			return err
-		}
-		rows = append(rows, row)
-	}
-	var failed error
-	q.JobInsert(c.ctx, c.tx, rows).Exec(func(_ int, err error) {
-		if failed == nil {
-			failed = err
-		}
-	})
-	if failed != nil {
-		return fmt.Errorf("insert jobs: %w", failed)
-	}
-	var from, to []ids.ID
-	for i, deps := range c.deps {
-		for _, d := range deps {
-			from, to = append(from, c.list[i].ID), append(to, d)
-		}
-	}
-	if len(from) == 0 {
-		return nil
-	}
-	err := q.JobDependencyInsert(c.ctx, c.tx, dbsqlc.JobDependencyInsertParams{
-		WorkspaceID: c.who.Workspace, JobIds: from, DependsOnIds: to, CreatedBy: c.who.Name})
-	if err != nil {
-		return fmt.Errorf("insert dependencies: %w", err)
-	}
-	return nil
-}
-
-func (c *creation) row(j Job) (dbsqlc.JobInsertParams, error) {
-	acceptance, err := json.Marshal(j.Acceptance)
-	if err != nil {
-		return dbsqlc.JobInsertParams{}, fmt.Errorf("encode acceptance: %w", err)
-	}
-	input := j.InputContext
-	if len(input) == 0 {
-		input = json.RawMessage("{}")
-	}
-	changes, payload, err := eventlog.Encode([]eventlog.Change{{Field: "status", Old: nil, New: j.Status}}, map[string]any{"title": j.Title})
-	var idempotencyKey *string
-	if j.IdempotencyKey != "" {
-		idempotencyKey = &j.IdempotencyKey
-	}
-	return dbsqlc.JobInsertParams{
-		WorkspaceID: c.who.Workspace, ID: j.ID, Key: j.Key, Title: j.Title, Kind: j.Kind, ProductID: j.ProductID,
-		Repo: j.Repo, Phase: j.Phase, Priority: int16(j.Priority), Capabilities: j.Capabilities, Factory: j.Factory, //nolint:gosec // 0..10
-		LaneID: j.LaneID, Tags: j.Tags, Status: string(j.Status), WaitReason: string(j.WaitReason),
-		MaxRetries: int32(j.MaxRetries), MaxLost: int32(j.MaxLost), RetryBackoffSeconds: int32(j.RetryBackoffSeconds), //nolint:gosec // checked
-		ReviewRequired: j.ReviewOverride, EstimatedComplexity: j.EstimatedComplexity,
-		EstimatedMinutes: small(j.EstimatedMinutes), TokenBudget: j.TokenBudget, NotBefore: j.NotBefore,
-		IdempotencyKey: idempotencyKey, Body: j.Body, Acceptance: acceptance, InputContext: input,
-		CreatedBy: c.who.Name, ActorKind: string(c.who.Kind), Changes: changes, Payload: payload,
-	}, err
 }

@@ -57,18 +57,23 @@ func (d Decision) claimable(now time.Time, dependencyOpen bool) Decision {
 	return d
 }
 
-// Promote makes a waiting job claimable once nothing holds it any more. The
-// second result is false where something still does.
+// Promote makes a waiting job claimable once nothing holds it any more, or says
+// what it waits for now where that has changed. The second result is false where
+// it waits for the same as before.
 func (j Job) Promote(now time.Time, dependencyOpen bool) (Decision, bool) {
 	d, err := j.decide(ByPromote, Ready, eventlog.JobPromoted)
 	if err != nil {
 		return Decision{}, false
 	}
 	d = d.claimable(now, dependencyOpen)
-	if d.After.Status != Ready {
+	switch {
+	case d.After.Status == Ready:
+		d.After.NotBefore = nil
+	case j.WaitReason == WaitDependency && !dependencyOpen:
+		d.Type = eventlog.JobHeld
+	default:
 		return Decision{}, false
 	}
-	d.After.NotBefore = nil
 	return d, true
 }
 
@@ -186,8 +191,9 @@ func (j Job) Fail(now time.Time, retryable bool, message string) (Decision, erro
 }
 
 // Lose takes a lease back from an agent that went silent. A loss is not a
-// failure: it has its own counter and its own limit, and waits for nothing.
-func (j Job) Lose(reason string) (Decision, error) {
+// failure: it has its own counter and its own limit, and waits for nothing but the
+// time that a person set meanwhile.
+func (j Job) Lose(now time.Time, reason string) (Decision, error) {
 	losses := j.LostCount + 1
 	to, kind := Ready, eventlog.JobLost
 	if losses > j.MaxLost {
@@ -198,8 +204,9 @@ func (j Job) Lose(reason string) (Decision, error) {
 	d.Payload["reason"] = reason
 	if to == Failed {
 		d.After.LastError = "Lost " + reason
+		return d, err
 	}
-	return d, err
+	return d.claimable(now, false), err
 }
 
 // backOff fills in what a waiting decision waits for.

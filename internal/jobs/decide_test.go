@@ -45,7 +45,7 @@ func TestDecisionsFollowTheTable(t *testing.T) {
 		ByComplete: func(j Job) (Decision, error) { return j.HandIn([]byte("{}")) },
 		ByRelease:  func(j Job) (Decision, error) { return j.GiveBack(noon, "") },
 		ByFailure:  func(j Job) (Decision, error) { return j.Fail(noon, true, "x") },
-		ByLoss:     func(j Job) (Decision, error) { return j.Lose("x") },
+		ByLoss:     func(j Job) (Decision, error) { return j.Lose(noon, "x") },
 	}
 	for by, decide := range decisions {
 		for _, status := range Statuses {
@@ -109,7 +109,7 @@ func TestLimitsOfFailureAndLoss(t *testing.T) {
 	}
 	for losses, want := range []Status{Ready, Ready, Failed} {
 		job.LostCount = losses
-		d, err := job.Lose("silent")
+		d, err := job.Lose(noon, "silent")
 		if err != nil || d.After.Status != want || d.After.FailureCount != 0 {
 			t.Errorf("loss %d: %s, failures %d, %v; want %s", losses+1, d.After.Status, d.After.FailureCount, err, want)
 		}

@@ -3,7 +3,9 @@ package jobs
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
@@ -25,6 +27,9 @@ const (
 	MaxBatch = 1000
 )
 
+// addresses are words that stand where a key stands in an address.
+var addresses = []string{"new", "search", "batch"}
+
 var keyForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // check gathers what is wrong with a new job; at is the prefix of its fields.
@@ -33,6 +38,9 @@ func (n New) check(p fault.Problems, at string) {
 	p.Text(at+"body", n.Body, maxBody)
 	if _, isID := ids.Parse(n.Key); n.Key != "" && (isID || !keyForm.MatchString(n.Key)) {
 		p.Add(at+"key", "Letters, digits and . _ - make a key of at most 64 characters.")
+	}
+	if slices.Contains(addresses, strings.ToLower(n.Key)) {
+		p.Add(at+"key", "This word is part of an address; a job's key must be another one.")
 	}
 	p.Name(at+"kind", n.Kind, maxName)
 	p.Name(at+"product", n.Product, maxName)
@@ -56,6 +64,18 @@ func (n New) check(p fault.Problems, at string) {
 		p.Add(at+"depends_on", "At most %d dependencies fit.", maxDepends)
 	}
 	object(p, at+"input_context", n.InputContext)
+	writable(p, at+"not_before", n.NotBefore)
+}
+
+// writable refuses a time that RFC 3339 cannot write in UTC: no answer could
+// ever tell it.
+func writable(p fault.Problems, field string, t *time.Time) {
+	if t == nil {
+		return
+	}
+	if year := t.UTC().Year(); year < 1 || year > 9999 {
+		p.Add(field, "The year is %d; 1 to 9999 is possible.", year)
+	}
 }
 
 func title(p fault.Problems, field, s string) {
@@ -105,5 +125,6 @@ func (c Patch) check() error {
 	p.List("tags", orDefault(c.Tags, nil), maxTags, maxName)
 	p.List("acceptance", orDefault(c.Acceptance, nil), maxAcceptance, maxCriterion)
 	p.Capabilities("capabilities", orDefault(c.Capabilities, nil), maxTokens)
+	writable(p, "not_before", c.NotBefore)
 	return p.Err()
 }

@@ -3,6 +3,7 @@
 // its answer holds the card or the columns as they are then.
 import { hold } from "./live.js";
 import { announce } from "./toast.js";
+import "./unfold.js";
 
 const lists = () => [...document.querySelectorAll("#board [data-list]")];
 let release = null;
@@ -58,8 +59,11 @@ async function ended(event) {
   const moved = event.to !== event.from;
   const letGo = release;
   release = null;
-  if (moved) await move(card, event.to.dataset.list, back);
-  letGo?.();
+  try {
+    if (moved) await move(card, event.to.dataset.list, back);
+  } finally {
+    letGo?.();
+  }
 }
 
 // move asks the server; meanwhile the card stands where it was dropped, marked

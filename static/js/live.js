@@ -42,14 +42,19 @@ function broken() {
   ];
 }
 
-// hold keeps live messages back until the returned function is called.
+// hold keeps live messages back until the returned function is called; with
+// several holds, until the last of them is.
+let holders = 0;
 let gate = null;
+let open;
 export function hold() {
-  let open;
-  gate = new Promise((resolve) => {
-    open = resolve;
-  });
+  if (holders++ === 0) {
+    gate = new Promise((resolve) => {
+      open = resolve;
+    });
+  }
   return () => {
+    if (--holders > 0) return;
     gate = null;
     open();
   };

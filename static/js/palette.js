@@ -19,6 +19,27 @@ function choose(option) {
   else input.removeAttribute("aria-activedescendant");
 }
 
+// The rows are those of an older query while an answer is awaited. Enter then
+// opens the first row of the answer, not the one that happens to stand there.
+let shown = "";
+let wanted = false;
+
+function open() {
+  if (input.value !== shown) {
+    wanted = true;
+    return;
+  }
+  wanted = false;
+  chosen()?.click();
+}
+
+// Typing on, or leaving, takes the wish back.
+for (const name of ["input", "blur"]) {
+  input.addEventListener(name, () => {
+    wanted = false;
+  });
+}
+
 function step(by) {
   const all = options();
   if (all.length === 0) return;
@@ -29,7 +50,7 @@ function step(by) {
 input.addEventListener("keydown", (event) => {
   if (event.key === "ArrowDown") step(1);
   else if (event.key === "ArrowUp") step(-1);
-  else if (event.key === "Enter" && chosen()) chosen().click();
+  else if (event.key === "Enter" && (chosen() || input.value !== shown)) open();
   else return;
   event.preventDefault();
 });
@@ -41,7 +62,16 @@ list.addEventListener("pointermove", (event) => {
 list.addEventListener("click", (event) => {
   if (event.target.closest('[role="option"]')) dialog.close();
 });
-list.addEventListener("htmx:after:swap", () => choose(chosen()));
+// The rows belong to the query that their request took with it.
+let asked = "";
+input.addEventListener("htmx:before:request", () => {
+  asked = input.value;
+});
+input.addEventListener("htmx:after:swap", () => {
+  shown = asked;
+  choose(chosen());
+  if (wanted && input.value === shown) open();
+});
 
 // Show the first rows as soon as it opens, however it was opened.
 dialog.addEventListener("toggle", (event) => {

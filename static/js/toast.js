@@ -20,6 +20,8 @@ export function announce(text) {
 function watch(box) {
   let timer;
   const start = () => {
+    clearTimeout(timer);
+    if (box.matches(":hover, :focus-within")) return;
     timer = setTimeout(() => box.remove(), stay);
   };
   const stop = () => clearTimeout(timer);

@@ -1,0 +1,251 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// racer is one side of a race; it says whether it had its way.
+type racer struct {
+	name string
+	run  func(w *world, agent tenancy.Principal, j jobs.Job) error
+}
+
+var (
+	completes = racer{"complete", func(w *world, a tenancy.Principal, j jobs.Job) error {
+		_, err := w.dispatch.Complete(w.ctx, a, ref(j), dispatch.Completion{Commit: "abc"})
+		return err
+	}}
+	completesOtherwise = racer{"another completion", func(w *world, a tenancy.Principal, j jobs.Job) error {
+		_, err := w.dispatch.Complete(w.ctx, a, ref(j), dispatch.Completion{Commit: "def"})
+		return err
+	}}
+	fails = racer{"fail", func(w *world, a tenancy.Principal, j jobs.Job) error {
+		_, err := w.dispatch.Fail(w.ctx, a, ref(j), dispatch.Failure{Error: "x", Retryable: true})
+		return err
+	}}
+	releases = racer{"release", func(w *world, a tenancy.Principal, j jobs.Job) error {
+		_, err := w.dispatch.Release(w.ctx, a, ref(j), "", []byte(`{"at": 1}`))
+		return err
+	}}
+	starts = racer{"start", func(w *world, a tenancy.Principal, j jobs.Job) error {
+		_, err := w.dispatch.Start(w.ctx, a, ref(j))
+		return err
+	}}
+	beats = racer{"heartbeat", func(w *world, a tenancy.Principal, j jobs.Job) error {
+		answer, err := w.dispatch.Heartbeat(w.ctx, a, dispatch.Beat{Agent: a.Name, BootID: a.Boot, Status: "working",
+			Leases: []dispatch.BeatLease{{Job: j.Key, Epoch: j.Epoch, ProgressPercent: number(10)}}})
+		if err == nil && (len(answer.Leases) != 1 || answer.Leases[0].Directive == dispatch.Fenced) {
+			return errLost
+		}
+		return err
+	}}
+	reaps     = takesBack("reap", func(w *world, _ jobs.Job) (int, error) { return w.dispatch.Reap(w.ctx) })
+	reclaims  = takesBack("reclaim", func(w *world, j jobs.Job) (int, error) { return w.dispatch.Reclaim(w.ctx, w.owner, j.Key) })
+	cancels   = acts(jobs.ByCancel)
+	pauses    = acts(jobs.ByPause)
+	takesAway = acts(jobs.ByRelease)
+	reboots   = racer{"register again", func(w *world, a tenancy.Principal, _ jobs.Job) error {
+		w.t.Helper()
+		_, err := w.dispatch.Register(w.ctx, dbfactory.Enrolment(w.workspace), fleet.Registration{Agent: a.Name, BootID: "boot-2",
+			MaxConcurrentJobs: 100, Factory: fleet.FactoryInfo{Name: a.Factory, OS: "linux", Seats: 1000}})
+		return err
+	}}
+	ends = racer{"terminate", func(w *world, a tenancy.Principal, _ jobs.Job) error {
+		_, err := w.dispatch.Terminate(w.ctx, w.owner, a.Name, "enough", false)
+		return err
+	}}
+	claims = racer{"claim", func(w *world, a tenancy.Principal, _ jobs.Job) error {
+		got, err := w.dispatch.Claim(w.ctx, a, dispatch.ClaimRequest{})
+		if err == nil && len(got.Jobs) == 0 {
+			return errLost
+		}
+		return err
+	}}
+	moves = racer{"patch of the lane", func(w *world, _ tenancy.Principal, j jobs.Job) error {
+		_, err := w.jobs.Patch(w.ctx, w.owner, j.Key, jobs.Patch{Version: j.Version, Capabilities: &[]string{"gpu:h100"}})
+		return err
+	}}
+)
+
+// errLost is the answer of a racer that was let through and got nothing.
+var errLost = errors.New("nothing was left to take")
+
+func takesBack(name string, run func(*world, jobs.Job) (int, error)) racer {
+	return racer{name, func(w *world, _ tenancy.Principal, j jobs.Job) error {
+		n, err := run(w, j)
+		if err == nil && n == 0 {
+			return errLost
+		}
+		return err
+	}}
+}
+
+func acts(verb jobs.Trigger) racer {
+	return racer{string(verb), func(w *world, _ tenancy.Principal, j jobs.Job) error {
+		_, err := w.dispatch.Act(w.ctx, w.owner, j.Key, dispatch.Action{Verb: verb, Reason: "because"})
+		return err
+	}}
+}
+
+// Each pair is let loose on one job while a third transaction holds what both
+// need, so that both are really under way when it lets go. Whatever the order,
+// nothing deadlocks, the loser is told so in words, and job, lease, attempt and
+// ready row agree afterwards.
+func TestRacesOnALeasedJob(t *testing.T) {
+	d := dbtest.New(t)
+	for _, c := range []struct {
+		one, other racer
+		wins       int  // how many may have their way, at most
+		lapsed     bool // the agent is dead, so that the reaper wants the lease
+	}{
+		{completes, completesOtherwise, 1, false}, {completes, reclaims, 1, false}, {completes, reaps, 1, true},
+		{beats, reaps, 2, true}, {beats, completes, 2, false}, {starts, completes, 2, false}, {reaps, reaps, 1, true},
+		{releases, reaps, 1, true}, {releases, reclaims, 1, false}, {fails, completes, 1, false}, {completes, cancels, 2, false},
+		{completes, pauses, 2, false}, {completes, takesAway, 1, false}, {completes, reboots, 2, false}, {beats, reboots, 2, false},
+		{starts, reboots, 2, false}, {completes, ends, 2, false}, {releases, ends, 2, false}, {reboots, ends, 2, false},
+		{reboots, reboots, 2, false}, {reaps, reboots, 2, true},
+	} {
+		for _, hold := range []string{"job", "agent", "job_lease"} {
+			t.Run(c.one.name+" and "+c.other.name+", "+hold+" held", func(t *testing.T) {
+				w := inWorkspace(t, d, dbfactory.Workspace(t, d))
+				agent := w.agent("claude-1")
+				w.job("one")
+				held := w.claim(agent)
+				// Nobody was heard of for a while: each call counts as a sign of life.
+				dbfactory.Exec(t, w.db, `UPDATE agent SET last_heartbeat_at = clock_timestamp() - interval '20 seconds'
+					WHERE workspace_id = $1`, w.workspace)
+				if c.lapsed {
+					w.silence()
+				}
+				errs := w.race(hold, agent, held, c.one, c.other)
+				if won := w.judge(errs, c.one, c.other); won > c.wins || won == 0 {
+					t.Errorf("%d had their way; at most %d may: %v", won, c.wins, errs)
+				}
+				w.consistent()
+			})
+		}
+	}
+}
+
+func TestRacesOnAReadyJob(t *testing.T) {
+	d := dbtest.New(t)
+	for _, c := range []struct {
+		other racer
+		wins  int
+	}{
+		{pauses, 2}, // a pause of a job that has just been taken asks its agent
+		{cancels, 2}, {moves, 1}, {claims, 1}, {reboots, 2}, {ends, 2},
+	} {
+		for _, hold := range []string{"job", "factory", "agent"} {
+			t.Run("claim and "+c.other.name+", "+hold+" held", func(t *testing.T) {
+				w := inWorkspace(t, d, dbfactory.Workspace(t, d))
+				agent := w.agent("claude-1")
+				job := w.job("one")
+				errs := w.race(hold, agent, job, claims, c.other)
+				if won := w.judge(errs, claims, c.other); won > c.wins || won == 0 {
+					t.Errorf("%d had their way; at most %d may: %v", won, c.wins, errs)
+				}
+				w.consistent()
+				n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job_lease l JOIN agent a ON a.id = l.agent_id
+					WHERE a.workspace_id = $1 AND (a.terminated_at IS NOT NULL OR a.boot_id = 'boot-2')`, w.workspace)
+				if n != 0 {
+					t.Errorf("%d leases of an agent that was given up", n)
+				}
+			})
+		}
+	}
+}
+
+// silence makes every agent dead without touching a lease.
+func (w *world) silence() {
+	w.t.Helper()
+	dbfactory.Exec(w.t, w.db, `UPDATE agent SET last_heartbeat_at = clock_timestamp() - interval '1 day' WHERE workspace_id = $1`, w.workspace)
+}
+
+// race starts both racers while another transaction holds every row of a table,
+// waits until PostgreSQL says that as many wait as will, and lets go.
+func (w *world) race(hold string, agent tenancy.Principal, j jobs.Job, racers ...racer) []error {
+	w.t.Helper()
+	conn := dbtest.Owner(w.t, w.db)
+	holder, err := conn.Begin(w.ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = holder.Rollback(context.WithoutCancel(w.ctx)) }()
+	if _, err := holder.Exec(w.ctx, `SELECT 1 FROM `+pgx.Identifier{hold}.Sanitize()+` FOR UPDATE`); err != nil {
+		w.t.Fatal(err)
+	}
+	errs := make([]error, len(racers))
+	done := make([]chan struct{}, len(racers))
+	var all sync.WaitGroup
+	for i, r := range racers {
+		done[i] = make(chan struct{})
+		all.Go(func() { defer close(done[i]); errs[i] = r.run(w, agent, j) })
+		w.underWay(holder, i+1, done[:i+1])
+	}
+	if err := holder.Rollback(w.ctx); err != nil {
+		w.t.Fatal(err)
+	}
+	all.Wait()
+	return errs
+}
+
+// underWay waits until each of n racers has ended or waits for a lock.
+func (w *world) underWay(holder pgx.Tx, n int, done []chan struct{}) {
+	w.t.Helper()
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
+		var waiting int
+		err := holder.QueryRow(w.ctx, `SELECT count(*) FROM (SELECT DISTINCT l.pid FROM pg_locks l
+			JOIN pg_database d ON d.oid = l.database OR l.database IS NULL
+			WHERE NOT l.granted AND d.datname = current_database()
+			AND l.pid IN (SELECT pid FROM pg_locks o WHERE o.database = d.oid)) w`).Scan(&waiting)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, d := range done {
+			select {
+			case <-d:
+				waiting++
+			default:
+			}
+		}
+		if waiting >= n {
+			return
+		}
+	}
+	w.t.Fatal("the racers neither wait nor end")
+}
+
+// judge counts who had their way. Whoever had not must have been refused in
+// words, and never because PostgreSQL found a deadlock.
+func (w *world) judge(errs []error, racers ...racer) int {
+	w.t.Helper()
+	won := 0
+	for i, err := range errs {
+		var pg *pgconn.PgError
+		switch {
+		case err == nil:
+			won++
+		case errors.As(err, &pg):
+			w.t.Errorf("%s: %s: %v", racers[i].name, pg.Code, err)
+		case !errors.Is(err, errLost) && fault.From(err).Code.Entry().Status != 409:
+			w.t.Errorf("%s: %v; want a refusal as a conflict", racers[i].name, err)
+		}
+	}
+	return won
+}
