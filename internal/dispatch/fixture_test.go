@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,9 +32,14 @@ type world struct {
 }
 
 // tokens issues tokens that only say who they are for.
-type tokens struct{ issued []tenancy.Principal }
+type tokens struct {
+	mu     sync.Mutex
+	issued []tenancy.Principal
+}
 
 func (k *tokens) IssueAgentToken(p tenancy.Principal) (string, time.Time, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.issued = append(k.issued, p)
 	return "token of " + p.Name, time.Now().Add(time.Hour), nil
 }
