@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Makes sure that what the tests run is there: PostgreSQL, Chromium, Node, jq,
-# curl, git, and Playwright's driver. As root on Debian what is missing is
+# curl, git, Playwright's driver and axe. As root on Debian what is missing is
 # installed; elsewhere one sentence says what is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 playwright=1.52.0
+axe=4.14.1
 
 has_postgres() { command -v postgres >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null; }
 has_chromium() { command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; }
@@ -32,17 +33,23 @@ if [ -n "$packages" ]; then
     exit 1
 fi
 
-driver=.tools/playwright/package
-if ! grep -qs "\"version\": \"$playwright\"" "$driver/package.json"; then
-    echo "fetching playwright-core $playwright"
-    rm -rf .tools/playwright .tools/playwright.new
-    mkdir -p .tools/playwright.new
-    if ! archive=$(cd .tools/playwright.new && npm pack --silent "playwright-core@$playwright"); then
-        echo "The browser tests need playwright-core $playwright, and npm could not fetch it; try again with a network." >&2
+# fetch PACKAGE VERSION DIR: unpacks a package of npm's into .tools/DIR/package.
+fetch() {
+    if grep -qs "\"version\": \"$2\"" ".tools/$3/package/package.json"; then
+        return
+    fi
+    echo "fetching $1 $2"
+    rm -rf ".tools/$3" ".tools/$3.new"
+    mkdir -p ".tools/$3.new"
+    local archive
+    if ! archive=$(cd ".tools/$3.new" && npm pack --silent "$1@$2"); then
+        echo "The browser tests need $1 $2, and npm could not fetch it; try again with a network." >&2
         exit 1
     fi
-    tar -xzf ".tools/playwright.new/$archive" -C .tools/playwright.new
-    rm ".tools/playwright.new/$archive"
-    mv .tools/playwright.new .tools/playwright
-fi
-echo "PostgreSQL, Chromium, Node, jq, curl, git and Playwright $playwright are there"
+    tar -xzf ".tools/$3.new/$archive" -C ".tools/$3.new"
+    rm ".tools/$3.new/$archive"
+    mv ".tools/$3.new" ".tools/$3"
+}
+fetch playwright-core "$playwright" playwright
+fetch axe-core "$axe" axe
+echo "PostgreSQL, Chromium, Node, jq, curl, git, Playwright $playwright and axe $axe are there"
