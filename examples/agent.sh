@@ -15,7 +15,7 @@ set -uo pipefail
 : "${FLEETBOARD_URL:=http://127.0.0.1:8080}" "${REPO_DIR:?set it to a git repository}" "${AGENT_NAME:=$(uname -n)}"
 : "${REPO_NAME:=$(basename "$REPO_DIR")}" "${FACTORY_NAME:=$(uname -n)}" "${AGENT_ONCE:=}"
 claims=0 work=$(mktemp -d) boot=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n') beats='' answer=''
-trap 'kill $beats "-$(cat "$work/pid")" 2>/dev/null; rm -rf "$work"; git -C "$REPO_DIR" worktree prune' EXIT
+trap 'kill $beats "-$(cat "$work/pid" 2>/dev/null)" 2>/dev/null; rm -rf "$work"; git -C "$REPO_DIR" worktree prune' EXIT
 trap 'exit 130' INT TERM
 say() { printf '%s %s: %s\n' "$(date +%T)" "$AGENT_NAME" "$*" >&2; }
 # The token stays in a file: arguments are seen by everybody on the host.
@@ -35,7 +35,7 @@ heartbeats() {
     call POST "/agents/$AGENT_NAME/heartbeat" "$(jq -nc --arg boot "$boot" --slurpfile lease <(cat "$work/lease" 2>/dev/null) \
       '{boot_id: $boot, status: (if $lease == [] then "idle" else "working" end), leases: $lease}')" || continue
     keep "$(jq -r '.token // empty' <<<"$answer")"
-    jq -e 'any(.leases[]; .directive | IN("cancel", "pause", "fenced"))' <<<"$answer" >/dev/null && kill -- "-$(cat "$work/pid")" 2>/dev/null
+    jq -e 'any(.leases[]; .directive | IN("cancel", "pause", "fenced"))' <<<"$answer" >/dev/null && kill -- "-$(cat "$work/pid" 2>/dev/null)" 2>/dev/null
   done
 }
 keep "${FLEETBOARD_ENROLMENT_TOKEN:-$(cat "${FLEETBOARD_ENROLMENT_TOKEN_FILE:?set it, or FLEETBOARD_ENROLMENT_TOKEN}")}"
