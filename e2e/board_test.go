@@ -1,19 +1,30 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/playwright-community/playwright-go"
 )
 
+// box is where an element is, once it is anywhere: a live change may be putting
+// another in its place.
+func (v *visitor) box(selector string) *playwright.Rect {
+	v.t.Helper()
+	var box *playwright.Rect
+	eventually(v.t, selector+" on the page", func() bool {
+		var err error
+		box, err = v.tab.Locator(selector).First().BoundingBox()
+		return err == nil && box != nil
+	})
+	return box
+}
+
 // drag moves the mouse from one element to another as a hand does.
 func (v *visitor) drag(from, to string) {
 	v.t.Helper()
-	a, err := v.tab.Locator(from).First().BoundingBox()
-	v.must("find "+from, err)
-	b, err := v.tab.Locator(to).First().BoundingBox()
-	v.must("find "+to, err)
+	a, b := v.box(from), v.box(to)
 	mouse := v.tab.Mouse()
 	steps := playwright.MouseMoveOptions{Steps: playwright.Int(12)}
 	v.must("press", mouse.Move(a.X+a.Width/2, a.Y+12))
@@ -21,6 +32,15 @@ func (v *visitor) drag(from, to string) {
 	v.must("drag", mouse.Move(b.X+b.Width/2, b.Y+60, steps))
 	v.must("drag", mouse.Move(b.X+b.Width/2, b.Y+70, steps))
 	v.must("drop", mouse.Up())
+}
+
+// settled waits until a card shows the job as the server has it.
+func (v *visitor) settled(key, column string) {
+	v.t.Helper()
+	eventually(v.t, key+" settled in "+column, func() bool {
+		n, err := v.tab.Locator(fmt.Sprintf("%s[data-version='%d']:not(:has(.job-pending))", card(key, column), v.s.job(key).Version)).Count()
+		return err == nil && n == 1
+	})
 }
 
 // A card moves by drag, by its menu and by the keyboard, and stays where it was
@@ -34,11 +54,11 @@ func TestACardMovesByHandByMenuAndByKey(t *testing.T) {
 	v.live()
 
 	v.drag(card("FB-1", "ready"), "#col-waiting")
-	v.sees(card("FB-1", "waiting"))
 	eventually(t, "FB-1 paused", func() bool { return s.job("FB-1").Status == "paused" })
+	v.settled("FB-1", "waiting")
 	v.drag(card("FB-1", "waiting"), "#col-ready")
-	v.sees(card("FB-1", "ready"))
 	eventually(t, "FB-1 ready", func() bool { return s.job("FB-1").Status == "ready" })
+	v.settled("FB-1", "ready")
 
 	v.drag(card("FB-1", "ready"), "#col-review")
 	v.sees(card("FB-1", "ready"))
