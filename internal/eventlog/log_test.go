@@ -2,6 +2,7 @@ package eventlog_test
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,12 +47,14 @@ func TestTheTailWaitsForOlderTransactions(t *testing.T) {
 	who := tenancy.System(workspace, "test")
 	log := eventlog.New(d)
 
-	opened, commit, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	opened, held, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	commit := sync.OnceFunc(func() { close(held) })
+	defer commit()
 	go func() {
 		done <- d.InWorkspace(t.Context(), workspace, func(tx db.Tx) error {
 			err := eventlog.AppendTx(t.Context(), tx, workspace, event(1))
 			close(opened)
-			<-commit
+			<-held
 			return err
 		})
 	}()
@@ -66,7 +69,7 @@ func TestTheTailWaitsForOlderTransactions(t *testing.T) {
 	if err != nil || len(list) != 0 {
 		t.Fatalf("while the first is open: %d events, %v; want none", len(list), err)
 	}
-	close(commit)
+	commit()
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
