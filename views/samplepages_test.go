@@ -136,7 +136,7 @@ func sampleAgents() Agents {
 				Agents: []Agent{working("claude-4", "opus", "FB-137", "Double-entry check for settled reservations", 48, 43), idle}},
 			{Name: "linux-3", About: "Ubuntu 24.04, x86_64 · claude", Pips: ui.Pips{Drain: 1, Free: 3}, SeatsText: "1 of 4 still working", Draining: true, Undrain: links.Undrain("linux-3"), Repos: []string{"ledger-api", "docs"},
 				Note: ui.Text("Drained by Jonas Weber at 12:20. No new claims, FB-153 may end."), Agents: []Agent{working("claude-14", "sonnet", "FB-153", "Rewrite the quick start for two factories", 88, 22)}},
-			{Name: "linux-5", About: "Debian 12, x86_64 · claude, codex", Pips: ui.Pips{Off: 4}, SeatsText: "4 seats gone", Dead: true, DeadSince: ui.Minute(ago(49 * time.Minute)), Repos: []string{"fleetboard", "billing-ui"}, Caps: []string{"engine:codex"},
+			{Name: "linux-5", About: "Debian 12, x86_64 · claude, codex", Pips: ui.Pips{Off: 4}, SeatsText: "4 seats gone", Dead: true, DeadSince: ui.At(ago(49 * time.Minute)), Repos: []string{"fleetboard", "billing-ui"}, Caps: []string{"engine:codex"},
 				Agents: []Agent{{Name: "codex-1", Model: "codex", State: "Dead", Icon: "unplug", Tone: ui.Bad, Beat: ui.For(ago(54*time.Minute), noon), BeatTone: ui.Bad, CPU: -1}}},
 		},
 	}

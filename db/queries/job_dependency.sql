@@ -28,13 +28,14 @@ ORDER BY x.job_id LIMIT @max_rows;
 
 -- name: JobDependencyFreed :many
 -- Jobs that wait for nothing any more although they say so: what a cap on
--- promotions, or a crash, left behind.
+-- promotions, or a crash, left behind. The count is asked for each waiting job by
+-- its id; as an anti-join it is planned by statistics, and reads whole tables
+-- where they are missing.
 SELECT j.id FROM job j
 WHERE j.workspace_id = @workspace_id AND j.status = 'waiting' AND j.wait_reason = 'dependency'
-    AND NOT EXISTS (
-        SELECT 1 FROM job_dependency x JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
+    AND (SELECT count(*) FROM job_dependency x JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
         WHERE x.workspace_id = j.workspace_id AND x.job_id = j.id AND x.type = 'blocks'
-            AND d.status <> 'completed' AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL))
+            AND d.status <> 'completed' AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL)) = 0
 ORDER BY j.id LIMIT @max_rows;
 
 -- name: JobLinks :many

@@ -145,7 +145,8 @@ func (b *beat) run() (BeatAnswer, error) {
 		return BeatAnswer{}, err
 	}
 	answer := BeatAnswer{Now: agent.Now, IntervalSeconds: int(agent.HeartbeatIntervalSeconds)}
-	fenced, err := b.reports()
+	speaking, silent := b.listed()
+	fenced, err := b.reports(speaking)
 	if err != nil {
 		return BeatAnswer{}, err
 	}
@@ -153,6 +154,12 @@ func (b *beat) run() (BeatAnswer, error) {
 		WorkspaceID: b.who.Workspace, AgentID: b.who.Agent})
 	if err != nil {
 		return BeatAnswer{}, fmt.Errorf("extend leases: %w", err)
+	}
+	// A lease that nothing is said of costs no statement of its own, unless it is
+	// not the agent's any more.
+	gone, err := b.reports(slices.DeleteFunc(silent, func(l BeatLease) bool { return l.among(known) }))
+	if err != nil {
+		return BeatAnswer{}, err
 	}
 	slices.SortFunc(known, func(x, y dbsqlc.LeaseExtendOfAgentRow) int { return cmp.Compare(x.Key, y.Key) })
 	otherwise := Continue
@@ -163,8 +170,36 @@ func (b *beat) run() (BeatAnswer, error) {
 		answer.Leases = append(answer.Leases, Standing{Job: l.Key, Epoch: l.Epoch, Reason: l.DirectiveReason,
 			Directive: directiveOr(l.Directive, otherwise), ExpiresAt: later(l.ExpiresAt)})
 	}
-	answer.Leases = append(answer.Leases, fenced...)
+	answer.Leases = slices.Concat(answer.Leases, fenced, gone)
 	return answer, nil
+}
+
+// listed splits the leases that the agent lists by whether it says something of
+// them.
+func (b *beat) listed() (speaking, silent []BeatLease) {
+	for _, l := range b.in.Leases {
+		if l.says() {
+			speaking = append(speaking, l)
+		} else {
+			silent = append(silent, l)
+		}
+	}
+	return speaking, silent
+}
+
+func (l BeatLease) progress() Progress {
+	return Progress{Percent: l.ProgressPercent, Step: l.CurrentStep, Checkpoint: l.Checkpoint}
+}
+
+func (l BeatLease) says() bool {
+	return l.ProgressPercent != nil || l.CurrentStep != nil || len(l.Checkpoint) > 0
+}
+
+// among reports whether the lease is one of those that the server knows.
+func (l BeatLease) among(known []dbsqlc.LeaseExtendOfAgentRow) bool {
+	return slices.ContainsFunc(known, func(k dbsqlc.LeaseExtendOfAgentRow) bool {
+		return k.Epoch == l.Epoch && (k.Key == l.Job || k.JobID.String() == l.Job)
+	})
 }
 
 func (b *beat) describeFactory() error {
@@ -210,19 +245,19 @@ func (b *beat) signOfLife() (dbsqlc.AgentBeatRow, error) {
 	return agent, nil
 }
 
-// reports records the progress of each lease that the agent lists, in one order
-// for everybody, and answers "fenced" for those that are not its own.
-func (b *beat) reports() ([]Standing, error) {
-	type listed struct {
+// reports records the progress of leases, in one order for everybody, and
+// answers "fenced" for those that are not the agent's own.
+func (b *beat) reports(list []BeatLease) ([]Standing, error) {
+	type found struct {
 		BeatLease
 		id ids.ID
 	}
-	var all []listed
+	var all []found
 	var fenced []Standing
 	fence := func(l BeatLease, reason string) {
 		fenced = append(fenced, Standing{Job: l.Job, Epoch: l.Epoch, Directive: Fenced, Reason: reason})
 	}
-	for _, l := range b.in.Leases {
+	for _, l := range list {
 		state, err := leaseState(b.ctx, b.tx, b.who.Workspace, l.Job)
 		switch {
 		case fault.Is(err, fault.NotFound):
@@ -230,18 +265,16 @@ func (b *beat) reports() ([]Standing, error) {
 		case err != nil:
 			return nil, err
 		default:
-			all = append(all, listed{l, state.ID})
+			all = append(all, found{l, state.ID})
 		}
 	}
-	slices.SortFunc(all, func(x, y listed) int { return slices.Compare(x.id[:], y.id[:]) })
+	slices.SortFunc(all, func(x, y found) int { return slices.Compare(x.id[:], y.id[:]) })
 	for _, l := range all {
-		p := Progress{Percent: l.ProgressPercent, Step: l.CurrentStep, Checkpoint: l.Checkpoint}
-		if err := p.check(); err != nil {
+		if err := l.progress().check(); err != nil {
 			return nil, err
 		}
-		says := p.Percent != nil || p.Step != nil || len(p.Checkpoint) > 0
 		_, started, told, err := reportTx(b.ctx, b.tx, b.who, Ref{Job: l.id.String(), Epoch: l.Epoch},
-			report{Progress: p, starts: says, isProgress: says})
+			report{Progress: l.progress(), starts: l.says(), isProgress: l.says()})
 		b.started, b.told = append(b.started, started...), b.told || told
 		if refused := fault.From(err); err != nil && refused.Code.Entry().Status == 409 {
 			fence(l.BeatLease, string(refused.Code))

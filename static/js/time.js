@@ -27,7 +27,6 @@ function two(a, au, b, bu) {
 }
 
 const timeOfDay = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const hourAndMinute = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const dayAndTime = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
@@ -38,7 +37,6 @@ const write = {
   left: (at, t) => clock(at - t),
   run: (at, t) => clock(t - at),
   clock: (at) => timeOfDay.format(at),
-  min: (at) => hourAndMinute.format(at),
   day: (at) => dayAndTime.format(at).replace(",", ""),
 };
 

@@ -39,9 +39,6 @@ func LoginNext(next string) string {
 // Job is a job's page.
 func Job(key string) string { return "/jobs/" + url.PathEscape(key) }
 
-// JobPanel is the live part of a job's page.
-func JobPanel(key string) string { return Job(key) + "/panel" }
-
 // JobMove takes to=<column> and version=<n>.
 func JobMove(key string) string { return Job(key) + "/move" }
 

@@ -18,8 +18,6 @@ const (
 	SpanKey             // mono, for keys, capabilities, repos as values
 	SpanStrong          // the one bold clause
 	SpanName            // a name that must not break: mac-1, linux-2
-	SpanWarn            // amber
-	SpanBad             // red
 )
 
 // Sentence is a line of text with names, keys and links in it. Handlers build
@@ -50,12 +48,6 @@ func Strong(s string) Span { return Span{Text: s, Kind: SpanStrong} }
 
 // Name is a name that does not break at its hyphen.
 func Name(s string) Span { return Span{Text: s, Kind: SpanName} }
-
-// WarnText is amber text.
-func WarnText(s string) Span { return Span{Text: s, Kind: SpanWarn} }
-
-// BadText is red text.
-func BadText(s string) Span { return Span{Text: s, Kind: SpanBad} }
 
 // Link is a link inside a sentence. The href must come from views/links.
 func Link(s, href string) Span { return Span{Text: s, Href: href} }

@@ -17,7 +17,6 @@ const (
 	RelLeft  Rel = "left"  // "14m 56s", a clock that runs down; "0s" at the end
 	RelRun   Rel = "run"   // "12m 40s", a clock that runs up
 	RelClock Rel = "clock" // "12:46:00", in the reader's zone
-	RelMin   Rel = "min"   // "12:46", in the reader's zone
 	RelDay   Rel = "day"   // "21 Nov 10:58", in the reader's zone
 )
 
@@ -54,9 +53,6 @@ func Run(at, now time.Time) When { return when(at, RelRun, Clock(now.Sub(at))) }
 // At writes the time of day: "12:46:00". The server writes UTC, the page
 // turns it into the reader's zone.
 func At(at time.Time) When { return when(at, RelClock, at.UTC().Format("15:04:05")) }
-
-// Minute is At without the seconds: "12:46".
-func Minute(at time.Time) When { return when(at, RelMin, at.UTC().Format("15:04")) }
 
 // Day writes the day and the time: "21 Nov 10:58".
 func Day(at time.Time) When { return when(at, RelDay, at.UTC().Format("2 Jan 15:04")) }
