@@ -30,8 +30,18 @@ run:
 
 ## test: every check and every test, as the build server does
 .PHONY: test
-test: deps check-fmt vet lint check-generated test-go test-browser
+test: deps check-fmt vet lint check-generated test-go test-browser test-life test-chaos
 	$(call step,all checks passed)
+
+## soak: twenty thousand random lives of jobs against the model (about a quarter of an hour)
+.PHONY: soak
+soak:
+	@FLEETBOARD_LIFE_SEQUENCES=$${FLEETBOARD_LIFE_SEQUENCES:-20000} go test -count=1 -v -timeout 2h -run TestWholeLives ./e2e/life
+
+## chaos: five minutes of kills, stops and crashes (FLEETBOARD_CHAOS_SECONDS, FLEETBOARD_CHAOS_SEED)
+.PHONY: chaos
+chaos:
+	@FLEETBOARD_CHAOS_SECONDS=$${FLEETBOARD_CHAOS_SECONDS:-300} go test -count=1 -v -timeout 20m ./e2e/chaos
 
 ## generate: bring all generated files up to date
 .PHONY: generate
@@ -100,7 +110,18 @@ test-go:
 .PHONY: test-browser
 test-browser:
 	$(call step,browser tests)
-	@go test -count=1 -timeout 10m ./e2e/...
+	@go test -count=1 -timeout 10m ./e2e
+
+.PHONY: test-life
+test-life:
+	$(call step,whole lives of jobs)
+	@go test -count=1 -timeout 10m ./e2e/life
+
+# Alone: kills and crashes take the whole machine.
+.PHONY: test-chaos
+test-chaos:
+	$(call step,a minute of chaos)
+	@go test -count=1 -v -timeout 10m ./e2e/chaos
 
 # Generators.
 

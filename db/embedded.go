@@ -45,6 +45,8 @@ type Embedded struct {
 	socket  string
 	lock    *os.File // held exclusively while a server is started or stopped
 	users   *os.File // held shared by everybody who uses the server
+	// bring finds or starts the server; the caller holds lock.
+	bring func(ctx context.Context) error
 
 	stopOnce sync.Once
 	stopErr  error
@@ -84,6 +86,7 @@ func startEmbedded(ctx context.Context, dataDir string, log *slog.Logger, h host
 		return nil, err
 	}
 	e := &Embedded{log: log}
+	e.bring = func(ctx context.Context) error { return e.run(ctx, dataDir, user, h, settings) }
 	if e.lock, err = lockFile(ctx, filepath.Join(dataDir, "postgres.lock")); err != nil {
 		return nil, err
 	}
@@ -92,7 +95,7 @@ func startEmbedded(ctx context.Context, dataDir string, log *slog.Logger, h host
 		leave(e.lock)
 		return nil, err
 	}
-	if err := e.run(ctx, dataDir, user, h, settings); err != nil {
+	if err := e.bring(ctx); err != nil {
 		leave(e.users)
 		leave(e.lock)
 		return nil, err

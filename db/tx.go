@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"fleetboard/internal/ids"
 )
@@ -65,16 +66,11 @@ func (d *DB) InNone(ctx context.Context, fn func(Tx) error) error {
 }
 
 func (d *DB) in(ctx context.Context, s scope, fn func(Tx) error) (err error) {
-	conn, err := d.acquire(ctx)
+	conn, tx, err := d.begin(ctx, s)
 	if err != nil {
 		return refuse(ctx, err)
 	}
 	defer conn.Release()
-
-	tx, err := start(ctx, conn.Conn(), s)
-	if err != nil {
-		return refuse(ctx, err)
-	}
 	done := false
 	defer func() {
 		// Also on a panic and on runtime.Goexit, which go on afterwards.
@@ -90,6 +86,27 @@ func (d *DB) in(ctx context.Context, s scope, fn func(Tx) error) (err error) {
 	}
 	done = true
 	return commit(ctx, tx)
+}
+
+// begin takes a connection and begins a transaction on it. A connection that
+// broke while it lay idle is put aside and the next one taken, for nothing was
+// asked of it yet: after a restart of the server that is the whole pool.
+func (d *DB) begin(ctx context.Context, s scope) (*pgxpool.Conn, Tx, error) {
+	for try := int32(0); ; try++ {
+		conn, err := d.acquire(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		tx, err := start(ctx, conn.Conn(), s)
+		if err == nil {
+			return conn, tx, nil
+		}
+		broken := conn.Conn().IsClosed() && ctx.Err() == nil
+		conn.Release()
+		if !broken || try >= d.pool.Stat().MaxConns() {
+			return nil, nil, err
+		}
+	}
 }
 
 // start begins a transaction and sets its scope in one round trip.

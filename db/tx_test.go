@@ -3,12 +3,14 @@ package db_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
 
 	"fleetboard/db"
 	"fleetboard/db/dbtest"
@@ -272,5 +274,38 @@ func TestAFullPoolIsUnavailable(t *testing.T) {
 	})
 	if !fault.Is(err, fault.Unavailable) {
 		t.Fatalf("got %v, want unavailable", err)
+	}
+}
+
+// After a restart of the server every pooled connection is dead. None of the
+// next requests meets one of them.
+func TestDeadConnectionsOfThePoolArePassedOver(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	owner := dbtest.Owner(t, d)
+	var all errgroup.Group
+	var inside sync.WaitGroup
+	inside.Add(6)
+	for range 6 {
+		all.Go(func() error {
+			return d.InNone(t.Context(), func(db.Tx) error { inside.Done(); inside.Wait(); return nil })
+		})
+	}
+	if err := all.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	// At once: the pool itself looks only at connections that lay idle for a second.
+	_, err := owner.Exec(t.Context(), `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+		WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, idle, _ := d.Stat(); idle < 6 {
+		t.Fatalf("only %d connections were idle; the test is wrong", idle)
+	}
+	for i := range 6 {
+		if err := d.Ping(t.Context()); err != nil {
+			t.Errorf("request %d: %v", i, err)
+		}
 	}
 }

@@ -22,6 +22,12 @@ var pages = map[string]string{
 	"job-waiting": "/jobs/FB-4",
 	"agents":      "/agents",
 	"not-found":   "/jobs/FB-999",
+	"review":      "/review",
+	"timeline":    "/timeline",
+	"timeline-of": "/timeline?job=FB-1&group=jobs",
+	"log":         "/jobs/FB-2/log",
+	"attempts":    "/jobs/FB-2/attempts",
+	"status":      "/status",
 }
 
 // No page has a serious accessibility fault, in either theme and at any width.

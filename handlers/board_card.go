@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"strconv"
 	"time"
 
 	"fleetboard/internal/fleet"
@@ -44,9 +45,16 @@ func (l look) card(c kanban.Card) views.Card {
 		m.Reason = reasonModel(j, c.Why, l.now)
 		l.standing(&m, j, c.Why)
 	}
+	if j.LostCount > 0 && !j.Status.Finished() {
+		m.Lost = "lost " + strconv.Itoa(j.LostCount) + "×"
+		m.LostTitle = "Its lease was lost " + plural(j.LostCount, "time", "times") + "; after more than " + strconv.Itoa(j.MaxLost) + " it fails"
+	}
 	if l.canWrite {
 		m.Moves = movesOf(c.Moves)
 		m.Actions = besideMoves(actionsOf(j), c.Moves)
+		if c.Why.Code == kanban.CodeQuestion {
+			m.Answer = links.Job(j.Key) + "#answer"
+		}
 	}
 	return m
 }
@@ -110,12 +118,25 @@ func directiveReason(j jobs.Job, now time.Time) *views.Reason {
 	case string(jobs.ByCancel):
 		return &views.Reason{Icon: "circle-stop", Tone: ui.Bad, Text: ui.Text(byText("Asked to stop", lease.DirectiveBy, "").String() + grace)}
 	case "warn":
-		return &views.Reason{Icon: "triangle-alert", Tone: ui.Warn, Text: byText("Warned", "", lease.DirectiveReason)}
+		return warnReason(lease)
 	case "drain":
 		return &views.Reason{Icon: "log-out", Text: ui.Text("Its factory drains, this job may end")}
 	default:
+		if lease.WarnedAt != nil {
+			return warnReason(lease)
+		}
 		return nil
 	}
+}
+
+// warnReason says that the agent was told of its time; that is still so when it
+// has acknowledged.
+func warnReason(lease *jobs.Lease) *views.Reason {
+	text := byText("Long past its estimate", "", "")
+	if lease.Directive == "warn" && lease.DirectiveReason != "" {
+		text = byText("Warned", "", lease.DirectiveReason)
+	}
+	return &views.Reason{Icon: "clock-alert", Tone: ui.Warn, Text: text}
 }
 
 // standing fills in the last line of a job that waits.

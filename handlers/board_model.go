@@ -151,18 +151,14 @@ func groupOf(group string, j jobs.Job) string {
 const maxNoted = 2
 
 // note is the bar about jobs that no live factory can run, nil for none.
-func (l look) note(cards []kanban.Card) *ui.Note {
-	n := len(cards)
-	if n == 0 {
+func (l look) note(u kanban.Unroutable) *ui.Note {
+	if u.Count == 0 {
 		return nil
 	}
 	m := &ui.Note{Tone: ui.Warn, Icon: "unplug"}
-	jobsText := plural(n, "job", "jobs")
-	if n >= unroutableCap {
-		jobsText = ui.Count(n) + "+ jobs"
-	}
+	jobsText := totalText(u.Count, u.Capped)
 	m.Strong = jobsText + " cannot run on any live factory."
-	for i, c := range cards[:min(n, maxNoted)] {
+	for i, c := range u.First[:min(len(u.First), maxNoted)] {
 		if i > 0 {
 			m.Text = append(m.Text, ui.T(", "))
 		}
@@ -176,9 +172,6 @@ func (l look) note(cards []kanban.Card) *ui.Note {
 	}
 	return m
 }
-
-// unroutableCap is where the board ends to count unroutable jobs.
-const unroutableCap = 50
 
 // lackText is "needs engine:codex", or why the factory that has all cannot.
 func lackText(why kanban.Reason) ui.Sentence {

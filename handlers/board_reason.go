@@ -24,6 +24,9 @@ var reasonIcons = map[string]string{
 	kanban.CodePaused: "circle-pause", kanban.CodeBlocked: "circle-stop", kanban.CodeQuestion: "message-circle-question-mark",
 	kanban.CodeNoFactory: "unplug", kanban.CodeSeatsTaken: "server", kanban.CodeCanStart: "circle-check",
 	kanban.CodeInReview: "eye", kanban.CodeApproved: "git-merge",
+	kanban.CodeDependencyFailed: "octagon-alert", kanban.CodeProductPaused: "circle-pause", kanban.CodeAgentsBusy: "bot",
+	kanban.CodeClaimed: "bot", kanban.CodeRunning: "bot", kanban.CodeCompleted: "circle-check", kanban.CodeArchived: "archive",
+	kanban.CodeFailed: "octagon-alert", kanban.CodeDependencyCycle: "refresh-cw", kanban.CodeAborted: "circle-x",
 }
 
 // reasonModel says in one sentence why a job does not run; nil where there is
@@ -34,9 +37,11 @@ func reasonModel(j jobs.Job, why kanban.Reason, now time.Time) *views.Reason {
 	}
 	r := &views.Reason{Icon: reasonIcons[why.Code], Text: reasonText(j, why, now)}
 	switch why.Code {
-	case kanban.CodeNoFactory:
+	case kanban.CodeNoFactory, kanban.CodeDependencyFailed:
 		r.Tone = ui.Warn
-	case kanban.CodeCanStart:
+	case kanban.CodeFailed, kanban.CodeDependencyCycle:
+		r.Tone = ui.Bad
+	case kanban.CodeCanStart, kanban.CodeCompleted:
 		r.Tone = ui.OK
 	case kanban.CodeQuestion:
 		r.Ask = true
@@ -49,8 +54,39 @@ func reasonModel(j jobs.Job, why kanban.Reason, now time.Time) *views.Reason {
 
 func reasonText(j jobs.Job, why kanban.Reason, now time.Time) ui.Sentence {
 	switch why.Code {
+	case kanban.CodeNoFactory:
+		return noFactoryText(j, why)
+	case kanban.CodeSeatsTaken:
+		return seatsTakenText(j, why)
+	case kanban.CodeAgentsBusy:
+		return append(ui.Say(ui.T(plural(why.Free, "seat", "seats")+" free, but no agent for it on ")), namesOf(why.Factories)...)
+	case kanban.CodeCanStart:
+		return append(ui.Say(ui.T(plural(why.Free, "seat", "seats")+" free on ")), namesOf(why.Factories)...)
+	case kanban.CodePaused:
+		return pausedText(j)
+	case kanban.CodeBlocked:
+		return byText("Blocked", why.By, why.Text)
+	case kanban.CodeQuestion:
+		return ui.Say(ui.Strong(why.By+" asks:"), ui.T(" "+firstLine(why.Text, maxQuote)))
+	case kanban.CodeInReview:
+		return inReviewText(j)
+	case kanban.CodeApproved:
+		return ui.Text(byText("Approved", why.By, "").String() + ", to be merged")
+	default:
+		if text := lifeText(why); len(text) > 0 {
+			return text
+		}
+		return waitText(j, why, now)
+	}
+}
+
+// waitText is about a job that waits for something that comes to pass.
+func waitText(j jobs.Job, why kanban.Reason, now time.Time) ui.Sentence {
+	switch why.Code {
 	case kanban.CodeDependency:
 		return dependencyText(why.Keys)
+	case kanban.CodeDependencyFailed:
+		return endedText(why.Ended)
 	case kanban.CodeNotBefore:
 		return notBeforeText(why.Until, now)
 	case kanban.CodeRetryBackoff:
@@ -58,27 +94,35 @@ func reasonText(j jobs.Job, why kanban.Reason, now time.Time) ui.Sentence {
 	case kanban.CodeBudget:
 		return ui.Text("Its budget is used up")
 	case kanban.CodeRepoBusy:
-		return repoBusyText(j, why.Keys)
+		return repoBusyText(j, why)
 	case kanban.CodeReviewBacklog:
-		return ui.Text("Too many jobs wait for a review")
-	case kanban.CodePaused:
-		return pausedText(j)
-	case kanban.CodeBlocked:
-		return byText("Blocked", j.StatusBy, why.Text)
-	case kanban.CodeQuestion:
-		return ui.Say(ui.Strong(j.StatusBy+" asks:"), ui.T(" "+firstLine(why.Text, maxQuote)))
-	case kanban.CodeNoFactory:
-		return noFactoryText(j, why)
-	case kanban.CodeSeatsTaken:
-		return seatsTakenText(j, why)
-	case kanban.CodeCanStart:
-		return append(ui.Say(ui.T(plural(why.Free, "seat", "seats")+" free on ")), namesOf(why.Factories)...)
-	case kanban.CodeInReview:
-		return inReviewText(j)
-	case kanban.CodeApproved:
-		return ui.Text("Approved by " + why.Text + ", to be merged")
+		return backlogText(why)
+	case kanban.CodeProductPaused:
+		return ui.Say(ui.T("Its product "), ui.Name(why.Product), ui.T(" is paused"))
 	default:
 		return ui.Text("Waits: " + strings.ReplaceAll(why.Code, "_", " "))
+	}
+}
+
+// lifeText is about a job that runs or is over, empty for one that waits.
+func lifeText(why kanban.Reason) ui.Sentence {
+	switch why.Code {
+	case kanban.CodeClaimed:
+		return append(ui.Say(ui.T(why.By+" has claimed it on ")), namesOf(why.Factories)...)
+	case kanban.CodeRunning:
+		return append(ui.Say(ui.T(why.By+" works on it on ")), namesOf(why.Factories)...)
+	case kanban.CodeCompleted:
+		return byText("Done", why.By, "")
+	case kanban.CodeArchived:
+		return byText("Archived", why.By, "")
+	case kanban.CodeFailed:
+		return byText("Failed for good", "", why.Text)
+	case kanban.CodeDependencyCycle:
+		return byText("It waited for itself", "", why.Text)
+	case kanban.CodeAborted:
+		return byText("Cancelled", why.By, why.Text)
+	default:
+		return nil
 	}
 }
 
@@ -105,6 +149,25 @@ func dependencyText(keys []string) ui.Sentence {
 	return append(ui.Say(ui.T("Waits for ")), andSpans(keyLinks(keys))...)
 }
 
+// endedWords are how a dependency ended that was not completed.
+var endedWords = map[jobs.Status]string{
+	jobs.Failed: "failed", jobs.Aborted: "was cancelled", jobs.Archived: "was archived unfinished",
+}
+
+// endedText names what will not complete by itself, and the way out.
+func endedText(ended []kanban.Ended) ui.Sentence {
+	if len(ended) == 1 {
+		e := ended[0]
+		return ui.Say(ui.T("Waits for "), ui.Link(e.Key, links.Job(e.Key)), ui.T(", which "+endedWords[e.Status]+". Retry it or unlink it"))
+	}
+	keys := make([]string, len(ended))
+	for i, e := range ended {
+		keys[i] = e.Key
+	}
+	text := append(ui.Say(ui.T("Waits for ")), andSpans(keyLinks(keys))...)
+	return append(text, ui.T(", which ended without success. Retry or unlink them"))
+}
+
 func notBeforeText(at *time.Time, now time.Time) ui.Sentence {
 	if at == nil || !at.After(now) {
 		return ui.Text("Its time has come")
@@ -113,28 +176,44 @@ func notBeforeText(at *time.Time, now time.Time) ui.Sentence {
 }
 
 func retryText(j jobs.Job, why kanban.Reason, now time.Time) ui.Sentence {
-	text := "Retry " + strconv.Itoa(j.FailureCount) + " of " + strconv.Itoa(j.MaxRetries)
+	when := " now"
 	if why.Until != nil && why.Until.After(now) {
-		text += " in " + ui.Clock(why.Until.Sub(now))
-	} else {
-		text += " now"
+		when = " in " + ui.Clock(why.Until.Sub(now))
 	}
+	if why.Lost {
+		return ui.Text("Lost with many others, back" + when)
+	}
+	text := "Retry " + strconv.Itoa(j.FailureCount) + " of " + strconv.Itoa(j.MaxRetries) + when
 	if why.Text != "" {
 		text += ". Last: " + firstLine(why.Text, maxQuote)
 	}
 	return ui.Text(text)
 }
 
-func repoBusyText(j jobs.Job, keys []string) ui.Sentence {
-	if len(keys) == 0 {
+// repoBusyText is "Repo busy: FB-137 holds ios-client, claude-1 works on it".
+func repoBusyText(j jobs.Job, why kanban.Reason) ui.Sentence {
+	if len(why.Keys) == 0 {
 		return ui.Say(ui.T("Repo busy: another job holds "), ui.Name(j.Repo))
 	}
-	verb := " holds "
-	if len(keys) > 1 {
-		verb = " hold "
+	text := append(ui.Say(ui.T("Repo busy: ")), andSpans(keyLinks(why.Keys))...)
+	text = append(text, ui.T(" holds "), ui.Name(j.Repo))
+	if why.By != "" {
+		text = append(text, ui.T(", "), ui.Name(why.By), ui.T(" works on it"))
 	}
-	text := append(ui.Say(ui.T("Repo busy: ")), andSpans(keyLinks(keys))...)
-	return append(text, ui.T(verb), ui.Name(j.Repo))
+	return text
+}
+
+// backlogText is "Review queue of billing is full, 5 of 5 jobs in review".
+func backlogText(why kanban.Reason) ui.Sentence {
+	if why.Limit == 0 {
+		return ui.Text("Too many jobs wait for a review")
+	}
+	state := " is full, "
+	if why.Count < why.Limit {
+		state = " has room again, "
+	}
+	return ui.Say(ui.T("Review queue of "), ui.Name(why.Product),
+		ui.T(state+ui.Count(why.Count)+" of "+plural(why.Limit, "job", "jobs")+" in review"))
 }
 
 func pausedText(j jobs.Job) ui.Sentence {
@@ -213,7 +292,21 @@ func seatsTakenText(j jobs.Job, why kanban.Reason) ui.Sentence {
 	} else {
 		text = append(text, ui.T(" is free, on "))
 	}
-	return append(text, namesOf(why.Factories)...)
+	text = append(text, namesOf(why.Factories)...)
+	if len(why.Keys) == 0 {
+		return text
+	}
+	return append(append(text, ui.T(", held by ")), heldBy(why)...)
+}
+
+// heldBy names the jobs on the seats, as far as they were read.
+func heldBy(why kanban.Reason) []ui.Span {
+	keys := keyLinks(why.Keys)
+	if why.More > 0 {
+		shown := min(len(keys), maxListed-1)
+		return andSpans(append(keys[:shown:shown], ui.T(strconv.Itoa(len(keys)-shown+why.More)+" more")))
+	}
+	return andSpans(keys)
 }
 
 func inReviewText(j jobs.Job) ui.Sentence {

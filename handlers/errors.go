@@ -30,6 +30,9 @@ func (s *Server) HandleError(err error, c echo.Context) {
 		return
 	}
 	if fails := s.answer(c, f); fails != nil && !c.Response().Committed {
+		if errors.Is(fails, context.Canceled) {
+			return // the reader is gone
+		}
 		s.Log.ErrorContext(c.Request().Context(), "error page failed", "request_id", requestIDOf(c), "error", fails)
 		_ = c.String(http.StatusInternalServerError, "Something went wrong.\n")
 	}
@@ -160,7 +163,9 @@ func (s *Server) errorPage(c echo.Context, f *fault.Error, status int) views.Err
 		Message:   f.Message,
 		RequestID: requestIDOf(c),
 	}
-	if who, ok := whoOf(c); ok {
+	// Without a database there is nothing to put around the message, and asking
+	// for it again would only keep the reader waiting.
+	if who, ok := whoOf(c); ok && f.Code != fault.Unavailable {
 		page.Shell = s.errorShell(c, who)
 	}
 	return page

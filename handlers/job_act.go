@@ -67,6 +67,9 @@ func actionIn(in url.Values, v verb) (dispatch.Action, error) {
 	}
 	a := dispatch.Action{Verb: v.by, Reason: in.Get("reason"), Version: version,
 		Commit: strings.TrimSpace(in.Get("commit")), URL: strings.TrimSpace(in.Get("url"))}
+	if v.by == jobs.ByAnswer {
+		a.Reason = in.Get("answer")
+	}
 	if !fits(a.Commit, maxCommit) {
 		return a, fault.Invalid("commit", "At most %d characters of text fit.", maxCommit)
 	}

@@ -24,6 +24,7 @@ import (
 type origin struct {
 	job    string       // key or id, on a job's page
 	agents bool         // on the agents page
+	review *reviewPlace // on the review page
 	filter links.Filter // on the board, which everything else is taken for
 }
 
@@ -34,6 +35,9 @@ func originOf(r *http.Request) origin {
 	}
 	if key, ok := strings.CutPrefix(u.Path, links.Jobs+"/"); ok {
 		return origin{job: key}
+	}
+	if u.Path == links.Review {
+		return origin{review: &reviewPlace{key: u.Query().Get("job"), after: u.Query().Get("after")}}
 	}
 	return origin{agents: u.Path == links.Agents, filter: parseFilter(u.Query())}
 }
@@ -85,6 +89,8 @@ func (s *Server) partsNow(c echo.Context, who tenancy.Principal, job jobs.Job, f
 	switch {
 	case at.shows(job):
 		return s.jobParts(ctx, who, job)
+	case at.review != nil:
+		return s.reviewParts(ctx, who, *at.review)
 	case at.agents:
 		m, err := s.agentsNow(c, who)
 		return []templ.Component{views.LiveAgents(m)}, err
@@ -99,8 +105,11 @@ func (s *Server) partsNow(c echo.Context, who tenancy.Principal, job jobs.Job, f
 // stateNow are the parts of the page that show the job as it is.
 func (s *Server) stateNow(c echo.Context, who tenancy.Principal, job jobs.Job) ([]templ.Component, error) {
 	ctx, at := c.Request().Context(), originOf(c.Request())
-	if at.shows(job) {
+	switch {
+	case at.shows(job):
 		return s.jobParts(ctx, who, job)
+	case at.review != nil:
+		return s.reviewParts(ctx, who, *at.review)
 	}
 	l, err := s.lookNow(ctx, who, at.filter)
 	if err != nil {

@@ -142,6 +142,8 @@ var outcomes = map[string]struct {
 	"lost":      {word: "Lost", icon: "unplug", tone: ui.Warn},
 	"cancelled": {word: "Cancelled", status: ui.Aborted},
 	"paused":    {word: "Paused", status: ui.Paused},
+	"blocked":   {word: "Blocked", status: ui.Blocked},
+	"timeout":   {word: "Timed out", icon: "clock-alert", tone: ui.Warn},
 	"asked":     {word: "Asked", icon: "message-circle-question-mark"},
 }
 

@@ -21,7 +21,9 @@ type jobSheet struct {
 	job      jobs.Job
 	why      kanban.Explanation
 	attempts []jobs.Attempt // newest first
-	links    []jobs.Link
+	graph    jobs.Graph
+	links    []jobs.Node      // the jobs of the graph
+	talk     []eventlog.Event // what agents and people said to one another, newest first
 	events   []eventlog.Event // newest first, one more than is shown where there are more
 	before   int64            // the event that the shown ones are older than, 0 for the newest
 	snap     fleet.Snapshot
@@ -38,22 +40,18 @@ func (s jobSheet) model() views.Job {
 		Meta: s.meta(), Created: ui.Day(j.CreatedAt), CreatedBy: j.CreatedBy, MoveURL: links.JobMove(j.Key),
 		Strip: s.strip(), Why: s.reason(),
 		Body: ui.Markdown(j.Body), Feedback: j.Feedback, Question: s.question(),
-		LinksNote: linksNote(s.links), Needs: s.needs(), Limits: s.limits(),
+		Acceptance: acceptanceModel(j, s.canWrite), Graph: graphModel(s.graph), Links: linksOf(s.graph, j.Key, s.canWrite),
+		Needs: s.needs(), Limits: s.limits(),
 		Result: outcomeModel(j), AttemptNote: s.attemptNote(),
 	}
 	if s.canWrite {
 		m.Actions, m.Moves = actionsOf(j), s.moves()
-	}
-	for _, text := range j.Acceptance {
-		m.Acceptance = append(m.Acceptance, views.Criterion{Text: text})
-	}
-	for _, l := range s.links {
-		m.Links = append(m.Links, views.JobLink{Key: l.Key, Title: l.Title, URL: links.Job(l.Key),
-			Status: ui.Status(l.Status), Percent: -1, Before: l.Before})
+		m.LinkForm = &views.LinkForm{URL: links.JobLink(j.Key), SearchURL: links.JobLinkable(j.Key), Kinds: kindOptions()}
 	}
 	for _, a := range s.attempts {
 		m.Attempts = append(m.Attempts, attemptModel(a, j, s.now))
 	}
+	s.addTalk(m.Attempts)
 	m.Events, m.EventNote = s.history()
 	if hasCheckpoint(j) {
 		m.Checkpoint, m.CheckNote = prettyJSON(j.Checkpoint), s.checkNote()
@@ -92,23 +90,6 @@ func (s jobSheet) meta() []ui.Sentence {
 		list = append(list, ui.Text(nth(n)+" attempt"))
 	}
 	return list
-}
-
-func (s jobSheet) question() *views.Question {
-	if s.job.Question == "" || s.job.Status != jobs.Blocked {
-		return nil
-	}
-	return &views.Question{Agent: s.job.StatusBy, Text: s.job.Question, Asked: ui.Ago(s.job.StatusAt, s.now)}
-}
-
-func linksNote(list []jobs.Link) string {
-	before := 0
-	for _, l := range list {
-		if l.Before {
-			before++
-		}
-	}
-	return strconv.Itoa(before) + " before, " + strconv.Itoa(len(list)-before) + " after"
 }
 
 func (s jobSheet) checkNote() string {

@@ -8,6 +8,7 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
+	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
 
@@ -38,7 +39,7 @@ func (s *Server) jobMove(c echo.Context, who tenancy.Principal) error {
 	}
 	by, ok := kanban.MoveVerb(job.Status, to)
 	if !ok {
-		return s.refused(c, who, job, cameBack(job, whyNot(job.Status, to)))
+		return s.refused(c, who, job, wayOut(job, to))
 	}
 	after, err := s.Dispatch.Act(ctx, who, job.Key, dispatch.Action{Verb: by, Version: version})
 	if outdated(err) {
@@ -76,6 +77,19 @@ func cameBack(job jobs.Job, why string) ui.Toast {
 	return ui.Toast{Tone: ui.Warn, Title: job.Key + " is in " + columnOrGone(job.Status), Text: why}
 }
 
+// wayOut is cameBack with what can be done instead: work in review is judged on
+// its page, where sending it back asks for the reason.
+func wayOut(job jobs.Job, to kanban.Column) ui.Toast {
+	t := cameBack(job, whyNot(job.Status, to))
+	if job.Status == jobs.InReview {
+		t.ActionLabel, t.ActionURL = "Review it", links.ReviewOf(job.Key, "")
+		if to == kanban.Ready {
+			t.ActionLabel, t.ActionURL = "Reject it", t.ActionURL+"#dlg-"+string(jobs.ByReject)
+		}
+	}
+	return t
+}
+
 // whyNot says why a job of a status does not go to a column by hand, and what
 // would bring it there.
 func whyNot(status jobs.Status, to kanban.Column) string {
@@ -85,11 +99,11 @@ func whyNot(status jobs.Status, to kanban.Column) string {
 	case to == kanban.Review:
 		return "A job comes to Review when an agent hands it in."
 	case to == kanban.Done && status == jobs.InReview:
-		return "It is still to be approved. Open it and read its result first."
+		return "It is still to be approved."
 	case to == kanban.Done:
 		return "A job is done when its work was handed in and accepted."
 	case to == kanban.Ready && status == jobs.InReview:
-		return "Sending it back needs a reason. Open it and choose Reject."
+		return "Sending it back needs a reason."
 	case to == kanban.Ready && status == jobs.Waiting:
 		return "It becomes ready by itself when what it waits for is over."
 	case to == kanban.Waiting && status == jobs.Blocked, to == kanban.Waiting && status == jobs.Paused:

@@ -102,3 +102,14 @@ func TestActions(t *testing.T) {
 	wantText(t, doc, "#why", "FB-1 was cancelled by Mara Ilić: Not needed")
 	wantCount(t, doc, "form[action='/jobs/FB-1/retry']", 2) // the bar and the menu
 }
+
+// Dragging work in review back to Ready leads to the dialog that asks why.
+func TestMovingWorkInReviewLeadsToItsReview(t *testing.T) {
+	d := newDesk(t)
+	d.handIn(d.agent("claude-1"), "Alpha", dispatch.Completion{})
+	doc := page(t, d.hx("/board", "/jobs/FB-1/move", url.Values{"to": {"ready"}}), http.StatusConflict)
+	wantCount(t, doc, `.toastx a[href="/review?job=FB-1#dlg-reject"]`, 1)
+	doc = page(t, d.hx("/board", "/jobs/FB-1/move", url.Values{"to": {"done"}}), http.StatusConflict)
+	wantCount(t, doc, `.toastx a[href="/review?job=FB-1"]`, 1)
+	wantCount(t, page(t, d.get("/review?job=FB-1"), http.StatusOK), "#dlg-reject", 1)
+}

@@ -35,7 +35,11 @@ func (s *Server) jobShow(c echo.Context, who tenancy.Principal) error {
 	if before <= 0 {
 		shell.LiveURL = links.LiveJob(around.Cursor, sheet.job.Key)
 	}
-	return render(c, http.StatusOK, views.JobView(views.JobPage{Shell: shell, Job: sheet.model()}))
+	log, err := s.jobLogModel(ctx, who, sheet.job, links.LogView{}, sheet.now)
+	if err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, views.JobView(views.JobPage{Shell: shell, Job: sheet.model(), Log: log}))
 }
 
 // jobPanel is the live part of the page.
@@ -58,7 +62,11 @@ func (s *Server) readJob(ctx context.Context, who tenancy.Principal, key string,
 	if sheet.attempts, err = s.Jobs.Attempts(ctx, who, sheet.job.ID.String()); err != nil {
 		return sheet, err
 	}
-	if sheet.links, err = s.Jobs.Links(ctx, who, sheet.job.ID.String()); err != nil {
+	if sheet.graph, err = s.Jobs.Graph(ctx, who, sheet.job.ID.String()); err != nil {
+		return sheet, err
+	}
+	sheet.links = sheet.graph.Nodes
+	if sheet.talk, err = s.Kanban.Talk(ctx, who, sheet.job.ID); err != nil {
 		return sheet, err
 	}
 	if sheet.events, err = s.Events.OfJob(ctx, who, sheet.job.ID, before, eventPage+1); err != nil {

@@ -35,10 +35,10 @@ func TestJobPageOfARunningJob(t *testing.T) {
 	wantText(t, doc, "#description strong", "so")
 	wantText(t, doc, ".acc", "It is so")
 	wantText(t, doc, "#attempt-1", "claude-1")
-	wantText(t, doc, "#events", "claimed Ready Assigned claude-1 e1")
+	wantText(t, doc, "#events", "claimed Ready Assigned")
 	wantText(t, doc, "#events", "62%")
 	wantText(t, doc, "#checkpoint", `"step": 3`)
-	wantText(t, doc, ".jobside", "0 before, 1 after")
+	wantText(t, doc, "#links-words tbody", "FB-3waits for FB-2")
 	wantText(t, doc, ".jobside", "factory-of-claude-1 of 1")
 	wantCount(t, doc, "#why", 0)
 	wantCount(t, doc, "#bar-pause", 1)
@@ -71,7 +71,7 @@ func TestJobPageOfWorkHandedIn(t *testing.T) {
 	wantCount(t, doc, "#result a[href^=javascript]", 0)
 	wantText(t, doc, "#why", "Commit 9be04d1 waits for a review")
 	wantCount(t, doc, "#bar-approve", 1)
-	wantCount(t, doc, "#dlg-reject input[required]", 1)
+	wantCount(t, doc, "#dlg-reject textarea[required]", 1)
 }
 
 func TestJobPageSaysWhoCouldRunIt(t *testing.T) {

@@ -20,6 +20,8 @@ type verb struct {
 	main []jobs.Status
 	// ask makes the dialog before it, nil for none.
 	ask func(j jobs.Job) *views.ActionDialog
+	// hidden verbs have a form of their own on the page.
+	hidden bool
 	// done is the toast's fact, after the job's key.
 	done string
 }
@@ -30,6 +32,8 @@ var verbs = []verb{
 	{by: jobs.ByReject, label: "Reject", icon: "undo-2", main: []jobs.Status{jobs.InReview}, ask: askReject, done: "was sent back"},
 	{by: jobs.ByApprove, label: "Approve", icon: "circle-check", main: []jobs.Status{jobs.InReview}, done: "approved"},
 	{by: jobs.ByMerge, label: "Mark as merged", icon: "git-merge", main: []jobs.Status{jobs.Approved}, ask: askMerge, done: "completed"},
+	{by: jobs.ByMergeFail, label: "Merge failed", icon: "undo-2", ask: askMergeFail, done: "is in review again"},
+	{by: jobs.ByAnswer, label: "Answer", icon: "reply", hidden: true, done: "got its answer"},
 	{by: jobs.ByResume, label: "Resume", icon: "rotate-cw", main: []jobs.Status{jobs.Paused}, done: "resumed"},
 	{by: jobs.ByUnblock, label: "Unblock", icon: "rotate-cw", main: []jobs.Status{jobs.Blocked}, done: "unblocked"},
 	{by: jobs.ByRetry, label: "Retry", icon: "rotate-cw", main: []jobs.Status{jobs.Failed, jobs.Aborted}, done: "is tried again"},
@@ -71,7 +75,7 @@ func (v verb) possible(j jobs.Job) bool {
 func actionsOf(j jobs.Job) []views.Action {
 	var list []views.Action
 	for _, v := range verbs {
-		if !v.possible(j) {
+		if v.hidden || !v.possible(j) {
 			continue
 		}
 		a := views.Action{Verb: string(v.by), Label: v.label, Icon: v.icon, Danger: v.danger,
@@ -112,13 +116,18 @@ func movesOf(moves []kanban.Move) []views.Move {
 }
 
 func askReject(j jobs.Job) *views.ActionDialog {
-	return &views.ActionDialog{Title: "Send " + j.Key + " back?", Reason: true, Required: true, Keep: "Leave it in review", Confirm: "Reject",
+	return &views.ActionDialog{Title: "Send " + j.Key + " back?", Reason: true, Long: true, Required: true, Keep: "Leave it in review", Confirm: "Reject",
 		Text: ui.Text("It becomes ready again. The next attempt is given your reason.")}
 }
 
 func askMerge(j jobs.Job) *views.ActionDialog {
-	return &views.ActionDialog{Title: "Is " + j.Key + " merged?", Commit: true, Link: true, Keep: "Not yet", Confirm: "Mark as merged",
+	return &views.ActionDialog{Title: "Is " + j.Key + " merged?", Commit: true, Link: true, Head: resultOf(j).Commit, Keep: "Not yet", Confirm: "Mark as merged",
 		Text: ui.Text("It is completed then, and jobs that wait for it can start.")}
+}
+
+func askMergeFail(j jobs.Job) *views.ActionDialog {
+	return &views.ActionDialog{Title: "Could " + j.Key + " not be merged?", Reason: true, Long: true, Required: true, Keep: "Leave it approved", Confirm: "Back to review",
+		Text: ui.Text("It is in review again. Reject it there to have it done anew.")}
 }
 
 func askRelease(j jobs.Job) *views.ActionDialog {

@@ -15,21 +15,20 @@ import (
 func (s jobSheet) reason() *views.Why {
 	j := s.job
 	switch {
-	case j.Lease != nil, j.Status == jobs.Completed, j.Status == jobs.Archived:
+	case len(s.why.Reasons) == 0, j.Lease != nil, j.Status == jobs.Completed, j.Status == jobs.Archived:
 		return nil
 	case j.Status == jobs.Failed:
 		return s.failure()
 	case j.Status == jobs.Aborted:
 		return &views.Why{Icon: "circle-x", Title: byText(j.Key+" was cancelled", j.StatusBy, j.LastError).String()}
-	case len(s.why.Reasons) == 0:
-		return nil
 	}
 	first := s.why.Reasons[0]
 	shown := reasonModel(j, first, s.now)
 	m := &views.Why{Icon: shown.Icon, Tone: shown.Tone, Title: whyTitle(j, first)}
 	for _, r := range s.why.Reasons {
 		m.Lines = append(m.Lines, reasonText(j, r, s.now))
-		if r.Code == kanban.CodeNoFactory || r.Code == kanban.CodeSeatsTaken {
+		switch r.Code {
+		case kanban.CodeNoFactory, kanban.CodeSeatsTaken, kanban.CodeAgentsBusy:
 			m.Rows = s.routingRows()
 		}
 	}
@@ -40,6 +39,10 @@ func (s jobSheet) failure() *views.Why {
 	j := s.job
 	m := &views.Why{Icon: "octagon-alert", Tone: ui.Bad, Title: j.Key + " failed"}
 	switch {
+	case s.why.Reasons[0].Code == kanban.CodeDependencyCycle:
+		m.Title += ", it waited for itself"
+		m.Lines = []ui.Sentence{ui.Text(firstLine(s.why.Reasons[0].Text, maxQuote)), ui.Text("Take one of the links away, then retry it")}
+		return m
 	case j.LostCount > j.MaxLost:
 		m.Title += ", it was lost too often"
 	case j.FailureCount > j.MaxRetries:
@@ -69,6 +72,22 @@ func whyTitle(j jobs.Job, r kanban.Reason) string {
 		return j.Key + " is in review"
 	case kanban.CodeApproved:
 		return j.Key + " is approved"
+	case kanban.CodeDependencyFailed:
+		return j.Key + " waits for what will not be done"
+	case kanban.CodeDependency:
+		return j.Key + " waits for other jobs"
+	case kanban.CodeNotBefore:
+		return j.Key + " waits for its time"
+	case kanban.CodeRetryBackoff:
+		return j.Key + " waits to be tried again"
+	case kanban.CodeRepoBusy:
+		return j.Key + " waits for its repo"
+	case kanban.CodeReviewBacklog:
+		return j.Key + " waits for the review"
+	case kanban.CodeProductPaused:
+		return j.Key + " waits for its product"
+	case kanban.CodeAgentsBusy:
+		return j.Key + " waits for an agent"
 	default:
 		return j.Key + " waits"
 	}

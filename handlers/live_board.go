@@ -22,7 +22,7 @@ type liveBoard struct {
 
 	empty   bool                // the page shows that there are no jobs, in place of columns
 	columns []kanban.ColumnPage // only their counts; nil until the first change
-	fleet   bool                // the fleet changed since the last refresh
+	opened  bool                // what can be claimed changed since the last refresh
 }
 
 // change sends the columns that jobs entered or left, whole, and of the other
@@ -30,8 +30,9 @@ type liveBoard struct {
 func (r *liveBoard) change(ctx context.Context, u *kanban.Update) (news, error) {
 	r.look.now = nowOf(u)
 	if u.Fleet != nil {
-		r.look.snap, r.fleet = *u.Fleet, true
+		r.look.snap = *u.Fleet
 	}
+	r.opened = r.opened || opens(u)
 	touched, err := r.touched(ctx, u)
 	if err != nil {
 		return news{}, err
@@ -39,7 +40,7 @@ func (r *liveBoard) change(ctx context.Context, u *kanban.Update) (news, error) 
 	if err := r.count(ctx, touched); err != nil {
 		return news{}, err
 	}
-	n := news{later: u.Fleet != nil || holds(touched, kanban.Ready)}
+	n := news{later: r.opened || holds(touched, kanban.Ready)}
 	// The first job, or the first that passes the filter, makes another page of
 	// it; so does the last one that goes.
 	if empty := r.total() == 0; r.columns != nil && empty != r.empty {
@@ -123,19 +124,19 @@ func (r *liveBoard) totals() templ.Component {
 	return views.LiveTotals(shell, totalText(r.total(), capped))
 }
 
-// refresh reads what depends on the fleet: whether a ready job can start, how
-// many seats are free, and which jobs nobody can run.
+// refresh reads what depends on the fleet and the products: whether a ready job
+// can start, how many seats are free, and which jobs nobody can run.
 func (r *liveBoard) refresh(ctx context.Context) ([]templ.Component, error) {
 	r.look.now = time.Now()
-	cards, err := r.server.Kanban.Unroutable(ctx, r.who)
+	stuck, err := r.server.Kanban.Unroutable(ctx, r.who)
 	if err != nil {
 		return nil, err
 	}
-	parts := []templ.Component{views.LiveNote(r.look.note(cards))}
-	if !r.fleet {
+	parts := []templ.Component{views.LiveNote(r.look.note(stuck))}
+	if !r.opened {
 		return parts, nil
 	}
-	r.fleet = false
+	r.opened = false
 	for _, name := range []kanban.Column{kanban.Ready, kanban.Running} {
 		page, err := r.server.Kanban.ColumnPage(ctx, r.who, narrowed(r.look.filter), name, "")
 		if err != nil {

@@ -47,6 +47,10 @@ func (s *Server) regionOf(c echo.Context, who tenancy.Principal, snap fleet.Snap
 		return r, err
 	case "agents":
 		return &liveAgents{server: s, who: who, first: s.firstRun(c, who, snap)}, nil
+	case "review":
+		return &liveReview{server: s, who: who, at: reviewPlace{key: c.QueryParam("job"), after: c.QueryParam("page")}}, nil
+	case "timeline":
+		return s.newLiveTimeline(c, who)
 	default:
 		return nil, fault.New(fault.NotFound, "There is no such stream.")
 	}
@@ -61,6 +65,7 @@ func merge(into, u *kanban.Update) {
 	if u.Fleet != nil {
 		into.Fleet = u.Fleet
 	}
+	into.Rules = into.Rules || u.Rules
 	for _, c := range u.Cards {
 		at := slices.IndexFunc(into.Cards, func(k kanban.Card) bool { return k.Job.ID == c.Job.ID })
 		if at < 0 {
@@ -112,10 +117,16 @@ func (r *liveJob) change(ctx context.Context, u *kanban.Update) (news, error) {
 		return c.Job.ID == r.id || r.near[c.Job.Key]
 	})
 	if !touched {
-		return news{later: u.Fleet != nil && r.waits}, nil
+		return news{later: r.waits && opens(u)}, nil
 	}
 	parts, err := r.refresh(ctx)
 	return news{parts: parts}, err
+}
+
+// opens reports whether jobs that did not change themselves may be claimed now,
+// or no longer: the fleet, a product or a review queue changed.
+func opens(u *kanban.Update) bool {
+	return u.Fleet != nil || u.Rules || holds(u.Touched, kanban.Review)
 }
 
 func (r *liveJob) refresh(ctx context.Context) ([]templ.Component, error) {

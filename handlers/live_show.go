@@ -31,8 +31,8 @@ const (
 	settle = time.Second
 )
 
-// live is the stream of changes of one page. ?on= says of which: board, job or
-// agents.
+// live is the stream of changes of one page. ?on= says of which: board, job,
+// agents, review or timeline.
 func (s *Server) live(limit *streamLimit) func(echo.Context, tenancy.Principal) error {
 	return func(c echo.Context, who tenancy.Principal) error {
 		leave, ok := limit.enter(who.Account)
@@ -175,6 +175,11 @@ func (w *watcher) send(ctx context.Context) error {
 		w.fleet = fleetModel(*u.Fleet)
 		n.parts = append(n.parts, views.LiveFleet(w.fleet))
 	}
+	nav, err := w.server.navNews(ctx, w.who, &u)
+	if err != nil {
+		return err
+	}
+	n.parts = append(n.parts, nav...)
 	if n.later && w.later == nil {
 		w.later = time.After(settle)
 	}
@@ -234,6 +239,9 @@ func (w *watcher) reset(ctx context.Context) error {
 	w.pending, w.waiting, w.cursor = kanban.Update{}, false, ""
 	if w.updates, err = w.server.Kanban.Watch(ctx, w.who, around.Cursor); err != nil {
 		return err
+	}
+	if w.later == nil {
+		w.later = time.After(settle)
 	}
 	return w.out.named("reset", around.Cursor)
 }

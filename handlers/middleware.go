@@ -58,7 +58,7 @@ func (s *Server) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
 
 // quiet tells routes that machines ask every few seconds, and files.
 func quiet(route string) bool {
-	return route == "/healthz" || route == "/readyz" || strings.HasPrefix(route, "/static/")
+	return route == "/healthz" || route == "/readyz" || route == "/health/coordinator" || strings.HasPrefix(route, "/static/")
 }
 
 // panicked is a panic on its way to HandleError.

@@ -88,7 +88,10 @@ func pageRows(query string, canWrite bool) []views.PaletteRow {
 	all := []views.PaletteRow{
 		{URL: links.Board, Icon: "square-kanban", Text: "Board", Keys: []string{"G", "B"}},
 		{URL: links.NewJob, Icon: "plus", Text: "New job", Keys: []string{"C"}},
+		{URL: links.Review, Icon: "eye", Text: "Review", Keys: []string{"G", "R"}},
 		{URL: links.Agents, Icon: "bot", Text: "Agents", Keys: []string{"G", "A"}},
+		{URL: links.Timeline, Icon: "history", Text: "Timeline", Keys: []string{"G", "T"}},
+		{URL: links.Status, Icon: "gauge", Text: "Status"},
 	}
 	var rows []views.PaletteRow
 	for _, r := range all {

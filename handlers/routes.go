@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -34,8 +35,18 @@ func (s *Server) routes() []Route {
 
 		{http.MethodGet, "/jobs/:key", tenancy.ReadBoard, s.jobShow},
 		{http.MethodGet, "/jobs/:key/panel", tenancy.ReadBoard, s.jobPanel},
+		{http.MethodGet, "/jobs/:key/log", tenancy.ReadBoard, s.jobLogShow},
+		{http.MethodGet, "/jobs/:key/log/stream", tenancy.ReadBoard, s.jobLogLive(&streamLimit{})},
+		{http.MethodGet, "/jobs/:key/attempts", tenancy.ReadBoard, s.attemptsShow},
 		{http.MethodPost, "/jobs/:key/move", tenancy.WriteJobs, s.jobMove},
+		{http.MethodPost, "/jobs/:key/tick", tenancy.WriteJobs, s.jobTick},
+		{http.MethodPost, "/jobs/:key/link", tenancy.WriteJobs, s.jobLink},
+		{http.MethodPost, "/jobs/:key/unlink", tenancy.WriteJobs, s.jobUnlink},
+		{http.MethodGet, "/jobs/:key/linkable", tenancy.ReadBoard, s.jobLinkable},
 		{http.MethodPost, "/jobs/:key/:action", tenancy.WriteJobs, s.jobAct},
+
+		{http.MethodGet, links.Review, tenancy.ReadBoard, s.reviewShow},
+		{http.MethodPost, "/review/:key/:action", tenancy.WriteJobs, s.reviewAct},
 
 		{http.MethodGet, links.Agents, tenancy.ReadBoard, s.agentsShow},
 		{http.MethodGet, links.AgentPanel, tenancy.ReadBoard, s.agentsPanel},
@@ -43,9 +54,14 @@ func (s *Server) routes() []Route {
 		{http.MethodPost, "/factories/:name/undrain", tenancy.RunFleet, s.factoryUndrain},
 		{http.MethodPost, "/agents/:name/terminate", tenancy.RunFleet, s.agentTerminate},
 
+		{http.MethodGet, links.Timeline, tenancy.ReadBoard, s.timelineShow},
+		{http.MethodGet, links.Status, tenancy.ReadBoard, s.statusShow},
+		{http.MethodPost, links.Recover, tenancy.RunFleet, s.statusRecover},
+
 		{http.MethodGet, static.Prefix + "*", tenancy.Public, s.static},
 		{http.MethodGet, "/healthz", tenancy.Public, s.healthz},
 		{http.MethodGet, "/readyz", tenancy.Public, s.readyz},
+		{http.MethodGet, "/health/coordinator", tenancy.Public, s.healthOfCoordinator},
 		{http.MethodPost, cspReportPath, tenancy.Public, s.cspReport},
 	}
 }
@@ -70,6 +86,7 @@ func (s *Server) readyz(c echo.Context, _ tenancy.Principal) error {
 	if s.Ready != nil {
 		if err := s.Ready(c.Request().Context()); err != nil {
 			s.Log.WarnContext(c.Request().Context(), "not ready", "error", err)
+			c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(unknownTime))
 			return c.String(http.StatusServiceUnavailable, "not ready\n")
 		}
 	}

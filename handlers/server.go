@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
@@ -29,6 +30,8 @@ type Deps struct {
 	Dispatch *dispatch.Service
 	Kanban   *kanban.Service
 	Events   *eventlog.Log
+	// Coordinator says who leads.
+	Coordinator *coordinator.Service
 
 	// Ready reports whether the server can answer, for /readyz.
 	Ready func(context.Context) error

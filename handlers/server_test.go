@@ -53,7 +53,7 @@ func TestEveryRouteNamesAPermission(t *testing.T) {
 	public := map[string]bool{
 		"GET /": true, "GET /login": true, "POST /login": true, "POST /logout": true, "POST /theme": true,
 		"GET /setup/:token": true, "POST /setup/:token": true, "GET /static/*": true,
-		"GET /healthz": true, "GET /readyz": true, "POST /csp-report": true,
+		"GET /healthz": true, "GET /readyz": true, "GET /health/coordinator": true, "POST /csp-report": true,
 	}
 	for _, r := range s.echo.Routes() {
 		name := r.Method + " " + r.Path

@@ -12,14 +12,20 @@ import (
 	"fleetboard/views/links"
 )
 
-// page makes the shell of a page, with the toast that waits for it.
+// page makes the shell of a page, with the toast that waits for it and the
+// number of jobs to review.
 func (s *Server) page(c echo.Context, who tenancy.Principal, snap fleet.Snapshot, section views.Section, title string) (views.Shell, error) {
 	name, err := s.workspaceName(c.Request().Context(), who)
 	if err != nil {
 		return views.Shell{}, err
 	}
+	reviews, err := s.Kanban.ReviewCount(c.Request().Context(), who)
+	if err != nil {
+		return views.Shell{}, err
+	}
 	shell := frame{who: who, workspace: name, snap: snap, theme: themeOf(c), path: c.Request().URL.RequestURI()}.model()
 	shell.Section, shell.Title, shell.Toasts = section, title, s.takeFlash(c)
+	shell.Review = reviewNumber(reviews)
 	return shell, nil
 }
 

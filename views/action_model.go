@@ -18,6 +18,7 @@ type Action struct {
 	Danger bool   // red; with Dialog set the dialog's button is filled
 	Main   bool   // stands in the top bar of the job's page, else in its menu
 	Dialog *ActionDialog
+	Key    string // the single key that presses it, "" for none
 }
 
 // ActionDialog asks before an action is done.
@@ -25,10 +26,12 @@ type ActionDialog struct {
 	Title    string      // "Cancel FB-142?"
 	Text     ui.Sentence // what happens
 	Reason   bool        // shows the reason's field
+	Long     bool        // the reason may have several lines
 	Required bool        // the reason may not be empty
 	Keep     string      // the other button: "Keep it running"
 	Confirm  string      // "Cancel job"
 	// Commit and Link add fields named commit and url, for the merge that a
-	// person reports.
+	// person reports; Head is what stands in the first.
 	Commit, Link bool
+	Head         string
 }

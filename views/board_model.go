@@ -120,6 +120,9 @@ type Card struct {
 	FootWord string
 	Foot     ui.When
 	FootLate bool // amber
+	// Lost says how often its lease was lost, "" for never: "lost 2×".
+	Lost      string
+	LostTitle string
 
 	// For a row: the text after the key, "fleetboard" or the error.
 	Sub     string

@@ -108,7 +108,8 @@ func samplePagesOf(t *testing.T, board BoardPage) map[string]templ.Component {
 	return map[string]templ.Component{
 		"board":     BoardView(board),
 		"first run": BoardView(BoardPage{shell, Board{FirstRun: ptr(poisoned(firstRun))}}),
-		"job":       JobView(JobPage{shell, j}), "waiting": JobView(JobPage{shell, w}), "done": JobView(JobPage{shell, d}),
+		"job":       JobView(JobPage{Shell: shell, Job: j}), "waiting": JobView(JobPage{Shell: shell, Job: w}), "done": JobView(JobPage{Shell: shell, Job: d}),
+		"review": ReviewView(ReviewPage{shell, poisoned(sampleReview())}), "linkable": LinkOptions(hostile, poisoned([]LinkOption{{}})),
 		"form": NewJobView(NewJobPage{shell, poisoned(badForm())}), "agents": AgentsView(AgentsPage{shell, poisoned(sampleAgents())}),
 		"log in":  LoginView(Login{Email: hostile, Next: hostile, Error: hostile}),
 		"set up":  SetupView(poisoned(Setup{URL: links.Setup(hostile), Errors: map[string]string{"name": "x", "email": "x", "password": "x"}})),

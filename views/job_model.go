@@ -6,6 +6,7 @@ import "fleetboard/views/ui"
 type JobPage struct {
 	Shell Shell
 	Job   Job
+	Log   JobLog
 }
 
 // Job is all that its page shows. The panel, the actions and the page's title
@@ -32,13 +33,13 @@ type Job struct {
 	Body       ui.SafeHTML
 	Feedback   string // the last rejection
 	Question   *Question
-	Acceptance []Criterion
-	AccNote    string // "2 of 4 reported"
+	Acceptance Acceptance
 
-	Links     []JobLink
-	LinksNote string // "1 before, 1 after"
-	Needs     []Fact
-	Limits    []Fact
+	Graph    *Graph    // nil for a job without links
+	Links    []JobLink // those of the job itself
+	LinkForm *LinkForm // nil for those who may not link
+	Needs    []Fact
+	Limits   []Fact
 
 	Result      *Outcome
 	Attempts    []Attempt
@@ -82,27 +83,18 @@ type WhyRow struct {
 	Remark  string // "nearest miss"
 }
 
-// Question is what an agent asked and waits for. Answering comes with the
-// message bus; until then it is shown.
+// Question is what an agent asked. URL takes the answer, "" where none is
+// waited for.
 type Question struct {
-	Agent string
-	Text  string
-	Asked ui.When
-}
+	Agent   string
+	Text    string
+	Asked   ui.When
+	URL     string
+	Version int
 
-// Criterion is one acceptance criterion.
-type Criterion struct {
-	Text string
-	Met  bool
-	Note string
-}
-
-// JobLink is a job before or after this one.
-type JobLink struct {
-	Key, Title, URL string
-	Status          ui.Status
-	Percent         int
-	Before          bool
+	Answer   string
+	By       string
+	Answered ui.When
 }
 
 // Fact is a row of a list of names and values.
@@ -137,6 +129,7 @@ type Attempt struct {
 	Running  ui.When
 	Percent  string // "62%"
 	Cost     string
+	Talk     []Feedback // what was said of it, oldest first
 }
 
 // Event is one line of the job's history.

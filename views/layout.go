@@ -46,6 +46,13 @@ func currentPage(yes bool) templ.Attributes {
 	return nil
 }
 
+func currentItem(yes bool) templ.Attributes {
+	if yes {
+		return templ.Attributes{"aria-current": "true"}
+	}
+	return nil
+}
+
 // pageScripts lists a page's scripts in their order: htmx comes last, because
 // it opens the stream at once and our modules must hear of that.
 func pageScripts(own []string) []string {

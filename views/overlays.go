@@ -23,7 +23,9 @@ func keyHelp(s Shell) []keyGroup {
 		{"Search or jump to", []string{"⌘", "K"}},
 		{"Search on this page", []string{"/"}},
 		{"Board", []string{"G", "B"}},
+		{"Review", []string{"G", "R"}},
 		{"Agents", []string{"G", "A"}},
+		{"Timeline", []string{"G", "T"}},
 		{"This list", []string{"?"}},
 	}
 	if s.CanWrite {
@@ -39,10 +41,24 @@ func keyHelp(s Shell) []keyGroup {
 			{"Move, in the menu", []string{"1", "–", "6"}},
 		}})
 	}
+	if s.Section == SectionReview {
+		groups = append(groups, keyGroup{"In the review", reviewKeys(s.CanWrite)})
+	}
 	if s.Section == SectionNewJob {
 		groups = append(groups, keyGroup{"In the form", []keyLine{{"Create the job", []string{"⌘", "↵"}}}})
 	}
 	return groups
+}
+
+func reviewKeys(canWrite bool) []keyLine {
+	keys := []keyLine{
+		{"Next, previous job", []string{"J", "K"}},
+		{"Open the job", []string{"O"}},
+	}
+	if canWrite {
+		keys = append(keys, keyLine{"Approve", []string{"A"}}, keyLine{"Reject", []string{"R"}})
+	}
+	return keys
 }
 
 // textPart is a piece of a found text.

@@ -28,16 +28,15 @@ func sampleJob() Job {
 			{Label: "Elapsed", Clock: ui.Run(ago(760*time.Second), noon), Rest: "of about 25m", Note: "54m over all attempts"},
 		},
 		Body:       ui.Markdown("Two sweeps that overlap can both take back the same lease, and `TestReaper/two_sweeps_overlap` then fails about once in 40 runs under `-race`. Make the take-back one guarded update, and let the test wait on a barrier instead of sleeping.\n\n- one guarded update\n- no sleep\n\n```\ngo test -race -count=200 ./internal/dispatch\n```\n"),
-		AccNote:    "2 of 4 reported",
-		Acceptance: []Criterion{{Text: "No sleep in the test", Met: true}, {Text: "A finished job is never taken back", Met: true}, {Text: "200 runs under -race without a failure", Note: "124 so far"}, {Text: "The sweep stays under 20 ms at 10,000 leases"}},
-		LinksNote:  "1 before, 2 after",
-		Links: []JobLink{
-			{Key: "FB-98", Title: "Reaper: one guarded query", URL: links.Job("FB-98"), Status: ui.Completed, Before: true},
-			{Key: "FB-147", Title: "Burn-down with projection fan", URL: links.Job("FB-147"), Status: ui.Waiting},
-			{Key: "FB-159", Title: "Simulated fleet", URL: links.Job("FB-159"), Status: ui.Waiting},
-		},
-		Needs:  []Fact{{Name: "Repo", Text: ui.Say(ui.Key("fleetboard"))}, {Name: "Factory", Text: ui.Text("Any live factory")}, {Name: "Capabilities", Chips: []string{"engine:claude", "go:1.26"}}, {Name: "Can run on", Text: ui.Text("mac-1, linux-2 of 4")}},
-		Limits: []Fact{{Name: "Estimate", Text: ui.Text("25 min, warned at 55")}, {Name: "Retries", Text: ui.Text("1 of 3 used")}, {Name: "Review", Text: ui.Text("Needed")}, {Name: "Version", Text: ui.Say(ui.Key("v19"))}},
+		Acceptance: Acceptance{Note: "2 of 4", URL: links.JobTick("FB-142"), Items: []Criterion{{Text: "No sleep in the test", Met: true}, {Text: "A finished job is never taken back", Met: true}, {Text: "200 runs under -race without a failure"}, {Text: "The sweep stays under 20 ms at 10,000 leases"}}},
+		Graph: &Graph{Width: 380, Height: 100, Label: "FB-98 before FB-142",
+			Boxes: []GraphBox{{Key: "FB-98", Title: "Reaper: one guarded query", URL: links.Job("FB-98"), Status: ui.Completed}, {X: 212, Key: "FB-142", Title: "Fix flaky TestReaper", Status: ui.Running, Current: true}},
+			Edges: []GraphEdge{{Path: "M168 20L205 20", Kind: "blocks"}, {Path: "M168 24L205 24", Kind: "duplicates", Back: true}},
+			Rows:  []GraphRow{{From: "FB-142", FromURL: links.Job("FB-142"), FromStatus: ui.Running, Verb: "waits for", To: "FB-98", ToURL: links.Job("FB-98"), ToStatus: ui.Completed}}},
+		Links:    []JobLink{{ID: "link-blocks-fb-98", Verb: "waits for", Key: "FB-98", Title: "Reaper: one guarded query", URL: links.Job("FB-98"), Status: ui.Completed, RemoveURL: links.JobUnlink("FB-142"), Other: "FB-98", Type: "blocks"}},
+		LinkForm: &LinkForm{URL: links.JobLink("FB-142"), SearchURL: links.JobLinkable("FB-142"), Kinds: []ui.Option{{Value: "waits_for", Label: "waits for"}}},
+		Needs:    []Fact{{Name: "Repo", Text: ui.Say(ui.Key("fleetboard"))}, {Name: "Factory", Text: ui.Text("Any live factory")}, {Name: "Capabilities", Chips: []string{"engine:claude", "go:1.26"}}, {Name: "Can run on", Text: ui.Text("mac-1, linux-2 of 4")}},
+		Limits:   []Fact{{Name: "Estimate", Text: ui.Text("25 min, warned at 55")}, {Name: "Retries", Text: ui.Text("1 of 3 used")}, {Name: "Review", Text: ui.Text("Needed")}, {Name: "Version", Text: ui.Say(ui.Key("v19"))}},
 		Attempts: []Attempt{
 			{Number: 3, Agent: "claude-2", Factory: "mac-1", Status: ui.Running, Outcome: "Running", Running: ui.Run(ago(760*time.Second), noon), Percent: "62%"},
 			{Number: 2, Agent: "claude-11", Factory: "linux-5", Icon: "unplug", IconTone: ui.Warn, Outcome: "Lost", Detail: "no heartbeat for 5m, lease taken back", Took: "33m", Percent: "41%"},
@@ -74,6 +73,31 @@ func doneJob() Job {
 	j.Feedback = "The sweep is not measured yet."
 	j.Result = &Outcome{Summary: ui.Markdown("The take-back is **one guarded update** now."), Commit: "a41f9c2d0f5e4b3a2c1d0e9f8a7b6c5d4e3f2a1b", Branch: "fleet/FB-142", JSON: "{\n  \"commit\": \"a41f9c2\"\n}"}
 	return j
+}
+
+func sampleReview() Review {
+	reject := Action{Verb: "reject", Label: "Reject", Key: "r", Danger: true, URL: links.ReviewAction("FB-136", "reject"),
+		Dialog: &ActionDialog{Title: "Send FB-136 back?", Reason: true, Long: true, Required: true, Keep: "Leave it in review", Confirm: "Reject"}}
+	return Review{
+		Count: "2 wait for a decision", Place: "1 of 2", Merging: "1", After: links.ReviewOf("FB-141", ""), NextURL: links.ReviewOf("", "1.2.3"), FirstURL: links.Review,
+		Queue: []ReviewItem{
+			{Key: "FB-136", Title: "Drain a factory without losing leases", URL: links.ReviewOf("FB-136", ""), Status: ui.InReview, Current: true, Repo: "fleetboard", Since: ui.For(ago(130*time.Minute), noon), Late: true, Priority: 8, Agent: "claude-4", Counted: true, Added: 412, Deleted: 97},
+			{Key: "FB-141", Title: "Idempotent usage entries", URL: links.ReviewOf("FB-141", ""), Status: ui.InReview, Since: ui.For(ago(52*time.Minute), noon), Priority: 5, Product: "ledger"}},
+		Approved: []ReviewItem{{Key: "FB-130", Title: "Retry webhooks with jitter", URL: links.ReviewOf("FB-130", ""), Status: ui.Approved, Since: ui.For(ago(4*time.Minute), noon)}},
+		Job: &ReviewJob{Key: "FB-136", Title: "Drain a factory without losing leases", URL: links.Job("FB-136"), Status: ui.InReview, Epoch: "2", CanWrite: true,
+			Meta:    []ui.Sentence{ui.Text("claude-4 on linux-2"), ui.Text("second attempt")},
+			Sent:    []Feedback{{Icon: "undo-2", What: "Sent back by Priya Nair", At: ui.Ago(ago(3*time.Hour), noon), Text: "Leases must end by themselves."}},
+			Gone:    &ReviewGone{Text: ui.Text("FB-136 is not in review."), NextURL: links.ReviewOf("FB-141", "")},
+			Summary: ui.Markdown("Drain only **stops** new claims."), Body: ui.Markdown("Stop claims."),
+			Changes: &Changes{Count: 3, Counted: true, Added: 412, Deleted: 97, Hidden: 1, Files: []ChangedFile{
+				{Path: "internal/fleet/drain.go", Note: "new", Counted: true, Added: 58, Deleted: 21, Cut: true, Lines: []DiffLine{
+					{Kind: DiffHead, Text: "func Drain"}, {Kind: DiffSame, Old: "41", New: "41", Text: "f()"}, {Kind: DiffDeleted, Old: "42", Text: "g()"}, {Kind: DiffAdded, New: "42", Text: "h()"}}},
+				{Path: "README.md"}}},
+			Findings: []Finding{{Name: "go test -race", Text: "1,204 passed", Tone: ui.OK}, {Name: "lint", Text: "failed 2", Tone: ui.Warn}},
+			JSON:     "{}", Acceptance: sampleJob().Acceptance, Commit: "9be04d1", Head: "9be04d1f00", Branch: "fleet/FB-136", LinkURL: "https://git.example/x/1", LinkText: "https://git.example/x/1",
+			Actions: []Action{reject, {Verb: "approve", Label: "Approve", Key: "a", Main: true, URL: links.ReviewAction("FB-136", "approve")}}},
+		Dialogs: []Action{reject},
+	}
 }
 
 func sampleForm() NewJob {
@@ -167,22 +191,24 @@ func samplePages(theme Theme) map[string]templ.Component {
 	seen := firstRun
 	seen.Factory, seen.Agent = "mac-1", "agent-1"
 	return map[string]templ.Component{
-		"board":       BoardView(BoardPage{board, sampleBoard()}),
-		"board-empty": BoardView(BoardPage{toasted, emptyBoard()}),
-		"first-run":   BoardView(BoardPage{board, Board{CanWrite: true, FirstRun: &firstRun}}),
-		"first-seen":  BoardView(BoardPage{board, Board{CanWrite: true, FirstRun: &seen}}),
-		"column":      ColumnView(board, sampleBoard().Columns[4]),
-		"job":         JobView(JobPage{shell("", "FB-142"), sampleJob()}),
-		"job-waiting": JobView(JobPage{shell("", "FB-151"), waitingJob()}),
-		"job-done":    JobView(JobPage{shell("", "FB-142"), doneJob()}),
-		"new-job":     NewJobView(NewJobPage{form, sampleForm()}),
-		"new-job-bad": NewJobView(NewJobPage{form, badForm()}),
-		"agents":      AgentsView(AgentsPage{shell(SectionAgents, "Agents"), sampleAgents()}),
-		"agents-none": AgentsView(AgentsPage{shell(SectionAgents, "Agents"), Agents{Count: "no factory yet", FirstRun: firstRun}}),
-		"login":       LoginView(Login{Theme: theme}),
-		"login-bad":   LoginView(Login{Theme: theme, Email: "mara@kestrel-labs.example", Error: "E-mail and password do not belong together."}),
-		"setup":       SetupView(Setup{Theme: theme, URL: links.Setup("abc"), Errors: map[string]string{"password": "At least 12 characters."}}),
-		"error-404":   ErrorView(ErrorPage{Shell: &board, Code: 404, RequestID: "req_8fk2"}),
-		"error-500":   ErrorView(ErrorPage{Theme: theme, Code: 500, RequestID: "req_8fk2"}),
+		"board":        BoardView(BoardPage{board, sampleBoard()}),
+		"board-empty":  BoardView(BoardPage{toasted, emptyBoard()}),
+		"first-run":    BoardView(BoardPage{board, Board{CanWrite: true, FirstRun: &firstRun}}),
+		"first-seen":   BoardView(BoardPage{board, Board{CanWrite: true, FirstRun: &seen}}),
+		"column":       ColumnView(board, sampleBoard().Columns[4]),
+		"job":          JobView(JobPage{Shell: shell("", "FB-142"), Job: sampleJob()}),
+		"job-waiting":  JobView(JobPage{Shell: shell("", "FB-151"), Job: waitingJob()}),
+		"job-done":     JobView(JobPage{Shell: shell("", "FB-142"), Job: doneJob()}),
+		"new-job":      NewJobView(NewJobPage{form, sampleForm()}),
+		"new-job-bad":  NewJobView(NewJobPage{form, badForm()}),
+		"agents":       AgentsView(AgentsPage{shell(SectionAgents, "Agents"), sampleAgents()}),
+		"review":       ReviewView(ReviewPage{shell(SectionReview, "Review (2)"), sampleReview()}),
+		"review-empty": ReviewView(ReviewPage{shell(SectionReview, "Review"), Review{Count: "nothing waits for a decision"}}),
+		"agents-none":  AgentsView(AgentsPage{shell(SectionAgents, "Agents"), Agents{Count: "no factory yet", FirstRun: firstRun}}),
+		"login":        LoginView(Login{Theme: theme}),
+		"login-bad":    LoginView(Login{Theme: theme, Email: "mara@kestrel-labs.example", Error: "E-mail and password do not belong together."}),
+		"setup":        SetupView(Setup{Theme: theme, URL: links.Setup("abc"), Errors: map[string]string{"password": "At least 12 characters."}}),
+		"error-404":    ErrorView(ErrorPage{Shell: &board, Code: 404, RequestID: "req_8fk2"}),
+		"error-500":    ErrorView(ErrorPage{Theme: theme, Code: 500, RequestID: "req_8fk2"}),
 	}
 }

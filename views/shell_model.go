@@ -11,9 +11,11 @@ type Section string
 
 // The sections of the navigation.
 const (
-	SectionBoard  Section = "board"
-	SectionNewJob Section = "new"
-	SectionAgents Section = "agents"
+	SectionBoard    Section = "board"
+	SectionNewJob   Section = "new"
+	SectionReview   Section = "review"
+	SectionAgents   Section = "agents"
+	SectionTimeline Section = "timeline"
 )
 
 // Shell is what every page of a signed-in person has around it.
@@ -28,7 +30,8 @@ type Shell struct {
 	Path      string    // path and query of this page, where the theme form comes back to
 	LiveURL   string    // links.LiveBoard(...) etc.; "" for a page without a stream
 	Fleet     Fleet
-	CanWrite  bool // may create jobs: shows New job
+	Review    string // how many jobs wait for a decision: "4", "99+", "" for none
+	CanWrite  bool   // may create jobs: shows New job
 	Toasts    []ui.Toast
 }
 

@@ -1,4 +1,4 @@
-// Command web is the Fleetboard server.
+// Command web is the Fleetboard server, and what looks after its database.
 package main
 
 import (
@@ -13,24 +13,72 @@ import (
 	"syscall"
 
 	"fleetboard/internal/app"
+	"fleetboard/internal/coordinator/audit"
+)
+
+const usage = `Usage: fleetboard [command]
+
+  serve       run the server; also without a command
+  audit       check that the rows about each job agree
+  verify-log  replay each job from its events and compare
+  help        print this
+
+All are configured by the same environment. audit and verify-log only read, also
+while servers run. Exit codes: 0 all is well, 1 something differs or the server
+failed, 2 it was not possible to look.
+`
+
+// The exit codes of usage.
+const (
+	exitOK = iota
+	exitFailed
+	exitBlind
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Environ(), os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "fleetboard:", err)
-		os.Exit(1)
-	}
+	code := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
 }
 
-// run serves until ctx ends. What a person needs is written to out, the log to
-// logs.
-func run(ctx context.Context, environ []string, out, logs io.Writer) error {
-	cfg, err := app.LoadConfig(environment(environ))
-	if err != nil {
-		return err
+// run carries out a command and returns the exit code. What a person needs is
+// written to out, the log and what went wrong to logs.
+func run(ctx context.Context, args, environ []string, out, logs io.Writer) int {
+	if len(args) > 1 {
+		fmt.Fprint(logs, usage)
+		return exitBlind
 	}
+	command := strings.Join(args, "")
+	switch command {
+	case "", "serve":
+		return serve(ctx, environ, out, logs)
+	case "audit":
+		return inspect(ctx, environ, out, logs, audit.Run)
+	case "verify-log":
+		return inspect(ctx, environ, out, logs, audit.Verify)
+	case "help", "-h", "--help":
+		fmt.Fprint(out, usage)
+		return exitOK
+	}
+	fmt.Fprintf(logs, "fleetboard: there is no command %q\n\n%s", command, usage)
+	return exitBlind
+}
+
+// serve runs the server until ctx ends.
+func serve(ctx context.Context, environ []string, out, logs io.Writer) int {
+	cfg, err := app.LoadConfig(environment(environ))
+	if err == nil {
+		err = serveUntil(ctx, cfg, out, logs)
+	}
+	if err != nil {
+		fmt.Fprintln(logs, "fleetboard:", err)
+		return exitFailed
+	}
+	return exitOK
+}
+
+func serveUntil(ctx context.Context, cfg app.Config, out, logs io.Writer) error {
 	server, err := app.Start(ctx, cfg, slog.New(slog.NewTextHandler(logs, nil)))
 	if err != nil {
 		return err

@@ -59,12 +59,19 @@ SELECT a.id, a.factory_id, a.boot_id, a.model, a.capabilities, a.max_concurrent_
     f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats, f.draining,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS agent_taken,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.factory_id = a.factory_id)::int AS factory_taken,
-    coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = a.workspace_id), 0)::bigint AS newest_lane
+    coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = a.workspace_id), 0)::bigint AS newest_lane,
+    ARRAY(SELECT p.id FROM product p WHERE p.workspace_id = a.workspace_id AND p.paused)::uuid[] AS paused_products,
+    ARRAY(SELECT p.id FROM product p WHERE p.workspace_id = a.workspace_id AND p.review_limit IS NOT NULL
+        AND (SELECT count(*) FROM (SELECT 1 FROM job r WHERE r.workspace_id = p.workspace_id AND r.product_id = p.id
+            AND r.status = 'in_review' LIMIT p.review_limit) counted) >= p.review_limit)::uuid[] AS full_products,
+    ARRAY(SELECT p.id FROM product p WHERE p.workspace_id = a.workspace_id
+        AND p.name = ANY($1::text[]))::uuid[] AS own_products
 FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
-WHERE a.workspace_id = $1 AND a.id = $2
+WHERE a.workspace_id = $2 AND a.id = $3
 `
 
 type AgentForClaimParams struct {
+	Products    []string
 	WorkspaceID uuid.UUID
 	ID          uuid.UUID
 }
@@ -88,11 +95,17 @@ type AgentForClaimRow struct {
 	AgentTaken          int32
 	FactoryTaken        int32
 	NewestLane          int64
+	PausedProducts      []uuid.UUID
+	FullProducts        []uuid.UUID
+	OwnProducts         []uuid.UUID
 }
 
-// What a claim has to know of its agent, without a lock: an empty claim writes nothing.
+// What a claim has to know of its agent, without a lock: an empty claim writes
+// nothing. With it the products whose lanes give nothing now: those that are
+// paused, those with as many jobs in review as their limit allows (no more than
+// that many are counted); and the products that the agent's token is limited to.
 func (q *Queries) AgentForClaim(ctx context.Context, db DBTX, arg AgentForClaimParams) (AgentForClaimRow, error) {
-	row := db.QueryRow(ctx, agentForClaim, arg.WorkspaceID, arg.ID)
+	row := db.QueryRow(ctx, agentForClaim, arg.Products, arg.WorkspaceID, arg.ID)
 	var i AgentForClaimRow
 	err := row.Scan(
 		&i.ID,
@@ -113,12 +126,19 @@ func (q *Queries) AgentForClaim(ctx context.Context, db DBTX, arg AgentForClaimP
 		&i.AgentTaken,
 		&i.FactoryTaken,
 		&i.NewestLane,
+		&i.PausedProducts,
+		&i.FullProducts,
+		&i.OwnProducts,
 	)
 	return i, err
 }
 
 const agentKeep = `-- name: AgentKeep :exec
-SELECT FROM agent WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE
+WITH seen AS (
+    UPDATE agent s SET last_heartbeat_at = clock_timestamp()
+    WHERE s.workspace_id = $1 AND s.id = $2 AND s.last_heartbeat_at < clock_timestamp() - interval '5 seconds'
+)
+SELECT FROM agent a WHERE a.workspace_id = $1 AND a.id = $2 FOR NO KEY UPDATE
 `
 
 type AgentKeepParams struct {
@@ -126,7 +146,9 @@ type AgentKeepParams struct {
 	ID          uuid.UUID
 }
 
-// Keeps an agent as it is until the transaction ends.
+// Keeps an agent as it is until the transaction ends. Taking a job is a sign of
+// life: otherwise the reaper would take it back at once from an agent that was
+// silent before.
 func (q *Queries) AgentKeep(ctx context.Context, db DBTX, arg AgentKeepParams) error {
 	_, err := db.Exec(ctx, agentKeep, arg.WorkspaceID, arg.ID)
 	return err
@@ -244,7 +266,9 @@ WITH seen AS (
     WHERE workspace_id = $1 AND id = $2 AND boot_id = $3
         AND last_heartbeat_at < clock_timestamp() - interval '5 seconds'
 )
-SELECT a.id FROM agent a WHERE a.workspace_id = $1 AND a.id = $2 AND a.boot_id = $3
+SELECT a.id, (f.draining OR a.terminated_at IS NOT NULL)::boolean AS draining
+FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
+WHERE a.workspace_id = $1 AND a.id = $2 AND a.boot_id = $3
 `
 
 type AgentSeenParams struct {
@@ -253,13 +277,18 @@ type AgentSeenParams struct {
 	BootID      string
 }
 
+type AgentSeenRow struct {
+	ID       uuid.UUID
+	Draining bool
+}
+
 // A call of an agent that is not a heartbeat. No row: another boot, or no such
 // agent. The row is rewritten at most every few seconds.
-func (q *Queries) AgentSeen(ctx context.Context, db DBTX, arg AgentSeenParams) (uuid.UUID, error) {
+func (q *Queries) AgentSeen(ctx context.Context, db DBTX, arg AgentSeenParams) (AgentSeenRow, error) {
 	row := db.QueryRow(ctx, agentSeen, arg.WorkspaceID, arg.ID, arg.BootID)
-	var id uuid.UUID
-	err := row.Scan(&id)
-	return id, err
+	var i AgentSeenRow
+	err := row.Scan(&i.ID, &i.Draining)
+	return i, err
 }
 
 const agentTerminate = `-- name: AgentTerminate :one

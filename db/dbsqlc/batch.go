@@ -23,16 +23,17 @@ const jobInsert = `-- name: JobInsert :batchexec
 WITH made AS (
     INSERT INTO job (workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory,
         lane_id, tags, status, wait_reason, status_by, max_retries, max_lost, retry_backoff_seconds, review_required,
-        estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, created_by, ready_at)
+        estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, waits_for_children, created_by,
+        ready_at)
     VALUES ($5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
         $16, $17, $18, $19, $1, $20, $21, $22,
         $23, $24, $25,
-        $26, $27, $28, $1,
-        CASE WHEN $18 = 'ready' THEN now() END)
+        $26, $27, $28, $29,
+        $1, CASE WHEN $18 = 'ready' THEN now() END)
     RETURNING workspace_id, id, lane_id, priority, ready_at
 ), written AS (
     INSERT INTO job_text (workspace_id, job_id, body, acceptance, input_context)
-    SELECT workspace_id, id, $29, $30, $31 FROM made
+    SELECT workspace_id, id, $30, $31, $32 FROM made
 ), readied AS (
     INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
     SELECT workspace_id, lane_id, priority, ready_at, id FROM made WHERE ready_at IS NOT NULL
@@ -76,6 +77,7 @@ type JobInsertParams struct {
 	TokenBudget         *int64
 	NotBefore           *time.Time
 	IdempotencyKey      *string
+	WaitsForChildren    bool
 	Body                string
 	Acceptance          json.RawMessage
 	InputContext        json.RawMessage
@@ -113,6 +115,7 @@ func (q *Queries) JobInsert(ctx context.Context, db DBTX, arg []JobInsertParams)
 			a.TokenBudget,
 			a.NotBefore,
 			a.IdempotencyKey,
+			a.WaitsForChildren,
 			a.Body,
 			a.Acceptance,
 			a.InputContext,

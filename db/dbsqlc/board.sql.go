@@ -26,12 +26,13 @@ SELECT s.status::text AS status, (
                 SELECT 1 FROM job_lease l JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
                 WHERE l.workspace_id = j.workspace_id AND l.job_id = j.id AND f.name = $6))
             AND ($7::text = '' OR j.title ILIKE '%' || $7 || '%' OR j.key ILIKE $7 || '%')
-        ORDER BY j.priority DESC, j.status_at, j.id LIMIT $8)
+            AND (cardinality($8::bigint[]) = 0 OR j.lane_id = ANY($8::bigint[]))
+        ORDER BY j.priority DESC, j.status_at, j.id LIMIT $9)
         UNION ALL
         (SELECT 1 FROM job j
         WHERE j.workspace_id = $1 AND j.status = s.status
             AND j.status IN ('completed', 'failed', 'aborted')
-            AND (s.status <> 'completed' OR j.status_at >= now() - make_interval(days => $9::int))
+            AND (s.status <> 'completed' OR j.status_at >= now() - make_interval(days => $10::int))
             AND j.priority >= $2::int
             AND ($3::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = $3))
             AND ($4::text = '' OR j.repo = $4)
@@ -40,9 +41,9 @@ SELECT s.status::text AS status, (
                 SELECT 1 FROM attempt a
                 WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.factory = $6))
             AND ($7::text = '' OR j.title ILIKE '%' || $7 || '%' OR j.key ILIKE $7 || '%')
-        ORDER BY j.status_at DESC, j.id LIMIT $8)
+        ORDER BY j.status_at DESC, j.id LIMIT $9)
     ) capped)::int AS jobs
-FROM unnest($10::text[]) AS s(status)
+FROM unnest($11::text[]) AS s(status)
 `
 
 type BoardCountParams struct {
@@ -53,6 +54,7 @@ type BoardCountParams struct {
 	Phase       string
 	Factory     string
 	Q           string
+	Lanes       []int64
 	MaxRows     int32
 	Days        int32
 	Statuses    []string
@@ -76,6 +78,7 @@ func (q *Queries) BoardCount(ctx context.Context, db DBTX, arg BoardCountParams)
 		arg.Phase,
 		arg.Factory,
 		arg.Q,
+		arg.Lanes,
 		arg.MaxRows,
 		arg.Days,
 		arg.Statuses,
@@ -150,6 +153,38 @@ func (q *Queries) BoardFinished(ctx context.Context, db DBTX, arg BoardFinishedP
 		arg.Q,
 		arg.MaxRows,
 	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const boardLost = `-- name: BoardLost :many
+SELECT j.id FROM job j
+JOIN attempt a ON a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.epoch = j.epoch
+WHERE j.workspace_id = $1 AND j.id = ANY($2::uuid[]) AND a.outcome = 'lost'
+`
+
+type BoardLostParams struct {
+	WorkspaceID uuid.UUID
+	Ids         []uuid.UUID
+}
+
+// Those of the jobs whose last attempt ended with a lost lease.
+func (q *Queries) BoardLost(ctx context.Context, db DBTX, arg BoardLostParams) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, boardLost, arg.WorkspaceID, arg.Ids)
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +278,7 @@ func (q *Queries) BoardOpen(ctx context.Context, db DBTX, arg BoardOpenParams) (
 }
 
 const boardOpenDependencies = `-- name: BoardOpenDependencies :many
-SELECT x.job_id, d.key FROM job_dependency x
+SELECT x.job_id, d.key, d.status FROM job_dependency x
 JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
 WHERE x.workspace_id = $1 AND x.job_id = ANY($2::uuid[]) AND x.type = 'blocks'
     AND d.status <> 'completed' AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL)
@@ -256,8 +291,9 @@ type BoardOpenDependenciesParams struct {
 }
 
 type BoardOpenDependenciesRow struct {
-	JobID uuid.UUID
-	Key   string
+	JobID  uuid.UUID
+	Key    string
+	Status string
 }
 
 // What jobs still wait for.
@@ -270,7 +306,7 @@ func (q *Queries) BoardOpenDependencies(ctx context.Context, db DBTX, arg BoardO
 	items := []BoardOpenDependenciesRow{}
 	for rows.Next() {
 		var i BoardOpenDependenciesRow
-		if err := rows.Scan(&i.JobID, &i.Key); err != nil {
+		if err := rows.Scan(&i.JobID, &i.Key, &i.Status); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -312,6 +348,125 @@ func (q *Queries) BoardPhases(ctx context.Context, db DBTX, workspaceID uuid.UUI
 	return items, nil
 }
 
+const boardRepoHolders = `-- name: BoardRepoHolders :many
+SELECT s.repo, j.key, coalesce(a.name, '')::text AS agent FROM repo_slot s
+JOIN job j ON j.workspace_id = s.workspace_id AND j.id = s.job_id
+LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
+LEFT JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
+WHERE s.workspace_id = $1 AND s.repo = ANY($2::text[])
+`
+
+type BoardRepoHoldersParams struct {
+	WorkspaceID uuid.UUID
+	Repos       []string
+}
+
+type BoardRepoHoldersRow struct {
+	Repo  string
+	Key   string
+	Agent string
+}
+
+// Which job holds each of the repos, and the agent that works on it, if any.
+func (q *Queries) BoardRepoHolders(ctx context.Context, db DBTX, arg BoardRepoHoldersParams) ([]BoardRepoHoldersRow, error) {
+	rows, err := db.Query(ctx, boardRepoHolders, arg.WorkspaceID, arg.Repos)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BoardRepoHoldersRow{}
+	for rows.Next() {
+		var i BoardRepoHoldersRow
+		if err := rows.Scan(&i.Repo, &i.Key, &i.Agent); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const boardReviewBacklog = `-- name: BoardReviewBacklog :many
+SELECT p.product_id::uuid AS product_id, (
+    SELECT count(*) FROM (
+        SELECT 1 FROM job j
+        WHERE j.workspace_id = $1 AND j.product_id = p.product_id AND j.status = 'in_review' LIMIT $2
+    ) capped)::int AS jobs
+FROM unnest($3::uuid[]) AS p(product_id)
+`
+
+type BoardReviewBacklogParams struct {
+	WorkspaceID uuid.UUID
+	MaxRows     int32
+	Products    []uuid.UUID
+}
+
+type BoardReviewBacklogRow struct {
+	ProductID uuid.UUID
+	Jobs      int32
+}
+
+// How many jobs of each product are in review, counted up to a limit.
+func (q *Queries) BoardReviewBacklog(ctx context.Context, db DBTX, arg BoardReviewBacklogParams) ([]BoardReviewBacklogRow, error) {
+	rows, err := db.Query(ctx, boardReviewBacklog, arg.WorkspaceID, arg.MaxRows, arg.Products)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BoardReviewBacklogRow{}
+	for rows.Next() {
+		var i BoardReviewBacklogRow
+		if err := rows.Scan(&i.ProductID, &i.Jobs); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const boardSeatHolders = `-- name: BoardSeatHolders :many
+SELECT h.key FROM unnest($1::uuid[]) AS f(factory_id)
+CROSS JOIN LATERAL (
+    SELECT j.key, l.claimed_at FROM job_lease l
+    JOIN job j ON j.workspace_id = l.workspace_id AND j.id = l.job_id
+    WHERE l.workspace_id = $2 AND l.factory_id = f.factory_id
+    ORDER BY l.claimed_at LIMIT $3
+) h
+ORDER BY h.claimed_at, h.key LIMIT $3
+`
+
+type BoardSeatHoldersParams struct {
+	Factories   []uuid.UUID
+	WorkspaceID uuid.UUID
+	MaxRows     int32
+}
+
+// The jobs that sit longest on the seats of the factories.
+func (q *Queries) BoardSeatHolders(ctx context.Context, db DBTX, arg BoardSeatHoldersParams) ([]string, error) {
+	rows, err := db.Query(ctx, boardSeatHolders, arg.Factories, arg.WorkspaceID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var key string
+		if err := rows.Scan(&key); err != nil {
+			return nil, err
+		}
+		items = append(items, key)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const boardUnroutable = `-- name: BoardUnroutable :many
 SELECT c.job_id FROM unnest($1::bigint[]) AS l(lane_id)
 CROSS JOIN LATERAL (
@@ -331,6 +486,73 @@ type BoardUnroutableParams struct {
 // Ready jobs of lanes that no live factory serves, the most urgent of each lane first.
 func (q *Queries) BoardUnroutable(ctx context.Context, db DBTX, arg BoardUnroutableParams) ([]uuid.UUID, error) {
 	rows, err := db.Query(ctx, boardUnroutable, arg.Lanes, arg.WorkspaceID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var job_id uuid.UUID
+		if err := rows.Scan(&job_id); err != nil {
+			return nil, err
+		}
+		items = append(items, job_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const boardUnroutableCount = `-- name: BoardUnroutableCount :one
+SELECT count(*)::int FROM (
+    SELECT 1 FROM unnest($1::bigint[]) AS l(lane_id)
+    CROSS JOIN LATERAL (
+        SELECT 1 FROM job_ready r WHERE r.workspace_id = $2 AND r.lane_id = l.lane_id LIMIT $3
+    ) c
+    LIMIT $3
+) capped
+`
+
+type BoardUnroutableCountParams struct {
+	Lanes       []int64
+	WorkspaceID uuid.UUID
+	MaxRows     int32
+}
+
+// How many of them there are, counted up to a limit.
+func (q *Queries) BoardUnroutableCount(ctx context.Context, db DBTX, arg BoardUnroutableCountParams) (int32, error) {
+	row := db.QueryRow(ctx, boardUnroutableCount, arg.Lanes, arg.WorkspaceID, arg.MaxRows)
+	var column_1 int32
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
+const boardWaitingOn = `-- name: BoardWaitingOn :many
+(SELECT x.job_id FROM job_dependency x JOIN job w ON w.workspace_id = x.workspace_id AND w.id = x.job_id
+WHERE x.workspace_id = $1 AND x.depends_on_id = ANY($2::uuid[]) AND x.type = 'blocks'
+    AND w.status = 'waiting' AND w.wait_reason = 'dependency'
+LIMIT $3)
+UNION
+(SELECT w.id FROM (
+    SELECT j.id, j.repo FROM job j
+    WHERE j.workspace_id = $1 AND j.status = 'waiting' AND j.wait_reason = 'repo_busy'
+    ORDER BY j.priority DESC, j.status_at, j.id LIMIT 200
+) w
+WHERE w.repo IN (SELECT h.repo FROM job h WHERE h.workspace_id = $1 AND h.id = ANY($2::uuid[]))
+LIMIT $3)
+`
+
+type BoardWaitingOnParams struct {
+	WorkspaceID uuid.UUID
+	Ids         []uuid.UUID
+	MaxRows     int32
+}
+
+// Jobs that wait for one of the jobs, or for the repo of one; of the latter those
+// among the most urgent that wait for a repo, which are the ones that a board shows.
+func (q *Queries) BoardWaitingOn(ctx context.Context, db DBTX, arg BoardWaitingOnParams) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, boardWaitingOn, arg.WorkspaceID, arg.Ids, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,62 @@ func (q *Queries) EventAppend(ctx context.Context, db DBTX, arg EventAppendParam
 	return err
 }
 
+const eventCompact = `-- name: EventCompact :one
+SELECT compact_job_events($1::uuid, $2::uuid)::int AS folded
+`
+
+type EventCompactParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+}
+
+func (q *Queries) EventCompact(ctx context.Context, db DBTX, arg EventCompactParams) (int32, error) {
+	row := db.QueryRow(ctx, eventCompact, arg.WorkspaceID, arg.JobID)
+	var folded int32
+	err := row.Scan(&folded)
+	return folded, err
+}
+
+const eventCompactable = `-- name: EventCompactable :many
+SELECT p.id, coalesce((SELECT e.at < now() - interval '90 days' FROM event e
+    WHERE e.workspace_id = $1 AND e.job_id = p.id ORDER BY e.id OFFSET 50 LIMIT 1), false)::boolean AS due
+FROM (SELECT j.id FROM job j WHERE j.workspace_id = $1 AND j.id > $2 ORDER BY j.id LIMIT $3) p
+ORDER BY p.id
+`
+
+type EventCompactableParams struct {
+	WorkspaceID uuid.UUID
+	After       uuid.UUID
+	MaxRows     int32
+}
+
+type EventCompactableRow struct {
+	ID  uuid.UUID
+	Due bool
+}
+
+// A page of jobs by id, and of each whether its 51st event is older than what
+// compact_job_events keeps: one that is costs one look, whatever its history.
+func (q *Queries) EventCompactable(ctx context.Context, db DBTX, arg EventCompactableParams) ([]EventCompactableRow, error) {
+	rows, err := db.Query(ctx, eventCompactable, arg.WorkspaceID, arg.After, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []EventCompactableRow{}
+	for rows.Next() {
+		var i EventCompactableRow
+		if err := rows.Scan(&i.ID, &i.Due); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const eventHead = `-- name: EventHead :one
 SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid
 `
@@ -101,6 +157,342 @@ func (q *Queries) EventOfJob(ctx context.Context, db DBTX, arg EventOfJobParams)
 			&i.Xid,
 			&i.Type,
 			&i.JobID,
+			&i.Actor,
+			&i.ActorKind,
+			&i.Epoch,
+			&i.At,
+			&i.Changes,
+			&i.Payload,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const eventScan = `-- name: EventScan :many
+WITH batch AS MATERIALIZED (
+    SELECT e.id, e.xid, (cardinality($2::text[]) = 0 OR e.type LIKE ANY($2::text[]))
+        AND ($3::text = '' OR e.actor = $3) AS fits
+    FROM event e
+    WHERE e.workspace_id = $1
+        AND (e.xid, e.id) > (cast($4::text AS xid8), $5::bigint)
+        AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+    ORDER BY e.workspace_id, e.xid, e.id LIMIT $6
+), chosen AS MATERIALIZED (
+    (SELECT b.id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid, b.id LIMIT $7)
+    UNION
+    (SELECT b.id, b.fits FROM batch b ORDER BY b.xid DESC, b.id DESC LIMIT 1)
+)
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
+    e.changes, e.payload, c.fits::boolean AS fits, (SELECT count(*) FROM batch)::int AS looked
+FROM chosen c JOIN event e ON e.workspace_id = $1 AND e.id = c.id
+LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+ORDER BY e.xid, e.id
+`
+
+type EventScanParams struct {
+	WorkspaceID uuid.UUID
+	Types       []string
+	Actor       string
+	AfterXid    string
+	AfterID     int64
+	MaxScan     int32
+	MaxRows     int32
+}
+
+type EventScanRow struct {
+	ID        int64
+	Xid       string
+	Type      string
+	JobID     *uuid.UUID
+	JobKey    *string
+	Actor     string
+	ActorKind string
+	Epoch     *int64
+	At        time.Time
+	Changes   json.RawMessage
+	Payload   json.RawMessage
+	Fits      bool
+	Looked    int32
+}
+
+// Looks at most at max_scan events after a place, up to the oldest transaction
+// that still runs, and gives of them those that fit and the last one, fitting
+// or not: it says how far was looked.
+func (q *Queries) EventScan(ctx context.Context, db DBTX, arg EventScanParams) ([]EventScanRow, error) {
+	rows, err := db.Query(ctx, eventScan,
+		arg.WorkspaceID,
+		arg.Types,
+		arg.Actor,
+		arg.AfterXid,
+		arg.AfterID,
+		arg.MaxScan,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []EventScanRow{}
+	for rows.Next() {
+		var i EventScanRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Xid,
+			&i.Type,
+			&i.JobID,
+			&i.JobKey,
+			&i.Actor,
+			&i.ActorKind,
+			&i.Epoch,
+			&i.At,
+			&i.Changes,
+			&i.Payload,
+			&i.Fits,
+			&i.Looked,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const eventScanBack = `-- name: EventScanBack :many
+WITH batch AS MATERIALIZED (
+    SELECT e.id, e.xid, (cardinality($2::text[]) = 0 OR e.type LIKE ANY($2::text[]))
+        AND ($3::text = '' OR e.actor = $3) AS fits
+    FROM event e
+    WHERE e.workspace_id = $1
+        AND (e.xid, e.id) < (cast($4::text AS xid8), $5::bigint)
+        AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+    ORDER BY e.workspace_id DESC, e.xid DESC, e.id DESC LIMIT $6
+), chosen AS MATERIALIZED (
+    (SELECT b.id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid DESC, b.id DESC LIMIT $7)
+    UNION
+    (SELECT b.id, b.fits FROM batch b ORDER BY b.xid, b.id LIMIT 1)
+)
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
+    e.changes, e.payload, c.fits::boolean AS fits, (SELECT count(*) FROM batch)::int AS looked
+FROM chosen c JOIN event e ON e.workspace_id = $1 AND e.id = c.id
+LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+ORDER BY e.xid DESC, e.id DESC
+`
+
+type EventScanBackParams struct {
+	WorkspaceID uuid.UUID
+	Types       []string
+	Actor       string
+	BeforeXid   string
+	BeforeID    int64
+	MaxScan     int32
+	MaxRows     int32
+}
+
+type EventScanBackRow struct {
+	ID        int64
+	Xid       string
+	Type      string
+	JobID     *uuid.UUID
+	JobKey    *string
+	Actor     string
+	ActorKind string
+	Epoch     *int64
+	At        time.Time
+	Changes   json.RawMessage
+	Payload   json.RawMessage
+	Fits      bool
+	Looked    int32
+}
+
+// EventScan the other way: what lies before a place, the newest first.
+func (q *Queries) EventScanBack(ctx context.Context, db DBTX, arg EventScanBackParams) ([]EventScanBackRow, error) {
+	rows, err := db.Query(ctx, eventScanBack,
+		arg.WorkspaceID,
+		arg.Types,
+		arg.Actor,
+		arg.BeforeXid,
+		arg.BeforeID,
+		arg.MaxScan,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []EventScanBackRow{}
+	for rows.Next() {
+		var i EventScanBackRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Xid,
+			&i.Type,
+			&i.JobID,
+			&i.JobKey,
+			&i.Actor,
+			&i.ActorKind,
+			&i.Epoch,
+			&i.At,
+			&i.Changes,
+			&i.Payload,
+			&i.Fits,
+			&i.Looked,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const eventScanJob = `-- name: EventScanJob :many
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
+    e.changes, e.payload
+FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
+    AND (e.xid, e.id) > (cast($3::text AS xid8), $4::bigint)
+    AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+    AND (cardinality($5::text[]) = 0 OR e.type LIKE ANY($5::text[]))
+    AND ($6::text = '' OR e.actor = $6)
+ORDER BY e.xid, e.id LIMIT $7
+`
+
+type EventScanJobParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	AfterXid    string
+	AfterID     int64
+	Types       []string
+	Actor       string
+	MaxRows     int32
+}
+
+type EventScanJobRow struct {
+	ID        int64
+	Xid       string
+	Type      string
+	JobID     *uuid.UUID
+	JobKey    *string
+	Actor     string
+	ActorKind string
+	Epoch     *int64
+	At        time.Time
+	Changes   json.RawMessage
+	Payload   json.RawMessage
+}
+
+// EventScan over the events of one job, which are few: all that fit are found,
+// and put into the order of the log.
+func (q *Queries) EventScanJob(ctx context.Context, db DBTX, arg EventScanJobParams) ([]EventScanJobRow, error) {
+	rows, err := db.Query(ctx, eventScanJob,
+		arg.WorkspaceID,
+		arg.JobID,
+		arg.AfterXid,
+		arg.AfterID,
+		arg.Types,
+		arg.Actor,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []EventScanJobRow{}
+	for rows.Next() {
+		var i EventScanJobRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Xid,
+			&i.Type,
+			&i.JobID,
+			&i.JobKey,
+			&i.Actor,
+			&i.ActorKind,
+			&i.Epoch,
+			&i.At,
+			&i.Changes,
+			&i.Payload,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const eventScanJobBack = `-- name: EventScanJobBack :many
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
+    e.changes, e.payload
+FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
+    AND (e.xid, e.id) < (cast($3::text AS xid8), $4::bigint)
+    AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+    AND (cardinality($5::text[]) = 0 OR e.type LIKE ANY($5::text[]))
+    AND ($6::text = '' OR e.actor = $6)
+ORDER BY e.xid DESC, e.id DESC LIMIT $7
+`
+
+type EventScanJobBackParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	BeforeXid   string
+	BeforeID    int64
+	Types       []string
+	Actor       string
+	MaxRows     int32
+}
+
+type EventScanJobBackRow struct {
+	ID        int64
+	Xid       string
+	Type      string
+	JobID     *uuid.UUID
+	JobKey    *string
+	Actor     string
+	ActorKind string
+	Epoch     *int64
+	At        time.Time
+	Changes   json.RawMessage
+	Payload   json.RawMessage
+}
+
+func (q *Queries) EventScanJobBack(ctx context.Context, db DBTX, arg EventScanJobBackParams) ([]EventScanJobBackRow, error) {
+	rows, err := db.Query(ctx, eventScanJobBack,
+		arg.WorkspaceID,
+		arg.JobID,
+		arg.BeforeXid,
+		arg.BeforeID,
+		arg.Types,
+		arg.Actor,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []EventScanJobBackRow{}
+	for rows.Next() {
+		var i EventScanJobBackRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Xid,
+			&i.Type,
+			&i.JobID,
+			&i.JobKey,
 			&i.Actor,
 			&i.ActorKind,
 			&i.Epoch,

@@ -88,7 +88,7 @@ func (q *Queries) JobCountPerStatus(ctx context.Context, db DBTX, workspaceID uu
 const jobDue = `-- name: JobDue :many
 SELECT workspace_id, id FROM job
 WHERE status = 'waiting' AND not_before IS NOT NULL AND not_before <= clock_timestamp()
-    AND wait_reason <> 'dependency'
+    AND wait_reason IN ('not_before', 'retry_backoff')
 ORDER BY not_before LIMIT $1
 `
 
@@ -97,8 +97,8 @@ type JobDueRow struct {
 	ID          uuid.UUID
 }
 
-// Jobs whose time has come, in every workspace. Those that wait for another job
-// as well are left to its completion: they would stand before all others for ever.
+// Jobs whose time has come, in every workspace. Those that wait for something else
+// as well are left to its end: they would stand before all others for ever.
 func (q *Queries) JobDue(ctx context.Context, db DBTX, maxRows int32) ([]JobDueRow, error) {
 	rows, err := db.Query(ctx, jobDue, maxRows)
 	if err != nil {
@@ -120,7 +120,7 @@ func (q *Queries) JobDue(ctx context.Context, db DBTX, maxRows int32) ([]JobDueR
 }
 
 const jobFullByID = `-- name: JobFullByID :one
-SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, body, acceptance, input_context, product, review_needed, product_paused, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_grace_ends_at FROM job_full WHERE workspace_id = $1 AND id = $2
+SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, body, acceptance, acceptance_met, input_context, product, review_needed, product_paused, one_job_per_repo, review_limit, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_grace_ends_at, lease_warned_at FROM job_full WHERE workspace_id = $1 AND id = $2
 `
 
 type JobFullByIDParams struct {
@@ -180,12 +180,16 @@ func (q *Queries) JobFullByID(ctx context.Context, db DBTX, arg JobFullByIDParam
 		&i.StartedAt,
 		&i.CompletedAt,
 		&i.FailedAt,
+		&i.WaitsForChildren,
 		&i.Body,
 		&i.Acceptance,
+		&i.AcceptanceMet,
 		&i.InputContext,
 		&i.Product,
 		&i.ReviewNeeded,
 		&i.ProductPaused,
+		&i.OneJobPerRepo,
+		&i.ReviewLimit,
 		&i.DependsOn,
 		&i.LeaseEpoch,
 		&i.LeaseAgentID,
@@ -204,12 +208,13 @@ func (q *Queries) JobFullByID(ctx context.Context, db DBTX, arg JobFullByIDParam
 		&i.LeaseDirectiveReason,
 		&i.LeaseDirectiveBy,
 		&i.LeaseGraceEndsAt,
+		&i.LeaseWarnedAt,
 	)
 	return i, err
 }
 
 const jobFullByIDs = `-- name: JobFullByIDs :many
-SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, body, acceptance, input_context, product, review_needed, product_paused, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_grace_ends_at FROM job_full WHERE workspace_id = $1 AND id = ANY($2::uuid[])
+SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, body, acceptance, acceptance_met, input_context, product, review_needed, product_paused, one_job_per_repo, review_limit, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_grace_ends_at, lease_warned_at FROM job_full WHERE workspace_id = $1 AND id = ANY($2::uuid[])
 `
 
 type JobFullByIDsParams struct {
@@ -275,12 +280,16 @@ func (q *Queries) JobFullByIDs(ctx context.Context, db DBTX, arg JobFullByIDsPar
 			&i.StartedAt,
 			&i.CompletedAt,
 			&i.FailedAt,
+			&i.WaitsForChildren,
 			&i.Body,
 			&i.Acceptance,
+			&i.AcceptanceMet,
 			&i.InputContext,
 			&i.Product,
 			&i.ReviewNeeded,
 			&i.ProductPaused,
+			&i.OneJobPerRepo,
+			&i.ReviewLimit,
 			&i.DependsOn,
 			&i.LeaseEpoch,
 			&i.LeaseAgentID,
@@ -299,6 +308,7 @@ func (q *Queries) JobFullByIDs(ctx context.Context, db DBTX, arg JobFullByIDsPar
 			&i.LeaseDirectiveReason,
 			&i.LeaseDirectiveBy,
 			&i.LeaseGraceEndsAt,
+			&i.LeaseWarnedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -391,7 +401,7 @@ func (q *Queries) JobKeyTaken(ctx context.Context, db DBTX, arg JobKeyTakenParam
 }
 
 const jobList = `-- name: JobList :many
-SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, body, acceptance, input_context, product, review_needed, product_paused, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_grace_ends_at FROM job_full j
+SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, body, acceptance, acceptance_met, input_context, product, review_needed, product_paused, one_job_per_repo, review_limit, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_grace_ends_at, lease_warned_at FROM job_full j
 WHERE j.workspace_id = $1
     AND ($2::uuid IS NULL OR j.id < $2::uuid)
     AND (cardinality($3::text[]) = 0 OR j.status = ANY($3::text[]))
@@ -495,12 +505,16 @@ func (q *Queries) JobList(ctx context.Context, db DBTX, arg JobListParams) ([]Jo
 			&i.StartedAt,
 			&i.CompletedAt,
 			&i.FailedAt,
+			&i.WaitsForChildren,
 			&i.Body,
 			&i.Acceptance,
+			&i.AcceptanceMet,
 			&i.InputContext,
 			&i.Product,
 			&i.ReviewNeeded,
 			&i.ProductPaused,
+			&i.OneJobPerRepo,
+			&i.ReviewLimit,
 			&i.DependsOn,
 			&i.LeaseEpoch,
 			&i.LeaseAgentID,
@@ -519,6 +533,7 @@ func (q *Queries) JobList(ctx context.Context, db DBTX, arg JobListParams) ([]Jo
 			&i.LeaseDirectiveReason,
 			&i.LeaseDirectiveBy,
 			&i.LeaseGraceEndsAt,
+			&i.LeaseWarnedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -651,14 +666,14 @@ WITH saved AS (
         capabilities = $5, factory = $6, repo = $7, product_id = $8, lane_id = $9,
         estimated_complexity = $10, estimated_minutes = $11,
         status = $12, wait_reason = $13, blocked_reason = $14,
-        question = $15, answer = $16,
-        status_by = CASE WHEN job.status = $12 THEN job.status_by ELSE $17 END,
+        question = $15, answer = $16, waits_for_children = $17,
+        status_by = CASE WHEN job.status = $12 THEN job.status_by ELSE $18 END,
         status_at = CASE WHEN job.status = $12 THEN job.status_at ELSE now() END,
-        attempts = $18, failure_count = $19, lost_count = $20,
-        last_error = $21, feedback = $22,
-        progress_percent = $23, current_step = $24,
-        checkpoint = $25, result = $26,
-        not_before = $27,
+        attempts = $19, failure_count = $20, lost_count = $21,
+        last_error = $22, feedback = $23,
+        progress_percent = $24, current_step = $25,
+        checkpoint = $26, result = $27,
+        not_before = $28,
         ready_at = CASE WHEN $12 <> 'ready' THEN NULL WHEN job.status = 'ready' THEN job.ready_at ELSE now() END,
         started_at = CASE WHEN $12 = 'running' AND job.status <> 'running' THEN now() ELSE job.started_at END,
         completed_at = CASE WHEN $12 = 'completed' THEN coalesce(job.completed_at, now())
@@ -667,9 +682,9 @@ WITH saved AS (
             WHEN $12 = 'archived' THEN job.failed_at END,
         version = job.version + 1,
         updated_at = now()
-    WHERE job.workspace_id = $28 AND job.id = $29
-        AND job.status = $30 AND job.epoch = $31
-    RETURNING workspace_id, id, lane_id, priority, status, ready_at, epoch, version
+    WHERE job.workspace_id = $29 AND job.id = $30
+        AND job.status = $31 AND job.epoch = $32
+    RETURNING workspace_id, id, lane_id, repo, priority, status, ready_at, epoch, version
 ), unreadied AS (
     DELETE FROM job_ready r USING saved s
     WHERE r.workspace_id = s.workspace_id AND r.job_id = s.id AND s.status <> 'ready'
@@ -678,9 +693,13 @@ WITH saved AS (
     SELECT workspace_id, lane_id, priority, ready_at, id FROM saved WHERE status = 'ready'
     ON CONFLICT (workspace_id, job_id) DO UPDATE
         SET lane_id = excluded.lane_id, priority = excluded.priority, ready_at = excluded.ready_at
+), unslotted AS (
+    DELETE FROM repo_slot o USING saved s
+    WHERE o.workspace_id = s.workspace_id AND o.job_id = s.id
+        AND (s.status NOT IN ('ready', 'assigned', 'running') OR o.repo <> s.repo)
 ), logged AS (
     INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, epoch, changes, payload)
-    SELECT workspace_id, $32::text, id, $17, $33, nullif(epoch, 0), $34, $35 FROM saved
+    SELECT workspace_id, $33::text, id, $18, $34, nullif(epoch, 0), $35, $36 FROM saved
 )
 SELECT version FROM saved
 `
@@ -702,6 +721,7 @@ type JobSaveParams struct {
 	BlockedReason       string
 	Question            string
 	Answer              string
+	WaitsForChildren    bool
 	Actor               string
 	Attempts            int32
 	FailureCount        int32
@@ -724,7 +744,8 @@ type JobSaveParams struct {
 }
 
 // Writes what a decision changed: the job's state, its row in job_ready and the
-// event, or nothing where status or epoch are no longer those decided on.
+// event, or nothing where status or epoch are no longer those decided on. A slot
+// that is not the job's any more is given up.
 func (q *Queries) JobSave(ctx context.Context, db DBTX, arg JobSaveParams) (int32, error) {
 	row := db.QueryRow(ctx, jobSave,
 		arg.Title,
@@ -743,6 +764,7 @@ func (q *Queries) JobSave(ctx context.Context, db DBTX, arg JobSaveParams) (int3
 		arg.BlockedReason,
 		arg.Question,
 		arg.Answer,
+		arg.WaitsForChildren,
 		arg.Actor,
 		arg.Attempts,
 		arg.FailureCount,
@@ -769,21 +791,23 @@ func (q *Queries) JobSave(ctx context.Context, db DBTX, arg JobSaveParams) (int3
 }
 
 const jobTextUpdate = `-- name: JobTextUpdate :exec
-UPDATE job_text SET body = $1, acceptance = $2
-WHERE workspace_id = $3 AND job_id = $4
+UPDATE job_text SET body = $1, acceptance = $2, acceptance_met = $3
+WHERE workspace_id = $4 AND job_id = $5
 `
 
 type JobTextUpdateParams struct {
-	Body        string
-	Acceptance  json.RawMessage
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
+	Body          string
+	Acceptance    json.RawMessage
+	AcceptanceMet json.RawMessage
+	WorkspaceID   uuid.UUID
+	JobID         uuid.UUID
 }
 
 func (q *Queries) JobTextUpdate(ctx context.Context, db DBTX, arg JobTextUpdateParams) error {
 	_, err := db.Exec(ctx, jobTextUpdate,
 		arg.Body,
 		arg.Acceptance,
+		arg.AcceptanceMet,
 		arg.WorkspaceID,
 		arg.JobID,
 	)

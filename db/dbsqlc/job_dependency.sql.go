@@ -11,6 +11,77 @@ import (
 	"github.com/google/uuid"
 )
 
+const jobAround = `-- name: JobAround :many
+WITH RECURSIVE around AS (
+    SELECT $2::uuid AS id
+    UNION
+    SELECT e.id FROM around a CROSS JOIN LATERAL (
+        SELECT x.depends_on_id AS id FROM job_dependency x WHERE x.workspace_id = $3 AND x.job_id = a.id
+        UNION ALL
+        SELECT x.job_id FROM job_dependency x WHERE x.workspace_id = $3 AND x.depends_on_id = a.id
+    ) e
+)
+SELECT id::uuid AS id FROM around LIMIT $1
+`
+
+type JobAroundParams struct {
+	MaxRows     int32
+	ID          uuid.UUID
+	WorkspaceID uuid.UUID
+}
+
+// The jobs linked with one job in either direction, directly or by way of others,
+// the nearest first, the job itself foremost.
+func (q *Queries) JobAround(ctx context.Context, db DBTX, arg JobAroundParams) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobAround, arg.MaxRows, arg.ID, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const jobChildren = `-- name: JobChildren :many
+SELECT job_id FROM job_dependency
+WHERE workspace_id = $1 AND depends_on_id = $2 AND type = 'parent'
+`
+
+type JobChildrenParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+}
+
+func (q *Queries) JobChildren(ctx context.Context, db DBTX, arg JobChildrenParams) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobChildren, arg.WorkspaceID, arg.JobID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var job_id uuid.UUID
+		if err := rows.Scan(&job_id); err != nil {
+			return nil, err
+		}
+		items = append(items, job_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const jobDependencyFreed = `-- name: JobDependencyFreed :many
 SELECT j.id FROM job j
 WHERE j.workspace_id = $1 AND j.status = 'waiting' AND j.wait_reason = 'dependency'
@@ -96,7 +167,6 @@ func (q *Queries) JobDependencyOpen(ctx context.Context, db DBTX, arg JobDepende
 const jobDependencyOpenAmong = `-- name: JobDependencyOpenAmong :many
 SELECT id FROM job WHERE workspace_id = $1 AND id = ANY($2::uuid[])
     AND status <> 'completed' AND NOT (status = 'archived' AND completed_at IS NOT NULL)
-ORDER BY id FOR SHARE
 `
 
 type JobDependencyOpenAmongParams struct {
@@ -104,9 +174,7 @@ type JobDependencyOpenAmongParams struct {
 	Ids         []uuid.UUID
 }
 
-// Those of the jobs that do not yet satisfy a dependent. They are locked so that
-// none completes between this look and the commit of the new edges, which its
-// completion would then overlook.
+// Those of the jobs that do not yet satisfy a dependent.
 func (q *Queries) JobDependencyOpenAmong(ctx context.Context, db DBTX, arg JobDependencyOpenAmongParams) ([]uuid.UUID, error) {
 	rows, err := db.Query(ctx, jobDependencyOpenAmong, arg.WorkspaceID, arg.Ids)
 	if err != nil {
@@ -161,6 +229,115 @@ func (q *Queries) JobDependents(ctx context.Context, db DBTX, arg JobDependentsP
 	return items, nil
 }
 
+const jobKeepOpen = `-- name: JobKeepOpen :one
+SELECT (status = 'completed' OR status = 'archived' AND completed_at IS NOT NULL)::boolean AS done FROM job
+WHERE workspace_id = $1 AND id = $2 FOR SHARE NOWAIT
+`
+
+type JobKeepOpenParams struct {
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+}
+
+// Locks a job that another one is to wait for, or fails at once where somebody is
+// changing it, and says whether it satisfies a dependent.
+func (q *Queries) JobKeepOpen(ctx context.Context, db DBTX, arg JobKeepOpenParams) (bool, error) {
+	row := db.QueryRow(ctx, jobKeepOpen, arg.WorkspaceID, arg.ID)
+	var done bool
+	err := row.Scan(&done)
+	return done, err
+}
+
+const jobKeepUncompleted = `-- name: JobKeepUncompleted :exec
+SELECT FROM job WHERE workspace_id = $1 AND id = ANY($2::uuid[])
+    AND status NOT IN ('waiting', 'completed', 'archived') ORDER BY id FOR SHARE
+`
+
+type JobKeepUncompletedParams struct {
+	WorkspaceID uuid.UUID
+	Ids         []uuid.UUID
+}
+
+// Keeps those of the jobs from being completed that could be before the new edges
+// are committed, which their completion would overlook. Jobs that wait are left
+// alone: a completion locks them after its own job, whatever their ids, and has to
+// find them free; before one of them is completed it has to be claimed, and the
+// sweep stands behind.
+func (q *Queries) JobKeepUncompleted(ctx context.Context, db DBTX, arg JobKeepUncompletedParams) error {
+	_, err := db.Exec(ctx, jobKeepUncompleted, arg.WorkspaceID, arg.Ids)
+	return err
+}
+
+const jobLinkDelete = `-- name: JobLinkDelete :many
+DELETE FROM job_dependency
+WHERE workspace_id = $1 AND job_id = $2 AND depends_on_id = $3
+    AND ($4::text = '' OR type = $4)
+RETURNING type
+`
+
+type JobLinkDeleteParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	DependsOnID uuid.UUID
+	Type        string
+}
+
+// Takes links from one job to another away: of one type, or of every type where
+// it is empty.
+func (q *Queries) JobLinkDelete(ctx context.Context, db DBTX, arg JobLinkDeleteParams) ([]string, error) {
+	rows, err := db.Query(ctx, jobLinkDelete,
+		arg.WorkspaceID,
+		arg.JobID,
+		arg.DependsOnID,
+		arg.Type,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var type_ string
+		if err := rows.Scan(&type_); err != nil {
+			return nil, err
+		}
+		items = append(items, type_)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const jobLinkInsert = `-- name: JobLinkInsert :execrows
+INSERT INTO job_dependency (workspace_id, job_id, depends_on_id, type, created_by)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT DO NOTHING
+`
+
+type JobLinkInsertParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	DependsOnID uuid.UUID
+	Type        string
+	CreatedBy   string
+}
+
+// No row means that the link is there already.
+func (q *Queries) JobLinkInsert(ctx context.Context, db DBTX, arg JobLinkInsertParams) (int64, error) {
+	result, err := db.Exec(ctx, jobLinkInsert,
+		arg.WorkspaceID,
+		arg.JobID,
+		arg.DependsOnID,
+		arg.Type,
+		arg.CreatedBy,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const jobLinks = `-- name: JobLinks :many
 SELECT d.key, d.title, d.status, true AS before FROM job_dependency x
 JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
@@ -207,4 +384,247 @@ func (q *Queries) JobLinks(ctx context.Context, db DBTX, arg JobLinksParams) ([]
 		return nil, err
 	}
 	return items, nil
+}
+
+const jobLinksAmong = `-- name: JobLinksAmong :many
+SELECT x.job_id, x.depends_on_id, x.type FROM job_dependency x
+WHERE x.workspace_id = $1 AND x.job_id = ANY($2::uuid[]) AND x.depends_on_id = ANY($2::uuid[])
+ORDER BY x.created_at, x.job_id, x.depends_on_id, x.type
+`
+
+type JobLinksAmongParams struct {
+	WorkspaceID uuid.UUID
+	Ids         []uuid.UUID
+}
+
+type JobLinksAmongRow struct {
+	JobID       uuid.UUID
+	DependsOnID uuid.UUID
+	Type        string
+}
+
+// The links between the jobs of a set.
+func (q *Queries) JobLinksAmong(ctx context.Context, db DBTX, arg JobLinksAmongParams) ([]JobLinksAmongRow, error) {
+	rows, err := db.Query(ctx, jobLinksAmong, arg.WorkspaceID, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []JobLinksAmongRow{}
+	for rows.Next() {
+		var i JobLinksAmongRow
+		if err := rows.Scan(&i.JobID, &i.DependsOnID, &i.Type); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const jobNodes = `-- name: JobNodes :many
+SELECT id, key, title, status FROM job WHERE workspace_id = $1 AND id = ANY($2::uuid[])
+`
+
+type JobNodesParams struct {
+	WorkspaceID uuid.UUID
+	Ids         []uuid.UUID
+}
+
+type JobNodesRow struct {
+	ID     uuid.UUID
+	Key    string
+	Title  string
+	Status string
+}
+
+func (q *Queries) JobNodes(ctx context.Context, db DBTX, arg JobNodesParams) ([]JobNodesRow, error) {
+	rows, err := db.Query(ctx, jobNodes, arg.WorkspaceID, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []JobNodesRow{}
+	for rows.Next() {
+		var i JobNodesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Key,
+			&i.Title,
+			&i.Status,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const jobOpenChildren = `-- name: JobOpenChildren :many
+SELECT c.key FROM job_dependency x JOIN job c ON c.workspace_id = x.workspace_id AND c.id = x.job_id
+WHERE x.workspace_id = $1 AND x.depends_on_id = $2 AND x.type = 'parent'
+    AND c.status NOT IN ('completed', 'failed', 'aborted', 'archived')
+ORDER BY c.key LIMIT $3
+`
+
+type JobOpenChildrenParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	MaxRows     int32
+}
+
+// The keys of a job's children that are not done with.
+func (q *Queries) JobOpenChildren(ctx context.Context, db DBTX, arg JobOpenChildrenParams) ([]string, error) {
+	rows, err := db.Query(ctx, jobOpenChildren, arg.WorkspaceID, arg.JobID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var key string
+		if err := rows.Scan(&key); err != nil {
+			return nil, err
+		}
+		items = append(items, key)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const jobParentEdges = `-- name: JobParentEdges :many
+WITH RECURSIVE reached AS (
+    SELECT $2::uuid AS id
+    UNION
+    SELECT unnest(ARRAY(SELECT x.depends_on_id FROM job_dependency x
+        WHERE x.workspace_id = $1 AND x.job_id = r.id AND x.type = 'parent'))
+    FROM reached r
+)
+SELECT r.id::uuid AS from_id, unnest(ARRAY(SELECT x.depends_on_id FROM job_dependency x
+    WHERE x.workspace_id = $1 AND x.job_id = r.id AND x.type = 'parent'))::uuid AS to_id
+FROM reached r
+`
+
+type JobParentEdgesParams struct {
+	WorkspaceID uuid.UUID
+	FromID      uuid.UUID
+}
+
+type JobParentEdgesRow struct {
+	FromID uuid.UUID
+	ToID   uuid.UUID
+}
+
+// A job's parents, and theirs, each with the job that it is the parent of. Parents
+// are asked for as arrays: whatever the statistics say, they are found by their child.
+func (q *Queries) JobParentEdges(ctx context.Context, db DBTX, arg JobParentEdgesParams) ([]JobParentEdgesRow, error) {
+	rows, err := db.Query(ctx, jobParentEdges, arg.WorkspaceID, arg.FromID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []JobParentEdgesRow{}
+	for rows.Next() {
+		var i JobParentEdgesRow
+		if err := rows.Scan(&i.FromID, &i.ToID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const jobWaitEdges = `-- name: JobWaitEdges :many
+WITH RECURSIVE reached AS (
+    SELECT f.id FROM unnest($2::uuid[]) AS f(id)
+    UNION
+    SELECT e.id FROM reached r CROSS JOIN LATERAL (
+        SELECT x.depends_on_id AS id FROM job_dependency x
+        WHERE x.workspace_id = $1 AND x.job_id = r.id AND x.type = 'blocks'
+        UNION ALL
+        SELECT x.job_id FROM job p
+        JOIN job_dependency x ON x.workspace_id = p.workspace_id AND x.depends_on_id = p.id AND x.type = 'parent'
+        WHERE p.workspace_id = $1 AND p.id = r.id AND p.waits_for_children
+    ) e
+)
+SELECT r.id::uuid AS from_id, e.id::uuid AS to_id FROM reached r CROSS JOIN LATERAL (
+    SELECT x.depends_on_id AS id FROM job_dependency x
+    WHERE x.workspace_id = $1 AND x.job_id = r.id AND x.type = 'blocks'
+    UNION ALL
+    SELECT x.job_id FROM job p
+    JOIN job_dependency x ON x.workspace_id = p.workspace_id AND x.depends_on_id = p.id AND x.type = 'parent'
+    WHERE p.workspace_id = $1 AND p.id = r.id AND p.waits_for_children
+) e
+`
+
+type JobWaitEdgesParams struct {
+	WorkspaceID uuid.UUID
+	FromIds     []uuid.UUID
+}
+
+type JobWaitEdgesRow struct {
+	FromID uuid.UUID
+	ToID   uuid.UUID
+}
+
+// The edges that JobWaitsFor follows, for the path of a refusal.
+func (q *Queries) JobWaitEdges(ctx context.Context, db DBTX, arg JobWaitEdgesParams) ([]JobWaitEdgesRow, error) {
+	rows, err := db.Query(ctx, jobWaitEdges, arg.WorkspaceID, arg.FromIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []JobWaitEdgesRow{}
+	for rows.Next() {
+		var i JobWaitEdgesRow
+		if err := rows.Scan(&i.FromID, &i.ToID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const jobWaitsFor = `-- name: JobWaitsFor :one
+WITH RECURSIVE reached AS (
+    SELECT f.id FROM unnest($2::uuid[]) AS f(id)
+    UNION
+    SELECT e.id FROM reached r CROSS JOIN LATERAL (
+        SELECT x.depends_on_id AS id FROM job_dependency x
+        WHERE x.workspace_id = $3 AND x.job_id = r.id AND x.type = 'blocks'
+        UNION ALL
+        SELECT x.job_id FROM job p
+        JOIN job_dependency x ON x.workspace_id = p.workspace_id AND x.depends_on_id = p.id AND x.type = 'parent'
+        WHERE p.workspace_id = $3 AND p.id = r.id AND p.waits_for_children
+    ) e
+)
+SELECT EXISTS (SELECT 1 FROM reached WHERE reached.id = $1::uuid) AS waits
+`
+
+type JobWaitsForParams struct {
+	ToID        uuid.UUID
+	FromIds     []uuid.UUID
+	WorkspaceID uuid.UUID
+}
+
+// Whether one of some jobs waits for another one, by way of any others: for what
+// blocks it, and for its children where it waits for them. Statuses do not count.
+func (q *Queries) JobWaitsFor(ctx context.Context, db DBTX, arg JobWaitsForParams) (bool, error) {
+	row := db.QueryRow(ctx, jobWaitsFor, arg.ToID, arg.FromIds, arg.WorkspaceID)
+	var waits bool
+	err := row.Scan(&waits)
+	return waits, err
 }

@@ -56,7 +56,7 @@ WITH ended AS (
     FROM ended e
     WHERE a.workspace_id = $1 AND a.job_id = e.job_id AND a.epoch = e.epoch AND a.ended_at IS NULL
 )
-SELECT job_id FROM ended
+SELECT job_id, checkpoint FROM ended
 `
 
 type LeaseEndParams struct {
@@ -70,9 +70,14 @@ type LeaseEndParams struct {
 	ResultDigest []byte
 }
 
+type LeaseEndRow struct {
+	JobID      uuid.UUID
+	Checkpoint json.RawMessage
+}
+
 // Ends a lease and closes its attempt, keeping what the lease knew of the work.
 // No row: the lease is not there any more.
-func (q *Queries) LeaseEnd(ctx context.Context, db DBTX, arg LeaseEndParams) (uuid.UUID, error) {
+func (q *Queries) LeaseEnd(ctx context.Context, db DBTX, arg LeaseEndParams) (LeaseEndRow, error) {
 	row := db.QueryRow(ctx, leaseEnd,
 		arg.WorkspaceID,
 		arg.JobID,
@@ -83,9 +88,9 @@ func (q *Queries) LeaseEnd(ctx context.Context, db DBTX, arg LeaseEndParams) (uu
 		arg.Result,
 		arg.ResultDigest,
 	)
-	var job_id uuid.UUID
-	err := row.Scan(&job_id)
-	return job_id, err
+	var i LeaseEndRow
+	err := row.Scan(&i.JobID, &i.Checkpoint)
+	return i, err
 }
 
 const leaseExtendOfAgent = `-- name: LeaseExtendOfAgent :many
@@ -98,7 +103,7 @@ UPDATE job_lease l SET expires_at = greatest(l.expires_at, clock_timestamp() + m
 FROM job j
 WHERE l.workspace_id = $1 AND l.job_id = ANY(ARRAY(SELECT own.job_id FROM own)) AND l.expires_at > clock_timestamp()
     AND j.workspace_id = l.workspace_id AND j.id = l.job_id
-RETURNING l.job_id, j.key, l.epoch, l.expires_at, l.directive, l.directive_reason
+RETURNING l.job_id, j.key, j.answer, l.epoch, l.expires_at, l.directive, l.directive_reason
 `
 
 type LeaseExtendOfAgentParams struct {
@@ -109,6 +114,7 @@ type LeaseExtendOfAgentParams struct {
 type LeaseExtendOfAgentRow struct {
 	JobID           uuid.UUID
 	Key             string
+	Answer          string
 	Epoch           int64
 	ExpiresAt       time.Time
 	Directive       string
@@ -129,6 +135,7 @@ func (q *Queries) LeaseExtendOfAgent(ctx context.Context, db DBTX, arg LeaseExte
 		if err := rows.Scan(
 			&i.JobID,
 			&i.Key,
+			&i.Answer,
 			&i.Epoch,
 			&i.ExpiresAt,
 			&i.Directive,
@@ -174,7 +181,7 @@ func (q *Queries) LeaseJobsOfAgent(ctx context.Context, db DBTX, arg LeaseJobsOf
 }
 
 const leaseLapsed = `-- name: LeaseLapsed :many
-SELECT l.job_id FROM job_lease l JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
+SELECT l.job_id, count(*) OVER ()::int AS lapsed FROM job_lease l JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
 WHERE l.workspace_id = $1
     AND (l.expires_at <= clock_timestamp() OR l.grace_ends_at <= clock_timestamp()
         OR a.last_heartbeat_at <= clock_timestamp() - make_interval(secs => a.dead_after_seconds))
@@ -186,21 +193,26 @@ type LeaseLapsedParams struct {
 	MaxRows     int32
 }
 
+type LeaseLapsedRow struct {
+	JobID  uuid.UUID
+	Lapsed int32
+}
+
 // Leases that have to be taken back in one workspace: expired, of an agent that
-// is dead, or with a directive whose grace is over.
-func (q *Queries) LeaseLapsed(ctx context.Context, db DBTX, arg LeaseLapsedParams) ([]uuid.UUID, error) {
+// is dead, or with a directive whose grace is over; and how many there are in all.
+func (q *Queries) LeaseLapsed(ctx context.Context, db DBTX, arg LeaseLapsedParams) ([]LeaseLapsedRow, error) {
 	rows, err := db.Query(ctx, leaseLapsed, arg.WorkspaceID, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []uuid.UUID{}
+	items := []LeaseLapsedRow{}
 	for rows.Next() {
-		var job_id uuid.UUID
-		if err := rows.Scan(&job_id); err != nil {
+		var i LeaseLapsedRow
+		if err := rows.Scan(&i.JobID, &i.Lapsed); err != nil {
 			return nil, err
 		}
-		items = append(items, job_id)
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -236,10 +248,11 @@ func (q *Queries) LeaseLapsedWorkspaces(ctx context.Context, db DBTX) ([]uuid.UU
 }
 
 const leaseLock = `-- name: LeaseLock :one
-SELECT l.workspace_id, l.job_id, l.epoch, l.agent_id, l.factory_id, l.session_key, l.request_id, l.ttl_seconds, l.claimed_at, l.expires_at, l.progress_percent, l.current_step, l.progress_at, l.checkpoint, l.directive, l.directive_reason, l.directive_by, l.grace_ends_at, a.name AS agent, f.name AS factory, a.boot_id,
+SELECT l.workspace_id, l.job_id, l.epoch, l.agent_id, l.factory_id, l.session_key, l.request_id, l.ttl_seconds, l.claimed_at, l.expires_at, l.progress_percent, l.current_step, l.progress_at, l.checkpoint, l.directive, l.directive_reason, l.directive_by, l.grace_ends_at, l.warned_at, a.name AS agent, f.name AS factory, a.boot_id,
     (l.expires_at <= clock_timestamp())::boolean AS expired,
     coalesce(l.grace_ends_at <= clock_timestamp(), false)::boolean AS grace_over,
-    (a.last_heartbeat_at <= clock_timestamp() - make_interval(secs => a.dead_after_seconds))::boolean AS agent_dead
+    (a.last_heartbeat_at <= clock_timestamp() - make_interval(secs => a.dead_after_seconds))::boolean AS agent_dead,
+    clock_timestamp()::timestamptz AS now
 FROM job_lease l
 JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
 JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
@@ -271,12 +284,14 @@ type LeaseLockRow struct {
 	DirectiveReason string
 	DirectiveBy     string
 	GraceEndsAt     *time.Time
+	WarnedAt        *time.Time
 	Agent           string
 	Factory         string
 	BootID          string
 	Expired         bool
 	GraceOver       bool
 	AgentDead       bool
+	Now             time.Time
 }
 
 // The lease of a job that is locked already, with what decides whether it has lapsed.
@@ -302,12 +317,14 @@ func (q *Queries) LeaseLock(ctx context.Context, db DBTX, arg LeaseLockParams) (
 		&i.DirectiveReason,
 		&i.DirectiveBy,
 		&i.GraceEndsAt,
+		&i.WarnedAt,
 		&i.Agent,
 		&i.Factory,
 		&i.BootID,
 		&i.Expired,
 		&i.GraceOver,
 		&i.AgentDead,
+		&i.Now,
 	)
 	return i, err
 }
@@ -459,4 +476,111 @@ func (q *Queries) LeaseState(ctx context.Context, db DBTX, arg LeaseStateParams)
 		&i.Now,
 	)
 	return i, err
+}
+
+const leaseToTimeOut = `-- name: LeaseToTimeOut :many
+SELECT l.workspace_id, l.job_id FROM job_lease l
+WHERE l.warned_at <= clock_timestamp() - make_interval(mins => $1::int)
+    AND (l.progress_at IS NULL OR l.progress_at <= clock_timestamp() - make_interval(mins => $1::int))
+ORDER BY l.warned_at, l.job_id LIMIT $2
+`
+
+type LeaseToTimeOutParams struct {
+	PatienceMinutes int32
+	MaxRows         int32
+}
+
+type LeaseToTimeOutRow struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+}
+
+// Leases that were warned and have made no progress since for as long as given:
+// those that the role may see.
+func (q *Queries) LeaseToTimeOut(ctx context.Context, db DBTX, arg LeaseToTimeOutParams) ([]LeaseToTimeOutRow, error) {
+	rows, err := db.Query(ctx, leaseToTimeOut, arg.PatienceMinutes, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []LeaseToTimeOutRow{}
+	for rows.Next() {
+		var i LeaseToTimeOutRow
+		if err := rows.Scan(&i.WorkspaceID, &i.JobID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const leaseToWarn = `-- name: LeaseToWarn :many
+SELECT l.workspace_id, l.job_id FROM job_lease l
+WHERE l.warned_at IS NULL AND l.directive = '' AND l.expires_at > clock_timestamp()
+    AND l.claimed_at <= clock_timestamp() - make_interval(mins => $1::int)
+    AND l.claimed_at <= clock_timestamp() - make_interval(mins => $1::int)
+        - (SELECT make_interval(mins => j.estimated_minutes) FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id)
+ORDER BY l.claimed_at, l.job_id LIMIT $2
+`
+
+type LeaseToWarnParams struct {
+	PatienceMinutes int32
+	MaxRows         int32
+}
+
+type LeaseToWarnRow struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+}
+
+// Leases that are older than the job's estimate and the patience beyond it, and
+// of which nothing is asked yet: those that the role may see. The estimate is
+// asked for each by its id, and only where the lease is old enough for any.
+func (q *Queries) LeaseToWarn(ctx context.Context, db DBTX, arg LeaseToWarnParams) ([]LeaseToWarnRow, error) {
+	rows, err := db.Query(ctx, leaseToWarn, arg.PatienceMinutes, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []LeaseToWarnRow{}
+	for rows.Next() {
+		var i LeaseToWarnRow
+		if err := rows.Scan(&i.WorkspaceID, &i.JobID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const leaseWarn = `-- name: LeaseWarn :execrows
+UPDATE job_lease SET directive = 'warn', directive_reason = $1, directive_by = $2, warned_at = clock_timestamp()
+WHERE workspace_id = $3 AND job_id = $4 AND directive = '' AND warned_at IS NULL
+`
+
+type LeaseWarnParams struct {
+	Reason      string
+	Actor       string
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+}
+
+// Tells the holder that its estimate is long over, where it is told nothing else.
+func (q *Queries) LeaseWarn(ctx context.Context, db DBTX, arg LeaseWarnParams) (int64, error) {
+	result, err := db.Exec(ctx, leaseWarn,
+		arg.Reason,
+		arg.Actor,
+		arg.WorkspaceID,
+		arg.JobID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }

@@ -152,3 +152,35 @@ func (q *Queries) ReadyHeads(ctx context.Context, db DBTX, arg ReadyHeadsParams)
 	}
 	return items, nil
 }
+
+const readyLanesOfProduct = `-- name: ReadyLanesOfProduct :many
+SELECT l.id FROM lane l WHERE l.workspace_id = $1 AND l.product_id = $2
+    AND EXISTS (SELECT 1 FROM job_ready r WHERE r.workspace_id = l.workspace_id AND r.lane_id = l.id)
+ORDER BY l.id
+`
+
+type ReadyLanesOfProductParams struct {
+	WorkspaceID uuid.UUID
+	ProductID   uuid.UUID
+}
+
+// The lanes of a product that have a claimable job.
+func (q *Queries) ReadyLanesOfProduct(ctx context.Context, db DBTX, arg ReadyLanesOfProductParams) ([]int64, error) {
+	rows, err := db.Query(ctx, readyLanesOfProduct, arg.WorkspaceID, arg.ProductID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []int64{}
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

@@ -29,17 +29,19 @@ func (q *Queries) LaneByDigest(ctx context.Context, db DBTX, arg LaneByDigestPar
 
 const laneIntern = `-- name: LaneIntern :one
 WITH made AS (
-    INSERT INTO lane (workspace_id, needs, factory, digest) VALUES ($1, $2, $3, $4)
+    INSERT INTO lane (workspace_id, product_id, needs, factory, digest)
+    VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (workspace_id, digest) DO NOTHING RETURNING id
 )
 SELECT id FROM made
 UNION ALL
-SELECT id FROM lane WHERE workspace_id = $1 AND digest = $4
+SELECT id FROM lane WHERE workspace_id = $1 AND digest = $5
 LIMIT 1
 `
 
 type LaneInternParams struct {
 	WorkspaceID uuid.UUID
+	ProductID   uuid.UUID
 	Needs       []string
 	Factory     string
 	Digest      []byte
@@ -49,6 +51,7 @@ type LaneInternParams struct {
 func (q *Queries) LaneIntern(ctx context.Context, db DBTX, arg LaneInternParams) (int64, error) {
 	row := db.QueryRow(ctx, laneIntern,
 		arg.WorkspaceID,
+		arg.ProductID,
 		arg.Needs,
 		arg.Factory,
 		arg.Digest,
@@ -59,13 +62,14 @@ func (q *Queries) LaneIntern(ctx context.Context, db DBTX, arg LaneInternParams)
 }
 
 const laneList = `-- name: LaneList :many
-SELECT id, needs, factory FROM lane WHERE workspace_id = $1 ORDER BY id
+SELECT id, product_id, needs, factory FROM lane WHERE workspace_id = $1 ORDER BY id
 `
 
 type LaneListRow struct {
-	ID      int64
-	Needs   []string
-	Factory string
+	ID        int64
+	ProductID uuid.UUID
+	Needs     []string
+	Factory   string
 }
 
 func (q *Queries) LaneList(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]LaneListRow, error) {
@@ -77,10 +81,45 @@ func (q *Queries) LaneList(ctx context.Context, db DBTX, workspaceID uuid.UUID) 
 	items := []LaneListRow{}
 	for rows.Next() {
 		var i LaneListRow
-		if err := rows.Scan(&i.ID, &i.Needs, &i.Factory); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.ProductID,
+			&i.Needs,
+			&i.Factory,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const laneOfProduct = `-- name: LaneOfProduct :many
+SELECT id FROM lane WHERE workspace_id = $1 AND product_id = $2
+`
+
+type LaneOfProductParams struct {
+	WorkspaceID uuid.UUID
+	ProductID   uuid.UUID
+}
+
+// The lanes of a product. Each of its jobs is in one of them.
+func (q *Queries) LaneOfProduct(ctx context.Context, db DBTX, arg LaneOfProductParams) ([]int64, error) {
+	rows, err := db.Query(ctx, laneOfProduct, arg.WorkspaceID, arg.ProductID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []int64{}
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -82,6 +82,17 @@ type Attempt struct {
 	ResultDigest    []byte
 }
 
+type CoordinatorLog struct {
+	ID          int64
+	WorkspaceID *uuid.UUID
+	At          time.Time
+	InstanceID  string
+	Term        int64
+	Level       string
+	Message     string
+	Details     json.RawMessage
+}
+
 type Event struct {
 	WorkspaceID uuid.UUID
 	ID          int64
@@ -170,6 +181,7 @@ type Job struct {
 	StartedAt           *time.Time
 	CompletedAt         *time.Time
 	FailedAt            *time.Time
+	WaitsForChildren    bool
 }
 
 type JobDependency struct {
@@ -230,12 +242,16 @@ type JobFull struct {
 	StartedAt            *time.Time
 	CompletedAt          *time.Time
 	FailedAt             *time.Time
+	WaitsForChildren     bool
 	Body                 string
 	Acceptance           json.RawMessage
+	AcceptanceMet        json.RawMessage
 	InputContext         json.RawMessage
 	Product              string
 	ReviewNeeded         bool
 	ProductPaused        bool
+	OneJobPerRepo        bool
+	ReviewLimit          *int32
 	DependsOn            []string
 	LeaseEpoch           *int64
 	LeaseAgentID         *uuid.UUID
@@ -254,6 +270,7 @@ type JobFull struct {
 	LeaseDirectiveReason *string
 	LeaseDirectiveBy     *string
 	LeaseGraceEndsAt     *time.Time
+	LeaseWarnedAt        *time.Time
 }
 
 type JobLease struct {
@@ -275,6 +292,21 @@ type JobLease struct {
 	DirectiveReason string
 	DirectiveBy     string
 	GraceEndsAt     *time.Time
+	WarnedAt        *time.Time
+}
+
+type JobLog struct {
+	WorkspaceID uuid.UUID
+	ID          int64
+	JobID       uuid.UUID
+	Epoch       int64
+	Agent       string
+	Level       string
+	Event       string
+	Message     string
+	Details     json.RawMessage
+	At          *time.Time
+	ReceivedAt  time.Time
 }
 
 type JobNumber struct {
@@ -291,11 +323,12 @@ type JobReady struct {
 }
 
 type JobText struct {
-	WorkspaceID  uuid.UUID
-	JobID        uuid.UUID
-	Body         string
-	Acceptance   json.RawMessage
-	InputContext json.RawMessage
+	WorkspaceID   uuid.UUID
+	JobID         uuid.UUID
+	Body          string
+	Acceptance    json.RawMessage
+	InputContext  json.RawMessage
+	AcceptanceMet json.RawMessage
 }
 
 type Lane struct {
@@ -305,6 +338,19 @@ type Lane struct {
 	Factory     string
 	Digest      []byte
 	CreatedAt   time.Time
+	ProductID   uuid.UUID
+}
+
+type Leadership struct {
+	Name        string
+	Holder      string
+	Term        int64
+	AcquiredAt  time.Time
+	RenewedAt   time.Time
+	ExpiresAt   time.Time
+	LastCycleAt *time.Time
+	CycleCount  int64
+	Stats       json.RawMessage
 }
 
 type LoginThrottle struct {
@@ -336,6 +382,13 @@ type ProductRepo struct {
 	WorkspaceID uuid.UUID
 	Repo        string
 	ProductID   uuid.UUID
+}
+
+type RepoSlot struct {
+	WorkspaceID uuid.UUID
+	Repo        string
+	JobID       uuid.UUID
+	TakenAt     time.Time
 }
 
 type Session struct {

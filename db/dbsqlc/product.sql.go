@@ -11,6 +11,20 @@ import (
 	"github.com/google/uuid"
 )
 
+const productDelete = `-- name: ProductDelete :exec
+DELETE FROM product WHERE workspace_id = $1 AND id = $2
+`
+
+type ProductDeleteParams struct {
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+}
+
+func (q *Queries) ProductDelete(ctx context.Context, db DBTX, arg ProductDeleteParams) error {
+	_, err := db.Exec(ctx, productDelete, arg.WorkspaceID, arg.ID)
+	return err
+}
+
 const productList = `-- name: ProductList :many
 SELECT p.id, p.name, p.review_required, p.one_job_per_repo, p.review_limit, p.paused,
     ARRAY(SELECT r.repo FROM product_repo r
@@ -54,4 +68,111 @@ func (q *Queries) ProductList(ctx context.Context, db DBTX, workspaceID uuid.UUI
 		return nil, err
 	}
 	return items, nil
+}
+
+const productLock = `-- name: ProductLock :one
+SELECT id FROM product WHERE workspace_id = $1 AND id = $2 FOR UPDATE
+`
+
+type ProductLockParams struct {
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+}
+
+// Locks a product against new jobs, before it is taken away.
+func (q *Queries) ProductLock(ctx context.Context, db DBTX, arg ProductLockParams) (uuid.UUID, error) {
+	row := db.QueryRow(ctx, productLock, arg.WorkspaceID, arg.ID)
+	var id uuid.UUID
+	err := row.Scan(&id)
+	return id, err
+}
+
+const productOfRepo = `-- name: ProductOfRepo :many
+SELECT p.id, p.name FROM product_repo r JOIN product p ON p.workspace_id = r.workspace_id AND p.id = r.product_id
+WHERE r.workspace_id = $1 AND r.repo = $2
+`
+
+type ProductOfRepoParams struct {
+	WorkspaceID uuid.UUID
+	Repo        string
+}
+
+type ProductOfRepoRow struct {
+	ID   uuid.UUID
+	Name string
+}
+
+// The product that owns a repo; no row where none does.
+func (q *Queries) ProductOfRepo(ctx context.Context, db DBTX, arg ProductOfRepoParams) ([]ProductOfRepoRow, error) {
+	rows, err := db.Query(ctx, productOfRepo, arg.WorkspaceID, arg.Repo)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ProductOfRepoRow{}
+	for rows.Next() {
+		var i ProductOfRepoRow
+		if err := rows.Scan(&i.ID, &i.Name); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const productReposSave = `-- name: ProductReposSave :exec
+WITH gone AS (
+    DELETE FROM product_repo r
+    WHERE r.workspace_id = $1 AND r.product_id = $3 AND r.repo <> ALL($2::text[])
+)
+INSERT INTO product_repo (workspace_id, repo, product_id)
+SELECT $1, unnest($2::text[]), $3
+ON CONFLICT DO NOTHING
+`
+
+type ProductReposSaveParams struct {
+	WorkspaceID uuid.UUID
+	Repos       []string
+	ProductID   uuid.UUID
+}
+
+// Gives a product exactly these repos.
+func (q *Queries) ProductReposSave(ctx context.Context, db DBTX, arg ProductReposSaveParams) error {
+	_, err := db.Exec(ctx, productReposSave, arg.WorkspaceID, arg.Repos, arg.ProductID)
+	return err
+}
+
+const productSave = `-- name: ProductSave :exec
+INSERT INTO product (workspace_id, id, name, review_required, one_job_per_repo, review_limit, paused)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (workspace_id, id) DO UPDATE SET review_required = excluded.review_required,
+    one_job_per_repo = excluded.one_job_per_repo, review_limit = excluded.review_limit, paused = excluded.paused,
+    updated_at = now()
+`
+
+type ProductSaveParams struct {
+	WorkspaceID    uuid.UUID
+	ID             uuid.UUID
+	Name           string
+	ReviewRequired bool
+	OneJobPerRepo  bool
+	ReviewLimit    *int32
+	Paused         bool
+}
+
+// Makes a product or replaces its settings.
+func (q *Queries) ProductSave(ctx context.Context, db DBTX, arg ProductSaveParams) error {
+	_, err := db.Exec(ctx, productSave,
+		arg.WorkspaceID,
+		arg.ID,
+		arg.Name,
+		arg.ReviewRequired,
+		arg.OneJobPerRepo,
+		arg.ReviewLimit,
+		arg.Paused,
+	)
+	return err
 }

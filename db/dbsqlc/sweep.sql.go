@@ -11,6 +11,95 @@ import (
 	"github.com/google/uuid"
 )
 
+const cycleEdges = `-- name: CycleEdges :many
+SELECT x.job_id, x.depends_on_id FROM job j
+JOIN job_dependency x ON x.workspace_id = j.workspace_id AND x.job_id = j.id AND x.type = 'blocks'
+JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
+WHERE j.workspace_id = $1 AND j.status = 'waiting' AND j.wait_reason = 'dependency'
+    AND d.status = 'waiting' AND d.wait_reason = 'dependency'
+LIMIT $2
+`
+
+type CycleEdgesParams struct {
+	WorkspaceID uuid.UUID
+	MaxRows     int32
+}
+
+type CycleEdgesRow struct {
+	JobID       uuid.UUID
+	DependsOnID uuid.UUID
+}
+
+// Who waits for whom among the jobs that wait for others and for nothing else.
+func (q *Queries) CycleEdges(ctx context.Context, db DBTX, arg CycleEdgesParams) ([]CycleEdgesRow, error) {
+	rows, err := db.Query(ctx, cycleEdges, arg.WorkspaceID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CycleEdgesRow{}
+	for rows.Next() {
+		var i CycleEdgesRow
+		if err := rows.Scan(&i.JobID, &i.DependsOnID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const cycleEdgesLeft = `-- name: CycleEdgesLeft :one
+SELECT count(*)::int FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::uuid[]) AS depends_on_id) e
+JOIN job_dependency x ON x.workspace_id = $3 AND x.job_id = e.job_id
+    AND x.depends_on_id = e.depends_on_id AND x.type = 'blocks'
+JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
+WHERE d.status = 'waiting' OR (d.status = 'failed' AND d.last_error LIKE 'dependency_cycle%')
+`
+
+type CycleEdgesLeftParams struct {
+	JobIds       []uuid.UUID
+	DependsOnIds []uuid.UUID
+	WorkspaceID  uuid.UUID
+}
+
+// How many of these edges still hold: a member that failed for the same cycle
+// holds it as well as one that waits.
+func (q *Queries) CycleEdgesLeft(ctx context.Context, db DBTX, arg CycleEdgesLeftParams) (int32, error) {
+	row := db.QueryRow(ctx, cycleEdgesLeft, arg.JobIds, arg.DependsOnIds, arg.WorkspaceID)
+	var column_1 int32
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
+const jobHeldWorkspaces = `-- name: JobHeldWorkspaces :many
+SELECT DISTINCT workspace_id FROM job
+WHERE status = 'waiting' AND wait_reason IN ('repo_busy', 'review_backlog')
+`
+
+// The workspaces in which jobs wait for a repo or for a place in the review queue.
+func (q *Queries) JobHeldWorkspaces(ctx context.Context, db DBTX) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobHeldWorkspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var workspace_id uuid.UUID
+		if err := rows.Scan(&workspace_id); err != nil {
+			return nil, err
+		}
+		items = append(items, workspace_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const workspaceIDs = `-- name: WorkspaceIDs :many
 SELECT id FROM workspace ORDER BY id
 `

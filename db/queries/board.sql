@@ -60,6 +60,7 @@ SELECT s.status::text AS status, (
                 SELECT 1 FROM job_lease l JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
                 WHERE l.workspace_id = j.workspace_id AND l.job_id = j.id AND f.name = @factory))
             AND (@q::text = '' OR j.title ILIKE '%' || @q || '%' OR j.key ILIKE @q || '%')
+            AND (cardinality(@lanes::bigint[]) = 0 OR j.lane_id = ANY(@lanes::bigint[]))
         ORDER BY j.priority DESC, j.status_at, j.id LIMIT @max_rows)
         UNION ALL
         (SELECT 1 FROM job j
@@ -88,6 +89,16 @@ CROSS JOIN LATERAL (
 ) c
 ORDER BY c.priority DESC, c.ready_at, c.job_id LIMIT @max_rows;
 
+-- name: BoardUnroutableCount :one
+-- How many of them there are, counted up to a limit.
+SELECT count(*)::int FROM (
+    SELECT 1 FROM unnest(@lanes::bigint[]) AS l(lane_id)
+    CROSS JOIN LATERAL (
+        SELECT 1 FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.lane_id = l.lane_id LIMIT @max_rows
+    ) c
+    LIMIT @max_rows
+) capped;
+
 -- name: BoardPhases :many
 -- The phases in use: one index probe for each, not one row for each job.
 WITH RECURSIVE phase AS (
@@ -100,8 +111,58 @@ SELECT phase::text AS phase FROM phase WHERE phase <> '' LIMIT 100;
 
 -- name: BoardOpenDependencies :many
 -- What jobs still wait for.
-SELECT x.job_id, d.key FROM job_dependency x
+SELECT x.job_id, d.key, d.status FROM job_dependency x
 JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
 WHERE x.workspace_id = @workspace_id AND x.job_id = ANY(@ids::uuid[]) AND x.type = 'blocks'
     AND d.status <> 'completed' AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL)
 ORDER BY x.job_id, d.key;
+
+-- name: BoardRepoHolders :many
+-- Which job holds each of the repos, and the agent that works on it, if any.
+SELECT s.repo, j.key, coalesce(a.name, '')::text AS agent FROM repo_slot s
+JOIN job j ON j.workspace_id = s.workspace_id AND j.id = s.job_id
+LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
+LEFT JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
+WHERE s.workspace_id = @workspace_id AND s.repo = ANY(@repos::text[]);
+
+-- name: BoardReviewBacklog :many
+-- How many jobs of each product are in review, counted up to a limit.
+SELECT p.product_id::uuid AS product_id, (
+    SELECT count(*) FROM (
+        SELECT 1 FROM job j
+        WHERE j.workspace_id = @workspace_id AND j.product_id = p.product_id AND j.status = 'in_review' LIMIT @max_rows
+    ) capped)::int AS jobs
+FROM unnest(@products::uuid[]) AS p(product_id);
+
+-- name: BoardLost :many
+-- Those of the jobs whose last attempt ended with a lost lease.
+SELECT j.id FROM job j
+JOIN attempt a ON a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.epoch = j.epoch
+WHERE j.workspace_id = @workspace_id AND j.id = ANY(@ids::uuid[]) AND a.outcome = 'lost';
+
+-- name: BoardSeatHolders :many
+-- The jobs that sit longest on the seats of the factories.
+SELECT h.key FROM unnest(@factories::uuid[]) AS f(factory_id)
+CROSS JOIN LATERAL (
+    SELECT j.key, l.claimed_at FROM job_lease l
+    JOIN job j ON j.workspace_id = l.workspace_id AND j.id = l.job_id
+    WHERE l.workspace_id = @workspace_id AND l.factory_id = f.factory_id
+    ORDER BY l.claimed_at LIMIT @max_rows
+) h
+ORDER BY h.claimed_at, h.key LIMIT @max_rows;
+
+-- name: BoardWaitingOn :many
+-- Jobs that wait for one of the jobs, or for the repo of one; of the latter those
+-- among the most urgent that wait for a repo, which are the ones that a board shows.
+(SELECT x.job_id FROM job_dependency x JOIN job w ON w.workspace_id = x.workspace_id AND w.id = x.job_id
+WHERE x.workspace_id = @workspace_id AND x.depends_on_id = ANY(@ids::uuid[]) AND x.type = 'blocks'
+    AND w.status = 'waiting' AND w.wait_reason = 'dependency'
+LIMIT @max_rows)
+UNION
+(SELECT w.id FROM (
+    SELECT j.id, j.repo FROM job j
+    WHERE j.workspace_id = @workspace_id AND j.status = 'waiting' AND j.wait_reason = 'repo_busy'
+    ORDER BY j.priority DESC, j.status_at, j.id LIMIT 200
+) w
+WHERE w.repo IN (SELECT h.repo FROM job h WHERE h.workspace_id = @workspace_id AND h.id = ANY(@ids::uuid[]))
+LIMIT @max_rows);

@@ -22,3 +22,82 @@ ORDER BY e.workspace_id, e.xid, e.id LIMIT @max_rows;
 -- name: EventHead :one
 -- The place after everything that can no longer change.
 SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid;
+
+-- name: EventScan :many
+-- Looks at most at max_scan events after a place, up to the oldest transaction
+-- that still runs, and gives of them those that fit and the last one, fitting
+-- or not: it says how far was looked.
+WITH batch AS MATERIALIZED (
+    SELECT e.id, e.xid, (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
+        AND (@actor::text = '' OR e.actor = @actor) AS fits
+    FROM event e
+    WHERE e.workspace_id = @workspace_id
+        AND (e.xid, e.id) > (cast(sqlc.arg('after_xid')::text AS xid8), sqlc.arg('after_id')::bigint)
+        AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+    ORDER BY e.workspace_id, e.xid, e.id LIMIT @max_scan
+), chosen AS MATERIALIZED (
+    (SELECT b.id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid, b.id LIMIT @max_rows)
+    UNION
+    (SELECT b.id, b.fits FROM batch b ORDER BY b.xid DESC, b.id DESC LIMIT 1)
+)
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
+    e.changes, e.payload, c.fits::boolean AS fits, (SELECT count(*) FROM batch)::int AS looked
+FROM chosen c JOIN event e ON e.workspace_id = @workspace_id AND e.id = c.id
+LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+ORDER BY e.xid, e.id;
+
+-- name: EventScanBack :many
+-- EventScan the other way: what lies before a place, the newest first.
+WITH batch AS MATERIALIZED (
+    SELECT e.id, e.xid, (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
+        AND (@actor::text = '' OR e.actor = @actor) AS fits
+    FROM event e
+    WHERE e.workspace_id = @workspace_id
+        AND (e.xid, e.id) < (cast(sqlc.arg('before_xid')::text AS xid8), sqlc.arg('before_id')::bigint)
+        AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+    ORDER BY e.workspace_id DESC, e.xid DESC, e.id DESC LIMIT @max_scan
+), chosen AS MATERIALIZED (
+    (SELECT b.id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid DESC, b.id DESC LIMIT @max_rows)
+    UNION
+    (SELECT b.id, b.fits FROM batch b ORDER BY b.xid, b.id LIMIT 1)
+)
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
+    e.changes, e.payload, c.fits::boolean AS fits, (SELECT count(*) FROM batch)::int AS looked
+FROM chosen c JOIN event e ON e.workspace_id = @workspace_id AND e.id = c.id
+LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+ORDER BY e.xid DESC, e.id DESC;
+
+-- name: EventScanJob :many
+-- EventScan over the events of one job, which are few: all that fit are found,
+-- and put into the order of the log.
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
+    e.changes, e.payload
+FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
+    AND (e.xid, e.id) > (cast(sqlc.arg('after_xid')::text AS xid8), sqlc.arg('after_id')::bigint)
+    AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+    AND (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
+    AND (@actor::text = '' OR e.actor = @actor)
+ORDER BY e.xid, e.id LIMIT @max_rows;
+
+-- name: EventScanJobBack :many
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
+    e.changes, e.payload
+FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
+    AND (e.xid, e.id) < (cast(sqlc.arg('before_xid')::text AS xid8), sqlc.arg('before_id')::bigint)
+    AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+    AND (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
+    AND (@actor::text = '' OR e.actor = @actor)
+ORDER BY e.xid DESC, e.id DESC LIMIT @max_rows;
+
+-- name: EventCompactable :many
+-- A page of jobs by id, and of each whether its 51st event is older than what
+-- compact_job_events keeps: one that is costs one look, whatever its history.
+SELECT p.id, coalesce((SELECT e.at < now() - interval '90 days' FROM event e
+    WHERE e.workspace_id = @workspace_id AND e.job_id = p.id ORDER BY e.id OFFSET 50 LIMIT 1), false)::boolean AS due
+FROM (SELECT j.id FROM job j WHERE j.workspace_id = @workspace_id AND j.id > @after ORDER BY j.id LIMIT @max_rows) p
+ORDER BY p.id;
+
+-- name: EventCompact :one
+SELECT compact_job_events(@workspace_id::uuid, @job_id::uuid)::int AS folded;

@@ -2,12 +2,13 @@
 WITH made AS (
     INSERT INTO job (workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory,
         lane_id, tags, status, wait_reason, status_by, max_retries, max_lost, retry_backoff_seconds, review_required,
-        estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, created_by, ready_at)
+        estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, waits_for_children, created_by,
+        ready_at)
     VALUES (@workspace_id, @id, @key, @title, @kind, @product_id, @repo, @phase, @priority, @capabilities, @factory,
         @lane_id, @tags, @status, @wait_reason, @created_by, @max_retries, @max_lost, @retry_backoff_seconds,
         sqlc.narg('review_required'), @estimated_complexity, sqlc.narg('estimated_minutes'),
-        sqlc.narg('token_budget'), sqlc.narg('not_before'), sqlc.narg('idempotency_key'), @created_by,
-        CASE WHEN @status = 'ready' THEN now() END)
+        sqlc.narg('token_budget'), sqlc.narg('not_before'), sqlc.narg('idempotency_key'), @waits_for_children,
+        @created_by, CASE WHEN @status = 'ready' THEN now() END)
     RETURNING workspace_id, id, lane_id, priority, ready_at
 ), written AS (
     INSERT INTO job_text (workspace_id, job_id, body, acceptance, input_context)
@@ -21,14 +22,15 @@ SELECT workspace_id, 'job.created', id, @created_by, @actor_kind, @changes, @pay
 
 -- name: JobSave :one
 -- Writes what a decision changed: the job's state, its row in job_ready and the
--- event, or nothing where status or epoch are no longer those decided on.
+-- event, or nothing where status or epoch are no longer those decided on. A slot
+-- that is not the job's any more is given up.
 WITH saved AS (
     UPDATE job SET
         title = @title, phase = @phase, priority = @priority, tags = @tags,
         capabilities = @capabilities, factory = @factory, repo = @repo, product_id = @product_id, lane_id = @lane_id,
         estimated_complexity = @estimated_complexity, estimated_minutes = sqlc.narg('estimated_minutes'),
         status = @status, wait_reason = @wait_reason, blocked_reason = @blocked_reason,
-        question = @question, answer = @answer,
+        question = @question, answer = @answer, waits_for_children = @waits_for_children,
         status_by = CASE WHEN job.status = @status THEN job.status_by ELSE @actor END,
         status_at = CASE WHEN job.status = @status THEN job.status_at ELSE now() END,
         attempts = @attempts, failure_count = @failure_count, lost_count = @lost_count,
@@ -46,7 +48,7 @@ WITH saved AS (
         updated_at = now()
     WHERE job.workspace_id = @workspace_id AND job.id = @id
         AND job.status = @from_status AND job.epoch = @from_epoch
-    RETURNING workspace_id, id, lane_id, priority, status, ready_at, epoch, version
+    RETURNING workspace_id, id, lane_id, repo, priority, status, ready_at, epoch, version
 ), unreadied AS (
     DELETE FROM job_ready r USING saved s
     WHERE r.workspace_id = s.workspace_id AND r.job_id = s.id AND s.status <> 'ready'
@@ -55,6 +57,10 @@ WITH saved AS (
     SELECT workspace_id, lane_id, priority, ready_at, id FROM saved WHERE status = 'ready'
     ON CONFLICT (workspace_id, job_id) DO UPDATE
         SET lane_id = excluded.lane_id, priority = excluded.priority, ready_at = excluded.ready_at
+), unslotted AS (
+    DELETE FROM repo_slot o USING saved s
+    WHERE o.workspace_id = s.workspace_id AND o.job_id = s.id
+        AND (s.status NOT IN ('ready', 'assigned', 'running') OR o.repo <> s.repo)
 ), logged AS (
     INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, epoch, changes, payload)
     SELECT workspace_id, @event_type::text, id, @actor, @actor_kind, nullif(epoch, 0), @changes, @payload FROM saved
@@ -62,7 +68,7 @@ WITH saved AS (
 SELECT version FROM saved;
 
 -- name: JobTextUpdate :exec
-UPDATE job_text SET body = @body, acceptance = @acceptance
+UPDATE job_text SET body = @body, acceptance = @acceptance, acceptance_met = @acceptance_met
 WHERE workspace_id = @workspace_id AND job_id = @job_id;
 
 -- name: JobLock :one
@@ -131,11 +137,11 @@ WHERE workspace_id = @workspace_id ORDER BY ready_at LIMIT 1;
 SELECT count(*)::int FROM job_lease WHERE workspace_id = @workspace_id AND expires_at <= clock_timestamp();
 
 -- name: JobDue :many
--- Jobs whose time has come, in every workspace. Those that wait for another job
--- as well are left to its completion: they would stand before all others for ever.
+-- Jobs whose time has come, in every workspace. Those that wait for something else
+-- as well are left to its end: they would stand before all others for ever.
 SELECT workspace_id, id FROM job
 WHERE status = 'waiting' AND not_before IS NOT NULL AND not_before <= clock_timestamp()
-    AND wait_reason <> 'dependency'
+    AND wait_reason IN ('not_before', 'retry_backoff')
 ORDER BY not_before LIMIT @max_rows;
 
 -- name: JobClock :one

@@ -11,13 +11,19 @@ SELECT EXISTS (
         AND d.status NOT IN ('completed') AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL)
 ) AS open;
 
+-- name: JobKeepUncompleted :exec
+-- Keeps those of the jobs from being completed that could be before the new edges
+-- are committed, which their completion would overlook. Jobs that wait are left
+-- alone: a completion locks them after its own job, whatever their ids, and has to
+-- find them free; before one of them is completed it has to be claimed, and the
+-- sweep stands behind.
+SELECT FROM job WHERE workspace_id = @workspace_id AND id = ANY(@ids::uuid[])
+    AND status NOT IN ('waiting', 'completed', 'archived') ORDER BY id FOR SHARE;
+
 -- name: JobDependencyOpenAmong :many
--- Those of the jobs that do not yet satisfy a dependent. They are locked so that
--- none completes between this look and the commit of the new edges, which its
--- completion would then overlook.
+-- Those of the jobs that do not yet satisfy a dependent.
 SELECT id FROM job WHERE workspace_id = @workspace_id AND id = ANY(@ids::uuid[])
-    AND status <> 'completed' AND NOT (status = 'archived' AND completed_at IS NOT NULL)
-ORDER BY id FOR SHARE;
+    AND status <> 'completed' AND NOT (status = 'archived' AND completed_at IS NOT NULL);
 
 -- name: JobDependents :many
 -- Jobs that wait for this one, in the order in which they are locked.
@@ -47,3 +53,111 @@ SELECT d.key, d.title, d.status, false FROM job_dependency x
 JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.job_id
 WHERE x.workspace_id = @workspace_id AND x.depends_on_id = @job_id AND x.type = 'blocks'
 ORDER BY 1 LIMIT 100;
+
+-- name: JobOpenChildren :many
+-- The keys of a job's children that are not done with.
+SELECT c.key FROM job_dependency x JOIN job c ON c.workspace_id = x.workspace_id AND c.id = x.job_id
+WHERE x.workspace_id = @workspace_id AND x.depends_on_id = @job_id AND x.type = 'parent'
+    AND c.status NOT IN ('completed', 'failed', 'aborted', 'archived')
+ORDER BY c.key LIMIT @max_rows;
+
+-- name: JobLinkInsert :execrows
+-- No row means that the link is there already.
+INSERT INTO job_dependency (workspace_id, job_id, depends_on_id, type, created_by)
+VALUES (@workspace_id, @job_id, @depends_on_id, @type, @created_by)
+ON CONFLICT DO NOTHING;
+
+-- name: JobLinkDelete :many
+-- Takes links from one job to another away: of one type, or of every type where
+-- it is empty.
+DELETE FROM job_dependency
+WHERE workspace_id = @workspace_id AND job_id = @job_id AND depends_on_id = @depends_on_id
+    AND (@type::text = '' OR type = @type)
+RETURNING type;
+
+-- name: JobKeepOpen :one
+-- Locks a job that another one is to wait for, or fails at once where somebody is
+-- changing it, and says whether it satisfies a dependent.
+SELECT (status = 'completed' OR status = 'archived' AND completed_at IS NOT NULL)::boolean AS done FROM job
+WHERE workspace_id = @workspace_id AND id = @id FOR SHARE NOWAIT;
+
+-- name: JobWaitsFor :one
+-- Whether one of some jobs waits for another one, by way of any others: for what
+-- blocks it, and for its children where it waits for them. Statuses do not count.
+WITH RECURSIVE reached AS (
+    SELECT f.id FROM unnest(@from_ids::uuid[]) AS f(id)
+    UNION
+    SELECT e.id FROM reached r CROSS JOIN LATERAL (
+        SELECT x.depends_on_id AS id FROM job_dependency x
+        WHERE x.workspace_id = @workspace_id AND x.job_id = r.id AND x.type = 'blocks'
+        UNION ALL
+        SELECT x.job_id FROM job p
+        JOIN job_dependency x ON x.workspace_id = p.workspace_id AND x.depends_on_id = p.id AND x.type = 'parent'
+        WHERE p.workspace_id = @workspace_id AND p.id = r.id AND p.waits_for_children
+    ) e
+)
+SELECT EXISTS (SELECT 1 FROM reached WHERE reached.id = @to_id::uuid) AS waits;
+
+-- name: JobWaitEdges :many
+-- The edges that JobWaitsFor follows, for the path of a refusal.
+WITH RECURSIVE reached AS (
+    SELECT f.id FROM unnest(@from_ids::uuid[]) AS f(id)
+    UNION
+    SELECT e.id FROM reached r CROSS JOIN LATERAL (
+        SELECT x.depends_on_id AS id FROM job_dependency x
+        WHERE x.workspace_id = @workspace_id AND x.job_id = r.id AND x.type = 'blocks'
+        UNION ALL
+        SELECT x.job_id FROM job p
+        JOIN job_dependency x ON x.workspace_id = p.workspace_id AND x.depends_on_id = p.id AND x.type = 'parent'
+        WHERE p.workspace_id = @workspace_id AND p.id = r.id AND p.waits_for_children
+    ) e
+)
+SELECT r.id::uuid AS from_id, e.id::uuid AS to_id FROM reached r CROSS JOIN LATERAL (
+    SELECT x.depends_on_id AS id FROM job_dependency x
+    WHERE x.workspace_id = @workspace_id AND x.job_id = r.id AND x.type = 'blocks'
+    UNION ALL
+    SELECT x.job_id FROM job p
+    JOIN job_dependency x ON x.workspace_id = p.workspace_id AND x.depends_on_id = p.id AND x.type = 'parent'
+    WHERE p.workspace_id = @workspace_id AND p.id = r.id AND p.waits_for_children
+) e;
+
+-- name: JobParentEdges :many
+-- A job's parents, and theirs, each with the job that it is the parent of. Parents
+-- are asked for as arrays: whatever the statistics say, they are found by their child.
+WITH RECURSIVE reached AS (
+    SELECT @from_id::uuid AS id
+    UNION
+    SELECT unnest(ARRAY(SELECT x.depends_on_id FROM job_dependency x
+        WHERE x.workspace_id = @workspace_id AND x.job_id = r.id AND x.type = 'parent'))
+    FROM reached r
+)
+SELECT r.id::uuid AS from_id, unnest(ARRAY(SELECT x.depends_on_id FROM job_dependency x
+    WHERE x.workspace_id = @workspace_id AND x.job_id = r.id AND x.type = 'parent'))::uuid AS to_id
+FROM reached r;
+
+-- name: JobChildren :many
+SELECT job_id FROM job_dependency
+WHERE workspace_id = @workspace_id AND depends_on_id = @job_id AND type = 'parent';
+
+-- name: JobAround :many
+-- The jobs linked with one job in either direction, directly or by way of others,
+-- the nearest first, the job itself foremost.
+WITH RECURSIVE around AS (
+    SELECT @id::uuid AS id
+    UNION
+    SELECT e.id FROM around a CROSS JOIN LATERAL (
+        SELECT x.depends_on_id AS id FROM job_dependency x WHERE x.workspace_id = @workspace_id AND x.job_id = a.id
+        UNION ALL
+        SELECT x.job_id FROM job_dependency x WHERE x.workspace_id = @workspace_id AND x.depends_on_id = a.id
+    ) e
+)
+SELECT id::uuid AS id FROM around LIMIT @max_rows;
+
+-- name: JobNodes :many
+SELECT id, key, title, status FROM job WHERE workspace_id = @workspace_id AND id = ANY(@ids::uuid[]);
+
+-- name: JobLinksAmong :many
+-- The links between the jobs of a set.
+SELECT x.job_id, x.depends_on_id, x.type FROM job_dependency x
+WHERE x.workspace_id = @workspace_id AND x.job_id = ANY(@ids::uuid[]) AND x.depends_on_id = ANY(@ids::uuid[])
+ORDER BY x.created_at, x.job_id, x.depends_on_id, x.type;

@@ -30,7 +30,7 @@ UPDATE job_lease l SET expires_at = greatest(l.expires_at, clock_timestamp() + m
 FROM job j
 WHERE l.workspace_id = @workspace_id AND l.job_id = ANY(ARRAY(SELECT own.job_id FROM own)) AND l.expires_at > clock_timestamp()
     AND j.workspace_id = l.workspace_id AND j.id = l.job_id
-RETURNING l.job_id, j.key, l.epoch, l.expires_at, l.directive, l.directive_reason;
+RETURNING l.job_id, j.key, j.answer, l.epoch, l.expires_at, l.directive, l.directive_reason;
 
 -- name: LeaseEnd :one
 -- Ends a lease and closes its attempt, keeping what the lease knew of the work.
@@ -46,7 +46,7 @@ WITH ended AS (
     FROM ended e
     WHERE a.workspace_id = @workspace_id AND a.job_id = e.job_id AND a.epoch = e.epoch AND a.ended_at IS NULL
 )
-SELECT job_id FROM ended;
+SELECT job_id, checkpoint FROM ended;
 
 -- name: LeaseDirect :execrows
 -- Asks the holder to stop; the reaper does it for them when the grace is over.
@@ -56,8 +56,8 @@ WHERE workspace_id = @workspace_id AND job_id = @job_id;
 
 -- name: LeaseLapsed :many
 -- Leases that have to be taken back in one workspace: expired, of an agent that
--- is dead, or with a directive whose grace is over.
-SELECT l.job_id FROM job_lease l JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
+-- is dead, or with a directive whose grace is over; and how many there are in all.
+SELECT l.job_id, count(*) OVER ()::int AS lapsed FROM job_lease l JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
 WHERE l.workspace_id = @workspace_id
     AND (l.expires_at <= clock_timestamp() OR l.grace_ends_at <= clock_timestamp()
         OR a.last_heartbeat_at <= clock_timestamp() - make_interval(secs => a.dead_after_seconds))
@@ -74,12 +74,37 @@ WHERE l.expires_at <= clock_timestamp() OR l.grace_ends_at <= clock_timestamp()
 SELECT l.*, a.name AS agent, f.name AS factory, a.boot_id,
     (l.expires_at <= clock_timestamp())::boolean AS expired,
     coalesce(l.grace_ends_at <= clock_timestamp(), false)::boolean AS grace_over,
-    (a.last_heartbeat_at <= clock_timestamp() - make_interval(secs => a.dead_after_seconds))::boolean AS agent_dead
+    (a.last_heartbeat_at <= clock_timestamp() - make_interval(secs => a.dead_after_seconds))::boolean AS agent_dead,
+    clock_timestamp()::timestamptz AS now
 FROM job_lease l
 JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
 JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
 WHERE l.workspace_id = @workspace_id AND l.job_id = @job_id
 FOR UPDATE OF l;
+
+-- name: LeaseWarn :execrows
+-- Tells the holder that its estimate is long over, where it is told nothing else.
+UPDATE job_lease SET directive = 'warn', directive_reason = @reason, directive_by = @actor, warned_at = clock_timestamp()
+WHERE workspace_id = @workspace_id AND job_id = @job_id AND directive = '' AND warned_at IS NULL;
+
+-- name: LeaseToWarn :many
+-- Leases that are older than the job's estimate and the patience beyond it, and
+-- of which nothing is asked yet: those that the role may see. The estimate is
+-- asked for each by its id, and only where the lease is old enough for any.
+SELECT l.workspace_id, l.job_id FROM job_lease l
+WHERE l.warned_at IS NULL AND l.directive = '' AND l.expires_at > clock_timestamp()
+    AND l.claimed_at <= clock_timestamp() - make_interval(mins => @patience_minutes::int)
+    AND l.claimed_at <= clock_timestamp() - make_interval(mins => @patience_minutes::int)
+        - (SELECT make_interval(mins => j.estimated_minutes) FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id)
+ORDER BY l.claimed_at, l.job_id LIMIT @max_rows;
+
+-- name: LeaseToTimeOut :many
+-- Leases that were warned and have made no progress since for as long as given:
+-- those that the role may see.
+SELECT l.workspace_id, l.job_id FROM job_lease l
+WHERE l.warned_at <= clock_timestamp() - make_interval(mins => @patience_minutes::int)
+    AND (l.progress_at IS NULL OR l.progress_at <= clock_timestamp() - make_interval(mins => @patience_minutes::int))
+ORDER BY l.warned_at, l.job_id LIMIT @max_rows;
 
 -- name: LeaseJobsOfAgent :many
 SELECT job_id FROM job_lease WHERE workspace_id = @workspace_id AND agent_id = @agent_id ORDER BY job_id;

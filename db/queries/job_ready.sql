@@ -8,6 +8,12 @@ CROSS JOIN LATERAL (
     ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT 1
 ) h;
 
+-- name: ReadyLanesOfProduct :many
+-- The lanes of a product that have a claimable job.
+SELECT l.id FROM lane l WHERE l.workspace_id = @workspace_id AND l.product_id = @product_id
+    AND EXISTS (SELECT 1 FROM job_ready r WHERE r.workspace_id = l.workspace_id AND r.lane_id = l.id)
+ORDER BY l.id;
+
 -- name: ReadyClaim :many
 -- The claim: the most urgent jobs of one lane that nobody else is taking right
 -- now, or one job by its id, each with epoch + 1, a lease, an attempt and an

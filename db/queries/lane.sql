@@ -1,7 +1,8 @@
 -- name: LaneIntern :one
 -- The lane of a set of needs, made where it is new.
 WITH made AS (
-    INSERT INTO lane (workspace_id, needs, factory, digest) VALUES (@workspace_id, @needs, @factory, @digest)
+    INSERT INTO lane (workspace_id, product_id, needs, factory, digest)
+    VALUES (@workspace_id, @product_id, @needs, @factory, @digest)
     ON CONFLICT (workspace_id, digest) DO NOTHING RETURNING id
 )
 SELECT id FROM made
@@ -13,4 +14,8 @@ LIMIT 1;
 SELECT id FROM lane WHERE workspace_id = @workspace_id AND digest = @digest;
 
 -- name: LaneList :many
-SELECT id, needs, factory FROM lane WHERE workspace_id = @workspace_id ORDER BY id;
+SELECT id, product_id, needs, factory FROM lane WHERE workspace_id = @workspace_id ORDER BY id;
+
+-- name: LaneOfProduct :many
+-- The lanes of a product. Each of its jobs is in one of them.
+SELECT id FROM lane WHERE workspace_id = @workspace_id AND product_id = @product_id;

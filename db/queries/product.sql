@@ -3,3 +3,33 @@ SELECT p.id, p.name, p.review_required, p.one_job_per_repo, p.review_limit, p.pa
     ARRAY(SELECT r.repo FROM product_repo r
         WHERE r.workspace_id = p.workspace_id AND r.product_id = p.id ORDER BY r.repo)::text[] AS repos
 FROM product p WHERE p.workspace_id = @workspace_id ORDER BY p.name;
+
+-- name: ProductOfRepo :many
+-- The product that owns a repo; no row where none does.
+SELECT p.id, p.name FROM product_repo r JOIN product p ON p.workspace_id = r.workspace_id AND p.id = r.product_id
+WHERE r.workspace_id = @workspace_id AND r.repo = @repo;
+
+-- name: ProductSave :exec
+-- Makes a product or replaces its settings.
+INSERT INTO product (workspace_id, id, name, review_required, one_job_per_repo, review_limit, paused)
+VALUES (@workspace_id, @id, @name, @review_required, @one_job_per_repo, sqlc.narg('review_limit'), @paused)
+ON CONFLICT (workspace_id, id) DO UPDATE SET review_required = excluded.review_required,
+    one_job_per_repo = excluded.one_job_per_repo, review_limit = excluded.review_limit, paused = excluded.paused,
+    updated_at = now();
+
+-- name: ProductReposSave :exec
+-- Gives a product exactly these repos.
+WITH gone AS (
+    DELETE FROM product_repo r
+    WHERE r.workspace_id = @workspace_id AND r.product_id = @product_id AND r.repo <> ALL(@repos::text[])
+)
+INSERT INTO product_repo (workspace_id, repo, product_id)
+SELECT @workspace_id, unnest(@repos::text[]), @product_id
+ON CONFLICT DO NOTHING;
+
+-- name: ProductLock :one
+-- Locks a product against new jobs, before it is taken away.
+SELECT id FROM product WHERE workspace_id = @workspace_id AND id = @id FOR UPDATE;
+
+-- name: ProductDelete :exec
+DELETE FROM product WHERE workspace_id = @workspace_id AND id = @id;

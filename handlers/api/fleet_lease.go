@@ -51,3 +51,9 @@ func (s *Server) ReclaimLeases(ctx context.Context, r ReclaimLeasesRequestObject
 	released, err := s.dispatch.Reclaim(ctx, whoOf(ctx), value(value(r.Body).Job))
 	return ReclaimLeases200JSONResponse{Released: released}, err
 }
+
+// AskQuestion parks a job with a question.
+func (s *Server) AskQuestion(ctx context.Context, r AskQuestionRequestObject) (AskQuestionResponseObject, error) {
+	job, err := s.dispatch.Ask(ctx, whoOf(ctx), dispatch.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Question, r.Body.Checkpoint)
+	return AskQuestion200JSONResponse(jobModel(job)), err
+}

@@ -13,8 +13,9 @@ func jobModel(j jobs.Job) Job {
 	return Job{
 		ID: j.ID, Key: j.Key, Title: j.Title, Body: j.Body, Kind: j.Kind, Product: j.Product, Repo: j.Repo, Phase: j.Phase,
 		Priority: j.Priority, Status: JobStatus(j.Status), WaitReason: WaitReason(j.WaitReason),
-		BlockedReason: j.BlockedReason, Question: j.Question, Capabilities: list(j.Capabilities), Factory: j.Factory,
+		BlockedReason: j.BlockedReason, Question: j.Question, Answer: j.Answer, Capabilities: list(j.Capabilities), Factory: j.Factory,
 		DependsOn: list(j.DependsOn), Tags: list(j.Tags), Acceptance: list(j.Acceptance), InputContext: object(j.InputContext),
+		AcceptanceMet: list(j.AcceptanceMet), WaitsForChildren: j.WaitsForChildren,
 		ProgressPercent: j.ProgressPercent, CurrentStep: j.CurrentStep, EstimatedComplexity: j.EstimatedComplexity,
 		EstimatedMinutes: j.EstimatedMinutes, TokenBudget: j.TokenBudget, ReviewRequired: j.ReviewRequired,
 		MaxRetries: j.MaxRetries, MaxLost: j.MaxLost, RetryBackoffSeconds: j.RetryBackoffSeconds,
@@ -45,13 +46,14 @@ func newJob(in NewJob) jobs.New {
 		EstimatedMinutes: in.EstimatedMinutes, TokenBudget: in.TokenBudget, ReviewRequired: in.ReviewRequired,
 		MaxRetries: in.MaxRetries, MaxLost: in.MaxLost, RetryBackoffSeconds: in.RetryBackoffSeconds,
 		NotBefore: in.NotBefore, IdempotencyKey: value(in.IdempotencyKey),
+		WaitsForChildren: value(in.WaitsForChildren),
 	}
 }
 
 func jobPatch(in JobPatch) jobs.Patch {
 	return jobs.Patch{
 		Version: in.Version, Title: in.Title, Body: in.Body, Phase: in.Phase, Priority: in.Priority, Tags: in.Tags,
-		Acceptance: in.Acceptance, Capabilities: in.Capabilities, Factory: in.Factory, Repo: in.Repo,
+		Acceptance: in.Acceptance, AcceptanceMet: in.AcceptanceMet, WaitsForChildren: in.WaitsForChildren, Capabilities: in.Capabilities, Factory: in.Factory, Repo: in.Repo,
 		EstimatedComplexity: in.EstimatedComplexity, EstimatedMinutes: in.EstimatedMinutes, NotBefore: in.NotBefore,
 	}
 }
@@ -83,7 +85,7 @@ func eventModel(e eventlog.Event, key string) Event {
 	for _, c := range e.Changes {
 		changes = append(changes, Change{Field: c.Field, Old: c.Old, New: c.New})
 	}
-	return Event{ID: e.ID, Type: string(e.Type), Job: key, Actor: e.Actor, ActorKind: e.ActorKind, Epoch: e.Epoch,
+	return Event{ID: e.ID, Cursor: e.Cursor.String(), Type: string(e.Type), Job: key, Actor: e.Actor, ActorKind: e.ActorKind, Epoch: e.Epoch,
 		At: e.At.UTC(), Changes: changes, Payload: object(e.Payload)}
 }
 

@@ -89,3 +89,15 @@ func (s *Server) MergeJob(ctx context.Context, r MergeJobRequestObject) (MergeJo
 		Version: body.Version})
 	return MergeJob200JSONResponse(job), err
 }
+
+// AnswerJob answers the question that parked a job.
+func (s *Server) AnswerJob(ctx context.Context, r AnswerJobRequestObject) (AnswerJobResponseObject, error) {
+	job, err := s.act(ctx, r.Job, dispatch.Action{Verb: jobs.ByAnswer, Reason: r.Body.Answer, Version: r.Body.Version})
+	return AnswerJob200JSONResponse(job), err
+}
+
+// FailMerge sends approved work back to review.
+func (s *Server) FailMerge(ctx context.Context, r FailMergeRequestObject) (FailMergeResponseObject, error) {
+	job, err := s.act(ctx, r.Job, dispatch.Action{Verb: jobs.ByMergeFail, Reason: r.Body.Reason, Version: r.Body.Version})
+	return FailMerge200JSONResponse(job), err
+}

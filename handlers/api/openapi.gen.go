@@ -168,13 +168,69 @@ func (e LeaseDirective) Valid() bool {
 	}
 }
 
+// Defines values for LinkType.
+const (
+	Blocks         LinkType = "blocks"
+	DiscoveredFrom LinkType = "discovered_from"
+	Duplicates     LinkType = "duplicates"
+	Parent         LinkType = "parent"
+	Supersedes     LinkType = "supersedes"
+)
+
+// Valid indicates whether the value is a known member of the LinkType enum.
+func (e LinkType) Valid() bool {
+	switch e {
+	case Blocks:
+		return true
+	case DiscoveredFrom:
+		return true
+	case Duplicates:
+		return true
+	case Parent:
+		return true
+	case Supersedes:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for LogLevel.
+const (
+	CRITICAL LogLevel = "CRITICAL"
+	DEBUG    LogLevel = "DEBUG"
+	ERROR    LogLevel = "ERROR"
+	INFO     LogLevel = "INFO"
+	WARNING  LogLevel = "WARNING"
+)
+
+// Valid indicates whether the value is a known member of the LogLevel enum.
+func (e LogLevel) Valid() bool {
+	switch e {
+	case CRITICAL:
+		return true
+	case DEBUG:
+		return true
+	case ERROR:
+		return true
+	case INFO:
+		return true
+	case WARNING:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ProblemCode.
 const (
 	ProblemCodeAlreadyExists        ProblemCode = "already_exists"
 	ProblemCodeCancelled            ProblemCode = "cancelled"
+	ProblemCodeChildrenOpen         ProblemCode = "children_open"
 	ProblemCodeDependencyCycle      ProblemCode = "dependency_cycle"
 	ProblemCodeForbidden            ProblemCode = "forbidden"
 	ProblemCodeIdempotencyKeyReused ProblemCode = "idempotency_key_reused"
+	ProblemCodeInUse                ProblemCode = "in_use"
 	ProblemCodeInternal             ProblemCode = "internal"
 	ProblemCodeInvalidTransition    ProblemCode = "invalid_transition"
 	ProblemCodeLeaseExpired         ProblemCode = "lease_expired"
@@ -204,11 +260,15 @@ func (e ProblemCode) Valid() bool {
 		return true
 	case ProblemCodeCancelled:
 		return true
+	case ProblemCodeChildrenOpen:
+		return true
 	case ProblemCodeDependencyCycle:
 		return true
 	case ProblemCodeForbidden:
 		return true
 	case ProblemCodeIdempotencyKeyReused:
+		return true
+	case ProblemCodeInUse:
 		return true
 	case ProblemCodeInternal:
 		return true
@@ -333,6 +393,14 @@ type AgentPage struct {
 	NextCursor NextCursor `json:"next_cursor"`
 }
 
+// AnswerAction defines model for AnswerAction.
+type AnswerAction struct {
+	Answer string `json:"answer"`
+
+	// Version The version that was seen; another one is 409.
+	Version *Version `json:"version,omitempty"`
+}
+
 // ApproveAction defines model for ApproveAction.
 type ApproveAction struct {
 	// Head The commit that was looked at.
@@ -428,12 +496,58 @@ type Completion struct {
 	URL     *string  `json:"url,omitempty"`
 }
 
+// CoordinatorLogLine defines model for CoordinatorLogLine.
+type CoordinatorLogLine struct {
+	At time.Time `json:"at"`
+
+	// Details Any JSON object; numbers are kept exactly.
+	Details    FreeForm `json:"details"`
+	ID         int64    `json:"id"`
+	InstanceID string   `json:"instance_id"`
+	Level      LogLevel `json:"level"`
+	Message    string   `json:"message"`
+	Term       int64    `json:"term"`
+}
+
+// CoordinatorLogPage defines model for CoordinatorLogPage.
+type CoordinatorLogPage struct {
+	Items []CoordinatorLogLine `json:"items"`
+
+	// NextCursor Cursor of the next page; empty at the end.
+	NextCursor NextCursor `json:"next_cursor"`
+}
+
+// CoordinatorStatus defines model for CoordinatorStatus.
+type CoordinatorStatus struct {
+	// Active Whether somebody leads.
+	Active     bool       `json:"active"`
+	CycleCount int64      `json:"cycle_count"`
+	ExpiresAt  *time.Time `json:"expires_at"`
+
+	// InstanceID Who leads, or led last.
+	InstanceID  string     `json:"instance_id"`
+	LastCycleAt *time.Time `json:"last_cycle_at"`
+
+	// Stats What was done in this term.
+	Stats map[string]int64 `json:"stats"`
+	Term  int64            `json:"term"`
+}
+
 // CountsByStatus defines model for CountsByStatus.
 type CountsByStatus map[string]int
 
 // CreatedJobs defines model for CreatedJobs.
 type CreatedJobs struct {
 	Jobs []Job `json:"jobs"`
+}
+
+// DependencyGraph defines model for DependencyGraph.
+type DependencyGraph struct {
+	Jobs  []LinkedJob `json:"jobs"`
+	Links []Link      `json:"links"`
+
+	// More Whether there are jobs beyond those shown.
+	More bool `json:"more"`
 }
 
 // Directive defines model for Directive.
@@ -448,8 +562,11 @@ type Event struct {
 	ActorKind string    `json:"actor_kind"`
 	At        time.Time `json:"at"`
 	Changes   []Change  `json:"changes"`
-	Epoch     *int64    `json:"epoch"`
-	ID        int64     `json:"id"`
+
+	// Cursor The event's place in the log.
+	Cursor string `json:"cursor"`
+	Epoch  *int64 `json:"epoch"`
+	ID     int64  `json:"id"`
 
 	// Job Key of the job; empty where the event is of none.
 	Job string `json:"job"`
@@ -465,6 +582,14 @@ type EventPage struct {
 
 	// NextCursor Cursor of the next page; empty at the end.
 	NextCursor NextCursor `json:"next_cursor"`
+}
+
+// EventTail defines model for EventTail.
+type EventTail struct {
+	Items []Event `json:"items"`
+
+	// NextAfter Where to read on; the same as before where nothing is new.
+	NextAfter string `json:"next_after"`
 }
 
 // Explanation defines model for Explanation.
@@ -575,7 +700,13 @@ type HeartbeatAnswer struct {
 
 // Job defines model for Job.
 type Job struct {
-	Acceptance    []string   `json:"acceptance"`
+	Acceptance []string `json:"acceptance"`
+
+	// AcceptanceMet Which of the criteria a person ticked.
+	AcceptanceMet []bool `json:"acceptance_met"`
+
+	// Answer What a person answered.
+	Answer        string     `json:"answer"`
 	AssignedAt    *time.Time `json:"assigned_at"`
 	Attempts      int        `json:"attempts"`
 	BlockedReason string     `json:"blocked_reason"`
@@ -619,12 +750,14 @@ type Job struct {
 	Phase        string     `json:"phase"`
 
 	// Priority 0..10, higher is sooner.
-	Priority        int        `json:"priority"`
-	Product         string     `json:"product"`
-	ProgressPercent *int       `json:"progress_percent"`
-	Question        string     `json:"question"`
-	ReadyAt         *time.Time `json:"ready_at"`
-	Repo            string     `json:"repo"`
+	Priority        int    `json:"priority"`
+	Product         string `json:"product"`
+	ProgressPercent *int   `json:"progress_percent"`
+
+	// Question What the agent of an earlier attempt asked.
+	Question string     `json:"question"`
+	ReadyAt  *time.Time `json:"ready_at"`
+	Repo     string     `json:"repo"`
 
 	// Result Any JSON object, or null.
 	Result              FreeFormOrNull `json:"result"`
@@ -648,6 +781,9 @@ type Job struct {
 
 	// WaitReason Why a waiting job is not claimable; empty otherwise.
 	WaitReason WaitReason `json:"wait_reason"`
+
+	// WaitsForChildren Whether it cannot be completed while a child of it is open.
+	WaitsForChildren bool `json:"waits_for_children"`
 }
 
 // JobNeeds Tokens such as `os:linux` or `node:20`, all of which a factory must offer.
@@ -663,8 +799,9 @@ type JobPage struct {
 
 // JobPatch defines model for JobPatch.
 type JobPatch struct {
-	Acceptance *[]string `json:"acceptance,omitempty"`
-	Body       *string   `json:"body,omitempty"`
+	Acceptance    *[]string `json:"acceptance,omitempty"`
+	AcceptanceMet *[]bool   `json:"acceptance_met,omitempty"`
+	Body          *string   `json:"body,omitempty"`
 
 	// Capabilities Tokens such as `os:linux` or `node:20`, all of which a factory must offer.
 	Capabilities        *JobNeeds  `json:"capabilities,omitempty"`
@@ -678,6 +815,7 @@ type JobPatch struct {
 	Tags                *[]string  `json:"tags,omitempty"`
 	Title               *string    `json:"title,omitempty"`
 	Version             int        `json:"version"`
+	WaitsForChildren    *bool      `json:"waits_for_children,omitempty"`
 }
 
 // JobRef Key or id of the job.
@@ -736,6 +874,67 @@ type LeaseStanding struct {
 	Reason    *string    `json:"reason,omitempty"`
 }
 
+// Link defines model for Link.
+type Link struct {
+	// DependsOn Key of the job that it names.
+	DependsOn string `json:"depends_on"`
+
+	// Job Key of the job that the link is of.
+	Job string `json:"job"`
+
+	// Type `blocks` makes the job wait; the others inform. `parent` names the job's parent.
+	Type LinkType `json:"type"`
+}
+
+// LinkType `blocks` makes the job wait; the others inform. `parent` names the job's parent.
+type LinkType string
+
+// LinkedJob defines model for LinkedJob.
+type LinkedJob struct {
+	// Job Key.
+	Job    string    `json:"job"`
+	Status JobStatus `json:"status"`
+	Title  string    `json:"title"`
+}
+
+// LogBatch defines model for LogBatch.
+type LogBatch struct {
+	// Epoch The epoch of the lease.
+	Epoch Epoch `json:"epoch"`
+
+	// Job Key or id of the job.
+	Job   JobRef       `json:"job"`
+	Lines []NewLogLine `json:"lines"`
+}
+
+// LogLevel defines model for LogLevel.
+type LogLevel string
+
+// LogLine defines model for LogLine.
+type LogLine struct {
+	Agent string `json:"agent"`
+
+	// At The agent's clock.
+	At *time.Time `json:"at"`
+
+	// Details Any JSON object; numbers are kept exactly.
+	Details    FreeForm  `json:"details"`
+	Epoch      int64     `json:"epoch"`
+	Event      string    `json:"event"`
+	ID         int64     `json:"id"`
+	Level      LogLevel  `json:"level"`
+	Message    string    `json:"message"`
+	ReceivedAt time.Time `json:"received_at"`
+}
+
+// LogPage defines model for LogPage.
+type LogPage struct {
+	Items []LogLine `json:"items"`
+
+	// NextCursor Cursor of the next page; empty at the end.
+	NextCursor NextCursor `json:"next_cursor"`
+}
+
 // MergeAction defines model for MergeAction.
 type MergeAction struct {
 	Commit *string `json:"commit,omitempty"`
@@ -783,11 +982,32 @@ type NewJob struct {
 	Tags                *[]string  `json:"tags,omitempty"`
 	Title               string     `json:"title"`
 	TokenBudget         *int64     `json:"token_budget,omitempty"`
+	WaitsForChildren    *bool      `json:"waits_for_children,omitempty"`
 }
 
 // NewJobs defines model for NewJobs.
 type NewJobs struct {
 	Jobs []NewJob `json:"jobs"`
+}
+
+// NewLink defines model for NewLink.
+type NewLink struct {
+	// DependsOn Key or id of the job.
+	DependsOn JobRef `json:"depends_on"`
+
+	// Type `blocks` makes the job wait; the others inform. `parent` names the job's parent.
+	Type *LinkType `json:"type,omitempty"`
+}
+
+// NewLogLine defines model for NewLogLine.
+type NewLogLine struct {
+	At *time.Time `json:"at,omitempty"`
+
+	// Details Any JSON object; numbers are kept exactly.
+	Details FreeForm `json:"details,omitempty"`
+	Event   *string  `json:"event,omitempty"`
+	Level   LogLevel `json:"level"`
+	Message string   `json:"message"`
 }
 
 // NextCursor Cursor of the next page; empty at the end.
@@ -836,6 +1056,19 @@ type ProductPage struct {
 	NextCursor NextCursor `json:"next_cursor"`
 }
 
+// ProductSettings defines model for ProductSettings.
+type ProductSettings struct {
+	// Name Where given, the one in the path.
+	Name          *string `json:"name,omitempty"`
+	OneJobPerRepo *bool   `json:"one_job_per_repo,omitempty"`
+
+	// Paused No job of it is claimed.
+	Paused         *bool     `json:"paused,omitempty"`
+	Repos          *[]string `json:"repos,omitempty"`
+	ReviewLimit    *int      `json:"review_limit,omitempty"`
+	ReviewRequired *bool     `json:"review_required,omitempty"`
+}
+
 // ProductStats defines model for ProductStats.
 type ProductStats struct {
 	ByStatus CountsByStatus `json:"by_status"`
@@ -854,6 +1087,19 @@ type ProgressReport struct {
 	// Job Key or id of the job.
 	Job             JobRef `json:"job"`
 	ProgressPercent *int   `json:"progress_percent,omitempty"`
+}
+
+// Question defines model for Question.
+type Question struct {
+	// Checkpoint Any JSON object; numbers are kept exactly.
+	Checkpoint FreeForm `json:"checkpoint,omitempty"`
+
+	// Epoch The epoch of the lease.
+	Epoch Epoch `json:"epoch"`
+
+	// Job Key or id of the job.
+	Job      JobRef `json:"job"`
+	Question string `json:"question"`
 }
 
 // QueueState defines model for QueueState.
@@ -901,6 +1147,15 @@ type ReclaimRequest struct {
 // Reclaimed defines model for Reclaimed.
 type Reclaimed struct {
 	Released int `json:"released"`
+}
+
+// Recovered defines model for Recovered.
+type Recovered struct {
+	CyclesFailed    int `json:"cycles_failed"`
+	JobsPromoted    int `json:"jobs_promoted"`
+	LeasesTakenBack int `json:"leases_taken_back"`
+	TimedOut        int `json:"timed_out"`
+	Warned          int `json:"warned"`
 }
 
 // Registered defines model for Registered.
@@ -1004,6 +1259,9 @@ type AgentPath = string
 // Cursor defines model for Cursor.
 type Cursor = string
 
+// DependencyPath defines model for DependencyPath.
+type DependencyPath = string
+
 // FactoryPath defines model for FactoryPath.
 type FactoryPath = string
 
@@ -1015,6 +1273,9 @@ type JobPath = string
 
 // Limit defines model for Limit.
 type Limit = int
+
+// ProductPath defines model for ProductPath.
+type ProductPath = string
 
 // ListAgentsParams defines parameters for ListAgents.
 type ListAgentsParams struct {
@@ -1028,6 +1289,34 @@ type ListAgentJobsParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListCoordinatorLogsParams defines parameters for ListCoordinatorLogs.
+type ListCoordinatorLogsParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListEventsParams defines parameters for ListEvents.
+type ListEventsParams struct {
+	// After A `cursor` or `next_after` of before; from the beginning where absent.
+	After *string `form:"after,omitempty" json:"after,omitempty"`
+
+	// Type One of these types; `job.*` is every type of jobs.
+	Type *[]string `form:"type,omitempty" json:"type,omitempty"`
+
+	// Job Key or id.
+	Job   *string `form:"job,omitempty" json:"job,omitempty"`
+	Limit *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// StreamEventsParams defines parameters for StreamEvents.
+type StreamEventsParams struct {
+	After       *string   `form:"after,omitempty" json:"after,omitempty"`
+	Type        *[]string `form:"type,omitempty" json:"type,omitempty"`
+	Job         *string   `form:"job,omitempty" json:"job,omitempty"`
+	LastEventID *string   `json:"Last-Event-ID,omitempty"`
 }
 
 // ListFactoriesParams defines parameters for ListFactories.
@@ -1087,8 +1376,23 @@ type ListAttemptsParams struct {
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// UnlinkJobParams defines parameters for UnlinkJob.
+type UnlinkJobParams struct {
+	Type *LinkType `form:"type,omitempty" json:"type,omitempty"`
+}
+
 // ListJobEventsParams defines parameters for ListJobEvents.
 type ListJobEventsParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListJobLogsParams defines parameters for ListJobLogs.
+type ListJobLogsParams struct {
+	// Level This level and those above.
+	Level *LogLevel `form:"level,omitempty" json:"level,omitempty"`
+
 	// Cursor `next_cursor` of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
@@ -1110,6 +1414,9 @@ type HeartbeatJSONRequestBody = Heartbeat
 // TerminateAgentJSONRequestBody defines body for TerminateAgent for application/json ContentType.
 type TerminateAgentJSONRequestBody = TerminateRequest
 
+// AskQuestionJSONRequestBody defines body for AskQuestion for application/json ContentType.
+type AskQuestionJSONRequestBody = Question
+
 // ClaimJobsJSONRequestBody defines body for ClaimJobs for application/json ContentType.
 type ClaimJobsJSONRequestBody = ClaimRequest
 
@@ -1118,6 +1425,9 @@ type CompleteJobJSONRequestBody = Completion
 
 // FailJobJSONRequestBody defines body for FailJob for application/json ContentType.
 type FailJobJSONRequestBody = Failure
+
+// WriteLogsJSONRequestBody defines body for WriteLogs for application/json ContentType.
+type WriteLogsJSONRequestBody = LogBatch
 
 // ReportProgressJSONRequestBody defines body for ReportProgress for application/json ContentType.
 type ReportProgressJSONRequestBody = ProgressReport
@@ -1140,6 +1450,9 @@ type CreateJobsJSONRequestBody = NewJobs
 // PatchJobJSONRequestBody defines body for PatchJob for application/json ContentType.
 type PatchJobJSONRequestBody = JobPatch
 
+// AnswerJobJSONRequestBody defines body for AnswerJob for application/json ContentType.
+type AnswerJobJSONRequestBody = AnswerAction
+
 // ApproveJobJSONRequestBody defines body for ApproveJob for application/json ContentType.
 type ApproveJobJSONRequestBody = ApproveAction
 
@@ -1152,8 +1465,14 @@ type BlockJobJSONRequestBody = ReasonedAction
 // CancelJobJSONRequestBody defines body for CancelJob for application/json ContentType.
 type CancelJobJSONRequestBody = ReasonedAction
 
+// LinkJobJSONRequestBody defines body for LinkJob for application/json ContentType.
+type LinkJobJSONRequestBody = NewLink
+
 // MergeJobJSONRequestBody defines body for MergeJob for application/json ContentType.
 type MergeJobJSONRequestBody = MergeAction
+
+// FailMergeJSONRequestBody defines body for FailMerge for application/json ContentType.
+type FailMergeJSONRequestBody = ReasonedAction
 
 // PauseJobJSONRequestBody defines body for PauseJob for application/json ContentType.
 type PauseJobJSONRequestBody = PlainAction
@@ -1172,6 +1491,9 @@ type RetryJobJSONRequestBody = PlainAction
 
 // UnblockJobJSONRequestBody defines body for UnblockJob for application/json ContentType.
 type UnblockJobJSONRequestBody = PlainAction
+
+// PutProductJSONRequestBody defines body for PutProduct for application/json ContentType.
+type PutProductJSONRequestBody = ProductSettings
 
 // ReclaimLeasesJSONRequestBody defines body for ReclaimLeases for application/json ContentType.
 type ReclaimLeasesJSONRequestBody = ReclaimRequest
@@ -1348,6 +1670,21 @@ type ServerInterface interface {
 	// TerminateAgent Ends an agent. Gracefully, its present jobs may end first.
 	// (POST /agents/{agent}/terminate)
 	TerminateAgent(ctx echo.Context, agent AgentPath) error
+	// ListCoordinatorLogs What the coordinator did, newest first.
+	// (GET /coordinator/logs)
+	ListCoordinatorLogs(ctx echo.Context, params ListCoordinatorLogsParams) error
+	// Recover Does the coordinator’s work in this workspace once, now.
+	// (POST /coordinator/recover)
+	Recover(ctx echo.Context) error
+	// GetCoordinatorStatus Who coordinates, and what was done in this term.
+	// (GET /coordinator/status)
+	GetCoordinatorStatus(ctx echo.Context) error
+	// ListEvents The log from a place on, oldest first. Reading on from `next_after` gives everything later once.
+	// (GET /events)
+	ListEvents(ctx echo.Context, params ListEventsParams) error
+	// StreamEvents The log as server-sent events, from `Last-Event-ID`, else from `after`, else from now on. The id of each is its `cursor`.
+	// (GET /events/stream)
+	StreamEvents(ctx echo.Context, params StreamEventsParams) error
 	// ListFactories The factories with their agents, by name; dead ones too.
 	// (GET /factories)
 	ListFactories(ctx echo.Context, params ListFactoriesParams) error
@@ -1360,6 +1697,9 @@ type ServerInterface interface {
 	// UndrainFactory Gives a drained factory jobs again.
 	// (POST /factories/{factory}/undrain)
 	UndrainFactory(ctx echo.Context, factory FactoryPath) error
+	// AskQuestion Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+	// (POST /fleet/ask)
+	AskQuestion(ctx echo.Context) error
 	// ClaimJobs Takes the most urgent jobs that the agent can run, waiting for one where there is none.
 	// (POST /fleet/claim)
 	ClaimJobs(ctx echo.Context) error
@@ -1369,6 +1709,9 @@ type ServerInterface interface {
 	// FailJob Says that the attempt failed. A retryable one is tried again after a while.
 	// (POST /fleet/fail)
 	FailJob(ctx echo.Context) error
+	// WriteLogs Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+	// (POST /fleet/logs)
+	WriteLogs(ctx echo.Context) error
 	// ReportProgress Says how far the work is. The first report starts the job.
 	// (POST /fleet/progress)
 	ReportProgress(ctx echo.Context) error
@@ -1399,6 +1742,9 @@ type ServerInterface interface {
 	// PatchJob Edits a job. A version that is not the present one is 409 `version_conflict` with the present job.
 	// (PATCH /jobs/{job})
 	PatchJob(ctx echo.Context, job JobPath) error
+	// AnswerJob Answers the question that parked a job. The next attempt gets question and answer.
+	// (POST /jobs/{job}/answer)
+	AnswerJob(ctx echo.Context, job JobPath) error
 	// ApproveJob Accepts the work of a job in review.
 	// (POST /jobs/{job}/approve)
 	ApproveJob(ctx echo.Context, job JobPath) error
@@ -1414,15 +1760,30 @@ type ServerInterface interface {
 	// CancelJob Cancels a job. Where an agent holds it, the agent is asked to stop first.
 	// (POST /jobs/{job}/cancel)
 	CancelJob(ctx echo.Context, job JobPath) error
+	// GetDependencies The jobs linked with a job, directly or by way of others, as a graph of at most 100 jobs.
+	// (GET /jobs/{job}/dependencies)
+	GetDependencies(ctx echo.Context, job JobPath) error
+	// LinkJob Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+	// (POST /jobs/{job}/dependencies)
+	LinkJob(ctx echo.Context, job JobPath) error
+	// UnlinkJob Takes a link away, of every type where none is named. A job that waited for it alone becomes claimable.
+	// (DELETE /jobs/{job}/dependencies/{dep})
+	UnlinkJob(ctx echo.Context, job JobPath, dep DependencyPath, params UnlinkJobParams) error
 	// ListJobEvents What happened to a job, newest first.
 	// (GET /jobs/{job}/events)
 	ListJobEvents(ctx echo.Context, job JobPath, params ListJobEventsParams) error
 	// ExplainJob Why a job does not run, and which factories could run it.
 	// (GET /jobs/{job}/explanation)
 	ExplainJob(ctx echo.Context, job JobPath) error
+	// ListJobLogs What agents wrote down while they worked on a job, newest first.
+	// (GET /jobs/{job}/logs)
+	ListJobLogs(ctx echo.Context, job JobPath, params ListJobLogsParams) error
 	// MergeJob Says that the approved work was merged; the job is completed.
 	// (POST /jobs/{job}/merge)
 	MergeJob(ctx echo.Context, job JobPath) error
+	// FailMerge Says that the approved work could not be merged; the job is in review again.
+	// (POST /jobs/{job}/merge-failed)
+	FailMerge(ctx echo.Context, job JobPath) error
 	// PauseJob Pauses a job; it keeps its checkpoint. Where an agent holds it, the agent is asked to stop.
 	// (POST /jobs/{job}/pause)
 	PauseJob(ctx echo.Context, job JobPath) error
@@ -1447,6 +1808,15 @@ type ServerInterface interface {
 	// ListProducts The products with their repos, by name.
 	// (GET /products)
 	ListProducts(ctx echo.Context, params ListProductsParams) error
+	// DeleteProduct Takes away a product that has no jobs.
+	// (DELETE /products/{product})
+	DeleteProduct(ctx echo.Context, product ProductPath) error
+	// GetProduct One product with its repos.
+	// (GET /products/{product})
+	GetProduct(ctx echo.Context, product ProductPath) error
+	// PutProduct Makes a product, or replaces its settings. A repo belongs to one product at most.
+	// (PUT /products/{product})
+	PutProduct(ctx echo.Context, product ProductPath) error
 	// ReclaimLeases Ends the leases that are past their time now, or the lease of one job whatever its time.
 	// (POST /reclaim)
 	ReclaimLeases(ctx echo.Context) error
@@ -1600,6 +1970,137 @@ func (w *ServerInterfaceWrapper) TerminateAgent(ctx echo.Context) error {
 	return err
 }
 
+// ListCoordinatorLogs converts echo context to params.
+func (w *ServerInterfaceWrapper) ListCoordinatorLogs(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListCoordinatorLogsParams
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListCoordinatorLogs(ctx, params)
+	return err
+}
+
+// Recover converts echo context to params.
+func (w *ServerInterfaceWrapper) Recover(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.Recover(ctx)
+	return err
+}
+
+// GetCoordinatorStatus converts echo context to params.
+func (w *ServerInterfaceWrapper) GetCoordinatorStatus(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetCoordinatorStatus(ctx)
+	return err
+}
+
+// ListEvents converts echo context to params.
+func (w *ServerInterfaceWrapper) ListEvents(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListEventsParams
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// ------------- Optional query parameter "type" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "type", ctx.QueryParams(), &params.Type, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter type: %s", err))
+	}
+
+	// ------------- Optional query parameter "job" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "job", ctx.QueryParams(), &params.Job, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListEvents(ctx, params)
+	return err
+}
+
+// StreamEvents converts echo context to params.
+func (w *ServerInterfaceWrapper) StreamEvents(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params StreamEventsParams
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// ------------- Optional query parameter "type" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "type", ctx.QueryParams(), &params.Type, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter type: %s", err))
+	}
+
+	// ------------- Optional query parameter "job" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "job", ctx.QueryParams(), &params.Job, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Last-Event-ID" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Last-Event-ID")]; found {
+		var LastEventID string
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Last-Event-ID, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Last-Event-ID", valueList[0], &LastEventID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Last-Event-ID: %s", err))
+		}
+
+		params.LastEventID = &LastEventID
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.StreamEvents(ctx, params)
+	return err
+}
+
 // ListFactories converts echo context to params.
 func (w *ServerInterfaceWrapper) ListFactories(ctx echo.Context) error {
 	var err error
@@ -1673,6 +2174,15 @@ func (w *ServerInterfaceWrapper) UndrainFactory(ctx echo.Context) error {
 	return err
 }
 
+// AskQuestion converts echo context to params.
+func (w *ServerInterfaceWrapper) AskQuestion(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.AskQuestion(ctx)
+	return err
+}
+
 // ClaimJobs converts echo context to params.
 func (w *ServerInterfaceWrapper) ClaimJobs(ctx echo.Context) error {
 	var err error
@@ -1697,6 +2207,15 @@ func (w *ServerInterfaceWrapper) FailJob(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.FailJob(ctx)
+	return err
+}
+
+// WriteLogs converts echo context to params.
+func (w *ServerInterfaceWrapper) WriteLogs(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.WriteLogs(ctx)
 	return err
 }
 
@@ -1957,6 +2476,22 @@ func (w *ServerInterfaceWrapper) PatchJob(ctx echo.Context) error {
 	return err
 }
 
+// AnswerJob converts echo context to params.
+func (w *ServerInterfaceWrapper) AnswerJob(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "job" -------------
+	var job JobPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", ctx.Param("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.AnswerJob(ctx, job)
+	return err
+}
+
 // ApproveJob converts echo context to params.
 func (w *ServerInterfaceWrapper) ApproveJob(ctx echo.Context) error {
 	var err error
@@ -2053,6 +2588,71 @@ func (w *ServerInterfaceWrapper) CancelJob(ctx echo.Context) error {
 	return err
 }
 
+// GetDependencies converts echo context to params.
+func (w *ServerInterfaceWrapper) GetDependencies(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "job" -------------
+	var job JobPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", ctx.Param("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetDependencies(ctx, job)
+	return err
+}
+
+// LinkJob converts echo context to params.
+func (w *ServerInterfaceWrapper) LinkJob(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "job" -------------
+	var job JobPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", ctx.Param("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.LinkJob(ctx, job)
+	return err
+}
+
+// UnlinkJob converts echo context to params.
+func (w *ServerInterfaceWrapper) UnlinkJob(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "job" -------------
+	var job JobPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", ctx.Param("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// ------------- Path parameter "dep" -------------
+	var dep DependencyPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dep", ctx.Param("dep"), &dep, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter dep: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UnlinkJobParams
+	// ------------- Optional query parameter "type" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "type", ctx.QueryParams(), &params.Type, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter type: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UnlinkJob(ctx, job, dep, params)
+	return err
+}
+
 // ListJobEvents converts echo context to params.
 func (w *ServerInterfaceWrapper) ListJobEvents(ctx echo.Context) error {
 	var err error
@@ -2101,6 +2701,45 @@ func (w *ServerInterfaceWrapper) ExplainJob(ctx echo.Context) error {
 	return err
 }
 
+// ListJobLogs converts echo context to params.
+func (w *ServerInterfaceWrapper) ListJobLogs(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "job" -------------
+	var job JobPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", ctx.Param("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListJobLogsParams
+	// ------------- Optional query parameter "level" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "level", ctx.QueryParams(), &params.Level, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter level: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListJobLogs(ctx, job, params)
+	return err
+}
+
 // MergeJob converts echo context to params.
 func (w *ServerInterfaceWrapper) MergeJob(ctx echo.Context) error {
 	var err error
@@ -2114,6 +2753,22 @@ func (w *ServerInterfaceWrapper) MergeJob(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.MergeJob(ctx, job)
+	return err
+}
+
+// FailMerge converts echo context to params.
+func (w *ServerInterfaceWrapper) FailMerge(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "job" -------------
+	var job JobPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", ctx.Param("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.FailMerge(ctx, job)
 	return err
 }
 
@@ -2247,6 +2902,54 @@ func (w *ServerInterfaceWrapper) ListProducts(ctx echo.Context) error {
 	return err
 }
 
+// DeleteProduct converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteProduct(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "product" -------------
+	var product ProductPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "product", ctx.Param("product"), &product, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter product: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteProduct(ctx, product)
+	return err
+}
+
+// GetProduct converts echo context to params.
+func (w *ServerInterfaceWrapper) GetProduct(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "product" -------------
+	var product ProductPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "product", ctx.Param("product"), &product, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter product: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetProduct(ctx, product)
+	return err
+}
+
+// PutProduct converts echo context to params.
+func (w *ServerInterfaceWrapper) PutProduct(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "product" -------------
+	var product ProductPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "product", ctx.Param("product"), &product, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter product: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PutProduct(ctx, product)
+	return err
+}
+
 // ReclaimLeases converts echo context to params.
 func (w *ServerInterfaceWrapper) ReclaimLeases(ctx echo.Context) error {
 	var err error
@@ -2337,6 +3040,12 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/jobs/:job/merge", wrapper.MergeJob, options.OperationMiddlewares["mergeJob"]...)
 	router.POST(options.BaseURL+"/jobs/:job/archive", wrapper.ArchiveJob, options.OperationMiddlewares["archiveJob"]...)
 	router.POST(options.BaseURL+"/jobs/:job/release", wrapper.ReleaseJob, options.OperationMiddlewares["releaseJob"]...)
+	router.POST(options.BaseURL+"/jobs/:job/answer", wrapper.AnswerJob, options.OperationMiddlewares["answerJob"]...)
+	router.POST(options.BaseURL+"/jobs/:job/merge-failed", wrapper.FailMerge, options.OperationMiddlewares["failMerge"]...)
+	router.GET(options.BaseURL+"/jobs/:job/dependencies", wrapper.GetDependencies, options.OperationMiddlewares["getDependencies"]...)
+	router.POST(options.BaseURL+"/jobs/:job/dependencies", wrapper.LinkJob, options.OperationMiddlewares["linkJob"]...)
+	router.DELETE(options.BaseURL+"/jobs/:job/dependencies/:dep", wrapper.UnlinkJob, options.OperationMiddlewares["unlinkJob"]...)
+	router.GET(options.BaseURL+"/jobs/:job/logs", wrapper.ListJobLogs, options.OperationMiddlewares["listJobLogs"]...)
 	router.GET(options.BaseURL+"/jobs/:job/attempts", wrapper.ListAttempts, options.OperationMiddlewares["listAttempts"]...)
 	router.GET(options.BaseURL+"/jobs/:job/events", wrapper.ListJobEvents, options.OperationMiddlewares["listJobEvents"]...)
 	router.GET(options.BaseURL+"/jobs/:job/explanation", wrapper.ExplainJob, options.OperationMiddlewares["explainJob"]...)
@@ -2344,6 +3053,9 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/stats", wrapper.GetStats, options.OperationMiddlewares["getStats"]...)
 	router.POST(options.BaseURL+"/reclaim", wrapper.ReclaimLeases, options.OperationMiddlewares["reclaimLeases"]...)
 	router.GET(options.BaseURL+"/products", wrapper.ListProducts, options.OperationMiddlewares["listProducts"]...)
+	router.DELETE(options.BaseURL+"/products/:product", wrapper.DeleteProduct, options.OperationMiddlewares["deleteProduct"]...)
+	router.GET(options.BaseURL+"/products/:product", wrapper.GetProduct, options.OperationMiddlewares["getProduct"]...)
+	router.PUT(options.BaseURL+"/products/:product", wrapper.PutProduct, options.OperationMiddlewares["putProduct"]...)
 	router.GET(options.BaseURL+"/agents", wrapper.ListAgents, options.OperationMiddlewares["listAgents"]...)
 	router.GET(options.BaseURL+"/agents/:agent", wrapper.GetAgent, options.OperationMiddlewares["getAgent"]...)
 	router.PUT(options.BaseURL+"/agents/:agent", wrapper.RegisterAgent, options.OperationMiddlewares["registerAgent"]...)
@@ -2362,7 +3074,14 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/fleet/complete", wrapper.CompleteJob, options.OperationMiddlewares["completeJob"]...)
 	router.POST(options.BaseURL+"/fleet/fail", wrapper.FailJob, options.OperationMiddlewares["failJob"]...)
 	router.POST(options.BaseURL+"/fleet/release", wrapper.ReleaseLease, options.OperationMiddlewares["releaseLease"]...)
+	router.POST(options.BaseURL+"/fleet/logs", wrapper.WriteLogs, options.OperationMiddlewares["writeLogs"]...)
+	router.POST(options.BaseURL+"/fleet/ask", wrapper.AskQuestion, options.OperationMiddlewares["askQuestion"]...)
 	router.GET(options.BaseURL+"/fleet/queue-state", wrapper.GetQueueState, options.OperationMiddlewares["getQueueState"]...)
+	router.GET(options.BaseURL+"/coordinator/status", wrapper.GetCoordinatorStatus, options.OperationMiddlewares["getCoordinatorStatus"]...)
+	router.POST(options.BaseURL+"/coordinator/recover", wrapper.Recover, options.OperationMiddlewares["recover"]...)
+	router.GET(options.BaseURL+"/coordinator/logs", wrapper.ListCoordinatorLogs, options.OperationMiddlewares["listCoordinatorLogs"]...)
+	router.GET(options.BaseURL+"/events", wrapper.ListEvents, options.OperationMiddlewares["listEvents"]...)
+	router.GET(options.BaseURL+"/events/stream", wrapper.StreamEvents, options.OperationMiddlewares["streamEvents"]...)
 	router.GET(options.BaseURL+"/openapi.yaml", wrapper.GetDescription, options.OperationMiddlewares["getDescription"]...)
 
 }
@@ -2703,6 +3422,263 @@ func (response TerminateAgentdefaultApplicationProblemPlusJSONResponse) VisitTer
 	return err
 }
 
+type ListCoordinatorLogsRequestObject struct {
+	Params ListCoordinatorLogsParams
+}
+
+type ListCoordinatorLogsResponseObject interface {
+	VisitListCoordinatorLogsResponse(w http.ResponseWriter) error
+}
+
+type ListCoordinatorLogs200JSONResponse CoordinatorLogPage
+
+func (response ListCoordinatorLogs200JSONResponse) VisitListCoordinatorLogsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCoordinatorLogsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListCoordinatorLogsdefaultApplicationProblemPlusJSONResponse) VisitListCoordinatorLogsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RecoverRequestObject struct {
+}
+
+type RecoverResponseObject interface {
+	VisitRecoverResponse(w http.ResponseWriter) error
+}
+
+type Recover200JSONResponse Recovered
+
+func (response Recover200JSONResponse) VisitRecoverResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RecoverdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response RecoverdefaultApplicationProblemPlusJSONResponse) VisitRecoverResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCoordinatorStatusRequestObject struct {
+}
+
+type GetCoordinatorStatusResponseObject interface {
+	VisitGetCoordinatorStatusResponse(w http.ResponseWriter) error
+}
+
+type GetCoordinatorStatus200JSONResponse CoordinatorStatus
+
+func (response GetCoordinatorStatus200JSONResponse) VisitGetCoordinatorStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCoordinatorStatusdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetCoordinatorStatusdefaultApplicationProblemPlusJSONResponse) VisitGetCoordinatorStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEventsRequestObject struct {
+	Params ListEventsParams
+}
+
+type ListEventsResponseObject interface {
+	VisitListEventsResponse(w http.ResponseWriter) error
+}
+
+type ListEvents200JSONResponse EventTail
+
+func (response ListEvents200JSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEventsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListEventsdefaultApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamEventsRequestObject struct {
+	Params StreamEventsParams
+}
+
+type StreamEventsResponseObject interface {
+	VisitStreamEventsResponse(w http.ResponseWriter) error
+}
+
+type StreamEvents200TextEventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response StreamEvents200TextEventStreamResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type StreamEventsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response StreamEventsdefaultApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListFactoriesRequestObject struct {
 	Params ListFactoriesParams
 }
@@ -2887,6 +3863,52 @@ func (response UndrainFactorydefaultApplicationProblemPlusJSONResponse) VisitUnd
 	return err
 }
 
+type AskQuestionRequestObject struct {
+	Body *AskQuestionJSONRequestBody
+}
+
+type AskQuestionResponseObject interface {
+	VisitAskQuestionResponse(w http.ResponseWriter) error
+}
+
+type AskQuestion200JSONResponse Job
+
+func (response AskQuestion200JSONResponse) VisitAskQuestionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AskQuestiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response AskQuestiondefaultApplicationProblemPlusJSONResponse) VisitAskQuestionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ClaimJobsRequestObject struct {
 	Body *ClaimJobsJSONRequestBody
 }
@@ -3024,6 +4046,52 @@ type FailJobdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response FailJobdefaultApplicationProblemPlusJSONResponse) VisitFailJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type WriteLogsRequestObject struct {
+	Body *WriteLogsJSONRequestBody
+}
+
+type WriteLogsResponseObject interface {
+	VisitWriteLogsResponse(w http.ResponseWriter) error
+}
+
+type WriteLogs200JSONResponse Standing
+
+func (response WriteLogs200JSONResponse) VisitWriteLogsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type WriteLogsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response WriteLogsdefaultApplicationProblemPlusJSONResponse) VisitWriteLogsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -3574,6 +4642,53 @@ func (response PatchJobdefaultApplicationProblemPlusJSONResponse) VisitPatchJobR
 	return err
 }
 
+type AnswerJobRequestObject struct {
+	Job  JobPath `json:"job"`
+	Body *AnswerJobJSONRequestBody
+}
+
+type AnswerJobResponseObject interface {
+	VisitAnswerJobResponse(w http.ResponseWriter) error
+}
+
+type AnswerJob200JSONResponse Job
+
+func (response AnswerJob200JSONResponse) VisitAnswerJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AnswerJobdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response AnswerJobdefaultApplicationProblemPlusJSONResponse) VisitAnswerJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ApproveJobRequestObject struct {
 	Job  JobPath `json:"job"`
 	Body *ApproveJobJSONRequestBody
@@ -3809,6 +4924,147 @@ func (response CancelJobdefaultApplicationProblemPlusJSONResponse) VisitCancelJo
 	return err
 }
 
+type GetDependenciesRequestObject struct {
+	Job JobPath `json:"job"`
+}
+
+type GetDependenciesResponseObject interface {
+	VisitGetDependenciesResponse(w http.ResponseWriter) error
+}
+
+type GetDependencies200JSONResponse DependencyGraph
+
+func (response GetDependencies200JSONResponse) VisitGetDependenciesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDependenciesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetDependenciesdefaultApplicationProblemPlusJSONResponse) VisitGetDependenciesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type LinkJobRequestObject struct {
+	Job  JobPath `json:"job"`
+	Body *LinkJobJSONRequestBody
+}
+
+type LinkJobResponseObject interface {
+	VisitLinkJobResponse(w http.ResponseWriter) error
+}
+
+type LinkJob200JSONResponse Job
+
+func (response LinkJob200JSONResponse) VisitLinkJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type LinkJobdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response LinkJobdefaultApplicationProblemPlusJSONResponse) VisitLinkJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UnlinkJobRequestObject struct {
+	Job    JobPath        `json:"job"`
+	Dep    DependencyPath `json:"dep"`
+	Params UnlinkJobParams
+}
+
+type UnlinkJobResponseObject interface {
+	VisitUnlinkJobResponse(w http.ResponseWriter) error
+}
+
+type UnlinkJob200JSONResponse Job
+
+func (response UnlinkJob200JSONResponse) VisitUnlinkJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UnlinkJobdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response UnlinkJobdefaultApplicationProblemPlusJSONResponse) VisitUnlinkJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListJobEventsRequestObject struct {
 	Job    JobPath `json:"job"`
 	Params ListJobEventsParams
@@ -3902,6 +5158,53 @@ func (response ExplainJobdefaultApplicationProblemPlusJSONResponse) VisitExplain
 	return err
 }
 
+type ListJobLogsRequestObject struct {
+	Job    JobPath `json:"job"`
+	Params ListJobLogsParams
+}
+
+type ListJobLogsResponseObject interface {
+	VisitListJobLogsResponse(w http.ResponseWriter) error
+}
+
+type ListJobLogs200JSONResponse LogPage
+
+func (response ListJobLogs200JSONResponse) VisitListJobLogsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListJobLogsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListJobLogsdefaultApplicationProblemPlusJSONResponse) VisitListJobLogsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type MergeJobRequestObject struct {
 	Job  JobPath `json:"job"`
 	Body *MergeJobJSONRequestBody
@@ -3932,6 +5235,53 @@ type MergeJobdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response MergeJobdefaultApplicationProblemPlusJSONResponse) VisitMergeJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FailMergeRequestObject struct {
+	Job  JobPath `json:"job"`
+	Body *FailMergeJSONRequestBody
+}
+
+type FailMergeResponseObject interface {
+	VisitFailMergeResponse(w http.ResponseWriter) error
+}
+
+type FailMerge200JSONResponse Job
+
+func (response FailMerge200JSONResponse) VisitFailMergeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FailMergedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response FailMergedefaultApplicationProblemPlusJSONResponse) VisitFailMergeResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -4328,6 +5678,153 @@ func (response ListProductsdefaultApplicationProblemPlusJSONResponse) VisitListP
 	return err
 }
 
+type DeleteProductRequestObject struct {
+	Product ProductPath `json:"product"`
+}
+
+type DeleteProductResponseObject interface {
+	VisitDeleteProductResponse(w http.ResponseWriter) error
+}
+
+type DeleteProduct204Response struct {
+}
+
+func (response DeleteProduct204Response) VisitDeleteProductResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteProductdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteProductdefaultApplicationProblemPlusJSONResponse) VisitDeleteProductResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetProductRequestObject struct {
+	Product ProductPath `json:"product"`
+}
+
+type GetProductResponseObject interface {
+	VisitGetProductResponse(w http.ResponseWriter) error
+}
+
+type GetProduct200JSONResponse Product
+
+func (response GetProduct200JSONResponse) VisitGetProductResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetProductdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetProductdefaultApplicationProblemPlusJSONResponse) VisitGetProductResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutProductRequestObject struct {
+	Product ProductPath `json:"product"`
+	Body    *PutProductJSONRequestBody
+}
+
+type PutProductResponseObject interface {
+	VisitPutProductResponse(w http.ResponseWriter) error
+}
+
+type PutProduct200JSONResponse Product
+
+func (response PutProduct200JSONResponse) VisitPutProductResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutProduct201JSONResponse Product
+
+func (response PutProduct201JSONResponse) VisitPutProductResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutProductdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutProductdefaultApplicationProblemPlusJSONResponse) VisitPutProductResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ReclaimLeasesRequestObject struct {
 	Body *ReclaimLeasesJSONRequestBody
 }
@@ -4488,6 +5985,21 @@ type StrictServerInterface interface {
 	// TerminateAgent Ends an agent. Gracefully, its present jobs may end first.
 	// (POST /agents/{agent}/terminate)
 	TerminateAgent(ctx context.Context, request TerminateAgentRequestObject) (TerminateAgentResponseObject, error)
+	// ListCoordinatorLogs What the coordinator did, newest first.
+	// (GET /coordinator/logs)
+	ListCoordinatorLogs(ctx context.Context, request ListCoordinatorLogsRequestObject) (ListCoordinatorLogsResponseObject, error)
+	// Recover Does the coordinator’s work in this workspace once, now.
+	// (POST /coordinator/recover)
+	Recover(ctx context.Context, request RecoverRequestObject) (RecoverResponseObject, error)
+	// GetCoordinatorStatus Who coordinates, and what was done in this term.
+	// (GET /coordinator/status)
+	GetCoordinatorStatus(ctx context.Context, request GetCoordinatorStatusRequestObject) (GetCoordinatorStatusResponseObject, error)
+	// ListEvents The log from a place on, oldest first. Reading on from `next_after` gives everything later once.
+	// (GET /events)
+	ListEvents(ctx context.Context, request ListEventsRequestObject) (ListEventsResponseObject, error)
+	// StreamEvents The log as server-sent events, from `Last-Event-ID`, else from `after`, else from now on. The id of each is its `cursor`.
+	// (GET /events/stream)
+	StreamEvents(ctx context.Context, request StreamEventsRequestObject) (StreamEventsResponseObject, error)
 	// ListFactories The factories with their agents, by name; dead ones too.
 	// (GET /factories)
 	ListFactories(ctx context.Context, request ListFactoriesRequestObject) (ListFactoriesResponseObject, error)
@@ -4500,6 +6012,9 @@ type StrictServerInterface interface {
 	// UndrainFactory Gives a drained factory jobs again.
 	// (POST /factories/{factory}/undrain)
 	UndrainFactory(ctx context.Context, request UndrainFactoryRequestObject) (UndrainFactoryResponseObject, error)
+	// AskQuestion Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+	// (POST /fleet/ask)
+	AskQuestion(ctx context.Context, request AskQuestionRequestObject) (AskQuestionResponseObject, error)
 	// ClaimJobs Takes the most urgent jobs that the agent can run, waiting for one where there is none.
 	// (POST /fleet/claim)
 	ClaimJobs(ctx context.Context, request ClaimJobsRequestObject) (ClaimJobsResponseObject, error)
@@ -4509,6 +6024,9 @@ type StrictServerInterface interface {
 	// FailJob Says that the attempt failed. A retryable one is tried again after a while.
 	// (POST /fleet/fail)
 	FailJob(ctx context.Context, request FailJobRequestObject) (FailJobResponseObject, error)
+	// WriteLogs Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+	// (POST /fleet/logs)
+	WriteLogs(ctx context.Context, request WriteLogsRequestObject) (WriteLogsResponseObject, error)
 	// ReportProgress Says how far the work is. The first report starts the job.
 	// (POST /fleet/progress)
 	ReportProgress(ctx context.Context, request ReportProgressRequestObject) (ReportProgressResponseObject, error)
@@ -4539,6 +6057,9 @@ type StrictServerInterface interface {
 	// PatchJob Edits a job. A version that is not the present one is 409 `version_conflict` with the present job.
 	// (PATCH /jobs/{job})
 	PatchJob(ctx context.Context, request PatchJobRequestObject) (PatchJobResponseObject, error)
+	// AnswerJob Answers the question that parked a job. The next attempt gets question and answer.
+	// (POST /jobs/{job}/answer)
+	AnswerJob(ctx context.Context, request AnswerJobRequestObject) (AnswerJobResponseObject, error)
 	// ApproveJob Accepts the work of a job in review.
 	// (POST /jobs/{job}/approve)
 	ApproveJob(ctx context.Context, request ApproveJobRequestObject) (ApproveJobResponseObject, error)
@@ -4554,15 +6075,30 @@ type StrictServerInterface interface {
 	// CancelJob Cancels a job. Where an agent holds it, the agent is asked to stop first.
 	// (POST /jobs/{job}/cancel)
 	CancelJob(ctx context.Context, request CancelJobRequestObject) (CancelJobResponseObject, error)
+	// GetDependencies The jobs linked with a job, directly or by way of others, as a graph of at most 100 jobs.
+	// (GET /jobs/{job}/dependencies)
+	GetDependencies(ctx context.Context, request GetDependenciesRequestObject) (GetDependenciesResponseObject, error)
+	// LinkJob Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+	// (POST /jobs/{job}/dependencies)
+	LinkJob(ctx context.Context, request LinkJobRequestObject) (LinkJobResponseObject, error)
+	// UnlinkJob Takes a link away, of every type where none is named. A job that waited for it alone becomes claimable.
+	// (DELETE /jobs/{job}/dependencies/{dep})
+	UnlinkJob(ctx context.Context, request UnlinkJobRequestObject) (UnlinkJobResponseObject, error)
 	// ListJobEvents What happened to a job, newest first.
 	// (GET /jobs/{job}/events)
 	ListJobEvents(ctx context.Context, request ListJobEventsRequestObject) (ListJobEventsResponseObject, error)
 	// ExplainJob Why a job does not run, and which factories could run it.
 	// (GET /jobs/{job}/explanation)
 	ExplainJob(ctx context.Context, request ExplainJobRequestObject) (ExplainJobResponseObject, error)
+	// ListJobLogs What agents wrote down while they worked on a job, newest first.
+	// (GET /jobs/{job}/logs)
+	ListJobLogs(ctx context.Context, request ListJobLogsRequestObject) (ListJobLogsResponseObject, error)
 	// MergeJob Says that the approved work was merged; the job is completed.
 	// (POST /jobs/{job}/merge)
 	MergeJob(ctx context.Context, request MergeJobRequestObject) (MergeJobResponseObject, error)
+	// FailMerge Says that the approved work could not be merged; the job is in review again.
+	// (POST /jobs/{job}/merge-failed)
+	FailMerge(ctx context.Context, request FailMergeRequestObject) (FailMergeResponseObject, error)
 	// PauseJob Pauses a job; it keeps its checkpoint. Where an agent holds it, the agent is asked to stop.
 	// (POST /jobs/{job}/pause)
 	PauseJob(ctx context.Context, request PauseJobRequestObject) (PauseJobResponseObject, error)
@@ -4587,6 +6123,15 @@ type StrictServerInterface interface {
 	// ListProducts The products with their repos, by name.
 	// (GET /products)
 	ListProducts(ctx context.Context, request ListProductsRequestObject) (ListProductsResponseObject, error)
+	// DeleteProduct Takes away a product that has no jobs.
+	// (DELETE /products/{product})
+	DeleteProduct(ctx context.Context, request DeleteProductRequestObject) (DeleteProductResponseObject, error)
+	// GetProduct One product with its repos.
+	// (GET /products/{product})
+	GetProduct(ctx context.Context, request GetProductRequestObject) (GetProductResponseObject, error)
+	// PutProduct Makes a product, or replaces its settings. A repo belongs to one product at most.
+	// (PUT /products/{product})
+	PutProduct(ctx context.Context, request PutProductRequestObject) (PutProductResponseObject, error)
 	// ReclaimLeases Ends the leases that are past their time now, or the lease of one job whatever its time.
 	// (POST /reclaim)
 	ReclaimLeases(ctx context.Context, request ReclaimLeasesRequestObject) (ReclaimLeasesResponseObject, error)
@@ -4855,6 +6400,127 @@ func (sh *strictHandler) TerminateAgent(ctx echo.Context, agent AgentPath) error
 	return nil
 }
 
+// ListCoordinatorLogs operation middleware
+func (sh *strictHandler) ListCoordinatorLogs(ctx echo.Context, params ListCoordinatorLogsParams) error {
+	var request ListCoordinatorLogsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListCoordinatorLogs(ctx.Request().Context(), request.(ListCoordinatorLogsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListCoordinatorLogs")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListCoordinatorLogsResponseObject); ok {
+		return validResponse.VisitListCoordinatorLogsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// Recover operation middleware
+func (sh *strictHandler) Recover(ctx echo.Context) error {
+	var request RecoverRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.Recover(ctx.Request().Context(), request.(RecoverRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "Recover")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RecoverResponseObject); ok {
+		return validResponse.VisitRecoverResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetCoordinatorStatus operation middleware
+func (sh *strictHandler) GetCoordinatorStatus(ctx echo.Context) error {
+	var request GetCoordinatorStatusRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetCoordinatorStatus(ctx.Request().Context(), request.(GetCoordinatorStatusRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetCoordinatorStatus")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetCoordinatorStatusResponseObject); ok {
+		return validResponse.VisitGetCoordinatorStatusResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListEvents operation middleware
+func (sh *strictHandler) ListEvents(ctx echo.Context, params ListEventsParams) error {
+	var request ListEventsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListEvents(ctx.Request().Context(), request.(ListEventsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListEvents")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListEventsResponseObject); ok {
+		return validResponse.VisitListEventsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// StreamEvents operation middleware
+func (sh *strictHandler) StreamEvents(ctx echo.Context, params StreamEventsParams) error {
+	var request StreamEventsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.StreamEvents(ctx.Request().Context(), request.(StreamEventsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StreamEvents")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(StreamEventsResponseObject); ok {
+		return validResponse.VisitStreamEventsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListFactories operation middleware
 func (sh *strictHandler) ListFactories(ctx echo.Context, params ListFactoriesParams) error {
 	var request ListFactoriesRequestObject
@@ -4949,6 +6615,52 @@ func (sh *strictHandler) UndrainFactory(ctx echo.Context, factory FactoryPath) e
 		return err
 	} else if validResponse, ok := response.(UndrainFactoryResponseObject); ok {
 		return validResponse.VisitUndrainFactoryResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// AskQuestion operation middleware
+func (sh *strictHandler) AskQuestion(ctx echo.Context) error {
+	var request AskQuestionRequestObject
+
+	var body AskQuestionJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AskQuestion(ctx.Request().Context(), request.(AskQuestionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AskQuestion")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(AskQuestionResponseObject); ok {
+		return validResponse.VisitAskQuestionResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -5090,6 +6802,52 @@ func (sh *strictHandler) FailJob(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(FailJobResponseObject); ok {
 		return validResponse.VisitFailJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// WriteLogs operation middleware
+func (sh *strictHandler) WriteLogs(ctx echo.Context) error {
+	var request WriteLogsRequestObject
+
+	var body WriteLogsJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.WriteLogs(ctx.Request().Context(), request.(WriteLogsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "WriteLogs")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(WriteLogsResponseObject); ok {
+		return validResponse.VisitWriteLogsResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -5499,6 +7257,54 @@ func (sh *strictHandler) PatchJob(ctx echo.Context, job JobPath) error {
 	return nil
 }
 
+// AnswerJob operation middleware
+func (sh *strictHandler) AnswerJob(ctx echo.Context, job JobPath) error {
+	var request AnswerJobRequestObject
+
+	request.Job = job
+
+	var body AnswerJobJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AnswerJob(ctx.Request().Context(), request.(AnswerJobRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AnswerJob")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(AnswerJobResponseObject); ok {
+		return validResponse.VisitAnswerJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ApproveJob operation middleware
 func (sh *strictHandler) ApproveJob(ctx echo.Context, job JobPath) error {
 	var request ApproveJobRequestObject
@@ -5723,6 +7529,106 @@ func (sh *strictHandler) CancelJob(ctx echo.Context, job JobPath) error {
 	return nil
 }
 
+// GetDependencies operation middleware
+func (sh *strictHandler) GetDependencies(ctx echo.Context, job JobPath) error {
+	var request GetDependenciesRequestObject
+
+	request.Job = job
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDependencies(ctx.Request().Context(), request.(GetDependenciesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDependencies")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetDependenciesResponseObject); ok {
+		return validResponse.VisitGetDependenciesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// LinkJob operation middleware
+func (sh *strictHandler) LinkJob(ctx echo.Context, job JobPath) error {
+	var request LinkJobRequestObject
+
+	request.Job = job
+
+	var body LinkJobJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.LinkJob(ctx.Request().Context(), request.(LinkJobRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "LinkJob")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(LinkJobResponseObject); ok {
+		return validResponse.VisitLinkJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UnlinkJob operation middleware
+func (sh *strictHandler) UnlinkJob(ctx echo.Context, job JobPath, dep DependencyPath, params UnlinkJobParams) error {
+	var request UnlinkJobRequestObject
+
+	request.Job = job
+	request.Dep = dep
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UnlinkJob(ctx.Request().Context(), request.(UnlinkJobRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UnlinkJob")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UnlinkJobResponseObject); ok {
+		return validResponse.VisitUnlinkJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListJobEvents operation middleware
 func (sh *strictHandler) ListJobEvents(ctx echo.Context, job JobPath, params ListJobEventsParams) error {
 	var request ListJobEventsRequestObject
@@ -5774,6 +7680,32 @@ func (sh *strictHandler) ExplainJob(ctx echo.Context, job JobPath) error {
 	return nil
 }
 
+// ListJobLogs operation middleware
+func (sh *strictHandler) ListJobLogs(ctx echo.Context, job JobPath, params ListJobLogsParams) error {
+	var request ListJobLogsRequestObject
+
+	request.Job = job
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListJobLogs(ctx.Request().Context(), request.(ListJobLogsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListJobLogs")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListJobLogsResponseObject); ok {
+		return validResponse.VisitListJobLogsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // MergeJob operation middleware
 func (sh *strictHandler) MergeJob(ctx echo.Context, job JobPath) error {
 	var request MergeJobRequestObject
@@ -5819,6 +7751,54 @@ func (sh *strictHandler) MergeJob(ctx echo.Context, job JobPath) error {
 		return err
 	} else if validResponse, ok := response.(MergeJobResponseObject); ok {
 		return validResponse.VisitMergeJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// FailMerge operation middleware
+func (sh *strictHandler) FailMerge(ctx echo.Context, job JobPath) error {
+	var request FailMergeRequestObject
+
+	request.Job = job
+
+	var body FailMergeJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.FailMerge(ctx.Request().Context(), request.(FailMergeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "FailMerge")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(FailMergeResponseObject); ok {
+		return validResponse.VisitFailMergeResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -6167,6 +8147,104 @@ func (sh *strictHandler) ListProducts(ctx echo.Context, params ListProductsParam
 		return err
 	} else if validResponse, ok := response.(ListProductsResponseObject); ok {
 		return validResponse.VisitListProductsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteProduct operation middleware
+func (sh *strictHandler) DeleteProduct(ctx echo.Context, product ProductPath) error {
+	var request DeleteProductRequestObject
+
+	request.Product = product
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteProduct(ctx.Request().Context(), request.(DeleteProductRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteProduct")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteProductResponseObject); ok {
+		return validResponse.VisitDeleteProductResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetProduct operation middleware
+func (sh *strictHandler) GetProduct(ctx echo.Context, product ProductPath) error {
+	var request GetProductRequestObject
+
+	request.Product = product
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetProduct(ctx.Request().Context(), request.(GetProductRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetProduct")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetProductResponseObject); ok {
+		return validResponse.VisitGetProductResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PutProduct operation middleware
+func (sh *strictHandler) PutProduct(ctx echo.Context, product ProductPath) error {
+	var request PutProductRequestObject
+
+	request.Product = product
+
+	var body PutProductJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PutProduct(ctx.Request().Context(), request.(PutProductRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutProduct")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PutProductResponseObject); ok {
+		return validResponse.VisitPutProductResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -20,8 +20,9 @@ import (
 )
 
 const (
-	// maxBody bounds a request's body, in bytes.
-	maxBody = 256 << 10
+	// maxBody bounds a request's body, in bytes; maxLogBody that of log lines.
+	maxBody    = 256 << 10
+	maxLogBody = 5 << 20
 	// writeTime is how long an answer may take: the longest claim and some.
 	writeTime = 75 * time.Second
 )
@@ -29,9 +30,10 @@ const (
 // call is what the guard learned of a request; it travels in the request's
 // context, where only this package finds it.
 type call struct {
-	op   operation
-	who  tenancy.Principal
-	body []byte // canonical; nil where none was sent
+	op    operation
+	who   tenancy.Principal
+	body  []byte // canonical; nil where none was sent
+	token string // as it was sent; streams ask again what it allows
 }
 
 type callKey struct{}
@@ -64,7 +66,7 @@ func (s *Server) guard(op operation) echo.MiddlewareFunc {
 			if err != nil {
 				return err
 			}
-			ctx := context.WithValue(c.Request().Context(), callKey{}, call{op: op, who: who, body: body})
+			ctx := context.WithValue(c.Request().Context(), callKey{}, call{op: op, who: who, body: body, token: bearerOf(c.Request())})
 			c.SetRequest(c.Request().WithContext(ctx))
 			return next(c)
 		}
@@ -77,9 +79,8 @@ func (s *Server) authorize(r *http.Request, need tenancy.Permission) (tenancy.Pr
 	if need == tenancy.Public {
 		return tenancy.Principal{}, nil
 	}
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	token = strings.TrimSpace(token)
-	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+	token := bearerOf(r)
+	if token == "" {
 		return tenancy.Principal{}, fault.New(fault.Unauthenticated, "Send a token: Authorization: Bearer <token>.")
 	}
 	who, err := s.accounts.Bearer(r.Context(), token)
@@ -93,15 +94,32 @@ func (s *Server) authorize(r *http.Request, need tenancy.Permission) (tenancy.Pr
 	return who, nil
 }
 
+// bearerOf is the request's bearer token, "" where none was sent.
+func bearerOf(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// bodyLimit is how many bytes the body of a call may have.
+func (op operation) bodyLimit() int64 {
+	if op.id == "writeLogs" {
+		return maxLogBody
+	}
+	return maxBody
+}
+
 // readBody reads, checks and canonicalizes the body. nil where none was sent
 // and none is needed.
 func readBody(c echo.Context, op operation) ([]byte, error) {
 	r := c.Request()
-	raw, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxBody))
+	raw, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, op.bodyLimit()))
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &over):
-		return nil, fault.New(fault.TooLarge, "A body has at most %d KB.", maxBody>>10)
+		return nil, fault.New(fault.TooLarge, "A body of this call has at most %d KB.", op.bodyLimit()>>10)
 	case err != nil:
 		return nil, fault.Wrap(err, fault.Malformed, "The body ended before it was complete.")
 	case len(raw) == 0 && !op.bodyRequired:

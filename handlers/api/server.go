@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
@@ -25,8 +26,19 @@ type Deps struct {
 	Dispatch *dispatch.Service
 	Kanban   *kanban.Service
 	Events   *eventlog.Log
+	// Coordinator says who leads.
+	Coordinator *coordinator.Service
+	// Wake tells of new events; nil leaves streams to their slow poll.
+	Wake Subscriber
+	// Done is closed when the server stops: streams end then. Nil is never.
+	Done     <-chan struct{}
 	Accounts Bearers
 	Log      *slog.Logger
+}
+
+// Subscriber tells of topics that were published in any process.
+type Subscriber interface {
+	Subscribe(prefix string, fn func(topic string)) (cancel func())
 }
 
 // Bearers says whom a bearer token stands for. Faults: TokenInvalid,
@@ -37,14 +49,17 @@ type Bearers interface {
 
 // Server answers the calls of openapi.yaml.
 type Server struct {
-	jobs     *jobs.Service
-	fleet    *fleet.Service
-	dispatch *dispatch.Service
-	kanban   *kanban.Service
-	events   *eventlog.Log
-	accounts Bearers
-	log      *slog.Logger
-	echo     *echo.Echo
+	jobs        *jobs.Service
+	fleet       *fleet.Service
+	dispatch    *dispatch.Service
+	kanban      *kanban.Service
+	events      *eventlog.Log
+	coordinator *coordinator.Service
+	wake        Subscriber
+	done        <-chan struct{}
+	accounts    Bearers
+	log         *slog.Logger
+	echo        *echo.Echo
 }
 
 var _ StrictServerInterface = (*Server)(nil)
@@ -53,7 +68,7 @@ var _ StrictServerInterface = (*Server)(nil)
 // error pages of the web edge reach it.
 func New(d Deps) *Server {
 	s := &Server{jobs: d.Jobs, fleet: d.Fleet, dispatch: d.Dispatch, kanban: d.Kanban, events: d.Events,
-		accounts: d.Accounts, log: d.Log, echo: echo.New()}
+		coordinator: d.Coordinator, wake: d.Wake, done: d.Done, accounts: d.Accounts, log: d.Log, echo: echo.New()}
 	s.echo.Binder = checkedBinder{}
 	s.echo.HTTPErrorHandler = s.refuse
 	s.echo.Use(s.identify, s.recover)

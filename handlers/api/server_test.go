@@ -22,6 +22,7 @@ import (
 	"fleetboard/db/dbtest"
 	"fleetboard/handlers/api"
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
@@ -133,7 +134,7 @@ func newWorld(t *testing.T) *world {
 	events := eventlog.New(d)
 	board := kanban.New(d, events, wake, log)
 	server := api.New(api.Deps{Jobs: w.jobs, Fleet: fleet.NewService(d, wake), Dispatch: w.dispatch, Kanban: board,
-		Events: events, Accounts: arrivals{w}, Log: log})
+		Events: events, Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Accounts: arrivals{w}, Log: log})
 	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		server.ServeHTTP(rw, r)
 		w.left <- r.URL.Path

@@ -20,24 +20,29 @@ import (
 // as well.
 var permissions = map[tenancy.Permission][]string{
 	tenancy.Public: {"GET /openapi.yaml"},
-	tenancy.ReadBoard: {"GET /agents", "GET /agents/{agent}", "GET /agents/{agent}/health", "GET /agents/{agent}/jobs", "GET /factories",
-		"GET /factories/{factory}", "GET /jobs", "GET /jobs/{job}", "GET /jobs/{job}/attempts", "GET /jobs/{job}/events",
-		"GET /jobs/{job}/explanation", "GET /products", "GET /stats", "POST /routability"},
-	tenancy.WriteJobs: {"PATCH /jobs/{job}", "POST /jobs", "POST /jobs/batch", "POST /jobs/{job}/approve", "POST /jobs/{job}/archive",
-		"POST /jobs/{job}/block", "POST /jobs/{job}/cancel", "POST /jobs/{job}/merge", "POST /jobs/{job}/pause",
-		"POST /jobs/{job}/reject", "POST /jobs/{job}/release", "POST /jobs/{job}/resume", "POST /jobs/{job}/retry",
-		"POST /jobs/{job}/unblock"},
-	tenancy.RunFleet: {"POST /agents/{agent}/terminate", "POST /factories/{factory}/drain", "POST /factories/{factory}/undrain",
-		"POST /reclaim"},
-	tenancy.Enrol: {"PUT /agents/{agent}"},
-	tenancy.WorkJobs: {"GET /fleet/queue-state", "POST /agents/{agent}/heartbeat", "POST /fleet/claim", "POST /fleet/complete",
-		"POST /fleet/fail", "POST /fleet/progress", "POST /fleet/release", "POST /fleet/renew", "POST /fleet/start"},
+	tenancy.ReadBoard: {"GET /agents", "GET /agents/{agent}", "GET /agents/{agent}/health", "GET /agents/{agent}/jobs",
+		"GET /coordinator/status", "GET /events", "GET /events/stream", "GET /factories", "GET /factories/{factory}", "GET /jobs",
+		"GET /jobs/{job}", "GET /jobs/{job}/attempts", "GET /jobs/{job}/dependencies", "GET /jobs/{job}/events",
+		"GET /jobs/{job}/explanation", "GET /jobs/{job}/logs", "GET /products", "GET /products/{product}", "GET /stats",
+		"POST /routability"},
+	tenancy.WriteJobs: {"DELETE /jobs/{job}/dependencies/{dep}", "PATCH /jobs/{job}", "POST /jobs", "POST /jobs/batch",
+		"POST /jobs/{job}/answer", "POST /jobs/{job}/approve", "POST /jobs/{job}/archive", "POST /jobs/{job}/block",
+		"POST /jobs/{job}/cancel", "POST /jobs/{job}/dependencies", "POST /jobs/{job}/merge", "POST /jobs/{job}/merge-failed",
+		"POST /jobs/{job}/pause", "POST /jobs/{job}/reject", "POST /jobs/{job}/release", "POST /jobs/{job}/resume",
+		"POST /jobs/{job}/retry", "POST /jobs/{job}/unblock"},
+	tenancy.RunFleet: {"GET /coordinator/logs", "POST /agents/{agent}/terminate", "POST /coordinator/recover",
+		"POST /factories/{factory}/drain", "POST /factories/{factory}/undrain", "POST /reclaim"},
+	tenancy.Manage: {"DELETE /products/{product}", "PUT /products/{product}"},
+	tenancy.Enrol:  {"PUT /agents/{agent}"},
+	tenancy.WorkJobs: {"GET /fleet/queue-state", "POST /agents/{agent}/heartbeat", "POST /fleet/ask", "POST /fleet/claim",
+		"POST /fleet/complete", "POST /fleet/fail", "POST /fleet/logs", "POST /fleet/progress", "POST /fleet/release",
+		"POST /fleet/renew", "POST /fleet/start"},
 }
 
 // kinds are the tokens that have a permission, as the description names them.
 var kinds = map[tenancy.Permission][]string{
 	tenancy.Public: nil, tenancy.ReadBoard: {"agentToken", "personToken"}, tenancy.WriteJobs: {"personToken"},
-	tenancy.RunFleet: {"personToken"}, tenancy.Enrol: {"enrolmentToken"}, tenancy.WorkJobs: {"agentToken"},
+	tenancy.RunFleet: {"personToken"}, tenancy.Manage: {"personToken"}, tenancy.Enrol: {"enrolmentToken"}, tenancy.WorkJobs: {"agentToken"},
 }
 
 func TestEveryCallHasItsPermission(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"fleetboard/handlers"
 	"fleetboard/handlers/api"
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
@@ -116,13 +117,17 @@ func (a *App) serve(cfg Config, people *accounts.Service) {
 	a.dispatch = dispatch.New(a.db, list, wake, people, a.log)
 	a.kanban = kanban.New(a.db, events, wake, a.log)
 
+	leader := coordinator.New(a.db, coordinator.Work{Recovery: a.dispatch, Promotion: a.dispatch, People: people,
+		Events: events, JobLogs: list}, wake, a.log)
+
 	pages := handlers.New(handlers.Deps{
 		Accounts: people, Sessions: handlers.NewSessions(accounts.NewSessionStore(a.db), cfg.Secure()), Log: a.log, Ready: a.db.Ping,
 		Secure: cfg.Secure(), Jobs: list, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
-		Done: a.done, EnrolmentTokenFile: cfg.EnrolmentTokenFile(),
+		Coordinator: leader, Done: a.done, EnrolmentTokenFile: cfg.EnrolmentTokenFile(),
 	})
 	machines := api.New(api.Deps{
-		Accounts: people, Jobs: list, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events, Log: a.log})
+		Accounts: people, Jobs: list, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
+		Coordinator: leader, Wake: wake, Done: a.done, Log: a.log})
 
 	mux := http.NewServeMux()
 	mux.Handle("/api/", machines)
@@ -131,39 +136,24 @@ func (a *App) serve(cfg Config, people *accounts.Service) {
 		Handler: mux, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 	}
+	a.run(runloop.Task{Name: "notifier", Run: wake.Run}, runloop.Task{Name: "coordinator", Run: leader.Run})
+}
+
+// run sets going what goes on until the end: the tasks, the supervision of an
+// embedded database, the listener.
+func (a *App) run(tasks ...runloop.Task) {
 	ctx, stop := context.WithCancel(context.Background())
 	a.stop, a.work = stop, &errgroup.Group{}
-	a.work.Go(func() error {
-		return runloop.Keep(ctx, a.log, runloop.Task{Name: "notifier", Run: wake.Run})
-	})
-	a.work.Go(func() error { return runloop.Run(ctx, a.log, a.loops(people)...) })
+	if a.embedded != nil {
+		tasks = append(tasks, runloop.Task{Name: "embedded database", Run: a.embedded.Supervise})
+	}
+	a.work.Go(func() error { return runloop.Keep(ctx, a.log, tasks...) })
 	a.work.Go(func() error {
 		if err := a.server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serve: %w", err)
 		}
 		return nil
 	})
-}
-
-// loops are what the server does by itself. Each is safe in any number of
-// processes at once.
-func (a *App) loops(people *accounts.Service) []runloop.Loop {
-	count := func(what string, do func(context.Context) (int, error)) func(context.Context) error {
-		return func(ctx context.Context) error {
-			n, err := do(ctx)
-			if n > 0 {
-				a.log.InfoContext(ctx, what, "jobs", n)
-			}
-			return err
-		}
-	}
-	return []runloop.Loop{
-		{Name: "reaper", Every: 3 * time.Second, Jitter: time.Second, Do: count("leases taken back", a.dispatch.Reap)},
-		{Name: "promotion", Every: 2 * time.Second, Jitter: time.Second, Do: count("jobs promoted", a.dispatch.Promote)},
-		{Name: "dependencies", Every: time.Minute, Jitter: 10 * time.Second,
-			Do: count("jobs promoted", a.dispatch.SweepDependencies)},
-		{Name: "expiry", Every: 10 * time.Minute, Jitter: time.Minute, Do: people.Expire},
-	}
 }
 
 // URL is the address that the server answers on.

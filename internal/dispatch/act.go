@@ -10,7 +10,6 @@ import (
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -25,7 +24,7 @@ const maxReason = 2000
 // Action is what a person wants of a job.
 type Action struct {
 	Verb    jobs.Trigger
-	Reason  string
+	Reason  string // for an answer the answer itself
 	Version *int   // the version the person saw; nil does not care
 	Commit  string // for a merge, or the head that was looked at for an approval
 	URL     string // for a merge
@@ -35,9 +34,9 @@ type Action struct {
 // torn from it: pause and cancel ask the agent, and are carried out when it
 // answers or the grace is over.
 //
-// Faults: Forbidden; NotFound; Validation for a missing reason;
+// Faults: Forbidden; NotFound; Validation for a missing reason or answer;
 // InvalidTransition with the detail "status"; VersionConflict with the current
-// job as the detail "job".
+// job as the detail "job"; for a merge ChildrenOpen as of Complete.
 func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string, a Action) (jobs.Job, error) {
 	if !who.Can(tenancy.WriteJobs) {
 		return jobs.Job{}, fault.New(fault.Forbidden, "Your role does not allow changing jobs.")
@@ -45,10 +44,10 @@ func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string
 	if err := a.check(); err != nil {
 		return jobs.Job{}, err
 	}
-	var freed []ids.ID
-	var promoted []jobs.Job
+	var own change
+	var promoted []change
 	job, err := s.jobs.Change(ctx, who, func(tx db.Tx) (jobs.Job, error) {
-		freed, promoted = nil, nil
+		own, promoted = change{}, nil
 		locked, err := jobs.LockTx(ctx, tx, who.Workspace, keyOrID)
 		if err != nil {
 			return jobs.Job{}, err
@@ -57,8 +56,9 @@ func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string
 			return jobs.Job{}, err
 		}
 		if locked.Status.Leased() {
-			freed = factoriesOf(locked.Lease)
-			return actOnLeased(ctx, tx, who, locked, a)
+			after, err := actOnLeased(ctx, tx, who, locked, a)
+			own = change{before: locked.Job, after: after}
+			return after, err
 		}
 		if err := jobs.WithdrawTx(ctx, tx, who.Workspace, locked); err != nil {
 			return jobs.Job{}, err
@@ -67,22 +67,35 @@ func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string
 		if err != nil {
 			return jobs.Job{}, err
 		}
+		own = change{before: locked.Job, after: saved}
 		promoted, err = promoteDependentsTx(ctx, tx, who.Workspace, saved)
 		return saved, err
 	})
-	if err == nil && (len(freed) > 0 || len(promoted) > 0) {
-		s.published(who.Workspace, freed, promoted...)
+	if err != nil {
+		return job, err
 	}
+	s.settled(ctx, who.Workspace, promoted...)
+	// Whoever waits for the job itself was woken by its change.
+	if own.freesSeat() {
+		s.published(who.Workspace, seatsOf([]change{own}))
+	}
+	s.handOn(ctx, who.Workspace, []change{own})
 	return job, err
 }
 
 func (a Action) check() error {
-	reason := strings.TrimSpace(a.Reason)
-	if reason == "" && (a.Verb == jobs.ByReject || a.Verb == jobs.ByBlock) {
-		return fault.Invalid("reason", "It is needed: the next one to read it has nothing else.")
+	field, limit, needed := "reason", maxReason, false
+	switch a.Verb {
+	case jobs.ByAnswer:
+		field, limit, needed = "answer", maxQuestion, true
+	case jobs.ByReject, jobs.ByBlock, jobs.ByMergeFail:
+		needed = true
 	}
-	if utf8.RuneCountInString(a.Reason) > maxReason || !utf8.ValidString(a.Reason) || strings.ContainsRune(a.Reason, 0) {
-		return fault.Invalid("reason", "At most %d characters of text fit.", maxReason)
+	if needed && strings.TrimSpace(a.Reason) == "" {
+		return fault.Invalid(field, "It is needed: the next one to read it has nothing else.")
+	}
+	if !isText(a.Reason, limit) {
+		return fault.Invalid(field, "At most %d characters of text fit.", limit)
 	}
 	if !isWebAddress(a.URL) {
 		return fault.Invalid("url", notWebAddress)
@@ -90,8 +103,19 @@ func (a Action) check() error {
 	return nil
 }
 
+// isText reports whether the database keeps a text as it is, and at most limit
+// characters are in it.
+func isText(text string, limit int) bool {
+	return utf8.RuneCountInString(text) <= limit && utf8.ValidString(text) && !strings.ContainsRune(text, 0)
+}
+
 // actOnFree changes a job that nobody works on.
 func actOnFree(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, a Action) (jobs.Job, error) {
+	if a.Verb == jobs.ByMerge && job.Status == jobs.Approved {
+		if err := jobs.RequireChildrenDoneTx(ctx, tx, who.Workspace, job.Job); err != nil {
+			return jobs.Job{}, err
+		}
+	}
 	open, err := jobs.DependencyOpenTx(ctx, tx, who.Workspace, job.ID)
 	if err != nil {
 		return jobs.Job{}, fmt.Errorf("dependencies of %s: %w", job.Key, err)
@@ -110,6 +134,8 @@ func decide(job jobs.Locked, a Action, dependencyOpen bool) (jobs.Decision, erro
 		return job.Block(reason)
 	case jobs.ByUnblock:
 		return job.Unblock(job.Now, dependencyOpen)
+	case jobs.ByAnswer:
+		return job.Reply(job.Now, dependencyOpen, reason)
 	case jobs.ByPause:
 		return job.Pause()
 	case jobs.ByResume:
@@ -124,6 +150,8 @@ func decide(job jobs.Locked, a Action, dependencyOpen bool) (jobs.Decision, erro
 		return job.Reject(reason)
 	case jobs.ByMerge:
 		return job.Merge(a.Commit, a.URL)
+	case jobs.ByMergeFail:
+		return job.FailMerge(reason)
 	case jobs.ByArchive:
 		return job.Archive()
 	}
@@ -146,8 +174,8 @@ func actOnLeased(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.
 	return jobs.Job{}, job.Refuse(a.Verb)
 }
 
-// direct writes a directive on the lease. A cancel replaces a pause; asking
-// twice changes nothing.
+// direct writes a directive on the lease. A cancel replaces a pause, and either
+// of them a warning; asking twice changes nothing.
 func direct(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, a Action) (jobs.Job, error) {
 	kind := map[jobs.Trigger]eventlog.Type{jobs.ByCancel: eventlog.JobCancelRequested, jobs.ByPause: eventlog.JobPauseRequested}
 	if job.Lease.Directive == string(a.Verb) || job.Lease.Directive == Cancel {

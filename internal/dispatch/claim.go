@@ -33,6 +33,10 @@ const (
 	ReasonEmpty    = "empty"
 	ReasonNoSeats  = "no_seats"
 	ReasonDraining = "draining"
+	// There is something to do, in products that are paused or have as many jobs
+	// in review as they allow.
+	ReasonPaused        = "paused"
+	ReasonReviewBacklog = "review_backlog"
 )
 
 // ClaimRequest is what an agent asks for.
@@ -80,7 +84,7 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in ClaimRequ
 			s.afterClaim(who, look)
 			return look.claimed, nil
 		}
-		if look.claimed.Reason != ReasonEmpty && look.wanted {
+		if look.wanted {
 			s.waiters.passOn(who.Workspace, look.lanes, 1)
 		}
 		if left := time.Until(end); left <= 0 || in.Job != "" || !s.wait(ctx, who, look, left) {
@@ -88,6 +92,10 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in ClaimRequ
 		}
 	}
 }
+
+// waitsForSeat reports whether the claim found the agent full, not the lanes
+// empty or closed.
+func (c Claimed) waitsForSeat() bool { return c.Reason == ReasonNoSeats || c.Reason == ReasonDraining }
 
 func (in ClaimRequest) checked() (ClaimRequest, error) {
 	in.Max = cmp.Or(in.Max, 1)
@@ -132,7 +140,7 @@ func (s *Service) afterClaim(who tenancy.Principal, l look) {
 // wait sleeps until one of the agent's lanes has changed since the look, the
 // safety poll is due, or the time is over. It reports whether to look again.
 func (s *Service) wait(ctx context.Context, who tenancy.Principal, l look, left time.Duration) bool {
-	one := s.waiters.enter(who.Workspace, l.factory, l.lanes, l.claimed.Reason != ReasonEmpty)
+	one := s.waiters.enter(who.Workspace, l.factory, l.lanes, l.claimed.waitsForSeat())
 	defer s.waiters.leave(one)
 	if s.waiters.version(who.Workspace, l.lanes) != l.version {
 		return true

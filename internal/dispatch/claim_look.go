@@ -41,8 +41,10 @@ type claim struct {
 	in  ClaimRequest
 	s   *Service
 
-	look  look
-	agent dbsqlc.AgentForClaimRow
+	look     look
+	agent    dbsqlc.AgentForClaimRow
+	products map[int64]ids.ID // of the lanes
+	closed   string           // why the last heads left lanes out, "" where none was
 }
 
 func (c *claim) run() error {
@@ -64,7 +66,7 @@ func (c *claim) run() error {
 	}
 	heads, err := c.heads()
 	if err != nil || len(heads) == 0 {
-		c.look.claimed.Reason = ReasonEmpty
+		c.look.claimed.Reason = cmp.Or(c.closed, ReasonEmpty)
 		return err
 	}
 	free, err := c.seats()
@@ -72,11 +74,15 @@ func (c *claim) run() error {
 		c.look.wanted = true
 		return err
 	}
-	return c.takeFrom(heads, min(free, c.in.Max))
+	// What was closed while the factory's lock was waited for is left alone.
+	return c.takeFrom(c.open(heads), min(free, c.in.Max))
 }
 
 // meet reads who asks and which lanes it serves.
 func (c *claim) meet() error {
+	// Before anything is read: a product that opens, and a job that becomes ready,
+	// from here on changes the version.
+	began := c.s.waiters.latest()
 	if err := c.read(); err != nil {
 		return err
 	}
@@ -90,9 +96,13 @@ func (c *claim) meet() error {
 		return err
 	}
 	c.look.factory = c.agent.FactoryID
-	c.look.lanes = matching(page, c.agent.Factory, offers)
-	// Before the scan: what becomes ready from here on changes the version.
-	c.look.version = c.s.waiters.version(c.who.Workspace, c.look.lanes)
+	c.look.lanes, c.products = []int64{}, map[int64]ids.ID{}
+	for _, l := range page {
+		if c.serves(l.product) && l.serves(c.agent.Factory, offers) {
+			c.look.lanes, c.products[l.id] = append(c.look.lanes, l.id), l.product
+		}
+	}
+	c.look.version = min(began, c.s.waiters.version(c.who.Workspace, c.look.lanes))
 	c.s.waiters.remember(c.who.Agent, c.look.lanes)
 	return nil
 }
@@ -106,7 +116,8 @@ func reposOf(raw json.RawMessage) ([]fleet.Repo, error) {
 }
 
 func (c *claim) read() (err error) {
-	c.agent, err = q.AgentForClaim(c.ctx, c.tx, dbsqlc.AgentForClaimParams{WorkspaceID: c.who.Workspace, ID: c.who.Agent})
+	c.agent, err = q.AgentForClaim(c.ctx, c.tx, dbsqlc.AgentForClaimParams{
+		WorkspaceID: c.who.Workspace, ID: c.who.Agent, Products: orEmpty(c.who.Scope.Products)})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fault.New(fault.Superseded, "This agent is no longer registered. Register it again.")
 	}
@@ -123,7 +134,8 @@ func superseded(agent string) error {
 	return fault.New(fault.Superseded, "%s was started again; this process has no leases any more and is to stop.", agent)
 }
 
-// heads are the lanes with a claimable job, the most urgent first.
+// heads are the lanes with a claimable job, the most urgent first, without those
+// of products that give nothing now.
 func (c *claim) heads() ([]dbsqlc.ReadyHeadsRow, error) {
 	if len(c.look.lanes) == 0 {
 		return nil, nil
@@ -135,7 +147,7 @@ func (c *claim) heads() ([]dbsqlc.ReadyHeadsRow, error) {
 	slices.SortFunc(heads, func(a, b dbsqlc.ReadyHeadsRow) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.ReadyAt.Compare(b.ReadyAt), cmp.Compare(a.LaneID, b.LaneID))
 	})
-	return heads, nil
+	return c.open(heads), nil
 }
 
 // seats locks the factory and counts what this agent may still take. Claims of
@@ -208,7 +220,7 @@ func (c *claim) takeFrom(heads []dbsqlc.ReadyHeadsRow, n int) error {
 		heads = slices.DeleteFunc(heads, func(h dbsqlc.ReadyHeadsRow) bool { return dry[h.LaneID] })
 	}
 	if len(taken) == 0 {
-		c.look.claimed.Reason = ReasonEmpty
+		c.look.claimed.Reason = cmp.Or(c.closed, ReasonEmpty)
 		return nil
 	}
 	return c.give(taken)
@@ -228,10 +240,19 @@ func (c *claim) takeNamed() error {
 	if err != nil {
 		return err
 	}
+	if !c.serves(job.ProductID) {
+		return fault.New(fault.NotClaimable, "The token of %s does not reach the product %s.", c.agent.Name, job.Product)
+	}
 	if !slices.Contains(c.look.lanes, job.LaneID) {
 		return fault.New(fault.NotClaimable, "%s needs something that %s on %s does not offer.", job.Key, c.agent.Name, c.agent.Factory)
 	}
+	if err := c.requireOpen(job); err != nil {
+		return err
+	}
 	if free, err := c.seats(); err != nil || free == 0 {
+		return err
+	}
+	if err := c.requireOpen(job); err != nil {
 		return err
 	}
 	params := c.params()

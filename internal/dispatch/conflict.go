@@ -11,7 +11,6 @@ import (
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -72,6 +71,8 @@ const (
 	outcomeLost      = "lost"
 	outcomeCancelled = "cancelled"
 	outcomePaused    = "paused"
+	outcomeAsked     = "asked"
+	outcomeTimeout   = "timeout"
 )
 
 // ending is what closes an attempt beside the job's new status.
@@ -86,7 +87,7 @@ type ending struct {
 // endTx ends the lease of a locked job and writes the decision. The lease goes
 // first: the decision is made for a job that nobody holds any more.
 func endTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d jobs.Decision, e ending) (jobs.Job, error) {
-	_, err := q.LeaseEnd(ctx, tx, dbsqlc.LeaseEndParams{
+	ended, err := q.LeaseEnd(ctx, tx, dbsqlc.LeaseEndParams{
 		WorkspaceID: who.Workspace, JobID: d.Before.ID, Epoch: d.Before.Epoch, Outcome: e.outcome,
 		Error: e.error, ErrorKind: e.kind, Result: e.result, ResultDigest: e.resultDigest,
 	})
@@ -95,6 +96,10 @@ func endTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d jobs.Decision
 	}
 	if err != nil {
 		return jobs.Job{}, fmt.Errorf("end lease: %w", err)
+	}
+	// A report that came after the job was read counts as well.
+	if ended.Checkpoint != nil {
+		d.After.Checkpoint = ended.Checkpoint
 	}
 	job, err := jobs.SaveTx(ctx, tx, who, d)
 	job.Lease = nil
@@ -121,17 +126,6 @@ func carryOut(j jobs.Job) (d jobs.Decision, outcome string, ok bool, err error) 
 		d.Payload["by"] = j.Lease.DirectiveBy
 	}
 	return d, outcome, true, err
-}
-
-// factoriesOf are the factories whose seats these jobs took.
-func factoriesOf(list ...*jobs.Lease) []ids.ID {
-	var factories []ids.ID
-	for _, l := range list {
-		if l != nil {
-			factories = append(factories, l.FactoryID)
-		}
-	}
-	return factories
 }
 
 func later(t time.Time) *time.Time { return &t }

@@ -15,14 +15,9 @@ import (
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
-
-// promotions is how many dependents one completion makes claimable itself; the
-// sweep does the rest.
-const promotions = 100
 
 // Completion is the result that an agent hands in.
 type Completion struct {
@@ -88,7 +83,8 @@ func (c Completion) stored() (result, digest []byte, err error) {
 // Complete hands in a job: it is in review, or completed where no review is
 // required, and its dependents become claimable. The same completion again
 // gives the same answer. Faults: Validation, StaleEpoch, LeaseExpired,
-// Cancelled, Paused, Superseded.
+// Cancelled, Paused, Superseded; ChildrenOpen with the detail "children", keys,
+// where the job waits for its children: the lease goes on then.
 func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref Ref, c Completion) (jobs.Job, error) {
 	if err := c.check(); err != nil {
 		return jobs.Job{}, err
@@ -97,7 +93,10 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref Ref, 
 	if err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, who, ref, func(_ db.Tx, job jobs.Locked) (jobs.Decision, ending, error) {
+	return s.finish(ctx, who, ref, func(tx db.Tx, job jobs.Locked) (jobs.Decision, ending, error) {
+		if err := jobs.RequireChildrenDoneTx(ctx, tx, who.Workspace, job.Job); err != nil {
+			return jobs.Decision{}, ending{}, err
+		}
 		d, err := job.HandIn(result)
 		return d, ending{outcome: outcomeCompleted, result: result, resultDigest: digest}, err
 	}, func(tx db.Tx, job jobs.Locked) (bool, error) {
@@ -140,12 +139,9 @@ func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref Ref, r
 		return jobs.Job{}, err
 	}
 	return s.finish(ctx, who, ref, func(tx db.Tx, job jobs.Locked) (jobs.Decision, ending, error) {
-		if len(checkpoint) > 0 {
-			kept := report{Progress: Progress{Checkpoint: checkpoint}}
-			if _, err := q.LeaseProgress(ctx, tx, kept.params(who, job.ID, ref.Epoch)); err != nil {
-				return jobs.Decision{}, ending{}, fmt.Errorf("keep checkpoint: %w", err)
-			}
-			job.Checkpoint = checkpoint
+		job, err := keepCheckpoint(ctx, tx, who, job, checkpoint)
+		if err != nil {
+			return jobs.Decision{}, ending{}, err
 		}
 		if d, outcome, ok, err := carryOut(job.Job); ok {
 			return d, ending{outcome: outcome}, err
@@ -165,8 +161,7 @@ func (s *Service) finish(ctx context.Context, who tenancy.Principal, ref Ref,
 	if err := errors.Join(requireAgent(who), checkRef(ref)); err != nil {
 		return jobs.Job{}, err
 	}
-	var changed []jobs.Job
-	var freed []ids.ID
+	var changed []change
 	var answer jobs.Job
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		// The agent before the job: the order in which everybody locks. What
@@ -198,53 +193,11 @@ func (s *Service) finish(ctx context.Context, who tenancy.Principal, ref Ref,
 			return err
 		}
 		promoted, err := promoteDependentsTx(ctx, tx, who.Workspace, answer)
-		changed, freed = append(promoted, answer), factoriesOf(job.Lease)
+		changed = append(promoted, change{before: job.Job, after: answer})
 		return err
 	})
-	if err == nil && len(changed) > 0 {
-		s.published(who.Workspace, freed, changed...)
+	if err == nil {
+		s.settled(ctx, who.Workspace, changed...)
 	}
 	return answer, err
-}
-
-// promoteDependentsTx makes claimable what waited for a job that has just been
-// completed, in the same transaction.
-func promoteDependentsTx(ctx context.Context, tx db.Tx, workspace ids.ID, done jobs.Job) ([]jobs.Job, error) {
-	if done.Status != jobs.Completed {
-		return nil, nil
-	}
-	waiting, err := q.JobDependents(ctx, tx, dbsqlc.JobDependentsParams{
-		WorkspaceID: workspace, JobID: done.ID, MaxRows: promotions})
-	if err != nil {
-		return nil, fmt.Errorf("dependents of %s: %w", done.Key, err)
-	}
-	var promoted []jobs.Job
-	for _, id := range waiting {
-		job, ok, err := promoteTx(ctx, tx, tenancy.System(workspace, "promotion"), id)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			promoted = append(promoted, job)
-		}
-	}
-	return promoted, nil
-}
-
-// promoteTx makes one waiting job claimable, unless something still holds it.
-func promoteTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID) (jobs.Job, bool, error) {
-	job, err := jobs.LockTx(ctx, tx, who.Workspace, id.String())
-	if err != nil {
-		return jobs.Job{}, false, err
-	}
-	open, err := jobs.DependencyOpenTx(ctx, tx, who.Workspace, id)
-	if err != nil {
-		return jobs.Job{}, false, fmt.Errorf("dependencies of %s: %w", job.Key, err)
-	}
-	d, ok := job.Promote(job.Now, open)
-	if !ok {
-		return jobs.Job{}, false, nil
-	}
-	saved, err := jobs.SaveTx(ctx, tx, who, d)
-	return saved, err == nil, err
 }

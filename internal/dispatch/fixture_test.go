@@ -29,6 +29,7 @@ type world struct {
 	fleet     *fleet.Service
 	dispatch  *dispatch.Service
 	tokens    *tokens
+	wake      *notifier.Notifier
 }
 
 // tokens issues tokens that only say who they are for.
@@ -58,7 +59,7 @@ func inWorkspace(t testing.TB, d *db.DB, workspace ids.ID) *world {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = n.Run(ctx) }()
-	w := &world{t: t, ctx: t.Context(), db: d, workspace: workspace, owner: dbfactory.Person(workspace, tenancy.RoleOwner), tokens: &tokens{}}
+	w := &world{t: t, ctx: t.Context(), db: d, workspace: workspace, owner: dbfactory.Person(workspace, tenancy.RoleOwner), tokens: &tokens{}, wake: n}
 	w.jobs = jobs.NewService(d, n)
 	w.fleet = fleet.NewService(d, n)
 	w.dispatch = dispatch.New(d, w.jobs, n, w.tokens, slog.New(slog.DiscardHandler))
@@ -87,7 +88,50 @@ func reviewed(n *jobs.New)                     { yes := true; n.ReviewRequired =
 func retries(most, backoff int) func(*jobs.New) {
 	return func(n *jobs.New) { n.MaxRetries, n.RetryBackoffSeconds = &most, &backoff }
 }
+func inProduct(name string) func(*jobs.New) { return func(n *jobs.New) { n.Product = name } }
+func inRepo(name string) func(*jobs.New)    { return func(n *jobs.New) { n.Repo = name } }
+func estimate(minutes int) func(*jobs.New) {
+	return func(n *jobs.New) { n.EstimatedMinutes = &minutes }
+}
 func losses(most int) func(*jobs.New) { return func(n *jobs.New) { n.MaxLost = &most } }
+
+// product makes a product, or changes what it allows.
+func (w *world) product(name string, allows jobs.ProductSettings) jobs.Product {
+	w.t.Helper()
+	p, _, err := w.jobs.PutProduct(w.ctx, w.owner, name, allows)
+	if err != nil {
+		w.t.Fatalf("product %s: %v", name, err)
+	}
+	return p
+}
+
+// act carries out a person's verb, which must be possible.
+func (w *world) act(j jobs.Job, verb jobs.Trigger) jobs.Job {
+	w.t.Helper()
+	now, err := w.dispatch.Act(w.ctx, w.owner, j.Key, dispatch.Action{Verb: verb, Reason: "because"})
+	if err != nil {
+		w.t.Fatalf("%s %s: %v", verb, j.Key, err)
+	}
+	return now
+}
+
+// complete hands a claimed job in.
+func (w *world) complete(agent tenancy.Principal, held jobs.Job) jobs.Job {
+	w.t.Helper()
+	done, err := w.dispatch.Complete(w.ctx, agent, ref(held), dispatch.Completion{})
+	if err != nil {
+		w.t.Fatalf("complete %s: %v", held.Key, err)
+	}
+	return done
+}
+
+// passed moves the clocks of a job's lease back by minutes.
+func (w *world) passed(j jobs.Job, minutes int) {
+	w.t.Helper()
+	dbfactory.Exec(w.t, w.db, `UPDATE job_lease SET claimed_at = claimed_at - make_interval(mins => $2),
+		warned_at = warned_at - make_interval(mins => $2), progress_at = progress_at - make_interval(mins => $2)
+		WHERE job_id = $1`, j.ID, minutes)
+}
 
 // agent registers an agent of its own factory and returns it as a principal.
 func (w *world) agent(name string, change ...func(*fleet.Registration)) tenancy.Principal {
@@ -155,7 +199,8 @@ func (w *world) expire(j jobs.Job) {
 }
 
 // consistent asserts P3: a lease exactly while assigned or running, a ready row
-// exactly while ready, one open attempt for each lease.
+// exactly while ready, one open attempt for each lease; and that each change of a
+// status has one event, and a repo's slot a job that is ready or worked on.
 func (w *world) consistent() {
 	w.t.Helper()
 	for what, sql := range map[string]string{
@@ -166,6 +211,14 @@ func (w *world) consistent() {
 		"leases of another epoch": `SELECT count(*) FROM job j JOIN job_lease l ON l.job_id = j.id WHERE l.epoch <> j.epoch`,
 		"open attempts without a lease": `SELECT count(*) FROM attempt a LEFT JOIN job_lease l
 			ON l.job_id = a.job_id AND l.epoch = a.epoch WHERE (a.outcome = '') <> (l.job_id IS NOT NULL)`,
+		"jobs whose events do not lead to their status": `SELECT count(*) FROM job j WHERE j.status <> (
+			SELECT c->>'new' FROM event e, jsonb_array_elements(e.changes) c
+			WHERE e.job_id = j.id AND c->>'field' = 'status' ORDER BY e.id DESC LIMIT 1)`,
+		"changes of a status that do not follow one another": `SELECT count(*) FROM (
+			SELECT c->>'old' AS old, lag(c->>'new') OVER (PARTITION BY e.job_id ORDER BY e.id) AS before
+			FROM event e, jsonb_array_elements(e.changes) c WHERE c->>'field' = 'status') s WHERE s.old IS DISTINCT FROM s.before`,
+		"slots of jobs that do not need them": `SELECT count(*) FROM repo_slot s JOIN job j ON j.id = s.job_id
+			WHERE j.status NOT IN ('ready', 'assigned', 'running') OR j.repo <> s.repo`,
 	} {
 		if n := dbfactory.Int(w.t, w.db, sql); n != 0 {
 			w.t.Errorf("%d %s", n, what)

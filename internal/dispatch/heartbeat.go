@@ -162,13 +162,9 @@ func (b *beat) run() (BeatAnswer, error) {
 		return BeatAnswer{}, err
 	}
 	slices.SortFunc(known, func(x, y dbsqlc.LeaseExtendOfAgentRow) int { return cmp.Compare(x.Key, y.Key) })
-	otherwise := Continue
-	if agent.Draining {
-		otherwise = Drain
-	}
 	for _, l := range known {
 		answer.Leases = append(answer.Leases, Standing{Job: l.Key, Epoch: l.Epoch, Reason: l.DirectiveReason,
-			Directive: directiveOr(l.Directive, otherwise), ExpiresAt: later(l.ExpiresAt)})
+			Directive: directiveOr(l.Directive, unasked(agent.Draining)), ExpiresAt: later(l.ExpiresAt), Answer: l.Answer})
 	}
 	answer.Leases = slices.Concat(answer.Leases, fenced, gone)
 	return answer, nil

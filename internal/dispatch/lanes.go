@@ -13,6 +13,7 @@ import (
 // lane is a set of needs that jobs share.
 type lane struct {
 	id      int64
+	product ids.ID
 	needs   []string // sorted
 	factory string
 }
@@ -59,7 +60,7 @@ func (b *laneBook) of(ctx context.Context, tx db.Tx, workspace ids.ID, newest in
 	}
 	page = make([]lane, 0, len(rows))
 	for _, r := range rows {
-		page = append(page, lane{id: r.ID, needs: r.Needs, factory: r.Factory})
+		page = append(page, lane{id: r.ID, product: r.ProductID, needs: r.Needs, factory: r.Factory})
 	}
 	b.mu.Lock()
 	b.pages[workspace] = page
@@ -91,15 +92,4 @@ func (b *laneBook) forgetAll() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	clear(b.pages)
-}
-
-// matching are the ids of the lanes that an agent may take jobs of.
-func matching(page []lane, factory string, offers []string) []int64 {
-	list := []int64{}
-	for _, l := range page {
-		if l.serves(factory, offers) {
-			list = append(list, l.id)
-		}
-	}
-	return list
 }

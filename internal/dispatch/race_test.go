@@ -59,7 +59,21 @@ var (
 	cancels   = acts(jobs.ByCancel)
 	pauses    = acts(jobs.ByPause)
 	takesAway = acts(jobs.ByRelease)
-	reboots   = racer{"register again", func(w *world, a tenancy.Principal, _ jobs.Job) error {
+	answers   = acts(jobs.ByAnswer)
+	unblocks  = acts(jobs.ByUnblock)
+	approves  = acts(jobs.ByApprove)
+	rejects   = acts(jobs.ByReject)
+	timesOut  = takesBack("time-out", func(w *world, _ jobs.Job) (int, error) { return w.dispatch.TimeOut(w.ctx) })
+	warns     = takesBack("warn", func(w *world, _ jobs.Job) (int, error) { return w.dispatch.Warn(w.ctx) })
+	asks      = racer{"ask", func(w *world, a tenancy.Principal, j jobs.Job) error {
+		_, err := w.dispatch.Ask(w.ctx, a, ref(j), "Which?", []byte(`{"at": 1}`))
+		return err
+	}}
+	links = racer{"link", func(w *world, _ tenancy.Principal, j jobs.Job) error {
+		_, err := w.jobs.Link(w.ctx, w.owner, j.Key, w.first().Key, jobs.Blocks)
+		return err
+	}}
+	reboots = racer{"register again", func(w *world, a tenancy.Principal, _ jobs.Job) error {
 		w.t.Helper()
 		_, err := w.dispatch.Register(w.ctx, dbfactory.Enrolment(w.workspace), fleet.Registration{Agent: a.Name, BootID: "boot-2",
 			MaxConcurrentJobs: 100, Factory: fleet.FactoryInfo{Name: a.Factory, OS: "linux", Seats: 1000}})
@@ -81,6 +95,12 @@ var (
 		return err
 	}}
 )
+
+// first is the workspace's oldest job.
+func (w *world) first() jobs.Job {
+	w.t.Helper()
+	return w.get(jobs.Job{Key: dbfactory.Text(w.t, w.db, `SELECT key FROM job WHERE workspace_id = $1 ORDER BY created_at LIMIT 1`, w.workspace)})
+}
 
 // errLost is the answer of a racer that was let through and got nothing.
 var errLost = errors.New("nothing was left to take")
@@ -118,12 +138,16 @@ func TestRacesOnALeasedJob(t *testing.T) {
 		{releases, reaps, 1, true}, {releases, reclaims, 1, false}, {fails, completes, 1, false}, {completes, cancels, 2, false},
 		{completes, pauses, 2, false}, {completes, takesAway, 1, false}, {completes, reboots, 2, false}, {beats, reboots, 2, false},
 		{starts, reboots, 2, false}, {completes, ends, 2, false}, {releases, ends, 2, false}, {reboots, ends, 2, false},
-		{reboots, reboots, 2, false}, {reaps, reboots, 2, true},
+		{reboots, reboots, 2, false}, {reaps, reboots, 2, true}, {asks, reaps, 1, true}, {asks, completes, 1, false},
+		{asks, cancels, 2, false}, {asks, asks, 1, false}, {asks, reboots, 2, false}, {timesOut, completes, 1, false},
+		{timesOut, asks, 1, false}, {timesOut, timesOut, 1, false}, {timesOut, reaps, 1, true}, {timesOut, pauses, 2, false},
+		{links, completes, 2, false}, {links, reaps, 2, true}, {beats, timesOut, 2, false},
 	} {
 		for _, hold := range []string{"job", "agent", "job_lease"} {
 			t.Run(c.one.name+" and "+c.other.name+", "+hold+" held", func(t *testing.T) {
 				w := inWorkspace(t, d, dbfactory.Workspace(t, d))
 				agent := w.agent("claude-1")
+				w.job("another", priority(1), needs("gpu:h100"))
 				w.job("one")
 				held := w.claim(agent)
 				// Nobody was heard of for a while: each call counts as a sign of life.
@@ -132,6 +156,7 @@ func TestRacesOnALeasedJob(t *testing.T) {
 				if c.lapsed {
 					w.silence()
 				}
+				dbfactory.Exec(t, w.db, `UPDATE job_lease SET warned_at = clock_timestamp() - interval '1 hour' WHERE workspace_id = $1`, w.workspace)
 				errs := w.race(hold, agent, held, c.one, c.other)
 				if won := w.judge(errs, c.one, c.other); won > c.wins || won == 0 {
 					t.Errorf("%d had their way; at most %d may: %v", won, c.wins, errs)
@@ -150,11 +175,13 @@ func TestRacesOnAReadyJob(t *testing.T) {
 	}{
 		{pauses, 2}, // a pause of a job that has just been taken asks its agent
 		{cancels, 2}, {moves, 1}, {claims, 1}, {reboots, 2}, {ends, 2},
+		{links, 2}, // a link of a job that has just been taken gates it once it is back
 	} {
 		for _, hold := range []string{"job", "factory", "agent"} {
 			t.Run("claim and "+c.other.name+", "+hold+" held", func(t *testing.T) {
 				w := inWorkspace(t, d, dbfactory.Workspace(t, d))
 				agent := w.agent("claude-1")
+				w.job("another", needs("gpu:h100"))
 				job := w.job("one")
 				errs := w.race(hold, agent, job, claims, c.other)
 				if won := w.judge(errs, claims, c.other); won > c.wins || won == 0 {
@@ -166,6 +193,46 @@ func TestRacesOnAReadyJob(t *testing.T) {
 				if n != 0 {
 					t.Errorf("%d leases of an agent that was given up", n)
 				}
+			})
+		}
+	}
+}
+
+// Warnings and changes of a lease, and what people do to a job that waits for them.
+func TestRacesOfPeopleAndLoops(t *testing.T) {
+	d := dbtest.New(t)
+	asked := func(w *world, a tenancy.Principal, held jobs.Job) {
+		if err := asks.run(w, a, held); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	handedIn := func(w *world, a tenancy.Principal, held jobs.Job) { w.complete(a, held) }
+	late := func(w *world, _ tenancy.Principal, held jobs.Job) { w.passed(held, 60) }
+	for _, c := range []struct {
+		one, other racer
+		wins       int
+		begin      func(w *world, a tenancy.Principal, held jobs.Job)
+	}{
+		{answers, unblocks, 1, asked}, {answers, answers, 1, asked}, {answers, cancels, 2, asked},
+		{approves, rejects, 1, handedIn}, {approves, approves, 1, handedIn}, {approves, cancels, 2, handedIn},
+		{rejects, cancels, 2, handedIn},
+		{warns, pauses, 2, late}, {warns, warns, 1, late}, {warns, completes, 2, late}, {warns, beats, 2, late},
+	} {
+		for _, hold := range []string{"job", "job_lease", "job_ready"} {
+			t.Run(c.one.name+" and "+c.other.name+", "+hold+" held", func(t *testing.T) {
+				w := inWorkspace(t, d, dbfactory.Workspace(t, d))
+				agent := w.agent("claude-1")
+				w.job("one", reviewed, estimate(20))
+				held := w.claim(agent)
+				c.begin(w, agent, held)
+				errs := w.race(hold, agent, held, c.one, c.other)
+				if won := w.judge(errs, c.one, c.other); won > c.wins || won == 0 {
+					t.Errorf("%d had their way; at most %d may: %v", won, c.wins, errs)
+				}
+				if d := w.get(held).Lease; d != nil && d.Directive == dispatch.Warn && d.GraceEndsAt != nil {
+					t.Error("a warning has a grace")
+				}
+				w.consistent()
 			})
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -20,6 +22,10 @@ const (
 	batch = 200
 	// maxFailures is how many of them may fail before it is given up.
 	maxFailures = 10
+	// atOnce is how many lost jobs of a workspace one sweep gives back without a
+	// wait; maxSpread is the longest wait of the others.
+	atOnce    = 20
+	maxSpread = time.Minute
 )
 
 // Reap takes back, in every workspace, the leases that expired, whose agent is
@@ -56,17 +62,24 @@ func (s *Service) Reclaim(ctx context.Context, who tenancy.Principal, keyOrID st
 	if err != nil {
 		return 0, err
 	}
-	ok, err := s.takeBack(ctx, who, job.ID, "taken back by "+who.Name, false)
-	if !ok || err != nil {
+	why := "taken back by " + who.Name
+	taken, err := s.takeBack(ctx, who, job.ID, func(job jobs.Locked, _ dbsqlc.LeaseLockRow) (jobs.Decision, ending, bool, error) {
+		d, e, err := lost(job, why, 0)
+		return d, e, true, err
+	})
+	if !taken.happened() || err != nil {
 		return 0, err
 	}
+	s.settled(ctx, who.Workspace, taken)
 	return 1, nil
 }
 
 // reapWorkspace takes back the lapsed leases of one workspace, the oldest first.
-// One that cannot be had now does not keep the others.
+// One that cannot be had now does not keep the others. Where very many lapse
+// together, most of their jobs come back after a wait; whoever is woken by the
+// sweep is woken once, at its end.
 func (s *Service) reapWorkspace(ctx context.Context, workspace ids.ID, limit int32) (int, error) {
-	var lapsed []ids.ID
+	var lapsed []dbsqlc.LeaseLapsedRow
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
 		lapsed, err = q.LeaseLapsed(ctx, tx, dbsqlc.LeaseLapsedParams{WorkspaceID: workspace, MaxRows: limit})
 		return err
@@ -74,48 +87,86 @@ func (s *Service) reapWorkspace(ctx context.Context, workspace ids.ID, limit int
 	if err != nil {
 		return 0, fmt.Errorf("lapsed leases: %w", err)
 	}
-	return each(lapsed, func(job ids.ID) (bool, error) {
-		return s.takeBack(ctx, tenancy.System(workspace, "reaper"), job, "", true)
+	var list []ids.ID
+	spread := time.Duration(0)
+	for _, l := range lapsed {
+		list, spread = append(list, l.JobID), spreadOf(int(l.Lapsed))
+	}
+	var changed []change
+	n, err := each(list, func(id ids.ID) (bool, error) {
+		wait := time.Duration(0)
+		if len(changed) >= atOnce && spread > 0 {
+			wait = rand.N(spread)
+		}
+		taken, err := s.takeBack(ctx, tenancy.System(workspace, "reaper"), id, ifLapsed(wait))
+		if err == nil && taken.happened() {
+			changed = append(changed, taken)
+		}
+		return taken.happened(), err
 	})
+	s.settled(ctx, workspace, changed...)
+	return n, err
 }
 
-// takeBack ends one lease in a transaction of its own. Where onlyLapsed is set,
-// a lease that was renewed or ended meanwhile is left alone.
-func (s *Service) takeBack(ctx context.Context, who tenancy.Principal, id ids.ID, reason string, onlyLapsed bool) (bool, error) {
-	var job jobs.Job
-	var freed []ids.ID
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		locked, err := jobs.LockTx(ctx, tx, who.Workspace, id.String())
-		if err != nil {
-			return err
-		}
-		lease, err := q.LeaseLock(ctx, tx, dbsqlc.LeaseLockParams{WorkspaceID: who.Workspace, JobID: id})
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("lock lease: %w", err)
-		}
+// spreadOf is the time over which the jobs of n lapsed leases come back, beyond
+// the first few: twenty a second, a minute at most.
+func spreadOf(n int) time.Duration {
+	return min(time.Duration(n)*time.Second/atOnce, maxSpread)
+}
+
+// verdict decides about a lease that is locked with its job; ok is false where it
+// is left alone.
+type verdict func(jobs.Locked, dbsqlc.LeaseLockRow) (d jobs.Decision, e ending, ok bool, err error)
+
+// ifLapsed takes back a lease that has lapsed: one that was renewed or ended
+// meanwhile is left alone.
+func ifLapsed(wait time.Duration) verdict {
+	return func(job jobs.Locked, lease dbsqlc.LeaseLockRow) (jobs.Decision, ending, bool, error) {
 		why, lapsed := lapse(lease)
-		if onlyLapsed && !lapsed {
-			return nil
+		if !lapsed {
+			return jobs.Decision{}, ending{}, false, nil
 		}
-		if reason != "" {
-			why = reason
-		}
-		d, e, err := lost(locked, why)
-		if err != nil {
+		d, e, err := lost(job, why, wait)
+		return d, e, true, err
+	}
+}
+
+// takeBack ends one lease in a transaction of its own, if the verdict says so.
+// The zero change: it was left alone.
+func (s *Service) takeBack(ctx context.Context, who tenancy.Principal, id ids.ID, judge verdict) (taken change, err error) {
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		locked, lease, err := lockLease(ctx, tx, who.Workspace, id)
+		if err != nil || lease == nil {
 			return err
 		}
-		job, err = endTx(ctx, tx, who, d, e)
-		freed = factoriesOf(locked.Lease)
+		d, e, ok, err := judge(locked, *lease)
+		if err != nil || !ok {
+			return err
+		}
+		job, err := endTx(ctx, tx, who, d, e)
+		taken = change{before: locked.Job, after: job}
 		return err
 	})
-	if err != nil || job.Key == "" {
-		return false, err
+	if err != nil {
+		return change{}, err
 	}
-	s.published(who.Workspace, freed, job)
-	return true, nil
+	return taken, nil
+}
+
+// lockLease locks a job and the lease that it has; nil where there is none.
+func lockLease(ctx context.Context, tx db.Tx, workspace, id ids.ID) (jobs.Locked, *dbsqlc.LeaseLockRow, error) {
+	locked, err := jobs.LockTx(ctx, tx, workspace, id.String())
+	if err != nil {
+		return locked, nil, err
+	}
+	lease, err := q.LeaseLock(ctx, tx, dbsqlc.LeaseLockParams{WorkspaceID: workspace, JobID: id})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return locked, nil, nil
+	}
+	if err != nil {
+		return locked, nil, fmt.Errorf("lock lease: %w", err)
+	}
+	return locked, &lease, nil
 }
 
 // lapse says why a lease is to be taken back, if it is.
@@ -133,64 +184,12 @@ func lapse(l dbsqlc.LeaseLockRow) (why string, ok bool) {
 
 // lost is the decision about a job whose lease is taken back: what a person
 // asked for goes before the loss.
-func lost(job jobs.Locked, why string) (jobs.Decision, ending, error) {
+func lost(job jobs.Locked, why string, wait time.Duration) (jobs.Decision, ending, error) {
 	if d, outcome, ok, err := carryOut(job.Job); ok {
 		return d, ending{outcome: outcome, error: why}, err
 	}
-	d, err := job.Lose(job.Now, why)
+	d, err := job.Lose(job.Now, why, wait)
 	return d, ending{outcome: outcomeLost, error: why}, err
-}
-
-// Promote makes claimable, in every workspace, the jobs whose time has come and
-// those whose dependencies were completed without their being noticed. It
-// returns how many.
-func (s *Service) Promote(ctx context.Context) (int, error) {
-	due := map[ids.ID][]ids.ID{}
-	err := s.db.InSystem(ctx, func(tx db.Tx) error {
-		rows, err := q.JobDue(ctx, tx, batch)
-		for _, r := range rows {
-			due[r.WorkspaceID] = append(due[r.WorkspaceID], r.ID)
-		}
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("due jobs: %w", err)
-	}
-	total := 0
-	var failed error
-	for workspace, list := range due {
-		n, err := s.promoteAll(ctx, workspace, list)
-		total, failed = total+n, errors.Join(failed, err)
-	}
-	return total, failed
-}
-
-// SweepDependencies finds jobs that wait for nothing any more, in every
-// workspace: what the cap of a completion, or a crash, left behind.
-func (s *Service) SweepDependencies(ctx context.Context) (int, error) {
-	var workspaces []ids.ID
-	err := s.db.InSystem(ctx, func(tx db.Tx) (err error) {
-		workspaces, err = q.WorkspaceIDs(ctx, tx)
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("list workspaces: %w", err)
-	}
-	total := 0
-	var failed error
-	for _, workspace := range workspaces {
-		var list []ids.ID
-		err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
-			list, err = q.JobDependencyFreed(ctx, tx, dbsqlc.JobDependencyFreedParams{WorkspaceID: workspace, MaxRows: batch})
-			return err
-		})
-		if err != nil {
-			return total, fmt.Errorf("freed jobs: %w", err)
-		}
-		n, err := s.promoteAll(ctx, workspace, list)
-		total, failed = total+n, errors.Join(failed, err)
-	}
-	return total, failed
 }
 
 // each does something to every job of a list and counts what it changed. A few
@@ -211,20 +210,4 @@ func each(list []ids.ID, do func(ids.ID) (bool, error)) (done int, failed error)
 		}
 	}
 	return done, failed
-}
-
-// promoteAll promotes each job in a transaction of its own. One that cannot be
-// had now does not keep the others.
-func (s *Service) promoteAll(ctx context.Context, workspace ids.ID, list []ids.ID) (int, error) {
-	return each(list, func(id ids.ID) (ok bool, err error) {
-		var job jobs.Job
-		err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
-			job, ok, err = promoteTx(ctx, tx, tenancy.System(workspace, "promotion"), id)
-			return err
-		})
-		if ok = ok && err == nil; ok {
-			s.wake.Publish(jobs.Topics(workspace, job)...)
-		}
-		return ok, err
-	})
 }

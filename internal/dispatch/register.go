@@ -38,7 +38,7 @@ func (s *Service) Register(ctx context.Context, who tenancy.Principal, in fleet.
 	if err := in.Check(who.Scope); err != nil {
 		return Registered{}, err
 	}
-	var given givenBack
+	var given []change
 	var factory ids.ID
 	var agent fleet.Agent
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
@@ -55,7 +55,8 @@ func (s *Service) Register(ctx context.Context, who tenancy.Principal, in fleet.
 		return Registered{}, err
 	}
 	s.waiters.forget(agent.ID)
-	s.published(who.Workspace, append(given.factories, factory), given.jobs...)
+	s.published(who.Workspace, []ids.ID{factory})
+	s.settled(ctx, who.Workspace, given...)
 	token, expires, err := s.tokens.IssueAgentToken(tenancy.Principal{
 		Kind: tenancy.KindAgent, Workspace: who.Workspace, Name: agent.Name, Agent: agent.ID,
 		Factory: in.Factory.Name, Boot: in.BootID, Scope: who.Scope})
@@ -99,55 +100,48 @@ func orEmpty(in []string) []string {
 }
 
 // supersede ends what an earlier boot of the agent held.
-func supersede(ctx context.Context, tx db.Tx, who tenancy.Principal, in fleet.Registration) (givenBack, error) {
+func supersede(ctx context.Context, tx db.Tx, who tenancy.Principal, in fleet.Registration) ([]change, error) {
 	old, err := q.AgentLock(ctx, tx, dbsqlc.AgentLockParams{WorkspaceID: who.Workspace, Name: in.Agent})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return givenBack{}, nil
+		return nil, nil
 	}
 	if err != nil {
-		return givenBack{}, fmt.Errorf("lock agent: %w", err)
+		return nil, fmt.Errorf("lock agent: %w", err)
 	}
 	if old.BootID == in.BootID {
-		return givenBack{}, nil
+		return nil, nil
 	}
 	given, err := giveBackAll(ctx, tx, who, old.ID, in.Agent+" was started again")
 	if err != nil {
-		return givenBack{}, err
+		return nil, err
 	}
-	return given, fleetEvent(ctx, tx, who, eventlog.AgentSuperseded, map[string]any{"agent": in.Agent, "leases": len(given.jobs)})
-}
-
-// givenBack are jobs that an agent held, and the factories whose seats they took.
-type givenBack struct {
-	jobs      []jobs.Job
-	factories []ids.ID
+	return given, fleetEvent(ctx, tx, who, eventlog.AgentSuperseded, map[string]any{"agent": in.Agent, "leases": len(given)})
 }
 
 // giveBackAll ends every lease of an agent, in the order in which all lock.
-func giveBackAll(ctx context.Context, tx db.Tx, who tenancy.Principal, agent ids.ID, why string) (givenBack, error) {
+func giveBackAll(ctx context.Context, tx db.Tx, who tenancy.Principal, agent ids.ID, why string) ([]change, error) {
 	held, err := q.LeaseJobsOfAgent(ctx, tx, dbsqlc.LeaseJobsOfAgentParams{WorkspaceID: who.Workspace, AgentID: agent})
 	if err != nil {
-		return givenBack{}, fmt.Errorf("leases of agent: %w", err)
+		return nil, fmt.Errorf("leases of agent: %w", err)
 	}
-	var given givenBack
+	var given []change
 	for _, id := range held {
 		locked, err := jobs.LockTx(ctx, tx, who.Workspace, id.String())
 		if err != nil {
-			return givenBack{}, err
+			return nil, err
 		}
 		if locked.Lease == nil || locked.Lease.AgentID != agent {
 			continue
 		}
 		d, e, err := backToQueue(locked, why)
 		if err != nil {
-			return givenBack{}, err
+			return nil, err
 		}
 		job, err := endTx(ctx, tx, who, d, e)
 		if err != nil {
-			return givenBack{}, err
+			return nil, err
 		}
-		given.jobs = append(given.jobs, job)
-		given.factories = append(given.factories, locked.Lease.FactoryID)
+		given = append(given, change{before: locked.Job, after: job})
 	}
 	return given, nil
 }
@@ -197,7 +191,7 @@ func (s *Service) Terminate(ctx context.Context, who tenancy.Principal, name, re
 		return fleet.Agent{}, fault.New(fault.Forbidden, "Only owners and admins end agents.")
 	}
 	var agent fleet.Agent
-	var given givenBack
+	var given []change
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		id, err := q.AgentTerminate(ctx, tx, dbsqlc.AgentTerminateParams{WorkspaceID: who.Workspace, Name: name, Reason: reason})
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -219,7 +213,8 @@ func (s *Service) Terminate(ctx context.Context, who tenancy.Principal, name, re
 		return err
 	})
 	if err == nil {
-		s.published(who.Workspace, given.factories, given.jobs...)
+		s.published(who.Workspace, nil)
+		s.settled(ctx, who.Workspace, given...)
 	}
 	return agent, err
 }

@@ -89,10 +89,14 @@ func (s *Service) report(ctx context.Context, who tenancy.Principal, ref Ref, r 
 	var started []jobs.Job
 	var told bool
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
-		if err := requireBoot(ctx, tx, who); err != nil {
+		agent, err := seen(ctx, tx, who)
+		if err != nil {
 			return err
 		}
 		standing, started, told, err = reportTx(ctx, tx, who, ref, r)
+		if standing.Directive == Continue {
+			standing.Directive = unasked(agent.Draining)
+		}
 		return err
 	})
 	if err == nil && told {
@@ -101,17 +105,23 @@ func (s *Service) report(ctx context.Context, who tenancy.Principal, ref Ref, r 
 	return standing, err
 }
 
-// requireBoot refuses the token of a boot that was replaced, and counts the call
-// as a sign of life.
-func requireBoot(ctx context.Context, tx db.Tx, who tenancy.Principal) error {
-	_, err := q.AgentSeen(ctx, tx, dbsqlc.AgentSeenParams{WorkspaceID: who.Workspace, ID: who.Agent, BootID: who.Boot})
+// seen refuses the token of a boot that was replaced, and counts the call as a
+// sign of life.
+func seen(ctx context.Context, tx db.Tx, who tenancy.Principal) (dbsqlc.AgentSeenRow, error) {
+	agent, err := q.AgentSeen(ctx, tx, dbsqlc.AgentSeenParams{WorkspaceID: who.Workspace, ID: who.Agent, BootID: who.Boot})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return superseded(who.Name)
+		return agent, superseded(who.Name)
 	}
 	if err != nil {
-		return fmt.Errorf("read agent: %w", err)
+		return agent, fmt.Errorf("read agent: %w", err)
 	}
-	return nil
+	return agent, nil
+}
+
+// requireBoot is seen where only its refusal matters.
+func requireBoot(ctx context.Context, tx db.Tx, who tenancy.Principal) error {
+	_, err := seen(ctx, tx, who)
+	return err
 }
 
 // reportTx writes a report of one lease. told is set where something changed

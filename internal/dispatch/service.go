@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"fleetboard/db"
@@ -83,6 +84,7 @@ const (
 	Fenced   = "fenced"
 	Cancel   = "cancel"
 	Pause    = "pause"
+	Warn     = "warn"
 )
 
 // Standing is how a lease stands, and what its holder is asked to do.
@@ -95,11 +97,21 @@ type Standing struct {
 	Answer    string
 }
 
+// directiveOr is what an agent is told: what was asked of its lease (of cancel,
+// pause and warn the lease has the most pressing), else otherwise.
 func directiveOr(directive, otherwise string) string {
 	if directive != "" {
 		return directive
 	}
 	return otherwise
+}
+
+// unasked is what an agent is told of a lease of which nothing was asked.
+func unasked(draining bool) string {
+	if draining {
+		return Drain
+	}
+	return Continue
 }
 
 // requireAgent refuses whoever is not an agent.
@@ -111,13 +123,14 @@ func requireAgent(who tenancy.Principal) error {
 }
 
 // published wakes whoever waits for what changed jobs mean: their lanes, the
-// seats that came free, the pages.
+// seats that came free, the pages. Each of them once.
 func (s *Service) published(workspace ids.ID, factories []ids.ID, changed ...jobs.Job) {
 	topics := append(jobs.Topics(workspace, changed...), fleet.Topic(workspace))
 	for _, f := range factories {
 		topics = append(topics, seatTopic(workspace, f))
 	}
-	s.wake.Publish(topics...)
+	slices.Sort(topics)
+	s.wake.Publish(slices.Compact(topics)...)
 }
 
 // append records a fact about the fleet.

@@ -86,6 +86,13 @@ func (w *waiters) version(workspace ids.ID, lanes []int64) uint64 {
 	return v
 }
 
+// latest is a version that no later change has.
+func (w *waiters) latest() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.counter
+}
+
 // text is a version as agents see it.
 func (w *waiters) text(version uint64) string {
 	return w.instance + "-" + strconv.FormatUint(version, 10)

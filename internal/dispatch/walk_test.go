@@ -2,6 +2,7 @@ package dispatch_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -25,7 +26,8 @@ type walk struct {
 	owner   *pgx.Conn // of the database
 	lane    string    // the capability that only this walk's agent has
 	agent   tenancy.Principal
-	reached map[string]bool // statuses that any walk led through
+	product string          // allows one job in its repo and one in review
+	reached map[string]bool // statuses, and reasons of waiting, that any walk led through
 	list    []jobs.Job
 	held    []jobs.Job // as they were claimed; some leases have ended since
 }
@@ -41,8 +43,11 @@ func TestTheLogTellsTheState(t *testing.T) {
 	for range rounds {
 		rapid.Check(t, func(r *rapid.T) {
 			walks++
-			k := &walk{world: w, t: r, owner: conn, lane: fmt.Sprintf("walk:%d", walks), reached: reached}
-			k.agent = w.agent(fmt.Sprintf("claude-%d", walks), func(r *fleet.Registration) { r.Capabilities = []string{k.lane} })
+			k := &walk{world: w, t: r, owner: conn, lane: fmt.Sprintf("walk:%d", walks), product: fmt.Sprintf("walk-%d", walks), reached: reached}
+			k.agent = w.agent(fmt.Sprintf("claude-%d", walks), func(r *fleet.Registration) {
+				r.Capabilities, r.Factory.Repos = []string{k.lane}, []fleet.Repo{{Name: k.product}}
+			})
+			w.product(k.product, jobs.ProductSettings{Repos: []string{k.product}, OneJobPerRepo: true, ReviewLimit: number(1)})
 			if err := k.create(); err != nil {
 				r.Fatal(err)
 			}
@@ -60,23 +65,30 @@ func TestTheLogTellsTheState(t *testing.T) {
 			t.Errorf("no walk led through %s", status)
 		}
 	}
+	for _, reason := range []jobs.WaitReason{jobs.WaitDependency, jobs.WaitRetryBackoff, jobs.WaitRepoBusy, jobs.WaitReviewBacklog} {
+		if !reached[string(reason)] {
+			t.Errorf("no job waited for %s", reason)
+		}
+	}
 }
 
 func (k *walk) step() {
 	verbs := []jobs.Trigger{jobs.ByPause, jobs.ByResume, jobs.ByBlock, jobs.ByUnblock, jobs.ByCancel, jobs.ByRetry,
-		jobs.ByReject, jobs.ByApprove, jobs.ByMerge, jobs.ByArchive, jobs.ByRelease}
+		jobs.ByReject, jobs.ByApprove, jobs.ByMerge, jobs.ByArchive, jobs.ByRelease, jobs.ByAnswer, jobs.ByMergeFail}
 	steps := map[string]func() error{
-		"create": k.create, "claim": k.claimSome, "claim more": k.claimSome, "expire and reap": k.reap, "time passes": k.promote,
+		"create": k.create, "create more": k.create, "claim": k.claimSome, "claim more": k.claimSome, "expire and reap": k.reap, "time passes": k.promote,
+		"warn and time out": k.timeOut, "link": k.link, "unlink": k.unlink, "fail cycles": k.failCycles,
 		"progress": k.onLease(func(r dispatch.Ref) error {
 			_, err := k.dispatch.Progress(k.ctx, k.agent, r, dispatch.Progress{Percent: number(50)})
 			return err
 		}),
-		"complete": k.onLease(func(r dispatch.Ref) error {
-			_, err := k.dispatch.Complete(k.ctx, k.agent, r, dispatch.Completion{})
-			return err
-		}),
+		"complete": k.onLease(k.handIn), "complete more": k.onLease(k.handIn),
 		"fail": k.onLease(func(r dispatch.Ref) error {
 			_, err := k.dispatch.Fail(k.ctx, k.agent, r, dispatch.Failure{Error: "x", Retryable: rapid.Bool().Draw(k.t, "retryable")})
+			return err
+		}),
+		"ask": k.onLease(func(r dispatch.Ref) error {
+			_, err := k.dispatch.Ask(k.ctx, k.agent, r, "Which?", nil)
 			return err
 		}),
 		"give back": k.onLease(func(r dispatch.Ref) error {
@@ -99,26 +111,42 @@ func (k *walk) step() {
 	if err := steps[name](); err != nil && fault.From(err).Code.Entry().Status != 409 {
 		k.t.Fatalf("%s: %v", name, err)
 	}
+	k.onePerRepo()
 }
 
 func (k *walk) any(list []jobs.Job) jobs.Job { return rapid.SampledFrom(list).Draw(k.t, "job") }
 
 func (k *walk) create() error {
-	n := jobs.New{Title: "job", Capabilities: []string{k.lane}, MaxRetries: number(1), MaxLost: number(1), RetryBackoffSeconds: number(60)}
-	if rapid.Bool().Draw(k.t, "reviewed") {
+	n := jobs.New{Title: "job", Product: k.product, Capabilities: []string{k.lane}, MaxRetries: number(1), MaxLost: number(1), RetryBackoffSeconds: number(60)}
+	if rapid.IntRange(0, 3).Draw(k.t, "reviewed") > 0 {
 		reviewed(&n)
 	}
+	if rapid.Bool().Draw(k.t, "in the repo") {
+		n.Repo = k.product
+	}
+	if rapid.Bool().Draw(k.t, "with children") {
+		n.WaitsForChildren = true
+	}
+	n.EstimatedMinutes = number(20)
 	if len(k.list) > 0 && rapid.Bool().Draw(k.t, "dependent") {
 		n.DependsOn = []string{k.any(k.list).Key}
 	}
 	made, err := k.jobs.Create(k.ctx, k.world.owner, jobs.Origin{}, n)
 	k.list = append(k.list, made.Jobs...)
+	for _, j := range made.Jobs {
+		k.reached[string(j.WaitReason)] = true
+	}
 	return err
 }
 
 func (k *walk) claimSome() error {
 	got, err := k.dispatch.Claim(k.ctx, k.agent, dispatch.ClaimRequest{Max: rapid.IntRange(1, 3).Draw(k.t, "max")})
 	k.held = append(k.held, got.Jobs...)
+	return err
+}
+
+func (k *walk) handIn(r dispatch.Ref) error {
+	_, err := k.dispatch.Complete(k.ctx, k.agent, r, dispatch.Completion{})
 	return err
 }
 
@@ -145,6 +173,53 @@ func (k *walk) promote() error {
 		WHERE workspace_id = $1 AND status = 'waiting' AND not_before IS NOT NULL`, k.workspace)
 	_, err := k.dispatch.Promote(k.ctx)
 	return err
+}
+
+func (k *walk) timeOut() error {
+	if len(k.held) == 0 {
+		return nil
+	}
+	k.exec(`UPDATE job_lease SET claimed_at = claimed_at - interval '1 hour', warned_at = warned_at - interval '1 hour',
+		progress_at = progress_at - interval '1 hour' WHERE job_id = $1`, k.any(k.held).ID)
+	_, warned := k.dispatch.Warn(k.ctx)
+	_, err := k.dispatch.TimeOut(k.ctx)
+	return errors.Join(warned, err)
+}
+
+func (k *walk) link() error {
+	kind := rapid.SampledFrom([]jobs.LinkType{jobs.Blocks, jobs.Parent, jobs.Duplicates}).Draw(k.t, "type")
+	one, other := k.any(k.list), k.any(k.list)
+	if one.Key == other.Key {
+		return nil
+	}
+	_, err := k.jobs.Link(k.ctx, k.world.owner, one.Key, other.Key, kind)
+	return err
+}
+
+func (k *walk) unlink() error {
+	_, err := k.jobs.Unlink(k.ctx, k.world.owner, k.any(k.list).Key, k.any(k.list).Key, "")
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	return err
+}
+
+// failCycles finds none: links refuse them.
+func (k *walk) failCycles() error {
+	n, err := k.dispatch.FailCycles(k.ctx)
+	if n != 0 {
+		k.t.Fatalf("%d jobs were in a cycle", n)
+	}
+	return err
+}
+
+// onePerRepo asserts that of the walk's repo one job at most is under way.
+func (k *walk) onePerRepo() {
+	var n int
+	err := k.owner.QueryRow(k.ctx, `SELECT count(*) FROM job WHERE repo = $1 AND status IN ('ready', 'assigned', 'running')`, k.product).Scan(&n)
+	if err != nil || n > 1 {
+		k.t.Fatalf("%d jobs of one repo are under way, %v", n, err)
+	}
 }
 
 func (k *walk) exec(sql string, arg any) {
@@ -174,5 +249,14 @@ func (k *walk) replay(j jobs.Job) {
 	}
 	if now := k.get(j); string(now.Status) != status {
 		k.t.Fatalf("%s is %s; its events say %s", j.Key, now.Status, status)
+	}
+	var reasons []string
+	err = k.owner.QueryRow(k.ctx, `SELECT coalesce(array_agg(DISTINCT c->>'new'), '{}')
+		FROM event e, jsonb_array_elements(e.changes) c WHERE e.job_id = $1 AND c->>'field' = 'wait_reason'`, j.ID).Scan(&reasons)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	for _, reason := range reasons {
+		k.reached[reason] = true
 	}
 }

@@ -16,6 +16,8 @@ import (
 type Log struct {
 	db *db.DB
 	q  *dbsqlc.Queries
+
+	compaction compaction
 }
 
 // New returns the log kept in d.
@@ -84,16 +86,11 @@ func (l *Log) Tail(ctx context.Context, who tenancy.Principal, after Cursor, lim
 	var list []Event
 	err := l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		rows, err := l.q.EventTail(ctx, tx, dbsqlc.EventTailParams{
-			WorkspaceID: who.Workspace, AfterXid: strconv.FormatUint(after.xid, 10), AfterID: after.id,
+			WorkspaceID: who.Workspace, AfterXid: after.text(), AfterID: after.id,
 			MaxRows: int32(limit), //nolint:gosec // limit is the caller's constant
 		})
 		for _, r := range rows {
-			e := Event{ID: r.ID, Type: Type(r.Type), JobID: r.JobID, Actor: r.Actor, ActorKind: r.ActorKind,
-				Epoch: r.Epoch, At: r.At, Payload: r.Payload}
-			if r.JobKey != nil {
-				e.JobKey = *r.JobKey
-			}
-			list = append(list, e.decode(r.Xid, r.Changes))
+			list = append(list, rowEvent(r))
 		}
 		return err
 	})

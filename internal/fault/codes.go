@@ -20,6 +20,8 @@ const (
 	VersionConflict      Code = "version_conflict"
 	InvalidTransition    Code = "invalid_transition"
 	DependencyCycle      Code = "dependency_cycle"
+	ChildrenOpen         Code = "children_open"
+	InUse                Code = "in_use"
 	AlreadyExists        Code = "already_exists"
 	IdempotencyKeyReused Code = "idempotency_key_reused"
 	NotClaimable         Code = "not_claimable"
@@ -54,6 +56,8 @@ var catalogue = map[Code]Entry{
 	VersionConflict:      {http.StatusConflict, "Changed by somebody else"},
 	InvalidTransition:    {http.StatusConflict, "Not possible in this status"},
 	DependencyCycle:      {http.StatusConflict, "The dependencies form a cycle"},
+	ChildrenOpen:         {http.StatusConflict, "Children of the job are open"},
+	InUse:                {http.StatusConflict, "Still in use"},
 	AlreadyExists:        {http.StatusConflict, "Already exists"},
 	IdempotencyKeyReused: {http.StatusUnprocessableEntity, "The idempotency key belongs to another request"},
 	NotClaimable:         {http.StatusConflict, "The job cannot be claimed"},

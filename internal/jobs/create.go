@@ -122,6 +122,8 @@ type creation struct {
 	list []Job
 	ids  []ids.ID
 	deps [][]ids.ID
+
+	admission admission
 }
 
 // replay takes the request's key, or gives the answer that it got before.
@@ -190,7 +192,7 @@ func (c *creation) load(list []ids.ID) ([]Job, error) {
 }
 
 func (c *creation) run() ([]Job, error) {
-	for _, step := range []func() error{c.build, c.assignKeys, c.resolveDependencies, c.decideStatus, c.internLanes, c.insert} {
+	for _, step := range []func() error{c.build, c.assignKeys, c.resolveDependencies, c.decideStatus, c.internLanes, c.admit, c.insert} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -216,6 +218,7 @@ func (c *creation) build() error {
 			RetryBackoffSeconds: orDefault(n.RetryBackoffSeconds, defaultBackoff), ReviewOverride: n.ReviewRequired,
 			EstimatedComplexity: n.EstimatedComplexity, EstimatedMinutes: n.EstimatedMinutes,
 			TokenBudget: n.TokenBudget, NotBefore: n.NotBefore, IdempotencyKey: n.IdempotencyKey,
+			WaitsForChildren: n.WaitsForChildren, OneJobPerRepo: product.OneJobPerRepo, ReviewLimit: product.ReviewLimit,
 		})
 	}
 	return p.Err()

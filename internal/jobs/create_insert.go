@@ -42,7 +42,14 @@ func (c *creation) internLanes() error {
 	return nil
 }
 
-// insert writes the jobs, their events and their dependencies.
+// admit puts new jobs that would be ready back to waiting where something else
+// than their own dependencies and times holds them.
+func (c *creation) admit() error {
+	c.admission = admission{ctx: c.ctx, tx: c.tx, workspace: c.who.Workspace}
+	return c.admission.admitNew(c.list)
+}
+
+// insert writes the jobs, their events, their slots and their dependencies.
 func (c *creation) insert() error {
 	rows := make([]dbsqlc.JobInsertParams, 0, len(c.list))
 	for _, j := range c.list {
@@ -61,6 +68,13 @@ func (c *creation) insert() error {
 	if failed != nil {
 		return fmt.Errorf("insert jobs: %w", failed)
 	}
+	if err := c.admission.takeSlots(); err != nil {
+		return err
+	}
+	return c.insertDependencies()
+}
+
+func (c *creation) insertDependencies() error {
 	var from, to []ids.ID
 	for i, deps := range c.deps {
 		for _, d := range deps {
@@ -87,7 +101,7 @@ func (c *creation) row(j Job) (dbsqlc.JobInsertParams, error) {
 	if len(input) == 0 {
 		input = json.RawMessage("{}")
 	}
-	changes, payload, err := eventlog.Encode([]eventlog.Change{{Field: "status", Old: nil, New: j.Status}}, map[string]any{"title": j.Title})
+	changes, payload, err := eventlog.Encode(j.beginning(), map[string]any{"title": j.Title})
 	var idempotencyKey *string
 	if j.IdempotencyKey != "" {
 		idempotencyKey = &j.IdempotencyKey
@@ -100,6 +114,6 @@ func (c *creation) row(j Job) (dbsqlc.JobInsertParams, error) {
 		ReviewRequired: j.ReviewOverride, EstimatedComplexity: j.EstimatedComplexity,
 		EstimatedMinutes: small(j.EstimatedMinutes), TokenBudget: j.TokenBudget, NotBefore: j.NotBefore,
 		IdempotencyKey: idempotencyKey, Body: j.Body, Acceptance: acceptance, InputContext: input,
-		CreatedBy: c.who.Name, ActorKind: string(c.who.Kind), Changes: changes, Payload: payload,
+		WaitsForChildren: j.WaitsForChildren, CreatedBy: c.who.Name, ActorKind: string(c.who.Kind), Changes: changes, Payload: payload,
 	}, err
 }

@@ -1,18 +1,16 @@
 package jobs
 
 import (
-	"math/rand/v2"
+	"strings"
 	"time"
 
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 )
 
-// Limits of the retry backoff (product.md section 2).
 const (
-	maxBackoff     = 24 * time.Hour
-	backoffJitter  = 0.2
 	maxErrorLength = 4000
+	maxPriority    = 10
 )
 
 // Decision is a change of a job that has been decided on and not yet written.
@@ -21,6 +19,8 @@ type Decision struct {
 	Type          eventlog.Type
 	// Payload is what the event says beside the changed fields.
 	Payload map[string]any
+	// Beside are changes that are not of the job's fields, such as a link.
+	Beside []eventlog.Change
 }
 
 // decide returns the change to status to by a trigger, or InvalidTransition
@@ -69,12 +69,35 @@ func (j Job) Promote(now time.Time, dependencyOpen bool) (Decision, bool) {
 	switch {
 	case d.After.Status == Ready:
 		d.After.NotBefore = nil
-	case j.WaitReason == WaitDependency && !dependencyOpen:
-		d.Type = eventlog.JobHeld
-	default:
+	case d.After.WaitReason == j.WaitReason, d.After.WaitReason == WaitNotBefore && j.WaitReason == WaitRetryBackoff:
 		return Decision{}, false
+	default:
+		d.Type = eventlog.JobHeld
 	}
 	return d, true
+}
+
+// Hold keeps a ready job from being claimed, for the reason.
+func (j Job) Hold(reason WaitReason) (Decision, error) {
+	d, err := j.decide(ByHold, Waiting, eventlog.JobHeld)
+	d.After.WaitReason = reason
+	return d, err
+}
+
+// held is the decision with a job that would become ready put back to waiting.
+// The time that it waited for is over.
+func (d Decision) held(reason WaitReason) Decision {
+	d.After.Status, d.After.WaitReason = Waiting, reason
+	d.After.NotBefore = nil
+	if d.Type == eventlog.JobPromoted {
+		d.Type = eventlog.JobHeld
+	}
+	return d
+}
+
+// isIdle reports whether a promotion ends in the waiting that it came from.
+func (d Decision) isIdle() bool {
+	return d.Type == eventlog.JobHeld && d.Before.Status == Waiting && d.After.WaitReason == d.Before.WaitReason
 }
 
 // Block parks a job that nobody works on.
@@ -84,10 +107,35 @@ func (j Job) Block(reason string) (Decision, error) {
 	return d, err
 }
 
-// Unblock ends a block; the job is claimable again unless something holds it.
+// Unblock ends a block; the job is claimable again unless something holds it. A
+// question that nobody answered is dropped.
 func (j Job) Unblock(now time.Time, dependencyOpen bool) (Decision, error) {
 	d, err := j.decide(ByUnblock, Ready, eventlog.JobUnblocked)
-	d.After.BlockedReason, d.After.Question = "", ""
+	d.After.BlockedReason = ""
+	if j.Status == Blocked && j.Answer == "" {
+		d.After.Question = ""
+	}
+	return d.claimable(now, dependencyOpen), err
+}
+
+// Ask parks a job with its holder's question and frees the seat. A person's
+// answer lets it go on.
+func (j Job) Ask(question string) (Decision, error) {
+	d, err := j.decide(ByAsk, Blocked, eventlog.JobAsked)
+	d.After.Question, d.After.Answer = question, ""
+	d.After.BlockedReason = "question"
+	return d, err
+}
+
+// Reply answers the question that parked the job; the next attempt is given
+// both. InvalidTransition where nothing was asked.
+func (j Job) Reply(now time.Time, dependencyOpen bool, answer string) (Decision, error) {
+	if j.Status == Blocked && j.Question == "" {
+		return Decision{Payload: map[string]any{}}, fault.New(fault.InvalidTransition,
+			"%s is blocked by a person; nothing was asked. Unblock it instead.", j.Key).With("status", string(j.Status))
+	}
+	d, err := j.decide(ByAnswer, Ready, eventlog.JobAnswered)
+	d.After.BlockedReason, d.After.Answer = "", answer
 	return d.claimable(now, dependencyOpen), err
 }
 
@@ -128,7 +176,8 @@ func (j Job) Approve(head string) (Decision, error) {
 	return d, err
 }
 
-// Reject sends handed-in work back; the next attempt is given the reason.
+// Reject sends handed-in work back; the next attempt is given the reason, and the
+// one after it too unless there is a newer one.
 func (j Job) Reject(reason string) (Decision, error) {
 	d, err := j.decide(ByReject, Ready, eventlog.JobRejected)
 	d.After.Feedback = reason
@@ -141,6 +190,22 @@ func (j Job) Reject(reason string) (Decision, error) {
 func (j Job) Merge(commit, url string) (Decision, error) {
 	d, err := j.decide(ByMerge, Completed, eventlog.JobMerged)
 	d.Payload["commit"], d.Payload["url"] = commit, url
+	return d.settled(), err
+}
+
+// FailMerge sends approved work back to review: it could not be merged.
+func (j Job) FailMerge(reason string) (Decision, error) {
+	d, err := j.decide(ByMergeFail, InReview, eventlog.JobMergeFailed)
+	d.After.LastError = reason
+	d.Payload["reason"] = reason
+	return d, err
+}
+
+// FailCycle ends a job that waits for itself, by way of the jobs of the path.
+func (j Job) FailCycle(path []string) (Decision, error) {
+	d, err := j.decide(ByCycle, Failed, eventlog.JobFailed)
+	d.After.LastError = "dependency_cycle: " + strings.Join(path, " waits for ")
+	d.Payload["reason"], d.Payload["path"] = "dependency_cycle", path
 	return d, err
 }
 
@@ -165,7 +230,16 @@ func (j Job) HandIn(result []byte) (Decision, error) {
 	hundred := 100
 	d.After.Result, d.After.LastError = result, ""
 	d.After.ProgressPercent = &hundred
-	return d, err
+	return d.settled(), err
+}
+
+// settled drops, from a job that is completed, what was kept for its next attempt:
+// the rejection's reason, the question and its answer. The events have them.
+func (d Decision) settled() Decision {
+	if d.After.Status == Completed {
+		d.After.Feedback, d.After.Question, d.After.Answer = "", "", ""
+	}
+	return d
 }
 
 // GiveBack ends an attempt without a result and without blame.
@@ -191,9 +265,10 @@ func (j Job) Fail(now time.Time, retryable bool, message string) (Decision, erro
 }
 
 // Lose takes a lease back from an agent that went silent. A loss is not a
-// failure: it has its own counter and its own limit, and waits for nothing but the
-// time that a person set meanwhile.
-func (j Job) Lose(now time.Time, reason string) (Decision, error) {
+// failure: it has its own counter and its own limit. It waits for wait, which
+// spreads the return of many jobs that were lost at once, and for the time that a
+// person set meanwhile.
+func (j Job) Lose(now time.Time, reason string, wait time.Duration) (Decision, error) {
 	losses := j.LostCount + 1
 	to, kind := Ready, eventlog.JobLost
 	if losses > j.MaxLost {
@@ -206,33 +281,32 @@ func (j Job) Lose(now time.Time, reason string) (Decision, error) {
 		d.After.LastError = "Lost " + reason
 		return d, err
 	}
+	d = d.claimable(now, false)
+	if d.After.Status == Ready && wait > 0 {
+		until := now.Add(wait)
+		d.After.Status, d.After.WaitReason, d.After.NotBefore = Waiting, WaitRetryBackoff, &until
+	}
+	return d, err
+}
+
+// TimeOut takes a job from a holder that is long past its estimate and makes no
+// progress. It goes back at once, one step more urgent; each time counts as a
+// failure, so that it ends (ADR 0014).
+func (j Job) TimeOut(now time.Time, reason string) (Decision, error) {
+	failures := j.FailureCount + 1
+	to, kind := Ready, eventlog.JobTimedOut
+	if failures > j.MaxRetries {
+		to, kind = Failed, eventlog.JobFailed
+	}
+	d, err := j.decide(ByTimeout, to, kind)
+	d.After.FailureCount = failures
+	d.After.LastError = reason
+	d.Payload["reason"] = reason
+	if to == Failed {
+		return d, err
+	}
+	d.After.Priority = min(j.Priority+1, maxPriority)
 	return d.claimable(now, false), err
-}
-
-// backOff fills in what a waiting decision waits for.
-func (d Decision) backOff(now time.Time, failures int) Decision {
-	if d.After.Status != Waiting {
-		return d
-	}
-	until := now.Add(Backoff(d.Before.RetryBackoffSeconds, failures))
-	d.After.WaitReason, d.After.NotBefore = WaitRetryBackoff, &until
-	return d
-}
-
-// Backoff is the wait after the given failure (1 is the first): the base in
-// seconds, doubled by each failure, at most a day, spread by a fifth either way
-// so that jobs that failed together do not return together.
-func Backoff(baseSeconds, failures int) time.Duration {
-	wait := time.Duration(baseSeconds) * time.Second
-	for range failures - 1 {
-		if wait >= maxBackoff {
-			break
-		}
-		wait *= 2
-	}
-	wait = min(wait, maxBackoff)
-	spread := 1 + backoffJitter*(2*rand.Float64()-1)
-	return min(time.Duration(float64(wait)*spread), maxBackoff)
 }
 
 // cut shortens s to at most n bytes without splitting a character.

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 )
 
@@ -31,21 +32,30 @@ func TestBackoffDoublesWithinItsSpread(t *testing.T) {
 // panics, and keeps key, epoch and id.
 func TestDecisionsFollowTheTable(t *testing.T) {
 	decisions := map[Trigger]func(Job) (Decision, error){
-		ByBlock:    func(j Job) (Decision, error) { return j.Block("later") },
-		ByUnblock:  func(j Job) (Decision, error) { return j.Unblock(noon, false) },
-		ByPause:    Job.Pause,
-		ByResume:   func(j Job) (Decision, error) { return j.Resume(noon, true) },
-		ByCancel:   func(j Job) (Decision, error) { return j.Cancel("enough") },
-		ByRetry:    func(j Job) (Decision, error) { return j.Retry(noon, false) },
-		ByApprove:  func(j Job) (Decision, error) { return j.Approve("abc") },
-		ByReject:   func(j Job) (Decision, error) { return j.Reject("no") },
-		ByMerge:    func(j Job) (Decision, error) { return j.Merge("abc", "") },
-		ByArchive:  Job.Archive,
-		ByStart:    Job.Start,
-		ByComplete: func(j Job) (Decision, error) { return j.HandIn([]byte("{}")) },
-		ByRelease:  func(j Job) (Decision, error) { return j.GiveBack(noon, "") },
-		ByFailure:  func(j Job) (Decision, error) { return j.Fail(noon, true, "x") },
-		ByLoss:     func(j Job) (Decision, error) { return j.Lose(noon, "x") },
+		ByBlock:     func(j Job) (Decision, error) { return j.Block("later") },
+		ByUnblock:   func(j Job) (Decision, error) { return j.Unblock(noon, false) },
+		ByPause:     Job.Pause,
+		ByResume:    func(j Job) (Decision, error) { return j.Resume(noon, true) },
+		ByCancel:    func(j Job) (Decision, error) { return j.Cancel("enough") },
+		ByRetry:     func(j Job) (Decision, error) { return j.Retry(noon, false) },
+		ByApprove:   func(j Job) (Decision, error) { return j.Approve("abc") },
+		ByReject:    func(j Job) (Decision, error) { return j.Reject("no") },
+		ByMerge:     func(j Job) (Decision, error) { return j.Merge("abc", "") },
+		ByArchive:   Job.Archive,
+		ByStart:     Job.Start,
+		ByComplete:  func(j Job) (Decision, error) { return j.HandIn([]byte("{}")) },
+		ByRelease:   func(j Job) (Decision, error) { return j.GiveBack(noon, "") },
+		ByFailure:   func(j Job) (Decision, error) { return j.Fail(noon, true, "x") },
+		ByLoss:      func(j Job) (Decision, error) { return j.Lose(noon, "x", time.Minute) },
+		ByHold:      func(j Job) (Decision, error) { return j.Hold(WaitRepoBusy) },
+		ByAsk:       func(j Job) (Decision, error) { return j.Ask("which one?") },
+		ByTimeout:   func(j Job) (Decision, error) { return j.TimeOut(noon, "x") },
+		ByCycle:     func(j Job) (Decision, error) { return j.FailCycle([]string{"FB-1", "FB-2", "FB-1"}) },
+		ByMergeFail: func(j Job) (Decision, error) { return j.FailMerge("conflict") },
+		ByAnswer: func(j Job) (Decision, error) {
+			j.Question = "which one?"
+			return j.Reply(noon, false, "the first")
+		},
 	}
 	for by, decide := range decisions {
 		for _, status := range Statuses {
@@ -70,6 +80,54 @@ func TestDecisionsFollowTheTable(t *testing.T) {
 			if (d.After.Status == Waiting) != (d.After.WaitReason != NoWait) {
 				t.Errorf("%s leads to %s with wait reason %q", by, d.After.Status, d.After.WaitReason)
 			}
+		}
+	}
+}
+
+// What the next attempt is to know stays until the job is completed.
+func TestFeedbackAndAnswersStayUntilTheWorkIsDone(t *testing.T) {
+	job := Job{Status: Running, Feedback: "no tests", Question: "which one?", Answer: "the first", ReviewRequired: true}
+	d, _ := job.HandIn([]byte("{}"))
+	if a := d.After; a.Status != InReview || a.Feedback != "no tests" || a.Answer != "the first" {
+		t.Errorf("handed in: %+v", a)
+	}
+	d, _ = d.After.Reject("still none")
+	if a := d.After; a.Feedback != "still none" || a.Question != "which one?" {
+		t.Errorf("rejected again: feedback %q, question %q", a.Feedback, a.Question)
+	}
+	job = d.After
+	job.Status, job.ReviewRequired = Running, false
+	d, _ = job.HandIn([]byte("{}"))
+	if a := d.After; a.Status != Completed || a.Feedback+a.Question+a.Answer != "" {
+		t.Errorf("completed: %q %q %q", a.Feedback, a.Question, a.Answer)
+	}
+}
+
+// A waiting job is promoted, told what it waits for now, or left alone.
+func TestAPromotionSaysWhatHoldsTheJobNow(t *testing.T) {
+	later := noon.Add(time.Hour)
+	for name, c := range map[string]struct {
+		was       WaitReason
+		notBefore *time.Time
+		open      bool
+		changed   bool
+		want      WaitReason
+	}{
+		"done":                            {WaitDependency, nil, false, true, NoWait},
+		"still waiting":                   {WaitDependency, nil, true, false, NoWait},
+		"done, too early":                 {WaitDependency, &later, false, true, WaitNotBefore},
+		"backing off":                     {WaitRetryBackoff, &later, false, false, NoWait},
+		"backed off, linked meanwhile":    {WaitRetryBackoff, &noon, true, true, WaitDependency},
+		"repo free":                       {WaitRepoBusy, nil, false, true, NoWait},
+		"repo free, linked meanwhile":     {WaitRepoBusy, nil, true, true, WaitDependency},
+		"place in review, time set since": {WaitReviewBacklog, &later, false, true, WaitNotBefore},
+	} {
+		d, changed := Job{Status: Waiting, WaitReason: c.was, NotBefore: c.notBefore}.Promote(noon, c.open)
+		if changed != c.changed || changed && d.After.WaitReason != c.want {
+			t.Errorf("%s: changed %t to %q; want %t, %q", name, changed, d.After.WaitReason, c.changed, c.want)
+		}
+		if changed && (d.Type == eventlog.JobPromoted) != (d.After.Status == Ready) {
+			t.Errorf("%s: %s leads to %s", name, d.Type, d.After.Status)
 		}
 	}
 }
@@ -109,7 +167,7 @@ func TestLimitsOfFailureAndLoss(t *testing.T) {
 	}
 	for losses, want := range []Status{Ready, Ready, Failed} {
 		job.LostCount = losses
-		d, err := job.Lose(noon, "silent")
+		d, err := job.Lose(noon, "silent", 0)
 		if err != nil || d.After.Status != want || d.After.FailureCount != 0 {
 			t.Errorf("loss %d: %s, failures %d, %v; want %s", losses+1, d.After.Status, d.After.FailureCount, err, want)
 		}

@@ -129,6 +129,11 @@ func (c *creation) decideStatus() error {
 	}
 	open := map[ids.ID]bool{}
 	if len(older) > 0 {
+		err := q.JobKeepUncompleted(c.ctx, c.tx, dbsqlc.JobKeepUncompletedParams{WorkspaceID: c.who.Workspace, Ids: older})
+		if err != nil {
+			return fmt.Errorf("keep dependencies: %w", err)
+		}
+		// A second statement: the first one's snapshot is from before the wait.
 		rows, err := q.JobDependencyOpenAmong(c.ctx, c.tx, dbsqlc.JobDependencyOpenAmongParams{
 			WorkspaceID: c.who.Workspace, Ids: older})
 		if err != nil {
@@ -153,7 +158,7 @@ func (c *creation) decideStatus() error {
 // internTx gives the lane of the needs, made where it is new.
 func internTx(ctx context.Context, tx db.Tx, workspace ids.ID, n Needs) (int64, error) {
 	lane, err := q.LaneIntern(ctx, tx, dbsqlc.LaneInternParams{
-		WorkspaceID: workspace, Needs: n.Tokens(), Factory: n.Factory, Digest: n.digest()})
+		WorkspaceID: workspace, ProductID: n.Product, Needs: n.Tokens(), Factory: n.Factory, Digest: n.digest()})
 	if errors.Is(err, pgx.ErrNoRows) {
 		// Another transaction made it while this statement waited for it.
 		lane, err = q.LaneByDigest(ctx, tx, dbsqlc.LaneByDigestParams{WorkspaceID: workspace, Digest: n.digest()})

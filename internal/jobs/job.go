@@ -25,7 +25,12 @@ type Job struct {
 	DependsOn    []string // keys of the jobs that gate this one
 	Tags         []string
 	Acceptance   []string
-	InputContext json.RawMessage
+	// AcceptanceMet says of each criterion whether a person ticked it; it is as
+	// long as Acceptance.
+	AcceptanceMet []bool
+	InputContext  json.RawMessage
+	// WaitsForChildren keeps the job from being completed while a child is open.
+	WaitsForChildren bool
 
 	Status        Status
 	WaitReason    WaitReason
@@ -51,6 +56,9 @@ type Job struct {
 	Result              json.RawMessage
 	ReviewRequired      bool  // what counts: ReviewOverride, else the product's policy
 	ReviewOverride      *bool // nil takes the product's policy
+	ProductPaused       bool
+	OneJobPerRepo       bool // the product's policy
+	ReviewLimit         *int // the product's limit of jobs in review
 
 	EstimatedComplexity string
 	EstimatedMinutes    *int
@@ -86,6 +94,7 @@ type Lease struct {
 	DirectiveReason string
 	DirectiveBy     string
 	GraceEndsAt     *time.Time
+	WarnedAt        *time.Time // when the holder was told that its estimate is long over
 }
 
 // Attempt is the record of one lease from claim to end.
@@ -133,6 +142,7 @@ type New struct {
 	RetryBackoffSeconds *int
 	NotBefore           *time.Time
 	IdempotencyKey      string
+	WaitsForChildren    bool
 }
 
 // Patch is an edit by a person. Nil leaves a field as it is. Version is the
@@ -145,6 +155,8 @@ type Patch struct {
 	Priority            *int
 	Tags                *[]string
 	Acceptance          *[]string
+	AcceptanceMet       *[]bool
+	WaitsForChildren    *bool
 	Capabilities        *[]string
 	Factory             *string
 	Repo                *string

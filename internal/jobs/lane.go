@@ -4,10 +4,14 @@ import (
 	"crypto/sha256"
 	"slices"
 	"strings"
+
+	"fleetboard/internal/ids"
 )
 
-// Needs is what a job asks of whoever claims it.
+// Needs is what a job asks of whoever claims it, and the product that may stop
+// its claims.
 type Needs struct {
+	Product      ids.ID
 	Capabilities []string
 	Repo         string
 	Factory      string
@@ -24,13 +28,15 @@ func (n Needs) Tokens() []string {
 	return slices.Compact(tokens)
 }
 
-// digest identifies the lane of these needs: equal sets have equal digests.
+// digest identifies the lane of these needs: equal sets of one product have
+// equal digests. The migration 00008 computes the same.
 func (n Needs) digest() []byte {
-	sum := sha256.Sum256([]byte(n.Factory + "\n" + strings.Join(n.Tokens(), "\n")))
+	set := sha256.Sum256([]byte(n.Factory + "\n" + strings.Join(n.Tokens(), "\n")))
+	sum := sha256.Sum256(append(set[:], n.Product[:]...))
 	return sum[:]
 }
 
 // Needs of the job.
 func (j Job) Needs() Needs {
-	return Needs{Capabilities: j.Capabilities, Repo: j.Repo, Factory: j.Factory}
+	return Needs{Product: j.ProductID, Capabilities: j.Capabilities, Repo: j.Repo, Factory: j.Factory}
 }

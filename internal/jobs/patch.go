@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
 
@@ -43,12 +45,20 @@ func (s *Service) Change(ctx context.Context, who tenancy.Principal, change Chan
 
 // Patch edits a job. VersionConflict, with the current job as the detail "job",
 // where it was changed since the editor's version; InvalidTransition where what
-// the job needs is to change while an agent works on it; Validation.
+// the job needs is to change while an agent works on it; DependencyCycle, with the
+// detail "path", where it is to wait for a child that waits for it; Validation, also
+// for a repo of another product.
 func (s *Service) Patch(ctx context.Context, who tenancy.Principal, keyOrID string, p Patch) (Job, error) {
 	if err := p.check(); err != nil {
 		return Job{}, err
 	}
+	gates := orDefault(p.WaitsForChildren, false)
 	return s.Change(ctx, who, func(tx db.Tx) (Job, error) {
+		if gates {
+			if err := lockLinksTx(ctx, tx, who.Workspace); err != nil {
+				return Job{}, err
+			}
+		}
 		locked, err := LockTx(ctx, tx, who.Workspace, keyOrID)
 		if err != nil {
 			return Job{}, err
@@ -56,11 +66,19 @@ func (s *Service) Patch(ctx context.Context, who tenancy.Principal, keyOrID stri
 		if err := locked.CheckVersion(&p.Version); err != nil {
 			return Job{}, err
 		}
+		if gates && !locked.WaitsForChildren {
+			if err := refuseChildrenTx(ctx, tx, who.Workspace, locked.ID); err != nil {
+				return Job{}, err
+			}
+		}
 		if err := WithdrawTx(ctx, tx, who.Workspace, locked); err != nil {
 			return Job{}, err
 		}
 		d, err := locked.edit(p)
 		if err != nil {
+			return Job{}, err
+		}
+		if err := requireRepoTx(ctx, tx, who.Workspace, d); err != nil {
 			return Job{}, err
 		}
 		if d.After.LaneID, err = internTx(ctx, tx, who.Workspace, d.After.Needs()); err != nil {
@@ -92,6 +110,8 @@ func (l Locked) edit(p Patch) (Decision, error) {
 	after.Phase = orDefault(p.Phase, after.Phase)
 	after.Priority = orDefault(p.Priority, after.Priority)
 	after.Acceptance = orEmpty(orDefault(p.Acceptance, after.Acceptance))
+	after.AcceptanceMet = keptTicks(l.Job, after.Acceptance, p.AcceptanceMet)
+	after.WaitsForChildren = orDefault(p.WaitsForChildren, after.WaitsForChildren)
 	after.Tags = set(orDefault(p.Tags, after.Tags))
 	after.Capabilities = set(orDefault(p.Capabilities, after.Capabilities))
 	after.Factory = orDefault(p.Factory, after.Factory)
@@ -108,30 +128,70 @@ func (l Locked) edit(p Patch) (Decision, error) {
 	return d.reschedule(p.NotBefore, l.Now), nil
 }
 
-// reschedule moves a job that nobody works on to its new time.
-func (d Decision) reschedule(at *time.Time, now time.Time) Decision {
-	if at == nil {
-		return d
+// requireRepoTx refuses a job's new repo where another product than the job's owns
+// it: a job stays with its product.
+func requireRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, d Decision) error {
+	if d.Before.Repo == d.After.Repo || d.After.Repo == "" {
+		return nil
 	}
-	d.After.NotBefore = at
-	timed := d.After.Status == Ready ||
-		d.After.Status == Waiting && (d.After.WaitReason == WaitNotBefore || d.After.WaitReason == WaitRetryBackoff)
-	if timed {
+	owners, err := q.ProductOfRepo(ctx, tx, dbsqlc.ProductOfRepoParams{WorkspaceID: workspace, Repo: d.After.Repo})
+	if err != nil {
+		return fmt.Errorf("product of a repo: %w", err)
+	}
+	for _, o := range owners {
+		if o.ID != d.After.ProductID {
+			return fault.Invalid("repo", "The repo %s belongs to the product %s; the job to %s.", d.After.Repo, o.Name, d.After.Product)
+		}
+	}
+	return nil
+}
+
+// keptTicks are the ticks of an edited job: those given, else those of the
+// criteria whose words stayed.
+func keptTicks(before Job, criteria []string, given *[]bool) []bool {
+	if given != nil {
+		return ticks(*given, len(criteria))
+	}
+	met := ticks(before.AcceptanceMet, len(before.Acceptance))
+	list := make([]bool, len(criteria))
+	for i, text := range criteria {
+		at := slices.Index(before.Acceptance, text)
+		list[i] = at >= 0 && met[at]
+	}
+	return list
+}
+
+// reschedule moves a job that nobody works on to its new time, and asks again
+// whether it may be ready where its repo or its urgency is another one.
+func (d Decision) reschedule(at *time.Time, now time.Time) Decision {
+	b := d.Before
+	held := b.WaitReason == WaitRepoBusy || b.WaitReason == WaitReviewBacklog
+	asked := held && (b.Repo != d.After.Repo || b.Priority != d.After.Priority)
+	if at != nil {
+		d.After.NotBefore = at
+		asked = held || b.Status == Ready || b.WaitReason == WaitNotBefore || b.WaitReason == WaitRetryBackoff
+	}
+	if asked {
 		return d.claimable(now, false)
 	}
 	return d
 }
 
 func saveText(ctx context.Context, tx db.Tx, who tenancy.Principal, d Decision) error {
-	if d.Before.Body == d.After.Body && equal(d.Before.Acceptance, d.After.Acceptance) {
+	if d.Before.Body == d.After.Body && equal(d.Before.Acceptance, d.After.Acceptance) &&
+		slices.Equal(d.Before.AcceptanceMet, d.After.AcceptanceMet) {
 		return nil
 	}
 	acceptance, err := json.Marshal(d.After.Acceptance)
 	if err != nil {
 		return fmt.Errorf("encode acceptance: %w", err)
 	}
+	met, err := json.Marshal(d.After.AcceptanceMet)
+	if err != nil {
+		return fmt.Errorf("encode ticks: %w", err)
+	}
 	err = q.JobTextUpdate(ctx, tx, dbsqlc.JobTextUpdateParams{
-		WorkspaceID: who.Workspace, JobID: d.After.ID, Body: d.After.Body, Acceptance: acceptance})
+		WorkspaceID: who.Workspace, JobID: d.After.ID, Body: d.After.Body, Acceptance: acceptance, AcceptanceMet: met})
 	if err != nil {
 		return fmt.Errorf("save text: %w", err)
 	}

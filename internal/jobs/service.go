@@ -189,40 +189,6 @@ func (s *Service) Links(ctx context.Context, who tenancy.Principal, keyOrID stri
 	return list, err
 }
 
-// Product is what jobs are billed to and shown under.
-type Product struct {
-	ID             ids.ID
-	Name           string
-	Repos          []string
-	ReviewRequired bool
-	OneJobPerRepo  bool
-	ReviewLimit    *int
-	Paused         bool
-}
-
-// Products lists the workspace's products by name.
-func (s *Service) Products(ctx context.Context, who tenancy.Principal) ([]Product, error) {
-	var list []Product
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
-		list, err = productsTx(ctx, tx, who.Workspace)
-		return err
-	})
-	return list, err
-}
-
-func productsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Product, error) {
-	rows, err := q.ProductList(ctx, tx, workspace)
-	if err != nil {
-		return nil, fmt.Errorf("list products: %w", err)
-	}
-	list := make([]Product, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, Product{ID: r.ID, Name: r.Name, Repos: r.Repos, ReviewRequired: r.ReviewRequired,
-			OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: wide(r.ReviewLimit), Paused: r.Paused})
-	}
-	return list, nil
-}
-
 // Stats are the numbers of a workspace.
 type Stats struct {
 	ByStatus       map[Status]int

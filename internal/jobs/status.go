@@ -58,6 +58,7 @@ const (
 	ByHold      Trigger = "hold"
 	ByBlock     Trigger = "block"
 	ByUnblock   Trigger = "unblock"
+	ByAnswer    Trigger = "answer"
 	ByPause     Trigger = "pause"
 	ByResume    Trigger = "resume"
 	ByClaim     Trigger = "claim"
@@ -65,6 +66,8 @@ const (
 	ByRelease   Trigger = "release"
 	ByLoss      Trigger = "lose"
 	ByFailure   Trigger = "fail"
+	ByTimeout   Trigger = "time_out"
+	ByCycle     Trigger = "dependency_cycle"
 	ByAsk       Trigger = "ask"
 	ByComplete  Trigger = "complete"
 	ByApprove   Trigger = "approve"
@@ -89,16 +92,19 @@ var table = map[Trigger][]edges{
 	ByBlock:     {{from: []Status{Waiting, Ready, Paused}, to: []Status{Blocked}}},
 	ByUnblock:   {{from: []Status{Blocked}, to: []Status{Waiting, Ready}}},
 	ByPause:     {{from: []Status{Waiting, Ready, Assigned, Running}, to: []Status{Paused}}},
+	ByAnswer:    {{from: []Status{Blocked}, to: []Status{Waiting, Ready}}},
 	ByResume:    {{from: []Status{Paused}, to: []Status{Waiting, Ready}}},
 	ByClaim:     {{from: []Status{Ready}, to: []Status{Assigned}}},
 	ByStart:     {{from: []Status{Assigned}, to: []Status{Running}}},
 	ByRelease:   {{from: []Status{Assigned, Running}, to: []Status{Ready, Waiting}}},
 	ByLoss:      {{from: []Status{Assigned, Running}, to: []Status{Ready, Waiting, Failed}}},
 	ByFailure:   {{from: []Status{Assigned, Running}, to: []Status{Ready, Waiting, Failed}}},
+	ByTimeout:   {{from: []Status{Assigned, Running}, to: []Status{Ready, Waiting, Failed}}},
+	ByCycle:     {{from: []Status{Waiting}, to: []Status{Failed}}},
 	ByAsk:       {{from: []Status{Assigned, Running}, to: []Status{Blocked}}},
 	ByComplete:  {{from: []Status{Assigned, Running}, to: []Status{InReview, Completed}}},
 	ByApprove:   {{from: []Status{InReview}, to: []Status{Approved}}},
-	ByReject:    {{from: []Status{InReview}, to: []Status{Ready}}},
+	ByReject:    {{from: []Status{InReview}, to: []Status{Ready, Waiting}}},
 	ByMerge:     {{from: []Status{Approved}, to: []Status{Completed}}},
 	ByMergeFail: {{from: []Status{Approved}, to: []Status{InReview}}},
 	ByCancel: {{from: []Status{Waiting, Ready, Assigned, Running, Paused, Blocked, InReview, Approved},

@@ -103,10 +103,27 @@ func DependencyOpenTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (boo
 	return q.JobDependencyOpen(ctx, tx, dbsqlc.JobDependencyOpenParams{WorkspaceID: workspace, JobID: job})
 }
 
-// SaveTx writes a decision: the job's state, its row in job_ready and one
-// event. It is refused with InvalidTransition where the job's status or epoch
-// is no longer what was decided on. The saved job is returned.
+// SaveTx writes a decision: the job's state, its row in job_ready, its repo's
+// slot and one event. A job that would become ready waits instead where something
+// holds it (see admission); a promotion that would end in the waiting it came from
+// is not written, and gives the job as it was. It is refused with InvalidTransition
+// where the job's status or epoch is no longer what was decided on. The saved job
+// is returned.
 func SaveTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d Decision) (Job, error) {
+	a := admission{ctx: ctx, tx: tx, workspace: who.Workspace}
+	d, err := a.admit(d)
+	if err != nil || d.isIdle() {
+		return d.Before, err
+	}
+	saved, err := writeTx(ctx, tx, who, d)
+	if err != nil {
+		return Job{}, err
+	}
+	return saved, a.takeSlots()
+}
+
+// writeTx writes a decision as it is.
+func writeTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d Decision) (Job, error) {
 	changes, payload, err := eventlog.Encode(d.changes(), d.Payload)
 	if err != nil {
 		return Job{}, err
@@ -118,7 +135,7 @@ func SaveTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d Decision) (J
 		Capabilities: after.Capabilities, Factory: after.Factory, Repo: after.Repo, ProductID: after.ProductID,
 		LaneID: after.LaneID, EstimatedComplexity: after.EstimatedComplexity, EstimatedMinutes: small(after.EstimatedMinutes),
 		Status: string(after.Status), WaitReason: string(after.WaitReason), BlockedReason: after.BlockedReason,
-		Question: after.Question, Answer: after.Answer, Actor: who.Name, ActorKind: string(who.Kind),
+		Question: after.Question, Answer: after.Answer, WaitsForChildren: after.WaitsForChildren, Actor: who.Name, ActorKind: string(who.Kind),
 		Attempts: int32(after.Attempts), FailureCount: int32(after.FailureCount), LostCount: int32(after.LostCount), //nolint:gosec // bounded by max_*
 		LastError: after.LastError, Feedback: after.Feedback, ProgressPercent: percent(after.ProgressPercent),
 		CurrentStep: after.CurrentStep, Checkpoint: after.Checkpoint, Result: after.Result, NotBefore: after.NotBefore,
@@ -132,37 +149,6 @@ func SaveTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d Decision) (J
 	}
 	after.Version = int(version)
 	return after, nil
-}
-
-// changes lists the fields that differ, for the event.
-func (d Decision) changes() []eventlog.Change {
-	b, a := d.Before, d.After
-	var list []eventlog.Change
-	note := func(field string, differs bool, old, new any) {
-		if differs {
-			list = append(list, eventlog.Change{Field: field, Old: old, New: new})
-		}
-	}
-	note("status", b.Status != a.Status, b.Status, a.Status)
-	note("wait_reason", b.WaitReason != a.WaitReason, b.WaitReason, a.WaitReason)
-	note("blocked_reason", b.BlockedReason != a.BlockedReason, b.BlockedReason, a.BlockedReason)
-	note("title", b.Title != a.Title, b.Title, a.Title)
-	note("body", b.Body != a.Body, len(b.Body), len(a.Body))
-	note("phase", b.Phase != a.Phase, b.Phase, a.Phase)
-	note("priority", b.Priority != a.Priority, b.Priority, a.Priority)
-	note("factory", b.Factory != a.Factory, b.Factory, a.Factory)
-	note("repo", b.Repo != a.Repo, b.Repo, a.Repo)
-	note("product", b.Product != a.Product, b.Product, a.Product)
-	note("estimated_complexity", b.EstimatedComplexity != a.EstimatedComplexity, b.EstimatedComplexity, a.EstimatedComplexity)
-	note("estimated_minutes", !same(b.EstimatedMinutes, a.EstimatedMinutes), b.EstimatedMinutes, a.EstimatedMinutes)
-	note("capabilities", !equal(b.Capabilities, a.Capabilities), b.Capabilities, a.Capabilities)
-	note("tags", !equal(b.Tags, a.Tags), b.Tags, a.Tags)
-	note("acceptance", !equal(b.Acceptance, a.Acceptance), b.Acceptance, a.Acceptance)
-	note("failure_count", b.FailureCount != a.FailureCount, b.FailureCount, a.FailureCount)
-	note("lost_count", b.LostCount != a.LostCount, b.LostCount, a.LostCount)
-	note("feedback", b.Feedback != a.Feedback, b.Feedback, a.Feedback)
-	note("not_before", !sameTime(b.NotBefore, a.NotBefore), b.NotBefore, a.NotBefore)
-	return list
 }
 
 func fromRows(rows []dbsqlc.JobFull) ([]Job, error) {
@@ -188,6 +174,8 @@ func fromRow(r dbsqlc.JobFull) (Job, error) {
 		MaxRetries: int(r.MaxRetries), MaxLost: int(r.MaxLost), RetryBackoffSeconds: int(r.RetryBackoffSeconds),
 		LastError: r.LastError, Feedback: r.Feedback, ProgressPercent: wide(r.ProgressPercent), CurrentStep: r.CurrentStep,
 		Checkpoint: r.Checkpoint, Result: r.Result, ReviewRequired: r.ReviewNeeded, ReviewOverride: r.ReviewRequired,
+		ProductPaused: r.ProductPaused, OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: wide(r.ReviewLimit),
+		WaitsForChildren:    r.WaitsForChildren,
 		EstimatedComplexity: r.EstimatedComplexity, EstimatedMinutes: wide(r.EstimatedMinutes), TokenBudget: r.TokenBudget,
 		NotBefore: r.NotBefore, Version: int(r.Version), CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
 		UpdatedAt: r.UpdatedAt, ReadyAt: r.ReadyAt, AssignedAt: r.AssignedAt, StartedAt: r.StartedAt,
@@ -199,8 +187,19 @@ func fromRow(r dbsqlc.JobFull) (Job, error) {
 	if err := json.Unmarshal(r.Acceptance, &j.Acceptance); err != nil {
 		return Job{}, fmt.Errorf("acceptance of job %s: %w", r.ID, err)
 	}
+	if err := json.Unmarshal(r.AcceptanceMet, &j.AcceptanceMet); err != nil {
+		return Job{}, fmt.Errorf("ticks of job %s: %w", r.ID, err)
+	}
+	j.AcceptanceMet = ticks(j.AcceptanceMet, len(j.Acceptance))
 	j.takeLease(r)
 	return j, nil
+}
+
+// ticks is the list as long as the criteria: what is not there is not ticked.
+func ticks(met []bool, criteria int) []bool {
+	list := make([]bool, criteria)
+	copy(list, met)
+	return list
 }
 
 // takeLease adds the lease that the row has, and what it knows of the work.
@@ -213,6 +212,7 @@ func (j *Job) takeLease(r dbsqlc.JobFull) {
 		Epoch: *r.LeaseEpoch, SessionKey: *r.LeaseSessionKey, TTLSeconds: int(*r.LeaseTtlSeconds),
 		ClaimedAt: *r.LeaseClaimedAt, ExpiresAt: *r.LeaseExpiresAt, Directive: *r.LeaseDirective,
 		DirectiveReason: *r.LeaseDirectiveReason, DirectiveBy: *r.LeaseDirectiveBy, GraceEndsAt: r.LeaseGraceEndsAt,
+		WarnedAt: r.LeaseWarnedAt,
 	}
 	j.ProgressPercent, j.CurrentStep, j.ProgressAt = wide(r.LeaseProgressPercent), *r.LeaseCurrentStep, r.LeaseProgressAt
 	if r.LeaseCheckpoint != nil {

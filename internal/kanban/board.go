@@ -1,7 +1,7 @@
 package kanban
 
 import (
-	"time"
+	"slices"
 
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
@@ -49,6 +49,8 @@ const (
 	pageSize = 50
 	// countCap is where counting a status ends: the board says "1,000+".
 	countCap = 1000
+	// namedUnroutable is how many of the unroutable jobs are read, to be named.
+	namedUnroutable = 5
 	// DoneDays is how far back the column Done goes.
 	DoneDays = 7
 )
@@ -68,11 +70,17 @@ func (f Filter) Open() bool { return f == Filter{} }
 type Board struct {
 	Surroundings
 
-	Columns         []ColumnPage
-	Unroutable      []Card // the first ready jobs that no live factory can run
-	UnroutableCount int    // at most pageSize; more are not counted
-	Total           int
-	TotalCapped     bool
+	Columns     []ColumnPage
+	Unroutable  Unroutable
+	Total       int
+	TotalCapped bool
+}
+
+// Unroutable are the ready jobs that no live factory can run.
+type Unroutable struct {
+	First  []Card // the most urgent of them
+	Count  int
+	Capped bool // there are more than Count
 }
 
 // Surroundings are what a page other than the board shows of its workspace.
@@ -96,7 +104,7 @@ type ColumnPage struct {
 // Card is a job as the board shows it.
 type Card struct {
 	Job   jobs.Job
-	Why   Reason // zero for running and finished jobs
+	Why   Reason
 	Moves []Move
 }
 
@@ -121,6 +129,16 @@ var moves = map[jobs.Status][]Move{
 	jobs.Aborted:   {{Ready, jobs.ByRetry}},
 }
 
+// movesOf are the moves of a job. One that waits for an answer is not dragged
+// out of its wait, for that drops the question.
+func movesOf(j jobs.Job) []Move {
+	list := moves[j.Status]
+	if j.Status == jobs.Blocked && j.Question != "" {
+		return slices.DeleteFunc(slices.Clone(list), func(m Move) bool { return m.Verb == jobs.ByUnblock })
+	}
+	return list
+}
+
 // MoveVerb is what moving a card to a column means; false where it means nothing.
 func MoveVerb(status jobs.Status, to Column) (jobs.Trigger, bool) {
 	for _, m := range moves[status] {
@@ -129,35 +147,4 @@ func MoveVerb(status jobs.Status, to Column) (jobs.Trigger, bool) {
 		}
 	}
 	return "", false
-}
-
-// Codes of a Reason.
-const (
-	CodeDependency    = "dependency"
-	CodeNotBefore     = "not_before"
-	CodeRetryBackoff  = "retry_backoff"
-	CodeBudget        = "budget"
-	CodeRepoBusy      = "repo_busy"
-	CodeReviewBacklog = "review_backlog"
-	CodePaused        = "paused"
-	CodeBlocked       = "blocked"
-	CodeQuestion      = "question"
-	CodeNoFactory     = "no_factory"
-	CodeSeatsTaken    = "seats_taken"
-	CodeCanStart      = "can_start"
-	CodeInReview      = "in_review"
-	CodeApproved      = "approved"
-)
-
-// Reason is why a job does not run now.
-type Reason struct {
-	Code      string
-	Keys      []string   // jobs that are waited for
-	Until     *time.Time // when the wait ends by itself
-	Missing   []string   // what no live factory offers
-	Nearest   string     // the factory that misses the least
-	Seats     int        // of the factories that could run it
-	Free      int        // of those, free now
-	Factories []string   // that could run it
-	Text      string     // a person's or an agent's words
 }

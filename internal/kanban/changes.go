@@ -16,7 +16,10 @@ import (
 // changed, its card is read once.
 func (s *Service) changes(ctx context.Context, who tenancy.Principal, events []eventlog.Event, withFleet bool) (*Update, error) {
 	u := &Update{}
-	changed, touched := summary(events)
+	changed, moved, touched := summary(events)
+	u.Rules = slices.ContainsFunc(events, func(e eventlog.Event) bool {
+		return e.Type == eventlog.ProductSaved || e.Type == eventlog.ProductDeleted
+	})
 	if n := len(events); n > 0 {
 		u.Cursor = events[n-1].Cursor.String()
 	}
@@ -28,6 +31,11 @@ func (s *Service) changes(ctx context.Context, who tenancy.Principal, events []e
 		if u.Cards, err = r.cards(changed); err != nil {
 			return fmt.Errorf("changed cards: %w", err)
 		}
+		beside, err := r.waitingOn(moved)
+		if err != nil {
+			return err
+		}
+		u.Cards = append(u.Cards, missingFrom(u.Cards, beside)...)
 		for _, c := range touched {
 			page, err := r.column(Filter{}, c, "")
 			if err != nil {
@@ -46,8 +54,15 @@ func (s *Service) changes(ctx context.Context, who tenancy.Principal, events []e
 	return u, err
 }
 
-// summary gives the jobs that events speak of and the columns that changed.
-func summary(events []eventlog.Event) (changed []ids.ID, touched []Column) {
+func missingFrom(list, more []Card) []Card {
+	return slices.DeleteFunc(more, func(c Card) bool {
+		return slices.ContainsFunc(list, func(k Card) bool { return k.Job.ID == c.Job.ID })
+	})
+}
+
+// summary gives the jobs that events speak of, those of them whose status
+// changed, and the columns that did.
+func summary(events []eventlog.Event) (changed, moved []ids.ID, touched []Column) {
 	seen := map[ids.ID]bool{}
 	hit := map[Column]bool{}
 	for _, e := range events {
@@ -60,6 +75,9 @@ func summary(events []eventlog.Event) (changed []ids.ID, touched []Column) {
 		}
 		for _, c := range e.Changes {
 			if c.Field == "status" {
+				if !slices.Contains(moved, *e.JobID) {
+					moved = append(moved, *e.JobID)
+				}
 				hit[columnOfValue(c.Old)], hit[columnOfValue(c.New)] = true, true
 			}
 			if c.Field == "priority" {
@@ -72,7 +90,7 @@ func summary(events []eventlog.Event) (changed []ids.ID, touched []Column) {
 			touched = append(touched, c)
 		}
 	}
-	return changed, touched
+	return changed, moved, touched
 }
 
 func columnOfValue(status any) Column {

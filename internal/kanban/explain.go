@@ -1,47 +1,152 @@
 package kanban
 
 import (
+	"strings"
+
 	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 )
 
-// reasonOf says why a job does not run: of a waiting one what it waits for, of
-// a ready one whether anybody could take it. keys are the open dependencies.
-func reasonOf(j jobs.Job, keys []string, snap fleet.Snapshot) Reason {
-	switch j.Status {
-	case jobs.Waiting:
-		return waitReason(j, keys)
-	case jobs.Ready:
-		return readyReason(snap.Route(fleet.Needs{Repo: j.Repo, Capabilities: j.Capabilities, Factory: j.Factory}))
-	case jobs.Paused:
-		return Reason{Code: CodePaused, Text: j.StatusBy}
-	case jobs.Blocked:
-		if j.Question != "" {
-			return Reason{Code: CodeQuestion, Text: j.Question}
-		}
-		return Reason{Code: CodeBlocked, Text: j.BlockedReason}
-	case jobs.InReview:
-		return Reason{Code: CodeInReview}
-	case jobs.Approved:
-		return Reason{Code: CodeApproved, Text: j.StatusBy}
-	}
-	return Reason{}
+// facts are what the reasons of some jobs need beside the jobs themselves.
+type facts struct {
+	snap         fleet.Snapshot
+	dependencies map[ids.ID][]dependency // those that are not completed
+	repos        map[string]repoHolder   // of busy repos
+	backlog      map[ids.ID]int          // jobs in review, of each product
+	lost         map[ids.ID]bool         // jobs whose last attempt was lost
+	seats        seatHolders
 }
 
-func waitReason(j jobs.Job, keys []string) Reason {
-	r := Reason{Code: string(j.WaitReason)}
-	switch j.WaitReason {
-	case jobs.WaitDependency:
-		r.Keys = keys
-	case jobs.WaitNotBefore:
-		r.Until = j.NotBefore
-	case jobs.WaitRetryBackoff:
-		r.Until, r.Text = j.NotBefore, j.LastError
+type dependency struct {
+	key    string
+	status jobs.Status
+}
+
+// repoHolder is the job that holds a repo, and the agent that works on it.
+type repoHolder struct{ key, agent string }
+
+// seatHolders are jobs on the seats of the factories that could run a job; more
+// is how many there are beside them.
+type seatHolders struct {
+	keys []string
+	more int
+}
+
+// reasonOf says why a job is where it is: of one that waits or is ready what
+// keeps it from running, first what a person has to mend.
+func (f facts) reasonOf(j jobs.Job) Reason {
+	switch j.Status {
+	case jobs.Waiting:
+		return f.waitReason(j)
+	case jobs.Ready:
+		return f.readyReason(j)
+	case jobs.Paused:
+		return Reason{Code: CodePaused, By: j.StatusBy, Since: &j.StatusAt}
+	case jobs.Blocked:
+		if j.Question != "" {
+			return Reason{Code: CodeQuestion, By: j.StatusBy, Since: &j.StatusAt, Text: j.Question}
+		}
+		return Reason{Code: CodeBlocked, By: j.StatusBy, Since: &j.StatusAt, Text: j.BlockedReason}
+	case jobs.InReview:
+		return Reason{Code: CodeInReview, Since: &j.StatusAt}
+	case jobs.Approved:
+		return Reason{Code: CodeApproved, By: j.StatusBy, Since: &j.StatusAt}
+	case jobs.Assigned, jobs.Running:
+		return workReason(j)
+	default:
+		return endReason(j)
+	}
+}
+
+func workReason(j jobs.Job) Reason {
+	r := Reason{Code: CodeRunning, By: j.StatusBy, Since: &j.StatusAt}
+	if j.Status == jobs.Assigned {
+		r.Code = CodeClaimed
+	}
+	if j.Lease != nil {
+		r.By, r.Since, r.Factories = j.Lease.Agent, &j.Lease.ClaimedAt, []string{j.Lease.Factory}
 	}
 	return r
 }
 
-func readyReason(routing fleet.Routing) Reason {
+func endReason(j jobs.Job) Reason {
+	r := Reason{By: j.StatusBy, Since: &j.StatusAt, Text: j.LastError}
+	switch j.Status {
+	case jobs.Completed:
+		r.Code, r.Text = CodeCompleted, ""
+	case jobs.Aborted:
+		r.Code = CodeAborted
+	case jobs.Archived:
+		r.Code, r.Text = CodeArchived, ""
+	default:
+		r.Code = CodeFailed
+		if path, found := strings.CutPrefix(j.LastError, CodeDependencyCycle+": "); found {
+			r.Code, r.Text = CodeDependencyCycle, path
+		}
+	}
+	return r
+}
+
+func (f facts) waitReason(j jobs.Job) Reason {
+	r := Reason{Code: string(j.WaitReason), Since: &j.StatusAt}
+	switch j.WaitReason {
+	case jobs.WaitDependency:
+		return f.dependencyReason(j)
+	case jobs.WaitNotBefore:
+		r.Until = j.NotBefore
+	case jobs.WaitRetryBackoff:
+		r.Until, r.Text, r.Lost = j.NotBefore, j.LastError, f.lost[j.ID]
+	case jobs.WaitRepoBusy:
+		if h, found := f.repos[j.Repo]; found {
+			r.Keys, r.By = []string{h.key}, h.agent
+		}
+	case jobs.WaitReviewBacklog:
+		return f.backlogReason(j)
+	}
+	return r
+}
+
+// dependencyReason names what the job waits for; where some of that has ended
+// without success, that alone, for waiting does not help there.
+func (f facts) dependencyReason(j jobs.Job) Reason {
+	r := Reason{Code: CodeDependency, Since: &j.StatusAt}
+	for _, d := range f.dependencies[j.ID] {
+		if d.status.Finished() {
+			r.Code, r.Ended = CodeDependencyFailed, append(r.Ended, Ended{Key: d.key, Status: d.status})
+		} else {
+			r.Keys = append(r.Keys, d.key)
+		}
+	}
+	return r
+}
+
+func (f facts) backlogReason(j jobs.Job) Reason {
+	r := Reason{Code: CodeReviewBacklog, Since: &j.StatusAt, Product: j.Product, Count: f.backlog[j.ProductID]}
+	if j.ReviewLimit != nil {
+		r.Limit = *j.ReviewLimit
+	}
+	return r
+}
+
+// readyReason says whether anybody could take the job: its product may forbid
+// that to all.
+func (f facts) readyReason(j jobs.Job) Reason {
+	switch {
+	case j.ProductPaused:
+		return Reason{Code: CodeProductPaused, Product: j.Product}
+	case j.ReviewLimit != nil && f.backlog[j.ProductID] >= *j.ReviewLimit:
+		return f.backlogReason(j)
+	default:
+		return routeReason(f.snap.Route(needsOf(j)))
+	}
+}
+
+func needsOf(j jobs.Job) fleet.Needs {
+	return fleet.Needs{Repo: j.Repo, Capabilities: j.Capabilities, Factory: j.Factory}
+}
+
+func routeReason(routing fleet.Routing) Reason {
 	if len(routing.Eligible) == 0 {
 		r := Reason{Code: CodeNoFactory}
 		if len(routing.Ineligible) > 0 {
@@ -51,34 +156,54 @@ func readyReason(routing fleet.Routing) Reason {
 		return r
 	}
 	r := Reason{Code: CodeSeatsTaken}
+	empty := 0
 	for _, fit := range routing.Eligible {
 		r.Factories = append(r.Factories, fit.Factory.Name)
 		r.Seats += fit.Factory.Seats
 		r.Free += fit.Free
+		empty += max(0, fit.Factory.Seats-fit.Factory.Taken)
 	}
-	if r.Free > 0 {
+	switch {
+	case r.Free > 0:
 		r.Code = CodeCanStart
+	case empty > 0:
+		r.Code, r.Free = CodeAgentsBusy, empty
 	}
 	return r
 }
 
-// Explanation says why a job is where it is, and who could run it.
+// Explanation says why a job is where it is, and who could run it. It has at
+// least one reason, whatever the job's status.
 type Explanation struct {
 	Job     jobs.Job
 	Reasons []Reason
 	Routing fleet.Routing
 }
 
-// explain gathers all that stands between a job and its start: a waiting job
-// that no factory could run says both.
-func explain(j jobs.Job, keys []string, snap fleet.Snapshot) Explanation {
-	e := Explanation{Job: j, Routing: snap.Route(fleet.Needs{Repo: j.Repo, Capabilities: j.Capabilities, Factory: j.Factory})}
-	if first := reasonOf(j, keys, snap); first.Code != "" {
-		e.Reasons = append(e.Reasons, first)
+// explain gathers all that stands between a job and its run: a waiting job that
+// no factory could run says both.
+func (f facts) explain(j jobs.Job) Explanation {
+	e := Explanation{Job: j, Routing: f.snap.Route(needsOf(j))}
+	first := f.reasonOf(j)
+	rest := first.Keys
+	if first.Code == CodeDependencyFailed {
+		first.Keys = nil
 	}
-	stands := j.Status == jobs.Waiting || j.Status == jobs.Paused || j.Status == jobs.Blocked
-	if stands && len(e.Routing.Eligible) == 0 {
-		e.Reasons = append(e.Reasons, readyReason(e.Routing))
+	if first.Code == CodeSeatsTaken || first.Code == CodeAgentsBusy {
+		first.Keys, first.More = f.seats.keys, f.seats.more
+	}
+	e.Reasons = []Reason{first}
+	if first.Code == CodeDependencyFailed && len(rest) > 0 {
+		e.Reasons = append(e.Reasons, Reason{Code: CodeDependency, Keys: rest, Since: first.Since})
+	}
+	if j.Status.Leased() || j.Status.Finished() || j.Status == jobs.InReview || j.Status == jobs.Approved {
+		return e
+	}
+	if j.ProductPaused && first.Code != CodeProductPaused {
+		e.Reasons = append(e.Reasons, Reason{Code: CodeProductPaused, Product: j.Product})
+	}
+	if len(e.Routing.Eligible) == 0 && first.Code != CodeNoFactory {
+		e.Reasons = append(e.Reasons, routeReason(e.Routing))
 	}
 	return e
 }

@@ -40,6 +40,8 @@ type Update struct {
 	Touched []ColumnPage
 	// Fleet is set where factories or agents changed in a way that shows.
 	Fleet *fleet.Snapshot
+	// Rules is set where a product changed, and with it what may be claimed.
+	Rules bool
 	// Reset says that too much was missed: the page is to be fetched anew.
 	Reset bool
 }

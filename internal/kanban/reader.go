@@ -127,31 +127,48 @@ func (r *reader) deadLanes() ([]int64, error) {
 	return r.dead, nil
 }
 
-func (r *reader) unroutable() ([]Card, error) {
+// unroutable reads the first ready jobs that no live factory can run, and counts
+// them up to countCap.
+func (r *reader) unroutable() (Unroutable, error) {
+	var u Unroutable
 	lanes, err := r.deadLanes()
 	if err != nil || len(lanes) == 0 {
-		return nil, err
+		return u, err
 	}
 	list, err := q.BoardUnroutable(r.ctx, r.tx, dbsqlc.BoardUnroutableParams{
-		WorkspaceID: r.workspace, Lanes: lanes, MaxRows: pageSize})
+		WorkspaceID: r.workspace, Lanes: lanes, MaxRows: namedUnroutable})
 	if err != nil {
-		return nil, fmt.Errorf("unroutable jobs: %w", err)
+		return u, fmt.Errorf("unroutable jobs: %w", err)
 	}
-	return r.cards(list)
+	if u.First, err = r.cards(list); err != nil {
+		return u, err
+	}
+	for i, c := range u.First {
+		// Whatever else holds it: this is about the fleet.
+		u.First[i].Why = routeReason(r.snap.Route(needsOf(c.Job)))
+	}
+	n := len(list)
+	if n == namedUnroutable {
+		all, err := q.BoardUnroutableCount(r.ctx, r.tx, dbsqlc.BoardUnroutableCountParams{
+			WorkspaceID: r.workspace, Lanes: lanes, MaxRows: countCap + 1})
+		if err != nil {
+			return u, fmt.Errorf("count unroutable jobs: %w", err)
+		}
+		n = int(all)
+	}
+	u.Count, u.Capped = min(n, countCap), n > countCap
+	return u, nil
 }
 
 // count counts a column's jobs, each status up to countCap.
 func (r *reader) count(f Filter, c Column) (n int, capped bool, err error) {
-	if f.Unroutable {
-		if c != Ready {
-			return 0, false, nil
-		}
-		list, err := r.unroutable()
-		return len(list), len(list) == pageSize, err
+	lanes, any, err := r.lanesFor(f, c)
+	if err != nil || !any {
+		return 0, false, err
 	}
 	rows, err := q.BoardCount(r.ctx, r.tx, dbsqlc.BoardCountParams{
 		WorkspaceID: r.workspace, Statuses: names(c), Days: DoneDays, PriorityGte: f.priority(), Product: f.Product,
-		Repo: f.Repo, Phase: f.Phase, Factory: f.Factory, Q: db.EscapeLike(f.Query), MaxRows: countCap + 1})
+		Repo: f.Repo, Phase: f.Phase, Factory: f.Factory, Q: db.EscapeLike(f.Query), Lanes: lanes, MaxRows: countCap + 1})
 	if err != nil {
 		return 0, false, fmt.Errorf("count jobs: %w", err)
 	}
@@ -176,42 +193,31 @@ func (r *reader) cards(list []ids.ID) ([]Card, error) {
 		place[id] = i
 	}
 	slices.SortFunc(found, func(a, b jobs.Job) int { return place[a.ID] - place[b.ID] })
-	open, err := r.openDependencies(waitingOn(found))
+	known, err := r.facts(found)
 	if err != nil {
 		return nil, err
 	}
 	cards := make([]Card, 0, len(found))
 	for _, j := range found {
 		if j.Status != jobs.Archived {
-			cards = append(cards, Card{Job: j, Why: reasonOf(j, open[j.ID], r.snap), Moves: moves[j.Status]})
+			cards = append(cards, Card{Job: j, Why: known.reasonOf(j), Moves: movesOf(j)})
 		}
 	}
 	return cards, nil
 }
 
-func waitingOn(list []jobs.Job) []ids.ID {
-	var waiting []ids.ID
-	for _, j := range list {
-		if j.WaitReason == jobs.WaitDependency {
-			waiting = append(waiting, j.ID)
-		}
-	}
-	return waiting
-}
-
-func (r *reader) openDependencies(list []ids.ID) (map[ids.ID][]string, error) {
-	open := map[ids.ID][]string{}
+// waitingOn reads the cards whose reason names one of the jobs: those that
+// depend on it, or wait for the repo that it holds or held. There may be more
+// than a board shows; the rest is left out.
+func (r *reader) waitingOn(list []ids.ID) ([]Card, error) {
 	if len(list) == 0 {
-		return open, nil
+		return nil, nil
 	}
-	rows, err := q.BoardOpenDependencies(r.ctx, r.tx, dbsqlc.BoardOpenDependenciesParams{WorkspaceID: r.workspace, Ids: list})
+	waiting, err := q.BoardWaitingOn(r.ctx, r.tx, dbsqlc.BoardWaitingOnParams{WorkspaceID: r.workspace, Ids: list, MaxRows: pageSize})
 	if err != nil {
-		return nil, fmt.Errorf("open dependencies: %w", err)
+		return nil, fmt.Errorf("jobs that wait for others: %w", err)
 	}
-	for _, row := range rows {
-		open[row.JobID] = append(open[row.JobID], row.Key)
-	}
-	return open, nil
+	return r.cards(waiting)
 }
 
 // menus fills in what the filter menus offer.

@@ -53,7 +53,6 @@ func (s *Service) Board(ctx context.Context, who tenancy.Principal, f Filter) (B
 			b.Total, b.TotalCapped = b.Total+c.Count, b.TotalCapped || c.Capped
 		}
 		b.Unroutable, err = r.unroutable()
-		b.UnroutableCount = len(b.Unroutable)
 		return err
 	})
 	return b, err
@@ -113,18 +112,19 @@ func (s *Service) Cards(ctx context.Context, who tenancy.Principal, list ...ids.
 	return cards, err
 }
 
-// Unroutable reads the first ready jobs that no live factory can run.
-func (s *Service) Unroutable(ctx context.Context, who tenancy.Principal) ([]Card, error) {
-	var cards []Card
+// Unroutable reads the first ready jobs that no live factory can run, and how
+// many there are.
+func (s *Service) Unroutable(ctx context.Context, who tenancy.Principal) (Unroutable, error) {
+	var u Unroutable
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		r, err := newReader(ctx, tx, who.Workspace)
 		if err != nil {
 			return err
 		}
-		cards, err = r.unroutable()
+		u, err = r.unroutable()
 		return err
 	})
-	return cards, err
+	return u, err
 }
 
 // Explain says why a job is where it is. NotFound where there is none.
@@ -139,9 +139,17 @@ func (s *Service) Explain(ctx context.Context, who tenancy.Principal, keyOrID st
 		if err != nil {
 			return err
 		}
-		open, err := r.openDependencies([]ids.ID{job.ID})
-		e = explain(job, open[job.ID], r.snap)
-		return err
+		known, err := r.facts([]jobs.Job{job})
+		if err != nil {
+			return err
+		}
+		if job.Status == jobs.Ready {
+			if known.seats, err = r.seatHolders(r.snap.Route(needsOf(job))); err != nil {
+				return err
+			}
+		}
+		e = known.explain(job)
+		return nil
 	})
 	return e, err
 }

@@ -110,8 +110,8 @@ func TestTheBoardShowsJobsInTheirColumns(t *testing.T) {
 			t.Errorf("%s shows %q; want %q", name, got, want)
 		}
 	}
-	if b.Total != 4 || b.UnroutableCount != 1 || b.Unroutable[0].Job.Key != "FB-4" || len(b.Phases) != 2 || len(b.Fleet.Factories) != 1 {
-		t.Errorf("total %d, unroutable %d, phases %v", b.Total, b.UnroutableCount, b.Phases)
+	if b.Total != 4 || b.Unroutable.Count != 1 || b.Unroutable.First[0].Job.Key != "FB-4" || len(b.Phases) != 2 || len(b.Fleet.Factories) != 1 {
+		t.Errorf("total %d, unroutable %d, phases %v", b.Total, b.Unroutable.Count, b.Phases)
 	}
 	if waits := column(b, kanban.Waiting).Cards[0].Why; waits.Code != kanban.CodeDependency || waits.Keys[0] != "FB-1" {
 		t.Errorf("FB-3 says %+v", waits)
@@ -236,4 +236,26 @@ func TestWatchTellsOfEveryChangeAfterThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	next(t, again, func(u *kanban.Update) bool { return len(u.Gone) == 1 && u.Gone[0] == made.ID })
+}
+
+// A card that waits for another job says so anew when that one has ended.
+func TestWatchTellsThoseThatWaitForTheJob(t *testing.T) {
+	w := setup(t)
+	first := w.job(jobs.New{Title: "first"})
+	w.job(jobs.New{Title: "second", DependsOn: []string{first.Key}})
+	updates, err := w.Watch(t.Context(), w.who, w.board(kanban.Filter{}).Cursor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.dispatch.Act(t.Context(), w.who, first.Key, dispatch.Action{Verb: jobs.ByCancel}); err != nil {
+		t.Fatal(err)
+	}
+	next(t, updates, func(u *kanban.Update) bool {
+		for _, c := range u.Cards {
+			if c.Job.Key == "FB-2" && c.Why.Code == kanban.CodeDependencyFailed && c.Why.Ended[0].Key == first.Key {
+				return true
+			}
+		}
+		return false
+	})
 }

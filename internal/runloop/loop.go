@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"fleetboard/internal/fault"
 )
 
 // defaultTimeout bounds a cycle that names no timeout of its own.
@@ -18,13 +20,15 @@ const defaultTimeout = 30 * time.Second
 type Loop struct {
 	Name string
 	// Every is the wait between the end of one cycle and the start of the next.
+	// After cycles that failed it is 5, 10, 20 and then 40 seconds, if that is longer.
 	Every time.Duration
 	// Jitter is added to each wait, at random between zero and it, so that
 	// processes that started together do not stay together.
 	Jitter time.Duration
 	// Timeout ends a cycle's context; zero means 30 seconds.
 	Timeout time.Duration
-	// Kick starts the next cycle at once; nil means that nothing does.
+	// Kick starts the next cycle at once, after one that did not fail; nil means
+	// that nothing does.
 	Kick <-chan struct{}
 	// Do is one cycle: bounded work that returns when its context ends.
 	Do func(ctx context.Context) error
@@ -50,7 +54,11 @@ func (l Loop) run(ctx context.Context, log *slog.Logger) {
 			return
 		}
 		report.outcome(err)
-		if !wait(ctx, l.Every+jitter(l.Jitter), l.Kick) {
+		kick := l.Kick
+		if err != nil {
+			kick = nil
+		}
+		if !wait(ctx, max(l.Every, Backoff(report.failures))+jitter(l.Jitter), kick) {
 			return
 		}
 	}
@@ -104,7 +112,8 @@ func guarded(ctx context.Context, fn func(context.Context) error) (err error) {
 	return fn(ctx)
 }
 
-// reporter logs a failure when it begins or changes, and its end.
+// reporter logs a failure when it begins or changes, and its end. A database that
+// is away is one failure, in whatever words it shows.
 type reporter struct {
 	log      *slog.Logger
 	last     string
@@ -120,10 +129,14 @@ func (r *reporter) outcome(err error) {
 		return
 	}
 	r.failures++
-	if err.Error() == r.last {
+	what := err.Error()
+	if fault.Is(err, fault.Unavailable) {
+		what = string(fault.Unavailable)
+	}
+	if what == r.last {
 		return
 	}
-	r.last = err.Error()
+	r.last = what
 	attrs := []any{"error", err}
 	var p *panicked
 	if errors.As(err, &p) {

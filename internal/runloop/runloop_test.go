@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"fleetboard/internal/fault"
 	"fleetboard/internal/runloop"
 )
 
@@ -63,7 +66,7 @@ func TestAKickStartsACycle(t *testing.T) {
 func TestFailuresAndPanicsAreLoggedOnceAndTheLoopGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cycles := 0
-		log := during(t, 19500*time.Millisecond, func(ctx context.Context, log *slog.Logger) error {
+		log := during(t, 359500*time.Millisecond, func(ctx context.Context, log *slog.Logger) error {
 			return runloop.Run(ctx, log, runloop.Loop{Name: "frail", Every: time.Second, Do: func(context.Context) error {
 				cycles++
 				switch {
@@ -80,8 +83,57 @@ func TestFailuresAndPanicsAreLoggedOnceAndTheLoopGoesOn(t *testing.T) {
 				t.Errorf("%q stands %d times in the log, want %d:\n%s", text, got, want, log)
 			}
 		}
-		if cycles != 20 {
-			t.Errorf("%d cycles, want 20", cycles)
+		// Ten failures: 5, 10 and 20 s, seven times 40 s. Then a cycle a second.
+		if cycles != 10+45 {
+			t.Errorf("%d cycles, want 55", cycles)
+		}
+	})
+}
+
+func TestFailuresMakeTheWaitsLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var at []time.Duration
+		start := time.Now()
+		kick := make(chan struct{})
+		log := during(t, 200*time.Second, func(ctx context.Context, log *slog.Logger) error {
+			go func() {
+				select {
+				case kick <- struct{}{}: // nobody listens while it fails
+					t.Error("a kick broke into a wait after a failure")
+				case <-ctx.Done():
+				}
+			}()
+			return runloop.Run(ctx, log, runloop.Loop{Name: "away", Every: 3 * time.Second, Kick: kick, Do: func(context.Context) error {
+				at = append(at, time.Since(start))
+				return fault.Wrap(fmt.Errorf("dial: %d", len(at)), fault.Unavailable, "The database is away.")
+			}})
+		})
+		var seconds []int
+		for _, d := range at {
+			seconds = append(seconds, int(d/time.Second))
+		}
+		if want := []int{0, 5, 15, 35, 75, 115, 155, 195}; !slices.Equal(seconds, want) {
+			t.Errorf("tries at %v s, want %v", seconds, want)
+		}
+		if n := strings.Count(log, "level=ERROR"); n != 1 {
+			t.Errorf("the outage stands %d times in the log:\n%s", n, log)
+		}
+	})
+}
+
+func TestASlowLoopWaitsItsOwnTimeAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cycles := 0
+		log := during(t, 10*time.Minute+time.Second, func(ctx context.Context, log *slog.Logger) error {
+			return runloop.Run(ctx, log, runloop.Loop{Name: "slow", Every: 5 * time.Minute, Do: func(context.Context) error {
+				if cycles++; cycles == 1 {
+					return errors.New("no luck")
+				}
+				return nil
+			}})
+		})
+		if cycles != 3 || !strings.Contains(log, "works again") {
+			t.Errorf("%d cycles, want 3:\n%s", cycles, log)
 		}
 	})
 }

@@ -47,6 +47,8 @@ const (
 	WriteJobs Permission = "write_jobs"
 	// RunFleet drains factories, ends agents, takes leases back.
 	RunFleet Permission = "run_fleet"
+	// Manage changes products and other settings.
+	Manage Permission = "manage"
 	// Enrol registers agents.
 	Enrol Permission = "enrol"
 	// WorkJobs claims jobs and reports on them.
@@ -54,8 +56,8 @@ const (
 )
 
 var roleRights = map[Role][]Permission{
-	RoleOwner:  {SignedIn, ReadBoard, WriteJobs, RunFleet},
-	RoleAdmin:  {SignedIn, ReadBoard, WriteJobs, RunFleet},
+	RoleOwner:  {SignedIn, ReadBoard, WriteJobs, RunFleet, Manage},
+	RoleAdmin:  {SignedIn, ReadBoard, WriteJobs, RunFleet, Manage},
 	RoleMember: {SignedIn, ReadBoard, WriteJobs},
 	RoleViewer: {SignedIn, ReadBoard},
 }

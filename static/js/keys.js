@@ -8,7 +8,7 @@ if (!isMac) {
 
 let waiting = null; // after g
 
-const go = { b: "/board", a: "/agents" };
+const go = { b: "/board", r: "/review", a: "/agents", t: "/timeline" };
 
 document.addEventListener("keydown", (event) => {
   const mod = event.metaKey || event.ctrlKey;
@@ -29,12 +29,22 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (document.querySelector("dialog[open]")) return;
-  if (single(event)) event.preventDefault();
+  if (pressed(event) || single(event)) event.preventDefault();
 });
 
 function typing(el) {
   if (el.closest?.("dialog:not([open])")) return false;
   return Boolean(el.closest?.("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]"));
+}
+
+// A page names the keys of its own buttons and links: data-key="j ArrowDown".
+// A key that is held down presses once.
+function pressed(event) {
+  if (waiting || event.shiftKey) return false;
+  const target = document.querySelector(`[data-key~="${CSS.escape(event.key)}"]`);
+  if (!target || target.offsetParent === null) return false;
+  if (!event.repeat) target.click();
+  return true;
 }
 
 function single(event) {

@@ -72,8 +72,9 @@ if (source) {
   source.addEventListener("htmx:sse:before:message", (event) => {
     if (gate) event.detail.waitUntil(gate);
   });
-  // The server lost count of what this page has seen: fetch it again.
-  source.addEventListener("reset", refetch);
+  // The server lost count of what this page has seen: fetch it again, unless the
+  // page stands still until its reader asks.
+  source.addEventListener("reset", () => document.querySelector("[data-still]") ?? refetch());
 }
 
 export function refetch() {

@@ -23,6 +23,9 @@ const (
 	Agents     = "/agents"
 	AgentPanel = "/agents/panel"
 	Palette    = "/palette"
+	Review     = "/review"
+	Status     = "/status"
+	Recover    = "/status/recover"
 )
 
 // Setup is the page of a set-up link.
@@ -53,6 +56,41 @@ func Undrain(factory string) string { return "/factories/" + url.PathEscape(fact
 
 // Terminate ends an agent; it takes reason and graceful.
 func Terminate(agent string) string { return "/agents/" + url.PathEscape(agent) + "/terminate" }
+
+// ReviewOf is the review page at a job, on the part of the queue after a cursor.
+func ReviewOf(key, after string) string {
+	v := url.Values{}
+	if key != "" {
+		v.Set("job", key)
+	}
+	if after != "" {
+		v.Set("after", after)
+	}
+	return with(Review, v)
+}
+
+// ReviewAction takes version, and what the verb needs: head, reason, commit, url.
+func ReviewAction(key, action string) string {
+	return Review + "/" + url.PathEscape(key) + "/" + url.PathEscape(action)
+}
+
+// LiveReview is the stream of the review page that shows a job.
+func LiveReview(after, key, page string) string {
+	v := url.Values{"on": {"review"}}
+	if key != "" {
+		v.Set("job", key)
+	}
+	if page != "" {
+		v.Set("page", page)
+	}
+	return live(after, v)
+}
+
+// StatusBefore is the status page with the lines of the coordinator's log that
+// are older than one of them.
+func StatusBefore(line int64) string {
+	return with(Status, url.Values{"before": {strconv.FormatInt(line, 10)}})
+}
 
 // AgentsOf is the place of a factory on the agents page.
 func AgentsOf(factoryID string) string { return Agents + "#" + factoryID }

@@ -168,13 +168,69 @@ func (e LeaseDirective) Valid() bool {
 	}
 }
 
+// Defines values for LinkType.
+const (
+	Blocks         LinkType = "blocks"
+	DiscoveredFrom LinkType = "discovered_from"
+	Duplicates     LinkType = "duplicates"
+	Parent         LinkType = "parent"
+	Supersedes     LinkType = "supersedes"
+)
+
+// Valid indicates whether the value is a known member of the LinkType enum.
+func (e LinkType) Valid() bool {
+	switch e {
+	case Blocks:
+		return true
+	case DiscoveredFrom:
+		return true
+	case Duplicates:
+		return true
+	case Parent:
+		return true
+	case Supersedes:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for LogLevel.
+const (
+	CRITICAL LogLevel = "CRITICAL"
+	DEBUG    LogLevel = "DEBUG"
+	ERROR    LogLevel = "ERROR"
+	INFO     LogLevel = "INFO"
+	WARNING  LogLevel = "WARNING"
+)
+
+// Valid indicates whether the value is a known member of the LogLevel enum.
+func (e LogLevel) Valid() bool {
+	switch e {
+	case CRITICAL:
+		return true
+	case DEBUG:
+		return true
+	case ERROR:
+		return true
+	case INFO:
+		return true
+	case WARNING:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ProblemCode.
 const (
 	ProblemCodeAlreadyExists        ProblemCode = "already_exists"
 	ProblemCodeCancelled            ProblemCode = "cancelled"
+	ProblemCodeChildrenOpen         ProblemCode = "children_open"
 	ProblemCodeDependencyCycle      ProblemCode = "dependency_cycle"
 	ProblemCodeForbidden            ProblemCode = "forbidden"
 	ProblemCodeIdempotencyKeyReused ProblemCode = "idempotency_key_reused"
+	ProblemCodeInUse                ProblemCode = "in_use"
 	ProblemCodeInternal             ProblemCode = "internal"
 	ProblemCodeInvalidTransition    ProblemCode = "invalid_transition"
 	ProblemCodeLeaseExpired         ProblemCode = "lease_expired"
@@ -204,11 +260,15 @@ func (e ProblemCode) Valid() bool {
 		return true
 	case ProblemCodeCancelled:
 		return true
+	case ProblemCodeChildrenOpen:
+		return true
 	case ProblemCodeDependencyCycle:
 		return true
 	case ProblemCodeForbidden:
 		return true
 	case ProblemCodeIdempotencyKeyReused:
+		return true
+	case ProblemCodeInUse:
 		return true
 	case ProblemCodeInternal:
 		return true
@@ -333,6 +393,14 @@ type AgentPage struct {
 	NextCursor NextCursor `json:"next_cursor"`
 }
 
+// AnswerAction defines model for AnswerAction.
+type AnswerAction struct {
+	Answer string `json:"answer"`
+
+	// Version The version that was seen; another one is 409.
+	Version *Version `json:"version,omitempty"`
+}
+
 // ApproveAction defines model for ApproveAction.
 type ApproveAction struct {
 	// Head The commit that was looked at.
@@ -428,12 +496,58 @@ type Completion struct {
 	URL     *string  `json:"url,omitempty"`
 }
 
+// CoordinatorLogLine defines model for CoordinatorLogLine.
+type CoordinatorLogLine struct {
+	At time.Time `json:"at"`
+
+	// Details Any JSON object; numbers are kept exactly.
+	Details    FreeForm `json:"details"`
+	ID         int64    `json:"id"`
+	InstanceID string   `json:"instance_id"`
+	Level      LogLevel `json:"level"`
+	Message    string   `json:"message"`
+	Term       int64    `json:"term"`
+}
+
+// CoordinatorLogPage defines model for CoordinatorLogPage.
+type CoordinatorLogPage struct {
+	Items []CoordinatorLogLine `json:"items"`
+
+	// NextCursor Cursor of the next page; empty at the end.
+	NextCursor NextCursor `json:"next_cursor"`
+}
+
+// CoordinatorStatus defines model for CoordinatorStatus.
+type CoordinatorStatus struct {
+	// Active Whether somebody leads.
+	Active     bool       `json:"active"`
+	CycleCount int64      `json:"cycle_count"`
+	ExpiresAt  *time.Time `json:"expires_at"`
+
+	// InstanceID Who leads, or led last.
+	InstanceID  string     `json:"instance_id"`
+	LastCycleAt *time.Time `json:"last_cycle_at"`
+
+	// Stats What was done in this term.
+	Stats map[string]int64 `json:"stats"`
+	Term  int64            `json:"term"`
+}
+
 // CountsByStatus defines model for CountsByStatus.
 type CountsByStatus map[string]int
 
 // CreatedJobs defines model for CreatedJobs.
 type CreatedJobs struct {
 	Jobs []Job `json:"jobs"`
+}
+
+// DependencyGraph defines model for DependencyGraph.
+type DependencyGraph struct {
+	Jobs  []LinkedJob `json:"jobs"`
+	Links []Link      `json:"links"`
+
+	// More Whether there are jobs beyond those shown.
+	More bool `json:"more"`
 }
 
 // Directive defines model for Directive.
@@ -448,8 +562,11 @@ type Event struct {
 	ActorKind string    `json:"actor_kind"`
 	At        time.Time `json:"at"`
 	Changes   []Change  `json:"changes"`
-	Epoch     *int64    `json:"epoch"`
-	ID        int64     `json:"id"`
+
+	// Cursor The event's place in the log.
+	Cursor string `json:"cursor"`
+	Epoch  *int64 `json:"epoch"`
+	ID     int64  `json:"id"`
 
 	// Job Key of the job; empty where the event is of none.
 	Job string `json:"job"`
@@ -465,6 +582,14 @@ type EventPage struct {
 
 	// NextCursor Cursor of the next page; empty at the end.
 	NextCursor NextCursor `json:"next_cursor"`
+}
+
+// EventTail defines model for EventTail.
+type EventTail struct {
+	Items []Event `json:"items"`
+
+	// NextAfter Where to read on; the same as before where nothing is new.
+	NextAfter string `json:"next_after"`
 }
 
 // Explanation defines model for Explanation.
@@ -575,7 +700,13 @@ type HeartbeatAnswer struct {
 
 // Job defines model for Job.
 type Job struct {
-	Acceptance    []string   `json:"acceptance"`
+	Acceptance []string `json:"acceptance"`
+
+	// AcceptanceMet Which of the criteria a person ticked.
+	AcceptanceMet []bool `json:"acceptance_met"`
+
+	// Answer What a person answered.
+	Answer        string     `json:"answer"`
 	AssignedAt    *time.Time `json:"assigned_at"`
 	Attempts      int        `json:"attempts"`
 	BlockedReason string     `json:"blocked_reason"`
@@ -619,12 +750,14 @@ type Job struct {
 	Phase        string     `json:"phase"`
 
 	// Priority 0..10, higher is sooner.
-	Priority        int        `json:"priority"`
-	Product         string     `json:"product"`
-	ProgressPercent *int       `json:"progress_percent"`
-	Question        string     `json:"question"`
-	ReadyAt         *time.Time `json:"ready_at"`
-	Repo            string     `json:"repo"`
+	Priority        int    `json:"priority"`
+	Product         string `json:"product"`
+	ProgressPercent *int   `json:"progress_percent"`
+
+	// Question What the agent of an earlier attempt asked.
+	Question string     `json:"question"`
+	ReadyAt  *time.Time `json:"ready_at"`
+	Repo     string     `json:"repo"`
 
 	// Result Any JSON object, or null.
 	Result              FreeFormOrNull `json:"result"`
@@ -648,6 +781,9 @@ type Job struct {
 
 	// WaitReason Why a waiting job is not claimable; empty otherwise.
 	WaitReason WaitReason `json:"wait_reason"`
+
+	// WaitsForChildren Whether it cannot be completed while a child of it is open.
+	WaitsForChildren bool `json:"waits_for_children"`
 }
 
 // JobNeeds Tokens such as `os:linux` or `node:20`, all of which a factory must offer.
@@ -663,8 +799,9 @@ type JobPage struct {
 
 // JobPatch defines model for JobPatch.
 type JobPatch struct {
-	Acceptance *[]string `json:"acceptance,omitempty"`
-	Body       *string   `json:"body,omitempty"`
+	Acceptance    *[]string `json:"acceptance,omitempty"`
+	AcceptanceMet *[]bool   `json:"acceptance_met,omitempty"`
+	Body          *string   `json:"body,omitempty"`
 
 	// Capabilities Tokens such as `os:linux` or `node:20`, all of which a factory must offer.
 	Capabilities        *JobNeeds  `json:"capabilities,omitempty"`
@@ -678,6 +815,7 @@ type JobPatch struct {
 	Tags                *[]string  `json:"tags,omitempty"`
 	Title               *string    `json:"title,omitempty"`
 	Version             int        `json:"version"`
+	WaitsForChildren    *bool      `json:"waits_for_children,omitempty"`
 }
 
 // JobRef Key or id of the job.
@@ -736,6 +874,67 @@ type LeaseStanding struct {
 	Reason    *string    `json:"reason,omitempty"`
 }
 
+// Link defines model for Link.
+type Link struct {
+	// DependsOn Key of the job that it names.
+	DependsOn string `json:"depends_on"`
+
+	// Job Key of the job that the link is of.
+	Job string `json:"job"`
+
+	// Type `blocks` makes the job wait; the others inform. `parent` names the job's parent.
+	Type LinkType `json:"type"`
+}
+
+// LinkType `blocks` makes the job wait; the others inform. `parent` names the job's parent.
+type LinkType string
+
+// LinkedJob defines model for LinkedJob.
+type LinkedJob struct {
+	// Job Key.
+	Job    string    `json:"job"`
+	Status JobStatus `json:"status"`
+	Title  string    `json:"title"`
+}
+
+// LogBatch defines model for LogBatch.
+type LogBatch struct {
+	// Epoch The epoch of the lease.
+	Epoch Epoch `json:"epoch"`
+
+	// Job Key or id of the job.
+	Job   JobRef       `json:"job"`
+	Lines []NewLogLine `json:"lines"`
+}
+
+// LogLevel defines model for LogLevel.
+type LogLevel string
+
+// LogLine defines model for LogLine.
+type LogLine struct {
+	Agent string `json:"agent"`
+
+	// At The agent's clock.
+	At *time.Time `json:"at"`
+
+	// Details Any JSON object; numbers are kept exactly.
+	Details    FreeForm  `json:"details"`
+	Epoch      int64     `json:"epoch"`
+	Event      string    `json:"event"`
+	ID         int64     `json:"id"`
+	Level      LogLevel  `json:"level"`
+	Message    string    `json:"message"`
+	ReceivedAt time.Time `json:"received_at"`
+}
+
+// LogPage defines model for LogPage.
+type LogPage struct {
+	Items []LogLine `json:"items"`
+
+	// NextCursor Cursor of the next page; empty at the end.
+	NextCursor NextCursor `json:"next_cursor"`
+}
+
 // MergeAction defines model for MergeAction.
 type MergeAction struct {
 	Commit *string `json:"commit,omitempty"`
@@ -783,11 +982,32 @@ type NewJob struct {
 	Tags                *[]string  `json:"tags,omitempty"`
 	Title               string     `json:"title"`
 	TokenBudget         *int64     `json:"token_budget,omitempty"`
+	WaitsForChildren    *bool      `json:"waits_for_children,omitempty"`
 }
 
 // NewJobs defines model for NewJobs.
 type NewJobs struct {
 	Jobs []NewJob `json:"jobs"`
+}
+
+// NewLink defines model for NewLink.
+type NewLink struct {
+	// DependsOn Key or id of the job.
+	DependsOn JobRef `json:"depends_on"`
+
+	// Type `blocks` makes the job wait; the others inform. `parent` names the job's parent.
+	Type *LinkType `json:"type,omitempty"`
+}
+
+// NewLogLine defines model for NewLogLine.
+type NewLogLine struct {
+	At *time.Time `json:"at,omitempty"`
+
+	// Details Any JSON object; numbers are kept exactly.
+	Details FreeForm `json:"details,omitempty"`
+	Event   *string  `json:"event,omitempty"`
+	Level   LogLevel `json:"level"`
+	Message string   `json:"message"`
 }
 
 // NextCursor Cursor of the next page; empty at the end.
@@ -836,6 +1056,19 @@ type ProductPage struct {
 	NextCursor NextCursor `json:"next_cursor"`
 }
 
+// ProductSettings defines model for ProductSettings.
+type ProductSettings struct {
+	// Name Where given, the one in the path.
+	Name          *string `json:"name,omitempty"`
+	OneJobPerRepo *bool   `json:"one_job_per_repo,omitempty"`
+
+	// Paused No job of it is claimed.
+	Paused         *bool     `json:"paused,omitempty"`
+	Repos          *[]string `json:"repos,omitempty"`
+	ReviewLimit    *int      `json:"review_limit,omitempty"`
+	ReviewRequired *bool     `json:"review_required,omitempty"`
+}
+
 // ProductStats defines model for ProductStats.
 type ProductStats struct {
 	ByStatus CountsByStatus `json:"by_status"`
@@ -854,6 +1087,19 @@ type ProgressReport struct {
 	// Job Key or id of the job.
 	Job             JobRef `json:"job"`
 	ProgressPercent *int   `json:"progress_percent,omitempty"`
+}
+
+// Question defines model for Question.
+type Question struct {
+	// Checkpoint Any JSON object; numbers are kept exactly.
+	Checkpoint FreeForm `json:"checkpoint,omitempty"`
+
+	// Epoch The epoch of the lease.
+	Epoch Epoch `json:"epoch"`
+
+	// Job Key or id of the job.
+	Job      JobRef `json:"job"`
+	Question string `json:"question"`
 }
 
 // QueueState defines model for QueueState.
@@ -901,6 +1147,15 @@ type ReclaimRequest struct {
 // Reclaimed defines model for Reclaimed.
 type Reclaimed struct {
 	Released int `json:"released"`
+}
+
+// Recovered defines model for Recovered.
+type Recovered struct {
+	CyclesFailed    int `json:"cycles_failed"`
+	JobsPromoted    int `json:"jobs_promoted"`
+	LeasesTakenBack int `json:"leases_taken_back"`
+	TimedOut        int `json:"timed_out"`
+	Warned          int `json:"warned"`
 }
 
 // Registered defines model for Registered.
@@ -1004,6 +1259,9 @@ type AgentPath = string
 // Cursor defines model for Cursor.
 type Cursor = string
 
+// DependencyPath defines model for DependencyPath.
+type DependencyPath = string
+
 // FactoryPath defines model for FactoryPath.
 type FactoryPath = string
 
@@ -1015,6 +1273,9 @@ type JobPath = string
 
 // Limit defines model for Limit.
 type Limit = int
+
+// ProductPath defines model for ProductPath.
+type ProductPath = string
 
 // ListAgentsParams defines parameters for ListAgents.
 type ListAgentsParams struct {
@@ -1028,6 +1289,34 @@ type ListAgentJobsParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListCoordinatorLogsParams defines parameters for ListCoordinatorLogs.
+type ListCoordinatorLogsParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListEventsParams defines parameters for ListEvents.
+type ListEventsParams struct {
+	// After A `cursor` or `next_after` of before; from the beginning where absent.
+	After *string `form:"after,omitempty" json:"after,omitempty"`
+
+	// Type One of these types; `job.*` is every type of jobs.
+	Type *[]string `form:"type,omitempty" json:"type,omitempty"`
+
+	// Job Key or id.
+	Job   *string `form:"job,omitempty" json:"job,omitempty"`
+	Limit *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// StreamEventsParams defines parameters for StreamEvents.
+type StreamEventsParams struct {
+	After       *string   `form:"after,omitempty" json:"after,omitempty"`
+	Type        *[]string `form:"type,omitempty" json:"type,omitempty"`
+	Job         *string   `form:"job,omitempty" json:"job,omitempty"`
+	LastEventID *string   `json:"Last-Event-ID,omitempty"`
 }
 
 // ListFactoriesParams defines parameters for ListFactories.
@@ -1087,8 +1376,23 @@ type ListAttemptsParams struct {
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// UnlinkJobParams defines parameters for UnlinkJob.
+type UnlinkJobParams struct {
+	Type *LinkType `form:"type,omitempty" json:"type,omitempty"`
+}
+
 // ListJobEventsParams defines parameters for ListJobEvents.
 type ListJobEventsParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListJobLogsParams defines parameters for ListJobLogs.
+type ListJobLogsParams struct {
+	// Level This level and those above.
+	Level *LogLevel `form:"level,omitempty" json:"level,omitempty"`
+
 	// Cursor `next_cursor` of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
@@ -1110,6 +1414,9 @@ type HeartbeatJSONRequestBody = Heartbeat
 // TerminateAgentJSONRequestBody defines body for TerminateAgent for application/json ContentType.
 type TerminateAgentJSONRequestBody = TerminateRequest
 
+// AskQuestionJSONRequestBody defines body for AskQuestion for application/json ContentType.
+type AskQuestionJSONRequestBody = Question
+
 // ClaimJobsJSONRequestBody defines body for ClaimJobs for application/json ContentType.
 type ClaimJobsJSONRequestBody = ClaimRequest
 
@@ -1118,6 +1425,9 @@ type CompleteJobJSONRequestBody = Completion
 
 // FailJobJSONRequestBody defines body for FailJob for application/json ContentType.
 type FailJobJSONRequestBody = Failure
+
+// WriteLogsJSONRequestBody defines body for WriteLogs for application/json ContentType.
+type WriteLogsJSONRequestBody = LogBatch
 
 // ReportProgressJSONRequestBody defines body for ReportProgress for application/json ContentType.
 type ReportProgressJSONRequestBody = ProgressReport
@@ -1140,6 +1450,9 @@ type CreateJobsJSONRequestBody = NewJobs
 // PatchJobJSONRequestBody defines body for PatchJob for application/json ContentType.
 type PatchJobJSONRequestBody = JobPatch
 
+// AnswerJobJSONRequestBody defines body for AnswerJob for application/json ContentType.
+type AnswerJobJSONRequestBody = AnswerAction
+
 // ApproveJobJSONRequestBody defines body for ApproveJob for application/json ContentType.
 type ApproveJobJSONRequestBody = ApproveAction
 
@@ -1152,8 +1465,14 @@ type BlockJobJSONRequestBody = ReasonedAction
 // CancelJobJSONRequestBody defines body for CancelJob for application/json ContentType.
 type CancelJobJSONRequestBody = ReasonedAction
 
+// LinkJobJSONRequestBody defines body for LinkJob for application/json ContentType.
+type LinkJobJSONRequestBody = NewLink
+
 // MergeJobJSONRequestBody defines body for MergeJob for application/json ContentType.
 type MergeJobJSONRequestBody = MergeAction
+
+// FailMergeJSONRequestBody defines body for FailMerge for application/json ContentType.
+type FailMergeJSONRequestBody = ReasonedAction
 
 // PauseJobJSONRequestBody defines body for PauseJob for application/json ContentType.
 type PauseJobJSONRequestBody = PlainAction
@@ -1172,6 +1491,9 @@ type RetryJobJSONRequestBody = PlainAction
 
 // UnblockJobJSONRequestBody defines body for UnblockJob for application/json ContentType.
 type UnblockJobJSONRequestBody = PlainAction
+
+// PutProductJSONRequestBody defines body for PutProduct for application/json ContentType.
+type PutProductJSONRequestBody = ProductSettings
 
 // ReclaimLeasesJSONRequestBody defines body for ReclaimLeases for application/json ContentType.
 type ReclaimLeasesJSONRequestBody = ReclaimRequest
@@ -1461,6 +1783,31 @@ type ClientInterface interface {
 	// Corresponds with POST /agents/{agent}/terminate (the `TerminateAgent` operationId).
 	TerminateAgent(ctx context.Context, agent AgentPath, body TerminateAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListCoordinatorLogs What the coordinator did, newest first.
+	//
+	// Corresponds with GET /coordinator/logs (the `ListCoordinatorLogs` operationId).
+	ListCoordinatorLogs(ctx context.Context, params *ListCoordinatorLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// Recover Does the coordinator’s work in this workspace once, now.
+	//
+	// Corresponds with POST /coordinator/recover (the `Recover` operationId).
+	Recover(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetCoordinatorStatus Who coordinates, and what was done in this term.
+	//
+	// Corresponds with GET /coordinator/status (the `GetCoordinatorStatus` operationId).
+	GetCoordinatorStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListEvents The log from a place on, oldest first. Reading on from `next_after` gives everything later once.
+	//
+	// Corresponds with GET /events (the `ListEvents` operationId).
+	ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StreamEvents The log as server-sent events, from `Last-Event-ID`, else from `after`, else from now on. The id of each is its `cursor`.
+	//
+	// Corresponds with GET /events/stream (the `StreamEvents` operationId).
+	StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListFactories The factories with their agents, by name; dead ones too.
 	//
 	// Corresponds with GET /factories (the `ListFactories` operationId).
@@ -1480,6 +1827,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /factories/{factory}/undrain (the `UndrainFactory` operationId).
 	UndrainFactory(ctx context.Context, factory FactoryPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AskQuestionWithBody Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /fleet/ask (the `AskQuestion` operationId).
+	AskQuestionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AskQuestion Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /fleet/ask (the `AskQuestion` operationId).
+	AskQuestion(ctx context.Context, body AskQuestionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ClaimJobsWithBody Takes the most urgent jobs that the agent can run, waiting for one where there is none.
 	//
@@ -1522,6 +1883,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /fleet/fail (the `FailJob` operationId).
 	FailJob(ctx context.Context, body FailJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// WriteLogsWithBody Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /fleet/logs (the `WriteLogs` operationId).
+	WriteLogsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// WriteLogs Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /fleet/logs (the `WriteLogs` operationId).
+	WriteLogs(ctx context.Context, body WriteLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReportProgressWithBody Says how far the work is. The first report starts the job.
 	//
@@ -1636,6 +2011,20 @@ type ClientInterface interface {
 	// Corresponds with PATCH /jobs/{job} (the `PatchJob` operationId).
 	PatchJob(ctx context.Context, job JobPath, body PatchJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// AnswerJobWithBody Answers the question that parked a job. The next attempt gets question and answer.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /jobs/{job}/answer (the `AnswerJob` operationId).
+	AnswerJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AnswerJob Answers the question that parked a job. The next attempt gets question and answer.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /jobs/{job}/answer (the `AnswerJob` operationId).
+	AnswerJob(ctx context.Context, job JobPath, body AnswerJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ApproveJobWithBody Accepts the work of a job in review.
 	//
 	// Takes any type of body and a specified content type.
@@ -1697,6 +2086,30 @@ type ClientInterface interface {
 	// Corresponds with POST /jobs/{job}/cancel (the `CancelJob` operationId).
 	CancelJob(ctx context.Context, job JobPath, body CancelJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetDependencies The jobs linked with a job, directly or by way of others, as a graph of at most 100 jobs.
+	//
+	// Corresponds with GET /jobs/{job}/dependencies (the `GetDependencies` operationId).
+	GetDependencies(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// LinkJobWithBody Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /jobs/{job}/dependencies (the `LinkJob` operationId).
+	LinkJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// LinkJob Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /jobs/{job}/dependencies (the `LinkJob` operationId).
+	LinkJob(ctx context.Context, job JobPath, body LinkJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UnlinkJob Takes a link away, of every type where none is named. A job that waited for it alone becomes claimable.
+	//
+	// Corresponds with DELETE /jobs/{job}/dependencies/{dep} (the `UnlinkJob` operationId).
+	UnlinkJob(ctx context.Context, job JobPath, dep DependencyPath, params *UnlinkJobParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListJobEvents What happened to a job, newest first.
 	//
 	// Corresponds with GET /jobs/{job}/events (the `ListJobEvents` operationId).
@@ -1706,6 +2119,11 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /jobs/{job}/explanation (the `ExplainJob` operationId).
 	ExplainJob(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListJobLogs What agents wrote down while they worked on a job, newest first.
+	//
+	// Corresponds with GET /jobs/{job}/logs (the `ListJobLogs` operationId).
+	ListJobLogs(ctx context.Context, job JobPath, params *ListJobLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// MergeJobWithBody Says that the approved work was merged; the job is completed.
 	//
@@ -1720,6 +2138,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /jobs/{job}/merge (the `MergeJob` operationId).
 	MergeJob(ctx context.Context, job JobPath, body MergeJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FailMergeWithBody Says that the approved work could not be merged; the job is in review again.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /jobs/{job}/merge-failed (the `FailMerge` operationId).
+	FailMergeWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FailMerge Says that the approved work could not be merged; the job is in review again.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /jobs/{job}/merge-failed (the `FailMerge` operationId).
+	FailMerge(ctx context.Context, job JobPath, body FailMergeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PauseJobWithBody Pauses a job; it keeps its checkpoint. Where an agent holds it, the agent is asked to stop.
 	//
@@ -1809,6 +2241,30 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /products (the `ListProducts` operationId).
 	ListProducts(ctx context.Context, params *ListProductsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteProduct Takes away a product that has no jobs.
+	//
+	// Corresponds with DELETE /products/{product} (the `DeleteProduct` operationId).
+	DeleteProduct(ctx context.Context, product ProductPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetProduct One product with its repos.
+	//
+	// Corresponds with GET /products/{product} (the `GetProduct` operationId).
+	GetProduct(ctx context.Context, product ProductPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutProductWithBody Makes a product, or replaces its settings. A repo belongs to one product at most.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /products/{product} (the `PutProduct` operationId).
+	PutProductWithBody(ctx context.Context, product ProductPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutProduct Makes a product, or replaces its settings. A repo belongs to one product at most.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /products/{product} (the `PutProduct` operationId).
+	PutProduct(ctx context.Context, product ProductPath, body PutProductJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReclaimLeasesWithBody Ends the leases that are past their time now, or the lease of one job whatever its time.
 	//
@@ -2006,6 +2462,81 @@ func (c *Client) TerminateAgent(ctx context.Context, agent AgentPath, body Termi
 	return c.Client.Do(req)
 }
 
+// ListCoordinatorLogs What the coordinator did, newest first.
+//
+// Corresponds with GET /coordinator/logs (the `ListCoordinatorLogs` operationId).
+func (c *Client) ListCoordinatorLogs(ctx context.Context, params *ListCoordinatorLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListCoordinatorLogsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// Recover Does the coordinator’s work in this workspace once, now.
+//
+// Corresponds with POST /coordinator/recover (the `Recover` operationId).
+func (c *Client) Recover(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRecoverRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetCoordinatorStatus Who coordinates, and what was done in this term.
+//
+// Corresponds with GET /coordinator/status (the `GetCoordinatorStatus` operationId).
+func (c *Client) GetCoordinatorStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetCoordinatorStatusRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListEvents The log from a place on, oldest first. Reading on from `next_after` gives everything later once.
+//
+// Corresponds with GET /events (the `ListEvents` operationId).
+func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListEventsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StreamEvents The log as server-sent events, from `Last-Event-ID`, else from `after`, else from now on. The id of each is its `cursor`.
+//
+// Corresponds with GET /events/stream (the `StreamEvents` operationId).
+func (c *Client) StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStreamEventsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListFactories The factories with their agents, by name; dead ones too.
 //
 // Corresponds with GET /factories (the `ListFactories` operationId).
@@ -2056,6 +2587,40 @@ func (c *Client) DrainFactory(ctx context.Context, factory FactoryPath, reqEdito
 // Corresponds with POST /factories/{factory}/undrain (the `UndrainFactory` operationId).
 func (c *Client) UndrainFactory(ctx context.Context, factory FactoryPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUndrainFactoryRequest(c.Server, factory)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AskQuestionWithBody Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /fleet/ask (the `AskQuestion` operationId).
+func (c *Client) AskQuestionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAskQuestionRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AskQuestion Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /fleet/ask (the `AskQuestion` operationId).
+func (c *Client) AskQuestion(ctx context.Context, body AskQuestionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAskQuestionRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2158,6 +2723,40 @@ func (c *Client) FailJobWithBody(ctx context.Context, contentType string, body i
 // Corresponds with POST /fleet/fail (the `FailJob` operationId).
 func (c *Client) FailJob(ctx context.Context, body FailJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewFailJobRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// WriteLogsWithBody Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /fleet/logs (the `WriteLogs` operationId).
+func (c *Client) WriteLogsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewWriteLogsRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// WriteLogs Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /fleet/logs (the `WriteLogs` operationId).
+func (c *Client) WriteLogs(ctx context.Context, body WriteLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewWriteLogsRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2451,6 +3050,40 @@ func (c *Client) PatchJob(ctx context.Context, job JobPath, body PatchJobJSONReq
 	return c.Client.Do(req)
 }
 
+// AnswerJobWithBody Answers the question that parked a job. The next attempt gets question and answer.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /jobs/{job}/answer (the `AnswerJob` operationId).
+func (c *Client) AnswerJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAnswerJobRequestWithBody(c.Server, job, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AnswerJob Answers the question that parked a job. The next attempt gets question and answer.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /jobs/{job}/answer (the `AnswerJob` operationId).
+func (c *Client) AnswerJob(ctx context.Context, job JobPath, body AnswerJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAnswerJobRequest(c.Server, job, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ApproveJobWithBody Accepts the work of a job in review.
 //
 // Takes any type of body and a specified content type.
@@ -2602,6 +3235,70 @@ func (c *Client) CancelJob(ctx context.Context, job JobPath, body CancelJobJSONR
 	return c.Client.Do(req)
 }
 
+// GetDependencies The jobs linked with a job, directly or by way of others, as a graph of at most 100 jobs.
+//
+// Corresponds with GET /jobs/{job}/dependencies (the `GetDependencies` operationId).
+func (c *Client) GetDependencies(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDependenciesRequest(c.Server, job)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// LinkJobWithBody Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /jobs/{job}/dependencies (the `LinkJob` operationId).
+func (c *Client) LinkJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewLinkJobRequestWithBody(c.Server, job, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// LinkJob Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /jobs/{job}/dependencies (the `LinkJob` operationId).
+func (c *Client) LinkJob(ctx context.Context, job JobPath, body LinkJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewLinkJobRequest(c.Server, job, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UnlinkJob Takes a link away, of every type where none is named. A job that waited for it alone becomes claimable.
+//
+// Corresponds with DELETE /jobs/{job}/dependencies/{dep} (the `UnlinkJob` operationId).
+func (c *Client) UnlinkJob(ctx context.Context, job JobPath, dep DependencyPath, params *UnlinkJobParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUnlinkJobRequest(c.Server, job, dep, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListJobEvents What happened to a job, newest first.
 //
 // Corresponds with GET /jobs/{job}/events (the `ListJobEvents` operationId).
@@ -2622,6 +3319,21 @@ func (c *Client) ListJobEvents(ctx context.Context, job JobPath, params *ListJob
 // Corresponds with GET /jobs/{job}/explanation (the `ExplainJob` operationId).
 func (c *Client) ExplainJob(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewExplainJobRequest(c.Server, job)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListJobLogs What agents wrote down while they worked on a job, newest first.
+//
+// Corresponds with GET /jobs/{job}/logs (the `ListJobLogs` operationId).
+func (c *Client) ListJobLogs(ctx context.Context, job JobPath, params *ListJobLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListJobLogsRequest(c.Server, job, params)
 	if err != nil {
 		return nil, err
 	}
@@ -2656,6 +3368,40 @@ func (c *Client) MergeJobWithBody(ctx context.Context, job JobPath, contentType 
 // Corresponds with POST /jobs/{job}/merge (the `MergeJob` operationId).
 func (c *Client) MergeJob(ctx context.Context, job JobPath, body MergeJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewMergeJobRequest(c.Server, job, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FailMergeWithBody Says that the approved work could not be merged; the job is in review again.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /jobs/{job}/merge-failed (the `FailMerge` operationId).
+func (c *Client) FailMergeWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFailMergeRequestWithBody(c.Server, job, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FailMerge Says that the approved work could not be merged; the job is in review again.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /jobs/{job}/merge-failed (the `FailMerge` operationId).
+func (c *Client) FailMerge(ctx context.Context, job JobPath, body FailMergeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFailMergeRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2875,6 +3621,70 @@ func (c *Client) UnblockJob(ctx context.Context, job JobPath, body UnblockJobJSO
 // Corresponds with GET /products (the `ListProducts` operationId).
 func (c *Client) ListProducts(ctx context.Context, params *ListProductsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListProductsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteProduct Takes away a product that has no jobs.
+//
+// Corresponds with DELETE /products/{product} (the `DeleteProduct` operationId).
+func (c *Client) DeleteProduct(ctx context.Context, product ProductPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteProductRequest(c.Server, product)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetProduct One product with its repos.
+//
+// Corresponds with GET /products/{product} (the `GetProduct` operationId).
+func (c *Client) GetProduct(ctx context.Context, product ProductPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetProductRequest(c.Server, product)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutProductWithBody Makes a product, or replaces its settings. A repo belongs to one product at most.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /products/{product} (the `PutProduct` operationId).
+func (c *Client) PutProductWithBody(ctx context.Context, product ProductPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutProductRequestWithBody(c.Server, product, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutProduct Makes a product, or replaces its settings. A repo belongs to one product at most.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /products/{product} (the `PutProduct` operationId).
+func (c *Client) PutProduct(ctx context.Context, product ProductPath, body PutProductJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutProductRequest(c.Server, product, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3316,6 +4126,309 @@ func NewTerminateAgentRequestWithBody(server string, agent AgentPath, contentTyp
 	return req, nil
 }
 
+// NewListCoordinatorLogsRequest constructs an http.Request for the ListCoordinatorLogs method
+func NewListCoordinatorLogsRequest(server string, params *ListCoordinatorLogsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/coordinator/logs")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRecoverRequest constructs an http.Request for the Recover method
+func NewRecoverRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/coordinator/recover")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetCoordinatorStatusRequest constructs an http.Request for the GetCoordinatorStatus method
+func NewGetCoordinatorStatusRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/coordinator/status")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListEventsRequest constructs an http.Request for the ListEvents method
+func NewListEventsRequest(server string, params *ListEventsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/events")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Type != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "type", *params.Type, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Job != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "job", *params.Job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStreamEventsRequest constructs an http.Request for the StreamEvents method
+func NewStreamEventsRequest(server string, params *StreamEventsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/events/stream")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Type != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "type", *params.Type, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Job != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "job", *params.Job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.LastEventID != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Last-Event-ID", *params.LastEventID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Last-Event-ID", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListFactoriesRequest constructs an http.Request for the ListFactories method
 func NewListFactoriesRequest(server string, params *ListFactoriesParams) (*http.Request, error) {
 	var err error
@@ -3484,6 +4597,46 @@ func NewUndrainFactoryRequest(server string, factory FactoryPath) (*http.Request
 	return req, nil
 }
 
+// NewAskQuestionRequest calls the generic AskQuestion builder with application/json body
+func NewAskQuestionRequest(server string, body AskQuestionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAskQuestionRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewAskQuestionRequestWithBody constructs an http.Request for the AskQuestion method, with any body, and a specified content type
+func NewAskQuestionRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/fleet/ask")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewClaimJobsRequest calls the generic ClaimJobs builder with application/json body
 func NewClaimJobsRequest(server string, body ClaimJobsJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -3585,6 +4738,46 @@ func NewFailJobRequestWithBody(server string, contentType string, body io.Reader
 	}
 
 	operationPath := fmt.Sprintf("/fleet/fail")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewWriteLogsRequest calls the generic WriteLogs builder with application/json body
+func NewWriteLogsRequest(server string, body WriteLogsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewWriteLogsRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewWriteLogsRequestWithBody constructs an http.Request for the WriteLogs method, with any body, and a specified content type
+func NewWriteLogsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/fleet/logs")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -4195,6 +5388,53 @@ func NewPatchJobRequestWithBody(server string, job JobPath, contentType string, 
 	return req, nil
 }
 
+// NewAnswerJobRequest calls the generic AnswerJob builder with application/json body
+func NewAnswerJobRequest(server string, job JobPath, body AnswerJobJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAnswerJobRequestWithBody(server, job, "application/json", bodyReader)
+}
+
+// NewAnswerJobRequestWithBody constructs an http.Request for the AnswerJob method, with any body, and a specified content type
+func NewAnswerJobRequestWithBody(server string, job JobPath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s/answer", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewApproveJobRequest calls the generic ApproveJob builder with application/json body
 func NewApproveJobRequest(server string, job JobPath, body ApproveJobJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -4456,6 +5696,155 @@ func NewCancelJobRequestWithBody(server string, job JobPath, contentType string,
 	return req, nil
 }
 
+// NewGetDependenciesRequest constructs an http.Request for the GetDependencies method
+func NewGetDependenciesRequest(server string, job JobPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s/dependencies", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewLinkJobRequest calls the generic LinkJob builder with application/json body
+func NewLinkJobRequest(server string, job JobPath, body LinkJobJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewLinkJobRequestWithBody(server, job, "application/json", bodyReader)
+}
+
+// NewLinkJobRequestWithBody constructs an http.Request for the LinkJob method, with any body, and a specified content type
+func NewLinkJobRequestWithBody(server string, job JobPath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s/dependencies", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewUnlinkJobRequest constructs an http.Request for the UnlinkJob method
+func NewUnlinkJobRequest(server string, job JobPath, dep DependencyPath, params *UnlinkJobParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "dep", dep, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s/dependencies/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Type != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "type", *params.Type, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListJobEventsRequest constructs an http.Request for the ListJobEvents method
 func NewListJobEventsRequest(server string, job JobPath, params *ListJobEventsParams) (*http.Request, error) {
 	var err error
@@ -4563,6 +5952,91 @@ func NewExplainJobRequest(server string, job JobPath) (*http.Request, error) {
 	return req, nil
 }
 
+// NewListJobLogsRequest constructs an http.Request for the ListJobLogs method
+func NewListJobLogsRequest(server string, job JobPath, params *ListJobLogsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s/logs", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Level != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "level", *params.Level, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewMergeJobRequest calls the generic MergeJob builder with application/json body
 func NewMergeJobRequest(server string, job JobPath, body MergeJobJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -4591,6 +6065,53 @@ func NewMergeJobRequestWithBody(server string, job JobPath, contentType string, 
 	}
 
 	operationPath := fmt.Sprintf("/jobs/%s/merge", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewFailMergeRequest calls the generic FailMerge builder with application/json body
+func NewFailMergeRequest(server string, job JobPath, body FailMergeJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewFailMergeRequestWithBody(server, job, "application/json", bodyReader)
+}
+
+// NewFailMergeRequestWithBody constructs an http.Request for the FailMerge method, with any body, and a specified content type
+func NewFailMergeRequestWithBody(server string, job JobPath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s/merge-failed", pathParam0)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -4958,6 +6479,121 @@ func NewListProductsRequest(server string, params *ListProductsParams) (*http.Re
 	return req, nil
 }
 
+// NewDeleteProductRequest constructs an http.Request for the DeleteProduct method
+func NewDeleteProductRequest(server string, product ProductPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "product", product, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/products/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetProductRequest constructs an http.Request for the GetProduct method
+func NewGetProductRequest(server string, product ProductPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "product", product, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/products/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutProductRequest calls the generic PutProduct builder with application/json body
+func NewPutProductRequest(server string, product ProductPath, body PutProductJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutProductRequestWithBody(server, product, "application/json", bodyReader)
+}
+
+// NewPutProductRequestWithBody constructs an http.Request for the PutProduct method, with any body, and a specified content type
+func NewPutProductRequestWithBody(server string, product ProductPath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "product", product, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/products/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewReclaimLeasesRequest calls the generic ReclaimLeases builder with application/json body
 func NewReclaimLeasesRequest(server string, body ReclaimLeasesJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -5179,6 +6815,41 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /agents/{agent}/terminate (the `TerminateAgent` operationId).
 	TerminateAgentWithResponse(ctx context.Context, agent AgentPath, body TerminateAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*TerminateAgentResponse, error)
 
+	// ListCoordinatorLogsWithResponse What the coordinator did, newest first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /coordinator/logs (the `ListCoordinatorLogs` operationId).
+	ListCoordinatorLogsWithResponse(ctx context.Context, params *ListCoordinatorLogsParams, reqEditors ...RequestEditorFn) (*ListCoordinatorLogsResponse, error)
+
+	// RecoverWithResponse Does the coordinator’s work in this workspace once, now.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /coordinator/recover (the `Recover` operationId).
+	RecoverWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RecoverResponse, error)
+
+	// GetCoordinatorStatusWithResponse Who coordinates, and what was done in this term.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /coordinator/status (the `GetCoordinatorStatus` operationId).
+	GetCoordinatorStatusWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetCoordinatorStatusResponse, error)
+
+	// ListEventsWithResponse The log from a place on, oldest first. Reading on from `next_after` gives everything later once.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /events (the `ListEvents` operationId).
+	ListEventsWithResponse(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*ListEventsResponse, error)
+
+	// StreamEventsWithResponse The log as server-sent events, from `Last-Event-ID`, else from `after`, else from now on. The id of each is its `cursor`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /events/stream (the `StreamEvents` operationId).
+	StreamEventsWithResponse(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*StreamEventsResponse, error)
+
 	// ListFactoriesWithResponse The factories with their agents, by name; dead ones too.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -5206,6 +6877,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /factories/{factory}/undrain (the `UndrainFactory` operationId).
 	UndrainFactoryWithResponse(ctx context.Context, factory FactoryPath, reqEditors ...RequestEditorFn) (*UndrainFactoryResponse, error)
+
+	// AskQuestionWithBodyWithResponse Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /fleet/ask (the `AskQuestion` operationId).
+	AskQuestionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AskQuestionResponse, error)
+
+	// AskQuestionWithResponse Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /fleet/ask (the `AskQuestion` operationId).
+	AskQuestionWithResponse(ctx context.Context, body AskQuestionJSONRequestBody, reqEditors ...RequestEditorFn) (*AskQuestionResponse, error)
 
 	// ClaimJobsWithBodyWithResponse Takes the most urgent jobs that the agent can run, waiting for one where there is none.
 	//
@@ -5248,6 +6933,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /fleet/fail (the `FailJob` operationId).
 	FailJobWithResponse(ctx context.Context, body FailJobJSONRequestBody, reqEditors ...RequestEditorFn) (*FailJobResponse, error)
+
+	// WriteLogsWithBodyWithResponse Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /fleet/logs (the `WriteLogs` operationId).
+	WriteLogsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WriteLogsResponse, error)
+
+	// WriteLogsWithResponse Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /fleet/logs (the `WriteLogs` operationId).
+	WriteLogsWithResponse(ctx context.Context, body WriteLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*WriteLogsResponse, error)
 
 	// ReportProgressWithBodyWithResponse Says how far the work is. The first report starts the job.
 	//
@@ -5368,6 +7067,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /jobs/{job} (the `PatchJob` operationId).
 	PatchJobWithResponse(ctx context.Context, job JobPath, body PatchJobJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchJobResponse, error)
 
+	// AnswerJobWithBodyWithResponse Answers the question that parked a job. The next attempt gets question and answer.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /jobs/{job}/answer (the `AnswerJob` operationId).
+	AnswerJobWithBodyWithResponse(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AnswerJobResponse, error)
+
+	// AnswerJobWithResponse Answers the question that parked a job. The next attempt gets question and answer.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /jobs/{job}/answer (the `AnswerJob` operationId).
+	AnswerJobWithResponse(ctx context.Context, job JobPath, body AnswerJobJSONRequestBody, reqEditors ...RequestEditorFn) (*AnswerJobResponse, error)
+
 	// ApproveJobWithBodyWithResponse Accepts the work of a job in review.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -5431,6 +7144,34 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /jobs/{job}/cancel (the `CancelJob` operationId).
 	CancelJobWithResponse(ctx context.Context, job JobPath, body CancelJobJSONRequestBody, reqEditors ...RequestEditorFn) (*CancelJobResponse, error)
 
+	// GetDependenciesWithResponse The jobs linked with a job, directly or by way of others, as a graph of at most 100 jobs.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /jobs/{job}/dependencies (the `GetDependencies` operationId).
+	GetDependenciesWithResponse(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*GetDependenciesResponse, error)
+
+	// LinkJobWithBodyWithResponse Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /jobs/{job}/dependencies (the `LinkJob` operationId).
+	LinkJobWithBodyWithResponse(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LinkJobResponse, error)
+
+	// LinkJobWithResponse Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /jobs/{job}/dependencies (the `LinkJob` operationId).
+	LinkJobWithResponse(ctx context.Context, job JobPath, body LinkJobJSONRequestBody, reqEditors ...RequestEditorFn) (*LinkJobResponse, error)
+
+	// UnlinkJobWithResponse Takes a link away, of every type where none is named. A job that waited for it alone becomes claimable.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /jobs/{job}/dependencies/{dep} (the `UnlinkJob` operationId).
+	UnlinkJobWithResponse(ctx context.Context, job JobPath, dep DependencyPath, params *UnlinkJobParams, reqEditors ...RequestEditorFn) (*UnlinkJobResponse, error)
+
 	// ListJobEventsWithResponse What happened to a job, newest first.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -5445,6 +7186,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /jobs/{job}/explanation (the `ExplainJob` operationId).
 	ExplainJobWithResponse(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*ExplainJobResponse, error)
 
+	// ListJobLogsWithResponse What agents wrote down while they worked on a job, newest first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /jobs/{job}/logs (the `ListJobLogs` operationId).
+	ListJobLogsWithResponse(ctx context.Context, job JobPath, params *ListJobLogsParams, reqEditors ...RequestEditorFn) (*ListJobLogsResponse, error)
+
 	// MergeJobWithBodyWithResponse Says that the approved work was merged; the job is completed.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -5458,6 +7206,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /jobs/{job}/merge (the `MergeJob` operationId).
 	MergeJobWithResponse(ctx context.Context, job JobPath, body MergeJobJSONRequestBody, reqEditors ...RequestEditorFn) (*MergeJobResponse, error)
+
+	// FailMergeWithBodyWithResponse Says that the approved work could not be merged; the job is in review again.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /jobs/{job}/merge-failed (the `FailMerge` operationId).
+	FailMergeWithBodyWithResponse(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FailMergeResponse, error)
+
+	// FailMergeWithResponse Says that the approved work could not be merged; the job is in review again.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /jobs/{job}/merge-failed (the `FailMerge` operationId).
+	FailMergeWithResponse(ctx context.Context, job JobPath, body FailMergeJSONRequestBody, reqEditors ...RequestEditorFn) (*FailMergeResponse, error)
 
 	// PauseJobWithBodyWithResponse Pauses a job; it keeps its checkpoint. Where an agent holds it, the agent is asked to stop.
 	//
@@ -5549,6 +7311,34 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /products (the `ListProducts` operationId).
 	ListProductsWithResponse(ctx context.Context, params *ListProductsParams, reqEditors ...RequestEditorFn) (*ListProductsResponse, error)
+
+	// DeleteProductWithResponse Takes away a product that has no jobs.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /products/{product} (the `DeleteProduct` operationId).
+	DeleteProductWithResponse(ctx context.Context, product ProductPath, reqEditors ...RequestEditorFn) (*DeleteProductResponse, error)
+
+	// GetProductWithResponse One product with its repos.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /products/{product} (the `GetProduct` operationId).
+	GetProductWithResponse(ctx context.Context, product ProductPath, reqEditors ...RequestEditorFn) (*GetProductResponse, error)
+
+	// PutProductWithBodyWithResponse Makes a product, or replaces its settings. A repo belongs to one product at most.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /products/{product} (the `PutProduct` operationId).
+	PutProductWithBodyWithResponse(ctx context.Context, product ProductPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutProductResponse, error)
+
+	// PutProductWithResponse Makes a product, or replaces its settings. A repo belongs to one product at most.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /products/{product} (the `PutProduct` operationId).
+	PutProductWithResponse(ctx context.Context, product ProductPath, body PutProductJSONRequestBody, reqEditors ...RequestEditorFn) (*PutProductResponse, error)
 
 	// ReclaimLeasesWithBodyWithResponse Ends the leases that are past their time now, or the lease of one job whatever its time.
 	//
@@ -5978,6 +7768,279 @@ func (r TerminateAgentResponse) ContentType() string {
 	return ""
 }
 
+// ListCoordinatorLogsResponseDefaultHeaders the declared response headers of an HTTP default response for ListCoordinatorLogs
+type ListCoordinatorLogsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListCoordinatorLogsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CoordinatorLogPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListCoordinatorLogsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListCoordinatorLogsResponse) GetJSON200() *CoordinatorLogPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListCoordinatorLogsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListCoordinatorLogsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListCoordinatorLogsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListCoordinatorLogsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListCoordinatorLogsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RecoverResponseDefaultHeaders the declared response headers of an HTTP default response for Recover
+type RecoverResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type RecoverResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Recovered
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RecoverResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RecoverResponse) GetJSON200() *Recovered {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RecoverResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RecoverResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RecoverResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RecoverResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RecoverResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetCoordinatorStatusResponseDefaultHeaders the declared response headers of an HTTP default response for GetCoordinatorStatus
+type GetCoordinatorStatusResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type GetCoordinatorStatusResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CoordinatorStatus
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetCoordinatorStatusResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetCoordinatorStatusResponse) GetJSON200() *CoordinatorStatus {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetCoordinatorStatusResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetCoordinatorStatusResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetCoordinatorStatusResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetCoordinatorStatusResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetCoordinatorStatusResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListEventsResponseDefaultHeaders the declared response headers of an HTTP default response for ListEvents
+type ListEventsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListEventsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EventTail
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListEventsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListEventsResponse) GetJSON200() *EventTail {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListEventsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListEventsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListEventsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListEventsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListEventsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// StreamEventsResponseDefaultHeaders the declared response headers of an HTTP default response for StreamEvents
+type StreamEventsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type StreamEventsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *StreamEventsResponseDefaultHeaders
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r StreamEventsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r StreamEventsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StreamEventsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StreamEventsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StreamEventsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListFactoriesResponseDefaultHeaders the declared response headers of an HTTP default response for ListFactories
 type ListFactoriesResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -6202,6 +8265,62 @@ func (r UndrainFactoryResponse) ContentType() string {
 	return ""
 }
 
+// AskQuestionResponseDefaultHeaders the declared response headers of an HTTP default response for AskQuestion
+type AskQuestionResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type AskQuestionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Job
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *AskQuestionResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AskQuestionResponse) GetJSON200() *Job {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AskQuestionResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AskQuestionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AskQuestionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AskQuestionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AskQuestionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ClaimJobsResponse204Headers the declared response headers of an HTTP 204 response for ClaimJobs
 type ClaimJobsResponse204Headers struct {
 	XClaimReason  string
@@ -6372,6 +8491,62 @@ func (r FailJobResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r FailJobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// WriteLogsResponseDefaultHeaders the declared response headers of an HTTP default response for WriteLogs
+type WriteLogsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type WriteLogsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Standing
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *WriteLogsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r WriteLogsResponse) GetJSON200() *Standing {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r WriteLogsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r WriteLogsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r WriteLogsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r WriteLogsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r WriteLogsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -6980,6 +9155,62 @@ func (r PatchJobResponse) ContentType() string {
 	return ""
 }
 
+// AnswerJobResponseDefaultHeaders the declared response headers of an HTTP default response for AnswerJob
+type AnswerJobResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type AnswerJobResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Job
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *AnswerJobResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AnswerJobResponse) GetJSON200() *Job {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AnswerJobResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AnswerJobResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AnswerJobResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AnswerJobResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AnswerJobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ApproveJobResponseDefaultHeaders the declared response headers of an HTTP default response for ApproveJob
 type ApproveJobResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -7260,6 +9491,174 @@ func (r CancelJobResponse) ContentType() string {
 	return ""
 }
 
+// GetDependenciesResponseDefaultHeaders the declared response headers of an HTTP default response for GetDependencies
+type GetDependenciesResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type GetDependenciesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DependencyGraph
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetDependenciesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetDependenciesResponse) GetJSON200() *DependencyGraph {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetDependenciesResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetDependenciesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDependenciesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDependenciesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetDependenciesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// LinkJobResponseDefaultHeaders the declared response headers of an HTTP default response for LinkJob
+type LinkJobResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type LinkJobResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Job
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *LinkJobResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r LinkJobResponse) GetJSON200() *Job {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r LinkJobResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r LinkJobResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r LinkJobResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r LinkJobResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r LinkJobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// UnlinkJobResponseDefaultHeaders the declared response headers of an HTTP default response for UnlinkJob
+type UnlinkJobResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type UnlinkJobResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Job
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *UnlinkJobResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UnlinkJobResponse) GetJSON200() *Job {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UnlinkJobResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UnlinkJobResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UnlinkJobResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UnlinkJobResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UnlinkJobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListJobEventsResponseDefaultHeaders the declared response headers of an HTTP default response for ListJobEvents
 type ListJobEventsResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -7372,6 +9771,62 @@ func (r ExplainJobResponse) ContentType() string {
 	return ""
 }
 
+// ListJobLogsResponseDefaultHeaders the declared response headers of an HTTP default response for ListJobLogs
+type ListJobLogsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListJobLogsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *LogPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListJobLogsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListJobLogsResponse) GetJSON200() *LogPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListJobLogsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListJobLogsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListJobLogsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListJobLogsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListJobLogsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // MergeJobResponseDefaultHeaders the declared response headers of an HTTP default response for MergeJob
 type MergeJobResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -7422,6 +9877,62 @@ func (r MergeJobResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r MergeJobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// FailMergeResponseDefaultHeaders the declared response headers of an HTTP default response for FailMerge
+type FailMergeResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type FailMergeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Job
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *FailMergeResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r FailMergeResponse) GetJSON200() *Job {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r FailMergeResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r FailMergeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r FailMergeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r FailMergeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r FailMergeResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -7820,6 +10331,174 @@ func (r ListProductsResponse) ContentType() string {
 	return ""
 }
 
+// DeleteProductResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteProduct
+type DeleteProductResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type DeleteProductResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteProductResponseDefaultHeaders
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteProductResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteProductResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteProductResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteProductResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteProductResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetProductResponseDefaultHeaders the declared response headers of an HTTP default response for GetProduct
+type GetProductResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type GetProductResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Product
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetProductResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetProductResponse) GetJSON200() *Product {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetProductResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetProductResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetProductResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetProductResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetProductResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutProductResponseDefaultHeaders the declared response headers of an HTTP default response for PutProduct
+type PutProductResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type PutProductResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Product
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Product
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutProductResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutProductResponse) GetJSON200() *Product {
+	return r.JSON200
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r PutProductResponse) GetJSON201() *Product {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutProductResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutProductResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutProductResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutProductResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutProductResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ReclaimLeasesResponseDefaultHeaders the declared response headers of an HTTP default response for ReclaimLeases
 type ReclaimLeasesResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -8118,6 +10797,71 @@ func (c *ClientWithResponses) TerminateAgentWithResponse(ctx context.Context, ag
 	return ParseTerminateAgentResponse(rsp)
 }
 
+// ListCoordinatorLogsWithResponse What the coordinator did, newest first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /coordinator/logs (the `ListCoordinatorLogs` operationId).
+func (c *ClientWithResponses) ListCoordinatorLogsWithResponse(ctx context.Context, params *ListCoordinatorLogsParams, reqEditors ...RequestEditorFn) (*ListCoordinatorLogsResponse, error) {
+	rsp, err := c.ListCoordinatorLogs(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListCoordinatorLogsResponse(rsp)
+}
+
+// RecoverWithResponse Does the coordinator’s work in this workspace once, now.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /coordinator/recover (the `Recover` operationId).
+func (c *ClientWithResponses) RecoverWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RecoverResponse, error) {
+	rsp, err := c.Recover(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRecoverResponse(rsp)
+}
+
+// GetCoordinatorStatusWithResponse Who coordinates, and what was done in this term.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /coordinator/status (the `GetCoordinatorStatus` operationId).
+func (c *ClientWithResponses) GetCoordinatorStatusWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetCoordinatorStatusResponse, error) {
+	rsp, err := c.GetCoordinatorStatus(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetCoordinatorStatusResponse(rsp)
+}
+
+// ListEventsWithResponse The log from a place on, oldest first. Reading on from `next_after` gives everything later once.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /events (the `ListEvents` operationId).
+func (c *ClientWithResponses) ListEventsWithResponse(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*ListEventsResponse, error) {
+	rsp, err := c.ListEvents(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListEventsResponse(rsp)
+}
+
+// StreamEventsWithResponse The log as server-sent events, from `Last-Event-ID`, else from `after`, else from now on. The id of each is its `cursor`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /events/stream (the `StreamEvents` operationId).
+func (c *ClientWithResponses) StreamEventsWithResponse(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*StreamEventsResponse, error) {
+	rsp, err := c.StreamEvents(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStreamEventsResponse(rsp)
+}
+
 // ListFactoriesWithResponse The factories with their agents, by name; dead ones too.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -8168,6 +10912,32 @@ func (c *ClientWithResponses) UndrainFactoryWithResponse(ctx context.Context, fa
 		return nil, err
 	}
 	return ParseUndrainFactoryResponse(rsp)
+}
+
+// AskQuestionWithBodyWithResponse Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /fleet/ask (the `AskQuestion` operationId).
+func (c *ClientWithResponses) AskQuestionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AskQuestionResponse, error) {
+	rsp, err := c.AskQuestionWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAskQuestionResponse(rsp)
+}
+
+// AskQuestionWithResponse Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /fleet/ask (the `AskQuestion` operationId).
+func (c *ClientWithResponses) AskQuestionWithResponse(ctx context.Context, body AskQuestionJSONRequestBody, reqEditors ...RequestEditorFn) (*AskQuestionResponse, error) {
+	rsp, err := c.AskQuestion(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAskQuestionResponse(rsp)
 }
 
 // ClaimJobsWithBodyWithResponse Takes the most urgent jobs that the agent can run, waiting for one where there is none.
@@ -8246,6 +11016,32 @@ func (c *ClientWithResponses) FailJobWithResponse(ctx context.Context, body Fail
 		return nil, err
 	}
 	return ParseFailJobResponse(rsp)
+}
+
+// WriteLogsWithBodyWithResponse Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /fleet/logs (the `WriteLogs` operationId).
+func (c *ClientWithResponses) WriteLogsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WriteLogsResponse, error) {
+	rsp, err := c.WriteLogsWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseWriteLogsResponse(rsp)
+}
+
+// WriteLogsWithResponse Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /fleet/logs (the `WriteLogs` operationId).
+func (c *ClientWithResponses) WriteLogsWithResponse(ctx context.Context, body WriteLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*WriteLogsResponse, error) {
+	rsp, err := c.WriteLogs(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseWriteLogsResponse(rsp)
 }
 
 // ReportProgressWithBodyWithResponse Says how far the work is. The first report starts the job.
@@ -8469,6 +11265,32 @@ func (c *ClientWithResponses) PatchJobWithResponse(ctx context.Context, job JobP
 	return ParsePatchJobResponse(rsp)
 }
 
+// AnswerJobWithBodyWithResponse Answers the question that parked a job. The next attempt gets question and answer.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /jobs/{job}/answer (the `AnswerJob` operationId).
+func (c *ClientWithResponses) AnswerJobWithBodyWithResponse(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AnswerJobResponse, error) {
+	rsp, err := c.AnswerJobWithBody(ctx, job, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAnswerJobResponse(rsp)
+}
+
+// AnswerJobWithResponse Answers the question that parked a job. The next attempt gets question and answer.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /jobs/{job}/answer (the `AnswerJob` operationId).
+func (c *ClientWithResponses) AnswerJobWithResponse(ctx context.Context, job JobPath, body AnswerJobJSONRequestBody, reqEditors ...RequestEditorFn) (*AnswerJobResponse, error) {
+	rsp, err := c.AnswerJob(ctx, job, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAnswerJobResponse(rsp)
+}
+
 // ApproveJobWithBodyWithResponse Accepts the work of a job in review.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -8586,6 +11408,58 @@ func (c *ClientWithResponses) CancelJobWithResponse(ctx context.Context, job Job
 	return ParseCancelJobResponse(rsp)
 }
 
+// GetDependenciesWithResponse The jobs linked with a job, directly or by way of others, as a graph of at most 100 jobs.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /jobs/{job}/dependencies (the `GetDependencies` operationId).
+func (c *ClientWithResponses) GetDependenciesWithResponse(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*GetDependenciesResponse, error) {
+	rsp, err := c.GetDependencies(ctx, job, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDependenciesResponse(rsp)
+}
+
+// LinkJobWithBodyWithResponse Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /jobs/{job}/dependencies (the `LinkJob` operationId).
+func (c *ClientWithResponses) LinkJobWithBodyWithResponse(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LinkJobResponse, error) {
+	rsp, err := c.LinkJobWithBody(ctx, job, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLinkJobResponse(rsp)
+}
+
+// LinkJobWithResponse Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /jobs/{job}/dependencies (the `LinkJob` operationId).
+func (c *ClientWithResponses) LinkJobWithResponse(ctx context.Context, job JobPath, body LinkJobJSONRequestBody, reqEditors ...RequestEditorFn) (*LinkJobResponse, error) {
+	rsp, err := c.LinkJob(ctx, job, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLinkJobResponse(rsp)
+}
+
+// UnlinkJobWithResponse Takes a link away, of every type where none is named. A job that waited for it alone becomes claimable.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /jobs/{job}/dependencies/{dep} (the `UnlinkJob` operationId).
+func (c *ClientWithResponses) UnlinkJobWithResponse(ctx context.Context, job JobPath, dep DependencyPath, params *UnlinkJobParams, reqEditors ...RequestEditorFn) (*UnlinkJobResponse, error) {
+	rsp, err := c.UnlinkJob(ctx, job, dep, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUnlinkJobResponse(rsp)
+}
+
 // ListJobEventsWithResponse What happened to a job, newest first.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -8612,6 +11486,19 @@ func (c *ClientWithResponses) ExplainJobWithResponse(ctx context.Context, job Jo
 	return ParseExplainJobResponse(rsp)
 }
 
+// ListJobLogsWithResponse What agents wrote down while they worked on a job, newest first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /jobs/{job}/logs (the `ListJobLogs` operationId).
+func (c *ClientWithResponses) ListJobLogsWithResponse(ctx context.Context, job JobPath, params *ListJobLogsParams, reqEditors ...RequestEditorFn) (*ListJobLogsResponse, error) {
+	rsp, err := c.ListJobLogs(ctx, job, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListJobLogsResponse(rsp)
+}
+
 // MergeJobWithBodyWithResponse Says that the approved work was merged; the job is completed.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -8636,6 +11523,32 @@ func (c *ClientWithResponses) MergeJobWithResponse(ctx context.Context, job JobP
 		return nil, err
 	}
 	return ParseMergeJobResponse(rsp)
+}
+
+// FailMergeWithBodyWithResponse Says that the approved work could not be merged; the job is in review again.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /jobs/{job}/merge-failed (the `FailMerge` operationId).
+func (c *ClientWithResponses) FailMergeWithBodyWithResponse(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FailMergeResponse, error) {
+	rsp, err := c.FailMergeWithBody(ctx, job, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFailMergeResponse(rsp)
+}
+
+// FailMergeWithResponse Says that the approved work could not be merged; the job is in review again.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /jobs/{job}/merge-failed (the `FailMerge` operationId).
+func (c *ClientWithResponses) FailMergeWithResponse(ctx context.Context, job JobPath, body FailMergeJSONRequestBody, reqEditors ...RequestEditorFn) (*FailMergeResponse, error) {
+	rsp, err := c.FailMerge(ctx, job, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFailMergeResponse(rsp)
 }
 
 // PauseJobWithBodyWithResponse Pauses a job; it keeps its checkpoint. Where an agent holds it, the agent is asked to stop.
@@ -8805,6 +11718,58 @@ func (c *ClientWithResponses) ListProductsWithResponse(ctx context.Context, para
 		return nil, err
 	}
 	return ParseListProductsResponse(rsp)
+}
+
+// DeleteProductWithResponse Takes away a product that has no jobs.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /products/{product} (the `DeleteProduct` operationId).
+func (c *ClientWithResponses) DeleteProductWithResponse(ctx context.Context, product ProductPath, reqEditors ...RequestEditorFn) (*DeleteProductResponse, error) {
+	rsp, err := c.DeleteProduct(ctx, product, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteProductResponse(rsp)
+}
+
+// GetProductWithResponse One product with its repos.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /products/{product} (the `GetProduct` operationId).
+func (c *ClientWithResponses) GetProductWithResponse(ctx context.Context, product ProductPath, reqEditors ...RequestEditorFn) (*GetProductResponse, error) {
+	rsp, err := c.GetProduct(ctx, product, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetProductResponse(rsp)
+}
+
+// PutProductWithBodyWithResponse Makes a product, or replaces its settings. A repo belongs to one product at most.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /products/{product} (the `PutProduct` operationId).
+func (c *ClientWithResponses) PutProductWithBodyWithResponse(ctx context.Context, product ProductPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutProductResponse, error) {
+	rsp, err := c.PutProductWithBody(ctx, product, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutProductResponse(rsp)
+}
+
+// PutProductWithResponse Makes a product, or replaces its settings. A repo belongs to one product at most.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /products/{product} (the `PutProduct` operationId).
+func (c *ClientWithResponses) PutProductWithResponse(ctx context.Context, product ProductPath, body PutProductJSONRequestBody, reqEditors ...RequestEditorFn) (*PutProductResponse, error) {
+	rsp, err := c.PutProduct(ctx, product, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutProductResponse(rsp)
 }
 
 // ReclaimLeasesWithBodyWithResponse Ends the leases that are past their time now, or the lease of one job whatever its time.
@@ -9243,6 +12208,264 @@ func ParseTerminateAgentResponse(rsp *http.Response) (*TerminateAgentResponse, e
 	return response, nil
 }
 
+// ParseListCoordinatorLogsResponse parses an HTTP response from a ListCoordinatorLogsWithResponse call
+func ParseListCoordinatorLogsResponse(rsp *http.Response) (*ListCoordinatorLogsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListCoordinatorLogsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CoordinatorLogPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListCoordinatorLogsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRecoverResponse parses an HTTP response from a RecoverWithResponse call
+func ParseRecoverResponse(rsp *http.Response) (*RecoverResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RecoverResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Recovered
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers RecoverResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetCoordinatorStatusResponse parses an HTTP response from a GetCoordinatorStatusWithResponse call
+func ParseGetCoordinatorStatusResponse(rsp *http.Response) (*GetCoordinatorStatusResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetCoordinatorStatusResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CoordinatorStatus
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetCoordinatorStatusResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListEventsResponse parses an HTTP response from a ListEventsWithResponse call
+func ParseListEventsResponse(rsp *http.Response) (*ListEventsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListEventsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EventTail
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListEventsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseStreamEventsResponse parses an HTTP response from a StreamEventsWithResponse call
+func ParseStreamEventsResponse(rsp *http.Response) (*StreamEventsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StreamEventsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers StreamEventsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListFactoriesResponse parses an HTTP response from a ListFactoriesWithResponse call
 func ParseListFactoriesResponse(rsp *http.Response) (*ListFactoriesResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -9455,6 +12678,59 @@ func ParseUndrainFactoryResponse(rsp *http.Response) (*UndrainFactoryResponse, e
 	return response, nil
 }
 
+// ParseAskQuestionResponse parses an HTTP response from a AskQuestionWithResponse call
+func ParseAskQuestionResponse(rsp *http.Response) (*AskQuestionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AskQuestionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers AskQuestionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseClaimJobsResponse parses an HTTP response from a ClaimJobsWithResponse call
 func ParseClaimJobsResponse(rsp *http.Response) (*ClaimJobsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -9614,6 +12890,59 @@ func ParseFailJobResponse(rsp *http.Response) (*FailJobResponse, error) {
 	switch {
 	case true:
 		var headers FailJobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseWriteLogsResponse parses an HTTP response from a WriteLogsWithResponse call
+func ParseWriteLogsResponse(rsp *http.Response) (*WriteLogsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &WriteLogsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Standing
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers WriteLogsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -10221,6 +13550,59 @@ func ParsePatchJobResponse(rsp *http.Response) (*PatchJobResponse, error) {
 	return response, nil
 }
 
+// ParseAnswerJobResponse parses an HTTP response from a AnswerJobWithResponse call
+func ParseAnswerJobResponse(rsp *http.Response) (*AnswerJobResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AnswerJobResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers AnswerJobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseApproveJobResponse parses an HTTP response from a ApproveJobWithResponse call
 func ParseApproveJobResponse(rsp *http.Response) (*ApproveJobResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -10486,6 +13868,165 @@ func ParseCancelJobResponse(rsp *http.Response) (*CancelJobResponse, error) {
 	return response, nil
 }
 
+// ParseGetDependenciesResponse parses an HTTP response from a GetDependenciesWithResponse call
+func ParseGetDependenciesResponse(rsp *http.Response) (*GetDependenciesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDependenciesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DependencyGraph
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetDependenciesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseLinkJobResponse parses an HTTP response from a LinkJobWithResponse call
+func ParseLinkJobResponse(rsp *http.Response) (*LinkJobResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &LinkJobResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers LinkJobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseUnlinkJobResponse parses an HTTP response from a UnlinkJobWithResponse call
+func ParseUnlinkJobResponse(rsp *http.Response) (*UnlinkJobResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UnlinkJobResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers UnlinkJobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListJobEventsResponse parses an HTTP response from a ListJobEventsWithResponse call
 func ParseListJobEventsResponse(rsp *http.Response) (*ListJobEventsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -10592,6 +14133,59 @@ func ParseExplainJobResponse(rsp *http.Response) (*ExplainJobResponse, error) {
 	return response, nil
 }
 
+// ParseListJobLogsResponse parses an HTTP response from a ListJobLogsWithResponse call
+func ParseListJobLogsResponse(rsp *http.Response) (*ListJobLogsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListJobLogsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest LogPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListJobLogsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseMergeJobResponse parses an HTTP response from a MergeJobWithResponse call
 func ParseMergeJobResponse(rsp *http.Response) (*MergeJobResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -10625,6 +14219,59 @@ func ParseMergeJobResponse(rsp *http.Response) (*MergeJobResponse, error) {
 	switch {
 	case true:
 		var headers MergeJobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseFailMergeResponse parses an HTTP response from a FailMergeWithResponse call
+func ParseFailMergeResponse(rsp *http.Response) (*FailMergeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &FailMergeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers FailMergeResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -10996,6 +14643,168 @@ func ParseListProductsResponse(rsp *http.Response) (*ListProductsResponse, error
 	switch {
 	case true:
 		var headers ListProductsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteProductResponse parses an HTTP response from a DeleteProductWithResponse call
+func ParseDeleteProductResponse(rsp *http.Response) (*DeleteProductResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteProductResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteProductResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetProductResponse parses an HTTP response from a GetProductWithResponse call
+func ParseGetProductResponse(rsp *http.Response) (*GetProductResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetProductResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Product
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetProductResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutProductResponse parses an HTTP response from a PutProductWithResponse call
+func ParsePutProductResponse(rsp *http.Response) (*PutProductResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutProductResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Product
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Product
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutProductResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"unicode"
+
+	"fleetboard/db"
+	"fleetboard/internal/app"
+	"fleetboard/internal/coordinator/audit"
+)
+
+// maxDetail bounds a printed finding, in characters.
+const maxDetail = 600
+
+// inspect looks at the database in one way and prints what it found.
+func inspect(ctx context.Context, environ []string, out, logs io.Writer, look func(context.Context, *db.DB) (audit.Report, error)) int {
+	var report audit.Report
+	cfg, err := app.LoadConfig(environment(environ))
+	if err == nil {
+		err = app.Inspect(ctx, cfg, slog.New(slog.NewTextHandler(logs, nil)), func(d *db.DB) (err error) {
+			report, err = look(ctx, d)
+			return err
+		})
+	}
+	printReport(out, report)
+	switch {
+	case err != nil:
+		fmt.Fprintln(logs, "fleetboard: not everything was looked at:", err)
+		return exitBlind
+	case report.Found() > 0:
+		return exitFailed
+	}
+	return exitOK
+}
+
+func printReport(out io.Writer, r audit.Report) {
+	if len(r.Checks) == 0 {
+		return // it never began
+	}
+	fmt.Fprintf(out, "Looked at %d jobs of %d workspaces.\n", r.Jobs, r.Workspaces)
+	for _, c := range r.Checks {
+		fmt.Fprintf(out, "%6d  %-10s %s\n", c.Found, c.Name, c.About)
+	}
+	for _, f := range r.Findings {
+		fmt.Fprintf(out, "%s %s: %s: %s\n", printable(f.Workspace), printable(f.Job), f.Check, printable(f.Detail))
+	}
+	if more := r.Found() - len(r.Findings); more > 0 {
+		fmt.Fprintf(out, "and %d more\n", more)
+	}
+}
+
+// printable keeps text of agents from steering the terminal it is shown on.
+func printable(s string) string {
+	runes := []rune(s)
+	if len(runes) > maxDetail {
+		runes = append(runes[:maxDetail:maxDetail], '…')
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, string(runes))
+}

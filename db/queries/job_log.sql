@@ -1,0 +1,61 @@
+-- name: LogLease :many
+-- The lease that an agent writes under, locked until its lines are committed:
+-- it cannot end before, and the lines of a job get their ids in the order in
+-- which they are committed. One row where the lease is still the agent's own.
+SELECT l.epoch, l.expires_at, l.directive, l.directive_reason FROM job_lease l
+WHERE l.workspace_id = @workspace_id AND l.job_id = @job_id AND l.epoch = @epoch AND l.agent_id = @agent_id
+    AND l.expires_at > clock_timestamp()
+FOR NO KEY UPDATE;
+
+-- name: LogAppend :exec
+-- Adds lines in the order of the arrays, which are equally long. A time is in
+-- RFC 3339, or empty.
+INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, event, message, details, at)
+SELECT @workspace_id, @job_id, @epoch, @agent, unnest(@levels::text[]), unnest(@events::text[]), unnest(@messages::text[]),
+    unnest(@details::text[])::jsonb, nullif(unnest(@ats::text[]), '')::timestamptz;
+
+-- name: LogOlder :many
+-- Lines of a job, newest first. An epoch of 0 is every attempt, before 0 the
+-- newest line.
+SELECT id, epoch, agent, level, event, message, details, at, received_at FROM job_log
+WHERE workspace_id = @workspace_id AND job_id = @job_id AND level = ANY(@levels::text[])
+    AND (@before::bigint = 0 OR id < @before)
+ORDER BY id DESC LIMIT @max_rows;
+
+-- name: LogOlderOfAttempt :many
+SELECT id, epoch, agent, level, event, message, details, at, received_at FROM job_log
+WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch AND level = ANY(@levels::text[])
+    AND (@before::bigint = 0 OR id < @before)
+ORDER BY id DESC LIMIT @max_rows;
+
+-- name: LogAfter :many
+-- What was written to a job's log after a line, oldest first.
+SELECT id, epoch, agent, level, event, message, details, at, received_at FROM job_log
+WHERE workspace_id = @workspace_id AND job_id = @job_id AND id > @after AND level = ANY(@levels::text[])
+    AND (@epoch::bigint = 0 OR epoch = @epoch)
+ORDER BY id LIMIT @max_rows;
+
+-- name: LogExpire :execrows
+DELETE FROM job_log l WHERE l.workspace_id = @workspace_id AND l.id = ANY(ARRAY(
+    SELECT o.id FROM job_log o
+    WHERE o.workspace_id = @workspace_id
+        AND o.received_at < clock_timestamp() - make_interval(secs => @keep_seconds::float8)
+    ORDER BY o.received_at LIMIT @max_rows));
+
+-- name: LogCountOfAttempts :many
+-- How many lines attempts wrote, each counted up to a limit.
+SELECT e.epoch::bigint AS epoch, (SELECT count(*) FROM (SELECT 1 FROM job_log l
+    WHERE l.workspace_id = @workspace_id AND l.job_id = @job_id AND l.epoch = e.epoch LIMIT @most) few)::bigint AS lines
+FROM unnest(@epochs::bigint[]) AS e (epoch);
+
+-- name: AttemptOlder :many
+-- A job's attempts, newest first; before 0 is the newest.
+SELECT * FROM attempt
+WHERE workspace_id = @workspace_id AND job_id = @job_id AND (@before::bigint = 0 OR epoch < @before)
+ORDER BY epoch DESC LIMIT @max_rows;
+
+-- name: AttemptStacks :many
+-- The stacks that failing agents gave, as their events keep them.
+SELECT e.epoch::bigint AS epoch, (e.payload->>'stack')::text AS stack FROM event e
+WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid AND e.epoch = ANY(@epochs::bigint[])
+    AND e.type IN ('job.attempt_failed', 'job.failed') AND e.payload->>'stack' <> '';

@@ -1,0 +1,26 @@
+-- name: ReviewQueue :many
+-- One page of the jobs in a status of the review, the oldest first, each with its
+-- last attempt. A result that is stored in more than max_result bytes is left out:
+-- a list shows a few numbers of it.
+SELECT j.id, j.key, j.title, j.repo, p.name AS product, j.priority, j.status, j.status_at,
+    (CASE WHEN pg_column_size(j.result) <= @max_result::int THEN j.result END)::jsonb AS result,
+    coalesce(a.agent, '')::text AS agent
+FROM job j
+JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
+LEFT JOIN attempt a ON a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.epoch = j.epoch
+WHERE j.workspace_id = @workspace_id AND j.status = @status AND j.status IN ('in_review', 'approved')
+    AND (j.status_at, j.id) > (@after_at::timestamptz, @after_id::uuid)
+ORDER BY j.status_at, j.id LIMIT @max_rows;
+
+-- name: ReviewCount :one
+-- How many jobs wait for a review, counted up to a limit.
+SELECT count(*)::int AS jobs FROM (
+    SELECT 1 FROM job j WHERE j.workspace_id = @workspace_id AND j.status = 'in_review' LIMIT @max_rows
+) capped;
+
+-- name: JobTalk :many
+-- What agents and people last said to one another about a job, newest first.
+SELECT e.id, e.type, e.actor, e.at, e.payload, e.changes FROM event e
+WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
+    AND e.type IN ('job.asked', 'job.answered', 'job.rejected', 'job.merge_failed')
+ORDER BY e.id DESC LIMIT @max_rows;

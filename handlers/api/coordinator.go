@@ -1,0 +1,48 @@
+package api
+
+import (
+	"context"
+	"strconv"
+
+	"fleetboard/internal/coordinator"
+	"fleetboard/internal/fault"
+)
+
+// GetCoordinatorStatus says who coordinates.
+func (s *Server) GetCoordinatorStatus(ctx context.Context, _ GetCoordinatorStatusRequestObject) (GetCoordinatorStatusResponseObject, error) {
+	status, err := s.coordinator.Status(ctx)
+	return GetCoordinatorStatus200JSONResponse{Active: status.Active, InstanceID: status.InstanceID, Term: status.Term,
+		ExpiresAt: utcOrNil(status.ExpiresAt), LastCycleAt: utcOrNil(status.LastCycleAt), CycleCount: status.CycleCount,
+		Stats: status.Stats}, err
+}
+
+// Recover does the coordinator's work in the workspace once.
+func (s *Server) Recover(ctx context.Context, _ RecoverRequestObject) (RecoverResponseObject, error) {
+	did, err := s.dispatch.Recover(ctx, whoOf(ctx))
+	return Recover200JSONResponse{LeasesTakenBack: did.TakenBack, JobsPromoted: did.Promoted, Warned: did.Warned,
+		TimedOut: did.TimedOut, CyclesFailed: did.CyclesFailed}, err
+}
+
+// ListCoordinatorLogs gives a page of what the coordinator did, newest first.
+func (s *Server) ListCoordinatorLogs(ctx context.Context, r ListCoordinatorLogsRequestObject) (ListCoordinatorLogsResponseObject, error) {
+	var before int64
+	if cursor := value(r.Params.Cursor); cursor != "" {
+		var err error
+		if before, err = strconv.ParseInt(cursor, 10, 64); err != nil || before < 1 {
+			return nil, fault.Invalid("cursor", "It is not one that this server gave out.")
+		}
+	}
+	n := limit(r.Params.Limit)
+	found, err := s.coordinator.Logs(ctx, whoOf(ctx), before, n+1)
+	next := ""
+	if len(found) > n {
+		found = found[:n]
+		next = strconv.FormatInt(found[n-1].ID, 10)
+	}
+	return ListCoordinatorLogs200JSONResponse{Items: models(found, coordinatorLineModel), NextCursor: next}, err
+}
+
+func coordinatorLineModel(l coordinator.LogLine) CoordinatorLogLine {
+	return CoordinatorLogLine{ID: l.ID, At: l.At.UTC(), InstanceID: l.InstanceID, Term: l.Term, Level: LogLevel(l.Level),
+		Message: l.Message, Details: object(l.Details)}
+}

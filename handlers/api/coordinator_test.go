@@ -1,0 +1,87 @@
+package api_test
+
+import (
+	"fmt"
+	"testing"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/internal/fault"
+)
+
+func TestCoordinatorStatus(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := w.as(w.owner, "GET", "/coordinator/status", nil).want(200)
+	if a.body["active"] != false || a.body["last_cycle_at"] != nil || a.text("instance_id") != "" || a.number("term") != 0 {
+		t.Errorf("before anybody led: %s", a.raw)
+	}
+	dbfactory.Exec(t, w.db, `INSERT INTO leadership (name, holder, term, expires_at, last_cycle_at, cycle_count, stats)
+		VALUES ('coordinator', 'mac/17/ab', 3, now() + interval '10 seconds', now(), 41, '{"jobs_promoted": 5}')`)
+	for _, token := range []string{w.owner, w.agent("ada")} {
+		a = w.as(token, "GET", "/coordinator/status", nil).want(200)
+		if a.body["active"] != true || a.text("instance_id") != "mac/17/ab" || a.number("term") != 3 ||
+			a.number("cycle_count") != 41 || a.number("stats", "jobs_promoted") != 5 || a.text("last_cycle_at") == "" {
+			t.Errorf("while one leads: %s", a.raw)
+		}
+	}
+	w.as(w.enrolment, "GET", "/coordinator/status", nil).want(403).refused(fault.Forbidden)
+	dbfactory.Exec(t, w.db, `UPDATE leadership SET expires_at = now()`)
+	if a = w.as(w.owner, "GET", "/coordinator/status", nil).want(200); a.body["active"] != false || a.number("term") != 3 {
+		t.Errorf("after the lease: %s", a.raw)
+	}
+}
+
+func TestRecoverDoesTheWorkOfOneWorkspace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada := w.agent("ada")
+	key := w.job("Build")
+	w.claim(ada)
+	dbfactory.Exec(t, w.db, `UPDATE job_lease SET expires_at = now() - interval '1 second'`)
+	w.as(ada, "POST", "/coordinator/recover", nil).want(403).refused(fault.Forbidden)
+	if a := w.as(w.otherWorkspace(), "POST", "/coordinator/recover", nil).want(200); a.number("leases_taken_back") != 0 {
+		t.Errorf("another workspace's lease was taken back: %s", a.raw)
+	}
+	if a := w.as(w.owner, "POST", "/coordinator/recover", nil).want(200); a.number("leases_taken_back") != 1 {
+		t.Errorf("recover: %s", a.raw)
+	}
+	if a := w.as(w.owner, "POST", "/coordinator/recover", nil).want(200); a.number("leases_taken_back") != 0 {
+		t.Errorf("recover again: %s", a.raw)
+	}
+	if a := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200); a.text("status") != "ready" {
+		t.Errorf("the job: %s", a.raw)
+	}
+}
+
+func TestCoordinatorLogs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	other := w.otherWorkspace()
+	dbfactory.Exec(t, w.db, `INSERT INTO coordinator_log (workspace_id, instance_id, term, level, message, details)
+		SELECT CASE WHEN n % 2 = 0 THEN (SELECT id FROM workspace WHERE slug = 'other') END, 'mac/17/ab', 3, 'INFO', 'line ' || n, '{"n": 1}'
+		FROM generate_series(1, 7) n`)
+	var seen []string
+	for cursor := ""; ; {
+		path := "/coordinator/logs?limit=2"
+		if cursor != "" {
+			path += "&cursor=" + cursor
+		}
+		a := w.as(w.owner, "GET", path, nil).want(200)
+		for i := range a.count("items") {
+			seen = append(seen, a.text("items", i, "message"))
+		}
+		if cursor = a.text("next_cursor"); cursor == "" {
+			break
+		}
+	}
+	if fmt.Sprint(seen) != "[line 7 line 5 line 3 line 1]" {
+		t.Errorf("a workspace reads %v; want the server's lines, newest first", seen)
+	}
+	if a := w.as(other, "GET", "/coordinator/logs?limit=200", nil).want(200); a.count("items") != 7 {
+		t.Errorf("the other workspace reads %s", a.raw)
+	}
+	w.as(w.agent("ada"), "GET", "/coordinator/logs", nil).want(403).refused(fault.Forbidden)
+	for _, cursor := range []string{"x", "0", "-1", "99999999999999999999"} {
+		w.as(w.owner, "GET", "/coordinator/logs?cursor="+cursor, nil).want(422).refused(fault.Validation)
+	}
+}

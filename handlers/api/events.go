@@ -1,0 +1,64 @@
+package api
+
+import (
+	"context"
+
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+)
+
+// ListEvents reads the log from a place on.
+func (s *Server) ListEvents(ctx context.Context, r ListEventsRequestObject) (ListEventsResponseObject, error) {
+	who := whoOf(ctx)
+	after, err := eventlog.ParseCursor(value(r.Params.After))
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.eventFilter(ctx, who, r.Params.Type, r.Params.Job)
+	if err != nil {
+		return nil, err
+	}
+	found, next, err := s.events.TailOf(ctx, who, f, after, limit(r.Params.Limit))
+	return ListEvents200JSONResponse{NextAfter: next.String(),
+		Items: models(found, func(e eventlog.Event) Event { return eventModel(e, e.JobKey) })}, err
+}
+
+// StreamEvents sends the log as it grows: from the place of the reader's last
+// event, else from the one it names, else from now on.
+func (s *Server) StreamEvents(ctx context.Context, r StreamEventsRequestObject) (StreamEventsResponseObject, error) {
+	who := whoOf(ctx)
+	f, err := s.eventFilter(ctx, who, r.Params.Type, r.Params.Job)
+	if err != nil {
+		return nil, err
+	}
+	place := value(r.Params.LastEventID)
+	if place == "" {
+		place = value(r.Params.After)
+	}
+	at, err := eventlog.ParseCursor(place)
+	if err == nil && place == "" {
+		at, err = s.events.Head(ctx, who)
+	}
+	if err != nil {
+		return nil, err
+	}
+	leave, ok := openStreams.enter(who.Workspace)
+	if !ok {
+		return nil, fault.New(fault.TooMany, "%d streams of this workspace are open; end one of them first.", streaming.perWorkspace).
+			With("retry_after", int(streaming.beat.Seconds()))
+	}
+	return &eventStream{server: s, ctx: ctx, who: who, filter: f, at: at, leave: leave}, nil
+}
+
+func (s *Server) eventFilter(ctx context.Context, who tenancy.Principal, types *[]string, job *string) (eventlog.Filter, error) {
+	f := eventlog.Filter{Types: value(types)}
+	if name := value(job); name != "" {
+		found, err := s.jobs.Get(ctx, who, name)
+		if err != nil {
+			return f, err
+		}
+		f.Job = &found.ID
+	}
+	return f, nil
+}

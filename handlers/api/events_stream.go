@@ -1,0 +1,211 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+)
+
+// streaming are the limits of streams of events.
+var streaming = struct {
+	perWorkspace int           // streams that a workspace may have open in one process
+	beat         time.Duration // the longest silence
+	check        time.Duration // how soon a stream ends after its token
+	poll         time.Duration // how often it looks although nothing was published
+	write        time.Duration // how long the reader may take for one piece
+}{perWorkspace: 200, beat: 15 * time.Second, check: 5 * time.Second, poll: 5 * time.Second, write: 10 * time.Second}
+
+const (
+	// retryMillis is how long a reader waits before it connects again.
+	retryMillis = 3000
+	// streamPage is how many events are read at once.
+	streamPage = 100
+	// streamPiece is how many bytes are gathered before they are sent.
+	streamPiece = 64 << 10
+	// streamGather is how long events are gathered after news of one.
+	streamGather = 40 * time.Millisecond
+	// streamAgain is how soon a stream looks again where something was published
+	// that a transaction still running keeps back, and streamLooks how often.
+	streamAgain = 100 * time.Millisecond
+	streamLooks = 20
+)
+
+// eventStream is one reader of the log.
+type eventStream struct {
+	server *Server
+	ctx    context.Context //nolint:containedctx // of the call; it ends when the reader leaves
+	who    tenancy.Principal
+	filter eventlog.Filter
+	at     eventlog.Cursor // place in the log
+	told   eventlog.Cursor // the place that the reader knows
+	looks  int             // how often an empty look is to be repeated soon
+	leave  func()
+
+	w       http.ResponseWriter
+	control *http.ResponseController
+	buf     bytes.Buffer
+	// gone says that the reader did not take what was written.
+	gone bool
+}
+
+// VisitStreamEventsResponse sends until the reader, its token or the server
+// ends. A reader that is cut off goes on from the last id it got.
+func (e *eventStream) VisitStreamEventsResponse(w http.ResponseWriter) error {
+	defer e.leave()
+	e.w, e.control = w, http.NewResponseController(w)
+	news := make(chan struct{}, 1)
+	if e.server.wake != nil {
+		defer e.server.wake.Subscribe(eventlog.Topic(e.who.Workspace), func(string) {
+			select {
+			case news <- struct{}{}:
+			default:
+			}
+		})()
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store, no-transform")
+	h.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	fmt.Fprintf(&e.buf, "retry: %d\n", retryMillis)
+	e.place()
+	err := e.flush()
+	if err == nil {
+		err = e.run(news)
+	}
+	if e.gone || e.ctx.Err() != nil {
+		return nil // there is nobody to tell
+	}
+	return err
+}
+
+func (e *eventStream) run(news <-chan struct{}) error {
+	beat, check := time.NewTicker(streaming.beat), time.NewTicker(streaming.check)
+	defer beat.Stop()
+	defer check.Stop()
+	look := time.NewTimer(0)
+	defer look.Stop()
+	for {
+		var err error
+		select {
+		case <-e.ctx.Done():
+			return nil
+		case <-e.server.done:
+			return nil
+		case <-check.C:
+			if !e.mayGoOn() {
+				return nil
+			}
+		case <-beat.C:
+			err = e.beat()
+		case <-news:
+			e.looks = streamLooks
+			look.Reset(streamGather)
+		case <-look.C:
+			var pause time.Duration
+			pause, err = e.look()
+			look.Reset(pause)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// mayGoOn asks again what the token allows. A database that cannot be asked ends
+// no stream.
+func (e *eventStream) mayGoOn() bool {
+	now, err := e.server.accounts.Bearer(e.ctx, callOf(e.ctx).token)
+	if err != nil {
+		return fault.From(err).Code.Entry().Status >= http.StatusInternalServerError
+	}
+	return now.Workspace == e.who.Workspace && now.Can(tenancy.ReadBoard)
+}
+
+// look sends the next page and says when to look again.
+func (e *eventStream) look() (time.Duration, error) {
+	found, next, err := e.server.events.TailOf(e.ctx, e.who, e.filter, e.at, streamPage)
+	if err != nil {
+		return 0, err
+	}
+	for _, one := range found {
+		if err := e.event(one); err != nil {
+			return 0, err
+		}
+		if e.buf.Len() < streamPiece {
+			continue
+		}
+		if err := e.flush(); err != nil {
+			return 0, err
+		}
+	}
+	moved := next != e.at
+	e.at = next
+	switch {
+	case len(found) == streamPage:
+		return 0, e.flush()
+	case moved:
+		// What was published with it may come later, and a filter that fits
+		// little stops before the end.
+		e.looks = min(max(e.looks, 1), 3)
+	case e.looks > 0:
+		e.looks--
+	}
+	pause := streamAgain
+	if e.looks == 0 {
+		pause = time.Duration(float64(streaming.poll) * (0.8 + 0.4*rand.Float64()))
+	}
+	return pause, e.flush()
+}
+
+// beat keeps the connection open, tells a dead one, and lets the reader know how
+// far it has come where nothing of that was for it.
+func (e *eventStream) beat() error {
+	if e.told != e.at {
+		e.place()
+	} else {
+		e.buf.WriteString(":\n\n")
+	}
+	return e.flush()
+}
+
+func (e *eventStream) event(one eventlog.Event) error {
+	data, err := json.Marshal(eventModel(one, one.JobKey))
+	if err != nil {
+		return fmt.Errorf("encode event %d: %w", one.ID, err)
+	}
+	e.told = one.Cursor
+	fmt.Fprintf(&e.buf, "id: %s\nevent: %s\ndata: %s\n\n", one.Cursor, one.Type, data)
+	return nil
+}
+
+// place tells the reader where to go on after a break, with nothing to show.
+func (e *eventStream) place() {
+	e.told = e.at
+	fmt.Fprintf(&e.buf, "id: %s\n\n", e.at)
+}
+
+// flush sends what was gathered. A reader that does not take it in time is cut
+// off, so that nothing piles up.
+func (e *eventStream) flush() error {
+	if e.buf.Len() == 0 {
+		return nil
+	}
+	// Where the connection cannot be given more time, the server's own limit holds.
+	_ = e.control.SetWriteDeadline(time.Now().Add(streaming.write))
+	_, err := e.w.Write(e.buf.Bytes())
+	e.buf.Reset()
+	if err == nil {
+		err = e.control.Flush()
+	}
+	e.gone = err != nil
+	return err
+}

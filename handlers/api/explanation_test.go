@@ -1,0 +1,47 @@
+package api_test
+
+import (
+	"testing"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/internal/jobs"
+)
+
+// Whatever a job's status and wait, its explanation has a reason with a code and
+// a sentence, and the numbers count it.
+func TestEveryStatusIsExplainedAndCounted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	put := func(title string, status jobs.Status, why jobs.WaitReason) string {
+		key := w.job(title)
+		dbfactory.Exec(t, w.db, `UPDATE job SET status = $2, wait_reason = $3, completed_at = now(), failed_at = now() WHERE key = $1`,
+			key, string(status), string(why))
+		return key
+	}
+	keys := map[string]string{}
+	for _, status := range jobs.Statuses {
+		if status != jobs.Waiting {
+			keys[string(status)] = put(string(status), status, jobs.NoWait)
+		}
+	}
+	for _, why := range []jobs.WaitReason{jobs.WaitDependency, jobs.WaitNotBefore, jobs.WaitRetryBackoff, jobs.WaitBudget,
+		jobs.WaitRepoBusy, jobs.WaitReviewBacklog} {
+		keys[string(why)] = put(string(why), jobs.Waiting, why)
+	}
+	for name, key := range keys {
+		e := w.as(w.owner, "GET", "/jobs/"+key+"/explanation", nil).want(200)
+		if e.count("reasons") == 0 || e.text("reasons", 0, "code") == "" || len(e.text("reasons", 0, "detail")) < 10 {
+			t.Errorf("%s is not explained: %s", name, e.raw)
+		}
+	}
+	stats := w.as(w.owner, "GET", "/stats", nil).want(200)
+	for _, status := range jobs.Statuses {
+		want := int64(1)
+		if status == jobs.Waiting {
+			want = 6
+		}
+		if n := stats.number("by_status", string(status)); n != want {
+			t.Errorf("%d jobs are %s; want %d", n, status, want)
+		}
+	}
+}

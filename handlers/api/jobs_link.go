@@ -1,0 +1,40 @@
+package api
+
+import (
+	"context"
+
+	"fleetboard/internal/jobs"
+)
+
+// GetDependencies reads the jobs around a job.
+func (s *Server) GetDependencies(ctx context.Context, r GetDependenciesRequestObject) (GetDependenciesResponseObject, error) {
+	graph, err := s.jobs.Graph(ctx, whoOf(ctx), r.Job)
+	return GetDependencies200JSONResponse(graphModel(graph)), err
+}
+
+// LinkJob links a job with another one.
+func (s *Server) LinkJob(ctx context.Context, r LinkJobRequestObject) (LinkJobResponseObject, error) {
+	kind := jobs.Blocks
+	if r.Body.Type != nil {
+		kind = jobs.LinkType(*r.Body.Type)
+	}
+	job, err := s.jobs.Link(ctx, whoOf(ctx), r.Job, r.Body.DependsOn, kind)
+	return LinkJob200JSONResponse(jobModel(job)), err
+}
+
+// UnlinkJob takes a link away.
+func (s *Server) UnlinkJob(ctx context.Context, r UnlinkJobRequestObject) (UnlinkJobResponseObject, error) {
+	job, err := s.jobs.Unlink(ctx, whoOf(ctx), r.Job, r.Dep, jobs.LinkType(value(r.Params.Type)))
+	return UnlinkJob200JSONResponse(jobModel(job)), err
+}
+
+func graphModel(g jobs.Graph) DependencyGraph {
+	out := DependencyGraph{Jobs: []LinkedJob{}, Links: []Link{}, More: g.More}
+	for _, n := range g.Nodes {
+		out.Jobs = append(out.Jobs, LinkedJob{Job: n.Key, Title: n.Title, Status: JobStatus(n.Status)})
+	}
+	for _, e := range g.Edges {
+		out.Links = append(out.Links, Link{Job: e.Job, DependsOn: e.DependsOn, Type: LinkType(e.Type)})
+	}
+	return out
+}

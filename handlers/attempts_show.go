@@ -1,0 +1,36 @@
+package handlers
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+)
+
+// attemptPage is how many attempts a page shows.
+const attemptPage = 20
+
+// attemptsShow is the page of a job's attempts. With ?before=<epoch> it shows
+// older ones.
+func (s *Server) attemptsShow(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	before, _ := strconv.ParseInt(c.QueryParam("before"), 10, 64)
+	sheet := attemptsSheet{before: max(0, before)}
+	var err error
+	if sheet.job, sheet.list, sheet.more, err = s.Jobs.AttemptPage(ctx, who, c.Param("key"), sheet.before, attemptPage); err != nil {
+		return err
+	}
+	snap, err := s.Fleet.Snapshot(ctx, who)
+	if err != nil {
+		return err
+	}
+	sheet.now = clock(snap)
+	m := sheet.model()
+	if m.Shell, err = s.page(c, who, snap, "", "Attempts on "+sheet.job.Key+" "+sheet.job.Title); err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, views.AttemptsView(m))
+}

@@ -1,0 +1,267 @@
+package handlers
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/jobs"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// eventKinds are the words for the facts; other ones are shown by their name.
+var eventKinds = map[eventlog.Type]string{
+	eventlog.JobCreated: "created", eventlog.JobEdited: "edited", eventlog.JobPromoted: "ready", eventlog.JobHeld: "held",
+	eventlog.JobBlocked: "blocked", eventlog.JobUnblocked: "unblocked", eventlog.JobPaused: "paused", eventlog.JobResumed: "resumed",
+	eventlog.JobClaimed: "claimed", eventlog.JobStarted: "started", eventlog.JobProgressed: "progress", eventlog.JobReleased: "given back",
+	eventlog.JobLost: "lease lost", eventlog.JobWarned: "warned", eventlog.JobTimedOut: "timed out",
+	eventlog.JobAttemptFailed: "attempt failed", eventlog.JobAsked: "asked", eventlog.JobAnswered: "answered",
+	eventlog.JobHandedIn: "handed in", eventlog.JobCompleted: "completed", eventlog.JobFailed: "failed",
+	eventlog.JobApproved: "approved", eventlog.JobRejected: "sent back", eventlog.JobMerged: "merged", eventlog.JobMergeFailed: "merge failed",
+	eventlog.JobCancelRequested: "cancel asked", eventlog.JobPauseRequested: "pause asked", eventlog.JobCancelled: "cancelled",
+	eventlog.JobRetried: "retried", eventlog.JobArchived: "archived", eventlog.JobLinked: "linked", eventlog.JobUnlinked: "unlinked",
+	eventlog.JobCompacted: "summed up", eventlog.ProductSaved: "product saved", eventlog.ProductDeleted: "product deleted",
+	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.AgentRegistered: "registered",
+	eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
+}
+
+func eventKind(t eventlog.Type) string {
+	if word := eventKinds[t]; word != "" {
+		return word
+	}
+	_, name, _ := strings.Cut(string(t), ".")
+	return strings.ReplaceAll(name, "_", " ")
+}
+
+// statusChange gives the statuses that an event leads from and to, "" for one
+// that changes none.
+func statusChange(e eventlog.Event) (from, to ui.Status) {
+	for _, c := range e.Changes {
+		if c.Field == "status" {
+			return ui.Status(textOf(c.Old)), ui.Status(textOf(c.New))
+		}
+	}
+	return "", ""
+}
+
+func textOf(v any) string {
+	text, _ := v.(string)
+	return text
+}
+
+// heldAs say in the history what a job waits for.
+var heldAs = map[jobs.WaitReason]string{
+	jobs.WaitDependency: "waits for other jobs", jobs.WaitNotBefore: "waits for its time", jobs.WaitRetryBackoff: "waits to be tried again",
+	jobs.WaitBudget: "waits for its budget", jobs.WaitRepoBusy: "waits for its repo", jobs.WaitReviewBacklog: "waits for a place in the review queue",
+}
+
+// eventText is what an event says beside the changes of fields.
+func eventText(e eventlog.Event) ui.Sentence {
+	var payload map[string]any
+	if json.Unmarshal(e.Payload, &payload) != nil {
+		payload = nil
+	}
+	said := func(name string) string { return firstLine(textOf(payload[name]), maxQuote) }
+	switch e.Type {
+	case eventlog.JobProgressed:
+		return ui.Text(progressText(e.Changes))
+	case eventlog.JobCancelRequested, eventlog.JobPauseRequested:
+		return ui.Text("the agent has 60 seconds to answer")
+	case eventlog.JobWarned:
+		return ui.Text("long past its estimate")
+	case eventlog.JobLinked, eventlog.JobUnlinked:
+		return linkText(said("type"), said("job"))
+	case eventlog.JobCompacted:
+		return ui.Text(plural(numberOf(payload["events"]), "older event", "older events") + " in one")
+	case eventlog.JobClaimed:
+		return onFactory(said("factory"))
+	case eventlog.JobAsked:
+		return ui.Text(newValue(e.Changes, "question"))
+	case eventlog.JobAnswered:
+		return ui.Text(newValue(e.Changes, "answer"))
+	case eventlog.JobBlocked:
+		return ui.Text(newValue(e.Changes, "blocked_reason"))
+	}
+	if text := fleetText(e.Type, said, payload); len(text) > 0 {
+		return text
+	}
+	for _, name := range []string{"title", "reason", "error", "question", "commit", "url"} {
+		if text := said(name); text != "" {
+			return ui.Text(text)
+		}
+	}
+	return ui.Text(heldAs[jobs.WaitReason(newValue(e.Changes, "wait_reason"))])
+}
+
+func onFactory(name string) ui.Sentence {
+	if name == "" {
+		return nil
+	}
+	return ui.Say(ui.T("on "), ui.Name(name))
+}
+
+// fleetText is about an event of an agent, a factory or a product.
+func fleetText(kind eventlog.Type, said func(string) string, payload map[string]any) ui.Sentence {
+	switch kind {
+	case eventlog.AgentRegistered:
+		return append(ui.Say(ui.Name(said("agent")), ui.T(" ")), onFactory(said("factory"))...)
+	case eventlog.AgentSuperseded:
+		return ui.Say(ui.Name(said("agent")), ui.T(" was started anew, "+plural(numberOf(payload["leases"]), "job", "jobs")+" given back"))
+	case eventlog.AgentTerminated:
+		return append(ui.Say(ui.Name(said("agent"))), colon(said("reason"))...)
+	case eventlog.FactoryDrained:
+		return ui.Say(ui.Name(said("factory")), ui.T(" takes no new jobs"))
+	case eventlog.FactoryUndrained:
+		return ui.Say(ui.Name(said("factory")), ui.T(" takes jobs again"))
+	case eventlog.ProductSaved, eventlog.ProductDeleted:
+		for _, name := range []string{"product", "name"} {
+			if text := said(name); text != "" {
+				return ui.Say(ui.Name(text))
+			}
+		}
+	}
+	return nil
+}
+
+func colon(text string) []ui.Span {
+	if text == "" {
+		return nil
+	}
+	return []ui.Span{ui.T(": " + text)}
+}
+
+// linkedAs say what a link means for the job that the event is about.
+var linkedAs = map[jobs.LinkType]string{
+	jobs.Blocks: "waits for ", jobs.Parent: "child of ", jobs.DiscoveredFrom: "found in ",
+	jobs.Duplicates: "duplicates ", jobs.Supersedes: "takes the place of ",
+}
+
+func linkText(kind, key string) ui.Sentence {
+	word := linkedAs[jobs.LinkType(kind)]
+	if word == "" {
+		word = kind + " "
+	}
+	return ui.Say(ui.T(word), ui.Link(key, links.Job(key)))
+}
+
+func newValue(changes []eventlog.Change, field string) string {
+	for _, c := range changes {
+		if c.Field == field {
+			return firstLine(textOf(c.New), maxQuote)
+		}
+	}
+	return ""
+}
+
+// numberOf is a number of a payload, 0 for anything else.
+func numberOf(v any) int {
+	n, _ := v.(float64)
+	if math.IsNaN(n) || math.Abs(n) > math.MaxInt32 {
+		return 0
+	}
+	return int(n)
+}
+
+func progressText(changes []eventlog.Change) string {
+	var parts []string
+	for _, c := range changes {
+		switch c.Field {
+		case "progress_percent":
+			text := fmt.Sprintf("%d%%", numberOf(c.New))
+			if c.Old != nil {
+				text += fmt.Sprintf(", was %d%%", numberOf(c.Old))
+			}
+			parts = append(parts, text)
+		case "current_step":
+			if step := textOf(c.New); step != "" {
+				parts = append(parts, firstLine(step, maxQuote))
+			}
+		case "checkpoint":
+			parts = append(parts, "checkpoint kept")
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// editedText names the fields that an edit changed.
+func editedText(changes []eventlog.Change) string {
+	var fields []string
+	for _, c := range changes {
+		if c.Field != "status" && c.Field != "wait_reason" {
+			fields = append(fields, fieldName(c.Field))
+		}
+	}
+	return and(fields)
+}
+
+func fieldName(field string) string { return firstLine(strings.ReplaceAll(field, "_", " "), maxField) }
+
+// maxField is how many characters of a field's name or value a line shows.
+const maxField = 40
+
+// fieldValue writes a field's value in a few words: people's and agents' text
+// is cut.
+func fieldValue(field string, v any) string {
+	switch value := v.(type) {
+	case nil:
+		return "none"
+	case bool:
+		if value {
+			return "yes"
+		}
+		return "no"
+	case float64:
+		if field == "body" {
+			return plural(numberOf(v), "character", "characters")
+		}
+		return strconv.FormatFloat(value, 'f', -1, 64)
+	case string:
+		if at, err := time.Parse(time.RFC3339Nano, value); err == nil {
+			return at.UTC().Format("2 Jan 15:04 UTC")
+		}
+		if text := firstLine(value, maxField); text != "" {
+			return text
+		}
+		return "none"
+	case []any:
+		return listValue(field, value)
+	default:
+		return "changed"
+	}
+}
+
+func listValue(field string, list []any) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	if field == "acceptance" || field == "acceptance_met" {
+		return plural(met(field, list), "criterion", "criteria")
+	}
+	words := make([]string, 0, len(list))
+	for _, v := range list[:min(len(list), maxListed)] {
+		words = append(words, fieldValue("", v))
+	}
+	if len(list) > maxListed {
+		words = append(words, strconv.Itoa(len(list)-maxListed)+" more")
+	}
+	return firstLine(strings.Join(words, ", "), maxField)
+}
+
+// met counts criteria: of ticks, those that are set.
+func met(field string, list []any) int {
+	if field != "acceptance_met" {
+		return len(list)
+	}
+	n := 0
+	for _, v := range list {
+		if v == true {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,181 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// linkKind is a type of link as people say it: of the job of the page and the
+// other one, and from the other one's side.
+type linkKind struct {
+	kind        jobs.LinkType
+	there, back string
+}
+
+var linkKinds = []linkKind{
+	{jobs.Blocks, "waits for", "is waited for by"},
+	{jobs.Parent, "is part of", "has the part"},
+	{jobs.DiscoveredFrom, "was found in", "led to"},
+	{jobs.Duplicates, "is the same as", "is the same as"},
+	{jobs.Supersedes, "replaces", "is replaced by"},
+}
+
+func linkWords(kind jobs.LinkType) linkKind {
+	for _, k := range linkKinds {
+		if k.kind == kind {
+			return k
+		}
+	}
+	word := strings.ReplaceAll(string(kind), "_", " ")
+	return linkKind{kind, word, word}
+}
+
+// turned marks a kind of the form that goes from the other job to this one.
+const turned = "-by"
+
+// kindOptions are the choices of the form.
+func kindOptions() []ui.Option {
+	var list []ui.Option
+	for _, k := range linkKinds {
+		list = append(list, ui.Option{Value: string(k.kind), Label: k.there})
+		if k.back != k.there {
+			list = append(list, ui.Option{Value: string(k.kind) + turned, Label: k.back})
+		}
+	}
+	return list
+}
+
+// linksOf are the links of the job itself, those that it waits for first.
+func linksOf(g jobs.Graph, key string, canWrite bool) []views.JobLink {
+	nodes := map[string]jobs.Node{}
+	for _, n := range g.Nodes {
+		nodes[n.Key] = n
+	}
+	var list []views.JobLink
+	for _, e := range g.Edges {
+		l := views.JobLink{Type: string(e.Type)}
+		from := key
+		switch key {
+		case e.Job:
+			l.Key, l.Verb = e.DependsOn, linkWords(e.Type).there
+			l.ID, l.Other = "link-"+l.Type+"-"+l.Key, e.DependsOn
+		case e.DependsOn:
+			l.Key, l.Verb = e.Job, linkWords(e.Type).back
+			l.ID, l.Other, from = "link-"+l.Type+turned+"-"+l.Key, key, e.Job
+		default:
+			continue
+		}
+		l.Title, l.Status, l.URL = nodes[l.Key].Title, ui.Status(nodes[l.Key].Status), links.Job(l.Key)
+		if canWrite {
+			l.RemoveURL = links.JobUnlink(from)
+		}
+		list = append(list, l)
+	}
+	slices.SortStableFunc(list, func(a, b views.JobLink) int { return strings.Compare(b.Verb, a.Verb) })
+	return list
+}
+
+// jobLink links two jobs. A circle is refused with its path.
+func (s *Server) jobLink(c echo.Context, who tenancy.Principal) error {
+	in, err := form(c)
+	if err != nil {
+		return err
+	}
+	job, other := c.Param("key"), otherIn(in)
+	name, back := strings.CutSuffix(in.Get("kind"), turned)
+	if other == "" {
+		return s.linkRefused(c, fault.Invalid("other", "Say which job."))
+	}
+	if back {
+		job, other = other, job
+	}
+	made, err := s.Jobs.Link(c.Request().Context(), who, job, other, jobs.LinkType(name))
+	if err != nil {
+		return s.linkRefused(c, err)
+	}
+	return s.linked(c, who, c.Param("key"), ui.Toast{Tone: ui.OK, Title: "Link added",
+		Text: made.Key + " " + linkWords(jobs.LinkType(name)).there + " " + other + "."})
+}
+
+// otherIn is the job that was chosen among those found, else the key as it was
+// typed.
+func otherIn(in url.Values) string {
+	if chosen := strings.TrimSpace(in.Get("chosen")); chosen != "" {
+		return chosen
+	}
+	return strings.TrimSpace(in.Get("other"))
+}
+
+// jobUnlink takes a link away.
+func (s *Server) jobUnlink(c echo.Context, who tenancy.Principal) error {
+	in, err := form(c)
+	if err != nil {
+		return err
+	}
+	kind := jobs.LinkType(in.Get("type"))
+	job, err := s.Jobs.Unlink(c.Request().Context(), who, c.Param("key"), in.Get("other"), kind)
+	if err != nil {
+		return s.linkRefused(c, err)
+	}
+	return s.linked(c, who, job.Key, ui.Toast{Tone: ui.OK, Title: "Link removed",
+		Text: job.Key + " no longer " + linkWords(kind).there + " " + in.Get("other") + "."})
+}
+
+// linked answers a change of links with the page that asked for it, which may be
+// that of either job.
+func (s *Server) linked(c echo.Context, who tenancy.Principal, key string, toast ui.Toast) error {
+	if at := originOf(c.Request()).job; at != "" {
+		key = at
+	}
+	job, err := s.Jobs.Get(c.Request().Context(), who, key)
+	if err != nil {
+		return err
+	}
+	return s.changed(c, who, job, &toast, "")
+}
+
+// linkRefused says in a sentence why a link cannot be.
+func (s *Server) linkRefused(c echo.Context, err error) error {
+	f := fault.From(err)
+	text := fieldText(err)
+	switch path, _ := f.Details["path"].([]string); {
+	case f.Code == fault.DependencyCycle && len(path) > 0:
+		text = f.Message + " " + strings.Join(path, " → ") + "."
+	case f.Code != fault.NotFound && f.Code != fault.Validation && f.Code != fault.InvalidTransition && f.Code != fault.DependencyCycle:
+		return err
+	}
+	if !isHX(c) {
+		return s.goBack(c, &ui.Toast{Tone: ui.Bad, Title: "The link was not changed", Text: text})
+	}
+	return fault.Wrap(err, f.Code, "%s", text)
+}
+
+// jobLinkable finds jobs to link with; finished ones too, for a job may be the
+// same as one of them.
+func (s *Server) jobLinkable(c echo.Context, who tenancy.Principal) error {
+	query := searchText(c.QueryParam("other"))
+	var list []views.LinkOption
+	if query != "" {
+		found, err := s.Jobs.Search(c.Request().Context(), who, query, maxFound+1)
+		if err != nil {
+			return err
+		}
+		for _, j := range found {
+			if j.Key != c.Param("key") && len(list) < maxFound {
+				list = append(list, views.LinkOption{Key: j.Key, Title: j.Title, Status: ui.Status(j.Status)})
+			}
+		}
+	}
+	return render(c, http.StatusOK, views.LinkOptions(query, list))
+}

@@ -1,0 +1,76 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// logPage is how many lines of a log are shown at once.
+const logPage = 200
+
+// jobLogShow is the page of a job's log: ?level= shows that level and graver
+// ones, ?epoch= one attempt, ?before= what is older than a line. htmx and the
+// page's script get the panel alone.
+func (s *Server) jobLogShow(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	job, err := s.Jobs.Get(ctx, who, c.Param("key"))
+	if err != nil {
+		return err
+	}
+	snap, err := s.Fleet.Snapshot(ctx, who)
+	if err != nil {
+		return err
+	}
+	log, err := s.jobLogModel(ctx, who, job, logViewOf(c), clock(snap))
+	if err != nil {
+		return err
+	}
+	if isHX(c) {
+		return render(c, http.StatusOK, views.JobLogPanel(log))
+	}
+	shell, err := s.page(c, who, snap, "", "Log of "+job.Key+" "+job.Title)
+	if err != nil {
+		return err
+	}
+	log.Tall = true
+	return render(c, http.StatusOK, views.JobLogView(views.JobLogPage{Shell: shell, Title: job.Title, Log: log}))
+}
+
+// logViewOf is the part of a log that an address asks for; what it says wrongly
+// is left out.
+func logViewOf(c echo.Context) links.LogView {
+	number := func(name string) int64 {
+		n, _ := strconv.ParseInt(c.QueryParam(name), 10, 64)
+		return max(0, n)
+	}
+	v := links.LogView{Epoch: number("epoch"), Before: number("before")}
+	for _, l := range logLevels {
+		if string(l.level) == c.QueryParam("level") {
+			v.Level = string(l.level)
+		}
+	}
+	return v
+}
+
+func logFilterOf(v links.LogView) jobs.LogFilter {
+	f := jobs.LogFilter{Level: jobs.LogLevel(v.Level), Epoch: v.Epoch, Limit: logPage}
+	if v.Before > 0 {
+		f.Cursor = strconv.FormatInt(v.Before, 10)
+	}
+	return f
+}
+
+// jobLogModel reads a part of a job's log. The newest part is live.
+func (s *Server) jobLogModel(ctx context.Context, who tenancy.Principal, job jobs.Job, v links.LogView, now time.Time) (views.JobLog, error) {
+	found, next, err := s.Jobs.Logs(ctx, who, job.ID.String(), logFilterOf(v))
+	return logSheet{job: job, view: v, found: found, more: next != "", now: now}.model(), err
+}

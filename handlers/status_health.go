@@ -1,0 +1,40 @@
+package handlers
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/tenancy"
+)
+
+// coordinatorHealth is the body of /health/coordinator.
+type coordinatorHealth struct {
+	Active     bool   `json:"active"`
+	InstanceID string `json:"instance_id"`
+	Term       int64  `json:"term"`
+	// LastCycleAt and SecondsSince are null before the first cycle of all.
+	LastCycleAt  *time.Time `json:"last_cycle_at"`
+	SecondsSince *float64   `json:"seconds_since_last_cycle"`
+}
+
+// healthOfCoordinator is for monitors: 200 where somebody leads and did
+// something in the last minute, else 503, also where the database is away.
+func (s *Server) healthOfCoordinator(c echo.Context, _ tenancy.Principal) error {
+	is, err := s.Coordinator.Status(c.Request().Context())
+	if err != nil {
+		s.Log.WarnContext(c.Request().Context(), "health of the coordinator is not known", "error", err)
+	}
+	health := coordinatorHealth{Active: is.Active, InstanceID: is.InstanceID, Term: is.Term}
+	if is.LastCycleAt != nil {
+		at, since := is.LastCycleAt.UTC(), is.Now.Sub(*is.LastCycleAt).Seconds()
+		health.LastCycleAt, health.SecondsSince = &at, &since
+	}
+	if !is.Healthy() {
+		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(unknownTime))
+		return c.JSON(http.StatusServiceUnavailable, health)
+	}
+	return c.JSON(http.StatusOK, health)
+}

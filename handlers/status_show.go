@@ -1,0 +1,61 @@
+package handlers
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// statusShow is the page of the coordinator. ?before= names a line of its log.
+func (s *Server) statusShow(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	sheet := statusSheet{canRun: who.Can(tenancy.RunFleet)}
+	if text := c.QueryParam("before"); text != "" {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 1 {
+			return fault.New(fault.NotFound, "The log has no such place.")
+		}
+		sheet.before = n
+	}
+	asked := time.Now()
+	var err error
+	if sheet.status, err = s.Coordinator.Status(ctx); err != nil {
+		return err
+	}
+	sheet.took = time.Since(asked)
+	if sheet.snap, err = s.Fleet.Snapshot(ctx, who); err != nil {
+		return err
+	}
+	if sheet.now = sheet.status.Now; sheet.now.IsZero() {
+		sheet.now = clock(sheet.snap)
+	}
+	if sheet.canRun {
+		if sheet.lines, err = s.Coordinator.Logs(ctx, who, sheet.before, statusLines+1); err != nil {
+			return err
+		}
+	}
+	shell, err := s.page(c, who, sheet.snap, "", "Status")
+	if err != nil {
+		return err
+	}
+	shell.Now = sheet.now
+	return render(c, http.StatusOK, views.StatusView(views.StatusPage{Shell: shell, Status: sheet.model()}))
+}
+
+// statusRecover does the coordinator's work in the workspace once.
+func (s *Server) statusRecover(c echo.Context, who tenancy.Principal) error {
+	did, err := s.Dispatch.Recover(c.Request().Context(), who)
+	if err != nil {
+		return err
+	}
+	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: "The workspace was looked through", Text: recoveredText(did)})
+	return seeOther(c, links.Status)
+}

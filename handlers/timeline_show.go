@@ -1,0 +1,91 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// timelineSize is how many events the timeline shows at once.
+const timelineSize = 50
+
+// timelineShow is the page of the event log, the newest first. With
+// ?before=<place> it shows an older part, without live news; for htmx that is
+// only the lines.
+func (s *Server) timelineShow(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	before, err := eventlog.ParseCursor(c.QueryParam("before"))
+	if err != nil {
+		return err
+	}
+	// The place in the log first: what happens from here on is news.
+	around, err := s.Kanban.Surroundings(ctx, who)
+	if err != nil {
+		return err
+	}
+	sheet, err := s.readTimeline(ctx, who, parseTimeline(c.QueryParams()), before)
+	if err != nil {
+		return err
+	}
+	sheet.now = clock(around.Fleet)
+	if isHX(c) && sheet.past {
+		return render(c, http.StatusOK, views.TimelineRows(sheet.model().Items))
+	}
+	shell, err := s.page(c, who, around.Fleet, views.SectionTimeline, "Timeline")
+	if err != nil {
+		return err
+	}
+	if !sheet.past && !sheet.noJob {
+		shell.LiveURL = links.LiveTimeline(newest(around.Cursor, sheet.events), sheet.filter)
+	}
+	return render(c, http.StatusOK, views.TimelineView(views.TimelinePage{Shell: shell, Timeline: sheet.model()}))
+}
+
+// newest is the place after what the page shows: the log's head when it was
+// read, or the first event where that is later.
+func newest(head string, events []eventlog.Event) string {
+	at, err := eventlog.ParseCursor(head)
+	if len(events) > 0 && err == nil && at.Before(events[0].Cursor) {
+		return events[0].Cursor.String()
+	}
+	return head
+}
+
+func (s *Server) readTimeline(ctx context.Context, who tenancy.Principal, filter links.TimelineFilter, before eventlog.Cursor) (timelineSheet, error) {
+	sheet := timelineSheet{filter: filter, past: before != eventlog.Cursor{}}
+	f, err := s.logFilter(ctx, who, filter)
+	if fault.Is(err, fault.NotFound) {
+		sheet.noJob = true
+		return sheet, nil
+	}
+	if err != nil {
+		return sheet, err
+	}
+	events, place, err := s.Events.Older(ctx, who, f, before, timelineSize)
+	sheet.events = events
+	if place != (eventlog.Cursor{}) {
+		sheet.older = place.String()
+	}
+	return sheet, err
+}
+
+// logFilter is the filter as the log takes it; NotFound where no job has its key.
+func (s *Server) logFilter(ctx context.Context, who tenancy.Principal, filter links.TimelineFilter) (eventlog.Filter, error) {
+	f := eventlog.Filter{Types: typesOf(filter), Actor: filter.Actor}
+	if filter.Job == "" {
+		return f, nil
+	}
+	job, err := s.Jobs.Get(ctx, who, filter.Job)
+	if err != nil {
+		return f, err
+	}
+	f.Job = &job.ID
+	return f, nil
+}

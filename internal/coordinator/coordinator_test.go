@@ -1,0 +1,391 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/leadership"
+	"fleetboard/internal/tenancy"
+)
+
+// hands do what a coordinator asks for, and tell of each call.
+type hands struct {
+	called chan string
+	reaped int
+	fails  error
+}
+
+func newHands() *hands { return &hands{called: make(chan string, 100)} }
+
+func (h *hands) work() Work { return Work{h, h, h, h, h} }
+
+func (h *hands) call(what string) (int, error) {
+	h.called <- what
+	return 0, nil
+}
+
+func (h *hands) Reap(context.Context) (int, error) {
+	h.called <- "reap"
+	return h.reaped, h.fails
+}
+func (h *hands) Warn(context.Context) (int, error)              { return h.call("warn") }
+func (h *hands) TimeOut(context.Context) (int, error)           { return h.call("time out") }
+func (h *hands) FailCycles(context.Context) (int, error)        { return h.call("fail cycles") }
+func (h *hands) Promote(context.Context) (int, error)           { return h.call("promote") }
+func (h *hands) SweepDependencies(context.Context) (int, error) { return h.call("sweep dependencies") }
+func (h *hands) Compact(context.Context) (int, error)           { return h.call("compact") }
+func (h *hands) ExpireLogs(context.Context) (int, error)        { return h.call("expire logs") }
+func (h *hands) Expire(context.Context) error {
+	_, err := h.call("expire")
+	return err
+}
+
+// topics remembers what was published.
+type topics struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (p *topics) Publish(names ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.list = append(p.list, names...)
+}
+
+func (p *topics) take() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := p.list
+	p.list = nil
+	return list
+}
+
+// serve runs a coordinator until the returned function has ended it.
+func serve(t *testing.T, s *Service) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = s.Run(ctx)
+	}()
+	end := sync.OnceFunc(func() { cancel(); <-over })
+	t.Cleanup(end)
+	return end
+}
+
+// within waits for something that another goroutine does.
+func within(t *testing.T, what string, yes func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for range 1000 {
+		if yes() {
+			return
+		}
+		<-tick.C
+	}
+	t.Fatalf("ten seconds have passed without %s", what)
+}
+
+func mustStatus(t *testing.T, s *Service) Status {
+	t.Helper()
+	status, err := s.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status
+}
+
+// messages are the lines that a member sees, newest first.
+func messages(t *testing.T, s *Service, who tenancy.Principal) []string {
+	t.Helper()
+	lines, err := s.Logs(t.Context(), who, 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, l := range lines {
+		list = append(list, l.Message)
+	}
+	return list
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func TestTheLeaderDoesAllItsWorkAndTellsOfIt(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	owner := dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleOwner)
+	h := newHands()
+	h.reaped = 2
+	s := New(d, h.work(), &topics{}, quiet())
+	stop := serve(t, s)
+	var called []string
+	for range 9 {
+		called = append(called, <-h.called)
+	}
+	slices.Sort(called)
+	want := []string{"compact", "expire", "expire logs", "fail cycles", "promote", "reap", "sweep dependencies", "time out", "warn"}
+	if !slices.Equal(called, want) {
+		t.Errorf("the first cycles were %v; want %v", called, want)
+	}
+	within(t, "a cycle in the office's row", func() bool { return mustStatus(t, s).CycleCount > 0 })
+	is := mustStatus(t, s)
+	if !is.Active || !is.Healthy() || is.InstanceID != s.instance || is.Term != 1 || is.Since == nil {
+		t.Errorf("while it leads: %+v", is)
+	}
+	other := New(d, newHands().work(), &topics{}, quiet())
+	if same := mustStatus(t, other); same.InstanceID != s.instance || other.instance == s.instance {
+		t.Errorf("another process sees %+v", same)
+	}
+	stop()
+	is = mustStatus(t, s)
+	if is.Active || is.Healthy() || is.Stats[string(takenBack)] < 2 || is.CycleCount < 9 {
+		t.Errorf("after it left: %+v", is)
+	}
+	list := messages(t, s, owner)
+	if list[0] != "Leads no longer." || list[len(list)-1] != "Leads from now on." || !strings.Contains(strings.Join(list, " "), "leases taken back.") {
+		t.Errorf("the log says %q", list)
+	}
+}
+
+func TestBeforeTheFirstElectionNobodyLeads(t *testing.T) {
+	t.Parallel()
+	s := New(dbtest.New(t), Work{}, &topics{}, quiet())
+	if is := mustStatus(t, s); is.Active || is.InstanceID != "" || is.Healthy() || is.Stats == nil {
+		t.Errorf("before the first election: %+v", is)
+	}
+}
+
+func TestWhoDoesNotLeadDoesNothing(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	first, second := newHands(), newHands()
+	leader := New(d, first.work(), &topics{}, quiet())
+	serve(t, leader)
+	<-first.called
+	idle := New(d, second.work(), &topics{}, quiet())
+	stop := serve(t, idle)
+	for range 10 {
+		<-first.called // some cycles later
+	}
+	stop()
+	select {
+	case what := <-second.called:
+		t.Errorf("the one that does not lead called %s", what)
+	default:
+	}
+	if is := mustStatus(t, idle); is.InstanceID != leader.instance || is.Term != 1 {
+		t.Errorf("status %+v", is)
+	}
+}
+
+// A process that was stopped and goes on asks its own clock before it acts.
+func TestATermThatIsOverDoesNothing(t *testing.T) {
+	t.Parallel()
+	h := newHands()
+	m := &term{Service: &Service{work: h.work()}, Term: &leadership.Term{Number: 3}, tally: newTally()}
+	for _, l := range m.loops() {
+		if l.Name == "report" {
+			continue
+		}
+		if err := l.Do(t.Context()); err != nil {
+			t.Errorf("%s: %v", l.Name, err)
+		}
+	}
+	if len(h.called) != 0 || m.tally.cycles != 0 {
+		t.Errorf("%d calls, %d cycles; want none", len(h.called), m.tally.cycles)
+	}
+}
+
+// termOf is a term of a process that has just been elected.
+func termOf(t *testing.T, d *db.DB, wake Publisher) *term {
+	t.Helper()
+	s := New(d, newHands().work(), wake, quiet())
+	ctx, cancel := context.WithCancel(context.Background())
+	got, over := make(chan *leadership.Term), make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = s.office.Hold(ctx, func(ctx context.Context, l *leadership.Term) { got <- l; <-ctx.Done() })
+	}()
+	t.Cleanup(func() { cancel(); <-over })
+	return &term{Service: s, Term: <-got, tally: newTally()}
+}
+
+func TestFailedCyclesAreNoLife(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	m := termOf(t, d, &topics{})
+	broken := m.counted(takenBack, func(context.Context) (int, error) { return 1, errors.New("no luck") })
+	if err := broken(t.Context()); err == nil {
+		t.Error("the failure is lost")
+	}
+	if err := m.report(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if is := mustStatus(t, m.Service); is.LastCycleAt != nil || is.CycleCount != 0 || is.Healthy() {
+		t.Errorf("a cycle that failed counts as life: %+v", is)
+	}
+	fine := m.counted(promoted, func(context.Context) (int, error) { return 3, nil })
+	if err := errors.Join(fine(t.Context()), m.report(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	is := mustStatus(t, m.Service)
+	if is.CycleCount != 1 || is.Stats[string(takenBack)] != 1 || is.Stats[string(promoted)] != 3 || !is.Healthy() {
+		t.Errorf("status %+v", is)
+	}
+	// A minute without a cycle is no life either, though the lease goes on.
+	dbfactory.Exec(t, d, `UPDATE leadership SET last_cycle_at = clock_timestamp() - interval '61 seconds'`)
+	if is := mustStatus(t, m.Service); is.Healthy() || !is.Active {
+		t.Errorf("status %+v", is)
+	}
+}
+
+// Lines are written where something was done, and not for a look.
+func TestReportsThatFailAreMadeAgain(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	owner := dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleOwner)
+	m := termOf(t, d, &topics{})
+	m.tally.cycled()
+	m.tally.did(takenBack, 1)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := m.report(ended); err == nil {
+		t.Fatal("a report without a database was made")
+	}
+	m.tally.did(takenBack, 2)
+	m.tally.did(promoted, 1)
+	for range 2 {
+		if err := m.report(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.tally.cycled()
+	if err := m.report(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if list := messages(t, m.Service, owner); !slices.Equal(list, []string{"3 leases taken back, 1 job made ready."}) {
+		t.Errorf("the log says %q", list)
+	}
+	if is := mustStatus(t, m.Service); is.CycleCount != 2 || is.Stats[string(takenBack)] != 3 {
+		t.Errorf("status %+v", is)
+	}
+}
+
+// addAgent makes an agent with the default interval that was last heard of some
+// seconds ago.
+func addAgent(t *testing.T, d *db.DB, workspace ids.ID, name string, silent int) {
+	t.Helper()
+	dbfactory.Exec(t, d, `INSERT INTO factory (workspace_id, id, name) VALUES ($1, gen_random_uuid(), 'mac-1') ON CONFLICT DO NOTHING`, workspace)
+	dbfactory.Exec(t, d, `INSERT INTO agent (workspace_id, id, factory_id, name, boot_id, last_heartbeat_at)
+		SELECT $1, gen_random_uuid(), id, $2, 'b', clock_timestamp() - make_interval(secs => $3)
+		FROM factory WHERE workspace_id = $1`, workspace, name, silent)
+}
+
+func TestDeathsAreToldOnceToTheirWorkspace(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	mine, theirs, still := dbfactory.Workspace(t, d), dbfactory.Workspace(t, d), dbfactory.Workspace(t, d)
+	wake := &topics{}
+	m := termOf(t, d, wake)
+	look := func() int {
+		t.Helper()
+		n, err := m.lookAtHealth(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	addAgent(t, d, mine, "long-dead", 9000)
+	if n := look(); n != 0 || len(wake.take()) != 0 {
+		t.Errorf("the first look of all told %d deaths", n)
+	}
+	// The last look was ten seconds ago; these crossed a line since then.
+	back := func() {
+		t.Helper()
+		since := m.health.since.Add(-10 * time.Second)
+		m.health.since = &since
+	}
+	back()
+	addAgent(t, d, mine, "claude-1", 302)
+	addAgent(t, d, mine, "late", 32)
+	addAgent(t, d, theirs, "stale", 102)
+	addAgent(t, d, still, "well", 5)
+	if n := look(); n != 1 {
+		t.Errorf("%d deaths were told; want one", n)
+	}
+	told := wake.take()
+	slices.Sort(told)
+	want := []string{fleet.Topic(mine), fleet.Topic(theirs)}
+	slices.Sort(want)
+	if !slices.Equal(told, want) {
+		t.Errorf("published %v; want %v", told, want)
+	}
+	if n := look(); n != 0 || len(wake.take()) != 0 {
+		t.Errorf("a second look told %d deaths again", n)
+	}
+	if list := messages(t, m.Service, dbfactory.Person(mine, tenancy.RoleAdmin)); !slices.Equal(list, []string{"claude-1 of mac-1 is dead: no heartbeat came in time."}) {
+		t.Errorf("the log says %q", list)
+	}
+	if list := messages(t, m.Service, dbfactory.Person(theirs, tenancy.RoleOwner)); len(list) != 0 {
+		t.Errorf("another workspace reads %q", list)
+	}
+	// A new leader goes on where the one before ended.
+	since := m.health.since.Add(-10 * time.Second)
+	next := &term{Service: m.Service, Term: m.Term, tally: newTally(), health: healthWatch{since: &since}}
+	if n, err := next.lookAtHealth(t.Context()); n != 1 || err != nil {
+		t.Errorf("what died between two leaders was not told: %d, %v", n, err)
+	}
+}
+
+func TestTheLogIsForThoseWhoRunTheFleet(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	ws := dbfactory.Workspace(t, d)
+	s := New(d, Work{}, &topics{}, quiet())
+	for role, may := range map[tenancy.Role]bool{tenancy.RoleOwner: true, tenancy.RoleAdmin: true, tenancy.RoleMember: false, tenancy.RoleViewer: false} {
+		if _, err := s.Logs(t.Context(), dbfactory.Person(ws, role), 0, 10); (err == nil) != may || err != nil && !fault.Is(err, fault.Forbidden) {
+			t.Errorf("%s: %v", role, err)
+		}
+	}
+	dbfactory.Exec(t, d, `INSERT INTO coordinator_log (instance_id, term, level, message)
+		SELECT 'x', 1, 'INFO', 'line ' || n FROM generate_series(1, 5) n`)
+	owner := dbfactory.Person(ws, tenancy.RoleOwner)
+	page, err := s.Logs(t.Context(), owner, 0, 2)
+	if err != nil || len(page) != 2 || page[0].Message != "line 5" {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	if page, err = s.Logs(t.Context(), owner, page[1].ID, 10); err != nil || len(page) != 3 || page[0].Message != "line 3" {
+		t.Errorf("older ones: %+v, %v", page, err)
+	}
+}
+
+func TestOldLinesAreDeletedInEveryWorkspace(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	m := termOf(t, d, &topics{})
+	for _, ws := range []any{nil, dbfactory.Workspace(t, d), dbfactory.Workspace(t, d)} {
+		dbfactory.Exec(t, d, `INSERT INTO coordinator_log (workspace_id, instance_id, term, level, message, at)
+			SELECT $1::uuid, 'x', 1, 'INFO', age, now() - age::interval FROM unnest(ARRAY['29 days', '31 days']) age`, ws)
+	}
+	if n, err := m.expireLog(t.Context()); n != 3 || err != nil {
+		t.Errorf("%d lines were deleted (%v); want 3", n, err)
+	}
+	if n := dbfactory.Int(t, d, `SELECT count(*) FROM coordinator_log WHERE message = '29 days'`); n != 3 {
+		t.Errorf("%d lines of the last 30 days are left; want 3", n)
+	}
+}

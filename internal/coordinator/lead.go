@@ -1,0 +1,126 @@
+package coordinator
+
+import (
+	"context"
+	"time"
+
+	"fleetboard/internal/leadership"
+	"fleetboard/internal/runloop"
+)
+
+// Work is what a coordinator has others do. Each call does a bounded part of it,
+// in all workspaces, and is safe in any number of processes at once.
+type Work struct {
+	Recovery  Recovery
+	Promotion Promotion
+	People    People
+	Events    Events
+	JobLogs   JobLogs
+}
+
+// Recovery takes jobs back from agents; each returns how many.
+type Recovery interface {
+	Reap(ctx context.Context) (int, error)
+	Warn(ctx context.Context) (int, error)
+	TimeOut(ctx context.Context) (int, error)
+	FailCycles(ctx context.Context) (int, error)
+}
+
+// Promotion makes waiting jobs ready; each returns how many.
+type Promotion interface {
+	Promote(ctx context.Context) (int, error)
+	SweepDependencies(ctx context.Context) (int, error)
+}
+
+// People forgets sessions and links that are over.
+type People interface {
+	Expire(ctx context.Context) error
+}
+
+// Events folds what is old in the log of events.
+type Events interface {
+	Compact(ctx context.Context) (int, error)
+}
+
+// JobLogs deletes what is old in the logs of jobs.
+type JobLogs interface {
+	ExpireLogs(ctx context.Context) (int, error)
+}
+
+const (
+	// reportEvery is how often what was done is written down, at most.
+	reportEvery = 5 * time.Second
+	// lastWordTimeout bounds what is written down when a term is over.
+	lastWordTimeout = 2 * time.Second
+	// slowTimeout is for loops that go through all workspaces.
+	slowTimeout = 5 * time.Minute
+)
+
+// term is one term of this process.
+type term struct {
+	*Service
+	*leadership.Term
+	tally  *tally
+	health healthWatch
+}
+
+// lead does the coordinator's work until ctx ends.
+func (s *Service) lead(ctx context.Context, t *leadership.Term) {
+	m := &term{Service: s, Term: t, tally: newTally(), health: healthWatch{since: t.LastCycleAt}}
+	m.note(ctx, levelInfo, "Leads from now on.")
+	_ = runloop.Run(ctx, s.log, m.loops()...)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWordTimeout)
+	defer cancel()
+	if err := m.report(last); err != nil {
+		s.log.Warn("the last cycles were not written down", "term", t.Number, "error", err)
+		return
+	}
+	m.note(last, levelInfo, "Leads no longer.")
+}
+
+func (t *term) loops() []runloop.Loop {
+	w := t.work
+	return []runloop.Loop{
+		{Name: "reaper", Every: 3 * time.Second, Jitter: time.Second, Do: t.counted(takenBack, w.Recovery.Reap)},
+		{Name: "promotion", Every: 2 * time.Second, Jitter: time.Second, Do: t.counted(promoted, w.Promotion.Promote)},
+		{Name: "health", Every: 5 * time.Second, Jitter: time.Second, Do: t.counted(agentsDead, t.lookAtHealth)},
+		{Name: "warnings", Every: 15 * time.Second, Jitter: 2 * time.Second, Do: t.counted(warned, w.Recovery.Warn)},
+		{Name: "time-outs", Every: 15 * time.Second, Jitter: 2 * time.Second, Do: t.counted(timedOut, w.Recovery.TimeOut)},
+		{Name: "dependencies", Every: time.Minute, Jitter: 10 * time.Second, Timeout: slowTimeout,
+			Do: t.counted(promoted, w.Promotion.SweepDependencies)},
+		{Name: "cycles", Every: time.Minute, Jitter: 10 * time.Second, Timeout: slowTimeout,
+			Do: t.counted(cyclesFailed, w.Recovery.FailCycles)},
+		{Name: "sessions", Every: 10 * time.Minute, Jitter: time.Minute, Do: t.cycle(w.People.Expire)},
+		{Name: "compaction", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
+			Do: t.counted(jobsCompacted, w.Events.Compact)},
+		{Name: "job logs", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
+			Do: t.counted(linesExpired, w.JobLogs.ExpireLogs)},
+		{Name: "coordinator log", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
+			Do: t.counted(linesExpired, t.expireLog)},
+		{Name: "report", Every: reportEvery, Kick: t.tally.first, Do: t.report},
+	}
+}
+
+// counted is a cycle that returns how much of something it did.
+func (t *term) counted(what deed, do func(context.Context) (int, error)) func(context.Context) error {
+	return t.cycle(func(ctx context.Context) error {
+		n, err := do(ctx)
+		t.tally.did(what, n)
+		return err
+	})
+}
+
+// cycle is one cycle of a loop, where this process still leads: one that was
+// stopped for a while goes on here before it knows that its context has ended.
+func (t *term) cycle(do func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if !t.Trusted() {
+			return nil
+		}
+		err := do(ctx)
+		if err == nil {
+			t.tally.cycled()
+		}
+		return err
+	}
+}

@@ -1,0 +1,55 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"fleetboard/db"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// maxQuestion bounds a question and its answer, in characters.
+const maxQuestion = 10_000
+
+// Ask parks a job with its holder's question: the lease ends now and frees the
+// seat, the checkpoint is kept. What a person asked of the job goes first: it is
+// carried out instead. Faults as of Complete, and Validation for a question of
+// none or more than 10,000 characters.
+func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref Ref, question string, checkpoint json.RawMessage) (jobs.Job, error) {
+	question = strings.TrimSpace(question)
+	if question == "" || !isText(question, maxQuestion) {
+		return jobs.Job{}, fault.Invalid("question", "It is needed: 1 to %d characters of text.", maxQuestion)
+	}
+	if err := (Progress{Checkpoint: checkpoint}).check(); err != nil {
+		return jobs.Job{}, err
+	}
+	return s.finish(ctx, who, ref, func(tx db.Tx, job jobs.Locked) (jobs.Decision, ending, error) {
+		job, err := keepCheckpoint(ctx, tx, who, job, checkpoint)
+		if err != nil {
+			return jobs.Decision{}, ending{}, err
+		}
+		if d, outcome, ok, err := carryOut(job.Job); ok {
+			return d, ending{outcome: outcome}, err
+		}
+		d, err := job.Ask(question)
+		return d, ending{outcome: outcomeAsked}, err
+	}, never)
+}
+
+// keepCheckpoint stores what the next attempt is to go on from, with the lease
+// that ends now.
+func keepCheckpoint(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, checkpoint json.RawMessage) (jobs.Locked, error) {
+	if len(checkpoint) == 0 {
+		return job, nil
+	}
+	kept := report{Progress: Progress{Checkpoint: checkpoint}}
+	if _, err := q.LeaseProgress(ctx, tx, kept.params(who, job.ID, job.Epoch)); err != nil {
+		return job, fmt.Errorf("keep checkpoint: %w", err)
+	}
+	job.Checkpoint = checkpoint
+	return job, nil
+}

@@ -1,0 +1,170 @@
+package dispatch_test
+
+import (
+	"strings"
+	"testing"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+)
+
+// An agent's question parks its job and frees its seat; the next attempt, by
+// whomever, is given the question, the answer and the checkpoint.
+func TestAQuestionParksTheJobUntilAPersonAnswers(t *testing.T) {
+	w := newWorld(t)
+	one := w.agent("claude-1", func(r *fleet.Registration) { r.MaxConcurrentJobs = 1 })
+	two := w.agent("claude-2")
+	w.job("one")
+	other := w.job("other", priority(1))
+	held := w.claim(one)
+	asked, err := w.dispatch.Ask(w.ctx, one, ref(held), "Which database?", []byte(`{"at": 4}`))
+	if err != nil || asked.Status != jobs.Blocked || asked.BlockedReason != "question" || asked.Lease != nil {
+		t.Fatalf("ask = %s for %q, %v", asked.Status, asked.BlockedReason, err)
+	}
+	if got := w.claim(one); got.Key != other.Key {
+		t.Errorf("the freed seat got %s; want %s", got.Key, other.Key)
+	}
+	w.nothing(two, dispatch.ReasonEmpty)
+	if _, err := w.dispatch.Progress(w.ctx, one, ref(held), dispatch.Progress{}); !fault.Is(err, fault.LeaseExpired) {
+		t.Errorf("progress after the question: %v", err)
+	}
+	long := strings.Repeat("é", 10_000)
+	answered, err := w.dispatch.Act(w.ctx, w.owner, held.Key, dispatch.Action{Verb: jobs.ByAnswer, Reason: long})
+	if err != nil || answered.Status != jobs.Ready {
+		t.Fatalf("answer = %s, %v", answered.Status, err)
+	}
+	again := w.claim(two)
+	if again.Question != "Which database?" || again.Answer != long || string(again.Checkpoint) != `{"at": 4}` || again.Epoch != 2 {
+		t.Errorf("the next attempt has %q, an answer of %d bytes, checkpoint %s", again.Question, len(again.Answer), again.Checkpoint)
+	}
+	attempts, err := w.jobs.Attempts(w.ctx, w.owner, held.Key)
+	if err != nil || attempts[1].Outcome != "asked" || string(attempts[1].Checkpoint) != `{"at": 4}` {
+		t.Errorf("attempts %+v, %v", attempts, err)
+	}
+	beat, err := w.dispatch.Heartbeat(w.ctx, two, dispatch.Beat{Agent: two.Name, BootID: two.Boot})
+	if err != nil || len(beat.Leases) != 1 || beat.Leases[0].Answer != long {
+		t.Errorf("the heartbeat does not carry the answer: %v", err)
+	}
+	w.consistent()
+}
+
+// What a person asked of the job is carried out in place of the question.
+func TestAQuestionGivesWayToADirective(t *testing.T) {
+	w := newWorld(t)
+	agent := w.agent("claude-1")
+	for verb, want := range map[jobs.Trigger]jobs.Status{jobs.ByPause: jobs.Paused, jobs.ByCancel: jobs.Aborted} {
+		w.job("one")
+		held := w.claim(agent)
+		if _, err := w.dispatch.Act(w.ctx, w.owner, held.Key, dispatch.Action{Verb: verb}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.dispatch.Ask(w.ctx, agent, ref(held), "What now?", []byte(`{"at": 4}`)); err != nil {
+			t.Fatal(err)
+		}
+		if now := w.want(held, want); now.Question != "" || string(now.Checkpoint) != `{"at": 4}` {
+			t.Errorf("%s: question %q, checkpoint %s", verb, now.Question, now.Checkpoint)
+		}
+	}
+	w.consistent()
+}
+
+func TestAQuestionAndItsAnswerHaveWords(t *testing.T) {
+	w := newWorld(t)
+	agent := w.agent("claude-1")
+	w.job("one")
+	held := w.claim(agent)
+	for name, question := range map[string]string{"none": " \n", "too long": strings.Repeat("é", 10_001), "no text": "a\xff", "a zero": "a\x00"} {
+		if _, err := w.dispatch.Ask(w.ctx, agent, ref(held), question, nil); !fault.Is(err, fault.Validation) {
+			t.Errorf("%s: %v; want a refusal", name, err)
+		}
+	}
+	w.want(held, jobs.Assigned)
+	answer := func(words string) error {
+		_, err := w.dispatch.Act(w.ctx, w.owner, held.Key, dispatch.Action{Verb: jobs.ByAnswer, Reason: words})
+		return err
+	}
+	if err := answer("x"); !fault.Is(err, fault.InvalidTransition) {
+		t.Errorf("an answer to a job that asked nothing: %v", err)
+	}
+	if err := asks.run(w, agent, held); err != nil {
+		t.Fatal(err)
+	}
+	for name, words := range map[string]string{"none": " \n", "too long": strings.Repeat("é", 10_001)} {
+		if err := answer(words); !fault.Is(err, fault.Validation) {
+			t.Errorf("an answer, %s: %v; want a refusal", name, err)
+		}
+	}
+	w.want(held, jobs.Blocked)
+}
+
+// A job that waits for its children is neither handed in nor merged before the
+// last of them is done; its lease goes on meanwhile.
+func TestOpenChildrenKeepAJobFromCompletion(t *testing.T) {
+	w := newWorld(t)
+	agent := w.agent("claude-1")
+	parent := w.job("parent", priority(9), reviewed, func(n *jobs.New) { n.WaitsForChildren = true })
+	child := w.job("child", priority(8))
+	if _, err := w.jobs.Link(w.ctx, w.owner, child.Key, parent.Key, jobs.Parent); err != nil {
+		t.Fatal(err)
+	}
+	held := w.claim(agent)
+	refused := func(err error) {
+		t.Helper()
+		if !fault.Is(err, fault.ChildrenOpen) {
+			t.Fatalf("%v; want children_open", err)
+		}
+		if keys, _ := fault.From(err).Details["children"].([]string); len(keys) != 1 || keys[0] != child.Key {
+			t.Errorf("the refusal names %v", fault.From(err).Details)
+		}
+	}
+	_, err := w.dispatch.Complete(w.ctx, agent, ref(held), dispatch.Completion{})
+	refused(err)
+	if now := w.want(held, jobs.Assigned); now.Lease == nil {
+		t.Error("the lease is gone")
+	}
+	dbfactory.Exec(t, w.db, `UPDATE job SET waits_for_children = false WHERE id = $1`, parent.ID)
+	if _, err := w.dispatch.Complete(w.ctx, agent, ref(held), dispatch.Completion{}); err != nil {
+		t.Fatal(err)
+	}
+	dbfactory.Exec(t, w.db, `UPDATE job SET waits_for_children = true WHERE id = $1`, parent.ID)
+	if _, err := w.dispatch.Act(w.ctx, w.owner, parent.Key, dispatch.Action{Verb: jobs.ByApprove}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.dispatch.Act(w.ctx, w.owner, parent.Key, dispatch.Action{Verb: jobs.ByMerge})
+	refused(err)
+	if _, err := w.dispatch.Complete(w.ctx, agent, ref(w.claim(agent)), dispatch.Completion{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.dispatch.Act(w.ctx, w.owner, parent.Key, dispatch.Action{Verb: jobs.ByMerge}); err != nil {
+		t.Fatal(err)
+	}
+	w.want(parent, jobs.Completed)
+	w.consistent()
+}
+
+// Work that could not be merged is in review again, with the reason.
+func TestAFailedMergeGoesBackToReview(t *testing.T) {
+	w := newWorld(t)
+	agent := w.agent("claude-1")
+	w.job("one", reviewed)
+	held := w.claim(agent)
+	if _, err := w.dispatch.Complete(w.ctx, agent, ref(held), dispatch.Completion{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.dispatch.Act(w.ctx, w.owner, held.Key, dispatch.Action{Verb: jobs.ByMergeFail, Reason: "conflict"}); !fault.Is(err, fault.InvalidTransition) {
+		t.Errorf("a merge of what nobody approved: %v", err)
+	}
+	if _, err := w.dispatch.Act(w.ctx, w.owner, held.Key, dispatch.Action{Verb: jobs.ByApprove}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.dispatch.Act(w.ctx, w.owner, held.Key, dispatch.Action{Verb: jobs.ByMergeFail}); !fault.Is(err, fault.Validation) {
+		t.Errorf("without a reason: %v", err)
+	}
+	back, err := w.dispatch.Act(w.ctx, w.owner, held.Key, dispatch.Action{Verb: jobs.ByMergeFail, Reason: "conflict in go.mod"})
+	if err != nil || back.Status != jobs.InReview || back.LastError != "conflict in go.mod" {
+		t.Errorf("merge failed = %s, %q, %v", back.Status, back.LastError, err)
+	}
+}

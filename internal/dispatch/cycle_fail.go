@@ -1,0 +1,110 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+const (
+	// maxEdges bounds the dependencies that one search for cycles reads.
+	maxEdges = 100_000
+	// maxPath is how many jobs of a cycle a failed job names.
+	maxPath = 50
+)
+
+// FailCycles ends, in every workspace, jobs that wait for one another. It
+// returns how many.
+func (s *Service) FailCycles(ctx context.Context) (int, error) {
+	return s.everywhere(ctx, s.failCycles)
+}
+
+// failCycles is FailCycles in one workspace. Only jobs that wait for dependencies
+// count: a person who paused or blocked one has it in hand.
+func (s *Service) failCycles(ctx context.Context, workspace ids.ID) (int, error) {
+	var edges []edge
+	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		rows, err := q.CycleEdges(ctx, tx, dbsqlc.CycleEdgesParams{WorkspaceID: workspace, MaxRows: maxEdges})
+		for _, r := range rows {
+			edges = append(edges, edge{r.JobID, r.DependsOnID})
+		}
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("edges between waiting jobs: %w", err)
+	}
+	paths := map[ids.ID][]ids.ID{}
+	var list []ids.ID
+	for _, path := range cycles(edges, batch) {
+		list, paths[path[0]] = append(list, path[0]), path
+	}
+	var changed []change
+	n, err := each(list, func(id ids.ID) (bool, error) {
+		failed, err := s.failCycle(ctx, workspace, paths[id])
+		if err == nil && failed.happened() {
+			changed = append(changed, failed)
+		}
+		return failed.happened(), err
+	})
+	s.settled(ctx, workspace, changed...)
+	return n, err
+}
+
+// failCycle ends the first job of a path, in a transaction of its own, where the
+// path still leads back to it. The zero change: somebody has mended it.
+func (s *Service) failCycle(ctx context.Context, workspace ids.ID, path []ids.ID) (failed change, err error) {
+	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		job, err := jobs.LockTx(ctx, tx, workspace, path[0].String())
+		if err != nil {
+			return err
+		}
+		left, err := q.CycleEdgesLeft(ctx, tx, dbsqlc.CycleEdgesLeftParams{
+			WorkspaceID: workspace, JobIds: path[:len(path)-1], DependsOnIds: path[1:]})
+		if err != nil {
+			return fmt.Errorf("edges of a cycle: %w", err)
+		}
+		if int(left) != len(path)-1 || job.WaitReason != jobs.WaitDependency {
+			return nil
+		}
+		keys, err := keysOf(ctx, tx, workspace, path)
+		if err != nil {
+			return err
+		}
+		d, err := job.FailCycle(keys)
+		if err != nil {
+			return err
+		}
+		saved, err := jobs.SaveTx(ctx, tx, tenancy.System(workspace, "cycles"), d)
+		failed = change{before: job.Job, after: saved}
+		return err
+	})
+	if err != nil {
+		return change{}, err
+	}
+	return failed, nil
+}
+
+// keysOf are the keys of a path's jobs; of a long one the first, then the last.
+func keysOf(ctx context.Context, tx db.Tx, workspace ids.ID, path []ids.ID) ([]string, error) {
+	if len(path) > maxPath {
+		path = append(path[:maxPath:maxPath], path[len(path)-1])
+	}
+	rows, err := q.JobIDs(ctx, tx, dbsqlc.JobIDsParams{WorkspaceID: workspace, Keys: []string{}, Ids: path})
+	if err != nil {
+		return nil, fmt.Errorf("keys of a cycle: %w", err)
+	}
+	known := make(map[ids.ID]string, len(rows))
+	for _, r := range rows {
+		known[r.ID] = r.Key
+	}
+	keys := make([]string, 0, len(path))
+	for _, id := range path {
+		keys = append(keys, known[id])
+	}
+	return keys, nil
+}

@@ -1,0 +1,157 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// Limits of a batch of log lines.
+const (
+	maxLines       = 1000
+	maxLogEvent    = 64
+	maxLogMessage  = 10_000
+	maxLogDetails  = 16 << 10 // bytes
+	maxLogProblems = 50
+)
+
+// WriteLogs adds lines to the log of the job that an agent works on, at most
+// 1,000. Of a line the server fills in ID, Epoch, Agent and ReceivedAt. Faults
+// as of Progress.
+func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref Ref, lines []jobs.LogLine) (Standing, error) {
+	if err := errors.Join(requireAgent(who), checkRef(ref)); err != nil {
+		return Standing{}, err
+	}
+	if err := checkLines(lines); err != nil {
+		return Standing{}, err
+	}
+	var standing Standing
+	var job ids.ID
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		agent, err := seen(ctx, tx, who)
+		if err != nil {
+			return err
+		}
+		state, err := leaseState(ctx, tx, who.Workspace, ref.Job)
+		if err != nil {
+			return err
+		}
+		job = state.ID
+		if standing, err = logLeaseTx(ctx, tx, who, state.ID, ref, unasked(agent.Draining)); err != nil {
+			return err
+		}
+		standing.Job = state.Key
+		if err := q.LogAppend(ctx, tx, appendParams(who, job, ref.Epoch, lines)); err != nil {
+			return fmt.Errorf("write log lines: %w", err)
+		}
+		return nil
+	})
+	if err == nil {
+		s.wake.Publish(jobs.LogTopic(who.Workspace, job))
+	}
+	return standing, err
+}
+
+// logLeaseTx locks the lease that lines are written under. It stays until they
+// are committed, and the next writer of the job takes its ids only then: readers
+// who go on from an id skip nothing.
+func logLeaseTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, ref Ref, unasked string) (Standing, error) {
+	lease, err := q.LogLease(ctx, tx, dbsqlc.LogLeaseParams{WorkspaceID: who.Workspace, JobID: job, Epoch: ref.Epoch, AgentID: who.Agent})
+	if err != nil {
+		return Standing{}, fmt.Errorf("lock lease: %w", err)
+	}
+	if len(lease) == 0 {
+		now, err := jobs.LoadTx(ctx, tx, who.Workspace, job.String())
+		if err != nil {
+			return Standing{}, err
+		}
+		return Standing{}, conflict(ctx, tx, who, now, ref.Epoch)
+	}
+	return Standing{Epoch: ref.Epoch, Directive: directiveOr(lease[0].Directive, unasked),
+		Reason: lease[0].DirectiveReason, ExpiresAt: later(lease[0].ExpiresAt)}, nil
+}
+
+func appendParams(who tenancy.Principal, job ids.ID, epoch int64, lines []jobs.LogLine) dbsqlc.LogAppendParams {
+	p := dbsqlc.LogAppendParams{WorkspaceID: who.Workspace, JobID: job, Epoch: epoch, Agent: who.Name}
+	for _, l := range lines {
+		details, at := string(l.Details), ""
+		if details == "" {
+			details = "{}"
+		}
+		if l.At != nil {
+			at = l.At.UTC().Format(time.RFC3339Nano)
+		}
+		p.Levels, p.Events = append(p.Levels, string(l.Level)), append(p.Events, l.Event)
+		p.Messages, p.Details = append(p.Messages, l.Message), append(p.Details, details)
+		p.Ats = append(p.Ats, at)
+	}
+	return p
+}
+
+// checkLines refuses what the log cannot keep; a field is named lines[3].message.
+func checkLines(lines []jobs.LogLine) error {
+	if len(lines) < 1 || len(lines) > maxLines {
+		return fault.Invalid("lines", "There are %d lines; 1 to %d are possible.", len(lines), maxLines)
+	}
+	p := fault.Problems{}
+	for i, l := range lines {
+		at := fmt.Sprintf("lines[%d].", i)
+		if !slices.Contains(jobs.LogLevels, l.Level) {
+			p.Add(at+"level", "One of these is possible: DEBUG, INFO, WARNING, ERROR, CRITICAL.")
+		}
+		p.Text(at+"event", l.Event, maxLogEvent)
+		p.Text(at+"message", l.Message, maxLogMessage)
+		if problem := detailsProblem(l.Details); problem != "" {
+			p.Add(at+"details", "%s", problem)
+		}
+		// RFC 3339 can write no other year.
+		if l.At != nil && (l.At.UTC().Year() < 1 || l.At.UTC().Year() > 9999) {
+			p.Add(at+"at", "The year is %d; 1 to 9999 is possible.", l.At.UTC().Year())
+		}
+		if len(p) >= maxLogProblems {
+			break
+		}
+	}
+	return p.Err()
+}
+
+// detailsProblem says why details cannot be kept, "" where they can.
+func detailsProblem(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	var object map[string]json.RawMessage
+	switch {
+	case len(raw) > maxLogDetails:
+		return fmt.Sprintf("The details have %d bytes; at most %d fit.", len(raw), maxLogDetails)
+	case json.Unmarshal(raw, &object) != nil || object == nil:
+		return "It is not a JSON object."
+	case bytes.Contains(bytes.ReplaceAll(raw, []byte(`\\`), nil), []byte(`\u0000`)):
+		return "It holds characters that are not text."
+	}
+	return ""
+}
+
+// WatchLogs tells of lines that are written to a job's log, by any process:
+// written gets a token for one or many of them, and one now and then for none.
+// cancel ends it.
+func (s *Service) WatchLogs(workspace, job ids.ID) (written <-chan struct{}, cancel func()) {
+	wake := make(chan struct{}, 1)
+	return wake, s.wake.Subscribe(jobs.LogTopic(workspace, job), func(string) {
+		select {
+		case wake <- struct{}{}:
+		default:
+		}
+	})
+}

@@ -1,0 +1,309 @@
+package dispatch_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fleetboard/db"
+	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+func line(level jobs.LogLevel, message string) jobs.LogLine {
+	return jobs.LogLine{Level: level, Message: message}
+}
+
+// write adds lines to the log of a job, which must be possible.
+func (w *world) write(agent tenancy.Principal, j jobs.Job, lines ...jobs.LogLine) dispatch.Standing {
+	w.t.Helper()
+	standing, err := w.dispatch.WriteLogs(w.ctx, agent, ref(j), lines)
+	if err != nil {
+		w.t.Fatalf("write logs: %v", err)
+	}
+	return standing
+}
+
+// written are the messages of a job's log, oldest first.
+func (w *world) written(j jobs.Job) []string {
+	w.t.Helper()
+	list, err := w.jobs.LogsAfter(w.ctx, w.owner, j.ID, 0, jobs.LogFilter{Limit: 200})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var messages []string
+	for _, l := range list {
+		messages = append(messages, l.Message)
+	}
+	return messages
+}
+
+func TestAnAgentWritesDownWhatItDoes(t *testing.T) {
+	w := newWorld(t)
+	agent := w.agent("claude-1")
+	w.job("one")
+	held := w.claim(agent)
+	written, stop := w.dispatch.WatchLogs(w.workspace, held.ID)
+	defer stop()
+	at := time.Date(2020, 2, 29, 23, 59, 59, 123456000, time.FixedZone("", 3600))
+	standing := w.write(agent, held,
+		jobs.LogLine{Level: jobs.Warning, Event: "test.slow", Message: "a\nb\x1b[31m \u202e", Details: []byte(`{"seconds": 2.5}`), At: &at},
+		line(jobs.Debug, ""))
+	if standing.Job != held.Key || standing.Epoch != 1 || standing.Directive != dispatch.Continue || standing.ExpiresAt == nil {
+		t.Errorf("standing %+v", standing)
+	}
+	select {
+	case <-written:
+	case <-time.After(10 * time.Second):
+		t.Fatal("nobody was told")
+	}
+	list, next, err := w.jobs.Logs(w.ctx, w.owner, held.Key, jobs.LogFilter{})
+	if err != nil || next != "" || len(list) != 2 {
+		t.Fatalf("%d lines, next %q, %v", len(list), next, err)
+	}
+	last, first := list[0], list[1]
+	if last.ID <= first.ID || first.ReceivedAt.IsZero() || last.ReceivedAt.IsZero() {
+		t.Errorf("lines %d and %d, received at %v and %v", first.ID, last.ID, first.ReceivedAt, last.ReceivedAt)
+	}
+	want := []jobs.LogLine{
+		{ID: last.ID, Epoch: 1, Agent: "claude-1", Level: jobs.Debug, Details: []byte("{}"), ReceivedAt: last.ReceivedAt},
+		{ID: first.ID, Epoch: 1, Agent: "claude-1", Level: jobs.Warning, Event: "test.slow", Message: "a\nb\x1b[31m \u202e",
+			Details: []byte(`{"seconds": 2.5}`), At: &at, ReceivedAt: first.ReceivedAt},
+	}
+	if diff := cmp.Diff(want, list); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// No event: the log of what changed is another one.
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM event WHERE type NOT IN ('job.created', 'job.claimed', 'agent.registered')`); n != 0 {
+		t.Errorf("%d events of writing", n)
+	}
+}
+
+func TestAThousandLinesAtOnceKeepTheirOrder(t *testing.T) {
+	w := newWorld(t)
+	agent := w.agent("claude-1")
+	w.job("one")
+	held := w.claim(agent)
+	var lines []jobs.LogLine
+	for i := range 1000 {
+		lines = append(lines, line(jobs.Info, fmt.Sprintf("line %d", i)))
+	}
+	w.write(agent, held, lines...)
+	if got := w.written(held); len(got) != 200 || got[0] != "line 0" || got[199] != "line 199" {
+		t.Errorf("%d lines from %q", len(got), got[0])
+	}
+	if _, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), append(lines, line(jobs.Info, "one more"))); !fault.Is(err, fault.Validation) {
+		t.Errorf("1,001 lines: %v; want a refusal", err)
+	}
+}
+
+// Writing is a sign of life, as every call of an agent is.
+func TestWritingIsASignOfLife(t *testing.T) {
+	w := newWorld(t)
+	agent := w.agent("claude-1")
+	w.job("one")
+	held := w.claim(agent)
+	dbfactory.Exec(t, w.db, `UPDATE agent SET last_heartbeat_at = clock_timestamp() - interval '1 minute'`)
+	w.write(agent, held, line(jobs.Info, "still here"))
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM agent WHERE last_heartbeat_at > clock_timestamp() - interval '30 seconds'`); n != 1 {
+		t.Error("the agent counts as silent")
+	}
+	w.agent("claude-1", func(r *fleet.Registration) { r.BootID = "boot-2" })
+	if _, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []jobs.LogLine{line(jobs.Info, "x")}); !fault.Is(err, fault.Superseded) {
+		t.Errorf("the boot before: %v; want superseded", err)
+	}
+}
+
+// P1: a line of an ended lease is refused, and none of its batch is kept.
+func TestNoLineIsWrittenUnderAnEndedLease(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(w *world, agent tenancy.Principal, j jobs.Job)
+		want fault.Code
+	}{
+		"expired": {func(w *world, _ tenancy.Principal, j jobs.Job) { w.expire(j) }, fault.LeaseExpired},
+		"given back": {func(w *world, agent tenancy.Principal, j jobs.Job) {
+			if _, err := w.dispatch.Release(w.ctx, agent, ref(j), "", nil); err != nil {
+				w.t.Fatal(err)
+			}
+		}, fault.LeaseExpired},
+		"given to somebody else": {func(w *world, agent tenancy.Principal, j jobs.Job) {
+			if _, err := w.dispatch.Release(w.ctx, agent, ref(j), "", nil); err != nil {
+				w.t.Fatal(err)
+			}
+			w.claim(w.agent("claude-2"))
+		}, fault.StaleEpoch},
+		"cancelled": {func(w *world, agent tenancy.Principal, j jobs.Job) {
+			if _, err := w.dispatch.Act(w.ctx, w.owner, j.Key, dispatch.Action{Verb: jobs.ByCancel}); err != nil {
+				w.t.Fatal(err)
+			}
+			if _, err := w.dispatch.Release(w.ctx, agent, ref(j), "", nil); err != nil {
+				w.t.Fatal(err)
+			}
+		}, fault.Cancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			agent := w.agent("claude-1")
+			w.job("one")
+			held := w.claim(agent)
+			w.write(agent, held, line(jobs.Info, "in time"))
+			c.end(w, agent, held)
+			if _, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []jobs.LogLine{line(jobs.Info, "late")}); !fault.Is(err, c.want) {
+				t.Errorf("%v; want %s", err, c.want)
+			}
+			if got := w.written(held); !slices.Equal(got, []string{"in time"}) {
+				t.Errorf("the log holds %q", got)
+			}
+		})
+	}
+	t.Run("of another agent", func(t *testing.T) {
+		w := newWorld(t)
+		w.job("one")
+		held := w.claim(w.agent("claude-1"))
+		if _, err := w.dispatch.WriteLogs(w.ctx, w.agent("claude-2"), ref(held), []jobs.LogLine{line(jobs.Info, "mine")}); !fault.Is(err, fault.StaleEpoch) {
+			t.Errorf("%v; want stale_epoch", err)
+		}
+	})
+	t.Run("of a person", func(t *testing.T) {
+		w := newWorld(t)
+		w.job("one")
+		held := w.claim(w.agent("claude-1"))
+		if _, err := w.dispatch.WriteLogs(w.ctx, w.owner, ref(held), []jobs.LogLine{line(jobs.Info, "mine")}); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("%v; want forbidden", err)
+		}
+	})
+}
+
+// While lines are being written the lease cannot end; what ends it waits for
+// their commit.
+func TestALeaseDoesNotEndBetweenItsCheckAndItsLines(t *testing.T) {
+	w := newWorld(t)
+	agent := w.agent("claude-1")
+	w.job("one")
+	held := w.claim(agent)
+	commit, done := w.slowWrite(held, "slow")
+	ended := make(chan error, 1)
+	go func() {
+		_, err := w.dispatch.Release(w.ctx, agent, ref(held), "", nil)
+		ended <- err
+	}()
+	w.blocked(1)
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job_lease`); n != 1 {
+		t.Error("the lease ended while its lines were being written")
+	}
+	commit()
+	if err := errors.Join(<-done, <-ended); err != nil {
+		t.Fatal(err)
+	}
+	w.want(held, jobs.Ready)
+}
+
+// A reader that goes on from the last line it saw skips nothing, though an
+// earlier request of the agent is committed after a later one began.
+func TestReadersOfALogSkipNothing(t *testing.T) {
+	w := newWorld(t)
+	agent := w.agent("claude-1")
+	w.job("one")
+	held := w.claim(agent)
+	commit, done := w.slowWrite(held, "first")
+	second := make(chan error, 1)
+	go func() {
+		_, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []jobs.LogLine{line(jobs.Info, "second")})
+		second <- err
+	}()
+	w.blocked(1)
+	if got := w.written(held); len(got) != 0 {
+		t.Fatalf("a reader sees %q before what has the lower id; it would go on after it", got)
+	}
+	commit()
+	if err := errors.Join(<-done, <-second); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.written(held); !slices.Equal(got, []string{"first", "second"}) {
+		t.Errorf("the log holds %q", got)
+	}
+}
+
+// slowWrite begins what WriteLogs does and leaves it open until commit.
+func (w *world) slowWrite(j jobs.Job, message string) (commit func(), done <-chan error) {
+	w.t.Helper()
+	opened, held, end := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		end <- w.db.InWorkspace(w.ctx, w.workspace, func(tx db.Tx) error {
+			defer func() { <-held }()
+			defer close(opened)
+			q := dbsqlc.New()
+			if _, err := q.LogLease(w.ctx, tx, dbsqlc.LogLeaseParams{WorkspaceID: w.workspace, JobID: j.ID, Epoch: j.Epoch, AgentID: j.Lease.AgentID}); err != nil {
+				return err
+			}
+			return q.LogAppend(w.ctx, tx, dbsqlc.LogAppendParams{WorkspaceID: w.workspace, JobID: j.ID, Epoch: j.Epoch, Agent: j.Lease.Agent,
+				Levels: []string{"INFO"}, Events: []string{""}, Messages: []string{message}, Details: []string{"{}"}, Ats: []string{""}})
+		})
+	}()
+	<-opened
+	commit = sync.OnceFunc(func() { close(held) })
+	w.t.Cleanup(commit)
+	return commit, end
+}
+
+// blocked waits until n transactions of this database wait for a lock.
+func (w *world) blocked(n int) {
+	w.t.Helper()
+	owner := dbtest.Owner(w.t, w.db)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for range 150 { // less than a statement may wait for a lock
+		var waiting int
+		err := owner.QueryRow(w.ctx, `SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&waiting)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if waiting >= n {
+			return
+		}
+		<-tick.C
+	}
+	w.t.Fatal("nobody waits for the lock")
+}
+
+func TestLinesThatCannotBeKept(t *testing.T) {
+	w := newWorld(t)
+	agent := w.agent("claude-1")
+	w.job("one")
+	held := w.claim(agent)
+	far := time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)
+	for field, bad := range map[string]jobs.LogLine{
+		"message":   line(jobs.Info, "a\x00b"),
+		"message ":  line(jobs.Info, "a\xffb"),
+		"message  ": line(jobs.Info, strings.Repeat("é", 10_001)),
+		"event":     {Level: jobs.Info, Event: strings.Repeat("x", 65)},
+		"level":     {Level: "LOUD"},
+		"at":        {Level: jobs.Info, At: &far},
+		"details":   {Level: jobs.Info, Details: []byte(`[1]`)},
+		"details ":  {Level: jobs.Info, Details: []byte(`{"a": "\u0000"}`)},
+		"details  ": {Level: jobs.Info, Details: []byte(`{"a": "` + strings.Repeat("x", 17<<10) + `"}`)},
+	} {
+		_, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []jobs.LogLine{line(jobs.Info, "good"), bad})
+		var refusal *fault.Error
+		if !errors.As(err, &refusal) || refusal.Code != fault.Validation || refusal.Fields["lines[1]."+strings.TrimSpace(field)] == "" {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	w.write(agent, held, jobs.LogLine{Level: jobs.Critical, Message: strings.Repeat("é", 10_000), Details: []byte(`{"path": "C:\\u0000"}`)})
+	if got := w.written(held); len(got) != 1 {
+		t.Errorf("%d lines; want the one good batch", len(got))
+	}
+}

@@ -1,0 +1,135 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+)
+
+// handOnTimeout bounds what a request does for others after its own work is done.
+const handOnTimeout = 5 * time.Second
+
+// change is a job before and after something was done to it.
+type change struct {
+	before, after jobs.Job
+}
+
+// happened is false for the zero change.
+func (c change) happened() bool { return c.after.Key != "" }
+
+// freesSeat reports whether a lease ended with the change.
+func (c change) freesSeat() bool { return c.before.Lease != nil && c.after.Lease == nil }
+
+// freesRepo reports whether the next job of the repo may come: the job was the
+// one of its repo that could be worked on, and is no more.
+func (c change) freesRepo() bool {
+	return c.before.OneJobPerRepo && c.before.Repo != "" && occupies(c.before.Status) && !occupies(c.after.Status)
+}
+
+// freesReview reports whether the product's review queue has a place more.
+func (c change) freesReview() bool {
+	return c.before.ReviewLimit != nil && c.before.Status == jobs.InReview && c.after.Status != jobs.InReview
+}
+
+// occupies reports whether a job in this status keeps its repo from others.
+func occupies(s jobs.Status) bool { return s == jobs.Ready || s.Leased() }
+
+// settled is what follows the commit of changes: who waits for what they mean is
+// woken, and what they freed is handed on.
+func (s *Service) settled(ctx context.Context, workspace ids.ID, list ...change) {
+	if len(list) == 0 {
+		return
+	}
+	changed := make([]jobs.Job, 0, len(list))
+	for _, c := range list {
+		changed = append(changed, c.after)
+	}
+	s.published(workspace, seatsOf(list), changed...)
+	s.handOn(ctx, workspace, list)
+}
+
+// seatsOf are the factories of which the changes freed seats.
+func seatsOf(list []change) []ids.ID {
+	var factories []ids.ID
+	for _, c := range list {
+		if c.freesSeat() {
+			factories = append(factories, c.before.Lease.FactoryID)
+		}
+	}
+	return factories
+}
+
+// handOn gives the repos and the review places that changes freed to the most
+// urgent jobs that were held for them. An error there is not the caller's: the
+// sweep mends it.
+func (s *Service) handOn(ctx context.Context, workspace ids.ID, list []change) {
+	repos, products := map[string]bool{}, map[ids.ID]bool{}
+	for _, c := range list {
+		if c.freesRepo() {
+			repos[c.before.Repo] = true
+		}
+		if c.freesReview() {
+			products[c.before.ProductID] = true
+		}
+	}
+	// What the caller asked for is done; that it went away keeps nobody waiting.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handOnTimeout)
+	defer cancel()
+	for product := range products {
+		if err := s.openReview(ctx, workspace, product); err != nil {
+			s.log.WarnContext(ctx, "a review place is free", "err", err)
+		}
+	}
+	for repo := range repos {
+		if err := s.openRepo(ctx, workspace, repo); err != nil {
+			s.log.WarnContext(ctx, "a repo is free", "err", err)
+		}
+	}
+}
+
+// openReview lets in the next job that waits for a place in a product's review
+// queue, and wakes the claims that its full queue kept from jobs that were ready
+// already.
+func (s *Service) openReview(ctx context.Context, workspace, product ids.ID) error {
+	var lanes []int64
+	var next []ids.ID
+	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+		lanes, err = q.ReadyLanesOfProduct(ctx, tx, dbsqlc.ReadyLanesOfProductParams{WorkspaceID: workspace, ProductID: product})
+		if err != nil {
+			return fmt.Errorf("lanes of product: %w", err)
+		}
+		next, err = jobs.HeldByReviewTx(ctx, tx, workspace, product, 1)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	topics := make([]string, 0, len(lanes))
+	for _, lane := range lanes {
+		topics = append(topics, jobs.LaneTopic(workspace, lane))
+	}
+	s.wake.Publish(topics...)
+	_, err = s.promoteAll(ctx, workspace, next)
+	return err
+}
+
+// openRepo lets in the next job that waits for a repo, in a transaction of its
+// own: whoever left the repo has committed.
+func (s *Service) openRepo(ctx context.Context, workspace ids.ID, repo string) error {
+	var next ids.ID
+	var held bool
+	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+		next, held, err = jobs.HeldByRepoTx(ctx, tx, workspace, repo)
+		return err
+	})
+	if err != nil || !held {
+		return err
+	}
+	_, err = s.promoteAll(ctx, workspace, []ids.ID{next})
+	return err
+}

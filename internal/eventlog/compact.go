@@ -1,0 +1,95 @@
+package eventlog
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+)
+
+// A call of Compact looks at compactPages pages of compactPage jobs.
+const (
+	compactPage  = 200
+	compactPages = 10
+)
+
+// compaction is where the next call of Compact goes on. It lives as long as the
+// process: to begin again from the start is only slower.
+type compaction struct {
+	mu        sync.Mutex
+	workspace ids.ID
+	job       ids.ID
+}
+
+// Compact folds the events of a job that are older than 90 days into one, where
+// there are more than 50. Each call looks at a bounded number of jobs and goes
+// on where the last one ended, round and round. It returns how many jobs were
+// folded. The age and the number are the database's to decide: see migration
+// 00011 and ADR 0016.
+func (l *Log) Compact(ctx context.Context) (folded int, err error) {
+	l.compaction.mu.Lock()
+	defer l.compaction.mu.Unlock()
+	var workspaces []ids.ID
+	err = l.db.InSystem(ctx, func(tx db.Tx) error {
+		workspaces, err = l.q.WorkspaceIDs(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("list workspaces: %w", err)
+	}
+	at := &l.compaction
+	pages := 0
+	for _, w := range workspaces {
+		if w.String() < at.workspace.String() {
+			continue
+		}
+		if w != at.workspace {
+			at.workspace, at.job = w, ids.Nil
+		}
+		for more := true; more; pages++ {
+			if pages == compactPages {
+				return folded, nil
+			}
+			var n int
+			n, more, err = l.compactPage(ctx, w)
+			folded += n
+			if err != nil {
+				return folded, fmt.Errorf("compact the log of %s: %w", w, err)
+			}
+		}
+	}
+	at.workspace, at.job = ids.Nil, ids.Nil
+	return folded, nil
+}
+
+// compactPage folds what is due of the next page of jobs, each in a transaction
+// of its own. more is false after the last page.
+func (l *Log) compactPage(ctx context.Context, workspace ids.ID) (folded int, more bool, err error) {
+	var page []dbsqlc.EventCompactableRow
+	err = l.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		page, err = l.q.EventCompactable(ctx, tx, dbsqlc.EventCompactableParams{
+			WorkspaceID: workspace, After: l.compaction.job, MaxRows: compactPage})
+		return err
+	})
+	for _, job := range page {
+		if err != nil {
+			break
+		}
+		// One that cannot be folded does not hold up those after it for ever.
+		l.compaction.job = job.ID
+		if !job.Due {
+			continue
+		}
+		err = l.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+			n, err := l.q.EventCompact(ctx, tx, dbsqlc.EventCompactParams{WorkspaceID: workspace, JobID: job.ID})
+			if n > 0 {
+				folded++
+			}
+			return err
+		})
+	}
+	return folded, len(page) == compactPage, err
+}

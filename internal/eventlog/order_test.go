@@ -1,0 +1,182 @@
+package eventlog_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// writers are as many as leave connections for the readers.
+const writers = 5
+
+// Promise 6: writers take ids, hold their transactions open for as long as they
+// like and commit in any order, or not at all. Whoever tails the log gets every
+// event once, all in the same order, also who breaks off in the middle of a page
+// again and again and goes on from the last event it read. FLEETBOARD_TAIL_SECONDS says how long.
+func TestNobodyWhoTailsEverSkipsAnEvent(t *testing.T) {
+	t.Parallel()
+	seconds := 30
+	if s := os.Getenv("FLEETBOARD_TAIL_SECONDS"); s != "" {
+		var err error
+		if seconds, err = strconv.Atoi(s); err != nil {
+			t.Fatal("FLEETBOARD_TAIL_SECONDS:", err)
+		}
+	}
+	if testing.Short() {
+		seconds = min(seconds, 3)
+	}
+	d := dbtest.New(t)
+	workspace := dbfactory.Workspace(t, d)
+	f := &flood{t: t, db: d, workspace: workspace, committed: map[string]bool{}}
+	ctx, stop := context.WithTimeout(t.Context(), time.Duration(seconds)*time.Second)
+	defer stop()
+	var writing, reading sync.WaitGroup
+	for n := range writers {
+		writing.Go(func() { f.write(ctx, n) })
+	}
+	var steady, broken []string
+	reading.Go(func() { steady = f.tail(false) })
+	reading.Go(func() { broken = f.tail(true) })
+	writing.Wait()
+	f.ended.Store(true)
+	reading.Wait()
+
+	if len(f.committed) < seconds*10 {
+		t.Errorf("only %d events were written", len(f.committed))
+	}
+	for who, got := range map[string][]string{"the steady reader": steady, "the one who breaks off": broken} {
+		seen := map[string]int{}
+		for _, name := range got {
+			seen[name]++
+			if !f.committed[name] {
+				t.Errorf("%s got %s, which was never committed", who, name)
+			}
+			if seen[name] == 2 {
+				t.Errorf("%s got %s twice", who, name)
+			}
+		}
+		missing := 0
+		for name := range f.committed {
+			if seen[name] == 0 {
+				missing++
+			}
+		}
+		if missing > 0 {
+			t.Errorf("%s never got %d of %d events", who, missing, len(f.committed))
+		}
+	}
+	if fmt.Sprint(steady) != fmt.Sprint(broken) {
+		t.Error("the two read the log in different orders")
+	}
+	t.Logf("%d events in %d s", len(f.committed), seconds)
+}
+
+// flood is a log that is written by many at once.
+type flood struct {
+	t         *testing.T
+	db        *db.DB
+	workspace ids.ID
+
+	mu        sync.Mutex
+	committed map[string]bool
+	ended     atomic.Bool // nobody writes any more
+}
+
+// write commits transactions of a few events until ctx ends. Between their
+// events and before their end they wait, most of them shortly.
+func (f *flood) write(ctx context.Context, writer int) {
+	for n := 0; ctx.Err() == nil; n++ {
+		var names []string
+		err := f.db.InWorkspace(f.t.Context(), f.workspace, func(tx db.Tx) error {
+			for part := range 1 + rand.IntN(3) {
+				name := fmt.Sprintf("flood.%d.%d.%d", writer, n, part)
+				e := eventlog.Event{Type: eventlog.Type(name), Actor: "test", ActorKind: "system"}
+				if err := eventlog.AppendTx(f.t.Context(), tx, f.workspace, e); err != nil {
+					return err
+				}
+				names = append(names, name)
+				f.dawdle()
+			}
+			if rand.IntN(10) == 0 {
+				return errChangedMind
+			}
+			return nil
+		})
+		if err == errChangedMind { //nolint:errorlint // it comes back as it went in
+			continue
+		}
+		if err != nil {
+			f.t.Error(err)
+			return
+		}
+		f.mu.Lock()
+		for _, name := range names {
+			f.committed[name] = true
+		}
+		f.mu.Unlock()
+	}
+}
+
+var errChangedMind = fmt.Errorf("the writer changed its mind")
+
+// dawdle keeps a transaction open for a moment, now and then for a long one.
+func (f *flood) dawdle() {
+	pause := time.Duration(rand.IntN(10)) * time.Millisecond
+	if rand.IntN(20) == 0 {
+		pause = time.Duration(rand.IntN(400)) * time.Millisecond
+	}
+	<-time.After(pause)
+}
+
+// tail reads pages of any size until nobody writes any more and everything that
+// was committed is there, or does not come. A reader that breaks off loses the
+// rest of its page and goes on from the last event's place, as text.
+func (f *flood) tail(breaksOff bool) []string {
+	log, who := eventlog.New(f.db), tenancy.System(f.workspace, "test")
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	var got []string
+	var at eventlog.Cursor
+	for idle := 0; idle < 2000; idle++ {
+		ended := f.ended.Load()
+		list, next, err := log.Tail(f.t.Context(), who, at, 1+rand.IntN(20))
+		if err != nil {
+			f.t.Error(err)
+			return got
+		}
+		if n := len(list); breaksOff && n > 0 {
+			list = list[:1+rand.IntN(n)]
+			next, err = eventlog.ParseCursor(list[len(list)-1].Cursor.String())
+			if err != nil {
+				f.t.Error(err)
+				return got
+			}
+		}
+		at = next
+		got = append(got, typesOf(list)...)
+		if len(list) > 0 {
+			idle = 0
+			continue
+		}
+		if !ended {
+			idle = 0
+		} else if len(got) >= len(f.committed) {
+			return got
+		}
+		<-tick.C
+	}
+	return got
+}

@@ -1,0 +1,38 @@
+package jobs
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Limits of the retry backoff (product.md section 2).
+const (
+	maxBackoff    = 24 * time.Hour
+	backoffJitter = 0.2
+)
+
+// backOff fills in what a waiting decision waits for.
+func (d Decision) backOff(now time.Time, failures int) Decision {
+	if d.After.Status != Waiting {
+		return d
+	}
+	until := now.Add(Backoff(d.Before.RetryBackoffSeconds, failures))
+	d.After.WaitReason, d.After.NotBefore = WaitRetryBackoff, &until
+	return d
+}
+
+// Backoff is the wait after the given failure (1 is the first): the base in
+// seconds, doubled by each failure, at most a day, spread by a fifth either way
+// so that jobs that failed together do not return together.
+func Backoff(baseSeconds, failures int) time.Duration {
+	wait := time.Duration(baseSeconds) * time.Second
+	for range failures - 1 {
+		if wait >= maxBackoff {
+			break
+		}
+		wait *= 2
+	}
+	wait = min(wait, maxBackoff)
+	spread := 1 + backoffJitter*(2*rand.Float64()-1)
+	return min(time.Duration(float64(wait)*spread), maxBackoff)
+}

@@ -1,0 +1,122 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+)
+
+// edge says that one job waits for another one, or is its child.
+type edge struct{ from, to ids.ID }
+
+// refuseCycle is DependencyCycle where the link would close a circle: of jobs that
+// wait for one another, or of jobs each of which is the next one's child.
+func (l *linking) refuseCycle(x ids.ID, y Job) error {
+	switch l.kind {
+	case Blocks:
+		path, err := waitPathTx(l.ctx, l.tx, l.who.Workspace, []ids.ID{y.ID}, x)
+		return l.refuse(slices.Insert(path, 0, x), err, "These jobs would wait for one another.")
+	case Parent:
+		rows, err := q.JobParentEdges(l.ctx, l.tx, dbsqlc.JobParentEdgesParams{WorkspaceID: l.who.Workspace, FromID: y.ID})
+		edges := make([]edge, 0, len(rows))
+		for _, r := range rows {
+			edges = append(edges, edge{r.FromID, r.ToID})
+		}
+		path := shortest(edges, []ids.ID{y.ID}, x)
+		if err := l.refuse(slices.Insert(path, 0, x), err, "A job would be its own ancestor."); err != nil || !y.WaitsForChildren {
+			return err
+		}
+		path, err = waitPathTx(l.ctx, l.tx, l.who.Workspace, []ids.ID{x}, y.ID)
+		return l.refuse(append(path, x), err, "These jobs would wait for one another.")
+	}
+	return nil
+}
+
+// refuse makes the refusal of a closed path; a path of one job is none.
+func (l *linking) refuse(path []ids.ID, err error, why string) error {
+	if err != nil {
+		return fmt.Errorf("look for a cycle: %w", err)
+	}
+	return cycleFault(l.ctx, l.tx, l.who.Workspace, path, why)
+}
+
+// refuseChildrenTx is DependencyCycle where a child of a job waits for it, which
+// is about to wait for its children. The links are locked.
+func refuseChildrenTx(ctx context.Context, tx db.Tx, workspace, parent ids.ID) error {
+	children, err := q.JobChildren(ctx, tx, dbsqlc.JobChildrenParams{WorkspaceID: workspace, JobID: parent})
+	if err != nil {
+		return fmt.Errorf("children of a job: %w", err)
+	}
+	path, err := waitPathTx(ctx, tx, workspace, children, parent)
+	if err != nil {
+		return fmt.Errorf("look for a cycle: %w", err)
+	}
+	return cycleFault(ctx, tx, workspace, slices.Insert(path, 0, parent), "The job and its children would wait for one another.")
+}
+
+func cycleFault(ctx context.Context, tx db.Tx, workspace ids.ID, path []ids.ID, why string) error {
+	if len(path) < 2 {
+		return nil
+	}
+	rows, err := q.JobNodes(ctx, tx, dbsqlc.JobNodesParams{WorkspaceID: workspace, Ids: path})
+	if err != nil {
+		return fmt.Errorf("keys of a cycle: %w", err)
+	}
+	keys := make([]string, 0, len(path))
+	for _, id := range path {
+		if at := slices.IndexFunc(rows, func(r dbsqlc.JobNodesRow) bool { return r.ID == id }); at >= 0 {
+			keys = append(keys, rows[at].Key)
+		}
+	}
+	return fault.New(fault.DependencyCycle, "%s", why).With("path", keys)
+}
+
+// waitPathTx gives a shortest path of waiting from one of some jobs to another
+// one, both ends in it, or nothing. The edges are read only where there is one.
+func waitPathTx(ctx context.Context, tx db.Tx, workspace ids.ID, from []ids.ID, to ids.ID) ([]ids.ID, error) {
+	waits, err := q.JobWaitsFor(ctx, tx, dbsqlc.JobWaitsForParams{WorkspaceID: workspace, FromIds: from, ToID: to})
+	if err != nil || !waits {
+		return nil, err
+	}
+	rows, err := q.JobWaitEdges(ctx, tx, dbsqlc.JobWaitEdgesParams{WorkspaceID: workspace, FromIds: from})
+	edges := make([]edge, 0, len(rows))
+	for _, r := range rows {
+		edges = append(edges, edge{r.FromID, r.ToID})
+	}
+	return shortest(edges, from, to), err
+}
+
+// shortest is a shortest path along the edges, nil where there is none.
+func shortest(edges []edge, from []ids.ID, to ids.ID) []ids.ID {
+	next := map[ids.ID][]ids.ID{}
+	for _, e := range edges {
+		next[e.from] = append(next[e.from], e.to)
+	}
+	before := map[ids.ID]ids.ID{}
+	for _, id := range from {
+		before[id] = ids.Nil
+	}
+	for queue := slices.Clone(from); len(queue) > 0; queue = queue[1:] {
+		id := queue[0]
+		if id == to {
+			var path []ids.ID
+			for at := to; at != ids.Nil; at = before[at] {
+				path = append(path, at)
+			}
+			slices.Reverse(path)
+			return path
+		}
+		for _, n := range next[id] {
+			if _, seen := before[n]; !seen {
+				before[n] = id
+				queue = append(queue, n)
+			}
+		}
+	}
+	return nil
+}

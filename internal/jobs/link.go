@@ -1,0 +1,206 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// LinkType is what a link between two jobs means. Blocks gates; the others inform.
+type LinkType string
+
+// The types of product.md: of job X with the link's other job Y.
+const (
+	Blocks         LinkType = "blocks"          // X waits until Y is completed
+	Parent         LinkType = "parent"          // Y is X's parent
+	DiscoveredFrom LinkType = "discovered_from" // X was found while working on Y
+	Duplicates     LinkType = "duplicates"      // X is the same as Y
+	Supersedes     LinkType = "supersedes"      // X takes Y's place
+)
+
+var linkTypes = []LinkType{Blocks, Parent, DiscoveredFrom, Duplicates, Supersedes}
+
+// Link links a job with another one, both by key or id. A link that is there
+// already changes nothing. With Blocks a ready job waits from then on; one that
+// an agent works on goes on, and is not gated until it is back.
+//
+// Faults: NotFound; Validation for an unknown type and for a link to itself;
+// DependencyCycle with the detail "path", keys from the job back to it, where jobs
+// would wait for one another or a job were its own ancestor; InvalidTransition for
+// a finished job that is to wait.
+func (s *Service) Link(ctx context.Context, who tenancy.Principal, job, dependsOn string, kind LinkType) (Job, error) {
+	if !slices.Contains(linkTypes, kind) {
+		return Job{}, unknownLink(kind)
+	}
+	return s.Change(ctx, who, func(tx db.Tx) (Job, error) {
+		l := &linking{ctx: ctx, tx: tx, who: who, kind: kind}
+		return l.add(job, dependsOn)
+	})
+}
+
+// Unlink takes links from a job to another one away: those of the type, or of
+// every type where it is "". A job that waited for nothing else becomes claimable.
+// NotFound where there is no such link; Validation for an unknown type.
+func (s *Service) Unlink(ctx context.Context, who tenancy.Principal, job, dependsOn string, kind LinkType) (Job, error) {
+	if kind != "" && !slices.Contains(linkTypes, kind) {
+		return Job{}, unknownLink(kind)
+	}
+	return s.Change(ctx, who, func(tx db.Tx) (Job, error) {
+		l := &linking{ctx: ctx, tx: tx, who: who, kind: kind}
+		return l.remove(job, dependsOn)
+	})
+}
+
+func unknownLink(kind LinkType) error {
+	return fault.Invalid("type", "It is %s; blocks, parent, discovered_from, duplicates and supersedes are possible.",
+		cut(string(kind), maxName))
+}
+
+// linking is one change of a link inside its transaction.
+type linking struct {
+	ctx  context.Context //nolint:containedctx // lives as long as the call
+	tx   db.Tx
+	who  tenancy.Principal
+	kind LinkType
+}
+
+// lockLinksTx lets one transaction of a workspace at a time make jobs wait for
+// others: two links, each harmless, could close a circle together. It comes before
+// the lock of any row.
+func lockLinksTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
+	if err := q.NamedLock(ctx, tx, "links:"+workspace.String()); err != nil {
+		return fmt.Errorf("lock links: %w", err)
+	}
+	return nil
+}
+
+func (l *linking) add(job, dependsOn string) (Job, error) {
+	if err := lockLinksTx(l.ctx, l.tx, l.who.Workspace); err != nil {
+		return Job{}, err
+	}
+	x, err := find(l.ctx, l.tx, l.who.Workspace, job)
+	if err != nil {
+		return Job{}, err
+	}
+	y, err := LoadTx(l.ctx, l.tx, l.who.Workspace, dependsOn)
+	if err != nil {
+		return Job{}, err
+	}
+	if x == y.ID {
+		return Job{}, fault.Invalid("depends_on", "It is the job itself.")
+	}
+	if err := l.refuseCycle(x, y); err != nil {
+		return Job{}, err
+	}
+	locked, err := l.lock(x)
+	if err != nil {
+		return Job{}, err
+	}
+	if l.kind == Blocks && locked.Status.Finished() {
+		return Job{}, fault.New(fault.InvalidTransition, "%s is %s; it waits for nothing any more.", locked.Key, locked.Status).
+			With("status", string(locked.Status))
+	}
+	made, err := q.JobLinkInsert(l.ctx, l.tx, dbsqlc.JobLinkInsertParams{WorkspaceID: l.who.Workspace,
+		JobID: x, DependsOnID: y.ID, Type: string(l.kind), CreatedBy: l.who.Name})
+	if err != nil {
+		return Job{}, fmt.Errorf("insert link: %w", err)
+	}
+	if made == 0 {
+		return locked.Job, nil
+	}
+	open, err := l.gates(y)
+	if err != nil {
+		return Job{}, err
+	}
+	return l.save(locked.linked(l.kind, y.Key, open))
+}
+
+// lock takes the job that a link is of, out of reach of the claims.
+func (l *linking) lock(id ids.ID) (Locked, error) {
+	locked, err := LockTx(l.ctx, l.tx, l.who.Workspace, id.String())
+	if err != nil {
+		return Locked{}, err
+	}
+	return locked, WithdrawTx(l.ctx, l.tx, l.who.Workspace, locked)
+}
+
+// gates reports whether the link keeps its job waiting now. The other job cannot
+// be completed until the link is committed: its completion would overlook it. That
+// lock is asked for without waiting, since a completion locks the other way round.
+func (l *linking) gates(y Job) (bool, error) {
+	if l.kind != Blocks && l.kind != Parent {
+		return false, nil
+	}
+	done, err := q.JobKeepOpen(l.ctx, l.tx, dbsqlc.JobKeepOpenParams{WorkspaceID: l.who.Workspace, ID: y.ID})
+	if err != nil {
+		return false, fmt.Errorf("lock %s: %w", y.Key, err)
+	}
+	return l.kind == Blocks && !done, nil
+}
+
+func (l *linking) remove(job, dependsOn string) (Job, error) {
+	x, err := find(l.ctx, l.tx, l.who.Workspace, job)
+	if err != nil {
+		return Job{}, err
+	}
+	y, err := LoadTx(l.ctx, l.tx, l.who.Workspace, dependsOn)
+	if err != nil {
+		return Job{}, err
+	}
+	locked, err := l.lock(x)
+	if err != nil {
+		return Job{}, err
+	}
+	gone, err := q.JobLinkDelete(l.ctx, l.tx, dbsqlc.JobLinkDeleteParams{WorkspaceID: l.who.Workspace,
+		JobID: x, DependsOnID: y.ID, Type: string(l.kind)})
+	if err != nil {
+		return Job{}, fmt.Errorf("delete link: %w", err)
+	}
+	if len(gone) == 0 {
+		return Job{}, fault.New(fault.NotFound, "There is no such link from %s to %s.", locked.Key, y.Key)
+	}
+	open, err := DependencyOpenTx(l.ctx, l.tx, l.who.Workspace, x)
+	if err != nil {
+		return Job{}, fmt.Errorf("dependencies of %s: %w", locked.Key, err)
+	}
+	return l.save(locked.unlinked(strings.Join(gone, ", "), y.Key, open))
+}
+
+func (l *linking) save(d Decision) (Job, error) {
+	if _, err := SaveTx(l.ctx, l.tx, l.who, d); err != nil {
+		return Job{}, err
+	}
+	return LoadTx(l.ctx, l.tx, l.who.Workspace, d.After.ID.String())
+}
+
+// linked is the decision about a job with a new link: with one that gates it, a
+// job that is not worked on waits for the dependency before all else.
+func (l Locked) linked(kind LinkType, other string, gates bool) Decision {
+	d := Decision{Before: l.Job, After: l.Job, Type: eventlog.JobLinked,
+		Payload: map[string]any{"type": kind, "job": other},
+		Beside:  []eventlog.Change{{Field: "link", New: other}}}
+	if gates && (l.Status == Waiting || Allowed(l.Status, ByHold, Waiting)) {
+		d.After.Status, d.After.WaitReason = Waiting, WaitDependency
+	}
+	return d
+}
+
+// unlinked is the decision about a job that lost a link: where it waited for
+// nothing else it is claimable again.
+func (l Locked) unlinked(kinds, other string, open bool) Decision {
+	d := Decision{Before: l.Job, After: l.Job, Type: eventlog.JobUnlinked,
+		Payload: map[string]any{"type": kinds, "job": other},
+		Beside:  []eventlog.Change{{Field: "link", Old: other}}}
+	if l.WaitReason == WaitDependency && !open {
+		return d.claimable(l.Now, false)
+	}
+	return d
+}

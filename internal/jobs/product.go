@@ -1,0 +1,248 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// Product is what jobs are billed to and shown under.
+type Product struct {
+	ID             ids.ID
+	Name           string
+	Repos          []string
+	ReviewRequired bool
+	OneJobPerRepo  bool
+	ReviewLimit    *int
+	Paused         bool
+}
+
+// ProductSettings is what a product allows and owns.
+type ProductSettings struct {
+	Repos          []string
+	ReviewRequired bool
+	OneJobPerRepo  bool
+	ReviewLimit    *int // 1 or more; nil is no limit
+	Paused         bool
+}
+
+// maxRepos is how many repos a product owns at most.
+const maxRepos = 200
+
+// Products lists the workspace's products by name.
+func (s *Service) Products(ctx context.Context, who tenancy.Principal) ([]Product, error) {
+	var list []Product
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		list, err = productsTx(ctx, tx, who.Workspace)
+		return err
+	})
+	return list, err
+}
+
+func productsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Product, error) {
+	rows, err := q.ProductList(ctx, tx, workspace)
+	if err != nil {
+		return nil, fmt.Errorf("list products: %w", err)
+	}
+	list := make([]Product, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, Product{ID: r.ID, Name: r.Name, Repos: r.Repos, ReviewRequired: r.ReviewRequired,
+			OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: wide(r.ReviewLimit), Paused: r.Paused})
+	}
+	return list, nil
+}
+
+// Product reads one product by name. NotFound.
+func (s *Service) Product(ctx context.Context, who tenancy.Principal, name string) (Product, error) {
+	list, err := s.Products(ctx, who)
+	if err != nil {
+		return Product{}, err
+	}
+	at := slices.IndexFunc(list, func(p Product) bool { return p.Name == name })
+	if at < 0 {
+		return Product{}, noProduct(name)
+	}
+	return list[at], nil
+}
+
+func noProduct(name string) error {
+	return fault.New(fault.NotFound, "There is no product %s in this workspace.", cut(name, maxName))
+}
+
+// PutProduct makes a product or replaces its settings; made says which. Jobs
+// that a former setting held become claimable, and where only one job of a repo may
+// be worked on from now on, the other ready ones wait: a bounded number of each at
+// once, the rest by the sweep. Nothing is taken from an agent.
+//
+// Faults: Forbidden; Validation, also for a repo that another product owns, by
+// that product's name.
+func (s *Service) PutProduct(ctx context.Context, who tenancy.Principal, name string, in ProductSettings) (p Product, made bool, err error) {
+	if !who.Can(tenancy.Manage) {
+		return Product{}, false, fault.New(fault.Forbidden, "Only owners and admins change products.")
+	}
+	if err := in.check(name); err != nil {
+		return Product{}, false, err
+	}
+	var lanes []int64
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		before, err := lockProductTx(ctx, tx, who.Workspace, name, in.Repos)
+		if err != nil {
+			return err
+		}
+		made = before.ID == ids.Nil
+		p = Product{ID: before.ID, Name: name, Repos: set(in.Repos), ReviewRequired: in.ReviewRequired,
+			OneJobPerRepo: in.OneJobPerRepo, ReviewLimit: in.ReviewLimit, Paused: in.Paused}
+		if made {
+			p.ID = ids.New()
+		}
+		if err := saveProductTx(ctx, tx, who, before, p); err != nil {
+			return err
+		}
+		lanes, err = q.LaneOfProduct(ctx, tx, dbsqlc.LaneOfProductParams{WorkspaceID: who.Workspace, ProductID: p.ID})
+		return err
+	})
+	if err != nil {
+		return Product{}, false, err
+	}
+	topics := []string{eventlog.Topic(who.Workspace)}
+	for _, lane := range lanes {
+		topics = append(topics, LaneTopic(who.Workspace, lane))
+	}
+	s.wake.Publish(topics...)
+	// The product is saved, whatever comes of this; the sweep does what it leaves.
+	_ = s.settle(ctx, who.Workspace)
+	return p, made, nil
+}
+
+func (in ProductSettings) check(name string) error {
+	p := fault.Problems{}
+	p.Name("name", name, maxName)
+	if name == "" {
+		p.Add("name", "A product needs a name.")
+	}
+	if len(in.Repos) > maxRepos {
+		p.Add("repos", "At most %d repos fit.", maxRepos)
+	}
+	for i, repo := range in.Repos {
+		at := fmt.Sprintf("repos[%d]", i)
+		p.Name(at, repo, maxRepo)
+		if repo == "" {
+			p.Add(at, "It is empty.")
+		}
+	}
+	optional(p, "review_limit", in.ReviewLimit, 1, 100_000)
+	return p.Err()
+}
+
+// lockProductTx keeps products as they are until the transaction ends and reads
+// the one of that name, the zero Product where there is none. Validation where
+// another product owns one of the repos.
+func lockProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, repos []string) (Product, error) {
+	if err := q.NamedLock(ctx, tx, "products:"+workspace.String()); err != nil {
+		return Product{}, fmt.Errorf("lock products: %w", err)
+	}
+	list, err := productsTx(ctx, tx, workspace)
+	if err != nil {
+		return Product{}, err
+	}
+	var found Product
+	p := fault.Problems{}
+	for _, product := range list {
+		if product.Name == name {
+			found = product
+			continue
+		}
+		for i, repo := range repos {
+			if slices.Contains(product.Repos, repo) {
+				p.Add(fmt.Sprintf("repos[%d]", i), "The repo %s belongs to the product %s.", repo, product.Name)
+			}
+		}
+	}
+	return found, p.Err()
+}
+
+func saveProductTx(ctx context.Context, tx db.Tx, who tenancy.Principal, before, p Product) error {
+	err := q.ProductSave(ctx, tx, dbsqlc.ProductSaveParams{WorkspaceID: who.Workspace, ID: p.ID, Name: p.Name,
+		ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo, ReviewLimit: small(p.ReviewLimit), Paused: p.Paused})
+	if err != nil {
+		return fmt.Errorf("save product: %w", err)
+	}
+	err = q.ProductReposSave(ctx, tx, dbsqlc.ProductReposSaveParams{WorkspaceID: who.Workspace, ProductID: p.ID, Repos: p.Repos})
+	if err != nil {
+		return fmt.Errorf("save repos of a product: %w", err)
+	}
+	if before.OneJobPerRepo != p.OneJobPerRepo {
+		if err := slotsOfProductTx(ctx, tx, who.Workspace, p); err != nil {
+			return err
+		}
+	}
+	changes := p.changes(before)
+	if len(changes) == 0 && before.ID == p.ID {
+		return nil
+	}
+	return eventlog.AppendTx(ctx, tx, who.Workspace, eventlog.Event{Type: eventlog.ProductSaved,
+		Actor: who.Name, ActorKind: string(who.Kind), Changes: changes, Payload: productPayload(p)})
+}
+
+// changes lists what differs from the product of before.
+func (p Product) changes(before Product) []eventlog.Change {
+	var list []eventlog.Change
+	note := func(field string, differs bool, old, new any) {
+		if differs {
+			list = append(list, eventlog.Change{Field: field, Old: old, New: new})
+		}
+	}
+	note("repos", !equal(before.Repos, p.Repos), orEmpty(before.Repos), p.Repos)
+	note("review_required", before.ReviewRequired != p.ReviewRequired, before.ReviewRequired, p.ReviewRequired)
+	note("one_job_per_repo", before.OneJobPerRepo != p.OneJobPerRepo, before.OneJobPerRepo, p.OneJobPerRepo)
+	note("review_limit", !same(before.ReviewLimit, p.ReviewLimit), before.ReviewLimit, p.ReviewLimit)
+	note("paused", before.Paused != p.Paused, before.Paused, p.Paused)
+	return list
+}
+
+// DeleteProduct takes a product away. Forbidden; NotFound; InUse where it has
+// jobs, archived ones counted, or is the product "default".
+func (s *Service) DeleteProduct(ctx context.Context, who tenancy.Principal, name string) error {
+	if !who.Can(tenancy.Manage) {
+		return fault.New(fault.Forbidden, "Only owners and admins change products.")
+	}
+	if name == DefaultProduct {
+		return fault.New(fault.InUse, "Jobs that name no product belong to %s; it stays.", name)
+	}
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		p, err := lockProductTx(ctx, tx, who.Workspace, name, nil)
+		if err != nil {
+			return err
+		}
+		if p.ID == ids.Nil {
+			return noProduct(name)
+		}
+		// A new job keeps its product's row; from here on none can be made.
+		if _, err := q.ProductLock(ctx, tx, dbsqlc.ProductLockParams{WorkspaceID: who.Workspace, ID: p.ID}); err != nil {
+			return fmt.Errorf("lock product: %w", err)
+		}
+		lanes, err := q.LaneOfProduct(ctx, tx, dbsqlc.LaneOfProductParams{WorkspaceID: who.Workspace, ProductID: p.ID})
+		if err != nil {
+			return fmt.Errorf("lanes of a product: %w", err)
+		}
+		if len(lanes) > 0 {
+			return fault.New(fault.InUse, "%s has jobs, maybe archived ones. It can be paused instead.", name)
+		}
+		if err := q.ProductDelete(ctx, tx, dbsqlc.ProductDeleteParams{WorkspaceID: who.Workspace, ID: p.ID}); err != nil {
+			return fmt.Errorf("delete product: %w", err)
+		}
+		return eventlog.AppendTx(ctx, tx, who.Workspace, eventlog.Event{Type: eventlog.ProductDeleted,
+			Actor: who.Name, ActorKind: string(who.Kind), Payload: productPayload(p)})
+	})
+	if err == nil {
+		s.wake.Publish(eventlog.Topic(who.Workspace))
+	}
+	return err
+}

@@ -1,0 +1,199 @@
+package jobs
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fleetboard/internal/eventlog"
+)
+
+// life is a job to which anything may happen, and what the log keeps of it.
+type life struct {
+	t   *rapid.T
+	job Job
+	now time.Time
+	log []eventlog.Event
+}
+
+// Whatever happens to a job, in whatever order: its events tell its state, also
+// where the oldest of them were folded into one.
+func TestTheEventsOfAJobTellItsState(t *testing.T) {
+	reached := map[Status]bool{}
+	const rounds = 20 // of rapid's hundred lives
+	for range rounds {
+		rapid.Check(t, func(r *rapid.T) { liveAndReplay(r, reached) })
+	}
+	for _, status := range Statuses {
+		if !reached[status] {
+			t.Errorf("no walk led to %s", status)
+		}
+	}
+}
+
+func liveAndReplay(r *rapid.T, reached map[Status]bool) {
+	l := newLife(r)
+	for range rapid.IntRange(0, 60).Draw(r, "steps") {
+		l.step()
+		reached[l.job.Status] = true
+	}
+	told, err := Replay(l.log)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if diff := l.job.State().Diff(told); len(diff) > 0 {
+		r.Fatalf("the job and its events differ:\n%s", strings.Join(diff, "\n"))
+	}
+	n := rapid.IntRange(1, len(l.log)).Draw(r, "folded")
+	folded, err := Replay(append([]eventlog.Event{fold(l.log[:n])}, l.log[n:]...))
+	if diff := told.Diff(folded); err != nil || len(diff) > 0 {
+		r.Fatalf("folded events differ: %v\n%s", err, strings.Join(diff, "\n"))
+	}
+}
+
+func newLife(r *rapid.T) *life {
+	l := &life{t: r, now: noon}
+	l.job = Job{Key: "FB-1", Title: l.word("title"), Status: Ready, Priority: l.number(10), Phase: l.word("phase"),
+		Repo: l.word("repo"), Product: "ledger", Capabilities: l.words(), Tags: l.words(), Acceptance: l.words(),
+		MaxRetries: l.number(3), MaxLost: l.number(3), RetryBackoffSeconds: l.number(100), ReviewRequired: l.coin("reviewed")}
+	if l.coin("timed") {
+		l.job.NotBefore = l.time()
+	}
+	d := Decision{After: l.job}.claimable(l.now, l.coin("dependent"))
+	l.job = d.After
+	l.append(eventlog.JobCreated, l.job.beginning())
+	return l
+}
+
+func (l *life) coin(label string) bool   { return rapid.Bool().Draw(l.t, label) }
+func (l *life) number(most int) int      { return rapid.IntRange(0, most).Draw(l.t, "number") }
+func (l *life) word(label string) string { return rapid.StringN(0, 8, -1).Draw(l.t, label) }
+func (l *life) words() []string          { return set(rapid.SliceOfN(rapid.String(), 0, 3).Draw(l.t, "words")) }
+func (l *life) time() *time.Time {
+	t := l.now.Add(time.Duration(l.number(7200)-3600)*time.Second + 1234567)
+	return &t
+}
+func (l *life) append(kind eventlog.Type, changes []eventlog.Change) {
+	raw, err := json.Marshal(changes)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	e := eventlog.Event{ID: int64(len(l.log) + 1), Type: kind}
+	if err := json.Unmarshal(raw, &e.Changes); err != nil {
+		l.t.Fatal(err)
+	}
+	if l.job.Epoch > 0 {
+		epoch := l.job.Epoch
+		e.Epoch = &epoch
+	}
+	l.log = append(l.log, e)
+}
+
+// step decides on the job as something may that happens to it now.
+func (l *life) step() {
+	l.now = l.now.Add(time.Duration(l.number(600)) * time.Second)
+	if l.job.Status == Ready && l.coin("claimed") {
+		l.claim()
+		return
+	}
+	j, locked := l.job, Locked{Job: l.job, Now: l.now}
+	open := l.coin("dependency open")
+	decisions := []func() (Decision, error){
+		func() (Decision, error) { return j.Block(l.word("reason")) },
+		func() (Decision, error) { return j.Unblock(l.now, open) },
+		func() (Decision, error) { return j.Ask(l.word("question") + "?") },
+		func() (Decision, error) { return j.Reply(l.now, open, l.word("answer")) },
+		j.Pause,
+		func() (Decision, error) { return j.Resume(l.now, open) },
+		func() (Decision, error) { return j.Cancel(l.word("reason")) },
+		func() (Decision, error) { return j.Retry(l.now, open) },
+		func() (Decision, error) { return j.Approve("abc") },
+		func() (Decision, error) { return j.Reject(l.word("feedback")) },
+		func() (Decision, error) { return j.Merge("abc", "") },
+		func() (Decision, error) { return j.FailMerge("conflict") },
+		func() (Decision, error) { return j.FailCycle([]string{"FB-1", "FB-1"}) },
+		func() (Decision, error) { return j.Hold(WaitRepoBusy) },
+		j.Archive,
+		j.Start,
+		func() (Decision, error) { return j.HandIn([]byte("{}")) },
+		func() (Decision, error) { return j.GiveBack(l.now, "") },
+		func() (Decision, error) { return j.Fail(l.now, l.coin("retryable"), "x") },
+		func() (Decision, error) { return j.Lose(l.now, "x", time.Duration(l.number(60))*time.Second) },
+		func() (Decision, error) { return j.TimeOut(l.now, "x") },
+		func() (Decision, error) { return locked.edit(l.patch()) },
+		func() (Decision, error) { return locked.linked(Blocks, "FB-2", open), nil },
+		func() (Decision, error) { return locked.unlinked("blocks", "FB-2", open), nil },
+		func() (Decision, error) {
+			if d, ok := j.Promote(l.now, open); ok {
+				return d, nil
+			}
+			return Decision{}, j.Refuse(ByPromote)
+		},
+	}
+	d, err := decisions[rapid.IntRange(0, len(decisions)-1).Draw(l.t, "decision")]()
+	if err != nil {
+		return
+	}
+	if d.After.Status == Ready && d.Before.Status != Ready && l.coin("held") {
+		d = d.held(WaitReviewBacklog)
+	}
+	if !d.isIdle() {
+		l.job = d.After
+		l.append(d.Type, d.changes())
+	}
+}
+
+// claim is what the claim's statement does.
+func (l *life) claim() {
+	l.job.Status, l.job.Epoch, l.job.Attempts = Assigned, l.job.Epoch+1, l.job.Attempts+1
+	l.append(eventlog.JobClaimed, []eventlog.Change{{Field: "status", Old: "ready", New: "assigned"}})
+}
+
+func (l *life) patch() Patch {
+	title, phase, repo, priority := l.word("title"), l.word("phase"), l.word("repo"), l.number(10)
+	p := Patch{Title: &title, Phase: &phase, Priority: &priority}
+	if l.coin("needs") {
+		capabilities, tags := l.words(), l.words()
+		p.Repo, p.Capabilities, p.Tags = &repo, &capabilities, &tags
+	}
+	if l.coin("rescheduled") {
+		p.NotBefore = l.time()
+	}
+	return p
+}
+
+// fold is one event in the place of several: the last value of each field.
+func fold(events []eventlog.Event) eventlog.Event {
+	one := eventlog.Event{Type: eventlog.JobCompacted}
+	for _, e := range events {
+		if e.Epoch != nil {
+			one.Epoch = e.Epoch
+		}
+		for _, c := range e.Changes {
+			one.Changes = slices.DeleteFunc(one.Changes, func(x eventlog.Change) bool { return x.Field == c.Field })
+			one.Changes = append(one.Changes, eventlog.Change{Field: c.Field, New: c.New})
+		}
+	}
+	return one
+}
+
+func TestALogThatCannotBeIsRefused(t *testing.T) {
+	made := eventlog.Event{ID: 1, Type: eventlog.JobCreated, Changes: []eventlog.Change{{Field: "status", New: "ready"}}}
+	for name, e := range map[string]eventlog.Event{
+		"from another status":  {ID: 2, Changes: []eventlog.Change{{Field: "status", Old: "paused", New: "ready"}}},
+		"a priority of words":  {ID: 2, Changes: []eventlog.Change{{Field: "priority", New: "high"}}},
+		"a time that is none":  {ID: 2, Changes: []eventlog.Change{{Field: "not_before", New: "soon"}}},
+		"a list that is a map": {ID: 2, Changes: []eventlog.Change{{Field: "tags", New: map[string]any{"a": 1}}}},
+	} {
+		if _, err := Replay([]eventlog.Event{made, e}); err == nil || !strings.Contains(err.Error(), "event 2") {
+			t.Errorf("%s: %v; want the event's number", name, err)
+		}
+	}
+	if s, err := Replay([]eventlog.Event{made, {Changes: []eventlog.Change{{Field: "link", New: "FB-2"}, {Field: "directive", New: "pause"}}}}); err != nil || s.Status != Ready {
+		t.Errorf("what is no state: %v, %v", s, err)
+	}
+}

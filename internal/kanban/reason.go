@@ -1,0 +1,67 @@
+package kanban
+
+import (
+	"time"
+
+	"fleetboard/internal/jobs"
+)
+
+// Codes of a Reason: they are part of the API and do not change. The first six
+// are the wait reasons of product.md section 2.
+const (
+	CodeDependency       = "dependency"
+	CodeNotBefore        = "not_before"
+	CodeRetryBackoff     = "retry_backoff"
+	CodeBudget           = "budget"
+	CodeRepoBusy         = "repo_busy"
+	CodeReviewBacklog    = "review_backlog"
+	CodeDependencyFailed = "dependency_failed" // what it waits for has ended without success
+	CodeProductPaused    = "product_paused"
+	CodePaused           = "paused"
+	CodeBlocked          = "blocked"
+	CodeQuestion         = "question"
+	CodeNoFactory        = "no_factory"  // no live factory can run it
+	CodeSeatsTaken       = "seats_taken" // those that can have no free seat
+	CodeAgentsBusy       = "agents_busy" // they have seats, and no agent for them
+	CodeCanStart         = "can_start"
+	CodeClaimed          = "claimed"
+	CodeRunning          = "running"
+	CodeInReview         = "in_review"
+	CodeApproved         = "approved"
+	CodeCompleted        = "completed"
+	CodeFailed           = "failed"
+	CodeDependencyCycle  = "dependency_cycle"
+	CodeAborted          = "aborted"
+	CodeArchived         = "archived"
+)
+
+// Reason is one thing that stands between a job and its run, or why nothing
+// does. What is set depends on the Code.
+type Reason struct {
+	Code string
+	// Keys are jobs that are waited for, that hold the repo, or that sit on the
+	// seats; More is how many there are beside them.
+	Keys []string
+	More int
+	// Ended are dependencies that do not complete unless a person acts.
+	Ended     []Ended
+	By        string     // the person or agent that brought it about, or that works
+	Since     *time.Time // when it began
+	Until     *time.Time // when the wait ends by itself
+	Lost      bool       // the wait follows a lost lease, not a failure
+	Product   string
+	Count     int      // of the product's jobs in review
+	Limit     int      // of these
+	Missing   []string // what no live factory offers
+	Nearest   string   // the factory that misses the least
+	Seats     int      // of the factories that could run it
+	Free      int      // of those, free now; with CodeAgentsBusy, without an agent
+	Factories []string // that could run it, or the one that does
+	Text      string   // a person's or an agent's words, an error
+}
+
+// Ended is a job that is over and not completed.
+type Ended struct {
+	Key    string
+	Status jobs.Status // failed, aborted or archived
+}

@@ -1,0 +1,44 @@
+package leadership
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Term is one unbroken time of leading.
+type Term struct {
+	// Number is higher than that of every term before.
+	Number int64
+	Holder string
+	// LastCycleAt is when the work was last reported before this term, by the
+	// database's clock; nil where it never was.
+	LastCycleAt *time.Time
+
+	began time.Time
+	until atomic.Int64 // nanoseconds after began
+	timer *time.Timer
+}
+
+// newTerm begins a term that was asked for at sent; silence is called when the
+// trust in it ends.
+func newTerm(won grant, holder string, sent time.Time, silence func()) *Term {
+	t := &Term{Number: won.term, Holder: holder, LastCycleAt: won.lastCycleAt, began: sent}
+	t.until.Store(int64(trust))
+	t.timer = time.AfterFunc(time.Until(sent.Add(trust)), silence)
+	return t
+}
+
+// believe moves the end of trust on, after a renewal that was asked for at sent
+// was granted. A term whose trust has ended is not revived.
+func (t *Term) believe(sent time.Time) {
+	if !t.Trusted() || !t.timer.Stop() {
+		return
+	}
+	t.until.Store(int64(sent.Add(trust).Sub(t.began)))
+	t.timer.Reset(time.Until(sent.Add(trust)))
+}
+
+// Trusted reports whether the process may still act as the leader of this term.
+// It is asked before each piece of work: a process that was stopped and goes on
+// knows it here first, before any timer has fired.
+func (t *Term) Trusted() bool { return int64(time.Since(t.began)) < t.until.Load() }

@@ -1,0 +1,41 @@
+package links
+
+import "net/url"
+
+// Timeline is the page of the event log.
+const Timeline = "/timeline"
+
+// TimelineFilter is what the timeline shows. The zero value shows all.
+type TimelineFilter struct {
+	Group string // of types: "jobs", "review"; "" is all
+	Job   string // key
+	Actor string // name
+}
+
+func (f TimelineFilter) values() url.Values {
+	v := url.Values{}
+	for name, value := range map[string]string{"group": f.Group, "job": f.Job, "actor": f.Actor} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	return v
+}
+
+// TimelineWith is the timeline with a filter.
+func TimelineWith(f TimelineFilter) string { return with(Timeline, f.values()) }
+
+// TimelineBefore is the part of the timeline before a place in the log.
+func TimelineBefore(before string, f TimelineFilter) string {
+	v := f.values()
+	v.Set("before", before)
+	return with(Timeline, v)
+}
+
+// LiveTimeline is the stream of the timeline: it counts what is new after a
+// place in the log.
+func LiveTimeline(after string, f TimelineFilter) string {
+	v := f.values()
+	v.Set("on", "timeline")
+	return live(after, v)
+}
