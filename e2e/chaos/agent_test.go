@@ -1,0 +1,218 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fleetboard/handlers/api/apiclient"
+)
+
+// orders are what an agent's process is started with.
+type orders struct {
+	Name       string
+	Servers    []string
+	Enrolment  string // token
+	Diary      string // path
+	TTL        int    // of its leases, in seconds
+	StaleAfter int    // dead after three times that, in seconds; 0 for the server's default
+	Workers    int    // jobs at once
+	// Gate makes it hold each job, deaf to all directives, until that file is
+	// there, and then complete it.
+	Gate string
+}
+
+// strangeFor is how long a lease may stand that the agent was never told of,
+// because the answer to its claim was lost, before it is given back.
+const strangeFor = 15 * time.Second
+
+// agent is one boot of an agent: a process.
+type agent struct {
+	orders
+	boot  string
+	token atomic.Pointer[string]
+	net   *network
+	diary *diary
+
+	mu sync.Mutex
+	// held are the leases that it works on, with what the server wants of each.
+	held map[lease]apiclient.Directive
+	// strange are leases that it does not know, since when.
+	strange map[lease]time.Time
+}
+
+type lease struct {
+	job   string
+	epoch int64
+}
+
+// beAgent is the life of an agent's process: it ends only by a kill, or with an
+// error that no failure around it excuses.
+func beAgent(text string) error {
+	a := &agent{boot: fmt.Sprintf("boot-%x", rand.Uint64()), held: map[lease]apiclient.Directive{}, strange: map[lease]time.Time{}}
+	if err := json.Unmarshal([]byte(text), &a.orders); err != nil {
+		return err
+	}
+	a.token.Store(&a.Enrolment)
+	var err error
+	if a.diary, err = openDiary(a.Diary); err != nil {
+		return err
+	}
+	odd := func(status int, body []byte) { a.note(line{Verb: "odd", Status: status, Note: string(body)}) }
+	if a.net, err = newNetwork(a.Servers, func() string { return *a.token.Load() }, odd); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	if err := a.register(ctx); err != nil {
+		return err
+	}
+	go every(ctx, time.Second, func() { a.beat(ctx) })
+	for range a.Workers - 1 {
+		go a.work(ctx)
+	}
+	a.work(ctx)
+	return nil
+}
+
+// note writes down what it was answered.
+func (a *agent) note(l line) {
+	l.Who = a.Name
+	if err := a.diary.write(l); err != nil {
+		panic(err)
+	}
+}
+
+func (a *agent) register(ctx context.Context) error {
+	body := apiclient.Registration{BootID: a.boot, MaxConcurrentJobs: &a.Workers, HeartbeatIntervalSeconds: point(1),
+		Factory: apiclient.FactoryInfo{Name: "factory-of-" + a.Name, Seats: &a.Workers, Repos: &repos}}
+	if a.StaleAfter > 0 {
+		body.StaleAfterSeconds = &a.StaleAfter
+	}
+	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *apiclient.ClientWithResponses) (*apiclient.RegisterAgentResponse, error) {
+		return c.RegisterAgentWithResponse(ctx, a.Name, body)
+	})
+	if err != nil {
+		return err
+	}
+	a.note(line{Verb: "register", Status: answer.StatusCode(), Code: codeOf(answer), Note: a.boot})
+	if answer.JSON200 == nil {
+		return fmt.Errorf("register: %d %s", answer.StatusCode(), answer.Body)
+	}
+	a.token.Store(&answer.JSON200.Token)
+	return nil
+}
+
+// beat is one heartbeat. A lost one is not repeated; the next one comes soon.
+func (a *agent) beat(ctx context.Context) {
+	if a.Gate != "" {
+		return
+	}
+	reports := []apiclient.ProgressReport{}
+	a.mu.Lock()
+	for l := range a.held {
+		reports = append(reports, apiclient.ProgressReport{Job: l.job, Epoch: l.epoch})
+	}
+	a.mu.Unlock()
+	answer, err := once(ctx, a.net, 3*time.Second, func(ctx context.Context, c *apiclient.ClientWithResponses) (*apiclient.HeartbeatResponse, error) {
+		return c.HeartbeatWithResponse(ctx, a.Name, apiclient.Heartbeat{BootID: a.boot, Status: apiclient.HeartbeatStatusWorking, Leases: &reports})
+	})
+	if err != nil {
+		return
+	}
+	if answer.JSON200 == nil {
+		a.note(line{Verb: "heartbeat", Status: answer.StatusCode(), Code: codeOf(answer)})
+		return
+	}
+	if next := answer.JSON200.Token; next != nil {
+		a.token.Store(next)
+	}
+	for _, l := range a.hear(answer.JSON200.Leases) {
+		a.release(ctx, l, "unknown to its holder")
+	}
+}
+
+// hear keeps the directives, and returns the leases to be given back because
+// nobody here knows them.
+func (a *agent) hear(standings []apiclient.LeaseStanding) (unknown []lease) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	present := map[lease]bool{}
+	for _, s := range standings {
+		l := lease{s.Job, s.Epoch}
+		if _, ok := a.held[l]; ok {
+			a.held[l] = s.Directive
+			continue
+		}
+		if s.Directive == apiclient.DirectiveFenced {
+			continue
+		}
+		present[l] = true
+		if since, ok := a.strange[l]; !ok {
+			a.strange[l] = time.Now()
+		} else if time.Since(since) > strangeFor {
+			unknown = append(unknown, l)
+		}
+	}
+	for l := range a.strange {
+		if !present[l] {
+			delete(a.strange, l)
+		}
+	}
+	return unknown
+}
+
+func (a *agent) directive(l lease) apiclient.Directive {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.held[l]
+}
+
+func (a *agent) hold(l lease) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.held[l] = apiclient.DirectiveContinue
+}
+
+func (a *agent) drop(l lease) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.held, l)
+}
+
+// work claims and does one job after another.
+func (a *agent) work(ctx context.Context) {
+	for {
+		for _, job := range a.claim(ctx) {
+			a.do(ctx, job)
+		}
+	}
+}
+
+// claim waits for a job. Where the answer is lost the same request is made
+// again, which gives the same lease.
+func (a *agent) claim(ctx context.Context) []apiclient.Job {
+	wait := 1 + rand.IntN(4)
+	body := apiclient.ClaimRequest{RequestID: point(fmt.Sprintf("%x", rand.Uint64())), TTLSeconds: &a.TTL, WaitSeconds: &wait}
+	answer, err := insist(ctx, a.net, time.Duration(wait)*time.Second+callLimit, func(ctx context.Context, c *apiclient.ClientWithResponses) (*apiclient.ClaimJobsResponse, error) {
+		return c.ClaimJobsWithResponse(ctx, body)
+	})
+	if err != nil {
+		return nil
+	}
+	if answer.JSON200 == nil {
+		if answer.StatusCode() != http.StatusNoContent {
+			a.note(line{Verb: "claim", Status: answer.StatusCode(), Code: codeOf(answer)})
+			_ = rest(ctx, time.Second)
+		}
+		return nil
+	}
+	for _, job := range answer.JSON200.Jobs {
+		a.note(line{Verb: "claim", Job: job.Key, Epoch: job.Lease.Epoch, Status: answer.StatusCode()})
+	}
+	return answer.JSON200.Jobs
+}

@@ -1,0 +1,589 @@
+package life
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fleetboard/db/dbtest"
+)
+
+// defaultSequences is how many random lives one run drives; the variable
+// FLEETBOARD_LIFE_SEQUENCES says otherwise.
+const (
+	defaultSequences = 1000
+	workers          = 4
+)
+
+// machine is one sequence: the workspace it runs in, and the model beside it.
+type machine struct {
+	*world
+	*model
+	r       *rapid.T
+	agents  []*worker // present boots
+	former  []*worker // replaced ones
+	leases  []lease   // all that were ever given
+	reached map[string]bool
+	trace   []string
+}
+
+// Every sequence of calls leaves the jobs as product.md's table says, every
+// write with an ended lease is refused with its reason, and nothing else changes.
+func TestWholeLives(t *testing.T) {
+	sequences := defaultSequences
+	if text := os.Getenv("FLEETBOARD_LIFE_SEQUENCES"); text != "" {
+		var err error
+		if sequences, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, value := range map[string]string{"rapid.checks": strconv.Itoa(sequences / workers), "rapid.nofailfile": "true"} {
+		if err := flag.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var mu sync.Mutex
+	reached := map[string]bool{}
+	t.Run("sequences", func(t *testing.T) {
+		for n := range workers {
+			t.Run(strconv.Itoa(n), func(t *testing.T) {
+				t.Parallel()
+				s := newServer(t)
+				conn := dbtest.Owner(t, s.db)
+				rapid.Check(t, func(r *rapid.T) {
+					m := newMachine(r, s.newWorld(r, conn))
+					for range rapid.IntRange(10, 40).Draw(r, "steps") {
+						m.next()
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					maps.Copy(reached, m.reached)
+				})
+			})
+		}
+	})
+	for _, status := range []string{"waiting", "ready", "assigned", "running", "paused", "blocked", "in_review", "approved",
+		"completed", "failed", "aborted", "archived"} {
+		if !reached[status] {
+			t.Errorf("no sequence led through %s", status)
+		}
+	}
+}
+
+func newMachine(r *rapid.T, w *world) *machine {
+	m := &machine{world: w, model: &model{}, r: r, reached: map[string]bool{}}
+	m.oneJobPerRepo = rapid.Bool().Draw(r, "one job per repo")
+	m.reviewLimit = draw(r, "review limit", []int{0, 1, 1, 2})
+	settings := object{"one_job_per_repo": m.oneJobPerRepo}
+	if m.reviewLimit > 0 {
+		settings["review_limit"] = m.reviewLimit
+	}
+	m.want(m.call(m.person, "PUT", "/products/default", settings), "")
+	m.note("product %v", settings)
+	for i, name := range []string{"ada", "bob"} {
+		m.agents = append(m.agents, m.register(name, i == 0))
+	}
+	return m
+}
+
+// next draws and does one step, and compares all jobs with the model.
+func (m *machine) next() {
+	m.step++
+	steps := m.steps()
+	names := slices.Sorted(maps.Keys(steps))
+	name := draw(m.r, "step", names)
+	steps[name]()
+	m.settle()
+	m.compare(m.list())
+}
+
+func (m *machine) compare(found map[string]job) {
+	for _, c := range m.cards {
+		m.reached[c.status] = true
+		if text := c.differs(found[c.key]); text != "" {
+			m.stop("%s is %s", c.key, text)
+		}
+	}
+}
+
+func (m *machine) stop(format string, args ...any) {
+	history := ""
+	for _, line := range m.trace {
+		history += "\n  " + line
+	}
+	m.r.Fatalf("%s\nafter%s", fmt.Sprintf(format, args...), history)
+}
+
+func (m *machine) note(format string, args ...any) {
+	m.trace = append(m.trace, fmt.Sprintf("%2d ", m.step)+fmt.Sprintf(format, args...))
+}
+
+// want compares an answer: code "" is a success.
+func (m *machine) want(a answer, code string) {
+	if a.code != code || code == "" && a.status >= 300 {
+		m.stop("answered %v; expected %q", a, code)
+	}
+}
+
+func (m *machine) steps() map[string]func() {
+	steps := map[string]func(){"create": m.create, "create more": m.create}
+	if len(m.cards) == 0 {
+		return steps
+	}
+	for name, step := range map[string]func(){
+		"claim": m.claim, "claim more": m.claim, "claim again": m.claim, "beat": m.beat, "start": m.report("start"), "progress": m.report("progress"), "renew": m.report("renew"),
+		"complete": m.handIn, "complete more": m.handIn, "complete again": m.handIn, "fail": m.failed, "give back": m.release, "ask": m.ask, "link": m.link, "unlink": m.unlink,
+		"lease ends": m.leaseEnds, "agent dies": m.agentDies, "grace ends": m.graceEnds, "time passes": m.timePasses,
+		"agent restarts": m.restart, "coordinator": m.coordinate, "coordinator again": m.coordinate,
+	} {
+		steps[name] = step
+	}
+	for _, verb := range []string{"pause", "resume", "block", "unblock", "answer", "cancel", "retry", "approve", "reject", "merge",
+		"merge-failed", "archive", "release"} {
+		steps["person: "+verb] = m.byPerson(verb)
+	}
+	return steps
+}
+
+// draw picks one of a list, each as likely as the others: rapid's own numbers
+// are small ones most of the time.
+func draw[T any](r *rapid.T, label string, list []T) T {
+	n := 0
+	for range 8 {
+		n *= 2
+		if rapid.Bool().Draw(r, label) {
+			n++
+		}
+	}
+	return list[n%len(list)]
+}
+
+// any draws a card, most often one that the wanted statuses fit.
+func (m *machine) any(statuses ...string) *card {
+	var fit []*card
+	for _, c := range m.cards {
+		if c.is(statuses...) {
+			fit = append(fit, c)
+		}
+	}
+	if len(fit) == 0 || draw(m.r, "whatever", []int{0, 1, 2, 3, 4, 5}) == 0 {
+		fit = m.cards
+	}
+	return draw(m.r, "job", fit)
+}
+
+// suits are the statuses that a person's verb starts from.
+var suits = map[string][]string{
+	"pause": {"waiting", "ready", "assigned", "running"}, "resume": {"paused"}, "block": {"waiting", "ready", "paused"},
+	"unblock": {"blocked"}, "answer": {"blocked"}, "cancel": {"waiting", "ready", "assigned", "running", "paused", "blocked", "in_review"},
+	"retry": {"failed", "aborted", "completed"}, "approve": {"in_review"}, "reject": {"in_review"}, "merge": {"approved"},
+	"merge-failed": {"approved"}, "archive": {"completed", "failed", "aborted"}, "release": {"assigned", "running"},
+}
+
+func (m *machine) byPerson(verb string) func() {
+	return func() {
+		c := m.any(suits[verb]...)
+		word := fmt.Sprintf("word %d", m.step)
+		body := object{}
+		switch verb {
+		case "block", "reject", "merge-failed", "cancel", "release":
+			body["reason"] = word
+		case "answer":
+			body["answer"] = word
+		}
+		m.note("%s %s (%s)", verb, c.key, c.status)
+		a := m.call(m.person, "POST", "/jobs/"+c.key+"/"+verb, body)
+		if m.act(c, verb, word) {
+			m.want(a, "")
+		} else {
+			m.want(a, "invalid_transition")
+		}
+	}
+}
+
+func (m *machine) create() {
+	c := &card{priority: rapid.IntRange(4, 6).Draw(m.r, "priority"), needsExtra: rapid.Bool().Draw(m.r, "extra"),
+		reviewed: draw(m.r, "reviewed", []int{0, 1, 2, 3}) > 0, timed: rapid.IntRange(0, 4).Draw(m.r, "timed") == 0, outcomes: map[int64]string{}}
+	body := object{"title": "job", "priority": c.priority, "review_required": c.reviewed, "max_retries": maxRetries, "max_lost": maxLost,
+		"retry_backoff_seconds": 600, "capabilities": []string{"life"}}
+	if c.repo = rapid.Bool().Draw(m.r, "repo"); c.repo {
+		body["repo"] = "atlas"
+	}
+	if c.needsExtra {
+		body["capabilities"] = []string{"life", "extra"}
+	}
+	if c.timed {
+		body["not_before"] = "2099-01-01T00:00:00Z"
+	}
+	if len(m.cards) > 0 && rapid.Bool().Draw(m.r, "dependent") {
+		d := draw(m.r, "dependency", m.cards)
+		c.deps, body["depends_on"] = []*card{d}, []string{d.key}
+	}
+	a := m.call(m.person, "POST", "/jobs", body)
+	m.want(a, "")
+	var made job
+	m.decode(a, &made)
+	c.key = made.Key
+	m.cards = append(m.cards, c)
+	m.claimable(c)
+	m.note("create %s %s", c.key, c.status)
+}
+
+func (m *machine) register(name string, extra bool) *worker {
+	w := &worker{name: name, boot: fmt.Sprintf("boot-%d", m.step), extra: extra}
+	capabilities := []string{"life"}
+	if extra {
+		capabilities = append(capabilities, "extra")
+	}
+	a := m.call(m.enrolment, "PUT", "/agents/"+name, object{"boot_id": w.boot, "max_concurrent_jobs": seats, "capabilities": capabilities,
+		"heartbeat_interval_seconds": 60, "factory": object{"name": "host-" + name, "seats": seats, "repos": []object{{"name": "atlas"}}}})
+	m.want(a, "")
+	var registered struct {
+		Token string `json:"token"`
+	}
+	m.decode(a, &registered)
+	w.token = registered.Token
+	return w
+}
+
+func (m *machine) worker() *worker { return draw(m.r, "agent", m.agents) }
+
+func (m *machine) restart() {
+	old := m.worker()
+	i := slices.Index(m.agents, old)
+	m.note("%s restarts", old.name)
+	m.agents[i] = m.register(old.name, old.extra)
+	old.replaced = true
+	m.former = append(m.former, old)
+	for _, c := range m.cards {
+		if c.leased() && c.holder == old {
+			m.giveBack(c)
+		}
+	}
+}
+
+func (m *machine) claim() {
+	w := m.worker()
+	if len(m.former) > 0 && draw(m.r, "a former boot", []int{0, 1, 2, 3, 4, 5, 6, 7}) == 0 {
+		w = draw(m.r, "boot", m.former)
+	}
+	most := rapid.IntRange(1, 2).Draw(m.r, "max")
+	a := m.call(w.token, "POST", "/fleet/claim", object{"max": most, "ttl_seconds": 600})
+	m.note("%s claims %d: %d %s %s", w.name, most, a.status, a.code, a.reason)
+	m.reaped()
+	if w.replaced {
+		m.want(a, "superseded")
+		return
+	}
+	m.want(a, "")
+	queue := m.queue(w)
+	if len(queue) > 0 && m.backlogged() {
+		if a.status != 204 || a.reason != "review_backlog" {
+			m.stop("%s: answered %v %q; expected nothing, because the review queue is full", w.name, a, a.reason)
+		}
+		return
+	}
+	n := min(most, len(queue), seats-m.held(w))
+	if n == 0 {
+		reason := "no_seats"
+		if len(queue) == 0 {
+			reason = "empty"
+		}
+		if a.status != 204 || a.reason != reason {
+			m.stop("%s: answered %v %q; expected nothing, because %q", w.name, a, a.reason, reason)
+		}
+		return
+	}
+	m.given(w, a, queue, n)
+}
+
+// given checks what a claim got: the most urgent jobs, and of those as urgent
+// the one that waits longest.
+func (m *machine) given(w *worker, a answer, queue []*card, n int) {
+	var got struct {
+		Jobs []job `json:"jobs"`
+	}
+	if a.status == 200 {
+		m.decode(a, &got)
+	}
+	if len(got.Jobs) != n {
+		m.stop("%s got %d jobs of %d; expected %d", w.name, len(got.Jobs), len(queue), n)
+	}
+	w.dead = false
+	for i, j := range got.Jobs {
+		c := m.find(j.Key)
+		if !slices.Contains(queue, c) || c.priority != queue[i].priority || n == 1 && c.since != queue[0].since {
+			m.stop("%s got %s of priority %d; expected %s of %d", w.name, j.Key, j.Priority, queue[i].key, queue[i].priority)
+		}
+		if j.Question != c.question || j.Answer != c.answer || j.Feedback != c.feedback {
+			m.stop("%s was given with question %q, answer %q, feedback %q", j.Key, j.Question, j.Answer, j.Feedback)
+		}
+	}
+	for _, j := range got.Jobs {
+		c := m.find(j.Key)
+		c.epoch++
+		c.holder = w
+		m.to(c, "assigned", "")
+		m.leases = append(m.leases, lease{c, c.epoch, w})
+		m.note("  %s, epoch %d", c.key, c.epoch)
+	}
+}
+
+// reaped notices whether a claim took lapsed leases back, as it does once a
+// second where nobody else does.
+func (m *machine) reaped() {
+	lapsed := m.lapsed()
+	if len(lapsed) == 0 {
+		return
+	}
+	found := m.list()
+	j := found[lapsed[0].key]
+	if j.Lease != nil && j.Lease.Epoch == lapsed[0].epoch {
+		return
+	}
+	m.note("  which took %d leases back", len(lapsed))
+	for _, c := range lapsed {
+		m.lose(c)
+		m.settle()
+	}
+}
+
+func (m *machine) beat() {
+	w := m.worker()
+	m.note("%s beats", w.name)
+	a := m.call(w.token, "POST", "/agents/"+w.name+"/heartbeat", object{"boot_id": w.boot, "status": "working"})
+	m.want(a, "")
+	w.dead = false
+	var answer struct {
+		Leases []struct {
+			Job       string `json:"job"`
+			Directive string `json:"directive"`
+		} `json:"leases"`
+	}
+	m.decode(a, &answer)
+	said, want := []string{}, []string{}
+	for _, l := range answer.Leases {
+		said = append(said, l.Job+" "+l.Directive)
+	}
+	for _, c := range m.cards {
+		if c.leased() && c.holder == w && !c.lapsed {
+			directive := c.directive
+			if directive == "" {
+				directive = "continue"
+			}
+			want = append(want, c.key+" "+directive)
+		}
+	}
+	slices.Sort(said)
+	slices.Sort(want)
+	if !slices.Equal(said, want) {
+		m.stop("the heartbeat of %s says %v; expected %v", w.name, said, want)
+	}
+}
+
+// lease draws a lease, most often one that is held.
+func (m *machine) lease() (lease, bool) {
+	if len(m.leases) == 0 {
+		return lease{}, false
+	}
+	var live []lease
+	for _, l := range m.leases {
+		if l.refusal() == "" {
+			live = append(live, l)
+		}
+	}
+	if len(live) == 0 || draw(m.r, "an old one", []int{0, 1, 2, 3}) == 0 {
+		live = m.leases
+	}
+	return draw(m.r, "lease", live), true
+}
+
+// send makes a call with a lease and gives the code it has to be refused with.
+func (m *machine) send(l lease, verb string, more object) (a answer, refusal string) {
+	body := object{"job": l.card.key, "epoch": l.epoch}
+	maps.Copy(body, more)
+	refusal = l.refusal()
+	a = m.call(l.worker.token, "POST", "/fleet/"+verb, body)
+	m.note("%s: %s %s epoch %d: %d %s", l.worker.name, verb, l.card.key, l.epoch, a.status, a.code)
+	if !l.worker.replaced && (refusal == "" || a.status == 200) {
+		l.worker.dead = false
+	}
+	return a, refusal
+}
+
+func (m *machine) report(verb string) func() {
+	return func() {
+		l, ok := m.lease()
+		if !ok {
+			return
+		}
+		a, refusal := m.send(l, verb, nil)
+		if l.worker.replaced {
+			refusal = "superseded"
+		}
+		m.want(a, refusal)
+		if refusal != "" {
+			return
+		}
+		var standing struct {
+			Directive string `json:"directive"`
+		}
+		m.decode(a, &standing)
+		if want := l.card.directive; standing.Directive != want && (want != "" || standing.Directive != "continue") {
+			m.stop("%s was told %q; expected %q", verb, standing.Directive, want)
+		}
+		if verb != "renew" {
+			m.to(l.card, "running", "")
+		}
+	}
+}
+
+func (m *machine) handIn() {
+	l, ok := m.lease()
+	if !ok {
+		return
+	}
+	a, refusal := m.send(l, "complete", object{"summary": "done"})
+	if l.card.outcomes[l.epoch] == "completed" {
+		refusal = "" // the same completion gets the same answer
+		m.want(a, refusal)
+		return
+	}
+	m.want(a, refusal)
+	if refusal == "" {
+		m.complete(l.card)
+	}
+}
+
+func (m *machine) failed() {
+	l, ok := m.lease()
+	if !ok {
+		return
+	}
+	retryable := rapid.Bool().Draw(m.r, "retryable")
+	a, refusal := m.send(l, "fail", object{"error": "it broke", "retryable": retryable})
+	m.want(a, refusal)
+	if refusal == "" {
+		m.fail(l.card, retryable)
+	}
+}
+
+func (m *machine) release() {
+	l, ok := m.lease()
+	if !ok {
+		return
+	}
+	a, refusal := m.send(l, "release", object{"reason": "tired"})
+	m.want(a, refusal)
+	if refusal == "" {
+		m.giveBack(l.card)
+	}
+}
+
+func (m *machine) ask() {
+	l, ok := m.lease()
+	if !ok {
+		return
+	}
+	question := fmt.Sprintf("which one, %d?", m.step)
+	a, refusal := m.send(l, "ask", object{"question": question})
+	m.want(a, refusal)
+	if refusal != "" || m.carryOut(l.card) {
+		return
+	}
+	m.end(l.card, "asked")
+	l.card.question, l.card.answer = question, ""
+	m.to(l.card, "blocked", "")
+}
+
+func (m *machine) link() {
+	c, d := m.any("waiting", "ready"), draw(m.r, "dependency", m.cards)
+	m.note("link %s (%s) to %s (%s)", c.key, c.status, d.key, d.status)
+	a := m.call(m.person, "POST", "/jobs/"+c.key+"/dependencies", object{"depends_on": d.key})
+	switch {
+	case c == d:
+		m.want(a, "validation_failed")
+	case c.finished():
+		if a.code != "dependency_cycle" || !d.reaches(c) {
+			m.want(a, "invalid_transition")
+		}
+	case d.reaches(c):
+		m.want(a, "dependency_cycle")
+	default:
+		m.want(a, "")
+		if slices.Contains(c.deps, d) {
+			return
+		}
+		c.deps = append(c.deps, d)
+		if !d.satisfied() && c.is("ready", "waiting") {
+			m.to(c, "waiting", "dependency")
+			m.freedRepo = false // the coordinator notices
+		}
+	}
+}
+
+func (m *machine) unlink() {
+	c := m.any("waiting")
+	if len(c.deps) == 0 {
+		return
+	}
+	d := draw(m.r, "dependency", c.deps)
+	m.note("unlink %s (%s) from %s (%s)", c.key, c.status, d.key, d.status)
+	m.want(m.call(m.person, "DELETE", "/jobs/"+c.key+"/dependencies/"+d.key, nil), "")
+	c.deps = slices.DeleteFunc(c.deps, func(x *card) bool { return x == d })
+	if c.status == "waiting" && c.wait == "dependency" && !c.open() {
+		m.claimable(c)
+	}
+}
+
+func (m *machine) leaseEnds() {
+	c := m.any("assigned", "running")
+	if !c.leased() {
+		return
+	}
+	m.note("the lease of %s ends", c.key)
+	m.sql(`UPDATE job_lease l SET expires_at = clock_timestamp() - interval '1 second' FROM job j
+		WHERE j.workspace_id = $1 AND j.key = $2 AND l.workspace_id = j.workspace_id AND l.job_id = j.id`, m.workspace, c.key)
+	c.lapsed = true
+}
+
+func (m *machine) graceEnds() {
+	c := m.any("assigned", "running")
+	if c.directive == "" {
+		return
+	}
+	m.note("the grace of %s ends", c.key)
+	m.sql(`UPDATE job_lease l SET grace_ends_at = clock_timestamp() - interval '1 second' FROM job j
+		WHERE j.workspace_id = $1 AND j.key = $2 AND l.workspace_id = j.workspace_id AND l.job_id = j.id`, m.workspace, c.key)
+	c.graceOver = true
+}
+
+func (m *machine) agentDies() {
+	w := m.worker()
+	m.note("%s dies", w.name)
+	m.sql(`UPDATE agent SET last_heartbeat_at = clock_timestamp() - interval '1 day' WHERE workspace_id = $1 AND name = $2`, m.workspace, w.name)
+	w.dead = true
+}
+
+func (m *machine) timePasses() {
+	m.note("time passes")
+	m.sql(`UPDATE job SET not_before = clock_timestamp() - interval '1 second' WHERE workspace_id = $1 AND not_before IS NOT NULL`, m.workspace)
+	for _, c := range m.cards {
+		c.timed = false
+	}
+}
+
+func (m *machine) coordinate() {
+	a := m.call(m.person, "POST", "/coordinator/recover", nil)
+	m.note("the coordinator works: %s", json.RawMessage(a.raw))
+	m.want(a, "")
+	m.cycle()
+}

@@ -1,0 +1,201 @@
+package life
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbtest"
+	"fleetboard/handlers/api"
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/coordinator"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/notifier"
+	"fleetboard/internal/tenancy"
+)
+
+// server is the API on a real listener, without the loops that a whole server
+// runs: here a sequence says when the coordinator works.
+type server struct {
+	db     *db.DB
+	url    string
+	people *accounts.Service
+	owner  ids.ID // account
+	client *http.Client
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	d := dbtest.New(t)
+	log := slog.New(slog.DiscardHandler)
+	wake := notifier.New(d, log)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = wake.Run(ctx) }()
+	people := accounts.New(d, bytes.Repeat([]byte{7}, 32), log)
+	_, err := people.Bootstrap(t.Context(), accounts.BootstrapInput{AdminEmail: "mara@kestrel.example",
+		AdminPassword: "quiet watch room 12", DataDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, list := eventlog.New(d), jobs.NewService(d, wake)
+	work, board := dispatch.New(d, list, wake, people, log), kanban.New(d, events, wake, log)
+	front := httptest.NewServer(api.New(api.Deps{Accounts: people, Jobs: list, Fleet: fleet.NewService(d, wake), Dispatch: work,
+		Kanban: board, Events: events, Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Wake: wake, Log: log}))
+	s := &server{db: d, url: front.URL + api.BasePath, people: people,
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	t.Cleanup(func() {
+		work.Close()
+		board.Close()
+		front.Close()
+		stop()
+		<-ended
+	})
+	conn := dbtest.Owner(t, d)
+	if err := conn.QueryRow(t.Context(), `SELECT id FROM account`).Scan(&s.owner); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// failer is a test or one of rapid's sequences.
+type failer interface {
+	Fatalf(format string, args ...any)
+}
+
+// world is one workspace of its own, its people's token and that of its agents'
+// registration.
+type world struct {
+	*server
+	t         failer
+	conn      *pgx.Conn // the database's owner: moves clocks
+	workspace ids.ID
+	person    string
+	enrolment string
+}
+
+func (s *server) newWorld(t failer, conn *pgx.Conn) *world {
+	w := &world{server: s, t: t, conn: conn, workspace: ids.New()}
+	w.sql(`INSERT INTO workspace (id, slug, name) VALUES ($1::uuid, 'w-' || $1::uuid, 'Kestrel Labs')`, w.workspace)
+	w.sql(`INSERT INTO job_number (workspace_id) VALUES ($1)`, w.workspace)
+	w.sql(`INSERT INTO product (workspace_id, id, name) VALUES ($1, gen_random_uuid(), 'default')`, w.workspace)
+	w.sql(`INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, 'owner')`, w.workspace, s.owner)
+	who := tenancy.Principal{Kind: tenancy.KindPerson, Workspace: w.workspace, Account: s.owner, Role: tenancy.RoleOwner, Name: "Mara"}
+	w.person = w.token(who, tenancy.KindPerson)
+	w.enrolment = w.token(who, tenancy.KindEnrolment)
+	return w
+}
+
+func (w *world) token(who tenancy.Principal, kind tenancy.Kind) string {
+	token, err := w.people.IssueToken(context.Background(), who, accounts.NewToken{Kind: kind, Name: "life"})
+	if err != nil {
+		w.t.Fatalf("token: %v", err)
+	}
+	return token
+}
+
+func (w *world) sql(statement string, args ...any) {
+	if _, err := w.conn.Exec(context.Background(), statement, args...); err != nil {
+		w.t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+type object map[string]any
+
+// answer is what the API said.
+type answer struct {
+	status int
+	code   string // of a refusal
+	reason string // of an empty claim
+	raw    []byte
+}
+
+func (a answer) String() string { return fmt.Sprintf("%d %s", a.status, a.raw) }
+
+// job is the part of a job that the model knows.
+type job struct {
+	Key        string `json:"key"`
+	Status     string `json:"status"`
+	WaitReason string `json:"wait_reason"`
+	Failures   int    `json:"failure_count"`
+	Losses     int    `json:"lost_count"`
+	Attempts   int    `json:"attempts"`
+	Priority   int    `json:"priority"`
+	Question   string `json:"question"`
+	Answer     string `json:"answer"`
+	Feedback   string `json:"feedback"`
+	Lease      *struct {
+		Agent     string `json:"agent"`
+		Epoch     int64  `json:"epoch"`
+		Directive string `json:"directive"`
+	} `json:"lease"`
+}
+
+func (w *world) call(token, method, path string, body any) answer {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		w.t.Fatalf("%v", err)
+	}
+	if body == nil {
+		raw = nil
+	}
+	r, err := http.NewRequestWithContext(context.Background(), method, w.url+path, bytes.NewReader(raw))
+	if err != nil {
+		w.t.Fatalf("%v", err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	if raw != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	response, err := w.client.Do(r)
+	if err != nil {
+		w.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	a := answer{status: response.StatusCode, reason: response.Header.Get("X-Claim-Reason")}
+	if a.raw, err = io.ReadAll(response.Body); err != nil {
+		w.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	if a.status >= 400 {
+		var problem struct {
+			Code string `json:"code"`
+		}
+		_ = json.Unmarshal(a.raw, &problem)
+		a.code = problem.Code
+	}
+	return a
+}
+
+func (w *world) decode(a answer, into any) {
+	if err := json.Unmarshal(a.raw, into); err != nil {
+		w.t.Fatalf("%v: %v", a, err)
+	}
+}
+
+// list reads all jobs of the workspace, by key.
+func (w *world) list() map[string]job {
+	a := w.call(w.person, "GET", "/jobs?limit=200", nil)
+	var page struct {
+		Items []job `json:"items"`
+	}
+	w.decode(a, &page)
+	all := map[string]job{}
+	for _, j := range page.Items {
+		all[j.Key] = j
+	}
+	return all
+}
