@@ -131,7 +131,7 @@ func TestReviewByKeyboard(t *testing.T) {
 	if again.Key != "FB-2" || again.Feedback != "Pin it by digest." {
 		t.Errorf("the next attempt is of %s with %q", again.Key, again.Feedback)
 	}
-	v.click("#rq-fb-2 a")
+	v.open("/review?job=FB-2")
 	v.sees(`.note-fb:has-text("Pin it by digest.")`)
 	job := s.job("FB-1")
 	if job.Status != "approved" {

@@ -338,54 +338,6 @@ func (q *Queries) JobLinkInsert(ctx context.Context, db DBTX, arg JobLinkInsertP
 	return result.RowsAffected(), nil
 }
 
-const jobLinks = `-- name: JobLinks :many
-SELECT d.key, d.title, d.status, true AS before FROM job_dependency x
-JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
-WHERE x.workspace_id = $1 AND x.job_id = $2 AND x.type = 'blocks'
-UNION ALL
-SELECT d.key, d.title, d.status, false FROM job_dependency x
-JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.job_id
-WHERE x.workspace_id = $1 AND x.depends_on_id = $2 AND x.type = 'blocks'
-ORDER BY 1 LIMIT 100
-`
-
-type JobLinksParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-}
-
-type JobLinksRow struct {
-	Key    string
-	Title  string
-	Status string
-	Before bool
-}
-
-func (q *Queries) JobLinks(ctx context.Context, db DBTX, arg JobLinksParams) ([]JobLinksRow, error) {
-	rows, err := db.Query(ctx, jobLinks, arg.WorkspaceID, arg.JobID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []JobLinksRow{}
-	for rows.Next() {
-		var i JobLinksRow
-		if err := rows.Scan(
-			&i.Key,
-			&i.Title,
-			&i.Status,
-			&i.Before,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const jobLinksAmong = `-- name: JobLinksAmong :many
 SELECT x.job_id, x.depends_on_id, x.type FROM job_dependency x
 WHERE x.workspace_id = $1 AND x.job_id = ANY($2::uuid[]) AND x.depends_on_id = ANY($2::uuid[])

@@ -44,16 +44,6 @@ WHERE j.workspace_id = @workspace_id AND j.status = 'waiting' AND j.wait_reason 
             AND d.status <> 'completed' AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL)) = 0
 ORDER BY j.id LIMIT @max_rows;
 
--- name: JobLinks :many
-SELECT d.key, d.title, d.status, true AS before FROM job_dependency x
-JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
-WHERE x.workspace_id = @workspace_id AND x.job_id = @job_id AND x.type = 'blocks'
-UNION ALL
-SELECT d.key, d.title, d.status, false FROM job_dependency x
-JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.job_id
-WHERE x.workspace_id = @workspace_id AND x.depends_on_id = @job_id AND x.type = 'blocks'
-ORDER BY 1 LIMIT 100;
-
 -- name: JobOpenChildren :many
 -- The keys of a job's children that are not done with.
 SELECT c.key FROM job_dependency x JOIN job c ON c.workspace_id = x.workspace_id AND c.id = x.job_id

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -169,12 +170,29 @@ func (j Job) Retry(now time.Time, dependencyOpen bool) (Decision, error) {
 }
 
 // Approve accepts work that was handed in; head is the commit that was looked
-// at, where one was named.
+// at, where one was named. VersionConflict where the work handed in names another
+// one: somebody else's eyes were on something else.
 func (j Job) Approve(head string) (Decision, error) {
 	d, err := j.decide(ByApprove, Approved, eventlog.JobApproved)
 	d.Payload["head"] = head
+	if commit := j.handedIn(); err == nil && head != "" && commit != "" && !sameCommit(head, commit) {
+		return d, fault.New(fault.VersionConflict, "The work of %s is at %s now. Look at it again.", j.Key, cut(commit, 40)).With("job", j)
+	}
 	return d, err
 }
+
+// handedIn is the commit that the result names, "" where it names none.
+func (j Job) handedIn() string {
+	var result struct {
+		Commit string `json:"commit"`
+	}
+	// A result of another shape names no commit.
+	_ = json.Unmarshal(j.Result, &result)
+	return result.Commit
+}
+
+// sameCommit reports whether one names the other, in full or shortened.
+func sameCommit(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
 
 // Reject sends handed-in work back; the next attempt is given the reason, and the
 // one after it too unless there is a newer one.

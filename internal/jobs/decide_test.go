@@ -173,3 +173,17 @@ func TestLimitsOfFailureAndLoss(t *testing.T) {
 		}
 	}
 }
+
+func TestAnApprovalIsOfTheWorkThatWasLookedAt(t *testing.T) {
+	t.Parallel()
+	job := Job{Key: "FB-1", Status: InReview, Result: []byte(`{"commit": "9be04d1c2f"}`)}
+	for head, ok := range map[string]bool{"": true, "9be04d1c2f": true, "9be04d1": true, "9be04d1c2f77aa": true, "1111111": false} {
+		if _, err := job.Approve(head); (err == nil) != ok || err != nil && !fault.Is(err, fault.VersionConflict) {
+			t.Errorf("head %q: %v", head, err)
+		}
+	}
+	job.Result = []byte(`["no object"]`)
+	if _, err := job.Approve("1111111"); err != nil {
+		t.Errorf("a result without a commit: %v", err)
+	}
+}

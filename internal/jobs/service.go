@@ -165,30 +165,6 @@ func (a Attempt) live(j Job) Attempt {
 	return a
 }
 
-// Link is a job next to another one in the dependency graph.
-type Link struct {
-	Key, Title string
-	Status     Status
-	Before     bool // the job asked about waits for this one
-}
-
-// Links reads what a job waits for and what waits for it, at most 100 jobs.
-func (s *Service) Links(ctx context.Context, who tenancy.Principal, keyOrID string) ([]Link, error) {
-	var list []Link
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		id, err := find(ctx, tx, who.Workspace, keyOrID)
-		if err != nil {
-			return err
-		}
-		rows, err := q.JobLinks(ctx, tx, dbsqlc.JobLinksParams{WorkspaceID: who.Workspace, JobID: id})
-		for _, r := range rows {
-			list = append(list, Link{Key: r.Key, Title: r.Title, Status: Status(r.Status), Before: r.Before})
-		}
-		return err
-	})
-	return list, err
-}
-
 // Stats are the numbers of a workspace.
 type Stats struct {
 	ByStatus       map[Status]int
