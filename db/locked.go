@@ -6,13 +6,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// lockNotAvailable is PostgreSQL's code for a NOWAIT lock that somebody holds.
-const lockNotAvailable = "55P03"
+// timeoutRoutine is where PostgreSQL ends a statement whose lock_timeout is over,
+// with the same code as for NOWAIT. Unlike the message it is in no language.
+const timeoutRoutine = "ProcessInterrupts"
 
 // IsLocked reports whether a statement gave up at once because another
 // transaction holds a row that it asked for with NOWAIT. The whole transaction
-// may be run again.
+// may be run again; one that waited its whole lock_timeout is not meant.
 func IsLocked(err error) bool {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg) && pg.Code == lockNotAvailable
+	return errors.As(err, &pg) && pg.Code == stateLockNotAvailable && pg.Routine != timeoutRoutine
 }

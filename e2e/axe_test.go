@@ -28,6 +28,9 @@ var pages = map[string]string{
 	"log":         "/jobs/FB-2/log",
 	"attempts":    "/jobs/FB-2/attempts",
 	"status":      "/status",
+	"products":    "/settings/products",
+	"product":     "/settings/products/default",
+	"product-new": "/settings/products/new",
 }
 
 // No page has a serious accessibility fault, in either theme and at any width.

@@ -184,6 +184,7 @@ func TestAQuestionIsAnsweredOnTheJobPage(t *testing.T) {
 	v.fill("#answer-text", "48 hours.")
 	v.click(`#answer button:has-text("Send answer")`)
 	v.sees(`#given-answer:has-text("48 hours.")`)
+	v.sees(`#question:focus`) // the form is gone, the reader is still there
 	next := claimed(t, agent)
 	if next.Question != "24 hours\nor 48?" || next.Answer != "48 hours." {
 		t.Errorf("the next attempt gets %q and %q", next.Question, next.Answer)

@@ -39,7 +39,10 @@ func (s attemptsSheet) attempt(a jobs.AttemptRecord) views.AttemptRecord {
 	m := views.AttemptRecord{Attempt: attemptModel(a.Attempt, s.job, s.now), Model: a.Model, Session: a.SessionKey,
 		Claimed: ui.Day(a.ClaimedAt), Step: firstLine(a.CurrentStep, maxQuote), ErrorKind: a.ErrorKind, Error: a.Error,
 		Stack: a.Stack, Checkpoint: keptJSON(a.Checkpoint), Result: keptJSON(a.Result),
-		Lines: linesText(a), LogURL: links.JobLog(s.job.Key, links.LogView{Epoch: a.Epoch})}
+		Lines: linesText(a)}
+	if a.Lines > 0 {
+		m.LogURL = links.JobLog(s.job.Key, links.LogView{Epoch: a.Epoch})
+	}
 	if a.StartedAt != nil {
 		m.Started = ui.Day(*a.StartedAt)
 	}
@@ -58,6 +61,9 @@ func keptJSON(raw json.RawMessage) string {
 }
 
 func linesText(a jobs.AttemptRecord) string {
+	if a.Lines == 0 {
+		return "no log lines"
+	}
 	if a.Capped {
 		return ui.Count(a.Lines) + "+ log lines"
 	}

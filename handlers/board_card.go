@@ -152,7 +152,7 @@ func (l look) standing(m *views.Card, j jobs.Job, why kanban.Reason) {
 		m.FootWord = "paused"
 	case jobs.Blocked:
 		m.FootWord = "blocked"
-		if j.Question != "" {
+		if j.Asks() {
 			m.FootWord, m.Foot = "asked", ui.Ago(j.StatusAt, l.now)
 		}
 	case jobs.InReview:
@@ -173,7 +173,10 @@ func (l look) finished(m *views.Card, j jobs.Job) {
 	case jobs.Failed:
 		m.Sub, m.SubTone = firstLine(j.LastError, maxSub), ui.Bad
 	case jobs.Aborted:
-		m.Sub = byText("cancelled", j.StatusBy, "").String()
+		m.Sub = "cancelled"
+		if j.StatusBy != reaper {
+			m.Sub = byText(m.Sub, j.StatusBy, "").String()
+		}
 	default:
 		m.Sub = placeOf(j)
 	}

@@ -240,6 +240,18 @@ func byText(what, who, words string) ui.Sentence {
 	return ui.Text(what)
 }
 
+// reaper is whom a job's change is by that nobody but the end of a lease made.
+const reaper = "reaper"
+
+// cancelledText is byText for a job that was cancelled. Where the reaper ended
+// the lease, a person had asked for it and the agent did not answer.
+func cancelledText(what string, j jobs.Job, words string) ui.Sentence {
+	if j.StatusBy == reaper {
+		return byText(what+", its agent did not answer", "", words)
+	}
+	return byText(what, j.StatusBy, words)
+}
+
 func noFactoryText(j jobs.Job, why kanban.Reason) ui.Sentence {
 	switch {
 	case why.Nearest == "":

@@ -28,6 +28,7 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.JobCompacted: "summed up", eventlog.ProductSaved: "product saved", eventlog.ProductDeleted: "product deleted",
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.AgentRegistered: "registered",
 	eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
+	eventlog.AgentWentStale: "went silent", eventlog.AgentDied: "died", eventlog.AgentRevived: "came back",
 }
 
 func eventKind(t eventlog.Type) string {
@@ -108,7 +109,7 @@ func onFactory(name string) ui.Sentence {
 // fleetText is about an event of an agent, a factory or a product.
 func fleetText(kind eventlog.Type, said func(string) string, payload map[string]any) ui.Sentence {
 	switch kind {
-	case eventlog.AgentRegistered:
+	case eventlog.AgentRegistered, eventlog.AgentWentStale, eventlog.AgentDied, eventlog.AgentRevived:
 		return append(ui.Say(ui.Name(said("agent")), ui.T(" ")), onFactory(said("factory"))...)
 	case eventlog.AgentSuperseded:
 		return ui.Say(ui.Name(said("agent")), ui.T(" was started anew, "+plural(numberOf(payload["leases"]), "job", "jobs")+" given back"))

@@ -124,8 +124,15 @@ func (s jobSheet) attemptNote() string {
 	if len(s.attempts) == 0 {
 		return ""
 	}
-	return plural(j.FailureCount, "failure", "failures") + " of " + strconv.Itoa(j.MaxRetries) + ", " +
-		plural(j.LostCount, "loss", "losses") + " of " + strconv.Itoa(j.MaxLost)
+	return ofMost(j.FailureCount, "failure", "failures", j.MaxRetries) + ", " + ofMost(j.LostCount, "loss", "losses", j.MaxLost)
+}
+
+// ofMost is "1 failure of 3"; past the most it leaves that away.
+func ofMost(n int, one, many string, most int) string {
+	if n > most {
+		return plural(n, one, many)
+	}
+	return plural(n, one, many) + " of " + strconv.Itoa(most)
 }
 
 // outcomes are the words and marks of an attempt's end. Those of a status take

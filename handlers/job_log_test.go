@@ -217,7 +217,7 @@ func TestAttemptsPage(t *testing.T) {
 	doc := page(t, d.get("/jobs/FB-1/attempts"), http.StatusOK)
 	wantCount(t, doc, "section[id^=attempt-]", attemptPage)
 	wantText(t, doc, "#attempt-25", "Attempt 25Lost")
-	wantText(t, doc, "#attempt-25", "0 log lines")
+	wantText(t, doc, "#attempt-25", "no log lines")
 	doc = page(t, d.get(doc.Find("#attempts-older").AttrOr("href", "")), http.StatusOK)
 	wantCount(t, doc, "section[id^=attempt-]", 5)
 	wantText(t, doc, "#attempt-1 header", "Attempt 1Failed 3 log lines")

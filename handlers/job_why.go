@@ -7,6 +7,7 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/views"
+	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
 
@@ -20,13 +21,16 @@ func (s jobSheet) reason() *views.Why {
 	case j.Status == jobs.Failed:
 		return s.failure()
 	case j.Status == jobs.Aborted:
-		return &views.Why{Icon: "circle-x", Title: byText(j.Key+" was cancelled", j.StatusBy, j.LastError).String()}
+		return &views.Why{Icon: "circle-x", Title: cancelledText(j.Key+" was cancelled", j, j.LastError).String(), Lines: s.next(kanban.CodeAborted)}
 	}
 	first := s.why.Reasons[0]
 	shown := reasonModel(j, first, s.now)
 	m := &views.Why{Icon: shown.Icon, Tone: shown.Tone, Title: whyTitle(j, first)}
 	for _, r := range s.why.Reasons {
-		m.Lines = append(m.Lines, reasonText(j, r, s.now))
+		if r.Code != kanban.CodeQuestion { // it stands below, as a whole
+			m.Lines = append(m.Lines, reasonText(j, r, s.now))
+		}
+		m.Lines = append(m.Lines, s.next(r.Code)...)
 		switch r.Code {
 		case kanban.CodeNoFactory, kanban.CodeSeatsTaken, kanban.CodeAgentsBusy:
 			m.Rows = s.routingRows()
@@ -51,7 +55,26 @@ func (s jobSheet) failure() *views.Why {
 	if line := firstLine(j.LastError, maxQuote); line != "" {
 		m.Lines = []ui.Sentence{ui.Text(line)}
 	}
+	m.Lines = append(m.Lines, s.next(kanban.CodeFailed)...)
 	return m
+}
+
+// next is what the reader can do about it, one sentence or none.
+func (s jobSheet) next(code string) []ui.Sentence {
+	j := s.job
+	if !s.canWrite {
+		return nil
+	}
+	switch code {
+	case kanban.CodeQuestion:
+		return []ui.Sentence{ui.Say(ui.Link("Answer it", "#answer"), ui.T(", and the next attempt goes on with your answer"))}
+	case kanban.CodeInReview:
+		return []ui.Sentence{ui.Say(ui.Link("Review it", links.ReviewOf(j.Key, "")), ui.T(" with its changes and checks"))}
+	case kanban.CodeFailed, kanban.CodeAborted:
+		return []ui.Sentence{ui.Text("Retry starts it anew, with all its retries")}
+	default:
+		return nil
+	}
 }
 
 func whyTitle(j jobs.Job, r kanban.Reason) string {
@@ -73,7 +96,7 @@ func whyTitle(j jobs.Job, r kanban.Reason) string {
 	case kanban.CodeApproved:
 		return j.Key + " is approved"
 	case kanban.CodeDependencyFailed:
-		return j.Key + " waits for what will not be done"
+		return j.Key + " cannot start by itself"
 	case kanban.CodeDependency:
 		return j.Key + " waits for other jobs"
 	case kanban.CodeNotBefore:
@@ -100,7 +123,7 @@ func (s jobSheet) routingRows() []views.WhyRow {
 		rows = append(rows, views.WhyRow{Name: f.Factory.Name, Text: "has all it needs", Remark: plural(f.Free, "seat", "seats") + " free"})
 	}
 	for i, f := range s.why.Routing.Ineligible {
-		row := views.WhyRow{Name: f.Factory.Name, Text: misfit(f), Missing: f.Missing}
+		row := views.WhyRow{Name: f.Factory.Name, Text: misfit(f, s.job.Factory), Missing: f.Missing}
 		switch {
 		case i == 0 && len(s.why.Routing.Eligible) == 0:
 			row.Remark = "nearest miss"
@@ -112,11 +135,14 @@ func (s jobSheet) routingRows() []views.WhyRow {
 	return rows
 }
 
-// misfit is why a factory cannot run the job, before the list of what it lacks.
-func misfit(f fleet.Fit) string {
+// misfit is why a factory cannot run the job, before the list of what it lacks;
+// asked is the factory that the job names.
+func misfit(f fleet.Fit, asked string) string {
 	switch {
+	case f.Reason == fleet.ReasonOtherFactory && len(f.Missing) > 0:
+		return "is not " + asked + ", and lacks"
 	case f.Reason == fleet.ReasonOtherFactory:
-		return "another factory is asked for"
+		return "is not " + asked
 	case f.Reason == fleet.ReasonDraining:
 		return "has all it needs, but drains"
 	case f.Reason == fleet.ReasonDead:

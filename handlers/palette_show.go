@@ -91,6 +91,7 @@ func pageRows(query string, canWrite bool) []views.PaletteRow {
 		{URL: links.Review, Icon: "eye", Text: "Review", Keys: []string{"G", "R"}},
 		{URL: links.Agents, Icon: "bot", Text: "Agents", Keys: []string{"G", "A"}},
 		{URL: links.Timeline, Icon: "history", Text: "Timeline", Keys: []string{"G", "T"}},
+		{URL: links.Products, Icon: "package", Text: "Products"},
 		{URL: links.Status, Icon: "gauge", Text: "Status"},
 	}
 	var rows []views.PaletteRow

@@ -58,6 +58,15 @@ func (s *Server) routes() []Route {
 		{http.MethodGet, links.Status, tenancy.ReadBoard, s.statusShow},
 		{http.MethodPost, links.Recover, tenancy.RunFleet, s.statusRecover},
 
+		{http.MethodGet, links.Products, tenancy.ReadBoard, s.productsShow},
+		{http.MethodPost, links.Products, tenancy.Manage, s.productCreate},
+		{http.MethodGet, links.NewProduct, tenancy.Manage, s.productNew},
+		{http.MethodGet, "/settings/products/:product", tenancy.Manage, s.productShow},
+		{http.MethodPost, "/settings/products/:product", tenancy.Manage, s.productUpdate},
+		{http.MethodPost, "/settings/products/:product/pause", tenancy.Manage, s.productPause},
+		{http.MethodPost, "/settings/products/:product/resume", tenancy.Manage, s.productResume},
+		{http.MethodPost, "/settings/products/:product/delete", tenancy.Manage, s.productDelete},
+
 		{http.MethodGet, static.Prefix + "*", tenancy.Public, s.static},
 		{http.MethodGet, "/healthz", tenancy.Public, s.healthz},
 		{http.MethodGet, "/readyz", tenancy.Public, s.readyz},

@@ -27,7 +27,8 @@ var timelineGroups = []timelineGroup{
 	{name: "review", label: "Review", types: []eventlog.Type{eventlog.JobHandedIn, eventlog.JobApproved, eventlog.JobRejected,
 		eventlog.JobMerged, eventlog.JobMergeFailed}},
 	{name: "recovery", label: "Recovery", types: []eventlog.Type{eventlog.JobLost, eventlog.JobWarned, eventlog.JobTimedOut,
-		eventlog.JobReleased, eventlog.JobAttemptFailed, eventlog.JobFailed, eventlog.JobRetried, eventlog.AgentSuperseded}},
+		eventlog.JobReleased, eventlog.JobAttemptFailed, eventlog.JobFailed, eventlog.JobRetried, eventlog.AgentSuperseded,
+		eventlog.AgentDied, eventlog.AgentRevived}},
 	{name: "agents", label: "Agents", types: []eventlog.Type{"agent.*"}},
 	{name: "factories", label: "Factories", types: []eventlog.Type{"factory.*"}},
 	{name: "products", label: "Products", types: []eventlog.Type{"product.*"}},
@@ -155,7 +156,7 @@ var actorIcons = map[string]string{string(tenancy.KindPerson): "user", string(te
 
 // badEvents are facts that somebody may have to look at.
 var badEvents = []eventlog.Type{eventlog.JobLost, eventlog.JobTimedOut, eventlog.JobAttemptFailed, eventlog.JobFailed,
-	eventlog.JobMergeFailed, eventlog.AgentTerminated}
+	eventlog.JobMergeFailed, eventlog.AgentTerminated, eventlog.AgentDied}
 
 func (s timelineSheet) event(e eventlog.Event) views.TimelineEvent {
 	m := views.TimelineEvent{ID: e.ID, At: ui.At(e.At), Kind: eventKind(e.Type), Bad: slices.Contains(badEvents, e.Type),

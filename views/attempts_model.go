@@ -28,5 +28,5 @@ type AttemptRecord struct {
 	Checkpoint string // JSON, "" for none
 	Result     string // JSON, "" for none
 	Lines      string // "1,000+ log lines"
-	LogURL     string
+	LogURL     string // "" where it wrote no line
 }

@@ -22,6 +22,29 @@ func (j Job) hasMore() bool {
 	return false
 }
 
+// barVerb is the action that stands in the top bar on small screens too, "" for
+// none: the last of the main ones, without those that take something away.
+func (j Job) barVerb() string {
+	verb := ""
+	for _, a := range j.Actions {
+		if a.Main && !a.Danger {
+			verb = a.Verb
+		}
+	}
+	return verb
+}
+
+// inMenu are the actions of the top bar's menu.
+func (j Job) inMenu() []Action {
+	var list []Action
+	for _, a := range j.Actions {
+		if a.Verb != j.barVerb() {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
 func (j Job) hasCost() bool {
 	for _, a := range j.Attempts {
 		if a.Cost != "" {

@@ -529,30 +529,39 @@ func (q *Queries) BoardUnroutableCount(ctx context.Context, db DBTX, arg BoardUn
 }
 
 const boardWaitingOn = `-- name: BoardWaitingOn :many
-(SELECT x.job_id FROM job_dependency x JOIN job w ON w.workspace_id = x.workspace_id AND w.id = x.job_id
-WHERE x.workspace_id = $1 AND x.depends_on_id = ANY($2::uuid[]) AND x.type = 'blocks'
-    AND w.status = 'waiting' AND w.wait_reason = 'dependency'
+(SELECT x.job_id FROM unnest($1::uuid[]) AS i(id)
+CROSS JOIN LATERAL (
+    SELECT o.job_id FROM job_dependency o
+    WHERE o.workspace_id = $2 AND o.depends_on_id = i.id AND o.type = 'blocks'
+        AND (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
+            WHERE d.workspace_id = o.workspace_id AND d.id = o.job_id)
+    ORDER BY o.job_id LIMIT $3
+) x
 LIMIT $3)
 UNION
 (SELECT w.id FROM (
-    SELECT j.id, j.repo FROM job j
-    WHERE j.workspace_id = $1 AND j.status = 'waiting' AND j.wait_reason = 'repo_busy'
-    ORDER BY j.priority DESC, j.status_at, j.id LIMIT 200
+    SELECT DISTINCT o.repo FROM job o WHERE o.workspace_id = $2 AND o.id = ANY($1::uuid[]) AND o.repo <> ''
+) h
+CROSS JOIN LATERAL (
+    SELECT j.id, j.priority, j.status_at FROM job j
+    WHERE j.workspace_id = $2 AND j.repo = h.repo AND j.status = 'waiting' AND j.wait_reason = 'repo_busy'
+    ORDER BY j.priority DESC, j.status_at, j.id LIMIT $3
 ) w
-WHERE w.repo IN (SELECT h.repo FROM job h WHERE h.workspace_id = $1 AND h.id = ANY($2::uuid[]))
-LIMIT $3)
+ORDER BY w.priority DESC, w.status_at, w.id LIMIT $3)
 `
 
 type BoardWaitingOnParams struct {
-	WorkspaceID uuid.UUID
 	Ids         []uuid.UUID
+	WorkspaceID uuid.UUID
 	MaxRows     int32
 }
 
-// Jobs that wait for one of the jobs, or for the repo of one; of the latter those
-// among the most urgent that wait for a repo, which are the ones that a board shows.
+// Jobs that wait for one of the jobs, or for the repo of one; of the latter the most
+// urgent, which are the ones that a board shows. Dependents are asked for job by
+// job and looked at by their ids: as a join, all that wait, or all links, are read
+// where statistics are missing.
 func (q *Queries) BoardWaitingOn(ctx context.Context, db DBTX, arg BoardWaitingOnParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, boardWaitingOn, arg.WorkspaceID, arg.Ids, arg.MaxRows)
+	rows, err := db.Query(ctx, boardWaitingOn, arg.Ids, arg.WorkspaceID, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}

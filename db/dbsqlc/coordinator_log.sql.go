@@ -13,44 +13,53 @@ import (
 	"github.com/google/uuid"
 )
 
-const agentDeaths = `-- name: AgentDeaths :many
-SELECT a.name, f.name AS factory, a.last_heartbeat_at FROM agent a
-JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
-WHERE a.workspace_id = $1 AND a.terminated_at IS NULL
-    AND a.last_heartbeat_at + make_interval(secs => a.dead_after_seconds) > $2::timestamptz
-    AND a.last_heartbeat_at + make_interval(secs => a.dead_after_seconds) <= $3::timestamptz
-ORDER BY a.name LIMIT $4
+const agentHealthTell = `-- name: AgentHealthTell :many
+WITH turned AS MATERIALIZED (
+    SELECT a.id, a.health_told AS before, agent_health(a.last_heartbeat_at, a.dead_after_seconds, now()) AS after
+    FROM agent a
+    WHERE a.workspace_id = $1 AND a.terminated_at IS NULL
+        AND a.health_told <> agent_health(a.last_heartbeat_at, a.dead_after_seconds, now())
+    ORDER BY a.name LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
+), told AS (
+    UPDATE agent a SET health_told = t.after FROM turned t WHERE a.workspace_id = $1 AND a.id = t.id
+    RETURNING a.name, a.factory_id, a.last_heartbeat_at, t.before, t.after
+)
+SELECT t.name, f.name AS factory, t.last_heartbeat_at, t.before::text AS before, t.after::text AS after
+FROM told t JOIN factory f ON f.workspace_id = $1 AND f.id = t.factory_id
+ORDER BY t.name
 `
 
-type AgentDeathsParams struct {
+type AgentHealthTellParams struct {
 	WorkspaceID uuid.UUID
-	Since       time.Time
-	Until       time.Time
 	MaxRows     int32
 }
 
-type AgentDeathsRow struct {
+type AgentHealthTellRow struct {
 	Name            string
 	Factory         string
 	LastHeartbeatAt time.Time
+	Before          string
+	After           string
 }
 
-// The agents of a workspace that died between two times.
-func (q *Queries) AgentDeaths(ctx context.Context, db DBTX, arg AgentDeathsParams) ([]AgentDeathsRow, error) {
-	rows, err := db.Query(ctx, agentDeaths,
-		arg.WorkspaceID,
-		arg.Since,
-		arg.Until,
-		arg.MaxRows,
-	)
+// Marks in one workspace as told what changed since it was told last. An agent
+// whose row somebody holds is about to give a sign of life: the next look sees it.
+func (q *Queries) AgentHealthTell(ctx context.Context, db DBTX, arg AgentHealthTellParams) ([]AgentHealthTellRow, error) {
+	rows, err := db.Query(ctx, agentHealthTell, arg.WorkspaceID, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []AgentDeathsRow{}
+	items := []AgentHealthTellRow{}
 	for rows.Next() {
-		var i AgentDeathsRow
-		if err := rows.Scan(&i.Name, &i.Factory, &i.LastHeartbeatAt); err != nil {
+		var i AgentHealthTellRow
+		if err := rows.Scan(
+			&i.Name,
+			&i.Factory,
+			&i.LastHeartbeatAt,
+			&i.Before,
+			&i.After,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -61,21 +70,14 @@ func (q *Queries) AgentDeaths(ctx context.Context, db DBTX, arg AgentDeathsParam
 	return items, nil
 }
 
-const agentHealthCrossings = `-- name: AgentHealthCrossings :many
-SELECT DISTINCT a.workspace_id FROM agent a, unnest(ARRAY[0.1, 1 / 3.0, 1]::float8[]) AS s(share)
-WHERE a.last_heartbeat_at + make_interval(secs => a.dead_after_seconds * s.share) > $1::timestamptz
-    AND a.last_heartbeat_at + make_interval(secs => a.dead_after_seconds * s.share) <= $2::timestamptz
+const agentHealthWorkspaces = `-- name: AgentHealthWorkspaces :many
+SELECT DISTINCT a.workspace_id FROM agent a
+WHERE a.terminated_at IS NULL AND a.health_told <> agent_health(a.last_heartbeat_at, a.dead_after_seconds, now())
 `
 
-type AgentHealthCrossingsParams struct {
-	Since time.Time
-	Until time.Time
-}
-
-// The workspaces in which an agent became late, stale or dead between two times:
-// a tenth, a third and all of the time after which it counts as dead.
-func (q *Queries) AgentHealthCrossings(ctx context.Context, db DBTX, arg AgentHealthCrossingsParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, agentHealthCrossings, arg.Since, arg.Until)
+// The workspaces in which an agent's health is not what was told last.
+func (q *Queries) AgentHealthWorkspaces(ctx context.Context, db DBTX) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, agentHealthWorkspaces)
 	if err != nil {
 		return nil, err
 	}

@@ -176,7 +176,7 @@ func (q *Queries) EventOfJob(ctx context.Context, db DBTX, arg EventOfJobParams)
 
 const eventScan = `-- name: EventScan :many
 WITH batch AS MATERIALIZED (
-    SELECT e.id, e.xid, (cardinality($2::text[]) = 0 OR e.type LIKE ANY($2::text[]))
+    SELECT e.id, e.xid, e.job_id, (cardinality($2::text[]) = 0 OR e.type LIKE ANY($2::text[]))
         AND ($3::text = '' OR e.actor = $3) AS fits
     FROM event e
     WHERE e.workspace_id = $1
@@ -184,14 +184,15 @@ WITH batch AS MATERIALIZED (
         AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
     ORDER BY e.workspace_id, e.xid, e.id LIMIT $6
 ), chosen AS MATERIALIZED (
-    (SELECT b.id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid, b.id LIMIT $7)
+    (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid, b.id LIMIT $7)
     UNION
-    (SELECT b.id, b.fits FROM batch b ORDER BY b.xid DESC, b.id DESC LIMIT 1)
+    (SELECT b.id, b.job_id, b.fits FROM batch b ORDER BY b.xid DESC, b.id DESC LIMIT 1)
 )
 SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
     e.changes, e.payload, c.fits::boolean AS fits, (SELECT count(*) FROM batch)::int AS looked
 FROM chosen c JOIN event e ON e.workspace_id = $1 AND e.id = c.id
 LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+    AND j.id = ANY(ARRAY(SELECT k.job_id FROM chosen k))
 ORDER BY e.xid, e.id
 `
 
@@ -223,7 +224,8 @@ type EventScanRow struct {
 
 // Looks at most at max_scan events after a place, up to the oldest transaction
 // that still runs, and gives of them those that fit and the last one, fitting
-// or not: it says how far was looked.
+// or not: it says how far was looked. The ids of jobs are handed on as an array:
+// whatever the statistics say, their keys are found by them.
 func (q *Queries) EventScan(ctx context.Context, db DBTX, arg EventScanParams) ([]EventScanRow, error) {
 	rows, err := db.Query(ctx, eventScan,
 		arg.WorkspaceID,
@@ -268,7 +270,7 @@ func (q *Queries) EventScan(ctx context.Context, db DBTX, arg EventScanParams) (
 
 const eventScanBack = `-- name: EventScanBack :many
 WITH batch AS MATERIALIZED (
-    SELECT e.id, e.xid, (cardinality($2::text[]) = 0 OR e.type LIKE ANY($2::text[]))
+    SELECT e.id, e.xid, e.job_id, (cardinality($2::text[]) = 0 OR e.type LIKE ANY($2::text[]))
         AND ($3::text = '' OR e.actor = $3) AS fits
     FROM event e
     WHERE e.workspace_id = $1
@@ -276,14 +278,15 @@ WITH batch AS MATERIALIZED (
         AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
     ORDER BY e.workspace_id DESC, e.xid DESC, e.id DESC LIMIT $6
 ), chosen AS MATERIALIZED (
-    (SELECT b.id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid DESC, b.id DESC LIMIT $7)
+    (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid DESC, b.id DESC LIMIT $7)
     UNION
-    (SELECT b.id, b.fits FROM batch b ORDER BY b.xid, b.id LIMIT 1)
+    (SELECT b.id, b.job_id, b.fits FROM batch b ORDER BY b.xid, b.id LIMIT 1)
 )
 SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
     e.changes, e.payload, c.fits::boolean AS fits, (SELECT count(*) FROM batch)::int AS looked
 FROM chosen c JOIN event e ON e.workspace_id = $1 AND e.id = c.id
 LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+    AND j.id = ANY(ARRAY(SELECT k.job_id FROM chosen k))
 ORDER BY e.xid DESC, e.id DESC
 `
 

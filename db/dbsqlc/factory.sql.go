@@ -75,9 +75,7 @@ func (q *Queries) FactoryList(ctx context.Context, db DBTX, workspaceID uuid.UUI
 }
 
 const factoryLock = `-- name: FactoryLock :one
-SELECT f.id, f.name, f.seats, f.draining,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = f.workspace_id AND l.factory_id = f.id)::int AS taken
-FROM factory f WHERE f.workspace_id = $1 AND f.id = $2 FOR NO KEY UPDATE
+SELECT f.id FROM factory f WHERE f.workspace_id = $1 AND f.id = $2 FOR NO KEY UPDATE
 `
 
 type FactoryLockParams struct {
@@ -85,26 +83,12 @@ type FactoryLockParams struct {
 	ID          uuid.UUID
 }
 
-type FactoryLockRow struct {
-	ID       uuid.UUID
-	Name     string
-	Seats    int32
-	Draining bool
-	Taken    int32
-}
-
 // Serialises the claims of one factory, so that its seats are counted right.
-func (q *Queries) FactoryLock(ctx context.Context, db DBTX, arg FactoryLockParams) (FactoryLockRow, error) {
+func (q *Queries) FactoryLock(ctx context.Context, db DBTX, arg FactoryLockParams) (uuid.UUID, error) {
 	row := db.QueryRow(ctx, factoryLock, arg.WorkspaceID, arg.ID)
-	var i FactoryLockRow
-	err := row.Scan(
-		&i.ID,
-		&i.Name,
-		&i.Seats,
-		&i.Draining,
-		&i.Taken,
-	)
-	return i, err
+	var id uuid.UUID
+	err := row.Scan(&id)
+	return id, err
 }
 
 const factorySetDraining = `-- name: FactorySetDraining :one

@@ -87,7 +87,7 @@ func (q *Queries) JobCountPerStatus(ctx context.Context, db DBTX, workspaceID uu
 
 const jobDue = `-- name: JobDue :many
 SELECT workspace_id, id FROM job
-WHERE status = 'waiting' AND not_before IS NOT NULL AND not_before <= clock_timestamp()
+WHERE status = 'waiting' AND not_before IS NOT NULL AND not_before <= statement_timestamp()
     AND wait_reason IN ('not_before', 'retry_backoff')
 ORDER BY not_before LIMIT $1
 `
@@ -98,7 +98,9 @@ type JobDueRow struct {
 }
 
 // Jobs whose time has come, in every workspace. Those that wait for something else
-// as well are left to its end: they would stand before all others for ever.
+// as well are left to its end: they would stand before all others for ever. The
+// time is the statement's, which an index can be asked for: with another clock all
+// that is ever to come would be read each time.
 func (q *Queries) JobDue(ctx context.Context, db DBTX, maxRows int32) ([]JobDueRow, error) {
 	rows, err := db.Query(ctx, jobDue, maxRows)
 	if err != nil {

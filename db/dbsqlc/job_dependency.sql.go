@@ -85,9 +85,9 @@ func (q *Queries) JobChildren(ctx context.Context, db DBTX, arg JobChildrenParam
 const jobDependencyFreed = `-- name: JobDependencyFreed :many
 SELECT j.id FROM job j
 WHERE j.workspace_id = $1 AND j.status = 'waiting' AND j.wait_reason = 'dependency'
-    AND (SELECT count(*) FROM job_dependency x JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
+    AND (SELECT 1 FROM job_dependency x JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
         WHERE x.workspace_id = j.workspace_id AND x.job_id = j.id AND x.type = 'blocks'
-            AND d.status <> 'completed' AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL)) = 0
+            AND d.status <> 'completed' AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL) LIMIT 1) IS NULL
 ORDER BY j.id LIMIT $2
 `
 
@@ -97,9 +97,9 @@ type JobDependencyFreedParams struct {
 }
 
 // Jobs that wait for nothing any more although they say so: what a cap on
-// promotions, or a crash, left behind. The count is asked for each waiting job by
-// its id; as an anti-join it is planned by statistics, and reads whole tables
-// where they are missing.
+// promotions, or a crash, left behind. What each waits for is looked at by its id;
+// as an anti-join it is planned by statistics, and reads whole tables where they
+// are missing.
 func (q *Queries) JobDependencyFreed(ctx context.Context, db DBTX, arg JobDependencyFreedParams) ([]uuid.UUID, error) {
 	rows, err := db.Query(ctx, jobDependencyFreed, arg.WorkspaceID, arg.MaxRows)
 	if err != nil {
@@ -196,9 +196,10 @@ func (q *Queries) JobDependencyOpenAmong(ctx context.Context, db DBTX, arg JobDe
 }
 
 const jobDependents = `-- name: JobDependents :many
-SELECT x.job_id FROM job_dependency x JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.job_id
+SELECT x.job_id FROM job_dependency x
 WHERE x.workspace_id = $1 AND x.depends_on_id = $2 AND x.type = 'blocks'
-    AND d.status = 'waiting' AND d.wait_reason = 'dependency'
+    AND (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
+        WHERE d.workspace_id = x.workspace_id AND d.id = x.job_id)
 ORDER BY x.job_id LIMIT $3
 `
 
@@ -208,7 +209,8 @@ type JobDependentsParams struct {
 	MaxRows     int32
 }
 
-// Jobs that wait for this one, in the order in which they are locked.
+// Jobs that wait for this one, in the order in which they are locked. Each is
+// looked at by its id: as a join, all that wait are read where statistics are missing.
 func (q *Queries) JobDependents(ctx context.Context, db DBTX, arg JobDependentsParams) ([]uuid.UUID, error) {
 	rows, err := db.Query(ctx, jobDependents, arg.WorkspaceID, arg.JobID, arg.MaxRows)
 	if err != nil {

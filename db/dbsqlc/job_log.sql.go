@@ -258,7 +258,7 @@ const logExpire = `-- name: LogExpire :execrows
 DELETE FROM job_log l WHERE l.workspace_id = $1 AND l.id = ANY(ARRAY(
     SELECT o.id FROM job_log o
     WHERE o.workspace_id = $1
-        AND o.received_at < clock_timestamp() - make_interval(secs => $2::float8)
+        AND o.received_at < statement_timestamp() - make_interval(secs => $2::float8)
     ORDER BY o.received_at LIMIT $3))
 `
 

@@ -18,7 +18,7 @@ ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, term = l.term + 1, ac
     renewed_at = clock_timestamp(), expires_at = clock_timestamp() + make_interval(secs => $3::float8),
     cycle_count = 0, stats = '{}'
 WHERE l.expires_at <= clock_timestamp() OR l.holder = excluded.holder
-RETURNING l.term, l.last_cycle_at
+RETURNING l.term
 `
 
 type LeadershipAcquireParams struct {
@@ -27,19 +27,14 @@ type LeadershipAcquireParams struct {
 	LeaseSeconds float64
 }
 
-type LeadershipAcquireRow struct {
-	Term        int64
-	LastCycleAt *time.Time
-}
-
 // Begins a term where the office is free, where its lease has ended, or where
 // the holder asks again. No row where somebody else leads. The lease counts
 // from the moment the row is had, not from when it was asked for.
-func (q *Queries) LeadershipAcquire(ctx context.Context, db DBTX, arg LeadershipAcquireParams) (LeadershipAcquireRow, error) {
+func (q *Queries) LeadershipAcquire(ctx context.Context, db DBTX, arg LeadershipAcquireParams) (int64, error) {
 	row := db.QueryRow(ctx, leadershipAcquire, arg.Name, arg.Holder, arg.LeaseSeconds)
-	var i LeadershipAcquireRow
-	err := row.Scan(&i.Term, &i.LastCycleAt)
-	return i, err
+	var term int64
+	err := row.Scan(&term)
+	return term, err
 }
 
 const leadershipGet = `-- name: LeadershipGet :one

@@ -59,6 +59,7 @@ type Agent struct {
 	CreatedAt                time.Time
 	RegisteredAt             time.Time
 	DeadAfterSeconds         int32
+	HealthTold               string
 }
 
 type Attempt struct {

@@ -86,18 +86,22 @@ const reviewQueue = `-- name: ReviewQueue :many
 SELECT j.id, j.key, j.title, j.repo, p.name AS product, j.priority, j.status, j.status_at,
     (CASE WHEN pg_column_size(j.result) <= $1::int THEN j.result END)::jsonb AS result,
     coalesce(a.agent, '')::text AS agent
-FROM job j
+FROM unnest(ARRAY[$2::text]) AS s(status)
+CROSS JOIN LATERAL (
+    SELECT o.workspace_id, o.id, o.key, o.title, o.kind, o.product_id, o.repo, o.phase, o.priority, o.capabilities, o.factory, o.lane_id, o.tags, o.status, o.wait_reason, o.blocked_reason, o.question, o.answer, o.status_by, o.status_at, o.epoch, o.attempts, o.failure_count, o.lost_count, o.max_retries, o.max_lost, o.retry_backoff_seconds, o.last_error, o.feedback, o.progress_percent, o.current_step, o.checkpoint, o.result, o.review_required, o.estimated_complexity, o.estimated_minutes, o.token_budget, o.not_before, o.idempotency_key, o.version, o.created_by, o.created_at, o.updated_at, o.ready_at, o.assigned_at, o.started_at, o.completed_at, o.failed_at, o.waits_for_children FROM job o
+    WHERE o.workspace_id = $3 AND o.status = s.status AND o.status IN ('in_review', 'approved')
+        AND (o.status_at, o.id) > ($4::timestamptz, $5::uuid)
+    ORDER BY o.status_at, o.id LIMIT $6
+) j
 JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
 LEFT JOIN attempt a ON a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.epoch = j.epoch
-WHERE j.workspace_id = $2 AND j.status = $3 AND j.status IN ('in_review', 'approved')
-    AND (j.status_at, j.id) > ($4::timestamptz, $5::uuid)
 ORDER BY j.status_at, j.id LIMIT $6
 `
 
 type ReviewQueueParams struct {
 	MaxResult   int32
-	WorkspaceID uuid.UUID
 	Status      string
+	WorkspaceID uuid.UUID
 	AfterAt     time.Time
 	AfterID     uuid.UUID
 	MaxRows     int32
@@ -118,12 +122,13 @@ type ReviewQueueRow struct {
 
 // One page of the jobs in a status of the review, the oldest first, each with its
 // last attempt. A result that is stored in more than max_result bytes is left out:
-// a list shows a few numbers of it.
+// a list shows a few numbers of it. The page is cut before anything is joined,
+// and the status is no constant: otherwise job_in_review would serve, and a sort.
 func (q *Queries) ReviewQueue(ctx context.Context, db DBTX, arg ReviewQueueParams) ([]ReviewQueueRow, error) {
 	rows, err := db.Query(ctx, reviewQueue,
 		arg.MaxResult,
-		arg.WorkspaceID,
 		arg.Status,
+		arg.WorkspaceID,
 		arg.AfterAt,
 		arg.AfterID,
 		arg.MaxRows,

@@ -152,17 +152,26 @@ CROSS JOIN LATERAL (
 ORDER BY h.claimed_at, h.key LIMIT @max_rows;
 
 -- name: BoardWaitingOn :many
--- Jobs that wait for one of the jobs, or for the repo of one; of the latter those
--- among the most urgent that wait for a repo, which are the ones that a board shows.
-(SELECT x.job_id FROM job_dependency x JOIN job w ON w.workspace_id = x.workspace_id AND w.id = x.job_id
-WHERE x.workspace_id = @workspace_id AND x.depends_on_id = ANY(@ids::uuid[]) AND x.type = 'blocks'
-    AND w.status = 'waiting' AND w.wait_reason = 'dependency'
+-- Jobs that wait for one of the jobs, or for the repo of one; of the latter the most
+-- urgent, which are the ones that a board shows. Dependents are asked for job by
+-- job and looked at by their ids: as a join, all that wait, or all links, are read
+-- where statistics are missing.
+(SELECT x.job_id FROM unnest(@ids::uuid[]) AS i(id)
+CROSS JOIN LATERAL (
+    SELECT o.job_id FROM job_dependency o
+    WHERE o.workspace_id = @workspace_id AND o.depends_on_id = i.id AND o.type = 'blocks'
+        AND (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
+            WHERE d.workspace_id = o.workspace_id AND d.id = o.job_id)
+    ORDER BY o.job_id LIMIT @max_rows
+) x
 LIMIT @max_rows)
 UNION
 (SELECT w.id FROM (
-    SELECT j.id, j.repo FROM job j
-    WHERE j.workspace_id = @workspace_id AND j.status = 'waiting' AND j.wait_reason = 'repo_busy'
-    ORDER BY j.priority DESC, j.status_at, j.id LIMIT 200
+    SELECT DISTINCT o.repo FROM job o WHERE o.workspace_id = @workspace_id AND o.id = ANY(@ids::uuid[]) AND o.repo <> ''
+) h
+CROSS JOIN LATERAL (
+    SELECT j.id, j.priority, j.status_at FROM job j
+    WHERE j.workspace_id = @workspace_id AND j.repo = h.repo AND j.status = 'waiting' AND j.wait_reason = 'repo_busy'
+    ORDER BY j.priority DESC, j.status_at, j.id LIMIT @max_rows
 ) w
-WHERE w.repo IN (SELECT h.repo FROM job h WHERE h.workspace_id = @workspace_id AND h.id = ANY(@ids::uuid[]))
-LIMIT @max_rows);
+ORDER BY w.priority DESC, w.status_at, w.id LIMIT @max_rows);

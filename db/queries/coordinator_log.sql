@@ -14,18 +14,24 @@ DELETE FROM coordinator_log WHERE id IN (
     SELECT o.id FROM coordinator_log o WHERE o.at < now() - make_interval(days => @days::int)
     ORDER BY o.at LIMIT @max_rows);
 
--- name: AgentHealthCrossings :many
--- The workspaces in which an agent became late, stale or dead between two times:
--- a tenth, a third and all of the time after which it counts as dead.
-SELECT DISTINCT a.workspace_id FROM agent a, unnest(ARRAY[0.1, 1 / 3.0, 1]::float8[]) AS s(share)
-WHERE a.last_heartbeat_at + make_interval(secs => a.dead_after_seconds * s.share) > @since::timestamptz
-    AND a.last_heartbeat_at + make_interval(secs => a.dead_after_seconds * s.share) <= @until::timestamptz;
+-- name: AgentHealthWorkspaces :many
+-- The workspaces in which an agent's health is not what was told last.
+SELECT DISTINCT a.workspace_id FROM agent a
+WHERE a.terminated_at IS NULL AND a.health_told <> agent_health(a.last_heartbeat_at, a.dead_after_seconds, now());
 
--- name: AgentDeaths :many
--- The agents of a workspace that died between two times.
-SELECT a.name, f.name AS factory, a.last_heartbeat_at FROM agent a
-JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
-WHERE a.workspace_id = @workspace_id AND a.terminated_at IS NULL
-    AND a.last_heartbeat_at + make_interval(secs => a.dead_after_seconds) > @since::timestamptz
-    AND a.last_heartbeat_at + make_interval(secs => a.dead_after_seconds) <= @until::timestamptz
-ORDER BY a.name LIMIT @max_rows;
+-- name: AgentHealthTell :many
+-- Marks in one workspace as told what changed since it was told last. An agent
+-- whose row somebody holds is about to give a sign of life: the next look sees it.
+WITH turned AS MATERIALIZED (
+    SELECT a.id, a.health_told AS before, agent_health(a.last_heartbeat_at, a.dead_after_seconds, now()) AS after
+    FROM agent a
+    WHERE a.workspace_id = @workspace_id AND a.terminated_at IS NULL
+        AND a.health_told <> agent_health(a.last_heartbeat_at, a.dead_after_seconds, now())
+    ORDER BY a.name LIMIT @max_rows FOR NO KEY UPDATE SKIP LOCKED
+), told AS (
+    UPDATE agent a SET health_told = t.after FROM turned t WHERE a.workspace_id = @workspace_id AND a.id = t.id
+    RETURNING a.name, a.factory_id, a.last_heartbeat_at, t.before, t.after
+)
+SELECT t.name, f.name AS factory, t.last_heartbeat_at, t.before::text AS before, t.after::text AS after
+FROM told t JOIN factory f ON f.workspace_id = @workspace_id AND f.id = t.factory_id
+ORDER BY t.name;

@@ -26,9 +26,10 @@ SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid;
 -- name: EventScan :many
 -- Looks at most at max_scan events after a place, up to the oldest transaction
 -- that still runs, and gives of them those that fit and the last one, fitting
--- or not: it says how far was looked.
+-- or not: it says how far was looked. The ids of jobs are handed on as an array:
+-- whatever the statistics say, their keys are found by them.
 WITH batch AS MATERIALIZED (
-    SELECT e.id, e.xid, (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
+    SELECT e.id, e.xid, e.job_id, (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
         AND (@actor::text = '' OR e.actor = @actor) AS fits
     FROM event e
     WHERE e.workspace_id = @workspace_id
@@ -36,20 +37,21 @@ WITH batch AS MATERIALIZED (
         AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
     ORDER BY e.workspace_id, e.xid, e.id LIMIT @max_scan
 ), chosen AS MATERIALIZED (
-    (SELECT b.id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid, b.id LIMIT @max_rows)
+    (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid, b.id LIMIT @max_rows)
     UNION
-    (SELECT b.id, b.fits FROM batch b ORDER BY b.xid DESC, b.id DESC LIMIT 1)
+    (SELECT b.id, b.job_id, b.fits FROM batch b ORDER BY b.xid DESC, b.id DESC LIMIT 1)
 )
 SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
     e.changes, e.payload, c.fits::boolean AS fits, (SELECT count(*) FROM batch)::int AS looked
 FROM chosen c JOIN event e ON e.workspace_id = @workspace_id AND e.id = c.id
 LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+    AND j.id = ANY(ARRAY(SELECT k.job_id FROM chosen k))
 ORDER BY e.xid, e.id;
 
 -- name: EventScanBack :many
 -- EventScan the other way: what lies before a place, the newest first.
 WITH batch AS MATERIALIZED (
-    SELECT e.id, e.xid, (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
+    SELECT e.id, e.xid, e.job_id, (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
         AND (@actor::text = '' OR e.actor = @actor) AS fits
     FROM event e
     WHERE e.workspace_id = @workspace_id
@@ -57,14 +59,15 @@ WITH batch AS MATERIALIZED (
         AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
     ORDER BY e.workspace_id DESC, e.xid DESC, e.id DESC LIMIT @max_scan
 ), chosen AS MATERIALIZED (
-    (SELECT b.id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid DESC, b.id DESC LIMIT @max_rows)
+    (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid DESC, b.id DESC LIMIT @max_rows)
     UNION
-    (SELECT b.id, b.fits FROM batch b ORDER BY b.xid, b.id LIMIT 1)
+    (SELECT b.id, b.job_id, b.fits FROM batch b ORDER BY b.xid, b.id LIMIT 1)
 )
 SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
     e.changes, e.payload, c.fits::boolean AS fits, (SELECT count(*) FROM batch)::int AS looked
 FROM chosen c JOIN event e ON e.workspace_id = @workspace_id AND e.id = c.id
 LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+    AND j.id = ANY(ARRAY(SELECT k.job_id FROM chosen k))
 ORDER BY e.xid DESC, e.id DESC;
 
 -- name: EventScanJob :many

@@ -21,9 +21,7 @@ FROM factory f WHERE f.workspace_id = @workspace_id ORDER BY f.name;
 
 -- name: FactoryLock :one
 -- Serialises the claims of one factory, so that its seats are counted right.
-SELECT f.id, f.name, f.seats, f.draining,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = f.workspace_id AND l.factory_id = f.id)::int AS taken
-FROM factory f WHERE f.workspace_id = @workspace_id AND f.id = @id FOR NO KEY UPDATE;
+SELECT f.id FROM factory f WHERE f.workspace_id = @workspace_id AND f.id = @id FOR NO KEY UPDATE;
 
 -- name: FactorySetDraining :one
 UPDATE factory SET draining = @draining,

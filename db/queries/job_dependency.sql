@@ -26,22 +26,24 @@ SELECT id FROM job WHERE workspace_id = @workspace_id AND id = ANY(@ids::uuid[])
     AND status <> 'completed' AND NOT (status = 'archived' AND completed_at IS NOT NULL);
 
 -- name: JobDependents :many
--- Jobs that wait for this one, in the order in which they are locked.
-SELECT x.job_id FROM job_dependency x JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.job_id
+-- Jobs that wait for this one, in the order in which they are locked. Each is
+-- looked at by its id: as a join, all that wait are read where statistics are missing.
+SELECT x.job_id FROM job_dependency x
 WHERE x.workspace_id = @workspace_id AND x.depends_on_id = @job_id AND x.type = 'blocks'
-    AND d.status = 'waiting' AND d.wait_reason = 'dependency'
+    AND (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
+        WHERE d.workspace_id = x.workspace_id AND d.id = x.job_id)
 ORDER BY x.job_id LIMIT @max_rows;
 
 -- name: JobDependencyFreed :many
 -- Jobs that wait for nothing any more although they say so: what a cap on
--- promotions, or a crash, left behind. The count is asked for each waiting job by
--- its id; as an anti-join it is planned by statistics, and reads whole tables
--- where they are missing.
+-- promotions, or a crash, left behind. What each waits for is looked at by its id;
+-- as an anti-join it is planned by statistics, and reads whole tables where they
+-- are missing.
 SELECT j.id FROM job j
 WHERE j.workspace_id = @workspace_id AND j.status = 'waiting' AND j.wait_reason = 'dependency'
-    AND (SELECT count(*) FROM job_dependency x JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
+    AND (SELECT 1 FROM job_dependency x JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
         WHERE x.workspace_id = j.workspace_id AND x.job_id = j.id AND x.type = 'blocks'
-            AND d.status <> 'completed' AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL)) = 0
+            AND d.status <> 'completed' AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL) LIMIT 1) IS NULL
 ORDER BY j.id LIMIT @max_rows;
 
 -- name: JobOpenChildren :many

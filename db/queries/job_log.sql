@@ -39,7 +39,7 @@ ORDER BY id LIMIT @max_rows;
 DELETE FROM job_log l WHERE l.workspace_id = @workspace_id AND l.id = ANY(ARRAY(
     SELECT o.id FROM job_log o
     WHERE o.workspace_id = @workspace_id
-        AND o.received_at < clock_timestamp() - make_interval(secs => @keep_seconds::float8)
+        AND o.received_at < statement_timestamp() - make_interval(secs => @keep_seconds::float8)
     ORDER BY o.received_at LIMIT @max_rows));
 
 -- name: LogCountOfAttempts :many

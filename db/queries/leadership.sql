@@ -8,7 +8,7 @@ ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, term = l.term + 1, ac
     renewed_at = clock_timestamp(), expires_at = clock_timestamp() + make_interval(secs => @lease_seconds::float8),
     cycle_count = 0, stats = '{}'
 WHERE l.expires_at <= clock_timestamp() OR l.holder = excluded.holder
-RETURNING l.term, l.last_cycle_at;
+RETURNING l.term;
 
 -- name: LeadershipRenew :execrows
 -- A lease that has ended is not renewed: a word that was held up changes nothing.

@@ -43,16 +43,14 @@ ORDER BY l.claimed_at FOR KEY SHARE OF l SKIP LOCKED;
 
 -- name: SlotSurplus :many
 -- Ready jobs that are to have a slot and have none, the most urgent first: what
--- was ready when a product began to allow one job in a repo.
-SELECT r.job_id FROM product p
-JOIN lane l ON l.workspace_id = p.workspace_id AND l.product_id = p.id
-CROSS JOIN LATERAL (
-    SELECT o.job_id, o.priority, o.ready_at FROM job_ready o
-    WHERE o.workspace_id = l.workspace_id AND o.lane_id = l.id
-) r
-WHERE p.workspace_id = @workspace_id AND p.one_job_per_repo
-    AND EXISTS (SELECT 1 FROM job j WHERE j.workspace_id = @workspace_id AND j.id = r.job_id AND j.repo <> '')
-    AND NOT EXISTS (SELECT 1 FROM repo_slot s WHERE s.workspace_id = @workspace_id AND s.job_id = r.job_id)
+-- was ready when a product began to allow one job in a repo. The lanes of such
+-- products are found first: where there are none, no job is looked at.
+SELECT r.job_id FROM job_ready r
+WHERE r.workspace_id = @workspace_id
+    AND r.lane_id = ANY(ARRAY(SELECT l.id FROM product p JOIN lane l ON l.workspace_id = p.workspace_id AND l.product_id = p.id
+        WHERE p.workspace_id = @workspace_id AND p.one_job_per_repo))
+    AND (SELECT j.repo <> '' FROM job j WHERE j.workspace_id = @workspace_id AND j.id = r.job_id)
+    AND (SELECT s.job_id FROM repo_slot s WHERE s.workspace_id = @workspace_id AND s.job_id = r.job_id) IS NULL
 ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT @max_rows;
 
 -- name: InReviewCount :one

@@ -1,15 +1,20 @@
 -- name: ReviewQueue :many
 -- One page of the jobs in a status of the review, the oldest first, each with its
 -- last attempt. A result that is stored in more than max_result bytes is left out:
--- a list shows a few numbers of it.
+-- a list shows a few numbers of it. The page is cut before anything is joined,
+-- and the status is no constant: otherwise job_in_review would serve, and a sort.
 SELECT j.id, j.key, j.title, j.repo, p.name AS product, j.priority, j.status, j.status_at,
     (CASE WHEN pg_column_size(j.result) <= @max_result::int THEN j.result END)::jsonb AS result,
     coalesce(a.agent, '')::text AS agent
-FROM job j
+FROM unnest(ARRAY[@status::text]) AS s(status)
+CROSS JOIN LATERAL (
+    SELECT o.* FROM job o
+    WHERE o.workspace_id = @workspace_id AND o.status = s.status AND o.status IN ('in_review', 'approved')
+        AND (o.status_at, o.id) > (@after_at::timestamptz, @after_id::uuid)
+    ORDER BY o.status_at, o.id LIMIT @max_rows
+) j
 JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
 LEFT JOIN attempt a ON a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.epoch = j.epoch
-WHERE j.workspace_id = @workspace_id AND j.status = @status AND j.status IN ('in_review', 'approved')
-    AND (j.status_at, j.id) > (@after_at::timestamptz, @after_id::uuid)
 ORDER BY j.status_at, j.id LIMIT @max_rows;
 
 -- name: ReviewCount :one

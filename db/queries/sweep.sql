@@ -8,11 +8,15 @@ WHERE status = 'waiting' AND wait_reason IN ('repo_busy', 'review_backlog');
 
 -- name: CycleEdges :many
 -- Who waits for whom among the jobs that wait for others and for nothing else.
-SELECT x.job_id, x.depends_on_id FROM job j
-JOIN job_dependency x ON x.workspace_id = j.workspace_id AND x.job_id = j.id AND x.type = 'blocks'
-JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
+-- Edges and ends are looked at by their ids: as joins they cost the square of
+-- what waits where statistics are missing.
+SELECT j.id AS job_id, e.depends_on_id::uuid AS depends_on_id FROM job j
+CROSS JOIN LATERAL unnest(ARRAY(
+    SELECT x.depends_on_id FROM job_dependency x
+    WHERE x.workspace_id = @workspace_id AND x.job_id = j.id AND x.type = 'blocks')) AS e(depends_on_id)
 WHERE j.workspace_id = @workspace_id AND j.status = 'waiting' AND j.wait_reason = 'dependency'
-    AND d.status = 'waiting' AND d.wait_reason = 'dependency'
+    AND (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
+        WHERE d.workspace_id = @workspace_id AND d.id = e.depends_on_id)
 LIMIT @max_rows;
 
 -- name: CycleEdgesLeft :one

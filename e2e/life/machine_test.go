@@ -525,7 +525,6 @@ func (m *machine) link() {
 		c.deps = append(c.deps, d)
 		if !d.satisfied() && c.is("ready", "waiting") {
 			m.to(c, "waiting", "dependency")
-			m.freedRepo = false // the coordinator notices
 		}
 	}
 }

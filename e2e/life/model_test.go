@@ -236,9 +236,6 @@ func (m *model) fail(c *card, retryable bool) {
 	}
 	c.timed = true
 	m.to(c, "waiting", "retry_backoff")
-	if c.open() {
-		c.wait = "dependency"
-	}
 }
 
 func (m *model) complete(c *card) {
@@ -285,7 +282,8 @@ func (m *model) cycle() {
 		}
 	}
 	for _, c := range m.waitingFor("review_backlog", "repo_busy") {
-		if c.wait == "review_backlog" && !m.backlogged() || c.wait == "repo_busy" && m.slot == nil {
+		repo := m.slot == nil || m.slot.is("ready") && m.slot.priority < c.priority
+		if c.wait == "review_backlog" && !m.backlogged() || c.wait == "repo_busy" && repo {
 			m.claimable(c)
 		}
 	}
@@ -391,7 +389,7 @@ func direct(directive string) func(*model, *card, string) {
 // act is a person's verb: it changes the card, or returns false where the table
 // has no such row.
 func (m *model) act(c *card, verb, word string) bool {
-	if verb == "answer" && c.question == "" {
+	if verb == "answer" && (c.question == "" || c.answer != "") {
 		return false
 	}
 	for _, d := range deeds[verb] {

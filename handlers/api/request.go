@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -218,6 +219,7 @@ func (f *findings) query(p *openapi3.Parameter, values []string) {
 		list := make([]any, len(values))
 		for i, v := range values {
 			list[i] = v
+			f.text(p.Name+"["+strconv.Itoa(i)+"]", v)
 		}
 		f.array(p.Name, list, schema)
 		return

@@ -14,8 +14,6 @@ import (
 	"fleetboard/db/dbfactory"
 	"fleetboard/db/dbtest"
 	"fleetboard/internal/fault"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
 	"fleetboard/internal/leadership"
 	"fleetboard/internal/tenancy"
 )
@@ -254,6 +252,32 @@ func TestFailedCyclesAreNoLife(t *testing.T) {
 	}
 }
 
+// A loop that deletes goes on until nothing is left, as long as it may.
+func TestWhatIsOldIsDeletedToTheLast(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	m := termOf(t, d, &topics{})
+	left := []int{10_000, 10_000, 7, 0, 10_000}
+	part := func(context.Context) (int, error) {
+		n := left[0]
+		left = left[1:]
+		return n, nil
+	}
+	if n, err := m.exhausted(part)(t.Context()); n != 20_007 || err != nil || len(left) != 1 {
+		t.Errorf("deleted %d, %v; %v is left", n, err, left)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if n, err := m.exhausted(part)(over); n != 0 || err != nil {
+		t.Errorf("after its time it deleted %d, %v", n, err)
+	}
+	dbfactory.Exec(t, d, `INSERT INTO coordinator_log (instance_id, term, level, message, at)
+		SELECT 'x', 1, 'INFO', 'old', now() - interval '31 days' FROM generate_series(1, $1)`, expireBatch*2+1)
+	if n, err := m.exhausted(m.expireLog)(t.Context()); n != expireBatch*2+1 || err != nil {
+		t.Errorf("%d lines, %v", n, err)
+	}
+}
+
 // Lines are written where something was done, and not for a look.
 func TestReportsThatFailAreMadeAgain(t *testing.T) {
 	t.Parallel()
@@ -283,72 +307,6 @@ func TestReportsThatFailAreMadeAgain(t *testing.T) {
 	}
 	if is := mustStatus(t, m.Service); is.CycleCount != 2 || is.Stats[string(takenBack)] != 3 {
 		t.Errorf("status %+v", is)
-	}
-}
-
-// addAgent makes an agent with the default interval that was last heard of some
-// seconds ago.
-func addAgent(t *testing.T, d *db.DB, workspace ids.ID, name string, silent int) {
-	t.Helper()
-	dbfactory.Exec(t, d, `INSERT INTO factory (workspace_id, id, name) VALUES ($1, gen_random_uuid(), 'mac-1') ON CONFLICT DO NOTHING`, workspace)
-	dbfactory.Exec(t, d, `INSERT INTO agent (workspace_id, id, factory_id, name, boot_id, last_heartbeat_at)
-		SELECT $1, gen_random_uuid(), id, $2, 'b', clock_timestamp() - make_interval(secs => $3)
-		FROM factory WHERE workspace_id = $1`, workspace, name, silent)
-}
-
-func TestDeathsAreToldOnceToTheirWorkspace(t *testing.T) {
-	t.Parallel()
-	d := dbtest.New(t)
-	mine, theirs, still := dbfactory.Workspace(t, d), dbfactory.Workspace(t, d), dbfactory.Workspace(t, d)
-	wake := &topics{}
-	m := termOf(t, d, wake)
-	look := func() int {
-		t.Helper()
-		n, err := m.lookAtHealth(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	addAgent(t, d, mine, "long-dead", 9000)
-	if n := look(); n != 0 || len(wake.take()) != 0 {
-		t.Errorf("the first look of all told %d deaths", n)
-	}
-	// The last look was ten seconds ago; these crossed a line since then.
-	back := func() {
-		t.Helper()
-		since := m.health.since.Add(-10 * time.Second)
-		m.health.since = &since
-	}
-	back()
-	addAgent(t, d, mine, "claude-1", 302)
-	addAgent(t, d, mine, "late", 32)
-	addAgent(t, d, theirs, "stale", 102)
-	addAgent(t, d, still, "well", 5)
-	if n := look(); n != 1 {
-		t.Errorf("%d deaths were told; want one", n)
-	}
-	told := wake.take()
-	slices.Sort(told)
-	want := []string{fleet.Topic(mine), fleet.Topic(theirs)}
-	slices.Sort(want)
-	if !slices.Equal(told, want) {
-		t.Errorf("published %v; want %v", told, want)
-	}
-	if n := look(); n != 0 || len(wake.take()) != 0 {
-		t.Errorf("a second look told %d deaths again", n)
-	}
-	if list := messages(t, m.Service, dbfactory.Person(mine, tenancy.RoleAdmin)); !slices.Equal(list, []string{"claude-1 of mac-1 is dead: no heartbeat came in time."}) {
-		t.Errorf("the log says %q", list)
-	}
-	if list := messages(t, m.Service, dbfactory.Person(theirs, tenancy.RoleOwner)); len(list) != 0 {
-		t.Errorf("another workspace reads %q", list)
-	}
-	// A new leader goes on where the one before ended.
-	since := m.health.since.Add(-10 * time.Second)
-	next := &term{Service: m.Service, Term: m.Term, tally: newTally(), health: healthWatch{since: &since}}
-	if n, err := next.lookAtHealth(t.Context()); n != 1 || err != nil {
-		t.Errorf("what died between two leaders was not told: %d, %v", n, err)
 	}
 }
 

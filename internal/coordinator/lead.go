@@ -60,13 +60,12 @@ const (
 type term struct {
 	*Service
 	*leadership.Term
-	tally  *tally
-	health healthWatch
+	tally *tally
 }
 
 // lead does the coordinator's work until ctx ends.
 func (s *Service) lead(ctx context.Context, t *leadership.Term) {
-	m := &term{Service: s, Term: t, tally: newTally(), health: healthWatch{since: t.LastCycleAt}}
+	m := &term{Service: s, Term: t, tally: newTally()}
 	m.note(ctx, levelInfo, "Leads from now on.")
 	_ = runloop.Run(ctx, s.log, m.loops()...)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWordTimeout)
@@ -94,9 +93,9 @@ func (t *term) loops() []runloop.Loop {
 		{Name: "compaction", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
 			Do: t.counted(jobsCompacted, w.Events.Compact)},
 		{Name: "job logs", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
-			Do: t.counted(linesExpired, w.JobLogs.ExpireLogs)},
+			Do: t.counted(linesExpired, t.exhausted(w.JobLogs.ExpireLogs))},
 		{Name: "coordinator log", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
-			Do: t.counted(linesExpired, t.expireLog)},
+			Do: t.counted(linesExpired, t.exhausted(t.expireLog))},
 		{Name: "report", Every: reportEvery, Kick: t.tally.first, Do: t.report},
 	}
 }
@@ -108,6 +107,18 @@ func (t *term) counted(what deed, do func(context.Context) (int, error)) func(co
 		t.tally.did(what, n)
 		return err
 	})
+}
+
+// exhausted does a part of something again and again, until nothing is left or
+// the cycle's time is over: what is written faster than one part in a cycle would
+// never be caught up with.
+func (t *term) exhausted(do func(context.Context) (int, error)) func(context.Context) (int, error) {
+	return func(ctx context.Context) (total int, err error) {
+		for n := 1; n > 0 && err == nil && t.Trusted() && ctx.Err() == nil; total += n {
+			n, err = do(ctx)
+		}
+		return total, err
+	}
 }
 
 // cycle is one cycle of a loop, where this process still leads: one that was

@@ -18,7 +18,7 @@ const (
 	levelWarning = "WARNING"
 	// keepDays is how long lines of the log are kept.
 	keepDays = 30
-	// expireBatch bounds what one cycle deletes of one workspace.
+	// expireBatch bounds what is deleted of one workspace at once.
 	expireBatch = 5000
 )
 

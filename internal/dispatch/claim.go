@@ -128,7 +128,8 @@ type look struct {
 	lanes   []int64
 	factory ids.ID
 	version uint64
-	wanted  bool // there was a job, and this agent could not take it
+	began   uint64 // of this process's wake-ups, before anything was read
+	wanted  bool   // there was a job, and this agent could not take it
 }
 
 // afterClaim tells the others: the pages, and the next in line.
@@ -142,7 +143,8 @@ func (s *Service) afterClaim(who tenancy.Principal, l look) {
 func (s *Service) wait(ctx context.Context, who tenancy.Principal, l look, left time.Duration) bool {
 	one := s.waiters.enter(who.Workspace, l.factory, l.lanes, l.claimed.waitsForSeat())
 	defer s.waiters.leave(one)
-	if s.waiters.version(who.Workspace, l.lanes) != l.version {
+	if s.waiters.version(who.Workspace, l.lanes) != l.version ||
+		l.claimed.waitsForSeat() && s.waiters.seatSince(l.factory, l.began) {
 		return true
 	}
 	poll := time.Duration(float64(safetyPoll) * (0.5 + rand.Float64()))

@@ -82,7 +82,7 @@ func (c *claim) run() error {
 func (c *claim) meet() error {
 	// Before anything is read: a product that opens, and a job that becomes ready,
 	// from here on changes the version.
-	began := c.s.waiters.latest()
+	c.look.began = c.s.waiters.latest()
 	if err := c.read(); err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (c *claim) meet() error {
 			c.look.lanes, c.products[l.id] = append(c.look.lanes, l.id), l.product
 		}
 	}
-	c.look.version = min(began, c.s.waiters.version(c.who.Workspace, c.look.lanes))
+	c.look.version = min(c.look.began, c.s.waiters.version(c.who.Workspace, c.look.lanes))
 	c.s.waiters.remember(c.who.Agent, c.look.lanes)
 	return nil
 }

@@ -203,7 +203,8 @@ func TestALongPollForASeatWakesWhenOneComesFree(t *testing.T) {
 	held := w.claim(agent)
 	got := make(chan []jobs.Job, 1)
 	go func() {
-		claimed, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{Wait: 30 * time.Second})
+		// Less than the safety poll: only a wake-up gives the job.
+		claimed, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{Wait: 9 * time.Second})
 		if err != nil {
 			t.Errorf("claim: %v", err)
 		}
@@ -214,6 +215,30 @@ func TestALongPollForASeatWakesWhenOneComesFree(t *testing.T) {
 	}
 	if list := <-got; len(list) != 1 || list[0].Key != second.Key {
 		t.Errorf("claimed %v; want %s", list, second.Key)
+	}
+}
+
+func TestALongPollOfADrainedFactoryWakesWhenItIsGivenJobsAgain(t *testing.T) {
+	w := newWorld(t)
+	agent := w.agent("claude-1")
+	hosts := fleet.NewService(w.db, w.wake)
+	if _, err := hosts.SetDraining(w.ctx, w.owner, agent.Factory, true); err != nil {
+		t.Fatal(err)
+	}
+	job := w.job("one")
+	got := make(chan []jobs.Job, 1)
+	go func() {
+		claimed, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{Wait: 9 * time.Second})
+		if err != nil {
+			t.Errorf("claim: %v", err)
+		}
+		got <- claimed.Jobs
+	}()
+	if _, err := hosts.SetDraining(w.ctx, w.owner, agent.Factory, false); err != nil {
+		t.Fatal(err)
+	}
+	if list := <-got; len(list) != 1 || list[0].Key != job.Key {
+		t.Errorf("claimed %v; want %s", list, job.Key)
 	}
 }
 

@@ -203,25 +203,26 @@ func (w *world) expire(j jobs.Job) {
 // status has one event, and a repo's slot a job that is ready or worked on.
 func (w *world) consistent() {
 	w.t.Helper()
-	for what, sql := range map[string]string{
-		"leased jobs without a lease": `SELECT count(*) FROM job j LEFT JOIN job_lease l ON l.job_id = j.id
-			WHERE (j.status IN ('assigned', 'running')) <> (l.job_id IS NOT NULL)`,
-		"ready jobs without a ready row": `SELECT count(*) FROM job j LEFT JOIN job_ready r ON r.job_id = j.id
-			WHERE (j.status = 'ready') <> (r.job_id IS NOT NULL)`,
-		"leases of another epoch": `SELECT count(*) FROM job j JOIN job_lease l ON l.job_id = j.id WHERE l.epoch <> j.epoch`,
-		"open attempts without a lease": `SELECT count(*) FROM attempt a LEFT JOIN job_lease l
-			ON l.job_id = a.job_id AND l.epoch = a.epoch WHERE (a.outcome = '') <> (l.job_id IS NOT NULL)`,
-		"jobs whose events do not lead to their status": `SELECT count(*) FROM job j WHERE j.status <> (
+	wrong := dbfactory.Text(w.t, w.db, `SELECT concat_ws('; ',
+		(SELECT count(*) || ' leased jobs without a lease' FROM job j LEFT JOIN job_lease l ON l.job_id = j.id
+			WHERE (j.status IN ('assigned', 'running')) <> (l.job_id IS NOT NULL) HAVING count(*) > 0),
+		(SELECT count(*) || ' ready jobs without a ready row' FROM job j LEFT JOIN job_ready r ON r.job_id = j.id
+			WHERE (j.status = 'ready') <> (r.job_id IS NOT NULL) HAVING count(*) > 0),
+		(SELECT count(*) || ' leases of another epoch' FROM job j JOIN job_lease l ON l.job_id = j.id
+			WHERE l.epoch <> j.epoch HAVING count(*) > 0),
+		(SELECT count(*) || ' open attempts without a lease' FROM attempt a LEFT JOIN job_lease l
+			ON l.job_id = a.job_id AND l.epoch = a.epoch WHERE (a.outcome = '') <> (l.job_id IS NOT NULL) HAVING count(*) > 0),
+		(SELECT count(*) || ' jobs whose events do not lead to their status' FROM job j WHERE j.status IS DISTINCT FROM (
 			SELECT c->>'new' FROM event e, jsonb_array_elements(e.changes) c
-			WHERE e.job_id = j.id AND c->>'field' = 'status' ORDER BY e.id DESC LIMIT 1)`,
-		"changes of a status that do not follow one another": `SELECT count(*) FROM (
+			WHERE e.workspace_id = j.workspace_id AND e.job_id = j.id AND c->>'field' = 'status' ORDER BY e.id DESC LIMIT 1)
+			HAVING count(*) > 0),
+		(SELECT count(*) || ' changes of a status that do not follow one another' FROM (
 			SELECT c->>'old' AS old, lag(c->>'new') OVER (PARTITION BY e.job_id ORDER BY e.id) AS before
-			FROM event e, jsonb_array_elements(e.changes) c WHERE c->>'field' = 'status') s WHERE s.old IS DISTINCT FROM s.before`,
-		"slots of jobs that do not need them": `SELECT count(*) FROM repo_slot s JOIN job j ON j.id = s.job_id
-			WHERE j.status NOT IN ('ready', 'assigned', 'running') OR j.repo <> s.repo`,
-	} {
-		if n := dbfactory.Int(w.t, w.db, sql); n != 0 {
-			w.t.Errorf("%d %s", n, what)
-		}
+			FROM event e, jsonb_array_elements(e.changes) c WHERE c->>'field' = 'status') s
+			WHERE s.old IS DISTINCT FROM s.before HAVING count(*) > 0),
+		(SELECT count(*) || ' slots of jobs that do not need them' FROM repo_slot s JOIN job j ON j.id = s.job_id
+			WHERE j.status NOT IN ('ready', 'assigned', 'running') OR j.repo <> s.repo HAVING count(*) > 0))`)
+	if wrong != "" {
+		w.t.Error(wrong)
 	}
 }

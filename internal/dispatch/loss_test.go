@@ -52,6 +52,32 @@ func TestAMassLossComesBackOverTime(t *testing.T) {
 	w.consistent()
 }
 
+// However many leases lapse at once, one sweep takes them all back.
+func TestASweepTakesBackAllThatLapsed(t *testing.T) {
+	w := newWorld(t)
+	many := make([]jobs.New, 250) // more than one batch
+	for i := range many {
+		many[i] = jobs.New{Title: fmt.Sprint(i)}
+	}
+	if _, err := w.jobs.Create(w.ctx, w.owner, jobs.Origin{}, many...); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		if _, err := w.dispatch.Claim(w.ctx, w.agent(fmt.Sprintf("claude-%d", n)), dispatch.ClaimRequest{Max: 100}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held := dbfactory.Int(t, w.db, `SELECT count(*) FROM job_lease`)
+	w.silence()
+	if n, err := w.dispatch.Reap(w.ctx); n != 250 || held != 250 || err != nil {
+		t.Fatalf("reap = %d of %d, %v", n, held, err)
+	}
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job WHERE status = 'ready'`); n != 20 {
+		t.Errorf("%d came back at once; want 20", n)
+	}
+	w.consistent()
+}
+
 // The wake-ups of a sweep are one for each lane, not one for each job.
 func TestASweepWakesOnce(t *testing.T) {
 	w := newWorld(t)

@@ -14,6 +14,7 @@ import (
 // Two jobs of one repo are never ready or worked on at once, whoever frees the
 // repo and whoever wants it at that moment.
 func TestRacesForARepo(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	promotes := takesBack("promote", func(w *world, _ jobs.Job) (int, error) { return w.dispatch.Promote(w.ctx) })
 	creates := racer{"create", func(w *world, _ tenancy.Principal, _ jobs.Job) error {
@@ -112,6 +113,7 @@ func held(w *world) []jobs.Job {
 // A batch that depends on a job and on what waits for it, while that job is
 // completed: the batch is made, and waits for exactly what is open then.
 func TestACreationBesideACompletion(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	for _, hold := range []string{"job", "job_lease"} {
 		t.Run(hold+" held", func(t *testing.T) {

@@ -127,6 +127,7 @@ func acts(verb jobs.Trigger) racer {
 // nothing deadlocks, the loser is told so in words, and job, lease, attempt and
 // ready row agree afterwards.
 func TestRacesOnALeasedJob(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	for _, c := range []struct {
 		one, other racer
@@ -168,6 +169,7 @@ func TestRacesOnALeasedJob(t *testing.T) {
 }
 
 func TestRacesOnAReadyJob(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	for _, c := range []struct {
 		other racer
@@ -200,6 +202,7 @@ func TestRacesOnAReadyJob(t *testing.T) {
 
 // Warnings and changes of a lease, and what people do to a job that waits for them.
 func TestRacesOfPeopleAndLoops(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	asked := func(w *world, a tenancy.Principal, held jobs.Job) {
 		if err := asks.run(w, a, held); err != nil {

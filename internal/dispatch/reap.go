@@ -18,8 +18,10 @@ import (
 )
 
 const (
-	// batch is how many jobs one sweep of one workspace looks at.
+	// batch is how many jobs one look at one workspace takes up.
 	batch = 200
+	// maxBatches is how many looks one sweep for lapsed leases takes.
+	maxBatches = 50
 	// maxFailures is how many of them may fail before it is given up.
 	maxFailures = 10
 	// atOnce is how many lost jobs of a workspace one sweep gives back without a
@@ -43,10 +45,23 @@ func (s *Service) Reap(ctx context.Context) (int, error) {
 	total := 0
 	var failed error
 	for _, workspace := range workspaces {
-		n, err := s.reapWorkspace(ctx, workspace, batch)
+		n, err := s.reapAll(ctx, workspace)
 		total, failed = total+n, errors.Join(failed, err)
 	}
 	return total, failed
+}
+
+// reapAll takes back the lapsed leases of one workspace batch by batch, so that
+// also the last of many is back within one sweep.
+func (s *Service) reapAll(ctx context.Context, workspace ids.ID) (total int, err error) {
+	var r returns
+	for range maxBatches {
+		n, err := s.reapBatch(ctx, workspace, batch, &r)
+		if total += n; err != nil || n < batch {
+			return total, err
+		}
+	}
+	return total, nil
 }
 
 // Reclaim takes back lapsed leases of one workspace now, or, where a job is
@@ -74,11 +89,30 @@ func (s *Service) Reclaim(ctx context.Context, who tenancy.Principal, keyOrID st
 	return 1, nil
 }
 
-// reapWorkspace takes back the lapsed leases of one workspace, the oldest first.
-// One that cannot be had now does not keep the others. Where very many lapse
-// together, most of their jobs come back after a wait; whoever is woken by the
-// sweep is woken once, at its end.
+// reapWorkspace takes back the lapsed leases of one workspace, the oldest first,
+// at most limit.
 func (s *Service) reapWorkspace(ctx context.Context, workspace ids.ID, limit int32) (int, error) {
+	return s.reapBatch(ctx, workspace, limit, &returns{})
+}
+
+// returns is how the jobs of one sweep come back: the first few at once, the
+// others over a time that the number of all of them decides.
+type returns struct {
+	spread time.Duration
+	given  int
+}
+
+// wait is that of the next job.
+func (r *returns) wait() time.Duration {
+	if r.given++; r.given <= atOnce || r.spread == 0 {
+		return 0
+	}
+	return rand.N(r.spread)
+}
+
+// reapBatch takes back one batch. A lease that cannot be had now does not keep
+// the others. Whoever is woken by the batch is woken once, at its end.
+func (s *Service) reapBatch(ctx context.Context, workspace ids.ID, limit int32, r *returns) (int, error) {
 	var lapsed []dbsqlc.LeaseLapsedRow
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
 		lapsed, err = q.LeaseLapsed(ctx, tx, dbsqlc.LeaseLapsedParams{WorkspaceID: workspace, MaxRows: limit})
@@ -88,17 +122,12 @@ func (s *Service) reapWorkspace(ctx context.Context, workspace ids.ID, limit int
 		return 0, fmt.Errorf("lapsed leases: %w", err)
 	}
 	var list []ids.ID
-	spread := time.Duration(0)
 	for _, l := range lapsed {
-		list, spread = append(list, l.JobID), spreadOf(int(l.Lapsed))
+		list, r.spread = append(list, l.JobID), max(r.spread, spreadOf(int(l.Lapsed)))
 	}
 	var changed []change
 	n, err := each(list, func(id ids.ID) (bool, error) {
-		wait := time.Duration(0)
-		if len(changed) >= atOnce && spread > 0 {
-			wait = rand.N(spread)
-		}
-		taken, err := s.takeBack(ctx, tenancy.System(workspace, "reaper"), id, ifLapsed(wait))
+		taken, err := s.takeBack(ctx, tenancy.System(workspace, "reaper"), id, ifLapsed(r.wait()))
 		if err == nil && taken.happened() {
 			changed = append(changed, taken)
 		}

@@ -127,7 +127,7 @@ func requireAgent(who tenancy.Principal) error {
 func (s *Service) published(workspace ids.ID, factories []ids.ID, changed ...jobs.Job) {
 	topics := append(jobs.Topics(workspace, changed...), fleet.Topic(workspace))
 	for _, f := range factories {
-		topics = append(topics, seatTopic(workspace, f))
+		topics = append(topics, fleet.SeatTopic(workspace, f))
 	}
 	slices.Sort(topics)
 	s.wake.Publish(slices.Compact(topics)...)

@@ -90,6 +90,33 @@ func (s *Service) handOn(ctx context.Context, workspace ids.ID, list []change) {
 			s.log.WarnContext(ctx, "a repo is free", "err", err)
 		}
 	}
+	if promotedIn(list) >= promotions {
+		if err := s.promoteRest(ctx, workspace); err != nil {
+			s.log.WarnContext(ctx, "a job with many dependents is done", "err", err)
+		}
+	}
+}
+
+// promotedIn counts the jobs that changes made claimable for their dependencies.
+func promotedIn(list []change) int {
+	n := 0
+	for _, c := range list {
+		if c.before.WaitReason == jobs.WaitDependency && c.after.Status == jobs.Ready {
+			n++
+		}
+	}
+	return n
+}
+
+// promoteRest makes claimable what the cap of a completion left waiting.
+func (s *Service) promoteRest(ctx context.Context, workspace ids.ID) error {
+	for ctx.Err() == nil {
+		n, err := s.promoteIndependent(ctx, workspace)
+		if err != nil || n < batch {
+			return err
+		}
+	}
+	return nil
 }
 
 // openReview lets in the next job that waits for a place in a product's review

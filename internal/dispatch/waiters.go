@@ -30,6 +30,8 @@ type waiters struct {
 	workspaces map[ids.ID]*workspaceWaiters
 	closed     chan struct{}
 	lanesOf    map[ids.ID][]int64 // by agent, as last seen by a claim
+	// seats is the version of each factory's last freed seat.
+	seats map[ids.ID]uint64
 }
 
 type workspaceWaiters struct {
@@ -52,7 +54,7 @@ type waiter struct {
 
 func newWaiters() *waiters {
 	return &waiters{instance: rand.Text()[:8], workspaces: map[ids.ID]*workspaceWaiters{},
-		closed: make(chan struct{}), lanesOf: map[ids.ID][]int64{}}
+		closed: make(chan struct{}), lanesOf: map[ids.ID][]int64{}, seats: map[ids.ID]uint64{}}
 }
 
 func (w *waiters) close() {
@@ -192,11 +194,6 @@ func (w *waiters) wakeAll() {
 	}
 }
 
-// seatTopic is published when a factory has got a free seat.
-func seatTopic(workspace, factory ids.ID) string {
-	return "seat:" + workspace.String() + ":" + factory.String()
-}
-
 // seatFreed wakes the claims of one factory that found all seats taken.
 func (w *waiters) seatFreed(topic string) {
 	parts := strings.Split(topic, ":")
@@ -210,7 +207,16 @@ func (w *waiters) seatFreed(topic string) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.counter++
+	w.seats[factory] = w.counter
 	w.of(workspace).wakeEvery(func(one *waiter) bool { return one.full && one.factory == factory })
+}
+
+// seatSince reports whether a seat of the factory came free after a version.
+func (w *waiters) seatSince(factory ids.ID, version uint64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seats[factory] > version
 }
 
 func (ww *workspaceWaiters) wakeEvery(concerned func(*waiter) bool) {

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
@@ -29,6 +30,27 @@ func TestAWakeUpBetweenLookAndWaitIsNotLost(t *testing.T) {
 		start := time.Now()
 		if !s.wait(t.Context(), who, seen, time.Minute) || time.Since(start) != 0 {
 			t.Errorf("waited %s for what had come already", time.Since(start))
+		}
+	})
+}
+
+// Neither is a seat that comes free between the two; one that came free before the
+// look is no news.
+func TestASeatFreedBetweenLookAndWaitIsNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, who := waiting()
+		factory := ids.New()
+		full := func() look {
+			return look{factory: factory, began: s.waiters.latest(), claimed: Claimed{Reason: ReasonNoSeats}}
+		}
+		seen := full()
+		s.waiters.seatFreed(fleet.SeatTopic(who.Workspace, factory))
+		start := time.Now()
+		if !s.wait(t.Context(), who, seen, time.Minute) || time.Since(start) != 0 {
+			t.Errorf("waited %s for a seat that was free already", time.Since(start))
+		}
+		if s.wait(t.Context(), who, full(), time.Second); time.Since(start) != time.Second {
+			t.Errorf("woke after %s for a seat that was seen before", time.Since(start))
 		}
 	})
 }

@@ -59,6 +59,9 @@ const (
 	AgentRegistered    Type = "agent.registered"
 	AgentSuperseded    Type = "agent.superseded"
 	AgentTerminated    Type = "agent.terminated"
+	AgentWentStale     Type = "agent.went_stale"
+	AgentDied          Type = "agent.died"
+	AgentRevived       Type = "agent.revived"
 )
 
 // Change is one field's old and new value, as JSON.

@@ -27,6 +27,12 @@ type Publisher interface {
 // an agent came, went, or took or ended a job.
 func Topic(workspace ids.ID) string { return "fleet:" + workspace.String() }
 
+// SeatTopic is published when a factory has got a free seat, or is given jobs
+// again.
+func SeatTopic(workspace, factory ids.ID) string {
+	return "seat:" + workspace.String() + ":" + factory.String()
+}
+
 // Service is what people and tools do with the fleet.
 type Service struct {
 	db   *db.DB
@@ -189,6 +195,9 @@ func (s *Service) SetDraining(ctx context.Context, who tenancy.Principal, name s
 	if err != nil {
 		return Factory{}, err
 	}
-	s.wake.Publish(Topic(who.Workspace), eventlog.Topic(who.Workspace))
-	return s.Factory(ctx, who, name)
+	f, err := s.Factory(ctx, who, name)
+	if err == nil {
+		s.wake.Publish(Topic(who.Workspace), eventlog.Topic(who.Workspace), SeatTopic(who.Workspace, f.ID))
+	}
+	return f, err
 }

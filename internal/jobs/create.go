@@ -53,8 +53,8 @@ func (s *Service) Create(ctx context.Context, who tenancy.Principal, from Origin
 		return Created{}, err
 	}
 	created, err := s.create(ctx, who, from, in)
-	if isRepeated(err) {
-		// The same job was made at this moment; now its answer can be read.
+	if isOvertaken(err) {
+		// What happened at this moment can be seen now.
 		created, err = s.create(ctx, who, from, in)
 	}
 	if err == nil && !created.Replayed {
@@ -77,11 +77,12 @@ func (s *Service) create(ctx context.Context, who tenancy.Principal, from Origin
 	return created, err
 }
 
-// isRepeated reports whether another transaction has just made a job with the
-// same idempotency key.
-func isRepeated(err error) bool {
+// isOvertaken reports whether another transaction has just made a job with the
+// same idempotency key, or taken the product of a new lane away.
+func isOvertaken(err error) bool {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg) && pg.ConstraintName == "job_idempotency_key"
+	return errors.As(err, &pg) &&
+		(pg.ConstraintName == "job_idempotency_key" || pg.ConstraintName == "lane_workspace_id_product_id_fkey")
 }
 
 func validate(in []New) error {

@@ -113,7 +113,7 @@ func (j Job) Block(reason string) (Decision, error) {
 func (j Job) Unblock(now time.Time, dependencyOpen bool) (Decision, error) {
 	d, err := j.decide(ByUnblock, Ready, eventlog.JobUnblocked)
 	d.After.BlockedReason = ""
-	if j.Status == Blocked && j.Answer == "" {
+	if j.Asks() {
 		d.After.Question = ""
 	}
 	return d.claimable(now, dependencyOpen), err
@@ -129,11 +129,11 @@ func (j Job) Ask(question string) (Decision, error) {
 }
 
 // Reply answers the question that parked the job; the next attempt is given
-// both. InvalidTransition where nothing was asked.
+// both. InvalidTransition where nothing was asked, or the answer was given before.
 func (j Job) Reply(now time.Time, dependencyOpen bool, answer string) (Decision, error) {
-	if j.Status == Blocked && j.Question == "" {
+	if j.Status == Blocked && !j.Asks() {
 		return Decision{Payload: map[string]any{}}, fault.New(fault.InvalidTransition,
-			"%s is blocked by a person; nothing was asked. Unblock it instead.", j.Key).With("status", string(j.Status))
+			"%s is blocked by a person; no question is open. Unblock it instead.", j.Key).With("status", string(j.Status))
 	}
 	d, err := j.decide(ByAnswer, Ready, eventlog.JobAnswered)
 	d.After.BlockedReason, d.After.Answer = "", answer

@@ -103,6 +103,23 @@ func TestFeedbackAndAnswersStayUntilTheWorkIsDone(t *testing.T) {
 	}
 }
 
+// A question is answered once: a person's block later on is no question again.
+func TestOnlyAnOpenQuestionIsAnswered(t *testing.T) {
+	for name, c := range map[string]struct {
+		question, answer string
+		open             bool
+	}{
+		"asked":                     {"which one?", "", true},
+		"blocked by a person":       {"", "", false},
+		"answered and then blocked": {"which one?", "the first", false},
+	} {
+		d, err := Job{Key: "FB-1", Status: Blocked, Question: c.question, Answer: c.answer}.Reply(noon, false, "the second")
+		if c.open && (err != nil || d.After.Answer != "the second") || !c.open && !fault.Is(err, fault.InvalidTransition) {
+			t.Errorf("%s: answer %q, %v", name, d.After.Answer, err)
+		}
+	}
+}
+
 // A waiting job is promoted, told what it waits for now, or left alone.
 func TestAPromotionSaysWhatHoldsTheJobNow(t *testing.T) {
 	later := noon.Add(time.Hour)

@@ -3,11 +3,16 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
 )
+
+// openTimeout bounds what a change does for other jobs after its own work is done.
+const openTimeout = 5 * time.Second
 
 // HeldByRepoTx gives the most urgent job that waits for a repo (repo_busy),
 // whether the repo is free or not; ok is false where none waits. To promote it:
@@ -44,4 +49,27 @@ func HeldFreedTx(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) ([]
 		return nil, fmt.Errorf("jobs that are held for nothing: %w", err)
 	}
 	return list, nil
+}
+
+// leftRepo lets in the next job of a repo that a ready job left by an edit or a
+// link, or where it is no more the most urgent one. The change itself is saved,
+// whatever comes of this; the sweep does what it leaves.
+func (s *Service) leftRepo(ctx context.Context, workspace ids.ID, before, after Job) {
+	if before.Status != Ready || !before.OneJobPerRepo || before.Repo == "" ||
+		after.Status == Ready && after.Repo == before.Repo && after.Priority >= before.Priority {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTimeout)
+	defer cancel()
+	var next ids.ID
+	var held bool
+	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+		next, held, err = HeldByRepoTx(ctx, tx, workspace, before.Repo)
+		return err
+	})
+	if err != nil || !held {
+		return
+	}
+	who := tenancy.System(workspace, "admission")
+	_, _ = s.Change(ctx, who, func(tx db.Tx) (Job, error) { return promoteHeldTx(ctx, tx, who, next) })
 }

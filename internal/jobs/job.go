@@ -79,6 +79,9 @@ type Job struct {
 	Lease *Lease // exactly while assigned or running
 }
 
+// Asks reports whether the job waits for the answer to its agent's question.
+func (j Job) Asks() bool { return j.Status == Blocked && j.Question != "" && j.Answer == "" }
+
 // Lease is the right to work on a job until a time.
 type Lease struct {
 	AgentID         ids.ID

@@ -40,10 +40,15 @@ func (s *Service) Link(ctx context.Context, who tenancy.Principal, job, dependsO
 	if !slices.Contains(linkTypes, kind) {
 		return Job{}, unknownLink(kind)
 	}
-	return s.Change(ctx, who, func(tx db.Tx) (Job, error) {
-		l := &linking{ctx: ctx, tx: tx, who: who, kind: kind}
+	var l *linking
+	linked, err := s.Change(ctx, who, func(tx db.Tx) (Job, error) {
+		l = &linking{ctx: ctx, tx: tx, who: who, kind: kind}
 		return l.add(job, dependsOn)
 	})
+	if err == nil {
+		s.leftRepo(ctx, who.Workspace, l.before, linked)
+	}
+	return linked, err
 }
 
 // Unlink takes links from a job to another one away: those of the type, or of
@@ -70,6 +75,8 @@ type linking struct {
 	tx   db.Tx
 	who  tenancy.Principal
 	kind LinkType
+
+	before Job // the job of the link, once it is locked
 }
 
 // lockLinksTx lets one transaction of a workspace at a time make jobs wait for
@@ -129,6 +136,7 @@ func (l *linking) lock(id ids.ID) (Locked, error) {
 	if err != nil {
 		return Locked{}, err
 	}
+	l.before = locked.Job
 	return locked, WithdrawTx(l.ctx, l.tx, l.who.Workspace, locked)
 }
 

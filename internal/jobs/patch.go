@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -17,8 +18,13 @@ import (
 )
 
 // claimRaces is how often a change of a ready job starts again because a claim
-// is taking the job at that very moment. One claim ends in milliseconds.
-const claimRaces = 5
+// is taking the job at that very moment. One claim ends in milliseconds; there is
+// a pause before each further try, at most claimPause at first and twice as long
+// each time.
+const (
+	claimRaces = 9
+	claimPause = time.Millisecond
+)
 
 // ChangeTx is a transaction that decides on a job: it locks, decides, saves.
 type ChangeTx func(tx db.Tx) (Job, error)
@@ -28,12 +34,12 @@ type ChangeTx func(tx db.Tx) (Job, error)
 func (s *Service) Change(ctx context.Context, who tenancy.Principal, change ChangeTx) (Job, error) {
 	var job Job
 	var err error
-	for range claimRaces {
+	for try := range claimRaces {
 		err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
 			job, err = change(tx)
 			return err
 		})
-		if !db.IsLocked(err) {
+		if !db.IsLocked(err) || !pause(ctx, rand.N(claimPause<<try)) {
 			break
 		}
 	}
@@ -41,6 +47,18 @@ func (s *Service) Change(ctx context.Context, who tenancy.Principal, change Chan
 		s.wake.Publish(Topics(who.Workspace, job)...)
 	}
 	return job, err
+}
+
+// pause waits; it reports false where the context ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
 }
 
 // Patch edits a job. VersionConflict, with the current job as the detail "job",
@@ -53,7 +71,8 @@ func (s *Service) Patch(ctx context.Context, who tenancy.Principal, keyOrID stri
 		return Job{}, err
 	}
 	gates := orDefault(p.WaitsForChildren, false)
-	return s.Change(ctx, who, func(tx db.Tx) (Job, error) {
+	var before Job
+	edited, err := s.Change(ctx, who, func(tx db.Tx) (Job, error) {
 		if gates {
 			if err := lockLinksTx(ctx, tx, who.Workspace); err != nil {
 				return Job{}, err
@@ -63,6 +82,7 @@ func (s *Service) Patch(ctx context.Context, who tenancy.Principal, keyOrID stri
 		if err != nil {
 			return Job{}, err
 		}
+		before = locked.Job
 		if err := locked.CheckVersion(&p.Version); err != nil {
 			return Job{}, err
 		}
@@ -89,6 +109,10 @@ func (s *Service) Patch(ctx context.Context, who tenancy.Principal, keyOrID stri
 		}
 		return SaveTx(ctx, tx, who, d)
 	})
+	if err == nil {
+		s.leftRepo(ctx, who.Workspace, before, edited)
+	}
+	return edited, err
 }
 
 // CheckVersion refuses a change made on another version than the job's; nil

@@ -123,6 +123,26 @@ func TestAProductsNewSettingsMoveItsJobs(t *testing.T) {
 	}
 }
 
+// Also where very many jobs of a repo are ready, none but one stays so: two agents
+// would work on the repo else. And all of them come back.
+func TestAProductsNewSettingsMoveManyJobs(t *testing.T) {
+	b := setup(t)
+	many := make([]jobs.New, 450)
+	for i := range many {
+		many[i] = jobs.New{Title: "a", Repo: "api"}
+	}
+	b.create(many...)
+	for _, c := range []struct {
+		one   bool
+		ready int
+	}{{true, 1}, {false, len(many)}} {
+		b.put("default", jobs.ProductSettings{OneJobPerRepo: c.one})
+		if n := dbfactory.Int(t, b.db, `SELECT count(*) FROM job_ready`); n != c.ready {
+			t.Errorf("one job per repo %t: %d ready; want %d", c.one, n, c.ready)
+		}
+	}
+}
+
 // lease makes a job one that an agent works on.
 func (b *bundle) lease(j jobs.Job) {
 	b.t.Helper()

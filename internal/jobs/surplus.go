@@ -12,8 +12,12 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-// settleBatch is how many jobs one change of a product moves at once, each way.
-const settleBatch = 200
+// settleBatch is how many jobs a change of a product moves at once, each way, and
+// settleRounds how often it does so.
+const (
+	settleBatch  = 200
+	settleRounds = 5
+)
 
 // HoldSurplus puts to waiting, in one workspace and at most 200 in each call, jobs
 // that are ready although only one job of their repo may be and that one has its
@@ -66,26 +70,45 @@ func admitAgainTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.I
 	return SaveTx(ctx, tx, who, d)
 }
 
-// settle moves the jobs of a workspace to where its products' settings want them.
+// settle moves the jobs of a workspace to where its products' settings want them,
+// at most 1,000 each way. What stays ready for the sweep may be claimed beside
+// another job of its repo, so few are left to it.
 func (s *Service) settle(ctx context.Context, workspace ids.ID) error {
-	if _, err := s.HoldSurplus(ctx, workspace); err != nil {
-		return err
+	for range settleRounds {
+		held, err := s.HoldSurplus(ctx, workspace)
+		if err != nil {
+			return err
+		}
+		freed, err := s.promoteFreed(ctx, workspace)
+		if err != nil || held+freed == 0 {
+			return err
+		}
 	}
+	return nil
+}
+
+// promoteFreed makes jobs claimable that a setting or a repo held and holds no
+// more, at most settleBatch. It returns how many.
+func (s *Service) promoteFreed(ctx context.Context, workspace ids.ID) (int, error) {
 	var list []ids.ID
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
 		list, err = HeldFreedTx(ctx, tx, workspace, settleBatch)
 		return err
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	who := tenancy.System(workspace, "admission")
+	freed := 0
 	var failed error
 	for _, id := range list {
-		_, err := s.Change(ctx, who, func(tx db.Tx) (Job, error) { return promoteHeldTx(ctx, tx, who, id) })
+		job, err := s.Change(ctx, who, func(tx db.Tx) (Job, error) { return promoteHeldTx(ctx, tx, who, id) })
+		if job.Status == Ready && err == nil {
+			freed++
+		}
 		failed = errors.Join(failed, err)
 	}
-	return failed
+	return freed, failed
 }
 
 // promoteHeldTx makes a held job claimable, unless something holds it still.

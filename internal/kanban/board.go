@@ -133,7 +133,7 @@ var moves = map[jobs.Status][]Move{
 // out of its wait, for that drops the question.
 func movesOf(j jobs.Job) []Move {
 	list := moves[j.Status]
-	if j.Status == jobs.Blocked && j.Question != "" {
+	if j.Asks() {
 		return slices.DeleteFunc(slices.Clone(list), func(m Move) bool { return m.Verb == jobs.ByUnblock })
 	}
 	return list

@@ -44,7 +44,7 @@ func (f facts) reasonOf(j jobs.Job) Reason {
 	case jobs.Paused:
 		return Reason{Code: CodePaused, By: j.StatusBy, Since: &j.StatusAt}
 	case jobs.Blocked:
-		if j.Question != "" {
+		if j.Asks() {
 			return Reason{Code: CodeQuestion, By: j.StatusBy, Since: &j.StatusAt, Text: j.Question}
 		}
 		return Reason{Code: CodeBlocked, By: j.StatusBy, Since: &j.StatusAt, Text: j.BlockedReason}

@@ -40,8 +40,7 @@ type register interface {
 
 // grant is a term that was begun; the zero value is none.
 type grant struct {
-	term        int64
-	lastCycleAt *time.Time
+	term int64
 }
 
 // Office is led by one process at a time.

@@ -26,7 +26,7 @@ func (r *row) seek(ctx context.Context) (won grant, left time.Duration, err erro
 		got, err := q.LeadershipAcquire(ctx, tx, dbsqlc.LeadershipAcquireParams{
 			Name: r.name, Holder: r.holder, LeaseSeconds: lease.Seconds()})
 		if err == nil {
-			won = grant{term: got.Term, lastCycleAt: got.LastCycleAt}
+			won = grant{term: got}
 			return nil
 		}
 		if !errors.Is(err, pgx.ErrNoRows) {

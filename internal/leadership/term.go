@@ -10,9 +10,6 @@ type Term struct {
 	// Number is higher than that of every term before.
 	Number int64
 	Holder string
-	// LastCycleAt is when the work was last reported before this term, by the
-	// database's clock; nil where it never was.
-	LastCycleAt *time.Time
 
 	began time.Time
 	until atomic.Int64 // nanoseconds after began
@@ -22,7 +19,7 @@ type Term struct {
 // newTerm begins a term that was asked for at sent; silence is called when the
 // trust in it ends.
 func newTerm(won grant, holder string, sent time.Time, silence func()) *Term {
-	t := &Term{Number: won.term, Holder: holder, LastCycleAt: won.lastCycleAt, began: sent}
+	t := &Term{Number: won.term, Holder: holder, began: sent}
 	t.until.Store(int64(trust))
 	t.timer = time.AfterFunc(time.Until(sent.Add(trust)), silence)
 	return t

@@ -87,18 +87,47 @@ export function refetch() {
   });
 }
 
-// A morph can move the focused element into another column: keep the focus.
+// A morph can move the focused element into another column, or take it away
+// with its form: keep the focus, or leave it where the element was.
 let focused = null;
-document.addEventListener("htmx:before:swap", () => {
+function remember() {
   const el = document.activeElement;
-  focused = el?.closest?.("[data-card]") ? { card: el.closest("[data-card]").id, id: el.id } : null;
+  focused = el?.closest?.("#main") ? { id: el.id, card: el.closest("[data-card]")?.id, around: around(el) } : null;
+}
+// A button that is disabled while its request lasts has lost the focus already.
+document.addEventListener("htmx:config:request", (event) => {
+  if (event.detail.ctx?.sourceElement !== source) remember();
+});
+document.addEventListener("htmx:finally:request", (event) => {
+  if (event.detail.ctx?.sourceElement !== source) focused = null;
+});
+document.addEventListener("htmx:before:swap", () => {
+  if (document.activeElement !== document.body) remember();
 });
 document.addEventListener("htmx:after:swap", () => {
-  if (!focused || (document.activeElement && document.activeElement !== document.body)) return;
-  const card = document.getElementById(focused.card);
-  const el = (focused.id && document.getElementById(focused.id)) || card?.querySelector(".job-link");
-  el?.focus({ preventScroll: true });
+  const was = focused;
+  focused = null;
+  if (!was || (document.activeElement && document.activeElement !== document.body)) return;
+  const card = was.card && document.getElementById(was.card);
+  const el = shown(was.id) ?? card?.querySelector(".job-link") ?? was.around.map(shown).find(Boolean);
+  if (!el) return;
+  el.focus({ preventScroll: true });
+  if (document.activeElement === el) return;
+  el.tabIndex = -1;
+  el.focus({ preventScroll: true });
 });
+
+// around are the ids of what an element stands in, inside of #main.
+function around(el) {
+  const ids = [];
+  while ((el = el.parentElement) && el.id !== "main") if (el.id) ids.push(el.id);
+  return ids;
+}
+
+function shown(id) {
+  const el = id ? document.getElementById(id) : null;
+  return el?.checkVisibility() ? el : null;
+}
 
 // A request of a person that got no answer at all.
 document.addEventListener("htmx:error", (event) => {

@@ -1,0 +1,92 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"fleetboard/db"
+	"fleetboard/db/dbfactory"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/ids"
+)
+
+var errUndone = errors.New("undone")
+
+// openTx begins a transaction that has written one event; end commits it, or
+// undoes it.
+func openTx(t *testing.T, w *world, workspace ids.ID, kind string) (end func(commit bool)) {
+	t.Helper()
+	written, verdict, over := make(chan error, 1), make(chan bool, 1), make(chan struct{})
+	go func() {
+		defer close(over)
+		err := w.db.InWorkspace(context.WithoutCancel(t.Context()), workspace, func(tx db.Tx) error {
+			written <- eventlog.AppendTx(context.WithoutCancel(t.Context()), tx, workspace, eventlog.Event{Type: eventlog.Type(kind), Actor: "test", ActorKind: "system"})
+			if !<-verdict {
+				return errUndone
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errUndone) {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}()
+	if err := <-written; err != nil {
+		t.Fatal(err)
+	}
+	return func(commit bool) { verdict <- commit; <-over }
+}
+
+// Promise 6 over HTTP: events that were written earlier and are committed later
+// come all the same, once, and in one order for the live stream, for one that is
+// resumed at each event, and for GET /events.
+func TestAStreamSkipsNothingThatIsCommittedLate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := newLiveServer(w)
+	workspace, ok := ids.Parse(dbfactory.Text(t, w.db, `SELECT workspace_id::text FROM job WHERE key = $1`, w.job("One")))
+	if !ok {
+		t.Fatal("no workspace")
+	}
+	live := s.open(w.owner, "?type=late.*")
+	begin := live.next(func(m message) bool { return m.id != "" })
+	const many = 4
+	var ends []func(bool)
+	for n := range many {
+		ends = append(ends, openTx(t, w, workspace, fmt.Sprintf("late.e%d", n)))
+	}
+	// The last one that was begun commits first; the second never does.
+	for _, n := range []int{3, 1, 2, 0} {
+		if page := w.as(w.owner, "GET", "/events?type=late.*&after="+begin.id, nil).want(200); page.count("items") != 0 {
+			t.Errorf("before what was begun first has ended GET /events tells %s", page.raw)
+		}
+		ends[n](n != 1)
+		w.job("a sign that something happened")
+	}
+	var order []message
+	for range many - 1 {
+		order = append(order, live.next(isEvent))
+	}
+	if fmt.Sprint(order[0].event, order[1].event, order[2].event) != "late.e0late.e2late.e3" {
+		t.Errorf("the stream told %+v", order)
+	}
+	from := begin.id
+	for _, want := range order {
+		again := s.open(w.owner, "?type=late.*", "Last-Event-ID", from)
+		if m := again.next(isEvent); m.id != want.id || m.event != want.event {
+			t.Errorf("after %s came %s %s; want %s %s", from, m.event, m.id, want.event, want.id)
+		}
+		again.leave()
+		from = want.id
+	}
+	page := w.as(w.owner, "GET", "/events?type=late.*&after="+begin.id, nil).want(200)
+	if page.count("items") != many-1 {
+		t.Errorf("by GET /events: %s", page.raw)
+	}
+	for i, want := range order {
+		if page.text("items", i, "type") != want.event {
+			t.Errorf("by GET /events, %d: %s; want %s", i, page.text("items", i, "type"), want.event)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package handlers
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// Promise 12 for people: whatever keeps a job from running stands on its card and
+// on its page.
+func TestEveryJobThatDoesNotRunSaysWhyOnItsCardAndPage(t *testing.T) {
+	d := newDesk(t)
+	agent := d.agent("claude-1")
+	five := 5
+	for name, allows := range map[string]jobs.ProductSettings{
+		"alone":   {OneJobPerRepo: true, Repos: []string{"ledger-api"}},
+		"crowded": {ReviewRequired: true, ReviewLimit: new(int)}, "still": {Paused: true},
+	} {
+		if allows.ReviewLimit != nil {
+			*allows.ReviewLimit = 1
+		}
+		if _, _, err := d.Jobs.PutProduct(t.Context(), d.owner, name, allows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	act := func(j jobs.Job, by jobs.Trigger, reason string) {
+		t.Helper()
+		if _, err := d.Dispatch.Act(t.Context(), d.owner, j.Key, dispatch.Action{Verb: by, Reason: reason}); err != nil {
+			t.Fatalf("%s: %v", by, err)
+		}
+	}
+	urgent := func(n *jobs.New) { p := 10; n.Priority = &p }
+	reviewed := func(n *jobs.New) { yes := true; n.ReviewRequired = &yes; urgent(n) }
+	leave := func(title string, end func(tenancy.Principal, dispatch.Ref) error, change ...func(*jobs.New)) jobs.Job {
+		t.Helper()
+		made := d.job(title, append(change, urgent)...)
+		held := d.claim(agent)
+		if held.Key != made.Key {
+			t.Fatalf("claimed %s for %s", held.Title, title)
+		}
+		if err := end(agent, dispatch.Ref{Job: held.Key, Epoch: held.Epoch}); err != nil {
+			t.Fatalf("%s: %v", title, err)
+		}
+		return d.now(held)
+	}
+	complete := func(a tenancy.Principal, r dispatch.Ref) error {
+		_, err := d.elsewhere.Complete(t.Context(), a, r, dispatch.Completion{Commit: "9be04d1f00"})
+		return err
+	}
+	fail := func(retryable bool) func(tenancy.Principal, dispatch.Ref) error {
+		return func(a tenancy.Principal, r dispatch.Ref) error {
+			_, err := d.elsewhere.Fail(t.Context(), a, r, dispatch.Failure{Error: "lint fails", Retryable: retryable})
+			return err
+		}
+	}
+	ask := func(a tenancy.Principal, r dispatch.Ref) error {
+		_, err := d.elsewhere.Ask(t.Context(), a, r, "Which database?", nil)
+		return err
+	}
+	says := map[string]string{} // by key
+	says[leave("in review", complete, reviewed).Key] = "Commit 9be04d1 waits for a review"
+	approved := leave("approved", complete, reviewed)
+	act(approved, jobs.ByApprove, "")
+	says[approved.Key] = "Approved by"
+	asked := leave("asked", ask)
+	says[asked.Key] = "claude-1 asks: Which database?"
+	failed := leave("failed", fail(false))
+	says[failed.Key] = "lint fails"
+	says[leave("retried", fail(true)).Key] = "Retry 1 of 3 in"
+	leave("fills the review", complete, func(n *jobs.New) { n.Product = "crowded" })
+	backlog := d.job("backlog", func(n *jobs.New) { n.Product = "crowded" })
+	says[backlog.Key] = "Review queue of crowded is full"
+	parked, paused, cancelled := d.job("parked"), d.job("paused"), d.job("cancelled")
+	act(parked, jobs.ByBlock, "no contract")
+	act(paused, jobs.ByPause, "")
+	act(cancelled, jobs.ByCancel, "not needed")
+	says[parked.Key], says[paused.Key], says[cancelled.Key] = "no contract", "Paused by", "ancelled by Mara"
+	holds := d.job("holds the repo", func(n *jobs.New) { n.Repo = "ledger-api" })
+	says[d.job("repo", func(n *jobs.New) { n.Repo, n.Priority = "ledger-api", &five }).Key] = "Repo busy: " + holds.Key + " holds ledger-api"
+	says[d.job("dependency", func(n *jobs.New) { n.DependsOn = []string{holds.Key} }).Key] = "Waits for " + holds.Key
+	says[d.job("hopeless", func(n *jobs.New) { n.DependsOn = []string{failed.Key} }).Key] = "Waits for " + failed.Key + ", which failed"
+	says[d.job("time", func(n *jobs.New) { at := time.Now().Add(time.Hour); n.NotBefore = &at }).Key] = "Not before"
+	says[d.job("still", func(n *jobs.New) { n.Product = "still" }).Key] = "Its product still is paused"
+	says[d.job("no factory", func(n *jobs.New) { n.Capabilities = []string{"engine:codex"} }).Key] = "No live factory offers engine:codex. Nearest miss: factory-of-claude-1"
+	for _, title := range []string{"takes a seat", "takes the other seat"} {
+		d.job(title, urgent)
+		d.claim(agent)
+	}
+	says[d.job("seats").Key] = "None of the 2 seats that can run it is free"
+	budget := d.job("budget", func(n *jobs.New) { at := time.Now().Add(time.Hour); n.NotBefore = &at })
+	dbfactory.Exec(t, d.db, `UPDATE job SET wait_reason = 'budget', not_before = NULL WHERE id = $1`, budget.ID)
+	says[budget.Key] = "udget"
+
+	board := page(t, d.get("/board"), http.StatusOK)
+	for key, want := range says {
+		card := board.Find(`[data-card="` + key + `"]`)
+		if got := words(card); card.Length() != 1 || !strings.Contains(got, want) {
+			t.Errorf("the card of %s says %q; want %q", key, got, want)
+		}
+		if key == asked.Key {
+			want = "waits for an answer" // the question stands beside it, with the field for the answer
+		}
+		if got := words(page(t, d.get("/jobs/"+key), http.StatusOK).Find("#why")); !strings.Contains(got, want) {
+			t.Errorf("the page of %s says %q; want %q", key, got, want)
+		}
+	}
+	wantText(t, board, "main", "1 job cannot run")
+}
+
+func words(s *goquery.Selection) string { return strings.Join(strings.Fields(s.Text()), " ") }

@@ -1,0 +1,171 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// productFields is the form as a browser sends it, with nothing chosen.
+func productFields(name string, change ...func(url.Values)) url.Values {
+	in := url.Values{"name": {name}, "repos": {""}, "review_limit": {""}}
+	for _, c := range change {
+		c(in)
+	}
+	return in
+}
+
+func TestMakeAProduct(t *testing.T) {
+	d := newDesk(t)
+	admin := d.as(tenancy.RoleAdmin)
+	in := productFields("ledger", func(v url.Values) {
+		v.Set("repos", "ledger-api\r\n\r\n ledger-web \r\nledger-api")
+		v.Set("review_required", "1")
+		v.Set("one_job_per_repo", "1")
+		v.Set("review_limit", "3")
+	})
+	for range 2 { // pressed twice, the second changes nothing
+		wantRedirect(t, admin.post("/settings/products", in), "/settings/products")
+		wantText(t, page(t, admin.get("/settings/products"), http.StatusOK), "#toasts", "ledger created")
+	}
+	p := d.settings("ledger")
+	if and(p.Repos) != "ledger-api and ledger-web" || !p.ReviewRequired || !p.OneJobPerRepo || *p.ReviewLimit != 3 || p.Paused {
+		t.Errorf("made %+v", p)
+	}
+	if n := dbfactory.Int(t, d.db, `SELECT count(*) FROM event WHERE type = 'product.saved'`); n != 1 {
+		t.Errorf("%d events of two presses", n)
+	}
+}
+
+// A form for a new product never replaces the settings of one that is there.
+func TestTheNameOfANewProductIsFree(t *testing.T) {
+	d := newDesk(t)
+	d.product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api"}, Paused: true})
+	for _, repos := range []string{"shop", "ledger-api"} {
+		doc := page(t, d.post("/settings/products", productFields("ledger", func(v url.Values) { v.Set("repos", repos) })), http.StatusUnprocessableEntity)
+		wantText(t, doc, "#name-e", "There is a product ledger already.")
+		wantText(t, doc, "#repos", repos)
+	}
+	if p := d.settings("ledger"); and(p.Repos) != "ledger-api" || !p.Paused {
+		t.Errorf("it became %+v", p)
+	}
+}
+
+func TestARefusedProductKeepsWhatWasTyped(t *testing.T) {
+	d := newDesk(t)
+	d.product("shop", jobs.ProductSettings{Repos: []string{"shop-api"}})
+	doc := page(t, d.post("/settings/products", productFields("", func(v url.Values) {
+		v.Set("repos", "mine\n<b>\n")
+		v.Set("review_required", "1")
+		v.Set("review_limit", "many")
+	})), http.StatusUnprocessableEntity)
+	wantText(t, doc, ".form-err", "The product was not saved. 2 fields need another value; your text is kept.")
+	wantText(t, doc, "#name-e", "A product needs a name.")
+	wantText(t, doc, "#review_limit-e", "A whole number from 1 to 100000.")
+	wantCount(t, doc, "#review_limit[value=many][aria-invalid][aria-describedby~=review_limit-e]", 1)
+	wantCount(t, doc, "#review_required[checked]", 1)
+	wantCount(t, doc, "#one_job_per_repo[checked]", 0)
+	if text := doc.Find("#repos").Text(); text != "mine\n<b>\n" {
+		t.Errorf("the repos became %q", text)
+	}
+
+	// What only the domain knows stands at its field, too, and names the repo.
+	doc = page(t, d.post("/settings/products", productFields("a b", func(v url.Values) { v.Set("repos", "mine\n<b>\nshop-api") })), http.StatusUnprocessableEntity)
+	wantText(t, doc, "#name-e", "make a name")
+	wantText(t, doc, "#repos-e", "<b>: Letters, digits and")
+	doc = page(t, d.post("/settings/products", productFields("mine", func(v url.Values) { v.Set("repos", "mine\nshop-api") })), http.StatusUnprocessableEntity)
+	wantText(t, doc, "#repos-e", "The repo shop-api belongs to the product shop.")
+	wantCount(t, doc, "#name[value=mine]", 1)
+
+	// The same where the product is there.
+	doc = page(t, d.post("/settings/products/default", productFields("", func(v url.Values) { v.Set("review_limit", "0") })), http.StatusUnprocessableEntity)
+	wantText(t, doc, "#review_limit-e", "A whole number")
+	wantCount(t, doc, "#name", 0)
+	if list, err := d.Jobs.Products(t.Context(), d.owner); err != nil || len(list) != 2 {
+		t.Errorf("%d products, %v", len(list), err)
+	}
+}
+
+func TestEditAProduct(t *testing.T) {
+	d := newDesk(t)
+	admin := d.as(tenancy.RoleAdmin)
+	d.product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api", "ledger-web"}, OneJobPerRepo: true, ReviewLimit: limit(3), Paused: true})
+	doc := page(t, admin.get("/settings/products/ledger"), http.StatusOK)
+	wantText(t, doc, ".crumb", "SettingsProducts ledger")
+	wantCount(t, doc, "#name", 0)
+	wantCount(t, doc, "#one_job_per_repo[checked], #review_limit[value='3']", 2)
+
+	in := productFields("", func(v url.Values) {
+		v.Set("repos", "ledger-api\nledger-cli")
+		v.Set("review_required", "1")
+	})
+	wantRedirect(t, admin.post("/settings/products/ledger", in), "/settings/products")
+	wantText(t, page(t, admin.get("/settings/products"), http.StatusOK), "#toasts", "ledger saved"+
+		"Added ledger-cli, removed ledger-web, a person approves, any number of jobs per repo, review limit 3 to none.")
+	p := d.settings("ledger")
+	if and(p.Repos) != "ledger-api and ledger-cli" || !p.ReviewRequired || p.OneJobPerRepo || p.ReviewLimit != nil {
+		t.Errorf("it became %+v", p)
+	}
+	if !p.Paused {
+		t.Error("the form let a paused product go on")
+	}
+	wantRedirect(t, admin.post("/settings/products/ledger", in), "/settings/products")
+	wantText(t, page(t, admin.get("/settings/products"), http.StatusOK), "#toasts", "Nothing has changed.")
+}
+
+func TestPauseAProductFromTheList(t *testing.T) {
+	d := newDesk(t)
+	was := jobs.ProductSettings{Repos: []string{"ledger-api"}, ReviewRequired: true, OneJobPerRepo: true, ReviewLimit: limit(3)}
+	d.product("ledger", was)
+	button := func(want string) string {
+		t.Helper()
+		doc := page(t, d.get("/settings/products"), http.StatusOK)
+		wantText(t, doc, "tr[data-product=ledger] form", want)
+		return doc.Find("tr[data-product=ledger] form").AttrOr("action", "")
+	}
+	for range 2 { // pressed twice is paused
+		wantRedirect(t, d.post("/settings/products/ledger/pause", nil), "/settings/products")
+	}
+	wantText(t, page(t, d.get("/settings/products"), http.StatusOK), "#toasts", "ledger is pausedAgents get no new jobs of it")
+	if p := d.settings("ledger"); !p.Paused || and(p.Repos) != "ledger-api" || !p.ReviewRequired || !p.OneJobPerRepo || *p.ReviewLimit != 3 {
+		t.Errorf("it became %+v", p)
+	}
+	wantRedirect(t, d.post(button("Go on"), nil), "/settings/products")
+	wantText(t, page(t, d.get("/settings/products"), http.StatusOK), "#toasts", "ledger goes on")
+	if d.settings("ledger").Paused {
+		t.Error("it is still paused")
+	}
+	button("Pause")
+
+	// From the product's own page one comes back to it.
+	r := request(http.MethodPost, "/settings/products/ledger/pause", url.Values{})
+	r.Header.Set("Referer", "http://example.com/settings/products/ledger")
+	wantRedirect(t, d.do(r), "/settings/products/ledger")
+}
+
+func TestDeleteAProduct(t *testing.T) {
+	d := newDesk(t)
+	d.product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api"}})
+	d.product("shop", jobs.ProductSettings{})
+	d.job("Alpha", func(n *jobs.New) { n.Repo = "ledger-api" })
+	doc := page(t, d.get("/settings/products/ledger"), http.StatusOK)
+	wantText(t, doc, "#dlg-delete", "Delete ledger?")
+	remove := doc.Find("#dlg-delete form[method=post]").AttrOr("action", "")
+
+	wantRedirect(t, d.post(remove, nil), "/settings/products/ledger")
+	wantText(t, page(t, d.get("/settings/products/ledger"), http.StatusOK), "#toasts", "ledger was not deletedledger has jobs, maybe archived ones.")
+	wantRedirect(t, d.post("/settings/products/shop/delete", nil), "/settings/products")
+	doc = page(t, d.get("/settings/products"), http.StatusOK)
+	wantText(t, doc, "#toasts", "shop was deleted")
+	wantCount(t, doc, "tr[data-product=shop]", 0)
+	read(t, d.post("/settings/products/shop/delete", nil), http.StatusNotFound)
+
+	doc = page(t, d.get("/settings/products/default"), http.StatusOK)
+	wantCount(t, doc, "#dlg-delete", 0)
+	wantText(t, doc, "#product-end", "Jobs that name no product belong to default; it stays.")
+	wantRedirect(t, d.post("/settings/products/default/delete", nil), "/settings/products/default")
+}

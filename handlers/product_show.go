@@ -1,0 +1,107 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// productsShow lists the products with what they allow.
+func (s *Server) productsShow(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	list, err := s.Jobs.Products(ctx, who)
+	if err != nil {
+		return err
+	}
+	sheet := productSheet{list: list, canManage: who.Can(tenancy.Manage)}
+	if sheet.inReview, err = s.inReview(ctx, who); err != nil {
+		return err
+	}
+	snap, err := s.Fleet.Snapshot(ctx, who)
+	if err != nil {
+		return err
+	}
+	shell, err := s.page(c, who, snap, "", "Products")
+	if err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, views.ProductsView(views.ProductsPage{Shell: shell, Products: sheet.model()}))
+}
+
+// inReview counts the jobs in review of each product, those of one page of the
+// queue: the oldest ones.
+func (s *Server) inReview(ctx context.Context, who tenancy.Principal) (reviewLoad, error) {
+	queue, err := s.Kanban.ReviewQueue(ctx, who, "")
+	if err != nil {
+		return reviewLoad{}, err
+	}
+	load := reviewLoad{jobs: map[string]int{}, more: queue.Next != ""}
+	for _, job := range queue.InReview {
+		load.jobs[job.Product]++
+	}
+	return load, nil
+}
+
+// productNew is the empty form.
+func (s *Server) productNew(c echo.Context, who tenancy.Principal) error {
+	return s.productPage(c, who, http.StatusOK, productFormSheet{})
+}
+
+// productShow is the form of one product.
+func (s *Server) productShow(c echo.Context, who tenancy.Principal) error {
+	product, err := s.Jobs.Product(c.Request().Context(), who, productName(c))
+	if err != nil {
+		return err
+	}
+	return s.productPage(c, who, http.StatusOK, productFormSheet{product: &product, form: productFormOf(product)})
+}
+
+// productName is the one that the address names. A name with a slash is escaped
+// there.
+func productName(c echo.Context) string {
+	name, err := url.PathUnescape(c.Param("product"))
+	if err != nil {
+		return c.Param("product")
+	}
+	return name
+}
+
+// productPage shows the form.
+func (s *Server) productPage(c echo.Context, who tenancy.Principal, status int, sheet productFormSheet) error {
+	ctx := c.Request().Context()
+	var err error
+	title := "New product"
+	if sheet.product != nil {
+		title = sheet.product.Name
+		if sheet.inReview, err = s.inReview(ctx, who); err != nil {
+			return err
+		}
+	}
+	snap, err := s.Fleet.Snapshot(ctx, who)
+	if err != nil {
+		return err
+	}
+	shell, err := s.page(c, who, snap, "", title)
+	if err != nil {
+		return err
+	}
+	if c.Request().Method != http.MethodGet {
+		// Where the theme's form may come back to: a refused form has no address.
+		shell.Path = sheet.address()
+	}
+	return render(c, status, views.ProductView(views.ProductPage{Shell: shell, Form: sheet.model()}))
+}
+
+// address is the page that the form belongs to.
+func (s productFormSheet) address() string {
+	if s.product == nil {
+		return links.NewProduct
+	}
+	return links.Product(s.product.Name)
+}

@@ -1,0 +1,40 @@
+package jobs_test
+
+import (
+	"testing"
+
+	"fleetboard/db"
+	"fleetboard/db/dbfactory"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/jobs"
+)
+
+// The table is guarded again where it is written: a decision about a job that is
+// in another status by now, or of another epoch, changes nothing and leaves no event.
+func TestADecisionAboutWhatWasIsNotWritten(t *testing.T) {
+	for name, meanwhile := range map[string]string{
+		"another status": `UPDATE job SET status = 'paused'`,
+		"another epoch":  `UPDATE job SET epoch = epoch + 1`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := setup(t)
+			j := b.create(jobs.New{Title: "one"})[0]
+			d, err := j.Block("because")
+			if err != nil {
+				t.Fatal(err)
+			}
+			dbfactory.Exec(t, b.db, meanwhile)
+			err = b.db.InWorkspace(t.Context(), b.who.Workspace, func(tx db.Tx) error {
+				_, err := jobs.SaveTx(t.Context(), tx, b.who, d)
+				return err
+			})
+			if !fault.Is(err, fault.InvalidTransition) {
+				t.Errorf("%v; want a refusal", err)
+			}
+			if n := dbfactory.Int(t, b.db, `SELECT count(*) FROM job WHERE status = 'blocked'`) +
+				dbfactory.Int(t, b.db, `SELECT count(*) FROM event WHERE type = 'job.blocked'`); n != 0 {
+				t.Errorf("%d traces of what was refused", n)
+			}
+		})
+	}
+}

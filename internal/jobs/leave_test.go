@@ -1,0 +1,42 @@
+package jobs_test
+
+import (
+	"testing"
+	"time"
+
+	"fleetboard/internal/jobs"
+)
+
+// Whatever takes a ready job out of its repo lets the next one in at once, not
+// with the next sweep.
+func TestAJobThatLeavesItsRepoLetsTheNextOneIn(t *testing.T) {
+	for name, leave := range map[string]func(b *bundle, j, other jobs.Job) error{
+		"it waits for another job": func(b *bundle, j, other jobs.Job) error {
+			_, err := b.Link(b.t.Context(), b.who, j.Key, other.Key, jobs.Blocks)
+			return err
+		},
+		"its time is later": func(b *bundle, j, _ jobs.Job) error {
+			_, err := b.Patch(b.t.Context(), b.who, j.Key, jobs.Patch{Version: 1, NotBefore: number(time.Now().Add(time.Hour))})
+			return err
+		},
+		"its repo is another one": func(b *bundle, j, _ jobs.Job) error {
+			_, err := b.Patch(b.t.Context(), b.who, j.Key, jobs.Patch{Version: 1, Repo: number("")})
+			return err
+		},
+		"it is less urgent": func(b *bundle, j, _ jobs.Job) error {
+			_, err := b.Patch(b.t.Context(), b.who, j.Key, jobs.Patch{Version: 1, Priority: number(1)})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := setup(t)
+			b.put("default", jobs.ProductSettings{OneJobPerRepo: true})
+			j := b.create(jobs.New{Title: "first", Repo: "api", Priority: number(7)}, jobs.New{Title: "next", Repo: "api"}, jobs.New{Title: "other"})
+			b.is(j[1], jobs.Waiting, jobs.WaitRepoBusy)
+			if err := leave(b, j[0], j[2]); err != nil {
+				t.Fatal(err)
+			}
+			b.is(j[1], jobs.Ready, "")
+		})
+	}
+}
