@@ -81,14 +81,8 @@ func (s *Server) productResume(c echo.Context, who tenancy.Principal) error {
 }
 
 func (s *Server) setProductPaused(c echo.Context, who tenancy.Principal, paused bool) error {
-	ctx := c.Request().Context()
-	product, err := s.Jobs.Product(ctx, who, productName(c))
+	product, err := s.Jobs.PauseProduct(c.Request().Context(), who, productName(c), paused)
 	if err != nil {
-		return err
-	}
-	in := settingsOf(product)
-	in.Paused = paused
-	if _, _, err := s.Jobs.PutProduct(ctx, who, product.Name, in); err != nil {
 		return err
 	}
 	t := ui.Toast{Tone: ui.OK, Title: product.Name + " goes on", Text: "Agents get its jobs again."}

@@ -114,11 +114,6 @@ func (f productForm) settings(paused bool) (jobs.ProductSettings, map[string]str
 		ReviewLimit: numberChoice("review_limit", f.reviewLimit, 1, maxReviewLimit, wrong), Paused: paused}, wrong
 }
 
-func settingsOf(p jobs.Product) jobs.ProductSettings {
-	return jobs.ProductSettings{Repos: p.Repos, ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo,
-		ReviewLimit: p.ReviewLimit, Paused: p.Paused}
-}
-
 // fieldErrors turns the fields of a fault into those of the form: what is wrong
 // with repos[2] names that repo. What belongs to no field is the second result.
 func (f productForm) fieldErrors(err error) (byField map[string]string, rest string) {

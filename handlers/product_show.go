@@ -63,7 +63,7 @@ func (s *Server) productShow(c echo.Context, who tenancy.Principal) error {
 }
 
 // productName is the one that the address names. A name with a slash is escaped
-// there.
+// there, and the router leaves it so.
 func productName(c echo.Context) string {
 	name, err := url.PathUnescape(c.Param("product"))
 	if err != nil {

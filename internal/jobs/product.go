@@ -84,23 +84,49 @@ func noProduct(name string) error {
 // Faults: Forbidden; Validation, also for a repo that another product owns, by
 // that product's name.
 func (s *Service) PutProduct(ctx context.Context, who tenancy.Principal, name string, in ProductSettings) (p Product, made bool, err error) {
-	if !who.Can(tenancy.Manage) {
-		return Product{}, false, fault.New(fault.Forbidden, "Only owners and admins change products.")
-	}
 	if err := in.check(name); err != nil {
 		return Product{}, false, err
 	}
+	return s.changeProduct(ctx, who, name, in.Repos, func(before Product) (Product, error) {
+		p := Product{ID: before.ID, Name: name, Repos: set(in.Repos), ReviewRequired: in.ReviewRequired,
+			OneJobPerRepo: in.OneJobPerRepo, ReviewLimit: in.ReviewLimit, Paused: in.Paused}
+		if p.ID == ids.Nil {
+			p.ID = ids.New()
+		}
+		return p, nil
+	})
+}
+
+// PauseProduct stops the claims of a product, or lets them go on, and leaves its
+// other settings alone. Forbidden; NotFound.
+func (s *Service) PauseProduct(ctx context.Context, who tenancy.Principal, name string, paused bool) (Product, error) {
+	p, _, err := s.changeProduct(ctx, who, name, nil, func(before Product) (Product, error) {
+		if before.ID == ids.Nil {
+			return Product{}, noProduct(name)
+		}
+		before.Paused = paused
+		return before, nil
+	})
+	return p, err
+}
+
+// changeProduct saves what change makes of a product, the zero Product where there
+// is none of that name, and wakes the claims of its lanes.
+func (s *Service) changeProduct(ctx context.Context, who tenancy.Principal, name string, repos []string,
+	change func(before Product) (Product, error),
+) (p Product, made bool, err error) {
+	if !who.Can(tenancy.Manage) {
+		return Product{}, false, fault.New(fault.Forbidden, "Only owners and admins change products.")
+	}
 	var lanes []int64
 	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		before, err := lockProductTx(ctx, tx, who.Workspace, name, in.Repos)
+		before, err := lockProductTx(ctx, tx, who.Workspace, name, repos)
 		if err != nil {
 			return err
 		}
 		made = before.ID == ids.Nil
-		p = Product{ID: before.ID, Name: name, Repos: set(in.Repos), ReviewRequired: in.ReviewRequired,
-			OneJobPerRepo: in.OneJobPerRepo, ReviewLimit: in.ReviewLimit, Paused: in.Paused}
-		if made {
-			p.ID = ids.New()
+		if p, err = change(before); err != nil {
+			return err
 		}
 		if err := saveProductTx(ctx, tx, who, before, p); err != nil {
 			return err

@@ -176,3 +176,24 @@ func TestTicksFollowTheirCriteria(t *testing.T) {
 		t.Errorf("after an edit of the criteria: %v; want the tick with its words", now.AcceptanceMet)
 	}
 }
+
+func TestAPauseLeavesTheOtherSettingsAlone(t *testing.T) {
+	b := setup(t)
+	owner := dbfactory.Person(b.who.Workspace, tenancy.RoleOwner)
+	limit := 2
+	if _, _, err := b.PutProduct(t.Context(), owner, "web", jobs.ProductSettings{Repos: []string{"web-api"}, ReviewLimit: &limit}); err != nil {
+		t.Fatal(err)
+	}
+	for _, paused := range []bool{true, true, false} {
+		p, err := b.PauseProduct(t.Context(), owner, "web", paused)
+		if err != nil || p.Paused != paused || len(p.Repos) != 1 || p.ReviewLimit == nil || *p.ReviewLimit != 2 {
+			t.Errorf("paused %t: %+v, %v", paused, p, err)
+		}
+	}
+	if _, err := b.PauseProduct(t.Context(), owner, "nothing", true); !fault.Is(err, fault.NotFound) {
+		t.Errorf("an unknown product: %v", err)
+	}
+	if _, err := b.PauseProduct(t.Context(), dbfactory.Person(b.who.Workspace, tenancy.RoleMember), "web", true); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("a member: %v", err)
+	}
+}
