@@ -70,6 +70,8 @@ func (s jobSheet) next(code string) []ui.Sentence {
 		return []ui.Sentence{ui.Say(ui.Link("Answer it", "#answer"), ui.T(", and the next attempt goes on with your answer"))}
 	case kanban.CodeInReview:
 		return []ui.Sentence{ui.Say(ui.Link("Review it", links.ReviewOf(j.Key, "")), ui.T(" with its changes and checks"))}
+	case kanban.CodeProductPaused, kanban.CodeReviewBacklog, kanban.CodeRepoBusy:
+		return []ui.Sentence{ui.Say(ui.Link("The settings of "+j.Product, links.Product(j.Product)), ui.T(" decide about this"))}
 	case kanban.CodeFailed, kanban.CodeAborted:
 		return []ui.Sentence{ui.Text("Retry starts it anew, with all its retries")}
 	default:

@@ -15,7 +15,7 @@ import (
 // not.
 func whySheet(status jobs.Status, code string, canWrite bool) jobSheet {
 	return jobSheet{
-		job: jobs.Job{Key: "FB-1", Status: status, StatusBy: "Jo", Question: "24 or 48?", LastError: "boom"}, now: noon, canWrite: canWrite,
+		job: jobs.Job{Key: "FB-1", Product: "web", Status: status, StatusBy: "Jo", Question: "24 or 48?", LastError: "boom"}, now: noon, canWrite: canWrite,
 		why: kanban.Explanation{Reasons: []kanban.Reason{{Code: code, By: "claude-1", Text: "24 or 48?"}}},
 	}
 }
@@ -42,6 +42,7 @@ func TestTheExplanationSaysWhatToDoNext(t *testing.T) {
 	}{
 		"question":  {jobs.Blocked, kanban.CodeQuestion, "Answer it, and the next attempt goes on with your answer", "#answer"},
 		"in review": {jobs.InReview, kanban.CodeInReview, "Review it with its changes and checks", links.ReviewOf("FB-1", "")},
+		"repo busy": {jobs.Waiting, kanban.CodeRepoBusy, "The settings of web decide about this", links.Product("web")},
 		"failed":    {jobs.Failed, kanban.CodeFailed, "Retry starts it anew, with all its retries", ""},
 		"cancelled": {jobs.Aborted, kanban.CodeAborted, "Retry starts it anew, with all its retries", ""},
 	} {
