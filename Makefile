@@ -10,6 +10,7 @@ export TEMPL_VERSION    := v0.3.1020
 export SQLC_VERSION     := v1.31.1
 export OAPI_VERSION     := v2.8.2
 export GOLANGCI_VERSION := v2.15.0
+export GOVULN_VERSION   := v1.8.0
 BIN := $(CURDIR)/.tools/bin
 
 # Where the code is; folders that a clone does not have are left out.
@@ -53,15 +54,25 @@ lint: $(BIN)/golangci-lint
 	$(call step,lint)
 	@$(BIN)/golangci-lint run --allow-parallel-runners
 
+## vuln: known vulnerabilities in what our code calls (GOVULNDB=DIR names a copy of the database)
+.PHONY: vuln
+vuln: $(BIN)/govulncheck
+	@tools/check-vulnerabilities.sh
+
 ## fmt: format Go and templ files
 .PHONY: fmt
 fmt: $(BIN)/templ
 	@gofmt -s -w $(CODE)
 	@$(BIN)/templ fmt -log-level=error views
 
-## bench: the Go benchmarks
+## bench: measure this machine with a million jobs, minutes (FLEETBOARD_BENCH_ROWS)
 .PHONY: bench
 bench:
+	@go run ./bench
+
+## bench-go: the Go benchmarks
+.PHONY: bench-go
+bench-go:
 	@go test -run=NONE -bench=. -benchmem ./...
 
 ## stop-test-db: end the PostgreSQL server that tests share and leave running
@@ -141,7 +152,7 @@ generate-css:
 .PHONY: tools
 tools: $(BIN)/templ $(BIN)/sqlc $(BIN)/oapi-codegen $(BIN)/golangci-lint
 
-.PHONY: $(BIN)/templ $(BIN)/sqlc $(BIN)/oapi-codegen $(BIN)/golangci-lint
+.PHONY: $(BIN)/templ $(BIN)/sqlc $(BIN)/oapi-codegen $(BIN)/golangci-lint $(BIN)/govulncheck
 $(BIN)/templ:
 	@tools/install-go-tool.sh github.com/a-h/templ $(TEMPL_VERSION) cmd/templ
 $(BIN)/sqlc:
@@ -150,3 +161,5 @@ $(BIN)/oapi-codegen:
 	@tools/install-go-tool.sh github.com/oapi-codegen/oapi-codegen/v2 $(OAPI_VERSION) cmd/oapi-codegen
 $(BIN)/golangci-lint:
 	@tools/install-go-tool.sh github.com/golangci/golangci-lint/v2 $(GOLANGCI_VERSION) cmd/golangci-lint
+$(BIN)/govulncheck:
+	@tools/install-go-tool.sh golang.org/x/vuln $(GOVULN_VERSION) cmd/govulncheck

@@ -3,8 +3,11 @@ package db_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/jackc/pgx/v5"
 
 	"fleetboard/db"
@@ -122,5 +125,135 @@ func TestAWorkspaceSeesOnlyItsOwnRows(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// list reads one column of text as the owner.
+func list(t *testing.T, d *db.DB, sql string) []string {
+	t.Helper()
+	rows, err := dbtest.Owner(t, d).Query(t.Context(), sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
+
+// systemReads is all that the system role may read, over all workspaces: where
+// there is work and when, whose tokens have ended, which keys are in use. No name, no text,
+// nothing that people or agents wrote. A migration that needs more says so here.
+var systemReads = []string{
+	"agent: dead_after_seconds health_told id last_heartbeat_at terminated_at workspace_id",
+	"job: estimated_minutes id not_before status wait_reason workspace_id",
+	"job_lease: agent_id claimed_at directive expires_at grace_ends_at job_id progress_at warned_at workspace_id",
+	"revocation: at floor reason subject workspace_id",
+	"workspace: id slug",
+	"workspace_key: id retired_at server_key workspace_id",
+}
+
+func TestTheSystemRoleReadsAShortList(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	got := list(t, d, `SELECT c.relname || ': ' || string_agg(a.attname, ' ' ORDER BY a.attname)
+		FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+		WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+			AND a.attnum > 0 AND NOT a.attisdropped
+			AND has_column_privilege('fleetboard_system', c.oid, a.attnum, 'SELECT')
+		GROUP BY c.relname ORDER BY c.relname COLLATE "C"`)
+	if diff := cmp.Diff(systemReads, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for what, sql := range map[string]string{
+		"columns it may write": `SELECT format('%s.%s: %s', c.relname, a.attname, p.name)
+			FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid, unnest(ARRAY['INSERT', 'UPDATE', 'REFERENCES']) AS p(name)
+			WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND a.attnum > 0 AND NOT a.attisdropped
+				AND has_column_privilege('fleetboard_system', c.oid, a.attnum, p.name)`,
+		"tables it may take rows from": `SELECT format('%s: %s', c.relname, p.name)
+			FROM pg_class c, unnest(ARRAY['DELETE', 'TRUNCATE', 'TRIGGER']) AS p(name)
+			WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+				AND has_table_privilege('fleetboard_system', c.oid, p.name)`,
+		"policies that let it write": `SELECT format('%s of %s', p.polname, p.polrelid::regclass) FROM pg_policy p
+			WHERE 'fleetboard_system'::regrole = ANY(p.polroles) AND (p.polcmd <> 'r' OR p.polwithcheck IS NOT NULL)`,
+		"roles it is in": `SELECT roleid::regrole::text FROM pg_auth_members WHERE member = 'fleetboard_system'::regrole`,
+	} {
+		if got := list(t, d, sql); len(got) > 0 {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+}
+
+// ofNoWorkspace are the tables that every transaction sees whole: people and how
+// they log in, who leads, which migrations ran. Everything else is of a workspace.
+var ofNoWorkspace = []string{"account", "account_identity", "account_totp", "goose_db_version", "leadership", "login_throttle", "recovery_code", "session", "setup_link"}
+
+// What is in the database beside tables and policies opens no way around them.
+func TestNoWayAroundThePolicies(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	for what, c := range map[string]struct {
+		want []string
+		sql  string
+	}{
+		"tables without policies": {ofNoWorkspace, `SELECT relname::text FROM pg_class
+			WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relrowsecurity ORDER BY relname COLLATE "C"`},
+		"views that run with their owner's rights": {nil, `SELECT relname::text FROM pg_class
+			WHERE relnamespace = 'public'::regnamespace
+				AND (relkind IN ('m', 'f') OR relkind = 'v' AND NOT coalesce('security_invoker=true' = ANY(reloptions), false))`},
+		"functions that run with their owner's rights": {[]string{"compact_job_events(uuid,uuid) search_path=pg_catalog, pg_temp"}, `
+			SELECT p.oid::regprocedure || ' ' || coalesce(array_to_string(p.proconfig, ' '), 'no search path') FROM pg_proc p
+			WHERE p.pronamespace = 'public'::regnamespace AND p.prosecdef ORDER BY 1`},
+		"of them, those that anybody may call": {nil, `SELECT p.oid::regprocedure::text FROM pg_proc p
+			WHERE p.pronamespace = 'public'::regnamespace AND p.prosecdef
+				AND EXISTS (SELECT FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a WHERE a.grantee = 0)`},
+		"policies for everybody": {nil, `SELECT format('%s of %s', polname, polrelid::regclass) FROM pg_policy WHERE 0 = ANY(polroles)`},
+		"tables for everybody": {nil, `SELECT c.relname::text FROM pg_class c, aclexplode(c.relacl) a
+			WHERE c.relnamespace = 'public'::regnamespace AND a.grantee = 0`},
+		"ways into the schema": {nil, `SELECT r.rolname::text FROM pg_roles r WHERE r.rolname LIKE 'fleetboard\_%'
+			AND r.rolname IN ('fleetboard_app', 'fleetboard_system') AND has_schema_privilege(r.oid, 'public', 'CREATE')`},
+		// A workspace could count what others do.
+		"sequences that tell how far others are": {nil, `SELECT format('%s: %s', s.relname, r.name)
+			FROM pg_class s, unnest(ARRAY['fleetboard_app', 'fleetboard_system']) AS r(name), unnest(ARRAY['SELECT', 'USAGE', 'UPDATE']) AS p(name)
+			WHERE s.relkind = 'S' AND s.relnamespace = 'public'::regnamespace AND has_sequence_privilege(r.name, s.oid, p.name)`},
+		// A rule of ours that is asked per row, and not once for a statement, costs with every row.
+		"policies that are asked for each row": {nil, `SELECT format('%s of %s', p.polname, p.polrelid::regclass) FROM pg_policy p,
+			unnest(ARRAY[pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)]) AS e(rule)
+			WHERE e.rule LIKE '%current_setting%'
+				AND regexp_count(e.rule, 'current_setting') <> regexp_count(e.rule, '\( SELECT \(?(decode\()?NULLIF\(current_setting')`},
+	} {
+		if diff := cmp.Diff(c.want, list(t, d, c.sql), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+}
+
+// hashKeys are found before the workspace is known: nobody can guess a value of
+// theirs, so that a refusal tells nothing. The others are numbers that the
+// database gives.
+var hashKeys = []string{"access_token_hash_key", "coordinator_log_pkey", "invitation_hash_key"}
+
+// A unique index or a foreign key over workspaces would tell one workspace what
+// another has: the refusal is the answer.
+func TestKeysDoNotReachOverWorkspaces(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	const column = `(SELECT a.attnum FROM pg_attribute a WHERE a.attrelid = %s AND a.attname = 'workspace_id' AND NOT a.attisdropped)`
+	keys := list(t, d, fmt.Sprintf(`SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+		WHERE c.relnamespace = 'public'::regnamespace AND i.indisunique AND %[1]s IS NOT NULL AND i.indkey[0] <> %[1]s
+		ORDER BY 1`, fmt.Sprintf(column, "i.indrelid")))
+	if diff := cmp.Diff(hashKeys, keys); diff != "" {
+		t.Errorf("unique over all workspaces (-want +got):\n%s", diff)
+	}
+	links := list(t, d, fmt.Sprintf(`SELECT f.conrelid::regclass || ' ' || pg_get_constraintdef(f.oid) FROM pg_constraint f
+		WHERE f.contype = 'f' AND f.connamespace = 'public'::regnamespace AND %[1]s IS NOT NULL AND %[2]s IS NOT NULL
+			AND (f.conkey[1] <> %[1]s OR f.confkey[1] <> %[2]s)`, fmt.Sprintf(column, "f.conrelid"), fmt.Sprintf(column, "f.confrelid")))
+	if len(links) > 0 {
+		t.Errorf("links that may lead into another workspace: %v", links)
+	}
+	if n := dbfactory.Int(t, d, fmt.Sprintf(`SELECT count(*) FROM pg_constraint f WHERE f.contype = 'f' AND %s IS NOT NULL AND %s IS NOT NULL`,
+		fmt.Sprintf(column, "f.conrelid"), fmt.Sprintf(column, "f.confrelid"))); n < 15 {
+		t.Errorf("only %d links were looked at; the question is wrong", n)
 	}
 }

@@ -31,6 +31,15 @@ var pages = map[string]string{
 	"products":    "/settings/products",
 	"product":     "/settings/products/default",
 	"product-new": "/settings/products/new",
+	"account":     "/settings/account",
+	"members":     "/settings/members",
+	"tokens":      "/settings/tokens",
+	"token-new":   "/settings/tokens/new",
+	"connect":     "/settings/connect",
+	"workspace":   "/settings/workspace",
+	"secrets":     "/settings/secrets",
+	"audit":       "/settings/audit",
+	"no-invite":   "/invitations/none",
 }
 
 // No page has a serious accessibility fault, in either theme and at any width.

@@ -70,7 +70,7 @@ func (v *visitor) listen() func() []string {
 	}
 	v.tab.OnConsole(func(m playwright.ConsoleMessage) {
 		// A refusal that the page shows (409, 422) is logged as a failed load too.
-		if m.Type() == "error" && !strings.Contains(m.Text(), "status of 4") {
+		if m.Type() == "error" && !strings.Contains(m.Text(), "status of 4") && !strings.Contains(m.Text(), "failed with status 409") {
 			add("console: %s", m.Text())
 		}
 	})

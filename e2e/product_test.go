@@ -25,8 +25,8 @@ func TestAProductSaysHowItsJobsAreWorkedOn(t *testing.T) {
 	})
 	v := s.visit(desktop)
 	v.logIn()
-	v.click("#person-btn")
-	v.click("#person-menu >> text=Products")
+	v.click("nav[aria-label=Main] >> text=Settings")
+	v.click(".settings-nav >> text=Products and repos")
 	v.sees(".empty:has-text('There is one product, default')")
 	v.click("text=New product")
 
@@ -61,7 +61,7 @@ func TestAProductSaysHowItsJobsAreWorkedOn(t *testing.T) {
 	v.click("#product-end button:has-text('Delete product')")
 	v.click("#dlg-delete[open] button:has-text('Delete product')")
 	v.sees("#toasts:has-text('ledger has jobs')")
-	v.click("header button:has-text('Go on')")
+	v.click("main button:has-text('Go on')")
 	v.sees("#toasts:has-text('ledger goes on')")
 }
 

@@ -121,6 +121,9 @@ func (s agentsSheet) agent(a fleet.Agent, held []jobs.Job) views.Agent {
 	if s.canRun && !a.Terminated {
 		m.Terminate = links.Terminate(a.Name)
 	}
+	if s.canRun && !a.CutOff {
+		m.CutOff = links.CutOff(a.Name)
+	}
 	return m
 }
 
@@ -129,6 +132,8 @@ func agentState(m *views.Agent, a fleet.Agent, held []jobs.Job) {
 	mark := func(word, icon string, tone ui.Tone) { m.State, m.Icon, m.Tone = word, icon, tone }
 	late := slices.ContainsFunc(m.Jobs, func(j views.AgentJob) bool { return j.ProgressLate })
 	switch {
+	case a.CutOff:
+		mark("Cut off", "unplug", ui.Plain)
 	case a.Terminated && len(held) == 0:
 		mark("Ended", "power", ui.Plain)
 	case a.Terminated:

@@ -59,14 +59,14 @@ func newSite(t *testing.T, in accounts.BootstrapInput, change ...func(*Deps)) *s
 	t.Helper()
 	d, text := dbtest.New(t), &logText{}
 	log := slog.New(slog.NewTextHandler(text, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	people := accounts.New(d, bytes.Repeat([]byte{7}, 32), log)
+	wake := notifier.New(d, log)
+	people := accounts.New(d, bytes.Repeat([]byte{7}, 32), wake, log)
 	in.DataDir = t.TempDir()
 	first, err := people.Bootstrap(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wake := notifier.New(d, log)
-	list, events := jobs.NewService(d, wake), eventlog.New(d)
+	list, events := jobs.NewService(d, wake, dbtest.Vault(d)), eventlog.New(d)
 	deps := Deps{
 		Accounts: people,
 		Sessions: NewSessions(accounts.NewSessionStore(d), false),

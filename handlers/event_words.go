@@ -29,6 +29,13 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.AgentRegistered: "registered",
 	eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
 	eventlog.AgentWentStale: "went silent", eventlog.AgentDied: "died", eventlog.AgentRevived: "came back",
+	eventlog.AgentCutOff: "cut off", eventlog.WorkspaceCreated: "workspace", eventlog.WorkspaceRenamed: "workspace",
+	eventlog.MemberInvited: "invited", eventlog.InvitationRevoked: "invitation", eventlog.MemberJoined: "joined",
+	eventlog.MemberRoleChanged: "role", eventlog.MemberRemoved: "removed", eventlog.MemberLeft: "left",
+	eventlog.AccountRenamed: "account", eventlog.PasswordChanged: "password", eventlog.SecondFactorOn: "second factor",
+	eventlog.SecondFactorOff: "second factor", eventlog.IdentityLinked: "log in", eventlog.IdentityUnlinked: "log in",
+	eventlog.SessionsEnded: "logged out", eventlog.TokenIssued: "token made", eventlog.TokenRevoked: "token revoked",
+	eventlog.KeyRotationBegun: "key rotation", eventlog.KeyRotationDone: "key rotation",
 }
 
 func eventKind(t eventlog.Type) string {
@@ -90,6 +97,9 @@ func eventText(e eventlog.Event) ui.Sentence {
 	}
 	if text := fleetText(e.Type, said, payload); len(text) > 0 {
 		return text
+	}
+	if words := settingWords[e.Type]; words != nil {
+		return words(setting{said: said, payload: payload, changes: e.Changes})
 	}
 	for _, name := range []string{"title", "reason", "error", "question", "commit", "url"} {
 		if text := said(name); text != "" {

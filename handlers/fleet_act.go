@@ -59,6 +59,24 @@ func (s *Server) agentTerminate(c echo.Context, who tenancy.Principal) error {
 	return s.fleetChanged(c, who, t)
 }
 
+// agentCutOff ends an agent and its tokens at once.
+func (s *Server) agentCutOff(c echo.Context, who tenancy.Principal) error {
+	in, err := form(c)
+	if err != nil {
+		return err
+	}
+	reason := in.Get("reason")
+	if !fits(reason, maxWhy) {
+		return sentence(fault.Invalid("reason", "At most %d characters of text fit.", maxWhy))
+	}
+	a, err := s.Dispatch.CutOff(c.Request().Context(), who, c.Param("name"), reason)
+	if err != nil {
+		return err
+	}
+	return s.fleetChanged(c, who, ui.Toast{Tone: ui.OK, Title: a.Name + " was cut off",
+		Text: "None of its calls is answered any more. What it worked on went back to the queue."})
+}
+
 // fleetChanged answers with the agents as they are now, or goes back to them.
 func (s *Server) fleetChanged(c echo.Context, who tenancy.Principal, t ui.Toast) error {
 	if !isHX(c) {

@@ -45,8 +45,10 @@ func (s *Server) jobLogLive(limit *streamLimit) func(echo.Context, tenancy.Princ
 		var stop func()
 		t.written, stop = s.Dispatch.WatchLogs(who.Workspace, job.ID)
 		defer stop()
+		changed, forget := s.membersNews(who)
+		defer forget()
 		if t.out, err = openStream(c); err == nil {
-			err = t.run(ctx, func() bool { return s.stillIn(c, who) })
+			err = t.run(ctx, changed, func() bool { return s.stillIn(c, who) })
 		}
 		if ctx.Err() != nil {
 			return nil // the reader has gone; there is nobody to tell
@@ -71,7 +73,7 @@ type logTail struct {
 }
 
 // run sends until the reader, the session, the server or the stream's time ends.
-func (t *logTail) run(ctx context.Context, stillIn func() bool) error {
+func (t *logTail) run(ctx context.Context, members <-chan struct{}, stillIn func() bool) error {
 	beat, check := time.NewTicker(heartbeatEvery), time.NewTicker(sessionEvery)
 	defer beat.Stop()
 	defer check.Stop()
@@ -86,6 +88,10 @@ func (t *logTail) run(ctx context.Context, stillIn func() bool) error {
 			return nil
 		case <-age.C:
 			return nil
+		case <-members:
+			if !stillIn() {
+				return nil
+			}
 		case <-check.C:
 			if !stillIn() {
 				return nil

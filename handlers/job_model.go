@@ -41,7 +41,7 @@ func (s jobSheet) model() views.Job {
 		Strip: s.strip(), Why: s.reason(),
 		Body: ui.Markdown(j.Body), Feedback: j.Feedback, Question: s.question(),
 		Acceptance: acceptanceModel(j, s.canWrite), Graph: graphModel(s.graph), Links: linksOf(s.graph, j.Key, s.canWrite),
-		Needs: s.needs(), Limits: s.limits(),
+		Needs: s.needs(), Limits: s.limits(), Inputs: inputsModel(j),
 		Result: outcomeModel(j), AttemptNote: s.attemptNote(),
 	}
 	if s.canWrite {

@@ -50,8 +50,10 @@ func (s *Server) live(limit *streamLimit) func(echo.Context, tenancy.Principal) 
 		if w.updates, err = s.Kanban.Watch(ctx, who, placeOfReader(c)); err != nil {
 			return err
 		}
+		changed, stop := s.membersNews(who)
+		defer stop()
 		if w.out, err = openStream(c); err == nil {
-			err = w.run(ctx, func() bool { return s.stillIn(c, who) })
+			err = w.run(ctx, changed, func() bool { return s.stillIn(c, who) })
 		}
 		if ctx.Err() != nil {
 			return nil // the reader has gone; there is nobody to tell
@@ -77,6 +79,18 @@ func (s *Server) stillIn(c echo.Context, who tenancy.Principal) bool {
 		return !fault.Is(err, fault.Unauthenticated)
 	}
 	return now.Account == who.Account && now.Workspace == who.Workspace && now.Role == who.Role
+}
+
+// membersNews tells of changes of the workspace's members, so that a stream need
+// not wait for the next look. stop ends that.
+func (s *Server) membersNews(who tenancy.Principal) (news <-chan struct{}, stop func()) {
+	changed := make(chan struct{}, 1)
+	return changed, s.Accounts.OnMembers(who.Workspace, func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})
 }
 
 // watcher feeds one page.
@@ -106,7 +120,7 @@ func (s *Server) newWatcher(c echo.Context, who tenancy.Principal) (*watcher, er
 }
 
 // run sends until the reader, the session, the server or the stream's time ends.
-func (w *watcher) run(ctx context.Context, stillIn func() bool) error {
+func (w *watcher) run(ctx context.Context, members <-chan struct{}, stillIn func() bool) error {
 	beat, check := time.NewTicker(heartbeatEvery), time.NewTicker(sessionEvery)
 	defer beat.Stop()
 	defer check.Stop()
@@ -121,6 +135,10 @@ func (w *watcher) run(ctx context.Context, stillIn func() bool) error {
 			return nil
 		case <-age.C:
 			return nil
+		case <-members:
+			if !stillIn() {
+				return nil
+			}
 		case <-check.C:
 			if !stillIn() {
 				return nil

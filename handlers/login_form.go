@@ -23,29 +23,34 @@ func (s *Server) loginForm(c echo.Context, _ tenancy.Principal) error {
 	case !fault.Is(err, fault.Unauthenticated):
 		return err
 	}
-	return render(c, http.StatusOK, views.LoginView(views.Login{Theme: themeOf(c), Next: next}))
+	return render(c, http.StatusOK, views.LoginView(views.Login{Theme: themeOf(c), Next: next, Identity: s.identityLogin(next)}))
 }
 
 // login begins a session, or shows the form again with the e-mail kept.
 func (s *Server) login(c echo.Context, _ tenancy.Principal) error {
-	in, err := form(c)
+	fields, err := form(c)
 	if err != nil {
 		return err
 	}
-	email, next := in.Get("email"), safeNext(in.Get("next"))
-	account, err := s.Accounts.LogIn(c.Request().Context(), email, in.Get("password"), c.RealIP())
+	email, next := fields.Get("email"), safeNext(fields.Get("next"))
+	in, err := s.Accounts.LogIn(c.Request().Context(), email, fields.Get("password"), c.RealIP())
 	switch f := fault.From(err); {
 	case err == nil:
 	case f.Code == fault.Unauthenticated:
 		return s.loginAgain(c, f, email, next, f.Message)
-	case f.Code == fault.TooMany:
-		wait := retryAfter(f)
-		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(wait))
-		return s.loginAgain(c, f, email, next, "Too many attempts. Try again in "+waitWords(wait)+".")
+	case waits(f):
+		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(retryAfter(f)))
+		return s.loginAgain(c, f, email, next, tryAgain(f))
 	default:
 		return err
 	}
-	if err := s.signIn(c, account); err != nil {
+	if in.NeedsCode {
+		if err := s.halfSignIn(c, in); err != nil {
+			return err
+		}
+		return seeOther(c, links.LoginCodeNext(next))
+	}
+	if err := s.wholeSignIn(c, in.ID, in.Epoch); err != nil {
 		return err
 	}
 	return seeOther(c, next)
@@ -53,8 +58,62 @@ func (s *Server) login(c echo.Context, _ tenancy.Principal) error {
 
 func (s *Server) loginAgain(c echo.Context, f *fault.Error, email, next, text string) error {
 	return render(c, f.Code.Entry().Status, views.LoginView(views.Login{
-		Theme: themeOf(c), Email: email, Next: next, Error: text,
+		Theme: themeOf(c), Email: email, Next: next, Error: text, Identity: s.identityLogin(next),
 	}))
+}
+
+// waits reports whether a refusal says how long to wait.
+func waits(f *fault.Error) bool {
+	_, ok := f.Details["retry_after"]
+	return ok && (f.Code == fault.TooMany || f.Code == fault.Unavailable)
+}
+
+// loginCodeForm asks for the second factor. Without a half session the log in
+// begins again.
+func (s *Server) loginCodeForm(c echo.Context, _ tenancy.Principal) error {
+	next := safeNext(c.QueryParam("next"))
+	if _, _, err := s.half(c); err != nil {
+		return s.beginAgain(c, next, err)
+	}
+	return render(c, http.StatusOK, views.LoginCodeView(views.LoginCode{Theme: themeOf(c), Next: next}))
+}
+
+// loginCode makes a whole session of a half one.
+func (s *Server) loginCode(c echo.Context, _ tenancy.Principal) error {
+	in, err := form(c)
+	if err != nil {
+		return err
+	}
+	next := safeNext(in.Get("next"))
+	account, epoch, err := s.half(c)
+	if err != nil {
+		return s.beginAgain(c, next, err)
+	}
+	err = s.Accounts.CheckCode(c.Request().Context(), account, in.Get("code"), c.RealIP())
+	if err != nil {
+		f := fault.From(err)
+		text := f.Message
+		switch {
+		case waits(f):
+			c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(retryAfter(f)))
+			text = tryAgain(f)
+		case f.Code != fault.Unauthenticated:
+			return err
+		}
+		return render(c, f.Code.Entry().Status, views.LoginCodeView(views.LoginCode{Theme: themeOf(c), Next: next, Error: text}))
+	}
+	if err := s.wholeSignIn(c, account, epoch); err != nil {
+		return err
+	}
+	return seeOther(c, next)
+}
+
+// beginAgain goes back to the log in where the half session is over.
+func (s *Server) beginAgain(c echo.Context, next string, err error) error {
+	if !fault.Is(err, fault.Unauthenticated) {
+		return err
+	}
+	return seeOther(c, loginFor(next))
 }
 
 func waitWords(seconds int) string {

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -111,23 +112,49 @@ func tooLarge(cause error) error {
 	return fault.Wrap(cause, fault.TooLarge, "The form is too large; %d KB is the limit.", maxForm>>10)
 }
 
-// guard runs a route for those who may.
+// guard runs a route for those who may, as often as they may.
 func (s *Server) guard(route Route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if route.Need == tenancy.Public {
+			// Files and health must always answer, and cost next to nothing.
+			if !quiet(route.Path) {
+				if err := s.Quota.Address(c.RealIP()); err != nil {
+					return err
+				}
+			}
 			return route.Handle(c, tenancy.Principal{})
 		}
 		c.Response().Header().Add(echo.HeaderVary, "Cookie")
-		who, err := s.person(c)
+		who, err := s.asker(c)
 		if err != nil {
 			return err
 		}
 		setWho(c, who)
+		if done, err := s.refuseStale(c, route.Path, who); done || err != nil {
+			return err
+		}
 		if !who.Can(route.Need) {
 			return fault.New(fault.Forbidden, "Your role in this workspace does not allow this. Ask an owner.")
 		}
 		return route.Handle(c, who)
 	}
+}
+
+// asker is the person who asks, unless too often. Whoever is not signed in is
+// counted by the address.
+func (s *Server) asker(c echo.Context) (tenancy.Principal, error) {
+	cookie := s.token(c)
+	if err := s.Quota.Held(cookie); err != nil {
+		return tenancy.Principal{}, err
+	}
+	who, err := s.person(c)
+	switch {
+	case fault.Is(err, fault.Unauthenticated):
+		return who, cmp.Or(s.Quota.Address(c.RealIP()), err)
+	case err != nil:
+		return who, err
+	}
+	return who, s.Quota.Person(who.Account, cookie)
 }
 
 const whoKey = "who"

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"net/url"
 	"slices"
@@ -28,7 +29,8 @@ type jobForm struct {
 	capabilities, dependsOn, acceptance  []string
 	product, phase, priority, maxRetries string
 	estimate, review, notBefore          string
-	again                                bool // write another one afterwards
+	inputs, secrets                      string // lines of NAME=value
+	again                                bool   // write another one afterwards
 }
 
 // blankForm is the form with its defaults.
@@ -46,7 +48,7 @@ func parseForm(in url.Values) jobForm {
 		acceptance: nonBlank(in["acceptance"]),
 		product:    line("product"), phase: line("phase"), priority: line("priority"), maxRetries: line("max_retries"),
 		estimate: line("estimated_minutes"), review: line("review_required"), notBefore: line("not_before"),
-		again: in.Get("again") != "",
+		inputs: in.Get("inputs"), secrets: in.Get("secrets"), again: in.Get("again") != "",
 	}
 }
 
@@ -105,7 +107,7 @@ func (f jobForm) origin() jobs.Origin {
 		"title": {f.title}, "body": {f.body}, "repo": {f.repo}, "factory": {f.factory}, "engine": {f.engine},
 		"capabilities": f.capabilities, "depends_on": f.dependsOn, "acceptance": f.acceptance,
 		"product": {f.product}, "phase": {f.phase}, "priority": {f.priority}, "max_retries": {f.maxRetries},
-		"estimate": {f.estimate}, "review": {f.review}, "not_before": {f.notBefore},
+		"estimate": {f.estimate}, "review": {f.review}, "not_before": {f.notBefore}, "inputs": {f.inputs}, "secrets": {f.secrets},
 	}
 	sum := sha256.Sum256([]byte("form POST /jobs\n" + said.Encode()))
 	return jobs.Origin{Key: f.key, Digest: sum[:]}
@@ -124,6 +126,7 @@ func (f jobForm) job() (jobs.New, map[string]string) {
 		ReviewRequired:   reviewChoice(f.review, wrong),
 		NotBefore:        timeChoice(f.notBefore, wrong),
 	}
+	f.setInputs(&n, wrong)
 	if f.title == "" {
 		wrong["title"] = "A job needs a title."
 	}
@@ -172,14 +175,17 @@ func timeChoice(text string, wrong map[string]string) *time.Time {
 }
 
 // fieldErrors turns the fields of a fault into those of the form: of
-// capabilities[2] the form shows capabilities. What belongs to no field of the
+// capabilities[2] the form shows capabilities, and its inputs and secrets have
+// names of their own. What belongs to no field of the
 // form is the second result.
 func (f jobForm) fieldErrors(err error) (byField map[string]string, rest string) {
 	byField = map[string]string{}
 	known := []string{"title", "body", "repo", "factory", "capabilities", "depends_on", "acceptance", "product",
-		"phase", "priority", "max_retries", "estimated_minutes", "review_required", "not_before"}
+		"phase", "priority", "max_retries", "estimated_minutes", "review_required", "not_before", "inputs", "secrets"}
+	own := map[string]string{"input_context": "inputs", "secret_keys": "secrets"}
 	for field, text := range fault.From(err).Fields {
 		name, _, _ := strings.Cut(field, "[")
+		name = cmp.Or(own[name], name)
 		if !slices.Contains(known, name) {
 			rest = text
 			continue

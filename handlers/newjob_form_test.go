@@ -35,8 +35,10 @@ func TestFormNumbersAndTimes(t *testing.T) {
 
 func TestFaultFieldsComeToTheFieldsOfTheForm(t *testing.T) {
 	byField, rest := jobForm{}.fieldErrors(fault.InvalidFields(map[string]string{
-		"capabilities[2]": "bad token", "depends_on[0]": "no such job", "title": "too long", "input_context": "not ours"}))
-	if byField["capabilities"] != "bad token" || byField["depends_on"] != "no such job" || byField["title"] != "too long" || len(byField) != 3 {
+		"capabilities[2]": "bad token", "depends_on[0]": "no such job", "title": "too long",
+		"secret_keys[1]": "too much", "input_context": "no text", "kind": "not ours"}))
+	if byField["capabilities"] != "bad token" || byField["depends_on"] != "no such job" || byField["title"] != "too long" ||
+		byField["secrets"] != "too much" || byField["inputs"] != "no text" || len(byField) != 5 {
 		t.Errorf("fields %v", byField)
 	}
 	if rest != "not ours" {

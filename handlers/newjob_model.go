@@ -32,6 +32,7 @@ func (s formSheet) model() views.NewJob {
 		DependsOn: s.dependencies(), Acceptance: f.acceptance,
 		Products: productOptions(s.products, f.product), Phase: f.phase, Phases: s.phases,
 		Priority: f.priority, MaxRetries: f.maxRetries, Estimate: f.estimate, NotBefore: f.notBefore, Review: f.review,
+		Inputs: f.inputs, SecretsGone: f.secrets != "",
 		Errors: s.errors, Error: s.problem, Routability: routability, NoFleet: len(live(s.snap)) == 0,
 	}
 }

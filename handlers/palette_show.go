@@ -29,7 +29,7 @@ func (s *Server) paletteShow(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, views.PaletteRows(paletteModel(query, found, snap, who.Can(tenancy.WriteJobs))))
+	return render(c, http.StatusOK, views.PaletteRows(paletteModel(query, found, snap, who)))
 }
 
 // searchText is a query that can be searched for.
@@ -43,14 +43,14 @@ func searchText(q string) string {
 
 // paletteModel lists jobs, factories and pages. Without a query the pages come
 // first; they are what an empty palette is opened for.
-func paletteModel(query string, found []jobs.Job, snap fleet.Snapshot, canWrite bool) views.Palette {
+func paletteModel(query string, found []jobs.Job, snap fleet.Snapshot, who tenancy.Principal) views.Palette {
 	var list []views.PaletteGroup
 	add := func(title string, rows []views.PaletteRow) {
 		if len(rows) > 0 {
 			list = append(list, views.PaletteGroup{Title: title, Rows: rows})
 		}
 	}
-	pages := pageRows(query, canWrite)
+	pages := pageRows(query, who)
 	if query == "" {
 		add("Go to", pages)
 		add("Newest jobs", jobRows(found))
@@ -84,20 +84,35 @@ func factoryRows(query string, snap fleet.Snapshot) []views.PaletteRow {
 	return rows
 }
 
-func pageRows(query string, canWrite bool) []views.PaletteRow {
-	all := []views.PaletteRow{
-		{URL: links.Board, Icon: "square-kanban", Text: "Board", Keys: []string{"G", "B"}},
-		{URL: links.NewJob, Icon: "plus", Text: "New job", Keys: []string{"C"}},
-		{URL: links.Review, Icon: "eye", Text: "Review", Keys: []string{"G", "R"}},
-		{URL: links.Agents, Icon: "bot", Text: "Agents", Keys: []string{"G", "A"}},
-		{URL: links.Timeline, Icon: "history", Text: "Timeline", Keys: []string{"G", "T"}},
-		{URL: links.Products, Icon: "package", Text: "Products"},
-		{URL: links.Status, Icon: "gauge", Text: "Status"},
-	}
+// palettePages are the pages that the palette goes to. Those of the settings come
+// last: without a query only the first of them shows.
+var palettePages = []struct {
+	views.PaletteRow
+	need     tenancy.Permission
+	settings bool
+}{
+	{views.PaletteRow{URL: links.Board, Icon: "square-kanban", Text: "Board", Keys: []string{"G", "B"}}, tenancy.ReadBoard, false},
+	{views.PaletteRow{URL: links.NewJob, Icon: "plus", Text: "New job", Keys: []string{"C"}}, tenancy.WriteJobs, false},
+	{views.PaletteRow{URL: links.Review, Icon: "eye", Text: "Review", Keys: []string{"G", "R"}}, tenancy.ReadBoard, false},
+	{views.PaletteRow{URL: links.Agents, Icon: "bot", Text: "Agents", Keys: []string{"G", "A"}}, tenancy.ReadBoard, false},
+	{views.PaletteRow{URL: links.Timeline, Icon: "history", Text: "Timeline", Keys: []string{"G", "T"}}, tenancy.ReadBoard, false},
+	{views.PaletteRow{URL: links.Status, Icon: "gauge", Text: "Status"}, tenancy.ReadBoard, false},
+	{views.PaletteRow{URL: links.Settings, Icon: "settings", Text: "Settings", Keys: []string{"G", "S"}}, tenancy.SignedIn, false},
+	{views.PaletteRow{URL: links.Account, Icon: "user", Text: "Your account", Note: "Settings"}, tenancy.SignedIn, true},
+	{views.PaletteRow{URL: links.Workspace, Icon: "settings", Text: "Workspace", Note: "Settings"}, tenancy.ReadBoard, true},
+	{views.PaletteRow{URL: links.Members, Icon: "users", Text: "Members", Note: "Settings"}, tenancy.ReadBoard, true},
+	{views.PaletteRow{URL: links.Products, Icon: "package", Text: "Products and repos", Note: "Settings"}, tenancy.ReadBoard, true},
+	{views.PaletteRow{URL: links.Tokens, Icon: "key-round", Text: "Tokens", Note: "Settings"}, tenancy.SignedIn, true},
+	{views.PaletteRow{URL: links.Connect, Icon: "terminal", Text: "Connect an agent", Note: "Settings"}, tenancy.ReadBoard, true},
+	{views.PaletteRow{URL: links.Secrets, Icon: "lock", Text: "Encryption", Note: "Settings"}, tenancy.Manage, true},
+	{views.PaletteRow{URL: links.Audit, Icon: "scroll-text", Text: "Audit", Note: "Settings"}, tenancy.Manage, true},
+}
+
+func pageRows(query string, who tenancy.Principal) []views.PaletteRow {
 	var rows []views.PaletteRow
-	for _, r := range all {
-		if (r.URL != links.NewJob || canWrite) && contains(r.Text, query) {
-			rows = append(rows, r)
+	for _, p := range palettePages {
+		if who.Can(p.need) && contains(p.Text, query) && (query != "" || !p.settings) {
+			rows = append(rows, p.PaletteRow)
 		}
 	}
 	if query != "" {

@@ -95,7 +95,7 @@ func TestEditAProduct(t *testing.T) {
 	admin := d.as(tenancy.RoleAdmin)
 	d.product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api", "ledger-web"}, OneJobPerRepo: true, ReviewLimit: limit(3), Paused: true})
 	doc := page(t, admin.get("/settings/products/ledger"), http.StatusOK)
-	wantText(t, doc, ".crumb", "SettingsProducts ledger")
+	wantText(t, doc, ".crumb", "SettingsProducts and repos ledger")
 	wantCount(t, doc, "#name", 0)
 	wantCount(t, doc, "#one_job_per_repo[checked], #review_limit[value='3']", 2)
 

@@ -27,7 +27,7 @@ func (s *Server) productsShow(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	shell, err := s.page(c, who, snap, "", "Products")
+	shell, err := s.page(c, who, snap, views.SectionSettings, "Products")
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *Server) productPage(c echo.Context, who tenancy.Principal, status int, 
 	if err != nil {
 		return err
 	}
-	shell, err := s.page(c, who, snap, "", title)
+	shell, err := s.page(c, who, snap, views.SectionSettings, title)
 	if err != nil {
 		return err
 	}

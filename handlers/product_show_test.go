@@ -47,7 +47,8 @@ func TestProductsSayWhatTheyAllow(t *testing.T) {
 	wantText(t, doc, "#main dl", "One job of a repo is ready or in work at a time")
 	wantCount(t, doc, "a[href='/settings/products/team%2Fshop']", 1)
 	page(t, d.get("/settings/products/team%2Fshop"), http.StatusOK)
-	wantCount(t, doc, "#person-menu a[href='/settings/products']", 1)
+	wantCount(t, doc, ".settings-nav a[href='/settings/products'][aria-current=page]", 1)
+	wantCount(t, page(t, d.get("/board"), http.StatusOK), ".side .nav a[href='/settings']", 1)
 	wantCount(t, page(t, d.get("/palette?q=prod"), http.StatusOK), "a[href='/settings/products']", 1)
 }
 
@@ -94,17 +95,17 @@ func TestProductsForThoseWhoOnlyLook(t *testing.T) {
 func TestProductsOfAnotherWorkspaceAreNotThere(t *testing.T) {
 	d := newDesk(t)
 	stranger := dbfactory.Person(dbfactory.Workspace(t, d.db), tenancy.RoleOwner)
-	if _, _, err := d.Jobs.PutProduct(t.Context(), stranger, "secret", jobs.ProductSettings{Repos: []string{"secret-api"}}); err != nil {
+	if _, _, err := d.Jobs.PutProduct(t.Context(), stranger, "covert", jobs.ProductSettings{Repos: []string{"covert-api"}}); err != nil {
 		t.Fatal(err)
 	}
-	if body := read(t, d.get("/settings/products"), http.StatusOK); strings.Contains(body, "secret") {
+	if body := read(t, d.get("/settings/products"), http.StatusOK); strings.Contains(body, "covert") {
 		t.Error("the list names it")
 	}
-	read(t, d.get("/settings/products/secret"), http.StatusNotFound)
-	for _, address := range []string{"/secret", "/secret/pause", "/secret/resume", "/secret/delete"} {
-		read(t, d.post("/settings/products"+address, productFields("secret")), http.StatusNotFound)
+	read(t, d.get("/settings/products/covert"), http.StatusNotFound)
+	for _, address := range []string{"/covert", "/covert/pause", "/covert/resume", "/covert/delete"} {
+		read(t, d.post("/settings/products"+address, productFields("covert")), http.StatusNotFound)
 	}
-	if p, err := d.Jobs.Product(t.Context(), stranger, "secret"); err != nil || p.Paused {
+	if p, err := d.Jobs.Product(t.Context(), stranger, "covert"); err != nil || p.Paused {
 		t.Errorf("it became %+v, %v", p, err)
 	}
 }

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
@@ -13,6 +14,13 @@ import (
 
 // routes is every page, action and fragment, each with the permission it needs.
 func (s *Server) routes() []Route {
+	return slices.Concat(s.doorRoutes(), s.workRoutes(), s.settingsRoutes(), s.serverRoutes())
+}
+
+// doorRoutes are what people meet before they are logged in. The way to the
+// identity provider is a link and not a form: the content security policy lets no
+// form lead to another site.
+func (s *Server) doorRoutes() []Route {
 	return []Route{
 		{http.MethodGet, links.Home, tenancy.Public, s.home},
 		{http.MethodGet, links.Login, tenancy.Public, s.loginForm},
@@ -21,7 +29,18 @@ func (s *Server) routes() []Route {
 		{http.MethodGet, "/setup/:token", tenancy.Public, s.setupForm},
 		{http.MethodPost, "/setup/:token", tenancy.Public, s.setup},
 		{http.MethodPost, links.Theme, tenancy.Public, s.setTheme},
+		{http.MethodGet, links.LoginCode, tenancy.Public, s.loginCodeForm},
+		{http.MethodPost, links.LoginCode, tenancy.Public, s.loginCode},
+		{http.MethodGet, links.IdentityStart, tenancy.Public, s.identityStart},
+		{http.MethodGet, links.IdentityCallback, tenancy.Public, s.identityCallback},
+		{http.MethodGet, "/invitations/:token", tenancy.Public, s.invitationShow},
+		{http.MethodPost, "/invitations/:token", tenancy.Public, s.invitationAccept},
+	}
+}
 
+// workRoutes are jobs, reviews, agents and what happened.
+func (s *Server) workRoutes() []Route {
+	return []Route{
 		{http.MethodGet, links.Board, tenancy.ReadBoard, s.boardShow},
 		{http.MethodGet, links.Board + "/column/:column", tenancy.ReadBoard, s.boardColumn},
 		{http.MethodGet, "/live", tenancy.ReadBoard, s.live(&streamLimit{})},
@@ -53,10 +72,47 @@ func (s *Server) routes() []Route {
 		{http.MethodPost, "/factories/:name/drain", tenancy.RunFleet, s.factoryDrain},
 		{http.MethodPost, "/factories/:name/undrain", tenancy.RunFleet, s.factoryUndrain},
 		{http.MethodPost, "/agents/:name/terminate", tenancy.RunFleet, s.agentTerminate},
+		{http.MethodPost, "/agents/:name/cut-off", tenancy.RunFleet, s.agentCutOff},
 
 		{http.MethodGet, links.Timeline, tenancy.ReadBoard, s.timelineShow},
 		{http.MethodGet, links.Status, tenancy.ReadBoard, s.statusShow},
 		{http.MethodPost, links.Recover, tenancy.RunFleet, s.statusRecover},
+	}
+}
+
+// settingsRoutes are the own account and the workspace's settings, in the order of
+// their tabs.
+func (s *Server) settingsRoutes() []Route {
+	return []Route{
+		{http.MethodGet, links.Settings, tenancy.SignedIn, s.settingsHome},
+		{http.MethodGet, links.Account, tenancy.SignedIn, s.accountShow},
+		{http.MethodPost, links.Account, tenancy.SignedIn, s.accountRename},
+		{http.MethodPost, links.Password, tenancy.SignedIn, s.accountPassword},
+		{http.MethodGet, links.SecondFactor, tenancy.SignedIn, s.factorShow},
+		{http.MethodPost, links.SecondFactor, tenancy.SignedIn, s.factorBegin},
+		{http.MethodPost, links.ConfirmFactor, tenancy.SignedIn, s.factorConfirm},
+		{http.MethodPost, links.DropFactor, tenancy.SignedIn, s.factorDrop},
+		{http.MethodPost, links.RecoveryCodes, tenancy.SignedIn, s.recoveryCodes},
+		{http.MethodPost, links.EndOthers, tenancy.SignedIn, s.sessionsEndOthers},
+		{http.MethodPost, links.EndAll, tenancy.SignedIn, s.sessionsEndAll},
+		{http.MethodPost, links.Account + "/sessions/:session/end", tenancy.SignedIn, s.sessionEnd},
+		{http.MethodGet, links.IdentityLink, tenancy.SignedIn, s.identityLinkStart},
+		{http.MethodGet, links.IdentityConfirm, tenancy.SignedIn, s.identityConfirm},
+		{http.MethodPost, links.IdentityLink, tenancy.SignedIn, s.identityLink},
+		{http.MethodPost, links.IdentityUnlink, tenancy.SignedIn, s.identityUnlink},
+
+		{http.MethodGet, links.Workspace, tenancy.ReadBoard, s.workspaceShow},
+		{http.MethodPost, links.Workspace, tenancy.Own, s.workspaceRename},
+		{http.MethodPost, links.Workspaces, tenancy.Manage, s.workspaceCreate},
+		{http.MethodPost, links.SwitchWorkspace, tenancy.SignedIn, s.workspaceSwitch},
+
+		{http.MethodGet, links.Members, tenancy.ReadBoard, s.membersShow},
+		{http.MethodPost, links.Members + "/:account/role", tenancy.Manage, s.memberRole},
+		{http.MethodPost, links.Members + "/:account/remove", tenancy.Manage, s.memberRemove},
+		{http.MethodPost, links.StepDown, tenancy.Own, s.memberStepDown},
+		{http.MethodPost, links.Leave, tenancy.SignedIn, s.memberLeave},
+		{http.MethodPost, links.Invitations, tenancy.Manage, s.invitationMake},
+		{http.MethodPost, links.Invitations + "/:invitation/revoke", tenancy.Manage, s.invitationRevoke},
 
 		{http.MethodGet, links.Products, tenancy.ReadBoard, s.productsShow},
 		{http.MethodPost, links.Products, tenancy.Manage, s.productCreate},
@@ -67,6 +123,22 @@ func (s *Server) routes() []Route {
 		{http.MethodPost, "/settings/products/:product/resume", tenancy.Manage, s.productResume},
 		{http.MethodPost, "/settings/products/:product/delete", tenancy.Manage, s.productDelete},
 
+		{http.MethodGet, links.Tokens, tenancy.SignedIn, s.tokensShow},
+		{http.MethodPost, links.Tokens, tenancy.SignedIn, s.tokenIssue},
+		{http.MethodGet, links.NewTokenPath, tenancy.SignedIn, s.tokenNew},
+		{http.MethodPost, links.Tokens + "/:id/revoke", tenancy.SignedIn, s.tokenRevoke},
+		{http.MethodGet, links.Connect, tenancy.SignedIn, s.connectShow},
+		{http.MethodPost, links.Connect, tenancy.RunFleet, s.connectIssue},
+
+		{http.MethodGet, links.Secrets, tenancy.Manage, s.secretsShow},
+		{http.MethodPost, links.RenewSecrets, tenancy.Own, s.secretsRenew},
+		{http.MethodGet, links.Audit, tenancy.Manage, s.auditShow},
+	}
+}
+
+// serverRoutes are files, and what machines ask about the server itself.
+func (s *Server) serverRoutes() []Route {
+	return []Route{
 		{http.MethodGet, static.Prefix + "*", tenancy.Public, s.static},
 		{http.MethodGet, "/healthz", tenancy.Public, s.healthz},
 		{http.MethodGet, "/readyz", tenancy.Public, s.readyz},
@@ -77,6 +149,11 @@ func (s *Server) routes() []Route {
 
 func (s *Server) home(c echo.Context, _ tenancy.Principal) error {
 	return seeOther(c, links.Board)
+}
+
+// settingsHome is the first page of the settings.
+func (s *Server) settingsHome(c echo.Context, _ tenancy.Principal) error {
+	return seeOther(c, links.Account)
 }
 
 func (s *Server) static(c echo.Context, _ tenancy.Principal) error {

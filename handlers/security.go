@@ -122,15 +122,17 @@ func violations(body []byte) []violation {
 	return out
 }
 
-// withoutQuery keeps secrets in queries and set-up links out of the log.
+// withoutQuery keeps secrets in queries and in links out of the log.
 func withoutQuery(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}
 	u.RawQuery, u.Fragment, u.User = "", "", nil
-	if strings.HasPrefix(u.Path, "/setup/") {
-		u.Path, u.RawPath = "/setup/", ""
+	for _, secret := range []string{"/setup/", "/invitations/"} {
+		if strings.HasPrefix(u.Path, secret) {
+			u.Path, u.RawPath = secret, ""
+		}
 	}
 	return short(u.String())
 }
@@ -141,3 +143,14 @@ func short(text string) string {
 	}
 	return text
 }
+
+// cookieName is the name under which a browser keeps a cookie of ours: with
+// https one that no other host of the domain can set.
+func (s *Server) cookieName(name string) string {
+	if s.Secure {
+		return hostOnly + name
+	}
+	return name
+}
+
+const hostOnly = "__Host-"

@@ -16,11 +16,14 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/tenancy/quota"
 )
 
 // Deps is what the pages need.
 type Deps struct {
 	Accounts *accounts.Service
+	// Provider is the identity provider; nil where none is configured.
+	Provider *accounts.Provider
 	// Sessions comes from NewSessions.
 	Sessions *scs.SessionManager
 	Log      *slog.Logger
@@ -43,6 +46,11 @@ type Deps struct {
 	// Secure is whether people reach the server by https: cookies are then
 	// bound to it, and browsers are told to stay with it.
 	Secure bool
+	// Quota is how much each person and each address may send; nil is no limit.
+	Quota *quota.Quota
+	// ClientAddress says where a request comes from. Nil is the connection's
+	// address.
+	ClientAddress func(*http.Request) string
 }
 
 // Server serves the pages. It is an http.Handler.
@@ -71,8 +79,9 @@ func New(d Deps) *Server {
 	// Browsers send reports of the policy without saying from where.
 	s.origin.AddInsecureBypassPattern("POST " + cspReportPath)
 
-	// Nobody in front of us is believed about the client's address.
-	e.IPExtractor = echo.ExtractIPDirect()
+	if e.IPExtractor = d.ClientAddress; e.IPExtractor == nil {
+		e.IPExtractor = echo.ExtractIPDirect()
+	}
 	e.HTTPErrorHandler = s.HandleError
 	e.Use(requestID, s.securityHeaders, s.accessLog, recoverPanic, s.checkOrigin, limitBody)
 	s.register(s.routes())

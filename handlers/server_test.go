@@ -8,12 +8,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/db/dbtest"
+	"fleetboard/internal/accounts"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 )
@@ -44,29 +46,6 @@ func (s *site) probe() {
 	})
 }
 
-func TestEveryRouteNamesAPermission(t *testing.T) {
-	s := ownedSite(t)
-	needs := map[string]tenancy.Permission{}
-	for _, r := range s.routed {
-		needs[r.Method+" "+r.Path] = r.Need
-	}
-	public := map[string]bool{
-		"GET /": true, "GET /login": true, "POST /login": true, "POST /logout": true, "POST /theme": true,
-		"GET /setup/:token": true, "POST /setup/:token": true, "GET /static/*": true,
-		"GET /healthz": true, "GET /readyz": true, "GET /health/coordinator": true, "POST /csp-report": true,
-	}
-	for _, r := range s.echo.Routes() {
-		name := r.Method + " " + r.Path
-		need, ok := needs[name]
-		switch {
-		case !ok || need == "":
-			t.Errorf("%s names no permission", name)
-		case need == tenancy.Public && !public[name]:
-			t.Errorf("%s is public and not in the list of what may be", name)
-		}
-	}
-}
-
 func TestRouteWithoutNeedPanics(t *testing.T) {
 	s := ownedSite(t)
 	defer func() {
@@ -77,29 +56,63 @@ func TestRouteWithoutNeedPanics(t *testing.T) {
 	s.register([]Route{{Method: http.MethodGet, Path: "/open", Handle: s.home}})
 }
 
+// headersOf every answer, whatever it is.
+var headersOf = map[string]string{
+	"Content-Security-Policy":      "default-src 'none'; script-src 'self'; style-src 'self';",
+	"X-Content-Type-Options":       "nosniff",
+	"Referrer-Policy":              "same-origin",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Permissions-Policy":           "accelerometer=()",
+	"Cache-Control":                "no-store",
+	"Strict-Transport-Security":    "max-age=31536000",
+	"X-Request-Id":                 "",
+}
+
+// Every route, signed in or not, and what no route answers.
 func TestSecurityHeaders(t *testing.T) {
-	s := ownedSite(t, func(d *Deps) { d.Secure = true })
-	s.probe()
-	for _, target := range []string{"/login", "/healthz", "/nowhere", "/probe/panic"} {
-		h := s.get(target).Header
-		for name, want := range map[string]string{
-			"Content-Security-Policy":      "default-src 'none'; script-src 'self'; style-src 'self';",
-			"X-Content-Type-Options":       "nosniff",
-			"Referrer-Policy":              "same-origin",
-			"Cross-Origin-Opener-Policy":   "same-origin",
-			"Cross-Origin-Resource-Policy": "same-origin",
-			"Permissions-Policy":           "accelerometer=()",
-			"Cache-Control":                "no-store",
-			"Strict-Transport-Security":    "max-age=31536000",
-			"X-Request-Id":                 "",
-		} {
-			if got := h.Get(name); got == "" || !strings.HasPrefix(got, want) {
-				t.Errorf("%s: %s = %q, want %q...", target, name, got, want)
+	m := newMatrix(t)
+	m.deps.Secure, m.deps.Sessions = true, NewSessions(accounts.NewSessionStore(m.db), true)
+	m.Server = New(m.deps)
+	m.probe()
+	routes := append(slices.Clone(m.routed), Route{Method: "GET", Path: "/nowhere"}, Route{Method: "DELETE", Path: "/board"},
+		Route{Method: "PUT", Path: "/probe/panic"}, Route{Method: "GET", Path: "/jobs/a%00b"})
+	for _, route := range routes {
+		for _, name := range []string{"nobody", "owner"} {
+			v := m.visitors[slices.IndexFunc(m.visitors, func(v visitor) bool { return v.name == name })]
+			r := request(route.Method, m.path(route), nil)
+			r.AddCookie(&http.Cookie{Name: "__Host-sid", Value: v.cookie})
+			w := httptest.NewRecorder()
+			m.ServeHTTP(w, r)
+			if name == "owner" && w.Code == http.StatusSeeOther && strings.HasPrefix(w.Header().Get("Location"), "/login") && route.Need != tenancy.Public && !m.leaves[nameOf(route)] {
+				t.Errorf("%s: the owner was not known", nameOf(route))
 			}
+			for header, want := range headersOf {
+				got := w.Header().Get(header)
+				kept := header == "Cache-Control" && route.Path == "/static/*" || header == "Cache-Control" && got == "no-store, no-transform"
+				if got == "" && !kept || !strings.HasPrefix(got, want) && !kept {
+					t.Errorf("%s as %s: %s = %q, want %q...", nameOf(route), name, header, got, want)
+				}
+			}
+			if strings.Contains(w.Header().Get("Content-Security-Policy"), "unsafe") {
+				t.Errorf("%s: the policy allows what is unsafe", nameOf(route))
+			}
+			for _, line := range w.Header().Values("Set-Cookie") {
+				cookieIsBound(t, nameOf(route), line)
+			}
+			m.kept.Restore()
 		}
-		if strings.Contains(h.Get("Content-Security-Policy"), "unsafe") {
-			t.Errorf("%s: the policy allows what is unsafe", target)
-		}
+	}
+}
+
+// cookieIsBound checks that no other host can set a cookie and no script of
+// another site sends it.
+func cookieIsBound(t *testing.T, where, line string) {
+	t.Helper()
+	c, err := http.ParseSetCookie(line)
+	if err != nil || !strings.HasPrefix(c.Name, "__Host-") || !c.Secure || c.Path != "/" || c.Domain != "" || !c.HttpOnly ||
+		c.SameSite != http.SameSiteLaxMode && c.SameSite != http.SameSiteStrictMode {
+		t.Errorf("%s sets a cookie that is not bound to this host: %s (%v)", where, line, err)
 	}
 }
 
@@ -129,22 +142,56 @@ func TestStaticFilesAreKept(t *testing.T) {
 	}
 }
 
+// Every unsafe route, from everywhere that a browser may say it comes from. The
+// reports of the policy come from nowhere, and change nothing.
 func TestOtherSitesCannotPost(t *testing.T) {
-	s := ownedSite(t)
-	s.probe()
-	s.logIn(t)
-	for name, change := range map[string]func(*http.Request){
-		"cross-site":     func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
-		"same-site":      func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") },
-		"foreign origin": func(r *http.Request) { r.Header.Del("Sec-Fetch-Site"); r.Header.Set("Origin", "https://evil.example") },
-	} {
-		r := request(http.MethodPost, "/probe/write", url.Values{"a": {"b"}})
-		change(r)
-		if res := s.do(r); res.StatusCode != http.StatusForbidden {
-			t.Errorf("%s: %d", name, res.StatusCode)
+	m := newMatrix(t)
+	owner := m.visitors[slices.IndexFunc(m.visitors, func(v visitor) bool { return v.name == "owner" })]
+	cases := map[string]struct {
+		site, origin string
+		refused      bool
+	}{
+		"the same origin":               {"same-origin", "http://example.com", false},
+		"the address bar":               {"none", "", false},
+		"the same site":                 {"same-site", "http://evil.example.com", true},
+		"another site":                  {"cross-site", "https://evil.example", true},
+		"an old browser, another site":  {"", "https://evil.example", true},
+		"an old browser, another port":  {"", "http://example.com:8080", true},
+		"an old browser, a hidden page": {"", "null", true},
+		"an old browser, ours":          {"", "http://example.com", false},
+	}
+	cells := 0
+	for _, route := range m.routed {
+		if route.Method == http.MethodGet || route.Path == cspReportPath {
+			continue
+		}
+		for name, c := range cases {
+			cells++
+			r := request(route.Method, m.path(route), m.fields)
+			r.AddCookie(&http.Cookie{Name: "sid", Value: owner.cookie})
+			r.Header.Del("Sec-Fetch-Site")
+			if c.site != "" {
+				r.Header.Set("Sec-Fetch-Site", c.site)
+			}
+			if c.origin != "" {
+				r.Header.Set("Origin", c.origin)
+			}
+			w := httptest.NewRecorder()
+			m.ServeHTTP(w, r)
+			refused := w.Code == http.StatusForbidden && strings.Contains(w.Body.String(), "came from another site")
+			if refused != c.refused {
+				t.Errorf("%s from %s: %d, refused: %t", nameOf(route), name, w.Code, refused)
+			}
+			if c.refused {
+				continue
+			}
+			m.begin()
+		}
+		if changed := m.kept.Changed(); len(changed) > 0 {
+			t.Errorf("%s: another site changed %v", nameOf(route), changed)
 		}
 	}
-	wantStatus(t, s.post("/probe/write", url.Values{"a": {"b"}}), http.StatusNoContent)
+	t.Logf("%d requests", cells)
 }
 
 func TestBodyLimit(t *testing.T) {
@@ -153,6 +200,8 @@ func TestBodyLimit(t *testing.T) {
 	s.logIn(t)
 	big := strings.Repeat("x", maxForm+1)
 	wantStatus(t, s.post("/probe/write", url.Values{"a": {big}}), http.StatusRequestEntityTooLarge)
+	wantStatus(t, s.post("/probe/write", url.Values{"a": {big[:maxForm-len("a=")]}}), http.StatusNoContent)
+	wantStatus(t, s.post("/probe/write", url.Values{"a": {big[:maxForm-len("a=")+1]}}), http.StatusRequestEntityTooLarge)
 
 	chunked := request(http.MethodPost, "/probe/write", url.Values{"a": {big}})
 	chunked.ContentLength = -1

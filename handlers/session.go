@@ -1,9 +1,11 @@
 package handlers
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,10 +19,13 @@ import (
 	"fleetboard/views/links"
 )
 
-// sessionLife is how long a person stays logged in, whatever happens. There is
-// no idle limit in the session manager: it would write the session on every
-// request, also on one that was under way at log out.
+// sessionLife is how long a person stays logged in, whatever happens. The session
+// manager has no idle limit: it would write the session on every request, also on
+// one that was under way at log out. The store has one.
 const sessionLife = 12 * time.Hour
+
+// halfLife is how long the page that asks for the second factor can be answered.
+const halfLife = 5 * time.Minute
 
 // NewSessions returns the manager of the browsers' sessions over a store.
 // Secure makes a cookie that only https carries and no other host can set.
@@ -57,12 +62,35 @@ func (s *Server) person(c echo.Context) (tenancy.Principal, error) {
 	if !ok {
 		return tenancy.Principal{}, notSignedIn()
 	}
-	return s.Accounts.Person(ctx, account, ids.Nil)
+	workspace, _ := ids.Parse(s.Sessions.GetString(ctx, accounts.SessionWorkspace))
+	return s.Accounts.Person(ctx, account, workspace)
 }
 
 // signIn begins a session for an account, under a new token: one that an
-// attacker planted before is worth nothing. The session the browser had ends.
+// attacker planted before is worth nothing. The session the browser had ends, and
+// nothing that was kept in it goes on.
 func (s *Server) signIn(c echo.Context, account accounts.Account) error {
+	epoch, err := s.Accounts.SessionEpoch(c.Request().Context(), account.ID)
+	if err != nil {
+		return err
+	}
+	return s.wholeSignIn(c, account.ID, epoch)
+}
+
+// wholeSignIn is signIn for credentials that were checked in an epoch: where all
+// sessions ended since, the new one is over before it begins.
+func (s *Server) wholeSignIn(c echo.Context, account ids.ID, epoch int64) error {
+	return s.beginSession(c, map[string]string{accounts.SessionAccount: account.String(), accounts.SessionEpoch: epochText(epoch)}, 0)
+}
+
+// halfSignIn begins the session of a person whose second factor is to be asked.
+func (s *Server) halfSignIn(c echo.Context, in accounts.LoggedIn) error {
+	return s.beginSession(c, map[string]string{accounts.SessionHalf: in.ID.String(), accounts.SessionEpoch: epochText(in.Epoch)}, halfLife)
+}
+
+// beginSession begins one with these values under a new token; a life of 0 is
+// that of the session manager.
+func (s *Server) beginSession(c echo.Context, values map[string]string, life time.Duration) error {
 	ctx, err := s.Sessions.Load(c.Request().Context(), s.token(c))
 	if err != nil {
 		return err
@@ -70,17 +98,47 @@ func (s *Server) signIn(c echo.Context, account accounts.Account) error {
 	if err := s.Sessions.RenewToken(ctx); err != nil {
 		return err
 	}
-	s.Sessions.Put(ctx, accounts.SessionAccount, account.ID.String())
-	s.Sessions.Put(ctx, accounts.SessionAddress, c.RealIP())
-	s.Sessions.Put(ctx, accounts.SessionUserAgent, c.Request().UserAgent())
-	token, expiry, err := s.Sessions.Commit(ctx)
-	if err != nil {
+	if err := s.Sessions.Clear(ctx); err != nil {
 		return err
 	}
-	s.Sessions.WriteSessionCookie(ctx, c.Response(), token, expiry)
-	noStore(c)
-	return nil
+	for name, value := range values {
+		s.Sessions.Put(ctx, name, value)
+	}
+	s.Sessions.Put(ctx, accounts.SessionAddress, c.RealIP())
+	s.Sessions.Put(ctx, accounts.SessionUserAgent, c.Request().UserAgent())
+	if life > 0 {
+		s.Sessions.SetDeadline(ctx, time.Now().Add(life).UTC())
+	}
+	return s.saveSession(ctx, c)
 }
+
+// half is the account that waits for its second factor, and the epoch its
+// password was checked in. Fault: Unauthenticated.
+func (s *Server) half(c echo.Context) (account ids.ID, epoch int64, err error) {
+	ctx, err := s.Sessions.Load(c.Request().Context(), s.token(c))
+	if err != nil {
+		return ids.Nil, 0, err
+	}
+	account, ok := ids.Parse(s.Sessions.GetString(ctx, accounts.SessionHalf))
+	if !ok {
+		return ids.Nil, 0, notSignedIn()
+	}
+	epoch, err = strconv.ParseInt(s.Sessions.GetString(ctx, accounts.SessionEpoch), 10, 64)
+	return account, epoch, err
+}
+
+// renewSession gives the browser's session another token, after a change of what
+// protects the account: ctx was loaded before, and the session of the old token
+// has just been ended. What was kept in it goes on.
+func (s *Server) renewSession(ctx context.Context, c echo.Context, epoch int64) error {
+	if err := s.Sessions.RenewToken(ctx); err != nil {
+		return err
+	}
+	s.Sessions.Put(ctx, accounts.SessionEpoch, epochText(epoch))
+	return s.saveSession(ctx, c)
+}
+
+func epochText(epoch int64) string { return strconv.FormatInt(epoch, 10) }
 
 // signOut ends the browser's session, on the server first.
 func (s *Server) signOut(c echo.Context) error {
@@ -92,6 +150,45 @@ func (s *Server) signOut(c echo.Context) error {
 		return err
 	}
 	s.Sessions.WriteSessionCookie(ctx, c.Response(), "", time.Time{})
+	noStore(c)
+	// What the browser kept of the pages goes too.
+	c.Response().Header().Set("Clear-Site-Data", `"cache", "storage"`)
+	return nil
+}
+
+// putSession keeps a value in the browser's session, under the same token; a
+// visitor without a session gets one that opens nothing. Where the session has
+// ended in the meantime nothing is kept.
+func (s *Server) putSession(c echo.Context, name, value string) error {
+	ctx, err := s.Sessions.Load(c.Request().Context(), s.token(c))
+	if err != nil {
+		return err
+	}
+	s.Sessions.Put(ctx, name, value)
+	return s.saveSession(ctx, c)
+}
+
+// takeSession reads a value of the browser's session and removes it; "" where
+// there is none.
+func (s *Server) takeSession(c echo.Context, name string) (string, error) {
+	ctx, err := s.Sessions.Load(c.Request().Context(), s.token(c))
+	if err != nil {
+		return "", err
+	}
+	value := s.Sessions.PopString(ctx, name)
+	if value == "" {
+		return "", nil
+	}
+	return value, s.saveSession(ctx, c)
+}
+
+// saveSession writes a loaded session and its cookie.
+func (s *Server) saveSession(ctx context.Context, c echo.Context) error {
+	token, expiry, err := s.Sessions.Commit(ctx)
+	if err != nil {
+		return err
+	}
+	s.Sessions.WriteSessionCookie(ctx, c.Response(), token, expiry)
 	noStore(c)
 	return nil
 }

@@ -41,13 +41,15 @@ func newDesk(t *testing.T) *desk {
 	t.Parallel()
 	d, text := dbtest.New(t), &logText{}
 	log := slog.New(slog.NewTextHandler(text, nil))
-	people := accounts.New(d, bytes.Repeat([]byte{7}, 32), log)
+	wake := runNotifier(t, d, log)
+	people := accounts.New(d, bytes.Repeat([]byte{7}, 32), wake, log)
 	first, err := people.Bootstrap(t.Context(), accounts.BootstrapInput{DataDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	wake := runNotifier(t, d, log)
-	list, events := jobs.NewService(d, wake), eventlog.New(d)
+	// What the first start wrote down is not what a test looks for.
+	dbfactory.Exec(t, d, `DELETE FROM event`)
+	list, events := jobs.NewService(d, wake, dbtest.Vault(d)), eventlog.New(d)
 	deps := Deps{
 		Accounts: people, Sessions: NewSessions(accounts.NewSessionStore(d), false), Log: log,
 		Jobs: list, Fleet: fleet.NewService(d, wake), Dispatch: dispatch.New(d, list, wake, people, log),
@@ -55,7 +57,7 @@ func newDesk(t *testing.T) *desk {
 	}
 	other := runNotifier(t, d, log)
 	desk := &desk{t: t, workspace: first.Workspace, people: people,
-		elsewhere: dispatch.New(d, jobs.NewService(d, other), other, people, log),
+		elsewhere: dispatch.New(d, jobs.NewService(d, other, dbtest.Vault(d)), other, people, log),
 		site:      &site{Server: New(deps), db: d, log: text}}
 	t.Cleanup(func() { deps.Kanban.Close(); deps.Dispatch.Close(); desk.elsewhere.Close() })
 	desk.cookies = desk.as(tenancy.RoleOwner).cookies

@@ -32,7 +32,7 @@ func (s *Server) setFlash(c echo.Context, t ui.Toast) {
 // takeFlash gives the toast that waits, once. What it says came from us, and is
 // shown as text all the same; its link may only lead to one of our pages.
 func (s *Server) takeFlash(c echo.Context) []ui.Toast {
-	cookie, err := c.Cookie(flashCookie)
+	cookie, err := c.Cookie(s.cookieName(flashCookie))
 	if err != nil || cookie.Value == "" {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (s *Server) takeFlash(c echo.Context) []ui.Toast {
 
 func (s *Server) flash(c echo.Context, value string, seconds int) {
 	c.SetCookie(&http.Cookie{
-		Name: flashCookie, Value: value, Path: "/", MaxAge: seconds,
+		Name: s.cookieName(flashCookie), Value: value, Path: "/", MaxAge: seconds,
 		HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteLaxMode,
 	})
 }

@@ -3,10 +3,13 @@ package handlers
 import (
 	"context"
 	"net/url"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/internal/accounts"
 	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
 	"fleetboard/views/links"
@@ -15,15 +18,18 @@ import (
 // page makes the shell of a page, with the toast that waits for it and the
 // number of jobs to review.
 func (s *Server) page(c echo.Context, who tenancy.Principal, snap fleet.Snapshot, section views.Section, title string) (views.Shell, error) {
-	name, err := s.workspaceName(c.Request().Context(), who)
+	list, err := s.Accounts.Workspaces(c.Request().Context(), who.Account)
 	if err != nil {
 		return views.Shell{}, err
+	}
+	if _, ok := workspaceOf(list, who.Workspace); !ok {
+		return views.Shell{}, notSignedIn()
 	}
 	reviews, err := s.Kanban.ReviewCount(c.Request().Context(), who)
 	if err != nil {
 		return views.Shell{}, err
 	}
-	shell := frame{who: who, workspace: name, snap: snap, theme: themeOf(c), path: c.Request().URL.RequestURI()}.model()
+	shell := frame{who: who, workspaces: list, snap: snap, theme: themeOf(c), path: c.Request().URL.RequestURI()}.model()
 	shell.Section, shell.Title, shell.Toasts = section, title, s.takeFlash(c)
 	shell.Review = reviewNumber(reviews)
 	return shell, nil
@@ -34,12 +40,19 @@ func (s *Server) workspaceName(ctx context.Context, who tenancy.Principal) (stri
 	if err != nil {
 		return "", err
 	}
-	for _, w := range list {
-		if w.ID == who.Workspace {
-			return w.Name, nil
-		}
+	w, ok := workspaceOf(list, who.Workspace)
+	if !ok {
+		return "", notSignedIn()
 	}
-	return "", notSignedIn()
+	return w.Name, nil
+}
+
+func workspaceOf(list []accounts.Workspace, id ids.ID) (accounts.Workspace, bool) {
+	at := slices.IndexFunc(list, func(w accounts.Workspace) bool { return w.ID == id })
+	if at < 0 {
+		return accounts.Workspace{}, false
+	}
+	return list[at], true
 }
 
 // errorShell is the shell of an error page, nil where even that cannot be read.
@@ -75,7 +88,22 @@ func (s *Server) serverURL(c echo.Context) string {
 
 // firstRun says how to connect a factory, and which one is there.
 func (s *Server) firstRun(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) views.FirstRun {
-	return firstRunModel(s.serverURL(c), s.EnrolmentTokenFile, who.Can(tenancy.WriteJobs), snap)
+	file := s.EnrolmentTokenFile
+	if len(snap.Factories) == 0 {
+		file = s.enrolmentFile(c.Request().Context(), who)
+	}
+	return firstRunModel(s.serverURL(c), file, who.Can(tenancy.WriteJobs), snap)
+}
+
+// enrolmentFile is where an enrolment token of the asker's workspace lies: the
+// one that the first start wrote is of the first workspace, and in any other one
+// the reader has to fill in his own.
+func (s *Server) enrolmentFile(ctx context.Context, who tenancy.Principal) string {
+	list, err := s.Accounts.Workspaces(ctx, who.Account)
+	if w, ok := workspaceOf(list, who.Workspace); err == nil && ok && w.First() {
+		return s.EnrolmentTokenFile
+	}
+	return "/path/to/enrolment-token"
 }
 
 func firstRunModel(server, tokenFile string, canWrite bool, snap fleet.Snapshot) views.FirstRun {

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode"
 
+	"fleetboard/internal/accounts"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -17,24 +18,33 @@ const maxFleetRows = 8
 
 // frame is what the shell around a page is made of.
 type frame struct {
-	who       tenancy.Principal
-	workspace string // shown name
-	snap      fleet.Snapshot
-	theme     views.Theme
-	path      string // path and query of the page
+	who        tenancy.Principal
+	workspaces []accounts.Workspace // all of the person
+	snap       fleet.Snapshot
+	theme      views.Theme
+	path       string // path and query of the page
 }
 
 func (f frame) model() views.Shell {
-	return views.Shell{
-		Workspace: f.workspace,
-		Person:    f.who.Name,
-		Initials:  initials(f.who.Name),
-		Theme:     f.theme,
-		Now:       clock(f.snap),
-		Path:      f.path,
-		Fleet:     fleetModel(f.snap),
-		CanWrite:  f.who.Can(tenancy.WriteJobs),
+	m := views.Shell{
+		WorkspaceID: f.who.Workspace.String(),
+		Person:      f.who.Name,
+		Initials:    initials(f.who.Name),
+		Theme:       f.theme,
+		Now:         clock(f.snap),
+		Path:        f.path,
+		Fleet:       fleetModel(f.snap),
+		CanWrite:    f.who.Can(tenancy.WriteJobs),
+		CanManage:   f.who.Can(tenancy.Manage),
 	}
+	for _, w := range f.workspaces {
+		current := w.ID == f.who.Workspace
+		if current {
+			m.Workspace = w.Name
+		}
+		m.Workspaces = append(m.Workspaces, views.ShellWorkspace{ID: w.ID.String(), Name: w.Name, Role: string(w.Role), Current: current})
+	}
+	return m
 }
 
 // clock is the database's time of a snapshot, or ours where no factory has

@@ -24,7 +24,7 @@ func (s *Server) setTheme(c echo.Context, _ tenancy.Principal) error {
 		return err
 	}
 	cookie := &http.Cookie{
-		Name:     themeCookie,
+		Name:     s.cookieName(themeCookie),
 		Value:    in.Get("theme"),
 		Path:     "/",
 		MaxAge:   int(themeLife.Seconds()),
@@ -43,9 +43,13 @@ func (s *Server) setTheme(c echo.Context, _ tenancy.Principal) error {
 	return seeOther(c, safeNext(in.Get("next")))
 }
 
-// themeOf is what the browser's cookie says; anything unknown is the system's.
+// themeOf is what the browser's cookie says; anything unknown is the system's. It
+// is no secret, so it may come under either name.
 func themeOf(c echo.Context) views.Theme {
-	cookie, err := c.Cookie(themeCookie)
+	cookie, err := c.Cookie(hostOnly + themeCookie)
+	if err != nil {
+		cookie, err = c.Cookie(themeCookie)
+	}
 	if err != nil {
 		return views.ThemeSystem
 	}

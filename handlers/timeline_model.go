@@ -32,6 +32,8 @@ var timelineGroups = []timelineGroup{
 	{name: "agents", label: "Agents", types: []eventlog.Type{"agent.*"}},
 	{name: "factories", label: "Factories", types: []eventlog.Type{"factory.*"}},
 	{name: "products", label: "Products", types: []eventlog.Type{"product.*"}},
+	{name: "settings", label: "Settings", types: []eventlog.Type{"workspace.*", "member.*", "invitation.*", "account.*", "token.*",
+		"key.*"}},
 }
 
 func groupNamed(name string) timelineGroup {
@@ -123,15 +125,21 @@ func (s timelineSheet) items() views.TimelineItems {
 	if s.older != "" {
 		m.OlderURL, m.OlderID = links.TimelineBefore(s.older, s.filter), "older-"+s.older
 	}
-	for _, e := range s.events {
-		heading := dayHeading(e.At, s.now)
-		if n := len(m.Days); n == 0 || m.Days[n-1].Heading != heading {
-			m.Days = append(m.Days, views.TimelineDay{Heading: heading})
-		}
-		day := &m.Days[len(m.Days)-1]
-		day.Events = append(day.Events, s.event(e))
-	}
+	m.Days = daysOf(s.events, s.now, s.event)
 	return m
+}
+
+// daysOf puts events, the newest first, under the headings of their days.
+func daysOf(events []eventlog.Event, now time.Time, line func(eventlog.Event) views.TimelineEvent) (days []views.TimelineDay) {
+	for _, e := range events {
+		heading := dayHeading(e.At, now)
+		if n := len(days); n == 0 || days[n-1].Heading != heading {
+			days = append(days, views.TimelineDay{Heading: heading})
+		}
+		day := &days[len(days)-1]
+		day.Events = append(day.Events, line(e))
+	}
+	return days
 }
 
 // dayHeading names a day of UTC; static/js/timeline.js says the same of the
@@ -156,9 +164,18 @@ var actorIcons = map[string]string{string(tenancy.KindPerson): "user", string(te
 
 // badEvents are facts that somebody may have to look at.
 var badEvents = []eventlog.Type{eventlog.JobLost, eventlog.JobTimedOut, eventlog.JobAttemptFailed, eventlog.JobFailed,
-	eventlog.JobMergeFailed, eventlog.AgentTerminated, eventlog.AgentDied}
+	eventlog.JobMergeFailed, eventlog.AgentTerminated, eventlog.AgentDied, eventlog.AgentCutOff}
 
 func (s timelineSheet) event(e eventlog.Event) views.TimelineEvent {
+	m := eventLine(e)
+	to := s.filter
+	to.Actor = e.Actor
+	m.WhoURL = links.TimelineWith(to)
+	return m
+}
+
+// eventLine is an event's line on a page, without the address of its actor.
+func eventLine(e eventlog.Event) views.TimelineEvent {
 	m := views.TimelineEvent{ID: e.ID, At: ui.At(e.At), Kind: eventKind(e.Type), Bad: slices.Contains(badEvents, e.Type),
 		Text: eventText(e), Who: e.Actor, WhoIcon: actorIcons[e.ActorKind], WhoTitle: e.ActorKind}
 	if e.JobKey != "" {
@@ -167,9 +184,6 @@ func (s timelineSheet) event(e eventlog.Event) views.TimelineEvent {
 	if m.WhoIcon == "" {
 		m.WhoIcon = "settings"
 	}
-	to := s.filter
-	to.Actor = e.Actor
-	m.WhoURL = links.TimelineWith(to)
 	if e.Epoch != nil {
 		m.Tag = "e" + strconv.FormatInt(*e.Epoch, 10)
 	}
@@ -183,7 +197,7 @@ const maxChanges = 3
 
 // toldFields are told by an event's sentence or its statuses.
 var toldFields = []string{"status", "wait_reason", "blocked_reason", "question", "answer", "feedback", "link", "directive",
-	"draining", "progress_percent", "current_step", "checkpoint", "not_before"}
+	"draining", "progress_percent", "current_step", "checkpoint", "not_before", "role", "name"}
 
 // changedFields are the other fields that an event changed. A new job has all of
 // them from its beginning; that is no news.

@@ -36,6 +36,14 @@ func described(errs map[string]string, field, hint string) templ.Attributes {
 	return attrs
 }
 
+// describedBy ties a field to its error and its hint by the field's own id.
+func describedBy(id, hint, err string) templ.Attributes {
+	if hint != "" {
+		hint = id + "-h"
+	}
+	return described(map[string]string{id: err}, id, hint)
+}
+
 // seat is one mark of the field behind the log-in card.
 type seat struct{ class, x, y string }
 

@@ -6,6 +6,15 @@ type Login struct {
 	Email string
 	Next  string // a path of ours
 	Error string // one sentence that does not say which field was wrong
+	// Identity is the other way in, nil where there is none.
+	Identity *IdentityLogin
+}
+
+// LoginCode is the second step of the log in.
+type LoginCode struct {
+	Theme Theme
+	Next  string // a path of ours
+	Error string
 }
 
 // Setup is the page of a set-up link: the owner's name, e-mail and password.

@@ -52,6 +52,7 @@ type Agent struct {
 	CPU       int // percent, -1 unknown
 	Memory    string
 	Terminate string // URL, "" when not allowed
+	CutOff    string // URL, "" when not allowed
 	Leaves    string // "FB-142 goes back to Ready", said by the dialog
 }
 

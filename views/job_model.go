@@ -40,6 +40,7 @@ type Job struct {
 	LinkForm *LinkForm // nil for those who may not link
 	Needs    []Fact
 	Limits   []Fact
+	Inputs   Inputs
 
 	Result      *Outcome
 	Attempts    []Attempt

@@ -56,7 +56,7 @@ func currentItem(yes bool) templ.Attributes {
 // pageScripts lists a page's scripts in their order: htmx comes last, because
 // it opens the stream at once and our modules must hear of that.
 func pageScripts(own []string) []string {
-	out := []string{"js/app.js"}
+	out := []string{"js/app.js", "js/workspace.js"}
 	for _, name := range own {
 		if name == "js/board.js" {
 			out = append(out, "vendor/sortablejs-1.15.7/Sortable.min.js")

@@ -31,6 +31,10 @@ type NewJob struct {
 	Estimate       string
 	NotBefore      string // as <input type="datetime-local"> writes it
 	Review         string // "inherit", "yes", "no"
+	Inputs         string // lines of NAME=value
+	// SecretsGone is set where secrets were typed into the form that was refused:
+	// they are not sent back.
+	SecretsGone bool
 
 	// Errors by field name (title, repo, acceptance, ...): one sentence each.
 	Errors map[string]string

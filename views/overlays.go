@@ -26,6 +26,7 @@ func keyHelp(s Shell) []keyGroup {
 		{"Review", []string{"G", "R"}},
 		{"Agents", []string{"G", "A"}},
 		{"Timeline", []string{"G", "T"}},
+		{"Settings", []string{"G", "S"}},
 		{"This list", []string{"?"}},
 	}
 	if s.CanWrite {

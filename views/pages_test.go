@@ -146,7 +146,7 @@ func TestNavigationHasOnlyWhatExists(t *testing.T) {
 	doc := parsed(t, samplePages(ThemeLight)["board"])
 	var got []string
 	doc.Find("nav.nav a").Each(func(_ int, a *goquery.Selection) { got = append(got, a.AttrOr("href", "")) })
-	if strings.Join(got, " ") != "/board /jobs/new /review /agents /timeline" {
+	if strings.Join(got, " ") != "/board /jobs/new /review /agents /timeline /settings" {
 		t.Errorf("the navigation has %v", got)
 	}
 	if got := doc.Find("nav.nav [aria-current=page]").AttrOr("href", ""); got != "/board" {

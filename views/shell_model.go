@@ -16,6 +16,7 @@ const (
 	SectionReview   Section = "review"
 	SectionAgents   Section = "agents"
 	SectionTimeline Section = "timeline"
+	SectionSettings Section = "settings"
 )
 
 // Shell is what every page of a signed-in person has around it.
@@ -23,16 +24,28 @@ type Shell struct {
 	Title     string // of the document, with the count: "Board (9 running)"
 	Section   Section
 	Workspace string
-	Person    string // shown name
-	Initials  string // two letters
-	Theme     Theme
-	Now       time.Time // the server's clock, so that ages are right in the browser
-	Path      string    // path and query of this page, where the theme form comes back to
-	LiveURL   string    // links.LiveBoard(...) etc.; "" for a page without a stream
-	Fleet     Fleet
-	Review    string // how many jobs wait for a decision: "4", "99+", "" for none
-	CanWrite  bool   // may create jobs: shows New job
-	Toasts    []ui.Toast
+	// WorkspaceID is what the page says with every request, so that it acts in
+	// no other workspace; Workspaces are those of the person.
+	WorkspaceID string
+	Workspaces  []ShellWorkspace
+	Person      string // shown name
+	Initials    string // two letters
+	Theme       Theme
+	Now         time.Time // the server's clock, so that ages are right in the browser
+	Path        string    // path and query of this page, where the theme form comes back to
+	LiveURL     string    // links.LiveBoard(...) etc.; "" for a page without a stream
+	Fleet       Fleet
+	Review      string // how many jobs wait for a decision: "4", "99+", "" for none
+	CanWrite    bool   // may create jobs: shows New job
+	CanManage   bool   // may change the workspace's settings
+	Toasts      []ui.Toast
+}
+
+// ShellWorkspace is one that the person can switch to.
+type ShellWorkspace struct {
+	ID, Name string
+	Role     string // "owner"
+	Current  bool
 }
 
 // Theme is what the person chose: "" is the system's.

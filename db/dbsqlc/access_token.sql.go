@@ -53,11 +53,12 @@ func (q *Queries) AccessTokenByHash(ctx context.Context, db DBTX, tokenHash []by
 	return i, err
 }
 
-const accessTokenInsert = `-- name: AccessTokenInsert :exec
+const accessTokenInsert = `-- name: AccessTokenInsert :execrows
 INSERT INTO access_token (workspace_id, id, kind, name, token_hash, hint, account_id,
-    products, capabilities, factory, created_by, expires_at)
+    products, capabilities, factory, created_by, expires_at, form_key)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
-    $8, $9, $10, $11, $12)
+    $8, $9, $10, $11, $12, $13)
+ON CONFLICT (workspace_id, form_key) WHERE form_key <> '' DO NOTHING
 `
 
 type AccessTokenInsertParams struct {
@@ -73,10 +74,12 @@ type AccessTokenInsertParams struct {
 	Factory      string
 	CreatedBy    string
 	ExpiresAt    *time.Time
+	FormKey      string
 }
 
-func (q *Queries) AccessTokenInsert(ctx context.Context, db DBTX, arg AccessTokenInsertParams) error {
-	_, err := db.Exec(ctx, accessTokenInsert,
+// No row means that the same form has made a token before.
+func (q *Queries) AccessTokenInsert(ctx context.Context, db DBTX, arg AccessTokenInsertParams) (int64, error) {
+	result, err := db.Exec(ctx, accessTokenInsert,
 		arg.WorkspaceID,
 		arg.ID,
 		arg.Kind,
@@ -89,30 +92,7 @@ func (q *Queries) AccessTokenInsert(ctx context.Context, db DBTX, arg AccessToke
 		arg.Factory,
 		arg.CreatedBy,
 		arg.ExpiresAt,
-	)
-	return err
-}
-
-const accessTokenRevoke = `-- name: AccessTokenRevoke :execrows
-UPDATE access_token SET revoked_at = coalesce(revoked_at, now())
-WHERE workspace_id = $1 AND id = $2 AND ($3::boolean OR account_id = $4::uuid)
-`
-
-type AccessTokenRevokeParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-	AnyOwner    bool
-	AccountID   uuid.UUID
-}
-
-// The own tokens of an account, or any where any_owner is true. A token that
-// was revoked before keeps its time.
-func (q *Queries) AccessTokenRevoke(ctx context.Context, db DBTX, arg AccessTokenRevokeParams) (int64, error) {
-	result, err := db.Exec(ctx, accessTokenRevoke,
-		arg.WorkspaceID,
-		arg.ID,
-		arg.AnyOwner,
-		arg.AccountID,
+		arg.FormKey,
 	)
 	if err != nil {
 		return 0, err
@@ -120,9 +100,162 @@ func (q *Queries) AccessTokenRevoke(ctx context.Context, db DBTX, arg AccessToke
 	return result.RowsAffected(), nil
 }
 
-const accessTokenRevokeNamed = `-- name: AccessTokenRevokeNamed :exec
+const accessTokenList = `-- name: AccessTokenList :many
+SELECT t.id, t.kind, t.name, t.hint, t.products, t.capabilities, t.factory, t.created_by, t.created_at, t.expires_at,
+    t.last_used_at, t.revoked_at, now()::timestamptz AS now,
+    (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))::boolean AS live,
+    (SELECT count(*) FROM agent a WHERE a.workspace_id = t.workspace_id AND a.enrolment_id = t.id
+        AND a.terminated_at IS NULL
+        AND a.last_heartbeat_at > now() - make_interval(secs => a.dead_after_seconds))::int AS agents
+FROM access_token t
+WHERE t.workspace_id = $1
+    AND (t.account_id = $2::uuid OR ($3::boolean AND t.kind = 'enrolment'))
+    AND coalesce(t.revoked_at, t.expires_at, now()) > now() - interval '30 days'
+ORDER BY live DESC, t.created_at DESC, t.id
+LIMIT $4
+`
+
+type AccessTokenListParams struct {
+	WorkspaceID uuid.UUID
+	AccountID   uuid.UUID
+	Enrolment   bool
+	MaxRows     int32
+}
+
+type AccessTokenListRow struct {
+	ID           uuid.UUID
+	Kind         string
+	Name         string
+	Hint         string
+	Products     []string
+	Capabilities []string
+	Factory      string
+	CreatedBy    string
+	CreatedAt    time.Time
+	ExpiresAt    *time.Time
+	LastUsedAt   *time.Time
+	RevokedAt    *time.Time
+	Now          time.Time
+	Live         bool
+	Agents       int32
+}
+
+// A person's own tokens, and where enrolment is true the workspace's enrolment
+// tokens; what ended over a month ago is left out. Live ones come first, then
+// the newest.
+func (q *Queries) AccessTokenList(ctx context.Context, db DBTX, arg AccessTokenListParams) ([]AccessTokenListRow, error) {
+	rows, err := db.Query(ctx, accessTokenList,
+		arg.WorkspaceID,
+		arg.AccountID,
+		arg.Enrolment,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AccessTokenListRow{}
+	for rows.Next() {
+		var i AccessTokenListRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Kind,
+			&i.Name,
+			&i.Hint,
+			&i.Products,
+			&i.Capabilities,
+			&i.Factory,
+			&i.CreatedBy,
+			&i.CreatedAt,
+			&i.ExpiresAt,
+			&i.LastUsedAt,
+			&i.RevokedAt,
+			&i.Now,
+			&i.Live,
+			&i.Agents,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const accessTokenLive = `-- name: AccessTokenLive :one
+SELECT count(*)::int FROM access_token t
+WHERE t.workspace_id = $1 AND t.kind = $2 AND t.revoked_at IS NULL
+    AND (t.expires_at IS NULL OR t.expires_at > now())
+    AND (t.kind = 'enrolment' OR t.account_id = $3::uuid)
+`
+
+type AccessTokenLiveParams struct {
+	WorkspaceID uuid.UUID
+	Kind        string
+	AccountID   uuid.UUID
+}
+
+// How many live tokens of a kind there are; of a person's, only the own ones.
+func (q *Queries) AccessTokenLive(ctx context.Context, db DBTX, arg AccessTokenLiveParams) (int32, error) {
+	row := db.QueryRow(ctx, accessTokenLive, arg.WorkspaceID, arg.Kind, arg.AccountID)
+	var column_1 int32
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
+const accessTokenRevoke = `-- name: AccessTokenRevoke :one
+UPDATE access_token t SET revoked_at = coalesce(t.revoked_at, now())
+FROM (SELECT o.workspace_id, o.id, o.revoked_at FROM access_token o
+    WHERE o.workspace_id = $3 AND o.id = $4 FOR NO KEY UPDATE) was
+WHERE t.workspace_id = was.workspace_id AND t.id = was.id AND ($1::boolean OR t.account_id = $2::uuid)
+RETURNING t.kind, t.name, t.hint, t.products, t.capabilities, t.factory, (was.revoked_at IS NOT NULL)::boolean AS before
+`
+
+type AccessTokenRevokeParams struct {
+	AnyOwner    bool
+	AccountID   uuid.UUID
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+}
+
+type AccessTokenRevokeRow struct {
+	Kind         string
+	Name         string
+	Hint         string
+	Products     []string
+	Capabilities []string
+	Factory      string
+	Before       bool
+}
+
+// The own tokens of an account, or any where any_owner is true. A token that
+// was revoked before keeps its time.
+func (q *Queries) AccessTokenRevoke(ctx context.Context, db DBTX, arg AccessTokenRevokeParams) (AccessTokenRevokeRow, error) {
+	row := db.QueryRow(ctx, accessTokenRevoke,
+		arg.AnyOwner,
+		arg.AccountID,
+		arg.WorkspaceID,
+		arg.ID,
+	)
+	var i AccessTokenRevokeRow
+	err := row.Scan(
+		&i.Kind,
+		&i.Name,
+		&i.Hint,
+		&i.Products,
+		&i.Capabilities,
+		&i.Factory,
+		&i.Before,
+	)
+	return i, err
+}
+
+const accessTokenRevokeNamed = `-- name: AccessTokenRevokeNamed :many
 UPDATE access_token SET revoked_at = now()
 WHERE workspace_id = $1 AND kind = $2 AND name = $3 AND revoked_at IS NULL
+RETURNING id
 `
 
 type AccessTokenRevokeNamedParams struct {
@@ -131,9 +264,24 @@ type AccessTokenRevokeNamedParams struct {
 	Name        string
 }
 
-func (q *Queries) AccessTokenRevokeNamed(ctx context.Context, db DBTX, arg AccessTokenRevokeNamedParams) error {
-	_, err := db.Exec(ctx, accessTokenRevokeNamed, arg.WorkspaceID, arg.Kind, arg.Name)
-	return err
+func (q *Queries) AccessTokenRevokeNamed(ctx context.Context, db DBTX, arg AccessTokenRevokeNamedParams) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, accessTokenRevokeNamed, arg.WorkspaceID, arg.Kind, arg.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const accessTokenUsed = `-- name: AccessTokenUsed :exec
@@ -150,4 +298,36 @@ type AccessTokenUsedParams struct {
 func (q *Queries) AccessTokenUsed(ctx context.Context, db DBTX, arg AccessTokenUsedParams) error {
 	_, err := db.Exec(ctx, accessTokenUsed, arg.WorkspaceID, arg.ID)
 	return err
+}
+
+const productNamesUnknown = `-- name: ProductNamesUnknown :many
+SELECT n.name::text AS name FROM unnest($1::text[]) WITH ORDINALITY AS n(name, place)
+WHERE NOT EXISTS (SELECT FROM product p WHERE p.workspace_id = $2 AND p.name = n.name)
+ORDER BY n.place
+`
+
+type ProductNamesUnknownParams struct {
+	Names       []string
+	WorkspaceID uuid.UUID
+}
+
+// Those of the names that no product of the workspace has, in their order.
+func (q *Queries) ProductNamesUnknown(ctx context.Context, db DBTX, arg ProductNamesUnknownParams) ([]string, error) {
+	rows, err := db.Query(ctx, productNamesUnknown, arg.Names, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		items = append(items, name)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -7,12 +7,15 @@ package dbsqlc
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 )
 
 const accountByEmail = `-- name: AccountByEmail :one
-SELECT id, email, name, password_hash FROM account WHERE email = $1
+SELECT a.id, a.email, a.name, a.password_hash, a.session_epoch, (t.confirmed_at IS NOT NULL)::boolean AS second_factor
+FROM account a LEFT JOIN account_totp t ON t.account_id = a.id
+WHERE a.email = $1
 `
 
 type AccountByEmailRow struct {
@@ -20,6 +23,8 @@ type AccountByEmailRow struct {
 	Email        string
 	Name         string
 	PasswordHash string
+	SessionEpoch int64
+	SecondFactor bool
 }
 
 func (q *Queries) AccountByEmail(ctx context.Context, db DBTX, email string) (AccountByEmailRow, error) {
@@ -30,8 +35,19 @@ func (q *Queries) AccountByEmail(ctx context.Context, db DBTX, email string) (Ac
 		&i.Email,
 		&i.Name,
 		&i.PasswordHash,
+		&i.SessionEpoch,
+		&i.SecondFactor,
 	)
 	return i, err
+}
+
+const accountEndSessions = `-- name: AccountEndSessions :exec
+UPDATE account SET session_epoch = session_epoch + 1 WHERE id = $1
+`
+
+func (q *Queries) AccountEndSessions(ctx context.Context, db DBTX, id uuid.UUID) error {
+	_, err := db.Exec(ctx, accountEndSessions, id)
+	return err
 }
 
 const accountInsert = `-- name: AccountInsert :exec
@@ -47,6 +63,55 @@ type AccountInsertParams struct {
 func (q *Queries) AccountInsert(ctx context.Context, db DBTX, arg AccountInsertParams) error {
 	_, err := db.Exec(ctx, accountInsert, arg.ID, arg.Email, arg.Name)
 	return err
+}
+
+const accountPassword = `-- name: AccountPassword :one
+UPDATE account SET password_hash = $1, session_epoch = session_epoch + 1, updated_at = now()
+WHERE id = $2 AND password_hash = $3
+RETURNING session_epoch
+`
+
+type AccountPasswordParams struct {
+	PasswordHash string
+	ID           uuid.UUID
+	OldHash      string
+}
+
+// Only while the password is still the one that was just checked. Every session
+// of before ends with it.
+func (q *Queries) AccountPassword(ctx context.Context, db DBTX, arg AccountPasswordParams) (int64, error) {
+	row := db.QueryRow(ctx, accountPassword, arg.PasswordHash, arg.ID, arg.OldHash)
+	var session_epoch int64
+	err := row.Scan(&session_epoch)
+	return session_epoch, err
+}
+
+const accountProfile = `-- name: AccountProfile :one
+SELECT a.email, a.name, a.password_hash, t.confirmed_at AS second_factor_at,
+    (SELECT count(*) FROM recovery_code r WHERE r.account_id = a.id AND r.used_at IS NULL) AS codes_left
+FROM account a LEFT JOIN account_totp t ON t.account_id = a.id
+WHERE a.id = $1
+`
+
+type AccountProfileRow struct {
+	Email          string
+	Name           string
+	PasswordHash   string
+	SecondFactorAt *time.Time
+	CodesLeft      int64
+}
+
+func (q *Queries) AccountProfile(ctx context.Context, db DBTX, id uuid.UUID) (AccountProfileRow, error) {
+	row := db.QueryRow(ctx, accountProfile, id)
+	var i AccountProfileRow
+	err := row.Scan(
+		&i.Email,
+		&i.Name,
+		&i.PasswordHash,
+		&i.SecondFactorAt,
+		&i.CodesLeft,
+	)
+	return i, err
 }
 
 const accountRehash = `-- name: AccountRehash :exec
@@ -66,8 +131,34 @@ func (q *Queries) AccountRehash(ctx context.Context, db DBTX, arg AccountRehashP
 	return err
 }
 
+const accountRename = `-- name: AccountRename :exec
+UPDATE account SET name = $1, updated_at = now() WHERE id = $2
+`
+
+type AccountRenameParams struct {
+	Name string
+	ID   uuid.UUID
+}
+
+func (q *Queries) AccountRename(ctx context.Context, db DBTX, arg AccountRenameParams) error {
+	_, err := db.Exec(ctx, accountRename, arg.Name, arg.ID)
+	return err
+}
+
+const accountSessionEpoch = `-- name: AccountSessionEpoch :one
+SELECT session_epoch FROM account WHERE id = $1
+`
+
+func (q *Queries) AccountSessionEpoch(ctx context.Context, db DBTX, id uuid.UUID) (int64, error) {
+	row := db.QueryRow(ctx, accountSessionEpoch, id)
+	var session_epoch int64
+	err := row.Scan(&session_epoch)
+	return session_epoch, err
+}
+
 const accountSetUp = `-- name: AccountSetUp :exec
-UPDATE account SET email = $1, name = $2, password_hash = $3, updated_at = now()
+UPDATE account SET email = $1, name = $2, password_hash = $3,
+    session_epoch = session_epoch + 1, updated_at = now()
 WHERE id = $4
 `
 

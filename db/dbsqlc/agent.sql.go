@@ -55,10 +55,12 @@ func (q *Queries) AgentBeat(ctx context.Context, db DBTX, arg AgentBeatParams) (
 }
 
 const agentForClaim = `-- name: AgentForClaim :one
-SELECT a.id, a.factory_id, a.boot_id, a.model, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
+SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
     f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats, f.draining,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS agent_taken,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.factory_id = a.factory_id)::int AS factory_taken,
+    EXISTS (SELECT FROM access_token e WHERE e.workspace_id = a.workspace_id AND e.id = a.enrolment_id
+        AND e.revoked_at IS NOT NULL) AS enrolment_revoked, a.cut_off_at,
     coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = a.workspace_id), 0)::bigint AS newest_lane,
     ARRAY(SELECT p.id FROM product p WHERE p.workspace_id = a.workspace_id AND p.paused)::uuid[] AS paused_products,
     ARRAY(SELECT p.id FROM product p WHERE p.workspace_id = a.workspace_id AND p.review_limit IS NOT NULL
@@ -80,6 +82,7 @@ type AgentForClaimRow struct {
 	ID                  uuid.UUID
 	FactoryID           uuid.UUID
 	BootID              string
+	Generation          int64
 	Model               string
 	Capabilities        []string
 	MaxConcurrentJobs   int32
@@ -94,6 +97,8 @@ type AgentForClaimRow struct {
 	Draining            bool
 	AgentTaken          int32
 	FactoryTaken        int32
+	EnrolmentRevoked    bool
+	CutOffAt            *time.Time
 	NewestLane          int64
 	PausedProducts      []uuid.UUID
 	FullProducts        []uuid.UUID
@@ -104,6 +109,8 @@ type AgentForClaimRow struct {
 // nothing. With it the products whose lanes give nothing now: those that are
 // paused, those with as many jobs in review as their limit allows (no more than
 // that many are counted); and the products that the agent's token is limited to.
+// Whether its enrolment token was revoked is asked here too: no job is given out
+// on the word of a process that has not heard of it yet.
 func (q *Queries) AgentForClaim(ctx context.Context, db DBTX, arg AgentForClaimParams) (AgentForClaimRow, error) {
 	row := db.QueryRow(ctx, agentForClaim, arg.Products, arg.WorkspaceID, arg.ID)
 	var i AgentForClaimRow
@@ -111,6 +118,7 @@ func (q *Queries) AgentForClaim(ctx context.Context, db DBTX, arg AgentForClaimP
 		&i.ID,
 		&i.FactoryID,
 		&i.BootID,
+		&i.Generation,
 		&i.Model,
 		&i.Capabilities,
 		&i.MaxConcurrentJobs,
@@ -125,6 +133,8 @@ func (q *Queries) AgentForClaim(ctx context.Context, db DBTX, arg AgentForClaimP
 		&i.Draining,
 		&i.AgentTaken,
 		&i.FactoryTaken,
+		&i.EnrolmentRevoked,
+		&i.CutOffAt,
 		&i.NewestLane,
 		&i.PausedProducts,
 		&i.FullProducts,
@@ -157,7 +167,7 @@ func (q *Queries) AgentKeep(ctx context.Context, db DBTX, arg AgentKeepParams) e
 const agentList = `-- name: AgentList :many
 SELECT a.id, a.factory_id, f.name AS factory, a.name, a.model, a.capabilities, a.max_concurrent_jobs,
     a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.status, a.memory_mb, a.cpu_percent,
-    a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at,
+    a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.cut_off_at, a.created_at, a.registered_at,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS taken
 FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
 WHERE a.workspace_id = $1 AND ($2::text = '' OR a.name = $2)
@@ -186,6 +196,7 @@ type AgentListRow struct {
 	LastHeartbeatAt          time.Time
 	TerminatedAt             *time.Time
 	TerminateReason          string
+	CutOffAt                 *time.Time
 	CreatedAt                time.Time
 	RegisteredAt             time.Time
 	Taken                    int32
@@ -217,6 +228,7 @@ func (q *Queries) AgentList(ctx context.Context, db DBTX, arg AgentListParams) (
 			&i.LastHeartbeatAt,
 			&i.TerminatedAt,
 			&i.TerminateReason,
+			&i.CutOffAt,
 			&i.CreatedAt,
 			&i.RegisteredAt,
 			&i.Taken,
@@ -232,7 +244,7 @@ func (q *Queries) AgentList(ctx context.Context, db DBTX, arg AgentListParams) (
 }
 
 const agentLock = `-- name: AgentLock :one
-SELECT id, factory_id, boot_id, terminated_at FROM agent
+SELECT id, factory_id, boot_id, terminated_at, cut_off_at, enrolment_id, generation FROM agent
 WHERE workspace_id = $1 AND name = $2 FOR UPDATE
 `
 
@@ -246,6 +258,9 @@ type AgentLockRow struct {
 	FactoryID    uuid.UUID
 	BootID       string
 	TerminatedAt *time.Time
+	CutOffAt     *time.Time
+	EnrolmentID  *uuid.UUID
+	Generation   int64
 }
 
 func (q *Queries) AgentLock(ctx context.Context, db DBTX, arg AgentLockParams) (AgentLockRow, error) {
@@ -256,6 +271,9 @@ func (q *Queries) AgentLock(ctx context.Context, db DBTX, arg AgentLockParams) (
 		&i.FactoryID,
 		&i.BootID,
 		&i.TerminatedAt,
+		&i.CutOffAt,
+		&i.EnrolmentID,
+		&i.Generation,
 	)
 	return i, err
 }
@@ -312,16 +330,17 @@ func (q *Queries) AgentTerminate(ctx context.Context, db DBTX, arg AgentTerminat
 
 const agentUpsert = `-- name: AgentUpsert :one
 INSERT INTO agent (workspace_id, id, factory_id, name, model, capabilities, max_concurrent_jobs,
-    heartbeat_interval_seconds, stale_after_seconds, boot_id, products)
+    heartbeat_interval_seconds, stale_after_seconds, boot_id, products, enrolment_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
-    $8, $9, $10, $11)
+    $8, $9, $10, $11, $12)
 ON CONFLICT (workspace_id, name) DO UPDATE SET factory_id = excluded.factory_id, model = excluded.model,
     capabilities = excluded.capabilities, max_concurrent_jobs = excluded.max_concurrent_jobs,
     heartbeat_interval_seconds = excluded.heartbeat_interval_seconds,
     stale_after_seconds = excluded.stale_after_seconds, boot_id = excluded.boot_id, products = excluded.products,
     status = 'idle', memory_mb = NULL, cpu_percent = NULL, last_heartbeat_at = now(), registered_at = now(),
-    terminated_at = NULL, terminate_reason = ''
-RETURNING id
+    terminated_at = NULL, terminate_reason = '', cut_off_at = NULL, enrolment_id = excluded.enrolment_id,
+    generation = agent.generation + CASE WHEN $13::boolean THEN 1 ELSE 0 END
+RETURNING id, generation
 `
 
 type AgentUpsertParams struct {
@@ -336,9 +355,17 @@ type AgentUpsertParams struct {
 	StaleAfterSeconds        *int32
 	BootID                   string
 	Products                 []string
+	EnrolmentID              *uuid.UUID
+	EndsTokens               bool
 }
 
-func (q *Queries) AgentUpsert(ctx context.Context, db DBTX, arg AgentUpsertParams) (uuid.UUID, error) {
+type AgentUpsertRow struct {
+	ID         uuid.UUID
+	Generation int64
+}
+
+// ends_tokens is true where the tokens that the agent had are to end.
+func (q *Queries) AgentUpsert(ctx context.Context, db DBTX, arg AgentUpsertParams) (AgentUpsertRow, error) {
 	row := db.QueryRow(ctx, agentUpsert,
 		arg.WorkspaceID,
 		arg.ID,
@@ -351,8 +378,10 @@ func (q *Queries) AgentUpsert(ctx context.Context, db DBTX, arg AgentUpsertParam
 		arg.StaleAfterSeconds,
 		arg.BootID,
 		arg.Products,
+		arg.EnrolmentID,
+		arg.EndsTokens,
 	)
-	var id uuid.UUID
-	err := row.Scan(&id)
-	return id, err
+	var i AgentUpsertRow
+	err := row.Scan(&i.ID, &i.Generation)
+	return i, err
 }

@@ -32,8 +32,8 @@ WITH made AS (
         $1, CASE WHEN $18 = 'ready' THEN now() END)
     RETURNING workspace_id, id, lane_id, priority, ready_at
 ), written AS (
-    INSERT INTO job_text (workspace_id, job_id, body, acceptance, input_context)
-    SELECT workspace_id, id, $30, $31, $32 FROM made
+    INSERT INTO job_text (workspace_id, job_id, body, acceptance, input_context, secret_keys)
+    SELECT workspace_id, id, $30, $31, $32, $33 FROM made
 ), readied AS (
     INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
     SELECT workspace_id, lane_id, priority, ready_at, id FROM made WHERE ready_at IS NOT NULL
@@ -81,6 +81,7 @@ type JobInsertParams struct {
 	Body                string
 	Acceptance          json.RawMessage
 	InputContext        json.RawMessage
+	SecretKeys          []string
 }
 
 func (q *Queries) JobInsert(ctx context.Context, db DBTX, arg []JobInsertParams) *JobInsertBatchResults {
@@ -119,6 +120,7 @@ func (q *Queries) JobInsert(ctx context.Context, db DBTX, arg []JobInsertParams)
 			a.Body,
 			a.Acceptance,
 			a.InputContext,
+			a.SecretKeys,
 		}
 		batch.Queue(jobInsert, vals...)
 	}

@@ -122,7 +122,7 @@ func (q *Queries) JobDue(ctx context.Context, db DBTX, maxRows int32) ([]JobDueR
 }
 
 const jobFullByID = `-- name: JobFullByID :one
-SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, body, acceptance, acceptance_met, input_context, product, review_needed, product_paused, one_job_per_repo, review_limit, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_grace_ends_at, lease_warned_at FROM job_full WHERE workspace_id = $1 AND id = $2
+SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, body, acceptance, acceptance_met, input_context, secret_keys, product, review_needed, product_paused, one_job_per_repo, review_limit, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_grace_ends_at, lease_warned_at FROM job_full WHERE workspace_id = $1 AND id = $2
 `
 
 type JobFullByIDParams struct {
@@ -187,6 +187,7 @@ func (q *Queries) JobFullByID(ctx context.Context, db DBTX, arg JobFullByIDParam
 		&i.Acceptance,
 		&i.AcceptanceMet,
 		&i.InputContext,
+		&i.SecretKeys,
 		&i.Product,
 		&i.ReviewNeeded,
 		&i.ProductPaused,
@@ -216,7 +217,7 @@ func (q *Queries) JobFullByID(ctx context.Context, db DBTX, arg JobFullByIDParam
 }
 
 const jobFullByIDs = `-- name: JobFullByIDs :many
-SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, body, acceptance, acceptance_met, input_context, product, review_needed, product_paused, one_job_per_repo, review_limit, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_grace_ends_at, lease_warned_at FROM job_full WHERE workspace_id = $1 AND id = ANY($2::uuid[])
+SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, body, acceptance, acceptance_met, input_context, secret_keys, product, review_needed, product_paused, one_job_per_repo, review_limit, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_grace_ends_at, lease_warned_at FROM job_full WHERE workspace_id = $1 AND id = ANY($2::uuid[])
 `
 
 type JobFullByIDsParams struct {
@@ -287,6 +288,7 @@ func (q *Queries) JobFullByIDs(ctx context.Context, db DBTX, arg JobFullByIDsPar
 			&i.Acceptance,
 			&i.AcceptanceMet,
 			&i.InputContext,
+			&i.SecretKeys,
 			&i.Product,
 			&i.ReviewNeeded,
 			&i.ProductPaused,
@@ -403,7 +405,7 @@ func (q *Queries) JobKeyTaken(ctx context.Context, db DBTX, arg JobKeyTakenParam
 }
 
 const jobList = `-- name: JobList :many
-SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, body, acceptance, acceptance_met, input_context, product, review_needed, product_paused, one_job_per_repo, review_limit, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_grace_ends_at, lease_warned_at FROM job_full j
+SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, body, acceptance, acceptance_met, input_context, secret_keys, product, review_needed, product_paused, one_job_per_repo, review_limit, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_grace_ends_at, lease_warned_at FROM job_full j
 WHERE j.workspace_id = $1
     AND ($2::uuid IS NULL OR j.id < $2::uuid)
     AND (cardinality($3::text[]) = 0 OR j.status = ANY($3::text[]))
@@ -512,6 +514,7 @@ func (q *Queries) JobList(ctx context.Context, db DBTX, arg JobListParams) ([]Jo
 			&i.Acceptance,
 			&i.AcceptanceMet,
 			&i.InputContext,
+			&i.SecretKeys,
 			&i.Product,
 			&i.ReviewNeeded,
 			&i.ProductPaused,

@@ -435,7 +435,8 @@ func (q *Queries) LeaseProgress(ctx context.Context, db DBTX, arg LeaseProgressP
 
 const leaseState = `-- name: LeaseState :one
 SELECT j.id, j.key, j.status, j.epoch, l.epoch AS lease_epoch, l.agent_id, l.progress_percent, l.current_step,
-    l.expires_at, clock_timestamp()::timestamptz AS now
+    l.expires_at, clock_timestamp()::timestamptz AS now,
+    EXISTS (SELECT FROM job_secret s WHERE s.workspace_id = j.workspace_id AND s.job_id = j.id) AS has_secrets
 FROM job j LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
 WHERE j.workspace_id = $1 AND (j.key = $2::text OR j.id = $3::uuid)
 `
@@ -457,6 +458,7 @@ type LeaseStateRow struct {
 	CurrentStep     *string
 	ExpiresAt       *time.Time
 	Now             time.Time
+	HasSecrets      bool
 }
 
 // A job's status beside the lease it has, without a lock.
@@ -474,6 +476,7 @@ func (q *Queries) LeaseState(ctx context.Context, db DBTX, arg LeaseStateParams)
 		&i.CurrentStep,
 		&i.ExpiresAt,
 		&i.Now,
+		&i.HasSecrets,
 	)
 	return i, err
 }

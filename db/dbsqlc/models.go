@@ -27,6 +27,7 @@ type AccessToken struct {
 	ExpiresAt    *time.Time
 	LastUsedAt   *time.Time
 	RevokedAt    *time.Time
+	FormKey      string
 }
 
 type Account struct {
@@ -36,6 +37,24 @@ type Account struct {
 	PasswordHash string
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
+	SessionEpoch int64
+}
+
+type AccountIdentity struct {
+	Issuer     string
+	Subject    string
+	AccountID  uuid.UUID
+	Email      string
+	CreatedAt  time.Time
+	LastUsedAt *time.Time
+}
+
+type AccountTotp struct {
+	AccountID   uuid.UUID
+	Sealed      []byte
+	LastStep    int64
+	CreatedAt   time.Time
+	ConfirmedAt *time.Time
 }
 
 type Agent struct {
@@ -60,6 +79,9 @@ type Agent struct {
 	RegisteredAt             time.Time
 	DeadAfterSeconds         int32
 	HealthTold               string
+	EnrolmentID              *uuid.UUID
+	Generation               int64
+	CutOffAt                 *time.Time
 }
 
 type Attempt struct {
@@ -131,6 +153,20 @@ type IdempotentRequest struct {
 	Digest      []byte
 	JobIds      []uuid.UUID
 	CreatedAt   time.Time
+}
+
+type Invitation struct {
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+	Email       string
+	Role        string
+	TokenHash   []byte
+	Hint        string
+	InvitedBy   uuid.UUID
+	CreatedAt   time.Time
+	ExpiresAt   time.Time
+	UsedAt      *time.Time
+	RevokedAt   *time.Time
 }
 
 type Job struct {
@@ -248,6 +284,7 @@ type JobFull struct {
 	Acceptance           json.RawMessage
 	AcceptanceMet        json.RawMessage
 	InputContext         json.RawMessage
+	SecretKeys           []string
 	Product              string
 	ReviewNeeded         bool
 	ProductPaused        bool
@@ -323,6 +360,14 @@ type JobReady struct {
 	JobID       uuid.UUID
 }
 
+type JobSecret struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Name        string
+	KeyID       int32
+	Sealed      []byte
+}
+
 type JobText struct {
 	WorkspaceID   uuid.UUID
 	JobID         uuid.UUID
@@ -330,6 +375,7 @@ type JobText struct {
 	Acceptance    json.RawMessage
 	InputContext  json.RawMessage
 	AcceptanceMet json.RawMessage
+	SecretKeys    []string
 }
 
 type Lane struct {
@@ -385,11 +431,25 @@ type ProductRepo struct {
 	ProductID   uuid.UUID
 }
 
+type RecoveryCode struct {
+	AccountID uuid.UUID
+	CodeHash  []byte
+	UsedAt    *time.Time
+}
+
 type RepoSlot struct {
 	WorkspaceID uuid.UUID
 	Repo        string
 	JobID       uuid.UUID
 	TakenAt     time.Time
+}
+
+type Revocation struct {
+	WorkspaceID uuid.UUID
+	Subject     uuid.UUID
+	Reason      string
+	Floor       int64
+	At          time.Time
 }
 
 type Session struct {
@@ -402,6 +462,9 @@ type Session struct {
 	LastSeenAt time.Time
 	ExpiresAt  time.Time
 	EndedAt    *time.Time
+	ID         uuid.UUID
+	Epoch      int64
+	Half       bool
 }
 
 type SetupLink struct {
@@ -418,4 +481,14 @@ type Workspace struct {
 	Name      string
 	JobPrefix string
 	CreatedAt time.Time
+}
+
+type WorkspaceKey struct {
+	WorkspaceID uuid.UUID
+	ID          int32
+	Wrapped     []byte
+	ServerKey   []byte
+	Moved       int64
+	MadeAt      time.Time
+	RetiredAt   *time.Time
 }

@@ -13,10 +13,10 @@ import (
 )
 
 const sessionCommit = `-- name: SessionCommit :execrows
-INSERT INTO session (token_hash, account_id, data, ip, user_agent, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO session (token_hash, account_id, epoch, half, data, ip, user_agent, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (token_hash) DO UPDATE SET
-    account_id = excluded.account_id, data = excluded.data, ip = excluded.ip,
+    account_id = excluded.account_id, half = excluded.half, data = excluded.data, ip = excluded.ip,
     user_agent = excluded.user_agent, expires_at = excluded.expires_at, last_seen_at = now()
 WHERE session.ended_at IS NULL
 `
@@ -24,17 +24,22 @@ WHERE session.ended_at IS NULL
 type SessionCommitParams struct {
 	TokenHash []byte
 	AccountID *uuid.UUID
+	Epoch     int64
+	Half      bool
 	Data      []byte
 	IP        string
 	UserAgent string
 	ExpiresAt time.Time
 }
 
-// An ended session is not brought back by a request that began before its end.
+// An ended session is not brought back by a request that began before its end,
+// and none gets a later epoch than it began in.
 func (q *Queries) SessionCommit(ctx context.Context, db DBTX, arg SessionCommitParams) (int64, error) {
 	result, err := db.Exec(ctx, sessionCommit,
 		arg.TokenHash,
 		arg.AccountID,
+		arg.Epoch,
+		arg.Half,
 		arg.Data,
 		arg.IP,
 		arg.UserAgent,
@@ -46,13 +51,16 @@ func (q *Queries) SessionCommit(ctx context.Context, db DBTX, arg SessionCommitP
 	return result.RowsAffected(), nil
 }
 
-const sessionEnd = `-- name: SessionEnd :exec
+const sessionEnd = `-- name: SessionEnd :execrows
 UPDATE session SET ended_at = now() WHERE token_hash = $1 AND ended_at IS NULL
 `
 
-func (q *Queries) SessionEnd(ctx context.Context, db DBTX, tokenHash []byte) error {
-	_, err := db.Exec(ctx, sessionEnd, tokenHash)
-	return err
+func (q *Queries) SessionEnd(ctx context.Context, db DBTX, tokenHash []byte) (int64, error) {
+	result, err := db.Exec(ctx, sessionEnd, tokenHash)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const sessionEndOfAccount = `-- name: SessionEndOfAccount :exec
@@ -62,6 +70,49 @@ UPDATE session SET ended_at = now() WHERE account_id = $1 AND ended_at IS NULL
 func (q *Queries) SessionEndOfAccount(ctx context.Context, db DBTX, accountID *uuid.UUID) error {
 	_, err := db.Exec(ctx, sessionEndOfAccount, accountID)
 	return err
+}
+
+const sessionEndOne = `-- name: SessionEndOne :execrows
+UPDATE session SET ended_at = now()
+WHERE id = $1 AND account_id = $2 AND NOT half AND ended_at IS NULL AND expires_at > now()
+`
+
+type SessionEndOneParams struct {
+	ID        uuid.UUID
+	AccountID *uuid.UUID
+}
+
+func (q *Queries) SessionEndOne(ctx context.Context, db DBTX, arg SessionEndOneParams) (int64, error) {
+	result, err := db.Exec(ctx, sessionEndOne, arg.ID, arg.AccountID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const sessionEndOthers = `-- name: SessionEndOthers :one
+WITH ended AS (
+    UPDATE session SET ended_at = now()
+    WHERE account_id = $2 AND token_hash <> $3 AND ended_at IS NULL
+    RETURNING half, expires_at, last_seen_at
+)
+SELECT count(*) FROM ended WHERE NOT half AND expires_at > now()
+    AND last_seen_at > now() - make_interval(secs => $1::double precision)
+`
+
+type SessionEndOthersParams struct {
+	IdleSeconds float64
+	AccountID   *uuid.UUID
+	TokenHash   []byte
+}
+
+// Ends all of an account but one, half ones too, and counts the whole ones that
+// were live.
+func (q *Queries) SessionEndOthers(ctx context.Context, db DBTX, arg SessionEndOthersParams) (int64, error) {
+	row := db.QueryRow(ctx, sessionEndOthers, arg.IdleSeconds, arg.AccountID, arg.TokenHash)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
 }
 
 const sessionExpire = `-- name: SessionExpire :execrows
@@ -78,12 +129,92 @@ func (q *Queries) SessionExpire(ctx context.Context, db DBTX, maxRows int32) (in
 }
 
 const sessionFind = `-- name: SessionFind :one
-SELECT data FROM session WHERE token_hash = $1 AND ended_at IS NULL AND expires_at > now()
+SELECT s.data, (s.last_seen_at < now() - interval '1 minute')::boolean AS seen_long_ago
+FROM session s LEFT JOIN account a ON a.id = s.account_id
+WHERE s.token_hash = $1 AND s.ended_at IS NULL AND s.expires_at > now()
+    AND s.last_seen_at > now() - make_interval(secs => $2::double precision)
+    AND (s.account_id IS NULL OR s.epoch = a.session_epoch)
 `
 
-func (q *Queries) SessionFind(ctx context.Context, db DBTX, tokenHash []byte) ([]byte, error) {
-	row := db.QueryRow(ctx, sessionFind, tokenHash)
-	var data []byte
-	err := row.Scan(&data)
-	return data, err
+type SessionFindParams struct {
+	TokenHash   []byte
+	IdleSeconds float64
+}
+
+type SessionFindRow struct {
+	Data        []byte
+	SeenLongAgo bool
+}
+
+// A live session, and whether it was last seen so long ago that this is worth a
+// write. One of an account lives as long as the account's epoch is the same.
+func (q *Queries) SessionFind(ctx context.Context, db DBTX, arg SessionFindParams) (SessionFindRow, error) {
+	row := db.QueryRow(ctx, sessionFind, arg.TokenHash, arg.IdleSeconds)
+	var i SessionFindRow
+	err := row.Scan(&i.Data, &i.SeenLongAgo)
+	return i, err
+}
+
+const sessionList = `-- name: SessionList :many
+SELECT s.id, s.ip, s.user_agent, s.created_at, s.last_seen_at, (s.token_hash = $1)::boolean AS this
+FROM session s JOIN account a ON a.id = s.account_id
+WHERE s.account_id = $2 AND NOT s.half AND s.ended_at IS NULL AND s.expires_at > now()
+    AND s.last_seen_at > now() - make_interval(secs => $3::double precision)
+    AND s.epoch = a.session_epoch
+ORDER BY s.token_hash = $1 DESC, s.last_seen_at DESC, s.id
+LIMIT 100
+`
+
+type SessionListParams struct {
+	TokenHash   []byte
+	AccountID   *uuid.UUID
+	IdleSeconds float64
+}
+
+type SessionListRow struct {
+	ID         uuid.UUID
+	IP         string
+	UserAgent  string
+	CreatedAt  time.Time
+	LastSeenAt time.Time
+	This       bool
+}
+
+// The live ones of an account, the one that asks first.
+func (q *Queries) SessionList(ctx context.Context, db DBTX, arg SessionListParams) ([]SessionListRow, error) {
+	rows, err := db.Query(ctx, sessionList, arg.TokenHash, arg.AccountID, arg.IdleSeconds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SessionListRow{}
+	for rows.Next() {
+		var i SessionListRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.IP,
+			&i.UserAgent,
+			&i.CreatedAt,
+			&i.LastSeenAt,
+			&i.This,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const sessionSeen = `-- name: SessionSeen :exec
+UPDATE session SET last_seen_at = now()
+WHERE token_hash = $1 AND ended_at IS NULL AND last_seen_at < now() - interval '1 minute'
+`
+
+// At most once a minute, however many requests ask at once; never an upsert.
+func (q *Queries) SessionSeen(ctx context.Context, db DBTX, tokenHash []byte) error {
+	_, err := db.Exec(ctx, sessionSeen, tokenHash)
+	return err
 }

@@ -7,6 +7,7 @@ package dbsqlc
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -17,21 +18,6 @@ INSERT INTO job_number (workspace_id) VALUES ($1)
 
 func (q *Queries) JobNumberInsert(ctx context.Context, db DBTX, workspaceID uuid.UUID) error {
 	_, err := db.Exec(ctx, jobNumberInsert, workspaceID)
-	return err
-}
-
-const membershipInsert = `-- name: MembershipInsert :exec
-INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, $3)
-`
-
-type MembershipInsertParams struct {
-	WorkspaceID uuid.UUID
-	AccountID   uuid.UUID
-	Role        string
-}
-
-func (q *Queries) MembershipInsert(ctx context.Context, db DBTX, arg MembershipInsertParams) error {
-	_, err := db.Exec(ctx, membershipInsert, arg.WorkspaceID, arg.AccountID, arg.Role)
 	return err
 }
 
@@ -159,6 +145,23 @@ func (q *Queries) WorkspaceBySlug(ctx context.Context, db DBTX, slug string) (uu
 	return id, err
 }
 
+const workspaceGet = `-- name: WorkspaceGet :one
+SELECT slug, name, created_at FROM workspace WHERE id = $1
+`
+
+type WorkspaceGetRow struct {
+	Slug      string
+	Name      string
+	CreatedAt time.Time
+}
+
+func (q *Queries) WorkspaceGet(ctx context.Context, db DBTX, id uuid.UUID) (WorkspaceGetRow, error) {
+	row := db.QueryRow(ctx, workspaceGet, id)
+	var i WorkspaceGetRow
+	err := row.Scan(&i.Slug, &i.Name, &i.CreatedAt)
+	return i, err
+}
+
 const workspaceInsert = `-- name: WorkspaceInsert :execrows
 INSERT INTO workspace (id, slug, name) VALUES ($1, $2, $3)
 ON CONFLICT (slug) DO NOTHING
@@ -170,9 +173,28 @@ type WorkspaceInsertParams struct {
 	Name string
 }
 
-// No row means that another process has just made it.
+// No row means that the slug is taken, maybe at this moment.
 func (q *Queries) WorkspaceInsert(ctx context.Context, db DBTX, arg WorkspaceInsertParams) (int64, error) {
 	result, err := db.Exec(ctx, workspaceInsert, arg.ID, arg.Slug, arg.Name)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const workspaceRename = `-- name: WorkspaceRename :execrows
+UPDATE workspace SET name = $1 WHERE id = $2 AND name = $3
+`
+
+type WorkspaceRenameParams struct {
+	Name    string
+	ID      uuid.UUID
+	OldName string
+}
+
+// No row means that somebody else has just renamed it.
+func (q *Queries) WorkspaceRename(ctx context.Context, db DBTX, arg WorkspaceRenameParams) (int64, error) {
+	result, err := db.Exec(ctx, workspaceRename, arg.Name, arg.ID, arg.OldName)
 	if err != nil {
 		return 0, err
 	}

@@ -1,8 +1,10 @@
--- name: AccessTokenInsert :exec
+-- name: AccessTokenInsert :execrows
+-- No row means that the same form has made a token before.
 INSERT INTO access_token (workspace_id, id, kind, name, token_hash, hint, account_id,
-    products, capabilities, factory, created_by, expires_at)
+    products, capabilities, factory, created_by, expires_at, form_key)
 VALUES (@workspace_id, @id, @kind, @name, @token_hash, @hint, @account_id,
-    @products, @capabilities, @factory, @created_by, @expires_at);
+    @products, @capabilities, @factory, @created_by, @expires_at, @form_key)
+ON CONFLICT (workspace_id, form_key) WHERE form_key <> '' DO NOTHING;
 
 -- name: AccessTokenByHash :one
 SELECT t.workspace_id, t.id, t.kind, t.name, t.account_id, t.products, t.capabilities, t.factory,
@@ -16,12 +18,46 @@ UPDATE access_token SET last_used_at = now()
 WHERE workspace_id = @workspace_id AND id = @id
     AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute');
 
--- name: AccessTokenRevoke :execrows
+-- name: AccessTokenList :many
+-- A person's own tokens, and where enrolment is true the workspace's enrolment
+-- tokens; what ended over a month ago is left out. Live ones come first, then
+-- the newest.
+SELECT t.id, t.kind, t.name, t.hint, t.products, t.capabilities, t.factory, t.created_by, t.created_at, t.expires_at,
+    t.last_used_at, t.revoked_at, now()::timestamptz AS now,
+    (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))::boolean AS live,
+    (SELECT count(*) FROM agent a WHERE a.workspace_id = t.workspace_id AND a.enrolment_id = t.id
+        AND a.terminated_at IS NULL
+        AND a.last_heartbeat_at > now() - make_interval(secs => a.dead_after_seconds))::int AS agents
+FROM access_token t
+WHERE t.workspace_id = @workspace_id
+    AND (t.account_id = @account_id::uuid OR (@enrolment::boolean AND t.kind = 'enrolment'))
+    AND coalesce(t.revoked_at, t.expires_at, now()) > now() - interval '30 days'
+ORDER BY live DESC, t.created_at DESC, t.id
+LIMIT @max_rows;
+
+-- name: AccessTokenLive :one
+-- How many live tokens of a kind there are; of a person's, only the own ones.
+SELECT count(*)::int FROM access_token t
+WHERE t.workspace_id = @workspace_id AND t.kind = @kind AND t.revoked_at IS NULL
+    AND (t.expires_at IS NULL OR t.expires_at > now())
+    AND (t.kind = 'enrolment' OR t.account_id = @account_id::uuid);
+
+-- name: AccessTokenRevoke :one
 -- The own tokens of an account, or any where any_owner is true. A token that
 -- was revoked before keeps its time.
-UPDATE access_token SET revoked_at = coalesce(revoked_at, now())
-WHERE workspace_id = @workspace_id AND id = @id AND (@any_owner::boolean OR account_id = @account_id::uuid);
+UPDATE access_token t SET revoked_at = coalesce(t.revoked_at, now())
+FROM (SELECT o.workspace_id, o.id, o.revoked_at FROM access_token o
+    WHERE o.workspace_id = @workspace_id AND o.id = @id FOR NO KEY UPDATE) was
+WHERE t.workspace_id = was.workspace_id AND t.id = was.id AND (@any_owner::boolean OR t.account_id = @account_id::uuid)
+RETURNING t.kind, t.name, t.hint, t.products, t.capabilities, t.factory, (was.revoked_at IS NOT NULL)::boolean AS before;
 
--- name: AccessTokenRevokeNamed :exec
+-- name: AccessTokenRevokeNamed :many
 UPDATE access_token SET revoked_at = now()
-WHERE workspace_id = @workspace_id AND kind = @kind AND name = @name AND revoked_at IS NULL;
+WHERE workspace_id = @workspace_id AND kind = @kind AND name = @name AND revoked_at IS NULL
+RETURNING id;
+
+-- name: ProductNamesUnknown :many
+-- Those of the names that no product of the workspace has, in their order.
+SELECT n.name::text AS name FROM unnest(@names::text[]) WITH ORDINALITY AS n(name, place)
+WHERE NOT EXISTS (SELECT FROM product p WHERE p.workspace_id = @workspace_id AND p.name = n.name)
+ORDER BY n.place;

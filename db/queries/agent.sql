@@ -1,24 +1,26 @@
 -- name: AgentLock :one
-SELECT id, factory_id, boot_id, terminated_at FROM agent
+SELECT id, factory_id, boot_id, terminated_at, cut_off_at, enrolment_id, generation FROM agent
 WHERE workspace_id = @workspace_id AND name = @name FOR UPDATE;
 
 -- name: AgentUpsert :one
+-- ends_tokens is true where the tokens that the agent had are to end.
 INSERT INTO agent (workspace_id, id, factory_id, name, model, capabilities, max_concurrent_jobs,
-    heartbeat_interval_seconds, stale_after_seconds, boot_id, products)
+    heartbeat_interval_seconds, stale_after_seconds, boot_id, products, enrolment_id)
 VALUES (@workspace_id, @id, @factory_id, @name, @model, @capabilities, @max_concurrent_jobs,
-    @heartbeat_interval_seconds, sqlc.narg('stale_after_seconds'), @boot_id, @products)
+    @heartbeat_interval_seconds, sqlc.narg('stale_after_seconds'), @boot_id, @products, sqlc.narg('enrolment_id'))
 ON CONFLICT (workspace_id, name) DO UPDATE SET factory_id = excluded.factory_id, model = excluded.model,
     capabilities = excluded.capabilities, max_concurrent_jobs = excluded.max_concurrent_jobs,
     heartbeat_interval_seconds = excluded.heartbeat_interval_seconds,
     stale_after_seconds = excluded.stale_after_seconds, boot_id = excluded.boot_id, products = excluded.products,
     status = 'idle', memory_mb = NULL, cpu_percent = NULL, last_heartbeat_at = now(), registered_at = now(),
-    terminated_at = NULL, terminate_reason = ''
-RETURNING id;
+    terminated_at = NULL, terminate_reason = '', cut_off_at = NULL, enrolment_id = excluded.enrolment_id,
+    generation = agent.generation + CASE WHEN @ends_tokens::boolean THEN 1 ELSE 0 END
+RETURNING id, generation;
 
 -- name: AgentList :many
 SELECT a.id, a.factory_id, f.name AS factory, a.name, a.model, a.capabilities, a.max_concurrent_jobs,
     a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.status, a.memory_mb, a.cpu_percent,
-    a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at,
+    a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.cut_off_at, a.created_at, a.registered_at,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS taken
 FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
 WHERE a.workspace_id = @workspace_id AND (@name::text = '' OR a.name = @name)
@@ -40,10 +42,14 @@ RETURNING a.heartbeat_interval_seconds, (f.draining OR a.terminated_at IS NOT NU
 -- nothing. With it the products whose lanes give nothing now: those that are
 -- paused, those with as many jobs in review as their limit allows (no more than
 -- that many are counted); and the products that the agent's token is limited to.
-SELECT a.id, a.factory_id, a.boot_id, a.model, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
+-- Whether its enrolment token was revoked is asked here too: no job is given out
+-- on the word of a process that has not heard of it yet.
+SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
     f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats, f.draining,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS agent_taken,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.factory_id = a.factory_id)::int AS factory_taken,
+    EXISTS (SELECT FROM access_token e WHERE e.workspace_id = a.workspace_id AND e.id = a.enrolment_id
+        AND e.revoked_at IS NOT NULL) AS enrolment_revoked, a.cut_off_at,
     coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = a.workspace_id), 0)::bigint AS newest_lane,
     ARRAY(SELECT p.id FROM product p WHERE p.workspace_id = a.workspace_id AND p.paused)::uuid[] AS paused_products,
     ARRAY(SELECT p.id FROM product p WHERE p.workspace_id = a.workspace_id AND p.review_limit IS NOT NULL

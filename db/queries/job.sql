@@ -11,8 +11,8 @@ WITH made AS (
         @created_by, CASE WHEN @status = 'ready' THEN now() END)
     RETURNING workspace_id, id, lane_id, priority, ready_at
 ), written AS (
-    INSERT INTO job_text (workspace_id, job_id, body, acceptance, input_context)
-    SELECT workspace_id, id, @body, @acceptance, @input_context FROM made
+    INSERT INTO job_text (workspace_id, job_id, body, acceptance, input_context, secret_keys)
+    SELECT workspace_id, id, @body, @acceptance, @input_context, @secret_keys FROM made
 ), readied AS (
     INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
     SELECT workspace_id, lane_id, priority, ready_at, id FROM made WHERE ready_at IS NOT NULL

@@ -112,6 +112,7 @@ SELECT job_id FROM job_lease WHERE workspace_id = @workspace_id AND agent_id = @
 -- name: LeaseState :one
 -- A job's status beside the lease it has, without a lock.
 SELECT j.id, j.key, j.status, j.epoch, l.epoch AS lease_epoch, l.agent_id, l.progress_percent, l.current_step,
-    l.expires_at, clock_timestamp()::timestamptz AS now
+    l.expires_at, clock_timestamp()::timestamptz AS now,
+    EXISTS (SELECT FROM job_secret s WHERE s.workspace_id = j.workspace_id AND s.job_id = j.id) AS has_secrets
 FROM job j LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
 WHERE j.workspace_id = @workspace_id AND (j.key = @key::text OR j.id = sqlc.narg('id')::uuid);

@@ -3,7 +3,7 @@
 SELECT id FROM workspace WHERE slug = @slug;
 
 -- name: WorkspaceInsert :execrows
--- No row means that another process has just made it.
+-- No row means that the slug is taken, maybe at this moment.
 INSERT INTO workspace (id, slug, name) VALUES (@id, @slug, @name)
 ON CONFLICT (slug) DO NOTHING;
 
@@ -13,12 +13,16 @@ INSERT INTO job_number (workspace_id) VALUES (@workspace_id);
 -- name: ProductInsertFirst :exec
 INSERT INTO product (workspace_id, id, name) VALUES (@workspace_id, @id, @name);
 
+-- name: WorkspaceGet :one
+SELECT slug, name, created_at FROM workspace WHERE id = @id;
+
+-- name: WorkspaceRename :execrows
+-- No row means that somebody else has just renamed it.
+UPDATE workspace SET name = @name WHERE id = @id AND name = @old_name;
+
 -- name: NamedLock :exec
 -- One holder of the name at a time, until its transaction ends.
 SELECT pg_advisory_xact_lock(hashtextextended(@name::text, 0));
-
--- name: MembershipInsert :exec
-INSERT INTO membership (workspace_id, account_id, role) VALUES (@workspace_id, @account_id, @role);
 
 -- name: MembershipList :many
 -- The workspaces of a person, in the transaction of that account.

@@ -35,7 +35,7 @@ func newWebs(t *testing.T, n int, databaseURL, dir string) []*web {
 	for i := range list {
 		w := &web{t: t, name: fmt.Sprint("web-", i+1), address: freeAddress(t)}
 		w.log = filepath.Join(dir, w.name+".log")
-		w.env = []string{"DATABASE_URL=" + databaseURL, "FLEETBOARD_DATA_DIR=" + filepath.Join(dir, "data"),
+		w.env = []string{"FLEETBOARD_RATE_LIMIT=0", "DATABASE_URL=" + databaseURL, "FLEETBOARD_DATA_DIR=" + filepath.Join(dir, "data"),
 			"FLEETBOARD_LISTEN=" + w.address, "FLEETBOARD_ADMIN_EMAIL=mara@kestrel.example",
 			"FLEETBOARD_ADMIN_PASSWORD=quiet watch room 12", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}
 		list[i] = w

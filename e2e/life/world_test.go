@@ -46,13 +46,13 @@ func newServer(t *testing.T) *server {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = wake.Run(ctx) }()
-	people := accounts.New(d, bytes.Repeat([]byte{7}, 32), log)
+	people := accounts.New(d, bytes.Repeat([]byte{7}, 32), wake, log)
 	_, err := people.Bootstrap(t.Context(), accounts.BootstrapInput{AdminEmail: "mara@kestrel.example",
 		AdminPassword: "quiet watch room 12", DataDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, list := eventlog.New(d), jobs.NewService(d, wake)
+	events, list := eventlog.New(d), jobs.NewService(d, wake, dbtest.Vault(d))
 	work, board := dispatch.New(d, list, wake, people, log), kanban.New(d, events, wake, log)
 	front := httptest.NewServer(api.New(api.Deps{Accounts: people, Jobs: list, Fleet: fleet.NewService(d, wake), Dispatch: work,
 		Kanban: board, Events: events, Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Wake: wake, Log: log}))

@@ -18,10 +18,11 @@ import (
 var streaming = struct {
 	perWorkspace int           // streams that a workspace may have open in one process
 	beat         time.Duration // the longest silence
-	check        time.Duration // how soon a stream ends after its token
+	check        time.Duration // how soon a stream ends after its token, at most
+	agentCheck   time.Duration // the same of an agent's, which costs no SQL to ask about
 	poll         time.Duration // how often it looks although nothing was published
 	write        time.Duration // how long the reader may take for one piece
-}{perWorkspace: 200, beat: 15 * time.Second, check: 5 * time.Second, poll: 5 * time.Second, write: 10 * time.Second}
+}{perWorkspace: 200, beat: 15 * time.Second, check: 4 * time.Second, agentCheck: time.Second, poll: 5 * time.Second, write: 10 * time.Second}
 
 const (
 	// retryMillis is how long a reader waits before it connects again.
@@ -88,7 +89,13 @@ func (e *eventStream) VisitStreamEventsResponse(w http.ResponseWriter) error {
 }
 
 func (e *eventStream) run(news <-chan struct{}) error {
-	beat, check := time.NewTicker(streaming.beat), time.NewTicker(streaming.check)
+	every := streaming.check
+	if e.who.Kind == tenancy.KindAgent {
+		// What a process knows of revoked agents is a few seconds old at worst; with
+		// this the stream still ends within five.
+		every = min(every, streaming.agentCheck)
+	}
+	beat, check := time.NewTicker(streaming.beat), time.NewTicker(every)
 	defer beat.Stop()
 	defer check.Stop()
 	look := time.NewTimer(0)

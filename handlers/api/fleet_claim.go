@@ -23,7 +23,15 @@ func (s *Server) ClaimJobs(ctx context.Context, r ClaimJobsRequestObject) (Claim
 		return ClaimJobs204Response{Headers: ClaimJobs204ResponseHeaders{
 			XQueueVersion: claimed.QueueVersion, XClaimReason: cmp.Or(claimed.Reason, dispatch.ReasonEmpty)}}, nil
 	}
-	return ClaimJobs200JSONResponse{Jobs: models(claimed.Jobs, jobModel), QueueVersion: claimed.QueueVersion}, nil
+	answer := ClaimJobs200JSONResponse{QueueVersion: claimed.QueueVersion}
+	for _, j := range claimed.Jobs {
+		model, err := claimedModel(j)
+		if err != nil {
+			return nil, err
+		}
+		answer.Jobs = append(answer.Jobs, model)
+	}
+	return answer, nil
 }
 
 // GetQueueState answers without the database.

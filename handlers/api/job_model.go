@@ -14,7 +14,7 @@ func jobModel(j jobs.Job) Job {
 		ID: j.ID, Key: j.Key, Title: j.Title, Body: j.Body, Kind: j.Kind, Product: j.Product, Repo: j.Repo, Phase: j.Phase,
 		Priority: j.Priority, Status: JobStatus(j.Status), WaitReason: WaitReason(j.WaitReason),
 		BlockedReason: j.BlockedReason, Question: j.Question, Answer: j.Answer, Capabilities: list(j.Capabilities), Factory: j.Factory,
-		DependsOn: list(j.DependsOn), Tags: list(j.Tags), Acceptance: list(j.Acceptance), InputContext: object(j.InputContext),
+		DependsOn: list(j.DependsOn), Tags: list(j.Tags), Acceptance: list(j.Acceptance), InputContext: object(j.InputContext), SecretKeys: list(j.SecretKeys),
 		AcceptanceMet: list(j.AcceptanceMet), WaitsForChildren: j.WaitsForChildren,
 		ProgressPercent: j.ProgressPercent, CurrentStep: j.CurrentStep, EstimatedComplexity: j.EstimatedComplexity,
 		EstimatedMinutes: j.EstimatedMinutes, TokenBudget: j.TokenBudget, ReviewRequired: j.ReviewRequired,
@@ -26,6 +26,15 @@ func jobModel(j jobs.Job) Job {
 		AssignedAt: utcOrNil(j.AssignedAt), StartedAt: utcOrNil(j.StartedAt), CompletedAt: utcOrNil(j.CompletedAt),
 		FailedAt: utcOrNil(j.FailedAt),
 	}
+}
+
+// claimedModel is a job as the agent reads it that has just got its lease: with
+// the values of its secrets.
+func claimedModel(j jobs.Job) (Job, error) {
+	model := jobModel(j)
+	input, err := j.RevealedInput()
+	model.InputContext = object(input)
+	return model, err
 }
 
 func leaseModel(l *jobs.Lease) *Lease {
@@ -42,7 +51,7 @@ func newJob(in NewJob) jobs.New {
 		Key: value(in.Key), Title: in.Title, Body: value(in.Body), Kind: value(in.Kind), Product: value(in.Product),
 		Repo: value(in.Repo), Phase: value(in.Phase), Priority: in.Priority, Capabilities: value(in.Capabilities),
 		Factory: value(in.Factory), DependsOn: value(in.DependsOn), Tags: value(in.Tags), Acceptance: value(in.Acceptance),
-		InputContext: in.InputContext, EstimatedComplexity: value(in.EstimatedComplexity),
+		InputContext: in.InputContext, SecretKeys: value(in.SecretKeys), EstimatedComplexity: value(in.EstimatedComplexity),
 		EstimatedMinutes: in.EstimatedMinutes, TokenBudget: in.TokenBudget, ReviewRequired: in.ReviewRequired,
 		MaxRetries: in.MaxRetries, MaxLost: in.MaxLost, RetryBackoffSeconds: in.RetryBackoffSeconds,
 		NotBefore: in.NotBefore, IdempotencyKey: value(in.IdempotencyKey),

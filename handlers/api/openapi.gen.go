@@ -770,7 +770,10 @@ type Job struct {
 	Routability *Routability `json:"routability,omitempty"`
 
 	// Routable Whether a live factory can run it; only in the answer that created a batch.
-	Routable    *bool      `json:"routable,omitempty"`
+	Routable *bool `json:"routable,omitempty"`
+
+	// SecretKeys The keys of `input_context` whose values are encrypted. They read `[secret]` everywhere but in the claim's answer.
+	SecretKeys  []string   `json:"secret_keys"`
 	StartedAt   *time.Time `json:"started_at"`
 	Status      JobStatus  `json:"status"`
 	Tags        []string   `json:"tags"`
@@ -979,10 +982,13 @@ type NewJob struct {
 	Repo                *string    `json:"repo,omitempty"`
 	RetryBackoffSeconds *int       `json:"retry_backoff_seconds,omitempty"`
 	ReviewRequired      *bool      `json:"review_required,omitempty"`
-	Tags                *[]string  `json:"tags,omitempty"`
-	Title               string     `json:"title"`
-	TokenBudget         *int64     `json:"token_budget,omitempty"`
-	WaitsForChildren    *bool      `json:"waits_for_children,omitempty"`
+
+	// SecretKeys Keys of `input_context` whose values are encrypted at rest and shown only to the agent that claims the job; together they have at most 16,384 bytes.
+	SecretKeys       *[]string `json:"secret_keys,omitempty"`
+	Tags             *[]string `json:"tags,omitempty"`
+	Title            string    `json:"title"`
+	TokenBudget      *int64    `json:"token_budget,omitempty"`
+	WaitsForChildren *bool     `json:"waits_for_children,omitempty"`
 }
 
 // NewJobs defines model for NewJobs.

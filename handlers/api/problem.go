@@ -21,6 +21,10 @@ import (
 // seconds.
 const retryAfter = 2
 
+// contentPolicy is for answers that are no pages: nothing in them is to be run
+// or shown as one.
+const contentPolicy = "default-src 'none'; frame-ancestors 'none'; sandbox"
+
 // identify gives the request its id, and the headers that every answer has.
 func (s *Server) identify(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
@@ -30,6 +34,12 @@ func (s *Server) identify(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Content-Security-Policy", contentPolicy)
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		if s.secure {
+			h.Set("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
+		}
 		return next(c)
 	}
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,7 +57,7 @@ func (s *Server) guard(op operation) echo.MiddlewareFunc {
 			// Where the connection cannot be given more time, the server's own
 			// limit holds.
 			_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(writeTime))
-			who, err := s.authorize(c.Request(), op.need)
+			who, err := s.authorize(c, op)
 			if err != nil {
 				return err
 			}
@@ -74,25 +75,63 @@ func (s *Server) guard(op operation) echo.MiddlewareFunc {
 	}
 }
 
-// authorize says who asks, and refuses whoever lacks the permission. Only the
-// Authorization header counts; cookies are never looked at.
-func (s *Server) authorize(r *http.Request, need tenancy.Permission) (tenancy.Principal, error) {
-	if need == tenancy.Public {
-		return tenancy.Principal{}, nil
+// authorize says who asks, and refuses whoever lacks the permission or asks too
+// often. Only the Authorization header counts; cookies are never looked at.
+func (s *Server) authorize(c echo.Context, op operation) (tenancy.Principal, error) {
+	if op.need == tenancy.Public {
+		return tenancy.Principal{}, s.quota.Address(c.RealIP())
 	}
-	token := bearerOf(r)
-	if token == "" {
-		return tenancy.Principal{}, fault.New(fault.Unauthenticated, "Send a token: Authorization: Bearer <token>.")
+	who, err := s.bearer(c)
+	if fault.Is(err, fault.Superseded) && op.need != tenancy.WorkJobs {
+		// Only the calls of an agent's work say in 409 that its process is to stop.
+		err = fault.New(fault.TokenRevoked, "The agent was started again since; this token has ended.")
 	}
-	who, err := s.accounts.Bearer(r.Context(), token)
 	if err != nil {
 		return tenancy.Principal{}, err
 	}
-	if !who.Can(need) {
-		return tenancy.Principal{}, fault.New(fault.Forbidden, "This call needs the permission %s; this token does not have it.", need).
-			With("permission", string(need))
+	if err := s.count(c, op, who); err != nil {
+		return tenancy.Principal{}, err
+	}
+	if !who.Can(op.need) {
+		return tenancy.Principal{}, fault.New(fault.Forbidden, "This call needs the permission %s; this token does not have it.", op.need).
+			With("permission", string(op.need))
 	}
 	return who, nil
+}
+
+// bearer says whom the request's token stands for. Whoever guesses at tokens is
+// held up by its address, and whoever asks too often by its token, before the
+// database is asked.
+func (s *Server) bearer(c echo.Context) (tenancy.Principal, error) {
+	address, token := c.RealIP(), bearerOf(c.Request())
+	if token == "" {
+		var missing error = fault.New(fault.Unauthenticated, "Send a token: Authorization: Bearer <token>.")
+		return tenancy.Principal{}, cmp.Or(s.quota.Address(address), missing)
+	}
+	if strings.HasPrefix(token, storedToken) {
+		if err := cmp.Or(s.quota.Spent(address), s.quota.Held(token)); err != nil {
+			return tenancy.Principal{}, err
+		}
+	}
+	who, err := s.accounts.Bearer(c.Request().Context(), token)
+	if err != nil && fault.From(err).Code.Entry().Status == http.StatusUnauthorized && !fault.Is(err, fault.TokenExpired) {
+		// A token that was good once is no guess: a whole fleet may come back with those.
+		return tenancy.Principal{}, cmp.Or(s.quota.Address(address), err)
+	}
+	return who, err
+}
+
+// storedToken begins the tokens that are looked up. The others, of agents, say
+// by their signature that they are good, so that no neighbour's guesses can hold
+// up a heartbeat.
+const storedToken = "fb_"
+
+// count takes the call from the quota of who asks.
+func (s *Server) count(c echo.Context, op operation, who tenancy.Principal) error {
+	if op.id == "heartbeat" && who.Kind == tenancy.KindAgent {
+		return s.quota.Heartbeat(who.Agent)
+	}
+	return s.quota.Call(who, bearerOf(c.Request()))
 }
 
 // bearerOf is the request's bearer token, "" where none was sent.

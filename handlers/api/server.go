@@ -14,6 +14,7 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/tenancy/quota"
 )
 
 // BasePath is where the API lives on the server.
@@ -34,6 +35,13 @@ type Deps struct {
 	Done     <-chan struct{}
 	Accounts Bearers
 	Log      *slog.Logger
+	// Quota is how much each asker may send; nil is no limit.
+	Quota *quota.Quota
+	// ClientAddress says where a request comes from. Nil is the connection's
+	// address.
+	ClientAddress func(*http.Request) string
+	// Secure is whether the server is reached by https.
+	Secure bool
 }
 
 // Subscriber tells of topics that were published in any process.
@@ -59,6 +67,8 @@ type Server struct {
 	done        <-chan struct{}
 	accounts    Bearers
 	log         *slog.Logger
+	quota       *quota.Quota
+	secure      bool
 	echo        *echo.Echo
 }
 
@@ -68,7 +78,12 @@ var _ StrictServerInterface = (*Server)(nil)
 // error pages of the web edge reach it.
 func New(d Deps) *Server {
 	s := &Server{jobs: d.Jobs, fleet: d.Fleet, dispatch: d.Dispatch, kanban: d.Kanban, events: d.Events,
-		coordinator: d.Coordinator, wake: d.Wake, done: d.Done, accounts: d.Accounts, log: d.Log, echo: echo.New()}
+		coordinator: d.Coordinator, wake: d.Wake, done: d.Done, accounts: d.Accounts, log: d.Log, quota: d.Quota,
+		secure: d.Secure, echo: echo.New()}
+	s.echo.IPExtractor = d.ClientAddress
+	if s.echo.IPExtractor == nil {
+		s.echo.IPExtractor = echo.ExtractIPDirect()
+	}
 	s.echo.Binder = checkedBinder{}
 	s.echo.HTTPErrorHandler = s.refuse
 	s.echo.Use(s.identify, s.recover)

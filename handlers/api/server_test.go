@@ -114,7 +114,8 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	d := dbtest.New(t)
-	w := &world{t: t, db: d, accounts: accounts.New(d, bytes.Repeat([]byte{7}, 32), log),
+	wake := notifier.New(d, log)
+	w := &world{t: t, db: d, accounts: accounts.New(d, bytes.Repeat([]byte{7}, 32), wake, log),
 		arrived: make(chan string, 1000), left: make(chan string, 1000)}
 	dir := t.TempDir()
 	if _, err := w.accounts.Bootstrap(t.Context(), accounts.BootstrapInput{DataDir: dir}); err != nil {
@@ -122,14 +123,13 @@ func newWorld(t *testing.T) *world {
 	}
 	w.owner, w.enrolment = readToken(t, dir, "owner-token"), readToken(t, dir, "enrolment-token")
 
-	wake := notifier.New(d, log)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		_ = wake.Run(ctx)
 	}()
-	w.jobs = jobs.NewService(d, wake)
+	w.jobs = jobs.NewService(d, wake, dbtest.Vault(d))
 	w.dispatch = dispatch.New(d, w.jobs, wake, w.accounts, log)
 	events := eventlog.New(d)
 	board := kanban.New(d, events, wake, log)

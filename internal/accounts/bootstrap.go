@@ -80,7 +80,7 @@ func (s *Service) firstWorkspace(ctx context.Context) (ids.ID, error) {
 	id = ids.New()
 	made := false
 	err = s.db.InWorkspace(ctx, id, func(tx db.Tx) error {
-		made, err = makeWorkspaceTx(ctx, tx, id)
+		made, err = makeFirstTx(ctx, tx, id)
 		return err
 	})
 	if err != nil {

@@ -7,9 +7,10 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
 )
 
-// Failed log ins that are free, before each next one has to wait 1, 2, 4, ...
+// Failed attempts that are free, before each next one has to wait 1, 2, 4, ...
 // seconds. An address may stand for a whole office or a proxy, hence more.
 // There is no lock-out: nobody can shut an owner out for longer than maxWait.
 const (
@@ -21,74 +22,145 @@ const (
 // wrongLogin is the one answer to every wrong log in.
 const wrongLogin = "This e-mail and password do not fit together."
 
+// LoggedIn is an account whose password was right.
+type LoggedIn struct {
+	Account
+	// Epoch goes into the session, as SessionEpoch: a password that is changed
+	// while this log in is under way ends its session too.
+	Epoch int64
+	// NeedsCode is set where the second factor comes before any session.
+	NeedsCode bool
+}
+
 // LogIn checks an e-mail and a password sent from a network address. Faults:
 // Unauthenticated, the same for an unknown e-mail and a wrong password, and
-// equally slow; TooMany with Details["retry_after"] in seconds.
-func (s *Service) LogIn(ctx context.Context, email, password, addr string) (Account, error) {
+// equally slow; TooMany and, where too many log in at this moment, Unavailable,
+// both with Details["retry_after"] in seconds.
+func (s *Service) LogIn(ctx context.Context, email, password, addr string) (LoggedIn, error) {
 	email = normalEmail(email)
 	if email == "" || password == "" || len(password) > 4*maxPassword || !storable(email) {
-		return Account{}, fault.New(fault.Unauthenticated, wrongLogin)
+		return LoggedIn{}, fault.New(fault.Unauthenticated, wrongLogin)
 	}
-	byAccount, byAddress := s.subject("account", email), s.subject("address", network(addr))
-	if err := s.takeAttempt(ctx, byAddress, byAccount); err != nil {
-		return Account{}, err
+	if err := s.passwords.room(); err != nil {
+		return LoggedIn{}, err
+	}
+	try := s.attemptOf("account", email, addr)
+	if err := s.take(ctx, try); err != nil {
+		return LoggedIn{}, err
 	}
 
-	var found Account
-	var hash string
+	var found credentials
 	err := s.db.InNone(ctx, func(tx db.Tx) error {
 		var err error
-		found, hash, err = accountByEmailTx(ctx, tx, email)
+		found, err = accountByEmailTx(ctx, tx, email)
 		return err
 	})
 	if err != nil {
-		return Account{}, err
+		return LoggedIn{}, err
 	}
-	ok, weak, err := s.passwords.check(ctx, hash, password)
+	ok, weak, err := s.passwords.check(ctx, found.hash, password)
 	if err != nil {
-		return Account{}, err
+		return LoggedIn{}, s.undo(ctx, try, err)
 	}
 	if !ok {
-		return Account{}, fault.New(fault.Unauthenticated, wrongLogin)
+		return LoggedIn{}, fault.New(fault.Unauthenticated, wrongLogin)
 	}
 	stronger := ""
 	if weak {
 		if stronger, err = s.passwords.hash(ctx, password); err != nil {
-			return Account{}, err
+			return LoggedIn{}, s.undo(ctx, try, err)
 		}
 	}
 	err = s.db.InNone(ctx, func(tx db.Tx) error {
-		if err := attemptRightTx(ctx, tx, byAddress, byAccount); err != nil || stronger == "" {
+		if err := attemptRightTx(ctx, tx, try.byAddress, try.byAccount); err != nil || stronger == "" {
 			return err
 		}
-		return rehashTx(ctx, tx, found.ID, hash, stronger)
+		return rehashTx(ctx, tx, found.ID, found.hash, stronger)
 	})
 	if err != nil {
-		return Account{}, err
+		return LoggedIn{}, err
 	}
-	return found, nil
+	return found.LoggedIn, nil
 }
 
-// takeAttempt counts the attempt as failed before it is tried, so that a
-// thousand attempts at one moment are not a thousand first ones. Where the
-// account or the address has to wait, nothing is counted.
-func (s *Service) takeAttempt(ctx context.Context, byAddress, byAccount []byte) error {
+// attempt is one try at a secret, counted against its account and its address.
+type attempt struct{ byAddress, byAccount []byte }
+
+// attemptOf names an attempt; the kind tells what is tried.
+func (s *Service) attemptOf(kind, account, addr string) attempt {
+	return attempt{byAddress: s.subject("address", network(addr)), byAccount: s.subject(kind, account)}
+}
+
+// take counts an attempt as failed before it is tried, so that a thousand
+// attempts at one moment are not a thousand first ones. Where the account or the
+// address has to wait, nothing is counted. Fault: TooMany.
+func (s *Service) take(ctx context.Context, try attempt) error {
 	return s.db.InNone(ctx, func(tx db.Tx) error {
 		for _, t := range []throttle{
-			{subject: byAddress, free: freePerAddress},
-			{subject: byAccount, free: freePerAccount},
+			{subject: try.byAddress, free: freePerAddress},
+			{subject: try.byAccount, free: freePerAccount},
 		} {
 			wait, err := takeAttemptTx(ctx, tx, t)
 			if err != nil {
 				return err
 			}
 			if wait > 0 {
-				return fault.New(fault.TooMany, "Too many attempts to log in. Wait a moment and try again.").
+				return fault.New(fault.TooMany, "Too many attempts. Wait a moment and try again.").
 					With("retry_after", wait)
 			}
 		}
 		return nil
 	})
+}
+
+// undo takes an attempt back that failed for want of room: nothing was tried.
+func (s *Service) undo(ctx context.Context, try attempt, err error) error {
+	if !fault.Is(err, fault.Unavailable) {
+		return err
+	}
+	undone := s.db.InNone(ctx, func(tx db.Tx) error { return attemptUndoneTx(ctx, tx, try.byAddress, try.byAccount) })
+	if undone != nil {
+		s.log.WarnContext(ctx, "a log in that was not tried stays counted", "error", undone)
+	}
+	return err
+}
+
+// confirmPassword checks the password of a person who is logged in, before a
+// change of what protects the account. It returns the hash it fits. Faults:
+// Validation with the field current, TooMany and Unavailable.
+func (s *Service) confirmPassword(ctx context.Context, account ids.ID, password, addr string) (hash string, err error) {
+	if password == "" || len(password) > 4*maxPassword {
+		return "", wrongCurrent()
+	}
+	if err := s.passwords.room(); err != nil {
+		return "", err
+	}
+	try := s.attemptOf("confirm", account.String(), addr)
+	if err := s.take(ctx, try); err != nil {
+		return "", err
+	}
+	err = s.db.InNone(ctx, func(tx db.Tx) error {
+		_, hash, err = profileTx(ctx, tx, account)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	ok, _, err := s.passwords.check(ctx, hash, password)
+	if err != nil {
+		return "", s.undo(ctx, try, err)
+	}
+	if !ok {
+		return "", wrongCurrent()
+	}
+	return hash, s.right(ctx, try)
+}
+
+func wrongCurrent() error { return fault.Invalid("current", "This is not your password.") }
+
+// right clears the counts of an attempt that was right.
+func (s *Service) right(ctx context.Context, try attempt) error {
+	return s.db.InNone(ctx, func(tx db.Tx) error { return attemptRightTx(ctx, tx, try.byAddress, try.byAccount) })
 }
 
 // throttle is one subject whose failures are counted.

@@ -7,13 +7,17 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strings"
+	"sync"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
+
+	"fleetboard/internal/fault"
 )
 
-// A password's length in characters. There are no other rules: length is what
-// makes a password strong.
+// A password's length in characters. Length is what makes a password strong; the
+// only other rule is that it is none that everybody tries (common.go).
 const (
 	minPassword = 12
 	maxPassword = 128
@@ -27,13 +31,25 @@ const (
 	hashThreads = 4
 	hashSize    = 32
 	saltSize    = 16
-	// hashesAtOnce bounds memory: each hash takes 64 MiB.
-	hashesAtOnce = 2
+	// hashesAtOnce bounds memory and leaves the pages time: a hash takes 64 MiB and
+	// keeps up to four cores busy, so that two at once are hardly sooner done.
+	hashesAtOnce = 1
+	// maxQueue is how long a hash may wait for its turn. One that would wait
+	// longer is refused at once, instead of a queue that only grows.
+	maxQueue = 10 * time.Second
+	// firstGuess is how long a hash takes, until one was made.
+	firstGuess = 100 * time.Millisecond
 )
 
-// passwords makes and checks argon2id hashes in PHC form, a few at a time.
+// passwords makes and checks argon2id hashes in PHC form, one at a time. Who
+// waits holds nothing but the place in the queue.
 type passwords struct {
 	gate chan struct{}
+
+	mu      sync.Mutex
+	waiting int
+	took    time.Duration // by one hash, lately
+
 	// nobody stands in for the hash of an account that is not there, so that
 	// both answers take as long. No password fits it.
 	nobody string
@@ -42,6 +58,7 @@ type passwords struct {
 func newPasswords() *passwords {
 	return &passwords{
 		gate:   make(chan struct{}, hashesAtOnce),
+		took:   firstGuess,
 		nobody: encodePHC(random(saltSize), random(hashSize)),
 	}
 }
@@ -77,13 +94,66 @@ func (p *passwords) check(ctx context.Context, encoded, password string) (ok, we
 }
 
 func (p *passwords) derive(ctx context.Context, password string, as phc) ([]byte, error) {
+	if err := p.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer p.leave(time.Now())
+	return argon2.IDKey([]byte(password), as.salt, as.time, as.memory, as.threads, hashSize), nil
+}
+
+// room refuses where the queue is too long. Fault: Unavailable with
+// Details["retry_after"] in seconds.
+func (p *passwords) room() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.roomLocked()
+}
+
+func (p *passwords) roomLocked() error {
+	wait := p.took * time.Duration(p.waiting) / hashesAtOnce
+	if wait <= maxQueue {
+		return nil
+	}
+	return tooBusy(wait)
+}
+
+func tooBusy(wait time.Duration) error {
+	return fault.New(fault.Unavailable, "Very many people log in at this moment. Try again in a few seconds.").
+		With("retry_after", int(wait/time.Second)+1)
+}
+
+// enter waits for a turn.
+func (p *passwords) enter(ctx context.Context) error {
+	p.mu.Lock()
+	if err := p.roomLocked(); err != nil {
+		p.mu.Unlock()
+		return err
+	}
+	p.waiting++
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		p.waiting--
+		p.mu.Unlock()
+	}()
+	patience := time.NewTimer(maxQueue)
+	defer patience.Stop()
 	select {
 	case p.gate <- struct{}{}:
-		defer func() { <-p.gate }()
+		return nil
+	case <-patience.C:
+		return tooBusy(maxQueue)
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
-	return argon2.IDKey([]byte(password), as.salt, as.time, as.memory, as.threads, hashSize), nil
+}
+
+// leave lets the next one in, and learns how long a turn takes.
+func (p *passwords) leave(began time.Time) {
+	<-p.gate
+	p.mu.Lock()
+	p.took += (time.Since(began) - p.took) / 8
+	p.mu.Unlock()
 }
 
 // phc is what a PHC string of argon2id says.
@@ -121,9 +191,9 @@ func decodePHC(encoded string) (phc, error) {
 	return out, nil
 }
 
-// checkPassword returns what is wrong with a password as a new one, "" if
-// nothing is.
-func checkPassword(password string) string {
+// checkPassword returns what is wrong with a password as a new one of the account
+// with these e-mails, "" if nothing is.
+func checkPassword(password string, emails ...string) string {
 	switch n := utf8.RuneCountInString(password); {
 	case !utf8.ValidString(password):
 		return "Use letters, digits and signs only."
@@ -131,6 +201,8 @@ func checkPassword(password string) string {
 		return fmt.Sprintf("Use at least %d characters.", minPassword)
 	case n > maxPassword:
 		return fmt.Sprintf("Use at most %d characters.", maxPassword)
+	case common(password, emails...):
+		return "This is one of the first passwords that are tried. A sentence of your own is better."
 	default:
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fleetboard/db"
+	"fleetboard/db/vault"
 )
 
 // keySize is the length of the server's secret key.
@@ -19,32 +20,48 @@ const keySize = 32
 // sweepRows bounds how much one Expire deletes from each table.
 const sweepRows = 1000
 
+// Notifier carries wake-ups between the processes of one database.
+type Notifier interface {
+	Publish(topics ...string)
+	Subscribe(prefix string, fn func(topic string)) (cancel func())
+}
+
 // Service holds the use cases of people and tokens. It is safe for concurrent
 // use.
 type Service struct {
 	db        *db.DB
+	wake      Notifier
 	log       *slog.Logger
 	signing   ed25519.PrivateKey
 	throttle  []byte
+	factors   vault.Ring // seals second factors
 	passwords *passwords
+	revoked   *revocations
 	now       func() time.Time
 }
 
 // New returns the service. The key is the server's secret of 32 bytes; all web
 // processes of one database have the same one. Another length is a defect of
-// the caller and panics.
-func New(d *db.DB, key []byte, log *slog.Logger) *Service {
+// the caller and panics. Earlier keys open what they sealed.
+func New(d *db.DB, key []byte, wake Notifier, log *slog.Logger, earlier ...[]byte) *Service {
 	if len(key) != keySize {
 		panic(fmt.Sprintf("accounts: the key has %d bytes, not %d", len(key), keySize))
 	}
-	return &Service{
+	s := &Service{
 		db:        d,
+		wake:      wake,
 		log:       log,
 		signing:   ed25519.NewKeyFromSeed(derive(key, "fleetboard agent token ed25519 v1", ed25519.SeedSize)),
 		throttle:  derive(key, "fleetboard login throttle hmac v1", sha256.Size),
+		factors:   vault.NewRing("fleetboard second factor v1", key, earlier...),
 		passwords: newPasswords(),
+		revoked:   newRevocations(),
 		now:       time.Now,
 	}
+	if wake != nil {
+		wake.Subscribe(RevokedTopics, s.revoked.doubt)
+	}
+	return s
 }
 
 // derive gives each use of the server's key a key of its own.
@@ -65,8 +82,11 @@ func (s *Service) subject(kind, value string) []byte {
 }
 
 // Expire deletes what nobody needs any more: sessions and set-up links after
-// their time, counts of failed log ins after a day. At most a thousand rows of
-// each; a loop calls it again.
+// their time, counts of failed log ins after a day, revocations that no token
+// outlives. At most a thousand rows of each; a loop calls it again.
 func (s *Service) Expire(ctx context.Context) error {
-	return s.db.InNone(ctx, func(tx db.Tx) error { return expireTx(ctx, tx, sweepRows) })
+	if err := s.db.InNone(ctx, func(tx db.Tx) error { return expireTx(ctx, tx, sweepRows) }); err != nil {
+		return err
+	}
+	return s.expireRevocations(ctx, sweepRows)
 }

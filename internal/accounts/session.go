@@ -3,6 +3,7 @@ package accounts
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
@@ -11,18 +12,30 @@ import (
 	"fleetboard/internal/ids"
 )
 
-// The values of a session that the store also keeps in columns, so that a
-// person can list sessions and end them. All are strings.
+// The values of a session, all of them strings. The store keeps the first five
+// in columns too, so that a person can list sessions and end them.
 const (
+	// SessionAccount is whose the session is: whoever has it is logged in.
 	SessionAccount   = "account"
 	SessionAddress   = "address"
 	SessionUserAgent = "user_agent"
+	// SessionEpoch is the account's count of times that all sessions ended, at
+	// the moment the credentials were checked. A later count ends the session.
+	SessionEpoch = "epoch"
+	// SessionHalf is the account whose password was right and whose second factor
+	// was not asked yet. It opens nothing but the page that asks for it.
+	SessionHalf = "half"
+	// SessionWorkspace is the workspace that the person chose last.
+	SessionWorkspace = "workspace"
 )
 
 const (
 	// storeTimeout bounds the calls that bring no context.
 	storeTimeout = 5 * time.Second
 	maxUserAgent = 400
+	// sessionIdle ends a session that nothing was heard of. An open page is heard
+	// of: its live stream looks at the session all the time.
+	sessionIdle = 3 * time.Hour
 )
 
 // SessionStore keeps browser sessions in PostgreSQL for scs. Rows are found by
@@ -59,7 +72,10 @@ func (s *SessionStore) CommitCtx(ctx context.Context, token string, data []byte,
 
 // DeleteCtx ends a session and leaves its tombstone.
 func (s *SessionStore) DeleteCtx(ctx context.Context, token string) error {
-	return s.db.InNone(ctx, func(tx db.Tx) error { return endSessionTx(ctx, tx, secretHash(token)) })
+	return s.db.InNone(ctx, func(tx db.Tx) error {
+		_, err := endSessionTx(ctx, tx, secretHash(token))
+		return err
+	})
 }
 
 // Find is FindCtx without a context.
@@ -87,6 +103,8 @@ func (s *SessionStore) Delete(token string) error {
 type sessionRow struct {
 	hash, data         []byte
 	account            *ids.ID
+	epoch              int64
+	half               bool
 	address, userAgent string
 	expires            time.Time
 }
@@ -101,8 +119,18 @@ func (s *SessionStore) decode(data []byte) (sessionRow, error) {
 		return value
 	}
 	row := sessionRow{address: text(SessionAddress), userAgent: cut(text(SessionUserAgent), maxUserAgent)}
-	if id, ok := ids.Parse(text(SessionAccount)); ok {
-		row.account = &id
+	whole, isWhole := ids.Parse(text(SessionAccount))
+	half, isHalf := ids.Parse(text(SessionHalf))
+	switch {
+	case isWhole:
+		row.account = &whole
+	case isHalf:
+		row.account, row.half = &half, true
+	}
+	if epoch := text(SessionEpoch); epoch != "" {
+		if row.epoch, err = strconv.ParseInt(epoch, 10, 64); err != nil {
+			return sessionRow{}, fmt.Errorf("the epoch of a session: %w", err)
+		}
 	}
 	return row, nil
 }

@@ -16,6 +16,7 @@ import (
 	"fleetboard/db/dbtest"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/notifier"
 	"fleetboard/internal/tenancy"
 )
 
@@ -33,7 +34,7 @@ type setting struct {
 }
 
 func newService(d *db.DB) *Service {
-	return New(d, bytes.Repeat([]byte{7}, keySize), slog.New(slog.DiscardHandler))
+	return New(d, bytes.Repeat([]byte{7}, keySize), notifier.New(d, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
 }
 
 // started has an owner without a password.

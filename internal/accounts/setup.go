@@ -2,7 +2,6 @@ package accounts
 
 import (
 	"context"
-	"fmt"
 	"net/mail"
 	"strings"
 	"time"
@@ -82,13 +81,13 @@ func linkOver() error {
 
 func validatePerson(name, email, password string) error {
 	fields := map[string]string{}
-	if n := utf8.RuneCountInString(name); n < 1 || n > maxName || !storable(name) {
-		fields["name"] = fmt.Sprintf("Use 1 to %d characters.", maxName)
+	if text := checkName(name); text != "" {
+		fields["name"] = text
 	}
 	if text := checkEmail(email); text != "" {
 		fields["email"] = text
 	}
-	if text := checkPassword(password); text != "" {
+	if text := checkPassword(password, email); text != "" {
 		fields["password"] = text
 	}
 	if len(fields) > 0 {

@@ -91,6 +91,8 @@ func TestSetUpRefusals(t *testing.T) {
 		"e-mail with name": {"Ada", "Ada <ada@example.org>", testPassword, "email"},
 		"two e-mails":      {"Ada", "ada@example.org, eve@example.org", testPassword, "email"},
 		"short password":   {"Ada", testEmail, "elevenchars", "password"},
+		"common password":  {"Ada", testEmail, "Password1234", "password"},
+		"own name":         {"Ada", "ada.lovelace@example.org", "ada.lovelace", "password"},
 		"long password":    {"Ada", testEmail, strings.Repeat("é", 129), "password"},
 	}
 	for name, in := range cases {
@@ -102,7 +104,7 @@ func TestSetUpRefusals(t *testing.T) {
 			}
 		})
 	}
-	if _, err := s.SetUp(t.Context(), s.first.SetupToken, "Ada", testEmail, strings.Repeat("é", 128)); err != nil {
+	if _, err := s.SetUp(t.Context(), s.first.SetupToken, "Ada", testEmail, strings.Repeat("zaunkö", 21)+"ig"); err != nil {
 		t.Errorf("the link is used up by refusals, or 128 characters are too many: %v", err)
 	}
 }

@@ -3,10 +3,8 @@ package accounts
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"fleetboard/db"
 	"fleetboard/internal/fault"
@@ -15,7 +13,16 @@ import (
 )
 
 const (
-	maxTokenName = 100
+	maxTokenName    = 100
+	maxTokenFactory = 64
+	maxFormKey      = 64
+	// maxScope bounds the products, and the capabilities, that a token names.
+	maxScope = 64
+	// Live tokens: enrolment tokens of a workspace, a person's own in a workspace.
+	maxEnrolmentTokens = 200
+	maxPersonTokens    = 50
+	// maxListed is more than can be live for one who asks.
+	maxListed = 500
 	// maxBearer is longer than any token with the most capabilities an agent may have.
 	maxBearer = 16 << 10
 )
@@ -34,6 +41,51 @@ type NewToken struct {
 	Factory      string
 	// ExpiresAt is in the future, or nil for a token without an end.
 	ExpiresAt *time.Time
+	// FormKey is random and the same where the same form is sent again: it makes
+	// one token. Empty makes one each time.
+	FormKey string
+}
+
+// TokenState says whether a token opens anything.
+type TokenState string
+
+// The states of a token.
+const (
+	TokenLive    TokenState = "live"
+	TokenExpired TokenState = "expired"
+	TokenRevoked TokenState = "revoked"
+)
+
+// Token is an access token as lists show it: never the token itself.
+type Token struct {
+	ID         ids.ID
+	Kind       tenancy.Kind
+	Name       string
+	Hint       string // its first characters
+	Scope      tenancy.Scope
+	CreatedBy  string
+	CreatedAt  time.Time
+	ExpiresAt  *time.Time
+	LastUsedAt *time.Time
+	State      TokenState
+	EndedAt    time.Time // where it is not live
+	Agents     int       // that registered with it last and are alive
+	Now        time.Time // of the database
+}
+
+// Tokens lists who asks its own tokens and, with RunFleet, the workspace's
+// enrolment tokens: live ones first, then by age, those that ended over a month
+// ago left out. Fault: Forbidden for whoever is no person.
+func (s *Service) Tokens(ctx context.Context, who tenancy.Principal) ([]Token, error) {
+	if !who.Can(tenancy.SignedIn) {
+		return nil, fault.New(fault.Forbidden, "Only a person may see tokens.")
+	}
+	var list []Token
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		list, err = listTokensTx(ctx, tx, who, who.Can(tenancy.RunFleet))
+		return err
+	})
+	return list, err
 }
 
 // accessToken is a stored token as its bearer sees it.
@@ -45,8 +97,9 @@ type accessToken struct {
 }
 
 // Bearer says who holds a token: a person's, an enrolment token or an agent's
-// (which costs no SQL). Faults: Unauthenticated without a token, TokenInvalid,
-// TokenExpired, TokenRevoked.
+// (which costs no SQL where Watch runs). Faults: Unauthenticated without a token,
+// TokenInvalid, TokenExpired, TokenRevoked, Superseded for an agent that was
+// started again since.
 func (s *Service) Bearer(ctx context.Context, token string) (tenancy.Principal, error) {
 	switch {
 	case token == "":
@@ -54,7 +107,7 @@ func (s *Service) Bearer(ctx context.Context, token string) (tenancy.Principal, 
 	case len(token) > maxBearer:
 		return tenancy.Principal{}, invalidToken(errors.New("too long"))
 	case !strings.HasPrefix(token, "fb_"):
-		return s.agentBearer(token)
+		return s.agentBearer(ctx, token)
 	}
 	kind, ok := secretKind(token)
 	if !ok || (kind != secretPerson && kind != secretEnrolment) {
@@ -123,87 +176,4 @@ func (s *Service) tokenPrincipal(ctx context.Context, t accessToken) (tenancy.Pr
 		return tenancy.Principal{}, err
 	}
 	return who, nil
-}
-
-// IssueToken makes a token in the asker's workspace and returns it; it is not
-// kept and cannot be shown again. A person may make tokens of its own; an
-// enrolment token needs RunFleet. Faults: Forbidden, Validation.
-func (s *Service) IssueToken(ctx context.Context, who tenancy.Principal, in NewToken) (string, error) {
-	if err := mayIssue(who, in.Kind); err != nil {
-		return "", err
-	}
-	in.Name = strings.TrimSpace(in.Name)
-	if err := s.validateToken(in); err != nil {
-		return "", err
-	}
-	var plain string
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		var err error
-		plain, err = issueTx(ctx, tx, who, in)
-		return err
-	})
-	if err != nil {
-		return "", err
-	}
-	return plain, nil
-}
-
-func mayIssue(who tenancy.Principal, kind tenancy.Kind) error {
-	switch kind {
-	case tenancy.KindPerson:
-		if who.Kind == tenancy.KindPerson && who.Can(tenancy.SignedIn) {
-			return nil
-		}
-		return fault.New(fault.Forbidden, "Only a person may make a token with a person's rights.")
-	case tenancy.KindEnrolment:
-		if who.Can(tenancy.RunFleet) {
-			return nil
-		}
-		return fault.New(fault.Forbidden, "Enrolment tokens are made by owners and admins.")
-	default:
-		return fault.Invalid("kind", "Choose person or enrolment.")
-	}
-}
-
-func (s *Service) validateToken(in NewToken) error {
-	fields := map[string]string{}
-	if n := utf8.RuneCountInString(in.Name); n < 1 || n > maxTokenName {
-		fields["name"] = fmt.Sprintf("Use 1 to %d characters.", maxTokenName)
-	}
-	if in.ExpiresAt != nil && !in.ExpiresAt.After(s.now()) {
-		fields["expires_at"] = "Choose a time in the future."
-	}
-	scoped := len(in.Products) > 0 || len(in.Capabilities) > 0 || in.Factory != ""
-	if in.Kind == tenancy.KindPerson && scoped {
-		fields["kind"] = "A person's token has all the person's rights; only enrolment tokens can be limited."
-	}
-	if len(fields) > 0 {
-		return fault.InvalidFields(fields)
-	}
-	return nil
-}
-
-// issueTx makes a token in the caller's transaction.
-func issueTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in NewToken) (string, error) {
-	plain := newSecret(string(in.Kind))
-	if err := insertTokenTx(ctx, tx, who, in, plain); err != nil {
-		return "", err
-	}
-	return plain, nil
-}
-
-// RevokeToken ends a token now. People end their own, owners and admins all of
-// the workspace; ending an ended one is no error. Another's token, and one of
-// another workspace, is NotFound.
-func (s *Service) RevokeToken(ctx context.Context, who tenancy.Principal, id ids.ID) error {
-	if !who.Can(tenancy.SignedIn) {
-		return fault.New(fault.Forbidden, "Only a person may end a token.")
-	}
-	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		ok, err := revokeTokenTx(ctx, tx, who, id, who.Can(tenancy.RunFleet))
-		if err == nil && !ok {
-			return fault.New(fault.NotFound, "There is no such token.")
-		}
-		return err
-	})
 }

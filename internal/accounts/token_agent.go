@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"context"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ type agentClaims struct {
 	Name         string   `json:"name"`
 	Factory      string   `json:"factory"`
 	Boot         string   `json:"boot"`
+	Enrolment    string   `json:"enrolment,omitempty"`
+	Generation   int64    `json:"generation,omitempty"`
 	Products     []string `json:"products,omitempty"`
 	Capabilities []string `json:"capabilities,omitempty"`
 }
@@ -53,8 +56,12 @@ func (s *Service) IssueAgentToken(p tenancy.Principal) (token string, expires ti
 		Name:         p.Name,
 		Factory:      p.Factory,
 		Boot:         p.Boot,
+		Generation:   p.Generation,
 		Products:     p.Scope.Products,
 		Capabilities: p.Scope.Capabilities,
+	}
+	if p.Token != ids.Nil {
+		claims.Enrolment = p.Token.String()
 	}
 	token, err = jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims).SignedString(s.signing)
 	if err != nil {
@@ -63,10 +70,10 @@ func (s *Service) IssueAgentToken(p tenancy.Principal) (token string, expires ti
 	return token, expires, nil
 }
 
-// agentBearer reads an agent's token. Only what this server signed with this
-// one algorithm is believed; what the token says about its own algorithm or
-// keys is not.
-func (s *Service) agentBearer(token string) (tenancy.Principal, error) {
+// agentBearer reads an agent's token and asks whether it has ended before its
+// time. Only what this server signed with this one algorithm is believed; what
+// the token says about its own algorithm or keys is not.
+func (s *Service) agentBearer(ctx context.Context, token string) (tenancy.Principal, error) {
 	parser := jwt.NewParser(
 		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
 		jwt.WithIssuer(agentTokenIssuer),
@@ -87,23 +94,34 @@ func (s *Service) agentBearer(token string) (tenancy.Principal, error) {
 	if err != nil {
 		return tenancy.Principal{}, invalidToken(err)
 	}
-	return claims.principal()
+	who, err := claims.principal()
+	if err == nil {
+		err = s.standing(ctx, who)
+	}
+	if err != nil {
+		return tenancy.Principal{}, err
+	}
+	return who, nil
 }
 
 func (c agentClaims) principal() (tenancy.Principal, error) {
 	workspace, okWorkspace := ids.Parse(c.Workspace)
 	agent, okAgent := ids.Parse(c.Subject)
-	if !okWorkspace || !okAgent || c.Name == "" {
+	enrolment, okEnrolment := ids.Parse(c.Enrolment)
+	if !okWorkspace || !okAgent || c.Name == "" || c.Enrolment != "" && !okEnrolment {
 		return tenancy.Principal{}, invalidToken(errors.New("a signed token without workspace, agent or name"))
 	}
 	return tenancy.Principal{
-		Kind:      tenancy.KindAgent,
-		Workspace: workspace,
-		Agent:     agent,
-		Name:      c.Name,
-		Factory:   c.Factory,
-		Boot:      c.Boot,
-		Scope:     tenancy.Scope{Products: c.Products, Capabilities: c.Capabilities, Factory: c.Factory},
+		Kind:       tenancy.KindAgent,
+		Workspace:  workspace,
+		Agent:      agent,
+		Name:       c.Name,
+		Token:      enrolment,
+		Factory:    c.Factory,
+		Boot:       c.Boot,
+		Generation: c.Generation,
+		Expires:    c.ExpiresAt.Time,
+		Scope:      tenancy.Scope{Products: c.Products, Capabilities: c.Capabilities, Factory: c.Factory},
 	}, nil
 }
 

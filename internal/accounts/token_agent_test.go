@@ -19,13 +19,15 @@ import (
 func agent() tenancy.Principal {
 	return tenancy.Principal{
 		Kind: tenancy.KindAgent, Workspace: ids.New(), Agent: ids.New(), Name: "mac-1-a", Factory: "mac-1", Boot: "boot-7",
+		Token: ids.New(), Generation: 4,
 		Scope: tenancy.Scope{Products: []string{"ios"}, Capabilities: []string{"os:mac"}, Factory: "mac-1"},
 	}
 }
 
-// Without a database: an agent's call costs no SQL to know who asks.
+// Without a database: an agent's call costs no SQL to know who asks, where what
+// was revoked is known.
 func TestAgentToken(t *testing.T) {
-	s, want := newService(nil), agent()
+	s, want := trusting(), agent()
 	token, expires, err := s.IssueAgentToken(want)
 	if err != nil {
 		t.Fatal(err)
@@ -37,13 +39,14 @@ func TestAgentToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	want.Expires = expires
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestAgentTokenNeedsAnAgent(t *testing.T) {
-	s := newService(nil)
+	s := trusting()
 	person, nameless, homeless := agent(), agent(), agent()
 	person.Kind, nameless.Name, homeless.Workspace = tenancy.KindPerson, "", ids.Nil
 	for _, p := range []tenancy.Principal{person, nameless, homeless, {}} {
@@ -54,7 +57,7 @@ func TestAgentTokenNeedsAnAgent(t *testing.T) {
 }
 
 func TestAgentTokenExpires(t *testing.T) {
-	s := newService(nil)
+	s := trusting()
 	token, expires, err := s.IssueAgentToken(agent())
 	if err != nil {
 		t.Fatal(err)
@@ -69,16 +72,16 @@ func TestAgentTokenExpires(t *testing.T) {
 }
 
 func TestAgentTokenOfAnotherServer(t *testing.T) {
-	token, _, err := New(nil, bytes.Repeat([]byte{8}, keySize), nil).IssueAgentToken(agent())
+	token, _, err := New(nil, bytes.Repeat([]byte{8}, keySize), nil, nil).IssueAgentToken(agent())
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = newService(nil).Bearer(t.Context(), token)
+	_, err = trusting().Bearer(t.Context(), token)
 	wantFault(t, err, fault.TokenInvalid)
 }
 
 func TestAgentTokenForgeries(t *testing.T) {
-	s := newService(nil)
+	s := trusting()
 	claims := func(change func(*agentClaims)) agentClaims {
 		p := agent()
 		c := agentClaims{
@@ -125,6 +128,7 @@ func TestAgentTokenForgeries(t *testing.T) {
 		"from the future":      eddsa(func(c *agentClaims) { c.IssuedAt = jwt.NewNumericDate(time.Now().Add(time.Hour)) }),
 		"no agent":             eddsa(func(c *agentClaims) { c.Subject = "" }),
 		"no workspace":         eddsa(func(c *agentClaims) { c.Workspace = "default" }),
+		"no enrolment":         eddsa(func(c *agentClaims) { c.Enrolment = "none" }),
 		"no name":              eddsa(func(c *agentClaims) { c.Name = "" }),
 		"not a token":          "abc",
 		"dots":                 "..",

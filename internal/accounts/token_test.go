@@ -83,7 +83,7 @@ func TestBearerPerson(t *testing.T) {
 func TestBearerEnrolment(t *testing.T) {
 	s := startedWithOwner(t)
 	plain := s.issue(t, NewToken{
-		Kind: tenancy.KindEnrolment, Name: "mac", Products: []string{"ios"}, Capabilities: []string{"os:mac"}, Factory: "mac-1",
+		Kind: tenancy.KindEnrolment, Name: "mac", Products: []string{firstProduct}, Capabilities: []string{"os:mac"}, Factory: "mac-1",
 	})
 	who, err := s.Bearer(t.Context(), plain)
 	if err != nil {
@@ -234,30 +234,5 @@ func TestTokenIsInvisibleElsewhere(t *testing.T) {
 		if got := seen(row.in); got != row.want {
 			t.Errorf("%s: seen = %v, want %v", name, got, row.want)
 		}
-	}
-}
-
-func TestPersonAndWorkspaces(t *testing.T) {
-	s := startedWithOwner(t)
-	conn := dbtest.Owner(t, s.db)
-	owner, foreign := s.owner(t), another(t, conn)
-
-	list, err := s.Workspaces(t.Context(), owner.Account)
-	if err != nil || len(list) != 1 || list[0].Slug != firstSlug || list[0].Role != tenancy.RoleOwner {
-		t.Fatalf("workspaces = %+v, %v", list, err)
-	}
-	_, err = s.Person(t.Context(), owner.Account, foreign.Workspace)
-	wantFault(t, err, fault.Unauthenticated)
-	_, err = s.Person(t.Context(), ids.New(), ids.Nil)
-	wantFault(t, err, fault.Unauthenticated)
-
-	exec(t, conn, "INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, 'viewer')", foreign.Workspace, owner.Account)
-	who, err := s.Person(t.Context(), owner.Account, foreign.Workspace)
-	if err != nil || who.Role != tenancy.RoleViewer || who.Workspace != foreign.Workspace {
-		t.Errorf("chosen workspace: %+v, %v", who, err)
-	}
-	who, err = s.Person(t.Context(), owner.Account, ids.Nil)
-	if err != nil || who.Workspace != s.first.Workspace {
-		t.Errorf("first by name: %+v, %v", who, err)
 	}
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fleetboard/db"
+	"fleetboard/db/vault"
 	"fleetboard/handlers"
 	"fleetboard/handlers/api"
 	"fleetboard/internal/accounts"
@@ -24,6 +26,7 @@ import (
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/notifier"
 	"fleetboard/internal/runloop"
+	"fleetboard/internal/tenancy/quota"
 )
 
 // Time-outs of the server. A long poll is answered within 50 s; streams move
@@ -69,11 +72,11 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (_ *App, err error
 	if err := a.openDatabase(ctx, cfg); err != nil {
 		return nil, err
 	}
-	key, err := cfg.SecretKey()
+	wake := notifier.New(a.db, log)
+	people, secrets, err := a.unlock(ctx, cfg, wake)
 	if err != nil {
 		return nil, err
 	}
-	people := accounts.New(a.db, key, log)
 	boot, err := people.Bootstrap(ctx, accounts.BootstrapInput{
 		AdminEmail: cfg.AdminEmail, AdminPassword: cfg.AdminPassword, DataDir: cfg.DataDir})
 	if err != nil {
@@ -85,8 +88,34 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (_ *App, err error
 	if boot.SetupToken != "" {
 		a.setup = a.URL() + "/setup/" + boot.SetupToken
 	}
-	a.serve(cfg, people)
+	a.serve(cfg, people, secrets, wake)
 	return a, nil
+}
+
+// unlock makes what the server's secret key opens: people with their tokens, and
+// the vault, whose data keys it wraps anew where an earlier secret wrapped them.
+func (a *App) unlock(ctx context.Context, cfg Config, wake *notifier.Notifier) (*accounts.Service, *vault.Vault, error) {
+	key, err := cfg.SecretKey()
+	if err != nil {
+		return nil, nil, err
+	}
+	earlier, err := cfg.Keys.Previous()
+	if err != nil {
+		return nil, nil, err
+	}
+	secrets := vault.New(a.db, key, earlier...)
+	wrapped, err := secrets.Rewrap(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("wrap data keys: %w", err)
+	}
+	if wrapped.Done > 0 {
+		a.log.InfoContext(ctx, "data keys are wrapped by the present secret key now", "keys", wrapped.Done)
+	}
+	if wrapped.Locked > 0 {
+		a.log.ErrorContext(ctx, "data keys are wrapped by a secret key that this server was not given: set FLEETBOARD_PREVIOUS_SECRET_KEY",
+			"keys", wrapped.Locked)
+	}
+	return accounts.New(a.db, key, wake, a.log, earlier...), secrets, nil
 }
 
 // openDatabase connects to the database that the configuration names, or to an
@@ -109,25 +138,27 @@ func (a *App) openDatabase(ctx context.Context, cfg Config) (err error) {
 }
 
 // serve builds the services and sets everything going.
-func (a *App) serve(cfg Config, people *accounts.Service) {
-	wake := notifier.New(a.db, a.log)
+func (a *App) serve(cfg Config, people *accounts.Service, secrets *vault.Vault, wake *notifier.Notifier) {
 	events := eventlog.New(a.db)
-	list := jobs.NewService(a.db, wake)
+	list := jobs.NewService(a.db, wake, secrets)
 	hosts := fleet.NewService(a.db, wake)
 	a.dispatch = dispatch.New(a.db, list, wake, people, a.log)
 	a.kanban = kanban.New(a.db, events, wake, a.log)
 
 	leader := coordinator.New(a.db, coordinator.Work{Recovery: a.dispatch, Promotion: a.dispatch, People: people,
-		Events: events, JobLogs: list}, wake, a.log)
+		Events: events, JobLogs: list, Secrets: list}, wake, a.log)
 
+	limits, client := quota.New(cfg.Network.RateLimit), cfg.Network.ClientAddress()
 	pages := handlers.New(handlers.Deps{
 		Accounts: people, Sessions: handlers.NewSessions(accounts.NewSessionStore(a.db), cfg.Secure()), Log: a.log, Ready: a.db.Ping,
 		Secure: cfg.Secure(), Jobs: list, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
 		Coordinator: leader, Done: a.done, EnrolmentTokenFile: cfg.EnrolmentTokenFile(),
+		Quota: limits, ClientAddress: client, Provider: cfg.OIDC.Provider(a.publicURL(cfg)),
 	})
 	machines := api.New(api.Deps{
 		Accounts: people, Jobs: list, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
-		Coordinator: leader, Wake: wake, Done: a.done, Log: a.log})
+		Coordinator: leader, Wake: wake, Done: a.done, Log: a.log,
+		Quota: limits, ClientAddress: client, Secure: cfg.Secure()})
 
 	mux := http.NewServeMux()
 	mux.Handle("/api/", machines)
@@ -136,7 +167,7 @@ func (a *App) serve(cfg Config, people *accounts.Service) {
 		Handler: mux, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 	}
-	a.run(runloop.Task{Name: "notifier", Run: wake.Run}, runloop.Task{Name: "coordinator", Run: leader.Run})
+	a.run(runloop.Task{Name: "notifier", Run: wake.Run}, runloop.Task{Name: "revocations", Run: people.Watch}, runloop.Task{Name: "coordinator", Run: leader.Run})
 }
 
 // run sets going what goes on until the end: the tasks, the supervision of an
@@ -165,6 +196,9 @@ func (a *App) URL() string {
 	}
 	return "http://" + net.JoinHostPort(host, fmt.Sprint(address.Port))
 }
+
+// publicURL is the address that people know the server by.
+func (a *App) publicURL(cfg Config) string { return cmp.Or(cfg.PublicURL, a.URL()) }
 
 // SetupURL is the link by which the first owner is set up, "" once that is done.
 func (a *App) SetupURL() string { return a.setup }

@@ -46,6 +46,10 @@ type Config struct {
 	// AdminEmail and AdminPassword make the first owner; both or neither.
 	AdminEmail    string `env:"FLEETBOARD_ADMIN_EMAIL"`
 	AdminPassword string `env:"FLEETBOARD_ADMIN_PASSWORD"`
+
+	OIDC    OIDCConfig
+	Network NetworkConfig
+	Keys    KeyConfig
 }
 
 // LoadConfig reads the configuration out of an environment. The error names
@@ -56,7 +60,8 @@ func LoadConfig(environ map[string]string) (Config, error) {
 		return Config{}, fmt.Errorf("reading the environment: %w", err)
 	}
 	dirErr := c.placeDataDir(environ)
-	if err := errors.Join(dirErr, c.checkListen(), c.checkPublicURL(), c.checkDatabase(), c.checkSecret(), c.checkAdmin()); err != nil {
+	if err := errors.Join(dirErr, c.checkListen(), c.checkPublicURL(), c.checkDatabase(), c.checkSecret(), c.checkAdmin(),
+		c.OIDC.check(), c.Network.check(), c.Keys.check()); err != nil {
 		return Config{}, err
 	}
 	return c, nil

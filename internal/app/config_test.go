@@ -23,7 +23,7 @@ func TestConfigDefaults(t *testing.T) {
 		{map[string]string{"HOME": "/home/ada", "FLEETBOARD_DATA_DIR": "/srv/fb"}, "/srv/fb"},
 	} {
 		got, err := LoadConfig(c.environ)
-		if diff := cmp.Diff(Config{Listen: "127.0.0.1:8080", DataDir: c.want}, got); err != nil || diff != "" {
+		if diff := cmp.Diff(Config{Listen: "127.0.0.1:8080", DataDir: c.want, OIDC: OIDCConfig{Name: "single sign-on"}, Network: NetworkConfig{RateLimit: 200}}, got); err != nil || diff != "" {
 			t.Errorf("%v: %v (-want +got):\n%s", c.environ, err, diff)
 		}
 	}
@@ -38,7 +38,8 @@ func TestConfigReadsEveryVariable(t *testing.T) {
 		"FLEETBOARD_ADMIN_EMAIL": "ada@example.com", "FLEETBOARD_ADMIN_PASSWORD": "quite long enough",
 	})
 	want := Config{Listen: ":9000", DatabaseURL: "postgres://owner@db/fb", AppDatabaseURL: "postgresql://app@pooler/fb",
-		DataDir: "/srv/fb", SecretKeyText: key, AdminEmail: "ada@example.com", AdminPassword: "quite long enough"}
+		DataDir: "/srv/fb", SecretKeyText: key, AdminEmail: "ada@example.com", AdminPassword: "quite long enough",
+		OIDC: OIDCConfig{Name: "single sign-on"}, Network: NetworkConfig{RateLimit: 200}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

@@ -16,6 +16,7 @@ type Work struct {
 	People    People
 	Events    Events
 	JobLogs   JobLogs
+	Secrets   Secrets
 }
 
 // Recovery takes jobs back from agents; each returns how many.
@@ -45,6 +46,12 @@ type Events interface {
 // JobLogs deletes what is old in the logs of jobs.
 type JobLogs interface {
 	ExpireLogs(ctx context.Context) (int, error)
+}
+
+// Secrets encrypts what earlier keys encrypted with the present ones, and returns
+// how many values.
+type Secrets interface {
+	RotateSecrets(ctx context.Context) (int, error)
 }
 
 const (
@@ -96,6 +103,8 @@ func (t *term) loops() []runloop.Loop {
 			Do: t.counted(linesExpired, t.exhausted(w.JobLogs.ExpireLogs))},
 		{Name: "coordinator log", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
 			Do: t.counted(linesExpired, t.exhausted(t.expireLog))},
+		{Name: "key rotation", Every: 15 * time.Second, Jitter: 5 * time.Second, Timeout: slowTimeout,
+			Do: t.counted(secretsMoved, t.exhausted(w.Secrets.RotateSecrets))},
 		{Name: "report", Every: reportEvery, Kick: t.tally.first, Do: t.report},
 	}
 }

@@ -20,6 +20,7 @@ const (
 	agentsDead    deed = "agents_dead"
 	jobsCompacted deed = "jobs_compacted"
 	linesExpired  deed = "lines_expired"
+	secretsMoved  deed = "secrets_moved"
 )
 
 // deeds are all of them, in the order of a sentence, for one and for many.
@@ -35,6 +36,7 @@ var deeds = []struct {
 	{agentsDead, "1 agent dead", "%d agents dead"},
 	{jobsCompacted, "1 job’s history folded", "%d jobs’ histories folded"},
 	{linesExpired, "1 old log line deleted", "%d old log lines deleted"},
+	{secretsMoved, "1 secret encrypted anew", "%d secrets encrypted anew"},
 }
 
 // sentence says what was done: "3 leases taken back, 1 job made ready."

@@ -27,15 +27,15 @@ func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref Ref, quest
 	if err := (Progress{Checkpoint: checkpoint}).check(); err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, who, ref, func(tx db.Tx, job jobs.Locked) (jobs.Decision, ending, error) {
-		job, err := keepCheckpoint(ctx, tx, who, job, checkpoint)
+	return s.finish(ctx, who, ref, func(tx db.Tx, job jobs.Locked, red *jobs.Redactor) (jobs.Decision, ending, error) {
+		job, err := keepCheckpoint(ctx, tx, who, job, red.JSON(checkpoint))
 		if err != nil {
 			return jobs.Decision{}, ending{}, err
 		}
 		if d, outcome, ok, err := carryOut(job.Job); ok {
 			return d, ending{outcome: outcome}, err
 		}
-		d, err := job.Ask(question)
+		d, err := job.Ask(red.Cut(question, maxQuestion))
 		return d, ending{outcome: outcomeAsked}, err
 	}, never)
 }

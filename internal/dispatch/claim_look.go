@@ -23,12 +23,19 @@ import (
 // reads.
 func (s *Service) look(ctx context.Context, who tenancy.Principal, in ClaimRequest) (look, error) {
 	var l look
+	var broken []change
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		c := &claim{ctx: ctx, tx: tx, who: who, in: in, s: s}
 		err := c.run()
-		l = c.look
+		l, broken = c.look, c.broken
 		return err
 	})
+	if err == nil && len(broken) > 0 {
+		s.settled(ctx, who.Workspace, broken...)
+		if len(l.claimed.Jobs) == 0 {
+			return s.look(ctx, who, in) // what stood behind them
+		}
+	}
 	l.claimed.QueueVersion = s.waiters.text(l.version)
 	return l, err
 }
@@ -45,6 +52,7 @@ type claim struct {
 	agent    dbsqlc.AgentForClaimRow
 	products map[int64]ids.ID // of the lanes
 	closed   string           // why the last heads left lanes out, "" where none was
+	broken   []change         // jobs that failed instead of being given
 }
 
 func (c *claim) run() error {
@@ -58,7 +66,9 @@ func (c *claim) run() error {
 			return fmt.Errorf("leases of request: %w", err)
 		}
 		if len(given) > 0 {
-			return c.give(given)
+			if err := c.give(given); err != nil || len(c.look.claimed.Jobs) > 0 {
+				return err
+			}
 		}
 	}
 	if c.in.Job != "" {
@@ -90,7 +100,10 @@ func (c *claim) meet() error {
 	if err != nil {
 		return err
 	}
-	offers := fleet.Offers(c.agent.Os, c.agent.Engines, slices.Concat(c.agent.FactoryCapabilities, c.agent.Capabilities), repos)
+	// The scope once more: an agent with another token may have described the
+	// factory since.
+	offers := fleet.Within(c.who.Scope,
+		fleet.Offers(c.agent.Os, c.agent.Engines, slices.Concat(c.agent.FactoryCapabilities, c.agent.Capabilities), repos))
 	page, err := c.s.lanes.of(c.ctx, c.tx, c.who.Workspace, c.agent.NewestLane)
 	if err != nil {
 		return err
@@ -124,7 +137,18 @@ func (c *claim) read() (err error) {
 	if err != nil {
 		return fmt.Errorf("read agent: %w", err)
 	}
-	if c.agent.BootID != c.who.Boot {
+	return c.standing()
+}
+
+// standing refuses an agent whose token has ended, by what the database says: a
+// process that has not heard of it yet gives out nothing either.
+func (c *claim) standing() error {
+	switch {
+	case c.agent.EnrolmentRevoked:
+		return fault.New(fault.TokenRevoked, "The enrolment token of %s was revoked.", c.agent.Name)
+	case c.agent.CutOffAt != nil:
+		return fault.New(fault.TokenRevoked, "%s was cut off by a person.", c.agent.Name)
+	case c.agent.BootID != c.who.Boot || c.agent.Generation > c.who.Generation:
 		return superseded(c.agent.Name)
 	}
 	return nil
@@ -268,12 +292,16 @@ func (c *claim) takeNamed() error {
 	return c.give([]ids.ID{job.ID})
 }
 
-// give reads the jobs that the agent holds now, the most urgent first.
+// give reads the jobs that the agent holds now, the most urgent first. One that
+// its token does not reach any more is not shown to it again.
 func (c *claim) give(list []ids.ID) error {
 	given, err := jobs.LoadManyTx(c.ctx, c.tx, c.who.Workspace, list)
+	given = slices.DeleteFunc(given, func(j jobs.Job) bool { return !c.serves(j.ProductID) })
 	slices.SortFunc(given, func(a, b jobs.Job) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), slices.Index(list, a.ID)-slices.Index(list, b.ID))
 	})
-	c.look.claimed.Jobs = given
+	if err == nil {
+		c.look.claimed.Jobs, err = c.reveal(given)
+	}
 	return err
 }

@@ -89,17 +89,24 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref Ref, 
 	if err := c.check(); err != nil {
 		return jobs.Job{}, err
 	}
-	result, digest, err := c.stored()
-	if err != nil {
+	if _, _, err := c.stored(); err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, who, ref, func(tx db.Tx, job jobs.Locked) (jobs.Decision, ending, error) {
+	return s.finish(ctx, who, ref, func(tx db.Tx, job jobs.Locked, red *jobs.Redactor) (jobs.Decision, ending, error) {
 		if err := jobs.RequireChildrenDoneTx(ctx, tx, who.Workspace, job.Job); err != nil {
+			return jobs.Decision{}, ending{}, err
+		}
+		result, digest, err := c.redacted(red).stored()
+		if err != nil {
 			return jobs.Decision{}, ending{}, err
 		}
 		d, err := job.HandIn(result)
 		return d, ending{outcome: outcomeCompleted, result: result, resultDigest: digest}, err
-	}, func(tx db.Tx, job jobs.Locked) (bool, error) {
+	}, func(tx db.Tx, job jobs.Locked, red *jobs.Redactor) (bool, error) {
+		_, digest, err := c.redacted(red).stored()
+		if err != nil {
+			return false, err
+		}
 		attempt, err := q.AttemptGet(ctx, tx, dbsqlc.AttemptGetParams{WorkspaceID: who.Workspace, JobID: job.ID, Epoch: ref.Epoch})
 		if errors.Is(err, pgx.ErrNoRows) {
 			return false, nil
@@ -122,7 +129,8 @@ func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref Ref, f Fa
 	if f.Error == "" || !utf8.ValidString(f.Error) {
 		return jobs.Job{}, fault.Invalid("error", "It is needed: what went wrong, in words.")
 	}
-	return s.finish(ctx, who, ref, func(_ db.Tx, job jobs.Locked) (jobs.Decision, ending, error) {
+	return s.finish(ctx, who, ref, func(_ db.Tx, job jobs.Locked, red *jobs.Redactor) (jobs.Decision, ending, error) {
+		f := f.redacted(red)
 		if d, outcome, ok, err := carryOut(job.Job); ok {
 			return d, ending{outcome: outcome, error: f.Error, kind: f.Kind}, err
 		}
@@ -138,8 +146,9 @@ func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref Ref, r
 	if err := (Progress{Checkpoint: checkpoint}).check(); err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, who, ref, func(tx db.Tx, job jobs.Locked) (jobs.Decision, ending, error) {
-		job, err := keepCheckpoint(ctx, tx, who, job, checkpoint)
+	return s.finish(ctx, who, ref, func(tx db.Tx, job jobs.Locked, red *jobs.Redactor) (jobs.Decision, ending, error) {
+		reason := red.Text(reason)
+		job, err := keepCheckpoint(ctx, tx, who, job, red.JSON(checkpoint))
 		if err != nil {
 			return jobs.Decision{}, ending{}, err
 		}
@@ -151,12 +160,14 @@ func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref Ref, r
 	}, never)
 }
 
-func never(db.Tx, jobs.Locked) (bool, error) { return false, nil }
+func never(db.Tx, jobs.Locked, *jobs.Redactor) (bool, error) { return false, nil }
 
 // finish ends an agent's lease: decide says how. repeated recognises an answer
-// that was given before and gives it again.
+// that was given before and gives it again. Both get what takes the values of
+// the job's secrets out of the agent's words.
 func (s *Service) finish(ctx context.Context, who tenancy.Principal, ref Ref,
-	decide func(db.Tx, jobs.Locked) (jobs.Decision, ending, error), repeated func(db.Tx, jobs.Locked) (bool, error),
+	decide func(db.Tx, jobs.Locked, *jobs.Redactor) (jobs.Decision, ending, error),
+	repeated func(db.Tx, jobs.Locked, *jobs.Redactor) (bool, error),
 ) (jobs.Job, error) {
 	if err := errors.Join(requireAgent(who), checkRef(ref)); err != nil {
 		return jobs.Job{}, err
@@ -174,8 +185,12 @@ func (s *Service) finish(ctx context.Context, who tenancy.Principal, ref Ref,
 		if err != nil {
 			return err
 		}
+		red, err := s.redactor(ctx, tx, who.Workspace, job.Job)
+		if err != nil {
+			return err
+		}
 		if refused := held(ctx, tx, who, job, ref.Epoch); refused != nil {
-			again, err := repeated(tx, job)
+			again, err := repeated(tx, job, red)
 			if err != nil || !again {
 				return errors.Join(err, refused)
 			}
@@ -185,7 +200,7 @@ func (s *Service) finish(ctx context.Context, who tenancy.Principal, ref Ref,
 		if replaced != nil {
 			return replaced
 		}
-		d, e, err := decide(tx, job)
+		d, e, err := decide(tx, job, red)
 		if err != nil {
 			return err
 		}

@@ -60,7 +60,7 @@ func inWorkspace(t testing.TB, d *db.DB, workspace ids.ID) *world {
 	done := make(chan struct{})
 	go func() { defer close(done); _ = n.Run(ctx) }()
 	w := &world{t: t, ctx: t.Context(), db: d, workspace: workspace, owner: dbfactory.Person(workspace, tenancy.RoleOwner), tokens: &tokens{}, wake: n}
-	w.jobs = jobs.NewService(d, n)
+	w.jobs = jobs.NewService(d, n, dbtest.Vault(d))
 	w.fleet = fleet.NewService(d, n)
 	w.dispatch = dispatch.New(d, w.jobs, n, w.tokens, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { w.dispatch.Close(); stop(); <-done })

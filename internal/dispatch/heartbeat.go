@@ -71,7 +71,7 @@ func (s *Service) Heartbeat(ctx context.Context, who tenancy.Principal, in Beat)
 	var started []jobs.Job
 	var told bool
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
-		b := &beat{ctx: ctx, tx: tx, who: who, in: in}
+		b := &beat{ctx: ctx, tx: tx, who: who, in: in, s: s}
 		answer, err = b.run()
 		started, told = b.started, b.told
 		return err
@@ -86,10 +86,17 @@ func (s *Service) Heartbeat(ctx context.Context, who tenancy.Principal, in Beat)
 		s.published(who.Workspace, nil, started...)
 	}
 	answer.QueueVersion = s.QueueVersion(who)
-	if who.Expires.Sub(answer.Now) < renewBefore {
+	if renews(who, answer.Now) {
 		answer.Token, answer.TokenExpiresAt, err = s.tokens.IssueAgentToken(who)
 	}
 	return answer, err
+}
+
+// renews reports whether it is time for a new token. One that does not say which
+// enrolment token it came from, which no revocation would reach, is not renewed:
+// the agent registers again.
+func renews(who tenancy.Principal, now time.Time) bool {
+	return who.Token != ids.Nil && who.Expires.Sub(now) < renewBefore
 }
 
 func (in Beat) check(who tenancy.Principal) error {
@@ -118,10 +125,17 @@ func (in Beat) check(who tenancy.Principal) error {
 	if len(fields) > 0 {
 		return fault.InvalidFields(fields)
 	}
-	if in.Factory != nil {
-		return in.Factory.Defaults().Check()
+	if in.Factory == nil {
+		return nil
 	}
-	return nil
+	described := in.Factory.Defaults()
+	if err := described.Check(); err != nil {
+		return err
+	}
+	if described.Name != who.Factory {
+		return fault.New(fault.Forbidden, "This agent belongs to the factory %s; register it again to move it.", who.Factory)
+	}
+	return described.InScope(who.Scope)
 }
 
 // beat is one heartbeat inside its transaction.
@@ -130,6 +144,7 @@ type beat struct {
 	tx  db.Tx
 	who tenancy.Principal
 	in  Beat
+	s   *Service
 
 	started []jobs.Job
 	told    bool
@@ -203,9 +218,6 @@ func (b *beat) describeFactory() error {
 		return nil
 	}
 	f := b.in.Factory.Defaults()
-	if f.Name != b.who.Factory {
-		return fault.New(fault.Forbidden, "This agent belongs to the factory %s; register it again to move it.", b.who.Factory)
-	}
 	repos, err := encodeRepos(f.Repos)
 	if err != nil {
 		return err
@@ -269,7 +281,7 @@ func (b *beat) reports(list []BeatLease) ([]Standing, error) {
 		if err := l.progress().check(); err != nil {
 			return nil, err
 		}
-		_, started, told, err := reportTx(b.ctx, b.tx, b.who, Ref{Job: l.id.String(), Epoch: l.Epoch},
+		_, started, told, err := b.s.reportTx(b.ctx, b.tx, b.who, Ref{Job: l.id.String(), Epoch: l.Epoch},
 			report{Progress: l.progress(), starts: l.says(), isProgress: l.says()})
 		b.started, b.told = append(b.started, started...), b.told || told
 		if refused := fault.From(err); err != nil && refused.Code.Entry().Status == 409 {

@@ -27,7 +27,7 @@ const (
 )
 
 // WriteLogs adds lines to the log of the job that an agent works on, at most
-// 1,000. Of a line the server fills in ID, Epoch, Agent and ReceivedAt. Faults
+// 1,000, without the values of the job's secrets. Of a line the server fills in ID, Epoch, Agent and ReceivedAt. Faults
 // as of Progress.
 func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref Ref, lines []jobs.LogLine) (Standing, error) {
 	if err := errors.Join(requireAgent(who), checkRef(ref)); err != nil {
@@ -52,7 +52,15 @@ func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref Ref,
 			return err
 		}
 		standing.Job = state.Key
-		if err := q.LogAppend(ctx, tx, appendParams(who, job, ref.Epoch, lines)); err != nil {
+		written := lines
+		if state.HasSecrets {
+			red, err := s.jobs.RedactorTx(ctx, tx, who.Workspace, job)
+			if err != nil {
+				return err
+			}
+			written = redactLines(red, lines)
+		}
+		if err := q.LogAppend(ctx, tx, appendParams(who, job, ref.Epoch, written)); err != nil {
 			return fmt.Errorf("write log lines: %w", err)
 		}
 		return nil

@@ -93,7 +93,7 @@ func (s *Service) report(ctx context.Context, who tenancy.Principal, ref Ref, r 
 		if err != nil {
 			return err
 		}
-		standing, started, told, err = reportTx(ctx, tx, who, ref, r)
+		standing, started, told, err = s.reportTx(ctx, tx, who, ref, r)
 		if standing.Directive == Continue {
 			standing.Directive = unasked(agent.Draining)
 		}
@@ -124,9 +124,9 @@ func requireBoot(ctx context.Context, tx db.Tx, who tenancy.Principal) error {
 	return err
 }
 
-// reportTx writes a report of one lease. told is set where something changed
-// that others see.
-func reportTx(ctx context.Context, tx db.Tx, who tenancy.Principal, ref Ref, r report) (
+// reportTx writes a report of one lease, without the values of the job's secrets.
+// told is set where something changed that others see.
+func (s *Service) reportTx(ctx context.Context, tx db.Tx, who tenancy.Principal, ref Ref, r report) (
 	standing Standing, started []jobs.Job, told bool, err error,
 ) {
 	state, err := leaseState(ctx, tx, who.Workspace, ref.Job)
@@ -140,6 +140,9 @@ func reportTx(ctx context.Context, tx db.Tx, who tenancy.Principal, ref Ref, r r
 		if job, err = jobs.LockTx(ctx, tx, who.Workspace, state.ID.String()); err != nil {
 			return standing, nil, false, err
 		}
+	}
+	if r, err = s.redactReport(ctx, tx, who.Workspace, state, r); err != nil {
+		return standing, nil, false, err
 	}
 	lease, err := q.LeaseProgress(ctx, tx, r.params(who, state.ID, ref.Epoch))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/accounts"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
@@ -39,6 +40,8 @@ type Service struct {
 	lanes   *laneBook
 	waiters *waiters
 	reaps   *gate
+	// endRevoked ends the subscription to tokens that ended.
+	endRevoked func()
 }
 
 // New returns the dispatch of the jobs kept in d. Close ends its subscription.
@@ -47,11 +50,23 @@ func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, log *s
 		lanes: newLaneBook(d), waiters: newWaiters(), reaps: newGate(time.Second)}
 	s.waiters.unsubscribe = wake.Subscribe("lane:", s.laneChanged)
 	s.waiters.unsubscribeSeats = wake.Subscribe("seat:", s.waiters.seatFreed)
+	s.endRevoked = wake.Subscribe(accounts.RevokedTopics, s.tokensEnded)
 	return s
 }
 
 // Close ends the subscriptions to wake-ups and every wait.
-func (s *Service) Close() { s.waiters.close() }
+func (s *Service) Close() {
+	s.endRevoked()
+	s.waiters.close()
+}
+
+// tokensEnded lets the waiting claims of a workspace look again, so that those
+// whose token has ended end. Missed news wakes everybody by the lanes.
+func (s *Service) tokensEnded(topic string) {
+	if workspace, ok := accounts.ParseRevokedTopic(topic); ok {
+		s.waiters.wakeWorkspace(workspace)
+	}
+}
 
 // laneChanged is told of a claimable job in a lane, or, with the bare prefix,
 // that wake-ups may have been missed.

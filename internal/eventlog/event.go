@@ -17,7 +17,7 @@ import (
 // Type names a fact, in the past tense.
 type Type string
 
-// The facts about jobs, factories and agents.
+// The facts about jobs, settings, factories and agents.
 const (
 	JobCreated         Type = "job.created"
 	JobEdited          Type = "job.edited"
@@ -54,6 +54,26 @@ const (
 	JobCompacted       Type = "job.compacted"
 	ProductSaved       Type = "product.saved"
 	ProductDeleted     Type = "product.deleted"
+	WorkspaceCreated   Type = "workspace.created"
+	WorkspaceRenamed   Type = "workspace.renamed"
+	MemberInvited      Type = "member.invited"
+	InvitationRevoked  Type = "invitation.revoked"
+	MemberJoined       Type = "member.joined"
+	MemberRoleChanged  Type = "member.role_changed"
+	MemberRemoved      Type = "member.removed"
+	MemberLeft         Type = "member.left"
+	AccountRenamed     Type = "account.renamed"
+	PasswordChanged    Type = "account.password_changed"
+	SecondFactorOn     Type = "account.second_factor_on"
+	SecondFactorOff    Type = "account.second_factor_off"
+	IdentityLinked     Type = "account.identity_linked"
+	IdentityUnlinked   Type = "account.identity_unlinked"
+	SessionsEnded      Type = "account.sessions_ended"
+	TokenIssued        Type = "token.issued"
+	TokenRevoked       Type = "token.revoked"
+	AgentCutOff        Type = "agent.cut_off"
+	KeyRotationBegun   Type = "key.rotation_begun"
+	KeyRotationDone    Type = "key.rotation_done"
 	FactoryDrained     Type = "factory.drained"
 	FactoryUndrained   Type = "factory.undrained"
 	AgentRegistered    Type = "agent.registered"

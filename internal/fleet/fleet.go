@@ -52,7 +52,8 @@ type Agent struct {
 	LastHeartbeatAt          time.Time
 	Terminated               bool
 	TerminateReason          string
-	Taken                    int // jobs it holds a lease on
+	CutOff                   bool // ended with all its tokens
+	Taken                    int  // jobs it holds a lease on
 	Health                   Health
 	CreatedAt                time.Time
 	RegisteredAt             time.Time

@@ -111,7 +111,8 @@ func agentFrom(r dbsqlc.AgentListRow) Agent {
 		MaxConcurrentJobs: int(r.MaxConcurrentJobs), HeartbeatIntervalSeconds: int(r.HeartbeatIntervalSeconds),
 		StaleAfterSeconds: wide(r.StaleAfterSeconds), BootID: r.BootID, Status: r.Status, MemoryMB: wide(r.MemoryMb),
 		LastHeartbeatAt: r.LastHeartbeatAt, Terminated: r.TerminatedAt != nil, TerminateReason: r.TerminateReason,
-		Taken: int(r.Taken), CreatedAt: r.CreatedAt, RegisteredAt: r.RegisteredAt,
+		CutOff: r.CutOffAt != nil,
+		Taken:  int(r.Taken), CreatedAt: r.CreatedAt, RegisteredAt: r.RegisteredAt,
 	}
 	if r.CpuPercent != nil {
 		load := float64(*r.CpuPercent)

@@ -3,6 +3,7 @@ package fleet
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
@@ -105,15 +106,43 @@ func (f FactoryInfo) check(p fault.Problems) {
 
 // inScope checks a registration against the token it came with.
 func (r Registration) inScope(scope tenancy.Scope) error {
-	if scope.Factory != "" && scope.Factory != r.Factory.Name {
+	if err := r.Factory.InScope(scope); err != nil {
+		return err
+	}
+	return allowed(scope, r.Capabilities)
+}
+
+// InScope refuses, with Forbidden, a description of a factory that a token's
+// scope does not allow: another factory, or a capability that is not among those
+// it names. What system, engines and the agent itself offer counts as well;
+// repos do not, for products limit them.
+func (f FactoryInfo) InScope(scope tenancy.Scope) error {
+	if scope.Factory != "" && scope.Factory != f.Name {
 		return fault.New(fault.Forbidden, "This enrolment token is for the factory %s only.", scope.Factory)
 	}
+	return allowed(scope, Offers(f.OS, f.Engines, f.Capabilities, nil))
+}
+
+// allowed refuses what a token does not let an agent or a factory advertise. A
+// repo is advertised by the list of repos and not as a capability.
+func allowed(scope tenancy.Scope, offered []string) error {
 	if len(scope.Capabilities) == 0 {
 		return nil
 	}
-	offered := Offers(r.Factory.OS, r.Factory.Engines, slices.Concat(r.Factory.Capabilities, r.Capabilities), nil)
 	if outside := missing(offered, scope.Capabilities); len(outside) > 0 {
 		return fault.New(fault.Forbidden, "This enrolment token does not allow the capability %s.", outside[0])
 	}
 	return nil
+}
+
+// Within is the part of what an agent and its factory advertise that a token's
+// scope allows: another agent may have described the factory they share with
+// more. Repos stay; the order is kept.
+func Within(scope tenancy.Scope, offered []string) []string {
+	if len(scope.Capabilities) == 0 {
+		return offered
+	}
+	return slices.DeleteFunc(slices.Clone(offered), func(token string) bool {
+		return !strings.HasPrefix(token, "repo:") && !slices.Contains(scope.Capabilities, token)
+	})
 }

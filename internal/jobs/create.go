@@ -12,6 +12,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
+	"fleetboard/db/vault"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
@@ -66,7 +67,7 @@ func (s *Service) Create(ctx context.Context, who tenancy.Principal, from Origin
 // create is one try at Create.
 func (s *Service) create(ctx context.Context, who tenancy.Principal, from Origin, in []New) (created Created, err error) {
 	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		c := &creation{ctx: ctx, tx: tx, who: who, in: in}
+		c := &creation{ctx: ctx, tx: tx, who: who, in: in, vault: s.secrets}
 		var err error
 		if created.Jobs, created.Replayed, err = c.replay(from); err != nil || created.Replayed {
 			return err
@@ -120,9 +121,11 @@ type creation struct {
 	who tenancy.Principal
 	in  []New
 
-	list []Job
-	ids  []ids.ID
-	deps [][]ids.ID
+	vault   *vault.Vault
+	secrets []Secrets // of each job
+	list    []Job
+	ids     []ids.ID
+	deps    [][]ids.ID
 
 	admission admission
 }
@@ -140,8 +143,10 @@ func (c *creation) replay(from Origin) ([]Job, bool, error) {
 	if from.Key == "" {
 		return nil, false, nil
 	}
+	// What was asked for may hold secrets, which could be found from a plain digest.
+	digests := c.vault.Digests(from.Digest)
 	taken, err := q.IdempotentRequestTake(c.ctx, c.tx, dbsqlc.IdempotentRequestTakeParams{
-		WorkspaceID: c.who.Workspace, Key: from.Key, Digest: from.Digest, JobIds: c.ids})
+		WorkspaceID: c.who.Workspace, Key: from.Key, Digest: digests[0], JobIds: c.ids})
 	if err != nil {
 		return nil, false, fmt.Errorf("take idempotency key: %w", err)
 	}
@@ -153,7 +158,7 @@ func (c *creation) replay(from Origin) ([]Job, bool, error) {
 	if err != nil {
 		return nil, false, fmt.Errorf("read idempotency key: %w", err)
 	}
-	if !bytes.Equal(first.Digest, from.Digest) {
+	if !slices.ContainsFunc(digests, func(d []byte) bool { return bytes.Equal(first.Digest, d) }) {
 		return nil, false, fault.New(fault.IdempotencyKeyReused,
 			"This idempotency key came with another request within the last day. Use a new one.")
 	}
@@ -210,11 +215,16 @@ func (c *creation) build() error {
 	p := fault.Problems{}
 	for i, n := range c.in {
 		product := productOf(n, products, p, prefix(c.in, i))
+		input, secrets, err := hide(n.InputContext, n.SecretKeys)
+		if err != nil {
+			return err
+		}
+		c.secrets = append(c.secrets, secrets)
 		c.list = append(c.list, Job{
 			ID: c.ids[i], Key: n.Key, Title: strings.TrimSpace(n.Title), Body: n.Body, Kind: n.Kind,
 			ProductID: product.ID, Product: product.Name, Repo: n.Repo, Phase: strings.TrimSpace(n.Phase),
 			Priority: orDefault(n.Priority, defaultPriority), Capabilities: set(n.Capabilities), Factory: n.Factory,
-			Tags: set(n.Tags), Acceptance: orEmpty(n.Acceptance), InputContext: n.InputContext,
+			Tags: set(n.Tags), Acceptance: orEmpty(n.Acceptance), InputContext: input, SecretKeys: set(n.SecretKeys),
 			MaxRetries: orDefault(n.MaxRetries, defaultMaxRetries), MaxLost: orDefault(n.MaxLost, defaultMaxLost),
 			RetryBackoffSeconds: orDefault(n.RetryBackoffSeconds, defaultBackoff), ReviewOverride: n.ReviewRequired,
 			EstimatedComplexity: n.EstimatedComplexity, EstimatedMinutes: n.EstimatedMinutes,

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fleetboard/db/dbsqlc"
+	"fleetboard/db/vault"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
 )
@@ -49,7 +50,7 @@ func (c *creation) admit() error {
 	return c.admission.admitNew(c.list)
 }
 
-// insert writes the jobs, their events, their slots and their dependencies.
+// insert writes the jobs, their secrets, events, slots and dependencies.
 func (c *creation) insert() error {
 	rows := make([]dbsqlc.JobInsertParams, 0, len(c.list))
 	for _, j := range c.list {
@@ -68,10 +69,39 @@ func (c *creation) insert() error {
 	if failed != nil {
 		return fmt.Errorf("insert jobs: %w", failed)
 	}
+	if err := c.insertSecrets(); err != nil {
+		return err
+	}
 	if err := c.admission.takeSlots(); err != nil {
 		return err
 	}
 	return c.insertDependencies()
+}
+
+// insertSecrets seals the values of all jobs and writes them at once.
+func (c *creation) insertSecrets() error {
+	p := dbsqlc.JobSecretInsertParams{WorkspaceID: c.who.Workspace}
+	var key vault.Key
+	for i, j := range c.list {
+		for name, secret := range c.secrets[i] {
+			if len(p.JobIds) == 0 {
+				var err error
+				if key, err = c.vault.WriterTx(c.ctx, c.tx, c.who.Workspace); err != nil {
+					return locked(err)
+				}
+				p.KeyID = key.ID
+			}
+			sealed := key.Seal(secretPlace(c.who.Workspace, j.ID, name), secret.Reveal())
+			p.JobIds, p.Names, p.Sealed = append(p.JobIds, j.ID), append(p.Names, name), append(p.Sealed, sealed.Bytes)
+		}
+	}
+	if len(p.JobIds) == 0 {
+		return nil
+	}
+	if err := q.JobSecretInsert(c.ctx, c.tx, p); err != nil {
+		return fmt.Errorf("insert secrets: %w", err)
+	}
+	return nil
 }
 
 func (c *creation) insertDependencies() error {
@@ -113,7 +143,7 @@ func (c *creation) row(j Job) (dbsqlc.JobInsertParams, error) {
 		MaxRetries: int32(j.MaxRetries), MaxLost: int32(j.MaxLost), RetryBackoffSeconds: int32(j.RetryBackoffSeconds), //nolint:gosec // checked
 		ReviewRequired: j.ReviewOverride, EstimatedComplexity: j.EstimatedComplexity,
 		EstimatedMinutes: small(j.EstimatedMinutes), TokenBudget: j.TokenBudget, NotBefore: j.NotBefore,
-		IdempotencyKey: idempotencyKey, Body: j.Body, Acceptance: acceptance, InputContext: input,
+		IdempotencyKey: idempotencyKey, Body: j.Body, Acceptance: acceptance, InputContext: input, SecretKeys: j.SecretKeys,
 		WaitsForChildren: j.WaitsForChildren, CreatedBy: c.who.Name, ActorKind: string(c.who.Kind), Changes: changes, Payload: payload,
 	}, err
 }

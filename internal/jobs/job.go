@@ -28,7 +28,12 @@ type Job struct {
 	// AcceptanceMet says of each criterion whether a person ticked it; it is as
 	// long as Acceptance.
 	AcceptanceMet []bool
-	InputContext  json.RawMessage
+	// InputContext has Placeholder in place of the values of SecretKeys, which are
+	// sorted.
+	InputContext json.RawMessage
+	SecretKeys   []string
+	// Secrets are the values, for the holder of the lease: only a claim has them.
+	Secrets Secrets
 	// WaitsForChildren keeps the job from being completed while a child is open.
 	WaitsForChildren bool
 
@@ -136,6 +141,7 @@ type New struct {
 	Tags                []string
 	Acceptance          []string
 	InputContext        json.RawMessage
+	SecretKeys          []string // keys of InputContext whose values are encrypted
 	EstimatedComplexity string
 	EstimatedMinutes    *int
 	TokenBudget         *int64

@@ -9,6 +9,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
+	"fleetboard/db/vault"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
@@ -23,13 +24,14 @@ type Publisher interface {
 
 // Service is what people and tools do with jobs that needs no lease.
 type Service struct {
-	db   *db.DB
-	wake Publisher
+	db      *db.DB
+	wake    Publisher
+	secrets *vault.Vault
 }
 
-// NewService returns the jobs kept in d.
-func NewService(d *db.DB, wake Publisher) *Service {
-	return &Service{db: d, wake: wake}
+// NewService returns the jobs kept in d, whose secrets the vault keeps.
+func NewService(d *db.DB, wake Publisher, secrets *vault.Vault) *Service {
+	return &Service{db: d, wake: wake, secrets: secrets}
 }
 
 // LaneTopic is published when a lane has got a claimable job.

@@ -167,7 +167,7 @@ func fromRow(r dbsqlc.JobFull) (Job, error) {
 	j := Job{
 		ID: r.ID, Key: r.Key, Title: r.Title, Body: r.Body, Kind: r.Kind, ProductID: r.ProductID, Product: r.Product,
 		Repo: r.Repo, Phase: r.Phase, Priority: int(r.Priority), Capabilities: r.Capabilities, Factory: r.Factory,
-		LaneID: r.LaneID, DependsOn: r.DependsOn, Tags: r.Tags, InputContext: r.InputContext,
+		LaneID: r.LaneID, DependsOn: r.DependsOn, Tags: r.Tags, InputContext: r.InputContext, SecretKeys: r.SecretKeys,
 		Status: Status(r.Status), WaitReason: WaitReason(r.WaitReason), BlockedReason: r.BlockedReason,
 		Question: r.Question, Answer: r.Answer, StatusBy: r.StatusBy, StatusAt: r.StatusAt,
 		Epoch: r.Epoch, Attempts: int(r.Attempts), FailureCount: int(r.FailureCount), LostCount: int(r.LostCount),

@@ -2,10 +2,12 @@ package jobs
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
@@ -23,6 +25,11 @@ const (
 	maxAcceptance = 50
 	maxCriterion  = 500
 	maxDepends    = 100
+	maxSecrets    = 50
+	maxSecretKey  = 128
+	// maxSecretBytes bounds the values of one job's secrets together: each text
+	// that its agent writes is searched for all of them.
+	maxSecretBytes = 16 << 10
 	// MaxBatch is how many jobs one request may create.
 	MaxBatch = 1000
 )
@@ -64,6 +71,7 @@ func (n New) check(p fault.Problems, at string) {
 		p.Add(at+"depends_on", "At most %d dependencies fit.", maxDepends)
 	}
 	object(p, at+"input_context", n.InputContext)
+	n.checkSecrets(p, at+"secret_keys")
 	writable(p, at+"not_before", n.NotBefore)
 }
 
@@ -103,6 +111,35 @@ func object(p fault.Problems, field string, raw json.RawMessage) {
 	}
 	if strings.Contains(string(raw), `\u0000`) {
 		p.Add(field, "It holds characters that are not text.")
+	}
+}
+
+// checkSecrets checks which inputs are secret. No sentence repeats a key: one that
+// is unknown may be a value by mistake.
+func (n New) checkSecrets(p fault.Problems, field string) {
+	if len(n.SecretKeys) == 0 {
+		return
+	}
+	if len(n.SecretKeys) > maxSecrets {
+		p.Add(field, "At most %d entries fit.", maxSecrets)
+		return
+	}
+	var inputs map[string]json.RawMessage
+	_ = json.Unmarshal(n.InputContext, &inputs) // what is no object was refused
+	size := 0
+	for i, key := range n.SecretKeys {
+		one := fmt.Sprintf("%s[%d]", field, i)
+		value, known := inputs[key]
+		if !known {
+			p.Add(one, "It is no key of input_context.")
+		}
+		if count := utf8.RuneCountInString(key); count < 1 || count > maxSecretKey {
+			p.Add(one, "The key of a secret has 1 to %d characters.", maxSecretKey)
+		}
+		if size += len(value); size > maxSecretBytes {
+			p.Add(one, "The values of a job's secrets have more than %d bytes together.", maxSecretBytes)
+			return
+		}
 	}
 }
 

@@ -41,7 +41,7 @@ func setup(t *testing.T) *world {
 	quiet := slog.New(slog.DiscardHandler)
 	n := notifier.New(d, quiet)
 	w := &world{t: t, db: d, who: dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleOwner)}
-	w.jobs, w.fleet = jobs.NewService(d, n), fleet.NewService(d, n)
+	w.jobs, w.fleet = jobs.NewService(d, n, dbtest.Vault(d)), fleet.NewService(d, n)
 	w.dispatch = dispatch.New(d, w.jobs, n, w, quiet)
 	w.Service = kanban.New(d, eventlog.New(d), n, quiet)
 	t.Cleanup(func() { w.Close(); w.dispatch.Close() })

@@ -47,8 +47,10 @@ const (
 	WriteJobs Permission = "write_jobs"
 	// RunFleet drains factories, ends agents, takes leases back.
 	RunFleet Permission = "run_fleet"
-	// Manage changes products and other settings.
+	// Manage changes products, members and other settings.
 	Manage Permission = "manage"
+	// Own is for owners alone: the workspace's name, its keys.
+	Own Permission = "own"
 	// Enrol registers agents.
 	Enrol Permission = "enrol"
 	// WorkJobs claims jobs and reports on them.
@@ -56,7 +58,7 @@ const (
 )
 
 var roleRights = map[Role][]Permission{
-	RoleOwner:  {SignedIn, ReadBoard, WriteJobs, RunFleet, Manage},
+	RoleOwner:  {SignedIn, ReadBoard, WriteJobs, RunFleet, Manage, Own},
 	RoleAdmin:  {SignedIn, ReadBoard, WriteJobs, RunFleet, Manage},
 	RoleMember: {SignedIn, ReadBoard, WriteJobs},
 	RoleViewer: {SignedIn, ReadBoard},
@@ -78,8 +80,13 @@ type Principal struct {
 	Role Role
 	// Name is what the event log shows: a person's name, an agent's name, a loop's.
 	Name string
-	// Token is the access token asked with, where one was used.
+	// Token is the access token asked with, where one was used; of an agent, the
+	// enrolment token that it registered with.
 	Token ids.ID
+	// Generation numbers the tokens of an agent: those of a lower one than the
+	// agent's are refused, for a later boot, another enrolment token or a person
+	// ended them.
+	Generation int64
 	// Agent, Factory and Boot are an agent's, for KindAgent; its token ends at
 	// Expires.
 	Agent   ids.ID

@@ -56,7 +56,7 @@ func newWorld(t *testing.T) *world {
 	workspace := dbfactory.Workspace(t, d)
 	wake := notifier.New(d, log)
 	w := &world{t: t, db: d, workspace: workspace, slug: "w-" + workspace.String(), tokens: &tokens{},
-		owner: dbfactory.Person(workspace, tenancy.RoleOwner), jobs: jobs.NewService(d, wake), admin: dbtest.Owner(t, d)}
+		owner: dbfactory.Person(workspace, tenancy.RoleOwner), jobs: jobs.NewService(d, wake, dbtest.Vault(d)), admin: dbtest.Owner(t, d)}
 	w.dispatch = dispatch.New(d, w.jobs, wake, w.tokens, log)
 	t.Cleanup(w.dispatch.Close)
 	return w

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+)
+
+const closeTimeout = time.Minute
+
+// stage is the PostgreSQL that everything is measured on.
+type stage struct {
+	rows    int
+	machine string
+	out     io.Writer
+
+	dir      string
+	postgres *db.Embedded
+	owner    *pgx.Conn
+	loaded   *town // once it was asked for
+}
+
+// prepare starts and migrates a new database, and makes sure that it keeps its
+// promises: figures without durability are none.
+func prepare(ctx context.Context, getenv func(string) string, out io.Writer) (_ *stage, err error) {
+	s := &stage{out: out}
+	if s.rows, err = rowsFrom(getenv); err != nil {
+		return nil, err
+	}
+	if s.dir, err = os.MkdirTemp(getenv("FLEETBOARD_BENCH_DIR"), "fleetboard-bench-"); err != nil {
+		return nil, fmt.Errorf("a place for the database: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close(ctx))
+		}
+	}()
+	// As root PostgreSQL runs as another user, who has to pass through.
+	if err := os.Chmod(s.dir, 0o711); err != nil { // #nosec G302 -- the cluster inside is closed
+		return nil, err
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	if s.postgres, err = db.StartEmbedded(ctx, filepath.Join(s.dir, "data"), quiet); err != nil {
+		return nil, err
+	}
+	if err := db.Migrate(ctx, s.postgres.URL()); err != nil {
+		return nil, err
+	}
+	if s.owner, err = pgx.Connect(ctx, s.postgres.URL()); err != nil {
+		return nil, err
+	}
+	return s, s.check(ctx)
+}
+
+// check asserts durability and describes the machine.
+func (s *stage) check(ctx context.Context) error {
+	var version, fsync, commit, pages, buffers string
+	err := s.owner.QueryRow(ctx, `SELECT current_setting('server_version'), current_setting('fsync'),
+		current_setting('synchronous_commit'), current_setting('full_page_writes'), current_setting('shared_buffers')`).
+		Scan(&version, &fsync, &commit, &pages, &buffers)
+	if err != nil {
+		return err
+	}
+	if fsync != "on" || commit != "on" || pages != "on" {
+		return fmt.Errorf("fsync is %s, synchronous_commit %s, full_page_writes %s; nothing is measured without them", fsync, commit, pages)
+	}
+	version, _, _ = strings.Cut(version, " ")
+	s.machine = fmt.Sprintf("%s/%s, %d cores, %s; PostgreSQL %s, shared_buffers %s, fsync and synchronous_commit on; %s",
+		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), processor(), version, buffers, runtime.Version())
+	return nil
+}
+
+// processor is the name of the processor, where the system tells it.
+func processor() string {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "an unknown processor"
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return oneLine(value)
+		}
+	}
+	return "an unknown processor"
+}
+
+// close ends the database and removes it.
+func (s *stage) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	var errs []error
+	if s.owner != nil {
+		errs = append(errs, s.owner.Close(ctx))
+	}
+	if s.postgres != nil {
+		errs = append(errs, s.postgres.Stop(ctx))
+	}
+	// Where PostgreSQL's user cannot reach the folder, the cluster lies elsewhere.
+	if place, err := os.ReadFile(filepath.Join(s.dir, "data", "postgres.location")); err == nil {
+		errs = append(errs, os.RemoveAll(strings.TrimSpace(string(place))))
+	}
+	return errors.Join(append(errs, os.RemoveAll(s.dir))...)
+}
+
+// sayf tells what is being done, on a line that begins with #.
+func (s *stage) sayf(format string, args ...any) {
+	fmt.Fprintf(s.out, "# "+format+"\n", args...)
+}

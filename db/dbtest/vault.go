@@ -1,0 +1,11 @@
+package dbtest
+
+import (
+	"bytes"
+
+	"fleetboard/db"
+	"fleetboard/db/vault"
+)
+
+// Vault is a vault over a test's database; all of one database have the same key.
+func Vault(d *db.DB) *vault.Vault { return vault.New(d, bytes.Repeat([]byte{7}, vault.KeySize)) }

@@ -1,0 +1,315 @@
+package db_test
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"fleetboard/db"
+	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+)
+
+const (
+	crossings  = 10_000
+	crossers   = 32
+	crossConns = 4
+	tenants    = 48
+	// productsOfEach is how many rows a workspace must see, no more and no less.
+	productsOfEach = 3
+)
+
+// tenant is a workspace with a person and a token of its own.
+type tenant struct {
+	workspace, account ids.ID
+	hash               []byte
+	// How often its counter was raised, for sure and perhaps.
+	raised, perhaps atomic.Int64
+}
+
+// crossing runs transactions of many workspaces over few connections.
+type crossing struct {
+	t       *testing.T
+	db      *db.DB
+	owner   *pgxpool.Pool
+	tenants []*tenant
+
+	mu    sync.Mutex
+	fates map[string]int
+}
+
+var errOwn = errors.New("the caller's own error")
+
+// However transactions end (saved, refused, by a panic, a cancelled caller, a
+// statement over its time, a killed connection), the next one on the connection
+// sees its own workspace and nothing of the last one's.
+func TestFewConnectionsServeManyWorkspaces(t *testing.T) {
+	t.Parallel()
+	seed := uint64(20261121)
+	if text := os.Getenv("FLEETBOARD_ISOLATION_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("FLEETBOARD_ISOLATION_SEED=%d", seed)
+	c := newCrossing(t)
+	var all sync.WaitGroup
+	for n := range crossers {
+		all.Go(func() {
+			r := rand.New(rand.NewPCG(seed, uint64(n)))
+			for range crossings / crossers {
+				if t.Failed() {
+					return
+				}
+				c.cross(r, c.tenants[r.IntN(tenants)])
+			}
+		})
+	}
+	all.Wait()
+
+	// The pool heals, and nothing of the past is left in it.
+	for _, one := range c.tenants {
+		for what, in := range c.doors(one) {
+			if err := in.open(t.Context(), func(tx db.Tx) error { return c.look(t.Context(), tx, one, what, in.want) }); err != nil {
+				t.Errorf("%s after the storm: %v", what, err)
+			}
+		}
+		var next int64
+		if err := c.owner.QueryRow(t.Context(), `SELECT next FROM job_number WHERE workspace_id = $1`, one.workspace).Scan(&next); err != nil {
+			t.Fatal(err)
+		}
+		if sure, most := one.raised.Load()+1, one.raised.Load()+one.perhaps.Load()+1; next < sure || next > most {
+			t.Errorf("a counter of one workspace is %d; its own transactions make it %d to %d", next, sure, most)
+		}
+	}
+	if acquired, _, total := c.db.Stat(); acquired != 0 || total > crossConns {
+		t.Errorf("%d connections are in use, %d are open", acquired, total)
+	}
+	t.Logf("%d transactions ended so: %v", crossings, c.fates)
+	for _, fate := range []string{"saved", "own error", "panic", "cancelled", "broken statement", "over its time", "killed"} {
+		if c.fates[fate] < crossings/200 {
+			t.Errorf("only %d transactions ended with %s; the test shows less than it says", c.fates[fate], fate)
+		}
+	}
+}
+
+func newCrossing(t *testing.T) *crossing {
+	t.Helper()
+	made := dbtest.New(t)
+	address := dbtest.Owner(t, made).Config().ConnString()
+	few, err := db.Open(t.Context(), db.Options{OwnerURL: address, MaxConns: crossConns})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(few.Close)
+	owner, err := pgxpool.New(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(owner.Close)
+	c := &crossing{t: t, db: few, owner: owner, fates: map[string]int{}}
+	for n := range tenants {
+		one := &tenant{workspace: dbfactory.Workspace(t, made), account: ids.New(), hash: fmt.Appendf(nil, "token %d", n)}
+		dbfactory.Exec(t, made, `INSERT INTO account (id, email, name) VALUES ($1::uuid, $1::uuid || '@example.org', 'Ada')`, one.account)
+		dbfactory.Exec(t, made, `INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, 'owner')`, one.workspace, one.account)
+		dbfactory.Exec(t, made, `INSERT INTO access_token (workspace_id, id, kind, name, token_hash, hint, created_by)
+			VALUES ($1, gen_random_uuid(), 'enrolment', 'ci', $2, 'fb', 'test')`, one.workspace, one.hash)
+		dbfactory.Exec(t, made, `INSERT INTO product (workspace_id, id, name)
+			SELECT $1, gen_random_uuid(), 'product ' || n FROM generate_series(2, $2::int) n`, one.workspace, productsOfEach)
+		c.tenants = append(c.tenants, one)
+	}
+	return c
+}
+
+// sight is all that a transaction sees: its role and settings, and how many
+// rows there are, of which how many are the tenant's.
+type sight struct {
+	role, workspace, account, token                 string
+	products, workspaces, own, tokens, ownersTokens int
+}
+
+// door is one of the five kinds of transaction, and what is seen through it.
+type door struct {
+	open func(context.Context, func(db.Tx) error) error
+	want sight
+}
+
+func (c *crossing) doors(one *tenant) map[string]door {
+	const app = "fleetboard_app"
+	return map[string]door{
+		"a workspace": {
+			open: func(ctx context.Context, fn func(db.Tx) error) error { return c.db.InWorkspace(ctx, one.workspace, fn) },
+			want: sight{role: app, workspace: one.workspace.String(), products: productsOfEach, workspaces: 1, own: 1, tokens: 1, ownersTokens: 1}},
+		"an account": {
+			open: func(ctx context.Context, fn func(db.Tx) error) error { return c.db.InAccount(ctx, one.account, fn) },
+			want: sight{role: app, account: one.account.String(), workspaces: 1, own: 1}},
+		"a token": {
+			open: func(ctx context.Context, fn func(db.Tx) error) error { return c.db.InToken(ctx, one.hash, fn) },
+			want: sight{role: app, token: hex.EncodeToString(one.hash), tokens: 1, ownersTokens: 1}},
+		"the system": {
+			open: c.db.InSystem, want: sight{role: "fleetboard_system", workspaces: tenants, own: 1}},
+		"nothing": {
+			open: c.db.InNone, want: sight{role: app}},
+	}
+}
+
+// look compares what a transaction sees with what it may see. The products are
+// read whole and compared one by one.
+func (c *crossing) look(ctx context.Context, tx db.Tx, one *tenant, what string, want sight) error {
+	var got sight
+	err := tx.QueryRow(ctx, `SELECT current_user::text, coalesce(current_setting('app.workspace_id', true), ''),
+			coalesce(current_setting('app.account_id', true), ''), coalesce(current_setting('app.token_hash', true), ''),
+			count(*), count(*) FILTER (WHERE id = $1) FROM workspace`, one.workspace).
+		Scan(&got.role, &got.workspace, &got.account, &got.token, &got.workspaces, &got.own)
+	if err != nil {
+		return err
+	}
+	if want.role == "fleetboard_app" {
+		rows, _ := tx.Query(ctx, `SELECT workspace_id FROM product`)
+		var of ids.ID
+		_, err := pgx.ForEachRow(rows, []any{&of}, func() error {
+			got.products++
+			if of != one.workspace {
+				c.t.Errorf("%s sees a product of another workspace", what)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		err = tx.QueryRow(ctx, `SELECT count(*), count(*) FILTER (WHERE token_hash = $1) FROM access_token`, one.hash).Scan(&got.tokens, &got.ownersTokens)
+		if err != nil {
+			return err
+		}
+	}
+	if got != want {
+		c.t.Errorf("%s sees %+v; want %+v", what, got, want)
+	}
+	return nil
+}
+
+// cross runs one transaction and lets it end in one of many ways.
+func (c *crossing) cross(r *rand.Rand, one *tenant) {
+	what := []string{"a workspace", "a workspace", "a workspace", "an account", "a token", "the system", "nothing"}[r.IntN(7)]
+	in := c.doors(one)[what]
+	ctx, cancel := context.WithCancel(c.t.Context())
+	defer cancel()
+	fate := []string{"own error", "own error", "panic", "panic", "cancelled", "cancelled", "cancelled", "broken statement",
+		"over its time", "killed", "somebody killed", "saved"}[min(r.IntN(20), 11)]
+	if fate == "cancelled" {
+		// At any place: while it waits for a connection, begins, reads or commits.
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(r.IntN(4000))*time.Microsecond)
+		defer cancel()
+	}
+	early, raises, ran := r.IntN(3) == 0, what == "a workspace" && r.IntN(3) == 0, false
+	err := func() (err error) {
+		defer func() {
+			if recover() != nil {
+				err = errOwn
+			}
+		}()
+		return in.open(ctx, func(tx db.Tx) error {
+			if fate == "killed" && early {
+				c.kill(tx)
+			}
+			if err := c.look(ctx, tx, one, what, in.want); err != nil {
+				return err
+			}
+			if raises {
+				if err := c.raise(ctx, tx, one); err != nil {
+					return err
+				}
+			}
+			ran = true
+			return c.end(ctx, tx, fate)
+		})
+	}()
+	c.account(fate, ran && raises, one, err)
+}
+
+// raise adds one to the counter of every workspace that the transaction reaches.
+func (c *crossing) raise(ctx context.Context, tx db.Tx, one *tenant) error {
+	rows, _ := tx.Query(ctx, `UPDATE job_number SET next = next + 1 RETURNING workspace_id`)
+	of, err := pgx.CollectRows(rows, pgx.RowTo[ids.ID])
+	if err == nil && (len(of) != 1 || of[0] != one.workspace) {
+		c.t.Errorf("a change without a condition reached %d rows: %v", len(of), of)
+	}
+	return err
+}
+
+// end brings the fate about.
+func (c *crossing) end(ctx context.Context, tx db.Tx, fate string) error {
+	switch fate {
+	case "own error":
+		return errOwn
+	case "panic":
+		panic("boom")
+	case "broken statement":
+		_, err := tx.Exec(ctx, `SELECT 1 / 0`)
+		return err
+	case "over its time":
+		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = '1ms'`); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `SELECT pg_sleep(5)`)
+		return err
+	case "killed":
+		c.kill(tx)
+	case "somebody killed":
+		_, err := c.owner.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity
+			WHERE datname = current_database() AND application_name = 'fleetboard' ORDER BY random() LIMIT 1) one`)
+		return err
+	}
+	return nil
+}
+
+// kill ends the transaction's own connection from outside.
+func (c *crossing) kill(tx db.Tx) {
+	pid := tx.Conn().PgConn().PID()
+	if _, err := c.owner.Exec(c.t.Context(), `SELECT pg_terminate_backend($1)`, pid); err != nil {
+		c.t.Errorf("kill: %v", err)
+	}
+}
+
+// account checks that the error is one that the fate explains, and keeps what
+// became of the transaction.
+func (c *crossing) account(fate string, raised bool, one *tenant, err error) {
+	ended := fate
+	switch {
+	case err == nil:
+		ended = "saved"
+		if raised {
+			one.raised.Add(1)
+		}
+	case errors.Is(err, db.ErrOutcomeUnknown):
+		if raised {
+			one.perhaps.Add(1)
+		}
+	case errors.Is(err, errOwn) || errors.Is(err, context.DeadlineExceeded) && fate == "cancelled":
+	case fault.Is(err, fault.Unavailable):
+		// Anybody's connection may be the one that somebody killed.
+		if fate != "over its time" && fate != "killed" {
+			ended = "killed by another"
+		}
+	case fate == "broken statement":
+	default:
+		c.t.Errorf("%s ended with %v", fate, err)
+	}
+	c.mu.Lock()
+	c.fates[ended]++
+	c.mu.Unlock()
+}

@@ -1,0 +1,26 @@
+-- name: JobSecretInsert :exec
+-- Adds values in the order of the arrays, which are equally long.
+INSERT INTO job_secret (workspace_id, job_id, name, key_id, sealed)
+SELECT @workspace_id, unnest(@job_ids::uuid[]), unnest(@names::text[]), @key_id, unnest(@sealed::bytea[]);
+
+-- name: JobSecretOfJobs :many
+SELECT job_id, name, key_id, sealed FROM job_secret
+WHERE workspace_id = @workspace_id AND job_id = ANY(@job_ids::uuid[]);
+
+-- name: JobSecretPage :many
+-- Values that a key has sealed, after a place.
+SELECT job_id, name, sealed FROM job_secret
+WHERE workspace_id = @workspace_id AND key_id = @key_id AND (job_id, name) > (@after_job::uuid, @after_name::text)
+ORDER BY workspace_id, key_id, job_id, name LIMIT @max_rows;
+
+-- name: JobSecretReseal :execrows
+-- Replaces values that are still as they were read.
+UPDATE job_secret s SET key_id = @key_id, sealed = n.sealed
+FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@names::text[]) AS name,
+    unnest(@old_sealed::bytea[]) AS old_sealed, unnest(@sealed::bytea[]) AS sealed) n
+WHERE s.workspace_id = @workspace_id AND s.job_id = n.job_id AND s.name = n.name
+    AND s.key_id = @old_key_id AND s.sealed = n.old_sealed;
+
+-- name: JobSecretLeft :many
+-- A row where a key still has a value.
+SELECT 1::int AS one FROM job_secret WHERE workspace_id = @workspace_id AND key_id = @key_id LIMIT 1;

@@ -1,0 +1,51 @@
+package e2e
+
+import "testing"
+
+const auditLines = "#audit [data-event]"
+
+// Who changes something in settings finds it in the audit, says whose it is and
+// of which kind, and comes back to all of it.
+func TestTheAuditSaysWhoDidIt(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	v := s.visit(desktop)
+	v.logIn()
+	v.open("/settings/products/new")
+	v.fill("#name", "ledger")
+	v.fill("#repos", "ledger-api")
+	v.click("text=Create product")
+	v.sees("#toasts:has-text('ledger created')")
+	v.click(".settings-nav >> text=Audit")
+	v.sees(auditLines + ":has-text('product saved'):has-text('ledger repos none to ledger-api')")
+	v.sees(auditLines + ":has-text('made the enrolment token')")
+	v.click("nav[aria-label='Kinds of changes'] >> text=Products")
+	v.must("reach the products' changes", v.tab.WaitForURL("**/settings/audit?group=products"))
+	if n, err := v.tab.Locator(auditLines).Count(); err != nil || n != 1 {
+		t.Errorf("%d lines, %v", n, err)
+	}
+	v.click(auditLines + " .ev-a a")
+	v.must("reach the person's changes", v.tab.WaitForURL("**/settings/audit?actor=*&group=products"))
+	v.click("nav[aria-label='Kinds of changes'] >> text=Members")
+	v.sees(".empty:has-text('No change matches')")
+	v.click(".empty >> text=Show all changes")
+	v.must("reach all changes", v.tab.WaitForURL("**/settings/audit"))
+}
+
+// The same on a phone, without scripts.
+func TestTheAuditWithoutScripts(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	v := s.visit(look{theme: "dark", width: 390, height: 844, noScript: true})
+	v.logIn()
+	v.open("/settings/audit")
+	v.fill("#audit-actor", "Nobody")
+	v.tab.Locator("#audit-actor").Press("Enter")
+	v.sees(".empty:has-text('No change matches')")
+	v.open("/settings/audit?group=tokens")
+	v.sees(auditLines + ":has-text('made the person token')")
+	wide, err := v.tab.Evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+	if err != nil || wide != false {
+		t.Errorf("the page is wider than the screen: %v, %v", wide, err)
+	}
+}

@@ -1,0 +1,118 @@
+package handlers
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// factorBegin makes a secret and goes on to it.
+func (s *Server) factorBegin(c echo.Context, who tenancy.Principal) error {
+	in, err := form(c)
+	if err != nil {
+		return err
+	}
+	if err := s.Accounts.BeginSecondFactor(c.Request().Context(), who, in.Get("current"), c.RealIP()); err != nil {
+		return s.accountAgain(c, who, accountSheet{in: "factor"}, err, map[string]string{"current": "factor"})
+	}
+	return seeOther(c, links.SecondFactor)
+}
+
+// factorShow shows the secret that waits for its first code.
+func (s *Server) factorShow(c echo.Context, who tenancy.Principal) error {
+	return s.factorPage(c, who, http.StatusOK, "")
+}
+
+func (s *Server) factorPage(c echo.Context, who tenancy.Principal, status int, text string) error {
+	secret, err := s.Accounts.PendingSecondFactor(c.Request().Context(), who)
+	if fault.Is(err, fault.NotFound) {
+		return seeOther(c, links.Account)
+	}
+	if err != nil {
+		return err
+	}
+	shell, err := s.accountShell(c, who, "Second factor")
+	if err != nil {
+		return err
+	}
+	return render(c, status, views.FactorView(factorPage(shell, secret, text)))
+}
+
+// factorConfirm turns the second factor on and shows the recovery codes, once.
+func (s *Server) factorConfirm(c echo.Context, who tenancy.Principal) error {
+	in, err := form(c)
+	if err != nil {
+		return err
+	}
+	// The token changes with what protects the account.
+	ctx, err := s.Sessions.Load(c.Request().Context(), s.token(c))
+	if err != nil {
+		return err
+	}
+	codes, err := s.Accounts.ConfirmSecondFactor(c.Request().Context(), who, in.Get("code"), c.RealIP())
+	switch f := fault.From(err); {
+	case err == nil:
+	case f.Code == fault.Validation:
+		return s.factorPage(c, who, f.Code.Entry().Status, f.Fields["code"])
+	case f.Code == fault.TooMany:
+		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(retryAfter(f)))
+		return s.factorPage(c, who, f.Code.Entry().Status, tryAgain(f))
+	case f.Code == fault.NotFound:
+		s.setFlash(c, ui.Toast{Tone: ui.Bad, Title: "Nothing was turned on", Text: f.Message})
+		return seeOther(c, links.Account)
+	default:
+		return err
+	}
+	epoch, err := s.Accounts.SessionEpoch(c.Request().Context(), who.Account)
+	if err != nil {
+		return err
+	}
+	if err := s.Accounts.EndThisSession(c.Request().Context(), s.token(c)); err != nil {
+		return err
+	}
+	if err := s.renewSession(ctx, c, epoch); err != nil {
+		return err
+	}
+	return s.codesPage(c, who, codes, true)
+}
+
+// factorDrop turns the second factor off.
+func (s *Server) factorDrop(c echo.Context, who tenancy.Principal) error {
+	in, err := form(c)
+	if err != nil {
+		return err
+	}
+	if err := s.Accounts.DropSecondFactor(c.Request().Context(), who, in.Get("current"), c.RealIP()); err != nil {
+		return s.accountAgain(c, who, accountSheet{in: "factor"}, err, map[string]string{"current": "drop"})
+	}
+	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: "The second factor is off", Text: "Your password alone is enough to log in."})
+	return seeOther(c, links.Account)
+}
+
+// recoveryCodes makes new recovery codes and shows them, once.
+func (s *Server) recoveryCodes(c echo.Context, who tenancy.Principal) error {
+	in, err := form(c)
+	if err != nil {
+		return err
+	}
+	codes, err := s.Accounts.NewRecoveryCodes(c.Request().Context(), who, in.Get("current"), c.RealIP())
+	if err != nil {
+		return s.accountAgain(c, who, accountSheet{in: "factor"}, err, map[string]string{"current": "codes"})
+	}
+	return s.codesPage(c, who, codes, false)
+}
+
+func (s *Server) codesPage(c echo.Context, who tenancy.Principal, codes []string, first bool) error {
+	shell, err := s.accountShell(c, who, "Recovery codes")
+	if err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, views.CodesView(views.CodesPage{Shell: shell, Codes: codes, First: first}))
+}

@@ -1,0 +1,46 @@
+package handlers
+
+import (
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// sessionEnd logs one of the person's other browsers out.
+func (s *Server) sessionEnd(c echo.Context, who tenancy.Principal) error {
+	id, ok := ids.Parse(c.Param("session"))
+	if !ok {
+		return fault.New(fault.NotFound, "There is no such session.")
+	}
+	if err := s.Accounts.EndSession(c.Request().Context(), who, id); err != nil {
+		return err
+	}
+	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: "That browser is logged out", Text: "It can show nothing new from now on."})
+	return seeOther(c, links.Account)
+}
+
+// sessionsEndOthers logs all browsers out but this one.
+func (s *Server) sessionsEndOthers(c echo.Context, who tenancy.Principal) error {
+	n, err := s.Accounts.EndOtherSessions(c.Request().Context(), who, s.token(c))
+	if err != nil {
+		return err
+	}
+	t := ui.Toast{Tone: ui.OK, Title: "Nobody else was logged in", Text: "This browser is the only one."}
+	if n > 0 {
+		t.Title = plural(n, "other browser is", "other browsers are") + " logged out"
+	}
+	s.setFlash(c, t)
+	return seeOther(c, links.Account)
+}
+
+// sessionsEndAll logs all browsers out, this one too.
+func (s *Server) sessionsEndAll(c echo.Context, who tenancy.Principal) error {
+	if err := s.Accounts.EndAllSessions(c.Request().Context(), who); err != nil {
+		return err
+	}
+	return s.logout(c, who)
+}

@@ -1,0 +1,172 @@
+package api_test
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"fleetboard/db"
+	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbtest"
+	"fleetboard/handlers/api"
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/coordinator"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+)
+
+// The canary is in each text of the first workspace but for the names that are
+// asked for, which an answer may repeat.
+const canary = "canary7q"
+
+// asked is the name of a row that the calls ask for.
+func asked(rest string) string { return "nest" + rest }
+
+// matrix is a database with two workspaces, and everybody who may ask.
+type matrix struct {
+	t       *testing.T
+	db      *db.DB
+	kept    *dbtest.Kept
+	done    chan struct{} // closed: streams end at once
+	handler http.Handler
+	askers  []asker
+	job     string // id of one that is asked for by its key too
+}
+
+func newMatrix(t *testing.T) *matrix {
+	t.Helper()
+	w := newWorld(t)
+	m := &matrix{t: t, db: w.db, done: make(chan struct{})}
+	close(m.done)
+	first, _ := ids.Parse(dbfactory.Text(t, w.db, "SELECT id::text FROM workspace"))
+	dbfactory.Exec(t, w.db, "UPDATE workspace SET name = 'Canary7q works', slug = 'canary7q'")
+	dbfactory.Exec(t, w.db, "UPDATE account SET name = 'Canary7q Owner', email = 'canary7q@example.org'")
+	dbfactory.Exec(t, w.db, "UPDATE access_token SET name = 'canary7q ' || name")
+	w.fill()
+	second := dbfactory.Workspace(t, w.db)
+
+	m.handler = m.serve()
+	m.askers = append(m.askers, asker{name: "nobody"}, asker{name: "a made-up token", token: "fb_person_" + strings.Repeat("x", 36)},
+		asker{name: "no JWT", token: "e30.e30.e30"})
+	for _, role := range []tenancy.Role{tenancy.RoleViewer, tenancy.RoleMember, tenancy.RoleAdmin, tenancy.RoleOwner} {
+		m.person(w, first, role, "Canary7q", false)
+		m.person(w, second, role, "Other", true)
+	}
+	owner := m.askers[len(m.askers)-2]
+	m.askers = append(m.askers, asker{name: "a cookie with the owner's token", cookie: "sid=" + owner.token + "; session=" + owner.token})
+	m.machines(w, first, canary, false)
+	m.machines(w, second, "other", true)
+	m.job = dbfactory.Text(t, w.db, "SELECT id::text FROM job WHERE key = $1", asked("-1"))
+	m.kept = dbtest.Keep(t, w.db, first)
+	return m
+}
+
+// person makes a member with a role, its token, and one that was revoked.
+func (m *matrix) person(w *world, workspace ids.ID, role tenancy.Role, name string, foreign bool) {
+	m.t.Helper()
+	id := ids.New()
+	dbfactory.Exec(m.t, m.db, "INSERT INTO account (id, email, name) VALUES ($1, $2, $3)", id,
+		strings.ToLower(name)+"-"+string(role)+"@example.org", name+" "+string(role))
+	dbfactory.Exec(m.t, m.db, "INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, $3)", workspace, id, role)
+	who, err := w.accounts.Person(m.t.Context(), id, workspace)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	label := string(role)
+	if foreign {
+		label += " of another workspace"
+	}
+	m.askers = append(m.askers,
+		asker{name: label + ", revoked", token: m.revoked(w, who, accounts.NewToken{Kind: tenancy.KindPerson, Name: name + " old"}), foreign: foreign},
+		asker{name: label, token: m.issue(w, who, accounts.NewToken{Kind: tenancy.KindPerson, Name: name}), who: who, foreign: foreign})
+}
+
+// machines makes an enrolment token, good and revoked, and an agent's.
+func (m *matrix) machines(w *world, workspace ids.ID, name string, foreign bool) {
+	m.t.Helper()
+	owner := dbfactory.Person(workspace, tenancy.RoleOwner)
+	owner.Account, _ = ids.Parse(dbfactory.Text(m.t, m.db, "SELECT min(account_id::text) FROM membership WHERE workspace_id = $1 AND role = 'owner'", workspace))
+	in := accounts.NewToken{Kind: tenancy.KindEnrolment, Name: name}
+	enrolment := m.issue(w, owner, in)
+	label := ""
+	if foreign {
+		label = " of another workspace"
+	}
+	machine := name + "-machine"
+	agent := w.as(enrolment, "PUT", "/agents/"+machine, object{"boot_id": machine, "factory": object{"name": machine}}).want(200).text("token")
+	if !foreign {
+		agent = w.as(enrolment, "PUT", "/agents/"+asked("-agent"), m.registration()).want(200).text("token")
+		w.as(agent, "POST", "/fleet/claim", object{"job": asked("-2")}).want(200)
+	}
+	m.askers = append(m.askers,
+		asker{name: "enrolment token" + label, token: enrolment, who: tenancy.Principal{Kind: tenancy.KindEnrolment}, foreign: foreign},
+		asker{name: "revoked enrolment token" + label, token: m.revoked(w, owner, in), foreign: foreign},
+		asker{name: "agent" + label, token: agent, who: tenancy.Principal{Kind: tenancy.KindAgent}, foreign: foreign},
+		asker{name: "agent" + label + ", one letter changed", token: agent[:len(agent)-4] + "AAAA", foreign: foreign})
+}
+
+func (m *matrix) registration() object {
+	return object{"boot_id": "nest-boot", "model": canary + "-model", "capabilities": []string{"has:" + canary}, "max_concurrent_jobs": 10,
+		"factory": object{"name": asked("-host"), "os": "linux", "host": canary + ".example", "engines": []string{canary},
+			"capabilities": []string{"has:" + canary}, "seats": 10, "repos": []object{{"name": canary + "-repo", "url": "https://example.org/" + canary}}}}
+}
+
+func (m *matrix) issue(w *world, who tenancy.Principal, in accounts.NewToken) string {
+	m.t.Helper()
+	token, err := w.accounts.IssueToken(m.t.Context(), who, in)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return token
+}
+
+func (m *matrix) revoked(w *world, who tenancy.Principal, in accounts.NewToken) string {
+	m.t.Helper()
+	token := m.issue(w, who, in)
+	dbfactory.Exec(m.t, m.db, "UPDATE access_token SET revoked_at = now() WHERE created_at = (SELECT max(created_at) FROM access_token)")
+	if _, err := w.accounts.Bearer(m.t.Context(), token); err == nil {
+		m.t.Fatal("the token was not revoked")
+	}
+	return token
+}
+
+// fill makes jobs in every state that the calls ask about.
+func (w *world) fill() {
+	w.t.Helper()
+	w.as(w.owner, "PUT", "/products/"+canary+"-product", object{"repos": []string{canary + "-repo"}})
+	w.as(w.owner, "PUT", "/products/"+asked("-spare"), object{})
+	w.agent(canary)
+	w.job("Canary7q beside", object{"key": canary + "-9"})
+	for i, more := range []object{{}, {}, {"depends_on": []string{asked("-1")}}, {}} {
+		w.job("Canary7q title", merge(object{"key": asked("-" + strconv.Itoa(i+1)), "body": "canary7q body", "phase": canary, "tags": []string{canary},
+			"acceptance": []string{"canary7q criterion"}, "product": canary + "-product", "input_context": object{canary: "canary7q"}}, more))
+	}
+}
+
+// serve is a server on the database, without a limit of requests.
+func (m *matrix) serve(change ...func(*api.Deps)) http.Handler {
+	log := slog.New(slog.DiscardHandler)
+	people := accounts.New(m.db, bytes.Repeat([]byte{7}, 32), silence{}, log)
+	list, events := jobs.NewService(m.db, silence{}, dbtest.Vault(m.db)), eventlog.New(m.db)
+	deps := api.Deps{Jobs: list, Fleet: fleet.NewService(m.db, silence{}), Dispatch: dispatch.New(m.db, list, silence{}, people, log),
+		Kanban: kanban.New(m.db, events, silence{}, log), Events: events, Done: m.done, Accounts: people, Log: log,
+		Coordinator: coordinator.New(m.db, coordinator.Work{}, silence{}, log)}
+	for _, f := range change {
+		f(&deps)
+	}
+	return api.New(deps)
+}
+
+// silence tells nobody anything.
+type silence struct{}
+
+func (silence) Publish(...string)                              {}
+func (silence) Subscribe(string, func(string)) (cancel func()) { return func() {} }

@@ -1,0 +1,46 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+)
+
+// auditSize is how many changes the audit shows at once.
+const auditSize = 50
+
+// auditShow is the page of who did what in settings, the newest first. With
+// ?before=<place> it shows an older part; for htmx that is only the lines.
+func (s *Server) auditShow(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	before, err := eventlog.ParseAuditPlace(c.QueryParam("before"))
+	if err != nil {
+		return err
+	}
+	sheet := auditSheet{filter: parseAudit(c.QueryParams()), past: before != eventlog.AuditPlace{}}
+	list, older, err := s.Events.Audit(ctx, who, sheet.log(), before, auditSize)
+	if err != nil {
+		return err
+	}
+	sheet.events = list
+	if older != (eventlog.AuditPlace{}) {
+		sheet.older = older.String()
+	}
+	snap, err := s.Fleet.Snapshot(ctx, who)
+	if err != nil {
+		return err
+	}
+	sheet.now = clock(snap)
+	if isHX(c) && sheet.past {
+		return render(c, http.StatusOK, views.TimelineRows(sheet.model().Items))
+	}
+	shell, err := s.page(c, who, snap, views.SectionSettings, "Audit")
+	if err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, views.AuditView(views.AuditPage{Shell: shell, Audit: sheet.model()}))
+}

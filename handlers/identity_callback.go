@@ -1,0 +1,125 @@
+package handlers
+
+import (
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// identityCallback is where the provider sends browsers back to.
+func (s *Server) identityCallback(c echo.Context, _ tenancy.Principal) error {
+	if s.Provider == nil {
+		return noProvider()
+	}
+	flow, err := s.takeFlow(c)
+	if err != nil {
+		return err
+	}
+	claims, err := s.Provider.Finish(c.Request().Context(), flow.Flow, c.QueryParams())
+	if err != nil {
+		return s.identityRefused(c, flow, err)
+	}
+	switch flow.Purpose {
+	case toLink:
+		return s.identityFound(c, flow, claims)
+	case toJoin:
+		return s.identityJoined(c, flow, claims)
+	default:
+		return s.identityLoggedIn(c, flow, claims)
+	}
+}
+
+// identityLoggedIn begins the session of the account that has the identity.
+func (s *Server) identityLoggedIn(c echo.Context, flow identityFlow, claims accounts.Claims) error {
+	in, err := s.Accounts.LogInAs(c.Request().Context(), claims)
+	if fault.Is(err, fault.NotFound) {
+		return s.identityDoor(c, http.StatusForbidden, unknownIdentity(s.Provider.Name(), claims.Email, flow.Next))
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.identitySession(c, in, ""); err != nil {
+		return err
+	}
+	return seeOther(c, safeNext(flow.Next))
+}
+
+// identityJoined accepts the invitation that the log in was begun with.
+func (s *Server) identityJoined(c echo.Context, flow identityFlow, claims accounts.Claims) error {
+	in, done, err := s.Accounts.JoinAs(c.Request().Context(), flow.Invitation, claims)
+	switch f := fault.From(err); {
+	case err == nil:
+	case f.Code == fault.NotFound || f.Code == fault.Validation || f.Code == fault.AlreadyExists || f.Code == fault.VersionConflict:
+		return s.identityDoor(c, f.Code.Entry().Status, joinRefused(s.Provider.Name(), claims.Email, flow.Invitation, f))
+	default:
+		return err
+	}
+	if err := s.identitySession(c, in, done.Workspace.String()); err != nil {
+		return err
+	}
+	return s.joined(c, done)
+}
+
+// identitySession begins a session under a new token, in a workspace where one is
+// named. The epoch is that of the moment the identity was looked up: who ended
+// all sessions since has ended this one too.
+func (s *Server) identitySession(c echo.Context, in accounts.LoggedIn, workspace string) error {
+	values := map[string]string{accounts.SessionAccount: in.ID.String(), accounts.SessionEpoch: epochText(in.Epoch)}
+	if workspace != "" {
+		values[accounts.SessionWorkspace] = workspace
+	}
+	if err := s.beginSession(c, values, 0); err != nil {
+		return err
+	}
+	s.Log.InfoContext(c.Request().Context(), "logged in by the identity provider", "request_id", requestIDOf(c), "account", in.ID)
+	return nil
+}
+
+// identityFound remembers who somebody is at the provider and asks whether that
+// is to be linked: a log in there may be another person's.
+func (s *Server) identityFound(c echo.Context, flow identityFlow, claims accounts.Claims) error {
+	who, err := s.person(c)
+	if err != nil && !fault.Is(err, fault.Unauthenticated) {
+		return err
+	}
+	if err != nil || who.Account != flow.Account {
+		return s.identityRefused(c, flow, fault.New(fault.Malformed, "Another person is logged in here than the one who began. Begin again."))
+	}
+	if err := s.keep(c, keptIdentity, foundIdentity{Claims: claims, Account: who.Account, At: time.Now()}); err != nil {
+		return err
+	}
+	return seeOther(c, links.IdentityConfirm)
+}
+
+// identityRefused shows a refusal with the way to go on. What went wrong behind
+// it is logged: the page does not repeat what the provider wrote.
+func (s *Server) identityRefused(c echo.Context, flow identityFlow, err error) error {
+	f := fault.From(err)
+	level := slog.LevelWarn
+	switch f.Code {
+	case fault.Malformed:
+		level = slog.LevelInfo
+	case fault.Unavailable:
+		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(retryAfter(f)))
+	case fault.Forbidden:
+	default:
+		return err
+	}
+	s.Log.Log(c.Request().Context(), level, "log in by the identity provider refused",
+		"request_id", requestIDOf(c), "purpose", flow.Purpose, "error", err)
+	return s.identityDoor(c, f.Code.Entry().Status, refusedIdentity(s.Provider.Name(), flow, f, requestIDOf(c)))
+}
+
+func (s *Server) identityDoor(c echo.Context, status int, m views.IdentityDoor) error {
+	m.Theme = themeOf(c)
+	return render(c, status, views.IdentityDoorView(m))
+}

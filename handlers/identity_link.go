@@ -1,0 +1,109 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// identityConfirm asks whether the person of the provider is the one who is
+// logged in here.
+func (s *Server) identityConfirm(c echo.Context, who tenancy.Principal) error {
+	found, ok, err := s.foundFor(c, who.Account)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return s.linkOver(c)
+	}
+	return s.identityConfirmPage(c, who, http.StatusOK, found, nil)
+}
+
+// identityLink makes it a way into the account.
+func (s *Server) identityLink(c echo.Context, who tenancy.Principal) error {
+	in, err := form(c)
+	if err != nil {
+		return err
+	}
+	found, ok, err := s.foundFor(c, who.Account)
+	if err != nil {
+		return err
+	}
+	if !ok || s.Provider == nil || found.Issuer != s.Provider.Issuer() {
+		return s.linkOver(c)
+	}
+	err = s.Accounts.LinkIdentity(c.Request().Context(), who, found.Claims, in.Get("current"), c.RealIP())
+	switch f := fault.From(err); {
+	case err == nil:
+	case f.Code == fault.Validation || f.Code == fault.AlreadyExists || f.Code == fault.TooMany:
+		return s.identityConfirmPage(c, who, f.Code.Entry().Status, found, f)
+	default:
+		return err
+	}
+	if _, err := s.takeSession(c, keptIdentity); err != nil {
+		return err
+	}
+	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: s.Provider.Name() + " is linked", Text: "You can log in with it from now on."})
+	return seeOther(c, links.Account)
+}
+
+// linkOver sends back to where a link begins.
+func (s *Server) linkOver(c echo.Context) error {
+	s.setFlash(c, ui.Toast{Tone: ui.Warn, Title: "Nothing was linked", Text: "It took longer than ten minutes, or was begun elsewhere. Begin again."})
+	return seeOther(c, links.Account)
+}
+
+// identityConfirmPage shows the question, with what was refused about the answer.
+func (s *Server) identityConfirmPage(c echo.Context, who tenancy.Principal, status int, found foundIdentity, refused *fault.Error) error {
+	ctx := c.Request().Context()
+	if s.Provider == nil {
+		return noProvider()
+	}
+	at, err := s.Accounts.IdentityOf(ctx, who, found.Issuer)
+	if err != nil {
+		return err
+	}
+	account, err := s.Accounts.Guest(ctx, who.Account)
+	if err != nil {
+		return err
+	}
+	snap, err := s.Fleet.Snapshot(ctx, who)
+	if err != nil {
+		return err
+	}
+	shell, err := s.page(c, who, snap, views.SectionSettings, "Link "+s.Provider.Name())
+	if err != nil {
+		return err
+	}
+	shell.Path = links.IdentityConfirm
+	m := views.IdentityConfirm{Shell: shell, Provider: s.Provider.Name(), Email: found.Email, Account: account.Email, NeedsPassword: at.HasPassword}
+	if refused != nil {
+		if m.Errors = refused.Fields; len(m.Errors) == 0 {
+			m.Error = refused.Message
+		}
+	}
+	return render(c, status, views.IdentityConfirmView(m))
+}
+
+// identityUnlink takes that way in away.
+func (s *Server) identityUnlink(c echo.Context, who tenancy.Principal) error {
+	if s.Provider == nil {
+		return noProvider()
+	}
+	err := s.Accounts.UnlinkIdentity(c.Request().Context(), who, s.Provider.Issuer())
+	switch f := fault.From(err); {
+	case err == nil:
+		s.setFlash(c, ui.Toast{Tone: ui.OK, Title: s.Provider.Name() + " is unlinked", Text: "You log in with your password from now on."})
+	case f.Code == fault.InUse:
+		s.setFlash(c, ui.Toast{Tone: ui.Bad, Title: s.Provider.Name() + " stays linked", Text: f.Message})
+	default:
+		return err
+	}
+	return seeOther(c, links.Account)
+}

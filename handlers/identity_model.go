@@ -1,0 +1,96 @@
+package handlers
+
+import (
+	"time"
+
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/fault"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// identityPartModel is what the own account's page says about the provider.
+func identityPartModel(provider string, at accounts.Identity, now time.Time) *views.IdentityPart {
+	m := &views.IdentityPart{Name: provider, Linked: at.Linked, Email: at.Email}
+	if !at.Linked {
+		m.LinkURL = links.IdentityLink
+		return m
+	}
+	m.Since = ui.Day(at.Since)
+	if at.LastUsed != nil {
+		m.LastUsed = ui.Ago(*at.LastUsed, now)
+	}
+	if at.HasPassword {
+		m.Unlink = &views.Action{Verb: "unlink-identity", Label: "Unlink", URL: links.IdentityUnlink, Danger: true,
+			Dialog: &views.ActionDialog{Title: "Unlink " + provider + "?", Keep: "Keep it", Confirm: "Unlink",
+				Text: ui.Text("You log in with your password then. Sessions that are open stay open.")}}
+	}
+	return m
+}
+
+// wayOn is where a log in that failed began, and the way to try it again.
+func (f identityFlow) wayOn(m *views.IdentityDoor) {
+	m.Again = "Try again"
+	switch f.Purpose {
+	case toLink:
+		m.Label, m.URL, m.AgainURL = "Your account", links.Account, links.IdentityLink
+	case toJoin:
+		m.Label, m.URL, m.AgainURL = "Back to the invitation", links.Invitation(f.Invitation), links.IdentityJoin(f.Invitation)
+	default:
+		next := safeNext(f.Next)
+		m.Label, m.URL, m.AgainURL = "To the log in", loginFor(next), links.IdentityLogin(next)
+	}
+}
+
+// refusedIdentity is the page of a log in that did not get as far as a person.
+func refusedIdentity(provider string, flow identityFlow, f *fault.Error, requestID string) views.IdentityDoor {
+	m := views.IdentityDoor{Title: "Nobody was logged in", Text: f.Message, RequestID: requestID}
+	flow.wayOn(&m)
+	switch f.Code {
+	case fault.Malformed:
+		m.Title, m.RequestID = "This log in is over", ""
+	case fault.Unavailable:
+		m.Title = provider + " does not answer"
+		if flow.Purpose == toLogIn {
+			m.Steps = []string{"If your account has a password, log in with it."}
+		}
+	}
+	return m
+}
+
+// unknownIdentity is the page of a person whom no account belongs to.
+func unknownIdentity(provider, email, next string) views.IdentityDoor {
+	if email == "" {
+		email = "somebody without an e-mail address"
+	}
+	return views.IdentityDoor{
+		Title: "No account belongs to you yet",
+		Text:  "At " + provider + " you are " + email + ". No account here is linked to that; an e-mail address alone opens none.",
+		Steps: []string{
+			"You have an account: log in with its password, then link " + provider + " under Settings, Your account.",
+			"You are new: ask an owner of a workspace for an invitation, and continue with " + provider + " there.",
+		},
+		Label: "Log in with a password", URL: loginFor(safeNext(next)),
+	}
+}
+
+// joinRefused is the page of an invitation that could not be accepted.
+func joinRefused(provider, email, token string, f *fault.Error) views.IdentityDoor {
+	m := views.IdentityDoor{Title: "You have not joined", Text: f.Message,
+		Label: "Back to the invitation", URL: links.Invitation(token)}
+	switch f.Code {
+	case fault.NotFound:
+		m.Label, m.URL = "To the log in", links.Login
+	case fault.AlreadyExists:
+		m.Text = "There is an account with the e-mail address " + email + " already."
+		m.Steps = []string{
+			"It is yours: log in with its password, link " + provider + " under Settings, Your account, and open the invitation again.",
+			"It is not: create an account with another e-mail address and a password on the page of the invitation.",
+		}
+	case fault.Validation:
+		m.Text = provider + " told no e-mail address that it has confirmed, and an account needs one."
+		m.Steps = []string{"Confirm your address there, or create the account with a password on the page of the invitation."}
+	}
+	return m
+}

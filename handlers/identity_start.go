@@ -1,0 +1,66 @@
+package handlers
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+func noProvider() error {
+	return fault.New(fault.NotFound, "This server has no identity provider.")
+}
+
+// identityStart sends a visitor to the provider, to log in or to accept an
+// invitation.
+func (s *Server) identityStart(c echo.Context, _ tenancy.Principal) error {
+	if token := c.QueryParam("invitation"); token != "" {
+		return s.toProvider(c, identityFlow{Purpose: toJoin, Invitation: token})
+	}
+	next := safeNext(c.QueryParam("next"))
+	switch _, err := s.person(c); {
+	case err == nil:
+		return seeOther(c, next)
+	case !fault.Is(err, fault.Unauthenticated):
+		return err
+	}
+	return s.toProvider(c, identityFlow{Purpose: toLogIn, Next: next})
+}
+
+// identityLinkStart sends a person to the provider, to link an identity there to
+// the own account.
+func (s *Server) identityLinkStart(c echo.Context, who tenancy.Principal) error {
+	if s.Provider == nil {
+		return noProvider()
+	}
+	at, err := s.Accounts.IdentityOf(c.Request().Context(), who, s.Provider.Issuer())
+	if err != nil {
+		return err
+	}
+	if at.Linked {
+		s.setFlash(c, ui.Toast{Tone: ui.Info, Title: s.Provider.Name() + " is linked already", Text: "Unlink it first to link somebody else there."})
+		return seeOther(c, links.Account)
+	}
+	return s.toProvider(c, identityFlow{Purpose: toLink, Account: who.Account})
+}
+
+// toProvider begins a log in there and remembers it in this browser.
+func (s *Server) toProvider(c echo.Context, f identityFlow) error {
+	if s.Provider == nil {
+		return noProvider()
+	}
+	address, flow, err := s.Provider.Begin(c.Request().Context())
+	if err != nil {
+		return s.identityRefused(c, f, err)
+	}
+	f.Flow, f.At = flow, time.Now()
+	if err := s.keep(c, keptFlow, f); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, address)
+}

@@ -1,0 +1,49 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// invitationMake makes a link and shows it, this once: the answer is the page
+// itself, for the link is in no cookie and no address of ours.
+func (s *Server) invitationMake(c echo.Context, who tenancy.Principal) error {
+	values, err := form(c)
+	if err != nil {
+		return err
+	}
+	in := inviteForm{email: values.Get("email"), role: values.Get("role")}
+	token, made, err := s.Accounts.Invite(c.Request().Context(), who, in.email, tenancy.Role(in.role))
+	switch f := fault.From(err); {
+	case err == nil:
+		in.link, in.made = s.serverURL(c)+links.Invitation(token), made
+		return s.membersPage(c, who, http.StatusOK, in)
+	case f.Code == fault.Validation:
+		in.wrong = f.Fields
+		return s.membersPage(c, who, http.StatusUnprocessableEntity, in)
+	case f.Code == fault.InUse:
+		return s.membersChanged(c, err, "", "")
+	default:
+		return err
+	}
+}
+
+// invitationRevoke takes an open link back.
+func (s *Server) invitationRevoke(c echo.Context, who tenancy.Principal) error {
+	id, ok := ids.Parse(c.Param("invitation"))
+	if !ok {
+		return fault.New(fault.NotFound, "There is no such invitation.")
+	}
+	if err := s.Accounts.RevokeInvitation(c.Request().Context(), who, id); err != nil {
+		return err
+	}
+	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: "The invitation was taken back", Text: "Its link opens nothing any more."})
+	return seeOther(c, links.Members)
+}

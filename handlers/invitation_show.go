@@ -1,0 +1,137 @@
+package handlers
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// invitationShow is the page of an open invitation's link.
+func (s *Server) invitationShow(c echo.Context, _ tenancy.Principal) error {
+	return s.invitationPage(c, http.StatusOK, joinForm{})
+}
+
+// joinForm is what was typed and refused.
+type joinForm struct {
+	name  string
+	email *string // nil takes the invitation's
+	wrong map[string]string
+}
+
+func (s *Server) invitationPage(c echo.Context, status int, typed joinForm) error {
+	token := c.Param("token")
+	in, err := s.Accounts.OpenInvitation(c.Request().Context(), token)
+	if err != nil {
+		return err
+	}
+	m := views.InvitationPage{Theme: themeOf(c), URL: links.Invitation(token), Workspace: in.WorkspaceName, Role: roleWord(in.Role),
+		May: roleMay[in.Role], By: in.By, Until: ui.In(in.Expires, time.Now()), Name: typed.name, Email: in.Email, Errors: typed.wrong,
+		LogInURL: links.LoginNext(links.Invitation(token)), Identity: s.identityJoin(token)}
+	if typed.email != nil {
+		m.Email = *typed.email
+	}
+	if m.Guest, err = s.guest(c, in); err != nil {
+		return err
+	}
+	return render(c, status, views.InvitationView(m))
+}
+
+// guest is who is logged in, also one who is in no workspace; nil for nobody.
+func (s *Server) guest(c echo.Context, in accounts.Invitation) (*views.InvitationGuest, error) {
+	ctx := c.Request().Context()
+	id, ok, err := s.guestAccount(c)
+	if err != nil || !ok {
+		return nil, err
+	}
+	account, err := s.Accounts.Guest(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.Accounts.Workspaces(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	g := &views.InvitationGuest{Account: id.String(), Name: account.Name, Email: account.Email}
+	if w, ok := workspaceOf(list, in.Workspace); ok {
+		g.Already, g.WorkspaceID = string(w.Role), w.ID.String()
+	}
+	return g, nil
+}
+
+// guestAccount is who is logged in, whether in a workspace or in none; false for
+// nobody.
+func (s *Server) guestAccount(c echo.Context) (ids.ID, bool, error) {
+	ctx, err := s.Sessions.Load(c.Request().Context(), s.token(c))
+	if err != nil {
+		return ids.Nil, false, err
+	}
+	id, ok := ids.Parse(s.Sessions.GetString(ctx, accounts.SessionAccount))
+	return id, ok, nil
+}
+
+// invitationAccept joins: as the person who is logged in, where the form says
+// that it was made for him, or as a new one. A form that was made for somebody
+// else is shown again as it is now.
+func (s *Server) invitationAccept(c echo.Context, _ tenancy.Principal) error {
+	in, err := form(c)
+	if err != nil {
+		return err
+	}
+	account, signedIn, err := s.guestAccount(c)
+	if err != nil {
+		return err
+	}
+	ctx, token, as := c.Request().Context(), c.Param("token"), in.Get("as")
+	switch {
+	case signedIn && as == account.String():
+		done, err := s.Accounts.AcceptInvitation(ctx, token, account)
+		if err != nil {
+			return err
+		}
+		if err := s.putSession(c, accounts.SessionWorkspace, done.Workspace.String()); err != nil {
+			return err
+		}
+		return s.joined(c, done)
+	case signedIn || as != "":
+		return s.invitationPage(c, http.StatusConflict, joinForm{})
+	}
+	name, email := in.Get("name"), in.Get("email")
+	made, done, err := s.Accounts.JoinAsNew(ctx, token, name, email, in.Get("password"))
+	if fault.Is(err, fault.Validation) {
+		return s.invitationPage(c, http.StatusUnprocessableEntity, joinForm{name: name, email: &email, wrong: fault.From(err).Fields})
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.signIn(c, made); err != nil {
+		return err
+	}
+	return s.joined(c, done)
+}
+
+// joined goes to the board of the workspace.
+func (s *Server) joined(c echo.Context, done accounts.Joined) error {
+	t := ui.Toast{Tone: ui.OK, Title: "You are in " + done.Name, Text: "As " + roleWord(done.Role) + ". " + roleMay[done.Role]}
+	if done.Already {
+		t.Text = "You were before, as " + roleWord(done.Role) + ". The link was not used up."
+	}
+	s.setFlash(c, t)
+	return seeOther(c, links.Board)
+}
+
+// roleMay says what a role is for.
+var roleMay = map[tenancy.Role]string{
+	tenancy.RoleOwner:  "Owners may do everything.",
+	tenancy.RoleAdmin:  "Admins work on jobs, run the fleet and manage settings and people.",
+	tenancy.RoleMember: "Members create, move and review jobs.",
+	tenancy.RoleViewer: "Viewers see everything and change nothing.",
+}

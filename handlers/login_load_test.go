@@ -1,0 +1,91 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A hundred people log in at once, known and unknown ones, while somebody works.
+// Pages are a matter of milliseconds; the bounds are wide for slow machines. Every
+// hash takes 64 MiB, so a hundred at once would take more than six GiB.
+func TestHundredLogInsLeavePagesAnswering(t *testing.T) {
+	s := ownedSite(t)
+	s.logIn(t)
+	before, most := residentMB(t), 0
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	answers := map[int]int{}
+	done := make(chan struct{})
+	for i := range 100 {
+		wg.Go(func() {
+			r := request(http.MethodPost, "/login", url.Values{"email": {fmt.Sprintf("person%d@example.org", i)}, "password": {ownerPassword}})
+			r.RemoteAddr = fmt.Sprintf("192.0.2.%d:40000", i+1)
+			res := s.browser().do(r)
+			if res.StatusCode == http.StatusServiceUnavailable && res.Header.Get("Retry-After") == "" {
+				t.Error("a log in was refused without saying when to come again")
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			answers[res.StatusCode]++
+		})
+	}
+	go func() {
+		wg.Wait()
+		close(done)
+	}()
+	slowest, asked, began := time.Duration(0), 0, time.Now()
+	for waiting := true; waiting; {
+		for _, target := range []string{"/login", "/settings/account"} {
+			start := time.Now()
+			who := s
+			if target == "/login" {
+				who = s.browser()
+			}
+			wantStatus(t, who.get(target), http.StatusOK)
+			slowest, asked = max(slowest, time.Since(start)), asked+1
+		}
+		most = max(most, residentMB(t))
+		select {
+		case <-done:
+			waiting = false
+		default:
+		}
+	}
+	if slowest > 3*time.Second {
+		t.Errorf("a page took %s", slowest)
+	}
+	if answers[http.StatusUnauthorized] == 0 || answers[http.StatusUnauthorized]+answers[http.StatusServiceUnavailable] != 100 {
+		t.Errorf("answers by status: %v", answers)
+	}
+	if most-before > 256 {
+		t.Errorf("the process grew by %d MB", most-before)
+	}
+	t.Logf("%d pages in %s, the slowest took %s; log ins by status %v; %d MB more", asked, time.Since(began), slowest, answers, most-before)
+}
+
+// residentMB is how much memory the process has, in MB.
+func residentMB(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Skip("no /proc here")
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kb, err := strconv.Atoi(strings.Fields(rest)[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kb / 1024
+		}
+	}
+	t.Fatal("no VmRSS")
+	return 0
+}

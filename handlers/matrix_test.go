@@ -1,0 +1,232 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fleetboard/internal/tenancy"
+)
+
+// webPermissions is who may do what in the browser. A change of a route's Need
+// has to be made here as well.
+var webPermissions = map[tenancy.Permission][]string{
+	tenancy.Public: {"GET /", "GET /health/coordinator", "GET /healthz", "GET /invitations/:token", "GET /login", "GET /login/code",
+		"GET /login/oidc", "GET /login/oidc/callback", "GET /readyz", "GET /setup/:token", "GET /static/*", "POST /csp-report",
+		"POST /invitations/:token", "POST /login", "POST /login/code", "POST /logout", "POST /setup/:token", "POST /theme"},
+	tenancy.SignedIn: {"GET /settings", "GET /settings/account", "GET /settings/account/identity/confirm",
+		"GET /settings/account/identity/link", "GET /settings/account/second-factor", "GET /settings/connect", "GET /settings/tokens",
+		"GET /settings/tokens/new", "POST /settings/account", "POST /settings/account/identity/link",
+		"POST /settings/account/identity/unlink", "POST /settings/account/password", "POST /settings/account/recovery-codes",
+		"POST /settings/account/second-factor", "POST /settings/account/second-factor/confirm", "POST /settings/account/second-factor/off",
+		"POST /settings/account/sessions/:session/end", "POST /settings/account/sessions/end-all",
+		"POST /settings/account/sessions/end-others", "POST /settings/members/leave", "POST /settings/tokens",
+		"POST /settings/tokens/:id/revoke", "POST /workspaces/switch"},
+	tenancy.ReadBoard: {"GET /agents", "GET /agents/panel", "GET /board", "GET /board/column/:column", "GET /jobs/:key",
+		"GET /jobs/:key/attempts", "GET /jobs/:key/linkable", "GET /jobs/:key/log", "GET /jobs/:key/log/stream", "GET /jobs/:key/panel",
+		"GET /jobs/search", "GET /live", "GET /palette", "GET /review", "GET /settings/members", "GET /settings/products",
+		"GET /settings/workspace", "GET /status", "GET /timeline"},
+	tenancy.WriteJobs: {"GET /jobs/new", "GET /jobs/new/routability", "POST /jobs", "POST /jobs/:key/:action", "POST /jobs/:key/link",
+		"POST /jobs/:key/move", "POST /jobs/:key/tick", "POST /jobs/:key/unlink", "POST /jobs/new/preview", "POST /review/:key/:action"},
+	tenancy.RunFleet: {"POST /agents/:name/cut-off", "POST /agents/:name/terminate", "POST /factories/:name/drain",
+		"POST /factories/:name/undrain", "POST /settings/connect", "POST /status/recover"},
+	tenancy.Manage: {"GET /settings/audit", "GET /settings/products/:product", "GET /settings/products/new", "GET /settings/secrets",
+		"POST /settings/members/:account/remove", "POST /settings/members/:account/role", "POST /settings/members/invitations",
+		"POST /settings/members/invitations/:invitation/revoke", "POST /settings/products", "POST /settings/products/:product",
+		"POST /settings/products/:product/delete", "POST /settings/products/:product/pause", "POST /settings/products/:product/resume",
+		"POST /workspaces"},
+	tenancy.Own: {"POST /settings/members/step-down", "POST /settings/secrets/renew", "POST /settings/workspace"},
+}
+
+func TestEveryRouteHasItsPermission(t *testing.T) {
+	s := ownedSite(t)
+	got := map[tenancy.Permission][]string{}
+	known := map[string]bool{}
+	for _, r := range s.routed {
+		got[r.Need] = append(got[r.Need], r.Method+" "+r.Path)
+		known[r.Method+" "+r.Path] = true
+	}
+	for _, list := range got {
+		slices.Sort(list)
+	}
+	if diff := cmp.Diff(webPermissions, got); diff != "" {
+		t.Errorf("permissions (-want +got):\n%s", diff)
+	}
+	for _, r := range s.echo.Routes() {
+		if !known[r.Method+" "+r.Path] {
+			t.Errorf("%s %s is mounted without a permission", r.Method, r.Path)
+		}
+	}
+}
+
+// TestMatrix asks every route with every kind of credentials, of the workspace
+// that the asked rows belong to and of another one. The expectation is the table
+// of permissions. Whoever is refused changes nothing, nobody changes anything by
+// reading, and nobody outside the workspace sees a word of it: each of its texts
+// holds the canary.
+func TestMatrix(t *testing.T) {
+	m := newMatrix(t)
+	cells, leaks := 0, 0
+	for _, route := range m.routed {
+		for _, v := range m.visitors {
+			if !v.who.Can(route.Need) {
+				cells++
+				leaks += m.refused(route, v)
+			}
+		}
+		if changed := m.kept.Changed(); len(changed) > 0 {
+			t.Errorf("%s: somebody who was refused changed %v", nameOf(route), changed)
+			m.begin()
+		}
+		for _, v := range m.visitors {
+			if v.who.Can(route.Need) {
+				cells++
+				leaks += m.allowed(route, v)
+			}
+		}
+	}
+	t.Logf("%d routes, %d cells, %d leaks", len(m.routed), cells, leaks)
+}
+
+// visitor is one column of the matrix.
+type visitor struct {
+	name    string
+	cookie  string // of the session
+	bearer  string // a token, which pages never look at
+	who     tenancy.Principal
+	foreign bool // of the other workspace, or of none
+}
+
+func nameOf(r Route) string { return r.Method + " " + r.Path }
+
+// refused expects the way to the log in without good credentials and 403 with
+// those of somebody who may not.
+func (m *matrix) refused(route Route, v visitor) (leaks int) {
+	for _, accept := range []string{"*/*", "text/html"} {
+		res := m.ask(route, v, accept)
+		switch {
+		case v.who.Kind != "":
+			if res.Code != http.StatusForbidden {
+				m.t.Errorf("%s as %s: %d, want 403", nameOf(route), v.name, res.Code)
+			}
+			if accept == "text/html" && !v.foreign {
+				continue // the page has a member's own workspace around it
+			}
+		case accept == "text/html":
+			if res.Code != http.StatusSeeOther || !strings.HasPrefix(res.Header().Get("Location"), "/login") {
+				m.t.Errorf("%s as %s: %d %s, want the way to the log in", nameOf(route), v.name, res.Code, res.Header().Get("Location"))
+			}
+		case res.Code != http.StatusUnauthorized:
+			m.t.Errorf("%s as %s: %d, want 401", nameOf(route), v.name, res.Code)
+		}
+		leaks += m.listen(route, v, res)
+	}
+	return leaks
+}
+
+// allowed expects anything but a refusal for want of rights. What a foreigner
+// does leaves the workspace as it is, and a GET leaves everything.
+func (m *matrix) allowed(route Route, v visitor) (leaks int) {
+	for _, accept := range []string{"text/html", "*/*"} {
+		res := m.ask(route, v, accept)
+		m.judge(route, v, res)
+		if v.foreign {
+			leaks += m.listen(route, v, res)
+			if changed := m.kept.ChangedWithin(); len(changed) > 0 && route.Need != tenancy.Public {
+				m.t.Errorf("%s as %s changed %v of another workspace", nameOf(route), v.name, changed)
+			}
+		}
+		if route.Method != http.MethodGet {
+			m.begin()
+			break
+		}
+		if changed := m.kept.Changed(); len(changed) > 0 {
+			m.t.Errorf("%s as %s changed %v by reading", nameOf(route), v.name, changed)
+			m.begin()
+		}
+	}
+	return leaks
+}
+
+// judge looks at the answer to somebody who may ask.
+func (m *matrix) judge(route Route, v visitor, res *httptest.ResponseRecorder) {
+	m.t.Helper()
+	if route.Need == tenancy.Public {
+		// Whoever comes gets the same answer, and it may be that the form is wrong.
+		if res.Code >= 500 && !quiet(route.Path) {
+			m.t.Errorf("%s as %s: %d", nameOf(route), v.name, res.Code)
+		}
+		return
+	}
+	toLogin := strings.HasPrefix(res.Header().Get("Location"), "/login") && !m.leaves[nameOf(route)]
+	if res.Code == http.StatusUnauthorized || res.Code == http.StatusForbidden || res.Code >= 500 || toLogin {
+		m.t.Errorf("%s as %s: %d, though %s is allowed: %.300s", nameOf(route), v.name, res.Code, route.Need, res.Body)
+	}
+	if !v.foreign && res.Code == http.StatusNotFound && !m.private[nameOf(route)] {
+		m.t.Errorf("%s as %s: 404, so that nothing was really tried", nameOf(route), v.name)
+	}
+}
+
+// listen tells of each text of the workspace that somebody outside got to see.
+func (m *matrix) listen(route Route, v visitor, res *httptest.ResponseRecorder) int {
+	text := fmt.Sprint(res.Header()) + res.Body.String()
+	if i := strings.Index(strings.ToLower(text), canary); i >= 0 {
+		m.t.Errorf("LEAK: %s shows %s: ...%s...", nameOf(route), v.name, text[max(0, i-80):min(len(text), i+80)])
+		return 1
+	}
+	return 0
+}
+
+// ask sends a request about rows of the first workspace.
+func (m *matrix) ask(route Route, v visitor, accept string) *httptest.ResponseRecorder {
+	m.t.Helper()
+	ctx, cancel := context.WithTimeout(m.t.Context(), 10*time.Second)
+	defer cancel()
+	var fields url.Values
+	if route.Method != http.MethodGet {
+		fields = m.fields
+	}
+	r := request(route.Method, m.path(route), fields).WithContext(ctx)
+	r.Header.Set("Accept", accept)
+	if v.cookie != "" {
+		r.AddCookie(&http.Cookie{Name: "sid", Value: v.cookie})
+	}
+	if v.bearer != "" {
+		r.Header.Set("Authorization", "Bearer "+v.bearer)
+	}
+	w := httptest.NewRecorder()
+	m.ServeHTTP(w, r)
+	return w
+}
+
+// path fills in what a route asks for. A route with a new parameter, or on a new
+// kind of row, needs a line here.
+func (m *matrix) path(route Route) string {
+	m.t.Helper()
+	if path, ok := m.special[nameOf(route)]; ok {
+		return path
+	}
+	parts := strings.Split(route.Path, "/")
+	for i, part := range parts {
+		if !strings.HasPrefix(part, ":") && part != "*" {
+			continue
+		}
+		value, ok := m.rows[parts[max(i-1, 0)]+"/"+part]
+		if !ok {
+			value, ok = m.rows[part]
+		}
+		if !ok {
+			m.t.Errorf("%s: the matrix cannot fill in %s", nameOf(route), part)
+		}
+		parts[i] = url.PathEscape(value)
+	}
+	return strings.Join(parts, "/")
+}

@@ -1,0 +1,218 @@
+package handlers
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbtest"
+	"fleetboard/handlers/api"
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/coordinator"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/notifier"
+	"fleetboard/internal/tenancy"
+)
+
+// The canary is in each text of the first workspace but for the names that are
+// asked for, which an answer may repeat.
+const canary = "canary7q"
+
+// asked is the name of a row that the routes ask for.
+func asked(rest string) string { return "nest" + rest }
+
+// matrix is a site with two workspaces, and everybody who may come.
+type matrix struct {
+	*site
+	t        *testing.T
+	deps     Deps
+	kept     *dbtest.Kept
+	first    ids.ID
+	visitors []visitor
+	// rows fill in parameters, by name, or by the part before and the name.
+	rows map[string]string
+	// special are whole paths, fields what every form sends.
+	special map[string]string
+	fields  url.Values
+	// leaves is what logs the browser out, private what is there for one person
+	// only.
+	leaves, private map[string]bool
+}
+
+func newMatrix(t *testing.T) *matrix {
+	t.Helper()
+	done := make(chan struct{})
+	close(done) // streams end at once
+	m := &matrix{t: t}
+	m.site = ownedSite(t, func(d *Deps) { d.Done = done })
+	m.deps = m.Deps
+	m.deps.Coordinator = coordinator.New(m.db, coordinator.Work{}, notifier.New(m.db, m.Log), m.Log)
+	m.Server = New(m.deps)
+	m.first, _ = ids.Parse(dbfactory.Text(t, m.db, "SELECT id::text FROM workspace"))
+	m.fill()
+	second := dbfactory.Workspace(t, m.db)
+
+	m.visitors = append(m.visitors, visitor{name: "nobody", foreign: true}, visitor{name: "a made-up session", cookie: strings.Repeat("x", 43), foreign: true})
+	for _, role := range []tenancy.Role{tenancy.RoleViewer, tenancy.RoleMember, tenancy.RoleAdmin, tenancy.RoleOwner} {
+		m.person(m.first, role, "Canary7q", false)
+		m.person(second, role, "Other", true)
+	}
+	for name, token := range m.tokens() {
+		m.visitors = append(m.visitors, visitor{name: name, bearer: token, foreign: true},
+			visitor{name: name + " as a cookie", cookie: token, foreign: true})
+	}
+	m.point()
+	m.kept = dbtest.Keep(t, m.db, m.first)
+	return m
+}
+
+// begin goes back to the rows that were kept, with a server that remembers
+// nothing.
+func (m *matrix) begin() {
+	m.t.Helper()
+	m.kept.Restore()
+	m.Server = New(m.deps)
+}
+
+// person makes a member with a role, logs it in, and keeps a session that ended.
+func (m *matrix) person(workspace ids.ID, role tenancy.Role, name string, foreign bool) {
+	m.t.Helper()
+	id, email := ids.New(), strings.ToLower(name)+"-"+string(role)+"@example.org"
+	dbfactory.Exec(m.t, m.db, "INSERT INTO account (id, email, name, password_hash) SELECT $1, $2, $3, max(password_hash) FROM account",
+		id, email, name+" "+string(role))
+	dbfactory.Exec(m.t, m.db, "INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, $3)", workspace, id, role)
+	label := string(role)
+	if foreign {
+		label += " of another workspace"
+	}
+	ended := m.session(email)
+	m.cookies = map[string]*http.Cookie{"sid": {Name: "sid", Value: ended}}
+	m.post("/logout", url.Values{})
+	m.visitors = append(m.visitors, visitor{name: label + " who logged out", cookie: ended, foreign: true},
+		visitor{name: label, cookie: m.session(email), foreign: foreign,
+			who: tenancy.Principal{Kind: tenancy.KindPerson, Role: role, Account: id, Workspace: workspace}})
+}
+
+// session logs an account in and gives its cookie.
+func (m *matrix) session(email string) string {
+	m.t.Helper()
+	m.cookies = map[string]*http.Cookie{}
+	wantRedirect(m.t, m.post("/login", url.Values{"email": {email}, "password": {ownerPassword}}), "/board")
+	return m.cookies["sid"].Value
+}
+
+// tokens are credentials of the other edge: no page may know them.
+func (m *matrix) tokens() map[string]string {
+	return map[string]string{"a person's token": m.issue(tenancy.KindPerson), "an enrolment token": m.issue(tenancy.KindEnrolment),
+		"an agent's token": m.rows["agent token"]}
+}
+
+// issue makes a token of the first owner.
+func (m *matrix) issue(kind tenancy.Kind) string {
+	m.t.Helper()
+	account, _ := ids.Parse(dbfactory.Text(m.t, m.db, "SELECT account_id::text FROM membership WHERE workspace_id = $1 ORDER BY created_at LIMIT 1", m.first))
+	who, err := m.Accounts.Person(m.t.Context(), account, m.first)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	token, err := m.Accounts.IssueToken(m.t.Context(), who, accounts.NewToken{Kind: kind, Name: "canary7q"})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return token
+}
+
+// fill makes a workspace in which every text sings.
+func (m *matrix) fill() {
+	m.t.Helper()
+	for _, sql := range []string{"UPDATE workspace SET name = 'Canary7q works', slug = 'canary7q'",
+		"UPDATE account SET name = 'Canary7q Owner', email = 'canary7q@example.org'",
+		"UPDATE access_token SET name = 'canary7q ' || name"} {
+		dbfactory.Exec(m.t, m.db, sql)
+	}
+	calls := api.New(api.Deps{Jobs: m.Jobs, Fleet: m.Fleet, Dispatch: m.Dispatch, Kanban: m.Kanban, Events: m.Events, Accounts: m.Accounts, Log: m.Log})
+	call := func(token, method, path string, body any) map[string]any {
+		m.t.Helper()
+		raw, err := json.Marshal(body)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		r := httptest.NewRequestWithContext(m.t.Context(), method, api.BasePath+path, strings.NewReader(string(raw)))
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		calls.ServeHTTP(w, r)
+		if w.Code >= 300 {
+			m.t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+		}
+		var answer map[string]any
+		if err := json.NewDecoder(w.Body).Decode(&answer); err != nil && err != io.EOF {
+			m.t.Fatal(err)
+		}
+		return answer
+	}
+	type object = map[string]any
+	owner, enrolment := m.issue(tenancy.KindPerson), m.issue(tenancy.KindEnrolment)
+	for _, name := range []string{canary + "-product", asked("-spare")} {
+		call(owner, "PUT", "/products/"+name, object{"repos": []string{canary + "-repo-" + name}})
+	}
+	for _, name := range []string{canary + "-agent", asked("-agent")} {
+		m.rows = map[string]string{"agent token": call(enrolment, "PUT", "/agents/"+name, object{"boot_id": canary, "model": canary, "capabilities": []string{"has:" + canary},
+			"max_concurrent_jobs": 10, "factory": object{"name": asked("-host"), "host": canary + ".example", "os": canary, "engines": []string{canary},
+				"seats": 10, "repos": []object{{"name": canary + "-repo-" + canary + "-product"}}}})["token"].(string)}
+	}
+	agent := m.rows["agent token"]
+	for i, more := range []object{{"priority": 9}, {"priority": 8}, {"priority": 7}, {"depends_on": []string{asked("-1")}}, {}} {
+		body := object{"title": "Canary7q title", "key": asked("-" + strconv.Itoa(i+1)), "body": "canary7q body", "phase": canary, "tags": []string{canary},
+			"acceptance": []string{"canary7q criterion"}, "product": canary + "-product", "input_context": object{canary: "canary7q"}, "review_required": true}
+		for k, v := range more {
+			body[k] = v
+		}
+		call(owner, "POST", "/jobs", body)
+	}
+	call(agent, "POST", "/fleet/claim", object{"max": 3})
+	at := func(n int, more object) object {
+		more["job"], more["epoch"] = asked("-"+strconv.Itoa(n)), 1
+		return more
+	}
+	call(agent, "POST", "/fleet/progress", at(1, object{"progress_percent": 40, "current_step": "canary7q step", "checkpoint": object{"at": canary}}))
+	call(agent, "POST", "/fleet/logs", at(1, object{"lines": []object{{"level": "INFO", "event": canary, "message": "canary7q line"}}}))
+	call(agent, "POST", "/fleet/complete", at(2, object{"summary": "canary7q done", "branch": canary, "result": object{canary: 1}}))
+	call(agent, "POST", "/fleet/ask", at(3, object{"question": "canary7q?"}))
+}
+
+// point says which rows the routes ask for.
+func (m *matrix) point() {
+	m.t.Helper()
+	text := func(sql string, args ...any) string { return dbfactory.Text(m.t, m.db, sql, args...) }
+	viewer := text("SELECT account_id::text FROM membership WHERE workspace_id = $1 AND role = 'viewer'", m.first)
+	m.rows[":key"], m.rows[":action"], m.rows[":column"], m.rows[":product"] = asked("-1"), "pause", "ready", asked("-spare")
+	m.rows["factories/:name"], m.rows["agents/:name"], m.rows[":account"] = asked("-host"), asked("-agent"), viewer
+	m.rows[":session"] = text("SELECT min(id::text) FROM session WHERE account_id = $1", viewer)
+	m.rows["tokens/:id"] = text("SELECT min(id::text) FROM access_token WHERE workspace_id = $1", m.first)
+	m.rows[":invitation"] = ids.New().String()
+	dbfactory.Exec(m.t, m.db, `INSERT INTO invitation (workspace_id, id, email, role, token_hash, hint, invited_by, expires_at)
+		SELECT $1, $2, 'canary7q-guest@example.org', 'viewer', 'x', 'canary7q', account_id, now() + interval '1 day' FROM membership
+		WHERE workspace_id = $1 AND role = 'owner' LIMIT 1`, m.first, m.rows[":invitation"])
+	m.rows[":token"], m.rows["static/*"] = "none", "css/app.css"
+	m.special = map[string]string{
+		"GET /static/*":             "/static/css/none.css",
+		"POST /review/:key/:action": "/review/" + asked("-2") + "/approve",
+		"POST /jobs/:key/link":      "/jobs/" + asked("-5") + "/link",
+		"POST /jobs/:key/unlink":    "/jobs/" + asked("-4") + "/unlink",
+		"GET /live":                 "/live?on=board",
+		"GET /jobs/:key/log/stream": "/jobs/" + asked("-1") + "/log/stream?after=0",
+	}
+	m.fields = url.Values{"title": {"A title"}, "name": {"a-name"}, "reason": {"because"}, "email": {"guest@example.org"}, "role": {"member"},
+		"version": {"1"}, "to": {"ready"}, "job": {asked("-1")}, "depends_on": {asked("-1")}, "type": {"blocks"}, "index": {"0"}, "workspace": {m.first.String()}, "kind": {"person"}}
+	m.leaves = map[string]bool{"POST /settings/account/sessions/end-all": true, "POST /settings/members/leave": true}
+	m.private = map[string]bool{"POST /settings/account/sessions/:session/end": true, "POST /settings/tokens/:id/revoke": true,
+		// Without a provider there is none to link.
+		"GET /settings/account/identity/link": true, "POST /settings/account/identity/unlink": true}
+}

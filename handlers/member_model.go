@@ -1,0 +1,143 @@
+package handlers
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// memberSheet is what the page of members is made of.
+type memberSheet struct {
+	who     tenancy.Principal
+	members []accounts.Member
+	pending []accounts.PendingInvitation
+	invite  inviteForm
+	now     time.Time
+}
+
+func (s memberSheet) model() views.MembersPage {
+	m := views.MembersPage{CanManage: s.who.Can(tenancy.Manage), Rights: rightsModel(), Own: s.own()}
+	for _, one := range s.members {
+		m.Members = append(m.Members, s.row(one))
+	}
+	if !m.CanManage {
+		return m
+	}
+	m.Invite = views.InviteForm{Email: s.invite.email, Errors: s.invite.wrong,
+		Roles: roleOptions(accounts.Giveable(s.who), tenancy.Role(choose(s.invite.role != "", s.invite.role, string(tenancy.RoleMember))))}
+	if s.invite.link != "" {
+		m.Link = &views.InvitationLink{URL: s.invite.link, Email: s.invite.made.Email, Role: roleWord(s.invite.made.Role),
+			Until: ui.In(s.invite.made.Expires, s.now)}
+		m.Invite.Email = ""
+	}
+	for _, p := range s.pending {
+		m.Pending = append(m.Pending, s.pendingRow(p))
+	}
+	return m
+}
+
+func (s memberSheet) row(one accounts.Member) views.Member {
+	key := one.Account.String()
+	gives := accounts.Giveable(s.who)
+	m := views.Member{Key: key, Name: one.Name, Email: one.Email, Role: string(one.Role), Since: ui.Day(one.Since), You: one.Account == s.who.Account}
+	if m.You || !slices.Contains(gives, one.Role) {
+		return m
+	}
+	if one.Role != tenancy.RoleOwner || s.owners() > 1 {
+		m.RoleURL, m.Roles = links.MemberRole(key), roleOptions(gives, one.Role)
+		m.Remove = &views.Action{Verb: "remove-" + key, Label: "Remove", URL: links.MemberRemove(key), Danger: true,
+			Dialog: &views.ActionDialog{Title: "Remove " + one.Name + "?", Keep: "Keep them", Confirm: "Remove " + one.Name,
+				Text: ui.Text("Their tokens and open invitations in this workspace end now, their open pages within seconds. What they made stays, and so does their account.")}}
+	}
+	return m
+}
+
+func (s memberSheet) pendingRow(p accounts.PendingInvitation) views.PendingInvitation {
+	m := views.PendingInvitation{Email: p.Email, Role: string(p.Role), Hint: p.Hint, By: p.By, At: ui.Day(p.At),
+		Until: ui.In(p.Expires, s.now), Expired: p.Expired}
+	if slices.Contains(accounts.Giveable(s.who), p.Role) {
+		m.Revoke = links.InvitationRevoke(p.ID.String())
+	}
+	return m
+}
+
+// own is what the reader may do about himself.
+func (s memberSheet) own() views.OwnMembership {
+	m := views.OwnMembership{Role: roleWord(s.who.Role)}
+	owner := s.who.Role == tenancy.RoleOwner
+	if owner && s.owners() == 1 {
+		m.Stays = "You are the last owner, so you can neither leave nor step down. Make another member an owner first."
+		return m
+	}
+	if owner {
+		m.StepDown = &views.Action{Verb: "step-down", Label: "Step down to admin", URL: links.StepDown, Danger: true,
+			Dialog: &views.ActionDialog{Title: "Step down to admin?", Keep: "Stay owner", Confirm: "Step down",
+				Text: ui.Text("You go on managing the workspace. Only another owner can make you an owner again.")}}
+	}
+	m.Leave = &views.Action{Verb: "leave", Label: "Leave the workspace", URL: links.Leave, Danger: true,
+		Dialog: &views.ActionDialog{Title: "Leave the workspace?", Keep: "Stay", Confirm: "Leave",
+			Text: ui.Text("Your tokens and open invitations in this workspace end now. What you made stays. To come back you need an invitation.")}}
+	return m
+}
+
+func (s memberSheet) owners() int {
+	n := 0
+	for _, m := range s.members {
+		if m.Role == tenancy.RoleOwner {
+			n++
+		}
+	}
+	return n
+}
+
+func roleOptions(roles []tenancy.Role, chosen tenancy.Role) []ui.Option {
+	list := make([]ui.Option, len(roles))
+	for i, r := range roles {
+		list[i] = ui.Option{Value: string(r), Label: capital(string(r)), Selected: r == chosen}
+	}
+	return list
+}
+
+// roleWord is a role with its article: "an admin".
+func roleWord(r tenancy.Role) string {
+	if r == tenancy.RoleOwner || r == tenancy.RoleAdmin {
+		return "an " + string(r)
+	}
+	return "a " + string(r)
+}
+
+func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
+// rights are the permissions of people, in words, from least to most.
+var rights = []struct {
+	need tenancy.Permission
+	text string
+}{
+	{tenancy.ReadBoard, "See jobs, agents, the timeline, members and products"},
+	{tenancy.SignedIn, "Make tokens with the own rights, and leave the workspace"},
+	{tenancy.WriteJobs, "Create, edit, move, answer and review jobs"},
+	{tenancy.RunFleet, "Drain factories, end agents, take leases back, make enrolment tokens"},
+	{tenancy.Manage, "Change products, invite and remove people, give roles up to admin, make another workspace"},
+	{tenancy.Own, "Make and unmake owners, rename the workspace, change its encryption key"},
+}
+
+func rightsModel() views.RightsTable {
+	var t views.RightsTable
+	for _, role := range accounts.Roles {
+		t.Roles = append(t.Roles, capital(string(role)))
+	}
+	for _, r := range rights {
+		row := views.RightsRow{Text: r.text}
+		for _, role := range accounts.Roles {
+			row.Has = append(row.Has, tenancy.Principal{Kind: tenancy.KindPerson, Role: role}.Can(r.need))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}

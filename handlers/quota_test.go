@@ -1,0 +1,78 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"testing"
+
+	"fleetboard/internal/tenancy/quota"
+)
+
+// A person may send 300 requests at once, and an address that nobody is known
+// at as many: the limits of a server with the default.
+func TestPagesHaveAQuota(t *testing.T) {
+	client := "203.0.113.9"
+	s := ownedSite(t, func(d *Deps) {
+		d.Quota, d.ClientAddress = quota.New(4), func(*http.Request) string { return client }
+	})
+	s.probe()
+	s.logIn(t) // one request of the address, and six at once are allowed
+	until := func(allowed int, ask func() answer) answer {
+		t.Helper()
+		for n := range 50 {
+			res := ask()
+			if res.StatusCode == http.StatusTooManyRequests {
+				if n < allowed || n > allowed+2 { // a slow machine gives one more a second
+					t.Errorf("refused after %d, want %d", n, allowed)
+				}
+				if wait, err := strconv.Atoi(res.Header.Get("Retry-After")); err != nil || wait < 1 {
+					t.Errorf("Retry-After = %q", res.Header.Get("Retry-After"))
+				}
+				return res
+			}
+		}
+		t.Fatal("no limit")
+		return answer{}
+	}
+	who, login := func() answer { return s.get("/probe/who") }, func() answer { return s.get("/login") }
+	res := until(6, who)
+	if text := document(t, res).Find("main").Text(); text == "" {
+		t.Error("the page says nothing")
+	}
+
+	s.cookies = map[string]*http.Cookie{}
+	until(5, login) // the address has its own, one of which the log in took
+	until(0, who)
+	until(0, func() answer { return s.post("/login", url.Values{"email": {"a@b.example"}, "password": {"wrong"}}) })
+	for range 20 {
+		wantStatus(t, s.get("/healthz"), http.StatusOK)
+		wantStatus(t, s.get("/readyz"), http.StatusOK)
+		wantStatus(t, s.get("/static/css/none.css"), http.StatusNotFound)
+	}
+	client = "203.0.113.10"
+	wantStatus(t, s.get("/login"), http.StatusOK)
+}
+
+// The throttle of the log in sees the client behind the proxy, and not what the
+// client says of itself.
+func TestLoginIsThrottledByTheClient(t *testing.T) {
+	s := ownedSite(t, func(d *Deps) {
+		d.ClientAddress = func(r *http.Request) string { return r.Header.Get("X-Test-Client") }
+	})
+	try := func(client string) int {
+		r := request(http.MethodPost, "/login", url.Values{"email": {"nobody@example.org"}, "password": {"wrong"}})
+		r.Header.Set("X-Test-Client", client)
+		r.Header.Set("X-Forwarded-For", strconv.Itoa(len(s.log.String())%250)+".1.1.1")
+		return s.do(r).StatusCode
+	}
+	for n := range 40 {
+		if try("203.0.113.9") == http.StatusTooManyRequests {
+			if n < 5 {
+				t.Errorf("throttled after %d", n)
+			}
+			return
+		}
+	}
+	t.Error("a client that writes another address each time is never throttled")
+}

@@ -1,0 +1,87 @@
+package handlers
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// tokenIssue makes a token and answers with the page that shows it, once: a
+// redirect would lose it. The same form sent again, as a reload does, makes none.
+func (s *Server) tokenIssue(c echo.Context, who tenancy.Principal) error {
+	in, err := form(c)
+	if err != nil {
+		return err
+	}
+	sheet := tokenFormSheet{form: parseTokenForm(in)}
+	made, err := s.issueToken(c, who, &sheet)
+	switch {
+	case fault.Is(err, fault.AlreadyExists):
+		return s.madeBefore(c, links.Tokens)
+	case err != nil:
+		return err
+	case made == nil:
+		return s.tokenFormPage(c, who, http.StatusUnprocessableEntity, sheet)
+	}
+	return s.tokensPage(c, who, made)
+}
+
+// issueToken makes the token that a form asks for. nil without an error means
+// that the form needs another look; the sheet says why.
+func (s *Server) issueToken(c echo.Context, who tenancy.Principal, sheet *tokenFormSheet) (*views.MadeToken, error) {
+	in, wrong := sheet.form.token(time.Now())
+	sheet.wrong = wrong
+	if len(wrong) > 0 {
+		return nil, nil
+	}
+	plain, err := s.Accounts.IssueToken(c.Request().Context(), who, in)
+	if fault.Is(err, fault.Validation) {
+		sheet.wrong, sheet.rest = tokenFields(err)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &views.MadeToken{Name: in.Name, Token: plain, Enrolment: in.Kind == tenancy.KindEnrolment}, nil
+}
+
+// madeBefore answers a form that was sent again.
+func (s *Server) madeBefore(c echo.Context, path string) error {
+	s.setFlash(c, ui.Toast{Tone: ui.Warn, Title: "This form has made its token already",
+		Text: "It was shown then and cannot be shown again. If it was not copied, revoke it and make another."})
+	return seeOther(c, path)
+}
+
+// tokenRevoke ends a token, and with cut_off the agents of an enrolment token.
+func (s *Server) tokenRevoke(c echo.Context, who tenancy.Principal) error {
+	id, ok := ids.Parse(c.Param("id"))
+	if !ok {
+		return fault.New(fault.NotFound, "There is no such token.")
+	}
+	in, err := form(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if err := s.Accounts.RevokeToken(ctx, who, id); err != nil {
+		return err
+	}
+	t := ui.Toast{Tone: ui.OK, Title: "The token was revoked", Text: "Nothing is let in with it any more."}
+	if in.Get("cut_off") == "1" && who.Can(tenancy.RunFleet) {
+		n, err := s.Dispatch.CutOffEnrolled(ctx, who, id, "Its enrolment token was revoked.")
+		if err != nil {
+			return err
+		}
+		t.Text = "Nothing is let in with it any more. " + plural(n, "agent was", "agents were") + " cut off."
+	}
+	s.setFlash(c, t)
+	return seeOther(c, links.Tokens)
+}

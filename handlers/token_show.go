@@ -1,0 +1,58 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// tokensShow lists the tokens that a person may see.
+func (s *Server) tokensShow(c echo.Context, who tenancy.Principal) error {
+	return s.tokensPage(c, who, nil)
+}
+
+// tokensPage is the list, with a token that was just made on top.
+func (s *Server) tokensPage(c echo.Context, who tenancy.Principal, made *views.MadeToken) error {
+	ctx := c.Request().Context()
+	list, err := s.Accounts.Tokens(ctx, who)
+	if err != nil {
+		return err
+	}
+	m := tokensModel(list, who.Can(tenancy.RunFleet))
+	m.Made = made
+	if m.Shell, err = s.settingsShell(c, who, "Tokens", links.Tokens); err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, views.TokensView(m))
+}
+
+// tokenNew is the empty form.
+func (s *Server) tokenNew(c echo.Context, who tenancy.Principal) error {
+	kind := tenancy.Kind(c.QueryParam("kind"))
+	if kind != tenancy.KindEnrolment {
+		kind = tenancy.KindPerson
+	}
+	if kind == tenancy.KindEnrolment && !who.Can(tenancy.RunFleet) {
+		return fault.New(fault.Forbidden, "Enrolment tokens are made by owners and admins.")
+	}
+	return s.tokenFormPage(c, who, http.StatusOK, tokenFormSheet{form: blankToken(kind, "")})
+}
+
+func (s *Server) tokenFormPage(c echo.Context, who tenancy.Principal, status int, sheet tokenFormSheet) error {
+	var err error
+	if sheet.form.kind == tenancy.KindEnrolment {
+		if sheet.products, err = s.Jobs.Products(c.Request().Context(), who); err != nil {
+			return err
+		}
+	}
+	shell, err := s.settingsShell(c, who, "New token", links.NewToken(string(sheet.form.kind)))
+	if err != nil {
+		return err
+	}
+	return render(c, status, views.TokenFormView(views.TokenFormPage{Shell: shell, Form: sheet.model()}))
+}

@@ -1,0 +1,37 @@
+package accounts
+
+import (
+	"testing"
+
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+func TestPersonAndWorkspaces(t *testing.T) {
+	s := startedWithOwner(t)
+	conn := dbtest.Owner(t, s.db)
+	owner, foreign := s.owner(t), another(t, conn)
+
+	list, err := s.Workspaces(t.Context(), owner.Account)
+	if err != nil || len(list) != 1 || list[0].Slug != firstSlug || list[0].Role != tenancy.RoleOwner {
+		t.Fatalf("workspaces = %+v, %v", list, err)
+	}
+	who, err := s.Person(t.Context(), owner.Account, foreign.Workspace)
+	if err != nil || who.Workspace != s.first.Workspace || who.Role != tenancy.RoleOwner {
+		t.Errorf("in a workspace that is not his he is %+v, %v", who, err)
+	}
+	_, err = s.Person(t.Context(), ids.New(), ids.Nil)
+	wantFault(t, err, fault.Unauthenticated)
+
+	exec(t, conn, "INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, 'viewer')", foreign.Workspace, owner.Account)
+	who, err = s.Person(t.Context(), owner.Account, foreign.Workspace)
+	if err != nil || who.Role != tenancy.RoleViewer || who.Workspace != foreign.Workspace {
+		t.Errorf("chosen workspace: %+v, %v", who, err)
+	}
+	who, err = s.Person(t.Context(), owner.Account, ids.Nil)
+	if err != nil || who.Workspace != s.first.Workspace {
+		t.Errorf("first by name: %+v, %v", who, err)
+	}
+}

@@ -1,0 +1,288 @@
+package accounts
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/notifier"
+	"fleetboard/internal/tenancy"
+)
+
+// trusting is a service without a database that believes that nothing was
+// revoked.
+func trusting() *Service {
+	s := newService(nil)
+	s.revoked.asked = time.Now().Add(time.Hour)
+	return s
+}
+
+// process is a web process on a database, which may hear of what others did and
+// may watch.
+func process(t *testing.T, d *db.DB, hears, watches bool) *Service {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	wake := notifier.New(d, log)
+	s := New(d, bytes.Repeat([]byte{7}, keySize), wake, log)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{}, 2)
+	goOn := func(run func(context.Context) error) {
+		go func() { _ = run(ctx); ended <- struct{}{} }()
+		t.Cleanup(func() { stop(); <-ended })
+	}
+	if hears {
+		goOn(wake.Run)
+	}
+	if watches {
+		goOn(s.Watch)
+	}
+	return s
+}
+
+// enrolled is an agent with a token of an enrolment token that is not revoked.
+func enrolled(t *testing.T, s *Service, owner tenancy.Principal) (token string, who, enrolment tenancy.Principal) {
+	t.Helper()
+	plain, err := s.IssueToken(t.Context(), owner, NewToken{Kind: tenancy.KindEnrolment, Name: "hosts"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if enrolment, err = s.Bearer(t.Context(), plain); err != nil {
+		t.Fatal(err)
+	}
+	who = agent()
+	who.Workspace, who.Token, who.Generation = owner.Workspace, enrolment.Token, 3
+	if token, _, err = s.IssueAgentToken(who); err != nil {
+		t.Fatal(err)
+	}
+	return token, who, enrolment
+}
+
+func accepts(t *testing.T, s *Service, token string) {
+	t.Helper()
+	if _, err := s.Bearer(t.Context(), token); err != nil {
+		t.Fatalf("a token that nobody ended: %v", err)
+	}
+}
+
+// refusesWithin asks again and again until the token is refused.
+func refusesWithin(t *testing.T, s *Service, token string, limit time.Duration, code fault.Code) {
+	t.Helper()
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		_, err := s.Bearer(t.Context(), token)
+		if fault.Is(err, code) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("the token is refused, but with %v; want %s", err, code)
+		}
+		select {
+		case <-deadline.C:
+			t.Fatalf("the token is still accepted after %s", limit)
+		case <-tick.C:
+		}
+	}
+}
+
+// The agents of a revoked enrolment token are refused by the very next call in
+// the process that revoked it, and within five seconds in the others: in one that
+// is told, in one whose listening connection was cut, in one that hears nothing,
+// and in one that hears nothing and does not even watch.
+func TestRevocationReachesEveryProcess(t *testing.T) {
+	s := startedWithOwner(t)
+	owner := s.owner(t)
+	here := process(t, s.db, true, true)
+	others := map[string]*Service{
+		"told":           process(t, s.db, true, true),
+		"deaf":           process(t, s.db, false, true),
+		"deaf and blind": process(t, s.db, false, false),
+	}
+	token, _, enrolment := enrolled(t, here, owner)
+	accepts(t, here, token)
+	for _, other := range others {
+		accepts(t, other, token)
+	}
+
+	conn := dbtest.Owner(t, s.db)
+	exec(t, conn, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'LISTEN%'`)
+	if err := here.RevokeToken(t.Context(), owner, enrolment.Token); err != nil {
+		t.Fatal(err)
+	}
+	_, err := here.Bearer(t.Context(), token)
+	wantFault(t, err, fault.TokenRevoked)
+	for name, other := range others {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refusesWithin(t, other, token, 5*time.Second, fault.TokenRevoked)
+		})
+	}
+}
+
+// Where nobody listens and nobody watches, what a process knows grows old: then
+// the call itself asks, and what was ended meanwhile is refused.
+func TestOldKnowledgeIsNotBelieved(t *testing.T) {
+	s := startedWithOwner(t)
+	owner := s.owner(t)
+	here, other := process(t, s.db, false, false), process(t, s.db, false, false)
+	token, _, enrolment := enrolled(t, here, owner)
+	accepts(t, other, token)
+	if err := here.RevokeToken(t.Context(), owner, enrolment.Token); err != nil {
+		t.Fatal(err)
+	}
+	accepts(t, other, token) // not heard of yet
+	other.revoked.asked = time.Now().Add(-revocationsLive)
+	_, err := other.Bearer(t.Context(), token)
+	wantFault(t, err, fault.TokenRevoked)
+}
+
+// A process that could never read what was revoked trusts no agent.
+func TestWithoutTheDatabaseNoAgentIsTrusted(t *testing.T) {
+	s := startedWithOwner(t)
+	other := process(t, s.db, false, false)
+	token, _, _ := enrolled(t, s.Service, s.owner(t))
+	s.db.Close()
+	if who, err := other.Bearer(t.Context(), token); err == nil || fault.Is(err, fault.TokenInvalid) || who.Kind != "" {
+		t.Errorf("= %+v, %v although nobody can say that the token is good", who, err)
+	}
+}
+
+func TestWhyAnAgentsTokenEnds(t *testing.T) {
+	s := startedWithOwner(t)
+	token, who, _ := enrolled(t, s.Service, s.owner(t))
+	end := func(why Ended, below int64) {
+		t.Helper()
+		err := s.db.InWorkspace(t.Context(), who.Workspace, func(tx db.Tx) error {
+			return RevokeAgentTx(t.Context(), tx, who.Workspace, who.Agent, why, below)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.wake.Publish(RevokedTopic(who.Workspace))
+	}
+	end(EndedSuperseded, who.Generation) // those before it
+	accepts(t, s.Service, token)
+	end(EndedSuperseded, who.Generation+1)
+	_, err := s.Bearer(t.Context(), token)
+	wantFault(t, err, fault.Superseded)
+	end(EndedCutOff, who.Generation+2)
+	_, err = s.Bearer(t.Context(), token)
+	wantFault(t, err, fault.TokenRevoked)
+
+	// The next generation is good, and so is another agent.
+	for _, change := range []func(*tenancy.Principal){
+		func(p *tenancy.Principal) { p.Generation += 2 },
+		func(p *tenancy.Principal) { p.Agent = ids.New() },
+	} {
+		other := who
+		change(&other)
+		good, _, err := s.IssueAgentToken(other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepts(t, s.Service, good)
+	}
+}
+
+// A row takes its time before its transaction commits. One that was still open
+// while others were read, and newer ones with it, is not lost.
+func TestARevocationThatCommitsLateIsSeen(t *testing.T) {
+	s := startedWithOwner(t)
+	conn := dbtest.Owner(t, s.db)
+	token, who, enrolment := enrolled(t, s.Service, s.owner(t))
+	exec(t, conn, "BEGIN")
+	exec(t, conn, "INSERT INTO revocation (workspace_id, subject, reason) VALUES ($1, $2, 'revoked')", who.Workspace, enrolment.Token)
+	newer := dbtest.Owner(t, s.db)
+	exec(t, newer, "INSERT INTO revocation (workspace_id, subject, reason) VALUES ($1, $2, 'revoked')", who.Workspace, ids.New())
+	if err := s.readAgain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	accepts(t, s.Service, token)
+	exec(t, conn, "COMMIT")
+	if err := s.readAgain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Bearer(t.Context(), token)
+	wantFault(t, err, fault.TokenRevoked)
+}
+
+// What is known is forgotten, in the table and in memory, once no token can be
+// left that it would end.
+func TestRevocationsExpire(t *testing.T) {
+	s := startedWithOwner(t)
+	conn := dbtest.Owner(t, s.db)
+	old, fresh := ids.New(), ids.New()
+	exec(t, conn, `INSERT INTO revocation (workspace_id, subject, reason, at) VALUES
+		($1, $2, 'revoked', now() - interval '119 minutes'), ($1, $3, 'revoked', now() - interval '1 hour')`, s.first.Workspace, old, fresh)
+	if err := s.readAgain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(s.revoked.known); n != 2 {
+		t.Fatalf("%d revocations are known, want 2", n)
+	}
+	exec(t, conn, "UPDATE revocation SET at = at - interval '2 minutes'")
+	if err := s.Expire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, conn, "SELECT count(*) FROM revocation"); n != 1 {
+		t.Errorf("%d rows are left, want 1", n)
+	}
+	s.revoked.learn(nil, time.Now(), 0, time.Now().Add(2*time.Minute))
+	if _, kept := s.revoked.known[[2]ids.ID{s.first.Workspace, fresh}]; !kept || len(s.revoked.known) != 1 {
+		t.Errorf("known are %v", s.revoked.known)
+	}
+}
+
+// Nobody reads the rows of another workspace, but for the loops' role.
+func TestRevocationsAreInvisibleElsewhere(t *testing.T) {
+	s := startedWithOwner(t)
+	conn := dbtest.Owner(t, s.db)
+	foreign := another(t, conn)
+	exec(t, conn, "INSERT INTO revocation (workspace_id, subject, reason) VALUES ($1, $2, 'revoked')", s.first.Workspace, ids.New())
+	seen := func(in func(fn func(db.Tx) error) error) (n int) {
+		t.Helper()
+		err := in(func(tx db.Tx) error {
+			found, _, err := revocationsSinceTx(t.Context(), tx, time.Time{})
+			n = len(found)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for name, row := range map[string]struct {
+		in   func(fn func(db.Tx) error) error
+		want int
+	}{
+		"own workspace":     {func(fn func(db.Tx) error) error { return s.db.InWorkspace(t.Context(), s.first.Workspace, fn) }, 1},
+		"another workspace": {func(fn func(db.Tx) error) error { return s.db.InWorkspace(t.Context(), foreign.Workspace, fn) }, 0},
+		"no workspace":      {func(fn func(db.Tx) error) error { return s.db.InNone(t.Context(), fn) }, 0},
+		"a loop":            {func(fn func(db.Tx) error) error { return s.db.InSystem(t.Context(), fn) }, 1},
+	} {
+		if got := seen(row.in); got != row.want {
+			t.Errorf("%s: %d rows seen, want %d", name, got, row.want)
+		}
+	}
+}
+
+func TestRevokedTopic(t *testing.T) {
+	id := ids.New()
+	if got, ok := ParseRevokedTopic(RevokedTopic(id)); !ok || got != id {
+		t.Errorf("= %s, %v", got, ok)
+	}
+	for _, topic := range []string{"", RevokedTopics, "x"} {
+		if _, ok := ParseRevokedTopic(topic); ok {
+			t.Errorf("%q names a workspace", topic)
+		}
+	}
+}

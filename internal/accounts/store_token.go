@@ -1,0 +1,168 @@
+package accounts
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+func tokenByHashTx(ctx context.Context, tx db.Tx, hash []byte) (accessToken, bool, error) {
+	row, err := q.AccessTokenByHash(ctx, tx, hash)
+	if ok, err := none(err); !ok {
+		return accessToken{}, false, err
+	}
+	t := accessToken{
+		workspace: row.WorkspaceID,
+		id:        row.ID,
+		kind:      row.Kind,
+		name:      row.Name,
+		scope:     tenancy.Scope{Products: row.Products, Capabilities: row.Capabilities, Factory: row.Factory},
+		revoked:   row.Revoked,
+		expired:   row.Expired,
+		oldUse:    row.UseIsOld,
+	}
+	if row.AccountID != nil {
+		t.account = *row.AccountID
+	}
+	return t, true, nil
+}
+
+// insertTokenTx reports false where the same form has made a token before.
+func insertTokenTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in NewToken, plain string) (bool, error) {
+	row := dbsqlc.AccessTokenInsertParams{
+		WorkspaceID:  who.Workspace,
+		ID:           ids.New(),
+		Kind:         string(in.Kind),
+		Name:         in.Name,
+		TokenHash:    secretHash(plain),
+		Hint:         secretHint(plain),
+		Products:     append([]string{}, in.Products...),
+		Capabilities: append([]string{}, in.Capabilities...),
+		Factory:      in.Factory,
+		CreatedBy:    who.Name,
+		ExpiresAt:    in.ExpiresAt,
+		FormKey:      in.FormKey,
+	}
+	if in.Kind == tenancy.KindPerson {
+		row.AccountID = &who.Account
+	}
+	n, err := q.AccessTokenInsert(ctx, tx, row)
+	return n > 0, err
+}
+
+func tokenUsedTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) error {
+	return q.AccessTokenUsed(ctx, tx, dbsqlc.AccessTokenUsedParams{WorkspaceID: workspace, ID: id})
+}
+
+func listTokensTx(ctx context.Context, tx db.Tx, who tenancy.Principal, enrolment bool) ([]Token, error) {
+	rows, err := q.AccessTokenList(ctx, tx, dbsqlc.AccessTokenListParams{
+		WorkspaceID: who.Workspace, AccountID: who.Account, Enrolment: enrolment, MaxRows: maxListed,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list tokens: %w", err)
+	}
+	list := make([]Token, 0, len(rows))
+	for _, row := range rows {
+		t := Token{
+			ID: row.ID, Kind: tenancy.Kind(row.Kind), Name: row.Name, Hint: row.Hint,
+			Scope:     tenancy.Scope{Products: row.Products, Capabilities: row.Capabilities, Factory: row.Factory},
+			CreatedBy: row.CreatedBy, CreatedAt: row.CreatedAt, ExpiresAt: row.ExpiresAt, LastUsedAt: row.LastUsedAt,
+			Agents: int(row.Agents), Now: row.Now, State: TokenLive,
+		}
+		switch {
+		case row.RevokedAt != nil:
+			t.State, t.EndedAt = TokenRevoked, *row.RevokedAt
+		case !row.Live:
+			t.State, t.EndedAt = TokenExpired, *row.ExpiresAt
+		}
+		list = append(list, t)
+	}
+	return list, nil
+}
+
+// liveTokensTx counts those of a kind; one at a time counts and makes.
+func liveTokensTx(ctx context.Context, tx db.Tx, who tenancy.Principal, kind tenancy.Kind) (int, error) {
+	if err := lockTx(ctx, tx, "tokens:"+who.Workspace.String()); err != nil {
+		return 0, err
+	}
+	n, err := q.AccessTokenLive(ctx, tx, dbsqlc.AccessTokenLiveParams{
+		WorkspaceID: who.Workspace, Kind: string(kind), AccountID: who.Account,
+	})
+	return int(n), err
+}
+
+func unknownProductsTx(ctx context.Context, tx db.Tx, workspace ids.ID, names []string) ([]string, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	return q.ProductNamesUnknown(ctx, tx, dbsqlc.ProductNamesUnknownParams{WorkspaceID: workspace, Names: names})
+}
+
+// revokeTokenTx reports what it ended; before is set where it had ended already,
+// and found is false where there is none for who asks.
+func revokeTokenTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID, anyOwner bool) (t Token, before, found bool, err error) {
+	row, err := q.AccessTokenRevoke(ctx, tx, dbsqlc.AccessTokenRevokeParams{
+		WorkspaceID: who.Workspace, ID: id, AnyOwner: anyOwner, AccountID: who.Account,
+	})
+	if found, err = none(err); !found {
+		return Token{}, false, false, err
+	}
+	t = Token{ID: id, Kind: tenancy.Kind(row.Kind), Name: row.Name, Hint: row.Hint,
+		Scope: tenancy.Scope{Products: row.Products, Capabilities: row.Capabilities, Factory: row.Factory}}
+	if t.Kind == tenancy.KindEnrolment && !row.Before {
+		err = putRevocationTx(ctx, tx, who.Workspace, id, EndedRevoked, 0)
+	}
+	return t, row.Before, true, err
+}
+
+// revokeNamedTx ends the live tokens of a kind and name, and the agents of
+// enrolment tokens with them.
+func revokeNamedTx(ctx context.Context, tx db.Tx, workspace ids.ID, kind tenancy.Kind, name string) error {
+	ended, err := q.AccessTokenRevokeNamed(ctx, tx, dbsqlc.AccessTokenRevokeNamedParams{
+		WorkspaceID: workspace, Kind: string(kind), Name: name,
+	})
+	if err != nil || kind != tenancy.KindEnrolment {
+		return err
+	}
+	for _, id := range ended {
+		if err := putRevocationTx(ctx, tx, workspace, id, EndedRevoked, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func putRevocationTx(ctx context.Context, tx db.Tx, workspace, subject ids.ID, why Ended, floor int64) error {
+	err := q.RevocationPut(ctx, tx, dbsqlc.RevocationPutParams{
+		WorkspaceID: workspace, Subject: subject, Reason: string(why), Floor: floor,
+	})
+	if err != nil {
+		return fmt.Errorf("write revocation: %w", err)
+	}
+	return nil
+}
+
+// revocationsSinceTx reads those of all workspaces after a time, with the time of
+// the database before it looked. The zero time is since ever.
+func revocationsSinceTx(ctx context.Context, tx db.Tx, since time.Time) ([]revocation, time.Time, error) {
+	now, err := q.RevocationNow(ctx, tx)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	rows, err := q.RevocationSince(ctx, tx, since)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	found := make([]revocation, 0, len(rows))
+	for _, row := range rows {
+		found = append(found, revocation{
+			workspace: row.WorkspaceID, subject: row.Subject, why: Ended(row.Reason), floor: row.Floor, at: row.At,
+		})
+	}
+	return found, now, nil
+}

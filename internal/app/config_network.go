@@ -1,0 +1,70 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
+
+// NetworkConfig is what stands between the server and its clients.
+type NetworkConfig struct {
+	// TrustedProxies are the networks, as CIDR, whose X-Forwarded-For is believed.
+	// Without any, a client's address is that of its connection.
+	TrustedProxies []string `env:"FLEETBOARD_TRUSTED_PROXIES"`
+	// RateLimit is how many requests a second a token may send; a person and an
+	// address may send a quarter of it. 0 is no limit.
+	RateLimit int `env:"FLEETBOARD_RATE_LIMIT" envDefault:"200"`
+}
+
+// maxRateLimit is beyond what one process can answer.
+const maxRateLimit = 1_000_000
+
+func (c NetworkConfig) check() error {
+	_, err := c.proxies()
+	if c.RateLimit < 0 || c.RateLimit > maxRateLimit {
+		err = errors.Join(err, fmt.Errorf("FLEETBOARD_RATE_LIMIT: must be a number from 0, no limit, to %d requests a second", maxRateLimit))
+	}
+	return err
+}
+
+func (c NetworkConfig) proxies() ([]netip.Prefix, error) {
+	var networks []netip.Prefix
+	var errs []error
+	for _, text := range c.TrustedProxies {
+		text = strings.TrimSpace(text)
+		network, err := netip.ParsePrefix(text)
+		switch {
+		case text == "":
+		case err != nil:
+			errs = append(errs, fmt.Errorf(
+				"FLEETBOARD_TRUSTED_PROXIES: %q is no network like 10.0.0.0/8, and no single proxy like 10.0.0.5/32; put commas between several", text))
+		case network.Bits() == 0:
+			errs = append(errs, fmt.Errorf("FLEETBOARD_TRUSTED_PROXIES: %s is everybody; name the networks of your proxies", text))
+		case network.Addr().Is4In6():
+			errs = append(errs, fmt.Errorf("FLEETBOARD_TRUSTED_PROXIES: write %s as a network of IPv4", text))
+		default:
+			networks = append(networks, network.Masked())
+		}
+	}
+	return networks, errors.Join(errs...)
+}
+
+// ClientAddress gives the function that says where a request comes from: the
+// connection's address or, where that is a trusted proxy's, the last address in
+// X-Forwarded-For that is not.
+func (c NetworkConfig) ClientAddress() func(*http.Request) string {
+	networks, err := c.proxies()
+	if err != nil || len(networks) == 0 {
+		return echo.ExtractIPDirect()
+	}
+	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+	for _, n := range networks {
+		trust = append(trust, echo.TrustIPRange(&net.IPNet{IP: n.Addr().AsSlice(), Mask: net.CIDRMask(n.Bits(), n.Addr().BitLen())}))
+	}
+	return echo.ExtractIPFromXFFHeader(trust...)
+}

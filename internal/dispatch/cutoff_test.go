@@ -1,0 +1,211 @@
+package dispatch_test
+
+import (
+	"bytes"
+	"log/slog"
+	"testing"
+	"time"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// An agent that is cut off loses its jobs at once, gets none, and its process
+// does not come back under the same boot; a new start does.
+func TestCutOff(t *testing.T) {
+	w := newWorld(t)
+	enrolment := w.enrolment(tenancy.Scope{})
+	ada := w.registered(enrolment)
+	j := w.job("work")
+	w.claim(ada)
+	got, err := w.dispatch.CutOff(w.ctx, w.owner, "ada", "It writes nonsense")
+	if err != nil || !got.Terminated || got.TerminateReason != "It writes nonsense" {
+		t.Fatalf("= %+v, %v", got, err)
+	}
+	w.want(j, jobs.Ready)
+	if _, err := w.dispatch.Claim(w.ctx, ada, dispatch.ClaimRequest{}); !fault.Is(err, fault.TokenRevoked) {
+		t.Errorf("it claims: %v; want token_revoked", err)
+	}
+	if _, err := w.register(enrolment); !fault.Is(err, fault.Superseded) {
+		t.Errorf("the same boot registers: %v; want superseded", err)
+	}
+	again := w.registered(enrolment, boot("boot-2"))
+	if again.Generation <= ada.Generation {
+		t.Errorf("the new token has generation %d, the old one %d", again.Generation, ada.Generation)
+	}
+	w.claim(again)
+	n := dbfactory.Text(t, w.db, `SELECT count(*)::text FROM event WHERE type = 'agent.cut_off' AND actor_kind = 'person'
+		AND payload = '{"agent": "ada", "reason": "It writes nonsense", "leases": 1}'`)
+	if n != "1" {
+		t.Errorf("%s events agent.cut_off, want 1", n)
+	}
+	w.consistent()
+}
+
+func TestWhoMayCutOff(t *testing.T) {
+	w := newWorld(t)
+	ada := w.registered(w.enrolment(tenancy.Scope{}))
+	for _, who := range []tenancy.Principal{dbfactory.Person(w.workspace, tenancy.RoleMember), ada, dbfactory.Enrolment(w.workspace)} {
+		if _, err := w.dispatch.CutOff(w.ctx, who, "ada", ""); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("%s %s: %v; want forbidden", who.Kind, who.Role, err)
+		}
+		if _, err := w.dispatch.CutOffEnrolled(w.ctx, who, ada.Token, ""); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("all, %s %s: %v; want forbidden", who.Kind, who.Role, err)
+		}
+	}
+	foreign := dbfactory.Person(dbfactory.Workspace(t, w.db), tenancy.RoleOwner)
+	if _, err := w.dispatch.CutOff(w.ctx, foreign, "ada", ""); !fault.Is(err, fault.NotFound) {
+		t.Errorf("from another workspace: %v; want not_found", err)
+	}
+	if n, err := w.dispatch.CutOffEnrolled(w.ctx, foreign, ada.Token, ""); n != 0 || err != nil {
+		t.Errorf("all, from another workspace: %d, %v", n, err)
+	}
+	w.nothing(ada, dispatch.ReasonEmpty)
+}
+
+// All agents of one enrolment token go, and no other.
+func TestCutOffEnrolled(t *testing.T) {
+	w := newWorld(t)
+	macs, rest := w.enrolment(tenancy.Scope{}), w.enrolment(tenancy.Scope{})
+	ada := w.registered(macs)
+	bob := w.registered(macs, func(r *fleet.Registration) { r.Agent = "bob" })
+	eve := w.registered(rest, func(r *fleet.Registration) { r.Agent = "eve" })
+	j := w.job("work")
+	w.claim(ada)
+	if n, err := w.dispatch.CutOffEnrolled(w.ctx, w.owner, macs.Token, "leaked"); n != 2 || err != nil {
+		t.Fatalf("= %d, %v", n, err)
+	}
+	w.want(j, jobs.Ready)
+	for _, gone := range []tenancy.Principal{ada, bob} {
+		if _, err := w.dispatch.Claim(w.ctx, gone, dispatch.ClaimRequest{}); !fault.Is(err, fault.TokenRevoked) {
+			t.Errorf("%s claims: %v; want token_revoked", gone.Name, err)
+		}
+	}
+	w.claim(eve)
+	if n, err := w.dispatch.CutOffEnrolled(w.ctx, w.owner, macs.Token, "again"); n != 0 || err != nil {
+		t.Errorf("again = %d, %v", n, err)
+	}
+}
+
+// waits returns once a claim waits in this process.
+func (w *world) waits() {
+	w.t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for w.dispatch.Waiting(w.workspace) == 0 {
+		select {
+		case <-tick.C:
+		case <-w.ctx.Done():
+			w.t.Fatal("no claim waits")
+		}
+	}
+}
+
+// A waiting claim ends, and gets no job, once its agent's token has ended: by a
+// person's word about the agent or the enrolment token, or by a new boot; in the
+// process where that happens and in another.
+func TestAWaitingClaimEndsWithItsToken(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(w *world, people *accounts.Service, agent, enrolment tenancy.Principal) error
+		code fault.Code
+	}{
+		"cut off": {func(w *world, _ *accounts.Service, _, _ tenancy.Principal) error {
+			_, err := w.dispatch.CutOff(w.ctx, w.owner, "ada", "")
+			return err
+		}, fault.TokenRevoked},
+		"enrolment token revoked": {func(w *world, people *accounts.Service, _, enrolment tenancy.Principal) error {
+			return people.RevokeToken(w.ctx, w.owner, enrolment.Token)
+		}, fault.TokenRevoked},
+		"started again": {func(w *world, _ *accounts.Service, _, enrolment tenancy.Principal) error {
+			_, err := w.register(enrolment, boot("boot-2"))
+			return err
+		}, fault.Superseded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			other := inWorkspace(t, w.db, w.workspace)
+			enrolment := w.enrolment(tenancy.Scope{})
+			agent := w.registered(enrolment)
+			people := accounts.New(w.db, bytes.Repeat([]byte{7}, 32), w.wake, slog.New(slog.DiscardHandler))
+			ended := make(chan error, 2)
+			for _, process := range []*world{w, other} {
+				go func() {
+					got, err := process.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{Wait: 40 * time.Second})
+					if len(got.Jobs) > 0 {
+						t.Errorf("%d jobs were given out", len(got.Jobs))
+					}
+					ended <- err
+				}()
+			}
+			w.waits()
+			other.waits()
+			if err := c.end(w, people, agent, enrolment); err != nil {
+				t.Fatal(err)
+			}
+			late := time.NewTimer(5 * time.Second)
+			defer late.Stop()
+			for range 2 {
+				select {
+				case err := <-ended:
+					if !fault.Is(err, c.code) {
+						t.Errorf("it ends with %v; want %s", err, c.code)
+					}
+				case <-late.C:
+					t.Fatal("it still waits after 5 s")
+				}
+			}
+			w.want(w.job("too late"), jobs.Ready)
+		})
+	}
+}
+
+// No job is given out on the word of a process that has not heard of a
+// revocation: the claim asks the database in the transaction that takes the job.
+func TestARevokedAgentGetsNoJobAnywhere(t *testing.T) {
+	w := newWorld(t)
+	enrolment := w.enrolment(tenancy.Scope{})
+	agent := w.registered(enrolment)
+	j := w.job("work")
+	dbfactory.Exec(t, w.db, `UPDATE access_token SET revoked_at = now() WHERE id = $1`, enrolment.Token)
+	for name, in := range map[string]dispatch.ClaimRequest{"any": {}, "by name": {Job: j.Key}, "by request": {RequestID: "r1"}} {
+		if _, err := w.dispatch.Claim(w.ctx, agent, in); !fault.Is(err, fault.TokenRevoked) {
+			t.Errorf("%s: %v; want token_revoked", name, err)
+		}
+	}
+	w.want(j, jobs.Ready)
+}
+
+// The token that a heartbeat brings keeps the old one's scope and its enrolment
+// token; one is brought only where the old one is near its end.
+func TestARenewedTokenKeepsItsScope(t *testing.T) {
+	w := newWorld(t)
+	w.product("atlas", jobs.ProductSettings{})
+	agent := w.registered(w.enrolment(tenancy.Scope{Products: []string{"atlas"}, Factory: "desk"}))
+	beat := func(left time.Duration) (string, tenancy.Principal) {
+		t.Helper()
+		agent.Expires = time.Now().Add(left)
+		answer, err := w.dispatch.Heartbeat(w.ctx, agent, dispatch.Beat{Agent: "ada", BootID: "boot-1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.Token, w.tokens.issued[len(w.tokens.issued)-1]
+	}
+	if token, _ := beat(31 * time.Minute); token != "" {
+		t.Error("a token was renewed half an hour too early")
+	}
+	token, renewed := beat(29 * time.Minute)
+	if token == "" || renewed.Token != agent.Token || renewed.Generation != agent.Generation || renewed.Boot != agent.Boot ||
+		renewed.Scope.Factory != "desk" || len(renewed.Scope.Products) != 1 {
+		t.Errorf("renewed %q for %+v", token, renewed)
+	}
+	// One that no revocation would reach is left to end.
+	agent.Token = [16]byte{}
+	if token, _ := beat(time.Minute); token != "" {
+		t.Error("a token without its enrolment token was renewed")
+	}
+}

@@ -1,0 +1,96 @@
+package dispatch
+
+import (
+	"context"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// brokenSecrets is the error of a job whose secrets were damaged where they are
+// kept.
+const brokenSecrets = "The job's secrets cannot be read: what is kept of them was changed or moved. Create the job again with its secrets."
+
+// redactor takes the values of a job's secrets out of what its agent writes; nil
+// where it has none.
+func (s *Service) redactor(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) (*jobs.Redactor, error) {
+	if len(job.SecretKeys) == 0 {
+		return nil, nil
+	}
+	return s.jobs.RedactorTx(ctx, tx, workspace, job.ID)
+}
+
+// redactReport takes the values of a job's secrets out of a report. One that says
+// nothing in words costs no look at them.
+func (s *Service) redactReport(ctx context.Context, tx db.Tx, workspace ids.ID, state dbsqlc.LeaseStateRow, r report) (report, error) {
+	if !state.HasSecrets || r.Step == nil && len(r.Checkpoint) == 0 {
+		return r, nil
+	}
+	red, err := s.jobs.RedactorTx(ctx, tx, workspace, state.ID)
+	if err != nil {
+		return r, err
+	}
+	if r.Step != nil {
+		step := red.Cut(*r.Step, maxStep)
+		r.Step = &step
+	}
+	r.Checkpoint = red.JSON(r.Checkpoint)
+	return r, nil
+}
+
+// redactLines are log lines without the values of a job's secrets.
+func redactLines(red *jobs.Redactor, lines []jobs.LogLine) []jobs.LogLine {
+	clean := make([]jobs.LogLine, 0, len(lines))
+	for _, l := range lines {
+		l.Event, l.Message, l.Details = red.Cut(l.Event, maxLogEvent), red.Cut(l.Message, maxLogMessage), red.JSON(l.Details)
+		clean = append(clean, l)
+	}
+	return clean
+}
+
+// redacted is a completion without the values of the job's secrets. An address
+// that is none without them is left out.
+func (c Completion) redacted(red *jobs.Redactor) Completion {
+	c.Result, c.Summary = red.JSON(c.Result), red.Text(c.Summary)
+	c.Commit, c.Branch, c.URL = red.Text(c.Commit), red.Text(c.Branch), red.Text(c.URL)
+	if !isWebAddress(c.URL) {
+		c.URL = ""
+	}
+	return c
+}
+
+// redacted is a failure without the values of the job's secrets.
+func (f Failure) redacted(red *jobs.Redactor) Failure {
+	f.Error, f.Kind, f.Stack = red.Text(f.Error), red.Text(f.Kind), red.Text(f.Stack)
+	return f
+}
+
+// reveal adds the values of secrets to the jobs that the agent got. A job whose
+// secrets are damaged fails instead: as the most urgent one of its lane it would
+// keep all others from being given.
+func (c *claim) reveal(given []jobs.Job) ([]jobs.Job, error) {
+	given, broken, err := c.s.jobs.RevealTx(c.ctx, c.tx, c.who.Workspace, given)
+	if err != nil {
+		return nil, err
+	}
+	system := tenancy.System(c.who.Workspace, "secrets")
+	for _, j := range broken {
+		job, err := jobs.LockTx(c.ctx, c.tx, c.who.Workspace, j.ID.String())
+		if err != nil {
+			return nil, err
+		}
+		d, err := job.Fail(job.Now, false, brokenSecrets)
+		if err != nil {
+			return nil, err
+		}
+		failed, err := endTx(c.ctx, c.tx, system, d, ending{outcome: outcomeFailed, error: brokenSecrets, kind: "secrets"})
+		if err != nil {
+			return nil, err
+		}
+		c.broken = append(c.broken, change{before: job.Job, after: failed})
+	}
+	return given, nil
+}

@@ -1,0 +1,247 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/db/vault"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+const (
+	// resealBatch is how many values one transaction encrypts anew.
+	resealBatch = 200
+	// resealShare is how many values of one key one call encrypts anew before the
+	// next key has its turn.
+	resealShare = 5 * resealBatch
+	// manySecrets is where counting the values of a key ends.
+	manySecrets = 10_000
+	// maxGenerations bounds the list of keys.
+	maxGenerations = 100
+	// rotator is who a finished rotation is put down to.
+	rotator = "key rotation"
+)
+
+// SecretKey is one generation of the keys that a workspace's secrets are
+// encrypted with.
+type SecretKey struct {
+	Generation int
+	MadeAt     time.Time
+	RetiredAt  *time.Time // nil while it lives
+	Writes     bool       // it encrypts what is new
+	Values     int        // how many it has encrypted, up to 10,000
+	More       bool       // there are more
+	Moved      int        // how many of its values a later key has taken over
+	Locked     bool       // this server was not given the secret key that opens it
+	Fresh      bool       // it was made within the hour
+}
+
+// SecretKeys reads the generations of a workspace's keys, the newest first, at
+// most 100; none before the first secret. Forbidden unless who may manage.
+func (s *Service) SecretKeys(ctx context.Context, who tenancy.Principal) ([]SecretKey, error) {
+	if !who.Can(tenancy.Manage) {
+		return nil, fault.New(fault.Forbidden, "Only owners and admins see the encryption keys.")
+	}
+	var list []SecretKey
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		rows, err := q.VaultKeyList(ctx, tx, dbsqlc.VaultKeyListParams{WorkspaceID: who.Workspace, Most: manySecrets + 1, MaxRows: maxGenerations})
+		for i, r := range rows {
+			list = append(list, SecretKey{Generation: int(r.ID), MadeAt: r.MadeAt, RetiredAt: r.RetiredAt, Writes: i == 0,
+				Values: min(int(r.Sealed), manySecrets), More: r.Sealed > manySecrets, Moved: int(r.Moved),
+				Locked: !s.secrets.Knows(r.ServerKey), Fresh: r.Now.Sub(r.MadeAt) < time.Hour})
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	return list, nil
+}
+
+// RenewSecretKey makes a new key, which encrypts from now on; RotateSecrets moves
+// the values of the earlier ones to it. Pressed twice at once it makes one.
+// Forbidden unless who owns the workspace; InvalidTransition while a rotation goes
+// on that began within the hour.
+func (s *Service) RenewSecretKey(ctx context.Context, who tenancy.Principal) error {
+	if !who.Can(tenancy.Own) {
+		return fault.New(fault.Forbidden, "Only owners make a new encryption key.")
+	}
+	list, err := s.SecretKeys(ctx, who)
+	if err != nil {
+		return err
+	}
+	values := 0
+	for _, k := range list {
+		if values += k.Values; !k.Writes && k.RetiredAt == nil && list[0].Fresh {
+			return fault.New(fault.InvalidTransition, "A rotation is under way. Make a new key when it is done.")
+		}
+	}
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		key, made, err := s.secrets.RenewTx(ctx, tx, who.Workspace)
+		if err != nil || !made {
+			return err
+		}
+		return eventlog.AppendTx(ctx, tx, who.Workspace, eventlog.Event{Type: eventlog.KeyRotationBegun, Actor: who.Name,
+			ActorKind: string(who.Kind), Payload: rotationOf(key, int64(values))})
+	})
+	if err == nil {
+		s.wake.Publish(eventlog.Topic(who.Workspace))
+	}
+	return err
+}
+
+// RotateSecrets encrypts values with the newest keys of their workspaces, a
+// bounded part of them in each call, and returns how many. A key without values
+// is retired. Secrets can be read all the time. It is safe in several processes.
+// Keys that an earlier key of the server wraps are wrapped anew on the way: a
+// process with that one may have made them after this one started.
+func (s *Service) RotateSecrets(ctx context.Context) (int, error) {
+	if _, err := s.secrets.Rewrap(ctx); err != nil {
+		return 0, err
+	}
+	var workspaces []ids.ID
+	err := s.db.InSystem(ctx, func(tx db.Tx) (err error) {
+		workspaces, err = q.VaultRotating(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("look for rotations: %w", err)
+	}
+	total := 0
+	for _, workspace := range workspaces {
+		n, err := s.rotate(ctx, workspace)
+		if total += n; err != nil {
+			return total, fmt.Errorf("rotate secrets: %w", err)
+		}
+	}
+	return total, nil
+}
+
+// rotate does one workspace's share, the oldest key first.
+func (s *Service) rotate(ctx context.Context, workspace ids.ID) (int, error) {
+	var old []int32
+	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+		old, err = q.VaultKeysOld(ctx, tx, workspace)
+		return err
+	})
+	total := 0
+	for _, key := range old {
+		r := rotation{s: s, workspace: workspace, key: key}
+		for err == nil && !r.over && r.done < resealShare {
+			err = r.batch(ctx)
+		}
+		if err == nil && r.over {
+			err = s.retire(ctx, workspace, key)
+		}
+		if total += r.done; err != nil {
+			return total, err
+		}
+	}
+	return total, err
+}
+
+// rotationOf is what the log tells of a rotation: the key that begins or is over,
+// and the values that it is about.
+func rotationOf(key int32, values int64) json.RawMessage {
+	return fmt.Appendf(nil, `{"key":%d,"values":%d}`, key, values)
+}
+
+// rotation moves the values of one key to the newest one.
+type rotation struct {
+	s         *Service
+	workspace ids.ID
+	key       int32
+
+	after     ids.ID // the place of the last value that was looked at
+	afterName string
+	done      int
+	over      bool // nothing is left that can be moved
+}
+
+// batch moves the next values. Those that do not open stay where they are.
+func (r *rotation) batch(ctx context.Context) error {
+	return r.s.db.InWorkspace(ctx, r.workspace, func(tx db.Tx) error {
+		rows, err := q.JobSecretPage(ctx, tx, dbsqlc.JobSecretPageParams{WorkspaceID: r.workspace, KeyID: r.key,
+			AfterJob: r.after, AfterName: r.afterName, MaxRows: resealBatch})
+		if err != nil || len(rows) == 0 {
+			r.over = err == nil
+			return err
+		}
+		newest, err := r.s.secrets.WriterTx(ctx, tx, r.workspace)
+		if err != nil {
+			return locked(err)
+		}
+		keys, err := r.s.secrets.KeysTx(ctx, tx, r.workspace, r.key)
+		if err != nil {
+			return err
+		}
+		if len(keys[r.key]) == 0 {
+			r.over = true // none of its values opens here
+			return nil
+		}
+		moved, err := r.reseal(ctx, tx, rows, keys, newest)
+		if err != nil {
+			return err
+		}
+		last := rows[len(rows)-1]
+		r.after, r.afterName, r.over, r.done = last.JobID, last.Name, len(rows) < resealBatch, r.done+moved
+		return nil
+	})
+}
+
+// reseal writes values anew that are still as they were read.
+func (r *rotation) reseal(ctx context.Context, tx db.Tx, rows []dbsqlc.JobSecretPageRow, keys vault.Keys, newest vault.Key) (int, error) {
+	p := dbsqlc.JobSecretResealParams{WorkspaceID: r.workspace, KeyID: newest.ID, OldKeyID: r.key}
+	for _, row := range rows {
+		place := secretPlace(r.workspace, row.JobID, row.Name)
+		plain, err := keys.Open(place, vault.Sealed{Key: r.key, Bytes: row.Sealed})
+		if err != nil {
+			continue // it was damaged; a claim of its job says so
+		}
+		p.JobIds, p.Names, p.OldSealed = append(p.JobIds, row.JobID), append(p.Names, row.Name), append(p.OldSealed, row.Sealed)
+		p.Sealed = append(p.Sealed, newest.Seal(place, plain).Bytes)
+	}
+	if len(p.JobIds) == 0 {
+		return 0, nil
+	}
+	moved, err := q.JobSecretReseal(ctx, tx, p)
+	if err != nil || moved == 0 {
+		return 0, err
+	}
+	err = q.VaultKeyMoved(ctx, tx, dbsqlc.VaultKeyMovedParams{WorkspaceID: r.workspace, ID: r.key, Values: moved})
+	return int(moved), err
+}
+
+// retire ends a key that has no value left. Who writes with it at this moment
+// keeps it alive: its value is seen here, or it waits and takes the newest key.
+func (s *Service) retire(ctx context.Context, workspace ids.ID, key int32) error {
+	retired := false
+	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		held, err := q.VaultKeyLock(ctx, tx, dbsqlc.VaultKeyLockParams{WorkspaceID: workspace, ID: key})
+		if err != nil || len(held) == 0 {
+			return err
+		}
+		left, err := q.JobSecretLeft(ctx, tx, dbsqlc.JobSecretLeftParams{WorkspaceID: workspace, KeyID: key})
+		if err != nil || len(left) > 0 {
+			return err
+		}
+		n, err := q.VaultKeyRetire(ctx, tx, dbsqlc.VaultKeyRetireParams{WorkspaceID: workspace, ID: key})
+		if err != nil || n == 0 {
+			return err
+		}
+		retired = true
+		return eventlog.AppendTx(ctx, tx, workspace, eventlog.Event{Type: eventlog.KeyRotationDone, Actor: rotator,
+			ActorKind: string(tenancy.KindSystem), Payload: rotationOf(key, held[0].Moved)})
+	})
+	if err == nil && retired {
+		s.wake.Publish(eventlog.Topic(workspace))
+	}
+	return err
+}

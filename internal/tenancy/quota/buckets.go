@@ -1,0 +1,96 @@
+package quota
+
+import (
+	"container/list"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// buckets holds a bucket for each asker who was there lately. A bucket that was
+// left alone until it is full again says nothing, so it is dropped; where there
+// are too many, the one that was left alone longest goes.
+type buckets[K comparable] struct {
+	perSecond rate.Limit
+	atOnce    int
+	most      int
+	full      time.Duration // after which an empty bucket is full again
+
+	mu     sync.Mutex
+	of     map[K]*list.Element
+	recent *list.List // of *bucket[K], the latest first
+}
+
+type bucket[K comparable] struct {
+	asker   K
+	limiter *rate.Limiter
+	used    time.Time
+}
+
+func newBuckets[K comparable](perSecond, atOnce, most int) *buckets[K] {
+	return &buckets[K]{
+		perSecond: rate.Limit(perSecond),
+		atOnce:    atOnce,
+		most:      most,
+		full:      time.Duration(atOnce) * time.Second / time.Duration(perSecond),
+		of:        map[K]*list.Element{},
+		recent:    list.New(),
+	}
+}
+
+// take takes one out of the asker's bucket. Where there is none it says when
+// there will be, and changes nothing.
+func (b *buckets[K]) take(asker K) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	b.drop(now)
+	at, ok := b.of[asker]
+	if !ok {
+		at = b.recent.PushFront(&bucket[K]{asker: asker, limiter: rate.NewLimiter(b.perSecond, b.atOnce)})
+		b.of[asker] = at
+	}
+	b.recent.MoveToFront(at)
+	mine := at.Value.(*bucket[K])
+	mine.used = now
+	return next(mine.limiter, now, true)
+}
+
+// wait is how long the asker's bucket has none.
+func (b *buckets[K]) wait(asker K) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	at, ok := b.of[asker]
+	if !ok {
+		return 0
+	}
+	return next(at.Value.(*bucket[K]).limiter, time.Now(), false)
+}
+
+// next is when the limiter has one to give; it is taken if it has and keep says so.
+func next(l *rate.Limiter, now time.Time, keep bool) time.Duration {
+	r := l.ReserveN(now, 1)
+	wait := r.DelayFrom(now)
+	if wait > 0 || !keep {
+		r.CancelAt(now)
+	}
+	return wait
+}
+
+// drop makes room for one: of each call that may add a bucket two may go, so
+// that old ones never pile up.
+func (b *buckets[K]) drop(now time.Time) {
+	for range 2 {
+		last := b.recent.Back()
+		if last == nil {
+			return
+		}
+		old := last.Value.(*bucket[K])
+		if now.Sub(old.used) < b.full && b.recent.Len() < b.most {
+			return
+		}
+		b.recent.Remove(last)
+		delete(b.of, old.asker)
+	}
+}

@@ -1,0 +1,65 @@
+package views
+
+import "fleetboard/views/ui"
+
+// IdentityLogin is the way to log in with the identity provider; nil where the
+// server has none.
+type IdentityLogin struct {
+	Name string // what people call the provider
+	URL  string // links.IdentityLogin(next)
+}
+
+// IdentityJoin is the way to accept an invitation with the identity provider;
+// nil where the server has none.
+type IdentityJoin struct {
+	Name string
+	URL  string // links.IdentityJoin(token)
+}
+
+// IdentityPart is the part of the own account about the identity provider; nil
+// where the server has none.
+type IdentityPart struct {
+	Name    string // of the provider
+	LinkURL string // "" when linked
+
+	Linked   bool
+	Email    string // what the provider said last; "" where it says none
+	Since    ui.When
+	LastUsed ui.When // zero is never
+	// Unlink is nil where it would leave no way in.
+	Unlink *Action
+}
+
+// IdentityConfirm is the page that asks whether an identity belongs to the person
+// who is logged in.
+type IdentityConfirm struct {
+	Shell         Shell
+	Provider      string
+	Email         string // who the person is there; "" where it does not say
+	Account       string // the e-mail of the account here
+	NeedsPassword bool
+	Errors        map[string]string // by field: current
+	Error         string
+}
+
+// who is the person's name at the provider.
+func (m IdentityConfirm) who() string {
+	if m.Email == "" {
+		return "somebody without an e-mail"
+	}
+	return ui.Clean(m.Email)
+}
+
+// IdentityDoor is the page of somebody whom the provider sent and who does not
+// get in: why, and what to do.
+type IdentityDoor struct {
+	Theme     Theme
+	Title     string
+	Text      string
+	Steps     []string
+	Label     string // of the way on
+	URL       string
+	Again     string // of the other way, "" for none
+	AgainURL  string
+	RequestID string // "" where the log knows no more
+}

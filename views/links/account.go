@@ -1,0 +1,28 @@
+package links
+
+import "net/url"
+
+// The actions of the own account, and the second step of the log in.
+const (
+	LoginCode     = "/login/code"
+	Password      = Account + "/password"
+	SecondFactor  = Account + "/second-factor"
+	ConfirmFactor = SecondFactor + "/confirm"
+	DropFactor    = SecondFactor + "/off"
+	RecoveryCodes = Account + "/recovery-codes"
+	EndOthers     = Account + "/sessions/end-others"
+	EndAll        = Account + "/sessions/end-all"
+)
+
+// EndSession ends one session by its id.
+func EndSession(id string) string {
+	return Account + "/sessions/" + url.PathEscape(id) + "/end"
+}
+
+// LoginCodeNext asks for the second factor and goes on to a path of ours.
+func LoginCodeNext(next string) string {
+	if next == "" || next == Board {
+		return LoginCode
+	}
+	return LoginCode + "?next=" + url.QueryEscape(next)
+}

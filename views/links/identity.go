@@ -1,0 +1,26 @@
+package links
+
+import "net/url"
+
+// The log in with the identity provider, and its link to an account.
+const (
+	IdentityStart    = "/login/oidc"
+	IdentityCallback = "/login/oidc/callback"
+	IdentityLink     = "/settings/account/identity/link"
+	IdentityConfirm  = "/settings/account/identity/confirm"
+	IdentityUnlink   = "/settings/account/identity/unlink"
+)
+
+// IdentityLogin logs in with the identity provider and goes on to a path of ours.
+func IdentityLogin(next string) string {
+	v := url.Values{}
+	if next != "" && next != Board {
+		v.Set("next", next)
+	}
+	return with(IdentityStart, v)
+}
+
+// IdentityJoin accepts the invitation of a token with the identity provider.
+func IdentityJoin(token string) string {
+	return with(IdentityStart, url.Values{"invitation": {token}})
+}

@@ -1,0 +1,13 @@
+package links
+
+// The pages of the settings, in the order of their tabs.
+const (
+	Settings  = "/settings"
+	Account   = "/settings/account"
+	Members   = "/settings/members"
+	Tokens    = "/settings/tokens"
+	Connect   = "/settings/connect"
+	Secrets   = "/settings/secrets"
+	Audit     = "/settings/audit"
+	Workspace = "/settings/workspace"
+)

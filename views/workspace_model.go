@@ -1,0 +1,18 @@
+package views
+
+import "fleetboard/views/ui"
+
+// WorkspacePage is the workspace's own page, and the way to another one.
+type WorkspacePage struct {
+	Shell     Shell
+	Name      string // as it is, or as it was typed
+	Slug      string
+	Since     ui.When
+	Role      string
+	CanRename bool
+	Errors    map[string]string // by field: name, new_name
+	Error     string
+
+	CanCreate bool
+	NewName   string
+}
