@@ -18,7 +18,7 @@ UPDATE agent a SET last_heartbeat_at = clock_timestamp(), status = $1,
     memory_mb = coalesce($2, a.memory_mb),
     cpu_percent = coalesce($3, a.cpu_percent)
 FROM factory f
-WHERE a.workspace_id = $4 AND a.id = $5 AND a.boot_id = $6
+WHERE a.workspace_id = $4 AND a.id = $5 AND a.boot_id = $6 AND a.generation <= $7
     AND f.workspace_id = a.workspace_id AND f.id = a.factory_id
 RETURNING a.heartbeat_interval_seconds, (f.draining OR a.terminated_at IS NOT NULL)::boolean AS draining,
     clock_timestamp()::timestamptz AS now
@@ -31,6 +31,7 @@ type AgentBeatParams struct {
 	WorkspaceID uuid.UUID
 	ID          uuid.UUID
 	BootID      string
+	Generation  int64
 }
 
 type AgentBeatRow struct {
@@ -39,7 +40,8 @@ type AgentBeatRow struct {
 	Now                      time.Time
 }
 
-// A sign of life. No row: another boot, or no such agent.
+// A sign of life. No row: another boot, a newer generation of tokens, or no such
+// agent.
 func (q *Queries) AgentBeat(ctx context.Context, db DBTX, arg AgentBeatParams) (AgentBeatRow, error) {
 	row := db.QueryRow(ctx, agentBeat,
 		arg.Status,
@@ -48,6 +50,7 @@ func (q *Queries) AgentBeat(ctx context.Context, db DBTX, arg AgentBeatParams) (
 		arg.WorkspaceID,
 		arg.ID,
 		arg.BootID,
+		arg.Generation,
 	)
 	var i AgentBeatRow
 	err := row.Scan(&i.HeartbeatIntervalSeconds, &i.Draining, &i.Now)
@@ -281,18 +284,19 @@ func (q *Queries) AgentLock(ctx context.Context, db DBTX, arg AgentLockParams) (
 const agentSeen = `-- name: AgentSeen :one
 WITH seen AS (
     UPDATE agent SET last_heartbeat_at = clock_timestamp()
-    WHERE workspace_id = $1 AND id = $2 AND boot_id = $3
+    WHERE workspace_id = $1 AND id = $2 AND boot_id = $3 AND generation <= $4
         AND last_heartbeat_at < clock_timestamp() - interval '5 seconds'
 )
 SELECT a.id, (f.draining OR a.terminated_at IS NOT NULL)::boolean AS draining
 FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
-WHERE a.workspace_id = $1 AND a.id = $2 AND a.boot_id = $3
+WHERE a.workspace_id = $1 AND a.id = $2 AND a.boot_id = $3 AND a.generation <= $4
 `
 
 type AgentSeenParams struct {
 	WorkspaceID uuid.UUID
 	ID          uuid.UUID
 	BootID      string
+	Generation  int64
 }
 
 type AgentSeenRow struct {
@@ -300,10 +304,15 @@ type AgentSeenRow struct {
 	Draining bool
 }
 
-// A call of an agent that is not a heartbeat. No row: another boot, or no such
-// agent. The row is rewritten at most every few seconds.
+// A call of an agent that is not a heartbeat. No row: another boot, a newer
+// generation of tokens, or no such agent. The row is rewritten at most every few seconds.
 func (q *Queries) AgentSeen(ctx context.Context, db DBTX, arg AgentSeenParams) (AgentSeenRow, error) {
-	row := db.QueryRow(ctx, agentSeen, arg.WorkspaceID, arg.ID, arg.BootID)
+	row := db.QueryRow(ctx, agentSeen,
+		arg.WorkspaceID,
+		arg.ID,
+		arg.BootID,
+		arg.Generation,
+	)
 	var i AgentSeenRow
 	err := row.Scan(&i.ID, &i.Draining)
 	return i, err

@@ -27,12 +27,13 @@ WHERE a.workspace_id = @workspace_id AND (@name::text = '' OR a.name = @name)
 ORDER BY a.name;
 
 -- name: AgentBeat :one
--- A sign of life. No row: another boot, or no such agent.
+-- A sign of life. No row: another boot, a newer generation of tokens, or no such
+-- agent.
 UPDATE agent a SET last_heartbeat_at = clock_timestamp(), status = @status,
     memory_mb = coalesce(sqlc.narg('memory_mb'), a.memory_mb),
     cpu_percent = coalesce(sqlc.narg('cpu_percent'), a.cpu_percent)
 FROM factory f
-WHERE a.workspace_id = @workspace_id AND a.id = @id AND a.boot_id = @boot_id
+WHERE a.workspace_id = @workspace_id AND a.id = @id AND a.boot_id = @boot_id AND a.generation <= @generation
     AND f.workspace_id = a.workspace_id AND f.id = a.factory_id
 RETURNING a.heartbeat_interval_seconds, (f.draining OR a.terminated_at IS NOT NULL)::boolean AS draining,
     clock_timestamp()::timestamptz AS now;
@@ -76,13 +77,13 @@ WHERE workspace_id = @workspace_id AND name = @name
 RETURNING id;
 
 -- name: AgentSeen :one
--- A call of an agent that is not a heartbeat. No row: another boot, or no such
--- agent. The row is rewritten at most every few seconds.
+-- A call of an agent that is not a heartbeat. No row: another boot, a newer
+-- generation of tokens, or no such agent. The row is rewritten at most every few seconds.
 WITH seen AS (
     UPDATE agent SET last_heartbeat_at = clock_timestamp()
-    WHERE workspace_id = @workspace_id AND id = @id AND boot_id = @boot_id
+    WHERE workspace_id = @workspace_id AND id = @id AND boot_id = @boot_id AND generation <= @generation
         AND last_heartbeat_at < clock_timestamp() - interval '5 seconds'
 )
 SELECT a.id, (f.draining OR a.terminated_at IS NOT NULL)::boolean AS draining
 FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
-WHERE a.workspace_id = @workspace_id AND a.id = @id AND a.boot_id = @boot_id;
+WHERE a.workspace_id = @workspace_id AND a.id = @id AND a.boot_id = @boot_id AND a.generation <= @generation;

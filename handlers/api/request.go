@@ -82,9 +82,8 @@ func (s *Server) authorize(c echo.Context, op operation) (tenancy.Principal, err
 		return tenancy.Principal{}, s.quota.Address(c.RealIP())
 	}
 	who, err := s.bearer(c)
-	if fault.Is(err, fault.Superseded) && op.need != tenancy.WorkJobs {
-		// Only the calls of an agent's work say in 409 that its process is to stop.
-		err = fault.New(fault.TokenRevoked, "The agent was started again since; this token has ended.")
+	if fault.Is(err, fault.Superseded) {
+		err = replaced(op, err)
 	}
 	if err != nil {
 		return tenancy.Principal{}, err
@@ -99,7 +98,20 @@ func (s *Server) authorize(c echo.Context, op operation) (tenancy.Principal, err
 	return who, nil
 }
 
-// bearer says whom the request's token stands for. Whoever guesses at tokens is
+// replaced is what an agent's replaced boot hears. Its reports go on to the
+// database, which alone knows what became of each lease: what this process has
+// heard of the new boot must not decide the answer.
+func replaced(op operation, err error) error {
+	switch {
+	case op.need != tenancy.WorkJobs:
+		return fault.New(fault.TokenRevoked, "The agent was started again since; this token has ended.")
+	case op.body != nil:
+		return nil
+	}
+	return err
+}
+
+// bearer says whom the request's token stands for, also beside Superseded. Whoever guesses at tokens is
 // held up by its address, and whoever asks too often by its token, before the
 // database is asked.
 func (s *Server) bearer(c echo.Context) (tenancy.Principal, error) {

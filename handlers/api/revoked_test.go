@@ -84,13 +84,36 @@ func TestAReplacedBootReadsNothing(t *testing.T) {
 	ref := w.claim(old)
 	now := w.registerWith(w.enrolment, "ada", "b2").want(200).text("token")
 	for path, body := range map[string]any{
-		"/fleet/claim": nil, "/fleet/progress": ref, "/agents/ada/heartbeat": object{"boot_id": "b1"},
+		"/fleet/claim": nil, "/fleet/progress": ref, "/agents/ada/heartbeat": object{"boot_id": "b1", "status": "idle"},
 	} {
 		w.as(old, "POST", path, body).want(409).refused(fault.Superseded)
 	}
 	for _, path := range []string{"/jobs", "/agents/ada", "/events"} {
 		w.as(old, "GET", path, nil).want(401).refused(fault.TokenRevoked)
 		w.as(now, "GET", path, nil).want(200)
+	}
+}
+
+// What a replaced boot hears of its leases does not hang on whether the process
+// has heard of the new boot yet.
+func TestAReplacedBootHearsWhatBecameOfItsLeases(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	old := w.registerWith(w.enrolment, "ada", "b1").want(200).text("token")
+	w.job("Done")
+	done := w.claim(old)
+	w.as(old, "POST", "/fleet/complete", done).want(200)
+	w.job("Lost")
+	lost := w.claim(old)
+	w.registerWith(w.enrolment, "ada", "b2").want(200)
+	w.claim(w.agent("eve"))
+	for _, known := range []bool{false, true} {
+		if known {
+			// The first call after the news reads it.
+			w.as(old, "GET", "/jobs", nil).want(401)
+		}
+		w.as(old, "POST", "/fleet/complete", done).want(200)
+		w.as(old, "POST", "/fleet/complete", lost).want(409).refused(fault.StaleEpoch)
 	}
 }
 

@@ -98,8 +98,8 @@ type accessToken struct {
 
 // Bearer says who holds a token: a person's, an enrolment token or an agent's
 // (which costs no SQL where Watch runs). Faults: Unauthenticated without a token,
-// TokenInvalid, TokenExpired, TokenRevoked, Superseded for an agent that was
-// started again since.
+// TokenInvalid, TokenExpired, TokenRevoked; Superseded, with the principal beside
+// it, for an agent that was started again since.
 func (s *Service) Bearer(ctx context.Context, token string) (tenancy.Principal, error) {
 	switch {
 	case token == "":

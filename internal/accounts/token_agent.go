@@ -95,13 +95,13 @@ func (s *Service) agentBearer(ctx context.Context, token string) (tenancy.Princi
 		return tenancy.Principal{}, invalidToken(err)
 	}
 	who, err := claims.principal()
-	if err == nil {
-		err = s.standing(ctx, who)
-	}
 	if err != nil {
 		return tenancy.Principal{}, err
 	}
-	return who, nil
+	if err = s.standing(ctx, who); err != nil && !fault.Is(err, fault.Superseded) {
+		return tenancy.Principal{}, err
+	}
+	return who, err
 }
 
 func (c agentClaims) principal() (tenancy.Principal, error) {

@@ -233,7 +233,7 @@ func (b *beat) describeFactory() error {
 }
 
 func (b *beat) signOfLife() (dbsqlc.AgentBeatRow, error) {
-	params := dbsqlc.AgentBeatParams{WorkspaceID: b.who.Workspace, ID: b.who.Agent, BootID: b.who.Boot,
+	params := dbsqlc.AgentBeatParams{WorkspaceID: b.who.Workspace, ID: b.who.Agent, BootID: b.who.Boot, Generation: b.who.Generation,
 		Status: cmp.Or(b.in.Status, "idle")}
 	if b.in.MemoryMB != nil {
 		memory := int32(*b.in.MemoryMB) //nolint:gosec // checked

@@ -108,7 +108,7 @@ func (s *Service) report(ctx context.Context, who tenancy.Principal, ref Ref, r 
 // seen refuses the token of a boot that was replaced, and counts the call as a
 // sign of life.
 func seen(ctx context.Context, tx db.Tx, who tenancy.Principal) (dbsqlc.AgentSeenRow, error) {
-	agent, err := q.AgentSeen(ctx, tx, dbsqlc.AgentSeenParams{WorkspaceID: who.Workspace, ID: who.Agent, BootID: who.Boot})
+	agent, err := q.AgentSeen(ctx, tx, dbsqlc.AgentSeenParams{WorkspaceID: who.Workspace, ID: who.Agent, BootID: who.Boot, Generation: who.Generation})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return agent, superseded(who.Name)
 	}
