@@ -1,6 +1,7 @@
 package db
 
 import (
+	"context"
 	"errors"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -10,10 +11,29 @@ import (
 // with the same code as for NOWAIT. Unlike the message it is in no language.
 const timeoutRoutine = "ProcessInterrupts"
 
+// Hurry makes a transaction give up, from here to its end, where it would wait for
+// a lock for longer than 50 ms: others are kept waiting with it. IsLockTimeout tells.
+func Hurry(ctx context.Context, tx Tx) error {
+	_, err := tx.Exec(ctx, "SET LOCAL lock_timeout = '50ms'")
+	return err
+}
+
 // IsLocked reports whether a statement gave up at once because another
 // transaction holds a row that it asked for with NOWAIT. The whole transaction
 // may be run again; one that waited its whole lock_timeout is not meant.
 func IsLocked(err error) bool {
+	pg, ok := lockRefusal(err)
+	return ok && pg.Routine != timeoutRoutine
+}
+
+// IsLockTimeout reports whether a statement waited for a lock for its whole
+// lock_timeout.
+func IsLockTimeout(err error) bool {
+	pg, ok := lockRefusal(err)
+	return ok && pg.Routine == timeoutRoutine
+}
+
+func lockRefusal(err error) (*pgconn.PgError, bool) {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg) && pg.Code == stateLockNotAvailable && pg.Routine != timeoutRoutine
+	return pg, errors.As(err, &pg) && pg.Code == stateLockNotAvailable
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
 )
 
 // The roles that the first migration makes.
@@ -74,6 +75,8 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	cfg.MaxConnLifetime = time.Hour
 	cfg.MaxConnLifetimeJitter = 10 * time.Minute
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		// Ids go as the 16 bytes that they are, not by way of their text.
+		pgxuuid.Register(conn.TypeMap())
 		if o.AppURL == "" {
 			return becomeApp(ctx, conn)
 		}

@@ -3,10 +3,13 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fleetboard/handlers/api/apiclient"
 )
 
 // pages are all pages that a person can reach, each in a state worth looking at.
@@ -20,6 +23,7 @@ var pages = map[string]string{
 	"job-running": "/jobs/FB-2",
 	"job-done":    "/jobs/FB-3",
 	"job-waiting": "/jobs/FB-4",
+	"job-secret":  "/jobs/FB-6",
 	"agents":      "/agents",
 	"not-found":   "/jobs/FB-999",
 	"review":      "/review",
@@ -79,6 +83,22 @@ func furnish(t *testing.T, s *server) {
 	progress(t, agent, "FB-2", 62, "Reaper tests, 200 runs")
 	depend(t, s, "Burn-down with projection fan", "FB-2")
 	stuck(t, s, "Show invoices in integer cents", "engine:codex")
+	inputs(t, s, "Publish the client to the registry")
+}
+
+// inputs submits a job with inputs, one of which is a secret.
+func inputs(t *testing.T, s *server, title string) {
+	t.Helper()
+	answer, err := s.owner().CreateJobWithResponse(t.Context(), nil, apiclient.NewJob{Title: title, SecretKeys: &[]string{"registry_token"},
+		InputContext: apiclient.FreeForm(`{"command": "make publish", "registry_token": "a-token-of-the-registry", "regions": ["eu", "us"]}`)})
+	if err != nil || answer.StatusCode() != http.StatusCreated {
+		t.Fatalf("submit: %v %s", err, answer.Body)
+	}
+	v := s.visit(desktop)
+	v.logIn()
+	v.open("/jobs/FB-6")
+	v.sees("text=registry_token")
+	v.sees("text=[secret]")
 }
 
 // checkAxe runs axe on the page and reports what is serious or critical.

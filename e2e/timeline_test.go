@@ -6,6 +6,9 @@ import (
 
 const eventLines = "#timeline [data-event]"
 
+// firstStart is how many events the first start writes: of its two tokens.
+const firstStart = 2
+
 // count is how many elements a selector finds.
 func (v *visitor) count(selector string) int {
 	v.t.Helper()
@@ -92,7 +95,8 @@ func TestTheTimelineLoadsOlderEvents(t *testing.T) {
 	v.click("#timeline .tl-more a")
 	v.shows(eventLines, 100, false)
 	v.click("#timeline .tl-more a")
-	v.shows(eventLines, 122, false) // with the two tokens of the first start
+	v.shows(eventLines, firstStart+120, false)
+	v.shows(eventLines+":has-text('set-up')", firstStart, false)
 	v.shows("#timeline .tl-more", 0, false)
 	v.shows("#timeline [data-day]", 1, false)
 	v.sees("#timeline [data-day]:has-text('Today')")
@@ -152,7 +156,7 @@ func TestTheTimelineIsFilteredByItsAddress(t *testing.T) {
 	v.open("/timeline")
 	v.click("#timeline .tl-more a")
 	v.must("reach the older part", v.tab.WaitForURL("**/timeline?before=*"))
-	v.shows(eventLines, 14, false)
+	v.shows(eventLines, firstStart+12, false)
 	v.click("text=Go to the newest")
 	v.must("reach the newest", v.tab.WaitForURL("**/timeline"))
 	if wide, err := v.tab.Locator("body").Evaluate("b => b.scrollWidth > b.clientWidth", nil); err == nil && wide == true {

@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"net/url"
+
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/internal/accounts"
@@ -23,8 +25,8 @@ func (s *Server) accountRename(c echo.Context, who tenancy.Principal) error {
 	return seeOther(c, links.Account)
 }
 
-// accountPassword changes the password. Every session ends, and this browser gets
-// another one.
+// accountPassword changes the password, or sets the first one of an account that
+// has none. Every session ends, and this browser gets another one.
 func (s *Server) accountPassword(c echo.Context, who tenancy.Principal) error {
 	in, err := form(c)
 	if err != nil {
@@ -35,15 +37,31 @@ func (s *Server) accountPassword(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	epoch, err := s.Accounts.ChangePassword(c.Request().Context(), who, accounts.PasswordChange{
-		Current: in.Get("current"), New: in.Get("password"), Address: c.RealIP(), Token: s.token(c),
-	})
+	title, epoch, err := s.changePassword(c, who, in)
 	if err != nil {
 		return s.accountAgain(c, who, accountSheet{in: "password"}, err, nil)
 	}
 	if err := s.renewSession(ctx, c, epoch); err != nil {
 		return err
 	}
-	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: "Your password is changed", Text: "Your other browsers are logged out."})
+	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: title, Text: "Your other browsers are logged out."})
 	return seeOther(c, links.Account)
+}
+
+// changePassword does what the page of the account, as it is now, offers. It
+// returns what was done, and the epoch of the sessions that begin from now on.
+func (s *Server) changePassword(c echo.Context, who tenancy.Principal, in url.Values) (done string, epoch int64, err error) {
+	ctx := c.Request().Context()
+	profile, err := s.Accounts.Profile(ctx, who)
+	if err != nil {
+		return "", 0, err
+	}
+	if !profile.HasPassword {
+		epoch, err = s.Accounts.SetPassword(ctx, who, in.Get("password"), s.token(c))
+		return "Your password is set", epoch, err
+	}
+	epoch, err = s.Accounts.ChangePassword(ctx, who, accounts.PasswordChange{
+		Current: in.Get("current"), New: in.Get("password"), Address: c.RealIP(), Token: s.token(c),
+	})
+	return "Your password is changed", epoch, err
 }

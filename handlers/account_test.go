@@ -13,6 +13,7 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"fleetboard/db/dbfactory"
+	"fleetboard/views/links"
 )
 
 const otherPassword = "a kettle in the winter garden"
@@ -146,6 +147,58 @@ func (s *site) secondFactor(t *testing.T) (secret string, codes []string) {
 	res = s.post("/settings/account/second-factor/confirm", url.Values{"code": {code}})
 	wantStatus(t, res, http.StatusOK)
 	return secret, strings.Fields(document(t, res).Find("#codes pre").Text())
+}
+
+// Who joined by an identity provider sets a password without typing one, once.
+// From then on it is asked for, and the provider is not the only way in.
+func TestFirstPassword(t *testing.T) {
+	s := ownedSite(t, withProvider(t))
+	s.probe()
+	wantRedirect(t, s.via(t, links.IdentityJoin(s.invite(t, graceThere.Email)), graceThere), links.Board)
+	phone := s.browser()
+	wantRedirect(t, phone.via(t, "/login/oidc", graceThere), links.Board)
+
+	page := document(t, s.get(links.Account))
+	part := page.Find("#password-part")
+	if part.Find("#password").Length() != 1 || part.Find("#current").Length() != 0 || !strings.Contains(part.Text(), "you log in with Acme") {
+		t.Errorf("the form is %q", part.Text())
+	}
+	if text := page.Find("#identity").Text(); !strings.Contains(text, "the only way into your account") || strings.Contains(text, "beside your password") {
+		t.Errorf("about the provider: %q", text)
+	}
+	if factor := page.Find("#factor"); factor.Find("form").Length() != 0 || strings.Contains(factor.Text(), "the password alone") {
+		t.Errorf("about the second factor: %q", factor.Text())
+	}
+	res := s.post(links.Password, url.Values{"password": {"password1234"}})
+	wantStatus(t, res, http.StatusUnprocessableEntity)
+	if text := document(t, res).Find("#password-e").Text(); !strings.Contains(text, "first passwords that are tried") {
+		t.Errorf("at the field: %q", text)
+	}
+	before := s.cookies["sid"].Value
+	wantRedirect(t, s.post(links.Password, url.Values{"password": {otherPassword}}), links.Account)
+	if s.cookies["sid"].Value == before || !s.signedIn() || phone.signedIn() {
+		t.Errorf("the token changed: %t; here: %t, elsewhere: %t", s.cookies["sid"].Value != before, s.signedIn(), phone.signedIn())
+	}
+	page = document(t, s.get(links.Account))
+	if text := page.Find("#toasts").Text(); !strings.Contains(text, "Your password is set") {
+		t.Errorf("toasts %q", text)
+	}
+	if page.Find("#password-part #current").Length() != 1 || page.Find("#factor-current").Length() != 1 ||
+		!strings.Contains(page.Find("#identity").Text(), "beside your password") {
+		t.Error("the page does not know of the password")
+	}
+	wantRedirect(t, phone.post("/login", url.Values{"email": {graceThere.Email}, "password": {otherPassword}}), links.Board)
+
+	// The form of another tab, from before.
+	res = s.post(links.Password, url.Values{"password": {"a stranger's own sentence"}})
+	wantStatus(t, res, http.StatusUnprocessableEntity)
+	if text := document(t, res).Find("#current-e").Text(); !strings.Contains(text, "not your password") || !phone.signedIn() {
+		t.Errorf("at the current password: %q", text)
+	}
+	wantRedirect(t, s.post(links.IdentityUnlink, url.Values{}), links.Account)
+	if text := document(t, s.get(links.Account)).Find("#toasts").Text(); !strings.Contains(text, "Acme is unlinked") {
+		t.Errorf("toasts %q", text)
+	}
 }
 
 func TestSecondFactorSetUp(t *testing.T) {

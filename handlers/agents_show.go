@@ -7,16 +7,9 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
 	"fleetboard/views/links"
-)
-
-// leasedPage and leasedPages bound the running jobs that the page reads.
-const (
-	leasedPage  = 200
-	leasedPages = 5
 )
 
 // agentsShow is the page of factories and agents.
@@ -56,25 +49,7 @@ func (s *Server) agentsNow(c echo.Context, who tenancy.Principal) (views.Agents,
 }
 
 func (s *Server) agentsOf(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, first views.FirstRun) (views.Agents, error) {
-	leased, err := s.leased(ctx, who)
+	leased, err := s.Kanban.Leased(ctx, who)
 	sheet := agentsSheet{snap: snap, leased: leased, canRun: who.Can(tenancy.RunFleet), firstRun: first}
 	return sheet.model(), err
-}
-
-// leased are the jobs that agents work on.
-func (s *Server) leased(ctx context.Context, who tenancy.Principal) ([]jobs.Job, error) {
-	var all []jobs.Job
-	filter := jobs.Filter{Statuses: []jobs.Status{jobs.Assigned, jobs.Running}, Limit: leasedPage}
-	for range leasedPages {
-		list, next, err := s.Jobs.List(ctx, who, filter)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, list...)
-		if next == "" {
-			break
-		}
-		filter.Cursor = next
-	}
-	return all, nil
 }

@@ -87,7 +87,7 @@ func TestTheAuditTellsWhoDidWhat(t *testing.T) {
 	wantCount(t, doc, ".settings-nav a[href='/settings/audit'][aria-current=page]", 1)
 	wantCount(t, doc, "#audit a[href='/settings/audit?actor=Bob']", 9)
 	// The timeline says the same.
-	if text := line(d.timeline("/timeline?group=settings", 19), "role"); !strings.Contains(text, "changed the role of Bob from member to admin") {
+	if text := line(d.timeline("/timeline?group=settings", firstStart+19), "role"); !strings.Contains(text, "changed the role of Bob from member to admin") {
 		t.Errorf("the timeline says %q", text)
 	}
 }

@@ -24,10 +24,10 @@ var settingWords = map[eventlog.Type]func(setting) ui.Sentence{
 	},
 	eventlog.WorkspaceRenamed: func(e setting) ui.Sentence { return e.fromTo("renamed the workspace", "name") },
 	eventlog.MemberInvited: func(e setting) ui.Sentence {
-		return append(ui.Say(ui.T("invited "), ui.Name(e.said("email"))), e.as("role")...)
+		return append(ui.Say(ui.T("invited "), ui.Name(e.invited())), e.as("role")...)
 	},
 	eventlog.InvitationRevoked: func(e setting) ui.Sentence {
-		return append(ui.Say(ui.T("took back the invitation of "), ui.Name(e.said("email"))), e.as("role")...)
+		return append(ui.Say(ui.T("took back the invitation of "), ui.Name(e.invited())), e.as("role")...)
 	},
 	eventlog.MemberJoined: func(e setting) ui.Sentence {
 		text := append(ui.Say(ui.T("joined")), e.as("role")...)
@@ -50,6 +50,9 @@ var settingWords = map[eventlog.Type]func(setting) ui.Sentence{
 	eventlog.AccountRenamed: func(e setting) ui.Sentence { return e.fromTo("changed the own name", "name") },
 	eventlog.PasswordChanged: func(e setting) ui.Sentence {
 		text := "changed the password"
+		if first, _ := e.payload["first"].(bool); first {
+			text = "set the account's first password"
+		}
 		if n := numberOf(e.payload["sessions"]); n > 0 {
 			text += ", which ended " + plural(n, "other session", "other sessions")
 		}
@@ -90,6 +93,10 @@ func first(texts ...string) string {
 }
 
 func (e setting) member() string { return first(e.said("member"), e.said("email"), "somebody") }
+
+// invited is who was invited; the log keeps that from those who do not manage
+// members.
+func (e setting) invited() string { return first(e.said("email"), "somebody") }
 
 func (e setting) as(name string) ui.Sentence {
 	if text := e.said(name); text != "" {

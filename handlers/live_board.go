@@ -12,7 +12,7 @@ import (
 	"fleetboard/views"
 )
 
-// liveBoard is the board as one reader has filtered it.
+// liveBoard is the board as one filter shows it to those who may do the same.
 type liveBoard struct {
 	server    *Server
 	who       tenancy.Principal
@@ -22,11 +22,12 @@ type liveBoard struct {
 
 	empty   bool                // the page shows that there are no jobs, in place of columns
 	columns []kanban.ColumnPage // only their counts; nil until the first change
-	opened  bool                // what can be claimed changed since the last refresh
+	sent    sentCards
+	opened  bool // what can be claimed changed since the last refresh
 }
 
-// change sends the columns that jobs entered or left, whole, and of the other
-// columns the cards that changed where they stand.
+// change sends the columns that jobs entered or left, and of the other columns
+// the cards that changed where they stand.
 func (r *liveBoard) change(ctx context.Context, u *kanban.Update) (news, error) {
 	r.look.now = nowOf(u)
 	if u.Fleet != nil {
@@ -48,11 +49,13 @@ func (r *liveBoard) change(ctx context.Context, u *kanban.Update) (news, error) 
 		return n, nil
 	}
 	for _, page := range touched {
-		n.parts = append(n.parts, views.LiveColumn(r.look.column(page)))
+		n.parts = append(n.parts, r.column(page))
 	}
 	for _, c := range u.Cards {
 		if !holds(touched, kanban.ColumnOf(c.Job.Status)) {
-			n.parts = append(n.parts, views.LiveCard(r.look.card(c)))
+			card := r.look.card(c)
+			r.sent.note(card)
+			n.parts = append(n.parts, views.LiveCard(card))
 		}
 	}
 	if len(touched) > 0 {
@@ -69,32 +72,35 @@ func holds(pages []kanban.ColumnPage, c kanban.Column) bool {
 	return slices.ContainsFunc(pages, func(p kanban.ColumnPage) bool { return p.Column == c })
 }
 
-// touched are the columns that changed, as this reader's filter shows them.
+func (r *liveBoard) column(page kanban.ColumnPage) wholeColumn {
+	if r.sent == nil {
+		r.sent = sentCards{}
+	}
+	return r.sent.column(r.look.column(page))
+}
+
+// touched are the columns that changed, as this filter shows them.
 func (r *liveBoard) touched(ctx context.Context, u *kanban.Update) ([]kanban.ColumnPage, error) {
 	f := narrowed(r.look.filter)
 	if f.Open() {
 		return u.Touched, nil
 	}
-	var pages []kanban.ColumnPage
+	var names []kanban.Column
 	for _, p := range u.Touched {
-		page, err := r.server.Kanban.ColumnPage(ctx, r.who, f, p.Column, "")
-		if err != nil {
-			return nil, err
-		}
-		pages = append(pages, page)
+		names = append(names, p.Column)
 	}
-	return pages, nil
+	return r.server.Kanban.ColumnPages(ctx, r.who, f, names...)
 }
 
 // count keeps the numbers of jobs in the columns: all of them are read once,
 // then only those that change.
 func (r *liveBoard) count(ctx context.Context, touched []kanban.ColumnPage) error {
 	if r.columns == nil && len(touched) > 0 {
-		b, err := r.server.Kanban.Board(ctx, r.who, narrowed(r.look.filter))
+		pages, err := r.server.Kanban.ColumnPages(ctx, r.who, narrowed(r.look.filter), kanban.Columns...)
 		if err != nil {
 			return err
 		}
-		for _, p := range b.Columns {
+		for _, p := range pages {
 			p.Cards = nil
 			r.columns = append(r.columns, p)
 		}
@@ -137,14 +143,11 @@ func (r *liveBoard) refresh(ctx context.Context) ([]templ.Component, error) {
 		return parts, nil
 	}
 	r.opened = false
-	for _, name := range []kanban.Column{kanban.Ready, kanban.Running} {
-		page, err := r.server.Kanban.ColumnPage(ctx, r.who, narrowed(r.look.filter), name, "")
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, views.LiveColumn(r.look.column(page)))
+	pages, err := r.server.Kanban.ColumnPages(ctx, r.who, narrowed(r.look.filter), kanban.Ready, kanban.Running)
+	for _, page := range pages {
+		parts = append(parts, r.column(page))
 	}
-	return parts, nil
+	return parts, err
 }
 
 // ages is false: the browser keeps the ages of cards fresh by itself.

@@ -48,23 +48,39 @@ func (s *eventStream) place(cursor string) error {
 	return s.flush()
 }
 
-// named sends an event that the page's scripts listen to.
-func (s *eventStream) named(event, cursor string) error {
+// send sends a message that was made before.
+func (s *eventStream) send(message []byte) error {
 	s.buf.Reset()
-	s.buf.WriteString("event: " + event + "\n")
-	s.message(cursor, event)
+	s.buf.Write(message)
 	return s.flush()
 }
 
 // parts sends pieces of a page as one unnamed message.
 func (s *eventStream) parts(ctx context.Context, cursor string, parts []templ.Component) error {
-	var html strings.Builder
-	if err := templ.Join(parts...).Render(ctx, &html); err != nil {
+	message, err := partsMessage(ctx, cursor, parts)
+	if err != nil {
 		return err
 	}
-	s.buf.Reset()
+	return s.send(message)
+}
+
+// namedMessage is an event that the page's scripts listen to.
+func namedMessage(event, cursor string) []byte {
+	var s eventStream
+	s.buf.WriteString("event: " + event + "\n")
+	s.message(cursor, event)
+	return s.buf.Bytes()
+}
+
+// partsMessage is pieces of a page as one unnamed message.
+func partsMessage(ctx context.Context, cursor string, parts []templ.Component) ([]byte, error) {
+	var html strings.Builder
+	if err := templ.Join(parts...).Render(ctx, &html); err != nil {
+		return nil, err
+	}
+	var s eventStream
 	s.message(cursor, html.String())
-	return s.flush()
+	return s.buf.Bytes(), nil
 }
 
 // lineEnds are all that a reader of events takes for the end of a line. Text

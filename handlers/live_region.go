@@ -65,7 +65,11 @@ func merge(into, u *kanban.Update) {
 	if u.Fleet != nil {
 		into.Fleet = u.Fleet
 	}
+	if u.InReview != nil {
+		into.InReview = u.InReview
+	}
 	into.Rules = into.Rules || u.Rules
+	into.Changed = append(into.Changed, u.Changed...)
 	for _, c := range u.Cards {
 		at := slices.IndexFunc(into.Cards, func(k kanban.Card) bool { return k.Job.ID == c.Job.ID })
 		if at < 0 {
@@ -113,9 +117,8 @@ func (r *liveJob) note(sheet jobSheet) {
 }
 
 func (r *liveJob) change(ctx context.Context, u *kanban.Update) (news, error) {
-	touched := slices.Contains(u.Gone, r.id) || slices.ContainsFunc(u.Cards, func(c kanban.Card) bool {
-		return c.Job.ID == r.id || r.near[c.Job.Key]
-	})
+	touched := slices.ContainsFunc(u.Changed, func(ref kanban.Ref) bool { return ref.ID == r.id || r.near[ref.Key] }) ||
+		slices.ContainsFunc(u.Cards, func(c kanban.Card) bool { return c.Job.ID == r.id })
 	if !touched {
 		return news{later: r.waits && opens(u)}, nil
 	}
@@ -150,7 +153,7 @@ type liveAgents struct {
 }
 
 func (r *liveAgents) change(_ context.Context, u *kanban.Update) (news, error) {
-	return news{later: u.Fleet != nil || len(u.Cards) > 0 || len(u.Gone) > 0}, nil
+	return news{later: u.Fleet != nil || len(u.Changed) > 0}, nil
 }
 
 func (r *liveAgents) refresh(ctx context.Context) ([]templ.Component, error) {

@@ -9,10 +9,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
-	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 )
 
 // The clocks of a stream.
@@ -23,17 +22,15 @@ const (
 	// oldest is when a stream ends and the page connects again, give or take a
 	// fifth so that they do not all come at once.
 	oldest = 20 * time.Minute
-	// gap is the least time between two messages; what comes between goes
-	// together.
+	// gap is the least time between two messages of a log; the board's feed has a
+	// pace of its own.
 	gap = 150 * time.Millisecond
-	// settle is how long the consequences of a change, such as every reason that
-	// names a free seat, are gathered before they are read again.
-	settle = time.Second
 )
 
 // live is the stream of changes of one page. ?on= says of which: board, job,
 // agents, review or timeline.
 func (s *Server) live(limit *streamLimit) func(echo.Context, tenancy.Principal) error {
+	all := &showings{server: s, open: map[string]*opened{}}
 	return func(c echo.Context, who tenancy.Principal) error {
 		leave, ok := limit.enter(who.Account)
 		if !ok {
@@ -41,18 +38,22 @@ func (s *Server) live(limit *streamLimit) func(echo.Context, tenancy.Principal) 
 			return c.String(http.StatusServiceUnavailable, "Too many live pages are open.\n")
 		}
 		defer leave()
-		ctx, cancel := context.WithCancel(c.Request().Context())
-		defer cancel()
-		w, err := s.newWatcher(c, who)
-		if err != nil {
+		ctx := c.Request().Context()
+		w := &watcher{server: s, who: who, after: placeOfReader(c)}
+		if _, err := eventlog.ParseCursor(w.after); err != nil {
 			return err
 		}
-		if w.updates, err = s.Kanban.Watch(ctx, who, placeOfReader(c)); err != nil {
+		var err error
+		if w.showing, w.seat, err = all.join(c, who); err != nil {
 			return err
 		}
+		defer all.leave(w.showing, w.seat)
 		changed, stop := s.membersNews(who)
 		defer stop()
 		if w.out, err = openStream(c); err == nil {
+			err = w.catchUp(c)
+		}
+		if err == nil {
 			err = w.run(ctx, changed, func() bool { return s.stillIn(c, who) })
 		}
 		if ctx.Err() != nil {
@@ -93,30 +94,77 @@ func (s *Server) membersNews(who tenancy.Principal) (news <-chan struct{}, stop 
 	})
 }
 
-// watcher feeds one page.
+// watcher hands the messages of a showing to one reader.
 type watcher struct {
 	server  *Server
 	who     tenancy.Principal
-	region  region
 	out     *eventStream
-	updates <-chan *kanban.Update
+	showing *opened
+	seat    *seat
 
-	fleet   views.Fleet   // as the sidebar shows it
-	pending kanban.Update // gathered and not sent yet
-	waiting bool          // there is something in pending
-	cursor  string        // place that the reader does not know yet, "" for none
-	next    <-chan time.Time
-	later   <-chan time.Time
+	after  string // where the reader was when it came
+	untold string // place that the reader does not know yet, "" for none
 }
 
-func (s *Server) newWatcher(c echo.Context, who tenancy.Principal) (*watcher, error) {
-	snap, err := s.Fleet.Snapshot(c.Request().Context(), who)
-	if err != nil {
-		return nil, err
+// catchUp shows what has changed since the reader's place. From the seat on the
+// showing tells everything, so that nothing falls between the two.
+func (w *watcher) catchUp(c echo.Context) error {
+	ctx := c.Request().Context()
+	u, err := w.server.Kanban.Missed(ctx, w.who, w.after)
+	if err != nil || u == nil {
+		return err
 	}
-	w := &watcher{server: s, who: who, fleet: fleetModel(snap)}
-	w.region, err = s.regionOf(c, who, snap)
-	return w, err
+	if u.Reset {
+		return w.startOver(c)
+	}
+	region, err := w.server.regionOf(c, w.who, *u.Fleet)
+	if err != nil {
+		return err
+	}
+	n, err := region.change(ctx, u)
+	if err != nil {
+		return err
+	}
+	n.around(u)
+	message, err := n.message(ctx, u.Cursor)
+	if err != nil {
+		return err
+	}
+	if message == nil {
+		w.untold = u.Cursor
+	} else if err := w.out.send(message); err != nil {
+		return err
+	}
+	if !n.later {
+		return nil
+	}
+	return w.refresh(ctx, region)
+}
+
+// startOver is catchUp where too much was missed to tell one after another. A page
+// that does not fetch itself again, such as one that counts, is told all the same.
+func (w *watcher) startOver(c echo.Context) error {
+	ctx := c.Request().Context()
+	if err := w.reset(ctx); err != nil {
+		return err
+	}
+	snap, err := w.server.Fleet.Snapshot(ctx, w.who)
+	if err != nil {
+		return err
+	}
+	region, err := w.server.regionOf(c, w.who, snap)
+	if err != nil {
+		return err
+	}
+	return w.refresh(ctx, region)
+}
+
+func (w *watcher) refresh(ctx context.Context, region region) error {
+	parts, err := region.refresh(ctx)
+	if err != nil || len(parts) == 0 {
+		return err
+	}
+	return w.out.parts(ctx, "", parts)
 }
 
 // run sends until the reader, the session, the server or the stream's time ends.
@@ -144,18 +192,16 @@ func (w *watcher) run(ctx context.Context, members <-chan struct{}, stillIn func
 				return nil
 			}
 		case <-beat.C:
-			err = w.beat(ctx)
-		case <-w.later:
-			w.later = nil
-			err = w.refresh(ctx)
-		case <-w.next:
-			w.next = nil
-			err = w.send(ctx)
-		case u, ok := <-w.updates:
-			if !ok {
+			err = w.beat()
+		case b, ok := <-w.seat.bulletins:
+			if !ok && !w.seat.late {
 				return nil
 			}
-			err = w.take(ctx, u)
+			if !ok {
+				err = w.reset(ctx)
+			} else {
+				err = w.tell(b)
+			}
 		}
 		if err != nil {
 			return err
@@ -163,103 +209,41 @@ func (w *watcher) run(ctx context.Context, members <-chan struct{}, stillIn func
 	}
 }
 
-// take gathers an update, and sends it where the last message is long enough
-// ago.
-func (w *watcher) take(ctx context.Context, u *kanban.Update) error {
-	if u.Reset {
-		return w.reset(ctx)
+// tell sends a message, also one that the catch-up has covered: the messages
+// after it build on it.
+func (w *watcher) tell(b bulletin) error {
+	if b.cursor != "" {
+		w.untold = b.cursor
 	}
-	merge(&w.pending, u)
-	w.waiting = true
-	if w.next != nil {
+	if b.message == nil {
 		return nil
 	}
-	return w.send(ctx)
+	if b.cursor != "" {
+		w.untold = ""
+	}
+	return w.out.send(b.message)
 }
 
-// send shows what was gathered.
-func (w *watcher) send(ctx context.Context) error {
-	if !w.waiting {
-		return nil
+// beat keeps the connection open.
+func (w *watcher) beat() error {
+	if w.untold == "" {
+		return w.out.comment()
 	}
-	u := w.pending
-	w.pending, w.waiting = kanban.Update{}, false
-	w.next = time.After(gap)
-	n, err := w.region.change(ctx, &u)
-	if err != nil {
-		return err
-	}
-	if u.Fleet != nil {
-		w.fleet = fleetModel(*u.Fleet)
-		n.parts = append(n.parts, views.LiveFleet(w.fleet))
-	}
-	nav, err := w.server.navNews(ctx, w.who, &u)
-	if err != nil {
-		return err
-	}
-	n.parts = append(n.parts, nav...)
-	if n.later && w.later == nil {
-		w.later = time.After(settle)
-	}
-	if u.Cursor != "" {
-		w.cursor = u.Cursor
-	}
-	if n.reset {
-		return w.out.named("reset", w.takeCursor())
-	}
-	if len(n.parts) == 0 {
-		return nil
-	}
-	return w.out.parts(ctx, w.takeCursor(), n.parts)
-}
-
-// takeCursor is the place to tell the reader with the next message.
-func (w *watcher) takeCursor() string {
-	cursor := w.cursor
-	w.cursor = ""
-	return cursor
-}
-
-func (w *watcher) refresh(ctx context.Context) error {
-	parts, err := w.region.refresh(ctx)
-	if err != nil || len(parts) == 0 {
-		return err
-	}
-	return w.out.parts(ctx, "", parts)
-}
-
-// beat looks for what changes without an event, such as an agent that has gone
-// silent, and keeps the connection open.
-func (w *watcher) beat(ctx context.Context) error {
-	snap, err := w.server.Fleet.Snapshot(ctx, w.who)
-	if err != nil {
-		return err
-	}
-	if !sameFleet(w.fleet, fleetModel(snap)) {
-		return w.take(ctx, &kanban.Update{Fleet: &snap})
-	}
-	if w.region.ages() {
-		return w.refresh(ctx)
-	}
-	if cursor := w.takeCursor(); cursor != "" {
-		return w.out.place(cursor)
-	}
-	return w.out.comment()
+	cursor := w.untold
+	w.untold = ""
+	return w.out.place(cursor)
 }
 
 // reset lets the page fetch itself again, for too much was missed, and goes on
 // from the place that it will then show.
 func (w *watcher) reset(ctx context.Context) error {
-	around, err := w.server.Kanban.Surroundings(ctx, w.who)
+	if !w.showing.seats.add(w.seat) {
+		return nil
+	}
+	place, err := w.server.Kanban.Here(ctx, w.who)
 	if err != nil {
 		return err
 	}
-	w.pending, w.waiting, w.cursor = kanban.Update{}, false, ""
-	if w.updates, err = w.server.Kanban.Watch(ctx, w.who, around.Cursor); err != nil {
-		return err
-	}
-	if w.later == nil {
-		w.later = time.After(settle)
-	}
-	return w.out.named("reset", around.Cursor)
+	w.untold = ""
+	return w.out.send(namedMessage("reset", place))
 }

@@ -16,7 +16,6 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
 )
 
 // sessionLife is how long a person stays logged in, whatever happens. The session
@@ -223,26 +222,4 @@ func form(c echo.Context) (url.Values, error) {
 		return nil, fault.Wrap(err, fault.Malformed, "The form could not be read.")
 	}
 	return r.PostForm, nil
-}
-
-// safeNext returns a path of ours to go on to. Anything a browser could take
-// for another site's address becomes the board.
-func safeNext(next string) string {
-	if !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") {
-		return links.Board
-	}
-	// Browsers read a backslash as a slash and leave control characters out.
-	for _, r := range next {
-		if r < ' ' || r == 0x7f || r == '\\' {
-			return links.Board
-		}
-	}
-	u, err := url.Parse(next)
-	if err != nil || u.IsAbs() || u.Host != "" || strings.HasPrefix(u.Path, "//") {
-		return links.Board
-	}
-	if u.Path == links.Login || u.Path == links.Home {
-		return links.Board
-	}
-	return next
 }

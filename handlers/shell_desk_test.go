@@ -47,8 +47,6 @@ func newDesk(t *testing.T) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What the first start wrote down is not what a test looks for.
-	dbfactory.Exec(t, d, `DELETE FROM event`)
 	list, events := jobs.NewService(d, wake, dbtest.Vault(d)), eventlog.New(d)
 	deps := Deps{
 		Accounts: people, Sessions: NewSessions(accounts.NewSessionStore(d), false), Log: log,

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"context"
 	"slices"
 	"strconv"
 
@@ -9,7 +8,6 @@ import (
 
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
 	"fleetboard/views"
 )
 
@@ -26,12 +24,11 @@ func reviewNumber(n kanban.ReviewCount) string {
 }
 
 // navNews is what an update changes in the navigation of every page.
-func (s *Server) navNews(ctx context.Context, who tenancy.Principal, u *kanban.Update) ([]templ.Component, error) {
-	if !aboutReview(u) {
-		return nil, nil
+func navNews(u *kanban.Update) []templ.Component {
+	if u.InReview == nil {
+		return nil
 	}
-	n, err := s.Kanban.ReviewCount(ctx, who)
-	return []templ.Component{views.LiveReviewCount(reviewNumber(n))}, err
+	return []templ.Component{views.LiveReviewCount(reviewNumber(*u.InReview))}
 }
 
 // aboutReview reports whether a job came to the review, left it, or went on in

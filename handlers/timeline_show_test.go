@@ -11,11 +11,15 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"fleetboard/db"
+	"fleetboard/db/dbfactory"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
+
+// firstStart is how many events the first start writes: of its two tokens.
+const firstStart = 2
 
 // logged writes a fact as the server would.
 func (d *desk) logged(e eventlog.Event) {
@@ -76,7 +80,7 @@ func TestTheTimelineTellsWhatHappened(t *testing.T) {
 	if _, err := d.Fleet.SetDraining(t.Context(), d.owner, "factory-of-claude-1", true); err != nil {
 		t.Fatal(err)
 	}
-	doc := d.timeline("/timeline", 6)
+	doc := d.timeline("/timeline", firstStart+6)
 	for kind, want := range map[string][]string{
 		"created":    {"FB-1", "Ready", "Alpha", "Mara Ilić"},
 		"claimed":    {"FB-1", "Ready", "Assigned", "on factory-of-claude-2", "agent claude-2", "e1"},
@@ -112,11 +116,12 @@ func TestTheTimelineIsNarrowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.logged(eventlog.Event{Type: eventlog.JobLost})
-	d.timeline("/timeline", 5)
+	d.timeline("/timeline", firstStart+5)
 	for path, want := range map[string]int{
 		"/timeline?group=jobs": 4, "/timeline?group=agents": 1, "/timeline?group=recovery": 1, "/timeline?group=review": 0,
 		"/timeline?group=products": 0, "/timeline?job=FB-1": 2, "/timeline?job=FB-2&group=jobs": 1, "/timeline?actor=reaper": 1,
-		"/timeline?actor=Mara+Ili%C4%87&job=FB-1": 2, "/timeline?group=nonsense": 5, "/timeline?actor=" + strings.Repeat("x", 500): 5,
+		"/timeline?actor=Mara+Ili%C4%87&job=FB-1": 2, "/timeline?group=settings": firstStart, "/timeline?actor=set-up": firstStart,
+		"/timeline?group=nonsense": firstStart + 5, "/timeline?actor=" + strings.Repeat("x", 500): firstStart + 5,
 	} {
 		doc := page(t, d.get(path), http.StatusOK)
 		wantCount(t, doc, "[data-event]", want)
@@ -163,8 +168,8 @@ func TestTheTimelineGoesBackToTheFirstEvent(t *testing.T) {
 			t.Fatal("the timeline does not end")
 		}
 	}
-	if len(seen) != 120 {
-		t.Errorf("%d events on all parts; want 120", len(seen))
+	if len(seen) != firstStart+120 {
+		t.Errorf("%d events on all parts; want %d", len(seen), firstStart+120)
 	}
 	r := request(http.MethodGet, page(t, d.get("/timeline"), http.StatusOK).Find(".tl-more a").AttrOr("hx-get", ""), nil)
 	r.Header.Set("HX-Request", "true")
@@ -174,8 +179,24 @@ func TestTheTimelineGoesBackToTheFirstEvent(t *testing.T) {
 	wantCount(t, part, ".tl-more", 1)
 }
 
+// The tokens of the first start are nobody's doing, and whom somebody invited is
+// for those who manage members.
+func TestTheTimelineNamesNobodyWhoWasNotThere(t *testing.T) {
+	d := newDesk(t)
+	d.did("Ada", eventlog.MemberInvited, `{"email":"bob@example.org","role":"member"}`)
+	doc := d.timeline("/timeline", firstStart+1)
+	wantCount(t, doc, "[data-event] a[href='/timeline?actor=set-up']", firstStart)
+	wantText(t, doc, ".tl", "invited bob@example.org as member")
+	doc = page(t, d.as(tenancy.RoleViewer).get("/timeline"), http.StatusOK)
+	wantText(t, doc, ".tl", "invited somebody as member")
+	if strings.Contains(doc.Text(), "bob@example.org") {
+		t.Error("a viewer reads whom somebody invited")
+	}
+}
+
 func TestAnEmptyTimelineSaysSo(t *testing.T) {
 	d := newDesk(t)
+	dbfactory.Exec(t, d.db, "DELETE FROM event")
 	doc := page(t, d.get("/timeline"), http.StatusOK)
 	wantText(t, doc, ".empty", "Nothing has happened yet")
 	wantCount(t, doc, ".tl-more", 0)
@@ -192,7 +213,7 @@ func TestTheTimelineShowsHostileTextAsText(t *testing.T) {
 	d.logged(eventlog.Event{Type: eventlog.JobLinked, Payload: []byte(`{"type":"<i>","job":"javascript:alert(1)"}`)})
 	d.logged(eventlog.Event{Type: eventlog.JobCompacted, Payload: []byte(`{"events":"many"}`)})
 	d.logged(eventlog.Event{Type: "job.<u>odd</u>", Payload: []byte(`[]`)})
-	doc := d.timeline("/timeline", 5)
+	doc := d.timeline("/timeline", firstStart+5)
 	wantCount(t, doc, ".tl script, .tl img, .tl b b, .tl i, .tl u", 0)
 	wantCount(t, doc, ".tl a[href^='javascript']", 0)
 	wantText(t, doc, ".tl", "<script>alert(1)")
@@ -202,7 +223,7 @@ func TestTheTimelineShowsHostileTextAsText(t *testing.T) {
 func TestTheTimelineCountsWhatIsNew(t *testing.T) {
 	d := newDesk(t)
 	d.job("Alpha")
-	d.timeline("/timeline", 1)
+	d.timeline("/timeline", firstStart+1)
 	base := d.listen(t)
 	target := d.liveURL("/timeline?group=jobs")
 	s := d.stream(t, base+target, "")

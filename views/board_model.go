@@ -102,6 +102,9 @@ type Card struct {
 	Place    string // "ledger-api · M2"
 	Priority int
 	Version  int
+	// Same says, in a live message, that the card is as the reader has it: of all
+	// else here only Key is set.
+	Same bool
 
 	// For a job that runs.
 	Step         string  // "Reaper tests, 200 runs"; "Assigned, not started"

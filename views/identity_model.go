@@ -30,6 +30,14 @@ type IdentityPart struct {
 	Unlink *Action
 }
 
+// about says what a log in there means here.
+func (m IdentityPart) about() string {
+	if m.Linked && m.Unlink == nil {
+		return "Your way in. If a second factor is asked for, then there and not here."
+	}
+	return "A way in beside your password. The second factor is then asked for there, not here."
+}
+
 // IdentityConfirm is the page that asks whether an identity belongs to the person
 // who is logged in.
 type IdentityConfirm struct {

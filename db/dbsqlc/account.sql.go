@@ -77,8 +77,8 @@ type AccountPasswordParams struct {
 	OldHash      string
 }
 
-// Only while the password is still the one that was just checked. Every session
-// of before ends with it.
+// Only while the password is still the one that was just checked, or is none.
+// Every session of before ends with it.
 func (q *Queries) AccountPassword(ctx context.Context, db DBTX, arg AccountPasswordParams) (int64, error) {
 	row := db.QueryRow(ctx, accountPassword, arg.PasswordHash, arg.ID, arg.OldHash)
 	var session_epoch int64

@@ -7,7 +7,6 @@ package dbsqlc
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -54,95 +53,6 @@ func (q *Queries) AgentBeat(ctx context.Context, db DBTX, arg AgentBeatParams) (
 	)
 	var i AgentBeatRow
 	err := row.Scan(&i.HeartbeatIntervalSeconds, &i.Draining, &i.Now)
-	return i, err
-}
-
-const agentForClaim = `-- name: AgentForClaim :one
-SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
-    f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats, f.draining,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS agent_taken,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.factory_id = a.factory_id)::int AS factory_taken,
-    EXISTS (SELECT FROM access_token e WHERE e.workspace_id = a.workspace_id AND e.id = a.enrolment_id
-        AND e.revoked_at IS NOT NULL) AS enrolment_revoked, a.cut_off_at,
-    coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = a.workspace_id), 0)::bigint AS newest_lane,
-    ARRAY(SELECT p.id FROM product p WHERE p.workspace_id = a.workspace_id AND p.paused)::uuid[] AS paused_products,
-    ARRAY(SELECT p.id FROM product p WHERE p.workspace_id = a.workspace_id AND p.review_limit IS NOT NULL
-        AND (SELECT count(*) FROM (SELECT 1 FROM job r WHERE r.workspace_id = p.workspace_id AND r.product_id = p.id
-            AND r.status = 'in_review' LIMIT p.review_limit) counted) >= p.review_limit)::uuid[] AS full_products,
-    ARRAY(SELECT p.id FROM product p WHERE p.workspace_id = a.workspace_id
-        AND p.name = ANY($1::text[]))::uuid[] AS own_products
-FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
-WHERE a.workspace_id = $2 AND a.id = $3
-`
-
-type AgentForClaimParams struct {
-	Products    []string
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
-type AgentForClaimRow struct {
-	ID                  uuid.UUID
-	FactoryID           uuid.UUID
-	BootID              string
-	Generation          int64
-	Model               string
-	Capabilities        []string
-	MaxConcurrentJobs   int32
-	TerminatedAt        *time.Time
-	Name                string
-	Factory             string
-	Os                  string
-	Engines             []string
-	FactoryCapabilities []string
-	Repos               json.RawMessage
-	Seats               int32
-	Draining            bool
-	AgentTaken          int32
-	FactoryTaken        int32
-	EnrolmentRevoked    bool
-	CutOffAt            *time.Time
-	NewestLane          int64
-	PausedProducts      []uuid.UUID
-	FullProducts        []uuid.UUID
-	OwnProducts         []uuid.UUID
-}
-
-// What a claim has to know of its agent, without a lock: an empty claim writes
-// nothing. With it the products whose lanes give nothing now: those that are
-// paused, those with as many jobs in review as their limit allows (no more than
-// that many are counted); and the products that the agent's token is limited to.
-// Whether its enrolment token was revoked is asked here too: no job is given out
-// on the word of a process that has not heard of it yet.
-func (q *Queries) AgentForClaim(ctx context.Context, db DBTX, arg AgentForClaimParams) (AgentForClaimRow, error) {
-	row := db.QueryRow(ctx, agentForClaim, arg.Products, arg.WorkspaceID, arg.ID)
-	var i AgentForClaimRow
-	err := row.Scan(
-		&i.ID,
-		&i.FactoryID,
-		&i.BootID,
-		&i.Generation,
-		&i.Model,
-		&i.Capabilities,
-		&i.MaxConcurrentJobs,
-		&i.TerminatedAt,
-		&i.Name,
-		&i.Factory,
-		&i.Os,
-		&i.Engines,
-		&i.FactoryCapabilities,
-		&i.Repos,
-		&i.Seats,
-		&i.Draining,
-		&i.AgentTaken,
-		&i.FactoryTaken,
-		&i.EnrolmentRevoked,
-		&i.CutOffAt,
-		&i.NewestLane,
-		&i.PausedProducts,
-		&i.FullProducts,
-		&i.OwnProducts,
-	)
 	return i, err
 }
 

@@ -15,45 +15,51 @@ import (
 const boardCount = `-- name: BoardCount :many
 SELECT s.status::text AS status, (
     SELECT count(*) FROM (
-        (SELECT 1 FROM job j
-        WHERE j.workspace_id = $1 AND j.status = s.status
-            AND j.status IN ('waiting', 'ready', 'assigned', 'running', 'paused', 'blocked', 'in_review', 'approved')
-            AND j.priority >= $2::int
-            AND ($3::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = $3))
-            AND ($4::text = '' OR j.repo = $4)
-            AND ($5::text = '' OR j.phase = $5)
-            AND ($6::text = '' OR j.factory = $6 OR EXISTS (
-                SELECT 1 FROM job_lease l JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
-                WHERE l.workspace_id = j.workspace_id AND l.job_id = j.id AND f.name = $6))
-            AND ($7::text = '' OR j.title ILIKE '%' || $7 || '%' OR j.key ILIKE $7 || '%')
-            AND (cardinality($8::bigint[]) = 0 OR j.lane_id = ANY($8::bigint[]))
-        ORDER BY j.priority DESC, j.status_at, j.id LIMIT $9)
+        (SELECT 1 FROM (
+            SELECT j.id, j.key, j.title, j.product_id, j.lane_id, j.repo, j.phase, j.factory, j.priority, j.status_at FROM job j
+            WHERE j.workspace_id = $1 AND j.status = s.status
+                AND j.status IN ('waiting', 'ready', 'assigned', 'running', 'paused', 'blocked', 'in_review', 'approved')
+            ORDER BY j.priority DESC, j.status_at, j.id LIMIT $2
+        ) o
+        WHERE ($3::text = '' OR o.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = $3))
+        AND ($4::text = '' OR o.repo = $4)
+        AND ($5::text = '' OR o.phase = $5)
+        AND o.priority >= $6::int
+        AND ($7::text = '' OR o.title ILIKE '%' || $7 || '%' OR o.key ILIKE $7 || '%')
+        AND ($8::text = '' OR o.factory = $8 OR EXISTS (
+            SELECT 1 FROM job_lease l JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
+            WHERE l.workspace_id = $1 AND l.job_id = o.id AND f.name = $8))
+        AND (cardinality($9::bigint[]) = 0 OR o.lane_id = ANY($9::bigint[]))
+        LIMIT $10)
         UNION ALL
-        (SELECT 1 FROM job j
-        WHERE j.workspace_id = $1 AND j.status = s.status
-            AND j.status IN ('completed', 'failed', 'aborted')
-            AND (s.status <> 'completed' OR j.status_at >= now() - make_interval(days => $10::int))
-            AND j.priority >= $2::int
-            AND ($3::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = $3))
-            AND ($4::text = '' OR j.repo = $4)
-            AND ($5::text = '' OR j.phase = $5)
-            AND ($6::text = '' OR j.factory = $6 OR EXISTS (
-                SELECT 1 FROM attempt a
-                WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.factory = $6))
-            AND ($7::text = '' OR j.title ILIKE '%' || $7 || '%' OR j.key ILIKE $7 || '%')
-        ORDER BY j.status_at DESC, j.id LIMIT $9)
+        (SELECT 1 FROM (
+            SELECT j.id, j.key, j.title, j.product_id, j.lane_id, j.repo, j.phase, j.factory, j.priority, j.status_at FROM job j
+            WHERE j.workspace_id = $1 AND j.status = s.status
+                AND j.status IN ('completed', 'failed', 'aborted')
+                AND (s.status <> 'completed' OR j.status_at >= now() - make_interval(days => $11::int))
+            ORDER BY j.status_at DESC, j.id DESC LIMIT $2
+        ) o
+        WHERE ($3::text = '' OR o.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = $3))
+        AND ($4::text = '' OR o.repo = $4)
+        AND ($5::text = '' OR o.phase = $5)
+        AND o.priority >= $6::int
+        AND ($7::text = '' OR o.title ILIKE '%' || $7 || '%' OR o.key ILIKE $7 || '%')
+        AND ($8::text = '' OR o.factory = $8 OR EXISTS (
+            SELECT 1 FROM attempt a WHERE a.workspace_id = $1 AND a.job_id = o.id AND a.factory = $8))
+        LIMIT $10)
     ) capped)::int AS jobs
-FROM unnest($11::text[]) AS s(status)
+FROM unnest($12::text[]) AS s(status)
 `
 
 type BoardCountParams struct {
 	WorkspaceID uuid.UUID
-	PriorityGte int32
+	MaxScan     int32
 	Product     string
 	Repo        string
 	Phase       string
-	Factory     string
+	PriorityGte int32
 	Q           string
+	Factory     string
 	Lanes       []int64
 	MaxRows     int32
 	Days        int32
@@ -67,17 +73,18 @@ type BoardCountRow struct {
 
 // How many jobs stand in each status, counted up to a limit: a board says
 // "1,000+", it never counts a million rows. The filters are those of BoardOpen
-// and BoardFinished. Each half walks the index of its columns, which is what its
-// order is for.
+// and BoardFinished, and so is how far it looks. Each half walks the index of its
+// columns, which is what its order is for.
 func (q *Queries) BoardCount(ctx context.Context, db DBTX, arg BoardCountParams) ([]BoardCountRow, error) {
 	rows, err := db.Query(ctx, boardCount,
 		arg.WorkspaceID,
-		arg.PriorityGte,
+		arg.MaxScan,
 		arg.Product,
 		arg.Repo,
 		arg.Phase,
-		arg.Factory,
+		arg.PriorityGte,
 		arg.Q,
+		arg.Factory,
 		arg.Lanes,
 		arg.MaxRows,
 		arg.Days,
@@ -102,24 +109,26 @@ func (q *Queries) BoardCount(ctx context.Context, db DBTX, arg BoardCountParams)
 }
 
 const boardFinished = `-- name: BoardFinished :many
-SELECT c.id FROM unnest($1::text[]) AS s(status)
+SELECT c.id, c.priority, c.status_at FROM unnest($1::text[]) AS s(status)
 CROSS JOIN LATERAL (
-    SELECT j.id, j.status_at FROM job j
-    WHERE j.workspace_id = $2 AND j.status = s.status
-        AND j.status IN ('completed', 'failed', 'aborted')
-        AND j.status_at >= now() - make_interval(days => $3::int)
-        AND (j.status_at, j.id) < ($4::timestamptz, $5::uuid)
-        AND j.priority >= $6::int
-        AND ($7::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $2 AND p.name = $7))
-        AND ($8::text = '' OR j.repo = $8)
-        AND ($9::text = '' OR j.phase = $9)
-        AND ($10::text = '' OR j.factory = $10 OR EXISTS (
-            SELECT 1 FROM attempt a
-            WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.factory = $10))
-        AND ($11::text = '' OR j.title ILIKE '%' || $11 || '%' OR j.key ILIKE $11 || '%')
-    ORDER BY j.status_at DESC, j.id DESC LIMIT $12
+    SELECT o.id, o.priority, o.status_at FROM (
+        SELECT j.id, j.key, j.title, j.product_id, j.lane_id, j.repo, j.phase, j.factory, j.priority, j.status_at FROM job j
+        WHERE j.workspace_id = $2 AND j.status = s.status
+            AND j.status IN ('completed', 'failed', 'aborted')
+            AND j.status_at >= now() - make_interval(days => $3::int)
+            AND (j.status_at, j.id) < ($4::timestamptz, $5::uuid)
+        ORDER BY j.status_at DESC, j.id DESC LIMIT $6
+    ) o
+    WHERE ($7::text = '' OR o.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $2 AND p.name = $7))
+        AND ($8::text = '' OR o.repo = $8)
+        AND ($9::text = '' OR o.phase = $9)
+        AND o.priority >= $10::int
+        AND ($11::text = '' OR o.title ILIKE '%' || $11 || '%' OR o.key ILIKE $11 || '%')
+        AND ($12::text = '' OR o.factory = $12 OR EXISTS (
+            SELECT 1 FROM attempt a WHERE a.workspace_id = $2 AND a.job_id = o.id AND a.factory = $12))
+    LIMIT $13
 ) c
-ORDER BY c.status_at DESC, c.id DESC LIMIT $12
+ORDER BY c.status_at DESC, c.id DESC LIMIT $13
 `
 
 type BoardFinishedParams struct {
@@ -128,42 +137,316 @@ type BoardFinishedParams struct {
 	Days        int32
 	AfterAt     time.Time
 	AfterID     uuid.UUID
-	PriorityGte int32
+	MaxScan     int32
 	Product     string
 	Repo        string
 	Phase       string
-	Factory     string
+	PriorityGte int32
 	Q           string
+	Factory     string
 	MaxRows     int32
 }
 
-// One page of a column of finished jobs, the newest first, none older than since.
-func (q *Queries) BoardFinished(ctx context.Context, db DBTX, arg BoardFinishedParams) ([]uuid.UUID, error) {
+type BoardFinishedRow struct {
+	ID       uuid.UUID
+	Priority int16
+	StatusAt time.Time
+}
+
+// One page of a column of finished jobs, the newest first, none older than days.
+func (q *Queries) BoardFinished(ctx context.Context, db DBTX, arg BoardFinishedParams) ([]BoardFinishedRow, error) {
 	rows, err := db.Query(ctx, boardFinished,
 		arg.Statuses,
 		arg.WorkspaceID,
 		arg.Days,
 		arg.AfterAt,
 		arg.AfterID,
-		arg.PriorityGte,
+		arg.MaxScan,
 		arg.Product,
 		arg.Repo,
 		arg.Phase,
-		arg.Factory,
+		arg.PriorityGte,
 		arg.Q,
+		arg.Factory,
 		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []uuid.UUID{}
+	items := []BoardFinishedRow{}
 	for rows.Next() {
-		var id uuid.UUID
-		if err := rows.Scan(&id); err != nil {
+		var i BoardFinishedRow
+		if err := rows.Scan(&i.ID, &i.Priority, &i.StatusAt); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const boardFinishedEdge = `-- name: BoardFinishedEdge :many
+SELECT c.id, c.priority, c.status_at FROM unnest($1::text[]) AS s(status)
+CROSS JOIN LATERAL (
+    SELECT j.id, j.priority, j.status_at FROM job j
+    WHERE j.workspace_id = $2 AND j.status = s.status
+        AND j.status IN ('completed', 'failed', 'aborted')
+        AND j.status_at >= now() - make_interval(days => $3::int)
+        AND (j.status_at, j.id) < ($4::timestamptz, $5::uuid)
+    ORDER BY j.status_at DESC, j.id DESC OFFSET $6- 1 LIMIT 1
+) c
+ORDER BY c.status_at DESC, c.id DESC LIMIT 1
+`
+
+type BoardFinishedEdgeParams struct {
+	Statuses    []string
+	WorkspaceID uuid.UUID
+	Days        int32
+	AfterAt     time.Time
+	AfterID     uuid.UUID
+	MaxScan     int32
+}
+
+type BoardFinishedEdgeRow struct {
+	ID       uuid.UUID
+	Priority int16
+	StatusAt time.Time
+}
+
+// BoardOpenEdge for BoardFinished.
+func (q *Queries) BoardFinishedEdge(ctx context.Context, db DBTX, arg BoardFinishedEdgeParams) ([]BoardFinishedEdgeRow, error) {
+	rows, err := db.Query(ctx, boardFinishedEdge,
+		arg.Statuses,
+		arg.WorkspaceID,
+		arg.Days,
+		arg.AfterAt,
+		arg.AfterID,
+		arg.MaxScan,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BoardFinishedEdgeRow{}
+	for rows.Next() {
+		var i BoardFinishedEdgeRow
+		if err := rows.Scan(&i.ID, &i.Priority, &i.StatusAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const boardLaneCount = `-- name: BoardLaneCount :many
+SELECT s.status::text AS status, (
+    SELECT count(*) FROM (
+        SELECT 1 FROM unnest($1::bigint[]) AS l(lane_id)
+        CROSS JOIN LATERAL (
+            (SELECT 1 FROM job j
+            WHERE j.workspace_id = $2 AND j.lane_id = l.lane_id AND j.status = s.status
+                AND j.status IN ('waiting', 'ready')
+            ORDER BY j.priority DESC, j.status_at, j.id LIMIT $3)
+            UNION ALL
+            (SELECT 1 FROM job j
+            WHERE j.workspace_id = $2 AND j.lane_id = l.lane_id AND j.status = s.status
+                AND j.status IN ('completed', 'failed', 'aborted')
+                AND (s.status <> 'completed' OR j.status_at >= now() - make_interval(days => $4::int))
+            ORDER BY j.status_at DESC, j.id DESC LIMIT $3)
+        ) one
+        LIMIT $3
+    ) capped)::int AS jobs
+FROM unnest($5::text[]) AS s(status)
+`
+
+type BoardLaneCountParams struct {
+	Lanes       []int64
+	WorkspaceID uuid.UUID
+	MaxRows     int32
+	Days        int32
+	Statuses    []string
+}
+
+type BoardLaneCountRow struct {
+	Status string
+	Jobs   int32
+}
+
+// How many jobs of some lanes stand in each status, counted up to a limit.
+func (q *Queries) BoardLaneCount(ctx context.Context, db DBTX, arg BoardLaneCountParams) ([]BoardLaneCountRow, error) {
+	rows, err := db.Query(ctx, boardLaneCount,
+		arg.Lanes,
+		arg.WorkspaceID,
+		arg.MaxRows,
+		arg.Days,
+		arg.Statuses,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BoardLaneCountRow{}
+	for rows.Next() {
+		var i BoardLaneCountRow
+		if err := rows.Scan(&i.Status, &i.Jobs); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const boardLaneFinished = `-- name: BoardLaneFinished :many
+SELECT c.id, c.priority, c.status_at FROM unnest($1::text[]) AS s(status)
+CROSS JOIN unnest($2::bigint[]) AS l(lane_id)
+CROSS JOIN LATERAL (
+    SELECT j.id, j.priority, j.status_at FROM job j
+    WHERE j.workspace_id = $3 AND j.lane_id = l.lane_id AND j.status = s.status
+        AND j.status IN ('completed', 'failed', 'aborted')
+        AND j.status_at >= now() - make_interval(days => $4::int)
+        AND (j.status_at, j.id) < ($5::timestamptz, $6::uuid)
+    ORDER BY j.status_at DESC, j.id DESC LIMIT $7
+) c
+ORDER BY c.status_at DESC, c.id DESC LIMIT $7
+`
+
+type BoardLaneFinishedParams struct {
+	Statuses    []string
+	Lanes       []int64
+	WorkspaceID uuid.UUID
+	Days        int32
+	AfterAt     time.Time
+	AfterID     uuid.UUID
+	MaxRows     int32
+}
+
+type BoardLaneFinishedRow struct {
+	ID       uuid.UUID
+	Priority int16
+	StatusAt time.Time
+}
+
+// BoardFinished for jobs of some lanes.
+func (q *Queries) BoardLaneFinished(ctx context.Context, db DBTX, arg BoardLaneFinishedParams) ([]BoardLaneFinishedRow, error) {
+	rows, err := db.Query(ctx, boardLaneFinished,
+		arg.Statuses,
+		arg.Lanes,
+		arg.WorkspaceID,
+		arg.Days,
+		arg.AfterAt,
+		arg.AfterID,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BoardLaneFinishedRow{}
+	for rows.Next() {
+		var i BoardLaneFinishedRow
+		if err := rows.Scan(&i.ID, &i.Priority, &i.StatusAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const boardLaneOpen = `-- name: BoardLaneOpen :many
+SELECT c.id, c.priority, c.status_at FROM unnest($1::text[]) AS s(status)
+CROSS JOIN unnest($2::bigint[]) AS l(lane_id)
+CROSS JOIN LATERAL (
+    SELECT j.id, j.priority, j.status_at FROM job j
+    WHERE j.workspace_id = $3 AND j.lane_id = l.lane_id AND j.status = s.status
+        AND j.status IN ('waiting', 'ready')
+        AND j.priority <= $4::int
+        AND (j.priority < $4::int OR (j.status_at, j.id) > ($5::timestamptz, $6::uuid))
+    ORDER BY j.priority DESC, j.status_at, j.id LIMIT $7
+) c
+ORDER BY c.priority DESC, c.status_at, c.id LIMIT $7
+`
+
+type BoardLaneOpenParams struct {
+	Statuses      []string
+	Lanes         []int64
+	WorkspaceID   uuid.UUID
+	AfterPriority int32
+	AfterAt       time.Time
+	AfterID       uuid.UUID
+	MaxRows       int32
+}
+
+type BoardLaneOpenRow struct {
+	ID       uuid.UUID
+	Priority int16
+	StatusAt time.Time
+}
+
+// BoardOpen for jobs of some lanes that wait or are ready: the top of each lane.
+func (q *Queries) BoardLaneOpen(ctx context.Context, db DBTX, arg BoardLaneOpenParams) ([]BoardLaneOpenRow, error) {
+	rows, err := db.Query(ctx, boardLaneOpen,
+		arg.Statuses,
+		arg.Lanes,
+		arg.WorkspaceID,
+		arg.AfterPriority,
+		arg.AfterAt,
+		arg.AfterID,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BoardLaneOpenRow{}
+	for rows.Next() {
+		var i BoardLaneOpenRow
+		if err := rows.Scan(&i.ID, &i.Priority, &i.StatusAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const boardLeased = `-- name: BoardLeased :many
+SELECT l.job_id FROM job_lease l WHERE l.workspace_id = $1 ORDER BY l.job_id DESC LIMIT $2
+`
+
+type BoardLeasedParams struct {
+	WorkspaceID uuid.UUID
+	MaxRows     int32
+}
+
+// The jobs that agents work on, the newest first: the leases are few, whatever
+// else the workspace holds.
+func (q *Queries) BoardLeased(ctx context.Context, db DBTX, arg BoardLeasedParams) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, boardLeased, arg.WorkspaceID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var job_id uuid.UUID
+		if err := rows.Scan(&job_id); err != nil {
+			return nil, err
+		}
+		items = append(items, job_id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -204,25 +487,28 @@ func (q *Queries) BoardLost(ctx context.Context, db DBTX, arg BoardLostParams) (
 }
 
 const boardOpen = `-- name: BoardOpen :many
-SELECT c.id FROM unnest($1::text[]) AS s(status)
+SELECT c.id, c.priority, c.status_at FROM unnest($1::text[]) AS s(status)
 CROSS JOIN LATERAL (
-    SELECT j.id, j.priority, j.status_at FROM job j
-    WHERE j.workspace_id = $2 AND j.status = s.status
-        AND j.status IN ('waiting', 'ready', 'assigned', 'running', 'paused', 'blocked', 'in_review', 'approved')
-        AND j.priority <= $3::int
-        AND (j.priority < $3::int OR (j.status_at, j.id) > ($4::timestamptz, $5::uuid))
-        AND j.priority >= $6::int
-        AND ($7::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $2 AND p.name = $7))
-        AND ($8::text = '' OR j.repo = $8)
-        AND ($9::text = '' OR j.phase = $9)
-        AND ($10::text = '' OR j.factory = $10 OR EXISTS (
+    SELECT o.id, o.priority, o.status_at FROM (
+        SELECT j.id, j.key, j.title, j.product_id, j.lane_id, j.repo, j.phase, j.factory, j.priority, j.status_at FROM job j
+        WHERE j.workspace_id = $2 AND j.status = s.status
+            AND j.status IN ('waiting', 'ready', 'assigned', 'running', 'paused', 'blocked', 'in_review', 'approved')
+            AND j.priority <= $3::int
+            AND (j.priority < $3::int OR (j.status_at, j.id) > ($4::timestamptz, $5::uuid))
+        ORDER BY j.priority DESC, j.status_at, j.id LIMIT $6
+    ) o
+    WHERE ($7::text = '' OR o.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $2 AND p.name = $7))
+        AND ($8::text = '' OR o.repo = $8)
+        AND ($9::text = '' OR o.phase = $9)
+        AND o.priority >= $10::int
+        AND ($11::text = '' OR o.title ILIKE '%' || $11 || '%' OR o.key ILIKE $11 || '%')
+        AND ($12::text = '' OR o.factory = $12 OR EXISTS (
             SELECT 1 FROM job_lease l JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
-            WHERE l.workspace_id = j.workspace_id AND l.job_id = j.id AND f.name = $10))
-        AND ($11::text = '' OR j.title ILIKE '%' || $11 || '%' OR j.key ILIKE $11 || '%')
-        AND (cardinality($12::bigint[]) = 0 OR j.lane_id = ANY($12::bigint[]))
-    ORDER BY j.priority DESC, j.status_at, j.id LIMIT $13
+            WHERE l.workspace_id = $2 AND l.job_id = o.id AND f.name = $12))
+        AND (cardinality($13::bigint[]) = 0 OR o.lane_id = ANY($13::bigint[]))
+    LIMIT $14
 ) c
-ORDER BY c.priority DESC, c.status_at, c.id LIMIT $13
+ORDER BY c.priority DESC, c.status_at, c.id LIMIT $14
 `
 
 type BoardOpenParams struct {
@@ -231,31 +517,39 @@ type BoardOpenParams struct {
 	AfterPriority int32
 	AfterAt       time.Time
 	AfterID       uuid.UUID
-	PriorityGte   int32
+	MaxScan       int32
 	Product       string
 	Repo          string
 	Phase         string
-	Factory       string
+	PriorityGte   int32
 	Q             string
+	Factory       string
 	Lanes         []int64
 	MaxRows       int32
 }
 
-// One page of a column of jobs that are not finished, the most urgent first:
-// the top of each status, merged.
-func (q *Queries) BoardOpen(ctx context.Context, db DBTX, arg BoardOpenParams) ([]uuid.UUID, error) {
+type BoardOpenRow struct {
+	ID       uuid.UUID
+	Priority int16
+	StatusAt time.Time
+}
+
+// One page of a column of jobs that are not finished, the most urgent first: the
+// top of each status, merged. Of each status at most max_scan jobs are looked at.
+func (q *Queries) BoardOpen(ctx context.Context, db DBTX, arg BoardOpenParams) ([]BoardOpenRow, error) {
 	rows, err := db.Query(ctx, boardOpen,
 		arg.Statuses,
 		arg.WorkspaceID,
 		arg.AfterPriority,
 		arg.AfterAt,
 		arg.AfterID,
-		arg.PriorityGte,
+		arg.MaxScan,
 		arg.Product,
 		arg.Repo,
 		arg.Phase,
-		arg.Factory,
+		arg.PriorityGte,
 		arg.Q,
+		arg.Factory,
 		arg.Lanes,
 		arg.MaxRows,
 	)
@@ -263,13 +557,13 @@ func (q *Queries) BoardOpen(ctx context.Context, db DBTX, arg BoardOpenParams) (
 		return nil, err
 	}
 	defer rows.Close()
-	items := []uuid.UUID{}
+	items := []BoardOpenRow{}
 	for rows.Next() {
-		var id uuid.UUID
-		if err := rows.Scan(&id); err != nil {
+		var i BoardOpenRow
+		if err := rows.Scan(&i.ID, &i.Priority, &i.StatusAt); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -307,6 +601,63 @@ func (q *Queries) BoardOpenDependencies(ctx context.Context, db DBTX, arg BoardO
 	for rows.Next() {
 		var i BoardOpenDependenciesRow
 		if err := rows.Scan(&i.JobID, &i.Key, &i.Status); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const boardOpenEdge = `-- name: BoardOpenEdge :many
+SELECT c.id, c.priority, c.status_at FROM unnest($1::text[]) AS s(status)
+CROSS JOIN LATERAL (
+    SELECT j.id, j.priority, j.status_at FROM job j
+    WHERE j.workspace_id = $2 AND j.status = s.status
+        AND j.status IN ('waiting', 'ready', 'assigned', 'running', 'paused', 'blocked', 'in_review', 'approved')
+        AND j.priority <= $3::int
+        AND (j.priority < $3::int OR (j.status_at, j.id) > ($4::timestamptz, $5::uuid))
+    ORDER BY j.priority DESC, j.status_at, j.id OFFSET $6- 1 LIMIT 1
+) c
+ORDER BY c.priority DESC, c.status_at, c.id LIMIT 1
+`
+
+type BoardOpenEdgeParams struct {
+	Statuses      []string
+	WorkspaceID   uuid.UUID
+	AfterPriority int32
+	AfterAt       time.Time
+	AfterID       uuid.UUID
+	MaxScan       int32
+}
+
+type BoardOpenEdgeRow struct {
+	ID       uuid.UUID
+	Priority int16
+	StatusAt time.Time
+}
+
+// How far BoardOpen looked: the last job that it looked at, of the status where it
+// came least far; no row where it came to the end of each.
+func (q *Queries) BoardOpenEdge(ctx context.Context, db DBTX, arg BoardOpenEdgeParams) ([]BoardOpenEdgeRow, error) {
+	rows, err := db.Query(ctx, boardOpenEdge,
+		arg.Statuses,
+		arg.WorkspaceID,
+		arg.AfterPriority,
+		arg.AfterAt,
+		arg.AfterID,
+		arg.MaxScan,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BoardOpenEdgeRow{}
+	for rows.Next() {
+		var i BoardOpenEdgeRow
+		if err := rows.Scan(&i.ID, &i.Priority, &i.StatusAt); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -508,7 +859,8 @@ const boardUnroutableCount = `-- name: BoardUnroutableCount :one
 SELECT count(*)::int FROM (
     SELECT 1 FROM unnest($1::bigint[]) AS l(lane_id)
     CROSS JOIN LATERAL (
-        SELECT 1 FROM job_ready r WHERE r.workspace_id = $2 AND r.lane_id = l.lane_id LIMIT $3
+        SELECT 1 FROM job_ready r WHERE r.workspace_id = $2 AND r.lane_id = l.lane_id
+        ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT $3
     ) c
     LIMIT $3
 ) capped
@@ -520,7 +872,8 @@ type BoardUnroutableCountParams struct {
 	MaxRows     int32
 }
 
-// How many of them there are, counted up to a limit.
+// How many of them there are, counted up to a limit. The order is the index's:
+// without it all that is ready may be read for a lane that has little.
 func (q *Queries) BoardUnroutableCount(ctx context.Context, db DBTX, arg BoardUnroutableCountParams) (int32, error) {
 	row := db.QueryRow(ctx, boardUnroutableCount, arg.Lanes, arg.WorkspaceID, arg.MaxRows)
 	var column_1 int32

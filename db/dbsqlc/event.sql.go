@@ -177,14 +177,16 @@ func (q *Queries) EventOfJob(ctx context.Context, db DBTX, arg EventOfJobParams)
 const eventScan = `-- name: EventScan :many
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality($2::text[]) = 0 OR e.type LIKE ANY($2::text[]))
-        AND ($3::text = '' OR e.actor = $3) AS fits
+        AND ($3::text = '' OR e.actor = $3)
+        AND (cardinality($4::text[]) = 0 OR e.job_id IS NOT NULL
+            OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY($4::text[])) AS fits
     FROM event e
     WHERE e.workspace_id = $1
-        AND (e.xid, e.id) > (cast($4::text AS xid8), $5::bigint)
+        AND (e.xid, e.id) > (cast($5::text AS xid8), $6::bigint)
         AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
-    ORDER BY e.workspace_id, e.xid, e.id LIMIT $6
+    ORDER BY e.workspace_id, e.xid, e.id LIMIT $7
 ), chosen AS MATERIALIZED (
-    (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid, b.id LIMIT $7)
+    (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid, b.id LIMIT $8)
     UNION
     (SELECT b.id, b.job_id, b.fits FROM batch b ORDER BY b.xid DESC, b.id DESC LIMIT 1)
 )
@@ -200,6 +202,7 @@ type EventScanParams struct {
 	WorkspaceID uuid.UUID
 	Types       []string
 	Actor       string
+	Settings    []string
 	AfterXid    string
 	AfterID     int64
 	MaxScan     int32
@@ -225,12 +228,14 @@ type EventScanRow struct {
 // Looks at most at max_scan events after a place, up to the oldest transaction
 // that still runs, and gives of them those that fit and the last one, fitting
 // or not: it says how far was looked. The ids of jobs are handed on as an array:
-// whatever the statistics say, their keys are found by them.
+// whatever the statistics say, their keys are found by them. With patterns in
+// settings, what people did beside jobs does not fit, nor what they name.
 func (q *Queries) EventScan(ctx context.Context, db DBTX, arg EventScanParams) ([]EventScanRow, error) {
 	rows, err := db.Query(ctx, eventScan,
 		arg.WorkspaceID,
 		arg.Types,
 		arg.Actor,
+		arg.Settings,
 		arg.AfterXid,
 		arg.AfterID,
 		arg.MaxScan,
@@ -271,14 +276,16 @@ func (q *Queries) EventScan(ctx context.Context, db DBTX, arg EventScanParams) (
 const eventScanBack = `-- name: EventScanBack :many
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality($2::text[]) = 0 OR e.type LIKE ANY($2::text[]))
-        AND ($3::text = '' OR e.actor = $3) AS fits
+        AND ($3::text = '' OR e.actor = $3)
+        AND (cardinality($4::text[]) = 0 OR e.job_id IS NOT NULL
+            OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY($4::text[])) AS fits
     FROM event e
     WHERE e.workspace_id = $1
-        AND (e.xid, e.id) < (cast($4::text AS xid8), $5::bigint)
+        AND (e.xid, e.id) < (cast($5::text AS xid8), $6::bigint)
         AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
-    ORDER BY e.workspace_id DESC, e.xid DESC, e.id DESC LIMIT $6
+    ORDER BY e.workspace_id DESC, e.xid DESC, e.id DESC LIMIT $7
 ), chosen AS MATERIALIZED (
-    (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid DESC, b.id DESC LIMIT $7)
+    (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid DESC, b.id DESC LIMIT $8)
     UNION
     (SELECT b.id, b.job_id, b.fits FROM batch b ORDER BY b.xid, b.id LIMIT 1)
 )
@@ -294,6 +301,7 @@ type EventScanBackParams struct {
 	WorkspaceID uuid.UUID
 	Types       []string
 	Actor       string
+	Settings    []string
 	BeforeXid   string
 	BeforeID    int64
 	MaxScan     int32
@@ -322,6 +330,7 @@ func (q *Queries) EventScanBack(ctx context.Context, db DBTX, arg EventScanBackP
 		arg.WorkspaceID,
 		arg.Types,
 		arg.Actor,
+		arg.Settings,
 		arg.BeforeXid,
 		arg.BeforeID,
 		arg.MaxScan,

@@ -217,16 +217,19 @@ func (q *Queries) JobFullByID(ctx context.Context, db DBTX, arg JobFullByIDParam
 }
 
 const jobFullByIDs = `-- name: JobFullByIDs :many
-SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, body, acceptance, acceptance_met, input_context, secret_keys, product, review_needed, product_paused, one_job_per_repo, review_limit, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_grace_ends_at, lease_warned_at FROM job_full WHERE workspace_id = $1 AND id = ANY($2::uuid[])
+SELECT f.workspace_id, f.id, f.key, f.title, f.kind, f.product_id, f.repo, f.phase, f.priority, f.capabilities, f.factory, f.lane_id, f.tags, f.status, f.wait_reason, f.blocked_reason, f.question, f.answer, f.status_by, f.status_at, f.epoch, f.attempts, f.failure_count, f.lost_count, f.max_retries, f.max_lost, f.retry_backoff_seconds, f.last_error, f.feedback, f.progress_percent, f.current_step, f.checkpoint, f.result, f.review_required, f.estimated_complexity, f.estimated_minutes, f.token_budget, f.not_before, f.idempotency_key, f.version, f.created_by, f.created_at, f.updated_at, f.ready_at, f.assigned_at, f.started_at, f.completed_at, f.failed_at, f.waits_for_children, f.body, f.acceptance, f.acceptance_met, f.input_context, f.secret_keys, f.product, f.review_needed, f.product_paused, f.one_job_per_repo, f.review_limit, f.depends_on, f.lease_epoch, f.lease_agent_id, f.lease_agent, f.lease_factory_id, f.lease_factory, f.lease_session_key, f.lease_ttl_seconds, f.lease_claimed_at, f.lease_expires_at, f.lease_progress_percent, f.lease_current_step, f.lease_progress_at, f.lease_checkpoint, f.lease_directive, f.lease_directive_reason, f.lease_directive_by, f.lease_grace_ends_at, f.lease_warned_at FROM (SELECT unnest($1::uuid[]) AS id) u
+CROSS JOIN LATERAL (SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, body, acceptance, acceptance_met, input_context, secret_keys, product, review_needed, product_paused, one_job_per_repo, review_limit, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_grace_ends_at, lease_warned_at FROM job_full j WHERE j.workspace_id = $2 AND j.id = u.id OFFSET 0) f
 `
 
 type JobFullByIDsParams struct {
-	WorkspaceID uuid.UUID
 	Ids         []uuid.UUID
+	WorkspaceID uuid.UUID
 }
 
+// One look for each id, whatever the statistics say: as a join, tables of leases
+// and agents that look small would be read from end to end.
 func (q *Queries) JobFullByIDs(ctx context.Context, db DBTX, arg JobFullByIDsParams) ([]JobFull, error) {
-	rows, err := db.Query(ctx, jobFullByIDs, arg.WorkspaceID, arg.Ids)
+	rows, err := db.Query(ctx, jobFullByIDs, arg.Ids, arg.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -605,34 +608,6 @@ func (q *Queries) JobLockReady(ctx context.Context, db DBTX, arg JobLockReadyPar
 	return items, nil
 }
 
-const jobNumberTake = `-- name: JobNumberTake :one
-UPDATE job_number SET next = next + $1::bigint WHERE workspace_id = $2 RETURNING (next - $1::bigint)::bigint
-`
-
-type JobNumberTakeParams struct {
-	N           int64
-	WorkspaceID uuid.UUID
-}
-
-// Takes n numbers for keys; the first of them is returned.
-func (q *Queries) JobNumberTake(ctx context.Context, db DBTX, arg JobNumberTakeParams) (int64, error) {
-	row := db.QueryRow(ctx, jobNumberTake, arg.N, arg.WorkspaceID)
-	var column_1 int64
-	err := row.Scan(&column_1)
-	return column_1, err
-}
-
-const jobPrefix = `-- name: JobPrefix :one
-SELECT job_prefix FROM workspace WHERE id = $1
-`
-
-func (q *Queries) JobPrefix(ctx context.Context, db DBTX, workspaceID uuid.UUID) (string, error) {
-	row := db.QueryRow(ctx, jobPrefix, workspaceID)
-	var job_prefix string
-	err := row.Scan(&job_prefix)
-	return job_prefix, err
-}
-
 const jobReadySince = `-- name: JobReadySince :many
 SELECT ready_at, clock_timestamp()::timestamptz AS now FROM job_ready
 WHERE workspace_id = $1 ORDER BY ready_at LIMIT 1
@@ -662,137 +637,6 @@ func (q *Queries) JobReadySince(ctx context.Context, db DBTX, workspaceID uuid.U
 		return nil, err
 	}
 	return items, nil
-}
-
-const jobSave = `-- name: JobSave :one
-WITH saved AS (
-    UPDATE job SET
-        title = $1, phase = $2, priority = $3, tags = $4,
-        capabilities = $5, factory = $6, repo = $7, product_id = $8, lane_id = $9,
-        estimated_complexity = $10, estimated_minutes = $11,
-        status = $12, wait_reason = $13, blocked_reason = $14,
-        question = $15, answer = $16, waits_for_children = $17,
-        status_by = CASE WHEN job.status = $12 THEN job.status_by ELSE $18 END,
-        status_at = CASE WHEN job.status = $12 THEN job.status_at ELSE now() END,
-        attempts = $19, failure_count = $20, lost_count = $21,
-        last_error = $22, feedback = $23,
-        progress_percent = $24, current_step = $25,
-        checkpoint = $26, result = $27,
-        not_before = $28,
-        ready_at = CASE WHEN $12 <> 'ready' THEN NULL WHEN job.status = 'ready' THEN job.ready_at ELSE now() END,
-        started_at = CASE WHEN $12 = 'running' AND job.status <> 'running' THEN now() ELSE job.started_at END,
-        completed_at = CASE WHEN $12 = 'completed' THEN coalesce(job.completed_at, now())
-            WHEN $12 = 'archived' THEN job.completed_at END,
-        failed_at = CASE WHEN $12 IN ('failed', 'aborted') THEN coalesce(job.failed_at, now())
-            WHEN $12 = 'archived' THEN job.failed_at END,
-        version = job.version + 1,
-        updated_at = now()
-    WHERE job.workspace_id = $29 AND job.id = $30
-        AND job.status = $31 AND job.epoch = $32
-    RETURNING workspace_id, id, lane_id, repo, priority, status, ready_at, epoch, version
-), unreadied AS (
-    DELETE FROM job_ready r USING saved s
-    WHERE r.workspace_id = s.workspace_id AND r.job_id = s.id AND s.status <> 'ready'
-), readied AS (
-    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
-    SELECT workspace_id, lane_id, priority, ready_at, id FROM saved WHERE status = 'ready'
-    ON CONFLICT (workspace_id, job_id) DO UPDATE
-        SET lane_id = excluded.lane_id, priority = excluded.priority, ready_at = excluded.ready_at
-), unslotted AS (
-    DELETE FROM repo_slot o USING saved s
-    WHERE o.workspace_id = s.workspace_id AND o.job_id = s.id
-        AND (s.status NOT IN ('ready', 'assigned', 'running') OR o.repo <> s.repo)
-), logged AS (
-    INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, epoch, changes, payload)
-    SELECT workspace_id, $33::text, id, $18, $34, nullif(epoch, 0), $35, $36 FROM saved
-)
-SELECT version FROM saved
-`
-
-type JobSaveParams struct {
-	Title               string
-	Phase               string
-	Priority            int16
-	Tags                []string
-	Capabilities        []string
-	Factory             string
-	Repo                string
-	ProductID           uuid.UUID
-	LaneID              int64
-	EstimatedComplexity string
-	EstimatedMinutes    *int32
-	Status              string
-	WaitReason          string
-	BlockedReason       string
-	Question            string
-	Answer              string
-	WaitsForChildren    bool
-	Actor               string
-	Attempts            int32
-	FailureCount        int32
-	LostCount           int32
-	LastError           string
-	Feedback            string
-	ProgressPercent     *int16
-	CurrentStep         string
-	Checkpoint          json.RawMessage
-	Result              json.RawMessage
-	NotBefore           *time.Time
-	WorkspaceID         uuid.UUID
-	ID                  uuid.UUID
-	FromStatus          string
-	FromEpoch           int64
-	EventType           string
-	ActorKind           string
-	Changes             json.RawMessage
-	Payload             json.RawMessage
-}
-
-// Writes what a decision changed: the job's state, its row in job_ready and the
-// event, or nothing where status or epoch are no longer those decided on. A slot
-// that is not the job's any more is given up.
-func (q *Queries) JobSave(ctx context.Context, db DBTX, arg JobSaveParams) (int32, error) {
-	row := db.QueryRow(ctx, jobSave,
-		arg.Title,
-		arg.Phase,
-		arg.Priority,
-		arg.Tags,
-		arg.Capabilities,
-		arg.Factory,
-		arg.Repo,
-		arg.ProductID,
-		arg.LaneID,
-		arg.EstimatedComplexity,
-		arg.EstimatedMinutes,
-		arg.Status,
-		arg.WaitReason,
-		arg.BlockedReason,
-		arg.Question,
-		arg.Answer,
-		arg.WaitsForChildren,
-		arg.Actor,
-		arg.Attempts,
-		arg.FailureCount,
-		arg.LostCount,
-		arg.LastError,
-		arg.Feedback,
-		arg.ProgressPercent,
-		arg.CurrentStep,
-		arg.Checkpoint,
-		arg.Result,
-		arg.NotBefore,
-		arg.WorkspaceID,
-		arg.ID,
-		arg.FromStatus,
-		arg.FromEpoch,
-		arg.EventType,
-		arg.ActorKind,
-		arg.Changes,
-		arg.Payload,
-	)
-	var version int32
-	err := row.Scan(&version)
-	return version, err
 }
 
 const jobTextUpdate = `-- name: JobTextUpdate :exec

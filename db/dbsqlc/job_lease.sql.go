@@ -44,55 +44,6 @@ func (q *Queries) LeaseDirect(ctx context.Context, db DBTX, arg LeaseDirectParam
 	return result.RowsAffected(), nil
 }
 
-const leaseEnd = `-- name: LeaseEnd :one
-WITH ended AS (
-    DELETE FROM job_lease l
-    WHERE l.workspace_id = $1 AND l.job_id = $2 AND l.epoch = $3
-    RETURNING l.job_id, l.epoch, l.progress_percent, l.current_step, l.checkpoint
-), closed AS (
-    UPDATE attempt a SET ended_at = clock_timestamp(), outcome = $4, error = $5, error_kind = $6,
-        progress_percent = e.progress_percent, current_step = e.current_step,
-        checkpoint = e.checkpoint, result = $7, result_digest = $8
-    FROM ended e
-    WHERE a.workspace_id = $1 AND a.job_id = e.job_id AND a.epoch = e.epoch AND a.ended_at IS NULL
-)
-SELECT job_id, checkpoint FROM ended
-`
-
-type LeaseEndParams struct {
-	WorkspaceID  uuid.UUID
-	JobID        uuid.UUID
-	Epoch        int64
-	Outcome      string
-	Error        string
-	ErrorKind    string
-	Result       json.RawMessage
-	ResultDigest []byte
-}
-
-type LeaseEndRow struct {
-	JobID      uuid.UUID
-	Checkpoint json.RawMessage
-}
-
-// Ends a lease and closes its attempt, keeping what the lease knew of the work.
-// No row: the lease is not there any more.
-func (q *Queries) LeaseEnd(ctx context.Context, db DBTX, arg LeaseEndParams) (LeaseEndRow, error) {
-	row := db.QueryRow(ctx, leaseEnd,
-		arg.WorkspaceID,
-		arg.JobID,
-		arg.Epoch,
-		arg.Outcome,
-		arg.Error,
-		arg.ErrorKind,
-		arg.Result,
-		arg.ResultDigest,
-	)
-	var i LeaseEndRow
-	err := row.Scan(&i.JobID, &i.Checkpoint)
-	return i, err
-}
-
 const leaseExtendOfAgent = `-- name: LeaseExtendOfAgent :many
 WITH own AS MATERIALIZED (
     SELECT o.job_id FROM job_lease o
@@ -327,39 +278,6 @@ func (q *Queries) LeaseLock(ctx context.Context, db DBTX, arg LeaseLockParams) (
 		&i.Now,
 	)
 	return i, err
-}
-
-const leaseOfRequest = `-- name: LeaseOfRequest :many
-SELECT job_id FROM job_lease
-WHERE workspace_id = $1 AND agent_id = $2 AND request_id = $3
-    AND expires_at > clock_timestamp()
-`
-
-type LeaseOfRequestParams struct {
-	WorkspaceID uuid.UUID
-	AgentID     uuid.UUID
-	RequestID   string
-}
-
-// The live leases that a claim with this request id was given.
-func (q *Queries) LeaseOfRequest(ctx context.Context, db DBTX, arg LeaseOfRequestParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, leaseOfRequest, arg.WorkspaceID, arg.AgentID, arg.RequestID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []uuid.UUID{}
-	for rows.Next() {
-		var job_id uuid.UUID
-		if err := rows.Scan(&job_id); err != nil {
-			return nil, err
-		}
-		items = append(items, job_id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const leaseProgress = `-- name: LeaseProgress :many

@@ -129,6 +129,22 @@ func (q *Queries) TotpPending(ctx context.Context, db DBTX, accountID uuid.UUID)
 	return sealed, err
 }
 
+const totpReseal = `-- name: TotpReseal :exec
+UPDATE account_totp SET sealed = $1 WHERE account_id = $2 AND sealed = $3
+`
+
+type TotpResealParams struct {
+	Anew      []byte
+	AccountID uuid.UUID
+	Sealed    []byte
+}
+
+// The same secret under another key of the server.
+func (q *Queries) TotpReseal(ctx context.Context, db DBTX, arg TotpResealParams) error {
+	_, err := db.Exec(ctx, totpReseal, arg.Anew, arg.AccountID, arg.Sealed)
+	return err
+}
+
 const totpUse = `-- name: TotpUse :execrows
 UPDATE account_totp SET last_step = $1
 WHERE account_id = $2 AND confirmed_at IS NOT NULL AND sealed = $3 AND last_step < $1

@@ -19,8 +19,8 @@ SELECT session_epoch FROM account WHERE id = @id;
 UPDATE account SET name = @name, updated_at = now() WHERE id = @id;
 
 -- name: AccountPassword :one
--- Only while the password is still the one that was just checked. Every session
--- of before ends with it.
+-- Only while the password is still the one that was just checked, or is none.
+-- Every session of before ends with it.
 UPDATE account SET password_hash = @password_hash, session_epoch = session_epoch + 1, updated_at = now()
 WHERE id = @id AND password_hash = @old_hash
 RETURNING session_epoch;

@@ -38,29 +38,6 @@ WHERE a.workspace_id = @workspace_id AND a.id = @id AND a.boot_id = @boot_id AND
 RETURNING a.heartbeat_interval_seconds, (f.draining OR a.terminated_at IS NOT NULL)::boolean AS draining,
     clock_timestamp()::timestamptz AS now;
 
--- name: AgentForClaim :one
--- What a claim has to know of its agent, without a lock: an empty claim writes
--- nothing. With it the products whose lanes give nothing now: those that are
--- paused, those with as many jobs in review as their limit allows (no more than
--- that many are counted); and the products that the agent's token is limited to.
--- Whether its enrolment token was revoked is asked here too: no job is given out
--- on the word of a process that has not heard of it yet.
-SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
-    f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats, f.draining,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS agent_taken,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.factory_id = a.factory_id)::int AS factory_taken,
-    EXISTS (SELECT FROM access_token e WHERE e.workspace_id = a.workspace_id AND e.id = a.enrolment_id
-        AND e.revoked_at IS NOT NULL) AS enrolment_revoked, a.cut_off_at,
-    coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = a.workspace_id), 0)::bigint AS newest_lane,
-    ARRAY(SELECT p.id FROM product p WHERE p.workspace_id = a.workspace_id AND p.paused)::uuid[] AS paused_products,
-    ARRAY(SELECT p.id FROM product p WHERE p.workspace_id = a.workspace_id AND p.review_limit IS NOT NULL
-        AND (SELECT count(*) FROM (SELECT 1 FROM job r WHERE r.workspace_id = p.workspace_id AND r.product_id = p.id
-            AND r.status = 'in_review' LIMIT p.review_limit) counted) >= p.review_limit)::uuid[] AS full_products,
-    ARRAY(SELECT p.id FROM product p WHERE p.workspace_id = a.workspace_id
-        AND p.name = ANY(@products::text[]))::uuid[] AS own_products
-FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
-WHERE a.workspace_id = @workspace_id AND a.id = @id;
-
 -- name: AgentKeep :exec
 -- Keeps an agent as it is until the transaction ends. Taking a job is a sign of
 -- life: otherwise the reaper would take it back at once from an agent that was

@@ -1,81 +1,167 @@
 -- name: BoardOpen :many
--- One page of a column of jobs that are not finished, the most urgent first:
--- the top of each status, merged.
-SELECT c.id FROM unnest(@statuses::text[]) AS s(status)
+-- One page of a column of jobs that are not finished, the most urgent first: the
+-- top of each status, merged. Of each status at most max_scan jobs are looked at.
+SELECT c.id, c.priority, c.status_at FROM unnest(@statuses::text[]) AS s(status)
+CROSS JOIN LATERAL (
+    SELECT o.id, o.priority, o.status_at FROM (
+        SELECT j.id, j.key, j.title, j.product_id, j.lane_id, j.repo, j.phase, j.factory, j.priority, j.status_at FROM job j
+        WHERE j.workspace_id = @workspace_id AND j.status = s.status
+            AND j.status IN ('waiting', 'ready', 'assigned', 'running', 'paused', 'blocked', 'in_review', 'approved')
+            AND j.priority <= @after_priority::int
+            AND (j.priority < @after_priority::int OR (j.status_at, j.id) > (@after_at::timestamptz, @after_id::uuid))
+        ORDER BY j.priority DESC, j.status_at, j.id LIMIT @max_scan
+    ) o
+    WHERE (@product::text = '' OR o.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product))
+        AND (@repo::text = '' OR o.repo = @repo)
+        AND (@phase::text = '' OR o.phase = @phase)
+        AND o.priority >= @priority_gte::int
+        AND (@q::text = '' OR o.title ILIKE '%' || @q || '%' OR o.key ILIKE @q || '%')
+        AND (@factory::text = '' OR o.factory = @factory OR EXISTS (
+            SELECT 1 FROM job_lease l JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
+            WHERE l.workspace_id = @workspace_id AND l.job_id = o.id AND f.name = @factory))
+        AND (cardinality(@lanes::bigint[]) = 0 OR o.lane_id = ANY(@lanes::bigint[]))
+    LIMIT @max_rows
+) c
+ORDER BY c.priority DESC, c.status_at, c.id LIMIT @max_rows;
+
+-- name: BoardFinished :many
+-- One page of a column of finished jobs, the newest first, none older than days.
+SELECT c.id, c.priority, c.status_at FROM unnest(@statuses::text[]) AS s(status)
+CROSS JOIN LATERAL (
+    SELECT o.id, o.priority, o.status_at FROM (
+        SELECT j.id, j.key, j.title, j.product_id, j.lane_id, j.repo, j.phase, j.factory, j.priority, j.status_at FROM job j
+        WHERE j.workspace_id = @workspace_id AND j.status = s.status
+            AND j.status IN ('completed', 'failed', 'aborted')
+            AND j.status_at >= now() - make_interval(days => @days::int)
+            AND (j.status_at, j.id) < (@after_at::timestamptz, @after_id::uuid)
+        ORDER BY j.status_at DESC, j.id DESC LIMIT @max_scan
+    ) o
+    WHERE (@product::text = '' OR o.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product))
+        AND (@repo::text = '' OR o.repo = @repo)
+        AND (@phase::text = '' OR o.phase = @phase)
+        AND o.priority >= @priority_gte::int
+        AND (@q::text = '' OR o.title ILIKE '%' || @q || '%' OR o.key ILIKE @q || '%')
+        AND (@factory::text = '' OR o.factory = @factory OR EXISTS (
+            SELECT 1 FROM attempt a WHERE a.workspace_id = @workspace_id AND a.job_id = o.id AND a.factory = @factory))
+    LIMIT @max_rows
+) c
+ORDER BY c.status_at DESC, c.id DESC LIMIT @max_rows;
+
+-- name: BoardOpenEdge :many
+-- How far BoardOpen looked: the last job that it looked at, of the status where it
+-- came least far; no row where it came to the end of each.
+SELECT c.id, c.priority, c.status_at FROM unnest(@statuses::text[]) AS s(status)
 CROSS JOIN LATERAL (
     SELECT j.id, j.priority, j.status_at FROM job j
     WHERE j.workspace_id = @workspace_id AND j.status = s.status
         AND j.status IN ('waiting', 'ready', 'assigned', 'running', 'paused', 'blocked', 'in_review', 'approved')
         AND j.priority <= @after_priority::int
         AND (j.priority < @after_priority::int OR (j.status_at, j.id) > (@after_at::timestamptz, @after_id::uuid))
-        AND j.priority >= @priority_gte::int
-        AND (@product::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product))
-        AND (@repo::text = '' OR j.repo = @repo)
-        AND (@phase::text = '' OR j.phase = @phase)
-        AND (@factory::text = '' OR j.factory = @factory OR EXISTS (
-            SELECT 1 FROM job_lease l JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
-            WHERE l.workspace_id = j.workspace_id AND l.job_id = j.id AND f.name = @factory))
-        AND (@q::text = '' OR j.title ILIKE '%' || @q || '%' OR j.key ILIKE @q || '%')
-        AND (cardinality(@lanes::bigint[]) = 0 OR j.lane_id = ANY(@lanes::bigint[]))
-    ORDER BY j.priority DESC, j.status_at, j.id LIMIT @max_rows
+    ORDER BY j.priority DESC, j.status_at, j.id OFFSET @max_scan - 1 LIMIT 1
 ) c
-ORDER BY c.priority DESC, c.status_at, c.id LIMIT @max_rows;
+ORDER BY c.priority DESC, c.status_at, c.id LIMIT 1;
 
--- name: BoardFinished :many
--- One page of a column of finished jobs, the newest first, none older than since.
-SELECT c.id FROM unnest(@statuses::text[]) AS s(status)
+-- name: BoardFinishedEdge :many
+-- BoardOpenEdge for BoardFinished.
+SELECT c.id, c.priority, c.status_at FROM unnest(@statuses::text[]) AS s(status)
 CROSS JOIN LATERAL (
-    SELECT j.id, j.status_at FROM job j
+    SELECT j.id, j.priority, j.status_at FROM job j
     WHERE j.workspace_id = @workspace_id AND j.status = s.status
         AND j.status IN ('completed', 'failed', 'aborted')
         AND j.status_at >= now() - make_interval(days => @days::int)
         AND (j.status_at, j.id) < (@after_at::timestamptz, @after_id::uuid)
-        AND j.priority >= @priority_gte::int
-        AND (@product::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product))
-        AND (@repo::text = '' OR j.repo = @repo)
-        AND (@phase::text = '' OR j.phase = @phase)
-        AND (@factory::text = '' OR j.factory = @factory OR EXISTS (
-            SELECT 1 FROM attempt a
-            WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.factory = @factory))
-        AND (@q::text = '' OR j.title ILIKE '%' || @q || '%' OR j.key ILIKE @q || '%')
-    ORDER BY j.status_at DESC, j.id DESC LIMIT @max_rows
+    ORDER BY j.status_at DESC, j.id DESC OFFSET @max_scan - 1 LIMIT 1
 ) c
-ORDER BY c.status_at DESC, c.id DESC LIMIT @max_rows;
+ORDER BY c.status_at DESC, c.id DESC LIMIT 1;
 
 -- name: BoardCount :many
 -- How many jobs stand in each status, counted up to a limit: a board says
 -- "1,000+", it never counts a million rows. The filters are those of BoardOpen
--- and BoardFinished. Each half walks the index of its columns, which is what its
--- order is for.
+-- and BoardFinished, and so is how far it looks. Each half walks the index of its
+-- columns, which is what its order is for.
 SELECT s.status::text AS status, (
     SELECT count(*) FROM (
-        (SELECT 1 FROM job j
-        WHERE j.workspace_id = @workspace_id AND j.status = s.status
-            AND j.status IN ('waiting', 'ready', 'assigned', 'running', 'paused', 'blocked', 'in_review', 'approved')
-            AND j.priority >= @priority_gte::int
-            AND (@product::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product))
-            AND (@repo::text = '' OR j.repo = @repo)
-            AND (@phase::text = '' OR j.phase = @phase)
-            AND (@factory::text = '' OR j.factory = @factory OR EXISTS (
-                SELECT 1 FROM job_lease l JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
-                WHERE l.workspace_id = j.workspace_id AND l.job_id = j.id AND f.name = @factory))
-            AND (@q::text = '' OR j.title ILIKE '%' || @q || '%' OR j.key ILIKE @q || '%')
-            AND (cardinality(@lanes::bigint[]) = 0 OR j.lane_id = ANY(@lanes::bigint[]))
-        ORDER BY j.priority DESC, j.status_at, j.id LIMIT @max_rows)
+        (SELECT 1 FROM (
+            SELECT j.id, j.key, j.title, j.product_id, j.lane_id, j.repo, j.phase, j.factory, j.priority, j.status_at FROM job j
+            WHERE j.workspace_id = @workspace_id AND j.status = s.status
+                AND j.status IN ('waiting', 'ready', 'assigned', 'running', 'paused', 'blocked', 'in_review', 'approved')
+            ORDER BY j.priority DESC, j.status_at, j.id LIMIT @max_scan
+        ) o
+        WHERE (@product::text = '' OR o.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product))
+        AND (@repo::text = '' OR o.repo = @repo)
+        AND (@phase::text = '' OR o.phase = @phase)
+        AND o.priority >= @priority_gte::int
+        AND (@q::text = '' OR o.title ILIKE '%' || @q || '%' OR o.key ILIKE @q || '%')
+        AND (@factory::text = '' OR o.factory = @factory OR EXISTS (
+            SELECT 1 FROM job_lease l JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
+            WHERE l.workspace_id = @workspace_id AND l.job_id = o.id AND f.name = @factory))
+        AND (cardinality(@lanes::bigint[]) = 0 OR o.lane_id = ANY(@lanes::bigint[]))
+        LIMIT @max_rows)
         UNION ALL
-        (SELECT 1 FROM job j
-        WHERE j.workspace_id = @workspace_id AND j.status = s.status
-            AND j.status IN ('completed', 'failed', 'aborted')
-            AND (s.status <> 'completed' OR j.status_at >= now() - make_interval(days => @days::int))
-            AND j.priority >= @priority_gte::int
-            AND (@product::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product))
-            AND (@repo::text = '' OR j.repo = @repo)
-            AND (@phase::text = '' OR j.phase = @phase)
-            AND (@factory::text = '' OR j.factory = @factory OR EXISTS (
-                SELECT 1 FROM attempt a
-                WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.factory = @factory))
-            AND (@q::text = '' OR j.title ILIKE '%' || @q || '%' OR j.key ILIKE @q || '%')
-        ORDER BY j.status_at DESC, j.id LIMIT @max_rows)
+        (SELECT 1 FROM (
+            SELECT j.id, j.key, j.title, j.product_id, j.lane_id, j.repo, j.phase, j.factory, j.priority, j.status_at FROM job j
+            WHERE j.workspace_id = @workspace_id AND j.status = s.status
+                AND j.status IN ('completed', 'failed', 'aborted')
+                AND (s.status <> 'completed' OR j.status_at >= now() - make_interval(days => @days::int))
+            ORDER BY j.status_at DESC, j.id DESC LIMIT @max_scan
+        ) o
+        WHERE (@product::text = '' OR o.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product))
+        AND (@repo::text = '' OR o.repo = @repo)
+        AND (@phase::text = '' OR o.phase = @phase)
+        AND o.priority >= @priority_gte::int
+        AND (@q::text = '' OR o.title ILIKE '%' || @q || '%' OR o.key ILIKE @q || '%')
+        AND (@factory::text = '' OR o.factory = @factory OR EXISTS (
+            SELECT 1 FROM attempt a WHERE a.workspace_id = @workspace_id AND a.job_id = o.id AND a.factory = @factory))
+        LIMIT @max_rows)
+    ) capped)::int AS jobs
+FROM unnest(@statuses::text[]) AS s(status);
+
+-- name: BoardLaneOpen :many
+-- BoardOpen for jobs of some lanes that wait or are ready: the top of each lane.
+SELECT c.id, c.priority, c.status_at FROM unnest(@statuses::text[]) AS s(status)
+CROSS JOIN unnest(@lanes::bigint[]) AS l(lane_id)
+CROSS JOIN LATERAL (
+    SELECT j.id, j.priority, j.status_at FROM job j
+    WHERE j.workspace_id = @workspace_id AND j.lane_id = l.lane_id AND j.status = s.status
+        AND j.status IN ('waiting', 'ready')
+        AND j.priority <= @after_priority::int
+        AND (j.priority < @after_priority::int OR (j.status_at, j.id) > (@after_at::timestamptz, @after_id::uuid))
+    ORDER BY j.priority DESC, j.status_at, j.id LIMIT @max_rows
+) c
+ORDER BY c.priority DESC, c.status_at, c.id LIMIT @max_rows;
+
+-- name: BoardLaneFinished :many
+-- BoardFinished for jobs of some lanes.
+SELECT c.id, c.priority, c.status_at FROM unnest(@statuses::text[]) AS s(status)
+CROSS JOIN unnest(@lanes::bigint[]) AS l(lane_id)
+CROSS JOIN LATERAL (
+    SELECT j.id, j.priority, j.status_at FROM job j
+    WHERE j.workspace_id = @workspace_id AND j.lane_id = l.lane_id AND j.status = s.status
+        AND j.status IN ('completed', 'failed', 'aborted')
+        AND j.status_at >= now() - make_interval(days => @days::int)
+        AND (j.status_at, j.id) < (@after_at::timestamptz, @after_id::uuid)
+    ORDER BY j.status_at DESC, j.id DESC LIMIT @max_rows
+) c
+ORDER BY c.status_at DESC, c.id DESC LIMIT @max_rows;
+
+-- name: BoardLaneCount :many
+-- How many jobs of some lanes stand in each status, counted up to a limit.
+SELECT s.status::text AS status, (
+    SELECT count(*) FROM (
+        SELECT 1 FROM unnest(@lanes::bigint[]) AS l(lane_id)
+        CROSS JOIN LATERAL (
+            (SELECT 1 FROM job j
+            WHERE j.workspace_id = @workspace_id AND j.lane_id = l.lane_id AND j.status = s.status
+                AND j.status IN ('waiting', 'ready')
+            ORDER BY j.priority DESC, j.status_at, j.id LIMIT @max_rows)
+            UNION ALL
+            (SELECT 1 FROM job j
+            WHERE j.workspace_id = @workspace_id AND j.lane_id = l.lane_id AND j.status = s.status
+                AND j.status IN ('completed', 'failed', 'aborted')
+                AND (s.status <> 'completed' OR j.status_at >= now() - make_interval(days => @days::int))
+            ORDER BY j.status_at DESC, j.id DESC LIMIT @max_rows)
+        ) one
+        LIMIT @max_rows
     ) capped)::int AS jobs
 FROM unnest(@statuses::text[]) AS s(status);
 
@@ -90,11 +176,13 @@ CROSS JOIN LATERAL (
 ORDER BY c.priority DESC, c.ready_at, c.job_id LIMIT @max_rows;
 
 -- name: BoardUnroutableCount :one
--- How many of them there are, counted up to a limit.
+-- How many of them there are, counted up to a limit. The order is the index's:
+-- without it all that is ready may be read for a lane that has little.
 SELECT count(*)::int FROM (
     SELECT 1 FROM unnest(@lanes::bigint[]) AS l(lane_id)
     CROSS JOIN LATERAL (
-        SELECT 1 FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.lane_id = l.lane_id LIMIT @max_rows
+        SELECT 1 FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.lane_id = l.lane_id
+        ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT @max_rows
     ) c
     LIMIT @max_rows
 ) capped;
@@ -175,3 +263,8 @@ CROSS JOIN LATERAL (
     ORDER BY j.priority DESC, j.status_at, j.id LIMIT @max_rows
 ) w
 ORDER BY w.priority DESC, w.status_at, w.id LIMIT @max_rows);
+
+-- name: BoardLeased :many
+-- The jobs that agents work on, the newest first: the leases are few, whatever
+-- else the workspace holds.
+SELECT l.job_id FROM job_lease l WHERE l.workspace_id = @workspace_id ORDER BY l.job_id DESC LIMIT @max_rows;

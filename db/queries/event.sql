@@ -27,10 +27,13 @@ SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid;
 -- Looks at most at max_scan events after a place, up to the oldest transaction
 -- that still runs, and gives of them those that fit and the last one, fitting
 -- or not: it says how far was looked. The ids of jobs are handed on as an array:
--- whatever the statistics say, their keys are found by them.
+-- whatever the statistics say, their keys are found by them. With patterns in
+-- settings, what people did beside jobs does not fit, nor what they name.
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
-        AND (@actor::text = '' OR e.actor = @actor) AS fits
+        AND (@actor::text = '' OR e.actor = @actor)
+        AND (cardinality(@settings::text[]) = 0 OR e.job_id IS NOT NULL
+            OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY(@settings::text[])) AS fits
     FROM event e
     WHERE e.workspace_id = @workspace_id
         AND (e.xid, e.id) > (cast(sqlc.arg('after_xid')::text AS xid8), sqlc.arg('after_id')::bigint)
@@ -52,7 +55,9 @@ ORDER BY e.xid, e.id;
 -- EventScan the other way: what lies before a place, the newest first.
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
-        AND (@actor::text = '' OR e.actor = @actor) AS fits
+        AND (@actor::text = '' OR e.actor = @actor)
+        AND (cardinality(@settings::text[]) = 0 OR e.job_id IS NOT NULL
+            OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY(@settings::text[])) AS fits
     FROM event e
     WHERE e.workspace_id = @workspace_id
         AND (e.xid, e.id) < (cast(sqlc.arg('before_xid')::text AS xid8), sqlc.arg('before_id')::bigint)

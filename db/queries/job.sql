@@ -1,72 +1,3 @@
--- name: JobInsert :batchexec
-WITH made AS (
-    INSERT INTO job (workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory,
-        lane_id, tags, status, wait_reason, status_by, max_retries, max_lost, retry_backoff_seconds, review_required,
-        estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, waits_for_children, created_by,
-        ready_at)
-    VALUES (@workspace_id, @id, @key, @title, @kind, @product_id, @repo, @phase, @priority, @capabilities, @factory,
-        @lane_id, @tags, @status, @wait_reason, @created_by, @max_retries, @max_lost, @retry_backoff_seconds,
-        sqlc.narg('review_required'), @estimated_complexity, sqlc.narg('estimated_minutes'),
-        sqlc.narg('token_budget'), sqlc.narg('not_before'), sqlc.narg('idempotency_key'), @waits_for_children,
-        @created_by, CASE WHEN @status = 'ready' THEN now() END)
-    RETURNING workspace_id, id, lane_id, priority, ready_at
-), written AS (
-    INSERT INTO job_text (workspace_id, job_id, body, acceptance, input_context, secret_keys)
-    SELECT workspace_id, id, @body, @acceptance, @input_context, @secret_keys FROM made
-), readied AS (
-    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
-    SELECT workspace_id, lane_id, priority, ready_at, id FROM made WHERE ready_at IS NOT NULL
-)
-INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, changes, payload)
-SELECT workspace_id, 'job.created', id, @created_by, @actor_kind, @changes, @payload FROM made;
-
--- name: JobSave :one
--- Writes what a decision changed: the job's state, its row in job_ready and the
--- event, or nothing where status or epoch are no longer those decided on. A slot
--- that is not the job's any more is given up.
-WITH saved AS (
-    UPDATE job SET
-        title = @title, phase = @phase, priority = @priority, tags = @tags,
-        capabilities = @capabilities, factory = @factory, repo = @repo, product_id = @product_id, lane_id = @lane_id,
-        estimated_complexity = @estimated_complexity, estimated_minutes = sqlc.narg('estimated_minutes'),
-        status = @status, wait_reason = @wait_reason, blocked_reason = @blocked_reason,
-        question = @question, answer = @answer, waits_for_children = @waits_for_children,
-        status_by = CASE WHEN job.status = @status THEN job.status_by ELSE @actor END,
-        status_at = CASE WHEN job.status = @status THEN job.status_at ELSE now() END,
-        attempts = @attempts, failure_count = @failure_count, lost_count = @lost_count,
-        last_error = @last_error, feedback = @feedback,
-        progress_percent = sqlc.narg('progress_percent'), current_step = @current_step,
-        checkpoint = sqlc.narg('checkpoint'), result = sqlc.narg('result'),
-        not_before = sqlc.narg('not_before'),
-        ready_at = CASE WHEN @status <> 'ready' THEN NULL WHEN job.status = 'ready' THEN job.ready_at ELSE now() END,
-        started_at = CASE WHEN @status = 'running' AND job.status <> 'running' THEN now() ELSE job.started_at END,
-        completed_at = CASE WHEN @status = 'completed' THEN coalesce(job.completed_at, now())
-            WHEN @status = 'archived' THEN job.completed_at END,
-        failed_at = CASE WHEN @status IN ('failed', 'aborted') THEN coalesce(job.failed_at, now())
-            WHEN @status = 'archived' THEN job.failed_at END,
-        version = job.version + 1,
-        updated_at = now()
-    WHERE job.workspace_id = @workspace_id AND job.id = @id
-        AND job.status = @from_status AND job.epoch = @from_epoch
-    RETURNING workspace_id, id, lane_id, repo, priority, status, ready_at, epoch, version
-), unreadied AS (
-    DELETE FROM job_ready r USING saved s
-    WHERE r.workspace_id = s.workspace_id AND r.job_id = s.id AND s.status <> 'ready'
-), readied AS (
-    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
-    SELECT workspace_id, lane_id, priority, ready_at, id FROM saved WHERE status = 'ready'
-    ON CONFLICT (workspace_id, job_id) DO UPDATE
-        SET lane_id = excluded.lane_id, priority = excluded.priority, ready_at = excluded.ready_at
-), unslotted AS (
-    DELETE FROM repo_slot o USING saved s
-    WHERE o.workspace_id = s.workspace_id AND o.job_id = s.id
-        AND (s.status NOT IN ('ready', 'assigned', 'running') OR o.repo <> s.repo)
-), logged AS (
-    INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, epoch, changes, payload)
-    SELECT workspace_id, @event_type::text, id, @actor, @actor_kind, nullif(epoch, 0), @changes, @payload FROM saved
-)
-SELECT version FROM saved;
-
 -- name: JobTextUpdate :exec
 UPDATE job_text SET body = @body, acceptance = @acceptance, acceptance_met = @acceptance_met
 WHERE workspace_id = @workspace_id AND job_id = @job_id;
@@ -92,7 +23,10 @@ SELECT id, key FROM job WHERE workspace_id = @workspace_id AND (key = ANY(@keys:
 SELECT * FROM job_full WHERE workspace_id = @workspace_id AND id = @id;
 
 -- name: JobFullByIDs :many
-SELECT * FROM job_full WHERE workspace_id = @workspace_id AND id = ANY(@ids::uuid[]);
+-- One look for each id, whatever the statistics say: as a join, tables of leases
+-- and agents that look small would be read from end to end.
+SELECT f.* FROM (SELECT unnest(@ids::uuid[]) AS id) u
+CROSS JOIN LATERAL (SELECT * FROM job_full j WHERE j.workspace_id = @workspace_id AND j.id = u.id OFFSET 0) f;
 
 -- name: JobList :many
 SELECT * FROM job_full j
@@ -109,13 +43,6 @@ WHERE j.workspace_id = @workspace_id
     AND (sqlc.narg('updated_since')::timestamptz IS NULL OR j.updated_at >= sqlc.narg('updated_since')::timestamptz)
     AND (@q::text = '' OR j.title ILIKE '%' || @q || '%' OR j.key ILIKE @q || '%')
 ORDER BY j.id DESC LIMIT @max_rows;
-
--- name: JobNumberTake :one
--- Takes n numbers for keys; the first of them is returned.
-UPDATE job_number SET next = next + @n::bigint WHERE workspace_id = @workspace_id RETURNING (next - @n::bigint)::bigint;
-
--- name: JobPrefix :one
-SELECT job_prefix FROM workspace WHERE id = @workspace_id;
 
 -- name: JobKeyTaken :many
 SELECT key FROM job WHERE workspace_id = @workspace_id AND key = ANY(@keys::text[]);

@@ -1,9 +1,3 @@
--- name: LeaseOfRequest :many
--- The live leases that a claim with this request id was given.
-SELECT job_id FROM job_lease
-WHERE workspace_id = @workspace_id AND agent_id = @agent_id AND request_id = @request_id
-    AND expires_at > clock_timestamp();
-
 -- name: LeaseProgress :many
 -- What an agent reports, and the longer right to go on: one row for each lease
 -- that is still its own. NULL leaves a field as it is.
@@ -31,22 +25,6 @@ FROM job j
 WHERE l.workspace_id = @workspace_id AND l.job_id = ANY(ARRAY(SELECT own.job_id FROM own)) AND l.expires_at > clock_timestamp()
     AND j.workspace_id = l.workspace_id AND j.id = l.job_id
 RETURNING l.job_id, j.key, j.answer, l.epoch, l.expires_at, l.directive, l.directive_reason;
-
--- name: LeaseEnd :one
--- Ends a lease and closes its attempt, keeping what the lease knew of the work.
--- No row: the lease is not there any more.
-WITH ended AS (
-    DELETE FROM job_lease l
-    WHERE l.workspace_id = @workspace_id AND l.job_id = @job_id AND l.epoch = @epoch
-    RETURNING l.job_id, l.epoch, l.progress_percent, l.current_step, l.checkpoint
-), closed AS (
-    UPDATE attempt a SET ended_at = clock_timestamp(), outcome = @outcome, error = @error, error_kind = @error_kind,
-        progress_percent = e.progress_percent, current_step = e.current_step,
-        checkpoint = e.checkpoint, result = sqlc.narg('result'), result_digest = sqlc.narg('result_digest')
-    FROM ended e
-    WHERE a.workspace_id = @workspace_id AND a.job_id = e.job_id AND a.epoch = e.epoch AND a.ended_at IS NULL
-)
-SELECT job_id, checkpoint FROM ended;
 
 -- name: LeaseDirect :execrows
 -- Asks the holder to stop; the reaper does it for them when the grace is over.

@@ -22,6 +22,10 @@ SELECT sealed FROM account_totp WHERE account_id = @account_id AND confirmed_at 
 UPDATE account_totp SET last_step = @step
 WHERE account_id = @account_id AND confirmed_at IS NOT NULL AND sealed = @sealed AND last_step < @step;
 
+-- name: TotpReseal :exec
+-- The same secret under another key of the server.
+UPDATE account_totp SET sealed = @anew WHERE account_id = @account_id AND sealed = @sealed;
+
 -- name: TotpDelete :execrows
 DELETE FROM account_totp WHERE account_id = @account_id AND confirmed_at IS NOT NULL;
 

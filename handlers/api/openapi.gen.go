@@ -443,6 +443,28 @@ type AttemptPage struct {
 	NextCursor NextCursor `json:"next_cursor"`
 }
 
+// Batch defines model for Batch.
+type Batch struct {
+	Items []BatchItem `json:"items"`
+}
+
+// BatchAnswer defines model for BatchAnswer.
+type BatchAnswer struct {
+	Items []BatchItemAnswer `json:"items"`
+}
+
+// BatchItem The body of the call POST /fleet/{verb}, and the verb beside it.
+type BatchItem = json.RawMessage
+
+// BatchItemAnswer defines model for BatchItemAnswer.
+type BatchItemAnswer struct {
+	// Body As the body of the call alone would be, a problem where it is refused.
+	Body json.RawMessage `json:"body"`
+
+	// Status As the HTTP status of the call alone would be.
+	Status int `json:"status"`
+}
+
 // BootID New on every start of the agent.
 type BootID = string
 
@@ -1423,6 +1445,9 @@ type TerminateAgentJSONRequestBody = TerminateRequest
 // AskQuestionJSONRequestBody defines body for AskQuestion for application/json ContentType.
 type AskQuestionJSONRequestBody = Question
 
+// ReportBatchJSONRequestBody defines body for ReportBatch for application/json ContentType.
+type ReportBatchJSONRequestBody = Batch
+
 // ClaimJobsJSONRequestBody defines body for ClaimJobs for application/json ContentType.
 type ClaimJobsJSONRequestBody = ClaimRequest
 
@@ -1706,6 +1731,9 @@ type ServerInterface interface {
 	// AskQuestion Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
 	// (POST /fleet/ask)
 	AskQuestion(ctx echo.Context) error
+	// ReportBatch Several reports in one call, answered in their order. One that is refused does not fail the others; those on one job are carried out one after another. A body may be 5 MB.
+	// (POST /fleet/batch)
+	ReportBatch(ctx echo.Context) error
 	// ClaimJobs Takes the most urgent jobs that the agent can run, waiting for one where there is none.
 	// (POST /fleet/claim)
 	ClaimJobs(ctx echo.Context) error
@@ -2186,6 +2214,15 @@ func (w *ServerInterfaceWrapper) AskQuestion(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.AskQuestion(ctx)
+	return err
+}
+
+// ReportBatch converts echo context to params.
+func (w *ServerInterfaceWrapper) ReportBatch(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ReportBatch(ctx)
 	return err
 }
 
@@ -3082,6 +3119,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/fleet/release", wrapper.ReleaseLease, options.OperationMiddlewares["releaseLease"]...)
 	router.POST(options.BaseURL+"/fleet/logs", wrapper.WriteLogs, options.OperationMiddlewares["writeLogs"]...)
 	router.POST(options.BaseURL+"/fleet/ask", wrapper.AskQuestion, options.OperationMiddlewares["askQuestion"]...)
+	router.POST(options.BaseURL+"/fleet/batch", wrapper.ReportBatch, options.OperationMiddlewares["reportBatch"]...)
 	router.GET(options.BaseURL+"/fleet/queue-state", wrapper.GetQueueState, options.OperationMiddlewares["getQueueState"]...)
 	router.GET(options.BaseURL+"/coordinator/status", wrapper.GetCoordinatorStatus, options.OperationMiddlewares["getCoordinatorStatus"]...)
 	router.POST(options.BaseURL+"/coordinator/recover", wrapper.Recover, options.OperationMiddlewares["recover"]...)
@@ -3898,6 +3936,52 @@ type AskQuestiondefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response AskQuestiondefaultApplicationProblemPlusJSONResponse) VisitAskQuestionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReportBatchRequestObject struct {
+	Body *ReportBatchJSONRequestBody
+}
+
+type ReportBatchResponseObject interface {
+	VisitReportBatchResponse(w http.ResponseWriter) error
+}
+
+type ReportBatch200JSONResponse BatchAnswer
+
+func (response ReportBatch200JSONResponse) VisitReportBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReportBatchdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ReportBatchdefaultApplicationProblemPlusJSONResponse) VisitReportBatchResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -6021,6 +6105,9 @@ type StrictServerInterface interface {
 	// AskQuestion Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
 	// (POST /fleet/ask)
 	AskQuestion(ctx context.Context, request AskQuestionRequestObject) (AskQuestionResponseObject, error)
+	// ReportBatch Several reports in one call, answered in their order. One that is refused does not fail the others; those on one job are carried out one after another. A body may be 5 MB.
+	// (POST /fleet/batch)
+	ReportBatch(ctx context.Context, request ReportBatchRequestObject) (ReportBatchResponseObject, error)
 	// ClaimJobs Takes the most urgent jobs that the agent can run, waiting for one where there is none.
 	// (POST /fleet/claim)
 	ClaimJobs(ctx context.Context, request ClaimJobsRequestObject) (ClaimJobsResponseObject, error)
@@ -6667,6 +6754,52 @@ func (sh *strictHandler) AskQuestion(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(AskQuestionResponseObject); ok {
 		return validResponse.VisitAskQuestionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ReportBatch operation middleware
+func (sh *strictHandler) ReportBatch(ctx echo.Context) error {
+	var request ReportBatchRequestObject
+
+	var body ReportBatchJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReportBatch(ctx.Request().Context(), request.(ReportBatchRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReportBatch")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ReportBatchResponseObject); ok {
+		return validResponse.VisitReportBatchResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

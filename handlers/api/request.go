@@ -36,6 +36,8 @@ type call struct {
 	who   tenancy.Principal
 	body  []byte // canonical; nil where none was sent
 	token string // as it was sent; streams ask again what it allows
+	// requestID is the one that the answer's header says.
+	requestID string
 }
 
 type callKey struct{}
@@ -68,7 +70,8 @@ func (s *Server) guard(op operation) echo.MiddlewareFunc {
 			if err != nil {
 				return err
 			}
-			ctx := context.WithValue(c.Request().Context(), callKey{}, call{op: op, who: who, body: body, token: bearerOf(c.Request())})
+			ctx := context.WithValue(c.Request().Context(), callKey{}, call{op: op, who: who, body: body, token: bearerOf(c.Request()),
+				requestID: c.Response().Header().Get(echo.HeaderXRequestID)})
 			c.SetRequest(c.Request().WithContext(ctx))
 			return next(c)
 		}
@@ -157,7 +160,7 @@ func bearerOf(r *http.Request) string {
 
 // bodyLimit is how many bytes the body of a call may have.
 func (op operation) bodyLimit() int64 {
-	if op.id == "writeLogs" {
+	if op.id == "writeLogs" || op.id == "reportBatch" {
 		return maxLogBody
 	}
 	return maxBody

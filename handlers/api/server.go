@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/internal/coordinator"
@@ -69,6 +70,7 @@ type Server struct {
 	log         *slog.Logger
 	quota       *quota.Quota
 	secure      bool
+	bodies      map[string]*openapi3.Schema // of the operations
 	echo        *echo.Echo
 }
 
@@ -79,7 +81,7 @@ var _ StrictServerInterface = (*Server)(nil)
 func New(d Deps) *Server {
 	s := &Server{jobs: d.Jobs, fleet: d.Fleet, dispatch: d.Dispatch, kanban: d.Kanban, events: d.Events,
 		coordinator: d.Coordinator, wake: d.Wake, done: d.Done, accounts: d.Accounts, log: d.Log, quota: d.Quota,
-		secure: d.Secure, echo: echo.New()}
+		secure: d.Secure, bodies: map[string]*openapi3.Schema{}, echo: echo.New()}
 	s.echo.IPExtractor = d.ClientAddress
 	if s.echo.IPExtractor == nil {
 		s.echo.IPExtractor = echo.ExtractIPDirect()
@@ -90,6 +92,7 @@ func New(d Deps) *Server {
 	guards := map[string][]echo.MiddlewareFunc{}
 	for id, op := range operations() {
 		guards[id] = []echo.MiddlewareFunc{s.guard(op)}
+		s.bodies[id] = op.body
 	}
 	RegisterHandlersWithOptions(s.echo, NewStrictHandler(s, nil),
 		RegisterHandlersOptions{BaseURL: BasePath, OperationMiddlewares: guards})

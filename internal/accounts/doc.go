@@ -8,7 +8,8 @@
 // link) as its SHA-256. Failed log ins are counted under an HMAC, not under the
 // address.
 //
-// An account without a password cannot log in. A set-up link gives it one:
+// An account without a password cannot log in with one. Its owner gives it one
+// where a provider let him in (SetPassword), and a set-up link does:
 //
 //	made -> used      by SetUp, once
 //	made -> replaced  by a newer link of the same account

@@ -114,7 +114,7 @@ func (s *Service) UnlinkIdentity(ctx context.Context, who tenancy.Principal, iss
 			return err
 		}
 		if !at.HasPassword {
-			return fault.New(fault.InUse, "This is the only way into your account, so it stays linked.")
+			return fault.New(fault.InUse, "This is the only way into your account, so it stays linked. Set a password first.")
 		}
 		email, ok, err := deleteIdentityTx(ctx, tx, who.Account, issuer)
 		if err != nil || !ok {

@@ -34,8 +34,8 @@ func TestWaitingLogInsHoldNoConnection(t *testing.T) {
 	s.passwords.took = time.Millisecond // however slow this machine is, there is room
 	const waiting = 50
 	ctx, goAway := context.WithCancel(t.Context())
-	defer goAway()
 	var wg sync.WaitGroup
+	defer func() { goAway(); wg.Wait() }()
 	for i := range waiting {
 		wg.Go(func() {
 			_, err := s.LogIn(ctx, fmt.Sprintf("p%d@example.org", i), testPassword, fmt.Sprintf("192.0.2.%d", i))
@@ -61,8 +61,6 @@ func TestWaitingLogInsHoldNoConnection(t *testing.T) {
 	if _, err := s.Profile(t.Context(), s.owner(t)); err != nil {
 		t.Errorf("a page beside them: %v", err)
 	}
-	goAway()
-	wg.Wait()
 }
 
 // A queue that is too long takes nobody in, and what was not tried is not counted.
@@ -99,6 +97,12 @@ func TestLogInsAreRefusedWhereTheQueueIsLong(t *testing.T) {
 func TestUnknownPeopleTakeAsLong(t *testing.T) {
 	s := startedWithOwner(t)
 	conn := dbtest.Owner(t, s.db)
+	s.passwords = newPasswords(hashCost)
+	hash, err := s.passwords.hash(t.Context(), testPassword)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, conn, "UPDATE account SET password_hash = $1", hash)
 	taken := map[string][]time.Duration{}
 	for range 9 {
 		for _, email := range []string{testEmail, "nobody@example.org"} {

@@ -3,6 +3,7 @@ package accounts
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -130,29 +131,46 @@ func TestLogInThrottleHoldsAtOnce(t *testing.T) {
 	}
 }
 
-func TestWeakHashIsReplaced(t *testing.T) {
-	s := startedWithOwner(t)
-	conn := dbtest.Owner(t, s.db)
-	cheap := phc{memory: 8, time: 1, threads: 1, salt: []byte("saltsalt"), sum: make([]byte, 32)}
-	sum, err := s.passwords.derive(t.Context(), testPassword, cheap)
-	if err != nil {
-		t.Fatal(err)
+// What the server makes costs what the standards ask for.
+func TestCostOfAHash(t *testing.T) {
+	s := New(nil, testKey(7), nil, slog.New(slog.DiscardHandler))
+	encoded, err := s.passwords.hash(t.Context(), testPassword)
+	if err != nil || !strings.HasPrefix(encoded, "$argon2id$v=19$m=65536,t=3,p=4$") {
+		t.Errorf("%s, %v", encoded, err)
 	}
-	encoded := strings.Replace(encodePHC(cheap.salt, sum), "m=65536,t=3,p=4", "m=8,t=1,p=1", 1)
-	exec(t, conn, "UPDATE account SET password_hash = $1", encoded)
+	if !strings.HasPrefix(s.passwords.nobody, "$argon2id$v=19$m=65536,t=3,p=4$") {
+		t.Errorf("for nobody: %s", s.passwords.nobody)
+	}
+	if ok, weak, err := s.passwords.check(t.Context(), encoded, testPassword); !ok || weak || err != nil {
+		t.Errorf("fits %v, weak %v, %v", ok, weak, err)
+	}
+}
 
+func TestWeakHashIsReplaced(t *testing.T) {
+	s := startedWithOwner(t) // with a cheap hash
+	conn := dbtest.Owner(t, s.db)
+	s.passwords = newPasswords(hashCost)
+	var hashes []string
 	for range 2 {
 		if _, err := s.LogIn(t.Context(), testEmail, testPassword, "192.0.2.1"); err != nil {
 			t.Fatal(err)
 		}
+		var hash string
+		if err := conn.QueryRow(t.Context(), "SELECT password_hash FROM account").Scan(&hash); err != nil {
+			t.Fatal(err)
+		}
+		hashes = append(hashes, hash)
 	}
-	if n := count(t, conn, "SELECT count(*) FROM account WHERE password_hash LIKE '$argon2id$v=19$m=65536,t=3,%'"); n != 1 {
-		t.Error("the weak hash stayed")
+	if !strings.HasPrefix(hashes[0], "$argon2id$v=19$m=65536,t=3,p=4$") {
+		t.Errorf("the weak hash stayed: %s", hashes[0])
+	}
+	if hashes[1] != hashes[0] {
+		t.Error("a hash that is not weak was replaced")
 	}
 }
 
 func TestPasswordsWaitForTheirTurn(t *testing.T) {
-	p := newPasswords()
+	p := newPasswords(hashCost)
 	p.fill()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -165,7 +183,7 @@ func TestPasswordsWaitForTheirTurn(t *testing.T) {
 }
 
 func TestDamagedHashIsAnError(t *testing.T) {
-	p := newPasswords()
+	p := newPasswords(hashCost)
 	sum := strings.Repeat("A", 43) // 32 bytes
 	if _, _, err := p.check(t.Context(), "$argon2id$v=19$m=8,t=1,p=1$c2FsdA$"+sum, testPassword); err != nil {
 		t.Fatalf("the model of the damage is refused itself: %v", err)

@@ -23,14 +23,13 @@ const (
 	maxPassword = 128
 )
 
-// The cost of one hash: the second choice of RFC 9106 section 4, and well above
-// the least that OWASP allows.
+// hashCost is that of one hash: the second choice of RFC 9106 section 4, and well
+// above the least that OWASP allows.
+var hashCost = cost{memory: 64 * 1024, time: 3, threads: 4}
+
 const (
-	hashMemory  = 64 * 1024 // KiB
-	hashTime    = 3
-	hashThreads = 4
-	hashSize    = 32
-	saltSize    = 16
+	hashSize = 32
+	saltSize = 16
 	// hashesAtOnce bounds memory and leaves the pages time: a hash takes 64 MiB and
 	// keeps up to four cores busy, so that two at once are hardly sooner done.
 	hashesAtOnce = 1
@@ -41,9 +40,20 @@ const (
 	firstGuess = 100 * time.Millisecond
 )
 
+// cost is what one argon2id hash takes.
+type cost struct {
+	memory  uint32 // KiB
+	time    uint32 // passes over the memory
+	threads uint8
+}
+
+// weakerThan reports whether a hash of this cost is to be replaced by one of c.
+func (h cost) weakerThan(c cost) bool { return h.memory < c.memory || h.time < c.time }
+
 // passwords makes and checks argon2id hashes in PHC form, one at a time. Who
 // waits holds nothing but the place in the queue.
 type passwords struct {
+	cost cost // of a new hash
 	gate chan struct{}
 
 	mu      sync.Mutex
@@ -55,23 +65,24 @@ type passwords struct {
 	nobody string
 }
 
-func newPasswords() *passwords {
+func newPasswords(of cost) *passwords {
 	return &passwords{
+		cost:   of,
 		gate:   make(chan struct{}, hashesAtOnce),
 		took:   firstGuess,
-		nobody: encodePHC(random(saltSize), random(hashSize)),
+		nobody: phc{cost: of, salt: random(saltSize), sum: random(hashSize)}.encode(),
 	}
 }
 
 // hash returns the PHC string of a password under a fresh salt. It waits for
 // its turn until ctx ends.
 func (p *passwords) hash(ctx context.Context, password string) (string, error) {
-	salt := random(saltSize)
-	sum, err := p.derive(ctx, password, phc{memory: hashMemory, time: hashTime, threads: hashThreads, salt: salt})
-	if err != nil {
+	fresh := phc{cost: p.cost, salt: random(saltSize)}
+	var err error
+	if fresh.sum, err = p.derive(ctx, password, fresh); err != nil {
 		return "", err
 	}
-	return encodePHC(salt, sum), nil
+	return fresh.encode(), nil
 }
 
 // check reports whether password made the hash, and whether the hash is weaker
@@ -89,8 +100,7 @@ func (p *passwords) check(ctx context.Context, encoded, password string) (ok, we
 	if err != nil {
 		return false, false, err
 	}
-	weak = stored.memory < hashMemory || stored.time < hashTime
-	return subtle.ConstantTimeCompare(sum, stored.sum) == 1 && known, weak, nil
+	return subtle.ConstantTimeCompare(sum, stored.sum) == 1 && known, stored.weakerThan(p.cost), nil
 }
 
 func (p *passwords) derive(ctx context.Context, password string, as phc) ([]byte, error) {
@@ -158,15 +168,14 @@ func (p *passwords) leave(began time.Time) {
 
 // phc is what a PHC string of argon2id says.
 type phc struct {
-	memory, time uint32
-	threads      uint8
-	salt, sum    []byte
+	cost
+	salt, sum []byte
 }
 
-func encodePHC(salt, sum []byte) string {
+func (h phc) encode() string {
 	b64 := base64.RawStdEncoding.EncodeToString
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s",
-		argon2.Version, hashMemory, hashTime, hashThreads, b64(salt), b64(sum))
+		argon2.Version, h.memory, h.time, h.threads, b64(h.salt), b64(h.sum))
 }
 
 func decodePHC(encoded string) (phc, error) {

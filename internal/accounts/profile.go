@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -95,29 +96,71 @@ func (s *Service) ChangePassword(ctx context.Context, who tenancy.Principal, in 
 	if in.Current == in.New {
 		return 0, fault.Invalid("password", "This is the password you have. Choose another one.")
 	}
-	hash, err := s.passwords.hash(ctx, in.New)
+	return s.replacePassword(ctx, who, old, in.New, in.Token)
+}
+
+// SetPassword gives the asker's account its first password, by the rules of
+// SetUp, and ends every session of the account; there is nothing yet that could
+// be asked for. The token is that of the asking session. It returns the epoch of
+// the sessions that begin from now on; the caller begins one in place of the
+// token's. Faults: Validation with the field password; InvalidTransition where
+// the account has a password, also one of this very moment; Unauthenticated where
+// the session was ended; Unavailable as LogIn; Forbidden.
+func (s *Service) SetPassword(ctx context.Context, who tenancy.Principal, password, token string) (epoch int64, err error) {
+	profile, err := s.Profile(ctx, who)
+	if err != nil {
+		return 0, err
+	}
+	if profile.HasPassword {
+		return 0, passwordThere()
+	}
+	if text := checkPassword(password, profile.Email); text != "" {
+		return 0, fault.Invalid("password", "%s", text)
+	}
+	return s.replacePassword(ctx, who, "", password, token)
+}
+
+func passwordThere() error {
+	return fault.New(fault.InvalidTransition, "Your account has a password already. Type it to change it.")
+}
+
+// replacePassword puts a password in the place of the one with the old hash, ""
+// for none, and of no other.
+func (s *Service) replacePassword(ctx context.Context, who tenancy.Principal, old, password, token string) (epoch int64, err error) {
+	hash, err := s.passwords.hash(ctx, password)
 	if err != nil {
 		return 0, err
 	}
 	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		next, ok, err := changePasswordTx(ctx, tx, who.Account, old, hash)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if !ok {
+		case !ok && old == "":
+			return passwordThere()
+		case !ok:
 			return fault.New(fault.VersionConflict, "Your password was changed elsewhere at this moment. Log in with the new one.")
 		}
 		epoch = next
-		if err := endThisTx(ctx, tx, in.Token); err != nil {
+		if err := endThisTx(ctx, tx, token); err != nil {
 			return err
 		}
 		n, err := endOtherSessionsTx(ctx, tx, who.Account, nil)
 		if err != nil {
 			return err
 		}
-		return appendTx(ctx, tx, who, eventlog.Event{Type: eventlog.PasswordChanged, Payload: sessionCount(n)})
+		return appendTx(ctx, tx, who, eventlog.Event{Type: eventlog.PasswordChanged, Payload: passwordEvent(n, old == "")})
 	})
 	return epoch, err
+}
+
+// passwordEvent says how many other sessions ended, and whether the password is
+// the account's first.
+func passwordEvent(sessions int, first bool) json.RawMessage {
+	if !first {
+		return sessionCount(sessions)
+	}
+	return fmt.Appendf(nil, `{"sessions": %d, "first": true}`, sessions)
 }
 
 // onlyPeople refuses agents, enrolment tokens and loops.

@@ -2,11 +2,13 @@ package accounts
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"fleetboard/db/dbtest"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
 )
 
 const newPassword = "a kettle in the winter garden"
@@ -80,6 +82,102 @@ func TestChangePassword(t *testing.T) {
 	wantFault(t, change(newPassword, "another kettle in the garden"), fault.Unauthenticated)
 	if _, err := s.LogIn(t.Context(), testEmail, newPassword, "192.0.2.1"); err != nil {
 		t.Errorf("a change that was refused changed the password: %v", err)
+	}
+}
+
+// vouched is a person who joined by an identity provider, without a password.
+func vouched(t *testing.T) (setting, tenancy.Principal) {
+	t.Helper()
+	s := startedWithOwner(t)
+	token, _, err := s.Invite(t.Context(), s.owner(t), graceThere.Email, tenancy.RoleMember)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, joined, err := s.JoinAs(t.Context(), token, graceThere)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, tenancy.Principal{Kind: tenancy.KindPerson, Workspace: joined.Workspace, Account: in.ID, Name: in.Name, Role: joined.Role}
+}
+
+func TestSetPassword(t *testing.T) {
+	s, who := vouched(t)
+	conn := dbtest.Owner(t, s.db)
+	s.begun(t, "mine", who.Account, nil)
+	s.begun(t, "phone", who.Account, nil)
+	for _, password := range []string{"", "elevenchars", "Password1234", graceThere.Email} {
+		_, err := s.SetPassword(t.Context(), who, password, "mine")
+		if f := refusal(t, err, fault.Validation); len(f.Fields) != 1 || f.Fields["password"] == "" {
+			t.Errorf("%q: fields %v", password, f.Fields)
+		}
+	}
+	// The browser was logged out meanwhile: nothing is set for it.
+	_, err := s.SetPassword(t.Context(), who, newPassword, "another")
+	wantFault(t, err, fault.Unauthenticated)
+	_, err = s.LogIn(t.Context(), graceThere.Email, newPassword, testAddress)
+	wantFault(t, err, fault.Unauthenticated)
+	if !s.opens(t, "mine") || !s.opens(t, "phone") {
+		t.Fatal("what was refused ended a session")
+	}
+	epoch, err := s.SetPassword(t.Context(), who, newPassword, "mine")
+	if err != nil || epoch != 1 {
+		t.Fatalf("epoch %d, %v", epoch, err)
+	}
+	if s.opens(t, "mine") || s.opens(t, "phone") {
+		t.Error("a session of before opens the server")
+	}
+	if in, err := s.LogIn(t.Context(), graceThere.Email, newPassword, testAddress); err != nil || in.ID != who.Account {
+		t.Errorf("with the password: %+v, %v", in, err)
+	}
+	if n := events(t, conn, who, eventlog.PasswordChanged, `{"sessions": 1, "first": true}`); n != 1 {
+		t.Errorf("%d events", n)
+	}
+	if n := count(t, conn, "SELECT count(*) FROM session WHERE account_id = $1 AND ended_at IS NULL", who.Account); n != 0 {
+		t.Errorf("%d sessions have no tombstone", n)
+	}
+	// Now the identity is not the only way in any more.
+	if err := s.UnlinkIdentity(t.Context(), who, graceThere.Issuer); err != nil {
+		t.Errorf("unlink: %v", err)
+	}
+}
+
+// Whoever sits at an open browser sets no password in the place of another, not
+// even of one that is being set at this moment.
+func TestSetPasswordReplacesNone(t *testing.T) {
+	s, who := vouched(t)
+	for _, token := range []string{"a", "b", "c", "d"} {
+		s.begun(t, token, who.Account, nil)
+	}
+	var wg sync.WaitGroup
+	results := make([]error, 4)
+	passwords := []string{newPassword, newPassword + " a", newPassword + " b", newPassword + " c"}
+	for i, password := range passwords {
+		wg.Go(func() { _, results[i] = s.replacePassword(t.Context(), who, "", password, string(rune('a'+i))) })
+	}
+	wg.Wait()
+	set := -1
+	for i, err := range results {
+		switch {
+		case err == nil && set < 0:
+			set = i
+		case err == nil:
+			t.Error("two passwords were set")
+		case !fault.Is(err, fault.InvalidTransition):
+			t.Errorf("refused with %v", err)
+		}
+	}
+	if set < 0 {
+		t.Fatal("none was set")
+	}
+	if _, err := s.LogIn(t.Context(), graceThere.Email, passwords[set], testAddress); err != nil {
+		t.Errorf("the password that was set: %v", err)
+	}
+	s.begun(t, "later", who.Account, map[string]any{SessionEpoch: "1"})
+	s.passwords.fill() // it is refused before it costs a hash
+	_, err := s.SetPassword(t.Context(), who, "a stranger's own sentence", "later")
+	wantFault(t, err, fault.InvalidTransition)
+	if !s.opens(t, "later") {
+		t.Error("what was refused ended the session")
 	}
 }
 

@@ -1,7 +1,6 @@
 package accounts
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"testing"
@@ -29,7 +28,7 @@ func process(t *testing.T, d *db.DB, hears, watches bool) *Service {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	wake := notifier.New(d, log)
-	s := New(d, bytes.Repeat([]byte{7}, keySize), wake, log)
+	s := New(d, testKey(7), wake, log)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{}, 2)
 	goOn := func(run func(context.Context) error) {

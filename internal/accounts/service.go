@@ -10,8 +10,11 @@ import (
 	"log/slog"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"fleetboard/db"
 	"fleetboard/db/vault"
+	"fleetboard/internal/tenancy"
 )
 
 // keySize is the length of the server's secret key.
@@ -37,6 +40,7 @@ type Service struct {
 	factors   vault.Ring // seals second factors
 	passwords *passwords
 	revoked   *revocations
+	signed    *lru.Cache[[sha256.Size]byte, tenancy.Principal] // by the hash of an agent's token
 	now       func() time.Time
 }
 
@@ -47,6 +51,10 @@ func New(d *db.DB, key []byte, wake Notifier, log *slog.Logger, earlier ...[]byt
 	if len(key) != keySize {
 		panic(fmt.Sprintf("accounts: the key has %d bytes, not %d", len(key), keySize))
 	}
+	signed, err := lru.New[[sha256.Size]byte, tenancy.Principal](signedKept)
+	if err != nil {
+		panic(fmt.Sprintf("accounts: %v", err)) // only a size below one is refused
+	}
 	s := &Service{
 		db:        d,
 		wake:      wake,
@@ -54,8 +62,9 @@ func New(d *db.DB, key []byte, wake Notifier, log *slog.Logger, earlier ...[]byt
 		signing:   ed25519.NewKeyFromSeed(derive(key, "fleetboard agent token ed25519 v1", ed25519.SeedSize)),
 		throttle:  derive(key, "fleetboard login throttle hmac v1", sha256.Size),
 		factors:   vault.NewRing("fleetboard second factor v1", key, earlier...),
-		passwords: newPasswords(),
+		passwords: newPasswords(hashCost),
 		revoked:   newRevocations(),
+		signed:    signed,
 		now:       time.Now,
 	}
 	if wake != nil {

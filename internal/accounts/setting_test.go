@@ -33,9 +33,20 @@ type setting struct {
 	first Bootstrap
 }
 
+// cheap is the cost of a hash in tests that do not measure it.
+var cheap = cost{memory: 8, time: 1, threads: 1}
+
+// newService is a service whose hashes are cheap.
 func newService(d *db.DB) *Service {
-	return New(d, bytes.Repeat([]byte{7}, keySize), notifier.New(d, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
+	return cheaply(New(d, testKey(7), notifier.New(d, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler)))
 }
+
+func cheaply(s *Service) *Service {
+	s.passwords = newPasswords(cheap)
+	return s
+}
+
+func testKey(b byte) []byte { return bytes.Repeat([]byte{b}, keySize) }
 
 // started has an owner without a password.
 func started(t *testing.T) setting {

@@ -258,6 +258,11 @@ func useTotpTx(ctx context.Context, tx db.Tx, account ids.ID, sealed []byte, ste
 	return n > 0, err
 }
 
+// resealTotpTx does nothing where another transaction has done it meanwhile.
+func resealTotpTx(ctx context.Context, tx db.Tx, account ids.ID, sealed, anew []byte) error {
+	return q.TotpReseal(ctx, tx, dbsqlc.TotpResealParams{AccountID: account, Sealed: sealed, Anew: anew})
+}
+
 // dropTotpTx takes the second factor and its recovery codes away.
 func dropTotpTx(ctx context.Context, tx db.Tx, account ids.ID) (bool, error) {
 	n, err := q.TotpDelete(ctx, tx, account)

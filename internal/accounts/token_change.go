@@ -33,7 +33,7 @@ func (s *Service) IssueToken(ctx context.Context, who tenancy.Principal, in NewT
 			return err
 		}
 		var err error
-		plain, err = issueTx(ctx, tx, who, in)
+		plain, err = issueTx(ctx, tx, who, who, in)
 		return err
 	})
 	if err != nil {
@@ -112,8 +112,9 @@ func roomTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in NewToken) e
 	return nil
 }
 
-// issueTx makes a token in the caller's transaction.
-func issueTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in NewToken) (string, error) {
+// issueTx makes a token of who in the caller's transaction; by is whom the log
+// names.
+func issueTx(ctx context.Context, tx db.Tx, who, by tenancy.Principal, in NewToken) (string, error) {
 	plain := newSecret(string(in.Kind))
 	made, err := insertTokenTx(ctx, tx, who, in, plain)
 	if err != nil {
@@ -124,7 +125,7 @@ func issueTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in NewToken) 
 	}
 	t := Token{Kind: in.Kind, Name: in.Name, Hint: secretHint(plain),
 		Scope: tenancy.Scope{Products: in.Products, Capabilities: in.Capabilities, Factory: in.Factory}}
-	return plain, tokenEventTx(ctx, tx, who, eventlog.TokenIssued, t)
+	return plain, tokenEventTx(ctx, tx, by, eventlog.TokenIssued, t)
 }
 
 // RevokeToken ends a token now, and the tokens of the agents that registered with

@@ -48,7 +48,7 @@ func (s *Service) BeginSecondFactor(ctx context.Context, who tenancy.Principal, 
 	if _, err := s.confirmPassword(ctx, who.Account, password, addr); err != nil {
 		return err
 	}
-	sealed := vault.Seal(s.sealKey(), totpPlace(who.Account), random(totpSecret))
+	sealed := s.factors.Seal(totpPlace(who.Account), random(totpSecret))
 	return s.db.InNone(ctx, func(tx db.Tx) error {
 		ok, err := beginTotpTx(ctx, tx, who.Account, sealed)
 		if err == nil && !ok {
@@ -77,7 +77,7 @@ func (s *Service) PendingSecondFactor(ctx context.Context, who tenancy.Principal
 	if err != nil {
 		return SecondFactor{}, err
 	}
-	secret, err := vault.Open(s.sealKey(), totpPlace(who.Account), sealed)
+	secret, _, err := s.factors.Open(totpPlace(who.Account), sealed)
 	if err != nil {
 		return SecondFactor{}, fmt.Errorf("a second factor to confirm: %w", err)
 	}
@@ -134,6 +134,9 @@ func (s *Service) ConfirmSecondFactor(ctx context.Context, who tenancy.Principal
 		case !ok:
 			return fault.Invalid("code", "This code does not fit. Codes change every 30 seconds; check the clock of the device.")
 		}
+		if err := s.resealTx(ctx, tx, who.Account, sealed); err != nil {
+			return err
+		}
 		if err := replaceRecoveryCodesTx(ctx, tx, who.Account, hashCodes(who.Account, codes)); err != nil {
 			return err
 		}
@@ -185,7 +188,7 @@ func (s *Service) CheckCode(ctx context.Context, account ids.ID, code, addr stri
 }
 
 // useCode takes a code if it is good; of the same one sent many times at once it
-// takes one.
+// takes one. From then on the earlier keys of the server are not needed for it.
 func (s *Service) useCode(ctx context.Context, account ids.ID, code string) (ok bool, err error) {
 	code = plainCode(code)
 	err = s.db.InNone(ctx, func(tx db.Tx) error {
@@ -193,18 +196,34 @@ func (s *Service) useCode(ctx context.Context, account ids.ID, code string) (ok 
 		if err != nil || !on {
 			return err
 		}
-		if len(code) == recoveryDigits {
-			ok, err = useRecoveryCodeTx(ctx, tx, account, recoveryHash(account, code))
+		if ok, err = s.useCodeTx(ctx, tx, account, sealed, code); err != nil || !ok {
 			return err
 		}
-		step, fits, err := s.stepOf(account, sealed, code)
-		if err != nil || !fits {
-			return err
-		}
-		ok, err = useTotpTx(ctx, tx, account, sealed, step)
-		return err
+		return s.resealTx(ctx, tx, account, sealed)
 	})
 	return ok && err == nil, err
+}
+
+func (s *Service) useCodeTx(ctx context.Context, tx db.Tx, account ids.ID, sealed []byte, code string) (ok bool, err error) {
+	if len(code) == recoveryDigits {
+		return useRecoveryCodeTx(ctx, tx, account, recoveryHash(account, code))
+	}
+	step, fits, err := s.stepOf(account, sealed, code)
+	if err != nil || !fits {
+		return false, err
+	}
+	return useTotpTx(ctx, tx, account, sealed, step)
+}
+
+// resealTx seals a second factor with the server's present key where an earlier
+// one has sealed it. What no key opens stays as it is: a recovery code is good
+// for it all the same.
+func (s *Service) resealTx(ctx context.Context, tx db.Tx, account ids.ID, sealed []byte) error {
+	place := totpPlace(account)
+	if plain, present, err := s.factors.Open(place, sealed); err == nil && !present {
+		return resealTotpTx(ctx, tx, account, sealed, s.factors.Seal(place, plain))
+	}
+	return nil
 }
 
 func (s *Service) pendingTx(ctx context.Context, tx db.Tx, account ids.ID) ([]byte, error) {
@@ -221,7 +240,7 @@ func (s *Service) pendingTx(ctx context.Context, tx db.Tx, account ids.ID) ([]by
 // stepOf finds the time step, around now, that a code belongs to. All steps are
 // compared, so that the time taken tells nothing.
 func (s *Service) stepOf(account ids.ID, sealed []byte, code string) (step int64, ok bool, err error) {
-	secret, err := vault.Open(s.sealKey(), totpPlace(account), sealed)
+	secret, _, err := s.factors.Open(totpPlace(account), sealed)
 	if err != nil {
 		return 0, false, fmt.Errorf("a second factor: %w", err)
 	}
@@ -251,8 +270,4 @@ func plainCode(code string) string {
 		}
 		return -1
 	}, code)
-}
-
-func (s *Service) sealKey() []byte {
-	return derive(s.signing.Seed(), "fleetboard totp secret v1", vault.KeySize)
 }

@@ -2,7 +2,9 @@ package accounts
 
 import (
 	"bytes"
+	"errors"
 	"image/png"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -11,8 +13,10 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"fleetboard/db/dbtest"
+	"fleetboard/db/vault"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/notifier"
 	"fleetboard/internal/tenancy"
 )
 
@@ -276,5 +280,80 @@ func TestSecretIsBoundToItsAccount(t *testing.T) {
 	exec(t, conn, "UPDATE account_totp SET sealed = set_byte(sealed, 20, get_byte(sealed, 20) # 1)")
 	if ok, err := f.useCode(t.Context(), f.who.Account, f.code(t, later)); ok || err == nil {
 		t.Errorf("changed: %v, %v", ok, err)
+	}
+}
+
+// changed is a process with another key of the server, on the same database and
+// with the same clock.
+func (f *factor) changed(key byte, earlier ...[]byte) *Service {
+	log := slog.New(slog.DiscardHandler)
+	s := cheaply(New(f.db, testKey(key), notifier.New(f.db, log), log, earlier...))
+	s.now = f.now
+	return s
+}
+
+// The server's key is changed. While the earlier one is given as well, codes are
+// taken; after one that was taken the earlier key is not needed any more, and
+// without it, before, nothing is taken but a recovery code.
+func TestTheServersKeyChanges(t *testing.T) {
+	for name, code := range map[string]func(f *factor) string{
+		"a code":          func(f *factor) string { return f.code(t, f.now()) },
+		"a recovery code": func(f *factor) string { return f.recovery[0] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := confirmed(t)
+			f.at(noon.Add(time.Minute))
+			check := func(s *Service, code string) error { return s.CheckCode(t.Context(), f.who.Account, code, testAddress) }
+			alone, both := f.changed(8), f.changed(8, testKey(7))
+			if err := check(alone, f.code(t, f.now())); !errors.Is(err, vault.ErrRefused) {
+				t.Errorf("with the new key alone, before: %v", err)
+			}
+			wantFault(t, check(both, "000000"), fault.Unauthenticated)
+			if err := check(alone, f.code(t, f.now())); !errors.Is(err, vault.ErrRefused) {
+				t.Errorf("after a wrong code: %v", err)
+			}
+			if err := check(both, code(f)); err != nil {
+				t.Fatalf("with both keys: %v", err)
+			}
+			later := noon.Add(2 * time.Minute)
+			alone.now = func() time.Time { return later }
+			if err := check(alone, f.code(t, later)); err != nil {
+				t.Errorf("with the new key alone, afterwards: %v", err)
+			}
+			wantFault(t, check(alone, f.code(t, later)), fault.Unauthenticated)
+			f.at(noon.Add(3 * time.Minute))
+			if err := check(f.Service, f.code(t, f.now())); !errors.Is(err, vault.ErrRefused) {
+				t.Errorf("the earlier key still opens it: %v", err)
+			}
+		})
+	}
+}
+
+// The key is changed between the picture and its first code.
+func TestTheServersKeyChangesBeforeTheFirstCode(t *testing.T) {
+	f := pending(t)
+	both := f.changed(8, testKey(7))
+	if shown, err := both.PendingSecondFactor(t.Context(), f.who); err != nil || shown.Secret != f.secret {
+		t.Fatalf("the secret is %q, %v", shown.Secret, err)
+	}
+	if _, err := both.ConfirmSecondFactor(t.Context(), f.who, f.code(t, noon), testAddress); err != nil {
+		t.Fatal(err)
+	}
+	f.at(noon.Add(time.Minute))
+	if err := f.changed(8).CheckCode(t.Context(), f.who.Account, f.code(t, f.now()), testAddress); err != nil {
+		t.Errorf("with the new key alone: %v", err)
+	}
+}
+
+// Where the earlier key is lost a recovery code still lets its owner in, who turns
+// the second factor off with the password.
+func TestTheServersKeyIsLost(t *testing.T) {
+	f := confirmed(t)
+	other := f.changed(8)
+	if err := other.CheckCode(t.Context(), f.who.Account, f.recovery[0], testAddress); err != nil {
+		t.Errorf("a recovery code: %v", err)
+	}
+	if err := other.DropSecondFactor(t.Context(), f.who, testPassword, testAddress); err != nil {
+		t.Errorf("turn it off: %v", err)
 	}
 }

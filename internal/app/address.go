@@ -16,7 +16,7 @@ func (c Config) checkPublicURL() error {
 	}
 	u, err := url.Parse(c.PublicURL)
 	if err != nil || u.Host == "" || u.Path != "" && u.Path != "/" || u.Scheme != "http" && u.Scheme != "https" {
-		return errors.New("FLEETBOARD_PUBLIC_URL is to be an address like https://fleet.example.com, without a path")
+		return errors.New("FLEETBOARD_PUBLIC_URL: must be an address like https://fleet.example.com, without a path")
 	}
 	return nil
 }

@@ -49,6 +49,7 @@ type App struct {
 	dispatch *dispatch.Service
 	kanban   *kanban.Service
 	listener net.Listener
+	metrics  net.Listener // nil where /metrics has no address of its own
 	server   *http.Server
 	setup    string
 
@@ -84,6 +85,9 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (_ *App, err error
 	}
 	if a.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Listen); err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", cfg.Listen, err)
+	}
+	if err := a.listenForMetrics(ctx, cfg.Network.MetricsListen); err != nil {
+		return nil, err
 	}
 	if boot.SetupToken != "" {
 		a.setup = a.URL() + "/setup/" + boot.SetupToken
@@ -163,11 +167,17 @@ func (a *App) serve(cfg Config, people *accounts.Service, secrets *vault.Vault, 
 	mux := http.NewServeMux()
 	mux.Handle("/api/", machines)
 	mux.Handle("/", pages)
-	a.server = &http.Server{
-		Handler: mux, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+	a.server = a.httpServer(mux)
+	a.run(append(a.answerMetrics(mux), runloop.Task{Name: "notifier", Run: wake.Run},
+		runloop.Task{Name: "revocations", Run: people.Watch}, runloop.Task{Name: "coordinator", Run: leader.Run})...)
+}
+
+// httpServer is a server whose clients cannot keep it waiting.
+func (a *App) httpServer(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 	}
-	a.run(runloop.Task{Name: "notifier", Run: wake.Run}, runloop.Task{Name: "revocations", Run: people.Watch}, runloop.Task{Name: "coordinator", Run: leader.Run})
 }
 
 // run sets going what goes on until the end: the tasks, the supervision of an
@@ -229,6 +239,9 @@ func (a *App) close() error {
 		failed = append(failed, a.work.Wait())
 	} else if a.listener != nil {
 		failed = append(failed, a.listener.Close())
+		if a.metrics != nil {
+			failed = append(failed, a.metrics.Close())
+		}
 	}
 	if a.db != nil {
 		a.db.Close()

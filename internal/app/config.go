@@ -56,11 +56,9 @@ type Config struct {
 // each variable that is wrong and what it needs, and never a secret.
 func LoadConfig(environ map[string]string) (Config, error) {
 	var c Config
-	if err := env.ParseWithOptions(&c, env.Options{Environment: environ}); err != nil {
-		return Config{}, fmt.Errorf("reading the environment: %w", err)
-	}
+	readErr := byVariable(env.ParseWithOptions(&c, env.Options{Environment: environ}))
 	dirErr := c.placeDataDir(environ)
-	if err := errors.Join(dirErr, c.checkListen(), c.checkPublicURL(), c.checkDatabase(), c.checkSecret(), c.checkAdmin(),
+	if err := errors.Join(readErr, dirErr, checkAddress("FLEETBOARD_LISTEN", c.Listen), c.checkPublicURL(), c.checkDatabase(), c.checkSecret(), c.checkAdmin(),
 		c.OIDC.check(), c.Network.check(), c.Keys.check()); err != nil {
 		return Config{}, err
 	}
@@ -89,13 +87,14 @@ func (c *Config) placeDataDir(environ map[string]string) error {
 	return nil
 }
 
-func (c *Config) checkListen() error {
-	_, port, err := net.SplitHostPort(c.Listen)
+// checkAddress finds what is wrong with an address to listen on.
+func checkAddress(variable, address string) error {
+	_, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return errors.New("FLEETBOARD_LISTEN: must be an address like 127.0.0.1:8080 or :8080")
+		return fmt.Errorf("%s: must be an address like 127.0.0.1:8080 or :8080", variable)
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return errors.New("FLEETBOARD_LISTEN: its port must be a number from 0 to 65535")
+		return fmt.Errorf("%s: its port must be a number from 0 to 65535", variable)
 	}
 	return nil
 }
@@ -164,14 +163,16 @@ func (c Config) SecretKey() ([]byte, error) {
 	}
 	path := filepath.Join(c.DataDir, secretKeyFile)
 	key, err := readSecretKey(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return key, err
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = makeSecretKey(path); err == nil {
+			// What is on disk counts: another process may have made it first.
+			key, err = readSecretKey(path)
+		}
 	}
-	if err := makeSecretKey(path); err != nil {
-		return nil, fmt.Errorf("making the secret key: %w", err)
+	if err != nil {
+		return nil, fmt.Errorf("FLEETBOARD_DATA_DIR: the secret key in it: %w", err)
 	}
-	// What is on disk counts: another process may have made it first.
-	return readSecretKey(path)
+	return key, nil
 }
 
 // makeSecretKey writes a new key to path, whole or not at all. A key that is

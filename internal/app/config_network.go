@@ -19,6 +19,10 @@ type NetworkConfig struct {
 	// RateLimit is how many requests a second a token may send; a person and an
 	// address may send a quarter of it. 0 is no limit.
 	RateLimit int `env:"FLEETBOARD_RATE_LIMIT" envDefault:"200"`
+	// MetricsListen is the address, host:port, on which /metrics is answered to
+	// whoever reaches it. Without it the server's own address answers /metrics, to
+	// this machine only.
+	MetricsListen string `env:"FLEETBOARD_METRICS_LISTEN"`
 }
 
 // maxRateLimit is beyond what one process can answer.
@@ -28,6 +32,9 @@ func (c NetworkConfig) check() error {
 	_, err := c.proxies()
 	if c.RateLimit < 0 || c.RateLimit > maxRateLimit {
 		err = errors.Join(err, fmt.Errorf("FLEETBOARD_RATE_LIMIT: must be a number from 0, no limit, to %d requests a second", maxRateLimit))
+	}
+	if c.MetricsListen != "" {
+		err = errors.Join(err, checkAddress("FLEETBOARD_METRICS_LISTEN", c.MetricsListen))
 	}
 	return err
 }

@@ -21,7 +21,7 @@ func TestNetworkConfig(t *testing.T) {
 	} {
 		for _, value := range values {
 			_, err := LoadConfig(map[string]string{"HOME": "/h", variable: value})
-			if err == nil || !strings.Contains(err.Error(), variable) && !strings.Contains(err.Error(), "RateLimit") {
+			if err == nil || !strings.HasPrefix(err.Error(), variable+": ") {
 				t.Errorf("%s=%s: %v", variable, value, err)
 			}
 		}

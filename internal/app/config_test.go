@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -34,12 +35,12 @@ func TestConfigReadsEveryVariable(t *testing.T) {
 	got, err := LoadConfig(map[string]string{
 		"FLEETBOARD_LISTEN": ":9000", "FLEETBOARD_DATA_DIR": "/srv/fb",
 		"DATABASE_URL": "postgres://owner@db/fb", "FLEETBOARD_APP_DATABASE_URL": "postgresql://app@pooler/fb",
-		"FLEETBOARD_SECRET_KEY":  key,
+		"FLEETBOARD_SECRET_KEY": key, "FLEETBOARD_METRICS_LISTEN": ":9090",
 		"FLEETBOARD_ADMIN_EMAIL": "ada@example.com", "FLEETBOARD_ADMIN_PASSWORD": "quite long enough",
 	})
 	want := Config{Listen: ":9000", DatabaseURL: "postgres://owner@db/fb", AppDatabaseURL: "postgresql://app@pooler/fb",
 		DataDir: "/srv/fb", SecretKeyText: key, AdminEmail: "ada@example.com", AdminPassword: "quite long enough",
-		OIDC: OIDCConfig{Name: "single sign-on"}, Network: NetworkConfig{RateLimit: 200}}
+		OIDC: OIDCConfig{Name: "single sign-on"}, Network: NetworkConfig{RateLimit: 200, MetricsListen: ":9090"}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -52,11 +53,19 @@ func TestConfigNamesTheVariable(t *testing.T) {
 		{"FLEETBOARD_LISTEN", "8080", ""},
 		{"FLEETBOARD_LISTEN", "localhost:http", ""},
 		{"FLEETBOARD_LISTEN", ":70000", ""},
+		{"FLEETBOARD_METRICS_LISTEN", "9090", ""},
+		{"FLEETBOARD_METRICS_LISTEN", "localhost:metrics", ""},
 		{"DATABASE_URL", "mysql://u:" + secret + "@h/d", ""},
 		{"DATABASE_URL", "postgres://u:" + secret + "@h:%zz/d", ""},
 		{"FLEETBOARD_APP_DATABASE_URL", "postgres://app:" + secret + "@h/d", ""},
 		{"FLEETBOARD_SECRET_KEY", secret, ""},
 		{"FLEETBOARD_SECRET_KEY", "x", "FLEETBOARD_SECRET_KEY_FILE"},
+		{"FLEETBOARD_PUBLIC_URL", "fleet.example.com", ""},
+		{"FLEETBOARD_PUBLIC_URL", "https://fleet.example.com/board", ""},
+		{"FLEETBOARD_RATE_LIMIT", secret, ""},
+		{"FLEETBOARD_PREVIOUS_SECRET_KEY", secret, ""},
+		{"FLEETBOARD_OIDC_ISSUER", secret, ""},
+		{"FLEETBOARD_OIDC_NAME", "Acme", ""},
 		{"FLEETBOARD_ADMIN_EMAIL", "ada@example.com", ""},
 		{"FLEETBOARD_ADMIN_PASSWORD", secret + secret, ""},
 		{"FLEETBOARD_ADMIN_EMAIL", "ada", "FLEETBOARD_ADMIN_PASSWORD"},
@@ -74,9 +83,40 @@ func TestConfigNamesTheVariable(t *testing.T) {
 	if _, err := LoadConfig(map[string]string{}); err == nil || !strings.Contains(err.Error(), "FLEETBOARD_DATA_DIR") {
 		t.Errorf("without HOME: %v", err)
 	}
-	_, err := LoadConfig(map[string]string{"HOME": "/h", "FLEETBOARD_LISTEN": "x", "DATABASE_URL": "x"})
-	if err == nil || !strings.Contains(err.Error(), "FLEETBOARD_LISTEN") || !strings.Contains(err.Error(), "DATABASE_URL") {
-		t.Errorf("two errors at once: %v", err)
+	_, err := LoadConfig(map[string]string{"HOME": "/h", "FLEETBOARD_LISTEN": "x", "DATABASE_URL": "x", "FLEETBOARD_RATE_LIMIT": "x"})
+	for _, variable := range []string{"FLEETBOARD_LISTEN: ", "DATABASE_URL: ", "FLEETBOARD_RATE_LIMIT: "} {
+		if err == nil || !strings.Contains(err.Error(), variable) {
+			t.Errorf("three errors at once: %v", err)
+		}
+	}
+	// What is set to nothing is not set.
+	if c, err := LoadConfig(map[string]string{"HOME": "/h", "FLEETBOARD_RATE_LIMIT": ""}); err != nil || c.Network.RateLimit != 200 {
+		t.Errorf("an empty variable: %+v, %v", c.Network, err)
+	}
+}
+
+// A value that does not fit its field is told by the variable, for each field
+// there is that takes no text.
+func TestEveryNumberIsToldByItsVariable(t *testing.T) {
+	var check func(reflect.Type)
+	checked := 0
+	check = func(of reflect.Type) {
+		for f := range of.Fields() {
+			switch variable := f.Tag.Get("env"); {
+			case f.Type.Kind() == reflect.Struct:
+				check(f.Type)
+			case f.Type.Kind() != reflect.String && f.Type.Kind() != reflect.Slice:
+				checked++
+				_, err := LoadConfig(map[string]string{"HOME": "/h", variable: "hunter2"})
+				if err == nil || !strings.HasPrefix(err.Error(), variable+": must be") || strings.Contains(err.Error(), "hunter2") {
+					t.Errorf("%s: %v", variable, err)
+				}
+			}
+		}
+	}
+	check(reflect.TypeFor[Config]())
+	if checked == 0 {
+		t.Error("no field was checked")
 	}
 }
 
@@ -125,7 +165,7 @@ func TestADamagedSecretKeyIsToldAndKept(t *testing.T) {
 	if err := os.WriteFile(path, []byte("short\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.SecretKey(); err == nil || !strings.Contains(err.Error(), path) {
+	if _, err := c.SecretKey(); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "FLEETBOARD_DATA_DIR") {
 		t.Errorf("got %v, want an error that names %s", err, path)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "short\n" {

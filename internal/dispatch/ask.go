@@ -27,7 +27,7 @@ func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref Ref, quest
 	if err := (Progress{Checkpoint: checkpoint}).check(); err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, who, ref, func(tx db.Tx, job jobs.Locked, red *jobs.Redactor) (jobs.Decision, ending, error) {
+	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked, red *jobs.Redactor) (jobs.Decision, ending, error) {
 		job, err := keepCheckpoint(ctx, tx, who, job, red.JSON(checkpoint))
 		if err != nil {
 			return jobs.Decision{}, ending{}, err
@@ -37,7 +37,7 @@ func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref Ref, quest
 		}
 		d, err := job.Ask(red.Cut(question, maxQuestion))
 		return d, ending{outcome: outcomeAsked}, err
-	}, never)
+	}, repeated: never})
 }
 
 // keepCheckpoint stores what the next attempt is to go on from, with the lease

@@ -3,12 +3,13 @@ package dispatch
 import (
 	"cmp"
 	"context"
-	"math/rand/v2"
+	"errors"
+	"slices"
 	"time"
 	"unicode/utf8"
 
+	"fleetboard/db"
 	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -76,13 +77,12 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in ClaimRequ
 	}
 	end := time.Now().Add(in.Wait)
 	for {
-		look, err := s.look(ctx, who, in)
+		look, err := s.looks.do(ctx, who.Workspace, lookCall{who, in})
 		if err != nil {
 			return Claimed{}, err
 		}
 		if len(look.claimed.Jobs) > 0 {
-			s.afterClaim(who, look)
-			return look.claimed, nil
+			return look.claimed, s.takeBackUnread(ctx, who, in, look.claimed.Jobs)
 		}
 		if look.wanted {
 			s.waiters.passOn(who.Workspace, look.lanes, 1)
@@ -122,20 +122,26 @@ func (in ClaimRequest) checked() (ClaimRequest, error) {
 	return in, nil
 }
 
-// look is one try at a claim.
-type look struct {
-	claimed Claimed
-	lanes   []int64
-	factory ids.ID
-	version uint64
-	began   uint64 // of this process's wake-ups, before anything was read
-	wanted  bool   // there was a job, and this agent could not take it
-}
-
-// afterClaim tells the others: the pages, and the next in line.
-func (s *Service) afterClaim(who tenancy.Principal, l look) {
-	s.published(who.Workspace, nil, l.claimed.Jobs...)
-	s.waiters.passOn(who.Workspace, l.lanes, fanOut)
+// takeBackUnread gives back what a caller got that went away while others were
+// answered with it, and returns why it did. Who named its request can ask again.
+func (s *Service) takeBackUnread(ctx context.Context, who tenancy.Principal, in ClaimRequest, given []jobs.Job) error {
+	gone := ctx.Err()
+	if gone == nil || in.RequestID != "" {
+		return gone
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handOnTimeout)
+	defer cancel()
+	var back []change
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		back, err = giveBack(ctx, tx, who, who.Agent, "The claim's caller went away before it was answered.", func(j jobs.Job) bool {
+			return slices.ContainsFunc(given, func(g jobs.Job) bool { return g.ID == j.ID && g.Epoch == j.Epoch })
+		})
+		return err
+	})
+	if err == nil {
+		s.settled(ctx, who.Workspace, back...)
+	}
+	return errors.Join(gone, err)
 }
 
 // wait sleeps until one of the agent's lanes has changed since the look, the
@@ -147,7 +153,7 @@ func (s *Service) wait(ctx context.Context, who tenancy.Principal, l look, left 
 		l.claimed.waitsForSeat() && s.waiters.seatSince(l.factory, l.began) {
 		return true
 	}
-	poll := time.Duration(float64(safetyPoll) * (0.5 + rand.Float64()))
+	poll := s.waiters.poll(l.claimed.waitsForSeat())
 	timer := time.NewTimer(min(left, poll))
 	defer timer.Stop()
 	select {

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"fmt"
 	"slices"
 
 	"fleetboard/db/dbsqlc"
@@ -9,41 +10,56 @@ import (
 	"fleetboard/internal/jobs"
 )
 
-// closedFor says why a product's jobs are not given out now; "" where they are.
-func (c *claim) closedFor(product ids.ID) string {
-	switch {
-	case slices.Contains(c.agent.PausedProducts, product):
-		return ReasonPaused
-	case slices.Contains(c.agent.FullProducts, product):
-		return ReasonReviewBacklog
+// readProducts reads which products give nothing now, and those with these names.
+func (r *claimRun) readProducts(names []string) error {
+	rows, err := q.ProductsForClaim(r.ctx, r.tx, dbsqlc.ProductsForClaimParams{WorkspaceID: r.workspace, Names: names})
+	if err != nil {
+		return fmt.Errorf("read products: %w", err)
 	}
-	return ""
+	r.closed, r.products = map[ids.ID]string{}, map[string]ids.ID{}
+	for _, p := range rows {
+		r.products[p.Name] = p.ID
+		switch {
+		case p.Paused:
+			r.closed[p.ID] = ReasonPaused
+		case p.IsFull:
+			r.closed[p.ID] = ReasonReviewBacklog
+		}
+	}
+	return nil
 }
 
-// serves reports whether the agent's token reaches a product.
-func (c *claim) serves(product ids.ID) bool {
-	return len(c.who.Scope.Products) == 0 || slices.Contains(c.agent.OwnProducts, product)
+// reaches reports whether the token of an agent reaches a product.
+func (r *claimRun) reaches(a *ask, product ids.ID) bool {
+	return len(a.who.Scope.Products) == 0 || slices.ContainsFunc(a.who.Scope.Products, func(name string) bool {
+		id, known := r.products[name]
+		return known && id == product
+	})
 }
 
-// open leaves out the heads of lanes whose product gives nothing now, and notes
-// why the most urgent of them does not.
-func (c *claim) open(heads []dbsqlc.ReadyHeadsRow) []dbsqlc.ReadyHeadsRow {
+// headsFor are the heads of an ask's lanes without those of products that give
+// nothing now. It notes why the most urgent of these does not.
+func (r *claimRun) headsFor(a *ask, heads []dbsqlc.ReadyHeadsRow) []dbsqlc.ReadyHeadsRow {
 	left := make([]dbsqlc.ReadyHeadsRow, 0, len(heads))
-	c.closed = ""
+	a.closed = ""
 	for _, h := range heads {
-		why := c.closedFor(c.products[h.LaneID])
+		product, served := a.products[h.LaneID]
+		if !served {
+			continue
+		}
+		why := r.closed[product]
 		if why == "" {
 			left = append(left, h)
-		} else if c.closed == "" {
-			c.closed = why
+		} else if a.closed == "" {
+			a.closed = why
 		}
 	}
 	return left
 }
 
 // requireOpen refuses a named job whose product gives nothing now.
-func (c *claim) requireOpen(job jobs.Job) error {
-	switch c.closedFor(job.ProductID) {
+func (r *claimRun) requireOpen(job jobs.Job) error {
+	switch r.closed[job.ProductID] {
 	case ReasonPaused:
 		return fault.New(fault.NotClaimable, "The product %s is paused; %s waits until it goes on.", job.Product, job.Key).
 			With("status", string(job.Status))
@@ -52,4 +68,10 @@ func (c *claim) requireOpen(job jobs.Job) error {
 			With("status", string(job.Status))
 	}
 	return nil
+}
+
+// notClaimable refuses a named job that is not ready, or that another claim is
+// taking right now.
+func notClaimable(job jobs.Job) error {
+	return fault.New(fault.NotClaimable, "%s is %s and cannot be claimed.", job.Key, job.Status).With("status", string(job.Status))
 }

@@ -2,6 +2,8 @@ package dispatch
 
 import (
 	"context"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -84,26 +87,84 @@ type ending struct {
 	resultDigest []byte
 }
 
-// endTx ends the lease of a locked job and writes the decision. The lease goes
-// first: the decision is made for a job that nobody holds any more.
+// end is a lease that ends: who ends it, what becomes of its job, and how.
+type end struct {
+	who tenancy.Principal
+	jobs.Decision
+	ending
+}
+
+// endTx is endManyTx for one job, locked.
 func endTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d jobs.Decision, e ending) (jobs.Job, error) {
-	ended, err := q.LeaseEnd(ctx, tx, dbsqlc.LeaseEndParams{
-		WorkspaceID: who.Workspace, JobID: d.Before.ID, Epoch: d.Before.Epoch, Outcome: e.outcome,
-		Error: e.error, ErrorKind: e.kind, Result: e.result, ResultDigest: e.resultDigest,
-	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return jobs.Job{}, fault.New(fault.LeaseExpired, "The lease on %s has ended.", d.Before.Key)
-	}
+	after, err := endManyTx(ctx, tx, who.Workspace, []end{{who, d, e}})
 	if err != nil {
-		return jobs.Job{}, fmt.Errorf("end lease: %w", err)
+		return jobs.Job{}, err
 	}
-	// A report that came after the job was read counts as well.
-	if ended.Checkpoint != nil {
-		d.After.Checkpoint = ended.Checkpoint
+	return after[0], nil
+}
+
+// endManyTx ends the leases of locked jobs and writes the decisions. The leases go
+// first: the decision is made for a job that nobody holds any more. The jobs are
+// returned in the same order.
+func endManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []end) ([]jobs.Job, error) {
+	checkpoints, err := endLeases(ctx, tx, workspace, list)
+	if err != nil {
+		return nil, err
 	}
-	job, err := jobs.SaveTx(ctx, tx, who, d)
-	job.Lease = nil
-	return job, err
+	saving := make([]jobs.Saving, 0, len(list))
+	for _, e := range list {
+		checkpoint, ended := checkpoints[e.Before.ID]
+		if !ended {
+			return nil, fault.New(fault.LeaseExpired, "The lease on %s has ended.", e.Before.Key)
+		}
+		// A report that came after the job was read counts as well.
+		if checkpoint != nil {
+			e.After.Checkpoint = checkpoint
+		}
+		saving = append(saving, jobs.Saving{Who: e.who, Decision: e.Decision})
+	}
+	after, err := jobs.SaveManyTx(ctx, tx, workspace, saving)
+	for i := range after {
+		after[i].Lease = nil
+	}
+	return after, err
+}
+
+// endLeases closes the leases and their attempts, and returns the checkpoint of
+// each by its job.
+func endLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []end) (map[ids.ID]json.RawMessage, error) {
+	type row struct {
+		JobID        ids.ID          `json:"job_id"`
+		Epoch        int64           `json:"epoch"`
+		Outcome      string          `json:"outcome"`
+		Error        string          `json:"error"`
+		ErrorKind    string          `json:"error_kind"`
+		Result       json.RawMessage `json:"result"`
+		ResultDigest *string         `json:"result_digest"`
+	}
+	params := dbsqlc.LeasesEndParams{WorkspaceID: workspace}
+	rows := make([]row, 0, len(list))
+	for _, e := range list {
+		one := row{JobID: e.Before.ID, Epoch: e.Before.Epoch, Outcome: e.outcome, Error: e.error, ErrorKind: e.kind, Result: e.result}
+		if e.resultDigest != nil {
+			digest := hex.EncodeToString(e.resultDigest)
+			one.ResultDigest = &digest
+		}
+		rows, params.JobIds = append(rows, one), append(params.JobIds, one.JobID)
+	}
+	var err error
+	if params.Endings, err = json.Marshal(rows); err != nil {
+		return nil, fmt.Errorf("encode endings: %w", err)
+	}
+	ended, err := q.LeasesEnd(ctx, tx, params)
+	if err != nil {
+		return nil, fmt.Errorf("end leases: %w", err)
+	}
+	checkpoints := make(map[ids.ID]json.RawMessage, len(ended))
+	for _, e := range ended {
+		checkpoints[e.JobID] = e.Checkpoint
+	}
+	return checkpoints, nil
 }
 
 // carryOut is the decision that a directive asks for, once its job is to be

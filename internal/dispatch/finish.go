@@ -92,7 +92,7 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref Ref, 
 	if _, _, err := c.stored(); err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, who, ref, func(tx db.Tx, job jobs.Locked, red *jobs.Redactor) (jobs.Decision, ending, error) {
+	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked, red *jobs.Redactor) (jobs.Decision, ending, error) {
 		if err := jobs.RequireChildrenDoneTx(ctx, tx, who.Workspace, job.Job); err != nil {
 			return jobs.Decision{}, ending{}, err
 		}
@@ -102,7 +102,7 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref Ref, 
 		}
 		d, err := job.HandIn(result)
 		return d, ending{outcome: outcomeCompleted, result: result, resultDigest: digest}, err
-	}, func(tx db.Tx, job jobs.Locked, red *jobs.Redactor) (bool, error) {
+	}, repeated: func(ctx context.Context, tx db.Tx, job jobs.Locked, red *jobs.Redactor) (bool, error) {
 		_, digest, err := c.redacted(red).stored()
 		if err != nil {
 			return false, err
@@ -112,7 +112,7 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref Ref, 
 			return false, nil
 		}
 		return attempt.Outcome == outcomeCompleted && bytes.Equal(attempt.ResultDigest, digest), err
-	})
+	}})
 }
 
 // Failure is what went wrong with an attempt.
@@ -129,7 +129,7 @@ func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref Ref, f Fa
 	if f.Error == "" || !utf8.ValidString(f.Error) {
 		return jobs.Job{}, fault.Invalid("error", "It is needed: what went wrong, in words.")
 	}
-	return s.finish(ctx, who, ref, func(_ db.Tx, job jobs.Locked, red *jobs.Redactor) (jobs.Decision, ending, error) {
+	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(_ context.Context, _ db.Tx, job jobs.Locked, red *jobs.Redactor) (jobs.Decision, ending, error) {
 		f := f.redacted(red)
 		if d, outcome, ok, err := carryOut(job.Job); ok {
 			return d, ending{outcome: outcome, error: f.Error, kind: f.Kind}, err
@@ -137,7 +137,7 @@ func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref Ref, f Fa
 		d, err := job.Fail(job.Now, f.Retryable, f.Error)
 		d.Payload["kind"], d.Payload["stack"] = f.Kind, f.Stack
 		return d, ending{outcome: outcomeFailed, error: d.After.LastError, kind: f.Kind}, err
-	}, never)
+	}, repeated: never})
 }
 
 // Release gives a job back without a result and without blame; it is how an
@@ -146,7 +146,7 @@ func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref Ref, r
 	if err := (Progress{Checkpoint: checkpoint}).check(); err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, who, ref, func(tx db.Tx, job jobs.Locked, red *jobs.Redactor) (jobs.Decision, ending, error) {
+	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked, red *jobs.Redactor) (jobs.Decision, ending, error) {
 		reason := red.Text(reason)
 		job, err := keepCheckpoint(ctx, tx, who, job, red.JSON(checkpoint))
 		if err != nil {
@@ -157,62 +157,5 @@ func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref Ref, r
 		}
 		d, err := job.GiveBack(job.Now, reason)
 		return d, ending{outcome: outcomeReleased, error: reason}, err
-	}, never)
-}
-
-func never(db.Tx, jobs.Locked, *jobs.Redactor) (bool, error) { return false, nil }
-
-// finish ends an agent's lease: decide says how. repeated recognises an answer
-// that was given before and gives it again. Both get what takes the values of
-// the job's secrets out of the agent's words.
-func (s *Service) finish(ctx context.Context, who tenancy.Principal, ref Ref,
-	decide func(db.Tx, jobs.Locked, *jobs.Redactor) (jobs.Decision, ending, error),
-	repeated func(db.Tx, jobs.Locked, *jobs.Redactor) (bool, error),
-) (jobs.Job, error) {
-	if err := errors.Join(requireAgent(who), checkRef(ref)); err != nil {
-		return jobs.Job{}, err
-	}
-	var changed []change
-	var answer jobs.Job
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		// The agent before the job: the order in which everybody locks. What
-		// became of the lease is said first.
-		replaced := requireBoot(ctx, tx, who)
-		if replaced != nil && !fault.Is(replaced, fault.Superseded) {
-			return replaced
-		}
-		job, err := jobs.LockTx(ctx, tx, who.Workspace, ref.Job)
-		if err != nil {
-			return err
-		}
-		red, err := s.redactor(ctx, tx, who.Workspace, job.Job)
-		if err != nil {
-			return err
-		}
-		if refused := held(ctx, tx, who, job, ref.Epoch); refused != nil {
-			again, err := repeated(tx, job, red)
-			if err != nil || !again {
-				return errors.Join(err, refused)
-			}
-			answer = job.Job
-			return nil
-		}
-		if replaced != nil {
-			return replaced
-		}
-		d, e, err := decide(tx, job, red)
-		if err != nil {
-			return err
-		}
-		if answer, err = endTx(ctx, tx, who, d, e); err != nil {
-			return err
-		}
-		promoted, err := promoteDependentsTx(ctx, tx, who.Workspace, answer)
-		changed = append(promoted, change{before: job.Job, after: answer})
-		return err
-	})
-	if err == nil {
-		s.settled(ctx, who.Workspace, changed...)
-	}
-	return answer, err
+	}, repeated: never})
 }

@@ -67,27 +67,38 @@ func (s *Service) Heartbeat(ctx context.Context, who tenancy.Principal, in Beat)
 	if err := in.check(who); err != nil {
 		return BeatAnswer{}, err
 	}
-	answer := BeatAnswer{}
-	var started []jobs.Job
-	var told bool
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
-		b := &beat{ctx: ctx, tx: tx, who: who, in: in, s: s}
-		answer, err = b.run()
-		started, told = b.started, b.told
-		return err
-	})
+	call := beatCall{who, in}
+	var answer BeatAnswer
+	var err error
+	if call.combines() {
+		answer, err = s.beats.do(ctx, who.Workspace, call)
+	} else {
+		answer, err = s.beatAlone(ctx, call)
+	}
 	if err != nil {
 		return BeatAnswer{}, err
 	}
 	if in.Factory != nil {
 		s.waiters.forget(who.Agent)
 	}
-	if told {
-		s.published(who.Workspace, nil, started...)
-	}
 	answer.QueueVersion = s.QueueVersion(who)
 	if renews(who, answer.Now) {
 		answer.Token, answer.TokenExpiresAt, err = s.tokens.IssueAgentToken(who)
+	}
+	return answer, err
+}
+
+// beatAlone writes one heartbeat, and waits for whoever has locked what it needs.
+func (s *Service) beatAlone(ctx context.Context, c beatCall) (BeatAnswer, error) {
+	var answer BeatAnswer
+	b := &beat{ctx: ctx, who: c.who, in: c.in, s: s}
+	err := s.db.InWorkspace(ctx, c.who.Workspace, func(tx db.Tx) (err error) {
+		b.tx = tx
+		answer, err = b.run()
+		return err
+	})
+	if err == nil && b.told {
+		s.published(c.who.Workspace, nil, b.started...)
 	}
 	return answer, err
 }

@@ -114,9 +114,18 @@ func assertPlans(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 	f, _ := ids.Parse(factoryID)
 	product, _ := ids.Parse(dbfactory.Text(t, d, `SELECT id::text FROM product WHERE workspace_id = $1`, workspace))
 	waited, _ := ids.Parse(dbfactory.Text(t, d, `SELECT depends_on_id::text FROM job_dependency WHERE workspace_id = $1 LIMIT 1`, workspace))
+	ready, _ := ids.Parse(dbfactory.Text(t, d, `SELECT min(id::text) FROM job WHERE workspace_id = $1 AND status = 'ready'`, workspace))
+	running, _ := ids.Parse(dbfactory.Text(t, d, `SELECT min(job_id::text) FROM job_lease WHERE workspace_id = $1`, workspace))
+	decision := json.RawMessage(dbfactory.Text(t, d, `SELECT jsonb_build_array(to_jsonb(j) || jsonb_build_object('from_status', j.status,
+		'from_epoch', j.epoch, 'status', 'failed', 'actor', 'a', 'actor_kind', 'agent', 'event_type', 'job.failed', 'changes', '[]'::jsonb,
+		'payload', '{}'::jsonb))::text FROM job j WHERE j.id = $1`, running))
 	for name, ask := range map[string]func(*capture) error{
 		"agent": func(c *capture) error {
-			_, err := dbsqlc.New().AgentForClaim(ctx, c, dbsqlc.AgentForClaimParams{WorkspaceID: workspace, ID: a, Products: []string{"default"}})
+			_, err := dbsqlc.New().AgentsForClaim(ctx, c, dbsqlc.AgentsForClaimParams{WorkspaceID: workspace, Ids: []ids.ID{a}})
+			return err
+		},
+		"products": func(c *capture) error {
+			_, err := dbsqlc.New().ProductsForClaim(ctx, c, dbsqlc.ProductsForClaimParams{WorkspaceID: workspace, Names: []string{"default"}})
 			return err
 		},
 		"lanes of a product": func(c *capture) error {
@@ -128,8 +137,26 @@ func assertPlans(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 			return err
 		},
 		"claim": func(c *capture) error {
-			_, err := dbsqlc.New().ReadyClaim(ctx, c, dbsqlc.ReadyClaimParams{WorkspaceID: workspace, LaneID: lane, MaxRows: 1,
-				Agent: "claude-1", AgentID: a, FactoryID: f, Factory: "mac-1", TtlSeconds: 900})
+			_, err := dbsqlc.New().ReadyTake(ctx, c, dbsqlc.ReadyTakeParams{WorkspaceID: workspace, LaneID: lane, MaxRows: 1})
+			return err
+		},
+		"leases": func(c *capture) error {
+			_, err := dbsqlc.New().LeasesGive(ctx, c, dbsqlc.LeasesGiveParams{WorkspaceID: workspace, JobIds: []ids.ID{ready},
+				AgentIds: []ids.ID{a}, Agents: []string{"claude-1"}, FactoryIds: []ids.ID{f}, Factories: []string{"mac-1"},
+				Models: []string{""}, SessionKeys: []string{""}, RequestIds: []string{""}, TtlSeconds: []int32{900}})
+			return err
+		},
+		"job": func(c *capture) error {
+			_, err := dbsqlc.New().JobFullByIDs(ctx, c, dbsqlc.JobFullByIDsParams{WorkspaceID: workspace, Ids: []ids.ID{running}})
+			return err
+		},
+		"end of a lease": func(c *capture) error {
+			_, err := dbsqlc.New().LeasesEnd(ctx, c, dbsqlc.LeasesEndParams{WorkspaceID: workspace, JobIds: []ids.ID{running},
+				Endings: json.RawMessage(fmt.Sprintf(`[{"job_id": %q, "epoch": 1, "outcome": "released", "error": "", "error_kind": ""}]`, running))})
+			return err
+		},
+		"saved decision": func(c *capture) error {
+			_, err := dbsqlc.New().JobsSave(ctx, c, dbsqlc.JobsSaveParams{WorkspaceID: workspace, Ids: []ids.ID{running}, Decisions: decision})
 			return err
 		},
 		"dependents": func(c *capture) error {

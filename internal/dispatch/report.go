@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
@@ -85,22 +86,40 @@ func (s *Service) report(ctx context.Context, who tenancy.Principal, ref Ref, r 
 	if err := errors.Join(requireAgent(who), checkRef(ref)); err != nil {
 		return Standing{}, err
 	}
+	call := reportCall{who, ref, r}
+	if !call.combines() {
+		return s.reportAlone(ctx, call)
+	}
+	return s.reports.do(ctx, who.Workspace, call)
+}
+
+// combines reports whether a report may be written together with others: it is
+// short, and the database takes its words.
+func (c reportCall) combines() bool {
+	return len(c.Checkpoint) == 0 && isPlain(c.ref.Job) && (c.Step == nil || isPlain(*c.Step))
+}
+
+// isPlain reports whether the database takes a text.
+func isPlain(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
+
+// reportAlone writes one report, and waits for whoever has locked what it needs.
+func (s *Service) reportAlone(ctx context.Context, c reportCall) (Standing, error) {
 	var standing Standing
 	var started []jobs.Job
 	var told bool
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
-		agent, err := seen(ctx, tx, who)
+	err := s.db.InWorkspace(ctx, c.who.Workspace, func(tx db.Tx) (err error) {
+		agent, err := seen(ctx, tx, c.who)
 		if err != nil {
 			return err
 		}
-		standing, started, told, err = s.reportTx(ctx, tx, who, ref, r)
+		standing, started, told, err = s.reportTx(ctx, tx, c.who, c.ref, c.report)
 		if standing.Directive == Continue {
 			standing.Directive = unasked(agent.Draining)
 		}
 		return err
 	})
 	if err == nil && told {
-		s.published(who.Workspace, nil, started...)
+		s.published(c.who.Workspace, nil, started...)
 	}
 	return standing, err
 }
@@ -116,12 +135,6 @@ func seen(ctx context.Context, tx db.Tx, who tenancy.Principal) (dbsqlc.AgentSee
 		return agent, fmt.Errorf("read agent: %w", err)
 	}
 	return agent, nil
-}
-
-// requireBoot is seen where only its refusal matters.
-func requireBoot(ctx context.Context, tx db.Tx, who tenancy.Principal) error {
-	_, err := seen(ctx, tx, who)
-	return err
 }
 
 // reportTx writes a report of one lease, without the values of the job's secrets.
@@ -189,7 +202,7 @@ func leaseState(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string)
 	}
 	state, err := q.LeaseState(ctx, tx, params)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return state, fault.New(fault.NotFound, "There is no job %.64s in this workspace.", keyOrID)
+		return state, noSuchJob(keyOrID)
 	}
 	if err != nil {
 		return state, fmt.Errorf("read lease: %w", err)
@@ -209,22 +222,28 @@ func startTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Lock
 	return jobs.SaveTx(ctx, tx, who, d)
 }
 
-// noteProgress records what the report changed; a report that repeats the last
-// one leaves no event.
+// noteProgress records what the report changed.
 func noteProgress(ctx context.Context, tx db.Tx, who tenancy.Principal, before dbsqlc.LeaseStateRow, r report) (bool, error) {
-	var changes []eventlog.Change
-	if r.Percent != nil && (before.ProgressPercent == nil || int(*before.ProgressPercent) != *r.Percent) {
-		changes = append(changes, eventlog.Change{Field: "progress_percent", Old: before.ProgressPercent, New: *r.Percent})
-	}
-	if r.Step != nil && (before.CurrentStep == nil || *before.CurrentStep != *r.Step) {
-		changes = append(changes, eventlog.Change{Field: "current_step", Old: before.CurrentStep, New: *r.Step})
-	}
-	if len(r.Checkpoint) > 0 {
-		changes = append(changes, eventlog.Change{Field: "checkpoint", Old: nil, New: len(r.Checkpoint)})
-	}
+	changes := r.changes(before.ProgressPercent, before.CurrentStep)
 	if len(changes) == 0 {
 		return false, nil
 	}
 	return true, appendEvent(ctx, tx, who, eventlog.Event{Type: eventlog.JobProgressed, JobID: &before.ID,
 		Epoch: before.LeaseEpoch, Changes: changes})
+}
+
+// changes is what a report changes of a lease; one that repeats the last one
+// leaves no event.
+func (r report) changes(percent *int16, step *string) []eventlog.Change {
+	var changes []eventlog.Change
+	if r.Percent != nil && (percent == nil || int(*percent) != *r.Percent) {
+		changes = append(changes, eventlog.Change{Field: "progress_percent", Old: percent, New: *r.Percent})
+	}
+	if r.Step != nil && (step == nil || *step != *r.Step) {
+		changes = append(changes, eventlog.Change{Field: "current_step", Old: step, New: *r.Step})
+	}
+	if len(r.Checkpoint) > 0 {
+		changes = append(changes, eventlog.Change{Field: "checkpoint", Old: nil, New: len(r.Checkpoint)})
+	}
+	return changes
 }

@@ -71,14 +71,14 @@ func (f Failure) redacted(red *jobs.Redactor) Failure {
 // reveal adds the values of secrets to the jobs that the agent got. A job whose
 // secrets are damaged fails instead: as the most urgent one of its lane it would
 // keep all others from being given.
-func (c *claim) reveal(given []jobs.Job) ([]jobs.Job, error) {
-	given, broken, err := c.s.jobs.RevealTx(c.ctx, c.tx, c.who.Workspace, given)
+func (r *claimRun) reveal(given []jobs.Job) ([]jobs.Job, error) {
+	given, broken, err := r.s.jobs.RevealTx(r.ctx, r.tx, r.workspace, given)
 	if err != nil {
 		return nil, err
 	}
-	system := tenancy.System(c.who.Workspace, "secrets")
+	system := tenancy.System(r.workspace, "secrets")
 	for _, j := range broken {
-		job, err := jobs.LockTx(c.ctx, c.tx, c.who.Workspace, j.ID.String())
+		job, err := jobs.LockTx(r.ctx, r.tx, r.workspace, j.ID.String())
 		if err != nil {
 			return nil, err
 		}
@@ -86,11 +86,11 @@ func (c *claim) reveal(given []jobs.Job) ([]jobs.Job, error) {
 		if err != nil {
 			return nil, err
 		}
-		failed, err := endTx(c.ctx, c.tx, system, d, ending{outcome: outcomeFailed, error: brokenSecrets, kind: "secrets"})
+		failed, err := endTx(r.ctx, r.tx, system, d, ending{outcome: outcomeFailed, error: brokenSecrets, kind: "secrets"})
 		if err != nil {
 			return nil, err
 		}
-		c.broken = append(c.broken, change{before: job.Job, after: failed})
+		r.broken = append(r.broken, change{before: job.Job, after: failed})
 	}
 	return given, nil
 }

@@ -40,6 +40,10 @@ type Service struct {
 	lanes   *laneBook
 	waiters *waiters
 	reaps   *gate
+	looks   *combiner[lookCall, look]
+	ends    *combiner[finishCall, finished]
+	beats   *combiner[beatCall, BeatAnswer]
+	reports *combiner[reportCall, Standing]
 	// endRevoked ends the subscription to tokens that ended.
 	endRevoked func()
 }
@@ -48,6 +52,12 @@ type Service struct {
 func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, log *slog.Logger) *Service {
 	s := &Service{db: d, jobs: list, wake: wake, tokens: tokens, log: log,
 		lanes: newLaneBook(d), waiters: newWaiters(), reaps: newGate(time.Second)}
+	s.looks = newCombiner(s.lookTogether)
+	s.ends = newCombiner(s.finishTogether)
+	s.beats = newCombiner(s.beatTogether)
+	s.beats.pace = beatPace
+	s.reports = newCombiner(s.reportTogether)
+	s.waiters.watch = s.keepWatch
 	s.waiters.unsubscribe = wake.Subscribe("lane:", s.laneChanged)
 	s.waiters.unsubscribeSeats = wake.Subscribe("seat:", s.waiters.seatFreed)
 	s.endRevoked = wake.Subscribe(accounts.RevokedTopics, s.tokensEnded)

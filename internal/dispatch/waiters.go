@@ -1,11 +1,11 @@
 package dispatch
 
 import (
-	"container/list"
 	"crypto/rand"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"fleetboard/internal/ids"
 )
@@ -22,6 +22,10 @@ type waiters struct {
 	unsubscribeSeats func()
 	// instance tells this process's versions from another's.
 	instance string
+	// watch looks for jobs whose wake-up was lost, every so often; nil leaves that
+	// to a poll of each claim.
+	watch func(workspace ids.ID)
+	every time.Duration
 
 	mu      sync.Mutex
 	counter uint64
@@ -34,26 +38,8 @@ type waiters struct {
 	seats map[ids.ID]uint64
 }
 
-type workspaceWaiters struct {
-	version uint64 // raised by lanes that were not known
-	newest  uint64 // the highest of all lanes
-	lanes   map[int64]uint64
-	queue   *list.List // of *waiter, the longest waiting first
-}
-
-// waiter is one claim that waits.
-type waiter struct {
-	lanes   map[int64]bool
-	factory ids.ID
-	// full is set where the claim waits for a seat, not for a job.
-	full   bool
-	signal chan struct{}
-	at     *list.Element
-	owner  *workspaceWaiters
-}
-
 func newWaiters() *waiters {
-	return &waiters{instance: rand.Text()[:8], workspaces: map[ids.ID]*workspaceWaiters{},
+	return &waiters{instance: rand.Text()[:8], every: watchEvery, workspaces: map[ids.ID]*workspaceWaiters{},
 		closed: make(chan struct{}), lanesOf: map[ids.ID][]int64{}, seats: map[ids.ID]uint64{}}
 }
 
@@ -66,7 +52,7 @@ func (w *waiters) close() {
 func (w *waiters) of(workspace ids.ID) *workspaceWaiters {
 	ww := w.workspaces[workspace]
 	if ww == nil {
-		ww = &workspaceWaiters{lanes: map[int64]uint64{}, queue: list.New()}
+		ww = newWorkspaceWaiters()
 		w.workspaces[workspace] = ww
 	}
 	return ww
@@ -101,17 +87,21 @@ func (w *waiters) text(version uint64) string {
 }
 
 // enter puts a claim into the queue. The caller compares versions afterwards
-// and only then waits.
+// and only then waits. lanes rise.
 func (w *waiters) enter(workspace, factory ids.ID, lanes []int64, full bool) *waiter {
-	set := make(map[int64]bool, len(lanes))
-	for _, id := range lanes {
-		set[id] = true
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	ww := w.of(workspace)
-	one := &waiter{lanes: set, factory: factory, full: full, signal: make(chan struct{}, 1), owner: ww}
-	one.at = ww.queue.PushBack(one)
+	one := &waiter{signal: make(chan struct{}, 1), owner: ww}
+	if full {
+		ww.enterFull(one, factory)
+	} else {
+		ww.enter(one, lanes)
+	}
+	if w.watch != nil && !full && !ww.watched {
+		ww.watched = true
+		go w.watch(workspace)
+	}
 	return one
 }
 
@@ -120,48 +110,21 @@ func (w *waiters) enter(workspace, factory ids.ID, lanes []int64, full bool) *wa
 func (w *waiters) leave(one *waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	one.owner.queue.Remove(one.at)
+	one.owner.leave(one)
 	select {
 	case <-one.signal:
-		one.owner.wake(one.lanes, 1)
+		if one.group.lanes != nil {
+			one.owner.wake(one.group.lanes, 1)
+		}
 	default:
 	}
 }
 
 // passOn wakes the next in line for these lanes.
 func (w *waiters) passOn(workspace ids.ID, lanes []int64, n int) {
-	set := make(map[int64]bool, len(lanes))
-	for _, id := range lanes {
-		set[id] = true
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.of(workspace).wake(set, n)
-}
-
-// wake signals up to n waiters that share a lane with the set and have not been
-// signalled yet.
-func (ww *workspaceWaiters) wake(lanes map[int64]bool, n int) {
-	for e := ww.queue.Front(); e != nil && n > 0; e = e.Next() {
-		one := e.Value.(*waiter) //nolint:forcetypeassert // nothing else is put in
-		if one.full || !overlap(one.lanes, lanes) {
-			continue
-		}
-		select {
-		case one.signal <- struct{}{}:
-			n--
-		default:
-		}
-	}
-}
-
-func overlap(a, b map[int64]bool) bool {
-	for id := range b {
-		if a[id] {
-			return true
-		}
-	}
-	return false
+	w.of(workspace).wake(lanes, n)
 }
 
 func (w *waiters) laneChanged(workspace ids.ID, id int64) {
@@ -170,7 +133,7 @@ func (w *waiters) laneChanged(workspace ids.ID, id int64) {
 	ww := w.of(workspace)
 	w.counter++
 	ww.lanes[id], ww.newest = w.counter, w.counter
-	ww.wake(map[int64]bool{id: true}, 1)
+	ww.wake([]int64{id}, 1)
 }
 
 // wakeWorkspace is for a lane that is not known yet: whom it concerns is known
@@ -181,7 +144,7 @@ func (w *waiters) wakeWorkspace(workspace ids.ID) {
 	ww := w.of(workspace)
 	w.counter++
 	ww.version, ww.newest = w.counter, w.counter
-	ww.wakeEvery(func(*waiter) bool { return true })
+	ww.wakeEvery()
 }
 
 func (w *waiters) wakeAll() {
@@ -190,7 +153,7 @@ func (w *waiters) wakeAll() {
 	w.counter++
 	w.all = w.counter
 	for _, ww := range w.workspaces {
-		ww.wakeEvery(func(*waiter) bool { return true })
+		ww.wakeEvery()
 	}
 }
 
@@ -209,7 +172,9 @@ func (w *waiters) seatFreed(topic string) {
 	defer w.mu.Unlock()
 	w.counter++
 	w.seats[factory] = w.counter
-	w.of(workspace).wakeEvery(func(one *waiter) bool { return one.full && one.factory == factory })
+	if full := w.of(workspace).full[factory]; full != nil {
+		full.wakeEvery()
+	}
 }
 
 // seatSince reports whether a seat of the factory came free after a version.
@@ -217,19 +182,6 @@ func (w *waiters) seatSince(factory ids.ID, version uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.seats[factory] > version
-}
-
-func (ww *workspaceWaiters) wakeEvery(concerned func(*waiter) bool) {
-	for e := ww.queue.Front(); e != nil; e = e.Next() {
-		one := e.Value.(*waiter) //nolint:forcetypeassert // nothing else is put in
-		if !concerned(one) {
-			continue
-		}
-		select {
-		case one.signal <- struct{}{}:
-		default:
-		}
-	}
 }
 
 // remember keeps an agent's lanes, for questions that are answered without the

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -128,4 +129,95 @@ func TestTheSafetyPollLooksAgainWithoutAWakeUp(t *testing.T) {
 			t.Errorf("a wait of a second ended after %s with another look", time.Since(start))
 		}
 	})
+}
+
+// With a watch behind it a wait for a job trusts the wake-ups to its end; one for a
+// seat does not.
+func TestOneWatchStandsForThePollsOfAll(t *testing.T) {
+	w := newWaiters()
+	w.watch = func(ids.ID) {}
+	if got := w.poll(false); got <= maxWait {
+		t.Errorf("a wait for a job is interrupted after %s", got)
+	}
+	if got := w.poll(true); got > safetyPoll*3/2 {
+		t.Errorf("a wait for a seat looks again after %s", got)
+	}
+}
+
+// What stands first in a lane at two looks in a row was not told of. What is held
+// back is told of more and more seldom.
+func TestTheWatchTellsOfWhatStandsThere(t *testing.T) {
+	seen, job := sightings{}, ids.New()
+	var told []int
+	for look := 1; look <= 40; look++ {
+		if len(seen.lost(map[int64]ids.ID{1: job})) > 0 {
+			told = append(told, look)
+		}
+	}
+	if !slices.Equal(told, []int{2, 4, 8, 16, 32}) {
+		t.Errorf("told at the looks %v", told)
+	}
+	for look := range 10 {
+		if lanes := seen.lost(map[int64]ids.ID{1: ids.New()}); len(lanes) > 0 {
+			t.Errorf("look %d told of a lane in which jobs are taken", look)
+		}
+	}
+	last := ids.New()
+	seen.lost(map[int64]ids.ID{1: last})
+	seen.lost(nil)
+	if lanes := seen.lost(map[int64]ids.ID{1: last}); len(lanes) > 0 {
+		t.Error("two looks with another between them are not in a row")
+	}
+}
+
+// The watch runs while somebody waits for a job, once, and ends with the last.
+func TestTheWatchRunsWhileSomebodyWaits(t *testing.T) {
+	w, workspace := newWaiters(), ids.New()
+	began := make(chan ids.ID, 3)
+	w.watch = func(workspace ids.ID) { began <- workspace }
+	first, second := w.enter(workspace, ids.Nil, []int64{1}, false), w.enter(workspace, ids.Nil, []int64{2, 3}, false)
+	<-began
+	if lanes := w.awaited(workspace); len(lanes) != 3 {
+		t.Errorf("lanes %v are watched", lanes)
+	}
+	w.leave(first)
+	if lanes := w.awaited(workspace); len(lanes) != 2 {
+		t.Errorf("lanes %v are watched after one left", lanes)
+	}
+	w.leave(second)
+	if lanes := w.awaited(workspace); lanes != nil {
+		t.Errorf("lanes %v are watched for nobody", lanes)
+	}
+	w.leave(w.enter(workspace, ids.New(), []int64{1}, true))
+	w.leave(w.enter(workspace, ids.Nil, []int64{1}, false))
+	if <-began; len(began) > 0 {
+		t.Error("more than one watch runs, or one for a seat")
+	}
+}
+
+// The longest waiting is next, whichever other lanes it serves; who waits for a
+// seat, or serves other lanes, is passed over.
+func TestALaneWakesTheLongestWaiting(t *testing.T) {
+	w, workspace := newWaiters(), ids.New()
+	full := w.enter(workspace, ids.New(), []int64{1}, true)
+	other := w.enter(workspace, ids.Nil, []int64{2}, false)
+	line := []*waiter{w.enter(workspace, ids.Nil, []int64{1, 2}, false), w.enter(workspace, ids.Nil, []int64{1}, false),
+		w.enter(workspace, ids.Nil, []int64{1, 3}, false), w.enter(workspace, ids.Nil, []int64{1, 2}, false)}
+	for i := range line {
+		w.laneChanged(workspace, 1)
+		for k, one := range line {
+			if (len(one.signal) > 0) != (k <= i) {
+				t.Errorf("after %d jobs the waiter %d is woken: %t", i+1, k, len(one.signal) > 0)
+			}
+		}
+	}
+	if len(full.signal)+len(other.signal) > 0 {
+		t.Error("one that cannot take the job was woken")
+	}
+	for _, one := range append(line, full, other) {
+		w.leave(one)
+	}
+	if ww := w.of(workspace); len(ww.groups)+len(ww.byLane)+len(ww.full) > 0 {
+		t.Errorf("%d groups, %d lanes and %d factories are kept for nobody", len(ww.groups), len(ww.byLane), len(ww.full))
+	}
 }

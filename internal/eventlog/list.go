@@ -43,6 +43,18 @@ func (f Filter) patterns() []string {
 // narrows reports whether the filter may leave an event out.
 func (f Filter) narrows() bool { return len(f.Types) > 0 || f.Job != nil || f.Actor != "" }
 
+// scanSize is how many events a statement looks at, to find limit of them that
+// who may read and the filter takes. Settings alone are few among the rest.
+func (f Filter) scanSize(who tenancy.Principal, limit int) int {
+	switch {
+	case f.narrows():
+		return scanRows
+	case len(unread(who)) > 0:
+		return min(2*limit+200, scanRows)
+	}
+	return limit + 1
+}
+
 // Older returns the newest events that lie before a place, newest first, or the
 // very newest where before is the zero Cursor, and the place before the last of
 // them; it is the zero Cursor after the first event of the log. Where a filter
@@ -55,10 +67,7 @@ func (l *Log) Older(ctx context.Context, who tenancy.Principal, f Filter, before
 	if f.Job != nil {
 		return l.olderOfJob(ctx, who, f, before, limit)
 	}
-	size := scanRows
-	if !f.narrows() {
-		size = limit + 1
-	}
+	size := f.scanSize(who, limit)
 	var list []Event
 	for range scans {
 		found, err := l.scanBack(ctx, who, f, before, size, limit-len(list))
@@ -77,25 +86,26 @@ func (l *Log) Older(ctx context.Context, who tenancy.Principal, f Filter, before
 	return list, before, nil
 }
 
-// TailOf is Tail with a filter. The place it returns may lie behind events that
-// the filter left out; where it fits little there may be fewer events than
-// limit, even none, with a place from which to go on.
+// TailOf is Tail with a filter, and for an agent without settings. The place it
+// returns may lie behind events that were left out; where few fit there may be
+// fewer events than limit, even none, with a place from which to go on.
 func (l *Log) TailOf(ctx context.Context, who tenancy.Principal, f Filter, after Cursor, limit int) ([]Event, Cursor, error) {
-	if !f.narrows() {
-		return l.Tail(ctx, who, after, limit)
-	}
 	if f.Job != nil {
 		return l.tailOfJob(ctx, who, f, after, limit)
 	}
+	if !f.narrows() && len(unread(who)) == 0 {
+		return l.Tail(ctx, who, after, limit)
+	}
+	size := f.scanSize(who, limit)
 	var list []Event
 	for range scans {
-		found, err := l.scan(ctx, who, f, after, limit-len(list))
+		found, err := l.scan(ctx, who, f, after, size, limit-len(list))
 		if err != nil {
 			return nil, after, err
 		}
 		list = append(list, found.events...)
 		after = found.place
-		if len(list) == limit || found.looked < scanRows {
+		if len(list) == limit || found.looked < size {
 			break
 		}
 	}
@@ -122,10 +132,10 @@ type scanned struct {
 
 // take reads rows in their order: events that fit until there are limit of
 // them, and how far was looked. from is the place where there are no rows.
-func take(rows []dbsqlc.EventScanRow, from Cursor, limit int) scanned {
+func take(who tenancy.Principal, rows []dbsqlc.EventScanRow, from Cursor, limit int) scanned {
 	s := scanned{place: from, last: true}
 	for i, r := range rows {
-		e := rowEvent(dbsqlc.EventTailRow{ID: r.ID, Xid: r.Xid, Type: r.Type, JobID: r.JobID, JobKey: r.JobKey, Actor: r.Actor,
+		e := rowEvent(who, dbsqlc.EventTailRow{ID: r.ID, Xid: r.Xid, Type: r.Type, JobID: r.JobID, JobKey: r.JobKey, Actor: r.Actor,
 			ActorKind: r.ActorKind, Epoch: r.Epoch, At: r.At, Changes: r.Changes, Payload: r.Payload})
 		if r.Fits {
 			s.events = append(s.events, e)
@@ -138,13 +148,13 @@ func take(rows []dbsqlc.EventScanRow, from Cursor, limit int) scanned {
 	return s
 }
 
-func (l *Log) scan(ctx context.Context, who tenancy.Principal, f Filter, after Cursor, limit int) (s scanned, err error) {
+func (l *Log) scan(ctx context.Context, who tenancy.Principal, f Filter, after Cursor, size, limit int) (s scanned, err error) {
 	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		rows, err := l.q.EventScan(ctx, tx, dbsqlc.EventScanParams{
-			WorkspaceID: who.Workspace, Types: f.patterns(), Actor: f.Actor, AfterXid: after.text(), AfterID: after.id,
-			MaxScan: scanRows, MaxRows: int32(limit), //nolint:gosec // limit is checked at the edge
+			WorkspaceID: who.Workspace, Types: f.patterns(), Actor: f.Actor, Settings: unread(who), AfterXid: after.text(), AfterID: after.id,
+			MaxScan: int32(size), MaxRows: int32(limit), //nolint:gosec // limit is checked at the edge
 		})
-		s = take(rows, after, limit)
+		s = take(who, rows, after, limit)
 		return err
 	})
 	return s, err
@@ -153,14 +163,14 @@ func (l *Log) scan(ctx context.Context, who tenancy.Principal, f Filter, after C
 func (l *Log) scanBack(ctx context.Context, who tenancy.Principal, f Filter, before Cursor, size, limit int) (s scanned, err error) {
 	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		found, err := l.q.EventScanBack(ctx, tx, dbsqlc.EventScanBackParams{
-			WorkspaceID: who.Workspace, Types: f.patterns(), Actor: f.Actor, BeforeXid: before.text(), BeforeID: before.id,
+			WorkspaceID: who.Workspace, Types: f.patterns(), Actor: f.Actor, Settings: unread(who), BeforeXid: before.text(), BeforeID: before.id,
 			MaxScan: int32(size), MaxRows: int32(limit), //nolint:gosec // limit is checked at the edge
 		})
 		rows := make([]dbsqlc.EventScanRow, 0, len(found))
 		for _, r := range found {
 			rows = append(rows, dbsqlc.EventScanRow(r))
 		}
-		s = take(rows, before, limit)
+		s = take(who, rows, before, limit)
 		return err
 	})
 	return s, err
@@ -173,7 +183,7 @@ func (l *Log) tailOfJob(ctx context.Context, who tenancy.Principal, f Filter, af
 			AfterID: after.id, MaxRows: int32(limit), //nolint:gosec // limit is checked at the edge
 		})
 		for _, r := range rows {
-			list = append(list, rowEvent(dbsqlc.EventTailRow(r)))
+			list = append(list, rowEvent(who, dbsqlc.EventTailRow(r)))
 		}
 		return err
 	})
@@ -190,7 +200,7 @@ func (l *Log) olderOfJob(ctx context.Context, who tenancy.Principal, f Filter, b
 			BeforeID: before.id, MaxRows: int32(limit + 1), //nolint:gosec // limit is checked at the edge
 		})
 		for _, r := range rows {
-			list = append(list, rowEvent(dbsqlc.EventTailRow(r)))
+			list = append(list, rowEvent(who, dbsqlc.EventTailRow(r)))
 		}
 		return err
 	})
@@ -200,9 +210,9 @@ func (l *Log) olderOfJob(ctx context.Context, who tenancy.Principal, f Filter, b
 	return slices.Clip(list[:limit]), list[limit-1].Cursor, err
 }
 
-func rowEvent(r dbsqlc.EventTailRow) Event {
+func rowEvent(who tenancy.Principal, r dbsqlc.EventTailRow) Event {
 	e := Event{ID: r.ID, Type: Type(r.Type), JobID: r.JobID, Actor: r.Actor, ActorKind: r.ActorKind,
-		Epoch: r.Epoch, At: r.At, Payload: r.Payload}
+		Epoch: r.Epoch, At: r.At, Payload: payloadFor(who, Type(r.Type), r.Payload)}
 	if r.JobKey != nil {
 		e.JobKey = *r.JobKey
 	}

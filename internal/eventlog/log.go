@@ -81,7 +81,8 @@ func (l *Log) OfJob(ctx context.Context, who tenancy.Principal, job ids.ID, befo
 
 // Tail returns what follows a place in the log, oldest first, at most limit
 // events, and the place after the last of them. Reading again from that place
-// gives everything later exactly once.
+// gives everything later exactly once. It leaves nothing out: TailOf is for
+// those who may not read all of it.
 func (l *Log) Tail(ctx context.Context, who tenancy.Principal, after Cursor, limit int) ([]Event, Cursor, error) {
 	var list []Event
 	err := l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
@@ -90,7 +91,7 @@ func (l *Log) Tail(ctx context.Context, who tenancy.Principal, after Cursor, lim
 			MaxRows: int32(limit), //nolint:gosec // limit is the caller's constant
 		})
 		for _, r := range rows {
-			list = append(list, rowEvent(r))
+			list = append(list, rowEvent(who, r))
 		}
 		return err
 	})

@@ -80,6 +80,9 @@ func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, erro
 	return snap, nil
 }
 
+// illness orders healths, the best first.
+var illness = map[Health]int{Healthy: 0, Warn: 1, Stale: 2, Dead: 3}
+
 // add counts an agent in to its factory's health.
 func (f *Factory) add(a Agent, snap Snapshot) {
 	a.Health = a.HealthAt(snap.Now)
@@ -87,8 +90,7 @@ func (f *Factory) add(a Agent, snap Snapshot) {
 	if a.LastHeartbeatAt.After(f.LastBeatAt) {
 		f.LastBeatAt = a.LastHeartbeatAt
 	}
-	order := map[Health]int{Healthy: 0, Warn: 1, Stale: 2, Dead: 3}
-	if order[a.Health] < order[f.Health] {
+	if illness[a.Health] < illness[f.Health] {
 		f.Health = a.Health
 	}
 }
@@ -141,18 +143,17 @@ func (s *Service) Agent(ctx context.Context, who tenancy.Principal, name string)
 
 // AgentTx is Agent in the caller's transaction.
 func AgentTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (Agent, error) {
-	snap, err := SnapshotTx(ctx, tx, workspace)
+	rows, err := q.AgentList(ctx, tx, dbsqlc.AgentListParams{WorkspaceID: workspace, Name: name})
 	if err != nil {
-		return Agent{}, err
+		return Agent{}, fmt.Errorf("read agent: %w", err)
 	}
-	for _, f := range snap.Factories {
-		for _, a := range f.Agents {
-			if a.Name == name {
-				return a, nil
-			}
-		}
+	if name == "" || len(rows) == 0 {
+		return Agent{}, fault.New(fault.NotFound, "There is no agent %.64s in this workspace.", name)
 	}
-	return Agent{}, fault.New(fault.NotFound, "There is no agent %.64s in this workspace.", name)
+	now, err := q.JobClock(ctx, tx)
+	a := agentFrom(rows[0])
+	a.Health = a.HealthAt(now)
+	return a, err
 }
 
 // Factory reads one factory by name. NotFound where the workspace has none.

@@ -195,7 +195,7 @@ func (a *admission) displace(id ids.ID, priority int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, err = writeTx(a.ctx, a.tx, tenancy.System(a.workspace, "admission"), d)
+	_, err = writeTx(a.ctx, a.tx, a.workspace, []Saving{{tenancy.System(a.workspace, "admission"), d}})
 	return err == nil, err
 }
 

@@ -24,15 +24,6 @@ func small(v *int) *int32 {
 	return &n
 }
 
-// percent gives an optional percentage as a column's value.
-func percent(v *int) *int16 {
-	if v == nil {
-		return nil
-	}
-	n := int16(*v) //nolint:gosec // 0..100
-	return &n
-}
-
 func same[T comparable](a, b *T) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }

@@ -53,10 +53,14 @@ func (s *Service) Create(ctx context.Context, who tenancy.Principal, from Origin
 	if err := validate(in); err != nil {
 		return Created{}, err
 	}
-	created, err := s.create(ctx, who, from, in)
+	made, err := s.reserveKeys(ctx, who, in)
+	if err != nil {
+		return Created{}, err
+	}
+	created, err := s.create(ctx, who, from, creation{in: in, reserved: made})
 	if isOvertaken(err) {
 		// What happened at this moment can be seen now.
-		created, err = s.create(ctx, who, from, in)
+		created, err = s.create(ctx, who, from, creation{in: in, again: true})
 	}
 	if err == nil && !created.Replayed {
 		s.wake.Publish(Topics(who.Workspace, created.Jobs...)...)
@@ -65,9 +69,9 @@ func (s *Service) Create(ctx context.Context, who tenancy.Principal, from Origin
 }
 
 // create is one try at Create.
-func (s *Service) create(ctx context.Context, who tenancy.Principal, from Origin, in []New) (created Created, err error) {
+func (s *Service) create(ctx context.Context, who tenancy.Principal, from Origin, c creation) (created Created, err error) {
 	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		c := &creation{ctx: ctx, tx: tx, who: who, in: in, vault: s.secrets}
+		c.ctx, c.tx, c.who, c.vault = ctx, tx, who, s.secrets
 		var err error
 		if created.Jobs, created.Replayed, err = c.replay(from); err != nil || created.Replayed {
 			return err
@@ -79,12 +83,14 @@ func (s *Service) create(ctx context.Context, who tenancy.Principal, from Origin
 }
 
 // isOvertaken reports whether another transaction has just made a job with the
-// same idempotency key, or taken the product of a new lane away.
+// same idempotency key or key, or taken the product of a new lane away; or whether
+// a key that was made is one that somebody chose by hand.
 func isOvertaken(err error) bool {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg) &&
-		(pg.ConstraintName == "job_idempotency_key" || pg.ConstraintName == "lane_workspace_id_product_id_fkey")
+	return errors.As(err, &pg) && slices.Contains(overtaken, pg.ConstraintName)
 }
+
+var overtaken = []string{"job_idempotency_key", "job_key_key", "lane_workspace_id_product_id_fkey"}
 
 func validate(in []New) error {
 	if len(in) < 1 || len(in) > MaxBatch {
@@ -120,6 +126,10 @@ type creation struct {
 	tx  db.Tx
 	who tenancy.Principal
 	in  []New
+	// reserved are keys made for the jobs without one, not compared with any other.
+	reserved []string
+	// again is set at the second try.
+	again bool
 
 	vault   *vault.Vault
 	secrets []Secrets // of each job
@@ -193,17 +203,23 @@ func (c *creation) knownJob() ([]Job, error) {
 // load reads jobs in the order of their ids' list.
 func (c *creation) load(list []ids.ID) ([]Job, error) {
 	found, err := LoadManyTx(c.ctx, c.tx, c.who.Workspace, list)
-	slices.SortFunc(found, func(a, b Job) int { return slices.Index(list, a.ID) - slices.Index(list, b.ID) })
+	at := make(map[ids.ID]int, len(list))
+	for i, id := range list {
+		at[id] = i
+	}
+	slices.SortFunc(found, func(a, b Job) int { return at[a.ID] - at[b.ID] })
 	return found, err
 }
 
 func (c *creation) run() ([]Job, error) {
-	for _, step := range []func() error{c.build, c.assignKeys, c.resolveDependencies, c.decideStatus, c.internLanes, c.admit, c.insert} {
+	// Keys are made last: the numbers they are made of are nobody else's until the
+	// transaction ends.
+	for _, step := range []func() error{c.build, c.refuseTaken, c.resolveDependencies, c.decideStatus, c.internLanes, c.admit, c.makeKeys, c.insert} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
-	return c.load(c.ids)
+	return c.made()
 }
 
 // build fills in defaults and products.
@@ -224,7 +240,9 @@ func (c *creation) build() error {
 			ID: c.ids[i], Key: n.Key, Title: strings.TrimSpace(n.Title), Body: n.Body, Kind: n.Kind,
 			ProductID: product.ID, Product: product.Name, Repo: n.Repo, Phase: strings.TrimSpace(n.Phase),
 			Priority: orDefault(n.Priority, defaultPriority), Capabilities: set(n.Capabilities), Factory: n.Factory,
-			Tags: set(n.Tags), Acceptance: orEmpty(n.Acceptance), InputContext: input, SecretKeys: set(n.SecretKeys),
+			Tags: set(n.Tags), Acceptance: orEmpty(n.Acceptance),
+			InputContext: orNoInput(input), SecretKeys: set(n.SecretKeys), DependsOn: []string{},
+			ReviewRequired: orDefault(n.ReviewRequired, product.ReviewRequired), ProductPaused: product.Paused,
 			MaxRetries: orDefault(n.MaxRetries, defaultMaxRetries), MaxLost: orDefault(n.MaxLost, defaultMaxLost),
 			RetryBackoffSeconds: orDefault(n.RetryBackoffSeconds, defaultBackoff), ReviewOverride: n.ReviewRequired,
 			EstimatedComplexity: n.EstimatedComplexity, EstimatedMinutes: n.EstimatedMinutes,

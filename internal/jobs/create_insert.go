@@ -1,13 +1,11 @@
 package jobs
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"fleetboard/db/dbsqlc"
 	"fleetboard/db/vault"
-	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
 )
 
@@ -50,25 +48,17 @@ func (c *creation) admit() error {
 	return c.admission.admitNew(c.list)
 }
 
-// insert writes the jobs, their secrets, events, slots and dependencies.
+// insert writes the jobs with their events, then secrets, slots and dependencies.
 func (c *creation) insert() error {
-	rows := make([]dbsqlc.JobInsertParams, 0, len(c.list))
-	for _, j := range c.list {
-		row, err := c.row(j)
-		if err != nil {
-			return err
-		}
-		rows = append(rows, row)
+	rows, err := c.rows()
+	if err != nil {
+		return err
 	}
-	var failed error
-	q.JobInsert(c.ctx, c.tx, rows).Exec(func(_ int, err error) {
-		if failed == nil {
-			failed = err
-		}
-	})
-	if failed != nil {
-		return fmt.Errorf("insert jobs: %w", failed)
+	at, err := q.JobInsert(c.ctx, c.tx, rows)
+	if err != nil {
+		return fmt.Errorf("insert jobs: %w", err)
 	}
+	c.wrote(at)
 	if err := c.insertSecrets(); err != nil {
 		return err
 	}
@@ -120,30 +110,4 @@ func (c *creation) insertDependencies() error {
 		return fmt.Errorf("insert dependencies: %w", err)
 	}
 	return nil
-}
-
-func (c *creation) row(j Job) (dbsqlc.JobInsertParams, error) {
-	acceptance, err := json.Marshal(j.Acceptance)
-	if err != nil {
-		return dbsqlc.JobInsertParams{}, fmt.Errorf("encode acceptance: %w", err)
-	}
-	input := j.InputContext
-	if len(input) == 0 {
-		input = json.RawMessage("{}")
-	}
-	changes, payload, err := eventlog.Encode(j.beginning(), map[string]any{"title": j.Title})
-	var idempotencyKey *string
-	if j.IdempotencyKey != "" {
-		idempotencyKey = &j.IdempotencyKey
-	}
-	return dbsqlc.JobInsertParams{
-		WorkspaceID: c.who.Workspace, ID: j.ID, Key: j.Key, Title: j.Title, Kind: j.Kind, ProductID: j.ProductID,
-		Repo: j.Repo, Phase: j.Phase, Priority: int16(j.Priority), Capabilities: j.Capabilities, Factory: j.Factory, //nolint:gosec // 0..10
-		LaneID: j.LaneID, Tags: j.Tags, Status: string(j.Status), WaitReason: string(j.WaitReason),
-		MaxRetries: int32(j.MaxRetries), MaxLost: int32(j.MaxLost), RetryBackoffSeconds: int32(j.RetryBackoffSeconds), //nolint:gosec // checked
-		ReviewRequired: j.ReviewOverride, EstimatedComplexity: j.EstimatedComplexity,
-		EstimatedMinutes: small(j.EstimatedMinutes), TokenBudget: j.TokenBudget, NotBefore: j.NotBefore,
-		IdempotencyKey: idempotencyKey, Body: j.Body, Acceptance: acceptance, InputContext: input, SecretKeys: j.SecretKeys,
-		WaitsForChildren: j.WaitsForChildren, CreatedBy: c.who.Name, ActorKind: string(c.who.Kind), Changes: changes, Payload: payload,
-	}, err
 }

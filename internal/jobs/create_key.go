@@ -1,66 +1,114 @@
 package jobs
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
+	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
 )
 
-// assignKeys checks the keys that were given and makes the others.
-func (c *creation) assignKeys() error {
+// refuseTaken refuses a key that was given and is another job's.
+func (c *creation) refuseTaken() error {
 	var given []string
-	missing := 0
 	for _, j := range c.list {
-		if j.Key == "" {
-			missing++
-		} else {
+		if j.Key != "" {
 			given = append(given, j.Key)
 		}
 	}
-	taken, err := q.JobKeyTaken(c.ctx, c.tx, dbsqlc.JobKeyTakenParams{WorkspaceID: c.who.Workspace, Keys: given})
-	if err != nil {
-		return fmt.Errorf("look for keys: %w", err)
-	}
-	if len(taken) > 0 {
-		return fault.New(fault.AlreadyExists, "There is already a job %s.", taken[0]).With("key", taken[0])
-	}
-	made, err := c.makeKeys(missing, given)
-	for i := range c.list {
-		if c.list[i].Key == "" && err == nil {
-			c.list[i].Key, made = made[0], made[1:]
-		}
+	taken, err := c.taken(given)
+	if err == nil && len(taken) > 0 {
+		err = fault.New(fault.AlreadyExists, "There is already a job %s.", taken[0]).With("key", taken[0])
 	}
 	return err
 }
 
-// makeKeys takes n keys like FB-12 that nobody has chosen by hand.
-func (c *creation) makeKeys(n int, given []string) ([]string, error) {
-	if n == 0 {
+// taken gives those of the keys that jobs have already.
+func (c *creation) taken(keys []string) ([]string, error) {
+	if len(keys) == 0 {
 		return nil, nil
 	}
-	prefix, err := q.JobPrefix(c.ctx, c.tx, c.who.Workspace)
+	taken, err := q.JobKeyTaken(c.ctx, c.tx, dbsqlc.JobKeyTakenParams{WorkspaceID: c.who.Workspace, Keys: keys})
 	if err != nil {
-		return nil, fmt.Errorf("prefix of keys: %w", err)
+		return nil, fmt.Errorf("look for keys: %w", err)
 	}
-	var free []string
-	for len(free) < n {
-		first, err := q.JobNumberTake(c.ctx, c.tx, dbsqlc.JobNumberTakeParams{
-			WorkspaceID: c.who.Workspace, N: int64(n - len(free))})
-		if err != nil {
-			return nil, fmt.Errorf("take numbers: %w", err)
+	return taken, nil
+}
+
+// reserveAbove is from how many keys on they are made before the transaction.
+const reserveAbove = 50
+
+// reserveKeys makes the keys of a large batch in a transaction of its own: the
+// numbers are nobody else's until their transaction ends, and batches of one
+// workspace are to be written beside one another. A batch that is refused or
+// repeated leaves a gap.
+func (s *Service) reserveKeys(ctx context.Context, who tenancy.Principal, in []New) (made []string, err error) {
+	missing := 0
+	for _, n := range in {
+		if n.Key == "" {
+			missing++
 		}
-		made := make([]string, 0, n-len(free))
-		for i := range int64(n - len(free)) {
-			made = append(made, fmt.Sprintf("%s-%d", prefix, first+i))
-		}
-		taken, err := q.JobKeyTaken(c.ctx, c.tx, dbsqlc.JobKeyTakenParams{WorkspaceID: c.who.Workspace, Keys: made})
-		if err != nil {
-			return nil, fmt.Errorf("look for keys: %w", err)
-		}
-		taken = append(taken, given...)
-		free = append(free, slices.DeleteFunc(made, func(k string) bool { return slices.Contains(taken, k) })...)
 	}
-	return free, nil
+	if missing < reserveAbove {
+		return nil, nil
+	}
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		made, err = nextKeys(ctx, tx, who.Workspace, missing)
+		return err
+	})
+	return made, err
+}
+
+// nextKeys makes n keys like FB-12, some of which may have been chosen by hand.
+func nextKeys(ctx context.Context, tx db.Tx, workspace ids.ID, n int) ([]string, error) {
+	row, err := q.JobKeysTake(ctx, tx, dbsqlc.JobKeysTakeParams{WorkspaceID: workspace, N: int64(n)})
+	if err != nil {
+		return nil, fmt.Errorf("take numbers: %w", err)
+	}
+	made := make([]string, 0, n)
+	for i := range int64(n) {
+		made = append(made, row.Prefix+"-"+strconv.FormatInt(row.First+i, 10))
+	}
+	return made, nil
+}
+
+// makeKeys gives keys to the jobs that have none: those that were reserved, as far
+// as they reach, else new ones. Hardly anybody chooses by hand what would be made:
+// only the second try looks whether somebody has, the first leaves that to the
+// constraint.
+func (c *creation) makeKeys() error {
+	given := map[string]bool{}
+	missing := 0
+	for _, j := range c.list {
+		if given[j.Key] = true; j.Key == "" {
+			missing++
+		}
+	}
+	isGiven := func(key string) bool { return given[key] }
+	free := slices.DeleteFunc(c.reserved, isGiven)
+	for len(free) < missing {
+		made, err := nextKeys(c.ctx, c.tx, c.who.Workspace, missing-len(free))
+		if err != nil {
+			return err
+		}
+		if c.again {
+			taken, err := c.taken(made)
+			if err != nil {
+				return err
+			}
+			made = slices.DeleteFunc(made, func(key string) bool { return slices.Contains(taken, key) })
+		}
+		free = append(free, slices.DeleteFunc(made, isGiven)...)
+	}
+	for i := range c.list {
+		if c.list[i].Key == "" {
+			c.list[i].Key, free = free[0], free[1:]
+		}
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -143,9 +144,12 @@ func (c *creation) decideStatus() error {
 			open[id] = true
 		}
 	}
-	now, err := q.JobClock(c.ctx, c.tx)
-	if err != nil {
-		return fmt.Errorf("read the clock: %w", err)
+	var now time.Time
+	if slices.ContainsFunc(c.list, func(j Job) bool { return j.NotBefore != nil }) {
+		var err error
+		if now, err = q.JobClock(c.ctx, c.tx); err != nil {
+			return fmt.Errorf("read the clock: %w", err)
+		}
 	}
 	for i := range c.list {
 		waits := slices.ContainsFunc(c.deps[i], func(d ids.ID) bool { return fresh[d] || open[d] })

@@ -11,10 +11,8 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
 )
 
 var q = dbsqlc.New()
@@ -103,52 +101,69 @@ func DependencyOpenTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (boo
 	return q.JobDependencyOpen(ctx, tx, dbsqlc.JobDependencyOpenParams{WorkspaceID: workspace, JobID: job})
 }
 
-// SaveTx writes a decision: the job's state, its row in job_ready, its repo's
-// slot and one event. A job that would become ready waits instead where something
-// holds it (see admission); a promotion that would end in the waiting it came from
-// is not written, and gives the job as it was. It is refused with InvalidTransition
-// where the job's status or epoch is no longer what was decided on. The saved job
-// is returned.
-func SaveTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d Decision) (Job, error) {
-	a := admission{ctx: ctx, tx: tx, workspace: who.Workspace}
-	d, err := a.admit(d)
-	if err != nil || d.isIdle() {
-		return d.Before, err
-	}
-	saved, err := writeTx(ctx, tx, who, d)
+// LockManyTx is LockTx for those of the jobs, by key or id, that exist and that
+// nobody else has locked; it never waits. They are returned by what they were
+// called.
+func LockManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, called []string) (map[string]Locked, error) {
+	named, err := findMany(ctx, tx, workspace, called)
 	if err != nil {
-		return Job{}, err
+		return nil, err
 	}
-	return saved, a.takeSlots()
+	list := make([]ids.ID, 0, len(named))
+	for _, id := range named {
+		list = append(list, id)
+	}
+	locks, err := q.JobsLock(ctx, tx, dbsqlc.JobsLockParams{WorkspaceID: workspace, Ids: list})
+	if err != nil {
+		return nil, fmt.Errorf("lock jobs: %w", err)
+	}
+	held := make([]ids.ID, 0, len(locks))
+	for _, l := range locks {
+		held = append(held, l.ID)
+	}
+	// A second statement: the first one's snapshot is from before the locks.
+	loaded, err := LoadManyTx(ctx, tx, workspace, held)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[ids.ID]Locked, len(loaded))
+	for _, j := range loaded {
+		byID[j.ID] = Locked{Job: j}
+	}
+	for _, l := range locks {
+		byID[l.ID] = Locked{Job: byID[l.ID].Job, Now: l.Now}
+	}
+	result := make(map[string]Locked, len(named))
+	for name, id := range named {
+		if j, ok := byID[id]; ok {
+			result[name] = j
+		}
+	}
+	return result, nil
 }
 
-// writeTx writes a decision as it is.
-func writeTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d Decision) (Job, error) {
-	changes, payload, err := eventlog.Encode(d.changes(), d.Payload)
+// findMany gives the ids behind keys or ids, without those that are unknown keys.
+func findMany(ctx context.Context, tx db.Tx, workspace ids.ID, called []string) (map[string]ids.ID, error) {
+	found := make(map[string]ids.ID, len(called))
+	var keys []string
+	for _, name := range called {
+		if id, ok := ids.Parse(name); ok {
+			found[name] = id
+		} else {
+			keys = append(keys, name)
+		}
+	}
+	if len(keys) == 0 {
+		return found, nil
+	}
+	rows, err := q.JobsOfKeys(ctx, tx, dbsqlc.JobsOfKeysParams{WorkspaceID: workspace, Keys: keys})
 	if err != nil {
-		return Job{}, err
+		return nil, fmt.Errorf("find jobs: %w", err)
 	}
-	after := d.After
-	version, err := q.JobSave(ctx, tx, dbsqlc.JobSaveParams{
-		WorkspaceID: who.Workspace, ID: after.ID, FromStatus: string(d.Before.Status), FromEpoch: d.Before.Epoch,
-		Title: after.Title, Phase: after.Phase, Priority: int16(after.Priority), Tags: after.Tags, //nolint:gosec // 0..10
-		Capabilities: after.Capabilities, Factory: after.Factory, Repo: after.Repo, ProductID: after.ProductID,
-		LaneID: after.LaneID, EstimatedComplexity: after.EstimatedComplexity, EstimatedMinutes: small(after.EstimatedMinutes),
-		Status: string(after.Status), WaitReason: string(after.WaitReason), BlockedReason: after.BlockedReason,
-		Question: after.Question, Answer: after.Answer, WaitsForChildren: after.WaitsForChildren, Actor: who.Name, ActorKind: string(who.Kind),
-		Attempts: int32(after.Attempts), FailureCount: int32(after.FailureCount), LostCount: int32(after.LostCount), //nolint:gosec // bounded by max_*
-		LastError: after.LastError, Feedback: after.Feedback, ProgressPercent: percent(after.ProgressPercent),
-		CurrentStep: after.CurrentStep, Checkpoint: after.Checkpoint, Result: after.Result, NotBefore: after.NotBefore,
-		EventType: string(d.Type), Changes: changes, Payload: payload,
-	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Job{}, fault.New(fault.InvalidTransition, "%s was changed at the same moment. Look again.", d.Before.Key)
+	for _, r := range rows {
+		found[r.Key] = r.ID
 	}
-	if err != nil {
-		return Job{}, fmt.Errorf("save job: %w", err)
-	}
-	after.Version = int(version)
-	return after, nil
+	return found, nil
 }
 
 func fromRows(rows []dbsqlc.JobFull) ([]Job, error) {

@@ -99,6 +99,9 @@ type ColumnPage struct {
 	Count  int
 	Capped bool   // there are more than Count
 	Next   string // cursor of the next page, "" after the last one
+	// Looked is how many jobs of a status were looked at where that was not all of
+	// them: the next page goes on to look behind them. Else 0.
+	Looked int
 }
 
 // Card is a job as the board shows it.

@@ -7,51 +7,105 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
 
+// maxChanged is how many changed jobs are read one by one. Where more changed at
+// once, the columns are read instead: a page shows no more than their beginnings.
+const maxChanged = 50
+
+// Update is what has changed on a board since the last one.
+type Update struct {
+	Cursor string // the place in the log after it
+	// Changed are the jobs that events speak of, however many there are.
+	Changed []Ref
+	// Cards are jobs that changed, as they are now, and those that wait for them.
+	// Where more changed than are read one by one, there are none, and all columns
+	// are among Touched.
+	Cards []Card
+	Gone  []ids.ID // jobs that left the board; as far as they were read
+	// Touched are the columns that a job entered or left, with the first page
+	// that an open filter shows.
+	Touched []ColumnPage
+	// InReview is set with the column Review among Touched.
+	InReview *ReviewCount
+	// Fleet is set where factories or agents changed in a way that shows.
+	Fleet *fleet.Snapshot
+	// Rules is set where a product changed, and with it what may be claimed.
+	Rules bool
+	// Reset says that too much was missed: the page is to be fetched anew.
+	Reset bool
+}
+
+// Ref names a job.
+type Ref struct {
+	ID  ids.ID
+	Key string
+}
+
 // changes turns events into what they mean for a board now: however often a job
 // changed, its card is read once.
-func (s *Service) changes(ctx context.Context, who tenancy.Principal, events []eventlog.Event, withFleet bool) (*Update, error) {
-	u := &Update{}
-	changed, moved, touched := summary(events)
-	u.Rules = slices.ContainsFunc(events, func(e eventlog.Event) bool {
-		return e.Type == eventlog.ProductSaved || e.Type == eventlog.ProductDeleted
-	})
-	if n := len(events); n > 0 {
-		u.Cursor = events[n-1].Cursor.String()
-	}
+func (s *Service) changes(ctx context.Context, who tenancy.Principal, sum summary, withFleet bool) (*Update, error) {
+	u := &Update{Cursor: sum.cursor, Changed: sum.changed, Rules: sum.rules}
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		r, err := newReader(ctx, tx, who.Workspace)
 		if err != nil {
 			return err
 		}
-		if u.Cards, err = r.cards(changed); err != nil {
-			return fmt.Errorf("changed cards: %w", err)
-		}
-		beside, err := r.waitingOn(moved)
-		if err != nil {
-			return err
-		}
-		u.Cards = append(u.Cards, missingFrom(u.Cards, beside)...)
-		for _, c := range touched {
-			page, err := r.column(Filter{}, c, "")
-			if err != nil {
-				return fmt.Errorf("touched column: %w", err)
+		if len(u.Changed) <= maxChanged {
+			if err := u.readCards(r, sum); err != nil {
+				return err
 			}
-			u.Touched = append(u.Touched, page)
+		}
+		if err := u.readColumns(r, sum.columns()); err != nil {
+			return err
 		}
 		if withFleet {
 			u.Fleet = &r.snap
 		}
 		return nil
 	})
+	return u, err
+}
+
+// readCards reads the jobs that changed, and those whose reason names one that
+// moved.
+func (u *Update) readCards(r *reader, sum summary) (err error) {
+	changed := make([]ids.ID, len(sum.changed))
+	for i, ref := range sum.changed {
+		changed[i] = ref.ID
+	}
+	if u.Cards, err = r.cards(changed); err != nil {
+		return fmt.Errorf("changed cards: %w", err)
+	}
 	u.Gone = slices.DeleteFunc(changed, func(id ids.ID) bool {
 		return slices.ContainsFunc(u.Cards, func(c Card) bool { return c.Job.ID == id })
 	})
-	return u, err
+	beside, err := r.waitingOn(sum.moved)
+	if err != nil {
+		return err
+	}
+	u.Cards = append(u.Cards, missingFrom(u.Cards, beside)...)
+	return nil
+}
+
+func (u *Update) readColumns(r *reader, list []Column) error {
+	for _, c := range list {
+		page, err := r.column(Filter{}, c, "")
+		if err != nil {
+			return fmt.Errorf("touched column: %w", err)
+		}
+		u.Touched = append(u.Touched, page)
+	}
+	if !slices.Contains(list, Review) {
+		return nil
+	}
+	n, err := countReview(r.ctx, r.tx, r.workspace)
+	u.InReview = &n
+	return err
 }
 
 func missingFrom(list, more []Card) []Card {
@@ -60,37 +114,57 @@ func missingFrom(list, more []Card) []Card {
 	})
 }
 
-// summary gives the jobs that events speak of, those of them whose status
-// changed, and the columns that did.
-func summary(events []eventlog.Event) (changed, moved []ids.ID, touched []Column) {
-	seen := map[ids.ID]bool{}
-	hit := map[Column]bool{}
+// summary is what a run of events is about.
+type summary struct {
+	cursor  string // after the last of them, "" where there are none
+	changed []Ref
+	moved   []ids.ID // those of them whose status changed
+	hit     map[Column]bool
+	rules   bool
+	seen    map[ids.ID]bool // changed jobs, and whether they moved
+}
+
+func newSummary() summary { return summary{hit: map[Column]bool{}, seen: map[ids.ID]bool{}} }
+
+func summaryOf(events []eventlog.Event) summary {
+	s := newSummary()
 	for _, e := range events {
-		if e.JobID == nil {
-			continue
-		}
-		if !seen[*e.JobID] {
-			seen[*e.JobID] = true
-			changed = append(changed, *e.JobID)
-		}
-		for _, c := range e.Changes {
-			if c.Field == "status" {
-				if !slices.Contains(moved, *e.JobID) {
-					moved = append(moved, *e.JobID)
-				}
-				hit[columnOfValue(c.Old)], hit[columnOfValue(c.New)] = true, true
+		s.add(e)
+	}
+	return s
+}
+
+func (s *summary) add(e eventlog.Event) {
+	s.cursor = e.Cursor.String()
+	s.rules = s.rules || e.Type == eventlog.ProductSaved || e.Type == eventlog.ProductDeleted
+	if e.JobID == nil {
+		return
+	}
+	moved, known := s.seen[*e.JobID]
+	if !known {
+		s.changed = append(s.changed, Ref{ID: *e.JobID, Key: e.JobKey})
+	}
+	for _, c := range e.Changes {
+		if c.Field == "status" {
+			if !moved {
+				s.moved, moved = append(s.moved, *e.JobID), true
 			}
-			if c.Field == "priority" {
-				hit[Waiting], hit[Ready] = true, true
-			}
+			s.hit[columnOfValue(c.Old)], s.hit[columnOfValue(c.New)] = true, true
+		}
+		if c.Field == "priority" {
+			s.hit[Waiting], s.hit[Ready] = true, true
 		}
 	}
-	for _, c := range Columns {
-		if hit[c] {
-			touched = append(touched, c)
-		}
+	s.seen[*e.JobID] = moved
+}
+
+// columns are those to be read: all of them where too many jobs changed to look
+// at each.
+func (s *summary) columns() []Column {
+	if len(s.changed) > maxChanged {
+		return Columns
 	}
-	return changed, moved, touched
+	return slices.DeleteFunc(slices.Clone(Columns), func(c Column) bool { return !s.hit[c] })
 }
 
 func columnOfValue(status any) Column {

@@ -10,7 +10,7 @@ import (
 
 // facts are what the reasons of some jobs need beside the jobs themselves.
 type facts struct {
-	snap         fleet.Snapshot
+	route        func(lane int64, needs fleet.Needs) fleet.Routing
 	dependencies map[ids.ID][]dependency // those that are not completed
 	repos        map[string]repoHolder   // of busy repos
 	backlog      map[ids.ID]int          // jobs in review, of each product
@@ -138,7 +138,7 @@ func (f facts) readyReason(j jobs.Job) Reason {
 	case j.ReviewLimit != nil && f.backlog[j.ProductID] >= *j.ReviewLimit:
 		return f.backlogReason(j)
 	default:
-		return routeReason(f.snap.Route(needsOf(j)))
+		return routeReason(f.route(j.LaneID, needsOf(j)))
 	}
 }
 
@@ -183,7 +183,7 @@ type Explanation struct {
 // explain gathers all that stands between a job and its run: a waiting job that
 // no factory could run says both.
 func (f facts) explain(j jobs.Job) Explanation {
-	e := Explanation{Job: j, Routing: f.snap.Route(needsOf(j))}
+	e := Explanation{Job: j, Routing: f.route(j.LaneID, needsOf(j))}
 	first := f.reasonOf(j)
 	rest := first.Keys
 	if first.Code == CodeDependencyFailed {

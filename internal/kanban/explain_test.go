@@ -30,11 +30,16 @@ func fleetOf() fleet.Snapshot {
 	return fleet.Snapshot{Factories: []fleet.Factory{free, full, busy, gone, drains}}
 }
 
+// routeIn asks a fleet.
+func routeIn(snap fleet.Snapshot) func(int64, fleet.Needs) fleet.Routing {
+	return func(_ int64, n fleet.Needs) fleet.Routing { return snap.Route(n) }
+}
+
 func TestEveryStatusAndReasonSaysWhy(t *testing.T) {
 	at, later := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	id, product, five := ids.New(), ids.New(), 5
 	known := facts{
-		snap:         fleetOf(),
+		route:        routeIn(fleetOf()),
 		dependencies: map[ids.ID][]dependency{id: {{"FB-1", jobs.Running}, {"FB-2", jobs.Ready}}},
 		repos:        map[string]repoHolder{"ledger": {"FB-9", "claude-1"}},
 		backlog:      map[ids.ID]int{product: 5},
@@ -89,7 +94,7 @@ func TestEveryStatusAndReasonSaysWhy(t *testing.T) {
 		"only a dead one":   {known, ready("engine:codex"), Reason{Code: CodeNoFactory, Nearest: "linux-5", Text: fleet.ReasonDead}},
 		"one that drains":   {known, ready("engine:gemini"), Reason{Code: CodeNoFactory, Nearest: "linux-6", Text: fleet.ReasonDraining}},
 		"the named one":     {known, named, Reason{Code: CodeNoFactory, Nearest: "linux-2", Text: fleet.ReasonOtherFactory}},
-		"no factory at all": {facts{}, ready(), Reason{Code: CodeNoFactory}},
+		"no factory at all": {facts{route: routeIn(fleet.Snapshot{})}, ready(), Reason{Code: CodeNoFactory}},
 		"claimed":           {known, assigned, Reason{Code: CodeClaimed, By: "claude-1", Since: &at, Factories: []string{"linux-2"}}},
 		"running":           {known, running, Reason{Code: CodeRunning, By: "claude-1", Since: &at, Factories: []string{"linux-2"}}},
 		"in review":         {known, by(jobs.InReview), Reason{Code: CodeInReview, Since: &at}},
@@ -121,7 +126,7 @@ func TestNoStatusIsWithoutAnExplanation(t *testing.T) {
 		list = append(list, jobs.Job{Status: jobs.Waiting, WaitReason: why})
 	}
 	for _, j := range list {
-		for name, known := range map[string]facts{"no fleet": {}, "a fleet": {snap: fleetOf()}} {
+		for name, known := range map[string]facts{"no fleet": {route: routeIn(fleet.Snapshot{})}, "a fleet": {route: routeIn(fleetOf())}} {
 			e := known.explain(j)
 			if len(e.Reasons) == 0 {
 				t.Errorf("%s %s with %s: no reason", j.Status, j.WaitReason, name)
@@ -139,7 +144,7 @@ func TestNoStatusIsWithoutAnExplanation(t *testing.T) {
 // parked or paused and that no factory could run says that too.
 func TestAnExplanationNamesAllThatStandsInTheWay(t *testing.T) {
 	id := ids.New()
-	known := facts{snap: fleetOf(), dependencies: map[ids.ID][]dependency{id: {{"FB-1", jobs.Ready}, {"FB-3", jobs.Failed}}}}
+	known := facts{route: routeIn(fleetOf()), dependencies: map[ids.ID][]dependency{id: {{"FB-1", jobs.Ready}, {"FB-3", jobs.Failed}}}}
 	codes := func(j jobs.Job) string {
 		var list []string
 		for _, r := range known.explain(j).Reasons {

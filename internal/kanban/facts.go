@@ -16,7 +16,7 @@ const namedHolders = 10
 // facts reads what the reasons of the jobs need: at most one statement for each
 // kind of wait, however many jobs there are.
 func (r *reader) facts(list []jobs.Job) (facts, error) {
-	f := facts{snap: r.snap, dependencies: map[ids.ID][]dependency{}, repos: map[string]repoHolder{},
+	f := facts{route: r.route, dependencies: map[ids.ID][]dependency{}, repos: map[string]repoHolder{},
 		backlog: map[ids.ID]int{}, lost: map[ids.ID]bool{}}
 	var depending, backing, products []ids.ID
 	var repos []string

@@ -3,6 +3,8 @@ package kanban
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"strings"
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
@@ -46,7 +48,7 @@ func (s *Service) Board(ctx context.Context, who tenancy.Principal, f Filter) (B
 			return err
 		}
 		b.Surroundings = around
-		if b.Columns, err = r.columns(f); err != nil {
+		if b.Columns, err = r.columns(f, Columns); err != nil {
 			return err
 		}
 		for _, c := range b.Columns {
@@ -97,6 +99,23 @@ func (s *Service) ColumnPage(ctx context.Context, who tenancy.Principal, f Filte
 	return page, err
 }
 
+// ColumnPages reads the first pages of some columns, in the order asked for.
+func (s *Service) ColumnPages(ctx context.Context, who tenancy.Principal, f Filter, list ...Column) ([]ColumnPage, error) {
+	var pages []ColumnPage
+	if len(list) == 0 {
+		return nil, nil
+	}
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		r, err := newReader(ctx, tx, who.Workspace)
+		if err != nil {
+			return err
+		}
+		pages, err = r.columns(f, list)
+		return err
+	})
+	return pages, err
+}
+
 // Cards reads jobs as cards, in the order asked for; archived and unknown ones
 // are left out.
 func (s *Service) Cards(ctx context.Context, who tenancy.Principal, list ...ids.ID) ([]Card, error) {
@@ -110,6 +129,26 @@ func (s *Service) Cards(ctx context.Context, who tenancy.Principal, list ...ids.
 		return err
 	})
 	return cards, err
+}
+
+// maxLeased is how many of the jobs in work are read for a page.
+const maxLeased = 1000
+
+// Leased reads the jobs that agents work on, the newest first, at most maxLeased.
+func (s *Service) Leased(ctx context.Context, who tenancy.Principal) ([]jobs.Job, error) {
+	var list []jobs.Job
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		found, err := q.BoardLeased(ctx, tx, dbsqlc.BoardLeasedParams{WorkspaceID: who.Workspace, MaxRows: maxLeased})
+		if err != nil || len(found) == 0 {
+			return wrapped("leased jobs", err)
+		}
+		if list, err = jobs.LoadManyTx(ctx, tx, who.Workspace, found); err != nil {
+			return err
+		}
+		slices.SortFunc(list, func(a, b jobs.Job) int { return strings.Compare(b.ID.String(), a.ID.String()) })
+		return nil
+	})
+	return list, err
 }
 
 // Unroutable reads the first ready jobs that no live factory can run, and how

@@ -77,6 +77,15 @@ if (source) {
   source.addEventListener("reset", () => document.querySelector("[data-still]") ?? refetch());
 }
 
+// A live column holds cards that have not changed as empty places: what stands
+// there stays as it is. Where nothing stood there, the page has lost count.
+document.addEventListener("htmx:before:morph:node", (event) => {
+  if (event.detail.newNode.dataset?.same !== undefined) event.preventDefault();
+});
+document.addEventListener("htmx:after:swap", () => {
+  if (document.querySelector("#board [data-same]")) refetch();
+});
+
 export function refetch() {
   return htmx.ajax("GET", location.pathname + location.search, {
     source: "#live",

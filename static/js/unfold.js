@@ -16,7 +16,7 @@ document.addEventListener("htmx:before:swap", (event) => {
     while (more.nextElementSibling) more.nextElementSibling.remove();
     return;
   }
-  const sent = new Set(tasks.flatMap((t) => [...(t.fragment?.querySelectorAll("[data-card]") ?? [])].map((c) => c.id)));
+  const sent = new Set(tasks.flatMap((t) => [...(t.fragment?.querySelectorAll("[data-card], [data-same]") ?? [])].map((c) => c.id)));
   for (const task of tasks) {
     for (const list of task.fragment?.querySelectorAll("[data-list]") ?? []) keepRest(list, sent);
   }

@@ -443,6 +443,28 @@ type AttemptPage struct {
 	NextCursor NextCursor `json:"next_cursor"`
 }
 
+// Batch defines model for Batch.
+type Batch struct {
+	Items []BatchItem `json:"items"`
+}
+
+// BatchAnswer defines model for BatchAnswer.
+type BatchAnswer struct {
+	Items []BatchItemAnswer `json:"items"`
+}
+
+// BatchItem The body of the call POST /fleet/{verb}, and the verb beside it.
+type BatchItem = json.RawMessage
+
+// BatchItemAnswer defines model for BatchItemAnswer.
+type BatchItemAnswer struct {
+	// Body As the body of the call alone would be, a problem where it is refused.
+	Body json.RawMessage `json:"body"`
+
+	// Status As the HTTP status of the call alone would be.
+	Status int `json:"status"`
+}
+
 // BootID New on every start of the agent.
 type BootID = string
 
@@ -1423,6 +1445,9 @@ type TerminateAgentJSONRequestBody = TerminateRequest
 // AskQuestionJSONRequestBody defines body for AskQuestion for application/json ContentType.
 type AskQuestionJSONRequestBody = Question
 
+// ReportBatchJSONRequestBody defines body for ReportBatch for application/json ContentType.
+type ReportBatchJSONRequestBody = Batch
+
 // ClaimJobsJSONRequestBody defines body for ClaimJobs for application/json ContentType.
 type ClaimJobsJSONRequestBody = ClaimRequest
 
@@ -1847,6 +1872,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /fleet/ask (the `AskQuestion` operationId).
 	AskQuestion(ctx context.Context, body AskQuestionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReportBatchWithBody Several reports in one call, answered in their order. One that is refused does not fail the others; those on one job are carried out one after another. A body may be 5 MB.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /fleet/batch (the `ReportBatch` operationId).
+	ReportBatchWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReportBatch Several reports in one call, answered in their order. One that is refused does not fail the others; those on one job are carried out one after another. A body may be 5 MB.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /fleet/batch (the `ReportBatch` operationId).
+	ReportBatch(ctx context.Context, body ReportBatchJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ClaimJobsWithBody Takes the most urgent jobs that the agent can run, waiting for one where there is none.
 	//
@@ -2627,6 +2666,40 @@ func (c *Client) AskQuestionWithBody(ctx context.Context, contentType string, bo
 // Corresponds with POST /fleet/ask (the `AskQuestion` operationId).
 func (c *Client) AskQuestion(ctx context.Context, body AskQuestionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewAskQuestionRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReportBatchWithBody Several reports in one call, answered in their order. One that is refused does not fail the others; those on one job are carried out one after another. A body may be 5 MB.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /fleet/batch (the `ReportBatch` operationId).
+func (c *Client) ReportBatchWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReportBatchRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReportBatch Several reports in one call, answered in their order. One that is refused does not fail the others; those on one job are carried out one after another. A body may be 5 MB.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /fleet/batch (the `ReportBatch` operationId).
+func (c *Client) ReportBatch(ctx context.Context, body ReportBatchJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReportBatchRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4624,6 +4697,46 @@ func NewAskQuestionRequestWithBody(server string, contentType string, body io.Re
 	}
 
 	operationPath := fmt.Sprintf("/fleet/ask")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewReportBatchRequest calls the generic ReportBatch builder with application/json body
+func NewReportBatchRequest(server string, body ReportBatchJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReportBatchRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewReportBatchRequestWithBody constructs an http.Request for the ReportBatch method, with any body, and a specified content type
+func NewReportBatchRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/fleet/batch")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -6898,6 +7011,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /fleet/ask (the `AskQuestion` operationId).
 	AskQuestionWithResponse(ctx context.Context, body AskQuestionJSONRequestBody, reqEditors ...RequestEditorFn) (*AskQuestionResponse, error)
 
+	// ReportBatchWithBodyWithResponse Several reports in one call, answered in their order. One that is refused does not fail the others; those on one job are carried out one after another. A body may be 5 MB.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /fleet/batch (the `ReportBatch` operationId).
+	ReportBatchWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReportBatchResponse, error)
+
+	// ReportBatchWithResponse Several reports in one call, answered in their order. One that is refused does not fail the others; those on one job are carried out one after another. A body may be 5 MB.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /fleet/batch (the `ReportBatch` operationId).
+	ReportBatchWithResponse(ctx context.Context, body ReportBatchJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportBatchResponse, error)
+
 	// ClaimJobsWithBodyWithResponse Takes the most urgent jobs that the agent can run, waiting for one where there is none.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -8321,6 +8448,62 @@ func (r AskQuestionResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r AskQuestionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ReportBatchResponseDefaultHeaders the declared response headers of an HTTP default response for ReportBatch
+type ReportBatchResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ReportBatchResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BatchAnswer
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ReportBatchResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReportBatchResponse) GetJSON200() *BatchAnswer {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReportBatchResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReportBatchResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReportBatchResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReportBatchResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReportBatchResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -10946,6 +11129,32 @@ func (c *ClientWithResponses) AskQuestionWithResponse(ctx context.Context, body 
 	return ParseAskQuestionResponse(rsp)
 }
 
+// ReportBatchWithBodyWithResponse Several reports in one call, answered in their order. One that is refused does not fail the others; those on one job are carried out one after another. A body may be 5 MB.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /fleet/batch (the `ReportBatch` operationId).
+func (c *ClientWithResponses) ReportBatchWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReportBatchResponse, error) {
+	rsp, err := c.ReportBatchWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReportBatchResponse(rsp)
+}
+
+// ReportBatchWithResponse Several reports in one call, answered in their order. One that is refused does not fail the others; those on one job are carried out one after another. A body may be 5 MB.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /fleet/batch (the `ReportBatch` operationId).
+func (c *ClientWithResponses) ReportBatchWithResponse(ctx context.Context, body ReportBatchJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportBatchResponse, error) {
+	rsp, err := c.ReportBatch(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReportBatchResponse(rsp)
+}
+
 // ClaimJobsWithBodyWithResponse Takes the most urgent jobs that the agent can run, waiting for one where there is none.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -12717,6 +12926,59 @@ func ParseAskQuestionResponse(rsp *http.Response) (*AskQuestionResponse, error) 
 	switch {
 	case true:
 		var headers AskQuestionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReportBatchResponse parses an HTTP response from a ReportBatchWithResponse call
+func ParseReportBatchResponse(rsp *http.Response) (*ReportBatchResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReportBatchResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BatchAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ReportBatchResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -1,0 +1,100 @@
+-- name: AgentsForClaim :many
+-- What claims have to know of their agents, without a lock: an empty claim writes
+-- nothing. Whether an agent's enrolment token was revoked is asked here too: no
+-- job is given out on the word of a process that has not heard of it yet.
+SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
+    f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats, f.draining,
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS agent_taken,
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.factory_id = a.factory_id)::int AS factory_taken,
+    EXISTS (SELECT FROM access_token e WHERE e.workspace_id = a.workspace_id AND e.id = a.enrolment_id
+        AND e.revoked_at IS NOT NULL) AS enrolment_revoked, a.cut_off_at,
+    coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = @workspace_id), 0)::bigint AS newest_lane
+FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
+WHERE a.workspace_id = @workspace_id AND a.id = ANY(@ids::uuid[]);
+
+-- name: ProductsForClaim :many
+-- The products whose lanes give nothing now: those that are paused, and those with
+-- as many jobs in review as their limit allows (no more than that many are
+-- counted). With them those that a token names as its scope.
+SELECT p.id, p.name, p.paused, coalesce((SELECT count(*) FROM (SELECT 1 FROM job r
+        WHERE r.workspace_id = p.workspace_id AND r.product_id = p.id AND r.status = 'in_review'
+        LIMIT p.review_limit) counted) >= p.review_limit, false)::boolean AS is_full
+FROM product p
+WHERE p.workspace_id = @workspace_id AND (p.paused OR p.review_limit IS NOT NULL OR p.name = ANY(@names::text[]));
+
+-- name: FactoriesKeep :many
+-- FactoryLock of those factories that nobody has locked.
+SELECT f.id FROM factory f WHERE f.workspace_id = @workspace_id AND f.id = ANY(@ids::uuid[])
+ORDER BY f.id FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: AgentsKeep :many
+-- AgentKeep of those agents that nobody has locked.
+WITH kept AS MATERIALIZED (
+    SELECT a.id, a.last_heartbeat_at FROM agent a WHERE a.workspace_id = @workspace_id AND a.id = ANY(@ids::uuid[])
+    ORDER BY a.id FOR NO KEY UPDATE SKIP LOCKED
+), seen AS (
+    UPDATE agent s SET last_heartbeat_at = clock_timestamp()
+    WHERE s.workspace_id = @workspace_id
+        AND s.id = ANY(ARRAY(SELECT k.id FROM kept k WHERE k.last_heartbeat_at < clock_timestamp() - interval '5 seconds'))
+)
+SELECT kept.id FROM kept;
+
+-- name: LeasesOfRequests :many
+-- The live leases that claims with these request ids were given.
+SELECT l.agent_id, l.request_id, l.job_id, (SELECT j.product_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id)
+FROM job_lease l
+WHERE l.workspace_id = @workspace_id AND l.agent_id = ANY(@agents::uuid[]) AND l.request_id = ANY(@requests::text[])
+    AND l.expires_at > clock_timestamp();
+
+-- name: ReadyTake :many
+-- Takes the most urgent jobs of one lane that nobody else is taking right now, or
+-- one job by its id, out of job_ready. ORDER BY is the index job_ready_claim; the
+-- CTEs are materialised so that LIMIT holds. LeasesGive has to follow in the same
+-- transaction.
+WITH by_lane AS MATERIALIZED (
+    SELECT r.job_id FROM job_ready r
+    WHERE r.workspace_id = @workspace_id AND r.lane_id = @lane_id AND r.priority >= @min_priority
+    ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT @max_rows FOR UPDATE SKIP LOCKED
+), by_id AS MATERIALIZED (
+    SELECT r.job_id FROM job_ready r
+    WHERE r.workspace_id = @workspace_id AND r.job_id = @job_id AND r.lane_id = @lane_id FOR UPDATE SKIP LOCKED
+)
+DELETE FROM job_ready r
+WHERE r.workspace_id = @workspace_id
+    AND r.job_id = ANY(ARRAY(SELECT p.job_id FROM by_lane p UNION ALL SELECT p.job_id FROM by_id p))
+RETURNING r.job_id, r.priority, r.ready_at;
+
+-- name: LeasesGive :many
+-- Gives jobs that were taken out of job_ready to agents: each gets epoch + 1, a
+-- lease, an attempt and an event. The job's status is checked again where it is
+-- changed. Ids are handed on as an array and the status is compared in a form that
+-- no index serves: whatever the statistics say, rows are found by their ids.
+WITH given AS MATERIALIZED (
+    SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@agent_ids::uuid[]) AS agent_id, unnest(@agents::text[]) AS agent,
+        unnest(@factory_ids::uuid[]) AS factory_id, unnest(@factories::text[]) AS factory, unnest(@models::text[]) AS model,
+        unnest(@session_keys::text[]) AS session_key, unnest(@request_ids::text[]) AS request_id,
+        unnest(@ttl_seconds::int[]) AS ttl_seconds
+), taken AS (
+    UPDATE job j SET status = 'assigned', status_by = g.agent, status_at = now(), epoch = j.epoch + 1,
+        attempts = j.attempts + 1, assigned_at = now(), started_at = NULL, ready_at = NULL,
+        progress_percent = NULL, current_step = '', version = j.version + 1, updated_at = now()
+    FROM given g
+    WHERE j.workspace_id = @workspace_id AND j.id = ANY(@job_ids::uuid[]) AND j.id = g.job_id
+        AND j.status IS NOT DISTINCT FROM 'ready'
+    RETURNING j.id, j.epoch, g.agent_id, g.agent, g.factory_id, g.factory, g.model, g.session_key, g.request_id, g.ttl_seconds
+), leased AS (
+    INSERT INTO job_lease (workspace_id, job_id, epoch, agent_id, factory_id, session_key, request_id, ttl_seconds,
+        expires_at)
+    SELECT @workspace_id, t.id, t.epoch, t.agent_id, t.factory_id, t.session_key, t.request_id, t.ttl_seconds,
+        clock_timestamp() + make_interval(secs => t.ttl_seconds)
+    FROM taken t
+), opened AS (
+    INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory, model, session_key)
+    SELECT @workspace_id, t.id, t.epoch, t.agent, t.factory, t.model, t.session_key FROM taken t
+), logged AS (
+    INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, epoch, changes, payload)
+    SELECT @workspace_id, 'job.claimed', t.id, t.agent, 'agent', t.epoch,
+        '[{"field": "status", "old": "ready", "new": "assigned"}]',
+        jsonb_build_object('factory', t.factory, 'ttl_seconds', t.ttl_seconds) FROM taken t
+)
+SELECT t.id FROM taken t;

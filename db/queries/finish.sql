@@ -1,0 +1,56 @@
+-- name: LeasesEnd :many
+-- Ends leases and closes their attempts, keeping what each lease knew of the work.
+-- A lease that is not there any more gives no row.
+WITH e AS MATERIALIZED (
+    SELECT (r.r ->> 'job_id')::uuid AS job_id, (r.r ->> 'epoch')::bigint AS epoch, r.r ->> 'outcome' AS outcome,
+        r.r ->> 'error' AS error, r.r ->> 'error_kind' AS error_kind, nullif(r.r -> 'result', 'null') AS result,
+        decode(r.r ->> 'result_digest', 'hex') AS result_digest
+    FROM (SELECT jsonb_array_elements(@endings::jsonb) AS r) r
+), ended AS (
+    DELETE FROM job_lease l USING e
+    WHERE l.workspace_id = @workspace_id AND l.job_id = ANY(@job_ids::uuid[]) AND l.job_id = e.job_id AND l.epoch = e.epoch
+    RETURNING l.job_id, l.epoch, l.progress_percent, l.current_step, l.checkpoint
+), closed AS (
+    UPDATE attempt a SET ended_at = clock_timestamp(), outcome = e.outcome, error = e.error, error_kind = e.error_kind,
+        progress_percent = x.progress_percent, current_step = x.current_step,
+        checkpoint = x.checkpoint, result = e.result, result_digest = e.result_digest
+    FROM ended x JOIN e ON e.job_id = x.job_id AND e.epoch = x.epoch
+    WHERE a.workspace_id = @workspace_id AND a.job_id = ANY(@job_ids::uuid[]) AND a.job_id = x.job_id AND a.epoch = x.epoch
+        AND a.ended_at IS NULL
+)
+SELECT job_id, checkpoint FROM ended;
+
+-- name: AgentsCalled :many
+-- Calls of agents that are no heartbeats, for those that nobody has locked a sign
+-- of life. No row: another boot, a newer generation of tokens, or no such agent.
+-- A row is rewritten at most every few seconds.
+WITH calls AS MATERIALIZED (
+    SELECT unnest(@ids::uuid[]) AS id, unnest(@boots::text[]) AS boot_id, unnest(@generations::bigint[]) AS generation
+), known AS MATERIALIZED (
+    SELECT a.id, c.boot_id, c.generation, a.last_heartbeat_at FROM agent a JOIN calls c ON c.id = a.id
+    WHERE a.workspace_id = @workspace_id AND a.id = ANY(@ids::uuid[]) AND a.boot_id = c.boot_id AND a.generation <= c.generation
+), due AS MATERIALIZED (
+    SELECT a.id FROM agent a
+    WHERE a.workspace_id = @workspace_id
+        AND a.id = ANY(ARRAY(SELECT k.id FROM known k WHERE k.last_heartbeat_at < clock_timestamp() - interval '5 seconds'))
+    ORDER BY a.id FOR NO KEY UPDATE SKIP LOCKED
+), seen AS (
+    UPDATE agent s SET last_heartbeat_at = clock_timestamp()
+    WHERE s.workspace_id = @workspace_id AND s.id = ANY(ARRAY(SELECT d.id FROM due d))
+)
+SELECT k.id, k.boot_id::text AS boot_id, k.generation::bigint AS generation FROM known k;
+
+-- name: JobsOfKeys :many
+SELECT id, key FROM job WHERE workspace_id = @workspace_id AND key = ANY(@keys::text[]);
+
+-- name: JobsLock :many
+-- JobLock of those jobs that nobody has locked.
+SELECT id, clock_timestamp()::timestamptz AS now FROM job
+WHERE workspace_id = @workspace_id AND id = ANY(@ids::uuid[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: JobsWaitedFor :many
+-- Those of the jobs for which others wait.
+SELECT u.id::uuid AS id FROM (SELECT unnest(@ids::uuid[]) AS id) u
+WHERE EXISTS (SELECT FROM job_dependency x WHERE x.workspace_id = @workspace_id AND x.depends_on_id = u.id AND x.type = 'blocks'
+    AND (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
+        WHERE d.workspace_id = x.workspace_id AND d.id = x.job_id));

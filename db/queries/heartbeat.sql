@@ -1,0 +1,123 @@
+-- Heartbeats and reports that are written together. No statement here waits for a
+-- row that somebody else has locked: what cannot be had is left out, and whoever
+-- spoke of it is answered alone, with time to wait. Ids are handed on as arrays:
+-- whatever the statistics say, rows are found by them, and no row is looked for a
+-- second time with another result where it was changed meanwhile.
+
+-- name: AgentsBeat :many
+-- Signs of life, and the longer right to go on for every live lease of these
+-- agents: one row for each lease, or one without: its job is nil then. An agent is left out
+-- where its row is locked or is not there. One of which a lease is locked is busy;
+-- of it nothing is written, as of one with another boot or a newer generation of
+-- tokens. A number below zero is one that was not said, also in the answer.
+WITH said AS MATERIALIZED (
+    SELECT unnest(@ids::uuid[]) AS id, unnest(@boot_ids::text[]) AS boot_id, unnest(@generations::bigint[]) AS generation,
+        unnest(@statuses::text[]) AS status, unnest(@memory_mb::int[]) AS memory_mb, unnest(@cpu_percent::real[]) AS cpu_percent
+), held AS MATERIALIZED (
+    SELECT a.id FROM agent a WHERE a.workspace_id = @workspace_id AND a.id = ANY(@ids::uuid[])
+    ORDER BY a.id FOR NO KEY UPDATE SKIP LOCKED
+), live AS MATERIALIZED (
+    SELECT l.job_id, l.agent_id FROM job_lease l
+    WHERE l.workspace_id = @workspace_id AND l.agent_id = ANY(ARRAY(SELECT h.id FROM held h)) AND l.expires_at > clock_timestamp()
+), kept AS MATERIALIZED (
+    SELECT l.job_id FROM job_lease l
+    WHERE l.workspace_id = @workspace_id AND l.job_id = ANY(ARRAY(SELECT v.job_id FROM live v)) AND l.expires_at > clock_timestamp()
+    ORDER BY l.job_id FOR UPDATE SKIP LOCKED
+), busy AS MATERIALIZED (
+    SELECT DISTINCT v.agent_id FROM live v WHERE v.job_id NOT IN (SELECT k.job_id FROM kept k)
+), beat AS (
+    UPDATE agent a SET last_heartbeat_at = clock_timestamp(), status = s.status,
+        memory_mb = CASE WHEN s.memory_mb < 0 THEN a.memory_mb ELSE s.memory_mb END,
+        cpu_percent = CASE WHEN s.cpu_percent < 0 THEN a.cpu_percent ELSE s.cpu_percent END
+    FROM said s, factory f
+    WHERE a.workspace_id = @workspace_id AND a.id = ANY(ARRAY(SELECT h.id FROM held h)) AND a.id = s.id
+        AND a.id <> ALL(ARRAY(SELECT b.agent_id FROM busy b)) AND a.boot_id = s.boot_id AND a.generation <= s.generation
+        AND f.workspace_id = a.workspace_id AND f.id = a.factory_id
+    RETURNING a.id, a.heartbeat_interval_seconds, (f.draining OR a.terminated_at IS NOT NULL) AS draining
+), extended AS (
+    UPDATE job_lease l SET expires_at = greatest(l.expires_at, clock_timestamp() + make_interval(secs => l.ttl_seconds))
+    WHERE l.workspace_id = @workspace_id
+        AND l.job_id = ANY(ARRAY(SELECT v.job_id FROM live v JOIN beat b ON b.id = v.agent_id))
+    RETURNING l.job_id, l.agent_id, l.epoch, l.expires_at, l.directive, l.directive_reason, l.progress_percent, l.current_step
+), work AS (
+    SELECT x.*, j.key, j.answer, j.status FROM extended x
+    JOIN job j ON j.workspace_id = @workspace_id AND j.id = ANY(ARRAY(SELECT e.job_id FROM extended e)) AND j.id = x.job_id
+)
+SELECT h.id AS agent_id, (b.id IS NOT NULL)::boolean AS heard, (h.id = ANY(ARRAY(SELECT u.agent_id FROM busy u)))::boolean AS busy,
+    coalesce(b.heartbeat_interval_seconds, 0)::int AS heartbeat_interval_seconds, coalesce(b.draining, false)::boolean AS draining,
+    clock_timestamp()::timestamptz AS now,
+    coalesce(w.job_id, '00000000-0000-0000-0000-000000000000')::uuid AS job_id, coalesce(w.key, '')::text AS key,
+    coalesce(w.answer, '')::text AS answer, coalesce(w.status, '')::text AS status, coalesce(w.epoch, 0)::bigint AS epoch,
+    coalesce(w.expires_at, now())::timestamptz AS expires_at, coalesce(w.directive, '')::text AS directive,
+    coalesce(w.directive_reason, '')::text AS directive_reason, coalesce(w.progress_percent, -1)::smallint AS progress_percent,
+    coalesce(w.current_step, '')::text AS current_step
+FROM held h LEFT JOIN beat b ON b.id = h.id LEFT JOIN work w ON w.agent_id = h.id;
+
+-- name: AgentsOfReports :many
+-- Agents that report. The row of one that was not heard of for some seconds is to
+-- be rewritten and so is locked; where somebody else has locked it the agent is busy.
+WITH held AS MATERIALIZED (
+    SELECT a.id FROM agent a
+    WHERE a.workspace_id = @workspace_id AND a.id = ANY(@ids::uuid[]) AND a.last_heartbeat_at < statement_timestamp() - interval '5 seconds'
+    ORDER BY a.id FOR NO KEY UPDATE SKIP LOCKED
+)
+SELECT a.id, a.boot_id, a.generation, (f.draining OR a.terminated_at IS NOT NULL)::boolean AS draining,
+    (h.id IS NOT NULL)::boolean AS held,
+    (h.id IS NULL AND a.last_heartbeat_at < statement_timestamp() - interval '5 seconds')::boolean AS busy
+FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id LEFT JOIN held h ON h.id = a.id
+WHERE a.workspace_id = @workspace_id AND a.id = ANY(@ids::uuid[]);
+
+-- name: AgentsHeard :exec
+-- Calls of agents that AgentsOfReports holds, counted as signs of life.
+UPDATE agent SET last_heartbeat_at = clock_timestamp() WHERE workspace_id = @workspace_id AND id = ANY(@ids::uuid[]);
+
+-- name: LeasesHold :many
+-- Jobs that are reported on, and the leases on them that these agents have, which
+-- are locked. A job is busy where somebody else has locked such a lease.
+WITH held AS MATERIALIZED (
+    SELECT l.job_id, l.epoch, l.agent_id, l.expires_at, l.progress_percent, l.current_step FROM job_lease l
+    WHERE l.workspace_id = @workspace_id AND l.job_id = ANY(@job_ids::uuid[]) AND l.agent_id = ANY(@agent_ids::uuid[])
+    ORDER BY l.job_id FOR UPDATE SKIP LOCKED
+)
+SELECT j.id, j.key, j.status, coalesce(h.agent_id, '00000000-0000-0000-0000-000000000000')::uuid AS agent_id, coalesce(h.epoch, 0)::bigint AS epoch,
+    coalesce(h.expires_at > clock_timestamp(), false)::boolean AS live,
+    coalesce(h.progress_percent, -1)::smallint AS progress_percent, coalesce(h.current_step, '')::text AS current_step,
+    (h.job_id IS NULL AND EXISTS (SELECT FROM job_lease l WHERE l.workspace_id = j.workspace_id AND l.job_id = j.id
+        AND l.agent_id = ANY(@agent_ids::uuid[])))::boolean AS busy
+FROM job j LEFT JOIN held h ON h.job_id = j.id
+WHERE j.workspace_id = @workspace_id AND j.id = ANY(@job_ids::uuid[]);
+
+-- name: JobsWithSecrets :many
+SELECT DISTINCT job_id FROM job_secret WHERE workspace_id = @workspace_id AND job_id = ANY(@ids::uuid[]);
+
+-- name: LeasesReport :many
+-- LeaseProgress of leases that the transaction has locked. What was not said is a
+-- number below one, or a step that is not told.
+WITH said AS MATERIALIZED (
+    SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch, unnest(@agent_ids::uuid[]) AS agent_id,
+        unnest(@ttl_seconds::int[]) AS ttl_seconds, unnest(@progress_percents::int[]) AS progress_percent,
+        unnest(@steps::text[]) AS step, unnest(@tells_step::boolean[]) AS tells_step, unnest(@is_progress::boolean[]) AS is_progress
+)
+UPDATE job_lease l SET
+    expires_at = greatest(l.expires_at, clock_timestamp()
+        + make_interval(secs => CASE WHEN s.ttl_seconds < 1 THEN l.ttl_seconds ELSE s.ttl_seconds END)),
+    ttl_seconds = CASE WHEN s.ttl_seconds < 1 THEN l.ttl_seconds ELSE s.ttl_seconds END,
+    progress_percent = CASE WHEN s.progress_percent < 0 THEN l.progress_percent ELSE s.progress_percent END,
+    current_step = CASE WHEN s.tells_step THEN s.step ELSE l.current_step END,
+    progress_at = CASE WHEN s.is_progress THEN clock_timestamp() ELSE l.progress_at END
+FROM said s
+WHERE l.workspace_id = @workspace_id AND l.job_id = ANY(@job_ids::uuid[]) AND l.job_id = s.job_id AND l.epoch = s.epoch
+    AND l.agent_id = s.agent_id AND l.expires_at > clock_timestamp()
+RETURNING l.job_id, l.expires_at, l.directive, l.directive_reason;
+
+-- name: AttemptsStart :exec
+-- AttemptStart of jobs that are locked.
+UPDATE attempt a SET started_at = coalesce(a.started_at, clock_timestamp())
+FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch) s
+WHERE a.workspace_id = @workspace_id AND a.job_id = ANY(@job_ids::uuid[]) AND a.job_id = s.job_id AND a.epoch = s.epoch;
+
+-- name: EventsAppend :exec
+-- EventAppend of many facts of one type, each of a job and an agent.
+INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, epoch, changes)
+SELECT @workspace_id, @type, unnest(@job_ids::uuid[]), unnest(@actors::text[]), @actor_kind, unnest(@epochs::bigint[]),
+    unnest(@changes::text[])::jsonb;

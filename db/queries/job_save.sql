@@ -1,0 +1,71 @@
+-- name: JobsSave :many
+-- Writes what decisions changed, each a JSON object: the job's state, its row in
+-- job_ready and the event, or nothing of one whose status or epoch are no longer
+-- those decided on. A slot that is not the job's any more is given up. The ids are
+-- handed on as an array once more, and the status is compared in a form that no
+-- index serves: whatever the statistics say, rows are found by their ids.
+WITH d AS MATERIALIZED (
+    SELECT
+        (r.r ->> 'id')::uuid AS id, r.r ->> 'from_status' AS from_status,
+        (r.r ->> 'from_epoch')::bigint AS from_epoch, r.r ->> 'title' AS title, r.r ->> 'phase' AS phase,
+        (r.r ->> 'priority')::smallint AS priority, r.r ->> 'factory' AS factory, r.r ->> 'repo' AS repo,
+        (r.r ->> 'product_id')::uuid AS product_id, (r.r ->> 'lane_id')::bigint AS lane_id,
+        r.r ->> 'estimated_complexity' AS estimated_complexity,
+        (r.r ->> 'estimated_minutes')::int AS estimated_minutes, r.r ->> 'status' AS status,
+        r.r ->> 'wait_reason' AS wait_reason, r.r ->> 'blocked_reason' AS blocked_reason,
+        r.r ->> 'question' AS question, r.r ->> 'answer' AS answer,
+        (r.r ->> 'waits_for_children')::boolean AS waits_for_children, (r.r ->> 'attempts')::int AS attempts,
+        (r.r ->> 'failure_count')::int AS failure_count, (r.r ->> 'lost_count')::int AS lost_count,
+        r.r ->> 'last_error' AS last_error, r.r ->> 'feedback' AS feedback,
+        (r.r ->> 'progress_percent')::smallint AS progress_percent, r.r ->> 'current_step' AS current_step,
+        (r.r ->> 'not_before')::timestamptz AS not_before, r.r ->> 'actor' AS actor,
+        r.r ->> 'actor_kind' AS actor_kind, r.r ->> 'event_type' AS event_type,
+        ARRAY(SELECT jsonb_array_elements_text(r.r -> 'tags')) AS tags,
+        ARRAY(SELECT jsonb_array_elements_text(r.r -> 'capabilities')) AS capabilities,
+        nullif(r.r -> 'checkpoint', 'null') AS checkpoint, nullif(r.r -> 'result', 'null') AS result,
+        r.r -> 'changes' AS changes, r.r -> 'payload' AS payload
+    FROM (SELECT jsonb_array_elements(@decisions::jsonb) AS r) r
+), saved AS (
+    UPDATE job SET
+        title = d.title, phase = d.phase, priority = d.priority, tags = d.tags,
+        capabilities = d.capabilities, factory = d.factory, repo = d.repo, product_id = d.product_id, lane_id = d.lane_id,
+        estimated_complexity = d.estimated_complexity, estimated_minutes = d.estimated_minutes,
+        status = d.status, wait_reason = d.wait_reason, blocked_reason = d.blocked_reason,
+        question = d.question, answer = d.answer, waits_for_children = d.waits_for_children,
+        status_by = CASE WHEN job.status = d.status THEN job.status_by ELSE d.actor END,
+        status_at = CASE WHEN job.status = d.status THEN job.status_at ELSE now() END,
+        attempts = d.attempts, failure_count = d.failure_count, lost_count = d.lost_count,
+        last_error = d.last_error, feedback = d.feedback,
+        progress_percent = d.progress_percent, current_step = d.current_step,
+        checkpoint = d.checkpoint, result = d.result,
+        not_before = d.not_before,
+        ready_at = CASE WHEN d.status <> 'ready' THEN NULL WHEN job.status = 'ready' THEN job.ready_at ELSE now() END,
+        started_at = CASE WHEN d.status = 'running' AND job.status <> 'running' THEN now() ELSE job.started_at END,
+        completed_at = CASE WHEN d.status = 'completed' THEN coalesce(job.completed_at, now())
+            WHEN d.status = 'archived' THEN job.completed_at END,
+        failed_at = CASE WHEN d.status IN ('failed', 'aborted') THEN coalesce(job.failed_at, now())
+            WHEN d.status = 'archived' THEN job.failed_at END,
+        version = job.version + 1,
+        updated_at = now()
+    FROM d
+    WHERE job.workspace_id = @workspace_id AND job.id = ANY(@ids::uuid[]) AND job.id = d.id
+        AND job.status IS NOT DISTINCT FROM d.from_status AND job.epoch = d.from_epoch
+    RETURNING job.workspace_id, job.id, job.lane_id, job.repo, job.priority, job.status, job.ready_at, job.epoch, job.version,
+        d.actor, d.actor_kind, d.event_type, d.changes, d.payload
+), unreadied AS (
+    DELETE FROM job_ready r
+    WHERE r.workspace_id = @workspace_id AND r.job_id = ANY(ARRAY(SELECT s.id FROM saved s WHERE s.status <> 'ready'))
+), readied AS (
+    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
+    SELECT workspace_id, lane_id, priority, ready_at, id FROM saved WHERE status = 'ready'
+    ON CONFLICT (workspace_id, job_id) DO UPDATE
+        SET lane_id = excluded.lane_id, priority = excluded.priority, ready_at = excluded.ready_at
+), unslotted AS (
+    DELETE FROM repo_slot o
+    WHERE o.workspace_id = @workspace_id AND o.job_id = ANY(ARRAY(SELECT s.id FROM saved s))
+        AND (o.job_id, o.repo) <> ALL(SELECT s.id, s.repo FROM saved s WHERE s.status IN ('ready', 'assigned', 'running'))
+), logged AS (
+    INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, epoch, changes, payload)
+    SELECT workspace_id, event_type, id, actor, actor_kind, nullif(epoch, 0), changes, payload FROM saved
+)
+SELECT id, version FROM saved;

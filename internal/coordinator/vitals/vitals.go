@@ -1,0 +1,81 @@
+package vitals
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+)
+
+// fresh is how long a sample is told again: however many ask, the database is
+// asked once in this time by a process.
+const fresh = 5 * time.Second
+
+var q = dbsqlc.New()
+
+// Sample is how the database was at one moment, with all workspaces together.
+type Sample struct {
+	At     time.Time
+	Tables []Table // by name
+	// OldestTransaction is how long the oldest transaction has been running, and
+	// OldestSnapshot the oldest one that keeps dead rows from being removed.
+	OldestTransaction, OldestSnapshot time.Duration
+	// SnapshotTransactions is how many transactions began since the oldest snapshot,
+	// of a session, a prepared transaction or a replication slot.
+	SnapshotTransactions int64
+	// UnseenSessions are those of other logins, of which nothing is known because
+	// the owner is no member of pg_read_all_stats.
+	UnseenSessions int
+}
+
+// Table is what PostgreSQL counted of one table. Live and Dead are its estimates.
+type Table struct {
+	Name                string
+	Live, Dead          int64
+	Updates, HotUpdates int64
+	Vacuums             int64
+}
+
+// Service takes samples.
+type Service struct {
+	db *db.DB
+
+	mu   sync.Mutex
+	last Sample
+}
+
+// New returns the vitals of the database d.
+func New(d *db.DB) *Service { return &Service{db: d} }
+
+// Sample gives a sample that is at most a few seconds old. It reads counters only,
+// no row of any table.
+func (s *Service) Sample(ctx context.Context) (Sample, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Since(s.last.At) < fresh {
+		return s.last, nil
+	}
+	sample := Sample{At: time.Now()}
+	err := s.db.InSystem(ctx, func(tx db.Tx) error {
+		age, err := q.DatabaseAge(ctx, tx)
+		if err != nil {
+			return fmt.Errorf("age of transactions: %w", err)
+		}
+		sample.OldestTransaction, sample.OldestSnapshot = seconds(age.OldestTransactionSeconds), seconds(age.OldestSnapshotSeconds)
+		sample.SnapshotTransactions, sample.UnseenSessions = age.OldestSnapshotTransactions, int(age.UnseenSessions)
+		rows, err := q.TableVitals(ctx, tx)
+		for _, r := range rows {
+			sample.Tables = append(sample.Tables, Table(r))
+		}
+		return err
+	})
+	if err == nil {
+		s.last = sample
+	}
+	return sample, err
+}
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }

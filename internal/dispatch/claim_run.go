@@ -1,0 +1,287 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// lookCall is what one look at the queue needs to know.
+type lookCall struct {
+	who tenancy.Principal
+	in  ClaimRequest
+}
+
+// look is what one look at the queue found.
+type look struct {
+	claimed Claimed
+	lanes   []int64
+	factory ids.ID
+	version uint64
+	began   uint64 // of this process's wake-ups, before anything was read
+	wanted  bool   // there was a job, and this agent could not take it
+}
+
+// lookTogether answers the looks of many agents in one transaction. Where there
+// is nothing to take it only reads.
+func (s *Service) lookTogether(ctx context.Context, workspace ids.ID, list []*request[lookCall, look], patient bool) error {
+	var run *claimRun
+	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		run = newClaimRun(ctx, tx, s, workspace, list)
+		run.patient = patient
+		return run.run()
+	})
+	if err != nil {
+		return err
+	}
+	s.settled(ctx, workspace, run.broken...)
+	s.claimed(workspace, run.asks)
+	if patient && run.asks[0].apart {
+		return s.lookTogether(ctx, workspace, list, patient)
+	}
+	for i, a := range run.asks {
+		a.look.claimed.QueueVersion = s.waiters.text(a.look.version)
+		list[i].out, list[i].err, list[i].apart = a.look, a.err, a.apart
+	}
+	return nil
+}
+
+// claimed tells the others what was given: the pages, and the next in line.
+func (s *Service) claimed(workspace ids.ID, asks []*ask) {
+	var given []jobs.Job
+	for _, a := range asks {
+		if len(a.look.claimed.Jobs) > 0 {
+			given = append(given, a.look.claimed.Jobs...)
+			s.waiters.passOn(workspace, a.look.lanes, fanOut)
+		}
+	}
+	if len(given) > 0 {
+		s.published(workspace, nil, given...)
+	}
+}
+
+// claimRun is the looks of one transaction.
+type claimRun struct {
+	ctx       context.Context //nolint:containedctx // lives as long as the run
+	tx        db.Tx
+	s         *Service
+	workspace ids.ID
+	asks      []*ask
+	patient   bool // it may wait for locks
+
+	agents   map[ids.ID]dbsqlc.AgentsForClaimRow
+	closed   map[ids.ID]string // products that give nothing now, and why
+	products map[string]ids.ID // those that tokens are limited to
+	broken   []change          // jobs that failed instead of being given
+}
+
+// ask is one of the looks.
+type ask struct {
+	ctx context.Context //nolint:containedctx // the caller's
+	lookCall
+
+	agent    dbsqlc.AgentsForClaimRow
+	products map[int64]ids.ID // of its lanes
+	named    *jobs.Job        // the one job wanted
+	closed   string           // why lanes with a job were left out, "" where none was
+	reserved int              // how many jobs may be taken for it
+	crowded  bool             // others of the run have reserved what is free
+	taken    []ids.ID         // out of the queue, without a lease yet
+	given    []ids.ID
+
+	look  look
+	err   error
+	apart bool
+	done  bool // what it gets is known
+}
+
+func newClaimRun(ctx context.Context, tx db.Tx, s *Service, workspace ids.ID, list []*request[lookCall, look]) *claimRun {
+	r := &claimRun{ctx: ctx, tx: tx, s: s, workspace: workspace}
+	for _, one := range list {
+		r.asks = append(r.asks, &ask{ctx: one.ctx, lookCall: one.in})
+	}
+	return r
+}
+
+// open are the asks of which it is not known yet what they get.
+func (r *claimRun) open() []*ask {
+	var open []*ask
+	for _, a := range r.asks {
+		if a.err == nil && !a.done && !a.apart {
+			open = append(open, a)
+		}
+	}
+	return open
+}
+
+func (r *claimRun) run() error {
+	for _, step := range []func() error{r.meet, r.repeat, r.name, r.choose, r.reserve, r.take, r.give, r.show} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// meet reads who asks and which lanes they serve.
+func (r *claimRun) meet() error {
+	// Before anything is read: a product that opens, and a job that becomes ready,
+	// from here on changes the version.
+	began := r.s.waiters.latest()
+	if err := r.read(); err != nil {
+		return err
+	}
+	for _, a := range r.open() {
+		a.look.began = began
+		if a.err = r.standing(a); a.err != nil {
+			continue
+		}
+		if err := r.serve(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read reads the agents and the products as they are now.
+func (r *claimRun) read() error {
+	var agents []ids.ID
+	names := []string{}
+	for _, a := range r.asks {
+		agents, names = append(agents, a.who.Agent), append(names, a.who.Scope.Products...)
+	}
+	rows, err := q.AgentsForClaim(r.ctx, r.tx, dbsqlc.AgentsForClaimParams{WorkspaceID: r.workspace, Ids: agents})
+	if err != nil {
+		return fmt.Errorf("read agents: %w", err)
+	}
+	r.agents = map[ids.ID]dbsqlc.AgentsForClaimRow{}
+	for _, row := range rows {
+		r.agents[row.ID] = row
+	}
+	return r.readProducts(names)
+}
+
+// standing refuses an agent whose token has ended, by what the database says: a
+// process that has not heard of it yet gives out nothing either.
+func (r *claimRun) standing(a *ask) error {
+	agent, known := r.agents[a.who.Agent]
+	a.agent = agent
+	switch {
+	case !known:
+		return fault.New(fault.Superseded, "This agent is no longer registered. Register it again.")
+	case agent.EnrolmentRevoked:
+		return fault.New(fault.TokenRevoked, "The enrolment token of %s was revoked.", agent.Name)
+	case agent.CutOffAt != nil:
+		return fault.New(fault.TokenRevoked, "%s was cut off by a person.", agent.Name)
+	case agent.BootID != a.who.Boot || agent.Generation > a.who.Generation:
+		return superseded(agent.Name)
+	}
+	return nil
+}
+
+func superseded(agent string) error {
+	return fault.New(fault.Superseded, "%s was started again; this process has no leases any more and is to stop.", agent)
+}
+
+// serve finds the lanes whose jobs an agent may take.
+func (r *claimRun) serve(a *ask) error {
+	repos, err := reposOf(a.agent.Repos)
+	if err != nil {
+		return err
+	}
+	// The scope once more: an agent with another token may have described the
+	// factory since.
+	offers := fleet.Within(a.who.Scope,
+		fleet.Offers(a.agent.Os, a.agent.Engines, slices.Concat(a.agent.FactoryCapabilities, a.agent.Capabilities), repos))
+	page, err := r.s.lanes.of(r.ctx, r.tx, r.workspace, a.agent.NewestLane)
+	if err != nil {
+		return err
+	}
+	a.look.factory = a.agent.FactoryID
+	a.look.lanes, a.products = []int64{}, map[int64]ids.ID{}
+	for _, l := range page {
+		if r.reaches(a, l.product) && l.serves(a.agent.Factory, offers) {
+			a.look.lanes, a.products[l.id] = append(a.look.lanes, l.id), l.product
+		}
+	}
+	a.look.version = min(a.look.began, r.s.waiters.version(r.workspace, a.look.lanes))
+	r.s.waiters.remember(a.who.Agent, a.look.lanes)
+	return nil
+}
+
+func reposOf(raw json.RawMessage) ([]fleet.Repo, error) {
+	var repos []fleet.Repo
+	if err := json.Unmarshal(raw, &repos); err != nil {
+		return nil, fmt.Errorf("repos of factory: %w", err)
+	}
+	return repos, nil
+}
+
+// repeat gives the same leases again to a request that was answered before, but
+// those that its token does not reach any more.
+func (r *claimRun) repeat() error {
+	params := dbsqlc.LeasesOfRequestsParams{WorkspaceID: r.workspace}
+	for _, a := range r.open() {
+		if a.in.RequestID != "" {
+			params.Agents, params.Requests = append(params.Agents, a.who.Agent), append(params.Requests, a.in.RequestID)
+		}
+	}
+	if len(params.Agents) == 0 {
+		return nil
+	}
+	rows, err := q.LeasesOfRequests(r.ctx, r.tx, params)
+	if err != nil {
+		return fmt.Errorf("leases of requests: %w", err)
+	}
+	for _, a := range r.open() {
+		for _, row := range rows {
+			if a.in.RequestID != "" && row.AgentID == a.who.Agent && row.RequestID == a.in.RequestID && r.reaches(a, row.ProductID) {
+				a.given, a.done = append(a.given, row.JobID), true
+			}
+		}
+	}
+	return nil
+}
+
+// show reads the jobs that the agents were given, the most urgent first.
+func (r *claimRun) show() error {
+	var all []ids.ID
+	for _, a := range r.asks {
+		all = append(all, a.given...)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	list, err := jobs.LoadManyTx(r.ctx, r.tx, r.workspace, all)
+	if err != nil {
+		return err
+	}
+	list, err = r.reveal(list)
+	if err != nil {
+		return err
+	}
+	byID := make(map[ids.ID]jobs.Job, len(list))
+	for _, j := range list {
+		byID[j.ID] = j
+	}
+	for _, a := range r.asks {
+		for _, id := range a.given {
+			if j, ok := byID[id]; ok {
+				a.look.claimed.Jobs = append(a.look.claimed.Jobs, j)
+			}
+		}
+		slices.SortStableFunc(a.look.claimed.Jobs, func(x, y jobs.Job) int { return y.Priority - x.Priority })
+		// What it was given has failed instead: it looks once more, at what stood behind.
+		a.apart = a.apart || len(a.given) > 0 && len(a.look.claimed.Jobs) == 0
+	}
+	return nil
+}

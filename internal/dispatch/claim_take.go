@@ -1,0 +1,342 @@
+package dispatch
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+)
+
+// runJobs is how many jobs a run gives out at most, unless it has more agents:
+// each gets one at least.
+const runJobs = 1600
+
+// name finds the one job that an agent asks for.
+func (r *claimRun) name() error {
+	for _, a := range r.open() {
+		if a.in.Job == "" {
+			continue
+		}
+		job, err := jobs.LoadTx(r.ctx, r.tx, r.workspace, a.in.Job)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
+		switch {
+		case err != nil:
+			a.err = err
+		case !r.reaches(a, job.ProductID):
+			a.err = fault.New(fault.NotClaimable, "The token of %s does not reach the product %s.", a.agent.Name, job.Product)
+		case !slices.Contains(a.look.lanes, job.LaneID):
+			a.err = fault.New(fault.NotClaimable, "%s needs something that %s on %s does not offer.", job.Key, a.agent.Name, a.agent.Factory)
+		default:
+			a.err = r.requireOpen(job)
+		}
+		a.named = &job
+	}
+	return nil
+}
+
+// choose finds out for whom there is anything to take.
+func (r *claimRun) choose() error {
+	asks := r.open()
+	heads, err := r.heads(asks)
+	if err != nil {
+		return err
+	}
+	for _, a := range asks {
+		if a.named == nil && len(r.headsFor(a, heads)) == 0 {
+			a.look.claimed.Reason, a.done = cmp.Or(a.closed, ReasonEmpty), true
+		}
+	}
+	return nil
+}
+
+// heads are the lanes of these asks that have a claimable job, the most urgent
+// first.
+func (r *claimRun) heads(asks []*ask) ([]dbsqlc.ReadyHeadsRow, error) {
+	var lanes []int64
+	for _, a := range asks {
+		if a.named == nil {
+			lanes = append(lanes, a.look.lanes...)
+		}
+	}
+	slices.Sort(lanes)
+	lanes = slices.Compact(lanes)
+	if len(lanes) == 0 {
+		return nil, nil
+	}
+	heads, err := q.ReadyHeads(r.ctx, r.tx, dbsqlc.ReadyHeadsParams{WorkspaceID: r.workspace, Lanes: lanes})
+	if err != nil {
+		return nil, fmt.Errorf("heads of lanes: %w", err)
+	}
+	slices.SortFunc(heads, func(a, b dbsqlc.ReadyHeadsRow) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.ReadyAt.Compare(b.ReadyAt), cmp.Compare(a.LaneID, b.LaneID))
+	})
+	return heads, nil
+}
+
+// reserve sees which agents have a free seat, and keeps those for the run. Claims
+// of one factory come one after another from here on; others are not touched.
+func (r *claimRun) reserve() error {
+	for _, a := range r.open() {
+		// Whoever went away gets nothing; from here on nobody can be left out.
+		if a.err = a.ctx.Err(); a.err == nil {
+			a.done = a.full()
+		}
+	}
+	if err := r.keep(); err != nil || len(r.open()) == 0 {
+		return err
+	}
+	// Again, as a statement that sees what happened while the locks were waited for.
+	if err := r.read(); err != nil {
+		return err
+	}
+	asks := r.open()
+	share := max(1, runJobs/max(1, len(asks)))
+	ofAgent, ofFactory := map[ids.ID]int{}, map[ids.ID]int{}
+	for _, a := range asks {
+		if a.err = r.standing(a); a.err != nil {
+			continue
+		}
+		if a.done = a.full(); a.done {
+			continue
+		}
+		free := min(a.ownSeats()-ofAgent[a.agent.ID], a.factorySeats()-ofFactory[a.agent.FactoryID])
+		a.crowded = free <= 0
+		a.reserved = max(0, min(free, a.in.Max, share))
+		ofAgent[a.agent.ID] += a.reserved
+		ofFactory[a.agent.FactoryID] += a.reserved
+	}
+	return nil
+}
+
+// keep locks the factories and agents that are to get something. A new boot and an
+// end of an agent give back what it holds; neither may miss what is claimed at
+// that moment.
+func (r *claimRun) keep() error {
+	asks := r.open()
+	switch {
+	case len(asks) == 0:
+		return nil
+	case r.patient:
+		return r.await(asks[0])
+	}
+	if err := db.Hurry(r.ctx, r.tx); err != nil {
+		return err
+	}
+	factories, agents := make([]ids.ID, 0, len(asks)), make([]ids.ID, 0, len(asks))
+	for _, a := range asks {
+		factories, agents = append(factories, a.agent.FactoryID), append(agents, a.agent.ID)
+	}
+	factories, err := q.FactoriesKeep(r.ctx, r.tx, dbsqlc.FactoriesKeepParams{WorkspaceID: r.workspace, Ids: factories})
+	if err != nil {
+		return fmt.Errorf("lock factories: %w", err)
+	}
+	agents, err = q.AgentsKeep(r.ctx, r.tx, dbsqlc.AgentsKeepParams{WorkspaceID: r.workspace, Ids: agents})
+	if err != nil {
+		return fmt.Errorf("lock agents: %w", err)
+	}
+	for _, a := range asks {
+		a.apart = !slices.Contains(factories, a.agent.FactoryID) || !slices.Contains(agents, a.agent.ID)
+	}
+	return nil
+}
+
+// await is keep with patience, for the one ask that is alone then.
+func (r *claimRun) await(a *ask) error {
+	_, err := q.FactoryLock(r.ctx, r.tx, dbsqlc.FactoryLockParams{WorkspaceID: r.workspace, ID: a.agent.FactoryID})
+	if err != nil {
+		return fmt.Errorf("lock factory: %w", err)
+	}
+	if err := q.AgentKeep(r.ctx, r.tx, dbsqlc.AgentKeepParams{WorkspaceID: r.workspace, ID: a.agent.ID}); err != nil {
+		return fmt.Errorf("lock agent: %w", err)
+	}
+	return nil
+}
+
+func (a *ask) ownSeats() int     { return int(a.agent.MaxConcurrentJobs - a.agent.AgentTaken) }
+func (a *ask) factorySeats() int { return int(a.agent.Seats - a.agent.FactoryTaken) }
+
+// full reports whether the agent may take nothing, and notes why.
+func (a *ask) full() bool {
+	switch {
+	case a.agent.Draining || a.agent.TerminatedAt != nil:
+		a.look.claimed.Reason = ReasonDraining
+	case a.ownSeats() <= 0 || a.factorySeats() <= 0:
+		a.look.claimed.Reason = ReasonNoSeats
+	default:
+		return false
+	}
+	a.look.wanted = a.named == nil
+	return true
+}
+
+// take takes jobs out of the queue: for agents of the same lanes together, in the
+// order in which they came.
+func (r *claimRun) take() error {
+	asks := r.open()
+	for len(asks) > 0 {
+		first := asks[0]
+		alike := func(a *ask) bool {
+			return a == first || first.named == nil && a.named == nil && slices.Equal(a.look.lanes, first.look.lanes)
+		}
+		var group, others []*ask
+		for _, a := range asks {
+			if alike(a) {
+				group = append(group, a)
+			} else {
+				others = append(others, a)
+			}
+		}
+		asks = others
+		var err error
+		if first.named != nil {
+			err = r.takeNamed(first)
+		} else {
+			err = r.takeFor(group)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, a := range r.open() {
+		a.resolve(r.asks)
+	}
+	return nil
+}
+
+// resolve says of an ask that has got nothing for itself why.
+func (a *ask) resolve(all []*ask) {
+	switch {
+	case len(a.taken) > 0:
+	case !a.crowded:
+		a.look.claimed.Reason, a.done = cmp.Or(a.closed, ReasonEmpty), true
+	default:
+		own, factory := a.ownSeats(), a.factorySeats()
+		for _, other := range all {
+			if other.agent.FactoryID == a.agent.FactoryID {
+				factory -= len(other.taken)
+			}
+			if other.agent.ID == a.agent.ID {
+				own -= len(other.taken)
+			}
+		}
+		if a.apart = own > 0 && factory > 0; !a.apart {
+			a.look.claimed.Reason, a.look.wanted, a.done = ReasonNoSeats, true, true
+		}
+	}
+}
+
+// takeNamed takes the one job that was asked for.
+func (r *claimRun) takeNamed(a *ask) error {
+	if a.crowded {
+		return nil
+	}
+	a.err = r.requireOpen(*a.named)
+	if a.err != nil {
+		return nil //nolint:nilerr // the refusal of this ask, not of the run
+	}
+	rows, err := q.ReadyTake(r.ctx, r.tx, dbsqlc.ReadyTakeParams{WorkspaceID: r.workspace, LaneID: a.named.LaneID, JobID: a.named.ID})
+	if err != nil {
+		return fmt.Errorf("claim %s: %w", a.named.Key, err)
+	}
+	if len(rows) == 0 {
+		a.err = notClaimable(*a.named)
+		return nil
+	}
+	a.taken = []ids.ID{a.named.ID}
+	return nil
+}
+
+// takeFor takes jobs for asks of the same lanes.
+func (r *claimRun) takeFor(group []*ask) error {
+	n := 0
+	for _, a := range group {
+		n += a.reserved
+	}
+	if n == 0 {
+		return nil
+	}
+	taken, err := r.takeFrom(group[0], n)
+	if err != nil {
+		return err
+	}
+	for _, a := range group {
+		got := min(a.reserved, len(taken))
+		a.taken, taken = taken[:got:got], taken[got:]
+		a.closed = group[0].closed
+	}
+	return nil
+}
+
+// takeFrom takes up to n jobs, lane by lane: from the most urgent lane those that
+// are at least as urgent as the next lane's head, then it looks again. A job that
+// another claim is taking is passed over.
+func (r *claimRun) takeFrom(a *ask, n int) ([]ids.ID, error) {
+	var taken []ids.ID
+	dry := map[int64]bool{}
+	for len(taken) < n {
+		heads, err := r.heads([]*ask{a})
+		if err != nil {
+			return nil, err
+		}
+		heads = slices.DeleteFunc(r.headsFor(a, heads), func(h dbsqlc.ReadyHeadsRow) bool { return dry[h.LaneID] })
+		if len(heads) == 0 {
+			break
+		}
+		params := dbsqlc.ReadyTakeParams{WorkspaceID: r.workspace, LaneID: heads[0].LaneID, MaxRows: int32(n - len(taken))} //nolint:gosec // bounded by runJobs
+		if len(heads) > 1 {
+			params.MinPriority = heads[1].Priority
+		}
+		rows, err := q.ReadyTake(r.ctx, r.tx, params)
+		if err != nil {
+			return nil, fmt.Errorf("claim: %w", err)
+		}
+		slices.SortFunc(rows, func(x, y dbsqlc.ReadyTakeRow) int {
+			return cmp.Or(cmp.Compare(y.Priority, x.Priority), x.ReadyAt.Compare(y.ReadyAt), slices.Compare(x.JobID[:], y.JobID[:]))
+		})
+		for _, row := range rows {
+			taken = append(taken, row.JobID)
+		}
+		dry[heads[0].LaneID] = len(rows) == 0
+	}
+	return taken, nil
+}
+
+// give writes the leases, attempts and events of what was taken.
+func (r *claimRun) give() error {
+	params := dbsqlc.LeasesGiveParams{WorkspaceID: r.workspace}
+	for _, a := range r.asks {
+		for _, id := range a.taken {
+			params.JobIds = append(params.JobIds, id)
+			params.AgentIds = append(params.AgentIds, a.agent.ID)
+			params.Agents = append(params.Agents, a.agent.Name)
+			params.FactoryIds = append(params.FactoryIds, a.agent.FactoryID)
+			params.Factories = append(params.Factories, a.agent.Factory)
+			params.Models = append(params.Models, a.agent.Model)
+			params.SessionKeys = append(params.SessionKeys, a.in.SessionKey)
+			params.RequestIds = append(params.RequestIds, a.in.RequestID)
+			params.TtlSeconds = append(params.TtlSeconds, int32(a.in.TTLSeconds)) //nolint:gosec // 10..86400
+		}
+	}
+	if len(params.JobIds) == 0 {
+		return nil
+	}
+	given, err := q.LeasesGive(r.ctx, r.tx, params)
+	if err != nil {
+		return fmt.Errorf("give leases: %w", err)
+	}
+	for _, a := range r.asks {
+		for _, id := range a.taken {
+			if slices.Contains(given, id) {
+				a.given = append(a.given, id)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,298 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// crew is many agents that do something at the same moment.
+func (w *world) crew(n int, change ...func(*fleet.Registration)) []tenancy.Principal {
+	agents := make([]tenancy.Principal, n)
+	for i := range agents {
+		agents[i] = w.agent(fmt.Sprint("agent-", i), change...)
+	}
+	return agents
+}
+
+// atOnce runs do for each agent at the same time.
+func atOnce(agents []tenancy.Principal, do func(i int, agent tenancy.Principal)) {
+	var all sync.WaitGroup
+	for i, a := range agents {
+		all.Go(func() { do(i, a) })
+	}
+	all.Wait()
+}
+
+// hold locks a row until release is called.
+func (w *world) hold(sql string, args ...any) (release func()) {
+	w.t.Helper()
+	conn := dbtest.Owner(w.t, w.db)
+	tx, err := conn.Begin(w.ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := tx.Exec(w.ctx, sql, args...); err != nil {
+		w.t.Fatal(err)
+	}
+	return func() {
+		if err := tx.Rollback(context.WithoutCancel(w.ctx)); err != nil && !errors.Is(err, pgx.ErrTxClosed) {
+			w.t.Error(err)
+		}
+	}
+}
+
+// Claims that come together get different jobs, the most urgent ones there are,
+// and those that get none are told why.
+func TestClaimsTogetherTakeTheMostUrgentJobs(t *testing.T) {
+	w := newWorld(t)
+	agents := w.crew(40)
+	for i := range 60 {
+		w.job(fmt.Sprint("job ", i), priority(i%10))
+	}
+	given := make([]jobs.Job, len(agents))
+	atOnce(agents, func(i int, agent tenancy.Principal) {
+		got, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{})
+		if err != nil || len(got.Jobs) != 1 || got.Jobs[0].Lease.AgentID != agent.Agent {
+			t.Errorf("%s got %v, %v", agent.Name, got, err)
+			return
+		}
+		given[i] = got.Jobs[0]
+	})
+	met := map[string]bool{}
+	for _, j := range given {
+		if met[j.Key] {
+			t.Errorf("%s was given twice", j.Key)
+		}
+		met[j.Key] = true
+	}
+	least := dbfactory.Int(t, w.db, `SELECT min(priority) FROM job WHERE status = 'assigned'`)
+	if left := dbfactory.Int(t, w.db, `SELECT max(priority) FROM job WHERE status = 'ready'`); left > least {
+		t.Errorf("a job of priority %d was left while one of %d was given", left, least)
+	}
+	w.consistent()
+}
+
+// However many ask at once, no factory and no agent gets more than its seats.
+func TestClaimsTogetherKeepToTheSeats(t *testing.T) {
+	w := newWorld(t)
+	one := func(r *fleet.Registration) { r.Factory.Name, r.Factory.Seats, r.MaxConcurrentJobs = "small", 3, 2 }
+	agents := w.crew(10, one)
+	for i := range 20 {
+		w.job(fmt.Sprint("job ", i))
+	}
+	var mu sync.Mutex
+	given, refused := 0, 0
+	atOnce(append(agents, agents...), func(_ int, agent tenancy.Principal) {
+		got, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{Max: 2})
+		mu.Lock()
+		defer mu.Unlock()
+		given += len(got.Jobs)
+		switch {
+		case err != nil:
+			t.Error(err)
+		case len(got.Jobs) == 0 && got.Reason != dispatch.ReasonNoSeats:
+			t.Errorf("%s got nothing because %q", agent.Name, got.Reason)
+		case len(got.Jobs) == 0:
+			refused++
+		}
+	})
+	if given != 3 || refused < 17 {
+		t.Errorf("%d jobs were given to a factory of three seats; %d were refused", given, refused)
+	}
+	w.consistent()
+}
+
+// What was written for a claim whose caller went away does not stay: there are as
+// many leases as answers.
+func TestACancelledClaimLeavesNoLease(t *testing.T) {
+	w := newWorld(t)
+	agents := w.crew(30)
+	for i := range 200 {
+		w.job(fmt.Sprint("job ", i))
+	}
+	var mu sync.Mutex
+	answered, gone := 0, 0
+	for range 4 {
+		ctx, cancel := context.WithCancel(w.ctx)
+		atOnce(agents, func(i int, agent tenancy.Principal) {
+			mine := w.ctx
+			if i%2 == 0 {
+				mine = ctx
+			}
+			got, err := w.dispatch.Claim(mine, agent, dispatch.ClaimRequest{})
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				answered += len(got.Jobs)
+			case errors.Is(err, context.Canceled):
+				gone++
+			default:
+				t.Error(err)
+			}
+			if answered%7 == 3 {
+				cancel()
+			}
+		})
+		cancel()
+	}
+	if leases := dbfactory.Int(t, w.db, `SELECT count(*) FROM job_lease`); leases != answered || gone == 0 {
+		t.Errorf("%d leases for %d answers; %d callers went away", leases, answered, gone)
+	}
+	w.consistent()
+}
+
+// A row that somebody holds keeps only those waiting that need it.
+func TestAHeldRowKeepsNoNeighbour(t *testing.T) {
+	w := newWorld(t)
+	agents := w.crew(12)
+	for i := range 12 {
+		w.job(fmt.Sprint("job ", i))
+	}
+	release := w.hold(`SELECT FROM agent WHERE name = 'agent-0' FOR UPDATE`)
+	w.late(release, agents, func(_ int, agent tenancy.Principal) error {
+		got, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{})
+		if err == nil && len(got.Jobs) != 1 {
+			err = fmt.Errorf("%s got nothing: %s", agent.Name, got.Reason)
+		}
+		return err
+	})
+	// The same for those that hand in.
+	var held []jobs.Job
+	for _, a := range agents {
+		list, err := w.dispatch.Claim(w.ctx, a, dispatch.ClaimRequest{})
+		if err != nil || len(list.Jobs) > 0 {
+			t.Fatal(list, err)
+		}
+		held = append(held, w.heldBy(a))
+	}
+	release = w.hold(`SELECT FROM job WHERE id = $1 FOR UPDATE`, held[0].ID)
+	w.late(release, agents, func(i int, agent tenancy.Principal) error {
+		_, err := w.dispatch.Complete(w.ctx, agent, ref(held[i]), dispatch.Completion{})
+		return err
+	})
+	w.consistent()
+}
+
+// late runs do for all agents at once and lets go of what keeps the first one when
+// all the others have come back.
+func (w *world) late(release func(), agents []tenancy.Principal, do func(int, tenancy.Principal) error) {
+	w.t.Helper()
+	defer release()
+	var others sync.WaitGroup
+	others.Add(len(agents) - 1)
+	var first sync.WaitGroup
+	back := make(chan struct{})
+	for i, a := range agents {
+		first.Go(func() {
+			err := do(i, a)
+			if err != nil {
+				w.t.Errorf("%s: %v", a.Name, err)
+			}
+			if i > 0 {
+				others.Done()
+				return
+			}
+			select {
+			case <-back:
+			default:
+				w.t.Errorf("%s did not wait", a.Name)
+			}
+		})
+	}
+	others.Wait()
+	close(back)
+	release()
+	first.Wait()
+}
+
+// heldBy is the one job that an agent holds.
+func (w *world) heldBy(agent tenancy.Principal) jobs.Job {
+	w.t.Helper()
+	key := dbfactory.Text(w.t, w.db, `SELECT j.key FROM job j JOIN job_lease l ON l.job_id = j.id WHERE l.agent_id = $1`, agent.Agent)
+	j, err := w.jobs.Get(w.ctx, w.owner, key)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return j
+}
+
+// Leases that end together end each in its own way.
+func TestLeasesThatEndTogether(t *testing.T) {
+	w := newWorld(t)
+	agents := w.crew(30)
+	for i := range 30 {
+		w.job(fmt.Sprint("job ", i), reviewed)
+	}
+	last := w.job("last", dependsOn("FB-1", "FB-2"), priority(0))
+	held := make([]jobs.Job, len(agents))
+	for i, a := range agents {
+		held[i] = w.claim(a)
+	}
+	atOnce(agents, func(i int, agent tenancy.Principal) {
+		var err error
+		var code fault.Code
+		after := jobs.InReview
+		switch i % 6 {
+		case 0, 1:
+			var done jobs.Job
+			done, err = w.dispatch.Complete(w.ctx, agent, ref(held[i]), dispatch.Completion{Summary: agent.Name})
+			if err == nil && string(done.Result) != fmt.Sprintf(`{"summary":%q}`, agent.Name) {
+				t.Errorf("%s handed in %s", agent.Name, done.Result)
+			}
+		case 2:
+			after = jobs.Failed
+			_, err = w.dispatch.Fail(w.ctx, agent, ref(held[i]), dispatch.Failure{Error: "broken"})
+		case 3:
+			after = jobs.Ready
+			_, err = w.dispatch.Release(w.ctx, agent, ref(held[i]), "tired", []byte(`{"at": 3}`))
+		case 4:
+			after, code = jobs.Assigned, fault.StaleEpoch
+			_, err = w.dispatch.Complete(w.ctx, agent, dispatch.Ref{Job: held[i].Key, Epoch: 2}, dispatch.Completion{})
+		case 5:
+			after, code = jobs.Assigned, fault.StaleEpoch
+			_, err = w.dispatch.Complete(w.ctx, agents[(i+1)%len(agents)], ref(held[i]), dispatch.Completion{})
+		}
+		if code == "" && err != nil || code != "" && !fault.Is(err, code) {
+			t.Errorf("%d: %v; want %q", i, err, code)
+		}
+		now, err := w.jobs.Get(w.ctx, w.owner, held[i].Key)
+		if err != nil || now.Status != after {
+			t.Errorf("%d: %s is %s, %v; want %s", i, held[i].Key, now.Status, err, after)
+		}
+	})
+	w.want(last, jobs.Waiting)
+	w.consistent()
+}
+
+// Jobs that others wait for, completed at once with many more, make them claimable.
+func TestCompletionsTogetherFreeTheirDependents(t *testing.T) {
+	w := newWorld(t)
+	agents := w.crew(20)
+	var keys []string
+	for i := range 20 {
+		keys = append(keys, w.job(fmt.Sprint("job ", i)).Key)
+	}
+	last, other := w.job("last", dependsOn(keys[:10]...)), w.job("other", dependsOn(keys[0]))
+	held := make([]jobs.Job, len(agents))
+	for i, a := range agents {
+		held[i] = w.claim(a)
+	}
+	atOnce(agents, func(i int, agent tenancy.Principal) { w.complete(agent, held[i]) })
+	w.want(last, jobs.Ready)
+	w.want(other, jobs.Ready)
+	w.consistent()
+}

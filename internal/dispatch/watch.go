@@ -1,0 +1,131 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+)
+
+const (
+	// watchEvery is how often the lanes that claims wait for are looked at, spread
+	// by half either way.
+	watchEvery   = 2 * time.Second
+	watchTimeout = 5 * time.Second
+)
+
+// sighting is a job that stood first in its lane while claims waited for it.
+type sighting struct {
+	job   ids.ID
+	looks int // in a row
+}
+
+// sightings are those of the last look, by lane.
+type sightings map[int64]sighting
+
+// lost notes what comes first in the lanes now, and gives the lanes to tell of. A
+// job that is there at two looks in a row was not told of; at the fourth, eighth,
+// … it is told of again, for it may be one that is not given out now: what is held
+// back is not asked for again and again.
+func (seen sightings) lost(heads map[int64]ids.ID) []int64 {
+	maps.DeleteFunc(seen, func(lane int64, _ sighting) bool { _, ready := heads[lane]; return !ready })
+	var lanes []int64
+	for lane, job := range heads {
+		one := sighting{job: job, looks: 1}
+		if seen[lane].job == job {
+			one.looks += seen[lane].looks
+		}
+		if seen[lane] = one; one.looks > 1 && one.looks&(one.looks-1) == 0 {
+			lanes = append(lanes, lane)
+		}
+	}
+	return lanes
+}
+
+// keepWatch looks for jobs whose wake-up was lost, for all waiting claims of a
+// workspace at once, until none waits.
+func (s *Service) keepWatch(workspace ids.ID) {
+	seen := sightings{}
+	for s.waiters.rest() {
+		lanes := s.waiters.awaited(workspace)
+		if lanes == nil {
+			return
+		}
+		heads, newest, err := s.lookAround(workspace, lanes)
+		if err != nil {
+			continue // the database's absence is told elsewhere
+		}
+		told := seen.lost(heads)
+		if !s.lanes.knows(workspace, newest) {
+			told = append(told, newest)
+		}
+		for _, lane := range told {
+			s.laneChanged(jobs.LaneTopic(workspace, lane))
+		}
+	}
+}
+
+// lookAround gives what comes first in those of the lanes that have a claimable
+// job, and the workspace's newest lane.
+func (s *Service) lookAround(workspace ids.ID, lanes []int64) (heads map[int64]ids.ID, newest int64, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), watchTimeout)
+	defer cancel()
+	heads = map[int64]ids.ID{}
+	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		rows, err := q.LanesReady(ctx, tx, dbsqlc.LanesReadyParams{WorkspaceID: workspace, Lanes: lanes})
+		if err != nil {
+			return fmt.Errorf("look at lanes: %w", err)
+		}
+		for _, r := range rows {
+			heads[r.LaneID] = r.JobID
+		}
+		newest, err = q.LaneNewest(ctx, tx, workspace)
+		return err
+	})
+	return heads, newest, err
+}
+
+// rest waits for the next look, false once the service ends.
+func (w *waiters) rest() bool {
+	timer := time.NewTimer(spread(w.every))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-w.closed:
+		return false
+	}
+}
+
+// awaited gives the lanes that claims wait for, nil where none waits: then the
+// watch ends, and the next claim that waits begins another.
+func (w *waiters) awaited(workspace ids.ID) []int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ww := w.of(workspace)
+	if ww.watched = len(ww.groups) > 0; !ww.watched {
+		return nil
+	}
+	return slices.AppendSeq([]int64{}, maps.Keys(ww.byLane))
+}
+
+// poll is how long a claim that waits trusts the wake-ups, for a seat or for a job:
+// what the watch looks after needs no poll of its own.
+func (w *waiters) poll(forSeat bool) time.Duration {
+	if w.watch != nil && !forSeat {
+		return 2 * maxWait
+	}
+	return spread(safetyPoll)
+}
+
+// spread is a time between half and one and a half of d.
+func spread(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.5 + rand.Float64()))
+}

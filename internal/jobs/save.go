@@ -1,0 +1,161 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// Saving is a decision about a locked job, and who makes it.
+type Saving struct {
+	Who tenancy.Principal
+	Decision
+}
+
+// SaveTx writes a decision: the job's state, its row in job_ready, its repo's
+// slot and one event. A job that would become ready waits instead where something
+// holds it (see admission); a promotion that would end in the waiting it came from
+// is not written, and gives the job as it was. It is refused with InvalidTransition
+// where the job's status or epoch is no longer what was decided on. The saved job
+// is returned.
+func SaveTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d Decision) (Job, error) {
+	saved, err := SaveManyTx(ctx, tx, who.Workspace, []Saving{{who, d}})
+	if err != nil {
+		return Job{}, err
+	}
+	return saved[0], nil
+}
+
+// SaveManyTx is SaveTx for decisions about different jobs of one workspace, which
+// are returned in the same order. Where one is refused nothing may be committed. No
+// two of them may compete for the slot of a repo.
+func SaveManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Saving) ([]Job, error) {
+	a := admission{ctx: ctx, tx: tx, workspace: workspace}
+	result := make([]Job, len(list))
+	write := make([]Saving, 0, len(list))
+	var at []int
+	for i, s := range list {
+		d, err := a.admit(s.Decision)
+		if err != nil {
+			return nil, err
+		}
+		if d.isIdle() {
+			result[i] = d.Before
+			continue
+		}
+		write, at = append(write, Saving{s.Who, d}), append(at, i)
+	}
+	saved, err := writeTx(ctx, tx, workspace, write)
+	if err != nil {
+		return nil, err
+	}
+	for i, j := range saved {
+		result[at[i]] = j
+	}
+	return result, a.takeSlots()
+}
+
+// decided is a decision as JobsSave takes it.
+type decided struct {
+	ID                  ids.ID          `json:"id"`
+	FromStatus          Status          `json:"from_status"`
+	FromEpoch           int64           `json:"from_epoch"`
+	Title               string          `json:"title"`
+	Phase               string          `json:"phase"`
+	Priority            int             `json:"priority"`
+	Tags                []string        `json:"tags"`
+	Capabilities        []string        `json:"capabilities"`
+	Factory             string          `json:"factory"`
+	Repo                string          `json:"repo"`
+	ProductID           ids.ID          `json:"product_id"`
+	LaneID              int64           `json:"lane_id"`
+	EstimatedComplexity string          `json:"estimated_complexity"`
+	EstimatedMinutes    *int            `json:"estimated_minutes"`
+	Status              Status          `json:"status"`
+	WaitReason          WaitReason      `json:"wait_reason"`
+	BlockedReason       string          `json:"blocked_reason"`
+	Question            string          `json:"question"`
+	Answer              string          `json:"answer"`
+	WaitsForChildren    bool            `json:"waits_for_children"`
+	Attempts            int             `json:"attempts"`
+	FailureCount        int             `json:"failure_count"`
+	LostCount           int             `json:"lost_count"`
+	LastError           string          `json:"last_error"`
+	Feedback            string          `json:"feedback"`
+	ProgressPercent     *int            `json:"progress_percent"`
+	CurrentStep         string          `json:"current_step"`
+	Checkpoint          json.RawMessage `json:"checkpoint"`
+	Result              json.RawMessage `json:"result"`
+	NotBefore           *time.Time      `json:"not_before"`
+	Actor               string          `json:"actor"`
+	ActorKind           tenancy.Kind    `json:"actor_kind"`
+	EventType           eventlog.Type   `json:"event_type"`
+	Changes             json.RawMessage `json:"changes"`
+	Payload             json.RawMessage `json:"payload"`
+}
+
+func (s Saving) row() (decided, error) {
+	changes, payload, err := eventlog.Encode(s.changes(), s.Payload)
+	a := s.After
+	if a.NotBefore != nil {
+		// As text it would be rounded to what the column holds, not cut.
+		cut := a.NotBefore.Truncate(time.Microsecond)
+		a.NotBefore = &cut
+	}
+	return decided{
+		ID: a.ID, FromStatus: s.Before.Status, FromEpoch: s.Before.Epoch, Title: a.Title, Phase: a.Phase, Priority: a.Priority,
+		Tags: orEmpty(a.Tags), Capabilities: orEmpty(a.Capabilities), Factory: a.Factory, Repo: a.Repo, ProductID: a.ProductID,
+		LaneID: a.LaneID, EstimatedComplexity: a.EstimatedComplexity, EstimatedMinutes: a.EstimatedMinutes,
+		Status: a.Status, WaitReason: a.WaitReason, BlockedReason: a.BlockedReason, Question: a.Question, Answer: a.Answer,
+		WaitsForChildren: a.WaitsForChildren, Attempts: a.Attempts, FailureCount: a.FailureCount, LostCount: a.LostCount,
+		LastError: a.LastError, Feedback: a.Feedback, ProgressPercent: a.ProgressPercent, CurrentStep: a.CurrentStep,
+		Checkpoint: a.Checkpoint, Result: a.Result, NotBefore: a.NotBefore,
+		Actor: s.Who.Name, ActorKind: s.Who.Kind, EventType: s.Type, Changes: changes, Payload: payload,
+	}, err
+}
+
+// writeTx writes decisions as they are, and returns the jobs in the same order.
+func writeTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Saving) ([]Job, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	params := dbsqlc.JobsSaveParams{WorkspaceID: workspace}
+	rows := make([]decided, 0, len(list))
+	for _, s := range list {
+		row, err := s.row()
+		if err != nil {
+			return nil, err
+		}
+		rows, params.Ids = append(rows, row), append(params.Ids, row.ID)
+	}
+	var err error
+	if params.Decisions, err = json.Marshal(rows); err != nil {
+		return nil, fmt.Errorf("encode decisions: %w", err)
+	}
+	written, err := q.JobsSave(ctx, tx, params)
+	if err != nil {
+		return nil, fmt.Errorf("save jobs: %w", err)
+	}
+	versions := make(map[ids.ID]int32, len(written))
+	for _, w := range written {
+		versions[w.ID] = w.Version
+	}
+	saved := make([]Job, 0, len(list))
+	for _, s := range list {
+		version, ok := versions[s.After.ID]
+		if !ok {
+			return nil, fault.New(fault.InvalidTransition, "%s was changed at the same moment. Look again.", s.Before.Key)
+		}
+		s.After.Version = int(version)
+		saved = append(saved, s.After)
+	}
+	return saved, nil
+}
