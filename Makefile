@@ -65,15 +65,20 @@ fmt: $(BIN)/templ
 	@gofmt -s -w $(CODE)
 	@$(BIN)/templ fmt -log-level=error views
 
-## bench: measure this machine with a million jobs, minutes (FLEETBOARD_BENCH_ROWS)
+## bench: measure this machine, about ten minutes (LINES="claims flat" measures some lines)
 .PHONY: bench
 bench:
-	@go run ./bench
+	@go run ./bench $(LINES)
 
-## bench-go: the Go benchmarks
+## bench-long: the same with millions of jobs and a snapshot of five minutes, most of an hour
+.PHONY: bench-long
+bench-long:
+	@FLEETBOARD_BENCH_LONG=1 go run ./bench $(LINES)
+
+## bench-go: the Go benchmarks (COUNT=10 for benchstat)
 .PHONY: bench-go
 bench-go:
-	@go test -run=NONE -bench=. -benchmem ./...
+	@go test -run=NONE -bench=. -benchmem -count=$(or $(COUNT),1) ./...
 
 ## stop-test-db: end the PostgreSQL server that tests share and leave running
 .PHONY: stop-test-db

@@ -1,14 +1,3 @@
-// Command bench measures Fleetboard on the machine it runs on: `go run ./bench`
-// measures every line, `go run ./bench rls` one of them. It starts a PostgreSQL
-// of its own with every promise of durability on, loads it, and prints a table
-// and, after it, one JSON object for each figure.
-//
-// FLEETBOARD_BENCH_ROWS is how many jobs are loaded (1,000,000), and
-// FLEETBOARD_BENCH_DIR where the database lies (a new folder of the system's
-// temporary one). What was loaded is removed afterwards.
-//
-// The exit status is 1 where a figure misses its limit, 2 where nothing could
-// be measured.
 package main
 
 import (
@@ -21,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 const defaultRows = 1_000_000
@@ -31,13 +21,14 @@ type line struct {
 	run        func(context.Context, *stage) ([]figure, error)
 }
 
-var lines = []line{
-	{"rls", "what row-level security costs the hottest statements", rls},
-	{"claims", "claim and complete over HTTP, against the least that a queue does", claims},
-}
+// lines are in the order of their files' names.
+var lines []line
+
+// register puts a line into the bench, while the program starts.
+func register(l line) { lines = append(lines, l) }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	met, err := run(ctx, os.Args[1:], os.Getenv, os.Stdout)
 	stop()
 	switch {
@@ -63,6 +54,7 @@ func run(ctx context.Context, names []string, getenv func(string) string, out io
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
 	var all []figure
 	for _, l := range chosen {
+		s.line = l.name
 		s.sayf("%s: %s", l.name, l.text)
 		got, err := l.run(ctx, s)
 		if err != nil {

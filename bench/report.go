@@ -10,35 +10,58 @@ import (
 	"text/tabwriter"
 )
 
-// figure is one measured comparison: what Fleetboard does against what it is
-// held against, in the same unit and the same run.
+// figure is one measured number: what Fleetboard does against what it is held
+// against in the same unit and the same run, or alone with a limit of its own.
 type figure struct {
 	Line  string  `json:"line"`
 	Name  string  `json:"name"`
 	Ours  float64 `json:"ours"`
-	Other float64 `json:"other"`
+	Other float64 `json:"other,omitempty"` // 0 where there is none
 	Unit  string  `json:"unit"`
-	Ratio float64 `json:"ratio"` // of ours to the other
+	Ratio float64 `json:"ratio,omitempty"` // of ours to the other
 	// AtMost and AtLeast are the limits of the ratio; 0 is none.
 	AtMost  float64 `json:"at_most,omitempty"`
 	AtLeast float64 `json:"at_least,omitempty"`
-	// Runs is how often each side was measured.
+	// Most is the limit of ours where there is no other to compare with; nil is none.
+	Most *float64 `json:"most,omitempty"`
+	// Runs is how often each side was measured, or of how many measurements it is made.
 	Runs int `json:"runs"`
 }
 
+// versus is a figure with its ratio.
+func versus(name string, ours, other float64, unit string, runs int) figure {
+	return figure{Name: name, Ours: ours, Other: other, Unit: unit, Ratio: ours / other, Runs: runs}
+}
+
+// within is a figure that may be most, without another to compare with.
+func within(name string, ours, most float64, unit string, runs int) figure {
+	return figure{Name: name, Ours: ours, Unit: unit, Most: &most, Runs: runs}
+}
+
 func (f figure) met() bool {
-	return (f.AtMost == 0 || f.Ratio <= f.AtMost) && (f.AtLeast == 0 || f.Ratio >= f.AtLeast)
+	return (f.AtMost == 0 || f.Ratio <= f.AtMost) && (f.AtLeast == 0 || f.Ratio >= f.AtLeast) && (f.Most == nil || f.Ours <= *f.Most)
 }
 
 func (f figure) limit() string {
 	switch {
 	case f.AtMost > 0:
-		return fmt.Sprintf("<= %.2f", f.AtMost)
+		return fmt.Sprintf("<= %.2f x", f.AtMost)
 	case f.AtLeast > 0:
-		return fmt.Sprintf(">= %.2f", f.AtLeast)
+		return fmt.Sprintf(">= %.2f x", f.AtLeast)
+	case f.Most != nil:
+		return fmt.Sprintf("<= %g %s", *f.Most, f.Unit)
 	default:
 		return ""
 	}
+}
+
+// compared are the columns of what ours is held against, empty where it is
+// held against nothing.
+func (f figure) compared() (other, ratio string) {
+	if f.Other == 0 {
+		return "", ""
+	}
+	return fmt.Sprintf("%.1f", f.Other), fmt.Sprintf("%.3f", f.Ratio)
 }
 
 // report prints the table and the JSON lines.
@@ -52,7 +75,8 @@ func report(out io.Writer, machine string, all []figure) (met bool, err error) {
 		if !f.met() {
 			met, word = false, "MISSED"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%.1f\t%.1f\t%s\t%.3f\t%s\t%s\t\n", f.Line, f.Name, f.Ours, f.Other, f.Unit, f.Ratio, f.limit(), word)
+		other, ratio := f.compared()
+		fmt.Fprintf(table, "%s\t%s\t%.1f\t%s\t%s\t%s\t%s\t%s\t\n", f.Line, f.Name, f.Ours, other, f.Unit, ratio, f.limit(), word)
 	}
 	if err := table.Flush(); err != nil {
 		return met, err

@@ -43,6 +43,10 @@ type statement struct {
 	ask  func(ctx context.Context, tx pgx.Tx, n int) (int, error)
 }
 
+func init() {
+	register(line{"rls", "what row-level security costs the hottest statements", rls})
+}
+
 // rls measures each statement with the policies and without, by turns. Both
 // sides open their transaction alike, as package db does: a role and the
 // workspace in the round trip that begins it. Only the statement is timed, as the
@@ -219,13 +223,19 @@ func (t *town) statements() []statement {
 			return len(heads), err
 		}},
 		{"claim: take one job", func(ctx context.Context, tx pgx.Tx, n int) (int, error) {
-			got, err := q.ReadyClaim(ctx, tx, dbsqlc.ReadyClaimParams{WorkspaceID: t.workspace, LaneID: lane(n), MaxRows: 1, Agent: "agent-1",
-				AgentID: agent(n).ID, FactoryID: agent(n).Factory, TtlSeconds: 7200, Factory: "factory-1", Model: "sonnet"})
+			taken, err := q.ReadyTake(ctx, tx, dbsqlc.ReadyTakeParams{WorkspaceID: t.workspace, LaneID: lane(n), MaxRows: 1})
+			if err != nil || len(taken) == 0 {
+				return 0, err
+			}
+			got, err := q.LeasesGive(ctx, tx, dbsqlc.LeasesGiveParams{WorkspaceID: t.workspace, JobIds: []ids.ID{taken[0].JobID},
+				AgentIds: []ids.ID{agent(n).ID}, Agents: []string{"agent-1"}, FactoryIds: []ids.ID{agent(n).Factory},
+				Factories: []string{"factory-1"}, Models: []string{"sonnet"}, SessionKeys: []string{""}, RequestIds: []string{""},
+				TtlSeconds: []int32{7200}})
 			return len(got), err
 		}},
 		{"board: the first 50 of a column", func(ctx context.Context, tx pgx.Tx, _ int) (int, error) {
 			list, err := q.BoardOpen(ctx, tx, dbsqlc.BoardOpenParams{WorkspaceID: t.workspace, Statuses: []string{"ready"}, AfterPriority: 100,
-				Lanes: []int64{}, MaxRows: 51})
+				Lanes: []int64{}, MaxRows: 51, MaxScan: 51})
 			return len(list), err
 		}},
 		{"board: 50 cards", func(ctx context.Context, tx pgx.Tx, n int) (int, error) {

@@ -21,20 +21,39 @@ const closeTimeout = time.Minute
 
 // stage is the PostgreSQL that everything is measured on.
 type stage struct {
-	rows    int
-	machine string
-	out     io.Writer
+	rows     int
+	long     bool   // the large sizes
+	profiles string // where profiles of the servers go; empty is nowhere
+	machine  string
+	out      io.Writer
+	line     string // the one that is measured
 
 	dir      string
 	postgres *db.Embedded
 	owner    *pgx.Conn
 	loaded   *town // once it was asked for
+	webs     int   // how many servers were started
+	beside   *riverRates
+}
+
+// sized is the part of full that belongs to the chosen number of rows, of which
+// a million is all, but not less than least.
+func (s *stage) sized(full, least int) int {
+	return max(least, int(float64(full)*float64(s.rows)/defaultRows))
+}
+
+// lasting is sized for a time, with a whole second at least.
+func (s *stage) lasting(full time.Duration) time.Duration {
+	return time.Duration(s.sized(int(full), int(time.Second)))
 }
 
 // prepare starts and migrates a new database, and makes sure that it keeps its
 // promises: figures without durability are none.
 func prepare(ctx context.Context, getenv func(string) string, out io.Writer) (_ *stage, err error) {
-	s := &stage{out: out}
+	s := &stage{out: out, long: getenv("FLEETBOARD_BENCH_LONG") != ""}
+	if s.profiles, err = profilesFrom(getenv); err != nil {
+		return nil, err
+	}
 	if s.rows, err = rowsFrom(getenv); err != nil {
 		return nil, err
 	}
@@ -65,19 +84,32 @@ func prepare(ctx context.Context, getenv func(string) string, out io.Writer) (_ 
 
 // check asserts durability and describes the machine.
 func (s *stage) check(ctx context.Context) error {
-	var version, fsync, commit, pages, buffers string
-	err := s.owner.QueryRow(ctx, `SELECT current_setting('server_version'), current_setting('fsync'),
-		current_setting('synchronous_commit'), current_setting('full_page_writes'), current_setting('shared_buffers')`).
-		Scan(&version, &fsync, &commit, &pages, &buffers)
-	if err != nil {
+	if err := s.durable(ctx); err != nil {
 		return err
 	}
-	if fsync != "on" || commit != "on" || pages != "on" {
-		return fmt.Errorf("fsync is %s, synchronous_commit %s, full_page_writes %s; nothing is measured without them", fsync, commit, pages)
+	var version, buffers string
+	if err := s.owner.QueryRow(ctx, `SELECT current_setting('server_version'), current_setting('shared_buffers')`).Scan(&version, &buffers); err != nil {
+		return err
 	}
 	version, _, _ = strings.Cut(version, " ")
 	s.machine = fmt.Sprintf("%s/%s, %d cores, %s; PostgreSQL %s, shared_buffers %s, fsync and synchronous_commit on; %s",
 		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), processor(), version, buffers, runtime.Version())
+	return nil
+}
+
+// durable asserts that what is committed is on the disk, for every role and database.
+func (s *stage) durable(ctx context.Context) error {
+	var fsync, commit, pages string
+	var others int
+	err := s.owner.QueryRow(ctx, `SELECT current_setting('fsync'), current_setting('synchronous_commit'), current_setting('full_page_writes'),
+		(SELECT count(*) FROM pg_db_role_setting WHERE setconfig::text LIKE '%synchronous_commit%')`).Scan(&fsync, &commit, &pages, &others)
+	if err != nil {
+		return err
+	}
+	if fsync != "on" || commit != "on" || pages != "on" || others > 0 {
+		return fmt.Errorf("fsync is %s, synchronous_commit %s (another one for %d roles or databases), full_page_writes %s; nothing is measured without them",
+			fsync, commit, others, pages)
+	}
 	return nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -14,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/jackc/pgx/v5"
 )
 
 const (
@@ -24,13 +23,17 @@ const (
 
 // web is a server's process, with a database of its own beside the town.
 type web struct {
-	binary string
-	dir    string
-	env    []string
-	url    string
-	cmd    *exec.Cmd
-	logs   *os.File
-	ended  chan struct{}
+	stage    *stage
+	program  string // the server as it is released
+	dir      string
+	env      []string
+	url      string
+	name     string // of the database
+	database string // the owner's address of it
+	cmd      *exec.Cmd
+	logs     *os.File
+	ended    chan struct{}
+	filled   int // jobs written past the server
 }
 
 // database makes an empty one and gives its address.
@@ -46,25 +49,53 @@ func (s *stage) database(ctx context.Context, name string) (string, error) {
 	return u.String(), nil
 }
 
-// startWeb builds the server as it is released and starts it without a limit of
-// requests: a limit would be what is measured.
-func (s *stage) startWeb(ctx context.Context) (*web, error) {
-	address, err := s.database(ctx, "bench_web")
+// drop removes a database, so that nothing of it is swept or written out while
+// something else is measured.
+func (s *stage) drop(ctx context.Context, name string) error {
+	for _, sql := range []string{"DROP DATABASE " + name + " WITH (FORCE)", "CHECKPOINT"} {
+		if _, err := s.owner.Exec(ctx, sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// build compiles a program of this module once and says where it is.
+func (s *stage) build(ctx context.Context, pkg string) (string, error) {
+	program := filepath.Join(s.dir, strings.ReplaceAll(pkg, "/", "-"))
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	// #nosec G204 -- our own program
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, pkg).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building %s: %w: %s", pkg, err, out)
+	}
+	return program, nil
+}
+
+// startWeb builds the server as it is released and starts it with an empty
+// database of its own, without a limit of requests: a limit would be what is
+// measured. More settings of the environment ("NAME=value") go before these.
+func (s *stage) startWeb(ctx context.Context, settings ...string) (_ *web, err error) {
+	s.webs++
+	w := &web{stage: s, name: fmt.Sprint("bench_web_", s.webs), dir: filepath.Join(s.dir, fmt.Sprint("web-", s.webs))}
+	if w.database, err = s.database(ctx, w.name); err != nil {
+		return nil, err
+	}
+	if w.program, err = s.build(ctx, "fleetboard/cmd/web"); err != nil {
+		return nil, err
+	}
+	w.env = append([]string{"FLEETBOARD_RATE_LIMIT=0", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, settings...)
+	w.env = append(w.env, "DATABASE_URL="+w.database, "FLEETBOARD_DATA_DIR="+w.dir, "FLEETBOARD_LISTEN=127.0.0.1:0")
+	run, profile, err := s.profiled(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	w := &web{binary: filepath.Join(s.dir, "web"), dir: filepath.Join(s.dir, "web-data")}
-	if w.logs, err = os.Create(filepath.Join(s.dir, "web.log")); err != nil {
+	w.cmd = exec.CommandContext(ctx, run) // #nosec G204 -- our own program
+	if w.logs, err = os.Create(w.dir + ".log"); err != nil {
 		return nil, err
 	}
-	// #nosec G204 -- our own program
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", w.binary, "fleetboard/cmd/web").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("building the server: %w: %s", err, out)
-	}
-	w.env = []string{"DATABASE_URL=" + address, "FLEETBOARD_DATA_DIR=" + w.dir, "FLEETBOARD_LISTEN=127.0.0.1:0", "FLEETBOARD_RATE_LIMIT=0",
-		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}
-	w.cmd = exec.CommandContext(ctx, w.binary) // #nosec G204 -- our own program
-	w.cmd.Env, w.cmd.Stderr = w.env, w.logs
+	w.cmd.Env, w.cmd.Stderr = append(profile, w.env...), w.logs
 	out, err := w.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -90,58 +121,61 @@ func (s *stage) startWeb(ctx context.Context) (*web, error) {
 	case <-w.ended:
 		return nil, fmt.Errorf("the server ended at its start: %s", w.tail())
 	case <-time.After(startTimeout):
-		return nil, errors.Join(errors.New("the server did not start"), w.stop())
+		return nil, errors.Join(errors.New("the server did not start"), w.stop(ctx))
 	}
 }
 
-func (w *web) stop() error {
+// withWeb lets a line do its work with a server of its own, asks afterwards
+// whether what it left is right, and removes it.
+func (s *stage) withWeb(ctx context.Context, work func(w *web) error, settings ...string) (err error) {
+	w, err := s.startWeb(ctx, settings...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.stop(ctx)) }()
+	if err := work(w); err != nil {
+		return fmt.Errorf("%w\n%s", err, w.tail())
+	}
+	return w.inspect(ctx)
+}
+
+// stop ends the server and removes its database.
+func (w *web) stop(ctx context.Context) error {
 	defer func() { _ = w.logs.Close() }()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
 	_ = w.cmd.Process.Signal(syscall.SIGTERM)
+	var slow error
 	select {
 	case <-w.ended:
-		return nil
 	case <-time.After(stopTimeout):
 		_ = w.cmd.Process.Kill()
 		<-w.ended
-		return errors.New("the server did not end when it was asked to")
+		slow = errors.New("the server did not end when it was asked to")
 	}
+	return errors.Join(slow, w.stage.drop(ctx, w.name))
 }
 
-// inspect asks whether the rows agree and whether the log tells the state: what
-// was fast and wrong does not count.
+// connect opens a connection to the server's database as its owner, a superuser
+// whom no policy holds.
+func (w *web) connect(ctx context.Context) (*pgx.Conn, error) { return pgx.Connect(ctx, w.database) }
+
+// inspect asks whether the rows agree and whether the log tells the state, and
+// whether all that was durable: what was fast and wrong does not count.
 func (w *web) inspect(ctx context.Context) error {
+	if err := w.stage.durable(ctx); err != nil {
+		return err
+	}
+	began := time.Now()
 	for _, command := range []string{"audit", "verify-log"} {
-		cmd := exec.CommandContext(ctx, w.binary, command) // #nosec G204 -- our own program
+		cmd := exec.CommandContext(ctx, w.program, command) // #nosec G204 -- our own program
 		cmd.Env = w.env
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w: %s", command, err, out)
+			return fmt.Errorf("%s: %w: %.2000s", command, err, out)
 		}
 	}
+	w.stage.sayf("audit and verify-log found nothing (%.1f s)", time.Since(began).Seconds())
 	return nil
-}
-
-// client speaks with a token, or with one of the files of the first start where
-// the token is the file's name.
-func (w *web) client(token string) (*apiclient.ClientWithResponses, error) {
-	if text, err := os.ReadFile(filepath.Join(w.dir, filepath.Base(token))); err == nil {
-		token = strings.TrimSpace(string(text))
-	}
-	return apiclient.NewClientWithResponses(w.url+"/api/v1",
-		apiclient.WithHTTPClient(&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}),
-		apiclient.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
-			r.Header.Set("Authorization", "Bearer "+token)
-			return nil
-		}))
-}
-
-// answered turns an answer that is not the one wanted into an error.
-func answered(what string, got *http.Response, body []byte, want ...int) error {
-	for _, status := range want {
-		if got.StatusCode == status {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s: %s: %.500s", what, got.Status, body)
 }
 
 // tail is the end of what the server logged.

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	flatJobs   = 1_000_000
+	flatFew    = 1000
+	flatFront  = 100_000
+	flatAgents = 8
+	flatRounds = 20
+	flatClaims = 480 // of a round
+	// flatLimit is how much longer a claim may take where there are many jobs.
+	flatLimit = 1.5
+)
+
+func init() {
+	register(line{"flat", "how long a claim takes with many jobs against few", flat})
+}
+
+// flat measures the 99th percentile of a claim over HTTP with as many ready,
+// waiting and completed jobs against a thousand ready ones: two servers, by turns,
+// so that the machine's moods meet both. Then the same with statistics that are
+// wrong on purpose, and with jobs in front that nobody there can take.
+func flat(ctx context.Context, s *stage) (figures []figure, err error) {
+	size := s.sized(flatJobs/10, flatFew)
+	if s.long {
+		size = s.sized(flatJobs, flatFew)
+	}
+	err = s.withWeb(ctx, func(few *web) error {
+		return s.withWeb(ctx, func(many *web) error {
+			figures, err = s.compareSizes(ctx, few, many, size)
+			return err
+		})
+	})
+	return figures, err
+}
+
+// scene is a state of the database with many jobs.
+type scene struct {
+	name string
+	// before sets the scene; before each round where again is set.
+	before func(context.Context, *web) error
+	again  bool
+}
+
+func (s *stage) compareSizes(ctx context.Context, few, many *web, size int) ([]figure, error) {
+	agents := map[*web][]*agent{}
+	for w, l := range map[*web]load{few: {ready: flatFew}, many: {ready: size, waiting: size, completed: size}} {
+		if err := w.fill(ctx, l); err != nil {
+			return nil, err
+		}
+		var err error
+		if agents[w], err = w.register(ctx, flatAgents, 1); err != nil {
+			return nil, err
+		}
+		if _, err := w.claimSome(ctx, agents[w], s.sized(flatClaims, flatAgents)); err != nil {
+			return nil, err // and nothing of the first claims is measured
+		}
+	}
+	front := s.sized(flatFront, flatFew)
+	var figures []figure
+	for _, sc := range []scene{
+		{name: fmt.Sprintf("claim p99, %d ready + waiting + completed each; 1000 ready", size), before: func(context.Context, *web) error { return nil }},
+		{name: "the same with statistics of empty tables", before: forget, again: true},
+		{name: fmt.Sprintf("the same with %d ready jobs in front that nobody serves", front), before: func(ctx context.Context, w *web) error {
+			return w.fill(ctx, load{front: front})
+		}},
+	} {
+		f, err := s.playScene(ctx, sc, few, many, agents)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", sc.name, err)
+		}
+		figures = append(figures, f)
+	}
+	return figures, nil
+}
+
+// playScene measures both by turns, the one first that was last.
+func (s *stage) playScene(ctx context.Context, sc scene, few, many *web, agents map[*web][]*agent) (figure, error) {
+	rounds, each := s.sized(flatRounds, 2), s.sized(flatClaims, flatAgents)
+	took := map[*web][]time.Duration{}
+	for round := range rounds {
+		if round == 0 || sc.again {
+			if err := sc.before(ctx, many); err != nil {
+				return figure{}, err
+			}
+		}
+		for _, w := range [][]*web{{few, many}, {many, few}}[round%2] {
+			if err := w.topUp(ctx, each); err != nil {
+				return figure{}, err
+			}
+			list, err := w.claimSome(ctx, agents[w], each)
+			if err != nil {
+				return figure{}, err
+			}
+			took[w] = append(took[w], list...)
+		}
+	}
+	f := versus(sc.name, ms(percentile(took[many], 99)), ms(percentile(took[few], 99)), "ms", len(took[many]))
+	f.AtMost = flatLimit
+	s.sayf("%s: p50 %.2f and %.2f ms, p99 %.2f and %.2f ms", sc.name, ms(percentile(took[many], 50)), ms(percentile(took[few], 50)), f.Ours, f.Other)
+	return f, nil
+}
+
+// topUp replaces the jobs that a round takes.
+func (w *web) topUp(ctx context.Context, n int) error {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(`{"title":"Job %d","capabilities":["bench:%d"]}`, i, i%servedLanes)
+	}
+	return w.submitThese(ctx, list)
+}
+
+// claimSome claims and completes n jobs one by one and gives the time of each claim.
+func (w *web) claimSome(ctx context.Context, agents []*agent, n int) ([]time.Duration, error) {
+	took := make([][]time.Duration, len(agents))
+	group, within := errgroup.WithContext(ctx)
+	for i, a := range agents {
+		group.Go(func() error {
+			for range n / len(agents) {
+				if err := within.Err(); err != nil {
+					return err
+				}
+				began := time.Now()
+				taken, err := a.claim(a.taken[:0], 1)
+				took[i] = append(took[i], time.Since(began))
+				if err != nil || len(taken) != 1 {
+					return errors.Join(err, fmt.Errorf("a claim gave %d jobs", len(taken)))
+				}
+				if err := a.complete(taken[0]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	err := group.Wait()
+	var all []time.Duration
+	for _, list := range took {
+		all = append(all, list...)
+	}
+	return all, err
+}
+
+// forget makes the statistics of all tables those that are taken of empty ones.
+func forget(ctx context.Context, w *web) error {
+	owner, err := w.connect(ctx)
+	if err != nil {
+		return err
+	}
+	for _, sql := range []string{
+		`DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace)`,
+		`UPDATE pg_class SET reltuples = 0 WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')`,
+	} {
+		if _, err := owner.Exec(ctx, sql); err != nil {
+			return errors.Join(err, owner.Close(ctx))
+		}
+	}
+	return owner.Close(ctx)
+}

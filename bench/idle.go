@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+func init() {
+	register(line{"idle", "what agents cost that wait for a job and get none", idle})
+}
+
+const (
+	idleAgents = 10_000
+	idleTime   = 60 * time.Second
+	// idleSettle is how long waits stand before they are measured, and how long after
+	// that looks are counted: PostgreSQL's own counters come that late.
+	idleSettle = 12 * time.Second
+	// safetyLooks is how many statements a second the server may spend on looking
+	// whether a wake-up was lost, for all agents together.
+	safetyLooks = 1
+)
+
+// idle lets agents wait for jobs that do not come, and asks what the server took
+// meanwhile. A wait lasts 50 s, so that each agent asks again once: that look is
+// its own, all others count.
+func idle(ctx context.Context, s *stage) (figures []figure, err error) {
+	n := s.sized(idleAgents, 50)
+	err = s.withWeb(ctx, func(w *web) error {
+		empty, err := w.usage()
+		if errors.Is(err, errNoProc) {
+			s.sayf("%v", err)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		agents, err := w.register(ctx, n, 10)
+		if err != nil {
+			return err
+		}
+		// A lane that all of them serve.
+		if err := errors.Join(w.submit(ctx, 1), workOff(agents[0])); err != nil {
+			return err
+		}
+		if err := w.settle(ctx); err != nil {
+			return err
+		}
+		r := &room{w: w, agents: agents}
+		took, err := r.measure(ctx, s.lasting(idleSettle), s.lasting(idleTime))
+		if err != nil {
+			return err
+		}
+		s.sayf("%d agents waited for %.0f s: %.1f %% of a core in the server, %.1f in PostgreSQL; %d asked again, %d looks",
+			n, took.passed.Seconds(), took.server, took.postgres, took.asked, took.looks)
+		each := float64(took.rss-empty.RSS) / float64(n) / 1000
+		figures = []figure{
+			within("looks at the queue beyond one for each request", max(0, float64(took.looks-took.asked)), safetyLooks*took.counted.Seconds(), "looks", n),
+			within("memory of a waiting agent on the server", each, 60, "KB", n),
+			within("the server's time", took.server, 2, "% of a core", n),
+		}
+		return nil
+	})
+	return figures, err
+}
+
+// workOff takes a job and completes it.
+func workOff(a *agent) error {
+	leases, err := a.claim(nil, 1)
+	for _, l := range leases {
+		err = errors.Join(err, a.complete(l))
+	}
+	return err
+}
+
+// room is where agents wait.
+type room struct {
+	w      *web
+	agents []*agent
+	asked  atomic.Int64 // claims that were sent
+}
+
+// stay is what agents took who waited for a time.
+type stay struct {
+	passed, counted  time.Duration
+	rss              int64
+	server, postgres float64 // percent of a core
+	asked, looks     int64
+}
+
+// measure lets all agents wait, and looks at the server for a time once they do.
+func (r *room) measure(ctx context.Context, settle, passed time.Duration) (*stay, error) {
+	waiting, stop := context.WithCancel(ctx)
+	all, _ := errgroup.WithContext(ctx)
+	for _, a := range r.agents {
+		own := r.w.caller(waiting, a.token)
+		all.Go(func() error { return r.wait(waiting, own) })
+	}
+	took, err := r.look(ctx, settle, passed)
+	stop()
+	return took, errors.Join(err, all.Wait())
+}
+
+// wait asks for a job again and again until it is called off.
+func (r *room) wait(ctx context.Context, own *caller) error {
+	defer own.close()
+	for ctx.Err() == nil {
+		r.asked.Add(1)
+		_, err := own.must(http.MethodPost, "/api/v1/fleet/claim", []byte(`{"wait_seconds":50}`), http.StatusNoContent)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *room) look(ctx context.Context, settle, passed time.Duration) (*stay, error) {
+	for r.asked.Load() < int64(len(r.agents)) {
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+	if err := pause(ctx, settle); err != nil {
+		return nil, err
+	}
+	before, err := r.taken(ctx)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	if err := pause(ctx, passed); err != nil {
+		return nil, err
+	}
+	passed = time.Since(began)
+	after, err := r.taken(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := pause(ctx, settle); err != nil {
+		return nil, err
+	}
+	late, err := r.taken(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &stay{passed: passed, counted: time.Since(began), rss: after.server.RSS, server: ofACore(before.server, after.server, passed),
+		postgres: ofACore(before.postgres, after.postgres, passed), asked: late.asked - before.asked, looks: late.looks - before.looks}, nil
+}
+
+// taken is what was used so far.
+type taken struct {
+	server, postgres usage
+	asked, looks     int64
+}
+
+// taken counts a look wherever the table of claimable jobs is read: each of them
+// does once, for the one lane.
+func (r *room) taken(ctx context.Context) (taken, error) {
+	t := taken{asked: r.asked.Load()}
+	var errs [3]error
+	t.server, errs[0] = r.w.usage()
+	t.postgres, errs[1] = r.w.stage.postgresUsage(ctx)
+	conn, err := r.w.connect(ctx)
+	if err != nil {
+		return t, err
+	}
+	errs[2] = conn.QueryRow(ctx, `SELECT seq_scan + idx_scan FROM pg_stat_user_tables WHERE relname = 'job_ready'`).Scan(&t.looks)
+	return t, errors.Join(errors.Join(errs[:]...), conn.Close(ctx))
+}
+
+// pause waits for a time.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

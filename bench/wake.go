@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+func init() {
+	register(line{"wake", "from the submission of a job to the claim that gets it, while a thousand agents wait", wake})
+}
+
+const (
+	wakeAgents = 1000
+	wakeJobs   = 500
+	// wakePause lies between two submissions.
+	wakePause = 40 * time.Millisecond
+)
+
+// wake submits one job after another while agents wait, and measures from the
+// moment when a submission is sent to the moment when a claim's answer is there.
+func wake(ctx context.Context, s *stage) (figures []figure, err error) {
+	n := s.sized(wakeJobs, 20)
+	err = s.withWeb(ctx, func(w *web) error {
+		agents, err := w.register(ctx, s.sized(wakeAgents, 20), 10)
+		if err != nil {
+			return err
+		}
+		// A lane that all of them serve.
+		if err := errors.Join(w.submit(ctx, 1), workOff(agents[0]), w.settle(ctx)); err != nil {
+			return err
+		}
+		bell := &bell{given: map[string]time.Time{}, rung: make(chan struct{}, 1)}
+		times, err := bell.ring(ctx, w, agents, n)
+		if err != nil {
+			return err
+		}
+		figures = []figure{
+			within("submit to claim answer, 1,000 agents waiting, p50", ms(percentile(times, 50)), 5, "ms", n),
+			within("submit to claim answer, 1,000 agents waiting, p99", ms(percentile(times, 99)), 25, "ms", n),
+		}
+		return nil
+	})
+	return figures, err
+}
+
+// bell is what waiting agents tell: when each job was given to one of them.
+type bell struct {
+	mu    sync.Mutex
+	given map[string]time.Time // by key
+	rung  chan struct{}
+}
+
+// ring submits n jobs, each once the one before was given to an agent, and gives
+// the times they took.
+func (b *bell) ring(ctx context.Context, w *web, agents []*agent, n int) ([]time.Duration, error) {
+	waiting, stop := context.WithCancel(ctx)
+	all, waiting := errgroup.WithContext(waiting)
+	asked := make(chan struct{}, len(agents))
+	for _, a := range agents {
+		all.Go(func() error { return b.listen(waiting, w.caller(waiting, a.token), asked) })
+	}
+	for range agents {
+		<-asked
+	}
+	times, err := b.submit(waiting, w, n)
+	stop()
+	return times, errors.Join(err, all.Wait())
+}
+
+func (b *bell) submit(ctx context.Context, w *web, n int) ([]time.Duration, error) {
+	owner, err := w.first(ctx, "owner-token")
+	if err != nil {
+		return nil, err
+	}
+	defer owner.close()
+	// The looks that the waits begin with are over.
+	if err := pause(ctx, time.Second); err != nil {
+		return nil, err
+	}
+	times := make([]time.Duration, 0, n)
+	for range n {
+		sent := time.Now()
+		got, err := owner.must(http.MethodPost, "/api/v1/jobs", []byte(`{"title":"Ring"}`), http.StatusCreated)
+		if err != nil {
+			return nil, err
+		}
+		var job struct {
+			Key string `json:"key"`
+		}
+		if err := json.Unmarshal(got.body, &job); err != nil {
+			return nil, err
+		}
+		at, err := b.heard(ctx, job.Key)
+		if err != nil {
+			return nil, err
+		}
+		times = append(times, at.Sub(sent))
+		if err := pause(ctx, wakePause); err != nil {
+			return nil, err
+		}
+	}
+	return times, nil
+}
+
+// heard waits until a job was given to somebody, and says when.
+func (b *bell) heard(ctx context.Context, key string) (time.Time, error) {
+	for {
+		b.mu.Lock()
+		at, ok := b.given[key]
+		b.mu.Unlock()
+		if ok {
+			return at, nil
+		}
+		select {
+		case <-b.rung:
+		case <-ctx.Done():
+			return at, ctx.Err()
+		}
+	}
+}
+
+// listen waits for jobs and completes them until it is called off.
+func (b *bell) listen(ctx context.Context, own *caller, asked chan<- struct{}) error {
+	defer own.close()
+	a := &agent{caller: own}
+	asked <- struct{}{}
+	for {
+		got, err := own.must(http.MethodPost, "/api/v1/fleet/claim", []byte(`{"wait_seconds":50}`), http.StatusOK, http.StatusNoContent)
+		at := time.Now()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		leases, err := leasesIn(nil, got.body)
+		if err != nil {
+			return err
+		}
+		for _, l := range leases {
+			b.tell(l.key, at)
+			if err := a.complete(l); err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+	}
+}
+
+func (b *bell) tell(key string, at time.Time) {
+	b.mu.Lock()
+	b.given[key] = at
+	b.mu.Unlock()
+	select {
+	case b.rung <- struct{}{}:
+	default:
+	}
+}
