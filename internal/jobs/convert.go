@@ -48,3 +48,13 @@ func orDefault[T any](v *T, fallback T) T {
 	}
 	return *v
 }
+
+// keepable cuts a time to what a column holds, microseconds: as text it would be
+// rounded, and the event would tell another one.
+func keepable(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	cut := t.Truncate(time.Microsecond)
+	return &cut
+}

@@ -105,11 +105,7 @@ type decided struct {
 func (s Saving) row() (decided, error) {
 	changes, payload, err := eventlog.Encode(s.changes(), s.Payload)
 	a := s.After
-	if a.NotBefore != nil {
-		// As text it would be rounded to what the column holds, not cut.
-		cut := a.NotBefore.Truncate(time.Microsecond)
-		a.NotBefore = &cut
-	}
+	a.NotBefore = keepable(a.NotBefore)
 	return decided{
 		ID: a.ID, FromStatus: s.Before.Status, FromEpoch: s.Before.Epoch, Title: a.Title, Phase: a.Phase, Priority: a.Priority,
 		Tags: orEmpty(a.Tags), Capabilities: orEmpty(a.Capabilities), Factory: a.Factory, Repo: a.Repo, ProductID: a.ProductID,
