@@ -147,10 +147,11 @@ func TestTheTimelineIsNarrowed(t *testing.T) {
 // what htmx adds to the list.
 func TestTheTimelineGoesBackToTheFirstEvent(t *testing.T) {
 	d := newDesk(t)
-	for i := range 120 {
+	for i := range 119 {
 		d.logged(eventlog.Event{Type: eventlog.Type(fmt.Sprintf("job.note_%d", i))})
 	}
-	d.timeline("/timeline", timelineSize)
+	d.logged(eventlog.Event{Type: "job.note_119", Actor: "the last", ActorKind: "system"})
+	d.timeline("/timeline?actor=the+last", 1)
 	seen := map[string]bool{}
 	path := "/timeline"
 	for parts := 0; path != ""; parts++ {

@@ -7,6 +7,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"fleetboard/db"
 	"fleetboard/db/dbtest"
 	"fleetboard/internal/ids"
@@ -17,7 +19,8 @@ import (
 func Workspace(t testing.TB, d *db.DB) ids.ID {
 	t.Helper()
 	id := ids.New()
-	owner := dbtest.Owner(t, d)
+	owner, done := asOwner(t, d)
+	defer done()
 	for _, sql := range []string{
 		`INSERT INTO workspace (id, slug, name) VALUES ($1::uuid, 'w-' || $1::uuid, 'Kestrel Labs')`,
 		`INSERT INTO job_number (workspace_id) VALUES ($1)`,
@@ -34,7 +37,9 @@ func Workspace(t testing.TB, d *db.DB) ids.ID {
 // application could not break.
 func Exec(t testing.TB, d *db.DB, sql string, args ...any) {
 	t.Helper()
-	if _, err := dbtest.Owner(t, d).Exec(context.Background(), sql, args...); err != nil {
+	owner, done := asOwner(t, d)
+	defer done()
+	if _, err := owner.Exec(context.Background(), sql, args...); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
 }
@@ -42,8 +47,10 @@ func Exec(t testing.TB, d *db.DB, sql string, args ...any) {
 // Int reads one number as the owner.
 func Int(t testing.TB, d *db.DB, sql string, args ...any) int {
 	t.Helper()
+	owner, done := asOwner(t, d)
+	defer done()
 	var n int
-	if err := dbtest.Owner(t, d).QueryRow(context.Background(), sql, args...).Scan(&n); err != nil {
+	if err := owner.QueryRow(context.Background(), sql, args...).Scan(&n); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
 	return n
@@ -52,11 +59,21 @@ func Int(t testing.TB, d *db.DB, sql string, args ...any) int {
 // Text reads one text as the owner.
 func Text(t testing.TB, d *db.DB, sql string, args ...any) string {
 	t.Helper()
+	owner, done := asOwner(t, d)
+	defer done()
 	var text string
-	if err := dbtest.Owner(t, d).QueryRow(context.Background(), sql, args...).Scan(&text); err != nil {
+	if err := owner.QueryRow(context.Background(), sql, args...).Scan(&text); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
 	return text
+}
+
+// asOwner is a connection with all rights until done: a test that reads a
+// hundred numbers must not hold a hundred connections.
+func asOwner(t testing.TB, d *db.DB) (conn *pgx.Conn, done func()) {
+	t.Helper()
+	conn = dbtest.Owner(t, d)
+	return conn, func() { _ = conn.Close(context.Background()) }
 }
 
 // Person is a member of a workspace with a role.
