@@ -55,6 +55,7 @@ func TestAnOpenSnapshotIsTold(t *testing.T) {
 func TestSessionsThatCannotBeSeenAreCounted(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
+	_ = dbtest.Owner(t, d) // a session of another login
 	name := "vitals_" + dbfactory.Text(t, d, `SELECT replace(gen_random_uuid()::text, '-', '')`)
 	dbfactory.Exec(t, d, `CREATE ROLE `+name)
 	dbfactory.Exec(t, d, `ALTER FUNCTION database_age() OWNER TO `+name)
