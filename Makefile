@@ -122,6 +122,7 @@ test-go:
 	@[ -n "$(RACE)" ] || echo "no C compiler here: the race detector is off"
 	@go test $(RACE) -timeout 10m $(RACED)
 	@go test -timeout 10m $$($(PLAIN))
+	@go test -run=NONE -bench=. -benchtime=1x ./internal/dispatch >/dev/null
 
 .PHONY: test-browser
 test-browser:

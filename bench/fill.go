@@ -71,6 +71,8 @@ var filling = []struct{ what, sql string }{
 					jsonb_build_object('field', 'product', 'new', 'default'), jsonb_build_object('field', 'capabilities', 'new', capabilities),
 					jsonb_build_object('field', 'not_before', 'new', CASE wait_reason WHEN 'not_before' THEN at + interval '300 days' END)) END
 		FROM plan, generate_series(1, 3) e WHERE e = 1 OR status = 'completed' ORDER BY n, e`},
+	{"counts", `INSERT INTO job_count_change (workspace_id, product_id, status, jobs)
+		SELECT workspace_id, product_id, status, count(*) FROM plan GROUP BY workspace_id, product_id, status`},
 }
 
 // fill adds jobs to a server's default workspace, past the server: in pieces of

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"fleetboard/internal/dispatch"
 	"fleetboard/internal/jobs"
 	"fleetboard/views"
 	"fleetboard/views/links"
@@ -16,8 +17,9 @@ import (
 type attemptsSheet struct {
 	job    jobs.Job
 	list   []jobs.AttemptRecord // newest first
-	before int64                // the epoch that these are before, 0 for the newest
-	more   bool                 // there are older ones
+	used   dispatch.JobUsage
+	before int64 // the epoch that these are before, 0 for the newest
+	more   bool  // there are older ones
 	now    time.Time
 }
 
@@ -40,6 +42,7 @@ func (s attemptsSheet) attempt(a jobs.AttemptRecord) views.AttemptRecord {
 		Claimed: ui.Day(a.ClaimedAt), Step: firstLine(a.CurrentStep, maxQuote), ErrorKind: a.ErrorKind, Error: a.Error,
 		Stack: a.Stack, Checkpoint: keptJSON(a.Checkpoint), Result: keptJSON(a.Result),
 		Lines: linesText(a)}
+	m.Used = usedModel(s.used.Attempts[a.Epoch])
 	if a.Lines > 0 {
 		m.LogURL = links.JobLog(s.job.Key, links.LogView{Epoch: a.Epoch})
 	}
@@ -50,6 +53,14 @@ func (s attemptsSheet) attempt(a jobs.AttemptRecord) views.AttemptRecord {
 		m.Ended = ui.Day(*a.EndedAt)
 	}
 	return m
+}
+
+func (s attemptsSheet) epochs() []int64 {
+	all := make([]int64, 0, len(s.list))
+	for _, a := range s.list {
+		all = append(all, a.Epoch)
+	}
+	return all
 }
 
 // keptJSON is JSON as a page shows it, "" where there is nothing in it.

@@ -23,6 +23,9 @@ func (s *Server) attemptsShow(c echo.Context, who tenancy.Principal) error {
 	if sheet.job, sheet.list, sheet.more, err = s.Jobs.AttemptPage(ctx, who, c.Param("key"), sheet.before, attemptPage); err != nil {
 		return err
 	}
+	if sheet.used, err = s.Dispatch.Usage(ctx, who, sheet.job.ID, sheet.epochs()...); err != nil {
+		return err
+	}
 	snap, err := s.Fleet.Snapshot(ctx, who)
 	if err != nil {
 		return err

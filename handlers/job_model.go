@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
@@ -21,6 +22,7 @@ type jobSheet struct {
 	job      jobs.Job
 	why      kanban.Explanation
 	attempts []jobs.Attempt // newest first
+	used     dispatch.JobUsage
 	graph    jobs.Graph
 	links    []jobs.Node      // the jobs of the graph
 	talk     []eventlog.Event // what agents and people said to one another, newest first
@@ -49,8 +51,11 @@ func (s jobSheet) model() views.Job {
 		m.LinkForm = &views.LinkForm{URL: links.JobLink(j.Key), SearchURL: links.JobLinkable(j.Key), Kinds: kindOptions()}
 	}
 	for _, a := range s.attempts {
-		m.Attempts = append(m.Attempts, attemptModel(a, j, s.now))
+		one := attemptModel(a, j, s.now)
+		one.Used = usedModel(s.used.Attempts[a.Epoch])
+		m.Attempts = append(m.Attempts, one)
 	}
+	m.Used = usedModel(s.used.Total)
 	s.addTalk(m.Attempts)
 	m.Events, m.EventNote = s.history()
 	if hasCheckpoint(j) {

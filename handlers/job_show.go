@@ -62,6 +62,9 @@ func (s *Server) readJob(ctx context.Context, who tenancy.Principal, key string,
 	if sheet.attempts, err = s.Jobs.Attempts(ctx, who, sheet.job.ID.String()); err != nil {
 		return sheet, err
 	}
+	if sheet.used, err = s.Dispatch.Usage(ctx, who, sheet.job.ID, epochs(sheet.attempts)...); err != nil {
+		return sheet, err
+	}
 	if sheet.graph, err = s.Jobs.Graph(ctx, who, sheet.job.ID.String()); err != nil {
 		return sheet, err
 	}

@@ -45,13 +45,15 @@ func (j Job) inMenu() []Action {
 	return list
 }
 
-func (j Job) hasCost() bool {
-	for _, a := range j.Attempts {
-		if a.Cost != "" {
-			return true
-		}
+// used says that an attempt used a model.
+func (j Job) used() bool { return j.Used != Used{} }
+
+// attemptColumns is how wide the table of attempts is, without their numbers.
+func (j Job) attemptColumns() string {
+	if j.used() {
+		return "6"
 	}
-	return false
+	return "4"
 }
 
 // stripClass fits the strip to the number of its boxes; five is the default.

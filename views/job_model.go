@@ -45,6 +45,7 @@ type Job struct {
 	Result      *Outcome
 	Attempts    []Attempt
 	AttemptNote string // "1 failure of 3, 1 loss of 5"
+	Used        Used   // by all attempts
 	Events      []Event
 	EventNote   string // "47", "newest 50"
 	Checkpoint  string // pretty JSON, "" shows no panel
@@ -129,8 +130,15 @@ type Attempt struct {
 	Took     string // ended; "" while it lasts
 	Running  ui.When
 	Percent  string // "62%"
-	Cost     string
+	Used     Used
 	Talk     []Feedback // what was said of it, oldest first
+}
+
+// Used is what models were used for. The zero value is nothing, and shows nothing.
+type Used struct {
+	Tokens string // "12,345 in, 678 out"
+	Cache  string // "300 read from the cache", "" where none was used
+	Cost   string // "$0.84", "$0.84 + unpriced"
 }
 
 // Event is one line of the job's history.

@@ -38,10 +38,12 @@ func sampleJob() Job {
 		Needs:    []Fact{{Name: "Repo", Text: ui.Say(ui.Key("fleetboard"))}, {Name: "Factory", Text: ui.Text("Any live factory")}, {Name: "Capabilities", Chips: []string{"engine:claude", "go:1.26"}}, {Name: "Can run on", Text: ui.Text("mac-1, linux-2 of 4")}},
 		Limits:   []Fact{{Name: "Estimate", Text: ui.Text("25 min, warned at 55")}, {Name: "Retries", Text: ui.Text("1 of 3 used")}, {Name: "Review", Text: ui.Text("Needed")}, {Name: "Version", Text: ui.Say(ui.Key("v19"))}},
 		Attempts: []Attempt{
-			{Number: 3, Agent: "claude-2", Factory: "mac-1", Status: ui.Running, Outcome: "Running", Running: ui.Run(ago(760*time.Second), noon), Percent: "62%"},
+			{Number: 3, Agent: "claude-2", Factory: "mac-1", Status: ui.Running, Outcome: "Running", Running: ui.Run(ago(760*time.Second), noon), Percent: "62%",
+				Used: Used{Tokens: "412,008 in, 23,119 out", Cache: "1,204,551 read from the cache", Cost: "$0.84 + unpriced"}},
 			{Number: 2, Agent: "claude-11", Factory: "linux-5", Icon: "unplug", IconTone: ui.Warn, Outcome: "Lost", Detail: "no heartbeat for 5m, lease taken back", Took: "33m", Percent: "41%"},
 			{Number: 1, Agent: "claude-1", Factory: "mac-1", Status: ui.Failed, Outcome: "Failed", Detail: "go test: exit 1, 2 races in reap_test.go", Took: "8m 12s", Percent: "20%"},
 		},
+		Used:        Used{Tokens: "512,008 in, 29,119 out", Cost: "$1.12 + unpriced"},
 		AttemptNote: "1 failure of 3, 1 loss of 5", EventNote: "47",
 		Events: []Event{
 			{ID: 47, At: ui.At(ago(40 * time.Second)), Kind: "progress", Text: ui.Text("62%, was 41%"), Who: "claude-2", Tag: "e3"},

@@ -13,6 +13,52 @@ import (
 	"github.com/google/uuid"
 )
 
+const auditCounts = `-- name: AuditCounts :many
+SELECT coalesce(p.name, 'a product that is gone')::text AS product, c.status::text AS status, sum(c.counted)::bigint AS counted,
+    sum(c.present)::bigint AS present
+FROM (
+    SELECT s.product_id, s.status, s.jobs AS counted, 0 AS present FROM job_count s WHERE s.workspace_id = $1
+    UNION ALL
+    SELECT n.product_id, n.status, n.jobs, 0 FROM job_count_change n WHERE n.workspace_id = $1
+    UNION ALL
+    SELECT j.product_id, j.status, 0, count(*) FROM job j WHERE j.workspace_id = $1 GROUP BY j.product_id, j.status
+) c LEFT JOIN product p ON p.workspace_id = $1 AND p.id = c.product_id
+GROUP BY p.name, c.status HAVING sum(c.counted) <> sum(c.present) ORDER BY product, c.status
+`
+
+type AuditCountsRow struct {
+	Product string
+	Status  string
+	Counted int64
+	Present int64
+}
+
+// Where the counts of a workspace's jobs are not what there is, as one moment saw it.
+func (q *Queries) AuditCounts(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]AuditCountsRow, error) {
+	rows, err := db.Query(ctx, auditCounts, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AuditCountsRow{}
+	for rows.Next() {
+		var i AuditCountsRow
+		if err := rows.Scan(
+			&i.Product,
+			&i.Status,
+			&i.Counted,
+			&i.Present,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const auditHistories = `-- name: AuditHistories :many
 SELECT j.id, j.key, j.status, j.wait_reason, j.blocked_reason, j.question, j.answer, j.title, j.phase, j.priority,
     j.factory, j.repo, p.name AS product, j.capabilities, j.tags, j.failure_count, j.lost_count, j.feedback,
@@ -191,6 +237,71 @@ func (q *Queries) AuditJobs(ctx context.Context, db DBTX, arg AuditJobsParams) (
 		return nil, err
 	}
 	return items, nil
+}
+
+const auditStray = `-- name: AuditStray :many
+SELECT s.about::text AS about, s.job_id FROM (
+    SELECT 'a ready row' AS about, r.job_id FROM job_ready r
+    WHERE r.workspace_id = $1 AND r.job_id > $2 AND r.job_id <= $3
+    UNION ALL
+    SELECT 'a lease', l.job_id FROM job_lease l
+    WHERE l.workspace_id = $1 AND l.job_id > $2 AND l.job_id <= $3
+    UNION ALL
+    SELECT 'an attempt', a.job_id FROM attempt a
+    WHERE a.workspace_id = $1 AND a.job_id > $2 AND a.job_id <= $3
+    UNION ALL
+    SELECT 'a text', t.job_id FROM job_text t
+    WHERE t.workspace_id = $1 AND t.job_id > $2 AND t.job_id <= $3
+) s WHERE NOT EXISTS (SELECT FROM job j WHERE j.workspace_id = $1 AND j.id = s.job_id)
+UNION ALL
+SELECT 'a lease of an agent or a factory that is not there', l.job_id FROM job_lease l
+WHERE l.workspace_id = $1 AND l.job_id > $2 AND l.job_id <= $3 AND NOT (
+    EXISTS (SELECT FROM agent a WHERE a.workspace_id = $1 AND a.id = l.agent_id)
+    AND EXISTS (SELECT FROM factory f WHERE f.workspace_id = $1 AND f.id = l.factory_id))
+ORDER BY about, job_id
+`
+
+type AuditStrayParams struct {
+	WorkspaceID uuid.UUID
+	After       uuid.UUID
+	Last        uuid.UUID
+}
+
+type AuditStrayRow struct {
+	About string
+	JobID uuid.UUID
+}
+
+// Rows that belong to a job, an agent or a factory which is not there: of the jobs
+// whose ids are between two.
+func (q *Queries) AuditStray(ctx context.Context, db DBTX, arg AuditStrayParams) ([]AuditStrayRow, error) {
+	rows, err := db.Query(ctx, auditStray, arg.WorkspaceID, arg.After, arg.Last)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AuditStrayRow{}
+	for rows.Next() {
+		var i AuditStrayRow
+		if err := rows.Scan(&i.About, &i.JobID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const auditTakeTime = `-- name: AuditTakeTime :exec
+SELECT set_config('statement_timeout', '10min', true)
+`
+
+// Lets the transaction take as long as it takes to count every job of a workspace.
+func (q *Queries) AuditTakeTime(ctx context.Context, db DBTX) error {
+	_, err := db.Exec(ctx, auditTakeTime)
+	return err
 }
 
 const auditWorkspaces = `-- name: AuditWorkspaces :many

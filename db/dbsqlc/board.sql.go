@@ -670,15 +670,17 @@ func (q *Queries) BoardOpenEdge(ctx context.Context, db DBTX, arg BoardOpenEdgeP
 
 const boardPhases = `-- name: BoardPhases :many
 WITH RECURSIVE phase AS (
-    (SELECT j.phase FROM job j WHERE j.workspace_id = $1 ORDER BY j.phase LIMIT 1)
+    (SELECT j.phase FROM job j WHERE j.workspace_id = $1 AND j.phase <> '' ORDER BY j.phase LIMIT 1)
     UNION ALL
-    SELECT (SELECT j.phase FROM job j WHERE j.workspace_id = $1 AND j.phase > p.phase ORDER BY j.phase LIMIT 1)
+    SELECT (SELECT j.phase FROM job j WHERE j.workspace_id = $1 AND j.phase <> '' AND j.phase > p.phase
+        ORDER BY j.phase LIMIT 1)
     FROM phase p WHERE p.phase IS NOT NULL
 )
-SELECT phase::text AS phase FROM phase WHERE phase <> '' LIMIT 100
+SELECT phase.phase::text AS phase FROM phase WHERE phase.phase IS NOT NULL LIMIT 100
 `
 
-// The phases in use: one index probe for each, not one row for each job.
+// The phases in use: one index probe for each, not one row for each job. Only jobs
+// with a phase stand in the index.
 func (q *Queries) BoardPhases(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]string, error) {
 	rows, err := db.Query(ctx, boardPhases, workspaceID)
 	if err != nil {

@@ -143,9 +143,13 @@ func (q *Queries) CoordinatorLogExpire(ctx context.Context, db DBTX, arg Coordin
 }
 
 const coordinatorLogList = `-- name: CoordinatorLogList :many
-SELECT id, workspace_id, at, instance_id, term, level, message, details FROM coordinator_log
-WHERE (workspace_id = $1::uuid OR workspace_id IS NULL) AND id < $2
-ORDER BY id DESC LIMIT $3
+SELECT l.id, l.workspace_id, l.at, l.instance_id, l.term, l.level, l.message, l.details FROM (
+    (SELECT o.id, o.workspace_id, o.at, o.instance_id, o.term, o.level, o.message, o.details FROM coordinator_log o WHERE o.workspace_id = $1::uuid AND o.id < $2
+    ORDER BY o.id DESC LIMIT $3)
+    UNION ALL
+    (SELECT s.id, s.workspace_id, s.at, s.instance_id, s.term, s.level, s.message, s.details FROM coordinator_log s WHERE s.workspace_id IS NULL AND s.id < $2
+    ORDER BY s.id DESC LIMIT $3)
+) l ORDER BY l.id DESC LIMIT $3
 `
 
 type CoordinatorLogListParams struct {
@@ -154,7 +158,8 @@ type CoordinatorLogListParams struct {
 	MaxRows     int32
 }
 
-// The lines of a workspace and those of the server as a whole, newest first.
+// The lines of a workspace and those of the server as a whole, newest first: the
+// newest of each, so that the lines of other workspaces are not read past.
 func (q *Queries) CoordinatorLogList(ctx context.Context, db DBTX, arg CoordinatorLogListParams) ([]CoordinatorLog, error) {
 	rows, err := db.Query(ctx, coordinatorLogList, arg.WorkspaceID, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -177,6 +182,39 @@ func (q *Queries) CoordinatorLogList(ctx context.Context, db DBTX, arg Coordinat
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const coordinatorLogOldWorkspaces = `-- name: CoordinatorLogOldWorkspaces :many
+SELECT DISTINCT o.workspace_id::uuid AS workspace_id FROM (
+    SELECT l.workspace_id FROM coordinator_log l WHERE l.at < now() - make_interval(days => $1::int)
+    ORDER BY l.at LIMIT $2
+) o WHERE o.workspace_id IS NOT NULL
+`
+
+type CoordinatorLogOldWorkspacesParams struct {
+	Days    int32
+	MaxRows int32
+}
+
+// For the system role: the workspaces of the oldest of the old lines.
+func (q *Queries) CoordinatorLogOldWorkspaces(ctx context.Context, db DBTX, arg CoordinatorLogOldWorkspacesParams) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, coordinatorLogOldWorkspaces, arg.Days, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var workspace_id uuid.UUID
+		if err := rows.Scan(&workspace_id); err != nil {
+			return nil, err
+		}
+		items = append(items, workspace_id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -53,38 +53,6 @@ func (q *Queries) JobClock(ctx context.Context, db DBTX) (time.Time, error) {
 	return now, err
 }
 
-const jobCountPerStatus = `-- name: JobCountPerStatus :many
-SELECT p.name AS product, j.status, count(*)::bigint AS jobs
-FROM job j JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
-WHERE j.workspace_id = $1 GROUP BY p.name, j.status ORDER BY p.name, j.status
-`
-
-type JobCountPerStatusRow struct {
-	Product string
-	Status  string
-	Jobs    int64
-}
-
-func (q *Queries) JobCountPerStatus(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]JobCountPerStatusRow, error) {
-	rows, err := db.Query(ctx, jobCountPerStatus, workspaceID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []JobCountPerStatusRow{}
-	for rows.Next() {
-		var i JobCountPerStatusRow
-		if err := rows.Scan(&i.Product, &i.Status, &i.Jobs); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const jobDue = `-- name: JobDue :many
 SELECT workspace_id, id FROM job
 WHERE status = 'waiting' AND not_before IS NOT NULL AND not_before <= statement_timestamp()
@@ -601,37 +569,6 @@ func (q *Queries) JobLockReady(ctx context.Context, db DBTX, arg JobLockReadyPar
 			return nil, err
 		}
 		items = append(items, job_id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const jobReadySince = `-- name: JobReadySince :many
-SELECT ready_at, clock_timestamp()::timestamptz AS now FROM job_ready
-WHERE workspace_id = $1 ORDER BY ready_at LIMIT 1
-`
-
-type JobReadySinceRow struct {
-	ReadyAt time.Time
-	Now     time.Time
-}
-
-// When the job that is ready longest became so; no row where none is ready.
-func (q *Queries) JobReadySince(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]JobReadySinceRow, error) {
-	rows, err := db.Query(ctx, jobReadySince, workspaceID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []JobReadySinceRow{}
-	for rows.Next() {
-		var i JobReadySinceRow
-		if err := rows.Scan(&i.ReadyAt, &i.Now); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -221,6 +221,21 @@ type Job struct {
 	WaitsForChildren    bool
 }
 
+type JobCount struct {
+	WorkspaceID uuid.UUID
+	ProductID   uuid.UUID
+	Status      string
+	Jobs        int64
+}
+
+type JobCountChange struct {
+	WorkspaceID uuid.UUID
+	ID          int64
+	ProductID   uuid.UUID
+	Status      string
+	Jobs        int64
+}
+
 type JobDependency struct {
 	WorkspaceID uuid.UUID
 	JobID       uuid.UUID
@@ -378,6 +393,19 @@ type JobText struct {
 	SecretKeys    []string
 }
 
+type JobUsage struct {
+	WorkspaceID      uuid.UUID
+	JobID            uuid.UUID
+	Epoch            int64
+	Entries          int64
+	InputTokens      int64
+	OutputTokens     int64
+	CacheReadTokens  int64
+	CacheWriteTokens int64
+	CostNanos        int64
+	Unpriced         int64
+}
+
 type Lane struct {
 	WorkspaceID uuid.UUID
 	ID          int64
@@ -473,6 +501,26 @@ type SetupLink struct {
 	CreatedAt time.Time
 	ExpiresAt time.Time
 	UsedAt    *time.Time
+}
+
+type UsageEntry struct {
+	WorkspaceID      uuid.UUID
+	ID               string
+	JobID            uuid.UUID
+	Epoch            int64
+	AgentID          uuid.UUID
+	ProductID        uuid.UUID
+	Provider         string
+	Model            string
+	ProviderSession  string
+	InputTokens      int64
+	OutputTokens     int64
+	CacheReadTokens  int64
+	CacheWriteTokens int64
+	CostNanos        *int64
+	Operation        string
+	At               time.Time
+	RecordedAt       time.Time
 }
 
 type Workspace struct {

@@ -12,19 +12,33 @@ import (
 )
 
 const cycleEdges = `-- name: CycleEdges :many
-SELECT j.id AS job_id, e.depends_on_id::uuid AS depends_on_id FROM job j
-CROSS JOIN LATERAL unnest(ARRAY(
-    SELECT x.depends_on_id FROM job_dependency x
-    WHERE x.workspace_id = $1 AND x.job_id = j.id AND x.type = 'blocks')) AS e(depends_on_id)
-WHERE j.workspace_id = $1 AND j.status = 'waiting' AND j.wait_reason = 'dependency'
-    AND (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
-        WHERE d.workspace_id = $1 AND d.id = e.depends_on_id)
-LIMIT $2
+WITH RECURSIVE origin AS MATERIALIZED (
+    SELECT j.id FROM job j WHERE j.workspace_id = $2 AND j.status = 'waiting' AND j.wait_reason = 'dependency'
+    ORDER BY j.id LIMIT 20000
+    OFFSET (SELECT greatest(least(floor(random() * n.jobs)::bigint - 20000 / 2, n.jobs - 20000), 0) FROM (
+        SELECT count(*) AS jobs FROM job c
+        WHERE c.workspace_id = $2 AND c.status = 'waiting' AND c.wait_reason = 'dependency') n)
+), edge AS (
+    SELECT s.id AS job_id, e.depends_on_id FROM origin s
+    CROSS JOIN LATERAL unnest(ARRAY(
+        SELECT x.depends_on_id FROM job_dependency x
+        WHERE x.workspace_id = $2 AND x.job_id = s.id AND x.type = 'blocks')) AS e(depends_on_id)
+    WHERE (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
+        WHERE d.workspace_id = $2 AND d.id = e.depends_on_id)
+    UNION
+    SELECT g.depends_on_id, e.depends_on_id FROM edge g
+    CROSS JOIN LATERAL unnest(ARRAY(
+        SELECT x.depends_on_id FROM job_dependency x
+        WHERE x.workspace_id = $2 AND x.job_id = g.depends_on_id AND x.type = 'blocks')) AS e(depends_on_id)
+    WHERE (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
+        WHERE d.workspace_id = $2 AND d.id = e.depends_on_id)
+)
+SELECT edge.job_id, edge.depends_on_id::uuid AS depends_on_id FROM edge LIMIT $1
 `
 
 type CycleEdgesParams struct {
-	WorkspaceID uuid.UUID
 	MaxRows     int32
+	WorkspaceID uuid.UUID
 }
 
 type CycleEdgesRow struct {
@@ -32,11 +46,13 @@ type CycleEdgesRow struct {
 	DependsOnID uuid.UUID
 }
 
-// Who waits for whom among the jobs that wait for others and for nothing else.
-// Edges and ends are looked at by their ids: as joins they cost the square of
-// what waits where statistics are missing.
+// Who waits for whom among the jobs that wait for others and for nothing else: the
+// edges of some of them, next to one another at a random place or all where there
+// are no more, and the edges that these lead to, so that each cycle with one of
+// them is whole. Edges and ends are looked at by their ids: as joins they cost the
+// square of what waits where statistics are missing.
 func (q *Queries) CycleEdges(ctx context.Context, db DBTX, arg CycleEdgesParams) ([]CycleEdgesRow, error) {
-	rows, err := db.Query(ctx, cycleEdges, arg.WorkspaceID, arg.MaxRows)
+	rows, err := db.Query(ctx, cycleEdges, arg.MaxRows, arg.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +95,21 @@ func (q *Queries) CycleEdgesLeft(ctx context.Context, db DBTX, arg CycleEdgesLef
 }
 
 const jobHeldWorkspaces = `-- name: JobHeldWorkspaces :many
-SELECT DISTINCT workspace_id FROM job
-WHERE status = 'waiting' AND wait_reason IN ('repo_busy', 'review_backlog')
+WITH RECURSIVE held AS (
+    (SELECT j.workspace_id FROM job j
+    WHERE j.status = 'waiting' AND j.wait_reason IN ('repo_busy', 'review_backlog')
+    ORDER BY j.workspace_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT j.workspace_id FROM job j
+        WHERE j.status = 'waiting' AND j.wait_reason IN ('repo_busy', 'review_backlog') AND j.workspace_id > h.workspace_id
+        ORDER BY j.workspace_id LIMIT 1)
+    FROM held h WHERE h.workspace_id IS NOT NULL
+)
+SELECT held.workspace_id::uuid AS workspace_id FROM held WHERE held.workspace_id IS NOT NULL
 `
 
-// The workspaces in which jobs wait for a repo or for a place in the review queue.
+// The workspaces in which jobs wait for a repo or for a place in the review queue,
+// found by skipping from one to the next.
 func (q *Queries) JobHeldWorkspaces(ctx context.Context, db DBTX) ([]uuid.UUID, error) {
 	rows, err := db.Query(ctx, jobHeldWorkspaces)
 	if err != nil {

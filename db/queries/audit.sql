@@ -34,3 +34,43 @@ SELECT j.id, j.key, j.status, j.wait_reason, j.blocked_reason, j.question, j.ans
 FROM (SELECT * FROM job p WHERE p.workspace_id = @workspace_id AND p.id > @after ORDER BY p.id LIMIT @max_rows) j
 JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
 ORDER BY j.id;
+
+-- name: AuditCounts :many
+-- Where the counts of a workspace's jobs are not what there is, as one moment saw it.
+SELECT coalesce(p.name, 'a product that is gone')::text AS product, c.status::text AS status, sum(c.counted)::bigint AS counted,
+    sum(c.present)::bigint AS present
+FROM (
+    SELECT s.product_id, s.status, s.jobs AS counted, 0 AS present FROM job_count s WHERE s.workspace_id = @workspace_id
+    UNION ALL
+    SELECT n.product_id, n.status, n.jobs, 0 FROM job_count_change n WHERE n.workspace_id = @workspace_id
+    UNION ALL
+    SELECT j.product_id, j.status, 0, count(*) FROM job j WHERE j.workspace_id = @workspace_id GROUP BY j.product_id, j.status
+) c LEFT JOIN product p ON p.workspace_id = @workspace_id AND p.id = c.product_id
+GROUP BY p.name, c.status HAVING sum(c.counted) <> sum(c.present) ORDER BY product, c.status;
+
+-- name: AuditTakeTime :exec
+-- Lets the transaction take as long as it takes to count every job of a workspace.
+SELECT set_config('statement_timeout', '10min', true);
+
+-- name: AuditStray :many
+-- Rows that belong to a job, an agent or a factory which is not there: of the jobs
+-- whose ids are between two.
+SELECT s.about::text AS about, s.job_id FROM (
+    SELECT 'a ready row' AS about, r.job_id FROM job_ready r
+    WHERE r.workspace_id = @workspace_id AND r.job_id > @after AND r.job_id <= @last
+    UNION ALL
+    SELECT 'a lease', l.job_id FROM job_lease l
+    WHERE l.workspace_id = @workspace_id AND l.job_id > @after AND l.job_id <= @last
+    UNION ALL
+    SELECT 'an attempt', a.job_id FROM attempt a
+    WHERE a.workspace_id = @workspace_id AND a.job_id > @after AND a.job_id <= @last
+    UNION ALL
+    SELECT 'a text', t.job_id FROM job_text t
+    WHERE t.workspace_id = @workspace_id AND t.job_id > @after AND t.job_id <= @last
+) s WHERE NOT EXISTS (SELECT FROM job j WHERE j.workspace_id = @workspace_id AND j.id = s.job_id)
+UNION ALL
+SELECT 'a lease of an agent or a factory that is not there', l.job_id FROM job_lease l
+WHERE l.workspace_id = @workspace_id AND l.job_id > @after AND l.job_id <= @last AND NOT (
+    EXISTS (SELECT FROM agent a WHERE a.workspace_id = @workspace_id AND a.id = l.agent_id)
+    AND EXISTS (SELECT FROM factory f WHERE f.workspace_id = @workspace_id AND f.id = l.factory_id))
+ORDER BY about, job_id;

@@ -188,14 +188,16 @@ SELECT count(*)::int FROM (
 ) capped;
 
 -- name: BoardPhases :many
--- The phases in use: one index probe for each, not one row for each job.
+-- The phases in use: one index probe for each, not one row for each job. Only jobs
+-- with a phase stand in the index.
 WITH RECURSIVE phase AS (
-    (SELECT j.phase FROM job j WHERE j.workspace_id = @workspace_id ORDER BY j.phase LIMIT 1)
+    (SELECT j.phase FROM job j WHERE j.workspace_id = @workspace_id AND j.phase <> '' ORDER BY j.phase LIMIT 1)
     UNION ALL
-    SELECT (SELECT j.phase FROM job j WHERE j.workspace_id = @workspace_id AND j.phase > p.phase ORDER BY j.phase LIMIT 1)
+    SELECT (SELECT j.phase FROM job j WHERE j.workspace_id = @workspace_id AND j.phase <> '' AND j.phase > p.phase
+        ORDER BY j.phase LIMIT 1)
     FROM phase p WHERE p.phase IS NOT NULL
 )
-SELECT phase::text AS phase FROM phase WHERE phase <> '' LIMIT 100;
+SELECT phase.phase::text AS phase FROM phase WHERE phase.phase IS NOT NULL LIMIT 100;
 
 -- name: BoardOpenDependencies :many
 -- What jobs still wait for.

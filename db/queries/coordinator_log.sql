@@ -3,16 +3,28 @@ INSERT INTO coordinator_log (workspace_id, instance_id, term, level, message, de
 VALUES (sqlc.narg('workspace_id')::uuid, @instance_id, @term, @level, @message, @details);
 
 -- name: CoordinatorLogList :many
--- The lines of a workspace and those of the server as a whole, newest first.
-SELECT id, workspace_id, at, instance_id, term, level, message, details FROM coordinator_log
-WHERE (workspace_id = @workspace_id::uuid OR workspace_id IS NULL) AND id < @before
-ORDER BY id DESC LIMIT @max_rows;
+-- The lines of a workspace and those of the server as a whole, newest first: the
+-- newest of each, so that the lines of other workspaces are not read past.
+SELECT l.id, l.workspace_id, l.at, l.instance_id, l.term, l.level, l.message, l.details FROM (
+    (SELECT o.* FROM coordinator_log o WHERE o.workspace_id = @workspace_id::uuid AND o.id < @before
+    ORDER BY o.id DESC LIMIT @max_rows)
+    UNION ALL
+    (SELECT s.* FROM coordinator_log s WHERE s.workspace_id IS NULL AND s.id < @before
+    ORDER BY s.id DESC LIMIT @max_rows)
+) l ORDER BY l.id DESC LIMIT @max_rows;
 
 -- name: CoordinatorLogExpire :execrows
 -- Deletes old lines: those of the transaction's workspace and of the server.
 DELETE FROM coordinator_log WHERE id IN (
     SELECT o.id FROM coordinator_log o WHERE o.at < now() - make_interval(days => @days::int)
     ORDER BY o.at LIMIT @max_rows);
+
+-- name: CoordinatorLogOldWorkspaces :many
+-- For the system role: the workspaces of the oldest of the old lines.
+SELECT DISTINCT o.workspace_id::uuid AS workspace_id FROM (
+    SELECT l.workspace_id FROM coordinator_log l WHERE l.at < now() - make_interval(days => @days::int)
+    ORDER BY l.at LIMIT @max_rows
+) o WHERE o.workspace_id IS NOT NULL;
 
 -- name: AgentHealthWorkspaces :many
 -- The workspaces in which an agent's health is not what was told last.

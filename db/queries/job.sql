@@ -50,16 +50,6 @@ SELECT key FROM job WHERE workspace_id = @workspace_id AND key = ANY(@keys::text
 -- name: JobByIdempotencyKey :many
 SELECT id FROM job WHERE workspace_id = @workspace_id AND idempotency_key = @idempotency_key;
 
--- name: JobCountPerStatus :many
-SELECT p.name AS product, j.status, count(*)::bigint AS jobs
-FROM job j JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
-WHERE j.workspace_id = @workspace_id GROUP BY p.name, j.status ORDER BY p.name, j.status;
-
--- name: JobReadySince :many
--- When the job that is ready longest became so; no row where none is ready.
-SELECT ready_at, clock_timestamp()::timestamptz AS now FROM job_ready
-WHERE workspace_id = @workspace_id ORDER BY ready_at LIMIT 1;
-
 -- name: LeaseExpiredCount :one
 SELECT count(*)::int FROM job_lease WHERE workspace_id = @workspace_id AND expires_at <= clock_timestamp();
 

@@ -2,22 +2,48 @@
 SELECT id FROM workspace ORDER BY id;
 
 -- name: JobHeldWorkspaces :many
--- The workspaces in which jobs wait for a repo or for a place in the review queue.
-SELECT DISTINCT workspace_id FROM job
-WHERE status = 'waiting' AND wait_reason IN ('repo_busy', 'review_backlog');
+-- The workspaces in which jobs wait for a repo or for a place in the review queue,
+-- found by skipping from one to the next.
+WITH RECURSIVE held AS (
+    (SELECT j.workspace_id FROM job j
+    WHERE j.status = 'waiting' AND j.wait_reason IN ('repo_busy', 'review_backlog')
+    ORDER BY j.workspace_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT j.workspace_id FROM job j
+        WHERE j.status = 'waiting' AND j.wait_reason IN ('repo_busy', 'review_backlog') AND j.workspace_id > h.workspace_id
+        ORDER BY j.workspace_id LIMIT 1)
+    FROM held h WHERE h.workspace_id IS NOT NULL
+)
+SELECT held.workspace_id::uuid AS workspace_id FROM held WHERE held.workspace_id IS NOT NULL;
 
 -- name: CycleEdges :many
--- Who waits for whom among the jobs that wait for others and for nothing else.
--- Edges and ends are looked at by their ids: as joins they cost the square of
--- what waits where statistics are missing.
-SELECT j.id AS job_id, e.depends_on_id::uuid AS depends_on_id FROM job j
-CROSS JOIN LATERAL unnest(ARRAY(
-    SELECT x.depends_on_id FROM job_dependency x
-    WHERE x.workspace_id = @workspace_id AND x.job_id = j.id AND x.type = 'blocks')) AS e(depends_on_id)
-WHERE j.workspace_id = @workspace_id AND j.status = 'waiting' AND j.wait_reason = 'dependency'
-    AND (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
+-- Who waits for whom among the jobs that wait for others and for nothing else: the
+-- edges of some of them, next to one another at a random place or all where there
+-- are no more, and the edges that these lead to, so that each cycle with one of
+-- them is whole. Edges and ends are looked at by their ids: as joins they cost the
+-- square of what waits where statistics are missing.
+WITH RECURSIVE origin AS MATERIALIZED (
+    SELECT j.id FROM job j WHERE j.workspace_id = @workspace_id AND j.status = 'waiting' AND j.wait_reason = 'dependency'
+    ORDER BY j.id LIMIT 20000
+    OFFSET (SELECT greatest(least(floor(random() * n.jobs)::bigint - 20000 / 2, n.jobs - 20000), 0) FROM (
+        SELECT count(*) AS jobs FROM job c
+        WHERE c.workspace_id = @workspace_id AND c.status = 'waiting' AND c.wait_reason = 'dependency') n)
+), edge AS (
+    SELECT s.id AS job_id, e.depends_on_id FROM origin s
+    CROSS JOIN LATERAL unnest(ARRAY(
+        SELECT x.depends_on_id FROM job_dependency x
+        WHERE x.workspace_id = @workspace_id AND x.job_id = s.id AND x.type = 'blocks')) AS e(depends_on_id)
+    WHERE (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
         WHERE d.workspace_id = @workspace_id AND d.id = e.depends_on_id)
-LIMIT @max_rows;
+    UNION
+    SELECT g.depends_on_id, e.depends_on_id FROM edge g
+    CROSS JOIN LATERAL unnest(ARRAY(
+        SELECT x.depends_on_id FROM job_dependency x
+        WHERE x.workspace_id = @workspace_id AND x.job_id = g.depends_on_id AND x.type = 'blocks')) AS e(depends_on_id)
+    WHERE (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
+        WHERE d.workspace_id = @workspace_id AND d.id = e.depends_on_id)
+)
+SELECT edge.job_id, edge.depends_on_id::uuid AS depends_on_id FROM edge LIMIT @max_rows;
 
 -- name: CycleEdgesLeft :one
 -- How many of these edges still hold: a member that failed for the same cycle

@@ -14,9 +14,12 @@ import (
 
 // check compares a parsed value with its schema. It knows the keywords that the
 // requests of openapi.yaml use: type, nullable, properties, required,
-// additionalProperties, items, enum, date-time, and the limits of length, number
-// and entries.
+// additionalProperties, items, enum, date-time, anyOf a number and a text, and the
+// limits of length, number and entries.
 func (f *findings) check(field string, value any, schema *openapi3.Schema) {
+	if len(schema.AnyOf) > 0 {
+		schema = fitting(value, schema.AnyOf)
+	}
 	switch v := value.(type) {
 	case nil:
 		if !schema.Nullable {
@@ -39,6 +42,13 @@ func (f *findings) check(field string, value any, schema *openapi3.Schema) {
 	case json.Number:
 		f.numeric(field, v, schema)
 	}
+}
+
+// fitting is the schema for text where the value is one, else the other one.
+func fitting(value any, schemas openapi3.SchemaRefs) *openapi3.Schema {
+	_, isText := value.(string)
+	i := slices.IndexFunc(schemas, func(s *openapi3.SchemaRef) bool { return s.Value.Type.Is("string") == isText })
+	return schemas[max(0, i)].Value
 }
 
 // is reports whether the schema takes a type, and notes what it takes where not.

@@ -39,6 +39,11 @@ var batchVerbs = map[string]batchVerb{
 	"logs": {"writeLogs", func(s *Server, ctx context.Context, body []byte) (any, error) {
 		return withBody(body, func(b *WriteLogsJSONRequestBody) (any, error) { return s.WriteLogs(ctx, WriteLogsRequestObject{b}) })
 	}},
+	"usage": {"reportUsage", func(s *Server, ctx context.Context, body []byte) (any, error) {
+		return withBody(body, func(b *ReportUsageJSONRequestBody) (any, error) {
+			return s.ReportUsage(ctx, ReportUsageRequestObject{b})
+		})
+	}},
 	"complete": {"completeJob", func(s *Server, ctx context.Context, body []byte) (any, error) {
 		return withBody(body, func(b *CompleteJobJSONRequestBody) (any, error) {
 			return s.CompleteJob(ctx, CompleteJobRequestObject{b})

@@ -7,6 +7,7 @@ import (
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend"
 )
 
 func jobModel(j jobs.Job) Job {
@@ -79,12 +80,12 @@ func jobFilter(in ListJobsParams) jobs.Filter {
 	return f
 }
 
-func attemptModel(a jobs.Attempt) Attempt {
+func attemptModel(a jobs.Attempt, used spend.Usage) Attempt {
 	return Attempt{
 		Epoch: a.Epoch, Agent: a.Agent, Factory: a.Factory, Model: a.Model, SessionKey: a.SessionKey,
 		ClaimedAt: a.ClaimedAt.UTC(), StartedAt: utcOrNil(a.StartedAt), EndedAt: utcOrNil(a.EndedAt), Outcome: a.Outcome,
 		Error: a.Error, ErrorKind: a.ErrorKind, ProgressPercent: a.ProgressPercent, CurrentStep: a.CurrentStep,
-		Checkpoint: a.Checkpoint, Result: a.Result,
+		Checkpoint: a.Checkpoint, Result: a.Result, Usage: usageModel(used),
 	}
 }
 

@@ -34,8 +34,15 @@ func (s *Server) jobPage(ctx context.Context, f jobs.Filter) (JobPage, error) {
 
 // GetJob reads one job.
 func (s *Server) GetJob(ctx context.Context, r GetJobRequestObject) (GetJobResponseObject, error) {
-	job, err := s.jobs.Get(ctx, whoOf(ctx), r.Job)
-	return GetJob200JSONResponse(jobModel(job)), err
+	who := whoOf(ctx)
+	job, err := s.jobs.Get(ctx, who, r.Job)
+	if err != nil {
+		return nil, err
+	}
+	used, err := s.dispatch.Usage(ctx, who, job.ID)
+	model, total := jobModel(job), usageModel(used.Total)
+	model.Usage = &total
+	return GetJob200JSONResponse(model), err
 }
 
 // PatchJob edits a job.
@@ -46,7 +53,12 @@ func (s *Server) PatchJob(ctx context.Context, r PatchJobRequestObject) (PatchJo
 
 // ListAttempts gives a page of a job's attempts, newest first.
 func (s *Server) ListAttempts(ctx context.Context, r ListAttemptsRequestObject) (ListAttemptsResponseObject, error) {
-	all, err := s.jobs.Attempts(ctx, whoOf(ctx), r.Job)
+	who := whoOf(ctx)
+	job, err := s.jobs.Get(ctx, who, r.Job)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.jobs.Attempts(ctx, who, job.ID.String())
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +75,9 @@ func (s *Server) ListAttempts(ctx context.Context, r ListAttemptsRequestObject) 
 	if err = errors.Join(err, unknown); err != nil {
 		return nil, err
 	}
-	return ListAttempts200JSONResponse{Items: models(shown, attemptModel), NextCursor: next}, nil
+	used, err := s.dispatch.Usage(ctx, who, job.ID, models(shown, func(a jobs.Attempt) int64 { return a.Epoch })...)
+	return ListAttempts200JSONResponse{NextCursor: next,
+		Items: models(shown, func(a jobs.Attempt) Attempt { return attemptModel(a, used.Attempts[a.Epoch]) })}, err
 }
 
 // ListJobEvents gives a page of a job's events, newest first.

@@ -315,6 +315,27 @@ func (e ProblemCode) Valid() bool {
 	}
 }
 
+// Defines values for UsageResultStatus.
+const (
+	Duplicate UsageResultStatus = "duplicate"
+	Recorded  UsageResultStatus = "recorded"
+	Refused   UsageResultStatus = "refused"
+)
+
+// Valid indicates whether the value is a known member of the UsageResultStatus enum.
+func (e UsageResultStatus) Valid() bool {
+	switch e {
+	case Duplicate:
+		return true
+	case Recorded:
+		return true
+	case Refused:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for WaitReason.
 const (
 	WaitReasonBudget        WaitReason = "budget"
@@ -433,6 +454,9 @@ type Attempt struct {
 	Result     FreeFormOrNull `json:"result"`
 	SessionKey string         `json:"session_key"`
 	StartedAt  *time.Time     `json:"started_at"`
+
+	// Usage Sums of usage entries, each of which is counted once.
+	Usage Usage `json:"usage"`
 }
 
 // AttemptPage defines model for AttemptPage.
@@ -802,7 +826,10 @@ type Job struct {
 	Title       string     `json:"title"`
 	TokenBudget *int64     `json:"token_budget"`
 	UpdatedAt   time.Time  `json:"updated_at"`
-	Version     int        `json:"version"`
+
+	// Usage What all attempts have used; only in the answer to GET /jobs/{job}.
+	Usage   *Usage `json:"usage,omitempty"`
+	Version int    `json:"version"`
 
 	// WaitReason Why a waiting job is not claimable; empty otherwise.
 	WaitReason WaitReason `json:"wait_reason"`
@@ -1275,6 +1302,101 @@ type TerminateRequest struct {
 	Reason   Reason `json:"reason"`
 }
 
+// Usage Sums of usage entries, each of which is counted once.
+type Usage struct {
+	CacheReadTokens  int64 `json:"cache_read_tokens"`
+	CacheWriteTokens int64 `json:"cache_write_tokens"`
+
+	// CostUSD Of the entries with a known cost, exact to the billionth; null where none has one.
+	CostUSD *json.Number `json:"cost_usd"`
+	Entries int64        `json:"entries"`
+
+	// InputTokens Without those of the cache.
+	InputTokens  int64 `json:"input_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+
+	// UnpricedEntries How many entries have no known cost and so are missing in `cost_usd`.
+	UnpricedEntries int64 `json:"unpriced_entries"`
+}
+
+// UsageAnswer defines model for UsageAnswer.
+type UsageAnswer struct {
+	Results []UsageResult `json:"results"`
+}
+
+// UsageEntry One message to a model. What has the wrong type refuses the whole call; a value that does not fit refuses its
+// entry alone. Texts are one line.
+type UsageEntry struct {
+	// At By the agent's clock.
+	At time.Time `json:"at"`
+
+	// CacheReadTokens 0 where it is left out.
+	CacheReadTokens *int64 `json:"cache_read_tokens,omitempty"`
+
+	// CacheWriteTokens 0 where it is left out.
+	CacheWriteTokens *int64 `json:"cache_write_tokens,omitempty"`
+
+	// CostUSD Dollars, as a number or as a text of one: 0 to 1,000 with at most nine decimal places, kept exactly. Leave it
+	// out where it is unknown; 0 says that it was free.
+	CostUSD json.RawMessage `json:"cost_usd,omitempty"`
+
+	// Epoch The epoch of the lease, which may have ended, where it is not that of the body.
+	Epoch *int64 `json:"epoch,omitempty"`
+
+	// ID The message's own id, as the provider gave it; 1 to 200 characters. It is unique in the workspace: the first telling counts, so tell a message when it is whole.
+	ID string `json:"id"`
+
+	// InputTokens 0 to 1,000,000,000, as each number of tokens; without those of the cache.
+	InputTokens int64 `json:"input_tokens"`
+
+	// Job Key or id of the job that it was for, where it is not that of the body.
+	Job *string `json:"job,omitempty"`
+
+	// Model 1 to 128 characters.
+	Model string `json:"model"`
+
+	// Operation What it was for; at most 64 characters.
+	Operation    *string `json:"operation,omitempty"`
+	OutputTokens int64   `json:"output_tokens"`
+
+	// Provider 1 to 64 characters.
+	Provider string `json:"provider"`
+
+	// ProviderSession The provider's name for the conversation; at most 200 characters.
+	ProviderSession *string `json:"provider_session,omitempty"`
+}
+
+// UsageReport defines model for UsageReport.
+type UsageReport struct {
+	Entries []UsageEntry `json:"entries"`
+
+	// Epoch The epoch of the lease.
+	Epoch *Epoch `json:"epoch,omitempty"`
+
+	// Job Key or id of the job.
+	Job *JobRef `json:"job,omitempty"`
+}
+
+// UsageResult defines model for UsageResult.
+type UsageResult struct {
+	// Code Why it was refused.
+	Code *ProblemCode `json:"code,omitempty"`
+
+	// Differs Of a duplicate: the one that was told before has other tokens or another cost, and those count.
+	Differs *bool `json:"differs,omitempty"`
+
+	// Fields What is wrong, by field of the entry.
+	Fields  *map[string]string `json:"fields,omitempty"`
+	ID      string             `json:"id"`
+	Message *string            `json:"message,omitempty"`
+
+	// Status A `duplicate` was told before and changes nothing.
+	Status UsageResultStatus `json:"status"`
+}
+
+// UsageResultStatus A `duplicate` was told before and changes nothing.
+type UsageResultStatus string
+
 // Version The version that was seen; another one is 409.
 type Version = int
 
@@ -1471,6 +1593,9 @@ type RenewLeaseJSONRequestBody = RenewRequest
 
 // StartJobJSONRequestBody defines body for StartJob for application/json ContentType.
 type StartJobJSONRequestBody = LeaseRef
+
+// ReportUsageJSONRequestBody defines body for ReportUsage for application/json ContentType.
+type ReportUsageJSONRequestBody = UsageReport
 
 // CreateJobJSONRequestBody defines body for CreateJob for application/json ContentType.
 type CreateJobJSONRequestBody = NewJob
@@ -1761,6 +1886,9 @@ type ServerInterface interface {
 	// StartJob Says that the work on a claimed job begins.
 	// (POST /fleet/start)
 	StartJob(ctx echo.Context) error
+	// ReportUsage Says what models were used for. Each entry is answered by itself; the first telling of an id counts, and one of an ended lease counts as well.
+	// (POST /fleet/usage)
+	ReportUsage(ctx echo.Context) error
 	// ListJobs Lists jobs, newest first.
 	// (GET /jobs)
 	ListJobs(ctx echo.Context, params ListJobsParams) error
@@ -2324,6 +2452,15 @@ func (w *ServerInterfaceWrapper) StartJob(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.StartJob(ctx)
+	return err
+}
+
+// ReportUsage converts echo context to params.
+func (w *ServerInterfaceWrapper) ReportUsage(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ReportUsage(ctx)
 	return err
 }
 
@@ -3118,6 +3255,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/fleet/fail", wrapper.FailJob, options.OperationMiddlewares["failJob"]...)
 	router.POST(options.BaseURL+"/fleet/release", wrapper.ReleaseLease, options.OperationMiddlewares["releaseLease"]...)
 	router.POST(options.BaseURL+"/fleet/logs", wrapper.WriteLogs, options.OperationMiddlewares["writeLogs"]...)
+	router.POST(options.BaseURL+"/fleet/usage", wrapper.ReportUsage, options.OperationMiddlewares["reportUsage"]...)
 	router.POST(options.BaseURL+"/fleet/ask", wrapper.AskQuestion, options.OperationMiddlewares["askQuestion"]...)
 	router.POST(options.BaseURL+"/fleet/batch", wrapper.ReportBatch, options.OperationMiddlewares["reportBatch"]...)
 	router.GET(options.BaseURL+"/fleet/queue-state", wrapper.GetQueueState, options.OperationMiddlewares["getQueueState"]...)
@@ -4434,6 +4572,52 @@ type StartJobdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response StartJobdefaultApplicationProblemPlusJSONResponse) VisitStartJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReportUsageRequestObject struct {
+	Body *ReportUsageJSONRequestBody
+}
+
+type ReportUsageResponseObject interface {
+	VisitReportUsageResponse(w http.ResponseWriter) error
+}
+
+type ReportUsage200JSONResponse UsageAnswer
+
+func (response ReportUsage200JSONResponse) VisitReportUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReportUsagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ReportUsagedefaultApplicationProblemPlusJSONResponse) VisitReportUsageResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -6135,6 +6319,9 @@ type StrictServerInterface interface {
 	// StartJob Says that the work on a claimed job begins.
 	// (POST /fleet/start)
 	StartJob(ctx context.Context, request StartJobRequestObject) (StartJobResponseObject, error)
+	// ReportUsage Says what models were used for. Each entry is answered by itself; the first telling of an id counts, and one of an ended lease counts as well.
+	// (POST /fleet/usage)
+	ReportUsage(ctx context.Context, request ReportUsageRequestObject) (ReportUsageResponseObject, error)
 	// ListJobs Lists jobs, newest first.
 	// (GET /jobs)
 	ListJobs(ctx context.Context, request ListJobsRequestObject) (ListJobsResponseObject, error)
@@ -7196,6 +7383,52 @@ func (sh *strictHandler) StartJob(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(StartJobResponseObject); ok {
 		return validResponse.VisitStartJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ReportUsage operation middleware
+func (sh *strictHandler) ReportUsage(ctx echo.Context) error {
+	var request ReportUsageRequestObject
+
+	var body ReportUsageJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReportUsage(ctx.Request().Context(), request.(ReportUsageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReportUsage")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ReportUsageResponseObject); ok {
+		return validResponse.VisitReportUsageResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -36,7 +36,7 @@ var permissions = map[tenancy.Permission][]string{
 	tenancy.Enrol:  {"PUT /agents/{agent}"},
 	tenancy.WorkJobs: {"GET /fleet/queue-state", "POST /agents/{agent}/heartbeat", "POST /fleet/ask", "POST /fleet/batch", "POST /fleet/claim",
 		"POST /fleet/complete", "POST /fleet/fail", "POST /fleet/logs", "POST /fleet/progress", "POST /fleet/release",
-		"POST /fleet/renew", "POST /fleet/start"},
+		"POST /fleet/renew", "POST /fleet/start", "POST /fleet/usage"},
 }
 
 // kinds are the tokens that have a permission, as the description names them.

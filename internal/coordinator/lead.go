@@ -93,9 +93,13 @@ func (t *term) loops() []runloop.Loop {
 		{Name: "warnings", Every: 15 * time.Second, Jitter: 2 * time.Second, Do: t.counted(warned, w.Recovery.Warn)},
 		{Name: "time-outs", Every: 15 * time.Second, Jitter: 2 * time.Second, Do: t.counted(timedOut, w.Recovery.TimeOut)},
 		{Name: "dependencies", Every: time.Minute, Jitter: 10 * time.Second, Timeout: slowTimeout,
-			Do: t.counted(promoted, w.Promotion.SweepDependencies)},
+			Do: t.counted(promoted, sparing(w.Promotion.SweepDependencies))},
 		{Name: "cycles", Every: time.Minute, Jitter: 10 * time.Second, Timeout: slowTimeout,
-			Do: t.counted(cyclesFailed, w.Recovery.FailCycles)},
+			Do: t.counted(cyclesFailed, sparing(w.Recovery.FailCycles))},
+		{Name: "counts", Every: 10 * time.Second, Jitter: 2 * time.Second, Do: t.cycle(func(ctx context.Context) error {
+			_, err := t.sumUp(ctx)
+			return err
+		})},
 		{Name: "sessions", Every: 10 * time.Minute, Jitter: time.Minute, Do: t.cycle(w.People.Expire)},
 		{Name: "compaction", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
 			Do: t.counted(jobsCompacted, w.Events.Compact)},

@@ -80,11 +80,11 @@ func (t *term) report(ctx context.Context) error {
 func (t *term) expireLog(ctx context.Context) (int, error) {
 	var workspaces []ids.ID
 	err := t.db.InSystem(ctx, func(tx db.Tx) (err error) {
-		workspaces, err = q.WorkspaceIDs(ctx, tx)
+		workspaces, err = q.CoordinatorLogOldWorkspaces(ctx, tx, dbsqlc.CoordinatorLogOldWorkspacesParams{Days: keepDays, MaxRows: expireBatch})
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("list workspaces: %w", err)
+		return 0, fmt.Errorf("old lines: %w", err)
 	}
 	total := 0
 	expire := func(tx db.Tx) error {

@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +14,8 @@ import (
 )
 
 // What heartbeats and reports ask finds its rows by their ids, whatever else the
-// workspace holds and whatever the statistics say. Of job_lease, which holds no
-// more rows than the fleet has seats, that is asked with fresh statistics only.
+// workspace holds and whatever the statistics say: also of the leases, where there
+// are so many that reading all of them would be felt.
 func TestThePlansOfHeartbeatsAndReports(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
@@ -22,13 +23,34 @@ func TestThePlansOfHeartbeatsAndReports(t *testing.T) {
 	fill(t, d, workspace, 100)
 	dbfactory.Exec(t, d, `ANALYZE`)
 	fill(t, d, workspace, crowd/5)
-	assertTogether(t, d, workspace, "statistics of a small table", "job_lease")
+	fillFleet(t, d, workspace, 2000, 5)
+	assertTogether(t, d, workspace, "statistics of a small table")
 	dbfactory.Exec(t, d, `ANALYZE`)
 	assertTogether(t, d, workspace, "fresh statistics")
-	dbfactory.Exec(t, d, `DELETE FROM pg_statistic;
-		UPDATE pg_class SET reltuples = -1, relpages = 0 WHERE relnamespace = 'public'::regnamespace AND relkind = 'r';
-		UPDATE pg_class SET reltuples = 0, relpages = 1 WHERE relnamespace = 'public'::regnamespace AND relkind = 'i'`)
-	assertTogether(t, d, workspace, "no statistics", "job_lease")
+	forgetStatistics(t, d)
+	assertTogether(t, d, workspace, "no statistics")
+}
+
+// fillFleet adds agents that each hold some leases.
+func fillFleet(t *testing.T, d *db.DB, workspace ids.ID, agents, each int) {
+	t.Helper()
+	for _, sql := range []string{
+		`ALTER TABLE job_lease SET (autovacuum_enabled = false)`,
+		fmt.Sprintf(`INSERT INTO agent (workspace_id, id, factory_id, name, boot_id)
+			SELECT workspace_id, gen_random_uuid(), id, 'fleet-' || n, 'b'
+			FROM (SELECT * FROM factory WHERE workspace_id = '%s' LIMIT 1) f, generate_series(1, %d) n`, workspace, agents),
+		fmt.Sprintf(`WITH made AS (
+				INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, status, created_by)
+				SELECT l.workspace_id, gen_random_uuid(), 'fleet-' || n, 'job', l.product_id, l.id, 'running', 'test'
+				FROM (SELECT * FROM lane WHERE workspace_id = '%s' ORDER BY id LIMIT 1) l, generate_series(1, %d) n
+				RETURNING workspace_id, id, key)
+			INSERT INTO job_lease (workspace_id, job_id, epoch, agent_id, factory_id, ttl_seconds, expires_at)
+			SELECT m.workspace_id, m.id, 1, a.id, a.factory_id, 900, now() + interval '1 hour'
+			FROM made m JOIN agent a ON a.workspace_id = m.workspace_id AND a.name = 'fleet-' || 1 + substr(m.key, 7)::int %% %d`,
+			workspace, agents*each, agents),
+	} {
+		dbfactory.Exec(t, d, sql)
+	}
 }
 
 func assertTogether(t *testing.T, d *db.DB, workspace ids.ID, when string, but ...string) {

@@ -28,17 +28,29 @@ func TestThePlanOfAClaim(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	workspace := dbfactory.Workspace(t, d)
+	look := func(when string) {
+		assertPlans(t, d, workspace, when)
+		assertLoops(t, d, workspace, when)
+	}
 	fill(t, d, workspace, 100)
+	fillHeld(t, d, workspace, 10)
 	dbfactory.Exec(t, d, `ANALYZE`)
 	fill(t, d, workspace, crowd)
-	assertPlans(t, d, workspace, "statistics of a small table")
+	fillHeld(t, d, workspace, crowd/10)
+	look("statistics of a small table")
 	dbfactory.Exec(t, d, `ANALYZE`)
-	assertPlans(t, d, workspace, "fresh statistics")
-	// As though nobody had ever looked.
+	look("fresh statistics")
+	forgetStatistics(t, d)
+	look("no statistics")
+	assertWholeCycles(t, d, workspace)
+}
+
+// forgetStatistics makes it as though nobody had ever looked at a table.
+func forgetStatistics(t *testing.T, d *db.DB) {
+	t.Helper()
 	dbfactory.Exec(t, d, `DELETE FROM pg_statistic;
 		UPDATE pg_class SET reltuples = -1, relpages = 0 WHERE relnamespace = 'public'::regnamespace AND relkind = 'r';
 		UPDATE pg_class SET reltuples = 0, relpages = 1 WHERE relnamespace = 'public'::regnamespace AND relkind = 'i'`)
-	assertPlans(t, d, workspace, "no statistics")
 }
 
 // fill adds n ready, n waiting, n completed jobs and n in review, over three lanes,

@@ -44,6 +44,7 @@ type Service struct {
 	ends    *combiner[finishCall, finished]
 	beats   *combiner[beatCall, BeatAnswer]
 	reports *combiner[reportCall, Standing]
+	usages  *combiner[usageCall, []UsageAnswer]
 	// endRevoked ends the subscription to tokens that ended.
 	endRevoked func()
 }
@@ -57,6 +58,7 @@ func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, log *s
 	s.beats = newCombiner(s.beatTogether)
 	s.beats.pace = beatPace
 	s.reports = newCombiner(s.reportTogether)
+	s.usages = newCombiner(s.usageTogether)
 	s.waiters.watch = s.keepWatch
 	s.waiters.unsubscribe = wake.Subscribe("lane:", s.laneChanged)
 	s.waiters.unsubscribeSeats = wake.Subscribe("seat:", s.waiters.seatFreed)

@@ -315,6 +315,27 @@ func (e ProblemCode) Valid() bool {
 	}
 }
 
+// Defines values for UsageResultStatus.
+const (
+	Duplicate UsageResultStatus = "duplicate"
+	Recorded  UsageResultStatus = "recorded"
+	Refused   UsageResultStatus = "refused"
+)
+
+// Valid indicates whether the value is a known member of the UsageResultStatus enum.
+func (e UsageResultStatus) Valid() bool {
+	switch e {
+	case Duplicate:
+		return true
+	case Recorded:
+		return true
+	case Refused:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for WaitReason.
 const (
 	WaitReasonBudget        WaitReason = "budget"
@@ -433,6 +454,9 @@ type Attempt struct {
 	Result     FreeFormOrNull `json:"result"`
 	SessionKey string         `json:"session_key"`
 	StartedAt  *time.Time     `json:"started_at"`
+
+	// Usage Sums of usage entries, each of which is counted once.
+	Usage Usage `json:"usage"`
 }
 
 // AttemptPage defines model for AttemptPage.
@@ -802,7 +826,10 @@ type Job struct {
 	Title       string     `json:"title"`
 	TokenBudget *int64     `json:"token_budget"`
 	UpdatedAt   time.Time  `json:"updated_at"`
-	Version     int        `json:"version"`
+
+	// Usage What all attempts have used; only in the answer to GET /jobs/{job}.
+	Usage   *Usage `json:"usage,omitempty"`
+	Version int    `json:"version"`
 
 	// WaitReason Why a waiting job is not claimable; empty otherwise.
 	WaitReason WaitReason `json:"wait_reason"`
@@ -1275,6 +1302,101 @@ type TerminateRequest struct {
 	Reason   Reason `json:"reason"`
 }
 
+// Usage Sums of usage entries, each of which is counted once.
+type Usage struct {
+	CacheReadTokens  int64 `json:"cache_read_tokens"`
+	CacheWriteTokens int64 `json:"cache_write_tokens"`
+
+	// CostUSD Of the entries with a known cost, exact to the billionth; null where none has one.
+	CostUSD *json.Number `json:"cost_usd"`
+	Entries int64        `json:"entries"`
+
+	// InputTokens Without those of the cache.
+	InputTokens  int64 `json:"input_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+
+	// UnpricedEntries How many entries have no known cost and so are missing in `cost_usd`.
+	UnpricedEntries int64 `json:"unpriced_entries"`
+}
+
+// UsageAnswer defines model for UsageAnswer.
+type UsageAnswer struct {
+	Results []UsageResult `json:"results"`
+}
+
+// UsageEntry One message to a model. What has the wrong type refuses the whole call; a value that does not fit refuses its
+// entry alone. Texts are one line.
+type UsageEntry struct {
+	// At By the agent's clock.
+	At time.Time `json:"at"`
+
+	// CacheReadTokens 0 where it is left out.
+	CacheReadTokens *int64 `json:"cache_read_tokens,omitempty"`
+
+	// CacheWriteTokens 0 where it is left out.
+	CacheWriteTokens *int64 `json:"cache_write_tokens,omitempty"`
+
+	// CostUSD Dollars, as a number or as a text of one: 0 to 1,000 with at most nine decimal places, kept exactly. Leave it
+	// out where it is unknown; 0 says that it was free.
+	CostUSD json.RawMessage `json:"cost_usd,omitempty"`
+
+	// Epoch The epoch of the lease, which may have ended, where it is not that of the body.
+	Epoch *int64 `json:"epoch,omitempty"`
+
+	// ID The message's own id, as the provider gave it; 1 to 200 characters. It is unique in the workspace: the first telling counts, so tell a message when it is whole.
+	ID string `json:"id"`
+
+	// InputTokens 0 to 1,000,000,000, as each number of tokens; without those of the cache.
+	InputTokens int64 `json:"input_tokens"`
+
+	// Job Key or id of the job that it was for, where it is not that of the body.
+	Job *string `json:"job,omitempty"`
+
+	// Model 1 to 128 characters.
+	Model string `json:"model"`
+
+	// Operation What it was for; at most 64 characters.
+	Operation    *string `json:"operation,omitempty"`
+	OutputTokens int64   `json:"output_tokens"`
+
+	// Provider 1 to 64 characters.
+	Provider string `json:"provider"`
+
+	// ProviderSession The provider's name for the conversation; at most 200 characters.
+	ProviderSession *string `json:"provider_session,omitempty"`
+}
+
+// UsageReport defines model for UsageReport.
+type UsageReport struct {
+	Entries []UsageEntry `json:"entries"`
+
+	// Epoch The epoch of the lease.
+	Epoch *Epoch `json:"epoch,omitempty"`
+
+	// Job Key or id of the job.
+	Job *JobRef `json:"job,omitempty"`
+}
+
+// UsageResult defines model for UsageResult.
+type UsageResult struct {
+	// Code Why it was refused.
+	Code *ProblemCode `json:"code,omitempty"`
+
+	// Differs Of a duplicate: the one that was told before has other tokens or another cost, and those count.
+	Differs *bool `json:"differs,omitempty"`
+
+	// Fields What is wrong, by field of the entry.
+	Fields  *map[string]string `json:"fields,omitempty"`
+	ID      string             `json:"id"`
+	Message *string            `json:"message,omitempty"`
+
+	// Status A `duplicate` was told before and changes nothing.
+	Status UsageResultStatus `json:"status"`
+}
+
+// UsageResultStatus A `duplicate` was told before and changes nothing.
+type UsageResultStatus string
+
 // Version The version that was seen; another one is 409.
 type Version = int
 
@@ -1471,6 +1593,9 @@ type RenewLeaseJSONRequestBody = RenewRequest
 
 // StartJobJSONRequestBody defines body for StartJob for application/json ContentType.
 type StartJobJSONRequestBody = LeaseRef
+
+// ReportUsageJSONRequestBody defines body for ReportUsage for application/json ContentType.
+type ReportUsageJSONRequestBody = UsageReport
 
 // CreateJobJSONRequestBody defines body for CreateJob for application/json ContentType.
 type CreateJobJSONRequestBody = NewJob
@@ -2003,6 +2128,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /fleet/start (the `StartJob` operationId).
 	StartJob(ctx context.Context, body StartJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReportUsageWithBody Says what models were used for. Each entry is answered by itself; the first telling of an id counts, and one of an ended lease counts as well.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /fleet/usage (the `ReportUsage` operationId).
+	ReportUsageWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReportUsage Says what models were used for. Each entry is answered by itself; the first telling of an id counts, and one of an ended lease counts as well.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /fleet/usage (the `ReportUsage` operationId).
+	ReportUsage(ctx context.Context, body ReportUsageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListJobs Lists jobs, newest first.
 	//
@@ -2987,6 +3126,40 @@ func (c *Client) StartJobWithBody(ctx context.Context, contentType string, body 
 // Corresponds with POST /fleet/start (the `StartJob` operationId).
 func (c *Client) StartJob(ctx context.Context, body StartJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStartJobRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReportUsageWithBody Says what models were used for. Each entry is answered by itself; the first telling of an id counts, and one of an ended lease counts as well.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /fleet/usage (the `ReportUsage` operationId).
+func (c *Client) ReportUsageWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReportUsageRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReportUsage Says what models were used for. Each entry is answered by itself; the first telling of an id counts, and one of an ended lease counts as well.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /fleet/usage (the `ReportUsage` operationId).
+func (c *Client) ReportUsage(ctx context.Context, body ReportUsageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReportUsageRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5118,6 +5291,46 @@ func NewStartJobRequestWithBody(server string, contentType string, body io.Reade
 	return req, nil
 }
 
+// NewReportUsageRequest calls the generic ReportUsage builder with application/json body
+func NewReportUsageRequest(server string, body ReportUsageJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReportUsageRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewReportUsageRequestWithBody constructs an http.Request for the ReportUsage method, with any body, and a specified content type
+func NewReportUsageRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/fleet/usage")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListJobsRequest constructs an http.Request for the ListJobs method
 func NewListJobsRequest(server string, params *ListJobsParams) (*http.Request, error) {
 	var err error
@@ -7144,6 +7357,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /fleet/start (the `StartJob` operationId).
 	StartJobWithResponse(ctx context.Context, body StartJobJSONRequestBody, reqEditors ...RequestEditorFn) (*StartJobResponse, error)
 
+	// ReportUsageWithBodyWithResponse Says what models were used for. Each entry is answered by itself; the first telling of an id counts, and one of an ended lease counts as well.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /fleet/usage (the `ReportUsage` operationId).
+	ReportUsageWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReportUsageResponse, error)
+
+	// ReportUsageWithResponse Says what models were used for. Each entry is answered by itself; the first telling of an id counts, and one of an ended lease counts as well.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /fleet/usage (the `ReportUsage` operationId).
+	ReportUsageWithResponse(ctx context.Context, body ReportUsageJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportUsageResponse, error)
+
 	// ListJobsWithResponse Lists jobs, newest first.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -9030,6 +9257,62 @@ func (r StartJobResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r StartJobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ReportUsageResponseDefaultHeaders the declared response headers of an HTTP default response for ReportUsage
+type ReportUsageResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ReportUsageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UsageAnswer
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ReportUsageResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReportUsageResponse) GetJSON200() *UsageAnswer {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReportUsageResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReportUsageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReportUsageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReportUsageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReportUsageResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -11376,6 +11659,32 @@ func (c *ClientWithResponses) StartJobWithResponse(ctx context.Context, body Sta
 	return ParseStartJobResponse(rsp)
 }
 
+// ReportUsageWithBodyWithResponse Says what models were used for. Each entry is answered by itself; the first telling of an id counts, and one of an ended lease counts as well.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /fleet/usage (the `ReportUsage` operationId).
+func (c *ClientWithResponses) ReportUsageWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReportUsageResponse, error) {
+	rsp, err := c.ReportUsageWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReportUsageResponse(rsp)
+}
+
+// ReportUsageWithResponse Says what models were used for. Each entry is answered by itself; the first telling of an id counts, and one of an ended lease counts as well.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /fleet/usage (the `ReportUsage` operationId).
+func (c *ClientWithResponses) ReportUsageWithResponse(ctx context.Context, body ReportUsageJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportUsageResponse, error) {
+	rsp, err := c.ReportUsage(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReportUsageResponse(rsp)
+}
+
 // ListJobsWithResponse Lists jobs, newest first.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -13499,6 +13808,59 @@ func ParseStartJobResponse(rsp *http.Response) (*StartJobResponse, error) {
 	switch {
 	case true:
 		var headers StartJobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReportUsageResponse parses an HTTP response from a ReportUsageWithResponse call
+func ParseReportUsageResponse(rsp *http.Response) (*ReportUsageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReportUsageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UsageAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ReportUsageResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

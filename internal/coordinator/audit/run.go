@@ -30,7 +30,8 @@ var rules = []rule{
 	{"repo_slot", "the place of a repo is held by a job of that repo which is ready, assigned or running", slotBroken},
 }
 
-// Run checks, for every job of every workspace, that the rows about it agree. An
+// Run checks, for every job of every workspace, that the rows about it agree, and
+// that the counts of jobs are right. An
 // error means that it could not look at all of them; the report then holds what
 // it saw.
 func Run(ctx context.Context, d *db.DB) (Report, error) {
@@ -38,15 +39,25 @@ func Run(ctx context.Context, d *db.DB) (Report, error) {
 	for _, rule := range rules {
 		r.Checks = append(r.Checks, Check{Name: rule.name, About: rule.about})
 	}
+	r.Checks = append(r.Checks, wholes...)
 	err := r.walk(ctx, d, runPage, func(ctx context.Context, tx db.Tx, w dbsqlc.AuditWorkspacesRow, after ids.ID) (int, ids.ID, error) {
 		rows, err := q.AuditJobs(ctx, tx, dbsqlc.AuditJobsParams{WorkspaceID: w.ID, After: after, MaxRows: runPage})
+		last := lastID
 		for _, j := range rows {
 			for _, rule := range rules {
 				r.note(rule.name, w.Slug, j.Key, rule.broken(j))
 			}
-			after = j.ID
 		}
-		return len(rows), after, err
+		if len(rows) == runPage {
+			last = rows[runPage-1].ID
+		}
+		if err == nil {
+			err = r.stray(ctx, tx, w, after, last)
+		}
+		if err == nil && len(rows) < runPage {
+			err = r.counts(ctx, tx, w)
+		}
+		return len(rows), last, err
 	})
 	return r, err
 }

@@ -1,0 +1,58 @@
+-- name: JobCountPerStatus :many
+-- How many jobs of each product stand in each status, exactly: what was summed up,
+-- and what came since.
+SELECT p.name AS product, c.status::text AS status, sum(c.jobs)::bigint AS jobs
+FROM (
+    SELECT s.product_id, s.status, s.jobs FROM job_count s WHERE s.workspace_id = @workspace_id
+    UNION ALL
+    SELECT n.product_id, n.status, n.jobs FROM job_count_change n WHERE n.workspace_id = @workspace_id
+) c JOIN product p ON p.workspace_id = @workspace_id AND p.id = c.product_id
+GROUP BY p.name, c.status HAVING sum(c.jobs) <> 0 ORDER BY p.name, c.status;
+
+-- name: JobReadySince :many
+-- When the job that is ready longest became so; no row where none is ready. Of each
+-- lane and priority the first is looked at, found by skipping from one to the next.
+WITH RECURSIVE head AS (
+    (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r WHERE r.workspace_id = @workspace_id
+    ORDER BY r.lane_id, r.priority DESC, r.ready_at, r.job_id LIMIT 1)
+    UNION ALL
+    SELECT n.lane_id, n.priority, n.ready_at FROM head h CROSS JOIN LATERAL (
+        SELECT * FROM (
+            (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r
+            WHERE r.workspace_id = @workspace_id AND r.lane_id = h.lane_id AND r.priority < h.priority
+            ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT 1)
+            UNION ALL
+            (SELECT r.lane_id, r.priority, r.ready_at FROM job_ready r
+            WHERE r.workspace_id = @workspace_id AND r.lane_id > h.lane_id
+            ORDER BY r.lane_id, r.priority DESC, r.ready_at, r.job_id LIMIT 1)
+        ) either ORDER BY either.lane_id, either.priority DESC LIMIT 1
+    ) n
+)
+SELECT h.ready_at, clock_timestamp()::timestamptz AS now FROM head h ORDER BY h.ready_at LIMIT 1;
+
+-- name: JobCountWorkspaces :many
+-- For the system role: where there is something to sum up, found by skipping from
+-- one workspace to the next.
+WITH RECURSIVE due AS (
+    (SELECT c.workspace_id FROM job_count_change c ORDER BY c.workspace_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT c.workspace_id FROM job_count_change c WHERE c.workspace_id > d.workspace_id ORDER BY c.workspace_id LIMIT 1)
+    FROM due d WHERE d.workspace_id IS NOT NULL
+)
+SELECT due.workspace_id::uuid AS workspace_id FROM due WHERE due.workspace_id IS NOT NULL;
+
+-- name: JobCountSettle :one
+-- Sums up changes of the counts, the oldest first, and returns how many. Two who do
+-- so at once take different ones, and wait for each other in one order.
+WITH taken AS (
+    DELETE FROM job_count_change c WHERE c.workspace_id = @workspace_id AND c.id = ANY(ARRAY(
+        SELECT o.id FROM job_count_change o WHERE o.workspace_id = @workspace_id
+        ORDER BY o.workspace_id, o.id LIMIT @max_rows FOR UPDATE SKIP LOCKED))
+    RETURNING c.product_id, c.status, c.jobs
+), summed AS (
+    INSERT INTO job_count AS s (workspace_id, product_id, status, jobs)
+    SELECT @workspace_id, t.product_id, t.status, sum(t.jobs) FROM taken t
+    GROUP BY t.product_id, t.status HAVING sum(t.jobs) <> 0 ORDER BY t.product_id, t.status
+    ON CONFLICT (workspace_id, product_id, status) DO UPDATE SET jobs = s.jobs + excluded.jobs
+)
+SELECT count(*)::int AS settled FROM taken;

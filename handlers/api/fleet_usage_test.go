@@ -1,0 +1,178 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/internal/fault"
+)
+
+// told is a usage entry as an agent sends it.
+func told(id string, over ...object) object {
+	e := object{"id": id, "provider": "anthropic", "model": "claude-sonnet-4-5", "provider_session": "s-1", "input_tokens": 10,
+		"output_tokens": 20, "cache_read_tokens": 30, "cache_write_tokens": 40, "cost_usd": json.Number("0.1"), "operation": "edit",
+		"at": "2026-11-21T10:00:00Z"}
+	for _, o := range over {
+		e = merge(e, o)
+	}
+	return e
+}
+
+// Each entry gets its answer; the job and its attempts show the sums, exactly.
+func TestUsageOverHTTP(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada := w.agent("ada")
+	key := w.job("One")
+	if a := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200); a.number("usage", "entries") != 0 || a.at("usage", "cost_usd") != nil {
+		t.Errorf("nothing was told: %s", a.raw)
+	}
+	ref := w.claim(ada)
+	got := w.as(ada, "POST", "/fleet/usage", merge(ref, object{"entries": []object{
+		told("a"), told("b", object{"cost_usd": "0.2"}), told("a"), told("a", object{"output_tokens": 99}),
+		told("c", object{"input_tokens": -1, "model": "x\u001b[31m"}), told("d", object{"cost_usd": json.Number("0.30000000000000004")}),
+		told("e", object{"job": "NOPE", "epoch": 1}), told("f", object{"epoch": 7}),
+	}})).want(200)
+	for i, want := range []string{"a recorded", "b recorded", "a duplicate", "a duplicate", "c refused", "d refused", "e refused", "f refused"} {
+		if is := got.text("results", i, "id") + " " + got.text("results", i, "status"); is != want {
+			t.Errorf("result %d is %q; want %q", i, is, want)
+		}
+	}
+	if got.at("results", 2, "differs") != nil || got.at("results", 3, "differs") != true || !strings.Contains(got.text("results", 3, "message"), "other numbers") {
+		t.Errorf("duplicates: %s", got.raw)
+	}
+	for i, code := range map[int]fault.Code{4: fault.Validation, 5: fault.Validation, 6: fault.NotFound, 7: fault.StaleEpoch} {
+		if got.text("results", i, "code") != string(code) || got.text("results", i, "message") == "" {
+			t.Errorf("result %d: %s", i, got.raw)
+		}
+	}
+	if got.at("results", 4, "fields", "input_tokens") == nil || got.at("results", 4, "fields", "model") == nil || got.at("results", 5, "fields", "cost_usd") == nil {
+		t.Errorf("fields: %s", got.raw)
+	}
+
+	// The lease may have ended, and the entry may say itself which one it was.
+	w.as(ada, "POST", "/fleet/complete", ref).want(200)
+	late := w.as(ada, "POST", "/fleet/usage", object{"entries": []object{merge(merge(ref, told("late")), object{"cost_usd": nil})}})
+	late.want(400).refused(fault.Malformed, "entries[0].cost_usd")
+	unpriced := merge(ref, told("late"))
+	delete(unpriced, "cost_usd")
+	for _, optional := range []string{"provider_session", "cache_read_tokens", "cache_write_tokens", "operation"} {
+		delete(unpriced, optional)
+	}
+	if a := w.as(ada, "POST", "/fleet/usage", object{"entries": []object{unpriced}}).want(200); a.text("results", 0, "status") != "recorded" {
+		t.Errorf("of an ended lease: %s", a.raw)
+	}
+	want := `{"cache_read_tokens":60,"cache_write_tokens":80,"cost_usd":0.3,"entries":3,"input_tokens":30,"output_tokens":60,"unpriced_entries":1}`
+	job := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200)
+	attempts := w.as(w.owner, "GET", "/jobs/"+key+"/attempts", nil).want(200)
+	for name, usage := range map[string]any{"job": job.at("usage"), "attempt": attempts.at("items", 0, "usage")} {
+		if raw, _ := json.Marshal(usage); string(raw) != want {
+			t.Errorf("the %s's usage is %s; want %s", name, raw, want)
+		}
+	}
+	if list := w.as(w.owner, "GET", "/jobs", nil).want(200); list.at("items", 0, "usage") != nil {
+		t.Errorf("a list of jobs tells usage: %s", list.raw)
+	}
+}
+
+// What is wrong with the form of a report refuses it as a whole, with the place.
+func TestUsageOfAnotherForm(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada := w.agent("ada")
+	w.job("One")
+	ref := w.claim(ada)
+	many := make([]object, 201)
+	for i := range many {
+		many[i] = told(fmt.Sprint(i))
+	}
+	for name, c := range map[string]struct {
+		body   object
+		status int
+		code   fault.Code
+		field  string
+	}{
+		"no entries":        {ref, 422, fault.Validation, "entries"},
+		"none":              {merge(ref, object{"entries": []object{}}), 422, fault.Validation, "entries"},
+		"too many":          {merge(ref, object{"entries": many}), 422, fault.Validation, "entries"},
+		"an unknown field":  {merge(ref, object{"entries": []object{told("a"), told("b", object{"tokens": 3})}}), 400, fault.Malformed, "entries[1].tokens"},
+		"tokens in a text":  {merge(ref, object{"entries": []object{told("a", object{"input_tokens": "3"})}}), 400, fault.Malformed, "entries[0].input_tokens"},
+		"half a token":      {merge(ref, object{"entries": []object{told("a", object{"input_tokens": 1.5})}}), 400, fault.Malformed, "entries[0].input_tokens"},
+		"more than a long":  {merge(ref, object{"entries": []object{told("a", object{"input_tokens": json.Number("9223372036854775808")})}}), 422, fault.Validation, "entries[0].input_tokens"},
+		"a cost that isn't": {merge(ref, object{"entries": []object{told("a", object{"cost_usd": true})}}), 400, fault.Malformed, "entries[0].cost_usd"},
+		"a cost in a list":  {merge(ref, object{"entries": []object{told("a", object{"cost_usd": []int{1}})}}), 400, fault.Malformed, "entries[0].cost_usd"},
+		"no time":           {merge(ref, object{"entries": []object{told("a", object{"at": "yesterday"})}}), 422, fault.Validation, "entries[0].at"},
+		"no text":           {merge(ref, object{"entries": []object{told("a\x00")}}), 422, fault.Validation, "entries[0].id"},
+		"no id":             {merge(ref, object{"entries": []object{{"provider": "x", "model": "x", "input_tokens": 1, "output_tokens": 1, "at": "2026-11-21T10:00:00Z"}}}), 422, fault.Validation, "entries[0].id"},
+		"an empty job":      {merge(ref, object{"job": "", "entries": []object{told("a")}}), 422, fault.Validation, "job"},
+	} {
+		t.Log(name)
+		w.as(ada, "POST", "/fleet/usage", c.body).want(c.status).refused(c.code, c.field)
+	}
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM usage_entry`); n != 0 {
+		t.Errorf("%d entries of refused reports are kept", n)
+	}
+	// Costs as they may be written.
+	for i, cost := range []any{json.Number("1e-9"), "1e-9", json.Number("0.1"), "0.10", 0, "0", json.Number("12.345678901")} {
+		a := w.as(ada, "POST", "/fleet/usage", merge(ref, object{"entries": []object{told(fmt.Sprint("cost-", i), object{"cost_usd": cost})}})).want(200)
+		if a.text("results", 0, "status") != "recorded" {
+			t.Errorf("%v: %s", cost, a.raw)
+		}
+	}
+	if a := w.as(w.owner, "GET", "/jobs/"+fmt.Sprint(ref["job"]), nil).want(200); a.at("usage", "cost_usd") != json.Number("12.545678903") {
+		t.Errorf("the costs add up to %v", a.at("usage", "cost_usd"))
+	}
+}
+
+// A batch tells usage beside other reports, and each is answered as it would be alone.
+func TestUsageInABatch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada := w.agent("ada")
+	w.job("One")
+	ref := w.claim(ada)
+	usage := func(over object) object { return merge(merge(ref, object{"verb": "usage"}), over) }
+	got := w.as(ada, "POST", "/fleet/batch", object{"items": []object{
+		usage(object{"entries": []object{told("a"), told("b", object{"input_tokens": -1})}}),
+		usage(object{"entries": []object{}}),
+		merge(ref, object{"verb": "complete"}),
+		usage(object{"entries": []object{told("a"), told("after")}}),
+		usage(object{"epoch": 3, "entries": []object{told("stale")}}),
+	}}).want(200)
+	for i, want := range []int64{200, 422, 200, 200, 200} {
+		if got.number("items", i, "status") != want {
+			t.Errorf("item %d: %s", i, got.raw)
+		}
+	}
+	for _, c := range []struct {
+		item, result int
+		want         string
+	}{{0, 0, "recorded"}, {0, 1, "refused"}, {3, 0, "duplicate"}, {3, 1, "recorded"}, {4, 0, "refused"}} {
+		if is := got.text("items", c.item, "body", "results", c.result, "status"); is != c.want {
+			t.Errorf("item %d, result %d: %s; want %s", c.item, c.result, is, c.want)
+		}
+	}
+	if code := got.text("items", 4, "body", "results", 0, "code"); code != string(fault.StaleEpoch) {
+		t.Errorf("an epoch that never was: %s", code)
+	}
+	if n := dbfactory.Int(t, w.db, `SELECT sum(input_tokens) FROM job_usage`); n != 20 {
+		t.Errorf("%d tokens are counted; want those of two messages", n)
+	}
+}
+
+// A boot that was replaced is told so, as by its other reports.
+func TestUsageOfAReplacedBoot(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	before := w.agent("ada")
+	w.job("One")
+	ref := w.claim(before)
+	now := w.agent("ada", object{"boot_id": "another"})
+	w.as(before, "POST", "/fleet/usage", merge(ref, object{"entries": []object{told("a")}})).want(409).refused(fault.Superseded)
+	if a := w.as(now, "POST", "/fleet/usage", merge(ref, object{"entries": []object{told("a")}})).want(200); a.text("results", 0, "status") != "recorded" {
+		t.Errorf("the present boot: %s", a.raw)
+	}
+}

@@ -1,0 +1,178 @@
+package dispatch_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"fleetboard/db"
+	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+)
+
+// fillHeld adds n jobs that wait for a repo and n that wait for a place in review,
+// and as many changes of the counts of another workspace.
+func fillHeld(t *testing.T, d *db.DB, workspace ids.ID, n int) {
+	t.Helper()
+	dbfactory.Exec(t, d, `INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, repo, status, wait_reason, created_by)
+		SELECT l.workspace_id, gen_random_uuid(), r || '-' || n || '-' || $2::int, 'job', l.product_id, l.id, 'repo-' || n % 50, 'waiting', r, 'test'
+		FROM (SELECT * FROM lane WHERE workspace_id = $1 ORDER BY id LIMIT 1) l, generate_series(1, $2::int) n,
+			unnest(ARRAY['repo_busy', 'review_backlog']) r`, workspace, n)
+	dbfactory.Exec(t, d, `INSERT INTO job_count_change (workspace_id, product_id, status, jobs)
+		SELECT workspace_id, id, 'ready', 1 FROM product, generate_series(1, $2::int) n WHERE workspace_id = $1`, dbfactory.Workspace(t, d), n)
+}
+
+// assertLoops asserts how what the loops and the statistics ask is answered: by
+// skipping from one workspace, lane or count to the next, and where all that waits
+// is looked at, of the jobs only that.
+func assertLoops(t *testing.T, d *db.DB, workspace ids.ID, when string) {
+	t.Helper()
+	q, ctx := dbsqlc.New(), t.Context()
+	lane := int64(dbfactory.Int(t, d, `SELECT min(id) FROM lane WHERE workspace_id = $1`, workspace))
+	lanes := make([]int64, 200) // as many as claims may wait for; only three have a job
+	for i := range lanes {
+		lanes[i] = lane + int64(i)
+	}
+	of := func(ctx context.Context, fn func(db.Tx) error) error { return d.InWorkspace(ctx, workspace, fn) }
+	for name, c := range map[string]struct {
+		in  func(context.Context, func(db.Tx) error) error
+		ask func(*capture) error
+		all string // the index of all that waits, where that is looked at
+	}{
+		"lanes that are watched": {of, func(c *capture) error {
+			_, err := q.LanesReady(ctx, c, dbsqlc.LanesReadyParams{WorkspaceID: workspace, Lanes: lanes})
+			return err
+		}, ""},
+		"newest lane": {of, func(c *capture) error { _, err := q.LaneNewest(ctx, c, workspace); return err }, ""},
+		"held jobs":   {d.InSystem, func(c *capture) error { _, err := q.JobHeldWorkspaces(ctx, c); return err }, ""},
+		"due jobs":    {d.InSystem, func(c *capture) error { _, err := q.JobDue(ctx, c, 200); return err }, ""},
+		"counts":      {of, func(c *capture) error { _, err := q.JobCountPerStatus(ctx, c, workspace); return err }, ""},
+		"where counts changed": {d.InSystem, func(c *capture) error {
+			_, err := q.JobCountWorkspaces(ctx, c)
+			return err
+		}, ""},
+		"summing up": {of, func(c *capture) error {
+			_, err := q.JobCountSettle(ctx, c, dbsqlc.JobCountSettleParams{WorkspaceID: workspace, MaxRows: 10})
+			return err
+		}, ""},
+		"longest ready": {of, func(c *capture) error { _, err := q.JobReadySince(ctx, c, workspace); return err }, ""},
+		"freed by others": {of, func(c *capture) error {
+			_, err := q.JobDependencyFreed(ctx, c, dbsqlc.JobDependencyFreedParams{WorkspaceID: workspace, MaxRows: 200})
+			return err
+		}, "job_waits"},
+		"edges of cycles": {of, func(c *capture) error {
+			_, err := q.CycleEdges(ctx, c, dbsqlc.CycleEdgesParams{WorkspaceID: workspace, MaxRows: 100_000})
+			return err
+		}, "job_waits"},
+	} {
+		asked := &capture{}
+		if err := c.ask(asked); err != errCaptured { //nolint:errorlint // the sentinel itself
+			t.Fatalf("%s: %v", name, err)
+		}
+		err := c.in(ctx, func(tx db.Tx) error {
+			e := &explained{Tx: tx}
+			if err := e.query(ctx, asked.sql, asked.args); err != nil {
+				return err
+			}
+			if c.all == "" {
+				assertSkips(t, name+", "+when, e.plan)
+			} else {
+				assertOnlyWhatWaits(t, name+", "+when, c.all, e.plan)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+}
+
+// mostSkipped is how many rows a question that skips may read and put into order:
+// one of each lane and priority, or of each count.
+const mostSkipped = 100
+
+// assertSkips asserts that a plan reads no table from end to end and of each table
+// a few rows, in however many looks.
+func assertSkips(t *testing.T, name string, plan map[string]any) {
+	t.Helper()
+	for _, scan := range scansOf(plan) {
+		relation, _ := scan["Relation Name"].(string)
+		rows, _ := scan["Actual Rows"].(float64)
+		loops, _ := scan["Actual Loops"].(float64)
+		removed, _ := scan["Rows Removed by Filter"].(float64)
+		if read := (rows + removed) * loops; read > mostSkipped {
+			t.Errorf("%s: %s of %s reads %v rows (index %v)", name, scan["Node Type"], relation, read, scan["Index Name"])
+		}
+	}
+	if n := sortedIn(plan); n > mostSkipped {
+		t.Errorf("%s: the plan sorts %v rows", name, n)
+	}
+}
+
+// sortedIn is the largest number of rows that a part of a plan puts into order.
+func sortedIn(node map[string]any) (most float64) {
+	children, _ := node["Plans"].([]any)
+	for _, child := range children {
+		plan, _ := child.(map[string]any)
+		if rows, _ := plan["Actual Rows"].(float64); strings.Contains(fmt.Sprint(node["Node Type"]), "Sort") {
+			most = max(most, rows)
+		}
+		most = max(most, sortedIn(plan))
+	}
+	return most
+}
+
+// assertOnlyWhatWaits asserts that a plan that looks at all that waits finds it in
+// its index, and by their ids what each waits for.
+func assertOnlyWhatWaits(t *testing.T, name, index string, plan map[string]any) {
+	t.Helper()
+	walked := false
+	for _, scan := range scansOf(plan) {
+		relation, _ := scan["Relation Name"].(string)
+		kind, used := fmt.Sprint(scan["Node Type"]), fmt.Sprint(scan["Index Name"])
+		walked = walked || used == index
+		if tables[relation] && (!strings.Contains(kind, "Index") || used != index && !strings.HasSuffix(used, "_pkey")) {
+			t.Errorf("%s: %s of %s by %s", name, kind, relation, used)
+		}
+		if rows, _ := scan["Actual Rows"].(float64); used != index && rows > 10 {
+			t.Errorf("%s: %s of %s reads %v rows at a time", name, kind, relation, rows)
+		}
+	}
+	if !walked {
+		t.Errorf("%s: the index %s is not used", name, index)
+	}
+}
+
+// assertWholeCycles makes the job that all others wait for, by way of others, wait
+// for one of them, and asserts that the edges between the two are found wherever
+// the look at a part of what waits begins.
+func assertWholeCycles(t *testing.T, d *db.DB, workspace ids.ID) {
+	t.Helper()
+	root, leaf := fmt.Sprint("waiting-1-", crowd), fmt.Sprint("waiting-2-", crowd)
+	dbfactory.Exec(t, d, `INSERT INTO job_dependency (workspace_id, job_id, depends_on_id, created_by)
+		SELECT a.workspace_id, a.id, b.id, 'test' FROM job a JOIN job b ON b.workspace_id = a.workspace_id AND b.key = $3
+		WHERE a.workspace_id = $1 AND a.key = $2`, workspace, root, leaf)
+	between := map[ids.ID]bool{}
+	for _, key := range []string{root, leaf} {
+		id, _ := ids.Parse(dbfactory.Text(t, d, `SELECT id::text FROM job WHERE workspace_id = $1 AND key = $2`, workspace, key))
+		between[id] = true
+	}
+	for look := range 6 {
+		found, edges := 0, 0
+		err := d.InWorkspace(t.Context(), workspace, func(tx db.Tx) error {
+			rows, err := dbsqlc.New().CycleEdges(t.Context(), tx, dbsqlc.CycleEdgesParams{WorkspaceID: workspace, MaxRows: 100_000})
+			for _, r := range rows {
+				if between[r.JobID] && between[r.DependsOnID] {
+					found++
+				}
+			}
+			edges = len(rows)
+			return err
+		})
+		if err != nil || found != 2 {
+			t.Errorf("look %d: %d edges of the cycle among %d, %v; want 2", look, found, edges, err)
+		}
+	}
+}

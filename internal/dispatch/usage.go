@@ -1,0 +1,114 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"fleetboard/db"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
+	"fleetboard/internal/tenancy"
+)
+
+const (
+	// maxUsage is how many entries one report of usage may have.
+	maxUsage = 200
+	// costlyUsage is how many of them it may have and still be written together with
+	// others: they would wait for it.
+	costlyUsage = 32
+	// maxUsageJob is how long the key or the id of a job may be.
+	maxUsageJob = 64
+)
+
+// UsageLine is a usage entry, and the lease that it was spent under. Of the entry
+// the server fills in Job, Epoch, Agent and Product.
+type UsageLine struct {
+	Lease Ref
+	Entry spend.Entry
+}
+
+// UsageAnswer is what became of one of them: Refused says why it was not kept, and
+// is nil otherwise.
+type UsageAnswer struct {
+	spend.Outcome
+	Refused *fault.Error
+}
+
+// usageCall is a report of usage, and who makes it. refused are the lines that
+// cannot be kept whatever the database says, by their place.
+type usageCall struct {
+	who     tenancy.Principal
+	lines   []UsageLine
+	refused map[int]*fault.Error
+}
+
+// RecordUsage keeps what models were used for, at most 200 lines, and answers each
+// of them: one that is refused keeps no other from being recorded. A line counts
+// for a lease that the agent has or ever had, for the money was spent; one of
+// another agent's is refused (StaleEpoch), also one that nobody had, and so is a
+// job that is not there (NotFound). What is recorded leaves no event, makes no
+// lease longer, and counts as a sign of life.
+//
+// Faults of the whole: Validation for the number of lines, Superseded, Forbidden.
+func (s *Service) RecordUsage(ctx context.Context, who tenancy.Principal, lines []UsageLine) ([]UsageAnswer, error) {
+	if err := requireAgent(who); err != nil {
+		return nil, err
+	}
+	if len(lines) < 1 || len(lines) > maxUsage {
+		return nil, fault.Invalid("entries", "There are %d entries; 1 to %d are possible.", len(lines), maxUsage)
+	}
+	call := newUsageCall(who, lines)
+	if len(lines) > costlyUsage {
+		one := &request[usageCall, []UsageAnswer]{ctx: ctx, in: call}
+		err := s.usageTogether(ctx, who.Workspace, []*request[usageCall, []UsageAnswer]{one}, true)
+		return one.out, cmp.Or(err, one.err)
+	}
+	return s.usages.do(ctx, who.Workspace, call)
+}
+
+func newUsageCall(who tenancy.Principal, lines []UsageLine) usageCall {
+	call := usageCall{who: who, lines: lines, refused: map[int]*fault.Error{}}
+	for i, l := range lines {
+		if err := l.check(); err != nil {
+			call.refused[i] = fault.From(err)
+		}
+	}
+	return call
+}
+
+// check refuses a line that the database need not be asked about, with all fields
+// that are wrong.
+func (l UsageLine) check() error {
+	fields := fault.Problems{}
+	for _, err := range []error{checkRef(l.Lease), l.Entry.Check()} {
+		var refused *fault.Error
+		if errors.As(err, &refused) {
+			for field, problem := range refused.Fields {
+				fields.Add(field, "%s", problem)
+			}
+		}
+	}
+	fields.Text("job", l.Lease.Job, maxUsageJob)
+	return fields.Err()
+}
+
+// JobUsage is what a job has used, as a whole and by the epochs of attempts.
+type JobUsage struct {
+	Total    spend.Usage
+	Attempts map[int64]spend.Usage
+}
+
+// Usage reads what all attempts on a job have used, and what each of those with
+// these epochs did. A job that used nothing, or is not there, has used nothing.
+func (s *Service) Usage(ctx context.Context, who tenancy.Principal, job ids.ID, epochs ...int64) (used JobUsage, err error) {
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		if used.Total, err = spend.OfJobTx(ctx, tx, who.Workspace, job); err != nil || used.Total.Entries == 0 || len(epochs) == 0 {
+			return err
+		}
+		used.Attempts, err = spend.OfAttemptsTx(ctx, tx, who.Workspace, job, epochs)
+		return err
+	})
+	return used, err
+}

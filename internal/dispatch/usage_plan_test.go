@@ -1,0 +1,100 @@
+package dispatch_test
+
+import (
+	"testing"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/ids"
+)
+
+// What a report of usage asks finds its rows by their keys, however many entries,
+// sums and attempts there are, and whatever the statistics say of them.
+func TestThePlansOfUsage(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	workspace := dbfactory.Workspace(t, d)
+	dbfactory.Exec(t, d, `ALTER TABLE attempt SET (autovacuum_enabled = false); ALTER TABLE usage_entry SET (autovacuum_enabled = false);
+		ALTER TABLE job_usage SET (autovacuum_enabled = false)`)
+	fill(t, d, workspace, 100)
+	use(t, d, workspace)
+	dbfactory.Exec(t, d, `ANALYZE`)
+	fill(t, d, workspace, crowd/10)
+	use(t, d, workspace)
+	assertUsage(t, d, workspace, "statistics of small tables")
+	dbfactory.Exec(t, d, `ANALYZE`)
+	assertUsage(t, d, workspace, "fresh statistics")
+	forgetStatistics(t, d)
+	assertUsage(t, d, workspace, "no statistics")
+}
+
+// use adds an attempt with its sums and some entries for each job that has none.
+func use(t *testing.T, d *db.DB, workspace ids.ID) {
+	t.Helper()
+	dbfactory.Exec(t, d, `INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory)
+		SELECT workspace_id, id, 1, 'ada', 'desk' FROM job WHERE workspace_id = $1 ON CONFLICT DO NOTHING`, workspace)
+	dbfactory.Exec(t, d, `INSERT INTO job_usage SELECT workspace_id, id, 1, 3, 0, 0, 0, 0, 0, 0 FROM job WHERE workspace_id = $1 ON CONFLICT DO NOTHING`, workspace)
+	dbfactory.Exec(t, d, `INSERT INTO usage_entry
+		SELECT workspace_id, key || '-' || n, id, 1, id, product_id, 'p', 'm', '', 0, 0, 0, 0, NULL, '', now() FROM job, generate_series(1, 3) n
+		WHERE workspace_id = $1 ON CONFLICT DO NOTHING`, workspace)
+}
+
+func assertUsage(t *testing.T, d *db.DB, workspace ids.ID, when string) {
+	t.Helper()
+	q, ctx := dbsqlc.New(), t.Context()
+	job, _ := ids.Parse(dbfactory.Text(t, d, `SELECT min(job_id::text) FROM job_usage WHERE workspace_id = $1`, workspace))
+	other, _ := ids.Parse(dbfactory.Text(t, d, `SELECT max(job_id::text) FROM job_usage WHERE workspace_id = $1`, workspace))
+	list, ones := []ids.ID{job, other}, []int64{1, 1}
+	told := dbfactory.Text(t, d, `SELECT min(id) FROM usage_entry WHERE workspace_id = $1`, workspace)
+	for name, ask := range map[string]func(*capture) error{
+		"leases": func(c *capture) error {
+			_, err := q.UsageLeases(ctx, c, dbsqlc.UsageLeasesParams{WorkspaceID: workspace, Hold: true, JobIds: list, Epochs: ones})
+			return err
+		},
+		"entries": func(c *capture) error {
+			_, err := q.UsageRecord(ctx, c, dbsqlc.UsageRecordParams{WorkspaceID: workspace, Ids: []string{when, told}, JobIds: list, Epochs: ones,
+				AgentIds: list, ProductIds: list, Providers: []string{"p", "p"}, Models: []string{"m", "m"}, ProviderSessions: []string{"", ""},
+				InputTokens: ones, OutputTokens: ones, CacheReadTokens: ones, CacheWriteTokens: ones, CostNanos: ones,
+				Operations: []string{"", ""}, Ats: []time.Time{time.Now(), time.Now()}})
+			return err
+		},
+		"numbers": func(c *capture) error {
+			_, err := q.UsageNumbers(ctx, c, dbsqlc.UsageNumbersParams{WorkspaceID: workspace, Ids: []string{told, "none"}})
+			return err
+		},
+		"a job's": func(c *capture) error {
+			_, err := q.UsageOfJob(ctx, c, dbsqlc.UsageOfJobParams{WorkspaceID: workspace, JobID: job})
+			return err
+		},
+		"attempts'": func(c *capture) error {
+			_, err := q.UsageOfAttempts(ctx, c, dbsqlc.UsageOfAttemptsParams{WorkspaceID: workspace, JobID: job, Epochs: ones})
+			return err
+		},
+	} {
+		c := &capture{}
+		_ = ask(c) // it is only asked how the statement reads
+		if c.sql == "" {
+			t.Fatalf("%s: nothing was asked", name)
+		}
+		err := d.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+			e := &explained{Tx: tx}
+			if err := e.query(ctx, c.sql, c.args); err != nil {
+				return err
+			}
+			for _, scan := range scansOf(e.plan) {
+				removed, _ := scan["Rows Removed by Filter"].(float64)
+				rows, _ := scan["Actual Rows"].(float64)
+				if table := scan["Relation Name"]; rows+removed > 10 || scan["Node Type"] == "Seq Scan" && (table == "usage_entry" || table == "job_usage") {
+					t.Errorf("%s, %s: %v on %v reads %v rows and throws %v away", name, when, scan["Node Type"], table, rows, removed)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+}

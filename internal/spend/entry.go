@@ -1,0 +1,95 @@
+package spend
+
+import (
+	"strings"
+	"time"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+)
+
+// Limits of an entry. The table has the same ones.
+const (
+	maxID        = 200
+	MaxProvider  = 64
+	MaxModel     = 128
+	MaxSession   = 200
+	MaxOperation = 64
+	// MaxTokens is how many tokens of a kind one entry may have: far more than any
+	// model takes, and so few that no sum of them passes what a number holds.
+	MaxTokens = 1_000_000_000
+	// FullCost is where the sum of a lease's costs is full: beyond it further entries
+	// are to be refused. What arrives at the same moment still fits in a number.
+	FullCost Nanos = 8_000_000_000_000_000_000
+)
+
+// The names of fields, as agents know them.
+const (
+	idField   = "id"
+	costField = "cost_usd"
+)
+
+// Entry is one message to a model: what it used, and for whom.
+type Entry struct {
+	ID       string // the message's own, in the whole workspace
+	Provider string
+	Model    string
+	Session  string // the provider's name for the conversation, "" where it has none
+
+	Input      int64 // tokens, without those of the cache
+	Output     int64
+	CacheRead  int64
+	CacheWrite int64
+	// CostUSD is what it cost in dollars, as ParseUSD reads it; nil is unknown.
+	CostUSD *string
+
+	Operation string    // what it was for, in the agent's words
+	At        time.Time // by the agent's clock
+
+	// For whom, which agents do not say: the job under the lease's epoch, who held
+	// it, and the product that it is billed to.
+	Job     ids.ID
+	Epoch   int64
+	Agent   ids.ID
+	Product ids.ID
+}
+
+// Check refuses what cannot be kept of what an agent says. Fault: Validation, with
+// the fields.
+func (e Entry) Check() error {
+	p := fault.Problems{}
+	p.Line(idField, e.ID, maxID)
+	p.Line("provider", e.Provider, MaxProvider)
+	p.Line("model", e.Model, MaxModel)
+	p.Line("provider_session", e.Session, MaxSession)
+	p.Line("operation", e.Operation, MaxOperation)
+	for field, text := range map[string]string{idField: e.ID, "provider": e.Provider, "model": e.Model} {
+		if strings.TrimSpace(text) == "" {
+			p.Add(field, "It is empty.")
+		}
+	}
+	for field, n := range map[string]int64{"input_tokens": e.Input, "output_tokens": e.Output,
+		"cache_read_tokens": e.CacheRead, "cache_write_tokens": e.CacheWrite} {
+		if n < 0 || n > MaxTokens {
+			p.Add(field, "0 to %d is possible.", MaxTokens)
+		}
+	}
+	if _, err := e.cost(); err != nil {
+		p.Add(costField, "%s", fault.From(err).Fields[costField])
+	}
+	// RFC 3339 can write no other year.
+	if year := e.At.UTC().Year(); year < 1 || year > 9999 {
+		p.Add("at", "The year is %d; 1 to 9999 is possible.", year)
+	}
+	return p.Err()
+}
+
+// unknownCost stands for a cost that nobody knows.
+const unknownCost Nanos = -1
+
+func (e Entry) cost() (Nanos, error) {
+	if e.CostUSD == nil {
+		return unknownCost, nil
+	}
+	return ParseUSD(*e.CostUSD)
+}

@@ -1,0 +1,83 @@
+package spend
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"fleetboard/internal/fault"
+)
+
+// Nanos is an amount of money in billionths of a dollar.
+type Nanos int64
+
+// MaxCost is the most that one entry may have cost.
+const MaxCost = 1000 * dollar
+
+const dollar Nanos = 1_000_000_000
+
+const (
+	places = 9  // of a dollar's decimals
+	digits = 18 // that fit for sure
+)
+
+var amountForm = regexp.MustCompile(`^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,9}))?$`)
+
+// ParseUSD reads an amount of dollars as JSON writes a number, exactly: "0.3" or
+// "1e-9". Fault: Validation of cost_usd, for what is no such number, is below 0 or
+// above MaxCost, or has more than nine decimal places.
+func ParseUSD(text string) (Nanos, error) {
+	parts := amountForm.FindStringSubmatch(text)
+	if parts == nil {
+		return 0, fault.Invalid(costField, "An amount of dollars is a number like 0.0123.")
+	}
+	// The amount is mantissa * 10^power nano-dollars.
+	mantissa := strings.TrimLeft(parts[2]+parts[3], "0")
+	power := places - len(parts[3])
+	if parts[4] != "" {
+		exponent, err := strconv.Atoi(parts[4])
+		if err != nil {
+			return 0, fault.Invalid(costField, "An amount of dollars is a number like 0.0123.")
+		}
+		power += exponent
+	}
+	whole := strings.TrimRight(mantissa, "0")
+	power += len(mantissa) - len(whole)
+	switch {
+	case whole == "":
+		return 0, nil
+	case parts[1] != "":
+		return 0, fault.Invalid(costField, "It is below 0.")
+	case power < 0:
+		return 0, fault.Invalid(costField, "It has more than %d decimal places; round it to billionths of a dollar.", places)
+	case len(whole)+power > digits:
+		return 0, tooDear()
+	}
+	n, err := strconv.ParseInt(whole+strings.Repeat("0", power), 10, 64)
+	if err != nil || Nanos(n) > MaxCost {
+		return 0, tooDear()
+	}
+	return Nanos(n), nil
+}
+
+func tooDear() error {
+	return fault.Invalid(costField, "One entry costs at most %s dollars.", MaxCost.USD())
+}
+
+// USD is the amount in dollars, exactly, as JSON writes a number.
+func (n Nanos) USD() string {
+	sign, rest := "", uint64(n) //nolint:gosec // the sign is taken off below
+	if n < 0 {
+		sign, rest = "-", -rest
+	}
+	text := strconv.FormatUint(rest, 10)
+	if len(text) <= places {
+		text = strings.Repeat("0", places+1-len(text)) + text
+	}
+	cut := len(text) - places
+	fraction := strings.TrimRight(text[cut:], "0")
+	if fraction == "" {
+		return sign + text[:cut]
+	}
+	return sign + text[:cut] + "." + fraction
+}

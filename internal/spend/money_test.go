@@ -1,0 +1,77 @@
+package spend_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/spend"
+)
+
+// An amount is kept to the billionth of a dollar, or refused: nothing is rounded.
+func TestAmountsOfDollars(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]spend.Nanos{
+		"0": 0, "0.0": 0, "-0": 0, "0e99": 0, "0.000000000000": 0,
+		"0.1": 100_000_000, "0.2": 200_000_000, "0.3": 300_000_000, "0.30": 300_000_000,
+		"1e-9": 1, "0.000000001": 1, "1E-9": 1, "10e-10": 1, "0.0000000010000": 1, "100000e-14": 1,
+		"1": 1_000_000_000, "12.345678901": 12_345_678_901, "1.5e2": 150_000_000_000, "1e+2": 100_000_000_000,
+		"1000": 1_000_000_000_000, "1e3": 1_000_000_000_000, "999.999999999": 999_999_999_999,
+	} {
+		got, err := spend.ParseUSD(text)
+		if err != nil || got != want {
+			t.Errorf("%s dollars = %d, %v; want %d nano-dollars", text, got, err, want)
+		}
+	}
+	for text, problem := range map[string]string{
+		"": "a number like", "dollars": "a number like", "1.": "a number like", ".5": "a number like", "01": "a number like",
+		"+1": "a number like", " 1": "a number like", "1,5": "a number like", "$1": "a number like", "0x1": "a number like",
+		"NaN": "a number like", "Infinity": "a number like", "1e": "a number like", "1e9999999999": "a number like", "١": "a number like",
+		"-0.01": "below 0", "-1e9": "below 0",
+		"0.0000000001": "nine", "1e-10": "nine", "0.30000000000000004": "nine", "1e-999999999": "nine", "999.9999999999": "nine",
+		"1000.000000001": "at most 1000 dollars", "1001": "at most 1000 dollars", "1e4": "at most 1000 dollars", "1e999999999": "at most 1000 dollars",
+		"9223372036.854775808": "at most 1000 dollars", "18446744073.709551616": "at most 1000 dollars",
+		strings.Repeat("9", 300): "at most 1000 dollars",
+	} {
+		got, err := spend.ParseUSD(text)
+		told := fault.From(err).Fields["cost_usd"]
+		if !fault.Is(err, fault.Validation) || !strings.Contains(strings.ReplaceAll(told, "more than 9", "nine"), problem) {
+			t.Errorf("%q = %d, %v; want a refusal of cost_usd that says %q", text, got, err, problem)
+		}
+	}
+}
+
+// A tenth and two tenths are three tenths, which floats are not.
+func TestAmountsAddUp(t *testing.T) {
+	t.Parallel()
+	var sum spend.Nanos
+	for _, text := range []string{"0.1", "0.2"} {
+		n, err := spend.ParseUSD(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += n
+	}
+	if sum.USD() != "0.3" {
+		t.Errorf("0.1 and 0.2 are %s", sum.USD())
+	}
+}
+
+func TestWhatIsWrittenIsReadAgain(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		n := spend.Nanos(rapid.Int64Range(0, int64(spend.MaxCost)).Draw(r, "nano-dollars"))
+		got, err := spend.ParseUSD(n.USD())
+		if err != nil || got != n {
+			r.Errorf("%d is written as %s and read as %d, %v", n, n.USD(), got, err)
+		}
+	})
+	for n, want := range map[spend.Nanos]string{0: "0", 1: "0.000000001", -1: "-0.000000001", 1_200_000_000: "1.2",
+		9_223_372_036_854_775_807: "9223372036.854775807", -9_223_372_036_854_775_808: "-9223372036.854775808"} {
+		if got := n.USD(); got != want {
+			t.Errorf("%d is %s; want %s", n, got, want)
+		}
+	}
+}
