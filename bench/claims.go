@@ -61,6 +61,10 @@ func (w *web) drain(ctx context.Context, n, most int) (float64, error) {
 	if err := w.settle(ctx); err != nil {
 		return 0, err
 	}
+	observed, err := w.observe(ctx)
+	if err != nil {
+		return 0, err
+	}
 	before, err := w.costs(ctx)
 	if err != nil && !errors.Is(err, errNoProc) {
 		return 0, err
@@ -87,6 +91,9 @@ func (w *web) drain(ctx context.Context, n, most int) (float64, error) {
 		return 0, err
 	}
 	took := time.Since(began)
+	if err := observed(ctx); err != nil {
+		return 0, err
+	}
 	if got := done.Load(); got != int64(n) {
 		return 0, fmt.Errorf("%d of %d jobs were done", got, n)
 	}

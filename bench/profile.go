@@ -27,5 +27,23 @@ func (s *stage) profiled(ctx context.Context, w *web) (program string, env []str
 		return w.program, nil, nil
 	}
 	program, err = s.build(ctx, "fleetboard/bench/profiled")
-	return program, []string{fmt.Sprintf("PROFILED_TO=%s", filepath.Join(s.profiles, fmt.Sprintf("%s-%d", s.line, s.webs)))}, err
+	return program, []string{"PROFILED_TO=" + s.profile("")}, err
+}
+
+// profile names a part of the present server's profile.
+func (s *stage) profile(kind string) string {
+	name := filepath.Join(s.profiles, fmt.Sprintf("%s-%d", s.line, s.webs))
+	if kind == "" {
+		return name
+	}
+	return name + "." + kind
+}
+
+// databaseSettings are those of the PostgreSQL that is measured: its defaults, and
+// where profiles are wanted what tells the time of each statement.
+func (s *stage) databaseSettings() []string {
+	if s.profiles == "" {
+		return nil
+	}
+	return []string{"shared_preload_libraries=pg_stat_statements", "pg_stat_statements.track_planning=on"}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -211,6 +212,11 @@ func (t *town) statements() []statement {
 	q := dbsqlc.New()
 	agent := func(n int) townAgent { return t.agents[n%len(t.agents)] }
 	lane := func(n int) int64 { return t.lanes[n%len(t.lanes)] }
+	tops := dbsqlc.ReadyHeadsParams{WorkspaceID: t.workspace, Lanes: t.lanes, Priorities: make([]int16, len(t.lanes)),
+		ReadyAts: make([]time.Time, len(t.lanes)), JobIds: make([]ids.ID, len(t.lanes))}
+	for i := range tops.Priorities {
+		tops.Priorities[i] = math.MaxInt16
+	}
 	// Jobs of the measured workspace have even numbers.
 	job := func(n int) ids.ID { return townID("e", 2*(1+n%400)) }
 	return []statement{
@@ -219,11 +225,11 @@ func (t *town) statements() []statement {
 			return len(kept), err
 		}},
 		{"claim: the head of each lane", func(ctx context.Context, tx pgx.Tx, _ int) (int, error) {
-			heads, err := q.ReadyHeads(ctx, tx, dbsqlc.ReadyHeadsParams{WorkspaceID: t.workspace, Lanes: t.lanes})
+			heads, err := q.ReadyHeads(ctx, tx, tops)
 			return len(heads), err
 		}},
 		{"claim: take one job", func(ctx context.Context, tx pgx.Tx, n int) (int, error) {
-			taken, err := q.ReadyTake(ctx, tx, dbsqlc.ReadyTakeParams{WorkspaceID: t.workspace, LaneID: lane(n), MaxRows: 1})
+			taken, err := q.ReadyTake(ctx, tx, dbsqlc.ReadyTakeParams{WorkspaceID: t.workspace, LaneID: lane(n), FromPriority: math.MaxInt16, MaxRows: 1})
 			if err != nil || len(taken) == 0 {
 				return 0, err
 			}

@@ -86,8 +86,12 @@ func (s *stage) workBeside(ctx context.Context, lasts time.Duration, held bool) 
 			}
 		}
 		defer func() { err = errors.Join(err, release()) }()
+		observed, err := w.observe(ctx)
+		if err != nil {
+			return err
+		}
 		p, err = workFor(ctx, agents, lasts)
-		return err
+		return errors.Join(err, observed(ctx))
 	})
 	if err == nil {
 		s.sayf("a snapshot is held %t: %.0f jobs/s, %.0f in the last tenth", held, p.all(), p.last())

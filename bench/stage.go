@@ -70,7 +70,7 @@ func prepare(ctx context.Context, getenv func(string) string, out io.Writer) (_ 
 		return nil, err
 	}
 	quiet := slog.New(slog.DiscardHandler)
-	if s.postgres, err = db.StartEmbedded(ctx, filepath.Join(s.dir, "data"), quiet); err != nil {
+	if s.postgres, err = db.StartEmbedded(ctx, filepath.Join(s.dir, "data"), quiet, s.databaseSettings()...); err != nil {
 		return nil, err
 	}
 	if err := db.Migrate(ctx, s.postgres.URL()); err != nil {

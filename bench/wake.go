@@ -36,8 +36,12 @@ func wake(ctx context.Context, s *stage) (figures []figure, err error) {
 			return err
 		}
 		bell := &bell{given: map[string]time.Time{}, rung: make(chan struct{}, 1)}
-		times, err := bell.ring(ctx, w, agents, n)
+		observed, err := w.observe(ctx)
 		if err != nil {
+			return err
+		}
+		times, err := bell.ring(ctx, w, agents, n)
+		if err := errors.Join(err, observed(ctx)); err != nil {
 			return err
 		}
 		figures = []figure{
