@@ -1,7 +1,6 @@
 package db
 
 import (
-	"context"
 	"errors"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -10,13 +9,6 @@ import (
 // timeoutRoutine is where PostgreSQL ends a statement whose lock_timeout is over,
 // with the same code as for NOWAIT. Unlike the message it is in no language.
 const timeoutRoutine = "ProcessInterrupts"
-
-// Hurry makes a transaction give up, from here to its end, where it would wait for
-// a lock for longer than 50 ms: others are kept waiting with it. IsLockTimeout tells.
-func Hurry(ctx context.Context, tx Tx) error {
-	_, err := tx.Exec(ctx, "SET LOCAL lock_timeout = '50ms'")
-	return err
-}
 
 // IsLocked reports whether a statement gave up at once because another
 // transaction holds a row that it asked for with NOWAIT. The whole transaction

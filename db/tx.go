@@ -15,6 +15,11 @@ import (
 // Tx is a transaction, as sqlc's queries take it.
 type Tx = pgx.Tx
 
+var (
+	patient = pace{"2s", "auto", "on"}
+	hurried = pace{"50ms", "force_generic_plan", "off"}
+)
+
 const (
 	// commitTimeout bounds the wait for a COMMIT's answer. The caller's context
 	// does not: an answer that is not awaited leaves the outcome unknown.
@@ -25,44 +30,59 @@ const (
 // begin is the statement behind BEGIN, in the same round trip. Role, limits and
 // scope end with the transaction. Setting names are fixed words of this file.
 const begin = `SELECT set_config('role', $1, true), set_config($2, $3, true),
-	set_config('statement_timeout', '5s', true), set_config('lock_timeout', '2s', true),
-	set_config('idle_in_transaction_session_timeout', '10s', true)`
+	set_config('statement_timeout', '5s', true), set_config('lock_timeout', $4, true),
+	set_config('idle_in_transaction_session_timeout', '10s', true), set_config('plan_cache_mode', $5, true), set_config('enable_seqscan', $6, true)`
 
-// scope is what a transaction may see: a role, and the setting its policies read.
+// scope is what a transaction may see: a role, and the setting its policies read;
+// and its pace.
 type scope struct {
 	role, setting, value string
+	pace
 }
+
+// pace is how long a transaction waits for a lock, whether its statements may be
+// planned anew for their values, and whether they may read a table from end to end.
+type pace struct{ wait, plans, scans string }
 
 // InWorkspace runs fn in a transaction that sees and writes the rows of one
 // workspace. It commits when fn returns nil and rolls back on an error or a
 // panic; fn must use tx for all it does and not keep it. Errors come through
 // Fault; see ErrOutcomeUnknown for the one that says nothing about the outcome.
 func (d *DB) InWorkspace(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String()}, fn)
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), patient}, fn)
+}
+
+// InWorkspaceHurried is InWorkspace for what is done for many at once: it gives up
+// where it would wait for a lock for longer than 50 ms, since others are kept waiting
+// with it; IsLockTimeout tells. Its statements are planned once for a connection,
+// whatever their values, since of some the plan takes longer than the answer; and
+// without scans of whole tables, since the plan outlives the day when all are empty.
+func (d *DB) InWorkspaceHurried(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), hurried}, fn)
 }
 
 // InAccount is InWorkspace for a person who has not yet chosen a workspace: it
 // shows the account's memberships and the workspaces they lead to.
 func (d *DB) InAccount(ctx context.Context, account ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.account_id", account.String()}, fn)
+	return d.in(ctx, scope{roleApp, "app.account_id", account.String(), patient}, fn)
 }
 
 // InToken is InWorkspace for a bearer whose workspace is not yet known: it shows
 // the access token with that SHA-256 hash, if there is one.
 func (d *DB) InToken(ctx context.Context, hash []byte, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.token_hash", hex.EncodeToString(hash)}, fn)
+	return d.in(ctx, scope{roleApp, "app.token_hash", hex.EncodeToString(hash), patient}, fn)
 }
 
 // InSystem runs fn with the system role: it reads, in all workspaces, the few
 // columns that tell a loop where there is work, and writes nothing.
 func (d *DB) InSystem(ctx context.Context, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleSystem, "app.workspace_id", ""}, fn)
+	return d.in(ctx, scope{roleSystem, "app.workspace_id", "", patient}, fn)
 }
 
 // InNone runs fn in no workspace: it sees the tables of people and sessions,
 // and no row of any table that belongs to a workspace.
 func (d *DB) InNone(ctx context.Context, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ""}, fn)
+	return d.in(ctx, scope{roleApp, "app.workspace_id", "", patient}, fn)
 }
 
 func (d *DB) in(ctx context.Context, s scope, fn func(Tx) error) (err error) {
@@ -113,7 +133,7 @@ func (d *DB) begin(ctx context.Context, s scope) (*pgxpool.Conn, Tx, error) {
 func start(ctx context.Context, conn *pgx.Conn, s scope) (Tx, error) {
 	var b pgx.Batch
 	b.BeginTx(pgx.TxOptions{})
-	b.Queue(begin, s.role, s.setting, s.value)
+	b.Queue(begin, s.role, s.setting, s.value, s.wait, s.plans, s.scans)
 	results := conn.SendBatch(ctx, &b)
 	tx := results.Tx()
 	if err := results.Close(); err != nil {

@@ -56,6 +56,60 @@ func (q *Queries) AgentBeat(ctx context.Context, db DBTX, arg AgentBeatParams) (
 	return i, err
 }
 
+const agentByName = `-- name: AgentByName :one
+SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, f.name AS factory, clock_timestamp()::timestamptz AS now,
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS taken
+FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
+WHERE a.workspace_id = $1 AND a.name = $2
+`
+
+type AgentByNameParams struct {
+	WorkspaceID uuid.UUID
+	Name        string
+}
+
+type AgentByNameRow struct {
+	Agent   Agent
+	Factory string
+	Now     time.Time
+	Taken   int32
+}
+
+func (q *Queries) AgentByName(ctx context.Context, db DBTX, arg AgentByNameParams) (AgentByNameRow, error) {
+	row := db.QueryRow(ctx, agentByName, arg.WorkspaceID, arg.Name)
+	var i AgentByNameRow
+	err := row.Scan(
+		&i.Agent.WorkspaceID,
+		&i.Agent.ID,
+		&i.Agent.FactoryID,
+		&i.Agent.Name,
+		&i.Agent.Model,
+		&i.Agent.Capabilities,
+		&i.Agent.MaxConcurrentJobs,
+		&i.Agent.HeartbeatIntervalSeconds,
+		&i.Agent.StaleAfterSeconds,
+		&i.Agent.BootID,
+		&i.Agent.Products,
+		&i.Agent.Status,
+		&i.Agent.MemoryMb,
+		&i.Agent.CpuPercent,
+		&i.Agent.LastHeartbeatAt,
+		&i.Agent.TerminatedAt,
+		&i.Agent.TerminateReason,
+		&i.Agent.CreatedAt,
+		&i.Agent.RegisteredAt,
+		&i.Agent.DeadAfterSeconds,
+		&i.Agent.HealthTold,
+		&i.Agent.EnrolmentID,
+		&i.Agent.Generation,
+		&i.Agent.CutOffAt,
+		&i.Factory,
+		&i.Now,
+		&i.Taken,
+	)
+	return i, err
+}
+
 const agentKeep = `-- name: AgentKeep :exec
 WITH seen AS (
     UPDATE agent s SET last_heartbeat_at = clock_timestamp()
@@ -78,56 +132,23 @@ func (q *Queries) AgentKeep(ctx context.Context, db DBTX, arg AgentKeepParams) e
 }
 
 const agentList = `-- name: AgentList :many
-SELECT a.id, a.factory_id, f.name AS factory, a.name, a.model, a.capabilities, a.max_concurrent_jobs,
-    a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.status, a.memory_mb, a.cpu_percent,
-    a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.cut_off_at, a.created_at, a.registered_at,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS taken
-FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
-WHERE a.workspace_id = $1 AND ($2::text = '' OR a.name = $2)
-ORDER BY a.name
+SELECT workspace_id, id, factory_id, name, model, capabilities, max_concurrent_jobs, heartbeat_interval_seconds, stale_after_seconds, boot_id, products, status, memory_mb, cpu_percent, last_heartbeat_at, terminated_at, terminate_reason, created_at, registered_at, dead_after_seconds, health_told, enrolment_id, generation, cut_off_at FROM agent WHERE workspace_id = $1
 `
 
-type AgentListParams struct {
-	WorkspaceID uuid.UUID
-	Name        string
-}
-
-type AgentListRow struct {
-	ID                       uuid.UUID
-	FactoryID                uuid.UUID
-	Factory                  string
-	Name                     string
-	Model                    string
-	Capabilities             []string
-	MaxConcurrentJobs        int32
-	HeartbeatIntervalSeconds int32
-	StaleAfterSeconds        *int32
-	BootID                   string
-	Status                   string
-	MemoryMb                 *int32
-	CpuPercent               *float32
-	LastHeartbeatAt          time.Time
-	TerminatedAt             *time.Time
-	TerminateReason          string
-	CutOffAt                 *time.Time
-	CreatedAt                time.Time
-	RegisteredAt             time.Time
-	Taken                    int32
-}
-
-func (q *Queries) AgentList(ctx context.Context, db DBTX, arg AgentListParams) ([]AgentListRow, error) {
-	rows, err := db.Query(ctx, agentList, arg.WorkspaceID, arg.Name)
+// In no order, without what they hold: of thousands both cost more than the rest.
+func (q *Queries) AgentList(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]Agent, error) {
+	rows, err := db.Query(ctx, agentList, workspaceID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []AgentListRow{}
+	items := []Agent{}
 	for rows.Next() {
-		var i AgentListRow
+		var i Agent
 		if err := rows.Scan(
+			&i.WorkspaceID,
 			&i.ID,
 			&i.FactoryID,
-			&i.Factory,
 			&i.Name,
 			&i.Model,
 			&i.Capabilities,
@@ -135,16 +156,20 @@ func (q *Queries) AgentList(ctx context.Context, db DBTX, arg AgentListParams) (
 			&i.HeartbeatIntervalSeconds,
 			&i.StaleAfterSeconds,
 			&i.BootID,
+			&i.Products,
 			&i.Status,
 			&i.MemoryMb,
 			&i.CpuPercent,
 			&i.LastHeartbeatAt,
 			&i.TerminatedAt,
 			&i.TerminateReason,
-			&i.CutOffAt,
 			&i.CreatedAt,
 			&i.RegisteredAt,
-			&i.Taken,
+			&i.DeadAfterSeconds,
+			&i.HealthTold,
+			&i.EnrolmentID,
+			&i.Generation,
+			&i.CutOffAt,
 		); err != nil {
 			return nil, err
 		}
@@ -303,4 +328,36 @@ func (q *Queries) AgentUpsert(ctx context.Context, db DBTX, arg AgentUpsertParam
 	var i AgentUpsertRow
 	err := row.Scan(&i.ID, &i.Generation)
 	return i, err
+}
+
+const leaseCounts = `-- name: LeaseCounts :many
+SELECT l.factory_id, l.agent_id, count(*)::int AS taken FROM job_lease l
+WHERE l.workspace_id = $1 GROUP BY l.factory_id, l.agent_id
+`
+
+type LeaseCountsRow struct {
+	FactoryID uuid.UUID
+	AgentID   uuid.UUID
+	Taken     int32
+}
+
+// How many jobs the agents hold, by the factory they took them for.
+func (q *Queries) LeaseCounts(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]LeaseCountsRow, error) {
+	rows, err := db.Query(ctx, leaseCounts, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []LeaseCountsRow{}
+	for rows.Next() {
+		var i LeaseCountsRow
+		if err := rows.Scan(&i.FactoryID, &i.AgentID, &i.Taken); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -16,16 +16,19 @@ import (
 const agentsForClaim = `-- name: AgentsForClaim :many
 SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
     f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats, f.draining,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS agent_taken,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.factory_id = a.factory_id)::int AS factory_taken,
+    (SELECT count(*) FROM job_lease l
+        WHERE $1::boolean AND l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS agent_taken,
+    (SELECT count(*) FROM job_lease l
+        WHERE $1::boolean AND l.workspace_id = a.workspace_id AND l.factory_id = a.factory_id)::int AS factory_taken,
     EXISTS (SELECT FROM access_token e WHERE e.workspace_id = a.workspace_id AND e.id = a.enrolment_id
         AND e.revoked_at IS NOT NULL) AS enrolment_revoked, a.cut_off_at,
-    coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = $1), 0)::bigint AS newest_lane
+    coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = $2), 0)::bigint AS newest_lane
 FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
-WHERE a.workspace_id = $1 AND a.id = ANY($2::uuid[])
+WHERE a.workspace_id = $2 AND a.id = ANY($3::uuid[])
 `
 
 type AgentsForClaimParams struct {
+	Seats       bool
 	WorkspaceID uuid.UUID
 	Ids         []uuid.UUID
 }
@@ -56,9 +59,10 @@ type AgentsForClaimRow struct {
 
 // What claims have to know of their agents, without a lock: an empty claim writes
 // nothing. Whether an agent's enrolment token was revoked is asked here too: no
-// job is given out on the word of a process that has not heard of it yet.
+// job is given out on the word of a process that has not heard of it yet. The seats
+// that are taken are counted where they are asked for.
 func (q *Queries) AgentsForClaim(ctx context.Context, db DBTX, arg AgentsForClaimParams) ([]AgentsForClaimRow, error) {
-	rows, err := db.Query(ctx, agentsForClaim, arg.WorkspaceID, arg.Ids)
+	rows, err := db.Query(ctx, agentsForClaim, arg.Seats, arg.WorkspaceID, arg.Ids)
 	if err != nil {
 		return nil, err
 	}
@@ -100,9 +104,14 @@ func (q *Queries) AgentsForClaim(ctx context.Context, db DBTX, arg AgentsForClai
 }
 
 const agentsKeep = `-- name: AgentsKeep :many
-WITH kept AS MATERIALIZED (
-    SELECT a.id, a.last_heartbeat_at FROM agent a WHERE a.workspace_id = $1 AND a.id = ANY($2::uuid[])
-    ORDER BY a.id FOR NO KEY UPDATE SKIP LOCKED
+WITH alone AS MATERIALIZED (
+    SELECT f.id FROM factory f WHERE f.workspace_id = $1 AND f.id = ANY($2::uuid[])
+    FOR NO KEY UPDATE SKIP LOCKED
+), kept AS MATERIALIZED (
+    SELECT a.id, a.last_heartbeat_at FROM agent a
+    WHERE a.workspace_id = $1 AND a.id = ANY($3::uuid[])
+        AND a.factory_id = ANY(ARRAY(SELECT x.id FROM alone x))
+    FOR NO KEY UPDATE SKIP LOCKED
 ), seen AS (
     UPDATE agent s SET last_heartbeat_at = clock_timestamp()
     WHERE s.workspace_id = $1
@@ -113,43 +122,14 @@ SELECT kept.id FROM kept
 
 type AgentsKeepParams struct {
 	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
+	Factories   []uuid.UUID
+	Agents      []uuid.UUID
 }
 
-// AgentKeep of those agents that nobody has locked.
+// FactoryLock and AgentKeep of those agents that nobody has locked, nor their
+// factory. It waits for no lock, so that the order does not matter.
 func (q *Queries) AgentsKeep(ctx context.Context, db DBTX, arg AgentsKeepParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, agentsKeep, arg.WorkspaceID, arg.Ids)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []uuid.UUID{}
-	for rows.Next() {
-		var id uuid.UUID
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		items = append(items, id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const factoriesKeep = `-- name: FactoriesKeep :many
-SELECT f.id FROM factory f WHERE f.workspace_id = $1 AND f.id = ANY($2::uuid[])
-ORDER BY f.id FOR NO KEY UPDATE SKIP LOCKED
-`
-
-type FactoriesKeepParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-}
-
-// FactoryLock of those factories that nobody has locked.
-func (q *Queries) FactoriesKeep(ctx context.Context, db DBTX, arg FactoriesKeepParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, factoriesKeep, arg.WorkspaceID, arg.Ids)
+	rows, err := db.Query(ctx, agentsKeep, arg.WorkspaceID, arg.Factories, arg.Agents)
 	if err != nil {
 		return nil, err
 	}
@@ -343,43 +323,60 @@ func (q *Queries) ProductsForClaim(ctx context.Context, db DBTX, arg ProductsFor
 }
 
 const readyTake = `-- name: ReadyTake :many
-WITH by_lane AS MATERIALIZED (
+WITH at_place AS MATERIALIZED (
     SELECT r.job_id FROM job_ready r
-    WHERE r.workspace_id = $1 AND r.lane_id = $2 AND r.priority >= $3
-    ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT $4 FOR UPDATE SKIP LOCKED
+    WHERE r.workspace_id = $1 AND r.lane_id = $2 AND r.priority = $3::smallint
+        AND r.priority >= $4 AND (r.ready_at, r.job_id) >= ($5::timestamptz, $6::uuid)
+    ORDER BY r.ready_at, r.job_id LIMIT (SELECT $7::int) FOR UPDATE SKIP LOCKED
+), by_lane AS MATERIALIZED (
+    SELECT r.job_id FROM job_ready r
+    WHERE r.workspace_id = $1 AND r.lane_id = $2 AND r.priority < $3::smallint
+        AND r.priority >= $4
+    ORDER BY r.priority DESC, r.ready_at, r.job_id
+    LIMIT (SELECT $7::int) - (SELECT count(*) FROM at_place) FOR UPDATE SKIP LOCKED
 ), by_id AS MATERIALIZED (
     SELECT r.job_id FROM job_ready r
-    WHERE r.workspace_id = $1 AND r.job_id = $5 AND r.lane_id = $2 FOR UPDATE SKIP LOCKED
+    WHERE r.workspace_id = $1 AND r.job_id = $8 AND r.lane_id = $2 FOR UPDATE SKIP LOCKED
 )
 DELETE FROM job_ready r
 WHERE r.workspace_id = $1
-    AND r.job_id = ANY(ARRAY(SELECT p.job_id FROM by_lane p UNION ALL SELECT p.job_id FROM by_id p))
-RETURNING r.job_id, r.priority, r.ready_at
+    AND r.job_id = ANY(ARRAY(SELECT p.job_id FROM at_place p UNION ALL SELECT p.job_id FROM by_lane p UNION ALL SELECT p.job_id FROM by_id p))
+RETURNING r.job_id, r.priority, r.ready_at, (pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
+    + pg_stat_get_xact_blocks_fetched('public.job_ready_claim'::regclass))::bigint AS blocks
 `
 
 type ReadyTakeParams struct {
-	WorkspaceID uuid.UUID
-	LaneID      int64
-	MinPriority int16
-	MaxRows     int32
-	JobID       uuid.UUID
+	WorkspaceID  uuid.UUID
+	LaneID       int64
+	FromPriority int16
+	MinPriority  int16
+	FromReadyAt  time.Time
+	FromJobID    uuid.UUID
+	MaxRows      int32
+	JobID        uuid.UUID
 }
 
 type ReadyTakeRow struct {
 	JobID    uuid.UUID
 	Priority int16
 	ReadyAt  time.Time
+	Blocks   int64
 }
 
-// Takes the most urgent jobs of one lane that nobody else is taking right now, or
-// one job by its id, out of job_ready. ORDER BY is the index job_ready_claim; the
-// CTEs are materialised so that LIMIT holds. LeasesGive has to follow in the same
-// transaction.
+// Takes the most urgent jobs of one lane, from a place in its order on, that nobody
+// else is taking right now, or one job by its id, out of job_ready. ORDER BY is the
+// index job_ready_claim; the CTEs are materialised so that LIMIT holds, which is a
+// query so that no new plan is made for each number. blocks is how long the way to
+// them was, in blocks that the transaction has read of job_ready. LeasesGive has to
+// follow in the same transaction.
 func (q *Queries) ReadyTake(ctx context.Context, db DBTX, arg ReadyTakeParams) ([]ReadyTakeRow, error) {
 	rows, err := db.Query(ctx, readyTake,
 		arg.WorkspaceID,
 		arg.LaneID,
+		arg.FromPriority,
 		arg.MinPriority,
+		arg.FromReadyAt,
+		arg.FromJobID,
 		arg.MaxRows,
 		arg.JobID,
 	)
@@ -390,7 +387,12 @@ func (q *Queries) ReadyTake(ctx context.Context, db DBTX, arg ReadyTakeParams) (
 	items := []ReadyTakeRow{}
 	for rows.Next() {
 		var i ReadyTakeRow
-		if err := rows.Scan(&i.JobID, &i.Priority, &i.ReadyAt); err != nil {
+		if err := rows.Scan(
+			&i.JobID,
+			&i.Priority,
+			&i.ReadyAt,
+			&i.Blocks,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -15,8 +15,7 @@ import (
 
 const factoryList = `-- name: FactoryList :many
 SELECT f.id, f.name, f.os, f.host, f.engines, f.capabilities, f.repos, f.seats, f.draining, f.drained_by, f.drained_at,
-    f.created_at, f.updated_at, clock_timestamp()::timestamptz AS now,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = f.workspace_id AND l.factory_id = f.id)::int AS taken
+    f.created_at, f.updated_at, clock_timestamp()::timestamptz AS now
 FROM factory f WHERE f.workspace_id = $1 ORDER BY f.name
 `
 
@@ -35,7 +34,6 @@ type FactoryListRow struct {
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	Now          time.Time
-	Taken        int32
 }
 
 func (q *Queries) FactoryList(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]FactoryListRow, error) {
@@ -62,7 +60,6 @@ func (q *Queries) FactoryList(ctx context.Context, db DBTX, workspaceID uuid.UUI
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.Now,
-			&i.Taken,
 		); err != nil {
 			return nil, err
 		}

@@ -73,23 +73,27 @@ func (q *Queries) AgentsCalled(ctx context.Context, db DBTX, arg AgentsCalledPar
 }
 
 const jobsLock = `-- name: JobsLock :many
-SELECT id, clock_timestamp()::timestamptz AS now FROM job
-WHERE workspace_id = $1 AND id = ANY($2::uuid[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+SELECT j.id, j.key, clock_timestamp()::timestamptz AS now FROM job j
+WHERE j.workspace_id = $1
+    AND j.id = ANY($2::uuid[] || ARRAY(SELECT k.id FROM job k WHERE k.workspace_id = $1 AND k.key = ANY($3::text[])))
+ORDER BY j.id FOR NO KEY UPDATE OF j SKIP LOCKED
 `
 
 type JobsLockParams struct {
 	WorkspaceID uuid.UUID
 	Ids         []uuid.UUID
+	Keys        []string
 }
 
 type JobsLockRow struct {
 	ID  uuid.UUID
+	Key string
 	Now time.Time
 }
 
-// JobLock of those jobs that nobody has locked.
+// JobLock of those jobs, by key or id, that nobody has locked.
 func (q *Queries) JobsLock(ctx context.Context, db DBTX, arg JobsLockParams) ([]JobsLockRow, error) {
-	rows, err := db.Query(ctx, jobsLock, arg.WorkspaceID, arg.Ids)
+	rows, err := db.Query(ctx, jobsLock, arg.WorkspaceID, arg.Ids, arg.Keys)
 	if err != nil {
 		return nil, err
 	}
@@ -97,41 +101,7 @@ func (q *Queries) JobsLock(ctx context.Context, db DBTX, arg JobsLockParams) ([]
 	items := []JobsLockRow{}
 	for rows.Next() {
 		var i JobsLockRow
-		if err := rows.Scan(&i.ID, &i.Now); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const jobsOfKeys = `-- name: JobsOfKeys :many
-SELECT id, key FROM job WHERE workspace_id = $1 AND key = ANY($2::text[])
-`
-
-type JobsOfKeysParams struct {
-	WorkspaceID uuid.UUID
-	Keys        []string
-}
-
-type JobsOfKeysRow struct {
-	ID  uuid.UUID
-	Key string
-}
-
-func (q *Queries) JobsOfKeys(ctx context.Context, db DBTX, arg JobsOfKeysParams) ([]JobsOfKeysRow, error) {
-	rows, err := db.Query(ctx, jobsOfKeys, arg.WorkspaceID, arg.Keys)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []JobsOfKeysRow{}
-	for rows.Next() {
-		var i JobsOfKeysRow
-		if err := rows.Scan(&i.ID, &i.Key); err != nil {
+		if err := rows.Scan(&i.ID, &i.Key, &i.Now); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

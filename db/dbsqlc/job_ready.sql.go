@@ -13,17 +13,28 @@ import (
 )
 
 const readyHeads = `-- name: ReadyHeads :many
-SELECT l.lane_id::bigint AS lane_id, h.priority, h.ready_at
-FROM unnest($1::bigint[]) AS l(lane_id)
+SELECT l.lane_id::bigint AS lane_id, h.priority, h.ready_at, h.job_id, (pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
+    + pg_stat_get_xact_blocks_fetched('public.job_ready_claim'::regclass))::bigint AS blocks
+FROM (SELECT unnest($1::bigint[]) AS lane_id, unnest($2::smallint[]) AS priority,
+    unnest($3::timestamptz[]) AS ready_at, unnest($4::uuid[]) AS job_id) l
 CROSS JOIN LATERAL (
-    SELECT r.priority, r.ready_at FROM job_ready r
-    WHERE r.workspace_id = $2 AND r.lane_id = l.lane_id
-    ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT 1
+    (SELECT r.priority, r.ready_at, r.job_id FROM job_ready r
+    WHERE r.workspace_id = $5 AND r.lane_id = l.lane_id AND r.priority = l.priority
+        AND (r.ready_at, r.job_id) >= (l.ready_at, l.job_id)
+    ORDER BY r.ready_at, r.job_id LIMIT 1)
+    UNION ALL
+    (SELECT r.priority, r.ready_at, r.job_id FROM job_ready r
+    WHERE r.workspace_id = $5 AND r.lane_id = l.lane_id AND r.priority < l.priority
+    ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT 1)
+    LIMIT 1
 ) h
 `
 
 type ReadyHeadsParams struct {
 	Lanes       []int64
+	Priorities  []int16
+	ReadyAts    []time.Time
+	JobIds      []uuid.UUID
 	WorkspaceID uuid.UUID
 }
 
@@ -31,11 +42,20 @@ type ReadyHeadsRow struct {
 	LaneID   int64
 	Priority int16
 	ReadyAt  time.Time
+	JobID    uuid.UUID
+	Blocks   int64
 }
 
-// The most urgent job of each lane. A lane without one gives no row.
+// The most urgent job of each lane, from a place in its order on. A lane without
+// one gives no row. blocks as of ReadyTake.
 func (q *Queries) ReadyHeads(ctx context.Context, db DBTX, arg ReadyHeadsParams) ([]ReadyHeadsRow, error) {
-	rows, err := db.Query(ctx, readyHeads, arg.Lanes, arg.WorkspaceID)
+	rows, err := db.Query(ctx, readyHeads,
+		arg.Lanes,
+		arg.Priorities,
+		arg.ReadyAts,
+		arg.JobIds,
+		arg.WorkspaceID,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +63,13 @@ func (q *Queries) ReadyHeads(ctx context.Context, db DBTX, arg ReadyHeadsParams)
 	items := []ReadyHeadsRow{}
 	for rows.Next() {
 		var i ReadyHeadsRow
-		if err := rows.Scan(&i.LaneID, &i.Priority, &i.ReadyAt); err != nil {
+		if err := rows.Scan(
+			&i.LaneID,
+			&i.Priority,
+			&i.ReadyAt,
+			&i.JobID,
+			&i.Blocks,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -18,13 +18,19 @@ ON CONFLICT (workspace_id, name) DO UPDATE SET factory_id = excluded.factory_id,
 RETURNING id, generation;
 
 -- name: AgentList :many
-SELECT a.id, a.factory_id, f.name AS factory, a.name, a.model, a.capabilities, a.max_concurrent_jobs,
-    a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.status, a.memory_mb, a.cpu_percent,
-    a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.cut_off_at, a.created_at, a.registered_at,
+-- In no order, without what they hold: of thousands both cost more than the rest.
+SELECT * FROM agent WHERE workspace_id = @workspace_id;
+
+-- name: AgentByName :one
+SELECT sqlc.embed(a), f.name AS factory, clock_timestamp()::timestamptz AS now,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS taken
 FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
-WHERE a.workspace_id = @workspace_id AND (@name::text = '' OR a.name = @name)
-ORDER BY a.name;
+WHERE a.workspace_id = @workspace_id AND a.name = @name;
+
+-- name: LeaseCounts :many
+-- How many jobs the agents hold, by the factory they took them for.
+SELECT l.factory_id, l.agent_id, count(*)::int AS taken FROM job_lease l
+WHERE l.workspace_id = @workspace_id GROUP BY l.factory_id, l.agent_id;
 
 -- name: AgentBeat :one
 -- A sign of life. No row: another boot, a newer generation of tokens, or no such

@@ -1,11 +1,14 @@
 -- name: AgentsForClaim :many
 -- What claims have to know of their agents, without a lock: an empty claim writes
 -- nothing. Whether an agent's enrolment token was revoked is asked here too: no
--- job is given out on the word of a process that has not heard of it yet.
+-- job is given out on the word of a process that has not heard of it yet. The seats
+-- that are taken are counted where they are asked for.
 SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
     f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats, f.draining,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS agent_taken,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.factory_id = a.factory_id)::int AS factory_taken,
+    (SELECT count(*) FROM job_lease l
+        WHERE @seats::boolean AND l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS agent_taken,
+    (SELECT count(*) FROM job_lease l
+        WHERE @seats::boolean AND l.workspace_id = a.workspace_id AND l.factory_id = a.factory_id)::int AS factory_taken,
     EXISTS (SELECT FROM access_token e WHERE e.workspace_id = a.workspace_id AND e.id = a.enrolment_id
         AND e.revoked_at IS NOT NULL) AS enrolment_revoked, a.cut_off_at,
     coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = @workspace_id), 0)::bigint AS newest_lane
@@ -22,16 +25,17 @@ SELECT p.id, p.name, p.paused, coalesce((SELECT count(*) FROM (SELECT 1 FROM job
 FROM product p
 WHERE p.workspace_id = @workspace_id AND (p.paused OR p.review_limit IS NOT NULL OR p.name = ANY(@names::text[]));
 
--- name: FactoriesKeep :many
--- FactoryLock of those factories that nobody has locked.
-SELECT f.id FROM factory f WHERE f.workspace_id = @workspace_id AND f.id = ANY(@ids::uuid[])
-ORDER BY f.id FOR NO KEY UPDATE SKIP LOCKED;
-
 -- name: AgentsKeep :many
--- AgentKeep of those agents that nobody has locked.
-WITH kept AS MATERIALIZED (
-    SELECT a.id, a.last_heartbeat_at FROM agent a WHERE a.workspace_id = @workspace_id AND a.id = ANY(@ids::uuid[])
-    ORDER BY a.id FOR NO KEY UPDATE SKIP LOCKED
+-- FactoryLock and AgentKeep of those agents that nobody has locked, nor their
+-- factory. It waits for no lock, so that the order does not matter.
+WITH alone AS MATERIALIZED (
+    SELECT f.id FROM factory f WHERE f.workspace_id = @workspace_id AND f.id = ANY(@factories::uuid[])
+    FOR NO KEY UPDATE SKIP LOCKED
+), kept AS MATERIALIZED (
+    SELECT a.id, a.last_heartbeat_at FROM agent a
+    WHERE a.workspace_id = @workspace_id AND a.id = ANY(@agents::uuid[])
+        AND a.factory_id = ANY(ARRAY(SELECT x.id FROM alone x))
+    FOR NO KEY UPDATE SKIP LOCKED
 ), seen AS (
     UPDATE agent s SET last_heartbeat_at = clock_timestamp()
     WHERE s.workspace_id = @workspace_id
@@ -47,22 +51,32 @@ WHERE l.workspace_id = @workspace_id AND l.agent_id = ANY(@agents::uuid[]) AND l
     AND l.expires_at > clock_timestamp();
 
 -- name: ReadyTake :many
--- Takes the most urgent jobs of one lane that nobody else is taking right now, or
--- one job by its id, out of job_ready. ORDER BY is the index job_ready_claim; the
--- CTEs are materialised so that LIMIT holds. LeasesGive has to follow in the same
--- transaction.
-WITH by_lane AS MATERIALIZED (
+-- Takes the most urgent jobs of one lane, from a place in its order on, that nobody
+-- else is taking right now, or one job by its id, out of job_ready. ORDER BY is the
+-- index job_ready_claim; the CTEs are materialised so that LIMIT holds, which is a
+-- query so that no new plan is made for each number. blocks is how long the way to
+-- them was, in blocks that the transaction has read of job_ready. LeasesGive has to
+-- follow in the same transaction.
+WITH at_place AS MATERIALIZED (
     SELECT r.job_id FROM job_ready r
-    WHERE r.workspace_id = @workspace_id AND r.lane_id = @lane_id AND r.priority >= @min_priority
-    ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT @max_rows FOR UPDATE SKIP LOCKED
+    WHERE r.workspace_id = @workspace_id AND r.lane_id = @lane_id AND r.priority = @from_priority::smallint
+        AND r.priority >= @min_priority AND (r.ready_at, r.job_id) >= (@from_ready_at::timestamptz, @from_job_id::uuid)
+    ORDER BY r.ready_at, r.job_id LIMIT (SELECT @max_rows::int) FOR UPDATE SKIP LOCKED
+), by_lane AS MATERIALIZED (
+    SELECT r.job_id FROM job_ready r
+    WHERE r.workspace_id = @workspace_id AND r.lane_id = @lane_id AND r.priority < @from_priority::smallint
+        AND r.priority >= @min_priority
+    ORDER BY r.priority DESC, r.ready_at, r.job_id
+    LIMIT (SELECT @max_rows::int) - (SELECT count(*) FROM at_place) FOR UPDATE SKIP LOCKED
 ), by_id AS MATERIALIZED (
     SELECT r.job_id FROM job_ready r
     WHERE r.workspace_id = @workspace_id AND r.job_id = @job_id AND r.lane_id = @lane_id FOR UPDATE SKIP LOCKED
 )
 DELETE FROM job_ready r
 WHERE r.workspace_id = @workspace_id
-    AND r.job_id = ANY(ARRAY(SELECT p.job_id FROM by_lane p UNION ALL SELECT p.job_id FROM by_id p))
-RETURNING r.job_id, r.priority, r.ready_at;
+    AND r.job_id = ANY(ARRAY(SELECT p.job_id FROM at_place p UNION ALL SELECT p.job_id FROM by_lane p UNION ALL SELECT p.job_id FROM by_id p))
+RETURNING r.job_id, r.priority, r.ready_at, (pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
+    + pg_stat_get_xact_blocks_fetched('public.job_ready_claim'::regclass))::bigint AS blocks;
 
 -- name: LeasesGive :many
 -- Gives jobs that were taken out of job_ready to agents: each gets epoch + 1, a

@@ -15,8 +15,7 @@ WHERE workspace_id = @workspace_id AND name = @name
 
 -- name: FactoryList :many
 SELECT f.id, f.name, f.os, f.host, f.engines, f.capabilities, f.repos, f.seats, f.draining, f.drained_by, f.drained_at,
-    f.created_at, f.updated_at, clock_timestamp()::timestamptz AS now,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = f.workspace_id AND l.factory_id = f.id)::int AS taken
+    f.created_at, f.updated_at, clock_timestamp()::timestamptz AS now
 FROM factory f WHERE f.workspace_id = @workspace_id ORDER BY f.name;
 
 -- name: FactoryLock :one

@@ -40,13 +40,12 @@ WITH calls AS MATERIALIZED (
 )
 SELECT k.id, k.boot_id::text AS boot_id, k.generation::bigint AS generation FROM known k;
 
--- name: JobsOfKeys :many
-SELECT id, key FROM job WHERE workspace_id = @workspace_id AND key = ANY(@keys::text[]);
-
 -- name: JobsLock :many
--- JobLock of those jobs that nobody has locked.
-SELECT id, clock_timestamp()::timestamptz AS now FROM job
-WHERE workspace_id = @workspace_id AND id = ANY(@ids::uuid[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED;
+-- JobLock of those jobs, by key or id, that nobody has locked.
+SELECT j.id, j.key, clock_timestamp()::timestamptz AS now FROM job j
+WHERE j.workspace_id = @workspace_id
+    AND j.id = ANY(@ids::uuid[] || ARRAY(SELECT k.id FROM job k WHERE k.workspace_id = @workspace_id AND k.key = ANY(@keys::text[])))
+ORDER BY j.id FOR NO KEY UPDATE OF j SKIP LOCKED;
 
 -- name: JobsWaitedFor :many
 -- Those of the jobs for which others wait.

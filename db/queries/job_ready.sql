@@ -1,11 +1,20 @@
 -- name: ReadyHeads :many
--- The most urgent job of each lane. A lane without one gives no row.
-SELECT l.lane_id::bigint AS lane_id, h.priority, h.ready_at
-FROM unnest(@lanes::bigint[]) AS l(lane_id)
+-- The most urgent job of each lane, from a place in its order on. A lane without
+-- one gives no row. blocks as of ReadyTake.
+SELECT l.lane_id::bigint AS lane_id, h.priority, h.ready_at, h.job_id, (pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
+    + pg_stat_get_xact_blocks_fetched('public.job_ready_claim'::regclass))::bigint AS blocks
+FROM (SELECT unnest(@lanes::bigint[]) AS lane_id, unnest(@priorities::smallint[]) AS priority,
+    unnest(@ready_ats::timestamptz[]) AS ready_at, unnest(@job_ids::uuid[]) AS job_id) l
 CROSS JOIN LATERAL (
-    SELECT r.priority, r.ready_at FROM job_ready r
-    WHERE r.workspace_id = @workspace_id AND r.lane_id = l.lane_id
-    ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT 1
+    (SELECT r.priority, r.ready_at, r.job_id FROM job_ready r
+    WHERE r.workspace_id = @workspace_id AND r.lane_id = l.lane_id AND r.priority = l.priority
+        AND (r.ready_at, r.job_id) >= (l.ready_at, l.job_id)
+    ORDER BY r.ready_at, r.job_id LIMIT 1)
+    UNION ALL
+    (SELECT r.priority, r.ready_at, r.job_id FROM job_ready r
+    WHERE r.workspace_id = @workspace_id AND r.lane_id = l.lane_id AND r.priority < l.priority
+    ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT 1)
+    LIMIT 1
 ) h;
 
 -- name: ReadyLanesOfProduct :many

@@ -35,7 +35,7 @@ type look struct {
 // is nothing to take it only reads.
 func (s *Service) lookTogether(ctx context.Context, workspace ids.ID, list []*request[lookCall, look], patient bool) error {
 	var run *claimRun
-	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err := s.scope(patient)(ctx, workspace, func(tx db.Tx) error {
 		run = newClaimRun(ctx, tx, s, workspace, list)
 		run.patient = patient
 		return run.run()
@@ -45,6 +45,9 @@ func (s *Service) lookTogether(ctx context.Context, workspace ids.ID, list []*re
 	}
 	s.settled(ctx, workspace, run.broken...)
 	s.claimed(workspace, run.asks)
+	for _, l := range run.reached {
+		s.floors.reached(workspace, l.lane, l.place, l.blocks)
+	}
 	if patient && run.asks[0].apart {
 		return s.lookTogether(ctx, workspace, list, patient)
 	}
@@ -79,9 +82,19 @@ type claimRun struct {
 	patient   bool // it may wait for locks
 
 	agents   map[ids.ID]dbsqlc.AgentsForClaimRow
-	closed   map[ids.ID]string // products that give nothing now, and why
-	products map[string]ids.ID // those that tokens are limited to
-	broken   []change          // jobs that failed instead of being given
+	closed   map[ids.ID]string      // products that give nothing now, and why
+	products map[string]ids.ID      // those that tokens are limited to
+	broken   []change               // jobs that failed instead of being given
+	seen     []dbsqlc.ReadyHeadsRow // what choose saw, until something is taken
+	below    map[int64]place        // floors of lanes, from which jobs are looked for
+	reached  []reached
+}
+
+// reached is how far a run has come in a lane.
+type reached struct {
+	lane int64
+	place
+	blocks int64
 }
 
 // ask is one of the looks.
@@ -137,7 +150,7 @@ func (r *claimRun) meet() error {
 	// Before anything is read: a product that opens, and a job that becomes ready,
 	// from here on changes the version.
 	began := r.s.waiters.latest()
-	if err := r.read(); err != nil {
+	if err := r.read(r.patient); err != nil {
 		return err
 	}
 	for _, a := range r.open() {
@@ -152,14 +165,15 @@ func (r *claimRun) meet() error {
 	return nil
 }
 
-// read reads the agents and the products as they are now.
-func (r *claimRun) read() error {
+// read reads the agents and the products as they are now, and where it is asked for
+// how many seats are taken: in haste that is not, before there is anything to take.
+func (r *claimRun) read(seats bool) error {
 	var agents []ids.ID
 	names := []string{}
 	for _, a := range r.asks {
 		agents, names = append(agents, a.who.Agent), append(names, a.who.Scope.Products...)
 	}
-	rows, err := q.AgentsForClaim(r.ctx, r.tx, dbsqlc.AgentsForClaimParams{WorkspaceID: r.workspace, Ids: agents})
+	rows, err := q.AgentsForClaim(r.ctx, r.tx, dbsqlc.AgentsForClaimParams{WorkspaceID: r.workspace, Ids: agents, Seats: seats})
 	if err != nil {
 		return fmt.Errorf("read agents: %w", err)
 	}

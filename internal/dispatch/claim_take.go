@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
@@ -44,12 +43,23 @@ func (r *claimRun) name() error {
 // choose finds out for whom there is anything to take.
 func (r *claimRun) choose() error {
 	asks := r.open()
+	if !r.patient {
+		r.below = r.s.floors.below(r.workspace, lanesOf(asks))
+	}
 	heads, err := r.heads(asks)
+	nothing := func(a *ask) bool { return a.named == nil && len(r.headsFor(a, heads)) == 0 }
+	if err == nil && len(r.below) > 0 && slices.ContainsFunc(asks, nothing) {
+		r.below = nil
+		heads, err = r.heads(asks)
+	}
 	if err != nil {
 		return err
 	}
+	if !r.patient {
+		r.seen = heads
+	}
 	for _, a := range asks {
-		if a.named == nil && len(r.headsFor(a, heads)) == 0 {
+		if nothing(a) {
 			a.look.claimed.Reason, a.done = cmp.Or(a.closed, ReasonEmpty), true
 		}
 	}
@@ -59,6 +69,32 @@ func (r *claimRun) choose() error {
 // heads are the lanes of these asks that have a claimable job, the most urgent
 // first.
 func (r *claimRun) heads(asks []*ask) ([]dbsqlc.ReadyHeadsRow, error) {
+	params := dbsqlc.ReadyHeadsParams{WorkspaceID: r.workspace, Lanes: lanesOf(asks)}
+	if len(params.Lanes) == 0 {
+		return nil, nil
+	}
+	for _, id := range params.Lanes {
+		from := r.from(id)
+		params.Priorities, params.ReadyAts = append(params.Priorities, from.priority), append(params.ReadyAts, from.readyAt)
+		params.JobIds = append(params.JobIds, from.job)
+	}
+	heads, err := q.ReadyHeads(r.ctx, r.tx, params)
+	if err != nil {
+		return nil, fmt.Errorf("heads of lanes: %w", err)
+	}
+	for _, h := range heads {
+		if _, below := r.below[h.LaneID]; !below {
+			r.reached = append(r.reached, reached{h.LaneID, place{h.Priority, h.ReadyAt, h.JobID}, h.Blocks})
+		}
+	}
+	slices.SortFunc(heads, func(a, b dbsqlc.ReadyHeadsRow) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.ReadyAt.Compare(b.ReadyAt), cmp.Compare(a.LaneID, b.LaneID))
+	})
+	return heads, nil
+}
+
+// lanesOf are the lanes of all asks that want any job.
+func lanesOf(asks []*ask) []int64 {
 	var lanes []int64
 	for _, a := range asks {
 		if a.named == nil {
@@ -66,18 +102,15 @@ func (r *claimRun) heads(asks []*ask) ([]dbsqlc.ReadyHeadsRow, error) {
 		}
 	}
 	slices.Sort(lanes)
-	lanes = slices.Compact(lanes)
-	if len(lanes) == 0 {
-		return nil, nil
+	return slices.Compact(lanes)
+}
+
+// from is the place from which on jobs of a lane are looked for.
+func (r *claimRun) from(lane int64) place {
+	if at, ok := r.below[lane]; ok {
+		return at
 	}
-	heads, err := q.ReadyHeads(r.ctx, r.tx, dbsqlc.ReadyHeadsParams{WorkspaceID: r.workspace, Lanes: lanes})
-	if err != nil {
-		return nil, fmt.Errorf("heads of lanes: %w", err)
-	}
-	slices.SortFunc(heads, func(a, b dbsqlc.ReadyHeadsRow) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.ReadyAt.Compare(b.ReadyAt), cmp.Compare(a.LaneID, b.LaneID))
-	})
-	return heads, nil
+	return top
 }
 
 // reserve sees which agents have a free seat, and keeps those for the run. Claims
@@ -93,7 +126,7 @@ func (r *claimRun) reserve() error {
 		return err
 	}
 	// Again, as a statement that sees what happened while the locks were waited for.
-	if err := r.read(); err != nil {
+	if err := r.read(true); err != nil {
 		return err
 	}
 	asks := r.open()
@@ -126,23 +159,16 @@ func (r *claimRun) keep() error {
 	case r.patient:
 		return r.await(asks[0])
 	}
-	if err := db.Hurry(r.ctx, r.tx); err != nil {
-		return err
-	}
-	factories, agents := make([]ids.ID, 0, len(asks)), make([]ids.ID, 0, len(asks))
+	params := dbsqlc.AgentsKeepParams{WorkspaceID: r.workspace}
 	for _, a := range asks {
-		factories, agents = append(factories, a.agent.FactoryID), append(agents, a.agent.ID)
+		params.Factories, params.Agents = append(params.Factories, a.agent.FactoryID), append(params.Agents, a.agent.ID)
 	}
-	factories, err := q.FactoriesKeep(r.ctx, r.tx, dbsqlc.FactoriesKeepParams{WorkspaceID: r.workspace, Ids: factories})
-	if err != nil {
-		return fmt.Errorf("lock factories: %w", err)
-	}
-	agents, err = q.AgentsKeep(r.ctx, r.tx, dbsqlc.AgentsKeepParams{WorkspaceID: r.workspace, Ids: agents})
+	kept, err := q.AgentsKeep(r.ctx, r.tx, params)
 	if err != nil {
 		return fmt.Errorf("lock agents: %w", err)
 	}
 	for _, a := range asks {
-		a.apart = !slices.Contains(factories, a.agent.FactoryID) || !slices.Contains(agents, a.agent.ID)
+		a.apart = !slices.Contains(kept, a.agent.ID)
 	}
 	return nil
 }
@@ -281,15 +307,21 @@ func (r *claimRun) takeFrom(a *ask, n int) ([]ids.ID, error) {
 	var taken []ids.ID
 	dry := map[int64]bool{}
 	for len(taken) < n {
-		heads, err := r.heads([]*ask{a})
-		if err != nil {
-			return nil, err
+		// Nothing was waited for since choose looked: the first to take can go by that.
+		heads, fresh := r.seen, r.seen == nil
+		if r.seen = nil; fresh {
+			var err error
+			if heads, err = r.heads([]*ask{a}); err != nil {
+				return nil, err
+			}
 		}
 		heads = slices.DeleteFunc(r.headsFor(a, heads), func(h dbsqlc.ReadyHeadsRow) bool { return dry[h.LaneID] })
 		if len(heads) == 0 {
 			break
 		}
-		params := dbsqlc.ReadyTakeParams{WorkspaceID: r.workspace, LaneID: heads[0].LaneID, MaxRows: int32(n - len(taken))} //nolint:gosec // bounded by runJobs
+		from := r.from(heads[0].LaneID)
+		params := dbsqlc.ReadyTakeParams{WorkspaceID: r.workspace, LaneID: heads[0].LaneID, MaxRows: int32(n - len(taken)), //nolint:gosec // bounded by runJobs
+			FromPriority: from.priority, FromReadyAt: from.readyAt, FromJobID: from.job}
 		if len(heads) > 1 {
 			params.MinPriority = heads[1].Priority
 		}
@@ -303,7 +335,11 @@ func (r *claimRun) takeFrom(a *ask, n int) ([]ids.ID, error) {
 		for _, row := range rows {
 			taken = append(taken, row.JobID)
 		}
-		dry[heads[0].LaneID] = len(rows) == 0
+		if len(rows) > 0 {
+			last := rows[len(rows)-1]
+			r.reached = append(r.reached, reached{heads[0].LaneID, place{last.Priority, last.ReadyAt, last.JobID}, last.Blocks})
+		}
+		dry[heads[0].LaneID] = fresh && len(rows) == 0
 	}
 	return taken, nil
 }

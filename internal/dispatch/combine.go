@@ -18,13 +18,25 @@ const (
 	// together is how many requests one transaction answers at most.
 	together = 64
 	// inQueue is how many requests of one kind may wait in one workspace.
-	inQueue = 4096
+	inQueue = 16_384
 	// beatPace is how far apart the runs of a workspace's heartbeats are at least: no
 	// agent waits for its answer, and each run is a transaction.
 	beatPace = 20 * time.Millisecond
+	// crowd is how many requests a run has at least after which as many more are
+	// gathered, for gatherFor at most.
+	crowd     = 8
+	gatherFor = 5 * time.Millisecond
 	// runTimeout bounds the transaction of many requests; it is nobody's own.
 	runTimeout = 15 * time.Second
 )
+
+// scope is the transaction of a run: only one with patience waits for locks.
+func (s *Service) scope(patient bool) func(context.Context, ids.ID, func(db.Tx) error) error {
+	if patient {
+		return s.db.InWorkspace
+	}
+	return s.db.InWorkspaceHurried
+}
 
 // request is one call among those that are answered together.
 type request[In, Out any] struct {
@@ -40,7 +52,7 @@ type request[In, Out any] struct {
 
 // combiner answers the requests of one kind in a workspace together: those that
 // arrive while a run is under way form the next one. A request that comes alone
-// is answered at once.
+// is answered at once; after a run of many, the next one is gathered for a moment.
 type combiner[In, Out any] struct {
 	// run answers the requests in one transaction, each by its out and err. Unless
 	// it is patient it waits for nobody's lock: a request that would make it wait is
@@ -50,13 +62,23 @@ type combiner[In, Out any] struct {
 	// The first request after a quiet time waits for nothing; those that come one
 	// after another cost one transaction in this time.
 	pace time.Duration
+	// gathers is how long a run that follows one of many waits for as many again.
+	gathers time.Duration
 
 	mu     sync.Mutex
-	queues map[ids.ID]*[]*request[In, Out] // of the workspaces where a run is under way
+	queues map[ids.ID]*queue[In, Out] // of the workspaces where a run is under way
+}
+
+// queue is what waits in a workspace for its next run.
+type queue[In, Out any] struct {
+	list []*request[In, Out]
+	// enough is closed once as many wait as want says; nil while nobody gathers them.
+	enough chan struct{}
+	want   int
 }
 
 func newCombiner[In, Out any](run func(context.Context, ids.ID, []*request[In, Out], bool) error) *combiner[In, Out] {
-	return &combiner[In, Out]{run: run, queues: map[ids.ID]*[]*request[In, Out]{}}
+	return &combiner[In, Out]{run: run, gathers: gatherFor, queues: map[ids.ID]*queue[In, Out]{}}
 }
 
 // do gives the answer to one request. It is not answered any more once ctx has
@@ -82,16 +104,20 @@ func (c *combiner[In, Out]) do(ctx context.Context, workspace ids.ID, in In) (Ou
 func (c *combiner[In, Out]) enter(workspace ids.ID, r *request[In, Out]) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	queue, busy := c.queues[workspace]
+	q, busy := c.queues[workspace]
 	if !busy {
-		queue = new([]*request[In, Out])
-		c.queues[workspace] = queue
+		q = &queue[In, Out]{}
+		c.queues[workspace] = q
 		go c.work(workspace)
 	}
-	if len(*queue) >= inQueue {
+	if len(q.list) >= inQueue {
 		return false
 	}
-	*queue = append(*queue, r)
+	q.list = append(q.list, r)
+	if q.enough != nil && len(q.list) >= q.want {
+		close(q.enough)
+		q.enough = nil
+	}
 	return true
 }
 
@@ -99,13 +125,13 @@ func (c *combiner[In, Out]) enter(workspace ids.ID, r *request[In, Out]) bool {
 func (c *combiner[In, Out]) leave(workspace ids.ID, r *request[In, Out]) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	queue, busy := c.queues[workspace]
+	q, busy := c.queues[workspace]
 	if !busy {
 		return false
 	}
-	for i, one := range *queue {
+	for i, one := range q.list {
 		if one == r {
-			*queue = append((*queue)[:i:i], (*queue)[i+1:]...)
+			q.list = append(q.list[:i:i], q.list[i+1:]...)
 			return true
 		}
 	}
@@ -117,23 +143,47 @@ func (c *combiner[In, Out]) work(workspace ids.ID) {
 	for list := c.next(workspace); list != nil; list = c.next(workspace) {
 		began := time.Now()
 		c.answer(workspace, list)
+		if len(list) >= crowd {
+			c.gather(workspace, len(list))
+		}
 		if left := c.pace - time.Since(began); left > 0 {
 			<-time.After(left)
 		}
 	}
 }
 
+// gather waits a moment after a run of many for as many again: they come back one
+// by one, and a run of the first of them costs nearly as much as one of all.
+func (c *combiner[In, Out]) gather(workspace ids.ID, n int) {
+	c.mu.Lock()
+	q := c.queues[workspace]
+	if len(q.list) >= n {
+		c.mu.Unlock()
+		return
+	}
+	enough := make(chan struct{})
+	q.enough, q.want = enough, n
+	c.mu.Unlock()
+	select {
+	case <-enough:
+	case <-time.After(c.gathers):
+		c.mu.Lock()
+		q.enough = nil
+		c.mu.Unlock()
+	}
+}
+
 func (c *combiner[In, Out]) next(workspace ids.ID) []*request[In, Out] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	queue := c.queues[workspace]
-	n := min(together, len(*queue))
+	q := c.queues[workspace]
+	n := min(together, len(q.list))
 	if n == 0 {
 		delete(c.queues, workspace)
 		return nil
 	}
-	list := (*queue)[:n:n]
-	*queue = (*queue)[n:]
+	list := q.list[:n:n]
+	q.list = q.list[n:]
 	return list
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"fleetboard/db"
 	"fleetboard/internal/fault"
@@ -18,9 +19,10 @@ type number = request[int, string]
 // runs records what a combiner ran, and holds its first run until it is let go.
 type runs struct {
 	*combiner[int, string]
-	t       *testing.T
-	entered chan struct{} // the first run has begun
-	release chan struct{}
+	t         *testing.T
+	workspace ids.ID
+	entered   chan struct{} // the first run has begun
+	release   chan struct{}
 
 	mu   sync.Mutex
 	seen []string // the numbers of each run, in order, and whether it was patient
@@ -28,7 +30,7 @@ type runs struct {
 }
 
 func newRuns(t *testing.T) *runs {
-	r := &runs{t: t, entered: make(chan struct{}), release: make(chan struct{})}
+	r := &runs{t: t, workspace: ids.New(), entered: make(chan struct{}), release: make(chan struct{})}
 	first := true
 	r.combiner = newCombiner(func(_ context.Context, _ ids.ID, list []*number, patient bool) error {
 		r.mu.Lock()
@@ -61,13 +63,12 @@ func newRuns(t *testing.T) *runs {
 // answers of the numbers.
 func (r *runs) together(ctx context.Context, numbers ...int) (answers []string, errs []error) {
 	answers, errs = make([]string, len(numbers)), make([]error, len(numbers))
-	workspace := ids.New()
 	var all sync.WaitGroup
-	all.Go(func() { _, _ = r.do(r.t.Context(), workspace, 1) })
+	all.Go(func() { _, _ = r.do(r.t.Context(), r.workspace, 1) })
 	<-r.entered
 	for i, n := range numbers {
-		all.Go(func() { answers[i], errs[i] = r.do(ctx, workspace, n) })
-		r.queued(workspace, i+1)
+		all.Go(func() { answers[i], errs[i] = r.do(ctx, r.workspace, n) })
+		r.queued(i + 1)
 	}
 	close(r.release)
 	all.Wait()
@@ -75,11 +76,11 @@ func (r *runs) together(ctx context.Context, numbers ...int) (answers []string, 
 }
 
 // queued waits until so many requests wait.
-func (r *runs) queued(workspace ids.ID, n int) {
+func (r *runs) queued(n int) {
 	for {
 		r.mu.Lock()
 		r.combiner.mu.Lock()
-		have := len(*r.queues[workspace])
+		have := len(r.queues[r.workspace].list)
 		r.combiner.mu.Unlock()
 		r.mu.Unlock()
 		if have == n {
@@ -97,6 +98,45 @@ func TestRequestsThatArriveDuringARunFormTheNext(t *testing.T) {
 	}
 	if want := []string{"[1] false", "[2 3 4] false"}; !slices.Equal(r.seen, want) {
 		t.Errorf("runs %v; want %v", r.seen, want)
+	}
+}
+
+// After a run of many the next one is not that of the first who comes: it waits for
+// as many again, but not for long.
+func TestARunAfterACrowdIsGathered(t *testing.T) {
+	t.Parallel()
+	r := newRuns(t)
+	r.gathers = time.Hour
+	var all sync.WaitGroup
+	all.Go(func() { _, _ = r.do(t.Context(), r.workspace, 1) })
+	<-r.entered
+	send := func(from, waiting int) {
+		for i := range crowd {
+			all.Go(func() { _, _ = r.do(t.Context(), r.workspace, from+i) })
+			if i < waiting {
+				r.queued(i + 1)
+			}
+		}
+	}
+	send(20, crowd)
+	close(r.release)
+	all.Wait()
+	send(40, crowd-1) // the last one begins the run
+	all.Wait()
+	if want := []string{"[1] false", "[20 21 22 23 24 25 26 27] false", "[40 41 42 43 44 45 46 47] false"}; !slices.Equal(r.seen, want) {
+		t.Errorf("runs %v; want %v", r.seen, want)
+	}
+}
+
+// Where nobody else comes, the one who does is answered all the same.
+func TestOneAloneAfterACrowdIsAnswered(t *testing.T) {
+	t.Parallel()
+	r := newRuns(t)
+	if answers, errs := r.together(t.Context(), 2, 3, 4, 5, 6, 7, 8, 9); errors.Join(errs...) != nil || len(answers) != crowd {
+		t.Fatal(answers, errs)
+	}
+	if answer, err := r.do(t.Context(), r.workspace, 99); err != nil || answer != "answer 99" {
+		t.Errorf("%q, %v", answer, err)
 	}
 }
 
@@ -165,16 +205,15 @@ func TestWhoWentAwayIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	r := newRuns(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	workspace := ids.New()
 	var all sync.WaitGroup
-	all.Go(func() { _, _ = r.do(t.Context(), workspace, 1) })
+	all.Go(func() { _, _ = r.do(t.Context(), r.workspace, 1) })
 	<-r.entered
 	gone := make(chan error, 1)
 	go func() {
-		_, err := r.do(ctx, workspace, 2)
+		_, err := r.do(ctx, r.workspace, 2)
 		gone <- err
 	}()
-	r.queued(workspace, 1)
+	r.queued(1)
 	cancel()
 	if err := <-gone; !errors.Is(err, context.Canceled) {
 		t.Errorf("%v; want cancelled", err)
@@ -190,15 +229,14 @@ func TestWhoWentAwayIsNotAnswered(t *testing.T) {
 func TestAFullQueueRefuses(t *testing.T) {
 	t.Parallel()
 	r := newRuns(t)
-	workspace := ids.New()
 	var all sync.WaitGroup
-	all.Go(func() { _, _ = r.do(t.Context(), workspace, 1) })
+	all.Go(func() { _, _ = r.do(t.Context(), r.workspace, 1) })
 	<-r.entered
 	for range inQueue {
-		all.Go(func() { _, _ = r.do(t.Context(), workspace, 2) })
+		all.Go(func() { _, _ = r.do(t.Context(), r.workspace, 2) })
 	}
-	r.queued(workspace, inQueue)
-	if _, err := r.do(t.Context(), workspace, 3); !fault.Is(err, fault.Unavailable) {
+	r.queued(inQueue)
+	if _, err := r.do(t.Context(), r.workspace, 3); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("%v; want unavailable", err)
 	}
 	if answer, err := r.do(t.Context(), ids.New(), 4); err != nil || answer != "answer 4" {

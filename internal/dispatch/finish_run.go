@@ -23,13 +23,13 @@ type finishCall struct {
 	repeated func(context.Context, db.Tx, jobs.Locked, *jobs.Redactor) (bool, error)
 }
 
+func never(context.Context, db.Tx, jobs.Locked, *jobs.Redactor) (bool, error) { return false, nil }
+
 // finished is what became of it.
 type finished struct {
 	job     jobs.Job
 	changed []change // none where the answer was given before
 }
-
-func never(context.Context, db.Tx, jobs.Locked, *jobs.Redactor) (bool, error) { return false, nil }
 
 // finish ends an agent's lease, together with those that end at the same moment.
 func (s *Service) finish(ctx context.Context, call finishCall) (jobs.Job, error) {
@@ -40,16 +40,21 @@ func (s *Service) finish(ctx context.Context, call finishCall) (jobs.Job, error)
 	if err != nil {
 		return jobs.Job{}, err
 	}
-	s.settled(ctx, call.who.Workspace, end.changed...)
+	s.handOn(ctx, call.who.Workspace, end.changed)
 	return end.job, nil
 }
 
 // finishTogether ends leases in one transaction.
 func (s *Service) finishTogether(ctx context.Context, workspace ids.ID, list []*request[finishCall, finished], patient bool) error {
-	return s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-		r := &finishRun{ctx: ctx, tx: tx, s: s, workspace: workspace, list: list, patient: patient}
+	r := &finishRun{ctx: ctx, s: s, workspace: workspace, list: list, patient: patient}
+	err := s.scope(patient)(ctx, workspace, func(tx db.Tx) error {
+		r.tx = tx
 		return r.run()
 	})
+	if err == nil {
+		s.told(workspace, r.changed)
+	}
+	return err
 }
 
 // finishRun is the leases that end in one transaction.
@@ -64,6 +69,7 @@ type finishRun struct {
 	current map[ids.ID]dbsqlc.AgentsCalledRow // agents that call with their present boot
 	jobs    map[string]jobs.Locked
 	ending  []*finishing
+	changed []change
 }
 
 // finishing is a lease that ends.
@@ -106,11 +112,6 @@ func (r *finishRun) run() error {
 // meet asks which of the agents call with their present boot, and counts the calls
 // as signs of life.
 func (r *finishRun) meet() error {
-	if !r.patient {
-		if err := db.Hurry(r.ctx, r.tx); err != nil {
-			return err
-		}
-	}
 	r.current = map[ids.ID]dbsqlc.AgentsCalledRow{}
 	params := dbsqlc.AgentsCalledParams{WorkspaceID: r.workspace}
 	for _, one := range r.list {
@@ -231,6 +232,7 @@ func (r *finishRun) write() error {
 			return err
 		}
 		f.out = finished{job: after[i], changed: append(promoted, change{before: f.job.Job, after: after[i]})}
+		r.changed = append(r.changed, f.out.changed...)
 	}
 	return nil
 }

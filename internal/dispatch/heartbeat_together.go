@@ -50,7 +50,7 @@ func (s *Service) beatTogether(ctx context.Context, workspace ids.ID, list []*re
 		return nil
 	}
 	var run *beatRun
-	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err := s.scope(patient)(ctx, workspace, func(tx db.Tx) error {
 		run = &beatRun{tellings: tellings{ctx: ctx, tx: tx, s: s, workspace: workspace}}
 		for _, r := range list {
 			run.all = append(run.all, &heard{beatCall: r.in})

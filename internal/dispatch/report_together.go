@@ -28,7 +28,7 @@ func (s *Service) reportTogether(ctx context.Context, workspace ids.ID, list []*
 		return nil
 	}
 	var run *reportRun
-	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err := s.scope(patient)(ctx, workspace, func(tx db.Tx) error {
 		run = &reportRun{tellings: tellings{ctx: ctx, tx: tx, s: s, workspace: workspace}}
 		for _, r := range list {
 			run.all = append(run.all, &telling{who: r.in.who, ref: r.in.ref, report: r.in.report})

@@ -42,6 +42,12 @@ func occupies(s jobs.Status) bool { return s == jobs.Ready || s.Leased() }
 // settled is what follows the commit of changes: who waits for what they mean is
 // woken, and what they freed is handed on.
 func (s *Service) settled(ctx context.Context, workspace ids.ID, list ...change) {
+	s.told(workspace, list)
+	s.handOn(ctx, workspace, list)
+}
+
+// told wakes who waits for what changes mean.
+func (s *Service) told(workspace ids.ID, list []change) {
 	if len(list) == 0 {
 		return
 	}
@@ -50,7 +56,6 @@ func (s *Service) settled(ctx context.Context, workspace ids.ID, list ...change)
 		changed = append(changed, c.after)
 	}
 	s.published(workspace, seatsOf(list), changed...)
-	s.handOn(ctx, workspace, list)
 }
 
 // seatsOf are the factories of which the changes freed seats.

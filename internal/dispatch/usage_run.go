@@ -15,7 +15,7 @@ import (
 // usageTogether answers the reports of usage of many agents in one transaction.
 func (s *Service) usageTogether(ctx context.Context, workspace ids.ID, list []*request[usageCall, []UsageAnswer], patient bool) error {
 	var run *usageRun
-	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err := s.scope(patient)(ctx, workspace, func(tx db.Tx) error {
 		run = &usageRun{reportRun: reportRun{tellings: tellings{ctx: ctx, tx: tx, s: s, workspace: workspace}}, patient: patient}
 		for _, r := range list {
 			run.add(r.in)
@@ -91,9 +91,6 @@ func (r *usageRun) each(do func(u *usageTelling, i int)) {
 func (r *usageRun) greet() error {
 	if r.patient {
 		_, err := seen(r.ctx, r.tx, r.told[0].who)
-		return err
-	}
-	if err := db.Hurry(r.ctx, r.tx); err != nil {
 		return err
 	}
 	return r.meet()

@@ -1,10 +1,12 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -61,9 +63,18 @@ func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, erro
 	if err != nil {
 		return snap, fmt.Errorf("list factories: %w", err)
 	}
-	rows, err := q.AgentList(ctx, tx, dbsqlc.AgentListParams{WorkspaceID: workspace})
+	agents, err := q.AgentList(ctx, tx, workspace)
 	if err != nil {
 		return snap, fmt.Errorf("list agents: %w", err)
+	}
+	leases, err := q.LeaseCounts(ctx, tx, workspace)
+	if err != nil {
+		return snap, fmt.Errorf("count leases: %w", err)
+	}
+	taken := map[ids.ID]int{} // by factory and by agent
+	for _, l := range leases {
+		taken[l.FactoryID] += int(l.Taken)
+		taken[l.AgentID] += int(l.Taken)
 	}
 	at := map[ids.ID]int{}
 	for i, r := range factories {
@@ -71,11 +82,14 @@ func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, erro
 		if err != nil {
 			return snap, err
 		}
+		f.Taken = taken[f.ID]
 		snap.Now, at[f.ID] = r.Now, i
 		snap.Factories = append(snap.Factories, f)
 	}
-	for _, r := range rows {
-		snap.Factories[at[r.FactoryID]].add(agentFrom(r), snap)
+	slices.SortFunc(agents, func(a, b dbsqlc.Agent) int { return cmp.Compare(a.Name, b.Name) })
+	for _, r := range agents {
+		f := &snap.Factories[at[r.FactoryID]]
+		f.add(agentFrom(r, f.Name, taken[r.ID]), snap)
 	}
 	return snap, nil
 }
@@ -98,7 +112,7 @@ func (f *Factory) add(a Agent, snap Snapshot) {
 func factoryFrom(r dbsqlc.FactoryListRow) (Factory, error) {
 	f := Factory{
 		ID: r.ID, Name: r.Name, OS: r.Os, Host: r.Host, Engines: r.Engines, Capabilities: r.Capabilities,
-		Seats: int(r.Seats), Taken: int(r.Taken), Draining: r.Draining, DrainedBy: r.DrainedBy, DrainedAt: r.DrainedAt,
+		Seats: int(r.Seats), Draining: r.Draining, DrainedBy: r.DrainedBy, DrainedAt: r.DrainedAt,
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Health: Dead,
 	}
 	if err := json.Unmarshal(r.Repos, &f.Repos); err != nil {
@@ -107,14 +121,14 @@ func factoryFrom(r dbsqlc.FactoryListRow) (Factory, error) {
 	return f, nil
 }
 
-func agentFrom(r dbsqlc.AgentListRow) Agent {
+func agentFrom(r dbsqlc.Agent, factory string, taken int) Agent {
 	a := Agent{
-		ID: r.ID, Name: r.Name, Model: r.Model, Factory: r.Factory, Capabilities: r.Capabilities,
+		ID: r.ID, Name: r.Name, Model: r.Model, Factory: factory, Capabilities: r.Capabilities,
 		MaxConcurrentJobs: int(r.MaxConcurrentJobs), HeartbeatIntervalSeconds: int(r.HeartbeatIntervalSeconds),
 		StaleAfterSeconds: wide(r.StaleAfterSeconds), BootID: r.BootID, Status: r.Status, MemoryMB: wide(r.MemoryMb),
 		LastHeartbeatAt: r.LastHeartbeatAt, Terminated: r.TerminatedAt != nil, TerminateReason: r.TerminateReason,
 		CutOff: r.CutOffAt != nil,
-		Taken:  int(r.Taken), CreatedAt: r.CreatedAt, RegisteredAt: r.RegisteredAt,
+		Taken:  taken, CreatedAt: r.CreatedAt, RegisteredAt: r.RegisteredAt,
 	}
 	if r.CpuPercent != nil {
 		load := float64(*r.CpuPercent)
@@ -143,17 +157,16 @@ func (s *Service) Agent(ctx context.Context, who tenancy.Principal, name string)
 
 // AgentTx is Agent in the caller's transaction.
 func AgentTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (Agent, error) {
-	rows, err := q.AgentList(ctx, tx, dbsqlc.AgentListParams{WorkspaceID: workspace, Name: name})
+	r, err := q.AgentByName(ctx, tx, dbsqlc.AgentByNameParams{WorkspaceID: workspace, Name: name})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Agent{}, fault.New(fault.NotFound, "There is no agent %.64s in this workspace.", name)
+	}
 	if err != nil {
 		return Agent{}, fmt.Errorf("read agent: %w", err)
 	}
-	if name == "" || len(rows) == 0 {
-		return Agent{}, fault.New(fault.NotFound, "There is no agent %.64s in this workspace.", name)
-	}
-	now, err := q.JobClock(ctx, tx)
-	a := agentFrom(rows[0])
-	a.Health = a.HealthAt(now)
-	return a, err
+	a := agentFrom(r.Agent, r.Factory, int(r.Taken))
+	a.Health = a.HealthAt(r.Now)
+	return a, nil
 }
 
 // Factory reads one factory by name. NotFound where the workspace has none.

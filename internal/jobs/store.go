@@ -102,18 +102,17 @@ func DependencyOpenTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (boo
 }
 
 // LockManyTx is LockTx for those of the jobs, by key or id, that exist and that
-// nobody else has locked; it never waits. They are returned by what they were
-// called.
+// nobody else has locked; it never waits. They are returned by key and by id.
 func LockManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, called []string) (map[string]Locked, error) {
-	named, err := findMany(ctx, tx, workspace, called)
-	if err != nil {
-		return nil, err
+	params := dbsqlc.JobsLockParams{WorkspaceID: workspace, Ids: []ids.ID{}}
+	for _, name := range called {
+		if id, ok := ids.Parse(name); ok {
+			params.Ids = append(params.Ids, id)
+		} else {
+			params.Keys = append(params.Keys, name)
+		}
 	}
-	list := make([]ids.ID, 0, len(named))
-	for _, id := range named {
-		list = append(list, id)
-	}
-	locks, err := q.JobsLock(ctx, tx, dbsqlc.JobsLockParams{WorkspaceID: workspace, Ids: list})
+	locks, err := q.JobsLock(ctx, tx, params)
 	if err != nil {
 		return nil, fmt.Errorf("lock jobs: %w", err)
 	}
@@ -126,44 +125,16 @@ func LockManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, called []string
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[ids.ID]Locked, len(loaded))
-	for _, j := range loaded {
-		byID[j.ID] = Locked{Job: j}
-	}
+	now := make(map[ids.ID]time.Time, len(locks))
 	for _, l := range locks {
-		byID[l.ID] = Locked{Job: byID[l.ID].Job, Now: l.Now}
+		now[l.ID] = l.Now
 	}
-	result := make(map[string]Locked, len(named))
-	for name, id := range named {
-		if j, ok := byID[id]; ok {
-			result[name] = j
-		}
+	result := make(map[string]Locked, len(called))
+	for _, j := range loaded {
+		locked := Locked{Job: j, Now: now[j.ID]}
+		result[j.Key], result[j.ID.String()] = locked, locked
 	}
 	return result, nil
-}
-
-// findMany gives the ids behind keys or ids, without those that are unknown keys.
-func findMany(ctx context.Context, tx db.Tx, workspace ids.ID, called []string) (map[string]ids.ID, error) {
-	found := make(map[string]ids.ID, len(called))
-	var keys []string
-	for _, name := range called {
-		if id, ok := ids.Parse(name); ok {
-			found[name] = id
-		} else {
-			keys = append(keys, name)
-		}
-	}
-	if len(keys) == 0 {
-		return found, nil
-	}
-	rows, err := q.JobsOfKeys(ctx, tx, dbsqlc.JobsOfKeysParams{WorkspaceID: workspace, Keys: keys})
-	if err != nil {
-		return nil, fmt.Errorf("find jobs: %w", err)
-	}
-	for _, r := range rows {
-		found[r.Key] = r.ID
-	}
-	return found, nil
 }
 
 func fromRows(rows []dbsqlc.JobFull) ([]Job, error) {

@@ -1,0 +1,13 @@
+package dispatch
+
+import (
+	"time"
+
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+)
+
+// LookFrom lets claims look for the jobs of a lane from this one on, for an hour.
+func (s *Service) LookFrom(workspace ids.ID, j jobs.Job) {
+	s.floors.of[laneName{workspace, j.LaneID}] = floor{place{int16(j.Priority), *j.ReadyAt, j.ID}, time.Now().Add(time.Hour)}
+}
