@@ -16,8 +16,9 @@ import (
 type Tx = pgx.Tx
 
 var (
-	patient = pace{"2s", "auto", "on"}
-	hurried = pace{"50ms", "force_generic_plan", "off"}
+	patient  = pace{"5s", "2s", "auto", "on"}
+	hurried  = pace{"5s", "50ms", "force_generic_plan", "off"}
+	thorough = pace{"10min", "2s", "auto", "on"}
 )
 
 const (
@@ -30,8 +31,8 @@ const (
 // begin is the statement behind BEGIN, in the same round trip. Role, limits and
 // scope end with the transaction. Setting names are fixed words of this file.
 const begin = `SELECT set_config('role', $1, true), set_config($2, $3, true),
-	set_config('statement_timeout', '5s', true), set_config('lock_timeout', $4, true),
-	set_config('idle_in_transaction_session_timeout', '10s', true), set_config('plan_cache_mode', $5, true), set_config('enable_seqscan', $6, true)`
+	set_config('statement_timeout', $4, true), set_config('lock_timeout', $5, true), set_config('plan_cache_mode', $6, true),
+	set_config('enable_seqscan', $7, true), set_config('idle_in_transaction_session_timeout', '10s', true)`
 
 // scope is what a transaction may see: a role, and the setting its policies read;
 // and its pace.
@@ -40,9 +41,9 @@ type scope struct {
 	pace
 }
 
-// pace is how long a transaction waits for a lock, whether its statements may be
-// planned anew for their values, and whether they may read a table from end to end.
-type pace struct{ wait, plans, scans string }
+// pace is how long each statement may take and wait for a lock, whether it may be
+// planned anew for its values, and whether it may read a table from end to end.
+type pace struct{ takes, waits, plans, scans string }
 
 // InWorkspace runs fn in a transaction that sees and writes the rows of one
 // workspace. It commits when fn returns nil and rolls back on an error or a
@@ -59,6 +60,12 @@ func (d *DB) InWorkspace(ctx context.Context, ws ids.ID, fn func(Tx) error) erro
 // without scans of whole tables, since the plan outlives the day when all are empty.
 func (d *DB) InWorkspaceHurried(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
 	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), hurried}, fn)
+}
+
+// InWorkspaceThorough is InWorkspace for a command that looks at every row: a
+// statement may take ten minutes instead of five seconds.
+func (d *DB) InWorkspaceThorough(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), thorough}, fn)
 }
 
 // InAccount is InWorkspace for a person who has not yet chosen a workspace: it
@@ -133,7 +140,7 @@ func (d *DB) begin(ctx context.Context, s scope) (*pgxpool.Conn, Tx, error) {
 func start(ctx context.Context, conn *pgx.Conn, s scope) (Tx, error) {
 	var b pgx.Batch
 	b.BeginTx(pgx.TxOptions{})
-	b.Queue(begin, s.role, s.setting, s.value, s.wait, s.plans, s.scans)
+	b.Queue(begin, s.role, s.setting, s.value, s.takes, s.waits, s.plans, s.scans)
 	results := conn.SendBatch(ctx, &b)
 	tx := results.Tx()
 	if err := results.Close(); err != nil {

@@ -294,16 +294,6 @@ func (q *Queries) AuditStray(ctx context.Context, db DBTX, arg AuditStrayParams)
 	return items, nil
 }
 
-const auditTakeTime = `-- name: AuditTakeTime :exec
-SELECT set_config('statement_timeout', '10min', true)
-`
-
-// Lets the transaction take as long as it takes to count every job of a workspace.
-func (q *Queries) AuditTakeTime(ctx context.Context, db DBTX) error {
-	_, err := db.Exec(ctx, auditTakeTime)
-	return err
-}
-
 const auditWorkspaces = `-- name: AuditWorkspaces :many
 SELECT id, slug FROM workspace ORDER BY id
 `

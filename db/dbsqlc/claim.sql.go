@@ -16,19 +16,16 @@ import (
 const agentsForClaim = `-- name: AgentsForClaim :many
 SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
     f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats, f.draining,
-    (SELECT count(*) FROM job_lease l
-        WHERE $1::boolean AND l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS agent_taken,
-    (SELECT count(*) FROM job_lease l
-        WHERE $1::boolean AND l.workspace_id = a.workspace_id AND l.factory_id = a.factory_id)::int AS factory_taken,
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS agent_taken,
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.factory_id = a.factory_id)::int AS factory_taken,
     EXISTS (SELECT FROM access_token e WHERE e.workspace_id = a.workspace_id AND e.id = a.enrolment_id
         AND e.revoked_at IS NOT NULL) AS enrolment_revoked, a.cut_off_at,
-    coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = $2), 0)::bigint AS newest_lane
+    coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = $1), 0)::bigint AS newest_lane
 FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
-WHERE a.workspace_id = $2 AND a.id = ANY($3::uuid[])
+WHERE a.workspace_id = $1 AND a.id = ANY($2::uuid[])
 `
 
 type AgentsForClaimParams struct {
-	Seats       bool
 	WorkspaceID uuid.UUID
 	Ids         []uuid.UUID
 }
@@ -59,10 +56,9 @@ type AgentsForClaimRow struct {
 
 // What claims have to know of their agents, without a lock: an empty claim writes
 // nothing. Whether an agent's enrolment token was revoked is asked here too: no
-// job is given out on the word of a process that has not heard of it yet. The seats
-// that are taken are counted where they are asked for.
+// job is given out on the word of a process that has not heard of it yet.
 func (q *Queries) AgentsForClaim(ctx context.Context, db DBTX, arg AgentsForClaimParams) ([]AgentsForClaimRow, error) {
-	rows, err := db.Query(ctx, agentsForClaim, arg.Seats, arg.WorkspaceID, arg.Ids)
+	rows, err := db.Query(ctx, agentsForClaim, arg.WorkspaceID, arg.Ids)
 	if err != nil {
 		return nil, err
 	}

@@ -48,10 +48,6 @@ FROM (
 ) c LEFT JOIN product p ON p.workspace_id = @workspace_id AND p.id = c.product_id
 GROUP BY p.name, c.status HAVING sum(c.counted) <> sum(c.present) ORDER BY product, c.status;
 
--- name: AuditTakeTime :exec
--- Lets the transaction take as long as it takes to count every job of a workspace.
-SELECT set_config('statement_timeout', '10min', true);
-
 -- name: AuditStray :many
 -- Rows that belong to a job, an agent or a factory which is not there: of the jobs
 -- whose ids are between two.

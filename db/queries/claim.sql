@@ -1,14 +1,11 @@
 -- name: AgentsForClaim :many
 -- What claims have to know of their agents, without a lock: an empty claim writes
 -- nothing. Whether an agent's enrolment token was revoked is asked here too: no
--- job is given out on the word of a process that has not heard of it yet. The seats
--- that are taken are counted where they are asked for.
+-- job is given out on the word of a process that has not heard of it yet.
 SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
     f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats, f.draining,
-    (SELECT count(*) FROM job_lease l
-        WHERE @seats::boolean AND l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS agent_taken,
-    (SELECT count(*) FROM job_lease l
-        WHERE @seats::boolean AND l.workspace_id = a.workspace_id AND l.factory_id = a.factory_id)::int AS factory_taken,
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS agent_taken,
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.factory_id = a.factory_id)::int AS factory_taken,
     EXISTS (SELECT FROM access_token e WHERE e.workspace_id = a.workspace_id AND e.id = a.enrolment_id
         AND e.revoked_at IS NOT NULL) AS enrolment_revoked, a.cut_off_at,
     coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = @workspace_id), 0)::bigint AS newest_lane

@@ -150,7 +150,7 @@ func (r *claimRun) meet() error {
 	// Before anything is read: a product that opens, and a job that becomes ready,
 	// from here on changes the version.
 	began := r.s.waiters.latest()
-	if err := r.read(r.patient); err != nil {
+	if err := r.read(); err != nil {
 		return err
 	}
 	for _, a := range r.open() {
@@ -165,15 +165,14 @@ func (r *claimRun) meet() error {
 	return nil
 }
 
-// read reads the agents and the products as they are now, and where it is asked for
-// how many seats are taken: in haste that is not, before there is anything to take.
-func (r *claimRun) read(seats bool) error {
+// read reads the agents and the products as they are now.
+func (r *claimRun) read() error {
 	var agents []ids.ID
 	names := []string{}
 	for _, a := range r.asks {
 		agents, names = append(agents, a.who.Agent), append(names, a.who.Scope.Products...)
 	}
-	rows, err := q.AgentsForClaim(r.ctx, r.tx, dbsqlc.AgentsForClaimParams{WorkspaceID: r.workspace, Ids: agents, Seats: seats})
+	rows, err := q.AgentsForClaim(r.ctx, r.tx, dbsqlc.AgentsForClaimParams{WorkspaceID: r.workspace, Ids: agents})
 	if err != nil {
 		return fmt.Errorf("read agents: %w", err)
 	}

@@ -126,7 +126,7 @@ func (r *claimRun) reserve() error {
 		return err
 	}
 	// Again, as a statement that sees what happened while the locks were waited for.
-	if err := r.read(true); err != nil {
+	if err := r.read(); err != nil {
 		return err
 	}
 	asks := r.open()

@@ -29,7 +29,7 @@ func (r *Report) walk(ctx context.Context, d *db.DB, size int, read page) error 
 		r.Workspaces++
 		n, after := size, ids.Nil
 		for n == size {
-			err := d.InWorkspace(ctx, w.ID, func(tx db.Tx) (err error) {
+			err := d.InWorkspaceThorough(ctx, w.ID, func(tx db.Tx) (err error) {
 				n, after, err = read(ctx, tx, w, after)
 				return err
 			})

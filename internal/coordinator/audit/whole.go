@@ -40,9 +40,6 @@ func (r *Report) stray(ctx context.Context, tx db.Tx, w dbsqlc.AuditWorkspacesRo
 // counts compares what is counted with what there is, in one statement: on a busy
 // database nothing else would agree.
 func (r *Report) counts(ctx context.Context, tx db.Tx, w dbsqlc.AuditWorkspacesRow) error {
-	if err := q.AuditTakeTime(ctx, tx); err != nil {
-		return fmt.Errorf("take time: %w", err)
-	}
 	rows, err := q.AuditCounts(ctx, tx, w.ID)
 	if err != nil {
 		return fmt.Errorf("counts: %w", err)
