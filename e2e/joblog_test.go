@@ -135,8 +135,12 @@ func TestAPersonWatchesAnAgentsLog(t *testing.T) {
 	}
 }
 
+// scrollTo scrolls the log, and returns once the page has heard of it.
 func scrollTo(v *visitor, top int) error {
-	_, err := v.tab.Evaluate(fmt.Sprintf("() => { document.getElementById('joblog-body').scrollTop = %d }", top))
+	_, err := v.tab.Evaluate(fmt.Sprintf(`() => new Promise(heard => {
+		document.getElementById('joblog-body').scrollTop = %d
+		requestAnimationFrame(() => requestAnimationFrame(heard))
+	})`, top))
 	return err
 }
 

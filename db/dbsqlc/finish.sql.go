@@ -114,9 +114,9 @@ func (q *Queries) JobsLock(ctx context.Context, db DBTX, arg JobsLockParams) ([]
 
 const jobsWaitedFor = `-- name: JobsWaitedFor :many
 SELECT u.id::uuid AS id FROM (SELECT unnest($1::uuid[]) AS id) u
-WHERE EXISTS (SELECT FROM job_dependency x WHERE x.workspace_id = $2 AND x.depends_on_id = u.id AND x.type = 'blocks'
+WHERE (SELECT 1 FROM job_dependency x WHERE x.workspace_id = $2 AND x.depends_on_id = u.id AND x.type = 'blocks'
     AND (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
-        WHERE d.workspace_id = x.workspace_id AND d.id = x.job_id))
+        WHERE d.workspace_id = x.workspace_id AND d.id = x.job_id) LIMIT 1) IS NOT NULL
 `
 
 type JobsWaitedForParams struct {
@@ -124,7 +124,8 @@ type JobsWaitedForParams struct {
 	WorkspaceID uuid.UUID
 }
 
-// Those of the jobs for which others wait.
+// Those of the jobs for which others wait. Each is looked at by itself: as a join it
+// is planned by statistics, and reads all dependencies where they are missing.
 func (q *Queries) JobsWaitedFor(ctx context.Context, db DBTX, arg JobsWaitedForParams) ([]uuid.UUID, error) {
 	rows, err := db.Query(ctx, jobsWaitedFor, arg.Ids, arg.WorkspaceID)
 	if err != nil {

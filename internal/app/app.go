@@ -66,7 +66,7 @@ type App struct {
 }
 
 // ballastSize is in bytes.
-const ballastSize = 32 << 20
+const ballastSize = 16 << 20
 
 // Start brings the server up: database, migrations, first workspace, loops,
 // listener. It returns once requests are answered; Close ends it. ctx bounds

@@ -82,9 +82,15 @@ if (source) {
 document.addEventListener("htmx:before:morph:node", (event) => {
   if (event.detail.newNode.dataset?.same !== undefined) event.preventDefault();
 });
-document.addEventListener("htmx:after:swap", () => {
-  if (document.querySelector("#board [data-same]")) refetch();
-});
+// It is fetched again, but not from under an open menu or a request of a person.
+document.addEventListener("htmx:after:swap", recount);
+document.addEventListener("htmx:finally:request", () => setTimeout(recount));
+document.addEventListener("toggle", recount, true);
+function recount() {
+  if (!document.querySelector("#board [data-same]") || Date.now() < asking || document.querySelector("#board :popover-open")) return;
+  refetch();
+}
+let asking = 0; // until when a request of a person is taken to be under way
 
 export function refetch() {
   return htmx.ajax("GET", location.pathname + location.search, {
@@ -105,10 +111,14 @@ function remember() {
 }
 // A button that is disabled while its request lasts has lost the focus already.
 document.addEventListener("htmx:config:request", (event) => {
-  if (event.detail.ctx?.sourceElement !== source) remember();
+  if (event.detail.ctx?.sourceElement === source) return;
+  asking = Date.now() + 5000;
+  remember();
 });
 document.addEventListener("htmx:finally:request", (event) => {
-  if (event.detail.ctx?.sourceElement !== source) focused = null;
+  if (event.detail.ctx?.sourceElement === source) return;
+  asking = 0;
+  focused = null;
 });
 document.addEventListener("htmx:before:swap", () => {
   if (document.activeElement !== document.body) remember();
