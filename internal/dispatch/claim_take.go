@@ -316,6 +316,10 @@ func (r *claimRun) takeFrom(a *ask, n int) ([]ids.ID, error) {
 			}
 		}
 		heads = slices.DeleteFunc(r.headsFor(a, heads), func(h dbsqlc.ReadyHeadsRow) bool { return dry[h.LaneID] })
+		if len(heads) == 0 && len(r.below) > 0 {
+			r.below = nil // once more, from the top
+			continue
+		}
 		if len(heads) == 0 {
 			break
 		}

@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"testing"
 
+	"fleetboard/internal/dispatch"
 	"fleetboard/internal/jobs"
 )
 
@@ -21,5 +22,17 @@ func TestClaimsGoOnFromTheFloor(t *testing.T) {
 		if got := w.claim(agent); got.Title != want {
 			t.Errorf("%q is given; want %q", got.Title, want)
 		}
+	}
+}
+
+// A claim of several gets those above the floor too, after those below it.
+func TestAClaimOfManyIsNotCutAtTheFloor(t *testing.T) {
+	w := newWorld(t)
+	nine := 9
+	w.job("urgent", func(n *jobs.New) { n.Priority = &nine })
+	w.dispatch.LookFrom(w.workspace, w.job("from here"))
+	got, err := w.dispatch.Claim(w.ctx, w.agent("claude-1"), dispatch.ClaimRequest{Max: 5})
+	if err != nil || len(got.Jobs) != 2 {
+		t.Errorf("%d jobs, %v; want both", len(got.Jobs), err)
 	}
 }
