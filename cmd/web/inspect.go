@@ -19,7 +19,7 @@ const maxDetail = 600
 // inspect looks at the database in one way and prints what it found.
 func inspect(ctx context.Context, environ []string, out, logs io.Writer, look func(context.Context, *db.DB) (audit.Report, error)) int {
 	var report audit.Report
-	cfg, err := app.LoadConfig(environment(environ))
+	cfg, err := app.LoadConfig(app.Environment(environ))
 	if err == nil {
 		err = app.Inspect(ctx, cfg, slog.New(slog.NewTextHandler(logs, nil)), func(d *db.DB) (err error) {
 			report, err = look(ctx, d)

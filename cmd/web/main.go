@@ -3,10 +3,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -67,41 +65,9 @@ func run(ctx context.Context, args, environ []string, out, logs io.Writer) int {
 
 // serve runs the server until ctx ends.
 func serve(ctx context.Context, environ []string, out, logs io.Writer) int {
-	cfg, err := app.LoadConfig(environment(environ))
-	if err == nil {
-		err = serveUntil(ctx, cfg, out, logs)
-	}
-	if err != nil {
+	if err := app.Serve(ctx, environ, out, logs); err != nil {
 		fmt.Fprintln(logs, "fleetboard:", err)
 		return exitFailed
 	}
 	return exitOK
-}
-
-func serveUntil(ctx context.Context, cfg app.Config, out, logs io.Writer) error {
-	server, err := app.Start(ctx, cfg, slog.New(slog.NewTextHandler(logs, nil)))
-	if err != nil {
-		return err
-	}
-	if link := server.SetupURL(); link != "" {
-		fmt.Fprintf(out, "Set up the first owner, once: %s\n", link)
-	}
-	fmt.Fprintf(out, "Fleetboard is at %s\n", server.URL())
-	ended := make(chan error, 1)
-	go func() { ended <- server.Wait() }()
-	select {
-	case <-ctx.Done():
-		return server.Close()
-	case err := <-ended:
-		return errors.Join(err, server.Close())
-	}
-}
-
-func environment(environ []string) map[string]string {
-	vars := make(map[string]string, len(environ))
-	for _, entry := range environ {
-		name, value, _ := strings.Cut(entry, "=")
-		vars[name] = value
-	}
-	return vars
 }
