@@ -25,10 +25,11 @@ const (
 
 // operation is one call about one job.
 type operation struct {
-	job   int
-	agent int    // who calls, unless a person does
-	verb  string // claim, progress, complete, release, reclaim or retry
-	epoch int64
+	job    int
+	number int    // of the call; "give back" has that of its claim
+	agent  int    // who calls, unless a person does
+	verb   string // claim, progress, complete, release, reclaim, retry or give back
+	epoch  int64
 }
 
 // outcome is what the caller knows of it.
@@ -43,6 +44,7 @@ type outcome struct {
 type register struct {
 	leased, done bool
 	holder       int // agent
+	claim        int // number of the call that opened the lease
 	epoch        int64
 	finished     uint64
 }
@@ -53,7 +55,7 @@ func (s register) step(in operation, out outcome) (bool, register) {
 	mine := s.leased && in.epoch == s.epoch && in.agent == s.holder
 	repeated := in.verb == "complete" && s.finished&(1<<in.epoch) != 0
 	possible := map[string]bool{"claim": !s.leased && !s.done, "progress": mine, "complete": mine || repeated,
-		"release": mine, "reclaim": s.leased, "retry": s.done}[in.verb]
+		"release": mine, "reclaim": s.leased, "retry": s.done, "give back": s.leased && s.claim == in.number}[in.verb]
 	next := s.after(in, repeated)
 	switch {
 	case out.unknown && possible:
@@ -71,10 +73,10 @@ func (s register) after(in operation, repeated bool) register {
 	switch {
 	case repeated:
 	case in.verb == "claim":
-		s.leased, s.holder, s.epoch = true, in.agent, s.epoch+1
+		s.leased, s.holder, s.claim, s.epoch = true, in.agent, in.number, s.epoch+1
 	case in.verb == "complete":
 		s.leased, s.done, s.finished = false, true, s.finished|1<<in.epoch
-	case in.verb == "release", in.verb == "reclaim":
+	case in.verb == "release", in.verb == "reclaim", in.verb == "give back":
 		s.leased = false
 	case in.verb == "retry":
 		s.done = false
@@ -228,7 +230,13 @@ func (r *recorder) note(id int, op operation, out outcome, call int64) {
 		back = int64(time.Hour) // it may still take effect
 	}
 	r.epochs[op.job] = max(r.epochs[op.job], out.epoch)
+	op.number = len(r.history)
 	r.history = append(r.history, porcupine.Operation{ClientId: id, Input: op, Output: out, Call: call, Return: back})
+	if op.verb == "claim" && out.unknown {
+		// Nobody waits for the lease any more: the server may take it back.
+		op.verb = "give back"
+		r.history = append(r.history, porcupine.Operation{ClientId: id, Input: op, Output: out, Call: call, Return: back})
+	}
 }
 
 func (r *recorder) do(ctx context.Context, client *http.Client, op operation) outcome {
