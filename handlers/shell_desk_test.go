@@ -40,6 +40,11 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	t.Parallel()
 	d, text := dbtest.New(t), &logText{}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the server's log:\n%s", text)
+		}
+	})
 	log := slog.New(slog.NewTextHandler(text, nil))
 	wake := runNotifier(t, d, log)
 	people := accounts.New(d, bytes.Repeat([]byte{7}, 32), wake, log)

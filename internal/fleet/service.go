@@ -59,13 +59,15 @@ func (s *Service) Snapshot(ctx context.Context, who tenancy.Principal) (Snapshot
 // SnapshotTx is Snapshot in the caller's transaction.
 func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, error) {
 	var snap Snapshot
-	factories, err := q.FactoryList(ctx, tx, workspace)
-	if err != nil {
-		return snap, fmt.Errorf("list factories: %w", err)
-	}
 	agents, err := q.AgentList(ctx, tx, workspace)
 	if err != nil {
 		return snap, fmt.Errorf("list agents: %w", err)
+	}
+	// After the agents: each statement sees what was committed before it, and an
+	// agent's factory is there before the agent is.
+	factories, err := q.FactoryList(ctx, tx, workspace)
+	if err != nil {
+		return snap, fmt.Errorf("list factories: %w", err)
 	}
 	leases, err := q.LeaseCounts(ctx, tx, workspace)
 	if err != nil {
@@ -88,7 +90,11 @@ func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, erro
 	}
 	slices.SortFunc(agents, func(a, b dbsqlc.Agent) int { return cmp.Compare(a.Name, b.Name) })
 	for _, r := range agents {
-		f := &snap.Factories[at[r.FactoryID]]
+		i, known := at[r.FactoryID]
+		if !known {
+			continue // it was deleted meanwhile
+		}
+		f := &snap.Factories[i]
 		f.add(agentFrom(r, f.Name, taken[r.ID]), snap)
 	}
 	return snap, nil
