@@ -233,8 +233,8 @@ func TestNoWayAroundThePolicies(t *testing.T) {
 
 // hashKeys are found before the workspace is known: nobody can guess a value of
 // theirs, so that a refusal tells nothing. The others are numbers that the
-// database gives.
-var hashKeys = []string{"access_token_hash_key", "coordinator_log_pkey", "invitation_hash_key"}
+// database gives, and ids of jobs, which nobody chooses.
+var hashKeys = []string{"access_token_hash_key", "coordinator_log_pkey", "invitation_hash_key", "job_lease_pkey"}
 
 // A unique index or a foreign key over workspaces would tell one workspace what
 // another has: the refusal is the answer.

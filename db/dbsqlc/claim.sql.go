@@ -14,20 +14,35 @@ import (
 )
 
 const agentsForClaim = `-- name: AgentsForClaim :many
+WITH asked AS MATERIALIZED (
+    SELECT unnest($2::uuid[]) AS id, unnest($3::bigint[]) AS from_number,
+        unnest($4::uuid[]) AS factory_id, unnest($5::bigint[]) AS factory_number
+)
 SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
     f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats, f.draining,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS agent_taken,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.factory_id = a.factory_id)::int AS factory_taken,
+    own.taken AS agent_taken, coalesce(own.oldest, 0)::bigint AS oldest_lease,
+    beside.taken AS factory_taken, coalesce(beside.oldest, 0)::bigint AS factory_oldest_lease,
     EXISTS (SELECT FROM access_token e WHERE e.workspace_id = a.workspace_id AND e.id = a.enrolment_id
         AND e.revoked_at IS NOT NULL) AS enrolment_revoked, a.cut_off_at,
     coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = $1), 0)::bigint AS newest_lane
-FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
+FROM agent a JOIN asked ON asked.id = a.id
+JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
+CROSS JOIN LATERAL (SELECT count(*)::int AS taken, min(l.number) AS oldest FROM job_lease l
+    WHERE l.workspace_id = $1 AND (l.agent_id, l.number) >= (a.id, asked.from_number)
+        AND (l.agent_id, l.number) <= (a.id, 9223372036854775807)) own
+CROSS JOIN LATERAL (SELECT count(*)::int AS taken, min(l.number) AS oldest FROM job_lease l
+    WHERE l.workspace_id = $1 AND (l.factory_id, l.number)
+            >= (a.factory_id, CASE WHEN asked.factory_id = a.factory_id THEN asked.factory_number ELSE 0 END)
+        AND (l.factory_id, l.number) <= (a.factory_id, 9223372036854775807)) beside
 WHERE a.workspace_id = $1 AND a.id = ANY($2::uuid[])
 `
 
 type AgentsForClaimParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
+	WorkspaceID    uuid.UUID
+	Ids            []uuid.UUID
+	FromNumbers    []int64
+	Factories      []uuid.UUID
+	FactoryNumbers []int64
 }
 
 type AgentsForClaimRow struct {
@@ -48,7 +63,9 @@ type AgentsForClaimRow struct {
 	Seats               int32
 	Draining            bool
 	AgentTaken          int32
+	OldestLease         int64
 	FactoryTaken        int32
+	FactoryOldestLease  int64
 	EnrolmentRevoked    bool
 	CutOffAt            *time.Time
 	NewestLane          int64
@@ -56,9 +73,19 @@ type AgentsForClaimRow struct {
 
 // What claims have to know of their agents, without a lock: an empty claim writes
 // nothing. Whether an agent's enrolment token was revoked is asked here too: no
-// job is given out on the word of a process that has not heard of it yet.
+// job is given out on the word of a process that has not heard of it yet. Leases
+// are counted from the given numbers on, that of a factory where the agent is still
+// there; the oldest that is left is told, 0 where none is. Numbers are compared
+// together with whom they are of, from the given one to the highest that there can
+// be: so only one index fits, and is entered at that place.
 func (q *Queries) AgentsForClaim(ctx context.Context, db DBTX, arg AgentsForClaimParams) ([]AgentsForClaimRow, error) {
-	rows, err := db.Query(ctx, agentsForClaim, arg.WorkspaceID, arg.Ids)
+	rows, err := db.Query(ctx, agentsForClaim,
+		arg.WorkspaceID,
+		arg.Ids,
+		arg.FromNumbers,
+		arg.Factories,
+		arg.FactoryNumbers,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +111,9 @@ func (q *Queries) AgentsForClaim(ctx context.Context, db DBTX, arg AgentsForClai
 			&i.Seats,
 			&i.Draining,
 			&i.AgentTaken,
+			&i.OldestLease,
 			&i.FactoryTaken,
+			&i.FactoryOldestLease,
 			&i.EnrolmentRevoked,
 			&i.CutOffAt,
 			&i.NewestLane,
@@ -164,6 +193,7 @@ WITH given AS MATERIALIZED (
     SELECT $10, t.id, t.epoch, t.agent_id, t.factory_id, t.session_key, t.request_id, t.ttl_seconds,
         clock_timestamp() + make_interval(secs => t.ttl_seconds)
     FROM taken t
+    RETURNING job_id, number
 ), opened AS (
     INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory, model, session_key)
     SELECT $10, t.id, t.epoch, t.agent, t.factory, t.model, t.session_key FROM taken t
@@ -173,7 +203,7 @@ WITH given AS MATERIALIZED (
         '[{"field": "status", "old": "ready", "new": "assigned"}]',
         jsonb_build_object('factory', t.factory, 'ttl_seconds', t.ttl_seconds) FROM taken t
 )
-SELECT t.id FROM taken t
+SELECT l.job_id, l.number FROM leased l
 `
 
 type LeasesGiveParams struct {
@@ -189,11 +219,16 @@ type LeasesGiveParams struct {
 	WorkspaceID uuid.UUID
 }
 
+type LeasesGiveRow struct {
+	JobID  uuid.UUID
+	Number int64
+}
+
 // Gives jobs that were taken out of job_ready to agents: each gets epoch + 1, a
 // lease, an attempt and an event. The job's status is checked again where it is
 // changed. Ids are handed on as an array and the status is compared in a form that
 // no index serves: whatever the statistics say, rows are found by their ids.
-func (q *Queries) LeasesGive(ctx context.Context, db DBTX, arg LeasesGiveParams) ([]uuid.UUID, error) {
+func (q *Queries) LeasesGive(ctx context.Context, db DBTX, arg LeasesGiveParams) ([]LeasesGiveRow, error) {
 	rows, err := db.Query(ctx, leasesGive,
 		arg.JobIds,
 		arg.AgentIds,
@@ -210,13 +245,13 @@ func (q *Queries) LeasesGive(ctx context.Context, db DBTX, arg LeasesGiveParams)
 		return nil, err
 	}
 	defer rows.Close()
-	items := []uuid.UUID{}
+	items := []LeasesGiveRow{}
 	for rows.Next() {
-		var id uuid.UUID
-		if err := rows.Scan(&id); err != nil {
+		var i LeasesGiveRow
+		if err := rows.Scan(&i.JobID, &i.Number); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -225,16 +260,20 @@ func (q *Queries) LeasesGive(ctx context.Context, db DBTX, arg LeasesGiveParams)
 }
 
 const leasesOfRequests = `-- name: LeasesOfRequests :many
-SELECT l.agent_id, l.request_id, l.job_id, (SELECT j.product_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id)
-FROM job_lease l
-WHERE l.workspace_id = $1 AND l.agent_id = ANY($2::uuid[]) AND l.request_id = ANY($3::text[])
-    AND l.expires_at > clock_timestamp()
+WITH asked AS MATERIALIZED (
+    SELECT unnest($2::uuid[]) AS agent_id, unnest($3::text[]) AS request_id, unnest($4::bigint[]) AS from_number
+)
+SELECT DISTINCT l.agent_id, l.request_id, l.job_id, (SELECT j.product_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id)
+FROM asked CROSS JOIN LATERAL (SELECT workspace_id, job_id, epoch, agent_id, factory_id, session_key, request_id, ttl_seconds, claimed_at, expires_at, progress_percent, current_step, progress_at, checkpoint, directive, directive_reason, directive_by, grace_ends_at, warned_at, number FROM job_lease k WHERE k.workspace_id = $1 AND k.agent_id = asked.agent_id
+    AND (k.agent_id, k.number) >= (asked.agent_id, asked.from_number) AND (k.agent_id, k.number) <= (asked.agent_id, 9223372036854775807) OFFSET 0) l
+WHERE l.request_id = asked.request_id AND l.expires_at > clock_timestamp()
 `
 
 type LeasesOfRequestsParams struct {
 	WorkspaceID uuid.UUID
 	Agents      []uuid.UUID
 	Requests    []string
+	FromNumbers []int64
 }
 
 type LeasesOfRequestsRow struct {
@@ -244,9 +283,15 @@ type LeasesOfRequestsRow struct {
 	ProductID uuid.UUID
 }
 
-// The live leases that claims with these request ids were given.
+// The live leases that claims with these request ids were given, looked for from a
+// number on, before which the agent has none.
 func (q *Queries) LeasesOfRequests(ctx context.Context, db DBTX, arg LeasesOfRequestsParams) ([]LeasesOfRequestsRow, error) {
-	rows, err := db.Query(ctx, leasesOfRequests, arg.WorkspaceID, arg.Agents, arg.Requests)
+	rows, err := db.Query(ctx, leasesOfRequests,
+		arg.WorkspaceID,
+		arg.Agents,
+		arg.Requests,
+		arg.FromNumbers,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -337,8 +382,7 @@ WITH at_place AS MATERIALIZED (
 DELETE FROM job_ready r
 WHERE r.workspace_id = $1
     AND r.job_id = ANY(ARRAY(SELECT p.job_id FROM at_place p UNION ALL SELECT p.job_id FROM by_lane p UNION ALL SELECT p.job_id FROM by_id p))
-RETURNING r.job_id, r.priority, r.ready_at, (pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
-    + pg_stat_get_xact_blocks_fetched('public.job_ready_claim'::regclass))::bigint AS blocks
+RETURNING r.job_id, r.priority, r.ready_at
 `
 
 type ReadyTakeParams struct {
@@ -356,15 +400,13 @@ type ReadyTakeRow struct {
 	JobID    uuid.UUID
 	Priority int16
 	ReadyAt  time.Time
-	Blocks   int64
 }
 
 // Takes the most urgent jobs of one lane, from a place in its order on, that nobody
 // else is taking right now, or one job by its id, out of job_ready. ORDER BY is the
 // index job_ready_claim; the CTEs are materialised so that LIMIT holds, which is a
-// query so that no new plan is made for each number. blocks is how long the way to
-// them was, in blocks that the transaction has read of job_ready. LeasesGive has to
-// follow in the same transaction.
+// query so that no new plan is made for each number. LeasesGive has to follow in the
+// same transaction.
 func (q *Queries) ReadyTake(ctx context.Context, db DBTX, arg ReadyTakeParams) ([]ReadyTakeRow, error) {
 	rows, err := db.Query(ctx, readyTake,
 		arg.WorkspaceID,
@@ -383,12 +425,7 @@ func (q *Queries) ReadyTake(ctx context.Context, db DBTX, arg ReadyTakeParams) (
 	items := []ReadyTakeRow{}
 	for rows.Next() {
 		var i ReadyTakeRow
-		if err := rows.Scan(
-			&i.JobID,
-			&i.Priority,
-			&i.ReadyAt,
-			&i.Blocks,
-		); err != nil {
+		if err := rows.Scan(&i.JobID, &i.Priority, &i.ReadyAt); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

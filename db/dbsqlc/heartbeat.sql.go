@@ -293,14 +293,14 @@ func (q *Queries) JobsWithSecrets(ctx context.Context, db DBTX, arg JobsWithSecr
 const leasesHold = `-- name: LeasesHold :many
 WITH held AS MATERIALIZED (
     SELECT l.job_id, l.epoch, l.agent_id, l.expires_at, l.progress_percent, l.current_step FROM job_lease l
-    WHERE l.workspace_id = $2 AND l.job_id = ANY($3::uuid[]) AND l.agent_id = ANY($1::uuid[])
+    WHERE l.workspace_id = $2 AND l.job_id = ANY($3::uuid[]) AND (l.agent_id = ANY($1::uuid[])) IS TRUE
     ORDER BY l.job_id FOR UPDATE SKIP LOCKED
 )
 SELECT j.id, j.key, j.status, coalesce(h.agent_id, '00000000-0000-0000-0000-000000000000')::uuid AS agent_id, coalesce(h.epoch, 0)::bigint AS epoch,
     coalesce(h.expires_at > clock_timestamp(), false)::boolean AS live,
     coalesce(h.progress_percent, -1)::smallint AS progress_percent, coalesce(h.current_step, '')::text AS current_step,
     (h.job_id IS NULL AND EXISTS (SELECT FROM job_lease l WHERE l.workspace_id = j.workspace_id AND l.job_id = j.id
-        AND l.agent_id = ANY($1::uuid[])))::boolean AS busy
+        AND (l.agent_id = ANY($1::uuid[])) IS TRUE))::boolean AS busy
 FROM job j LEFT JOIN held h ON h.job_id = j.id
 WHERE j.workspace_id = $2 AND j.id = ANY($3::uuid[])
 `
@@ -324,7 +324,8 @@ type LeasesHoldRow struct {
 }
 
 // Jobs that are reported on, and the leases on them that these agents have, which
-// are locked. A job is busy where somebody else has locked such a lease.
+// are locked. A job is busy where somebody else has locked such a lease. Agents are
+// compared in a form that no index serves: leases are found by their jobs.
 func (q *Queries) LeasesHold(ctx context.Context, db DBTX, arg LeasesHoldParams) ([]LeasesHoldRow, error) {
 	rows, err := db.Query(ctx, leasesHold, arg.AgentIds, arg.WorkspaceID, arg.JobIds)
 	if err != nil {
@@ -370,7 +371,7 @@ UPDATE job_lease l SET
     progress_at = CASE WHEN s.is_progress THEN clock_timestamp() ELSE l.progress_at END
 FROM said s
 WHERE l.workspace_id = $1 AND l.job_id = ANY($2::uuid[]) AND l.job_id = s.job_id AND l.epoch = s.epoch
-    AND l.agent_id = s.agent_id AND l.expires_at > clock_timestamp()
+    AND l.agent_id IS NOT DISTINCT FROM s.agent_id AND l.expires_at > clock_timestamp()
 RETURNING l.job_id, l.expires_at, l.directive, l.directive_reason
 `
 

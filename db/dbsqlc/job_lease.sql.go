@@ -199,7 +199,7 @@ func (q *Queries) LeaseLapsedWorkspaces(ctx context.Context, db DBTX) ([]uuid.UU
 }
 
 const leaseLock = `-- name: LeaseLock :one
-SELECT l.workspace_id, l.job_id, l.epoch, l.agent_id, l.factory_id, l.session_key, l.request_id, l.ttl_seconds, l.claimed_at, l.expires_at, l.progress_percent, l.current_step, l.progress_at, l.checkpoint, l.directive, l.directive_reason, l.directive_by, l.grace_ends_at, l.warned_at, a.name AS agent, f.name AS factory, a.boot_id,
+SELECT l.workspace_id, l.job_id, l.epoch, l.agent_id, l.factory_id, l.session_key, l.request_id, l.ttl_seconds, l.claimed_at, l.expires_at, l.progress_percent, l.current_step, l.progress_at, l.checkpoint, l.directive, l.directive_reason, l.directive_by, l.grace_ends_at, l.warned_at, l.number, a.name AS agent, f.name AS factory, a.boot_id,
     (l.expires_at <= clock_timestamp())::boolean AS expired,
     coalesce(l.grace_ends_at <= clock_timestamp(), false)::boolean AS grace_over,
     (a.last_heartbeat_at <= clock_timestamp() - make_interval(secs => a.dead_after_seconds))::boolean AS agent_dead,
@@ -236,6 +236,7 @@ type LeaseLockRow struct {
 	DirectiveBy     string
 	GraceEndsAt     *time.Time
 	WarnedAt        *time.Time
+	Number          int64
 	Agent           string
 	Factory         string
 	BootID          string
@@ -269,6 +270,7 @@ func (q *Queries) LeaseLock(ctx context.Context, db DBTX, arg LeaseLockParams) (
 		&i.DirectiveBy,
 		&i.GraceEndsAt,
 		&i.WarnedAt,
+		&i.Number,
 		&i.Agent,
 		&i.Factory,
 		&i.BootID,
@@ -288,7 +290,7 @@ UPDATE job_lease l SET
     current_step = coalesce($3::text, l.current_step),
     checkpoint = coalesce($4::jsonb, l.checkpoint),
     progress_at = CASE WHEN $5::boolean THEN clock_timestamp() ELSE l.progress_at END
-WHERE l.workspace_id = $6 AND l.job_id = $7 AND l.epoch = $8 AND l.agent_id = $9
+WHERE l.workspace_id = $6 AND l.job_id = $7 AND l.epoch = $8 AND l.agent_id IS NOT DISTINCT FROM $9
     AND l.expires_at > clock_timestamp()
 RETURNING l.job_id, l.epoch, l.expires_at, l.directive, l.directive_reason
 `

@@ -14,9 +14,11 @@ import (
 
 const readyHeads = `-- name: ReadyHeads :many
 SELECT l.lane_id::bigint AS lane_id, h.priority, h.ready_at, h.job_id, (pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
-    + pg_stat_get_xact_blocks_fetched('public.job_ready_claim'::regclass))::bigint AS blocks
+    + pg_stat_get_xact_blocks_fetched('public.job_ready_claim'::regclass) - l.blocks)::bigint AS blocks
 FROM (SELECT unnest($1::bigint[]) AS lane_id, unnest($2::smallint[]) AS priority,
-    unnest($3::timestamptz[]) AS ready_at, unnest($4::uuid[]) AS job_id) l
+    unnest($3::timestamptz[]) AS ready_at, unnest($4::uuid[]) AS job_id,
+    pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
+        + pg_stat_get_xact_blocks_fetched('public.job_ready_claim'::regclass) AS blocks) l
 CROSS JOIN LATERAL (
     (SELECT r.priority, r.ready_at, r.job_id FROM job_ready r
     WHERE r.workspace_id = $5 AND r.lane_id = l.lane_id AND r.priority = l.priority
@@ -47,7 +49,8 @@ type ReadyHeadsRow struct {
 }
 
 // The most urgent job of each lane, from a place in its order on. A lane without
-// one gives no row. blocks as of ReadyTake.
+// one gives no row. blocks is how long the way to it was: PostgreSQL counts on
+// from one transaction to the next, so it is asked before and after each lane.
 func (q *Queries) ReadyHeads(ctx context.Context, db DBTX, arg ReadyHeadsParams) ([]ReadyHeadsRow, error) {
 	rows, err := db.Query(ctx, readyHeads,
 		arg.Lanes,

@@ -346,6 +346,7 @@ type JobLease struct {
 	DirectiveBy     string
 	GraceEndsAt     *time.Time
 	WarnedAt        *time.Time
+	Number          int64
 }
 
 type JobLog struct {

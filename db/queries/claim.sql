@@ -1,15 +1,31 @@
 -- name: AgentsForClaim :many
 -- What claims have to know of their agents, without a lock: an empty claim writes
 -- nothing. Whether an agent's enrolment token was revoked is asked here too: no
--- job is given out on the word of a process that has not heard of it yet.
+-- job is given out on the word of a process that has not heard of it yet. Leases
+-- are counted from the given numbers on, that of a factory where the agent is still
+-- there; the oldest that is left is told, 0 where none is. Numbers are compared
+-- together with whom they are of, from the given one to the highest that there can
+-- be: so only one index fits, and is entered at that place.
+WITH asked AS MATERIALIZED (
+    SELECT unnest(@ids::uuid[]) AS id, unnest(@from_numbers::bigint[]) AS from_number,
+        unnest(@factories::uuid[]) AS factory_id, unnest(@factory_numbers::bigint[]) AS factory_number
+)
 SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
     f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats, f.draining,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS agent_taken,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.factory_id = a.factory_id)::int AS factory_taken,
+    own.taken AS agent_taken, coalesce(own.oldest, 0)::bigint AS oldest_lease,
+    beside.taken AS factory_taken, coalesce(beside.oldest, 0)::bigint AS factory_oldest_lease,
     EXISTS (SELECT FROM access_token e WHERE e.workspace_id = a.workspace_id AND e.id = a.enrolment_id
         AND e.revoked_at IS NOT NULL) AS enrolment_revoked, a.cut_off_at,
     coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = @workspace_id), 0)::bigint AS newest_lane
-FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
+FROM agent a JOIN asked ON asked.id = a.id
+JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
+CROSS JOIN LATERAL (SELECT count(*)::int AS taken, min(l.number) AS oldest FROM job_lease l
+    WHERE l.workspace_id = @workspace_id AND (l.agent_id, l.number) >= (a.id, asked.from_number)
+        AND (l.agent_id, l.number) <= (a.id, 9223372036854775807)) own
+CROSS JOIN LATERAL (SELECT count(*)::int AS taken, min(l.number) AS oldest FROM job_lease l
+    WHERE l.workspace_id = @workspace_id AND (l.factory_id, l.number)
+            >= (a.factory_id, CASE WHEN asked.factory_id = a.factory_id THEN asked.factory_number ELSE 0 END)
+        AND (l.factory_id, l.number) <= (a.factory_id, 9223372036854775807)) beside
 WHERE a.workspace_id = @workspace_id AND a.id = ANY(@ids::uuid[]);
 
 -- name: ProductsForClaim :many
@@ -41,19 +57,22 @@ WITH alone AS MATERIALIZED (
 SELECT kept.id FROM kept;
 
 -- name: LeasesOfRequests :many
--- The live leases that claims with these request ids were given.
-SELECT l.agent_id, l.request_id, l.job_id, (SELECT j.product_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id)
-FROM job_lease l
-WHERE l.workspace_id = @workspace_id AND l.agent_id = ANY(@agents::uuid[]) AND l.request_id = ANY(@requests::text[])
-    AND l.expires_at > clock_timestamp();
+-- The live leases that claims with these request ids were given, looked for from a
+-- number on, before which the agent has none.
+WITH asked AS MATERIALIZED (
+    SELECT unnest(@agents::uuid[]) AS agent_id, unnest(@requests::text[]) AS request_id, unnest(@from_numbers::bigint[]) AS from_number
+)
+SELECT DISTINCT l.agent_id, l.request_id, l.job_id, (SELECT j.product_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id)
+FROM asked CROSS JOIN LATERAL (SELECT * FROM job_lease k WHERE k.workspace_id = @workspace_id AND k.agent_id = asked.agent_id
+    AND (k.agent_id, k.number) >= (asked.agent_id, asked.from_number) AND (k.agent_id, k.number) <= (asked.agent_id, 9223372036854775807) OFFSET 0) l
+WHERE l.request_id = asked.request_id AND l.expires_at > clock_timestamp();
 
 -- name: ReadyTake :many
 -- Takes the most urgent jobs of one lane, from a place in its order on, that nobody
 -- else is taking right now, or one job by its id, out of job_ready. ORDER BY is the
 -- index job_ready_claim; the CTEs are materialised so that LIMIT holds, which is a
--- query so that no new plan is made for each number. blocks is how long the way to
--- them was, in blocks that the transaction has read of job_ready. LeasesGive has to
--- follow in the same transaction.
+-- query so that no new plan is made for each number. LeasesGive has to follow in the
+-- same transaction.
 WITH at_place AS MATERIALIZED (
     SELECT r.job_id FROM job_ready r
     WHERE r.workspace_id = @workspace_id AND r.lane_id = @lane_id AND r.priority = @from_priority::smallint
@@ -72,8 +91,7 @@ WITH at_place AS MATERIALIZED (
 DELETE FROM job_ready r
 WHERE r.workspace_id = @workspace_id
     AND r.job_id = ANY(ARRAY(SELECT p.job_id FROM at_place p UNION ALL SELECT p.job_id FROM by_lane p UNION ALL SELECT p.job_id FROM by_id p))
-RETURNING r.job_id, r.priority, r.ready_at, (pg_stat_get_xact_blocks_fetched('public.job_ready'::regclass)
-    + pg_stat_get_xact_blocks_fetched('public.job_ready_claim'::regclass))::bigint AS blocks;
+RETURNING r.job_id, r.priority, r.ready_at;
 
 -- name: LeasesGive :many
 -- Gives jobs that were taken out of job_ready to agents: each gets epoch + 1, a
@@ -99,6 +117,7 @@ WITH given AS MATERIALIZED (
     SELECT @workspace_id, t.id, t.epoch, t.agent_id, t.factory_id, t.session_key, t.request_id, t.ttl_seconds,
         clock_timestamp() + make_interval(secs => t.ttl_seconds)
     FROM taken t
+    RETURNING job_id, number
 ), opened AS (
     INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory, model, session_key)
     SELECT @workspace_id, t.id, t.epoch, t.agent, t.factory, t.model, t.session_key FROM taken t
@@ -108,4 +127,4 @@ WITH given AS MATERIALIZED (
         '[{"field": "status", "old": "ready", "new": "assigned"}]',
         jsonb_build_object('factory', t.factory, 'ttl_seconds', t.ttl_seconds) FROM taken t
 )
-SELECT t.id FROM taken t;
+SELECT l.job_id, l.number FROM leased l;

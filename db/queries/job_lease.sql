@@ -8,7 +8,7 @@ UPDATE job_lease l SET
     current_step = coalesce(sqlc.narg('current_step')::text, l.current_step),
     checkpoint = coalesce(sqlc.narg('checkpoint')::jsonb, l.checkpoint),
     progress_at = CASE WHEN @is_progress::boolean THEN clock_timestamp() ELSE l.progress_at END
-WHERE l.workspace_id = @workspace_id AND l.job_id = @job_id AND l.epoch = @epoch AND l.agent_id = @agent_id
+WHERE l.workspace_id = @workspace_id AND l.job_id = @job_id AND l.epoch = @epoch AND l.agent_id IS NOT DISTINCT FROM @agent_id
     AND l.expires_at > clock_timestamp()
 RETURNING l.job_id, l.epoch, l.expires_at, l.directive, l.directive_reason;
 

@@ -172,7 +172,7 @@ func (r *claimRun) read() error {
 	for _, a := range r.asks {
 		agents, names = append(agents, a.who.Agent), append(names, a.who.Scope.Products...)
 	}
-	rows, err := q.AgentsForClaim(r.ctx, r.tx, dbsqlc.AgentsForClaimParams{WorkspaceID: r.workspace, Ids: agents})
+	rows, err := q.AgentsForClaim(r.ctx, r.tx, r.s.seats.counting(r.workspace, agents))
 	if err != nil {
 		return fmt.Errorf("read agents: %w", err)
 	}
@@ -246,6 +246,7 @@ func (r *claimRun) repeat() error {
 	for _, a := range r.open() {
 		if a.in.RequestID != "" {
 			params.Agents, params.Requests = append(params.Agents, a.who.Agent), append(params.Requests, a.in.RequestID)
+			params.FromNumbers = append(params.FromNumbers, r.s.seats.from(a.who.Agent))
 		}
 	}
 	if len(params.Agents) == 0 {

@@ -136,6 +136,7 @@ func (r *claimRun) reserve() error {
 		if a.err = r.standing(a); a.err != nil {
 			continue
 		}
+		r.s.seats.counted(a.agent)
 		if a.done = a.full(); a.done {
 			continue
 		}
@@ -341,42 +342,9 @@ func (r *claimRun) takeFrom(a *ask, n int) ([]ids.ID, error) {
 		}
 		if len(rows) > 0 {
 			last := rows[len(rows)-1]
-			r.reached = append(r.reached, reached{heads[0].LaneID, place{last.Priority, last.ReadyAt, last.JobID}, last.Blocks})
+			r.reached = append(r.reached, reached{heads[0].LaneID, place{last.Priority, last.ReadyAt, last.JobID}, 0})
 		}
 		dry[heads[0].LaneID] = fresh && len(rows) == 0
 	}
 	return taken, nil
-}
-
-// give writes the leases, attempts and events of what was taken.
-func (r *claimRun) give() error {
-	params := dbsqlc.LeasesGiveParams{WorkspaceID: r.workspace}
-	for _, a := range r.asks {
-		for _, id := range a.taken {
-			params.JobIds = append(params.JobIds, id)
-			params.AgentIds = append(params.AgentIds, a.agent.ID)
-			params.Agents = append(params.Agents, a.agent.Name)
-			params.FactoryIds = append(params.FactoryIds, a.agent.FactoryID)
-			params.Factories = append(params.Factories, a.agent.Factory)
-			params.Models = append(params.Models, a.agent.Model)
-			params.SessionKeys = append(params.SessionKeys, a.in.SessionKey)
-			params.RequestIds = append(params.RequestIds, a.in.RequestID)
-			params.TtlSeconds = append(params.TtlSeconds, int32(a.in.TTLSeconds)) //nolint:gosec // 10..86400
-		}
-	}
-	if len(params.JobIds) == 0 {
-		return nil
-	}
-	given, err := q.LeasesGive(r.ctx, r.tx, params)
-	if err != nil {
-		return fmt.Errorf("give leases: %w", err)
-	}
-	for _, a := range r.asks {
-		for _, id := range a.taken {
-			if slices.Contains(given, id) {
-				a.given = append(a.given, id)
-			}
-		}
-	}
-	return nil
 }

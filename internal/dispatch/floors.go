@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// longWay is how many blocks a run reads of the ready jobs, that were taken long
-	// ago and cannot be removed yet, until it is worth remembering where they end.
-	longWay = 256
+	// longWay is how many blocks of ready jobs, that were taken long ago and cannot be
+	// removed yet, lie before the first of a lane when it is worth remembering where
+	// they end.
+	longWay = 64
 	// floorLasts is how long that is believed.
 	floorLasts = time.Second
 )

@@ -11,3 +11,8 @@ import (
 func (s *Service) LookFrom(workspace ids.ID, j jobs.Job) {
 	s.floors.of[laneName{workspace, j.LaneID}] = floor{place{int16(j.Priority), *j.ReadyAt, j.ID}, time.Now().Add(time.Hour)}
 }
+
+// Floors are how many lanes of a workspace have one.
+func (s *Service) Floors(workspace ids.ID, lanes ...int64) int {
+	return len(s.floors.below(workspace, lanes))
+}

@@ -3,6 +3,8 @@ package dispatch_test
 import (
 	"testing"
 
+	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbtest"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/jobs"
 )
@@ -34,5 +36,39 @@ func TestAClaimOfManyIsNotCutAtTheFloor(t *testing.T) {
 	got, err := w.dispatch.Claim(w.ctx, w.agent("claude-1"), dispatch.ClaimRequest{Max: 5})
 	if err != nil || len(got.Jobs) != 2 {
 		t.Errorf("%d jobs, %v; want both", len(got.Jobs), err)
+	}
+}
+
+// Where the way to the first job is short no floor is remembered, however many
+// claims there are; where rows lie before it that cannot be removed, it is.
+func TestAFloorComesOfRowsThatCannotBeRemoved(t *testing.T) {
+	w := newWorld(t)
+	agent := w.agent("claude-1")
+	for range 120 {
+		w.job("job")
+	}
+	var lane int64
+	for range 80 {
+		lane = w.claim(agent).LaneID
+	}
+	if w.dispatch.Floors(w.workspace, lane) != 0 {
+		t.Error("a floor came of many short ways")
+	}
+	w.holdSnapshot()
+	dbfactory.Exec(t, w.db, `INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
+		SELECT $1, $2, 100, now(), gen_random_uuid() FROM generate_series(1, 20000)`, w.workspace, lane)
+	dbfactory.Exec(t, w.db, `DELETE FROM job_ready WHERE priority = 100`)
+	w.claim(agent)
+	if w.dispatch.Floors(w.workspace, lane) != 1 {
+		t.Error("no floor came of a long way")
+	}
+}
+
+// holdSnapshot keeps all rows that are deleted from now on from being removed.
+func (w *world) holdSnapshot() {
+	w.t.Helper()
+	holder := dbtest.Owner(w.t, w.db)
+	if _, err := holder.Exec(w.ctx, `BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM job`); err != nil {
+		w.t.Fatal(err)
 	}
 }

@@ -29,6 +29,8 @@ func TestThePlansOfHeartbeatsAndReports(t *testing.T) {
 	assertTogether(t, d, workspace, "fresh statistics")
 	forgetStatistics(t, d)
 	assertTogether(t, d, workspace, "no statistics")
+	believeNoLeases(t, d)
+	assertTogether(t, d, workspace, "no leases a moment ago")
 }
 
 // fillFleet adds agents that each hold some leases.

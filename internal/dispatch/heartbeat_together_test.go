@@ -24,12 +24,13 @@ const (
 	twinJobs   = 2 // of each agent
 )
 
-// twins are two workspaces with the same rows, their ids among them. What is said
+// twins are two databases with the same rows, their ids among them. What is said
 // in one of them in one breath is said in the other one thing after another.
 type twins struct {
 	*world
 	r          *rapid.T
-	owner      *pgx.Conn // of the database
+	other      *world
+	owners     [2]*pgx.Conn
 	workspaces [2]ids.ID
 }
 
@@ -39,7 +40,7 @@ type twins struct {
 func TestHeartbeatsTogetherAreAsOneByOne(t *testing.T) {
 	eachTwin(t, func(w *twins) (alone, together []dispatch.Heard) {
 		said := w.say(w.beat)
-		return w.dispatch.BeatsAlone(w.ctx, said[0]), w.dispatch.BeatsTogether(w.ctx, w.workspaces[1], said[1])
+		return w.dispatch.BeatsAlone(w.ctx, said[0]), w.other.dispatch.BeatsTogether(w.ctx, w.workspaces[1], said[1])
 	})
 }
 
@@ -47,21 +48,22 @@ func TestHeartbeatsTogetherAreAsOneByOne(t *testing.T) {
 func TestReportsTogetherAreAsOneByOne(t *testing.T) {
 	eachTwin(t, func(w *twins) (alone, together []dispatch.Heard) {
 		said := w.say(w.report)
-		return w.dispatch.ReportsAlone(w.ctx, said[0]), w.dispatch.ReportsTogether(w.ctx, w.workspaces[1], said[1])
+		return w.dispatch.ReportsAlone(w.ctx, said[0]), w.other.dispatch.ReportsTogether(w.ctx, w.workspaces[1], said[1])
 	})
 }
 
 func eachTwin(t *testing.T, answer func(*twins) (alone, together []dispatch.Heard)) {
 	t.Helper()
 	w := newWorld(t)
-	pair := [2]ids.ID{w.workspace, dbfactory.Workspace(t, w.db)}
-	for _, workspace := range pair {
-		dbfactory.Exec(t, w.db, `INSERT INTO lane (workspace_id, product_id, needs, digest)
-			SELECT workspace_id, id, '{}', '' FROM product WHERE workspace_id = $1`, workspace)
+	d := dbtest.New(t)
+	other := inWorkspace(t, d, dbfactory.Workspace(t, d))
+	for _, one := range []*world{w, other} {
+		dbfactory.Exec(t, one.db, `INSERT INTO lane (workspace_id, product_id, needs, digest)
+			SELECT workspace_id, id, '{}', '' FROM product`)
 	}
-	owner, apart, all := dbtest.Owner(t, w.db), 0, 0
+	owners, apart, all := [2]*pgx.Conn{dbtest.Owner(t, w.db), dbtest.Owner(t, other.db)}, 0, 0
 	rapid.Check(t, func(r *rapid.T) {
-		k := &twins{world: w, r: r, owner: owner, workspaces: pair}
+		k := &twins{world: w, r: r, other: other, owners: owners, workspaces: [2]ids.ID{w.workspace, other.workspace}}
 		k.populate()
 		alone, together := answer(k)
 		k.same(alone, together)
@@ -82,7 +84,7 @@ func twinID(kind string, n int) ids.ID {
 }
 
 // populate makes agents with a lease or two each, as they may stand, the same ones
-// in both workspaces.
+// in both databases.
 func (w *twins) populate() {
 	w.exec(`DELETE FROM event WHERE workspace_id = $1`, `DELETE FROM job WHERE workspace_id = $1`,
 		`DELETE FROM factory WHERE workspace_id = $1`)
@@ -125,18 +127,18 @@ func (w *twins) leased(agent, n int) {
 		twinID("j", n), twinID("a", agent), twinID("f", agent), ends, directive, percent))
 }
 
-// exec runs statements of the owner in both workspaces.
+// exec runs statements of the owner in both databases.
 func (w *twins) exec(statements ...string) {
 	for _, sql := range statements {
-		for _, workspace := range w.workspaces {
-			if _, err := w.owner.Exec(w.ctx, sql, workspace); err != nil {
+		for side, workspace := range w.workspaces {
+			if _, err := w.owners[side].Exec(w.ctx, sql, workspace); err != nil {
 				w.r.Fatalf("%s: %v", sql, err)
 			}
 		}
 	}
 }
 
-// say draws what every agent says, and gives it for both workspaces.
+// say draws what every agent says, and gives it for both databases.
 func (w *twins) say(draw func(agent int) []dispatch.Said) (said [2][]dispatch.Said) {
 	for i := range twinAgents {
 		for _, one := range draw(i) {
@@ -242,7 +244,7 @@ func plain(list []dispatch.Heard) []string {
 // rows are those of one workspace, with times by how long ago they are.
 func (w *twins) rows(side int) []string {
 	var rows []string
-	err := w.owner.QueryRow(w.ctx, `SELECT array_agg(r ORDER BY r) FROM (
+	err := w.owners[side].QueryRow(w.ctx, `SELECT array_agg(r ORDER BY r) FROM (
 		SELECT concat_ws(' ', 'agent', name, status, memory_mb, 'heard', round(extract(epoch FROM clock_timestamp() - last_heartbeat_at) / 30)) AS r
 			FROM agent WHERE workspace_id = $1
 		UNION ALL SELECT concat_ws(' ', 'lease', job_id, epoch, agent_id, ttl_seconds, progress_percent, current_step, progress_at IS NULL,

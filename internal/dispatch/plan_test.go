@@ -42,7 +42,17 @@ func TestThePlanOfAClaim(t *testing.T) {
 	look("fresh statistics")
 	forgetStatistics(t, d)
 	look("no statistics")
+	believeNoLeases(t, d)
+	look("no leases a moment ago")
 	assertWholeCycles(t, d, workspace)
+}
+
+// believeNoLeases makes it as though there had been no leases when they were last
+// counted, as there are none again and again.
+func believeNoLeases(t *testing.T, d *db.DB) {
+	t.Helper()
+	dbfactory.Exec(t, d, `ANALYZE; DELETE FROM pg_statistic WHERE starelid = 'job_lease'::regclass;
+		UPDATE pg_class SET reltuples = 0, relpages = 1 WHERE relname LIKE 'job\_lease%' AND relkind IN ('r', 'i')`)
 }
 
 // forgetStatistics makes it as though nobody had ever looked at a table.
@@ -133,7 +143,8 @@ func assertPlans(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 		'payload', '{}'::jsonb))::text FROM job j WHERE j.id = $1`, running))
 	for name, ask := range map[string]func(*capture) error{
 		"agent": func(c *capture) error {
-			_, err := dbsqlc.New().AgentsForClaim(ctx, c, dbsqlc.AgentsForClaimParams{WorkspaceID: workspace, Ids: []ids.ID{a}})
+			_, err := dbsqlc.New().AgentsForClaim(ctx, c, dbsqlc.AgentsForClaimParams{WorkspaceID: workspace, Ids: []ids.ID{a},
+				FromNumbers: []int64{0}, Factories: []ids.ID{f}, FactoryNumbers: []int64{0}})
 			return err
 		},
 		"products": func(c *capture) error {

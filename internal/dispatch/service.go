@@ -40,6 +40,7 @@ type Service struct {
 	lanes   *laneBook
 	waiters *waiters
 	floors  *floors
+	seats   *seatFloors
 	reaps   *gate
 	looks   *combiner[lookCall, look]
 	ends    *combiner[finishCall, finished]
@@ -53,7 +54,7 @@ type Service struct {
 // New returns the dispatch of the jobs kept in d. Close ends its subscription.
 func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, log *slog.Logger) *Service {
 	s := &Service{db: d, jobs: list, wake: wake, tokens: tokens, log: log,
-		lanes: newLaneBook(d), waiters: newWaiters(), floors: newFloors(), reaps: newGate(time.Second)}
+		lanes: newLaneBook(d), waiters: newWaiters(), floors: newFloors(), seats: newSeatFloors(), reaps: newGate(time.Second)}
 	s.looks = newCombiner(s.lookTogether)
 	s.ends = newCombiner(s.finishTogether)
 	s.beats = newCombiner(s.beatTogether)

@@ -29,6 +29,8 @@ func TestThePlansOfUsage(t *testing.T) {
 	assertUsage(t, d, workspace, "fresh statistics")
 	forgetStatistics(t, d)
 	assertUsage(t, d, workspace, "no statistics")
+	believeNoLeases(t, d)
+	assertUsage(t, d, workspace, "no leases a moment ago")
 }
 
 // use adds an attempt with its sums and some entries for each job that has none.
