@@ -110,7 +110,11 @@ func (w *web) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, sql := range []string{"VACUUM ANALYZE", "CHECKPOINT"} {
+	steps := []string{"VACUUM ANALYZE", "CHECKPOINT"}
+	if w.uncounted {
+		steps[0] = "VACUUM"
+	}
+	for _, sql := range steps {
 		if _, err := owner.Exec(ctx, sql); err != nil {
 			return errors.Join(err, owner.Close(ctx))
 		}

@@ -26,8 +26,9 @@ func init() {
 
 // flat measures the 99th percentile of a claim over HTTP with as many ready,
 // waiting and completed jobs against a thousand ready ones: two servers, by turns,
-// so that the machine's moods meet both. Then the same with statistics that are
-// wrong on purpose, and with jobs in front that nobody there can take.
+// so that the machine's moods meet both. First with statistics that were taken when
+// there were a thousand too, then with their own, and with jobs in front that nobody
+// there can take.
 func flat(ctx context.Context, s *stage) (figures []figure, err error) {
 	size := s.sized(flatJobs/10, flatFew)
 	if s.long {
@@ -44,17 +45,20 @@ func flat(ctx context.Context, s *stage) (figures []figure, err error) {
 
 // scene is a state of the database with many jobs.
 type scene struct {
-	name string
-	// before sets the scene; before each round where again is set.
-	before func(context.Context, *web) error
-	again  bool
+	name   string
+	before func(context.Context, *web) error // sets the scene
 }
 
 func (s *stage) compareSizes(ctx context.Context, few, many *web, size int) ([]figure, error) {
 	agents := map[*web][]*agent{}
-	for w, l := range map[*web]load{few: {ready: flatFew}, many: {ready: size, waiting: size, completed: size}} {
-		if err := w.fill(ctx, l); err != nil {
+	for _, w := range []*web{few, many} {
+		if err := w.fill(ctx, load{ready: flatFew}); err != nil {
 			return nil, err
+		}
+		if w == many {
+			if err := w.outgrow(ctx, load{ready: size - flatFew, waiting: size, completed: size}); err != nil {
+				return nil, err
+			}
 		}
 		var err error
 		if agents[w], err = w.register(ctx, flatAgents, 1); err != nil {
@@ -67,8 +71,8 @@ func (s *stage) compareSizes(ctx context.Context, few, many *web, size int) ([]f
 	front := s.sized(flatFront, flatFew)
 	var figures []figure
 	for _, sc := range []scene{
-		{name: fmt.Sprintf("claim p99, %d ready + waiting + completed each; 1000 ready", size), before: func(context.Context, *web) error { return nil }},
-		{name: "the same with statistics of a thousandth of the rows", before: forget, again: true},
+		{name: fmt.Sprintf("claim p99, %d ready + waiting + completed each, statistics of 1000 jobs; 1000 ready", size), before: func(context.Context, *web) error { return nil }},
+		{name: "the same with their own statistics", before: func(ctx context.Context, w *web) error { return w.countAgain(ctx) }},
 		{name: fmt.Sprintf("the same with %d ready jobs in front that nobody serves", front), before: func(ctx context.Context, w *web) error {
 			return w.fill(ctx, load{front: front})
 		}},
@@ -86,12 +90,10 @@ func (s *stage) compareSizes(ctx context.Context, few, many *web, size int) ([]f
 func (s *stage) playScene(ctx context.Context, sc scene, few, many *web, agents map[*web][]*agent) (figure, error) {
 	rounds, each := s.sized(flatRounds, 2), s.sized(flatClaims, flatAgents)
 	took := map[*web][]time.Duration{}
+	if err := sc.before(ctx, many); err != nil {
+		return figure{}, err
+	}
 	for round := range rounds {
-		if round == 0 || sc.again {
-			if err := sc.before(ctx, many); err != nil {
-				return figure{}, err
-			}
-		}
 		for _, w := range [][]*web{{few, many}, {many, few}}[round%2] {
 			if err := w.topUp(ctx, each); err != nil {
 				return figure{}, err
@@ -149,20 +151,41 @@ func (w *web) claimSome(ctx context.Context, agents []*agent, n int) ([]time.Dur
 	return all, err
 }
 
-// forget makes the statistics of all tables those of a thousandth of their rows, one
-// on twenty pages, and of no values.
-func forget(ctx context.Context, w *web) error {
+// outgrow adds jobs behind the back of the planner: no value is counted again, and
+// tables are taken for a thousandth of what they are.
+func (w *web) outgrow(ctx context.Context, l load) error {
+	w.uncounted = true
+	err := w.asOwner(ctx, eachTable("ALTER TABLE %I SET (autovacuum_enabled = false)"))
+	if err == nil {
+		err = w.fill(ctx, l)
+	}
+	if err != nil {
+		return err
+	}
+	return w.asOwner(ctx, `UPDATE pg_class SET reltuples = reltuples / 1000 WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i') AND reltuples > 0`)
+}
+
+// countAgain ends that.
+func (w *web) countAgain(ctx context.Context) error {
+	w.uncounted = false
+	if err := w.asOwner(ctx, eachTable("ALTER TABLE %I RESET (autovacuum_enabled)")); err != nil {
+		return err
+	}
+	return w.settle(ctx)
+}
+
+func eachTable(statement string) string {
+	return fmt.Sprintf(`DO $$ DECLARE t name; BEGIN
+		FOR t IN SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'
+		LOOP EXECUTE format('%s', t); END LOOP; END $$`, statement)
+}
+
+// asOwner runs a statement with all rights.
+func (w *web) asOwner(ctx context.Context, sql string) error {
 	owner, err := w.connect(ctx)
 	if err != nil {
 		return err
 	}
-	for _, sql := range []string{
-		`DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace)`,
-		`UPDATE pg_class SET reltuples = greatest(1, relpages / 20) WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')`,
-	} {
-		if _, err := owner.Exec(ctx, sql); err != nil {
-			return errors.Join(err, owner.Close(ctx))
-		}
-	}
-	return owner.Close(ctx)
+	_, err = owner.Exec(ctx, sql)
+	return errors.Join(err, owner.Close(ctx))
 }

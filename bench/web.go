@@ -34,6 +34,8 @@ type web struct {
 	logs     *os.File
 	ended    chan struct{}
 	filled   int // jobs written past the server
+	// uncounted keeps the statistics as they are.
+	uncounted bool
 }
 
 // database makes an empty one and gives its address.
