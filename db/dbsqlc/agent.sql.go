@@ -131,6 +131,38 @@ func (q *Queries) AgentKeep(ctx context.Context, db DBTX, arg AgentKeepParams) e
 	return err
 }
 
+const agentKinds = `-- name: AgentKinds :many
+SELECT DISTINCT a.factory_id, a.capabilities FROM agent a
+WHERE a.workspace_id = $1 AND a.terminated_at IS NULL
+    AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds)
+`
+
+type AgentKindsRow struct {
+	FactoryID    uuid.UUID
+	Capabilities []string
+}
+
+// The different capabilities of a factory's living agents.
+func (q *Queries) AgentKinds(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]AgentKindsRow, error) {
+	rows, err := db.Query(ctx, agentKinds, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AgentKindsRow{}
+	for rows.Next() {
+		var i AgentKindsRow
+		if err := rows.Scan(&i.FactoryID, &i.Capabilities); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const agentList = `-- name: AgentList :many
 SELECT workspace_id, id, factory_id, name, model, capabilities, max_concurrent_jobs, heartbeat_interval_seconds, stale_after_seconds, boot_id, products, status, memory_mb, cpu_percent, last_heartbeat_at, terminated_at, terminate_reason, created_at, registered_at, dead_after_seconds, health_told, enrolment_id, generation, cut_off_at FROM agent WHERE workspace_id = $1
 `

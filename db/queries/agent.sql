@@ -21,6 +21,12 @@ RETURNING id, generation;
 -- In no order, without what they hold: of thousands both cost more than the rest.
 SELECT * FROM agent WHERE workspace_id = @workspace_id;
 
+-- name: AgentKinds :many
+-- The different capabilities of a factory's living agents.
+SELECT DISTINCT a.factory_id, a.capabilities FROM agent a
+WHERE a.workspace_id = @workspace_id AND a.terminated_at IS NULL
+    AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds);
+
 -- name: AgentByName :one
 SELECT sqlc.embed(a), f.name AS factory, clock_timestamp()::timestamptz AS now,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS taken

@@ -20,7 +20,7 @@ func (s *Server) CreateJob(ctx context.Context, r CreateJobRequestObject) (Creat
 	if err != nil {
 		return nil, err
 	}
-	snap, err := s.fleet.Snapshot(ctx, who)
+	snap, err := s.fleet.Reach(ctx, who)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (s *Server) CreateJobs(ctx context.Context, r CreateJobsRequestObject) (Cre
 	if err != nil {
 		return nil, ofBatch(err, len(in))
 	}
-	snap, err := s.fleet.Snapshot(ctx, who)
+	snap, err := s.fleet.Reach(ctx, who)
 	if err != nil {
 		return nil, err
 	}

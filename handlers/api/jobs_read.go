@@ -126,7 +126,7 @@ func (s *Server) PreviewRoutability(ctx context.Context, r PreviewRoutabilityReq
 			return nil, fault.Invalid("product", "There is no product %s.", name)
 		}
 	}
-	snap, err := s.fleet.Snapshot(ctx, who)
+	snap, err := s.fleet.Reach(ctx, who)
 	if err != nil {
 		return nil, err
 	}
