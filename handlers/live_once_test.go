@@ -55,6 +55,18 @@ func (d *desk) readers(t *testing.T, base string, n int) []reader {
 	return all
 }
 
+// settled waits until every board has caught up: the first change may be told while
+// it does so, and once more afterwards; the second one is told once.
+func (d *desk) settled(t *testing.T, key string, all []reader) {
+	t.Helper()
+	for _, title := range []string{"Told once or twice", "Told once"} {
+		d.rename(t, key, title)
+		for _, r := range all {
+			r.stream.until(title + "<")
+		}
+	}
+}
+
 // theMessage is what the boards of each role are told of one change: each of them
 // one message, the same as all others of its role.
 func theMessage(t *testing.T, what string, all []reader) map[tenancy.Role]message {
@@ -90,7 +102,9 @@ func TestAChangeIsDrawnOnceForEachRole(t *testing.T) {
 	for _, title := range []string{"Alpha", "Beta", "Gamma", "Delta"} {
 		d.job(title, func(n *jobs.New) { n.NotBefore = &later })
 	}
+	d.job("Of another column")
 	all := d.readers(t, server.URL, 2*streamsPerPerson)
+	d.settled(t, "FB-5", all)
 	block := func(key string) {
 		d.act(t, key, dispatch.Action{Verb: jobs.ByBlock, Reason: "because of " + key})
 	}

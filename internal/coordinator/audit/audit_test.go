@@ -124,7 +124,7 @@ func (w *world) mended(do func()) {
 		w.damage(`DELETE FROM ` + table)
 	}
 	for _, table := range tables {
-		w.damage(`INSERT INTO ` + table + ` SELECT * FROM kept_` + table)
+		w.damage(`INSERT INTO ` + table + ` OVERRIDING SYSTEM VALUE SELECT * FROM kept_` + table)
 		w.damage(`DROP TABLE kept_` + table)
 		w.damage(`ALTER TABLE ` + table + ` ENABLE TRIGGER ALL`)
 	}
