@@ -93,6 +93,7 @@ var parts = regexp.MustCompile(`hx-target="#(col-|card-|board-total)`)
 // those of its role, and no other card.
 func TestAChangeIsDrawnOnceForEachRole(t *testing.T) {
 	d := newDesk(t)
+	d.settle = time.Hour // what follows from changes is told apart
 	var begun atomic.Int64
 	server := httptest.NewUnstartedServer(d.Server)
 	server.Config.BaseContext = func(net.Listener) context.Context { return renderings{context.Background(), &begun} }

@@ -96,7 +96,7 @@ func (w *showing) take(ctx context.Context, u *kanban.Update) error {
 	}
 	n.around(u)
 	if n.later && w.later == nil {
-		w.later = time.After(settle)
+		w.later = time.After(w.server.settle)
 	}
 	return w.seats.tell(ctx, n, u.Cursor)
 }
@@ -137,7 +137,7 @@ func (w *showing) reset(ctx context.Context) error {
 		return err
 	}
 	if w.later == nil {
-		w.later = time.After(settle)
+		w.later = time.After(w.server.settle)
 	}
 	return w.seats.tell(ctx, news{reset: true}, place)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
@@ -61,6 +62,9 @@ type Server struct {
 	routed []Route
 	origin *http.CrossOriginProtection
 	csp    reportLimit
+	// settle is how long consequences of a change are gathered; a test that counts
+	// messages sets it apart.
+	settle time.Duration
 }
 
 // Route is one page or action, and the permission it needs.
@@ -75,7 +79,7 @@ type Route struct {
 // New returns the server with all its routes.
 func New(d Deps) *Server {
 	e := echo.New()
-	s := &Server{Deps: d, echo: e, origin: http.NewCrossOriginProtection()}
+	s := &Server{Deps: d, echo: e, origin: http.NewCrossOriginProtection(), settle: settle}
 	// Browsers send reports of the policy without saying from where.
 	s.origin.AddInsecureBypassPattern("POST " + cspReportPath)
 
