@@ -122,7 +122,8 @@ func (v *visitor) logIn() {
 	v.fill("#email", ownerEmail)
 	v.fill("#password", ownerPassword)
 	v.click("button[type=submit]")
-	v.must("reach the board", v.tab.WaitForURL("**/board"))
+	// The board is there before everything on it is loaded.
+	v.must("reach the board", v.tab.WaitForURL("**/board", playwright.PageWaitForURLOptions{WaitUntil: playwright.WaitUntilStateDomcontentloaded}))
 }
 
 func (v *visitor) fill(selector, text string) {
