@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"fleetboard/db/dbfactory"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -104,6 +105,7 @@ func TestAChangeIsDrawnOnceForEachRole(t *testing.T) {
 		d.job(title, func(n *jobs.New) { n.NotBefore = &later })
 	}
 	d.job("Of another column")
+	dbfactory.Readable(t, d.db) // what is told later brings its column along
 	all := d.readers(t, server.URL, 2*streamsPerPerson)
 	d.settled(t, "FB-5", all)
 	block := func(key string) {

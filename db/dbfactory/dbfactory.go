@@ -6,6 +6,7 @@ package dbfactory
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -66,6 +67,22 @@ func Text(t testing.TB, d *db.DB, sql string, args ...any) string {
 		t.Fatalf("%s: %v", sql, err)
 	}
 	return text
+}
+
+// Readable waits until all that is in the log may be told. The log is told up to
+// the oldest transaction of the whole server that is still open, and that may be
+// another test's.
+func Readable(t testing.TB, d *db.DB) {
+	t.Helper()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for Int(t, d, "SELECT count(*) FROM event WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())") > 0 {
+		select {
+		case <-t.Context().Done():
+			t.Fatal("the log was never told whole")
+		case <-look.C:
+		}
+	}
 }
 
 // asOwner is a connection with all rights until done: a test that reads a
