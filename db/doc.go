@@ -11,8 +11,9 @@
 //	InNone       tables that belong to no workspace
 //
 // The walls are policies of the database (db/schema). Every transaction takes
-// its role and its settings with it in the round trip that begins it, so no
-// state of a connection decides what a query sees.
+// its role and its settings with it in the round trip of its first statement, so
+// no state of a connection decides what a query sees. Once… is the same kind for
+// one statement that only reads.
 //
 // Errors leave this package through Fault. A transaction is never repeated
 // here: only the caller knows whether doing it twice is harmless.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -142,74 +143,78 @@ type sight struct {
 	products, workspaces, own, tokens, ownersTokens int
 }
 
-// door is one of the five kinds of transaction, and what is seen through it.
+// door is one of the kinds of transaction, and what is seen through it.
 type door struct {
 	open func(context.Context, func(db.Tx) error) error
 	want sight
+	once bool // it takes one statement
 }
 
 func (c *crossing) doors(one *tenant) map[string]door {
 	const app = "fleetboard_app"
+	inside := sight{role: app, workspace: one.workspace.String(), products: productsOfEach, workspaces: 1, own: 1, tokens: 1, ownersTokens: 1}
+	bearer := sight{role: app, token: hex.EncodeToString(one.hash), tokens: 1, ownersTokens: 1}
 	return map[string]door{
 		"a workspace": {
 			open: func(ctx context.Context, fn func(db.Tx) error) error { return c.db.InWorkspace(ctx, one.workspace, fn) },
-			want: sight{role: app, workspace: one.workspace.String(), products: productsOfEach, workspaces: 1, own: 1, tokens: 1, ownersTokens: 1}},
+			want: inside},
+		"a workspace, once": {
+			open: func(ctx context.Context, fn func(db.Tx) error) error {
+				return c.db.OnceInWorkspace(ctx, one.workspace, fn)
+			},
+			want: inside, once: true},
 		"an account": {
 			open: func(ctx context.Context, fn func(db.Tx) error) error { return c.db.InAccount(ctx, one.account, fn) },
 			want: sight{role: app, account: one.account.String(), workspaces: 1, own: 1}},
 		"a token": {
 			open: func(ctx context.Context, fn func(db.Tx) error) error { return c.db.InToken(ctx, one.hash, fn) },
-			want: sight{role: app, token: hex.EncodeToString(one.hash), tokens: 1, ownersTokens: 1}},
+			want: bearer},
+		"a token, once": {
+			open: func(ctx context.Context, fn func(db.Tx) error) error { return c.db.OnceInToken(ctx, one.hash, fn) },
+			want: bearer, once: true},
 		"the system": {
 			open: c.db.InSystem, want: sight{role: "fleetboard_system", workspaces: tenants, own: 1}},
 		"nothing": {
 			open: c.db.InNone, want: sight{role: app}},
+		"nothing, once": {
+			open: c.db.OnceInNone, want: sight{role: app}, once: true},
 	}
 }
 
-// look compares what a transaction sees with what it may see. The products are
-// read whole and compared one by one.
+// look compares what a transaction sees with what it may see, in one statement.
 func (c *crossing) look(ctx context.Context, tx db.Tx, one *tenant, what string, want sight) error {
+	sql := `SELECT current_user::text, coalesce(current_setting('app.workspace_id', true), ''),
+		coalesce(current_setting('app.account_id', true), ''), coalesce(current_setting('app.token_hash', true), ''),
+		(SELECT count(*) FROM workspace), (SELECT count(*) FROM workspace WHERE id = $1)`
 	var got sight
-	err := tx.QueryRow(ctx, `SELECT current_user::text, coalesce(current_setting('app.workspace_id', true), ''),
-			coalesce(current_setting('app.account_id', true), ''), coalesce(current_setting('app.token_hash', true), ''),
-			count(*), count(*) FILTER (WHERE id = $1) FROM workspace`, one.workspace).
-		Scan(&got.role, &got.workspace, &got.account, &got.token, &got.workspaces, &got.own)
-	if err != nil {
+	var foreign int
+	args, into := []any{one.workspace}, []any{&got.role, &got.workspace, &got.account, &got.token, &got.workspaces, &got.own}
+	if want.role == "fleetboard_app" {
+		sql += `, (SELECT count(*) FROM product), (SELECT count(*) FROM product WHERE workspace_id <> $1),
+			(SELECT count(*) FROM access_token), (SELECT count(*) FROM access_token WHERE token_hash = $2)`
+		args, into = append(args, one.hash), append(into, &got.products, &foreign, &got.tokens, &got.ownersTokens)
+	}
+	if err := tx.QueryRow(ctx, sql, args...).Scan(into...); err != nil {
 		return err
 	}
-	if want.role == "fleetboard_app" {
-		rows, _ := tx.Query(ctx, `SELECT workspace_id FROM product`)
-		var of ids.ID
-		_, err := pgx.ForEachRow(rows, []any{&of}, func() error {
-			got.products++
-			if of != one.workspace {
-				c.t.Errorf("%s sees a product of another workspace", what)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		err = tx.QueryRow(ctx, `SELECT count(*), count(*) FILTER (WHERE token_hash = $1) FROM access_token`, one.hash).Scan(&got.tokens, &got.ownersTokens)
-		if err != nil {
-			return err
-		}
-	}
-	if got != want {
-		c.t.Errorf("%s sees %+v; want %+v", what, got, want)
+	if got != want || foreign > 0 {
+		c.t.Errorf("%s sees %+v, %d of it foreign; want %+v", what, got, foreign, want)
 	}
 	return nil
 }
 
 // cross runs one transaction and lets it end in one of many ways.
 func (c *crossing) cross(r *rand.Rand, one *tenant) {
-	what := []string{"a workspace", "a workspace", "a workspace", "an account", "a token", "the system", "nothing"}[r.IntN(7)]
+	what := []string{"a workspace", "a workspace", "a workspace", "an account", "a token", "the system", "nothing",
+		"a workspace, once", "a token, once", "nothing, once"}[r.IntN(10)]
 	in := c.doors(one)[what]
 	ctx, cancel := context.WithCancel(c.t.Context())
 	defer cancel()
 	fate := []string{"own error", "own error", "panic", "panic", "cancelled", "cancelled", "cancelled", "broken statement",
 		"over its time", "killed", "somebody killed", "saved"}[min(r.IntN(20), 11)]
+	if in.once && slices.Contains([]string{"broken statement", "over its time", "killed"}, fate) {
+		fate = "saved" // there is no second statement
+	}
 	if fate == "cancelled" {
 		// At any place: while it waits for a connection, begins, reads or commits.
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(r.IntN(4000))*time.Microsecond)
@@ -224,7 +229,7 @@ func (c *crossing) cross(r *rand.Rand, one *tenant) {
 		}()
 		return in.open(ctx, func(tx db.Tx) error {
 			if fate == "killed" && early {
-				c.kill(tx)
+				c.kill(ctx, tx)
 			}
 			if err := c.look(ctx, tx, one, what, in.want); err != nil {
 				return err
@@ -268,7 +273,7 @@ func (c *crossing) end(ctx context.Context, tx db.Tx, fate string) error {
 		_, err := tx.Exec(ctx, `SELECT pg_sleep(5)`)
 		return err
 	case "killed":
-		c.kill(tx)
+		c.kill(ctx, tx)
 	case "somebody killed":
 		_, err := c.owner.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity
 			WHERE datname = current_database() AND application_name = 'fleetboard' ORDER BY random() LIMIT 1) one`)
@@ -278,8 +283,11 @@ func (c *crossing) end(ctx context.Context, tx db.Tx, fate string) error {
 }
 
 // kill ends the transaction's own connection from outside.
-func (c *crossing) kill(tx db.Tx) {
-	pid := tx.Conn().PgConn().PID()
+func (c *crossing) kill(ctx context.Context, tx db.Tx) {
+	var pid int
+	if tx.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&pid) != nil {
+		return // somebody else did
+	}
 	if _, err := c.owner.Exec(c.t.Context(), `SELECT pg_terminate_backend($1)`, pid); err != nil {
 		c.t.Errorf("kill: %v", err)
 	}

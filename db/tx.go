@@ -7,13 +7,22 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"fleetboard/internal/ids"
 )
 
-// Tx is a transaction, as sqlc's queries take it.
-type Tx = pgx.Tx
+// Tx is a transaction, as sqlc's queries take it. It ends with the function that it
+// was given to.
+type Tx interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	// Together sends the statements of several asks in one round trip. Each ask runs
+	// up to its one statement, and goes on with the answer when all were sent; the
+	// statements are run one after another. The first error is returned.
+	Together(ctx context.Context, asks ...func(Tx) error) error
+}
 
 var (
 	patient  = pace{"5s", "2s", "auto", "on"}
@@ -28,17 +37,19 @@ const (
 	closeTimeout  = 2 * time.Second
 )
 
-// begin is the statement behind BEGIN, in the same round trip. Role, limits and
-// scope end with the transaction. Setting names are fixed words of this file.
-const begin = `SELECT set_config('role', $1, true), set_config($2, $3, true),
+// setScope stands before the first statement, in the same round trip. Role, limits
+// and scope end with the transaction. Setting names are fixed words of this file.
+const setScope = `SELECT set_config('role', $1, true), set_config($2, $3, true),
 	set_config('statement_timeout', $4, true), set_config('lock_timeout', $5, true), set_config('plan_cache_mode', $6, true),
-	set_config('enable_seqscan', $7, true), set_config('idle_in_transaction_session_timeout', '10s', true)`
+	set_config('enable_seqscan', $7, true), set_config('transaction_read_only', $8, true),
+	set_config('idle_in_transaction_session_timeout', '10s', true)`
 
 // scope is what a transaction may see: a role, and the setting its policies read;
 // and its pace.
 type scope struct {
 	role, setting, value string
 	pace
+	once bool // it is one statement that reads
 }
 
 // pace is how long each statement may take and wait for a lock, whether it may be
@@ -50,7 +61,7 @@ type pace struct{ takes, waits, plans, scans string }
 // panic; fn must use tx for all it does and not keep it. Errors come through
 // Fault; see ErrOutcomeUnknown for the one that says nothing about the outcome.
 func (d *DB) InWorkspace(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), patient}, fn)
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), patient, false}, fn)
 }
 
 // InWorkspaceHurried is InWorkspace for what is done for many at once: it gives up
@@ -59,100 +70,79 @@ func (d *DB) InWorkspace(ctx context.Context, ws ids.ID, fn func(Tx) error) erro
 // whatever their values, since of some the plan takes longer than the answer; and
 // without scans of whole tables, since the plan outlives the day when all are empty.
 func (d *DB) InWorkspaceHurried(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), hurried}, fn)
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), hurried, false}, fn)
 }
 
 // InWorkspaceThorough is InWorkspace for a command that looks at every row: a
 // statement may take ten minutes instead of five seconds.
 func (d *DB) InWorkspaceThorough(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), thorough}, fn)
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), thorough, false}, fn)
+}
+
+// OnceInWorkspace is InWorkspace for one statement that only reads: it takes one
+// round trip instead of two. fn must not ask twice.
+func (d *DB) OnceInWorkspace(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), patient, true}, fn)
 }
 
 // InAccount is InWorkspace for a person who has not yet chosen a workspace: it
 // shows the account's memberships and the workspaces they lead to.
 func (d *DB) InAccount(ctx context.Context, account ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.account_id", account.String(), patient}, fn)
+	return d.in(ctx, scope{roleApp, "app.account_id", account.String(), patient, false}, fn)
 }
 
 // InToken is InWorkspace for a bearer whose workspace is not yet known: it shows
 // the access token with that SHA-256 hash, if there is one.
 func (d *DB) InToken(ctx context.Context, hash []byte, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.token_hash", hex.EncodeToString(hash), patient}, fn)
+	return d.in(ctx, scope{roleApp, "app.token_hash", hex.EncodeToString(hash), patient, false}, fn)
+}
+
+// OnceInToken is InToken for one statement that only reads; see OnceInWorkspace.
+func (d *DB) OnceInToken(ctx context.Context, hash []byte, fn func(Tx) error) error {
+	return d.in(ctx, scope{roleApp, "app.token_hash", hex.EncodeToString(hash), patient, true}, fn)
 }
 
 // InSystem runs fn with the system role: it reads, in all workspaces, the few
 // columns that tell a loop where there is work, and writes nothing.
 func (d *DB) InSystem(ctx context.Context, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleSystem, "app.workspace_id", "", patient}, fn)
+	return d.in(ctx, scope{roleSystem, "app.workspace_id", "", patient, false}, fn)
 }
 
 // InNone runs fn in no workspace: it sees the tables of people and sessions,
 // and no row of any table that belongs to a workspace.
 func (d *DB) InNone(ctx context.Context, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", "", patient}, fn)
+	return d.in(ctx, scope{roleApp, "app.workspace_id", "", patient, false}, fn)
 }
 
+// OnceInNone is InNone for one statement that only reads; see OnceInWorkspace.
+func (d *DB) OnceInNone(ctx context.Context, fn func(Tx) error) error {
+	return d.in(ctx, scope{roleApp, "app.workspace_id", "", patient, true}, fn)
+}
+
+// in runs fn in a transaction that begins with its first statement.
 func (d *DB) in(ctx context.Context, s scope, fn func(Tx) error) (err error) {
-	conn, tx, err := d.begin(ctx, s)
-	if err != nil {
-		return refuse(ctx, err)
-	}
-	defer conn.Release()
+	t := &transaction{db: d, scope: s}
+	defer t.release()
 	done := false
 	defer func() {
 		// Also on a panic and on runtime.Goexit, which go on afterwards.
 		if !done {
-			rollback(ctx, tx)
+			t.rollback(ctx)
 		}
 	}()
-	if err := fn(tx); err != nil {
+	if err := fn(t); err != nil {
 		return refuse(ctx, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	done = true
-	return commit(ctx, tx)
-}
-
-// begin takes a connection and begins a transaction on it. A connection that
-// broke while it lay idle is put aside and the next one taken, for nothing was
-// asked of it yet: after a restart of the server that is the whole pool.
-func (d *DB) begin(ctx context.Context, s scope) (*pgxpool.Conn, Tx, error) {
-	for try := int32(0); ; try++ {
-		conn, err := d.acquire(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		tx, err := start(ctx, conn.Conn(), s)
-		if err == nil {
-			return conn, tx, nil
-		}
-		broken := conn.Conn().IsClosed() && ctx.Err() == nil
-		conn.Release()
-		if !broken || try >= d.pool.Stat().MaxConns() {
-			return nil, nil, err
-		}
-	}
-}
-
-// start begins a transaction and sets its scope in one round trip.
-func start(ctx context.Context, conn *pgx.Conn, s scope) (Tx, error) {
-	var b pgx.Batch
-	b.BeginTx(pgx.TxOptions{})
-	b.Queue(begin, s.role, s.setting, s.value, s.takes, s.waits, s.plans, s.scans)
-	results := conn.SendBatch(ctx, &b)
-	tx := results.Tx()
-	if err := results.Close(); err != nil {
-		rollback(ctx, tx)
-		return nil, err
-	}
-	return tx, nil
+	return t.commit(ctx)
 }
 
 // commit ends tx and tells a refusal by the server, after which nothing was
 // saved, from silence, after which nobody knows.
-func commit(ctx context.Context, tx Tx) error {
+func commit(ctx context.Context, tx pgx.Tx) error {
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
 	err := tx.Commit(limited)
@@ -164,14 +154,6 @@ func commit(ctx context.Context, tx Tx) error {
 	default:
 		return outcomeUnknown(err)
 	}
-}
-
-// rollback undoes tx even where ctx has ended. A connection that cannot roll
-// back is closed by pgx, which the server takes as a rollback too.
-func rollback(ctx context.Context, tx Tx) {
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-	defer cancel()
-	_ = tx.Rollback(limited)
 }
 
 // refuse passes err through Fault. A deadline that was not the caller's is a

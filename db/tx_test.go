@@ -3,6 +3,7 @@ package db_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -139,6 +140,97 @@ func TestTransactionsCarryTheirLimits(t *testing.T) {
 	}
 }
 
+// What asks once reads once: it writes nothing, and a second question is refused
+// and costs the connection nothing.
+func TestOnceIsOneStatementThatReads(t *testing.T) {
+	d := dbtest.New(t)
+	ws := addWorkspace(t, d, "first")
+	var read string
+	err := d.OnceInWorkspace(t.Context(), ws, func(tx db.Tx) error {
+		rows, _ := tx.Query(t.Context(), "SELECT name FROM product UNION ALL SELECT 'and another' ORDER BY 1")
+		names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		read = strings.Join(names, ", ")
+		return err
+	})
+	if err != nil || read != "and another, shop" {
+		t.Errorf("read %q, %v", read, err)
+	}
+	err = d.OnceInWorkspace(t.Context(), ws, func(tx db.Tx) error {
+		_, err := tx.Exec(t.Context(), "DELETE FROM product")
+		return err
+	})
+	if err == nil {
+		t.Error("a statement that announced to read has written")
+	}
+	err = d.OnceInWorkspace(t.Context(), ws, func(tx db.Tx) error {
+		if _, err := tx.Exec(t.Context(), "SELECT 1"); err != nil {
+			return err
+		}
+		return tx.QueryRow(t.Context(), "SELECT 2").Scan(new(int))
+	})
+	if err == nil || !strings.Contains(err.Error(), "second statement") {
+		t.Errorf("a second statement: %v", err)
+	}
+	n, look := count(t, "product")
+	if err := d.InWorkspace(t.Context(), ws, look); err != nil || *n != 1 {
+		t.Errorf("afterwards there are %d products, %v", *n, err)
+	}
+}
+
+// Each way to ask first: the answer, an error of the statement, and whether the
+// transaction goes on.
+func TestTheFirstStatementOfATransaction(t *testing.T) {
+	d := dbtest.New(t)
+	for name, ask := range map[string]func(db.Tx, string) error{
+		"exec": func(tx db.Tx, sql string) error { _, err := tx.Exec(t.Context(), sql); return err },
+		"row":  func(tx db.Tx, sql string) error { return tx.QueryRow(t.Context(), sql).Scan(new(int)) },
+		"rows": func(tx db.Tx, sql string) error {
+			rows, err := tx.Query(t.Context(), sql)
+			if err != nil {
+				return err
+			}
+			list, err := pgx.CollectRows(rows, pgx.RowTo[int])
+			if err == nil && len(list) != 1 {
+				t.Errorf("got %v", list)
+			}
+			return err
+		},
+		"rows that are not read": func(tx db.Tx, sql string) error {
+			rows, err := tx.Query(t.Context(), sql)
+			if err != nil {
+				return err
+			}
+			rows.Close()
+			return rows.Err()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := d.InNone(t.Context(), func(tx db.Tx) error {
+				for range 2 {
+					if err := ask(tx, "SELECT 1"); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Errorf("twice: %v", err)
+			}
+			for _, sql := range []string{"SELECT 1 / (SELECT 0)", "SELECT nothing"} {
+				if err := d.InNone(t.Context(), func(tx db.Tx) error { return ask(tx, sql) }); err == nil {
+					t.Errorf("%s gives no error", sql)
+				}
+				if err := d.Ping(t.Context()); err != nil {
+					t.Errorf("after %s: %v", sql, err)
+				}
+			}
+		})
+	}
+	if acquired, _, _ := d.Stat(); acquired != 0 {
+		t.Errorf("%d connections were not given back", acquired)
+	}
+}
+
 func TestNothingIsSavedAfterAnErrorOrAPanic(t *testing.T) {
 	d := dbtest.New(t)
 	add := func(tx db.Tx) {
@@ -267,7 +359,10 @@ func TestAFullPoolIsUnavailable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	err = d.InNone(t.Context(), func(db.Tx) error {
+	err = d.InNone(t.Context(), func(tx db.Tx) error {
+		if _, err := tx.Exec(t.Context(), "SELECT 1"); err != nil {
+			return err
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		return d.Ping(ctx)
@@ -288,7 +383,12 @@ func TestDeadConnectionsOfThePoolArePassedOver(t *testing.T) {
 	inside.Add(6)
 	for range 6 {
 		all.Go(func() error {
-			return d.InNone(t.Context(), func(db.Tx) error { inside.Done(); inside.Wait(); return nil })
+			return d.InNone(t.Context(), func(tx db.Tx) error {
+				_, err := tx.Exec(t.Context(), "SELECT 1")
+				inside.Done()
+				inside.Wait()
+				return err
+			})
 		})
 	}
 	if err := all.Wait(); err != nil {

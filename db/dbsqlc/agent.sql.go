@@ -132,19 +132,32 @@ func (q *Queries) AgentKeep(ctx context.Context, db DBTX, arg AgentKeepParams) e
 }
 
 const agentKinds = `-- name: AgentKinds :many
+SELECT f.id AS factory_id, one.capabilities FROM factory f CROSS JOIN LATERAL (
+    SELECT a.capabilities FROM agent a
+    WHERE a.workspace_id = f.workspace_id AND a.factory_id = f.id AND a.terminated_at IS NULL
+        AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds)
+    LIMIT 1) one
+WHERE f.workspace_id = $1 AND f.id <> ALL($2::uuid[])
+UNION ALL
 SELECT DISTINCT a.factory_id, a.capabilities FROM agent a
-WHERE a.workspace_id = $1 AND a.terminated_at IS NULL
+WHERE a.workspace_id = $1 AND a.factory_id = ANY($2::uuid[]) AND a.terminated_at IS NULL
     AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds)
 `
+
+type AgentKindsParams struct {
+	WorkspaceID uuid.UUID
+	Factories   []uuid.UUID
+}
 
 type AgentKindsRow struct {
 	FactoryID    uuid.UUID
 	Capabilities []string
 }
 
-// The different capabilities of a factory's living agents.
-func (q *Queries) AgentKinds(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]AgentKindsRow, error) {
-	rows, err := db.Query(ctx, agentKinds, workspaceID)
+// The different capabilities of the living agents of these factories; of the others
+// those of one living agent.
+func (q *Queries) AgentKinds(ctx context.Context, db DBTX, arg AgentKindsParams) ([]AgentKindsRow, error) {
+	rows, err := db.Query(ctx, agentKinds, arg.WorkspaceID, arg.Factories)
 	if err != nil {
 		return nil, err
 	}

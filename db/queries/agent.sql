@@ -22,9 +22,17 @@ RETURNING id, generation;
 SELECT * FROM agent WHERE workspace_id = @workspace_id;
 
 -- name: AgentKinds :many
--- The different capabilities of a factory's living agents.
+-- The different capabilities of the living agents of these factories; of the others
+-- those of one living agent.
+SELECT f.id AS factory_id, one.capabilities FROM factory f CROSS JOIN LATERAL (
+    SELECT a.capabilities FROM agent a
+    WHERE a.workspace_id = f.workspace_id AND a.factory_id = f.id AND a.terminated_at IS NULL
+        AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds)
+    LIMIT 1) one
+WHERE f.workspace_id = @workspace_id AND f.id <> ALL(@factories::uuid[])
+UNION ALL
 SELECT DISTINCT a.factory_id, a.capabilities FROM agent a
-WHERE a.workspace_id = @workspace_id AND a.terminated_at IS NULL
+WHERE a.workspace_id = @workspace_id AND a.factory_id = ANY(@factories::uuid[]) AND a.terminated_at IS NULL
     AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds);
 
 -- name: AgentByName :one

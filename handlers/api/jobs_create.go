@@ -4,10 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"maps"
+	"slices"
 
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
 )
 
 // replayed is the value of Idempotent-Replayed.
@@ -20,11 +23,11 @@ func (s *Server) CreateJob(ctx context.Context, r CreateJobRequestObject) (Creat
 	if err != nil {
 		return nil, err
 	}
-	snap, err := s.fleet.Reach(ctx, who)
+	job := created.Jobs[0]
+	snap, err := s.fleet.Reach(ctx, who, needsOf(job))
 	if err != nil {
 		return nil, err
 	}
-	job := created.Jobs[0]
 	model := jobModel(job)
 	routability := routabilityModel(snap.Route(needsOf(job)))
 	model.Routability = &routability
@@ -45,11 +48,11 @@ func (s *Server) CreateJobs(ctx context.Context, r CreateJobsRequestObject) (Cre
 	if err != nil {
 		return nil, ofBatch(err, len(in))
 	}
-	snap, err := s.fleet.Reach(ctx, who)
+	listed, err := s.withRoutable(ctx, who, created.Jobs)
 	if err != nil {
 		return nil, err
 	}
-	answer := CreatedJobs{Jobs: withRoutable(created.Jobs, snap)}
+	answer := CreatedJobs{Jobs: listed}
 	if created.Replayed {
 		return CreateJobs200JSONResponse{Body: answer, Headers: CreateJobs200ResponseHeaders{IdempotentReplayed: &replayed}}, nil
 	}
@@ -58,20 +61,24 @@ func (s *Server) CreateJobs(ctx context.Context, r CreateJobsRequestObject) (Cre
 
 // withRoutable says of each job whether a live factory can run it. Jobs of one
 // lane have the same needs and are looked at once.
-func withRoutable(in []jobs.Job, snap fleet.Snapshot) []Job {
-	byLane := map[int64]bool{}
-	out := make([]Job, 0, len(in))
+func (s *Server) withRoutable(ctx context.Context, who tenancy.Principal, in []jobs.Job) ([]Job, error) {
+	ofLane := map[int64]fleet.Needs{}
 	for _, j := range in {
-		routable, known := byLane[j.LaneID]
-		if !known {
-			routable = len(snap.Route(needsOf(j)).Eligible) > 0
-			byLane[j.LaneID] = routable
-		}
-		model := jobModel(j)
-		model.Routable = &routable
-		out = append(out, model)
+		ofLane[j.LaneID] = needsOf(j)
 	}
-	return out
+	snap, err := s.fleet.Reach(ctx, who, slices.Collect(maps.Values(ofLane))...)
+	if err != nil {
+		return nil, err
+	}
+	routable := map[int64]bool{}
+	for lane, needs := range ofLane {
+		routable[lane] = len(snap.Route(needs).Eligible) > 0
+	}
+	return models(in, func(j jobs.Job) Job {
+		model, can := jobModel(j), routable[j.LaneID]
+		model.Routable = &can
+		return model
+	}), nil
 }
 
 // origin is what tells a repeated request from a new one.

@@ -126,11 +126,11 @@ func (s *Server) PreviewRoutability(ctx context.Context, r PreviewRoutabilityReq
 			return nil, fault.Invalid("product", "There is no product %s.", name)
 		}
 	}
-	snap, err := s.fleet.Reach(ctx, who)
+	needs := fleet.Needs{Repo: value(r.Body.Repo), Capabilities: value(r.Body.Capabilities), Factory: value(r.Body.Factory)}
+	snap, err := s.fleet.Reach(ctx, who, needs)
 	if err != nil {
 		return nil, err
 	}
-	needs := fleet.Needs{Repo: value(r.Body.Repo), Capabilities: value(r.Body.Capabilities), Factory: value(r.Body.Factory)}
 	return PreviewRoutability200JSONResponse(routabilityModel(snap.Route(needs))), nil
 }
 

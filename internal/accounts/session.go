@@ -52,7 +52,7 @@ func NewSessionStore(d *db.DB) *SessionStore { return &SessionStore{db: d} }
 
 // FindCtx returns the data of a live session.
 func (s *SessionStore) FindCtx(ctx context.Context, token string) (data []byte, found bool, err error) {
-	err = s.db.InNone(ctx, func(tx db.Tx) error {
+	err = s.db.OnceInNone(ctx, func(tx db.Tx) error {
 		data, found, err = findSessionTx(ctx, tx, secretHash(token))
 		return err
 	})

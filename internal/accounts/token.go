@@ -123,7 +123,7 @@ func (s *Service) Bearer(ctx context.Context, token string) (tenancy.Principal, 
 func (s *Service) findToken(ctx context.Context, token, kind string) (accessToken, error) {
 	var found accessToken
 	hash := secretHash(token)
-	err := s.db.InToken(ctx, hash, func(tx db.Tx) error {
+	err := s.db.OnceInToken(ctx, hash, func(tx db.Tx) error {
 		var ok bool
 		var err error
 		found, ok, err = tokenByHashTx(ctx, tx, hash)
@@ -152,28 +152,34 @@ func (s *Service) tokenPrincipal(ctx context.Context, t accessToken) (tenancy.Pr
 		Token:     t.id,
 		Scope:     t.scope,
 	}
-	person := who.Kind == tenancy.KindPerson
-	if !person && !t.oldUse {
+	if who.Kind == tenancy.KindPerson {
+		role, name, err := s.ownerOf(ctx, t)
+		if err != nil {
+			return tenancy.Principal{}, err
+		}
+		who.Account, who.Role, who.Name = t.account, role, name
+	}
+	if !t.oldUse {
 		return who, nil
 	}
 	err := s.db.InWorkspace(ctx, t.workspace, func(tx db.Tx) error {
-		if person {
-			role, name, ok, err := memberTx(ctx, tx, t.workspace, t.account)
-			if err != nil {
-				return err
-			}
-			if !ok {
-				return fault.New(fault.TokenRevoked, "The token's owner is no longer in the workspace.")
-			}
-			who.Account, who.Role, who.Name = t.account, role, name
-		}
-		if t.oldUse {
-			return tokenUsedTx(ctx, tx, t.workspace, t.id)
-		}
-		return nil
+		return tokenUsedTx(ctx, tx, t.workspace, t.id)
 	})
 	if err != nil {
 		return tenancy.Principal{}, err
 	}
 	return who, nil
+}
+
+// ownerOf is the role and the name that a token's person has now. Fault:
+// TokenRevoked for one who has left the workspace.
+func (s *Service) ownerOf(ctx context.Context, t accessToken) (role tenancy.Role, name string, err error) {
+	err = s.db.OnceInWorkspace(ctx, t.workspace, func(tx db.Tx) error {
+		var ok bool
+		if role, name, ok, err = memberTx(ctx, tx, t.workspace, t.account); err == nil && !ok {
+			err = fault.New(fault.TokenRevoked, "The token's owner is no longer in the workspace.")
+		}
+		return err
+	})
+	return role, name, err
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
@@ -11,8 +12,8 @@ import (
 )
 
 // readProducts reads which products give nothing now, and those with these names.
-func (r *claimRun) readProducts(names []string) error {
-	rows, err := q.ProductsForClaim(r.ctx, r.tx, dbsqlc.ProductsForClaimParams{WorkspaceID: r.workspace, Names: names})
+func (r *claimRun) readProducts(tx db.Tx, names []string) error {
+	rows, err := q.ProductsForClaim(r.ctx, tx, dbsqlc.ProductsForClaimParams{WorkspaceID: r.workspace, Names: names})
 	if err != nil {
 		return fmt.Errorf("read products: %w", err)
 	}

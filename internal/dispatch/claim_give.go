@@ -3,11 +3,13 @@ package dispatch
 import (
 	"fmt"
 
+	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
 )
 
-// give writes the leases, attempts and events of what was taken.
+// give writes the leases, attempts and events of what was taken, and reads the jobs.
 func (r *claimRun) give() error {
 	params := dbsqlc.LeasesGiveParams{WorkspaceID: r.workspace}
 	for _, a := range r.asks {
@@ -23,15 +25,27 @@ func (r *claimRun) give() error {
 			params.TtlSeconds = append(params.TtlSeconds, int32(a.in.TTLSeconds)) //nolint:gosec // 10..86400
 		}
 	}
-	if len(params.JobIds) == 0 {
+	all := params.JobIds
+	for _, a := range r.asks {
+		all = append(all, a.given...) // again, to repeated requests
+	}
+	if len(all) == 0 {
 		return nil
 	}
-	given, err := q.LeasesGive(r.ctx, r.tx, params)
-	if err != nil {
-		return fmt.Errorf("give leases: %w", err)
-	}
-	r.hand(given)
-	return nil
+	return r.tx.Together(r.ctx, func(tx db.Tx) error {
+		if len(params.JobIds) == 0 {
+			return nil
+		}
+		given, err := q.LeasesGive(r.ctx, tx, params)
+		if err != nil {
+			return fmt.Errorf("give leases: %w", err)
+		}
+		r.hand(given)
+		return nil
+	}, func(tx db.Tx) (err error) {
+		r.loaded, err = jobs.LoadManyTx(r.ctx, tx, r.workspace, all)
+		return err
+	})
 }
 
 // hand tells the asks which of the jobs that were taken for them they got.

@@ -85,7 +85,9 @@ type claimRun struct {
 	closed   map[ids.ID]string      // products that give nothing now, and why
 	products map[string]ids.ID      // those that tokens are limited to
 	broken   []change               // jobs that failed instead of being given
+	foreseen []int64                // lanes that it probably looks at
 	seen     []dbsqlc.ReadyHeadsRow // what choose saw, until something is taken
+	loaded   []jobs.Job             // what was given, and what could not be
 	below    map[int64]place        // floors of lanes, from which jobs are looked for
 	reached  []reached
 }
@@ -150,7 +152,7 @@ func (r *claimRun) meet() error {
 	// Before anything is read: a product that opens, and a job that becomes ready,
 	// from here on changes the version.
 	began := r.s.waiters.latest()
-	if err := r.read(); err != nil {
+	if err := r.read(r.foresee); err != nil {
 		return err
 	}
 	for _, a := range r.open() {
@@ -165,14 +167,21 @@ func (r *claimRun) meet() error {
 	return nil
 }
 
-// read reads the agents and the products as they are now.
-func (r *claimRun) read() error {
+// read reads the agents and the products as they are now, after what is asked
+// before.
+func (r *claimRun) read(before ...func(db.Tx) error) error {
 	var agents []ids.ID
 	names := []string{}
 	for _, a := range r.asks {
 		agents, names = append(agents, a.who.Agent), append(names, a.who.Scope.Products...)
 	}
-	rows, err := q.AgentsForClaim(r.ctx, r.tx, r.s.seats.counting(r.workspace, agents))
+	return r.tx.Together(r.ctx, append(before,
+		func(tx db.Tx) error { return r.readAgents(tx, agents) },
+		func(tx db.Tx) error { return r.readProducts(tx, names) })...)
+}
+
+func (r *claimRun) readAgents(tx db.Tx, agents []ids.ID) error {
+	rows, err := q.AgentsForClaim(r.ctx, tx, r.s.seats.counting(r.workspace, agents))
 	if err != nil {
 		return fmt.Errorf("read agents: %w", err)
 	}
@@ -180,7 +189,7 @@ func (r *claimRun) read() error {
 	for _, row := range rows {
 		r.agents[row.ID] = row
 	}
-	return r.readProducts(names)
+	return nil
 }
 
 // standing refuses an agent whose token has ended, by what the database says: a
@@ -266,20 +275,18 @@ func (r *claimRun) repeat() error {
 	return nil
 }
 
-// show reads the jobs that the agents were given, the most urgent first.
+// show gives the agents the jobs that are theirs, the most urgent first.
 func (r *claimRun) show() error {
-	var all []ids.ID
-	for _, a := range r.asks {
-		all = append(all, a.given...)
-	}
-	if len(all) == 0 {
+	if len(r.loaded) == 0 {
 		return nil
 	}
-	list, err := jobs.LoadManyTx(r.ctx, r.tx, r.workspace, all)
-	if err != nil {
-		return err
+	given := map[ids.ID]bool{}
+	for _, a := range r.asks {
+		for _, id := range a.given {
+			given[id] = true
+		}
 	}
-	list, err = r.reveal(list)
+	list, err := r.reveal(slices.DeleteFunc(r.loaded, func(j jobs.Job) bool { return !given[j.ID] }))
 	if err != nil {
 		return err
 	}

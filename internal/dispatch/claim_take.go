@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
@@ -43,14 +44,11 @@ func (r *claimRun) name() error {
 // choose finds out for whom there is anything to take.
 func (r *claimRun) choose() error {
 	asks := r.open()
-	if !r.patient {
-		r.below = r.s.floors.below(r.workspace, lanesOf(asks))
-	}
-	heads, err := r.heads(asks)
+	heads, err := r.firstHeads(lanesOf(asks))
 	nothing := func(a *ask) bool { return a.named == nil && len(r.headsFor(a, heads)) == 0 }
 	if err == nil && len(r.below) > 0 && slices.ContainsFunc(asks, nothing) {
 		r.below = nil
-		heads, err = r.heads(asks)
+		heads, err = r.heads(r.tx, lanesOf(asks))
 	}
 	if err != nil {
 		return err
@@ -66,10 +64,39 @@ func (r *claimRun) choose() error {
 	return nil
 }
 
-// heads are the lanes of these asks that have a claimable job, the most urgent
-// first.
-func (r *claimRun) heads(asks []*ask) ([]dbsqlc.ReadyHeadsRow, error) {
-	params := dbsqlc.ReadyHeadsParams{WorkspaceID: r.workspace, Lanes: lanesOf(asks)}
+// foresee reads the heads of the lanes that the agents served when they looked last,
+// for they mostly still do.
+func (r *claimRun) foresee(tx db.Tx) (err error) {
+	if r.patient {
+		return nil
+	}
+	for _, a := range r.asks {
+		if a.in.Job == "" {
+			r.foreseen = append(r.foreseen, r.s.waiters.recall(a.who.Agent)...)
+		}
+	}
+	slices.Sort(r.foreseen)
+	r.foreseen = slices.Compact(r.foreseen)
+	r.below = r.s.floors.below(r.workspace, r.foreseen)
+	r.seen, err = r.heads(tx, r.foreseen)
+	return err
+}
+
+// firstHeads are the heads of these lanes, read again where others were foreseen.
+func (r *claimRun) firstHeads(lanes []int64) ([]dbsqlc.ReadyHeadsRow, error) {
+	if slices.Equal(lanes, r.foreseen) {
+		return r.seen, nil
+	}
+	r.reached, r.below = nil, nil
+	if !r.patient {
+		r.below = r.s.floors.below(r.workspace, lanes)
+	}
+	return r.heads(r.tx, lanes)
+}
+
+// heads are those of these lanes that have a claimable job, the most urgent first.
+func (r *claimRun) heads(tx db.Tx, lanes []int64) ([]dbsqlc.ReadyHeadsRow, error) {
+	params := dbsqlc.ReadyHeadsParams{WorkspaceID: r.workspace, Lanes: lanes}
 	if len(params.Lanes) == 0 {
 		return nil, nil
 	}
@@ -78,7 +105,7 @@ func (r *claimRun) heads(asks []*ask) ([]dbsqlc.ReadyHeadsRow, error) {
 		params.Priorities, params.ReadyAts = append(params.Priorities, from.priority), append(params.ReadyAts, from.readyAt)
 		params.JobIds = append(params.JobIds, from.job)
 	}
-	heads, err := q.ReadyHeads(r.ctx, r.tx, params)
+	heads, err := q.ReadyHeads(r.ctx, tx, params)
 	if err != nil {
 		return nil, fmt.Errorf("heads of lanes: %w", err)
 	}
@@ -122,11 +149,10 @@ func (r *claimRun) reserve() error {
 			a.done = a.full()
 		}
 	}
-	if err := r.keep(); err != nil || len(r.open()) == 0 {
-		return err
+	if len(r.open()) == 0 {
+		return nil
 	}
-	// Again, as a statement that sees what happened while the locks were waited for.
-	if err := r.read(); err != nil {
+	if err := r.keep(); err != nil {
 		return err
 	}
 	asks := r.open()
@@ -149,41 +175,45 @@ func (r *claimRun) reserve() error {
 	return nil
 }
 
-// keep locks the factories and agents that are to get something. A new boot and an
-// end of an agent give back what it holds; neither may miss what is claimed at
-// that moment.
+// keep locks the factories and agents that are to get something, and reads them
+// again, in statements that see what happened while the locks were waited for. A new
+// boot and an end of an agent give back what it holds; neither may miss what is
+// claimed at that moment.
 func (r *claimRun) keep() error {
 	asks := r.open()
-	switch {
-	case len(asks) == 0:
-		return nil
-	case r.patient:
-		return r.await(asks[0])
+	if r.patient {
+		return r.read(r.await(asks[0])...)
 	}
 	params := dbsqlc.AgentsKeepParams{WorkspaceID: r.workspace}
 	for _, a := range asks {
 		params.Factories, params.Agents = append(params.Factories, a.agent.FactoryID), append(params.Agents, a.agent.ID)
 	}
-	kept, err := q.AgentsKeep(r.ctx, r.tx, params)
-	if err != nil {
-		return fmt.Errorf("lock agents: %w", err)
-	}
-	for _, a := range asks {
-		a.apart = !slices.Contains(kept, a.agent.ID)
-	}
-	return nil
+	return r.read(func(tx db.Tx) error {
+		kept, err := q.AgentsKeep(r.ctx, tx, params)
+		if err != nil {
+			return fmt.Errorf("lock agents: %w", err)
+		}
+		for _, a := range asks {
+			a.apart = !slices.Contains(kept, a.agent.ID)
+		}
+		return nil
+	})
 }
 
-// await is keep with patience, for the one ask that is alone then.
-func (r *claimRun) await(a *ask) error {
-	_, err := q.FactoryLock(r.ctx, r.tx, dbsqlc.FactoryLockParams{WorkspaceID: r.workspace, ID: a.agent.FactoryID})
-	if err != nil {
-		return fmt.Errorf("lock factory: %w", err)
-	}
-	if err := q.AgentKeep(r.ctx, r.tx, dbsqlc.AgentKeepParams{WorkspaceID: r.workspace, ID: a.agent.ID}); err != nil {
-		return fmt.Errorf("lock agent: %w", err)
-	}
-	return nil
+// await locks with patience, for the one ask that is alone then.
+func (r *claimRun) await(a *ask) []func(db.Tx) error {
+	return []func(db.Tx) error{func(tx db.Tx) error {
+		_, err := q.FactoryLock(r.ctx, tx, dbsqlc.FactoryLockParams{WorkspaceID: r.workspace, ID: a.agent.FactoryID})
+		if err != nil {
+			return fmt.Errorf("lock factory: %w", err)
+		}
+		return nil
+	}, func(tx db.Tx) error {
+		if err := q.AgentKeep(r.ctx, tx, dbsqlc.AgentKeepParams{WorkspaceID: r.workspace, ID: a.agent.ID}); err != nil {
+			return fmt.Errorf("lock agent: %w", err)
+		}
+		return nil
+	}}
 }
 
 func (a *ask) ownSeats() int     { return int(a.agent.MaxConcurrentJobs - a.agent.AgentTaken) }
@@ -312,7 +342,7 @@ func (r *claimRun) takeFrom(a *ask, n int) ([]ids.ID, error) {
 		heads, fresh := r.seen, r.seen == nil
 		if r.seen = nil; fresh {
 			var err error
-			if heads, err = r.heads([]*ask{a}); err != nil {
+			if heads, err = r.heads(r.tx, lanesOf([]*ask{a})); err != nil {
 				return nil, err
 			}
 		}

@@ -246,6 +246,13 @@ func (f Factory) fit(n Needs) Fit {
 	return fit
 }
 
+// lacksAny reports whether it does not offer all of some needs by itself, so that
+// its agents' own capabilities matter.
+func (f Factory) lacksAny(needs []Needs) bool {
+	offers := f.Offers()
+	return slices.ContainsFunc(needs, func(n Needs) bool { return len(missing(n.tokens(), offers)) > 0 })
+}
+
 // missing are the needs that none of the sets has.
 func missing(needs []string, sets ...[]string) []string {
 	var lacks []string

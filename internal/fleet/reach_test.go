@@ -37,16 +37,23 @@ func TestReachDecidesAsTheWholeFleet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reach, err := s.Reach(t.Context(), who)
-	if err != nil {
-		t.Fatal(err)
+	reach := func(needs ...fleet.Needs) fleet.Snapshot {
+		snap, err := s.Reach(t.Context(), who, needs...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return snap
 	}
 	reasons := map[string]bool{}
-	for _, needs := range []fleet.Needs{{}, {Capabilities: []string{"gpu"}}, {Capabilities: []string{"db"}}, {Capabilities: []string{"gpu", "web"}},
-		{Factory: "factory-7"}, {Repo: "nowhere"}} {
-		want, got := decided(whole.Route(needs)), decided(reach.Route(needs))
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%+v: the whole fleet (-) and its reach (+) decide otherwise:\n%s", needs, diff)
+	all := []fleet.Needs{{}, {Capabilities: []string{"gpu"}}, {Capabilities: []string{"db"}}, {Capabilities: []string{"gpu", "web"}},
+		{Factory: "factory-7"}, {Repo: "nowhere"}}
+	ofAll := reach(all...)
+	for _, needs := range all {
+		want := decided(whole.Route(needs))
+		for what, snap := range map[string]fleet.Snapshot{"its own": reach(needs), "that of all": ofAll} {
+			if diff := cmp.Diff(want, decided(snap.Route(needs))); diff != "" {
+				t.Errorf("%+v: the whole fleet (-) and %s reach (+) decide otherwise:\n%s", needs, what, diff)
+			}
 		}
 		for _, one := range want {
 			reasons[strings.Fields(one)[1]] = true

@@ -100,34 +100,41 @@ func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, erro
 	return snap, nil
 }
 
-// Reach reads what of the fleet decides where a job could run: the factories, and
-// for each kind of a factory's living agents, which differ by their capabilities,
-// one agent without a name. It is asked by Route; Free and IdleAgents of its fits
-// mean nothing. Of a thousand agents Snapshot costs many times as much.
-func (s *Service) Reach(ctx context.Context, who tenancy.Principal) (Snapshot, error) {
+// Reach reads what of the fleet decides where jobs with these needs could run: the
+// factories, and of their living agents one without a name for each kind that makes
+// a difference. It is asked by Route with one of the needs; Free and IdleAgents of
+// its fits mean nothing. Of a thousand agents Snapshot costs many times as much.
+func (s *Service) Reach(ctx context.Context, who tenancy.Principal, needs ...Needs) (Snapshot, error) {
 	var snap Snapshot
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		kinds, err := q.AgentKinds(ctx, tx, who.Workspace)
-		if err != nil {
-			return fmt.Errorf("list kinds of agents: %w", err)
-		}
 		factories, err := q.FactoryList(ctx, tx, who.Workspace)
 		if err != nil {
 			return fmt.Errorf("list factories: %w", err)
 		}
-		of := map[ids.ID][]Agent{}
-		for _, k := range kinds {
-			of[k.FactoryID] = append(of[k.FactoryID], Agent{Capabilities: k.Capabilities, Health: Healthy})
-		}
+		lacking := []ids.ID{}
 		for _, r := range factories {
 			f, err := factoryFrom(r)
 			if err != nil {
 				return err
 			}
+			snap.Factories = append(snap.Factories, f)
+			if f.lacksAny(needs) {
+				lacking = append(lacking, f.ID)
+			}
+		}
+		kinds, err := q.AgentKinds(ctx, tx, dbsqlc.AgentKindsParams{WorkspaceID: who.Workspace, Factories: lacking})
+		if err != nil {
+			return fmt.Errorf("list kinds of agents: %w", err)
+		}
+		of := map[ids.ID][]Agent{}
+		for _, k := range kinds {
+			of[k.FactoryID] = append(of[k.FactoryID], Agent{Capabilities: k.Capabilities, Health: Healthy})
+		}
+		for i := range snap.Factories {
+			f := &snap.Factories[i]
 			if f.Agents = of[f.ID]; len(f.Agents) > 0 {
 				f.Health = Healthy
 			}
-			snap.Factories = append(snap.Factories, f)
 		}
 		return nil
 	})

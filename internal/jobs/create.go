@@ -126,7 +126,7 @@ type creation struct {
 	tx  db.Tx
 	who tenancy.Principal
 	in  []New
-	// reserved are keys made for the jobs without one, not compared with any other.
+	// reserved are keys made for the jobs without one, not compared with given ones.
 	reserved []string
 	// again is set at the second try.
 	again bool
@@ -214,7 +214,7 @@ func (c *creation) load(list []ids.ID) ([]Job, error) {
 func (c *creation) run() ([]Job, error) {
 	// Keys are made last: the numbers they are made of are nobody else's until the
 	// transaction ends.
-	for _, step := range []func() error{c.build, c.refuseTaken, c.resolveDependencies, c.decideStatus, c.internLanes, c.admit, c.makeKeys, c.insert} {
+	for _, step := range []func() error{c.build, c.refuseTaken, c.resolveDependencies, c.decideStatus, c.admit, c.intern, c.makeKeys, c.insert} {
 		if err := step(); err != nil {
 			return nil, err
 		}

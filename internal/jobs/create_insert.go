@@ -2,40 +2,45 @@ package jobs
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
+	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/db/vault"
 	"fleetboard/internal/ids"
 )
 
-// internLanes finds or makes the lanes of all needs, in the order of their
-// digests so that two batches never wait for each other crosswise.
-func (c *creation) internLanes() error {
-	type pending struct {
-		needs Needs
-		jobs  []int
-	}
-	byDigest := map[string]*pending{}
+// intern finds or makes the lanes of all needs, in the order of their digests so
+// that two batches never wait for each other crosswise, and at last the keys that
+// are not given.
+func (c *creation) intern() error {
+	byDigest := map[string][]int{}
 	for i, j := range c.list {
 		digest := string(j.Needs().digest())
-		if byDigest[digest] == nil {
-			byDigest[digest] = &pending{needs: j.Needs()}
-		}
-		byDigest[digest].jobs = append(byDigest[digest].jobs, i)
+		byDigest[digest] = append(byDigest[digest], i)
 	}
-	digests := make([]string, 0, len(byDigest))
-	for d := range byDigest {
-		digests = append(digests, d)
-	}
-	slices.Sort(digests)
-	for _, d := range digests {
-		lane, err := internTx(c.ctx, c.tx, c.who.Workspace, byDigest[d].needs)
-		if err != nil {
+	digests := slices.Sorted(maps.Keys(byDigest))
+	lanes, asks := make([]int64, len(digests)), make([]func(db.Tx) error, 0, len(digests)+1)
+	for at, digest := range digests {
+		asks = append(asks, func(tx db.Tx) (err error) {
+			lanes[at], err = makeLaneTx(c.ctx, tx, c.who.Workspace, c.list[byDigest[digest][0]].Needs())
 			return err
+		})
+	}
+	if err := c.tx.Together(c.ctx, append(asks, c.takeKeys)...); err != nil {
+		return err
+	}
+	for at, digest := range digests {
+		jobs := byDigest[digest]
+		if lanes[at] == 0 {
+			var err error
+			if lanes[at], err = laneTx(c.ctx, c.tx, c.who.Workspace, c.list[jobs[0]].Needs()); err != nil {
+				return err
+			}
 		}
-		for _, i := range byDigest[d].jobs {
-			c.list[i].LaneID = lane
+		for _, i := range jobs {
+			c.list[i].LaneID = lanes[at]
 		}
 	}
 	return nil

@@ -77,6 +77,26 @@ func nextKeys(ctx context.Context, tx db.Tx, workspace ids.ID, n int) ([]string,
 	return made, nil
 }
 
+// takeKeys makes as many keys as are missing. The second try compares each with
+// those of other jobs.
+func (c *creation) takeKeys(tx db.Tx) error {
+	if c.again {
+		return nil
+	}
+	missing := -len(c.reserved)
+	for _, j := range c.list {
+		if j.Key == "" {
+			missing++
+		}
+	}
+	if missing <= 0 {
+		return nil
+	}
+	made, err := nextKeys(c.ctx, tx, c.who.Workspace, missing)
+	c.reserved = append(c.reserved, made...)
+	return err
+}
+
 // makeKeys gives keys to the jobs that have none: those that were reserved, as far
 // as they reach, else new ones. Hardly anybody chooses by hand what would be made:
 // only the second try looks whether somebody has, the first leaves that to the

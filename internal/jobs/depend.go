@@ -161,14 +161,29 @@ func (c *creation) decideStatus() error {
 
 // internTx gives the lane of the needs, made where it is new.
 func internTx(ctx context.Context, tx db.Tx, workspace ids.ID, n Needs) (int64, error) {
+	lane, err := makeLaneTx(ctx, tx, workspace, n)
+	if err != nil || lane != 0 {
+		return lane, err
+	}
+	return laneTx(ctx, tx, workspace, n)
+}
+
+// makeLaneTx is internTx in one statement: it gives 0 where another transaction made
+// the lane while this one waited for it.
+func makeLaneTx(ctx context.Context, tx db.Tx, workspace ids.ID, n Needs) (int64, error) {
 	lane, err := q.LaneIntern(ctx, tx, dbsqlc.LaneInternParams{
 		WorkspaceID: workspace, ProductID: n.Product, Needs: n.Tokens(), Factory: n.Factory, Digest: n.digest()})
-	if errors.Is(err, pgx.ErrNoRows) {
-		// Another transaction made it while this statement waited for it.
-		lane, err = q.LaneByDigest(ctx, tx, dbsqlc.LaneByDigestParams{WorkspaceID: workspace, Digest: n.digest()})
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return 0, fmt.Errorf("intern lane: %w", err)
+	}
+	return lane, nil
+}
+
+// laneTx finds the lane of these needs, which is there.
+func laneTx(ctx context.Context, tx db.Tx, workspace ids.ID, n Needs) (int64, error) {
+	lane, err := q.LaneByDigest(ctx, tx, dbsqlc.LaneByDigestParams{WorkspaceID: workspace, Digest: n.digest()})
+	if err != nil {
+		return 0, fmt.Errorf("find lane: %w", err)
 	}
 	return lane, nil
 }
