@@ -52,10 +52,15 @@ func NewSessionStore(d *db.DB) *SessionStore { return &SessionStore{db: d} }
 
 // FindCtx returns the data of a live session.
 func (s *SessionStore) FindCtx(ctx context.Context, token string) (data []byte, found bool, err error) {
+	hash, unseen := secretHash(token), false
 	err = s.db.OnceInNone(ctx, func(tx db.Tx) error {
-		data, found, err = findSessionTx(ctx, tx, secretHash(token))
+		data, found, unseen, err = findSessionTx(ctx, tx, hash)
 		return err
 	})
+	if err != nil || !unseen {
+		return data, found, err
+	}
+	err = s.db.InNone(ctx, func(tx db.Tx) error { return sessionSeenTx(ctx, tx, hash) })
 	return data, found, err
 }
 

@@ -142,16 +142,17 @@ func setUpTx(ctx context.Context, tx db.Tx, a Account, hash string) error {
 
 // Sessions.
 
-// findSessionTx also notes, at most once a minute, that the session is used.
-func findSessionTx(ctx context.Context, tx db.Tx, hash []byte) ([]byte, bool, error) {
+// findSessionTx also says whether the session was last seen so long ago that this is
+// to be noted.
+func findSessionTx(ctx context.Context, tx db.Tx, hash []byte) (data []byte, found, unseen bool, err error) {
 	row, err := q.SessionFind(ctx, tx, dbsqlc.SessionFindParams{TokenHash: hash, IdleSeconds: sessionIdle.Seconds()})
-	if ok, err := none(err); !ok {
-		return nil, false, err
-	}
-	if row.SeenLongAgo {
-		err = q.SessionSeen(ctx, tx, hash)
-	}
-	return row.Data, true, err
+	found, err = none(err)
+	return row.Data, found, row.SeenLongAgo, err
+}
+
+// sessionSeenTx notes, at most once a minute, that the session is used.
+func sessionSeenTx(ctx context.Context, tx db.Tx, hash []byte) error {
+	return q.SessionSeen(ctx, tx, hash)
 }
 
 func commitSessionTx(ctx context.Context, tx db.Tx, s sessionRow) error {
