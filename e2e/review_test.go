@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/playwright-community/playwright-go"
+
 	"fleetboard/handlers/api/apiclient"
 )
 
@@ -222,6 +224,37 @@ func TestLinksAreDrawnAddedAndRemoved(t *testing.T) {
 	v.click(`#link-blocks-by-FB-3 button`)
 	v.sees(`#toasts:has-text("Link removed")`)
 	v.sees(`#links:has-text("none")`)
+}
+
+// The page may hear of a change before the answer to who asked for it is there, and
+// the form is gone then. The answer is shown all the same.
+func TestAnAnswerIsShownAlsoWhereItsFormIsGone(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	s.submit("Reaper: one guarded query", "Fix flaky TestReaper")
+	depend(t, s, "Burn-down with projection fan", "FB-2")
+	v := s.visit(desktop)
+	v.logIn()
+	v.open("/jobs/FB-3")
+	v.live()
+	answered := make(chan struct{})
+	v.must("hold the answer", v.tab.Route("**/unlink", func(r playwright.Route) {
+		go func() {
+			answer, err := r.Fetch()
+			if err == nil {
+				<-answered
+				err = r.Fulfill(playwright.RouteFulfillOptions{Response: answer})
+			}
+			if err != nil {
+				t.Errorf("the held answer: %v", err)
+			}
+		}()
+	}))
+	v.click(`#link-blocks-FB-2 summary`)
+	v.click(`#link-blocks-FB-2 button`)
+	v.sees(`#links:has-text("none")`)
+	close(answered)
+	v.sees(`#toasts:has-text("Link removed")`)
 }
 
 // The page is readable for everybody, full or empty, in both themes and at any

@@ -102,6 +102,13 @@ export function refetch() {
   });
 }
 
+// An answer of parts brings its places along. It is dropped where its form is gone,
+// which a live change may have taken away meanwhile: it is given a place that stays.
+document.addEventListener("htmx:config:request", (event) => {
+  const ctx = event.detail.ctx;
+  if (ctx?.swap === "none" && !ctx.sourceElement.hasAttribute("hx-sse:connect")) ctx.target = document.getElementById("toasts");
+});
+
 // A morph can move the focused element into another column, or take it away
 // with its form: keep the focus, or leave it where the element was.
 let focused = null;
