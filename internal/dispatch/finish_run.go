@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
@@ -67,7 +69,9 @@ type finishRun struct {
 	patient   bool // it may wait for locks
 
 	current map[ids.ID]dbsqlc.AgentsCalledRow // agents that call with their present boot
-	jobs    map[string]jobs.Locked
+	locks   jobs.Locks
+	jobs    map[string]jobs.Locked // by key and by id
+	waited  []ids.ID               // those for which others wait
 	ending  []*finishing
 	changed []change
 }
@@ -81,11 +85,7 @@ type finishing struct {
 }
 
 func (r *finishRun) run() error {
-	// The agents before the jobs: the order in which everybody locks.
 	if err := r.meet(); err != nil {
-		return err
-	}
-	if err := r.lock(); err != nil {
 		return err
 	}
 	met := map[ids.ID]bool{}
@@ -103,15 +103,28 @@ func (r *finishRun) run() error {
 			one.err = err
 		}
 	}
-	if err := r.leaveWaitedFor(); err != nil {
-		return err
-	}
+	r.leaveWaitedFor()
 	return r.write()
 }
 
-// meet asks which of the agents call with their present boot, and counts the calls
-// as signs of life.
+// meet finds out who calls, and locks and reads the jobs. The agents come before the
+// jobs: the order in which everybody locks.
 func (r *finishRun) meet() error {
+	if r.patient {
+		if err := r.call(r.tx); err != nil {
+			return err
+		}
+		return r.lockOne()
+	}
+	if err := r.tx.Together(r.ctx, r.call, r.lock); err != nil {
+		return err
+	}
+	return r.tx.Together(r.ctx, r.read, r.askWhoWaits)
+}
+
+// call asks which of the agents call with their present boot, and counts the calls
+// as signs of life.
+func (r *finishRun) call(tx db.Tx) error {
 	r.current = map[ids.ID]dbsqlc.AgentsCalledRow{}
 	params := dbsqlc.AgentsCalledParams{WorkspaceID: r.workspace}
 	for _, one := range r.list {
@@ -119,7 +132,7 @@ func (r *finishRun) meet() error {
 		params.Ids, params.Boots = append(params.Ids, who.Agent), append(params.Boots, who.Boot)
 		params.Generations = append(params.Generations, who.Generation)
 	}
-	rows, err := q.AgentsCalled(r.ctx, r.tx, params)
+	rows, err := q.AgentsCalled(r.ctx, tx, params)
 	if err != nil {
 		return fmt.Errorf("read agents: %w", err)
 	}
@@ -135,20 +148,37 @@ func (r *finishRun) isCurrent(who tenancy.Principal) bool {
 	return ok && row.BootID == who.Boot && row.Generation <= who.Generation
 }
 
-// lock locks the jobs, or those that nobody else has locked.
-func (r *finishRun) lock() (err error) {
-	if !r.patient {
-		called := make([]string, 0, len(r.list))
-		for _, one := range r.list {
-			called = append(called, one.in.ref.Job)
-		}
-		r.jobs, err = jobs.LockManyTx(r.ctx, r.tx, r.workspace, called)
-		return err
-	}
+// lockOne locks and reads the one job, waiting for whoever has it.
+func (r *finishRun) lockOne() error {
 	name := r.list[0].in.ref.Job
 	job, err := jobs.LockTx(r.ctx, r.tx, r.workspace, name)
 	r.jobs = map[string]jobs.Locked{name: job}
 	return err
+}
+
+// lock locks those of the jobs that nobody else has locked.
+func (r *finishRun) lock(tx db.Tx) (err error) {
+	called := make([]string, 0, len(r.list))
+	for _, one := range r.list {
+		called = append(called, one.in.ref.Job)
+	}
+	r.locks, err = jobs.LockManyTx(r.ctx, tx, r.workspace, called)
+	return err
+}
+
+func (r *finishRun) read(tx db.Tx) (err error) {
+	r.jobs, err = jobs.ReadLockedTx(r.ctx, tx, r.workspace, r.locks)
+	return err
+}
+
+// askWhoWaits asks for which of the jobs others wait.
+func (r *finishRun) askWhoWaits(tx db.Tx) (err error) {
+	r.waited, err = q.JobsWaitedFor(r.ctx, tx,
+		dbsqlc.JobsWaitedForParams{WorkspaceID: r.workspace, Ids: slices.Collect(maps.Keys(r.locks))})
+	if err != nil {
+		return fmt.Errorf("dependents: %w", err)
+	}
+	return nil
 }
 
 // judge decides how a lease ends. What became of it before is said first, also to
@@ -181,36 +211,13 @@ func (r *finishRun) judge(one *request[finishCall, finished], job jobs.Locked) e
 	return nil
 }
 
-// leaveWaitedFor sets apart the jobs for which others wait: those are locked too
-// where they become claimable.
-func (r *finishRun) leaveWaitedFor() error {
-	if r.patient {
-		return nil
-	}
-	var done []ids.ID
-	for _, f := range r.ending {
-		if f.d.After.Status == jobs.Completed {
-			done = append(done, f.job.ID)
-		}
-	}
-	if len(done) == 0 {
-		return nil
-	}
-	waited, err := q.JobsWaitedFor(r.ctx, r.tx, dbsqlc.JobsWaitedForParams{WorkspaceID: r.workspace, Ids: done})
-	if err != nil {
-		return fmt.Errorf("dependents: %w", err)
-	}
-	left := r.ending[:0]
-	for _, f := range r.ending {
-		for _, id := range waited {
-			f.apart = f.apart || id == f.job.ID
-		}
-		if !f.apart {
-			left = append(left, f)
-		}
-	}
-	r.ending = left
-	return nil
+// leaveWaitedFor sets apart the completed jobs for which others wait: those are
+// locked too where they become claimable.
+func (r *finishRun) leaveWaitedFor() {
+	r.ending = slices.DeleteFunc(r.ending, func(f *finishing) bool {
+		f.apart = f.d.After.Status == jobs.Completed && slices.Contains(r.waited, f.job.ID)
+		return f.apart
+	})
 }
 
 // write ends the leases and writes what was decided.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -101,9 +103,13 @@ func DependencyOpenTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (boo
 	return q.JobDependencyOpen(ctx, tx, dbsqlc.JobDependencyOpenParams{WorkspaceID: workspace, JobID: job})
 }
 
-// LockManyTx is LockTx for those of the jobs, by key or id, that exist and that
-// nobody else has locked; it never waits. They are returned by key and by id.
-func LockManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, called []string) (map[string]Locked, error) {
+// Locks are jobs that no other transaction can change until this one ends, by id,
+// with the database's clock after each lock was had.
+type Locks map[ids.ID]time.Time
+
+// LockManyTx locks, in one statement, those of the jobs, by key or id, that exist and
+// that nobody else has locked; it never waits. ReadLockedTx reads them.
+func LockManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, called []string) (Locks, error) {
 	params := dbsqlc.JobsLockParams{WorkspaceID: workspace, Ids: []ids.ID{}}
 	for _, name := range called {
 		if id, ok := ids.Parse(name); ok {
@@ -112,26 +118,28 @@ func LockManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, called []string
 			params.Keys = append(params.Keys, name)
 		}
 	}
-	locks, err := q.JobsLock(ctx, tx, params)
+	rows, err := q.JobsLock(ctx, tx, params)
 	if err != nil {
 		return nil, fmt.Errorf("lock jobs: %w", err)
 	}
-	held := make([]ids.ID, 0, len(locks))
-	for _, l := range locks {
-		held = append(held, l.ID)
+	locks := make(Locks, len(rows))
+	for _, row := range rows {
+		locks[row.ID] = row.Now
 	}
-	// A second statement: the first one's snapshot is from before the locks.
-	loaded, err := LoadManyTx(ctx, tx, workspace, held)
+	return locks, nil
+}
+
+// ReadLockedTx reads, in one statement, locked jobs as they are since, by key and by
+// id. It has to be a second statement: the first one's snapshot is from before the
+// locks.
+func ReadLockedTx(ctx context.Context, tx db.Tx, workspace ids.ID, locks Locks) (map[string]Locked, error) {
+	loaded, err := LoadManyTx(ctx, tx, workspace, slices.Collect(maps.Keys(locks)))
 	if err != nil {
 		return nil, err
 	}
-	now := make(map[ids.ID]time.Time, len(locks))
-	for _, l := range locks {
-		now[l.ID] = l.Now
-	}
-	result := make(map[string]Locked, len(called))
+	result := make(map[string]Locked, 2*len(loaded))
 	for _, j := range loaded {
-		locked := Locked{Job: j, Now: now[j.ID]}
+		locked := Locked{Job: j, Now: locks[j.ID]}
 		result[j.Key], result[j.ID.String()] = locked, locked
 	}
 	return result, nil
