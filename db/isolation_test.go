@@ -127,8 +127,8 @@ func newCrossing(t *testing.T) *crossing {
 		one := &tenant{workspace: dbfactory.Workspace(t, made), account: ids.New(), hash: fmt.Appendf(nil, "token %d", n)}
 		dbfactory.Exec(t, made, `INSERT INTO account (id, email, name) VALUES ($1::uuid, $1::uuid || '@example.org', 'Ada')`, one.account)
 		dbfactory.Exec(t, made, `INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, 'owner')`, one.workspace, one.account)
-		dbfactory.Exec(t, made, `INSERT INTO access_token (workspace_id, id, kind, name, token_hash, hint, created_by)
-			VALUES ($1, gen_random_uuid(), 'enrolment', 'ci', $2, 'fb', 'test')`, one.workspace, one.hash)
+		dbfactory.Exec(t, made, `INSERT INTO access_token (workspace_id, id, kind, name, token_hash, hint, created_by, account_id)
+			VALUES ($1, gen_random_uuid(), 'person', 'ci', $2, 'fb', 'test', $3)`, one.workspace, one.hash, one.account)
 		dbfactory.Exec(t, made, `INSERT INTO product (workspace_id, id, name)
 			SELECT $1, gen_random_uuid(), 'product ' || n FROM generate_series(2, $2::int) n`, one.workspace, productsOfEach)
 		c.tenants = append(c.tenants, one)
@@ -141,6 +141,7 @@ func newCrossing(t *testing.T) *crossing {
 type sight struct {
 	role, workspace, account, token                 string
 	products, workspaces, own, tokens, ownersTokens int
+	members, ownMembers                             int
 }
 
 // door is one of the kinds of transaction, and what is seen through it.
@@ -152,8 +153,8 @@ type door struct {
 
 func (c *crossing) doors(one *tenant) map[string]door {
 	const app = "fleetboard_app"
-	inside := sight{role: app, workspace: one.workspace.String(), products: productsOfEach, workspaces: 1, own: 1, tokens: 1, ownersTokens: 1}
-	bearer := sight{role: app, token: hex.EncodeToString(one.hash), tokens: 1, ownersTokens: 1}
+	inside := sight{role: app, workspace: one.workspace.String(), products: productsOfEach, workspaces: 1, own: 1, tokens: 1, ownersTokens: 1, members: 1, ownMembers: 1}
+	bearer := sight{role: app, token: hex.EncodeToString(one.hash), tokens: 1, ownersTokens: 1, members: 1, ownMembers: 1}
 	return map[string]door{
 		"a workspace": {
 			open: func(ctx context.Context, fn func(db.Tx) error) error { return c.db.InWorkspace(ctx, one.workspace, fn) },
@@ -165,7 +166,7 @@ func (c *crossing) doors(one *tenant) map[string]door {
 			want: inside, once: true},
 		"an account": {
 			open: func(ctx context.Context, fn func(db.Tx) error) error { return c.db.InAccount(ctx, one.account, fn) },
-			want: sight{role: app, account: one.account.String(), workspaces: 1, own: 1}},
+			want: sight{role: app, account: one.account.String(), workspaces: 1, own: 1, members: 1, ownMembers: 1}},
 		"a token": {
 			open: func(ctx context.Context, fn func(db.Tx) error) error { return c.db.InToken(ctx, one.hash, fn) },
 			want: bearer},
@@ -191,8 +192,10 @@ func (c *crossing) look(ctx context.Context, tx db.Tx, one *tenant, what string,
 	args, into := []any{one.workspace}, []any{&got.role, &got.workspace, &got.account, &got.token, &got.workspaces, &got.own}
 	if want.role == "fleetboard_app" {
 		sql += `, (SELECT count(*) FROM product), (SELECT count(*) FROM product WHERE workspace_id <> $1),
-			(SELECT count(*) FROM access_token), (SELECT count(*) FROM access_token WHERE token_hash = $2)`
-		args, into = append(args, one.hash), append(into, &got.products, &foreign, &got.tokens, &got.ownersTokens)
+			(SELECT count(*) FROM access_token), (SELECT count(*) FROM access_token WHERE token_hash = $2),
+			(SELECT count(*) FROM membership), (SELECT count(*) FROM membership WHERE workspace_id = $1 AND account_id = $3)`
+		args = append(args, one.hash, one.account)
+		into = append(into, &got.products, &foreign, &got.tokens, &got.ownersTokens, &got.members, &got.ownMembers)
 	}
 	if err := tx.QueryRow(ctx, sql, args...).Scan(into...); err != nil {
 		return err

@@ -14,10 +14,14 @@ import (
 
 const accessTokenByHash = `-- name: AccessTokenByHash :one
 SELECT t.workspace_id, t.id, t.kind, t.name, t.account_id, t.products, t.capabilities, t.factory,
+    m.role, a.name AS account_name,
     (t.revoked_at IS NOT NULL)::boolean AS revoked,
     (t.expires_at IS NOT NULL AND t.expires_at <= now())::boolean AS expired,
     (t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute')::boolean AS use_is_old
-FROM access_token t WHERE t.token_hash = $1
+FROM access_token t
+LEFT JOIN membership m ON m.workspace_id = t.workspace_id AND m.account_id = t.account_id
+LEFT JOIN account a ON a.id = m.account_id
+WHERE t.token_hash = $1
 `
 
 type AccessTokenByHashRow struct {
@@ -29,11 +33,14 @@ type AccessTokenByHashRow struct {
 	Products     []string
 	Capabilities []string
 	Factory      string
+	Role         *string
+	AccountName  *string
 	Revoked      bool
 	Expired      bool
 	UseIsOld     bool
 }
 
+// With it the role and the name that its person has now; none of one who has left.
 func (q *Queries) AccessTokenByHash(ctx context.Context, db DBTX, tokenHash []byte) (AccessTokenByHashRow, error) {
 	row := db.QueryRow(ctx, accessTokenByHash, tokenHash)
 	var i AccessTokenByHashRow
@@ -46,6 +53,8 @@ func (q *Queries) AccessTokenByHash(ctx context.Context, db DBTX, tokenHash []by
 		&i.Products,
 		&i.Capabilities,
 		&i.Factory,
+		&i.Role,
+		&i.AccountName,
 		&i.Revoked,
 		&i.Expired,
 		&i.UseIsOld,

@@ -65,29 +65,6 @@ func (q *Queries) MembershipList(ctx context.Context, db DBTX, accountID uuid.UU
 	return items, nil
 }
 
-const membershipOf = `-- name: MembershipOf :one
-SELECT m.role, a.name AS account_name
-FROM membership m JOIN account a ON a.id = m.account_id
-WHERE m.workspace_id = $1 AND m.account_id = $2
-`
-
-type MembershipOfParams struct {
-	WorkspaceID uuid.UUID
-	AccountID   uuid.UUID
-}
-
-type MembershipOfRow struct {
-	Role        string
-	AccountName string
-}
-
-func (q *Queries) MembershipOf(ctx context.Context, db DBTX, arg MembershipOfParams) (MembershipOfRow, error) {
-	row := db.QueryRow(ctx, membershipOf, arg.WorkspaceID, arg.AccountID)
-	var i MembershipOfRow
-	err := row.Scan(&i.Role, &i.AccountName)
-	return i, err
-}
-
 const membershipOwner = `-- name: MembershipOwner :one
 SELECT a.id, a.password_hash
 FROM membership m JOIN account a ON a.id = m.account_id
@@ -106,6 +83,22 @@ func (q *Queries) MembershipOwner(ctx context.Context, db DBTX, workspaceID uuid
 	var i MembershipOwnerRow
 	err := row.Scan(&i.ID, &i.PasswordHash)
 	return i, err
+}
+
+const membershipRole = `-- name: MembershipRole :one
+SELECT role FROM membership WHERE workspace_id = $1 AND account_id = $2
+`
+
+type MembershipRoleParams struct {
+	WorkspaceID uuid.UUID
+	AccountID   uuid.UUID
+}
+
+func (q *Queries) MembershipRole(ctx context.Context, db DBTX, arg MembershipRoleParams) (string, error) {
+	row := db.QueryRow(ctx, membershipRole, arg.WorkspaceID, arg.AccountID)
+	var role string
+	err := row.Scan(&role)
+	return role, err
 }
 
 const namedLock = `-- name: NamedLock :exec

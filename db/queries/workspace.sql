@@ -33,10 +33,8 @@ JOIN account a ON a.id = m.account_id
 WHERE m.account_id = @account_id
 ORDER BY w.name, w.slug;
 
--- name: MembershipOf :one
-SELECT m.role, a.name AS account_name
-FROM membership m JOIN account a ON a.id = m.account_id
-WHERE m.workspace_id = @workspace_id AND m.account_id = @account_id;
+-- name: MembershipRole :one
+SELECT role FROM membership WHERE workspace_id = @workspace_id AND account_id = @account_id;
 
 -- name: MembershipOwner :one
 -- The first owner.

@@ -275,7 +275,7 @@ func acceptInvitationTx(ctx context.Context, tx db.Tx, in Invitation, a Account)
 		return Joined{}, err
 	}
 	if !added {
-		if done.Role, _, _, err = memberTx(ctx, tx, in.Workspace, a.ID); err != nil {
+		if done.Role, err = roleTx(ctx, tx, in.Workspace, a.ID); err != nil {
 			return Joined{}, err
 		}
 		done.Already = true

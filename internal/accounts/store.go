@@ -39,10 +39,10 @@ func membershipsTx(ctx context.Context, tx db.Tx, account ids.ID) ([]Workspace, 
 	return list, name, nil
 }
 
-func memberTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) (tenancy.Role, string, bool, error) {
-	row, err := q.MembershipOf(ctx, tx, dbsqlc.MembershipOfParams{WorkspaceID: workspace, AccountID: account})
-	ok, err := none(err)
-	return tenancy.Role(row.Role), row.AccountName, ok, err
+// roleTx is a member's role.
+func roleTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) (tenancy.Role, error) {
+	role, err := q.MembershipRole(ctx, tx, dbsqlc.MembershipRoleParams{WorkspaceID: workspace, AccountID: account})
+	return tenancy.Role(role), err
 }
 
 // The first workspace.

@@ -29,6 +29,9 @@ func tokenByHashTx(ctx context.Context, tx db.Tx, hash []byte) (accessToken, boo
 	if row.AccountID != nil {
 		t.account = *row.AccountID
 	}
+	if row.Role != nil && row.AccountName != nil {
+		t.role, t.owner = tenancy.Role(*row.Role), *row.AccountName
+	}
 	return t, true, nil
 }
 

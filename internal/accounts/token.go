@@ -93,6 +93,8 @@ type accessToken struct {
 	workspace, id, account   ids.ID
 	kind, name               string
 	scope                    tenancy.Scope
+	role                     tenancy.Role // its person's, "" of one who has left
+	owner                    string       // its person's name
 	revoked, expired, oldUse bool
 }
 
@@ -139,11 +141,13 @@ func (s *Service) findToken(ctx context.Context, token, kind string) (accessToke
 		return accessToken{}, fault.New(fault.TokenRevoked, "The token was revoked.")
 	case found.expired:
 		return accessToken{}, fault.New(fault.TokenExpired, "The token has expired.")
+	case kind == secretPerson && found.role == "":
+		return accessToken{}, fault.New(fault.TokenRevoked, "The token's owner is no longer in the workspace.")
 	}
 	return found, nil
 }
 
-// tokenPrincipal notes the use and, for a person, asks for the role of today.
+// tokenPrincipal notes the use and says whom the token stands for.
 func (s *Service) tokenPrincipal(ctx context.Context, t accessToken) (tenancy.Principal, error) {
 	who := tenancy.Principal{
 		Kind:      tenancy.Kind(t.kind),
@@ -153,11 +157,7 @@ func (s *Service) tokenPrincipal(ctx context.Context, t accessToken) (tenancy.Pr
 		Scope:     t.scope,
 	}
 	if who.Kind == tenancy.KindPerson {
-		role, name, err := s.ownerOf(ctx, t)
-		if err != nil {
-			return tenancy.Principal{}, err
-		}
-		who.Account, who.Role, who.Name = t.account, role, name
+		who.Account, who.Role, who.Name = t.account, t.role, t.owner
 	}
 	if !t.oldUse {
 		return who, nil
@@ -169,17 +169,4 @@ func (s *Service) tokenPrincipal(ctx context.Context, t accessToken) (tenancy.Pr
 		return tenancy.Principal{}, err
 	}
 	return who, nil
-}
-
-// ownerOf is the role and the name that a token's person has now. Fault:
-// TokenRevoked for one who has left the workspace.
-func (s *Service) ownerOf(ctx context.Context, t accessToken) (role tenancy.Role, name string, err error) {
-	err = s.db.OnceInWorkspace(ctx, t.workspace, func(tx db.Tx) error {
-		var ok bool
-		if role, name, ok, err = memberTx(ctx, tx, t.workspace, t.account); err == nil && !ok {
-			err = fault.New(fault.TokenRevoked, "The token's owner is no longer in the workspace.")
-		}
-		return err
-	})
-	return role, name, err
 }
