@@ -34,8 +34,13 @@ func decode(raw []byte, schema *openapi3.Schema) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	found.check("", value, schema)
-	if err := found.fault(); err != nil {
+	return found.canonical(value, schema)
+}
+
+// canonical is the second half of decode: value is what parse gave.
+func (f *findings) canonical(value any, schema *openapi3.Schema) ([]byte, error) {
+	f.check("", value, schema)
+	if err := f.fault(); err != nil {
 		return nil, err
 	}
 	var canonical bytes.Buffer

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -72,24 +71,45 @@ func withBody[B any](body []byte, call func(*B) (any, error)) (any, error) {
 	return call(&b)
 }
 
+// report is an item of a batch: a verb, and the body that its call has alone.
+type report struct {
+	verb  batchVerb
+	job   string
+	found *findings // in the body
+	body  map[string]any
+}
+
+// reportOf reads an item; the batch as a whole was checked.
+func reportOf(raw json.RawMessage) (report, error) {
+	item, found, err := parse(raw)
+	if err != nil {
+		return report{}, err
+	}
+	body, _ := item.(map[string]any)
+	verb, _ := body["verb"].(string)
+	job, _ := body["job"].(string)
+	delete(body, "verb")
+	return report{verb: batchVerbs[verb], job: job, found: found, body: body}, nil
+}
+
 // ReportBatch carries out several reports: those on one job in their order, the
 // others at the same time, so that they are written together.
 func (s *Server) ReportBatch(ctx context.Context, r ReportBatchRequestObject) (ReportBatchResponseObject, error) {
 	answers := make([]BatchItemAnswer, len(r.Body.Items))
-	ofJob := map[string][]int{}
+	list, ofJob := make([]report, len(answers)), map[string][]int{}
 	for i, raw := range r.Body.Items {
-		var ref LeaseRef
-		if err := json.Unmarshal(raw, &ref); err != nil {
-			return nil, fmt.Errorf("checked item of a batch: %w", err)
+		var err error
+		if list[i], err = reportOf(raw); err != nil {
+			return nil, err
 		}
-		ofJob[ref.Job] = append(ofJob[ref.Job], i)
+		ofJob[list[i].job] = append(ofJob[list[i].job], i)
 	}
 	var reports errgroup.Group
 	reports.SetLimit(batchAtOnce)
-	for _, list := range ofJob {
+	for _, places := range ofJob {
 		reports.Go(func() (err error) {
-			for _, i := range list {
-				if answers[i], err = s.batchItem(ctx, r.Body.Items[i]); err != nil {
+			for _, i := range places {
+				if answers[i], err = s.batchItem(ctx, list[i]); err != nil {
 					return err
 				}
 			}
@@ -103,8 +123,8 @@ func (s *Server) ReportBatch(ctx context.Context, r ReportBatchRequestObject) (R
 }
 
 // batchItem carries out one report and gives its answer.
-func (s *Server) batchItem(ctx context.Context, raw json.RawMessage) (BatchItemAnswer, error) {
-	answer, err := s.carryOut(ctx, raw)
+func (s *Server) batchItem(ctx context.Context, r report) (BatchItemAnswer, error) {
+	answer, err := s.carryOut(ctx, r)
 	status := http.StatusOK
 	if err != nil {
 		refusal := fault.From(err)
@@ -122,27 +142,15 @@ func (s *Server) batchItem(ctx context.Context, raw json.RawMessage) (BatchItemA
 }
 
 // carryOut is the call that a report is. A panic is the report's error only.
-func (s *Server) carryOut(ctx context.Context, raw json.RawMessage) (answer any, err error) {
+func (s *Server) carryOut(ctx context.Context, r report) (answer any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	var fields map[string]json.RawMessage
-	var name struct {
-		Verb string `json:"verb"`
-	}
-	if err := errors.Join(json.Unmarshal(raw, &fields), json.Unmarshal(raw, &name)); err != nil {
-		return nil, err
-	}
-	delete(fields, "verb")
-	body, err := json.Marshal(fields)
+	body, err := r.found.canonical(r.body, s.bodies[r.verb.operation])
 	if err != nil {
 		return nil, err
 	}
-	verb := batchVerbs[name.Verb]
-	if body, err = decode(body, s.bodies[verb.operation]); err != nil {
-		return nil, err
-	}
-	return verb.carryOut(s, ctx, body)
+	return r.verb.carryOut(s, ctx, body)
 }
