@@ -195,17 +195,24 @@ func TestAQuestionIsAnsweredOnTheJobPage(t *testing.T) {
 	v.sees(`#talk-1-1:has-text("48 hours.")`)
 }
 
-// Links are added and removed on the job's page; a circle is refused with its
-// path.
-func TestLinksAreDrawnAddedAndRemoved(t *testing.T) {
-	t.Parallel()
+// readsLinks shows the page of one of three jobs, of which FB-3 waits for FB-2.
+func readsLinks(t *testing.T, path string) *visitor {
+	t.Helper()
 	s := startServer(t)
 	s.submit("Reaper: one guarded query", "Fix flaky TestReaper")
 	depend(t, s, "Burn-down with projection fan", "FB-2")
 	v := s.visit(desktop)
 	v.logIn()
-	v.open("/jobs/FB-1")
+	v.open(path)
 	v.live()
+	return v
+}
+
+// Links are added and removed on the job's page; a circle is refused with its
+// path.
+func TestLinksAreDrawnAddedAndRemoved(t *testing.T) {
+	t.Parallel()
+	v := readsLinks(t, "/jobs/FB-1")
 	link := func(kind, other string) {
 		v.click("#link-new > summary")
 		v.must("choose", selectOption(v, "#link-kind", kind))
@@ -230,13 +237,7 @@ func TestLinksAreDrawnAddedAndRemoved(t *testing.T) {
 // the form is gone then. The answer is shown all the same.
 func TestAnAnswerIsShownAlsoWhereItsFormIsGone(t *testing.T) {
 	t.Parallel()
-	s := startServer(t)
-	s.submit("Reaper: one guarded query", "Fix flaky TestReaper")
-	depend(t, s, "Burn-down with projection fan", "FB-2")
-	v := s.visit(desktop)
-	v.logIn()
-	v.open("/jobs/FB-3")
-	v.live()
+	v := readsLinks(t, "/jobs/FB-3")
 	answered := make(chan struct{})
 	v.must("hold the answer", v.tab.Route("**/unlink", func(r playwright.Route) {
 		go func() {
