@@ -87,7 +87,7 @@ func (w *web) heartbeats(ctx context.Context, n int) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	rewritten2, stayed2, err := w.rewritten(ctx)
+	rewritten2, stayed2, err := w.rewrittenBy(ctx, rewritten+int64(len(took)))
 	if err != nil {
 		return nil, err
 	}
@@ -184,6 +184,20 @@ func (a *agent) appendBeat(to []byte) []byte {
 		to = l.append(to, "")
 	}
 	return append(to, "]}"...)
+}
+
+// rewrittenBy is rewritten once there are so many, for each heartbeat rewrites a row
+// at least: PostgreSQL's sessions tell late what they did.
+func (w *web) rewrittenBy(ctx context.Context, least int64) (rewritten, stayed int64, err error) {
+	for late := time.Now().Add(idleSettle); ; {
+		rewritten, stayed, err = w.rewritten(ctx)
+		if err != nil || rewritten >= least || time.Now().After(late) {
+			return rewritten, stayed, err
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return 0, 0, err
+		}
+	}
 }
 
 // rewritten is how many rows of the tables that heartbeats write were rewritten,
