@@ -132,10 +132,11 @@ func (q *Queries) LeaseJobsOfAgent(ctx context.Context, db DBTX, arg LeaseJobsOf
 }
 
 const leaseLapsed = `-- name: LeaseLapsed :many
-SELECT l.job_id, count(*) OVER ()::int AS lapsed FROM job_lease l JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
+SELECT l.job_id, count(*) OVER ()::int AS lapsed FROM job_lease l
 WHERE l.workspace_id = $1
     AND (l.expires_at <= clock_timestamp() OR l.grace_ends_at <= clock_timestamp()
-        OR a.last_heartbeat_at <= clock_timestamp() - make_interval(secs => a.dead_after_seconds))
+        OR l.agent_id IN (SELECT a.id FROM agent a WHERE a.workspace_id = $1
+            AND a.last_heartbeat_at <= clock_timestamp() - make_interval(secs => a.dead_after_seconds)))
 ORDER BY l.expires_at, l.job_id LIMIT $2
 `
 
@@ -151,6 +152,8 @@ type LeaseLapsedRow struct {
 
 // Leases that have to be taken back in one workspace: expired, of an agent that
 // is dead, or with a directive whose grace is over; and how many there are in all.
+// Dead agents are looked for apart, so that all leases are read in one go: by their
+// agents each one that has ended and cannot be removed yet is ten times as dear.
 func (q *Queries) LeaseLapsed(ctx context.Context, db DBTX, arg LeaseLapsedParams) ([]LeaseLapsedRow, error) {
 	rows, err := db.Query(ctx, leaseLapsed, arg.WorkspaceID, arg.MaxRows)
 	if err != nil {
@@ -172,9 +175,10 @@ func (q *Queries) LeaseLapsed(ctx context.Context, db DBTX, arg LeaseLapsedParam
 }
 
 const leaseLapsedWorkspaces = `-- name: LeaseLapsedWorkspaces :many
-SELECT DISTINCT l.workspace_id FROM job_lease l JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
+SELECT DISTINCT l.workspace_id FROM job_lease l
 WHERE l.expires_at <= clock_timestamp() OR l.grace_ends_at <= clock_timestamp()
-    OR a.last_heartbeat_at <= clock_timestamp() - make_interval(secs => a.dead_after_seconds)
+    OR (l.workspace_id, l.agent_id) IN (SELECT a.workspace_id, a.id FROM agent a
+        WHERE a.last_heartbeat_at <= clock_timestamp() - make_interval(secs => a.dead_after_seconds))
 `
 
 // The workspaces in which LeaseLapsed would find something.

@@ -19,6 +19,7 @@ func (s *Service) CountTransactions() *atomic.Int64 {
 	counted(s.ends, n)
 	counted(s.beats, n)
 	counted(s.reports, n)
+	counted(s.usages, n)
 	return n
 }
 

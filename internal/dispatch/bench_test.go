@@ -173,6 +173,22 @@ func BenchmarkProgress(b *testing.B) {
 	})
 }
 
+// BenchmarkUsage tells of one message a call.
+func BenchmarkUsage(b *testing.B) {
+	forEach(b, func(b *testing.B, together int) {
+		o := newOffice(b, together)
+		held := o.hand(len(o.agents))
+		o.measure(together, "calls/s", func(i int) error {
+			line := entry(ref(held[i%len(held)]), fmt.Sprint("message-", i))
+			told, err := o.dispatch.RecordUsage(o.ctx, o.agentOf(i), []dispatch.UsageLine{line})
+			if err == nil && said(told[0]) != "recorded" {
+				err = fmt.Errorf("a message was %s", said(told[0]))
+			}
+			return err
+		})
+	})
+}
+
 // BenchmarkClaimAndComplete takes one job and hands it in, with lease, attempt
 // and events.
 func BenchmarkClaimAndComplete(b *testing.B) {

@@ -70,11 +70,7 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in ClaimRequ
 	if err != nil {
 		return Claimed{}, err
 	}
-	if s.reaps.pass(who.Workspace) {
-		if _, err := s.reapWorkspace(ctx, who.Workspace, claimReaps); err != nil {
-			s.log.WarnContext(ctx, "reap in a claim", "err", err)
-		}
-	}
+	s.reapInPassing(ctx, who.Workspace)
 	end := time.Now().Add(in.Wait)
 	for {
 		look, err := s.looks.do(ctx, who.Workspace, lookCall{who, in})

@@ -26,6 +26,12 @@ func TestAFloorComesOfALongWayAndEnds(t *testing.T) {
 		{"on from there", floorLasts / 2, second, 1, second},
 		{"it is over", floorLasts / 2, second, 1, place{}},
 		{"a long way again", 0, second, longWay, second},
+		{"it is over again", floorLasts, second, 1, place{}},
+		{"a very long way", 0, first, 10_000, first},
+		{"it is believed longer", 10_000*lastsOfBlock - 1, second, 1, second},
+		{"and is over", 1, second, 1, place{}},
+		{"an endless way", 0, first, 1_000_000, first},
+		{"is believed no longer", floorLastsMost, second, 1, place{}},
 	} {
 		now = now.Add(step.passes)
 		if step.passes > 0 {

@@ -13,8 +13,12 @@ const (
 	// removed yet, lie before the first of a lane when it is worth remembering where
 	// they end.
 	longWay = 64
-	// floorLasts is how long that is believed.
-	floorLasts = time.Second
+	// floorLasts is how long that is believed at least, and lastsOfBlock for each block:
+	// twenty times as long as it takes to pass over one, so that a twentieth of the
+	// time goes into ways from the top. floorLastsMost is the longest.
+	floorLasts     = time.Second
+	lastsOfBlock   = 20 * 30 * time.Microsecond
+	floorLastsMost = 10 * time.Second
 )
 
 // place is one in the order of a lane's ready jobs: the more urgent first, then
@@ -32,8 +36,8 @@ var top = place{priority: math.MaxInt16}
 // the database cannot remove rows, for somebody holds a snapshot open, the way from
 // the top to the first job that is left gets longer with each claim; from a floor it
 // does not. A more urgent job that comes meanwhile is seen when the floor has ended,
-// after a second at most. Where the way is short, and where nothing is found, jobs
-// are looked for from the top.
+// after a second or twenty times as long as the way takes, ten seconds at most. Where
+// the way is short, and where nothing is found, jobs are looked for from the top.
 type floors struct {
 	now func() time.Time
 
@@ -83,7 +87,7 @@ func (f *floors) reached(workspace ids.ID, lane int64, at place, blocks int64) {
 		return
 	}
 	if !known {
-		one.until = f.now().Add(floorLasts)
+		one.until = f.now().Add(min(max(floorLasts, time.Duration(blocks)*lastsOfBlock), floorLastsMost))
 	}
 	one.place = at
 	f.of[name] = one

@@ -34,13 +34,9 @@ const (
 // dead, or whose directive's grace is over. It returns how many. Several
 // processes may reap at once: each lease is ended by one of them.
 func (s *Service) Reap(ctx context.Context) (int, error) {
-	var workspaces []ids.ID
-	err := s.db.InSystem(ctx, func(tx db.Tx) (err error) {
-		workspaces, err = q.LeaseLapsedWorkspaces(ctx, tx)
-		return err
-	})
+	workspaces, err := s.lapsed(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("lapsed leases: %w", err)
+		return 0, err
 	}
 	total := 0
 	var failed error
@@ -49,6 +45,29 @@ func (s *Service) Reap(ctx context.Context) (int, error) {
 		total, failed = total+n, errors.Join(failed, err)
 	}
 	return total, failed
+}
+
+// lapsed are the workspaces that have leases to take back.
+func (s *Service) lapsed(ctx context.Context) (workspaces []ids.ID, err error) {
+	err = s.db.InSystem(ctx, func(tx db.Tx) (err error) {
+		workspaces, err = q.LeaseLapsedWorkspaces(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("lapsed leases: %w", err)
+	}
+	return workspaces, nil
+}
+
+// reapInPassing takes back a few lapsed leases of a workspace before a claim looks.
+func (s *Service) reapInPassing(ctx context.Context, workspace ids.ID) {
+	lapsed, err := s.lapses.in(ctx, workspace)
+	if lapsed {
+		_, err = s.reapWorkspace(ctx, workspace, claimReaps)
+	}
+	if err != nil {
+		s.log.WarnContext(ctx, "reap in a claim", "err", err)
+	}
 }
 
 // reapAll takes back the lapsed leases of one workspace batch by batch, so that

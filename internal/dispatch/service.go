@@ -41,7 +41,7 @@ type Service struct {
 	waiters *waiters
 	floors  *floors
 	seats   *seatFloors
-	reaps   *gate
+	lapses  *lapses
 	looks   *combiner[lookCall, look]
 	ends    *combiner[finishCall, finished]
 	beats   *combiner[beatCall, BeatAnswer]
@@ -54,7 +54,8 @@ type Service struct {
 // New returns the dispatch of the jobs kept in d. Close ends its subscription.
 func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, log *slog.Logger) *Service {
 	s := &Service{db: d, jobs: list, wake: wake, tokens: tokens, log: log,
-		lanes: newLaneBook(d), waiters: newWaiters(), floors: newFloors(), seats: newSeatFloors(), reaps: newGate(time.Second)}
+		lanes: newLaneBook(d), waiters: newWaiters(), floors: newFloors(), seats: newSeatFloors()}
+	s.lapses = newLapses(s.lapsed)
 	s.looks = newCombiner(s.lookTogether)
 	s.ends = newCombiner(s.finishTogether)
 	s.beats = newCombiner(s.beatTogether)
