@@ -47,7 +47,9 @@ func (s *Server) jobLogLive(limit *streamLimit) func(echo.Context, tenancy.Princ
 		defer stop()
 		changed, forget := s.membersNews(who)
 		defer forget()
-		if t.out, err = openStream(c); err == nil {
+		t.out, err = openStream(c)
+		defer t.out.end()
+		if err == nil {
 			err = t.run(ctx, changed, func() bool { return s.stillIn(c, who) })
 		}
 		if ctx.Err() != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// writeTime is how long a reader may take for one message.
-const writeTime = 10 * time.Second
+// writeTime is how long a reader may take for one message. Tests have it shorter.
+var writeTime = 10 * time.Second
 
 // eventStream writes server-sent events. Each message is made completely before
 // its first byte goes out.
@@ -33,6 +33,10 @@ func openStream(c echo.Context) (*eventStream, error) {
 	s := &eventStream{w: w, control: http.NewResponseController(w)}
 	return s, s.comment()
 }
+
+// end gives the last bytes of the answer a time of their own: that of the last
+// message may be over, and an answer cut short is a network error to the page.
+func (s *eventStream) end() { _ = s.control.SetWriteDeadline(time.Now().Add(writeTime)) }
 
 // comment keeps the connection open and tells a dead one.
 func (s *eventStream) comment() error {

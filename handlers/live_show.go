@@ -50,7 +50,9 @@ func (s *Server) live(limit *streamLimit) func(echo.Context, tenancy.Principal) 
 		defer all.leave(w.showing, w.seat)
 		changed, stop := s.membersNews(who)
 		defer stop()
-		if w.out, err = openStream(c); err == nil {
+		w.out, err = openStream(c)
+		defer w.out.end()
+		if err == nil {
 			err = w.catchUp(c)
 		}
 		if err == nil {

@@ -62,6 +62,8 @@ type eventStream struct {
 func (e *eventStream) VisitStreamEventsResponse(w http.ResponseWriter) error {
 	defer e.leave()
 	e.w, e.control = w, http.NewResponseController(w)
+	// The end has a time of its own: that of the last piece may be over.
+	defer e.allowTime()
 	news := make(chan struct{}, 1)
 	if e.server.wake != nil {
 		defer e.server.wake.Subscribe(eventlog.Topic(e.who.Workspace), func(string) {
@@ -206,8 +208,7 @@ func (e *eventStream) flush() error {
 	if e.buf.Len() == 0 {
 		return nil
 	}
-	// Where the connection cannot be given more time, the server's own limit holds.
-	_ = e.control.SetWriteDeadline(time.Now().Add(streaming.write))
+	e.allowTime()
 	_, err := e.w.Write(e.buf.Bytes())
 	e.buf.Reset()
 	if err == nil {
@@ -216,3 +217,7 @@ func (e *eventStream) flush() error {
 	e.gone = err != nil
 	return err
 }
+
+// allowTime gives the reader time for what is written next. Where the connection
+// cannot be given more, the server's own limit holds.
+func (e *eventStream) allowTime() { _ = e.control.SetWriteDeadline(time.Now().Add(streaming.write)) }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -35,6 +36,17 @@ type liveServer struct {
 	subs  atomic.Int32  // subscriptions that are open
 }
 
+// late writes each next piece after the time for the last one is over, as the
+// end of a stream often is.
+type late struct{ http.ResponseWriter }
+
+func (l late) Unwrap() http.ResponseWriter { return l.ResponseWriter }
+
+func (l late) FlushError() error {
+	control := http.NewResponseController(l.ResponseWriter)
+	return errors.Join(control.Flush(), control.SetWriteDeadline(time.Now().Add(-time.Second)))
+}
+
 func newLiveServer(w *world) *liveServer {
 	w.t.Helper()
 	s := &liveServer{w: w, done: make(chan struct{}), ended: make(chan struct{}, 100)}
@@ -49,7 +61,7 @@ func newLiveServer(w *world) *liveServer {
 	server := api.New(api.Deps{Jobs: w.jobs, Dispatch: w.dispatch, Events: eventlog.New(w.db), Accounts: w.accounts, Log: log,
 		Wake: counted{wake, &s.subs}, Done: s.done})
 	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		server.ServeHTTP(rw, r)
+		server.ServeHTTP(late{rw}, r)
 		s.ended <- struct{}{}
 	}))
 	s.url = listening.URL
@@ -90,6 +102,7 @@ type stream struct {
 	request  *http.Request
 	response *http.Response
 	messages chan message // closed when the server ends the stream
+	cut      error        // why the connection broke, nil where the answer ended
 	leave    context.CancelFunc
 }
 
@@ -141,6 +154,7 @@ func (s *stream) read() {
 			m = message{}
 		}
 	}
+	s.cut = lines.Err()
 }
 
 // next is the next message that is one of those asked for.
@@ -163,7 +177,8 @@ func of(job string) func(message) bool {
 	return func(m message) bool { return isEvent(m) && strings.Contains(m.data, `"job":"`+job+`"`) }
 }
 
-// over waits for the end of the stream.
+// over waits for the end of the stream, which is an answer's, not a broken
+// connection's.
 func (s *stream) over() {
 	s.t.Helper()
 	for range s.messages {
@@ -171,6 +186,9 @@ func (s *stream) over() {
 	}
 	if s.request.Context().Err() != nil {
 		s.t.Fatal("the stream did not end")
+	}
+	if s.cut != nil {
+		s.t.Errorf("the stream was cut short: %v", s.cut)
 	}
 }
 
