@@ -23,9 +23,10 @@ type lapses struct {
 	now  func() time.Time
 	look func(ctx context.Context) ([]ids.ID, error)
 
-	mu    sync.Mutex
-	next  time.Time       // when to look again
-	found map[ids.ID]bool // workspaces that no claim was told of yet
+	mu      sync.Mutex
+	looking bool
+	next    time.Time       // when to look again
+	found   map[ids.ID]bool // workspaces that no claim was told of yet
 }
 
 func newLapses(look func(ctx context.Context) ([]ids.ID, error)) *lapses {
@@ -33,30 +34,40 @@ func newLapses(look func(ctx context.Context) ([]ids.ID, error)) *lapses {
 }
 
 // in reports whether leases of a workspace have lapsed, once after each look.
-func (l *lapses) in(ctx context.Context, workspace ids.ID) (bool, error) {
-	if !l.due() {
-		return l.take(workspace), nil
+func (l *lapses) in(ctx context.Context, workspace ids.ID) (lapsed bool, err error) {
+	if l.due() {
+		err = l.lookAgain(ctx)
 	}
-	began := l.now()
-	list, err := l.look(ctx)
-	l.mu.Lock()
-	l.next = l.now().Add(max(lapsesEvery, lapsesRest*l.now().Sub(began)))
-	for _, one := range list {
-		l.found[one] = true
-	}
-	l.mu.Unlock()
 	return l.take(workspace), err
 }
 
-// due reports whether it is time to look; whoever is told so does.
+func (l *lapses) lookAgain(ctx context.Context) (err error) {
+	var list []ids.ID
+	began := l.now()
+	defer func() { l.looked(list, l.now().Sub(began)) }() // also on a panic
+	list, err = l.look(ctx)
+	return err
+}
+
+// due reports whether it is time to look; whoever is told so does, alone.
 func (l *lapses) due() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.now().Before(l.next) {
+	if l.looking || l.now().Before(l.next) {
 		return false
 	}
-	l.next = l.now().Add(lapsesEvery)
+	l.looking = true
 	return true
+}
+
+// looked notes what a look found, and how long it took.
+func (l *lapses) looked(list []ids.ID, took time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.looking, l.next = false, l.now().Add(max(lapsesEvery, lapsesRest*took))
+	for _, one := range list {
+		l.found[one] = true
+	}
 }
 
 func (l *lapses) take(workspace ids.ID) bool {

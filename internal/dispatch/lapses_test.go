@@ -15,8 +15,13 @@ func TestOneLookForLapsedLeasesServesAllWorkspaces(t *testing.T) {
 	t.Parallel()
 	ours, theirs, idle := ids.New(), ids.New(), ids.New()
 	now, looks, takes, broken := time.Now(), 0, time.Duration(0), error(nil)
-	l := newLapses(func(context.Context) ([]ids.ID, error) {
+	var l *lapses
+	l = newLapses(func(ctx context.Context) ([]ids.ID, error) {
 		looks, now = looks+1, now.Add(takes)
+		// Who comes meanwhile does not look too, however long it takes.
+		if lapsed, err := l.in(ctx, ids.New()); lapsed || err != nil {
+			t.Errorf("during a look: %t, %v", lapsed, err)
+		}
 		return []ids.ID{ours, theirs}, broken
 	})
 	l.now = func() time.Time { return now }

@@ -152,10 +152,15 @@ func assertOnlyWhatWaits(t *testing.T, name string, plan map[string]any) {
 // times as dear to look up as to pass by.
 func assertOneGo(t *testing.T, name string, plan map[string]any) {
 	t.Helper()
+	leases := false
 	for _, scan := range scansOf(plan) {
+		leases = leases || scan["Relation Name"] == "job_lease"
 		if loops, _ := scan["Actual Loops"].(float64); loops > 1 {
 			t.Errorf("%s: %s of %s runs %v times", name, scan["Node Type"], scan["Relation Name"], loops)
 		}
+	}
+	if !leases {
+		t.Errorf("%s: no leases are read", name)
 	}
 }
 
