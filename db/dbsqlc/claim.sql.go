@@ -131,10 +131,13 @@ func (q *Queries) AgentsForClaim(ctx context.Context, db DBTX, arg AgentsForClai
 const agentsKeep = `-- name: AgentsKeep :many
 WITH alone AS MATERIALIZED (
     SELECT f.id FROM factory f WHERE f.workspace_id = $1 AND f.id = ANY($2::uuid[])
+        AND (cardinality($3::bigint[]) = 0 OR EXISTS (SELECT FROM unnest($3::bigint[]) n(id) WHERE (SELECT r.job_id
+            FROM job_ready r WHERE r.workspace_id = $1 AND r.lane_id = n.id
+            ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT 1) IS NOT NULL))
     FOR NO KEY UPDATE SKIP LOCKED
 ), kept AS MATERIALIZED (
     SELECT a.id, a.last_heartbeat_at FROM agent a
-    WHERE a.workspace_id = $1 AND a.id = ANY($3::uuid[])
+    WHERE a.workspace_id = $1 AND a.id = ANY($4::uuid[])
         AND a.factory_id = ANY(ARRAY(SELECT x.id FROM alone x))
     FOR NO KEY UPDATE SKIP LOCKED
 ), seen AS (
@@ -148,13 +151,20 @@ SELECT kept.id FROM kept
 type AgentsKeepParams struct {
 	WorkspaceID uuid.UUID
 	Factories   []uuid.UUID
+	Lanes       []int64
 	Agents      []uuid.UUID
 }
 
 // FactoryLock and AgentKeep of those agents that nobody has locked, nor their
-// factory. It waits for no lock, so that the order does not matter.
+// factory. It waits for no lock, so that the order does not matter. Where lanes are
+// given and none has a claimable job nothing is locked.
 func (q *Queries) AgentsKeep(ctx context.Context, db DBTX, arg AgentsKeepParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, agentsKeep, arg.WorkspaceID, arg.Factories, arg.Agents)
+	rows, err := db.Query(ctx, agentsKeep,
+		arg.WorkspaceID,
+		arg.Factories,
+		arg.Lanes,
+		arg.Agents,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -174,32 +184,41 @@ func (q *Queries) AgentsKeep(ctx context.Context, db DBTX, arg AgentsKeepParams)
 }
 
 const leasesGive = `-- name: LeasesGive :many
-WITH given AS MATERIALIZED (
-    SELECT unnest($1::uuid[]) AS job_id, unnest($2::uuid[]) AS agent_id, unnest($3::text[]) AS agent,
-        unnest($4::uuid[]) AS factory_id, unnest($5::text[]) AS factory, unnest($6::text[]) AS model,
-        unnest($7::text[]) AS session_key, unnest($8::text[]) AS request_id,
-        unnest($9::int[]) AS ttl_seconds
+WITH picked AS MATERIALIZED (
+    SELECT r.job_id FROM job_ready r
+    WHERE r.workspace_id = $1 AND r.job_id = ANY($2::uuid[])
+        AND r.lane_id IS NOT DISTINCT FROM $3
+    FOR UPDATE SKIP LOCKED
+), popped AS (
+    DELETE FROM job_ready r WHERE r.workspace_id = $1 AND r.job_id = ANY(ARRAY(SELECT p.job_id FROM picked p))
+    RETURNING r.job_id
+), given AS MATERIALIZED (
+    SELECT unnest($4::uuid[]) AS job_id, unnest($5::uuid[]) AS agent_id, unnest($6::text[]) AS agent,
+        unnest($7::uuid[]) AS factory_id, unnest($8::text[]) AS factory, unnest($9::text[]) AS model,
+        unnest($10::text[]) AS session_key, unnest($11::text[]) AS request_id,
+        unnest($12::int[]) AS ttl_seconds
 ), taken AS (
     UPDATE job j SET status = 'assigned', status_by = g.agent, status_at = now(), epoch = j.epoch + 1,
         attempts = j.attempts + 1, assigned_at = now(), started_at = NULL, ready_at = NULL,
         progress_percent = NULL, current_step = '', version = j.version + 1, updated_at = now()
     FROM given g
-    WHERE j.workspace_id = $10 AND j.id = ANY($1::uuid[]) AND j.id = g.job_id
+    WHERE j.workspace_id = $1 AND j.id = ANY($4::uuid[]) AND j.id = g.job_id
         AND j.status IS NOT DISTINCT FROM 'ready'
+        AND (cardinality($2::uuid[]) = 0 OR j.id = ANY(ARRAY(SELECT p.job_id FROM popped p)))
     RETURNING j.id, j.epoch, g.agent_id, g.agent, g.factory_id, g.factory, g.model, g.session_key, g.request_id, g.ttl_seconds
 ), leased AS (
     INSERT INTO job_lease (workspace_id, job_id, epoch, agent_id, factory_id, session_key, request_id, ttl_seconds,
         expires_at)
-    SELECT $10, t.id, t.epoch, t.agent_id, t.factory_id, t.session_key, t.request_id, t.ttl_seconds,
+    SELECT $1, t.id, t.epoch, t.agent_id, t.factory_id, t.session_key, t.request_id, t.ttl_seconds,
         clock_timestamp() + make_interval(secs => t.ttl_seconds)
     FROM taken t
     RETURNING job_id, number
 ), opened AS (
     INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory, model, session_key)
-    SELECT $10, t.id, t.epoch, t.agent, t.factory, t.model, t.session_key FROM taken t
+    SELECT $1, t.id, t.epoch, t.agent, t.factory, t.model, t.session_key FROM taken t
 ), logged AS (
     INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, epoch, changes, payload)
-    SELECT $10, 'job.claimed', t.id, t.agent, 'agent', t.epoch,
+    SELECT $1, 'job.claimed', t.id, t.agent, 'agent', t.epoch,
         '[{"field": "status", "old": "ready", "new": "assigned"}]',
         jsonb_build_object('factory', t.factory, 'ttl_seconds', t.ttl_seconds) FROM taken t
 )
@@ -207,16 +226,18 @@ SELECT l.job_id, l.number FROM leased l
 `
 
 type LeasesGiveParams struct {
-	JobIds      []uuid.UUID
-	AgentIds    []uuid.UUID
-	Agents      []string
-	FactoryIds  []uuid.UUID
-	Factories   []string
-	Models      []string
-	SessionKeys []string
-	RequestIds  []string
-	TtlSeconds  []int32
-	WorkspaceID uuid.UUID
+	WorkspaceID  uuid.UUID
+	Foreseen     []uuid.UUID
+	ForeseenLane int64
+	JobIds       []uuid.UUID
+	AgentIds     []uuid.UUID
+	Agents       []string
+	FactoryIds   []uuid.UUID
+	Factories    []string
+	Models       []string
+	SessionKeys  []string
+	RequestIds   []string
+	TtlSeconds   []int32
 }
 
 type LeasesGiveRow struct {
@@ -227,9 +248,15 @@ type LeasesGiveRow struct {
 // Gives jobs that were taken out of job_ready to agents: each gets epoch + 1, a
 // lease, an attempt and an event. The job's status is checked again where it is
 // changed. Ids are handed on as an array and the status is compared in a form that
-// no index serves: whatever the statistics say, rows are found by their ids.
+// no index serves: whatever the statistics say, rows are found by their ids. Jobs
+// that are foreseen were not taken yet: they are taken here, as far as they still
+// stand in the lane where they were seen and no other claim is taking them, and only
+// what was taken is given.
 func (q *Queries) LeasesGive(ctx context.Context, db DBTX, arg LeasesGiveParams) ([]LeasesGiveRow, error) {
 	rows, err := db.Query(ctx, leasesGive,
+		arg.WorkspaceID,
+		arg.Foreseen,
+		arg.ForeseenLane,
 		arg.JobIds,
 		arg.AgentIds,
 		arg.Agents,
@@ -239,7 +266,6 @@ func (q *Queries) LeasesGive(ctx context.Context, db DBTX, arg LeasesGiveParams)
 		arg.SessionKeys,
 		arg.RequestIds,
 		arg.TtlSeconds,
-		arg.WorkspaceID,
 	)
 	if err != nil {
 		return nil, err

@@ -40,9 +40,13 @@ WHERE p.workspace_id = @workspace_id AND (p.paused OR p.review_limit IS NOT NULL
 
 -- name: AgentsKeep :many
 -- FactoryLock and AgentKeep of those agents that nobody has locked, nor their
--- factory. It waits for no lock, so that the order does not matter.
+-- factory. It waits for no lock, so that the order does not matter. Where lanes are
+-- given and none has a claimable job nothing is locked.
 WITH alone AS MATERIALIZED (
     SELECT f.id FROM factory f WHERE f.workspace_id = @workspace_id AND f.id = ANY(@factories::uuid[])
+        AND (cardinality(@lanes::bigint[]) = 0 OR EXISTS (SELECT FROM unnest(@lanes::bigint[]) n(id) WHERE (SELECT r.job_id
+            FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.lane_id = n.id
+            ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT 1) IS NOT NULL))
     FOR NO KEY UPDATE SKIP LOCKED
 ), kept AS MATERIALIZED (
     SELECT a.id, a.last_heartbeat_at FROM agent a
@@ -97,8 +101,19 @@ RETURNING r.job_id, r.priority, r.ready_at;
 -- Gives jobs that were taken out of job_ready to agents: each gets epoch + 1, a
 -- lease, an attempt and an event. The job's status is checked again where it is
 -- changed. Ids are handed on as an array and the status is compared in a form that
--- no index serves: whatever the statistics say, rows are found by their ids.
-WITH given AS MATERIALIZED (
+-- no index serves: whatever the statistics say, rows are found by their ids. Jobs
+-- that are foreseen were not taken yet: they are taken here, as far as they still
+-- stand in the lane where they were seen and no other claim is taking them, and only
+-- what was taken is given.
+WITH picked AS MATERIALIZED (
+    SELECT r.job_id FROM job_ready r
+    WHERE r.workspace_id = @workspace_id AND r.job_id = ANY(@foreseen::uuid[])
+        AND r.lane_id IS NOT DISTINCT FROM @foreseen_lane
+    FOR UPDATE SKIP LOCKED
+), popped AS (
+    DELETE FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.job_id = ANY(ARRAY(SELECT p.job_id FROM picked p))
+    RETURNING r.job_id
+), given AS MATERIALIZED (
     SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@agent_ids::uuid[]) AS agent_id, unnest(@agents::text[]) AS agent,
         unnest(@factory_ids::uuid[]) AS factory_id, unnest(@factories::text[]) AS factory, unnest(@models::text[]) AS model,
         unnest(@session_keys::text[]) AS session_key, unnest(@request_ids::text[]) AS request_id,
@@ -110,6 +125,7 @@ WITH given AS MATERIALIZED (
     FROM given g
     WHERE j.workspace_id = @workspace_id AND j.id = ANY(@job_ids::uuid[]) AND j.id = g.job_id
         AND j.status IS NOT DISTINCT FROM 'ready'
+        AND (cardinality(@foreseen::uuid[]) = 0 OR j.id = ANY(ARRAY(SELECT p.job_id FROM popped p)))
     RETURNING j.id, j.epoch, g.agent_id, g.agent, g.factory_id, g.factory, g.model, g.session_key, g.request_id, g.ttl_seconds
 ), leased AS (
     INSERT INTO job_lease (workspace_id, job_id, epoch, agent_id, factory_id, session_key, request_id, ttl_seconds,

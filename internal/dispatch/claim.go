@@ -72,8 +72,9 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in ClaimRequ
 	}
 	s.reapInPassing(ctx, who.Workspace)
 	end := time.Now().Add(in.Wait)
+	call := lookCall{who, in, s.waiters.recall(who.Agent)}
 	for {
-		look, err := s.looks.do(ctx, who.Workspace, lookCall{who, in})
+		look, err := s.looks.do(ctx, who.Workspace, call)
 		if err != nil {
 			return Claimed{}, err
 		}
@@ -83,9 +84,15 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in ClaimRequ
 		if look.wanted {
 			s.waiters.passOn(who.Workspace, look.lanes, 1)
 		}
-		if left := time.Until(end); left <= 0 || in.Job != "" || !s.wait(ctx, who, look, left) {
+		left := time.Until(end)
+		if left <= 0 || in.Job != "" {
 			return look.claimed, ctx.Err()
 		}
+		why := s.wait(ctx, who, look, left)
+		if why == over {
+			return look.claimed, ctx.Err()
+		}
+		call.outlook = outlook{look.factory, look.lanes, why == ready}
 	}
 }
 
@@ -140,27 +147,39 @@ func (s *Service) takeBackUnread(ctx context.Context, who tenancy.Principal, in 
 	return errors.Join(gone, err)
 }
 
+// wakening is why a wait ended.
+type wakening int
+
+const (
+	over  wakening = iota // there is nothing to look for
+	again                 // there may be a job
+	ready                 // a job has just become ready for the one that waited
+)
+
 // wait sleeps until one of the agent's lanes has changed since the look, the
-// safety poll is due, or the time is over. It reports whether to look again.
-func (s *Service) wait(ctx context.Context, who tenancy.Principal, l look, left time.Duration) bool {
+// safety poll is due, or the time is over.
+func (s *Service) wait(ctx context.Context, who tenancy.Principal, l look, left time.Duration) wakening {
 	one := s.waiters.enter(who.Workspace, l.factory, l.lanes, l.claimed.waitsForSeat())
 	defer s.waiters.leave(one)
 	if s.waiters.version(who.Workspace, l.lanes) != l.version ||
 		l.claimed.waitsForSeat() && s.waiters.seatSince(l.factory, l.began) {
-		return true
+		return again
 	}
 	poll := s.waiters.poll(l.claimed.waitsForSeat())
 	timer := time.NewTimer(min(left, poll))
 	defer timer.Stop()
 	select {
-	case <-one.signal:
-		return true
+	case why := <-one.signal:
+		return why
 	case <-timer.C:
-		return left > poll
+		if left > poll {
+			return again
+		}
+		return over
 	case <-ctx.Done():
-		return false
+		return over
 	case <-s.waiters.closed:
-		return false
+		return over
 	}
 }
 
@@ -168,5 +187,5 @@ func (s *Service) wait(ctx context.Context, who tenancy.Principal, l look, left 
 // read without the database. It changes at least whenever one of them has got
 // a claimable job.
 func (s *Service) QueueVersion(who tenancy.Principal) string {
-	return s.waiters.text(s.waiters.version(who.Workspace, s.waiters.recall(who.Agent)))
+	return s.waiters.text(s.waiters.version(who.Workspace, s.waiters.recall(who.Agent).lanes))
 }

@@ -9,9 +9,41 @@ import (
 	"fleetboard/internal/jobs"
 )
 
+// grab gives to an ask that is alone and wants one job the one that was seen, without
+// taking it first. Where somebody else is faster nobody gets anything by it.
+func (r *claimRun) grab() error {
+	asks := r.open()
+	if len(asks) != 1 || asks[0].reserved != 1 || asks[0].named != nil {
+		return nil
+	}
+	a, heads := asks[0], r.headsFor(asks[0], r.seen)
+	if len(heads) == 0 {
+		return nil
+	}
+	head := heads[0]
+	a.taken = []ids.ID{head.JobID}
+	if err := r.hand(head.LaneID, head.JobID); err != nil {
+		return err
+	}
+	if a.done = len(a.given) > 0; a.done {
+		r.reached = append(r.reached, reached{head.LaneID, place{head.Priority, head.ReadyAt, head.JobID}, 0})
+		return nil
+	}
+	a.taken, r.seen, r.loaded = nil, nil, nil
+	return nil
+}
+
 // give writes the leases, attempts and events of what was taken, and reads the jobs.
 func (r *claimRun) give() error {
-	params := dbsqlc.LeasesGiveParams{WorkspaceID: r.workspace}
+	if len(r.loaded) > 0 {
+		return nil // grab has done it
+	}
+	return r.hand(0)
+}
+
+// hand gives what is taken, or is foreseen to be, from a lane, and reads the jobs.
+func (r *claimRun) hand(lane int64, foreseen ...ids.ID) error {
+	params := dbsqlc.LeasesGiveParams{WorkspaceID: r.workspace, Foreseen: append([]ids.ID{}, foreseen...), ForeseenLane: lane}
 	for _, a := range r.asks {
 		for _, id := range a.taken {
 			params.JobIds = append(params.JobIds, id)
@@ -32,6 +64,7 @@ func (r *claimRun) give() error {
 	if len(all) == 0 {
 		return nil
 	}
+	r.wrote = true
 	return r.tx.Together(r.ctx, func(tx db.Tx) error {
 		if len(params.JobIds) == 0 {
 			return nil
@@ -40,7 +73,7 @@ func (r *claimRun) give() error {
 		if err != nil {
 			return fmt.Errorf("give leases: %w", err)
 		}
-		r.hand(given)
+		r.tell(given)
 		return nil
 	}, func(tx db.Tx) (err error) {
 		r.loaded, err = jobs.LoadManyTx(r.ctx, tx, r.workspace, all)
@@ -48,8 +81,8 @@ func (r *claimRun) give() error {
 	})
 }
 
-// hand tells the asks which of the jobs that were taken for them they got.
-func (r *claimRun) hand(given []dbsqlc.LeasesGiveRow) {
+// tell says to the asks which of the jobs that were taken for them they got.
+func (r *claimRun) tell(given []dbsqlc.LeasesGiveRow) {
 	numbers := make(map[ids.ID]int64, len(given))
 	for _, l := range given {
 		numbers[l.JobID] = l.Number

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,9 +18,14 @@ import (
 
 // lookCall is what one look at the queue needs to know.
 type lookCall struct {
-	who tenancy.Principal
-	in  ClaimRequest
+	who     tenancy.Principal
+	in      ClaimRequest
+	outlook outlook
 }
+
+// errNothing ends the transaction of looks that have written nothing, but may have
+// locked: what is not saved is not waited for.
+var errNothing = errors.New("dispatch: nothing was written")
 
 // look is what one look at the queue found.
 type look struct {
@@ -40,7 +46,7 @@ func (s *Service) lookTogether(ctx context.Context, workspace ids.ID, list []*re
 		run.patient = patient
 		return run.run()
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, errNothing) {
 		return err
 	}
 	s.settled(ctx, workspace, run.broken...)
@@ -66,6 +72,9 @@ func (s *Service) claimed(workspace ids.ID, asks []*ask) {
 			given = append(given, a.look.claimed.Jobs...)
 			s.waiters.passOn(workspace, a.look.lanes, fanOut)
 		}
+		if a.err == nil {
+			s.waiters.remember(a.who.Agent, outlook{factory: a.look.factory, lanes: a.look.lanes})
+		}
 	}
 	if len(given) > 0 {
 		s.published(workspace, nil, given...)
@@ -85,8 +94,10 @@ type claimRun struct {
 	closed   map[ids.ID]string      // products that give nothing now, and why
 	products map[string]ids.ID      // those that tokens are limited to
 	broken   []change               // jobs that failed instead of being given
+	locked   map[ids.ID]bool        // agents that are locked with their factories
 	foreseen []int64                // lanes that it probably looks at
 	seen     []dbsqlc.ReadyHeadsRow // what choose saw, until something is taken
+	wrote    bool                   // it has something to save
 	loaded   []jobs.Job             // what was given, and what could not be
 	below    map[int64]place        // floors of lanes, from which jobs are looked for
 	reached  []reached
@@ -139,20 +150,35 @@ func (r *claimRun) open() []*ask {
 }
 
 func (r *claimRun) run() error {
-	for _, step := range []func() error{r.meet, r.repeat, r.name, r.choose, r.reserve, r.take, r.give, r.show} {
+	for _, step := range []func() error{r.meet, r.repeat, r.name, r.choose, r.reserve, r.grab, r.take, r.give, r.show} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
+	if !r.wrote {
+		return errNothing
+	}
 	return nil
 }
 
-// meet reads who asks and which lanes they serve.
+// meet reads who asks and which lanes they serve. Those who may well get something
+// are locked first, if there is anything to get.
 func (r *claimRun) meet() error {
 	// Before anything is read: a product that opens, and a job that becomes ready,
 	// from here on changes the version.
 	began := r.s.waiters.latest()
-	if err := r.read(r.foresee); err != nil {
+	var hopeful []*ask
+	for _, a := range r.asks {
+		if a.outlook.good && len(a.outlook.lanes) > 0 && a.in.Job == "" && !r.patient {
+			hopeful = append(hopeful, a)
+		}
+	}
+	r.foresee()
+	before := []func(db.Tx) error{r.look}
+	if len(hopeful) > 0 {
+		before = []func(db.Tx) error{r.locking(hopeful, r.unclear()), r.look}
+	}
+	if err := r.read(before...); err != nil {
 		return err
 	}
 	for _, a := range r.open() {
@@ -236,7 +262,6 @@ func (r *claimRun) serve(a *ask) error {
 		}
 	}
 	a.look.version = min(a.look.began, r.s.waiters.version(r.workspace, a.look.lanes))
-	r.s.waiters.remember(a.who.Agent, a.look.lanes)
 	return nil
 }
 

@@ -64,22 +64,35 @@ func (r *claimRun) choose() error {
 	return nil
 }
 
-// foresee reads the heads of the lanes that the agents served when they looked last,
-// for they mostly still do.
-func (r *claimRun) foresee(tx db.Tx) (err error) {
+// foresee finds the lanes that the agents served when they looked last, for they
+// mostly still do.
+func (r *claimRun) foresee() {
 	if r.patient {
-		return nil
+		return
 	}
 	for _, a := range r.asks {
 		if a.in.Job == "" {
-			r.foreseen = append(r.foreseen, r.s.waiters.recall(a.who.Agent)...)
+			r.foreseen = append(r.foreseen, a.outlook.lanes...)
 		}
 	}
 	slices.Sort(r.foreseen)
 	r.foreseen = slices.Compact(r.foreseen)
 	r.below = r.s.floors.below(r.workspace, r.foreseen)
+}
+
+// look reads the heads of the foreseen lanes.
+func (r *claimRun) look(tx db.Tx) (err error) {
 	r.seen, err = r.heads(tx, r.foreseen)
 	return err
+}
+
+// unclear are the foreseen lanes, of which it is not known whether they have a job;
+// none where one has a floor: the way to it is long, and its first job was near.
+func (r *claimRun) unclear() []int64 {
+	if len(r.below) > 0 {
+		return nil
+	}
+	return r.foreseen
 }
 
 // firstHeads are the heads of these lanes, read again where others were foreseen.
@@ -184,20 +197,37 @@ func (r *claimRun) keep() error {
 	if r.patient {
 		return r.read(r.await(asks[0])...)
 	}
-	params := dbsqlc.AgentsKeepParams{WorkspaceID: r.workspace}
-	for _, a := range asks {
-		params.Factories, params.Agents = append(params.Factories, a.agent.FactoryID), append(params.Agents, a.agent.ID)
+	if !slices.ContainsFunc(asks, func(a *ask) bool { return !r.locked[a.agent.ID] }) {
+		return nil
 	}
-	return r.read(func(tx db.Tx) error {
+	for _, a := range asks {
+		a.outlook.factory = a.agent.FactoryID
+	}
+	err := r.read(r.locking(asks, nil))
+	for _, a := range asks {
+		a.apart = !r.locked[a.agent.ID]
+	}
+	return err
+}
+
+// locking locks the agents of these asks and their factories, as far as nobody else
+// has, and where lanes are named only if one of them has a job.
+func (r *claimRun) locking(asks []*ask, lanes []int64) func(db.Tx) error {
+	params := dbsqlc.AgentsKeepParams{WorkspaceID: r.workspace, Lanes: append([]int64{}, lanes...)}
+	for _, a := range asks {
+		params.Factories, params.Agents = append(params.Factories, a.outlook.factory), append(params.Agents, a.who.Agent)
+	}
+	return func(tx db.Tx) error {
 		kept, err := q.AgentsKeep(r.ctx, tx, params)
 		if err != nil {
 			return fmt.Errorf("lock agents: %w", err)
 		}
-		for _, a := range asks {
-			a.apart = !slices.Contains(kept, a.agent.ID)
+		r.locked = map[ids.ID]bool{}
+		for _, agent := range kept {
+			r.locked[agent] = true
 		}
 		return nil
-	})
+	}
 }
 
 // await locks with patience, for the one ask that is alone then.

@@ -151,10 +151,13 @@ func TestAnEmptyClaimWritesNothing(t *testing.T) {
 			t.Errorf("a claim that gave nothing for %q left a mark:\n%s\n%s", reason, before, after)
 		}
 	}
-	w.claim(agent)
+	held := w.claim(agent)
 	unchanged(dispatch.ReasonEmpty)
 	w.job("one too many")
 	unchanged(dispatch.ReasonNoSeats)
+	w.complete(agent, held)
+	w.complete(agent, w.claim(agent))
+	unchanged(dispatch.ReasonEmpty)
 }
 
 func TestALongPollWakesOnAnotherProcess(t *testing.T) {

@@ -163,10 +163,26 @@ func assertPlans(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 			_, err := dbsqlc.New().ReadyTake(ctx, c, dbsqlc.ReadyTakeParams{WorkspaceID: workspace, LaneID: lane, MaxRows: 1})
 			return err
 		},
+		"claim by name": func(c *capture) error {
+			_, err := dbsqlc.New().ReadyTake(ctx, c, dbsqlc.ReadyTakeParams{WorkspaceID: workspace, LaneID: lane, JobID: ready})
+			return err
+		},
 		"leases": func(c *capture) error {
 			_, err := dbsqlc.New().LeasesGive(ctx, c, dbsqlc.LeasesGiveParams{WorkspaceID: workspace, JobIds: []ids.ID{ready},
 				AgentIds: []ids.ID{a}, Agents: []string{"claude-1"}, FactoryIds: []ids.ID{f}, Factories: []string{"mac-1"},
 				Models: []string{""}, SessionKeys: []string{""}, RequestIds: []string{""}, TtlSeconds: []int32{900}})
+			return err
+		},
+		"leases of a foreseen job": func(c *capture) error {
+			_, err := dbsqlc.New().LeasesGive(ctx, c, dbsqlc.LeasesGiveParams{WorkspaceID: workspace, JobIds: []ids.ID{ready},
+				AgentIds: []ids.ID{a}, Agents: []string{"claude-1"}, FactoryIds: []ids.ID{f}, Factories: []string{"mac-1"},
+				Models: []string{""}, SessionKeys: []string{""}, RequestIds: []string{""}, TtlSeconds: []int32{900},
+				Foreseen: []ids.ID{ready}, ForeseenLane: lane})
+			return err
+		},
+		"locks": func(c *capture) error {
+			_, err := dbsqlc.New().AgentsKeep(ctx, c, dbsqlc.AgentsKeepParams{WorkspaceID: workspace, Factories: []ids.ID{f}, Agents: []ids.ID{a},
+				Lanes: []int64{lane, lane + 1, lane + 2}})
 			return err
 		},
 		"job": func(c *capture) error {

@@ -54,6 +54,9 @@ func (s *Service) told(workspace ids.ID, list []change) {
 	changed := make([]jobs.Job, 0, len(list))
 	for _, c := range list {
 		changed = append(changed, c.after)
+		if c.freesSeat() {
+			s.waiters.hope(c.before.Lease.AgentID)
+		}
 	}
 	s.published(workspace, seatsOf(list), changed...)
 }

@@ -33,14 +33,23 @@ type waiters struct {
 	all        uint64
 	workspaces map[ids.ID]*workspaceWaiters
 	closed     chan struct{}
-	lanesOf    map[ids.ID][]int64 // by agent, as last seen by a claim
+	outlooks   map[ids.ID]outlook // by agent, after its last look
 	// seats is the version of each factory's last freed seat.
 	seats map[ids.ID]uint64
 }
 
+// outlook is what is known of an agent before it looks: its factory, the lanes that
+// it serves (nil where they are not known), and whether it may well get a job: one has
+// just become ready, or the agent has ended one since its last look.
+type outlook struct {
+	factory ids.ID
+	lanes   []int64
+	good    bool
+}
+
 func newWaiters() *waiters {
 	return &waiters{instance: rand.Text()[:8], every: watchEvery, workspaces: map[ids.ID]*workspaceWaiters{},
-		closed: make(chan struct{}), lanesOf: map[ids.ID][]int64{}, seats: map[ids.ID]uint64{}}
+		closed: make(chan struct{}), outlooks: map[ids.ID]outlook{}, seats: map[ids.ID]uint64{}}
 }
 
 func (w *waiters) close() {
@@ -92,7 +101,7 @@ func (w *waiters) enter(workspace, factory ids.ID, lanes []int64, full bool) *wa
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	ww := w.of(workspace)
-	one := &waiter{signal: make(chan struct{}, 1), owner: ww}
+	one := &waiter{signal: make(chan wakening, 1), owner: ww}
 	if full {
 		ww.enterFull(one, factory)
 	} else {
@@ -112,9 +121,9 @@ func (w *waiters) leave(one *waiter) {
 	defer w.mu.Unlock()
 	one.owner.leave(one)
 	select {
-	case <-one.signal:
+	case why := <-one.signal:
 		if one.group.lanes != nil {
-			one.owner.wake(one.group.lanes, 1)
+			one.owner.wake(one.group.lanes, 1, why)
 		}
 	default:
 	}
@@ -124,7 +133,7 @@ func (w *waiters) leave(one *waiter) {
 func (w *waiters) passOn(workspace ids.ID, lanes []int64, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.of(workspace).wake(lanes, n)
+	w.of(workspace).wake(lanes, n, again)
 }
 
 func (w *waiters) laneChanged(workspace ids.ID, id int64) {
@@ -133,7 +142,7 @@ func (w *waiters) laneChanged(workspace ids.ID, id int64) {
 	ww := w.of(workspace)
 	w.counter++
 	ww.lanes[id], ww.newest = w.counter, w.counter
-	ww.wake([]int64{id}, 1)
+	ww.wake([]int64{id}, 1, ready)
 }
 
 // wakeWorkspace is for a lane that is not known yet: whom it concerns is known
@@ -184,24 +193,34 @@ func (w *waiters) seatSince(factory ids.ID, version uint64) bool {
 	return w.seats[factory] > version
 }
 
-// remember keeps an agent's lanes, for questions that are answered without the
-// database.
-func (w *waiters) remember(agent ids.ID, lanes []int64) {
+// remember keeps an agent's outlook for its next look, and for questions that are
+// answered without the database.
+func (w *waiters) remember(agent ids.ID, now outlook) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.lanesOf[agent] = lanes
+	w.outlooks[agent] = now
 }
 
-// recall gives an agent's lanes, nil (all lanes) where they are not known here.
-func (w *waiters) recall(agent ids.ID) []int64 {
+// recall gives an agent's outlook, as this process knows it.
+func (w *waiters) recall(agent ids.ID) outlook {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.lanesOf[agent]
+	return w.outlooks[agent]
+}
+
+// hope notes that an agent has a seat again, for its next look.
+func (w *waiters) hope(agent ids.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if o, known := w.outlooks[agent]; known {
+		o.good = true
+		w.outlooks[agent] = o
+	}
 }
 
 // forget drops what remember kept: the agent has described itself anew.
 func (w *waiters) forget(agent ids.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.lanesOf, agent)
+	delete(w.outlooks, agent)
 }

@@ -34,7 +34,7 @@ type group struct {
 
 // waiter is one claim that waits.
 type waiter struct {
-	signal  chan struct{}
+	signal  chan wakening
 	entered uint64 // its place among all of the workspace
 	at      *list.Element
 	group   *group
@@ -111,7 +111,7 @@ func without(groups []*group, gone *group) []*group {
 
 // wake signals up to n waiters that serve one of the lanes and have not been
 // signalled yet, the longest waiting first.
-func (ww *workspaceWaiters) wake(lanes []int64, n int) {
+func (ww *workspaceWaiters) wake(lanes []int64, n int, why wakening) {
 	for ; n > 0; n-- {
 		var next *waiter
 		for _, id := range lanes {
@@ -124,7 +124,7 @@ func (ww *workspaceWaiters) wake(lanes []int64, n int) {
 		if next == nil {
 			return
 		}
-		next.wake()
+		next.wake(why)
 	}
 }
 
@@ -140,7 +140,7 @@ func (ww *workspaceWaiters) wakeEvery() {
 
 func (g *group) wakeEvery() {
 	for one := g.front(); one != nil; one = g.front() {
-		one.wake()
+		one.wake(again)
 	}
 }
 
@@ -154,8 +154,8 @@ func (g *group) front() *waiter {
 }
 
 // wake signals a waiter that stands in its queue, and takes it out.
-func (one *waiter) wake() {
+func (one *waiter) wake(why wakening) {
 	one.group.queue.Remove(one.at)
 	one.at = nil
-	one.signal <- struct{}{} // there is room: it is signalled once
+	one.signal <- why // there is room: it is signalled once
 }

@@ -29,7 +29,7 @@ func TestAWakeUpBetweenLookAndWaitIsNotLost(t *testing.T) {
 		seen := s.empty(who, 1)
 		s.waiters.laneChanged(who.Workspace, 1)
 		start := time.Now()
-		if !s.wait(t.Context(), who, seen, time.Minute) || time.Since(start) != 0 {
+		if s.wait(t.Context(), who, seen, time.Minute) != again || time.Since(start) != 0 {
 			t.Errorf("waited %s for what had come already", time.Since(start))
 		}
 	})
@@ -47,7 +47,7 @@ func TestASeatFreedBetweenLookAndWaitIsNotLost(t *testing.T) {
 		seen := full()
 		s.waiters.seatFreed(fleet.SeatTopic(who.Workspace, factory))
 		start := time.Now()
-		if !s.wait(t.Context(), who, seen, time.Minute) || time.Since(start) != 0 {
+		if s.wait(t.Context(), who, seen, time.Minute) != again || time.Since(start) != 0 {
 			t.Errorf("waited %s for a seat that was free already", time.Since(start))
 		}
 		if s.wait(t.Context(), who, full(), time.Second); time.Since(start) != time.Second {
@@ -59,7 +59,7 @@ func TestASeatFreedBetweenLookAndWaitIsNotLost(t *testing.T) {
 func TestAWaitWakesOnlyForItsLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, who := waiting()
-		woke := make(chan bool, 1)
+		woke := make(chan wakening, 1)
 		go func() { woke <- s.wait(t.Context(), who, s.empty(who, 1, 2), time.Second) }()
 		synctest.Wait()
 		s.waiters.laneChanged(who.Workspace, 3)
@@ -71,8 +71,8 @@ func TestAWaitWakesOnlyForItsLanes(t *testing.T) {
 		default:
 		}
 		s.waiters.laneChanged(who.Workspace, 2)
-		if !<-woke {
-			t.Error("its own lane did not wake it")
+		if <-woke != ready {
+			t.Error("its own lane did not wake it for a job")
 		}
 	})
 }
@@ -83,7 +83,7 @@ func TestOneJobWakesOneWaiterAtATime(t *testing.T) {
 		s, who := waiting()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		woke := make(chan bool, 100)
+		woke := make(chan wakening, 100)
 		for range 100 {
 			go func() { woke <- s.wait(ctx, who, s.empty(who, 1), time.Second) }()
 		}
@@ -100,6 +100,11 @@ func TestOneJobWakesOneWaiterAtATime(t *testing.T) {
 		if len(woke) != 3+fanOut {
 			t.Errorf("%d are awake; a success wakes %d more", len(woke), fanOut)
 		}
+		for _, want := range []wakening{ready, ready, ready, again, again} {
+			if why := <-woke; why != want {
+				t.Errorf("woken for %d; %d expected", why, want)
+			}
+		}
 	})
 }
 
@@ -110,7 +115,7 @@ func TestAnUnusedWakeUpGoesToTheNextInLine(t *testing.T) {
 	second := s.waiters.enter(who.Workspace, ids.Nil, []int64{1}, false)
 	s.waiters.laneChanged(who.Workspace, 1)
 	s.waiters.leave(first)
-	if len(second.signal) != 1 {
+	if len(second.signal) != 1 || <-second.signal != ready {
 		t.Error("the wake-up went with the one that left")
 	}
 	s.waiters.leave(second)
@@ -120,12 +125,12 @@ func TestTheSafetyPollLooksAgainWithoutAWakeUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, who := waiting()
 		start := time.Now()
-		again := s.wait(t.Context(), who, s.empty(who, 1), time.Minute)
-		if took := time.Since(start); !again || took < safetyPoll/2 || took > safetyPoll*3/2 {
-			t.Errorf("looked again %t after %s; want between half and one and a half of %s", again, took, safetyPoll)
+		why := s.wait(t.Context(), who, s.empty(who, 1), time.Minute)
+		if took := time.Since(start); why != again || took < safetyPoll/2 || took > safetyPoll*3/2 {
+			t.Errorf("woke with %d after %s; want between half and one and a half of %s", again, took, safetyPoll)
 		}
 		start = time.Now()
-		if s.wait(t.Context(), who, s.empty(who, 1), time.Second) || time.Since(start) != time.Second {
+		if s.wait(t.Context(), who, s.empty(who, 1), time.Second) != over || time.Since(start) != time.Second {
 			t.Errorf("a wait of a second ended after %s with another look", time.Since(start))
 		}
 	})
