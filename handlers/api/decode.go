@@ -59,9 +59,8 @@ func parse(raw []byte) (any, *findings, error) {
 	// NUL: inside a string it is refused with
 	// the name of its field, anywhere else it is no JSON.
 	raw = withoutHalves(bytes.ToValidUTF8(raw, []byte(`\u0000`)))
-	var whole json.RawMessage
-	if err := json.Unmarshal(raw, &whole); err != nil {
-		return nil, nil, notJSON(err)
+	if !json.Valid(raw) {
+		return nil, nil, notJSON(json.Unmarshal(raw, new(json.RawMessage)))
 	}
 	p := &parser{decoder: json.NewDecoder(bytes.NewReader(raw))}
 	p.decoder.UseNumber()

@@ -19,6 +19,12 @@ func (s *Server) ClaimJobs(ctx context.Context, r ClaimJobsRequestObject) (Claim
 	if err != nil {
 		return nil, err
 	}
+	return claimAnswer(claimed)
+}
+
+// claimAnswer stands apart from the claim: what it needs of the stack is not kept
+// while an agent waits.
+func claimAnswer(claimed dispatch.Claimed) (ClaimJobsResponseObject, error) {
 	if len(claimed.Jobs) == 0 {
 		return ClaimJobs204Response{Headers: ClaimJobs204ResponseHeaders{
 			XQueueVersion: claimed.QueueVersion, XClaimReason: cmp.Or(claimed.Reason, dispatch.ReasonEmpty)}}, nil

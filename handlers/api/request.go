@@ -33,7 +33,7 @@ const (
 // context, where only this package finds it.
 type call struct {
 	op    operation
-	who   tenancy.Principal
+	who   *tenancy.Principal
 	body  []byte // canonical; nil where none was sent
 	token string // as it was sent; streams ask again what it allows
 	// requestID is the one that the answer's header says.
@@ -49,53 +49,60 @@ func callOf(ctx context.Context) call {
 }
 
 // whoOf returns who asks.
-func whoOf(ctx context.Context) tenancy.Principal { return callOf(ctx).who }
+func whoOf(ctx context.Context) tenancy.Principal { return *callOf(ctx).who }
 
 // guard stands before one operation: it lets nobody through without the
 // permission, and no parameter or body that the description does not allow.
 func (s *Server) guard(op operation) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			// Where the connection cannot be given more time, the server's own
-			// limit holds.
-			_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(writeTime))
-			who, err := s.authorize(c, op)
-			if err != nil {
+			if err := s.admit(c, op); err != nil {
 				return err
 			}
-			if err := checkParameters(c, op.params); err != nil {
-				return err
-			}
-			body, err := readBody(c, op)
-			if err != nil {
-				return err
-			}
-			ctx := context.WithValue(c.Request().Context(), callKey{}, call{op: op, who: who, body: body, token: bearerOf(c.Request()),
-				requestID: c.Response().Header().Get(echo.HeaderXRequestID)})
-			c.SetRequest(c.Request().WithContext(ctx))
 			return next(c)
 		}
 	}
 }
 
+// admit is the guard's part that has ended when the call is answered.
+func (s *Server) admit(c echo.Context, op operation) error {
+	// Where the connection cannot be given more time, the server's own limit holds.
+	_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(writeTime))
+	who, err := s.authorize(c, op)
+	if err != nil {
+		return err
+	}
+	if err := checkParameters(c, op.params); err != nil {
+		return err
+	}
+	body, err := readBody(c, op)
+	if err != nil {
+		return err
+	}
+	ctx := context.WithValue(c.Request().Context(), callKey{}, call{op: op, who: who, body: body, token: bearerOf(c.Request()),
+		requestID: c.Response().Header().Get(echo.HeaderXRequestID)})
+	c.SetRequest(c.Request().WithContext(ctx))
+	return nil
+}
+
 // authorize says who asks, and refuses whoever lacks the permission or asks too
 // often. Only the Authorization header counts; cookies are never looked at.
-func (s *Server) authorize(c echo.Context, op operation) (tenancy.Principal, error) {
+func (s *Server) authorize(c echo.Context, op operation) (*tenancy.Principal, error) {
 	if op.need == tenancy.Public {
-		return tenancy.Principal{}, s.quota.Address(c.RealIP())
+		return &tenancy.Principal{}, s.quota.Address(c.RealIP())
 	}
 	who, err := s.bearer(c)
 	if fault.Is(err, fault.Superseded) {
 		err = replaced(op, err)
 	}
 	if err != nil {
-		return tenancy.Principal{}, err
+		return nil, err
 	}
 	if err := s.count(c, op, who); err != nil {
-		return tenancy.Principal{}, err
+		return nil, err
 	}
 	if !who.Can(op.need) {
-		return tenancy.Principal{}, fault.New(fault.Forbidden, "This call needs the permission %s; this token does not have it.", op.need).
+		return nil, fault.New(fault.Forbidden, "This call needs the permission %s; this token does not have it.", op.need).
 			With("permission", string(op.need))
 	}
 	return who, nil
@@ -117,23 +124,23 @@ func replaced(op operation, err error) error {
 // bearer says whom the request's token stands for, also beside Superseded. Whoever guesses at tokens is
 // held up by its address, and whoever asks too often by its token, before the
 // database is asked.
-func (s *Server) bearer(c echo.Context) (tenancy.Principal, error) {
+func (s *Server) bearer(c echo.Context) (*tenancy.Principal, error) {
 	address, token := c.RealIP(), bearerOf(c.Request())
 	if token == "" {
 		var missing error = fault.New(fault.Unauthenticated, "Send a token: Authorization: Bearer <token>.")
-		return tenancy.Principal{}, cmp.Or(s.quota.Address(address), missing)
+		return nil, cmp.Or(s.quota.Address(address), missing)
 	}
 	if strings.HasPrefix(token, storedToken) {
 		if err := cmp.Or(s.quota.Spent(address), s.quota.Held(token)); err != nil {
-			return tenancy.Principal{}, err
+			return nil, err
 		}
 	}
 	who, err := s.accounts.Bearer(c.Request().Context(), token)
 	if err != nil && fault.From(err).Code.Entry().Status == http.StatusUnauthorized && !fault.Is(err, fault.TokenExpired) {
 		// A token that was good once is no guess: a whole fleet may come back with those.
-		return tenancy.Principal{}, cmp.Or(s.quota.Address(address), err)
+		return nil, cmp.Or(s.quota.Address(address), err)
 	}
-	return who, err
+	return &who, err
 }
 
 // storedToken begins the tokens that are looked up. The others, of agents, say
@@ -142,11 +149,11 @@ func (s *Server) bearer(c echo.Context) (tenancy.Principal, error) {
 const storedToken = "fb_"
 
 // count takes the call from the quota of who asks.
-func (s *Server) count(c echo.Context, op operation, who tenancy.Principal) error {
+func (s *Server) count(c echo.Context, op operation, who *tenancy.Principal) error {
 	if op.id == "heartbeat" && who.Kind == tenancy.KindAgent {
 		return s.quota.Heartbeat(who.Agent)
 	}
-	return s.quota.Call(who, bearerOf(c.Request()))
+	return s.quota.Call(*who, bearerOf(c.Request()))
 }
 
 // bearerOf is the request's bearer token, "" where none was sent.

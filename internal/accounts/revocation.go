@@ -108,7 +108,7 @@ func (r *revocations) believed() bool {
 }
 
 // judge refuses an agent whose token has ended.
-func (r *revocations) judge(who tenancy.Principal) error {
+func (r *revocations) judge(who *tenancy.Principal) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ended := r.known[[2]ids.ID{who.Workspace, who.Token}]; ended && who.Token != ids.Nil {
@@ -153,7 +153,7 @@ func (r *revocations) learn(found []revocation, asked time.Time, told uint64, th
 // standing refuses an agent whose token was ended before its time. It asks the
 // database only where what this process knows is too old: nothing is believed
 // that is older than revocationsLive, or than the last news.
-func (s *Service) standing(ctx context.Context, who tenancy.Principal) error {
+func (s *Service) standing(ctx context.Context, who *tenancy.Principal) error {
 	if !s.revoked.believed() {
 		if err := s.readRevocations(ctx); err != nil {
 			return err

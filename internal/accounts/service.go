@@ -40,7 +40,7 @@ type Service struct {
 	factors   vault.Ring // seals second factors
 	passwords *passwords
 	revoked   *revocations
-	signed    *lru.Cache[[sha256.Size]byte, tenancy.Principal] // by the hash of an agent's token
+	signed    *lru.Cache[[sha256.Size]byte, *tenancy.Principal] // by the hash of an agent's token
 	now       func() time.Time
 }
 
@@ -51,7 +51,7 @@ func New(d *db.DB, key []byte, wake Notifier, log *slog.Logger, earlier ...[]byt
 	if len(key) != keySize {
 		panic(fmt.Sprintf("accounts: the key has %d bytes, not %d", len(key), keySize))
 	}
-	signed, err := lru.New[[sha256.Size]byte, tenancy.Principal](signedKept)
+	signed, err := lru.New[[sha256.Size]byte, *tenancy.Principal](signedKept)
 	if err != nil {
 		panic(fmt.Sprintf("accounts: %v", err)) // only a size below one is refused
 	}

@@ -109,8 +109,17 @@ func (s *Service) Bearer(ctx context.Context, token string) (tenancy.Principal, 
 	case len(token) > maxBearer:
 		return tenancy.Principal{}, invalidToken(errors.New("too long"))
 	case !strings.HasPrefix(token, "fb_"):
-		return s.agentBearer(ctx, token)
+		who, err := s.agentBearer(ctx, token)
+		if who == nil {
+			return tenancy.Principal{}, err
+		}
+		return *who, err
 	}
+	return s.storedBearer(ctx, token)
+}
+
+// storedBearer says whom a token stands for that is looked up.
+func (s *Service) storedBearer(ctx context.Context, token string) (tenancy.Principal, error) {
 	kind, ok := secretKind(token)
 	if !ok || (kind != secretPerson && kind != secretEnrolment) {
 		return tenancy.Principal{}, invalidToken(errors.New("wrong form, kind or checksum"))

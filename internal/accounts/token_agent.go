@@ -75,14 +75,14 @@ func (s *Service) IssueAgentToken(p tenancy.Principal) (token string, expires ti
 }
 
 // agentBearer reads an agent's token and asks whether it has ended before its
-// time.
-func (s *Service) agentBearer(ctx context.Context, token string) (tenancy.Principal, error) {
+// time. The principal is not to be changed: it is remembered.
+func (s *Service) agentBearer(ctx context.Context, token string) (*tenancy.Principal, error) {
 	who, err := s.signedBearer(token)
 	if err != nil {
-		return tenancy.Principal{}, err
+		return nil, err
 	}
 	if err = s.standing(ctx, who); err != nil && !fault.Is(err, fault.Superseded) {
-		return tenancy.Principal{}, err
+		return nil, err
 	}
 	return who, err
 }
@@ -90,11 +90,11 @@ func (s *Service) agentBearer(ctx context.Context, token string) (tenancy.Princi
 // signedBearer says for whom a token was signed. A signature that was found good
 // once is not looked at again: it costs as much as all else that the edge does for
 // a call.
-func (s *Service) signedBearer(token string) (tenancy.Principal, error) {
+func (s *Service) signedBearer(token string) (*tenancy.Principal, error) {
 	key := sha256.Sum256([]byte(token))
 	who, known := s.signed.Get(key)
 	if known && !s.now().Before(who.Expires.Add(agentTokenSkew)) {
-		return tenancy.Principal{}, expiredToken()
+		return nil, expiredToken()
 	}
 	if known {
 		return who, nil
@@ -108,7 +108,7 @@ func (s *Service) signedBearer(token string) (tenancy.Principal, error) {
 
 // verify believes only what this server signed with this one algorithm; what the
 // token says about its own algorithm or keys is not looked at.
-func (s *Service) verify(token string) (tenancy.Principal, error) {
+func (s *Service) verify(token string) (*tenancy.Principal, error) {
 	parser := jwt.NewParser(
 		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
 		jwt.WithIssuer(agentTokenIssuer),
@@ -124,10 +124,10 @@ func (s *Service) verify(token string) (tenancy.Principal, error) {
 		return s.signing.Public().(ed25519.PublicKey), nil
 	})
 	if errors.Is(err, jwt.ErrTokenExpired) {
-		return tenancy.Principal{}, expiredToken()
+		return nil, expiredToken()
 	}
 	if err != nil {
-		return tenancy.Principal{}, invalidToken(err)
+		return nil, invalidToken(err)
 	}
 	return claims.principal()
 }
@@ -136,14 +136,14 @@ func expiredToken() error {
 	return fault.New(fault.TokenExpired, "The agent's token has expired. Register the agent again.")
 }
 
-func (c agentClaims) principal() (tenancy.Principal, error) {
+func (c agentClaims) principal() (*tenancy.Principal, error) {
 	workspace, okWorkspace := ids.Parse(c.Workspace)
 	agent, okAgent := ids.Parse(c.Subject)
 	enrolment, okEnrolment := ids.Parse(c.Enrolment)
 	if !okWorkspace || !okAgent || c.Name == "" || c.Enrolment != "" && !okEnrolment {
-		return tenancy.Principal{}, invalidToken(errors.New("a signed token without workspace, agent or name"))
+		return nil, invalidToken(errors.New("a signed token without workspace, agent or name"))
 	}
-	return tenancy.Principal{
+	return &tenancy.Principal{
 		Kind:       tenancy.KindAgent,
 		Workspace:  workspace,
 		Agent:      agent,
