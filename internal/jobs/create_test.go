@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -144,5 +146,40 @@ func TestBatchesAreMadeBesideOneAnother(t *testing.T) {
 	slices.Sort(all)
 	if n := len(slices.Compact(all)); n != batches*size {
 		t.Errorf("%d different keys; want %d", n, batches*size)
+	}
+}
+
+// What products were when a job was last made decides nothing: what another process
+// has changed since holds for the next job, and what it has made can be named.
+func TestAJobIsMadeByItsProductsAsTheyAreNow(t *testing.T) {
+	b := setup(t)
+	admin := dbfactory.Person(b.who.Workspace, tenancy.RoleOwner)
+	elsewhere := jobs.NewService(b.db, b.wakes, dbtest.Vault(b.db))
+	put := func(name string, settings jobs.ProductSettings) {
+		t.Helper()
+		if _, _, err := elsewhere.PutProduct(t.Context(), admin, name, settings); err != nil {
+			t.Fatalf("product %s: %v", name, err)
+		}
+	}
+	b.create(jobs.New{Title: "before"})
+	put("ledger", jobs.ProductSettings{Repos: []string{"api"}})
+	if made := b.create(jobs.New{Title: "by its repo", Repo: "api"})[0]; made.Product != "ledger" || made.ReviewRequired {
+		t.Errorf("made in %s, review %t; want it in ledger without", made.Product, made.ReviewRequired)
+	}
+	put("ledger", jobs.ProductSettings{Repos: []string{"api"}, ReviewRequired: true})
+	if made := b.create(jobs.New{Title: "with review", Repo: "api"})[0]; !made.ReviewRequired {
+		t.Error("the product's new setting was not seen")
+	}
+	put("named", jobs.ProductSettings{})
+	if made := b.create(jobs.New{Title: "named", Product: "named"})[0]; made.Product != "named" {
+		t.Errorf("made in %s", made.Product)
+	}
+	before := b.count()
+	_, err := b.Create(t.Context(), b.who, jobs.Origin{}, jobs.New{Title: "nowhere", Product: "nowhere"})
+	if !fault.Is(err, fault.Validation) || fault.From(err).Fields["product"] == "" || b.count() != before {
+		t.Errorf("a product that there is not: %v", err)
+	}
+	if a, z := b.create(jobs.New{Title: "a"})[0], b.create(jobs.New{Title: "z"})[0]; a.Key == z.Key {
+		t.Errorf("both are %s", a.Key)
 	}
 }

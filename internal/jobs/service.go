@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/db/vault"
@@ -27,11 +29,20 @@ type Service struct {
 	db      *db.DB
 	wake    Publisher
 	secrets *vault.Vault
+	// products are those of a workspace when a job was last made in it.
+	products *lru.Cache[ids.ID, []Product]
 }
+
+// rememberedProducts is of how many workspaces they are remembered.
+const rememberedProducts = 1024
 
 // NewService returns the jobs kept in d, whose secrets the vault keeps.
 func NewService(d *db.DB, wake Publisher, secrets *vault.Vault) *Service {
-	return &Service{db: d, wake: wake, secrets: secrets}
+	products, err := lru.New[ids.ID, []Product](rememberedProducts)
+	if err != nil {
+		panic(err) // only for a size below one
+	}
+	return &Service{db: d, wake: wake, secrets: secrets, products: products}
 }
 
 // LaneTopic is published when a lane has got a claimable job.
