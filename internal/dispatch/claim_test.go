@@ -247,6 +247,7 @@ func TestALongPollOfADrainedFactoryWakesWhenItIsGivenJobsAgain(t *testing.T) {
 
 func TestTheQueueVersionChangesOnlyWithItsLanes(t *testing.T) {
 	w := newWorld(t)
+	<-w.listening // which changes all versions
 	agent := w.agent("claude-1")
 	w.job("elsewhere", needs("engine:codex"))
 	w.job("here")

@@ -30,6 +30,7 @@ type world struct {
 	dispatch  *dispatch.Service
 	tokens    *tokens
 	wake      *notifier.Notifier
+	listening chan struct{} // closed once everybody was told that wake-ups may have been missed before
 }
 
 // tokens issues tokens that only say who they are for.
@@ -58,11 +59,14 @@ func inWorkspace(t testing.TB, d *db.DB, workspace ids.ID) *world {
 	n := notifier.New(d, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	go func() { defer close(done); _ = n.Run(ctx) }()
-	w := &world{t: t, ctx: t.Context(), db: d, workspace: workspace, owner: dbfactory.Person(workspace, tenancy.RoleOwner), tokens: &tokens{}, wake: n}
+	w := &world{t: t, ctx: t.Context(), db: d, workspace: workspace, owner: dbfactory.Person(workspace, tenancy.RoleOwner), tokens: &tokens{}, wake: n,
+		listening: make(chan struct{})}
 	w.jobs = jobs.NewService(d, n, dbtest.Vault(d))
 	w.fleet = fleet.NewService(d, n)
 	w.dispatch = dispatch.New(d, w.jobs, n, w.tokens, slog.New(slog.DiscardHandler))
+	var once sync.Once
+	n.Subscribe("listening:", func(string) { once.Do(func() { close(w.listening) }) })
+	go func() { defer close(done); _ = n.Run(ctx) }()
 	t.Cleanup(func() { w.dispatch.Close(); stop(); <-done })
 	return w
 }
