@@ -131,7 +131,7 @@ func (q *Queries) AgentsForClaim(ctx context.Context, db DBTX, arg AgentsForClai
 const agentsKeep = `-- name: AgentsKeep :many
 WITH alone AS MATERIALIZED (
     SELECT f.id FROM factory f WHERE f.workspace_id = $1 AND f.id = ANY($2::uuid[])
-        AND (cardinality($3::bigint[]) = 0 OR EXISTS (SELECT FROM unnest($3::bigint[]) n(id) WHERE (SELECT r.job_id
+        AND (coalesce(cardinality($3::bigint[]), 0) = 0 OR EXISTS (SELECT FROM unnest($3::bigint[]) n(id) WHERE (SELECT r.job_id
             FROM job_ready r WHERE r.workspace_id = $1 AND r.lane_id = n.id
             ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT 1) IS NOT NULL))
     FOR NO KEY UPDATE SKIP LOCKED
@@ -204,7 +204,7 @@ WITH picked AS MATERIALIZED (
     FROM given g
     WHERE j.workspace_id = $1 AND j.id = ANY($4::uuid[]) AND j.id = g.job_id
         AND j.status IS NOT DISTINCT FROM 'ready'
-        AND (cardinality($2::uuid[]) = 0 OR j.id = ANY(ARRAY(SELECT p.job_id FROM popped p)))
+        AND (coalesce(cardinality($2::uuid[]), 0) = 0 OR j.id = ANY(ARRAY(SELECT p.job_id FROM popped p)))
     RETURNING j.id, j.epoch, g.agent_id, g.agent, g.factory_id, g.factory, g.model, g.session_key, g.request_id, g.ttl_seconds
 ), leased AS (
     INSERT INTO job_lease (workspace_id, job_id, epoch, agent_id, factory_id, session_key, request_id, ttl_seconds,

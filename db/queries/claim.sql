@@ -44,7 +44,7 @@ WHERE p.workspace_id = @workspace_id AND (p.paused OR p.review_limit IS NOT NULL
 -- given and none has a claimable job nothing is locked.
 WITH alone AS MATERIALIZED (
     SELECT f.id FROM factory f WHERE f.workspace_id = @workspace_id AND f.id = ANY(@factories::uuid[])
-        AND (cardinality(@lanes::bigint[]) = 0 OR EXISTS (SELECT FROM unnest(@lanes::bigint[]) n(id) WHERE (SELECT r.job_id
+        AND (coalesce(cardinality(@lanes::bigint[]), 0) = 0 OR EXISTS (SELECT FROM unnest(@lanes::bigint[]) n(id) WHERE (SELECT r.job_id
             FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.lane_id = n.id
             ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT 1) IS NOT NULL))
     FOR NO KEY UPDATE SKIP LOCKED
@@ -125,7 +125,7 @@ WITH picked AS MATERIALIZED (
     FROM given g
     WHERE j.workspace_id = @workspace_id AND j.id = ANY(@job_ids::uuid[]) AND j.id = g.job_id
         AND j.status IS NOT DISTINCT FROM 'ready'
-        AND (cardinality(@foreseen::uuid[]) = 0 OR j.id = ANY(ARRAY(SELECT p.job_id FROM popped p)))
+        AND (coalesce(cardinality(@foreseen::uuid[]), 0) = 0 OR j.id = ANY(ARRAY(SELECT p.job_id FROM popped p)))
     RETURNING j.id, j.epoch, g.agent_id, g.agent, g.factory_id, g.factory, g.model, g.session_key, g.request_id, g.ttl_seconds
 ), leased AS (
     INSERT INTO job_lease (workspace_id, job_id, epoch, agent_id, factory_id, session_key, request_id, ttl_seconds,
