@@ -215,9 +215,10 @@ func TestRecoverDoesEverythingOnce(t *testing.T) {
 func TestTwoMayRecoverAtOnce(t *testing.T) {
 	w := newWorld(t)
 	agent := w.agent("claude-1")
+	var lapsed []jobs.Job
 	for i := range 5 {
 		w.job(fmt.Sprint(i), priority(9))
-		w.expire(w.claim(agent))
+		lapsed = append(lapsed, w.claim(agent))
 	}
 	var left ids.ID
 	for i := range 5 {
@@ -225,6 +226,10 @@ func TestTwoMayRecoverAtOnce(t *testing.T) {
 		late := w.claim(agent)
 		w.passed(late, 60)
 		left = late.ID
+	}
+	// After the last claim, which would take leases back in passing.
+	for _, held := range lapsed {
+		w.expire(held)
 	}
 	var all sync.WaitGroup
 	sums := make([]dispatch.Recovery, 4)
