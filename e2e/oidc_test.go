@@ -174,6 +174,8 @@ func TestSomebodyJoinsWithAnIdentityProvider(t *testing.T) {
 	eve.open(strings.TrimSpace(link))
 	eve.click("text=Continue with Acme")
 	eve.atProvider("eve")
+	eve.sees("#who-joins:has-text('eve@new.example')")
+	eve.click("#join button[type=submit]")
 	eve.atBoard()
 	eve.sees("#toasts:has-text('You are in Default')")
 	eve.open("/settings/account")

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"crypto/rand"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -32,7 +33,7 @@ func (s *Server) identityCallback(c echo.Context, _ tenancy.Principal) error {
 	case toLink:
 		return s.identityFound(c, flow, claims)
 	case toJoin:
-		return s.identityJoined(c, flow, claims)
+		return s.identityToJoin(c, flow, claims)
 	default:
 		return s.identityLoggedIn(c, flow, claims)
 	}
@@ -51,22 +52,6 @@ func (s *Server) identityLoggedIn(c echo.Context, flow identityFlow, claims acco
 		return err
 	}
 	return seeOther(c, safeNext(flow.Next))
-}
-
-// identityJoined accepts the invitation that the log in was begun with.
-func (s *Server) identityJoined(c echo.Context, flow identityFlow, claims accounts.Claims) error {
-	in, done, err := s.Accounts.JoinAs(c.Request().Context(), flow.Invitation, claims)
-	switch f := fault.From(err); {
-	case err == nil:
-	case f.Code == fault.NotFound || f.Code == fault.Validation || f.Code == fault.AlreadyExists || f.Code == fault.VersionConflict:
-		return s.identityDoor(c, f.Code.Entry().Status, joinRefused(s.Provider.Name(), claims.Email, flow.Invitation, f))
-	default:
-		return err
-	}
-	if err := s.identitySession(c, in, done.Workspace.String()); err != nil {
-		return err
-	}
-	return s.joined(c, done)
 }
 
 // identitySession begins a session under a new token, in a workspace where one is
@@ -94,7 +79,7 @@ func (s *Server) identityFound(c echo.Context, flow identityFlow, claims account
 	if err != nil || who.Account != flow.Account {
 		return s.identityRefused(c, flow, fault.New(fault.Malformed, "Another person is logged in here than the one who began. Begin again."))
 	}
-	if err := s.keep(c, keptIdentity, foundIdentity{Claims: claims, Account: who.Account, At: time.Now()}); err != nil {
+	if err := s.keep(c, keptIdentity, foundIdentity{Claims: claims, Account: who.Account, Key: rand.Text(), At: time.Now()}); err != nil {
 		return err
 	}
 	return seeOther(c, links.IdentityConfirm)

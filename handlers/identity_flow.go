@@ -15,6 +15,7 @@ import (
 const (
 	keptFlow     = "identity_flow"
 	keptIdentity = "identity_found"
+	keptJoin     = "identity_join"
 	// flowLife is how long either may take.
 	flowLife = 10 * time.Minute
 )
@@ -42,7 +43,16 @@ type identityFlow struct {
 type foundIdentity struct {
 	accounts.Claims
 	Account ids.ID
+	Key     string // of the question, which its form repeats
 	At      time.Time
+}
+
+// foundGuest is who is about to accept an invitation.
+type foundGuest struct {
+	accounts.Claims
+	Invitation string // the token
+	Key        string // of the question, which its form repeats
+	At         time.Time
 }
 
 // keep puts a value into the browser's session.
@@ -75,6 +85,20 @@ func (s *Server) foundFor(c echo.Context, account ids.ID) (foundIdentity, bool, 
 	var f foundIdentity
 	if !unpack(s.Sessions.GetString(ctx, keptIdentity), &f) || f.Account != account || old(f.At) {
 		return foundIdentity{}, false, nil
+	}
+	return f, true, nil
+}
+
+// guestFound gives who is about to accept an invitation in this browser, and
+// leaves it where it is; false where there is nobody or it took too long.
+func (s *Server) guestFound(c echo.Context) (foundGuest, bool, error) {
+	ctx, err := s.Sessions.Load(c.Request().Context(), s.token(c))
+	if err != nil {
+		return foundGuest{}, false, err
+	}
+	var f foundGuest
+	if !unpack(s.Sessions.GetString(ctx, keptJoin), &f) || old(f.At) {
+		return foundGuest{}, false, nil
 	}
 	return f, true, nil
 }

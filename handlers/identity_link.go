@@ -38,6 +38,9 @@ func (s *Server) identityLink(c echo.Context, who tenancy.Principal) error {
 	if !ok || s.Provider == nil || found.Issuer != s.Provider.Issuer() {
 		return s.linkOver(c)
 	}
+	if in.Get("identity") != found.Key {
+		return s.identityConfirmPage(c, who, http.StatusConflict, found, fault.New(fault.Malformed, asksAnew))
+	}
 	err = s.Accounts.LinkIdentity(c.Request().Context(), who, found.Claims, in.Get("current"), c.RealIP())
 	switch f := fault.From(err); {
 	case err == nil:
@@ -52,6 +55,10 @@ func (s *Server) identityLink(c echo.Context, who tenancy.Principal) error {
 	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: s.Provider.Name() + " is linked", Text: "You can log in with it from now on."})
 	return seeOther(c, links.Account)
 }
+
+// asksAnew is the refusal of an answer to an earlier question than the one that
+// waits in this browser.
+const asksAnew = "You were asked about something else in another tab meanwhile. Read again what this page says now."
 
 // linkOver sends back to where a link begins.
 func (s *Server) linkOver(c echo.Context) error {
@@ -82,7 +89,7 @@ func (s *Server) identityConfirmPage(c echo.Context, who tenancy.Principal, stat
 		return err
 	}
 	shell.Path = links.IdentityConfirm
-	m := views.IdentityConfirm{Shell: shell, Provider: s.Provider.Name(), Email: found.Email, Account: account.Email, NeedsPassword: at.HasPassword}
+	m := views.IdentityConfirm{Shell: shell, Key: found.Key, Provider: s.Provider.Name(), Email: found.Email, Account: account.Email, NeedsPassword: at.HasPassword}
 	if refused != nil {
 		if m.Errors = refused.Fields; len(m.Errors) == 0 {
 			m.Error = refused.Message

@@ -75,22 +75,26 @@ func unknownIdentity(provider, email, next string) views.IdentityDoor {
 	}
 }
 
-// joinRefused is the page of an invitation that could not be accepted.
-func joinRefused(provider, email, token string, f *fault.Error) views.IdentityDoor {
+// joinOver is the page of an answer that no question waits for.
+func joinOver() views.IdentityDoor {
+	return views.IdentityDoor{Title: "You have not joined", Text: "It took longer than ten minutes, or was begun in another browser.",
+		Steps: []string{"Open the link of your invitation again."}, Label: "To the log in", URL: links.Login}
+}
+
+// joinRefused is the page of an invitation that could not be accepted. It does
+// not say whether an e-mail address has an account.
+func joinRefused(provider, token string, f *fault.Error) views.IdentityDoor {
 	m := views.IdentityDoor{Title: "You have not joined", Text: f.Message,
 		Label: "Back to the invitation", URL: links.Invitation(token)}
 	switch f.Code {
 	case fault.NotFound:
 		m.Label, m.URL = "To the log in", links.Login
-	case fault.AlreadyExists:
-		m.Text = "There is an account with the e-mail address " + email + " already."
+	case fault.AlreadyExists, fault.Validation:
+		m.Text = "No account could be made from what " + provider + " says of you."
 		m.Steps = []string{
-			"It is yours: log in with its password, link " + provider + " under Settings, Your account, and open the invitation again.",
-			"It is not: create an account with another e-mail address and a password on the page of the invitation.",
+			"You have an account here: log in with its password, link " + provider + " under Settings, Your account, and open the invitation again.",
+			"You have none: confirm your e-mail address at " + provider + ", or create the account with a password on the page of the invitation.",
 		}
-	case fault.Validation:
-		m.Text = provider + " told no e-mail address that it has confirmed, and an account needs one."
-		m.Steps = []string{"Confirm your address there, or create the account with a password on the page of the invitation."}
 	}
 	return m
 }

@@ -285,14 +285,17 @@ func TestIdentityLink(t *testing.T) {
 			t.Errorf("the question is %q", text)
 		}
 	}
-	res := s.post(links.IdentityLink, url.Values{"current": {"wrong password!"}})
+	// The answer to another question, of another tab, links nobody.
+	wantStatus(t, s.post(links.IdentityLink, url.Values{"current": {ownerPassword}, "identity": {"other"}}), http.StatusConflict)
+	key := document(t, s.get(links.IdentityConfirm)).Find("input[name=identity]").AttrOr("value", "")
+	res := s.post(links.IdentityLink, url.Values{"current": {"wrong password!"}, "identity": {key}})
 	wantStatus(t, res, http.StatusUnprocessableEntity)
 	if document(t, res).Find("#current-e").Length() != 1 {
 		t.Error("the wrong password is not marked")
 	}
-	wantRedirect(t, s.post(links.IdentityLink, url.Values{"current": {ownerPassword}}), links.Account)
+	wantRedirect(t, s.post(links.IdentityLink, url.Values{"current": {ownerPassword}, "identity": {key}}), links.Account)
 	// It is used up.
-	wantRedirect(t, s.post(links.IdentityLink, url.Values{"current": {ownerPassword}}), links.Account)
+	wantRedirect(t, s.post(links.IdentityLink, url.Values{"current": {ownerPassword}, "identity": {key}}), links.Account)
 	wantRedirect(t, s.get(links.IdentityConfirm), links.Account)
 	wantRedirect(t, s.get(links.IdentityLink), links.Account)
 	clear(s.cookies)
@@ -311,7 +314,7 @@ func TestIdentityLinkOfAnother(t *testing.T) {
 	kept := s.cookies
 	s.cookies = map[string]*http.Cookie{}
 	eve := s.invite(t, "eve@example.org")
-	wantRedirect(t, s.via(t, links.IdentityJoin(eve), eveThere), links.Board)
+	s.joinVia(t, eve, eveThere)
 	// Eve's session gets what the owner began.
 	s.move(t, kept["sid"].Value, keptFlow)
 	res := s.arrive(to)
@@ -358,35 +361,3 @@ func (s *site) invite(t *testing.T, email string) string {
 	return token
 }
 
-func TestIdentityJoin(t *testing.T) {
-	s := ownedSite(t, withProvider(t))
-	token := s.invite(t, "grace@example.org")
-	wantRedirect(t, s.via(t, links.IdentityJoin(token), graceThere), links.Board)
-	page := document(t, s.get(links.Board))
-	if text := page.Find("#toasts").Text(); !strings.Contains(text, "You are in Default") {
-		t.Errorf("toasts %q", text)
-	}
-	// It is the only way in, and stays.
-	wantRedirect(t, s.post(links.IdentityUnlink, url.Values{}), links.Account)
-	clear(s.cookies)
-	wantRedirect(t, s.via(t, "/login/oidc", graceThere), links.Board)
-	// The link worked once.
-	clear(s.cookies)
-	wantStatus(t, s.via(t, links.IdentityJoin(token), adaThere), http.StatusNotFound)
-	wantRedirect(t, s.get("/board"), "/login")
-}
-
-// The provider's e-mail is that of the owner here: whoever it is gets told what to
-// do, and nothing is made.
-func TestIdentityJoinEmailTaken(t *testing.T) {
-	s := ownedSite(t, withProvider(t))
-	token := s.invite(t, "ada2@example.org")
-	res := s.via(t, links.IdentityJoin(token), adaThere)
-	wantStatus(t, res, http.StatusConflict)
-	if text := document(t, res).Find("main").Text(); !strings.Contains(text, "account with the e-mail address "+ownerEmail) {
-		t.Errorf("the page says %q", text)
-	}
-	wantRedirect(t, s.get("/board"), "/login")
-	clear(s.cookies)
-	wantRedirect(t, s.via(t, links.IdentityJoin(token), graceThere), links.Board)
-}

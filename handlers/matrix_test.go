@@ -20,8 +20,8 @@ import (
 // has to be made here as well.
 var webPermissions = map[tenancy.Permission][]string{
 	tenancy.Public: {"GET /", "GET /health/coordinator", "GET /healthz", "GET /invitations/:token", "GET /login", "GET /login/code",
-		"GET /login/oidc", "GET /login/oidc/callback", "GET /readyz", "GET /setup/:token", "GET /static/*", "POST /csp-report",
-		"POST /invitations/:token", "POST /login", "POST /login/code", "POST /logout", "POST /setup/:token", "POST /theme"},
+		"GET /login/oidc", "GET /login/oidc/callback", "GET /login/oidc/join", "GET /readyz", "GET /setup/:token", "GET /static/*", "POST /csp-report",
+		"POST /invitations/:token", "POST /login", "POST /login/code", "POST /login/oidc/join", "POST /logout", "POST /setup/:token", "POST /theme"},
 	tenancy.SignedIn: {"GET /settings", "GET /settings/account", "GET /settings/account/identity/confirm",
 		"GET /settings/account/identity/link", "GET /settings/account/second-factor", "GET /settings/connect", "GET /settings/tokens",
 		"GET /settings/tokens/new", "POST /settings/account", "POST /settings/account/identity/link",

@@ -33,6 +33,8 @@ func (s *Server) doorRoutes() []Route {
 		{http.MethodPost, links.LoginCode, tenancy.Public, s.loginCode},
 		{http.MethodGet, links.IdentityStart, tenancy.Public, s.identityStart},
 		{http.MethodGet, links.IdentityCallback, tenancy.Public, s.identityCallback},
+		{http.MethodGet, links.IdentityAccept, tenancy.Public, s.identityJoinShow},
+		{http.MethodPost, links.IdentityAccept, tenancy.Public, s.identityJoinAccept},
 		{http.MethodGet, "/invitations/:token", tenancy.Public, s.invitationShow},
 		{http.MethodPost, "/invitations/:token", tenancy.Public, s.invitationAccept},
 	}

@@ -45,6 +45,7 @@ type IdentityConfirm struct {
 	Provider      string
 	Email         string // who the person is there; "" where it does not say
 	Account       string // the e-mail of the account here
+	Key           string // of this question
 	NeedsPassword bool
 	Errors        map[string]string // by field: current
 	Error         string
@@ -70,4 +71,28 @@ type IdentityDoor struct {
 	Again     string // of the other way, "" for none
 	AgainURL  string
 	RequestID string // "" where the log knows no more
+}
+
+// IdentityGuest is the page that asks somebody whom the provider sent whether to
+// accept an invitation: who joins what.
+type IdentityGuest struct {
+	Theme    Theme
+	Key      string // of this question
+	Error    string
+	Provider string
+	Who      string // who the person is there; "" where it does not say
+	Account  string // the e-mail of the account here; "" where one is made
+	LeavesAs string // the e-mail of another account that is logged in here; "" for none
+
+	Workspace, Role, May, By string
+	Until                    ui.When
+	Back                     string // the invitation's page
+}
+
+// who is the person's name at the provider.
+func (m IdentityGuest) who() string {
+	if m.Who == "" {
+		return "somebody without an e-mail"
+	}
+	return ui.Clean(m.Who)
 }

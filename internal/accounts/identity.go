@@ -40,6 +40,22 @@ func (s *Service) LogInAs(ctx context.Context, c Claims) (LoggedIn, error) {
 	return who, err
 }
 
+// IdentityAccount returns the account that has an identity, and notes no use of
+// it; false where none has.
+func (s *Service) IdentityAccount(ctx context.Context, c Claims) (Account, bool, error) {
+	var a Account
+	var known bool
+	err := s.db.InNone(ctx, func(tx db.Tx) error {
+		id, ok, err := identityHolderTx(ctx, tx, c)
+		if err != nil || !ok {
+			return err
+		}
+		a, known, err = guestTx(ctx, tx, id)
+		return err
+	})
+	return a, known, err
+}
+
 // IdentityOf says what the asker's account has at a provider.
 func (s *Service) IdentityOf(ctx context.Context, who tenancy.Principal, issuer string) (Identity, error) {
 	var out Identity

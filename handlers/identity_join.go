@@ -1,0 +1,108 @@
+package handlers
+
+import (
+	"crypto/rand"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// identityToJoin remembers who somebody is at the provider and goes on to the
+// question whether to join. The callback itself makes nobody a member: another
+// site's page can send a browser all the way to it.
+func (s *Server) identityToJoin(c echo.Context, flow identityFlow, claims accounts.Claims) error {
+	guest := foundGuest{Claims: claims, Invitation: flow.Invitation, Key: rand.Text(), At: time.Now()}
+	if err := s.keep(c, keptJoin, guest); err != nil {
+		return err
+	}
+	return seeOther(c, links.IdentityAccept)
+}
+
+// identityJoinShow asks who joins what.
+func (s *Server) identityJoinShow(c echo.Context, _ tenancy.Principal) error {
+	return s.withGuest(c, func(guest foundGuest) error { return s.identityJoinPage(c, http.StatusOK, guest, "") })
+}
+
+// identityJoinAccept accepts the invitation as the person whom the page showed.
+func (s *Server) identityJoinAccept(c echo.Context, _ tenancy.Principal) error {
+	in, err := form(c)
+	if err != nil {
+		return err
+	}
+	return s.withGuest(c, func(guest foundGuest) error {
+		if in.Get("join") != guest.Key {
+			return s.identityJoinPage(c, http.StatusConflict, guest, asksAnew)
+		}
+		who, done, err := s.Accounts.JoinAs(c.Request().Context(), guest.Invitation, guest.Claims)
+		if err != nil {
+			return s.joinFailed(c, guest, err)
+		}
+		// The session begins anew, and what was kept in the old one is gone.
+		if err := s.identitySession(c, who, done.Workspace.String()); err != nil {
+			return err
+		}
+		return s.joined(c, done)
+	})
+}
+
+// withGuest runs fn for whoever is about to join in this browser; without one the
+// page says how to begin again.
+func (s *Server) withGuest(c echo.Context, fn func(foundGuest) error) error {
+	if s.Provider == nil {
+		return noProvider()
+	}
+	guest, ok, err := s.guestFound(c)
+	if err != nil {
+		return err
+	}
+	if !ok || guest.Issuer != s.Provider.Issuer() {
+		return s.identityDoor(c, http.StatusBadRequest, joinOver())
+	}
+	return fn(guest)
+}
+
+func (s *Server) identityJoinPage(c echo.Context, status int, guest foundGuest, wrong string) error {
+	ctx := c.Request().Context()
+	in, err := s.Accounts.OpenInvitation(ctx, guest.Invitation)
+	if err != nil {
+		return s.joinFailed(c, guest, err)
+	}
+	m := views.IdentityGuest{Theme: themeOf(c), Key: guest.Key, Error: wrong, Provider: s.Provider.Name(), Who: guest.Email,
+		Workspace: in.WorkspaceName, Role: capital(string(in.Role)), May: roleMay[in.Role], By: in.By,
+		Until: ui.In(in.Expires, time.Now()), Back: links.Invitation(guest.Invitation)}
+	account, known, err := s.Accounts.IdentityAccount(ctx, guest.Claims)
+	if err != nil {
+		return err
+	}
+	m.Account = account.Email
+	id, signedIn, err := s.guestAccount(c)
+	if err != nil {
+		return err
+	}
+	if signedIn && !(known && id == account.ID) {
+		here, err := s.Accounts.Guest(ctx, id)
+		if err != nil {
+			return err
+		}
+		m.LeavesAs = here.Email
+	}
+	return render(c, status, views.IdentityGuestView(m))
+}
+
+// joinFailed says why an invitation could not be accepted.
+func (s *Server) joinFailed(c echo.Context, guest foundGuest, err error) error {
+	switch f := fault.From(err); f.Code {
+	case fault.NotFound, fault.Validation, fault.AlreadyExists, fault.VersionConflict:
+		return s.identityDoor(c, f.Code.Entry().Status, joinRefused(s.Provider.Name(), guest.Invitation, f))
+	default:
+		return err
+	}
+}
