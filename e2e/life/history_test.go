@@ -116,7 +116,7 @@ type recorder struct {
 // Eight clients with breaking connections, who know each other's epochs and use
 // old ones as well: what they saw is explained by one lease at a time.
 func TestHistoriesAreLegal(t *testing.T) {
-	binary := build(t, nil, "")
+	binary := build(t, "")
 	server := run(t, binary)
 	for round := range 5 {
 		r := record(t, server, uint64(round))
@@ -125,23 +125,6 @@ func TestHistoriesAreLegal(t *testing.T) {
 			t.Fatalf("round %d: %s\n%s", round, result, r)
 		}
 	}
-}
-
-// The same clients against a server that does not compare epochs: the check
-// has to find it out.
-func TestWithoutTheEpochCheckHistoriesAreIllegal(t *testing.T) {
-	binary := build(t, func(source string) string {
-		return strings.Replace(source, "l.Epoch == epoch && ", "", 1)
-	}, "internal/dispatch/conflict.go")
-	server := run(t, binary)
-	for round := range 20 {
-		r := record(t, server, uint64(round))
-		if result, _ := porcupine.CheckOperationsVerbose(specification, r.history, 30*time.Second); result == porcupine.Illegal {
-			t.Logf("found in round %d", round)
-			return
-		}
-	}
-	t.Fatal("twenty rounds without the epoch check look legal")
 }
 
 // record runs the clients once, on new jobs.

@@ -114,12 +114,15 @@ func (m *machine) compare(found map[string]job) {
 	}
 }
 
+// trail is said before the calls of a sequence that ended with a surprise.
+const trail = "after these calls"
+
 func (m *machine) stop(format string, args ...any) {
 	history := ""
 	for _, line := range m.trace {
 		history += "\n  " + line
 	}
-	m.r.Fatalf("%s\nafter%s", fmt.Sprintf(format, args...), history)
+	m.r.Fatalf("%s\n%s:%s", fmt.Sprintf(format, args...), trail, history)
 }
 
 func (m *machine) note(format string, args ...any) {

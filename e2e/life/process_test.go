@@ -2,7 +2,6 @@ package life
 
 import (
 	"bufio"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,48 +13,19 @@ import (
 	"fleetboard/db/dbtest"
 )
 
-// build compiles the server. replace maps a source file, from the project's
-// root, to changed text of it; nil builds the server as it is.
-func build(t *testing.T, replace func(source string) string, file string) string {
+// build compiles the server, with an overlay unless that is "".
+func build(t *testing.T, overlay string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "web")
-	args := []string{"build", "-o", binary}
-	if replace != nil {
-		args = append(args, "-overlay", overlay(t, replace, file))
-	}
-	if out, err := exec.Command("go", append(args, "fleetboard/cmd/web")...).CombinedOutput(); err != nil { //nolint:noctx // the test's own time-out ends it
-		t.Fatalf("build the server: %v\n%s", err, out)
-	}
+	compile(t, "build", "-o", binary, "-overlay", overlay, "fleetboard/cmd/web")
 	return binary
 }
 
-// overlay writes the changed file and the list that tells the compiler of it.
-func overlay(t *testing.T, replace func(source string) string, file string) string {
+func compile(t *testing.T, args ...string) {
 	t.Helper()
-	original, err := filepath.Abs(filepath.Join("..", "..", file))
-	if err != nil {
-		t.Fatal(err)
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil { //nolint:noctx // the test's own time-out ends it
+		t.Fatalf("go %v: %v\n%s", args, err, out)
 	}
-	source, err := os.ReadFile(original)
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := replace(string(source))
-	if changed == string(source) {
-		t.Fatalf("%s has not what was to be taken out of it", file)
-	}
-	dir := t.TempDir()
-	copied := filepath.Join(dir, filepath.Base(file))
-	list, err := json.Marshal(map[string]any{"Replace": map[string]string{original: copied}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, text := range map[string][]byte{copied: []byte(changed), filepath.Join(dir, "overlay.json"): list} {
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return filepath.Join(dir, "overlay.json")
 }
 
 // process is a running server with its tokens.
