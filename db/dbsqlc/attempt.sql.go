@@ -11,39 +11,29 @@ import (
 	"github.com/google/uuid"
 )
 
-const attemptGet = `-- name: AttemptGet :one
-SELECT workspace_id, job_id, epoch, agent, factory, model, session_key, claimed_at, started_at, ended_at, outcome, error, error_kind, progress_percent, current_step, checkpoint, result, result_digest FROM attempt WHERE workspace_id = $1 AND job_id = $2 AND epoch = $3
+const attemptEnd = `-- name: AttemptEnd :one
+SELECT agent, outcome, result_digest AS end_digest FROM attempt
+WHERE workspace_id = $1 AND job_id = $2 AND epoch = $3
 `
 
-type AttemptGetParams struct {
+type AttemptEndParams struct {
 	WorkspaceID uuid.UUID
 	JobID       uuid.UUID
 	Epoch       int64
 }
 
-func (q *Queries) AttemptGet(ctx context.Context, db DBTX, arg AttemptGetParams) (Attempt, error) {
-	row := db.QueryRow(ctx, attemptGet, arg.WorkspaceID, arg.JobID, arg.Epoch)
-	var i Attempt
-	err := row.Scan(
-		&i.WorkspaceID,
-		&i.JobID,
-		&i.Epoch,
-		&i.Agent,
-		&i.Factory,
-		&i.Model,
-		&i.SessionKey,
-		&i.ClaimedAt,
-		&i.StartedAt,
-		&i.EndedAt,
-		&i.Outcome,
-		&i.Error,
-		&i.ErrorKind,
-		&i.ProgressPercent,
-		&i.CurrentStep,
-		&i.Checkpoint,
-		&i.Result,
-		&i.ResultDigest,
-	)
+type AttemptEndRow struct {
+	Agent     string
+	Outcome   string
+	EndDigest []byte
+}
+
+// How an attempt ended, and the digest of the agent's call that ended it: none
+// where somebody else did.
+func (q *Queries) AttemptEnd(ctx context.Context, db DBTX, arg AttemptEndParams) (AttemptEndRow, error) {
+	row := db.QueryRow(ctx, attemptEnd, arg.WorkspaceID, arg.JobID, arg.Epoch)
+	var i AttemptEndRow
+	err := row.Scan(&i.Agent, &i.Outcome, &i.EndDigest)
 	return i, err
 }
 

@@ -176,9 +176,10 @@ func (q *Queries) LogAfter(ctx context.Context, db DBTX, arg LogAfterParams) ([]
 }
 
 const logAppend = `-- name: LogAppend :exec
-INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, event, message, details, at)
+INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, event, message, details, at, line_id)
 SELECT $1, $2, $3, $4, unnest($5::text[]), unnest($6::text[]), unnest($7::text[]),
-    unnest($8::text[])::jsonb, nullif(unnest($9::text[]), '')::timestamptz
+    unnest($8::text[])::jsonb, nullif(unnest($9::text[]), '')::timestamptz, nullif(unnest($10::text[]), '')
+ON CONFLICT (workspace_id, job_id, epoch, line_id) WHERE line_id IS NOT NULL DO NOTHING
 `
 
 type LogAppendParams struct {
@@ -191,10 +192,11 @@ type LogAppendParams struct {
 	Messages    []string
 	Details     []string
 	Ats         []string
+	LineIds     []string
 }
 
 // Adds lines in the order of the arrays, which are equally long. A time is in
-// RFC 3339, or empty.
+// RFC 3339, or empty; so is the id of a line. An id that the lease has is left out.
 func (q *Queries) LogAppend(ctx context.Context, db DBTX, arg LogAppendParams) error {
 	_, err := db.Exec(ctx, logAppend,
 		arg.WorkspaceID,
@@ -206,6 +208,7 @@ func (q *Queries) LogAppend(ctx context.Context, db DBTX, arg LogAppendParams) e
 		arg.Messages,
 		arg.Details,
 		arg.Ats,
+		arg.LineIds,
 	)
 	return err
 }
@@ -274,6 +277,34 @@ func (q *Queries) LogExpire(ctx context.Context, db DBTX, arg LogExpireParams) (
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const logKnown = `-- name: LogKnown :one
+SELECT coalesce(NOT EXISTS (SELECT FROM unnest($1::text[]) AS n (id) WHERE (SELECT l.id FROM job_log l
+    WHERE l.workspace_id = $2 AND l.job_id = $3 AND l.epoch = $4 AND l.line_id = n.id
+        AND l.agent = $5) IS NULL), false)::boolean AS known
+`
+
+type LogKnownParams struct {
+	LineIds     []string
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Epoch       int64
+	Agent       string
+}
+
+// Whether every one of the lines was written under the lease, by this agent.
+func (q *Queries) LogKnown(ctx context.Context, db DBTX, arg LogKnownParams) (bool, error) {
+	row := db.QueryRow(ctx, logKnown,
+		arg.LineIds,
+		arg.WorkspaceID,
+		arg.JobID,
+		arg.Epoch,
+		arg.Agent,
+	)
+	var known bool
+	err := row.Scan(&known)
+	return known, err
 }
 
 const logLease = `-- name: LogLease :many

@@ -361,6 +361,7 @@ type JobLog struct {
 	Details     json.RawMessage
 	At          *time.Time
 	ReceivedAt  time.Time
+	LineID      *string
 }
 
 type JobNumber struct {

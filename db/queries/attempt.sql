@@ -5,5 +5,8 @@ WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch;
 -- name: AttemptList :many
 SELECT * FROM attempt WHERE workspace_id = @workspace_id AND job_id = @job_id ORDER BY epoch DESC LIMIT 200;
 
--- name: AttemptGet :one
-SELECT * FROM attempt WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch;
+-- name: AttemptEnd :one
+-- How an attempt ended, and the digest of the agent's call that ended it: none
+-- where somebody else did.
+SELECT agent, outcome, result_digest AS end_digest FROM attempt
+WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch;

@@ -9,10 +9,17 @@ FOR NO KEY UPDATE;
 
 -- name: LogAppend :exec
 -- Adds lines in the order of the arrays, which are equally long. A time is in
--- RFC 3339, or empty.
-INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, event, message, details, at)
+-- RFC 3339, or empty; so is the id of a line. An id that the lease has is left out.
+INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, event, message, details, at, line_id)
 SELECT @workspace_id, @job_id, @epoch, @agent, unnest(@levels::text[]), unnest(@events::text[]), unnest(@messages::text[]),
-    unnest(@details::text[])::jsonb, nullif(unnest(@ats::text[]), '')::timestamptz;
+    unnest(@details::text[])::jsonb, nullif(unnest(@ats::text[]), '')::timestamptz, nullif(unnest(@line_ids::text[]), '')
+ON CONFLICT (workspace_id, job_id, epoch, line_id) WHERE line_id IS NOT NULL DO NOTHING;
+
+-- name: LogKnown :one
+-- Whether every one of the lines was written under the lease, by this agent.
+SELECT coalesce(NOT EXISTS (SELECT FROM unnest(@line_ids::text[]) AS n (id) WHERE (SELECT l.id FROM job_log l
+    WHERE l.workspace_id = @workspace_id AND l.job_id = @job_id AND l.epoch = @epoch AND l.line_id = n.id
+        AND l.agent = @agent) IS NULL), false)::boolean AS known;
 
 -- name: LogOlder :many
 -- Lines of a job, newest first. An epoch of 0 is every attempt, before 0 the

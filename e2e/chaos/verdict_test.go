@@ -168,7 +168,7 @@ func (v *verdict) agentLine(l line) {
 		return
 	}
 	refused := l.Status == http.StatusConflict && slices.Contains(
-		[]string{"stale_epoch", "lease_expired", "cancelled", "paused"}, l.Code)
+		[]string{"stale_epoch", "lease_expired", "already_ended", "cancelled", "paused"}, l.Code)
 	otherwise := l.Verb == "complete otherwise" && l.accepted()
 	unheard := l.Verb == "complete again" && !l.accepted()
 	if !l.accepted() && (!refused || l.Verb == "claim") || otherwise || unheard {

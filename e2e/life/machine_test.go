@@ -143,7 +143,7 @@ func (m *machine) steps() map[string]func() {
 	}
 	for name, step := range map[string]func(){
 		"claim": m.claim, "claim more": m.claim, "claim again": m.claim, "beat": m.beat, "start": m.report("start"), "progress": m.report("progress"), "renew": m.report("renew"),
-		"complete": m.handIn, "complete more": m.handIn, "complete again": m.handIn, "fail": m.failed, "give back": m.release, "ask": m.ask, "link": m.link, "unlink": m.unlink,
+		"complete": m.handIn, "complete more": m.handIn, "complete again": m.handIn, "fail": m.failed, "fail again": m.failed, "give back": m.release, "ask": m.ask, "link": m.link, "unlink": m.unlink,
 		"lease ends": m.leaseEnds, "agent dies": m.agentDies, "grace ends": m.graceEnds, "time passes": m.timePasses,
 		"agent restarts": m.restart, "coordinator": m.coordinate, "coordinator again": m.coordinate,
 	} {
@@ -214,7 +214,7 @@ func (m *machine) byPerson(verb string) func() {
 
 func (m *machine) create() {
 	c := &card{priority: rapid.IntRange(4, 6).Draw(m.r, "priority"), needsExtra: rapid.Bool().Draw(m.r, "extra"),
-		reviewed: draw(m.r, "reviewed", []int{0, 1, 2, 3}) > 0, timed: rapid.IntRange(0, 4).Draw(m.r, "timed") == 0, outcomes: map[int64]string{}}
+		reviewed: draw(m.r, "reviewed", []int{0, 1, 2, 3}) > 0, timed: rapid.IntRange(0, 4).Draw(m.r, "timed") == 0, outcomes: map[int64]string{}, said: map[int64]string{}}
 	body := object{"title": "job", "priority": c.priority, "review_required": c.reviewed, "max_retries": maxRetries, "max_lost": maxLost,
 		"retry_backoff_seconds": 600, "capabilities": []string{"life"}}
 	if c.repo = rapid.Bool().Draw(m.r, "repo"); c.repo {
@@ -449,62 +449,45 @@ func (m *machine) report(verb string) func() {
 	}
 }
 
-func (m *machine) handIn() {
+// ends tells how a lease ends, and do what the card becomes. The same words get the
+// same answer again, also once somebody else has the job.
+func (m *machine) ends(verb string, words object, do func(*card)) {
 	l, ok := m.lease()
 	if !ok {
 		return
 	}
-	a, refusal := m.send(l, "complete", object{"summary": "done"})
-	if l.card.outcomes[l.epoch] == "completed" {
-		refusal = "" // the same completion gets the same answer
-		m.want(a, refusal)
+	a, refusal := m.send(l, verb, words)
+	said := fmt.Sprint(verb, words)
+	if l.card.said[l.epoch] == said {
+		m.want(a, "")
 		return
 	}
 	m.want(a, refusal)
 	if refusal == "" {
-		m.complete(l.card)
+		l.card.said[l.epoch] = said
+		do(l.card)
 	}
 }
+
+func (m *machine) handIn() { m.ends("complete", object{"summary": "done"}, m.complete) }
 
 func (m *machine) failed() {
-	l, ok := m.lease()
-	if !ok {
-		return
-	}
 	retryable := rapid.Bool().Draw(m.r, "retryable")
-	a, refusal := m.send(l, "fail", object{"error": "it broke", "retryable": retryable})
-	m.want(a, refusal)
-	if refusal == "" {
-		m.fail(l.card, retryable)
-	}
+	m.ends("fail", object{"error": "it broke", "retryable": retryable}, func(c *card) { m.fail(c, retryable) })
 }
 
-func (m *machine) release() {
-	l, ok := m.lease()
-	if !ok {
-		return
-	}
-	a, refusal := m.send(l, "release", object{"reason": "tired"})
-	m.want(a, refusal)
-	if refusal == "" {
-		m.giveBack(l.card)
-	}
-}
+func (m *machine) release() { m.ends("release", object{"reason": "tired"}, m.giveBack) }
 
 func (m *machine) ask() {
-	l, ok := m.lease()
-	if !ok {
-		return
-	}
-	question := fmt.Sprintf("which one, %d?", m.step)
-	a, refusal := m.send(l, "ask", object{"question": question})
-	m.want(a, refusal)
-	if refusal != "" || m.carryOut(l.card) {
-		return
-	}
-	m.end(l.card, "asked")
-	l.card.question, l.card.answer = question, ""
-	m.to(l.card, "blocked", "")
+	question := draw(m.r, "question", []string{"which one?", "where?"})
+	m.ends("ask", object{"question": question}, func(c *card) {
+		if m.carryOut(c) {
+			return
+		}
+		m.end(c, "asked")
+		c.question, c.answer = question, ""
+		m.to(c, "blocked", "")
+	})
 }
 
 func (m *machine) link() {

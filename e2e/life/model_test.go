@@ -39,6 +39,7 @@ type card struct {
 	graceOver bool
 	directive string
 	outcomes  map[int64]string // of ended leases, by epoch
+	said      map[int64]string // by which words of its agent a lease ended
 }
 
 // worker is one boot of an agent.
@@ -316,14 +317,16 @@ func (m *model) queue(w *worker) []*card {
 func (l lease) refusal() string {
 	c := l.card
 	switch {
+	case l.epoch == c.epoch && c.holder == l.worker && !c.lapsed:
+		return ""
+	case l.epoch == c.epoch && c.outcomes[l.epoch] == "cancelled":
+		return "cancelled"
+	case l.epoch == c.epoch && c.outcomes[l.epoch] == "paused":
+		return "paused"
+	case c.said[l.epoch] != "":
+		return "already_ended"
 	case l.epoch < c.epoch:
 		return "stale_epoch"
-	case c.holder == l.worker && !c.lapsed:
-		return ""
-	case c.outcomes[l.epoch] == "cancelled":
-		return "cancelled"
-	case c.outcomes[l.epoch] == "paused":
-		return "paused"
 	}
 	return "lease_expired"
 }

@@ -49,7 +49,7 @@ func TestGeneratedClient(t *testing.T) {
 	}
 	refused, err := agent.StartJobWithResponse(ctx, apiclient.LeaseRef{Job: created.JSON201.Key, Epoch: lease.Epoch})
 	if err != nil || refused.ApplicationProblemJSONDefault == nil ||
-		refused.ApplicationProblemJSONDefault.Code != apiclient.ProblemCodeLeaseExpired {
+		refused.ApplicationProblemJSONDefault.Code != apiclient.ProblemCodeAlreadyEnded {
 		t.Fatalf("start: %v %s", err, refused.Body)
 	}
 }

@@ -88,3 +88,33 @@ func TestABatchThatIsNone(t *testing.T) {
 		t.Error("a batch that was refused did something")
 	}
 }
+
+// A batch whose answer was lost may be sent again as a whole: what ended a lease is
+// answered as before, and what would end it otherwise is told how it ended.
+func TestABatchIsToldTwice(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada := w.agent("ada", object{"max_concurrent_jobs": 10})
+	var items []object
+	for verb, words := range map[string]object{"complete": {"summary": "done"}, "fail": {"error": "it broke", "retryable": true},
+		"release": {"reason": "later", "checkpoint": object{"b": 1, "a": 2}}, "ask": {"question": "Which?"}} {
+		w.job(verb)
+		ref := merge(w.claim(ada), words)
+		items = append(items, merge(ref, object{"verb": verb}))
+	}
+	for _, round := range []string{"first", "again"} {
+		got := w.as(ada, "POST", "/fleet/batch", object{"items": items}).want(200)
+		for i := range items {
+			if got.number("items", i, "status") != 200 {
+				t.Errorf("%s, %s: %s", round, items[i]["verb"], got.raw)
+			}
+		}
+	}
+	outcomes := map[string]string{"complete": "completed", "fail": "failed", "release": "released", "ask": "asked"}
+	for _, item := range items {
+		otherwise := w.as(ada, "POST", "/fleet/fail", object{"job": item["job"], "epoch": item["epoch"], "error": "else"}).want(409).refused(fault.AlreadyEnded)
+		if verb, _ := item["verb"].(string); otherwise.text("outcome") != outcomes[verb] {
+			t.Errorf("%s ended: %s", verb, otherwise.raw)
+		}
+	}
+}

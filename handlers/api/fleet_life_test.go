@@ -24,7 +24,7 @@ func TestAQuestionAndItsAnswer(t *testing.T) {
 	if held := w.as(ada, "GET", "/agents/ada/jobs", nil).want(200); held.count("items") != 0 {
 		t.Errorf("it still holds: %s", held.raw)
 	}
-	w.as(ada, "POST", "/fleet/ask", merge(ref, object{"question": "Again?"})).want(409).refused(fault.LeaseExpired)
+	w.as(ada, "POST", "/fleet/ask", merge(ref, object{"question": "Again?"})).want(409).refused(fault.AlreadyEnded)
 	w.as(ada, "POST", "/jobs/"+key+"/answer", object{"answer": "SQLite"}).want(403).refused(fault.Forbidden)
 	w.as(w.owner, "POST", "/jobs/"+key+"/answer", object{"answer": ""}).want(422).refused(fault.Validation, "answer")
 	answered := w.as(w.owner, "POST", "/jobs/"+key+"/answer", object{"answer": "PostgreSQL"}).want(200)

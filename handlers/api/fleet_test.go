@@ -48,8 +48,7 @@ func TestAgentDoesAJob(t *testing.T) {
 		t.Errorf("complete: %s", first.raw)
 	}
 	w.as(ada, "POST", "/fleet/complete", done).want(200)
-	w.as(ada, "POST", "/fleet/complete", merge(done, object{"commit": "other"})).want(409).refused(fault.LeaseExpired)
-
+	w.as(ada, "POST", "/fleet/complete", merge(done, object{"commit": "other"})).want(409).refused(fault.AlreadyEnded)
 }
 
 func TestReviewedJobIsDoneAgain(t *testing.T) {
@@ -64,7 +63,7 @@ func TestReviewedJobIsDoneAgain(t *testing.T) {
 	if second.text("jobs", 0, "feedback") != "no tests" || second.number("jobs", 0, "lease", "epoch") != 2 {
 		t.Errorf("second claim: %s", second.raw)
 	}
-	w.as(ada, "POST", "/fleet/progress", ref).want(409).refused(fault.StaleEpoch)
+	w.as(ada, "POST", "/fleet/progress", ref).want(409).refused(fault.AlreadyEnded)
 	w.as(ada, "POST", "/fleet/complete", object{"job": key, "epoch": 2, "commit": "def"}).want(200)
 	w.as(w.owner, "POST", "/jobs/"+key+"/approve", object{"head": "def"}).want(200)
 	if merged := w.as(w.owner, "POST", "/jobs/"+key+"/merge", object{"commit": "fff", "url": "https://example.org/1"}).want(200); merged.text("status") != "completed" {
@@ -97,7 +96,7 @@ func TestLeasesEnd(t *testing.T) {
 	if released.text("status") != "ready" || released.number("checkpoint", "n") != 1 {
 		t.Errorf("release: %s", released.raw)
 	}
-	w.as(ada, "POST", "/fleet/start", ref).want(409).refused(fault.LeaseExpired)
+	w.as(ada, "POST", "/fleet/start", ref).want(409).refused(fault.AlreadyEnded)
 
 	w.claim(ada)
 	if taken := w.as(w.owner, "POST", "/jobs/"+key+"/release", object{"reason": "mine"}).want(200); taken.text("status") != "ready" {

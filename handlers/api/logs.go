@@ -11,7 +11,7 @@ import (
 func (s *Server) WriteLogs(ctx context.Context, r WriteLogsRequestObject) (WriteLogsResponseObject, error) {
 	lines := make([]jobs.LogLine, 0, len(r.Body.Lines))
 	for _, l := range r.Body.Lines {
-		lines = append(lines, jobs.LogLine{Level: jobs.LogLevel(l.Level), Event: value(l.Event), Message: l.Message,
+		lines = append(lines, jobs.LogLine{LineID: value(l.ID), Level: jobs.LogLevel(l.Level), Event: value(l.Event), Message: l.Message,
 			Details: l.Details, At: l.At})
 	}
 	standing, err := s.dispatch.WriteLogs(ctx, whoOf(ctx), dispatch.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, lines)

@@ -224,6 +224,7 @@ func (e LogLevel) Valid() bool {
 
 // Defines values for ProblemCode.
 const (
+	ProblemCodeAlreadyEnded         ProblemCode = "already_ended"
 	ProblemCodeAlreadyExists        ProblemCode = "already_exists"
 	ProblemCodeCancelled            ProblemCode = "cancelled"
 	ProblemCodeChildrenOpen         ProblemCode = "children_open"
@@ -256,6 +257,8 @@ const (
 // Valid indicates whether the value is a known member of the ProblemCode enum.
 func (e ProblemCode) Valid() bool {
 	switch e {
+	case ProblemCodeAlreadyEnded:
+		return true
 	case ProblemCodeAlreadyExists:
 		return true
 	case ProblemCodeCancelled:
@@ -1061,6 +1064,9 @@ type NewLogLine struct {
 	// Details Any JSON object; numbers are kept exactly.
 	Details FreeForm `json:"details,omitempty"`
 	Event   *string  `json:"event,omitempty"`
+
+	// ID The agent's own id of the line; a line that the lease has already is kept once.
+	ID      *string  `json:"id,omitempty"`
 	Level   LogLevel `json:"level"`
 	Message string   `json:"message"`
 }
@@ -1853,7 +1859,7 @@ type ServerInterface interface {
 	// UndrainFactory Gives a drained factory jobs again.
 	// (POST /factories/{factory}/undrain)
 	UndrainFactory(ctx echo.Context, factory FactoryPath) error
-	// AskQuestion Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+	// AskQuestion Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both. The same body for the same epoch gets the same answer again.
 	// (POST /fleet/ask)
 	AskQuestion(ctx echo.Context) error
 	// ReportBatch Several reports in one call, answered in their order. One that is refused does not fail the others; those on one job are carried out one after another. A body may be 5 MB.
@@ -1862,10 +1868,10 @@ type ServerInterface interface {
 	// ClaimJobs Takes the most urgent jobs that the agent can run, waiting for one where there is none.
 	// (POST /fleet/claim)
 	ClaimJobs(ctx echo.Context) error
-	// CompleteJob Hands the work in. The same body for the same epoch gets the same answer again.
+	// CompleteJob Hands the work in. The same body for the same epoch gets the same answer again; another one is 409 `already_ended` with the recorded `outcome`.
 	// (POST /fleet/complete)
 	CompleteJob(ctx echo.Context) error
-	// FailJob Says that the attempt failed. A retryable one is tried again after a while.
+	// FailJob Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 	// (POST /fleet/fail)
 	FailJob(ctx echo.Context) error
 	// WriteLogs Writes lines to the log of the job that the agent works on. A body may be 5 MB.
@@ -1877,7 +1883,7 @@ type ServerInterface interface {
 	// GetQueueState The version of what the agent could claim. It changes when there may be something new.
 	// (GET /fleet/queue-state)
 	GetQueueState(ctx echo.Context, params GetQueueStateParams) error
-	// ReleaseLease Gives a job back. The lease ends now.
+	// ReleaseLease Gives a job back. The lease ends now. The same body for the same epoch gets the same answer again.
 	// (POST /fleet/release)
 	ReleaseLease(ctx echo.Context) error
 	// RenewLease Extends a lease from now.
@@ -6286,7 +6292,7 @@ type StrictServerInterface interface {
 	// UndrainFactory Gives a drained factory jobs again.
 	// (POST /factories/{factory}/undrain)
 	UndrainFactory(ctx context.Context, request UndrainFactoryRequestObject) (UndrainFactoryResponseObject, error)
-	// AskQuestion Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+	// AskQuestion Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both. The same body for the same epoch gets the same answer again.
 	// (POST /fleet/ask)
 	AskQuestion(ctx context.Context, request AskQuestionRequestObject) (AskQuestionResponseObject, error)
 	// ReportBatch Several reports in one call, answered in their order. One that is refused does not fail the others; those on one job are carried out one after another. A body may be 5 MB.
@@ -6295,10 +6301,10 @@ type StrictServerInterface interface {
 	// ClaimJobs Takes the most urgent jobs that the agent can run, waiting for one where there is none.
 	// (POST /fleet/claim)
 	ClaimJobs(ctx context.Context, request ClaimJobsRequestObject) (ClaimJobsResponseObject, error)
-	// CompleteJob Hands the work in. The same body for the same epoch gets the same answer again.
+	// CompleteJob Hands the work in. The same body for the same epoch gets the same answer again; another one is 409 `already_ended` with the recorded `outcome`.
 	// (POST /fleet/complete)
 	CompleteJob(ctx context.Context, request CompleteJobRequestObject) (CompleteJobResponseObject, error)
-	// FailJob Says that the attempt failed. A retryable one is tried again after a while.
+	// FailJob Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 	// (POST /fleet/fail)
 	FailJob(ctx context.Context, request FailJobRequestObject) (FailJobResponseObject, error)
 	// WriteLogs Writes lines to the log of the job that the agent works on. A body may be 5 MB.
@@ -6310,7 +6316,7 @@ type StrictServerInterface interface {
 	// GetQueueState The version of what the agent could claim. It changes when there may be something new.
 	// (GET /fleet/queue-state)
 	GetQueueState(ctx context.Context, request GetQueueStateRequestObject) (GetQueueStateResponseObject, error)
-	// ReleaseLease Gives a job back. The lease ends now.
+	// ReleaseLease Gives a job back. The lease ends now. The same body for the same epoch gets the same answer again.
 	// (POST /fleet/release)
 	ReleaseLease(ctx context.Context, request ReleaseLeaseRequestObject) (ReleaseLeaseResponseObject, error)
 	// RenewLease Extends a lease from now.

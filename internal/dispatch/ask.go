@@ -37,7 +37,9 @@ func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref Ref, quest
 		}
 		d, err := job.Ask(red.Cut(question, maxQuestion))
 		return d, ending{outcome: outcomeAsked}, err
-	}, repeated: never})
+	}, digest: func(red *jobs.Redactor) ([]byte, error) {
+		return digestWords("ask", []any{red.Text(question), red.JSON(checkpoint)})
+	}})
 }
 
 // keepCheckpoint stores what the next attempt is to go on from, with the lease

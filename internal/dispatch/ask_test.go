@@ -28,7 +28,7 @@ func TestAQuestionParksTheJobUntilAPersonAnswers(t *testing.T) {
 		t.Errorf("the freed seat got %s; want %s", got.Key, other.Key)
 	}
 	w.nothing(two, dispatch.ReasonEmpty)
-	if _, err := w.dispatch.Progress(w.ctx, one, ref(held), dispatch.Progress{}); !fault.Is(err, fault.LeaseExpired) {
+	if _, err := w.dispatch.Progress(w.ctx, one, ref(held), dispatch.Progress{}); !fault.Is(err, fault.AlreadyEnded) {
 		t.Errorf("progress after the question: %v", err)
 	}
 	long := strings.Repeat("é", 10_000)

@@ -33,33 +33,52 @@ func checkRef(ref Ref) error {
 	return nil
 }
 
-// held checks that an agent still holds the lease that it speaks of.
-func held(ctx context.Context, tx db.Tx, who tenancy.Principal, j jobs.Locked, epoch int64) error {
+// isHolder reports whether an agent still has the lease that it speaks of.
+func isHolder(who tenancy.Principal, j jobs.Locked, epoch int64) bool {
 	l := j.Lease
-	if l != nil && l.Epoch == epoch && l.AgentID == who.Agent && l.ExpiresAt.After(j.Now) {
-		return nil
-	}
-	return conflict(ctx, tx, who, j.Job, epoch)
+	return l != nil && l.Epoch == epoch && l.AgentID == who.Agent && l.ExpiresAt.After(j.Now)
 }
 
 // conflict says why a lease is not the agent's any more. All answers mean: stop,
 // do not retry.
 func conflict(ctx context.Context, tx db.Tx, who tenancy.Principal, j jobs.Job, epoch int64) error {
-	if epoch > j.Epoch {
-		return fault.New(fault.StaleEpoch, "%s has not had an epoch %d.", j.Key, epoch)
+	attempt, err := attemptOf(ctx, tx, who.Workspace, j, epoch)
+	if err != nil {
+		return err
 	}
-	if epoch < j.Epoch {
-		return fault.New(fault.StaleEpoch, "%s has been given to somebody else since epoch %d.", j.Key, epoch)
-	}
-	attempt, err := q.AttemptGet(ctx, tx, dbsqlc.AttemptGetParams{WorkspaceID: who.Workspace, JobID: j.ID, Epoch: epoch})
+	return attempt.conflict(who, j, epoch)
+}
+
+// leaseEnd is how the attempt of a lease ended.
+type leaseEnd struct{ dbsqlc.AttemptEndRow }
+
+// attemptOf reads how the attempt of a lease ended; the zero value where there was
+// none.
+func attemptOf(ctx context.Context, tx db.Tx, workspace ids.ID, j jobs.Job, epoch int64) (leaseEnd, error) {
+	row, err := q.AttemptEnd(ctx, tx, dbsqlc.AttemptEndParams{WorkspaceID: workspace, JobID: j.ID, Epoch: epoch})
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return fmt.Errorf("read attempt: %w", err)
+		return leaseEnd{}, fmt.Errorf("read attempt: %w", err)
 	}
+	return leaseEnd{row}, nil
+}
+
+// endedBy reports whether the lease was ended by its agent's own call.
+func (a leaseEnd) endedBy(who tenancy.Principal) bool {
+	return a.EndDigest != nil && a.Agent == who.Name
+}
+
+func (a leaseEnd) conflict(who tenancy.Principal, j jobs.Job, epoch int64) error {
 	switch {
-	case attempt.Outcome == outcomeCancelled:
+	case epoch > j.Epoch:
+		return fault.New(fault.StaleEpoch, "%s has not had an epoch %d.", j.Key, epoch)
+	case epoch == j.Epoch && a.Outcome == outcomeCancelled:
 		return fault.New(fault.Cancelled, "%s was cancelled.", j.Key)
-	case attempt.Outcome == outcomePaused:
+	case epoch == j.Epoch && a.Outcome == outcomePaused:
 		return fault.New(fault.Paused, "%s was paused; its checkpoint is kept.", j.Key)
+	case a.endedBy(who):
+		return fault.New(fault.AlreadyEnded, "You ended the lease on %s: %s.", j.Key, a.Outcome).With("outcome", a.Outcome)
+	case epoch < j.Epoch:
+		return fault.New(fault.StaleEpoch, "%s has been given to somebody else since epoch %d.", j.Key, epoch)
 	case j.Lease != nil && j.Lease.AgentID != who.Agent:
 		return fault.New(fault.StaleEpoch, "%s is held by another agent.", j.Key)
 	}
@@ -80,11 +99,11 @@ const (
 
 // ending is what closes an attempt beside the job's new status.
 type ending struct {
-	outcome      string
-	error        string
-	kind         string
-	result       []byte
-	resultDigest []byte
+	outcome string
+	error   string
+	kind    string
+	result  []byte
+	digest  []byte // of the agent's call that ended it, nil where somebody else did
 }
 
 // end is a lease that ends: who ends it, what becomes of its job, and how.
@@ -134,21 +153,21 @@ func endManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []end) ([]j
 // each by its job.
 func endLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []end) (map[ids.ID]json.RawMessage, error) {
 	type row struct {
-		JobID        ids.ID          `json:"job_id"`
-		Epoch        int64           `json:"epoch"`
-		Outcome      string          `json:"outcome"`
-		Error        string          `json:"error"`
-		ErrorKind    string          `json:"error_kind"`
-		Result       json.RawMessage `json:"result"`
-		ResultDigest *string         `json:"result_digest"`
+		JobID     ids.ID          `json:"job_id"`
+		Epoch     int64           `json:"epoch"`
+		Outcome   string          `json:"outcome"`
+		Error     string          `json:"error"`
+		ErrorKind string          `json:"error_kind"`
+		Result    json.RawMessage `json:"result"`
+		EndDigest *string         `json:"end_digest"`
 	}
 	params := dbsqlc.LeasesEndParams{WorkspaceID: workspace}
 	rows := make([]row, 0, len(list))
 	for _, e := range list {
 		one := row{JobID: e.Before.ID, Epoch: e.Before.Epoch, Outcome: e.outcome, Error: e.error, ErrorKind: e.kind, Result: e.result}
-		if e.resultDigest != nil {
-			digest := hex.EncodeToString(e.resultDigest)
-			one.ResultDigest = &digest
+		if e.digest != nil {
+			digest := hex.EncodeToString(e.digest)
+			one.EndDigest = &digest
 		}
 		rows, params.JobIds = append(rows, one), append(params.JobIds, one.JobID)
 	}

@@ -1,19 +1,14 @@
 package dispatch
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/jackc/pgx/v5"
-
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -56,11 +51,11 @@ func isWebAddress(url string) bool {
 
 // stored is the result as it is kept: what the agent gave, and the summary,
 // commit, branch and url beside it.
-func (c Completion) stored() (result, digest []byte, err error) {
+func (c Completion) stored() ([]byte, error) {
 	all := map[string]json.RawMessage{}
 	if len(c.Result) > 0 {
 		if err := json.Unmarshal(c.Result, &all); err != nil || all == nil {
-			return nil, nil, fault.Invalid("result", "It is not a JSON object.")
+			return nil, fault.Invalid("result", "It is not a JSON object.")
 		}
 	}
 	for name, value := range map[string]string{"summary": c.Summary, "commit": c.Commit, "branch": c.Branch, "url": c.URL} {
@@ -69,50 +64,62 @@ func (c Completion) stored() (result, digest []byte, err error) {
 		}
 		text, err := json.Marshal(value)
 		if err != nil {
-			return nil, nil, fmt.Errorf("encode result: %w", err)
+			return nil, fmt.Errorf("encode result: %w", err)
 		}
 		all[name] = text
 	}
-	if result, err = json.Marshal(all); err != nil {
-		return nil, nil, fmt.Errorf("encode result: %w", err)
+	result, err := json.Marshal(all)
+	if err != nil {
+		return nil, fmt.Errorf("encode result: %w", err)
 	}
-	sum := sha256.Sum256(result)
-	return result, sum[:], nil
+	return result, nil
 }
 
 // Complete hands in a job: it is in review, or completed where no review is
-// required, and its dependents become claimable. The same completion again
-// gives the same answer. Faults: Validation, StaleEpoch, LeaseExpired,
-// Cancelled, Paused, Superseded; ChildrenOpen with the detail "children", keys,
+// required, and its dependents become claimable. Said again, each end of a lease
+// is answered as before; AlreadyEnded, with the detail "outcome", where the agent
+// has ended the lease with other words. Faults: Validation, StaleEpoch,
+// LeaseExpired, Cancelled, Paused, Superseded; ChildrenOpen with the detail "children", keys,
 // where the job waits for its children: the lease goes on then.
 func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref Ref, c Completion) (jobs.Job, error) {
 	if err := c.check(); err != nil {
 		return jobs.Job{}, err
 	}
-	if _, _, err := c.stored(); err != nil {
+	if _, err := c.stored(); err != nil {
 		return jobs.Job{}, err
 	}
 	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked, red *jobs.Redactor) (jobs.Decision, ending, error) {
 		if err := jobs.RequireChildrenDoneTx(ctx, tx, who.Workspace, job.Job); err != nil {
 			return jobs.Decision{}, ending{}, err
 		}
-		result, digest, err := c.redacted(red).stored()
+		result, err := c.redacted(red).stored()
 		if err != nil {
 			return jobs.Decision{}, ending{}, err
 		}
 		d, err := job.HandIn(result)
-		return d, ending{outcome: outcomeCompleted, result: result, resultDigest: digest}, err
-	}, repeated: func(ctx context.Context, tx db.Tx, job jobs.Locked, red *jobs.Redactor) (bool, error) {
-		_, digest, err := c.redacted(red).stored()
-		if err != nil {
-			return false, err
-		}
-		attempt, err := q.AttemptGet(ctx, tx, dbsqlc.AttemptGetParams{WorkspaceID: who.Workspace, JobID: job.ID, Epoch: ref.Epoch})
-		if errors.Is(err, pgx.ErrNoRows) {
-			return false, nil
-		}
-		return attempt.Outcome == outcomeCompleted && bytes.Equal(attempt.ResultDigest, digest), err
+		return d, ending{outcome: outcomeCompleted, result: result}, err
+	}, digest: func(red *jobs.Redactor) ([]byte, error) {
+		result, err := c.redacted(red).stored()
+		return digestOf("", result), err
 	}})
+}
+
+// digestOf is by which the same words are recognised when they come again. A
+// completion's are those of its result alone, without a verb.
+func digestOf(verb string, words []byte) []byte {
+	sum := sha256.New()
+	sum.Write([]byte(verb))
+	sum.Write(words)
+	return sum.Sum(nil)
+}
+
+// digestWords is digestOf for words that have no stored form of their own.
+func digestWords(verb string, words any) ([]byte, error) {
+	text, err := json.Marshal(words)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", verb, err)
+	}
+	return digestOf(verb, text), nil
 }
 
 // Failure is what went wrong with an attempt.
@@ -137,7 +144,7 @@ func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref Ref, f Fa
 		d, err := job.Fail(job.Now, f.Retryable, f.Error)
 		d.Payload["kind"], d.Payload["stack"] = f.Kind, f.Stack
 		return d, ending{outcome: outcomeFailed, error: d.After.LastError, kind: f.Kind}, err
-	}, repeated: never})
+	}, digest: func(red *jobs.Redactor) ([]byte, error) { return digestWords("fail", f.redacted(red)) }})
 }
 
 // Release gives a job back without a result and without blame; it is how an
@@ -157,5 +164,7 @@ func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref Ref, r
 		}
 		d, err := job.GiveBack(job.Now, reason)
 		return d, ending{outcome: outcomeReleased, error: reason}, err
-	}, repeated: never})
+	}, digest: func(red *jobs.Redactor) ([]byte, error) {
+		return digestWords("release", []any{red.Text(reason), red.JSON(checkpoint)})
+	}})
 }

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,17 +16,15 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-// finishCall ends an agent's lease: decide says how. repeated recognises an answer
-// that was given before and gives it again. Both get what takes the values of the
+// finishCall ends an agent's lease: decide says how, and digest is by which the
+// call is recognised when it comes again. Both get what takes the values of the
 // job's secrets out of the agent's words.
 type finishCall struct {
-	who      tenancy.Principal
-	ref      Ref
-	decide   func(context.Context, db.Tx, jobs.Locked, *jobs.Redactor) (jobs.Decision, ending, error)
-	repeated func(context.Context, db.Tx, jobs.Locked, *jobs.Redactor) (bool, error)
+	who    tenancy.Principal
+	ref    Ref
+	decide func(context.Context, db.Tx, jobs.Locked, *jobs.Redactor) (jobs.Decision, ending, error)
+	digest func(*jobs.Redactor) ([]byte, error)
 }
-
-func never(context.Context, db.Tx, jobs.Locked, *jobs.Redactor) (bool, error) { return false, nil }
 
 // finished is what became of it.
 type finished struct {
@@ -189,13 +188,13 @@ func (r *finishRun) judge(one *request[finishCall, finished], job jobs.Locked) e
 	if err != nil {
 		return err
 	}
-	if refused := held(r.ctx, r.tx, call.who, job, call.ref.Epoch); refused != nil {
-		again, err := call.repeated(r.ctx, r.tx, job, red)
-		if err != nil || !again {
-			return errors.Join(err, refused)
-		}
+	digest, err := call.digest(red)
+	if err != nil {
+		return err
+	}
+	if !isHolder(call.who, job, call.ref.Epoch) {
 		one.out = finished{job: job.Job}
-		return nil
+		return r.repeated(call, job.Job, digest)
 	}
 	if !r.isCurrent(call.who) {
 		return superseded(call.who.Name)
@@ -204,11 +203,22 @@ func (r *finishRun) judge(one *request[finishCall, finished], job jobs.Locked) e
 	if err != nil {
 		return err
 	}
+	e.digest = digest
 	// Jobs that go back to one repo compete for its slot.
 	if one.apart = !r.patient && d.After.Status == jobs.Ready && job.OneJobPerRepo && job.Repo != ""; !one.apart {
 		r.ending = append(r.ending, &finishing{request: one, job: job, d: d, e: e})
 	}
 	return nil
+}
+
+// repeated accepts a call that ended its lease before, and says of any other why
+// the lease is not the agent's any more.
+func (r *finishRun) repeated(call finishCall, job jobs.Job, digest []byte) error {
+	attempt, err := attemptOf(r.ctx, r.tx, call.who.Workspace, job, call.ref.Epoch)
+	if err != nil || attempt.endedBy(call.who) && bytes.Equal(attempt.EndDigest, digest) {
+		return err
+	}
+	return attempt.conflict(call.who, job, call.ref.Epoch)
 }
 
 // leaveWaitedFor sets apart the completed jobs for which others wait: those are

@@ -40,8 +40,8 @@ func TestAJobFromClaimToCompleted(t *testing.T) {
 		t.Errorf("the same completion again: %s, %v", again.Status, err)
 	}
 	_, err = w.dispatch.Complete(w.ctx, agent, ref(held), dispatch.Completion{Commit: "other"})
-	if !fault.Is(err, fault.LeaseExpired) {
-		t.Errorf("another completion: %v; want lease_expired", err)
+	if !fault.Is(err, fault.AlreadyEnded) {
+		t.Errorf("another completion: %v; want already_ended", err)
 	}
 	w.consistent()
 }

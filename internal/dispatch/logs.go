@@ -23,12 +23,15 @@ const (
 	maxLogEvent    = 64
 	maxLogMessage  = 10_000
 	maxLogDetails  = 16 << 10 // bytes
+	maxLineID      = 200
 	maxLogProblems = 50
 )
 
 // WriteLogs adds lines to the log of the job that an agent works on, at most
-// 1,000, without the values of the job's secrets. Of a line the server fills in ID, Epoch, Agent and ReceivedAt. Faults
-// as of Progress.
+// 1,000, without the values of the job's secrets. Of a line the server fills in ID,
+// Epoch, Agent and ReceivedAt. A line with a LineID that the lease has already is
+// kept once; lines that are all kept already may be told after the lease has ended.
+// Faults as of Progress.
 func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref Ref, lines []jobs.LogLine) (Standing, error) {
 	if err := errors.Join(requireAgent(who), checkRef(ref)); err != nil {
 		return Standing{}, err
@@ -48,10 +51,6 @@ func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref Ref,
 			return err
 		}
 		job = state.ID
-		if standing, err = logLeaseTx(ctx, tx, who, state.ID, ref, unasked(agent.Draining)); err != nil {
-			return err
-		}
-		standing.Job = state.Key
 		written := lines
 		if state.HasSecrets {
 			red, err := s.jobs.RedactorTx(ctx, tx, who.Workspace, job)
@@ -60,10 +59,15 @@ func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref Ref,
 			}
 			written = redactLines(red, lines)
 		}
-		if err := q.LogAppend(ctx, tx, appendParams(who, job, ref.Epoch, written)); err != nil {
-			return fmt.Errorf("write log lines: %w", err)
+		params := appendParams(who, job, ref.Epoch, written)
+		standing, err = logLeaseTx(ctx, tx, who, job, ref, unasked(agent.Draining))
+		if fault.Is(err, fault.AlreadyEnded) {
+			standing, err = knownLinesTx(ctx, tx, params, err)
+		} else if err == nil {
+			err = q.LogAppend(ctx, tx, params)
 		}
-		return nil
+		standing.Job = state.Key
+		return err
 	})
 	if err == nil {
 		s.wake.Publish(jobs.LogTopic(who.Workspace, job))
@@ -90,6 +94,24 @@ func logLeaseTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID
 		Reason: lease[0].DirectiveReason, ExpiresAt: later(lease[0].ExpiresAt)}, nil
 }
 
+// knownLinesTx answers lines that come after their agent has ended the lease: they
+// may be those of a call whose answer was lost. Lines that are not kept get the
+// refusal.
+func knownLinesTx(ctx context.Context, tx db.Tx, p dbsqlc.LogAppendParams, refusal error) (Standing, error) {
+	if slices.Contains(p.LineIds, "") {
+		return Standing{}, refusal
+	}
+	known, err := q.LogKnown(ctx, tx, dbsqlc.LogKnownParams{WorkspaceID: p.WorkspaceID, JobID: p.JobID, Epoch: p.Epoch,
+		Agent: p.Agent, LineIds: p.LineIds})
+	if err != nil {
+		return Standing{}, fmt.Errorf("known log lines: %w", err)
+	}
+	if !known {
+		return Standing{}, refusal
+	}
+	return Standing{Epoch: p.Epoch, Directive: Continue}, nil
+}
+
 func appendParams(who tenancy.Principal, job ids.ID, epoch int64, lines []jobs.LogLine) dbsqlc.LogAppendParams {
 	p := dbsqlc.LogAppendParams{WorkspaceID: who.Workspace, JobID: job, Epoch: epoch, Agent: who.Name}
 	for _, l := range lines {
@@ -102,7 +124,7 @@ func appendParams(who tenancy.Principal, job ids.ID, epoch int64, lines []jobs.L
 		}
 		p.Levels, p.Events = append(p.Levels, string(l.Level)), append(p.Events, l.Event)
 		p.Messages, p.Details = append(p.Messages, l.Message), append(p.Details, details)
-		p.Ats = append(p.Ats, at)
+		p.Ats, p.LineIds = append(p.Ats, at), append(p.LineIds, l.LineID)
 	}
 	return p
 }
@@ -118,6 +140,7 @@ func checkLines(lines []jobs.LogLine) error {
 		if !slices.Contains(jobs.LogLevels, l.Level) {
 			p.Add(at+"level", "One of these is possible: DEBUG, INFO, WARNING, ERROR, CRITICAL.")
 		}
+		p.Line(at+"id", l.LineID, maxLineID)
 		p.Text(at+"event", l.Event, maxLogEvent)
 		p.Text(at+"message", l.Message, maxLogMessage)
 		if problem := detailsProblem(l.Details); problem != "" {

@@ -137,11 +137,9 @@ func TestNoLineIsWrittenUnderAnEndedLease(t *testing.T) {
 			if _, err := w.dispatch.Release(w.ctx, agent, ref(j), "", nil); err != nil {
 				w.t.Fatal(err)
 			}
-		}, fault.LeaseExpired},
-		"given to somebody else": {func(w *world, agent tenancy.Principal, j jobs.Job) {
-			if _, err := w.dispatch.Release(w.ctx, agent, ref(j), "", nil); err != nil {
-				w.t.Fatal(err)
-			}
+		}, fault.AlreadyEnded},
+		"given to somebody else": {func(w *world, _ tenancy.Principal, j jobs.Job) {
+			w.act(j, jobs.ByRelease)
 			w.claim(w.agent("claude-2"))
 		}, fault.StaleEpoch},
 		"cancelled": {func(w *world, agent tenancy.Principal, j jobs.Job) {

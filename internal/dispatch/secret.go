@@ -46,6 +46,7 @@ func redactLines(red *jobs.Redactor, lines []jobs.LogLine) []jobs.LogLine {
 	clean := make([]jobs.LogLine, 0, len(lines))
 	for _, l := range lines {
 		l.Event, l.Message, l.Details = red.Cut(l.Event, maxLogEvent), red.Cut(l.Message, maxLogMessage), red.JSON(l.Details)
+		l.LineID = red.Cut(l.LineID, maxLineID)
 		clean = append(clean, l)
 	}
 	return clean

@@ -27,6 +27,7 @@ const (
 	NotClaimable         Code = "not_claimable"
 	StaleEpoch           Code = "stale_epoch"
 	LeaseExpired         Code = "lease_expired"
+	AlreadyEnded         Code = "already_ended"
 	Cancelled            Code = "cancelled"
 	Paused               Code = "paused"
 	Superseded           Code = "superseded"
@@ -63,6 +64,7 @@ var catalogue = map[Code]Entry{
 	NotClaimable:         {http.StatusConflict, "The job cannot be claimed"},
 	StaleEpoch:           {http.StatusConflict, "The lease belongs to a later epoch"},
 	LeaseExpired:         {http.StatusConflict, "The lease has ended"},
+	AlreadyEnded:         {http.StatusConflict, "The agent has ended the lease"},
 	Cancelled:            {http.StatusConflict, "The job was cancelled"},
 	Paused:               {http.StatusConflict, "The job was paused"},
 	Superseded:           {http.StatusConflict, "The agent was started again elsewhere"},

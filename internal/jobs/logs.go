@@ -39,6 +39,7 @@ const expireBatch = 10_000
 // LogLine is one line that an agent wrote while it worked on a job.
 type LogLine struct {
 	ID         int64
+	LineID     string // the agent's own id, "" where it gave none; readers are not given it
 	Epoch      int64
 	Agent      string
 	Level      LogLevel

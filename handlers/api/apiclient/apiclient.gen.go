@@ -224,6 +224,7 @@ func (e LogLevel) Valid() bool {
 
 // Defines values for ProblemCode.
 const (
+	ProblemCodeAlreadyEnded         ProblemCode = "already_ended"
 	ProblemCodeAlreadyExists        ProblemCode = "already_exists"
 	ProblemCodeCancelled            ProblemCode = "cancelled"
 	ProblemCodeChildrenOpen         ProblemCode = "children_open"
@@ -256,6 +257,8 @@ const (
 // Valid indicates whether the value is a known member of the ProblemCode enum.
 func (e ProblemCode) Valid() bool {
 	switch e {
+	case ProblemCodeAlreadyEnded:
+		return true
 	case ProblemCodeAlreadyExists:
 		return true
 	case ProblemCodeCancelled:
@@ -1061,6 +1064,9 @@ type NewLogLine struct {
 	// Details Any JSON object; numbers are kept exactly.
 	Details FreeForm `json:"details,omitempty"`
 	Event   *string  `json:"event,omitempty"`
+
+	// ID The agent's own id of the line; a line that the lease has already is kept once.
+	ID      *string  `json:"id,omitempty"`
 	Level   LogLevel `json:"level"`
 	Message string   `json:"message"`
 }
@@ -1984,14 +1990,14 @@ type ClientInterface interface {
 	// Corresponds with POST /factories/{factory}/undrain (the `UndrainFactory` operationId).
 	UndrainFactory(ctx context.Context, factory FactoryPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AskQuestionWithBody Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+	// AskQuestionWithBody Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both. The same body for the same epoch gets the same answer again.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /fleet/ask (the `AskQuestion` operationId).
 	AskQuestionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AskQuestion Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+	// AskQuestion Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both. The same body for the same epoch gets the same answer again.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2026,28 +2032,28 @@ type ClientInterface interface {
 	// Corresponds with POST /fleet/claim (the `ClaimJobs` operationId).
 	ClaimJobs(ctx context.Context, body ClaimJobsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CompleteJobWithBody Hands the work in. The same body for the same epoch gets the same answer again.
+	// CompleteJobWithBody Hands the work in. The same body for the same epoch gets the same answer again; another one is 409 `already_ended` with the recorded `outcome`.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /fleet/complete (the `CompleteJob` operationId).
 	CompleteJobWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CompleteJob Hands the work in. The same body for the same epoch gets the same answer again.
+	// CompleteJob Hands the work in. The same body for the same epoch gets the same answer again; another one is 409 `already_ended` with the recorded `outcome`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /fleet/complete (the `CompleteJob` operationId).
 	CompleteJob(ctx context.Context, body CompleteJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// FailJobWithBody Says that the attempt failed. A retryable one is tried again after a while.
+	// FailJobWithBody Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /fleet/fail (the `FailJob` operationId).
 	FailJobWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// FailJob Says that the attempt failed. A retryable one is tried again after a while.
+	// FailJob Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2087,14 +2093,14 @@ type ClientInterface interface {
 	// Corresponds with GET /fleet/queue-state (the `GetQueueState` operationId).
 	GetQueueState(ctx context.Context, params *GetQueueStateParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReleaseLeaseWithBody Gives a job back. The lease ends now.
+	// ReleaseLeaseWithBody Gives a job back. The lease ends now. The same body for the same epoch gets the same answer again.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /fleet/release (the `ReleaseLease` operationId).
 	ReleaseLeaseWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReleaseLease Gives a job back. The lease ends now.
+	// ReleaseLease Gives a job back. The lease ends now. The same body for the same epoch gets the same answer again.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2781,7 +2787,7 @@ func (c *Client) UndrainFactory(ctx context.Context, factory FactoryPath, reqEdi
 	return c.Client.Do(req)
 }
 
-// AskQuestionWithBody Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+// AskQuestionWithBody Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both. The same body for the same epoch gets the same answer again.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2798,7 +2804,7 @@ func (c *Client) AskQuestionWithBody(ctx context.Context, contentType string, bo
 	return c.Client.Do(req)
 }
 
-// AskQuestion Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+// AskQuestion Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both. The same body for the same epoch gets the same answer again.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2883,7 +2889,7 @@ func (c *Client) ClaimJobs(ctx context.Context, body ClaimJobsJSONRequestBody, r
 	return c.Client.Do(req)
 }
 
-// CompleteJobWithBody Hands the work in. The same body for the same epoch gets the same answer again.
+// CompleteJobWithBody Hands the work in. The same body for the same epoch gets the same answer again; another one is 409 `already_ended` with the recorded `outcome`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2900,7 +2906,7 @@ func (c *Client) CompleteJobWithBody(ctx context.Context, contentType string, bo
 	return c.Client.Do(req)
 }
 
-// CompleteJob Hands the work in. The same body for the same epoch gets the same answer again.
+// CompleteJob Hands the work in. The same body for the same epoch gets the same answer again; another one is 409 `already_ended` with the recorded `outcome`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2917,7 +2923,7 @@ func (c *Client) CompleteJob(ctx context.Context, body CompleteJobJSONRequestBod
 	return c.Client.Do(req)
 }
 
-// FailJobWithBody Says that the attempt failed. A retryable one is tried again after a while.
+// FailJobWithBody Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2934,7 +2940,7 @@ func (c *Client) FailJobWithBody(ctx context.Context, contentType string, body i
 	return c.Client.Do(req)
 }
 
-// FailJob Says that the attempt failed. A retryable one is tried again after a while.
+// FailJob Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3034,7 +3040,7 @@ func (c *Client) GetQueueState(ctx context.Context, params *GetQueueStateParams,
 	return c.Client.Do(req)
 }
 
-// ReleaseLeaseWithBody Gives a job back. The lease ends now.
+// ReleaseLeaseWithBody Gives a job back. The lease ends now. The same body for the same epoch gets the same answer again.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3051,7 +3057,7 @@ func (c *Client) ReleaseLeaseWithBody(ctx context.Context, contentType string, b
 	return c.Client.Do(req)
 }
 
-// ReleaseLease Gives a job back. The lease ends now.
+// ReleaseLease Gives a job back. The lease ends now. The same body for the same epoch gets the same answer again.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7210,14 +7216,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /factories/{factory}/undrain (the `UndrainFactory` operationId).
 	UndrainFactoryWithResponse(ctx context.Context, factory FactoryPath, reqEditors ...RequestEditorFn) (*UndrainFactoryResponse, error)
 
-	// AskQuestionWithBodyWithResponse Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+	// AskQuestionWithBodyWithResponse Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both. The same body for the same epoch gets the same answer again.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /fleet/ask (the `AskQuestion` operationId).
 	AskQuestionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AskQuestionResponse, error)
 
-	// AskQuestionWithResponse Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+	// AskQuestionWithResponse Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both. The same body for the same epoch gets the same answer again.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7252,28 +7258,28 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /fleet/claim (the `ClaimJobs` operationId).
 	ClaimJobsWithResponse(ctx context.Context, body ClaimJobsJSONRequestBody, reqEditors ...RequestEditorFn) (*ClaimJobsResponse, error)
 
-	// CompleteJobWithBodyWithResponse Hands the work in. The same body for the same epoch gets the same answer again.
+	// CompleteJobWithBodyWithResponse Hands the work in. The same body for the same epoch gets the same answer again; another one is 409 `already_ended` with the recorded `outcome`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /fleet/complete (the `CompleteJob` operationId).
 	CompleteJobWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CompleteJobResponse, error)
 
-	// CompleteJobWithResponse Hands the work in. The same body for the same epoch gets the same answer again.
+	// CompleteJobWithResponse Hands the work in. The same body for the same epoch gets the same answer again; another one is 409 `already_ended` with the recorded `outcome`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /fleet/complete (the `CompleteJob` operationId).
 	CompleteJobWithResponse(ctx context.Context, body CompleteJobJSONRequestBody, reqEditors ...RequestEditorFn) (*CompleteJobResponse, error)
 
-	// FailJobWithBodyWithResponse Says that the attempt failed. A retryable one is tried again after a while.
+	// FailJobWithBodyWithResponse Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /fleet/fail (the `FailJob` operationId).
 	FailJobWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FailJobResponse, error)
 
-	// FailJobWithResponse Says that the attempt failed. A retryable one is tried again after a while.
+	// FailJobWithResponse Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7315,14 +7321,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /fleet/queue-state (the `GetQueueState` operationId).
 	GetQueueStateWithResponse(ctx context.Context, params *GetQueueStateParams, reqEditors ...RequestEditorFn) (*GetQueueStateResponse, error)
 
-	// ReleaseLeaseWithBodyWithResponse Gives a job back. The lease ends now.
+	// ReleaseLeaseWithBodyWithResponse Gives a job back. The lease ends now. The same body for the same epoch gets the same answer again.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /fleet/release (the `ReleaseLease` operationId).
 	ReleaseLeaseWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReleaseLeaseResponse, error)
 
-	// ReleaseLeaseWithResponse Gives a job back. The lease ends now.
+	// ReleaseLeaseWithResponse Gives a job back. The lease ends now. The same body for the same epoch gets the same answer again.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11386,7 +11392,7 @@ func (c *ClientWithResponses) UndrainFactoryWithResponse(ctx context.Context, fa
 	return ParseUndrainFactoryResponse(rsp)
 }
 
-// AskQuestionWithBodyWithResponse Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+// AskQuestionWithBodyWithResponse Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both. The same body for the same epoch gets the same answer again.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11399,7 +11405,7 @@ func (c *ClientWithResponses) AskQuestionWithBodyWithResponse(ctx context.Contex
 	return ParseAskQuestionResponse(rsp)
 }
 
-// AskQuestionWithResponse Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both.
+// AskQuestionWithResponse Parks the job with a question to a person. The lease ends now; whoever claims the job after the answer gets both. The same body for the same epoch gets the same answer again.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11464,7 +11470,7 @@ func (c *ClientWithResponses) ClaimJobsWithResponse(ctx context.Context, body Cl
 	return ParseClaimJobsResponse(rsp)
 }
 
-// CompleteJobWithBodyWithResponse Hands the work in. The same body for the same epoch gets the same answer again.
+// CompleteJobWithBodyWithResponse Hands the work in. The same body for the same epoch gets the same answer again; another one is 409 `already_ended` with the recorded `outcome`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11477,7 +11483,7 @@ func (c *ClientWithResponses) CompleteJobWithBodyWithResponse(ctx context.Contex
 	return ParseCompleteJobResponse(rsp)
 }
 
-// CompleteJobWithResponse Hands the work in. The same body for the same epoch gets the same answer again.
+// CompleteJobWithResponse Hands the work in. The same body for the same epoch gets the same answer again; another one is 409 `already_ended` with the recorded `outcome`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11490,7 +11496,7 @@ func (c *ClientWithResponses) CompleteJobWithResponse(ctx context.Context, body 
 	return ParseCompleteJobResponse(rsp)
 }
 
-// FailJobWithBodyWithResponse Says that the attempt failed. A retryable one is tried again after a while.
+// FailJobWithBodyWithResponse Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11503,7 +11509,7 @@ func (c *ClientWithResponses) FailJobWithBodyWithResponse(ctx context.Context, c
 	return ParseFailJobResponse(rsp)
 }
 
-// FailJobWithResponse Says that the attempt failed. A retryable one is tried again after a while.
+// FailJobWithResponse Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11581,7 +11587,7 @@ func (c *ClientWithResponses) GetQueueStateWithResponse(ctx context.Context, par
 	return ParseGetQueueStateResponse(rsp)
 }
 
-// ReleaseLeaseWithBodyWithResponse Gives a job back. The lease ends now.
+// ReleaseLeaseWithBodyWithResponse Gives a job back. The lease ends now. The same body for the same epoch gets the same answer again.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11594,7 +11600,7 @@ func (c *ClientWithResponses) ReleaseLeaseWithBodyWithResponse(ctx context.Conte
 	return ParseReleaseLeaseResponse(rsp)
 }
 
-// ReleaseLeaseWithResponse Gives a job back. The lease ends now.
+// ReleaseLeaseWithResponse Gives a job back. The lease ends now. The same body for the same epoch gets the same answer again.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -1,0 +1,224 @@
+package dispatch_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// ending is a report that ends a lease, and one that says something else.
+type ending struct {
+	outcome    string
+	tell       racer
+	otherwise  racer
+	afterwards jobs.Status
+}
+
+var endings = map[string]ending{
+	"complete": {"completed", completes, completesOtherwise, jobs.Completed},
+	"fail":     {"failed", fails, failsOtherwise, jobs.Waiting},
+	"release":  {"released", releases, releasesOtherwise, jobs.Ready},
+	"ask":      {"asked", asksTheSame, asksOtherwise, jobs.Blocked},
+}
+
+// The racers of other tests ask something else each time: the same question may be
+// told twice.
+var questions atomic.Int64
+
+func init() {
+	asks.run = func(w *world, a tenancy.Principal, j jobs.Job) error {
+		_, err := w.dispatch.Ask(w.ctx, a, ref(j), fmt.Sprintf("Which, %d?", questions.Add(1)), []byte(`{"at": 1}`))
+		return err
+	}
+}
+
+var (
+	failsOtherwise = racer{"another failure", func(w *world, a tenancy.Principal, j jobs.Job) error {
+		_, err := w.dispatch.Fail(w.ctx, a, ref(j), dispatch.Failure{Error: "x"})
+		return err
+	}}
+	releasesOtherwise = racer{"another release", func(w *world, a tenancy.Principal, j jobs.Job) error {
+		_, err := w.dispatch.Release(w.ctx, a, ref(j), "", []byte(`{"at": 2}`))
+		return err
+	}}
+	asksTheSame = racer{"ask", func(w *world, a tenancy.Principal, j jobs.Job) error {
+		_, err := w.dispatch.Ask(w.ctx, a, ref(j), "Which?", []byte(`{"at": 1}`))
+		return err
+	}}
+	asksOtherwise = racer{"another question", func(w *world, a tenancy.Principal, j jobs.Job) error {
+		_, err := w.dispatch.Ask(w.ctx, a, ref(j), "Where?", []byte(`{"at": 1}`))
+		return err
+	}}
+)
+
+// What ended a lease may be told again: it gets the answer that was lost. Anything
+// else about the lease is told what was recorded. Neither changes anything, also
+// once the job was given to somebody else.
+func TestAnEndIsToldTwice(t *testing.T) {
+	for verb, e := range endings {
+		t.Run(verb, func(t *testing.T) {
+			w := newWorld(t)
+			agent, other := w.agent("claude-1"), w.agent("claude-2")
+			w.job("one", retries(5, 60))
+			held := w.claim(agent)
+			w.must(e.tell, agent, held)
+			before := w.want(held, e.afterwards)
+			check := func(when string) {
+				t.Helper()
+				if err := e.tell.run(w, agent, held); err != nil {
+					t.Errorf("%s, told again: %v", when, err)
+				}
+				for _, different := range []racer{e.otherwise, starts, endings["complete"].otherwise} {
+					w.alreadyEnded(different, agent, held, e.outcome)
+				}
+				if err := e.tell.run(w, other, held); !fault.Is(err, fault.StaleEpoch) && !fault.Is(err, fault.LeaseExpired) {
+					t.Errorf("%s, told by another agent: %v", when, err)
+				}
+			}
+			check("right after")
+			if after := w.get(held); after.Version != before.Version {
+				t.Errorf("version %d became %d", before.Version, after.Version)
+			}
+			switch verb {
+			case "complete":
+				w.act(held, jobs.ByRetry)
+			case "ask":
+				w.act(held, jobs.ByUnblock)
+			case "fail":
+				w.backoffOver()
+			}
+			if next := w.claim(other); next.Epoch != held.Epoch+1 {
+				t.Fatalf("epoch %d was given", next.Epoch)
+			}
+			check("given to somebody else")
+			w.consistent()
+		})
+	}
+}
+
+// alreadyEnded asserts that a report is refused with how its lease was ended.
+func (w *world) alreadyEnded(r racer, agent tenancy.Principal, held jobs.Job, outcome string) {
+	w.t.Helper()
+	err := r.run(w, agent, held)
+	var refused *fault.Error
+	if !errors.As(err, &refused) || refused.Code != fault.AlreadyEnded || refused.Details["outcome"] != outcome {
+		w.t.Errorf("%s: %v; want already_ended with outcome %s", r.name, err, outcome)
+	}
+}
+
+// backoffOver lets the time pass that failed jobs wait for.
+func (w *world) backoffOver() {
+	w.t.Helper()
+	dbfactory.Exec(w.t, w.db, `UPDATE job SET not_before = clock_timestamp() WHERE wait_reason = 'retry_backoff'`)
+	if _, err := w.dispatch.Promote(w.ctx); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// An end that carried out what a person asked for may be told again too.
+func TestACarriedOutDirectiveIsToldTwice(t *testing.T) {
+	for directive, code := range map[jobs.Trigger]fault.Code{jobs.ByPause: fault.Paused, jobs.ByCancel: fault.Cancelled} {
+		for verb, e := range endings {
+			if verb == "complete" {
+				continue
+			}
+			t.Run(string(directive)+" "+verb, func(t *testing.T) {
+				w := newWorld(t)
+				agent := w.agent("claude-1")
+				w.job("one")
+				held := w.claim(agent)
+				w.act(held, directive)
+				w.must(e.tell, agent, held)
+				if err := e.tell.run(w, agent, held); err != nil {
+					t.Errorf("told again: %v", err)
+				}
+				if err := e.otherwise.run(w, agent, held); !fault.Is(err, code) {
+					t.Errorf("told otherwise: %v; want %s", err, code)
+				}
+			})
+		}
+	}
+}
+
+// What somebody else decided is never taken for the agent's own word.
+func TestWhatOthersEndedIsNotRepeated(t *testing.T) {
+	for name, end := range map[string]func(w *world, held jobs.Job){
+		"expired":           func(w *world, held jobs.Job) { w.expire(held); w.sweeps("reap", 1) },
+		"taken by a person": func(w *world, held jobs.Job) { w.act(held, jobs.ByRelease) },
+		"agent started again": func(w *world, held jobs.Job) {
+			w.must(reboots, tenancy.Principal{Name: "claude-1", Factory: "factory-of-claude-1"}, held)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			agent := w.agent("claude-1")
+			w.job("one")
+			held := w.claim(agent)
+			end(w, held)
+			for verb, e := range endings {
+				if err := e.tell.run(w, agent, held); !fault.Is(err, fault.LeaseExpired) {
+					t.Errorf("%s: %v; want lease_expired", verb, err)
+				}
+			}
+		})
+	}
+}
+
+// Lines with ids are kept once in each lease, however often they are sent; lines
+// without are kept as often as they come.
+func TestLogLinesAreKeptOnce(t *testing.T) {
+	w := newWorld(t)
+	agent := w.agent("claude-1")
+	w.job("one", retries(5, 0))
+	held := w.claim(agent)
+	line := func(id, message string) jobs.LogLine {
+		return jobs.LogLine{LineID: id, Level: jobs.Info, Message: message, Details: json.RawMessage(`{}`)}
+	}
+	w.write(agent, held, line("a", "first"), line("b", "second"))
+	w.write(agent, held, line("b", "second"), line("c", "third"), line("c", "third, again"))
+	w.write(agent, held, line("", "no id"), line("", "no id"))
+	want := []string{"first", "second", "third", "no id", "no id"}
+	if got := w.written(held); !slices.Equal(got, want) {
+		t.Errorf("the log is %q; want %q", got, want)
+	}
+	w.must(releases, agent, held)
+	again := w.claim(agent)
+	w.write(agent, again, line("a", "another lease"))
+	if got := w.written(held); !slices.Equal(got, append(want, "another lease")) {
+		t.Errorf("the log is %q", got)
+	}
+}
+
+// Lines whose answer was lost are told as kept also after the lease has ended;
+// what is new then is refused.
+func TestKeptLinesAreKnownAfterTheEnd(t *testing.T) {
+	w := newWorld(t)
+	agent := w.agent("claude-1")
+	w.job("one")
+	held := w.claim(agent)
+	known := jobs.LogLine{LineID: "a", Level: jobs.Info, Message: "first"}
+	w.write(agent, held, known)
+	w.must(completes, agent, held)
+	standing, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []jobs.LogLine{known})
+	if err != nil || standing.ExpiresAt != nil {
+		t.Errorf("kept lines told again: %+v, %v", standing, err)
+	}
+	fresh := jobs.LogLine{LineID: "b", Level: jobs.Info, Message: "second"}
+	for _, lines := range [][]jobs.LogLine{{known, fresh}, {{Level: jobs.Info, Message: "first"}}} {
+		if _, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), lines); !fault.Is(err, fault.AlreadyEnded) {
+			t.Errorf("new lines after the end: %v; want already_ended", err)
+		}
+	}
+	if got := w.written(held); !slices.Equal(got, []string{"first"}) {
+		t.Errorf("the log is %q", got)
+	}
+}
