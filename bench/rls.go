@@ -267,7 +267,7 @@ func (t *town) statements() []statement {
 		{"log: append an event", func(ctx context.Context, tx pgx.Tx, n int) (int, error) {
 			id := job(n)
 			return 1, q.EventAppend(ctx, tx, dbsqlc.EventAppendParams{WorkspaceID: t.workspace, Type: "job.edited", JobID: &id, Actor: "Mara",
-				ActorKind: "person", Changes: []byte(`[{"field": "priority", "old": 5, "new": 8}]`), Payload: []byte(`{}`)})
+				ActorKind: "person", ActorID: townID("1", 1).String(), Changes: []byte(`[{"field": "priority", "old": 5, "new": 8}]`), Payload: []byte(`{}`)})
 		}},
 	}
 }

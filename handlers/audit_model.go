@@ -62,7 +62,7 @@ func (s auditSheet) model() views.Audit {
 	if s.filter.Actor != "" {
 		to := s.filter
 		to.Actor = ""
-		m.Active = append(m.Active, views.ActiveFilter{Text: "By " + s.filter.Actor, RemoveURL: links.AuditWith(to)})
+		m.Active = append(m.Active, views.ActiveFilter{Text: "By " + actorNamed(s.filter.Actor, s.events), RemoveURL: links.AuditWith(to)})
 	}
 	m.Items.Days = daysOf(s.events, s.now, s.line)
 	if s.older != "" {
@@ -79,8 +79,8 @@ func (s auditSheet) model() views.Audit {
 func (s auditSheet) line(e eventlog.Event) views.TimelineEvent {
 	m := eventLine(e)
 	to := s.filter
-	to.Actor = e.Actor
-	m.WhoURL = links.AuditWith(to)
+	to.Actor = actorFilter(e.Actor)
+	m.Who.URL = links.AuditWith(to)
 	return m
 }
 

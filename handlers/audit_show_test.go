@@ -17,7 +17,7 @@ import (
 // did is what a person did in settings, as the server writes it.
 func (d *desk) did(name string, kind eventlog.Type, payload string, changes ...eventlog.Change) {
 	d.t.Helper()
-	d.logged(eventlog.Event{Type: kind, Actor: name, ActorKind: "person", Payload: []byte(payload), Changes: changes})
+	d.logged(eventlog.Event{Type: kind, Actor: tenancy.Actor{Kind: tenancy.KindPerson, Name: name}, Payload: []byte(payload), Changes: changes})
 }
 
 // auditLines are the texts of the audit's lines, the newest first.

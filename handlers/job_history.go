@@ -34,7 +34,7 @@ func (s jobSheet) history() ([]views.Event, string) {
 }
 
 func eventModel(e eventlog.Event, now time.Time) views.Event {
-	m := views.Event{ID: e.ID, At: ui.At(e.At), Kind: eventKind(e.Type), Who: e.Actor}
+	m := views.Event{ID: e.ID, At: ui.At(e.At), Kind: eventKind(e.Type), Who: actorModel(e.Actor)}
 	if now.Sub(e.At) >= 24*time.Hour {
 		m.At = ui.Day(e.At)
 	}

@@ -21,7 +21,7 @@ var said = map[eventlog.Type]struct{ icon, what, field string }{
 
 func (s jobSheet) feedback(e eventlog.Event) views.Feedback {
 	kind := said[e.Type]
-	return views.Feedback{Icon: kind.icon, What: kind.what + e.Actor, At: ui.Ago(e.At, s.now), Text: wordsIn(e, kind.field)}
+	return views.Feedback{Icon: kind.icon, What: kind.what + e.Actor.Name, At: ui.Ago(e.At, s.now), Text: wordsIn(e, kind.field)}
 }
 
 // wordsIn is a text that an event carries: in its payload, else as the new value
@@ -66,9 +66,9 @@ func (s jobSheet) question() *views.Question {
 	for i := len(s.talk) - 1; i >= 0; i-- {
 		switch e := s.talk[i]; e.Type {
 		case eventlog.JobAsked:
-			q.Agent, q.Asked = e.Actor, ui.Ago(e.At, s.now)
+			q.Agent, q.Asked = e.Actor.Name, ui.Ago(e.At, s.now)
 		case eventlog.JobAnswered:
-			q.By, q.Answered = e.Actor, ui.Ago(e.At, s.now)
+			q.By, q.Answered = e.Actor.Name, ui.Ago(e.At, s.now)
 		}
 	}
 	if s.canWrite && j.Status == jobs.Blocked && j.Answer == "" {

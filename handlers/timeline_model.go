@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"fleetboard/internal/eventlog"
-	"fleetboard/internal/tenancy"
 	"fleetboard/views"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
@@ -97,7 +96,7 @@ func (s timelineSheet) active() []views.ActiveFilter {
 	if s.filter.Actor != "" {
 		to := s.filter
 		to.Actor = ""
-		list = append(list, views.ActiveFilter{Text: "By " + s.filter.Actor, RemoveURL: links.TimelineWith(to)})
+		list = append(list, views.ActiveFilter{Text: "By " + actorNamed(s.filter.Actor, s.events), RemoveURL: links.TimelineWith(to)})
 	}
 	return list
 }
@@ -159,9 +158,6 @@ func dayHeading(at, now time.Time) string {
 	return at.Format("Monday 2 January")
 }
 
-// actorIcons are by the kind of actor.
-var actorIcons = map[string]string{string(tenancy.KindPerson): "user", string(tenancy.KindAgent): "bot", string(tenancy.KindEnrolment): "key-round"}
-
 // badEvents are facts that somebody may have to look at.
 var badEvents = []eventlog.Type{eventlog.JobLost, eventlog.JobTimedOut, eventlog.JobAttemptFailed, eventlog.JobFailed,
 	eventlog.JobMergeFailed, eventlog.AgentTerminated, eventlog.AgentDied, eventlog.AgentCutOff}
@@ -169,20 +165,17 @@ var badEvents = []eventlog.Type{eventlog.JobLost, eventlog.JobTimedOut, eventlog
 func (s timelineSheet) event(e eventlog.Event) views.TimelineEvent {
 	m := eventLine(e)
 	to := s.filter
-	to.Actor = e.Actor
-	m.WhoURL = links.TimelineWith(to)
+	to.Actor = actorFilter(e.Actor)
+	m.Who.URL = links.TimelineWith(to)
 	return m
 }
 
 // eventLine is an event's line on a page, without the address of its actor.
 func eventLine(e eventlog.Event) views.TimelineEvent {
 	m := views.TimelineEvent{ID: e.ID, At: ui.At(e.At), Kind: eventKind(e.Type), Bad: slices.Contains(badEvents, e.Type),
-		Text: eventText(e), Who: e.Actor, WhoIcon: actorIcons[e.ActorKind], WhoTitle: e.ActorKind}
+		Text: eventText(e), Who: actorModel(e.Actor)}
 	if e.JobKey != "" {
 		m.Key, m.KeyURL = e.JobKey, links.Job(e.JobKey)
-	}
-	if m.WhoIcon == "" {
-		m.WhoIcon = "settings"
 	}
 	if e.Epoch != nil {
 		m.Tag = "e" + strconv.FormatInt(*e.Epoch, 10)

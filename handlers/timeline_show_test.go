@@ -24,8 +24,8 @@ const firstStart = 2
 // logged writes a fact as the server would.
 func (d *desk) logged(e eventlog.Event) {
 	d.t.Helper()
-	if e.Actor == "" {
-		e.Actor, e.ActorKind = "reaper", "system"
+	if e.Actor == (tenancy.Actor{}) {
+		e.Actor = tenancy.Actor{Kind: tenancy.KindSystem, Name: "reaper"}
 	}
 	err := d.db.InWorkspace(d.t.Context(), d.workspace, func(tx db.Tx) error {
 		return eventlog.AppendTx(d.t.Context(), tx, d.workspace, e)
@@ -83,8 +83,8 @@ func TestTheTimelineTellsWhatHappened(t *testing.T) {
 	doc := d.timeline("/timeline", firstStart+6)
 	for kind, want := range map[string][]string{
 		"created":    {"FB-1", "Ready", "Alpha", "Mara Ilić"},
-		"claimed":    {"FB-1", "Ready", "Assigned", "on factory-of-claude-2", "agent claude-2", "e1"},
-		"edited":     {"FB-1", "title Alpha to Beta", "priority 5 to 8", "person Mara Ilić"},
+		"claimed":    {"FB-1", "Ready", "Assigned", "on factory-of-claude-2", "claude-2 agent", "e1"},
+		"edited":     {"FB-1", "title Alpha to Beta", "priority 5 to 8", "Mara Ilić person "},
 		"drained":    {"factory-of-claude-1 takes no new jobs", "Mara Ilić"},
 		"registered": {"claude-2 on factory-of-claude-2"},
 	} {
@@ -150,7 +150,7 @@ func TestTheTimelineGoesBackToTheFirstEvent(t *testing.T) {
 	for i := range 119 {
 		d.logged(eventlog.Event{Type: eventlog.Type(fmt.Sprintf("job.note_%d", i))})
 	}
-	d.logged(eventlog.Event{Type: "job.note_119", Actor: "the last", ActorKind: "system"})
+	d.logged(eventlog.Event{Type: "job.note_119", Actor: tenancy.Actor{Kind: tenancy.KindSystem, Name: "the last"}})
 	d.timeline("/timeline?actor=the+last", 1)
 	seen := map[string]bool{}
 	path := "/timeline"
@@ -204,12 +204,33 @@ func TestAnEmptyTimelineSaysSo(t *testing.T) {
 	wantCount(t, doc, "#timeline-new", 1)
 }
 
+// People of one name, and one who calls himself as a loop does, can be told apart,
+// and what somebody did is found also under a former name.
+func TestTheTimelineTellsPeopleOfOneNameApart(t *testing.T) {
+	d := newDesk(t)
+	person := func(id, name string) tenancy.Actor {
+		return tenancy.Actor{Kind: tenancy.KindPerson, ID: id, Name: name}
+	}
+	for _, a := range []tenancy.Actor{person("0198-aaaaaa", "Ada"), person("0198-bbbbbb", "Ada"), person("0198-bbbbbb", "reaper"), {}} {
+		d.logged(eventlog.Event{Type: eventlog.JobLost, Actor: a})
+	}
+	doc := d.timeline("/timeline?group=recovery", 4)
+	var who []string
+	doc.Find("[data-event] .ev-a").Each(func(_ int, e *goquery.Selection) { who = append(who, strings.Join(strings.Fields(e.Text()), " ")) })
+	if got, want := strings.Join(who, ", "), "reaper system, reaper person bbbbbb, Ada person bbbbbb, Ada person aaaaaa"; got != want {
+		t.Errorf("the lines name %s; want %s", got, want)
+	}
+	doc = page(t, d.get("/timeline?actor=0198-bbbbbb"), http.StatusOK)
+	wantCount(t, doc, "[data-event]", 2)
+	wantText(t, doc, ".chips-on", "By reaper (person bbbbbb)")
+}
+
 // Whatever agents and people write is shown as text.
 func TestTheTimelineShowsHostileTextAsText(t *testing.T) {
 	d := newDesk(t)
 	bad := `"><script>alert(1)</script><img src=x onerror=alert(1)>`
 	d.job("Alpha " + bad)
-	d.logged(eventlog.Event{Type: eventlog.JobEdited, Actor: bad, ActorKind: bad, Payload: []byte(`{"reason":"` + `<b>x</b>` + `"}`),
+	d.logged(eventlog.Event{Type: eventlog.JobEdited, Actor: tenancy.Actor{Kind: tenancy.Kind(bad), ID: bad, Name: bad}, Payload: []byte(`{"reason":"` + `<b>x</b>` + `"}`),
 		Changes: []eventlog.Change{{Field: bad, Old: bad, New: []any{bad, nil, map[string]any{bad: bad}}}, {Field: "status", Old: bad, New: 7}}})
 	d.logged(eventlog.Event{Type: eventlog.JobLinked, Payload: []byte(`{"type":"<i>","job":"javascript:alert(1)"}`)})
 	d.logged(eventlog.Event{Type: eventlog.JobCompacted, Payload: []byte(`{"events":"many"}`)})

@@ -149,6 +149,6 @@ type Event struct {
 	From ui.Status // with To: a change of status
 	To   ui.Status
 	Text ui.Sentence
-	Who  string // "claude-2"
+	Who  Actor
 	Tag  string // "e3"
 }

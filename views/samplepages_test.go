@@ -46,14 +46,16 @@ func sampleJob() Job {
 		Used:        Used{Tokens: "512,008 in, 29,119 out", Cost: "$1.12 + unpriced"},
 		AttemptNote: "1 failure of 3, 1 loss of 5", EventNote: "47",
 		Events: []Event{
-			{ID: 47, At: ui.At(ago(40 * time.Second)), Kind: "progress", Text: ui.Text("62%, was 41%"), Who: "claude-2", Tag: "e3"},
-			{ID: 46, At: ui.At(ago(12 * time.Minute)), Kind: "started", From: ui.Assigned, To: ui.Running, Who: "claude-2", Tag: "e3"},
-			{ID: 45, At: ui.At(ago(13 * time.Minute)), Kind: "claimed", From: ui.Ready, To: ui.Assigned, Who: "claude-2", Tag: "e3"},
-			{ID: 44, At: ui.At(ago(49 * time.Minute)), Kind: "lease lost", From: ui.Running, To: ui.Ready, Text: ui.Text("linux-5 is dead, 1 of 5 losses"), Who: "reaper", Tag: "e2"},
+			{ID: 47, At: ui.At(ago(40 * time.Second)), Kind: "progress", Text: ui.Text("62%, was 41%"), Who: sampleAgent, Tag: "e3"},
+			{ID: 46, At: ui.At(ago(12 * time.Minute)), Kind: "started", From: ui.Assigned, To: ui.Running, Who: sampleAgent, Tag: "e3"},
+			{ID: 45, At: ui.At(ago(13 * time.Minute)), Kind: "claimed", From: ui.Ready, To: ui.Assigned, Who: sampleAgent, Tag: "e3"},
+			{ID: 44, At: ui.At(ago(49 * time.Minute)), Kind: "lease lost", From: ui.Running, To: ui.Ready, Text: ui.Text("linux-5 is dead, 1 of 5 losses"), Who: Actor{"reaper", "system", "settings", "System", ""}, Tag: "e2"},
 		},
 		Checkpoint: "{\n  \"step\": 3, \"of\": 4,\n  \"branch\": \"fb-142-reaper\"\n}", CheckNote: "kept 40s ago, any factory can go on from it",
 	}
 }
+
+var sampleAgent = Actor{Name: "claude-2", Mark: "agent", Icon: "bot", Title: "Agent"}
 
 func waitingJob() Job {
 	j := sampleJob()

@@ -38,22 +38,28 @@ type TimelineDay struct {
 
 // TimelineEvent is one line.
 type TimelineEvent struct {
-	ID       int64
-	At       ui.When
-	Kind     string // "claimed"
-	Bad      bool   // something was lost or has failed
-	Key      string // of the job, "" for an event of the fleet
-	KeyURL   string
-	From     ui.Status // with To: a change of status
-	To       ui.Status
-	Text     ui.Sentence
-	Changes  []FieldChange
-	More     string // "3 more" changes
-	Who      string // "claude-2"
-	WhoURL   string // the timeline of that actor
-	WhoIcon  string // by the kind of actor
-	WhoTitle string // "agent"
-	Tag      string // "e3"
+	ID      int64
+	At      ui.When
+	Kind    string // "claimed"
+	Bad     bool   // something was lost or has failed
+	Key     string // of the job, "" for an event of the fleet
+	KeyURL  string
+	From    ui.Status // with To: a change of status
+	To      ui.Status
+	Text    ui.Sentence
+	Changes []FieldChange
+	More    string // "3 more" changes
+	Who     Actor
+	Tag     string // "e3"
+}
+
+// Actor is who did something, by the name of then.
+type Actor struct {
+	Name  string // "claude-2"
+	Mark  string // tells those of one name apart: "system", "person 9f3a21"
+	Icon  string // by the kind
+	Title string // "Agent 0198c0de-…"
+	URL   string // what else that actor did, "" for no link
 }
 
 // FieldChange is a field's old and new value in a few words.

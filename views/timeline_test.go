@@ -18,12 +18,12 @@ func sampleTimeline() Timeline {
 		Items: TimelineItems{OlderURL: links.TimelineBefore("12-3", links.TimelineFilter{}), OlderID: "older-12-3", Days: []TimelineDay{
 			{Heading: "Today", Events: []TimelineEvent{
 				{ID: 4, At: ui.At(noon), Kind: "claimed", Key: "FB-1", KeyURL: links.Job("FB-1"), From: "ready", To: "assigned",
-					Text: ui.Say(ui.T("on "), ui.Name("mac-1")), Who: "claude-1", WhoURL: who, WhoIcon: "bot", WhoTitle: "agent", Tag: "e1"},
+					Text: ui.Say(ui.T("on "), ui.Name("mac-1")), Who: Actor{"claude-1", "agent", "bot", "Agent", who}, Tag: "e1"},
 				{ID: 3, At: ui.At(noon), Kind: "edited", Key: "FB-1", KeyURL: links.Job("FB-1"), More: "2 more",
-					Changes: []FieldChange{{Field: "priority", Was: "5", Now: "8"}}, Who: "Mara Ilić", WhoURL: who, WhoIcon: "user", WhoTitle: "person"},
+					Changes: []FieldChange{{Field: "priority", Was: "5", Now: "8"}}, Who: Actor{"Mara Ilić", "person 1a2b3c", "user", "Person", who}},
 			}},
 			{Heading: "Yesterday", Events: []TimelineEvent{{ID: 2, At: ui.At(noon), Kind: "drained", Bad: true,
-				Text: ui.Text("mac-1 takes no new jobs"), Who: "reaper", WhoURL: who, WhoIcon: "settings", WhoTitle: "system"}}},
+				Text: ui.Text("mac-1 takes no new jobs"), Who: Actor{"reaper", "system", "settings", "System", who}}}},
 		}},
 	}
 }

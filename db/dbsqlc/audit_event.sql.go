@@ -14,12 +14,12 @@ import (
 )
 
 const auditEvents = `-- name: AuditEvents :many
-SELECT e.id, e.type, e.actor, e.actor_kind, e.at, e.changes, e.payload FROM event e
+SELECT e.id, e.type, e.actor, e.actor_kind, e.actor_id, e.at, e.changes, e.payload FROM event e
 WHERE e.workspace_id = $1
     AND e.job_id IS NULL AND (e.actor_kind = 'person' OR e.type = 'key.rotation_done')
     AND (e.at, e.id) < ($2::timestamptz, $3::bigint)
     AND (cardinality($4::text[]) = 0 OR e.type LIKE ANY($4::text[]))
-    AND ($5::text = '' OR e.actor = $5)
+    AND ($5::text = '' OR $5 IN (e.actor, e.actor_id))
 ORDER BY e.workspace_id DESC, e.at DESC, e.id DESC LIMIT $6
 `
 
@@ -37,6 +37,7 @@ type AuditEventsRow struct {
 	Type      string
 	Actor     string
 	ActorKind string
+	ActorID   string
 	At        time.Time
 	Changes   json.RawMessage
 	Payload   json.RawMessage
@@ -65,6 +66,7 @@ func (q *Queries) AuditEvents(ctx context.Context, db DBTX, arg AuditEventsParam
 			&i.Type,
 			&i.Actor,
 			&i.ActorKind,
+			&i.ActorID,
 			&i.At,
 			&i.Changes,
 			&i.Payload,

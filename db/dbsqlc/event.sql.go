@@ -14,8 +14,8 @@ import (
 )
 
 const eventAppend = `-- name: EventAppend :exec
-INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, epoch, changes, payload)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, changes, payload)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 `
 
 type EventAppendParams struct {
@@ -24,6 +24,7 @@ type EventAppendParams struct {
 	JobID       *uuid.UUID
 	Actor       string
 	ActorKind   string
+	ActorID     string
 	Epoch       *int64
 	Changes     json.RawMessage
 	Payload     json.RawMessage
@@ -36,6 +37,7 @@ func (q *Queries) EventAppend(ctx context.Context, db DBTX, arg EventAppendParam
 		arg.JobID,
 		arg.Actor,
 		arg.ActorKind,
+		arg.ActorID,
 		arg.Epoch,
 		arg.Changes,
 		arg.Payload,
@@ -112,7 +114,7 @@ func (q *Queries) EventHead(ctx context.Context, db DBTX) (string, error) {
 }
 
 const eventOfJob = `-- name: EventOfJob :many
-SELECT id, xid::text AS xid, type, job_id, actor, actor_kind, epoch, at, changes, payload FROM event
+SELECT id, xid::text AS xid, type, job_id, actor, actor_kind, actor_id, epoch, at, changes, payload FROM event
 WHERE workspace_id = $1 AND job_id = $2::uuid
     AND ($3::bigint = 0 OR id < $3)
 ORDER BY id DESC LIMIT $4
@@ -132,6 +134,7 @@ type EventOfJobRow struct {
 	JobID     *uuid.UUID
 	Actor     string
 	ActorKind string
+	ActorID   string
 	Epoch     *int64
 	At        time.Time
 	Changes   json.RawMessage
@@ -159,6 +162,7 @@ func (q *Queries) EventOfJob(ctx context.Context, db DBTX, arg EventOfJobParams)
 			&i.JobID,
 			&i.Actor,
 			&i.ActorKind,
+			&i.ActorID,
 			&i.Epoch,
 			&i.At,
 			&i.Changes,
@@ -177,7 +181,7 @@ func (q *Queries) EventOfJob(ctx context.Context, db DBTX, arg EventOfJobParams)
 const eventScan = `-- name: EventScan :many
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality($2::text[]) = 0 OR e.type LIKE ANY($2::text[]))
-        AND ($3::text = '' OR e.actor = $3)
+        AND ($3::text = '' OR $3 IN (e.actor, e.actor_id))
         AND (cardinality($4::text[]) = 0 OR e.job_id IS NOT NULL
             OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY($4::text[])) AS fits
     FROM event e
@@ -190,7 +194,7 @@ WITH batch AS MATERIALIZED (
     UNION
     (SELECT b.id, b.job_id, b.fits FROM batch b ORDER BY b.xid DESC, b.id DESC LIMIT 1)
 )
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
     e.changes, e.payload, c.fits::boolean AS fits, (SELECT count(*) FROM batch)::int AS looked
 FROM chosen c JOIN event e ON e.workspace_id = $1 AND e.id = c.id
 LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
@@ -217,6 +221,7 @@ type EventScanRow struct {
 	JobKey    *string
 	Actor     string
 	ActorKind string
+	ActorID   string
 	Epoch     *int64
 	At        time.Time
 	Changes   json.RawMessage
@@ -256,6 +261,7 @@ func (q *Queries) EventScan(ctx context.Context, db DBTX, arg EventScanParams) (
 			&i.JobKey,
 			&i.Actor,
 			&i.ActorKind,
+			&i.ActorID,
 			&i.Epoch,
 			&i.At,
 			&i.Changes,
@@ -276,7 +282,7 @@ func (q *Queries) EventScan(ctx context.Context, db DBTX, arg EventScanParams) (
 const eventScanBack = `-- name: EventScanBack :many
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality($2::text[]) = 0 OR e.type LIKE ANY($2::text[]))
-        AND ($3::text = '' OR e.actor = $3)
+        AND ($3::text = '' OR $3 IN (e.actor, e.actor_id))
         AND (cardinality($4::text[]) = 0 OR e.job_id IS NOT NULL
             OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY($4::text[])) AS fits
     FROM event e
@@ -289,7 +295,7 @@ WITH batch AS MATERIALIZED (
     UNION
     (SELECT b.id, b.job_id, b.fits FROM batch b ORDER BY b.xid, b.id LIMIT 1)
 )
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
     e.changes, e.payload, c.fits::boolean AS fits, (SELECT count(*) FROM batch)::int AS looked
 FROM chosen c JOIN event e ON e.workspace_id = $1 AND e.id = c.id
 LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
@@ -316,6 +322,7 @@ type EventScanBackRow struct {
 	JobKey    *string
 	Actor     string
 	ActorKind string
+	ActorID   string
 	Epoch     *int64
 	At        time.Time
 	Changes   json.RawMessage
@@ -351,6 +358,7 @@ func (q *Queries) EventScanBack(ctx context.Context, db DBTX, arg EventScanBackP
 			&i.JobKey,
 			&i.Actor,
 			&i.ActorKind,
+			&i.ActorID,
 			&i.Epoch,
 			&i.At,
 			&i.Changes,
@@ -369,14 +377,14 @@ func (q *Queries) EventScanBack(ctx context.Context, db DBTX, arg EventScanBackP
 }
 
 const eventScanJob = `-- name: EventScanJob :many
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
     e.changes, e.payload
 FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
 WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
     AND (e.xid, e.id) > (cast($3::text AS xid8), $4::bigint)
     AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
     AND (cardinality($5::text[]) = 0 OR e.type LIKE ANY($5::text[]))
-    AND ($6::text = '' OR e.actor = $6)
+    AND ($6::text = '' OR $6 IN (e.actor, e.actor_id))
 ORDER BY e.xid, e.id LIMIT $7
 `
 
@@ -398,6 +406,7 @@ type EventScanJobRow struct {
 	JobKey    *string
 	Actor     string
 	ActorKind string
+	ActorID   string
 	Epoch     *int64
 	At        time.Time
 	Changes   json.RawMessage
@@ -431,6 +440,7 @@ func (q *Queries) EventScanJob(ctx context.Context, db DBTX, arg EventScanJobPar
 			&i.JobKey,
 			&i.Actor,
 			&i.ActorKind,
+			&i.ActorID,
 			&i.Epoch,
 			&i.At,
 			&i.Changes,
@@ -447,14 +457,14 @@ func (q *Queries) EventScanJob(ctx context.Context, db DBTX, arg EventScanJobPar
 }
 
 const eventScanJobBack = `-- name: EventScanJobBack :many
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
     e.changes, e.payload
 FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
 WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
     AND (e.xid, e.id) < (cast($3::text AS xid8), $4::bigint)
     AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
     AND (cardinality($5::text[]) = 0 OR e.type LIKE ANY($5::text[]))
-    AND ($6::text = '' OR e.actor = $6)
+    AND ($6::text = '' OR $6 IN (e.actor, e.actor_id))
 ORDER BY e.xid DESC, e.id DESC LIMIT $7
 `
 
@@ -476,6 +486,7 @@ type EventScanJobBackRow struct {
 	JobKey    *string
 	Actor     string
 	ActorKind string
+	ActorID   string
 	Epoch     *int64
 	At        time.Time
 	Changes   json.RawMessage
@@ -507,6 +518,7 @@ func (q *Queries) EventScanJobBack(ctx context.Context, db DBTX, arg EventScanJo
 			&i.JobKey,
 			&i.Actor,
 			&i.ActorKind,
+			&i.ActorID,
 			&i.Epoch,
 			&i.At,
 			&i.Changes,
@@ -523,7 +535,7 @@ func (q *Queries) EventScanJobBack(ctx context.Context, db DBTX, arg EventScanJo
 }
 
 const eventTail = `-- name: EventTail :many
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
     e.changes, e.payload
 FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
 WHERE e.workspace_id = $1
@@ -547,6 +559,7 @@ type EventTailRow struct {
 	JobKey    *string
 	Actor     string
 	ActorKind string
+	ActorID   string
 	Epoch     *int64
 	At        time.Time
 	Changes   json.RawMessage
@@ -577,6 +590,7 @@ func (q *Queries) EventTail(ctx context.Context, db DBTX, arg EventTailParams) (
 			&i.JobKey,
 			&i.Actor,
 			&i.ActorKind,
+			&i.ActorID,
 			&i.Epoch,
 			&i.At,
 			&i.Changes,

@@ -232,9 +232,9 @@ func (q *Queries) AttemptsStart(ctx context.Context, db DBTX, arg AttemptsStartP
 }
 
 const eventsAppend = `-- name: EventsAppend :exec
-INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, epoch, changes)
-SELECT $1, $2, unnest($3::uuid[]), unnest($4::text[]), $5, unnest($6::bigint[]),
-    unnest($7::text[])::jsonb
+INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, changes)
+SELECT $1, $2, unnest($3::uuid[]), unnest($4::text[]), $5, unnest($6::text[]),
+    unnest($7::bigint[]), unnest($8::text[])::jsonb
 `
 
 type EventsAppendParams struct {
@@ -243,6 +243,7 @@ type EventsAppendParams struct {
 	JobIds      []uuid.UUID
 	Actors      []string
 	ActorKind   string
+	ActorIds    []string
 	Epochs      []int64
 	Changes     []string
 }
@@ -255,6 +256,7 @@ func (q *Queries) EventsAppend(ctx context.Context, db DBTX, arg EventsAppendPar
 		arg.JobIds,
 		arg.Actors,
 		arg.ActorKind,
+		arg.ActorIds,
 		arg.Epochs,
 		arg.Changes,
 	)

@@ -45,8 +45,8 @@ WITH input AS MATERIALIZED (
     INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
     SELECT $31, lane_id, priority, now(), id FROM input WHERE status = 'ready'
 ), logged AS (
-    INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, changes, payload)
-    SELECT $31, 'job.created', id, $32, $33, changes::jsonb, payload::jsonb FROM input
+    INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, changes, payload)
+    SELECT $31, 'job.created', id, $32, $33, $34, changes::jsonb, payload::jsonb FROM input
 )
 SELECT now()::timestamptz AS made_at
 `
@@ -85,6 +85,7 @@ type JobInsertParams struct {
 	WorkspaceID         uuid.UUID
 	CreatedBy           string
 	ActorKind           string
+	ActorID             string
 }
 
 // Writes jobs with their texts, ready rows and events in the order of the arrays,
@@ -127,6 +128,7 @@ func (q *Queries) JobInsert(ctx context.Context, db DBTX, arg JobInsertParams) (
 		arg.WorkspaceID,
 		arg.CreatedBy,
 		arg.ActorKind,
+		arg.ActorID,
 	)
 	var made_at time.Time
 	err := row.Scan(&made_at)

@@ -28,7 +28,7 @@ WITH d AS MATERIALIZED (
         r.r ->> 'last_error' AS last_error, r.r ->> 'feedback' AS feedback,
         (r.r ->> 'progress_percent')::smallint AS progress_percent, r.r ->> 'current_step' AS current_step,
         (r.r ->> 'not_before')::timestamptz AS not_before, r.r ->> 'actor' AS actor,
-        r.r ->> 'actor_kind' AS actor_kind, r.r ->> 'event_type' AS event_type,
+        r.r ->> 'actor_kind' AS actor_kind, r.r ->> 'actor_id' AS actor_id, r.r ->> 'event_type' AS event_type,
         ARRAY(SELECT jsonb_array_elements_text(r.r -> 'tags')) AS tags,
         ARRAY(SELECT jsonb_array_elements_text(r.r -> 'capabilities')) AS capabilities,
         nullif(r.r -> 'checkpoint', 'null') AS checkpoint, nullif(r.r -> 'result', 'null') AS result,
@@ -60,7 +60,7 @@ WITH d AS MATERIALIZED (
     WHERE job.workspace_id = $2 AND job.id = ANY($3::uuid[]) AND job.id = d.id
         AND job.status IS NOT DISTINCT FROM d.from_status AND job.epoch = d.from_epoch
     RETURNING job.workspace_id, job.id, job.lane_id, job.repo, job.priority, job.status, job.ready_at, job.epoch, job.version,
-        d.actor, d.actor_kind, d.event_type, d.changes, d.payload
+        d.actor, d.actor_kind, d.actor_id, d.event_type, d.changes, d.payload
 ), unreadied AS (
     DELETE FROM job_ready r
     WHERE r.workspace_id = $2 AND r.job_id = ANY(ARRAY(SELECT s.id FROM saved s WHERE s.status <> 'ready'))
@@ -74,8 +74,8 @@ WITH d AS MATERIALIZED (
     WHERE o.workspace_id = $2 AND o.job_id = ANY(ARRAY(SELECT s.id FROM saved s))
         AND (o.job_id, o.repo) <> ALL(SELECT s.id, s.repo FROM saved s WHERE s.status IN ('ready', 'assigned', 'running'))
 ), logged AS (
-    INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, epoch, changes, payload)
-    SELECT workspace_id, event_type, id, actor, actor_kind, nullif(epoch, 0), changes, payload FROM saved
+    INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, changes, payload)
+    SELECT workspace_id, event_type, id, actor, actor_kind, actor_id, nullif(epoch, 0), changes, payload FROM saved
 )
 SELECT id, version FROM saved
 `

@@ -128,6 +128,7 @@ type Event struct {
 	At          time.Time
 	Changes     json.RawMessage
 	Payload     json.RawMessage
+	ActorID     string
 }
 
 type Factory struct {

@@ -14,7 +14,7 @@ import (
 )
 
 const jobTalk = `-- name: JobTalk :many
-SELECT e.id, e.type, e.actor, e.at, e.payload, e.changes FROM event e
+SELECT e.id, e.type, e.actor, e.actor_kind, e.actor_id, e.at, e.payload, e.changes FROM event e
 WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
     AND e.type IN ('job.asked', 'job.answered', 'job.rejected', 'job.merge_failed')
 ORDER BY e.id DESC LIMIT $3
@@ -27,12 +27,14 @@ type JobTalkParams struct {
 }
 
 type JobTalkRow struct {
-	ID      int64
-	Type    string
-	Actor   string
-	At      time.Time
-	Payload json.RawMessage
-	Changes json.RawMessage
+	ID        int64
+	Type      string
+	Actor     string
+	ActorKind string
+	ActorID   string
+	At        time.Time
+	Payload   json.RawMessage
+	Changes   json.RawMessage
 }
 
 // What agents and people last said to one another about a job, newest first.
@@ -49,6 +51,8 @@ func (q *Queries) JobTalk(ctx context.Context, db DBTX, arg JobTalkParams) ([]Jo
 			&i.ID,
 			&i.Type,
 			&i.Actor,
+			&i.ActorKind,
+			&i.ActorID,
 			&i.At,
 			&i.Payload,
 			&i.Changes,

@@ -1,9 +1,9 @@
 -- name: EventAppend :exec
-INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, epoch, changes, payload)
-VALUES (@workspace_id, @type, sqlc.narg('job_id'), @actor, @actor_kind, sqlc.narg('epoch'), @changes, @payload);
+INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, changes, payload)
+VALUES (@workspace_id, @type, sqlc.narg('job_id'), @actor, @actor_kind, @actor_id, sqlc.narg('epoch'), @changes, @payload);
 
 -- name: EventOfJob :many
-SELECT id, xid::text AS xid, type, job_id, actor, actor_kind, epoch, at, changes, payload FROM event
+SELECT id, xid::text AS xid, type, job_id, actor, actor_kind, actor_id, epoch, at, changes, payload FROM event
 WHERE workspace_id = @workspace_id AND job_id = @job_id::uuid
     AND (@before::bigint = 0 OR id < @before)
 ORDER BY id DESC LIMIT @max_rows;
@@ -11,7 +11,7 @@ ORDER BY id DESC LIMIT @max_rows;
 -- name: EventTail :many
 -- What was committed after a place in the log, up to the oldest transaction
 -- that still runs: below it nothing can appear any more.
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
     e.changes, e.payload
 FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
 WHERE e.workspace_id = @workspace_id
@@ -31,7 +31,7 @@ SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid;
 -- settings, what people did beside jobs does not fit, nor what they name.
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
-        AND (@actor::text = '' OR e.actor = @actor)
+        AND (@actor::text = '' OR @actor IN (e.actor, e.actor_id))
         AND (cardinality(@settings::text[]) = 0 OR e.job_id IS NOT NULL
             OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY(@settings::text[])) AS fits
     FROM event e
@@ -44,7 +44,7 @@ WITH batch AS MATERIALIZED (
     UNION
     (SELECT b.id, b.job_id, b.fits FROM batch b ORDER BY b.xid DESC, b.id DESC LIMIT 1)
 )
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
     e.changes, e.payload, c.fits::boolean AS fits, (SELECT count(*) FROM batch)::int AS looked
 FROM chosen c JOIN event e ON e.workspace_id = @workspace_id AND e.id = c.id
 LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
@@ -55,7 +55,7 @@ ORDER BY e.xid, e.id;
 -- EventScan the other way: what lies before a place, the newest first.
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
-        AND (@actor::text = '' OR e.actor = @actor)
+        AND (@actor::text = '' OR @actor IN (e.actor, e.actor_id))
         AND (cardinality(@settings::text[]) = 0 OR e.job_id IS NOT NULL
             OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY(@settings::text[])) AS fits
     FROM event e
@@ -68,7 +68,7 @@ WITH batch AS MATERIALIZED (
     UNION
     (SELECT b.id, b.job_id, b.fits FROM batch b ORDER BY b.xid, b.id LIMIT 1)
 )
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
     e.changes, e.payload, c.fits::boolean AS fits, (SELECT count(*) FROM batch)::int AS looked
 FROM chosen c JOIN event e ON e.workspace_id = @workspace_id AND e.id = c.id
 LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
@@ -78,25 +78,25 @@ ORDER BY e.xid DESC, e.id DESC;
 -- name: EventScanJob :many
 -- EventScan over the events of one job, which are few: all that fit are found,
 -- and put into the order of the log.
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
     e.changes, e.payload
 FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
 WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
     AND (e.xid, e.id) > (cast(sqlc.arg('after_xid')::text AS xid8), sqlc.arg('after_id')::bigint)
     AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
     AND (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
-    AND (@actor::text = '' OR e.actor = @actor)
+    AND (@actor::text = '' OR @actor IN (e.actor, e.actor_id))
 ORDER BY e.xid, e.id LIMIT @max_rows;
 
 -- name: EventScanJobBack :many
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.epoch, e.at,
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
     e.changes, e.payload
 FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
 WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
     AND (e.xid, e.id) < (cast(sqlc.arg('before_xid')::text AS xid8), sqlc.arg('before_id')::bigint)
     AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
     AND (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
-    AND (@actor::text = '' OR e.actor = @actor)
+    AND (@actor::text = '' OR @actor IN (e.actor, e.actor_id))
 ORDER BY e.xid DESC, e.id DESC LIMIT @max_rows;
 
 -- name: EventCompactable :many

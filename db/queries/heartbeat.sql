@@ -119,6 +119,6 @@ WHERE a.workspace_id = @workspace_id AND a.job_id = ANY(@job_ids::uuid[]) AND a.
 
 -- name: EventsAppend :exec
 -- EventAppend of many facts of one type, each of a job and an agent.
-INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, epoch, changes)
-SELECT @workspace_id, @type, unnest(@job_ids::uuid[]), unnest(@actors::text[]), @actor_kind, unnest(@epochs::bigint[]),
-    unnest(@changes::text[])::jsonb;
+INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, changes)
+SELECT @workspace_id, @type, unnest(@job_ids::uuid[]), unnest(@actors::text[]), @actor_kind, unnest(@actor_ids::text[]),
+    unnest(@epochs::bigint[]), unnest(@changes::text[])::jsonb;

@@ -36,8 +36,8 @@ WITH input AS MATERIALIZED (
     INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
     SELECT @workspace_id, lane_id, priority, now(), id FROM input WHERE status = 'ready'
 ), logged AS (
-    INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, changes, payload)
-    SELECT @workspace_id, 'job.created', id, @created_by, @actor_kind, changes::jsonb, payload::jsonb FROM input
+    INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, changes, payload)
+    SELECT @workspace_id, 'job.created', id, @created_by, @actor_kind, @actor_id, changes::jsonb, payload::jsonb FROM input
 )
 SELECT now()::timestamptz AS made_at;
 

@@ -25,7 +25,7 @@ SELECT count(*)::int AS jobs FROM (
 
 -- name: JobTalk :many
 -- What agents and people last said to one another about a job, newest first.
-SELECT e.id, e.type, e.actor, e.at, e.payload, e.changes FROM event e
+SELECT e.id, e.type, e.actor, e.actor_kind, e.actor_id, e.at, e.payload, e.changes FROM event e
 WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
     AND e.type IN ('job.asked', 'job.answered', 'job.rejected', 'job.merge_failed')
 ORDER BY e.id DESC LIMIT @max_rows;

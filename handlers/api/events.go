@@ -15,7 +15,7 @@ func (s *Server) ListEvents(ctx context.Context, r ListEventsRequestObject) (Lis
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.eventFilter(ctx, who, r.Params.Type, r.Params.Job)
+	f, err := s.eventFilter(ctx, who, r.Params.Type, r.Params.Job, r.Params.Actor)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (s *Server) ListEvents(ctx context.Context, r ListEventsRequestObject) (Lis
 // event, else from the one it names, else from now on.
 func (s *Server) StreamEvents(ctx context.Context, r StreamEventsRequestObject) (StreamEventsResponseObject, error) {
 	who := whoOf(ctx)
-	f, err := s.eventFilter(ctx, who, r.Params.Type, r.Params.Job)
+	f, err := s.eventFilter(ctx, who, r.Params.Type, r.Params.Job, r.Params.Actor)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +51,8 @@ func (s *Server) StreamEvents(ctx context.Context, r StreamEventsRequestObject) 
 	return &eventStream{server: s, ctx: ctx, who: who, filter: f, at: at, leave: leave}, nil
 }
 
-func (s *Server) eventFilter(ctx context.Context, who tenancy.Principal, types *[]string, job *string) (eventlog.Filter, error) {
-	f := eventlog.Filter{Types: value(types)}
+func (s *Server) eventFilter(ctx context.Context, who tenancy.Principal, types *[]string, job, actor *string) (eventlog.Filter, error) {
+	f := eventlog.Filter{Types: value(types), Actor: value(actor)}
 	if name := value(job); name != "" {
 		found, err := s.jobs.Get(ctx, who, name)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"fleetboard/db/dbfactory"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
 )
 
 var errUndone = errors.New("undone")
@@ -22,7 +23,7 @@ func openTx(t *testing.T, w *world, workspace ids.ID, kind string) (end func(com
 	go func() {
 		defer close(over)
 		err := w.db.InWorkspace(context.WithoutCancel(t.Context()), workspace, func(tx db.Tx) error {
-			written <- eventlog.AppendTx(context.WithoutCancel(t.Context()), tx, workspace, eventlog.Event{Type: eventlog.Type(kind), Actor: "test", ActorKind: "system"})
+			written <- eventlog.AppendTx(context.WithoutCancel(t.Context()), tx, workspace, eventlog.Event{Type: eventlog.Type(kind), Actor: tenancy.Actor{Kind: tenancy.KindSystem, Name: "test"}})
 			if !<-verdict {
 				return errUndone
 			}

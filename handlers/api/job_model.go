@@ -95,8 +95,8 @@ func eventModel(e eventlog.Event, key string) Event {
 	for _, c := range e.Changes {
 		changes = append(changes, Change{Field: c.Field, Old: c.Old, New: c.New})
 	}
-	return Event{ID: e.ID, Cursor: e.Cursor.String(), Type: string(e.Type), Job: key, Actor: e.Actor, ActorKind: e.ActorKind, Epoch: e.Epoch,
-		At: e.At.UTC(), Changes: changes, Payload: object(e.Payload)}
+	return Event{ID: e.ID, Cursor: e.Cursor.String(), Type: string(e.Type), Job: key, Actor: e.Actor.Name, ActorKind: string(e.Actor.Kind),
+		ActorID: e.Actor.ID, Epoch: e.Epoch, At: e.At.UTC(), Changes: changes, Payload: object(e.Payload)}
 }
 
 func productModel(p jobs.Product) Product {

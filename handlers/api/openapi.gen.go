@@ -607,7 +607,13 @@ type Epoch = int64
 
 // Event defines model for Event.
 type Event struct {
-	Actor     string    `json:"actor"`
+	// Actor Who did it, by the name of then.
+	Actor string `json:"actor"`
+
+	// ActorID Id of the person's account, the agent or the token; of the system its loop's name. It stays where names change; empty in events of versions that did not keep it.
+	ActorID string `json:"actor_id"`
+
+	// ActorKind `person`, `agent`, `enrolment` (a token) or `system` (a loop of the server).
 	ActorKind string    `json:"actor_kind"`
 	At        time.Time `json:"at"`
 	Changes   []Change  `json:"changes"`
@@ -1463,7 +1469,10 @@ type ListEventsParams struct {
 	Type *[]string `form:"type,omitempty" json:"type,omitempty"`
 
 	// Job Key or id.
-	Job   *string `form:"job,omitempty" json:"job,omitempty"`
+	Job *string `form:"job,omitempty" json:"job,omitempty"`
+
+	// Actor An `actor_id`, or an `actor` by the name of then.
+	Actor *string `form:"actor,omitempty" json:"actor,omitempty"`
 	Limit *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
@@ -1472,6 +1481,7 @@ type StreamEventsParams struct {
 	After       *string   `form:"after,omitempty" json:"after,omitempty"`
 	Type        *[]string `form:"type,omitempty" json:"type,omitempty"`
 	Job         *string   `form:"job,omitempty" json:"job,omitempty"`
+	Actor       *string   `form:"actor,omitempty" json:"actor,omitempty"`
 	LastEventID *string   `json:"Last-Event-ID,omitempty"`
 }
 
@@ -2208,6 +2218,13 @@ func (w *ServerInterfaceWrapper) ListEvents(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
 	}
 
+	// ------------- Optional query parameter "actor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "actor", ctx.QueryParams(), &params.Actor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter actor: %s", err))
+	}
+
 	// ------------- Optional query parameter "limit" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
@@ -2245,6 +2262,13 @@ func (w *ServerInterfaceWrapper) StreamEvents(ctx echo.Context) error {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "job", ctx.QueryParams(), &params.Job, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// ------------- Optional query parameter "actor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "actor", ctx.QueryParams(), &params.Actor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter actor: %s", err))
 	}
 
 	headers := ctx.Request().Header

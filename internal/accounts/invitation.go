@@ -326,6 +326,6 @@ func memberEventTx(ctx context.Context, tx db.Tx, who tenancy.Principal, kind ev
 		return fmt.Errorf("encode event: %w", err)
 	}
 	return eventlog.AppendTx(ctx, tx, who.Workspace, eventlog.Event{
-		Type: kind, Actor: who.Name, ActorKind: string(who.Kind), Payload: payload, Changes: changes,
+		Type: kind, Actor: who.Actor(), Payload: payload, Changes: changes,
 	})
 }

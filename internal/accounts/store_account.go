@@ -64,7 +64,7 @@ func changePasswordTx(ctx context.Context, tx db.Tx, account ids.ID, old, hash s
 // appendTx records what a person changed of the own account, in the workspace
 // the person is in.
 func appendTx(ctx context.Context, tx db.Tx, who tenancy.Principal, e eventlog.Event) error {
-	e.Actor, e.ActorKind = who.Name, string(who.Kind)
+	e.Actor = who.Actor()
 	return eventlog.AppendTx(ctx, tx, who.Workspace, e)
 }
 

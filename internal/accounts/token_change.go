@@ -172,6 +172,6 @@ func tokenEventTx(ctx context.Context, tx db.Tx, who tenancy.Principal, kind eve
 		return fmt.Errorf("encode event: %w", err)
 	}
 	return eventlog.AppendTx(ctx, tx, who.Workspace, eventlog.Event{
-		Type: kind, Actor: who.Name, ActorKind: string(who.Kind), Payload: payload,
+		Type: kind, Actor: who.Actor(), Payload: payload,
 	})
 }

@@ -107,7 +107,7 @@ func (t turn) recordTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
 		return fmt.Errorf("encode event: %w", err)
 	}
 	who := tenancy.System(workspace, watcher)
-	return eventlog.AppendTx(ctx, tx, workspace, eventlog.Event{Type: kind, Actor: who.Name, ActorKind: string(who.Kind),
+	return eventlog.AppendTx(ctx, tx, workspace, eventlog.Event{Type: kind, Actor: who.Actor(),
 		Payload: payload, Changes: []eventlog.Change{{Field: "health", Old: t.before, New: t.after}}})
 }
 

@@ -241,6 +241,7 @@ func (w *tellings) note(list []*telling) error {
 			return err
 		}
 		params.JobIds, params.Actors = append(params.JobIds, t.job), append(params.Actors, t.who.Name)
+		params.ActorIds = append(params.ActorIds, t.who.Actor().ID)
 		params.Epochs, params.Changes = append(params.Epochs, t.ref.Epoch), append(params.Changes, string(text))
 	}
 	if len(params.JobIds) == 0 {

@@ -165,6 +165,6 @@ func (s *Service) published(workspace ids.ID, factories []ids.ID, changed ...job
 
 // append records a fact about the fleet.
 func appendEvent(ctx context.Context, tx db.Tx, who tenancy.Principal, e eventlog.Event) error {
-	e.Actor, e.ActorKind = who.Name, string(who.Kind)
+	e.Actor = who.Actor()
 	return eventlog.AppendTx(ctx, tx, who.Workspace, e)
 }

@@ -62,7 +62,7 @@ func (l *Log) Audit(ctx context.Context, who tenancy.Principal, f Filter, before
 			MaxRows: int32(limit + 1), //nolint:gosec // limit is the caller's constant
 		})
 		for _, r := range rows {
-			e := Event{ID: r.ID, Type: Type(r.Type), Actor: r.Actor, ActorKind: r.ActorKind, At: r.At, Payload: r.Payload}
+			e := Event{ID: r.ID, Type: Type(r.Type), Actor: tenancy.ActorOf(r.ActorKind, r.ActorID, r.Actor), At: r.At, Payload: r.Payload}
 			list = append(list, e.decode("", r.Changes))
 		}
 		return err

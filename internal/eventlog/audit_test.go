@@ -20,7 +20,7 @@ import (
 // did appends what somebody did, at a given hour of a past day.
 func did(t *testing.T, d *db.DB, who tenancy.Principal, hour int, e eventlog.Event) {
 	t.Helper()
-	e.Actor, e.ActorKind = who.Name, string(who.Kind)
+	e.Actor = who.Actor()
 	appendTo(t, d, who.Workspace, e)
 	dbfactory.Exec(t, d, `UPDATE event SET at = '2026-03-01'::timestamptz + make_interval(hours => $1)
 		WHERE id = (SELECT max(id) FROM event)`, hour)
@@ -29,7 +29,7 @@ func did(t *testing.T, d *db.DB, who tenancy.Principal, hour int, e eventlog.Eve
 // names are what of the audit is seen: type and actor.
 func names(list []eventlog.Event) (names []string) {
 	for _, e := range list {
-		names = append(names, string(e.Type)+" "+e.Actor)
+		names = append(names, string(e.Type)+" "+e.Actor.Name)
 	}
 	return names
 }

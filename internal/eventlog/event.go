@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
 )
 
 // Type names a fact, in the past tense.
@@ -93,15 +94,14 @@ type Change struct {
 
 // Event is one fact.
 type Event struct {
-	ID        int64
-	Cursor    Cursor
-	Type      Type
-	JobID     *ids.ID
-	JobKey    string
-	Actor     string
-	ActorKind string
-	Epoch     *int64
-	At        time.Time
-	Changes   []Change
-	Payload   json.RawMessage
+	ID      int64
+	Cursor  Cursor
+	Type    Type
+	JobID   *ids.ID
+	JobKey  string
+	Actor   tenancy.Actor
+	Epoch   *int64
+	At      time.Time
+	Changes []Change
+	Payload json.RawMessage
 }

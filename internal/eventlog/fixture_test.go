@@ -9,6 +9,7 @@ import (
 	"fleetboard/db/dbtest"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
 )
 
 // job makes a job that has no events.
@@ -29,7 +30,7 @@ func write(t *testing.T, d *db.DB, workspace, job ids.ID, n int) {
 	t.Helper()
 	for i := range n {
 		epoch := int64(i/10 + 1)
-		e := eventlog.Event{Type: eventlog.Type([]string{"job.progressed", "job.edited"}[i%2]), JobID: &job, Actor: "test", ActorKind: "system",
+		e := eventlog.Event{Type: eventlog.Type([]string{"job.progressed", "job.edited"}[i%2]), JobID: &job, Actor: tenancy.Actor{Kind: tenancy.KindSystem, Name: "test"},
 			Epoch: &epoch, Changes: []eventlog.Change{{Field: "step", Old: i, New: i + 1}, {Field: fmt.Sprintf("once%d", i), New: i}}}
 		appendTo(t, d, workspace, e)
 	}

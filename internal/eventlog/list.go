@@ -24,7 +24,7 @@ const (
 type Filter struct {
 	Types []string // one of these; "job.*" is every type that begins with "job."
 	Job   *ids.ID
-	Actor string
+	Actor string // by id, or by the name that was the actor's then
 }
 
 // patterns are the types as LIKE takes them.
@@ -136,7 +136,7 @@ func take(who tenancy.Principal, rows []dbsqlc.EventScanRow, from Cursor, limit 
 	s := scanned{place: from, last: true}
 	for i, r := range rows {
 		e := rowEvent(who, dbsqlc.EventTailRow{ID: r.ID, Xid: r.Xid, Type: r.Type, JobID: r.JobID, JobKey: r.JobKey, Actor: r.Actor,
-			ActorKind: r.ActorKind, Epoch: r.Epoch, At: r.At, Changes: r.Changes, Payload: r.Payload})
+			ActorKind: r.ActorKind, ActorID: r.ActorID, Epoch: r.Epoch, At: r.At, Changes: r.Changes, Payload: r.Payload})
 		if r.Fits {
 			s.events = append(s.events, e)
 		}
@@ -211,7 +211,7 @@ func (l *Log) olderOfJob(ctx context.Context, who tenancy.Principal, f Filter, b
 }
 
 func rowEvent(who tenancy.Principal, r dbsqlc.EventTailRow) Event {
-	e := Event{ID: r.ID, Type: Type(r.Type), JobID: r.JobID, Actor: r.Actor, ActorKind: r.ActorKind,
+	e := Event{ID: r.ID, Type: Type(r.Type), JobID: r.JobID, Actor: tenancy.ActorOf(r.ActorKind, r.ActorID, r.Actor),
 		Epoch: r.Epoch, At: r.At, Payload: payloadFor(who, Type(r.Type), r.Payload)}
 	if r.JobKey != nil {
 		e.JobKey = *r.JobKey

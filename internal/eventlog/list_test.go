@@ -78,7 +78,7 @@ func TestTheLogIsReadInPagesBothWays(t *testing.T) {
 	first, second := ids.New(), ids.New()
 	for i, name := range []string{"job.created", "job.timed_out", "jobs.odd", "product.saved", "job.timedXout", "agent.registered",
 		"job.created", "job.edited", "factory.drained"} {
-		e := eventlog.Event{Type: eventlog.Type(name), Actor: []string{"Ada", "Mara"}[i%2], ActorKind: "person"}
+		e := eventlog.Event{Type: eventlog.Type(name), Actor: tenancy.Actor{Kind: tenancy.KindPerson, Name: []string{"Ada", "Mara"}[i%2]}}
 		if strings.HasPrefix(name, "job.") {
 			e.JobID = []*ids.ID{&first, &second}[i%2]
 		}

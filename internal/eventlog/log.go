@@ -33,7 +33,7 @@ func AppendTx(ctx context.Context, tx db.Tx, workspace ids.ID, e Event) error {
 		return err
 	}
 	err = dbsqlc.New().EventAppend(ctx, tx, dbsqlc.EventAppendParams{
-		WorkspaceID: workspace, Type: string(e.Type), JobID: e.JobID, Actor: e.Actor, ActorKind: e.ActorKind,
+		WorkspaceID: workspace, Type: string(e.Type), JobID: e.JobID, Actor: e.Actor.Name, ActorKind: string(e.Actor.Kind), ActorID: e.Actor.ID,
 		Epoch: e.Epoch, Changes: changes, Payload: payload,
 	})
 	if err != nil {
@@ -70,7 +70,7 @@ func (l *Log) OfJob(ctx context.Context, who tenancy.Principal, job ids.ID, befo
 			WorkspaceID: who.Workspace, JobID: job, Before: before, MaxRows: int32(limit), //nolint:gosec // limit is checked at the edge
 		})
 		for _, r := range rows {
-			e := Event{ID: r.ID, Type: Type(r.Type), JobID: r.JobID, Actor: r.Actor, ActorKind: r.ActorKind,
+			e := Event{ID: r.ID, Type: Type(r.Type), JobID: r.JobID, Actor: tenancy.ActorOf(r.ActorKind, r.ActorID, r.Actor),
 				Epoch: r.Epoch, At: r.At, Payload: r.Payload}
 			list = append(list, e.decode(r.Xid, r.Changes))
 		}

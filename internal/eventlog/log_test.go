@@ -15,7 +15,7 @@ import (
 )
 
 func event(n int) eventlog.Event {
-	return eventlog.Event{Type: eventlog.Type(fmt.Sprintf("test.%d", n)), Actor: "test", ActorKind: "system"}
+	return eventlog.Event{Type: eventlog.Type(fmt.Sprintf("test.%d", n)), Actor: tenancy.Actor{Kind: tenancy.KindSystem, Name: "test"}}
 }
 
 // tail reads until n events are there: a transaction that still runs anywhere

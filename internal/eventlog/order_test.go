@@ -103,7 +103,7 @@ func (f *flood) write(ctx context.Context, writer int) {
 		err := f.db.InWorkspace(f.t.Context(), f.workspace, func(tx db.Tx) error {
 			for part := range 1 + rand.IntN(3) {
 				name := fmt.Sprintf("flood.%d.%d.%d", writer, n, part)
-				e := eventlog.Event{Type: eventlog.Type(name), Actor: "test", ActorKind: "system"}
+				e := eventlog.Event{Type: eventlog.Type(name), Actor: tenancy.Actor{Kind: tenancy.KindSystem, Name: "test"}}
 				if err := eventlog.AppendTx(f.t.Context(), tx, f.workspace, e); err != nil {
 					return err
 				}

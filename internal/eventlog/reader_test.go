@@ -24,7 +24,7 @@ func TestAnAgentsLogHasNoSettings(t *testing.T) {
 	workspace := dbfactory.Workspace(t, d)
 	job := ids.New()
 	add := func(kind, actor string, of *ids.ID) {
-		appendTo(t, d, workspace, eventlog.Event{Type: eventlog.Type(kind), Actor: "Ada", ActorKind: actor, JobID: of})
+		appendTo(t, d, workspace, eventlog.Event{Type: eventlog.Type(kind), Actor: tenancy.Actor{Kind: tenancy.Kind(actor), Name: "Ada"}, JobID: of})
 	}
 	add("token.issued", "system", nil)
 	add("agent.registered", "agent", nil)
@@ -71,7 +71,7 @@ func TestAddressesAreForThoseWhoManageMembers(t *testing.T) {
 	workspace := dbfactory.Workspace(t, d)
 	hidden := []eventlog.Type{eventlog.MemberInvited, eventlog.InvitationRevoked, eventlog.IdentityLinked, eventlog.IdentityUnlinked}
 	for _, kind := range append(slices.Clone(hidden), eventlog.MemberRemoved) {
-		appendTo(t, d, workspace, eventlog.Event{Type: kind, Actor: "Ada", ActorKind: "person",
+		appendTo(t, d, workspace, eventlog.Event{Type: kind, Actor: tenancy.Actor{Kind: tenancy.KindPerson, Name: "Ada"},
 			Payload: json.RawMessage(fmt.Sprintf(`{"role": "member", "email": "%s@example.org"}`, kind))})
 	}
 	settle(t, d)

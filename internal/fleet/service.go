@@ -250,8 +250,8 @@ func (s *Service) SetDraining(ctx context.Context, who tenancy.Principal, name s
 		if err != nil {
 			return fmt.Errorf("encode event: %w", err)
 		}
-		return eventlog.AppendTx(ctx, tx, who.Workspace, eventlog.Event{Type: kind, Actor: who.Name,
-			ActorKind: string(who.Kind), Payload: payload,
+		return eventlog.AppendTx(ctx, tx, who.Workspace, eventlog.Event{Type: kind, Actor: who.Actor(),
+			Payload: payload,
 			Changes: []eventlog.Change{{Field: "draining", Old: !draining, New: draining}}})
 	})
 	if err != nil {

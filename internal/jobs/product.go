@@ -214,7 +214,7 @@ func saveProductTx(ctx context.Context, tx db.Tx, who tenancy.Principal, before,
 		return nil
 	}
 	return eventlog.AppendTx(ctx, tx, who.Workspace, eventlog.Event{Type: eventlog.ProductSaved,
-		Actor: who.Name, ActorKind: string(who.Kind), Changes: changes, Payload: productPayload(p)})
+		Actor: who.Actor(), Changes: changes, Payload: productPayload(p)})
 }
 
 // changes lists what differs from the product of before.
@@ -265,7 +265,7 @@ func (s *Service) DeleteProduct(ctx context.Context, who tenancy.Principal, name
 			return fmt.Errorf("delete product: %w", err)
 		}
 		return eventlog.AppendTx(ctx, tx, who.Workspace, eventlog.Event{Type: eventlog.ProductDeleted,
-			Actor: who.Name, ActorKind: string(who.Kind), Payload: productPayload(p)})
+			Actor: who.Actor(), Payload: productPayload(p)})
 	})
 	if err == nil {
 		s.wake.Publish(eventlog.Topic(who.Workspace))

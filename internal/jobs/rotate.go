@@ -88,8 +88,8 @@ func (s *Service) RenewSecretKey(ctx context.Context, who tenancy.Principal) err
 		if err != nil || !made {
 			return err
 		}
-		return eventlog.AppendTx(ctx, tx, who.Workspace, eventlog.Event{Type: eventlog.KeyRotationBegun, Actor: who.Name,
-			ActorKind: string(who.Kind), Payload: rotationOf(key, int64(values))})
+		return eventlog.AppendTx(ctx, tx, who.Workspace, eventlog.Event{Type: eventlog.KeyRotationBegun, Actor: who.Actor(),
+			Payload: rotationOf(key, int64(values))})
 	})
 	if err == nil {
 		s.wake.Publish(eventlog.Topic(who.Workspace))
@@ -237,8 +237,8 @@ func (s *Service) retire(ctx context.Context, workspace ids.ID, key int32) error
 			return err
 		}
 		retired = true
-		return eventlog.AppendTx(ctx, tx, workspace, eventlog.Event{Type: eventlog.KeyRotationDone, Actor: rotator,
-			ActorKind: string(tenancy.KindSystem), Payload: rotationOf(key, held[0].Moved)})
+		return eventlog.AppendTx(ctx, tx, workspace, eventlog.Event{Type: eventlog.KeyRotationDone,
+			Actor: tenancy.System(workspace, rotator).Actor(), Payload: rotationOf(key, held[0].Moved)})
 	})
 	if err == nil && retired {
 		s.wake.Publish(eventlog.Topic(workspace))

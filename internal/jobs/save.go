@@ -97,6 +97,7 @@ type decided struct {
 	NotBefore           *time.Time      `json:"not_before"`
 	Actor               string          `json:"actor"`
 	ActorKind           tenancy.Kind    `json:"actor_kind"`
+	ActorID             string          `json:"actor_id"`
 	EventType           eventlog.Type   `json:"event_type"`
 	Changes             json.RawMessage `json:"changes"`
 	Payload             json.RawMessage `json:"payload"`
@@ -104,7 +105,7 @@ type decided struct {
 
 func (s Saving) row() (decided, error) {
 	changes, payload, err := eventlog.Encode(s.changes(), s.Payload)
-	a := s.After
+	a, by := s.After, s.Who.Actor()
 	a.NotBefore = keepable(a.NotBefore)
 	return decided{
 		ID: a.ID, FromStatus: s.Before.Status, FromEpoch: s.Before.Epoch, Title: a.Title, Phase: a.Phase, Priority: a.Priority,
@@ -114,7 +115,7 @@ func (s Saving) row() (decided, error) {
 		WaitsForChildren: a.WaitsForChildren, Attempts: a.Attempts, FailureCount: a.FailureCount, LostCount: a.LostCount,
 		LastError: a.LastError, Feedback: a.Feedback, ProgressPercent: a.ProgressPercent, CurrentStep: a.CurrentStep,
 		Checkpoint: a.Checkpoint, Result: a.Result, NotBefore: a.NotBefore,
-		Actor: s.Who.Name, ActorKind: s.Who.Kind, EventType: s.Type, Changes: changes, Payload: payload,
+		Actor: by.Name, ActorKind: by.Kind, ActorID: by.ID, EventType: s.Type, Changes: changes, Payload: payload,
 	}, err
 }
 

@@ -607,7 +607,13 @@ type Epoch = int64
 
 // Event defines model for Event.
 type Event struct {
-	Actor     string    `json:"actor"`
+	// Actor Who did it, by the name of then.
+	Actor string `json:"actor"`
+
+	// ActorID Id of the person's account, the agent or the token; of the system its loop's name. It stays where names change; empty in events of versions that did not keep it.
+	ActorID string `json:"actor_id"`
+
+	// ActorKind `person`, `agent`, `enrolment` (a token) or `system` (a loop of the server).
 	ActorKind string    `json:"actor_kind"`
 	At        time.Time `json:"at"`
 	Changes   []Change  `json:"changes"`
@@ -1463,7 +1469,10 @@ type ListEventsParams struct {
 	Type *[]string `form:"type,omitempty" json:"type,omitempty"`
 
 	// Job Key or id.
-	Job   *string `form:"job,omitempty" json:"job,omitempty"`
+	Job *string `form:"job,omitempty" json:"job,omitempty"`
+
+	// Actor An `actor_id`, or an `actor` by the name of then.
+	Actor *string `form:"actor,omitempty" json:"actor,omitempty"`
 	Limit *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
@@ -1472,6 +1481,7 @@ type StreamEventsParams struct {
 	After       *string   `form:"after,omitempty" json:"after,omitempty"`
 	Type        *[]string `form:"type,omitempty" json:"type,omitempty"`
 	Job         *string   `form:"job,omitempty" json:"job,omitempty"`
+	Actor       *string   `form:"actor,omitempty" json:"actor,omitempty"`
 	LastEventID *string   `json:"Last-Event-ID,omitempty"`
 }
 
@@ -4568,6 +4578,18 @@ func NewListEventsRequest(server string, params *ListEventsParams) (*http.Reques
 
 		}
 
+		if params.Actor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "actor", *params.Actor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Limit != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
@@ -4649,6 +4671,18 @@ func NewStreamEventsRequest(server string, params *StreamEventsParams) (*http.Re
 		if params.Job != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "job", *params.Job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Actor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "actor", *params.Actor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

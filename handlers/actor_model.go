@@ -1,0 +1,52 @@
+package handlers
+
+import (
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+)
+
+// actorKinds are the icon, the word and the mark of each kind of actor.
+var actorKinds = map[tenancy.Kind]struct{ icon, word, mark string }{
+	tenancy.KindPerson:    {"user", "Person", "person"},
+	tenancy.KindAgent:     {"bot", "Agent", "agent"},
+	tenancy.KindEnrolment: {"key-round", "Enrolment token", "token"},
+	tenancy.KindSystem:    {"settings", "System", "system"},
+}
+
+// markLength is how much of a person's id stands beside the name.
+const markLength = 6
+
+// actorModel shows who did something. Of people of one name the end of the id
+// tells who it was; of the others the kind is said.
+func actorModel(a tenancy.Actor) views.Actor {
+	kind := actorKinds[a.Kind]
+	m := views.Actor{Name: a.Name, Icon: kind.icon, Title: kind.word, Mark: kind.mark}
+	if a.ID != "" {
+		m.Title += " " + a.ID
+	}
+	if a.Kind == tenancy.KindPerson && a.ID != "" {
+		m.Mark += " " + a.ID[max(0, len(a.ID)-markLength):]
+	}
+	return m
+}
+
+// actorFilter is what finds all that an actor did, also under other names. Events
+// of versions that kept no ids are found by the name.
+func actorFilter(a tenancy.Actor) string {
+	if a.ID == "" {
+		return a.Name
+	}
+	return a.ID
+}
+
+// actorNamed is a filter's actor in words: of an id the newest name and its mark.
+func actorNamed(filter string, events []eventlog.Event) string {
+	for _, e := range events {
+		if e.Actor.ID == filter {
+			m := actorModel(e.Actor)
+			return m.Name + " (" + m.Mark + ")"
+		}
+	}
+	return filter
+}

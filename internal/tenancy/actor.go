@@ -1,0 +1,48 @@
+package tenancy
+
+import "fleetboard/internal/ids"
+
+// Actor says who did something, for good: names change, kind and id do not.
+type Actor struct {
+	Kind Kind
+	// ID is an account's, an agent's or an enrolment token's id, of the system its
+	// loop's name. It is empty in what was written before ids were kept.
+	ID string
+	// Name is what the actor was called then.
+	Name string
+}
+
+// Actor is the principal as logs name it.
+func (p Principal) Actor() Actor {
+	a := Actor{Kind: p.Kind, Name: p.Name}
+	switch p.Kind {
+	case KindPerson:
+		a.ID = idText(p.Account)
+	case KindAgent:
+		a.ID = idText(p.Agent)
+	case KindEnrolment:
+		a.ID = idText(p.Token)
+	case KindSystem:
+		a.ID = p.Name
+	}
+	return a
+}
+
+// ActorOf is an actor as it was stored. Loops are known by their names, also in
+// what was written before ids were kept.
+func ActorOf(kind, id, name string) Actor {
+	if Kind(kind) == KindSystem && id == "" {
+		id = name
+	}
+	return Actor{Kind: Kind(kind), ID: id, Name: name}
+}
+
+// Is reports whether both name the same one, whatever it was called.
+func (a Actor) Is(b Actor) bool { return a.Kind == b.Kind && a.ID == b.ID }
+
+func idText(id ids.ID) string {
+	if id == ids.Nil {
+		return ""
+	}
+	return id.String()
+}
