@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -21,6 +20,8 @@ const (
 	// startTimeout is long because a server that was killed first replays its log.
 	startTimeout = 3 * time.Minute
 	pollEvery    = 50 * time.Millisecond
+	// quitTimeout bounds the order to end at once, given when there was no time for a proper end.
+	quitTimeout = 5 * time.Second
 )
 
 // embeddedSettings keep every promise of durability, also where somebody edits
@@ -35,13 +36,16 @@ var embeddedSettings = []string{
 // a unix socket only. It is a process of its own, in its own process group: it
 // outlives a fleetboard that is killed, and the next one takes it over.
 //
-// Processes with the same data directory share the server; the last one that
-// calls Stop ends it.
+// Processes with the same data directory share the server, also from several
+// containers with one volume; the last one that calls Stop ends it. A container
+// that ends takes the server it started along: Supervise of the others starts
+// another one.
 type Embedded struct {
 	log     *slog.Logger
 	cluster cluster
 	bin     binaries
-	pid     int
+	pid     int // as the server's own namespace numbers it
+	child   int // the same while the server is a child of this process, else 0
 	socket  string
 	lock    *os.File // held exclusively while a server is started or stopped
 	users   *os.File // held shared by everybody who uses the server
@@ -103,29 +107,27 @@ func startEmbedded(ctx context.Context, dataDir string, log *slog.Logger, h host
 	return e, nil
 }
 
-// run finds or starts the server and checks that it is ours.
+// run finds or starts the server.
 func (e *Embedded) run(ctx context.Context, dataDir string, user *account, h host, settings []string) error {
 	var err error
 	if e.cluster, err = findCluster(dataDir, user, h.fallbackRoot); err != nil {
 		return err
 	}
-	running, err := e.adopt(ctx)
+	lock, err := e.adopt(ctx)
 	if err != nil {
 		return err
 	}
-	if !running {
+	if lock != nil {
+		defer func() { _ = lock.Close() }()
 		if e.bin, err = findBinaries(ctx, h, e.cluster, user, e.log); err != nil {
 			return err
 		}
-		if err := e.cluster.create(ctx, e.bin); err != nil {
+		if err := e.cluster.create(ctx, e.bin, lock); err != nil {
 			return err
 		}
-		if err := e.start(ctx, settings); err != nil {
+		if err := e.start(ctx, lock, settings); err != nil {
 			return err
 		}
-	}
-	if err := e.assertOurs(ctx); err != nil {
-		return err
 	}
 	return e.ensureDatabase(ctx)
 }
@@ -138,23 +140,6 @@ func (e *Embedded) url(database string) string {
 	query := url.Values{"host": {e.socket}, "port": {embeddedPort}, "sslmode": {"disable"}}
 	u := url.URL{Scheme: "postgres", User: url.User(embeddedName), Path: "/" + database, RawQuery: query.Encode()}
 	return u.String()
-}
-
-// assertOurs makes sure that the server behind the socket has our cluster.
-func (e *Embedded) assertOurs(ctx context.Context) error {
-	conn, err := pgx.Connect(ctx, e.url("postgres"))
-	if err != nil {
-		return fmt.Errorf("connecting to the embedded PostgreSQL: %w", err)
-	}
-	defer closeQuietly(ctx, conn)
-	var dir string
-	if err := conn.QueryRow(ctx, "SHOW data_directory").Scan(&dir); err != nil {
-		return fmt.Errorf("asking the embedded PostgreSQL for its data directory: %w", err)
-	}
-	if !sameFile(dir, e.cluster.data()) {
-		return fmt.Errorf("the PostgreSQL at %s serves %s, not %s; stop it and start again", e.socket, dir, e.cluster.data())
-	}
-	return nil
 }
 
 func (e *Embedded) ensureDatabase(ctx context.Context) error {
@@ -194,7 +179,7 @@ func (e *Embedded) stop(ctx context.Context) error {
 	if !lastUser(e.users) {
 		return nil
 	}
-	if err := e.shutDown(ctx); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := e.shutDown(ctx); err != nil {
 		return fmt.Errorf("stopping the embedded PostgreSQL: %w", err)
 	}
 	return nil

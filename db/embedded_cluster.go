@@ -25,14 +25,30 @@ type cluster struct {
 	dir  string
 	user *account
 	log  string // the file of the server's output
+	run  string // the directory of the socket
 }
 
 func (c cluster) data() string    { return filepath.Join(c.dir, "data") }
 func (c cluster) pidFile() string { return filepath.Join(c.data(), "postmaster.pid") }
 
+// lockFile belongs to the processes of the server; see claim.
+func (c cluster) lockFile() string { return filepath.Join(c.dir, "server.lock") }
+
+func (c cluster) socket() string { return filepath.Join(c.run, ".s.PGSQL."+embeddedPort) }
+
 // findCluster says where the cluster of dataDir is or shall be, and makes the
-// directory around it. The place is recorded where it is not dataDir/postgres.
-func findCluster(dataDir string, user *account, fallback string) (cluster, error) {
+// directories around it.
+func findCluster(dataDir string, user *account, fallback string) (c cluster, err error) {
+	if c, err = findPlace(dataDir, user, fallback); err != nil {
+		return c, err
+	}
+	c.run, err = c.socketDir()
+	return c, err
+}
+
+// findPlace finds or makes the cluster's directory. It is recorded where it is
+// not dataDir/postgres.
+func findPlace(dataDir string, user *account, fallback string) (cluster, error) {
 	c := cluster{dir: filepath.Join(dataDir, "postgres"), user: user, log: filepath.Join(dataDir, "postgres.log")}
 	record := filepath.Join(dataDir, "postgres.location")
 	recorded, err := os.ReadFile(record)
@@ -69,8 +85,9 @@ func makeFallback(root, dataDir string, user *account) (string, error) {
 }
 
 // create runs initdb where there is no cluster yet. It works beside the final
-// place and renames, so that a start that was interrupted leaves nothing half.
-func (c cluster) create(ctx context.Context, bin binaries) error {
+// place and renames, so that a start that was interrupted leaves nothing half. It
+// inherits the lock: after a kill the next start waits until it is gone.
+func (c cluster) create(ctx context.Context, bin binaries, lock *os.File) error {
 	if _, err := os.Stat(filepath.Join(c.data(), "PG_VERSION")); err == nil {
 		return c.recordPlace()
 	}
@@ -85,7 +102,7 @@ func (c cluster) create(ctx context.Context, bin binaries) error {
 	for _, locale := range []string{"C.UTF-8", "C"} {
 		cmd := c.user.command(ctx, bin.initdb(), "--pgdata="+fresh, "--username="+embeddedName,
 			"--auth-local=trust", "--auth-host=reject", "--encoding=UTF8", "--locale="+locale, "--data-checksums")
-		cmd.Dir = c.dir
+		cmd.Dir, cmd.ExtraFiles = c.dir, []*os.File{lock}
 		if out, err = cmd.CombinedOutput(); err == nil {
 			break
 		}

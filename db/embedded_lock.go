@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 )
 
-// Locks of files end with their process, however it ends. Programs that we
-// start do not inherit them: Go closes files on exec.
+// Locks of files end with their process, however it ends, and hold for all
+// namespaces of a machine. Programs that we start do not inherit them, except
+// for the server, which is given its cluster's: Go closes files on exec.
 
 // lockFile opens path and takes its exclusive lock.
 func lockFile(ctx context.Context, path string) (*os.File, error) {
@@ -20,7 +22,10 @@ func lockFile(ctx context.Context, path string) (*os.File, error) {
 	}
 	if err := takeLock(ctx, f); err != nil {
 		_ = f.Close()
-		return nil, fmt.Errorf("another process is starting or stopping the database: %w", err)
+		if errors.Is(err, ctx.Err()) {
+			err = fmt.Errorf("another process is starting or stopping the database: %w", err)
+		}
+		return nil, err
 	}
 	return f, nil
 }
@@ -28,14 +33,63 @@ func lockFile(ctx context.Context, path string) (*os.File, error) {
 // takeLock waits for f's exclusive lock until ctx ends.
 func takeLock(ctx context.Context, f *os.File) error {
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+		if taken, err := tryLock(f, syscall.LOCK_EX); taken || err != nil {
 			return err
 		}
 		if err := pause(ctx, pollEvery); err != nil {
 			return err
 		}
 	}
+}
+
+// tryLock takes f's lock unless others have it.
+func tryLock(f *os.File, how int) (bool, error) {
+	err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
+		return false, nil
+	}
+	return err == nil, lockFault(f.Name(), err)
+}
+
+// lockFault says what to do where a file system has no locks.
+func lockFault(path string, err error) error {
+	for _, none := range []error{syscall.ENOLCK, syscall.ENOTSUP, syscall.EOPNOTSUPP, syscall.ENOSYS, syscall.EINVAL} {
+		if errors.Is(err, none) {
+			return fmt.Errorf("the file system of %s has no locks (flock), without which two servers could run on one database: "+
+				"use another one for FLEETBOARD_DATA_DIR, or set DATABASE_URL: %w", filepath.Dir(path), err)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("locking %s: %w", path, err)
+	}
+	return nil
+}
+
+// claim takes the lock of the cluster; nil where it is taken. The server inherits
+// the lock and hands it on to its helpers, so that it is held until the last
+// process that can write to the cluster is gone. Close gives our part of it up.
+func (c cluster) claim() (*os.File, error) {
+	f, err := os.OpenFile(c.lockFile(), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening the lock of the database: %w", err)
+	}
+	taken, err := tryLock(f, syscall.LOCK_EX)
+	if taken {
+		return f, nil
+	}
+	_ = f.Close()
+	return nil, err
+}
+
+// claimed reports whether somebody has the lock of the cluster.
+func (c cluster) claimed() bool {
+	f, err := os.OpenFile(c.lockFile(), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return false
+	}
+	defer leave(f)
+	free, err := tryLock(f, syscall.LOCK_SH)
+	return !free && err == nil
 }
 
 // leave gives a lock up for good. It unlocks first: a program that is being
@@ -55,7 +109,7 @@ func joinUsers(path string) (*os.File, error) {
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH); err != nil {
 		_ = f.Close()
-		return nil, fmt.Errorf("joining the users of the database: %w", err)
+		return nil, lockFault(path, err)
 	}
 	return f, nil
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -15,7 +13,7 @@ import (
 )
 
 const (
-	// startTries covers the moment in which helpers of a killed server still end.
+	// startTries is how often a server is started that ends by itself.
 	startTries = 5
 	// logLimit is the size at which the server's log is put aside at a start.
 	logLimit = 10 << 20
@@ -23,112 +21,36 @@ const (
 	tailLimit = 4 << 10
 )
 
-// adopt takes over the server that postmaster.pid names, if it runs. It waits
-// for one that is still starting. A file that a dead server left is removed.
-func (e *Embedded) adopt(ctx context.Context) (bool, error) {
-	pidFile := e.cluster.pidFile()
-	pid, socket, err := readPidFile(pidFile)
-	if err != nil {
-		return false, err
-	}
-	if pid == 0 {
-		return false, nil
-	}
-	if !e.serves(pid) {
-		if err := os.Remove(pidFile); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return false, fmt.Errorf("removing the file of a dead server: %w", err)
-		}
-		return false, nil
-	}
-	e.pid, e.socket = pid, socket
-	for {
-		err := e.reachable(ctx)
-		if err == nil {
-			return true, nil
-		}
-		if !e.serves(pid) {
-			return false, nil
-		}
-		if pause(ctx, pollEvery) != nil {
-			return false, fmt.Errorf("a PostgreSQL runs as process %d and does not answer: %w", pid, err)
-		}
-		// A server that was still starting had not written its socket yet.
-		if _, now, err := readPidFile(pidFile); err == nil && now != "" {
-			e.socket = now
-		}
-	}
-}
-
-// readPidFile reads process and socket directory; 0 where there is no file. Its
-// lines: process, data directory, start, port, socket directory, ...
-func readPidFile(path string) (pid int, socket string, err error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, "", nil
-	}
-	if err != nil {
-		return 0, "", fmt.Errorf("reading the server's process: %w", err)
-	}
-	lines := strings.Split(string(text), "\n")
-	pid, _ = strconv.Atoi(strings.TrimSpace(lines[0]))
-	if len(lines) > 4 {
-		socket = strings.TrimSpace(lines[4])
-	}
-	return max(pid, 0), socket, nil
-}
-
-// serves reports whether the process lives and is the server of our cluster.
-// Its number may have gone to another program since; a server's working
-// directory is its cluster. Where the system does not show that, a living
-// process is believed.
-func (e *Embedded) serves(pid int) bool {
-	if !alive(pid) {
-		return false
-	}
-	cwd, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
-	if err != nil {
-		_, noProc := os.Stat("/proc/self/cwd")
-		return noProc != nil
-	}
-	return sameFile(cwd, e.cluster.data())
-}
-
-func alive(pid int) bool {
-	err := syscall.Kill(pid, 0)
-	return err == nil || errors.Is(err, syscall.EPERM)
-}
-
-func (e *Embedded) reachable(ctx context.Context) error {
-	conn, err := pgx.Connect(ctx, e.url("postgres"))
-	if err != nil {
-		return err
-	}
-	closeQuietly(ctx, conn)
-	return nil
-}
-
-// start runs the server and waits until it answers.
-func (e *Embedded) start(ctx context.Context, settings []string) error {
-	var err error
-	if e.socket, err = e.cluster.socketDir(); err != nil {
-		return err
-	}
+// start runs the server, which inherits the cluster's lock, and waits until it
+// answers.
+func (e *Embedded) start(ctx context.Context, lock *os.File, settings []string) error {
+	e.socket = e.cluster.run
 	for try := 1; ; try++ {
-		err := e.startOnce(ctx, settings)
+		if err := e.cluster.clear(e.log); err != nil {
+			return err
+		}
+		err := e.startOnce(ctx, lock, settings)
 		if err == nil {
 			e.log.Info("PostgreSQL started", "pid", e.pid, "data", e.cluster.data(), "socket", e.socket)
 			return nil
 		}
-		if try == startTries || ctx.Err() != nil {
+		if ctx.Err() != nil || try >= startTries && !inUse(err) {
 			return err
 		}
-		if err := pause(ctx, pollEvery<<try); err != nil {
+		if err := pause(ctx, pollEvery<<min(try, startTries)); err != nil {
 			return err
 		}
 	}
 }
 
-func (e *Embedded) startOnce(ctx context.Context, settings []string) error {
+// inUse reports whether PostgreSQL found processes of an earlier server, which
+// end by themselves. That happens where a version of ours started it that gave it
+// no lock.
+func inUse(err error) bool {
+	return strings.Contains(err.Error(), "is still in use") || strings.Contains(err.Error(), "already exists")
+}
+
+func (e *Embedded) startOnce(ctx context.Context, lock *os.File, settings []string) error {
 	out, err := openServerLog(e.cluster.log)
 	if err != nil {
 		return err
@@ -140,19 +62,19 @@ func (e *Embedded) startOnce(ctx context.Context, settings []string) error {
 	}
 	// The server outlives ctx.
 	cmd := e.cluster.user.command(context.WithoutCancel(ctx), e.bin.postgres(), args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = e.cluster.dir, out, out
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = e.cluster.dir, out, out, []*os.File{lock}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("starting %s: %w", e.bin.postgres(), err)
 	}
-	e.pid = cmd.Process.Pid
-	// Reaping is done by gone, without a goroutine that would live as long as the server.
+	e.pid, e.child = cmd.Process.Pid, cmd.Process.Pid
+	// Reaping is done by reap, without a goroutine that would live as long as the server.
 	_ = cmd.Process.Release()
 	for {
 		err := e.reachable(ctx)
 		if err == nil {
 			return nil
 		}
-		if e.gone() {
+		if e.reap(syscall.WNOHANG); e.child == 0 {
 			return fmt.Errorf("PostgreSQL ended at its start (see %s): %s", e.cluster.log, tail(e.cluster.log))
 		}
 		if pause(ctx, pollEvery) != nil {
@@ -162,35 +84,57 @@ func (e *Embedded) startOnce(ctx context.Context, settings []string) error {
 	}
 }
 
-// gone reports whether the server's process has ended. Where it is a child of
-// this process it is reaped here.
-func (e *Embedded) gone() bool {
-	var status syscall.WaitStatus
-	pid, err := syscall.Wait4(e.pid, &status, syscall.WNOHANG, nil)
-	return pid == e.pid || (err != nil && !alive(e.pid))
+// reap takes note of the end of a server that is a child of this process.
+func (e *Embedded) reap(options int) {
+	if e.child == 0 {
+		return
+	}
+	if pid, err := syscall.Wait4(e.child, nil, options, nil); pid == e.child || err != nil {
+		e.child = 0
+	}
+}
+
+// running reports whether any process of a server of the cluster lives.
+func (e *Embedded) running(ctx context.Context) bool {
+	e.reap(syscall.WNOHANG)
+	if e.cluster.claimed() {
+		return true
+	}
+	e.reap(0) // it gave its files up already
+	return e.cluster.listens(ctx)
 }
 
 // shutDown ends the server: SIGINT is its fast shutdown, SIGQUIT its immediate one.
 func (e *Embedded) shutDown(ctx context.Context) error {
-	if e.gone() {
-		// Another process may have started it again since.
-		pid, _, err := readPidFile(e.cluster.pidFile())
-		if err != nil || pid == 0 || !e.serves(pid) {
-			return err
-		}
-		e.pid = pid
+	if !e.running(ctx) {
+		return nil
 	}
-	if err := syscall.Kill(e.pid, syscall.SIGINT); err != nil {
-		return err
-	}
-	for !e.gone() {
+	told := e.signal(ctx, syscall.SIGINT, "INT")
+	for e.running(ctx) {
 		if err := pause(ctx, pollEvery); err != nil {
-			_ = syscall.Kill(e.pid, syscall.SIGQUIT)
-			return fmt.Errorf("it was stopped at once, since it did not end in time: %w", err)
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitTimeout)
+			defer cancel()
+			return fmt.Errorf("it did not end in time and was told to stop at once: %w",
+				errors.Join(err, told, e.signal(last, syscall.SIGQUIT, "QUIT")))
 		}
 	}
 	e.log.Info("PostgreSQL stopped", "pid", e.pid)
 	return nil
+}
+
+// signal sends the server a signal. A process that is not seen from here, for it
+// is in another container, is sent it by the server itself.
+func (e *Embedded) signal(ctx context.Context, s syscall.Signal, name string) error {
+	if file, err := readPidFile(e.cluster.pidFile()); err == nil && e.cluster.servedBy(file.pid) {
+		return syscall.Kill(file.pid, s)
+	}
+	conn, err := pgx.Connect(ctx, e.url("postgres"))
+	if err != nil {
+		return err
+	}
+	defer closeQuietly(ctx, conn)
+	_, err = conn.Exec(ctx, `COPY (SELECT) TO PROGRAM 'read pid < postmaster.pid && kill -`+name+` "$pid"'`)
+	return err
 }
 
 // openServerLog opens the server's log for appending; a big one is put aside.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// superviseEvery is how often the server's process is looked at.
-const superviseEvery = time.Second
+// superviseEvery is how often one looks whether the server lives, by its lock.
+const superviseEvery = 200 * time.Millisecond
 
 // Supervise starts the server again whenever its process has ended, until ctx
 // ends; then it returns nil. Any other return is a start that failed: call it
@@ -16,7 +16,7 @@ const superviseEvery = time.Second
 // must have returned before Stop is called.
 func (e *Embedded) Supervise(ctx context.Context) error {
 	for pause(ctx, superviseEvery) == nil {
-		if !e.gone() && e.serves(e.pid) {
+		if e.running(ctx) {
 			continue
 		}
 		if err := e.revive(ctx); err != nil && ctx.Err() == nil {

@@ -44,11 +44,11 @@ func runningPid(t *testing.T, dir, address string, before int) int {
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	for {
-		pid, _, err := readPidFile(filepath.Join(dir, "postgres", "data", "postmaster.pid"))
-		if err == nil && pid != 0 && pid != before {
+		file, err := readPidFile(filepath.Join(dir, "postgres", "data", "postmaster.pid"))
+		if err == nil && file.pid != 0 && file.pid != before {
 			if conn, err := pgx.Connect(ctx, address); err == nil {
 				closeQuietly(ctx, conn)
-				return pid
+				return file.pid
 			}
 		}
 		if err := pause(ctx, pollEvery); err != nil {

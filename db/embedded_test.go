@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -19,19 +20,36 @@ import (
 )
 
 // helperVariable makes the test binary a process that starts a server in the
-// directory it names, prints "ready" and waits to be killed.
+// directory it names, prints "ready", supervises the server and stops it when it
+// is asked to end.
 const helperVariable = "FLEETBOARD_EMBEDDED_HELPER"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(helperVariable); dir != "" {
-		if _, err := startEmbedded(context.Background(), dir, quiet, thisMachine(dir), nil); err != nil {
+		if err := beHelper(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		fmt.Fprintln(os.Stderr, "ready")
-		select {}
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+func beHelper(dir string) error {
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer cancel()
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	e, err := startEmbedded(ctx, dir, log, thisMachine(dir), nil)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stderr, "ready")
+	for ctx.Err() == nil {
+		if err := e.Supervise(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}
+	return e.Stop(context.Background())
 }
 
 var (
@@ -119,7 +137,7 @@ func TestEmbeddedKeepsDataOverRestarts(t *testing.T) {
 	}
 
 	mustStop(t, e)
-	if !e.gone() {
+	if e.running(t.Context()) {
 		t.Fatal("the server runs on after Stop")
 	}
 	mustStop(t, e) // a second time does nothing
@@ -142,7 +160,7 @@ func TestEmbeddedIsSharedAndTheLastOneStopsIt(t *testing.T) {
 		t.Errorf("after the first one left: %q", got)
 	}
 	mustStop(t, second)
-	if !second.gone() {
+	if second.running(t.Context()) {
 		t.Error("the server runs on although nobody uses it")
 	}
 }
@@ -161,12 +179,14 @@ func TestEmbeddedIsTakenOverFromAKilledProcess(t *testing.T) {
 	if err := helper.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
-		t.Fatalf("the other process says %q, %v", line, err)
+	for lines, line := bufio.NewReader(out), ""; line != "ready\n"; {
+		if line, err = lines.ReadString('\n'); err != nil {
+			t.Fatalf("the other process says %q, %v", line, err)
+		}
 	}
-	before, _, err := readPidFile(filepath.Join(dir, "postgres", "data", "postmaster.pid"))
-	if err != nil || before == 0 {
-		t.Fatalf("no server: %d, %v", before, err)
+	before, err := readPidFile(filepath.Join(dir, "postgres", "data", "postmaster.pid"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	if err := helper.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -174,12 +194,12 @@ func TestEmbeddedIsTakenOverFromAKilledProcess(t *testing.T) {
 	_ = helper.Wait()
 
 	e := mustStart(t, dir)
-	if e.pid != before {
-		t.Errorf("server %d was not used, but %d started", before, e.pid)
+	if e.pid != before.pid {
+		t.Errorf("server %d was not used, but %d started", before.pid, e.pid)
 	}
 	ask(t, e, "SELECT 1::text")
 	mustStop(t, e)
-	if alive(before) {
+	if e.cluster.servedBy(before.pid) {
 		t.Error("the left-over server runs on")
 	}
 }
@@ -192,7 +212,7 @@ func TestEmbeddedRecoversFromAKilledServer(t *testing.T) {
 	if err := syscall.Kill(e.pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for !e.gone() {
+	for e.running(t.Context()) {
 		if err := pause(t.Context(), pollEvery); err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +234,7 @@ func TestEmbeddedRecoversFromAKilledServer(t *testing.T) {
 	// The first one is still a user; the last to leave stops what runs now.
 	mustStop(t, again)
 	mustStop(t, e)
-	if !again.gone() {
+	if again.running(t.Context()) {
 		t.Error("the server that was started again runs on")
 	}
 }
