@@ -100,7 +100,7 @@ func (s *Server) identityJoinPage(c echo.Context, status int, guest foundGuest, 
 // joinFailed says why an invitation could not be accepted.
 func (s *Server) joinFailed(c echo.Context, guest foundGuest, err error) error {
 	switch f := fault.From(err); f.Code {
-	case fault.NotFound, fault.Validation, fault.AlreadyExists, fault.VersionConflict:
+	case fault.NotFound, fault.Validation, fault.VersionConflict:
 		return s.identityDoor(c, f.Code.Entry().Status, joinRefused(s.Provider.Name(), guest.Invitation, f))
 	default:
 		return err

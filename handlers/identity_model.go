@@ -89,7 +89,7 @@ func joinRefused(provider, token string, f *fault.Error) views.IdentityDoor {
 	switch f.Code {
 	case fault.NotFound:
 		m.Label, m.URL = "To the log in", links.Login
-	case fault.AlreadyExists, fault.Validation:
+	case fault.Validation:
 		m.Text = "No account could be made from what " + provider + " says of you."
 		m.Steps = []string{
 			"You have an account here: log in with its password, link " + provider + " under Settings, Your account, and open the invitation again.",

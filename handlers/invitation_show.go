@@ -23,7 +23,6 @@ func (s *Server) invitationShow(c echo.Context, _ tenancy.Principal) error {
 // joinForm is what was typed and refused.
 type joinForm struct {
 	name  string
-	email *string // nil takes the invitation's
 	wrong map[string]string
 }
 
@@ -36,9 +35,6 @@ func (s *Server) invitationPage(c echo.Context, status int, typed joinForm) erro
 	m := views.InvitationPage{Theme: themeOf(c), URL: links.Invitation(token), Workspace: in.WorkspaceName, Role: roleWord(in.Role),
 		May: roleMay[in.Role], By: in.By, Until: ui.In(in.Expires, time.Now()), Name: typed.name, Email: in.Email, Errors: typed.wrong,
 		LogInURL: links.LoginNext(links.Invitation(token)), Identity: s.identityJoin(token)}
-	if typed.email != nil {
-		m.Email = *typed.email
-	}
 	if m.Guest, err = s.guest(c, in); err != nil {
 		return err
 	}
@@ -104,10 +100,10 @@ func (s *Server) invitationAccept(c echo.Context, _ tenancy.Principal) error {
 	case signedIn || as != "":
 		return s.invitationPage(c, http.StatusConflict, joinForm{})
 	}
-	name, email := in.Get("name"), in.Get("email")
-	made, done, err := s.Accounts.JoinAsNew(ctx, token, name, email, in.Get("password"))
+	name := in.Get("name")
+	made, done, err := s.Accounts.JoinAsNew(ctx, token, name, in.Get("password"))
 	if fault.Is(err, fault.Validation) {
-		return s.invitationPage(c, http.StatusUnprocessableEntity, joinForm{name: name, email: &email, wrong: fault.From(err).Fields})
+		return s.invitationPage(c, http.StatusUnprocessableEntity, joinForm{name: name, wrong: fault.From(err).Fields})
 	}
 	if err != nil {
 		return err

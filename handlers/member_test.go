@@ -197,15 +197,18 @@ func TestJoinAsANewPerson(t *testing.T) {
 	guest := &site{Server: d.Server, db: d.db, log: d.log, cookies: map[string]*http.Cookie{}}
 	doc := page(t, guest.get(link), http.StatusOK)
 	wantText(t, doc, "main", "Join DefaultMara Ilić invites you as a member. Members create, move and review jobs.")
-	wantCount(t, doc, "#email[value='bob@example.org']", 1)
+	wantCount(t, doc, "#email[value='bob@example.org'][readonly]", 1)
 	wantCount(t, doc, "a[href='/login?next="+url.QueryEscape(link)+"']", 1)
 
-	doc = page(t, guest.post(link, url.Values{"name": {"Bob <b>"}, "email": {"bob@"}, "password": {"short"}}), http.StatusUnprocessableEntity)
-	wantCount(t, doc, "#name[value='Bob <b>'], #email[value='bob@'][aria-invalid], #password[aria-invalid]", 3)
+	doc = page(t, guest.post(link, url.Values{"name": {"Bob <b>"}, "email": {"eve@example.org"}, "password": {"short"}}), http.StatusUnprocessableEntity)
+	wantCount(t, doc, "#name[value='Bob <b>'], #email[value='bob@example.org'], #password[aria-invalid]", 3)
 	if strings.Contains(doc.Text(), "short") {
 		t.Error("the password came back")
 	}
-	wantRedirect(t, guest.post(link, url.Values{"name": {"Bob"}, "email": {"bob@example.org"}, "password": {ownerPassword}}), "/board")
+	wantRedirect(t, guest.post(link, url.Values{"name": {"Bob"}, "email": {"eve@example.org"}, "password": {ownerPassword}}), "/board")
+	if n := dbfactory.Int(t, d.db, `SELECT count(*) FROM account WHERE email = 'bob@example.org'`); n != 1 {
+		t.Error("the account has not the e-mail of the link")
+	}
 	doc = page(t, guest.get("/board"), http.StatusOK)
 	wantText(t, doc, "#toasts", "You are in DefaultAs a member. Members create, move and review jobs.")
 	wantText(t, doc, "#person-btn", "Bob")

@@ -148,9 +148,8 @@ func (s *Service) UnlinkIdentity(ctx context.Context, who tenancy.Principal, iss
 
 // JoinAs accepts an invitation as somebody whom a provider has vouched for. An
 // identity that no account has gets one, without a password, in the transaction
-// of the membership. Faults: NotFound as OpenInvitation; Validation (email) where
-// the provider says no e-mail; AlreadyExists where an account has it, with
-// Details["email"].
+// of the membership. Faults: NotFound as OpenInvitation; Validation (email), one
+// and the same where the provider says no e-mail and where an account has it.
 func (s *Service) JoinAs(ctx context.Context, token string, c Claims) (LoggedIn, Joined, error) {
 	in, err := s.OpenInvitation(ctx, token)
 	if err != nil {
@@ -181,7 +180,7 @@ func identityAccountTx(ctx context.Context, tx db.Tx, workspace ids.ID, c Claims
 		return who, err
 	}
 	if checkEmail(c.Email) != "" {
-		return LoggedIn{}, fault.Invalid("email", "An account needs a confirmed e-mail address, and none was sent.")
+		return LoggedIn{}, noNewAccount()
 	}
 	if c.Name = strings.TrimSpace(c.Name); c.Name == "" {
 		c.Name = c.Email
@@ -189,7 +188,7 @@ func identityAccountTx(ctx context.Context, tx db.Tx, workspace ids.ID, c Claims
 	who.Account = Account{ID: ids.New(), Email: c.Email, Name: cut(c.Name, maxName)}
 	if err := insertAccountTx(ctx, tx, who.Account, ""); err != nil {
 		if fault.Is(err, fault.AlreadyExists) {
-			return LoggedIn{}, fault.New(fault.AlreadyExists, "There is an account with the e-mail %s already.", c.Email).With("email", c.Email)
+			return LoggedIn{}, noNewAccount()
 		}
 		return LoggedIn{}, err
 	}

@@ -226,16 +226,18 @@ func (s *Service) AcceptInvitation(ctx context.Context, token string, account id
 	return done, nil
 }
 
-// JoinAsNew makes an account with a password of 12..128 characters and, in the
-// same transaction, its membership: there is no account where the link was not
-// used. Faults: NotFound as OpenInvitation; Validation (name, email, password),
-// after which the link can still be used.
-func (s *Service) JoinAsNew(ctx context.Context, token, name, email, password string) (Account, Joined, error) {
+// JoinAsNew makes an account with the link's e-mail, a name and a password of
+// 12..128 characters and, in the same transaction, its membership: there is no
+// account where the link was not used. Another e-mail is not taken: whoever holds
+// a link could ask with it which addresses have accounts. Faults: NotFound as
+// OpenInvitation; Validation (name, password, email), after which the link can
+// still be used.
+func (s *Service) JoinAsNew(ctx context.Context, token, name, password string) (Account, Joined, error) {
 	in, err := s.OpenInvitation(ctx, token)
 	if err != nil {
 		return Account{}, Joined{}, err
 	}
-	a := Account{ID: ids.New(), Name: strings.TrimSpace(name), Email: normalEmail(email)}
+	a := Account{ID: ids.New(), Name: strings.TrimSpace(name), Email: in.Email}
 	if err := validatePerson(a.Name, a.Email, password); err != nil {
 		return Account{}, Joined{}, err
 	}
@@ -252,13 +254,22 @@ func (s *Service) JoinAsNew(ctx context.Context, token, name, email, password st
 		return err
 	})
 	if fault.Is(err, fault.AlreadyExists) {
-		return Account{}, Joined{}, fault.Invalid("email", "There is an account with this e-mail already. Log in with it to join.")
+		// Maybe of this very link, opened by two at one moment.
+		if _, over := s.OpenInvitation(ctx, token); over != nil {
+			return Account{}, Joined{}, over
+		}
+		return Account{}, Joined{}, noNewAccount()
 	}
 	if err != nil {
 		return Account{}, Joined{}, err
 	}
 	s.membersChanged(in.Workspace)
 	return a, done, nil
+}
+
+// noNewAccount is the one answer wherever no account can be made with an e-mail.
+func noNewAccount() error {
+	return fault.Invalid("email", "No account can be made here. If you have one, log in with it; else ask for an invitation to another address.")
 }
 
 // acceptInvitationTx makes an account a member in a transaction of the

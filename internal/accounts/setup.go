@@ -66,7 +66,7 @@ func (s *Service) SetUp(ctx context.Context, token, name, email, password string
 		return setUpTx(ctx, tx, done, hash)
 	})
 	if fault.Is(err, fault.AlreadyExists) {
-		return Account{}, fault.Invalid("email", "There is an account with this e-mail already.")
+		return Account{}, fault.Invalid("email", "This e-mail cannot be taken. Choose another one.")
 	}
 	if err != nil {
 		return Account{}, err
