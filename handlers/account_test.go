@@ -154,7 +154,7 @@ func (s *site) secondFactor(t *testing.T) (secret string, codes []string) {
 func TestFirstPassword(t *testing.T) {
 	s := ownedSite(t, withProvider(t))
 	s.probe()
-	wantRedirect(t, s.via(t, links.IdentityJoin(s.invite(t, graceThere.Email)), graceThere), links.Board)
+	s.joinVia(t, s.invite(t, graceThere.Email), graceThere)
 	phone := s.browser()
 	wantRedirect(t, phone.via(t, "/login/oidc", graceThere), links.Board)
 

@@ -342,7 +342,7 @@ func (s *site) move(t *testing.T, from, name string) {
 // invite makes an invitation as the owner and gives its token.
 func (s *site) invite(t *testing.T, email string) string {
 	t.Helper()
-	in, err := s.Accounts.LogIn(t.Context(), ownerEmail, ownerPassword, "10.0.0.9")
+	in, err := s.Accounts.LogIn(t.Context(), ownerEmail, ownerPassword, accounts.Origin{Address: "10.0.0.9"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,4 +360,3 @@ func (s *site) invite(t *testing.T, email string) string {
 	}
 	return token
 }
-

@@ -33,7 +33,7 @@ func (s *Server) login(c echo.Context, _ tenancy.Principal) error {
 		return err
 	}
 	email, next := fields.Get("email"), safeNext(fields.Get("next"))
-	in, err := s.Accounts.LogIn(c.Request().Context(), email, fields.Get("password"), c.RealIP())
+	in, err := s.Accounts.LogIn(c.Request().Context(), email, fields.Get("password"), s.originOf(c))
 	switch f := fault.From(err); {
 	case err == nil:
 	case f.Code == fault.Unauthenticated:
@@ -89,7 +89,7 @@ func (s *Server) loginCode(c echo.Context, _ tenancy.Principal) error {
 	if err != nil {
 		return s.beginAgain(c, next, err)
 	}
-	err = s.Accounts.CheckCode(c.Request().Context(), account, in.Get("code"), c.RealIP())
+	err = s.Accounts.CheckCode(c.Request().Context(), account, in.Get("code"), s.originOf(c))
 	if err != nil {
 		f := fault.From(err)
 		text := f.Message

@@ -3,6 +3,7 @@ package handlers
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,7 @@ func TestLogInPage(t *testing.T) {
 	form := url.Values{"email": {ownerEmail}, "password": {ownerPassword}, "next": {"/probe/who"}}
 	res = s.post("/login", form)
 	wantRedirect(t, res, "/probe/who")
-	c := res.cookies[0]
+	c := res.cookies[slices.IndexFunc(res.cookies, func(c *http.Cookie) bool { return c.Name == "sid" })]
 	if c.Name != "sid" || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" || c.MaxAge > 12*3600+1 {
 		t.Errorf("cookie = %+v", c)
 	}

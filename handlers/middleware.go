@@ -13,8 +13,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/internal/accounts"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
+	"fleetboard/views/links"
 )
 
 // maxForm is the size of a form with everything in it.
@@ -117,10 +119,8 @@ func (s *Server) guard(route Route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if route.Need == tenancy.Public {
 			// Files and health must always answer, and cost next to nothing.
-			if !quiet(route.Path) {
-				if err := s.Quota.Address(c.RealIP()); err != nil {
-					return err
-				}
+			if err := s.countStranger(c, route.Path); err != nil {
+				return err
 			}
 			return route.Handle(c, tenancy.Principal{})
 		}
@@ -138,6 +138,25 @@ func (s *Server) guard(route Route) echo.HandlerFunc {
 		}
 		return route.Handle(c, who)
 	}
+}
+
+// countStranger counts a request that needs no credentials by its address. Files
+// and health must always answer, and cost next to nothing; whoever is logged in
+// can log out whatever others send from the same address.
+func (s *Server) countStranger(c echo.Context, route string) error {
+	if quiet(route) {
+		return nil
+	}
+	if route == links.Logout {
+		ctx, err := s.Sessions.Load(c.Request().Context(), s.token(c))
+		if err != nil {
+			return err
+		}
+		if s.Sessions.Exists(ctx, accounts.SessionAccount) || s.Sessions.Exists(ctx, accounts.SessionHalf) {
+			return nil
+		}
+	}
+	return s.Quota.Address(c.RealIP())
 }
 
 // asker is the person who asks, unless too often. Whoever is not signed in is

@@ -54,6 +54,27 @@ func TestPagesHaveAQuota(t *testing.T) {
 	wantStatus(t, s.get("/login"), http.StatusOK)
 }
 
+// What strangers send from an address keeps nobody there from logging out.
+func TestJunkKeepsNobodyFromLoggingOut(t *testing.T) {
+	s := ownedSite(t, func(d *Deps) { d.Quota = quota.New(4) })
+	s.logIn(t)
+	stranger := s.browser()
+	for range 50 {
+		if stranger.get("/login").StatusCode == http.StatusTooManyRequests {
+			break
+		}
+	}
+	stranger.cookies["sid"] = &http.Cookie{Name: "sid", Value: "junk"}
+	for range 10 {
+		stranger.post("/logout", nil)
+	}
+	wantStatus(t, stranger.post("/logout", nil), http.StatusTooManyRequests)
+	wantRedirect(t, s.post("/logout", nil), "/login")
+	if s.cookies["sid"] != nil {
+		t.Error("still logged in")
+	}
+}
+
 // The throttle of the log in sees the client behind the proxy, and not what the
 // client says of itself.
 func TestLoginIsThrottledByTheClient(t *testing.T) {

@@ -103,6 +103,9 @@ func (s *Server) beginSession(c echo.Context, values map[string]string, life tim
 	for name, value := range values {
 		s.Sessions.Put(ctx, name, value)
 	}
+	if err := s.knowDevice(c, values); err != nil {
+		return err
+	}
 	s.Sessions.Put(ctx, accounts.SessionAddress, c.RealIP())
 	s.Sessions.Put(ctx, accounts.SessionUserAgent, c.Request().UserAgent())
 	if life > 0 {
@@ -133,7 +136,11 @@ func (s *Server) renewSession(ctx context.Context, c echo.Context, epoch int64) 
 	if err := s.Sessions.RenewToken(ctx); err != nil {
 		return err
 	}
-	s.Sessions.Put(ctx, accounts.SessionEpoch, epochText(epoch))
+	values := map[string]string{accounts.SessionEpoch: epochText(epoch), accounts.SessionAccount: s.Sessions.GetString(ctx, accounts.SessionAccount)}
+	s.Sessions.Put(ctx, accounts.SessionEpoch, values[accounts.SessionEpoch])
+	if err := s.knowDevice(c, values); err != nil {
+		return err
+	}
 	return s.saveSession(ctx, c)
 }
 

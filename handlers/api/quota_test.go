@@ -142,29 +142,32 @@ func TestCallsHaveAQuota(t *testing.T) {
 	}), 20)
 }
 
-// Whoever guesses is held up before the database is asked, and whoever shares
-// the address with the agents' tokens goes on.
+// Whoever guesses is held up by the address. Whoever shares it with a good token,
+// of an agent or of a person, goes on.
 func TestGuessesAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	agent := w.agent("ada")
 	server, looked := w.limited(4)
 	const here = "203.0.113.7"
-	limitedAfter(t, func() *httptest.ResponseRecorder {
-		return call(t, server, here, "fb_person_"+"x", "GET", "/jobs", "")
-	})
+	guess := func() *httptest.ResponseRecorder { return call(t, server, here, "fb_person_"+"x", "GET", "/jobs", "") }
+	limitedAfter(t, guess)
+	for name, token := range map[string]string{"an agent": agent, "a person": w.owner} {
+		if res := guess(); res.Code != http.StatusTooManyRequests {
+			t.Errorf("the address is not held up: %d", res.Code)
+		}
+		if res := call(t, server, here, token, "GET", "/jobs", ""); res.Code != http.StatusOK {
+			t.Errorf("%s at the same address: %d", name, res.Code)
+		}
+	}
+	// Over its own limit a good token is held, and not looked up.
+	limitedAfter(t, func() *httptest.ResponseRecorder { return call(t, server, here, w.owner, "GET", "/jobs", "") })
 	before := looked.n.Load()
 	for range 100 {
 		call(t, server, here, w.owner, "GET", "/jobs", "")
 	}
 	if n := looked.n.Load() - before; n > 10 {
-		t.Errorf("%d tokens were looked up for an address that is held up", n)
-	}
-	if res := call(t, server, here, agent, "GET", "/jobs", ""); res.Code != http.StatusOK {
-		t.Errorf("an agent at the same address: %d", res.Code)
-	}
-	if res := call(t, server, "203.0.113.8", w.owner, "GET", "/jobs", ""); res.Code != http.StatusOK {
-		t.Errorf("the owner elsewhere: %d", res.Code)
+		t.Errorf("%d tokens were looked up that are held", n)
 	}
 }
 

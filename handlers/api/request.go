@@ -121,9 +121,9 @@ func replaced(op operation, err error) error {
 	return err
 }
 
-// bearer says whom the request's token stands for, also beside Superseded. Whoever guesses at tokens is
-// held up by its address, and whoever asks too often by its token, before the
-// database is asked.
+// bearer says whom the request's token stands for, also beside Superseded. Whoever
+// guesses at tokens is held up by its address, whoever asks too often by its
+// token, before the database is asked. Good tokens of the address go on.
 func (s *Server) bearer(c echo.Context) (*tenancy.Principal, error) {
 	address, token := c.RealIP(), bearerOf(c.Request())
 	if token == "" {
@@ -131,9 +131,14 @@ func (s *Server) bearer(c echo.Context) (*tenancy.Principal, error) {
 		return nil, cmp.Or(s.quota.Address(address), missing)
 	}
 	if strings.HasPrefix(token, storedToken) {
-		if err := cmp.Or(s.quota.Spent(address), s.quota.Held(token)); err != nil {
+		if err := s.quota.Held(token); err != nil {
 			return nil, err
 		}
+		done, err := s.quota.Doubt(c.Request().Context(), address, token)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
 	}
 	who, err := s.accounts.Bearer(c.Request().Context(), token)
 	if err != nil && fault.From(err).Code.Entry().Status == http.StatusUnauthorized && !fault.Is(err, fault.TokenExpired) {

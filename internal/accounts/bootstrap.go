@@ -132,7 +132,7 @@ func (s *Service) setUpFirst(ctx context.Context, owner ids.ID, in BootstrapInpu
 		}
 		return refused
 	}
-	hash, err := s.passwords.hash(ctx, in.AdminPassword)
+	hash, err := s.passwords.hash(ctx, asker{name: "start", known: true}, in.AdminPassword)
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func TestBootstrapAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.LogIn(t.Context(), testEmail, testPassword, ""); err != nil {
+	if _, err := s.LogIn(t.Context(), testEmail, testPassword, Origin{Address: ""}); err != nil {
 		t.Errorf("the owner's own password: %v", err)
 	}
 }
@@ -97,7 +97,7 @@ func TestBootstrapWithAdmin(t *testing.T) {
 	if s.first.SetupToken != "" {
 		t.Error("a set-up link beside a password")
 	}
-	if _, err := s.LogIn(t.Context(), testEmail, testPassword, ""); err != nil {
+	if _, err := s.LogIn(t.Context(), testEmail, testPassword, Origin{Address: ""}); err != nil {
 		t.Error(err)
 	}
 }

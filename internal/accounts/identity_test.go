@@ -182,7 +182,7 @@ func TestJoinAs(t *testing.T) {
 		t.Errorf("%+v, %v", who, err)
 	}
 	// There is no password, so none fits.
-	if _, err := s.LogIn(t.Context(), graceThere.Email, "", "10.0.0.1"); !fault.Is(err, fault.Unauthenticated) {
+	if _, err := s.LogIn(t.Context(), graceThere.Email, "", Origin{Address: "10.0.0.1"}); !fault.Is(err, fault.Unauthenticated) {
 		t.Errorf("logged in without a password: %v", err)
 	}
 	conn := dbtest.Owner(t, s.db)

@@ -241,7 +241,7 @@ func (s *Service) JoinAsNew(ctx context.Context, token, name, password string) (
 	if err := validatePerson(a.Name, a.Email, password); err != nil {
 		return Account{}, Joined{}, err
 	}
-	hash, err := s.passwords.hash(ctx, password)
+	hash, err := s.passwords.hash(ctx, asker{name: "invitations of " + in.Workspace.String(), known: true}, password)
 	if err != nil {
 		return Account{}, Joined{}, err
 	}

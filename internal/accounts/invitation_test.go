@@ -43,7 +43,7 @@ func TestJoinByALink(t *testing.T) {
 	if err != nil || done.Workspace != s.first.Workspace || done.Already || account.Name != "Bob" {
 		t.Fatalf("joined %+v as %+v, %v", done, account, err)
 	}
-	if _, err := s.LogIn(t.Context(), guestEmail, testPassword, "192.0.2.1"); err != nil {
+	if _, err := s.LogIn(t.Context(), guestEmail, testPassword, Origin{Address: "192.0.2.1"}); err != nil {
 		t.Errorf("log in afterwards: %v", err)
 	}
 	if who, err := s.Person(t.Context(), account.ID, ids.Nil); err != nil || who.Role != tenancy.RoleMember {

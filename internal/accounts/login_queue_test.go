@@ -15,15 +15,24 @@ import (
 
 // fill takes all places of the hashes, so that others wait.
 func (p *passwords) fill() {
-	for range hashesAtOnce {
-		p.gate <- struct{}{}
-	}
+	p.queue.mu.Lock()
+	defer p.queue.mu.Unlock()
+	p.queue.busy = hashesAtOnce
 }
 
 func (p *passwords) queued() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.waiting
+	p.queue.mu.Lock()
+	defer p.queue.mu.Unlock()
+	return p.queue.known.waiting + p.queue.strangers.waiting
+}
+
+// crowd lets n wait under one name who never go.
+func (q *hashQueue) crowd(who asker, n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for range n {
+		q.lineOf(who).push(who.name, make(chan struct{}))
+	}
 }
 
 // More log ins wait than the pool has connections, and none of them holds one.
@@ -31,14 +40,14 @@ func TestWaitingLogInsHoldNoConnection(t *testing.T) {
 	s := startedWithOwner(t)
 	conn := dbtest.Owner(t, s.db)
 	s.passwords.fill()
-	s.passwords.took = time.Millisecond // however slow this machine is, there is room
+	s.passwords.queue.took = time.Millisecond // however slow this machine is, there is room
 	const waiting = 50
 	ctx, goAway := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	defer func() { goAway(); wg.Wait() }()
 	for i := range waiting {
 		wg.Go(func() {
-			_, err := s.LogIn(ctx, fmt.Sprintf("p%d@example.org", i), testPassword, fmt.Sprintf("192.0.2.%d", i))
+			_, err := s.LogIn(ctx, fmt.Sprintf("p%d@example.org", i), testPassword, Origin{Address: fmt.Sprintf("192.0.2.%d", i)})
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("log in %d: %v", i, err)
 			}
@@ -67,17 +76,21 @@ func TestWaitingLogInsHoldNoConnection(t *testing.T) {
 func TestLogInsAreRefusedWhereTheQueueIsLong(t *testing.T) {
 	s := startedWithOwner(t)
 	conn := dbtest.Owner(t, s.db)
-	s.passwords.took, s.passwords.waiting = time.Second, 11
-	_, err := s.LogIn(t.Context(), testEmail, testPassword, testAddress)
+	s.passwords.fill()
+	s.passwords.queue.took = time.Second
+	for i := range 11 {
+		s.passwords.queue.crowd(stranger(fmt.Sprintf("198.51.%d.1", i)), 1)
+	}
+	_, err := s.LogIn(t.Context(), testEmail, testPassword, at(testAddress))
 	f := refusal(t, err, fault.Unavailable)
 	if wait, _ := f.Details["retry_after"].(int); wait < 10 || wait > 12 {
 		t.Errorf("details %v", f.Details)
 	}
-	_, err = s.passwords.hash(t.Context(), testPassword)
+	_, err = s.passwords.hash(t.Context(), stranger(testAddress), testPassword)
 	wantFault(t, err, fault.Unavailable)
 
 	// One that was let in, and found the queue full when it got there.
-	try := s.attemptOf("account", testEmail, testAddress)
+	try := s.attemptAt(logInPassword, testEmail, testAddress)
 	if err := s.take(t.Context(), try); err != nil {
 		t.Fatal(err)
 	}
@@ -85,8 +98,13 @@ func TestLogInsAreRefusedWhereTheQueueIsLong(t *testing.T) {
 	if n := count(t, conn, "SELECT coalesce(sum(failures), 0) FROM login_throttle"); n != 0 {
 		t.Errorf("%d failures are counted, and nothing was tried", n)
 	}
-	s.passwords.waiting = 0
-	if _, err := s.LogIn(t.Context(), testEmail, testPassword, testAddress); err != nil {
+	// Whoever is known to the server waits for no stranger.
+	s.passwords.queue.busy = 0
+	if _, err := s.passwords.hash(t.Context(), loggedIn(s.owner(t).Account), testPassword); err != nil {
+		t.Errorf("somebody who is logged in: %v", err)
+	}
+	s.passwords.queue = newHashQueue()
+	if _, err := s.LogIn(t.Context(), testEmail, testPassword, at(testAddress)); err != nil {
 		t.Errorf("when they have gone: %v", err)
 	}
 }
@@ -98,7 +116,7 @@ func TestUnknownPeopleTakeAsLong(t *testing.T) {
 	s := startedWithOwner(t)
 	conn := dbtest.Owner(t, s.db)
 	s.passwords = newPasswords(hashCost)
-	hash, err := s.passwords.hash(t.Context(), testPassword)
+	hash, err := s.passwords.hash(t.Context(), stranger(testAddress), testPassword)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +126,7 @@ func TestUnknownPeopleTakeAsLong(t *testing.T) {
 		for _, email := range []string{testEmail, "nobody@example.org"} {
 			exec(t, conn, "DELETE FROM login_throttle")
 			began := time.Now()
-			_, err := s.LogIn(t.Context(), email, "not the password", testAddress)
+			_, err := s.LogIn(t.Context(), email, "not the password", at(testAddress))
 			wantFault(t, err, fault.Unauthenticated)
 			taken[email] = append(taken[email], time.Since(began))
 		}

@@ -7,13 +7,10 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
-
-	"fleetboard/internal/fault"
 )
 
 // A password's length in characters. Length is what makes a password strong; the
@@ -30,14 +27,6 @@ var hashCost = cost{memory: 64 * 1024, time: 3, threads: 4}
 const (
 	hashSize = 32
 	saltSize = 16
-	// hashesAtOnce bounds memory and leaves the pages time: a hash takes 64 MiB and
-	// keeps up to four cores busy, so that two at once are hardly sooner done.
-	hashesAtOnce = 1
-	// maxQueue is how long a hash may wait for its turn. One that would wait
-	// longer is refused at once, instead of a queue that only grows.
-	maxQueue = 10 * time.Second
-	// firstGuess is how long a hash takes, until one was made.
-	firstGuess = 100 * time.Millisecond
 )
 
 // cost is what one argon2id hash takes.
@@ -50,16 +39,10 @@ type cost struct {
 // weakerThan reports whether a hash of this cost is to be replaced by one of c.
 func (h cost) weakerThan(c cost) bool { return h.memory < c.memory || h.time < c.time }
 
-// passwords makes and checks argon2id hashes in PHC form, one at a time. Who
-// waits holds nothing but the place in the queue.
+// passwords makes and checks argon2id hashes in PHC form, as its queue lets it.
 type passwords struct {
-	cost cost // of a new hash
-	gate chan struct{}
-
-	mu      sync.Mutex
-	waiting int
-	took    time.Duration // by one hash, lately
-
+	cost  cost // of a new hash
+	queue *hashQueue
 	// nobody stands in for the hash of an account that is not there, so that
 	// both answers take as long. No password fits it.
 	nobody string
@@ -68,18 +51,17 @@ type passwords struct {
 func newPasswords(of cost) *passwords {
 	return &passwords{
 		cost:   of,
-		gate:   make(chan struct{}, hashesAtOnce),
-		took:   firstGuess,
+		queue:  newHashQueue(),
 		nobody: phc{cost: of, salt: random(saltSize), sum: random(hashSize)}.encode(),
 	}
 }
 
 // hash returns the PHC string of a password under a fresh salt. It waits for
 // its turn until ctx ends.
-func (p *passwords) hash(ctx context.Context, password string) (string, error) {
+func (p *passwords) hash(ctx context.Context, who asker, password string) (string, error) {
 	fresh := phc{cost: p.cost, salt: random(saltSize)}
 	var err error
-	if fresh.sum, err = p.derive(ctx, password, fresh); err != nil {
+	if fresh.sum, err = p.derive(ctx, who, password, fresh); err != nil {
 		return "", err
 	}
 	return fresh.encode(), nil
@@ -87,7 +69,7 @@ func (p *passwords) hash(ctx context.Context, password string) (string, error) {
 
 // check reports whether password made the hash, and whether the hash is weaker
 // than new ones are. An empty hash takes as long as another and fits nothing.
-func (p *passwords) check(ctx context.Context, encoded, password string) (ok, weak bool, err error) {
+func (p *passwords) check(ctx context.Context, who asker, encoded, password string) (ok, weak bool, err error) {
 	known := encoded != ""
 	if !known {
 		encoded = p.nobody
@@ -96,74 +78,19 @@ func (p *passwords) check(ctx context.Context, encoded, password string) (ok, we
 	if err != nil {
 		return false, false, err
 	}
-	sum, err := p.derive(ctx, password, stored)
+	sum, err := p.derive(ctx, who, password, stored)
 	if err != nil {
 		return false, false, err
 	}
 	return subtle.ConstantTimeCompare(sum, stored.sum) == 1 && known, stored.weakerThan(p.cost), nil
 }
 
-func (p *passwords) derive(ctx context.Context, password string, as phc) ([]byte, error) {
-	if err := p.enter(ctx); err != nil {
+func (p *passwords) derive(ctx context.Context, who asker, password string, as phc) ([]byte, error) {
+	if err := p.queue.enter(ctx, who); err != nil {
 		return nil, err
 	}
-	defer p.leave(time.Now())
+	defer p.queue.leave(time.Now())
 	return argon2.IDKey([]byte(password), as.salt, as.time, as.memory, as.threads, hashSize), nil
-}
-
-// room refuses where the queue is too long. Fault: Unavailable with
-// Details["retry_after"] in seconds.
-func (p *passwords) room() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.roomLocked()
-}
-
-func (p *passwords) roomLocked() error {
-	wait := p.took * time.Duration(p.waiting) / hashesAtOnce
-	if wait <= maxQueue {
-		return nil
-	}
-	return tooBusy(wait)
-}
-
-func tooBusy(wait time.Duration) error {
-	return fault.New(fault.Unavailable, "Very many people log in at this moment. Try again in a few seconds.").
-		With("retry_after", int(wait/time.Second)+1)
-}
-
-// enter waits for a turn.
-func (p *passwords) enter(ctx context.Context) error {
-	p.mu.Lock()
-	if err := p.roomLocked(); err != nil {
-		p.mu.Unlock()
-		return err
-	}
-	p.waiting++
-	p.mu.Unlock()
-	defer func() {
-		p.mu.Lock()
-		p.waiting--
-		p.mu.Unlock()
-	}()
-	patience := time.NewTimer(maxQueue)
-	defer patience.Stop()
-	select {
-	case p.gate <- struct{}{}:
-		return nil
-	case <-patience.C:
-		return tooBusy(maxQueue)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// leave lets the next one in, and learns how long a turn takes.
-func (p *passwords) leave(began time.Time) {
-	<-p.gate
-	p.mu.Lock()
-	p.took += (time.Since(began) - p.took) / 8
-	p.mu.Unlock()
 }
 
 // phc is what a PHC string of argon2id says.

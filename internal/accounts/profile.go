@@ -127,7 +127,7 @@ func passwordThere() error {
 // replacePassword puts a password in the place of the one with the old hash, ""
 // for none, and of no other.
 func (s *Service) replacePassword(ctx context.Context, who tenancy.Principal, old, password, token string) (epoch int64, err error) {
-	hash, err := s.passwords.hash(ctx, password)
+	hash, err := s.passwords.hash(ctx, loggedIn(who.Account), password)
 	if err != nil {
 		return 0, err
 	}

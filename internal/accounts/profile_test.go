@@ -70,17 +70,17 @@ func TestChangePassword(t *testing.T) {
 	if s.opens(t, "mine") || s.opens(t, "phone") {
 		t.Error("a session of the old password opens the server")
 	}
-	if _, err := s.LogIn(t.Context(), testEmail, newPassword, "192.0.2.1"); err != nil {
+	if _, err := s.LogIn(t.Context(), testEmail, newPassword, Origin{Address: "192.0.2.1"}); err != nil {
 		t.Errorf("the new password: %v", err)
 	}
-	_, err := s.LogIn(t.Context(), testEmail, testPassword, "192.0.2.1")
+	_, err := s.LogIn(t.Context(), testEmail, testPassword, Origin{Address: "192.0.2.1"})
 	wantFault(t, err, fault.Unauthenticated)
 	if n := events(t, conn, who, eventlog.PasswordChanged, `{"sessions": 1}`); n != 1 {
 		t.Errorf("%d events", n)
 	}
 	// The browser logged out in the meantime: it must not be logged in again.
 	wantFault(t, change(newPassword, "another kettle in the garden"), fault.Unauthenticated)
-	if _, err := s.LogIn(t.Context(), testEmail, newPassword, "192.0.2.1"); err != nil {
+	if _, err := s.LogIn(t.Context(), testEmail, newPassword, Origin{Address: "192.0.2.1"}); err != nil {
 		t.Errorf("a change that was refused changed the password: %v", err)
 	}
 }
@@ -114,7 +114,7 @@ func TestSetPassword(t *testing.T) {
 	// The browser was logged out meanwhile: nothing is set for it.
 	_, err := s.SetPassword(t.Context(), who, newPassword, "another")
 	wantFault(t, err, fault.Unauthenticated)
-	_, err = s.LogIn(t.Context(), graceThere.Email, newPassword, testAddress)
+	_, err = s.LogIn(t.Context(), graceThere.Email, newPassword, at(testAddress))
 	wantFault(t, err, fault.Unauthenticated)
 	if !s.opens(t, "mine") || !s.opens(t, "phone") {
 		t.Fatal("what was refused ended a session")
@@ -126,7 +126,7 @@ func TestSetPassword(t *testing.T) {
 	if s.opens(t, "mine") || s.opens(t, "phone") {
 		t.Error("a session of before opens the server")
 	}
-	if in, err := s.LogIn(t.Context(), graceThere.Email, newPassword, testAddress); err != nil || in.ID != who.Account {
+	if in, err := s.LogIn(t.Context(), graceThere.Email, newPassword, at(testAddress)); err != nil || in.ID != who.Account {
 		t.Errorf("with the password: %+v, %v", in, err)
 	}
 	if n := events(t, conn, who, eventlog.PasswordChanged, `{"sessions": 1, "first": true}`); n != 1 {
@@ -169,7 +169,7 @@ func TestSetPasswordReplacesNone(t *testing.T) {
 	if set < 0 {
 		t.Fatal("none was set")
 	}
-	if _, err := s.LogIn(t.Context(), graceThere.Email, passwords[set], testAddress); err != nil {
+	if _, err := s.LogIn(t.Context(), graceThere.Email, passwords[set], at(testAddress)); err != nil {
 		t.Errorf("the password that was set: %v", err)
 	}
 	s.begun(t, "later", who.Account, map[string]any{SessionEpoch: "1"})
@@ -185,7 +185,7 @@ func TestSetPasswordReplacesNone(t *testing.T) {
 func TestConfirmingAPasswordIsThrottled(t *testing.T) {
 	s := startedWithOwner(t)
 	who := s.owner(t)
-	for range freePerAccount {
+	for range int(perNeighbour.free) {
 		wantFault(t, s.DropSecondFactor(t.Context(), who, "not the password", "192.0.2.1"), fault.Validation)
 	}
 	// The last hash may have outlasted the first wait.
@@ -195,7 +195,7 @@ func TestConfirmingAPasswordIsThrottled(t *testing.T) {
 		t.Errorf("details %v", f.Details)
 	}
 	// The log in has a count of its own.
-	if _, err := s.LogIn(t.Context(), testEmail, testPassword, "192.0.2.1"); err != nil {
+	if _, err := s.LogIn(t.Context(), testEmail, testPassword, Origin{Address: "192.0.2.1"}); err != nil {
 		t.Errorf("log in: %v", err)
 	}
 }

@@ -37,6 +37,7 @@ type Service struct {
 	log       *slog.Logger
 	signing   ed25519.PrivateKey
 	throttle  []byte
+	devices   []byte     // signs known devices
 	factors   vault.Ring // seals second factors
 	passwords *passwords
 	revoked   *revocations
@@ -61,6 +62,7 @@ func New(d *db.DB, key []byte, wake Notifier, log *slog.Logger, earlier ...[]byt
 		log:       log,
 		signing:   ed25519.NewKeyFromSeed(derive(key, "fleetboard agent token ed25519 v1", ed25519.SeedSize)),
 		throttle:  derive(key, "fleetboard login throttle hmac v1", sha256.Size),
+		devices:   derive(key, "fleetboard known device hmac v1", sha256.Size),
 		factors:   vault.NewRing("fleetboard second factor v1", key, earlier...),
 		passwords: newPasswords(hashCost),
 		revoked:   newRevocations(),

@@ -130,7 +130,7 @@ func TestEndAllSessionsReachesLogInsUnderWay(t *testing.T) {
 	conn := dbtest.Owner(t, s.db)
 	who := s.owner(t)
 	s.begun(t, "mine", who.Account, nil)
-	under, err := s.LogIn(t.Context(), testEmail, testPassword, "192.0.2.1")
+	under, err := s.LogIn(t.Context(), testEmail, testPassword, Origin{Address: "192.0.2.1"})
 	if err != nil {
 		t.Fatal(err)
 	}

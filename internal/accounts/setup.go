@@ -49,7 +49,7 @@ func (s *Service) SetUp(ctx context.Context, token, name, email, password string
 	if err := validatePerson(name, email, password); err != nil {
 		return Account{}, err
 	}
-	hash, err := s.passwords.hash(ctx, password)
+	hash, err := s.passwords.hash(ctx, asker{name: "set-up", known: true}, password)
 	if err != nil {
 		return Account{}, err
 	}

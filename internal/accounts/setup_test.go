@@ -24,7 +24,7 @@ func TestSetUpOnce(t *testing.T) {
 	if account.Name != "Ada Lovelace" || account.Email != testEmail {
 		t.Errorf("account = %+v", account)
 	}
-	if _, err := s.LogIn(t.Context(), testEmail, testPassword, "192.0.2.1"); err != nil {
+	if _, err := s.LogIn(t.Context(), testEmail, testPassword, Origin{Address: "192.0.2.1"}); err != nil {
 		t.Errorf("log in after set-up: %v", err)
 	}
 	who, err := s.Person(t.Context(), account.ID, ids.Nil)

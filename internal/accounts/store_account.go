@@ -73,13 +73,13 @@ func appendTx(ctx context.Context, tx db.Tx, who tenancy.Principal, e eventlog.E
 // takeAttemptTx counts one attempt, or returns the seconds to wait.
 func takeAttemptTx(ctx context.Context, tx db.Tx, t throttle) (wait int, err error) {
 	_, err = q.LoginThrottleTake(ctx, tx, dbsqlc.LoginThrottleTakeParams{
-		Subject: t.subject, Free: t.free, MaxSeconds: maxWaitSeconds,
+		Subject: t.subject, Free: t.free, MaxSeconds: t.maxSeconds,
 	})
 	if taken, err := none(err); taken || err != nil {
 		return 0, err
 	}
 	seconds, err := q.LoginThrottleWait(ctx, tx, dbsqlc.LoginThrottleWaitParams{
-		Subject: t.subject, Free: t.free, MaxSeconds: maxWaitSeconds,
+		Subject: t.subject, Free: t.free, MaxSeconds: t.maxSeconds,
 	})
 	if found, err := none(err); !found {
 		// Forgotten between the two statements: the next attempt is free.
@@ -88,21 +88,29 @@ func takeAttemptTx(ctx context.Context, tx db.Tx, t throttle) (wait int, err err
 	return int(seconds), nil
 }
 
-// attemptRightTx takes back what takeAttemptTx counted. The account starts
-// afresh; the address does not, or one known password would free all guesses.
-func attemptRightTx(ctx context.Context, tx db.Tx, byAddress, byAccount []byte) error {
-	if err := q.LoginThrottleGiveBack(ctx, tx, byAddress); err != nil {
-		return err
+// attemptRightTx takes back what takeAttemptTx counted, or all that was counted
+// of a subject that starts afresh.
+func attemptRightTx(ctx context.Context, tx db.Tx, try attempt) error {
+	for _, t := range try {
+		forget := q.LoginThrottleGiveBack
+		if t.afresh {
+			forget = q.LoginThrottleForget
+		}
+		if err := forget(ctx, tx, t.subject); err != nil {
+			return err
+		}
 	}
-	return q.LoginThrottleForget(ctx, tx, byAccount)
+	return nil
 }
 
 // attemptUndoneTx takes back an attempt that was never looked at.
-func attemptUndoneTx(ctx context.Context, tx db.Tx, byAddress, byAccount []byte) error {
-	if err := q.LoginThrottleGiveBack(ctx, tx, byAddress); err != nil {
-		return err
+func attemptUndoneTx(ctx context.Context, tx db.Tx, try attempt) error {
+	for _, t := range try {
+		if err := q.LoginThrottleGiveBack(ctx, tx, t.subject); err != nil {
+			return err
+		}
 	}
-	return q.LoginThrottleGiveBack(ctx, tx, byAccount)
+	return nil
 }
 
 // Set-up links.

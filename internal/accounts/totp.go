@@ -111,7 +111,7 @@ func (s *Service) ConfirmSecondFactor(ctx context.Context, who tenancy.Principal
 	if err := onlyPeople(who); err != nil {
 		return nil, err
 	}
-	try := s.attemptOf("code", who.Account.String(), addr)
+	try := s.attemptAt(logInCode, who.Account.String(), addr)
 	if err := s.take(ctx, try); err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (s *Service) ConfirmSecondFactor(ctx context.Context, who tenancy.Principal
 		if err := replaceRecoveryCodesTx(ctx, tx, who.Account, hashCodes(who.Account, codes)); err != nil {
 			return err
 		}
-		if err := attemptRightTx(ctx, tx, try.byAddress, try.byAccount); err != nil {
+		if err := attemptRightTx(ctx, tx, try); err != nil {
 			return err
 		}
 		return appendTx(ctx, tx, who, eventlog.Event{Type: eventlog.SecondFactorOn})
@@ -172,9 +172,17 @@ func (s *Service) DropSecondFactor(ctx context.Context, who tenancy.Principal, p
 // CheckCode is the second step of a log in: a code of the app, or a recovery code.
 // Either is good once. Faults: Unauthenticated; TooMany with
 // Details["retry_after"].
-func (s *Service) CheckCode(ctx context.Context, account ids.ID, code, addr string) error {
-	try := s.attemptOf("code", account.String(), addr)
-	if err := s.take(ctx, try); err != nil {
+func (s *Service) CheckCode(ctx context.Context, account ids.ID, code string, from Origin) error {
+	var try attempt
+	err := s.db.InNone(ctx, func(tx db.Tx) error {
+		epoch, err := sessionEpochTx(ctx, tx, account)
+		if err != nil {
+			return err
+		}
+		try, _ = s.attemptFrom(logInCode, account.String(), account, epoch, from)
+		return takeTx(ctx, tx, try)
+	})
+	if err != nil {
 		return err
 	}
 	ok, err := s.useCode(ctx, account, code)

@@ -32,6 +32,8 @@ type Quota struct {
 	people     *buckets[ids.ID] // of an account
 	addresses  *buckets[netip.Prefix]
 	held       *holds
+	proven     *holds // credentials that were good lately
+	doubts     chan struct{}
 }
 
 // New returns the quota of a server. A token may send perSecond requests a
@@ -51,6 +53,8 @@ func New(perSecond int) *Quota {
 		people:     newBuckets[ids.ID](few, 6*few, maxAskers),
 		addresses:  newBuckets[netip.Prefix](few, 6*few, maxAskers),
 		held:       newHolds(),
+		proven:     newHolds(),
+		doubts:     make(chan struct{}, doubtsAtOnce),
 	}
 }
 
@@ -70,6 +74,9 @@ func (q *Quota) Call(who tenancy.Principal, token string) error {
 		return nil
 	case who.Kind == tenancy.KindAgent:
 		return refusal(q.calls.take(who.Agent))
+	}
+	q.proven.put(token, provenLife)
+	switch {
 	case who.Kind == tenancy.KindEnrolment:
 		return q.hold(token, q.enrolments.take(who.Token))
 	default:
@@ -99,14 +106,6 @@ func (q *Quota) Address(address string) error {
 		return nil
 	}
 	return refusal(q.addresses.take(network(address)))
-}
-
-// Spent refuses where an address has nothing left, and counts nothing.
-func (q *Quota) Spent(address string) error {
-	if q == nil {
-		return nil
-	}
-	return refusal(q.addresses.wait(network(address)))
 }
 
 func (q *Quota) hold(credential string, wait time.Duration) error {

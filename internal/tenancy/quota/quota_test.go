@@ -104,20 +104,52 @@ func TestTheWaitIsLongEnough(t *testing.T) {
 	})
 }
 
-func TestSpentCountsNothing(t *testing.T) {
+// Junk of an address costs a few look-ups at a time. A good credential of the same
+// address waits for its turn once, and then for nothing.
+func TestAGoodCredentialAmongJunk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := New(4) // 1 a second, 6 at once
-		for range 1000 {
-			if err := q.Spent("192.0.2.1"); err != nil {
+		q, here := New(4), "192.0.2.1" // 1 a second, 6 at once
+		pass := func(credential string) (done func()) {
+			t.Helper()
+			done, err := q.Doubt(t.Context(), here, credential)
+			if err != nil {
 				t.Fatal(err)
 			}
+			return done
 		}
-		if taken, _ := spend(t, func() error { return q.Address("192.0.2.1") }); taken != 6 {
+		for range 100 { // while the address has some left nobody waits, and nothing is counted
+			pass("junk")
+		}
+		if taken, _ := spend(t, func() error { return q.Address(here) }); taken != 6 {
 			t.Errorf("%d left, want 6", taken)
 		}
-		if q.Spent("192.0.2.1") == nil || q.Spent("192.0.2.2") != nil {
-			t.Error("spent is not who spent it")
+		keep := func() { // the address stays spent
+			for q.Address(here) == nil {
+			}
 		}
+		var leave []func()
+		for range doubtsAtOnce {
+			leave = append(leave, pass("junk"))
+		}
+		keep()
+		began := time.Now()
+		go func() { time.Sleep(doubtWait / 4); leave[0]() }()
+		done := pass("good")
+		if took := time.Since(began); took != doubtWait/4 {
+			t.Errorf("the good one waited %v for its turn", took)
+		}
+		keep()
+		if err := q.Call(tenancy.Principal{Kind: tenancy.KindPerson, Token: ids.New()}, "good"); err != nil {
+			t.Fatal(err)
+		}
+		pass("good")() // known now
+		keep()
+		_, err := q.Doubt(t.Context(), here, "junk")
+		if f := fault.From(err); f.Code != fault.TooMany || f.Details["retry_after"] == nil {
+			t.Errorf("one more: %v", err)
+		}
+		done()
+		pass("junk")()
 	})
 }
 
@@ -226,7 +258,7 @@ func TestManyAskAtOnce(t *testing.T) {
 func TestWithoutLimit(t *testing.T) {
 	for range 10_000 {
 		if q := New(0); q.Person(ids.Nil, "c") != nil || q.Call(tenancy.Principal{}, "t") != nil || q.Heartbeat(ids.Nil) != nil ||
-			q.Address("") != nil || q.Spent("") != nil || q.Held("") != nil {
+			q.Address("") != nil || q.Held("") != nil {
 			t.Fatal("no limit refuses")
 		}
 	}

@@ -1,0 +1,42 @@
+package handlers
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/ids"
+)
+
+// deviceCookie keeps for which accounts a browser is known. It opens nothing: a
+// log in from it is not held up by what strangers try.
+const deviceCookie = "device"
+
+// originOf is where a log in comes from.
+func (s *Server) originOf(c echo.Context) accounts.Origin {
+	from := accounts.Origin{Address: c.RealIP()}
+	if cookie, err := c.Cookie(s.cookieName(deviceCookie)); err == nil {
+		from.Devices = cookie.Value
+	}
+	return from
+}
+
+// knowDevice makes the browser a known one of the account whose session begins
+// with these values; half a session tells nothing.
+func (s *Server) knowDevice(c echo.Context, values map[string]string) error {
+	account, ok := ids.Parse(values[accounts.SessionAccount])
+	if !ok {
+		return nil
+	}
+	epoch, err := strconv.ParseInt(values[accounts.SessionEpoch], 10, 64)
+	if err != nil {
+		return err
+	}
+	c.SetCookie(&http.Cookie{
+		Name: s.cookieName(deviceCookie), Value: s.Accounts.KnowDevice(s.originOf(c).Devices, account, epoch), Path: "/",
+		MaxAge: int(accounts.DeviceLife.Seconds()), HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteLaxMode,
+	})
+	return nil
+}
