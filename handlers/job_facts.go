@@ -31,12 +31,16 @@ func (s jobSheet) needs() []views.Fact {
 	if len(j.Capabilities) == 0 {
 		caps.Text = ui.Text("none")
 	}
-	return []views.Fact{
+	facts := []views.Fact{
 		{Name: "Repo", Text: orWord(j.Repo, "none")},
 		{Name: "Factory", Text: orWord(j.Factory, "Any live factory")},
 		caps,
 		{Name: "Can run on", Text: can},
 	}
+	if len(j.Files) > 0 {
+		facts = append(facts, views.Fact{Name: "Means to change", Chips: j.Files})
+	}
+	return facts
 }
 
 // limits is how far the job may go.
@@ -99,15 +103,23 @@ func shortCommit(commit string) string {
 // outcomeModel is what came of a job, nil as long as nothing has.
 func outcomeModel(j jobs.Job) *views.Outcome {
 	r := resultOf(j)
-	m := &views.Outcome{Summary: ui.Markdown(r.Summary), Commit: r.Commit, Branch: r.Branch, LinkText: r.URL}
-	if u, err := url.Parse(r.URL); err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil {
+	address := j.URL
+	if address == "" {
+		address = r.URL
+	}
+	m := &views.Outcome{Summary: ui.Markdown(r.Summary), Commit: r.Commit, Branch: r.Branch, LinkText: address,
+		Approved: j.ApprovedHead, Merged: j.MergedCommit}
+	if n := len(j.FilesTouched); n > 0 {
+		m.Touched = plural(n, "file", "files")
+	}
+	if u, err := url.Parse(address); err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil {
 		m.LinkURL = u.String()
 	}
 	if hasResult(j) {
 		m.JSON = prettyJSON(j.Result)
 	}
 	if j.Status == jobs.Failed {
-		m.Error = j.LastError
+		m.Error, m.Kind = j.LastError, strings.ReplaceAll(string(j.FailureKind), "_", " ")
 	}
 	if m.JSON == "" && m.Error == "" {
 		return nil
@@ -151,6 +163,7 @@ var outcomes = map[string]struct {
 	"paused":    {word: "Paused", status: ui.Paused},
 	"blocked":   {word: "Blocked", status: ui.Blocked},
 	"timeout":   {word: "Timed out", icon: "clock-alert", tone: ui.Warn},
+	"rejected":  {word: "Sent back", icon: "undo-2", tone: ui.Warn},
 	"asked":     {word: "Asked", icon: "message-circle-question-mark"},
 }
 

@@ -74,6 +74,29 @@ func TestJobPageOfWorkHandedIn(t *testing.T) {
 	wantCount(t, doc, "#dlg-reject textarea[required]", 1)
 }
 
+func TestJobPageOfMergedWork(t *testing.T) {
+	d := newDesk(t)
+	d.job("Alpha", func(n *jobs.New) { n.ReviewRequired, n.Files = new(true), []string{"internal/**"} })
+	agent := d.agent("claude-1")
+	j := d.claim(agent)
+	_, err := d.elsewhere.Complete(t.Context(), agent, dispatch.Ref{Job: j.Key, Epoch: j.Epoch}, dispatch.Completion{
+		Commit: "9be04d1f00", URL: "https://git.example/pr/1", FilesTouched: []string{"internal/a.go", "internal/b.go"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range []dispatch.Action{{Verb: jobs.ByApprove}, {Verb: jobs.ByMerge, Commit: "77aa"}} {
+		if _, err := d.Dispatch.Act(t.Context(), d.owner, j.Key, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	doc := page(t, d.get("/jobs/FB-1"), http.StatusOK)
+	wantText(t, doc, "#approved-head", "9be04d1f00")
+	wantText(t, doc, "#merged-commit", "77aa")
+	wantText(t, doc, "#result", "2 files")
+	wantText(t, doc, "#result a[href='https://git.example/pr/1']", "https://git.example/pr/1")
+	wantText(t, doc, ".jobside", "internal/**")
+}
+
 func TestJobPageSaysWhoCouldRunIt(t *testing.T) {
 	d := newDesk(t)
 	d.agent("claude-1")

@@ -98,3 +98,8 @@ func cut(s string, n int) string {
 	}
 	return strings.TrimSpace(string(r[:n-1])) + "…"
 }
+
+// hasFacts reports whether there is more to show than words.
+func (o Outcome) hasFacts() bool {
+	return o.Commit != "" || o.Branch != "" || o.LinkText != "" || o.Approved != "" || o.Merged != "" || o.Touched != "" || o.Kind != ""
+}

@@ -113,7 +113,11 @@ type Outcome struct {
 	Branch   string
 	LinkURL  string // https only; else it is shown as text
 	LinkText string
+	Approved string // the commit
+	Merged   string // the commit
+	Touched  string // how many files
 	Error    string // of a failed job, as it came
+	Kind     string // of the error
 	JSON     string // the whole result, pretty
 }
 

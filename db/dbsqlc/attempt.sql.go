@@ -85,6 +85,23 @@ func (q *Queries) AttemptList(ctx context.Context, db DBTX, arg AttemptListParam
 	return items, nil
 }
 
+const attemptReject = `-- name: AttemptReject :exec
+UPDATE attempt SET outcome = 'rejected'
+WHERE workspace_id = $1 AND job_id = $2 AND epoch = $3 AND outcome = 'completed'
+`
+
+type AttemptRejectParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Epoch       int64
+}
+
+// The work that an attempt handed in was sent back.
+func (q *Queries) AttemptReject(ctx context.Context, db DBTX, arg AttemptRejectParams) error {
+	_, err := db.Exec(ctx, attemptReject, arg.WorkspaceID, arg.JobID, arg.Epoch)
+	return err
+}
+
 const attemptStart = `-- name: AttemptStart :exec
 UPDATE attempt SET started_at = coalesce(started_at, clock_timestamp())
 WHERE workspace_id = $1 AND job_id = $2 AND epoch = $3

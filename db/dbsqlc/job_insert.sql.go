@@ -18,35 +18,35 @@ WITH input AS MATERIALIZED (
         unnest($4::text[]) AS kind, unnest($5::text[])::uuid AS product_id, unnest($6::text[]) AS repo,
         unnest($7::text[]) AS phase, unnest($8::smallint[]) AS priority,
         unnest($9::text[]) AS capabilities, unnest($10::text[]) AS factory,
-        unnest($11::bigint[]) AS lane_id, unnest($12::text[]) AS tags, unnest($13::text[]) AS status,
-        unnest($14::text[]) AS wait_reason, unnest($15::integer[]) AS max_retries,
-        unnest($16::integer[]) AS max_lost, unnest($17::integer[]) AS retry_backoff_seconds,
-        unnest($18::text[]) AS review_required, unnest($19::text[]) AS estimated_complexity,
-        unnest($20::integer[]) AS estimated_minutes, unnest($21::bigint[]) AS token_budget,
-        unnest($22::text[]) AS not_before, unnest($23::text[]) AS idempotency_key,
-        unnest($24::boolean[]) AS waits_for_children, unnest($25::text[]) AS body,
-        unnest($26::text[]) AS acceptance, unnest($27::text[]) AS input_context,
-        unnest($28::text[]) AS secret_keys, unnest($29::text[]) AS changes, unnest($30::text[]) AS payload
+        unnest($11::bigint[]) AS lane_id, unnest($12::text[]) AS tags, unnest($13::text[]) AS files, unnest($14::text[]) AS status,
+        unnest($15::text[]) AS wait_reason, unnest($16::integer[]) AS max_retries,
+        unnest($17::integer[]) AS max_lost, unnest($18::integer[]) AS retry_backoff_seconds,
+        unnest($19::text[]) AS review_required, unnest($20::text[]) AS estimated_complexity,
+        unnest($21::integer[]) AS estimated_minutes, unnest($22::bigint[]) AS token_budget,
+        unnest($23::text[]) AS not_before, unnest($24::text[]) AS idempotency_key,
+        unnest($25::boolean[]) AS waits_for_children, unnest($26::text[]) AS body,
+        unnest($27::text[]) AS acceptance, unnest($28::text[]) AS input_context,
+        unnest($29::text[]) AS secret_keys, unnest($30::text[]) AS changes, unnest($31::text[]) AS payload
 ), made AS (
     INSERT INTO job (workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory,
-        lane_id, tags, status, wait_reason, status_by, max_retries, max_lost, retry_backoff_seconds, review_required,
+        lane_id, tags, files, status, wait_reason, status_by, max_retries, max_lost, retry_backoff_seconds, review_required,
         estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, waits_for_children, created_by,
         ready_at)
-    SELECT $31, id, key, title, kind, product_id, repo, phase, priority, capabilities::text[], factory,
-        lane_id, tags::text[], status, wait_reason, $32, max_retries, max_lost, retry_backoff_seconds,
+    SELECT $32, id, key, title, kind, product_id, repo, phase, priority, capabilities::text[], factory,
+        lane_id, tags::text[], files::text[], status, wait_reason, $33, max_retries, max_lost, retry_backoff_seconds,
         nullif(review_required, '')::boolean, estimated_complexity, nullif(estimated_minutes, 0), nullif(token_budget, 0),
-        nullif(not_before, '')::timestamptz, nullif(idempotency_key, ''), waits_for_children, $32,
+        nullif(not_before, '')::timestamptz, nullif(idempotency_key, ''), waits_for_children, $33,
         CASE WHEN status = 'ready' THEN now() END
     FROM input
 ), written AS (
     INSERT INTO job_text (workspace_id, job_id, body, acceptance, input_context, secret_keys)
-    SELECT $31, id, body, acceptance::jsonb, input_context::jsonb, secret_keys::text[] FROM input
+    SELECT $32, id, body, acceptance::jsonb, input_context::jsonb, secret_keys::text[] FROM input
 ), readied AS (
     INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
-    SELECT $31, lane_id, priority, now(), id FROM input WHERE status = 'ready'
+    SELECT $32, lane_id, priority, now(), id FROM input WHERE status = 'ready'
 ), logged AS (
     INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, changes, payload)
-    SELECT $31, 'job.created', id, $32, $33, $34, changes::jsonb, payload::jsonb FROM input
+    SELECT $32, 'job.created', id, $33, $34, $35, changes::jsonb, payload::jsonb FROM input
 )
 SELECT now()::timestamptz AS made_at
 `
@@ -64,6 +64,7 @@ type JobInsertParams struct {
 	Factories           []string
 	LaneIds             []int64
 	Tags                []string
+	Files               []string
 	Statuses            []string
 	WaitReasons         []string
 	MaxRetries          []int32
@@ -107,6 +108,7 @@ func (q *Queries) JobInsert(ctx context.Context, db DBTX, arg JobInsertParams) (
 		arg.Factories,
 		arg.LaneIds,
 		arg.Tags,
+		arg.Files,
 		arg.Statuses,
 		arg.WaitReasons,
 		arg.MaxRetries,

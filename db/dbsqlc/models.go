@@ -220,6 +220,12 @@ type Job struct {
 	CompletedAt         *time.Time
 	FailedAt            *time.Time
 	WaitsForChildren    bool
+	Files               []string
+	FilesTouched        []string
+	FailureKind         string
+	ApprovedHead        string
+	MergedCommit        string
+	Url                 string
 }
 
 type JobCount struct {
@@ -296,6 +302,12 @@ type JobFull struct {
 	CompletedAt          *time.Time
 	FailedAt             *time.Time
 	WaitsForChildren     bool
+	Files                []string
+	FilesTouched         []string
+	FailureKind          string
+	ApprovedHead         string
+	MergedCommit         string
+	Url                  string
 	Body                 string
 	Acceptance           json.RawMessage
 	AcceptanceMet        json.RawMessage

@@ -10,3 +10,8 @@ SELECT * FROM attempt WHERE workspace_id = @workspace_id AND job_id = @job_id OR
 -- where somebody else did.
 SELECT agent, outcome, result_digest AS end_digest FROM attempt
 WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch;
+
+-- name: AttemptReject :exec
+-- The work that an attempt handed in was sent back.
+UPDATE attempt SET outcome = 'rejected'
+WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch AND outcome = 'completed';

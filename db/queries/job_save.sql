@@ -23,6 +23,10 @@ WITH d AS MATERIALIZED (
         ARRAY(SELECT jsonb_array_elements_text(r.r -> 'tags')) AS tags,
         ARRAY(SELECT jsonb_array_elements_text(r.r -> 'capabilities')) AS capabilities,
         nullif(r.r -> 'checkpoint', 'null') AS checkpoint, nullif(r.r -> 'result', 'null') AS result,
+        ARRAY(SELECT jsonb_array_elements_text(r.r -> 'files')) AS files,
+        ARRAY(SELECT jsonb_array_elements_text(r.r -> 'files_touched')) AS files_touched,
+        r.r ->> 'failure_kind' AS failure_kind, r.r ->> 'approved_head' AS approved_head,
+        r.r ->> 'merged_commit' AS merged_commit, r.r ->> 'url' AS url,
         r.r -> 'changes' AS changes, r.r -> 'payload' AS payload
     FROM (SELECT jsonb_array_elements(@decisions::jsonb) AS r) r
 ), saved AS (
@@ -38,6 +42,8 @@ WITH d AS MATERIALIZED (
         last_error = d.last_error, feedback = d.feedback,
         progress_percent = d.progress_percent, current_step = d.current_step,
         checkpoint = d.checkpoint, result = d.result,
+        files = d.files, files_touched = d.files_touched, failure_kind = d.failure_kind,
+        approved_head = d.approved_head, merged_commit = d.merged_commit, url = d.url,
         not_before = d.not_before,
         ready_at = CASE WHEN d.status <> 'ready' THEN NULL WHEN job.status = 'ready' THEN job.ready_at ELSE now() END,
         started_at = CASE WHEN d.status = 'running' AND job.status <> 'running' THEN now() ELSE job.started_at END,

@@ -151,8 +151,8 @@ func (v *verdict) ending(jobs []submitted, lines []line) {
 // outcomes are how an attempt may have ended where an agent was told that its
 // word was accepted; a directive of a person goes before a failure or a release.
 var outcomes = map[string][]string{
-	"complete":       {"completed"},
-	"complete again": {"completed"},
+	"complete":       {"completed", "rejected"},
+	"complete again": {"completed", "rejected"},
 	"fail":           {"failed", "cancelled", "paused"},
 	"release":        {"released", "cancelled", "paused"},
 	"ask":            {"asked", "cancelled", "paused"},

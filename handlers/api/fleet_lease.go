@@ -29,7 +29,7 @@ func (s *Server) RenewLease(ctx context.Context, r RenewLeaseRequestObject) (Ren
 func (s *Server) CompleteJob(ctx context.Context, r CompleteJobRequestObject) (CompleteJobResponseObject, error) {
 	job, err := s.dispatch.Complete(ctx, whoOf(ctx), dispatch.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, dispatch.Completion{
 		Result: r.Body.Result, Summary: value(r.Body.Summary), Commit: value(r.Body.Commit), Branch: value(r.Body.Branch),
-		URL: value(r.Body.URL)})
+		URL: value(r.Body.URL), FilesTouched: value(r.Body.FilesTouched)})
 	return CompleteJob200JSONResponse(jobModel(job)), err
 }
 

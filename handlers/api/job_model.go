@@ -15,13 +15,15 @@ func jobModel(j jobs.Job) Job {
 		ID: j.ID, Key: j.Key, Title: j.Title, Body: j.Body, Kind: j.Kind, Product: j.Product, Repo: j.Repo, Phase: j.Phase,
 		Priority: j.Priority, Status: JobStatus(j.Status), WaitReason: WaitReason(j.WaitReason),
 		BlockedReason: j.BlockedReason, Question: j.Question, Answer: j.Answer, Capabilities: list(j.Capabilities), Factory: j.Factory,
-		DependsOn: list(j.DependsOn), Tags: list(j.Tags), Acceptance: list(j.Acceptance), InputContext: object(j.InputContext), SecretKeys: list(j.SecretKeys),
+		DependsOn: list(j.DependsOn), Tags: list(j.Tags), Files: list(j.Files), Acceptance: list(j.Acceptance), InputContext: object(j.InputContext), SecretKeys: list(j.SecretKeys),
 		AcceptanceMet: list(j.AcceptanceMet), WaitsForChildren: j.WaitsForChildren,
 		ProgressPercent: j.ProgressPercent, CurrentStep: j.CurrentStep, EstimatedComplexity: j.EstimatedComplexity,
 		EstimatedMinutes: j.EstimatedMinutes, TokenBudget: j.TokenBudget, ReviewRequired: j.ReviewRequired,
 		MaxRetries: j.MaxRetries, MaxLost: j.MaxLost, RetryBackoffSeconds: j.RetryBackoffSeconds,
 		FailureCount: j.FailureCount, LostCount: j.LostCount, Attempts: j.Attempts, LastError: j.LastError,
 		Feedback: j.Feedback, Lease: leaseModel(j.Lease), Checkpoint: j.Checkpoint, Result: j.Result,
+		FailureKind: FailureKind(j.FailureKind), FilesTouched: list(j.FilesTouched), ApprovedHead: j.ApprovedHead,
+		MergedCommit: j.MergedCommit, URL: j.URL,
 		NotBefore: utcOrNil(j.NotBefore), IdempotencyKey: j.IdempotencyKey, Version: j.Version, CreatedBy: j.CreatedBy,
 		CreatedAt: j.CreatedAt.UTC(), UpdatedAt: j.UpdatedAt.UTC(), ReadyAt: utcOrNil(j.ReadyAt),
 		AssignedAt: utcOrNil(j.AssignedAt), StartedAt: utcOrNil(j.StartedAt), CompletedAt: utcOrNil(j.CompletedAt),
@@ -51,7 +53,7 @@ func newJob(in NewJob) jobs.New {
 	return jobs.New{
 		Key: value(in.Key), Title: in.Title, Body: value(in.Body), Kind: value(in.Kind), Product: value(in.Product),
 		Repo: value(in.Repo), Phase: value(in.Phase), Priority: in.Priority, Capabilities: value(in.Capabilities),
-		Factory: value(in.Factory), DependsOn: value(in.DependsOn), Tags: value(in.Tags), Acceptance: value(in.Acceptance),
+		Factory: value(in.Factory), DependsOn: value(in.DependsOn), Tags: value(in.Tags), Files: value(in.Files), Acceptance: value(in.Acceptance),
 		InputContext: in.InputContext, SecretKeys: value(in.SecretKeys), EstimatedComplexity: value(in.EstimatedComplexity),
 		EstimatedMinutes: in.EstimatedMinutes, TokenBudget: in.TokenBudget, ReviewRequired: in.ReviewRequired,
 		MaxRetries: in.MaxRetries, MaxLost: in.MaxLost, RetryBackoffSeconds: in.RetryBackoffSeconds,
@@ -62,7 +64,7 @@ func newJob(in NewJob) jobs.New {
 
 func jobPatch(in JobPatch) jobs.Patch {
 	return jobs.Patch{
-		Version: in.Version, Title: in.Title, Body: in.Body, Phase: in.Phase, Priority: in.Priority, Tags: in.Tags,
+		Version: in.Version, Title: in.Title, Body: in.Body, Phase: in.Phase, Priority: in.Priority, Tags: in.Tags, Files: in.Files,
 		Acceptance: in.Acceptance, AcceptanceMet: in.AcceptanceMet, WaitsForChildren: in.WaitsForChildren, Capabilities: in.Capabilities, Factory: in.Factory, Repo: in.Repo,
 		EstimatedComplexity: in.EstimatedComplexity, EstimatedMinutes: in.EstimatedMinutes, NotBefore: in.NotBefore,
 	}

@@ -100,7 +100,10 @@ func (a Action) check() error {
 	if !isWebAddress(a.URL) {
 		return fault.Invalid("url", notWebAddress)
 	}
-	return nil
+	p := fault.Problems{}
+	p.Line("url", a.URL, jobs.MaxURL)
+	p.Line(map[bool]string{true: "head", false: "commit"}[a.Verb == jobs.ByApprove], a.Commit, jobs.MaxCommit)
+	return p.Err()
 }
 
 // isText reports whether the database keeps a text as it is, and at most limit
@@ -123,6 +126,12 @@ func actOnFree(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Lo
 	d, err := decide(job, a, open)
 	if err != nil {
 		return jobs.Job{}, err
+	}
+	if a.Verb == jobs.ByReject {
+		err := q.AttemptReject(ctx, tx, dbsqlc.AttemptRejectParams{WorkspaceID: who.Workspace, JobID: job.ID, Epoch: job.Epoch})
+		if err != nil {
+			return jobs.Job{}, fmt.Errorf("reject attempt: %w", err)
+		}
 	}
 	return jobs.SaveTx(ctx, tx, who, d)
 }

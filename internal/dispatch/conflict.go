@@ -95,6 +95,7 @@ const (
 	outcomePaused    = "paused"
 	outcomeAsked     = "asked"
 	outcomeTimeout   = "timeout"
+	outcomeRejected  = "rejected"
 )
 
 // ending is what closes an attempt beside the job's new status.

@@ -21,14 +21,16 @@ type Completion struct {
 	Commit  string
 	Branch  string
 	URL     string
+	// FilesTouched are the paths that it changed.
+	FilesTouched []string
 }
 
 func (c Completion) check() error {
-	fields := map[string]string{}
+	fields := fault.Problems{}
 	for _, f := range []struct {
 		name, value string
 		limit       int
-	}{{"summary", c.Summary, 10_000}, {"commit", c.Commit, 100}, {"branch", c.Branch, 255}, {"url", c.URL, 2000}} {
+	}{{"summary", c.Summary, 10_000}, {"commit", c.Commit, jobs.MaxCommit}, {"branch", c.Branch, 255}, {"url", c.URL, jobs.MaxURL}} {
 		if utf8.RuneCountInString(f.value) > f.limit || !utf8.ValidString(f.value) {
 			fields[f.name] = fmt.Sprintf("At most %d characters of text fit.", f.limit)
 		}
@@ -36,10 +38,8 @@ func (c Completion) check() error {
 	if !isWebAddress(c.URL) {
 		fields["url"] = notWebAddress
 	}
-	if len(fields) > 0 {
-		return fault.InvalidFields(fields)
-	}
-	return nil
+	fields.List("files_touched", c.FilesTouched, jobs.MaxFilesTouched, jobs.MaxFile)
+	return fields.Err()
 }
 
 const notWebAddress = "It is to begin with https:// or http://."
@@ -92,15 +92,20 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref Ref, 
 		if err := jobs.RequireChildrenDoneTx(ctx, tx, who.Workspace, job.Job); err != nil {
 			return jobs.Decision{}, ending{}, err
 		}
-		result, err := c.redacted(red).stored()
+		c := c.redacted(red)
+		result, err := c.stored()
 		if err != nil {
 			return jobs.Decision{}, ending{}, err
 		}
-		d, err := job.HandIn(result)
+		d, err := job.HandIn(jobs.Work{Result: result, FilesTouched: c.FilesTouched, URL: c.URL})
 		return d, ending{outcome: outcomeCompleted, result: result}, err
 	}, digest: func(red *jobs.Redactor) ([]byte, error) {
-		result, err := c.redacted(red).stored()
-		return digestOf("", result), err
+		c := c.redacted(red)
+		result, err := c.stored()
+		if err != nil || len(c.FilesTouched) == 0 {
+			return digestOf("", result), err
+		}
+		return digestWords("complete", []any{string(result), c.FilesTouched})
 	}})
 }
 
@@ -141,7 +146,7 @@ func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref Ref, f Fa
 		if d, outcome, ok, err := carryOut(job.Job); ok {
 			return d, ending{outcome: outcome, error: f.Error, kind: f.Kind}, err
 		}
-		d, err := job.Fail(job.Now, f.Retryable, f.Error)
+		d, err := job.Fail(job.Now, f.Retryable, jobs.FailureKindOf(f.Kind), f.Error)
 		d.Payload["kind"], d.Payload["stack"] = f.Kind, f.Stack
 		return d, ending{outcome: outcomeFailed, error: d.After.LastError, kind: f.Kind}, err
 	}, digest: func(red *jobs.Redactor) ([]byte, error) { return digestWords("fail", f.redacted(red)) }})

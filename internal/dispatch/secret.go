@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"slices"
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
@@ -60,6 +61,10 @@ func (c Completion) redacted(red *jobs.Redactor) Completion {
 	if !isWebAddress(c.URL) {
 		c.URL = ""
 	}
+	c.FilesTouched = slices.Clone(c.FilesTouched)
+	for i, file := range c.FilesTouched {
+		c.FilesTouched[i] = red.Cut(file, jobs.MaxFile)
+	}
 	return c
 }
 
@@ -83,7 +88,7 @@ func (r *claimRun) reveal(given []jobs.Job) ([]jobs.Job, error) {
 		if err != nil {
 			return nil, err
 		}
-		d, err := job.Fail(job.Now, false, brokenSecrets)
+		d, err := job.Fail(job.Now, false, jobs.FailedOther, brokenSecrets)
 		if err != nil {
 			return nil, err
 		}

@@ -258,7 +258,7 @@ func (c *creation) build() error {
 			ID: c.ids[i], Key: n.Key, Title: strings.TrimSpace(n.Title), Body: n.Body, Kind: n.Kind,
 			ProductID: product.ID, Product: product.Name, Repo: n.Repo, Phase: strings.TrimSpace(n.Phase),
 			Priority: orDefault(n.Priority, defaultPriority), Capabilities: set(n.Capabilities), Factory: n.Factory,
-			Tags: set(n.Tags), Acceptance: orEmpty(n.Acceptance),
+			Tags: set(n.Tags), Files: set(n.Files), FilesTouched: []string{}, Acceptance: orEmpty(n.Acceptance),
 			InputContext: orNoInput(input), SecretKeys: set(n.SecretKeys), DependsOn: []string{},
 			ReviewRequired: orDefault(n.ReviewRequired, product.ReviewRequired), ProductPaused: product.Paused,
 			MaxRetries: orDefault(n.MaxRetries, defaultMaxRetries), MaxLost: orDefault(n.MaxLost, defaultMaxLost),

@@ -32,6 +32,7 @@ func addState(p *dbsqlc.JobInsertParams, j Job) {
 	p.Priorities = append(p.Priorities, int16(j.Priority)) //nolint:gosec // 0..10
 	p.Capabilities, p.Factories = append(p.Capabilities, literal(j.Capabilities)), append(p.Factories, j.Factory)
 	p.LaneIds, p.Tags = append(p.LaneIds, j.LaneID), append(p.Tags, literal(j.Tags))
+	p.Files = append(p.Files, literal(j.Files))
 	p.Statuses, p.WaitReasons = append(p.Statuses, string(j.Status)), append(p.WaitReasons, string(j.WaitReason))
 	p.MaxRetries = append(p.MaxRetries, int32(j.MaxRetries))                            //nolint:gosec // 0..100
 	p.MaxLost = append(p.MaxLost, int32(j.MaxLost))                                     //nolint:gosec // 0..100

@@ -154,7 +154,7 @@ func (j Job) Resume(now time.Time, dependencyOpen bool) (Decision, error) {
 // Cancel ends a job for good.
 func (j Job) Cancel(reason string) (Decision, error) {
 	d, err := j.decide(ByCancel, Aborted, eventlog.JobCancelled)
-	d.After.LastError = reason
+	d.After.LastError, d.After.FailureKind = reason, ""
 	d.Payload["reason"] = reason
 	return d, err
 }
@@ -166,16 +166,21 @@ func (j Job) Retry(now time.Time, dependencyOpen bool) (Decision, error) {
 	d.After.FailureCount, d.After.LostCount = 0, 0
 	d.After.NotBefore = nil
 	d.After.ProgressPercent, d.After.CurrentStep = nil, ""
+	d.After.ApprovedHead, d.After.MergedCommit = "", ""
 	return d.claimable(now, dependencyOpen), err
 }
 
 // Approve accepts work that was handed in; head is the commit that was looked
-// at, where one was named. VersionConflict where the work handed in names another
+// at, by default the one that was handed in. VersionConflict where the work handed in names another
 // one: somebody else's eyes were on something else.
 func (j Job) Approve(head string) (Decision, error) {
 	d, err := j.decide(ByApprove, Approved, eventlog.JobApproved)
-	d.Payload["head"] = head
-	if commit := j.handedIn(); err == nil && head != "" && commit != "" && !sameCommit(head, commit) {
+	commit := j.handedIn()
+	if head == "" {
+		head = cut(commit, MaxCommit)
+	}
+	d.After.ApprovedHead, d.Payload["head"] = head, head
+	if err == nil && head != "" && commit != "" && !sameCommit(head, commit) {
 		return d, fault.New(fault.VersionConflict, "The work of %s is at %s now. Look at it again.", j.Key, cut(commit, 40)).With("job", j)
 	}
 	return d, err
@@ -204,17 +209,23 @@ func (j Job) Reject(reason string) (Decision, error) {
 	return d, err
 }
 
-// Merge completes approved work.
+// Merge completes approved work. Without an address the one that was handed in
+// stays.
 func (j Job) Merge(commit, url string) (Decision, error) {
 	d, err := j.decide(ByMerge, Completed, eventlog.JobMerged)
+	d.After.MergedCommit = commit
+	if url != "" {
+		d.After.URL = url
+	}
 	d.Payload["commit"], d.Payload["url"] = commit, url
 	return d.settled(), err
 }
 
-// FailMerge sends approved work back to review: it could not be merged.
+// FailMerge sends approved work back to review: it could not be merged. It is to be
+// approved again.
 func (j Job) FailMerge(reason string) (Decision, error) {
 	d, err := j.decide(ByMergeFail, InReview, eventlog.JobMergeFailed)
-	d.After.LastError = reason
+	d.After.LastError, d.After.FailureKind, d.After.ApprovedHead = reason, "", ""
 	d.Payload["reason"] = reason
 	return d, err
 }
@@ -222,6 +233,7 @@ func (j Job) FailMerge(reason string) (Decision, error) {
 // FailCycle ends a job that waits for itself, by way of the jobs of the path.
 func (j Job) FailCycle(path []string) (Decision, error) {
 	d, err := j.decide(ByCycle, Failed, eventlog.JobFailed)
+	d.After.FailureKind = FailedOther
 	d.After.LastError = "dependency_cycle: " + strings.Join(path, " waits for ")
 	d.Payload["reason"], d.Payload["path"] = "dependency_cycle", path
 	return d, err
@@ -237,16 +249,25 @@ func (j Job) Start() (Decision, error) {
 	return j.decide(ByStart, Running, eventlog.JobStarted)
 }
 
-// HandIn ends an attempt with its result: in review, or completed where no
-// review is required.
-func (j Job) HandIn(result []byte) (Decision, error) {
+// Work is what an agent hands in.
+type Work struct {
+	Result       json.RawMessage
+	FilesTouched []string
+	URL          string
+}
+
+// HandIn ends an attempt with its work: in review, or completed where no review is
+// required. Nobody has approved this work yet.
+func (j Job) HandIn(w Work) (Decision, error) {
 	to, kind := Completed, eventlog.JobCompleted
 	if j.ReviewRequired {
 		to, kind = InReview, eventlog.JobHandedIn
 	}
 	d, err := j.decide(ByComplete, to, kind)
 	hundred := 100
-	d.After.Result, d.After.LastError = result, ""
+	d.After.Result, d.After.FilesTouched, d.After.URL = w.Result, set(w.FilesTouched), w.URL
+	d.After.LastError, d.After.FailureKind = "", ""
+	d.After.ApprovedHead, d.After.MergedCommit = "", ""
 	d.After.ProgressPercent = &hundred
 	return d.settled(), err
 }
@@ -269,7 +290,7 @@ func (j Job) GiveBack(now time.Time, reason string) (Decision, error) {
 
 // Fail ends an attempt that went wrong. A failure that may be retried waits for
 // the backoff; the job fails for good when retries are used up or make no sense.
-func (j Job) Fail(now time.Time, retryable bool, message string) (Decision, error) {
+func (j Job) Fail(now time.Time, retryable bool, of FailureKind, message string) (Decision, error) {
 	failures := j.FailureCount + 1
 	to, kind := Waiting, eventlog.JobAttemptFailed
 	if !retryable || failures > j.MaxRetries {
@@ -277,7 +298,7 @@ func (j Job) Fail(now time.Time, retryable bool, message string) (Decision, erro
 	}
 	d, err := j.decide(ByFailure, to, kind)
 	d.After.FailureCount = failures
-	d.After.LastError = cut(message, maxErrorLength)
+	d.After.LastError, d.After.FailureKind = cut(message, maxErrorLength), of
 	d.Payload["error"], d.Payload["retryable"] = d.After.LastError, retryable
 	return d.backOff(now, failures), err
 }
@@ -296,7 +317,7 @@ func (j Job) Lose(now time.Time, reason string, wait time.Duration) (Decision, e
 	d.After.LostCount = losses
 	d.Payload["reason"] = reason
 	if to == Failed {
-		d.After.LastError = "Lost " + reason
+		d.After.LastError, d.After.FailureKind = "Lost "+reason, FailedCrash
 		return d, err
 	}
 	d = d.claimable(now, false)
@@ -318,7 +339,7 @@ func (j Job) TimeOut(now time.Time, reason string) (Decision, error) {
 	}
 	d, err := j.decide(ByTimeout, to, kind)
 	d.After.FailureCount = failures
-	d.After.LastError = reason
+	d.After.LastError, d.After.FailureKind = reason, FailedTimeout
 	d.Payload["reason"] = reason
 	if to == Failed {
 		return d, err

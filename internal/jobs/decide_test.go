@@ -43,9 +43,9 @@ func TestDecisionsFollowTheTable(t *testing.T) {
 		ByMerge:     func(j Job) (Decision, error) { return j.Merge("abc", "") },
 		ByArchive:   Job.Archive,
 		ByStart:     Job.Start,
-		ByComplete:  func(j Job) (Decision, error) { return j.HandIn([]byte("{}")) },
+		ByComplete:  func(j Job) (Decision, error) { return j.HandIn(Work{Result: []byte("{}")}) },
 		ByRelease:   func(j Job) (Decision, error) { return j.GiveBack(noon, "") },
-		ByFailure:   func(j Job) (Decision, error) { return j.Fail(noon, true, "x") },
+		ByFailure:   func(j Job) (Decision, error) { return j.Fail(noon, true, FailedOther, "x") },
 		ByLoss:      func(j Job) (Decision, error) { return j.Lose(noon, "x", time.Minute) },
 		ByHold:      func(j Job) (Decision, error) { return j.Hold(WaitRepoBusy) },
 		ByAsk:       func(j Job) (Decision, error) { return j.Ask("which one?") },
@@ -87,7 +87,7 @@ func TestDecisionsFollowTheTable(t *testing.T) {
 // What the next attempt is to know stays until the job is completed.
 func TestFeedbackAndAnswersStayUntilTheWorkIsDone(t *testing.T) {
 	job := Job{Status: Running, Feedback: "no tests", Question: "which one?", Answer: "the first", ReviewRequired: true}
-	d, _ := job.HandIn([]byte("{}"))
+	d, _ := job.HandIn(Work{Result: []byte("{}")})
 	if a := d.After; a.Status != InReview || a.Feedback != "no tests" || a.Answer != "the first" {
 		t.Errorf("handed in: %+v", a)
 	}
@@ -97,7 +97,7 @@ func TestFeedbackAndAnswersStayUntilTheWorkIsDone(t *testing.T) {
 	}
 	job = d.After
 	job.Status, job.ReviewRequired = Running, false
-	d, _ = job.HandIn([]byte("{}"))
+	d, _ = job.HandIn(Work{Result: []byte("{}")})
 	if a := d.After; a.Status != Completed || a.Feedback+a.Question+a.Answer != "" {
 		t.Errorf("completed: %q %q %q", a.Feedback, a.Question, a.Answer)
 	}
@@ -174,12 +174,12 @@ func TestLimitsOfFailureAndLoss(t *testing.T) {
 	job := Job{Status: Running, MaxRetries: 2, MaxLost: 2, RetryBackoffSeconds: 10}
 	for failures, want := range []Status{Waiting, Waiting, Failed} {
 		job.FailureCount = failures
-		if d, err := job.Fail(noon, true, "x"); err != nil || d.After.Status != want {
+		if d, err := job.Fail(noon, true, FailedOther, "x"); err != nil || d.After.Status != want {
 			t.Errorf("failure %d: %s, %v; want %s", failures+1, d.After.Status, err, want)
 		}
 	}
 	job.FailureCount = 0
-	if d, _ := job.Fail(noon, false, "x"); d.After.Status != Failed {
+	if d, _ := job.Fail(noon, false, FailedOther, "x"); d.After.Status != Failed {
 		t.Errorf("not retryable: %s; want failed", d.After.Status)
 	}
 	for losses, want := range []Status{Ready, Ready, Failed} {

@@ -24,6 +24,7 @@ type Job struct {
 	LaneID       int64
 	DependsOn    []string // keys of the jobs that gate this one
 	Tags         []string
+	Files        []string // globs of the files that it means to touch
 	Acceptance   []string
 	// AcceptanceMet says of each criterion whether a person ticked it; it is as
 	// long as Acceptance.
@@ -53,14 +54,19 @@ type Job struct {
 	MaxLost             int
 	RetryBackoffSeconds int
 	LastError           string
-	Feedback            string // the last rejection's reason
+	FailureKind         FailureKind // of LastError
+	Feedback            string      // the last rejection's reason
 	ProgressPercent     *int
 	CurrentStep         string
 	ProgressAt          *time.Time
 	Checkpoint          json.RawMessage
 	Result              json.RawMessage
-	ReviewRequired      bool  // what counts: ReviewOverride, else the product's policy
-	ReviewOverride      *bool // nil takes the product's policy
+	FilesTouched        []string // as the agent told that handed the work in
+	ApprovedHead        string   // the commit that was approved
+	MergedCommit        string
+	URL                 string // where the work is to be seen
+	ReviewRequired      bool   // what counts: ReviewOverride, else the product's policy
+	ReviewOverride      *bool  // nil takes the product's policy
 	ProductPaused       bool
 	OneJobPerRepo       bool // the product's policy
 	ReviewLimit         *int // the product's limit of jobs in review
@@ -139,6 +145,7 @@ type New struct {
 	Factory             string
 	DependsOn           []string // keys or ids; in a batch also keys of the same batch
 	Tags                []string
+	Files               []string
 	Acceptance          []string
 	InputContext        json.RawMessage
 	SecretKeys          []string // keys of InputContext whose values are encrypted
@@ -163,6 +170,7 @@ type Patch struct {
 	Phase               *string
 	Priority            *int
 	Tags                *[]string
+	Files               *[]string
 	Acceptance          *[]string
 	AcceptanceMet       *[]bool
 	WaitsForChildren    *bool

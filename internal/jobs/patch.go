@@ -137,6 +137,7 @@ func (l Locked) edit(p Patch) (Decision, error) {
 	after.AcceptanceMet = keptTicks(l.Job, after.Acceptance, p.AcceptanceMet)
 	after.WaitsForChildren = orDefault(p.WaitsForChildren, after.WaitsForChildren)
 	after.Tags = set(orDefault(p.Tags, after.Tags))
+	after.Files = set(orDefault(p.Files, after.Files))
 	after.Capabilities = set(orDefault(p.Capabilities, after.Capabilities))
 	after.Factory = orDefault(p.Factory, after.Factory)
 	after.Repo = orDefault(p.Repo, after.Repo)

@@ -94,6 +94,12 @@ type decided struct {
 	CurrentStep         string          `json:"current_step"`
 	Checkpoint          json.RawMessage `json:"checkpoint"`
 	Result              json.RawMessage `json:"result"`
+	Files               []string        `json:"files"`
+	FilesTouched        []string        `json:"files_touched"`
+	FailureKind         FailureKind     `json:"failure_kind"`
+	ApprovedHead        string          `json:"approved_head"`
+	MergedCommit        string          `json:"merged_commit"`
+	URL                 string          `json:"url"`
 	NotBefore           *time.Time      `json:"not_before"`
 	Actor               string          `json:"actor"`
 	ActorKind           tenancy.Kind    `json:"actor_kind"`
@@ -115,6 +121,8 @@ func (s Saving) row() (decided, error) {
 		WaitsForChildren: a.WaitsForChildren, Attempts: a.Attempts, FailureCount: a.FailureCount, LostCount: a.LostCount,
 		LastError: a.LastError, Feedback: a.Feedback, ProgressPercent: a.ProgressPercent, CurrentStep: a.CurrentStep,
 		Checkpoint: a.Checkpoint, Result: a.Result, NotBefore: a.NotBefore,
+		Files: orEmpty(a.Files), FilesTouched: orEmpty(a.FilesTouched), FailureKind: a.FailureKind,
+		ApprovedHead: a.ApprovedHead, MergedCommit: a.MergedCommit, URL: a.URL,
 		Actor: by.Name, ActorKind: by.Kind, ActorID: by.ID, EventType: s.Type, Changes: changes, Payload: payload,
 	}, err
 }

@@ -161,7 +161,7 @@ func fromRow(r dbsqlc.JobFull) (Job, error) {
 	j := Job{
 		ID: r.ID, Key: r.Key, Title: r.Title, Body: r.Body, Kind: r.Kind, ProductID: r.ProductID, Product: r.Product,
 		Repo: r.Repo, Phase: r.Phase, Priority: int(r.Priority), Capabilities: r.Capabilities, Factory: r.Factory,
-		LaneID: r.LaneID, DependsOn: r.DependsOn, Tags: r.Tags, InputContext: r.InputContext, SecretKeys: r.SecretKeys,
+		LaneID: r.LaneID, DependsOn: r.DependsOn, Tags: r.Tags, Files: r.Files, InputContext: r.InputContext, SecretKeys: r.SecretKeys,
 		Status: Status(r.Status), WaitReason: WaitReason(r.WaitReason), BlockedReason: r.BlockedReason,
 		Question: r.Question, Answer: r.Answer, StatusBy: r.StatusBy, StatusAt: r.StatusAt,
 		Epoch: r.Epoch, Attempts: int(r.Attempts), FailureCount: int(r.FailureCount), LostCount: int(r.LostCount),
@@ -169,6 +169,8 @@ func fromRow(r dbsqlc.JobFull) (Job, error) {
 		LastError: r.LastError, Feedback: r.Feedback, ProgressPercent: wide(r.ProgressPercent), CurrentStep: r.CurrentStep,
 		Checkpoint: r.Checkpoint, Result: r.Result, ReviewRequired: r.ReviewNeeded, ReviewOverride: r.ReviewRequired,
 		ProductPaused: r.ProductPaused, OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: wide(r.ReviewLimit),
+		FailureKind: FailureKind(r.FailureKind), FilesTouched: r.FilesTouched, ApprovedHead: r.ApprovedHead,
+		MergedCommit: r.MergedCommit, URL: r.Url,
 		WaitsForChildren:    r.WaitsForChildren,
 		EstimatedComplexity: r.EstimatedComplexity, EstimatedMinutes: wide(r.EstimatedMinutes), TokenBudget: r.TokenBudget,
 		NotBefore: r.NotBefore, Version: int(r.Version), CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,

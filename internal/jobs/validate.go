@@ -30,6 +30,14 @@ const (
 	// maxSecretBytes bounds the values of one job's secrets together: each text
 	// that its agent writes is searched for all of them.
 	maxSecretBytes = 16 << 10
+	// MaxFiles is how many globs of files a job may declare, MaxFilesTouched how many
+	// files its agent may name, MaxFile how many characters each of them has.
+	MaxFiles        = 100
+	MaxFilesTouched = 1000
+	MaxFile         = 512
+	// MaxCommit and MaxURL bound what is said of merged work, in characters.
+	MaxCommit = 100
+	MaxURL    = 2000
 	// MaxBatch is how many jobs one request may create.
 	MaxBatch = 1000
 )
@@ -66,6 +74,7 @@ func (n New) check(p fault.Problems, at string) {
 	}
 	p.Capabilities(at+"capabilities", n.Capabilities, maxTokens)
 	p.List(at+"tags", n.Tags, maxTags, maxName)
+	p.List(at+"files", n.Files, MaxFiles, MaxFile)
 	p.List(at+"acceptance", n.Acceptance, maxAcceptance, maxCriterion)
 	if len(n.DependsOn) > maxDepends {
 		p.Add(at+"depends_on", "At most %d dependencies fit.", maxDepends)
@@ -160,6 +169,7 @@ func (c Patch) check() error {
 	optional(p, "priority", c.Priority, 0, 10)
 	optional(p, "estimated_minutes", c.EstimatedMinutes, 1, 100_000)
 	p.List("tags", orDefault(c.Tags, nil), maxTags, maxName)
+	p.List("files", orDefault(c.Files, nil), MaxFiles, MaxFile)
 	p.List("acceptance", orDefault(c.Acceptance, nil), maxAcceptance, maxCriterion)
 	p.Capabilities("capabilities", orDefault(c.Capabilities, nil), maxTokens)
 	writable(p, "not_before", c.NotBefore)

@@ -48,6 +48,51 @@ func (e Directive) Valid() bool {
 	}
 }
 
+// Defines values for FailureKind.
+const (
+	FailureKindBudgetExceeded     FailureKind = "budget_exceeded"
+	FailureKindCapabilityMismatch FailureKind = "capability_mismatch"
+	FailureKindChecksFailed       FailureKind = "checks_failed"
+	FailureKindCloneFailed        FailureKind = "clone_failed"
+	FailureKindCrash              FailureKind = "crash"
+	FailureKindEmpty              FailureKind = ""
+	FailureKindEngineMissing      FailureKind = "engine_missing"
+	FailureKindMergeConflict      FailureKind = "merge_conflict"
+	FailureKindOther              FailureKind = "other"
+	FailureKindRateLimited        FailureKind = "rate_limited"
+	FailureKindTimeout            FailureKind = "timeout"
+)
+
+// Valid indicates whether the value is a known member of the FailureKind enum.
+func (e FailureKind) Valid() bool {
+	switch e {
+	case FailureKindBudgetExceeded:
+		return true
+	case FailureKindCapabilityMismatch:
+		return true
+	case FailureKindChecksFailed:
+		return true
+	case FailureKindCloneFailed:
+		return true
+	case FailureKindCrash:
+		return true
+	case FailureKindEmpty:
+		return true
+	case FailureKindEngineMissing:
+		return true
+	case FailureKindMergeConflict:
+		return true
+	case FailureKindOther:
+		return true
+	case FailureKindRateLimited:
+		return true
+	case FailureKindTimeout:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Health.
 const (
 	HealthDead    Health = "dead"
@@ -427,7 +472,7 @@ type AnswerAction struct {
 
 // ApproveAction defines model for ApproveAction.
 type ApproveAction struct {
-	// Head The commit that was looked at.
+	// Head The commit that was looked at; by default the one that was handed in.
 	Head *string `json:"head,omitempty"`
 
 	// Version The version that was seen; another one is 409.
@@ -449,7 +494,7 @@ type Attempt struct {
 	Factory     string         `json:"factory"`
 	Model       string         `json:"model"`
 
-	// Outcome Empty while it lasts.
+	// Outcome Empty while it lasts; `rejected` where the work that it handed in was sent back.
 	Outcome         string `json:"outcome"`
 	ProgressPercent *int   `json:"progress_percent"`
 
@@ -535,6 +580,9 @@ type Completion struct {
 
 	// Epoch The epoch of the lease.
 	Epoch Epoch `json:"epoch"`
+
+	// FilesTouched The files that the work has changed.
+	FilesTouched *[]string `json:"files_touched,omitempty"`
 
 	// Job Key or id of the job.
 	Job JobRef `json:"job"`
@@ -718,6 +766,12 @@ type Failure struct {
 	Stack     *string `json:"stack,omitempty"`
 }
 
+// FailureKind Of which kind the last error is; empty where there is none.
+type FailureKind string
+
+// FileGlobs Globs of the files that the job means to touch, such as `internal/jobs/**`.
+type FileGlobs = []string
+
 // FreeForm Any JSON object; numbers are kept exactly.
 type FreeForm = json.RawMessage
 
@@ -761,7 +815,10 @@ type Job struct {
 	AcceptanceMet []bool `json:"acceptance_met"`
 
 	// Answer What a person answered.
-	Answer        string     `json:"answer"`
+	Answer string `json:"answer"`
+
+	// ApprovedHead The commit that was approved.
+	ApprovedHead  string     `json:"approved_head"`
 	AssignedAt    *time.Time `json:"assigned_at"`
 	Attempts      int        `json:"attempts"`
 	BlockedReason string     `json:"blocked_reason"`
@@ -787,20 +844,32 @@ type Job struct {
 	FailedAt     *time.Time `json:"failed_at"`
 	FailureCount int        `json:"failure_count"`
 
+	// FailureKind Of which kind the last error is; empty where there is none.
+	FailureKind FailureKind `json:"failure_kind"`
+
 	// Feedback The reason of the last rejection.
-	Feedback       string             `json:"feedback"`
+	Feedback string `json:"feedback"`
+
+	// Files Globs of the files that it means to touch.
+	Files []string `json:"files"`
+
+	// FilesTouched The files that the work handed in has changed.
+	FilesTouched   []string           `json:"files_touched"`
 	ID             openapi_types.UUID `json:"id"`
 	IdempotencyKey string             `json:"idempotency_key"`
 
 	// InputContext Any JSON object; numbers are kept exactly.
-	InputContext FreeForm   `json:"input_context"`
-	Key          string     `json:"key"`
-	Kind         string     `json:"kind"`
-	LastError    string     `json:"last_error"`
-	Lease        *Lease     `json:"lease"`
-	LostCount    int        `json:"lost_count"`
-	MaxLost      int        `json:"max_lost"`
-	MaxRetries   int        `json:"max_retries"`
+	InputContext FreeForm `json:"input_context"`
+	Key          string   `json:"key"`
+	Kind         string   `json:"kind"`
+	LastError    string   `json:"last_error"`
+	Lease        *Lease   `json:"lease"`
+	LostCount    int      `json:"lost_count"`
+	MaxLost      int      `json:"max_lost"`
+	MaxRetries   int      `json:"max_retries"`
+
+	// MergedCommit The commit that the work was merged as.
+	MergedCommit string     `json:"merged_commit"`
 	NotBefore    *time.Time `json:"not_before"`
 	Phase        string     `json:"phase"`
 
@@ -836,6 +905,9 @@ type Job struct {
 	TokenBudget *int64     `json:"token_budget"`
 	UpdatedAt   time.Time  `json:"updated_at"`
 
+	// URL Where the work is to be seen, such as its pull request.
+	URL string `json:"url"`
+
 	// Usage What all attempts have used; only in the answer to GET /jobs/{job}.
 	Usage   *Usage `json:"usage,omitempty"`
 	Version int    `json:"version"`
@@ -865,18 +937,21 @@ type JobPatch struct {
 	Body          *string   `json:"body,omitempty"`
 
 	// Capabilities Tokens such as `os:linux` or `node:20`, all of which a factory must offer.
-	Capabilities        *JobNeeds  `json:"capabilities,omitempty"`
-	EstimatedComplexity *string    `json:"estimated_complexity,omitempty"`
-	EstimatedMinutes    *int       `json:"estimated_minutes,omitempty"`
-	Factory             *string    `json:"factory,omitempty"`
-	NotBefore           *time.Time `json:"not_before,omitempty"`
-	Phase               *string    `json:"phase,omitempty"`
-	Priority            *int       `json:"priority,omitempty"`
-	Repo                *string    `json:"repo,omitempty"`
-	Tags                *[]string  `json:"tags,omitempty"`
-	Title               *string    `json:"title,omitempty"`
-	Version             int        `json:"version"`
-	WaitsForChildren    *bool      `json:"waits_for_children,omitempty"`
+	Capabilities        *JobNeeds `json:"capabilities,omitempty"`
+	EstimatedComplexity *string   `json:"estimated_complexity,omitempty"`
+	EstimatedMinutes    *int      `json:"estimated_minutes,omitempty"`
+	Factory             *string   `json:"factory,omitempty"`
+
+	// Files Globs of the files that the job means to touch, such as `internal/jobs/**`.
+	Files            *FileGlobs `json:"files,omitempty"`
+	NotBefore        *time.Time `json:"not_before,omitempty"`
+	Phase            *string    `json:"phase,omitempty"`
+	Priority         *int       `json:"priority,omitempty"`
+	Repo             *string    `json:"repo,omitempty"`
+	Tags             *[]string  `json:"tags,omitempty"`
+	Title            *string    `json:"title,omitempty"`
+	Version          int        `json:"version"`
+	WaitsForChildren *bool      `json:"waits_for_children,omitempty"`
 }
 
 // JobRef Key or id of the job.
@@ -1025,7 +1100,10 @@ type NewJob struct {
 	EstimatedComplexity *string   `json:"estimated_complexity,omitempty"`
 	EstimatedMinutes    *int      `json:"estimated_minutes,omitempty"`
 	Factory             *string   `json:"factory,omitempty"`
-	IdempotencyKey      *string   `json:"idempotency_key,omitempty"`
+
+	// Files Globs of the files that the job means to touch, such as `internal/jobs/**`.
+	Files          *FileGlobs `json:"files,omitempty"`
+	IdempotencyKey *string    `json:"idempotency_key,omitempty"`
 
 	// InputContext Any JSON object; numbers are kept exactly.
 	InputContext        FreeForm   `json:"input_context,omitempty"`
