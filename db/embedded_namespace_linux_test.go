@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db/nstest"
 )
 
 // container runs the helper as the first process of PID and IPC namespaces of its
@@ -31,19 +33,15 @@ func startContainer(t *testing.T, dir string) *container {
 	if err := os.MkdirAll(volume, 0o711); err != nil {
 		t.Fatal(err)
 	}
-	const script = `mount -t proc proc /proc && mount --bind "$1" "$2" && exec "$0"`
-	c := &container{t: t, cmd: exec.Command("/bin/sh", "-c", script, os.Args[0], dir, volume)} //nolint:noctx // ended below
+	c := &container{t: t, cmd: exec.Command(os.Args[0])} //nolint:noctx // ended below
+	nstest.Contain(c.cmd, [2]string{volume, dir})
 	c.cmd.Env = append(os.Environ(), helperVariable+"="+volume)
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:   syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC,
-		Unshareflags: syscall.CLONE_NEWNS,
-		Pdeathsig:    syscall.SIGKILL,
-	}
+	c.cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	read, write := io.Pipe()
 	c.out = bufio.NewReader(read)
 	c.cmd.Stderr = write
 	if err := c.cmd.Start(); err != nil {
-		t.Fatalf("this test needs PID, IPC and mount namespaces of its own: run it as root, in a container with CAP_SYS_ADMIN: %v", err)
+		t.Fatalf("%s: %v", nstest.Needs, err)
 	}
 	t.Cleanup(func() { c.end(syscall.SIGKILL) })
 	go func() { _ = write.CloseWithError(errors.Join(io.EOF, c.cmd.Wait())) }()
@@ -61,7 +59,7 @@ func (c *container) waitFor(word string) {
 		}
 		seen.WriteString(line)
 		if err != nil {
-			c.t.Fatalf("the container ended before it said %q (%v): %s", word, err, seen.String())
+			c.t.Fatalf("the container ended before it said %q (%s): %v: %s", word, nstest.Needs, err, seen.String())
 		}
 	}
 }

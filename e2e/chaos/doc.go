@@ -14,4 +14,8 @@
 // FLEETBOARD_CHAOS_SECONDS is how long the jobs and the damage go on, 60 where it
 // is not set; FLEETBOARD_CHAOS_SEED repeats the damage of another run. What
 // failed keeps its logs, and says where they are.
+//
+// Another test runs containers with the embedded database on one volume, which
+// replace each other and are killed: FLEETBOARD_VOLUME_ROUNDS times each, once
+// where it is not set.
 package chaos

@@ -22,6 +22,7 @@ type web struct {
 	address string
 	env     []string
 	log     string
+	prepare func(*exec.Cmd) // changes how it is started, nil for nothing
 
 	victim sync.Mutex // held by whoever does something to it
 	proc   *process
@@ -78,9 +79,9 @@ func taken(address string) bool {
 func (w *web) url() string { return "http://" + w.address + "/api/v1" }
 
 // launch starts the server and waits until it is ready. A start that fails,
-// because the database is away, is tried again for a minute.
+// because the database is away, is tried again for two minutes.
 func (w *web) launch(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -88,6 +89,9 @@ func (w *web) launch(ctx context.Context) error {
 		if w.proc == nil || w.proc.gone() {
 			cmd := exec.Command(serverBinary) //nolint:noctx // ended by the monkey or the clean-up
 			cmd.Env = w.env
+			if w.prepare != nil {
+				w.prepare(cmd)
+			}
 			var err error
 			if w.proc, err = startProcess(w.t, w.name, cmd, w.log, syscall.SIGKILL); err != nil {
 				return err
