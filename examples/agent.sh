@@ -14,7 +14,8 @@
 set -uo pipefail
 : "${FLEETBOARD_URL:=http://127.0.0.1:8080}" "${REPO_DIR:?set it to a git repository}" "${AGENT_NAME:=$(uname -n)}"
 : "${REPO_NAME:=$(basename "$REPO_DIR")}" "${FACTORY_NAME:=$(uname -n)}" "${AGENT_ONCE:=}"
-claims=0 work=$(mktemp -d) boot=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n') beats='' answer=''
+random() { od -An -N16 -tx1 /dev/urandom | tr -d ' \n'; }
+work=$(mktemp -d) boot=$(random) beats='' answer=''
 trap 'kill $beats "-$(cat "$work/pid" 2>/dev/null)" 2>/dev/null; rm -rf "$work"; git -C "$REPO_DIR" worktree prune' EXIT
 trap 'exit 130' INT TERM
 say() { printf '%s %s: %s\n' "$(date +%T)" "$AGENT_NAME" "$*" >&2; }
@@ -43,7 +44,7 @@ call PUT "/agents/$AGENT_NAME" "$(jq -nc --arg factory "$FACTORY_NAME" --arg rep
   '{boot_id: $boot, heartbeat_interval_seconds: 5, factory: {name: $factory, os: $os, capabilities: ["has:git"], repos: [{name: $repo}]}}')" || exit 1
 keep "$(jq -r .token <<<"$answer")" && say "registered in $FACTORY_NAME with the repository $REPO_NAME"
 heartbeats & beats=$!
-while call POST /fleet/claim "{\"wait_seconds\":20,\"request_id\":\"$boot-$((++claims))\"}"; do
+while call POST /fleet/claim "{\"wait_seconds\":20,\"request_id\":\"$(random)\"}"; do
   [ -n "$answer" ] || continue
   jq -c '.jobs[0] | {job: .key, epoch: .lease.epoch}' <<<"$answer" >"$work/lease"
   JOB_KEY=$(jq -r '.jobs[0].key' <<<"$answer") JOB_TITLE=$(jq -r '.jobs[0].title' <<<"$answer") commit=''; export JOB_KEY JOB_TITLE

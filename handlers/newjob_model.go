@@ -123,7 +123,7 @@ func (s formSheet) capabilities() (chosen []views.Token, offered []string) {
 	for _, f := range live(s.snap) {
 		all = append(all, f.Offers()...)
 		for _, a := range f.Agents {
-			if a.Health != fleet.Dead {
+			if a.TakesJobs() {
 				all = append(all, a.Capabilities...)
 			}
 		}

@@ -110,7 +110,7 @@ func firstRunModel(server, tokenFile string, canWrite bool, snap fleet.Snapshot)
 	m := views.FirstRun{Server: server, TokenFile: tokenFile, CanWrite: canWrite}
 	for _, f := range snap.Factories {
 		for _, a := range f.Agents {
-			if m.Factory == "" && a.Health != fleet.Dead {
+			if m.Factory == "" && a.TakesJobs() {
 				m.Factory, m.Agent = f.Name, a.Name
 			}
 		}

@@ -41,7 +41,7 @@ func (c Connect) registration() []string {
 	return []string{
 		`agent_token=$(curl -sS --fail-with-body -X PUT "$FLEETBOARD_URL/api/v1/agents/` + ui.Clean(c.Agent) + `" \`,
 		`  -H "Authorization: Bearer $FLEETBOARD_TOKEN" -H 'Content-Type: application/json' \`,
-		`  -d '{"boot_id": "'"$(date +%s)-$$"'", "model": "by-hand",`,
+		`  -d '{"boot_id": "'"$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')"'", "model": "by-hand",`,
 		`    "factory": {"name": "` + ui.Clean(c.Factory) + `", "os": "linux", "seats": 1, "repos": [{"name": "demo"}]}}' \`,
 		`  | sed -n 's/.*"token":"\([^"]*\)".*/\1/p')`,
 	}

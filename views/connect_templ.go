@@ -156,7 +156,7 @@ func ConnectView(m ConnectPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = settingsPart("register", "Register the agent", "It says what its factory offers, and is given a token of its own, good for an hour; heartbeats renew it. boot_id is new on every start.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = settingsPart("register", "Register the agent", "It says what its factory offers, and is given a token of its own, good for an hour; heartbeats renew it. boot_id is random and new on every start.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -114,7 +114,7 @@ SELECT t.id, t.kind, t.name, t.hint, t.products, t.capabilities, t.factory, t.cr
     t.last_used_at, t.revoked_at, now()::timestamptz AS now,
     (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))::boolean AS live,
     (SELECT count(*) FROM agent a WHERE a.workspace_id = t.workspace_id AND a.enrolment_id = t.id
-        AND a.terminated_at IS NULL
+        AND (a.terminated_at IS NULL OR a.ended_gracefully)
         AND a.last_heartbeat_at > now() - make_interval(secs => a.dead_after_seconds))::int AS agents
 FROM access_token t
 WHERE t.workspace_id = $1
@@ -307,6 +307,31 @@ type AccessTokenUsedParams struct {
 func (q *Queries) AccessTokenUsed(ctx context.Context, db DBTX, arg AccessTokenUsedParams) error {
 	_, err := db.Exec(ctx, accessTokenUsed, arg.WorkspaceID, arg.ID)
 	return err
+}
+
+const enrolmentReach = `-- name: EnrolmentReach :one
+SELECT products, capabilities, factory FROM access_token
+WHERE workspace_id = $1 AND id = $2 AND kind = 'enrolment' AND revoked_at IS NULL
+`
+
+type EnrolmentReachParams struct {
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+}
+
+type EnrolmentReachRow struct {
+	Products     []string
+	Capabilities []string
+	Factory      string
+}
+
+// The scope of an enrolment token that was not revoked, also of one that has expired:
+// its agents go on.
+func (q *Queries) EnrolmentReach(ctx context.Context, db DBTX, arg EnrolmentReachParams) (EnrolmentReachRow, error) {
+	row := db.QueryRow(ctx, enrolmentReach, arg.WorkspaceID, arg.ID)
+	var i EnrolmentReachRow
+	err := row.Scan(&i.Products, &i.Capabilities, &i.Factory)
+	return i, err
 }
 
 const productNamesUnknown = `-- name: ProductNamesUnknown :many

@@ -57,7 +57,7 @@ func (q *Queries) AgentBeat(ctx context.Context, db DBTX, arg AgentBeatParams) (
 }
 
 const agentByName = `-- name: AgentByName :one
-SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, f.name AS factory, clock_timestamp()::timestamptz AS now,
+SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, a.ended_gracefully, f.name AS factory, clock_timestamp()::timestamptz AS now,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS taken
 FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
 WHERE a.workspace_id = $1 AND a.name = $2
@@ -103,6 +103,7 @@ func (q *Queries) AgentByName(ctx context.Context, db DBTX, arg AgentByNameParam
 		&i.Agent.EnrolmentID,
 		&i.Agent.Generation,
 		&i.Agent.CutOffAt,
+		&i.Agent.EndedGracefully,
 		&i.Factory,
 		&i.Now,
 		&i.Taken,
@@ -132,15 +133,15 @@ func (q *Queries) AgentKeep(ctx context.Context, db DBTX, arg AgentKeepParams) e
 }
 
 const agentKinds = `-- name: AgentKinds :many
-SELECT f.id AS factory_id, one.capabilities FROM factory f CROSS JOIN LATERAL (
-    SELECT a.capabilities FROM agent a
-    WHERE a.workspace_id = f.workspace_id AND a.factory_id = f.id AND a.terminated_at IS NULL
+SELECT f.id AS factory_id, one.capabilities, one.ended FROM factory f CROSS JOIN LATERAL (
+    SELECT a.capabilities, (a.terminated_at IS NOT NULL)::boolean AS ended FROM agent a
+    WHERE a.workspace_id = f.workspace_id AND a.factory_id = f.id AND (a.terminated_at IS NULL OR a.ended_gracefully)
         AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds)
-    LIMIT 1) one
+    ORDER BY a.terminated_at IS NOT NULL LIMIT 1) one
 WHERE f.workspace_id = $1 AND f.id <> ALL($2::uuid[])
 UNION ALL
-SELECT DISTINCT a.factory_id, a.capabilities FROM agent a
-WHERE a.workspace_id = $1 AND a.factory_id = ANY($2::uuid[]) AND a.terminated_at IS NULL
+SELECT DISTINCT a.factory_id, a.capabilities, (a.terminated_at IS NOT NULL)::boolean FROM agent a
+WHERE a.workspace_id = $1 AND a.factory_id = ANY($2::uuid[]) AND (a.terminated_at IS NULL OR a.ended_gracefully)
     AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds)
 `
 
@@ -152,10 +153,11 @@ type AgentKindsParams struct {
 type AgentKindsRow struct {
 	FactoryID    uuid.UUID
 	Capabilities []string
+	Ended        bool
 }
 
 // The different capabilities of the living agents of these factories; of the others
-// those of one living agent.
+// those of one living agent, one that takes jobs if there is any.
 func (q *Queries) AgentKinds(ctx context.Context, db DBTX, arg AgentKindsParams) ([]AgentKindsRow, error) {
 	rows, err := db.Query(ctx, agentKinds, arg.WorkspaceID, arg.Factories)
 	if err != nil {
@@ -165,7 +167,7 @@ func (q *Queries) AgentKinds(ctx context.Context, db DBTX, arg AgentKindsParams)
 	items := []AgentKindsRow{}
 	for rows.Next() {
 		var i AgentKindsRow
-		if err := rows.Scan(&i.FactoryID, &i.Capabilities); err != nil {
+		if err := rows.Scan(&i.FactoryID, &i.Capabilities, &i.Ended); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -177,7 +179,7 @@ func (q *Queries) AgentKinds(ctx context.Context, db DBTX, arg AgentKindsParams)
 }
 
 const agentList = `-- name: AgentList :many
-SELECT workspace_id, id, factory_id, name, model, capabilities, max_concurrent_jobs, heartbeat_interval_seconds, stale_after_seconds, boot_id, products, status, memory_mb, cpu_percent, last_heartbeat_at, terminated_at, terminate_reason, created_at, registered_at, dead_after_seconds, health_told, enrolment_id, generation, cut_off_at FROM agent WHERE workspace_id = $1
+SELECT workspace_id, id, factory_id, name, model, capabilities, max_concurrent_jobs, heartbeat_interval_seconds, stale_after_seconds, boot_id, products, status, memory_mb, cpu_percent, last_heartbeat_at, terminated_at, terminate_reason, created_at, registered_at, dead_after_seconds, health_told, enrolment_id, generation, cut_off_at, ended_gracefully FROM agent WHERE workspace_id = $1
 `
 
 // In no order, without what they hold: of thousands both cost more than the rest.
@@ -215,6 +217,7 @@ func (q *Queries) AgentList(ctx context.Context, db DBTX, workspaceID uuid.UUID)
 			&i.EnrolmentID,
 			&i.Generation,
 			&i.CutOffAt,
+			&i.EndedGracefully,
 		); err != nil {
 			return nil, err
 		}
@@ -227,8 +230,10 @@ func (q *Queries) AgentList(ctx context.Context, db DBTX, workspaceID uuid.UUID)
 }
 
 const agentLock = `-- name: AgentLock :one
-SELECT id, factory_id, boot_id, terminated_at, cut_off_at, enrolment_id, generation FROM agent
-WHERE workspace_id = $1 AND name = $2 FOR UPDATE
+SELECT a.id, a.factory_id, a.boot_id, a.enrolment_id, (SELECT f.name FROM factory f
+        WHERE f.workspace_id = a.workspace_id AND f.id = a.factory_id)::text AS factory,
+    (a.terminated_at IS NOT NULL AND NOT a.ended_gracefully)::boolean AS ended
+FROM agent a WHERE a.workspace_id = $1 AND a.name = $2 FOR UPDATE
 `
 
 type AgentLockParams struct {
@@ -237,13 +242,12 @@ type AgentLockParams struct {
 }
 
 type AgentLockRow struct {
-	ID           uuid.UUID
-	FactoryID    uuid.UUID
-	BootID       string
-	TerminatedAt *time.Time
-	CutOffAt     *time.Time
-	EnrolmentID  *uuid.UUID
-	Generation   int64
+	ID          uuid.UUID
+	FactoryID   uuid.UUID
+	BootID      string
+	EnrolmentID *uuid.UUID
+	Factory     string
+	Ended       bool
 }
 
 func (q *Queries) AgentLock(ctx context.Context, db DBTX, arg AgentLockParams) (AgentLockRow, error) {
@@ -253,10 +257,9 @@ func (q *Queries) AgentLock(ctx context.Context, db DBTX, arg AgentLockParams) (
 		&i.ID,
 		&i.FactoryID,
 		&i.BootID,
-		&i.TerminatedAt,
-		&i.CutOffAt,
 		&i.EnrolmentID,
-		&i.Generation,
+		&i.Factory,
+		&i.Ended,
 	)
 	return i, err
 }
@@ -299,19 +302,27 @@ func (q *Queries) AgentSeen(ctx context.Context, db DBTX, arg AgentSeenParams) (
 }
 
 const agentTerminate = `-- name: AgentTerminate :one
-UPDATE agent SET terminated_at = coalesce(terminated_at, now()), terminate_reason = $1
-WHERE workspace_id = $2 AND name = $3
+UPDATE agent SET ended_gracefully = $1 AND (terminated_at IS NULL OR ended_gracefully),
+    terminated_at = coalesce(terminated_at, now()), terminate_reason = $2
+WHERE workspace_id = $3 AND name = $4
 RETURNING id
 `
 
 type AgentTerminateParams struct {
+	Graceful    bool
 	Reason      string
 	WorkspaceID uuid.UUID
 	Name        string
 }
 
+// Whoever was ended at once stays so.
 func (q *Queries) AgentTerminate(ctx context.Context, db DBTX, arg AgentTerminateParams) (uuid.UUID, error) {
-	row := db.QueryRow(ctx, agentTerminate, arg.Reason, arg.WorkspaceID, arg.Name)
+	row := db.QueryRow(ctx, agentTerminate,
+		arg.Graceful,
+		arg.Reason,
+		arg.WorkspaceID,
+		arg.Name,
+	)
 	var id uuid.UUID
 	err := row.Scan(&id)
 	return id, err
@@ -327,8 +338,12 @@ ON CONFLICT (workspace_id, name) DO UPDATE SET factory_id = excluded.factory_id,
     heartbeat_interval_seconds = excluded.heartbeat_interval_seconds,
     stale_after_seconds = excluded.stale_after_seconds, boot_id = excluded.boot_id, products = excluded.products,
     status = 'idle', memory_mb = NULL, cpu_percent = NULL, last_heartbeat_at = now(), registered_at = now(),
-    terminated_at = NULL, terminate_reason = '', cut_off_at = NULL, enrolment_id = excluded.enrolment_id,
+    terminated_at = CASE WHEN agent.boot_id = excluded.boot_id THEN agent.terminated_at END,
+    terminate_reason = CASE WHEN agent.boot_id = excluded.boot_id THEN agent.terminate_reason ELSE '' END,
+    ended_gracefully = agent.ended_gracefully AND agent.boot_id = excluded.boot_id,
+    cut_off_at = NULL, enrolment_id = excluded.enrolment_id,
     generation = agent.generation + CASE WHEN $13::boolean THEN 1 ELSE 0 END
+WHERE agent.id = excluded.id
 RETURNING id, generation
 `
 
@@ -353,7 +368,9 @@ type AgentUpsertRow struct {
 	Generation int64
 }
 
-// ends_tokens is true where the tokens that the agent had are to end.
+// ends_tokens is true where the tokens that the agent had are to end. The same boot
+// of an agent that was ended stays ended. No row: an agent of this name with another
+// id has come meanwhile.
 func (q *Queries) AgentUpsert(ctx context.Context, db DBTX, arg AgentUpsertParams) (AgentUpsertRow, error) {
 	row := db.QueryRow(ctx, agentUpsert,
 		arg.WorkspaceID,

@@ -289,7 +289,8 @@ const leasesOfRequests = `-- name: LeasesOfRequests :many
 WITH asked AS MATERIALIZED (
     SELECT unnest($2::uuid[]) AS agent_id, unnest($3::text[]) AS request_id, unnest($4::bigint[]) AS from_number
 )
-SELECT DISTINCT l.agent_id, l.request_id, l.job_id, (SELECT j.product_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id)
+SELECT DISTINCT l.agent_id, l.request_id, l.job_id, (SELECT j.product_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id),
+    (SELECT j.lane_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id)
 FROM asked CROSS JOIN LATERAL (SELECT workspace_id, job_id, epoch, agent_id, factory_id, session_key, request_id, ttl_seconds, claimed_at, expires_at, progress_percent, current_step, progress_at, checkpoint, directive, directive_reason, directive_by, grace_ends_at, warned_at, number FROM job_lease k WHERE k.workspace_id = $1 AND k.agent_id = asked.agent_id
     AND (k.agent_id, k.number) >= (asked.agent_id, asked.from_number) AND (k.agent_id, k.number) <= (asked.agent_id, 9223372036854775807) OFFSET 0) l
 WHERE l.request_id = asked.request_id AND l.expires_at > clock_timestamp()
@@ -307,6 +308,7 @@ type LeasesOfRequestsRow struct {
 	RequestID string
 	JobID     uuid.UUID
 	ProductID uuid.UUID
+	LaneID    int64
 }
 
 // The live leases that claims with these request ids were given, looked for from a
@@ -330,6 +332,7 @@ func (q *Queries) LeasesOfRequests(ctx context.Context, db DBTX, arg LeasesOfReq
 			&i.RequestID,
 			&i.JobID,
 			&i.ProductID,
+			&i.LaneID,
 		); err != nil {
 			return nil, err
 		}

@@ -13,6 +13,78 @@ import (
 	"github.com/google/uuid"
 )
 
+const factoryDescribe = `-- name: FactoryDescribe :exec
+UPDATE factory SET os = $1, host = $2, engines = $3, capabilities = $4, repos = $5,
+    seats = $6, enrolment_id = $7, updated_at = now()
+WHERE workspace_id = $8 AND id = $9
+    AND (os, host, engines, capabilities, repos, seats, enrolment_id)
+        IS DISTINCT FROM ($1, $2, $3, $4, $5::jsonb, $6, $7)
+`
+
+type FactoryDescribeParams struct {
+	Os           string
+	Host         string
+	Engines      []string
+	Capabilities []string
+	Repos        json.RawMessage
+	Seats        int32
+	EnrolmentID  *uuid.UUID
+	WorkspaceID  uuid.UUID
+	ID           uuid.UUID
+}
+
+// Writes only what differs.
+func (q *Queries) FactoryDescribe(ctx context.Context, db DBTX, arg FactoryDescribeParams) error {
+	_, err := db.Exec(ctx, factoryDescribe,
+		arg.Os,
+		arg.Host,
+		arg.Engines,
+		arg.Capabilities,
+		arg.Repos,
+		arg.Seats,
+		arg.EnrolmentID,
+		arg.WorkspaceID,
+		arg.ID,
+	)
+	return err
+}
+
+const factoryEnsure = `-- name: FactoryEnsure :exec
+INSERT INTO factory (workspace_id, id, name, os, host, engines, capabilities, repos, seats, enrolment_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+ON CONFLICT (workspace_id, name) DO NOTHING
+`
+
+type FactoryEnsureParams struct {
+	WorkspaceID  uuid.UUID
+	ID           uuid.UUID
+	Name         string
+	Os           string
+	Host         string
+	Engines      []string
+	Capabilities []string
+	Repos        json.RawMessage
+	Seats        int32
+	EnrolmentID  *uuid.UUID
+}
+
+// A factory that is not there belongs to whoever describes it first.
+func (q *Queries) FactoryEnsure(ctx context.Context, db DBTX, arg FactoryEnsureParams) error {
+	_, err := db.Exec(ctx, factoryEnsure,
+		arg.WorkspaceID,
+		arg.ID,
+		arg.Name,
+		arg.Os,
+		arg.Host,
+		arg.Engines,
+		arg.Capabilities,
+		arg.Repos,
+		arg.Seats,
+		arg.EnrolmentID,
+	)
+	return err
+}
+
 const factoryList = `-- name: FactoryList :many
 SELECT f.id, f.name, f.os, f.host, f.engines, f.capabilities, f.repos, f.seats, f.draining, f.drained_by, f.drained_at,
     f.created_at, f.updated_at, clock_timestamp()::timestamptz AS now
@@ -88,6 +160,27 @@ func (q *Queries) FactoryLock(ctx context.Context, db DBTX, arg FactoryLockParam
 	return id, err
 }
 
+const factoryOwner = `-- name: FactoryOwner :one
+SELECT id, enrolment_id FROM factory WHERE workspace_id = $1 AND name = $2 FOR NO KEY UPDATE
+`
+
+type FactoryOwnerParams struct {
+	WorkspaceID uuid.UUID
+	Name        string
+}
+
+type FactoryOwnerRow struct {
+	ID          uuid.UUID
+	EnrolmentID *uuid.UUID
+}
+
+func (q *Queries) FactoryOwner(ctx context.Context, db DBTX, arg FactoryOwnerParams) (FactoryOwnerRow, error) {
+	row := db.QueryRow(ctx, factoryOwner, arg.WorkspaceID, arg.Name)
+	var i FactoryOwnerRow
+	err := row.Scan(&i.ID, &i.EnrolmentID)
+	return i, err
+}
+
 const factorySetDraining = `-- name: FactorySetDraining :one
 UPDATE factory SET draining = $1,
     drained_by = CASE WHEN $1 THEN $2::text ELSE '' END,
@@ -116,25 +209,36 @@ func (q *Queries) FactorySetDraining(ctx context.Context, db DBTX, arg FactorySe
 }
 
 const factoryUpdate = `-- name: FactoryUpdate :exec
-UPDATE factory SET os = $1, host = $2, engines = $3, capabilities = $4, repos = $5,
+UPDATE factory f SET os = $1, host = $2, engines = $3, capabilities = $4, repos = $5,
     seats = $6, updated_at = now()
-WHERE workspace_id = $7 AND name = $8
-    AND (os, host, engines, capabilities, repos, seats)
+WHERE f.workspace_id = $7 AND f.name = $8
+    AND (f.os, f.host, f.engines, f.capabilities, f.repos, f.seats)
         IS DISTINCT FROM ($1, $2, $3, $4, $5::jsonb, $6)
+    AND (f.enrolment_id IS NOT DISTINCT FROM $9::uuid
+        OR NOT EXISTS (SELECT FROM access_token t
+            WHERE t.workspace_id = f.workspace_id AND t.id = f.enrolment_id AND t.revoked_at IS NULL
+                AND NOT ((cardinality($10::text[]) = 0 OR t.products <> '{}' AND t.products <@ $10::text[])
+                    AND (cardinality($11::text[]) = 0
+                        OR t.capabilities <> '{}' AND t.capabilities <@ $11::text[]))))
 `
 
 type FactoryUpdateParams struct {
-	Os           string
-	Host         string
-	Engines      []string
-	Capabilities []string
-	Repos        json.RawMessage
-	Seats        int32
-	WorkspaceID  uuid.UUID
-	Name         string
+	Os                string
+	Host              string
+	Engines           []string
+	Capabilities      []string
+	Repos             json.RawMessage
+	Seats             int32
+	WorkspaceID       uuid.UUID
+	Name              string
+	EnrolmentID       *uuid.UUID
+	ScopeProducts     []string
+	ScopeCapabilities []string
 }
 
-// Writes only what differs: a heartbeat that repeats itself costs nothing.
+// What an agent says of its factory in a heartbeat; nothing where the factory belongs
+// to an enrolment token whose reach the agent's own does not cover. Writes only what
+// differs: a heartbeat that repeats itself costs nothing.
 func (q *Queries) FactoryUpdate(ctx context.Context, db DBTX, arg FactoryUpdateParams) error {
 	_, err := db.Exec(ctx, factoryUpdate,
 		arg.Os,
@@ -145,43 +249,9 @@ func (q *Queries) FactoryUpdate(ctx context.Context, db DBTX, arg FactoryUpdateP
 		arg.Seats,
 		arg.WorkspaceID,
 		arg.Name,
+		arg.EnrolmentID,
+		arg.ScopeProducts,
+		arg.ScopeCapabilities,
 	)
 	return err
-}
-
-const factoryUpsert = `-- name: FactoryUpsert :one
-INSERT INTO factory (workspace_id, id, name, os, host, engines, capabilities, repos, seats)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-ON CONFLICT (workspace_id, name) DO UPDATE SET os = excluded.os, host = excluded.host, engines = excluded.engines,
-    capabilities = excluded.capabilities, repos = excluded.repos, seats = excluded.seats, updated_at = now()
-RETURNING id
-`
-
-type FactoryUpsertParams struct {
-	WorkspaceID  uuid.UUID
-	ID           uuid.UUID
-	Name         string
-	Os           string
-	Host         string
-	Engines      []string
-	Capabilities []string
-	Repos        json.RawMessage
-	Seats        int32
-}
-
-func (q *Queries) FactoryUpsert(ctx context.Context, db DBTX, arg FactoryUpsertParams) (uuid.UUID, error) {
-	row := db.QueryRow(ctx, factoryUpsert,
-		arg.WorkspaceID,
-		arg.ID,
-		arg.Name,
-		arg.Os,
-		arg.Host,
-		arg.Engines,
-		arg.Capabilities,
-		arg.Repos,
-		arg.Seats,
-	)
-	var id uuid.UUID
-	err := row.Scan(&id)
-	return id, err
 }

@@ -82,6 +82,7 @@ type Agent struct {
 	EnrolmentID              *uuid.UUID
 	Generation               int64
 	CutOffAt                 *time.Time
+	EndedGracefully          bool
 }
 
 type Attempt struct {
@@ -146,6 +147,7 @@ type Factory struct {
 	DrainedAt    *time.Time
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
+	EnrolmentID  *uuid.UUID
 }
 
 type IdempotentRequest struct {

@@ -22,6 +22,7 @@ WITH held AS MATERIALIZED (
     SELECT unnest($3::uuid[]) AS job_id, unnest($4::bigint[]) AS epoch
 )
 SELECT n.job_id::uuid AS job_id, n.epoch::bigint AS epoch, j.key, j.product_id,
+    (SELECT p.name FROM product p WHERE p.workspace_id = $1 AND p.id = j.product_id)::text AS product,
     coalesce((SELECT a.agent FROM attempt a WHERE a.workspace_id = $1 AND a.job_id = n.job_id AND a.epoch = n.epoch), '')::text AS agent,
     coalesce((SELECT u.cost_nanos FROM job_usage u WHERE u.workspace_id = $1 AND u.job_id = n.job_id AND u.epoch = n.epoch), 0)::bigint AS cost_nanos,
     ($2::boolean AND EXISTS (SELECT FROM job_usage u WHERE u.workspace_id = $1 AND u.job_id = n.job_id AND u.epoch = n.epoch)
@@ -43,6 +44,7 @@ type UsageLeasesRow struct {
 	Epoch      int64
 	Key        string
 	ProductID  uuid.UUID
+	Product    string
 	Agent      string
 	CostNanos  int64
 	Busy       bool
@@ -73,6 +75,7 @@ func (q *Queries) UsageLeases(ctx context.Context, db DBTX, arg UsageLeasesParam
 			&i.Epoch,
 			&i.Key,
 			&i.ProductID,
+			&i.Product,
 			&i.Agent,
 			&i.CostNanos,
 			&i.Busy,

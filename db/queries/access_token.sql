@@ -31,7 +31,7 @@ SELECT t.id, t.kind, t.name, t.hint, t.products, t.capabilities, t.factory, t.cr
     t.last_used_at, t.revoked_at, now()::timestamptz AS now,
     (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))::boolean AS live,
     (SELECT count(*) FROM agent a WHERE a.workspace_id = t.workspace_id AND a.enrolment_id = t.id
-        AND a.terminated_at IS NULL
+        AND (a.terminated_at IS NULL OR a.ended_gracefully)
         AND a.last_heartbeat_at > now() - make_interval(secs => a.dead_after_seconds))::int AS agents
 FROM access_token t
 WHERE t.workspace_id = @workspace_id
@@ -46,6 +46,12 @@ SELECT count(*)::int FROM access_token t
 WHERE t.workspace_id = @workspace_id AND t.kind = @kind AND t.revoked_at IS NULL
     AND (t.expires_at IS NULL OR t.expires_at > now())
     AND (t.kind = 'enrolment' OR t.account_id = @account_id::uuid);
+
+-- name: EnrolmentReach :one
+-- The scope of an enrolment token that was not revoked, also of one that has expired:
+-- its agents go on.
+SELECT products, capabilities, factory FROM access_token
+WHERE workspace_id = @workspace_id AND id = @id AND kind = 'enrolment' AND revoked_at IS NULL;
 
 -- name: AccessTokenRevoke :one
 -- The own tokens of an account, or any where any_owner is true. A token that

@@ -1,9 +1,13 @@
 -- name: AgentLock :one
-SELECT id, factory_id, boot_id, terminated_at, cut_off_at, enrolment_id, generation FROM agent
-WHERE workspace_id = @workspace_id AND name = @name FOR UPDATE;
+SELECT a.id, a.factory_id, a.boot_id, a.enrolment_id, (SELECT f.name FROM factory f
+        WHERE f.workspace_id = a.workspace_id AND f.id = a.factory_id)::text AS factory,
+    (a.terminated_at IS NOT NULL AND NOT a.ended_gracefully)::boolean AS ended
+FROM agent a WHERE a.workspace_id = @workspace_id AND a.name = @name FOR UPDATE;
 
 -- name: AgentUpsert :one
--- ends_tokens is true where the tokens that the agent had are to end.
+-- ends_tokens is true where the tokens that the agent had are to end. The same boot
+-- of an agent that was ended stays ended. No row: an agent of this name with another
+-- id has come meanwhile.
 INSERT INTO agent (workspace_id, id, factory_id, name, model, capabilities, max_concurrent_jobs,
     heartbeat_interval_seconds, stale_after_seconds, boot_id, products, enrolment_id)
 VALUES (@workspace_id, @id, @factory_id, @name, @model, @capabilities, @max_concurrent_jobs,
@@ -13,8 +17,12 @@ ON CONFLICT (workspace_id, name) DO UPDATE SET factory_id = excluded.factory_id,
     heartbeat_interval_seconds = excluded.heartbeat_interval_seconds,
     stale_after_seconds = excluded.stale_after_seconds, boot_id = excluded.boot_id, products = excluded.products,
     status = 'idle', memory_mb = NULL, cpu_percent = NULL, last_heartbeat_at = now(), registered_at = now(),
-    terminated_at = NULL, terminate_reason = '', cut_off_at = NULL, enrolment_id = excluded.enrolment_id,
+    terminated_at = CASE WHEN agent.boot_id = excluded.boot_id THEN agent.terminated_at END,
+    terminate_reason = CASE WHEN agent.boot_id = excluded.boot_id THEN agent.terminate_reason ELSE '' END,
+    ended_gracefully = agent.ended_gracefully AND agent.boot_id = excluded.boot_id,
+    cut_off_at = NULL, enrolment_id = excluded.enrolment_id,
     generation = agent.generation + CASE WHEN @ends_tokens::boolean THEN 1 ELSE 0 END
+WHERE agent.id = excluded.id
 RETURNING id, generation;
 
 -- name: AgentList :many
@@ -23,16 +31,16 @@ SELECT * FROM agent WHERE workspace_id = @workspace_id;
 
 -- name: AgentKinds :many
 -- The different capabilities of the living agents of these factories; of the others
--- those of one living agent.
-SELECT f.id AS factory_id, one.capabilities FROM factory f CROSS JOIN LATERAL (
-    SELECT a.capabilities FROM agent a
-    WHERE a.workspace_id = f.workspace_id AND a.factory_id = f.id AND a.terminated_at IS NULL
+-- those of one living agent, one that takes jobs if there is any.
+SELECT f.id AS factory_id, one.capabilities, one.ended FROM factory f CROSS JOIN LATERAL (
+    SELECT a.capabilities, (a.terminated_at IS NOT NULL)::boolean AS ended FROM agent a
+    WHERE a.workspace_id = f.workspace_id AND a.factory_id = f.id AND (a.terminated_at IS NULL OR a.ended_gracefully)
         AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds)
-    LIMIT 1) one
+    ORDER BY a.terminated_at IS NOT NULL LIMIT 1) one
 WHERE f.workspace_id = @workspace_id AND f.id <> ALL(@factories::uuid[])
 UNION ALL
-SELECT DISTINCT a.factory_id, a.capabilities FROM agent a
-WHERE a.workspace_id = @workspace_id AND a.factory_id = ANY(@factories::uuid[]) AND a.terminated_at IS NULL
+SELECT DISTINCT a.factory_id, a.capabilities, (a.terminated_at IS NOT NULL)::boolean FROM agent a
+WHERE a.workspace_id = @workspace_id AND a.factory_id = ANY(@factories::uuid[]) AND (a.terminated_at IS NULL OR a.ended_gracefully)
     AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds);
 
 -- name: AgentByName :one
@@ -69,7 +77,9 @@ WITH seen AS (
 SELECT FROM agent a WHERE a.workspace_id = @workspace_id AND a.id = @id FOR NO KEY UPDATE;
 
 -- name: AgentTerminate :one
-UPDATE agent SET terminated_at = coalesce(terminated_at, now()), terminate_reason = @reason
+-- Whoever was ended at once stays so.
+UPDATE agent SET ended_gracefully = @graceful AND (terminated_at IS NULL OR ended_gracefully),
+    terminated_at = coalesce(terminated_at, now()), terminate_reason = @reason
 WHERE workspace_id = @workspace_id AND name = @name
 RETURNING id;
 

@@ -66,7 +66,8 @@ SELECT kept.id FROM kept;
 WITH asked AS MATERIALIZED (
     SELECT unnest(@agents::uuid[]) AS agent_id, unnest(@requests::text[]) AS request_id, unnest(@from_numbers::bigint[]) AS from_number
 )
-SELECT DISTINCT l.agent_id, l.request_id, l.job_id, (SELECT j.product_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id)
+SELECT DISTINCT l.agent_id, l.request_id, l.job_id, (SELECT j.product_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id),
+    (SELECT j.lane_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id)
 FROM asked CROSS JOIN LATERAL (SELECT * FROM job_lease k WHERE k.workspace_id = @workspace_id AND k.agent_id = asked.agent_id
     AND (k.agent_id, k.number) >= (asked.agent_id, asked.from_number) AND (k.agent_id, k.number) <= (asked.agent_id, 9223372036854775807) OFFSET 0) l
 WHERE l.request_id = asked.request_id AND l.expires_at > clock_timestamp();

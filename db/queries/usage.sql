@@ -13,6 +13,7 @@ WITH held AS MATERIALIZED (
     SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch
 )
 SELECT n.job_id::uuid AS job_id, n.epoch::bigint AS epoch, j.key, j.product_id,
+    (SELECT p.name FROM product p WHERE p.workspace_id = @workspace_id AND p.id = j.product_id)::text AS product,
     coalesce((SELECT a.agent FROM attempt a WHERE a.workspace_id = @workspace_id AND a.job_id = n.job_id AND a.epoch = n.epoch), '')::text AS agent,
     coalesce((SELECT u.cost_nanos FROM job_usage u WHERE u.workspace_id = @workspace_id AND u.job_id = n.job_id AND u.epoch = n.epoch), 0)::bigint AS cost_nanos,
     (@hold::boolean AND EXISTS (SELECT FROM job_usage u WHERE u.workspace_id = @workspace_id AND u.job_id = n.job_id AND u.epoch = n.epoch)

@@ -21,7 +21,7 @@ var mutants = []struct {
 	isFoundIn func(t *testing.T, overlay string) bool
 }{
 	{"no epoch check", "internal/dispatch/conflict.go", "l.Epoch == epoch && ", "", histories},
-	{"a new boot keeps the old one's leases", "internal/dispatch/register.go", "if old.BootID == r.in.BootID {", "if true {", lives},
+	{"a new boot keeps the old one's leases", "internal/dispatch/register.go", "case old.boot == r.in.BootID:", "case true:", lives},
 	{"only a completion may be repeated", "internal/dispatch/finish_run.go", "attempt.endedBy(call.who) &&", "attempt.Outcome == outcomeCompleted &&", lives},
 }
 

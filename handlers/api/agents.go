@@ -14,7 +14,7 @@ func (s *Server) RegisterAgent(ctx context.Context, r RegisterAgentRequestObject
 		return nil, fault.Invalid("name", "The address names another agent: %s.", r.Agent)
 	}
 	registered, err := s.dispatch.Register(ctx, whoOf(ctx), registration(r.Agent, *r.Body))
-	return RegisterAgent200JSONResponse{Agent: agentModel(registered.Agent), Token: registered.Token,
+	return RegisterAgent200JSONResponse{Agent: fleetOf{whoOf(ctx)}.agent(registered.Agent), Token: registered.Token,
 		TokenExpiresAt: registered.TokenExpiresAt.UTC()}, err
 }
 
@@ -33,13 +33,13 @@ func (s *Server) ListAgents(ctx context.Context, r ListAgentsRequestObject) (Lis
 	shown, next, err := page(agentsOf(snap), r.Params.Cursor, r.Params.Limit,
 		func(a fleet.Agent) string { return a.Name },
 		func(a fleet.Agent, last string) bool { return a.Name > last })
-	return ListAgents200JSONResponse{Items: models(shown, agentModel), NextCursor: next}, err
+	return ListAgents200JSONResponse{Items: models(shown, fleetOf{whoOf(ctx)}.agent), NextCursor: next}, err
 }
 
 // GetAgent reads one agent.
 func (s *Server) GetAgent(ctx context.Context, r GetAgentRequestObject) (GetAgentResponseObject, error) {
 	agent, err := s.fleet.Agent(ctx, whoOf(ctx), r.Agent)
-	return GetAgent200JSONResponse(agentModel(agent)), err
+	return GetAgent200JSONResponse(fleetOf{whoOf(ctx)}.agent(agent)), err
 }
 
 // GetAgentHealth says how an agent is, by the database's clock.
@@ -59,7 +59,7 @@ func (s *Server) GetAgentHealth(ctx context.Context, r GetAgentHealthRequestObje
 // TerminateAgent ends an agent.
 func (s *Server) TerminateAgent(ctx context.Context, r TerminateAgentRequestObject) (TerminateAgentResponseObject, error) {
 	agent, err := s.dispatch.Terminate(ctx, whoOf(ctx), r.Agent, r.Body.Reason, value(r.Body.Graceful))
-	return TerminateAgent200JSONResponse(agentModel(agent)), err
+	return TerminateAgent200JSONResponse(fleetOf{whoOf(ctx)}.agent(agent)), err
 }
 
 // ListFactories gives a page of the factories, by name.
@@ -71,23 +71,23 @@ func (s *Server) ListFactories(ctx context.Context, r ListFactoriesRequestObject
 	shown, next, err := page(snap.Factories, r.Params.Cursor, r.Params.Limit,
 		func(f fleet.Factory) string { return f.Name },
 		func(f fleet.Factory, last string) bool { return f.Name > last })
-	return ListFactories200JSONResponse{Items: models(shown, factoryModel), NextCursor: next}, err
+	return ListFactories200JSONResponse{Items: models(shown, fleetOf{whoOf(ctx)}.factory), NextCursor: next}, err
 }
 
 // GetFactory reads one factory.
 func (s *Server) GetFactory(ctx context.Context, r GetFactoryRequestObject) (GetFactoryResponseObject, error) {
 	factory, err := s.fleet.Factory(ctx, whoOf(ctx), r.Factory)
-	return GetFactory200JSONResponse(factoryModel(factory)), err
+	return GetFactory200JSONResponse(fleetOf{whoOf(ctx)}.factory(factory)), err
 }
 
 // DrainFactory gives a factory no new jobs.
 func (s *Server) DrainFactory(ctx context.Context, r DrainFactoryRequestObject) (DrainFactoryResponseObject, error) {
 	factory, err := s.fleet.SetDraining(ctx, whoOf(ctx), r.Factory, true)
-	return DrainFactory200JSONResponse(factoryModel(factory)), err
+	return DrainFactory200JSONResponse(fleetOf{whoOf(ctx)}.factory(factory)), err
 }
 
 // UndrainFactory gives a factory jobs again.
 func (s *Server) UndrainFactory(ctx context.Context, r UndrainFactoryRequestObject) (UndrainFactoryResponseObject, error) {
 	factory, err := s.fleet.SetDraining(ctx, whoOf(ctx), r.Factory, false)
-	return UndrainFactory200JSONResponse(factoryModel(factory)), err
+	return UndrainFactory200JSONResponse(fleetOf{whoOf(ctx)}.factory(factory)), err
 }

@@ -6,19 +6,28 @@ import (
 
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/fleet"
+	"fleetboard/internal/tenancy"
 )
 
-func agentModel(a fleet.Agent) Agent {
-	return Agent{
+// fleetOf says how agents and factories are shown to somebody: boot ids, by which a
+// process is known, to whoever runs the fleet.
+type fleetOf struct{ who tenancy.Principal }
+
+func (s fleetOf) agent(a fleet.Agent) Agent {
+	out := Agent{
 		ID: a.ID, Name: a.Name, Model: a.Model, Factory: a.Factory, Capabilities: list(a.Capabilities),
 		MaxConcurrentJobs: a.MaxConcurrentJobs, CurrentJobs: a.Taken, HeartbeatIntervalSeconds: a.HeartbeatIntervalSeconds,
-		StaleAfterSeconds: a.StaleAfterSeconds, BootID: a.BootID, Status: a.Status, MemoryMB: a.MemoryMB,
+		StaleAfterSeconds: a.StaleAfterSeconds, Status: a.Status, MemoryMB: a.MemoryMB,
 		CPUPercent: a.CPUPercent, Health: Health(a.Health), LastHeartbeatAt: a.LastHeartbeatAt.UTC(), Terminated: a.Terminated,
 		TerminateReason: a.TerminateReason, CreatedAt: a.CreatedAt.UTC(), RegisteredAt: a.RegisteredAt.UTC(),
 	}
+	if s.who.Can(tenancy.RunFleet) {
+		out.BootID = &a.BootID
+	}
+	return out
 }
 
-func factoryModel(f fleet.Factory) Factory {
+func (s fleetOf) factory(f fleet.Factory) Factory {
 	out := Factory{
 		ID: f.ID, Name: f.Name, OS: f.OS, Host: f.Host, Engines: list(f.Engines), Capabilities: list(f.Capabilities),
 		Offers: list(f.Offers()), Repos: []Repo{}, Seats: f.Seats, SeatsTaken: f.Taken, SeatsFree: f.Free(),
@@ -32,7 +41,7 @@ func factoryModel(f fleet.Factory) Factory {
 		out.Repos = append(out.Repos, Repo{Name: r.Name, URL: given(r.URL), DefaultBranch: given(r.DefaultBranch)})
 	}
 	for _, a := range f.Agents {
-		out.Agents = append(out.Agents, agentModel(a))
+		out.Agents = append(out.Agents, s.agent(a))
 	}
 	return out
 }

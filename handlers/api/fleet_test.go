@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -184,6 +185,15 @@ func TestFleetIsShown(t *testing.T) {
 	factories := w.as(w.owner, "GET", "/factories", nil).want(200)
 	if factories.count("items") != 2 || factories.text("items", 0, "agents", 0, "name") != "ada" || factories.number("items", 0, "seats_free") != 10 {
 		t.Errorf("factories: %s", factories.raw)
+	}
+	_, viewer := w.guest()
+	for name, token := range map[string]string{"owner": w.owner, "agent": bob, "viewer": viewer} {
+		for _, path := range []string{"/agents", "/agents/ada", "/factories", "/factories/ada-host", "/events"} {
+			shown := strings.Contains(string(w.as(token, "GET", path, nil).want(200).raw), "ada-boot")
+			if shown != (name == "owner" && path != "/events") {
+				t.Errorf("boot ids in %s for the %s: %t", path, name, shown)
+			}
+		}
 	}
 	w.job("Somewhere")
 	if drained := w.as(w.owner, "POST", "/factories/bob-host/drain", nil).want(200); drained.at("draining") != true {

@@ -419,7 +419,8 @@ func (e WaitReason) Valid() bool {
 
 // Agent defines model for Agent.
 type Agent struct {
-	BootID       string    `json:"boot_id"`
+	// BootID Told to owners and admins.
+	BootID       *string   `json:"boot_id,omitempty"`
 	Capabilities []string  `json:"capabilities"`
 	CPUPercent   *float64  `json:"cpu_percent"`
 	CreatedAt    time.Time `json:"created_at"`
@@ -441,7 +442,9 @@ type Agent struct {
 	// Status What the agent last said of itself.
 	Status          string `json:"status"`
 	TerminateReason string `json:"terminate_reason"`
-	Terminated      bool   `json:"terminated"`
+
+	// Terminated Whether a person ended it. It is given no jobs; ended gracefully it may end those that it has.
+	Terminated bool `json:"terminated"`
 }
 
 // AgentHealth defines model for AgentHealth.
@@ -537,7 +540,7 @@ type BatchItemAnswer struct {
 	Status int `json:"status"`
 }
 
-// BootID New on every start of the agent.
+// BootID New on every start of the agent, and random.
 type BootID = string
 
 // CapabilityList Tokens such as `os:linux` or `node:20`.
@@ -783,7 +786,7 @@ type Health string
 
 // Heartbeat defines model for Heartbeat.
 type Heartbeat struct {
-	// BootID New on every start of the agent.
+	// BootID New on every start of the agent, and random.
 	BootID     BootID            `json:"boot_id"`
 	CPUPercent *float64          `json:"cpu_percent,omitempty"`
 	Factory    *FactoryInfo      `json:"factory,omitempty"`
@@ -1312,7 +1315,7 @@ type Registered struct {
 
 // Registration defines model for Registration.
 type Registration struct {
-	// BootID New on every start of the agent.
+	// BootID New on every start of the agent, and random.
 	BootID BootID `json:"boot_id"`
 
 	// Capabilities Tokens such as `os:linux` or `node:20`.
@@ -1905,7 +1908,7 @@ type ServerInterface interface {
 	// GetAgent One agent.
 	// (GET /agents/{agent})
 	GetAgent(ctx echo.Context, agent AgentPath) error
-	// RegisterAgent Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one.
+	// RegisterAgent Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
 	// (PUT /agents/{agent})
 	RegisterAgent(ctx echo.Context, agent AgentPath) error
 	// GetAgentHealth How long ago an agent was last heard, and what that means.
@@ -6352,7 +6355,7 @@ type StrictServerInterface interface {
 	// GetAgent One agent.
 	// (GET /agents/{agent})
 	GetAgent(ctx context.Context, request GetAgentRequestObject) (GetAgentResponseObject, error)
-	// RegisterAgent Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one.
+	// RegisterAgent Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
 	// (PUT /agents/{agent})
 	RegisterAgent(ctx context.Context, request RegisterAgentRequestObject) (RegisterAgentResponseObject, error)
 	// GetAgentHealth How long ago an agent was last heard, and what that means.

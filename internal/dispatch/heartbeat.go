@@ -236,6 +236,7 @@ func (b *beat) describeFactory() error {
 	err = q.FactoryUpdate(b.ctx, b.tx, dbsqlc.FactoryUpdateParams{
 		WorkspaceID: b.who.Workspace, Name: f.Name, Os: f.OS, Host: f.Host, Engines: orEmpty(f.Engines),
 		Capabilities: orEmpty(f.Capabilities), Repos: repos, Seats: int32(f.Seats), //nolint:gosec // 1..1000
+		EnrolmentID: enrolmentOf(b.who), ScopeProducts: orEmpty(b.who.Scope.Products), ScopeCapabilities: orEmpty(b.who.Scope.Capabilities),
 	})
 	if err != nil {
 		return fmt.Errorf("describe factory: %w", err)

@@ -1,13 +1,16 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"sync"
 
 	"fleetboard/db"
+	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
 )
 
 // lane is a set of needs that jobs share.
@@ -30,6 +33,18 @@ func (l lane) serves(factory string, offers []string) bool {
 		}
 	}
 	return true
+}
+
+// within reports whether an agent with this scope may take jobs of the lane, whatever
+// is advertised.
+func (l lane) within(scope tenancy.Scope) bool {
+	return (l.factory == "" || scope.Factory == "" || l.factory == scope.Factory) && allows(scope, l.needs)
+}
+
+// allows reports whether a scope allows what a job needs. Repos do not count: products
+// limit them.
+func allows(scope tenancy.Scope, needs []string) bool {
+	return len(fleet.Within(scope, needs)) == len(needs)
 }
 
 // laneBook keeps the lanes of each workspace in memory. Lanes are never changed
@@ -68,12 +83,29 @@ func (b *laneBook) of(ctx context.Context, tx db.Tx, workspace ids.ID, newest in
 	return page, nil
 }
 
+// one gives one lane of a workspace.
+func (b *laneBook) one(ctx context.Context, tx db.Tx, workspace ids.ID, id int64) (lane, error) {
+	page, err := b.of(ctx, tx, workspace, id)
+	if err != nil {
+		return lane{}, err
+	}
+	at, ok := placeOf(page, id)
+	if !ok {
+		return lane{}, fmt.Errorf("a job stands in lane %d, which is not there", id)
+	}
+	return page[at], nil
+}
+
 func holds(page []lane, id int64) bool {
 	if id == 0 {
 		return true
 	}
-	_, ok := slices.BinarySearchFunc(page, id, func(l lane, id int64) int { return int(l.id - id) })
+	_, ok := placeOf(page, id)
 	return ok
+}
+
+func placeOf(page []lane, id int64) (int, bool) {
+	return slices.BinarySearchFunc(page, id, func(l lane, id int64) int { return cmp.Compare(l.id, id) })
 }
 
 func (b *laneBook) knows(workspace ids.ID, id int64) bool {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -33,8 +32,9 @@ type Registered struct {
 // With another enrolment token the same boot gets new tokens too, and gives back
 // what the new one does not reach.
 //
-// Faults: Forbidden outside the enrolment token's scope; Superseded for a boot
-// that a person cut off; Validation.
+// Faults: Forbidden outside the enrolment token's scope, and for an agent or a
+// factory of another token that reaches further; Superseded for a boot that a
+// person ended at once; Validation.
 func (s *Service) Register(ctx context.Context, who tenancy.Principal, in fleet.Registration) (Registered, error) {
 	if !who.Can(tenancy.Enrol) {
 		return Registered{}, fault.New(fault.Forbidden, "Agents register with an enrolment token.")
@@ -47,19 +47,19 @@ func (s *Service) Register(ctx context.Context, who tenancy.Principal, in fleet.
 	if err := s.db.InWorkspace(ctx, who.Workspace, r.run); err != nil {
 		return Registered{}, err
 	}
-	s.waiters.forget(r.agent.ID)
+	s.waiters.forget(r.saved.ID)
 	if r.endsTokens {
 		s.wake.Publish(accounts.RevokedTopic(who.Workspace))
 	}
-	s.published(who.Workspace, []ids.ID{r.factory})
+	s.published(who.Workspace, []ids.ID{r.factory.id})
 	s.settled(ctx, who.Workspace, r.given...)
 	token, expires, err := s.tokens.IssueAgentToken(tenancy.Principal{
-		Kind: tenancy.KindAgent, Workspace: who.Workspace, Name: r.agent.Name, Token: who.Token, Agent: r.agent.ID,
+		Kind: tenancy.KindAgent, Workspace: who.Workspace, Name: r.saved.Name, Token: who.Token, Agent: r.saved.ID,
 		Factory: in.Factory.Name, Boot: in.BootID, Generation: r.generation, Scope: who.Scope})
 	if err != nil {
 		return Registered{}, fmt.Errorf("issue agent token: %w", err)
 	}
-	return Registered{Agent: r.agent, Token: token, TokenExpiresAt: expires}, nil
+	return Registered{Agent: r.saved, Token: token, TokenExpiresAt: expires}, nil
 }
 
 // registering is one registration inside its transaction.
@@ -69,8 +69,8 @@ type registering struct {
 	who tenancy.Principal
 	in  fleet.Registration
 
-	factory    ids.ID
-	agent      fleet.Agent
+	belongings
+	saved      fleet.Agent
 	generation int64
 	endsTokens bool     // those that the agent had
 	given      []change // jobs that it had to give back
@@ -78,17 +78,26 @@ type registering struct {
 
 func (r *registering) run(tx db.Tx) (err error) {
 	r.tx = tx
-	if r.factory, err = upsertFactory(r.ctx, tx, r.who, r.in.Factory); err != nil {
-		return err
+	for known := false; !known; {
+		if r.belongings, err = belongingsTx(r.ctx, tx, r); err != nil {
+			return err
+		}
+		if err = r.check(r.who, r.in.Agent, r.in.Factory.Name, r.in.BootID); err != nil {
+			return err
+		}
+		if err = r.supersede(); err != nil {
+			return err
+		}
+		// Somebody else may have made an agent of this name meanwhile.
+		if known, err = r.upsertAgent(); err != nil {
+			return err
+		}
 	}
-	if err = r.supersede(); err != nil {
-		return err
-	}
-	if err = r.upsertAgent(); err != nil {
+	if err = r.describe(); err != nil {
 		return err
 	}
 	if r.endsTokens {
-		err = accounts.RevokeAgentTx(r.ctx, tx, r.who.Workspace, r.agent.ID, accounts.EndedSuperseded, r.generation)
+		err = accounts.RevokeAgentTx(r.ctx, tx, r.who.Workspace, r.saved.ID, accounts.EndedSuperseded, r.generation)
 		if err != nil {
 			return err
 		}
@@ -97,19 +106,16 @@ func (r *registering) run(tx db.Tx) (err error) {
 		map[string]any{"agent": r.in.Agent, "factory": r.in.Factory.Name, "model": r.in.Model})
 }
 
-func upsertFactory(ctx context.Context, tx db.Tx, who tenancy.Principal, in fleet.FactoryInfo) (ids.ID, error) {
-	repos, err := encodeRepos(in.Repos)
-	if err != nil {
-		return ids.Nil, err
+// describe writes down what the factory offers, if the token may say so.
+func (r *registering) describe() error {
+	if !r.describes(r.who, r.in.Factory.Name) {
+		return nil
 	}
-	id, err := q.FactoryUpsert(ctx, tx, dbsqlc.FactoryUpsertParams{
-		WorkspaceID: who.Workspace, ID: ids.New(), Name: in.Name, Os: in.OS, Host: in.Host,
-		Engines: orEmpty(in.Engines), Capabilities: orEmpty(in.Capabilities), Repos: repos, Seats: int32(in.Seats), //nolint:gosec // 1..1000
-	})
-	if err != nil {
-		return ids.Nil, fmt.Errorf("save factory: %w", err)
+	f := r.factory
+	if r.factoryOwner.token == ids.Nil {
+		f.enrolment = enrolmentOf(r.who)
 	}
-	return id, nil
+	return describeFactoryTx(r.ctx, r.tx, r.who.Workspace, f, r.in.Factory)
 }
 
 func encodeRepos(repos []fleet.Repo) (json.RawMessage, error) {
@@ -132,49 +138,33 @@ func orEmpty(in []string) []string {
 
 // supersede ends what an earlier boot of the agent held, or what a new enrolment
 // token does not reach.
-func (r *registering) supersede() error {
-	old, err := q.AgentLock(r.ctx, r.tx, dbsqlc.AgentLockParams{WorkspaceID: r.who.Workspace, Name: r.in.Agent})
-	if errors.Is(err, pgx.ErrNoRows) {
+func (r *registering) supersede() (err error) {
+	old := r.agent
+	switch {
+	case old.id == ids.Nil, old.boot == r.in.BootID && old.isOf(r.who):
 		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("lock agent: %w", err)
-	}
-	if err := r.mayTakeOver(old); err != nil {
-		return err
-	}
-	if old.BootID == r.in.BootID {
-		if old.EnrolmentID == nil || *old.EnrolmentID == r.who.Token {
-			return nil
-		}
+	case old.boot == r.in.BootID:
 		r.endsTokens = true
-		r.given, err = giveBack(r.ctx, r.tx, r.who, old.ID, r.in.Agent+" registered with another token", r.outOfReach)
+		r.given, err = giveBack(r.ctx, r.tx, r.who, old.id, r.in.Agent+" registered with another token", r.outOfReach)
 		return err
 	}
 	r.endsTokens = true
-	if r.given, err = giveBack(r.ctx, r.tx, r.who, old.ID, r.in.Agent+" was started again", all); err != nil {
+	if r.given, err = giveBack(r.ctx, r.tx, r.who, old.id, r.in.Agent+" was started again", all); err != nil {
 		return err
 	}
 	return fleetEvent(r.ctx, r.tx, r.who, eventlog.AgentSuperseded, map[string]any{"agent": r.in.Agent, "leases": len(r.given)})
 }
 
-// mayTakeOver refuses a token for one factory the agents of another one, whose
-// work it would end, and a boot that a person cut off.
-func (r *registering) mayTakeOver(old dbsqlc.AgentLockRow) error {
-	if r.who.Scope.Factory != "" && old.FactoryID != r.factory && old.TerminatedAt == nil {
-		return fault.New(fault.Forbidden, "There is an agent %s in another factory; this enrolment token is for %s only.",
-			r.in.Agent, r.who.Scope.Factory)
+// isOf reports whether the agent registered with this token before.
+func (a agentRow) isOf(who tenancy.Principal) bool {
+	if a.enrolment == nil {
+		return who.Token == ids.Nil
 	}
-	if old.CutOffAt != nil && old.BootID == r.in.BootID {
-		return fault.New(fault.Superseded, "%s was cut off by a person; this process is to stop.", r.in.Agent)
-	}
-	return nil
+	return *a.enrolment == who.Token
 }
 
 // outOfReach reports whether the token does not reach a job.
-func (r *registering) outOfReach(j jobs.Job) bool {
-	return len(r.who.Scope.Products) > 0 && !slices.Contains(r.who.Scope.Products, j.Product)
-}
+func (r *registering) outOfReach(j jobs.Job) bool { return !inScope(r.who.Scope, j) }
 
 func all(jobs.Job) bool { return true }
 
@@ -217,28 +207,33 @@ func backToQueue(job jobs.Locked, why string) (jobs.Decision, ending, error) {
 	return d, ending{outcome: outcomeReleased, error: why}, err
 }
 
-func (r *registering) upsertAgent() error {
-	in := r.in
+// upsertAgent reports false where an agent of this name was made by somebody else
+// since it was looked for.
+func (r *registering) upsertAgent() (bool, error) {
+	in, id := r.in, r.agent.id
+	if id == ids.Nil {
+		id = ids.New()
+	}
 	params := dbsqlc.AgentUpsertParams{
-		WorkspaceID: r.who.Workspace, ID: ids.New(), FactoryID: r.factory, Name: in.Agent, Model: in.Model,
+		WorkspaceID: r.who.Workspace, ID: id, FactoryID: r.factory.id, Name: in.Agent, Model: in.Model,
 		Capabilities: orEmpty(in.Capabilities), MaxConcurrentJobs: int32(in.MaxConcurrentJobs), //nolint:gosec // 1..100
 		HeartbeatIntervalSeconds: int32(in.HeartbeatIntervalSeconds), BootID: in.BootID, //nolint:gosec // 1..3600
-		Products: orEmpty(r.who.Scope.Products), EndsTokens: r.endsTokens,
-	}
-	if r.who.Token != ids.Nil {
-		params.EnrolmentID = &r.who.Token
+		Products: orEmpty(r.who.Scope.Products), EndsTokens: r.endsTokens, EnrolmentID: enrolmentOf(r.who),
 	}
 	if in.StaleAfterSeconds != nil {
 		after := int32(*in.StaleAfterSeconds) //nolint:gosec // 1..86400
 		params.StaleAfterSeconds = &after
 	}
 	saved, err := q.AgentUpsert(r.ctx, r.tx, params)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
 	if err != nil {
-		return fmt.Errorf("save agent: %w", err)
+		return false, fmt.Errorf("save agent: %w", err)
 	}
 	r.generation = saved.Generation
-	r.agent, err = fleet.AgentTx(r.ctx, r.tx, r.who.Workspace, in.Agent)
-	return err
+	r.saved, err = fleet.AgentTx(r.ctx, r.tx, r.who.Workspace, in.Agent)
+	return true, err
 }
 
 func fleetEvent(ctx context.Context, tx db.Tx, who tenancy.Principal, kind eventlog.Type, payload map[string]any) error {
@@ -258,7 +253,7 @@ func (s *Service) Terminate(ctx context.Context, who tenancy.Principal, name, re
 	var agent fleet.Agent
 	var given []change
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		id, err := q.AgentTerminate(ctx, tx, dbsqlc.AgentTerminateParams{WorkspaceID: who.Workspace, Name: name, Reason: reason})
+		id, err := q.AgentTerminate(ctx, tx, dbsqlc.AgentTerminateParams{WorkspaceID: who.Workspace, Name: name, Reason: reason, Graceful: graceful})
 		if errors.Is(err, pgx.ErrNoRows) {
 			return fault.New(fault.NotFound, "There is no agent %.64s in this workspace.", name)
 		}

@@ -146,6 +146,8 @@ func (u *usageTelling) judge(i int, lease dbsqlc.UsageLeasesRow) {
 		u.answers[i].Refused = fault.New(fault.StaleEpoch, "%s has not had an epoch %d.", lease.Key, named.Epoch)
 	case lease.Agent != u.who.Name:
 		u.answers[i].Refused = fault.New(fault.StaleEpoch, "Epoch %d of %s was another agent's.", named.Epoch, lease.Key)
+	case !inScope(u.who.Scope, jobs.Job{Product: lease.Product}):
+		u.answers[i].Refused = fault.New(fault.Forbidden, "The token of %s does not reach %s any more.", u.who.Name, lease.Key)
 	case spend.Nanos(lease.CostNanos) >= spend.FullCost:
 		u.answers[i].Refused = fault.Invalid("cost_usd", "What this lease has cost adds up to more than can be kept.")
 	case lease.Busy:

@@ -50,7 +50,8 @@ type Agent struct {
 	MemoryMB                 *int
 	CPUPercent               *float64
 	LastHeartbeatAt          time.Time
-	Terminated               bool
+	Terminated               bool // by a person
+	Graceful                 bool // it was, and may end its jobs
 	TerminateReason          string
 	CutOff                   bool // ended with all its tokens
 	Taken                    int  // jobs it holds a lease on
@@ -60,9 +61,9 @@ type Agent struct {
 }
 
 // HealthAt is the agent's health at a time of the database's clock. An agent
-// that a person ended is dead.
+// that a person ended at once is dead.
 func (a Agent) HealthAt(now time.Time) Health {
-	if a.Terminated {
+	if a.Terminated && !a.Graceful {
 		return Dead
 	}
 	interval := time.Duration(a.HeartbeatIntervalSeconds) * time.Second
@@ -85,8 +86,11 @@ func (a Agent) NextBeat() time.Time {
 	return a.LastHeartbeatAt.Add(time.Duration(a.HeartbeatIntervalSeconds) * time.Second)
 }
 
+// TakesJobs reports whether the agent lives and was not ended.
+func (a Agent) TakesJobs() bool { return a.Health != Dead && !a.Terminated }
+
 // Idle reports whether the agent could take one more job of its own.
-func (a Agent) Idle() bool { return a.Health != Dead && a.Taken < a.MaxConcurrentJobs }
+func (a Agent) Idle() bool { return a.TakesJobs() && a.Taken < a.MaxConcurrentJobs }
 
 // Factory is a worker host, as its agents last described it.
 type Factory struct {
@@ -217,11 +221,12 @@ func (f Factory) fit(n Needs) Fit {
 	fit := Fit{Factory: f}
 	offers, needs := f.Offers(), n.tokens()
 	fit.Missing = missing(needs, offers)
-	capable := 0
+	capable, ending := 0, f.Live()
 	for _, a := range f.Agents {
-		if a.Health == Dead {
+		if !a.TakesJobs() {
 			continue
 		}
+		ending = false
 		lacks := missing(needs, offers, a.Capabilities)
 		if len(lacks) < len(fit.Missing) {
 			fit.Missing = lacks
@@ -238,7 +243,7 @@ func (f Factory) fit(n Needs) Fit {
 		fit.Reason = ReasonMissing
 	case !f.Live():
 		fit.Reason = ReasonDead
-	case f.Draining:
+	case f.Draining || ending:
 		fit.Reason = ReasonDraining
 	default:
 		fit.Free = max(0, min(f.Seats-f.Taken, capable))

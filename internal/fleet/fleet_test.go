@@ -19,25 +19,27 @@ func TestHealthByTheAgeOfTheLastHeartbeat(t *testing.T) {
 	for _, c := range []struct {
 		age   time.Duration
 		stale *int
-		ended bool
+		ended string
 		want  Health
 	}{
-		{0, nil, false, Healthy},
-		{29 * time.Second, nil, false, Healthy},
-		{30 * time.Second, nil, false, Warn},
-		{100 * time.Second, nil, false, Stale},
-		{299 * time.Second, nil, false, Stale},
-		{300 * time.Second, nil, false, Dead},
+		{0, nil, "", Healthy},
+		{29 * time.Second, nil, "", Healthy},
+		{30 * time.Second, nil, "", Warn},
+		{100 * time.Second, nil, "", Stale},
+		{299 * time.Second, nil, "", Stale},
+		{300 * time.Second, nil, "", Dead},
 		// With a stale time of its own the proportions stay: 6, 20 and 60 s.
-		{5 * time.Second, &own, false, Healthy},
-		{6 * time.Second, &own, false, Warn},
-		{20 * time.Second, &own, false, Stale},
-		{60 * time.Second, &own, false, Dead},
-		{0, nil, true, Dead},
+		{5 * time.Second, &own, "", Healthy},
+		{6 * time.Second, &own, "", Warn},
+		{20 * time.Second, &own, "", Stale},
+		{60 * time.Second, &own, "", Dead},
+		{0, nil, "at once", Dead},
+		{0, nil, "gracefully", Healthy},
+		{300 * time.Second, nil, "gracefully", Dead},
 	} {
-		a := Agent{HeartbeatIntervalSeconds: 10, StaleAfterSeconds: c.stale, LastHeartbeatAt: now.Add(-c.age), Terminated: c.ended}
+		a := Agent{HeartbeatIntervalSeconds: 10, StaleAfterSeconds: c.stale, LastHeartbeatAt: now.Add(-c.age), Terminated: c.ended != "", Graceful: c.ended == "gracefully"}
 		if got := a.HealthAt(now); got != c.want {
-			t.Errorf("after %s (own stale time %v, ended %t) it is %s; want %s", c.age, c.stale, c.ended, got, c.want)
+			t.Errorf("after %s (own stale time %v, ended %q) it is %s; want %s", c.age, c.stale, c.ended, got, c.want)
 		}
 	}
 }

@@ -26,10 +26,10 @@ func TestReachDecidesAsTheWholeFleet(t *testing.T) {
 		dbfactory.Exec(t, d, `INSERT INTO factory (workspace_id, id, name, os, capabilities, draining, drained_at)
 			VALUES ($1, gen_random_uuid(), $2, 'linux', $3, $4, CASE WHEN $4 THEN now() END)`, workspace, name, [][]string{{}, {"gpu"}}[n%2], n%5 == 0)
 		for k := range n % 4 {
-			dbfactory.Exec(t, d, `INSERT INTO agent (workspace_id, id, factory_id, name, boot_id, capabilities, last_heartbeat_at, terminated_at)
-				SELECT $1, gen_random_uuid(), id, name || '-' || $3::int, 'b', $4, now() - $5::text::interval, CASE WHEN $6 THEN now() END
+			dbfactory.Exec(t, d, `INSERT INTO agent (workspace_id, id, factory_id, name, boot_id, capabilities, last_heartbeat_at, terminated_at, ended_gracefully)
+				SELECT $1, gen_random_uuid(), id, name || '-' || $3::int, 'b', $4, now() - $5::text::interval, CASE WHEN $6 THEN now() END, $7
 				FROM factory WHERE workspace_id = $1 AND name = $2`,
-				workspace, name, k, [][]string{{}, {"db"}, {"db", "web"}}[(n+k)%3], silent[(n/3+k)%4], (n+k)%7 == 0)
+				workspace, name, k, [][]string{{}, {"db"}, {"db", "web"}}[(n+k)%3], silent[(n/3+k)%4], (n+k)%7 == 0, (n+k)%2 == 0)
 		}
 	}
 	s, who := fleet.NewService(d, nil), dbfactory.Person(workspace, tenancy.RoleMember)

@@ -128,7 +128,7 @@ func (s *Service) Reach(ctx context.Context, who tenancy.Principal, needs ...Nee
 		}
 		of := map[ids.ID][]Agent{}
 		for _, k := range kinds {
-			of[k.FactoryID] = append(of[k.FactoryID], Agent{Capabilities: k.Capabilities, Health: Healthy})
+			of[k.FactoryID] = append(of[k.FactoryID], Agent{Capabilities: k.Capabilities, Health: Healthy, Terminated: k.Ended})
 		}
 		for i := range snap.Factories {
 			f := &snap.Factories[i]
@@ -173,7 +173,7 @@ func agentFrom(r dbsqlc.Agent, factory string, taken int) Agent {
 		ID: r.ID, Name: r.Name, Model: r.Model, Factory: factory, Capabilities: r.Capabilities,
 		MaxConcurrentJobs: int(r.MaxConcurrentJobs), HeartbeatIntervalSeconds: int(r.HeartbeatIntervalSeconds),
 		StaleAfterSeconds: wide(r.StaleAfterSeconds), BootID: r.BootID, Status: r.Status, MemoryMB: wide(r.MemoryMb),
-		LastHeartbeatAt: r.LastHeartbeatAt, Terminated: r.TerminatedAt != nil, TerminateReason: r.TerminateReason,
+		LastHeartbeatAt: r.LastHeartbeatAt, Terminated: r.TerminatedAt != nil, Graceful: r.EndedGracefully, TerminateReason: r.TerminateReason,
 		CutOff: r.CutOffAt != nil,
 		Taken:  taken, CreatedAt: r.CreatedAt, RegisteredAt: r.RegisteredAt,
 	}

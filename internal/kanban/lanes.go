@@ -89,7 +89,7 @@ func servingOf(snap fleet.Snapshot) []serving {
 		}
 		for _, agent := range f.Agents {
 			known := slices.ContainsFunc(a.agents, func(c []string) bool { return slices.Equal(c, agent.Capabilities) })
-			if agent.Health != fleet.Dead && len(agent.Capabilities) > 0 && !known {
+			if agent.TakesJobs() && len(agent.Capabilities) > 0 && !known {
 				a.agents = append(a.agents, agent.Capabilities)
 			}
 		}

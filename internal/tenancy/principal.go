@@ -105,6 +105,17 @@ type Scope struct {
 	Factory      string
 }
 
+// Covers reports whether the scope reaches all that another one does.
+func (s Scope) Covers(other Scope) bool {
+	return covers(s.Products, other.Products) && covers(s.Capabilities, other.Capabilities) &&
+		(s.Factory == "" || s.Factory == other.Factory)
+}
+
+func covers(limits, others []string) bool {
+	return len(limits) == 0 || len(others) > 0 &&
+		!slices.ContainsFunc(others, func(o string) bool { return !slices.Contains(limits, o) })
+}
+
 // Can reports whether the principal has the permission.
 func (p Principal) Can(need Permission) bool {
 	if need == Public {

@@ -419,7 +419,8 @@ func (e WaitReason) Valid() bool {
 
 // Agent defines model for Agent.
 type Agent struct {
-	BootID       string    `json:"boot_id"`
+	// BootID Told to owners and admins.
+	BootID       *string   `json:"boot_id,omitempty"`
 	Capabilities []string  `json:"capabilities"`
 	CPUPercent   *float64  `json:"cpu_percent"`
 	CreatedAt    time.Time `json:"created_at"`
@@ -441,7 +442,9 @@ type Agent struct {
 	// Status What the agent last said of itself.
 	Status          string `json:"status"`
 	TerminateReason string `json:"terminate_reason"`
-	Terminated      bool   `json:"terminated"`
+
+	// Terminated Whether a person ended it. It is given no jobs; ended gracefully it may end those that it has.
+	Terminated bool `json:"terminated"`
 }
 
 // AgentHealth defines model for AgentHealth.
@@ -537,7 +540,7 @@ type BatchItemAnswer struct {
 	Status int `json:"status"`
 }
 
-// BootID New on every start of the agent.
+// BootID New on every start of the agent, and random.
 type BootID = string
 
 // CapabilityList Tokens such as `os:linux` or `node:20`.
@@ -783,7 +786,7 @@ type Health string
 
 // Heartbeat defines model for Heartbeat.
 type Heartbeat struct {
-	// BootID New on every start of the agent.
+	// BootID New on every start of the agent, and random.
 	BootID     BootID            `json:"boot_id"`
 	CPUPercent *float64          `json:"cpu_percent,omitempty"`
 	Factory    *FactoryInfo      `json:"factory,omitempty"`
@@ -1312,7 +1315,7 @@ type Registered struct {
 
 // Registration defines model for Registration.
 type Registration struct {
-	// BootID New on every start of the agent.
+	// BootID New on every start of the agent, and random.
 	BootID BootID `json:"boot_id"`
 
 	// Capabilities Tokens such as `os:linux` or `node:20`.
@@ -1981,14 +1984,14 @@ type ClientInterface interface {
 	// Corresponds with GET /agents/{agent} (the `GetAgent` operationId).
 	GetAgent(ctx context.Context, agent AgentPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RegisterAgentWithBody Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one.
+	// RegisterAgentWithBody Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /agents/{agent} (the `RegisterAgent` operationId).
 	RegisterAgentWithBody(ctx context.Context, agent AgentPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RegisterAgent Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one.
+	// RegisterAgent Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2608,7 +2611,7 @@ func (c *Client) GetAgent(ctx context.Context, agent AgentPath, reqEditors ...Re
 	return c.Client.Do(req)
 }
 
-// RegisterAgentWithBody Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one.
+// RegisterAgentWithBody Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2625,7 +2628,7 @@ func (c *Client) RegisterAgentWithBody(ctx context.Context, agent AgentPath, con
 	return c.Client.Do(req)
 }
 
-// RegisterAgent Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one.
+// RegisterAgent Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7209,14 +7212,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /agents/{agent} (the `GetAgent` operationId).
 	GetAgentWithResponse(ctx context.Context, agent AgentPath, reqEditors ...RequestEditorFn) (*GetAgentResponse, error)
 
-	// RegisterAgentWithBodyWithResponse Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one.
+	// RegisterAgentWithBodyWithResponse Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /agents/{agent} (the `RegisterAgent` operationId).
 	RegisterAgentWithBodyWithResponse(ctx context.Context, agent AgentPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RegisterAgentResponse, error)
 
-	// RegisterAgentWithResponse Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one.
+	// RegisterAgentWithResponse Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11283,7 +11286,7 @@ func (c *ClientWithResponses) GetAgentWithResponse(ctx context.Context, agent Ag
 	return ParseGetAgentResponse(rsp)
 }
 
-// RegisterAgentWithBodyWithResponse Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one.
+// RegisterAgentWithBodyWithResponse Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11296,7 +11299,7 @@ func (c *ClientWithResponses) RegisterAgentWithBodyWithResponse(ctx context.Cont
 	return ParseRegisterAgentResponse(rsp)
 }
 
-// RegisterAgentWithResponse Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one.
+// RegisterAgentWithResponse Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -1,0 +1,293 @@
+package dispatch_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend"
+	"fleetboard/internal/tenancy"
+)
+
+// fleetState is all that registrations change.
+func (w *world) fleetState() string {
+	return dbfactory.Text(w.t, w.db, `SELECT jsonb_build_array(
+		(SELECT jsonb_agg(to_jsonb(a) - 'last_heartbeat_at' ORDER BY a.name) FROM agent a),
+		(SELECT jsonb_agg(to_jsonb(f) ORDER BY f.name) FROM factory f),
+		(SELECT jsonb_agg(jsonb_build_array(l.job_id, l.agent_id, l.epoch) ORDER BY l.job_id) FROM job_lease l))::text`)
+}
+
+// revoke ends an enrolment token.
+func (w *world) revoke(enrolment tenancy.Principal) {
+	w.t.Helper()
+	dbfactory.Exec(w.t, w.db, `UPDATE access_token SET revoked_at = now() WHERE id = $1`, enrolment.Token)
+}
+
+// A token that reaches less than another one can neither take over that one's agent,
+// whatever it knows of it, nor describe its factory or fill its seats; nothing changes
+// for the agent that is there.
+func TestATokenThatReachesLessTakesNothingOfAnothers(t *testing.T) {
+	w := newWorld(t)
+	w.product("atlas", jobs.ProductSettings{})
+	w.product("vega", jobs.ProductSettings{})
+	gpu := func(r *fleet.Registration) { r.Factory.Capabilities = []string{"has:gpu"} }
+	ada := w.registered(w.enrolment(tenancy.Scope{}), gpu)
+	atlas, vega := w.job("atlas", inProduct("atlas")), w.job("vega", inProduct("vega"))
+	if got, err := w.dispatch.Claim(w.ctx, ada, dispatch.ClaimRequest{Max: 2, RequestID: "r1"}); err != nil || len(got.Jobs) != 2 {
+		t.Fatalf("claimed %d, %v", len(got.Jobs), err)
+	}
+	before := w.fleetState()
+	for limited, scope := range map[string]tenancy.Scope{
+		"to a product":     {Products: []string{"atlas"}},
+		"to a capability":  {Capabilities: []string{"has:git"}},
+		"to a factory":     {Factory: "roof"},
+		"to both products": {Products: []string{"atlas", "vega"}},
+	} {
+		factory := func(r *fleet.Registration) {
+			if scope.Factory != "" {
+				r.Factory.Name = scope.Factory
+			}
+		}
+		eve := w.enrolment(scope)
+		for as, change := range map[string]func(*fleet.Registration){
+			"the same boot":           func(*fleet.Registration) {},
+			"a new boot":              boot("boot-2"),
+			"another factory":         func(r *fleet.Registration) { r.Factory.Name = "attic" },
+			"another agent beside it": func(r *fleet.Registration) { r.Agent, r.Factory.Seats = "eve", 1 },
+		} {
+			if limited == "to a factory" && as == "another agent beside it" {
+				continue // in its own factory it may
+			}
+			if _, err := w.register(eve, change, factory); !fault.Is(err, fault.Forbidden) {
+				t.Errorf("a token limited %s registers as %s: %v; want forbidden", limited, as, err)
+			}
+		}
+	}
+	if after := w.fleetState(); after != before {
+		t.Errorf("the fleet was\n%s\nand is\n%s", before, after)
+	}
+	w.complete(ada, w.read(atlas))
+	w.complete(ada, w.read(vega))
+}
+
+func (w *world) read(j jobs.Job) jobs.Job {
+	w.t.Helper()
+	now, err := w.jobs.Get(w.ctx, w.owner, j.Key)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return now
+}
+
+// Tokens are rotated: one that reaches as far takes the agents over with what they
+// hold, also while the one before is good; one that reaches less does once that was
+// revoked or the agent was cut off, and the same boot gives back what it does not reach.
+func TestRotatingTokens(t *testing.T) {
+	wide := tenancy.Scope{Products: []string{"atlas", "vega"}, Capabilities: []string{"os:linux", "has:gpu"}}
+	for name, c := range map[string]struct {
+		scope tenancy.Scope
+		end   func(w *world, old tenancy.Principal)
+		boot  string
+		kept  []string
+	}{
+		"as far, the same boot":     {wide, nil, "boot-1", []string{"atlas", "gpu", "vega"}},
+		"without limits":            {tenancy.Scope{}, nil, "boot-1", []string{"atlas", "gpu", "vega"}},
+		"for its factory":           {tenancy.Scope{Products: wide.Products, Capabilities: wide.Capabilities, Factory: "desk"}, nil, "boot-1", []string{"atlas", "gpu", "vega"}},
+		"as far, a new boot":        {wide, nil, "boot-2", nil},
+		"fewer products, revoked":   {tenancy.Scope{Products: []string{"atlas"}}, (*world).revoke, "boot-1", []string{"atlas", "gpu"}},
+		"less able, revoked":        {tenancy.Scope{Capabilities: []string{"os:linux"}}, (*world).revoke, "boot-1", []string{"atlas", "vega"}},
+		"a new boot, revoked":       {tenancy.Scope{Products: []string{"atlas"}}, (*world).revoke, "boot-2", nil},
+		"less, a new boot, cut off": {tenancy.Scope{Products: []string{"atlas"}, Factory: "desk"}, cutOff, "boot-2", nil},
+		"another factory, revoked":  {tenancy.Scope{Factory: "roof"}, (*world).revoke, "boot-1", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.product("atlas", jobs.ProductSettings{})
+			w.product("vega", jobs.ProductSettings{})
+			old := w.enrolment(wide)
+			before := w.registered(old, func(r *fleet.Registration) { r.Capabilities = []string{"has:gpu"} })
+			held := map[string]jobs.Job{"atlas": w.job("atlas", inProduct("atlas")), "vega": w.job("vega", inProduct("vega")),
+				"gpu": w.job("gpu", inProduct("atlas"), needs("has:gpu"))}
+			if got, err := w.dispatch.Claim(w.ctx, before, dispatch.ClaimRequest{Max: 3, RequestID: "r1"}); err != nil || len(got.Jobs) != 3 {
+				t.Fatalf("claimed %d, %v", len(got.Jobs), err)
+			}
+			if c.end != nil {
+				c.end(w, old)
+			}
+			next := w.enrolment(c.scope)
+			after := w.registered(next, boot(c.boot), func(r *fleet.Registration) {
+				if c.scope.Factory != "" {
+					r.Factory.Name = c.scope.Factory
+				}
+			})
+			want := map[string]jobs.Status{"atlas": jobs.Ready, "vega": jobs.Ready, "gpu": jobs.Ready}
+			for _, k := range c.kept {
+				want[k] = jobs.Assigned
+			}
+			for k, j := range held {
+				w.want(j, want[k])
+			}
+			if _, err := w.dispatch.Claim(w.ctx, before, dispatch.ClaimRequest{}); err == nil {
+				t.Error("the token before still claims")
+			}
+			if len(c.kept) > 0 {
+				again, err := w.dispatch.Claim(w.ctx, after, dispatch.ClaimRequest{Max: 3, RequestID: "r1"})
+				if err != nil || len(again.Jobs) != len(c.kept) {
+					t.Errorf("the same request gave %d jobs, %v; want %v", len(again.Jobs), err, c.kept)
+				}
+			}
+			w.consistent()
+		})
+	}
+}
+
+func cutOff(w *world, _ tenancy.Principal) {
+	w.t.Helper()
+	if _, err := w.dispatch.CutOff(w.ctx, w.owner, "ada", "leaked"); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A token that is made for a factory lets its agents work there beside those of the
+// token that the factory belongs to, and does not change what it offers; agents of a
+// token that reaches as far do.
+func TestGuestsDoNotDescribeAFactory(t *testing.T) {
+	w := newWorld(t)
+	offers := func(token ...string) func(*fleet.Registration) {
+		return func(r *fleet.Registration) { r.Factory.Capabilities = token }
+	}
+	named := func(name string) func(*fleet.Registration) { return func(r *fleet.Registration) { r.Agent = name } }
+	described := func(want string) {
+		t.Helper()
+		if f, err := w.fleet.Factory(w.ctx, w.owner, "desk"); err != nil || fmt.Sprint(f.Capabilities, f.Seats) != want {
+			t.Errorf("it offers %v on %d seats, %v; want %s", f.Capabilities, f.Seats, err, want)
+		}
+	}
+	owner := w.enrolment(tenancy.Scope{})
+	w.registered(owner, offers("has:git"))
+	guest := w.registered(w.enrolment(tenancy.Scope{Products: []string{"default"}, Factory: "desk"}), named("bob"), offers("has:gpu"))
+	described("[has:git] 100")
+	beat := func(who tenancy.Principal, offers ...string) {
+		t.Helper()
+		_, err := w.dispatch.Heartbeat(w.ctx, who, dispatch.Beat{Agent: who.Name, BootID: "boot-1",
+			Factory: &fleet.FactoryInfo{Name: "desk", Seats: 7, Capabilities: offers}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	beat(guest, "has:gpu")
+	described("[has:git] 100")
+	equal := w.registered(w.enrolment(tenancy.Scope{}), named("cleo"), offers("has:gpu"))
+	described("[has:gpu] 100")
+	beat(equal, "has:git")
+	described("[has:git] 7")
+	w.revoke(owner)
+	beat(guest, "has:mic")
+	described("[has:mic] 7")
+}
+
+// Usage is told of ended leases too, but not by a token that does not reach the product
+// that it would be billed to.
+func TestUsageStaysInItsTokensScope(t *testing.T) {
+	w := newWorld(t)
+	w.product("atlas", jobs.ProductSettings{})
+	ada := w.registered(w.enrolment(tenancy.Scope{}))
+	w.job("atlas", inProduct("atlas"))
+	held := w.claim(ada)
+	w.complete(ada, held)
+	tell := func(id string) dispatch.UsageAnswer {
+		answers, err := w.dispatch.RecordUsage(w.ctx, ada, []dispatch.UsageLine{{Lease: ref(held),
+			Entry: spend.Entry{ID: id, Provider: "anthropic", Model: "sonnet", Operation: "edit"}}})
+		if err != nil || len(answers) != 1 {
+			t.Fatalf("= %v, %v", answers, err)
+		}
+		return answers[0]
+	}
+	if a := tell("m-1"); a.Refused != nil {
+		t.Fatalf("its own: %v", a.Refused)
+	}
+	ada.Scope.Products = []string{"default"}
+	if a := tell("m-2"); a.Refused == nil || a.Refused.Code != fault.Forbidden {
+		t.Errorf("out of reach: %+v; want forbidden", a)
+	}
+}
+
+// Two tokens make an agent of one name at the same moment: the one that reaches less
+// never takes it from the other.
+func TestTwoTokensMakeOneAgent(t *testing.T) {
+	w := newWorld(t)
+	wide, narrow := w.enrolment(tenancy.Scope{}), w.enrolment(tenancy.Scope{Products: []string{"default"}})
+	for n := range 20 {
+		name := fmt.Sprint("agent-", n)
+		var wg sync.WaitGroup
+		for i, token := range []tenancy.Principal{wide, narrow} {
+			wg.Go(func() {
+				_, err := w.dispatch.Register(w.ctx, token, fleet.Registration{Agent: name, BootID: "boot-1",
+					Factory: fleet.FactoryInfo{Name: fmt.Sprint("host-", n, "-", i)}})
+				if err != nil && (i == 0 || !fault.Is(err, fault.Forbidden)) {
+					t.Errorf("%s by %d: %v", name, i, err)
+				}
+			})
+		}
+		wg.Wait()
+		if owner := dbfactory.Text(t, w.db, `SELECT enrolment_id::text FROM agent WHERE name = $1`, name); owner != wide.Token.String() {
+			t.Errorf("%s belongs to the token that reaches less", name)
+		}
+	}
+}
+
+// An agent that was ended gracefully is as well as its heartbeats say and drains; to
+// register again, with a new token too, does not undo its end, only a new boot does.
+func TestAnAgentThatEndsGracefullyLives(t *testing.T) {
+	w := newWorld(t)
+	enrolment := w.enrolment(tenancy.Scope{})
+	ada := w.registered(enrolment)
+	j := w.job("work")
+	held := w.claim(ada)
+	if a, err := w.dispatch.Terminate(w.ctx, w.owner, "ada", "enough", true); err != nil || a.Health != fleet.Healthy || !a.Terminated {
+		t.Fatalf("= %+v, %v; want healthy and ended", a, err)
+	}
+	w.want(j, jobs.Assigned)
+	next := w.job("more")
+	for _, token := range []tenancy.Principal{enrolment, w.enrolment(tenancy.Scope{})} {
+		ada = w.registered(token)
+		w.nothing(ada, dispatch.ReasonDraining)
+	}
+	w.complete(ada, held)
+	dbfactory.Exec(t, w.db, `UPDATE agent SET last_heartbeat_at = now() - interval '1 day'`)
+	if a, err := w.fleet.Agent(w.ctx, w.owner, "ada"); err != nil || a.Health != fleet.Dead || a.TerminateReason != "enough" {
+		t.Errorf("silent it is %+v, %v; want dead", a, err)
+	}
+	if got := w.claim(w.registered(enrolment, boot("boot-2"))); got.Key != next.Key {
+		t.Errorf("a new boot claimed %s", got.Key)
+	}
+}
+
+// An agent that was ended at once stays ended until it is started again.
+func TestAnEndAtOnceIsNotUndone(t *testing.T) {
+	w := newWorld(t)
+	enrolment := w.enrolment(tenancy.Scope{})
+	ada := w.registered(enrolment)
+	w.job("work")
+	w.claim(ada)
+	for _, graceful := range []bool{false, true} { // the second one changes nothing
+		if a, err := w.dispatch.Terminate(w.ctx, w.owner, "ada", "enough", graceful); err != nil || a.Health != fleet.Dead {
+			t.Fatalf("= %+v, %v; want dead", a, err)
+		}
+	}
+	for _, token := range []tenancy.Principal{enrolment, w.enrolment(tenancy.Scope{})} {
+		if _, err := w.register(token); !fault.Is(err, fault.Superseded) {
+			t.Errorf("the same boot registers: %v; want superseded", err)
+		}
+	}
+	if a, err := w.fleet.Agent(w.ctx, w.owner, "ada"); err != nil || !a.Terminated || a.ID == ids.Nil {
+		t.Errorf("it is %+v, %v", a, err)
+	}
+	w.claim(w.registered(enrolment, boot("boot-2")))
+}
