@@ -308,10 +308,24 @@ func (q *Queries) LogKnown(ctx context.Context, db DBTX, arg LogKnownParams) (bo
 }
 
 const logLease = `-- name: LogLease :many
-SELECT l.epoch, l.expires_at, l.directive, l.directive_reason FROM job_lease l
-WHERE l.workspace_id = $1 AND l.job_id = $2 AND l.epoch = $3 AND l.agent_id = $4
-    AND l.expires_at > clock_timestamp()
-FOR NO KEY UPDATE
+WITH lease AS MATERIALIZED (
+    SELECT l.epoch, l.expires_at, l.directive, l.directive_reason FROM job_lease l
+    WHERE l.workspace_id = $1 AND l.job_id = $2 AND l.epoch = $3 AND l.agent_id = $4
+        AND l.expires_at > clock_timestamp()
+    FOR NO KEY UPDATE
+), used AS (
+    INSERT INTO job_log_use AS u (workspace_id, job_id, job_bytes, epoch, attempt_bytes, minute, minute_bytes)
+    SELECT $1, $2, $5, l.epoch, $5, date_trunc('minute', clock_timestamp()), $5 FROM lease l
+    ON CONFLICT (workspace_id, job_id) DO UPDATE SET
+        job_bytes = u.job_bytes + excluded.job_bytes,
+        attempt_bytes = CASE WHEN u.epoch = excluded.epoch THEN u.attempt_bytes ELSE 0 END + excluded.attempt_bytes,
+        minute_bytes = CASE WHEN u.minute = excluded.minute THEN u.minute_bytes ELSE 0 END + excluded.minute_bytes,
+        left_out_line = CASE WHEN u.epoch = excluded.epoch THEN u.left_out_line END,
+        epoch = excluded.epoch, minute = excluded.minute
+    RETURNING u.job_bytes, u.attempt_bytes, u.minute_bytes, u.left_out_line, u.left_out
+)
+SELECT l.epoch, l.expires_at, l.directive, l.directive_reason, u.job_bytes, u.attempt_bytes, u.minute_bytes, u.left_out_line, u.left_out
+FROM lease l, used u
 `
 
 type LogLeaseParams struct {
@@ -319,6 +333,7 @@ type LogLeaseParams struct {
 	JobID       uuid.UUID
 	Epoch       int64
 	AgentID     uuid.UUID
+	Bytes       int64
 }
 
 type LogLeaseRow struct {
@@ -326,17 +341,24 @@ type LogLeaseRow struct {
 	ExpiresAt       time.Time
 	Directive       string
 	DirectiveReason string
+	JobBytes        int64
+	AttemptBytes    int64
+	MinuteBytes     int64
+	LeftOutLine     *int64
+	LeftOut         int64
 }
 
 // The lease that an agent writes under, locked until its lines are committed:
 // it cannot end before, and the lines of a job get their ids in the order in
-// which they are committed. One row where the lease is still the agent's own.
+// which they are committed. One row where the lease is still the agent's own, with
+// what the job's log has taken after bytes more.
 func (q *Queries) LogLease(ctx context.Context, db DBTX, arg LogLeaseParams) ([]LogLeaseRow, error) {
 	rows, err := db.Query(ctx, logLease,
 		arg.WorkspaceID,
 		arg.JobID,
 		arg.Epoch,
 		arg.AgentID,
+		arg.Bytes,
 	)
 	if err != nil {
 		return nil, err
@@ -350,6 +372,11 @@ func (q *Queries) LogLease(ctx context.Context, db DBTX, arg LogLeaseParams) ([]
 			&i.ExpiresAt,
 			&i.Directive,
 			&i.DirectiveReason,
+			&i.JobBytes,
+			&i.AttemptBytes,
+			&i.MinuteBytes,
+			&i.LeftOutLine,
+			&i.LeftOut,
 		); err != nil {
 			return nil, err
 		}
@@ -359,6 +386,60 @@ func (q *Queries) LogLease(ctx context.Context, db DBTX, arg LogLeaseParams) ([]
 		return nil, err
 	}
 	return items, nil
+}
+
+const logMark = `-- name: LogMark :one
+INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, event, message, details)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id
+`
+
+type LogMarkParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Epoch       int64
+	Agent       string
+	Level       string
+	Event       string
+	Message     string
+	Details     json.RawMessage
+}
+
+// The server's own line in a job's log.
+func (q *Queries) LogMark(ctx context.Context, db DBTX, arg LogMarkParams) (int64, error) {
+	row := db.QueryRow(ctx, logMark,
+		arg.WorkspaceID,
+		arg.JobID,
+		arg.Epoch,
+		arg.Agent,
+		arg.Level,
+		arg.Event,
+		arg.Message,
+		arg.Details,
+	)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
+}
+
+const logMarkAgain = `-- name: LogMarkAgain :exec
+UPDATE job_log SET message = $1, details = $2 WHERE workspace_id = $3 AND id = $4
+`
+
+type LogMarkAgainParams struct {
+	Message     string
+	Details     json.RawMessage
+	WorkspaceID uuid.UUID
+	ID          int64
+}
+
+func (q *Queries) LogMarkAgain(ctx context.Context, db DBTX, arg LogMarkAgainParams) error {
+	_, err := db.Exec(ctx, logMarkAgain,
+		arg.Message,
+		arg.Details,
+		arg.WorkspaceID,
+		arg.ID,
+	)
+	return err
 }
 
 const logOlder = `-- name: LogOlder :many
@@ -489,4 +570,31 @@ func (q *Queries) LogOlderOfAttempt(ctx context.Context, db DBTX, arg LogOlderOf
 		return nil, err
 	}
 	return items, nil
+}
+
+const logUseSettle = `-- name: LogUseSettle :exec
+UPDATE job_log_use SET job_bytes = job_bytes - $1, attempt_bytes = attempt_bytes - $1, minute_bytes = minute_bytes - $1,
+    left_out_line = $2::bigint, left_out = $3
+WHERE workspace_id = $4 AND job_id = $5
+`
+
+type LogUseSettleParams struct {
+	Bytes       int64
+	Line        *int64
+	LeftOut     int64
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+}
+
+// Gives back what was not kept of the bytes that LogLease counted, and notes the line
+// that tells of it.
+func (q *Queries) LogUseSettle(ctx context.Context, db DBTX, arg LogUseSettleParams) error {
+	_, err := db.Exec(ctx, logUseSettle,
+		arg.Bytes,
+		arg.Line,
+		arg.LeftOut,
+		arg.WorkspaceID,
+		arg.JobID,
+	)
+	return err
 }

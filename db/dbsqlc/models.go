@@ -379,6 +379,18 @@ type JobLog struct {
 	LineID      *string
 }
 
+type JobLogUse struct {
+	WorkspaceID  uuid.UUID
+	JobID        uuid.UUID
+	JobBytes     int64
+	Epoch        int64
+	AttemptBytes int64
+	Minute       time.Time
+	MinuteBytes  int64
+	LeftOutLine  *int64
+	LeftOut      int64
+}
+
 type JobNumber struct {
 	WorkspaceID uuid.UUID
 	Next        int64

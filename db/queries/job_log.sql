@@ -1,11 +1,41 @@
 -- name: LogLease :many
 -- The lease that an agent writes under, locked until its lines are committed:
 -- it cannot end before, and the lines of a job get their ids in the order in
--- which they are committed. One row where the lease is still the agent's own.
-SELECT l.epoch, l.expires_at, l.directive, l.directive_reason FROM job_lease l
-WHERE l.workspace_id = @workspace_id AND l.job_id = @job_id AND l.epoch = @epoch AND l.agent_id = @agent_id
-    AND l.expires_at > clock_timestamp()
-FOR NO KEY UPDATE;
+-- which they are committed. One row where the lease is still the agent's own, with
+-- what the job's log has taken after bytes more.
+WITH lease AS MATERIALIZED (
+    SELECT l.epoch, l.expires_at, l.directive, l.directive_reason FROM job_lease l
+    WHERE l.workspace_id = @workspace_id AND l.job_id = @job_id AND l.epoch = @epoch AND l.agent_id = @agent_id
+        AND l.expires_at > clock_timestamp()
+    FOR NO KEY UPDATE
+), used AS (
+    INSERT INTO job_log_use AS u (workspace_id, job_id, job_bytes, epoch, attempt_bytes, minute, minute_bytes)
+    SELECT @workspace_id, @job_id, @bytes, l.epoch, @bytes, date_trunc('minute', clock_timestamp()), @bytes FROM lease l
+    ON CONFLICT (workspace_id, job_id) DO UPDATE SET
+        job_bytes = u.job_bytes + excluded.job_bytes,
+        attempt_bytes = CASE WHEN u.epoch = excluded.epoch THEN u.attempt_bytes ELSE 0 END + excluded.attempt_bytes,
+        minute_bytes = CASE WHEN u.minute = excluded.minute THEN u.minute_bytes ELSE 0 END + excluded.minute_bytes,
+        left_out_line = CASE WHEN u.epoch = excluded.epoch THEN u.left_out_line END,
+        epoch = excluded.epoch, minute = excluded.minute
+    RETURNING u.job_bytes, u.attempt_bytes, u.minute_bytes, u.left_out_line, u.left_out
+)
+SELECT l.epoch, l.expires_at, l.directive, l.directive_reason, u.job_bytes, u.attempt_bytes, u.minute_bytes, u.left_out_line, u.left_out
+FROM lease l, used u;
+
+-- name: LogUseSettle :exec
+-- Gives back what was not kept of the bytes that LogLease counted, and notes the line
+-- that tells of it.
+UPDATE job_log_use SET job_bytes = job_bytes - @bytes, attempt_bytes = attempt_bytes - @bytes, minute_bytes = minute_bytes - @bytes,
+    left_out_line = sqlc.narg('line')::bigint, left_out = @left_out
+WHERE workspace_id = @workspace_id AND job_id = @job_id;
+
+-- name: LogMark :one
+-- The server's own line in a job's log.
+INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, event, message, details)
+VALUES (@workspace_id, @job_id, @epoch, @agent, @level, @event, @message, @details) RETURNING id;
+
+-- name: LogMarkAgain :exec
+UPDATE job_log SET message = @message, details = @details WHERE workspace_id = @workspace_id AND id = @id;
 
 -- name: LogAppend :exec
 -- Adds lines in the order of the arrays, which are equally long. A time is in

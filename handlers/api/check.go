@@ -94,10 +94,13 @@ func (f *findings) object(field string, object map[string]any, schema *openapi3.
 	}
 }
 
+// mostEntries refuses a list that is too long.
+const mostEntries = "It must have at most %d entries."
+
 func (f *findings) array(field string, list []any, schema *openapi3.Schema) {
 	n := uint64(len(list))
 	if schema.MaxItems != nil && n > *schema.MaxItems {
-		f.unfit(field, "There are %d entries; at most %d fit.", n, *schema.MaxItems)
+		f.unfit(field, mostEntries, *schema.MaxItems)
 		return
 	}
 	if n < schema.MinItems {

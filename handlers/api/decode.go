@@ -21,6 +21,9 @@ const (
 	// maxDigits bounds a number's length and its exponent, so that PostgreSQL
 	// can keep it exactly.
 	maxDigits = 300
+	// MaxValues bounds how many values a body holds, with those in lists and objects:
+	// a value of two bytes takes a hundred in memory.
+	MaxValues = 65_536
 )
 
 // decode reads a JSON body strictly, checks it against a schema and returns it
@@ -28,9 +31,10 @@ const (
 //
 // Faults: Malformed for what is not JSON, trailing data, nesting deeper than
 // maxDepth, fields that are unknown, given twice or of the wrong type;
-// Validation for values that do not fit.
+// Validation for values that do not fit, and for too many of them, as soon as there
+// is one too many.
 func decode(raw []byte, schema *openapi3.Schema) ([]byte, error) {
-	value, found, err := parse(raw)
+	value, found, err := parse(raw, schema)
 	if err != nil {
 		return nil, err
 	}
@@ -53,18 +57,25 @@ func (f *findings) canonical(value any, schema *openapi3.Schema) ([]byte, error)
 }
 
 // parse reads one JSON value and nothing after it. Objects become
-// map[string]any, arrays []any, numbers json.Number.
-func parse(raw []byte) (any, *findings, error) {
+// map[string]any, arrays []any, numbers json.Number. The schema, nil for any value,
+// says how many entries its lists may have.
+func parse(raw []byte, schema *openapi3.Schema) (any, *findings, error) {
 	// Bytes that are no UTF-8, and escapes that are half a character, become a
 	// NUL: inside a string it is refused with
 	// the name of its field, anywhere else it is no JSON.
-	raw = withoutHalves(bytes.ToValidUTF8(raw, []byte(`\u0000`)))
+	if !utf8.Valid(raw) {
+		if len(raw) > MaxBody { // each may become six
+			return nil, nil, fault.New(fault.Malformed, "The body is not UTF-8.")
+		}
+		raw = bytes.ToValidUTF8(raw, []byte(`\u0000`))
+	}
+	raw = withoutHalves(raw)
 	if !json.Valid(raw) {
 		return nil, nil, notJSON(json.Unmarshal(raw, new(json.RawMessage)))
 	}
 	p := &parser{decoder: json.NewDecoder(bytes.NewReader(raw))}
 	p.decoder.UseNumber()
-	value, err := p.value("", 0)
+	value, err := p.value("", 0, schema)
 	return value, &p.found, err
 }
 
@@ -121,13 +132,18 @@ func notJSON(err error) error {
 type parser struct {
 	decoder *json.Decoder
 	found   findings
+	values  int // read so far
 }
 
-// value reads the next value; path names it, depth counts what it lies in.
-func (p *parser) value(path string, depth int) (any, error) {
+// value reads the next value; path names it, depth counts what it lies in, schema is
+// nil where it may be anything.
+func (p *parser) value(path string, depth int, schema *openapi3.Schema) (any, error) {
 	token, err := p.decoder.Token()
 	if err != nil {
 		return nil, notJSON(err)
+	}
+	if p.values++; p.values > MaxValues {
+		return nil, fault.Invalid(short(path), "A body must hold at most %d values, with those in lists and objects.", MaxValues)
 	}
 	switch t := token.(type) {
 	case json.Delim:
@@ -137,9 +153,9 @@ func (p *parser) value(path string, depth int) (any, error) {
 			return nil, refusal
 		}
 		if t == '{' {
-			return p.object(path, depth)
+			return p.object(path, depth, schema)
 		}
-		return p.array(path, depth)
+		return p.array(path, depth, schema)
 	case string:
 		p.found.text(path, t)
 	case json.Number:
@@ -148,7 +164,7 @@ func (p *parser) value(path string, depth int) (any, error) {
 	return token, nil
 }
 
-func (p *parser) object(path string, depth int) (any, error) {
+func (p *parser) object(path string, depth int, schema *openapi3.Schema) (any, error) {
 	object := map[string]any{}
 	for p.decoder.More() {
 		token, err := p.decoder.Token()
@@ -164,7 +180,7 @@ func (p *parser) object(path string, depth int) (any, error) {
 		if _, twice := object[key]; twice {
 			p.found.unreadable(field, "It is given twice.")
 		}
-		if object[key], err = p.value(field, depth+1); err != nil {
+		if object[key], err = p.value(field, depth+1, property(schema, key)); err != nil {
 			return nil, err
 		}
 	}
@@ -172,10 +188,25 @@ func (p *parser) object(path string, depth int) (any, error) {
 	return object, err
 }
 
-func (p *parser) array(path string, depth int) (any, error) {
+// property is the schema of an object's field, nil where nothing is said of it.
+func property(schema *openapi3.Schema, key string) *openapi3.Schema {
+	if schema == nil || schema.Properties[key] == nil {
+		return nil
+	}
+	return schema.Properties[key].Value
+}
+
+func (p *parser) array(path string, depth int, schema *openapi3.Schema) (any, error) {
 	array := []any{}
+	var items *openapi3.Schema
+	if schema != nil && schema.Items != nil {
+		items = schema.Items.Value
+	}
 	for p.decoder.More() {
-		item, err := p.value(path+"["+strconv.Itoa(len(array))+"]", depth+1)
+		if schema != nil && schema.MaxItems != nil && uint64(len(array)) == *schema.MaxItems {
+			return nil, fault.Invalid(short(path), mostEntries, *schema.MaxItems)
+		}
+		item, err := p.value(path+"["+strconv.Itoa(len(array))+"]", depth+1, items)
 		if err != nil {
 			return nil, err
 		}

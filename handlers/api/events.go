@@ -43,9 +43,9 @@ func (s *Server) StreamEvents(ctx context.Context, r StreamEventsRequestObject) 
 	if err != nil {
 		return nil, err
 	}
-	leave, ok := openStreams.enter(who.Workspace)
-	if !ok {
-		return nil, fault.New(fault.TooMany, "%d streams of this workspace are open; end one of them first.", streaming.perWorkspace).
+	leave, full := openStreams.enter(streamAskers(who))
+	if full != nil {
+		return nil, fault.New(fault.TooMany, "%d streams of this %s are open; end one of them first.", full.Most, full.What).
 			With("retry_after", int(streaming.beat.Seconds()))
 	}
 	return &eventStream{server: s, ctx: ctx, who: who, filter: f, at: at, leave: leave}, nil

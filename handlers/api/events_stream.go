@@ -17,12 +17,21 @@ import (
 // streaming are the limits of streams of events.
 var streaming = struct {
 	perWorkspace int           // streams that a workspace may have open in one process
+	perToken     int           // those of one token
 	beat         time.Duration // the longest silence
 	check        time.Duration // how soon a stream ends after its token, at most
 	agentCheck   time.Duration // the same of an agent's, which costs no SQL to ask about
 	poll         time.Duration // how often it looks although nothing was published
 	write        time.Duration // how long the reader may take for one piece
-}{perWorkspace: 200, beat: 15 * time.Second, check: 4 * time.Second, agentCheck: time.Second, poll: 5 * time.Second, write: 10 * time.Second}
+}{perWorkspace: MaxStreams, perToken: MaxTokenStreams,
+	beat: 15 * time.Second, check: 4 * time.Second, agentCheck: time.Second, poll: 5 * time.Second, write: 10 * time.Second}
+
+// MaxStreams is how many streams of events a workspace may have open in one process,
+// MaxTokenStreams how many of them one token may.
+const (
+	MaxStreams      = 200
+	MaxTokenStreams = 20
+)
 
 const (
 	// retryMillis is how long a reader waits before it connects again.

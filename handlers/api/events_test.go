@@ -303,23 +303,38 @@ func TestStreamsEnd(t *testing.T) {
 	}
 }
 
-// A workspace has so many streams and no more; another one is not affected, and
-// a place is free again when a reader leaves.
+// A token, the agents of an enrolment token and a workspace have so many streams and no
+// more; others are not affected, and a place is free again when a reader leaves.
 func TestStreamsAreCounted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	s := newLiveServer(w)
-	var open []*stream
-	for range api.StreamsPerWorkspace {
-		open = append(open, s.open(w.owner, ""))
+	open := func(token string, n int) (list []*stream) {
+		for range n {
+			list = append(list, s.open(token, ""))
+		}
+		return list
 	}
-	a := exchange(t, s.url, request{token: w.owner, method: "GET", path: "/events/stream"}).want(429).refused(fault.TooMany)
-	if a.header.Get("Retry-After") == "" {
-		t.Error("no Retry-After")
+	refused := func(token, why string) {
+		t.Helper()
+		a := exchange(t, s.url, request{token: token, method: "GET", path: "/events/stream"}).want(429).refused(fault.TooMany)
+		if a.header.Get("Retry-After") == "" || !strings.Contains(a.text("detail"), why) {
+			t.Errorf("Retry-After %q, %q; want %q", a.header.Get("Retry-After"), a.text("detail"), why)
+		}
+		<-s.ended
 	}
-	<-s.ended
+	mine := open(w.owner, api.StreamsPerToken)
+	refused(w.owner, "3 streams of this token")
+	ada, bob := w.agent("ada"), w.agent("bob")
+	open(ada, api.StreamsPerToken)
+	refused(ada, "3 streams of this token")
+	open(bob, api.StreamsPerWorkspace/2-api.StreamsPerToken)
+	refused(bob, "4 streams of this enrolment token")
+	_, guest := w.guest()
+	open(guest, 1)
+	refused(guest, "8 streams of this workspace")
 	s.open(w.otherWorkspace(), "").next(func(m message) bool { return m.retry != "" })
-	open[0].leave()
+	mine[0].leave()
 	<-s.ended
 	s.open(w.owner, "").next(func(m message) bool { return m.retry != "" })
 }

@@ -2,12 +2,15 @@ package api
 
 import "time"
 
-// StreamsPerWorkspace is the limit in tests.
-const StreamsPerWorkspace = 5
+// StreamsPerWorkspace and StreamsPerToken are the limits in tests.
+const (
+	StreamsPerWorkspace = 8
+	StreamsPerToken     = 3
+)
 
 // Streams of the tests live faster.
 func init() {
-	streaming.perWorkspace = StreamsPerWorkspace
+	streaming.perWorkspace, streaming.perToken = StreamsPerWorkspace, StreamsPerToken
 	streaming.beat, streaming.check, streaming.poll = 300*time.Millisecond, 100*time.Millisecond, time.Second
 	streaming.write = 2 * time.Second
 }

@@ -81,7 +81,7 @@ type report struct {
 
 // reportOf reads an item; the batch as a whole was checked.
 func reportOf(raw json.RawMessage) (report, error) {
-	item, found, err := parse(raw)
+	item, found, err := parse(raw, nil)
 	if err != nil {
 		return report{}, err
 	}

@@ -140,12 +140,13 @@ func value[T any](p *T) T {
 	return *p
 }
 
-// given is a pointer to a text, nil where it is empty.
-func given(s string) *string {
-	if s == "" {
+// given is a pointer to a text or a number, nil where it is empty or 0.
+func given[T comparable](v T) *T {
+	var zero T
+	if v == zero {
 		return nil
 	}
-	return &s
+	return &v
 }
 
 // list is never nil, so that JSON shows [] and not null.

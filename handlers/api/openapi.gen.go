@@ -1375,7 +1375,10 @@ type Standing struct {
 
 	// ExpiresAt Null where there is no lease.
 	ExpiresAt *time.Time `json:"expires_at"`
-	Reason    *string    `json:"reason,omitempty"`
+
+	// LinesLeftOut Of log lines: how many at the end of the batch were not kept. The log of a job keeps 8 MB of lines a minute, 64 MB an attempt and 256 MB in all; a line in it says how many were left out.
+	LinesLeftOut *int    `json:"lines_left_out,omitempty"`
+	Reason       *string `json:"reason,omitempty"`
 }
 
 // Stats defines model for Stats.
@@ -1965,7 +1968,7 @@ type ServerInterface interface {
 	// FailJob Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 	// (POST /fleet/fail)
 	FailJob(ctx echo.Context) error
-	// WriteLogs Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+	// WriteLogs Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
 	// (POST /fleet/logs)
 	WriteLogs(ctx echo.Context) error
 	// ReportProgress Says how far the work is. The first report starts the job.
@@ -6412,7 +6415,7 @@ type StrictServerInterface interface {
 	// FailJob Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 	// (POST /fleet/fail)
 	FailJob(ctx context.Context, request FailJobRequestObject) (FailJobResponseObject, error)
-	// WriteLogs Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+	// WriteLogs Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
 	// (POST /fleet/logs)
 	WriteLogs(ctx context.Context, request WriteLogsRequestObject) (WriteLogsResponseObject, error)
 	// ReportProgress Says how far the work is. The first report starts the job.

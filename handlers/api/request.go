@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -19,15 +17,11 @@ import (
 
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/tenancy/quota"
 )
 
-const (
-	// maxBody bounds a request's body, in bytes; maxLogBody that of log lines.
-	maxBody    = 256 << 10
-	maxLogBody = 5 << 20
-	// writeTime is how long an answer may take: the longest claim and some.
-	writeTime = 75 * time.Second
-)
+// writeTime is how long an answer may take: the longest claim and some.
+const writeTime = 75 * time.Second
 
 // call is what the guard learned of a request; it travels in the request's
 // context, where only this package finds it.
@@ -56,33 +50,36 @@ func whoOf(ctx context.Context) tenancy.Principal { return *callOf(ctx).who }
 func (s *Server) guard(op operation) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			if err := s.admit(c, op); err != nil {
+			share, err := s.admit(c, op)
+			if err != nil {
 				return err
 			}
+			defer share.End()
 			return next(c)
 		}
 	}
 }
 
-// admit is the guard's part that has ended when the call is answered.
-func (s *Server) admit(c echo.Context, op operation) error {
+// admit is the guard's part that has ended when the call is answered. The body's
+// share of memory is the caller's to end.
+func (s *Server) admit(c echo.Context, op operation) (*quota.Share, error) {
 	// Where the connection cannot be given more time, the server's own limit holds.
 	_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(writeTime))
 	who, err := s.authorize(c, op)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := checkParameters(c, op.params); err != nil {
-		return err
+		return nil, err
 	}
-	body, err := readBody(c, op)
+	body, share, err := s.readBody(c, op, who)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ctx := context.WithValue(c.Request().Context(), callKey{}, call{op: op, who: who, body: body, token: bearerOf(c.Request()),
 		requestID: c.Response().Header().Get(echo.HeaderXRequestID)})
 	c.SetRequest(c.Request().WithContext(ctx))
-	return nil
+	return share, nil
 }
 
 // authorize says who asks, and refuses whoever lacks the permission or asks too
@@ -170,58 +167,6 @@ func bearerOf(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// bodyLimit is how many bytes the body of a call may have.
-func (op operation) bodyLimit() int64 {
-	if op.id == "writeLogs" || op.id == "reportBatch" {
-		return maxLogBody
-	}
-	return maxBody
-}
-
-// readBody reads, checks and canonicalizes the body. nil where none was sent
-// and none is needed.
-func readBody(c echo.Context, op operation) ([]byte, error) {
-	r := c.Request()
-	raw, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, op.bodyLimit()))
-	var over *http.MaxBytesError
-	switch {
-	case errors.As(err, &over):
-		return nil, fault.New(fault.TooLarge, "A body of this call has at most %d KB.", op.bodyLimit()>>10)
-	case err != nil:
-		return nil, fault.Wrap(err, fault.Malformed, "The body ended before it was complete.")
-	case len(raw) == 0 && !op.bodyRequired:
-		return nil, nil
-	}
-	if len(raw) == 0 {
-		return nil, fault.New(fault.Malformed, "A JSON object is needed as the body.")
-	}
-	if err := isJSON(r.Header); err != nil {
-		return nil, err
-	}
-	if op.body == nil {
-		return decode(raw, nothing)
-	}
-	return decode(raw, op.body)
-}
-
-// nothing is the schema of a body where a call takes none: an empty object may
-// come all the same.
-var nothing = openapi3.NewObjectSchema().WithoutAdditionalProperties()
-
-var wholeNumber = regexp.MustCompile(`^-?[0-9]{1,20}$`)
-
-func isJSON(h http.Header) error {
-	kind, params, err := mime.ParseMediaType(h.Get("Content-Type"))
-	charset := params["charset"]
-	if err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return fault.New(fault.UnsupportedMedia, "Send the body as Content-Type: application/json, in UTF-8.")
-	}
-	if coding := h.Get("Content-Encoding"); coding != "" && coding != "identity" {
-		return fault.New(fault.UnsupportedMedia, "Send the body without a Content-Encoding.")
-	}
-	return nil
-}
-
 // checkedBinder hands a checked body to the generated code.
 type checkedBinder struct{}
 
@@ -237,6 +182,8 @@ func (checkedBinder) Bind(into any, c echo.Context) error {
 	}
 	return nil
 }
+
+var wholeNumber = regexp.MustCompile(`^-?[0-9]{1,20}$`)
 
 // checkParameters compares path, query and headers with the description. A name
 // in the path that cannot be one is NotFound; an unknown query parameter is

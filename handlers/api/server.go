@@ -4,9 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"runtime"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
+	"golang.org/x/sync/semaphore"
 
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
@@ -71,6 +73,8 @@ type Server struct {
 	quota       *quota.Quota
 	secure      bool
 	bodies      map[string]*openapi3.Schema // of the operations
+	memory      *quota.Budget               // for what is read of bodies
+	decoding    *semaphore.Weighted         // of large bodies
 	echo        *echo.Echo
 }
 
@@ -81,7 +85,8 @@ var _ StrictServerInterface = (*Server)(nil)
 func New(d Deps) *Server {
 	s := &Server{jobs: d.Jobs, fleet: d.Fleet, dispatch: d.Dispatch, kanban: d.Kanban, events: d.Events,
 		coordinator: d.Coordinator, wake: d.Wake, done: d.Done, accounts: d.Accounts, log: d.Log, quota: d.Quota,
-		secure: d.Secure, bodies: map[string]*openapi3.Schema{}, echo: echo.New()}
+		secure: d.Secure, bodies: map[string]*openapi3.Schema{}, memory: quota.NewBudget(bodyBudget, bodyPatience),
+		decoding: semaphore.NewWeighted(int64(max(runtime.GOMAXPROCS(0)/2, 1))), echo: echo.New()}
 	s.echo.IPExtractor = d.ClientAddress
 	if s.echo.IPExtractor == nil {
 		s.echo.IPExtractor = echo.ExtractIPDirect()

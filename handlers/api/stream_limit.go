@@ -4,36 +4,57 @@ import (
 	"sync"
 
 	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+	"fleetboard/internal/tenancy/quota"
 )
 
 // openStreams are those of this process.
 var openStreams streamLimit
 
-// streamLimit counts the open streams of each workspace. The zero value is
-// ready.
+// streamLimit counts the open streams of each workspace and of each asker in it. The
+// zero value is ready.
 type streamLimit struct {
 	mu   sync.Mutex
 	open map[ids.ID]int
 }
 
-// enter takes a place; ok is false where none is left. leave gives it back.
-func (l *streamLimit) enter(workspace ids.ID) (leave func(), ok bool) {
+// enter takes a place for each of those whom a stream counts for. full is the one that
+// has none left, nil where all have. leave gives the places back.
+func (l *streamLimit) enter(askers []quota.Asker) (leave func(), full *quota.Asker) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open[workspace] >= streaming.perWorkspace {
-		return nil, false
+	for i, a := range askers {
+		if int64(l.open[a.ID]) >= a.Most {
+			return nil, &askers[i]
+		}
 	}
 	if l.open == nil {
 		l.open = map[ids.ID]int{}
 	}
-	l.open[workspace]++
-	return sync.OnceFunc(func() { l.leave(workspace) }), true
+	for _, a := range askers {
+		l.open[a.ID]++
+	}
+	return sync.OnceFunc(func() { l.leave(askers) }), nil
 }
 
-func (l *streamLimit) leave(workspace ids.ID) {
+func (l *streamLimit) leave(askers []quota.Asker) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open[workspace]--; l.open[workspace] == 0 {
-		delete(l.open, workspace)
+	for _, a := range askers {
+		if l.open[a.ID]--; l.open[a.ID] == 0 {
+			delete(l.open, a.ID)
+		}
 	}
+}
+
+// streamAskers are those whom a stream counts for: who opens it, and the workspace. The
+// agents of one enrolment token have half of the workspace's streams.
+func streamAskers(who tenancy.Principal) []quota.Asker {
+	mine := quota.Asker{ID: who.Token, Most: int64(streaming.perToken), What: "token"}
+	workspace := quota.Asker{ID: who.Workspace, Most: int64(streaming.perWorkspace), What: "workspace"}
+	if who.Kind != tenancy.KindAgent {
+		return []quota.Asker{mine, workspace}
+	}
+	mine.ID = who.Agent
+	return []quota.Asker{mine, {ID: who.Token, Most: workspace.Most / 2, What: "enrolment token"}, workspace}
 }

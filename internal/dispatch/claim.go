@@ -61,7 +61,7 @@ type Claimed struct {
 // first one up to in.Wait. The version is the one read before the last look.
 //
 // Faults: Validation; Superseded for a boot that was replaced; for a named job
-// NotFound and NotClaimable.
+// NotFound and NotClaimable; TooMany where too many claims of the agent wait.
 func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in ClaimRequest) (Claimed, error) {
 	if err := requireAgent(who); err != nil {
 		return Claimed{}, err
@@ -73,6 +73,7 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in ClaimRequ
 	s.reapInPassing(ctx, who.Workspace)
 	end := time.Now().Add(in.Wait)
 	call := lookCall{who, in, s.waiters.recall(who.Agent)}
+	var leave func()
 	for {
 		look, err := s.looks.do(ctx, who.Workspace, call)
 		if err != nil {
@@ -87,6 +88,12 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in ClaimRequ
 		left := time.Until(end)
 		if left <= 0 || in.Job != "" {
 			return look.claimed, ctx.Err()
+		}
+		if leave == nil {
+			if leave, err = s.waiters.admit(who); err != nil {
+				return Claimed{}, err
+			}
+			defer leave()
 		}
 		why := s.wait(ctx, who, look, left)
 		if why == over {

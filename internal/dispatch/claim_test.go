@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -320,4 +321,38 @@ func TestManyClaimersGetEachJobOnce(t *testing.T) {
 		}
 	}
 	w.consistent()
+}
+
+// One agent cannot have any number of claims waiting; those that wait for nothing are
+// answered all the same.
+func TestAnAgentHasOnlySoManyClaimsWaiting(t *testing.T) {
+	w := newWorld(t)
+	agent := w.agent("claude-1")
+	ctx, cancel := context.WithCancel(w.ctx)
+	defer cancel()
+	answers := make(chan error, dispatch.MaxAgentClaims+1)
+	for range dispatch.MaxAgentClaims + 1 {
+		go func() {
+			_, err := w.dispatch.Claim(ctx, agent, dispatch.ClaimRequest{Wait: 50 * time.Second})
+			answers <- err
+		}()
+	}
+	select {
+	case err := <-answers:
+		if !fault.Is(err, fault.TooMany) {
+			t.Errorf("one too many: %v", err)
+		}
+	case <-time.After(40 * time.Second):
+		t.Fatal("all of them wait")
+	}
+	if claimed, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{}); err != nil || claimed.Reason != dispatch.ReasonEmpty {
+		t.Errorf("%+v, %v", claimed, err)
+	}
+	if _, err := w.dispatch.Claim(w.ctx, w.agent("claude-2"), dispatch.ClaimRequest{Wait: time.Millisecond}); err != nil {
+		t.Errorf("another agent: %v", err)
+	}
+	cancel()
+	for range dispatch.MaxAgentClaims {
+		<-answers
+	}
 }

@@ -31,6 +31,7 @@ const (
 // 1,000, without the values of the job's secrets. Of a line the server fills in ID,
 // Epoch, Agent and ReceivedAt. A line with a LineID that the lease has already is
 // kept once; lines that are all kept already may be told after the lease has ended.
+// Those beyond the limits of the job's log are left out, and a line says how many.
 // Faults as of Progress.
 func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref Ref, lines []jobs.LogLine) (Standing, error) {
 	if err := errors.Join(requireAgent(who), checkRef(ref)); err != nil {
@@ -59,12 +60,12 @@ func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref Ref,
 			}
 			written = redactLines(red, lines)
 		}
-		params := appendParams(who, job, ref.Epoch, written)
-		standing, err = logLeaseTx(ctx, tx, who, job, ref, unasked(agent.Draining))
+		var room logRoom
+		standing, room, err = logLeaseTx(ctx, tx, who, job, ref, sizeOf(written), unasked(agent.Draining))
 		if fault.Is(err, fault.AlreadyEnded) {
-			standing, err = knownLinesTx(ctx, tx, params, err)
+			standing, err = knownLinesTx(ctx, tx, appendParams(who, job, ref.Epoch, written), err)
 		} else if err == nil {
-			err = q.LogAppend(ctx, tx, params)
+			standing.LinesLeftOut, err = room.appendTx(ctx, tx, who, job, ref.Epoch, written)
 		}
 		standing.Job = state.Key
 		return err
@@ -75,23 +76,24 @@ func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref Ref,
 	return standing, err
 }
 
-// logLeaseTx locks the lease that lines are written under. It stays until they
-// are committed, and the next writer of the job takes its ids only then: readers
-// who go on from an id skip nothing.
-func logLeaseTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, ref Ref, unasked string) (Standing, error) {
-	lease, err := q.LogLease(ctx, tx, dbsqlc.LogLeaseParams{WorkspaceID: who.Workspace, JobID: job, Epoch: ref.Epoch, AgentID: who.Agent})
+// logLeaseTx locks the lease that lines are written under, and counts their bytes. It
+// stays until they are committed, and the next writer of the job takes its ids only
+// then: readers who go on from an id skip nothing.
+func logLeaseTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, ref Ref, bytes int64, unasked string) (Standing, logRoom, error) {
+	rows, err := q.LogLease(ctx, tx, dbsqlc.LogLeaseParams{WorkspaceID: who.Workspace, JobID: job, Epoch: ref.Epoch, AgentID: who.Agent, Bytes: bytes})
 	if err != nil {
-		return Standing{}, fmt.Errorf("lock lease: %w", err)
+		return Standing{}, logRoom{}, fmt.Errorf("lock lease: %w", err)
 	}
-	if len(lease) == 0 {
+	if len(rows) == 0 {
 		now, err := jobs.LoadTx(ctx, tx, who.Workspace, job.String())
 		if err != nil {
-			return Standing{}, err
+			return Standing{}, logRoom{}, err
 		}
-		return Standing{}, conflict(ctx, tx, who, now, ref.Epoch)
+		return Standing{}, logRoom{}, conflict(ctx, tx, who, now, ref.Epoch)
 	}
-	return Standing{Epoch: ref.Epoch, Directive: directiveOr(lease[0].Directive, unasked),
-		Reason: lease[0].DirectiveReason, ExpiresAt: later(lease[0].ExpiresAt)}, nil
+	lease := rows[0]
+	return Standing{Epoch: ref.Epoch, Directive: directiveOr(lease.Directive, unasked),
+		Reason: lease.DirectiveReason, ExpiresAt: later(lease.ExpiresAt)}, roomOf(lease, bytes), nil
 }
 
 // knownLinesTx answers lines that come after their agent has ended the lease: they

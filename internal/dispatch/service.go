@@ -125,6 +125,8 @@ type Standing struct {
 	Reason    string
 	ExpiresAt *time.Time
 	Answer    string
+	// LinesLeftOut is how many log lines were not kept.
+	LinesLeftOut int
 }
 
 // directiveOr is what an agent is told: what was asked of its lease (of cancel,

@@ -34,6 +34,7 @@ type waiters struct {
 	workspaces map[ids.ID]*workspaceWaiters
 	closed     chan struct{}
 	outlooks   map[ids.ID]outlook // by agent, after its last look
+	claims     map[ids.ID]int     // that wait, by agent and by enrolment token
 	// seats is the version of each factory's last freed seat.
 	seats map[ids.ID]uint64
 }
@@ -49,7 +50,7 @@ type outlook struct {
 
 func newWaiters() *waiters {
 	return &waiters{instance: rand.Text()[:8], every: watchEvery, workspaces: map[ids.ID]*workspaceWaiters{},
-		closed: make(chan struct{}), outlooks: map[ids.ID]outlook{}, seats: map[ids.ID]uint64{}}
+		closed: make(chan struct{}), outlooks: map[ids.ID]outlook{}, claims: map[ids.ID]int{}, seats: map[ids.ID]uint64{}}
 }
 
 func (w *waiters) close() {

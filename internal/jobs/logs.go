@@ -33,6 +33,18 @@ var LogLevels = []LogLevel{Debug, Info, Warning, Error, Critical}
 // LogRetention is how long lines are kept.
 const LogRetention = 30 * 24 * time.Hour
 
+// What is kept of a job's log, in bytes of its lines: of a minute, of an attempt and of
+// all attempts. LogLineSize is what a line takes beside its texts.
+const (
+	MaxLogMinute  = 8 << 20
+	MaxLogAttempt = 64 << 20
+	MaxLogJob     = 256 << 20
+	LogLineSize   = 120
+)
+
+// LinesLeftOut is the event of the line that says how many the limits left out.
+const LinesLeftOut = "log.left_out"
+
 // expireBatch is how many lines one call of ExpireLogs deletes at most.
 const expireBatch = 10_000
 
@@ -48,6 +60,11 @@ type LogLine struct {
 	Details    json.RawMessage
 	At         *time.Time // the agent's clock
 	ReceivedAt time.Time  // ours
+}
+
+// Size is what the line takes of its log's limits.
+func (l LogLine) Size() int64 {
+	return int64(LogLineSize + len(l.Event) + len(l.Message) + len(l.Details) + len(l.LineID))
 }
 
 // LogFilter narrows a job's log.

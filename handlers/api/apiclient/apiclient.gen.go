@@ -1375,7 +1375,10 @@ type Standing struct {
 
 	// ExpiresAt Null where there is no lease.
 	ExpiresAt *time.Time `json:"expires_at"`
-	Reason    *string    `json:"reason,omitempty"`
+
+	// LinesLeftOut Of log lines: how many at the end of the batch were not kept. The log of a job keeps 8 MB of lines a minute, 64 MB an attempt and 256 MB in all; a line in it says how many were left out.
+	LinesLeftOut *int    `json:"lines_left_out,omitempty"`
+	Reason       *string `json:"reason,omitempty"`
 }
 
 // Stats defines model for Stats.
@@ -2151,14 +2154,14 @@ type ClientInterface interface {
 	// Corresponds with POST /fleet/fail (the `FailJob` operationId).
 	FailJob(ctx context.Context, body FailJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// WriteLogsWithBody Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+	// WriteLogsWithBody Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /fleet/logs (the `WriteLogs` operationId).
 	WriteLogsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// WriteLogs Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+	// WriteLogs Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3048,7 +3051,7 @@ func (c *Client) FailJob(ctx context.Context, body FailJobJSONRequestBody, reqEd
 	return c.Client.Do(req)
 }
 
-// WriteLogsWithBody Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+// WriteLogsWithBody Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3065,7 +3068,7 @@ func (c *Client) WriteLogsWithBody(ctx context.Context, contentType string, body
 	return c.Client.Do(req)
 }
 
-// WriteLogs Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+// WriteLogs Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7401,14 +7404,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /fleet/fail (the `FailJob` operationId).
 	FailJobWithResponse(ctx context.Context, body FailJobJSONRequestBody, reqEditors ...RequestEditorFn) (*FailJobResponse, error)
 
-	// WriteLogsWithBodyWithResponse Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+	// WriteLogsWithBodyWithResponse Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /fleet/logs (the `WriteLogs` operationId).
 	WriteLogsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WriteLogsResponse, error)
 
-	// WriteLogsWithResponse Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+	// WriteLogsWithResponse Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11637,7 +11640,7 @@ func (c *ClientWithResponses) FailJobWithResponse(ctx context.Context, body Fail
 	return ParseFailJobResponse(rsp)
 }
 
-// WriteLogsWithBodyWithResponse Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+// WriteLogsWithBodyWithResponse Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11650,7 +11653,7 @@ func (c *ClientWithResponses) WriteLogsWithBodyWithResponse(ctx context.Context,
 	return ParseWriteLogsResponse(rsp)
 }
 
-// WriteLogsWithResponse Writes lines to the log of the job that the agent works on. A body may be 5 MB.
+// WriteLogsWithResponse Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -1,0 +1,55 @@
+package api
+
+import (
+	"strings"
+	"testing"
+
+	"fleetboard/internal/fault"
+)
+
+// Entries and values are counted while they are read: what is too much takes little
+// memory.
+func TestTooManyValuesCostLittle(t *testing.T) {
+	t.Parallel()
+	all := operations()
+	for what, c := range map[string]struct {
+		call, before, item, after, field string
+	}{
+		"lines":               {"writeLogs", `{"job":"A","epoch":1,"lines":[`, "{}", "]}", "lines"},
+		"values of a line":    {"writeLogs", `{"job":"A","epoch":1,"lines":[{"level":"INFO","message":"x","details":{"a":[`, "[0]", "]}}]}", ""},
+		"items of a batch":    {"reportBatch", `{"items":[`, "{}", "]}", "items"},
+		"values of a report":  {"reportBatch", `{"items":[{"verb":"logs","job":"A","epoch":1,"lines":[`, "{}", "]}]}", ""},
+		"values of no schema": {"writeLogs", `{"none":[`, "{}", "]}", ""},
+	} {
+		body := []byte(c.before + strings.Repeat(c.item+",", (MaxLogBody-200)/(len(c.item)+1)) + c.item + c.after)
+		_, err := decode(body, all[c.call].body)
+		refusal := fault.From(err)
+		if _, ok := refusal.Fields[c.field]; refusal.Code != fault.Validation || !ok && c.field != "" {
+			t.Errorf("%s: %v %v", what, err, refusal.Fields)
+		}
+		measured := testing.Benchmark(func(b *testing.B) {
+			for b.Loop() {
+				_, _ = decode(body, all[c.call].body)
+			}
+		})
+		if n := measured.AllocedBytesPerOp(); n > bytesOfValue*MaxValues {
+			t.Errorf("%s: %d MB for a body of %d MB", what, n>>20, len(body)>>20)
+		}
+	}
+}
+
+// What is not UTF-8 is refused before it is written out.
+func TestALargeBodyThatIsNoTextCostsLittle(t *testing.T) {
+	t.Parallel()
+	body := []byte(`{"lines":["` + strings.Repeat("\xffa", MaxLogBody/2-50) + `"]}`)
+	measured := testing.Benchmark(func(b *testing.B) {
+		for b.Loop() {
+			if _, err := decode(body, nothing); !fault.Is(err, fault.Malformed) {
+				b.Fatal(err)
+			}
+		}
+	})
+	if n := measured.AllocedBytesPerOp(); n > 1<<20 {
+		t.Errorf("%d MB for a body of %d MB", n>>20, len(body)>>20)
+	}
+}

@@ -1,0 +1,99 @@
+package dispatch_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// full is a batch of lines that takes about n bytes.
+func full(n int) []jobs.LogLine {
+	one := line(jobs.Info, strings.Repeat("x", 9000))
+	return slices.Repeat([]jobs.LogLine{one}, n/int(one.Size()))
+}
+
+func (w *world) leftOut(agent tenancy.Principal, j jobs.Job, lines []jobs.LogLine) int {
+	w.t.Helper()
+	total := 0
+	for batch := range slices.Chunk(lines, 400) {
+		total += w.write(agent, j, batch...).LinesLeftOut
+	}
+	return total
+}
+
+// An agent that writes without end fills only so much; one line says what was left out.
+func TestAFloodOfLinesIsCut(t *testing.T) {
+	w := newWorld(t)
+	agent := w.agent("claude-1")
+	w.job("one")
+	held := w.claim(agent)
+	stored := func() int {
+		return dbfactory.Int(t, w.db, `SELECT sum($1 + length(event) + length(message) + length(details::text))::bigint FROM job_log
+			WHERE event <> $2`, jobs.LogLineSize, jobs.LinesLeftOut)
+	}
+	w.inOneMinute()
+	lines := full(12 << 20)
+	left := w.leftOut(agent, held, lines)
+	if n := stored(); n > jobs.MaxLogMinute || n < jobs.MaxLogMinute-20_000 {
+		t.Errorf("%d bytes are stored; the limit is %d", n, jobs.MaxLogMinute)
+	}
+	if want := len(lines) - jobs.MaxLogMinute/int(lines[0].Size()); left != want {
+		t.Errorf("%d lines of %d were left out; want %d", left, len(lines), want)
+	}
+	if got, want := w.last(held), fmt.Sprintf("%d lines left out: a job's log keeps 8 MB a minute.", left); got != want {
+		t.Errorf("the last line is %q; want %q", got, want)
+	}
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job_log WHERE event = $1`, jobs.LinesLeftOut); n != 1 {
+		t.Errorf("%d lines say so", n)
+	}
+
+	// The next minute has room again, and what is left out later gets its own line.
+	dbfactory.Exec(t, w.db, `UPDATE job_log_use SET minute = minute - interval '1 minute'`)
+	if n := w.leftOut(agent, held, []jobs.LogLine{line(jobs.Info, "on it goes")}); n != 0 || w.last(held) != "on it goes" {
+		t.Errorf("%d lines left out; the last is %q", n, w.last(held))
+	}
+	dbfactory.Exec(t, w.db, `UPDATE job_log_use SET attempt_bytes = $1, minute_bytes = 0`, jobs.MaxLogAttempt-200)
+	if n := w.leftOut(agent, held, []jobs.LogLine{line(jobs.Info, "fits"), line(jobs.Info, "does not fit"), line(jobs.Info, "nor this")}); n != 2 {
+		t.Errorf("%d lines left out of the attempt; want 2", n)
+	}
+	if got := w.last(held); got != "2 lines left out: a job's log keeps 64 MB an attempt." {
+		t.Errorf("the last line is %q", got)
+	}
+	if w.leftOut(agent, held, full(20_000)); w.last(held) != "4 lines left out: a job's log keeps 64 MB an attempt." {
+		t.Errorf("the last line is %q", w.last(held))
+	}
+
+	// Another attempt has room, until the job has none.
+	if _, err := w.dispatch.Release(w.ctx, agent, ref(held), "", nil); err != nil {
+		t.Fatal(err)
+	}
+	held = w.claim(agent)
+	if n := w.leftOut(agent, held, []jobs.LogLine{line(jobs.Info, "again")}); n != 0 {
+		t.Errorf("%d lines left out of the next attempt", n)
+	}
+	dbfactory.Exec(t, w.db, `UPDATE job_log_use SET job_bytes = $1`, jobs.MaxLogJob)
+	if w.leftOut(agent, held, []jobs.LogLine{line(jobs.Info, "x")}); w.last(held) != "1 lines left out: a job's log keeps 256 MB in all." {
+		t.Errorf("the last line is %q", w.last(held))
+	}
+}
+
+// inOneMinute waits, where a minute is nearly over, for the next one.
+func (w *world) inOneMinute() {
+	w.t.Helper()
+	dbfactory.Exec(w.t, w.db, `SELECT pg_sleep(CASE WHEN extract(second FROM clock_timestamp()) > 40
+		THEN 60.1 - extract(second FROM clock_timestamp()) ELSE 0 END)`)
+}
+
+func (w *world) last(j jobs.Job) string {
+	w.t.Helper()
+	list, _, err := w.jobs.Logs(w.ctx, w.owner, j.Key, jobs.LogFilter{Limit: 1})
+	if err != nil || len(list) != 1 {
+		w.t.Fatalf("%d lines: %v", len(list), err)
+	}
+	return list[0].Message
+}

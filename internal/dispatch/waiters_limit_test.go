@@ -1,0 +1,51 @@
+package dispatch
+
+import (
+	"strings"
+	"testing"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// An agent, and the agents of one enrolment token, have so many claims waiting and no
+// more; others go on, and there is room again when one ends.
+func TestWaitingClaimsAreCounted(t *testing.T) {
+	w := newWaiters()
+	token := ids.New()
+	var leaves []func()
+	admit := func(who tenancy.Principal) {
+		t.Helper()
+		leave, err := w.admit(who)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaves = append(leaves, leave)
+	}
+	refused := func(who tenancy.Principal, why string) {
+		t.Helper()
+		if _, err := w.admit(who); !fault.Is(err, fault.TooMany) || !strings.Contains(err.Error(), why) {
+			t.Errorf("%v; want %q", err, why)
+		}
+	}
+	ada := tenancy.Principal{Agent: ids.New(), Token: token}
+	for range MaxAgentClaims {
+		admit(ada)
+	}
+	refused(ada, "100 claims of this agent")
+	for range MaxEnrolmentClaims - MaxAgentClaims {
+		admit(tenancy.Principal{Agent: ids.New(), Token: token})
+	}
+	bob := tenancy.Principal{Agent: ids.New(), Token: token}
+	refused(bob, "10000 claims of agents of this enrolment token")
+	admit(tenancy.Principal{Agent: ids.New(), Token: ids.New()})
+	leaves[0]()
+	admit(bob)
+	for _, leave := range leaves[1:] {
+		leave()
+	}
+	if len(w.claims) != 0 {
+		t.Errorf("%d are counted still", len(w.claims))
+	}
+}
