@@ -7,6 +7,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
 	"fleetboard/views"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
@@ -114,9 +115,9 @@ func directiveReason(j jobs.Job, now time.Time) *views.Reason {
 	}
 	switch lease.Directive {
 	case string(jobs.ByPause):
-		return &views.Reason{Icon: "circle-pause", Tone: ui.Warn, Text: ui.Text(byText("Asked to pause", lease.DirectiveBy, "").String() + grace)}
+		return &views.Reason{Icon: "circle-pause", Tone: ui.Warn, Text: ui.Text(byText("Asked to pause", tenancy.Credit(lease.DirectiveBy, tenancy.Actor{}), "").String() + grace)}
 	case string(jobs.ByCancel):
-		return &views.Reason{Icon: "circle-stop", Tone: ui.Bad, Text: ui.Text(byText("Asked to stop", lease.DirectiveBy, "").String() + grace)}
+		return &views.Reason{Icon: "circle-stop", Tone: ui.Bad, Text: ui.Text(byText("Asked to stop", tenancy.Credit(lease.DirectiveBy, tenancy.Actor{}), "").String() + grace)}
 	case "warn":
 		return warnReason(lease)
 	case "drain":
@@ -173,10 +174,7 @@ func (l look) finished(m *views.Card, j jobs.Job) {
 	case jobs.Failed:
 		m.Sub, m.SubTone = firstLine(j.LastError, maxSub), ui.Bad
 	case jobs.Aborted:
-		m.Sub = "cancelled"
-		if j.StatusBy != reaper {
-			m.Sub = byText(m.Sub, j.StatusBy, "").String()
-		}
+		m.Sub = byText("cancelled", tenancy.Credit(j.StatusBy, j.CarriedOutBy), "").String()
 	default:
 		m.Sub = placeOf(j)
 	}

@@ -11,6 +11,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -42,7 +43,7 @@ func TestReasons(t *testing.T) {
 			want: "Retry 2 of 3 in 4m 10s. Last: lint failed", icon: "timer-reset"},
 		"retry due": {job: retried, why: kanban.Reason{Code: kanban.CodeRetryBackoff, Until: in(-time.Second)}, want: "Retry 2 of 3 now", icon: "timer-reset"},
 		"repo busy": {job: repo, why: kanban.Reason{Code: kanban.CodeRepoBusy, Keys: []string{"FB-137"}}, want: "Repo busy: FB-137 holds ios-client", icon: "lock"},
-		"repo worked on": {job: repo, why: kanban.Reason{Code: kanban.CodeRepoBusy, Keys: []string{"FB-137"}, By: "claude-1"},
+		"repo worked on": {job: repo, why: kanban.Reason{Code: kanban.CodeRepoBusy, Keys: []string{"FB-137"}, By: tenancy.Actor{Name: "claude-1"}},
 			want: "Repo busy: FB-137 holds ios-client, claude-1 works on it", icon: "lock"},
 		"repo of somebody": {job: repo, why: kanban.Reason{Code: kanban.CodeRepoBusy}, want: "Repo busy: another job holds ios-client", icon: "lock"},
 		"full review": {why: kanban.Reason{Code: kanban.CodeReviewBacklog, Product: "billing", Count: 5, Limit: 5},
@@ -63,17 +64,17 @@ func TestReasons(t *testing.T) {
 			want: "None of the 2 seats that can run it is free, on mac-1, held by FB-1 and FB-2", icon: "server"},
 		"seats of many": {why: kanban.Reason{Code: kanban.CodeSeatsTaken, Seats: 9, Factories: []string{"mac-1"}, Keys: []string{"FB-1", "FB-2", "FB-3"}, More: 6},
 			want: "None of the 9 seats that can run it is free, on mac-1, held by FB-1, FB-2 and 7 more", icon: "server"},
-		"claimed":      {why: kanban.Reason{Code: kanban.CodeClaimed, By: "claude-1", Factories: []string{"mac-1"}}, want: "claude-1 has claimed it on mac-1", icon: "bot"},
-		"running":      {why: kanban.Reason{Code: kanban.CodeRunning, By: "claude-1", Factories: []string{"mac-1"}}, want: "claude-1 works on it on mac-1", icon: "bot"},
-		"done":         {why: kanban.Reason{Code: kanban.CodeCompleted, By: "Jo"}, want: "Done by Jo", icon: "circle-check", tone: ui.OK},
+		"claimed":      {why: kanban.Reason{Code: kanban.CodeClaimed, By: tenancy.Actor{Name: "claude-1"}, Factories: []string{"mac-1"}}, want: "claude-1 has claimed it on mac-1", icon: "bot"},
+		"running":      {why: kanban.Reason{Code: kanban.CodeRunning, By: tenancy.Actor{Name: "claude-1"}, Factories: []string{"mac-1"}}, want: "claude-1 works on it on mac-1", icon: "bot"},
+		"done":         {why: kanban.Reason{Code: kanban.CodeCompleted, By: tenancy.Actor{Name: "Jo"}}, want: "Done by Jo", icon: "circle-check", tone: ui.OK},
 		"failed":       {why: kanban.Reason{Code: kanban.CodeFailed, Text: "boom"}, want: "Failed for good: boom", icon: "octagon-alert", tone: ui.Bad},
 		"cycle":        {why: kanban.Reason{Code: kanban.CodeDependencyCycle, Text: "FB-1 waits for FB-2"}, want: "It waited for itself: FB-1 waits for FB-2", icon: "refresh-cw", tone: ui.Bad},
-		"aborted":      {why: kanban.Reason{Code: kanban.CodeAborted, By: "Jo", Text: "not needed"}, want: "Cancelled by Jo: not needed", icon: "circle-x"},
-		"archived":     {why: kanban.Reason{Code: kanban.CodeArchived, By: "Jo"}, want: "Archived by Jo", icon: "archive"},
-		"paused":       {job: jobs.Job{StatusBy: "Jonas Weber"}, why: kanban.Reason{Code: kanban.CodePaused}, want: "Paused by Jonas Weber", icon: "circle-pause"},
-		"paused later": {job: jobs.Job{StatusBy: "Jo", Checkpoint: json.RawMessage(`{"a":1}`)}, why: kanban.Reason{Code: kanban.CodePaused}, want: "Paused by Jo, checkpoint kept", icon: "circle-pause"},
-		"blocked":      {why: kanban.Reason{Code: kanban.CodeBlocked, By: "Jo", Text: "no contract"}, want: "Blocked by Jo: no contract", icon: "circle-stop"},
-		"question":     {why: kanban.Reason{Code: kanban.CodeQuestion, By: "claude-5", Text: "24 hours?"}, want: "claude-5 asks: 24 hours?", icon: "message-circle-question-mark"},
+		"aborted":      {why: kanban.Reason{Code: kanban.CodeAborted, By: tenancy.Actor{Name: "Jo"}, Text: "not needed"}, want: "Cancelled by Jo: not needed", icon: "circle-x"},
+		"archived":     {why: kanban.Reason{Code: kanban.CodeArchived, By: tenancy.Actor{Name: "Jo"}}, want: "Archived by Jo", icon: "archive"},
+		"paused":       {job: jobs.Job{StatusBy: tenancy.Actor{Name: "Jonas Weber"}}, why: kanban.Reason{Code: kanban.CodePaused}, want: "Paused by Jonas Weber", icon: "circle-pause"},
+		"paused later": {job: jobs.Job{StatusBy: tenancy.Actor{Name: "Jo"}, Checkpoint: json.RawMessage(`{"a":1}`)}, why: kanban.Reason{Code: kanban.CodePaused}, want: "Paused by Jo, checkpoint kept", icon: "circle-pause"},
+		"blocked":      {why: kanban.Reason{Code: kanban.CodeBlocked, By: tenancy.Actor{Name: "Jo"}, Text: "no contract"}, want: "Blocked by Jo: no contract", icon: "circle-stop"},
+		"question":     {why: kanban.Reason{Code: kanban.CodeQuestion, By: tenancy.Actor{Name: "claude-5"}, Text: "24 hours?"}, want: "claude-5 asks: 24 hours?", icon: "message-circle-question-mark"},
 		"no capability": {why: kanban.Reason{Code: kanban.CodeNoFactory, Missing: []string{"engine:codex"}, Nearest: "linux-2", Text: fleet.ReasonMissing},
 			want: "No live factory offers engine:codex. Nearest miss: linux-2", icon: "unplug", tone: ui.Warn},
 		"no repo": {why: kanban.Reason{Code: kanban.CodeNoFactory, Missing: []string{"repo:billing-ui"}, Nearest: "mac-1", Text: fleet.ReasonMissing},
@@ -86,7 +87,7 @@ func TestReasons(t *testing.T) {
 		"one seat":    {why: kanban.Reason{Code: kanban.CodeSeatsTaken, Seats: 1, Factories: []string{"mac-1"}}, want: "The one seat that can run it is not free, on mac-1", icon: "server"},
 		"can start":   {why: kanban.Reason{Code: kanban.CodeCanStart, Free: 2, Factories: []string{"linux-2"}}, want: "2 seats free on linux-2", icon: "circle-check", tone: ui.OK},
 		"in review":   {job: jobs.Job{Result: json.RawMessage(`{"commit":"9be04d1f00","summary":7}`)}, why: kanban.Reason{Code: kanban.CodeInReview}, want: "Commit 9be04d1 waits for a review", icon: "eye"},
-		"approved":    {why: kanban.Reason{Code: kanban.CodeApproved, By: "Priya Nair"}, want: "Approved by Priya Nair, to be merged", icon: "git-merge"},
+		"approved":    {why: kanban.Reason{Code: kanban.CodeApproved, By: tenancy.Actor{Name: "Priya Nair"}}, want: "Approved by Priya Nair, to be merged", icon: "git-merge"},
 		"new code":    {why: kanban.Reason{Code: "moon_phase"}, want: "Waits: moon phase", icon: "hourglass"},
 	} {
 		got := reasonModel(test.job, test.why, noon)
@@ -186,7 +187,7 @@ func TestCards(t *testing.T) {
 func TestCardsShowWhatWantsAttention(t *testing.T) {
 	l := look{canWrite: true, now: noon}
 	asked := l.card(kanban.Card{Job: jobs.Job{Key: "FB-3", Status: jobs.Blocked, Question: "24 hours?", StatusAt: noon, LostCount: 2, MaxLost: 5},
-		Why: kanban.Reason{Code: kanban.CodeQuestion, By: "claude-5", Text: "24 hours?"}})
+		Why: kanban.Reason{Code: kanban.CodeQuestion, By: tenancy.Actor{Name: "claude-5"}, Text: "24 hours?"}})
 	if asked.Answer != "/jobs/FB-3#answer" || !asked.Reason.Ask || asked.FootWord != "asked" || asked.Lost != "lost 2×" {
 		t.Errorf("card with a question %+v", asked)
 	}
@@ -195,7 +196,7 @@ func TestCardsShowWhatWantsAttention(t *testing.T) {
 		t.Errorf("card of an overdue job %+v", late.Notice)
 	}
 	asking := l.card(kanban.Card{Job: jobs.Job{Status: jobs.Running,
-		Lease: &jobs.Lease{Directive: "cancel", DirectiveBy: "Jo", GraceEndsAt: in(40 * time.Second), WarnedAt: in(-time.Minute)}}})
+		Lease: &jobs.Lease{Directive: "cancel", DirectiveBy: tenancy.Actor{Name: "Jo"}, GraceEndsAt: in(40 * time.Second), WarnedAt: in(-time.Minute)}}})
 	if asking.Notice == nil || asking.Notice.Text.String() != "Asked to stop by Jo, it has 40s" {
 		t.Errorf("card of a job that is to stop %+v", asking.Notice)
 	}

@@ -8,6 +8,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
 	"fleetboard/views"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
@@ -65,13 +66,13 @@ func reasonText(j jobs.Job, why kanban.Reason, now time.Time) ui.Sentence {
 	case kanban.CodePaused:
 		return pausedText(j)
 	case kanban.CodeBlocked:
-		return byText("Blocked", why.By, why.Text)
+		return byText("Blocked", credit(why), why.Text)
 	case kanban.CodeQuestion:
-		return ui.Say(ui.Strong(why.By+" asks:"), ui.T(" "+firstLine(why.Text, maxQuote)))
+		return ui.Say(ui.Strong(why.By.Name+" asks:"), ui.T(" "+firstLine(why.Text, maxQuote)))
 	case kanban.CodeInReview:
 		return inReviewText(j)
 	case kanban.CodeApproved:
-		return ui.Text(byText("Approved", why.By, "").String() + ", to be merged")
+		return ui.Text(byText("Approved", credit(why), "").String() + ", to be merged")
 	default:
 		if text := lifeText(why); len(text) > 0 {
 			return text
@@ -108,19 +109,19 @@ func waitText(j jobs.Job, why kanban.Reason, now time.Time) ui.Sentence {
 func lifeText(why kanban.Reason) ui.Sentence {
 	switch why.Code {
 	case kanban.CodeClaimed:
-		return append(ui.Say(ui.T(why.By+" has claimed it on ")), namesOf(why.Factories)...)
+		return append(ui.Say(ui.T(why.By.Name+" has claimed it on ")), namesOf(why.Factories)...)
 	case kanban.CodeRunning:
-		return append(ui.Say(ui.T(why.By+" works on it on ")), namesOf(why.Factories)...)
+		return append(ui.Say(ui.T(why.By.Name+" works on it on ")), namesOf(why.Factories)...)
 	case kanban.CodeCompleted:
-		return byText("Done", why.By, "")
+		return byText("Done", credit(why), "")
 	case kanban.CodeArchived:
-		return byText("Archived", why.By, "")
+		return byText("Archived", credit(why), "")
 	case kanban.CodeFailed:
 		return byText("Failed for good", "", why.Text)
 	case kanban.CodeDependencyCycle:
 		return byText("It waited for itself", "", why.Text)
 	case kanban.CodeAborted:
-		return byText("Cancelled", why.By, why.Text)
+		return byText("Cancelled", credit(why), why.Text)
 	default:
 		return nil
 	}
@@ -197,8 +198,8 @@ func repoBusyText(j jobs.Job, why kanban.Reason) ui.Sentence {
 	}
 	text := append(ui.Say(ui.T("Repo busy: ")), andSpans(keyLinks(why.Keys))...)
 	text = append(text, ui.T(" holds "), ui.Name(j.Repo))
-	if why.By != "" {
-		text = append(text, ui.T(", "), ui.Name(why.By), ui.T(" works on it"))
+	if why.By.Name != "" {
+		text = append(text, ui.T(", "), ui.Name(why.By.Name), ui.T(" works on it"))
 	}
 	return text
 }
@@ -218,8 +219,8 @@ func backlogText(why kanban.Reason) ui.Sentence {
 
 func pausedText(j jobs.Job) ui.Sentence {
 	text := "Paused"
-	if j.StatusBy != "" {
-		text += " by " + j.StatusBy
+	if who := tenancy.Credit(j.StatusBy, j.CarriedOutBy); who != "" {
+		text += " by " + who
 	}
 	if hasCheckpoint(j) {
 		text += ", checkpoint kept"
@@ -240,17 +241,8 @@ func byText(what, who, words string) ui.Sentence {
 	return ui.Text(what)
 }
 
-// reaper is whom a job's change is by that nobody but the end of a lease made.
-const reaper = "reaper"
-
-// cancelledText is byText for a job that was cancelled. Where the reaper ended
-// the lease, a person had asked for it and the agent did not answer.
-func cancelledText(what string, j jobs.Job, words string) ui.Sentence {
-	if j.StatusBy == reaper {
-		return byText(what+", its agent did not answer", "", words)
-	}
-	return byText(what, j.StatusBy, words)
-}
+// credit names who decided on what the reason tells, and who carried it out.
+func credit(why kanban.Reason) string { return tenancy.Credit(why.By, why.CarriedOutBy) }
 
 func noFactoryText(j jobs.Job, why kanban.Reason) ui.Sentence {
 	switch {

@@ -10,6 +10,7 @@ import (
 
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -74,6 +75,26 @@ func eventText(e eventlog.Event) ui.Sentence {
 	if json.Unmarshal(e.Payload, &payload) != nil {
 		payload = nil
 	}
+	text := factText(e, payload)
+	if by := carriedOutBy(e.Payload); by != (tenancy.Actor{}) {
+		carried := ui.T(tenancy.Credit(tenancy.Actor{}, by))
+		text = append(text[:len(text):len(text)], carried)
+	}
+	return text
+}
+
+// carriedOutBy is who carried out what another one decided, as the payload tells.
+func carriedOutBy(payload json.RawMessage) tenancy.Actor {
+	var said struct {
+		CarriedOutBy tenancy.Actor `json:"carried_out_by"`
+	}
+	if json.Unmarshal(payload, &said) != nil {
+		return tenancy.Actor{}
+	}
+	return said.CarriedOutBy
+}
+
+func factText(e eventlog.Event, payload map[string]any) ui.Sentence {
 	said := func(name string) string { return firstLine(textOf(payload[name]), maxQuote) }
 	switch e.Type {
 	case eventlog.JobProgressed:

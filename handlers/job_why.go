@@ -6,6 +6,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
 	"fleetboard/views"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
@@ -21,7 +22,7 @@ func (s jobSheet) reason() *views.Why {
 	case j.Status == jobs.Failed:
 		return s.failure()
 	case j.Status == jobs.Aborted:
-		return &views.Why{Icon: "circle-x", Title: cancelledText(j.Key+" was cancelled", j, j.LastError).String(), Lines: s.next(kanban.CodeAborted)}
+		return &views.Why{Icon: "circle-x", Title: byText(j.Key+" was cancelled", tenancy.Credit(j.StatusBy, j.CarriedOutBy), j.LastError).String(), Lines: s.next(kanban.CodeAborted)}
 	}
 	first := s.why.Reasons[0]
 	shown := reasonModel(j, first, s.now)

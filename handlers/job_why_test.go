@@ -7,6 +7,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
 	"fleetboard/views"
 	"fleetboard/views/links"
 )
@@ -15,8 +16,8 @@ import (
 // not.
 func whySheet(status jobs.Status, code string, canWrite bool) jobSheet {
 	return jobSheet{
-		job: jobs.Job{Key: "FB-1", Product: "web", Status: status, StatusBy: "Jo", Question: "24 or 48?", LastError: "boom"}, now: noon, canWrite: canWrite,
-		why: kanban.Explanation{Reasons: []kanban.Reason{{Code: code, By: "claude-1", Text: "24 or 48?"}}},
+		job: jobs.Job{Key: "FB-1", Product: "web", Status: status, StatusBy: tenancy.Actor{Name: "Jo"}, Question: "24 or 48?", LastError: "boom"}, now: noon, canWrite: canWrite,
+		why: kanban.Explanation{Reasons: []kanban.Reason{{Code: code, By: tenancy.Actor{Name: "claude-1"}, Text: "24 or 48?"}}},
 	}
 }
 
@@ -71,16 +72,17 @@ func TestTheExplanationDoesNotRepeatTheQuestion(t *testing.T) {
 	}
 }
 
-// Where an agent did not answer a cancellation, the end of its lease is nobody's
-// decision: no name of a part of the server stands for a person.
-func TestACancelledJobNamesNoPartOfTheServer(t *testing.T) {
+// Page and row name who decided, and who carried it out beside, whatever either is
+// called.
+func TestACancelledJobNamesWhoDecided(t *testing.T) {
 	s := whySheet(jobs.Aborted, kanban.CodeAborted, false)
-	s.job.StatusBy, s.job.LastError = "reaper", "not needed"
-	if got, want := s.reason().Title, "FB-1 was cancelled, its agent did not answer: not needed"; got != want {
+	s.job.StatusBy = tenancy.Actor{Kind: tenancy.KindPerson, ID: "1", Name: "reaper"}
+	s.job.CarriedOutBy, s.job.LastError = tenancy.Actor{Kind: tenancy.KindSystem, ID: "reaper", Name: "reaper"}, "not needed"
+	if got, want := s.reason().Title, "FB-1 was cancelled by reaper (carried out by the coordinator): not needed"; got != want {
 		t.Errorf("the page says %q, want %q", got, want)
 	}
-	if got := (look{now: noon}).card(kanban.Card{Job: s.job}).Sub; got != "cancelled" {
-		t.Errorf("the row says %q", got)
+	if got, want := (look{now: noon}).card(kanban.Card{Job: s.job}).Sub, "cancelled by reaper (carried out by the coordinator)"; got != want {
+		t.Errorf("the row says %q, want %q", got, want)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
 	"fleetboard/views"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
@@ -138,7 +139,7 @@ func (s reviewSheet) decided() *views.ReviewJob {
 // gone says what became of a job that is not up for a decision.
 func (s reviewSheet) gone(j jobs.Job) *views.ReviewGone {
 	word := ui.Status(j.Status).Word()
-	g := &views.ReviewGone{Text: ui.Say(ui.Strong(j.Key+" is not in review."), ui.T(" "+word+" since "+ui.Duration(s.now.Sub(j.StatusAt))+", by "+j.StatusBy+"."))}
+	g := &views.ReviewGone{Text: ui.Say(ui.Strong(j.Key+" is not in review."), ui.T(" "+word+" since "+ui.Duration(s.now.Sub(j.StatusAt))+", by "+tenancy.Credit(j.StatusBy, j.CarriedOutBy)+"."))}
 	if next := s.next(); next != "" {
 		g.NextURL = links.ReviewOf(next, s.place.after)
 	}

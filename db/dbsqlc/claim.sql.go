@@ -198,7 +198,8 @@ WITH picked AS MATERIALIZED (
         unnest($10::text[]) AS session_key, unnest($11::text[]) AS request_id,
         unnest($12::int[]) AS ttl_seconds
 ), taken AS (
-    UPDATE job j SET status = 'assigned', status_by = g.agent, status_at = now(), epoch = j.epoch + 1,
+    UPDATE job j SET status = 'assigned', status_by = g.agent, status_by_kind = 'agent', status_by_id = g.agent_id::text,
+        carried_out_by = NULL, status_at = now(), epoch = j.epoch + 1,
         attempts = j.attempts + 1, assigned_at = now(), started_at = NULL, ready_at = NULL,
         progress_percent = NULL, current_step = '', version = j.version + 1, updated_at = now()
     FROM given g
@@ -291,7 +292,7 @@ WITH asked AS MATERIALIZED (
 )
 SELECT DISTINCT l.agent_id, l.request_id, l.job_id, (SELECT j.product_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id),
     (SELECT j.lane_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id)
-FROM asked CROSS JOIN LATERAL (SELECT workspace_id, job_id, epoch, agent_id, factory_id, session_key, request_id, ttl_seconds, claimed_at, expires_at, progress_percent, current_step, progress_at, checkpoint, directive, directive_reason, directive_by, grace_ends_at, warned_at, number FROM job_lease k WHERE k.workspace_id = $1 AND k.agent_id = asked.agent_id
+FROM asked CROSS JOIN LATERAL (SELECT workspace_id, job_id, epoch, agent_id, factory_id, session_key, request_id, ttl_seconds, claimed_at, expires_at, progress_percent, current_step, progress_at, checkpoint, directive, directive_reason, directive_by, grace_ends_at, warned_at, number, directive_by_kind, directive_by_id FROM job_lease k WHERE k.workspace_id = $1 AND k.agent_id = asked.agent_id
     AND (k.agent_id, k.number) >= (asked.agent_id, asked.from_number) AND (k.agent_id, k.number) <= (asked.agent_id, 9223372036854775807) OFFSET 0) l
 WHERE l.request_id = asked.request_id AND l.expires_at > clock_timestamp()
 `

@@ -29,11 +29,12 @@ WITH input AS MATERIALIZED (
         unnest($29::text[]) AS secret_keys, unnest($30::text[]) AS changes, unnest($31::text[]) AS payload
 ), made AS (
     INSERT INTO job (workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory,
-        lane_id, tags, files, status, wait_reason, status_by, max_retries, max_lost, retry_backoff_seconds, review_required,
-        estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, waits_for_children, created_by,
+        lane_id, tags, files, status, wait_reason, status_by, status_by_kind, status_by_id, max_retries, max_lost, retry_backoff_seconds,
+        review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, waits_for_children, created_by,
         ready_at)
     SELECT $32, id, key, title, kind, product_id, repo, phase, priority, capabilities::text[], factory,
-        lane_id, tags::text[], files::text[], status, wait_reason, $33, max_retries, max_lost, retry_backoff_seconds,
+        lane_id, tags::text[], files::text[], status, wait_reason, $33, $34, $35, max_retries, max_lost,
+        retry_backoff_seconds,
         nullif(review_required, '')::boolean, estimated_complexity, nullif(estimated_minutes, 0), nullif(token_budget, 0),
         nullif(not_before, '')::timestamptz, nullif(idempotency_key, ''), waits_for_children, $33,
         CASE WHEN status = 'ready' THEN now() END

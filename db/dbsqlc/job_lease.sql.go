@@ -15,14 +15,17 @@ import (
 
 const leaseDirect = `-- name: LeaseDirect :execrows
 UPDATE job_lease SET directive = $1, directive_reason = $2, directive_by = $3,
-    grace_ends_at = clock_timestamp() + make_interval(secs => $4::int)
-WHERE workspace_id = $5 AND job_id = $6
+    directive_by_kind = $4, directive_by_id = $5,
+    grace_ends_at = clock_timestamp() + make_interval(secs => $6::int)
+WHERE workspace_id = $7 AND job_id = $8
 `
 
 type LeaseDirectParams struct {
 	Directive    string
 	Reason       string
 	Actor        string
+	ActorKind    string
+	ActorID      string
 	GraceSeconds int32
 	WorkspaceID  uuid.UUID
 	JobID        uuid.UUID
@@ -34,6 +37,8 @@ func (q *Queries) LeaseDirect(ctx context.Context, db DBTX, arg LeaseDirectParam
 		arg.Directive,
 		arg.Reason,
 		arg.Actor,
+		arg.ActorKind,
+		arg.ActorID,
 		arg.GraceSeconds,
 		arg.WorkspaceID,
 		arg.JobID,
@@ -203,7 +208,7 @@ func (q *Queries) LeaseLapsedWorkspaces(ctx context.Context, db DBTX) ([]uuid.UU
 }
 
 const leaseLock = `-- name: LeaseLock :one
-SELECT l.workspace_id, l.job_id, l.epoch, l.agent_id, l.factory_id, l.session_key, l.request_id, l.ttl_seconds, l.claimed_at, l.expires_at, l.progress_percent, l.current_step, l.progress_at, l.checkpoint, l.directive, l.directive_reason, l.directive_by, l.grace_ends_at, l.warned_at, l.number, a.name AS agent, f.name AS factory, a.boot_id,
+SELECT l.workspace_id, l.job_id, l.epoch, l.agent_id, l.factory_id, l.session_key, l.request_id, l.ttl_seconds, l.claimed_at, l.expires_at, l.progress_percent, l.current_step, l.progress_at, l.checkpoint, l.directive, l.directive_reason, l.directive_by, l.grace_ends_at, l.warned_at, l.number, l.directive_by_kind, l.directive_by_id, a.name AS agent, f.name AS factory, a.boot_id,
     (l.expires_at <= clock_timestamp())::boolean AS expired,
     coalesce(l.grace_ends_at <= clock_timestamp(), false)::boolean AS grace_over,
     (a.last_heartbeat_at <= clock_timestamp() - make_interval(secs => a.dead_after_seconds))::boolean AS agent_dead,
@@ -241,6 +246,8 @@ type LeaseLockRow struct {
 	GraceEndsAt     *time.Time
 	WarnedAt        *time.Time
 	Number          int64
+	DirectiveByKind string
+	DirectiveByID   string
 	Agent           string
 	Factory         string
 	BootID          string
@@ -275,6 +282,8 @@ func (q *Queries) LeaseLock(ctx context.Context, db DBTX, arg LeaseLockParams) (
 		&i.GraceEndsAt,
 		&i.WarnedAt,
 		&i.Number,
+		&i.DirectiveByKind,
+		&i.DirectiveByID,
 		&i.Agent,
 		&i.Factory,
 		&i.BootID,
@@ -487,13 +496,16 @@ func (q *Queries) LeaseToWarn(ctx context.Context, db DBTX, arg LeaseToWarnParam
 }
 
 const leaseWarn = `-- name: LeaseWarn :execrows
-UPDATE job_lease SET directive = 'warn', directive_reason = $1, directive_by = $2, warned_at = clock_timestamp()
-WHERE workspace_id = $3 AND job_id = $4 AND directive = '' AND warned_at IS NULL
+UPDATE job_lease SET directive = 'warn', directive_reason = $1, directive_by = $2,
+    directive_by_kind = $3, directive_by_id = $4, warned_at = clock_timestamp()
+WHERE workspace_id = $5 AND job_id = $6 AND directive = '' AND warned_at IS NULL
 `
 
 type LeaseWarnParams struct {
 	Reason      string
 	Actor       string
+	ActorKind   string
+	ActorID     string
 	WorkspaceID uuid.UUID
 	JobID       uuid.UUID
 }
@@ -503,6 +515,8 @@ func (q *Queries) LeaseWarn(ctx context.Context, db DBTX, arg LeaseWarnParams) (
 	result, err := db.Exec(ctx, leaseWarn,
 		arg.Reason,
 		arg.Actor,
+		arg.ActorKind,
+		arg.ActorID,
 		arg.WorkspaceID,
 		arg.JobID,
 	)

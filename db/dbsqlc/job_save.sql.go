@@ -36,7 +36,8 @@ WITH d AS MATERIALIZED (
         ARRAY(SELECT jsonb_array_elements_text(r.r -> 'files_touched')) AS files_touched,
         r.r ->> 'failure_kind' AS failure_kind, r.r ->> 'approved_head' AS approved_head,
         r.r ->> 'merged_commit' AS merged_commit, r.r ->> 'url' AS url,
-        r.r -> 'changes' AS changes, r.r -> 'payload' AS payload
+        r.r -> 'changes' AS changes, r.r -> 'payload' AS payload,
+        nullif(r.r -> 'carried_out_by', 'null') AS carried_out_by
     FROM (SELECT jsonb_array_elements($1::jsonb) AS r) r
 ), saved AS (
     UPDATE job SET
@@ -46,6 +47,9 @@ WITH d AS MATERIALIZED (
         status = d.status, wait_reason = d.wait_reason, blocked_reason = d.blocked_reason,
         question = d.question, answer = d.answer, waits_for_children = d.waits_for_children,
         status_by = CASE WHEN job.status = d.status THEN job.status_by ELSE d.actor END,
+        status_by_kind = CASE WHEN job.status = d.status THEN job.status_by_kind ELSE d.actor_kind END,
+        status_by_id = CASE WHEN job.status = d.status THEN job.status_by_id ELSE d.actor_id END,
+        carried_out_by = CASE WHEN job.status = d.status THEN job.carried_out_by ELSE d.carried_out_by END,
         status_at = CASE WHEN job.status = d.status THEN job.status_at ELSE now() END,
         attempts = d.attempts, failure_count = d.failure_count, lost_count = d.lost_count,
         last_error = d.last_error, feedback = d.feedback,

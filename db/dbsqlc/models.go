@@ -228,6 +228,9 @@ type Job struct {
 	ApprovedHead        string
 	MergedCommit        string
 	Url                 string
+	StatusByKind        string
+	StatusByID          string
+	CarriedOutBy        json.RawMessage
 }
 
 type JobCount struct {
@@ -310,6 +313,9 @@ type JobFull struct {
 	ApprovedHead         string
 	MergedCommit         string
 	Url                  string
+	StatusByKind         string
+	StatusByID           string
+	CarriedOutBy         json.RawMessage
 	Body                 string
 	Acceptance           json.RawMessage
 	AcceptanceMet        json.RawMessage
@@ -337,6 +343,8 @@ type JobFull struct {
 	LeaseDirective       *string
 	LeaseDirectiveReason *string
 	LeaseDirectiveBy     *string
+	LeaseDirectiveByKind *string
+	LeaseDirectiveByID   *string
 	LeaseGraceEndsAt     *time.Time
 	LeaseWarnedAt        *time.Time
 }
@@ -362,6 +370,8 @@ type JobLease struct {
 	GraceEndsAt     *time.Time
 	WarnedAt        *time.Time
 	Number          int64
+	DirectiveByKind string
+	DirectiveByID   string
 }
 
 type JobLog struct {

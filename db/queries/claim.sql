@@ -120,7 +120,8 @@ WITH picked AS MATERIALIZED (
         unnest(@session_keys::text[]) AS session_key, unnest(@request_ids::text[]) AS request_id,
         unnest(@ttl_seconds::int[]) AS ttl_seconds
 ), taken AS (
-    UPDATE job j SET status = 'assigned', status_by = g.agent, status_at = now(), epoch = j.epoch + 1,
+    UPDATE job j SET status = 'assigned', status_by = g.agent, status_by_kind = 'agent', status_by_id = g.agent_id::text,
+        carried_out_by = NULL, status_at = now(), epoch = j.epoch + 1,
         attempts = j.attempts + 1, assigned_at = now(), started_at = NULL, ready_at = NULL,
         progress_percent = NULL, current_step = '', version = j.version + 1, updated_at = now()
     FROM given g

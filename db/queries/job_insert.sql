@@ -20,11 +20,12 @@ WITH input AS MATERIALIZED (
         unnest(@secret_keys::text[]) AS secret_keys, unnest(@changes::text[]) AS changes, unnest(@payloads::text[]) AS payload
 ), made AS (
     INSERT INTO job (workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory,
-        lane_id, tags, files, status, wait_reason, status_by, max_retries, max_lost, retry_backoff_seconds, review_required,
-        estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, waits_for_children, created_by,
+        lane_id, tags, files, status, wait_reason, status_by, status_by_kind, status_by_id, max_retries, max_lost, retry_backoff_seconds,
+        review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, waits_for_children, created_by,
         ready_at)
     SELECT @workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities::text[], factory,
-        lane_id, tags::text[], files::text[], status, wait_reason, @created_by, max_retries, max_lost, retry_backoff_seconds,
+        lane_id, tags::text[], files::text[], status, wait_reason, @created_by, @actor_kind, @actor_id, max_retries, max_lost,
+        retry_backoff_seconds,
         nullif(review_required, '')::boolean, estimated_complexity, nullif(estimated_minutes, 0), nullif(token_budget, 0),
         nullif(not_before, '')::timestamptz, nullif(idempotency_key, ''), waits_for_children, @created_by,
         CASE WHEN status = 'ready' THEN now() END

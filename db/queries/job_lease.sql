@@ -29,6 +29,7 @@ RETURNING l.job_id, j.key, j.answer, l.epoch, l.expires_at, l.directive, l.direc
 -- name: LeaseDirect :execrows
 -- Asks the holder to stop; the reaper does it for them when the grace is over.
 UPDATE job_lease SET directive = @directive, directive_reason = @reason, directive_by = @actor,
+    directive_by_kind = @actor_kind, directive_by_id = @actor_id,
     grace_ends_at = clock_timestamp() + make_interval(secs => @grace_seconds::int)
 WHERE workspace_id = @workspace_id AND job_id = @job_id;
 
@@ -66,7 +67,8 @@ FOR UPDATE OF l;
 
 -- name: LeaseWarn :execrows
 -- Tells the holder that its estimate is long over, where it is told nothing else.
-UPDATE job_lease SET directive = 'warn', directive_reason = @reason, directive_by = @actor, warned_at = clock_timestamp()
+UPDATE job_lease SET directive = 'warn', directive_reason = @reason, directive_by = @actor,
+    directive_by_kind = @actor_kind, directive_by_id = @actor_id, warned_at = clock_timestamp()
 WHERE workspace_id = @workspace_id AND job_id = @job_id AND directive = '' AND warned_at IS NULL;
 
 -- name: LeaseToWarn :many

@@ -8,6 +8,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
 )
 
 func explanationModel(e kanban.Explanation) Explanation {
@@ -20,7 +21,8 @@ func explanationModel(e kanban.Explanation) Explanation {
 }
 
 func reasonModel(r kanban.Reason) Reasoning {
-	out := Reasoning{Code: r.Code, Detail: sentence(r), Until: utcOrNil(r.Until), Nearest: given(r.Nearest)}
+	out := Reasoning{Code: r.Code, Detail: sentence(r), Until: utcOrNil(r.Until), Nearest: given(r.Nearest),
+		By: actorModel(r.By), CarriedOutBy: actorModel(r.CarriedOutBy)}
 	keys := r.Keys
 	if len(r.Ended) > 0 {
 		keys = nil
@@ -52,15 +54,15 @@ func sentence(r kanban.Reason) string {
 	case kanban.CodeNoFactory, kanban.CodeSeatsTaken, kanban.CodeAgentsBusy, kanban.CodeCanStart:
 		return routeSentence(r)
 	case kanban.CodePaused:
-		return "It is paused" + byWhom(r.By) + "."
+		return "It is paused" + byWhom(r) + "."
 	case kanban.CodeBlocked:
-		return with("It is blocked"+byWhom(r.By), r.Text)
+		return with("It is blocked"+byWhom(r), r.Text)
 	case kanban.CodeQuestion:
-		return with(orElse(r.By, "The agent")+" asks, since "+moment(r.Since), r.Text)
+		return with(orElse(r.By.Name, "The agent")+" asks, since "+moment(r.Since), r.Text)
 	case kanban.CodeInReview:
 		return "Its work was handed in and waits for a review since " + moment(r.Since) + "."
 	case kanban.CodeApproved:
-		return "Its work was approved" + byWhom(r.By) + " and waits to be merged."
+		return "Its work was approved" + byWhom(r) + " and waits to be merged."
 	default:
 		return lifeSentence(r)
 	}
@@ -70,9 +72,9 @@ func sentence(r kanban.Reason) string {
 func lifeSentence(r kanban.Reason) string {
 	switch r.Code {
 	case kanban.CodeClaimed:
-		return orElse(r.By, "An agent") + " has claimed it" + onWhich(r.Factories) + " and not started yet."
+		return orElse(r.By.Name, "An agent") + " has claimed it" + onWhich(r.Factories) + " and not started yet."
 	case kanban.CodeRunning:
-		return orElse(r.By, "An agent") + " works on it" + onWhich(r.Factories) + "."
+		return orElse(r.By.Name, "An agent") + " works on it" + onWhich(r.Factories) + "."
 	case kanban.CodeCompleted:
 		return "It is done since " + moment(r.Since) + "."
 	case kanban.CodeFailed:
@@ -80,9 +82,9 @@ func lifeSentence(r kanban.Reason) string {
 	case kanban.CodeDependencyCycle:
 		return with("It waited for itself and has failed. Take one of the links away, then retry it", r.Text)
 	case kanban.CodeAborted:
-		return with("It was cancelled"+byWhom(r.By), r.Text)
+		return with("It was cancelled"+byWhom(r), r.Text)
 	case kanban.CodeArchived:
-		return "It was archived" + byWhom(r.By) + "."
+		return "It was archived" + byWhom(r) + "."
 	}
 	return with(strings.ReplaceAll(r.Code, "_", " "), r.Text)
 }
@@ -114,10 +116,10 @@ func repoSentence(r kanban.Reason) string {
 	switch {
 	case len(r.Keys) == 0:
 		return "Another job holds its repo."
-	case r.By == "":
+	case r.By.Name == "":
 		return "Its repo is held by " + r.Keys[0] + ", which no agent has claimed yet."
 	}
-	return "Its repo is held by " + r.Keys[0] + ", on which " + r.By + " works."
+	return "Its repo is held by " + r.Keys[0] + ", on which " + r.By.Name + " works."
 }
 
 func backlogSentence(r kanban.Reason) string {
@@ -198,11 +200,18 @@ func with(start, words string) string {
 	return start + ": " + words
 }
 
-func byWhom(who string) string {
-	if who == "" {
-		return ""
+func byWhom(r kanban.Reason) string {
+	if who := tenancy.Credit(r.By, r.CarriedOutBy); who != "" {
+		return " by " + who
 	}
-	return " by " + who
+	return ""
+}
+
+func actorModel(a tenancy.Actor) *Actor {
+	if a == (tenancy.Actor{}) {
+		return nil
+	}
+	return &Actor{Kind: string(a.Kind), ID: a.ID, Name: a.Name}
 }
 
 func onWhich(factories []string) string {

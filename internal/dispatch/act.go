@@ -190,8 +190,9 @@ func direct(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locke
 	if job.Lease.Directive == string(a.Verb) || job.Lease.Directive == Cancel {
 		return job.Job, nil
 	}
+	by := who.Actor()
 	_, err := q.LeaseDirect(ctx, tx, dbsqlc.LeaseDirectParams{WorkspaceID: who.Workspace, JobID: job.ID,
-		Directive: string(a.Verb), Reason: strings.TrimSpace(a.Reason), Actor: who.Name, GraceSeconds: graceSeconds})
+		Directive: string(a.Verb), Reason: strings.TrimSpace(a.Reason), Actor: by.Name, ActorKind: string(by.Kind), ActorID: by.ID, GraceSeconds: graceSeconds})
 	if err != nil {
 		return jobs.Job{}, fmt.Errorf("direct lease: %w", err)
 	}

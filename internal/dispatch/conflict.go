@@ -203,9 +203,7 @@ func carryOut(j jobs.Job) (d jobs.Decision, outcome string, ok bool, err error) 
 	default:
 		return d, "", false, nil
 	}
-	if err == nil {
-		d.Payload["by"] = j.Lease.DirectiveBy
-	}
+	d.DecidedBy = j.Lease.DirectiveBy
 	return d, outcome, true, err
 }
 

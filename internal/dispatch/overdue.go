@@ -115,7 +115,9 @@ func warnTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID) (bo
 	}
 	reason := fmt.Sprintf("The estimate of %d minutes is exceeded by %d. Without progress within %d minutes the job goes to somebody else.",
 		*job.EstimatedMinutes, int(lease.Now.Sub(lease.ClaimedAt).Minutes())-*job.EstimatedMinutes, timeOutAfter)
-	n, err := q.LeaseWarn(ctx, tx, dbsqlc.LeaseWarnParams{WorkspaceID: who.Workspace, JobID: id, Reason: reason, Actor: who.Name})
+	by := who.Actor()
+	n, err := q.LeaseWarn(ctx, tx, dbsqlc.LeaseWarnParams{WorkspaceID: who.Workspace, JobID: id, Reason: reason,
+		Actor: by.Name, ActorKind: string(by.Kind), ActorID: by.ID})
 	if err != nil {
 		return false, fmt.Errorf("warn: %w", err)
 	}

@@ -100,7 +100,7 @@ func literal(list []string) string {
 func (c *creation) wrote(at time.Time) {
 	for i := range c.list {
 		j := &c.list[i]
-		j.Version, j.CreatedBy, j.StatusBy = 1, c.who.Name, c.who.Name
+		j.Version, j.CreatedBy, j.StatusBy = 1, c.who.Name, c.who.Actor()
 		j.StatusAt, j.CreatedAt, j.UpdatedAt = at, at, at
 		j.AcceptanceMet = ticks(nil, len(j.Acceptance))
 		if j.Status == Ready {

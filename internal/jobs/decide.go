@@ -7,6 +7,7 @@ import (
 
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
 )
 
 const (
@@ -18,6 +19,8 @@ const (
 type Decision struct {
 	Before, After Job
 	Type          eventlog.Type
+	// DecidedBy is who decided, where that is not who saves the decision.
+	DecidedBy tenancy.Actor
 	// Payload is what the event says beside the changed fields.
 	Payload map[string]any
 	// Beside are changes that are not of the job's fields, such as a link.
@@ -297,6 +300,9 @@ func (j Job) Fail(now time.Time, retryable bool, of FailureKind, message string)
 		to, kind = Failed, eventlog.JobFailed
 	}
 	d, err := j.decide(ByFailure, to, kind)
+	if retryable && to == Failed {
+		d.exhausted(retryLimit)
+	}
 	d.After.FailureCount = failures
 	d.After.LastError, d.After.FailureKind = cut(message, maxErrorLength), of
 	d.Payload["error"], d.Payload["retryable"] = d.After.LastError, retryable
@@ -317,6 +323,7 @@ func (j Job) Lose(now time.Time, reason string, wait time.Duration) (Decision, e
 	d.After.LostCount = losses
 	d.Payload["reason"] = reason
 	if to == Failed {
+		d.exhausted(lossLimit)
 		d.After.LastError, d.After.FailureKind = "Lost "+reason, FailedCrash
 		return d, err
 	}
@@ -342,10 +349,24 @@ func (j Job) TimeOut(now time.Time, reason string) (Decision, error) {
 	d.After.LastError, d.After.FailureKind = reason, FailedTimeout
 	d.Payload["reason"] = reason
 	if to == Failed {
+		d.exhausted(retryLimit)
 		return d, err
 	}
 	d.After.Priority = min(j.Priority+1, maxPriority)
 	return d.claimable(now, false), err
+}
+
+// The limits that end a job: who decides where one is reached, and the event's
+// reason.
+const (
+	retryLimit = "max_retries"
+	lossLimit  = "max_lost"
+)
+
+// exhausted puts the end of a job down to one of its limits, whoever reached it.
+func (d *Decision) exhausted(limit string) {
+	d.DecidedBy = tenancy.Actor{Kind: tenancy.KindSystem, ID: limit, Name: limit}
+	d.Payload["exhausted"] = limit
 }
 
 // cut shortens s to at most n bytes without splitting a character.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
 )
 
 // Job is the unit of work, a card on the board. Times are the database's.
@@ -43,7 +44,8 @@ type Job struct {
 	BlockedReason string
 	Question      string
 	Answer        string
-	StatusBy      string // who or what brought the status about
+	StatusBy      tenancy.Actor // who decided on the status
+	CarriedOutBy  tenancy.Actor // who carried it out, where that was somebody else
 	StatusAt      time.Time
 
 	Epoch               int64
@@ -106,7 +108,7 @@ type Lease struct {
 	ExpiresAt       time.Time
 	Directive       string // "", warn, pause, cancel or drain
 	DirectiveReason string
-	DirectiveBy     string
+	DirectiveBy     tenancy.Actor
 	GraceEndsAt     *time.Time
 	WarnedAt        *time.Time // when the holder was told that its estimate is long over
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"fleetboard/db"
@@ -104,14 +105,39 @@ type decided struct {
 	Actor               string          `json:"actor"`
 	ActorKind           tenancy.Kind    `json:"actor_kind"`
 	ActorID             string          `json:"actor_id"`
+	CarriedOutBy        *tenancy.Actor  `json:"carried_out_by"`
 	EventType           eventlog.Type   `json:"event_type"`
 	Changes             json.RawMessage `json:"changes"`
 	Payload             json.RawMessage `json:"payload"`
 }
 
+// actors are who decided, and who carries it out where that is somebody else. Of
+// two loops only the one that decided is named.
+func (s Saving) actors() (decided tenancy.Actor, carriedOut *tenancy.Actor) {
+	who, by := s.Who.Actor(), s.DecidedBy
+	if by == (tenancy.Actor{}) || by.Is(who) {
+		return who, nil
+	}
+	if by.Kind == tenancy.KindSystem && who.Kind == tenancy.KindSystem {
+		return by, nil
+	}
+	return by, &who
+}
+
+// payload is what the event says beside the changes.
+func (s Saving) payload(carriedOut *tenancy.Actor) map[string]any {
+	if carriedOut == nil {
+		return s.Payload
+	}
+	said := maps.Clone(s.Payload)
+	said["carried_out_by"] = *carriedOut
+	return said
+}
+
 func (s Saving) row() (decided, error) {
-	changes, payload, err := eventlog.Encode(s.changes(), s.Payload)
-	a, by := s.After, s.Who.Actor()
+	by, carriedOut := s.actors()
+	changes, payload, err := eventlog.Encode(s.changes(), s.payload(carriedOut))
+	a := s.After
 	a.NotBefore = keepable(a.NotBefore)
 	return decided{
 		ID: a.ID, FromStatus: s.Before.Status, FromEpoch: s.Before.Epoch, Title: a.Title, Phase: a.Phase, Priority: a.Priority,
@@ -123,7 +149,8 @@ func (s Saving) row() (decided, error) {
 		Checkpoint: a.Checkpoint, Result: a.Result, NotBefore: a.NotBefore,
 		Files: orEmpty(a.Files), FilesTouched: orEmpty(a.FilesTouched), FailureKind: a.FailureKind,
 		ApprovedHead: a.ApprovedHead, MergedCommit: a.MergedCommit, URL: a.URL,
-		Actor: by.Name, ActorKind: by.Kind, ActorID: by.ID, EventType: s.Type, Changes: changes, Payload: payload,
+		Actor: by.Name, ActorKind: by.Kind, ActorID: by.ID, CarriedOutBy: carriedOut,
+		EventType: s.Type, Changes: changes, Payload: payload,
 	}, err
 }
 

@@ -15,6 +15,7 @@ import (
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
 )
 
 var q = dbsqlc.New()
@@ -163,7 +164,7 @@ func fromRow(r dbsqlc.JobFull) (Job, error) {
 		Repo: r.Repo, Phase: r.Phase, Priority: int(r.Priority), Capabilities: r.Capabilities, Factory: r.Factory,
 		LaneID: r.LaneID, DependsOn: r.DependsOn, Tags: r.Tags, Files: r.Files, InputContext: r.InputContext, SecretKeys: r.SecretKeys,
 		Status: Status(r.Status), WaitReason: WaitReason(r.WaitReason), BlockedReason: r.BlockedReason,
-		Question: r.Question, Answer: r.Answer, StatusBy: r.StatusBy, StatusAt: r.StatusAt,
+		Question: r.Question, Answer: r.Answer, StatusBy: tenancy.ActorOf(r.StatusByKind, r.StatusByID, r.StatusBy), StatusAt: r.StatusAt,
 		Epoch: r.Epoch, Attempts: int(r.Attempts), FailureCount: int(r.FailureCount), LostCount: int(r.LostCount),
 		MaxRetries: int(r.MaxRetries), MaxLost: int(r.MaxLost), RetryBackoffSeconds: int(r.RetryBackoffSeconds),
 		LastError: r.LastError, Feedback: r.Feedback, ProgressPercent: wide(r.ProgressPercent), CurrentStep: r.CurrentStep,
@@ -179,6 +180,11 @@ func fromRow(r dbsqlc.JobFull) (Job, error) {
 	}
 	if r.IdempotencyKey != nil {
 		j.IdempotencyKey = *r.IdempotencyKey
+	}
+	if r.CarriedOutBy != nil {
+		if err := json.Unmarshal(r.CarriedOutBy, &j.CarriedOutBy); err != nil {
+			return Job{}, fmt.Errorf("who carried out the status of job %s: %w", r.ID, err)
+		}
 	}
 	if err := json.Unmarshal(r.Acceptance, &j.Acceptance); err != nil {
 		return Job{}, fmt.Errorf("acceptance of job %s: %w", r.ID, err)
@@ -207,7 +213,7 @@ func (j *Job) takeLease(r dbsqlc.JobFull) {
 		AgentID: *r.LeaseAgentID, Agent: *r.LeaseAgent, FactoryID: *r.LeaseFactoryID, Factory: *r.LeaseFactory,
 		Epoch: *r.LeaseEpoch, SessionKey: *r.LeaseSessionKey, TTLSeconds: int(*r.LeaseTtlSeconds),
 		ClaimedAt: *r.LeaseClaimedAt, ExpiresAt: *r.LeaseExpiresAt, Directive: *r.LeaseDirective,
-		DirectiveReason: *r.LeaseDirectiveReason, DirectiveBy: *r.LeaseDirectiveBy, GraceEndsAt: r.LeaseGraceEndsAt,
+		DirectiveReason: *r.LeaseDirectiveReason, DirectiveBy: tenancy.ActorOf(*r.LeaseDirectiveByKind, *r.LeaseDirectiveByID, *r.LeaseDirectiveBy), GraceEndsAt: r.LeaseGraceEndsAt,
 		WarnedAt: r.LeaseWarnedAt,
 	}
 	j.ProgressPercent, j.CurrentStep, j.ProgressAt = wide(r.LeaseProgressPercent), *r.LeaseCurrentStep, r.LeaseProgressAt

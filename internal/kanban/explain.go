@@ -6,6 +6,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
 )
 
 // facts are what the reasons of some jobs need beside the jobs themselves.
@@ -42,16 +43,16 @@ func (f facts) reasonOf(j jobs.Job) Reason {
 	case jobs.Ready:
 		return f.readyReason(j)
 	case jobs.Paused:
-		return Reason{Code: CodePaused, By: j.StatusBy, Since: &j.StatusAt}
+		return Reason{Code: CodePaused, By: j.StatusBy, CarriedOutBy: j.CarriedOutBy, Since: &j.StatusAt}
 	case jobs.Blocked:
 		if j.Asks() {
-			return Reason{Code: CodeQuestion, By: j.StatusBy, Since: &j.StatusAt, Text: j.Question}
+			return Reason{Code: CodeQuestion, By: j.StatusBy, CarriedOutBy: j.CarriedOutBy, Since: &j.StatusAt, Text: j.Question}
 		}
-		return Reason{Code: CodeBlocked, By: j.StatusBy, Since: &j.StatusAt, Text: j.BlockedReason}
+		return Reason{Code: CodeBlocked, By: j.StatusBy, CarriedOutBy: j.CarriedOutBy, Since: &j.StatusAt, Text: j.BlockedReason}
 	case jobs.InReview:
 		return Reason{Code: CodeInReview, Since: &j.StatusAt}
 	case jobs.Approved:
-		return Reason{Code: CodeApproved, By: j.StatusBy, Since: &j.StatusAt}
+		return Reason{Code: CodeApproved, By: j.StatusBy, CarriedOutBy: j.CarriedOutBy, Since: &j.StatusAt}
 	case jobs.Assigned, jobs.Running:
 		return workReason(j)
 	default:
@@ -65,13 +66,13 @@ func workReason(j jobs.Job) Reason {
 		r.Code = CodeClaimed
 	}
 	if j.Lease != nil {
-		r.By, r.Since, r.Factories = j.Lease.Agent, &j.Lease.ClaimedAt, []string{j.Lease.Factory}
+		r.By, r.Since, r.Factories = tenancy.Actor{Kind: tenancy.KindAgent, ID: j.Lease.AgentID.String(), Name: j.Lease.Agent}, &j.Lease.ClaimedAt, []string{j.Lease.Factory}
 	}
 	return r
 }
 
 func endReason(j jobs.Job) Reason {
-	r := Reason{By: j.StatusBy, Since: &j.StatusAt, Text: j.LastError}
+	r := Reason{By: j.StatusBy, CarriedOutBy: j.CarriedOutBy, Since: &j.StatusAt, Text: j.LastError}
 	switch j.Status {
 	case jobs.Completed:
 		r.Code, r.Text = CodeCompleted, ""
@@ -99,7 +100,7 @@ func (f facts) waitReason(j jobs.Job) Reason {
 		r.Until, r.Text, r.Lost = j.NotBefore, j.LastError, f.lost[j.ID]
 	case jobs.WaitRepoBusy:
 		if h, found := f.repos[j.Repo]; found {
-			r.Keys, r.By = []string{h.key}, h.agent
+			r.Keys, r.By = []string{h.key}, tenancy.Actor{Kind: tenancy.KindAgent, Name: h.agent}
 		}
 	case jobs.WaitReviewBacklog:
 		return f.backlogReason(j)

@@ -9,6 +9,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
 )
 
 // host is a factory with one agent that can take as many jobs as it has seats.
@@ -55,7 +56,9 @@ func TestEveryStatusAndReasonSaysWhy(t *testing.T) {
 	failedOnce := waiting(jobs.WaitRetryBackoff)
 	failedOnce.ID = other
 	ready := func(needs ...string) jobs.Job { return jobs.Job{Status: jobs.Ready, Capabilities: needs} }
-	by := func(status jobs.Status) jobs.Job { return jobs.Job{Status: status, StatusBy: "Jonas", StatusAt: at} }
+	by := func(status jobs.Status) jobs.Job {
+		return jobs.Job{Status: status, StatusBy: tenancy.Actor{Name: "Jonas"}, StatusAt: at}
+	}
 	asked, blocked, failed, cycle, aborted := by(jobs.Blocked), by(jobs.Blocked), by(jobs.Failed), by(jobs.Failed), by(jobs.Aborted)
 	asked.Question, asked.BlockedReason, blocked.BlockedReason = "24 hours?", "question", "no contract"
 	failed.LastError, cycle.LastError, aborted.LastError = "boom", "dependency_cycle: FB-1 waits for FB-2", "not needed"
@@ -65,6 +68,7 @@ func TestEveryStatusAndReasonSaysWhy(t *testing.T) {
 	running := by(jobs.Running)
 	running.Lease = &jobs.Lease{Agent: "claude-1", Factory: "linux-2", ClaimedAt: at}
 	assigned := running
+	holder := tenancy.Actor{Kind: tenancy.KindAgent, ID: ids.Nil.String(), Name: "claude-1"}
 	assigned.Status = jobs.Assigned
 	named := ready()
 	named.Factory = "mac-9"
@@ -80,11 +84,11 @@ func TestEveryStatusAndReasonSaysWhy(t *testing.T) {
 		"backoff":           {known, failedOnce, Reason{Code: CodeRetryBackoff, Since: &at, Until: &later, Text: "lint"}},
 		"backoff of a loss": {known, waiting(jobs.WaitRetryBackoff), Reason{Code: CodeRetryBackoff, Since: &at, Until: &later, Text: "lint", Lost: true}},
 		"budget":            {known, waiting(jobs.WaitBudget), Reason{Code: CodeBudget, Since: &at}},
-		"repo busy":         {known, waiting(jobs.WaitRepoBusy), Reason{Code: CodeRepoBusy, Since: &at, Keys: []string{"FB-9"}, By: "claude-1"}},
+		"repo busy":         {known, waiting(jobs.WaitRepoBusy), Reason{Code: CodeRepoBusy, Since: &at, Keys: []string{"FB-9"}, By: tenancy.Actor{Kind: tenancy.KindAgent, Name: "claude-1"}}},
 		"review backlog":    {known, waiting(jobs.WaitReviewBacklog), Reason{Code: CodeReviewBacklog, Since: &at, Product: "billing", Count: 5, Limit: 5}},
-		"paused":            {known, by(jobs.Paused), Reason{Code: CodePaused, By: "Jonas", Since: &at}},
-		"blocked":           {known, blocked, Reason{Code: CodeBlocked, By: "Jonas", Since: &at, Text: "no contract"}},
-		"question":          {known, asked, Reason{Code: CodeQuestion, By: "Jonas", Since: &at, Text: "24 hours?"}},
+		"paused":            {known, by(jobs.Paused), Reason{Code: CodePaused, By: tenancy.Actor{Name: "Jonas"}, Since: &at}},
+		"blocked":           {known, blocked, Reason{Code: CodeBlocked, By: tenancy.Actor{Name: "Jonas"}, Since: &at, Text: "no contract"}},
+		"question":          {known, asked, Reason{Code: CodeQuestion, By: tenancy.Actor{Name: "Jonas"}, Since: &at, Text: "24 hours?"}},
 		"product paused":    {known, paused, Reason{Code: CodeProductPaused, Product: "billing"}},
 		"backlog of ready":  {known, full, Reason{Code: CodeReviewBacklog, Since: &time.Time{}, Product: "billing", Count: 5, Limit: 5}},
 		"can start":         {known, ready("os:linux"), Reason{Code: CodeCanStart, Factories: []string{"linux-2"}, Seats: 4, Free: 2}},
@@ -95,15 +99,15 @@ func TestEveryStatusAndReasonSaysWhy(t *testing.T) {
 		"one that drains":   {known, ready("engine:gemini"), Reason{Code: CodeNoFactory, Nearest: "linux-6", Text: fleet.ReasonDraining}},
 		"the named one":     {known, named, Reason{Code: CodeNoFactory, Nearest: "linux-2", Text: fleet.ReasonOtherFactory}},
 		"no factory at all": {facts{route: routeIn(fleet.Snapshot{})}, ready(), Reason{Code: CodeNoFactory}},
-		"claimed":           {known, assigned, Reason{Code: CodeClaimed, By: "claude-1", Since: &at, Factories: []string{"linux-2"}}},
-		"running":           {known, running, Reason{Code: CodeRunning, By: "claude-1", Since: &at, Factories: []string{"linux-2"}}},
+		"claimed":           {known, assigned, Reason{Code: CodeClaimed, By: holder, Since: &at, Factories: []string{"linux-2"}}},
+		"running":           {known, running, Reason{Code: CodeRunning, By: holder, Since: &at, Factories: []string{"linux-2"}}},
 		"in review":         {known, by(jobs.InReview), Reason{Code: CodeInReview, Since: &at}},
-		"approved":          {known, by(jobs.Approved), Reason{Code: CodeApproved, By: "Jonas", Since: &at}},
-		"completed":         {known, by(jobs.Completed), Reason{Code: CodeCompleted, By: "Jonas", Since: &at}},
-		"failed":            {known, failed, Reason{Code: CodeFailed, By: "Jonas", Since: &at, Text: "boom"}},
-		"cycle":             {known, cycle, Reason{Code: CodeDependencyCycle, By: "Jonas", Since: &at, Text: "FB-1 waits for FB-2"}},
-		"aborted":           {known, aborted, Reason{Code: CodeAborted, By: "Jonas", Since: &at, Text: "not needed"}},
-		"archived":          {known, by(jobs.Archived), Reason{Code: CodeArchived, By: "Jonas", Since: &at}},
+		"approved":          {known, by(jobs.Approved), Reason{Code: CodeApproved, By: tenancy.Actor{Name: "Jonas"}, Since: &at}},
+		"completed":         {known, by(jobs.Completed), Reason{Code: CodeCompleted, By: tenancy.Actor{Name: "Jonas"}, Since: &at}},
+		"failed":            {known, failed, Reason{Code: CodeFailed, By: tenancy.Actor{Name: "Jonas"}, Since: &at, Text: "boom"}},
+		"cycle":             {known, cycle, Reason{Code: CodeDependencyCycle, By: tenancy.Actor{Name: "Jonas"}, Since: &at, Text: "FB-1 waits for FB-2"}},
+		"aborted":           {known, aborted, Reason{Code: CodeAborted, By: tenancy.Actor{Name: "Jonas"}, Since: &at, Text: "not needed"}},
+		"archived":          {known, by(jobs.Archived), Reason{Code: CodeArchived, By: tenancy.Actor{Name: "Jonas"}, Since: &at}},
 	} {
 		if got := c.facts.reasonOf(c.job); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", name, got, c.want)

@@ -160,7 +160,7 @@ func TestACardNamesWhatHoldsItUp(t *testing.T) {
 		}
 		return nil
 	})
-	if r := known[list["repo"].ID]; r.Code != CodeRepoBusy || len(r.Keys) != 1 || r.Keys[0] != list["holder"].Key || r.By != "claude-1" {
+	if r := known[list["repo"].ID]; r.Code != CodeRepoBusy || len(r.Keys) != 1 || r.Keys[0] != list["holder"].Key || r.By.Name != "claude-1" {
 		t.Errorf("a busy repo: %+v", r)
 	}
 	for name, j := range map[string]jobs.Job{"waiting": list["backlog"], "ready": ready} {

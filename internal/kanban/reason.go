@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
 )
 
 // Codes of a Reason: they are part of the API and do not change. The first six
@@ -44,20 +45,21 @@ type Reason struct {
 	Keys []string
 	More int
 	// Ended are dependencies that do not complete unless a person acts.
-	Ended     []Ended
-	By        string     // the person or agent that brought it about, or that works
-	Since     *time.Time // when it began
-	Until     *time.Time // when the wait ends by itself
-	Lost      bool       // the wait follows a lost lease, not a failure
-	Product   string
-	Count     int      // of the product's jobs in review
-	Limit     int      // of these
-	Missing   []string // what no live factory offers
-	Nearest   string   // the factory that misses the least
-	Seats     int      // of the factories that could run it
-	Free      int      // of those, free now; with CodeAgentsBusy, without an agent
-	Factories []string // that could run it, or the one that does
-	Text      string   // a person's or an agent's words, an error
+	Ended        []Ended
+	By           tenancy.Actor // who decided on it, or the agent that works
+	CarriedOutBy tenancy.Actor // who carried it out, where that was somebody else
+	Since        *time.Time    // when it began
+	Until        *time.Time    // when the wait ends by itself
+	Lost         bool          // the wait follows a lost lease, not a failure
+	Product      string
+	Count        int      // of the product's jobs in review
+	Limit        int      // of these
+	Missing      []string // what no live factory offers
+	Nearest      string   // the factory that misses the least
+	Seats        int      // of the factories that could run it
+	Free         int      // of those, free now; with CodeAgentsBusy, without an agent
+	Factories    []string // that could run it, or the one that does
+	Text         string   // a person's or an agent's words, an error
 }
 
 // Ended is a job that is over and not completed.

@@ -4,12 +4,12 @@ import "fleetboard/internal/ids"
 
 // Actor says who did something, for good: names change, kind and id do not.
 type Actor struct {
-	Kind Kind
+	Kind Kind `json:"kind"`
 	// ID is an account's, an agent's or an enrolment token's id, of the system its
 	// loop's name. It is empty in what was written before ids were kept.
-	ID string
+	ID string `json:"id"`
 	// Name is what the actor was called then.
-	Name string
+	Name string `json:"name"`
 }
 
 // Actor is the principal as logs name it.
@@ -39,6 +39,28 @@ func ActorOf(kind, id, name string) Actor {
 
 // Is reports whether both name the same one, whatever it was called.
 func (a Actor) Is(b Actor) bool { return a.Kind == b.Kind && a.ID == b.ID }
+
+// Credit names who decided on something, and who carried it out where that was
+// somebody else: "Ada (carried out by the coordinator)". It is empty where nobody
+// is known.
+func Credit(decided, carriedOut Actor) string {
+	text := decided.words()
+	if carriedOut != (Actor{}) {
+		text += " (carried out by " + carriedOut.words() + ")"
+	}
+	return text
+}
+
+// words are how a sentence names an actor: a loop's name means nothing to people.
+func (a Actor) words() string {
+	switch a.Kind {
+	case KindSystem:
+		return "the coordinator"
+	case KindEnrolment:
+		return "the enrolment token " + a.Name
+	}
+	return a.Name
+}
 
 func idText(id ids.ID) string {
 	if id == ids.Nil {

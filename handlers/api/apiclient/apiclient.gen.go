@@ -417,6 +417,16 @@ func (e WaitReason) Valid() bool {
 	}
 }
 
+// Actor Who decided on it, or works; in `carried_out_by` who carried it out, where that was somebody else.
+type Actor struct {
+	// ID As `actor_id` of events.
+	ID string `json:"id"`
+
+	// Kind `person`, `agent`, `enrolment` (a token) or `system` (a loop or a limit).
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
 // Agent defines model for Agent.
 type Agent struct {
 	// BootID Told to owners and admins.
@@ -1268,7 +1278,12 @@ type ReasonedAction struct {
 
 // Reasoning defines model for Reasoning.
 type Reasoning struct {
-	Code string `json:"code"`
+	// By Who decided on it, or works; in `carried_out_by` who carried it out, where that was somebody else.
+	By *Actor `json:"by,omitempty"`
+
+	// CarriedOutBy Who decided on it, or works; in `carried_out_by` who carried it out, where that was somebody else.
+	CarriedOutBy *Actor `json:"carried_out_by,omitempty"`
+	Code         string `json:"code"`
 
 	// Detail One sentence.
 	Detail    string    `json:"detail"`
