@@ -97,7 +97,10 @@ func (t *transaction) begin(ctx context.Context, first ...statement) (pgx.BatchR
 func (t *transaction) open(ctx context.Context, conn *pgx.Conn, first []statement) (pgx.BatchResults, error) {
 	var b pgx.Batch
 	s, only := t.scope, "on"
-	if !s.once {
+	switch {
+	case s.snapshot:
+		b.BeginTx(pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	case !s.once:
 		b.BeginTx(pgx.TxOptions{})
 		only = "off"
 	}

@@ -49,7 +49,8 @@ const setScope = `SELECT set_config('role', $1, true), set_config($2, $3, true),
 type scope struct {
 	role, setting, value string
 	pace
-	once bool // it is one statement that reads
+	once     bool // it is one statement that reads
+	snapshot bool // it only reads, all of it as it was at the first statement
 }
 
 // pace is how long each statement may take and wait for a lock, whether it may be
@@ -61,7 +62,7 @@ type pace struct{ takes, waits, plans, scans string }
 // panic; fn must use tx for all it does and not keep it. Errors come through
 // Fault; see ErrOutcomeUnknown for the one that says nothing about the outcome.
 func (d *DB) InWorkspace(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), patient, false}, fn)
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), patient, false, false}, fn)
 }
 
 // InWorkspaceHurried is InWorkspace for what is done for many at once: it gives up
@@ -70,53 +71,59 @@ func (d *DB) InWorkspace(ctx context.Context, ws ids.ID, fn func(Tx) error) erro
 // whatever their values, since of some the plan takes longer than the answer; and
 // without scans of whole tables, since the plan outlives the day when all are empty.
 func (d *DB) InWorkspaceHurried(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), hurried, false}, fn)
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), hurried, false, false}, fn)
+}
+
+// InWorkspaceSnapshot is InWorkspace for what several statements read and must agree
+// on: all of them see the rows as they were at the first, and none may write.
+func (d *DB) InWorkspaceSnapshot(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), patient, false, true}, fn)
 }
 
 // InWorkspaceThorough is InWorkspace for a command that looks at every row: a
 // statement may take ten minutes instead of five seconds.
 func (d *DB) InWorkspaceThorough(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), thorough, false}, fn)
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), thorough, false, false}, fn)
 }
 
 // OnceInWorkspace is InWorkspace for one statement that only reads: it takes one
 // round trip instead of two. fn must not ask twice.
 func (d *DB) OnceInWorkspace(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), patient, true}, fn)
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), patient, true, false}, fn)
 }
 
 // InAccount is InWorkspace for a person who has not yet chosen a workspace: it
 // shows the account's memberships and the workspaces they lead to.
 func (d *DB) InAccount(ctx context.Context, account ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.account_id", account.String(), patient, false}, fn)
+	return d.in(ctx, scope{roleApp, "app.account_id", account.String(), patient, false, false}, fn)
 }
 
 // InToken is InWorkspace for a bearer whose workspace is not yet known: it shows
 // the access token with that SHA-256 hash, if there is one.
 func (d *DB) InToken(ctx context.Context, hash []byte, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.token_hash", hex.EncodeToString(hash), patient, false}, fn)
+	return d.in(ctx, scope{roleApp, "app.token_hash", hex.EncodeToString(hash), patient, false, false}, fn)
 }
 
 // OnceInToken is InToken for one statement that only reads; see OnceInWorkspace.
 func (d *DB) OnceInToken(ctx context.Context, hash []byte, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.token_hash", hex.EncodeToString(hash), patient, true}, fn)
+	return d.in(ctx, scope{roleApp, "app.token_hash", hex.EncodeToString(hash), patient, true, false}, fn)
 }
 
 // InSystem runs fn with the system role: it reads, in all workspaces, the few
 // columns that tell a loop where there is work, and writes nothing.
 func (d *DB) InSystem(ctx context.Context, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleSystem, "app.workspace_id", "", patient, false}, fn)
+	return d.in(ctx, scope{roleSystem, "app.workspace_id", "", patient, false, false}, fn)
 }
 
 // InNone runs fn in no workspace: it sees the tables of people and sessions,
 // and no row of any table that belongs to a workspace.
 func (d *DB) InNone(ctx context.Context, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", "", patient, false}, fn)
+	return d.in(ctx, scope{roleApp, "app.workspace_id", "", patient, false, false}, fn)
 }
 
 // OnceInNone is InNone for one statement that only reads; see OnceInWorkspace.
 func (d *DB) OnceInNone(ctx context.Context, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", "", patient, true}, fn)
+	return d.in(ctx, scope{roleApp, "app.workspace_id", "", patient, true, false}, fn)
 }
 
 // in runs fn in a transaction that begins with its first statement.

@@ -58,6 +58,11 @@ func (r *liveBoard) change(ctx context.Context, u *kanban.Update) (news, error) 
 			n.parts = append(n.parts, views.LiveCard(card))
 		}
 	}
+	for _, ref := range u.Changed {
+		if slices.Contains(u.Gone, ref.ID) {
+			n.parts = append(n.parts, views.LiveCardGone(ref.Key))
+		}
+	}
 	if len(touched) > 0 {
 		n.parts = append(n.parts, r.totals())
 	}

@@ -93,7 +93,7 @@ func TestHandlerPacksText(t *testing.T) {
 // ask for a name that is not served.
 func TestReferencesResolve(t *testing.T) {
 	reference := regexp.MustCompile(`(?:url\(["']?|from\s*["']|import\s*["'])([^"')]+)`)
-	for _, name := range []string{"css/app.css", "js/app.js", "js/board.js", "js/door.js", "js/form.js", "js/live.js", "js/keys.js"} {
+	for _, name := range []string{"css/app.css", "js/app.js", "js/board.js", "js/cards.js", "js/door.js", "js/form.js", "js/live.js", "js/keys.js"} {
 		body, err := io.ReadAll(get(t, http.MethodGet, static.URL(name)).Body)
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func TestWeights(t *testing.T) {
 	scripts := 0
 	for _, name := range []string{
 		"vendor/htmx.org-4.0.1/htmx.min.js", "vendor/htmx.org-4.0.1/hx-sse.min.js", "vendor/sortablejs-1.15.7/Sortable.min.js",
-		"js/app.js", "js/board.js", "js/forms.js", "js/keys.js", "js/live.js", "js/palette.js", "js/time.js", "js/toast.js",
+		"js/app.js", "js/board.js", "js/cards.js", "js/forms.js", "js/keys.js", "js/live.js", "js/palette.js", "js/time.js", "js/toast.js",
 	} {
 		scripts += packed(name)
 	}
@@ -179,6 +179,43 @@ func TestVendoredFiles(t *testing.T) {
 	}
 	for missing := range known {
 		t.Errorf("%s is missing", missing)
+	}
+}
+
+// Some of what htmx tells it tells its extensions only. A listener hears nothing of
+// that, and an extension is asked only where its hook is one of htmx's.
+func TestScriptsListenToWhatHtmxTells(t *testing.T) {
+	var vendored strings.Builder
+	for _, name := range []string{"htmx.min.js", "hx-sse.min.js"} {
+		body, err := os.ReadFile(filepath.Join("vendor/htmx.org-4.0.1", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		vendored.Write(body)
+	}
+	dispatched, asked := map[string]bool{}, map[string]bool{}
+	for _, m := range regexp.MustCompile(`(#L|#\$|triggerHtmxEvent)\([^"(]*"(htmx:[\w:]+)"`).FindAllStringSubmatch(vendored.String(), -1) {
+		asked[strings.ReplaceAll(m[2], ":", "_")] = true
+		dispatched[m[2]] = dispatched[m[2]] || m[1] != "#$"
+	}
+	if !dispatched["htmx:after:swap"] || dispatched["htmx:before:morph:node"] || !asked["htmx_before_morph_node"] {
+		t.Fatalf("htmx dispatches %v and asks %v", dispatched, asked)
+	}
+	files, err := filepath.Glob("js/*.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := regexp.MustCompile(`addEventListener\("(htmx:[^"]+)"|\b(htmx_\w+):`)
+	for _, f := range files {
+		body, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range used.FindAllStringSubmatch(string(body), -1) {
+			if !dispatched[m[1]] && !asked[m[2]] {
+				t.Errorf("%s waits for %s, which htmx never tells", f, m[1]+m[2])
+			}
+		}
 	}
 }
 

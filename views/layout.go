@@ -54,7 +54,8 @@ func currentItem(yes bool) templ.Attributes {
 }
 
 // pageScripts lists a page's scripts in their order: htmx comes last, because
-// it opens the stream at once and our modules must hear of that.
+// it opens the stream at once and our modules must hear of that. Its extensions
+// need it.
 func pageScripts(own []string) []string {
 	out := []string{"js/app.js", "js/workspace.js"}
 	for _, name := range own {
@@ -63,5 +64,5 @@ func pageScripts(own []string) []string {
 		}
 		out = append(out, name)
 	}
-	return append(out, "vendor/htmx.org-4.0.1/htmx.min.js", "vendor/htmx.org-4.0.1/hx-sse.min.js")
+	return append(out, "vendor/htmx.org-4.0.1/htmx.min.js", "vendor/htmx.org-4.0.1/hx-sse.min.js", "js/cards.js")
 }

@@ -17,8 +17,8 @@ import (
 )
 
 // htmxConfig: no history (pages are plain pages), no added style sheet, only
-// the extension that we vendored; open dialogs and menus survive a morph.
-const htmxConfig = `{"history":false,"includeIndicatorCSS":false,"extensions":"sse","morphIgnore":["data-htmx-powered","open"]}`
+// the extensions that we ship; open dialogs and menus survive a morph.
+const htmxConfig = `{"history":false,"includeIndicatorCSS":false,"extensions":"sse, cards","morphIgnore":["data-htmx-powered","open"]}`
 
 // document is the outermost part of every page.
 func document(title string, theme Theme, scripts ...string) templ.Component {

@@ -42,7 +42,7 @@ func (s *Service) Close() { s.feeds.close() }
 // shows.
 func (s *Service) Board(ctx context.Context, who tenancy.Principal, f Filter) (Board, error) {
 	var b Board
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) error {
 		r, around, err := surroundings(ctx, tx, who)
 		if err != nil {
 			return err
@@ -88,7 +88,7 @@ func surroundings(ctx context.Context, tx db.Tx, who tenancy.Principal) (*reader
 // one after that cursor.
 func (s *Service) ColumnPage(ctx context.Context, who tenancy.Principal, f Filter, c Column, after string) (ColumnPage, error) {
 	var page ColumnPage
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) error {
 		r, err := newReader(ctx, tx, who.Workspace)
 		if err != nil {
 			return err
@@ -105,7 +105,7 @@ func (s *Service) ColumnPages(ctx context.Context, who tenancy.Principal, f Filt
 	if len(list) == 0 {
 		return nil, nil
 	}
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) error {
 		r, err := newReader(ctx, tx, who.Workspace)
 		if err != nil {
 			return err

@@ -1,6 +1,6 @@
 // Adapter between htmx's events and the page: the state of the stream, the
 // hold on live changes during a drag, the reset, and requests that got no
-// answer. htmx's event names stand here and in forms.js, nowhere else.
+// answer. What happens to the cards of the board is in cards.js.
 import { toast } from "./toast.js";
 
 const source = document.getElementById("live");
@@ -77,29 +77,16 @@ if (source) {
   source.addEventListener("reset", () => document.querySelector("[data-still]") ?? refetch());
 }
 
-// A live column holds cards that have not changed as empty places: what stands
-// there stays as it is. Where nothing stood there, the page has lost count.
-document.addEventListener("htmx:before:morph:node", (event) => {
-  if (event.detail.newNode.dataset?.same !== undefined) event.preventDefault();
-});
-// It is fetched again, but not from under an open menu or a request of a person.
-document.addEventListener("htmx:after:swap", recount);
-document.addEventListener("htmx:finally:request", () => setTimeout(recount));
-document.addEventListener("toggle", recount, true);
-function recount() {
-  if (!document.querySelector("#board [data-same]") || Date.now() < asking || document.querySelector("#board :popover-open")) return;
-  refetch();
-}
-let asking = 0; // until when a request of a person is taken to be under way
-
+// refetch shows the page as it is now. What the stream tells meanwhile comes after.
 export function refetch() {
+  const release = hold();
   return htmx.ajax("GET", location.pathname + location.search, {
     source: "#live",
     target: "#main",
     select: "#main",
     selectOOB: "#fleet:outerMorph",
     swap: "outerMorph",
-  });
+  }).finally(release);
 }
 
 // An answer of parts brings its places along. It is dropped where its form is gone,
@@ -118,14 +105,10 @@ function remember() {
 }
 // A button that is disabled while its request lasts has lost the focus already.
 document.addEventListener("htmx:config:request", (event) => {
-  if (event.detail.ctx?.sourceElement === source) return;
-  asking = Date.now() + 5000;
-  remember();
+  if (event.detail.ctx?.sourceElement !== source) remember();
 });
 document.addEventListener("htmx:finally:request", (event) => {
-  if (event.detail.ctx?.sourceElement === source) return;
-  asking = 0;
-  focused = null;
+  if (event.detail.ctx?.sourceElement !== source) focused = null;
 });
 document.addEventListener("htmx:before:swap", () => {
   if (document.activeElement !== document.body) remember();

@@ -5,6 +5,7 @@ const wait = 1000; // between a message and the question for the rest
 const unfolded = new Set(); // ids of lists
 const timers = new Map();
 
+export const isUnfolded = (id) => unfolded.has(id);
 const linkIn = (list) => list?.querySelector(":scope > .col-more > a");
 
 document.addEventListener("htmx:before:swap", (event) => {
@@ -14,6 +15,9 @@ document.addEventListener("htmx:before:swap", (event) => {
     unfolded.add(more.parentElement.id);
     // What follows are the cards that the answer brings anew.
     while (more.nextElementSibling) more.nextElementSibling.remove();
+    for (const card of tasks.flatMap((t) => [...t.fragment.querySelectorAll("[data-card]")])) {
+      if (document.getElementById(card.id)) card.remove();
+    }
     return;
   }
   const sent = new Set(tasks.flatMap((t) => [...(t.fragment?.querySelectorAll("[data-card], [data-same]") ?? [])].map((c) => c.id)));

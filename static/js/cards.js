@@ -1,0 +1,156 @@
+// What a message of the stream, or the answer to a request, may do to the cards
+// of the board. It is an extension of htmx, loaded after it and named in its
+// configuration: only extensions are asked before htmx morphs an element.
+//
+// The stream tells everything in order, but late, and not always all in one
+// message: until it has told of a person's own move, the page is ahead of it with
+// that card, and a card that left one column may enter the other a message later.
+import { refetch } from "./live.js";
+import { isUnfolded } from "./unfold.js";
+
+const patience = 5000; // the longest that a card stays ahead of the stream
+const grace = 3000; // until a card that nobody told of goes, or is fetched
+
+const ahead = new Map(); // ids of cards to { version, until }
+const missing = new Map(); // ids of cards to the column that should hold them
+const leaving = new Map(); // ids of cards to the timer that takes them away
+
+htmx.registerExtension("cards", {
+  htmx_before_swap: (_, { ctx, tasks }) => {
+    if (!document.getElementById("board")) return;
+    const parts = tasks.filter((task) => task.type === "partial").map((task) => task.fragment);
+    const all = (selector) => parts.flatMap((part) => [...part.querySelectorAll(selector)]);
+    const own = ctx.sourceElement.id !== "live";
+    const acted = own ? ctx.sourceElement.closest("[data-card]") : null;
+    if (acted) act(acted, all(`#${CSS.escape(acted.id)}`)[0]);
+    const lists = all("[data-list]");
+    for (const list of lists) forget(list.dataset.list);
+    once(all("[data-list] > [data-card], [data-list] > [data-same]"));
+    for (const card of all("[data-card], [data-same]")) fit(card, own);
+    const told = new Set(all("[data-list] > [id]").map((card) => card.id));
+    for (const list of lists) keep(list, told, acted, own);
+  },
+  // A card that is the same still comes as an empty place: what stands there stays.
+  htmx_before_morph_node: (_, { newNode }) => newNode.dataset?.same === undefined,
+});
+
+const columnOf = (card) => card.closest("[data-list]")?.dataset.list;
+const versionOf = (card) => Number(card?.dataset.version ?? 0);
+
+// aheadWith is the version of a card that a person's own request brought, and
+// that the stream has not told of.
+function aheadWith(id) {
+  const known = ahead.get(id);
+  return known && known.until > Date.now() ? known.version : 0;
+}
+
+// act notes the card that a person's own request was about.
+function act(card, now) {
+  ahead.set(card.id, { version: versionOf(now) || versionOf(card) + 1, until: Date.now() + patience });
+}
+
+// once leaves the newest of a card that moved while a message was made.
+function once(cards) {
+  const newest = new Map();
+  for (const card of cards) {
+    const other = newest.get(card.id);
+    if (other && versionOf(other) > versionOf(card)) {
+      card.remove();
+      continue;
+    }
+    other?.remove();
+    newest.set(card.id, card);
+  }
+}
+
+// fit makes a card of a message fit to what the page shows of it.
+function fit(card, own) {
+  const shown = document.getElementById(card.id);
+  const column = columnOf(card);
+  if (card.dataset.same !== undefined) {
+    if (shown && columnOf(shown) === column) return stay(card.id);
+    if (!shown && !aheadWith(card.id)) expect(card.id, column);
+    card.remove();
+    return;
+  }
+  if (versionOf(card) < Math.max(versionOf(shown), aheadWith(card.id))) {
+    if (shown && (!column || columnOf(shown) === column)) card.replaceWith(place(card.id));
+    else card.remove();
+    return;
+  }
+  if (column) stay(card.id);
+  if (!own) ahead.delete(card.id);
+  // The element goes to its new column with the focus and the menu that it has.
+  if (shown && column && columnOf(shown) !== column) move(shown, document.getElementById("list-" + column));
+}
+
+// keep holds places in a list of a message for the cards that it says nothing of.
+// Those that the stream does not bring elsewhere go later, and none from under a
+// person's focus.
+function keep(list, told, acted, own) {
+  if (isUnfolded(list.id)) return;
+  const shown = [...document.querySelectorAll(`#${list.id} > [data-card]`)].reverse();
+  let next = list.querySelector(":scope > .col-more");
+  for (const card of shown) {
+    if (told.has(card.id) || card === acted) {
+      next = list.querySelector(`:scope > #${CSS.escape(card.id)}`) ?? next;
+      continue;
+    }
+    const kept = place(card.id);
+    list.insertBefore(kept, next);
+    list.querySelector(":scope > .col-empty")?.remove();
+    next = kept;
+    if (!own && !leaving.has(card.id)) leave(card.id);
+  }
+}
+
+function leave(id) {
+  leaving.set(id, setTimeout(() => {
+    leaving.delete(id);
+    const card = document.getElementById(id);
+    if (aheadWith(id) || card?.matches(":focus-within, :has(:popover-open)")) leave(id);
+    else card?.remove();
+  }, grace));
+}
+
+function stay(id) {
+  clearTimeout(leaving.get(id));
+  leaving.delete(id);
+}
+
+function place(id) {
+  const li = document.createElement("li");
+  li.id = id;
+  li.dataset.same = "";
+  return li;
+}
+
+function move(card, list) {
+  if (!list) return;
+  if (list.moveBefore && card.isConnected) list.moveBefore(card, null);
+  else list.append(card);
+}
+
+// Where nothing stands at a place, the page has lost count. It is fetched again
+// if the stream does not bring the card meanwhile, and not from under an open menu.
+let timer = null;
+function expect(id, column) {
+  missing.set(id, column);
+  timer ??= setTimeout(look, grace);
+}
+
+function forget(column) {
+  for (const [id, of] of missing) if (of === column) missing.delete(id);
+}
+
+function look() {
+  timer = null;
+  for (const id of missing.keys()) if (document.getElementById(id)) missing.delete(id);
+  if (missing.size === 0) return;
+  if (document.querySelector("#board :popover-open")) {
+    timer = setTimeout(look, grace);
+    return;
+  }
+  missing.clear();
+  refetch();
+}
