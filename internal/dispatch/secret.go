@@ -42,11 +42,18 @@ func (s *Service) redactReport(ctx context.Context, tx db.Tx, workspace ids.ID, 
 	return r, nil
 }
 
-// redactLines are log lines without the values of a job's secrets.
+// redactLines are log lines without the values of a job's secrets, also without those
+// that begin in one line and end in another.
 func redactLines(red *jobs.Redactor, lines []jobs.LogLine) []jobs.LogLine {
-	clean := make([]jobs.LogLine, 0, len(lines))
+	messages := make([]string, 0, len(lines))
 	for _, l := range lines {
-		l.Event, l.Message, l.Details = red.Cut(l.Event, maxLogEvent), red.Cut(l.Message, maxLogMessage), red.JSON(l.Details)
+		messages = append(messages, l.Message)
+	}
+	messages = red.Texts(messages)
+	clean := make([]jobs.LogLine, 0, len(lines))
+	for i, l := range lines {
+		l.Event, l.Details = red.Cut(l.Event, maxLogEvent), red.JSON(l.Details)
+		l.Message = jobs.CutText(messages[i], maxLogMessage)
 		l.LineID = red.Cut(l.LineID, maxLineID)
 		clean = append(clean, l)
 	}

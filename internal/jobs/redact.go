@@ -3,6 +3,7 @@ package jobs
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -17,9 +18,14 @@ const quoted = `"` + Placeholder + `"`
 // in a common way. It is for accidents: an agent that wants to tell what it knows
 // finds an encoding that nobody looks for. A nil one changes nothing.
 //
-// It is an automaton over all forms of all values, so that a text is read once,
-// whatever it holds.
+// A text is read twice, whatever it holds: as it is, and plain.
 type Redactor struct {
+	written automaton // over what a value may look like
+	plain   automaton // the same in a plain text
+}
+
+// automaton finds all of its forms in one reading.
+type automaton struct {
 	nodes []node
 	root  [256]int32 // the first step, by byte
 }
@@ -35,20 +41,28 @@ type node struct {
 // NewRedactor returns a redactor of values; nil where none of them is long
 // enough to be looked for.
 func NewRedactor(values ...Secret) *Redactor {
-	r := &Redactor{nodes: make([]node, 1)}
+	r := &Redactor{written: automaton{nodes: make([]node, 1)}, plain: automaton{nodes: make([]node, 1)}}
 	for _, v := range values {
-		for form := range formsOf(v.Reveal()) {
-			r.add(form)
+		for text := range textsOf(v.Reveal()) {
+			for _, form := range encodings(text) {
+				r.written.add(form)
+			}
+			for _, form := range plainForms(text) {
+				if len(form) >= minPlain {
+					r.plain.add(form)
+				}
+			}
 		}
 	}
-	if len(r.nodes) == 1 {
+	if len(r.written.nodes) == 1 {
 		return nil
 	}
-	r.link()
+	r.written.link()
+	r.plain.link()
 	return r
 }
 
-func (r *Redactor) add(form string) {
+func (r *automaton) add(form string) {
 	at := int32(0)
 	for i := range len(form) {
 		next := r.child(at, form[i])
@@ -66,7 +80,7 @@ func (r *Redactor) add(form string) {
 }
 
 // child is the next place where a letter follows, 0 where no form goes on so.
-func (r *Redactor) child(at int32, letter byte) int32 {
+func (r *automaton) child(at int32, letter byte) int32 {
 	if at == 0 {
 		return r.root[letter]
 	}
@@ -80,7 +94,7 @@ func (r *Redactor) child(at int32, letter byte) int32 {
 
 // link finds, from the shortest place to the longest, where to go on after a
 // letter that does not fit.
-func (r *Redactor) link() {
+func (r *automaton) link() {
 	queue := make([]int32, 0, len(r.nodes))
 	queue = append(queue, 0)
 	for head := 0; head < len(queue); head++ {
@@ -97,7 +111,7 @@ func (r *Redactor) link() {
 	}
 }
 
-func (r *Redactor) step(at int32, letter byte) int32 {
+func (r *automaton) step(at int32, letter byte) int32 {
 	for {
 		if next := r.child(at, letter); next != 0 || at == 0 {
 			return next
@@ -111,22 +125,45 @@ type span struct{ from, to int }
 
 // find gives the parts of a text that are to go, in order; forms that overlap go
 // together.
-func (r *Redactor) find(text string) []span {
+func (r *automaton) find(text []byte) []span {
 	var found []span
 	at := int32(0)
-	for i := range len(text) {
-		at = r.step(at, text[i])
-		if r.nodes[at].match == 0 {
-			continue
+	for i, c := range text {
+		at = r.step(at, c)
+		if r.nodes[at].match > 0 {
+			found = together(found, span{i + 1 - int(r.nodes[at].match), i + 1})
 		}
-		next := span{i + 1 - int(r.nodes[at].match), i + 1}
-		for n := len(found); n > 0 && next.from < found[n-1].to; n = len(found) {
-			next.from = min(next.from, found[n-1].from)
-			found = found[:n-1]
-		}
-		found = append(found, next)
 	}
 	return found
+}
+
+// together adds a part to those found; none of them ends after it.
+func together(found []span, next span) []span {
+	for n := len(found); n > 0 && next.from < found[n-1].to; n = len(found) {
+		next.from = min(next.from, found[n-1].from)
+		found = found[:n-1]
+	}
+	return append(found, next)
+}
+
+// find gives the parts of a text that are to go, in order: those of the text as it is,
+// and those of the plain text.
+func (r *Redactor) find(text string) []span {
+	found := r.written.find([]byte(text))
+	clear := plainOf(text)
+	hidden := r.plain.find(clear.text)
+	if len(hidden) == 0 {
+		return found
+	}
+	for _, h := range hidden {
+		found = append(found, span{int(clear.at[h.from]), int(clear.end[h.to-1])})
+	}
+	slices.SortFunc(found, func(a, b span) int { return a.to - b.to })
+	var all []span
+	for _, f := range found {
+		all = together(all, f)
+	}
+	return all
 }
 
 // Text is a text without the values.
@@ -134,7 +171,10 @@ func (r *Redactor) Text(text string) string {
 	if r == nil {
 		return text
 	}
-	found := r.find(text)
+	return without(text, r.find(text))
+}
+
+func without(text string, found []span) string {
 	if len(found) == 0 {
 		return text
 	}
@@ -149,10 +189,42 @@ func (r *Redactor) Text(text string) string {
 	return out.String()
 }
 
+// Texts are texts that belong together, as lines of a log, without the values: also
+// without those that begin in one and end in another.
+func (r *Redactor) Texts(list []string) []string {
+	if r == nil || len(list) == 0 {
+		return list
+	}
+	clean, at := slices.Clone(list), 0
+	found := r.find(strings.Join(list, "\n"))
+	for i, text := range list {
+		end := at + len(text)
+		var mine []span
+		for _, f := range found {
+			if f.from >= end {
+				break
+			}
+			if f.to > at {
+				mine = append(mine, span{max(f.from, at) - at, min(f.to, end) - at})
+			}
+		}
+		clean[i] = without(text, mine)
+		for len(found) > 0 && found[0].to <= end {
+			found = found[1:]
+		}
+		at = end + 1
+	}
+	return clean
+}
+
 // Cut is Text of at most limit characters: a placeholder can be longer than what
 // it stands for.
 func (r *Redactor) Cut(text string, limit int) string {
-	clean := r.Text(text)
+	return CutText(r.Text(text), limit)
+}
+
+// CutText is a text of at most limit characters.
+func CutText(clean string, limit int) string {
 	if utf8.RuneCountInString(clean) <= limit {
 		return clean
 	}

@@ -23,9 +23,8 @@ const (
 	maxExpanded = 1000
 )
 
-// formsOf are all that the value of a secret may look like in a text: the texts
-// and numbers in it, as they are and encoded.
-func formsOf(raw json.RawMessage) iter.Seq[string] {
+// textsOf are the texts and numbers in the value of a secret.
+func textsOf(raw json.RawMessage) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		decoder := json.NewDecoder(strings.NewReader(string(raw)))
 		decoder.UseNumber()
@@ -34,10 +33,8 @@ func formsOf(raw json.RawMessage) iter.Seq[string] {
 			return
 		}
 		for leaf := range leaves(value) {
-			for _, form := range encodings(leaf) {
-				if !yield(form) {
-					return
-				}
+			if !yield(leaf) {
+				return
 			}
 		}
 	}
