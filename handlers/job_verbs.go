@@ -56,6 +56,9 @@ func verbNamed(name string) (verb, bool) {
 // possible reports whether the verb leads anywhere now. What was already asked
 // of the agent is not asked again.
 func (v verb) possible(j jobs.Job) bool {
+	if v.by == jobs.ByResume && j.Lease != nil {
+		return j.Lease.Directive == string(jobs.ByPause)
+	}
 	if !jobs.Can(j.Status, v.by) {
 		return false
 	}

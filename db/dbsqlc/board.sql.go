@@ -668,6 +668,39 @@ func (q *Queries) BoardOpenEdge(ctx context.Context, db DBTX, arg BoardOpenEdgeP
 	return items, nil
 }
 
+const boardOverBudget = `-- name: BoardOverBudget :many
+SELECT j.id FROM job j
+WHERE j.workspace_id = $1 AND j.id = ANY($2::uuid[])
+    AND j.token_budget < (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens)
+        FROM job_usage s WHERE s.workspace_id = $1 AND s.job_id = j.id)
+`
+
+type BoardOverBudgetParams struct {
+	WorkspaceID uuid.UUID
+	Ids         []uuid.UUID
+}
+
+// Those of the jobs that have used more tokens than their budget.
+func (q *Queries) BoardOverBudget(ctx context.Context, db DBTX, arg BoardOverBudgetParams) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, boardOverBudget, arg.WorkspaceID, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const boardPhases = `-- name: BoardPhases :many
 WITH RECURSIVE phase AS (
     (SELECT j.phase FROM job j WHERE j.workspace_id = $1 AND j.phase <> '' ORDER BY j.phase LIMIT 1)

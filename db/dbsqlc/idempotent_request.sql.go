@@ -60,3 +60,47 @@ func (q *Queries) IdempotentRequestTake(ctx context.Context, db DBTX, arg Idempo
 	}
 	return result.RowsAffected(), nil
 }
+
+const jobRequestGet = `-- name: JobRequestGet :many
+SELECT digest FROM job_request WHERE workspace_id = $1 AND job_id = $2
+`
+
+type JobRequestGetParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+}
+
+func (q *Queries) JobRequestGet(ctx context.Context, db DBTX, arg JobRequestGetParams) ([][]byte, error) {
+	rows, err := db.Query(ctx, jobRequestGet, arg.WorkspaceID, arg.JobID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := [][]byte{}
+	for rows.Next() {
+		var digest []byte
+		if err := rows.Scan(&digest); err != nil {
+			return nil, err
+		}
+		items = append(items, digest)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const jobRequestInsert = `-- name: JobRequestInsert :exec
+INSERT INTO job_request (workspace_id, job_id, digest) SELECT $1, unnest($2::uuid[]), unnest($3::bytea[])
+`
+
+type JobRequestInsertParams struct {
+	WorkspaceID uuid.UUID
+	JobIds      []uuid.UUID
+	Digests     [][]byte
+}
+
+func (q *Queries) JobRequestInsert(ctx context.Context, db DBTX, arg JobRequestInsertParams) error {
+	_, err := db.Exec(ctx, jobRequestInsert, arg.WorkspaceID, arg.JobIds, arg.Digests)
+	return err
+}

@@ -495,6 +495,23 @@ func (q *Queries) LeaseToWarn(ctx context.Context, db DBTX, arg LeaseToWarnParam
 	return items, nil
 }
 
+const leaseUndirect = `-- name: LeaseUndirect :exec
+UPDATE job_lease SET directive = CASE WHEN warned_at IS NULL THEN '' ELSE 'warn' END, directive_reason = '', directive_by = '',
+    grace_ends_at = NULL
+WHERE workspace_id = $1 AND job_id = $2
+`
+
+type LeaseUndirectParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+}
+
+// Takes a directive back that was not answered yet; a warning before it stands again.
+func (q *Queries) LeaseUndirect(ctx context.Context, db DBTX, arg LeaseUndirectParams) error {
+	_, err := db.Exec(ctx, leaseUndirect, arg.WorkspaceID, arg.JobID)
+	return err
+}
+
 const leaseWarn = `-- name: LeaseWarn :execrows
 UPDATE job_lease SET directive = 'warn', directive_reason = $1, directive_by = $2,
     directive_by_kind = $3, directive_by_id = $4, warned_at = clock_timestamp()

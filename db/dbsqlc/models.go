@@ -414,6 +414,12 @@ type JobReady struct {
 	JobID       uuid.UUID
 }
 
+type JobRequest struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Digest      []byte
+}
+
 type JobSecret struct {
 	WorkspaceID uuid.UUID
 	JobID       uuid.UUID

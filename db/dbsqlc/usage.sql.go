@@ -12,6 +12,67 @@ import (
 	"github.com/google/uuid"
 )
 
+const jobsToPauseForBudget = `-- name: JobsToPauseForBudget :many
+SELECT j.id FROM job j JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
+WHERE j.workspace_id = $1 AND j.id = ANY($2::uuid[]) AND l.job_id = ANY($2::uuid[])
+    AND l.directive NOT IN ('pause', 'cancel')
+    AND j.token_budget < (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens)
+        FROM job_usage s WHERE s.workspace_id = $1 AND s.job_id = j.id)
+`
+
+type JobsToPauseForBudgetParams struct {
+	WorkspaceID uuid.UUID
+	Ids         []uuid.UUID
+}
+
+// Those of the jobs that have used more tokens than their budget and whose holder is
+// not asked to stop yet.
+func (q *Queries) JobsToPauseForBudget(ctx context.Context, db DBTX, arg JobsToPauseForBudgetParams) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobsToPauseForBudget, arg.WorkspaceID, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const usageAgainstBudget = `-- name: UsageAgainstBudget :one
+SELECT u.used::bigint AS used, coalesce(u.used > j.token_budget, false)::boolean AS is_over
+FROM job j CROSS JOIN LATERAL (SELECT least(coalesce(sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens), 0),
+    9223372036854775807)::bigint AS used FROM job_usage s WHERE s.workspace_id = $1 AND s.job_id = $2) u
+WHERE j.workspace_id = $1 AND j.id = $2
+`
+
+type UsageAgainstBudgetParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+}
+
+type UsageAgainstBudgetRow struct {
+	Used   int64
+	IsOver bool
+}
+
+// How many tokens of all kinds a job has used, and whether that is more than its
+// budget.
+func (q *Queries) UsageAgainstBudget(ctx context.Context, db DBTX, arg UsageAgainstBudgetParams) (UsageAgainstBudgetRow, error) {
+	row := db.QueryRow(ctx, usageAgainstBudget, arg.WorkspaceID, arg.JobID)
+	var i UsageAgainstBudgetRow
+	err := row.Scan(&i.Used, &i.IsOver)
+	return i, err
+}
+
 const usageLeases = `-- name: UsageLeases :many
 
 WITH held AS MATERIALIZED (
@@ -21,7 +82,7 @@ WITH held AS MATERIALIZED (
 ), named AS MATERIALIZED (
     SELECT unnest($3::uuid[]) AS job_id, unnest($4::bigint[]) AS epoch
 )
-SELECT n.job_id::uuid AS job_id, n.epoch::bigint AS epoch, j.key, j.product_id,
+SELECT n.job_id::uuid AS job_id, n.epoch::bigint AS epoch, j.key, j.product_id, j.has_budget,
     (SELECT p.name FROM product p WHERE p.workspace_id = $1 AND p.id = j.product_id)::text AS product,
     coalesce((SELECT a.agent FROM attempt a WHERE a.workspace_id = $1 AND a.job_id = n.job_id AND a.epoch = n.epoch), '')::text AS agent,
     coalesce((SELECT u.cost_nanos FROM job_usage u WHERE u.workspace_id = $1 AND u.job_id = n.job_id AND u.epoch = n.epoch), 0)::bigint AS cost_nanos,
@@ -29,7 +90,7 @@ SELECT n.job_id::uuid AS job_id, n.epoch::bigint AS epoch, j.key, j.product_id,
         AND NOT EXISTS (SELECT FROM held h WHERE h.job_id = n.job_id AND h.epoch = n.epoch))::boolean AS busy,
     EXISTS (SELECT FROM job_secret s WHERE s.workspace_id = $1 AND s.job_id = n.job_id)::boolean AS has_secrets
 FROM named n
-CROSS JOIN LATERAL (SELECT k.key, k.product_id FROM job k WHERE k.workspace_id = $1 AND k.id = n.job_id OFFSET 0) j
+CROSS JOIN LATERAL (SELECT k.key, k.product_id, (k.token_budget IS NOT NULL)::boolean AS has_budget FROM job k WHERE k.workspace_id = $1 AND k.id = n.job_id OFFSET 0) j
 `
 
 type UsageLeasesParams struct {
@@ -44,6 +105,7 @@ type UsageLeasesRow struct {
 	Epoch      int64
 	Key        string
 	ProductID  uuid.UUID
+	HasBudget  bool
 	Product    string
 	Agent      string
 	CostNanos  int64
@@ -75,6 +137,7 @@ func (q *Queries) UsageLeases(ctx context.Context, db DBTX, arg UsageLeasesParam
 			&i.Epoch,
 			&i.Key,
 			&i.ProductID,
+			&i.HasBudget,
 			&i.Product,
 			&i.Agent,
 			&i.CostNanos,

@@ -270,3 +270,10 @@ ORDER BY w.priority DESC, w.status_at, w.id LIMIT @max_rows);
 -- The jobs that agents work on, the newest first: the leases are few, whatever
 -- else the workspace holds.
 SELECT l.job_id FROM job_lease l WHERE l.workspace_id = @workspace_id ORDER BY l.job_id DESC LIMIT @max_rows;
+
+-- name: BoardOverBudget :many
+-- Those of the jobs that have used more tokens than their budget.
+SELECT j.id FROM job j
+WHERE j.workspace_id = @workspace_id AND j.id = ANY(@ids::uuid[])
+    AND j.token_budget < (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens)
+        FROM job_usage s WHERE s.workspace_id = @workspace_id AND s.job_id = j.id);

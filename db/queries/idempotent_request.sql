@@ -8,3 +8,9 @@ ON CONFLICT (workspace_id, key) DO UPDATE
 
 -- name: IdempotentRequestGet :one
 SELECT digest, job_ids FROM idempotent_request WHERE workspace_id = @workspace_id AND key = @key;
+
+-- name: JobRequestInsert :exec
+INSERT INTO job_request (workspace_id, job_id, digest) SELECT @workspace_id, unnest(@job_ids::uuid[]), unnest(@digests::bytea[]);
+
+-- name: JobRequestGet :many
+SELECT digest FROM job_request WHERE workspace_id = @workspace_id AND job_id = @job_id;

@@ -100,3 +100,9 @@ SELECT j.id, j.key, j.status, j.epoch, l.epoch AS lease_epoch, l.agent_id, l.pro
     EXISTS (SELECT FROM job_secret s WHERE s.workspace_id = j.workspace_id AND s.job_id = j.id) AS has_secrets
 FROM job j LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
 WHERE j.workspace_id = @workspace_id AND (j.key = @key::text OR j.id = sqlc.narg('id')::uuid);
+
+-- name: LeaseUndirect :exec
+-- Takes a directive back that was not answered yet; a warning before it stands again.
+UPDATE job_lease SET directive = CASE WHEN warned_at IS NULL THEN '' ELSE 'warn' END, directive_reason = '', directive_by = '',
+    grace_ends_at = NULL
+WHERE workspace_id = @workspace_id AND job_id = @job_id;

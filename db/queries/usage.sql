@@ -12,7 +12,7 @@ WITH held AS MATERIALIZED (
 ), named AS MATERIALIZED (
     SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch
 )
-SELECT n.job_id::uuid AS job_id, n.epoch::bigint AS epoch, j.key, j.product_id,
+SELECT n.job_id::uuid AS job_id, n.epoch::bigint AS epoch, j.key, j.product_id, j.has_budget,
     (SELECT p.name FROM product p WHERE p.workspace_id = @workspace_id AND p.id = j.product_id)::text AS product,
     coalesce((SELECT a.agent FROM attempt a WHERE a.workspace_id = @workspace_id AND a.job_id = n.job_id AND a.epoch = n.epoch), '')::text AS agent,
     coalesce((SELECT u.cost_nanos FROM job_usage u WHERE u.workspace_id = @workspace_id AND u.job_id = n.job_id AND u.epoch = n.epoch), 0)::bigint AS cost_nanos,
@@ -20,7 +20,7 @@ SELECT n.job_id::uuid AS job_id, n.epoch::bigint AS epoch, j.key, j.product_id,
         AND NOT EXISTS (SELECT FROM held h WHERE h.job_id = n.job_id AND h.epoch = n.epoch))::boolean AS busy,
     EXISTS (SELECT FROM job_secret s WHERE s.workspace_id = @workspace_id AND s.job_id = n.job_id)::boolean AS has_secrets
 FROM named n
-CROSS JOIN LATERAL (SELECT k.key, k.product_id FROM job k WHERE k.workspace_id = @workspace_id AND k.id = n.job_id OFFSET 0) j;
+CROSS JOIN LATERAL (SELECT k.key, k.product_id, (k.token_budget IS NOT NULL)::boolean AS has_budget FROM job k WHERE k.workspace_id = @workspace_id AND k.id = n.job_id OFFSET 0) j;
 
 -- name: UsageRecord :many
 -- Adds entries, of which no two have the same id, and raises the sums of their
@@ -72,3 +72,20 @@ FROM job_usage WHERE workspace_id = @workspace_id AND job_id = @job_id;
 -- name: UsageOfAttempts :many
 SELECT epoch, entries, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_nanos, unpriced
 FROM job_usage WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = ANY(@epochs::bigint[]);
+
+-- name: UsageAgainstBudget :one
+-- How many tokens of all kinds a job has used, and whether that is more than its
+-- budget.
+SELECT u.used::bigint AS used, coalesce(u.used > j.token_budget, false)::boolean AS is_over
+FROM job j CROSS JOIN LATERAL (SELECT least(coalesce(sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens), 0),
+    9223372036854775807)::bigint AS used FROM job_usage s WHERE s.workspace_id = @workspace_id AND s.job_id = @job_id) u
+WHERE j.workspace_id = @workspace_id AND j.id = @job_id;
+
+-- name: JobsToPauseForBudget :many
+-- Those of the jobs that have used more tokens than their budget and whose holder is
+-- not asked to stop yet.
+SELECT j.id FROM job j JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
+WHERE j.workspace_id = @workspace_id AND j.id = ANY(@ids::uuid[]) AND l.job_id = ANY(@ids::uuid[])
+    AND l.directive NOT IN ('pause', 'cancel')
+    AND j.token_budget < (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens)
+        FROM job_usage s WHERE s.workspace_id = @workspace_id AND s.job_id = j.id);

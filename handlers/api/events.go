@@ -53,6 +53,9 @@ func (s *Server) StreamEvents(ctx context.Context, r StreamEventsRequestObject) 
 
 func (s *Server) eventFilter(ctx context.Context, who tenancy.Principal, types *[]string, job, actor *string) (eventlog.Filter, error) {
 	f := eventlog.Filter{Types: value(types), Actor: value(actor)}
+	if err := eventlog.CheckTypes("type", f.Types); err != nil {
+		return f, err
+	}
 	if name := value(job); name != "" {
 		found, err := s.jobs.Get(ctx, who, name)
 		if err != nil {

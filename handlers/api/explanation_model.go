@@ -109,7 +109,7 @@ func waitSentence(r kanban.Reason) string {
 	case kanban.CodeProductPaused:
 		return "Its product " + r.Product + " is paused."
 	}
-	return "Its budget does not allow it to start."
+	return "Its budget is used up; it goes on once the budget is raised or cleared and somebody resumes it."
 }
 
 func repoSentence(r kanban.Reason) string {

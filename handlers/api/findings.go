@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"maps"
 	"unicode/utf8"
 
 	"fleetboard/internal/fault"
@@ -49,7 +50,12 @@ func short(field string) string {
 func (f *findings) fault() error {
 	if len(f.malformed) > 0 {
 		refusal := fault.New(fault.Malformed, "Some fields are unknown or of the wrong type.")
-		refusal.Fields = f.malformed
+		refusal.Fields = maps.Clone(f.malformed)
+		for field, problem := range f.invalid {
+			if _, told := refusal.Fields[field]; !told {
+				refusal.Fields[field] = problem
+			}
+		}
 		return refusal
 	}
 	if len(f.invalid) > 0 {

@@ -62,11 +62,27 @@ func newJob(in NewJob) jobs.New {
 	}
 }
 
-func jobPatch(in JobPatch) jobs.Patch {
+// nullsOf are the members of a body that are null: the fields that an edit clears.
+func nullsOf(body []byte) []string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(body, &members) != nil {
+		return nil // what is no object was refused
+	}
+	var nulls []string
+	for name, value := range members {
+		if string(value) == "null" {
+			nulls = append(nulls, name)
+		}
+	}
+	return nulls
+}
+
+func jobPatch(in JobPatch, cleared []string) jobs.Patch {
 	return jobs.Patch{
 		Version: in.Version, Title: in.Title, Body: in.Body, Phase: in.Phase, Priority: in.Priority, Tags: in.Tags, Files: in.Files,
 		Acceptance: in.Acceptance, AcceptanceMet: in.AcceptanceMet, WaitsForChildren: in.WaitsForChildren, Capabilities: in.Capabilities, Factory: in.Factory, Repo: in.Repo,
 		EstimatedComplexity: in.EstimatedComplexity, EstimatedMinutes: in.EstimatedMinutes, NotBefore: in.NotBefore,
+		TokenBudget: in.TokenBudget, DependsOn: in.DependsOn, Clear: cleared,
 	}
 }
 

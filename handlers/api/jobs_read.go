@@ -47,7 +47,7 @@ func (s *Server) GetJob(ctx context.Context, r GetJobRequestObject) (GetJobRespo
 
 // PatchJob edits a job.
 func (s *Server) PatchJob(ctx context.Context, r PatchJobRequestObject) (PatchJobResponseObject, error) {
-	job, err := s.jobs.Patch(ctx, whoOf(ctx), r.Job, jobPatch(*r.Body))
+	job, err := s.jobs.Patch(ctx, whoOf(ctx), r.Job, jobPatch(*r.Body, nullsOf(callOf(ctx).body)))
 	return PatchJob200JSONResponse(jobModel(job)), err
 }
 

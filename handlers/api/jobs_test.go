@@ -111,6 +111,11 @@ func TestIdempotencyKeyOfAJob(t *testing.T) {
 	if again.text("id") != first.text("id") {
 		t.Errorf("not the first answer: %s", again.raw)
 	}
+	for _, other := range []object{{"title": "twice"}, {"title": "once", "priority": 9}, {"title": "once", "input_context": object{"a": 1}}} {
+		w.as(w.owner, "POST", "/jobs", merge(other, object{"idempotency_key": "k"})).want(422).refused(fault.IdempotencyKeyReused)
+	}
+	w.as(w.owner, "PATCH", "/jobs/"+first.text("key"), object{"version": 1, "title": "changed since"}).want(200)
+	w.as(w.owner, "POST", "/jobs", object{"title": "once", "idempotency_key": "k"}).want(200)
 	statuses := make([]int, 8)
 	var all sync.WaitGroup
 	for i := range statuses {

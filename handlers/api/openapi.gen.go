@@ -943,28 +943,32 @@ type JobPage struct {
 	NextCursor NextCursor `json:"next_cursor"`
 }
 
-// JobPatch defines model for JobPatch.
+// JobPatch A field that is left out stays as it is; null clears it.
 type JobPatch struct {
 	Acceptance    *[]string `json:"acceptance,omitempty"`
 	AcceptanceMet *[]bool   `json:"acceptance_met,omitempty"`
 	Body          *string   `json:"body,omitempty"`
+	Capabilities  *[]string `json:"capabilities,omitempty"`
 
-	// Capabilities Tokens such as `os:linux` or `node:20`, all of which a factory must offer.
-	Capabilities        *JobNeeds `json:"capabilities,omitempty"`
-	EstimatedComplexity *string   `json:"estimated_complexity,omitempty"`
-	EstimatedMinutes    *int      `json:"estimated_minutes,omitempty"`
-	Factory             *string   `json:"factory,omitempty"`
+	// DependsOn Keys or ids of all jobs that are to be completed first; others are not waited for any more.
+	DependsOn           *[]string  `json:"depends_on,omitempty"`
+	EstimatedComplexity *string    `json:"estimated_complexity,omitempty"`
+	EstimatedMinutes    *int       `json:"estimated_minutes,omitempty"`
+	Factory             *string    `json:"factory,omitempty"`
+	Files               *[]string  `json:"files,omitempty"`
+	NotBefore           *time.Time `json:"not_before,omitempty"`
+	Phase               *string    `json:"phase,omitempty"`
 
-	// Files Globs of the files that the job means to touch, such as `internal/jobs/**`.
-	Files            *FileGlobs `json:"files,omitempty"`
-	NotBefore        *time.Time `json:"not_before,omitempty"`
-	Phase            *string    `json:"phase,omitempty"`
-	Priority         *int       `json:"priority,omitempty"`
-	Repo             *string    `json:"repo,omitempty"`
-	Tags             *[]string  `json:"tags,omitempty"`
-	Title            *string    `json:"title,omitempty"`
-	Version          int        `json:"version"`
-	WaitsForChildren *bool      `json:"waits_for_children,omitempty"`
+	// Priority 5 where it is null.
+	Priority *int      `json:"priority,omitempty"`
+	Repo     *string   `json:"repo,omitempty"`
+	Tags     *[]string `json:"tags,omitempty"`
+	Title    *string   `json:"title,omitempty"`
+
+	// TokenBudget Once its usage passes it the job is paused at the next contact of its agent.
+	TokenBudget      *int64 `json:"token_budget,omitempty"`
+	Version          int    `json:"version"`
+	WaitsForChildren *bool  `json:"waits_for_children,omitempty"`
 }
 
 // JobRef Key or id of the job.
@@ -1115,8 +1119,10 @@ type NewJob struct {
 	Factory             *string   `json:"factory,omitempty"`
 
 	// Files Globs of the files that the job means to touch, such as `internal/jobs/**`.
-	Files          *FileGlobs `json:"files,omitempty"`
-	IdempotencyKey *string    `json:"idempotency_key,omitempty"`
+	Files *FileGlobs `json:"files,omitempty"`
+
+	// IdempotencyKey The same key and content give the job that was made; another content is 422.
+	IdempotencyKey *string `json:"idempotency_key,omitempty"`
 
 	// InputContext Any JSON object; numbers are kept exactly.
 	InputContext        FreeForm   `json:"input_context,omitempty"`
@@ -1133,11 +1139,13 @@ type NewJob struct {
 	ReviewRequired      *bool      `json:"review_required,omitempty"`
 
 	// SecretKeys Keys of `input_context` whose values are encrypted at rest and shown only to the agent that claims the job; together they have at most 16,384 bytes.
-	SecretKeys       *[]string `json:"secret_keys,omitempty"`
-	Tags             *[]string `json:"tags,omitempty"`
-	Title            string    `json:"title"`
-	TokenBudget      *int64    `json:"token_budget,omitempty"`
-	WaitsForChildren *bool     `json:"waits_for_children,omitempty"`
+	SecretKeys *[]string `json:"secret_keys,omitempty"`
+	Tags       *[]string `json:"tags,omitempty"`
+	Title      string    `json:"title"`
+
+	// TokenBudget Tokens of all kinds. Once its usage passes it the job is paused at the next contact of its agent.
+	TokenBudget      *int64 `json:"token_budget,omitempty"`
+	WaitsForChildren *bool  `json:"waits_for_children,omitempty"`
 }
 
 // NewJobs defines model for NewJobs.
@@ -2016,7 +2024,7 @@ type ServerInterface interface {
 	// GetJob One job.
 	// (GET /jobs/{job})
 	GetJob(ctx echo.Context, job JobPath) error
-	// PatchJob Edits a job. A version that is not the present one is 409 `version_conflict` with the present job.
+	// PatchJob Edits a job; null clears a field. A version that is not the present one is 409 `version_conflict` with the present job.
 	// (PATCH /jobs/{job})
 	PatchJob(ctx echo.Context, job JobPath) error
 	// AnswerJob Answers the question that parked a job. The next attempt gets question and answer.
@@ -2070,7 +2078,7 @@ type ServerInterface interface {
 	// ReleaseJob Takes a job back from the agent that holds it. The lease ends now.
 	// (POST /jobs/{job}/release)
 	ReleaseJob(ctx echo.Context, job JobPath) error
-	// ResumeJob Lets a paused job go on.
+	// ResumeJob Lets a paused job go on, or withdraws a pause that its agent has not acknowledged yet. A job that has used its token_budget is refused until that is raised or cleared.
 	// (POST /jobs/{job}/resume)
 	ResumeJob(ctx echo.Context, job JobPath) error
 	// RetryJob Runs a finished job again, with its counters at zero.
@@ -2094,7 +2102,7 @@ type ServerInterface interface {
 	// PutProduct Makes a product, or replaces its settings. A repo belongs to one product at most.
 	// (PUT /products/{product})
 	PutProduct(ctx echo.Context, product ProductPath) error
-	// ReclaimLeases Ends the leases that are past their time now, or the lease of one job whatever its time.
+	// ReclaimLeases Ends the leases that are past their time now, or the lease of one job whatever its time. What a person takes back is no loss.
 	// (POST /reclaim)
 	ReclaimLeases(ctx echo.Context) error
 	// PreviewRoutability Which factories could run a job with these needs, before it exists.
@@ -6463,7 +6471,7 @@ type StrictServerInterface interface {
 	// GetJob One job.
 	// (GET /jobs/{job})
 	GetJob(ctx context.Context, request GetJobRequestObject) (GetJobResponseObject, error)
-	// PatchJob Edits a job. A version that is not the present one is 409 `version_conflict` with the present job.
+	// PatchJob Edits a job; null clears a field. A version that is not the present one is 409 `version_conflict` with the present job.
 	// (PATCH /jobs/{job})
 	PatchJob(ctx context.Context, request PatchJobRequestObject) (PatchJobResponseObject, error)
 	// AnswerJob Answers the question that parked a job. The next attempt gets question and answer.
@@ -6517,7 +6525,7 @@ type StrictServerInterface interface {
 	// ReleaseJob Takes a job back from the agent that holds it. The lease ends now.
 	// (POST /jobs/{job}/release)
 	ReleaseJob(ctx context.Context, request ReleaseJobRequestObject) (ReleaseJobResponseObject, error)
-	// ResumeJob Lets a paused job go on.
+	// ResumeJob Lets a paused job go on, or withdraws a pause that its agent has not acknowledged yet. A job that has used its token_budget is refused until that is raised or cleared.
 	// (POST /jobs/{job}/resume)
 	ResumeJob(ctx context.Context, request ResumeJobRequestObject) (ResumeJobResponseObject, error)
 	// RetryJob Runs a finished job again, with its counters at zero.
@@ -6541,7 +6549,7 @@ type StrictServerInterface interface {
 	// PutProduct Makes a product, or replaces its settings. A repo belongs to one product at most.
 	// (PUT /products/{product})
 	PutProduct(ctx context.Context, request PutProductRequestObject) (PutProductResponseObject, error)
-	// ReclaimLeases Ends the leases that are past their time now, or the lease of one job whatever its time.
+	// ReclaimLeases Ends the leases that are past their time now, or the lease of one job whatever its time. What a person takes back is no loss.
 	// (POST /reclaim)
 	ReclaimLeases(ctx context.Context, request ReclaimLeasesRequestObject) (ReclaimLeasesResponseObject, error)
 	// PreviewRoutability Which factories could run a job with these needs, before it exists.

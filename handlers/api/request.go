@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -69,17 +71,37 @@ func (s *Server) admit(c echo.Context, op operation) (*quota.Share, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkParameters(c, op.params); err != nil {
-		return nil, err
+	refused := checkParameters(c, op.params)
+	if fault.Is(refused, fault.NotFound) {
+		return nil, refused
 	}
 	body, share, err := s.readBody(c, op, who)
-	if err != nil {
+	if refused != nil && err == nil {
+		share.End()
+	}
+	if err := bothOf(refused, err); err != nil {
 		return nil, err
 	}
 	ctx := context.WithValue(c.Request().Context(), callKey{}, call{op: op, who: who, body: body, token: bearerOf(c.Request()),
 		requestID: c.Response().Header().Get(echo.HeaderXRequestID)})
 	c.SetRequest(c.Request().WithContext(ctx))
 	return share, nil
+}
+
+// bothOf is a refusal of the parameters and one of the body as one, so that all that
+// is wrong with a call is told at once.
+func bothOf(params, body error) error {
+	var one, other *fault.Error
+	if !errors.As(params, &one) || !errors.As(body, &other) || len(other.Fields) == 0 {
+		return cmp.Or(params, body)
+	}
+	all := *one
+	if other.Code == fault.Malformed {
+		all = *other
+	}
+	all.Fields = maps.Clone(other.Fields)
+	maps.Copy(all.Fields, one.Fields)
+	return &all
 }
 
 // authorize says who asks, and refuses whoever lacks the permission or asks too

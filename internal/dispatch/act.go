@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -54,6 +55,11 @@ func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string
 		}
 		if err := locked.CheckVersion(a.Version); err != nil {
 			return jobs.Job{}, err
+		}
+		if a.Verb == jobs.ByResume {
+			if err := requireBudget(ctx, tx, who.Workspace, locked.Job); err != nil {
+				return jobs.Job{}, err
+			}
 		}
 		if locked.Status.Leased() {
 			after, err := actOnLeased(ctx, tx, who, locked, a)
@@ -178,14 +184,16 @@ func actOnLeased(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.
 		}
 		return endTx(ctx, tx, who, d, ending{outcome: outcomeReleased, error: a.Reason})
 	case jobs.ByCancel, jobs.ByPause:
-		return direct(ctx, tx, who, job, a)
+		return direct(ctx, tx, who, job, a, nil)
+	case jobs.ByResume:
+		return withdrawPause(ctx, tx, who, job)
 	}
 	return jobs.Job{}, job.Refuse(a.Verb)
 }
 
 // direct writes a directive on the lease. A cancel replaces a pause, and either
-// of them a warning; asking twice changes nothing.
-func direct(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, a Action) (jobs.Job, error) {
+// of them a warning; asking twice changes nothing. The event says the payload.
+func direct(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, a Action, payload json.RawMessage) (jobs.Job, error) {
 	kind := map[jobs.Trigger]eventlog.Type{jobs.ByCancel: eventlog.JobCancelRequested, jobs.ByPause: eventlog.JobPauseRequested}
 	if job.Lease.Directive == string(a.Verb) || job.Lease.Directive == Cancel {
 		return job.Job, nil
@@ -197,9 +205,27 @@ func direct(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locke
 		return jobs.Job{}, fmt.Errorf("direct lease: %w", err)
 	}
 	err = appendEvent(ctx, tx, who, eventlog.Event{Type: kind[a.Verb], JobID: &job.ID, Epoch: &job.Epoch,
-		Changes: []eventlog.Change{{Field: "directive", Old: job.Lease.Directive, New: string(a.Verb)}}})
+		Changes: []eventlog.Change{{Field: "directive", Old: job.Lease.Directive, New: string(a.Verb)}}, Payload: payload})
 	if err != nil {
 		return jobs.Job{}, err
 	}
 	return jobs.LoadTx(ctx, tx, who.Workspace, job.ID.String())
+}
+
+// withdrawPause takes back a pause that the agent has not acknowledged: it works on
+// as if nothing had been asked.
+func withdrawPause(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked) (jobs.Job, error) {
+	if job.Lease.Directive != Pause {
+		return jobs.Job{}, job.Refuse(jobs.ByResume)
+	}
+	err := q.LeaseUndirect(ctx, tx, dbsqlc.LeaseUndirectParams{WorkspaceID: who.Workspace, JobID: job.ID})
+	if err != nil {
+		return jobs.Job{}, fmt.Errorf("withdraw pause: %w", err)
+	}
+	after, err := jobs.LoadTx(ctx, tx, who.Workspace, job.ID.String())
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	return after, appendEvent(ctx, tx, who, eventlog.Event{Type: eventlog.JobResumed, JobID: &job.ID, Epoch: &job.Epoch,
+		Changes: []eventlog.Change{{Field: "directive", Old: Pause, New: after.Lease.Directive}}})
 }

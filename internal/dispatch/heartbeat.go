@@ -99,6 +99,7 @@ func (s *Service) beatAlone(ctx context.Context, c beatCall) (BeatAnswer, error)
 	})
 	if err == nil && b.told {
 		s.published(c.who.Workspace, nil, b.started...)
+		s.keepBudgets(ctx, c.who.Workspace, budgeted(b.started))
 	}
 	return answer, err
 }

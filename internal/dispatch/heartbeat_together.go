@@ -62,6 +62,7 @@ func (s *Service) beatTogether(ctx context.Context, workspace ids.ID, list []*re
 	}
 	if run.told {
 		s.published(workspace, nil, run.started...)
+		s.keepBudgets(ctx, workspace, budgeted(run.started))
 	}
 	for i, h := range run.all {
 		list[i].out, list[i].err, list[i].apart = h.answer, h.err, h.apart

@@ -105,6 +105,7 @@ func TestCountersAreApart(t *testing.T) {
 		{"failed", func(held jobs.Job) { w.must(fails, agent, held) }, 1, 1},
 		{"given back", func(held jobs.Job) { w.must(releases, agent, held) }, 1, 1},
 		{"taken away", func(held jobs.Job) { w.act(held, jobs.ByRelease) }, 1, 1},
+		{"reclaimed", func(held jobs.Job) { w.must(reclaims, agent, held) }, 1, 1},
 		{"asked", func(held jobs.Job) { w.must(asks, agent, held); w.act(held, jobs.ByAnswer) }, 1, 1},
 		{"paused", func(held jobs.Job) {
 			w.act(held, jobs.ByPause)

@@ -97,8 +97,8 @@ func (s *Service) Reclaim(ctx context.Context, who tenancy.Principal, keyOrID st
 		return 0, err
 	}
 	why := "taken back by " + who.Name
-	taken, err := s.takeBack(ctx, who, job.ID, func(job jobs.Locked, _ dbsqlc.LeaseLockRow) (jobs.Decision, ending, bool, error) {
-		d, e, err := lost(job, why, 0)
+	taken, err := s.takeBack(ctx, who, job.ID, func(job jobs.Locked, lease dbsqlc.LeaseLockRow) (jobs.Decision, ending, bool, error) {
+		d, e, err := reclaimed(job, lease, why)
 		return d, e, true, err
 	})
 	if !taken.happened() || err != nil {
@@ -106,6 +106,16 @@ func (s *Service) Reclaim(ctx context.Context, who tenancy.Principal, keyOrID st
 	}
 	s.settled(ctx, who.Workspace, taken)
 	return 1, nil
+}
+
+// reclaimed is the decision about a lease that a person takes back: a loss only
+// where it has lapsed.
+func reclaimed(job jobs.Locked, lease dbsqlc.LeaseLockRow, why string) (jobs.Decision, ending, error) {
+	if _, lapsed := lapse(lease); lapsed || lease.Directive == Cancel || lease.Directive == Pause {
+		return lost(job, why, 0)
+	}
+	d, err := job.GiveBack(job.Now, why)
+	return d, ending{outcome: outcomeReleased, error: why}, err
 }
 
 // reapWorkspace takes back the lapsed leases of one workspace, the oldest first,

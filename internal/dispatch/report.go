@@ -120,6 +120,7 @@ func (s *Service) reportAlone(ctx context.Context, c reportCall) (Standing, erro
 	})
 	if err == nil && told {
 		s.published(c.who.Workspace, nil, started...)
+		s.keepBudgets(ctx, c.who.Workspace, budgeted(started))
 	}
 	return standing, err
 }

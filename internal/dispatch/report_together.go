@@ -40,6 +40,7 @@ func (s *Service) reportTogether(ctx context.Context, workspace ids.ID, list []*
 	}
 	if run.told {
 		s.published(workspace, nil, run.started...)
+		s.keepBudgets(ctx, workspace, budgeted(run.started))
 	}
 	for i, t := range run.all {
 		list[i].out, list[i].err, list[i].apart = t.standing, t.err, t.apart

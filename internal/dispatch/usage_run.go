@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
@@ -25,6 +26,7 @@ func (s *Service) usageTogether(ctx context.Context, workspace ids.ID, list []*r
 	if err != nil {
 		return err
 	}
+	s.keepBudgets(ctx, workspace, run.budgeted)
 	for i, u := range run.told {
 		list[i].err, list[i].apart = u.err, u.apart
 		if u.err == nil {
@@ -41,7 +43,8 @@ type usageRun struct {
 	told    []*usageTelling
 	patient bool // it may wait for locks
 
-	secret map[ids.ID]bool // the jobs that have secrets
+	secret   map[ids.ID]bool // the jobs that have secrets
+	budgeted []ids.ID        // the jobs that have a budget
 }
 
 // usageTelling is one of them, line by line.
@@ -126,6 +129,9 @@ func (r *usageRun) lookUp() error {
 			leases[leaseName{row.JobID, row.Epoch}] = row
 			if row.HasSecrets {
 				r.secret[row.JobID] = true
+			}
+			if row.HasBudget && !slices.Contains(r.budgeted, row.JobID) {
+				r.budgeted = append(r.budgeted, row.JobID)
 			}
 		}
 	}

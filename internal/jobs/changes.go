@@ -32,6 +32,7 @@ func (d Decision) changes() []eventlog.Change {
 	note("product", b.Product != a.Product, b.Product, a.Product)
 	note("estimated_complexity", b.EstimatedComplexity != a.EstimatedComplexity, b.EstimatedComplexity, a.EstimatedComplexity)
 	note("estimated_minutes", !same(b.EstimatedMinutes, a.EstimatedMinutes), b.EstimatedMinutes, a.EstimatedMinutes)
+	note("token_budget", !same(b.TokenBudget, a.TokenBudget), b.TokenBudget, a.TokenBudget)
 	note("capabilities", !equal(b.Capabilities, a.Capabilities), b.Capabilities, a.Capabilities)
 	note("tags", !equal(b.Tags, a.Tags), b.Tags, a.Tags)
 	note("acceptance", !equal(b.Acceptance, a.Acceptance), b.Acceptance, a.Acceptance)

@@ -3,6 +3,8 @@ package jobs
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -209,10 +211,42 @@ func (c *creation) knownJob() ([]Job, error) {
 			return nil, fault.New(fault.AlreadyExists, "There is already a job with the idempotency key of entry %d.", i).
 				With("field", prefix(c.in, i)+"idempotency_key")
 		case len(rows) > 0:
+			if err := c.requireSame(rows[0], n); err != nil {
+				return nil, err
+			}
 			return c.load(rows)
 		}
 	}
 	return nil, nil
+}
+
+// requireSame refuses an idempotency key that a job was made with from another
+// content.
+func (c *creation) requireSame(job ids.ID, n New) error {
+	digests, err := c.digests(n)
+	if err != nil {
+		return err
+	}
+	kept, err := q.JobRequestGet(c.ctx, c.tx, dbsqlc.JobRequestGetParams{WorkspaceID: c.who.Workspace, JobID: job})
+	if err != nil {
+		return fmt.Errorf("read request: %w", err)
+	}
+	for _, k := range kept {
+		if !slices.ContainsFunc(digests, func(d []byte) bool { return bytes.Equal(k, d) }) {
+			return fault.New(fault.IdempotencyKeyReused, "A job with other content was made with this idempotency key. Use a new one.")
+		}
+	}
+	return nil
+}
+
+// digests are by which the same content is recognised, the one that is kept first.
+func (c *creation) digests(n New) ([][]byte, error) {
+	text, err := json.Marshal(n)
+	if err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return c.vault.Digests(sum[:]), nil
 }
 
 // load reads jobs in the order of their ids' list.

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -71,13 +72,35 @@ func (c *creation) insert() error {
 		return fmt.Errorf("insert jobs: %w", err)
 	}
 	c.wrote(at)
-	if err := c.insertSecrets(); err != nil {
+	if err := cmp.Or(c.insertSecrets(), c.insertRequests()); err != nil {
 		return err
 	}
 	if err := c.admission.takeSlots(); err != nil {
 		return err
 	}
 	return c.insertDependencies()
+}
+
+// insertRequests keeps what the jobs with idempotency keys were asked for as.
+func (c *creation) insertRequests() error {
+	p := dbsqlc.JobRequestInsertParams{WorkspaceID: c.who.Workspace}
+	for i, n := range c.in {
+		if n.IdempotencyKey == "" {
+			continue
+		}
+		digests, err := c.digests(n)
+		if err != nil {
+			return err
+		}
+		p.JobIds, p.Digests = append(p.JobIds, c.ids[i]), append(p.Digests, digests[0])
+	}
+	if len(p.JobIds) == 0 {
+		return nil
+	}
+	if err := q.JobRequestInsert(c.ctx, c.tx, p); err != nil {
+		return fmt.Errorf("insert requests: %w", err)
+	}
+	return nil
 }
 
 // insertSecrets seals the values of all jobs and writes them at once.

@@ -181,7 +181,11 @@ type Patch struct {
 	Repo                *string
 	EstimatedComplexity *string
 	EstimatedMinutes    *int
+	TokenBudget         *int64
 	NotBefore           *time.Time
+	DependsOn           *[]string // keys or ids of all jobs that are to gate this one
+	// Clear names fields that lose their value, as the API calls them.
+	Clear []string
 }
 
 // Filter narrows a list. Zero fields narrow nothing.

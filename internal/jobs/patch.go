@@ -70,7 +70,10 @@ func (s *Service) Patch(ctx context.Context, who tenancy.Principal, keyOrID stri
 	if err := p.check(); err != nil {
 		return Job{}, err
 	}
-	gates := orDefault(p.WaitsForChildren, false)
+	if slices.Contains(p.Clear, "depends_on") {
+		p.DependsOn = &[]string{}
+	}
+	gates := orDefault(p.WaitsForChildren, false) || p.DependsOn != nil
 	var before Job
 	edited, err := s.Change(ctx, who, func(tx db.Tx) (Job, error) {
 		if gates {
@@ -86,7 +89,7 @@ func (s *Service) Patch(ctx context.Context, who tenancy.Principal, keyOrID stri
 		if err := locked.CheckVersion(&p.Version); err != nil {
 			return Job{}, err
 		}
-		if gates && !locked.WaitsForChildren {
+		if orDefault(p.WaitsForChildren, false) && !locked.WaitsForChildren {
 			if err := refuseChildrenTx(ctx, tx, who.Workspace, locked.ID); err != nil {
 				return Job{}, err
 			}
@@ -98,6 +101,14 @@ func (s *Service) Patch(ctx context.Context, who tenancy.Principal, keyOrID stri
 		if err != nil {
 			return Job{}, err
 		}
+		l := &linking{ctx: ctx, tx: tx, who: who, kind: Blocks}
+		if p.DependsOn != nil {
+			changes, open, err := l.replace(locked, *p.DependsOn)
+			if err != nil {
+				return Job{}, err
+			}
+			d = d.regated(changes, open, locked)
+		}
 		if err := requireRepoTx(ctx, tx, who.Workspace, d); err != nil {
 			return Job{}, err
 		}
@@ -106,6 +117,9 @@ func (s *Service) Patch(ctx context.Context, who tenancy.Principal, keyOrID stri
 		}
 		if err := saveText(ctx, tx, who, d); err != nil {
 			return Job{}, err
+		}
+		if p.DependsOn != nil {
+			return l.save(d)
 		}
 		return SaveTx(ctx, tx, who, d)
 	})
@@ -127,6 +141,9 @@ func (j Job) CheckVersion(version *int) error {
 // edit is the decision that a patch asks for.
 func (l Locked) edit(p Patch) (Decision, error) {
 	after := l.Job
+	for _, field := range p.Clear {
+		clearable[field](&after)
+	}
 	if p.Title != nil {
 		after.Title = strings.TrimSpace(*p.Title)
 	}
@@ -134,6 +151,9 @@ func (l Locked) edit(p Patch) (Decision, error) {
 	after.Phase = orDefault(p.Phase, after.Phase)
 	after.Priority = orDefault(p.Priority, after.Priority)
 	after.Acceptance = orEmpty(orDefault(p.Acceptance, after.Acceptance))
+	if slices.Contains(p.Clear, "acceptance_met") {
+		p.AcceptanceMet = &[]bool{}
+	}
 	after.AcceptanceMet = keptTicks(l.Job, after.Acceptance, p.AcceptanceMet)
 	after.WaitsForChildren = orDefault(p.WaitsForChildren, after.WaitsForChildren)
 	after.Tags = set(orDefault(p.Tags, after.Tags))
@@ -145,12 +165,18 @@ func (l Locked) edit(p Patch) (Decision, error) {
 	if p.EstimatedMinutes != nil {
 		after.EstimatedMinutes = p.EstimatedMinutes
 	}
+	if p.TokenBudget != nil {
+		after.TokenBudget = p.TokenBudget
+	}
+	if p.NotBefore != nil {
+		after.NotBefore = p.NotBefore
+	}
 	if l.Status.Leased() && string(after.Needs().digest()) != string(l.Needs().digest()) {
 		return Decision{}, fault.New(fault.InvalidTransition,
 			"%s is %s; what it needs can change once nobody works on it.", l.Key, l.Status).With("status", string(l.Status))
 	}
 	d := Decision{Before: l.Job, After: after, Type: eventlog.JobEdited, Payload: map[string]any{}}
-	return d.reschedule(p.NotBefore, l.Now), nil
+	return d.reschedule(p.NotBefore != nil || slices.Contains(p.Clear, "not_before"), l.Now), nil
 }
 
 // requireRepoTx refuses a job's new repo where another product than the job's owns
@@ -186,14 +212,13 @@ func keptTicks(before Job, criteria []string, given *[]bool) []bool {
 	return list
 }
 
-// reschedule moves a job that nobody works on to its new time, and asks again
-// whether it may be ready where its repo or its urgency is another one.
-func (d Decision) reschedule(at *time.Time, now time.Time) Decision {
+// reschedule asks again whether a job that nobody works on may be ready, where it
+// has a new time, or its repo or its urgency is another one.
+func (d Decision) reschedule(timed bool, now time.Time) Decision {
 	b := d.Before
 	held := b.WaitReason == WaitRepoBusy || b.WaitReason == WaitReviewBacklog
 	asked := held && (b.Repo != d.After.Repo || b.Priority != d.After.Priority)
-	if at != nil {
-		d.After.NotBefore = at
+	if timed {
 		asked = held || b.Status == Ready || b.WaitReason == WaitNotBefore || b.WaitReason == WaitRetryBackoff
 	}
 	if asked {

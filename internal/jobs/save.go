@@ -80,6 +80,7 @@ type decided struct {
 	LaneID              int64           `json:"lane_id"`
 	EstimatedComplexity string          `json:"estimated_complexity"`
 	EstimatedMinutes    *int            `json:"estimated_minutes"`
+	TokenBudget         *int64          `json:"token_budget"`
 	Status              Status          `json:"status"`
 	WaitReason          WaitReason      `json:"wait_reason"`
 	BlockedReason       string          `json:"blocked_reason"`
@@ -143,7 +144,8 @@ func (s Saving) row() (decided, error) {
 		ID: a.ID, FromStatus: s.Before.Status, FromEpoch: s.Before.Epoch, Title: a.Title, Phase: a.Phase, Priority: a.Priority,
 		Tags: orEmpty(a.Tags), Capabilities: orEmpty(a.Capabilities), Factory: a.Factory, Repo: a.Repo, ProductID: a.ProductID,
 		LaneID: a.LaneID, EstimatedComplexity: a.EstimatedComplexity, EstimatedMinutes: a.EstimatedMinutes,
-		Status: a.Status, WaitReason: a.WaitReason, BlockedReason: a.BlockedReason, Question: a.Question, Answer: a.Answer,
+		TokenBudget: a.TokenBudget,
+		Status:      a.Status, WaitReason: a.WaitReason, BlockedReason: a.BlockedReason, Question: a.Question, Answer: a.Answer,
 		WaitsForChildren: a.WaitsForChildren, Attempts: a.Attempts, FailureCount: a.FailureCount, LostCount: a.LostCount,
 		LastError: a.LastError, Feedback: a.Feedback, ProgressPercent: a.ProgressPercent, CurrentStep: a.CurrentStep,
 		Checkpoint: a.Checkpoint, Result: a.Result, NotBefore: a.NotBefore,

@@ -69,9 +69,7 @@ func (n New) check(p fault.Problems, at string) {
 	optional(p, at+"max_lost", n.MaxLost, 0, 100)
 	optional(p, at+"retry_backoff_seconds", n.RetryBackoffSeconds, 0, 86400)
 	optional(p, at+"estimated_minutes", n.EstimatedMinutes, 1, 100_000)
-	if n.TokenBudget != nil && *n.TokenBudget < 1 {
-		p.Add(at+"token_budget", "It is %d; 1 or more is possible.", *n.TokenBudget)
-	}
+	positive(p, at+"token_budget", n.TokenBudget)
 	p.Capabilities(at+"capabilities", n.Capabilities, maxTokens)
 	p.List(at+"tags", n.Tags, maxTags, maxName)
 	p.List(at+"files", n.Files, MaxFiles, MaxFile)
@@ -172,6 +170,41 @@ func (c Patch) check() error {
 	p.List("files", orDefault(c.Files, nil), MaxFiles, MaxFile)
 	p.List("acceptance", orDefault(c.Acceptance, nil), maxAcceptance, maxCriterion)
 	p.Capabilities("capabilities", orDefault(c.Capabilities, nil), maxTokens)
+	positive(p, "token_budget", c.TokenBudget)
+	if len(orDefault(c.DependsOn, nil)) > maxDepends {
+		p.Add("depends_on", "At most %d dependencies fit.", maxDepends)
+	}
+	for _, field := range c.Clear {
+		if clearable[field] == nil {
+			p.Add(field, "It cannot be empty.")
+		}
+	}
 	writable(p, "not_before", c.NotBefore)
 	return p.Err()
+}
+
+// clearable are the fields that an edit may clear, and what is left then.
+var clearable = map[string]func(*Job){
+	"body":                 func(j *Job) { j.Body = "" },
+	"phase":                func(j *Job) { j.Phase = "" },
+	"priority":             func(j *Job) { j.Priority = defaultPriority },
+	"files":                func(j *Job) { j.Files = []string{} },
+	"tags":                 func(j *Job) { j.Tags = []string{} },
+	"acceptance":           func(j *Job) { j.Acceptance = []string{} },
+	"acceptance_met":       func(j *Job) { j.AcceptanceMet = nil },
+	"waits_for_children":   func(j *Job) { j.WaitsForChildren = false },
+	"capabilities":         func(j *Job) { j.Capabilities = []string{} },
+	"factory":              func(j *Job) { j.Factory = "" },
+	"repo":                 func(j *Job) { j.Repo = "" },
+	"estimated_complexity": func(j *Job) { j.EstimatedComplexity = "" },
+	"estimated_minutes":    func(j *Job) { j.EstimatedMinutes = nil },
+	"token_budget":         func(j *Job) { j.TokenBudget = nil },
+	"not_before":           func(j *Job) { j.NotBefore = nil },
+	"depends_on":           func(*Job) {},
+}
+
+func positive(p fault.Problems, field string, n *int64) {
+	if n != nil && *n < 1 {
+		p.Add(field, "It is %d; 1 or more is possible.", *n)
+	}
 }

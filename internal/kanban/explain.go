@@ -16,6 +16,7 @@ type facts struct {
 	repos        map[string]repoHolder   // of busy repos
 	backlog      map[ids.ID]int          // jobs in review, of each product
 	lost         map[ids.ID]bool         // jobs whose last attempt was lost
+	overBudget   map[ids.ID]bool         // paused jobs that have used more than their budget
 	seats        seatHolders
 }
 
@@ -43,6 +44,9 @@ func (f facts) reasonOf(j jobs.Job) Reason {
 	case jobs.Ready:
 		return f.readyReason(j)
 	case jobs.Paused:
+		if f.overBudget[j.ID] {
+			return Reason{Code: CodeBudget, Since: &j.StatusAt}
+		}
 		return Reason{Code: CodePaused, By: j.StatusBy, CarriedOutBy: j.CarriedOutBy, Since: &j.StatusAt}
 	case jobs.Blocked:
 		if j.Asks() {

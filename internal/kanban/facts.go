@@ -17,8 +17,8 @@ const namedHolders = 10
 // kind of wait, however many jobs there are.
 func (r *reader) facts(list []jobs.Job) (facts, error) {
 	f := facts{route: r.route, dependencies: map[ids.ID][]dependency{}, repos: map[string]repoHolder{},
-		backlog: map[ids.ID]int{}, lost: map[ids.ID]bool{}}
-	var depending, backing, products []ids.ID
+		backlog: map[ids.ID]int{}, lost: map[ids.ID]bool{}, overBudget: map[ids.ID]bool{}}
+	var depending, backing, products, budgeted []ids.ID
 	var repos []string
 	for _, j := range list {
 		switch j.WaitReason {
@@ -28,6 +28,9 @@ func (r *reader) facts(list []jobs.Job) (facts, error) {
 			backing = append(backing, j.ID)
 		case jobs.WaitRepoBusy:
 			repos = append(repos, j.Repo)
+		}
+		if j.Status == jobs.Paused && j.TokenBudget != nil {
+			budgeted = append(budgeted, j.ID)
 		}
 		limited := j.Status == jobs.Ready && j.ReviewLimit != nil
 		if (limited || j.WaitReason == jobs.WaitReviewBacklog) && !slices.Contains(products, j.ProductID) {
@@ -39,6 +42,7 @@ func (r *reader) facts(list []jobs.Job) (facts, error) {
 		func() error { return r.readLost(f, backing) },
 		func() error { return r.readRepos(f, repos) },
 		func() error { return r.readBacklog(f, products) },
+		func() error { return r.readOverBudget(f, budgeted) },
 	} {
 		if err := read(); err != nil {
 			return f, err
@@ -100,6 +104,20 @@ func (r *reader) readBacklog(f facts, products []ids.ID) error {
 	}
 	for _, row := range rows {
 		f.backlog[row.ProductID] = int(row.Jobs)
+	}
+	return nil
+}
+
+func (r *reader) readOverBudget(f facts, list []ids.ID) error {
+	if len(list) == 0 {
+		return nil
+	}
+	over, err := q.BoardOverBudget(r.ctx, r.tx, dbsqlc.BoardOverBudgetParams{WorkspaceID: r.workspace, Ids: list})
+	if err != nil {
+		return fmt.Errorf("jobs over their budget: %w", err)
+	}
+	for _, id := range over {
+		f.overBudget[id] = true
 	}
 	return nil
 }

@@ -7,10 +7,10 @@ const (
 	IdentityStart    = "/login/oidc"
 	IdentityCallback = "/login/oidc/callback"
 	// IdentityAccept asks who joins what; its form posts to it: join.
-	IdentityAccept = "/login/oidc/join"
-	IdentityLink     = "/settings/account/identity/link"
-	IdentityConfirm  = "/settings/account/identity/confirm"
-	IdentityUnlink   = "/settings/account/identity/unlink"
+	IdentityAccept  = "/login/oidc/join"
+	IdentityLink    = "/settings/account/identity/link"
+	IdentityConfirm = "/settings/account/identity/confirm"
+	IdentityUnlink  = "/settings/account/identity/unlink"
 )
 
 // IdentityLogin logs in with the identity provider and goes on to a path of ours.

@@ -943,28 +943,32 @@ type JobPage struct {
 	NextCursor NextCursor `json:"next_cursor"`
 }
 
-// JobPatch defines model for JobPatch.
+// JobPatch A field that is left out stays as it is; null clears it.
 type JobPatch struct {
 	Acceptance    *[]string `json:"acceptance,omitempty"`
 	AcceptanceMet *[]bool   `json:"acceptance_met,omitempty"`
 	Body          *string   `json:"body,omitempty"`
+	Capabilities  *[]string `json:"capabilities,omitempty"`
 
-	// Capabilities Tokens such as `os:linux` or `node:20`, all of which a factory must offer.
-	Capabilities        *JobNeeds `json:"capabilities,omitempty"`
-	EstimatedComplexity *string   `json:"estimated_complexity,omitempty"`
-	EstimatedMinutes    *int      `json:"estimated_minutes,omitempty"`
-	Factory             *string   `json:"factory,omitempty"`
+	// DependsOn Keys or ids of all jobs that are to be completed first; others are not waited for any more.
+	DependsOn           *[]string  `json:"depends_on,omitempty"`
+	EstimatedComplexity *string    `json:"estimated_complexity,omitempty"`
+	EstimatedMinutes    *int       `json:"estimated_minutes,omitempty"`
+	Factory             *string    `json:"factory,omitempty"`
+	Files               *[]string  `json:"files,omitempty"`
+	NotBefore           *time.Time `json:"not_before,omitempty"`
+	Phase               *string    `json:"phase,omitempty"`
 
-	// Files Globs of the files that the job means to touch, such as `internal/jobs/**`.
-	Files            *FileGlobs `json:"files,omitempty"`
-	NotBefore        *time.Time `json:"not_before,omitempty"`
-	Phase            *string    `json:"phase,omitempty"`
-	Priority         *int       `json:"priority,omitempty"`
-	Repo             *string    `json:"repo,omitempty"`
-	Tags             *[]string  `json:"tags,omitempty"`
-	Title            *string    `json:"title,omitempty"`
-	Version          int        `json:"version"`
-	WaitsForChildren *bool      `json:"waits_for_children,omitempty"`
+	// Priority 5 where it is null.
+	Priority *int      `json:"priority,omitempty"`
+	Repo     *string   `json:"repo,omitempty"`
+	Tags     *[]string `json:"tags,omitempty"`
+	Title    *string   `json:"title,omitempty"`
+
+	// TokenBudget Once its usage passes it the job is paused at the next contact of its agent.
+	TokenBudget      *int64 `json:"token_budget,omitempty"`
+	Version          int    `json:"version"`
+	WaitsForChildren *bool  `json:"waits_for_children,omitempty"`
 }
 
 // JobRef Key or id of the job.
@@ -1115,8 +1119,10 @@ type NewJob struct {
 	Factory             *string   `json:"factory,omitempty"`
 
 	// Files Globs of the files that the job means to touch, such as `internal/jobs/**`.
-	Files          *FileGlobs `json:"files,omitempty"`
-	IdempotencyKey *string    `json:"idempotency_key,omitempty"`
+	Files *FileGlobs `json:"files,omitempty"`
+
+	// IdempotencyKey The same key and content give the job that was made; another content is 422.
+	IdempotencyKey *string `json:"idempotency_key,omitempty"`
 
 	// InputContext Any JSON object; numbers are kept exactly.
 	InputContext        FreeForm   `json:"input_context,omitempty"`
@@ -1133,11 +1139,13 @@ type NewJob struct {
 	ReviewRequired      *bool      `json:"review_required,omitempty"`
 
 	// SecretKeys Keys of `input_context` whose values are encrypted at rest and shown only to the agent that claims the job; together they have at most 16,384 bytes.
-	SecretKeys       *[]string `json:"secret_keys,omitempty"`
-	Tags             *[]string `json:"tags,omitempty"`
-	Title            string    `json:"title"`
-	TokenBudget      *int64    `json:"token_budget,omitempty"`
-	WaitsForChildren *bool     `json:"waits_for_children,omitempty"`
+	SecretKeys *[]string `json:"secret_keys,omitempty"`
+	Tags       *[]string `json:"tags,omitempty"`
+	Title      string    `json:"title"`
+
+	// TokenBudget Tokens of all kinds. Once its usage passes it the job is paused at the next contact of its agent.
+	TokenBudget      *int64 `json:"token_budget,omitempty"`
+	WaitsForChildren *bool  `json:"waits_for_children,omitempty"`
 }
 
 // NewJobs defines model for NewJobs.
@@ -2296,14 +2304,14 @@ type ClientInterface interface {
 	// Corresponds with GET /jobs/{job} (the `GetJob` operationId).
 	GetJob(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PatchJobWithBody Edits a job. A version that is not the present one is 409 `version_conflict` with the present job.
+	// PatchJobWithBody Edits a job; null clears a field. A version that is not the present one is 409 `version_conflict` with the present job.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PATCH /jobs/{job} (the `PatchJob` operationId).
 	PatchJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PatchJob Edits a job. A version that is not the present one is 409 `version_conflict` with the present job.
+	// PatchJob Edits a job; null clears a field. A version that is not the present one is 409 `version_conflict` with the present job.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2494,14 +2502,14 @@ type ClientInterface interface {
 	// Corresponds with POST /jobs/{job}/release (the `ReleaseJob` operationId).
 	ReleaseJob(ctx context.Context, job JobPath, body ReleaseJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResumeJobWithBody Lets a paused job go on.
+	// ResumeJobWithBody Lets a paused job go on, or withdraws a pause that its agent has not acknowledged yet. A job that has used its token_budget is refused until that is raised or cleared.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /jobs/{job}/resume (the `ResumeJob` operationId).
 	ResumeJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResumeJob Lets a paused job go on.
+	// ResumeJob Lets a paused job go on, or withdraws a pause that its agent has not acknowledged yet. A job that has used its token_budget is refused until that is raised or cleared.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2565,14 +2573,14 @@ type ClientInterface interface {
 	// Corresponds with PUT /products/{product} (the `PutProduct` operationId).
 	PutProduct(ctx context.Context, product ProductPath, body PutProductJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReclaimLeasesWithBody Ends the leases that are past their time now, or the lease of one job whatever its time.
+	// ReclaimLeasesWithBody Ends the leases that are past their time now, or the lease of one job whatever its time. What a person takes back is no loss.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /reclaim (the `ReclaimLeases` operationId).
 	ReclaimLeasesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReclaimLeases Ends the leases that are past their time now, or the lease of one job whatever its time.
+	// ReclaimLeases Ends the leases that are past their time now, or the lease of one job whatever its time. What a person takes back is no loss.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3383,7 +3391,7 @@ func (c *Client) GetJob(ctx context.Context, job JobPath, reqEditors ...RequestE
 	return c.Client.Do(req)
 }
 
-// PatchJobWithBody Edits a job. A version that is not the present one is 409 `version_conflict` with the present job.
+// PatchJobWithBody Edits a job; null clears a field. A version that is not the present one is 409 `version_conflict` with the present job.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3400,7 +3408,7 @@ func (c *Client) PatchJobWithBody(ctx context.Context, job JobPath, contentType 
 	return c.Client.Do(req)
 }
 
-// PatchJob Edits a job. A version that is not the present one is 409 `version_conflict` with the present job.
+// PatchJob Edits a job; null clears a field. A version that is not the present one is 409 `version_conflict` with the present job.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3881,7 +3889,7 @@ func (c *Client) ReleaseJob(ctx context.Context, job JobPath, body ReleaseJobJSO
 	return c.Client.Do(req)
 }
 
-// ResumeJobWithBody Lets a paused job go on.
+// ResumeJobWithBody Lets a paused job go on, or withdraws a pause that its agent has not acknowledged yet. A job that has used its token_budget is refused until that is raised or cleared.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3898,7 +3906,7 @@ func (c *Client) ResumeJobWithBody(ctx context.Context, job JobPath, contentType
 	return c.Client.Do(req)
 }
 
-// ResumeJob Lets a paused job go on.
+// ResumeJob Lets a paused job go on, or withdraws a pause that its agent has not acknowledged yet. A job that has used its token_budget is refused until that is raised or cleared.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4062,7 +4070,7 @@ func (c *Client) PutProduct(ctx context.Context, product ProductPath, body PutPr
 	return c.Client.Do(req)
 }
 
-// ReclaimLeasesWithBody Ends the leases that are past their time now, or the lease of one job whatever its time.
+// ReclaimLeasesWithBody Ends the leases that are past their time now, or the lease of one job whatever its time. What a person takes back is no loss.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4079,7 +4087,7 @@ func (c *Client) ReclaimLeasesWithBody(ctx context.Context, contentType string, 
 	return c.Client.Do(req)
 }
 
-// ReclaimLeases Ends the leases that are past their time now, or the lease of one job whatever its time.
+// ReclaimLeases Ends the leases that are past their time now, or the lease of one job whatever its time. What a person takes back is no loss.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7552,14 +7560,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /jobs/{job} (the `GetJob` operationId).
 	GetJobWithResponse(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*GetJobResponse, error)
 
-	// PatchJobWithBodyWithResponse Edits a job. A version that is not the present one is 409 `version_conflict` with the present job.
+	// PatchJobWithBodyWithResponse Edits a job; null clears a field. A version that is not the present one is 409 `version_conflict` with the present job.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /jobs/{job} (the `PatchJob` operationId).
 	PatchJobWithBodyWithResponse(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PatchJobResponse, error)
 
-	// PatchJobWithResponse Edits a job. A version that is not the present one is 409 `version_conflict` with the present job.
+	// PatchJobWithResponse Edits a job; null clears a field. A version that is not the present one is 409 `version_conflict` with the present job.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7762,14 +7770,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /jobs/{job}/release (the `ReleaseJob` operationId).
 	ReleaseJobWithResponse(ctx context.Context, job JobPath, body ReleaseJobJSONRequestBody, reqEditors ...RequestEditorFn) (*ReleaseJobResponse, error)
 
-	// ResumeJobWithBodyWithResponse Lets a paused job go on.
+	// ResumeJobWithBodyWithResponse Lets a paused job go on, or withdraws a pause that its agent has not acknowledged yet. A job that has used its token_budget is refused until that is raised or cleared.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /jobs/{job}/resume (the `ResumeJob` operationId).
 	ResumeJobWithBodyWithResponse(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResumeJobResponse, error)
 
-	// ResumeJobWithResponse Lets a paused job go on.
+	// ResumeJobWithResponse Lets a paused job go on, or withdraws a pause that its agent has not acknowledged yet. A job that has used its token_budget is refused until that is raised or cleared.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7839,14 +7847,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /products/{product} (the `PutProduct` operationId).
 	PutProductWithResponse(ctx context.Context, product ProductPath, body PutProductJSONRequestBody, reqEditors ...RequestEditorFn) (*PutProductResponse, error)
 
-	// ReclaimLeasesWithBodyWithResponse Ends the leases that are past their time now, or the lease of one job whatever its time.
+	// ReclaimLeasesWithBodyWithResponse Ends the leases that are past their time now, or the lease of one job whatever its time. What a person takes back is no loss.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /reclaim (the `ReclaimLeases` operationId).
 	ReclaimLeasesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReclaimLeasesResponse, error)
 
-	// ReclaimLeasesWithResponse Ends the leases that are past their time now, or the lease of one job whatever its time.
+	// ReclaimLeasesWithResponse Ends the leases that are past their time now, or the lease of one job whatever its time. What a person takes back is no loss.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11902,7 +11910,7 @@ func (c *ClientWithResponses) GetJobWithResponse(ctx context.Context, job JobPat
 	return ParseGetJobResponse(rsp)
 }
 
-// PatchJobWithBodyWithResponse Edits a job. A version that is not the present one is 409 `version_conflict` with the present job.
+// PatchJobWithBodyWithResponse Edits a job; null clears a field. A version that is not the present one is 409 `version_conflict` with the present job.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11915,7 +11923,7 @@ func (c *ClientWithResponses) PatchJobWithBodyWithResponse(ctx context.Context, 
 	return ParsePatchJobResponse(rsp)
 }
 
-// PatchJobWithResponse Edits a job. A version that is not the present one is 409 `version_conflict` with the present job.
+// PatchJobWithResponse Edits a job; null clears a field. A version that is not the present one is 409 `version_conflict` with the present job.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -12292,7 +12300,7 @@ func (c *ClientWithResponses) ReleaseJobWithResponse(ctx context.Context, job Jo
 	return ParseReleaseJobResponse(rsp)
 }
 
-// ResumeJobWithBodyWithResponse Lets a paused job go on.
+// ResumeJobWithBodyWithResponse Lets a paused job go on, or withdraws a pause that its agent has not acknowledged yet. A job that has used its token_budget is refused until that is raised or cleared.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -12305,7 +12313,7 @@ func (c *ClientWithResponses) ResumeJobWithBodyWithResponse(ctx context.Context,
 	return ParseResumeJobResponse(rsp)
 }
 
-// ResumeJobWithResponse Lets a paused job go on.
+// ResumeJobWithResponse Lets a paused job go on, or withdraws a pause that its agent has not acknowledged yet. A job that has used its token_budget is refused until that is raised or cleared.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -12435,7 +12443,7 @@ func (c *ClientWithResponses) PutProductWithResponse(ctx context.Context, produc
 	return ParsePutProductResponse(rsp)
 }
 
-// ReclaimLeasesWithBodyWithResponse Ends the leases that are past their time now, or the lease of one job whatever its time.
+// ReclaimLeasesWithBodyWithResponse Ends the leases that are past their time now, or the lease of one job whatever its time. What a person takes back is no loss.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -12448,7 +12456,7 @@ func (c *ClientWithResponses) ReclaimLeasesWithBodyWithResponse(ctx context.Cont
 	return ParseReclaimLeasesResponse(rsp)
 }
 
-// ReclaimLeasesWithResponse Ends the leases that are past their time now, or the lease of one job whatever its time.
+// ReclaimLeasesWithResponse Ends the leases that are past their time now, or the lease of one job whatever its time. What a person takes back is no loss.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

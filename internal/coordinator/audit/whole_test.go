@@ -1,8 +1,12 @@
 package audit_test
 
 import (
+	"context"
+	"os"
+	"strings"
 	"testing"
 
+	"fleetboard/db"
 	"fleetboard/db/dbfactory"
 	"fleetboard/internal/coordinator/audit"
 	"fleetboard/internal/jobs"
@@ -62,6 +66,26 @@ func TestWhatBelongsToAJobGoesWithIt(t *testing.T) {
 	for _, table := range []string{"job", "job_text", "job_ready", "job_lease", "attempt", "job_count", "job_count_change", "agent", "factory"} {
 		if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM `+table); n != 0 {
 			t.Errorf("%d rows of %s outlive their workspace", n, table)
+		}
+	}
+}
+
+// Each check is explained to who reads its findings.
+func TestEachCheckIsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	for _, check := range []func(context.Context, *db.DB) (audit.Report, error){audit.Run, audit.Verify} {
+		report, err := check(t.Context(), w.db)
+		if err != nil || len(report.Checks) == 0 {
+			t.Fatalf("%d checks, %v", len(report.Checks), err)
+		}
+		for _, c := range report.Checks {
+			if !strings.Contains(string(text), "| `"+c.Name+"` |") {
+				t.Errorf("docs/operating.md does not say what a finding of %s means", c.Name)
+			}
 		}
 	}
 }

@@ -1,0 +1,37 @@
+package eventlog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fleetboard/internal/fault"
+)
+
+// Types lists all facts.
+var Types = []Type{
+	JobCreated, JobEdited, JobPromoted, JobHeld, JobBlocked, JobUnblocked, JobAnswered, JobPaused, JobResumed, JobClaimed,
+	JobStarted, JobProgressed, JobReleased, JobLost, JobWarned, JobTimedOut, JobAttemptFailed, JobAsked, JobHandedIn,
+	JobCompleted, JobFailed, JobApproved, JobRejected, JobMerged, JobMergeFailed, JobCancelRequested, JobPauseRequested,
+	JobCancelled, JobRetried, JobArchived, JobLinked, JobUnlinked, JobCompacted, ProductSaved, ProductDeleted,
+	WorkspaceCreated, WorkspaceRenamed, MemberInvited, InvitationRevoked, MemberJoined, MemberRoleChanged, MemberRemoved,
+	MemberLeft, AccountRenamed, PasswordChanged, SecondFactorOn, SecondFactorOff, IdentityLinked, IdentityUnlinked,
+	SessionsEnded, TokenIssued, TokenRevoked, AgentCutOff, KeyRotationBegun, KeyRotationDone, FactoryDrained,
+	FactoryUndrained, AgentRegistered, AgentSuperseded, AgentTerminated, AgentWentStale, AgentDied, AgentRevived,
+}
+
+// CheckTypes refuses types of a filter that no event can have, each by its place in
+// the list. "job.*" is every type of jobs.
+func CheckTypes(field string, types []string) error {
+	p := fault.Problems{}
+	for i, name := range types {
+		family, all := strings.CutSuffix(name, "*")
+		known := slices.ContainsFunc(Types, func(t Type) bool {
+			return string(t) == name || all && strings.HasSuffix(family, ".") && strings.HasPrefix(string(t), family)
+		})
+		if !known {
+			p.Add(fmt.Sprintf("%s[%d]", field, i), "There is no such type of events.")
+		}
+	}
+	return p.Err()
+}

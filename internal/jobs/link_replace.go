@@ -1,0 +1,93 @@
+package jobs
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+)
+
+// replace makes a locked job wait for these jobs, by key or id, and for no others.
+// It returns what changed, and whether the job waits then. Faults as of Link, each by
+// its place in "depends_on".
+func (l *linking) replace(locked Locked, names []string) (changes []eventlog.Change, open bool, err error) {
+	p := fault.Problems{}
+	wanted := map[ids.ID]Job{}
+	for i, name := range names {
+		y, err := LoadTx(l.ctx, l.tx, l.who.Workspace, name)
+		switch {
+		case fault.Is(err, fault.NotFound):
+			p.Add(fmt.Sprintf("depends_on[%d]", i), "There is no job %s.", cut(name, maxName))
+		case err != nil:
+			return nil, false, err
+		case y.ID == locked.ID:
+			p.Add(fmt.Sprintf("depends_on[%d]", i), "It is the job itself.")
+		default:
+			wanted[y.ID] = y
+		}
+	}
+	if err := p.Err(); err != nil {
+		return nil, false, err
+	}
+	present, err := q.JobIDs(l.ctx, l.tx, dbsqlc.JobIDsParams{WorkspaceID: l.who.Workspace, Keys: orEmpty(locked.DependsOn), Ids: []ids.ID{}})
+	if err != nil {
+		return nil, false, fmt.Errorf("look up dependencies: %w", err)
+	}
+	for _, x := range present {
+		if _, stays := wanted[x.ID]; stays {
+			delete(wanted, x.ID)
+			continue
+		}
+		_, err := q.JobLinkDelete(l.ctx, l.tx, dbsqlc.JobLinkDeleteParams{WorkspaceID: l.who.Workspace, JobID: locked.ID,
+			DependsOnID: x.ID, Type: string(Blocks)})
+		if err != nil {
+			return nil, false, fmt.Errorf("delete link: %w", err)
+		}
+		changes = append(changes, eventlog.Change{Field: "link", Old: x.Key})
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(wanted), func(a, b ids.ID) int { return slices.Compare(a[:], b[:]) }) {
+		y := wanted[id]
+		if err := l.insertGate(locked, y); err != nil {
+			return nil, false, err
+		}
+		changes = append(changes, eventlog.Change{Field: "link", New: y.Key})
+	}
+	if open, err = DependencyOpenTx(l.ctx, l.tx, l.who.Workspace, locked.ID); err != nil {
+		return nil, false, fmt.Errorf("dependencies of %s: %w", locked.Key, err)
+	}
+	return changes, open, nil
+}
+
+// insertGate links a locked job with one that it is to wait for.
+func (l *linking) insertGate(locked Locked, y Job) error {
+	if locked.Status.Finished() {
+		return fault.New(fault.InvalidTransition, "%s is %s; it waits for nothing any more.", locked.Key, locked.Status).
+			With("status", string(locked.Status))
+	}
+	if err := l.refuseCycle(locked.ID, y); err != nil {
+		return err
+	}
+	_, err := q.JobLinkInsert(l.ctx, l.tx, dbsqlc.JobLinkInsertParams{WorkspaceID: l.who.Workspace,
+		JobID: locked.ID, DependsOnID: y.ID, Type: string(Blocks), CreatedBy: l.who.Name})
+	if err != nil {
+		return fmt.Errorf("insert link: %w", err)
+	}
+	_, err = l.gates(y)
+	return err
+}
+
+// regated is an edit of a job whose dependencies are others now.
+func (d Decision) regated(changes []eventlog.Change, open bool, l Locked) Decision {
+	d.Beside = append(d.Beside, changes...)
+	switch {
+	case open && (d.After.Status == Waiting || Allowed(d.After.Status, ByHold, Waiting)):
+		d.After.Status, d.After.WaitReason = Waiting, WaitDependency
+	case !open && d.After.WaitReason == WaitDependency:
+		return d.claimable(l.Now, false)
+	}
+	return d
+}
