@@ -34,10 +34,16 @@ run:
 test: deps check-fmt vet lint check-generated test-go test-browser test-life test-chaos
 	$(call step,all checks passed)
 
-## soak: twenty thousand random lives of jobs against the model (about a quarter of an hour)
+# What is fuzzed: a package and its target. One that fails leaves its input under testdata.
+FUZZ = handlers/api:FuzzDecode internal/jobs:FuzzRedact views/ui:FuzzMarkdown views/ui:FuzzClean \
+	handlers:FuzzResults handlers:FuzzSafeNext handlers:FuzzEventStream internal/dispatch:FuzzLogLines
+
+## soak: twenty thousand random lives of jobs against the model (about a quarter of an hour), and each fuzz target for FLEETBOARD_FUZZ_TIME (60s)
 .PHONY: soak
 soak:
 	@FLEETBOARD_LIFE_SEQUENCES=$${FLEETBOARD_LIFE_SEQUENCES:-20000} go test -count=1 -v -timeout 2h -run TestWholeLives ./e2e/life
+	@set -e; for target in $(FUZZ); do \
+		go test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime "$${FLEETBOARD_FUZZ_TIME:-60s}" "./$${target%:*}"; done
 
 ## chaos: five minutes of kills, stops and crashes (FLEETBOARD_CHAOS_SECONDS, FLEETBOARD_CHAOS_SEED)
 .PHONY: chaos
