@@ -8,6 +8,7 @@ package dbsqlc
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -72,6 +73,7 @@ WITH d AS MATERIALIZED (
     WHERE job.workspace_id = $2 AND job.id = ANY($3::uuid[]) AND job.id = d.id
         AND job.status IS NOT DISTINCT FROM d.from_status AND job.epoch = d.from_epoch
     RETURNING job.workspace_id, job.id, job.lane_id, job.repo, job.priority, job.status, job.ready_at, job.epoch, job.version,
+        job.status_at, job.updated_at, job.started_at, job.completed_at, job.failed_at,
         d.actor, d.actor_kind, d.actor_id, d.event_type, d.changes, d.payload
 ), unreadied AS (
     DELETE FROM job_ready r
@@ -89,7 +91,7 @@ WITH d AS MATERIALIZED (
     INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, changes, payload)
     SELECT workspace_id, event_type, id, actor, actor_kind, actor_id, nullif(epoch, 0), changes, payload FROM saved
 )
-SELECT id, version FROM saved
+SELECT id, version, status_at, updated_at, ready_at, started_at, completed_at, failed_at FROM saved
 `
 
 type JobsSaveParams struct {
@@ -99,8 +101,14 @@ type JobsSaveParams struct {
 }
 
 type JobsSaveRow struct {
-	ID      uuid.UUID
-	Version int32
+	ID          uuid.UUID
+	Version     int32
+	StatusAt    time.Time
+	UpdatedAt   time.Time
+	ReadyAt     *time.Time
+	StartedAt   *time.Time
+	CompletedAt *time.Time
+	FailedAt    *time.Time
 }
 
 // Writes what decisions changed, each a JSON object: the job's state, its row in
@@ -117,7 +125,16 @@ func (q *Queries) JobsSave(ctx context.Context, db DBTX, arg JobsSaveParams) ([]
 	items := []JobsSaveRow{}
 	for rows.Next() {
 		var i JobsSaveRow
-		if err := rows.Scan(&i.ID, &i.Version); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.Version,
+			&i.StatusAt,
+			&i.UpdatedAt,
+			&i.ReadyAt,
+			&i.StartedAt,
+			&i.CompletedAt,
+			&i.FailedAt,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -63,6 +63,7 @@ WITH d AS MATERIALIZED (
     WHERE job.workspace_id = @workspace_id AND job.id = ANY(@ids::uuid[]) AND job.id = d.id
         AND job.status IS NOT DISTINCT FROM d.from_status AND job.epoch = d.from_epoch
     RETURNING job.workspace_id, job.id, job.lane_id, job.repo, job.priority, job.status, job.ready_at, job.epoch, job.version,
+        job.status_at, job.updated_at, job.started_at, job.completed_at, job.failed_at,
         d.actor, d.actor_kind, d.actor_id, d.event_type, d.changes, d.payload
 ), unreadied AS (
     DELETE FROM job_ready r
@@ -80,4 +81,4 @@ WITH d AS MATERIALIZED (
     INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, changes, payload)
     SELECT workspace_id, event_type, id, actor, actor_kind, actor_id, nullif(epoch, 0), changes, payload FROM saved
 )
-SELECT id, version FROM saved;
+SELECT id, version, status_at, updated_at, ready_at, started_at, completed_at, failed_at FROM saved;

@@ -145,7 +145,7 @@ func endManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []end) ([]j
 	}
 	after, err := jobs.SaveManyTx(ctx, tx, workspace, saving)
 	for i := range after {
-		after[i].Lease = nil
+		after[i].Lease, after[i].ProgressAt = nil, nil
 	}
 	return after, err
 }

@@ -139,7 +139,8 @@ func assertPlans(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 	ready, _ := ids.Parse(dbfactory.Text(t, d, `SELECT min(id::text) FROM job WHERE workspace_id = $1 AND status = 'ready'`, workspace))
 	running, _ := ids.Parse(dbfactory.Text(t, d, `SELECT min(job_id::text) FROM job_lease WHERE workspace_id = $1`, workspace))
 	decision := json.RawMessage(dbfactory.Text(t, d, `SELECT jsonb_build_array(to_jsonb(j) || jsonb_build_object('from_status', j.status,
-		'from_epoch', j.epoch, 'status', 'failed', 'actor', 'a', 'actor_kind', 'agent', 'event_type', 'job.failed', 'changes', '[]'::jsonb,
+		'from_epoch', j.epoch, 'status', 'failed', 'actor', 'a', 'actor_kind', 'agent', 'actor_id', 'a1',
+		'event_type', 'job.failed', 'changes', '[]'::jsonb,
 		'payload', '{}'::jsonb))::text FROM job j WHERE j.id = $1`, running))
 	for name, ask := range map[string]func(*capture) error{
 		"agent": func(c *capture) error {

@@ -44,6 +44,7 @@ func SaveManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Saving) 
 	write := make([]Saving, 0, len(list))
 	var at []int
 	for i, s := range list {
+		s.After.NotBefore = keepable(s.After.NotBefore)
 		d, err := a.admit(s.Decision)
 		if err != nil {
 			return nil, err
@@ -139,7 +140,6 @@ func (s Saving) row() (decided, error) {
 	by, carriedOut := s.actors()
 	changes, payload, err := eventlog.Encode(s.changes(), s.payload(carriedOut))
 	a := s.After
-	a.NotBefore = keepable(a.NotBefore)
 	return decided{
 		ID: a.ID, FromStatus: s.Before.Status, FromEpoch: s.Before.Epoch, Title: a.Title, Phase: a.Phase, Priority: a.Priority,
 		Tags: orEmpty(a.Tags), Capabilities: orEmpty(a.Capabilities), Factory: a.Factory, Repo: a.Repo, ProductID: a.ProductID,
@@ -178,18 +178,29 @@ func writeTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Saving) ([]
 	if err != nil {
 		return nil, fmt.Errorf("save jobs: %w", err)
 	}
-	versions := make(map[ids.ID]int32, len(written))
+	found := make(map[ids.ID]dbsqlc.JobsSaveRow, len(written))
 	for _, w := range written {
-		versions[w.ID] = w.Version
+		found[w.ID] = w
 	}
 	saved := make([]Job, 0, len(list))
 	for _, s := range list {
-		version, ok := versions[s.After.ID]
+		w, ok := found[s.After.ID]
 		if !ok {
 			return nil, fault.New(fault.InvalidTransition, "%s was changed at the same moment. Look again.", s.Before.Key)
 		}
-		s.After.Version = int(version)
-		saved = append(saved, s.After)
+		saved = append(saved, s.written(w))
 	}
 	return saved, nil
+}
+
+// written is the job as a read gives it now: version and times are what the
+// statement has set.
+func (s Saving) written(w dbsqlc.JobsSaveRow) Job {
+	j := s.After
+	if by, carriedOut := s.actors(); s.Before.Status != j.Status {
+		j.StatusBy, j.CarriedOutBy = by, orDefault(carriedOut, tenancy.Actor{})
+	}
+	j.Version, j.StatusAt, j.UpdatedAt = int(w.Version), w.StatusAt, w.UpdatedAt
+	j.ReadyAt, j.StartedAt, j.CompletedAt, j.FailedAt = w.ReadyAt, w.StartedAt, w.CompletedAt, w.FailedAt
+	return j
 }
