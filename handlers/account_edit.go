@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
@@ -39,12 +40,20 @@ func (s *Server) accountPassword(c echo.Context, who tenancy.Principal) error {
 	}
 	title, epoch, err := s.changePassword(c, who, in)
 	if err != nil {
-		return s.accountAgain(c, who, accountSheet{in: "password"}, err, nil)
+		return s.accountAgain(c, who, accountSheet{in: "password", revoke: in.Get("revoke_tokens") == "1"}, err, nil)
+	}
+	text := "Your other browsers are logged out."
+	if in.Get("revoke_tokens") == "1" {
+		n, err := s.Accounts.RevokeOwnTokens(c.Request().Context(), who)
+		if err != nil {
+			return err
+		}
+		text += " " + plural(n, "token of yours was", "tokens of yours were") + " revoked."
 	}
 	if err := s.renewSession(ctx, c, epoch); err != nil {
 		return err
 	}
-	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: title, Text: "Your other browsers are logged out."})
+	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: title, Text: text})
 	return seeOther(c, links.Account)
 }
 
@@ -57,7 +66,14 @@ func (s *Server) changePassword(c echo.Context, who tenancy.Principal, in url.Va
 		return "", 0, err
 	}
 	if !profile.HasPassword {
-		epoch, err = s.Accounts.SetPassword(ctx, who, in.Get("password"), s.token(c))
+		ask, err := s.prove(c, who, in, links.Account)
+		if err != nil {
+			return "", 0, err
+		}
+		if ask != nil {
+			return "", 0, fault.New(fault.InvalidTransition, "%s", ask.Error)
+		}
+		epoch, err := s.Accounts.SetPassword(ctx, who, in.Get("password"), s.token(c))
 		return "Your password is set", epoch, err
 	}
 	epoch, err = s.Accounts.ChangePassword(ctx, who, accounts.PasswordChange{

@@ -20,6 +20,8 @@ type accountSheet struct {
 	profile  accounts.Profile
 	sessions []accounts.Session
 	identity *views.IdentityPart
+	proof    *views.Proof // asked before the first password; nil for none
+	revoke   bool         // the typed wish to revoke tokens with the password
 
 	// What a refused form said: the typed name, errors by field, or one sentence
 	// in a part.
@@ -31,7 +33,7 @@ type accountSheet struct {
 func (a accountSheet) model(shell views.Shell) views.AccountPage {
 	m := views.AccountPage{
 		Shell: shell, Name: a.profile.Name, Email: a.profile.Email, Identity: a.identity,
-		Password: views.PasswordPart{Has: a.profile.HasPassword},
+		Password: views.PasswordPart{Has: a.profile.HasPassword, Proof: a.proof, Revoke: a.revoke},
 		Factor:   factorModel(a.profile),
 		Errors:   a.errors, Error: a.err, In: a.in,
 	}

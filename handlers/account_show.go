@@ -31,6 +31,11 @@ func (s *Server) accountPage(c echo.Context, who tenancy.Principal, status int, 
 	if sheet.identity, err = s.identityPart(c, who); err != nil {
 		return err
 	}
+	if !sheet.profile.HasPassword {
+		if sheet.proof, err = s.proofOf(c, who, links.Account); err != nil {
+			return err
+		}
+	}
 	shell, err := s.accountShell(c, who, "Your account")
 	if err != nil {
 		return err

@@ -32,6 +32,8 @@ func (s *Server) identityCallback(c echo.Context, _ tenancy.Principal) error {
 	switch flow.Purpose {
 	case toLink:
 		return s.identityFound(c, flow, claims)
+	case toProve:
+		return s.identityProven(c, flow, claims)
 	case toJoin:
 		return s.identityToJoin(c, flow, claims)
 	default:

@@ -27,6 +27,7 @@ const (
 	toLogIn purpose = "log in"
 	toLink  purpose = "link"
 	toJoin  purpose = "join"
+	toProve purpose = "prove"
 )
 
 // identityFlow is a log in that is under way at the provider.
@@ -35,7 +36,7 @@ type identityFlow struct {
 	Purpose    purpose
 	Next       string // a path of ours, to log in
 	Invitation string // the token, to join
-	Account    ids.ID // who wants the link
+	Account    ids.ID // who wants the link, or proves who he is
 	At         time.Time
 }
 

@@ -35,6 +35,8 @@ func (f identityFlow) wayOn(m *views.IdentityDoor) {
 	switch f.Purpose {
 	case toLink:
 		m.Label, m.URL, m.AgainURL = "Your account", links.Account, links.IdentityLink
+	case toProve:
+		m.Label, m.URL, m.AgainURL = "Go back", safeNext(f.Next), links.Prove(safeNext(f.Next))
 	case toJoin:
 		m.Label, m.URL, m.AgainURL = "Back to the invitation", links.Invitation(f.Invitation), links.IdentityJoin(f.Invitation)
 	default:

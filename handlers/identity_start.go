@@ -54,7 +54,11 @@ func (s *Server) toProvider(c echo.Context, f identityFlow) error {
 	if s.Provider == nil {
 		return noProvider()
 	}
-	address, flow, err := s.Provider.Begin(c.Request().Context())
+	begin := s.Provider.Begin
+	if f.Purpose == toProve {
+		begin = s.Provider.BeginAnew
+	}
+	address, flow, err := begin(c.Request().Context())
 	if err != nil {
 		return s.identityRefused(c, f, err)
 	}

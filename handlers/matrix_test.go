@@ -23,7 +23,7 @@ var webPermissions = map[tenancy.Permission][]string{
 		"GET /login/oidc", "GET /login/oidc/callback", "GET /login/oidc/join", "GET /readyz", "GET /setup/:token", "GET /static/*", "POST /csp-report",
 		"POST /invitations/:token", "POST /login", "POST /login/code", "POST /login/oidc/join", "POST /logout", "POST /setup/:token", "POST /theme"},
 	tenancy.SignedIn: {"GET /settings", "GET /settings/account", "GET /settings/account/identity/confirm",
-		"GET /settings/account/identity/link", "GET /settings/account/second-factor", "GET /settings/connect", "GET /settings/tokens",
+		"GET /settings/account/identity/link", "GET /settings/account/prove", "GET /settings/account/second-factor", "GET /settings/connect", "GET /settings/tokens",
 		"GET /settings/tokens/new", "POST /settings/account", "POST /settings/account/identity/link",
 		"POST /settings/account/identity/unlink", "POST /settings/account/password", "POST /settings/account/recovery-codes",
 		"POST /settings/account/second-factor", "POST /settings/account/second-factor/confirm", "POST /settings/account/second-factor/off",

@@ -214,5 +214,5 @@ func (m *matrix) point() {
 	m.leaves = map[string]bool{"POST /settings/account/sessions/end-all": true, "POST /settings/members/leave": true}
 	m.private = map[string]bool{"POST /settings/account/sessions/:session/end": true, "POST /settings/tokens/:id/revoke": true,
 		// Without a provider there is none to link.
-		"GET /settings/account/identity/link": true, "POST /settings/account/identity/unlink": true}
+		"GET /settings/account/identity/link": true, "GET /settings/account/prove": true, "POST /settings/account/identity/unlink": true}
 }

@@ -99,6 +99,7 @@ func (s *Server) settingsRoutes() []Route {
 		{http.MethodPost, links.EndAll, tenancy.SignedIn, s.sessionsEndAll},
 		{http.MethodPost, links.Account + "/sessions/:session/end", tenancy.SignedIn, s.sessionEnd},
 		{http.MethodGet, links.IdentityLink, tenancy.SignedIn, s.identityLinkStart},
+		{http.MethodGet, links.ProveStart, tenancy.SignedIn, s.proveStart},
 		{http.MethodGet, links.IdentityConfirm, tenancy.SignedIn, s.identityConfirm},
 		{http.MethodPost, links.IdentityLink, tenancy.SignedIn, s.identityLink},
 		{http.MethodPost, links.IdentityUnlink, tenancy.SignedIn, s.identityUnlink},

@@ -103,6 +103,9 @@ func (s *Server) beginSession(c echo.Context, values map[string]string, life tim
 	for name, value := range values {
 		s.Sessions.Put(ctx, name, value)
 	}
+	if values[accounts.SessionAccount] != "" {
+		s.Sessions.Put(ctx, accounts.SessionProven, provenNow())
+	}
 	if err := s.knowDevice(c, values); err != nil {
 		return err
 	}
@@ -138,6 +141,7 @@ func (s *Server) renewSession(ctx context.Context, c echo.Context, epoch int64) 
 	}
 	values := map[string]string{accounts.SessionEpoch: epochText(epoch), accounts.SessionAccount: s.Sessions.GetString(ctx, accounts.SessionAccount)}
 	s.Sessions.Put(ctx, accounts.SessionEpoch, values[accounts.SessionEpoch])
+	s.Sessions.Put(ctx, accounts.SessionProven, provenNow())
 	if err := s.knowDevice(c, values); err != nil {
 		return err
 	}

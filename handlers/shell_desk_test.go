@@ -90,6 +90,7 @@ func (d *desk) as(role tenancy.Role) *site {
 		d.t.Fatal(err)
 	}
 	d.Sessions.Put(ctx, accounts.SessionAccount, id.String())
+	d.Sessions.Put(ctx, accounts.SessionProven, provenNow())
 	token, _, err := d.Sessions.Commit(ctx)
 	if err != nil {
 		d.t.Fatal(err)

@@ -22,6 +22,9 @@ func (s *Server) tokenIssue(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	sheet := tokenFormSheet{form: parseTokenForm(in)}
+	if asked, err := s.tokenProof(c, who, sheet, in); asked || err != nil {
+		return err
+	}
 	made, err := s.issueToken(c, who, &sheet)
 	switch {
 	case fault.Is(err, fault.AlreadyExists):

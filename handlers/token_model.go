@@ -132,12 +132,13 @@ type tokenFormSheet struct {
 	products []jobs.Product
 	wrong    map[string]string
 	rest     string // what is wrong beside the fields
+	proof    *views.Proof
 }
 
 func (s tokenFormSheet) model() views.TokenForm {
 	f := s.form
 	m := views.TokenForm{Kind: string(f.kind), Key: f.key, Name: f.name, Caps: f.capabilities, Factory: f.factory,
-		Errors: s.wrong, Error: s.rest, Enrolment: f.kind == tenancy.KindEnrolment}
+		Errors: s.wrong, Error: s.rest, Proof: s.proof, Enrolment: f.kind == tenancy.KindEnrolment}
 	if len(s.wrong) > 0 && s.rest == "" {
 		m.Error = "No token was made. " + plural(len(s.wrong), "field needs", "fields need") + " another value; your text is kept."
 	}

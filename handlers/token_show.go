@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"net/url"
 
 	"github.com/labstack/echo/v4"
 
@@ -40,7 +41,20 @@ func (s *Server) tokenNew(c echo.Context, who tenancy.Principal) error {
 	if kind == tenancy.KindEnrolment && !who.Can(tenancy.RunFleet) {
 		return fault.New(fault.Forbidden, "Enrolment tokens are made by owners and admins.")
 	}
-	return s.tokenFormPage(c, who, http.StatusOK, tokenFormSheet{form: blankToken(kind, "")})
+	sheet := tokenFormSheet{form: blankToken(kind, "")}
+	if kind == tenancy.KindPerson {
+		kept, err := s.takeSession(c, keptTokenForm)
+		if err != nil {
+			return err
+		}
+		if in, err := url.ParseQuery(kept); err == nil && kept != "" {
+			sheet.form = parseTokenForm(in)
+		}
+		if sheet.proof, err = s.proofOf(c, who, links.NewToken(string(kind))); err != nil {
+			return err
+		}
+	}
+	return s.tokenFormPage(c, who, http.StatusOK, sheet)
 }
 
 func (s *Server) tokenFormPage(c echo.Context, who tenancy.Principal, status int, sheet tokenFormSheet) error {

@@ -23,6 +23,10 @@ type AccountPage struct {
 type PasswordPart struct {
 	// Has is false for a person who only comes by the identity provider.
 	Has bool
+	// Proof is asked before the first password; nil for none.
+	Proof *Proof
+	// Revoke is the typed wish to revoke the person's tokens as well.
+	Revoke bool
 }
 
 // FactorPart says whether a code is asked for after the password.

@@ -67,6 +67,7 @@ type TokenForm struct {
 	Factory   string
 	Errors    map[string]string
 	Error     string
+	Proof     *Proof
 	Enrolment bool
 }
 

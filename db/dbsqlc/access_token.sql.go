@@ -293,6 +293,44 @@ func (q *Queries) AccessTokenRevokeNamed(ctx context.Context, db DBTX, arg Acces
 	return items, nil
 }
 
+const accessTokenRevokeOwn = `-- name: AccessTokenRevokeOwn :many
+UPDATE access_token SET revoked_at = now()
+WHERE workspace_id = $1 AND account_id = $2::uuid AND revoked_at IS NULL
+    AND (expires_at IS NULL OR expires_at > now())
+RETURNING name, hint
+`
+
+type AccessTokenRevokeOwnParams struct {
+	WorkspaceID uuid.UUID
+	AccountID   uuid.UUID
+}
+
+type AccessTokenRevokeOwnRow struct {
+	Name string
+	Hint string
+}
+
+// All live ones of a person.
+func (q *Queries) AccessTokenRevokeOwn(ctx context.Context, db DBTX, arg AccessTokenRevokeOwnParams) ([]AccessTokenRevokeOwnRow, error) {
+	rows, err := db.Query(ctx, accessTokenRevokeOwn, arg.WorkspaceID, arg.AccountID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AccessTokenRevokeOwnRow{}
+	for rows.Next() {
+		var i AccessTokenRevokeOwnRow
+		if err := rows.Scan(&i.Name, &i.Hint); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const accessTokenUsed = `-- name: AccessTokenUsed :exec
 UPDATE access_token SET last_used_at = now()
 WHERE workspace_id = $1 AND id = $2

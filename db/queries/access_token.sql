@@ -62,6 +62,13 @@ FROM (SELECT o.workspace_id, o.id, o.revoked_at FROM access_token o
 WHERE t.workspace_id = was.workspace_id AND t.id = was.id AND (@any_owner::boolean OR t.account_id = @account_id::uuid)
 RETURNING t.kind, t.name, t.hint, t.products, t.capabilities, t.factory, (was.revoked_at IS NOT NULL)::boolean AS before;
 
+-- name: AccessTokenRevokeOwn :many
+-- All live ones of a person.
+UPDATE access_token SET revoked_at = now()
+WHERE workspace_id = @workspace_id AND account_id = @account_id::uuid AND revoked_at IS NULL
+    AND (expires_at IS NULL OR expires_at > now())
+RETURNING name, hint;
+
 -- name: AccessTokenRevokeNamed :many
 UPDATE access_token SET revoked_at = now()
 WHERE workspace_id = @workspace_id AND kind = @kind AND name = @name AND revoked_at IS NULL

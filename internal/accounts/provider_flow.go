@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
@@ -18,10 +20,15 @@ import (
 // maxSubject is the length of a subject in bytes (OpenID Connect Core, section 2).
 const maxSubject = 255
 
+// clockSkew is how far the provider's clock may be behind.
+const clockSkew = time.Minute
+
 // Flow is what one log in keeps in the browser's session until the provider sends
 // the browser back. It is secret and used once.
 type Flow struct {
 	State, Nonce, Verifier string
+	// Anew is set where the person has to log in at the provider for this.
+	Anew bool
 }
 
 // Claims is who somebody is at a provider. Issuer and Subject name the person;
@@ -36,12 +43,27 @@ type Claims struct {
 // Begin returns the page of the provider that a browser goes to, and what to keep
 // until it comes back. Faults: Unavailable.
 func (p *Provider) Begin(ctx context.Context) (string, Flow, error) {
+	return p.begin(ctx, Flow{})
+}
+
+// BeginAnew is Begin for somebody who has to log in there again, although the
+// provider knows the browser.
+func (p *Provider) BeginAnew(ctx context.Context) (string, Flow, error) {
+	return p.begin(ctx, Flow{Anew: true})
+}
+
+func (p *Provider) begin(ctx context.Context, f Flow) (string, Flow, error) {
 	at, err := p.ask(ctx)
 	if err != nil {
 		return "", Flow{}, err
 	}
-	f := Flow{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier()}
-	return at.oauth.AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), f, nil
+	f.State, f.Nonce, f.Verifier = rand.Text(), rand.Text(), oauth2.GenerateVerifier()
+	options := []oauth2.AuthCodeOption{oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)}
+	if f.Anew {
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"),
+			oauth2.SetAuthURLParam("max_age", strconv.Itoa(int(ProofLife.Seconds()))))
+	}
+	return at.oauth.AuthCodeURL(f.State, options...), f, nil
 }
 
 // Finish takes what the browser brings back from the provider and returns who it
@@ -137,6 +159,8 @@ func (p *Provider) verify(ctx context.Context, at *endpoints, f Flow, token *oau
 	}
 	var said struct {
 		Party string `json:"azp"`
+		// LoggedIn is when the person logged in there; some providers do not say it.
+		LoggedIn int64 `json:"auth_time"`
 	}
 	if err := id.Claims(&said); err != nil {
 		return nil, err
@@ -146,6 +170,8 @@ func (p *Provider) verify(ctx context.Context, at *endpoints, f Flow, token *oau
 		return nil, errors.New("the ID token has the nonce of another log in")
 	case said.Party != "" && said.Party != p.cfg.ClientID, said.Party == "" && len(id.Audience) > 1:
 		return nil, errors.New("the ID token was made for another party")
+	case f.Anew && said.LoggedIn != 0 && p.now().Sub(time.Unix(said.LoggedIn, 0)) > ProofLife+clockSkew:
+		return nil, errors.New("the person logged in at the provider long ago, though a new log in was asked for")
 	case id.Subject == "" || len(id.Subject) > maxSubject || !storable(id.Subject):
 		return nil, errors.New("the ID token names nobody")
 	case id.AccessTokenHash != "":

@@ -25,6 +25,9 @@ const (
 	// SessionHalf is the account whose password was right and whose second factor
 	// was not asked yet. It opens nothing but the page that asks for it.
 	SessionHalf = "half"
+	// SessionProven is when the person has last proven in this session who he is,
+	// in seconds since 1970; the log in is the first time.
+	SessionProven = "proven"
 	// SessionWorkspace is the workspace that the person chose last.
 	SessionWorkspace = "workspace"
 )

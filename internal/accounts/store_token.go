@@ -123,6 +123,19 @@ func revokeTokenTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.
 	return t, row.Before, true, err
 }
 
+// revokeOwnTokensTx ends a person's live tokens of one workspace.
+func revokeOwnTokensTx(ctx context.Context, tx db.Tx, who tenancy.Principal) ([]Token, error) {
+	rows, err := q.AccessTokenRevokeOwn(ctx, tx, dbsqlc.AccessTokenRevokeOwnParams{WorkspaceID: who.Workspace, AccountID: who.Account})
+	if err != nil {
+		return nil, fmt.Errorf("revoke own tokens: %w", err)
+	}
+	list := make([]Token, len(rows))
+	for i, row := range rows {
+		list[i] = Token{Kind: tenancy.KindPerson, Name: row.Name, Hint: row.Hint}
+	}
+	return list, nil
+}
+
 // revokeNamedTx ends the live tokens of a kind and name, and the agents of
 // enrolment tokens with them.
 func revokeNamedTx(ctx context.Context, tx db.Tx, workspace ids.ID, kind tenancy.Kind, name string) error {

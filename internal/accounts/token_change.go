@@ -175,3 +175,38 @@ func tokenEventTx(ctx context.Context, tx db.Tx, who tenancy.Principal, kind eve
 		Type: kind, Actor: who.Actor(), Payload: payload,
 	})
 }
+
+// RevokeOwnTokens ends all live tokens of the asker, in every workspace, and says
+// how many there were. Fault: Forbidden.
+func (s *Service) RevokeOwnTokens(ctx context.Context, who tenancy.Principal) (int, error) {
+	if err := onlyPeople(who); err != nil {
+		return 0, err
+	}
+	list, err := s.Workspaces(ctx, who.Account)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, w := range list {
+		there := who
+		there.Workspace, there.Role = w.ID, w.Role
+		err := s.db.InWorkspace(ctx, w.ID, func(tx db.Tx) error {
+			ended, err := revokeOwnTokensTx(ctx, tx, there)
+			if err != nil {
+				return err
+			}
+			for _, t := range ended {
+				if err := tokenEventTx(ctx, tx, there, eventlog.TokenRevoked, t); err != nil {
+					return err
+				}
+			}
+			n += len(ended)
+			return nil
+		})
+		if err != nil {
+			return n, err
+		}
+		s.wake.Publish(RevokedTopic(w.ID), eventlog.Topic(w.ID))
+	}
+	return n, nil
+}

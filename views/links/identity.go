@@ -10,6 +10,7 @@ const (
 	IdentityAccept  = "/login/oidc/join"
 	IdentityLink    = "/settings/account/identity/link"
 	IdentityConfirm = "/settings/account/identity/confirm"
+	ProveStart      = Account + "/prove"
 	IdentityUnlink  = "/settings/account/identity/unlink"
 )
 
@@ -26,3 +27,6 @@ func IdentityLogin(next string) string {
 func IdentityJoin(token string) string {
 	return with(IdentityStart, url.Values{"invitation": {token}})
 }
+
+// Prove logs in with the identity provider anew and goes back to a path of ours.
+func Prove(next string) string { return with(ProveStart, url.Values{"next": {next}}) }

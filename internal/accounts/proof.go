@@ -1,0 +1,41 @@
+package accounts
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+)
+
+// ProofLife is how long what a person has proven in a session is believed, before
+// something that outlasts the session.
+const ProofLife = 10 * time.Minute
+
+// Prove checks the password of the asker, or a code of the second factor: what
+// holds only digits is a code where the factor is on. Faults: Validation with the
+// field current; TooMany and Unavailable as LogIn; Forbidden.
+func (s *Service) Prove(ctx context.Context, who tenancy.Principal, secret string, from Origin) error {
+	profile, err := s.Profile(ctx, who)
+	if err != nil {
+		return err
+	}
+	if profile.SecondFactorSince == nil || !looksLikeCode(secret) {
+		_, err := s.confirmPassword(ctx, who.Account, secret, from.Address)
+		return err
+	}
+	err = s.CheckCode(ctx, who.Account, secret, from)
+	if f := fault.From(err); err != nil && f.Code == fault.Unauthenticated {
+		return fault.Invalid("current", "%s", f.Message)
+	}
+	return err
+}
+
+// looksLikeCode reports whether a text can be a code and no password: six digits
+// are too short for one, and a recovery code is written in groups.
+func looksLikeCode(text string) bool {
+	digits := len(plainCode(text))
+	rest := strings.Trim(text, "0123456789 -")
+	return rest == "" && (digits == 6 || digits == recoveryDigits)
+}
