@@ -20,9 +20,26 @@ func (s *Server) factorBegin(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	if err := s.Accounts.BeginSecondFactor(c.Request().Context(), who, in.Get("current"), c.RealIP()); err != nil {
+		if who.NeedsFactor {
+			return s.dutyAgain(c, who, err)
+		}
 		return s.accountAgain(c, who, accountSheet{in: "factor"}, err, map[string]string{"current": "factor"})
 	}
 	return seeOther(c, links.SecondFactor)
+}
+
+// dutyAgain shows the page of a duty with the reason of a refused password.
+func (s *Server) dutyAgain(c echo.Context, who tenancy.Principal, err error) error {
+	f := fault.From(err)
+	text := f.Fields["current"]
+	switch {
+	case waits(f):
+		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(retryAfter(f)))
+		text = tryAgain(f)
+	case f.Code != fault.Validation:
+		return err
+	}
+	return s.factorDuty(c, who, f.Code.Entry().Status, text)
 }
 
 // factorShow shows the secret that waits for its first code.
@@ -32,11 +49,18 @@ func (s *Server) factorShow(c echo.Context, who tenancy.Principal) error {
 
 func (s *Server) factorPage(c echo.Context, who tenancy.Principal, status int, text string) error {
 	secret, err := s.Accounts.PendingSecondFactor(c.Request().Context(), who)
+	if fault.Is(err, fault.NotFound) && who.NeedsFactor {
+		return s.factorDuty(c, who, http.StatusOK, "")
+	}
 	if fault.Is(err, fault.NotFound) {
 		return seeOther(c, links.Account)
 	}
 	if err != nil {
 		return err
+	}
+	if who.NeedsFactor {
+		m := factorPage(views.Shell{}, secret, text)
+		return render(c, status, views.FactorDutySecretView(themeOf(c), m))
 	}
 	shell, err := s.accountShell(c, who, "Second factor")
 	if err != nil {
@@ -110,6 +134,9 @@ func (s *Server) recoveryCodes(c echo.Context, who tenancy.Principal) error {
 }
 
 func (s *Server) codesPage(c echo.Context, who tenancy.Principal, codes []string, first bool) error {
+	if who.NeedsFactor {
+		return render(c, http.StatusOK, views.FactorDutyCodesView(themeOf(c), views.CodesPage{Codes: codes, First: first}))
+	}
 	shell, err := s.accountShell(c, who, "Recovery codes")
 	if err != nil {
 		return err

@@ -46,6 +46,17 @@ var settingWords = map[eventlog.Type]func(setting) ui.Sentence{
 		}
 		return text
 	},
+	eventlog.MemberDisabled: func(e setting) ui.Sentence { return ui.Say(ui.T("disabled "), ui.Name(e.member())) },
+	eventlog.MemberEnabled:  func(e setting) ui.Sentence { return ui.Say(ui.T("enabled "), ui.Name(e.member()), ui.T(" again")) },
+	eventlog.MemberSessionsEnded: func(e setting) ui.Sentence {
+		return ui.Say(ui.T("ended "+plural(numberOf(e.payload["sessions"]), "session", "sessions")+" of "), ui.Name(e.member()))
+	},
+	eventlog.WorkspaceFactorSet: func(e setting) ui.Sentence {
+		if len(e.changes) > 0 && e.changes[0].New == true {
+			return ui.Text("made the second factor a duty of members")
+		}
+		return ui.Text("made the second factor a choice of members")
+	},
 	eventlog.MemberLeft:     func(setting) ui.Sentence { return ui.Text("left the workspace") },
 	eventlog.AccountRenamed: func(e setting) ui.Sentence { return e.fromTo("changed the own name", "name") },
 	eventlog.PasswordChanged: func(e setting) ui.Sentence {

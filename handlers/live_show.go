@@ -81,7 +81,7 @@ func (s *Server) stillIn(c echo.Context, who tenancy.Principal) bool {
 	if err != nil {
 		return !fault.Is(err, fault.Unauthenticated)
 	}
-	return now.Account == who.Account && now.Workspace == who.Workspace && now.Role == who.Role
+	return now.Account == who.Account && now.Workspace == who.Workspace && now.Role == who.Role && now.NeedsFactor == who.NeedsFactor
 }
 
 // membersNews tells of changes of the workspace's members, so that a stream need

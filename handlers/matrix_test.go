@@ -43,7 +43,9 @@ var webPermissions = map[tenancy.Permission][]string{
 		"POST /settings/members/invitations/:invitation/revoke", "POST /settings/products", "POST /settings/products/:product",
 		"POST /settings/products/:product/delete", "POST /settings/products/:product/pause", "POST /settings/products/:product/resume",
 		"POST /workspaces"},
-	tenancy.Own: {"POST /settings/members/step-down", "POST /settings/secrets/renew", "POST /settings/workspace"},
+	tenancy.Own: {"POST /settings/members/:account/disable", "POST /settings/members/:account/enable",
+		"POST /settings/members/:account/end-sessions", "POST /settings/members/step-down", "POST /settings/secrets/renew",
+		"POST /settings/workspace", "POST /settings/workspace/second-factor"},
 }
 
 func TestEveryRouteHasItsPermission(t *testing.T) {

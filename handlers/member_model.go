@@ -46,8 +46,12 @@ func (s memberSheet) row(one accounts.Member) views.Member {
 	key := one.Account.String()
 	gives := accounts.Giveable(s.who)
 	m := views.Member{Key: key, Name: one.Name, Email: one.Email, Role: string(one.Role), Since: ui.Day(one.Since), You: one.Account == s.who.Account}
+	m.Disabled = one.Disabled
 	if m.You || !slices.Contains(gives, one.Role) {
 		return m
+	}
+	if s.who.Can(tenancy.Own) {
+		s.control(&m, one)
 	}
 	if one.Role != tenancy.RoleOwner || s.owners() > 1 {
 		m.RoleURL, m.Roles = links.MemberRole(key), roleOptions(gives, one.Role)
@@ -56,6 +60,20 @@ func (s memberSheet) row(one accounts.Member) views.Member {
 				Text: ui.Text("Their tokens and open invitations in this workspace end now, their open pages within seconds. What they made stays, and so does their account.")}}
 	}
 	return m
+}
+
+// control is what an owner may do about a member beside the role.
+func (s memberSheet) control(m *views.Member, one accounts.Member) {
+	m.EndSessions = &views.Action{Verb: "end-sessions-" + m.Key, Label: "Log out", URL: links.MemberEndSessions(m.Key), Danger: true,
+		Dialog: &views.ActionDialog{Title: "Log " + one.Name + " out everywhere?", Keep: "Leave them logged in", Confirm: "Log out",
+			Text: ui.Text("All their browsers are logged out, in other workspaces too. They can log in again. Tokens go on.")}}
+	if one.Disabled {
+		m.EnableURL = links.MemberEnable(m.Key)
+		return
+	}
+	m.Disable = &views.Action{Verb: "disable-" + m.Key, Label: "Disable", URL: links.MemberDisable(m.Key), Danger: true,
+		Dialog: &views.ActionDialog{Title: "Disable " + one.Name + " here?", Keep: "Keep them", Confirm: "Disable",
+			Text: ui.Text("They see and do nothing in this workspace, and their personal tokens are refused, until an owner enables them again. Their open invitations end.")}}
 }
 
 func (s memberSheet) pendingRow(p accounts.PendingInvitation) views.PendingInvitation {
@@ -89,7 +107,7 @@ func (s memberSheet) own() views.OwnMembership {
 func (s memberSheet) owners() int {
 	n := 0
 	for _, m := range s.members {
-		if m.Role == tenancy.RoleOwner {
+		if m.Role == tenancy.RoleOwner && !m.Disabled {
 			n++
 		}
 	}
@@ -124,7 +142,7 @@ var rights = []struct {
 	{tenancy.WriteJobs, "Create, edit, move, answer and review jobs"},
 	{tenancy.RunFleet, "Drain factories, end agents, take leases back, make enrolment tokens"},
 	{tenancy.Manage, "Change products, invite and remove people, give roles up to admin, make another workspace"},
-	{tenancy.Own, "Make and unmake owners, rename the workspace, change its encryption key"},
+	{tenancy.Own, "Make and unmake owners, log members out and disable them, ask for a second factor, rename the workspace, change its encryption key"},
 }
 
 func rightsModel() views.RightsTable {

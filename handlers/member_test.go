@@ -54,7 +54,7 @@ func TestMembersSayWhoIsHereAndWhatRolesMay(t *testing.T) {
 	wantCount(t, doc, "tr[data-member='"+bob+"'] option", 4)
 	wantText(t, doc, "#dlg-remove-"+bob, "Remove Bob?")
 	wantText(t, doc, "#invite .empty", "Nobody is invited")
-	wantText(t, doc, "#rights tr:contains('Make and unmake owners')", "Make and unmake owners, rename the workspace, change its encryption key yes– no– no– no")
+	wantText(t, doc, "#rights tr:contains('Make and unmake owners')", "Make and unmake owners, log members out and disable them, ask for a second factor, rename the workspace, change its encryption key yes– no– no– no")
 	wantCount(t, doc, ".side .nav a[aria-current=page][href='/settings']", 1)
 
 	// Those who only look see the list and the table, and may leave.

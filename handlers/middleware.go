@@ -133,6 +133,12 @@ func (s *Server) guard(route Route) echo.HandlerFunc {
 		if done, err := s.refuseStale(c, route.Path, who); done || err != nil {
 			return err
 		}
+		if who.NeedsFactor {
+			if !openWhileHeld[route.Path] {
+				return toFactor(c)
+			}
+			return route.Handle(c, who)
+		}
 		if !who.Can(route.Need) {
 			return fault.New(fault.Forbidden, "Your role in this workspace does not allow this. Ask an owner.")
 		}

@@ -26,6 +26,11 @@ type Member struct {
 	RoleURL string      // "" where the role cannot be changed here
 	Roles   []ui.Option // with RoleURL
 	Remove  *Action     // nil where it cannot be done
+
+	Disabled bool
+	// Disable and EndSessions are nil, EnableURL is "", where they cannot be done.
+	Disable, EndSessions *Action
+	EnableURL            string
 }
 
 // InviteForm makes an invitation.

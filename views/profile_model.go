@@ -68,3 +68,11 @@ type CodesPage struct {
 	// First is set right after the second factor was turned on.
 	First bool
 }
+
+// FactorDuty is the page of a member who has to set up a second factor first.
+type FactorDuty struct {
+	Theme     Theme
+	Workspace string
+	Others    []ui.Option // other workspaces of the person
+	Error     string      // at the password
+}

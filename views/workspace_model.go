@@ -13,6 +13,9 @@ type WorkspacePage struct {
 	Errors    map[string]string // by field: name, new_name
 	Error     string
 
+	// NeedsFactor is whether members need a second factor; owners change it.
+	NeedsFactor bool
+
 	CanCreate bool
 	NewName   string
 }

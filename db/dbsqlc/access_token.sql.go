@@ -15,11 +15,14 @@ import (
 const accessTokenByHash = `-- name: AccessTokenByHash :one
 SELECT t.workspace_id, t.id, t.kind, t.name, t.account_id, t.products, t.capabilities, t.factory,
     m.role, a.name AS account_name,
+    coalesce(w.require_second_factor AND a.password_hash <> '' AND NOT EXISTS (SELECT 1 FROM account_totp f
+        WHERE f.account_id = a.id AND f.confirmed_at IS NOT NULL), false)::boolean AS needs_factor,
     (t.revoked_at IS NOT NULL)::boolean AS revoked,
     (t.expires_at IS NOT NULL AND t.expires_at <= now())::boolean AS expired,
     (t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute')::boolean AS use_is_old
 FROM access_token t
-LEFT JOIN membership m ON m.workspace_id = t.workspace_id AND m.account_id = t.account_id
+LEFT JOIN membership m ON m.workspace_id = t.workspace_id AND m.account_id = t.account_id AND m.disabled_at IS NULL
+LEFT JOIN workspace w ON w.id = m.workspace_id
 LEFT JOIN account a ON a.id = m.account_id
 WHERE t.token_hash = $1
 `
@@ -35,12 +38,14 @@ type AccessTokenByHashRow struct {
 	Factory      string
 	Role         *string
 	AccountName  *string
+	NeedsFactor  bool
 	Revoked      bool
 	Expired      bool
 	UseIsOld     bool
 }
 
-// With it the role and the name that its person has now; none of one who has left.
+// With it the role and the name that its person has now; none of one who has left
+// or is disabled.
 func (q *Queries) AccessTokenByHash(ctx context.Context, db DBTX, tokenHash []byte) (AccessTokenByHashRow, error) {
 	row := db.QueryRow(ctx, accessTokenByHash, tokenHash)
 	var i AccessTokenByHashRow
@@ -55,6 +60,7 @@ func (q *Queries) AccessTokenByHash(ctx context.Context, db DBTX, tokenHash []by
 		&i.Factory,
 		&i.Role,
 		&i.AccountName,
+		&i.NeedsFactor,
 		&i.Revoked,
 		&i.Expired,
 		&i.UseIsOld,

@@ -54,7 +54,7 @@ const memberDelete = `-- name: MemberDelete :execrows
 DELETE FROM membership m
 WHERE m.workspace_id = $1 AND m.account_id = $2 AND m.role = $3
     AND (m.role <> 'owner' OR EXISTS (SELECT 1 FROM membership o
-        WHERE o.workspace_id = m.workspace_id AND o.role = 'owner' AND o.account_id <> m.account_id))
+        WHERE o.workspace_id = m.workspace_id AND o.role = 'owner' AND o.disabled_at IS NULL AND o.account_id <> m.account_id))
 `
 
 type MemberDeleteParams struct {
@@ -72,8 +72,47 @@ func (q *Queries) MemberDelete(ctx context.Context, db DBTX, arg MemberDeletePar
 	return result.RowsAffected(), nil
 }
 
+const memberDisable = `-- name: MemberDisable :execrows
+UPDATE membership m SET disabled_at = now()
+WHERE m.workspace_id = $1 AND m.account_id = $2 AND m.disabled_at IS NULL
+    AND (m.role <> 'owner' OR EXISTS (SELECT 1 FROM membership o
+        WHERE o.workspace_id = m.workspace_id AND o.role = 'owner' AND o.disabled_at IS NULL AND o.account_id <> m.account_id))
+`
+
+type MemberDisableParams struct {
+	WorkspaceID uuid.UUID
+	AccountID   uuid.UUID
+}
+
+// As MemberSetRole.
+func (q *Queries) MemberDisable(ctx context.Context, db DBTX, arg MemberDisableParams) (int64, error) {
+	result, err := db.Exec(ctx, memberDisable, arg.WorkspaceID, arg.AccountID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const memberEnable = `-- name: MemberEnable :execrows
+UPDATE membership SET disabled_at = NULL
+WHERE workspace_id = $1 AND account_id = $2 AND disabled_at IS NOT NULL
+`
+
+type MemberEnableParams struct {
+	WorkspaceID uuid.UUID
+	AccountID   uuid.UUID
+}
+
+func (q *Queries) MemberEnable(ctx context.Context, db DBTX, arg MemberEnableParams) (int64, error) {
+	result, err := db.Exec(ctx, memberEnable, arg.WorkspaceID, arg.AccountID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const memberList = `-- name: MemberList :many
-SELECT m.account_id, a.name, a.email, m.role, m.created_at
+SELECT m.account_id, a.name, a.email, m.role, m.created_at, (m.disabled_at IS NOT NULL)::boolean AS disabled
 FROM membership m JOIN account a ON a.id = m.account_id
 WHERE m.workspace_id = $1
 ORDER BY CASE m.role WHEN 'owner' THEN 1 WHEN 'admin' THEN 2 WHEN 'member' THEN 3 ELSE 4 END, lower(a.name), a.id
@@ -85,6 +124,7 @@ type MemberListRow struct {
 	Email     string
 	Role      string
 	CreatedAt time.Time
+	Disabled  bool
 }
 
 func (q *Queries) MemberList(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]MemberListRow, error) {
@@ -102,6 +142,7 @@ func (q *Queries) MemberList(ctx context.Context, db DBTX, workspaceID uuid.UUID
 			&i.Email,
 			&i.Role,
 			&i.CreatedAt,
+			&i.Disabled,
 		); err != nil {
 			return nil, err
 		}
@@ -117,7 +158,7 @@ const memberSetRole = `-- name: MemberSetRole :execrows
 UPDATE membership m SET role = $1
 WHERE m.workspace_id = $2 AND m.account_id = $3 AND m.role = $4
     AND (m.role <> 'owner' OR $1 = 'owner' OR EXISTS (SELECT 1 FROM membership o
-        WHERE o.workspace_id = m.workspace_id AND o.role = 'owner' AND o.account_id <> m.account_id))
+        WHERE o.workspace_id = m.workspace_id AND o.role = 'owner' AND o.disabled_at IS NULL AND o.account_id <> m.account_id))
 `
 
 type MemberSetRoleParams struct {

@@ -484,6 +484,7 @@ type Membership struct {
 	AccountID   uuid.UUID
 	Role        string
 	CreatedAt   time.Time
+	DisabledAt  *time.Time
 }
 
 type Product struct {
@@ -569,11 +570,12 @@ type UsageEntry struct {
 }
 
 type Workspace struct {
-	ID        uuid.UUID
-	Slug      string
-	Name      string
-	JobPrefix string
-	CreatedAt time.Time
+	ID                  uuid.UUID
+	Slug                string
+	Name                string
+	JobPrefix           string
+	CreatedAt           time.Time
+	RequireSecondFactor bool
 }
 
 type WorkspaceKey struct {

@@ -22,11 +22,13 @@ func (q *Queries) JobNumberInsert(ctx context.Context, db DBTX, workspaceID uuid
 }
 
 const membershipList = `-- name: MembershipList :many
-SELECT w.id, w.slug, w.name, m.role, a.name AS account_name
+SELECT w.id, w.slug, w.name, m.role, a.name AS account_name,
+    (w.require_second_factor AND a.password_hash <> '' AND NOT EXISTS (SELECT 1 FROM account_totp f
+        WHERE f.account_id = a.id AND f.confirmed_at IS NOT NULL))::boolean AS needs_factor
 FROM membership m
 JOIN workspace w ON w.id = m.workspace_id
 JOIN account a ON a.id = m.account_id
-WHERE m.account_id = $1
+WHERE m.account_id = $1 AND m.disabled_at IS NULL
 ORDER BY w.name, w.slug
 `
 
@@ -36,9 +38,11 @@ type MembershipListRow struct {
 	Name        string
 	Role        string
 	AccountName string
+	NeedsFactor bool
 }
 
-// The workspaces of a person, in the transaction of that account.
+// The workspaces of a person, in the transaction of that account. Who has a
+// password and no second factor has to set one up where that is asked for.
 func (q *Queries) MembershipList(ctx context.Context, db DBTX, accountID uuid.UUID) ([]MembershipListRow, error) {
 	rows, err := db.Query(ctx, membershipList, accountID)
 	if err != nil {
@@ -54,6 +58,7 @@ func (q *Queries) MembershipList(ctx context.Context, db DBTX, accountID uuid.UU
 			&i.Name,
 			&i.Role,
 			&i.AccountName,
+			&i.NeedsFactor,
 		); err != nil {
 			return nil, err
 		}
@@ -86,7 +91,7 @@ func (q *Queries) MembershipOwner(ctx context.Context, db DBTX, workspaceID uuid
 }
 
 const membershipRole = `-- name: MembershipRole :one
-SELECT role FROM membership WHERE workspace_id = $1 AND account_id = $2
+SELECT role FROM membership WHERE workspace_id = $1 AND account_id = $2 AND disabled_at IS NULL
 `
 
 type MembershipRoleParams struct {
@@ -94,6 +99,7 @@ type MembershipRoleParams struct {
 	AccountID   uuid.UUID
 }
 
+// No row of one who is disabled.
 func (q *Queries) MembershipRole(ctx context.Context, db DBTX, arg MembershipRoleParams) (string, error) {
 	row := db.QueryRow(ctx, membershipRole, arg.WorkspaceID, arg.AccountID)
 	var role string
@@ -139,19 +145,25 @@ func (q *Queries) WorkspaceBySlug(ctx context.Context, db DBTX, slug string) (uu
 }
 
 const workspaceGet = `-- name: WorkspaceGet :one
-SELECT slug, name, created_at FROM workspace WHERE id = $1
+SELECT slug, name, created_at, require_second_factor FROM workspace WHERE id = $1
 `
 
 type WorkspaceGetRow struct {
-	Slug      string
-	Name      string
-	CreatedAt time.Time
+	Slug                string
+	Name                string
+	CreatedAt           time.Time
+	RequireSecondFactor bool
 }
 
 func (q *Queries) WorkspaceGet(ctx context.Context, db DBTX, id uuid.UUID) (WorkspaceGetRow, error) {
 	row := db.QueryRow(ctx, workspaceGet, id)
 	var i WorkspaceGetRow
-	err := row.Scan(&i.Slug, &i.Name, &i.CreatedAt)
+	err := row.Scan(
+		&i.Slug,
+		&i.Name,
+		&i.CreatedAt,
+		&i.RequireSecondFactor,
+	)
 	return i, err
 }
 
@@ -188,6 +200,24 @@ type WorkspaceRenameParams struct {
 // No row means that somebody else has just renamed it.
 func (q *Queries) WorkspaceRename(ctx context.Context, db DBTX, arg WorkspaceRenameParams) (int64, error) {
 	result, err := db.Exec(ctx, workspaceRename, arg.Name, arg.ID, arg.OldName)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const workspaceRequireFactor = `-- name: WorkspaceRequireFactor :execrows
+UPDATE workspace SET require_second_factor = $1 WHERE id = $2 AND require_second_factor <> $1
+`
+
+type WorkspaceRequireFactorParams struct {
+	Required bool
+	ID       uuid.UUID
+}
+
+// No row means that it was so before.
+func (q *Queries) WorkspaceRequireFactor(ctx context.Context, db DBTX, arg WorkspaceRequireFactorParams) (int64, error) {
+	result, err := db.Exec(ctx, workspaceRequireFactor, arg.Required, arg.ID)
 	if err != nil {
 		return 0, err
 	}

@@ -7,14 +7,18 @@ VALUES (@workspace_id, @id, @kind, @name, @token_hash, @hint, @account_id,
 ON CONFLICT (workspace_id, form_key) WHERE form_key <> '' DO NOTHING;
 
 -- name: AccessTokenByHash :one
--- With it the role and the name that its person has now; none of one who has left.
+-- With it the role and the name that its person has now; none of one who has left
+-- or is disabled.
 SELECT t.workspace_id, t.id, t.kind, t.name, t.account_id, t.products, t.capabilities, t.factory,
     m.role, a.name AS account_name,
+    coalesce(w.require_second_factor AND a.password_hash <> '' AND NOT EXISTS (SELECT 1 FROM account_totp f
+        WHERE f.account_id = a.id AND f.confirmed_at IS NOT NULL), false)::boolean AS needs_factor,
     (t.revoked_at IS NOT NULL)::boolean AS revoked,
     (t.expires_at IS NOT NULL AND t.expires_at <= now())::boolean AS expired,
     (t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute')::boolean AS use_is_old
 FROM access_token t
-LEFT JOIN membership m ON m.workspace_id = t.workspace_id AND m.account_id = t.account_id
+LEFT JOIN membership m ON m.workspace_id = t.workspace_id AND m.account_id = t.account_id AND m.disabled_at IS NULL
+LEFT JOIN workspace w ON w.id = m.workspace_id
 LEFT JOIN account a ON a.id = m.account_id
 WHERE t.token_hash = @token_hash;
 

@@ -286,9 +286,14 @@ func acceptInvitationTx(ctx context.Context, tx db.Tx, in Invitation, a Account)
 		return Joined{}, err
 	}
 	if !added {
-		if done.Role, err = roleTx(ctx, tx, in.Workspace, a.ID); err != nil {
+		role, enabled, err := roleTx(ctx, tx, in.Workspace, a.ID)
+		if err == nil && !enabled {
+			err = fault.New(fault.Forbidden, "An owner of this workspace has disabled your account in it.")
+		}
+		if err != nil {
 			return Joined{}, err
 		}
+		done.Role = role
 		done.Already = true
 		return done, nil
 	}

@@ -23,6 +23,8 @@ type Member struct {
 	Email   string
 	Role    tenancy.Role
 	Since   time.Time
+	// Disabled is set where an owner has disabled the account in the workspace.
+	Disabled bool
 }
 
 // Members lists the asker's workspace: owners first, then by role and name. It
@@ -173,13 +175,16 @@ func (l members) find(account ids.ID) (Member, bool) {
 // role is what an account is now, "" where it is no member.
 func (l members) role(account ids.ID) tenancy.Role {
 	m, _ := l.find(account)
+	if m.Disabled {
+		return ""
+	}
 	return m.Role
 }
 
 func (l members) owners() int {
 	n := 0
 	for _, m := range l {
-		if m.Role == tenancy.RoleOwner {
+		if m.Role == tenancy.RoleOwner && !m.Disabled {
 			n++
 		}
 	}
@@ -223,7 +228,7 @@ func (l members) mayTakeOut(actor ids.ID, target Member, leaves bool) error {
 
 // lastOwner refuses where nobody would own the workspace afterwards.
 func (l members) lastOwner(target Member) error {
-	if l.owners() > 1 {
+	if l.owners() > 1 || target.Disabled {
 		return nil
 	}
 	return fault.New(fault.InUse, "%s is the last owner, and a workspace has one. Make another member an owner first.", target.Name)

@@ -22,6 +22,8 @@ type Workspace struct {
 	Slug string
 	Name string
 	Role tenancy.Role
+	// NeedsFactor is set where the person has to set up a second factor first.
+	NeedsFactor bool
 }
 
 // First reports whether it is the one that the first start made, whose tokens lie
@@ -51,7 +53,7 @@ func (s *Service) Person(ctx context.Context, account, workspace ids.ID) (tenanc
 			in = w
 		}
 	}
-	return tenancy.Principal{Kind: tenancy.KindPerson, Workspace: in.ID, Account: account, Role: in.Role, Name: name}, nil
+	return tenancy.Principal{Kind: tenancy.KindPerson, Workspace: in.ID, Account: account, Role: in.Role, NeedsFactor: in.NeedsFactor, Name: name}, nil
 }
 
 func (s *Service) memberships(ctx context.Context, account ids.ID) (list []Workspace, name string, err error) {

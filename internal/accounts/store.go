@@ -33,16 +33,17 @@ func membershipsTx(ctx context.Context, tx db.Tx, account ids.ID) ([]Workspace, 
 	}
 	list, name := make([]Workspace, 0, len(rows)), ""
 	for _, row := range rows {
-		list = append(list, Workspace{ID: row.ID, Slug: row.Slug, Name: row.Name, Role: tenancy.Role(row.Role)})
+		list = append(list, Workspace{ID: row.ID, Slug: row.Slug, Name: row.Name, Role: tenancy.Role(row.Role), NeedsFactor: row.NeedsFactor})
 		name = row.AccountName
 	}
 	return list, name, nil
 }
 
-// roleTx is a member's role.
-func roleTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) (tenancy.Role, error) {
+// roleTx is a member's role; false of one who is disabled.
+func roleTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) (tenancy.Role, bool, error) {
 	role, err := q.MembershipRole(ctx, tx, dbsqlc.MembershipRoleParams{WorkspaceID: workspace, AccountID: account})
-	return tenancy.Role(role), err
+	ok, err := none(err)
+	return tenancy.Role(role), ok, err
 }
 
 // The first workspace.

@@ -20,7 +20,7 @@ func membersTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Member, error
 	}
 	list := make([]Member, len(rows))
 	for i, r := range rows {
-		list[i] = Member{Account: r.AccountID, Name: r.Name, Email: r.Email, Role: tenancy.Role(r.Role), Since: r.CreatedAt}
+		list[i] = Member{Account: r.AccountID, Name: r.Name, Email: r.Email, Role: tenancy.Role(r.Role), Since: r.CreatedAt, Disabled: r.Disabled}
 	}
 	return list, nil
 }
@@ -42,6 +42,22 @@ func deleteMemberTx(ctx context.Context, tx db.Tx, workspace ids.ID, m Member) (
 	n, err := q.MemberDelete(ctx, tx, dbsqlc.MemberDeleteParams{
 		WorkspaceID: workspace, AccountID: m.Account, OldRole: string(m.Role),
 	})
+	return n > 0, err
+}
+
+func disableMemberTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) (bool, error) {
+	n, err := q.MemberDisable(ctx, tx, dbsqlc.MemberDisableParams{WorkspaceID: workspace, AccountID: account})
+	return n > 0, err
+}
+
+func enableMemberTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) (bool, error) {
+	n, err := q.MemberEnable(ctx, tx, dbsqlc.MemberEnableParams{WorkspaceID: workspace, AccountID: account})
+	return n > 0, err
+}
+
+// requireFactorTx reports false where it was so before.
+func requireFactorTx(ctx context.Context, tx db.Tx, workspace ids.ID, required bool) (bool, error) {
+	n, err := q.WorkspaceRequireFactor(ctx, tx, dbsqlc.WorkspaceRequireFactorParams{ID: workspace, Required: required})
 	return n > 0, err
 }
 
@@ -175,9 +191,9 @@ func makeWorkspaceTx(ctx context.Context, tx db.Tx, w Workspace) (bool, error) {
 	return true, nil
 }
 
-func workspaceTx(ctx context.Context, tx db.Tx, workspace ids.ID) (slug, name string, made time.Time, err error) {
+func workspaceTx(ctx context.Context, tx db.Tx, workspace ids.ID) (WorkspaceFacts, error) {
 	row, err := q.WorkspaceGet(ctx, tx, workspace)
-	return row.Slug, row.Name, row.CreatedAt, err
+	return WorkspaceFacts{Slug: row.Slug, Name: row.Name, Since: row.CreatedAt, NeedsFactor: row.RequireSecondFactor}, err
 }
 
 func renameWorkspaceTx(ctx context.Context, tx db.Tx, workspace ids.ID, old, name string) (bool, error) {

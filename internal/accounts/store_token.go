@@ -25,6 +25,8 @@ func tokenByHashTx(ctx context.Context, tx db.Tx, hash []byte) (accessToken, boo
 		revoked:   row.Revoked,
 		expired:   row.Expired,
 		oldUse:    row.UseIsOld,
+
+		needsFactor: row.NeedsFactor,
 	}
 	if row.AccountID != nil {
 		t.account = *row.AccountID

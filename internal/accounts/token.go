@@ -95,6 +95,7 @@ type accessToken struct {
 	scope                    tenancy.Scope
 	role                     tenancy.Role // its person's, "" of one who has left
 	owner                    string       // its person's name
+	needsFactor              bool
 	revoked, expired, oldUse bool
 }
 
@@ -151,7 +152,9 @@ func (s *Service) findToken(ctx context.Context, token, kind string) (accessToke
 	case found.expired:
 		return accessToken{}, fault.New(fault.TokenExpired, "The token has expired.")
 	case kind == secretPerson && found.role == "":
-		return accessToken{}, fault.New(fault.TokenRevoked, "The token's owner is no longer in the workspace.")
+		return accessToken{}, fault.New(fault.TokenRevoked, "The token's owner is no longer in the workspace, or is disabled there.")
+	case found.needsFactor:
+		return accessToken{}, fault.New(fault.Forbidden, "The workspace asks for a second factor, and the token's owner has none. It is set up in the browser, under Settings.")
 	}
 	return found, nil
 }

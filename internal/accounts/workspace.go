@@ -30,6 +30,8 @@ const (
 type WorkspaceFacts struct {
 	Slug, Name string
 	Since      time.Time
+	// NeedsFactor is whether members need a second factor.
+	NeedsFactor bool
 }
 
 // AboutWorkspace reads the asker's workspace. It needs ReadBoard. Fault:
@@ -41,7 +43,7 @@ func (s *Service) AboutWorkspace(ctx context.Context, who tenancy.Principal) (Wo
 	var f WorkspaceFacts
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		var err error
-		f.Slug, f.Name, f.Since, err = workspaceTx(ctx, tx, who.Workspace)
+		f, err = workspaceTx(ctx, tx, who.Workspace)
 		return err
 	})
 	return f, err
@@ -59,19 +61,19 @@ func (s *Service) RenameWorkspace(ctx context.Context, who tenancy.Principal, na
 		return err
 	}
 	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		slug, old, _, err := workspaceTx(ctx, tx, who.Workspace)
-		if err != nil || old == name {
+		was, err := workspaceTx(ctx, tx, who.Workspace)
+		if err != nil || was.Name == name {
 			return err
 		}
-		ok, err := renameWorkspaceTx(ctx, tx, who.Workspace, old, name)
+		ok, err := renameWorkspaceTx(ctx, tx, who.Workspace, was.Name, name)
 		if err != nil {
 			return err
 		}
 		if !ok {
 			return fault.New(fault.VersionConflict, "Somebody else has just renamed the workspace. Look at its name, then try again.")
 		}
-		return memberEventTx(ctx, tx, who, eventlog.WorkspaceRenamed, map[string]any{"slug": slug},
-			eventlog.Change{Field: "name", Old: old, New: name})
+		return memberEventTx(ctx, tx, who, eventlog.WorkspaceRenamed, map[string]any{"slug": was.Slug},
+			eventlog.Change{Field: "name", Old: was.Name, New: name})
 	})
 }
 

@@ -78,6 +78,9 @@ type Principal struct {
 	Account ids.ID
 	// Role is the person's in Workspace, for KindPerson.
 	Role Role
+	// NeedsFactor is set for a person who has to set up a second factor before
+	// anything else in Workspace.
+	NeedsFactor bool
 	// Name is what the event log shows: a person's name, an agent's name, a loop's.
 	Name string
 	// Token is the access token asked with, where one was used; of an agent, the
@@ -122,7 +125,7 @@ func (p Principal) Can(need Permission) bool {
 		return true
 	}
 	if p.Kind == KindPerson {
-		return slices.Contains(roleRights[p.Role], need)
+		return !p.NeedsFactor && slices.Contains(roleRights[p.Role], need)
 	}
 	return slices.Contains(kindRights[p.Kind], need)
 }

@@ -6,6 +6,8 @@ import "net/url"
 const (
 	// Invitations takes email and role.
 	Invitations = Members + "/invitations"
+	// RequireFactor takes required, 1 or nothing.
+	RequireFactor = Workspace + "/second-factor"
 	// Leave takes nothing.
 	Leave = Members + "/leave"
 	// StepDown makes an owner an admin; it takes nothing.
@@ -24,3 +26,14 @@ func InvitationRevoke(id string) string { return Invitations + "/" + url.PathEsc
 // Invitation is the page of an invitation's link. Its form posts to it: as, or
 // name, email and password.
 func Invitation(token string) string { return "/invitations/" + url.PathEscape(token) }
+
+// MemberDisable takes nothing.
+func MemberDisable(account string) string { return Members + "/" + url.PathEscape(account) + "/disable" }
+
+// MemberEnable takes nothing.
+func MemberEnable(account string) string { return Members + "/" + url.PathEscape(account) + "/enable" }
+
+// MemberEndSessions takes nothing.
+func MemberEndSessions(account string) string {
+	return Members + "/" + url.PathEscape(account) + "/end-sessions"
+}
