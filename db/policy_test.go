@@ -189,7 +189,7 @@ func TestTheSystemRoleReadsAShortList(t *testing.T) {
 
 // ofNoWorkspace are the tables that every transaction sees whole: people and how
 // they log in, who leads, which migrations ran. Everything else is of a workspace.
-var ofNoWorkspace = []string{"account", "account_identity", "account_totp", "goose_db_version", "leadership", "login_throttle", "recovery_code", "session", "setup_link"}
+var ofNoWorkspace = []string{"account", "account_identity", "account_login", "account_totp", "goose_db_version", "leadership", "login_throttle", "recovery_code", "session", "setup_link"}
 
 // What is in the database beside tables and policies opens no way around them.
 func TestNoWayAroundThePolicies(t *testing.T) {

@@ -19,6 +19,7 @@ const fewCodes = 3
 type accountSheet struct {
 	profile  accounts.Profile
 	sessions []accounts.Session
+	logins   []accounts.LogInNews
 	identity *views.IdentityPart
 	proof    *views.Proof // asked before the first password; nil for none
 	revoke   bool         // the typed wish to revoke tokens with the password
@@ -39,6 +40,11 @@ func (a accountSheet) model(shell views.Shell) views.AccountPage {
 	}
 	if a.name != nil {
 		m.Name = *a.name
+	}
+	for _, one := range a.logins {
+		id := one.ID.String()
+		m.LogIns = append(m.LogIns, views.LogInNews{Name: browserName(one.UserAgent), Address: one.Address, At: ui.Ago(one.At, shell.Now),
+			MineURL: links.OwnLogIn(id), NotMineURL: links.DisownLogIn(id)})
 	}
 	for _, one := range a.sessions {
 		row := sessionModel(one, shell.Now)

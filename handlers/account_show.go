@@ -28,6 +28,9 @@ func (s *Server) accountPage(c echo.Context, who tenancy.Principal, status int, 
 	if sheet.sessions, err = s.Accounts.Sessions(ctx, who, s.token(c)); err != nil {
 		return err
 	}
+	if sheet.logins, err = s.Accounts.NewLogIns(ctx, who, s.token(c)); err != nil {
+		return err
+	}
 	if sheet.identity, err = s.identityPart(c, who); err != nil {
 		return err
 	}

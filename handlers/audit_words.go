@@ -46,6 +46,9 @@ var settingWords = map[eventlog.Type]func(setting) ui.Sentence{
 		}
 		return text
 	},
+	eventlog.LogInDisowned: func(e setting) ui.Sentence {
+		return ui.Text("said that a log in from " + first(e.said("address"), "somewhere") + " was somebody else's")
+	},
 	eventlog.MemberDisabled: func(e setting) ui.Sentence { return ui.Say(ui.T("disabled "), ui.Name(e.member())) },
 	eventlog.MemberEnabled:  func(e setting) ui.Sentence { return ui.Say(ui.T("enabled "), ui.Name(e.member()), ui.T(" again")) },
 	eventlog.MemberSessionsEnded: func(e setting) ui.Sentence {

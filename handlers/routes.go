@@ -98,6 +98,8 @@ func (s *Server) settingsRoutes() []Route {
 		{http.MethodPost, links.EndOthers, tenancy.SignedIn, s.sessionsEndOthers},
 		{http.MethodPost, links.EndAll, tenancy.SignedIn, s.sessionsEndAll},
 		{http.MethodPost, links.Account + "/sessions/:session/end", tenancy.SignedIn, s.sessionEnd},
+		{http.MethodPost, links.Account + "/logins/:login/mine", tenancy.SignedIn, s.logInMine},
+		{http.MethodPost, links.Account + "/logins/:login/not-mine", tenancy.SignedIn, s.logInNotMine},
 		{http.MethodGet, links.IdentityLink, tenancy.SignedIn, s.identityLinkStart},
 		{http.MethodGet, links.ProveStart, tenancy.SignedIn, s.proveStart},
 		{http.MethodGet, links.IdentityConfirm, tenancy.SignedIn, s.identityConfirm},

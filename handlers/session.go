@@ -114,7 +114,10 @@ func (s *Server) beginSession(c echo.Context, values map[string]string, life tim
 	if life > 0 {
 		s.Sessions.SetDeadline(ctx, time.Now().Add(life).UTC())
 	}
-	return s.saveSession(ctx, c)
+	if err := s.saveSession(ctx, c); err != nil {
+		return err
+	}
+	return s.noteLogIn(ctx, c, values)
 }
 
 // half is the account that waits for its second factor, and the epoch its

@@ -10,6 +10,8 @@ type AccountPage struct {
 	Password PasswordPart
 	Factor   FactorPart
 	Sessions SessionsPart
+	// LogIns are new ones that the person has not said anything about.
+	LogIns []LogInNews
 	Identity *IdentityPart
 	// Errors by field: name; current and password of the change of the password;
 	// factor, drop and codes are the passwords typed in the second factor's forms.
@@ -75,4 +77,13 @@ type FactorDuty struct {
 	Workspace string
 	Others    []ui.Option // other workspaces of the person
 	Error     string      // at the password
+}
+
+// LogInNews is a log in from a browser or a network that was not known.
+type LogInNews struct {
+	Name       string // "Firefox on Linux"
+	Address    string
+	At         ui.When
+	MineURL    string
+	NotMineURL string
 }

@@ -49,6 +49,18 @@ type AccountIdentity struct {
 	LastUsedAt *time.Time
 }
 
+type AccountLogin struct {
+	AccountID uuid.UUID
+	ID        uuid.UUID
+	At        time.Time
+	Address   string
+	UserAgent string
+	Network   string
+	SessionID *uuid.UUID
+	News      bool
+	SettledAt *time.Time
+}
+
 type AccountTotp struct {
 	AccountID   uuid.UUID
 	Sealed      []byte

@@ -235,6 +235,9 @@ func expireTx(ctx context.Context, tx db.Tx, rows int32) error {
 	if _, err := q.LoginThrottleExpire(ctx, tx, rows); err != nil {
 		return fmt.Errorf("expire log-in counts: %w", err)
 	}
+	if _, err := q.AccountLoginExpire(ctx, tx, rows); err != nil {
+		return fmt.Errorf("expire log ins: %w", err)
+	}
 	return nil
 }
 

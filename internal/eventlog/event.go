@@ -67,6 +67,7 @@ const (
 	MemberEnabled      Type = "member.enabled"
 
 	MemberSessionsEnded Type = "member.sessions_ended"
+	LogInDisowned       Type = "account.log_in_disowned"
 	WorkspaceFactorSet  Type = "workspace.second_factor_set"
 
 	AccountRenamed   Type = "account.renamed"

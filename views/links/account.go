@@ -19,6 +19,12 @@ func EndSession(id string) string {
 	return Account + "/sessions/" + url.PathEscape(id) + "/end"
 }
 
+// OwnLogIn says that a new log in was one's own.
+func OwnLogIn(id string) string { return Account + "/logins/" + url.PathEscape(id) + "/mine" }
+
+// DisownLogIn says that a new log in was somebody else's.
+func DisownLogIn(id string) string { return Account + "/logins/" + url.PathEscape(id) + "/not-mine" }
+
 // LoginCodeNext asks for the second factor and goes on to a path of ours.
 func LoginCodeNext(next string) string {
 	if next == "" || next == Board {
