@@ -15,7 +15,7 @@ func FuzzEventStream(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, cursor, data string) {
 		if strings.ContainsAny(cursor, "\r\n") {
-			t.Skip("cursors are the server's own")
+			return // cursors are the server's own
 		}
 		var s eventStream
 		s.message(cursor, data)

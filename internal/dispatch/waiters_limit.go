@@ -19,9 +19,10 @@ func (w *waiters) admit(who tenancy.Principal) (leave func(), err error) {
 	defer w.mu.Unlock()
 	switch {
 	case w.claims[who.Agent] >= MaxAgentClaims:
-		return nil, fault.New(fault.TooMany, "%d claims of this agent wait already. Wait for the answer to one of them.", MaxAgentClaims)
+		return nil, fault.New(fault.TooMany, "%d claims of this agent wait already. Wait for the answer to one of them.",
+			MaxAgentClaims)
 	case w.claims[who.Token] >= MaxEnrolmentClaims:
-		return nil, fault.New(fault.TooMany, "%d claims of agents of this enrolment token wait already. Wait for the answer to one of them.",
+		return nil, fault.New(fault.TooMany, "%d claims of agents of this enrolment token wait already. Wait for one of them.",
 			MaxEnrolmentClaims)
 	}
 	w.claims[who.Agent]++

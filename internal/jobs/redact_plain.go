@@ -33,7 +33,7 @@ type plain struct {
 func plainOf(text string) plain {
 	p := plain{text: []byte(text), at: make([]int32, len(text)), end: make([]int32, len(text))}
 	for i := range len(text) {
-		p.at[i], p.end[i] = int32(i), int32(i+1) //nolint:gosec // bodies are smaller
+		p.at[i], p.end[i] = int32(i), int32(i+1)
 	}
 	for range layers {
 		if !bytes.ContainsAny(p.text, `\%&`) {
@@ -81,8 +81,8 @@ func unescaped(text string) (piece string, n int) {
 			i += 2
 		}
 		for ; i >= 1; i -= 2 { // %25 may be the escape itself
-			if c, ok := number(text, i, 2, 16); ok {
-				return string([]byte{byte(c)}), i + 2
+			if c, ok := oneByte(text, i, 2, 16); ok {
+				return string([]byte{c}), i + 2
 			}
 		}
 	case '&':
@@ -119,12 +119,12 @@ func afterBackslashes(text string) (piece string, n int) {
 	case 'u', 'U':
 		return codePoint(text, i)
 	case 'x':
-		if v, ok := number(text, i+1, 2, 16); ok {
-			return string([]byte{byte(v)}), i + 3
+		if v, ok := oneByte(text, i+1, 2, 16); ok {
+			return string([]byte{v}), i + 3
 		}
 	case '0', '1', '2', '3':
-		if v, ok := number(text, i, 3, 8); ok {
-			return string([]byte{byte(v)}), i + 3
+		if v, ok := oneByte(text, i, 3, 8); ok {
+			return string([]byte{v}), i + 3
 		}
 	}
 	return "", i
@@ -158,6 +158,12 @@ func codePoint(text string, i int) (piece string, n int) {
 	return string(rune(v)), i //nolint:gosec // at most 32 bits; what is no character becomes one that is
 }
 
+// oneByte reads a number that stands for a byte.
+func oneByte(text string, from, digits, base int) (byte, bool) {
+	v, ok := number(text, from, digits, base)
+	return byte(v & 0xff), ok && v <= 0xff
+}
+
 func number(text string, from, digits, base int) (uint64, bool) {
 	if from+digits > len(text) {
 		return 0, false
@@ -170,7 +176,8 @@ func number(text string, from, digits, base int) (uint64, bool) {
 // write bytes in lines of letters.
 func plainForms(text string) []string {
 	var list []string
-	for _, form := range append(base64Forms(text), text, hex.EncodeToString([]byte(text)), strings.ToUpper(hex.EncodeToString([]byte(text)))) {
+	bytesHex := hex.EncodeToString([]byte(text))
+	for _, form := range append(base64Forms(text), text, bytesHex, strings.ToUpper(bytesHex)) {
 		list = append(list, string(plainOf(form).text))
 	}
 	return list
