@@ -40,6 +40,7 @@ var verbs = []verb{
 	{by: jobs.ByPause, label: "Pause", icon: "pause", main: []jobs.Status{jobs.Assigned, jobs.Running}, done: "paused"},
 	{by: jobs.ByRelease, label: "Give the lease back", icon: "reply", ask: askRelease, done: "went back to the queue"},
 	{by: jobs.ByBlock, label: "Block", icon: "circle-stop", main: []jobs.Status{jobs.Waiting, jobs.Ready}, ask: askBlock, done: "blocked"},
+	{by: jobs.ByFinish, label: "Mark as done", icon: "circle-check", ask: askFinish, done: "completed"},
 	{by: jobs.ByArchive, label: "Archive", icon: "archive", main: []jobs.Status{jobs.Completed}, done: "archived"},
 	{by: jobs.ByCancel, label: "Cancel job", icon: "circle-stop", danger: true, main: []jobs.Status{jobs.Assigned, jobs.Running}, ask: askCancel, done: "cancelled"},
 }
@@ -141,6 +142,11 @@ func askRelease(j jobs.Job) *views.ActionDialog {
 func askBlock(j jobs.Job) *views.ActionDialog {
 	return &views.ActionDialog{Title: "Block " + j.Key + "?", Reason: true, Required: true, Keep: "Leave it", Confirm: "Block it",
 		Text: ui.Text("No agent claims it until somebody unblocks it.")}
+}
+
+func askFinish(j jobs.Job) *views.ActionDialog {
+	return &views.ActionDialog{Title: "Is " + j.Key + " done?", Reason: true, Required: true, Keep: "Not yet", Confirm: "Mark as done",
+		Text: ui.Text("It is completed without an agent, and jobs that wait for it can start. Say why.")}
 }
 
 func askCancel(j jobs.Job) *views.ActionDialog {

@@ -196,6 +196,34 @@ func TestAReclaimIsNoLoss(t *testing.T) {
 	w.as(ada, "POST", "/fleet/complete", ref).want(409).refused(fault.LeaseExpired)
 }
 
+// A person completes what nobody holds; jobs that wait for it can start.
+func TestAPersonCompletesAJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada := w.agent("ada")
+	key := w.job("By hand")
+	child := w.job("Next", object{"depends_on": []string{key}})
+	w.as(w.owner, "POST", "/jobs/"+key+"/complete", object{}).want(422).refused(fault.Validation, "reason")
+	w.as(ada, "POST", "/jobs/"+key+"/complete", object{"reason": "mine"}).want(403).refused(fault.Forbidden)
+	ref := w.claim(ada)
+	w.as(w.owner, "POST", "/jobs/"+key+"/complete", object{"reason": "done"}).want(409).refused(fault.InvalidTransition)
+	w.as(ada, "POST", "/fleet/release", merge(ref, object{"reason": "later"})).want(200)
+	w.as(w.owner, "POST", "/jobs/"+key+"/pause", nil).want(200)
+	done := w.as(w.owner, "POST", "/jobs/"+key+"/complete", object{"reason": "done by hand", "result": object{"n": 1}}).want(200)
+	now := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200)
+	if done.text("status") != "completed" || now.number("result", "n") != 1 || now.at("completed_at") == nil {
+		t.Errorf("completed: %s, read again %s", done.raw, now.raw)
+	}
+	if next := w.as(w.owner, "GET", "/jobs/"+child, nil).want(200); next.text("status") != "ready" {
+		t.Errorf("what waited for it: %s", next.raw)
+	}
+	event := w.as(w.owner, "GET", "/jobs/"+key+"/events?limit=1", nil).want(200)
+	if event.text("items", 0, "type") != "job.completed" || event.text("items", 0, "payload", "reason") != "done by hand" {
+		t.Errorf("event: %s", event.raw)
+	}
+	w.as(w.owner, "POST", "/jobs/"+key+"/complete", object{"reason": "again"}).want(409).refused(fault.InvalidTransition)
+}
+
 // encoded is a value as JSON.
 func encoded(t *testing.T, value any) string {
 	t.Helper()

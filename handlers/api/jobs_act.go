@@ -51,6 +51,12 @@ func (s *Server) CancelJob(ctx context.Context, r CancelJobRequestObject) (Cance
 	return CancelJob200JSONResponse(job), err
 }
 
+// FinishJob completes a job that nobody holds.
+func (s *Server) FinishJob(ctx context.Context, r FinishJobRequestObject) (FinishJobResponseObject, error) {
+	job, err := s.act(ctx, r.Job, dispatch.Action{Verb: jobs.ByFinish, Reason: r.Body.Reason, Result: r.Body.Result, Version: r.Body.Version})
+	return FinishJob200JSONResponse(job), err
+}
+
 // RetryJob runs a finished job again.
 func (s *Server) RetryJob(ctx context.Context, r RetryJobRequestObject) (RetryJobResponseObject, error) {
 	job, err := s.act(ctx, r.Job, dispatch.Action{Verb: jobs.ByRetry, Version: version(r.Body)})

@@ -785,6 +785,17 @@ type FailureKind string
 // FileGlobs Globs of the files that the job means to touch, such as `internal/jobs/**`.
 type FileGlobs = []string
 
+// FinishAction defines model for FinishAction.
+type FinishAction struct {
+	Reason Reason `json:"reason"`
+
+	// Result Any JSON object; numbers are kept exactly.
+	Result FreeForm `json:"result,omitempty"`
+
+	// Version The version that was seen; another one is 409.
+	Version *Version `json:"version,omitempty"`
+}
+
 // FreeForm Any JSON object; numbers are kept exactly.
 type FreeForm = json.RawMessage
 
@@ -1744,6 +1755,9 @@ type BlockJobJSONRequestBody = ReasonedAction
 // CancelJobJSONRequestBody defines body for CancelJob for application/json ContentType.
 type CancelJobJSONRequestBody = ReasonedAction
 
+// FinishJobJSONRequestBody defines body for FinishJob for application/json ContentType.
+type FinishJobJSONRequestBody = FinishAction
+
 // LinkJobJSONRequestBody defines body for LinkJob for application/json ContentType.
 type LinkJobJSONRequestBody = NewLink
 
@@ -2045,6 +2059,9 @@ type ServerInterface interface {
 	// CancelJob Cancels a job. Where an agent holds it, the agent is asked to stop first.
 	// (POST /jobs/{job}/cancel)
 	CancelJob(ctx echo.Context, job JobPath) error
+	// FinishJob Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
+	// (POST /jobs/{job}/complete)
+	FinishJob(ctx echo.Context, job JobPath) error
 	// GetDependencies The jobs linked with a job, directly or by way of others, as a graph of at most 100 jobs.
 	// (GET /jobs/{job}/dependencies)
 	GetDependencies(ctx echo.Context, job JobPath) error
@@ -2905,6 +2922,22 @@ func (w *ServerInterfaceWrapper) CancelJob(ctx echo.Context) error {
 	return err
 }
 
+// FinishJob converts echo context to params.
+func (w *ServerInterfaceWrapper) FinishJob(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "job" -------------
+	var job JobPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", ctx.Param("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.FinishJob(ctx, job)
+	return err
+}
+
 // GetDependencies converts echo context to params.
 func (w *ServerInterfaceWrapper) GetDependencies(ctx echo.Context) error {
 	var err error
@@ -3351,6 +3384,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/jobs/:job/pause", wrapper.PauseJob, options.OperationMiddlewares["pauseJob"]...)
 	router.POST(options.BaseURL+"/jobs/:job/resume", wrapper.ResumeJob, options.OperationMiddlewares["resumeJob"]...)
 	router.POST(options.BaseURL+"/jobs/:job/cancel", wrapper.CancelJob, options.OperationMiddlewares["cancelJob"]...)
+	router.POST(options.BaseURL+"/jobs/:job/complete", wrapper.FinishJob, options.OperationMiddlewares["finishJob"]...)
 	router.POST(options.BaseURL+"/jobs/:job/retry", wrapper.RetryJob, options.OperationMiddlewares["retryJob"]...)
 	router.POST(options.BaseURL+"/jobs/:job/approve", wrapper.ApproveJob, options.OperationMiddlewares["approveJob"]...)
 	router.POST(options.BaseURL+"/jobs/:job/reject", wrapper.RejectJob, options.OperationMiddlewares["rejectJob"]...)
@@ -5335,6 +5369,53 @@ func (response CancelJobdefaultApplicationProblemPlusJSONResponse) VisitCancelJo
 	return err
 }
 
+type FinishJobRequestObject struct {
+	Job  JobPath `json:"job"`
+	Body *FinishJobJSONRequestBody
+}
+
+type FinishJobResponseObject interface {
+	VisitFinishJobResponse(w http.ResponseWriter) error
+}
+
+type FinishJob200JSONResponse Job
+
+func (response FinishJob200JSONResponse) VisitFinishJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FinishJobdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response FinishJobdefaultApplicationProblemPlusJSONResponse) VisitFinishJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetDependenciesRequestObject struct {
 	Job JobPath `json:"job"`
 }
@@ -6492,6 +6573,9 @@ type StrictServerInterface interface {
 	// CancelJob Cancels a job. Where an agent holds it, the agent is asked to stop first.
 	// (POST /jobs/{job}/cancel)
 	CancelJob(ctx context.Context, request CancelJobRequestObject) (CancelJobResponseObject, error)
+	// FinishJob Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
+	// (POST /jobs/{job}/complete)
+	FinishJob(ctx context.Context, request FinishJobRequestObject) (FinishJobResponseObject, error)
 	// GetDependencies The jobs linked with a job, directly or by way of others, as a graph of at most 100 jobs.
 	// (GET /jobs/{job}/dependencies)
 	GetDependencies(ctx context.Context, request GetDependenciesRequestObject) (GetDependenciesResponseObject, error)
@@ -8032,6 +8116,54 @@ func (sh *strictHandler) CancelJob(ctx echo.Context, job JobPath) error {
 		return err
 	} else if validResponse, ok := response.(CancelJobResponseObject); ok {
 		return validResponse.VisitCancelJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// FinishJob operation middleware
+func (sh *strictHandler) FinishJob(ctx echo.Context, job JobPath) error {
+	var request FinishJobRequestObject
+
+	request.Job = job
+
+	var body FinishJobJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.FinishJob(ctx.Request().Context(), request.(FinishJobRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "FinishJob")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(FinishJobResponseObject); ok {
+		return validResponse.VisitFinishJobResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -27,7 +27,7 @@ var permissions = map[tenancy.Permission][]string{
 		"POST /routability"},
 	tenancy.WriteJobs: {"DELETE /jobs/{job}/dependencies/{dep}", "PATCH /jobs/{job}", "POST /jobs", "POST /jobs/batch",
 		"POST /jobs/{job}/answer", "POST /jobs/{job}/approve", "POST /jobs/{job}/archive", "POST /jobs/{job}/block",
-		"POST /jobs/{job}/cancel", "POST /jobs/{job}/dependencies", "POST /jobs/{job}/merge", "POST /jobs/{job}/merge-failed",
+		"POST /jobs/{job}/cancel", "POST /jobs/{job}/complete", "POST /jobs/{job}/dependencies", "POST /jobs/{job}/merge", "POST /jobs/{job}/merge-failed",
 		"POST /jobs/{job}/pause", "POST /jobs/{job}/reject", "POST /jobs/{job}/release", "POST /jobs/{job}/resume",
 		"POST /jobs/{job}/retry", "POST /jobs/{job}/unblock"},
 	tenancy.RunFleet: {"GET /coordinator/logs", "POST /agents/{agent}/terminate", "POST /coordinator/recover",

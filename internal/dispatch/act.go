@@ -25,10 +25,11 @@ const maxReason = 2000
 // Action is what a person wants of a job.
 type Action struct {
 	Verb    jobs.Trigger
-	Reason  string // for an answer the answer itself
-	Version *int   // the version the person saw; nil does not care
-	Commit  string // for a merge, or the head that was looked at for an approval
-	URL     string // for a merge
+	Reason  string          // for an answer the answer itself
+	Version *int            // the version the person saw; nil does not care
+	Commit  string          // for a merge, or the head that was looked at for an approval
+	URL     string          // for a merge
+	Result  json.RawMessage // of a job that a person completes; nil keeps what is there
 }
 
 // Act changes a job's status for a person. A job that an agent works on is not
@@ -94,7 +95,7 @@ func (a Action) check() error {
 	switch a.Verb {
 	case jobs.ByAnswer:
 		field, limit, needed = "answer", maxQuestion, true
-	case jobs.ByReject, jobs.ByBlock, jobs.ByMergeFail:
+	case jobs.ByReject, jobs.ByBlock, jobs.ByMergeFail, jobs.ByFinish:
 		needed = true
 	}
 	if needed && strings.TrimSpace(a.Reason) == "" {
@@ -120,7 +121,7 @@ func isText(text string, limit int) bool {
 
 // actOnFree changes a job that nobody works on.
 func actOnFree(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, a Action) (jobs.Job, error) {
-	if a.Verb == jobs.ByMerge && job.Status == jobs.Approved {
+	if a.Verb == jobs.ByMerge && job.Status == jobs.Approved || a.Verb == jobs.ByFinish && jobs.Can(job.Status, a.Verb) {
 		if err := jobs.RequireChildrenDoneTx(ctx, tx, who.Workspace, job.Job); err != nil {
 			return jobs.Job{}, err
 		}
@@ -165,6 +166,8 @@ func decide(job jobs.Locked, a Action, dependencyOpen bool) (jobs.Decision, erro
 		return job.Reject(reason)
 	case jobs.ByMerge:
 		return job.Merge(a.Commit, a.URL)
+	case jobs.ByFinish:
+		return job.Finish(reason, a.Result)
 	case jobs.ByMergeFail:
 		return job.FailMerge(reason)
 	case jobs.ByArchive:

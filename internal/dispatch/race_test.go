@@ -140,7 +140,7 @@ func TestRacesOnALeasedJob(t *testing.T) {
 		{completes, pauses, 2, false}, {completes, takesAway, 1, false}, {completes, reboots, 2, false}, {beats, reboots, 2, false},
 		{starts, reboots, 2, false}, {completes, ends, 2, false}, {releases, ends, 2, false}, {reboots, ends, 2, false},
 		{reboots, reboots, 2, false}, {reaps, reboots, 2, true}, {asks, reaps, 1, true}, {asks, completes, 1, false},
-		{asks, cancels, 2, false}, {asks, asks, 1, false}, {asks, reboots, 2, false}, {timesOut, completes, 1, false},
+		{asks, cancels, 2, false}, {asks, asks, 2, false}, {asks, asksOtherwise, 1, false}, {asks, reboots, 2, false}, {timesOut, completes, 1, false},
 		{timesOut, asks, 1, false}, {timesOut, timesOut, 1, false}, {timesOut, reaps, 1, true}, {timesOut, pauses, 2, false},
 		{links, completes, 2, false}, {links, reaps, 2, true}, {beats, timesOut, 2, false},
 	} {

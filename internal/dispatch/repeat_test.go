@@ -3,9 +3,7 @@ package dispatch_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
-	"sync/atomic"
 	"testing"
 
 	"fleetboard/db/dbfactory"
@@ -27,18 +25,7 @@ var endings = map[string]ending{
 	"complete": {"completed", completes, completesOtherwise, jobs.Completed},
 	"fail":     {"failed", fails, failsOtherwise, jobs.Waiting},
 	"release":  {"released", releases, releasesOtherwise, jobs.Ready},
-	"ask":      {"asked", asksTheSame, asksOtherwise, jobs.Blocked},
-}
-
-// The racers of other tests ask something else each time: the same question may be
-// told twice.
-var questions atomic.Int64
-
-func init() {
-	asks.run = func(w *world, a tenancy.Principal, j jobs.Job) error {
-		_, err := w.dispatch.Ask(w.ctx, a, ref(j), fmt.Sprintf("Which, %d?", questions.Add(1)), []byte(`{"at": 1}`))
-		return err
-	}
+	"ask":      {"asked", asks, asksOtherwise, jobs.Blocked},
 }
 
 var (
@@ -48,10 +35,6 @@ var (
 	}}
 	releasesOtherwise = racer{"another release", func(w *world, a tenancy.Principal, j jobs.Job) error {
 		_, err := w.dispatch.Release(w.ctx, a, ref(j), "", []byte(`{"at": 2}`))
-		return err
-	}}
-	asksTheSame = racer{"ask", func(w *world, a tenancy.Principal, j jobs.Job) error {
-		_, err := w.dispatch.Ask(w.ctx, a, ref(j), "Which?", []byte(`{"at": 1}`))
 		return err
 	}}
 	asksOtherwise = racer{"another question", func(w *world, a tenancy.Principal, j jobs.Job) error {

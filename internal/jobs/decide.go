@@ -224,6 +224,18 @@ func (j Job) Merge(commit, url string) (Decision, error) {
 	return d.settled(), err
 }
 
+// Finish completes a job that nobody holds: a person says that it is done. The result
+// stays as it is where there is no other.
+func (j Job) Finish(reason string, result json.RawMessage) (Decision, error) {
+	d, err := j.decide(ByFinish, Completed, eventlog.JobCompleted)
+	if len(result) > 0 {
+		d.After.Result = result
+	}
+	d.After.BlockedReason, d.After.NotBefore = "", nil
+	d.Payload["reason"] = reason
+	return d.settled(), err
+}
+
 // FailMerge sends approved work back to review: it could not be merged. It is to be
 // approved again.
 func (j Job) FailMerge(reason string) (Decision, error) {

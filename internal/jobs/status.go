@@ -70,6 +70,7 @@ const (
 	ByCycle     Trigger = "dependency_cycle"
 	ByAsk       Trigger = "ask"
 	ByComplete  Trigger = "complete"
+	ByFinish    Trigger = "finish" // a person completes what nobody holds
 	ByApprove   Trigger = "approve"
 	ByReject    Trigger = "reject"
 	ByMerge     Trigger = "merge"
@@ -103,6 +104,7 @@ var table = map[Trigger][]edges{
 	ByCycle:     {{from: []Status{Waiting}, to: []Status{Failed}}},
 	ByAsk:       {{from: []Status{Assigned, Running}, to: []Status{Blocked}}},
 	ByComplete:  {{from: []Status{Assigned, Running}, to: []Status{InReview, Completed}}},
+	ByFinish:    {{from: []Status{Waiting, Ready, Paused, Blocked}, to: []Status{Completed}}},
 	ByApprove:   {{from: []Status{InReview}, to: []Status{Approved}}},
 	ByReject:    {{from: []Status{InReview}, to: []Status{Ready, Waiting}}},
 	ByMerge:     {{from: []Status{Approved}, to: []Status{Completed}}},

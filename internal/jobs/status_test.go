@@ -31,6 +31,7 @@ func TestTheStatusTable(t *testing.T) {
 		{"blocked", ByAnswer, "waiting ready"},
 		{"assigned running", ByAsk, "blocked"},
 		{"assigned running", ByComplete, "in_review completed"},
+		{"waiting ready paused blocked", ByFinish, "completed"},
 		{"in_review", ByApprove, "approved"},
 		{"in_review", ByReject, "ready waiting"},
 		{"approved", ByMerge, "completed"},

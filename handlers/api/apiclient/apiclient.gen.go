@@ -785,6 +785,17 @@ type FailureKind string
 // FileGlobs Globs of the files that the job means to touch, such as `internal/jobs/**`.
 type FileGlobs = []string
 
+// FinishAction defines model for FinishAction.
+type FinishAction struct {
+	Reason Reason `json:"reason"`
+
+	// Result Any JSON object; numbers are kept exactly.
+	Result FreeForm `json:"result,omitempty"`
+
+	// Version The version that was seen; another one is 409.
+	Version *Version `json:"version,omitempty"`
+}
+
 // FreeForm Any JSON object; numbers are kept exactly.
 type FreeForm = json.RawMessage
 
@@ -1744,6 +1755,9 @@ type BlockJobJSONRequestBody = ReasonedAction
 // CancelJobJSONRequestBody defines body for CancelJob for application/json ContentType.
 type CancelJobJSONRequestBody = ReasonedAction
 
+// FinishJobJSONRequestBody defines body for FinishJob for application/json ContentType.
+type FinishJobJSONRequestBody = FinishAction
+
 // LinkJobJSONRequestBody defines body for LinkJob for application/json ContentType.
 type LinkJobJSONRequestBody = NewLink
 
@@ -2392,6 +2406,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /jobs/{job}/cancel (the `CancelJob` operationId).
 	CancelJob(ctx context.Context, job JobPath, body CancelJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FinishJobWithBody Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /jobs/{job}/complete (the `FinishJob` operationId).
+	FinishJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FinishJob Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /jobs/{job}/complete (the `FinishJob` operationId).
+	FinishJob(ctx context.Context, job JobPath, body FinishJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetDependencies The jobs linked with a job, directly or by way of others, as a graph of at most 100 jobs.
 	//
@@ -3600,6 +3628,40 @@ func (c *Client) CancelJobWithBody(ctx context.Context, job JobPath, contentType
 // Corresponds with POST /jobs/{job}/cancel (the `CancelJob` operationId).
 func (c *Client) CancelJob(ctx context.Context, job JobPath, body CancelJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCancelJobRequest(c.Server, job, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FinishJobWithBody Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /jobs/{job}/complete (the `FinishJob` operationId).
+func (c *Client) FinishJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFinishJobRequestWithBody(c.Server, job, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FinishJob Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /jobs/{job}/complete (the `FinishJob` operationId).
+func (c *Client) FinishJob(ctx context.Context, job JobPath, body FinishJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFinishJobRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6175,6 +6237,53 @@ func NewCancelJobRequestWithBody(server string, job JobPath, contentType string,
 	return req, nil
 }
 
+// NewFinishJobRequest calls the generic FinishJob builder with application/json body
+func NewFinishJobRequest(server string, job JobPath, body FinishJobJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewFinishJobRequestWithBody(server, job, "application/json", bodyReader)
+}
+
+// NewFinishJobRequestWithBody constructs an http.Request for the FinishJob method, with any body, and a specified content type
+func NewFinishJobRequestWithBody(server string, job JobPath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s/complete", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewGetDependenciesRequest constructs an http.Request for the GetDependencies method
 func NewGetDependenciesRequest(server string, job JobPath) (*http.Request, error) {
 	var err error
@@ -7650,6 +7759,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /jobs/{job}/cancel (the `CancelJob` operationId).
 	CancelJobWithResponse(ctx context.Context, job JobPath, body CancelJobJSONRequestBody, reqEditors ...RequestEditorFn) (*CancelJobResponse, error)
+
+	// FinishJobWithBodyWithResponse Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /jobs/{job}/complete (the `FinishJob` operationId).
+	FinishJobWithBodyWithResponse(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FinishJobResponse, error)
+
+	// FinishJobWithResponse Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /jobs/{job}/complete (the `FinishJob` operationId).
+	FinishJobWithResponse(ctx context.Context, job JobPath, body FinishJobJSONRequestBody, reqEditors ...RequestEditorFn) (*FinishJobResponse, error)
 
 	// GetDependenciesWithResponse The jobs linked with a job, directly or by way of others, as a graph of at most 100 jobs.
 	//
@@ -10110,6 +10233,62 @@ func (r CancelJobResponse) ContentType() string {
 	return ""
 }
 
+// FinishJobResponseDefaultHeaders the declared response headers of an HTTP default response for FinishJob
+type FinishJobResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type FinishJobResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Job
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *FinishJobResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r FinishJobResponse) GetJSON200() *Job {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r FinishJobResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r FinishJobResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r FinishJobResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r FinishJobResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r FinishJobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetDependenciesResponseDefaultHeaders the declared response headers of an HTTP default response for GetDependencies
 type GetDependenciesResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -12077,6 +12256,32 @@ func (c *ClientWithResponses) CancelJobWithResponse(ctx context.Context, job Job
 		return nil, err
 	}
 	return ParseCancelJobResponse(rsp)
+}
+
+// FinishJobWithBodyWithResponse Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /jobs/{job}/complete (the `FinishJob` operationId).
+func (c *ClientWithResponses) FinishJobWithBodyWithResponse(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FinishJobResponse, error) {
+	rsp, err := c.FinishJobWithBody(ctx, job, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFinishJobResponse(rsp)
+}
+
+// FinishJobWithResponse Completes a job that nobody holds: it is waiting, ready, paused or blocked. Jobs that wait for it can start.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /jobs/{job}/complete (the `FinishJob` operationId).
+func (c *ClientWithResponses) FinishJobWithResponse(ctx context.Context, job JobPath, body FinishJobJSONRequestBody, reqEditors ...RequestEditorFn) (*FinishJobResponse, error) {
+	rsp, err := c.FinishJob(ctx, job, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFinishJobResponse(rsp)
 }
 
 // GetDependenciesWithResponse The jobs linked with a job, directly or by way of others, as a graph of at most 100 jobs.
@@ -14625,6 +14830,59 @@ func ParseCancelJobResponse(rsp *http.Response) (*CancelJobResponse, error) {
 	switch {
 	case true:
 		var headers CancelJobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseFinishJobResponse parses an HTTP response from a FinishJobWithResponse call
+func ParseFinishJobResponse(rsp *http.Response) (*FinishJobResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &FinishJobResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers FinishJobResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
