@@ -1,6 +1,7 @@
 package life
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -28,6 +29,7 @@ type machine struct {
 	*world
 	*model
 	r       *rapid.T
+	tokens  []*enrolment
 	agents  []*worker // present boots
 	former  []*worker // replaced ones
 	leases  []lease   // all that were ever given
@@ -79,7 +81,7 @@ func TestWholeLives(t *testing.T) {
 }
 
 func newMachine(r *rapid.T, w *world) *machine {
-	m := &machine{world: w, model: &model{}, r: r, reached: map[string]bool{}}
+	m := &machine{world: w, model: &model{hosts: map[string]*enrolment{}}, r: r, reached: map[string]bool{}}
 	m.oneJobPerRepo = rapid.Bool().Draw(r, "one job per repo")
 	m.reviewLimit = draw(r, "review limit", []int{0, 1, 1, 2})
 	settings := object{"one_job_per_repo": m.oneJobPerRepo}
@@ -88,8 +90,11 @@ func newMachine(r *rapid.T, w *world) *machine {
 	}
 	m.want(m.call(m.person, "PUT", "/products/default", settings), "")
 	m.note("product %v", settings)
+	m.tokens = []*enrolment{w.enrolmentToken("wide", false), w.enrolmentToken("equal", false), w.enrolmentToken("narrow", true)}
 	for i, name := range []string{"ada", "bob"} {
-		m.agents = append(m.agents, m.register(name, i == 0))
+		next := m.boot(name, i == 0, draw(r, "token", m.tokens))
+		m.want(m.register(next), "")
+		m.agents, m.hosts[name] = append(m.agents, next), next.enrolment
 	}
 	return m
 }
@@ -145,7 +150,7 @@ func (m *machine) steps() map[string]func() {
 		"claim": m.claim, "claim more": m.claim, "claim again": m.claim, "beat": m.beat, "start": m.report("start"), "progress": m.report("progress"), "renew": m.report("renew"),
 		"complete": m.handIn, "complete more": m.handIn, "complete again": m.handIn, "fail": m.failed, "fail again": m.failed, "give back": m.release, "ask": m.ask, "link": m.link, "unlink": m.unlink,
 		"lease ends": m.leaseEnds, "agent dies": m.agentDies, "grace ends": m.graceEnds, "time passes": m.timePasses,
-		"agent restarts": m.restart, "coordinator": m.coordinate, "coordinator again": m.coordinate,
+		"agent restarts": m.restart, "another token": m.another, "token revoked": m.revoke, "coordinator": m.coordinate, "coordinator again": m.coordinate,
 	} {
 		steps[name] = step
 	}
@@ -217,7 +222,9 @@ func (m *machine) create() {
 		reviewed: draw(m.r, "reviewed", []int{0, 1, 2, 3}) > 0, timed: rapid.IntRange(0, 4).Draw(m.r, "timed") == 0, outcomes: map[int64]string{}, said: map[int64]string{}}
 	body := object{"title": "job", "priority": c.priority, "review_required": c.reviewed, "max_retries": maxRetries, "max_lost": maxLost,
 		"retry_backoff_seconds": 600, "capabilities": []string{"life"}}
-	if c.repo = rapid.Bool().Draw(m.r, "repo"); c.repo {
+	if c.vega = draw(m.r, "vega", []int{0, 1, 2}) == 0; c.vega {
+		body["product"] = "vega"
+	} else if c.repo = rapid.Bool().Draw(m.r, "repo"); c.repo {
 		body["repo"] = "atlas"
 	}
 	if c.needsExtra {
@@ -240,36 +247,114 @@ func (m *machine) create() {
 	m.note("create %s %s", c.key, c.status)
 }
 
-func (m *machine) register(name string, extra bool) *worker {
-	w := &worker{name: name, boot: fmt.Sprintf("boot-%d", m.step), extra: extra}
+// boot is a start of an agent, with a token to register it.
+func (m *machine) boot(name string, extra bool, token *enrolment) *worker {
+	return &worker{name: name, boot: fmt.Sprintf("boot-%d", m.step), extra: extra, enrolment: token}
+}
+
+func (m *machine) register(w *worker) answer {
 	capabilities := []string{"life"}
-	if extra {
+	if w.extra {
 		capabilities = append(capabilities, "extra")
 	}
-	a := m.call(m.enrolment, "PUT", "/agents/"+name, object{"boot_id": w.boot, "max_concurrent_jobs": seats, "capabilities": capabilities,
-		"heartbeat_interval_seconds": 60, "factory": object{"name": "host-" + name, "seats": seats, "repos": []object{{"name": "atlas"}}}})
-	m.want(a, "")
-	var registered struct {
-		Token string `json:"token"`
+	a := m.call(w.enrolment.token, "PUT", "/agents/"+w.name, object{"boot_id": w.boot, "max_concurrent_jobs": seats, "capabilities": capabilities,
+		"heartbeat_interval_seconds": 60, "factory": object{"name": "host-" + w.name, "seats": seats, "repos": []object{{"name": "atlas"}}}})
+	if a.code == "" {
+		var registered struct {
+			Token string `json:"token"`
+		}
+		m.decode(a, &registered)
+		w.token = registered.Token
 	}
-	m.decode(a, &registered)
-	w.token = registered.Token
-	return w
+	return a
 }
 
 func (m *machine) worker() *worker { return draw(m.r, "agent", m.agents) }
 
 func (m *machine) restart() {
 	old := m.worker()
-	i := slices.Index(m.agents, old)
 	m.note("%s restarts", old.name)
-	m.agents[i] = m.register(old.name, old.extra)
+	m.replace(old, m.boot(old.name, old.extra, old.enrolment))
+}
+
+// another registers an agent with any token: where it is not its own it must reach as far.
+func (m *machine) another() {
+	old := m.worker()
+	next := m.again(old)
+	m.note("%s, of the token %s, registers with %s as %s", old.name, old.enrolment.name, next.enrolment.name, next.boot)
+	m.replace(old, next)
+}
+
+// allowed reports whether a token may register what an agent becomes.
+func (m *machine) allowed(old, next *worker) bool {
+	return next.enrolment.takes(old.enrolment) && (next.enrolment.takes(m.hosts[old.name]) || next.enrolment == old.enrolment)
+}
+
+// again is the same boot of an agent or a new one, with any token.
+func (m *machine) again(old *worker) *worker {
+	next := m.boot(old.name, old.extra, draw(m.r, "token", m.tokens))
+	if draw(m.r, "the same boot", []int{0, 1, 2}) > 0 {
+		next.boot = old.boot
+	}
+	return next
+}
+
+// revoke rotates a token: another one like it takes its place, and each of its agents
+// registers with any token there is.
+func (m *machine) revoke() {
+	i := rapid.IntRange(0, len(m.tokens)-1).Draw(m.r, "token")
+	gone := m.tokens[i]
+	m.note("the token %s is revoked", gone.name)
+	if err := m.people.RevokeToken(context.Background(), m.world.owner, gone.id); err != nil {
+		m.stop("%v", err)
+	}
+	gone.revoked = true
+	m.tokens[i] = m.enrolmentToken(fmt.Sprintf("%s-%d", gone.name, m.step), gone.narrow)
+	for _, old := range slices.Clone(m.agents) {
+		if old.enrolment == gone {
+			next := m.again(old)
+			if !m.allowed(old, next) {
+				m.want(m.register(next), "forbidden")
+				next.enrolment = m.tokens[0]
+			}
+			m.note("%s registers with %s as %s", old.name, next.enrolment.name, next.boot)
+			m.replace(old, next)
+		}
+	}
+	// Whoever has nothing but the revoked token is told so, whatever it asks.
+	m.former = slices.DeleteFunc(m.former, func(w *worker) bool { return w.enrolment == gone })
+	m.leases = slices.DeleteFunc(m.leases, func(l lease) bool { return l.worker.enrolment == gone })
+}
+
+// replace registers an agent again, if the token may. Another boot holds nothing; the
+// same one keeps what its token reaches.
+func (m *machine) replace(old, next *worker) {
+	if !m.allowed(old, next) {
+		m.want(m.register(next), "forbidden")
+		return
+	}
+	m.want(m.register(next), "")
+	if owner := m.hosts[old.name]; owner.revoked {
+		m.hosts[old.name] = next.enrolment
+	}
+	m.agents[slices.Index(m.agents, old)] = next
+	if old.boot == next.boot && old.enrolment == next.enrolment {
+		m.agents[slices.Index(m.agents, next)] = old
+		old.token, old.dead = next.token, false
+		return
+	}
 	old.replaced = true
 	m.former = append(m.former, old)
 	for _, c := range m.cards {
-		if c.leased() && c.holder == old {
-			m.giveBack(c)
+		if !c.leased() || c.holder != old {
+			continue
 		}
+		if old.boot != next.boot || !next.enrolment.reaches(c) {
+			m.giveBack(c)
+			continue
+		}
+		c.holder = next
+		m.leases = append(m.leases, lease{c, c.epoch, next})
 	}
 }
 
@@ -288,12 +373,14 @@ func (m *machine) claim() {
 	}
 	m.want(a, "")
 	queue := m.queue(w)
-	if len(queue) > 0 && m.backlogged() {
+	open := slices.DeleteFunc(slices.Clone(queue), func(c *card) bool { return !c.vega && m.backlogged() })
+	if len(queue) > 0 && len(open) == 0 {
 		if a.status != 204 || a.reason != "review_backlog" {
 			m.stop("%s: answered %v %q; expected nothing, because the review queue is full", w.name, a, a.reason)
 		}
 		return
 	}
+	queue = open
 	n := min(most, len(queue), seats-m.held(w))
 	if n == 0 {
 		reason := "no_seats"

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"fleetboard/internal/ids"
 )
 
 // Limits of the jobs that sequences make: small, so that they are reached.
@@ -23,6 +25,7 @@ type card struct {
 	needsExtra  bool
 	reviewed    bool
 	repo        bool // it works on the one repo there is
+	vega        bool // its product is not the default one, and has no limits
 	timed       bool // its not_before lies in the future
 	epoch       int64
 	failures    int
@@ -45,9 +48,25 @@ type card struct {
 // worker is one boot of an agent.
 type worker struct {
 	name, token, boot string
+	enrolment         *enrolment
 	extra             bool // it offers what some jobs need
 	dead              bool // no sign of life for long
 	replaced          bool // a newer boot took its name
+}
+
+// enrolment is a token that agents register with.
+type enrolment struct {
+	name, token string
+	id          ids.ID
+	narrow      bool // it reaches the default product only
+	revoked     bool
+}
+
+func (e *enrolment) reaches(c *card) bool { return !e.narrow || !c.vega }
+
+// takes reports whether it may take what belongs to another token.
+func (e *enrolment) takes(owner *enrolment) bool {
+	return owner == nil || owner.revoked || owner == e || !e.narrow || owner.narrow
 }
 
 type lease struct {
@@ -82,6 +101,7 @@ func (c *card) reaches(other *card) bool {
 type model struct {
 	cards []*card
 	step  int
+	hosts map[string]*enrolment // the token that the factory of an agent belongs to
 
 	oneJobPerRepo bool
 	reviewLimit   int   // 0 is none
@@ -103,7 +123,7 @@ func (m *model) to(c *card, status, wait string) {
 	if status != c.status {
 		c.since = m.step
 	}
-	m.freedReview = m.freedReview || c.status == "in_review" && status != "in_review"
+	m.freedReview = m.freedReview || !c.vega && c.status == "in_review" && status != "in_review"
 	c.status, c.wait = status, wait
 	if m.slot == c && !c.is("ready", "assigned", "running") {
 		m.slot, m.freedRepo = nil, true
@@ -117,7 +137,7 @@ func (m *model) claimable(c *card) {
 		m.to(c, "waiting", "dependency")
 	case c.timed:
 		m.to(c, "waiting", "not_before")
-	case m.backlogged() && !c.is("ready", "in_review"):
+	case !c.vega && m.backlogged() && !c.is("ready", "in_review"):
 		m.to(c, "waiting", "review_backlog")
 	case !m.takeSlot(c):
 		m.to(c, "waiting", "repo_busy")
@@ -126,11 +146,11 @@ func (m *model) claimable(c *card) {
 	}
 }
 
-// backlogged reports whether the product's review queue is full.
+// backlogged reports whether the default product's review queue is full.
 func (m *model) backlogged() bool {
 	n := 0
 	for _, c := range m.cards {
-		if c.is("in_review") {
+		if c.is("in_review") && !c.vega {
 			n++
 		}
 	}
@@ -305,7 +325,7 @@ func (m *model) held(w *worker) int {
 func (m *model) queue(w *worker) []*card {
 	var list []*card
 	for _, c := range m.cards {
-		if c.status == "ready" && (w.extra || !c.needsExtra) {
+		if c.status == "ready" && (w.extra || !c.needsExtra) && w.enrolment.reaches(c) {
 			list = append(list, c)
 		}
 	}
@@ -319,6 +339,8 @@ func (l lease) refusal() string {
 	switch {
 	case l.epoch == c.epoch && c.holder == l.worker && !c.lapsed:
 		return ""
+	case l.epoch == c.epoch && c.leased() && c.holder.name == l.worker.name && !c.lapsed:
+		return "superseded" // the same boot has another token by now
 	case l.epoch == c.epoch && c.outcomes[l.epoch] == "cancelled":
 		return "cancelled"
 	case l.epoch == c.epoch && c.outcomes[l.epoch] == "paused":

@@ -22,6 +22,7 @@ var mutants = []struct {
 }{
 	{"no epoch check", "internal/dispatch/conflict.go", "l.Epoch == epoch && ", "", histories},
 	{"a new boot keeps the old one's leases", "internal/dispatch/register.go", "case old.boot == r.in.BootID:", "case true:", lives},
+	{"no scope check on the same boot", "internal/dispatch/register.go", "return !inScope(r.who.Scope, j)", "return false", lives},
 	{"only a completion may be repeated", "internal/dispatch/finish_run.go", "attempt.endedBy(call.who) &&", "attempt.Outcome == outcomeCompleted &&", lives},
 }
 

@@ -31,11 +31,11 @@ import (
 // server is the API on a real listener, without the loops that a whole server
 // runs: here a sequence says when the coordinator works.
 type server struct {
-	db     *db.DB
-	url    string
-	people *accounts.Service
-	owner  ids.ID // account
-	client *http.Client
+	db      *db.DB
+	url     string
+	people  *accounts.Service
+	account ids.ID // the owner's
+	client  *http.Client
 }
 
 func newServer(t *testing.T) *server {
@@ -66,7 +66,7 @@ func newServer(t *testing.T) *server {
 		<-ended
 	})
 	conn := dbtest.Owner(t, d)
-	if err := conn.QueryRow(t.Context(), `SELECT id FROM account`).Scan(&s.owner); err != nil {
+	if err := conn.QueryRow(t.Context(), `SELECT id FROM account`).Scan(&s.account); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -77,35 +77,48 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-// world is one workspace of its own, its people's token and that of its agents'
-// registration.
+// world is one workspace of its own, with its owner's token.
 type world struct {
 	*server
 	t         failer
 	conn      *pgx.Conn // the database's owner: moves clocks
 	workspace ids.ID
+	owner     tenancy.Principal
 	person    string
-	enrolment string
 }
 
 func (s *server) newWorld(t failer, conn *pgx.Conn) *world {
 	w := &world{server: s, t: t, conn: conn, workspace: ids.New()}
 	w.sql(`INSERT INTO workspace (id, slug, name) VALUES ($1::uuid, 'w-' || $1::uuid, 'Kestrel Labs')`, w.workspace)
 	w.sql(`INSERT INTO job_number (workspace_id) VALUES ($1)`, w.workspace)
-	w.sql(`INSERT INTO product (workspace_id, id, name) VALUES ($1, gen_random_uuid(), 'default')`, w.workspace)
-	w.sql(`INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, 'owner')`, w.workspace, s.owner)
-	who := tenancy.Principal{Kind: tenancy.KindPerson, Workspace: w.workspace, Account: s.owner, Role: tenancy.RoleOwner, Name: "Mara"}
-	w.person = w.token(who, tenancy.KindPerson)
-	w.enrolment = w.token(who, tenancy.KindEnrolment)
+	w.sql(`INSERT INTO product (workspace_id, id, name) SELECT $1, gen_random_uuid(), unnest(ARRAY['default', 'vega'])`, w.workspace)
+	w.sql(`INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, 'owner')`, w.workspace, s.account)
+	w.owner = tenancy.Principal{Kind: tenancy.KindPerson, Workspace: w.workspace, Account: s.account, Role: tenancy.RoleOwner, Name: "Mara"}
+	w.person = w.token(accounts.NewToken{Kind: tenancy.KindPerson, Name: "life"})
 	return w
 }
 
-func (w *world) token(who tenancy.Principal, kind tenancy.Kind) string {
-	token, err := w.people.IssueToken(context.Background(), who, accounts.NewToken{Kind: kind, Name: "life"})
+func (w *world) token(t accounts.NewToken) string {
+	token, err := w.people.IssueToken(context.Background(), w.owner, t)
 	if err != nil {
 		w.t.Fatalf("token: %v", err)
 	}
 	return token
+}
+
+// enrolmentToken makes one, limited to the default product where it is narrow.
+func (w *world) enrolmentToken(name string, narrow bool) *enrolment {
+	e := &enrolment{name: name, narrow: narrow}
+	in := accounts.NewToken{Kind: tenancy.KindEnrolment, Name: name}
+	if narrow {
+		in.Products = []string{"default"}
+	}
+	e.token = w.token(in)
+	if err := w.conn.QueryRow(context.Background(), `SELECT id FROM access_token WHERE workspace_id = $1 AND name = $2`,
+		w.workspace, name).Scan(&e.id); err != nil {
+		w.t.Fatalf("token: %v", err)
+	}
+	return e
 }
 
 func (w *world) sql(statement string, args ...any) {
