@@ -42,7 +42,7 @@ func tokensModel(list []accounts.Token, canEnrol bool) views.TokensPage {
 func tokenModel(t accounts.Token) views.AccessToken {
 	m := views.AccessToken{
 		ID: t.ID.String(), Name: t.Name, Hint: t.Hint, Limits: limitsOf(t.Scope), By: t.CreatedBy, Made: ui.Day(t.CreatedAt),
-		Live: t.State == accounts.TokenLive, Agents: t.Agents, Enrolment: t.Kind == tenancy.KindEnrolment,
+		MaySubmit: t.MaySubmit, Live: t.State == accounts.TokenLive, Agents: t.Agents, Enrolment: t.Kind == tenancy.KindEnrolment,
 	}
 	if t.LastUsedAt != nil {
 		m.Used = ui.Ago(*t.LastUsedAt, t.Now)
@@ -76,6 +76,7 @@ type tokenForm struct {
 	key, name, life, factory string
 	products                 []string
 	capabilities             string
+	maySubmit                bool
 }
 
 // blankToken is the form with its defaults.
@@ -87,14 +88,14 @@ func blankToken(kind tenancy.Kind, name string) tokenForm {
 func parseTokenForm(in url.Values) tokenForm {
 	line := func(name string) string { return strings.TrimSpace(in.Get(name)) }
 	return tokenForm{kind: tenancy.Kind(line("kind")), key: line("form_key"), name: line("name"), life: line("life"),
-		factory: line("factory"), products: distinct(in["products"]), capabilities: in.Get("capabilities")}
+		factory: line("factory"), products: distinct(in["products"]), capabilities: in.Get("capabilities"), maySubmit: in.Get("may_submit") != ""}
 }
 
 // token is what the form asks for, or what is wrong with its choices by field.
 // The domain judges the rest.
 func (f tokenForm) token(now time.Time) (accounts.NewToken, map[string]string) {
 	in := accounts.NewToken{Kind: f.kind, Name: f.name, Products: f.products,
-		Capabilities: distinct(splitKeys([]string{f.capabilities})), Factory: f.factory, FormKey: f.key}
+		Capabilities: distinct(splitKeys([]string{f.capabilities})), Factory: f.factory, MaySubmit: f.maySubmit, FormKey: f.key}
 	for _, life := range tokenLives {
 		if f.life != strconv.Itoa(life.days) {
 			continue
@@ -137,7 +138,7 @@ type tokenFormSheet struct {
 
 func (s tokenFormSheet) model() views.TokenForm {
 	f := s.form
-	m := views.TokenForm{Kind: string(f.kind), Key: f.key, Name: f.name, Caps: f.capabilities, Factory: f.factory,
+	m := views.TokenForm{Kind: string(f.kind), Key: f.key, Name: f.name, Caps: f.capabilities, Factory: f.factory, MaySubmit: f.maySubmit,
 		Errors: s.wrong, Error: s.rest, Proof: s.proof, Enrolment: f.kind == tenancy.KindEnrolment}
 	if len(s.wrong) > 0 && s.rest == "" {
 		m.Error = "No token was made. " + plural(len(s.wrong), "field needs", "fields need") + " another value; your text is kept."

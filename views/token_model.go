@@ -25,6 +25,7 @@ type AccessToken struct {
 	Name      string
 	Hint      string   // "fb_person_3fA9xz…"
 	Limits    []string // what an enrolment token is limited to: "atlas", "os:mac", "factory mac-1"
+	MaySubmit bool     // its agents may create jobs
 	By        string
 	Made      ui.When
 	Expires   ui.When // zero: never
@@ -65,6 +66,7 @@ type TokenForm struct {
 	Products  []ui.Option // the workspace's, an enrolment token's choice
 	Caps      string      // capabilities, commas between them
 	Factory   string
+	MaySubmit bool
 	Errors    map[string]string
 	Error     string
 	Proof     *Proof

@@ -38,7 +38,7 @@ func (q *Queries) AttemptEnd(ctx context.Context, db DBTX, arg AttemptEndParams)
 }
 
 const attemptList = `-- name: AttemptList :many
-SELECT workspace_id, job_id, epoch, agent, factory, model, session_key, claimed_at, started_at, ended_at, outcome, error, error_kind, progress_percent, current_step, checkpoint, result, result_digest FROM attempt WHERE workspace_id = $1 AND job_id = $2 ORDER BY epoch DESC LIMIT 200
+SELECT workspace_id, job_id, epoch, agent, factory, model, session_key, claimed_at, started_at, ended_at, outcome, error, error_kind, progress_percent, current_step, checkpoint, result, result_digest, submitted FROM attempt WHERE workspace_id = $1 AND job_id = $2 ORDER BY epoch DESC LIMIT 200
 `
 
 type AttemptListParams struct {
@@ -74,6 +74,7 @@ func (q *Queries) AttemptList(ctx context.Context, db DBTX, arg AttemptListParam
 			&i.Checkpoint,
 			&i.Result,
 			&i.ResultDigest,
+			&i.Submitted,
 		); err != nil {
 			return nil, err
 		}
@@ -116,4 +117,30 @@ type AttemptStartParams struct {
 func (q *Queries) AttemptStart(ctx context.Context, db DBTX, arg AttemptStartParams) error {
 	_, err := db.Exec(ctx, attemptStart, arg.WorkspaceID, arg.JobID, arg.Epoch)
 	return err
+}
+
+const attemptSubmit = `-- name: AttemptSubmit :one
+UPDATE attempt SET submitted = submitted + 1
+WHERE workspace_id = $1 AND job_id = $2 AND epoch = $3 AND submitted < $4::int
+RETURNING submitted
+`
+
+type AttemptSubmitParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Epoch       int64
+	Most        int32
+}
+
+// Counts a job that an agent created; no row where it has created the most it may.
+func (q *Queries) AttemptSubmit(ctx context.Context, db DBTX, arg AttemptSubmitParams) (int16, error) {
+	row := db.QueryRow(ctx, attemptSubmit,
+		arg.WorkspaceID,
+		arg.JobID,
+		arg.Epoch,
+		arg.Most,
+	)
+	var submitted int16
+	err := row.Scan(&submitted)
+	return submitted, err
 }

@@ -28,6 +28,7 @@ type AccessToken struct {
 	LastUsedAt   *time.Time
 	RevokedAt    *time.Time
 	FormKey      string
+	MaySubmit    bool
 }
 
 type Account struct {
@@ -116,6 +117,7 @@ type Attempt struct {
 	Checkpoint      json.RawMessage
 	Result          json.RawMessage
 	ResultDigest    []byte
+	Submitted       int16
 }
 
 type CoordinatorLog struct {

@@ -15,3 +15,9 @@ WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch;
 -- The work that an attempt handed in was sent back.
 UPDATE attempt SET outcome = 'rejected'
 WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch AND outcome = 'completed';
+
+-- name: AttemptSubmit :one
+-- Counts a job that an agent created; no row where it has created the most it may.
+UPDATE attempt SET submitted = submitted + 1
+WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch AND submitted < @most::int
+RETURNING submitted;

@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
+	"fleetboard/internal/dispatch"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
@@ -19,7 +21,7 @@ var replayed = "true"
 // CreateJob makes a job and says which factories could run it now.
 func (s *Server) CreateJob(ctx context.Context, r CreateJobRequestObject) (CreateJobResponseObject, error) {
 	who := whoOf(ctx)
-	created, err := s.jobs.Create(ctx, who, origin(ctx, r.Params.IdempotencyKey), newJob(*r.Body))
+	created, err := s.createOne(ctx, who, origin(ctx, r.Params.IdempotencyKey), *r.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -37,11 +39,28 @@ func (s *Server) CreateJob(ctx context.Context, r CreateJobRequestObject) (Creat
 	return CreateJob201JSONResponse(model), nil
 }
 
+// createOne creates a job for a person, or for an agent that found it.
+func (s *Server) createOne(ctx context.Context, who tenancy.Principal, from jobs.Origin, in NewJob) (jobs.Created, error) {
+	switch found := in.DiscoveredFrom; {
+	case who.Kind != tenancy.KindAgent && found != nil:
+		return jobs.Created{}, fault.Invalid("discovered_from", "It must be left out by people; link the job afterwards.")
+	case who.Kind != tenancy.KindAgent:
+		return s.jobs.Create(ctx, who, from, newJob(in))
+	case found == nil:
+		return jobs.Created{}, fault.Invalid("discovered_from", "It must say which job the agent works on.")
+	default:
+		return s.dispatch.Submit(ctx, who, from, dispatch.Ref{Job: found.Job, Epoch: found.Epoch}, newJob(in))
+	}
+}
+
 // CreateJobs makes many jobs, all or none.
 func (s *Server) CreateJobs(ctx context.Context, r CreateJobsRequestObject) (CreateJobsResponseObject, error) {
 	who := whoOf(ctx)
 	in := make([]jobs.New, 0, len(r.Body.Jobs))
-	for _, one := range r.Body.Jobs {
+	for i, one := range r.Body.Jobs {
+		if one.DiscoveredFrom != nil {
+			return nil, fault.Invalid(fmt.Sprintf("jobs[%d].discovered_from", i), "It must be left out by people; link the job afterwards.")
+		}
 		in = append(in, newJob(one))
 	}
 	created, err := s.jobs.Create(ctx, who, origin(ctx, r.Params.IdempotencyKey), in...)

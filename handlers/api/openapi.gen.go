@@ -663,6 +663,12 @@ type DependencyGraph struct {
 // Directive defines model for Directive.
 type Directive string
 
+// Discovery The lease under which an agent found a job; needed from agents, and refused from people.
+type Discovery struct {
+	Epoch int64  `json:"epoch"`
+	Job   string `json:"job"`
+}
+
 // Epoch The epoch of the lease.
 type Epoch = int64
 
@@ -1123,11 +1129,14 @@ type NewJob struct {
 	Body       *string   `json:"body,omitempty"`
 
 	// Capabilities Tokens such as `os:linux` or `node:20`, all of which a factory must offer.
-	Capabilities        *JobNeeds `json:"capabilities,omitempty"`
-	DependsOn           *[]string `json:"depends_on,omitempty"`
-	EstimatedComplexity *string   `json:"estimated_complexity,omitempty"`
-	EstimatedMinutes    *int      `json:"estimated_minutes,omitempty"`
-	Factory             *string   `json:"factory,omitempty"`
+	Capabilities *JobNeeds `json:"capabilities,omitempty"`
+	DependsOn    *[]string `json:"depends_on,omitempty"`
+
+	// DiscoveredFrom The lease under which an agent found a job; needed from agents, and refused from people.
+	DiscoveredFrom      *Discovery `json:"discovered_from,omitempty"`
+	EstimatedComplexity *string    `json:"estimated_complexity,omitempty"`
+	EstimatedMinutes    *int       `json:"estimated_minutes,omitempty"`
+	Factory             *string    `json:"factory,omitempty"`
 
 	// Files Globs of the files that the job means to touch, such as `internal/jobs/**`.
 	Files *FileGlobs `json:"files,omitempty"`
@@ -2029,7 +2038,7 @@ type ServerInterface interface {
 	// ListJobs Lists jobs, newest first.
 	// (GET /jobs)
 	ListJobs(ctx echo.Context, params ListJobsParams) error
-	// CreateJob Creates a job. Only the title is required.
+	// CreateJob Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
 	// (POST /jobs)
 	CreateJob(ctx echo.Context, params CreateJobParams) error
 	// CreateJobs Creates up to 1,000 jobs, all or none. `depends_on` may name keys of the same batch.
@@ -6543,7 +6552,7 @@ type StrictServerInterface interface {
 	// ListJobs Lists jobs, newest first.
 	// (GET /jobs)
 	ListJobs(ctx context.Context, request ListJobsRequestObject) (ListJobsResponseObject, error)
-	// CreateJob Creates a job. Only the title is required.
+	// CreateJob Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
 	// (POST /jobs)
 	CreateJob(ctx context.Context, request CreateJobRequestObject) (CreateJobResponseObject, error)
 	// CreateJobs Creates up to 1,000 jobs, all or none. `depends_on` may name keys of the same batch.

@@ -25,7 +25,8 @@ var permissions = map[tenancy.Permission][]string{
 		"GET /jobs/{job}", "GET /jobs/{job}/attempts", "GET /jobs/{job}/dependencies", "GET /jobs/{job}/events",
 		"GET /jobs/{job}/explanation", "GET /jobs/{job}/logs", "GET /products", "GET /products/{product}", "GET /stats",
 		"POST /routability"},
-	tenancy.WriteJobs: {"DELETE /jobs/{job}/dependencies/{dep}", "PATCH /jobs/{job}", "POST /jobs", "POST /jobs/batch",
+	tenancy.CreateJobs: {"POST /jobs"},
+	tenancy.WriteJobs: {"DELETE /jobs/{job}/dependencies/{dep}", "PATCH /jobs/{job}", "POST /jobs/batch",
 		"POST /jobs/{job}/answer", "POST /jobs/{job}/approve", "POST /jobs/{job}/archive", "POST /jobs/{job}/block",
 		"POST /jobs/{job}/cancel", "POST /jobs/{job}/complete", "POST /jobs/{job}/dependencies", "POST /jobs/{job}/merge", "POST /jobs/{job}/merge-failed",
 		"POST /jobs/{job}/pause", "POST /jobs/{job}/reject", "POST /jobs/{job}/release", "POST /jobs/{job}/resume",
@@ -41,7 +42,7 @@ var permissions = map[tenancy.Permission][]string{
 
 // kinds are the tokens that have a permission, as the description names them.
 var kinds = map[tenancy.Permission][]string{
-	tenancy.Public: nil, tenancy.ReadBoard: {"agentToken", "personToken"}, tenancy.WriteJobs: {"personToken"},
+	tenancy.Public: nil, tenancy.ReadBoard: {"agentToken", "personToken"}, tenancy.CreateJobs: {"agentToken", "personToken"}, tenancy.WriteJobs: {"personToken"},
 	tenancy.RunFleet: {"personToken"}, tenancy.Manage: {"personToken"}, tenancy.Enrol: {"enrolmentToken"}, tenancy.WorkJobs: {"agentToken"},
 }
 

@@ -22,6 +22,7 @@ func tokenByHashTx(ctx context.Context, tx db.Tx, hash []byte) (accessToken, boo
 		kind:      row.Kind,
 		name:      row.Name,
 		scope:     tenancy.Scope{Products: row.Products, Capabilities: row.Capabilities, Factory: row.Factory},
+		maySubmit: row.MaySubmit,
 		revoked:   row.Revoked,
 		expired:   row.Expired,
 		oldUse:    row.UseIsOld,
@@ -49,6 +50,7 @@ func insertTokenTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in NewT
 		Products:     append([]string{}, in.Products...),
 		Capabilities: append([]string{}, in.Capabilities...),
 		Factory:      in.Factory,
+		MaySubmit:    in.MaySubmit,
 		CreatedBy:    who.Name,
 		ExpiresAt:    in.ExpiresAt,
 		FormKey:      in.FormKey,
@@ -77,7 +79,7 @@ func listTokensTx(ctx context.Context, tx db.Tx, who tenancy.Principal, enrolmen
 			ID: row.ID, Kind: tenancy.Kind(row.Kind), Name: row.Name, Hint: row.Hint,
 			Scope:     tenancy.Scope{Products: row.Products, Capabilities: row.Capabilities, Factory: row.Factory},
 			CreatedBy: row.CreatedBy, CreatedAt: row.CreatedAt, ExpiresAt: row.ExpiresAt, LastUsedAt: row.LastUsedAt,
-			Agents: int(row.Agents), Now: row.Now, State: TokenLive,
+			MaySubmit: row.MaySubmit, Agents: int(row.Agents), Now: row.Now, State: TokenLive,
 		}
 		switch {
 		case row.RevokedAt != nil:
@@ -118,7 +120,7 @@ func revokeTokenTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.
 		return Token{}, false, false, err
 	}
 	t = Token{ID: id, Kind: tenancy.Kind(row.Kind), Name: row.Name, Hint: row.Hint,
-		Scope: tenancy.Scope{Products: row.Products, Capabilities: row.Capabilities, Factory: row.Factory}}
+		Scope: tenancy.Scope{Products: row.Products, Capabilities: row.Capabilities, Factory: row.Factory}, MaySubmit: row.MaySubmit}
 	if t.Kind == tenancy.KindEnrolment && !row.Before {
 		err = putRevocationTx(ctx, tx, who.Workspace, id, EndedRevoked, 0)
 	}

@@ -39,6 +39,8 @@ type NewToken struct {
 	Products     []string
 	Capabilities []string
 	Factory      string
+	// MaySubmit lets the agents of an enrolment token create jobs.
+	MaySubmit bool
 	// ExpiresAt is in the future, or nil for a token without an end.
 	ExpiresAt *time.Time
 	// FormKey is random and the same where the same form is sent again: it makes
@@ -63,6 +65,7 @@ type Token struct {
 	Name       string
 	Hint       string // its first characters
 	Scope      tenancy.Scope
+	MaySubmit  bool
 	CreatedBy  string
 	CreatedAt  time.Time
 	ExpiresAt  *time.Time
@@ -97,6 +100,7 @@ type accessToken struct {
 	owner                    string       // its person's name
 	needsFactor              bool
 	revoked, expired, oldUse bool
+	maySubmit                bool
 }
 
 // Bearer says who holds a token: a person's, an enrolment token or an agent's
@@ -167,6 +171,7 @@ func (s *Service) tokenPrincipal(ctx context.Context, t accessToken) (tenancy.Pr
 		Name:      t.name,
 		Token:     t.id,
 		Scope:     t.scope,
+		MaySubmit: t.maySubmit,
 	}
 	if who.Kind == tenancy.KindPerson {
 		who.Account, who.Role, who.Name = t.account, t.role, t.owner

@@ -38,6 +38,7 @@ type agentClaims struct {
 	Generation   int64    `json:"generation,omitempty"`
 	Products     []string `json:"products,omitempty"`
 	Capabilities []string `json:"capabilities,omitempty"`
+	MaySubmit    bool     `json:"may_submit,omitempty"`
 }
 
 // IssueAgentToken returns a token that speaks for the agent p for an hour. The
@@ -63,6 +64,7 @@ func (s *Service) IssueAgentToken(p tenancy.Principal) (token string, expires ti
 		Generation:   p.Generation,
 		Products:     p.Scope.Products,
 		Capabilities: p.Scope.Capabilities,
+		MaySubmit:    p.MaySubmit,
 	}
 	if p.Token != ids.Nil {
 		claims.Enrolment = p.Token.String()
@@ -154,6 +156,7 @@ func (c agentClaims) principal() (*tenancy.Principal, error) {
 		Generation: c.Generation,
 		Expires:    c.ExpiresAt.Time,
 		Scope:      tenancy.Scope{Products: c.Products, Capabilities: c.Capabilities, Factory: c.Factory},
+		MaySubmit:  c.MaySubmit,
 	}, nil
 }
 

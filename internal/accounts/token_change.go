@@ -73,6 +73,9 @@ func (s *Service) validateToken(in NewToken) error {
 	if in.Kind == tenancy.KindPerson && scoped {
 		p.Add("kind", "A person's token has all the person's rights; only enrolment tokens can be limited.")
 	}
+	if in.Kind == tenancy.KindPerson && in.MaySubmit {
+		p.Add("may_submit", "Only agents of enrolment tokens are given it.")
+	}
 	if len(in.Products) > maxScope {
 		p.Add("products", "At most %d entries fit.", maxScope)
 	}
@@ -124,7 +127,7 @@ func issueTx(ctx context.Context, tx db.Tx, who, by tenancy.Principal, in NewTok
 		return "", fault.New(fault.AlreadyExists, "This form has made its token already. It was shown then and cannot be shown again.")
 	}
 	t := Token{Kind: in.Kind, Name: in.Name, Hint: secretHint(plain),
-		Scope: tenancy.Scope{Products: in.Products, Capabilities: in.Capabilities, Factory: in.Factory}}
+		Scope: tenancy.Scope{Products: in.Products, Capabilities: in.Capabilities, Factory: in.Factory}, MaySubmit: in.MaySubmit}
 	return plain, tokenEventTx(ctx, tx, by, eventlog.TokenIssued, t)
 }
 
@@ -166,6 +169,9 @@ func tokenEventTx(ctx context.Context, tx db.Tx, who tenancy.Principal, kind eve
 	}
 	if t.Scope.Factory != "" {
 		said["factory"] = t.Scope.Factory
+	}
+	if t.MaySubmit {
+		said["may_submit"] = true
 	}
 	payload, err := json.Marshal(said)
 	if err != nil {

@@ -55,7 +55,7 @@ func (s *Service) Register(ctx context.Context, who tenancy.Principal, in fleet.
 	s.settled(ctx, who.Workspace, r.given...)
 	token, expires, err := s.tokens.IssueAgentToken(tenancy.Principal{
 		Kind: tenancy.KindAgent, Workspace: who.Workspace, Name: r.saved.Name, Token: who.Token, Agent: r.saved.ID,
-		Factory: in.Factory.Name, Boot: in.BootID, Generation: r.generation, Scope: who.Scope})
+		Factory: in.Factory.Name, Boot: in.BootID, Generation: r.generation, Scope: who.Scope, MaySubmit: who.MaySubmit})
 	if err != nil {
 		return Registered{}, fmt.Errorf("issue agent token: %w", err)
 	}

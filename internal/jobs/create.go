@@ -52,6 +52,10 @@ const (
 // DependencyCycle; AlreadyExists for a key that is taken;
 // IdempotencyKeyReused where the key came with another request.
 func (s *Service) Create(ctx context.Context, who tenancy.Principal, from Origin, in ...New) (Created, error) {
+	return s.createAll(ctx, who, from, in, nil)
+}
+
+func (s *Service) createAll(ctx context.Context, who tenancy.Principal, from Origin, in []New, allow Allow) (Created, error) {
 	if err := validate(in); err != nil {
 		return Created{}, err
 	}
@@ -60,13 +64,13 @@ func (s *Service) Create(ctx context.Context, who tenancy.Principal, from Origin
 		return Created{}, err
 	}
 	foreseen, _ := s.products.Get(who.Workspace)
-	created, err := s.create(ctx, who, from, creation{in: in, reserved: made, foreseen: foreseen})
+	created, err := s.create(ctx, who, from, creation{in: in, reserved: made, foreseen: foreseen, allow: allow})
 	if errors.Is(err, errOtherProducts) {
-		created, err = s.create(ctx, who, from, creation{in: in, reserved: made})
+		created, err = s.create(ctx, who, from, creation{in: in, reserved: made, allow: allow})
 	}
 	if isOvertaken(err) {
 		// What happened at this moment can be seen now.
-		created, err = s.create(ctx, who, from, creation{in: in, again: true})
+		created, err = s.create(ctx, who, from, creation{in: in, again: true, allow: allow})
 	}
 	if err == nil && !created.Replayed {
 		s.wake.Publish(Topics(who.Workspace, created.Jobs...)...)
@@ -155,6 +159,9 @@ type creation struct {
 	deps    [][]ids.ID
 
 	admission admission
+
+	allow   Allow // nil where no agent creates the job
+	foundBy Job
 }
 
 // replay takes the request's key, or gives the answer that it got before.
@@ -263,7 +270,7 @@ func (c *creation) load(list []ids.ID) ([]Job, error) {
 func (c *creation) run() ([]Job, error) {
 	// Keys are made last: the numbers they are made of are nobody else's until the
 	// transaction ends.
-	for _, step := range []func() error{c.build, c.refuseTaken, c.resolveDependencies, c.decideStatus, c.admit, c.intern, c.makeKeys, c.insert} {
+	for _, step := range []func() error{c.build, c.permit, c.refuseTaken, c.resolveDependencies, c.decideStatus, c.admit, c.intern, c.makeKeys, c.insert, c.link} {
 		if err := step(); err != nil {
 			return nil, err
 		}

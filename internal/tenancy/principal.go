@@ -43,6 +43,8 @@ const (
 	SignedIn Permission = "signed_in"
 	// ReadBoard sees jobs, agents and events.
 	ReadBoard Permission = "read_board"
+	// CreateJobs creates a job; of agents those whose enrolment token lets them have it.
+	CreateJobs Permission = "create_jobs"
 	// WriteJobs creates, edits and moves jobs.
 	WriteJobs Permission = "write_jobs"
 	// RunFleet drains factories, ends agents, takes leases back.
@@ -58,16 +60,16 @@ const (
 )
 
 var roleRights = map[Role][]Permission{
-	RoleOwner:  {SignedIn, ReadBoard, WriteJobs, RunFleet, Manage, Own},
-	RoleAdmin:  {SignedIn, ReadBoard, WriteJobs, RunFleet, Manage},
-	RoleMember: {SignedIn, ReadBoard, WriteJobs},
+	RoleOwner:  {SignedIn, ReadBoard, CreateJobs, WriteJobs, RunFleet, Manage, Own},
+	RoleAdmin:  {SignedIn, ReadBoard, CreateJobs, WriteJobs, RunFleet, Manage},
+	RoleMember: {SignedIn, ReadBoard, CreateJobs, WriteJobs},
 	RoleViewer: {SignedIn, ReadBoard},
 }
 
 var kindRights = map[Kind][]Permission{
 	KindEnrolment: {Enrol},
 	KindAgent:     {WorkJobs, ReadBoard},
-	KindSystem:    {ReadBoard, WriteJobs, RunFleet},
+	KindSystem:    {ReadBoard, CreateJobs, WriteJobs, RunFleet},
 }
 
 // Principal is who is asking. The zero value may do nothing but what is Public.
@@ -98,6 +100,8 @@ type Principal struct {
 	Expires time.Time
 	// Scope limits enrolment and agent tokens.
 	Scope Scope
+	// MaySubmit lets an agent create jobs; of an enrolment token, those that register with it.
+	MaySubmit bool
 }
 
 // Scope limits what a token may reach. An empty list, or an empty name, limits
@@ -127,7 +131,7 @@ func (p Principal) Can(need Permission) bool {
 	if p.Kind == KindPerson {
 		return !p.NeedsFactor && slices.Contains(roleRights[p.Role], need)
 	}
-	return slices.Contains(kindRights[p.Kind], need)
+	return slices.Contains(kindRights[p.Kind], need) || need == CreateJobs && p.Kind == KindAgent && p.MaySubmit
 }
 
 // System is the principal of a loop of the server in one workspace.

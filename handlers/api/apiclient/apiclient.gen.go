@@ -663,6 +663,12 @@ type DependencyGraph struct {
 // Directive defines model for Directive.
 type Directive string
 
+// Discovery The lease under which an agent found a job; needed from agents, and refused from people.
+type Discovery struct {
+	Epoch int64  `json:"epoch"`
+	Job   string `json:"job"`
+}
+
 // Epoch The epoch of the lease.
 type Epoch = int64
 
@@ -1123,11 +1129,14 @@ type NewJob struct {
 	Body       *string   `json:"body,omitempty"`
 
 	// Capabilities Tokens such as `os:linux` or `node:20`, all of which a factory must offer.
-	Capabilities        *JobNeeds `json:"capabilities,omitempty"`
-	DependsOn           *[]string `json:"depends_on,omitempty"`
-	EstimatedComplexity *string   `json:"estimated_complexity,omitempty"`
-	EstimatedMinutes    *int      `json:"estimated_minutes,omitempty"`
-	Factory             *string   `json:"factory,omitempty"`
+	Capabilities *JobNeeds `json:"capabilities,omitempty"`
+	DependsOn    *[]string `json:"depends_on,omitempty"`
+
+	// DiscoveredFrom The lease under which an agent found a job; needed from agents, and refused from people.
+	DiscoveredFrom      *Discovery `json:"discovered_from,omitempty"`
+	EstimatedComplexity *string    `json:"estimated_complexity,omitempty"`
+	EstimatedMinutes    *int       `json:"estimated_minutes,omitempty"`
+	Factory             *string    `json:"factory,omitempty"`
 
 	// Files Globs of the files that the job means to touch, such as `internal/jobs/**`.
 	Files *FileGlobs `json:"files,omitempty"`
@@ -2285,14 +2294,14 @@ type ClientInterface interface {
 	// Corresponds with GET /jobs (the `ListJobs` operationId).
 	ListJobs(ctx context.Context, params *ListJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateJobWithBody Creates a job. Only the title is required.
+	// CreateJobWithBody Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /jobs (the `CreateJob` operationId).
 	CreateJobWithBody(ctx context.Context, params *CreateJobParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateJob Creates a job. Only the title is required.
+	// CreateJob Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3336,7 +3345,7 @@ func (c *Client) ListJobs(ctx context.Context, params *ListJobsParams, reqEditor
 	return c.Client.Do(req)
 }
 
-// CreateJobWithBody Creates a job. Only the title is required.
+// CreateJobWithBody Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3353,7 +3362,7 @@ func (c *Client) CreateJobWithBody(ctx context.Context, params *CreateJobParams,
 	return c.Client.Do(req)
 }
 
-// CreateJob Creates a job. Only the title is required.
+// CreateJob Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7634,14 +7643,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /jobs (the `ListJobs` operationId).
 	ListJobsWithResponse(ctx context.Context, params *ListJobsParams, reqEditors ...RequestEditorFn) (*ListJobsResponse, error)
 
-	// CreateJobWithBodyWithResponse Creates a job. Only the title is required.
+	// CreateJobWithBodyWithResponse Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /jobs (the `CreateJob` operationId).
 	CreateJobWithBodyWithResponse(ctx context.Context, params *CreateJobParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateJobResponse, error)
 
-	// CreateJobWithResponse Creates a job. Only the title is required.
+	// CreateJobWithResponse Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12024,7 +12033,7 @@ func (c *ClientWithResponses) ListJobsWithResponse(ctx context.Context, params *
 	return ParseListJobsResponse(rsp)
 }
 
-// CreateJobWithBodyWithResponse Creates a job. Only the title is required.
+// CreateJobWithBodyWithResponse Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -12037,7 +12046,7 @@ func (c *ClientWithResponses) CreateJobWithBodyWithResponse(ctx context.Context,
 	return ParseCreateJobResponse(rsp)
 }
 
-// CreateJobWithResponse Creates a job. Only the title is required.
+// CreateJobWithResponse Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

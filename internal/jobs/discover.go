@@ -1,0 +1,60 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+)
+
+// Allow says whether a job that an agent wants to create may be, before it is, and
+// while which other job it was found. isOwned is true where the job has no repo or
+// one of its product's.
+type Allow func(ctx context.Context, tx db.Tx, wanted Job, isOwned bool) (Job, error)
+
+// Discover is Create for an agent: one job, linked to the one that it was found by.
+// Faults as of Create, and those of allow; Validation where the job would go
+// without the review that its product requires.
+func (s *Service) Discover(ctx context.Context, who tenancy.Principal, from Origin, in New, allow Allow) (Created, error) {
+	return s.createAll(ctx, who, from, []New{in}, allow)
+}
+
+// permit asks whether an agent may create the job.
+func (c *creation) permit() (err error) {
+	if c.allow == nil {
+		return nil
+	}
+	wanted, products := c.list[0], c.products
+	if products == nil {
+		products = c.foreseen
+	}
+	at := slices.IndexFunc(products, func(p Product) bool { return p.ID == wanted.ProductID })
+	if products[at].ReviewRequired && !wanted.ReviewRequired {
+		return fault.Invalid("review_required", "The product %s requires a review; only people may go without.", wanted.Product)
+	}
+	c.foundBy, err = c.allow(c.ctx, c.tx, wanted, wanted.Repo == "" || slices.Contains(products[at].Repos, wanted.Repo))
+	return err
+}
+
+// link links the job that an agent created to the one that it was found by.
+func (c *creation) link() error {
+	if c.allow == nil {
+		return nil
+	}
+	l := &linking{ctx: c.ctx, tx: c.tx, who: c.who, kind: DiscoveredFrom}
+	locked, err := l.lock(c.list[0].ID)
+	if err != nil {
+		return err
+	}
+	_, err = q.JobLinkInsert(c.ctx, c.tx, dbsqlc.JobLinkInsertParams{WorkspaceID: c.who.Workspace,
+		JobID: locked.ID, DependsOnID: c.foundBy.ID, Type: string(DiscoveredFrom), CreatedBy: c.who.Name})
+	if err != nil {
+		return fmt.Errorf("insert link: %w", err)
+	}
+	_, err = l.save(locked.linked(DiscoveredFrom, c.foundBy.Key, false))
+	return err
+}
