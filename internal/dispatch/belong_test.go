@@ -154,6 +154,25 @@ func cutOff(w *world, _ tenancy.Principal) {
 	}
 }
 
+// A claim that is sent again gives only what the token reaches, even where a lease
+// stands that it does not: by product and by what the job needs.
+func TestARepeatedClaimStaysInItsTokensScope(t *testing.T) {
+	w := newWorld(t)
+	ada := w.registered(w.enrolment(tenancy.Scope{Capabilities: []string{"has:git", "has:gpu"}}), func(r *fleet.Registration) {
+		r.Capabilities = []string{"has:git", "has:gpu"}
+	})
+	w.job("render", needs("has:gpu"))
+	git := w.job("merge", needs("has:git"))
+	if got, err := w.dispatch.Claim(w.ctx, ada, dispatch.ClaimRequest{Max: 2, RequestID: "r1"}); err != nil || len(got.Jobs) != 2 {
+		t.Fatalf("claimed %d, %v", len(got.Jobs), err)
+	}
+	ada.Scope.Capabilities = []string{"has:git"}
+	again, err := w.dispatch.Claim(w.ctx, ada, dispatch.ClaimRequest{Max: 2, RequestID: "r1"})
+	if err != nil || len(again.Jobs) != 1 || again.Jobs[0].Key != git.Key {
+		t.Errorf("the same request gave %d jobs, %v; want only %s", len(again.Jobs), err, git.Key)
+	}
+}
+
 // A token that is made for a factory lets its agents work there beside those of the
 // token that the factory belongs to, and does not change what it offers; agents of a
 // token that reaches as far do.

@@ -292,7 +292,14 @@ func (r *claimRun) repeat() error {
 	}
 	for _, a := range r.open() {
 		for _, row := range rows {
-			if a.in.RequestID != "" && row.AgentID == a.who.Agent && row.RequestID == a.in.RequestID && r.reaches(a, row.ProductID) {
+			if a.in.RequestID == "" || row.AgentID != a.who.Agent || row.RequestID != a.in.RequestID || !r.reaches(a, row.ProductID) {
+				continue
+			}
+			l, err := r.s.lanes.one(r.ctx, r.tx, r.workspace, row.LaneID)
+			if err != nil {
+				return err
+			}
+			if l.within(a.who.Scope) {
 				a.given, a.done = append(a.given, row.JobID), true
 			}
 		}
