@@ -33,7 +33,6 @@ func Metrics(sample func(context.Context) (vitals.Sample, error), log *slog.Logg
 			return
 		}
 		w.Header().Set("Content-Type", metricsType)
-		w.Header().Set("Cache-Control", "no-store")
 		_, _ = w.Write(metricsText(now))
 	})
 }

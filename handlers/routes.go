@@ -166,8 +166,6 @@ func (s *Server) settingsHome(c echo.Context, _ tenancy.Principal) error {
 }
 
 func (s *Server) static(c echo.Context, _ tenancy.Principal) error {
-	// The file's own header says how long it may be kept.
-	c.Response().Header().Del(echo.HeaderCacheControl)
 	static.Handler().ServeHTTP(c.Response(), c.Request())
 	return nil
 }

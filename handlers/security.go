@@ -21,25 +21,14 @@ const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 	"font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; object-src 'none'; " +
 	"frame-ancestors 'none'; report-uri " + cspReportPath + "; report-to csp"
 
-const permissionsPolicy = "accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), " +
-	"magnetometer=(), microphone=(), midi=(), payment=(), usb=(), browsing-topics=()"
-
-// securityHeaders are on every answer. Pages are not kept by any cache; files
-// with a hash in their name say otherwise themselves.
-func (s *Server) securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
+// pageHeaders say what a page may load, in place of the nothing that other answers
+// may.
+func pageHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()
 		h.Set("Content-Security-Policy", contentPolicy)
 		h.Set("Reporting-Endpoints", `csp="`+cspReportPath+`"`)
-		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Permissions-Policy", permissionsPolicy)
-		h.Set(echo.HeaderCacheControl, "no-store")
-		if s.Secure {
-			h.Set("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
-		}
 		return next(c)
 	}
 }

@@ -87,7 +87,7 @@ func New(d Deps) *Server {
 		e.IPExtractor = echo.ExtractIPDirect()
 	}
 	e.HTTPErrorHandler = s.HandleError
-	e.Use(requestID, s.securityHeaders, s.accessLog, recoverPanic, s.checkOrigin, limitBody)
+	e.Use(requestID, pageHeaders, s.accessLog, recoverPanic, s.checkOrigin, limitBody)
 	s.register(s.routes())
 	return s
 }

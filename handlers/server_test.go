@@ -15,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/db/dbtest"
+	"fleetboard/handlers/edge"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
@@ -83,7 +84,7 @@ func TestSecurityHeaders(t *testing.T) {
 			r := request(route.Method, m.path(route), nil)
 			r.AddCookie(&http.Cookie{Name: "__Host-sid", Value: v.cookie})
 			w := httptest.NewRecorder()
-			m.ServeHTTP(w, r)
+			edge.Headers(true, m).ServeHTTP(w, r)
 			if name == "owner" && w.Code == http.StatusSeeOther && strings.HasPrefix(w.Header().Get("Location"), "/login") && route.Need != tenancy.Public && !m.leaves[nameOf(route)] {
 				t.Errorf("%s: the owner was not known", nameOf(route))
 			}

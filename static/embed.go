@@ -65,7 +65,6 @@ func Handler() http.Handler {
 func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", a.mime)
-	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	body := a.body
 	if a.packed != nil {

@@ -21,27 +21,21 @@ import (
 // seconds.
 const retryAfter = 2
 
-// contentPolicy is for answers that are no pages: nothing in them is to be run
-// or shown as one.
-const contentPolicy = "default-src 'none'; frame-ancestors 'none'; sandbox"
-
-// identify gives the request its id, and the headers that every answer has.
+// identify gives the request its id.
 func (s *Server) identify(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()
 		if h.Get(echo.HeaderXRequestID) == "" {
 			h.Set(echo.HeaderXRequestID, ids.New().String())
 		}
-		h.Set("Cache-Control", "no-store")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Content-Security-Policy", contentPolicy)
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		if s.secure {
-			h.Set("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
-		}
 		return next(c)
 	}
+}
+
+// Refuse answers a call that does not get as far as the API.
+func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, refusal error) {
+	c := s.echo.NewContext(r, w)
+	c.Error(s.identify(func(echo.Context) error { return refusal })(c))
 }
 
 // recover turns a panic into an error that is logged and never shown.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"fleetboard/handlers/api"
+	"fleetboard/handlers/edge"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/kanban"
@@ -37,7 +38,7 @@ func (w *world) limited(perSecond int) (http.Handler, *lookups) {
 	log := slog.New(slog.DiscardHandler)
 	events := eventlog.New(w.db)
 	return api.New(api.Deps{Jobs: w.jobs, Fleet: fleet.NewService(w.db, silence{}), Dispatch: w.dispatch, Kanban: kanban.New(w.db, events, silence{}, log),
-		Events: events, Accounts: looked, Log: log, Quota: quota.New(perSecond), Secure: true,
+		Events: events, Accounts: looked, Log: log, Quota: quota.New(perSecond),
 		ClientAddress: func(r *http.Request) string { return r.Header.Get("X-Test-Client") }}), looked
 }
 
@@ -175,7 +176,7 @@ func TestGuessesAreLimitedByAddress(t *testing.T) {
 func TestEveryAnswerHasItsHeaders(t *testing.T) {
 	t.Parallel()
 	m := newMatrix(t)
-	m.handler = m.serve(func(d *api.Deps) { d.Secure = true })
+	m.handler = edge.Headers(true, m.serve())
 	for _, c := range append(m.calls(), matrixCall{method: "GET", path: "/nothing"}, matrixCall{method: "DELETE", path: "/jobs"}) {
 		for _, a := range m.askers {
 			if a.foreign {

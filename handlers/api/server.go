@@ -43,8 +43,6 @@ type Deps struct {
 	// ClientAddress says where a request comes from. Nil is the connection's
 	// address.
 	ClientAddress func(*http.Request) string
-	// Secure is whether the server is reached by https.
-	Secure bool
 }
 
 // Subscriber tells of topics that were published in any process.
@@ -71,7 +69,6 @@ type Server struct {
 	accounts    Bearers
 	log         *slog.Logger
 	quota       *quota.Quota
-	secure      bool
 	bodies      map[string]*openapi3.Schema // of the operations
 	memory      *quota.Budget               // for what is read of bodies
 	decoding    *semaphore.Weighted         // of large bodies
@@ -85,7 +82,7 @@ var _ StrictServerInterface = (*Server)(nil)
 func New(d Deps) *Server {
 	s := &Server{jobs: d.Jobs, fleet: d.Fleet, dispatch: d.Dispatch, kanban: d.Kanban, events: d.Events,
 		coordinator: d.Coordinator, wake: d.Wake, done: d.Done, accounts: d.Accounts, log: d.Log, quota: d.Quota,
-		secure: d.Secure, bodies: map[string]*openapi3.Schema{}, memory: quota.NewBudget(bodyBudget, bodyPatience),
+		bodies: map[string]*openapi3.Schema{}, memory: quota.NewBudget(bodyBudget, bodyPatience),
 		decoding: semaphore.NewWeighted(int64(max(runtime.GOMAXPROCS(0)/2, 1))), echo: echo.New()}
 	s.echo.IPExtractor = d.ClientAddress
 	if s.echo.IPExtractor == nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/url"
 	"path/filepath"
+	"strings"
 )
 
 // enrolmentTokenFile is the file that the first start writes in the data
@@ -25,6 +26,19 @@ func (c Config) checkPublicURL() error {
 func (c Config) Secure() bool {
 	u, err := url.Parse(c.PublicURL)
 	return err == nil && u.Scheme == "https"
+}
+
+// hosts are the names that the server answers to: those of its public address, of
+// the addresses it listens on, and those that are allowed beside them.
+func (c Config) hosts() []string {
+	names := []string{c.Listen, c.Network.MetricsListen}
+	if u, err := url.Parse(c.PublicURL); err == nil {
+		names = append(names, u.Host)
+	}
+	for _, name := range c.Network.AllowedHosts {
+		names = append(names, strings.TrimSpace(name))
+	}
+	return names
 }
 
 // EnrolmentTokenFile is where the first enrolment token lies.

@@ -18,6 +18,7 @@ import (
 	"fleetboard/db/vault"
 	"fleetboard/handlers"
 	"fleetboard/handlers/api"
+	"fleetboard/handlers/edge"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
@@ -177,13 +178,16 @@ func (a *App) serve(cfg Config, people *accounts.Service, secrets *vault.Vault, 
 	machines := api.New(api.Deps{
 		Accounts: people, Jobs: list, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
 		Coordinator: leader, Wake: wake, Done: a.done, Log: a.log,
-		Quota: limits, ClientAddress: client, Secure: cfg.Secure()})
+		Quota: limits, ClientAddress: client})
 
 	mux := http.NewServeMux()
 	mux.Handle("/api/", machines)
 	mux.Handle("/", pages)
-	a.server = a.httpServer(mux)
-	a.run(append(a.answerMetrics(mux), runloop.Task{Name: "notifier", Run: wake.Run},
+	guard := func(next http.Handler) http.Handler {
+		return edge.Headers(cfg.Secure(), edge.AllowedHosts(cfg.hosts(), machines.Refuse, next))
+	}
+	a.server = a.httpServer(guard(mux))
+	a.run(append(a.answerMetrics(mux, guard), runloop.Task{Name: "notifier", Run: wake.Run},
 		runloop.Task{Name: "revocations", Run: people.Watch}, runloop.Task{Name: "coordinator", Run: leader.Run})...)
 }
 
@@ -191,7 +195,9 @@ func (a *App) serve(cfg Config, people *accounts.Service, secrets *vault.Vault, 
 func (a *App) httpServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
+		// OPTIONS of the whole server ("*") pass the handler too.
+		DisableGeneralOptionsHandler: true,
+		IdleTimeout:                  idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 	}
 }
 

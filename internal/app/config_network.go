@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"regexp"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -19,6 +20,9 @@ type NetworkConfig struct {
 	// RateLimit is how many requests a second a token may send; a person and an
 	// address may send a quarter of it. 0 is no limit.
 	RateLimit int `env:"FLEETBOARD_RATE_LIMIT" envDefault:"200"`
+	// AllowedHosts are the names that the server answers to beside that of its public
+	// address.
+	AllowedHosts []string `env:"FLEETBOARD_ALLOWED_HOSTS"`
 	// MetricsListen is the address, host:port, on which /metrics is answered to
 	// whoever reaches it. Without it the server's own address answers /metrics, to
 	// this machine only.
@@ -30,6 +34,7 @@ const maxRateLimit = 1_000_000
 
 func (c NetworkConfig) check() error {
 	_, err := c.proxies()
+	err = errors.Join(err, c.checkHosts())
 	if c.RateLimit < 0 || c.RateLimit > maxRateLimit {
 		err = errors.Join(err, fmt.Errorf("FLEETBOARD_RATE_LIMIT: must be a number from 0, no limit, to %d requests a second", maxRateLimit))
 	}
@@ -37,6 +42,20 @@ func (c NetworkConfig) check() error {
 		err = errors.Join(err, checkAddress("FLEETBOARD_METRICS_LISTEN", c.MetricsListen))
 	}
 	return err
+}
+
+// hostName is a name of the DNS.
+var hostName = regexp.MustCompile(`^([a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?\.)*[a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?\.?$`)
+
+func (c NetworkConfig) checkHosts() error {
+	var errs []error
+	for _, text := range c.AllowedHosts {
+		if name := strings.TrimSpace(text); name != "" && !hostName.MatchString(name) {
+			errs = append(errs, fmt.Errorf(
+				"FLEETBOARD_ALLOWED_HOSTS: %q must be a name like fleet.example.com, without scheme, port and wildcard; put commas between several", name))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (c NetworkConfig) proxies() ([]netip.Prefix, error) {

@@ -25,8 +25,9 @@ func (a *App) listenForMetrics(ctx context.Context, address string) (err error) 
 }
 
 // answerMetrics answers /metrics: on the address of its own to whoever reaches it,
-// as the task that is returned; else beside all else, to this machine only.
-func (a *App) answerMetrics(mux *http.ServeMux) []runloop.Task {
+// as the task that is returned, behind guard; else beside all else, to this machine
+// only.
+func (a *App) answerMetrics(mux *http.ServeMux, guard func(http.Handler) http.Handler) []runloop.Task {
 	metrics := handlers.Metrics(vitals.New(a.db).Sample, a.log)
 	if a.metrics == nil {
 		mux.Handle("/metrics", handlers.OnlyLocal(metrics))
@@ -34,7 +35,7 @@ func (a *App) answerMetrics(mux *http.ServeMux) []runloop.Task {
 	}
 	own := http.NewServeMux()
 	own.Handle("/metrics", metrics)
-	server := a.httpServer(own)
+	server := a.httpServer(guard(own))
 	return []runloop.Task{{Name: "metrics", Run: func(ctx context.Context) error {
 		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 		if err := server.Serve(a.metrics); !errors.Is(err, http.ErrServerClosed) {

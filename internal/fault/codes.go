@@ -17,6 +17,7 @@ const (
 	Forbidden            Code = "forbidden"
 	NotFound             Code = "not_found"
 	MethodNotAllowed     Code = "method_not_allowed"
+	HostNotAllowed       Code = "host_not_allowed"
 	VersionConflict      Code = "version_conflict"
 	InvalidTransition    Code = "invalid_transition"
 	DependencyCycle      Code = "dependency_cycle"
@@ -54,6 +55,7 @@ var catalogue = map[Code]Entry{
 	Forbidden:            {http.StatusForbidden, "Not allowed"},
 	NotFound:             {http.StatusNotFound, "Not found"},
 	MethodNotAllowed:     {http.StatusMethodNotAllowed, "Method not allowed"},
+	HostNotAllowed:       {http.StatusMisdirectedRequest, "The server has another name"},
 	VersionConflict:      {http.StatusConflict, "Changed by somebody else"},
 	InvalidTransition:    {http.StatusConflict, "Not possible in this status"},
 	DependencyCycle:      {http.StatusConflict, "The dependencies form a cycle"},

@@ -275,6 +275,7 @@ const (
 	ProblemCodeChildrenOpen         ProblemCode = "children_open"
 	ProblemCodeDependencyCycle      ProblemCode = "dependency_cycle"
 	ProblemCodeForbidden            ProblemCode = "forbidden"
+	ProblemCodeHostNotAllowed       ProblemCode = "host_not_allowed"
 	ProblemCodeIdempotencyKeyReused ProblemCode = "idempotency_key_reused"
 	ProblemCodeInUse                ProblemCode = "in_use"
 	ProblemCodeInternal             ProblemCode = "internal"
@@ -313,6 +314,8 @@ func (e ProblemCode) Valid() bool {
 	case ProblemCodeDependencyCycle:
 		return true
 	case ProblemCodeForbidden:
+		return true
+	case ProblemCodeHostNotAllowed:
 		return true
 	case ProblemCodeIdempotencyKeyReused:
 		return true
