@@ -26,7 +26,7 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.JobApproved: "approved", eventlog.JobRejected: "sent back", eventlog.JobMerged: "merged", eventlog.JobMergeFailed: "merge failed",
 	eventlog.JobCancelRequested: "cancel asked", eventlog.JobPauseRequested: "pause asked", eventlog.JobCancelled: "cancelled",
 	eventlog.JobRetried: "retried", eventlog.JobArchived: "archived", eventlog.JobLinked: "linked", eventlog.JobUnlinked: "unlinked",
-	eventlog.JobCompacted: "summed up", eventlog.ProductSaved: "product saved", eventlog.ProductDeleted: "product deleted",
+	eventlog.JobCompacted: "summed up", eventlog.JobRecorded: "recorded", eventlog.JobRepaired: "repaired", eventlog.ProductSaved: "product saved", eventlog.ProductDeleted: "product deleted",
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.AgentRegistered: "registered",
 	eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
 	eventlog.AgentWentStale: "went silent", eventlog.AgentDied: "died", eventlog.AgentRevived: "came back",
@@ -107,6 +107,10 @@ func factText(e eventlog.Event, payload map[string]any) ui.Sentence {
 		return linkText(said("type"), said("job"))
 	case eventlog.JobCompacted:
 		return ui.Text(plural(numberOf(payload["events"]), "older event", "older events") + " in one")
+	case eventlog.JobRecorded:
+		return ui.Text("what earlier versions kept beside the log")
+	case eventlog.JobRepaired:
+		return ui.Text("made what its history tells")
 	case eventlog.JobClaimed:
 		return onFactory(said("factory"))
 	case eventlog.JobAsked:
@@ -296,4 +300,15 @@ func met(field string, list []any) int {
 		}
 	}
 	return n
+}
+
+// toldValue is fieldValue of a change; a value that stands apart is only long.
+func toldValue(c eventlog.Change, v any, apart string) string {
+	if apart != "" {
+		return "a long text"
+	}
+	if text, ok := v.(string); ok && c.Field == "body" {
+		return plural(len([]rune(text)), "character", "characters")
+	}
+	return fieldValue(c.Field, v)
 }

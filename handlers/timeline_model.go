@@ -190,19 +190,20 @@ const maxChanges = 3
 
 // toldFields are told by an event's sentence or its statuses.
 var toldFields = []string{"status", "wait_reason", "blocked_reason", "question", "answer", "feedback", "link", "directive",
-	"draining", "progress_percent", "current_step", "checkpoint", "not_before", "role", "name"}
+	"draining", "progress_percent", "current_step", "checkpoint", "not_before", "role", "name",
+	"result", "last_error", "failure_kind", "files_touched", "approved_head", "merged_commit", "url"}
 
 // changedFields are the other fields that an event changed. A new job has all of
 // them from its beginning; that is no news.
 func changedFields(e eventlog.Event) (list []views.FieldChange, more string) {
-	if e.Type == eventlog.JobCreated {
+	if e.Type == eventlog.JobCreated || e.Type == eventlog.JobRecorded {
 		return nil, ""
 	}
 	for _, c := range e.Changes {
 		if slices.Contains(toldFields, c.Field) && (e.Type != eventlog.JobEdited || c.Field == "status" || c.Field == "wait_reason") {
 			continue
 		}
-		list = append(list, views.FieldChange{Field: fieldName(c.Field), Was: fieldValue(c.Field, c.Old), Now: fieldValue(c.Field, c.New)})
+		list = append(list, views.FieldChange{Field: fieldName(c.Field), Was: toldValue(c, c.Old, c.OldSHA256), Now: toldValue(c, c.New, c.NewSHA256)})
 	}
 	if n := len(list) - maxChanges; n > 0 {
 		return list[:maxChanges], strconv.Itoa(n) + " more"

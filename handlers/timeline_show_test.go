@@ -147,6 +147,7 @@ func TestTheTimelineIsNarrowed(t *testing.T) {
 // what htmx adds to the list.
 func TestTheTimelineGoesBackToTheFirstEvent(t *testing.T) {
 	d := newDesk(t)
+	dbfactory.AnyFacts(t, d.db)
 	for i := range 119 {
 		d.logged(eventlog.Event{Type: eventlog.Type(fmt.Sprintf("job.note_%d", i))})
 	}
@@ -228,6 +229,7 @@ func TestTheTimelineTellsPeopleOfOneNameApart(t *testing.T) {
 // Whatever agents and people write is shown as text.
 func TestTheTimelineShowsHostileTextAsText(t *testing.T) {
 	d := newDesk(t)
+	dbfactory.AnyFacts(t, d.db)
 	bad := `"><script>alert(1)</script><img src=x onerror=alert(1)>`
 	d.job("Alpha " + bad)
 	d.logged(eventlog.Event{Type: eventlog.JobEdited, Actor: tenancy.Actor{Kind: tenancy.Kind(bad), ID: bad, Name: bad}, Payload: []byte(`{"reason":"` + `<b>x</b>` + `"}`),

@@ -11,7 +11,7 @@ type AccountPage struct {
 	Factor   FactorPart
 	Sessions SessionsPart
 	// LogIns are new ones that the person has not said anything about.
-	LogIns []LogInNews
+	LogIns   []LogInNews
 	Identity *IdentityPart
 	// Errors by field: name; current and password of the change of the password;
 	// factor, drop and codes are the passwords typed in the second factor's forms.

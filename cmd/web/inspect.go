@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"unicode"
 
 	"fleetboard/db"
-	"fleetboard/internal/app"
 	"fleetboard/internal/coordinator/audit"
 )
 
@@ -19,13 +17,10 @@ const maxDetail = 600
 // inspect looks at the database in one way and prints what it found.
 func inspect(ctx context.Context, environ []string, out, logs io.Writer, look func(context.Context, *db.DB) (audit.Report, error)) int {
 	var report audit.Report
-	cfg, err := app.LoadConfig(app.Environment(environ))
-	if err == nil {
-		err = app.Inspect(ctx, cfg, slog.New(slog.NewTextHandler(logs, nil)), func(d *db.DB) (err error) {
-			report, err = look(ctx, d)
-			return err
-		})
-	}
+	err := withDatabase(ctx, environ, logs, func(d *db.DB) (err error) {
+		report, err = look(ctx, d)
+		return err
+	})
 	printReport(out, report)
 	switch {
 	case err != nil:
@@ -59,10 +54,15 @@ func printable(s string) string {
 	if len(runes) > maxDetail {
 		runes = append(runes[:maxDetail:maxDetail], '…')
 	}
+	return visible(string(runes))
+}
+
+// visible is text with a question mark for what would not print.
+func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
 		}
 		return '?'
-	}, string(runes))
+	}, s)
 }

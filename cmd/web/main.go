@@ -19,10 +19,13 @@ const usage = `Usage: fleetboard [command]
   serve       run the server; also without a command
   audit       check that the rows about each job agree
   verify-log  replay each job from its events and compare
+              --repair writes what the log tells, after asking; --yes does not ask
+  show KEY    print a job as its log tells it
+              --at TIME as it was then; --workspace NAME where several have that key
   help        print this
 
-All are configured by the same environment. audit and verify-log only read, also
-while servers run. Exit codes: 0 all is well, 1 something differs or the server
+All are configured by the same environment. audit, verify-log and show only read,
+but for --repair, also while servers run. Exit codes: 0 all is well, 1 something differs or the server
 failed, 2 it was not possible to look.
 `
 
@@ -35,14 +38,22 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
+	code := run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
 // run carries out a command and returns the exit code. What a person needs is
 // written to out, the log and what went wrong to logs.
-func run(ctx context.Context, args, environ []string, out, logs io.Writer) int {
+func run(ctx context.Context, args, environ []string, in io.Reader, out, logs io.Writer) int {
+	if len(args) > 0 {
+		switch args[0] {
+		case "verify-log":
+			return verifyLog(ctx, args[1:], environ, in, out, logs)
+		case "show":
+			return show(ctx, args[1:], environ, out, logs)
+		}
+	}
 	if len(args) > 1 {
 		fmt.Fprint(logs, usage)
 		return exitBlind
@@ -53,8 +64,6 @@ func run(ctx context.Context, args, environ []string, out, logs io.Writer) int {
 		return serve(ctx, environ, out, logs)
 	case "audit":
 		return inspect(ctx, environ, out, logs, audit.Run)
-	case "verify-log":
-		return inspect(ctx, environ, out, logs, audit.Verify)
 	case "help", "-h", "--help":
 		fmt.Fprint(out, usage)
 		return exitOK

@@ -81,11 +81,15 @@ func TestTheAuditorTellsWhatItFoundByItsExitCode(t *testing.T) {
 		`INSERT INTO workspace (id, slug, name) VALUES (gen_random_uuid(), 'kestrel', 'Kestrel')`,
 		`INSERT INTO product (workspace_id, id, name) SELECT id, gen_random_uuid(), 'default' FROM workspace`,
 		`INSERT INTO lane (workspace_id, needs, digest, product_id) SELECT workspace_id, '{}', '', id FROM product`,
-		`INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, status, created_by)
-			SELECT workspace_id, gen_random_uuid(), 'FB-7', E'A \u009b31m title', product_id, id, 'blocked', 'test' FROM lane`,
-		`INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, changes) SELECT workspace_id, 'job.created', id, 'test', 'person',
+		`INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, status, status_by, status_by_kind, created_by)
+			SELECT workspace_id, gen_random_uuid(), 'FB-7', E'A \u009b31m title', product_id, id, 'blocked', 'test', 'person', 'test' FROM lane`,
+		`INSERT INTO job_text (workspace_id, job_id) SELECT workspace_id, id FROM job`,
+		`INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, saved_at, changes) SELECT workspace_id, 'job.created', id, 'test', 'person', created_at,
 			jsonb_build_array(jsonb_build_object('field', 'status', 'new', status), jsonb_build_object('field', 'title', 'new', title),
-			jsonb_build_object('field', 'priority', 'new', priority), jsonb_build_object('field', 'product', 'new', 'default')) FROM job`,
+			jsonb_build_object('field', 'priority', 'new', priority), jsonb_build_object('field', 'product', 'new', 'default'), jsonb_build_object('field', 'key', 'new', key),
+			jsonb_build_object('field', 'max_retries', 'new', 3), jsonb_build_object('field', 'max_lost', 'new', 5),
+			jsonb_build_object('field', 'retry_backoff_seconds', 'new', 300),
+			jsonb_build_object('field', 'input_context', 'new', '{}'::jsonb)) FROM job`,
 	} {
 		do(sql)
 	}
@@ -102,6 +106,15 @@ func TestTheAuditorTellsWhatItFoundByItsExitCode(t *testing.T) {
 	if strings.Contains(told.out, "\u009b") {
 		t.Error("a control character reached the terminal")
 	}
+
+	run(t, program, env, "verify-log", "--repair").wants(t, 1, "becomes", "[y/N]", "     1  state")
+	run(t, program, env, "verify-log", "--repair", "--yes").wants(t, 0, `title: "Another" becomes "A ?31m title"`, "1 jobs were written, 0 were not.", "     0  state")
+	do(`DELETE FROM job_ready`)
+	run(t, program, env, "audit").wants(t, 0)
+	run(t, program, env, "show", "FB-7").wants(t, 0, "title                  \"A ?31m title\"", "version                2")
+	run(t, program, env, "show", "FB-7", "--at", "2001-01-01T00:00:00Z").wants(t, 2, "it was not there yet")
+	run(t, program, env, "show", "FB-8").wants(t, 2, "there is no job FB-8")
+	run(t, program, env, "show", "FB-7", "--at", "noon").wants(t, 2, "--at must be a time")
 
 	do(`ALTER TABLE attempt RENAME TO elsewhere`)
 	run(t, program, env, "audit").wants(t, 2, "not everything was looked at")

@@ -60,52 +60,63 @@ func (q *Queries) AuditCounts(ctx context.Context, db DBTX, workspaceID uuid.UUI
 }
 
 const auditHistories = `-- name: AuditHistories :many
-SELECT j.id, j.key, j.status, j.wait_reason, j.blocked_reason, j.question, j.answer, j.title, j.phase, j.priority,
-    j.factory, j.repo, p.name AS product, j.capabilities, j.tags, j.failure_count, j.lost_count, j.feedback,
-    j.not_before, j.epoch, j.attempts,
-    coalesce((SELECT jsonb_agg(jsonb_build_object('ID', e.id, 'Type', e.type, 'Epoch', e.epoch, 'Changes', e.changes)
+SELECT j.id, j.key, coalesce(l.epoch, 0)::bigint AS lease_epoch, (jsonb_build_object(
+    'status', j.status, 'wait_reason', j.wait_reason, 'blocked_reason', j.blocked_reason, 'question', j.question, 'answer', j.answer,
+    'waits_for_children', j.waits_for_children, 'key', j.key, 'title', j.title, 'kind', j.kind, 'phase', j.phase, 'priority', j.priority,
+    'factory', j.factory, 'repo', j.repo, 'product', p.name, 'estimated_complexity', j.estimated_complexity,
+    'estimated_minutes', j.estimated_minutes, 'token_budget', j.token_budget, 'capabilities', j.capabilities, 'tags', j.tags,
+    'review_required', j.review_required, 'max_retries', j.max_retries, 'max_lost', j.max_lost,
+    'retry_backoff_seconds', j.retry_backoff_seconds, 'idempotency_key', coalesce(j.idempotency_key, ''), 'files', j.files,
+    'files_touched', j.files_touched, 'approved_head', j.approved_head, 'merged_commit', j.merged_commit, 'url', j.url) || jsonb_build_object(
+    'failure_kind', j.failure_kind, 'failure_count', j.failure_count, 'lost_count', j.lost_count, 'last_error', j.last_error,
+    'feedback', j.feedback, 'progress_percent', CASE WHEN l.job_id IS NULL THEN j.progress_percent ELSE l.progress_percent END,
+    'current_step', coalesce(l.current_step, j.current_step), 'checkpoint', coalesce(l.checkpoint, j.checkpoint), 'result', j.result,
+    'not_before', j.not_before, 'status_by', j.status_by, 'status_by_kind', j.status_by_kind, 'status_by_id', j.status_by_id,
+    'carried_out_by', j.carried_out_by, 'status_at', j.status_at, 'version', j.version, 'created_by', j.created_by,
+    'created_at', j.created_at, 'updated_at', j.updated_at, 'ready_at', j.ready_at, 'assigned_at', j.assigned_at,
+    'started_at', j.started_at, 'completed_at', j.completed_at, 'failed_at', j.failed_at, 'epoch', j.epoch, 'attempts', j.attempts,
+    'body', t.body, 'acceptance', t.acceptance, 'acceptance_met', t.acceptance_met, 'input_context', t.input_context,
+    'secret_keys', t.secret_keys, 'lane', rtrim(lp.name || '/' || n.factory || ' ' || array_to_string(n.needs, ' '))))::jsonb AS state,
+    coalesce((SELECT jsonb_agg(jsonb_build_object('ID', e.id, 'Type', e.type, 'Actor', jsonb_build_object('name', e.actor, 'kind', e.actor_kind, 'id', e.actor_id),
+        'Payload', jsonb_build_object('carried_out_by', e.payload->'carried_out_by'), 'Epoch', e.epoch,
+        'At', e.at, 'SavedAt', e.saved_at, 'Changes', e.changes)
         ORDER BY e.id) FROM event e WHERE e.workspace_id = j.workspace_id AND e.job_id = j.id), '[]')::jsonb AS events
-FROM (SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, files, files_touched, failure_kind, approved_head, merged_commit, url, status_by_kind, status_by_id, carried_out_by FROM job p WHERE p.workspace_id = $1 AND p.id > $2 ORDER BY p.id LIMIT $3) j
-JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
+FROM (SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, files, files_touched, failure_kind, approved_head, merged_commit, url, status_by_kind, status_by_id, carried_out_by FROM job o WHERE o.workspace_id = $1 AND o.id > $2
+    AND ($3::uuid IS NULL OR o.id = $3::uuid) ORDER BY o.id LIMIT $4) j
+LEFT JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
+LEFT JOIN job_text t ON t.workspace_id = j.workspace_id AND t.job_id = j.id
+LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
+LEFT JOIN lane n ON n.workspace_id = j.workspace_id AND n.id = j.lane_id
+LEFT JOIN product lp ON lp.workspace_id = n.workspace_id AND lp.id = n.product_id
 ORDER BY j.id
 `
 
 type AuditHistoriesParams struct {
 	WorkspaceID uuid.UUID
 	After       uuid.UUID
+	Only        *uuid.UUID
 	MaxRows     int32
 }
 
 type AuditHistoriesRow struct {
-	ID            uuid.UUID
-	Key           string
-	Status        string
-	WaitReason    string
-	BlockedReason string
-	Question      string
-	Answer        string
-	Title         string
-	Phase         string
-	Priority      int16
-	Factory       string
-	Repo          string
-	Product       string
-	Capabilities  []string
-	Tags          []string
-	FailureCount  int32
-	LostCount     int32
-	Feedback      string
-	NotBefore     *time.Time
-	Epoch         int64
-	Attempts      int32
-	Events        json.RawMessage
+	ID         uuid.UUID
+	Key        string
+	LeaseEpoch int64
+	State      json.RawMessage
+	Events     json.RawMessage
 }
 
-// A page of jobs by id, each with its events oldest first, as one moment saw
-// them. A job's changes are made one after another under its lock, so the ids
-// of its events follow their order.
+// A page of jobs by id, or one of them, each as everybody reads it, and with its
+// events oldest first, as one moment saw them. A job's changes are made one after
+// another under its lock, so the ids of its events follow their order. What a lease
+// knows of the work stands for what the job does.
 func (q *Queries) AuditHistories(ctx context.Context, db DBTX, arg AuditHistoriesParams) ([]AuditHistoriesRow, error) {
-	rows, err := db.Query(ctx, auditHistories, arg.WorkspaceID, arg.After, arg.MaxRows)
+	rows, err := db.Query(ctx, auditHistories,
+		arg.WorkspaceID,
+		arg.After,
+		arg.Only,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -116,25 +127,8 @@ func (q *Queries) AuditHistories(ctx context.Context, db DBTX, arg AuditHistorie
 		if err := rows.Scan(
 			&i.ID,
 			&i.Key,
-			&i.Status,
-			&i.WaitReason,
-			&i.BlockedReason,
-			&i.Question,
-			&i.Answer,
-			&i.Title,
-			&i.Phase,
-			&i.Priority,
-			&i.Factory,
-			&i.Repo,
-			&i.Product,
-			&i.Capabilities,
-			&i.Tags,
-			&i.FailureCount,
-			&i.LostCount,
-			&i.Feedback,
-			&i.NotBefore,
-			&i.Epoch,
-			&i.Attempts,
+			&i.LeaseEpoch,
+			&i.State,
 			&i.Events,
 		); err != nil {
 			return nil, err
@@ -321,4 +315,86 @@ func (q *Queries) AuditWorkspaces(ctx context.Context, db DBTX) ([]AuditWorkspac
 		return nil, err
 	}
 	return items, nil
+}
+
+const jobRepair = `-- name: JobRepair :one
+WITH repaired AS (
+    UPDATE job SET key = $4::jsonb ->> 'key', title = $4::jsonb ->> 'title', kind = $4::jsonb ->> 'kind',
+        product_id = $5, repo = $4::jsonb ->> 'repo', phase = $4::jsonb ->> 'phase',
+        priority = ($4::jsonb ->> 'priority')::smallint,
+        capabilities = ARRAY(SELECT jsonb_array_elements_text($4::jsonb -> 'capabilities')), factory = $4::jsonb ->> 'factory',
+        lane_id = $6, tags = ARRAY(SELECT jsonb_array_elements_text($4::jsonb -> 'tags')), status = $4::jsonb ->> 'status',
+        wait_reason = $4::jsonb ->> 'wait_reason', blocked_reason = $4::jsonb ->> 'blocked_reason',
+        question = $4::jsonb ->> 'question', answer = $4::jsonb ->> 'answer', status_by = $4::jsonb ->> 'status_by', status_by_kind = $4::jsonb ->> 'status_by_kind', status_by_id = $4::jsonb ->> 'status_by_id',
+        carried_out_by = nullif($4::jsonb -> 'carried_out_by', 'null'),
+        status_at = ($4::jsonb ->> 'status_at')::timestamptz, epoch = ($4::jsonb ->> 'epoch')::bigint,
+        attempts = ($4::jsonb ->> 'attempts')::int, failure_count = ($4::jsonb ->> 'failure_count')::int,
+        lost_count = ($4::jsonb ->> 'lost_count')::int, max_retries = ($4::jsonb ->> 'max_retries')::int,
+        max_lost = ($4::jsonb ->> 'max_lost')::int, retry_backoff_seconds = ($4::jsonb ->> 'retry_backoff_seconds')::int,
+        last_error = $4::jsonb ->> 'last_error', feedback = $4::jsonb ->> 'feedback',
+        progress_percent = ($4::jsonb ->> 'progress_percent')::smallint, current_step = $4::jsonb ->> 'current_step',
+        checkpoint = nullif($4::jsonb -> 'checkpoint', 'null'), result = nullif($4::jsonb -> 'result', 'null'),
+        review_required = ($4::jsonb ->> 'review_required')::boolean, estimated_complexity = $4::jsonb ->> 'estimated_complexity',
+        estimated_minutes = ($4::jsonb ->> 'estimated_minutes')::int, token_budget = ($4::jsonb ->> 'token_budget')::bigint,
+        not_before = ($4::jsonb ->> 'not_before')::timestamptz, idempotency_key = nullif($4::jsonb ->> 'idempotency_key', ''),
+        version = ($4::jsonb ->> 'version')::int + 1, created_by = $4::jsonb ->> 'created_by',
+        created_at = ($4::jsonb ->> 'created_at')::timestamptz, updated_at = now(),
+        ready_at = ($4::jsonb ->> 'ready_at')::timestamptz, assigned_at = ($4::jsonb ->> 'assigned_at')::timestamptz,
+        started_at = ($4::jsonb ->> 'started_at')::timestamptz, completed_at = ($4::jsonb ->> 'completed_at')::timestamptz,
+        failed_at = ($4::jsonb ->> 'failed_at')::timestamptz, waits_for_children = ($4::jsonb ->> 'waits_for_children')::boolean,
+        files = ARRAY(SELECT jsonb_array_elements_text($4::jsonb -> 'files')),
+        files_touched = ARRAY(SELECT jsonb_array_elements_text($4::jsonb -> 'files_touched')),
+        failure_kind = $4::jsonb ->> 'failure_kind', approved_head = $4::jsonb ->> 'approved_head',
+        merged_commit = $4::jsonb ->> 'merged_commit', url = $4::jsonb ->> 'url'
+    WHERE job.workspace_id = $1 AND job.id = $7
+    RETURNING job.id, job.status, job.lane_id, job.priority, job.ready_at, job.epoch
+), written AS (
+    INSERT INTO job_text (workspace_id, job_id, body, acceptance, acceptance_met, input_context, secret_keys)
+    SELECT $1, r.id, $4::jsonb ->> 'body', $4::jsonb -> 'acceptance', $4::jsonb -> 'acceptance_met',
+        coalesce(nullif($4::jsonb -> 'input_context', 'null'), '{}'),
+        ARRAY(SELECT jsonb_array_elements_text($4::jsonb -> 'secret_keys')) FROM repaired r
+    ON CONFLICT (workspace_id, job_id) DO UPDATE SET body = excluded.body, acceptance = excluded.acceptance,
+        acceptance_met = excluded.acceptance_met, input_context = excluded.input_context, secret_keys = excluded.secret_keys
+), worked AS (
+    UPDATE job_lease l SET progress_percent = ($4::jsonb ->> 'progress_percent')::smallint, current_step = $4::jsonb ->> 'current_step',
+        checkpoint = nullif($4::jsonb -> 'checkpoint', 'null')
+    WHERE l.workspace_id = $1 AND l.job_id = ANY(ARRAY(SELECT r.id FROM repaired r))
+), unreadied AS (
+    DELETE FROM job_ready q WHERE q.workspace_id = $1 AND q.job_id = ANY(ARRAY(SELECT r.id FROM repaired r WHERE r.status <> 'ready'))
+), readied AS (
+    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
+    SELECT $1, r.lane_id, r.priority, r.ready_at, r.id FROM repaired r WHERE r.status = 'ready'
+    ON CONFLICT (workspace_id, job_id) DO UPDATE
+        SET lane_id = excluded.lane_id, priority = excluded.priority, ready_at = excluded.ready_at
+)
+INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, saved_at, changes, payload)
+SELECT $1, 'job.repaired', r.id, $2, 'system', $2, nullif(r.epoch, 0), now(), '[]', $3::jsonb FROM repaired r
+RETURNING id
+`
+
+type JobRepairParams struct {
+	WorkspaceID uuid.UUID
+	Actor       string
+	Found       json.RawMessage
+	State       json.RawMessage
+	ProductID   uuid.UUID
+	LaneID      int64
+	ID          uuid.UUID
+}
+
+// Makes a locked job what a state tells, with its row in job_ready and what its lease
+// knows of the work, and records that. The values that were found are the payload.
+func (q *Queries) JobRepair(ctx context.Context, db DBTX, arg JobRepairParams) (int64, error) {
+	row := db.QueryRow(ctx, jobRepair,
+		arg.WorkspaceID,
+		arg.Actor,
+		arg.Found,
+		arg.State,
+		arg.ProductID,
+		arg.LaneID,
+		arg.ID,
+	)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
 }

@@ -13,9 +13,73 @@ import (
 	"github.com/google/uuid"
 )
 
+const contents = `-- name: Contents :many
+SELECT encode(c.sha256, 'hex')::text AS sum, c.body::jsonb AS body FROM (
+    SELECT t.sha256, t.body FROM content t
+    WHERE t.workspace_id = $1 AND t.sha256 = ANY(ARRAY(SELECT decode(s, 'hex') FROM unnest($2::text[]) s)) OFFSET 0
+) c WHERE sha256(convert_to(c.body, 'UTF8')) = c.sha256
+`
+
+type ContentsParams struct {
+	WorkspaceID uuid.UUID
+	Sums        []string
+}
+
+type ContentsRow struct {
+	Sum  string
+	Body json.RawMessage
+}
+
+// Contents by the hexadecimal form of their SHA-256, those that still are what it says.
+func (q *Queries) Contents(ctx context.Context, db DBTX, arg ContentsParams) ([]ContentsRow, error) {
+	rows, err := db.Query(ctx, contents, arg.WorkspaceID, arg.Sums)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ContentsRow{}
+	for rows.Next() {
+		var i ContentsRow
+		if err := rows.Scan(&i.Sum, &i.Body); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const contentsCollect = `-- name: ContentsCollect :one
+SELECT collect_contents($1::uuid, $2::int)::int AS deleted
+`
+
+type ContentsCollectParams struct {
+	WorkspaceID uuid.UUID
+	MaxRows     int32
+}
+
+func (q *Queries) ContentsCollect(ctx context.Context, db DBTX, arg ContentsCollectParams) (int32, error) {
+	row := db.QueryRow(ctx, contentsCollect, arg.WorkspaceID, arg.MaxRows)
+	var deleted int32
+	err := row.Scan(&deleted)
+	return deleted, err
+}
+
 const eventAppend = `-- name: EventAppend :exec
-INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, changes, payload)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+WITH logged AS (
+    INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, changes, payload)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    RETURNING id
+), told AS (
+    SELECT DISTINCT ON (c.sum) decode(c.sum, 'hex') AS sha256, c.body
+    FROM (SELECT unnest($10::text[]) AS sum, unnest($11::text[]) AS body) c ORDER BY c.sum
+), kept AS (
+    INSERT INTO content (workspace_id, sha256, body) SELECT $1, t.sha256, t.body FROM told t ORDER BY t.sha256
+    ON CONFLICT (workspace_id, sha256) DO NOTHING
+)
+INSERT INTO event_content (workspace_id, event_id, sha256) SELECT $1, l.id, t.sha256 FROM logged l, told t
 `
 
 type EventAppendParams struct {
@@ -28,8 +92,11 @@ type EventAppendParams struct {
 	Epoch       *int64
 	Changes     json.RawMessage
 	Payload     json.RawMessage
+	Sums        []string
+	Bodies      []string
 }
 
+// Writes an event, and the contents that it refers to.
 func (q *Queries) EventAppend(ctx context.Context, db DBTX, arg EventAppendParams) error {
 	_, err := db.Exec(ctx, eventAppend,
 		arg.WorkspaceID,
@@ -41,6 +108,8 @@ func (q *Queries) EventAppend(ctx context.Context, db DBTX, arg EventAppendParam
 		arg.Epoch,
 		arg.Changes,
 		arg.Payload,
+		arg.Sums,
+		arg.Bodies,
 	)
 	return err
 }
@@ -114,7 +183,7 @@ func (q *Queries) EventHead(ctx context.Context, db DBTX) (string, error) {
 }
 
 const eventOfJob = `-- name: EventOfJob :many
-SELECT id, xid::text AS xid, type, job_id, actor, actor_kind, actor_id, epoch, at, changes, payload FROM event
+SELECT id, xid::text AS xid, type, job_id, actor, actor_kind, actor_id, epoch, at, saved_at, changes, payload FROM event
 WHERE workspace_id = $1 AND job_id = $2::uuid
     AND ($3::bigint = 0 OR id < $3)
 ORDER BY id DESC LIMIT $4
@@ -137,6 +206,7 @@ type EventOfJobRow struct {
 	ActorID   string
 	Epoch     *int64
 	At        time.Time
+	SavedAt   *time.Time
 	Changes   json.RawMessage
 	Payload   json.RawMessage
 }
@@ -165,6 +235,7 @@ func (q *Queries) EventOfJob(ctx context.Context, db DBTX, arg EventOfJobParams)
 			&i.ActorID,
 			&i.Epoch,
 			&i.At,
+			&i.SavedAt,
 			&i.Changes,
 			&i.Payload,
 		); err != nil {

@@ -164,7 +164,7 @@ WITH e AS MATERIALIZED (
     WHERE a.workspace_id = $2 AND a.job_id = ANY($3::uuid[]) AND a.job_id = x.job_id AND a.epoch = x.epoch
         AND a.ended_at IS NULL
 )
-SELECT job_id, checkpoint FROM ended
+SELECT job_id, progress_percent, current_step, checkpoint FROM ended
 `
 
 type LeasesEndParams struct {
@@ -174,8 +174,10 @@ type LeasesEndParams struct {
 }
 
 type LeasesEndRow struct {
-	JobID      uuid.UUID
-	Checkpoint json.RawMessage
+	JobID           uuid.UUID
+	ProgressPercent *int16
+	CurrentStep     string
+	Checkpoint      json.RawMessage
 }
 
 // Ends leases and closes their attempts, keeping what each lease knew of the work.
@@ -189,7 +191,12 @@ func (q *Queries) LeasesEnd(ctx context.Context, db DBTX, arg LeasesEndParams) (
 	items := []LeasesEndRow{}
 	for rows.Next() {
 		var i LeasesEndRow
-		if err := rows.Scan(&i.JobID, &i.Checkpoint); err != nil {
+		if err := rows.Scan(
+			&i.JobID,
+			&i.ProgressPercent,
+			&i.CurrentStep,
+			&i.Checkpoint,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -46,8 +46,18 @@ WITH input AS MATERIALIZED (
     INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
     SELECT $32, lane_id, priority, now(), id FROM input WHERE status = 'ready'
 ), logged AS (
-    INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, changes, payload)
-    SELECT $32, 'job.created', id, $33, $34, $35, changes::jsonb, payload::jsonb FROM input
+    INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, saved_at, changes, payload)
+    SELECT $32, 'job.created', id, $33, $34, $35, now(), changes::jsonb, payload::jsonb FROM input
+    RETURNING id, job_id
+), told AS MATERIALIZED (
+    SELECT c.job_id::uuid AS job_id, decode(c.sum, 'hex') AS sha256, c.body FROM (
+        SELECT unnest($36::text[]) AS job_id, unnest($37::text[]) AS sum, unnest($38::text[]) AS body) c
+), kept AS (
+    INSERT INTO content (workspace_id, sha256, body) SELECT $32, t.sha256, t.body FROM told t ORDER BY t.sha256
+    ON CONFLICT (workspace_id, sha256) DO NOTHING
+), referred AS (
+    INSERT INTO event_content (workspace_id, event_id, sha256)
+    SELECT DISTINCT $32::uuid, l.id, t.sha256 FROM told t JOIN logged l ON l.job_id = t.job_id
 )
 SELECT now()::timestamptz AS made_at
 `
@@ -88,6 +98,9 @@ type JobInsertParams struct {
 	CreatedBy           string
 	ActorKind           string
 	ActorID             string
+	ContentJobs         []string
+	ContentSums         []string
+	ContentBodies       []string
 }
 
 // Writes jobs with their texts, ready rows and events in the order of the arrays,
@@ -132,6 +145,9 @@ func (q *Queries) JobInsert(ctx context.Context, db DBTX, arg JobInsertParams) (
 		arg.CreatedBy,
 		arg.ActorKind,
 		arg.ActorID,
+		arg.ContentJobs,
+		arg.ContentSums,
+		arg.ContentBodies,
 	)
 	var made_at time.Time
 	err := row.Scan(&made_at)

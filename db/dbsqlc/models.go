@@ -120,6 +120,14 @@ type Attempt struct {
 	Submitted       int16
 }
 
+type Content struct {
+	WorkspaceID uuid.UUID
+	Sha256      []byte
+	Body        string
+	MadeAt      time.Time
+	UnusedAt    *time.Time
+}
+
 type CoordinatorLog struct {
 	ID          int64
 	WorkspaceID *uuid.UUID
@@ -143,7 +151,18 @@ type Event struct {
 	At          time.Time
 	Changes     json.RawMessage
 	Payload     json.RawMessage
+	SavedAt     *time.Time
 	ActorID     string
+}
+
+type EventContent struct {
+	WorkspaceID uuid.UUID
+	EventID     int64
+	Sha256      []byte
+}
+
+type EventType struct {
+	Name string
 }
 
 type Factory struct {

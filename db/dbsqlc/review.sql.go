@@ -14,7 +14,13 @@ import (
 )
 
 const jobTalk = `-- name: JobTalk :many
-SELECT e.id, e.type, e.actor, e.actor_kind, e.actor_id, e.at, e.payload, e.changes FROM event e
+SELECT e.id, e.type, e.actor, e.actor_kind, e.actor_id, e.at, e.payload, e.changes,
+    coalesce((SELECT jsonb_object_agg(encode(c.sha256, 'hex'), c.body::jsonb) FROM event_content r
+        JOIN content c ON c.workspace_id = r.workspace_id AND c.sha256 = r.sha256
+        WHERE r.workspace_id = e.workspace_id AND r.event_id = e.id AND c.sha256 = ANY(ARRAY(
+            SELECT decode(x ->> 'new_sha256', 'hex') FROM jsonb_array_elements(e.changes) x
+            WHERE x ->> 'field' IN ('question', 'answer') AND x ->> 'new_sha256' IS NOT NULL))), '{}')::jsonb AS contents
+FROM event e
 WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
     AND e.type IN ('job.asked', 'job.answered', 'job.rejected', 'job.merge_failed')
 ORDER BY e.id DESC LIMIT $3
@@ -35,6 +41,7 @@ type JobTalkRow struct {
 	At        time.Time
 	Payload   json.RawMessage
 	Changes   json.RawMessage
+	Contents  json.RawMessage
 }
 
 // What agents and people last said to one another about a job, newest first.
@@ -56,6 +63,7 @@ func (q *Queries) JobTalk(ctx context.Context, db DBTX, arg JobTalkParams) ([]Jo
 			&i.At,
 			&i.Payload,
 			&i.Changes,
+			&i.Contents,
 		); err != nil {
 			return nil, err
 		}

@@ -23,16 +23,38 @@ CROSS JOIN LATERAL (
 ORDER BY j.id;
 
 -- name: AuditHistories :many
--- A page of jobs by id, each with its events oldest first, as one moment saw
--- them. A job's changes are made one after another under its lock, so the ids
--- of its events follow their order.
-SELECT j.id, j.key, j.status, j.wait_reason, j.blocked_reason, j.question, j.answer, j.title, j.phase, j.priority,
-    j.factory, j.repo, p.name AS product, j.capabilities, j.tags, j.failure_count, j.lost_count, j.feedback,
-    j.not_before, j.epoch, j.attempts,
-    coalesce((SELECT jsonb_agg(jsonb_build_object('ID', e.id, 'Type', e.type, 'Epoch', e.epoch, 'Changes', e.changes)
+-- A page of jobs by id, or one of them, each as everybody reads it, and with its
+-- events oldest first, as one moment saw them. A job's changes are made one after
+-- another under its lock, so the ids of its events follow their order. What a lease
+-- knows of the work stands for what the job does.
+SELECT j.id, j.key, coalesce(l.epoch, 0)::bigint AS lease_epoch, (jsonb_build_object(
+    'status', j.status, 'wait_reason', j.wait_reason, 'blocked_reason', j.blocked_reason, 'question', j.question, 'answer', j.answer,
+    'waits_for_children', j.waits_for_children, 'key', j.key, 'title', j.title, 'kind', j.kind, 'phase', j.phase, 'priority', j.priority,
+    'factory', j.factory, 'repo', j.repo, 'product', p.name, 'estimated_complexity', j.estimated_complexity,
+    'estimated_minutes', j.estimated_minutes, 'token_budget', j.token_budget, 'capabilities', j.capabilities, 'tags', j.tags,
+    'review_required', j.review_required, 'max_retries', j.max_retries, 'max_lost', j.max_lost,
+    'retry_backoff_seconds', j.retry_backoff_seconds, 'idempotency_key', coalesce(j.idempotency_key, ''), 'files', j.files,
+    'files_touched', j.files_touched, 'approved_head', j.approved_head, 'merged_commit', j.merged_commit, 'url', j.url) || jsonb_build_object(
+    'failure_kind', j.failure_kind, 'failure_count', j.failure_count, 'lost_count', j.lost_count, 'last_error', j.last_error,
+    'feedback', j.feedback, 'progress_percent', CASE WHEN l.job_id IS NULL THEN j.progress_percent ELSE l.progress_percent END,
+    'current_step', coalesce(l.current_step, j.current_step), 'checkpoint', coalesce(l.checkpoint, j.checkpoint), 'result', j.result,
+    'not_before', j.not_before, 'status_by', j.status_by, 'status_by_kind', j.status_by_kind, 'status_by_id', j.status_by_id,
+    'carried_out_by', j.carried_out_by, 'status_at', j.status_at, 'version', j.version, 'created_by', j.created_by,
+    'created_at', j.created_at, 'updated_at', j.updated_at, 'ready_at', j.ready_at, 'assigned_at', j.assigned_at,
+    'started_at', j.started_at, 'completed_at', j.completed_at, 'failed_at', j.failed_at, 'epoch', j.epoch, 'attempts', j.attempts,
+    'body', t.body, 'acceptance', t.acceptance, 'acceptance_met', t.acceptance_met, 'input_context', t.input_context,
+    'secret_keys', t.secret_keys, 'lane', rtrim(lp.name || '/' || n.factory || ' ' || array_to_string(n.needs, ' '))))::jsonb AS state,
+    coalesce((SELECT jsonb_agg(jsonb_build_object('ID', e.id, 'Type', e.type, 'Actor', jsonb_build_object('name', e.actor, 'kind', e.actor_kind, 'id', e.actor_id),
+        'Payload', jsonb_build_object('carried_out_by', e.payload->'carried_out_by'), 'Epoch', e.epoch,
+        'At', e.at, 'SavedAt', e.saved_at, 'Changes', e.changes)
         ORDER BY e.id) FROM event e WHERE e.workspace_id = j.workspace_id AND e.job_id = j.id), '[]')::jsonb AS events
-FROM (SELECT * FROM job p WHERE p.workspace_id = @workspace_id AND p.id > @after ORDER BY p.id LIMIT @max_rows) j
-JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
+FROM (SELECT * FROM job o WHERE o.workspace_id = @workspace_id AND o.id > @after
+    AND (sqlc.narg('only')::uuid IS NULL OR o.id = sqlc.narg('only')::uuid) ORDER BY o.id LIMIT @max_rows) j
+LEFT JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
+LEFT JOIN job_text t ON t.workspace_id = j.workspace_id AND t.job_id = j.id
+LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
+LEFT JOIN lane n ON n.workspace_id = j.workspace_id AND n.id = j.lane_id
+LEFT JOIN product lp ON lp.workspace_id = n.workspace_id AND lp.id = n.product_id
 ORDER BY j.id;
 
 -- name: AuditCounts :many
@@ -70,3 +92,59 @@ WHERE l.workspace_id = @workspace_id AND l.job_id > @after AND l.job_id <= @last
     EXISTS (SELECT FROM agent a WHERE a.workspace_id = @workspace_id AND a.id = l.agent_id)
     AND EXISTS (SELECT FROM factory f WHERE f.workspace_id = @workspace_id AND f.id = l.factory_id))
 ORDER BY about, job_id;
+
+-- name: JobRepair :one
+-- Makes a locked job what a state tells, with its row in job_ready and what its lease
+-- knows of the work, and records that. The values that were found are the payload.
+WITH repaired AS (
+    UPDATE job SET key = @state::jsonb ->> 'key', title = @state::jsonb ->> 'title', kind = @state::jsonb ->> 'kind',
+        product_id = @product_id, repo = @state::jsonb ->> 'repo', phase = @state::jsonb ->> 'phase',
+        priority = (@state::jsonb ->> 'priority')::smallint,
+        capabilities = ARRAY(SELECT jsonb_array_elements_text(@state::jsonb -> 'capabilities')), factory = @state::jsonb ->> 'factory',
+        lane_id = @lane_id, tags = ARRAY(SELECT jsonb_array_elements_text(@state::jsonb -> 'tags')), status = @state::jsonb ->> 'status',
+        wait_reason = @state::jsonb ->> 'wait_reason', blocked_reason = @state::jsonb ->> 'blocked_reason',
+        question = @state::jsonb ->> 'question', answer = @state::jsonb ->> 'answer', status_by = @state::jsonb ->> 'status_by', status_by_kind = @state::jsonb ->> 'status_by_kind', status_by_id = @state::jsonb ->> 'status_by_id',
+        carried_out_by = nullif(@state::jsonb -> 'carried_out_by', 'null'),
+        status_at = (@state::jsonb ->> 'status_at')::timestamptz, epoch = (@state::jsonb ->> 'epoch')::bigint,
+        attempts = (@state::jsonb ->> 'attempts')::int, failure_count = (@state::jsonb ->> 'failure_count')::int,
+        lost_count = (@state::jsonb ->> 'lost_count')::int, max_retries = (@state::jsonb ->> 'max_retries')::int,
+        max_lost = (@state::jsonb ->> 'max_lost')::int, retry_backoff_seconds = (@state::jsonb ->> 'retry_backoff_seconds')::int,
+        last_error = @state::jsonb ->> 'last_error', feedback = @state::jsonb ->> 'feedback',
+        progress_percent = (@state::jsonb ->> 'progress_percent')::smallint, current_step = @state::jsonb ->> 'current_step',
+        checkpoint = nullif(@state::jsonb -> 'checkpoint', 'null'), result = nullif(@state::jsonb -> 'result', 'null'),
+        review_required = (@state::jsonb ->> 'review_required')::boolean, estimated_complexity = @state::jsonb ->> 'estimated_complexity',
+        estimated_minutes = (@state::jsonb ->> 'estimated_minutes')::int, token_budget = (@state::jsonb ->> 'token_budget')::bigint,
+        not_before = (@state::jsonb ->> 'not_before')::timestamptz, idempotency_key = nullif(@state::jsonb ->> 'idempotency_key', ''),
+        version = (@state::jsonb ->> 'version')::int + 1, created_by = @state::jsonb ->> 'created_by',
+        created_at = (@state::jsonb ->> 'created_at')::timestamptz, updated_at = now(),
+        ready_at = (@state::jsonb ->> 'ready_at')::timestamptz, assigned_at = (@state::jsonb ->> 'assigned_at')::timestamptz,
+        started_at = (@state::jsonb ->> 'started_at')::timestamptz, completed_at = (@state::jsonb ->> 'completed_at')::timestamptz,
+        failed_at = (@state::jsonb ->> 'failed_at')::timestamptz, waits_for_children = (@state::jsonb ->> 'waits_for_children')::boolean,
+        files = ARRAY(SELECT jsonb_array_elements_text(@state::jsonb -> 'files')),
+        files_touched = ARRAY(SELECT jsonb_array_elements_text(@state::jsonb -> 'files_touched')),
+        failure_kind = @state::jsonb ->> 'failure_kind', approved_head = @state::jsonb ->> 'approved_head',
+        merged_commit = @state::jsonb ->> 'merged_commit', url = @state::jsonb ->> 'url'
+    WHERE job.workspace_id = @workspace_id AND job.id = @id
+    RETURNING job.id, job.status, job.lane_id, job.priority, job.ready_at, job.epoch
+), written AS (
+    INSERT INTO job_text (workspace_id, job_id, body, acceptance, acceptance_met, input_context, secret_keys)
+    SELECT @workspace_id, r.id, @state::jsonb ->> 'body', @state::jsonb -> 'acceptance', @state::jsonb -> 'acceptance_met',
+        coalesce(nullif(@state::jsonb -> 'input_context', 'null'), '{}'),
+        ARRAY(SELECT jsonb_array_elements_text(@state::jsonb -> 'secret_keys')) FROM repaired r
+    ON CONFLICT (workspace_id, job_id) DO UPDATE SET body = excluded.body, acceptance = excluded.acceptance,
+        acceptance_met = excluded.acceptance_met, input_context = excluded.input_context, secret_keys = excluded.secret_keys
+), worked AS (
+    UPDATE job_lease l SET progress_percent = (@state::jsonb ->> 'progress_percent')::smallint, current_step = @state::jsonb ->> 'current_step',
+        checkpoint = nullif(@state::jsonb -> 'checkpoint', 'null')
+    WHERE l.workspace_id = @workspace_id AND l.job_id = ANY(ARRAY(SELECT r.id FROM repaired r))
+), unreadied AS (
+    DELETE FROM job_ready q WHERE q.workspace_id = @workspace_id AND q.job_id = ANY(ARRAY(SELECT r.id FROM repaired r WHERE r.status <> 'ready'))
+), readied AS (
+    INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
+    SELECT @workspace_id, r.lane_id, r.priority, r.ready_at, r.id FROM repaired r WHERE r.status = 'ready'
+    ON CONFLICT (workspace_id, job_id) DO UPDATE
+        SET lane_id = excluded.lane_id, priority = excluded.priority, ready_at = excluded.ready_at
+)
+INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, saved_at, changes, payload)
+SELECT @workspace_id, 'job.repaired', r.id, @actor, 'system', @actor, nullif(r.epoch, 0), now(), '[]', @found::jsonb FROM repaired r
+RETURNING id;

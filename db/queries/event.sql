@@ -1,9 +1,30 @@
 -- name: EventAppend :exec
-INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, changes, payload)
-VALUES (@workspace_id, @type, sqlc.narg('job_id'), @actor, @actor_kind, @actor_id, sqlc.narg('epoch'), @changes, @payload);
+-- Writes an event, and the contents that it refers to.
+WITH logged AS (
+    INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, changes, payload)
+    VALUES (@workspace_id, @type, sqlc.narg('job_id'), @actor, @actor_kind, @actor_id, sqlc.narg('epoch'), @changes, @payload)
+    RETURNING id
+), told AS (
+    SELECT DISTINCT ON (c.sum) decode(c.sum, 'hex') AS sha256, c.body
+    FROM (SELECT unnest(@sums::text[]) AS sum, unnest(@bodies::text[]) AS body) c ORDER BY c.sum
+), kept AS (
+    INSERT INTO content (workspace_id, sha256, body) SELECT @workspace_id, t.sha256, t.body FROM told t ORDER BY t.sha256
+    ON CONFLICT (workspace_id, sha256) DO NOTHING
+)
+INSERT INTO event_content (workspace_id, event_id, sha256) SELECT @workspace_id, l.id, t.sha256 FROM logged l, told t;
+
+-- name: Contents :many
+-- Contents by the hexadecimal form of their SHA-256, those that still are what it says.
+SELECT encode(c.sha256, 'hex')::text AS sum, c.body::jsonb AS body FROM (
+    SELECT t.sha256, t.body FROM content t
+    WHERE t.workspace_id = @workspace_id AND t.sha256 = ANY(ARRAY(SELECT decode(s, 'hex') FROM unnest(@sums::text[]) s)) OFFSET 0
+) c WHERE sha256(convert_to(c.body, 'UTF8')) = c.sha256;
+
+-- name: ContentsCollect :one
+SELECT collect_contents(@workspace_id::uuid, @max_rows::int)::int AS deleted;
 
 -- name: EventOfJob :many
-SELECT id, xid::text AS xid, type, job_id, actor, actor_kind, actor_id, epoch, at, changes, payload FROM event
+SELECT id, xid::text AS xid, type, job_id, actor, actor_kind, actor_id, epoch, at, saved_at, changes, payload FROM event
 WHERE workspace_id = @workspace_id AND job_id = @job_id::uuid
     AND (@before::bigint = 0 OR id < @before)
 ORDER BY id DESC LIMIT @max_rows;

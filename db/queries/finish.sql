@@ -18,7 +18,7 @@ WITH e AS MATERIALIZED (
     WHERE a.workspace_id = @workspace_id AND a.job_id = ANY(@job_ids::uuid[]) AND a.job_id = x.job_id AND a.epoch = x.epoch
         AND a.ended_at IS NULL
 )
-SELECT job_id, checkpoint FROM ended;
+SELECT job_id, progress_percent, current_step, checkpoint FROM ended;
 
 -- name: AgentsCalled :many
 -- Calls of agents that are no heartbeats, for those that nobody has locked a sign

@@ -37,8 +37,18 @@ WITH input AS MATERIALIZED (
     INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
     SELECT @workspace_id, lane_id, priority, now(), id FROM input WHERE status = 'ready'
 ), logged AS (
-    INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, changes, payload)
-    SELECT @workspace_id, 'job.created', id, @created_by, @actor_kind, @actor_id, changes::jsonb, payload::jsonb FROM input
+    INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, saved_at, changes, payload)
+    SELECT @workspace_id, 'job.created', id, @created_by, @actor_kind, @actor_id, now(), changes::jsonb, payload::jsonb FROM input
+    RETURNING id, job_id
+), told AS MATERIALIZED (
+    SELECT c.job_id::uuid AS job_id, decode(c.sum, 'hex') AS sha256, c.body FROM (
+        SELECT unnest(@content_jobs::text[]) AS job_id, unnest(@content_sums::text[]) AS sum, unnest(@content_bodies::text[]) AS body) c
+), kept AS (
+    INSERT INTO content (workspace_id, sha256, body) SELECT @workspace_id, t.sha256, t.body FROM told t ORDER BY t.sha256
+    ON CONFLICT (workspace_id, sha256) DO NOTHING
+), referred AS (
+    INSERT INTO event_content (workspace_id, event_id, sha256)
+    SELECT DISTINCT @workspace_id::uuid, l.id, t.sha256 FROM told t JOIN logged l ON l.job_id = t.job_id
 )
 SELECT now()::timestamptz AS made_at;
 

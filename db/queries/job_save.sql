@@ -29,7 +29,7 @@ WITH d AS MATERIALIZED (
         r.r ->> 'failure_kind' AS failure_kind, r.r ->> 'approved_head' AS approved_head,
         r.r ->> 'merged_commit' AS merged_commit, r.r ->> 'url' AS url,
         r.r -> 'changes' AS changes, r.r -> 'payload' AS payload,
-        nullif(r.r -> 'carried_out_by', 'null') AS carried_out_by
+        nullif(r.r -> 'carried_out_by', 'null') AS carried_out_by, r.r -> 'contents' AS contents
     FROM (SELECT jsonb_array_elements(@decisions::jsonb) AS r) r
 ), saved AS (
     UPDATE job SET
@@ -78,7 +78,17 @@ WITH d AS MATERIALIZED (
     WHERE o.workspace_id = @workspace_id AND o.job_id = ANY(ARRAY(SELECT s.id FROM saved s))
         AND (o.job_id, o.repo) <> ALL(SELECT s.id, s.repo FROM saved s WHERE s.status IN ('ready', 'assigned', 'running'))
 ), logged AS (
-    INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, changes, payload)
-    SELECT workspace_id, event_type, id, actor, actor_kind, actor_id, nullif(epoch, 0), changes, payload FROM saved
+    INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, saved_at, changes, payload)
+    SELECT workspace_id, event_type, id, actor, actor_kind, actor_id, nullif(epoch, 0), now(), changes, payload FROM saved
+    RETURNING id, job_id
+), told AS MATERIALIZED (
+    SELECT d.id AS job_id, decode(c.c ->> 'sha256', 'hex') AS sha256, c.c ->> 'body' AS body
+    FROM d, jsonb_array_elements(d.contents) AS c(c)
+), kept AS (
+    INSERT INTO content (workspace_id, sha256, body) SELECT @workspace_id, t.sha256, t.body FROM told t ORDER BY t.sha256
+    ON CONFLICT (workspace_id, sha256) DO NOTHING
+), referred AS (
+    INSERT INTO event_content (workspace_id, event_id, sha256)
+    SELECT DISTINCT @workspace_id::uuid, l.id, t.sha256 FROM told t JOIN logged l ON l.job_id = t.job_id
 )
 SELECT id, version, status_at, updated_at, ready_at, started_at, completed_at, failed_at FROM saved;

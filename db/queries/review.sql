@@ -25,7 +25,13 @@ SELECT count(*)::int AS jobs FROM (
 
 -- name: JobTalk :many
 -- What agents and people last said to one another about a job, newest first.
-SELECT e.id, e.type, e.actor, e.actor_kind, e.actor_id, e.at, e.payload, e.changes FROM event e
+SELECT e.id, e.type, e.actor, e.actor_kind, e.actor_id, e.at, e.payload, e.changes,
+    coalesce((SELECT jsonb_object_agg(encode(c.sha256, 'hex'), c.body::jsonb) FROM event_content r
+        JOIN content c ON c.workspace_id = r.workspace_id AND c.sha256 = r.sha256
+        WHERE r.workspace_id = e.workspace_id AND r.event_id = e.id AND c.sha256 = ANY(ARRAY(
+            SELECT decode(x ->> 'new_sha256', 'hex') FROM jsonb_array_elements(e.changes) x
+            WHERE x ->> 'field' IN ('question', 'answer') AND x ->> 'new_sha256' IS NOT NULL))), '{}')::jsonb AS contents
+FROM event e
 WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
     AND e.type IN ('job.asked', 'job.answered', 'job.rejected', 'job.merge_failed')
 ORDER BY e.id DESC LIMIT @max_rows;

@@ -45,6 +45,7 @@ func openTx(t *testing.T, w *world, workspace ids.ID, kind string) (end func(com
 func TestAStreamSkipsNothingThatIsCommittedLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	dbfactory.AnyFacts(t, w.db)
 	s := newLiveServer(w)
 	workspace, ok := ids.Parse(dbfactory.Text(t, w.db, `SELECT workspace_id::text FROM job WHERE key = $1`, w.job("One")))
 	if !ok {

@@ -346,6 +346,7 @@ func TestAReaderThatDoesNotReadIsCutOff(t *testing.T) {
 	w := newWorld(t)
 	s := newLiveServer(w)
 	const n = 12_000
+	dbfactory.AnyFacts(t, w.db)
 	dbfactory.Exec(t, w.db, `INSERT INTO event (workspace_id, xid, type, actor, actor_kind, payload)
 		SELECT id, (g / 100 + 1)::text::xid8, 'bulk.n', 'test', 'system', jsonb_build_object('n', g, 'text', repeat('x', 2000))
 		FROM workspace, generate_series(1, $1::int) g`, n)

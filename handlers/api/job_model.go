@@ -111,7 +111,7 @@ func attemptModel(a jobs.Attempt, used spend.Usage) Attempt {
 func eventModel(e eventlog.Event, key string) Event {
 	changes := make([]Change, 0, len(e.Changes))
 	for _, c := range e.Changes {
-		changes = append(changes, Change{Field: c.Field, Old: c.Old, New: c.New})
+		changes = append(changes, Change{Field: c.Field, Old: c.Old, New: c.New, OldSha256: given(c.OldSHA256), NewSha256: given(c.NewSHA256)})
 	}
 	return Event{ID: e.ID, Cursor: e.Cursor.String(), Type: string(e.Type), Job: key, Actor: e.Actor.Name, ActorKind: string(e.Actor.Kind),
 		ActorID: e.Actor.ID, Epoch: e.Epoch, At: e.At.UTC(), Changes: changes, Payload: object(e.Payload)}

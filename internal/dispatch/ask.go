@@ -42,8 +42,8 @@ func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref Ref, quest
 	}})
 }
 
-// keepCheckpoint stores what the next attempt is to go on from, with the lease
-// that ends now.
+// keepCheckpoint stores what the next attempt is to go on from with the lease that
+// ends now, which hands it on to the job.
 func keepCheckpoint(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, checkpoint json.RawMessage) (jobs.Locked, error) {
 	if len(checkpoint) == 0 {
 		return job, nil
@@ -52,6 +52,5 @@ func keepCheckpoint(ctx context.Context, tx db.Tx, who tenancy.Principal, job jo
 	if _, err := q.LeaseProgress(ctx, tx, kept.params(who, job.ID, job.Epoch)); err != nil {
 		return job, fmt.Errorf("keep checkpoint: %w", err)
 	}
-	job.Checkpoint = checkpoint
 	return job, nil
 }

@@ -127,20 +127,18 @@ func endTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d jobs.Decision
 // first: the decision is made for a job that nobody holds any more. The jobs are
 // returned in the same order.
 func endManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []end) ([]jobs.Job, error) {
-	checkpoints, err := endLeases(ctx, tx, workspace, list)
+	known, err := endLeases(ctx, tx, workspace, list)
 	if err != nil {
 		return nil, err
 	}
 	saving := make([]jobs.Saving, 0, len(list))
 	for _, e := range list {
-		checkpoint, ended := checkpoints[e.Before.ID]
+		lease, ended := known[e.Before.ID]
 		if !ended {
 			return nil, fault.New(fault.LeaseExpired, "The lease on %s has ended.", e.Before.Key)
 		}
 		// A report that came after the job was read counts as well.
-		if checkpoint != nil {
-			e.After.Checkpoint = checkpoint
-		}
+		e.After = lease.told(e.Decision)
 		saving = append(saving, jobs.Saving{Who: e.who, Decision: e.Decision})
 	}
 	after, err := jobs.SaveManyTx(ctx, tx, workspace, saving)
@@ -150,9 +148,32 @@ func endManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []end) ([]j
 	return after, err
 }
 
-// endLeases closes the leases and their attempts, and returns the checkpoint of
-// each by its job.
-func endLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []end) (map[ids.ID]json.RawMessage, error) {
+// leaseWork is what a lease knew of the work when it ended.
+type leaseWork struct{ dbsqlc.LeasesEndRow }
+
+// told is the job that was decided on with what its lease knew of the work: where
+// the decision does not say how far it is, it is where the lease was.
+func (l leaseWork) told(d jobs.Decision) jobs.Job {
+	after := d.After
+	if l.Checkpoint != nil {
+		after.Checkpoint = l.Checkpoint
+	}
+	if after.ProgressPercent == d.Before.ProgressPercent {
+		after.ProgressPercent = nil
+		if l.ProgressPercent != nil {
+			percent := int(*l.ProgressPercent)
+			after.ProgressPercent = &percent
+		}
+	}
+	if after.CurrentStep == d.Before.CurrentStep {
+		after.CurrentStep = l.CurrentStep
+	}
+	return after
+}
+
+// endLeases closes the leases and their attempts, and returns what each knew of the
+// work by its job.
+func endLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []end) (map[ids.ID]leaseWork, error) {
 	type row struct {
 		JobID     ids.ID          `json:"job_id"`
 		Epoch     int64           `json:"epoch"`
@@ -180,11 +201,11 @@ func endLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []end) (map
 	if err != nil {
 		return nil, fmt.Errorf("end leases: %w", err)
 	}
-	checkpoints := make(map[ids.ID]json.RawMessage, len(ended))
+	known := make(map[ids.ID]leaseWork, len(ended))
 	for _, e := range ended {
-		checkpoints[e.JobID] = e.Checkpoint
+		known[e.JobID] = leaseWork{e}
 	}
-	return checkpoints, nil
+	return known, nil
 }
 
 // carryOut is the decision that a directive asks for, once its job is to be

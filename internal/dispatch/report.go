@@ -244,7 +244,7 @@ func (r report) changes(percent *int16, step *string) []eventlog.Change {
 		changes = append(changes, eventlog.Change{Field: "current_step", Old: step, New: *r.Step})
 	}
 	if len(r.Checkpoint) > 0 {
-		changes = append(changes, eventlog.Change{Field: "checkpoint", Old: nil, New: len(r.Checkpoint)})
+		changes = append(changes, eventlog.Change{Field: "checkpoint", New: r.Checkpoint})
 	}
 	return changes
 }

@@ -236,7 +236,7 @@ func (w *tellings) note(list []*telling) error {
 		if len(changes) == 0 {
 			continue
 		}
-		text, _, err := eventlog.Encode(changes, nil)
+		text, err := eventlog.EncodeShort(changes)
 		if err != nil {
 			return err
 		}

@@ -10,10 +10,12 @@ import (
 	"fleetboard/internal/ids"
 )
 
-// A call of Compact looks at compactPages pages of compactPage jobs.
+// A call of Compact looks at compactPages pages of compactPage jobs, and deletes at
+// most collectBatch contents of each workspace that it begins with.
 const (
 	compactPage  = 200
 	compactPages = 10
+	collectBatch = 10_000
 )
 
 // compaction is where the next call of Compact goes on. It lives as long as the
@@ -48,6 +50,9 @@ func (l *Log) Compact(ctx context.Context) (folded int, err error) {
 		}
 		if w != at.workspace {
 			at.workspace, at.job = w, ids.Nil
+			if err := l.collect(ctx, w); err != nil {
+				return folded, fmt.Errorf("collect the contents of %s: %w", w, err)
+			}
 		}
 		for more := true; more; pages++ {
 			if pages == compactPages {
@@ -92,4 +97,12 @@ func (l *Log) compactPage(ctx context.Context, workspace ids.ID) (folded int, mo
 		})
 	}
 	return folded, len(page) == compactPage, err
+}
+
+// collect deletes contents of which no event has told for a day.
+func (l *Log) collect(ctx context.Context, workspace ids.ID) error {
+	return l.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		_, err := l.q.ContentsCollect(ctx, tx, dbsqlc.ContentsCollectParams{WorkspaceID: workspace, MaxRows: collectBatch})
+		return err
+	})
 }

@@ -94,7 +94,7 @@ func checkSum(t *testing.T, sum eventlog.Event, before []eventlog.Event) {
 		payload.Types["job.progressed"] != 26 || payload.Types["job.edited"] != 25 {
 		t.Errorf("it says %s", sum.Payload)
 	}
-	if len(sum.Changes) != 52 || fmt.Sprint(sum.Changes[0]) != "{step 0 51}" {
+	if len(sum.Changes) != 52 || fmt.Sprint(sum.Changes[0]) != "{step 0 51  }" {
 		t.Errorf("its changes begin with %v, of %d; want the first old and the last new value of 52 fields", sum.Changes[0], len(sum.Changes))
 	}
 }
@@ -240,6 +240,13 @@ func TestAnOwnerWithoutAllRightsFolds(t *testing.T) {
 		`ALTER TABLE event OWNER TO ` + owner,
 		`ALTER FUNCTION compact_job_events OWNER TO ` + owner,
 		`ALTER POLICY compaction ON event TO ` + owner,
+		`ALTER FUNCTION event_told OWNER TO ` + owner,
+		`ALTER FUNCTION release_contents OWNER TO ` + owner,
+		`ALTER FUNCTION collect_contents OWNER TO ` + owner,
+		`ALTER TABLE content OWNER TO ` + owner,
+		`ALTER TABLE event_content OWNER TO ` + owner,
+		`ALTER POLICY compaction ON content TO ` + owner,
+		`ALTER POLICY compaction ON event_content TO ` + owner,
 	} {
 		dbfactory.Exec(t, d, sql)
 	}

@@ -18,7 +18,8 @@ import (
 // Type names a fact, in the past tense.
 type Type string
 
-// The facts about jobs, settings, factories and agents.
+// The facts about jobs, settings, factories and agents. The schema has the same list:
+// a new one needs a line in a migration, SELECT add_event_types('job.purged').
 const (
 	JobCreated         Type = "job.created"
 	JobEdited          Type = "job.edited"
@@ -53,6 +54,8 @@ const (
 	JobLinked          Type = "job.linked"
 	JobUnlinked        Type = "job.unlinked"
 	JobCompacted       Type = "job.compacted"
+	JobRecorded        Type = "job.recorded" // what the log did not tell before an upgrade
+	JobRepaired        Type = "job.repaired" // its row was made what the log tells
 	ProductSaved       Type = "product.saved"
 	ProductDeleted     Type = "product.deleted"
 	WorkspaceCreated   Type = "workspace.created"
@@ -92,23 +95,29 @@ const (
 	AgentRevived     Type = "agent.revived"
 )
 
-// Change is one field's old and new value, as JSON.
+// Change is one field's old and new value, as JSON. Of one that is longer than
+// maxInline there is the SHA-256 of its JSON instead, and the value is a Content.
 type Change struct {
-	Field string `json:"field"`
-	Old   any    `json:"old"`
-	New   any    `json:"new"`
+	Field     string `json:"field"`
+	Old       any    `json:"old"`
+	New       any    `json:"new"`
+	OldSHA256 string `json:"old_sha256,omitempty"`
+	NewSHA256 string `json:"new_sha256,omitempty"`
 }
 
 // Event is one fact.
 type Event struct {
-	ID      int64
-	Cursor  Cursor
-	Type    Type
-	JobID   *ids.ID
-	JobKey  string
-	Actor   tenancy.Actor
-	Epoch   *int64
-	At      time.Time
+	ID     int64
+	Cursor Cursor
+	Type   Type
+	JobID  *ids.ID
+	JobKey string
+	Actor  tenancy.Actor
+	Epoch  *int64
+	At     time.Time
+	// SavedAt is when the job's row was written along with the event, as the row
+	// tells it; nil where the event changed no row of a job.
+	SavedAt *time.Time
 	Changes []Change
 	Payload json.RawMessage
 }

@@ -74,6 +74,7 @@ func backwards(t *testing.T, log *eventlog.Log, who tenancy.Principal, f eventlo
 func TestTheLogIsReadInPagesBothWays(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
+	dbfactory.AnyFacts(t, d)
 	workspace, other := dbfactory.Workspace(t, d), dbfactory.Workspace(t, d)
 	first, second := ids.New(), ids.New()
 	for i, name := range []string{"job.created", "job.timed_out", "jobs.odd", "product.saved", "job.timedXout", "agent.registered",
@@ -118,6 +119,7 @@ func TestTheLogIsReadInPagesBothWays(t *testing.T) {
 func TestThePlaceAfterTheFirstEventIsNone(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
+	dbfactory.AnyFacts(t, d)
 	workspace := dbfactory.Workspace(t, d)
 	bulk(t, d, workspace, 4)
 	log, who := eventlog.New(d), tenancy.System(workspace, "test")
@@ -134,6 +136,7 @@ func TestThePlaceAfterTheFirstEventIsNone(t *testing.T) {
 func TestAFilterThatFitsLittleGivesAPlaceToGoOnFrom(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
+	dbfactory.AnyFacts(t, d)
 	workspace := dbfactory.Workspace(t, d)
 	const n = 45_000
 	bulk(t, d, workspace, n)
@@ -161,6 +164,7 @@ func TestAFilterThatFitsLittleGivesAPlaceToGoOnFrom(t *testing.T) {
 func TestNothingIsShownThatCanStillChange(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
+	dbfactory.AnyFacts(t, d)
 	workspace := dbfactory.Workspace(t, d)
 	log, who := eventlog.New(d), tenancy.System(workspace, "test")
 	err := d.InWorkspace(t.Context(), workspace, func(tx db.Tx) error {

@@ -26,39 +26,29 @@ func New(d *db.DB) *Log {
 }
 
 // AppendTx records a fact in the caller's transaction. Of e, the fields ID,
-// Cursor, JobKey and At are the database's to fill in.
+// Cursor, JobKey, At and SavedAt are the database's to fill in.
 func AppendTx(ctx context.Context, tx db.Tx, workspace ids.ID, e Event) error {
-	changes, payload, err := Encode(e.Changes, e.Payload)
+	var stored Encoded
+	var err error
+	if e.JobID != nil {
+		stored, err = Encode(e.Changes, e.Payload)
+	} else {
+		stored.Changes, stored.Payload, err = encode(e.Changes, e.Payload)
+	}
 	if err != nil {
 		return err
 	}
-	err = dbsqlc.New().EventAppend(ctx, tx, dbsqlc.EventAppendParams{
+	params := dbsqlc.EventAppendParams{
 		WorkspaceID: workspace, Type: string(e.Type), JobID: e.JobID, Actor: e.Actor.Name, ActorKind: string(e.Actor.Kind), ActorID: e.Actor.ID,
-		Epoch: e.Epoch, Changes: changes, Payload: payload,
-	})
-	if err != nil {
+		Epoch: e.Epoch, Changes: stored.Changes, Payload: stored.Payload,
+	}
+	for _, c := range stored.Contents {
+		params.Sums, params.Bodies = append(params.Sums, c.SHA256), append(params.Bodies, c.Body)
+	}
+	if err := dbsqlc.New().EventAppend(ctx, tx, params); err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
 	return nil
-}
-
-// Encode gives the stored form of an event's changes and payload, for the
-// statements that write an event beside the change itself. A nil payload is an
-// empty object.
-func Encode(changes []Change, payload any) (changesJSON, payloadJSON json.RawMessage, err error) {
-	if changes == nil {
-		changes = []Change{}
-	}
-	if changesJSON, err = json.Marshal(changes); err != nil {
-		return nil, nil, fmt.Errorf("encode changes: %w", err)
-	}
-	if raw, ok := payload.(json.RawMessage); payload == nil || ok && raw == nil {
-		return changesJSON, json.RawMessage("{}"), nil
-	}
-	if payloadJSON, err = json.Marshal(payload); err != nil {
-		return nil, nil, fmt.Errorf("encode payload: %w", err)
-	}
-	return changesJSON, payloadJSON, nil
 }
 
 // OfJob returns the newest events of a job, newest first: those older than the
@@ -71,7 +61,7 @@ func (l *Log) OfJob(ctx context.Context, who tenancy.Principal, job ids.ID, befo
 		})
 		for _, r := range rows {
 			e := Event{ID: r.ID, Type: Type(r.Type), JobID: r.JobID, Actor: tenancy.ActorOf(r.ActorKind, r.ActorID, r.Actor),
-				Epoch: r.Epoch, At: r.At, Payload: r.Payload}
+				Epoch: r.Epoch, At: r.At, SavedAt: r.SavedAt, Payload: r.Payload}
 			list = append(list, e.decode(r.Xid, r.Changes))
 		}
 		return err

@@ -43,6 +43,7 @@ func tail(t *testing.T, log *eventlog.Log, who tenancy.Principal, after eventlog
 func TestTheTailWaitsForOlderTransactions(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
+	dbfactory.AnyFacts(t, d)
 	workspace := dbfactory.Workspace(t, d)
 	who := tenancy.System(workspace, "test")
 	log := eventlog.New(d)
@@ -92,6 +93,7 @@ func TestTheTailWaitsForOlderTransactions(t *testing.T) {
 func TestAPageIsLiveFromItsHeadOn(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
+	dbfactory.AnyFacts(t, d)
 	workspace := dbfactory.Workspace(t, d)
 	var head eventlog.Cursor
 	err := d.InWorkspace(t.Context(), workspace, func(tx db.Tx) (err error) {

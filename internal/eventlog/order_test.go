@@ -39,6 +39,7 @@ func TestNobodyWhoTailsEverSkipsAnEvent(t *testing.T) {
 		seconds = min(seconds, 3)
 	}
 	d := dbtest.New(t)
+	dbfactory.AnyFacts(t, d)
 	workspace := dbfactory.Workspace(t, d)
 	f := &flood{t: t, db: d, workspace: workspace, committed: map[string]bool{}}
 	ctx, stop := context.WithTimeout(t.Context(), time.Duration(seconds)*time.Second)

@@ -38,6 +38,7 @@ func (p planned) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, 
 func TestTheLogIsReadAlongItsIndex(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
+	dbfactory.AnyFacts(t, d)
 	workspace := dbfactory.Workspace(t, d)
 	bulk(t, d, workspace, 20_000)
 	q := dbsqlc.New()

@@ -13,11 +13,12 @@ var Types = []Type{
 	JobCreated, JobEdited, JobPromoted, JobHeld, JobBlocked, JobUnblocked, JobAnswered, JobPaused, JobResumed, JobClaimed,
 	JobStarted, JobProgressed, JobReleased, JobLost, JobWarned, JobTimedOut, JobAttemptFailed, JobAsked, JobHandedIn,
 	JobCompleted, JobFailed, JobApproved, JobRejected, JobMerged, JobMergeFailed, JobCancelRequested, JobPauseRequested,
-	JobCancelled, JobRetried, JobArchived, JobLinked, JobUnlinked, JobCompacted, ProductSaved, ProductDeleted,
+	JobCancelled, JobRetried, JobArchived, JobLinked, JobUnlinked, JobCompacted, JobRecorded, JobRepaired, ProductSaved, ProductDeleted,
 	WorkspaceCreated, WorkspaceRenamed, MemberInvited, InvitationRevoked, MemberJoined, MemberRoleChanged, MemberRemoved,
 	MemberLeft, AccountRenamed, PasswordChanged, SecondFactorOn, SecondFactorOff, IdentityLinked, IdentityUnlinked,
 	SessionsEnded, TokenIssued, TokenRevoked, AgentCutOff, KeyRotationBegun, KeyRotationDone, FactoryDrained,
 	FactoryUndrained, AgentRegistered, AgentSuperseded, AgentTerminated, AgentWentStale, AgentDied, AgentRevived,
+	MemberDisabled, MemberEnabled, MemberSessionsEnded, LogInDisowned, WorkspaceFactorSet,
 }
 
 // CheckTypes refuses types of a filter that no event can have, each by its place in

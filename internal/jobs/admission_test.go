@@ -277,7 +277,7 @@ func TestAFullReviewQueueHoldsNewWork(t *testing.T) {
 	paused := b.pause(list[2])
 	dbfactory.Exec(t, b.db, `WITH gone AS (DELETE FROM job_ready) UPDATE job SET status = 'in_review' WHERE status = 'ready'`)
 	dbfactory.Exec(t, b.db, `INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, changes)
-		SELECT workspace_id, 'test', id, '', '', '[{"field": "status", "new": "in_review"}]' FROM job WHERE status = 'in_review'`)
+		SELECT workspace_id, 'job.edited', id, '', '', '[{"field": "status", "new": "in_review"}]' FROM job WHERE status = 'in_review'`)
 	fresh := b.create(jobs.New{Title: "new"})[0]
 	b.resume(paused)
 	b.is(fresh, jobs.Waiting, jobs.WaitReviewBacklog)

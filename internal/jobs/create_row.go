@@ -52,13 +52,17 @@ func addText(p *dbsqlc.JobInsertParams, j Job) error {
 	if err != nil {
 		return fmt.Errorf("encode acceptance: %w", err)
 	}
-	changes, payload, err := eventlog.Encode(j.beginning(), map[string]any{"title": j.Title})
+	stored, err := eventlog.Encode(j.beginning(), map[string]any{"title": j.Title})
 	if err != nil {
 		return err
 	}
 	p.Bodies, p.Acceptances = append(p.Bodies, j.Body), append(p.Acceptances, string(acceptance))
 	p.InputContexts, p.SecretKeys = append(p.InputContexts, string(j.InputContext)), append(p.SecretKeys, literal(j.SecretKeys))
-	p.Changes, p.Payloads = append(p.Changes, string(changes)), append(p.Payloads, string(payload))
+	p.Changes, p.Payloads = append(p.Changes, string(stored.Changes)), append(p.Payloads, string(stored.Payload))
+	for _, c := range stored.Contents {
+		p.ContentJobs = append(p.ContentJobs, j.ID.String())
+		p.ContentSums, p.ContentBodies = append(p.ContentSums, c.SHA256), append(p.ContentBodies, c.Body)
+	}
 	return nil
 }
 

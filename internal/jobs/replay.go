@@ -1,73 +1,56 @@
 package jobs
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
-	"time"
+	"unicode/utf8"
 
 	"fleetboard/internal/eventlog"
 )
 
-// State is what the events of a job tell of it.
-type State struct {
-	Status        Status
-	WaitReason    WaitReason
-	BlockedReason string
-	Question      string
-	Answer        string
-	Title         string
-	Phase         string
-	Priority      int
-	Factory       string
-	Repo          string
-	Product       string // by name
-	Capabilities  []string
-	Tags          []string
-	FailureCount  int
-	LostCount     int
-	Feedback      string
-	NotBefore     *time.Time // to the microsecond, as the database keeps it
-	Epoch         int64
-	Attempts      int
-}
-
-// State is the job as its events should tell it.
-func (j Job) State() State {
-	return State{
-		Status: j.Status, WaitReason: j.WaitReason, BlockedReason: j.BlockedReason, Question: j.Question, Answer: j.Answer,
-		Title: j.Title, Phase: j.Phase, Priority: j.Priority, Factory: j.Factory, Repo: j.Repo, Product: j.Product,
-		Capabilities: j.Capabilities, Tags: j.Tags, FailureCount: j.FailureCount, LostCount: j.LostCount,
-		Feedback: j.Feedback, NotBefore: j.NotBefore, Epoch: j.Epoch, Attempts: j.Attempts,
-	}
-}
-
-// fields are the parts of a state that changes name, each where its value stands.
-func (s *State) fields() map[string]any {
-	return map[string]any{
-		"status": &s.Status, "wait_reason": &s.WaitReason, "blocked_reason": &s.BlockedReason, "question": &s.Question,
-		"answer": &s.Answer, "title": &s.Title, "phase": &s.Phase, "priority": &s.Priority, "factory": &s.Factory,
-		"repo": &s.Repo, "product": &s.Product, "capabilities": &s.Capabilities, "tags": &s.Tags,
-		"failure_count": &s.FailureCount, "lost_count": &s.LostCount, "feedback": &s.Feedback, "not_before": &s.NotBefore,
-	}
-}
-
-// Replay gives the state that a job's events lead to, oldest first. Only their
-// changes and epochs count, so that events of any type may be among them, also
-// those that stand for several older ones (job.compacted). The epoch is the
-// highest one named, and as many attempts were made.
+// Replay gives the state that a job's events lead to, oldest first. Their changes
+// count, and what follows from an event that was written along with the job's row:
+// so events of any type may be among them, also those that stand for several older
+// ones (job.compacted). The epoch is the highest one named, and as many attempts
+// were made. Values that are contents are still to be filled in: see Contents.
 //
 // An error says which event cannot follow those before it: a status that
 // changes from another one than it had, or a value of the wrong form.
 func Replay(events []eventlog.Event) (State, error) {
-	var s State
+	s := State{long: map[string]string{}}
 	for _, e := range events {
 		if err := s.apply(e); err != nil {
 			return State{}, fmt.Errorf("event %d (%s): %w", e.ID, e.Type, err)
 		}
 	}
 	s.Attempts = int(s.Epoch)
+	s.Lane = s.lane()
+	return s, nil
+}
+
+// Contents are the SHA-256 of the contents that the state is still without.
+func (s State) Contents() []string {
+	return slices.Compact(slices.Sorted(maps.Values(s.long)))
+}
+
+// Fill puts contents, by their SHA-256, into the state. An error names a field whose
+// content is not there or is not what its SHA-256 says.
+func (s State) Fill(contents map[string]json.RawMessage) (State, error) {
+	for _, name := range slices.Sorted(maps.Keys(s.long)) {
+		body, ok := contents[s.long[name]]
+		if !ok {
+			return s, fmt.Errorf("%s: the content %s is not there or was changed", name, s.long[name])
+		}
+		if err := s.set(name, body); err != nil {
+			return s, err
+		}
+	}
+	s.long = nil
+	s.Lane = s.lane()
 	return s, nil
 }
 
@@ -75,70 +58,183 @@ func (s *State) apply(e eventlog.Event) error {
 	if e.Epoch != nil {
 		s.Epoch = max(s.Epoch, *e.Epoch)
 	}
-	fields := s.fields()
+	if e.SavedAt != nil {
+		s.imply(e)
+	}
 	for _, c := range e.Changes {
-		field, known := fields[c.Field]
-		if !known {
+		if _, known := fieldAt[c.Field]; !known || isLength(c) {
 			continue
 		}
 		if c.Field == "status" && c.Old != nil && text(c.Old) != text(s.Status) {
 			return fmt.Errorf("the status was %s, it cannot change from %s", text(s.Status), text(c.Old))
 		}
-		if err := take(field, c.New); err != nil {
-			return fmt.Errorf("%s: %w", c.Field, err)
+		if err := s.take(c); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// take writes a change's value, as it was decided on or as the log keeps it, to a
-// field.
-func take(field, value any) error {
+// imply takes what follows from an event that was written along with the job's row.
+// The migration 00039 knows the same rules.
+func (s *State) imply(e eventlog.Event) {
+	at := *e.SavedAt
+	s.Version++
+	s.UpdatedAt = at
+	if e.Type == eventlog.JobCreated {
+		s.CreatedAt, s.CreatedBy = at, e.Actor.Name
+	}
+	i := slices.IndexFunc(e.Changes, func(c eventlog.Change) bool { return c.Field == "status" })
+	if i < 0 {
+		return
+	}
+	var status Status
+	if setValue(reflect.ValueOf(&status).Elem(), e.Changes[i].New) != nil || status == s.Status {
+		return
+	}
+	s.StatusAt, s.ReadyAt = at, nil
+	s.StatusBy, s.StatusByKind, s.StatusByID = e.Actor.Name, e.Actor.Kind, e.Actor.ID
+	s.CarriedOutBy = carriedOutBy(e)
+	ended := s.Status == Failed || s.Status == Aborted
+	switch status {
+	case Ready:
+		s.ReadyAt = &at
+	case Assigned:
+		s.AssignedAt, s.StartedAt = &at, nil
+		s.ProgressPercent, s.CurrentStep = nil, ""
+		delete(s.long, "current_step")
+	case Running:
+		s.StartedAt = &at
+	case Completed:
+		s.CompletedAt, s.FailedAt = &at, nil
+		return
+	case Failed, Aborted:
+		s.CompletedAt = nil
+		if !ended {
+			s.FailedAt = &at
+		}
+		return
+	case Archived:
+		return
+	}
+	s.CompletedAt, s.FailedAt = nil, nil
+}
+
+// carriedOutBy is the actor that carried a decision out, nil where it was the one
+// who decided.
+func carriedOutBy(e eventlog.Event) json.RawMessage {
+	var payload struct {
+		CarriedOutBy json.RawMessage `json:"carried_out_by"`
+	}
+	// A payload of another form names nobody.
+	_ = json.Unmarshal(e.Payload, &payload)
+	return payload.CarriedOutBy
+}
+
+// isLength reports whether an event of an earlier version tells how long a text is
+// instead of the text.
+func isLength(c eventlog.Change) bool {
+	switch c.New.(type) {
+	case float64, json.Number, int:
+		return c.Field == "body" || c.Field == "checkpoint"
+	default:
+		return false
+	}
+}
+
+// take writes a change's value, or notes which content it is.
+func (s *State) take(c eventlog.Change) error {
+	if c.NewSHA256 != "" {
+		s.long[c.Field] = c.NewSHA256
+		return nil
+	}
+	delete(s.long, c.Field)
+	return s.set(c.Field, c.New)
+}
+
+func (s *State) set(name string, value any) error {
+	if err := setValue(reflect.ValueOf(s).Elem().Field(fieldAt[name]), value); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// setValue writes a value, as it was decided on or as the log keeps it, to a field.
+func setValue(field reflect.Value, value any) error {
 	raw, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
 	// What is null leaves a value as it is, and a list is written into.
-	reflect.ValueOf(field).Elem().SetZero()
-	if err := json.Unmarshal(raw, field); err != nil {
+	field.SetZero()
+	if string(raw) == "null" {
+		return nil
+	}
+	return decode(raw, field.Addr().Interface())
+}
+
+// decode is json.Unmarshal that keeps numbers as they are written.
+func decode(raw []byte, value any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(value); err != nil {
 		return fmt.Errorf("decode: %w", err)
 	}
 	return nil
 }
 
-// Diff names what differs, each as "field: the value here, the value there", in
-// the order of the fields' names; nothing where the states are the same.
-func (s State) Diff(other State) []string {
-	here, there := s.normal().fields(), other.normal().fields()
-	list := []string{}
-	for name := range here {
-		if a, b := text(here[name]), text(there[name]); a != b {
-			list = append(list, fmt.Sprintf("%s: %s, %s", name, a, b))
+// Differing is a field that two states tell differently, as JSON.
+type Differing struct {
+	Field       string
+	Here, There string
+}
+
+// String shortens long values.
+func (d Differing) String() string {
+	return fmt.Sprintf("%s: %s, %s", d.Field, brief(d.Here), brief(d.There))
+}
+
+// maxBrief is how many bytes of a value a difference shows.
+const maxBrief = 80
+
+func brief(s string) string {
+	if len(s) <= maxBrief {
+		return s
+	}
+	return fmt.Sprintf("%s… (%d characters)", cut(s, maxBrief), utf8.RuneCountInString(s))
+}
+
+// Differences are the fields in which states differ, in the order of their names.
+func (s State) Differences(other State) []Differing {
+	list := []Differing{}
+	for _, f := range fieldList {
+		a, b := s.value(f.at), other.value(f.at)
+		if f.name == "acceptance_met" {
+			a, b = ticks(s.AcceptanceMet, len(s.Acceptance)), ticks(other.AcceptanceMet, len(other.Acceptance))
+		}
+		if here, there := text(a), text(b); here != there {
+			list = append(list, Differing{f.name, here, there})
 		}
 	}
-	if s.Epoch != other.Epoch {
-		list = append(list, fmt.Sprintf("epoch: %d, %d", s.Epoch, other.Epoch))
-	}
-	if s.Attempts != other.Attempts {
-		list = append(list, fmt.Sprintf("attempts: %d, %d", s.Attempts, other.Attempts))
-	}
-	slices.Sort(list)
+	slices.SortFunc(list, func(a, b Differing) int { return bytes.Compare([]byte(a.Field), []byte(b.Field)) })
 	return list
 }
 
-// normal is the state in the one form of each value: the empty list, and times as
-// exact as the database keeps them.
-func (s State) normal() *State {
-	s.Capabilities, s.Tags = orEmpty(s.Capabilities), orEmpty(s.Tags)
-	if s.NotBefore != nil {
-		at := time.UnixMicro(s.NotBefore.UnixMicro()).UTC()
-		s.NotBefore = &at
+// Diff names what differs, each as "field: the value here, the value there", in
+// the order of the fields' names; nothing where the states are the same.
+func (s State) Diff(other State) []string {
+	list := []string{}
+	for _, d := range s.Differences(other) {
+		list = append(list, d.String())
 	}
-	return &s
+	return list
 }
 
-// text is a value as JSON.
+// text is a value as JSON; free JSON in its one form.
 func text(value any) string {
+	if free, ok := value.(json.RawMessage); ok {
+		value = canonical(free)
+	}
 	raw, err := json.Marshal(value)
 	if err != nil {
 		return err.Error()

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fleetboard/internal/eventlog"
+	"fleetboard/internal/tenancy"
 )
 
 // life is a job to which anything may happen, and what the log keeps of it.
@@ -18,6 +18,8 @@ type life struct {
 	job Job
 	now time.Time
 	log []eventlog.Event
+
+	contents map[string]json.RawMessage
 }
 
 // Whatever happens to a job, in whatever order: its events tell its state, also
@@ -41,7 +43,7 @@ func liveAndReplay(r *rapid.T, reached map[Status]bool) {
 		l.step()
 		reached[l.job.Status] = true
 	}
-	told, err := Replay(l.log)
+	told, err := l.replay(l.log)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -49,23 +51,32 @@ func liveAndReplay(r *rapid.T, reached map[Status]bool) {
 		r.Fatalf("the job and its events differ:\n%s", strings.Join(diff, "\n"))
 	}
 	n := rapid.IntRange(1, len(l.log)).Draw(r, "folded")
-	folded, err := Replay(append([]eventlog.Event{fold(l.log[:n])}, l.log[n:]...))
+	folded, err := l.replay(append([]eventlog.Event{l.fold(l.log[:n])}, l.log[n:]...))
 	if diff := told.Diff(folded); err != nil || len(diff) > 0 {
 		r.Fatalf("folded events differ: %v\n%s", err, strings.Join(diff, "\n"))
 	}
 }
 
+func (l *life) replay(log []eventlog.Event) (State, error) {
+	told, err := Replay(log)
+	if err != nil {
+		return told, err
+	}
+	return told.Fill(l.contents)
+}
+
 func newLife(r *rapid.T) *life {
-	l := &life{t: r, now: noon}
-	l.job = Job{Key: "FB-1", Title: l.word("title"), Status: Ready, Priority: l.number(10), Phase: l.word("phase"),
+	l := &life{t: r, now: noon, contents: map[string]json.RawMessage{}}
+	l.job = Job{Key: "FB-1", Kind: l.word("kind"), Body: l.long("body"), InputContext: json.RawMessage(`{"n": 1e2, "key": "[secret]"}`),
+		SecretKeys: []string{"key"}, IdempotencyKey: l.word("idempotency"), EstimatedComplexity: l.word("complexity"),
+		EstimatedMinutes: l.optional(100), Files: l.words(), WaitsForChildren: l.coin("waits for children"), Title: l.word("title"), Status: Ready, Priority: l.number(10), Phase: l.word("phase"),
 		Repo: l.word("repo"), Product: "ledger", Capabilities: l.words(), Tags: l.words(), Acceptance: l.words(),
 		MaxRetries: l.number(3), MaxLost: l.number(3), RetryBackoffSeconds: l.number(100), ReviewRequired: l.coin("reviewed")}
 	if l.coin("timed") {
 		l.job.NotBefore = l.time()
 	}
 	d := Decision{After: l.job}.claimable(l.now, l.coin("dependent"))
-	l.job = d.After
-	l.append(eventlog.JobCreated, l.job.beginning())
+	l.save(eventlog.JobCreated, d.After, d.After.beginning())
 	return l
 }
 
@@ -77,14 +88,72 @@ func (l *life) time() *time.Time {
 	t := l.now.Add(time.Duration(l.number(7200)-3600)*time.Second + 1234567)
 	return &t
 }
+func (l *life) long(label string) string {
+	return strings.Repeat(l.word(label), l.number(200))
+}
+func (l *life) optional(most int) *int {
+	if !l.coin("given") {
+		return nil
+	}
+	n := l.number(most)
+	return &n
+}
+func (l *life) object() json.RawMessage {
+	return json.RawMessage(text(map[string]any{"commit": l.word("commit"), "says": l.long("result")}))
+}
+
+// save is what the statements that write a job do beside its fields.
+func (l *life) save(kind eventlog.Type, after Job, changes []eventlog.Change) {
+	was, at, actor := l.job, l.now, l.word("actor")
+	after.Version, after.UpdatedAt = was.Version+1, at
+	if kind == eventlog.JobCreated {
+		was.Status, after.Version, after.CreatedAt, after.CreatedBy = "", 1, at, actor
+	}
+	if was.Status != after.Status {
+		after.StatusAt, after.StatusBy = at, tenancy.Actor{Name: actor}
+	}
+	after.ReadyAt = when(after.Status == Ready, firstOf(when(was.Status == Ready, was.ReadyAt), &at))
+	if after.Status == Assigned && was.Status != Assigned {
+		after.AssignedAt, after.StartedAt = &at, nil
+	}
+	if after.Status == Running && was.Status != Running {
+		after.StartedAt = &at
+	}
+	after.CompletedAt, after.FailedAt = was.CompletedAt, was.FailedAt
+	if after.Status != Archived {
+		after.CompletedAt = when(after.Status == Completed, firstOf(was.CompletedAt, &at))
+		after.FailedAt = when(after.Status == Failed || after.Status == Aborted, firstOf(was.FailedAt, &at))
+	}
+	l.job = after
+	l.append(kind, changes)
+	l.log[len(l.log)-1].SavedAt, l.log[len(l.log)-1].Actor.Name = &at, actor
+}
+
+func when(holds bool, at *time.Time) *time.Time {
+	if holds {
+		return at
+	}
+	return nil
+}
+
+func firstOf(a, b *time.Time) *time.Time {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
 func (l *life) append(kind eventlog.Type, changes []eventlog.Change) {
-	raw, err := json.Marshal(changes)
+	stored, err := eventlog.Encode(changes, nil)
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	e := eventlog.Event{ID: int64(len(l.log) + 1), Type: kind}
-	if err := json.Unmarshal(raw, &e.Changes); err != nil {
+	if err := decode(stored.Changes, &e.Changes); err != nil {
 		l.t.Fatal(err)
+	}
+	for _, c := range stored.Contents {
+		l.contents[c.SHA256] = json.RawMessage(c.Body)
 	}
 	if l.job.Epoch > 0 {
 		epoch := l.job.Epoch
@@ -98,6 +167,10 @@ func (l *life) step() {
 	l.now = l.now.Add(time.Duration(l.number(600)) * time.Second)
 	if l.job.Status == Ready && l.coin("claimed") {
 		l.claim()
+		return
+	}
+	if l.job.Status.Leased() && l.coin("reports") {
+		l.report()
 		return
 	}
 	j, locked := l.job, Locked{Job: l.job, Now: l.now}
@@ -119,7 +192,9 @@ func (l *life) step() {
 		func() (Decision, error) { return j.Hold(WaitRepoBusy) },
 		j.Archive,
 		j.Start,
-		func() (Decision, error) { return j.HandIn(Work{Result: []byte("{}")}) },
+		func() (Decision, error) {
+			return j.HandIn(Work{Result: l.object(), FilesTouched: l.words(), URL: l.word("url")})
+		},
 		func() (Decision, error) { return j.GiveBack(l.now, "") },
 		func() (Decision, error) { return j.Fail(l.now, l.coin("retryable"), FailedOther, "x") },
 		func() (Decision, error) { return j.Lose(l.now, "x", time.Duration(l.number(60))*time.Second) },
@@ -142,15 +217,23 @@ func (l *life) step() {
 		d = d.held(WaitReviewBacklog)
 	}
 	if !d.isIdle() {
-		l.job = d.After
-		l.append(d.Type, d.changes())
+		l.save(d.Type, d.After, d.changes())
 	}
 }
 
 // claim is what the claim's statement does.
 func (l *life) claim() {
-	l.job.Status, l.job.Epoch, l.job.Attempts = Assigned, l.job.Epoch+1, l.job.Attempts+1
-	l.append(eventlog.JobClaimed, []eventlog.Change{{Field: "status", Old: "ready", New: "assigned"}})
+	after := l.job
+	after.Status, after.Epoch, after.Attempts = Assigned, l.job.Epoch+1, l.job.Attempts+1
+	after.ProgressPercent, after.CurrentStep = nil, ""
+	l.save(eventlog.JobClaimed, after, []eventlog.Change{{Field: "status", Old: "ready", New: "assigned"}})
+}
+
+// report is what a report of progress does.
+func (l *life) report() {
+	l.job.ProgressPercent, l.job.CurrentStep, l.job.Checkpoint = l.optional(100), l.word("step"), l.object()
+	l.append(eventlog.JobProgressed, []eventlog.Change{{Field: "progress_percent", New: l.job.ProgressPercent},
+		{Field: "current_step", New: l.job.CurrentStep}, {Field: "checkpoint", New: l.job.Checkpoint}})
 }
 
 func (l *life) patch() Patch {
@@ -160,22 +243,31 @@ func (l *life) patch() Patch {
 		capabilities, tags := l.words(), l.words()
 		p.Repo, p.Capabilities, p.Tags = &repo, &capabilities, &tags
 	}
+	if l.coin("written") {
+		body, criteria, files := l.long("body"), l.words(), l.words()
+		met := make([]bool, len(criteria))
+		for i := range met {
+			met[i] = l.coin("met")
+		}
+		p.Body, p.Acceptance, p.AcceptanceMet, p.Files, p.EstimatedMinutes = &body, &criteria, &met, &files, l.optional(60)
+	}
 	if l.coin("rescheduled") {
 		p.NotBefore = l.time()
 	}
 	return p
 }
 
-// fold is one event in the place of several: the last value of each field.
-func fold(events []eventlog.Event) eventlog.Event {
-	one := eventlog.Event{Type: eventlog.JobCompacted}
-	for _, e := range events {
-		if e.Epoch != nil {
-			one.Epoch = e.Epoch
-		}
-		for _, c := range e.Changes {
-			one.Changes = slices.DeleteFunc(one.Changes, func(x eventlog.Change) bool { return x.Field == c.Field })
-			one.Changes = append(one.Changes, eventlog.Change{Field: c.Field, New: c.New})
+// fold is one event in the place of several: the last value of each field, told by
+// changes also where it was implied.
+func (l *life) fold(events []eventlog.Event) eventlog.Event {
+	told, err := l.replay(events)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	one := eventlog.Event{Type: eventlog.JobCompacted, Epoch: &told.Epoch}
+	for _, f := range fieldList {
+		if f.name != "lane" && f.name != "epoch" && f.name != "attempts" {
+			one.Changes = append(one.Changes, eventlog.Change{Field: f.name, New: told.value(f.at)})
 		}
 	}
 	return one

@@ -67,50 +67,51 @@ func SaveManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Saving) 
 
 // decided is a decision as JobsSave takes it.
 type decided struct {
-	ID                  ids.ID          `json:"id"`
-	FromStatus          Status          `json:"from_status"`
-	FromEpoch           int64           `json:"from_epoch"`
-	Title               string          `json:"title"`
-	Phase               string          `json:"phase"`
-	Priority            int             `json:"priority"`
-	Tags                []string        `json:"tags"`
-	Capabilities        []string        `json:"capabilities"`
-	Factory             string          `json:"factory"`
-	Repo                string          `json:"repo"`
-	ProductID           ids.ID          `json:"product_id"`
-	LaneID              int64           `json:"lane_id"`
-	EstimatedComplexity string          `json:"estimated_complexity"`
-	EstimatedMinutes    *int            `json:"estimated_minutes"`
-	TokenBudget         *int64          `json:"token_budget"`
-	Status              Status          `json:"status"`
-	WaitReason          WaitReason      `json:"wait_reason"`
-	BlockedReason       string          `json:"blocked_reason"`
-	Question            string          `json:"question"`
-	Answer              string          `json:"answer"`
-	WaitsForChildren    bool            `json:"waits_for_children"`
-	Attempts            int             `json:"attempts"`
-	FailureCount        int             `json:"failure_count"`
-	LostCount           int             `json:"lost_count"`
-	LastError           string          `json:"last_error"`
-	Feedback            string          `json:"feedback"`
-	ProgressPercent     *int            `json:"progress_percent"`
-	CurrentStep         string          `json:"current_step"`
-	Checkpoint          json.RawMessage `json:"checkpoint"`
-	Result              json.RawMessage `json:"result"`
-	Files               []string        `json:"files"`
-	FilesTouched        []string        `json:"files_touched"`
-	FailureKind         FailureKind     `json:"failure_kind"`
-	ApprovedHead        string          `json:"approved_head"`
-	MergedCommit        string          `json:"merged_commit"`
-	URL                 string          `json:"url"`
-	NotBefore           *time.Time      `json:"not_before"`
-	Actor               string          `json:"actor"`
-	ActorKind           tenancy.Kind    `json:"actor_kind"`
-	ActorID             string          `json:"actor_id"`
-	CarriedOutBy        *tenancy.Actor  `json:"carried_out_by"`
-	EventType           eventlog.Type   `json:"event_type"`
-	Changes             json.RawMessage `json:"changes"`
-	Payload             json.RawMessage `json:"payload"`
+	ID                  ids.ID             `json:"id"`
+	FromStatus          Status             `json:"from_status"`
+	FromEpoch           int64              `json:"from_epoch"`
+	Title               string             `json:"title"`
+	Phase               string             `json:"phase"`
+	Priority            int                `json:"priority"`
+	Tags                []string           `json:"tags"`
+	Capabilities        []string           `json:"capabilities"`
+	Factory             string             `json:"factory"`
+	Repo                string             `json:"repo"`
+	ProductID           ids.ID             `json:"product_id"`
+	LaneID              int64              `json:"lane_id"`
+	EstimatedComplexity string             `json:"estimated_complexity"`
+	EstimatedMinutes    *int               `json:"estimated_minutes"`
+	TokenBudget         *int64             `json:"token_budget"`
+	Status              Status             `json:"status"`
+	WaitReason          WaitReason         `json:"wait_reason"`
+	BlockedReason       string             `json:"blocked_reason"`
+	Question            string             `json:"question"`
+	Answer              string             `json:"answer"`
+	WaitsForChildren    bool               `json:"waits_for_children"`
+	Attempts            int                `json:"attempts"`
+	FailureCount        int                `json:"failure_count"`
+	LostCount           int                `json:"lost_count"`
+	LastError           string             `json:"last_error"`
+	Feedback            string             `json:"feedback"`
+	ProgressPercent     *int               `json:"progress_percent"`
+	CurrentStep         string             `json:"current_step"`
+	Checkpoint          json.RawMessage    `json:"checkpoint"`
+	Result              json.RawMessage    `json:"result"`
+	Files               []string           `json:"files"`
+	FilesTouched        []string           `json:"files_touched"`
+	FailureKind         FailureKind        `json:"failure_kind"`
+	ApprovedHead        string             `json:"approved_head"`
+	MergedCommit        string             `json:"merged_commit"`
+	URL                 string             `json:"url"`
+	NotBefore           *time.Time         `json:"not_before"`
+	Actor               string             `json:"actor"`
+	ActorKind           tenancy.Kind       `json:"actor_kind"`
+	ActorID             string             `json:"actor_id"`
+	CarriedOutBy        *tenancy.Actor     `json:"carried_out_by"`
+	EventType           eventlog.Type      `json:"event_type"`
+	Changes             json.RawMessage    `json:"changes"`
+	Payload             json.RawMessage    `json:"payload"`
+	Contents            []eventlog.Content `json:"contents,omitempty"`
 }
 
 // actors are who decided, and who carries it out where that is somebody else. Of
@@ -138,7 +139,7 @@ func (s Saving) payload(carriedOut *tenancy.Actor) map[string]any {
 
 func (s Saving) row() (decided, error) {
 	by, carriedOut := s.actors()
-	changes, payload, err := eventlog.Encode(s.changes(), s.payload(carriedOut))
+	stored, err := eventlog.Encode(s.changes(), s.payload(carriedOut))
 	a := s.After
 	return decided{
 		ID: a.ID, FromStatus: s.Before.Status, FromEpoch: s.Before.Epoch, Title: a.Title, Phase: a.Phase, Priority: a.Priority,
@@ -152,7 +153,7 @@ func (s Saving) row() (decided, error) {
 		Files: orEmpty(a.Files), FilesTouched: orEmpty(a.FilesTouched), FailureKind: a.FailureKind,
 		ApprovedHead: a.ApprovedHead, MergedCommit: a.MergedCommit, URL: a.URL,
 		Actor: by.Name, ActorKind: by.Kind, ActorID: by.ID, CarriedOutBy: carriedOut,
-		EventType: s.Type, Changes: changes, Payload: payload,
+		EventType: s.Type, Changes: stored.Changes, Payload: stored.Payload, Contents: stored.Contents,
 	}, err
 }
 

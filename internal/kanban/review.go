@@ -131,6 +131,15 @@ func (s *Service) Talk(ctx context.Context, who tenancy.Principal, job ids.ID) (
 			if err := json.Unmarshal(r.Changes, &e.Changes); err != nil {
 				return fmt.Errorf("decode changes: %w", err)
 			}
+			var contents map[string]any
+			if err := json.Unmarshal(r.Contents, &contents); err != nil {
+				return fmt.Errorf("decode contents: %w", err)
+			}
+			for i := range e.Changes {
+				if long, ok := contents[e.Changes[i].NewSHA256]; ok {
+					e.Changes[i].New = long
+				}
+			}
 			list = append(list, e)
 		}
 		return nil

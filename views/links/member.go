@@ -28,7 +28,9 @@ func InvitationRevoke(id string) string { return Invitations + "/" + url.PathEsc
 func Invitation(token string) string { return "/invitations/" + url.PathEscape(token) }
 
 // MemberDisable takes nothing.
-func MemberDisable(account string) string { return Members + "/" + url.PathEscape(account) + "/disable" }
+func MemberDisable(account string) string {
+	return Members + "/" + url.PathEscape(account) + "/disable"
+}
 
 // MemberEnable takes nothing.
 func MemberEnable(account string) string { return Members + "/" + url.PathEscape(account) + "/enable" }

@@ -566,8 +566,14 @@ type Change struct {
 	// New Any JSON value.
 	New interface{} `json:"new"`
 
+	// NewSha256 Of a new value of more than 1 KB: the SHA-256 of its JSON. `new` is null then.
+	NewSha256 *string `json:"new_sha256,omitempty"`
+
 	// Old Any JSON value.
 	Old interface{} `json:"old"`
+
+	// OldSha256 Of an old value of more than 1 KB: the SHA-256 of its JSON. `old` is null then.
+	OldSha256 *string `json:"old_sha256,omitempty"`
 }
 
 // ClaimRequest defines model for ClaimRequest.

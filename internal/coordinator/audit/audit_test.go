@@ -202,7 +202,8 @@ func TestTheLogTellsTheSameAfterCompaction(t *testing.T) {
 // replay is what a job's events lead to.
 func (w *world) replay(j jobs.Job) jobs.State {
 	w.t.Helper()
-	raw := dbfactory.Text(w.t, w.db, `SELECT jsonb_agg(jsonb_build_object('ID', id, 'Epoch', epoch, 'Changes', changes) ORDER BY id)
+	raw := dbfactory.Text(w.t, w.db, `SELECT jsonb_agg(jsonb_build_object('ID', id, 'Type', type, 'Epoch', epoch,
+		'Actor', jsonb_build_object('name', actor, 'kind', actor_kind, 'id', actor_id), 'Payload', payload, 'SavedAt', saved_at, 'Changes', changes) ORDER BY id)
 		FROM event WHERE job_id = $1`, j.ID)
 	var list []eventlog.Event
 	if err := json.Unmarshal([]byte(raw), &list); err != nil {

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,27 +26,77 @@ func Verify(ctx context.Context, d *db.DB) (Report, error) {
 		{Name: "state", About: "a job is what its events lead to"},
 	}}
 	err := r.walk(ctx, d, verifyPage, func(ctx context.Context, tx db.Tx, w dbsqlc.AuditWorkspacesRow, after ids.ID) (int, ids.ID, error) {
-		rows, err := q.AuditHistories(ctx, tx, dbsqlc.AuditHistoriesParams{WorkspaceID: w.ID, After: after, MaxRows: verifyPage})
-		for _, j := range rows {
-			told, err := replay(j.Events)
-			if err != nil {
-				r.note("history", w.Slug, j.Key, err.Error())
+		page, err := historiesTx(ctx, tx, w.ID, dbsqlc.AuditHistoriesParams{After: after, MaxRows: verifyPage})
+		for _, h := range page {
+			if h.err != nil {
+				r.note("history", w.Slug, h.key, h.err.Error())
 			} else {
-				r.note("state", w.Slug, j.Key, differences(stored(j), told))
+				r.note("state", w.Slug, h.key, differences(h.stored, h.told))
 			}
-			after = j.ID
+			after = h.id
 		}
-		return len(rows), after, err
+		return len(page), after, err
 	})
 	return r, err
 }
 
+// history is a job as it is stored, and as its events tell it.
+type history struct {
+	id           ids.ID
+	key          string
+	leaseEpoch   int64 // 0 without a lease
+	stored, told jobs.State
+	err          error // why the events tell nothing
+}
+
+// historiesTx reads jobs and replays them. Contents are read for what is still told
+// after all events.
+func historiesTx(ctx context.Context, tx db.Tx, workspace ids.ID, params dbsqlc.AuditHistoriesParams) ([]history, error) {
+	params.WorkspaceID = workspace
+	rows, err := q.AuditHistories(ctx, tx, params)
+	if err != nil {
+		return nil, fmt.Errorf("read histories: %w", err)
+	}
+	list := make([]history, 0, len(rows))
+	var sums []string
+	for _, row := range rows {
+		h := history{id: row.ID, key: row.Key, leaseEpoch: row.LeaseEpoch}
+		if err := json.Unmarshal(row.State, &h.stored); err != nil {
+			return nil, fmt.Errorf("state of %s: %w", row.Key, err)
+		}
+		h.told, h.err = replay(row.Events)
+		list, sums = append(list, h), append(sums, h.told.Contents()...)
+	}
+	contents, err := eventlog.ContentsTx(ctx, tx, workspace, sums)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if h := &list[i]; h.err == nil {
+			h.told, h.err = h.told.Fill(contents)
+		}
+	}
+	return list, nil
+}
+
 func replay(raw []byte) (jobs.State, error) {
-	var events []eventlog.Event
-	if err := json.Unmarshal(raw, &events); err != nil {
-		return jobs.State{}, fmt.Errorf("an event cannot be read: %w", err)
+	events, err := decodeEvents(raw)
+	if err != nil {
+		return jobs.State{}, err
 	}
 	return jobs.Replay(events)
+}
+
+// decodeEvents reads events as AuditHistories gives them. Numbers stay as they are
+// written.
+func decodeEvents(raw []byte) ([]eventlog.Event, error) {
+	var events []eventlog.Event
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&events); err != nil {
+		return nil, fmt.Errorf("an event cannot be read: %w", err)
+	}
+	return events, nil
 }
 
 func differences(stored, told jobs.State) string {
@@ -54,14 +105,4 @@ func differences(stored, told jobs.State) string {
 		return ""
 	}
 	return "the job and its events differ: " + strings.Join(diff, "; ")
-}
-
-func stored(j dbsqlc.AuditHistoriesRow) jobs.State {
-	return jobs.State{
-		Status: jobs.Status(j.Status), WaitReason: jobs.WaitReason(j.WaitReason), BlockedReason: j.BlockedReason,
-		Question: j.Question, Answer: j.Answer, Title: j.Title, Phase: j.Phase, Priority: int(j.Priority),
-		Factory: j.Factory, Repo: j.Repo, Product: j.Product, Capabilities: j.Capabilities, Tags: j.Tags,
-		FailureCount: int(j.FailureCount), LostCount: int(j.LostCount), Feedback: j.Feedback, NotBefore: j.NotBefore,
-		Epoch: j.Epoch, Attempts: int(j.Attempts),
-	}
 }

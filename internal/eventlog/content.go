@@ -1,0 +1,105 @@
+package eventlog
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+)
+
+// maxInline is how many bytes of JSON a value may have that stands in an event.
+const maxInline = 1024
+
+// Content is a value that is too long to stand in an event.
+type Content struct {
+	SHA256 string `json:"sha256"` // of Body, hex
+	Body   string `json:"body"`   // JSON
+}
+
+// Encoded is the stored form of an event's changes and payload, and the contents
+// that the changes refer to.
+type Encoded struct {
+	Changes  json.RawMessage
+	Payload  json.RawMessage
+	Contents []Content
+}
+
+// Encode gives the stored form of an event of a job, for the statements that write
+// an event beside the change itself. A nil payload is an empty object.
+func Encode(changes []Change, payload any) (Encoded, error) {
+	var e Encoded
+	short := make([]Change, len(changes))
+	for i, c := range changes {
+		var err error
+		short[i] = c
+		if short[i].Old, short[i].OldSHA256, err = e.shorten(c.Old); err != nil {
+			return Encoded{}, err
+		}
+		if short[i].New, short[i].NewSHA256, err = e.shorten(c.New); err != nil {
+			return Encoded{}, err
+		}
+	}
+	var err error
+	e.Changes, e.Payload, err = encode(short, payload)
+	return e, err
+}
+
+// shorten gives a value as it stands in an event: its JSON, or the SHA-256 of it.
+func (e *Encoded) shorten(value any) (inline any, sum string, err error) {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return nil, "", fmt.Errorf("encode changes: %w", err)
+	}
+	if len(raw) <= maxInline {
+		return json.RawMessage(raw), "", nil
+	}
+	digest := sha256.Sum256(raw)
+	sum = hex.EncodeToString(digest[:])
+	e.Contents = append(e.Contents, Content{SHA256: sum, Body: string(raw)})
+	return nil, sum, nil
+}
+
+// EncodeShort is Encode for changes of which none can be long.
+func EncodeShort(changes []Change) (json.RawMessage, error) {
+	text, _, err := encode(changes, nil)
+	return text, err
+}
+
+// encode gives changes and payload as they are.
+func encode(changes []Change, payload any) (changesJSON, payloadJSON json.RawMessage, err error) {
+	if changes == nil {
+		changes = []Change{}
+	}
+	if changesJSON, err = json.Marshal(changes); err != nil {
+		return nil, nil, fmt.Errorf("encode changes: %w", err)
+	}
+	if raw, ok := payload.(json.RawMessage); payload == nil || ok && raw == nil {
+		return changesJSON, json.RawMessage("{}"), nil
+	}
+	if payloadJSON, err = json.Marshal(payload); err != nil {
+		return nil, nil, fmt.Errorf("encode payload: %w", err)
+	}
+	return changesJSON, payloadJSON, nil
+}
+
+// ContentsTx reads contents by their SHA-256, as the database writes JSON. One that
+// is not there, or is not what its SHA-256 says, is left out.
+func ContentsTx(ctx context.Context, tx db.Tx, workspace ids.ID, sums []string) (map[string]json.RawMessage, error) {
+	if len(sums) == 0 {
+		return nil, nil
+	}
+	rows, err := dbsqlc.New().Contents(ctx, tx, dbsqlc.ContentsParams{WorkspaceID: workspace, Sums: sums})
+	if err != nil {
+		return nil, fmt.Errorf("read contents: %w", err)
+	}
+	contents := make(map[string]json.RawMessage, len(rows))
+	for _, r := range rows {
+		contents[r.Sum] = r.Body
+	}
+	return contents, nil
+}

@@ -1,0 +1,66 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+)
+
+// RepairTx makes the row of a locked job what its log tells, and records in the log
+// which values were found instead. InvalidTransition where the job has, by its log,
+// a lease that is not there, or has a lease that the log does not tell of; NotFound
+// where its product is gone.
+func RepairTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, leaseEpoch int64, told State, found []Differing) error {
+	if told.Status.Leased() != (leaseEpoch != 0) || leaseEpoch != 0 && leaseEpoch != told.Epoch {
+		return fault.New(fault.InvalidTransition, "By its log %s is %s in epoch %d; its lease does not agree. A lease cannot be repaired.",
+			told.Key, told.Status, told.Epoch)
+	}
+	products, err := productsTx(ctx, tx, workspace)
+	if err != nil {
+		return err
+	}
+	of := slices.IndexFunc(products, func(p Product) bool { return p.Name == told.Product })
+	if of < 0 {
+		return fault.New(fault.NotFound, "By its log %s belongs to the product %s, which is not there.", told.Key, told.Product)
+	}
+	lane, err := internTx(ctx, tx, workspace, Needs{Product: products[of].ID, Capabilities: orEmpty(told.Capabilities), Repo: told.Repo, Factory: told.Factory})
+	if err != nil {
+		return err
+	}
+	row, values := map[string]any{}, map[string]json.RawMessage{}
+	for _, f := range fieldList {
+		row[f.name] = told.value(f.at)
+	}
+	for _, d := range found {
+		values[d.Field] = json.RawMessage(d.Here)
+	}
+	params := dbsqlc.JobRepairParams{WorkspaceID: workspace, ID: id, ProductID: products[of].ID, LaneID: lane, Actor: "verify-log"}
+	if params.State, err = json.Marshal(row); err != nil {
+		return fmt.Errorf("encode state: %w", err)
+	}
+	if params.Found, err = json.Marshal(map[string]any{"found": values}); err != nil {
+		return fmt.Errorf("encode differences: %w", err)
+	}
+	if _, err := q.JobRepair(ctx, tx, params); err != nil {
+		return fmt.Errorf("repair job: %w", err)
+	}
+	return nil
+}
+
+// Field is a field of a state by its name, as JSON.
+type Field struct{ Name, Value string }
+
+// Fields are all fields of a state, in the order in which people read them.
+func (s State) Fields() []Field {
+	list := make([]Field, 0, len(fieldList))
+	for _, f := range fieldList {
+		list = append(list, Field{f.name, text(s.value(f.at))})
+	}
+	return list
+}

@@ -1,0 +1,170 @@
+package jobs
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"time"
+
+	"fleetboard/internal/tenancy"
+)
+
+// State is what the events of a job tell of it: every stored field, by the name that
+// its changes have. A field that is implied follows from who wrote the event, when,
+// and from the status; no change names it unless events were folded.
+type State struct {
+	Status              Status          `json:"status"`
+	WaitReason          WaitReason      `json:"wait_reason"`
+	BlockedReason       string          `json:"blocked_reason"`
+	Question            string          `json:"question"`
+	Answer              string          `json:"answer"`
+	WaitsForChildren    bool            `json:"waits_for_children"`
+	AcceptanceMet       []bool          `json:"acceptance_met"`
+	Key                 string          `json:"key"`
+	Title               string          `json:"title"`
+	Body                string          `json:"body"`
+	Kind                string          `json:"kind"`
+	Phase               string          `json:"phase"`
+	Priority            int             `json:"priority"`
+	Factory             string          `json:"factory"`
+	Repo                string          `json:"repo"`
+	Product             string          `json:"product"` // by name
+	EstimatedComplexity string          `json:"estimated_complexity"`
+	EstimatedMinutes    *int            `json:"estimated_minutes"`
+	TokenBudget         *int64          `json:"token_budget"`
+	Capabilities        []string        `json:"capabilities"`
+	Tags                []string        `json:"tags"`
+	Acceptance          []string        `json:"acceptance"`
+	InputContext        json.RawMessage `json:"input_context"` // with Placeholder for secrets
+	SecretKeys          []string        `json:"secret_keys"`
+	ReviewOverride      *bool           `json:"review_required"`
+	MaxRetries          int             `json:"max_retries"`
+	MaxLost             int             `json:"max_lost"`
+	RetryBackoffSeconds int             `json:"retry_backoff_seconds"`
+	IdempotencyKey      string          `json:"idempotency_key"`
+	Files               []string        `json:"files"`
+	FilesTouched        []string        `json:"files_touched"`
+	ApprovedHead        string          `json:"approved_head"`
+	MergedCommit        string          `json:"merged_commit"`
+	URL                 string          `json:"url"`
+	FailureKind         FailureKind     `json:"failure_kind"`
+	FailureCount        int             `json:"failure_count"`
+	LostCount           int             `json:"lost_count"`
+	LastError           string          `json:"last_error"`
+	Feedback            string          `json:"feedback"`
+	ProgressPercent     *int            `json:"progress_percent"`
+	CurrentStep         string          `json:"current_step"`
+	Checkpoint          json.RawMessage `json:"checkpoint"`
+	Result              json.RawMessage `json:"result"`
+	NotBefore           *time.Time      `json:"not_before"` // to the microsecond, as the database keeps it
+
+	StatusBy     string          `json:"status_by" told:"implied"`
+	StatusByKind tenancy.Kind    `json:"status_by_kind" told:"implied"`
+	StatusByID   string          `json:"status_by_id" told:"implied"`
+	CarriedOutBy json.RawMessage `json:"carried_out_by" told:"implied"` // an actor
+	StatusAt     time.Time       `json:"status_at" told:"implied"`
+	Version      int             `json:"version" told:"implied"`
+	CreatedBy    string          `json:"created_by" told:"implied"`
+	CreatedAt    time.Time       `json:"created_at" told:"implied"`
+	UpdatedAt    time.Time       `json:"updated_at" told:"implied"`
+	ReadyAt      *time.Time      `json:"ready_at" told:"implied"`
+	AssignedAt   *time.Time      `json:"assigned_at" told:"implied"`
+	StartedAt    *time.Time      `json:"started_at" told:"implied"`
+	CompletedAt  *time.Time      `json:"completed_at" told:"implied"`
+	FailedAt     *time.Time      `json:"failed_at" told:"implied"`
+	Epoch        int64           `json:"epoch" told:"implied"`
+	Attempts     int             `json:"attempts" told:"implied"`
+	// Lane is what the job needs of whoever claims it, as its lane tells it.
+	Lane string `json:"lane" told:"implied"`
+
+	long map[string]string // the SHA-256 of fields whose values are contents
+}
+
+// State is the job as its events should tell it.
+func (j Job) State() State {
+	s := State{
+		Status: j.Status, WaitReason: j.WaitReason, BlockedReason: j.BlockedReason, Question: j.Question, Answer: j.Answer,
+		WaitsForChildren: j.WaitsForChildren, AcceptanceMet: j.AcceptanceMet, Key: j.Key, Title: j.Title, Body: j.Body, Kind: j.Kind,
+		Phase: j.Phase, Priority: j.Priority, Factory: j.Factory, Repo: j.Repo, Product: j.Product,
+		EstimatedComplexity: j.EstimatedComplexity, EstimatedMinutes: j.EstimatedMinutes, TokenBudget: j.TokenBudget,
+		Capabilities: j.Capabilities, Tags: j.Tags, Acceptance: j.Acceptance, InputContext: j.InputContext, SecretKeys: j.SecretKeys,
+		ReviewOverride: j.ReviewOverride, MaxRetries: j.MaxRetries, MaxLost: j.MaxLost, RetryBackoffSeconds: j.RetryBackoffSeconds,
+		IdempotencyKey: j.IdempotencyKey, Files: j.Files, FilesTouched: j.FilesTouched, ApprovedHead: j.ApprovedHead,
+		MergedCommit: j.MergedCommit, URL: j.URL, FailureKind: j.FailureKind, FailureCount: j.FailureCount, LostCount: j.LostCount,
+		LastError: j.LastError, Feedback: j.Feedback, ProgressPercent: j.ProgressPercent, CurrentStep: j.CurrentStep,
+		Checkpoint: j.Checkpoint, Result: j.Result, NotBefore: j.NotBefore, StatusBy: j.StatusBy.Name, StatusByKind: j.StatusBy.Kind, StatusByID: j.StatusBy.ID, StatusAt: j.StatusAt,
+		Version: j.Version, CreatedBy: j.CreatedBy, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt, ReadyAt: j.ReadyAt,
+		AssignedAt: j.AssignedAt, StartedAt: j.StartedAt, CompletedAt: j.CompletedAt, FailedAt: j.FailedAt,
+		Epoch: j.Epoch, Attempts: j.Attempts,
+	}
+	if j.CarriedOutBy != (tenancy.Actor{}) {
+		s.CarriedOutBy = json.RawMessage(text(j.CarriedOutBy))
+	}
+	s.Lane = s.lane()
+	return s
+}
+
+// lane is what a job of this state needs, in words.
+func (s State) lane() string {
+	n := Needs{Capabilities: s.Capabilities, Repo: s.Repo}
+	return strings.TrimSpace(s.Product + "/" + s.Factory + " " + strings.Join(n.Tokens(), " "))
+}
+
+// field is a part of a State.
+type field struct {
+	name    string
+	at      int
+	implied bool
+}
+
+// fieldList are the parts of a State in their order, fieldAt is where each stands.
+var fieldList, fieldAt = stateFields()
+
+func stateFields() (list []field, at map[string]int) {
+	at = map[string]int{}
+	for i := range reflect.TypeFor[State]().NumField() {
+		if f := reflect.TypeFor[State]().Field(i); f.IsExported() {
+			name := f.Tag.Get("json")
+			list, at[name] = append(list, field{name: name, at: i, implied: f.Tag.Get("told") != ""}), i
+		}
+	}
+	return list, at
+}
+
+// value is a part of a state in its one form: no list is nil, times are as exact as
+// the database keeps them.
+func (s *State) value(at int) any {
+	switch v := reflect.ValueOf(s).Elem().Field(at).Interface().(type) {
+	case []string:
+		return orEmpty(v)
+	case []bool:
+		return append([]bool{}, v...)
+	case time.Time:
+		return time.UnixMicro(v.UnixMicro()).UTC()
+	case *time.Time:
+		if v == nil {
+			return nil
+		}
+		return time.UnixMicro(v.UnixMicro()).UTC()
+	case json.RawMessage:
+		if len(v) == 0 {
+			return json.RawMessage("null")
+		}
+		return v
+	default:
+		return v
+	}
+}
+
+// canonical is free JSON in the form in which equal values are equal.
+func canonical(raw json.RawMessage) json.RawMessage {
+	var value any
+	if decode(raw, &value) != nil {
+		return raw
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return raw
+	}
+	return text
+}
