@@ -36,6 +36,8 @@ type web struct {
 	filled   int // jobs written past the server
 	// uncounted keeps the statistics as they are.
 	uncounted bool
+	// fresh keeps PostgreSQL from having looked at any table.
+	fresh bool
 }
 
 // database makes an empty one and gives its address.

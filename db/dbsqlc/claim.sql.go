@@ -405,13 +405,10 @@ WITH at_place AS MATERIALIZED (
         AND r.priority >= $4
     ORDER BY r.priority DESC, r.ready_at, r.job_id
     LIMIT (SELECT $7::int) - (SELECT count(*) FROM at_place) FOR UPDATE SKIP LOCKED
-), by_id AS MATERIALIZED (
-    SELECT r.job_id FROM job_ready r
-    WHERE r.workspace_id = $1 AND r.job_id = $8 AND r.lane_id = $2 FOR UPDATE SKIP LOCKED
 )
 DELETE FROM job_ready r
 WHERE r.workspace_id = $1
-    AND r.job_id = ANY(ARRAY(SELECT p.job_id FROM at_place p UNION ALL SELECT p.job_id FROM by_lane p UNION ALL SELECT p.job_id FROM by_id p))
+    AND r.job_id = ANY(ARRAY(SELECT p.job_id FROM at_place p UNION ALL SELECT p.job_id FROM by_lane p))
 RETURNING r.job_id, r.priority, r.ready_at
 `
 
@@ -423,7 +420,6 @@ type ReadyTakeParams struct {
 	FromReadyAt  time.Time
 	FromJobID    uuid.UUID
 	MaxRows      int32
-	JobID        uuid.UUID
 }
 
 type ReadyTakeRow struct {
@@ -433,7 +429,7 @@ type ReadyTakeRow struct {
 }
 
 // Takes the most urgent jobs of one lane, from a place in its order on, that nobody
-// else is taking right now, or one job by its id, out of job_ready. ORDER BY is the
+// else is taking right now, out of job_ready. ORDER BY is the
 // index job_ready_claim; the CTEs are materialised so that LIMIT holds, which is a
 // query so that no new plan is made for each number. LeasesGive has to follow in the
 // same transaction.
@@ -446,7 +442,6 @@ func (q *Queries) ReadyTake(ctx context.Context, db DBTX, arg ReadyTakeParams) (
 		arg.FromReadyAt,
 		arg.FromJobID,
 		arg.MaxRows,
-		arg.JobID,
 	)
 	if err != nil {
 		return nil, err
@@ -464,4 +459,31 @@ func (q *Queries) ReadyTake(ctx context.Context, db DBTX, arg ReadyTakeParams) (
 		return nil, err
 	}
 	return items, nil
+}
+
+const readyTakeOne = `-- name: ReadyTakeOne :execrows
+WITH found AS MATERIALIZED (
+    SELECT r.job_id FROM job_ready r
+    WHERE r.workspace_id = $1 AND r.job_id = $2 AND r.lane_id IS NOT DISTINCT FROM $3
+    FOR UPDATE SKIP LOCKED
+)
+DELETE FROM job_ready r WHERE r.workspace_id = $1 AND r.job_id = ANY(ARRAY(SELECT f.job_id FROM found f))
+`
+
+type ReadyTakeOneParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	LaneID      int64
+}
+
+// Takes one job out of job_ready, unless another claim is taking it or it stands in
+// another lane. The lane is compared in a form that no index serves, so that the row
+// is found by its id whatever the statistics say. LeasesGive has to follow in the
+// same transaction.
+func (q *Queries) ReadyTakeOne(ctx context.Context, db DBTX, arg ReadyTakeOneParams) (int64, error) {
+	result, err := db.Exec(ctx, readyTakeOne, arg.WorkspaceID, arg.JobID, arg.LaneID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }

@@ -74,7 +74,7 @@ WHERE l.request_id = asked.request_id AND l.expires_at > clock_timestamp();
 
 -- name: ReadyTake :many
 -- Takes the most urgent jobs of one lane, from a place in its order on, that nobody
--- else is taking right now, or one job by its id, out of job_ready. ORDER BY is the
+-- else is taking right now, out of job_ready. ORDER BY is the
 -- index job_ready_claim; the CTEs are materialised so that LIMIT holds, which is a
 -- query so that no new plan is made for each number. LeasesGive has to follow in the
 -- same transaction.
@@ -89,14 +89,23 @@ WITH at_place AS MATERIALIZED (
         AND r.priority >= @min_priority
     ORDER BY r.priority DESC, r.ready_at, r.job_id
     LIMIT (SELECT @max_rows::int) - (SELECT count(*) FROM at_place) FOR UPDATE SKIP LOCKED
-), by_id AS MATERIALIZED (
-    SELECT r.job_id FROM job_ready r
-    WHERE r.workspace_id = @workspace_id AND r.job_id = @job_id AND r.lane_id = @lane_id FOR UPDATE SKIP LOCKED
 )
 DELETE FROM job_ready r
 WHERE r.workspace_id = @workspace_id
-    AND r.job_id = ANY(ARRAY(SELECT p.job_id FROM at_place p UNION ALL SELECT p.job_id FROM by_lane p UNION ALL SELECT p.job_id FROM by_id p))
+    AND r.job_id = ANY(ARRAY(SELECT p.job_id FROM at_place p UNION ALL SELECT p.job_id FROM by_lane p))
 RETURNING r.job_id, r.priority, r.ready_at;
+
+-- name: ReadyTakeOne :execrows
+-- Takes one job out of job_ready, unless another claim is taking it or it stands in
+-- another lane. The lane is compared in a form that no index serves, so that the row
+-- is found by its id whatever the statistics say. LeasesGive has to follow in the
+-- same transaction.
+WITH found AS MATERIALIZED (
+    SELECT r.job_id FROM job_ready r
+    WHERE r.workspace_id = @workspace_id AND r.job_id = @job_id AND r.lane_id IS NOT DISTINCT FROM @lane_id
+    FOR UPDATE SKIP LOCKED
+)
+DELETE FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.job_id = ANY(ARRAY(SELECT f.job_id FROM found f));
 
 -- name: LeasesGive :many
 -- Gives jobs that were taken out of job_ready to agents: each gets epoch + 1, a

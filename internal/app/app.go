@@ -154,7 +154,11 @@ func (a *App) openDatabase(ctx context.Context, cfg Config) (err error) {
 	if a.db, err = db.Open(ctx, db.Options{OwnerURL: url, AppURL: cfg.AppDatabaseURL}); err != nil {
 		return fmt.Errorf("open database: %w", err)
 	}
-	return nil
+	advice, err := a.db.Advice(ctx)
+	for _, lack := range advice {
+		a.log.WarnContext(ctx, "the database server should be set up otherwise", "lack", lack)
+	}
+	return err
 }
 
 // serve builds the services and sets everything going.

@@ -328,11 +328,11 @@ func (r *claimRun) takeNamed(a *ask) error {
 	if a.err != nil {
 		return nil //nolint:nilerr // the refusal of this ask, not of the run
 	}
-	rows, err := q.ReadyTake(r.ctx, r.tx, dbsqlc.ReadyTakeParams{WorkspaceID: r.workspace, LaneID: a.named.LaneID, JobID: a.named.ID})
+	n, err := q.ReadyTakeOne(r.ctx, r.tx, dbsqlc.ReadyTakeOneParams{WorkspaceID: r.workspace, LaneID: a.named.LaneID, JobID: a.named.ID})
 	if err != nil {
 		return fmt.Errorf("claim %s: %w", a.named.Key, err)
 	}
-	if len(rows) == 0 {
+	if n == 0 {
 		a.err = notClaimable(*a.named)
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"fleetboard/db"
 	"fleetboard/db/dbfactory"
@@ -165,7 +166,7 @@ func assertPlans(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 			return err
 		},
 		"claim by name": func(c *capture) error {
-			_, err := dbsqlc.New().ReadyTake(ctx, c, dbsqlc.ReadyTakeParams{WorkspaceID: workspace, LaneID: lane, JobID: ready})
+			_, err := dbsqlc.New().ReadyTakeOne(ctx, c, dbsqlc.ReadyTakeOneParams{WorkspaceID: workspace, LaneID: lane, JobID: ready})
 			return err
 		},
 		"leases": func(c *capture) error {
@@ -287,6 +288,12 @@ type noRow struct{}
 
 // Scan gives nothing.
 func (noRow) Scan(...any) error { return errCaptured }
+
+// Exec is Query for no rows.
+func (c *capture) Exec(_ context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	c.sql, c.args = sql, args
+	return pgconn.CommandTag{}, errCaptured
+}
 
 // Query keeps the statement instead of running it.
 func (c *capture) Query(_ context.Context, sql string, args ...any) (pgx.Rows, error) {

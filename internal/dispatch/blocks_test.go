@@ -1,0 +1,95 @@
+package dispatch_test
+
+import (
+	"errors"
+	"testing"
+
+	"fleetboard/db"
+	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/ids"
+)
+
+// fetched is how many blocks of tables and indexes the transaction has looked at.
+const fetched = `SELECT sum(pg_stat_get_xact_blocks_fetched(c.oid))::bigint FROM pg_class c
+	WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'i')`
+
+var errUndone = errors.New("undone")
+
+// What a claim and a completion ask for looks at a few blocks for each job, as the
+// statements are run and planned in a run of many, whatever the statistics say. A
+// plan that walks a lane or a table looks at hundreds.
+func TestBlocksOfAJob(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	workspace := dbfactory.Workspace(t, d)
+	look := func(when string) { assertBlocks(t, d, workspace, when) }
+	fill(t, d, workspace, 100)
+	dbfactory.Exec(t, d, `ANALYZE`)
+	fill(t, d, workspace, crowd)
+	look("statistics of a small table")
+	forgetStatistics(t, d)
+	look("no statistics")
+	believeNoLeases(t, d)
+	look("no leases a moment ago")
+}
+
+func assertBlocks(t *testing.T, d *db.DB, workspace ids.ID, when string) {
+	t.Helper()
+	ctx, q := t.Context(), dbsqlc.New()
+	some := func(sql string) ids.ID {
+		id, _ := ids.Parse(dbfactory.Text(t, d, sql, workspace))
+		return id
+	}
+	lane := int64(dbfactory.Int(t, d, `SELECT min(id) FROM lane WHERE workspace_id = $1`, workspace))
+	ready := some(`SELECT job_id::text FROM job_ready WHERE workspace_id = $1 ORDER BY job_id LIMIT 1`)
+	running := some(`SELECT min(job_id::text) FROM job_lease WHERE workspace_id = $1`)
+	dbfactory.Exec(t, d, `INSERT INTO job_text (workspace_id, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, workspace, running)
+	for name, c := range map[string]struct {
+		most int64
+		do   func(tx db.Tx) (rows int, err error)
+	}{
+		"take from a lane": {40, func(tx db.Tx) (int, error) {
+			rows, err := q.ReadyTake(ctx, tx, dbsqlc.ReadyTakeParams{WorkspaceID: workspace, LaneID: lane, FromPriority: 11, MaxRows: 1})
+			return len(rows), err
+		}},
+		"take one job": {30, func(tx db.Tx) (int, error) {
+			var n int64
+			err := tx.QueryRow(ctx, `SELECT lane_id FROM job_ready WHERE workspace_id = $1 AND job_id = $2`, workspace, ready).Scan(&lane)
+			if err == nil {
+				n, err = q.ReadyTakeOne(ctx, tx, dbsqlc.ReadyTakeOneParams{WorkspaceID: workspace, LaneID: lane, JobID: ready})
+			}
+			return int(n), err
+		}},
+		"read a job": {40, func(tx db.Tx) (int, error) {
+			rows, err := q.JobFullByIDs(ctx, tx, dbsqlc.JobFullByIDsParams{WorkspaceID: workspace, Ids: []ids.ID{running}})
+			return len(rows), err
+		}},
+	} {
+		err := d.InWorkspaceHurried(ctx, workspace, func(tx db.Tx) error {
+			var before, after int64
+			if err := tx.QueryRow(ctx, fetched).Scan(&before); err != nil {
+				return err
+			}
+			n, err := c.do(tx)
+			if err != nil {
+				return err
+			}
+			if n != 1 {
+				t.Errorf("%s, %s: %d rows", name, when, n)
+			}
+			if err := tx.QueryRow(ctx, fetched).Scan(&after); err != nil {
+				return err
+			}
+			t.Logf("%s, %s: %d blocks", name, when, after-before)
+			if after-before > c.most {
+				t.Errorf("%s, %s: %d blocks were looked at; want at most %d", name, when, after-before, c.most)
+			}
+			return errUndone
+		})
+		if !errors.Is(err, errUndone) {
+			t.Fatalf("%s, %s: %v", name, when, err)
+		}
+	}
+}
