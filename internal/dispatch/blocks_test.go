@@ -47,14 +47,15 @@ func assertBlocks(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 	running := some(`SELECT min(job_id::text) FROM job_lease WHERE workspace_id = $1`)
 	dbfactory.Exec(t, d, `INSERT INTO job_text (workspace_id, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, workspace, running)
 	for name, c := range map[string]struct {
-		most int64
-		do   func(tx db.Tx) (rows int, err error)
+		most  int64
+		reads bool // it may be asked twice
+		do    func(tx db.Tx) (rows int, err error)
 	}{
-		"take from a lane": {40, func(tx db.Tx) (int, error) {
+		"take from a lane": {40, false, func(tx db.Tx) (int, error) {
 			rows, err := q.ReadyTake(ctx, tx, dbsqlc.ReadyTakeParams{WorkspaceID: workspace, LaneID: lane, FromPriority: 11, MaxRows: 1})
 			return len(rows), err
 		}},
-		"take one job": {30, func(tx db.Tx) (int, error) {
+		"take one job": {30, false, func(tx db.Tx) (int, error) {
 			var n int64
 			err := tx.QueryRow(ctx, `SELECT lane_id FROM job_ready WHERE workspace_id = $1 AND job_id = $2`, workspace, ready).Scan(&lane)
 			if err == nil {
@@ -62,13 +63,19 @@ func assertBlocks(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 			}
 			return int(n), err
 		}},
-		"read a job": {40, func(tx db.Tx) (int, error) {
+		"read a job": {30, true, func(tx db.Tx) (int, error) {
 			rows, err := q.JobFullByIDs(ctx, tx, dbsqlc.JobFullByIDsParams{WorkspaceID: workspace, Ids: []ids.ID{running}})
 			return len(rows), err
 		}},
 	} {
 		err := d.InWorkspaceHurried(ctx, workspace, func(tx db.Tx) error {
 			var before, after int64
+			// The first time the plan is made too, which looks at every index.
+			if c.reads {
+				if _, err := c.do(tx); err != nil {
+					return err
+				}
+			}
 			if err := tx.QueryRow(ctx, fetched).Scan(&before); err != nil {
 				return err
 			}
@@ -82,7 +89,6 @@ func assertBlocks(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 			if err := tx.QueryRow(ctx, fetched).Scan(&after); err != nil {
 				return err
 			}
-			t.Logf("%s, %s: %d blocks", name, when, after-before)
 			if after-before > c.most {
 				t.Errorf("%s, %s: %d blocks were looked at; want at most %d", name, when, after-before, c.most)
 			}
