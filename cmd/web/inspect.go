@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"fleetboard/db"
+	"fleetboard/internal/app"
 	"fleetboard/internal/coordinator/audit"
 )
 
@@ -15,10 +16,10 @@ import (
 const maxDetail = 600
 
 // inspect looks at the database in one way and prints what it found.
-func inspect(ctx context.Context, environ []string, out, logs io.Writer, look func(context.Context, *db.DB) (audit.Report, error)) int {
+func inspect(ctx context.Context, environ []string, out, logs io.Writer, look func(context.Context, app.Config, *db.DB) (audit.Report, error)) int {
 	var report audit.Report
-	err := withDatabase(ctx, environ, logs, func(d *db.DB) (err error) {
-		report, err = look(ctx, d)
+	err := withDatabase(ctx, environ, logs, func(cfg app.Config, d *db.DB) (err error) {
+		report, err = look(ctx, cfg, d)
 		return err
 	})
 	printReport(out, report)
@@ -30,6 +31,14 @@ func inspect(ctx context.Context, environ []string, out, logs io.Writer, look fu
 		return exitFailed
 	}
 	return exitOK
+}
+
+func auditWithSeals(ctx context.Context, cfg app.Config, d *db.DB) (audit.Report, error) {
+	seals, err := app.SealVerifier(ctx, cfg, d)
+	if err != nil {
+		return audit.Report{}, err
+	}
+	return audit.RunWithSeals(ctx, d, seals)
 }
 
 func printReport(out io.Writer, r audit.Report) {

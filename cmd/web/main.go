@@ -11,7 +11,6 @@ import (
 	"syscall"
 
 	"fleetboard/internal/app"
-	"fleetboard/internal/coordinator/audit"
 )
 
 const usage = `Usage: fleetboard [command]
@@ -22,6 +21,8 @@ const usage = `Usage: fleetboard [command]
               --repair writes what the log tells, after asking; --yes does not ask
   show KEY    print a job as its log tells it
               --at TIME as it was then; --workspace NAME where several have that key
+  accept-log  take the log as it is now for whole, after a restore for instance, after asking;
+              --yes does not ask
   help        print this
 
 All are configured by the same environment. audit, verify-log and show only read,
@@ -52,6 +53,8 @@ func run(ctx context.Context, args, environ []string, in io.Reader, out, logs io
 			return verifyLog(ctx, args[1:], environ, in, out, logs)
 		case "show":
 			return show(ctx, args[1:], environ, out, logs)
+		case "accept-log":
+			return acceptLog(ctx, args[1:], environ, in, out, logs)
 		}
 	}
 	if len(args) > 1 {
@@ -63,7 +66,7 @@ func run(ctx context.Context, args, environ []string, in io.Reader, out, logs io
 	case "", "serve":
 		return serve(ctx, environ, out, logs)
 	case "audit":
-		return inspect(ctx, environ, out, logs, audit.Run)
+		return inspect(ctx, environ, out, logs, auditWithSeals)
 	case "help", "-h", "--help":
 		fmt.Fprint(out, usage)
 		return exitOK

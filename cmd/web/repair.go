@@ -27,10 +27,10 @@ func verifyLog(ctx context.Context, args, environ []string, in io.Reader, out, l
 		return exitBlind
 	}
 	if !*repairs {
-		return inspect(ctx, environ, out, logs, audit.Verify)
+		return inspect(ctx, environ, out, logs, verifyOnly)
 	}
 	written, refused := 0, 0
-	err := withDatabase(ctx, environ, logs, func(d *db.DB) error {
+	err := withDatabase(ctx, environ, logs, func(_ app.Config, d *db.DB) error {
 		list, err := audit.Repairs(ctx, d)
 		if err != nil {
 			return err
@@ -38,7 +38,7 @@ func verifyLog(ctx context.Context, args, environ []string, in io.Reader, out, l
 		for _, r := range list {
 			printRepair(out, r)
 		}
-		if len(list) == 0 || !*yes && !confirmed(in, out, len(list)) {
+		if len(list) == 0 || !*yes && !confirmed(in, out, fmt.Sprintf("Write what the log tells of these %d jobs?", len(list))) {
 			return nil
 		}
 		for _, r := range list {
@@ -56,7 +56,11 @@ func verifyLog(ctx context.Context, args, environ []string, in io.Reader, out, l
 		fmt.Fprintln(logs, "fleetboard: not everything was looked at:", err)
 		return exitBlind
 	}
-	return inspect(ctx, environ, out, logs, audit.Verify)
+	return inspect(ctx, environ, out, logs, verifyOnly)
+}
+
+func verifyOnly(ctx context.Context, _ app.Config, d *db.DB) (audit.Report, error) {
+	return audit.Verify(ctx, d)
 }
 
 func printRepair(out io.Writer, r audit.Repair) {
@@ -66,9 +70,9 @@ func printRepair(out io.Writer, r audit.Repair) {
 	}
 }
 
-// confirmed asks whether to write.
-func confirmed(in io.Reader, out io.Writer, n int) bool {
-	fmt.Fprintf(out, "Write what the log tells of these %d jobs? [y/N] ", n)
+// confirmed asks a question that only yes answers.
+func confirmed(in io.Reader, out io.Writer, question string) bool {
+	fmt.Fprintf(out, "%s [y/N] ", question)
 	answer, _ := bufio.NewReader(in).ReadString('\n')
 	fmt.Fprintln(out)
 	answer = strings.ToLower(strings.TrimSpace(answer))
@@ -94,7 +98,7 @@ func show(ctx context.Context, args, environ []string, out, logs io.Writer) int 
 		}
 	}
 	var state jobs.State
-	err := withDatabase(ctx, environ, logs, func(d *db.DB) (err error) {
+	err := withDatabase(ctx, environ, logs, func(_ app.Config, d *db.DB) (err error) {
 		state, err = audit.AsOf(ctx, d, *workspace, args[0], when)
 		return err
 	})
@@ -109,10 +113,10 @@ func show(ctx context.Context, args, environ []string, out, logs io.Writer) int 
 }
 
 // withDatabase looks at the database that the environment names.
-func withDatabase(ctx context.Context, environ []string, logs io.Writer, do func(*db.DB) error) error {
+func withDatabase(ctx context.Context, environ []string, logs io.Writer, do func(app.Config, *db.DB) error) error {
 	cfg, err := app.LoadConfig(app.Environment(environ))
 	if err != nil {
 		return err
 	}
-	return app.Inspect(ctx, cfg, slog.New(slog.NewTextHandler(logs, nil)), do)
+	return app.Inspect(ctx, cfg, slog.New(slog.NewTextHandler(logs, nil)), func(d *db.DB) error { return do(cfg, d) })
 }

@@ -506,6 +506,31 @@ type Leadership struct {
 	Stats       json.RawMessage
 }
 
+type LogFold struct {
+	WorkspaceID uuid.UUID
+	EventID     int64
+	EventDigest []byte
+	RemovedIds  []int64
+	Signer      []byte
+	Signature   []byte
+	FoldedAt    time.Time
+}
+
+type LogSeal struct {
+	WorkspaceID  uuid.UUID
+	Number       int64
+	Opens        bool
+	ToXid        string
+	ToID         int64
+	EventIds     []int64
+	EventDigests []byte
+	Previous     []byte
+	Digest       []byte
+	Signer       []byte
+	Signature    []byte
+	SealedAt     time.Time
+}
+
 type LoginThrottle struct {
 	Subject      []byte
 	Failures     int32

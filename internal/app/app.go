@@ -23,6 +23,7 @@ import (
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
+	"fleetboard/internal/eventlog/seal"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
@@ -50,6 +51,7 @@ type App struct {
 	db       *db.DB
 	dispatch *dispatch.Service
 	kanban   *kanban.Service
+	seals    *seal.Keys
 	listener net.Listener
 	metrics  net.Listener // nil where /metrics has no address of its own
 	server   *http.Server
@@ -92,6 +94,9 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (_ *App, err error
 	wake := notifier.New(a.db, log)
 	people, secrets, err := a.unlock(ctx, cfg, wake)
 	if err != nil {
+		return nil, err
+	}
+	if a.seals, err = sealKeys(cfg); err != nil {
 		return nil, err
 	}
 	boot, err := people.Bootstrap(ctx, accounts.BootstrapInput{
@@ -163,14 +168,15 @@ func (a *App) openDatabase(ctx context.Context, cfg Config) (err error) {
 
 // serve builds the services and sets everything going.
 func (a *App) serve(cfg Config, people *accounts.Service, secrets *vault.Vault, wake *notifier.Notifier) {
-	events := eventlog.New(a.db)
+	events, sealer := eventlog.New(a.db), seal.New(a.db, a.seals)
+	events.NoteFolds(sealer)
 	list := jobs.NewService(a.db, wake, secrets)
 	hosts := fleet.NewService(a.db, wake)
 	a.dispatch = dispatch.New(a.db, list, wake, people, a.log)
 	a.kanban = kanban.New(a.db, events, wake, a.log)
 
 	leader := coordinator.New(a.db, coordinator.Work{Recovery: a.dispatch, Promotion: a.dispatch, People: people,
-		Events: events, JobLogs: list, Secrets: list}, wake, a.log)
+		Events: events, JobLogs: list, Secrets: list, Seals: sealer}, wake, a.log)
 
 	limits, client := quota.New(cfg.Network.RateLimit), cfg.Network.ClientAddress()
 	pages := handlers.New(handlers.Deps{
@@ -192,7 +198,7 @@ func (a *App) serve(cfg Config, people *accounts.Service, secrets *vault.Vault, 
 	}
 	a.server = a.httpServer(guard(mux))
 	a.run(append(a.answerMetrics(mux, guard), runloop.Task{Name: "notifier", Run: wake.Run},
-		runloop.Task{Name: "revocations", Run: people.Watch}, runloop.Task{Name: "coordinator", Run: leader.Run})...)
+		runloop.Task{Name: "revocations", Run: people.Watch}, a.keepMarks(cfg), runloop.Task{Name: "coordinator", Run: leader.Run})...)
 }
 
 // httpServer is a server whose clients cannot keep it waiting.

@@ -161,7 +161,7 @@ func (c Config) SecretKey() ([]byte, error) {
 		}
 		return key, nil
 	}
-	path := filepath.Join(c.DataDir, secretKeyFile)
+	path := c.ownSecretKey()
 	key, err := readSecretKey(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = makeSecretKey(path); err == nil {

@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"fmt"
+	"net/url"
 )
 
 // KeyConfig is about changing the server's secret key.
@@ -12,9 +13,21 @@ type KeyConfig struct {
 	PreviousSecretKey string `env:"FLEETBOARD_PREVIOUS_SECRET_KEY"`
 	// PreviousSecretKeyPath is a file with the same.
 	PreviousSecretKeyPath string `env:"FLEETBOARD_PREVIOUS_SECRET_KEY_FILE"`
+	// LogMarksURL is where a GET reads and a PUT writes how far the logs were sealed;
+	// empty keeps that in DataDir.
+	LogMarksURL string `env:"FLEETBOARD_LOG_MARKS_URL"`
 }
 
-func (c KeyConfig) check() error {
+func (c KeyConfig) check() error { return errors.Join(c.checkPrevious(), c.checkLogMarks()) }
+
+func (c KeyConfig) checkLogMarks() error {
+	if u, err := url.Parse(c.LogMarksURL); c.LogMarksURL != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+		return errors.New("FLEETBOARD_LOG_MARKS_URL: must be an address like https://marks.example.com/fleetboard")
+	}
+	return nil
+}
+
+func (c KeyConfig) checkPrevious() error {
 	if c.PreviousSecretKey == "" {
 		return nil
 	}

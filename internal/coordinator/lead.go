@@ -17,6 +17,7 @@ type Work struct {
 	Events    Events
 	JobLogs   JobLogs
 	Secrets   Secrets
+	Seals     Seals
 }
 
 // Recovery takes jobs back from agents; each returns how many.
@@ -52,6 +53,11 @@ type JobLogs interface {
 // how many values.
 type Secrets interface {
 	RotateSecrets(ctx context.Context) (int, error)
+}
+
+// Seals seals the log of events, and returns how many events.
+type Seals interface {
+	Seal(ctx context.Context) (int, error)
 }
 
 const (
@@ -98,6 +104,10 @@ func (t *term) loops() []runloop.Loop {
 			Do: t.counted(cyclesFailed, sparing(w.Recovery.FailCycles))},
 		{Name: "counts", Every: 10 * time.Second, Jitter: 2 * time.Second, Do: t.cycle(func(ctx context.Context) error {
 			_, err := t.sumUp(ctx)
+			return err
+		})},
+		{Name: "seals", Every: 5 * time.Second, Jitter: time.Second, Do: t.cycle(func(ctx context.Context) error {
+			_, err := w.Seals.Seal(ctx)
 			return err
 		})},
 		{Name: "sessions", Every: 10 * time.Minute, Jitter: time.Minute, Do: t.cycle(w.People.Expire)},

@@ -89,7 +89,7 @@ func (l *Log) compactPage(ctx context.Context, workspace ids.ID) (folded int, mo
 			continue
 		}
 		err = l.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-			n, err := l.q.EventCompact(ctx, tx, dbsqlc.EventCompactParams{WorkspaceID: workspace, JobID: job.ID})
+			n, err := l.compactTx(ctx, tx, workspace, job.ID)
 			if n > 0 {
 				folded++
 			}
@@ -105,4 +105,20 @@ func (l *Log) collect(ctx context.Context, workspace ids.ID) error {
 		_, err := l.q.ContentsCollect(ctx, tx, dbsqlc.ContentsCollectParams{WorkspaceID: workspace, MaxRows: collectBatch})
 		return err
 	})
+}
+
+// compactTx folds the old events of a job, and returns how many.
+func (l *Log) compactTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (folded int32, err error) {
+	of := dbsqlc.EventIDsOfJobParams{WorkspaceID: workspace, JobID: job}
+	before, err := l.q.EventIDsOfJob(ctx, tx, of)
+	if err != nil {
+		return 0, fmt.Errorf("events of a job: %w", err)
+	}
+	folded, err = l.q.EventCompact(ctx, tx, dbsqlc.EventCompactParams{WorkspaceID: workspace, JobID: job})
+	if err != nil || folded == 0 || l.folds == nil {
+		return folded, err
+	}
+	// The sum stands at the place of the newest of the events that it stands for.
+	removed, sum := before[:folded-1], before[folded-1]
+	return folded, l.folds.FoldTx(ctx, tx, workspace, sum, removed)
 }

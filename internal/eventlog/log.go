@@ -17,13 +17,23 @@ type Log struct {
 	db *db.DB
 	q  *dbsqlc.Queries
 
+	folds      Folds
 	compaction compaction
+}
+
+// Folds notes, in the transaction that did it, that an event stands for others
+// now, which were removed.
+type Folds interface {
+	FoldTx(ctx context.Context, tx db.Tx, workspace ids.ID, event int64, removed []int64) error
 }
 
 // New returns the log kept in d.
 func New(d *db.DB) *Log {
 	return &Log{db: d, q: dbsqlc.New()}
 }
+
+// NoteFolds makes compaction tell f what it folded. Call it before Compact.
+func (l *Log) NoteFolds(f Folds) { l.folds = f }
 
 // AppendTx records a fact in the caller's transaction. Of e, the fields ID,
 // Cursor, JobKey, At and SavedAt are the database's to fill in.

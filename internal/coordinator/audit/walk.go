@@ -14,16 +14,23 @@ var q = dbsqlc.New()
 // page reads what follows a job by id, says how many it read, and the last.
 type page func(ctx context.Context, tx db.Tx, w dbsqlc.AuditWorkspacesRow, after ids.ID) (n int, last ids.ID, err error)
 
-// walk goes through all jobs of all workspaces, size at a time, each page in a
-// transaction of its own.
-func (r *Report) walk(ctx context.Context, d *db.DB, size int, read page) error {
-	var workspaces []dbsqlc.AuditWorkspacesRow
-	err := d.InSystem(ctx, func(tx db.Tx) (err error) {
-		workspaces, err = q.AuditWorkspaces(ctx, tx)
+func allWorkspaces(ctx context.Context, d *db.DB) (list []dbsqlc.AuditWorkspacesRow, err error) {
+	err = d.InSystem(ctx, func(tx db.Tx) error {
+		list, err = q.AuditWorkspaces(ctx, tx)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("list the workspaces: %w", err)
+		return nil, fmt.Errorf("list the workspaces: %w", err)
+	}
+	return list, nil
+}
+
+// walk goes through all jobs of all workspaces, size at a time, each page in a
+// transaction of its own.
+func (r *Report) walk(ctx context.Context, d *db.DB, size int, read page) error {
+	workspaces, err := allWorkspaces(ctx, d)
+	if err != nil {
+		return err
 	}
 	for _, w := range workspaces {
 		r.Workspaces++

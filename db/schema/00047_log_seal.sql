@@ -1,0 +1,68 @@
+-- +goose Up
+
+-- The log of a workspace is sealed in blocks, in the order of commits: each block
+-- has the digests of its events, the digest of the block before it, and the
+-- server's signature. The application adds blocks and can change none (ADR 0042).
+CREATE TABLE log_seal (
+    workspace_id  uuid NOT NULL REFERENCES workspace ON DELETE CASCADE,
+    number        bigint NOT NULL CHECK (number > 0),
+    -- The block opens a chain: it has no events, and what lies before it is no
+    -- longer checked.
+    opens         boolean NOT NULL,
+    -- The place of the last event; (0, 0) in a block that opens a chain.
+    to_xid        xid8 NOT NULL,
+    to_id         bigint NOT NULL,
+    event_ids     bigint[] NOT NULL,
+    -- SHA-256 of each event, in the order of event_ids.
+    event_digests bytea NOT NULL CHECK (octet_length(event_digests) = 32 * cardinality(event_ids)),
+    previous      bytea NOT NULL CHECK (octet_length(previous) = 32),
+    digest        bytea NOT NULL CHECK (octet_length(digest) = 32),
+    -- Ed25519: the public key and the signature of digest.
+    signer        bytea NOT NULL CHECK (octet_length(signer) = 32),
+    signature     bytea NOT NULL CHECK (octet_length(signature) = 64),
+    sealed_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (workspace_id, number)
+);
+-- Digests do not compress.
+ALTER TABLE log_seal ALTER event_digests SET STORAGE EXTERNAL;
+
+-- Events that were sealed and then folded into one, by compaction or because
+-- their job was deleted: the server's signature says that it was done on purpose.
+CREATE TABLE log_fold (
+    workspace_id uuid NOT NULL REFERENCES workspace ON DELETE CASCADE,
+    -- The event that stands for the others, and its SHA-256.
+    event_id     bigint NOT NULL,
+    event_digest bytea NOT NULL CHECK (octet_length(event_digest) = 32),
+    removed_ids  bigint[] NOT NULL,
+    signer       bytea NOT NULL CHECK (octet_length(signer) = 32),
+    signature    bytea NOT NULL CHECK (octet_length(signature) = 64),
+    folded_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (workspace_id, event_id)
+);
+-- The audit asks which fold took an event away.
+CREATE INDEX log_fold_removed ON log_fold USING gin (removed_ids);
+
+-- +goose StatementBegin
+DO $$
+DECLARE
+    t text;
+BEGIN
+    FOREACH t IN ARRAY ARRAY['log_seal', 'log_fold']
+    LOOP
+        EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', t);
+        EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', t);
+        EXECUTE format('CREATE POLICY workspace ON %I TO fleetboard_app
+            USING (workspace_id = (SELECT nullif(current_setting(''app.workspace_id'', true), '''')::uuid))
+            WITH CHECK (workspace_id = (SELECT nullif(current_setting(''app.workspace_id'', true), '''')::uuid))', t);
+    END LOOP;
+END
+$$;
+-- +goose StatementEnd
+GRANT SELECT, INSERT ON log_seal, log_fold TO fleetboard_app;
+
+-- The sealer asks which workspaces have something to seal, and every server how
+-- far each log is sealed.
+CREATE POLICY system ON log_seal FOR SELECT TO fleetboard_system USING (true);
+CREATE POLICY system ON event FOR SELECT TO fleetboard_system USING (true);
+GRANT SELECT (workspace_id, number, to_xid, to_id, digest, signer, signature) ON log_seal TO fleetboard_system;
+GRANT SELECT (workspace_id, id, xid) ON event TO fleetboard_system;

@@ -1,0 +1,33 @@
+package audit
+
+import (
+	"context"
+
+	"fleetboard/db"
+	"fleetboard/internal/ids"
+)
+
+// Seals checks the sealed part of a workspace's log, and calls found with each
+// thing that is wrong.
+type Seals interface {
+	Check(ctx context.Context, workspace ids.ID, found func(detail string)) error
+}
+
+const sealsCheck = "log"
+
+// RunWithSeals is Run, and checks the log of each workspace against its seals.
+func RunWithSeals(ctx context.Context, d *db.DB, seals Seals) (Report, error) {
+	r, err := Run(ctx, d)
+	r.Checks = append(r.Checks, Check{Name: sealsCheck, About: "the log has every event that was sealed, unchanged, and ends where it did"})
+	if err != nil {
+		return r, err
+	}
+	workspaces, err := allWorkspaces(ctx, d)
+	for _, w := range workspaces {
+		if err != nil {
+			break
+		}
+		err = seals.Check(ctx, w.ID, func(detail string) { r.note(sealsCheck, w.Slug, "", detail) })
+	}
+	return r, err
+}
