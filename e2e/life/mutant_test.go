@@ -54,7 +54,7 @@ func histories(t *testing.T, overlay string) bool {
 func lives(t *testing.T, overlay string) bool {
 	binary := filepath.Join(t.TempDir(), "life.test")
 	compile(t, "test", "-c", "-o", binary, "-overlay", overlay, "fleetboard/e2e/life")
-	cmd := exec.Command(binary, "-test.run=^TestWholeLives$", "-rapid.shrinktime=0s") //nolint:noctx,gosec // the program that was just built
+	cmd := exec.Command(binary, "-test.run=^TestWholeLives$", "-rapid.shrinktime=0s") //nolint:noctx // the test's own time-out ends it
 	cmd.Env = append(os.Environ(), "FLEETBOARD_LIFE_SEQUENCES=1000")
 	out, err := cmd.CombinedOutput()
 	found := err != nil && strings.Contains(string(out), trail)

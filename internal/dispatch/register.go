@@ -253,7 +253,8 @@ func (s *Service) Terminate(ctx context.Context, who tenancy.Principal, name, re
 	var agent fleet.Agent
 	var given []change
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		id, err := q.AgentTerminate(ctx, tx, dbsqlc.AgentTerminateParams{WorkspaceID: who.Workspace, Name: name, Reason: reason, Graceful: graceful})
+		id, err := q.AgentTerminate(ctx, tx, dbsqlc.AgentTerminateParams{WorkspaceID: who.Workspace, Name: name,
+			Reason: reason, Graceful: graceful})
 		if errors.Is(err, pgx.ErrNoRows) {
 			return fault.New(fault.NotFound, "There is no agent %.64s in this workspace.", name)
 		}

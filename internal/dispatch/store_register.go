@@ -43,7 +43,8 @@ func lockFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in flee
 	}
 	err = q.FactoryEnsure(ctx, tx, dbsqlc.FactoryEnsureParams{
 		WorkspaceID: who.Workspace, ID: ids.New(), Name: in.Name, Os: in.OS, Host: in.Host, EnrolmentID: enrolmentOf(who),
-		Engines: orEmpty(in.Engines), Capabilities: orEmpty(in.Capabilities), Repos: repos, Seats: int32(in.Seats), //nolint:gosec // 1..1000
+		Engines: orEmpty(in.Engines), Capabilities: orEmpty(in.Capabilities), Repos: repos,
+		Seats: int32(in.Seats), //nolint:gosec // 1..1000
 	})
 	if err != nil {
 		return factoryRow{}, fmt.Errorf("make factory: %w", err)
@@ -62,7 +63,8 @@ func describeFactoryTx(ctx context.Context, tx db.Tx, workspace ids.ID, f factor
 	}
 	err = q.FactoryDescribe(ctx, tx, dbsqlc.FactoryDescribeParams{
 		WorkspaceID: workspace, ID: f.id, Os: in.OS, Host: in.Host, EnrolmentID: f.enrolment,
-		Engines: orEmpty(in.Engines), Capabilities: orEmpty(in.Capabilities), Repos: repos, Seats: int32(in.Seats), //nolint:gosec // 1..1000
+		Engines: orEmpty(in.Engines), Capabilities: orEmpty(in.Capabilities), Repos: repos,
+		Seats: int32(in.Seats), //nolint:gosec // 1..1000
 	})
 	if err != nil {
 		return fmt.Errorf("describe factory: %w", err)
@@ -79,7 +81,8 @@ func lockAgentTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (
 	if err != nil {
 		return agentRow{}, fmt.Errorf("lock agent: %w", err)
 	}
-	return agentRow{id: row.ID, factoryID: row.FactoryID, factory: row.Factory, boot: row.BootID, enrolment: row.EnrolmentID, ended: row.Ended}, nil
+	return agentRow{id: row.ID, factoryID: row.FactoryID, factory: row.Factory, boot: row.BootID,
+		enrolment: row.EnrolmentID, ended: row.Ended}, nil
 }
 
 // ownerTx reads an enrolment token as an owner.

@@ -43,7 +43,8 @@ func (s *Service) Submit(ctx context.Context, who tenancy.Principal, from jobs.O
 			return jobs.Job{}, fault.New(fault.Forbidden, "The token of %s does not reach the product %s.", who.Name, wanted.Product)
 		}
 		if len(who.Scope.Products) > 0 && !isOwned && wanted.Repo != job.Repo {
-			return jobs.Job{}, fault.New(fault.Forbidden, "The repo %s belongs to no product that the token of %s reaches.", wanted.Repo, who.Name)
+			return jobs.Job{}, fault.New(fault.Forbidden, "The repo %s belongs to no product that the token of %s reaches.",
+				wanted.Repo, who.Name)
 		}
 		return job.Job, countSubmittedTx(ctx, tx, who, job.ID, holding.Epoch)
 	})

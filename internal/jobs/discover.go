@@ -2,11 +2,9 @@ package jobs
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 )
@@ -50,10 +48,8 @@ func (c *creation) link() error {
 	if err != nil {
 		return err
 	}
-	_, err = q.JobLinkInsert(c.ctx, c.tx, dbsqlc.JobLinkInsertParams{WorkspaceID: c.who.Workspace,
-		JobID: locked.ID, DependsOnID: c.foundBy.ID, Type: string(DiscoveredFrom), CreatedBy: c.who.Name})
-	if err != nil {
-		return fmt.Errorf("insert link: %w", err)
+	if _, err := l.insert(locked.ID, c.foundBy.ID); err != nil {
+		return err
 	}
 	_, err = l.save(locked.linked(DiscoveredFrom, c.foundBy.Key, false))
 	return err

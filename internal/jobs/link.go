@@ -115,10 +115,9 @@ func (l *linking) add(job, dependsOn string) (Job, error) {
 		return Job{}, fault.New(fault.InvalidTransition, "%s is %s; it waits for nothing any more.", locked.Key, locked.Status).
 			With("status", string(locked.Status))
 	}
-	made, err := q.JobLinkInsert(l.ctx, l.tx, dbsqlc.JobLinkInsertParams{WorkspaceID: l.who.Workspace,
-		JobID: x, DependsOnID: y.ID, Type: string(l.kind), CreatedBy: l.who.Name})
+	made, err := l.insert(x, y.ID)
 	if err != nil {
-		return Job{}, fmt.Errorf("insert link: %w", err)
+		return Job{}, err
 	}
 	if made == 0 {
 		return locked.Job, nil
@@ -128,6 +127,16 @@ func (l *linking) add(job, dependsOn string) (Job, error) {
 		return Job{}, err
 	}
 	return l.save(locked.linked(l.kind, y.Key, open))
+}
+
+// insert writes the link, and returns 0 where it is there already.
+func (l *linking) insert(job, other ids.ID) (int64, error) {
+	made, err := q.JobLinkInsert(l.ctx, l.tx, dbsqlc.JobLinkInsertParams{WorkspaceID: l.who.Workspace,
+		JobID: job, DependsOnID: other, Type: string(l.kind), CreatedBy: l.who.Name})
+	if err != nil {
+		return 0, fmt.Errorf("insert link: %w", err)
+	}
+	return made, nil
 }
 
 // lock takes the job that a link is of, out of reach of the claims.
