@@ -111,6 +111,40 @@ func (q *Queries) AgentByName(ctx context.Context, db DBTX, arg AgentByNameParam
 	return i, err
 }
 
+const agentCountPerHealth = `-- name: AgentCountPerHealth :many
+SELECT h.health::text AS health, count(*)::int AS agents FROM (
+    SELECT CASE WHEN a.terminated_at IS NOT NULL AND NOT a.ended_gracefully THEN 'dead'
+        ELSE agent_health(a.last_heartbeat_at, a.dead_after_seconds, clock_timestamp()) END AS health
+    FROM agent a WHERE a.workspace_id = $1) h
+GROUP BY h.health
+`
+
+type AgentCountPerHealthRow struct {
+	Health string
+	Agents int32
+}
+
+// Whoever was ended at once is dead, as in fleet.Agent.
+func (q *Queries) AgentCountPerHealth(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]AgentCountPerHealthRow, error) {
+	rows, err := db.Query(ctx, agentCountPerHealth, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AgentCountPerHealthRow{}
+	for rows.Next() {
+		var i AgentCountPerHealthRow
+		if err := rows.Scan(&i.Health, &i.Agents); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const agentKeep = `-- name: AgentKeep :exec
 WITH seen AS (
     UPDATE agent s SET last_heartbeat_at = clock_timestamp()

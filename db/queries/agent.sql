@@ -29,6 +29,14 @@ RETURNING id, generation;
 -- In no order, without what they hold: of thousands both cost more than the rest.
 SELECT * FROM agent WHERE workspace_id = @workspace_id;
 
+-- name: AgentCountPerHealth :many
+-- Whoever was ended at once is dead, as in fleet.Agent.
+SELECT h.health::text AS health, count(*)::int AS agents FROM (
+    SELECT CASE WHEN a.terminated_at IS NOT NULL AND NOT a.ended_gracefully THEN 'dead'
+        ELSE agent_health(a.last_heartbeat_at, a.dead_after_seconds, clock_timestamp()) END AS health
+    FROM agent a WHERE a.workspace_id = @workspace_id) h
+GROUP BY h.health;
+
 -- name: AgentKinds :many
 -- The different capabilities of the living agents of these factories; of the others
 -- those of one living agent, one that takes jobs if there is any.

@@ -8,12 +8,24 @@ import (
 	"fleetboard/internal/fault"
 )
 
-// GetCoordinatorStatus says who coordinates.
+// GetCoordinatorStatus says who coordinates, and how jobs and agents are.
 func (s *Server) GetCoordinatorStatus(ctx context.Context, _ GetCoordinatorStatusRequestObject) (GetCoordinatorStatusResponseObject, error) {
 	status, err := s.coordinator.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stats, err := s.jobs.Stats(ctx, whoOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	healths, err := s.fleet.ByHealth(ctx, whoOf(ctx))
+	agents := map[string]int{}
+	for health, n := range healths {
+		agents[string(health)] = n
+	}
 	return GetCoordinatorStatus200JSONResponse{Active: status.Active, InstanceID: status.InstanceID, Term: status.Term,
 		ExpiresAt: utcOrNil(status.ExpiresAt), LastCycleAt: utcOrNil(status.LastCycleAt), CycleCount: status.CycleCount,
-		Stats: status.Stats}, err
+		Stats: status.Stats, JobsByStatus: counts(stats.ByStatus), AgentsByHealth: agents}, err
 }
 
 // Recover does the coordinator's work in the workspace once.

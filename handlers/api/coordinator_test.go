@@ -17,17 +17,46 @@ func TestCoordinatorStatus(t *testing.T) {
 	}
 	dbfactory.Exec(t, w.db, `INSERT INTO leadership (name, holder, term, expires_at, last_cycle_at, cycle_count, stats)
 		VALUES ('coordinator', 'mac/17/ab', 3, now() + interval '10 seconds', now(), 41, '{"jobs_promoted": 5}')`)
-	for _, token := range []string{w.owner, w.agent("ada")} {
-		a = w.as(token, "GET", "/coordinator/status", nil).want(200)
-		if a.body["active"] != true || a.text("instance_id") != "mac/17/ab" || a.number("term") != 3 ||
-			a.number("cycle_count") != 41 || a.number("stats", "jobs_promoted") != 5 || a.text("last_cycle_at") == "" {
-			t.Errorf("while one leads: %s", a.raw)
-		}
+	a = w.as(w.owner, "GET", "/coordinator/status", nil).want(200)
+	if a.body["active"] != true || a.text("instance_id") != "mac/17/ab" || a.number("term") != 3 ||
+		a.number("cycle_count") != 41 || a.number("stats", "jobs_promoted") != 5 || a.text("last_cycle_at") == "" {
+		t.Errorf("while one leads: %s", a.raw)
 	}
+	w.as(w.agent("ada"), "GET", "/coordinator/status", nil).want(403).refused(fault.Forbidden)
 	w.as(w.enrolment, "GET", "/coordinator/status", nil).want(403).refused(fault.Forbidden)
 	dbfactory.Exec(t, w.db, `UPDATE leadership SET expires_at = now()`)
 	if a = w.as(w.owner, "GET", "/coordinator/status", nil).want(200); a.body["active"] != false || a.number("term") != 3 {
 		t.Errorf("after the lease: %s", a.raw)
+	}
+}
+
+// The workspace's own numbers stand beside those of the coordinator.
+func TestCoordinatorStatusCountsJobsAndAgents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	other := w.otherWorkspace()
+	for _, name := range []string{"ada", "bob", "cyd", "dan", "eve", "fay"} {
+		w.agent(name)
+	}
+	for name, seconds := range map[string]int{"bob": 45, "cyd": 200, "dan": 5000} {
+		dbfactory.Exec(t, w.db, `UPDATE agent SET heartbeat_interval_seconds = 10, stale_after_seconds = NULL,
+			last_heartbeat_at = now() - make_interval(secs => $2) WHERE name = $1`, name, seconds)
+	}
+	w.as(w.owner, "POST", "/agents/eve/terminate", object{"reason": "over"}).want(200)
+	w.as(w.owner, "POST", "/agents/fay/terminate", object{"reason": "over", "graceful": true}).want(200)
+	w.job("one")
+	w.job("two", object{"depends_on": []string{w.job("three")}})
+
+	a := w.as(w.owner, "GET", "/coordinator/status", nil).want(200)
+	if got := fmt.Sprint(a.at("agents_by_health")); got != "map[dead:2 healthy:2 stale:1 warn:1]" {
+		t.Errorf("agents by health: %s", got)
+	}
+	if a.number("jobs_by_status", "ready") != 2 || a.number("jobs_by_status", "waiting") != 1 || a.number("jobs_by_status", "failed") != 0 {
+		t.Errorf("jobs by status: %s", a.raw)
+	}
+	a = w.as(other, "GET", "/coordinator/status", nil).want(200)
+	if got := fmt.Sprint(a.at("agents_by_health")); got != "map[dead:0 healthy:0 stale:0 warn:0]" || a.number("jobs_by_status", "ready") != 0 {
+		t.Errorf("another workspace: %s", a.raw)
 	}
 }
 

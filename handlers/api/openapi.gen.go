@@ -639,13 +639,17 @@ type CoordinatorLogPage struct {
 // CoordinatorStatus defines model for CoordinatorStatus.
 type CoordinatorStatus struct {
 	// Active Whether somebody leads.
-	Active     bool       `json:"active"`
-	CycleCount int64      `json:"cycle_count"`
-	ExpiresAt  *time.Time `json:"expires_at"`
+	Active bool `json:"active"`
+
+	// AgentsByHealth How many agents of the workspace have each health; one that was ended at once is dead.
+	AgentsByHealth map[string]int `json:"agents_by_health"`
+	CycleCount     int64          `json:"cycle_count"`
+	ExpiresAt      *time.Time     `json:"expires_at"`
 
 	// InstanceID Who leads, or led last.
-	InstanceID  string     `json:"instance_id"`
-	LastCycleAt *time.Time `json:"last_cycle_at"`
+	InstanceID   string         `json:"instance_id"`
+	JobsByStatus CountsByStatus `json:"jobs_by_status"`
+	LastCycleAt  *time.Time     `json:"last_cycle_at"`
 
 	// Stats What was done in this term.
 	Stats map[string]int64 `json:"stats"`
@@ -1987,7 +1991,7 @@ type ServerInterface interface {
 	// Recover Does the coordinator’s work in this workspace once, now.
 	// (POST /coordinator/recover)
 	Recover(ctx echo.Context) error
-	// GetCoordinatorStatus Who coordinates, and what was done in this term.
+	// GetCoordinatorStatus Who coordinates, what was done in this term, and how the workspace's jobs and agents are.
 	// (GET /coordinator/status)
 	GetCoordinatorStatus(ctx echo.Context) error
 	// ListEvents The log from a place on, oldest first. Reading on from `next_after` gives everything later once.
@@ -6501,7 +6505,7 @@ type StrictServerInterface interface {
 	// Recover Does the coordinator’s work in this workspace once, now.
 	// (POST /coordinator/recover)
 	Recover(ctx context.Context, request RecoverRequestObject) (RecoverResponseObject, error)
-	// GetCoordinatorStatus Who coordinates, and what was done in this term.
+	// GetCoordinatorStatus Who coordinates, what was done in this term, and how the workspace's jobs and agents are.
 	// (GET /coordinator/status)
 	GetCoordinatorStatus(ctx context.Context, request GetCoordinatorStatusRequestObject) (GetCoordinatorStatusResponseObject, error)
 	// ListEvents The log from a place on, oldest first. Reading on from `next_after` gives everything later once.

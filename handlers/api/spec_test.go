@@ -19,9 +19,10 @@ import (
 // permissions is who may do what. A change of x-permission has to be made here
 // as well.
 var permissions = map[tenancy.Permission][]string{
-	tenancy.Public: {"GET /openapi.yaml"},
+	tenancy.Public:   {"GET /openapi.yaml"},
+	tenancy.SignedIn: {"GET /coordinator/status"},
 	tenancy.ReadBoard: {"GET /agents", "GET /agents/{agent}", "GET /agents/{agent}/health", "GET /agents/{agent}/jobs",
-		"GET /coordinator/status", "GET /events", "GET /events/stream", "GET /factories", "GET /factories/{factory}", "GET /jobs",
+		"GET /events", "GET /events/stream", "GET /factories", "GET /factories/{factory}", "GET /jobs",
 		"GET /jobs/{job}", "GET /jobs/{job}/attempts", "GET /jobs/{job}/dependencies", "GET /jobs/{job}/events",
 		"GET /jobs/{job}/explanation", "GET /jobs/{job}/logs", "GET /products", "GET /products/{product}", "GET /stats",
 		"POST /routability"},
@@ -42,7 +43,7 @@ var permissions = map[tenancy.Permission][]string{
 
 // kinds are the tokens that have a permission, as the description names them.
 var kinds = map[tenancy.Permission][]string{
-	tenancy.Public: nil, tenancy.ReadBoard: {"agentToken", "personToken"}, tenancy.CreateJobs: {"agentToken", "personToken"}, tenancy.WriteJobs: {"personToken"},
+	tenancy.Public: nil, tenancy.SignedIn: {"personToken"}, tenancy.ReadBoard: {"agentToken", "personToken"}, tenancy.CreateJobs: {"agentToken", "personToken"}, tenancy.WriteJobs: {"personToken"},
 	tenancy.RunFleet: {"personToken"}, tenancy.Manage: {"personToken"}, tenancy.Enrol: {"enrolmentToken"}, tenancy.WorkJobs: {"agentToken"},
 }
 

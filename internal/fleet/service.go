@@ -100,6 +100,22 @@ func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, erro
 	return snap, nil
 }
 
+// ByHealth counts the workspace's agents, each health by name.
+func (s *Service) ByHealth(ctx context.Context, who tenancy.Principal) (map[Health]int, error) {
+	counts := map[Health]int{Healthy: 0, Warn: 0, Stale: 0, Dead: 0}
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		rows, err := q.AgentCountPerHealth(ctx, tx, who.Workspace)
+		for _, r := range rows {
+			counts[Health(r.Health)] = int(r.Agents)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count agents: %w", err)
+	}
+	return counts, nil
+}
+
 // Reach reads what of the fleet decides where jobs with these needs could run: the
 // factories, and of their living agents one without a name for each kind that makes
 // a difference. It is asked by Route with one of the needs; Free and IdleAgents of

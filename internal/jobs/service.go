@@ -192,8 +192,7 @@ type ProductStats struct {
 	ByStatus map[Status]int
 }
 
-// Stats counts the workspace's jobs. It reads every job's status and is not for
-// pages that many people keep open.
+// Stats counts the workspace's jobs, from the counters.
 func (s *Service) Stats(ctx context.Context, who tenancy.Principal) (Stats, error) {
 	stats := Stats{ByStatus: map[Status]int{}}
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {

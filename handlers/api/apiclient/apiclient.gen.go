@@ -639,13 +639,17 @@ type CoordinatorLogPage struct {
 // CoordinatorStatus defines model for CoordinatorStatus.
 type CoordinatorStatus struct {
 	// Active Whether somebody leads.
-	Active     bool       `json:"active"`
-	CycleCount int64      `json:"cycle_count"`
-	ExpiresAt  *time.Time `json:"expires_at"`
+	Active bool `json:"active"`
+
+	// AgentsByHealth How many agents of the workspace have each health; one that was ended at once is dead.
+	AgentsByHealth map[string]int `json:"agents_by_health"`
+	CycleCount     int64          `json:"cycle_count"`
+	ExpiresAt      *time.Time     `json:"expires_at"`
 
 	// InstanceID Who leads, or led last.
-	InstanceID  string     `json:"instance_id"`
-	LastCycleAt *time.Time `json:"last_cycle_at"`
+	InstanceID   string         `json:"instance_id"`
+	JobsByStatus CountsByStatus `json:"jobs_by_status"`
+	LastCycleAt  *time.Time     `json:"last_cycle_at"`
 
 	// Stats What was done in this term.
 	Stats map[string]int64 `json:"stats"`
@@ -2104,7 +2108,7 @@ type ClientInterface interface {
 	// Corresponds with POST /coordinator/recover (the `Recover` operationId).
 	Recover(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetCoordinatorStatus Who coordinates, and what was done in this term.
+	// GetCoordinatorStatus Who coordinates, what was done in this term, and how the workspace's jobs and agents are.
 	//
 	// Corresponds with GET /coordinator/status (the `GetCoordinatorStatus` operationId).
 	GetCoordinatorStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2845,7 +2849,7 @@ func (c *Client) Recover(ctx context.Context, reqEditors ...RequestEditorFn) (*h
 	return c.Client.Do(req)
 }
 
-// GetCoordinatorStatus Who coordinates, and what was done in this term.
+// GetCoordinatorStatus Who coordinates, what was done in this term, and how the workspace's jobs and agents are.
 //
 // Corresponds with GET /coordinator/status (the `GetCoordinatorStatus` operationId).
 func (c *Client) GetCoordinatorStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7435,7 +7439,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /coordinator/recover (the `Recover` operationId).
 	RecoverWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RecoverResponse, error)
 
-	// GetCoordinatorStatusWithResponse Who coordinates, and what was done in this term.
+	// GetCoordinatorStatusWithResponse Who coordinates, what was done in this term, and how the workspace's jobs and agents are.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -11639,7 +11643,7 @@ func (c *ClientWithResponses) RecoverWithResponse(ctx context.Context, reqEditor
 	return ParseRecoverResponse(rsp)
 }
 
-// GetCoordinatorStatusWithResponse Who coordinates, and what was done in this term.
+// GetCoordinatorStatusWithResponse Who coordinates, what was done in this term, and how the workspace's jobs and agents are.
 //
 // Returns a wrapper object for the known response body format(s).
 //
