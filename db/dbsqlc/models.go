@@ -362,9 +362,9 @@ type JobFull struct {
 	DependsOn            []string
 	LeaseEpoch           *int64
 	LeaseAgentID         *uuid.UUID
-	LeaseAgent           *string
+	LeaseAgent           string
 	LeaseFactoryID       *uuid.UUID
-	LeaseFactory         *string
+	LeaseFactory         string
 	LeaseSessionKey      *string
 	LeaseTtlSeconds      *int32
 	LeaseClaimedAt       *time.Time

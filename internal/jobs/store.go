@@ -210,7 +210,7 @@ func (j *Job) takeLease(r dbsqlc.JobFull) {
 		return
 	}
 	j.Lease = &Lease{
-		AgentID: *r.LeaseAgentID, Agent: *r.LeaseAgent, FactoryID: *r.LeaseFactoryID, Factory: *r.LeaseFactory,
+		AgentID: *r.LeaseAgentID, Agent: r.LeaseAgent, FactoryID: *r.LeaseFactoryID, Factory: r.LeaseFactory,
 		Epoch: *r.LeaseEpoch, SessionKey: *r.LeaseSessionKey, TTLSeconds: int(*r.LeaseTtlSeconds),
 		ClaimedAt: *r.LeaseClaimedAt, ExpiresAt: *r.LeaseExpiresAt, Directive: *r.LeaseDirective,
 		DirectiveReason: *r.LeaseDirectiveReason, DirectiveBy: tenancy.ActorOf(*r.LeaseDirectiveByKind, *r.LeaseDirectiveByID, *r.LeaseDirectiveBy), GraceEndsAt: r.LeaseGraceEndsAt,
