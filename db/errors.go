@@ -42,6 +42,7 @@ var constraints = map[string]refusal{
 // The codes of PostgreSQL that are told apart here (Appendix A of its manual).
 const (
 	stateUniqueViolation  = "23505"
+	stateUndefinedTable   = "42P01"
 	stateBadEncoding      = "22021"
 	stateUntranslatable   = "22P05"
 	stateQueryCanceled    = "57014"

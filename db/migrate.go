@@ -2,11 +2,16 @@ package db
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
 	"github.com/pressly/goose/v3/lock"
 
 	"fleetboard/db/schema"
@@ -19,24 +24,54 @@ const (
 	migrationLockTries = 600
 )
 
+// SchemaError says that the database's schema is not the one of this program.
+type SchemaError struct {
+	// Has is the version of the database, 0 for none, Needs that of this program.
+	Has, Needs int64
+}
+
+// Error says what to run instead.
+func (e *SchemaError) Error() string {
+	if e.Has > e.Needs {
+		return fmt.Sprintf("the database has schema %d and this program knows those up to %d: "+
+			"run the version that brought it there, or a newer one", e.Has, e.Needs)
+	}
+	return fmt.Sprintf("the database has schema %d and this program needs %d: "+
+		"run the version of its servers, or start a server of this version first, which migrates", e.Has, e.Needs)
+}
+
 // Migrate brings the database at ownerURL to the newest schema. Processes that
 // start together do it one after the other; where there is nothing to do it
-// changes nothing. The login must own the database and may create roles.
-func Migrate(ctx context.Context, ownerURL string) error {
-	cfg, err := pgx.ParseConfig(ownerURL)
+// changes nothing. A newer schema than this program's is a *SchemaError. The login
+// must own the database and may create roles.
+func Migrate(ctx context.Context, ownerURL string) (err error) {
+	sqldb, err := openOwner(ownerURL)
 	if err != nil {
-		return fmt.Errorf("the database address cannot be read: %w", err)
+		return err
 	}
-	prepare(cfg)
-	sqldb := stdlib.OpenDB(*cfg)
 	defer func() { _ = sqldb.Close() }()
 
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(migrationLockEvery, migrationLockTries))
 	if err != nil {
 		return fmt.Errorf("making the migration lock: %w", err)
 	}
-	migrations, err := goose.NewProvider(goose.DialectPostgres, sqldb, schema.FS,
-		goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
+	conn, err := sqldb.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("connecting to migrate: %w", err)
+	}
+	defer func() { _ = conn.Close() }()
+	// goose takes a lock only where it finds something to do; until another process
+	// has migrated, nobody knows which schema that will be.
+	if err := locker.SessionLock(ctx, conn); err != nil {
+		return fmt.Errorf("waiting for another process that migrates: %w", err)
+	}
+	defer func() { err = errors.Join(err, locker.SessionUnlock(context.WithoutCancel(ctx), conn)) }()
+	if is, err := readSchema(ctx, conn); err != nil {
+		return err
+	} else if is.Has > is.Needs {
+		return &is
+	}
+	migrations, err := goose.NewProvider(goose.DialectPostgres, sqldb, schema.FS, goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return fmt.Errorf("reading the migrations: %w", err)
 	}
@@ -44,4 +79,56 @@ func Migrate(ctx context.Context, ownerURL string) error {
 		return fmt.Errorf("migrating the database: %w", err)
 	}
 	return nil
+}
+
+// CheckSchema reports whether the database at ownerURL has this program's schema,
+// a *SchemaError where it has not. It changes nothing.
+func CheckSchema(ctx context.Context, ownerURL string) error {
+	sqldb, err := openOwner(ownerURL)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = sqldb.Close() }()
+	is, err := readSchema(ctx, sqldb)
+	if err == nil && is.Has != is.Needs {
+		return &is
+	}
+	return err
+}
+
+func openOwner(ownerURL string) (*sql.DB, error) {
+	cfg, err := pgx.ParseConfig(ownerURL)
+	if err != nil {
+		return nil, fmt.Errorf("the database address cannot be read: %w", err)
+	}
+	prepare(cfg)
+	return stdlib.OpenDB(*cfg), nil
+}
+
+// readSchema reads which schema the database has, and which this program needs.
+func readSchema(ctx context.Context, conn database.DBTxConn) (is SchemaError, err error) {
+	files, err := fs.Glob(schema.FS, "*.sql")
+	if err != nil {
+		return is, err
+	}
+	for _, name := range files {
+		version, err := goose.NumericComponent(name)
+		if err != nil {
+			return is, fmt.Errorf("the migration %s: %w", name, err)
+		}
+		is.Needs = max(is.Needs, version)
+	}
+	store, err := database.NewStore(database.DialectPostgres, goose.DefaultTablename)
+	if err != nil {
+		return is, err
+	}
+	is.Has, err = store.GetLatestVersion(ctx, conn)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == stateUndefinedTable || errors.Is(err, database.ErrVersionNotFound) {
+		is.Has, err = 0, nil
+	}
+	if err != nil {
+		return is, fmt.Errorf("reading the version of the schema: %w", err)
+	}
+	return is, nil
 }

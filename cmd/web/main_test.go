@@ -115,6 +115,12 @@ func TestTheAuditorTellsWhatItFoundByItsExitCode(t *testing.T) {
 	run(t, program, env, "show", "FB-7", "--at", "2001-01-01T00:00:00Z").wants(t, 2, "it was not there yet")
 	run(t, program, env, "show", "FB-8").wants(t, 2, "there is no job FB-8")
 	run(t, program, env, "show", "FB-7", "--at", "noon").wants(t, 2, "--at must be a time")
+	do(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (90000, true)`)
+	for command, code := range map[string]int{"audit": 2, "verify-log": 2, "serve": 1} {
+		run(t, program, append(env, "FLEETBOARD_DATA_DIR="+t.TempDir(), "FLEETBOARD_LISTEN=127.0.0.1:0"), command).
+			wants(t, code, "the database has schema 90000 and this program knows those up to")
+	}
+	do(`DELETE FROM goose_db_version WHERE version_id = 90000`)
 
 	do(`ALTER TABLE attempt RENAME TO elsewhere`)
 	run(t, program, env, "audit").wants(t, 2, "not everything was looked at")

@@ -36,6 +36,9 @@ func Inspect(ctx context.Context, cfg Config, log *slog.Logger, what func(*db.DB
 		}()
 		url = embedded.URL()
 	}
+	if err := db.CheckSchema(ctx, url); err != nil {
+		return err
+	}
 	d, err := db.Open(ctx, db.Options{OwnerURL: url, AppURL: cfg.AppDatabaseURL, MaxConns: inspectConns})
 	if err != nil {
 		return fmt.Errorf("open database: %w", err)
