@@ -154,7 +154,7 @@ type door struct {
 func (c *crossing) doors(one *tenant) map[string]door {
 	const app = "fleetboard_app"
 	inside := sight{role: app, workspace: one.workspace.String(), products: productsOfEach, workspaces: 1, own: 1, tokens: 1, ownersTokens: 1, members: 1, ownMembers: 1}
-	bearer := sight{role: app, token: hex.EncodeToString(one.hash), tokens: 1, ownersTokens: 1, members: 1, ownMembers: 1}
+	bearer := sight{role: app, token: hex.EncodeToString(one.hash), workspaces: 1, own: 1, tokens: 1, ownersTokens: 1, members: 1, ownMembers: 1}
 	return map[string]door{
 		"a workspace": {
 			open: func(ctx context.Context, fn func(db.Tx) error) error { return c.db.InWorkspace(ctx, one.workspace, fn) },
