@@ -8,9 +8,8 @@ import (
 )
 
 // Entries and values are counted while they are read: what is too much takes little
-// memory.
+// memory. It counts what the process allocates, and so runs alone.
 func TestTooManyValuesCostLittle(t *testing.T) {
-	t.Parallel()
 	all := operations()
 	for what, c := range map[string]struct {
 		call, before, item, after, field string
@@ -38,9 +37,9 @@ func TestTooManyValuesCostLittle(t *testing.T) {
 	}
 }
 
-// What is not UTF-8 is refused before it is written out.
+// What is not UTF-8 is refused before it is written out. It counts what the process
+// allocates, and so runs alone.
 func TestALargeBodyThatIsNoTextCostsLittle(t *testing.T) {
-	t.Parallel()
 	body := []byte(`{"lines":["` + strings.Repeat("\xffa", MaxLogBody/2-50) + `"]}`)
 	measured := testing.Benchmark(func(b *testing.B) {
 		for b.Loop() {

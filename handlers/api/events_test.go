@@ -346,9 +346,8 @@ func TestAReaderThatDoesNotReadIsCutOff(t *testing.T) {
 	w := newWorld(t)
 	s := newLiveServer(w)
 	const n = 12_000
-	dbfactory.AnyFacts(t, w.db)
 	dbfactory.Exec(t, w.db, `INSERT INTO event (workspace_id, xid, type, actor, actor_kind, payload)
-		SELECT id, (g / 100 + 1)::text::xid8, 'bulk.n', 'test', 'system', jsonb_build_object('n', g, 'text', repeat('x', 2000))
+		SELECT id, (g / 100 + 1)::text::xid8, 'job.edited', 'test', 'system', jsonb_build_object('n', g, 'text', repeat('x', 2000))
 		FROM workspace, generate_series(1, $1::int) g`, n)
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
 	if err != nil {
@@ -370,8 +369,8 @@ func TestAReaderThatDoesNotReadIsCutOff(t *testing.T) {
 	body = body[:strings.LastIndex(body, "\n\n")]
 	last := body[strings.LastIndex(body, "id: ")+4:]
 	last, _, _ = strings.Cut(last, "\n")
-	before := strings.Count(body, "event: bulk.n")
-	rest := s.open(w.owner, "?type=bulk.n", "Last-Event-ID", last)
+	before := strings.Count(body, "event: job.edited")
+	rest := s.open(w.owner, "?type=job.edited", "Last-Event-ID", last)
 	for i := before + 1; i <= n; i++ {
 		if m := rest.next(isEvent); !strings.Contains(m.data, fmt.Sprintf(`"n":%d,`, i)) {
 			t.Fatalf("after %d events and then %d: %.300s", before, i-before-1, m.data)
