@@ -9,6 +9,7 @@ import (
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/edge"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
@@ -62,6 +63,8 @@ type Server struct {
 	routed []Route
 	origin *http.CrossOriginProtection
 	csp    reportLimit
+	// standing says who leads, for /health/coordinator.
+	standing *edge.Probe[coordinator.Status]
 	// settle is how long consequences of a change are gathered; a test that counts
 	// messages sets it apart.
 	settle time.Duration
@@ -80,6 +83,7 @@ type Route struct {
 func New(d Deps) *Server {
 	e := echo.New()
 	s := &Server{Deps: d, echo: e, origin: http.NewCrossOriginProtection(), settle: settle}
+	s.standing = edge.NewProbe(0, func(ctx context.Context) (coordinator.Status, error) { return s.Coordinator.Status(ctx) })
 	// Browsers send reports of the policy without saying from where.
 	s.origin.AddInsecureBypassPattern("POST " + cspReportPath)
 

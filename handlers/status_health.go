@@ -23,7 +23,7 @@ type coordinatorHealth struct {
 // healthOfCoordinator is for monitors: 200 where somebody leads and did
 // something in the last minute, else 503, also where the database is away.
 func (s *Server) healthOfCoordinator(c echo.Context, _ tenancy.Principal) error {
-	is, err := s.Coordinator.Status(c.Request().Context())
+	is, err := s.standing.Get(c.Request().Context())
 	if err != nil {
 		s.Log.WarnContext(c.Request().Context(), "health of the coordinator is not known", "error", err)
 	}

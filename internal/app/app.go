@@ -48,14 +48,16 @@ const (
 type App struct {
 	log      *slog.Logger
 	embedded *db.Embedded
-	db       *db.DB
-	dispatch *dispatch.Service
-	kanban   *kanban.Service
-	seals    *seal.Keys
-	listener net.Listener
-	metrics  net.Listener // nil where /metrics has no address of its own
-	server   *http.Server
-	setup    string
+	// clusterDir is where the embedded database is.
+	clusterDir string
+	db         *db.DB
+	dispatch   *dispatch.Service
+	kanban     *kanban.Service
+	seals      *seal.Keys
+	listener   net.Listener
+	metrics    net.Listener // nil where /metrics has no address of its own
+	server     *http.Server
+	setup      string
 
 	done     chan struct{} // closed when streams are to end
 	stop     context.CancelFunc
@@ -151,7 +153,7 @@ func (a *App) openDatabase(ctx context.Context, cfg Config) (err error) {
 		if a.embedded, err = db.StartEmbedded(ctx, cfg.DataDir, a.log); err != nil {
 			return err
 		}
-		url = a.embedded.URL()
+		url, a.clusterDir = a.embedded.URL(), a.embedded.Dir()
 	}
 	if err := db.Migrate(ctx, url); err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -180,7 +182,7 @@ func (a *App) serve(cfg Config, people *accounts.Service, secrets *vault.Vault, 
 
 	limits, client := quota.New(cfg.Network.RateLimit), cfg.Network.ClientAddress()
 	pages := handlers.New(handlers.Deps{
-		Accounts: people, Sessions: handlers.NewSessions(accounts.NewSessionStore(a.db), cfg.Secure()), Log: a.log, Ready: a.db.Ping,
+		Accounts: people, Sessions: handlers.NewSessions(accounts.NewSessionStore(a.db), cfg.Secure()), Log: a.log, Ready: a.readiness(),
 		Secure: cfg.Secure(), Jobs: list, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
 		Coordinator: leader, Done: a.done, EnrolmentTokenFile: cfg.EnrolmentTokenFile(),
 		Quota: limits, ClientAddress: client, Provider: cfg.OIDC.Provider(a.publicURL(cfg)),

@@ -23,7 +23,7 @@ func started(t *testing.T, vars map[string]string) *App {
 	for name, value := range vars {
 		environ[name] = value
 	}
-	if environ["DATABASE_URL"] == "" {
+	if _, own := vars["DATABASE_URL"]; !own {
 		environ["DATABASE_URL"] = dbtest.URL(t)
 	}
 	cfg, err := LoadConfig(environ)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"fleetboard/handlers"
+	"fleetboard/handlers/edge"
 	"fleetboard/internal/coordinator/vitals"
 	"fleetboard/internal/runloop"
 )
@@ -28,7 +29,7 @@ func (a *App) listenForMetrics(ctx context.Context, address string) (err error) 
 // as the task that is returned, behind guard; else beside all else, to this machine
 // only.
 func (a *App) answerMetrics(mux *http.ServeMux, guard func(http.Handler) http.Handler) []runloop.Task {
-	metrics := handlers.Metrics(vitals.New(a.db).Sample, a.log)
+	metrics := handlers.Metrics(edge.NewProbe(0, vitals.New(a.db).Sample).Get, a.log)
 	if a.metrics == nil {
 		mux.Handle("/metrics", handlers.OnlyLocal(metrics))
 		return nil

@@ -1,0 +1,46 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"syscall"
+)
+
+// MinFree is how much room the disk of an embedded cluster must have, in bytes: two
+// segments of PostgreSQL's log. Without room for the next one PostgreSQL ends.
+const MinFree = 32 << 20
+
+// writeProbe makes PostgreSQL write 1 MB into a temporary file on the disk of its
+// tables. A row that is rewritten would need no room there.
+const writeProbe = `WITH probe AS MATERIALIZED (SELECT repeat('x', 8000) AS filler FROM generate_series(1, 128))
+	SELECT sum(length(filler)) FROM probe`
+
+// CheckWrite reports whether the database can write: it commits a transaction with
+// a number, which is written to its log, and a temporary file.
+func (d *DB) CheckWrite(ctx context.Context) error {
+	return d.InNone(ctx, func(tx Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT set_config('work_mem', '64kB', true), pg_current_xact_id()`); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, writeProbe)
+		return err
+	})
+}
+
+// Dir is where the cluster is.
+func (e *Embedded) Dir() string { return e.cluster.dir }
+
+// CheckSpace reports whether the disk of a cluster has at least MinFree.
+func CheckSpace(dir string) error {
+	for _, part := range []string{"data", filepath.Join("data", "pg_wal")} {
+		var disk syscall.Statfs_t
+		if err := syscall.Statfs(filepath.Join(dir, part), &disk); err != nil {
+			return fmt.Errorf("the disk of the database: %w", err)
+		}
+		if free := disk.Bavail * uint64(disk.Bsize); free < MinFree { //nolint:gosec // a size of blocks is positive
+			return fmt.Errorf("the disk of the database has %d MB left; it needs %d", free>>20, MinFree>>20)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/handlers/edge"
+)
+
+// readyFor is how long an answer of /readyz counts.
+const readyFor = time.Second
+
+// readiness says whether requests can be answered, changes included.
+func (a *App) readiness() func(context.Context) error {
+	probe := edge.NewProbe(readyFor, func(ctx context.Context) (struct{}, error) {
+		if a.embedded != nil {
+			if err := db.CheckSpace(a.clusterDir); err != nil {
+				return struct{}{}, err
+			}
+		}
+		return struct{}{}, a.db.CheckWrite(ctx)
+	})
+	return func(ctx context.Context) error {
+		_, err := probe.Get(ctx)
+		return err
+	}
+}
