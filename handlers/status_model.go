@@ -35,7 +35,8 @@ type statusSheet struct {
 	took   time.Duration // that the database needed
 	now    time.Time
 	canRun bool
-	lines  []coordinator.LogLine // one more than a page where there are older ones
+	lines  []coordinator.LogLine
+	older  int64 // the id before which there are more, 0 at the end
 	before int64
 }
 
@@ -82,12 +83,10 @@ func (s statusSheet) log() *views.StatusLog {
 	if s.before > 0 {
 		l.First = links.Status
 	}
-	lines := s.lines
-	if len(lines) > statusLines {
-		lines = lines[:statusLines]
-		l.Older = links.StatusBefore(lines[statusLines-1].ID)
+	if s.older > 0 {
+		l.Older = links.StatusBefore(s.older)
 	}
-	for _, line := range lines {
+	for _, line := range s.lines {
 		m := views.StatusLine{ID: line.ID, At: ui.Day(line.At), Term: "Term " + strconv.FormatInt(line.Term, 10),
 			Message: line.Message, Who: line.InstanceID}
 		switch line.Level {

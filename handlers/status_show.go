@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/internal/coordinator"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -38,7 +39,7 @@ func (s *Server) statusShow(c echo.Context, who tenancy.Principal) error {
 		sheet.now = clock(sheet.snap)
 	}
 	if sheet.canRun {
-		if sheet.lines, err = s.Coordinator.Logs(ctx, who, sheet.before, statusLines+1); err != nil {
+		if sheet.lines, sheet.older, err = s.Coordinator.Logs(ctx, who, coordinator.LogFilter{Before: sheet.before, Limit: statusLines}); err != nil {
 			return err
 		}
 	}

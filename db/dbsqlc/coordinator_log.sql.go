@@ -143,32 +143,62 @@ func (q *Queries) CoordinatorLogExpire(ctx context.Context, db DBTX, arg Coordin
 }
 
 const coordinatorLogList = `-- name: CoordinatorLogList :many
-SELECT l.id, l.workspace_id, l.at, l.instance_id, l.term, l.level, l.message, l.details FROM (
-    (SELECT o.id, o.workspace_id, o.at, o.instance_id, o.term, o.level, o.message, o.details FROM coordinator_log o WHERE o.workspace_id = $1::uuid AND o.id < $2
-    ORDER BY o.id DESC LIMIT $3)
-    UNION ALL
-    (SELECT s.id, s.workspace_id, s.at, s.instance_id, s.term, s.level, s.message, s.details FROM coordinator_log s WHERE s.workspace_id IS NULL AND s.id < $2
-    ORDER BY s.id DESC LIMIT $3)
-) l ORDER BY l.id DESC LIMIT $3
+WITH looked AS MATERIALIZED (
+    SELECT l.id, l.workspace_id, l.at, l.instance_id, l.term, l.level, l.message, l.details FROM (
+        (SELECT o.id, o.workspace_id, o.at, o.instance_id, o.term, o.level, o.message, o.details FROM coordinator_log o WHERE o.workspace_id = $1::uuid AND o.id < $2
+        ORDER BY o.id DESC LIMIT $3)
+        UNION ALL
+        (SELECT s.id, s.workspace_id, s.at, s.instance_id, s.term, s.level, s.message, s.details FROM coordinator_log s WHERE s.workspace_id IS NULL AND s.id < $2
+        ORDER BY s.id DESC LIMIT $3)
+    ) l ORDER BY l.id DESC LIMIT $3
+), fitting AS (
+    SELECT k.id FROM looked k WHERE k.level = ANY($4::text[]) ORDER BY k.id DESC LIMIT $5
+)
+SELECT l.id, l.workspace_id, l.at, l.instance_id, l.term, l.level, l.message, l.details,
+    (SELECT count(*) FROM looked)::int AS looked
+FROM looked l WHERE l.id IN (SELECT f.id FROM fitting f) OR l.id = (SELECT min(m.id) FROM looked m)
+ORDER BY l.id DESC
 `
 
 type CoordinatorLogListParams struct {
 	WorkspaceID uuid.UUID
 	Before      int64
+	MaxScan     int32
+	Levels      []string
 	MaxRows     int32
 }
 
+type CoordinatorLogListRow struct {
+	ID          int64
+	WorkspaceID *uuid.UUID
+	At          time.Time
+	InstanceID  string
+	Term        int64
+	Level       string
+	Message     string
+	Details     json.RawMessage
+	Looked      int32
+}
+
 // The lines of a workspace and those of the server as a whole, newest first: the
-// newest of each, so that the lines of other workspaces are not read past.
-func (q *Queries) CoordinatorLogList(ctx context.Context, db DBTX, arg CoordinatorLogListParams) ([]CoordinatorLog, error) {
-	rows, err := db.Query(ctx, coordinatorLogList, arg.WorkspaceID, arg.Before, arg.MaxRows)
+// newest of each, so that the lines of other workspaces are not read past. Looks at
+// most at max_scan lines, and gives those of the levels and the last one, fitting or
+// not: it says how far was looked.
+func (q *Queries) CoordinatorLogList(ctx context.Context, db DBTX, arg CoordinatorLogListParams) ([]CoordinatorLogListRow, error) {
+	rows, err := db.Query(ctx, coordinatorLogList,
+		arg.WorkspaceID,
+		arg.Before,
+		arg.MaxScan,
+		arg.Levels,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []CoordinatorLog{}
+	items := []CoordinatorLogListRow{}
 	for rows.Next() {
-		var i CoordinatorLog
+		var i CoordinatorLogListRow
 		if err := rows.Scan(
 			&i.ID,
 			&i.WorkspaceID,
@@ -178,6 +208,7 @@ func (q *Queries) CoordinatorLogList(ctx context.Context, db DBTX, arg Coordinat
 			&i.Level,
 			&i.Message,
 			&i.Details,
+			&i.Looked,
 		); err != nil {
 			return nil, err
 		}

@@ -249,19 +249,48 @@ func (q *Queries) EventOfJob(ctx context.Context, db DBTX, arg EventOfJobParams)
 	return items, nil
 }
 
+const eventPlaceAt = `-- name: EventPlaceAt :one
+WITH RECURSIVE span AS (
+    SELECT 0::bigint AS low, (pg_snapshot_xmin(pg_current_snapshot())::text)::bigint AS high
+    UNION ALL
+    SELECT CASE WHEN p.late THEN s.low ELSE s.low + (s.high - s.low) / 2 + 1 END,
+        CASE WHEN p.late THEN s.low + (s.high - s.low) / 2 ELSE s.high END
+    FROM span s CROSS JOIN LATERAL (SELECT coalesce((SELECT e.at >= $1::timestamptz FROM event e
+        WHERE e.workspace_id = $2 AND e.xid >= cast((s.low + (s.high - s.low) / 2)::text AS xid8)
+        ORDER BY e.workspace_id, e.xid, e.id LIMIT 1), true) AS late) p
+    WHERE s.low < s.high
+)
+SELECT low::text AS xid FROM span WHERE low = high
+`
+
+type EventPlaceAtParams struct {
+	At          time.Time
+	WorkspaceID uuid.UUID
+}
+
+// The first transaction that has an event of a time or later, found by halving: the
+// order of transactions is nearly that of time.
+func (q *Queries) EventPlaceAt(ctx context.Context, db DBTX, arg EventPlaceAtParams) (string, error) {
+	row := db.QueryRow(ctx, eventPlaceAt, arg.At, arg.WorkspaceID)
+	var xid string
+	err := row.Scan(&xid)
+	return xid, err
+}
+
 const eventScan = `-- name: EventScan :many
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality($2::text[]) = 0 OR e.type LIKE ANY($2::text[]))
         AND ($3::text = '' OR $3 IN (e.actor, e.actor_id))
-        AND (cardinality($4::text[]) = 0 OR e.job_id IS NOT NULL
-            OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY($4::text[])) AS fits
+        AND ($4::timestamptz IS NULL OR e.at >= $4::timestamptz)
+        AND (cardinality($5::text[]) = 0 OR e.job_id IS NOT NULL
+            OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY($5::text[])) AS fits
     FROM event e
     WHERE e.workspace_id = $1
-        AND (e.xid, e.id) > (cast($5::text AS xid8), $6::bigint)
+        AND (e.xid, e.id) > (cast($6::text AS xid8), $7::bigint)
         AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
-    ORDER BY e.workspace_id, e.xid, e.id LIMIT $7
+    ORDER BY e.workspace_id, e.xid, e.id LIMIT $8
 ), chosen AS MATERIALIZED (
-    (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid, b.id LIMIT $8)
+    (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid, b.id LIMIT $9)
     UNION
     (SELECT b.id, b.job_id, b.fits FROM batch b ORDER BY b.xid DESC, b.id DESC LIMIT 1)
 )
@@ -277,6 +306,7 @@ type EventScanParams struct {
 	WorkspaceID uuid.UUID
 	Types       []string
 	Actor       string
+	Since       *time.Time
 	Settings    []string
 	AfterXid    string
 	AfterID     int64
@@ -311,6 +341,7 @@ func (q *Queries) EventScan(ctx context.Context, db DBTX, arg EventScanParams) (
 		arg.WorkspaceID,
 		arg.Types,
 		arg.Actor,
+		arg.Since,
 		arg.Settings,
 		arg.AfterXid,
 		arg.AfterID,
@@ -354,15 +385,17 @@ const eventScanBack = `-- name: EventScanBack :many
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality($2::text[]) = 0 OR e.type LIKE ANY($2::text[]))
         AND ($3::text = '' OR $3 IN (e.actor, e.actor_id))
-        AND (cardinality($4::text[]) = 0 OR e.job_id IS NOT NULL
-            OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY($4::text[])) AS fits
+        AND ($4::timestamptz IS NULL OR e.at >= $4::timestamptz)
+        AND (cardinality($5::text[]) = 0 OR e.job_id IS NOT NULL
+            OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY($5::text[])) AS fits
     FROM event e
     WHERE e.workspace_id = $1
-        AND (e.xid, e.id) < (cast($5::text AS xid8), $6::bigint)
+        AND (e.xid, e.id) < (cast($6::text AS xid8), $7::bigint)
+        AND e.xid >= cast($8::text AS xid8)
         AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
-    ORDER BY e.workspace_id DESC, e.xid DESC, e.id DESC LIMIT $7
+    ORDER BY e.workspace_id DESC, e.xid DESC, e.id DESC LIMIT $9
 ), chosen AS MATERIALIZED (
-    (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid DESC, b.id DESC LIMIT $8)
+    (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid DESC, b.id DESC LIMIT $10)
     UNION
     (SELECT b.id, b.job_id, b.fits FROM batch b ORDER BY b.xid, b.id LIMIT 1)
 )
@@ -378,9 +411,11 @@ type EventScanBackParams struct {
 	WorkspaceID uuid.UUID
 	Types       []string
 	Actor       string
+	Since       *time.Time
 	Settings    []string
 	BeforeXid   string
 	BeforeID    int64
+	FromXid     string
 	MaxScan     int32
 	MaxRows     int32
 }
@@ -402,15 +437,18 @@ type EventScanBackRow struct {
 	Looked    int32
 }
 
-// EventScan the other way: what lies before a place, the newest first.
+// EventScan the other way: what lies before a place and not before a
+// transaction, the newest first.
 func (q *Queries) EventScanBack(ctx context.Context, db DBTX, arg EventScanBackParams) ([]EventScanBackRow, error) {
 	rows, err := db.Query(ctx, eventScanBack,
 		arg.WorkspaceID,
 		arg.Types,
 		arg.Actor,
+		arg.Since,
 		arg.Settings,
 		arg.BeforeXid,
 		arg.BeforeID,
+		arg.FromXid,
 		arg.MaxScan,
 		arg.MaxRows,
 	)
@@ -456,7 +494,8 @@ WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
     AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
     AND (cardinality($5::text[]) = 0 OR e.type LIKE ANY($5::text[]))
     AND ($6::text = '' OR $6 IN (e.actor, e.actor_id))
-ORDER BY e.xid, e.id LIMIT $7
+    AND ($7::timestamptz IS NULL OR e.at >= $7::timestamptz)
+ORDER BY e.xid, e.id LIMIT $8
 `
 
 type EventScanJobParams struct {
@@ -466,6 +505,7 @@ type EventScanJobParams struct {
 	AfterID     int64
 	Types       []string
 	Actor       string
+	Since       *time.Time
 	MaxRows     int32
 }
 
@@ -494,6 +534,7 @@ func (q *Queries) EventScanJob(ctx context.Context, db DBTX, arg EventScanJobPar
 		arg.AfterID,
 		arg.Types,
 		arg.Actor,
+		arg.Since,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -536,7 +577,8 @@ WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
     AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
     AND (cardinality($5::text[]) = 0 OR e.type LIKE ANY($5::text[]))
     AND ($6::text = '' OR $6 IN (e.actor, e.actor_id))
-ORDER BY e.xid DESC, e.id DESC LIMIT $7
+    AND ($7::timestamptz IS NULL OR e.at >= $7::timestamptz)
+ORDER BY e.xid DESC, e.id DESC LIMIT $8
 `
 
 type EventScanJobBackParams struct {
@@ -546,6 +588,7 @@ type EventScanJobBackParams struct {
 	BeforeID    int64
 	Types       []string
 	Actor       string
+	Since       *time.Time
 	MaxRows     int32
 }
 
@@ -572,6 +615,7 @@ func (q *Queries) EventScanJobBack(ctx context.Context, db DBTX, arg EventScanJo
 		arg.BeforeID,
 		arg.Types,
 		arg.Actor,
+		arg.Since,
 		arg.MaxRows,
 	)
 	if err != nil {

@@ -4,14 +4,24 @@ VALUES (sqlc.narg('workspace_id')::uuid, @instance_id, @term, @level, @message, 
 
 -- name: CoordinatorLogList :many
 -- The lines of a workspace and those of the server as a whole, newest first: the
--- newest of each, so that the lines of other workspaces are not read past.
-SELECT l.id, l.workspace_id, l.at, l.instance_id, l.term, l.level, l.message, l.details FROM (
-    (SELECT o.* FROM coordinator_log o WHERE o.workspace_id = @workspace_id::uuid AND o.id < @before
-    ORDER BY o.id DESC LIMIT @max_rows)
-    UNION ALL
-    (SELECT s.* FROM coordinator_log s WHERE s.workspace_id IS NULL AND s.id < @before
-    ORDER BY s.id DESC LIMIT @max_rows)
-) l ORDER BY l.id DESC LIMIT @max_rows;
+-- newest of each, so that the lines of other workspaces are not read past. Looks at
+-- most at max_scan lines, and gives those of the levels and the last one, fitting or
+-- not: it says how far was looked.
+WITH looked AS MATERIALIZED (
+    SELECT l.* FROM (
+        (SELECT o.* FROM coordinator_log o WHERE o.workspace_id = @workspace_id::uuid AND o.id < @before
+        ORDER BY o.id DESC LIMIT @max_scan)
+        UNION ALL
+        (SELECT s.* FROM coordinator_log s WHERE s.workspace_id IS NULL AND s.id < @before
+        ORDER BY s.id DESC LIMIT @max_scan)
+    ) l ORDER BY l.id DESC LIMIT @max_scan
+), fitting AS (
+    SELECT k.id FROM looked k WHERE k.level = ANY(@levels::text[]) ORDER BY k.id DESC LIMIT @max_rows
+)
+SELECT l.id, l.workspace_id, l.at, l.instance_id, l.term, l.level, l.message, l.details,
+    (SELECT count(*) FROM looked)::int AS looked
+FROM looked l WHERE l.id IN (SELECT f.id FROM fitting f) OR l.id = (SELECT min(m.id) FROM looked m)
+ORDER BY l.id DESC;
 
 -- name: CoordinatorLogExpire :execrows
 -- Deletes old lines: those of the transaction's workspace and of the server.

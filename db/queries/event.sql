@@ -53,6 +53,7 @@ SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid;
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
         AND (@actor::text = '' OR @actor IN (e.actor, e.actor_id))
+        AND (sqlc.narg('since')::timestamptz IS NULL OR e.at >= sqlc.narg('since')::timestamptz)
         AND (cardinality(@settings::text[]) = 0 OR e.job_id IS NOT NULL
             OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY(@settings::text[])) AS fits
     FROM event e
@@ -73,15 +74,18 @@ LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
 ORDER BY e.xid, e.id;
 
 -- name: EventScanBack :many
--- EventScan the other way: what lies before a place, the newest first.
+-- EventScan the other way: what lies before a place and not before a
+-- transaction, the newest first.
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
         AND (@actor::text = '' OR @actor IN (e.actor, e.actor_id))
+        AND (sqlc.narg('since')::timestamptz IS NULL OR e.at >= sqlc.narg('since')::timestamptz)
         AND (cardinality(@settings::text[]) = 0 OR e.job_id IS NOT NULL
             OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY(@settings::text[])) AS fits
     FROM event e
     WHERE e.workspace_id = @workspace_id
         AND (e.xid, e.id) < (cast(sqlc.arg('before_xid')::text AS xid8), sqlc.arg('before_id')::bigint)
+        AND e.xid >= cast(sqlc.arg('from_xid')::text AS xid8)
         AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
     ORDER BY e.workspace_id DESC, e.xid DESC, e.id DESC LIMIT @max_scan
 ), chosen AS MATERIALIZED (
@@ -96,6 +100,21 @@ LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
     AND j.id = ANY(ARRAY(SELECT k.job_id FROM chosen k))
 ORDER BY e.xid DESC, e.id DESC;
 
+-- name: EventPlaceAt :one
+-- The first transaction that has an event of a time or later, found by halving: the
+-- order of transactions is nearly that of time.
+WITH RECURSIVE span AS (
+    SELECT 0::bigint AS low, (pg_snapshot_xmin(pg_current_snapshot())::text)::bigint AS high
+    UNION ALL
+    SELECT CASE WHEN p.late THEN s.low ELSE s.low + (s.high - s.low) / 2 + 1 END,
+        CASE WHEN p.late THEN s.low + (s.high - s.low) / 2 ELSE s.high END
+    FROM span s CROSS JOIN LATERAL (SELECT coalesce((SELECT e.at >= @at::timestamptz FROM event e
+        WHERE e.workspace_id = @workspace_id AND e.xid >= cast((s.low + (s.high - s.low) / 2)::text AS xid8)
+        ORDER BY e.workspace_id, e.xid, e.id LIMIT 1), true) AS late) p
+    WHERE s.low < s.high
+)
+SELECT low::text AS xid FROM span WHERE low = high;
+
 -- name: EventScanJob :many
 -- EventScan over the events of one job, which are few: all that fit are found,
 -- and put into the order of the log.
@@ -107,6 +126,7 @@ WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
     AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
     AND (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
     AND (@actor::text = '' OR @actor IN (e.actor, e.actor_id))
+    AND (sqlc.narg('since')::timestamptz IS NULL OR e.at >= sqlc.narg('since')::timestamptz)
 ORDER BY e.xid, e.id LIMIT @max_rows;
 
 -- name: EventScanJobBack :many
@@ -118,6 +138,7 @@ WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
     AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
     AND (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
     AND (@actor::text = '' OR @actor IN (e.actor, e.actor_id))
+    AND (sqlc.narg('since')::timestamptz IS NULL OR e.at >= sqlc.narg('since')::timestamptz)
 ORDER BY e.xid DESC, e.id DESC LIMIT @max_rows;
 
 -- name: EventCompactable :many

@@ -24,16 +24,23 @@ func (s *Server) Heartbeat(ctx context.Context, r HeartbeatRequestObject) (Heart
 	return Heartbeat200JSONResponse(beatAnswerModel(answer)), err
 }
 
-// ListAgents gives a page of the agents, by name.
+// ListAgents gives a page of the agents that the filters take, by name.
 func (s *Server) ListAgents(ctx context.Context, r ListAgentsRequestObject) (ListAgentsResponseObject, error) {
 	snap, err := s.fleet.Snapshot(ctx, whoOf(ctx))
 	if err != nil {
 		return nil, err
 	}
-	shown, next, err := page(agentsOf(snap), r.Params.Cursor, r.Params.Limit,
+	fitting := slices.DeleteFunc(agentsOf(snap), func(a fleet.Agent) bool { return !fits(a, r.Params) })
+	shown, next, err := page(fitting, r.Params.Cursor, r.Params.Limit,
 		func(a fleet.Agent) string { return a.Name },
 		func(a fleet.Agent, last string) bool { return a.Name > last })
 	return ListAgents200JSONResponse{Items: models(shown, fleetOf{whoOf(ctx)}.agent), NextCursor: next}, err
+}
+
+func fits(a fleet.Agent, p ListAgentsParams) bool {
+	return (p.Status == nil || a.Status == string(*p.Status)) && (p.Health == nil || a.Health == fleet.Health(*p.Health)) &&
+		(p.Factory == nil || a.Factory == *p.Factory) &&
+		(p.Product == nil || len(a.Products) == 0 || slices.Contains(a.Products, *p.Product))
 }
 
 // GetAgent reads one agent.

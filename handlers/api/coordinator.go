@@ -44,12 +44,11 @@ func (s *Server) ListCoordinatorLogs(ctx context.Context, r ListCoordinatorLogsR
 			return nil, fault.Invalid("cursor", "It is not one that this server gave out.")
 		}
 	}
-	n := limit(r.Params.Limit)
-	found, err := s.coordinator.Logs(ctx, whoOf(ctx), before, n+1)
+	found, last, err := s.coordinator.Logs(ctx, whoOf(ctx), coordinator.LogFilter{Level: string(value(r.Params.Level)), Before: before,
+		Limit: limit(r.Params.Limit)})
 	next := ""
-	if len(found) > n {
-		found = found[:n]
-		next = strconv.FormatInt(found[n-1].ID, 10)
+	if last > 0 {
+		next = strconv.FormatInt(last, 10)
 	}
 	return ListCoordinatorLogs200JSONResponse{Items: models(found, coordinatorLineModel), NextCursor: next}, err
 }

@@ -8,7 +8,7 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-// ListEvents reads the log from a place on.
+// ListEvents reads the log from a place on, or back from it.
 func (s *Server) ListEvents(ctx context.Context, r ListEventsRequestObject) (ListEventsResponseObject, error) {
 	who := whoOf(ctx)
 	after, err := eventlog.ParseCursor(value(r.Params.After))
@@ -18,6 +18,15 @@ func (s *Server) ListEvents(ctx context.Context, r ListEventsRequestObject) (Lis
 	f, err := s.eventFilter(ctx, who, r.Params.Type, r.Params.Job, r.Params.Actor)
 	if err != nil {
 		return nil, err
+	}
+	f.Since = r.Params.Since
+	if value(r.Params.Order) == Desc {
+		found, next, err := s.events.Older(ctx, who, f, after, limit(r.Params.Limit))
+		page := ListEvents200JSONResponse{Items: models(found, func(e eventlog.Event) Event { return eventModel(e, e.JobKey) })}
+		if next != (eventlog.Cursor{}) {
+			page.NextAfter = next.String()
+		}
+		return page, err
 	}
 	found, next, err := s.events.TailOf(ctx, who, f, after, limit(r.Params.Limit))
 	return ListEvents200JSONResponse{NextAfter: next.String(),

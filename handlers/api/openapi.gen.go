@@ -420,6 +420,45 @@ func (e WaitReason) Valid() bool {
 	}
 }
 
+// Defines values for ListAgentsParamsStatus.
+const (
+	ListAgentsParamsStatusBlocked ListAgentsParamsStatus = "blocked"
+	ListAgentsParamsStatusIdle    ListAgentsParamsStatus = "idle"
+	ListAgentsParamsStatusWorking ListAgentsParamsStatus = "working"
+)
+
+// Valid indicates whether the value is a known member of the ListAgentsParamsStatus enum.
+func (e ListAgentsParamsStatus) Valid() bool {
+	switch e {
+	case ListAgentsParamsStatusBlocked:
+		return true
+	case ListAgentsParamsStatusIdle:
+		return true
+	case ListAgentsParamsStatusWorking:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListEventsParamsOrder.
+const (
+	Asc  ListEventsParamsOrder = "asc"
+	Desc ListEventsParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListEventsParamsOrder enum.
+func (e ListEventsParamsOrder) Valid() bool {
+	switch e {
+	case Asc:
+		return true
+	case Desc:
+		return true
+	default:
+		return false
+	}
+}
+
 // Actor Who decided on it, or works; in `carried_out_by` who carried it out, where that was somebody else.
 type Actor struct {
 	// ID As `actor_id` of events.
@@ -723,7 +762,7 @@ type EventPage struct {
 type EventTail struct {
 	Items []Event `json:"items"`
 
-	// NextAfter Where to read on; the same as before where nothing is new.
+	// NextAfter Where to read on; the same as before where nothing is new. With `order=desc` empty at the beginning of the log.
 	NextAfter string `json:"next_after"`
 }
 
@@ -1581,10 +1620,23 @@ type ProductPath = string
 
 // ListAgentsParams defines parameters for ListAgents.
 type ListAgentsParams struct {
+	// Status What the agent last said of itself.
+	Status *ListAgentsParamsStatus `form:"status,omitempty" json:"status,omitempty"`
+	Health *Health                 `form:"health,omitempty" json:"health,omitempty"`
+
+	// Factory By name.
+	Factory *string `form:"factory,omitempty" json:"factory,omitempty"`
+
+	// Product Agents that may work on jobs of this product.
+	Product *string `form:"product,omitempty" json:"product,omitempty"`
+
 	// Cursor `next_cursor` of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
+
+// ListAgentsParamsStatus defines parameters for ListAgents.
+type ListAgentsParamsStatus string
 
 // ListAgentJobsParams defines parameters for ListAgentJobs.
 type ListAgentJobsParams struct {
@@ -1595,6 +1647,9 @@ type ListAgentJobsParams struct {
 
 // ListCoordinatorLogsParams defines parameters for ListCoordinatorLogs.
 type ListCoordinatorLogsParams struct {
+	// Level This level and those above. A page may have fewer lines than its limit, even none, though there are older ones: `next_cursor` says so.
+	Level *LogLevel `form:"level,omitempty" json:"level,omitempty"`
+
 	// Cursor `next_cursor` of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
@@ -1613,8 +1668,15 @@ type ListEventsParams struct {
 
 	// Actor An `actor_id`, or an `actor` by the name of then.
 	Actor *string `form:"actor,omitempty" json:"actor,omitempty"`
-	Limit *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Since What happened at this time or later.
+	Since *time.Time             `form:"since,omitempty" json:"since,omitempty"`
+	Order *ListEventsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+	Limit *Limit                 `form:"limit,omitempty" json:"limit,omitempty"`
 }
+
+// ListEventsParamsOrder defines parameters for ListEvents.
+type ListEventsParamsOrder string
 
 // StreamEventsParams defines parameters for StreamEvents.
 type StreamEventsParams struct {
@@ -1994,7 +2056,7 @@ type ServerInterface interface {
 	// GetCoordinatorStatus Who coordinates, what was done in this term, and how the workspace's jobs and agents are.
 	// (GET /coordinator/status)
 	GetCoordinatorStatus(ctx echo.Context) error
-	// ListEvents The log from a place on, oldest first. Reading on from `next_after` gives everything later once.
+	// ListEvents The log from a place on, oldest first. Reading on from `next_after` gives everything later once. With `order=desc` it goes back from the place, or from the end, newest first; `next_after` is empty at the beginning of the log.
 	// (GET /events)
 	ListEvents(ctx echo.Context, params ListEventsParams) error
 	// StreamEvents The log as server-sent events, from `Last-Event-ID`, else from `after`, else from now on. The id of each is its `cursor`.
@@ -2163,6 +2225,34 @@ func (w *ServerInterfaceWrapper) ListAgents(ctx echo.Context) error {
 
 	// Parameter object where we will unmarshal all parameters from the context
 	var params ListAgentsParams
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", ctx.QueryParams(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter status: %s", err))
+	}
+
+	// ------------- Optional query parameter "health" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "health", ctx.QueryParams(), &params.Health, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter health: %s", err))
+	}
+
+	// ------------- Optional query parameter "factory" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "factory", ctx.QueryParams(), &params.Factory, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter factory: %s", err))
+	}
+
+	// ------------- Optional query parameter "product" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "product", ctx.QueryParams(), &params.Product, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter product: %s", err))
+	}
+
 	// ------------- Optional query parameter "cursor" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
@@ -2300,6 +2390,13 @@ func (w *ServerInterfaceWrapper) ListCoordinatorLogs(ctx echo.Context) error {
 
 	// Parameter object where we will unmarshal all parameters from the context
 	var params ListCoordinatorLogsParams
+	// ------------- Optional query parameter "level" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "level", ctx.QueryParams(), &params.Level, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter level: %s", err))
+	}
+
 	// ------------- Optional query parameter "cursor" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
@@ -2369,6 +2466,20 @@ func (w *ServerInterfaceWrapper) ListEvents(ctx echo.Context) error {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "actor", ctx.QueryParams(), &params.Actor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter actor: %s", err))
+	}
+
+	// ------------- Optional query parameter "since" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "since", ctx.QueryParams(), &params.Since, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter since: %s", err))
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", ctx.QueryParams(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter order: %s", err))
 	}
 
 	// ------------- Optional query parameter "limit" -------------
@@ -6508,7 +6619,7 @@ type StrictServerInterface interface {
 	// GetCoordinatorStatus Who coordinates, what was done in this term, and how the workspace's jobs and agents are.
 	// (GET /coordinator/status)
 	GetCoordinatorStatus(ctx context.Context, request GetCoordinatorStatusRequestObject) (GetCoordinatorStatusResponseObject, error)
-	// ListEvents The log from a place on, oldest first. Reading on from `next_after` gives everything later once.
+	// ListEvents The log from a place on, oldest first. Reading on from `next_after` gives everything later once. With `order=desc` it goes back from the place, or from the end, newest first; `next_after` is empty at the beginning of the log.
 	// (GET /events)
 	ListEvents(ctx context.Context, request ListEventsRequestObject) (ListEventsResponseObject, error)
 	// StreamEvents The log as server-sent events, from `Last-Event-ID`, else from `after`, else from now on. The id of each is its `cursor`.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,8 +23,10 @@ var q = dbsqlc.New()
 
 const (
 	office = "coordinator"
-	// maxLines bounds a page of the log.
-	maxLines = 201
+	// maxLines bounds a page of the log, scanLines how many lines are looked at
+	// for those of a level.
+	maxLines  = 200
+	scanLines = 5000
 )
 
 // Publisher wakes whoever waits for a topic, in every process.
@@ -104,28 +107,57 @@ type LogLine struct {
 	Details    json.RawMessage
 }
 
+// LogFilter says which lines are read.
+type LogFilter struct {
+	Level  string // this level and those above; "" is every level
+	Before int64  // lines older than the one with this id; 0 begins with the newest
+	Limit  int
+}
+
+// levels are those of the log, from the least grave.
+var levels = []string{"DEBUG", levelInfo, levelWarning, "ERROR", "CRITICAL"}
+
 // Logs reads what was done for a workspace and for the server as a whole,
-// newest first: lines older than the one with id before, or the newest where
-// before is 0. Forbidden unless who may run the fleet.
-func (s *Service) Logs(ctx context.Context, who tenancy.Principal, before int64, limit int) ([]LogLine, error) {
+// newest first, and the id before which to go on, 0 at the end. Where few lines
+// have the level there may be fewer than the limit, even none, with an id from
+// which to go on. Forbidden unless who may run the fleet.
+func (s *Service) Logs(ctx context.Context, who tenancy.Principal, f LogFilter) (list []LogLine, next int64, err error) {
 	if !who.Can(tenancy.RunFleet) {
-		return nil, fault.New(fault.Forbidden, "Only owners and admins read what the coordinator did.")
+		return nil, 0, fault.New(fault.Forbidden, "Only owners and admins read what the coordinator did.")
 	}
-	if before <= 0 {
-		before = math.MaxInt64
+	if f.Before <= 0 {
+		f.Before = math.MaxInt64
 	}
-	var list []LogLine
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		rows, err := q.CoordinatorLogList(ctx, tx, dbsqlc.CoordinatorLogListParams{WorkspaceID: who.Workspace, Before: before,
-			MaxRows: int32(min(max(limit, 1), maxLines))})
-		for _, r := range rows {
-			list = append(list, LogLine{ID: r.ID, At: r.At, InstanceID: r.InstanceID, Term: r.Term, Level: r.Level,
-				Message: r.Message, Details: r.Details})
-		}
+	limit, from := min(max(f.Limit, 1), maxLines), max(slices.Index(levels, f.Level), 0)
+	scan := limit + 1
+	if from > 0 {
+		scan = scanLines
+	}
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		rows, err := q.CoordinatorLogList(ctx, tx, dbsqlc.CoordinatorLogListParams{WorkspaceID: who.Workspace, Before: f.Before,
+			Levels: levels[from:], MaxScan: int32(scan), MaxRows: int32(limit)}) //nolint:gosec // bounded above
+		list, next = page(rows, levels[from:], limit, scan)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("coordinator log: %w", err)
+		return nil, 0, fmt.Errorf("coordinator log: %w", err)
 	}
-	return list, nil
+	return list, next, nil
+}
+
+// page is the lines of the levels among the rows, and where to go on.
+func page(rows []dbsqlc.CoordinatorLogListRow, levels []string, limit, scan int) (list []LogLine, next int64) {
+	for _, r := range rows {
+		if len(list) == limit {
+			return list, list[limit-1].ID
+		}
+		if slices.Contains(levels, r.Level) {
+			list = append(list, LogLine{ID: r.ID, At: r.At, InstanceID: r.InstanceID, Term: r.Term, Level: r.Level,
+				Message: r.Message, Details: r.Details})
+		}
+		if int(r.Looked) == scan {
+			next = r.ID
+		}
+	}
+	return list, next
 }

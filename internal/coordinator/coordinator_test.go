@@ -112,7 +112,7 @@ func mustStatus(t *testing.T, s *Service) Status {
 // messages are the lines that a member sees, newest first.
 func messages(t *testing.T, s *Service, who tenancy.Principal) []string {
 	t.Helper()
-	lines, err := s.Logs(t.Context(), who, 0, 100)
+	lines, _, err := s.Logs(t.Context(), who, LogFilter{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,19 +318,47 @@ func TestTheLogIsForThoseWhoRunTheFleet(t *testing.T) {
 	ws := dbfactory.Workspace(t, d)
 	s := New(d, Work{}, &topics{}, quiet())
 	for role, may := range map[tenancy.Role]bool{tenancy.RoleOwner: true, tenancy.RoleAdmin: true, tenancy.RoleMember: false, tenancy.RoleViewer: false} {
-		if _, err := s.Logs(t.Context(), dbfactory.Person(ws, role), 0, 10); (err == nil) != may || err != nil && !fault.Is(err, fault.Forbidden) {
+		if _, _, err := s.Logs(t.Context(), dbfactory.Person(ws, role), LogFilter{Limit: 10}); (err == nil) != may || err != nil && !fault.Is(err, fault.Forbidden) {
 			t.Errorf("%s: %v", role, err)
 		}
 	}
 	dbfactory.Exec(t, d, `INSERT INTO coordinator_log (instance_id, term, level, message)
 		SELECT 'x', 1, 'INFO', 'line ' || n FROM generate_series(1, 5) n`)
 	owner := dbfactory.Person(ws, tenancy.RoleOwner)
-	page, err := s.Logs(t.Context(), owner, 0, 2)
+	page, next, err := s.Logs(t.Context(), owner, LogFilter{Limit: 2})
 	if err != nil || len(page) != 2 || page[0].Message != "line 5" {
 		t.Fatalf("%+v, %v", page, err)
 	}
-	if page, err = s.Logs(t.Context(), owner, page[1].ID, 10); err != nil || len(page) != 3 || page[0].Message != "line 3" {
+	if page, next, err = s.Logs(t.Context(), owner, LogFilter{Before: next, Limit: 10}); err != nil || next != 0 || len(page) != 3 || page[0].Message != "line 3" {
 		t.Errorf("older ones: %+v, %v", page, err)
+	}
+}
+
+// A level that is rare is found in pages that look at a bounded part of the log.
+func TestTheLogIsReadByLevel(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	owner := dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleOwner)
+	s := New(d, Work{}, &topics{}, quiet())
+	dbfactory.Exec(t, d, `INSERT INTO coordinator_log (instance_id, term, level, message)
+		SELECT 'x', 1, CASE n WHEN 1 THEN 'ERROR' WHEN 2 THEN 'WARNING' WHEN 12000 THEN 'CRITICAL' ELSE 'INFO' END, 'line ' || n
+		FROM generate_series(1, 12000) n ORDER BY n`)
+	for limit, want := range map[int]int{1: 4, 100: 3} {
+		var list []string
+		pages := 0
+		for next := int64(0); pages == 0 || next > 0; pages++ {
+			var lines []LogLine
+			var err error
+			if lines, next, err = s.Logs(t.Context(), owner, LogFilter{Level: "WARNING", Before: next, Limit: limit}); err != nil || pages > 9 {
+				t.Fatalf("page %d: %v", pages, err)
+			}
+			for _, l := range lines {
+				list = append(list, l.Message)
+			}
+		}
+		if got := strings.Join(list, ", "); got != "line 12000, line 2, line 1" || pages > want+1 {
+			t.Errorf("by %d: %s in %d pages", limit, got, pages)
+		}
 	}
 }
 

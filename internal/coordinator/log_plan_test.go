@@ -23,17 +23,18 @@ func TestThePlanOfTheLog(t *testing.T) {
 		dbfactory.Exec(t, d, `INSERT INTO coordinator_log (workspace_id, instance_id, term, level, message)
 			SELECT $1::uuid, 'x', 1, 'INFO', 'line' FROM generate_series(1, $2)`, ws, n)
 	}
+	newest := dbsqlc.CoordinatorLogListParams{WorkspaceID: quiet, Before: 1 << 60, Levels: levels, MaxScan: 101, MaxRows: 100}
 	for _, when := range []string{"no statistics", "fresh statistics"} {
 		var plan strings.Builder
 		list := 0
 		err := d.InWorkspace(t.Context(), quiet, func(tx db.Tx) error {
-			rows, err := q.CoordinatorLogList(t.Context(), tx, dbsqlc.CoordinatorLogListParams{WorkspaceID: quiet, Before: 1 << 60, MaxRows: 100})
+			rows, err := q.CoordinatorLogList(t.Context(), tx, newest)
 			list = len(rows)
 			if err != nil {
 				return err
 			}
 			return explain(t.Context(), tx, &plan, func(asked dbsqlc.DBTX) error {
-				_, err := q.CoordinatorLogList(t.Context(), asked, dbsqlc.CoordinatorLogListParams{WorkspaceID: quiet, Before: 1 << 60, MaxRows: 100})
+				_, err := q.CoordinatorLogList(t.Context(), asked, newest)
 				return err
 			})
 		})

@@ -2,10 +2,12 @@ package eventlog
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
@@ -25,6 +27,28 @@ type Filter struct {
 	Types []string // one of these; "job.*" is every type that begins with "job."
 	Job   *ids.ID
 	Actor string // by id, or by the name that was the actor's then
+	// Since leaves out what happened before.
+	Since *time.Time
+}
+
+// longest is how long a transaction takes at most: the log is in the order in which
+// transactions began, an event has the time at which it was written.
+const longest = 5 * time.Minute
+
+// from is the first transaction that may have an event of the filter's time.
+func (l *Log) from(ctx context.Context, who tenancy.Principal, f Filter) (place Cursor, err error) {
+	if f.Since == nil {
+		return Cursor{}, nil
+	}
+	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		xid, err := l.q.EventPlaceAt(ctx, tx, dbsqlc.EventPlaceAtParams{WorkspaceID: who.Workspace, At: f.Since.Add(-longest)})
+		if err != nil {
+			return fmt.Errorf("place of %s in the log: %w", f.Since, err)
+		}
+		place.xid, err = strconv.ParseUint(xid, 10, 64)
+		return err
+	})
+	return place, err
 }
 
 // patterns are the types as LIKE takes them.
@@ -41,7 +65,9 @@ func (f Filter) patterns() []string {
 }
 
 // narrows reports whether the filter may leave an event out.
-func (f Filter) narrows() bool { return len(f.Types) > 0 || f.Job != nil || f.Actor != "" }
+func (f Filter) narrows() bool {
+	return len(f.Types) > 0 || f.Job != nil || f.Actor != "" || f.Since != nil
+}
 
 // scanSize is how many events a statement looks at, to find limit of them that
 // who may read and the filter takes. Settings alone are few among the rest.
@@ -67,10 +93,14 @@ func (l *Log) Older(ctx context.Context, who tenancy.Principal, f Filter, before
 	if f.Job != nil {
 		return l.olderOfJob(ctx, who, f, before, limit)
 	}
+	from, err := l.from(ctx, who, f)
+	if err != nil {
+		return nil, Cursor{}, err
+	}
 	size := f.scanSize(who, limit)
 	var list []Event
 	for range scans {
-		found, err := l.scanBack(ctx, who, f, before, size, limit-len(list))
+		found, err := l.scanBack(ctx, who, f, span{from, before}, size, limit-len(list))
 		if err != nil {
 			return nil, Cursor{}, err
 		}
@@ -95,6 +125,13 @@ func (l *Log) TailOf(ctx context.Context, who tenancy.Principal, f Filter, after
 	}
 	if !f.narrows() && len(unread(who)) == 0 {
 		return l.Tail(ctx, who, after, limit)
+	}
+	from, err := l.from(ctx, who, f)
+	if err != nil {
+		return nil, after, err
+	}
+	if after.Before(from) {
+		after = from
 	}
 	size := f.scanSize(who, limit)
 	var list []Event
@@ -152,7 +189,7 @@ func (l *Log) scan(ctx context.Context, who tenancy.Principal, f Filter, after C
 	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		rows, err := l.q.EventScan(ctx, tx, dbsqlc.EventScanParams{
 			WorkspaceID: who.Workspace, Types: f.patterns(), Actor: f.Actor, Settings: unread(who), AfterXid: after.text(), AfterID: after.id,
-			MaxScan: int32(size), MaxRows: int32(limit), //nolint:gosec // limit is checked at the edge
+			Since: f.Since, MaxScan: int32(size), MaxRows: int32(limit), //nolint:gosec // limit is checked at the edge
 		})
 		s = take(who, rows, after, limit)
 		return err
@@ -160,17 +197,20 @@ func (l *Log) scan(ctx context.Context, who tenancy.Principal, f Filter, after C
 	return s, err
 }
 
-func (l *Log) scanBack(ctx context.Context, who tenancy.Principal, f Filter, before Cursor, size, limit int) (s scanned, err error) {
+// span is a part of the log.
+type span struct{ from, before Cursor }
+
+func (l *Log) scanBack(ctx context.Context, who tenancy.Principal, f Filter, in span, size, limit int) (s scanned, err error) {
 	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		found, err := l.q.EventScanBack(ctx, tx, dbsqlc.EventScanBackParams{
-			WorkspaceID: who.Workspace, Types: f.patterns(), Actor: f.Actor, Settings: unread(who), BeforeXid: before.text(), BeforeID: before.id,
-			MaxScan: int32(size), MaxRows: int32(limit), //nolint:gosec // limit is checked at the edge
+			WorkspaceID: who.Workspace, Types: f.patterns(), Actor: f.Actor, Settings: unread(who), BeforeXid: in.before.text(), BeforeID: in.before.id,
+			FromXid: in.from.text(), Since: f.Since, MaxScan: int32(size), MaxRows: int32(limit), //nolint:gosec // limit is checked at the edge
 		})
 		rows := make([]dbsqlc.EventScanRow, 0, len(found))
 		for _, r := range found {
 			rows = append(rows, dbsqlc.EventScanRow(r))
 		}
-		s = take(who, rows, before, limit)
+		s = take(who, rows, in.before, limit)
 		return err
 	})
 	return s, err
@@ -179,7 +219,7 @@ func (l *Log) scanBack(ctx context.Context, who tenancy.Principal, f Filter, bef
 func (l *Log) tailOfJob(ctx context.Context, who tenancy.Principal, f Filter, after Cursor, limit int) (list []Event, _ Cursor, err error) {
 	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		rows, err := l.q.EventScanJob(ctx, tx, dbsqlc.EventScanJobParams{
-			WorkspaceID: who.Workspace, JobID: *f.Job, Types: f.patterns(), Actor: f.Actor, AfterXid: after.text(),
+			WorkspaceID: who.Workspace, JobID: *f.Job, Types: f.patterns(), Actor: f.Actor, Since: f.Since, AfterXid: after.text(),
 			AfterID: after.id, MaxRows: int32(limit), //nolint:gosec // limit is checked at the edge
 		})
 		for _, r := range rows {
@@ -196,7 +236,7 @@ func (l *Log) tailOfJob(ctx context.Context, who tenancy.Principal, f Filter, af
 func (l *Log) olderOfJob(ctx context.Context, who tenancy.Principal, f Filter, before Cursor, limit int) (list []Event, _ Cursor, err error) {
 	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		rows, err := l.q.EventScanJobBack(ctx, tx, dbsqlc.EventScanJobBackParams{
-			WorkspaceID: who.Workspace, JobID: *f.Job, Types: f.patterns(), Actor: f.Actor, BeforeXid: before.text(),
+			WorkspaceID: who.Workspace, JobID: *f.Job, Types: f.patterns(), Actor: f.Actor, Since: f.Since, BeforeXid: before.text(),
 			BeforeID: before.id, MaxRows: int32(limit + 1), //nolint:gosec // limit is checked at the edge
 		})
 		for _, r := range rows {

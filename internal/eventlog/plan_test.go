@@ -58,7 +58,7 @@ func TestTheLogIsReadAlongItsIndex(t *testing.T) {
 			return err
 		},
 		"older": func(tx db.Tx) error {
-			_, err := q.EventScanBack(t.Context(), tx, dbsqlc.EventScanBackParams{WorkspaceID: workspace, Types: []string{},
+			_, err := q.EventScanBack(t.Context(), tx, dbsqlc.EventScanBackParams{FromXid: "0", WorkspaceID: workspace, Types: []string{},
 				Settings: []string{}, BeforeXid: "170", BeforeID: 17000, MaxScan: 51, MaxRows: 50})
 			return err
 		},

@@ -42,6 +42,7 @@ type Agent struct {
 	Model                    string
 	Factory                  string
 	Capabilities             []string
+	Products                 []string // whose jobs it may have; none is all
 	MaxConcurrentJobs        int
 	HeartbeatIntervalSeconds int
 	StaleAfterSeconds        *int
@@ -274,8 +275,9 @@ type Registration struct {
 	Agent                    string
 	Model                    string
 	Capabilities             []string
-	MaxConcurrentJobs        int // 0 is 1
-	HeartbeatIntervalSeconds int // 0 is 10
+	Products                 []string // whose jobs it may have; none is all
+	MaxConcurrentJobs        int      // 0 is 1
+	HeartbeatIntervalSeconds int      // 0 is 10
 	StaleAfterSeconds        *int
 	Factory                  FactoryInfo
 	BootID                   string // new on every start

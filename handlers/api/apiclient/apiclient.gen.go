@@ -420,6 +420,45 @@ func (e WaitReason) Valid() bool {
 	}
 }
 
+// Defines values for ListAgentsParamsStatus.
+const (
+	ListAgentsParamsStatusBlocked ListAgentsParamsStatus = "blocked"
+	ListAgentsParamsStatusIdle    ListAgentsParamsStatus = "idle"
+	ListAgentsParamsStatusWorking ListAgentsParamsStatus = "working"
+)
+
+// Valid indicates whether the value is a known member of the ListAgentsParamsStatus enum.
+func (e ListAgentsParamsStatus) Valid() bool {
+	switch e {
+	case ListAgentsParamsStatusBlocked:
+		return true
+	case ListAgentsParamsStatusIdle:
+		return true
+	case ListAgentsParamsStatusWorking:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListEventsParamsOrder.
+const (
+	Asc  ListEventsParamsOrder = "asc"
+	Desc ListEventsParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListEventsParamsOrder enum.
+func (e ListEventsParamsOrder) Valid() bool {
+	switch e {
+	case Asc:
+		return true
+	case Desc:
+		return true
+	default:
+		return false
+	}
+}
+
 // Actor Who decided on it, or works; in `carried_out_by` who carried it out, where that was somebody else.
 type Actor struct {
 	// ID As `actor_id` of events.
@@ -723,7 +762,7 @@ type EventPage struct {
 type EventTail struct {
 	Items []Event `json:"items"`
 
-	// NextAfter Where to read on; the same as before where nothing is new.
+	// NextAfter Where to read on; the same as before where nothing is new. With `order=desc` empty at the beginning of the log.
 	NextAfter string `json:"next_after"`
 }
 
@@ -1581,10 +1620,23 @@ type ProductPath = string
 
 // ListAgentsParams defines parameters for ListAgents.
 type ListAgentsParams struct {
+	// Status What the agent last said of itself.
+	Status *ListAgentsParamsStatus `form:"status,omitempty" json:"status,omitempty"`
+	Health *Health                 `form:"health,omitempty" json:"health,omitempty"`
+
+	// Factory By name.
+	Factory *string `form:"factory,omitempty" json:"factory,omitempty"`
+
+	// Product Agents that may work on jobs of this product.
+	Product *string `form:"product,omitempty" json:"product,omitempty"`
+
 	// Cursor `next_cursor` of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
+
+// ListAgentsParamsStatus defines parameters for ListAgents.
+type ListAgentsParamsStatus string
 
 // ListAgentJobsParams defines parameters for ListAgentJobs.
 type ListAgentJobsParams struct {
@@ -1595,6 +1647,9 @@ type ListAgentJobsParams struct {
 
 // ListCoordinatorLogsParams defines parameters for ListCoordinatorLogs.
 type ListCoordinatorLogsParams struct {
+	// Level This level and those above. A page may have fewer lines than its limit, even none, though there are older ones: `next_cursor` says so.
+	Level *LogLevel `form:"level,omitempty" json:"level,omitempty"`
+
 	// Cursor `next_cursor` of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
@@ -1613,8 +1668,15 @@ type ListEventsParams struct {
 
 	// Actor An `actor_id`, or an `actor` by the name of then.
 	Actor *string `form:"actor,omitempty" json:"actor,omitempty"`
-	Limit *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Since What happened at this time or later.
+	Since *time.Time             `form:"since,omitempty" json:"since,omitempty"`
+	Order *ListEventsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+	Limit *Limit                 `form:"limit,omitempty" json:"limit,omitempty"`
 }
+
+// ListEventsParamsOrder defines parameters for ListEvents.
+type ListEventsParamsOrder string
 
 // StreamEventsParams defines parameters for StreamEvents.
 type StreamEventsParams struct {
@@ -2113,7 +2175,7 @@ type ClientInterface interface {
 	// Corresponds with GET /coordinator/status (the `GetCoordinatorStatus` operationId).
 	GetCoordinatorStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListEvents The log from a place on, oldest first. Reading on from `next_after` gives everything later once.
+	// ListEvents The log from a place on, oldest first. Reading on from `next_after` gives everything later once. With `order=desc` it goes back from the place, or from the end, newest first; `next_after` is empty at the beginning of the log.
 	//
 	// Corresponds with GET /events (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2864,7 +2926,7 @@ func (c *Client) GetCoordinatorStatus(ctx context.Context, reqEditors ...Request
 	return c.Client.Do(req)
 }
 
-// ListEvents The log from a place on, oldest first. Reading on from `next_after` gives everything later once.
+// ListEvents The log from a place on, oldest first. Reading on from `next_after` gives everything later once. With `order=desc` it goes back from the place, or from the end, newest first; `next_after` is empty at the beginning of the log.
 //
 // Corresponds with GET /events (the `ListEvents` operationId).
 func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4265,6 +4327,54 @@ func NewListAgentsRequest(server string, params *ListAgentsParams) (*http.Reques
 		// per the OpenAPI spec (e.g. "color=blue,black,brown").
 		var rawQueryFragments []string
 
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Health != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "health", *params.Health, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Factory != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "factory", *params.Factory, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Product != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "product", *params.Product, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Cursor != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
@@ -4613,6 +4723,18 @@ func NewListCoordinatorLogsRequest(server string, params *ListCoordinatorLogsPar
 		// per the OpenAPI spec (e.g. "color=blue,black,brown").
 		var rawQueryFragments []string
 
+		if params.Level != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "level", *params.Level, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Cursor != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
@@ -4772,6 +4894,30 @@ func NewListEventsRequest(server string, params *ListEventsParams) (*http.Reques
 		if params.Actor != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "actor", *params.Actor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Since != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "since", *params.Since, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Order != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "order", *params.Order, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -7446,7 +7592,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /coordinator/status (the `GetCoordinatorStatus` operationId).
 	GetCoordinatorStatusWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetCoordinatorStatusResponse, error)
 
-	// ListEventsWithResponse The log from a place on, oldest first. Reading on from `next_after` gives everything later once.
+	// ListEventsWithResponse The log from a place on, oldest first. Reading on from `next_after` gives everything later once. With `order=desc` it goes back from the place, or from the end, newest first; `next_after` is empty at the beginning of the log.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -11656,7 +11802,7 @@ func (c *ClientWithResponses) GetCoordinatorStatusWithResponse(ctx context.Conte
 	return ParseGetCoordinatorStatusResponse(rsp)
 }
 
-// ListEventsWithResponse The log from a place on, oldest first. Reading on from `next_after` gives everything later once.
+// ListEventsWithResponse The log from a place on, oldest first. Reading on from `next_after` gives everything later once. With `order=desc` it goes back from the place, or from the end, newest first; `next_after` is empty at the beginning of the log.
 //
 // Returns a wrapper object for the known response body format(s).
 //
