@@ -209,7 +209,8 @@ func (a *App) httpServer(handler http.Handler) *http.Server {
 		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		// OPTIONS of the whole server ("*") pass the handler too.
 		DisableGeneralOptionsHandler: true,
-		IdleTimeout:                  idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
+		IdleTimeout:                  idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 	}
 }
 

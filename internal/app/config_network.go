@@ -52,7 +52,8 @@ func (c NetworkConfig) checkHosts() error {
 	for _, text := range c.AllowedHosts {
 		if name := strings.TrimSpace(text); name != "" && !hostName.MatchString(name) {
 			errs = append(errs, fmt.Errorf(
-				"FLEETBOARD_ALLOWED_HOSTS: %q must be a name like fleet.example.com, without scheme, port and wildcard; put commas between several", name))
+				"FLEETBOARD_ALLOWED_HOSTS: %q must be a name like fleet.example.com, without scheme, port and wildcard; "+
+					"put commas between several", name))
 		}
 	}
 	return errors.Join(errs...)
