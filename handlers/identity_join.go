@@ -87,7 +87,7 @@ func (s *Server) identityJoinPage(c echo.Context, status int, guest foundGuest, 
 	if err != nil {
 		return err
 	}
-	if signedIn && !(known && id == account.ID) {
+	if signedIn && (!known || id != account.ID) {
 		here, err := s.Accounts.Guest(ctx, id)
 		if err != nil {
 			return err

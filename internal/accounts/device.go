@@ -80,8 +80,8 @@ func (s *Service) signDevice(d device) string {
 	raw := make([]byte, 0, deviceSize)
 	raw = append(raw, d.account[:]...)
 	raw = append(raw, d.id[:]...)
-	raw = binary.BigEndian.AppendUint64(raw, uint64(d.epoch))
-	raw = binary.BigEndian.AppendUint64(raw, uint64(d.since.Unix()))
+	raw = binary.BigEndian.AppendUint64(raw, uint64(d.epoch))        //nolint:gosec // read back as it was
+	raw = binary.BigEndian.AppendUint64(raw, uint64(d.since.Unix())) //nolint:gosec // read back as it was
 	return base64.RawURLEncoding.EncodeToString(append(raw, s.deviceMAC(raw)...))
 }
 
@@ -96,7 +96,7 @@ func (s *Service) readDevice(entry string) (device, bool) {
 	}
 	return device{
 		account: ids.ID(said[:16]), id: ids.ID(said[16:32]),
-		epoch: int64(binary.BigEndian.Uint64(said[32:])), since: time.Unix(int64(binary.BigEndian.Uint64(said[40:])), 0),
+		epoch: int64(binary.BigEndian.Uint64(said[32:])), since: time.Unix(int64(binary.BigEndian.Uint64(said[40:])), 0), //nolint:gosec // as it was written
 	}, true
 }
 

@@ -28,10 +28,6 @@ func same[T comparable](a, b *T) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }
 
-func sameTime(a, b *time.Time) bool {
-	return a == nil && b == nil || a != nil && b != nil && a.Equal(*b)
-}
-
 func equal(a, b []string) bool { return slices.Equal(a, b) }
 
 // orEmpty gives a list that PostgreSQL and JSON show as empty, never as null.

@@ -90,7 +90,7 @@ func (a Address) send(ctx context.Context, method string, body []byte) ([]byte, 
 	if err != nil {
 		return nil, 0, fmt.Errorf("the address of the marks: %w", err)
 	}
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }() // it was read, or is of no use
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxMarks+1))
 	if err == nil && len(text) > maxMarks {
 		err = errors.New("the answer is too large")

@@ -76,12 +76,10 @@ func (q *Quota) Call(who tenancy.Principal, token string) error {
 		return refusal(q.calls.take(who.Agent))
 	}
 	q.proven.put(token, provenLife)
-	switch {
-	case who.Kind == tenancy.KindEnrolment:
+	if who.Kind == tenancy.KindEnrolment {
 		return q.hold(token, q.enrolments.take(who.Token))
-	default:
-		return q.hold(token, q.calls.take(who.Token))
 	}
+	return q.hold(token, q.calls.take(who.Token))
 }
 
 // Heartbeat counts one heartbeat of an agent.

@@ -133,7 +133,7 @@ func TestAGoodCredentialAmongJunk(t *testing.T) {
 		}
 		keep()
 		began := time.Now()
-		go func() { time.Sleep(doubtWait / 4); leave[0]() }()
+		time.AfterFunc(doubtWait/4, leave[0])
 		done := pass("good")
 		if took := time.Since(began); took != doubtWait/4 {
 			t.Errorf("the good one waited %v for its turn", took)
