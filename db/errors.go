@@ -34,6 +34,8 @@ var constraints = map[string]refusal{
 	"agent_name_key":      {fault.AlreadyExists, "There is an agent with this name already."},
 	"job_key_key":         {fault.AlreadyExists, "There is a job with this key already."},
 	"job_dependency_pkey": {fault.AlreadyExists, "This dependency is there already."},
+	// The job was looked up, and deleted before the link to it was written.
+	"job_dependency_workspace_id_depends_on_id_fkey": {fault.NotFound, "A job that is named as a dependency was just deleted."},
 	// Two equal requests at the same moment: the other one has just been saved.
 	"job_idempotency_key":     {fault.Unavailable, "The same request was handled at this moment. Send it again to read its answer."},
 	"idempotent_request_pkey": {fault.Unavailable, "The same request was handled at this moment. Send it again to read its answer."},
@@ -41,6 +43,7 @@ var constraints = map[string]refusal{
 
 // The codes of PostgreSQL that are told apart here (Appendix A of its manual).
 const (
+	stateForeignKey       = "23503"
 	stateUniqueViolation  = "23505"
 	stateUndefinedTable   = "42P01"
 	stateBadEncoding      = "22021"
@@ -52,7 +55,7 @@ const (
 
 // Fault turns an error of the database into a refusal:
 //
-//   - a unique constraint that is known by name: its own code
+//   - a unique constraint or a foreign key that is known by name: its own code
 //   - text that PostgreSQL cannot hold (the NUL character): Malformed
 //   - a lost race (serialization, deadlock, lock), a statement over its time, a
 //     server that is full, restarting or gone: Unavailable
@@ -79,7 +82,7 @@ func Fault(err error) error {
 
 func serverFault(err error, pg *pgconn.PgError) error {
 	switch {
-	case pg.Code == stateUniqueViolation:
+	case pg.Code == stateUniqueViolation || pg.Code == stateForeignKey:
 		if r, ok := constraints[pg.ConstraintName]; ok {
 			return fault.Wrap(err, r.code, "%s", r.message)
 		}

@@ -26,7 +26,7 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.JobApproved: "approved", eventlog.JobRejected: "sent back", eventlog.JobMerged: "merged", eventlog.JobMergeFailed: "merge failed",
 	eventlog.JobCancelRequested: "cancel asked", eventlog.JobPauseRequested: "pause asked", eventlog.JobCancelled: "cancelled",
 	eventlog.JobRetried: "retried", eventlog.JobArchived: "archived", eventlog.JobLinked: "linked", eventlog.JobUnlinked: "unlinked",
-	eventlog.JobCompacted: "summed up", eventlog.JobRecorded: "recorded", eventlog.JobRepaired: "repaired", eventlog.ProductSaved: "product saved", eventlog.ProductDeleted: "product deleted",
+	eventlog.JobCompacted: "summed up", eventlog.JobRecorded: "recorded", eventlog.JobRepaired: "repaired", eventlog.JobPurged: "deleted", eventlog.ProductSaved: "product saved", eventlog.ProductDeleted: "product deleted",
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.AgentRegistered: "registered",
 	eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
 	eventlog.AgentWentStale: "went silent", eventlog.AgentDied: "died", eventlog.AgentRevived: "came back",
@@ -109,6 +109,8 @@ func factText(e eventlog.Event, payload map[string]any) ui.Sentence {
 		return ui.Text(plural(numberOf(payload["events"]), "older event", "older events") + " in one")
 	case eventlog.JobRecorded:
 		return ui.Text("what earlier versions kept beside the log")
+	case eventlog.JobPurged:
+		return ui.Text(said("key") + " with " + plural(numberOf(payload["events"]), "event", "events"))
 	case eventlog.JobRepaired:
 		return ui.Text("made what its history tells")
 	case eventlog.JobClaimed:

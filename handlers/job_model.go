@@ -19,18 +19,18 @@ import (
 
 // jobSheet is all that a job's page is made of.
 type jobSheet struct {
-	job      jobs.Job
-	why      kanban.Explanation
-	attempts []jobs.Attempt // newest first
-	used     dispatch.JobUsage
-	graph    jobs.Graph
-	links    []jobs.Node      // the jobs of the graph
-	talk     []eventlog.Event // what agents and people said to one another, newest first
-	events   []eventlog.Event // newest first, one more than is shown where there are more
-	before   int64            // the event that the shown ones are older than, 0 for the newest
-	snap     fleet.Snapshot
-	now      time.Time
-	canWrite bool
+	job                 jobs.Job
+	why                 kanban.Explanation
+	attempts            []jobs.Attempt // newest first
+	used                dispatch.JobUsage
+	graph               jobs.Graph
+	links               []jobs.Node      // the jobs of the graph
+	talk                []eventlog.Event // what agents and people said to one another, newest first
+	events              []eventlog.Event // newest first, one more than is shown where there are more
+	before              int64            // the event that the shown ones are older than, 0 for the newest
+	snap                fleet.Snapshot
+	now                 time.Time
+	canWrite, canDelete bool
 }
 
 func (s jobSheet) model() views.Job {
@@ -48,6 +48,9 @@ func (s jobSheet) model() views.Job {
 	}
 	if s.canWrite {
 		m.Actions, m.Moves = actionsOf(j), s.moves()
+		if s.canDelete && j.Status.Finished() {
+			m.Actions = append(m.Actions, deleteAction(j))
+		}
 		m.LinkForm = &views.LinkForm{URL: links.JobLink(j.Key), SearchURL: links.JobLinkable(j.Key), Kinds: kindOptions()}
 	}
 	for _, a := range s.attempts {

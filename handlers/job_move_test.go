@@ -3,11 +3,15 @@ package handlers
 import (
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 	"testing"
 
 	"fleetboard/internal/dispatch"
+	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views/ui"
 )
 
 func version(j jobs.Job) string { return strconv.Itoa(j.Version) }
@@ -112,4 +116,27 @@ func TestMovingWorkInReviewLeadsToItsReview(t *testing.T) {
 	doc = page(t, d.hx("/board", "/jobs/FB-1/move", url.Values{"to": {"done"}}), http.StatusConflict)
 	wantCount(t, doc, `.toastx a[href="/review?job=FB-1"]`, 1)
 	wantCount(t, page(t, d.get("/review?job=FB-1"), http.StatusOK), "#dlg-reject", 1)
+}
+
+// Who manages the workspace deletes what has ended, after a question.
+func TestAFinishedJobIsDeletedOnItsPage(t *testing.T) {
+	d := newDesk(t)
+	d.job("Alpha")
+	wantCount(t, page(t, d.get("/jobs/FB-1"), http.StatusOK), "form[action='/jobs/FB-1/delete']", 0)
+	d.do(request(http.MethodPost, "/jobs/FB-1/cancel", url.Values{"reason": {"Not needed"}}))
+	d.job("Beta", func(n *jobs.New) { n.DependsOn = []string{"FB-1"} })
+	wantCount(t, page(t, d.as(tenancy.RoleMember).get("/jobs/FB-1"), http.StatusOK), "form[action='/jobs/FB-1/delete']", 0)
+	doc := page(t, d.get("/jobs/FB-1"), http.StatusOK)
+	wantText(t, doc, "#dlg-delete", "deleted for good")
+	wantRedirect(t, d.do(request(http.MethodPost, "/jobs/FB-1/delete", nil)), "/jobs/FB-1")
+	wantText(t, page(t, d.get("/jobs/FB-1"), http.StatusOK), "#toasts", "FB-2 depends on FB-1")
+	read(t, d.hx("/jobs/FB-2", "/jobs/FB-2/unlink", url.Values{"other": {"FB-1"}, "type": {"blocks"}}), http.StatusOK)
+	if to := d.hx("/jobs/FB-1", "/jobs/FB-1/delete", nil).Header.Get("HX-Redirect"); to != "/board" {
+		t.Errorf("leads to %q; want the board", to)
+	}
+	read(t, d.get("/jobs/FB-1"), http.StatusNotFound)
+	gone := eventlog.Event{Type: eventlog.JobPurged}
+	if said := factText(gone, map[string]any{"key": "FB-1", "events": 2.0}); !reflect.DeepEqual(said, ui.Text("FB-1 with 2 events")) {
+		t.Errorf("the timeline says %v", said)
+	}
 }

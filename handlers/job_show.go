@@ -58,7 +58,7 @@ func (s *Server) readJob(ctx context.Context, who tenancy.Principal, key string,
 	if err != nil {
 		return jobSheet{}, err
 	}
-	sheet := jobSheet{job: why.Job, why: why, before: before, canWrite: who.Can(tenancy.WriteJobs)}
+	sheet := jobSheet{job: why.Job, why: why, before: before, canWrite: who.Can(tenancy.WriteJobs), canDelete: who.Can(tenancy.Manage)}
 	if sheet.attempts, err = s.Jobs.Attempts(ctx, who, sheet.job.ID.String()); err != nil {
 		return sheet, err
 	}

@@ -40,7 +40,7 @@ var webPermissions = map[tenancy.Permission][]string{
 	tenancy.RunFleet: {"POST /agents/:name/cut-off", "POST /agents/:name/terminate", "POST /factories/:name/drain",
 		"POST /factories/:name/undrain", "POST /settings/connect", "POST /status/recover"},
 	tenancy.Manage: {"GET /settings/audit", "GET /settings/products/:product", "GET /settings/products/new", "GET /settings/secrets",
-		"POST /settings/members/:account/remove", "POST /settings/members/:account/role", "POST /settings/members/invitations",
+		"POST /jobs/:key/delete", "POST /settings/members/:account/remove", "POST /settings/members/:account/role", "POST /settings/members/invitations",
 		"POST /settings/members/invitations/:invitation/revoke", "POST /settings/products", "POST /settings/products/:product",
 		"POST /settings/products/:product/delete", "POST /settings/products/:product/pause", "POST /settings/products/:product/resume",
 		"POST /workspaces"},

@@ -64,6 +64,7 @@ func (s *Server) workRoutes() []Route {
 		{http.MethodPost, "/jobs/:key/link", tenancy.WriteJobs, s.jobLink},
 		{http.MethodPost, "/jobs/:key/unlink", tenancy.WriteJobs, s.jobUnlink},
 		{http.MethodGet, "/jobs/:key/linkable", tenancy.ReadBoard, s.jobLinkable},
+		{http.MethodPost, "/jobs/:key/delete", tenancy.Manage, s.jobDelete},
 		{http.MethodPost, "/jobs/:key/:action", tenancy.WriteJobs, s.jobAct},
 
 		{http.MethodGet, links.Review, tenancy.ReadBoard, s.reviewShow},

@@ -720,3 +720,35 @@ func (q *Queries) EventTail(ctx context.Context, db DBTX, arg EventTailParams) (
 	}
 	return items, nil
 }
+
+const jobPurge = `-- name: JobPurge :one
+SELECT sum::bigint AS sum, removed::bigint[] AS removed
+FROM purge_job($1::uuid, $2::uuid, $3::text, $4::text, $5::text)
+`
+
+type JobPurgeParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Actor       string
+	ActorKind   string
+	ActorID     string
+}
+
+type JobPurgeRow struct {
+	Sum     int64
+	Removed []int64
+}
+
+// See the function: it deletes a job and all that belongs to it.
+func (q *Queries) JobPurge(ctx context.Context, db DBTX, arg JobPurgeParams) (JobPurgeRow, error) {
+	row := db.QueryRow(ctx, jobPurge,
+		arg.WorkspaceID,
+		arg.JobID,
+		arg.Actor,
+		arg.ActorKind,
+		arg.ActorID,
+	)
+	var i JobPurgeRow
+	err := row.Scan(&i.Sum, &i.Removed)
+	return i, err
+}

@@ -231,6 +231,40 @@ func (q *Queries) JobDependents(ctx context.Context, db DBTX, arg JobDependentsP
 	return items, nil
 }
 
+const jobHolders = `-- name: JobHolders :many
+SELECT c.key FROM job_dependency x JOIN job c ON c.workspace_id = x.workspace_id AND c.id = x.job_id
+WHERE x.workspace_id = $1 AND x.depends_on_id = $2 AND x.type IN ('blocks', 'parent')
+ORDER BY c.key LIMIT $3
+`
+
+type JobHoldersParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	MaxRows     int32
+}
+
+// The keys of the jobs that would lose something they wait for, or their parent, with
+// this one.
+func (q *Queries) JobHolders(ctx context.Context, db DBTX, arg JobHoldersParams) ([]string, error) {
+	rows, err := db.Query(ctx, jobHolders, arg.WorkspaceID, arg.JobID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var key string
+		if err := rows.Scan(&key); err != nil {
+			return nil, err
+		}
+		items = append(items, key)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const jobKeepOpen = `-- name: JobKeepOpen :one
 SELECT (status = 'completed' OR status = 'archived' AND completed_at IS NOT NULL)::boolean AS done FROM job
 WHERE workspace_id = $1 AND id = $2 FOR SHARE NOWAIT

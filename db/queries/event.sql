@@ -23,6 +23,11 @@ SELECT encode(c.sha256, 'hex')::text AS sum, c.body::jsonb AS body FROM (
 -- name: ContentsCollect :one
 SELECT collect_contents(@workspace_id::uuid, @max_rows::int)::int AS deleted;
 
+-- name: JobPurge :one
+-- See the function: it deletes a job and all that belongs to it.
+SELECT sum::bigint AS sum, removed::bigint[] AS removed
+FROM purge_job(@workspace_id::uuid, @job_id::uuid, @actor::text, @actor_kind::text, @actor_id::text);
+
 -- name: EventOfJob :many
 SELECT id, xid::text AS xid, type, job_id, actor, actor_kind, actor_id, epoch, at, saved_at, changes, payload FROM event
 WHERE workspace_id = @workspace_id AND job_id = @job_id::uuid

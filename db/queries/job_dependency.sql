@@ -53,6 +53,13 @@ WHERE x.workspace_id = @workspace_id AND x.depends_on_id = @job_id AND x.type = 
     AND c.status NOT IN ('completed', 'failed', 'aborted', 'archived')
 ORDER BY c.key LIMIT @max_rows;
 
+-- name: JobHolders :many
+-- The keys of the jobs that would lose something they wait for, or their parent, with
+-- this one.
+SELECT c.key FROM job_dependency x JOIN job c ON c.workspace_id = x.workspace_id AND c.id = x.job_id
+WHERE x.workspace_id = @workspace_id AND x.depends_on_id = @job_id AND x.type IN ('blocks', 'parent')
+ORDER BY c.key LIMIT @max_rows;
+
 -- name: JobLinkInsert :execrows
 -- No row means that the link is there already.
 INSERT INTO job_dependency (workspace_id, job_id, depends_on_id, type, created_by)

@@ -57,6 +57,11 @@ func (s *Server) FinishJob(ctx context.Context, r FinishJobRequestObject) (Finis
 	return FinishJob200JSONResponse(job), err
 }
 
+// DeleteJob deletes a finished job.
+func (s *Server) DeleteJob(ctx context.Context, r DeleteJobRequestObject) (DeleteJobResponseObject, error) {
+	return DeleteJob204Response{}, s.jobs.Purge(ctx, whoOf(ctx), r.Job)
+}
+
 // RetryJob runs a finished job again.
 func (s *Server) RetryJob(ctx context.Context, r RetryJobRequestObject) (RetryJobResponseObject, error) {
 	job, err := s.act(ctx, r.Job, dispatch.Action{Verb: jobs.ByRetry, Version: version(r.Body)})

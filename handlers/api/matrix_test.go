@@ -141,7 +141,7 @@ func (m *matrix) others(c matrixCall, a asker) bool { return a.foreign && c.id =
 // status of the job, or something that is not there.
 func (m *matrix) shouldWork(c matrixCall) bool {
 	return !slices.Contains([]string{"unblockJob", "resumeJob", "retryJob", "approveJob", "rejectJob", "mergeJob", "failMerge",
-		"archiveJob", "releaseJob", "answerJob", "registerAgent"}, c.id)
+		"archiveJob", "deleteJob", "releaseJob", "answerJob", "registerAgent"}, c.id)
 }
 
 // listen tells of each text of the workspace that somebody outside got to see.

@@ -2119,6 +2119,9 @@ type ServerInterface interface {
 	// CreateJobs Creates up to 1,000 jobs, all or none. `depends_on` may name keys of the same batch.
 	// (POST /jobs/batch)
 	CreateJobs(ctx echo.Context, params CreateJobsParams) error
+	// DeleteJob Deletes a failed, aborted, completed or archived job with its content, logs and attempts. Of its events one stays, `job.purged`, with its key, the SHA-256 of its title and its times; usage entries stay. 409 `invalid_transition` for other statuses, 409 `in_use` with `dependents` where jobs wait for it or have it as their parent.
+	// (DELETE /jobs/{job})
+	DeleteJob(ctx echo.Context, job JobPath) error
 	// GetJob One job.
 	// (GET /jobs/{job})
 	GetJob(ctx echo.Context, job JobPath) error
@@ -2911,6 +2914,22 @@ func (w *ServerInterfaceWrapper) CreateJobs(ctx echo.Context) error {
 	return err
 }
 
+// DeleteJob converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteJob(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "job" -------------
+	var job JobPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", ctx.Param("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteJob(ctx, job)
+	return err
+}
+
 // GetJob converts echo context to params.
 func (w *ServerInterfaceWrapper) GetJob(ctx echo.Context) error {
 	var err error
@@ -3510,6 +3529,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/jobs", wrapper.ListJobs, options.OperationMiddlewares["listJobs"]...)
 	router.POST(options.BaseURL+"/jobs", wrapper.CreateJob, options.OperationMiddlewares["createJob"]...)
 	router.POST(options.BaseURL+"/jobs/batch", wrapper.CreateJobs, options.OperationMiddlewares["createJobs"]...)
+	router.DELETE(options.BaseURL+"/jobs/:job", wrapper.DeleteJob, options.OperationMiddlewares["deleteJob"]...)
 	router.GET(options.BaseURL+"/jobs/:job", wrapper.GetJob, options.OperationMiddlewares["getJob"]...)
 	router.PATCH(options.BaseURL+"/jobs/:job", wrapper.PatchJob, options.OperationMiddlewares["patchJob"]...)
 	router.POST(options.BaseURL+"/jobs/:job/block", wrapper.BlockJob, options.OperationMiddlewares["blockJob"]...)
@@ -5127,6 +5147,46 @@ func (response CreateJobsdefaultApplicationProblemPlusJSONResponse) VisitCreateJ
 	return err
 }
 
+type DeleteJobRequestObject struct {
+	Job JobPath `json:"job"`
+}
+
+type DeleteJobResponseObject interface {
+	VisitDeleteJobResponse(w http.ResponseWriter) error
+}
+
+type DeleteJob204Response struct {
+}
+
+func (response DeleteJob204Response) VisitDeleteJobResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteJobdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteJobdefaultApplicationProblemPlusJSONResponse) VisitDeleteJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetJobRequestObject struct {
 	Job JobPath `json:"job"`
 }
@@ -6682,6 +6742,9 @@ type StrictServerInterface interface {
 	// CreateJobs Creates up to 1,000 jobs, all or none. `depends_on` may name keys of the same batch.
 	// (POST /jobs/batch)
 	CreateJobs(ctx context.Context, request CreateJobsRequestObject) (CreateJobsResponseObject, error)
+	// DeleteJob Deletes a failed, aborted, completed or archived job with its content, logs and attempts. Of its events one stays, `job.purged`, with its key, the SHA-256 of its title and its times; usage entries stay. 409 `invalid_transition` for other statuses, 409 `in_use` with `dependents` where jobs wait for it or have it as their parent.
+	// (DELETE /jobs/{job})
+	DeleteJob(ctx context.Context, request DeleteJobRequestObject) (DeleteJobResponseObject, error)
 	// GetJob One job.
 	// (GET /jobs/{job})
 	GetJob(ctx context.Context, request GetJobRequestObject) (GetJobResponseObject, error)
@@ -7904,6 +7967,31 @@ func (sh *strictHandler) CreateJobs(ctx echo.Context, params CreateJobsParams) e
 		return err
 	} else if validResponse, ok := response.(CreateJobsResponseObject); ok {
 		return validResponse.VisitCreateJobsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteJob operation middleware
+func (sh *strictHandler) DeleteJob(ctx echo.Context, job JobPath) error {
+	var request DeleteJobRequestObject
+
+	request.Job = job
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteJob(ctx.Request().Context(), request.(DeleteJobRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteJob")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteJobResponseObject); ok {
+		return validResponse.VisitDeleteJobResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

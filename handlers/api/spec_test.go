@@ -34,7 +34,7 @@ var permissions = map[tenancy.Permission][]string{
 		"POST /jobs/{job}/retry", "POST /jobs/{job}/unblock"},
 	tenancy.RunFleet: {"GET /coordinator/logs", "POST /agents/{agent}/terminate", "POST /coordinator/recover",
 		"POST /factories/{factory}/drain", "POST /factories/{factory}/undrain", "POST /reclaim"},
-	tenancy.Manage: {"DELETE /products/{product}", "PUT /products/{product}"},
+	tenancy.Manage: {"DELETE /jobs/{job}", "DELETE /products/{product}", "PUT /products/{product}"},
 	tenancy.Enrol:  {"PUT /agents/{agent}"},
 	tenancy.WorkJobs: {"GET /fleet/queue-state", "POST /agents/{agent}/heartbeat", "POST /fleet/ask", "POST /fleet/batch", "POST /fleet/claim",
 		"POST /fleet/complete", "POST /fleet/fail", "POST /fleet/logs", "POST /fleet/progress", "POST /fleet/release",

@@ -173,6 +173,7 @@ func (a *App) serve(cfg Config, people *accounts.Service, secrets *vault.Vault, 
 	events, sealer := eventlog.New(a.db), seal.New(a.db, a.seals)
 	events.NoteFolds(sealer)
 	list := jobs.NewService(a.db, wake, secrets)
+	list.NoteFolds(sealer)
 	hosts := fleet.NewService(a.db, wake)
 	a.dispatch = dispatch.New(a.db, list, wake, people, a.log)
 	a.kanban = kanban.New(a.db, events, wake, a.log)

@@ -56,6 +56,7 @@ const (
 	JobCompacted       Type = "job.compacted"
 	JobRecorded        Type = "job.recorded" // what the log did not tell before an upgrade
 	JobRepaired        Type = "job.repaired" // its row was made what the log tells
+	JobPurged          Type = "job.purged"   // the job was deleted; all that is kept of its events
 	ProductSaved       Type = "product.saved"
 	ProductDeleted     Type = "product.deleted"
 	WorkspaceCreated   Type = "workspace.created"

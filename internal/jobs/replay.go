@@ -55,6 +55,10 @@ func (s State) Fill(contents map[string]json.RawMessage) (State, error) {
 }
 
 func (s *State) apply(e eventlog.Event) error {
+	if e.Type == eventlog.JobPurged {
+		*s = State{long: map[string]string{}}
+		return nil
+	}
 	if e.Epoch != nil {
 		s.Epoch = max(s.Epoch, *e.Epoch)
 	}

@@ -31,6 +31,7 @@ type Service struct {
 	secrets *vault.Vault
 	// products are those of a workspace when a job was last made in it.
 	products *lru.Cache[ids.ID, []Product]
+	folds    eventlog.Folds
 }
 
 // rememberedProducts is of how many workspaces they are remembered.
@@ -44,6 +45,9 @@ func NewService(d *db.DB, wake Publisher, secrets *vault.Vault) *Service {
 	}
 	return &Service{db: d, wake: wake, secrets: secrets, products: products}
 }
+
+// NoteFolds makes Purge tell f which events one stands for. Call it before Purge.
+func (s *Service) NoteFolds(f eventlog.Folds) { s.folds = f }
 
 // LaneTopic is published when a lane has got a claimable job.
 func LaneTopic(workspace ids.ID, lane int64) string {

@@ -2397,6 +2397,11 @@ type ClientInterface interface {
 	// Corresponds with POST /jobs/batch (the `CreateJobs` operationId).
 	CreateJobs(ctx context.Context, params *CreateJobsParams, body CreateJobsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// DeleteJob Deletes a failed, aborted, completed or archived job with its content, logs and attempts. Of its events one stays, `job.purged`, with its key, the SHA-256 of its title and its times; usage entries stay. 409 `invalid_transition` for other statuses, 409 `in_use` with `dependents` where jobs wait for it or have it as their parent.
+	//
+	// Corresponds with DELETE /jobs/{job} (the `DeleteJob` operationId).
+	DeleteJob(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetJob One job.
 	//
 	// Corresponds with GET /jobs/{job} (the `GetJob` operationId).
@@ -3478,6 +3483,21 @@ func (c *Client) CreateJobsWithBody(ctx context.Context, params *CreateJobsParam
 // Corresponds with POST /jobs/batch (the `CreateJobs` operationId).
 func (c *Client) CreateJobs(ctx context.Context, params *CreateJobsParams, body CreateJobsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateJobsRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteJob Deletes a failed, aborted, completed or archived job with its content, logs and attempts. Of its events one stays, `job.purged`, with its key, the SHA-256 of its title and its times; usage entries stay. 409 `invalid_transition` for other statuses, 409 `in_use` with `dependents` where jobs wait for it or have it as their parent.
+//
+// Corresponds with DELETE /jobs/{job} (the `DeleteJob` operationId).
+func (c *Client) DeleteJob(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteJobRequest(c.Server, job)
 	if err != nil {
 		return nil, err
 	}
@@ -6016,6 +6036,40 @@ func NewCreateJobsRequestWithBody(server string, params *CreateJobsParams, conte
 	return req, nil
 }
 
+// NewDeleteJobRequest constructs an http.Request for the DeleteJob method
+func NewDeleteJobRequest(server string, job JobPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetJobRequest constructs an http.Request for the GetJob method
 func NewGetJobRequest(server string, job JobPath) (*http.Request, error) {
 	var err error
@@ -7829,6 +7883,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /jobs/batch (the `CreateJobs` operationId).
 	CreateJobsWithResponse(ctx context.Context, params *CreateJobsParams, body CreateJobsJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateJobsResponse, error)
+
+	// DeleteJobWithResponse Deletes a failed, aborted, completed or archived job with its content, logs and attempts. Of its events one stays, `job.purged`, with its key, the SHA-256 of its title and its times; usage entries stay. 409 `invalid_transition` for other statuses, 409 `in_use` with `dependents` where jobs wait for it or have it as their parent.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /jobs/{job} (the `DeleteJob` operationId).
+	DeleteJobWithResponse(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*DeleteJobResponse, error)
 
 	// GetJobWithResponse One job.
 	//
@@ -9947,6 +10008,55 @@ func (r CreateJobsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CreateJobsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteJobResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteJob
+type DeleteJobResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type DeleteJobResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteJobResponseDefaultHeaders
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteJobResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteJobResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteJobResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteJobResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteJobResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -12242,6 +12352,19 @@ func (c *ClientWithResponses) CreateJobsWithResponse(ctx context.Context, params
 		return nil, err
 	}
 	return ParseCreateJobsResponse(rsp)
+}
+
+// DeleteJobWithResponse Deletes a failed, aborted, completed or archived job with its content, logs and attempts. Of its events one stays, `job.purged`, with its key, the SHA-256 of its title and its times; usage entries stay. 409 `invalid_transition` for other statuses, 409 `in_use` with `dependents` where jobs wait for it or have it as their parent.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /jobs/{job} (the `DeleteJob` operationId).
+func (c *ClientWithResponses) DeleteJobWithResponse(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*DeleteJobResponse, error) {
+	rsp, err := c.DeleteJob(ctx, job, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteJobResponse(rsp)
 }
 
 // GetJobWithResponse One job.
@@ -14574,6 +14697,55 @@ func ParseCreateJobsResponse(rsp *http.Response) (*CreateJobsResponse, error) {
 		response.Headers200 = &headers
 	case true:
 		var headers CreateJobsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteJobResponse parses an HTTP response from a DeleteJobWithResponse call
+func ParseDeleteJobResponse(rsp *http.Response) (*DeleteJobResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteJobResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteJobResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

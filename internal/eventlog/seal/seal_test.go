@@ -16,6 +16,7 @@ import (
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/eventlog/seal"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
 
@@ -307,3 +308,42 @@ func TestFoldsAreExcused(t *testing.T) {
 	w.exec(`DELETE FROM event`)
 	w.wants("the sum is gone", "event 120 is gone")
 }
+
+// So is what is left of a deleted job, where the deletion was noted.
+func TestDeletedJobsAreExcused(t *testing.T) {
+	for _, noted := range []bool{true, false} {
+		t.Run(fmt.Sprintf("noted %t", noted), func(t *testing.T) {
+			w := newWorld(t)
+			who := dbfactory.Person(w.workspace, tenancy.RoleOwner)
+			list := jobs.NewService(w.db, silent{}, dbtest.Vault(w.db))
+			if noted {
+				list.NoteFolds(w.sealer)
+			}
+			made, err := list.Create(t.Context(), who, jobs.Origin{}, jobs.New{Title: "A job"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.exec(`UPDATE job SET status = 'failed', failed_at = now(), ready_at = NULL WHERE id = $1`, made.Jobs[0].ID)
+			w.settled()
+			w.seal()
+			w.keep()
+			first := dbfactory.Int(t, w.db, `SELECT max(id) FROM event`)
+			if err := list.Purge(t.Context(), who, made.Jobs[0].Key); err != nil {
+				t.Fatal(err)
+			}
+			w.settled()
+			w.seal()
+			w.keep()
+			if noted {
+				w.wants("after a deletion")
+			} else {
+				w.wants("after a deletion that nobody noted", fmt.Sprintf("event %d is gone", first))
+			}
+		})
+	}
+}
+
+// silent wakes nobody.
+type silent struct{}
+
+func (silent) Publish(...string) {}

@@ -1,0 +1,63 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// Purge deletes a finished job with its content, logs and attempts. Its events become
+// one, job.purged, with its key, the SHA-256 of its title and its times. What it spent
+// stays on the books.
+//
+// Faults: Forbidden; NotFound; InvalidTransition with the detail "status" for a job
+// that has not ended; InUse with the detail "dependents", at most 20 keys, for one
+// that others wait for or have as their parent.
+func (s *Service) Purge(ctx context.Context, who tenancy.Principal, keyOrID string) error {
+	if !who.Can(tenancy.Manage) {
+		return fault.New(fault.Forbidden, "Only owners and admins delete jobs.")
+	}
+	_, err := s.Change(ctx, who, func(tx db.Tx) (Job, error) {
+		locked, err := LockTx(ctx, tx, who.Workspace, keyOrID)
+		if err != nil {
+			return Job{}, err
+		}
+		if !locked.Status.Finished() {
+			return Job{}, fault.New(fault.InvalidTransition,
+				"%s is %s. Failed, aborted, completed and archived jobs can be deleted.", locked.Key, locked.Status).
+				With("status", string(locked.Status))
+		}
+		dependents, err := q.JobHolders(ctx, tx, dbsqlc.JobHoldersParams{
+			WorkspaceID: who.Workspace, JobID: locked.ID, MaxRows: maxChildren})
+		if err != nil {
+			return Job{}, fmt.Errorf("dependents of %s: %w", locked.Key, err)
+		}
+		if len(dependents) > 0 {
+			return Job{}, fault.New(fault.InUse, "%s depends on %s. Take the link away first.", dependents[0], locked.Key).
+				With("dependents", dependents)
+		}
+		sum, removed, err := purgeTx(ctx, tx, who, locked.ID)
+		if err != nil || s.folds == nil {
+			return locked.Job, err
+		}
+		return locked.Job, s.folds.FoldTx(ctx, tx, who.Workspace, sum, removed)
+	})
+	return err
+}
+
+// purgeTx deletes a locked job that Purge may delete. It gives the id of the event
+// that stands for the job's events, and theirs.
+func purgeTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID) (sum int64, removed []int64, err error) {
+	by := who.Actor()
+	row, err := q.JobPurge(ctx, tx, dbsqlc.JobPurgeParams{WorkspaceID: who.Workspace, JobID: job,
+		Actor: by.Name, ActorKind: string(by.Kind), ActorID: by.ID})
+	if err != nil {
+		return 0, nil, fmt.Errorf("purge job: %w", err)
+	}
+	return row.Sum, row.Removed, nil
+}
