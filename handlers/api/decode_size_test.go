@@ -10,7 +10,7 @@ import (
 // Entries and values are counted while they are read: what is too much takes little
 // memory. It counts what the process allocates, and so runs alone.
 func TestTooManyValuesCostLittle(t *testing.T) {
-	all := operations()
+	all, _ := operations()
 	for what, c := range map[string]struct {
 		call, before, item, after, field string
 	}{

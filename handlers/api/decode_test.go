@@ -23,7 +23,8 @@ func bodies() ([]operation, map[string]func() any) {
 		"previewRoutability": func() any { return new(RoutabilityRequest) }, "blockJob": func() any { return new(ReasonedAction) },
 	}
 	var list []operation
-	for _, op := range operations() {
+	all, _ := operations()
+	for _, op := range all {
 		if into[op.id] != nil {
 			list = append(list, op)
 		}

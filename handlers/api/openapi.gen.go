@@ -273,6 +273,7 @@ const (
 	ProblemCodeAlreadyExists        ProblemCode = "already_exists"
 	ProblemCodeCancelled            ProblemCode = "cancelled"
 	ProblemCodeChildrenOpen         ProblemCode = "children_open"
+	ProblemCodeClientTooOld         ProblemCode = "client_too_old"
 	ProblemCodeDependencyCycle      ProblemCode = "dependency_cycle"
 	ProblemCodeForbidden            ProblemCode = "forbidden"
 	ProblemCodeHostNotAllowed       ProblemCode = "host_not_allowed"
@@ -310,6 +311,8 @@ func (e ProblemCode) Valid() bool {
 	case ProblemCodeCancelled:
 		return true
 	case ProblemCodeChildrenOpen:
+		return true
+	case ProblemCodeClientTooOld:
 		return true
 	case ProblemCodeDependencyCycle:
 		return true
@@ -1462,6 +1465,21 @@ type RoutabilityRequest struct {
 	Repo         *string   `json:"repo,omitempty"`
 }
 
+// ServerVersion defines model for ServerVersion.
+type ServerVersion struct {
+	// API Version of this description.
+	API string `json:"api"`
+
+	// MinClient A client whose header `Fleetboard-Client: name/version` has a lower version is refused with 426.
+	MinClient string `json:"min_client"`
+
+	// Schema Version of the database’s schema.
+	Schema int64 `json:"schema"`
+
+	// Server Version of the program.
+	Server string `json:"server"`
+}
+
 // Standing defines model for Standing.
 type Standing struct {
 	// Answer The answer to the question that the agent asked.
@@ -2215,6 +2233,9 @@ type ServerInterface interface {
 	// GetStats Counts by status and product, the age of the oldest ready job, leases past their end.
 	// (GET /stats)
 	GetStats(ctx echo.Context) error
+	// GetVersion What runs, and the lowest version of a client that is answered.
+	// (GET /version)
+	GetVersion(ctx echo.Context) error
 }
 
 // ServerInterfaceWrapper converts echo contexts to parameters.
@@ -3479,6 +3500,15 @@ func (w *ServerInterfaceWrapper) GetStats(ctx echo.Context) error {
 	return err
 }
 
+// GetVersion converts echo context to params.
+func (w *ServerInterfaceWrapper) GetVersion(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetVersion(ctx)
+	return err
+}
+
 // This is a simple interface which specifies echo.Route addition functions which
 // are present on both echo.Echo and echo.Group, since we want to allow using
 // either of them for path registration
@@ -3588,6 +3618,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/coordinator/logs", wrapper.ListCoordinatorLogs, options.OperationMiddlewares["listCoordinatorLogs"]...)
 	router.GET(options.BaseURL+"/events", wrapper.ListEvents, options.OperationMiddlewares["listEvents"]...)
 	router.GET(options.BaseURL+"/events/stream", wrapper.StreamEvents, options.OperationMiddlewares["streamEvents"]...)
+	router.GET(options.BaseURL+"/version", wrapper.GetVersion, options.OperationMiddlewares["getVersion"]...)
 	router.GET(options.BaseURL+"/openapi.yaml", wrapper.GetDescription, options.OperationMiddlewares["getDescription"]...)
 
 }
@@ -6647,6 +6678,51 @@ func (response GetStatsdefaultApplicationProblemPlusJSONResponse) VisitGetStatsR
 	return err
 }
 
+type GetVersionRequestObject struct {
+}
+
+type GetVersionResponseObject interface {
+	VisitGetVersionResponse(w http.ResponseWriter) error
+}
+
+type GetVersion200JSONResponse ServerVersion
+
+func (response GetVersion200JSONResponse) VisitGetVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetVersiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetVersiondefaultApplicationProblemPlusJSONResponse) VisitGetVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// ListAgents The agents, by name; dead ones too.
@@ -6838,6 +6914,9 @@ type StrictServerInterface interface {
 	// GetStats Counts by status and product, the age of the oldest ready job, leases past their end.
 	// (GET /stats)
 	GetStats(ctx context.Context, request GetStatsRequestObject) (GetStatsResponseObject, error)
+	// GetVersion What runs, and the lowest version of a client that is answered.
+	// (GET /version)
+	GetVersion(ctx context.Context, request GetVersionRequestObject) (GetVersionResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx echo.Context, request any) (any, error)
@@ -9225,6 +9304,29 @@ func (sh *strictHandler) GetStats(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(GetStatsResponseObject); ok {
 		return validResponse.VisitGetStatsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetVersion operation middleware
+func (sh *strictHandler) GetVersion(ctx echo.Context) error {
+	var request GetVersionRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetVersion(ctx.Request().Context(), request.(GetVersionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetVersion")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetVersionResponseObject); ok {
+		return validResponse.VisitGetVersionResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

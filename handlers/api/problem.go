@@ -79,6 +79,8 @@ func (s *Server) refuse(err error, c echo.Context) {
 	switch status {
 	case http.StatusUnauthorized:
 		h.Set(echo.HeaderWWWAuthenticate, challenge(refusal.Code))
+	case http.StatusUpgradeRequired:
+		h.Set(echo.HeaderUpgrade, clientHeader+"/"+MinClient)
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		h.Set(echo.HeaderRetryAfter, strconv.Itoa(waitOf(refusal)))
 	}

@@ -38,6 +38,8 @@ type Deps struct {
 	Done     <-chan struct{}
 	Accounts Bearers
 	Log      *slog.Logger
+	// Build is what GetVersion tells.
+	Build Build
 	// Quota is how much each asker may send; nil is no limit.
 	Quota *quota.Quota
 	// ClientAddress says where a request comes from. Nil is the connection's
@@ -69,6 +71,8 @@ type Server struct {
 	accounts    Bearers
 	log         *slog.Logger
 	quota       *quota.Quota
+	build       Build
+	version     string                      // of the description
 	bodies      map[string]*openapi3.Schema // of the operations
 	memory      *quota.Budget               // for what is read of bodies
 	decoding    *semaphore.Weighted         // of large bodies
@@ -81,7 +85,7 @@ var _ StrictServerInterface = (*Server)(nil)
 // error pages of the web edge reach it.
 func New(d Deps) *Server {
 	s := &Server{jobs: d.Jobs, fleet: d.Fleet, dispatch: d.Dispatch, kanban: d.Kanban, events: d.Events,
-		coordinator: d.Coordinator, wake: d.Wake, done: d.Done, accounts: d.Accounts, log: d.Log, quota: d.Quota,
+		coordinator: d.Coordinator, wake: d.Wake, done: d.Done, accounts: d.Accounts, log: d.Log, quota: d.Quota, build: d.Build,
 		bodies: map[string]*openapi3.Schema{}, memory: quota.NewBudget(bodyBudget, bodyPatience),
 		decoding: semaphore.NewWeighted(int64(max(runtime.GOMAXPROCS(0)/2, 1))), echo: echo.New()}
 	s.echo.IPExtractor = d.ClientAddress
@@ -90,9 +94,11 @@ func New(d Deps) *Server {
 	}
 	s.echo.Binder = checkedBinder{}
 	s.echo.HTTPErrorHandler = s.refuse
-	s.echo.Use(s.identify, s.recover)
+	s.echo.Use(s.identify, s.recover, s.checkClient)
 	guards := map[string][]echo.MiddlewareFunc{}
-	for id, op := range operations() {
+	all, version := operations()
+	s.version = version
+	for id, op := range all {
 		guards[id] = []echo.MiddlewareFunc{s.guard(op)}
 		s.bodies[id] = op.body
 	}

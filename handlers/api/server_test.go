@@ -134,7 +134,7 @@ func newWorld(t *testing.T) *world {
 	events := eventlog.New(d)
 	board := kanban.New(d, events, wake, log)
 	server := api.New(api.Deps{Jobs: w.jobs, Fleet: fleet.NewService(d, wake), Dispatch: w.dispatch, Kanban: board,
-		Events: events, Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Accounts: arrivals{w}, Log: log})
+		Events: events, Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Accounts: arrivals{w}, Log: log, Build: api.Build{Server: "test", Schema: 7}})
 	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		server.ServeHTTP(rw, r)
 		w.left <- r.URL.Path

@@ -23,14 +23,14 @@ type operation struct {
 	bodyRequired bool
 }
 
-// operations reads the description. It panics where a call has no permission:
+// operations reads the description, and its version. It panics where a call has no permission:
 // the description is part of the program, and such a call would be open to all.
-func operations() map[string]operation {
+func operations() (all map[string]operation, version string) {
 	doc, err := openapi3.NewLoader().LoadFromData(description)
 	if err != nil {
 		panic(fmt.Sprintf("openapi.yaml: %v", err))
 	}
-	all := map[string]operation{}
+	all = map[string]operation{}
 	for path, item := range doc.Paths.Map() {
 		for method, o := range item.Operations() {
 			op := operation{id: o.OperationID}
@@ -47,7 +47,7 @@ func operations() map[string]operation {
 			all[op.id] = op
 		}
 	}
-	return all
+	return all, doc.Info.Version
 }
 
 // GetDescription serves the description itself.

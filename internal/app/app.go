@@ -191,7 +191,7 @@ func (a *App) serve(cfg Config, people *accounts.Service, secrets *vault.Vault, 
 	machines := api.New(api.Deps{
 		Accounts: people, Jobs: list, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
 		Coordinator: leader, Wake: wake, Done: a.done, Log: a.log,
-		Quota: limits, ClientAddress: client})
+		Quota: limits, ClientAddress: client, Build: build()})
 
 	mux := http.NewServeMux()
 	mux.Handle("/api/", machines)

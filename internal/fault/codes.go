@@ -18,6 +18,7 @@ const (
 	NotFound             Code = "not_found"
 	MethodNotAllowed     Code = "method_not_allowed"
 	HostNotAllowed       Code = "host_not_allowed"
+	ClientTooOld         Code = "client_too_old"
 	VersionConflict      Code = "version_conflict"
 	InvalidTransition    Code = "invalid_transition"
 	DependencyCycle      Code = "dependency_cycle"
@@ -56,6 +57,7 @@ var catalogue = map[Code]Entry{
 	NotFound:             {http.StatusNotFound, "Not found"},
 	MethodNotAllowed:     {http.StatusMethodNotAllowed, "Method not allowed"},
 	HostNotAllowed:       {http.StatusMisdirectedRequest, "The server has another name"},
+	ClientTooOld:         {http.StatusUpgradeRequired, "The client is too old"},
 	VersionConflict:      {http.StatusConflict, "Changed by somebody else"},
 	InvalidTransition:    {http.StatusConflict, "Not possible in this status"},
 	DependencyCycle:      {http.StatusConflict, "The dependencies form a cycle"},

@@ -273,6 +273,7 @@ const (
 	ProblemCodeAlreadyExists        ProblemCode = "already_exists"
 	ProblemCodeCancelled            ProblemCode = "cancelled"
 	ProblemCodeChildrenOpen         ProblemCode = "children_open"
+	ProblemCodeClientTooOld         ProblemCode = "client_too_old"
 	ProblemCodeDependencyCycle      ProblemCode = "dependency_cycle"
 	ProblemCodeForbidden            ProblemCode = "forbidden"
 	ProblemCodeHostNotAllowed       ProblemCode = "host_not_allowed"
@@ -310,6 +311,8 @@ func (e ProblemCode) Valid() bool {
 	case ProblemCodeCancelled:
 		return true
 	case ProblemCodeChildrenOpen:
+		return true
+	case ProblemCodeClientTooOld:
 		return true
 	case ProblemCodeDependencyCycle:
 		return true
@@ -1460,6 +1463,21 @@ type RoutabilityRequest struct {
 	Factory      *string   `json:"factory,omitempty"`
 	Product      *string   `json:"product,omitempty"`
 	Repo         *string   `json:"repo,omitempty"`
+}
+
+// ServerVersion defines model for ServerVersion.
+type ServerVersion struct {
+	// API Version of this description.
+	API string `json:"api"`
+
+	// MinClient A client whose header `Fleetboard-Client: name/version` has a lower version is refused with 426.
+	MinClient string `json:"min_client"`
+
+	// Schema Version of the database’s schema.
+	Schema int64 `json:"schema"`
+
+	// Server Version of the program.
+	Server string `json:"server"`
 }
 
 // Standing defines model for Standing.
@@ -2722,6 +2740,11 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /stats (the `GetStats` operationId).
 	GetStats(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetVersion What runs, and the lowest version of a client that is answered.
+	//
+	// Corresponds with GET /version (the `GetVersion` operationId).
+	GetVersion(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
 // ListAgents The agents, by name; dead ones too.
@@ -4309,6 +4332,21 @@ func (c *Client) PreviewRoutability(ctx context.Context, body PreviewRoutability
 // Corresponds with GET /stats (the `GetStats` operationId).
 func (c *Client) GetStats(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetStatsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetVersion What runs, and the lowest version of a client that is answered.
+//
+// Corresponds with GET /version (the `GetVersion` operationId).
+func (c *Client) GetVersion(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetVersionRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -7511,6 +7549,33 @@ func NewGetStatsRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewGetVersionRequest constructs an http.Request for the GetVersion method
+func NewGetVersionRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/version")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 func (c *Client) applyEditors(ctx context.Context, req *http.Request, additionalEditors []RequestEditorFn) error {
 	for _, r := range c.RequestEditors {
 		if err := r(ctx, req); err != nil {
@@ -8233,6 +8298,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /stats (the `GetStats` operationId).
 	GetStatsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetStatsResponse, error)
+
+	// GetVersionWithResponse What runs, and the lowest version of a client that is answered.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /version (the `GetVersion` operationId).
+	GetVersionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetVersionResponse, error)
 }
 
 // ListAgentsResponseDefaultHeaders the declared response headers of an HTTP default response for ListAgents
@@ -11743,6 +11815,62 @@ func (r GetStatsResponse) ContentType() string {
 	return ""
 }
 
+// GetVersionResponseDefaultHeaders the declared response headers of an HTTP default response for GetVersion
+type GetVersionResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type GetVersionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ServerVersion
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetVersionResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetVersionResponse) GetJSON200() *ServerVersion {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetVersionResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetVersionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetVersionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetVersionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetVersionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListAgentsWithResponse The agents, by name; dead ones too.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -13002,6 +13130,19 @@ func (c *ClientWithResponses) GetStatsWithResponse(ctx context.Context, reqEdito
 		return nil, err
 	}
 	return ParseGetStatsResponse(rsp)
+}
+
+// GetVersionWithResponse What runs, and the lowest version of a client that is answered.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /version (the `GetVersion` operationId).
+func (c *ClientWithResponses) GetVersionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetVersionResponse, error) {
+	rsp, err := c.GetVersion(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetVersionResponse(rsp)
 }
 
 // ParseListAgentsResponse parses an HTTP response from a ListAgentsWithResponse call
@@ -16339,6 +16480,59 @@ func ParseGetStatsResponse(rsp *http.Response) (*GetStatsResponse, error) {
 	switch {
 	case true:
 		var headers GetStatsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetVersionResponse parses an HTTP response from a GetVersionWithResponse call
+func ParseGetVersionResponse(rsp *http.Response) (*GetVersionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetVersionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ServerVersion
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetVersionResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

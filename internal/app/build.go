@@ -1,0 +1,19 @@
+package app
+
+import (
+	"runtime/debug"
+
+	"fleetboard/db"
+	"fleetboard/handlers/api"
+)
+
+// build is what runs: the version that the program was built with, and the newest
+// schema that it knows, which it brought the database to.
+func build() api.Build {
+	b := api.Build{Server: "unknown"}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		b.Server = info.Main.Version
+	}
+	b.Schema, _ = db.SchemaVersion() // the same names were read to migrate
+	return b
+}
