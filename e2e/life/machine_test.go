@@ -9,12 +9,14 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"fleetboard/db/dbtest"
+	"fleetboard/internal/coordinator/audit"
 )
 
 // defaultSequences is how many random lives one run drives; the variable
@@ -69,6 +71,7 @@ func TestWholeLives(t *testing.T) {
 					defer mu.Unlock()
 					maps.Copy(reached, m.reached)
 				})
+				s.isTold(t)
 			})
 		}
 	})
@@ -77,6 +80,18 @@ func TestWholeLives(t *testing.T) {
 		if !reached[status] {
 			t.Errorf("no sequence led through %s", status)
 		}
+	}
+}
+
+// isTold asks whether the log tells every stored field of all jobs of the server.
+func (s *server) isTold(t *testing.T) {
+	t.Helper()
+	report, err := audit.Verify(t.Context(), s.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Jobs == 0 || report.Found() > 0 {
+		t.Errorf("of %d jobs the log does not tell %d, %s of all sequences: %.3000v", report.Jobs, report.Found(), trail, report.Findings)
 	}
 }
 
@@ -226,6 +241,9 @@ func (m *machine) create() {
 		body["product"] = "vega"
 	} else if c.repo = rapid.Bool().Draw(m.r, "repo"); c.repo {
 		body["repo"] = "atlas"
+	}
+	if rapid.Bool().Draw(m.r, "long") {
+		body["body"] = strings.Repeat("a long text ", 200)
 	}
 	if c.needsExtra {
 		body["capabilities"] = []string{"life", "extra"}
@@ -647,7 +665,13 @@ func (m *machine) agentDies() {
 
 func (m *machine) timePasses() {
 	m.note("time passes")
-	m.sql(`UPDATE job SET not_before = clock_timestamp() - interval '1 second' WHERE workspace_id = $1 AND not_before IS NOT NULL`, m.workspace)
+	// The log is told of it too: it is what the jobs are compared with in the end.
+	m.sql(`WITH moved AS (
+			UPDATE job SET not_before = clock_timestamp() - interval '1 second' WHERE workspace_id = $1 AND not_before IS NOT NULL
+			RETURNING workspace_id, id, not_before)
+		INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, changes)
+		SELECT workspace_id, 'job.edited', id, 'time', 'system',
+			jsonb_build_array(jsonb_build_object('field', 'not_before', 'old', NULL, 'new', not_before)) FROM moved`, m.workspace)
 	for _, c := range m.cards {
 		c.timed = false
 	}

@@ -2,6 +2,7 @@ package life
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,9 +22,10 @@ var mutants = []struct {
 	isFoundIn func(t *testing.T, overlay string) bool
 }{
 	{"no epoch check", "internal/dispatch/conflict.go", "l.Epoch == epoch && ", "", histories},
-	{"a new boot keeps the old one's leases", "internal/dispatch/register.go", "case old.boot == r.in.BootID:", "case true:", lives},
-	{"no scope check on the same boot", "internal/dispatch/register.go", "return !inScope(r.who.Scope, j)", "return false", lives},
-	{"only a completion may be repeated", "internal/dispatch/finish_run.go", "attempt.endedBy(call.who) &&", "attempt.Outcome == outcomeCompleted &&", lives},
+	{"a new boot keeps the old one's leases", "internal/dispatch/register.go", "case old.boot == r.in.BootID:", "case true:", lives(1000)},
+	{"no scope check on the same boot", "internal/dispatch/register.go", "return !inScope(r.who.Scope, j)", "return false", lives(1000)},
+	{"only a completion may be repeated", "internal/dispatch/finish_run.go", "attempt.endedBy(call.who) &&", "attempt.Outcome == outcomeCompleted &&", lives(1000)},
+	{"long contents are left out of events", "internal/eventlog/content.go", "e.Contents = append(e.Contents, Content{SHA256: sum, Body: string(raw)})", "", lives(40)},
 }
 
 func TestMutantsAreFound(t *testing.T) {
@@ -49,13 +51,19 @@ func histories(t *testing.T, overlay string) bool {
 	return false
 }
 
-// lives finds a mutant by TestWholeLives, which has to end with a sequence of calls
-// after which something is not as the model says.
-func lives(t *testing.T, overlay string) bool {
+// lives finds a mutant by TestWholeLives with some sequences, which has to end with
+// calls after which something is not as the model says, or with a log that does not
+// tell what is stored.
+func lives(sequences int) func(t *testing.T, overlay string) bool {
+	return func(t *testing.T, overlay string) bool { return live(t, overlay, sequences) }
+}
+
+func live(t *testing.T, overlay string, sequences int) bool {
+	t.Helper()
 	binary := filepath.Join(t.TempDir(), "life.test")
 	compile(t, "test", "-c", "-o", binary, "-overlay", overlay, "fleetboard/e2e/life")
 	cmd := exec.Command(binary, "-test.run=^TestWholeLives$", "-rapid.shrinktime=0s") //nolint:noctx // the test's own time-out ends it
-	cmd.Env = append(os.Environ(), "FLEETBOARD_LIFE_SEQUENCES=1000")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("FLEETBOARD_LIFE_SEQUENCES=%d", sequences))
 	out, err := cmd.CombinedOutput()
 	found := err != nil && strings.Contains(string(out), trail)
 	if err != nil && !found {
