@@ -103,7 +103,8 @@ func groupMenu(f links.Filter) views.FilterMenu {
 	for _, g := range groups {
 		to := f
 		to.Group = g
-		m.Options = append(m.Options, views.FilterOption{Label: strings.ToUpper(g[:1]) + g[1:], URL: links.BoardWith(to), Selected: g == chosen})
+		m.Options = append(m.Options, views.FilterOption{Label: strings.ToUpper(g[:1]) + g[1:],
+			URL: links.BoardWith(to), Selected: g == chosen})
 	}
 	return m
 }

@@ -23,10 +23,12 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.JobLost: "lease lost", eventlog.JobWarned: "warned", eventlog.JobTimedOut: "timed out",
 	eventlog.JobAttemptFailed: "attempt failed", eventlog.JobAsked: "asked", eventlog.JobAnswered: "answered",
 	eventlog.JobHandedIn: "handed in", eventlog.JobCompleted: "completed", eventlog.JobFailed: "failed",
-	eventlog.JobApproved: "approved", eventlog.JobRejected: "sent back", eventlog.JobMerged: "merged", eventlog.JobMergeFailed: "merge failed",
+	eventlog.JobApproved: "approved", eventlog.JobRejected: "sent back",
+	eventlog.JobMerged: "merged", eventlog.JobMergeFailed: "merge failed",
 	eventlog.JobCancelRequested: "cancel asked", eventlog.JobPauseRequested: "pause asked", eventlog.JobCancelled: "cancelled",
 	eventlog.JobRetried: "retried", eventlog.JobArchived: "archived", eventlog.JobLinked: "linked", eventlog.JobUnlinked: "unlinked",
-	eventlog.JobCompacted: "summed up", eventlog.JobRecorded: "recorded", eventlog.JobRepaired: "repaired", eventlog.JobPurged: "deleted", eventlog.ProductSaved: "product saved", eventlog.ProductDeleted: "product deleted",
+	eventlog.JobCompacted: "summed up", eventlog.JobRecorded: "recorded", eventlog.JobRepaired: "repaired", eventlog.JobPurged: "deleted",
+	eventlog.ProductSaved: "product saved", eventlog.ProductDeleted: "product deleted",
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.AgentRegistered: "registered",
 	eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
 	eventlog.AgentWentStale: "went silent", eventlog.AgentDied: "died", eventlog.AgentRevived: "came back",
@@ -66,7 +68,8 @@ func textOf(v any) string {
 // heldAs say in the history what a job waits for.
 var heldAs = map[jobs.WaitReason]string{
 	jobs.WaitDependency: "waits for other jobs", jobs.WaitNotBefore: "waits for its time", jobs.WaitRetryBackoff: "waits to be tried again",
-	jobs.WaitBudget: "waits for its budget", jobs.WaitRepoBusy: "waits for its repo", jobs.WaitReviewBacklog: "waits for a place in the review queue",
+	jobs.WaitBudget: "waits for its budget", jobs.WaitRepoBusy: "waits for its repo",
+	jobs.WaitReviewBacklog: "waits for a place in the review queue",
 }
 
 // eventText is what an event says beside the changes of fields.

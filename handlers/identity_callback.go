@@ -79,7 +79,8 @@ func (s *Server) identityFound(c echo.Context, flow identityFlow, claims account
 		return err
 	}
 	if err != nil || who.Account != flow.Account {
-		return s.identityRefused(c, flow, fault.New(fault.Malformed, "Another person is logged in here than the one who began. Begin again."))
+		return s.identityRefused(c, flow, fault.New(fault.Malformed,
+			"Another person is logged in here than the one who began. Begin again."))
 	}
 	if err := s.keep(c, keptIdentity, foundIdentity{Claims: claims, Account: who.Account, Key: rand.Text(), At: time.Now()}); err != nil {
 		return err

@@ -62,7 +62,8 @@ const asksAnew = "You were asked about something else in another tab meanwhile. 
 
 // linkOver sends back to where a link begins.
 func (s *Server) linkOver(c echo.Context) error {
-	s.setFlash(c, ui.Toast{Tone: ui.Warn, Title: "Nothing was linked", Text: "It took longer than ten minutes, or was begun elsewhere. Begin again."})
+	s.setFlash(c, ui.Toast{Tone: ui.Warn, Title: "Nothing was linked",
+		Text: "It took longer than ten minutes, or was begun elsewhere. Begin again."})
 	return seeOther(c, links.Account)
 }
 
@@ -89,7 +90,8 @@ func (s *Server) identityConfirmPage(c echo.Context, who tenancy.Principal, stat
 		return err
 	}
 	shell.Path = links.IdentityConfirm
-	m := views.IdentityConfirm{Shell: shell, Key: found.Key, Provider: s.Provider.Name(), Email: found.Email, Account: account.Email, NeedsPassword: at.HasPassword}
+	m := views.IdentityConfirm{Shell: shell, Key: found.Key, Provider: s.Provider.Name(), Email: found.Email,
+		Account: account.Email, NeedsPassword: at.HasPassword}
 	if refused != nil {
 		if m.Errors = refused.Fields; len(m.Errors) == 0 {
 			m.Error = refused.Message
