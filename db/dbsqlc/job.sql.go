@@ -408,10 +408,12 @@ WHERE j.workspace_id = $1
     AND ($7::text = '' OR $7 = ANY(j.tags))
     AND ($8::text = '' OR j.factory = $8 OR j.lease_factory = $8)
     AND ($9::text = '' OR j.lease_agent = $9)
-    AND j.priority >= $10::int
-    AND ($11::timestamptz IS NULL OR j.updated_at >= $11::timestamptz)
-    AND ($12::text = '' OR j.title ILIKE '%' || $12 || '%' OR j.key ILIKE $12 || '%')
-ORDER BY j.id DESC LIMIT $13
+    AND ($10::text = '' OR j.failure_kind = $10)
+    AND ($11::text = '' OR j.wait_reason = $11)
+    AND j.priority >= $12::int
+    AND ($13::timestamptz IS NULL OR j.updated_at >= $13::timestamptz)
+    AND ($14::text = '' OR j.title ILIKE '%' || $14 || '%' OR j.key ILIKE $14 || '%')
+ORDER BY j.id DESC LIMIT $15
 `
 
 type JobListParams struct {
@@ -424,6 +426,8 @@ type JobListParams struct {
 	Tag          string
 	Factory      string
 	Agent        string
+	FailureKind  string
+	WaitReason   string
 	PriorityGte  int32
 	UpdatedSince *time.Time
 	Q            string
@@ -441,6 +445,8 @@ func (q *Queries) JobList(ctx context.Context, db DBTX, arg JobListParams) ([]Jo
 		arg.Tag,
 		arg.Factory,
 		arg.Agent,
+		arg.FailureKind,
+		arg.WaitReason,
 		arg.PriorityGte,
 		arg.UpdatedSince,
 		arg.Q,

@@ -39,6 +39,8 @@ WHERE j.workspace_id = @workspace_id
     AND (@tag::text = '' OR @tag = ANY(j.tags))
     AND (@factory::text = '' OR j.factory = @factory OR j.lease_factory = @factory)
     AND (@agent::text = '' OR j.lease_agent = @agent)
+    AND (@failure_kind::text = '' OR j.failure_kind = @failure_kind)
+    AND (@wait_reason::text = '' OR j.wait_reason = @wait_reason)
     AND j.priority >= @priority_gte::int
     AND (sqlc.narg('updated_since')::timestamptz IS NULL OR j.updated_at >= sqlc.narg('updated_since')::timestamptz)
     AND (@q::text = '' OR j.title ILIKE '%' || @q || '%' OR j.key ILIKE @q || '%')

@@ -105,6 +105,15 @@ func TestAnswersAreWhatAReadGivesAfterwards(t *testing.T) {
 		act(many.text("jobs", i, "key"), "cancel", object{"reason": "no"})
 	}
 
+	// Many at once.
+	several := []string{many.text("jobs", 0, "key"), many.text("jobs", 1, "key")}
+	for _, bulk := range []object{{"action": "retry"}, {"action": "block", "reason": "no"}, {"action": "cancel", "reason": "no"}} {
+		a := w.as(w.owner, "POST", "/jobs/bulk", merge(object{"jobs": several}, bulk)).want(200)
+		for i := range several {
+			w.fresh("bulk", a.at("items", i, "body"))
+		}
+	}
+
 	// The same call again.
 	for range 2 {
 		again := w.as(w.owner, "POST", "/jobs", object{"title": "once", "not_before": soon.Format(time.RFC3339Nano)}, "Idempotency-Key", "k1")

@@ -110,3 +110,22 @@ func TestEventsAreReadSinceATimeAndBackwards(t *testing.T) {
 		w.as(w.owner, "GET", "/events?"+query, nil).want(422).refused(fault.Validation)
 	}
 }
+
+func TestJobsAreFilteredByFailureAndWait(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.job("first", object{"key": "FB-1"})
+	w.job("second", object{"key": "FB-2", "depends_on": []string{first}})
+	w.job("third", object{"key": "FB-3", "not_before": "2099-01-01T00:00:00Z"})
+	dbfactory.Exec(t, w.db, `UPDATE job SET failure_kind = 'crash' WHERE key = 'FB-1'`)
+	for query, want := range map[string]string{
+		"failure_kind=crash": "FB-1", "failure_kind=timeout": "", "wait_reason=dependency": "FB-2", "wait_reason=not_before": "FB-3",
+	} {
+		if got := w.names(w.owner, "/jobs?limit=1&"+query, "key", "cursor", "next_cursor"); got != want {
+			t.Errorf("%s: %q; want %q", query, got, want)
+		}
+	}
+	for _, query := range []string{"failure_kind=gremlins", "wait_reason=tea"} {
+		w.as(w.owner, "GET", "/jobs?"+query, nil).want(422).refused(fault.Validation)
+	}
+}

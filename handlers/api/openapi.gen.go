@@ -18,6 +18,60 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for BulkActionName.
+const (
+	BulkActionNameAnswer      BulkActionName = "answer"
+	BulkActionNameApprove     BulkActionName = "approve"
+	BulkActionNameArchive     BulkActionName = "archive"
+	BulkActionNameBlock       BulkActionName = "block"
+	BulkActionNameCancel      BulkActionName = "cancel"
+	BulkActionNameComplete    BulkActionName = "complete"
+	BulkActionNameMerge       BulkActionName = "merge"
+	BulkActionNameMergeFailed BulkActionName = "merge-failed"
+	BulkActionNamePause       BulkActionName = "pause"
+	BulkActionNameReject      BulkActionName = "reject"
+	BulkActionNameRelease     BulkActionName = "release"
+	BulkActionNameResume      BulkActionName = "resume"
+	BulkActionNameRetry       BulkActionName = "retry"
+	BulkActionNameUnblock     BulkActionName = "unblock"
+)
+
+// Valid indicates whether the value is a known member of the BulkActionName enum.
+func (e BulkActionName) Valid() bool {
+	switch e {
+	case BulkActionNameAnswer:
+		return true
+	case BulkActionNameApprove:
+		return true
+	case BulkActionNameArchive:
+		return true
+	case BulkActionNameBlock:
+		return true
+	case BulkActionNameCancel:
+		return true
+	case BulkActionNameComplete:
+		return true
+	case BulkActionNameMerge:
+		return true
+	case BulkActionNameMergeFailed:
+		return true
+	case BulkActionNamePause:
+		return true
+	case BulkActionNameReject:
+		return true
+	case BulkActionNameRelease:
+		return true
+	case BulkActionNameResume:
+		return true
+	case BulkActionNameRetry:
+		return true
+	case BulkActionNameUnblock:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Directive.
 const (
 	DirectiveCancel   Directive = "cancel"
@@ -597,6 +651,38 @@ type BatchItemAnswer struct {
 
 // BootID New on every start of the agent, and random.
 type BootID = string
+
+// Bulk defines model for Bulk.
+type Bulk struct {
+	Action BulkActionName `json:"action"`
+
+	// Answer With answer.
+	Answer *string  `json:"answer,omitempty"`
+	Jobs   []JobRef `json:"jobs"`
+
+	// Reason With block, cancel, complete, reject, merge-failed and release.
+	Reason *string `json:"reason,omitempty"`
+}
+
+// BulkActionName defines model for BulkActionName.
+type BulkActionName string
+
+// BulkAnswer defines model for BulkAnswer.
+type BulkAnswer struct {
+	Items []BulkItemAnswer `json:"items"`
+}
+
+// BulkItemAnswer defines model for BulkItemAnswer.
+type BulkItemAnswer struct {
+	// Body The job, a problem where it is refused.
+	Body json.RawMessage `json:"body"`
+
+	// Job As the request names it.
+	Job string `json:"job"`
+
+	// Status As the HTTP status of the call alone would be.
+	Status int `json:"status"`
+}
 
 // CapabilityList Tokens such as `os:linux` or `node:20`.
 type CapabilityList = []string
@@ -1730,9 +1816,15 @@ type ListJobsParams struct {
 	Factory *string `form:"factory,omitempty" json:"factory,omitempty"`
 
 	// Agent The agent that runs the job now.
-	Agent       *string `form:"agent,omitempty" json:"agent,omitempty"`
-	PriorityGTE *int    `form:"priority_gte,omitempty" json:"priority_gte,omitempty"`
-	ReadyOnly   *bool   `form:"ready_only,omitempty" json:"ready_only,omitempty"`
+	Agent *string `form:"agent,omitempty" json:"agent,omitempty"`
+
+	// FailureKind Why it last failed.
+	FailureKind *FailureKind `form:"failure_kind,omitempty" json:"failure_kind,omitempty"`
+
+	// WaitReason What a waiting job waits for.
+	WaitReason  *WaitReason `form:"wait_reason,omitempty" json:"wait_reason,omitempty"`
+	PriorityGTE *int        `form:"priority_gte,omitempty" json:"priority_gte,omitempty"`
+	ReadyOnly   *bool       `form:"ready_only,omitempty" json:"ready_only,omitempty"`
 
 	// Q Part of the key or of the title.
 	Q            *string    `form:"q,omitempty" json:"q,omitempty"`
@@ -1751,6 +1843,12 @@ type CreateJobParams struct {
 
 // CreateJobsParams defines parameters for CreateJobs.
 type CreateJobsParams struct {
+	// IdempotencyKey Within 24 hours the same key and body give the first answer again; another body is 422.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// BulkJobsParams defines parameters for BulkJobs.
+type BulkJobsParams struct {
 	// IdempotencyKey Within 24 hours the same key and body give the first answer again; another body is 422.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
@@ -1838,6 +1936,9 @@ type CreateJobJSONRequestBody = NewJob
 
 // CreateJobsJSONRequestBody defines body for CreateJobs for application/json ContentType.
 type CreateJobsJSONRequestBody = NewJobs
+
+// BulkJobsJSONRequestBody defines body for BulkJobs for application/json ContentType.
+type BulkJobsJSONRequestBody = Bulk
 
 // PatchJobJSONRequestBody defines body for PatchJob for application/json ContentType.
 type PatchJobJSONRequestBody = JobPatch
@@ -2137,6 +2238,9 @@ type ServerInterface interface {
 	// CreateJobs Creates up to 1,000 jobs, all or none. `depends_on` may name keys of the same batch.
 	// (POST /jobs/batch)
 	CreateJobs(ctx echo.Context, params CreateJobsParams) error
+	// BulkJobs Does one action with up to 500 jobs, as the call of the same name does with one, and answers each. One that is refused does not stop the rest. With a key, the same request again changes no job that it changed before.
+	// (POST /jobs/bulk)
+	BulkJobs(ctx echo.Context, params BulkJobsParams) error
 	// DeleteJob Deletes a failed, aborted, completed or archived job with its content, logs and attempts. Of its events one stays, `job.purged`, with its key, the SHA-256 of its title and its times; usage entries stay. 409 `invalid_transition` for other statuses, 409 `in_use` with `dependents` where jobs wait for it or have it as their parent.
 	// (DELETE /jobs/{job})
 	DeleteJob(ctx echo.Context, job JobPath) error
@@ -2830,6 +2934,20 @@ func (w *ServerInterfaceWrapper) ListJobs(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter agent: %s", err))
 	}
 
+	// ------------- Optional query parameter "failure_kind" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "failure_kind", ctx.QueryParams(), &params.FailureKind, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter failure_kind: %s", err))
+	}
+
+	// ------------- Optional query parameter "wait_reason" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "wait_reason", ctx.QueryParams(), &params.WaitReason, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter wait_reason: %s", err))
+	}
+
 	// ------------- Optional query parameter "priority_gte" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "priority_gte", ctx.QueryParams(), &params.PriorityGTE, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
@@ -2932,6 +3050,35 @@ func (w *ServerInterfaceWrapper) CreateJobs(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.CreateJobs(ctx, params)
+	return err
+}
+
+// BulkJobs converts echo context to params.
+func (w *ServerInterfaceWrapper) BulkJobs(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params BulkJobsParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.BulkJobs(ctx, params)
 	return err
 }
 
@@ -3559,6 +3706,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/jobs", wrapper.ListJobs, options.OperationMiddlewares["listJobs"]...)
 	router.POST(options.BaseURL+"/jobs", wrapper.CreateJob, options.OperationMiddlewares["createJob"]...)
 	router.POST(options.BaseURL+"/jobs/batch", wrapper.CreateJobs, options.OperationMiddlewares["createJobs"]...)
+	router.POST(options.BaseURL+"/jobs/bulk", wrapper.BulkJobs, options.OperationMiddlewares["bulkJobs"]...)
 	router.DELETE(options.BaseURL+"/jobs/:job", wrapper.DeleteJob, options.OperationMiddlewares["deleteJob"]...)
 	router.GET(options.BaseURL+"/jobs/:job", wrapper.GetJob, options.OperationMiddlewares["getJob"]...)
 	router.PATCH(options.BaseURL+"/jobs/:job", wrapper.PatchJob, options.OperationMiddlewares["patchJob"]...)
@@ -5161,6 +5309,63 @@ type CreateJobsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CreateJobsdefaultApplicationProblemPlusJSONResponse) VisitCreateJobsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BulkJobsRequestObject struct {
+	Params BulkJobsParams
+	Body   *BulkJobsJSONRequestBody
+}
+
+type BulkJobsResponseObject interface {
+	VisitBulkJobsResponse(w http.ResponseWriter) error
+}
+
+type BulkJobs200ResponseHeaders struct {
+	IdempotentReplayed *string
+}
+
+type BulkJobs200JSONResponse struct {
+	Body    BulkAnswer
+	Headers BulkJobs200ResponseHeaders
+}
+
+func (response BulkJobs200JSONResponse) VisitBulkJobsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.IdempotentReplayed != nil {
+		w.Header().Set("Idempotent-Replayed", fmt.Sprint(*response.Headers.IdempotentReplayed))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BulkJobsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response BulkJobsdefaultApplicationProblemPlusJSONResponse) VisitBulkJobsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -6818,6 +7023,9 @@ type StrictServerInterface interface {
 	// CreateJobs Creates up to 1,000 jobs, all or none. `depends_on` may name keys of the same batch.
 	// (POST /jobs/batch)
 	CreateJobs(ctx context.Context, request CreateJobsRequestObject) (CreateJobsResponseObject, error)
+	// BulkJobs Does one action with up to 500 jobs, as the call of the same name does with one, and answers each. One that is refused does not stop the rest. With a key, the same request again changes no job that it changed before.
+	// (POST /jobs/bulk)
+	BulkJobs(ctx context.Context, request BulkJobsRequestObject) (BulkJobsResponseObject, error)
 	// DeleteJob Deletes a failed, aborted, completed or archived job with its content, logs and attempts. Of its events one stays, `job.purged`, with its key, the SHA-256 of its title and its times; usage entries stay. 409 `invalid_transition` for other statuses, 409 `in_use` with `dependents` where jobs wait for it or have it as their parent.
 	// (DELETE /jobs/{job})
 	DeleteJob(ctx context.Context, request DeleteJobRequestObject) (DeleteJobResponseObject, error)
@@ -8046,6 +8254,54 @@ func (sh *strictHandler) CreateJobs(ctx echo.Context, params CreateJobsParams) e
 		return err
 	} else if validResponse, ok := response.(CreateJobsResponseObject); ok {
 		return validResponse.VisitCreateJobsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// BulkJobs operation middleware
+func (sh *strictHandler) BulkJobs(ctx echo.Context, params BulkJobsParams) error {
+	var request BulkJobsRequestObject
+
+	request.Params = params
+
+	var body BulkJobsJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.BulkJobs(ctx.Request().Context(), request.(BulkJobsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "BulkJobs")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(BulkJobsResponseObject); ok {
+		return validResponse.VisitBulkJobsResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

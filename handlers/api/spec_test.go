@@ -27,7 +27,7 @@ var permissions = map[tenancy.Permission][]string{
 		"GET /jobs/{job}/explanation", "GET /jobs/{job}/logs", "GET /products", "GET /products/{product}", "GET /stats",
 		"POST /routability"},
 	tenancy.CreateJobs: {"POST /jobs"},
-	tenancy.WriteJobs: {"DELETE /jobs/{job}/dependencies/{dep}", "PATCH /jobs/{job}", "POST /jobs/batch",
+	tenancy.WriteJobs: {"DELETE /jobs/{job}/dependencies/{dep}", "PATCH /jobs/{job}", "POST /jobs/batch", "POST /jobs/bulk",
 		"POST /jobs/{job}/answer", "POST /jobs/{job}/approve", "POST /jobs/{job}/archive", "POST /jobs/{job}/block",
 		"POST /jobs/{job}/cancel", "POST /jobs/{job}/complete", "POST /jobs/{job}/dependencies", "POST /jobs/{job}/merge", "POST /jobs/{job}/merge-failed",
 		"POST /jobs/{job}/pause", "POST /jobs/{job}/reject", "POST /jobs/{job}/release", "POST /jobs/{job}/resume",

@@ -30,6 +30,7 @@ type Action struct {
 	Commit  string          // for a merge, or the head that was looked at for an approval
 	URL     string          // for a merge
 	Result  json.RawMessage // of a job that a person completes; nil keeps what is there
+	Key     string          // of a request for many jobs, which changes each of them once; "" for none
 }
 
 // Act changes a job's status for a person. A job that an agent works on is not
@@ -53,6 +54,13 @@ func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string
 		locked, err := jobs.LockTx(ctx, tx, who.Workspace, keyOrID)
 		if err != nil {
 			return jobs.Job{}, err
+		}
+		if a.Key != "" {
+			first, err := jobs.OnceTx(ctx, tx, who.Workspace, a.Key, locked.ID)
+			if err != nil || !first {
+				own = change{before: locked.Job, after: locked.Job}
+				return locked.Job, err
+			}
 		}
 		if err := locked.CheckVersion(a.Version); err != nil {
 			return jobs.Job{}, err

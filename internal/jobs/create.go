@@ -177,26 +177,11 @@ func (c *creation) replay(from Origin) ([]Job, bool, error) {
 	if from.Key == "" {
 		return nil, false, nil
 	}
-	// What was asked for may hold secrets, which could be found from a plain digest.
-	digests := c.vault.Digests(from.Digest)
-	taken, err := q.IdempotentRequestTake(c.ctx, c.tx, dbsqlc.IdempotentRequestTakeParams{
-		WorkspaceID: c.who.Workspace, Key: from.Key, Digest: digests[0], JobIds: c.ids})
-	if err != nil {
-		return nil, false, fmt.Errorf("take idempotency key: %w", err)
+	first, taken, err := takeKeyTx(c.ctx, c.tx, c.vault, c.who.Workspace, from, c.ids)
+	if err != nil || !taken {
+		return nil, false, err
 	}
-	if taken == 1 {
-		return nil, false, nil
-	}
-	first, err := q.IdempotentRequestGet(c.ctx, c.tx, dbsqlc.IdempotentRequestGetParams{
-		WorkspaceID: c.who.Workspace, Key: from.Key})
-	if err != nil {
-		return nil, false, fmt.Errorf("read idempotency key: %w", err)
-	}
-	if !slices.ContainsFunc(digests, func(d []byte) bool { return bytes.Equal(first.Digest, d) }) {
-		return nil, false, fault.New(fault.IdempotencyKeyReused,
-			"This idempotency key came with another request within the last day. Use a new one.")
-	}
-	list, err := c.load(first.JobIds)
+	list, err := c.load(first)
 	return list, true, err
 }
 

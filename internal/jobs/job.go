@@ -197,6 +197,8 @@ type Filter struct {
 	Tag          string
 	Factory      string // factory that must run it, or that runs it now
 	Agent        string // agent that runs it now
+	FailureKind  string
+	WaitReason   string
 	PriorityGTE  *int
 	ReadyOnly    bool
 	Query        string // part of key or title

@@ -129,7 +129,7 @@ func (f Filter) params(workspace ids.ID, before *ids.ID) dbsqlc.JobListParams {
 	p := dbsqlc.JobListParams{
 		WorkspaceID: workspace, Before: before, Statuses: []string{}, Product: f.Product, Repo: f.Repo, Phase: f.Phase,
 		Tag: f.Tag, Factory: f.Factory, Agent: f.Agent, PriorityGte: int32(orDefault(f.PriorityGTE, 0)), //nolint:gosec // any
-		UpdatedSince: f.UpdatedSince, Q: db.EscapeLike(f.Query), MaxRows: int32(f.Limit) + 1, //nolint:gosec // 1..200
+		FailureKind: f.FailureKind, WaitReason: f.WaitReason, UpdatedSince: f.UpdatedSince, Q: db.EscapeLike(f.Query), MaxRows: int32(f.Limit) + 1, //nolint:gosec // 1..200
 	}
 	for _, status := range f.Statuses {
 		p.Statuses = append(p.Statuses, string(status))

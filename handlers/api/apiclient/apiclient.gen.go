@@ -18,6 +18,60 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for BulkActionName.
+const (
+	BulkActionNameAnswer      BulkActionName = "answer"
+	BulkActionNameApprove     BulkActionName = "approve"
+	BulkActionNameArchive     BulkActionName = "archive"
+	BulkActionNameBlock       BulkActionName = "block"
+	BulkActionNameCancel      BulkActionName = "cancel"
+	BulkActionNameComplete    BulkActionName = "complete"
+	BulkActionNameMerge       BulkActionName = "merge"
+	BulkActionNameMergeFailed BulkActionName = "merge-failed"
+	BulkActionNamePause       BulkActionName = "pause"
+	BulkActionNameReject      BulkActionName = "reject"
+	BulkActionNameRelease     BulkActionName = "release"
+	BulkActionNameResume      BulkActionName = "resume"
+	BulkActionNameRetry       BulkActionName = "retry"
+	BulkActionNameUnblock     BulkActionName = "unblock"
+)
+
+// Valid indicates whether the value is a known member of the BulkActionName enum.
+func (e BulkActionName) Valid() bool {
+	switch e {
+	case BulkActionNameAnswer:
+		return true
+	case BulkActionNameApprove:
+		return true
+	case BulkActionNameArchive:
+		return true
+	case BulkActionNameBlock:
+		return true
+	case BulkActionNameCancel:
+		return true
+	case BulkActionNameComplete:
+		return true
+	case BulkActionNameMerge:
+		return true
+	case BulkActionNameMergeFailed:
+		return true
+	case BulkActionNamePause:
+		return true
+	case BulkActionNameReject:
+		return true
+	case BulkActionNameRelease:
+		return true
+	case BulkActionNameResume:
+		return true
+	case BulkActionNameRetry:
+		return true
+	case BulkActionNameUnblock:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Directive.
 const (
 	DirectiveCancel   Directive = "cancel"
@@ -597,6 +651,38 @@ type BatchItemAnswer struct {
 
 // BootID New on every start of the agent, and random.
 type BootID = string
+
+// Bulk defines model for Bulk.
+type Bulk struct {
+	Action BulkActionName `json:"action"`
+
+	// Answer With answer.
+	Answer *string  `json:"answer,omitempty"`
+	Jobs   []JobRef `json:"jobs"`
+
+	// Reason With block, cancel, complete, reject, merge-failed and release.
+	Reason *string `json:"reason,omitempty"`
+}
+
+// BulkActionName defines model for BulkActionName.
+type BulkActionName string
+
+// BulkAnswer defines model for BulkAnswer.
+type BulkAnswer struct {
+	Items []BulkItemAnswer `json:"items"`
+}
+
+// BulkItemAnswer defines model for BulkItemAnswer.
+type BulkItemAnswer struct {
+	// Body The job, a problem where it is refused.
+	Body json.RawMessage `json:"body"`
+
+	// Job As the request names it.
+	Job string `json:"job"`
+
+	// Status As the HTTP status of the call alone would be.
+	Status int `json:"status"`
+}
 
 // CapabilityList Tokens such as `os:linux` or `node:20`.
 type CapabilityList = []string
@@ -1730,9 +1816,15 @@ type ListJobsParams struct {
 	Factory *string `form:"factory,omitempty" json:"factory,omitempty"`
 
 	// Agent The agent that runs the job now.
-	Agent       *string `form:"agent,omitempty" json:"agent,omitempty"`
-	PriorityGTE *int    `form:"priority_gte,omitempty" json:"priority_gte,omitempty"`
-	ReadyOnly   *bool   `form:"ready_only,omitempty" json:"ready_only,omitempty"`
+	Agent *string `form:"agent,omitempty" json:"agent,omitempty"`
+
+	// FailureKind Why it last failed.
+	FailureKind *FailureKind `form:"failure_kind,omitempty" json:"failure_kind,omitempty"`
+
+	// WaitReason What a waiting job waits for.
+	WaitReason  *WaitReason `form:"wait_reason,omitempty" json:"wait_reason,omitempty"`
+	PriorityGTE *int        `form:"priority_gte,omitempty" json:"priority_gte,omitempty"`
+	ReadyOnly   *bool       `form:"ready_only,omitempty" json:"ready_only,omitempty"`
 
 	// Q Part of the key or of the title.
 	Q            *string    `form:"q,omitempty" json:"q,omitempty"`
@@ -1751,6 +1843,12 @@ type CreateJobParams struct {
 
 // CreateJobsParams defines parameters for CreateJobs.
 type CreateJobsParams struct {
+	// IdempotencyKey Within 24 hours the same key and body give the first answer again; another body is 422.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// BulkJobsParams defines parameters for BulkJobs.
+type BulkJobsParams struct {
 	// IdempotencyKey Within 24 hours the same key and body give the first answer again; another body is 422.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
@@ -1838,6 +1936,9 @@ type CreateJobJSONRequestBody = NewJob
 
 // CreateJobsJSONRequestBody defines body for CreateJobs for application/json ContentType.
 type CreateJobsJSONRequestBody = NewJobs
+
+// BulkJobsJSONRequestBody defines body for BulkJobs for application/json ContentType.
+type BulkJobsJSONRequestBody = Bulk
 
 // PatchJobJSONRequestBody defines body for PatchJob for application/json ContentType.
 type PatchJobJSONRequestBody = JobPatch
@@ -2414,6 +2515,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /jobs/batch (the `CreateJobs` operationId).
 	CreateJobs(ctx context.Context, params *CreateJobsParams, body CreateJobsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// BulkJobsWithBody Does one action with up to 500 jobs, as the call of the same name does with one, and answers each. One that is refused does not stop the rest. With a key, the same request again changes no job that it changed before.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /jobs/bulk (the `BulkJobs` operationId).
+	BulkJobsWithBody(ctx context.Context, params *BulkJobsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// BulkJobs Does one action with up to 500 jobs, as the call of the same name does with one, and answers each. One that is refused does not stop the rest. With a key, the same request again changes no job that it changed before.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /jobs/bulk (the `BulkJobs` operationId).
+	BulkJobs(ctx context.Context, params *BulkJobsParams, body BulkJobsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteJob Deletes a failed, aborted, completed or archived job with its content, logs and attempts. Of its events one stays, `job.purged`, with its key, the SHA-256 of its title and its times; usage entries stay. 409 `invalid_transition` for other statuses, 409 `in_use` with `dependents` where jobs wait for it or have it as their parent.
 	//
@@ -3506,6 +3621,40 @@ func (c *Client) CreateJobsWithBody(ctx context.Context, params *CreateJobsParam
 // Corresponds with POST /jobs/batch (the `CreateJobs` operationId).
 func (c *Client) CreateJobs(ctx context.Context, params *CreateJobsParams, body CreateJobsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateJobsRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// BulkJobsWithBody Does one action with up to 500 jobs, as the call of the same name does with one, and answers each. One that is refused does not stop the rest. With a key, the same request again changes no job that it changed before.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /jobs/bulk (the `BulkJobs` operationId).
+func (c *Client) BulkJobsWithBody(ctx context.Context, params *BulkJobsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBulkJobsRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// BulkJobs Does one action with up to 500 jobs, as the call of the same name does with one, and answers each. One that is refused does not stop the rest. With a key, the same request again changes no job that it changed before.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /jobs/bulk (the `BulkJobs` operationId).
+func (c *Client) BulkJobs(ctx context.Context, params *BulkJobsParams, body BulkJobsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBulkJobsRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5878,6 +6027,30 @@ func NewListJobsRequest(server string, params *ListJobsParams) (*http.Request, e
 
 		}
 
+		if params.FailureKind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "failure_kind", *params.FailureKind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.WaitReason != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "wait_reason", *params.WaitReason, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.PriorityGTE != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "priority_gte", *params.PriorityGTE, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
@@ -6040,6 +6213,61 @@ func NewCreateJobsRequestWithBody(server string, params *CreateJobsParams, conte
 	}
 
 	operationPath := fmt.Sprintf("/jobs/batch")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewBulkJobsRequest calls the generic BulkJobs builder with application/json body
+func NewBulkJobsRequest(server string, params *BulkJobsParams, body BulkJobsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewBulkJobsRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewBulkJobsRequestWithBody constructs an http.Request for the BulkJobs method, with any body, and a specified content type
+func NewBulkJobsRequestWithBody(server string, params *BulkJobsParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/bulk")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -7948,6 +8176,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /jobs/batch (the `CreateJobs` operationId).
 	CreateJobsWithResponse(ctx context.Context, params *CreateJobsParams, body CreateJobsJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateJobsResponse, error)
+
+	// BulkJobsWithBodyWithResponse Does one action with up to 500 jobs, as the call of the same name does with one, and answers each. One that is refused does not stop the rest. With a key, the same request again changes no job that it changed before.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /jobs/bulk (the `BulkJobs` operationId).
+	BulkJobsWithBodyWithResponse(ctx context.Context, params *BulkJobsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BulkJobsResponse, error)
+
+	// BulkJobsWithResponse Does one action with up to 500 jobs, as the call of the same name does with one, and answers each. One that is refused does not stop the rest. With a key, the same request again changes no job that it changed before.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /jobs/bulk (the `BulkJobs` operationId).
+	BulkJobsWithResponse(ctx context.Context, params *BulkJobsParams, body BulkJobsJSONRequestBody, reqEditors ...RequestEditorFn) (*BulkJobsResponse, error)
 
 	// DeleteJobWithResponse Deletes a failed, aborted, completed or archived job with its content, logs and attempts. Of its events one stays, `job.purged`, with its key, the SHA-256 of its title and its times; usage entries stay. 409 `invalid_transition` for other statuses, 409 `in_use` with `dependents` where jobs wait for it or have it as their parent.
 	//
@@ -10080,6 +10322,69 @@ func (r CreateJobsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CreateJobsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// BulkJobsResponse200Headers the declared response headers of an HTTP 200 response for BulkJobs
+type BulkJobsResponse200Headers struct {
+	IdempotentReplayed *string
+}
+
+// BulkJobsResponseDefaultHeaders the declared response headers of an HTTP default response for BulkJobs
+type BulkJobsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type BulkJobsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BulkAnswer
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *BulkJobsResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *BulkJobsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r BulkJobsResponse) GetJSON200() *BulkAnswer {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r BulkJobsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r BulkJobsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r BulkJobsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r BulkJobsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r BulkJobsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -12482,6 +12787,32 @@ func (c *ClientWithResponses) CreateJobsWithResponse(ctx context.Context, params
 	return ParseCreateJobsResponse(rsp)
 }
 
+// BulkJobsWithBodyWithResponse Does one action with up to 500 jobs, as the call of the same name does with one, and answers each. One that is refused does not stop the rest. With a key, the same request again changes no job that it changed before.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /jobs/bulk (the `BulkJobs` operationId).
+func (c *ClientWithResponses) BulkJobsWithBodyWithResponse(ctx context.Context, params *BulkJobsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BulkJobsResponse, error) {
+	rsp, err := c.BulkJobsWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBulkJobsResponse(rsp)
+}
+
+// BulkJobsWithResponse Does one action with up to 500 jobs, as the call of the same name does with one, and answers each. One that is refused does not stop the rest. With a key, the same request again changes no job that it changed before.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /jobs/bulk (the `BulkJobs` operationId).
+func (c *ClientWithResponses) BulkJobsWithResponse(ctx context.Context, params *BulkJobsParams, body BulkJobsJSONRequestBody, reqEditors ...RequestEditorFn) (*BulkJobsResponse, error) {
+	rsp, err := c.BulkJobs(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBulkJobsResponse(rsp)
+}
+
 // DeleteJobWithResponse Deletes a failed, aborted, completed or archived job with its content, logs and attempts. Of its events one stays, `job.purged`, with its key, the SHA-256 of its title and its times; usage entries stay. 409 `invalid_transition` for other statuses, 409 `in_use` with `dependents` where jobs wait for it or have it as their parent.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -14838,6 +15169,69 @@ func ParseCreateJobsResponse(rsp *http.Response) (*CreateJobsResponse, error) {
 		response.Headers200 = &headers
 	case true:
 		var headers CreateJobsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseBulkJobsResponse parses an HTTP response from a BulkJobsWithResponse call
+func ParseBulkJobsResponse(rsp *http.Response) (*BulkJobsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &BulkJobsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BulkAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers BulkJobsResponse200Headers
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers BulkJobsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -1,0 +1,106 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"golang.org/x/sync/errgroup"
+
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/jobs"
+)
+
+// bulkAtOnce is how many jobs of a bulk are changed at the same moment.
+const bulkAtOnce = 8
+
+// bulkAction is a person's verb, and the field that it needs.
+type bulkAction struct {
+	verb  jobs.Trigger
+	needs string // reason, answer or none
+}
+
+var bulkActions = map[BulkActionName]bulkAction{
+	"block": {jobs.ByBlock, "reason"}, "unblock": {jobs.ByUnblock, ""}, "pause": {jobs.ByPause, ""}, "resume": {jobs.ByResume, ""},
+	"cancel": {jobs.ByCancel, "reason"}, "complete": {jobs.ByFinish, "reason"}, "retry": {jobs.ByRetry, ""},
+	"approve": {jobs.ByApprove, ""}, "reject": {jobs.ByReject, "reason"}, "merge": {jobs.ByMerge, ""},
+	"merge-failed": {jobs.ByMergeFail, "reason"}, "archive": {jobs.ByArchive, ""}, "release": {jobs.ByRelease, "reason"},
+	"answer": {jobs.ByAnswer, "answer"},
+}
+
+// BulkJobs does one action with many jobs, each by itself.
+func (s *Server) BulkJobs(ctx context.Context, r BulkJobsRequestObject) (BulkJobsResponseObject, error) {
+	action, err := bulkOf(*r.Body)
+	if err != nil {
+		return nil, err
+	}
+	from, again := origin(ctx, r.Params.IdempotencyKey), false
+	if action.Key = from.Key; action.Key != "" {
+		if again, err = s.jobs.KeepKey(ctx, whoOf(ctx), from); err != nil {
+			return nil, err
+		}
+	}
+	answers := make([]BulkItemAnswer, len(r.Body.Jobs))
+	var changes errgroup.Group
+	changes.SetLimit(bulkAtOnce)
+	for i, job := range r.Body.Jobs {
+		changes.Go(func() (err error) {
+			answers[i], err = s.bulkItem(ctx, job, action)
+			return err
+		})
+	}
+	if err := changes.Wait(); err != nil {
+		return nil, err
+	}
+	answer := BulkJobs200JSONResponse{Body: BulkAnswer{Items: answers}}
+	if again {
+		answer.Headers.IdempotentReplayed = &replayed
+	}
+	return answer, nil
+}
+
+// bulkOf is the action that a bulk asks for.
+func bulkOf(in Bulk) (dispatch.Action, error) {
+	a := bulkActions[in.Action]
+	problems, seen := fault.Problems{}, map[string]bool{}
+	for i, job := range in.Jobs {
+		if seen[job] {
+			problems[fmt.Sprintf("jobs[%d]", i)] = "It must be named once."
+		}
+		seen[job] = true
+	}
+	for field, given := range map[string]*string{"reason": in.Reason, "answer": in.Answer} {
+		switch {
+		case given == nil && a.needs == field:
+			problems[field] = fmt.Sprintf("It must be given with the action %s.", in.Action)
+		case given != nil && a.needs != field:
+			problems[field] = fmt.Sprintf("It must be left out with the action %s.", in.Action)
+		}
+	}
+	return dispatch.Action{Verb: a.verb, Reason: value(in.Reason) + value(in.Answer)}, problems.Err()
+}
+
+// bulkItem carries the action out with one job and gives its answer.
+func (s *Server) bulkItem(ctx context.Context, job string, a dispatch.Action) (BulkItemAnswer, error) {
+	var answer any
+	status := http.StatusOK
+	changed, err := s.act(ctx, job, a)
+	answer = changed
+	if err != nil {
+		refusal := fault.From(err)
+		status = refusal.Code.Entry().Status
+		if status >= http.StatusInternalServerError && ctx.Err() == nil {
+			s.log.LogAttrs(ctx, levelOf(refusal.Code), "action of a bulk failed", slog.String("request_id", callOf(ctx).requestID),
+				slog.Any("error", err))
+		}
+		answer = problem(refusal, callOf(ctx).requestID)
+	}
+	body, err := json.Marshal(answer)
+	if err != nil {
+		return BulkItemAnswer{}, fmt.Errorf("encode answer: %w", err)
+	}
+	return BulkItemAnswer{Job: job, Status: status, Body: body}, nil
+}
