@@ -106,7 +106,7 @@ func TestBadInput(t *testing.T) {
 		"person registers":      {w.owner, "PUT", "/agents/a", `{"boot_id":"b","factory":{"name":"f"}}`, fault.Forbidden, nil},
 		"agent drains":          {ada, "POST", "/factories/ada-host/drain", ``, fault.Forbidden, nil},
 		"unknown call":          {w.owner, "GET", "/nothing", ``, fault.NotFound, nil},
-		"wrong method":          {w.owner, "DELETE", "/jobs/OURS", ``, fault.MethodNotAllowed, nil},
+		"wrong method":          {w.owner, "PUT", "/jobs/OURS", ``, fault.MethodNotAllowed, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := exchange(t, w.url, request{token: c.token, method: c.method, path: c.path, body: c.body})

@@ -83,6 +83,9 @@ func TestEventsAreReadSinceATimeAndBackwards(t *testing.T) {
 			SELECT id, 'job.created', $1, 'person', $2, CASE WHEN $3 THEN $4::uuid END FROM workspace`, fmt.Sprint(i),
 			start.Add(time.Duration(i)*time.Minute), i%10 == 5, job)
 	}
+	for dbfactory.Int(t, w.db, `SELECT count(*) FROM event WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())`) > 0 {
+		dbfactory.Exec(t, w.db, `SELECT pg_sleep(0.01)`) // a transaction of another test still runs
+	}
 	at := func(minute int) string {
 		return url.QueryEscape(start.Add(time.Duration(minute) * time.Minute).Format(time.RFC3339))
 	}
