@@ -208,7 +208,7 @@ func (e *evil) jobs(agent string) {
 			say("question", "ask", object{"question": text})
 			e.try("answer", owner, "POST", "/jobs/"+key(i)+"/answer", object{"answer": text})
 		case 2:
-			say("error", "fail", object{"error": text, "kind": cut(text, 64), "retryable": false, "stack": text})
+			say("error", "fail", object{"error": text, "kind": "other", "retryable": false, "stack": text})
 		}
 	}
 	e.try("feedback", owner, "POST", "/jobs/"+key(0)+"/reject", object{"reason": e.texts[0]})

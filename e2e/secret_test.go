@@ -261,7 +261,7 @@ func (w *watched) workAndFail(owner, agent, key string) {
 	at["epoch"] = w.claim(agent, key)
 	say("release", fields{"reason": "no luck with " + echo(), "checkpoint": tree})
 	at["epoch"] = w.claim(agent, key)
-	say("fail", fields{"error": "the test that failed: " + echo(), "kind": canary, "stack": "main.go:1\n" + echo(), "retryable": false})
+	say("fail", fields{"error": "the test that failed: " + echo(), "kind": "checks_failed", "stack": "main.go:1\n" + echo(), "retryable": false})
 	w.api(agent, "POST", "/fleet/progress", 409, merged(at, fields{"current_step": canary}))
 }
 

@@ -58,7 +58,7 @@ while call POST /fleet/claim "{\"wait_seconds\":20,\"request_id\":\"$(random)\"}
     case $status in
       0) commit=$(git -C "$work/tree" rev-parse HEAD) && report complete '{commit: $commit, branch: "fleet/\(.job)", summary: "Done."}' && say "$JOB_KEY: done, commit $commit" ;;
       143) say "$JOB_KEY: stopped, as the board wants it"; report release '{reason: "stopped as asked"}' ;;
-      *) say "$JOB_KEY: failed with status $status"; report fail '{error: "The command failed. \($log)", kind: "command", retryable: true}' ;;
+      *) say "$JOB_KEY: failed with status $status"; report fail '{error: "The command failed. \($log)", kind: "other", retryable: true}' ;;
     esac
   }
   git -C "$REPO_DIR" worktree remove --force "$work/tree" 2>/dev/null; rm -f "$work/lease" "$work/log"

@@ -208,7 +208,7 @@ func TestAttemptsPage(t *testing.T) {
 	if _, err := d.elsewhere.Progress(t.Context(), agent, ref, dispatch.Progress{Percent: &done, Step: &step, Checkpoint: json.RawMessage(`{"at":2}`)}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := d.elsewhere.Fail(t.Context(), agent, ref, dispatch.Failure{Error: "it <i>broke\x1b", Kind: "TestFailure", Stack: "at main.go:7\nat x.go", Retryable: true})
+	_, err := d.elsewhere.Fail(t.Context(), agent, ref, dispatch.Failure{Error: "it <i>broke\x1b", Kind: string(jobs.FailedChecks), Stack: "at main.go:7\nat x.go", Retryable: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestAttemptsPage(t *testing.T) {
 	wantText(t, doc, "#attempt-1", "claude-1 on factory-of-claude-1")
 	wantText(t, doc, "#attempt-1", "ModelsonnetSessions-7")
 	wantText(t, doc, "#attempt-1", "40% Reaper <b>tests")
-	wantText(t, doc, "#attempt-1", "TestFailure")
+	wantText(t, doc, "#attempt-1", "checks_failed")
 	wantText(t, doc, "#attempt-1 pre.bad", "it <i>broke␛")
 	wantText(t, doc, "#attempt-1 details", "Stackat main.go:7 at x.go")
 	wantText(t, doc, "#attempt-1 details", `Checkpoint{ "at": 2 }`)

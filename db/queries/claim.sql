@@ -152,6 +152,9 @@ WITH picked AS MATERIALIZED (
     INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, saved_at, changes, payload)
     SELECT @workspace_id, 'job.claimed', t.id, t.agent, 'agent', t.agent_id::text, t.epoch, now(),
         '[{"field": "status", "old": "ready", "new": "assigned"}]',
-        jsonb_build_object('factory', t.factory, 'ttl_seconds', t.ttl_seconds) FROM taken t
+        jsonb_build_object('factory', t.factory, 'ttl_seconds', t.ttl_seconds) || CASE WHEN t.epoch = 1 THEN '{}' ELSE coalesce(
+            (SELECT jsonb_build_object('former_agent', p.agent, 'former_epoch', p.epoch) FROM attempt p
+                WHERE p.workspace_id = @workspace_id AND p.job_id = t.id AND p.epoch = t.epoch - 1), '{}') END
+    FROM taken t
 )
 SELECT l.job_id, l.number FROM leased l;

@@ -1,10 +1,11 @@
 -- name: LeasesEnd :many
 -- Ends leases and closes their attempts, keeping what each lease knew of the work.
+-- What went wrong is an ERROR in the job's log.
 -- A lease that is not there any more gives no row.
 WITH e AS MATERIALIZED (
     SELECT (r.r ->> 'job_id')::uuid AS job_id, (r.r ->> 'epoch')::bigint AS epoch, r.r ->> 'outcome' AS outcome,
         r.r ->> 'error' AS error, r.r ->> 'error_kind' AS error_kind, nullif(r.r -> 'result', 'null') AS result,
-        decode(r.r ->> 'end_digest', 'hex') AS end_digest
+        decode(r.r ->> 'end_digest', 'hex') AS end_digest, r.r ->> 'wrong' AS wrong
     FROM (SELECT jsonb_array_elements(@endings::jsonb) AS r) r
 ), ended AS (
     DELETE FROM job_lease l USING e
@@ -17,6 +18,10 @@ WITH e AS MATERIALIZED (
     FROM ended x JOIN e ON e.job_id = x.job_id AND e.epoch = x.epoch
     WHERE a.workspace_id = @workspace_id AND a.job_id = ANY(@job_ids::uuid[]) AND a.job_id = x.job_id AND a.epoch = x.epoch
         AND a.ended_at IS NULL
+    RETURNING a.job_id, a.epoch, a.agent, e.outcome, e.wrong
+), told AS (
+    INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, event, message)
+    SELECT @workspace_id, c.job_id, c.epoch, c.agent, 'ERROR', 'attempt.' || c.outcome, c.wrong FROM closed c WHERE c.wrong <> ''
 )
 SELECT job_id, progress_percent, current_step, checkpoint FROM ended;
 

@@ -3,8 +3,11 @@ package api_test
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"fleetboard/db/dbfactory"
 	"fleetboard/internal/fault"
 )
 
@@ -222,6 +225,45 @@ func TestAPersonCompletesAJob(t *testing.T) {
 		t.Errorf("event: %s", event.raw)
 	}
 	w.as(w.owner, "POST", "/jobs/"+key+"/complete", object{"reason": "again"}).want(409).refused(fault.InvalidTransition)
+}
+
+// What went wrong is in the job's log, and the next claim says from whom it takes over.
+func TestTheLogTellsWhatWentWrong(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada := w.agent("ada")
+	key := w.job("Hard")
+	fail := func(over object) answer {
+		return w.as(ada, "POST", "/fleet/fail", merge(w.claim(ada), merge(object{"error": "too many", "retryable": true}, over)))
+	}
+	w.as(ada, "POST", "/fleet/fail", object{"job": key, "epoch": 1, "error": "x", "kind": "tired"}).want(422).refused(fault.Validation, "kind")
+	w.as(ada, "POST", "/fleet/fail", object{"job": key, "epoch": 1, "error": "x", "kind": "crash", "retry_after_seconds": 5}).
+		want(422).refused(fault.Validation, "retry_after_seconds")
+	failed := fail(object{"kind": "rate_limited", "retry_after_seconds": 7200}).want(200)
+	at, err := time.Parse(time.RFC3339Nano, failed.text("not_before"))
+	began, _ := time.Parse(time.RFC3339Nano, failed.text("updated_at"))
+	if wait := at.Sub(began); err != nil || wait < 7100*time.Second || wait > 7300*time.Second {
+		t.Errorf("it waits for %s; want two hours", wait)
+	}
+	w.as(w.owner, "PATCH", "/jobs/"+key, object{"version": failed.number("version"), "not_before": nil}).want(200)
+	w.as(w.owner, "POST", "/jobs/"+key+"/cancel", object{"reason": "now"}).want(200)
+	w.as(w.owner, "POST", "/jobs/"+key+"/retry", object{}).want(200)
+	w.as(w.owner, "POST", "/jobs/"+key+"/release", object{"reason": "mine"}).want(409)
+	w.claim(ada)
+	w.as(w.owner, "POST", "/jobs/"+key+"/release", object{"reason": "mine"}).want(200)
+	said := w.as(w.owner, "GET", "/jobs/"+key+"/logs", nil).want(200).raw
+	for _, line := range []string{"The attempt failed: too many", "The job was taken back: mine"} {
+		if !strings.Contains(string(said), line) {
+			t.Errorf("the log does not say %q: %s", line, said)
+		}
+	}
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job_log WHERE level = 'ERROR'`); n != 2 {
+		t.Errorf("%d errors are in the log; want 2", n)
+	}
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM event WHERE type = 'job.claimed' AND (epoch = 1 AND NOT payload ? 'former_agent'
+		OR epoch = 2 AND payload->>'former_agent' = 'ada' AND (payload->>'former_epoch')::int = 1)`); n != 2 {
+		t.Errorf("%d claims name who had the job before; want both", n)
+	}
 }
 
 // encoded is a value as JSON.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"time"
 
 	"fleetboard/internal/dispatch"
 )
@@ -36,7 +37,8 @@ func (s *Server) CompleteJob(ctx context.Context, r CompleteJobRequestObject) (C
 // FailJob ends an attempt that went wrong.
 func (s *Server) FailJob(ctx context.Context, r FailJobRequestObject) (FailJobResponseObject, error) {
 	job, err := s.dispatch.Fail(ctx, whoOf(ctx), dispatch.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, dispatch.Failure{
-		Error: r.Body.Error, Kind: value(r.Body.Kind), Stack: value(r.Body.Stack), Retryable: value(r.Body.Retryable)})
+		Error: r.Body.Error, Kind: value(r.Body.Kind), Stack: value(r.Body.Stack), Retryable: value(r.Body.Retryable),
+		RetryAfter: time.Duration(value(r.Body.RetryAfterSeconds)) * time.Second})
 	return FailJob200JSONResponse(jobModel(job)), err
 }
 

@@ -87,7 +87,7 @@ func TestLeasesEnd(t *testing.T) {
 
 	w.job("Fails", object{"retry_backoff_seconds": 3600})
 	ref := w.claim(ada)
-	failed := w.as(ada, "POST", "/fleet/fail", merge(ref, object{"error": "boom", "kind": "test", "retryable": true})).want(200)
+	failed := w.as(ada, "POST", "/fleet/fail", merge(ref, object{"error": "boom", "kind": "checks_failed", "retryable": true})).want(200)
 	if failed.text("status") != "waiting" || failed.text("wait_reason") != "retry_backoff" || failed.number("failure_count") != 1 {
 		t.Errorf("fail: %s", failed.raw)
 	}

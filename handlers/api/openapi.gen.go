@@ -920,10 +920,15 @@ type Failure struct {
 	Error string `json:"error"`
 
 	// Job Key or id of the job.
-	Job       JobRef  `json:"job"`
-	Kind      *string `json:"kind,omitempty"`
-	Retryable *bool   `json:"retryable,omitempty"`
-	Stack     *string `json:"stack,omitempty"`
+	Job JobRef `json:"job"`
+
+	// Kind One of timeout, budget_exceeded, crash, checks_failed, capability_mismatch, engine_missing, rate_limited, merge_conflict, clone_failed and other; another word is 422.
+	Kind *string `json:"kind,omitempty"`
+
+	// RetryAfterSeconds With `rate_limited` and `retryable`: how long the job waits, instead of its backoff.
+	RetryAfterSeconds *int    `json:"retry_after_seconds,omitempty"`
+	Retryable         *bool   `json:"retryable,omitempty"`
+	Stack             *string `json:"stack,omitempty"`
 }
 
 // FailureKind Of which kind the last error is; empty where there is none.

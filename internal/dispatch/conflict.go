@@ -114,6 +114,22 @@ type end struct {
 	ending
 }
 
+// wrong is what the job's log says of an attempt that did not end by its agent's
+// will or that failed; "" of the others.
+func (e end) wrong() string {
+	what := map[string]string{outcomeFailed: "The attempt failed", outcomeLost: "The lease was lost", outcomeTimeout: "The attempt timed out"}[e.outcome]
+	if e.outcome == outcomeReleased && e.who.Kind != tenancy.KindAgent {
+		what = "The job was taken back"
+	}
+	if what != "" && e.error != "" {
+		what += ": " + e.error
+	}
+	if runes := []rune(what); len(runes) > maxLogMessage {
+		return string(runes[:maxLogMessage])
+	}
+	return what
+}
+
 // endTx is endManyTx for one job, locked.
 func endTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d jobs.Decision, e ending) (jobs.Job, error) {
 	after, err := endManyTx(ctx, tx, who.Workspace, []end{{who, d, e}})
@@ -182,11 +198,13 @@ func endLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []end) (map
 		ErrorKind string          `json:"error_kind"`
 		Result    json.RawMessage `json:"result"`
 		EndDigest *string         `json:"end_digest"`
+		Wrong     string          `json:"wrong"`
 	}
 	params := dbsqlc.LeasesEndParams{WorkspaceID: workspace}
 	rows := make([]row, 0, len(list))
 	for _, e := range list {
-		one := row{JobID: e.Before.ID, Epoch: e.Before.Epoch, Outcome: e.outcome, Error: e.error, ErrorKind: e.kind, Result: e.result}
+		one := row{JobID: e.Before.ID, Epoch: e.Before.Epoch, Outcome: e.outcome, Error: e.error, ErrorKind: e.kind, Result: e.result,
+			Wrong: e.wrong()}
 		if e.digest != nil {
 			digest := hex.EncodeToString(e.digest)
 			one.EndDigest = &digest

@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"fleetboard/db"
@@ -133,13 +135,43 @@ type Failure struct {
 	Kind      string
 	Stack     string
 	Retryable bool
+	// RetryAfter is how long the job waits where a rate limit was hit; 0 is the job's own
+	// backoff.
+	RetryAfter time.Duration
+}
+
+// check tells all that is wrong with a failure.
+func (f Failure) check() error {
+	p := fault.Problems{}
+	if f.Error == "" || !utf8.ValidString(f.Error) {
+		p.Add("error", "It is needed: what went wrong, in words.")
+	}
+	if f.Kind != "" && !slices.Contains(jobs.FailureKinds, jobs.FailureKind(f.Kind)) {
+		p.Add("kind", "It must be one of %s.", kindsOfFailures())
+	}
+	switch {
+	case f.RetryAfter == 0:
+	case f.Kind != string(jobs.FailedRateLimit):
+		p.Add("retry_after_seconds", "It must come with the kind %s.", jobs.FailedRateLimit)
+	case f.RetryAfter < jobs.MinRetryAfter || f.RetryAfter > jobs.MaxRetryAfter:
+		p.Add("retry_after_seconds", "It must be %d to %d.", int(jobs.MinRetryAfter.Seconds()), int(jobs.MaxRetryAfter.Seconds()))
+	}
+	return p.Err()
+}
+
+func kindsOfFailures() string {
+	words := make([]string, 0, len(jobs.FailureKinds))
+	for _, k := range jobs.FailureKinds {
+		words = append(words, string(k))
+	}
+	return strings.Join(words, ", ")
 }
 
 // Fail ends an attempt that went wrong: the job waits for its backoff, or fails
 // for good. The lease ends now. Faults as of Complete.
 func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref Ref, f Failure) (jobs.Job, error) {
-	if f.Error == "" || !utf8.ValidString(f.Error) {
-		return jobs.Job{}, fault.Invalid("error", "It is needed: what went wrong, in words.")
+	if err := f.check(); err != nil {
+		return jobs.Job{}, err
 	}
 	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(_ context.Context, _ db.Tx, job jobs.Locked, red *jobs.Redactor) (jobs.Decision, ending, error) {
 		f := f.redacted(red)
@@ -147,6 +179,10 @@ func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref Ref, f Fa
 			return d, ending{outcome: outcome, error: f.Error, kind: f.Kind}, err
 		}
 		d, err := job.Fail(job.Now, f.Retryable, jobs.FailureKindOf(f.Kind), f.Error)
+		if d.After.WaitReason == jobs.WaitRetryBackoff && f.RetryAfter > 0 {
+			until := job.Now.Add(f.RetryAfter)
+			d.After.NotBefore = &until
+		}
 		d.Payload["kind"], d.Payload["stack"] = f.Kind, f.Stack
 		return d, ending{outcome: outcomeFailed, error: d.After.LastError, kind: f.Kind}, err
 	}, digest: func(red *jobs.Redactor) ([]byte, error) { return digestWords("fail", f.redacted(red)) }})

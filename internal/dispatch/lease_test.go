@@ -190,7 +190,7 @@ func TestFailuresBackOffAndEnd(t *testing.T) {
 	agent := w.agent("claude-1")
 	j := w.job("one", retries(1, 300))
 	held := w.claim(agent)
-	failed, err := w.dispatch.Fail(w.ctx, agent, ref(held), dispatch.Failure{Error: "lint", Kind: "test", Retryable: true})
+	failed, err := w.dispatch.Fail(w.ctx, agent, ref(held), dispatch.Failure{Error: "lint", Kind: "checks_failed", Retryable: true})
 	if err != nil || failed.Status != jobs.Waiting || failed.WaitReason != jobs.WaitRetryBackoff {
 		t.Fatalf("fail = %s %s, %v", failed.Status, failed.WaitReason, err)
 	}

@@ -99,7 +99,7 @@ func (r *claimRun) reveal(given []jobs.Job) ([]jobs.Job, error) {
 		if err != nil {
 			return nil, err
 		}
-		failed, err := endTx(r.ctx, r.tx, system, d, ending{outcome: outcomeFailed, error: brokenSecrets, kind: "secrets"})
+		failed, err := endTx(r.ctx, r.tx, system, d, ending{outcome: outcomeFailed, error: brokenSecrets, kind: string(jobs.FailedOther)})
 		if err != nil {
 			return nil, err
 		}

@@ -100,10 +100,10 @@ func TestAnAgentsWordsAreRedacted(t *testing.T) {
 			return err
 		}, `SELECT string_agg(event || message || details, '' ORDER BY id) FROM job_log`, clean + clean + cleanTree + "no{}"},
 		"a failure": {func(w *world, a tenancy.Principal, j jobs.Job) error {
-			_, err := w.dispatch.Fail(w.ctx, a, ref(j), dispatch.Failure{Error: said, Kind: canary, Stack: said})
+			_, err := w.dispatch.Fail(w.ctx, a, ref(j), dispatch.Failure{Error: said, Kind: string(jobs.FailedChecks), Stack: said})
 			return err
 		}, `SELECT j.last_error || a.error || a.error_kind || (e.payload->>'stack') FROM job j, attempt a, event e WHERE e.type = 'job.failed'`,
-			clean + clean + "[secret]" + clean},
+			clean + clean + string(jobs.FailedChecks) + clean},
 		"a failure that is tried again": {func(w *world, a tenancy.Principal, j jobs.Job) error {
 			_, err := w.dispatch.Fail(w.ctx, a, ref(j), dispatch.Failure{Error: said, Stack: said, Retryable: true})
 			return err

@@ -1,6 +1,9 @@
 package jobs
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // FailureKind says of which kind a failure is, for whoever decides what to do about
 // it; "" where nothing failed.
@@ -23,6 +26,12 @@ const (
 // FailureKinds are all kinds of failures.
 var FailureKinds = []FailureKind{FailedTimeout, FailedBudget, FailedCrash, FailedChecks, FailedCapability, FailedEngine,
 	FailedRateLimit, FailedMergeConflict, FailedClone, FailedOther}
+
+// Bounds of the wait that an agent asks for with FailedRateLimit.
+const (
+	MinRetryAfter = time.Second
+	MaxRetryAfter = 24 * time.Hour
+)
 
 // FailureKindOf is the kind that a word names, FailedOther where it names none.
 func FailureKindOf(word string) FailureKind {
