@@ -220,7 +220,7 @@ func TestAttemptsPage(t *testing.T) {
 	wantText(t, doc, "#attempt-25", "no log lines")
 	doc = page(t, d.get(doc.Find("#attempts-older").AttrOr("href", "")), http.StatusOK)
 	wantCount(t, doc, "section[id^=attempt-]", 5)
-	wantText(t, doc, "#attempt-1 header", "Attempt 1Failed 3 log lines")
+	wantText(t, doc, "#attempt-1 header", "Attempt 1Failed 4 log lines")
 	wantText(t, doc, "#attempt-1", "claude-1 on factory-of-claude-1")
 	wantText(t, doc, "#attempt-1", "ModelsonnetSessions-7")
 	wantText(t, doc, "#attempt-1", "40% Reaper <b>tests")
@@ -231,6 +231,7 @@ func TestAttemptsPage(t *testing.T) {
 	wantCount(t, doc, "#attempt-1 i, #attempts-older", 0)
 	wantCount(t, doc, "a[href='/jobs/FB-1/attempts']", 1)
 	log := page(t, d.get(doc.Find("#attempt-1 header a").AttrOr("href", "")), http.StatusOK)
-	wantCount(t, log, "#joblog-list > li", 3)
+	wantCount(t, log, "#joblog-list > li", 4)
+	wantText(t, log, "#joblog-list", "The attempt failed: it <i>broke")
 	wantText(t, log, "#joblog .chip", "attempt 1")
 }
