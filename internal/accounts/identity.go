@@ -155,15 +155,11 @@ func (s *Service) JoinAs(ctx context.Context, token string, c Claims) (LoggedIn,
 	if err != nil {
 		return LoggedIn{}, Joined{}, err
 	}
-	var who LoggedIn
-	var done Joined
-	err = s.db.InWorkspace(ctx, in.Workspace, func(tx db.Tx) error {
-		if who, err = identityAccountTx(ctx, tx, in.Workspace, c); err != nil {
-			return err
-		}
-		done, err = acceptInvitationTx(ctx, tx, in, who.Account)
-		return err
-	})
+	who, done, err := s.joinAs(ctx, in, c)
+	if fault.Is(err, fault.Validation) {
+		// Another browser may have made the account of this identity at the same moment.
+		who, done, err = s.joinAs(ctx, in, c)
+	}
 	if err != nil {
 		return LoggedIn{}, Joined{}, err
 	}
@@ -171,6 +167,17 @@ func (s *Service) JoinAs(ctx context.Context, token string, c Claims) (LoggedIn,
 		s.membersChanged(in.Workspace)
 	}
 	return who, done, nil
+}
+
+func (s *Service) joinAs(ctx context.Context, in Invitation, c Claims) (who LoggedIn, done Joined, err error) {
+	err = s.db.InWorkspace(ctx, in.Workspace, func(tx db.Tx) error {
+		if who, err = identityAccountTx(ctx, tx, in.Workspace, c); err != nil {
+			return err
+		}
+		done, err = acceptInvitationTx(ctx, tx, in, who.Account)
+		return err
+	})
+	return who, done, err
 }
 
 // identityAccountTx finds the account of an identity or makes it.
