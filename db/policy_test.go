@@ -143,14 +143,16 @@ func list(t *testing.T, d *db.DB, sql string) []string {
 }
 
 // systemReads is all that the system role may read, over all workspaces: where
-// there is work and when, whose tokens have ended, which keys are in use. No name, no text,
+// there is work and when, whose tokens have ended, which keys are in use, how far logs are sealed. No name, no text,
 // nothing that people or agents wrote. A migration that needs more says so here.
 var systemReads = []string{
 	"agent: dead_after_seconds health_told id last_heartbeat_at terminated_at workspace_id",
 	"coordinator_log: at workspace_id",
+	"event: id workspace_id xid",
 	"job: estimated_minutes id not_before status wait_reason workspace_id",
 	"job_count_change: workspace_id",
 	"job_lease: agent_id claimed_at directive expires_at grace_ends_at job_id progress_at warned_at workspace_id",
+	"log_seal: digest number signature signer to_id to_xid workspace_id",
 	"revocation: at floor reason subject workspace_id",
 	"workspace: id slug",
 	"workspace_key: id retired_at server_key workspace_id",
