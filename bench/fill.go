@@ -45,9 +45,11 @@ var filling = []struct{ what, sql string }{
 			FROM generate_series(1::bigint, @all) k) m) s
 		JOIN job t ON t.key = CASE s.status WHEN 'front' THEN 'FRONT-' || n % @fronts ELSE 'LANE-' || n % @lanes END`},
 	{"jobs", `INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, capabilities, status, wait_reason, not_before, priority,
-			created_by, epoch, attempts, created_at, updated_at, status_at, ready_at, assigned_at, completed_at)
+			created_by, status_by, status_by_kind, version, epoch, attempts, created_at, updated_at, status_at, ready_at, assigned_at, completed_at)
 		SELECT workspace_id, id, 'L-' || n, 'Show invoice ' || n || ' in integer cents', product_id, lane_id, capabilities, status, wait_reason,
 			CASE wait_reason WHEN 'not_before' THEN at + interval '300 days' END, priority, 'Mara',
+			CASE status WHEN 'completed' THEN 'agent-of-old' ELSE 'Mara' END, CASE status WHEN 'completed' THEN 'agent' ELSE 'person' END,
+			CASE status WHEN 'completed' THEN 3 ELSE 1 END,
 			CASE status WHEN 'completed' THEN 1 ELSE 0 END, CASE status WHEN 'completed' THEN 1 ELSE 0 END, at, at, at,
 			CASE status WHEN 'ready' THEN at END, CASE status WHEN 'completed' THEN at END, CASE status WHEN 'completed' THEN at END
 		FROM plan ORDER BY n`},
@@ -60,13 +62,17 @@ var filling = []struct{ what, sql string }{
 	{"links", `INSERT INTO job_dependency (workspace_id, job_id, depends_on_id, created_by)
 		SELECT p.workspace_id, p.id, t.id, 'Mara' FROM plan p JOIN job t ON t.workspace_id = p.workspace_id AND t.key = 'FRONT-' || p.n % @fronts
 		WHERE p.wait_reason = 'dependency'`},
-	{"events", `INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, epoch, at, changes)
+	{"events", `INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, epoch, at, saved_at, changes)
 		SELECT workspace_id, CASE e WHEN 1 THEN 'job.created' WHEN 2 THEN 'job.claimed' ELSE 'job.completed' END, id,
-			CASE e WHEN 1 THEN 'Mara' ELSE 'agent-of-old' END, CASE e WHEN 1 THEN 'person' ELSE 'agent' END, CASE WHEN e > 1 THEN 1 END, at,
+			CASE e WHEN 1 THEN 'Mara' ELSE 'agent-of-old' END, CASE e WHEN 1 THEN 'person' ELSE 'agent' END, CASE WHEN e > 1 THEN 1 END, at, at,
 			CASE e WHEN 2 THEN '[{"field": "status", "old": "ready", "new": "assigned"}]'
 				WHEN 3 THEN '[{"field": "status", "old": "assigned", "new": "completed"}]'
 				ELSE jsonb_build_array(jsonb_build_object('field', 'status', 'new', CASE status WHEN 'completed' THEN 'ready' ELSE status END),
 					jsonb_build_object('field', 'wait_reason', 'new', wait_reason), jsonb_build_object('field', 'priority', 'new', priority),
+					jsonb_build_object('field', 'key', 'new', 'L-' || n), jsonb_build_object('field', 'input_context', 'new', '{}'::jsonb),
+					jsonb_build_object('field', 'body', 'new', repeat('Amounts are integers of cents. ', 10)),
+					jsonb_build_object('field', 'max_retries', 'new', 3), jsonb_build_object('field', 'max_lost', 'new', 5),
+					jsonb_build_object('field', 'retry_backoff_seconds', 'new', 300),
 					jsonb_build_object('field', 'title', 'new', 'Show invoice ' || n || ' in integer cents'),
 					jsonb_build_object('field', 'product', 'new', 'default'), jsonb_build_object('field', 'capabilities', 'new', capabilities),
 					jsonb_build_object('field', 'not_before', 'new', CASE wait_reason WHEN 'not_before' THEN at + interval '300 days' END)) END
