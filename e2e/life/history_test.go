@@ -39,23 +39,26 @@ type outcome struct {
 	epoch   int64 // of the lease that a claim gave
 }
 
-// register is a job as a lease sees it. finished holds a bit for each epoch
-// whose completion was accepted: repeating one is accepted again.
+// register is a job as a lease sees it. finished and released hold, for each agent,
+// a bit for each epoch whose completion or release was accepted: repeating one is
+// accepted again.
 type register struct {
 	leased, done bool
 	holder       int // agent
 	claim        int // number of the call that opened the lease
 	epoch        int64
-	finished     uint64
+	finished     [2]uint64
+	released     [2]uint64
 }
 
 // step is the specification: at most one lease, epochs rise by one, and a write
 // with another epoch than the present one is refused.
 func (s register) step(in operation, out outcome) (bool, register) {
 	mine := s.leased && in.epoch == s.epoch && in.agent == s.holder
-	repeated := in.verb == "complete" && s.finished&(1<<in.epoch) != 0
+	bit := uint64(1) << in.epoch
+	repeated := in.verb == "complete" && s.finished[in.agent]&bit != 0 || in.verb == "release" && s.released[in.agent]&bit != 0
 	possible := map[string]bool{"claim": !s.leased && !s.done, "progress": mine, "complete": mine || repeated,
-		"release": mine, "reclaim": s.leased, "retry": s.done, "give back": s.leased && s.claim == in.number}[in.verb]
+		"release": mine || repeated, "reclaim": s.leased, "retry": s.done, "give back": s.leased && s.claim == in.number}[in.verb]
 	next := s.after(in, repeated)
 	switch {
 	case out.unknown && possible:
@@ -75,8 +78,12 @@ func (s register) after(in operation, repeated bool) register {
 	case in.verb == "claim":
 		s.leased, s.holder, s.claim, s.epoch = true, in.agent, in.number, s.epoch+1
 	case in.verb == "complete":
-		s.leased, s.done, s.finished = false, true, s.finished|1<<in.epoch
-	case in.verb == "release", in.verb == "reclaim", in.verb == "give back":
+		s.leased, s.done = false, true
+		s.finished[in.agent] |= 1 << in.epoch
+	case in.verb == "release":
+		s.leased = false
+		s.released[in.agent] |= 1 << in.epoch
+	case in.verb == "reclaim", in.verb == "give back":
 		s.leased = false
 	case in.verb == "retry":
 		s.done = false

@@ -205,7 +205,7 @@ func (m *machine) any(statuses ...string) *card {
 
 // suits are the statuses that a person's verb starts from.
 var suits = map[string][]string{
-	"pause": {"waiting", "ready", "assigned", "running"}, "resume": {"paused"}, "block": {"waiting", "ready", "paused"},
+	"pause": {"waiting", "ready", "assigned", "running"}, "resume": {"paused", "assigned", "running"}, "block": {"waiting", "ready", "paused"},
 	"unblock": {"blocked"}, "answer": {"blocked"}, "cancel": {"waiting", "ready", "assigned", "running", "paused", "blocked", "in_review"},
 	"retry": {"failed", "aborted", "completed"}, "approve": {"in_review"}, "reject": {"in_review"}, "merge": {"approved"},
 	"merge-failed": {"approved"}, "archive": {"completed", "failed", "aborted"}, "release": {"assigned", "running"},

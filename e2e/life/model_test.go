@@ -367,7 +367,11 @@ var deeds = map[string][]deed{
 	"approve":      {{[]string{"in_review"}, moved("approved")}},
 	"merge":        {{[]string{"approved"}, func(m *model, c *card, _ string) { m.finish(c) }}},
 	"merge-failed": {{[]string{"approved"}, moved("in_review")}},
-	"resume":       {{[]string{"paused"}, func(m *model, c *card, _ string) { m.claimable(c) }}},
+	"resume": {
+		// A pause that the agent has not acknowledged is withdrawn.
+		{leasedOnes, func(_ *model, c *card, _ string) { c.directive, c.graceOver = "", false }},
+		{[]string{"paused"}, func(m *model, c *card, _ string) { m.claimable(c) }},
+	},
 	"unblock": {{[]string{"blocked"}, func(m *model, c *card, _ string) {
 		if c.answer == "" {
 			c.question = ""
@@ -415,6 +419,9 @@ func direct(directive string) func(*model, *card, string) {
 // has no such row.
 func (m *model) act(c *card, verb, word string) bool {
 	if verb == "answer" && (c.question == "" || c.answer != "") {
+		return false
+	}
+	if verb == "resume" && c.leased() && c.directive != "pause" {
 		return false
 	}
 	for _, d := range deeds[verb] {
