@@ -85,6 +85,10 @@ func (v *verdict) repoAtATime() {
 	}
 }
 
+// handedIn reports whether an attempt with this outcome handed its work in, whatever
+// a person thought of it later.
+func handedIn(outcome string) bool { return outcome == "completed" || outcome == "rejected" }
+
 // completions asks that every accepted completion is one attempt's, and that a
 // job is completed at most once in each of its lives.
 func (v *verdict) completions(r *record, accepted map[int64]int) {
@@ -107,7 +111,7 @@ func (v *verdict) completions(r *record, accepted map[int64]int) {
 			v.fault("epoch %d has no attempt: %s", epoch+1, r.history())
 		case a.Outcome == "":
 			v.fault("the attempt of epoch %d is open: %s", a.Epoch, r.history())
-		case (a.Outcome == "completed") != (accepted[a.Epoch] == 1), accepted[a.Epoch] > 1:
+		case handedIn(a.Outcome) != (accepted[a.Epoch] == 1), accepted[a.Epoch] > 1:
 			v.fault("epoch %d ended as %s and was completed %d times: %s", a.Epoch, a.Outcome, accepted[a.Epoch], r.history())
 		}
 	}
