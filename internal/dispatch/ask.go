@@ -9,6 +9,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/redact"
 	"fleetboard/internal/tenancy"
 )
 
@@ -27,7 +28,7 @@ func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref Ref, quest
 	if err := (Progress{Checkpoint: checkpoint}).check(); err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked, red *jobs.Redactor) (jobs.Decision, ending, error) {
+	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked, red *redact.Redactor) (jobs.Decision, ending, error) {
 		job, err := keepCheckpoint(ctx, tx, who, job, red.JSON(checkpoint))
 		if err != nil {
 			return jobs.Decision{}, ending{}, err
@@ -37,7 +38,7 @@ func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref Ref, quest
 		}
 		d, err := job.Ask(red.Cut(question, maxQuestion))
 		return d, ending{outcome: outcomeAsked}, err
-	}, digest: func(red *jobs.Redactor) ([]byte, error) {
+	}, digest: func(red *redact.Redactor) ([]byte, error) {
 		return digestWords("ask", []any{red.Text(question), red.JSON(checkpoint)})
 	}})
 }

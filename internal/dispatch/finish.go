@@ -13,6 +13,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/redact"
 	"fleetboard/internal/tenancy"
 )
 
@@ -90,7 +91,7 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref Ref, 
 	if _, err := c.stored(); err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked, red *jobs.Redactor) (jobs.Decision, ending, error) {
+	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked, red *redact.Redactor) (jobs.Decision, ending, error) {
 		if err := jobs.RequireChildrenDoneTx(ctx, tx, who.Workspace, job.Job); err != nil {
 			return jobs.Decision{}, ending{}, err
 		}
@@ -101,7 +102,7 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref Ref, 
 		}
 		d, err := job.HandIn(jobs.Work{Result: result, FilesTouched: c.FilesTouched, URL: c.URL})
 		return d, ending{outcome: outcomeCompleted, result: result}, err
-	}, digest: func(red *jobs.Redactor) ([]byte, error) {
+	}, digest: func(red *redact.Redactor) ([]byte, error) {
 		c := c.redacted(red)
 		result, err := c.stored()
 		if err != nil || len(c.FilesTouched) == 0 {
@@ -173,7 +174,7 @@ func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref Ref, f Fa
 	if err := f.check(); err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(_ context.Context, _ db.Tx, job jobs.Locked, red *jobs.Redactor) (jobs.Decision, ending, error) {
+	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(_ context.Context, _ db.Tx, job jobs.Locked, red *redact.Redactor) (jobs.Decision, ending, error) {
 		f := f.redacted(red)
 		if d, outcome, ok, err := carryOut(job.Job); ok {
 			return d, ending{outcome: outcome, error: f.Error, kind: f.Kind}, err
@@ -185,7 +186,7 @@ func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref Ref, f Fa
 		}
 		d.Payload["kind"], d.Payload["stack"] = f.Kind, f.Stack
 		return d, ending{outcome: outcomeFailed, error: d.After.LastError, kind: f.Kind}, err
-	}, digest: func(red *jobs.Redactor) ([]byte, error) { return digestWords("fail", f.redacted(red)) }})
+	}, digest: func(red *redact.Redactor) ([]byte, error) { return digestWords("fail", f.redacted(red)) }})
 }
 
 // Release gives a job back without a result and without blame; it is how an
@@ -194,7 +195,7 @@ func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref Ref, r
 	if err := (Progress{Checkpoint: checkpoint}).check(); err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked, red *jobs.Redactor) (jobs.Decision, ending, error) {
+	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked, red *redact.Redactor) (jobs.Decision, ending, error) {
 		reason := red.Text(reason)
 		job, err := keepCheckpoint(ctx, tx, who, job, red.JSON(checkpoint))
 		if err != nil {
@@ -205,7 +206,7 @@ func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref Ref, r
 		}
 		d, err := job.GiveBack(job.Now, reason)
 		return d, ending{outcome: outcomeReleased, error: reason}, err
-	}, digest: func(red *jobs.Redactor) ([]byte, error) {
+	}, digest: func(red *redact.Redactor) ([]byte, error) {
 		return digestWords("release", []any{red.Text(reason), red.JSON(checkpoint)})
 	}})
 }

@@ -13,6 +13,7 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/redact"
 	"fleetboard/internal/tenancy"
 )
 
@@ -22,8 +23,8 @@ import (
 type finishCall struct {
 	who    tenancy.Principal
 	ref    Ref
-	decide func(context.Context, db.Tx, jobs.Locked, *jobs.Redactor) (jobs.Decision, ending, error)
-	digest func(*jobs.Redactor) ([]byte, error)
+	decide func(context.Context, db.Tx, jobs.Locked, *redact.Redactor) (jobs.Decision, ending, error)
+	digest func(*redact.Redactor) ([]byte, error)
 }
 
 // finished is what became of it.

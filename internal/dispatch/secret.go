@@ -8,6 +8,7 @@ import (
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/redact"
 	"fleetboard/internal/tenancy"
 )
 
@@ -17,7 +18,7 @@ const brokenSecrets = "The job's secrets cannot be read: what is kept of them wa
 
 // redactor takes the values of a job's secrets out of what its agent writes; nil
 // where it has none.
-func (s *Service) redactor(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) (*jobs.Redactor, error) {
+func (s *Service) redactor(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) (*redact.Redactor, error) {
 	if len(job.SecretKeys) == 0 {
 		return nil, nil
 	}
@@ -44,7 +45,7 @@ func (s *Service) redactReport(ctx context.Context, tx db.Tx, workspace ids.ID, 
 
 // redactLines are log lines without the values of a job's secrets, also without those
 // that begin in one line and end in another.
-func redactLines(red *jobs.Redactor, lines []jobs.LogLine) []jobs.LogLine {
+func redactLines(red *redact.Redactor, lines []jobs.LogLine) []jobs.LogLine {
 	messages := make([]string, 0, len(lines))
 	for _, l := range lines {
 		messages = append(messages, l.Message)
@@ -53,7 +54,7 @@ func redactLines(red *jobs.Redactor, lines []jobs.LogLine) []jobs.LogLine {
 	clean := make([]jobs.LogLine, 0, len(lines))
 	for i, l := range lines {
 		l.Event, l.Details = red.Cut(l.Event, maxLogEvent), red.JSON(l.Details)
-		l.Message = jobs.CutText(messages[i], maxLogMessage)
+		l.Message = redact.Cut(messages[i], maxLogMessage)
 		l.LineID = red.Cut(l.LineID, maxLineID)
 		clean = append(clean, l)
 	}
@@ -62,7 +63,7 @@ func redactLines(red *jobs.Redactor, lines []jobs.LogLine) []jobs.LogLine {
 
 // redacted is a completion without the values of the job's secrets. An address
 // that is none without them is left out.
-func (c Completion) redacted(red *jobs.Redactor) Completion {
+func (c Completion) redacted(red *redact.Redactor) Completion {
 	c.Result, c.Summary = red.JSON(c.Result), red.Text(c.Summary)
 	c.Commit, c.Branch, c.URL = red.Text(c.Commit), red.Text(c.Branch), red.Text(c.URL)
 	if !isWebAddress(c.URL) {
@@ -76,7 +77,7 @@ func (c Completion) redacted(red *jobs.Redactor) Completion {
 }
 
 // redacted is a failure without the values of the job's secrets.
-func (f Failure) redacted(red *jobs.Redactor) Failure {
+func (f Failure) redacted(red *redact.Redactor) Failure {
 	f.Error, f.Kind, f.Stack = red.Text(f.Error), red.Text(f.Kind), red.Text(f.Stack)
 	return f
 }

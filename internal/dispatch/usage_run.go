@@ -10,6 +10,7 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/redact"
 	"fleetboard/internal/spend"
 )
 
@@ -186,7 +187,7 @@ func (r *usageRun) hide() error {
 }
 
 // hide takes values out of one line. Its id names it and cannot be another one.
-func (u *usageTelling) hide(i int, red *jobs.Redactor) {
+func (u *usageTelling) hide(i int, red *redact.Redactor) {
 	e := &u.entries[i]
 	if red.Text(e.ID) != e.ID {
 		u.answers[i].Refused = fault.Invalid("id", "It holds the value of a secret of the job; take another id.")

@@ -14,6 +14,7 @@ import (
 	"fleetboard/db/vault"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/redact"
 )
 
 // Secret is the value of a secret input. However it is printed, logged or
@@ -36,16 +37,16 @@ func (s Secret) Reveal() json.RawMessage {
 	return s.reveal()
 }
 
-func (Secret) String() string { return Placeholder }
+func (Secret) String() string { return redact.Placeholder }
 
 // Format writes the placeholder, whatever the verb.
-func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Placeholder) }
+func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redact.Placeholder) }
 
 // LogValue is the placeholder.
-func (Secret) LogValue() slog.Value { return slog.StringValue(Placeholder) }
+func (Secret) LogValue() slog.Value { return slog.StringValue(redact.Placeholder) }
 
 // MarshalJSON is the placeholder.
-func (Secret) MarshalJSON() ([]byte, error) { return []byte(quoted), nil }
+func (Secret) MarshalJSON() ([]byte, error) { return []byte(redact.PlaceholderJSON), nil }
 
 // Secrets are the values of a job's secret inputs by their keys.
 type Secrets map[string]Secret
@@ -65,7 +66,7 @@ func hide(input json.RawMessage, keys []string) (json.RawMessage, Secrets, error
 		secrets[key] = NewSecret(all[key])
 	}
 	for key := range secrets {
-		all[key] = json.RawMessage(quoted)
+		all[key] = json.RawMessage(redact.PlaceholderJSON)
 	}
 	open, err := json.Marshal(all)
 	if err != nil {
@@ -129,19 +130,19 @@ func (s Secrets) complete(keys []string) bool {
 
 // RedactorTx takes the values of a job's secrets out of what its agent writes.
 // It fails where one of them cannot be read: then nothing can be told of it.
-func (s *Service) RedactorTx(ctx context.Context, tx db.Tx, workspace ids.ID, job ids.ID) (*Redactor, error) {
+func (s *Service) RedactorTx(ctx context.Context, tx db.Tx, workspace ids.ID, job ids.ID) (*redact.Redactor, error) {
 	opened, err := s.openTx(ctx, tx, workspace, []ids.ID{job})
 	if err != nil {
 		return nil, err
 	}
-	var values []Secret
+	var values []json.RawMessage
 	for _, secret := range opened[job] {
 		if secret.reveal == nil {
 			return nil, fmt.Errorf("secrets of job %s: %w", job, vault.ErrRefused)
 		}
-		values = append(values, secret)
+		values = append(values, secret.Reveal())
 	}
-	return NewRedactor(values...), nil
+	return redact.New(values...), nil
 }
 
 // openTx reads the secrets of jobs. One that does not open is the zero Secret.

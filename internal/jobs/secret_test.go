@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -270,5 +271,31 @@ func TestAServerWithAnotherKey(t *testing.T) {
 	}
 	if _, err := wrong.Create(t.Context(), b.who, jobs.Origin{}, jobs.New{Title: "c"}); err != nil {
 		t.Errorf("a job without secrets: %v", err)
+	}
+}
+
+// However a secret is printed, the value does not show.
+func TestASecretIsNeverPrinted(t *testing.T) {
+	secret := jobs.NewSecret(json.RawMessage(`"hunter2"`))
+	job := jobs.Job{Key: "FB-1", Secrets: jobs.Secrets{"TOKEN": secret}}
+	type hidden struct{ job jobs.Job } // unexported: fmt cannot ask it for its words
+	raw, err := json.Marshal(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("it", "secret", secret, "job", job)
+	slog.New(slog.NewTextHandler(&log, nil)).Info("it", "secret", secret, "job", job)
+	seen := string(raw) + log.String()
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x"} {
+		seen += fmt.Sprintf(verb, secret) + fmt.Sprintf(verb, &secret) + fmt.Sprintf(verb, job) + fmt.Sprintf(verb, hidden{job})
+	}
+	for _, form := range []string{"hunter2", fmt.Sprintf("%x", "hunter2"), "104 117 110 116"} {
+		if strings.Contains(seen, form) {
+			t.Errorf("%s shows in %s", form, seen)
+		}
+	}
+	if string(secret.Reveal()) != `"hunter2"` {
+		t.Error("the value itself is lost")
 	}
 }

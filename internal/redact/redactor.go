@@ -1,4 +1,4 @@
-package jobs
+package redact
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 // Placeholder stands wherever the value of a secret stood.
 const Placeholder = "[secret]"
 
-// quoted is the placeholder as JSON.
-const quoted = `"` + Placeholder + `"`
+// PlaceholderJSON is the placeholder as JSON.
+const PlaceholderJSON = `"` + Placeholder + `"`
 
 // Redactor takes the values of secrets out of texts, also where they are encoded
 // in a common way. It is for accidents: an agent that wants to tell what it knows
@@ -38,12 +38,12 @@ type node struct {
 	letter         byte
 }
 
-// NewRedactor returns a redactor of values; nil where none of them is long
+// New returns a redactor of values, each in JSON; nil where none of them is long
 // enough to be looked for.
-func NewRedactor(values ...Secret) *Redactor {
+func New(values ...json.RawMessage) *Redactor {
 	r := &Redactor{written: automaton{nodes: make([]node, 1)}, plain: automaton{nodes: make([]node, 1)}}
 	for _, v := range values {
-		for text := range textsOf(v.Reveal()) {
+		for text := range textsOf(v) {
 			for _, form := range encodings(text) {
 				r.written.add(form)
 			}
@@ -67,7 +67,7 @@ func (r *automaton) add(form string) {
 	for i := range len(form) {
 		next := r.child(at, form[i])
 		if next == 0 {
-			next = int32(len(r.nodes)) //nolint:gosec // bounded by maxSecrets
+			next = int32(len(r.nodes)) //nolint:gosec // bounded by what a job may keep secret
 			r.nodes = append(r.nodes, node{sibling: r.nodes[at].child, letter: form[i]})
 			r.nodes[at].child = next
 			if at == 0 {
@@ -76,7 +76,7 @@ func (r *automaton) add(form string) {
 		}
 		at = next
 	}
-	r.nodes[at].match = int32(len(form)) //nolint:gosec // bounded by maxSecrets
+	r.nodes[at].match = int32(len(form)) //nolint:gosec // bounded by what a job may keep secret
 }
 
 // child is the next place where a letter follows, 0 where no form goes on so.
@@ -220,11 +220,11 @@ func (r *Redactor) Texts(list []string) []string {
 // Cut is Text of at most limit characters: a placeholder can be longer than what
 // it stands for.
 func (r *Redactor) Cut(text string, limit int) string {
-	return CutText(r.Text(text), limit)
+	return Cut(r.Text(text), limit)
 }
 
-// CutText is a text of at most limit characters.
-func CutText(clean string, limit int) string {
+// Cut is a text of at most limit characters.
+func Cut(clean string, limit int) string {
 	if utf8.RuneCountInString(clean) <= limit {
 		return clean
 	}
@@ -267,7 +267,7 @@ func (r *Redactor) token(token []byte) (clean []byte, ok bool) {
 	case c == '-' || '0' <= c && c <= '9':
 		for _, form := range numberForms(string(token)) {
 			if len(r.find(form)) > 0 {
-				return []byte(quoted), true
+				return []byte(PlaceholderJSON), true
 			}
 		}
 	}

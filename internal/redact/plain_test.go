@@ -1,4 +1,4 @@
-package jobs_test
+package redact_test
 
 import (
 	"encoding/base64"
@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/internal/jobs"
+	"fleetboard/internal/redact"
 )
 
 // theSecret has what programs escape; letters of it that are left after redaction show.
@@ -91,15 +91,15 @@ func TestSecretsGoInEveryForm(t *testing.T) {
 	red := redactor(string(encoded(t, s)))
 	for name, form := range forms {
 		clean := red.Text("before " + form + " after")
-		left := strings.NewReplacer(jobs.Placeholder, "", "before", "", "after", "").Replace(clean)
-		if !strings.Contains(clean, jobs.Placeholder) || !strings.HasPrefix(clean, "before ") || !strings.HasSuffix(clean, " after") {
+		left := strings.NewReplacer(redact.Placeholder, "", "before", "", "after", "").Replace(clean)
+		if !strings.Contains(clean, redact.Placeholder) || !strings.HasPrefix(clean, "before ") || !strings.HasSuffix(clean, " after") {
 			t.Errorf("%s: %q became %q", name, form, clean)
 		}
 		// Around a value in base 64 stands what is no part of it.
 		if rest := strings.ReplaceAll(left, std.EncodeToString([]byte(long)), ""); len(strings.TrimSpace(rest)) > 24 && !strings.Contains(name, "columns") {
 			t.Errorf("%s: %q is left", name, rest)
 		}
-		if tree := red.JSON(encoded(t, map[string]string{"a": form})); !strings.Contains(string(tree), jobs.Placeholder) {
+		if tree := red.JSON(encoded(t, map[string]string{"a": form})); !strings.Contains(string(tree), redact.Placeholder) {
 			t.Errorf("%s: in JSON it became %s", name, tree)
 		}
 	}
@@ -126,7 +126,7 @@ func TestSecretsGoAcrossLines(t *testing.T) {
 		if len(clean) != 5 || clean[0] != "first" || clean[3] != "" || clean[4] != "last" {
 			t.Fatalf("%q", clean)
 		}
-		if rest := strings.NewReplacer(jobs.Placeholder, "", "key: ", "", " ok", "").Replace(clean[1] + clean[2]); len(rest) > 1 {
+		if rest := strings.NewReplacer(redact.Placeholder, "", "key: ", "", " ok", "").Replace(clean[1] + clean[2]); len(rest) > 1 {
 			t.Errorf("cut at %d: %q is left in %q", i, rest, clean)
 		}
 	}
@@ -160,7 +160,7 @@ func FuzzRedact(f *testing.F) {
 		clean := red.Text(text)
 		// JSON cannot say what is not UTF-8, so such a value is another one.
 		if red != nil && json.Valid(raw) && strings.ToValidUTF8(value, "") == value && len(strings.TrimSpace(value)) >= 16 &&
-			!strings.Contains(jobs.Placeholder, value) && strings.Contains(strings.ReplaceAll(clean, jobs.Placeholder, "\x00"), value) {
+			!strings.Contains(redact.Placeholder, value) && strings.Contains(strings.ReplaceAll(clean, redact.Placeholder, "\x00"), value) {
 			t.Errorf("%q is left in %q", value, clean)
 		}
 		if lines := red.Texts(strings.Split(text, "\n")); len(lines) != strings.Count(text, "\n")+1 {

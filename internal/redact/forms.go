@@ -1,4 +1,4 @@
-package jobs
+package redact
 
 import (
 	"encoding/base64"
