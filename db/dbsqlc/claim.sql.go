@@ -349,10 +349,13 @@ func (q *Queries) LeasesOfRequests(ctx context.Context, db DBTX, arg LeasesOfReq
 }
 
 const productsForClaim = `-- name: ProductsForClaim :many
-SELECT p.id, p.name, p.paused, coalesce((SELECT count(*) FROM (SELECT 1 FROM job r
+SELECT p.id, p.name, p.paused, f.is_full, ARRAY(SELECT j.lane_id FROM job j
+        WHERE f.is_full AND j.workspace_id = $1 AND j.product_id = p.id
+            AND j.status = 'waiting' AND j.wait_reason = 'review_backlog'
+        ORDER BY j.priority DESC, j.status_at, j.id LIMIT 50)::bigint[] AS held_lanes
+FROM product p CROSS JOIN LATERAL (SELECT coalesce((SELECT count(*) FROM (SELECT 1 FROM job r
         WHERE r.workspace_id = p.workspace_id AND r.product_id = p.id AND r.status = 'in_review'
-        LIMIT p.review_limit) counted) >= p.review_limit, false)::boolean AS is_full
-FROM product p
+        LIMIT p.review_limit) counted) >= p.review_limit, false)::boolean AS is_full OFFSET 0) f
 WHERE p.workspace_id = $1 AND (p.paused OR p.review_limit IS NOT NULL OR p.name = ANY($2::text[]))
 `
 
@@ -362,15 +365,17 @@ type ProductsForClaimParams struct {
 }
 
 type ProductsForClaimRow struct {
-	ID     uuid.UUID
-	Name   string
-	Paused bool
-	IsFull bool
+	ID        uuid.UUID
+	Name      string
+	Paused    bool
+	IsFull    bool
+	HeldLanes []int64
 }
 
 // The products whose lanes give nothing now: those that are paused, and those with
 // as many jobs in review as their limit allows (no more than that many are
-// counted). With them those that a token names as its scope.
+// counted), those with the lanes of the most urgent jobs that wait for that. With
+// them those that a token names as its scope.
 func (q *Queries) ProductsForClaim(ctx context.Context, db DBTX, arg ProductsForClaimParams) ([]ProductsForClaimRow, error) {
 	rows, err := db.Query(ctx, productsForClaim, arg.WorkspaceID, arg.Names)
 	if err != nil {
@@ -385,6 +390,7 @@ func (q *Queries) ProductsForClaim(ctx context.Context, db DBTX, arg ProductsFor
 			&i.Name,
 			&i.Paused,
 			&i.IsFull,
+			&i.HeldLanes,
 		); err != nil {
 			return nil, err
 		}

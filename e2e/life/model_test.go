@@ -321,16 +321,23 @@ func (m *model) held(w *worker) int {
 	return n
 }
 
-// queue is what a worker could be given, the most urgent first, then the oldest.
-func (m *model) queue(w *worker) []*card {
-	var list []*card
+// queue is what a worker could be given, the most urgent first, then the oldest, and
+// whether the full review queue keeps a card from it.
+func (m *model) queue(w *worker) (list []*card, backlogged bool) {
+	full := m.backlogged()
 	for _, c := range m.cards {
-		if c.status == "ready" && (w.extra || !c.needsExtra) && w.enrolment.reaches(c) {
+		held := c.status == "waiting" && c.wait == "review_backlog"
+		if !held && c.status != "ready" || c.needsExtra && !w.extra || !w.enrolment.reaches(c) {
+			continue
+		}
+		if full && !c.vega {
+			backlogged = true
+		} else if !held {
 			list = append(list, c)
 		}
 	}
 	slices.SortStableFunc(list, urgency)
-	return list
+	return list, backlogged
 }
 
 // refusal is the code that a write with a lease gets, "" where it is accepted.

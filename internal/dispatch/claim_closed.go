@@ -11,15 +11,17 @@ import (
 	"fleetboard/internal/jobs"
 )
 
-// readProducts reads which products give nothing now, and those with these names.
+// readProducts reads which products give nothing now and in which lanes their jobs
+// wait for that, and the products with these names.
 func (r *claimRun) readProducts(tx db.Tx, names []string) error {
 	rows, err := q.ProductsForClaim(r.ctx, tx, dbsqlc.ProductsForClaimParams{WorkspaceID: r.workspace, Names: names})
 	if err != nil {
 		return fmt.Errorf("read products: %w", err)
 	}
-	r.closed, r.products = map[ids.ID]string{}, map[string]ids.ID{}
+	r.closed, r.products, r.held = map[ids.ID]string{}, map[string]ids.ID{}, nil
 	for _, p := range rows {
 		r.products[p.Name] = p.ID
+		r.held = append(r.held, p.HeldLanes...)
 		switch {
 		case p.Paused:
 			r.closed[p.ID] = ReasonPaused
@@ -39,7 +41,8 @@ func (r *claimRun) reaches(a *ask, product ids.ID) bool {
 }
 
 // headsFor are the heads of an ask's lanes without those of products that give
-// nothing now. It notes why the most urgent of these does not.
+// nothing now. It notes why the most urgent of these does not, or else why jobs of its
+// lanes are not even ready.
 func (r *claimRun) headsFor(a *ask, heads []dbsqlc.ReadyHeadsRow) []dbsqlc.ReadyHeadsRow {
 	left := make([]dbsqlc.ReadyHeadsRow, 0, len(heads))
 	a.closed = ""
@@ -53,6 +56,11 @@ func (r *claimRun) headsFor(a *ask, heads []dbsqlc.ReadyHeadsRow) []dbsqlc.Ready
 			left = append(left, h)
 		} else if a.closed == "" {
 			a.closed = why
+		}
+	}
+	for _, lane := range r.held {
+		if product, served := a.products[lane]; served && a.closed == "" {
+			a.closed = r.closed[product]
 		}
 	}
 	return left

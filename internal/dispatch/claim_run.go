@@ -93,6 +93,7 @@ type claimRun struct {
 	agents   map[ids.ID]dbsqlc.AgentsForClaimRow
 	closed   map[ids.ID]string      // products that give nothing now, and why
 	products map[string]ids.ID      // those that tokens are limited to
+	held     []int64                // lanes with jobs that wait for a place in review
 	broken   []change               // jobs that failed instead of being given
 	locked   map[ids.ID]bool        // agents that are locked with their factories
 	foreseen []int64                // lanes that it probably looks at
@@ -118,7 +119,7 @@ type ask struct {
 	agent    dbsqlc.AgentsForClaimRow
 	products map[int64]ids.ID // of its lanes
 	named    *jobs.Job        // the one job wanted
-	closed   string           // why lanes with a job were left out, "" where none was
+	closed   string           // why its lanes' jobs were left out, "" where none was
 	reserved int              // how many jobs may be taken for it
 	crowded  bool             // others of the run have reserved what is free
 	taken    []ids.ID         // out of the queue, without a lease yet

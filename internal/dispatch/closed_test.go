@@ -64,6 +64,36 @@ func TestAFullReviewQueueStopsClaims(t *testing.T) {
 	w.consistent()
 }
 
+// A full review queue is the reason also where all that an agent could take waits for
+// it, and is no reason for agents that could not take that.
+func TestAClaimSaysThatTheReviewQueueHoldsItsJobs(t *testing.T) {
+	w := newWorld(t)
+	agent, codex := w.agent("claude-1"), w.agent("codex-1", func(r *fleet.Registration) { r.Capabilities = []string{"held"} })
+	w.product("atlas", jobs.ProductSettings{ReviewRequired: true, ReviewLimit: number(1)})
+	w.job("handed in", inProduct("atlas"))
+	first := w.claim(agent)
+	w.complete(agent, first)
+	held := w.want(w.job("held", inProduct("atlas"), needs("held")), jobs.Waiting)
+	if held.WaitReason != jobs.WaitReviewBacklog {
+		t.Fatalf("it waits for %s", held.WaitReason)
+	}
+	w.nothing(codex, dispatch.ReasonReviewBacklog)
+	w.nothing(agent, dispatch.ReasonEmpty)
+	elsewhere := w.job("elsewhere")
+	if got := w.claim(codex); got.Key != elsewhere.Key {
+		t.Errorf("claimed %s; want %s", got.Key, elsewhere.Key)
+	}
+	w.product("atlas", jobs.ProductSettings{ReviewRequired: true, ReviewLimit: number(1), Paused: true})
+	w.nothing(codex, dispatch.ReasonPaused)
+	w.product("atlas", jobs.ProductSettings{ReviewRequired: true, ReviewLimit: number(1)})
+	w.act(first, jobs.ByApprove)
+	if got := w.claim(codex); got.Key != held.Key {
+		t.Errorf("claimed %s; want %s", got.Key, held.Key)
+	}
+	w.nothing(codex, dispatch.ReasonEmpty)
+	w.consistent()
+}
+
 // A claim that waits for a closed product wakes when a review place is free, and
 // when a pause ends, without the safety poll.
 func TestClosedLanesWakeWaitingClaims(t *testing.T) {
