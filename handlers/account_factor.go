@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -39,7 +40,7 @@ func (s *Server) dutyAgain(c echo.Context, who tenancy.Principal, err error) err
 	case f.Code != fault.Validation:
 		return err
 	}
-	return s.factorDuty(c, who, f.Code.Entry().Status, text)
+	return s.factorDuty(c, who, status.Of(f.Code), text)
 }
 
 // factorShow shows the secret that waits for its first code.
@@ -84,10 +85,10 @@ func (s *Server) factorConfirm(c echo.Context, who tenancy.Principal) error {
 	switch f := fault.From(err); {
 	case err == nil:
 	case f.Code == fault.Validation:
-		return s.factorPage(c, who, f.Code.Entry().Status, f.Fields["code"])
+		return s.factorPage(c, who, status.Of(f.Code), f.Fields["code"])
 	case f.Code == fault.TooMany:
 		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(retryAfter(f)))
-		return s.factorPage(c, who, f.Code.Entry().Status, tryAgain(f))
+		return s.factorPage(c, who, status.Of(f.Code), tryAgain(f))
 	case f.Code == fault.NotFound:
 		s.setFlash(c, ui.Toast{Tone: ui.Bad, Title: "Nothing was turned on", Text: f.Message})
 		return seeOther(c, links.Account)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -85,7 +86,7 @@ func (s *Server) accountAgain(c echo.Context, who tenancy.Principal, sheet accou
 	default:
 		return err
 	}
-	return s.accountPage(c, who, f.Code.Entry().Status, sheet)
+	return s.accountPage(c, who, status.Of(f.Code), sheet)
 }
 
 // tryAgain says how long to wait.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
 	"fleetboard/views"
 	"fleetboard/views/links"
@@ -97,7 +98,7 @@ func (s *Server) logFailure(err error, f *fault.Error, c echo.Context) {
 }
 
 func (s *Server) answer(c echo.Context, f *fault.Error) error {
-	status := f.Code.Entry().Status
+	status := status.Of(f.Code)
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(retryAfter(f)))
 	}
@@ -159,7 +160,7 @@ func (s *Server) errorPage(c echo.Context, f *fault.Error, status int) views.Err
 	page := views.ErrorPage{
 		Theme:     themeOf(c),
 		Code:      status,
-		Title:     f.Code.Entry().Title,
+		Title:     f.Code.Title(),
 		Message:   f.Message,
 		RequestID: requestIDOf(c),
 	}
@@ -181,7 +182,7 @@ func showToast(c echo.Context, status int, t ui.Toast) error {
 
 // toastOf is a refusal in two lines; the id helps only where the log knows more.
 func toastOf(f *fault.Error, requestID string) ui.Toast {
-	t := ui.Toast{Tone: ui.Bad, Title: f.Code.Entry().Title, Text: f.Message}
+	t := ui.Toast{Tone: ui.Bad, Title: f.Code.Title(), Text: f.Message}
 	if f.Code == fault.Internal || f.Code == fault.Unavailable {
 		t.RequestID = requestID
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/internal/accounts"
+	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -104,7 +105,7 @@ func (s *Server) identityRefused(c echo.Context, flow identityFlow, err error) e
 	}
 	s.Log.Log(c.Request().Context(), level, "log in by the identity provider refused",
 		"request_id", requestIDOf(c), "purpose", flow.Purpose, "error", err)
-	return s.identityDoor(c, f.Code.Entry().Status, refusedIdentity(s.Provider.Name(), flow, f, requestIDOf(c)))
+	return s.identityDoor(c, status.Of(f.Code), refusedIdentity(s.Provider.Name(), flow, f, requestIDOf(c)))
 }
 
 func (s *Server) identityDoor(c echo.Context, status int, m views.IdentityDoor) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/internal/accounts"
+	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -101,7 +102,7 @@ func (s *Server) identityJoinPage(c echo.Context, status int, guest foundGuest, 
 func (s *Server) joinFailed(c echo.Context, guest foundGuest, err error) error {
 	switch f := fault.From(err); f.Code {
 	case fault.NotFound, fault.Validation, fault.VersionConflict:
-		return s.identityDoor(c, f.Code.Entry().Status, joinRefused(s.Provider.Name(), guest.Invitation, f))
+		return s.identityDoor(c, status.Of(f.Code), joinRefused(s.Provider.Name(), guest.Invitation, f))
 	default:
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -45,7 +46,7 @@ func (s *Server) identityLink(c echo.Context, who tenancy.Principal) error {
 	switch f := fault.From(err); {
 	case err == nil:
 	case f.Code == fault.Validation || f.Code == fault.AlreadyExists || f.Code == fault.TooMany:
-		return s.identityConfirmPage(c, who, f.Code.Entry().Status, found, f)
+		return s.identityConfirmPage(c, who, status.Of(f.Code), found, f)
 	default:
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -57,7 +58,7 @@ func (s *Server) login(c echo.Context, _ tenancy.Principal) error {
 }
 
 func (s *Server) loginAgain(c echo.Context, f *fault.Error, email, next, text string) error {
-	return render(c, f.Code.Entry().Status, views.LoginView(views.Login{
+	return render(c, status.Of(f.Code), views.LoginView(views.Login{
 		Theme: themeOf(c), Email: email, Next: next, Error: text, Identity: s.identityLogin(next),
 	}))
 }
@@ -100,7 +101,7 @@ func (s *Server) loginCode(c echo.Context, _ tenancy.Principal) error {
 		case f.Code != fault.Unauthenticated:
 			return err
 		}
-		return render(c, f.Code.Entry().Status, views.LoginCodeView(views.LoginCode{Theme: themeOf(c), Next: next, Error: text}))
+		return render(c, status.Of(f.Code), views.LoginCodeView(views.LoginCode{Theme: themeOf(c), Next: next, Error: text}))
 	}
 	if err := s.wholeSignIn(c, account, epoch); err != nil {
 		return err

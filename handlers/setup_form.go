@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -35,7 +36,7 @@ func (s *Server) setup(c echo.Context, _ tenancy.Principal) error {
 	account, err := s.Accounts.SetUp(c.Request().Context(), token, name, email, in.Get("password"))
 	if fault.Is(err, fault.Validation) {
 		f := fault.From(err)
-		return render(c, f.Code.Entry().Status, views.SetupView(views.Setup{
+		return render(c, status.Of(f.Code), views.SetupView(views.Setup{
 			Theme: themeOf(c), URL: links.Setup(token), Name: name, Email: email, Errors: f.Fields,
 		}))
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
 )
 
@@ -109,7 +110,7 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%s: %s for %d bytes", op.id, took, len(raw))
 		}
 		if err != nil {
-			if status := fault.From(err).Code.Entry().Status; status < 400 || status > 499 {
+			if status := status.OfError(err); status < 400 || status > 499 {
 				t.Fatalf("%s: %d %v", op.id, status, err)
 			}
 			return

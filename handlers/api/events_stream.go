@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fault"
+	"fleetboard/handlers/status"
 	"fleetboard/internal/tenancy"
 )
 
@@ -143,7 +143,7 @@ func (e *eventStream) run(news <-chan struct{}) error {
 func (e *eventStream) mayGoOn() bool {
 	now, err := e.server.accounts.Bearer(e.ctx, callOf(e.ctx).token)
 	if err != nil {
-		return fault.From(err).Code.Entry().Status >= http.StatusInternalServerError
+		return status.OfError(err) >= http.StatusInternalServerError
 	}
 	return now.Workspace == e.who.Workspace && now.Can(tenancy.ReadBoard)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 
 	"fleetboard/handlers/api"
+	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
 )
 
@@ -148,9 +149,8 @@ func (a answer) checkAgainst(r *http.Request, body []byte) {
 func (a answer) checkProblem(r *http.Request) {
 	a.t.Helper()
 	code := fault.Code(a.code())
-	entry := code.Entry()
 	if a.header.Get("Content-Type") != "application/problem+json" || a.body["type"] != "/problems/"+string(code) ||
-		a.number("status") != int64(a.status) || entry.Status != a.status || a.body["title"] != entry.Title ||
+		a.number("status") != int64(a.status) || status.Of(code) != a.status || a.body["title"] != code.Title() ||
 		a.body["request_id"] != a.header.Get("X-Request-Id") || a.body["detail"] == "" {
 		a.t.Errorf("%s %s: not a whole problem: %d %s", r.Method, r.URL.Path, a.status, a.raw)
 	}

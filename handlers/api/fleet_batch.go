@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
 )
 
@@ -125,11 +126,11 @@ func (s *Server) ReportBatch(ctx context.Context, r ReportBatchRequestObject) (R
 // batchItem carries out one report and gives its answer.
 func (s *Server) batchItem(ctx context.Context, r report) (BatchItemAnswer, error) {
 	answer, err := s.carryOut(ctx, r)
-	status := http.StatusOK
+	httpStatus := http.StatusOK
 	if err != nil {
 		refusal := fault.From(err)
-		status = refusal.Code.Entry().Status
-		if status >= http.StatusInternalServerError && ctx.Err() == nil {
+		httpStatus = status.Of(refusal.Code)
+		if httpStatus >= http.StatusInternalServerError && ctx.Err() == nil {
 			s.log.LogAttrs(ctx, levelOf(refusal.Code), "report of a batch failed", slog.String("request_id", callOf(ctx).requestID), slog.Any("error", err))
 		}
 		answer = problem(refusal, callOf(ctx).requestID)
@@ -138,7 +139,7 @@ func (s *Server) batchItem(ctx context.Context, r report) (BatchItemAnswer, erro
 	if err != nil {
 		return BatchItemAnswer{}, fmt.Errorf("encode answer: %w", err)
 	}
-	return BatchItemAnswer{Status: status, Body: body}, nil
+	return BatchItemAnswer{Status: httpStatus, Body: body}, nil
 }
 
 // carryOut is the call that a report is. A panic is the report's error only.

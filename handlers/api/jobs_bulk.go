@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fleetboard/internal/dispatch"
+	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 )
@@ -86,13 +87,13 @@ func bulkOf(in Bulk) (dispatch.Action, error) {
 // bulkItem carries the action out with one job and gives its answer.
 func (s *Server) bulkItem(ctx context.Context, job string, a dispatch.Action) (BulkItemAnswer, error) {
 	var answer any
-	status := http.StatusOK
+	httpStatus := http.StatusOK
 	changed, err := s.act(ctx, job, a)
 	answer = changed
 	if err != nil {
 		refusal := fault.From(err)
-		status = refusal.Code.Entry().Status
-		if status >= http.StatusInternalServerError && ctx.Err() == nil {
+		httpStatus = status.Of(refusal.Code)
+		if httpStatus >= http.StatusInternalServerError && ctx.Err() == nil {
 			s.log.LogAttrs(ctx, levelOf(refusal.Code), "action of a bulk failed", slog.String("request_id", callOf(ctx).requestID),
 				slog.Any("error", err))
 		}
@@ -102,5 +103,5 @@ func (s *Server) bulkItem(ctx context.Context, job string, a dispatch.Action) (B
 	if err != nil {
 		return BulkItemAnswer{}, fmt.Errorf("encode answer: %w", err)
 	}
-	return BulkItemAnswer{Job: job, Status: status, Body: body}, nil
+	return BulkItemAnswer{Job: job, Status: httpStatus, Body: body}, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
@@ -60,7 +61,7 @@ func (s *Server) recover(next echo.HandlerFunc) echo.HandlerFunc {
 func (s *Server) refuse(err error, c echo.Context) {
 	refusal := refusalOf(err, c)
 	id := c.Response().Header().Get(echo.HeaderXRequestID)
-	status := refusal.Code.Entry().Status
+	status := status.Of(refusal.Code)
 	if status >= http.StatusInternalServerError && c.Request().Context().Err() == nil {
 		s.log.LogAttrs(c.Request().Context(), levelOf(refusal.Code), "API call failed", slog.String("request_id", id),
 			slog.String("method", c.Request().Method), slog.String("route", c.Path()), slog.Any("error", err))
@@ -135,13 +136,13 @@ func problem(refusal *fault.Error, requestID string) map[string]any {
 	if status, ok := p["status"]; ok {
 		p["job_status"] = status
 	}
-	entry := refusal.Code.Entry()
-	maps.Copy(p, map[string]any{"type": "/problems/" + string(refusal.Code), "title": entry.Title, "status": entry.Status,
+	httpStatus := status.Of(refusal.Code)
+	maps.Copy(p, map[string]any{"type": "/problems/" + string(refusal.Code), "title": refusal.Code.Title(), "status": httpStatus,
 		"detail": refusal.Message, "code": refusal.Code, "request_id": requestID})
 	if len(refusal.Fields) > 0 {
 		p["fields"] = refusal.Fields
 	}
-	if entry.Status == http.StatusTooManyRequests || entry.Status == http.StatusServiceUnavailable {
+	if httpStatus == http.StatusTooManyRequests || httpStatus == http.StatusServiceUnavailable {
 		p["retry_after"] = waitOf(refusal)
 	}
 	return p

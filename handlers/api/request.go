@@ -17,6 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/internal/tenancy/quota"
@@ -160,7 +161,7 @@ func (s *Server) bearer(c echo.Context) (*tenancy.Principal, error) {
 		defer done()
 	}
 	who, err := s.accounts.Bearer(c.Request().Context(), token)
-	if err != nil && fault.From(err).Code.Entry().Status == http.StatusUnauthorized && !fault.Is(err, fault.TokenExpired) {
+	if err != nil && status.OfError(err) == http.StatusUnauthorized && !fault.Is(err, fault.TokenExpired) {
 		// A token that was good once is no guess: a whole fleet may come back with those.
 		return nil, cmp.Or(s.quota.Address(address), err)
 	}

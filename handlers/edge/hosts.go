@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
 )
 
@@ -42,6 +43,6 @@ func AllowedHosts(names []string, refuse func(http.ResponseWriter, *http.Request
 			refuse(w, r, refusal)
 			return
 		}
-		http.Error(w, refusal.Message, refusal.Code.Entry().Status)
+		http.Error(w, refusal.Message, status.Of(refusal.Code))
 	})
 }

@@ -297,7 +297,7 @@ func (b *beat) reports(list []BeatLease) ([]Standing, error) {
 		_, started, told, err := b.s.reportTx(b.ctx, b.tx, b.who, Ref{Job: l.id.String(), Epoch: l.Epoch},
 			report{Progress: l.progress(), starts: l.says(), isProgress: l.says()})
 		b.started, b.told = append(b.started, started...), b.told || told
-		if refused := fault.From(err); err != nil && refused.Code.Entry().Status == 409 {
+		if refused := fault.From(err); err != nil && refused.Code.Conflict() {
 			fence(l.BeatLease, string(refused.Code))
 			continue
 		}

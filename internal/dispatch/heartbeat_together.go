@@ -256,7 +256,7 @@ func (r *beatRun) fence() error {
 		return err
 	}
 	for _, t := range all {
-		if t.refused && !t.apart && fault.From(t.err).Code.Entry().Status != 409 {
+		if t.refused && !t.apart && !fault.From(t.err).Code.Conflict() {
 			return t.err
 		}
 	}

@@ -313,7 +313,7 @@ func (w *world) judge(errs []error, racers ...racer) int {
 			won++
 		case errors.As(err, &pg):
 			w.t.Errorf("%s: %s: %v", racers[i].name, pg.Code, err)
-		case !errors.Is(err, errLost) && fault.From(err).Code.Entry().Status != 409:
+		case !errors.Is(err, errLost) && !fault.From(err).Code.Conflict():
 			w.t.Errorf("%s: %v; want a refusal as a conflict", racers[i].name, err)
 		}
 	}

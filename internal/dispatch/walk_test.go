@@ -114,7 +114,7 @@ func (k *walk) step() {
 	}
 	slices.Sort(names)
 	name := rapid.SampledFrom(names).Draw(k.t, "step")
-	if err := steps[name](); err != nil && fault.From(err).Code.Entry().Status != 409 {
+	if err := steps[name](); err != nil && !fault.From(err).Code.Conflict() {
 		k.t.Fatalf("%s: %v", name, err)
 	}
 	k.onePerRepo()

@@ -1,12 +1,11 @@
 package fault
 
-import "net/http"
-
 // Code names a kind of refusal. Codes are part of the API: they are never
 // renamed and never reused.
 type Code string
 
-// The catalogue. Each code has one HTTP status and one title, in catalogue.
+// The catalogue. Each code has one title, in titles; handlers/status has its HTTP
+// status.
 const (
 	Malformed            Code = "malformed"
 	Validation           Code = "validation_failed"
@@ -40,57 +39,62 @@ const (
 	Internal             Code = "internal"
 )
 
-// Entry is what the catalogue knows about a code.
-type Entry struct {
-	Status int
-	Title  string
+var titles = map[Code]string{
+	Malformed:            "The request could not be read",
+	Validation:           "Some fields need another value",
+	Unauthenticated:      "Credentials are needed",
+	TokenInvalid:         "The token is not known",
+	TokenExpired:         "The token has expired",
+	TokenRevoked:         "The token was revoked",
+	Forbidden:            "Not allowed",
+	NotFound:             "Not found",
+	MethodNotAllowed:     "Method not allowed",
+	HostNotAllowed:       "The server has another name",
+	ClientTooOld:         "The client is too old",
+	VersionConflict:      "Changed by somebody else",
+	InvalidTransition:    "Not possible in this status",
+	DependencyCycle:      "The dependencies form a cycle",
+	ChildrenOpen:         "Children of the job are open",
+	InUse:                "Still in use",
+	AlreadyExists:        "Already exists",
+	IdempotencyKeyReused: "The idempotency key belongs to another request",
+	NotClaimable:         "The job cannot be claimed",
+	StaleEpoch:           "The lease belongs to a later epoch",
+	LeaseExpired:         "The lease has ended",
+	AlreadyEnded:         "The agent has ended the lease",
+	Cancelled:            "The job was cancelled",
+	Paused:               "The job was paused",
+	Superseded:           "The agent was started again elsewhere",
+	TooLarge:             "The body is too large",
+	UnsupportedMedia:     "The body is not JSON",
+	TooMany:              "Too many requests",
+	Unavailable:          "Not available right now",
+	Internal:             "Something went wrong",
 }
 
-var catalogue = map[Code]Entry{
-	Malformed:            {http.StatusBadRequest, "The request could not be read"},
-	Validation:           {http.StatusUnprocessableEntity, "Some fields need another value"},
-	Unauthenticated:      {http.StatusUnauthorized, "Credentials are needed"},
-	TokenInvalid:         {http.StatusUnauthorized, "The token is not known"},
-	TokenExpired:         {http.StatusUnauthorized, "The token has expired"},
-	TokenRevoked:         {http.StatusUnauthorized, "The token was revoked"},
-	Forbidden:            {http.StatusForbidden, "Not allowed"},
-	NotFound:             {http.StatusNotFound, "Not found"},
-	MethodNotAllowed:     {http.StatusMethodNotAllowed, "Method not allowed"},
-	HostNotAllowed:       {http.StatusMisdirectedRequest, "The server has another name"},
-	ClientTooOld:         {http.StatusUpgradeRequired, "The client is too old"},
-	VersionConflict:      {http.StatusConflict, "Changed by somebody else"},
-	InvalidTransition:    {http.StatusConflict, "Not possible in this status"},
-	DependencyCycle:      {http.StatusConflict, "The dependencies form a cycle"},
-	ChildrenOpen:         {http.StatusConflict, "Children of the job are open"},
-	InUse:                {http.StatusConflict, "Still in use"},
-	AlreadyExists:        {http.StatusConflict, "Already exists"},
-	IdempotencyKeyReused: {http.StatusUnprocessableEntity, "The idempotency key belongs to another request"},
-	NotClaimable:         {http.StatusConflict, "The job cannot be claimed"},
-	StaleEpoch:           {http.StatusConflict, "The lease belongs to a later epoch"},
-	LeaseExpired:         {http.StatusConflict, "The lease has ended"},
-	AlreadyEnded:         {http.StatusConflict, "The agent has ended the lease"},
-	Cancelled:            {http.StatusConflict, "The job was cancelled"},
-	Paused:               {http.StatusConflict, "The job was paused"},
-	Superseded:           {http.StatusConflict, "The agent was started again elsewhere"},
-	TooLarge:             {http.StatusRequestEntityTooLarge, "The body is too large"},
-	UnsupportedMedia:     {http.StatusUnsupportedMediaType, "The body is not JSON"},
-	TooMany:              {http.StatusTooManyRequests, "Too many requests"},
-	Unavailable:          {http.StatusServiceUnavailable, "Not available right now"},
-	Internal:             {http.StatusInternalServerError, "Something went wrong"},
-}
-
-// Entry returns the code's status and title; an unknown code is Internal's.
-func (c Code) Entry() Entry {
-	if e, ok := catalogue[c]; ok {
-		return e
+// Title is the code in a few words; an unknown code has Internal's.
+func (c Code) Title() string {
+	if title, ok := titles[c]; ok {
+		return title
 	}
-	return catalogue[Internal]
+	return titles[Internal]
+}
+
+// Conflict reports whether the request was in order but does not fit the present
+// state: asking again can help, sending the same again cannot.
+func (c Code) Conflict() bool {
+	switch c {
+	case VersionConflict, InvalidTransition, DependencyCycle, ChildrenOpen, InUse, AlreadyExists, NotClaimable, StaleEpoch, LeaseExpired, AlreadyEnded, Cancelled, Paused, Superseded:
+		return true
+	default:
+		return false
+	}
 }
 
 // Codes lists the whole catalogue, for the documentation and its test.
 func Codes() []Code {
-	list := make([]Code, 0, len(catalogue))
-	for c := range catalogue {
+	list := make([]Code, 0, len(titles))
+	for c := range titles {
 		list = append(list, c)
 	}
 	return list

@@ -287,7 +287,7 @@ func (w *world) meddle(ctx context.Context) {
 // expected fails the test on an error that is neither a lost race nor the end.
 func (w *world) expected(ctx context.Context, err error) {
 	var refusal *fault.Error
-	if err == nil || ctx.Err() != nil || errors.As(err, &refusal) && refusal.Code.Entry().Status == 409 {
+	if err == nil || ctx.Err() != nil || errors.As(err, &refusal) && refusal.Code.Conflict() {
 		return
 	}
 	w.t.Error(err)
