@@ -44,13 +44,13 @@ func (s *Service) redactReport(ctx context.Context, tx db.Tx, workspace ids.ID, 
 }
 
 // redactLines are log lines without the values of a job's secrets, also without those
-// that begin in one line and end in another.
+// that begin in one line and end in another, of this call or of the next.
 func redactLines(red *redact.Redactor, lines []jobs.LogLine) []jobs.LogLine {
 	messages := make([]string, 0, len(lines))
 	for _, l := range lines {
 		messages = append(messages, l.Message)
 	}
-	messages = red.Texts(messages)
+	messages = red.Lines(messages)
 	clean := make([]jobs.LogLine, 0, len(lines))
 	for i, l := range lines {
 		l.Event, l.Details = red.Cut(l.Event, maxLogEvent), red.JSON(l.Details)

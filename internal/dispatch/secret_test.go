@@ -196,3 +196,30 @@ func TestAJobWithDamagedSecretsFails(t *testing.T) {
 	w.want(third, jobs.Failed)
 	w.consistent()
 }
+
+// A secret whose beginning is told in one call and whose rest in the next goes from
+// both.
+func TestASecretIsNotToldInTwoCalls(t *testing.T) {
+	w := newWorld(t)
+	w.job("a", secret)
+	agent := w.agent("claude-1")
+	held := w.claim(agent)
+	tell := func(messages ...string) {
+		t.Helper()
+		var lines []jobs.LogLine
+		for _, m := range messages {
+			lines = append(lines, jobs.LogLine{Level: jobs.Info, Message: m})
+		}
+		if _, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), lines); err != nil {
+			t.Fatal(err)
+		}
+	}
+	form := hex.EncodeToString([]byte(canary))
+	tell("starting", "it is "+form[:11])
+	tell(form[11:]+".", "ended")
+	got := dbfactory.Text(t, w.db, `SELECT string_agg(message, '|' ORDER BY id) FROM job_log`)
+	if want := "starting|it is [secret]|[secret].|ended"; got != want {
+		t.Errorf("the log says %q; want %q", got, want)
+	}
+	w.consistent()
+}

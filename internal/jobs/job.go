@@ -30,7 +30,7 @@ type Job struct {
 	// AcceptanceMet says of each criterion whether a person ticked it; it is as
 	// long as Acceptance.
 	AcceptanceMet []bool
-	// InputContext has Placeholder in place of the values of SecretKeys, which are
+	// InputContext has redact.Placeholder in place of the values of SecretKeys, which are
 	// sorted.
 	InputContext json.RawMessage
 	SecretKeys   []string

@@ -35,7 +35,7 @@ type State struct {
 	Capabilities        []string        `json:"capabilities"`
 	Tags                []string        `json:"tags"`
 	Acceptance          []string        `json:"acceptance"`
-	InputContext        json.RawMessage `json:"input_context"` // with Placeholder for secrets
+	InputContext        json.RawMessage `json:"input_context"` // with redact.Placeholder for secrets
 	SecretKeys          []string        `json:"secret_keys"`
 	ReviewOverride      *bool           `json:"review_required"`
 	MaxRetries          int             `json:"max_retries"`

@@ -146,7 +146,10 @@ func asciiOnly(text string) string {
 // addressForms are a text inside an address: escapers differ in what they leave,
 // and in the case of their digits.
 func addressForms(text string) []string {
-	list := []string{url.QueryEscape(text), url.PathEscape(text), escapeAllBut(text, "-_.~"), escapeAllBut(text, "-_.~!'()*"), escapeAllBut(text, "-_.~/")}
+	list := []string{url.QueryEscape(text), url.PathEscape(text)}
+	for _, kept := range []string{"-_.~", "-_.~!'()*", "-_.~/"} {
+		list = append(list, escapeAllBut(text, kept))
+	}
 	for _, form := range list {
 		list = append(list, lowerEscapes(form))
 	}

@@ -51,6 +51,14 @@ func plainOf(text string) plain {
 	return plain{p.text[:n], p.at[:n], p.end[:n]}
 }
 
+// written are parts of the plain text in the text that it was read from.
+func (p plain) written(parts []span) []span {
+	for i, part := range parts {
+		parts[i] = span{int(p.at[part.from]), int(p.end[part.to-1])}
+	}
+	return parts
+}
+
 // unescaped is the text with one layer of escapes less.
 func (p plain) unescaped() plain {
 	text := string(p.text)

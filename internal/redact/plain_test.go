@@ -122,7 +122,7 @@ func TestSecretsGoAcrossLines(t *testing.T) {
 		if theSecret[i]&0xc0 == 0x80 {
 			continue // within a character
 		}
-		clean := red.Texts([]string{"first", "key: " + theSecret[:i], theSecret[i:] + " ok", "", "last"})
+		clean := red.Lines([]string{"first", "key: " + theSecret[:i], theSecret[i:] + " ok", "", "last"})
 		if len(clean) != 5 || clean[0] != "first" || clean[3] != "" || clean[4] != "last" {
 			t.Fatalf("%q", clean)
 		}
@@ -163,7 +163,7 @@ func FuzzRedact(f *testing.F) {
 			!strings.Contains(redact.Placeholder, value) && strings.Contains(strings.ReplaceAll(clean, redact.Placeholder, "\x00"), value) {
 			t.Errorf("%q is left in %q", value, clean)
 		}
-		if lines := red.Texts(strings.Split(text, "\n")); len(lines) != strings.Count(text, "\n")+1 {
+		if lines := red.Lines(strings.Split(text, "\n")); len(lines) != strings.Count(text, "\n")+1 {
 			t.Errorf("%d lines of %q", len(lines), text)
 		}
 		if tree := red.JSON(raw); !json.Valid(tree) {

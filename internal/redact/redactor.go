@@ -20,14 +20,16 @@ const PlaceholderJSON = `"` + Placeholder + `"`
 //
 // A text is read twice, whatever it holds: as it is, and plain.
 type Redactor struct {
-	written automaton // over what a value may look like
-	plain   automaton // the same in a plain text
+	written *automaton // over what a value may look like
+	plain   *automaton // the same in a plain text
 }
 
 // automaton finds all of its forms in one reading.
 type automaton struct {
-	nodes []node
-	root  [256]int32 // the first step, by byte
+	forms   []string
+	longest int // of the forms, in bytes
+	nodes   []node
+	root    [256]int32 // the first step, by byte
 }
 
 // node is a place in the automaton: what was read last is the beginning of a form.
@@ -35,57 +37,64 @@ type node struct {
 	child, sibling int32 // 0 for none: nobody's child is the root
 	fail           int32 // the longest end of the same text that is a place, too
 	match          int32 // length of the longest form that ends here, 0 for none
+	depth          int32 // how much of a form was read
 	letter         byte
 }
 
 // New returns a redactor of values, each in JSON; nil where none of them is long
 // enough to be looked for.
 func New(values ...json.RawMessage) *Redactor {
-	r := &Redactor{written: automaton{nodes: make([]node, 1)}, plain: automaton{nodes: make([]node, 1)}}
+	var written, plain []string
 	for _, v := range values {
 		for text := range textsOf(v) {
-			for _, form := range encodings(text) {
-				r.written.add(form)
-			}
+			written = append(written, encodings(text)...)
 			for _, form := range plainForms(text) {
 				if len(form) >= minPlain {
-					r.plain.add(form)
+					plain = append(plain, form)
 				}
 			}
 		}
 	}
-	if len(r.written.nodes) == 1 {
+	if len(written) == 0 {
 		return nil
 	}
-	r.written.link()
-	r.plain.link()
-	return r
+	return &Redactor{written: newAutomaton(written), plain: newAutomaton(plain)}
 }
 
-func (r *automaton) add(form string) {
+func newAutomaton(forms []string) *automaton {
+	a := &automaton{forms: forms, nodes: make([]node, 1)}
+	for _, form := range forms {
+		a.add(form)
+		a.longest = max(a.longest, len(form))
+	}
+	a.link()
+	return a
+}
+
+func (a *automaton) add(form string) {
 	at := int32(0)
 	for i := range len(form) {
-		next := r.child(at, form[i])
+		next := a.child(at, form[i])
 		if next == 0 {
-			next = int32(len(r.nodes)) //nolint:gosec // bounded by what a job may keep secret
-			r.nodes = append(r.nodes, node{sibling: r.nodes[at].child, letter: form[i]})
-			r.nodes[at].child = next
+			next = int32(len(a.nodes)) //nolint:gosec // bounded by what a job may keep secret
+			a.nodes = append(a.nodes, node{sibling: a.nodes[at].child, depth: a.nodes[at].depth + 1, letter: form[i]})
+			a.nodes[at].child = next
 			if at == 0 {
-				r.root[form[i]] = next
+				a.root[form[i]] = next
 			}
 		}
 		at = next
 	}
-	r.nodes[at].match = int32(len(form)) //nolint:gosec // bounded by what a job may keep secret
+	a.nodes[at].match = a.nodes[at].depth
 }
 
 // child is the next place where a letter follows, 0 where no form goes on so.
-func (r *automaton) child(at int32, letter byte) int32 {
+func (a *automaton) child(at int32, letter byte) int32 {
 	if at == 0 {
-		return r.root[letter]
+		return a.root[letter]
 	}
-	for c := r.nodes[at].child; c != 0; c = r.nodes[c].sibling {
-		if r.nodes[c].letter == letter {
+	for c := a.nodes[at].child; c != 0; c = a.nodes[c].sibling {
+		if a.nodes[c].letter == letter {
 			return c
 		}
 	}
@@ -94,29 +103,29 @@ func (r *automaton) child(at int32, letter byte) int32 {
 
 // link finds, from the shortest place to the longest, where to go on after a
 // letter that does not fit.
-func (r *automaton) link() {
-	queue := make([]int32, 0, len(r.nodes))
+func (a *automaton) link() {
+	queue := make([]int32, 0, len(a.nodes))
 	queue = append(queue, 0)
 	for head := 0; head < len(queue); head++ {
 		at := queue[head]
-		for c := r.nodes[at].child; c != 0; c = r.nodes[c].sibling {
+		for c := a.nodes[at].child; c != 0; c = a.nodes[c].sibling {
 			if at != 0 {
-				r.nodes[c].fail = r.step(r.nodes[at].fail, r.nodes[c].letter)
+				a.nodes[c].fail = a.step(a.nodes[at].fail, a.nodes[c].letter)
 			}
-			if r.nodes[c].match == 0 {
-				r.nodes[c].match = r.nodes[r.nodes[c].fail].match
+			if a.nodes[c].match == 0 {
+				a.nodes[c].match = a.nodes[a.nodes[c].fail].match
 			}
 			queue = append(queue, c)
 		}
 	}
 }
 
-func (r *automaton) step(at int32, letter byte) int32 {
+func (a *automaton) step(at int32, letter byte) int32 {
 	for {
-		if next := r.child(at, letter); next != 0 || at == 0 {
+		if next := a.child(at, letter); next != 0 || at == 0 {
 			return next
 		}
-		at = r.nodes[at].fail
+		at = a.nodes[at].fail
 	}
 }
 
@@ -125,13 +134,13 @@ type span struct{ from, to int }
 
 // find gives the parts of a text that are to go, in order; forms that overlap go
 // together.
-func (r *automaton) find(text []byte) []span {
+func (a *automaton) find(text []byte) []span {
 	var found []span
 	at := int32(0)
 	for i, c := range text {
-		at = r.step(at, c)
-		if r.nodes[at].match > 0 {
-			found = together(found, span{i + 1 - int(r.nodes[at].match), i + 1})
+		at = a.step(at, c)
+		if a.nodes[at].match > 0 {
+			found = together(found, span{i + 1 - int(a.nodes[at].match), i + 1})
 		}
 	}
 	return found
@@ -148,22 +157,24 @@ func together(found []span, next span) []span {
 
 // find gives the parts of a text that are to go, in order: those of the text as it is,
 // and those of the plain text.
-func (r *Redactor) find(text string) []span {
-	found := r.written.find([]byte(text))
-	clear := plainOf(text)
-	hidden := r.plain.find(clear.text)
-	if len(hidden) == 0 {
-		return found
+func (r *Redactor) find(text string) []span { return r.findIn(text, plainOf(text)) }
+
+func (r *Redactor) findIn(text string, clear plain) []span {
+	return merge(r.written.find([]byte(text)), clear.written(r.plain.find(clear.text)))
+}
+
+// merge puts parts in order.
+func merge(found []span, more ...[]span) []span {
+	if all := slices.Concat(more...); len(all) > 0 {
+		found = append(found, all...)
+		slices.SortFunc(found, func(a, b span) int { return a.to - b.to })
+		all = all[:0]
+		for _, f := range found {
+			all = together(all, f)
+		}
+		return all
 	}
-	for _, h := range hidden {
-		found = append(found, span{int(clear.at[h.from]), int(clear.end[h.to-1])})
-	}
-	slices.SortFunc(found, func(a, b span) int { return a.to - b.to })
-	var all []span
-	for _, f := range found {
-		all = together(all, f)
-	}
-	return all
+	return found
 }
 
 // Text is a text without the values.
@@ -187,34 +198,6 @@ func without(text string, found []span) string {
 	}
 	out.WriteString(text[end:])
 	return out.String()
-}
-
-// Texts are texts that belong together, as lines of a log, without the values: also
-// without those that begin in one and end in another.
-func (r *Redactor) Texts(list []string) []string {
-	if r == nil || len(list) == 0 {
-		return list
-	}
-	clean, at := slices.Clone(list), 0
-	found := r.find(strings.Join(list, "\n"))
-	for i, text := range list {
-		end := at + len(text)
-		var mine []span
-		for _, f := range found {
-			if f.from >= end {
-				break
-			}
-			if f.to > at {
-				mine = append(mine, span{max(f.from, at) - at, min(f.to, end) - at})
-			}
-		}
-		clean[i] = without(text, mine)
-		for len(found) > 0 && found[0].to <= end {
-			found = found[1:]
-		}
-		at = end + 1
-	}
-	return clean
 }
 
 // Cut is Text of at most limit characters: a placeholder can be longer than what
