@@ -26,6 +26,7 @@ type Tx interface {
 
 var (
 	patient  = pace{"5s", "2s", "auto", "on"}
+	planned  = pace{"5s", "2s", "force_custom_plan", "on"}
 	hurried  = pace{"5s", "50ms", "force_generic_plan", "off"}
 	thorough = pace{"10min", "2s", "auto", "on"}
 )
@@ -81,6 +82,12 @@ func (d *DB) InWorkspaceHurried(ctx context.Context, ws ids.ID, fn func(Tx) erro
 // on: all of them see the rows as they were at the first, and none may write.
 func (d *DB) InWorkspaceSnapshot(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
 	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), patient, false, true}, fn)
+}
+
+// ListInWorkspace is InWorkspaceSnapshot for a list with filters and an order: each
+// statement is planned for its values, which say what index it needs.
+func (d *DB) ListInWorkspace(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), planned, false, true}, fn)
 }
 
 // InWorkspaceThorough is InWorkspace for a command that looks at every row: a

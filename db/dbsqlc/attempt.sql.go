@@ -7,6 +7,8 @@ package dbsqlc
 
 import (
 	"context"
+	"encoding/json"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -143,4 +145,93 @@ func (q *Queries) AttemptSubmit(ctx context.Context, db DBTX, arg AttemptSubmitP
 	var submitted int16
 	err := row.Scan(&submitted)
 	return submitted, err
+}
+
+const attemptsOfAgent = `-- name: AttemptsOfAgent :many
+SELECT a.workspace_id, a.job_id, a.epoch, a.agent, a.factory, a.model, a.session_key, a.claimed_at, a.started_at, a.ended_at, a.outcome, a.error, a.error_kind, a.progress_percent, a.current_step, a.checkpoint, a.result, a.result_digest, a.submitted, j.key AS job_key, l.epoch AS lease_epoch, l.progress_percent AS lease_progress_percent,
+    coalesce(l.current_step, '')::text AS lease_current_step, coalesce(l.checkpoint, j.checkpoint) AS lease_checkpoint
+FROM attempt a
+CROSS JOIN LATERAL (SELECT x.key, x.checkpoint FROM job x WHERE x.workspace_id = a.workspace_id AND x.id = a.job_id OFFSET 0) j
+CROSS JOIN LATERAL (
+    SELECT x.workspace_id, x.job_id, x.epoch, x.agent_id, x.factory_id, x.session_key, x.request_id, x.ttl_seconds, x.claimed_at, x.expires_at, x.progress_percent, x.current_step, x.progress_at, x.checkpoint, x.directive, x.directive_reason, x.directive_by, x.grace_ends_at, x.warned_at, x.number, x.directive_by_kind, x.directive_by_id FROM (SELECT 1) one LEFT JOIN job_lease x
+        ON a.outcome = '' AND x.workspace_id = a.workspace_id AND x.job_id = a.job_id AND x.epoch = a.epoch OFFSET 0
+) l
+WHERE a.workspace_id = $1 AND a.agent = $2 AND ($3::text = '' OR a.outcome = $3)
+    AND (a.claimed_at, a.job_id, a.epoch) < ($4::timestamptz, $5::uuid, $6::bigint)
+ORDER BY a.claimed_at DESC, a.job_id DESC, a.epoch DESC LIMIT $7
+`
+
+type AttemptsOfAgentParams struct {
+	WorkspaceID uuid.UUID
+	Agent       string
+	Outcome     string
+	BeforeAt    time.Time
+	BeforeJob   uuid.UUID
+	BeforeEpoch int64
+	MaxRows     int32
+}
+
+type AttemptsOfAgentRow struct {
+	Attempt              Attempt
+	JobKey               string
+	LeaseEpoch           *int64
+	LeaseProgressPercent *int16
+	LeaseCurrentStep     string
+	LeaseCheckpoint      json.RawMessage
+}
+
+// The attempts of an agent before a place, the newest first, with the keys of their
+// jobs and, while they last, what their leases know. Both are looked up row by row:
+// as joins they would be read from end to end where statistics are missing.
+func (q *Queries) AttemptsOfAgent(ctx context.Context, db DBTX, arg AttemptsOfAgentParams) ([]AttemptsOfAgentRow, error) {
+	rows, err := db.Query(ctx, attemptsOfAgent,
+		arg.WorkspaceID,
+		arg.Agent,
+		arg.Outcome,
+		arg.BeforeAt,
+		arg.BeforeJob,
+		arg.BeforeEpoch,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AttemptsOfAgentRow{}
+	for rows.Next() {
+		var i AttemptsOfAgentRow
+		if err := rows.Scan(
+			&i.Attempt.WorkspaceID,
+			&i.Attempt.JobID,
+			&i.Attempt.Epoch,
+			&i.Attempt.Agent,
+			&i.Attempt.Factory,
+			&i.Attempt.Model,
+			&i.Attempt.SessionKey,
+			&i.Attempt.ClaimedAt,
+			&i.Attempt.StartedAt,
+			&i.Attempt.EndedAt,
+			&i.Attempt.Outcome,
+			&i.Attempt.Error,
+			&i.Attempt.ErrorKind,
+			&i.Attempt.ProgressPercent,
+			&i.Attempt.CurrentStep,
+			&i.Attempt.Checkpoint,
+			&i.Attempt.Result,
+			&i.Attempt.ResultDigest,
+			&i.Attempt.Submitted,
+			&i.JobKey,
+			&i.LeaseEpoch,
+			&i.LeaseProgressPercent,
+			&i.LeaseCurrentStep,
+			&i.LeaseCheckpoint,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -397,169 +397,6 @@ func (q *Queries) JobKeyTaken(ctx context.Context, db DBTX, arg JobKeyTakenParam
 	return items, nil
 }
 
-const jobList = `-- name: JobList :many
-SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, files, files_touched, failure_kind, approved_head, merged_commit, url, status_by_kind, status_by_id, carried_out_by, body, acceptance, acceptance_met, input_context, secret_keys, product, review_needed, product_paused, one_job_per_repo, review_limit, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_directive_by_kind, lease_directive_by_id, lease_grace_ends_at, lease_warned_at FROM job_full j
-WHERE j.workspace_id = $1
-    AND ($2::uuid IS NULL OR j.id < $2::uuid)
-    AND (cardinality($3::text[]) = 0 OR j.status = ANY($3::text[]))
-    AND ($4::text = '' OR j.product = $4)
-    AND ($5::text = '' OR j.repo = $5)
-    AND ($6::text = '' OR j.phase = $6)
-    AND ($7::text = '' OR $7 = ANY(j.tags))
-    AND ($8::text = '' OR j.factory = $8 OR j.lease_factory = $8)
-    AND ($9::text = '' OR j.lease_agent = $9)
-    AND ($10::text = '' OR j.failure_kind = $10)
-    AND ($11::text = '' OR j.wait_reason = $11)
-    AND j.priority >= $12::int
-    AND ($13::timestamptz IS NULL OR j.updated_at >= $13::timestamptz)
-    AND ($14::text = '' OR j.title ILIKE '%' || $14 || '%' OR j.key ILIKE $14 || '%')
-ORDER BY j.id DESC LIMIT $15
-`
-
-type JobListParams struct {
-	WorkspaceID  uuid.UUID
-	Before       *uuid.UUID
-	Statuses     []string
-	Product      string
-	Repo         string
-	Phase        string
-	Tag          string
-	Factory      string
-	Agent        string
-	FailureKind  string
-	WaitReason   string
-	PriorityGte  int32
-	UpdatedSince *time.Time
-	Q            string
-	MaxRows      int32
-}
-
-func (q *Queries) JobList(ctx context.Context, db DBTX, arg JobListParams) ([]JobFull, error) {
-	rows, err := db.Query(ctx, jobList,
-		arg.WorkspaceID,
-		arg.Before,
-		arg.Statuses,
-		arg.Product,
-		arg.Repo,
-		arg.Phase,
-		arg.Tag,
-		arg.Factory,
-		arg.Agent,
-		arg.FailureKind,
-		arg.WaitReason,
-		arg.PriorityGte,
-		arg.UpdatedSince,
-		arg.Q,
-		arg.MaxRows,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []JobFull{}
-	for rows.Next() {
-		var i JobFull
-		if err := rows.Scan(
-			&i.WorkspaceID,
-			&i.ID,
-			&i.Key,
-			&i.Title,
-			&i.Kind,
-			&i.ProductID,
-			&i.Repo,
-			&i.Phase,
-			&i.Priority,
-			&i.Capabilities,
-			&i.Factory,
-			&i.LaneID,
-			&i.Tags,
-			&i.Status,
-			&i.WaitReason,
-			&i.BlockedReason,
-			&i.Question,
-			&i.Answer,
-			&i.StatusBy,
-			&i.StatusAt,
-			&i.Epoch,
-			&i.Attempts,
-			&i.FailureCount,
-			&i.LostCount,
-			&i.MaxRetries,
-			&i.MaxLost,
-			&i.RetryBackoffSeconds,
-			&i.LastError,
-			&i.Feedback,
-			&i.ProgressPercent,
-			&i.CurrentStep,
-			&i.Checkpoint,
-			&i.Result,
-			&i.ReviewRequired,
-			&i.EstimatedComplexity,
-			&i.EstimatedMinutes,
-			&i.TokenBudget,
-			&i.NotBefore,
-			&i.IdempotencyKey,
-			&i.Version,
-			&i.CreatedBy,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.ReadyAt,
-			&i.AssignedAt,
-			&i.StartedAt,
-			&i.CompletedAt,
-			&i.FailedAt,
-			&i.WaitsForChildren,
-			&i.Files,
-			&i.FilesTouched,
-			&i.FailureKind,
-			&i.ApprovedHead,
-			&i.MergedCommit,
-			&i.Url,
-			&i.StatusByKind,
-			&i.StatusByID,
-			&i.CarriedOutBy,
-			&i.Body,
-			&i.Acceptance,
-			&i.AcceptanceMet,
-			&i.InputContext,
-			&i.SecretKeys,
-			&i.Product,
-			&i.ReviewNeeded,
-			&i.ProductPaused,
-			&i.OneJobPerRepo,
-			&i.ReviewLimit,
-			&i.DependsOn,
-			&i.LeaseEpoch,
-			&i.LeaseAgentID,
-			&i.LeaseAgent,
-			&i.LeaseFactoryID,
-			&i.LeaseFactory,
-			&i.LeaseSessionKey,
-			&i.LeaseTtlSeconds,
-			&i.LeaseClaimedAt,
-			&i.LeaseExpiresAt,
-			&i.LeaseProgressPercent,
-			&i.LeaseCurrentStep,
-			&i.LeaseProgressAt,
-			&i.LeaseCheckpoint,
-			&i.LeaseDirective,
-			&i.LeaseDirectiveReason,
-			&i.LeaseDirectiveBy,
-			&i.LeaseDirectiveByKind,
-			&i.LeaseDirectiveByID,
-			&i.LeaseGraceEndsAt,
-			&i.LeaseWarnedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const jobLock = `-- name: JobLock :one
 SELECT id, clock_timestamp()::timestamptz AS now FROM job
 WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE
@@ -608,6 +445,125 @@ func (q *Queries) JobLockReady(ctx context.Context, db DBTX, arg JobLockReadyPar
 			return nil, err
 		}
 		items = append(items, job_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const jobPlaces = `-- name: JobPlaces :many
+SELECT j.id, j.priority, j.status_at, j.updated_at, CASE WHEN $1::text = 'cost' THEN (
+    SELECT least(coalesce(sum(u.cost_nanos), 0), 9223372036854775807) FROM job_usage u
+    WHERE u.workspace_id = $2 AND u.job_id = j.id) ELSE 0 END::bigint AS cost_nanos
+FROM job j
+WHERE j.workspace_id = $2
+    AND CASE $1::text
+        WHEN 'age' THEN j.id > $3::uuid
+        WHEN 'updated' THEN (j.updated_at, j.id) < ($4::timestamptz, $3::uuid)
+        WHEN 'priority' THEN j.status = (SELECT $5::text)
+            AND j.status IN ('waiting', 'ready', 'assigned', 'running', 'paused', 'blocked', 'in_review', 'approved')
+            AND CASE WHEN $6::boolean THEN j.priority = $7::int AND (j.status_at, j.id) > ($4::timestamptz, $3::uuid)
+                ELSE j.priority < $7::int END
+        ELSE j.id < $3::uuid END
+    AND (cardinality($8::text[]) = 0 OR j.status = ANY($8::text[]))
+    AND ($9::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $2 AND p.name = $9))
+    AND ($10::text = '' OR j.repo = $10)
+    AND ($11::text = '' OR j.phase = $11)
+    AND ($12::text = '' OR $12 = ANY(j.tags))
+    AND ($13::text = '' OR j.factory = $13 OR j.id = ANY(ARRAY(
+        SELECT l.job_id FROM job_lease l WHERE l.workspace_id = $2 AND $13 = (SELECT h.factory FROM attempt h
+            WHERE h.workspace_id = l.workspace_id AND h.job_id = l.job_id AND h.epoch = l.epoch))))
+    AND ($14::text = '' OR j.id = ANY(ARRAY(
+        SELECT l.job_id FROM job_lease l WHERE l.workspace_id = $2 AND $14 = (SELECT h.agent FROM attempt h
+            WHERE h.workspace_id = l.workspace_id AND h.job_id = l.job_id AND h.epoch = l.epoch))))
+    AND ($15::text = '' OR j.failure_kind = $15)
+    AND ($16::text = '' OR j.wait_reason = $16)
+    AND j.priority >= $17::int
+    AND ($18::timestamptz IS NULL OR j.updated_at >= $18::timestamptz)
+    AND ($19::text = '' OR j.title ILIKE '%' || $19 || '%' OR j.key ILIKE $19 || '%')
+ORDER BY CASE WHEN $1 = 'priority' THEN j.priority END DESC, CASE WHEN $1 = 'priority' THEN j.status_at END,
+    CASE WHEN $1 = 'updated' THEN j.updated_at END DESC, CASE WHEN $1 IN ('age', 'priority') THEN j.id END, j.id DESC
+LIMIT $20
+`
+
+type JobPlacesParams struct {
+	Sort          string
+	WorkspaceID   uuid.UUID
+	AfterID       uuid.UUID
+	AfterAt       time.Time
+	Status        string
+	Within        bool
+	AfterPriority int32
+	Statuses      []string
+	Product       string
+	Repo          string
+	Phase         string
+	Tag           string
+	Factory       string
+	Agent         string
+	FailureKind   string
+	WaitReason    string
+	PriorityGte   int32
+	UpdatedSince  *time.Time
+	Q             string
+	MaxRows       int32
+}
+
+type JobPlacesRow struct {
+	ID        uuid.UUID
+	Priority  int16
+	StatusAt  time.Time
+	UpdatedAt time.Time
+	CostNanos int64
+}
+
+// The jobs that a filter leaves after a place, in an order, with what orders look at.
+// Where it is planned for its values (db.ListInWorkspace) only the terms of the one
+// order are left of ORDER BY, and an index has it. By priority it is asked for one
+// status, and for the rest of one priority or for those below it; that status is
+// compared so that no other index than that of the board fits. No index has costs:
+// they are only told.
+func (q *Queries) JobPlaces(ctx context.Context, db DBTX, arg JobPlacesParams) ([]JobPlacesRow, error) {
+	rows, err := db.Query(ctx, jobPlaces,
+		arg.Sort,
+		arg.WorkspaceID,
+		arg.AfterID,
+		arg.AfterAt,
+		arg.Status,
+		arg.Within,
+		arg.AfterPriority,
+		arg.Statuses,
+		arg.Product,
+		arg.Repo,
+		arg.Phase,
+		arg.Tag,
+		arg.Factory,
+		arg.Agent,
+		arg.FailureKind,
+		arg.WaitReason,
+		arg.PriorityGte,
+		arg.UpdatedSince,
+		arg.Q,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []JobPlacesRow{}
+	for rows.Next() {
+		var i JobPlacesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Priority,
+			&i.StatusAt,
+			&i.UpdatedAt,
+			&i.CostNanos,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -201,57 +201,6 @@ func (q *Queries) UsageNumbers(ctx context.Context, db DBTX, arg UsageNumbersPar
 	return items, nil
 }
 
-const usageOfAttempts = `-- name: UsageOfAttempts :many
-SELECT epoch, entries, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_nanos, unpriced
-FROM job_usage WHERE workspace_id = $1 AND job_id = $2 AND epoch = ANY($3::bigint[])
-`
-
-type UsageOfAttemptsParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	Epochs      []int64
-}
-
-type UsageOfAttemptsRow struct {
-	Epoch            int64
-	Entries          int64
-	InputTokens      int64
-	OutputTokens     int64
-	CacheReadTokens  int64
-	CacheWriteTokens int64
-	CostNanos        int64
-	Unpriced         int64
-}
-
-func (q *Queries) UsageOfAttempts(ctx context.Context, db DBTX, arg UsageOfAttemptsParams) ([]UsageOfAttemptsRow, error) {
-	rows, err := db.Query(ctx, usageOfAttempts, arg.WorkspaceID, arg.JobID, arg.Epochs)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []UsageOfAttemptsRow{}
-	for rows.Next() {
-		var i UsageOfAttemptsRow
-		if err := rows.Scan(
-			&i.Epoch,
-			&i.Entries,
-			&i.InputTokens,
-			&i.OutputTokens,
-			&i.CacheReadTokens,
-			&i.CacheWriteTokens,
-			&i.CostNanos,
-			&i.Unpriced,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const usageOfJob = `-- name: UsageOfJob :one
 SELECT coalesce(sum(entries), 0)::bigint AS entries, coalesce(sum(input_tokens), 0)::bigint AS input_tokens,
     coalesce(sum(output_tokens), 0)::bigint AS output_tokens, coalesce(sum(cache_read_tokens), 0)::bigint AS cache_read_tokens,
@@ -289,6 +238,63 @@ func (q *Queries) UsageOfJob(ctx context.Context, db DBTX, arg UsageOfJobParams)
 		&i.Unpriced,
 	)
 	return i, err
+}
+
+const usageOfLeases = `-- name: UsageOfLeases :many
+SELECT u.job_id, u.epoch, u.entries, u.input_tokens, u.output_tokens, u.cache_read_tokens, u.cache_write_tokens, u.cost_nanos, u.unpriced
+FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::bigint[]) AS epoch) n
+CROSS JOIN LATERAL (
+    SELECT x.workspace_id, x.job_id, x.epoch, x.entries, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.cost_nanos, x.unpriced FROM job_usage x WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.epoch = n.epoch OFFSET 0
+) u
+`
+
+type UsageOfLeasesParams struct {
+	JobIds      []uuid.UUID
+	Epochs      []int64
+	WorkspaceID uuid.UUID
+}
+
+type UsageOfLeasesRow struct {
+	JobID            uuid.UUID
+	Epoch            int64
+	Entries          int64
+	InputTokens      int64
+	OutputTokens     int64
+	CacheReadTokens  int64
+	CacheWriteTokens int64
+	CostNanos        int64
+	Unpriced         int64
+}
+
+// One look for each lease, whatever the statistics say.
+func (q *Queries) UsageOfLeases(ctx context.Context, db DBTX, arg UsageOfLeasesParams) ([]UsageOfLeasesRow, error) {
+	rows, err := db.Query(ctx, usageOfLeases, arg.JobIds, arg.Epochs, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []UsageOfLeasesRow{}
+	for rows.Next() {
+		var i UsageOfLeasesRow
+		if err := rows.Scan(
+			&i.JobID,
+			&i.Epoch,
+			&i.Entries,
+			&i.InputTokens,
+			&i.OutputTokens,
+			&i.CacheReadTokens,
+			&i.CacheWriteTokens,
+			&i.CostNanos,
+			&i.Unpriced,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const usageRecord = `-- name: UsageRecord :many

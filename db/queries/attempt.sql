@@ -5,6 +5,22 @@ WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch;
 -- name: AttemptList :many
 SELECT * FROM attempt WHERE workspace_id = @workspace_id AND job_id = @job_id ORDER BY epoch DESC LIMIT 200;
 
+-- name: AttemptsOfAgent :many
+-- The attempts of an agent before a place, the newest first, with the keys of their
+-- jobs and, while they last, what their leases know. Both are looked up row by row:
+-- as joins they would be read from end to end where statistics are missing.
+SELECT sqlc.embed(a), j.key AS job_key, l.epoch AS lease_epoch, l.progress_percent AS lease_progress_percent,
+    coalesce(l.current_step, '')::text AS lease_current_step, coalesce(l.checkpoint, j.checkpoint) AS lease_checkpoint
+FROM attempt a
+CROSS JOIN LATERAL (SELECT x.key, x.checkpoint FROM job x WHERE x.workspace_id = a.workspace_id AND x.id = a.job_id OFFSET 0) j
+CROSS JOIN LATERAL (
+    SELECT x.* FROM (SELECT 1) one LEFT JOIN job_lease x
+        ON a.outcome = '' AND x.workspace_id = a.workspace_id AND x.job_id = a.job_id AND x.epoch = a.epoch OFFSET 0
+) l
+WHERE a.workspace_id = @workspace_id AND a.agent = @agent AND (@outcome::text = '' OR a.outcome = @outcome)
+    AND (a.claimed_at, a.job_id, a.epoch) < (@before_at::timestamptz, @before_job::uuid, @before_epoch::bigint)
+ORDER BY a.claimed_at DESC, a.job_id DESC, a.epoch DESC LIMIT @max_rows;
+
 -- name: AttemptEnd :one
 -- How an attempt ended, and the digest of the agent's call that ended it: none
 -- where somebody else did.

@@ -28,23 +28,45 @@ SELECT * FROM job_full WHERE workspace_id = @workspace_id AND id = @id;
 SELECT f.* FROM (SELECT unnest(@ids::uuid[]) AS id) u
 CROSS JOIN LATERAL (SELECT * FROM job_full j WHERE j.workspace_id = @workspace_id AND j.id = u.id OFFSET 0) f;
 
--- name: JobList :many
-SELECT * FROM job_full j
+-- name: JobPlaces :many
+-- The jobs that a filter leaves after a place, in an order, with what orders look at.
+-- Where it is planned for its values (db.ListInWorkspace) only the terms of the one
+-- order are left of ORDER BY, and an index has it. By priority it is asked for one
+-- status, and for the rest of one priority or for those below it; that status is
+-- compared so that no other index than that of the board fits. No index has costs:
+-- they are only told.
+SELECT j.id, j.priority, j.status_at, j.updated_at, CASE WHEN @sort::text = 'cost' THEN (
+    SELECT least(coalesce(sum(u.cost_nanos), 0), 9223372036854775807) FROM job_usage u
+    WHERE u.workspace_id = @workspace_id AND u.job_id = j.id) ELSE 0 END::bigint AS cost_nanos
+FROM job j
 WHERE j.workspace_id = @workspace_id
-    AND (sqlc.narg('before')::uuid IS NULL OR j.id < sqlc.narg('before')::uuid)
+    AND CASE @sort::text
+        WHEN 'age' THEN j.id > @after_id::uuid
+        WHEN 'updated' THEN (j.updated_at, j.id) < (@after_at::timestamptz, @after_id::uuid)
+        WHEN 'priority' THEN j.status = (SELECT @status::text)
+            AND j.status IN ('waiting', 'ready', 'assigned', 'running', 'paused', 'blocked', 'in_review', 'approved')
+            AND CASE WHEN @within::boolean THEN j.priority = @after_priority::int AND (j.status_at, j.id) > (@after_at::timestamptz, @after_id::uuid)
+                ELSE j.priority < @after_priority::int END
+        ELSE j.id < @after_id::uuid END
     AND (cardinality(@statuses::text[]) = 0 OR j.status = ANY(@statuses::text[]))
-    AND (@product::text = '' OR j.product = @product)
+    AND (@product::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product))
     AND (@repo::text = '' OR j.repo = @repo)
     AND (@phase::text = '' OR j.phase = @phase)
     AND (@tag::text = '' OR @tag = ANY(j.tags))
-    AND (@factory::text = '' OR j.factory = @factory OR j.lease_factory = @factory)
-    AND (@agent::text = '' OR j.lease_agent = @agent)
+    AND (@factory::text = '' OR j.factory = @factory OR j.id = ANY(ARRAY(
+        SELECT l.job_id FROM job_lease l WHERE l.workspace_id = @workspace_id AND @factory = (SELECT h.factory FROM attempt h
+            WHERE h.workspace_id = l.workspace_id AND h.job_id = l.job_id AND h.epoch = l.epoch))))
+    AND (@agent::text = '' OR j.id = ANY(ARRAY(
+        SELECT l.job_id FROM job_lease l WHERE l.workspace_id = @workspace_id AND @agent = (SELECT h.agent FROM attempt h
+            WHERE h.workspace_id = l.workspace_id AND h.job_id = l.job_id AND h.epoch = l.epoch))))
     AND (@failure_kind::text = '' OR j.failure_kind = @failure_kind)
     AND (@wait_reason::text = '' OR j.wait_reason = @wait_reason)
     AND j.priority >= @priority_gte::int
     AND (sqlc.narg('updated_since')::timestamptz IS NULL OR j.updated_at >= sqlc.narg('updated_since')::timestamptz)
     AND (@q::text = '' OR j.title ILIKE '%' || @q || '%' OR j.key ILIKE @q || '%')
-ORDER BY j.id DESC LIMIT @max_rows;
+ORDER BY CASE WHEN @sort = 'priority' THEN j.priority END DESC, CASE WHEN @sort = 'priority' THEN j.status_at END,
+    CASE WHEN @sort = 'updated' THEN j.updated_at END DESC, CASE WHEN @sort IN ('age', 'priority') THEN j.id END, j.id DESC
+LIMIT @max_rows;
 
 -- name: JobKeyTaken :many
 SELECT key FROM job WHERE workspace_id = @workspace_id AND key = ANY(@keys::text[]);

@@ -69,9 +69,13 @@ SELECT coalesce(sum(entries), 0)::bigint AS entries, coalesce(sum(input_tokens),
     least(coalesce(sum(cost_nanos), 0), 9223372036854775807)::bigint AS cost_nanos, coalesce(sum(unpriced), 0)::bigint AS unpriced
 FROM job_usage WHERE workspace_id = @workspace_id AND job_id = @job_id;
 
--- name: UsageOfAttempts :many
-SELECT epoch, entries, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_nanos, unpriced
-FROM job_usage WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = ANY(@epochs::bigint[]);
+-- name: UsageOfLeases :many
+-- One look for each lease, whatever the statistics say.
+SELECT u.job_id, u.epoch, u.entries, u.input_tokens, u.output_tokens, u.cache_read_tokens, u.cache_write_tokens, u.cost_nanos, u.unpriced
+FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch) n
+CROSS JOIN LATERAL (
+    SELECT x.* FROM job_usage x WHERE x.workspace_id = @workspace_id AND x.job_id = n.job_id AND x.epoch = n.epoch OFFSET 0
+) u;
 
 -- name: UsageAgainstBudget :one
 -- How many tokens of all kinds a job has used, and whether that is more than its

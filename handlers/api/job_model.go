@@ -91,7 +91,7 @@ func jobFilter(in ListJobsParams) jobs.Filter {
 		Product: value(in.Product), Repo: value(in.Repo), Phase: value(in.Phase), Tag: value(in.Tag),
 		FailureKind: string(value(in.FailureKind)), WaitReason: string(value(in.WaitReason)),
 		Factory: value(in.Factory), Agent: value(in.Agent), PriorityGTE: in.PriorityGTE, ReadyOnly: value(in.ReadyOnly),
-		Query: value(in.Q), UpdatedSince: in.UpdatedSince, Cursor: value(in.Cursor), Limit: limit(in.Limit),
+		Query: value(in.Q), UpdatedSince: in.UpdatedSince, Sort: jobs.Sort(value(in.Sort)), Cursor: value(in.Cursor), Limit: limit(in.Limit),
 	}
 	for _, status := range value(in.Status) {
 		f.Statuses = append(f.Statuses, jobs.Status(status))
@@ -99,10 +99,11 @@ func jobFilter(in ListJobsParams) jobs.Filter {
 	return f
 }
 
-func attemptModel(a jobs.Attempt, used spend.Usage) Attempt {
+// attemptModel is an attempt on the job with that key.
+func attemptModel(key string, a jobs.Attempt, used spend.Usage) Attempt {
 	return Attempt{
-		Epoch: a.Epoch, Agent: a.Agent, Factory: a.Factory, Model: a.Model, SessionKey: a.SessionKey,
-		ClaimedAt: a.ClaimedAt.UTC(), StartedAt: utcOrNil(a.StartedAt), EndedAt: utcOrNil(a.EndedAt), Outcome: a.Outcome,
+		Job: key, Epoch: a.Epoch, Agent: a.Agent, Factory: a.Factory, Model: a.Model, SessionKey: a.SessionKey,
+		ClaimedAt: a.ClaimedAt.UTC(), StartedAt: utcOrNil(a.StartedAt), EndedAt: utcOrNil(a.EndedAt), Outcome: AttemptOutcome(a.Outcome),
 		Error: a.Error, ErrorKind: a.ErrorKind, ProgressPercent: a.ProgressPercent, CurrentStep: a.CurrentStep,
 		Checkpoint: a.Checkpoint, Result: a.Result, Usage: usageModel(used),
 	}

@@ -10,11 +10,15 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend"
 )
 
-// ListJobs gives a page of jobs, newest first.
+// ListJobs gives a page of jobs, or of parts of them.
 func (s *Server) ListJobs(ctx context.Context, r ListJobsRequestObject) (ListJobsResponseObject, error) {
 	page, err := s.jobPage(ctx, jobFilter(r.Params))
+	if fields := value(r.Params.Fields); len(fields) > 0 && err == nil {
+		return partialJobs(page, fields), nil
+	}
 	return ListJobs200JSONResponse(page), err
 }
 
@@ -77,7 +81,25 @@ func (s *Server) ListAttempts(ctx context.Context, r ListAttemptsRequestObject) 
 	}
 	used, err := s.dispatch.Usage(ctx, who, job.ID, models(shown, func(a jobs.Attempt) int64 { return a.Epoch })...)
 	return ListAttempts200JSONResponse{NextCursor: next,
-		Items: models(shown, func(a jobs.Attempt) Attempt { return attemptModel(a, used.Attempts[a.Epoch]) })}, err
+		Items: models(shown, func(a jobs.Attempt) Attempt { return attemptModel(job.Key, a, used.Attempts[a.Epoch]) })}, err
+}
+
+// ListAgentAttempts gives a page of an agent's attempts, newest first.
+func (s *Server) ListAgentAttempts(ctx context.Context, r ListAgentAttemptsRequestObject) (ListAgentAttemptsResponseObject, error) {
+	who := whoOf(ctx)
+	agent, err := s.fleet.Agent(ctx, who, r.Agent)
+	if err != nil {
+		return nil, err
+	}
+	found, next, err := s.jobs.AgentAttempts(ctx, who, agent.Name, jobs.AgentFilter{Outcome: string(value(r.Params.Outcome)),
+		Cursor: value(r.Params.Cursor), Limit: limit(r.Params.Limit)})
+	if err != nil {
+		return nil, err
+	}
+	leaseOf := func(a jobs.AgentAttempt) spend.Lease { return spend.Lease{Job: a.JobID, Epoch: a.Epoch} }
+	used, err := s.dispatch.LeaseUsage(ctx, who, models(found, leaseOf))
+	return ListAgentAttempts200JSONResponse{NextCursor: next,
+		Items: models(found, func(a jobs.AgentAttempt) Attempt { return attemptModel(a.Key, a.Attempt, used[leaseOf(a)]) })}, err
 }
 
 // ListJobEvents gives a page of a job's events, newest first.

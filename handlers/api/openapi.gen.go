@@ -18,6 +18,51 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for AttemptOutcome.
+const (
+	AttemptOutcomeAsked     AttemptOutcome = "asked"
+	AttemptOutcomeBlocked   AttemptOutcome = "blocked"
+	AttemptOutcomeCancelled AttemptOutcome = "cancelled"
+	AttemptOutcomeCompleted AttemptOutcome = "completed"
+	AttemptOutcomeEmpty     AttemptOutcome = ""
+	AttemptOutcomeFailed    AttemptOutcome = "failed"
+	AttemptOutcomeLost      AttemptOutcome = "lost"
+	AttemptOutcomePaused    AttemptOutcome = "paused"
+	AttemptOutcomeRejected  AttemptOutcome = "rejected"
+	AttemptOutcomeReleased  AttemptOutcome = "released"
+	AttemptOutcomeTimeout   AttemptOutcome = "timeout"
+)
+
+// Valid indicates whether the value is a known member of the AttemptOutcome enum.
+func (e AttemptOutcome) Valid() bool {
+	switch e {
+	case AttemptOutcomeAsked:
+		return true
+	case AttemptOutcomeBlocked:
+		return true
+	case AttemptOutcomeCancelled:
+		return true
+	case AttemptOutcomeCompleted:
+		return true
+	case AttemptOutcomeEmpty:
+		return true
+	case AttemptOutcomeFailed:
+		return true
+	case AttemptOutcomeLost:
+		return true
+	case AttemptOutcomePaused:
+		return true
+	case AttemptOutcomeRejected:
+		return true
+	case AttemptOutcomeReleased:
+		return true
+	case AttemptOutcomeTimeout:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for BulkActionName.
 const (
 	BulkActionNameAnswer      BulkActionName = "answer"
@@ -186,6 +231,189 @@ func (e HeartbeatStatus) Valid() bool {
 	case HeartbeatStatusIdle:
 		return true
 	case HeartbeatStatusWorking:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for JobField.
+const (
+	JobFieldAcceptance          JobField = "acceptance"
+	JobFieldAcceptanceMet       JobField = "acceptance_met"
+	JobFieldAnswer              JobField = "answer"
+	JobFieldApprovedHead        JobField = "approved_head"
+	JobFieldAssignedAt          JobField = "assigned_at"
+	JobFieldAttempts            JobField = "attempts"
+	JobFieldBlockedReason       JobField = "blocked_reason"
+	JobFieldBody                JobField = "body"
+	JobFieldCapabilities        JobField = "capabilities"
+	JobFieldCheckpoint          JobField = "checkpoint"
+	JobFieldCompletedAt         JobField = "completed_at"
+	JobFieldCreatedAt           JobField = "created_at"
+	JobFieldCreatedBy           JobField = "created_by"
+	JobFieldCurrentStep         JobField = "current_step"
+	JobFieldDependsOn           JobField = "depends_on"
+	JobFieldEstimatedComplexity JobField = "estimated_complexity"
+	JobFieldEstimatedMinutes    JobField = "estimated_minutes"
+	JobFieldFactory             JobField = "factory"
+	JobFieldFailedAt            JobField = "failed_at"
+	JobFieldFailureCount        JobField = "failure_count"
+	JobFieldFailureKind         JobField = "failure_kind"
+	JobFieldFeedback            JobField = "feedback"
+	JobFieldFiles               JobField = "files"
+	JobFieldFilesTouched        JobField = "files_touched"
+	JobFieldID                  JobField = "id"
+	JobFieldIdempotencyKey      JobField = "idempotency_key"
+	JobFieldInputContext        JobField = "input_context"
+	JobFieldKey                 JobField = "key"
+	JobFieldKind                JobField = "kind"
+	JobFieldLastError           JobField = "last_error"
+	JobFieldLease               JobField = "lease"
+	JobFieldLostCount           JobField = "lost_count"
+	JobFieldMaxLost             JobField = "max_lost"
+	JobFieldMaxRetries          JobField = "max_retries"
+	JobFieldMergedCommit        JobField = "merged_commit"
+	JobFieldNotBefore           JobField = "not_before"
+	JobFieldPhase               JobField = "phase"
+	JobFieldPriority            JobField = "priority"
+	JobFieldProduct             JobField = "product"
+	JobFieldProgressPercent     JobField = "progress_percent"
+	JobFieldQuestion            JobField = "question"
+	JobFieldReadyAt             JobField = "ready_at"
+	JobFieldRepo                JobField = "repo"
+	JobFieldResult              JobField = "result"
+	JobFieldRetryBackoffSeconds JobField = "retry_backoff_seconds"
+	JobFieldReviewRequired      JobField = "review_required"
+	JobFieldSecretKeys          JobField = "secret_keys"
+	JobFieldStartedAt           JobField = "started_at"
+	JobFieldStatus              JobField = "status"
+	JobFieldTags                JobField = "tags"
+	JobFieldTitle               JobField = "title"
+	JobFieldTokenBudget         JobField = "token_budget"
+	JobFieldURL                 JobField = "url"
+	JobFieldUpdatedAt           JobField = "updated_at"
+	JobFieldVersion             JobField = "version"
+	JobFieldWaitReason          JobField = "wait_reason"
+	JobFieldWaitsForChildren    JobField = "waits_for_children"
+)
+
+// Valid indicates whether the value is a known member of the JobField enum.
+func (e JobField) Valid() bool {
+	switch e {
+	case JobFieldAcceptance:
+		return true
+	case JobFieldAcceptanceMet:
+		return true
+	case JobFieldAnswer:
+		return true
+	case JobFieldApprovedHead:
+		return true
+	case JobFieldAssignedAt:
+		return true
+	case JobFieldAttempts:
+		return true
+	case JobFieldBlockedReason:
+		return true
+	case JobFieldBody:
+		return true
+	case JobFieldCapabilities:
+		return true
+	case JobFieldCheckpoint:
+		return true
+	case JobFieldCompletedAt:
+		return true
+	case JobFieldCreatedAt:
+		return true
+	case JobFieldCreatedBy:
+		return true
+	case JobFieldCurrentStep:
+		return true
+	case JobFieldDependsOn:
+		return true
+	case JobFieldEstimatedComplexity:
+		return true
+	case JobFieldEstimatedMinutes:
+		return true
+	case JobFieldFactory:
+		return true
+	case JobFieldFailedAt:
+		return true
+	case JobFieldFailureCount:
+		return true
+	case JobFieldFailureKind:
+		return true
+	case JobFieldFeedback:
+		return true
+	case JobFieldFiles:
+		return true
+	case JobFieldFilesTouched:
+		return true
+	case JobFieldID:
+		return true
+	case JobFieldIdempotencyKey:
+		return true
+	case JobFieldInputContext:
+		return true
+	case JobFieldKey:
+		return true
+	case JobFieldKind:
+		return true
+	case JobFieldLastError:
+		return true
+	case JobFieldLease:
+		return true
+	case JobFieldLostCount:
+		return true
+	case JobFieldMaxLost:
+		return true
+	case JobFieldMaxRetries:
+		return true
+	case JobFieldMergedCommit:
+		return true
+	case JobFieldNotBefore:
+		return true
+	case JobFieldPhase:
+		return true
+	case JobFieldPriority:
+		return true
+	case JobFieldProduct:
+		return true
+	case JobFieldProgressPercent:
+		return true
+	case JobFieldQuestion:
+		return true
+	case JobFieldReadyAt:
+		return true
+	case JobFieldRepo:
+		return true
+	case JobFieldResult:
+		return true
+	case JobFieldRetryBackoffSeconds:
+		return true
+	case JobFieldReviewRequired:
+		return true
+	case JobFieldSecretKeys:
+		return true
+	case JobFieldStartedAt:
+		return true
+	case JobFieldStatus:
+		return true
+	case JobFieldTags:
+		return true
+	case JobFieldTitle:
+		return true
+	case JobFieldTokenBudget:
+		return true
+	case JobFieldURL:
+		return true
+	case JobFieldUpdatedAt:
+		return true
+	case JobFieldVersion:
+		return true
+	case JobFieldWaitReason:
+		return true
+	case JobFieldWaitsForChildren:
 		return true
 	default:
 		return false
@@ -516,6 +744,33 @@ func (e ListEventsParamsOrder) Valid() bool {
 	}
 }
 
+// Defines values for ListJobsParamsSort.
+const (
+	ListJobsParamsSortAge      ListJobsParamsSort = "age"
+	ListJobsParamsSortCost     ListJobsParamsSort = "cost"
+	ListJobsParamsSortCreated  ListJobsParamsSort = "created"
+	ListJobsParamsSortPriority ListJobsParamsSort = "priority"
+	ListJobsParamsSortUpdated  ListJobsParamsSort = "updated"
+)
+
+// Valid indicates whether the value is a known member of the ListJobsParamsSort enum.
+func (e ListJobsParamsSort) Valid() bool {
+	switch e {
+	case ListJobsParamsSortAge:
+		return true
+	case ListJobsParamsSortCost:
+		return true
+	case ListJobsParamsSortCreated:
+		return true
+	case ListJobsParamsSortPriority:
+		return true
+	case ListJobsParamsSortUpdated:
+		return true
+	default:
+		return false
+	}
+}
+
 // Actor Who decided on it, or works; in `carried_out_by` who carried it out, where that was somebody else.
 type Actor struct {
 	// ID As `actor_id` of events.
@@ -604,11 +859,14 @@ type Attempt struct {
 	Error       string         `json:"error"`
 	ErrorKind   string         `json:"error_kind"`
 	Factory     string         `json:"factory"`
-	Model       string         `json:"model"`
+
+	// Job Key of the job.
+	Job   string `json:"job"`
+	Model string `json:"model"`
 
 	// Outcome Empty while it lasts; `rejected` where the work that it handed in was sent back.
-	Outcome         string `json:"outcome"`
-	ProgressPercent *int   `json:"progress_percent"`
+	Outcome         AttemptOutcome `json:"outcome"`
+	ProgressPercent *int           `json:"progress_percent"`
 
 	// Result Any JSON object, or null.
 	Result     FreeFormOrNull `json:"result"`
@@ -618,6 +876,9 @@ type Attempt struct {
 	// Usage Sums of usage entries, each of which is counted once.
 	Usage Usage `json:"usage"`
 }
+
+// AttemptOutcome Empty while it lasts; `rejected` where the work that it handed in was sent back.
+type AttemptOutcome string
 
 // AttemptPage defines model for AttemptPage.
 type AttemptPage struct {
@@ -1095,6 +1356,12 @@ type Job struct {
 	WaitsForChildren bool `json:"waits_for_children"`
 }
 
+// JobField defines model for JobField.
+type JobField string
+
+// JobFields Of a job `id`, `key` and the fields that were asked for.
+type JobFields map[string]interface{}
+
 // JobNeeds Tokens such as `os:linux` or `node:20`, all of which a factory must offer.
 type JobNeeds = []string
 
@@ -1212,6 +1479,9 @@ type LinkedJob struct {
 	Status JobStatus `json:"status"`
 	Title  string    `json:"title"`
 }
+
+// ListedJobs defines model for ListedJobs.
+type ListedJobs = JobPage
 
 // LogBatch defines model for LogBatch.
 type LogBatch struct {
@@ -1747,6 +2017,16 @@ type ListAgentsParams struct {
 // ListAgentsParamsStatus defines parameters for ListAgents.
 type ListAgentsParamsStatus string
 
+// ListAgentAttemptsParams defines parameters for ListAgentAttempts.
+type ListAgentAttemptsParams struct {
+	// Outcome Only those that ended so.
+	Outcome *AttemptOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
+
+	// Cursor `next_cursor` of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // ListAgentJobsParams defines parameters for ListAgentJobs.
 type ListAgentJobsParams struct {
 	// Cursor `next_cursor` of the page before.
@@ -1835,10 +2115,19 @@ type ListJobsParams struct {
 	Q            *string    `form:"q,omitempty" json:"q,omitempty"`
 	UpdatedSince *time.Time `form:"updated_since,omitempty" json:"updated_since,omitempty"`
 
+	// Sort `created` (newest first), `age` (oldest first), `updated` (changed last first), `priority` (highest first, then longest in its status; needs `status` with open statuses only, or `ready_only`), `cost` (most expensive first; at most 1,000 jobs may match). A cursor goes on in the order that it was given out for.
+	Sort *ListJobsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Fields The fields of each job, separated by commas; `id` and `key` are always there. Without it each job is whole.
+	Fields *[]JobField `form:"fields,omitempty" json:"fields,omitempty"`
+
 	// Cursor `next_cursor` of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
+
+// ListJobsParamsSort defines parameters for ListJobs.
+type ListJobsParamsSort string
 
 // CreateJobParams defines parameters for CreateJob.
 type CreateJobParams struct {
@@ -2159,6 +2448,9 @@ type ServerInterface interface {
 	// RegisterAgent Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
 	// (PUT /agents/{agent})
 	RegisterAgent(ctx echo.Context, agent AgentPath) error
+	// ListAgentAttempts The leases that an agent had and has, newest first.
+	// (GET /agents/{agent}/attempts)
+	ListAgentAttempts(ctx echo.Context, agent AgentPath, params ListAgentAttemptsParams) error
 	// GetAgentHealth How long ago an agent was last heard, and what that means.
 	// (GET /agents/{agent}/health)
 	GetAgentHealth(ctx echo.Context, agent AgentPath) error
@@ -2234,7 +2526,7 @@ type ServerInterface interface {
 	// ReportUsage Says what models were used for. Each entry is answered by itself; the first telling of an id counts, and one of an ended lease counts as well.
 	// (POST /fleet/usage)
 	ReportUsage(ctx echo.Context) error
-	// ListJobs Lists jobs, newest first.
+	// ListJobs Lists jobs, newest first or in the order asked for.
 	// (GET /jobs)
 	ListJobs(ctx echo.Context, params ListJobsParams) error
 	// CreateJob Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
@@ -2434,6 +2726,45 @@ func (w *ServerInterfaceWrapper) RegisterAgent(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.RegisterAgent(ctx, agent)
+	return err
+}
+
+// ListAgentAttempts converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAgentAttempts(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "agent" -------------
+	var agent AgentPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "agent", ctx.Param("agent"), &agent, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter agent: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAgentAttemptsParams
+	// ------------- Optional query parameter "outcome" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", ctx.QueryParams(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter outcome: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAgentAttempts(ctx, agent, params)
 	return err
 }
 
@@ -2979,6 +3310,20 @@ func (w *ServerInterfaceWrapper) ListJobs(ctx echo.Context) error {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "updated_since", ctx.QueryParams(), &params.UpdatedSince, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter updated_since: %s", err))
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", ctx.QueryParams(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter sort: %s", err))
+	}
+
+	// ------------- Optional query parameter "fields" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", false, false, "fields", ctx.QueryParams(), &params.Fields, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter fields: %s", err))
 	}
 
 	// ------------- Optional query parameter "cursor" -------------
@@ -3749,6 +4094,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/agents/:agent/heartbeat", wrapper.Heartbeat, options.OperationMiddlewares["heartbeat"]...)
 	router.GET(options.BaseURL+"/agents/:agent/health", wrapper.GetAgentHealth, options.OperationMiddlewares["getAgentHealth"]...)
 	router.GET(options.BaseURL+"/agents/:agent/jobs", wrapper.ListAgentJobs, options.OperationMiddlewares["listAgentJobs"]...)
+	router.GET(options.BaseURL+"/agents/:agent/attempts", wrapper.ListAgentAttempts, options.OperationMiddlewares["listAgentAttempts"]...)
 	router.POST(options.BaseURL+"/agents/:agent/terminate", wrapper.TerminateAgent, options.OperationMiddlewares["terminateAgent"]...)
 	router.GET(options.BaseURL+"/factories", wrapper.ListFactories, options.OperationMiddlewares["listFactories"]...)
 	router.GET(options.BaseURL+"/factories/:factory", wrapper.GetFactory, options.OperationMiddlewares["getFactory"]...)
@@ -3908,6 +4254,53 @@ type RegisterAgentdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response RegisterAgentdefaultApplicationProblemPlusJSONResponse) VisitRegisterAgentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAgentAttemptsRequestObject struct {
+	Agent  AgentPath `json:"agent"`
+	Params ListAgentAttemptsParams
+}
+
+type ListAgentAttemptsResponseObject interface {
+	VisitListAgentAttemptsResponse(w http.ResponseWriter) error
+}
+
+type ListAgentAttempts200JSONResponse AttemptPage
+
+func (response ListAgentAttempts200JSONResponse) VisitListAgentAttemptsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAgentAttemptsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListAgentAttemptsdefaultApplicationProblemPlusJSONResponse) VisitListAgentAttemptsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -5151,7 +5544,7 @@ type ListJobsResponseObject interface {
 	VisitListJobsResponse(w http.ResponseWriter) error
 }
 
-type ListJobs200JSONResponse JobPage
+type ListJobs200JSONResponse ListedJobs
 
 func (response ListJobs200JSONResponse) VisitListJobsResponse(w http.ResponseWriter) error {
 
@@ -6944,6 +7337,9 @@ type StrictServerInterface interface {
 	// RegisterAgent Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
 	// (PUT /agents/{agent})
 	RegisterAgent(ctx context.Context, request RegisterAgentRequestObject) (RegisterAgentResponseObject, error)
+	// ListAgentAttempts The leases that an agent had and has, newest first.
+	// (GET /agents/{agent}/attempts)
+	ListAgentAttempts(ctx context.Context, request ListAgentAttemptsRequestObject) (ListAgentAttemptsResponseObject, error)
 	// GetAgentHealth How long ago an agent was last heard, and what that means.
 	// (GET /agents/{agent}/health)
 	GetAgentHealth(ctx context.Context, request GetAgentHealthRequestObject) (GetAgentHealthResponseObject, error)
@@ -7019,7 +7415,7 @@ type StrictServerInterface interface {
 	// ReportUsage Says what models were used for. Each entry is answered by itself; the first telling of an id counts, and one of an ended lease counts as well.
 	// (POST /fleet/usage)
 	ReportUsage(ctx context.Context, request ReportUsageRequestObject) (ReportUsageResponseObject, error)
-	// ListJobs Lists jobs, newest first.
+	// ListJobs Lists jobs, newest first or in the order asked for.
 	// (GET /jobs)
 	ListJobs(ctx context.Context, request ListJobsRequestObject) (ListJobsResponseObject, error)
 	// CreateJob Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
@@ -7236,6 +7632,32 @@ func (sh *strictHandler) RegisterAgent(ctx echo.Context, agent AgentPath) error 
 		return err
 	} else if validResponse, ok := response.(RegisterAgentResponseObject); ok {
 		return validResponse.VisitRegisterAgentResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListAgentAttempts operation middleware
+func (sh *strictHandler) ListAgentAttempts(ctx echo.Context, agent AgentPath, params ListAgentAttemptsParams) error {
+	var request ListAgentAttemptsRequestObject
+
+	request.Agent = agent
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAgentAttempts(ctx.Request().Context(), request.(ListAgentAttemptsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAgentAttempts")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAgentAttemptsResponseObject); ok {
+		return validResponse.VisitListAgentAttemptsResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -252,6 +252,11 @@ func checkPath(escaped string) error {
 func (f *findings) query(p *openapi3.Parameter, values []string) {
 	schema := p.Schema.Value
 	if schema.Type.Is("array") {
+		if apart := p.Explode == nil || *p.Explode; !apart && len(values) > 1 {
+			f.unreadable(p.Name, "It is given twice.")
+		} else if !apart && len(values) == 1 {
+			values = strings.Split(values[0], ",")
+		}
 		list := make([]any, len(values))
 		for i, v := range values {
 			list[i] = v

@@ -21,7 +21,7 @@ import (
 var permissions = map[tenancy.Permission][]string{
 	tenancy.Public:   {"GET /openapi.yaml", "GET /version"},
 	tenancy.SignedIn: {"GET /coordinator/status"},
-	tenancy.ReadBoard: {"GET /agents", "GET /agents/{agent}", "GET /agents/{agent}/health", "GET /agents/{agent}/jobs",
+	tenancy.ReadBoard: {"GET /agents", "GET /agents/{agent}", "GET /agents/{agent}/attempts", "GET /agents/{agent}/health", "GET /agents/{agent}/jobs",
 		"GET /events", "GET /events/stream", "GET /factories", "GET /factories/{factory}", "GET /jobs",
 		"GET /jobs/{job}", "GET /jobs/{job}/attempts", "GET /jobs/{job}/dependencies", "GET /jobs/{job}/events",
 		"GET /jobs/{job}/explanation", "GET /jobs/{job}/logs", "GET /products", "GET /products/{product}", "GET /stats",

@@ -107,7 +107,28 @@ func (s *Service) Usage(ctx context.Context, who tenancy.Principal, job ids.ID, 
 		if used.Total, err = spend.OfJobTx(ctx, tx, who.Workspace, job); err != nil || used.Total.Entries == 0 || len(epochs) == 0 {
 			return err
 		}
-		used.Attempts, err = spend.OfAttemptsTx(ctx, tx, who.Workspace, job, epochs)
+		leases := make([]spend.Lease, len(epochs))
+		for i, epoch := range epochs {
+			leases[i] = spend.Lease{Job: job, Epoch: epoch}
+		}
+		found, err := spend.OfLeasesTx(ctx, tx, who.Workspace, leases)
+		used.Attempts = make(map[int64]spend.Usage, len(found))
+		for l, one := range found {
+			used.Attempts[l.Epoch] = one
+		}
+		return err
+	})
+	return used, err
+}
+
+// LeaseUsage reads what was used under leases; those that used nothing are not in
+// there.
+func (s *Service) LeaseUsage(ctx context.Context, who tenancy.Principal, leases []spend.Lease) (used map[spend.Lease]spend.Usage, err error) {
+	if len(leases) == 0 {
+		return nil, nil
+	}
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		used, err = spend.OfLeasesTx(ctx, tx, who.Workspace, leases)
 		return err
 	})
 	return used, err

@@ -71,8 +71,8 @@ func assertUsage(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 			_, err := q.UsageOfJob(ctx, c, dbsqlc.UsageOfJobParams{WorkspaceID: workspace, JobID: job})
 			return err
 		},
-		"attempts'": func(c *capture) error {
-			_, err := q.UsageOfAttempts(ctx, c, dbsqlc.UsageOfAttemptsParams{WorkspaceID: workspace, JobID: job, Epochs: ones})
+		"leases' sums": func(c *capture) error {
+			_, err := q.UsageOfLeases(ctx, c, dbsqlc.UsageOfLeasesParams{WorkspaceID: workspace, JobIds: list, Epochs: ones})
 			return err
 		},
 	} {

@@ -10,6 +10,9 @@ type ID = uuid.UUID
 // Nil is the ID of nothing.
 var Nil = uuid.Nil
 
+// Max is the greatest ID, which no row has.
+var Max = uuid.Max
+
 // New returns a fresh ID. It panics only where the operating system has no
 // randomness left to give, which no caller could mend.
 func New() ID {

@@ -203,6 +203,7 @@ type Filter struct {
 	ReadyOnly    bool
 	Query        string // part of key or title
 	UpdatedSince *time.Time
+	Sort         Sort // default SortCreated
 	Cursor       string
 	Limit        int // 1..200, default 50
 }

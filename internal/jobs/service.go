@@ -13,7 +13,6 @@ import (
 	"fleetboard/db/dbsqlc"
 	"fleetboard/db/vault"
 	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
@@ -84,60 +83,6 @@ func (s *Service) Get(ctx context.Context, who tenancy.Principal, keyOrID string
 		return err
 	})
 	return job, err
-}
-
-// List reads the jobs that a filter leaves, newest first, and the cursor of the
-// next page, "" after the last one.
-func (s *Service) List(ctx context.Context, who tenancy.Principal, f Filter) (list []Job, next string, err error) {
-	if f.Limit == 0 {
-		f.Limit = 50
-	}
-	if f.Limit < 1 || f.Limit > 200 {
-		return nil, "", fault.Invalid("limit", "It is %d; 1 to 200 is possible.", f.Limit)
-	}
-	before, err := listCursor(f.Cursor)
-	if err != nil {
-		return nil, "", err
-	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		rows, err := q.JobList(ctx, tx, f.params(who.Workspace, before))
-		if err != nil {
-			return fmt.Errorf("list jobs: %w", err)
-		}
-		list, err = fromRows(rows)
-		return err
-	})
-	if len(list) > f.Limit {
-		list = list[:f.Limit]
-		next = list[f.Limit-1].ID.String()
-	}
-	return list, next, err
-}
-
-func listCursor(cursor string) (*ids.ID, error) {
-	if cursor == "" {
-		return nil, nil
-	}
-	id, ok := ids.Parse(cursor)
-	if !ok {
-		return nil, fault.Invalid("cursor", "It is not one that this server gave out.")
-	}
-	return &id, nil
-}
-
-func (f Filter) params(workspace ids.ID, before *ids.ID) dbsqlc.JobListParams {
-	p := dbsqlc.JobListParams{
-		WorkspaceID: workspace, Before: before, Statuses: []string{}, Product: f.Product, Repo: f.Repo, Phase: f.Phase,
-		Tag: f.Tag, Factory: f.Factory, Agent: f.Agent, PriorityGte: int32(orDefault(f.PriorityGTE, 0)), //nolint:gosec // any
-		FailureKind: f.FailureKind, WaitReason: f.WaitReason, UpdatedSince: f.UpdatedSince, Q: db.EscapeLike(f.Query), MaxRows: int32(f.Limit) + 1, //nolint:gosec // 1..200
-	}
-	for _, status := range f.Statuses {
-		p.Statuses = append(p.Statuses, string(status))
-	}
-	if f.ReadyOnly {
-		p.Statuses = []string{string(Ready)}
-	}
-	return p
 }
 
 // Search finds jobs by part of their key or title, newest first, archived ones

@@ -68,7 +68,11 @@ func (b *ledger) used() (total spend.Usage, attempts map[int64]spend.Usage) {
 		if total, err = spend.OfJobTx(b.t.Context(), tx, b.workspace, b.job); err != nil {
 			return err
 		}
-		attempts, err = spend.OfAttemptsTx(b.t.Context(), tx, b.workspace, b.job, []int64{1, 2, 3})
+		leases, err := spend.OfLeasesTx(b.t.Context(), tx, b.workspace, []spend.Lease{{Job: b.job, Epoch: 1}, {Job: b.job, Epoch: 2}, {Job: b.job, Epoch: 3}})
+		attempts = map[int64]spend.Usage{}
+		for l, used := range leases {
+			attempts[l.Epoch] = used
+		}
 		return err
 	})
 	return total, attempts

@@ -33,16 +33,25 @@ func OfJobTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (Usage, error
 		CacheWrite: r.CacheWriteTokens, Unpriced: r.Unpriced}.costing(r.CostNanos), nil
 }
 
-// OfAttemptsTx is the usage of attempts on a job, by epoch; those that used nothing
-// are not in there.
-func OfAttemptsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, epochs []int64) (map[int64]Usage, error) {
-	rows, err := q.UsageOfAttempts(ctx, tx, dbsqlc.UsageOfAttemptsParams{WorkspaceID: workspace, JobID: job, Epochs: epochs})
-	if err != nil {
-		return nil, fmt.Errorf("usage of attempts: %w", err)
+// Lease names a lease of a job.
+type Lease struct {
+	Job   ids.ID
+	Epoch int64
+}
+
+// OfLeasesTx is the usage under leases; those that used nothing are not in there.
+func OfLeasesTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []Lease) (map[Lease]Usage, error) {
+	p := dbsqlc.UsageOfLeasesParams{WorkspaceID: workspace}
+	for _, l := range leases {
+		p.JobIds, p.Epochs = append(p.JobIds, l.Job), append(p.Epochs, l.Epoch)
 	}
-	all := make(map[int64]Usage, len(rows))
+	rows, err := q.UsageOfLeases(ctx, tx, p)
+	if err != nil {
+		return nil, fmt.Errorf("usage of leases: %w", err)
+	}
+	all := make(map[Lease]Usage, len(rows))
 	for _, r := range rows {
-		all[r.Epoch] = Usage{Entries: r.Entries, Input: r.InputTokens, Output: r.OutputTokens, CacheRead: r.CacheReadTokens,
+		all[Lease{r.JobID, r.Epoch}] = Usage{Entries: r.Entries, Input: r.InputTokens, Output: r.OutputTokens, CacheRead: r.CacheReadTokens,
 			CacheWrite: r.CacheWriteTokens, Unpriced: r.Unpriced}.costing(r.CostNanos)
 	}
 	return all, nil

@@ -18,6 +18,51 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for AttemptOutcome.
+const (
+	AttemptOutcomeAsked     AttemptOutcome = "asked"
+	AttemptOutcomeBlocked   AttemptOutcome = "blocked"
+	AttemptOutcomeCancelled AttemptOutcome = "cancelled"
+	AttemptOutcomeCompleted AttemptOutcome = "completed"
+	AttemptOutcomeEmpty     AttemptOutcome = ""
+	AttemptOutcomeFailed    AttemptOutcome = "failed"
+	AttemptOutcomeLost      AttemptOutcome = "lost"
+	AttemptOutcomePaused    AttemptOutcome = "paused"
+	AttemptOutcomeRejected  AttemptOutcome = "rejected"
+	AttemptOutcomeReleased  AttemptOutcome = "released"
+	AttemptOutcomeTimeout   AttemptOutcome = "timeout"
+)
+
+// Valid indicates whether the value is a known member of the AttemptOutcome enum.
+func (e AttemptOutcome) Valid() bool {
+	switch e {
+	case AttemptOutcomeAsked:
+		return true
+	case AttemptOutcomeBlocked:
+		return true
+	case AttemptOutcomeCancelled:
+		return true
+	case AttemptOutcomeCompleted:
+		return true
+	case AttemptOutcomeEmpty:
+		return true
+	case AttemptOutcomeFailed:
+		return true
+	case AttemptOutcomeLost:
+		return true
+	case AttemptOutcomePaused:
+		return true
+	case AttemptOutcomeRejected:
+		return true
+	case AttemptOutcomeReleased:
+		return true
+	case AttemptOutcomeTimeout:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for BulkActionName.
 const (
 	BulkActionNameAnswer      BulkActionName = "answer"
@@ -186,6 +231,189 @@ func (e HeartbeatStatus) Valid() bool {
 	case HeartbeatStatusIdle:
 		return true
 	case HeartbeatStatusWorking:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for JobField.
+const (
+	JobFieldAcceptance          JobField = "acceptance"
+	JobFieldAcceptanceMet       JobField = "acceptance_met"
+	JobFieldAnswer              JobField = "answer"
+	JobFieldApprovedHead        JobField = "approved_head"
+	JobFieldAssignedAt          JobField = "assigned_at"
+	JobFieldAttempts            JobField = "attempts"
+	JobFieldBlockedReason       JobField = "blocked_reason"
+	JobFieldBody                JobField = "body"
+	JobFieldCapabilities        JobField = "capabilities"
+	JobFieldCheckpoint          JobField = "checkpoint"
+	JobFieldCompletedAt         JobField = "completed_at"
+	JobFieldCreatedAt           JobField = "created_at"
+	JobFieldCreatedBy           JobField = "created_by"
+	JobFieldCurrentStep         JobField = "current_step"
+	JobFieldDependsOn           JobField = "depends_on"
+	JobFieldEstimatedComplexity JobField = "estimated_complexity"
+	JobFieldEstimatedMinutes    JobField = "estimated_minutes"
+	JobFieldFactory             JobField = "factory"
+	JobFieldFailedAt            JobField = "failed_at"
+	JobFieldFailureCount        JobField = "failure_count"
+	JobFieldFailureKind         JobField = "failure_kind"
+	JobFieldFeedback            JobField = "feedback"
+	JobFieldFiles               JobField = "files"
+	JobFieldFilesTouched        JobField = "files_touched"
+	JobFieldID                  JobField = "id"
+	JobFieldIdempotencyKey      JobField = "idempotency_key"
+	JobFieldInputContext        JobField = "input_context"
+	JobFieldKey                 JobField = "key"
+	JobFieldKind                JobField = "kind"
+	JobFieldLastError           JobField = "last_error"
+	JobFieldLease               JobField = "lease"
+	JobFieldLostCount           JobField = "lost_count"
+	JobFieldMaxLost             JobField = "max_lost"
+	JobFieldMaxRetries          JobField = "max_retries"
+	JobFieldMergedCommit        JobField = "merged_commit"
+	JobFieldNotBefore           JobField = "not_before"
+	JobFieldPhase               JobField = "phase"
+	JobFieldPriority            JobField = "priority"
+	JobFieldProduct             JobField = "product"
+	JobFieldProgressPercent     JobField = "progress_percent"
+	JobFieldQuestion            JobField = "question"
+	JobFieldReadyAt             JobField = "ready_at"
+	JobFieldRepo                JobField = "repo"
+	JobFieldResult              JobField = "result"
+	JobFieldRetryBackoffSeconds JobField = "retry_backoff_seconds"
+	JobFieldReviewRequired      JobField = "review_required"
+	JobFieldSecretKeys          JobField = "secret_keys"
+	JobFieldStartedAt           JobField = "started_at"
+	JobFieldStatus              JobField = "status"
+	JobFieldTags                JobField = "tags"
+	JobFieldTitle               JobField = "title"
+	JobFieldTokenBudget         JobField = "token_budget"
+	JobFieldURL                 JobField = "url"
+	JobFieldUpdatedAt           JobField = "updated_at"
+	JobFieldVersion             JobField = "version"
+	JobFieldWaitReason          JobField = "wait_reason"
+	JobFieldWaitsForChildren    JobField = "waits_for_children"
+)
+
+// Valid indicates whether the value is a known member of the JobField enum.
+func (e JobField) Valid() bool {
+	switch e {
+	case JobFieldAcceptance:
+		return true
+	case JobFieldAcceptanceMet:
+		return true
+	case JobFieldAnswer:
+		return true
+	case JobFieldApprovedHead:
+		return true
+	case JobFieldAssignedAt:
+		return true
+	case JobFieldAttempts:
+		return true
+	case JobFieldBlockedReason:
+		return true
+	case JobFieldBody:
+		return true
+	case JobFieldCapabilities:
+		return true
+	case JobFieldCheckpoint:
+		return true
+	case JobFieldCompletedAt:
+		return true
+	case JobFieldCreatedAt:
+		return true
+	case JobFieldCreatedBy:
+		return true
+	case JobFieldCurrentStep:
+		return true
+	case JobFieldDependsOn:
+		return true
+	case JobFieldEstimatedComplexity:
+		return true
+	case JobFieldEstimatedMinutes:
+		return true
+	case JobFieldFactory:
+		return true
+	case JobFieldFailedAt:
+		return true
+	case JobFieldFailureCount:
+		return true
+	case JobFieldFailureKind:
+		return true
+	case JobFieldFeedback:
+		return true
+	case JobFieldFiles:
+		return true
+	case JobFieldFilesTouched:
+		return true
+	case JobFieldID:
+		return true
+	case JobFieldIdempotencyKey:
+		return true
+	case JobFieldInputContext:
+		return true
+	case JobFieldKey:
+		return true
+	case JobFieldKind:
+		return true
+	case JobFieldLastError:
+		return true
+	case JobFieldLease:
+		return true
+	case JobFieldLostCount:
+		return true
+	case JobFieldMaxLost:
+		return true
+	case JobFieldMaxRetries:
+		return true
+	case JobFieldMergedCommit:
+		return true
+	case JobFieldNotBefore:
+		return true
+	case JobFieldPhase:
+		return true
+	case JobFieldPriority:
+		return true
+	case JobFieldProduct:
+		return true
+	case JobFieldProgressPercent:
+		return true
+	case JobFieldQuestion:
+		return true
+	case JobFieldReadyAt:
+		return true
+	case JobFieldRepo:
+		return true
+	case JobFieldResult:
+		return true
+	case JobFieldRetryBackoffSeconds:
+		return true
+	case JobFieldReviewRequired:
+		return true
+	case JobFieldSecretKeys:
+		return true
+	case JobFieldStartedAt:
+		return true
+	case JobFieldStatus:
+		return true
+	case JobFieldTags:
+		return true
+	case JobFieldTitle:
+		return true
+	case JobFieldTokenBudget:
+		return true
+	case JobFieldURL:
+		return true
+	case JobFieldUpdatedAt:
+		return true
+	case JobFieldVersion:
+		return true
+	case JobFieldWaitReason:
+		return true
+	case JobFieldWaitsForChildren:
 		return true
 	default:
 		return false
@@ -516,6 +744,33 @@ func (e ListEventsParamsOrder) Valid() bool {
 	}
 }
 
+// Defines values for ListJobsParamsSort.
+const (
+	ListJobsParamsSortAge      ListJobsParamsSort = "age"
+	ListJobsParamsSortCost     ListJobsParamsSort = "cost"
+	ListJobsParamsSortCreated  ListJobsParamsSort = "created"
+	ListJobsParamsSortPriority ListJobsParamsSort = "priority"
+	ListJobsParamsSortUpdated  ListJobsParamsSort = "updated"
+)
+
+// Valid indicates whether the value is a known member of the ListJobsParamsSort enum.
+func (e ListJobsParamsSort) Valid() bool {
+	switch e {
+	case ListJobsParamsSortAge:
+		return true
+	case ListJobsParamsSortCost:
+		return true
+	case ListJobsParamsSortCreated:
+		return true
+	case ListJobsParamsSortPriority:
+		return true
+	case ListJobsParamsSortUpdated:
+		return true
+	default:
+		return false
+	}
+}
+
 // Actor Who decided on it, or works; in `carried_out_by` who carried it out, where that was somebody else.
 type Actor struct {
 	// ID As `actor_id` of events.
@@ -604,11 +859,14 @@ type Attempt struct {
 	Error       string         `json:"error"`
 	ErrorKind   string         `json:"error_kind"`
 	Factory     string         `json:"factory"`
-	Model       string         `json:"model"`
+
+	// Job Key of the job.
+	Job   string `json:"job"`
+	Model string `json:"model"`
 
 	// Outcome Empty while it lasts; `rejected` where the work that it handed in was sent back.
-	Outcome         string `json:"outcome"`
-	ProgressPercent *int   `json:"progress_percent"`
+	Outcome         AttemptOutcome `json:"outcome"`
+	ProgressPercent *int           `json:"progress_percent"`
 
 	// Result Any JSON object, or null.
 	Result     FreeFormOrNull `json:"result"`
@@ -618,6 +876,9 @@ type Attempt struct {
 	// Usage Sums of usage entries, each of which is counted once.
 	Usage Usage `json:"usage"`
 }
+
+// AttemptOutcome Empty while it lasts; `rejected` where the work that it handed in was sent back.
+type AttemptOutcome string
 
 // AttemptPage defines model for AttemptPage.
 type AttemptPage struct {
@@ -1095,6 +1356,12 @@ type Job struct {
 	WaitsForChildren bool `json:"waits_for_children"`
 }
 
+// JobField defines model for JobField.
+type JobField string
+
+// JobFields Of a job `id`, `key` and the fields that were asked for.
+type JobFields map[string]interface{}
+
 // JobNeeds Tokens such as `os:linux` or `node:20`, all of which a factory must offer.
 type JobNeeds = []string
 
@@ -1212,6 +1479,9 @@ type LinkedJob struct {
 	Status JobStatus `json:"status"`
 	Title  string    `json:"title"`
 }
+
+// ListedJobs defines model for ListedJobs.
+type ListedJobs = JobPage
 
 // LogBatch defines model for LogBatch.
 type LogBatch struct {
@@ -1747,6 +2017,16 @@ type ListAgentsParams struct {
 // ListAgentsParamsStatus defines parameters for ListAgents.
 type ListAgentsParamsStatus string
 
+// ListAgentAttemptsParams defines parameters for ListAgentAttempts.
+type ListAgentAttemptsParams struct {
+	// Outcome Only those that ended so.
+	Outcome *AttemptOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
+
+	// Cursor `next_cursor` of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // ListAgentJobsParams defines parameters for ListAgentJobs.
 type ListAgentJobsParams struct {
 	// Cursor `next_cursor` of the page before.
@@ -1835,10 +2115,19 @@ type ListJobsParams struct {
 	Q            *string    `form:"q,omitempty" json:"q,omitempty"`
 	UpdatedSince *time.Time `form:"updated_since,omitempty" json:"updated_since,omitempty"`
 
+	// Sort `created` (newest first), `age` (oldest first), `updated` (changed last first), `priority` (highest first, then longest in its status; needs `status` with open statuses only, or `ready_only`), `cost` (most expensive first; at most 1,000 jobs may match). A cursor goes on in the order that it was given out for.
+	Sort *ListJobsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Fields The fields of each job, separated by commas; `id` and `key` are always there. Without it each job is whole.
+	Fields *[]JobField `form:"fields,omitempty" json:"fields,omitempty"`
+
 	// Cursor `next_cursor` of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
+
+// ListJobsParamsSort defines parameters for ListJobs.
+type ListJobsParamsSort string
 
 // CreateJobParams defines parameters for CreateJob.
 type CreateJobParams struct {
@@ -2246,6 +2535,11 @@ type ClientInterface interface {
 	// Corresponds with PUT /agents/{agent} (the `RegisterAgent` operationId).
 	RegisterAgent(ctx context.Context, agent AgentPath, body RegisterAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListAgentAttempts The leases that an agent had and has, newest first.
+	//
+	// Corresponds with GET /agents/{agent}/attempts (the `ListAgentAttempts` operationId).
+	ListAgentAttempts(ctx context.Context, agent AgentPath, params *ListAgentAttemptsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetAgentHealth How long ago an agent was last heard, and what that means.
 	//
 	// Corresponds with GET /agents/{agent}/health (the `GetAgentHealth` operationId).
@@ -2488,7 +2782,7 @@ type ClientInterface interface {
 	// Corresponds with POST /fleet/usage (the `ReportUsage` operationId).
 	ReportUsage(ctx context.Context, body ReportUsageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListJobs Lists jobs, newest first.
+	// ListJobs Lists jobs, newest first or in the order asked for.
 	//
 	// Corresponds with GET /jobs (the `ListJobs` operationId).
 	ListJobs(ctx context.Context, params *ListJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2921,6 +3215,21 @@ func (c *Client) RegisterAgentWithBody(ctx context.Context, agent AgentPath, con
 // Corresponds with PUT /agents/{agent} (the `RegisterAgent` operationId).
 func (c *Client) RegisterAgent(ctx context.Context, agent AgentPath, body RegisterAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRegisterAgentRequest(c.Server, agent, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAgentAttempts The leases that an agent had and has, newest first.
+//
+// Corresponds with GET /agents/{agent}/attempts (the `ListAgentAttempts` operationId).
+func (c *Client) ListAgentAttempts(ctx context.Context, agent AgentPath, params *ListAgentAttemptsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAgentAttemptsRequest(c.Server, agent, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3553,7 +3862,7 @@ func (c *Client) ReportUsage(ctx context.Context, body ReportUsageJSONRequestBod
 	return c.Client.Do(req)
 }
 
-// ListJobs Lists jobs, newest first.
+// ListJobs Lists jobs, newest first or in the order asked for.
 //
 // Corresponds with GET /jobs (the `ListJobs` operationId).
 func (c *Client) ListJobs(ctx context.Context, params *ListJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4702,6 +5011,91 @@ func NewRegisterAgentRequestWithBody(server string, agent AgentPath, contentType
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListAgentAttemptsRequest constructs an http.Request for the ListAgentAttempts method
+func NewListAgentAttemptsRequest(server string, agent AgentPath, params *ListAgentAttemptsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "agent", agent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/agents/%s/attempts", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Outcome != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "outcome", *params.Outcome, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -6095,6 +6489,30 @@ func NewListJobsRequest(server string, params *ListJobsParams) (*http.Request, e
 		if params.UpdatedSince != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "updated_since", *params.UpdatedSince, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Sort != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", *params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Fields != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "fields", *params.Fields, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -7881,6 +8299,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /agents/{agent} (the `RegisterAgent` operationId).
 	RegisterAgentWithResponse(ctx context.Context, agent AgentPath, body RegisterAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*RegisterAgentResponse, error)
 
+	// ListAgentAttemptsWithResponse The leases that an agent had and has, newest first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /agents/{agent}/attempts (the `ListAgentAttempts` operationId).
+	ListAgentAttemptsWithResponse(ctx context.Context, agent AgentPath, params *ListAgentAttemptsParams, reqEditors ...RequestEditorFn) (*ListAgentAttemptsResponse, error)
+
 	// GetAgentHealthWithResponse How long ago an agent was last heard, and what that means.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -8147,7 +8572,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /fleet/usage (the `ReportUsage` operationId).
 	ReportUsageWithResponse(ctx context.Context, body ReportUsageJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportUsageResponse, error)
 
-	// ListJobsWithResponse Lists jobs, newest first.
+	// ListJobsWithResponse Lists jobs, newest first or in the order asked for.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -8716,6 +9141,62 @@ func (r RegisterAgentResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RegisterAgentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListAgentAttemptsResponseDefaultHeaders the declared response headers of an HTTP default response for ListAgentAttempts
+type ListAgentAttemptsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListAgentAttemptsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AttemptPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListAgentAttemptsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAgentAttemptsResponse) GetJSON200() *AttemptPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAgentAttemptsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAgentAttemptsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAgentAttemptsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAgentAttemptsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAgentAttemptsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -10147,7 +10628,7 @@ type ListJobsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *JobPage
+	JSON200 *ListedJobs
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *Problem
 	// HeadersDefault the parsed response headers for an HTTP default response
@@ -10155,7 +10636,7 @@ type ListJobsResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ListJobsResponse) GetJSON200() *JobPage {
+func (r ListJobsResponse) GetJSON200() *ListedJobs {
 	return r.JSON200
 }
 
@@ -12233,6 +12714,19 @@ func (c *ClientWithResponses) RegisterAgentWithResponse(ctx context.Context, age
 	return ParseRegisterAgentResponse(rsp)
 }
 
+// ListAgentAttemptsWithResponse The leases that an agent had and has, newest first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /agents/{agent}/attempts (the `ListAgentAttempts` operationId).
+func (c *ClientWithResponses) ListAgentAttemptsWithResponse(ctx context.Context, agent AgentPath, params *ListAgentAttemptsParams, reqEditors ...RequestEditorFn) (*ListAgentAttemptsResponse, error) {
+	rsp, err := c.ListAgentAttempts(ctx, agent, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAgentAttemptsResponse(rsp)
+}
+
 // GetAgentHealthWithResponse How long ago an agent was last heard, and what that means.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -12727,7 +13221,7 @@ func (c *ClientWithResponses) ReportUsageWithResponse(ctx context.Context, body 
 	return ParseReportUsageResponse(rsp)
 }
 
-// ListJobsWithResponse Lists jobs, newest first.
+// ListJobsWithResponse Lists jobs, newest first or in the order asked for.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -13620,6 +14114,59 @@ func ParseRegisterAgentResponse(rsp *http.Response) (*RegisterAgentResponse, err
 	switch {
 	case true:
 		var headers RegisterAgentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListAgentAttemptsResponse parses an HTTP response from a ListAgentAttemptsWithResponse call
+func ParseListAgentAttemptsResponse(rsp *http.Response) (*ListAgentAttemptsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAgentAttemptsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AttemptPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListAgentAttemptsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -15016,7 +15563,7 @@ func ParseListJobsResponse(rsp *http.Response) (*ListJobsResponse, error) {
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest JobPage
+		var dest ListedJobs
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

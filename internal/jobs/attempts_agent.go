@@ -1,0 +1,70 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// AgentAttempt is an attempt with the job that it is of.
+type AgentAttempt struct {
+	Attempt
+	JobID ids.ID
+	Key   string
+}
+
+// AgentFilter narrows the attempts of an agent. Zero fields narrow nothing.
+type AgentFilter struct {
+	Outcome string
+	Cursor  string
+	Limit   int
+}
+
+// AgentAttempts reads the attempts of the agent with that name which a filter leaves,
+// newest first, and the cursor of the next page, "" after the last one.
+func (s *Service) AgentAttempts(ctx context.Context, who tenancy.Principal, agent string, f AgentFilter) (list []AgentAttempt, next string, err error) {
+	before, err := parseTurn(f.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		list, err = agentAttemptsTx(ctx, tx, who.Workspace, agent, f.Outcome, before, f.Limit+1)
+		return err
+	})
+	if len(list) > f.Limit {
+		list = list[:f.Limit]
+		last := list[f.Limit-1]
+		next = turn{last.ClaimedAt, last.JobID, last.Epoch}.String()
+	}
+	return list, next, err
+}
+
+// turn is where an attempt stands among those of its agent.
+type turn struct {
+	at    time.Time
+	job   ids.ID
+	epoch int64
+}
+
+func (t turn) String() string { return fmt.Sprintf("%d.%d.%s", t.at.UnixMicro(), t.epoch, t.job) }
+
+// parseTurn reads a cursor; where there is none, the turn that is after all others.
+func parseTurn(cursor string) (turn, error) {
+	var micros int64
+	var t turn
+	var job string
+	_, err := fmt.Sscanf(strings.ReplaceAll(cmp.Or(cursor, fmt.Sprint(lastMicro, " 0 ", ids.Nil)), ".", " "), "%d %d %s", &micros, &t.epoch, &job)
+	id, ok := ids.Parse(job)
+	if err != nil || !ok || micros < 0 || micros > lastMicro {
+		return turn{}, fault.Invalid("cursor", "It is not one that this server gave out.")
+	}
+	t.at, t.job = time.UnixMicro(micros), id
+	return t, nil
+}

@@ -1,0 +1,107 @@
+package jobs_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+)
+
+// Each order of a list, and the attempts of an agent, walk an index and put only a
+// page into order, with statistics and without.
+func TestThePlansOfLists(t *testing.T) {
+	b := setup(t)
+	dbfactory.Exec(t, b.db, `ALTER TABLE attempt SET (autovacuum_enabled = false)`)
+	b.create(jobs.New{Title: "a few"}, jobs.New{Title: "at first"})
+	dbfactory.Exec(t, b.db, `ANALYZE`)
+	b.fill()
+	dbfactory.Exec(t, b.db, `INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory, claimed_at, outcome, ended_at)
+		SELECT workspace_id, id, e, 'agent-' || abs(hashtext(id::text)) % 4, 'desk', now() + e * interval '1 minute', 'failed', now()
+		FROM job, generate_series(1, 2) e WHERE workspace_id = $1`, b.who.Workspace)
+	dbfactory.Exec(t, b.db, `INSERT INTO job_usage SELECT workspace_id, job_id, epoch, 1, 0, 0, 0, 0, 5, 0 FROM attempt`)
+	b.assertLists("statistics of small tables")
+	dbfactory.Exec(t, b.db, `ANALYZE`)
+	b.assertLists("fresh statistics")
+	dbfactory.Exec(t, b.db, `DELETE FROM pg_statistic;
+		UPDATE pg_class SET reltuples = -1, relpages = 0 WHERE relnamespace = 'public'::regnamespace AND relkind = 'r';
+		UPDATE pg_class SET reltuples = 0, relpages = 1 WHERE relnamespace = 'public'::regnamespace AND relkind = 'i'`)
+	b.assertLists("no statistics")
+}
+
+func (b *bundle) assertLists(when string) {
+	b.t.Helper()
+	ctx, w, q := b.t.Context(), b.who.Workspace, dbsqlc.New()
+	middle, _ := ids.Parse(dbfactory.Text(b.t, b.db, `SELECT id::text FROM job WHERE workspace_id = $1 ORDER BY id OFFSET 9000 LIMIT 1`, w))
+	const page = 51
+	list := func(sort jobs.Sort, change func(p *dbsqlc.JobPlacesParams)) {
+		for _, start := range []bool{true, false} {
+			p := dbsqlc.JobPlacesParams{WorkspaceID: w, Sort: string(sort), Within: !start, Statuses: []string{}, MaxRows: page,
+				AfterID: middle, AfterAt: time.Now(), AfterPriority: 6}
+			if start {
+				p.AfterAt, p.AfterID, p.AfterPriority = time.Now().AddDate(100, 0, 0), ids.Max, 11
+			}
+			change(&p)
+			c := &capture{}
+			_, _ = q.JobPlaces(ctx, c, p)
+			b.assertWalk(fmt.Sprintf("%s %s with %s, start %t", sort, p.Status, when, start), c, int(p.MaxRows))
+		}
+	}
+	all := func(*dbsqlc.JobPlacesParams) {}
+	list(jobs.SortCreated, all)
+	list(jobs.SortAge, all)
+	list(jobs.SortUpdated, all)
+	list(jobs.SortUpdated, func(p *dbsqlc.JobPlacesParams) { p.UpdatedSince = &time.Time{} })
+	list(jobs.SortCost, func(p *dbsqlc.JobPlacesParams) { p.MaxRows = jobs.MaxSortedByCost + 1 })
+	for _, status := range jobs.Statuses {
+		if !status.Finished() {
+			list(jobs.SortPriority, func(p *dbsqlc.JobPlacesParams) {
+				p.Status, p.Statuses = string(status), []string{string(status), "ready"}
+			})
+		}
+	}
+	for outcome, before := range map[string]time.Time{"": time.Now().AddDate(100, 0, 0), "failed": time.Now()} {
+		c := &capture{}
+		_, _ = q.AttemptsOfAgent(ctx, c, dbsqlc.AttemptsOfAgentParams{WorkspaceID: w, Agent: "agent-2", Outcome: outcome, BeforeAt: before,
+			BeforeJob: middle, BeforeEpoch: 1, MaxRows: page})
+		b.assertWalk(fmt.Sprintf("attempts of outcome %q with %s", outcome, when), c, page)
+	}
+}
+
+// assertWalk refuses a plan that reads much more than a page of a large table, or
+// puts as much into order.
+func (b *bundle) assertWalk(name string, c *capture, page int) {
+	b.t.Helper()
+	var raw []byte
+	err := b.db.ListInWorkspace(b.t.Context(), b.who.Workspace, func(tx db.Tx) error {
+		return tx.QueryRow(b.t.Context(), "EXPLAIN (ANALYZE, FORMAT JSON) "+c.sql, c.args...).Scan(&raw)
+	})
+	if err != nil {
+		b.t.Fatalf("%s: %v", name, err)
+	}
+	var plans []struct{ Plan map[string]any }
+	if err := json.Unmarshal(raw, &plans); err != nil {
+		b.t.Fatal(err)
+	}
+	large := map[string]bool{"job": true, "attempt": true, "job_usage": true}
+	var walk func(node map[string]any)
+	walk = func(node map[string]any) {
+		number := func(of string) float64 { n, _ := node[of].(float64); return n }
+		if read := (number("Actual Rows") + number("Rows Removed by Filter")) * number("Actual Loops"); read > float64(3*page) {
+			b.t.Errorf("%s: a %v of %v goes through %.0f rows (index %v)", name, node["Node Type"], node["Relation Name"], read, node["Index Name"])
+		}
+		if table, _ := node["Relation Name"].(string); large[table] && node["Node Type"] == "Seq Scan" {
+			b.t.Errorf("%s: a Seq Scan of %s", name, table)
+		}
+		children, _ := node["Plans"].([]any)
+		for _, child := range children {
+			walk(child.(map[string]any))
+		}
+	}
+	walk(plans[0].Plan)
+}

@@ -1,0 +1,66 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+)
+
+// window is the part of an order that is read: at most rows places after one; for
+// SortPriority those of one status, and either the rest within the place's priority or
+// those below it.
+type window struct {
+	after  place
+	status Status
+	within bool
+	rows   int
+}
+
+// readPlacesTx reads a part of the filter's order. For SortCost it is SortCreated.
+func (f Filter) readPlacesTx(ctx context.Context, tx db.Tx, workspace ids.ID, w window) ([]place, error) {
+	rows, err := q.JobPlaces(ctx, tx, f.params(workspace, w))
+	if err != nil {
+		return nil, fmt.Errorf("list jobs: %w", err)
+	}
+	places := make([]place, 0, len(rows))
+	for _, r := range rows {
+		p := place{id: r.ID, priority: int32(r.Priority), at: r.StatusAt, cost: r.CostNanos}
+		if f.Sort == SortUpdated {
+			p.at = r.UpdatedAt
+		}
+		places = append(places, p)
+	}
+	return places, nil
+}
+
+func (f Filter) params(workspace ids.ID, w window) dbsqlc.JobPlacesParams {
+	p := dbsqlc.JobPlacesParams{
+		WorkspaceID: workspace, Sort: string(f.Sort), AfterID: w.after.id, AfterAt: w.after.at, AfterPriority: w.after.priority,
+		Status: string(w.status), Within: w.within, Statuses: []string{},
+		Product: f.Product, Repo: f.Repo, Phase: f.Phase, Tag: f.Tag, Factory: f.Factory, Agent: f.Agent,
+		PriorityGte: int32(orDefault(f.PriorityGTE, 0)), FailureKind: f.FailureKind, WaitReason: f.WaitReason, //nolint:gosec // any
+		UpdatedSince: f.UpdatedSince, Q: db.EscapeLike(f.Query), MaxRows: int32(w.rows), //nolint:gosec // a constant or 1..201
+	}
+	for _, s := range f.Statuses {
+		p.Statuses = append(p.Statuses, string(s))
+	}
+	return p
+}
+
+// loadPlacesTx reads the jobs of places, in their order.
+func loadPlacesTx(ctx context.Context, tx db.Tx, workspace ids.ID, places []place) ([]Job, error) {
+	if len(places) == 0 {
+		return nil, nil
+	}
+	list, at := make([]ids.ID, len(places)), make(map[ids.ID]int, len(places))
+	for i, p := range places {
+		list[i], at[p.id] = p.id, i
+	}
+	found, err := LoadManyTx(ctx, tx, workspace, list)
+	slices.SortFunc(found, func(a, b Job) int { return at[a.ID] - at[b.ID] })
+	return found, err
+}
