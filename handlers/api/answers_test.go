@@ -86,6 +86,7 @@ func TestAnswersAreWhatAReadGivesAfterwards(t *testing.T) {
 	act(key, "resume", object{})
 	act(key, "block", object{"reason": "no contract"})
 	act(key, "unblock", object{})
+	act(made(nil), "complete", object{"reason": "done by hand", "result": object{"n": 1e2}})
 	version := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200).number("version")
 	w.answers(step{w.owner, "PATCH", "/jobs/" + key, object{"version": version, "title": "two", "body": "long", "priority": 9,
 		"tags":       []string{"b", "a"},
