@@ -280,10 +280,9 @@ func (q *Queries) LogExpire(ctx context.Context, db DBTX, arg LogExpireParams) (
 	return result.RowsAffected(), nil
 }
 
-const logKnown = `-- name: LogKnown :one
-SELECT coalesce(NOT EXISTS (SELECT FROM unnest($1::text[]) AS n (id) WHERE (SELECT l.id FROM job_log l
-    WHERE l.workspace_id = $2 AND l.job_id = $3 AND l.epoch = $4 AND l.line_id = n.id
-        AND l.agent = $5) IS NULL), false)::boolean AS known
+const logKnown = `-- name: LogKnown :many
+SELECT n.id::text AS id FROM unnest($1::text[]) AS n (id) WHERE (SELECT l.id FROM job_log l
+    WHERE l.workspace_id = $2 AND l.job_id = $3 AND l.epoch = $4 AND l.line_id = n.id AND l.agent = $5) IS NOT NULL
 `
 
 type LogKnownParams struct {
@@ -294,18 +293,31 @@ type LogKnownParams struct {
 	Agent       string
 }
 
-// Whether every one of the lines was written under the lease, by this agent.
-func (q *Queries) LogKnown(ctx context.Context, db DBTX, arg LogKnownParams) (bool, error) {
-	row := db.QueryRow(ctx, logKnown,
+// Those of the lines that were written under the lease already, by this agent.
+func (q *Queries) LogKnown(ctx context.Context, db DBTX, arg LogKnownParams) ([]string, error) {
+	rows, err := db.Query(ctx, logKnown,
 		arg.LineIds,
 		arg.WorkspaceID,
 		arg.JobID,
 		arg.Epoch,
 		arg.Agent,
 	)
-	var known bool
-	err := row.Scan(&known)
-	return known, err
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const logLease = `-- name: LogLease :many

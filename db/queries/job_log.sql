@@ -45,11 +45,10 @@ SELECT @workspace_id, @job_id, @epoch, @agent, unnest(@levels::text[]), unnest(@
     unnest(@details::text[])::jsonb, nullif(unnest(@ats::text[]), '')::timestamptz, nullif(unnest(@line_ids::text[]), '')
 ON CONFLICT (workspace_id, job_id, epoch, line_id) WHERE line_id IS NOT NULL DO NOTHING;
 
--- name: LogKnown :one
--- Whether every one of the lines was written under the lease, by this agent.
-SELECT coalesce(NOT EXISTS (SELECT FROM unnest(@line_ids::text[]) AS n (id) WHERE (SELECT l.id FROM job_log l
-    WHERE l.workspace_id = @workspace_id AND l.job_id = @job_id AND l.epoch = @epoch AND l.line_id = n.id
-        AND l.agent = @agent) IS NULL), false)::boolean AS known;
+-- name: LogKnown :many
+-- Those of the lines that were written under the lease already, by this agent.
+SELECT n.id::text AS id FROM unnest(@line_ids::text[]) AS n (id) WHERE (SELECT l.id FROM job_log l
+    WHERE l.workspace_id = @workspace_id AND l.job_id = @job_id AND l.epoch = @epoch AND l.line_id = n.id AND l.agent = @agent) IS NOT NULL;
 
 -- name: LogOlder :many
 -- Lines of a job, newest first. An epoch of 0 is every attempt, before 0 the

@@ -63,7 +63,7 @@ func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref Ref,
 		var room logRoom
 		standing, room, err = logLeaseTx(ctx, tx, who, job, ref, sizeOf(written), unasked(agent.Draining))
 		if fault.Is(err, fault.AlreadyEnded) {
-			standing, err = knownLinesTx(ctx, tx, appendParams(who, job, ref.Epoch, written), err)
+			standing, err = knownLinesTx(ctx, tx, who, job, ref.Epoch, written, err)
 		} else if err == nil {
 			standing.LinesLeftOut, err = room.appendTx(ctx, tx, who, job, ref.Epoch, written)
 		}
@@ -99,19 +99,15 @@ func logLeaseTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID
 // knownLinesTx answers lines that come after their agent has ended the lease: they
 // may be those of a call whose answer was lost. Lines that are not kept get the
 // refusal.
-func knownLinesTx(ctx context.Context, tx db.Tx, p dbsqlc.LogAppendParams, refusal error) (Standing, error) {
-	if slices.Contains(p.LineIds, "") {
-		return Standing{}, refusal
-	}
-	known, err := q.LogKnown(ctx, tx, dbsqlc.LogKnownParams{WorkspaceID: p.WorkspaceID, JobID: p.JobID, Epoch: p.Epoch,
-		Agent: p.Agent, LineIds: p.LineIds})
+func knownLinesTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64, lines []jobs.LogLine, refusal error) (Standing, error) {
+	fresh, err := freshTx(ctx, tx, who, job, epoch, lines)
 	if err != nil {
-		return Standing{}, fmt.Errorf("known log lines: %w", err)
+		return Standing{}, err
 	}
-	if !known {
+	if len(fresh) > 0 {
 		return Standing{}, refusal
 	}
-	return Standing{Epoch: p.Epoch, Directive: Continue}, nil
+	return Standing{Epoch: epoch, Directive: Continue}, nil
 }
 
 func appendParams(who tenancy.Principal, job ids.ID, epoch int64, lines []jobs.LogLine) dbsqlc.LogAppendParams {

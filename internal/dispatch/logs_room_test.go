@@ -82,6 +82,56 @@ func TestAFloodOfLinesIsCut(t *testing.T) {
 	}
 }
 
+// Lines that are told again take no room, also where there is none.
+func TestLinesToldAgainTakeNoRoom(t *testing.T) {
+	w := newWorld(t)
+	agent := w.agent("claude-1")
+	w.job("one")
+	held := w.claim(agent)
+	named := func(ids ...string) (lines []jobs.LogLine) {
+		for _, id := range ids {
+			one := line(jobs.Info, "line "+id)
+			one.LineID = id
+			lines = append(lines, one)
+		}
+		return lines
+	}
+	used := func() (bytes [3]int) {
+		for i, column := range []string{"minute_bytes", "attempt_bytes", "job_bytes"} {
+			bytes[i] = dbfactory.Int(t, w.db, `SELECT `+column+` FROM job_log_use`)
+		}
+		return bytes
+	}
+	w.inOneMinute()
+	size := int(named("a")[0].Size())
+	for _, told := range [][]jobs.LogLine{named("a", "b"), named("a", "b"), named("b"), named("a", "b", "c", "c")} {
+		if n := w.leftOut(agent, held, told); n != 0 {
+			t.Errorf("%d lines left out", n)
+		}
+	}
+	if got, want := used(), [3]int{3 * size, 3 * size, 3 * size}; got != want {
+		t.Errorf("a, b and c have used %v; want %v", got, want)
+	}
+
+	// There is room for one more.
+	dbfactory.Exec(t, w.db, `UPDATE job_log_use SET job_bytes = $1`, jobs.MaxLogJob-size)
+	if n := w.leftOut(agent, held, named("a", "d", "b", "e")); n != 1 || w.last(held) != "1 lines left out: a job's log keeps 256 MB in all." {
+		t.Errorf("%d lines left out; the last is %q", n, w.last(held))
+	}
+	if n := w.leftOut(agent, held, named("a", "d")); n != 0 {
+		t.Errorf("%d lines left out that are kept", n)
+	}
+	if n := w.leftOut(agent, held, named("f", "a")); n != 1 || w.last(held) != "2 lines left out: a job's log keeps 256 MB in all." {
+		t.Errorf("%d lines left out; the last is %q", n, w.last(held))
+	}
+	if got := used(); got[2] != jobs.MaxLogJob {
+		t.Errorf("%d bytes of %d are used", got[2], jobs.MaxLogJob)
+	}
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job_log`); n != 5 {
+		t.Errorf("%d lines are kept; want a, b, c, d and the one that tells of others", n)
+	}
+}
+
 // inOneMinute waits, where a minute is nearly over, for the next one.
 func (w *world) inOneMinute() {
 	w.t.Helper()

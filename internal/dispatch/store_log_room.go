@@ -58,34 +58,65 @@ func (r logRoom) fitting(lines []jobs.LogLine) int {
 	return len(lines)
 }
 
-// appendTx adds the lines that there is room for, and says how many it left out.
+// freshTx is a batch without the lines that the lease has already.
+func freshTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64, lines []jobs.LogLine) ([]jobs.LogLine, error) {
+	var named []string
+	for _, l := range lines {
+		if l.LineID != "" {
+			named = append(named, l.LineID)
+		}
+	}
+	if len(named) == 0 {
+		return lines, nil
+	}
+	known, err := q.LogKnown(ctx, tx, dbsqlc.LogKnownParams{WorkspaceID: who.Workspace, JobID: job, Epoch: epoch, Agent: who.Name, LineIds: named})
+	if err != nil {
+		return nil, fmt.Errorf("known log lines: %w", err)
+	}
+	had := make(map[string]bool, len(named))
+	for _, id := range known {
+		had[id] = true
+	}
+	var fresh []jobs.LogLine
+	for _, l := range lines {
+		if !had[l.LineID] {
+			fresh = append(fresh, l)
+		}
+		had[l.LineID] = l.LineID != ""
+	}
+	return fresh, nil
+}
+
+// appendTx adds the lines of a batch that are new and that there is room for, and
+// says how many it left out.
 func (r logRoom) appendTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64,
 	lines []jobs.LogLine) (leftOut int, err error) {
-	kept := r.fitting(lines)
+	fresh, err := freshTx(ctx, tx, who, job, epoch, lines)
+	if err != nil {
+		return 0, err
+	}
+	kept := r.fitting(fresh)
 	if kept > 0 {
-		if err := q.LogAppend(ctx, tx, appendParams(who, job, epoch, lines[:kept])); err != nil {
+		if err := q.LogAppend(ctx, tx, appendParams(who, job, epoch, fresh[:kept])); err != nil {
 			return 0, fmt.Errorf("write log lines: %w", err)
 		}
 	}
-	return len(lines) - kept, r.settle(ctx, tx, who, job, epoch, lines, kept)
+	leftOut = len(fresh) - kept
+	return leftOut, r.settle(ctx, tx, who, job, epoch, sizeOf(lines)-sizeOf(fresh[:kept]), kept, leftOut)
 }
 
-// settle gives back the bytes of lines that were not kept, and writes down how many
-// there are: in the line that said so last, where none was kept since.
-func (r logRoom) settle(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64,
-	lines []jobs.LogLine, kept int) error {
-	params := dbsqlc.LogUseSettleParams{WorkspaceID: who.Workspace, JobID: job, Bytes: sizeOf(lines[kept:])}
-	switch left := int64(len(lines) - kept); {
-	case left == 0 && r.line == nil:
+// settle gives back the bytes that were counted and not kept, and writes down how many
+// lines were left out: in the line that said so last, where none was kept since.
+func (r logRoom) settle(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64, bytes int64, kept, leftOut int) error {
+	params := dbsqlc.LogUseSettleParams{WorkspaceID: who.Workspace, JobID: job, Bytes: bytes}
+	if kept == 0 && r.line != nil {
+		params.Line, params.LeftOut = r.line, r.left
+	}
+	if bytes == 0 && r.line == params.Line {
 		return nil
-	case left > 0:
-		params.Line, params.LeftOut = r.line, left
-		if kept > 0 {
-			params.Line = nil
-		}
-		if params.Line != nil {
-			params.LeftOut += r.left
-		}
+	}
+	if leftOut > 0 {
+		params.LeftOut += int64(leftOut)
 		if err := r.mark(ctx, tx, who, job, epoch, &params); err != nil {
 			return err
 		}
