@@ -29,7 +29,7 @@ const (
 var embeddedSettings = []string{
 	"listen_addresses=", "port=" + embeddedPort, "unix_socket_permissions=0700",
 	"fsync=on", "full_page_writes=on", "synchronous_commit=on",
-	"jit=off", "random_page_cost=1.1", "logging_collector=off", "log_destination=stderr",
+	"jit=off", "random_page_cost=1.1", "autovacuum_naptime=10s", "logging_collector=off", "log_destination=stderr",
 }
 
 // Embedded is a PostgreSQL server of our own in a data directory. It listens on

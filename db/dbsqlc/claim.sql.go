@@ -208,9 +208,9 @@ WITH picked AS MATERIALIZED (
         AND (coalesce(cardinality($2::uuid[]), 0) = 0 OR j.id = ANY(ARRAY(SELECT p.job_id FROM popped p)))
     RETURNING j.id, j.epoch, g.agent_id, g.agent, g.factory_id, g.factory, g.model, g.session_key, g.request_id, g.ttl_seconds
 ), leased AS (
-    INSERT INTO job_lease (workspace_id, job_id, epoch, agent_id, factory_id, session_key, request_id, ttl_seconds,
-        expires_at)
-    SELECT $1, t.id, t.epoch, t.agent_id, t.factory_id, t.session_key, t.request_id, t.ttl_seconds,
+    INSERT INTO job_lease (workspace_id, job_id, epoch, agent_id, agent, factory_id, factory, session_key, request_id,
+        ttl_seconds, expires_at)
+    SELECT $1, t.id, t.epoch, t.agent_id, t.agent, t.factory_id, t.factory, t.session_key, t.request_id, t.ttl_seconds,
         clock_timestamp() + make_interval(secs => t.ttl_seconds)
     FROM taken t
     RETURNING job_id, number
@@ -295,7 +295,7 @@ WITH asked AS MATERIALIZED (
 )
 SELECT DISTINCT l.agent_id, l.request_id, l.job_id, (SELECT j.product_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id),
     (SELECT j.lane_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id)
-FROM asked CROSS JOIN LATERAL (SELECT workspace_id, job_id, epoch, agent_id, factory_id, session_key, request_id, ttl_seconds, claimed_at, expires_at, progress_percent, current_step, progress_at, checkpoint, directive, directive_reason, directive_by, grace_ends_at, warned_at, number, directive_by_kind, directive_by_id FROM job_lease k WHERE k.workspace_id = $1 AND k.agent_id = asked.agent_id
+FROM asked CROSS JOIN LATERAL (SELECT workspace_id, job_id, epoch, agent_id, factory_id, session_key, request_id, ttl_seconds, claimed_at, expires_at, progress_percent, current_step, progress_at, checkpoint, directive, directive_reason, directive_by, grace_ends_at, warned_at, number, directive_by_kind, directive_by_id, agent, factory FROM job_lease k WHERE k.workspace_id = $1 AND k.agent_id = asked.agent_id
     AND (k.agent_id, k.number) >= (asked.agent_id, asked.from_number) AND (k.agent_id, k.number) <= (asked.agent_id, 9223372036854775807) OFFSET 0) l
 WHERE l.request_id = asked.request_id AND l.expires_at > clock_timestamp()
 `
@@ -476,7 +476,7 @@ WITH found AS MATERIALIZED (
     WHERE r.workspace_id = $1 AND r.job_id = $2 AND r.lane_id IS NOT DISTINCT FROM $3
     FOR UPDATE SKIP LOCKED
 )
-DELETE FROM job_ready r WHERE r.workspace_id = $1 AND r.job_id = ANY(ARRAY(SELECT f.job_id FROM found f))
+DELETE FROM job_ready r WHERE r.workspace_id = $1 AND r.job_id = (SELECT f.job_id FROM found f)
 `
 
 type ReadyTakeOneParams struct {

@@ -405,6 +405,8 @@ type JobLease struct {
 	Number          int64
 	DirectiveByKind string
 	DirectiveByID   string
+	Agent           string
+	Factory         string
 }
 
 type JobLog struct {

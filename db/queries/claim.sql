@@ -109,7 +109,7 @@ WITH found AS MATERIALIZED (
     WHERE r.workspace_id = @workspace_id AND r.job_id = @job_id AND r.lane_id IS NOT DISTINCT FROM @lane_id
     FOR UPDATE SKIP LOCKED
 )
-DELETE FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.job_id = ANY(ARRAY(SELECT f.job_id FROM found f));
+DELETE FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.job_id = (SELECT f.job_id FROM found f);
 
 -- name: LeasesGive :many
 -- Gives jobs that were taken out of job_ready to agents: each gets epoch + 1, a
@@ -143,9 +143,9 @@ WITH picked AS MATERIALIZED (
         AND (coalesce(cardinality(@foreseen::uuid[]), 0) = 0 OR j.id = ANY(ARRAY(SELECT p.job_id FROM popped p)))
     RETURNING j.id, j.epoch, g.agent_id, g.agent, g.factory_id, g.factory, g.model, g.session_key, g.request_id, g.ttl_seconds
 ), leased AS (
-    INSERT INTO job_lease (workspace_id, job_id, epoch, agent_id, factory_id, session_key, request_id, ttl_seconds,
-        expires_at)
-    SELECT @workspace_id, t.id, t.epoch, t.agent_id, t.factory_id, t.session_key, t.request_id, t.ttl_seconds,
+    INSERT INTO job_lease (workspace_id, job_id, epoch, agent_id, agent, factory_id, factory, session_key, request_id,
+        ttl_seconds, expires_at)
+    SELECT @workspace_id, t.id, t.epoch, t.agent_id, t.agent, t.factory_id, t.factory, t.session_key, t.request_id, t.ttl_seconds,
         clock_timestamp() + make_interval(secs => t.ttl_seconds)
     FROM taken t
     RETURNING job_id, number
