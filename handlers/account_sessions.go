@@ -42,5 +42,8 @@ func (s *Server) sessionsEndAll(c echo.Context, who tenancy.Principal) error {
 	if err := s.Accounts.EndAllSessions(c.Request().Context(), who); err != nil {
 		return err
 	}
-	return s.logout(c, who)
+	if err := s.signOut(c); err != nil {
+		return err
+	}
+	return seeOther(c, links.Login)
 }

@@ -30,8 +30,7 @@ func auditGroupNamed(name string) timelineGroup {
 
 // parseAudit reads the audit's query. What makes no sense narrows nothing.
 func parseAudit(q url.Values) links.AuditFilter {
-	f := parseTimeline(q)
-	return links.AuditFilter{Group: auditGroupNamed(q.Get("group")).name, Actor: f.Actor}
+	return links.AuditFilter{Group: auditGroupNamed(q.Get("group")).name, Actor: filterValue(q, "actor")}
 }
 
 // auditSheet is what the page is made of.

@@ -12,9 +12,6 @@ import (
 	"fleetboard/views/ui"
 )
 
-// maxFilter bounds what a filter's value may be, in bytes.
-const maxFilter = 200
-
 // groups are the ways to group cards inside the columns, the plain one first.
 var groups = []string{"status", "phase", "product", "repo", "factory"}
 
@@ -23,13 +20,7 @@ var priorities = []int{3, 5, 8}
 
 // parseFilter reads the board's query. What makes no sense narrows nothing.
 func parseFilter(q url.Values) links.Filter {
-	value := func(name string) string {
-		v := strings.TrimSpace(q.Get(name))
-		if len(v) > maxFilter || strings.ContainsRune(v, 0) {
-			return ""
-		}
-		return strings.ToValidUTF8(v, "")
-	}
+	value := func(name string) string { return filterValue(q, name) }
 	f := links.Filter{
 		Product: value("product"), Repo: value("repo"), Factory: value("factory"), Phase: value("phase"),
 		Query: value("q"), Unroutable: value("show") == "unroutable",

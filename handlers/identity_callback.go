@@ -9,8 +9,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/internal/accounts"
 	"fleetboard/handlers/status"
+	"fleetboard/internal/accounts"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"encoding/json"
+	"time"
 
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
@@ -19,9 +20,10 @@ var said = map[eventlog.Type]struct{ icon, what, field string }{
 	eventlog.JobMergeFailed: {"git-merge", "Merge failed, says ", "reason"},
 }
 
-func (s jobSheet) feedback(e eventlog.Event) views.Feedback {
+// feedbackModel is what somebody said about a job.
+func feedbackModel(e eventlog.Event, now time.Time) views.Feedback {
 	kind := said[e.Type]
-	return views.Feedback{Icon: kind.icon, What: kind.what + e.Actor.Name, At: ui.Ago(e.At, s.now), Text: wordsIn(e, kind.field)}
+	return views.Feedback{Icon: kind.icon, What: kind.what + e.Actor.Name, At: ui.Ago(e.At, now), Text: wordsIn(e, kind.field)}
 }
 
 // wordsIn is a text that an event carries: in its payload, else as the new value
@@ -48,7 +50,7 @@ func (s jobSheet) addTalk(attempts []views.Attempt) {
 		e := s.talk[i]
 		for at, a := range s.attempts {
 			if !a.ClaimedAt.After(e.At) {
-				attempts[at].Talk = append(attempts[at].Talk, s.feedback(e))
+				attempts[at].Talk = append(attempts[at].Talk, feedbackModel(e, s.now))
 				break
 			}
 		}

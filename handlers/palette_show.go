@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -30,6 +31,18 @@ func (s *Server) paletteShow(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	return render(c, http.StatusOK, views.PaletteRows(paletteModel(query, found, snap, who)))
+}
+
+// maxFilter bounds what a filter's value may be, in bytes.
+const maxFilter = 200
+
+// filterValue is a filter of a page's query, "" where it makes no sense.
+func filterValue(q url.Values, name string) string {
+	v := strings.TrimSpace(q.Get(name))
+	if len(v) > maxFilter || strings.ContainsRune(v, 0) {
+		return ""
+	}
+	return strings.ToValidUTF8(v, "")
 }
 
 // searchText is a query that can be searched for.

@@ -18,9 +18,16 @@ import (
 type reviewSheet struct {
 	place    reviewPlace
 	queue    kanban.ReviewQueue
-	job      *jobSheet // nil where the place names none
+	job      *reviewedJob // nil where the place names none
 	now      time.Time
 	canWrite bool
+}
+
+// reviewedJob is a job with what its review tells beside it.
+type reviewedJob struct {
+	job      jobs.Job
+	attempts []jobs.Attempt   // newest first
+	talk     []eventlog.Event // what agents and people said to one another, newest first
 }
 
 // all are the listed jobs in the order in which they are gone through.
@@ -194,7 +201,7 @@ func (s reviewSheet) sent() []views.Feedback {
 	var list []views.Feedback
 	for _, e := range s.job.talk {
 		if e.Type == eventlog.JobRejected || e.Type == eventlog.JobMergeFailed {
-			list = append(list, s.job.feedback(e))
+			list = append(list, feedbackModel(e, s.now))
 		}
 	}
 	return list

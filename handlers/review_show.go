@@ -65,7 +65,7 @@ func (s *Server) readReview(ctx context.Context, who tenancy.Principal, at revie
 	if err != nil {
 		return sheet, err
 	}
-	sheet.job = &jobSheet{job: job, snap: snap, now: sheet.now, canWrite: sheet.canWrite}
+	sheet.job = &reviewedJob{job: job}
 	if sheet.job.attempts, err = s.Jobs.Attempts(ctx, who, job.ID.String()); err != nil {
 		return sheet, err
 	}

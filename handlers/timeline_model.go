@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"fleetboard/internal/eventlog"
@@ -42,13 +41,7 @@ func groupNamed(name string) timelineGroup {
 
 // parseTimeline reads the timeline's query. What makes no sense narrows nothing.
 func parseTimeline(q url.Values) links.TimelineFilter {
-	value := func(name string) string {
-		v := strings.TrimSpace(q.Get(name))
-		if len(v) > maxFilter || strings.ContainsRune(v, 0) {
-			return ""
-		}
-		return strings.ToValidUTF8(v, "")
-	}
+	value := func(name string) string { return filterValue(q, name) }
 	return links.TimelineFilter{Group: groupNamed(value("group")).name, Job: value("job"), Actor: value("actor")}
 }
 

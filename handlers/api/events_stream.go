@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"time"
 
-	"fleetboard/internal/eventlog"
 	"fleetboard/handlers/status"
+	"fleetboard/internal/eventlog"
 	"fleetboard/internal/tenancy"
 )
 

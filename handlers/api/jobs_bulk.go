@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"fleetboard/internal/dispatch"
 	"fleetboard/handlers/status"
+	"fleetboard/internal/dispatch"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 )
