@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
@@ -14,7 +15,7 @@ import (
 
 // accountRename changes the name that others see.
 func (s *Server) accountRename(c echo.Context, who tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -22,19 +23,19 @@ func (s *Server) accountRename(c echo.Context, who tenancy.Principal) error {
 	if err := s.Accounts.Rename(c.Request().Context(), who, name); err != nil {
 		return s.accountAgain(c, who, accountSheet{name: &name, in: "account"}, err, nil)
 	}
-	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: "Your name is saved", Text: "Others see it from now on."})
-	return seeOther(c, links.Account)
+	s.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "Your name is saved", Text: "Others see it from now on."})
+	return web.SeeOther(c, links.Account)
 }
 
 // accountPassword changes the password, or sets the first one of an account that
 // has none. Every session ends, and this browser gets another one.
 func (s *Server) accountPassword(c echo.Context, who tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
 	// Before the change: afterwards there is no session to load.
-	ctx, err := s.Sessions.Load(c.Request().Context(), s.token(c))
+	ctx, err := s.Sessions.Load(c.Request().Context(), s.Web.SessionToken(c))
 	if err != nil {
 		return err
 	}
@@ -48,13 +49,13 @@ func (s *Server) accountPassword(c echo.Context, who tenancy.Principal) error {
 		if err != nil {
 			return err
 		}
-		text += " " + plural(n, "token of yours was", "tokens of yours were") + " revoked."
+		text += " " + web.Plural(n, "token of yours was", "tokens of yours were") + " revoked."
 	}
-	if err := s.renewSession(ctx, c, epoch); err != nil {
+	if err := s.Web.RenewSession(ctx, c, epoch); err != nil {
 		return err
 	}
-	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: title, Text: text})
-	return seeOther(c, links.Account)
+	s.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: title, Text: text})
+	return web.SeeOther(c, links.Account)
 }
 
 // changePassword does what the page of the account, as it is now, offers. It
@@ -66,18 +67,18 @@ func (s *Server) changePassword(c echo.Context, who tenancy.Principal, in url.Va
 		return "", 0, err
 	}
 	if !profile.HasPassword {
-		ask, err := s.prove(c, who, in, links.Account)
+		ask, err := s.Web.TakeProof(c, who, in, links.Account)
 		if err != nil {
 			return "", 0, err
 		}
 		if ask != nil {
 			return "", 0, fault.New(fault.InvalidTransition, "%s", ask.Error)
 		}
-		epoch, err := s.Accounts.SetPassword(ctx, who, in.Get("password"), s.token(c))
+		epoch, err := s.Accounts.SetPassword(ctx, who, in.Get("password"), s.Web.SessionToken(c))
 		return "Your password is set", epoch, err
 	}
 	epoch, err = s.Accounts.ChangePassword(ctx, who, accounts.PasswordChange{
-		Current: in.Get("current"), New: in.Get("password"), Address: c.RealIP(), Token: s.token(c),
+		Current: in.Get("current"), New: in.Get("password"), Address: c.RealIP(), Token: s.Web.SessionToken(c),
 	})
 	return "Your password is changed", epoch, err
 }

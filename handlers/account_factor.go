@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/status"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -16,7 +17,7 @@ import (
 
 // factorBegin makes a secret and goes on to it.
 func (s *Server) factorBegin(c echo.Context, who tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -26,7 +27,7 @@ func (s *Server) factorBegin(c echo.Context, who tenancy.Principal) error {
 		}
 		return s.accountAgain(c, who, accountSheet{in: "factor"}, err, map[string]string{"current": "factor"})
 	}
-	return seeOther(c, links.SecondFactor)
+	return web.SeeOther(c, links.SecondFactor)
 }
 
 // dutyAgain shows the page of a duty with the reason of a refused password.
@@ -34,9 +35,9 @@ func (s *Server) dutyAgain(c echo.Context, who tenancy.Principal, err error) err
 	f := fault.From(err)
 	text := f.Fields["current"]
 	switch {
-	case waits(f):
-		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(retryAfter(f)))
-		text = tryAgain(f)
+	case web.MustWait(f):
+		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(web.RetryAfter(f)))
+		text = web.TryAgainText(f)
 	case f.Code != fault.Validation:
 		return err
 	}
@@ -54,30 +55,30 @@ func (s *Server) factorPage(c echo.Context, who tenancy.Principal, status int, t
 		return s.factorDuty(c, who, http.StatusOK, "")
 	}
 	if fault.Is(err, fault.NotFound) {
-		return seeOther(c, links.Account)
+		return web.SeeOther(c, links.Account)
 	}
 	if err != nil {
 		return err
 	}
 	if who.NeedsFactor {
 		m := factorPage(views.Shell{}, secret, text)
-		return render(c, status, views.FactorDutySecretView(themeOf(c), m))
+		return web.Render(c, status, views.FactorDutySecretView(web.ThemeOf(c), m))
 	}
 	shell, err := s.accountShell(c, who, "Second factor")
 	if err != nil {
 		return err
 	}
-	return render(c, status, views.FactorView(factorPage(shell, secret, text)))
+	return web.Render(c, status, views.FactorView(factorPage(shell, secret, text)))
 }
 
 // factorConfirm turns the second factor on and shows the recovery codes, once.
 func (s *Server) factorConfirm(c echo.Context, who tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
 	// The token changes with what protects the account.
-	ctx, err := s.Sessions.Load(c.Request().Context(), s.token(c))
+	ctx, err := s.Sessions.Load(c.Request().Context(), s.Web.SessionToken(c))
 	if err != nil {
 		return err
 	}
@@ -87,11 +88,11 @@ func (s *Server) factorConfirm(c echo.Context, who tenancy.Principal) error {
 	case f.Code == fault.Validation:
 		return s.factorPage(c, who, status.Of(f.Code), f.Fields["code"])
 	case f.Code == fault.TooMany:
-		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(retryAfter(f)))
-		return s.factorPage(c, who, status.Of(f.Code), tryAgain(f))
+		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(web.RetryAfter(f)))
+		return s.factorPage(c, who, status.Of(f.Code), web.TryAgainText(f))
 	case f.Code == fault.NotFound:
-		s.setFlash(c, ui.Toast{Tone: ui.Bad, Title: "Nothing was turned on", Text: f.Message})
-		return seeOther(c, links.Account)
+		s.Web.SetFlash(c, ui.Toast{Tone: ui.Bad, Title: "Nothing was turned on", Text: f.Message})
+		return web.SeeOther(c, links.Account)
 	default:
 		return err
 	}
@@ -99,10 +100,10 @@ func (s *Server) factorConfirm(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Accounts.EndThisSession(c.Request().Context(), s.token(c)); err != nil {
+	if err := s.Accounts.EndThisSession(c.Request().Context(), s.Web.SessionToken(c)); err != nil {
 		return err
 	}
-	if err := s.renewSession(ctx, c, epoch); err != nil {
+	if err := s.Web.RenewSession(ctx, c, epoch); err != nil {
 		return err
 	}
 	return s.codesPage(c, who, codes, true)
@@ -110,20 +111,20 @@ func (s *Server) factorConfirm(c echo.Context, who tenancy.Principal) error {
 
 // factorDrop turns the second factor off.
 func (s *Server) factorDrop(c echo.Context, who tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
 	if err := s.Accounts.DropSecondFactor(c.Request().Context(), who, in.Get("current"), c.RealIP()); err != nil {
 		return s.accountAgain(c, who, accountSheet{in: "factor"}, err, map[string]string{"current": "drop"})
 	}
-	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: "The second factor is off", Text: "Your password alone is enough to log in."})
-	return seeOther(c, links.Account)
+	s.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The second factor is off", Text: "Your password alone is enough to log in."})
+	return web.SeeOther(c, links.Account)
 }
 
 // recoveryCodes makes new recovery codes and shows them, once.
 func (s *Server) recoveryCodes(c echo.Context, who tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -136,11 +137,11 @@ func (s *Server) recoveryCodes(c echo.Context, who tenancy.Principal) error {
 
 func (s *Server) codesPage(c echo.Context, who tenancy.Principal, codes []string, first bool) error {
 	if who.NeedsFactor {
-		return render(c, http.StatusOK, views.FactorDutyCodesView(themeOf(c), views.CodesPage{Codes: codes, First: first}))
+		return web.Render(c, http.StatusOK, views.FactorDutyCodesView(web.ThemeOf(c), views.CodesPage{Codes: codes, First: first}))
 	}
 	shell, err := s.accountShell(c, who, "Recovery codes")
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, views.CodesView(views.CodesPage{Shell: shell, Codes: codes, First: first}))
+	return web.Render(c, http.StatusOK, views.CodesView(views.CodesPage{Shell: shell, Codes: codes, First: first}))
 }

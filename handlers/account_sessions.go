@@ -3,6 +3,7 @@ package handlers
 import (
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
@@ -19,22 +20,22 @@ func (s *Server) sessionEnd(c echo.Context, who tenancy.Principal) error {
 	if err := s.Accounts.EndSession(c.Request().Context(), who, id); err != nil {
 		return err
 	}
-	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: "That browser is logged out", Text: "It can show nothing new from now on."})
-	return seeOther(c, links.Account)
+	s.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "That browser is logged out", Text: "It can show nothing new from now on."})
+	return web.SeeOther(c, links.Account)
 }
 
 // sessionsEndOthers logs all browsers out but this one.
 func (s *Server) sessionsEndOthers(c echo.Context, who tenancy.Principal) error {
-	n, err := s.Accounts.EndOtherSessions(c.Request().Context(), who, s.token(c))
+	n, err := s.Accounts.EndOtherSessions(c.Request().Context(), who, s.Web.SessionToken(c))
 	if err != nil {
 		return err
 	}
 	t := ui.Toast{Tone: ui.OK, Title: "Nobody else was logged in", Text: "This browser is the only one."}
 	if n > 0 {
-		t.Title = plural(n, "other browser is", "other browsers are") + " logged out"
+		t.Title = web.Plural(n, "other browser is", "other browsers are") + " logged out"
 	}
-	s.setFlash(c, t)
-	return seeOther(c, links.Account)
+	s.Web.SetFlash(c, t)
+	return web.SeeOther(c, links.Account)
 }
 
 // sessionsEndAll logs all browsers out, this one too.
@@ -42,8 +43,8 @@ func (s *Server) sessionsEndAll(c echo.Context, who tenancy.Principal) error {
 	if err := s.Accounts.EndAllSessions(c.Request().Context(), who); err != nil {
 		return err
 	}
-	if err := s.signOut(c); err != nil {
+	if err := s.Web.SignOut(c); err != nil {
 		return err
 	}
-	return seeOther(c, links.Login)
+	return web.SeeOther(c, links.Login)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/status"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -26,17 +27,17 @@ func (s *Server) accountPage(c echo.Context, who tenancy.Principal, status int, 
 	if sheet.profile, err = s.Accounts.Profile(ctx, who); err != nil {
 		return err
 	}
-	if sheet.sessions, err = s.Accounts.Sessions(ctx, who, s.token(c)); err != nil {
+	if sheet.sessions, err = s.Accounts.Sessions(ctx, who, s.Web.SessionToken(c)); err != nil {
 		return err
 	}
-	if sheet.logins, err = s.Accounts.NewLogIns(ctx, who, s.token(c)); err != nil {
+	if sheet.logins, err = s.Accounts.NewLogIns(ctx, who, s.Web.SessionToken(c)); err != nil {
 		return err
 	}
 	if sheet.identity, err = s.identityPart(c, who); err != nil {
 		return err
 	}
 	if !sheet.profile.HasPassword {
-		if sheet.proof, err = s.proofOf(c, who, links.Account); err != nil {
+		if sheet.proof, err = s.Web.AskProof(c, who, links.Account); err != nil {
 			return err
 		}
 	}
@@ -44,7 +45,7 @@ func (s *Server) accountPage(c echo.Context, who tenancy.Principal, status int, 
 	if err != nil {
 		return err
 	}
-	return render(c, status, views.AccountView(sheet.model(shell)))
+	return web.Render(c, status, views.AccountView(sheet.model(shell)))
 }
 
 // accountShell is the shell of a page of the own account. A refused form has no
@@ -54,7 +55,7 @@ func (s *Server) accountShell(c echo.Context, who tenancy.Principal, title strin
 	if err != nil {
 		return views.Shell{}, err
 	}
-	shell, err := s.page(c, who, snap, views.SectionSettings, title)
+	shell, err := s.Web.Page(c, who, snap, views.SectionSettings, title)
 	if err == nil && c.Request().Method != http.MethodGet {
 		shell.Path = links.Account
 	}
@@ -79,21 +80,12 @@ func (s *Server) accountAgain(c echo.Context, who tenancy.Principal, sheet accou
 		if _, ok := f.Details["retry_after"]; !ok {
 			return err
 		}
-		sheet.err = tryAgain(f)
-		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(retryAfter(f)))
+		sheet.err = web.TryAgainText(f)
+		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(web.RetryAfter(f)))
 	case fault.InvalidTransition, fault.VersionConflict:
 		sheet.err = f.Message
 	default:
 		return err
 	}
 	return s.accountPage(c, who, status.Of(f.Code), sheet)
-}
-
-// tryAgain says how long to wait.
-func tryAgain(f *fault.Error) string {
-	wait := waitWords(retryAfter(f))
-	if f.Code == fault.Unavailable {
-		return "Very many people log in at this moment. Try again in " + wait + "."
-	}
-	return "Too many attempts. Try again in " + wait + "."
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
@@ -29,33 +31,16 @@ func (s agentsSheet) model() views.Agents {
 			held[j.Lease.AgentID] = append(held[j.Lease.AgentID], j)
 		}
 	}
-	m := views.Agents{Count: agentsCount(s.snap), CanRun: s.canRun, FirstRun: s.firstRun}
+	m := views.Agents{Count: web.AgentsCount(s.snap), CanRun: s.canRun, FirstRun: s.firstRun}
 	for _, f := range s.snap.Factories {
 		m.Factories = append(m.Factories, s.factory(f, held))
 	}
 	return m
 }
 
-// agentsCount is "3 live factories, 13 agents"; agents that are dead are not
-// counted.
-func agentsCount(snap fleet.Snapshot) string {
-	if len(snap.Factories) == 0 {
-		return "no factory yet"
-	}
-	agents := 0
-	for _, f := range snap.Factories {
-		for _, a := range f.Agents {
-			if a.Health != fleet.Dead {
-				agents++
-			}
-		}
-	}
-	return plural(len(live(snap)), "live factory", "live factories") + ", " + plural(agents, "agent", "agents")
-}
-
 func (s agentsSheet) factory(f fleet.Factory, held map[ids.ID][]jobs.Job) views.Factory {
-	m := views.Factory{Name: f.Name, About: about(f), Pips: pipsOf(f), SeatsText: seatsText(f),
-		Draining: f.Draining, Dead: !f.Live(), Caps: f.Capabilities, Note: drainNote(f, clock(s.snap))}
+	m := views.Factory{Name: f.Name, About: web.FactoryAbout(f), Pips: web.PipsOf(f), SeatsText: seatsText(f),
+		Draining: f.Draining, Dead: !f.Live(), Caps: f.Capabilities, Note: drainNote(f, web.Now(s.snap))}
 	if m.Dead {
 		m.DeadSince = ui.Day(f.LastBeatAt)
 	}
@@ -79,7 +64,7 @@ func seatsText(f fleet.Factory) string {
 	seats := strconv.Itoa(f.Seats)
 	switch {
 	case !f.Live():
-		return plural(f.Seats, "seat", "seats") + " gone"
+		return web.Plural(f.Seats, "seat", "seats") + " gone"
 	case f.Draining:
 		return strconv.Itoa(f.Taken) + " of " + seats + " still working"
 	case f.Free() > 0:
@@ -104,9 +89,9 @@ func drainNote(f fleet.Factory, now time.Time) ui.Sentence {
 }
 
 func (s agentsSheet) agent(a fleet.Agent, held []jobs.Job) views.Agent {
-	now := clock(s.snap)
+	now := web.Now(s.snap)
 	m := views.Agent{Name: a.Name, Model: a.Model, Beat: ui.For(a.LastHeartbeatAt, now), CPU: -1, Leaves: leavesText(held)}
-	_, m.BeatTone = beat(a.Health)
+	_, m.BeatTone = jobparts.HeartbeatTones(a.Health)
 	if a.CPUPercent != nil {
 		m.CPU = int(*a.CPUPercent + 0.5)
 	}
@@ -154,11 +139,11 @@ func agentState(m *views.Agent, a fleet.Agent, held []jobs.Job) {
 }
 
 func agentJob(j jobs.Job, now time.Time) views.AgentJob {
-	m := views.AgentJob{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Percent: percent(j.ProgressPercent),
+	m := views.AgentJob{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Percent: web.Percent(j.ProgressPercent),
 		Lease: ui.Left(j.Lease.ExpiresAt, now)}
 	if j.ProgressAt != nil {
 		m.Progress = ui.For(*j.ProgressAt, now)
-		m.ProgressLate = now.Sub(*j.ProgressAt) >= lateProgress
+		m.ProgressLate = now.Sub(*j.ProgressAt) >= jobparts.LateProgress
 	}
 	return m
 }
@@ -175,7 +160,7 @@ func leavesText(held []jobs.Job) string {
 	case 1:
 		return keys[0] + " goes back to Ready."
 	default:
-		return strings.Join(keys[:min(len(keys), maxListed)], ", ") + moreText(len(keys)-maxListed) + " go back to Ready."
+		return strings.Join(keys[:min(len(keys), web.MaxListed)], ", ") + moreText(len(keys)-web.MaxListed) + " go back to Ready."
 	}
 }
 

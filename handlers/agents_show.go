@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -19,16 +20,16 @@ func (s *Server) agentsShow(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	shell, err := s.page(c, who, around.Fleet, views.SectionAgents, "Agents")
+	shell, err := s.Web.Page(c, who, around.Fleet, views.SectionAgents, "Agents")
 	if err != nil {
 		return err
 	}
 	shell.LiveURL = links.LiveAgents(around.Cursor)
-	m, err := s.agentsOf(ctx, who, around.Fleet, s.firstRun(c, who, around.Fleet))
+	m, err := s.agentsOf(ctx, who, around.Fleet, s.Web.FirstRun(c, who, around.Fleet))
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, views.AgentsView(views.AgentsPage{Shell: shell, Agents: m}))
+	return web.Render(c, http.StatusOK, views.AgentsView(views.AgentsPage{Shell: shell, Agents: m}))
 }
 
 // agentsPanel is the live part of the page.
@@ -37,7 +38,7 @@ func (s *Server) agentsPanel(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, views.LiveAgents(m))
+	return web.Render(c, http.StatusOK, views.LiveAgents(m))
 }
 
 func (s *Server) agentsNow(c echo.Context, who tenancy.Principal) (views.Agents, error) {
@@ -45,7 +46,7 @@ func (s *Server) agentsNow(c echo.Context, who tenancy.Principal) (views.Agents,
 	if err != nil {
 		return views.Agents{}, err
 	}
-	return s.agentsOf(c.Request().Context(), who, snap, s.firstRun(c, who, snap))
+	return s.agentsOf(c.Request().Context(), who, snap, s.Web.FirstRun(c, who, snap))
 }
 
 func (s *Server) agentsOf(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, first views.FirstRun) (views.Agents, error) {

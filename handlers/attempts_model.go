@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/jobs"
 	"fleetboard/views"
@@ -39,7 +40,7 @@ func (s attemptsSheet) model() views.AttemptsPage {
 
 func (s attemptsSheet) attempt(a jobs.AttemptRecord) views.AttemptRecord {
 	m := views.AttemptRecord{Attempt: attemptModel(a.Attempt, s.job, s.now), Model: a.Model, Session: a.SessionKey,
-		Claimed: ui.Day(a.ClaimedAt), Step: firstLine(a.CurrentStep, maxQuote), ErrorKind: a.ErrorKind, Error: a.Error,
+		Claimed: ui.Day(a.ClaimedAt), Step: web.FirstLine(a.CurrentStep, web.MaxQuote), ErrorKind: a.ErrorKind, Error: a.Error,
 		Stack: a.Stack, Checkpoint: keptJSON(a.Checkpoint), Result: keptJSON(a.Result),
 		Lines: linesText(a)}
 	m.Used = usedModel(s.used.Attempts[a.Epoch])
@@ -68,7 +69,7 @@ func keptJSON(raw json.RawMessage) string {
 	if slices.Contains([]string{"", "null", "{}"}, strings.TrimSpace(string(raw))) {
 		return ""
 	}
-	return prettyJSON(raw)
+	return web.PrettyJSON(raw)
 }
 
 func linesText(a jobs.AttemptRecord) string {
@@ -78,5 +79,5 @@ func linesText(a jobs.AttemptRecord) string {
 	if a.Capped {
 		return ui.Count(a.Lines) + "+ log lines"
 	}
-	return plural(a.Lines, "log line", "log lines")
+	return web.Plural(a.Lines, "log line", "log lines")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
 )
@@ -30,10 +31,10 @@ func (s *Server) attemptsShow(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	sheet.now = clock(snap)
+	sheet.now = web.Now(snap)
 	m := sheet.model()
-	if m.Shell, err = s.page(c, who, snap, "", "Attempts on "+sheet.job.Key+" "+sheet.job.Title); err != nil {
+	if m.Shell, err = s.Web.Page(c, who, snap, "", "Attempts on "+sheet.job.Key+" "+sheet.job.Title); err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, views.AttemptsView(m))
+	return web.Render(c, http.StatusOK, views.AttemptsView(m))
 }

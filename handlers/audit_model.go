@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"fleetboard/handlers/history"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/eventlog"
 	"fleetboard/views"
 	"fleetboard/views/links"
@@ -12,25 +14,25 @@ import (
 )
 
 // auditGroups are the kinds that the audit can be narrowed to.
-var auditGroups = []timelineGroup{
-	{label: "All"},
-	{name: "members", label: "Members", types: []eventlog.Type{"member.*", "invitation.*"}},
-	{name: "accounts", label: "Accounts", types: []eventlog.Type{"account.*"}},
-	{name: "tokens", label: "Tokens", types: []eventlog.Type{"token.*", eventlog.AgentCutOff}},
-	{name: "products", label: "Products", types: []eventlog.Type{"product.*"}},
-	{name: "fleet", label: "Fleet", types: []eventlog.Type{"factory.*", "agent.*"}},
-	{name: "workspace", label: "Workspace", types: []eventlog.Type{"workspace.*"}},
-	{name: "keys", label: "Encryption", types: []eventlog.Type{"key.*"}},
+var auditGroups = []history.Group{
+	{Label: "All"},
+	{Name: "members", Label: "Members", Types: []eventlog.Type{"member.*", "invitation.*"}},
+	{Name: "accounts", Label: "Accounts", Types: []eventlog.Type{"account.*"}},
+	{Name: "tokens", Label: "Tokens", Types: []eventlog.Type{"token.*", eventlog.AgentCutOff}},
+	{Name: "products", Label: "Products", Types: []eventlog.Type{"product.*"}},
+	{Name: "fleet", Label: "Fleet", Types: []eventlog.Type{"factory.*", "agent.*"}},
+	{Name: "workspace", Label: "Workspace", Types: []eventlog.Type{"workspace.*"}},
+	{Name: "keys", Label: "Encryption", Types: []eventlog.Type{"key.*"}},
 }
 
-func auditGroupNamed(name string) timelineGroup {
-	at := slices.IndexFunc(auditGroups, func(g timelineGroup) bool { return g.name == name })
+func auditGroupNamed(name string) history.Group {
+	at := slices.IndexFunc(auditGroups, func(g history.Group) bool { return g.Name == name })
 	return auditGroups[max(0, at)]
 }
 
 // parseAudit reads the audit's query. What makes no sense narrows nothing.
 func parseAudit(q url.Values) links.AuditFilter {
-	return links.AuditFilter{Group: auditGroupNamed(q.Get("group")).name, Actor: filterValue(q, "actor")}
+	return links.AuditFilter{Group: auditGroupNamed(q.Get("group")).Name, Actor: web.FilterValue(q, "actor")}
 }
 
 // auditSheet is what the page is made of.
@@ -45,7 +47,7 @@ type auditSheet struct {
 // log is the filter as the log takes it.
 func (s auditSheet) log() eventlog.Filter {
 	f := eventlog.Filter{Actor: s.filter.Actor}
-	for _, t := range auditGroupNamed(s.filter.Group).types {
+	for _, t := range auditGroupNamed(s.filter.Group).Types {
 		f.Types = append(f.Types, string(t))
 	}
 	return f
@@ -55,15 +57,15 @@ func (s auditSheet) model() views.Audit {
 	m := views.Audit{Group: s.filter.Group, Actor: s.filter.Actor, Older: s.past, NewURL: links.AuditWith(s.filter)}
 	for _, g := range auditGroups {
 		to := s.filter
-		to.Group = g.name
-		m.Groups = append(m.Groups, views.FilterOption{Label: g.label, URL: links.AuditWith(to), Selected: g.name == s.filter.Group})
+		to.Group = g.Name
+		m.Groups = append(m.Groups, views.FilterOption{Label: g.Label, URL: links.AuditWith(to), Selected: g.Name == s.filter.Group})
 	}
 	if s.filter.Actor != "" {
 		to := s.filter
 		to.Actor = ""
-		m.Active = append(m.Active, views.ActiveFilter{Text: "By " + actorNamed(s.filter.Actor, s.events), RemoveURL: links.AuditWith(to)})
+		m.Active = append(m.Active, views.ActiveFilter{Text: "By " + history.ActorNamed(s.filter.Actor, s.events), RemoveURL: links.AuditWith(to)})
 	}
-	m.Items.Days = daysOf(s.events, s.now, s.line)
+	m.Items.Days = history.Days(s.events, s.now, s.line)
 	if s.older != "" {
 		m.Items.OlderURL, m.Items.OlderID = links.AuditBefore(s.older, s.filter), "older-"+s.older
 	}
@@ -76,9 +78,9 @@ func (s auditSheet) model() views.Audit {
 // line is a line of the timeline whose actor leads to what else that person did
 // here.
 func (s auditSheet) line(e eventlog.Event) views.TimelineEvent {
-	m := eventLine(e)
+	m := history.Line(e)
 	to := s.filter
-	to.Actor = actorFilter(e.Actor)
+	to.Actor = history.ActorFilter(e.Actor)
 	m.Who.URL = links.AuditWith(to)
 	return m
 }

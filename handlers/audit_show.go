@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -34,13 +35,13 @@ func (s *Server) auditShow(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	sheet.now = clock(snap)
-	if isHX(c) && sheet.past {
-		return render(c, http.StatusOK, views.TimelineRows(sheet.model().Items))
+	sheet.now = web.Now(snap)
+	if web.IsHX(c) && sheet.past {
+		return web.Render(c, http.StatusOK, views.TimelineRows(sheet.model().Items))
 	}
-	shell, err := s.page(c, who, snap, views.SectionSettings, "Audit")
+	shell, err := s.Web.Page(c, who, snap, views.SectionSettings, "Audit")
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, views.AuditView(views.AuditPage{Shell: shell, Audit: sheet.model()}))
+	return web.Render(c, http.StatusOK, views.AuditView(views.AuditPage{Shell: shell, Audit: sheet.model()}))
 }

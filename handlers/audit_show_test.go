@@ -9,6 +9,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"fleetboard/db/dbfactory"
+	"fleetboard/handlers/history"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -149,12 +150,12 @@ func TestTheAuditIsNotForEverybody(t *testing.T) {
 // nothing, or nonsense, still has its line.
 func TestTheAuditShowsHostileTextAsText(t *testing.T) {
 	d := newDesk(t)
-	for kind := range settingWords {
+	for kind := range history.SettingWords {
 		d.did(`<img src=x onerror=alert(1)>`, kind, `{"member":"<script>alert(1)</script>","email":["x"],"token":{"a":1},"sessions":"many","products":[[]],
 			"kind":"<b>","hint":"<i>","agent":"<u>","reason":7,"values":1e99}`, eventlog.Change{Field: "role", Old: map[string]any{"a": 1}, New: "<b>x</b>"})
 		d.did("Ada", kind, `[]`)
 	}
 	doc := page(t, d.get("/settings/audit"), http.StatusOK)
 	wantCount(t, doc, "#audit script, #audit img, #audit b, #audit u", 0)
-	wantCount(t, doc, "#audit [data-event]", min(auditSize, 2*len(settingWords)))
+	wantCount(t, doc, "#audit [data-event]", min(auditSize, 2*len(history.SettingWords)))
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/kanban"
 	"fleetboard/views"
 	"fleetboard/views/links"
@@ -20,7 +21,7 @@ var priorities = []int{3, 5, 8}
 
 // parseFilter reads the board's query. What makes no sense narrows nothing.
 func parseFilter(q url.Values) links.Filter {
-	value := func(name string) string { return filterValue(q, name) }
+	value := func(name string) string { return web.FilterValue(q, name) }
 	f := links.Filter{
 		Product: value("product"), Repo: value("repo"), Factory: value("factory"), Phase: value("phase"),
 		Query: value("q"), Unroutable: value("show") == "unroutable",
@@ -147,7 +148,7 @@ func noMatch(f links.Filter) *ui.Empty {
 	for i, a := range active {
 		names[i] = a.Text
 	}
-	e := &ui.Empty{Title: "No job matches", Text: "Filters that are on: " + and(names) + ".",
+	e := &ui.Empty{Title: "No job matches", Text: "Filters that are on: " + web.And(names) + ".",
 		ActionLabel: "Clear all filters", ActionURL: links.BoardWith(links.Filter{Group: f.Group})}
 	if len(active) == 1 {
 		e.Text, e.ActionLabel = "One filter is on: "+names[0]+".", "Remove it"

@@ -5,17 +5,15 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/reason"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/views"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
-
-var columnTitles = map[kanban.Column]string{
-	kanban.Waiting: "Waiting", kanban.Ready: "Ready", kanban.Running: "Running",
-	kanban.Review: "Review", kanban.Done: "Done", kanban.Failed: "Failed",
-}
 
 // columnEmpty says what would bring a job into an empty column.
 var columnEmpty = map[kanban.Column]ui.Empty{
@@ -52,7 +50,7 @@ func totalText(n int, capped bool) string {
 	if capped {
 		return ui.Count(n) + "+ jobs"
 	}
-	return plural(n, "job", "jobs")
+	return web.Plural(n, "job", "jobs")
 }
 
 func countText(n int, capped bool) string {
@@ -73,7 +71,7 @@ func boardTitle(running int, capped bool) string {
 // column shows one page of a column; its number of jobs is the whole column's.
 func (l look) column(p kanban.ColumnPage) views.Column {
 	m := views.Column{
-		Name: string(p.Column), Title: columnTitles[p.Column], Count: countText(p.Count, p.Capped),
+		Name: string(p.Column), Title: jobparts.ColumnTitles[p.Column], Count: countText(p.Count, p.Capped),
 		Groups: l.grouped(p.Cards), Empty: columnEmpty[p.Column],
 	}
 	if !narrowed(l.filter).Open() {
@@ -88,7 +86,7 @@ func (l look) column(p kanban.ColumnPage) views.Column {
 	switch p.Column {
 	case kanban.Running:
 		if len(l.snap.Factories) > 0 {
-			m.Sub = freeSeats(l.snap)
+			m.Sub = web.FreeSeats(l.snap)
 		}
 	case kanban.Done:
 		m.Sub = "7 days"
@@ -166,7 +164,7 @@ func (l look) note(u kanban.Unroutable) *ui.Note {
 			m.Text = append(m.Text, ui.T(", "))
 		}
 		m.Text = append(m.Text, ui.T(c.Job.Key+" "))
-		m.Text = append(m.Text, lackText(c.Why)...)
+		m.Text = append(m.Text, reason.LackText(c.Why)...)
 	}
 	m.Text = append(m.Text, ui.T("."))
 	if !l.filter.Unroutable {
@@ -174,15 +172,4 @@ func (l look) note(u kanban.Unroutable) *ui.Note {
 		m.ActionURL = links.BoardWith(links.Filter{Unroutable: true})
 	}
 	return m
-}
-
-// lackText is "needs engine:codex", or why the factory that has all cannot.
-func lackText(why kanban.Reason) ui.Sentence {
-	if len(why.Missing) == 0 {
-		if why.Nearest == "" {
-			return ui.Text("waits for the first factory")
-		}
-		return ui.Say(ui.T("waits for "), ui.Name(why.Nearest))
-	}
-	return append(ui.Say(ui.T("needs ")), andSpans(chipsOf(why.Missing))...)
 }

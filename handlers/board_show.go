@@ -6,6 +6,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
@@ -26,7 +28,7 @@ func (s *Server) boardShow(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	running, capped := countOf(b.Columns, kanban.Running)
-	shell, err := s.page(c, who, b.Fleet, views.SectionBoard, boardTitle(running, capped))
+	shell, err := s.Web.Page(c, who, b.Fleet, views.SectionBoard, boardTitle(running, capped))
 	if err != nil {
 		return err
 	}
@@ -40,14 +42,14 @@ func (s *Server) boardShow(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	if empty {
-		first := s.firstRun(c, who, b.Fleet)
+		first := s.Web.FirstRun(c, who, b.Fleet)
 		page.Board.FirstRun, page.Board.NoMatch = &first, nil
 	}
-	return render(c, http.StatusOK, views.BoardView(page))
+	return web.Render(c, http.StatusOK, views.BoardView(page))
 }
 
 func newLook(filter links.Filter, who tenancy.Principal, b kanban.Board) look {
-	return look{filter: filter, canWrite: who.Can(tenancy.WriteJobs), now: clock(b.Fleet), snap: b.Fleet}
+	return look{filter: filter, canWrite: who.Can(tenancy.WriteJobs), now: web.Now(b.Fleet), snap: b.Fleet}
 }
 
 // neverUsed reports whether the workspace has no job at all, not even one that
@@ -74,7 +76,7 @@ func countOf(columns []kanban.ColumnPage, c kanban.Column) (n int, capped bool) 
 func (s *Server) boardColumn(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
 	filter, name := parseFilter(c.QueryParams()), kanban.Column(c.Param("column"))
-	if columnTitles[name] == "" {
+	if jobparts.ColumnTitles[name] == "" {
 		return fault.New(fault.NotFound, "The board has no such column.")
 	}
 	page, err := s.Kanban.ColumnPage(ctx, who, narrowed(filter), name, c.QueryParam("after"))
@@ -85,13 +87,13 @@ func (s *Server) boardColumn(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	column := look{filter: filter, canWrite: who.Can(tenancy.WriteJobs), now: clock(snap), snap: snap}.column(page)
-	if isHX(c) {
-		return render(c, http.StatusOK, views.ColumnItems(column))
+	column := look{filter: filter, canWrite: who.Can(tenancy.WriteJobs), now: web.Now(snap), snap: snap}.column(page)
+	if web.IsHX(c) {
+		return web.Render(c, http.StatusOK, views.ColumnItems(column))
 	}
-	shell, err := s.page(c, who, snap, views.SectionBoard, column.Title)
+	shell, err := s.Web.Page(c, who, snap, views.SectionBoard, column.Title)
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, views.ColumnView(shell, column))
+	return web.Render(c, http.StatusOK, views.ColumnView(shell, column))
 }

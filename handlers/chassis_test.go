@@ -14,6 +14,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/dbtest"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
@@ -69,7 +70,7 @@ func newSite(t *testing.T, in accounts.BootstrapInput, change ...func(*Deps)) *s
 	list, events := jobs.NewService(d, wake, dbtest.Vault(d)), eventlog.New(d)
 	deps := Deps{
 		Accounts: people,
-		Sessions: NewSessions(accounts.NewSessionStore(d), false),
+		Sessions: web.NewSessions(accounts.NewSessionStore(d), false),
 		Log:      log,
 		Jobs:     list,
 		Fleet:    fleet.NewService(d, wake),

@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -23,7 +24,7 @@ func (s *Server) connectShow(c echo.Context, who tenancy.Principal) error {
 // connectIssue makes an enrolment token and answers with the same page, whose
 // lines hold it, once.
 func (s *Server) connectIssue(c echo.Context, who tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func (s *Server) connectPage(c echo.Context, who tenancy.Principal, status int, 
 	if err != nil {
 		return err
 	}
-	m := views.Connect{Server: s.serverURL(c), TokenFile: s.enrolmentFile(c.Request().Context(), who), Made: made,
+	m := views.Connect{Server: s.Web.ServerURL(c), TokenFile: s.Web.EnrolmentFile(c.Request().Context(), who), Made: made,
 		CanEnrol: who.Can(tenancy.RunFleet), Form: sheet.model(), Agent: "agent-1", Factory: "here"}
-	return render(c, status, views.ConnectView(views.ConnectPage{Shell: shell, Connect: m}))
+	return web.Render(c, status, views.ConnectView(views.ConnectPage{Shell: shell, Connect: m}))
 }

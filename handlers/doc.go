@@ -9,7 +9,6 @@
 // return errors and never write them; HandleError alone shows a refusal, as a
 // page, a toast or a redirect to the log in.
 //
-// Sessions are only read by the guard. The places that write one, and set the
-// cookie, are signIn and signOut. So a stream that runs for an hour never saves
-// anything over a log out.
+// handlers/web is what pages have in common, and says which of its methods write a
+// session: a stream calls none of them.
 package handlers

@@ -6,6 +6,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -40,13 +41,13 @@ func (s *Server) setDraining(c echo.Context, who tenancy.Principal, draining boo
 
 // agentTerminate ends an agent, after its jobs or at once.
 func (s *Server) agentTerminate(c echo.Context, who tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
 	reason, graceful := in.Get("reason"), in.Get("graceful") == "1"
-	if !fits(reason, maxWhy) {
-		return sentence(fault.Invalid("reason", "At most %d characters of text fit.", maxWhy))
+	if !web.Fits(reason, maxWhy) {
+		return web.Sentence(fault.Invalid("reason", "At most %d characters of text fit.", maxWhy))
 	}
 	a, err := s.Dispatch.Terminate(c.Request().Context(), who, c.Param("name"), reason, graceful)
 	if err != nil {
@@ -61,13 +62,13 @@ func (s *Server) agentTerminate(c echo.Context, who tenancy.Principal) error {
 
 // agentCutOff ends an agent and its tokens at once.
 func (s *Server) agentCutOff(c echo.Context, who tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
 	reason := in.Get("reason")
-	if !fits(reason, maxWhy) {
-		return sentence(fault.Invalid("reason", "At most %d characters of text fit.", maxWhy))
+	if !web.Fits(reason, maxWhy) {
+		return web.Sentence(fault.Invalid("reason", "At most %d characters of text fit.", maxWhy))
 	}
 	a, err := s.Dispatch.CutOff(c.Request().Context(), who, c.Param("name"), reason)
 	if err != nil {
@@ -79,13 +80,13 @@ func (s *Server) agentCutOff(c echo.Context, who tenancy.Principal) error {
 
 // fleetChanged answers with the agents as they are now, or goes back to them.
 func (s *Server) fleetChanged(c echo.Context, who tenancy.Principal, t ui.Toast) error {
-	if !isHX(c) {
-		s.setFlash(c, t)
-		return seeOther(c, links.Agents)
+	if !web.IsHX(c) {
+		s.Web.SetFlash(c, t)
+		return web.SeeOther(c, links.Agents)
 	}
 	m, err := s.agentsNow(c, who)
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, templ.Join(views.LiveAgents(m), views.LiveToast(t)))
+	return web.Render(c, http.StatusOK, templ.Join(views.LiveAgents(m), views.LiveToast(t)))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/status"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
@@ -54,28 +55,28 @@ func (s *Server) identityLoggedIn(c echo.Context, flow identityFlow, claims acco
 	if err := s.identitySession(c, in, ""); err != nil {
 		return err
 	}
-	return seeOther(c, safeNext(flow.Next))
+	return web.SeeOther(c, web.SafeNext(flow.Next))
 }
 
 // identitySession begins a session under a new token, in a workspace where one is
 // named. The epoch is that of the moment the identity was looked up: who ended
 // all sessions since has ended this one too.
 func (s *Server) identitySession(c echo.Context, in accounts.LoggedIn, workspace string) error {
-	values := map[string]string{accounts.SessionAccount: in.ID.String(), accounts.SessionEpoch: epochText(in.Epoch)}
+	values := map[string]string{accounts.SessionAccount: in.ID.String(), accounts.SessionEpoch: web.EpochText(in.Epoch)}
 	if workspace != "" {
 		values[accounts.SessionWorkspace] = workspace
 	}
-	if err := s.beginSession(c, values, 0); err != nil {
+	if err := s.Web.BeginSession(c, values, 0); err != nil {
 		return err
 	}
-	s.Log.InfoContext(c.Request().Context(), "logged in by the identity provider", "request_id", requestIDOf(c), "account", in.ID)
+	s.Log.InfoContext(c.Request().Context(), "logged in by the identity provider", "request_id", web.RequestID(c), "account", in.ID)
 	return nil
 }
 
 // identityFound remembers who somebody is at the provider and asks whether that
 // is to be linked: a log in there may be another person's.
 func (s *Server) identityFound(c echo.Context, flow identityFlow, claims accounts.Claims) error {
-	who, err := s.person(c)
+	who, err := s.Web.Person(c)
 	if err != nil && !fault.Is(err, fault.Unauthenticated) {
 		return err
 	}
@@ -86,7 +87,7 @@ func (s *Server) identityFound(c echo.Context, flow identityFlow, claims account
 	if err := s.keep(c, keptIdentity, foundIdentity{Claims: claims, Account: who.Account, Key: rand.Text(), At: time.Now()}); err != nil {
 		return err
 	}
-	return seeOther(c, links.IdentityConfirm)
+	return web.SeeOther(c, links.IdentityConfirm)
 }
 
 // identityRefused shows a refusal with the way to go on. What went wrong behind
@@ -98,17 +99,17 @@ func (s *Server) identityRefused(c echo.Context, flow identityFlow, err error) e
 	case fault.Malformed:
 		level = slog.LevelInfo
 	case fault.Unavailable:
-		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(retryAfter(f)))
+		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(web.RetryAfter(f)))
 	case fault.Forbidden:
 	default:
 		return err
 	}
 	s.Log.Log(c.Request().Context(), level, "log in by the identity provider refused",
-		"request_id", requestIDOf(c), "purpose", flow.Purpose, "error", err)
-	return s.identityDoor(c, status.Of(f.Code), refusedIdentity(s.Provider.Name(), flow, f, requestIDOf(c)))
+		"request_id", web.RequestID(c), "purpose", flow.Purpose, "error", err)
+	return s.identityDoor(c, status.Of(f.Code), refusedIdentity(s.Provider.Name(), flow, f, web.RequestID(c)))
 }
 
 func (s *Server) identityDoor(c echo.Context, status int, m views.IdentityDoor) error {
-	m.Theme = themeOf(c)
-	return render(c, status, views.IdentityDoorView(m))
+	m.Theme = web.ThemeOf(c)
+	return web.Render(c, status, views.IdentityDoorView(m))
 }

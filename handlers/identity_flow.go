@@ -62,13 +62,13 @@ func (s *Server) keep(c echo.Context, name string, value any) error {
 	if err != nil {
 		return err
 	}
-	return s.putSession(c, name, string(raw))
+	return s.Web.Keep(c, name, string(raw))
 }
 
 // takeFlow gives the log in that is under way in this browser, once; the zero
 // flow where there is none or it took too long.
 func (s *Server) takeFlow(c echo.Context) (identityFlow, error) {
-	raw, err := s.takeSession(c, keptFlow)
+	raw, err := s.Web.TakeKept(c, keptFlow)
 	var f identityFlow
 	if err != nil || !unpack(raw, &f) || old(f.At) {
 		return identityFlow{}, err
@@ -79,7 +79,7 @@ func (s *Server) takeFlow(c echo.Context) (identityFlow, error) {
 // foundFor gives the identity that a person is about to link, and leaves it where
 // it is; false where there is none, it is another person's or took too long.
 func (s *Server) foundFor(c echo.Context, account ids.ID) (foundIdentity, bool, error) {
-	ctx, err := s.Sessions.Load(c.Request().Context(), s.token(c))
+	ctx, err := s.Sessions.Load(c.Request().Context(), s.Web.SessionToken(c))
 	if err != nil {
 		return foundIdentity{}, false, err
 	}
@@ -93,7 +93,7 @@ func (s *Server) foundFor(c echo.Context, account ids.ID) (foundIdentity, bool, 
 // guestFound gives who is about to accept an invitation in this browser, and
 // leaves it where it is; false where there is nobody or it took too long.
 func (s *Server) guestFound(c echo.Context) (foundGuest, bool, error) {
-	ctx, err := s.Sessions.Load(c.Request().Context(), s.token(c))
+	ctx, err := s.Sessions.Load(c.Request().Context(), s.Web.SessionToken(c))
 	if err != nil {
 		return foundGuest{}, false, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/status"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
@@ -24,7 +25,7 @@ func (s *Server) identityToJoin(c echo.Context, flow identityFlow, claims accoun
 	if err := s.keep(c, keptJoin, guest); err != nil {
 		return err
 	}
-	return seeOther(c, links.IdentityAccept)
+	return web.SeeOther(c, links.IdentityAccept)
 }
 
 // identityJoinShow asks who joins what.
@@ -34,7 +35,7 @@ func (s *Server) identityJoinShow(c echo.Context, _ tenancy.Principal) error {
 
 // identityJoinAccept accepts the invitation as the person whom the page showed.
 func (s *Server) identityJoinAccept(c echo.Context, _ tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -76,8 +77,8 @@ func (s *Server) identityJoinPage(c echo.Context, status int, guest foundGuest, 
 	if err != nil {
 		return s.joinFailed(c, guest, err)
 	}
-	m := views.IdentityGuest{Theme: themeOf(c), Key: guest.Key, Error: wrong, Provider: s.Provider.Name(), Who: guest.Email,
-		Workspace: in.WorkspaceName, Role: capital(string(in.Role)), May: roleMay[in.Role], By: in.By,
+	m := views.IdentityGuest{Theme: web.ThemeOf(c), Key: guest.Key, Error: wrong, Provider: s.Provider.Name(), Who: guest.Email,
+		Workspace: in.WorkspaceName, Role: web.Capital(string(in.Role)), May: roleMay[in.Role], By: in.By,
 		Until: ui.In(in.Expires, time.Now()), Back: links.Invitation(guest.Invitation)}
 	account, known, err := s.Accounts.IdentityAccount(ctx, guest.Claims)
 	if err != nil {
@@ -95,7 +96,7 @@ func (s *Server) identityJoinPage(c echo.Context, status int, guest foundGuest, 
 		}
 		m.LeavesAs = here.Email
 	}
-	return render(c, status, views.IdentityGuestView(m))
+	return web.Render(c, status, views.IdentityGuestView(m))
 }
 
 // joinFailed says why an invitation could not be accepted.

@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/status"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -28,7 +29,7 @@ func (s *Server) identityConfirm(c echo.Context, who tenancy.Principal) error {
 
 // identityLink makes it a way into the account.
 func (s *Server) identityLink(c echo.Context, who tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -50,11 +51,11 @@ func (s *Server) identityLink(c echo.Context, who tenancy.Principal) error {
 	default:
 		return err
 	}
-	if _, err := s.takeSession(c, keptIdentity); err != nil {
+	if _, err := s.Web.TakeKept(c, keptIdentity); err != nil {
 		return err
 	}
-	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: s.Provider.Name() + " is linked", Text: "You can log in with it from now on."})
-	return seeOther(c, links.Account)
+	s.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: s.Provider.Name() + " is linked", Text: "You can log in with it from now on."})
+	return web.SeeOther(c, links.Account)
 }
 
 // asksAnew is the refusal of an answer to an earlier question than the one that
@@ -63,9 +64,9 @@ const asksAnew = "You were asked about something else in another tab meanwhile. 
 
 // linkOver sends back to where a link begins.
 func (s *Server) linkOver(c echo.Context) error {
-	s.setFlash(c, ui.Toast{Tone: ui.Warn, Title: "Nothing was linked",
+	s.Web.SetFlash(c, ui.Toast{Tone: ui.Warn, Title: "Nothing was linked",
 		Text: "It took longer than ten minutes, or was begun elsewhere. Begin again."})
-	return seeOther(c, links.Account)
+	return web.SeeOther(c, links.Account)
 }
 
 // identityConfirmPage shows the question, with what was refused about the answer.
@@ -86,7 +87,7 @@ func (s *Server) identityConfirmPage(c echo.Context, who tenancy.Principal, stat
 	if err != nil {
 		return err
 	}
-	shell, err := s.page(c, who, snap, views.SectionSettings, "Link "+s.Provider.Name())
+	shell, err := s.Web.Page(c, who, snap, views.SectionSettings, "Link "+s.Provider.Name())
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (s *Server) identityConfirmPage(c echo.Context, who tenancy.Principal, stat
 			m.Error = refused.Message
 		}
 	}
-	return render(c, status, views.IdentityConfirmView(m))
+	return web.Render(c, status, views.IdentityConfirmView(m))
 }
 
 // identityUnlink takes that way in away.
@@ -109,11 +110,11 @@ func (s *Server) identityUnlink(c echo.Context, who tenancy.Principal) error {
 	err := s.Accounts.UnlinkIdentity(c.Request().Context(), who, s.Provider.Issuer())
 	switch f := fault.From(err); {
 	case err == nil:
-		s.setFlash(c, ui.Toast{Tone: ui.OK, Title: s.Provider.Name() + " is unlinked", Text: "You log in with your password from now on."})
+		s.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: s.Provider.Name() + " is unlinked", Text: "You log in with your password from now on."})
 	case f.Code == fault.InUse:
-		s.setFlash(c, ui.Toast{Tone: ui.Bad, Title: s.Provider.Name() + " stays linked", Text: f.Message})
+		s.Web.SetFlash(c, ui.Toast{Tone: ui.Bad, Title: s.Provider.Name() + " stays linked", Text: f.Message})
 	default:
 		return err
 	}
-	return seeOther(c, links.Account)
+	return web.SeeOther(c, links.Account)
 }

@@ -3,6 +3,7 @@ package handlers
 import (
 	"time"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/fault"
 	"fleetboard/views"
@@ -36,12 +37,12 @@ func (f identityFlow) wayOn(m *views.IdentityDoor) {
 	case toLink:
 		m.Label, m.URL, m.AgainURL = "Your account", links.Account, links.IdentityLink
 	case toProve:
-		m.Label, m.URL, m.AgainURL = "Go back", safeNext(f.Next), links.Prove(safeNext(f.Next))
+		m.Label, m.URL, m.AgainURL = "Go back", web.SafeNext(f.Next), links.Prove(web.SafeNext(f.Next))
 	case toJoin:
 		m.Label, m.URL, m.AgainURL = "Back to the invitation", links.Invitation(f.Invitation), links.IdentityJoin(f.Invitation)
 	default:
-		next := safeNext(f.Next)
-		m.Label, m.URL, m.AgainURL = "To the log in", loginFor(next), links.IdentityLogin(next)
+		next := web.SafeNext(f.Next)
+		m.Label, m.URL, m.AgainURL = "To the log in", web.LoginFor(next), links.IdentityLogin(next)
 	}
 }
 
@@ -73,7 +74,7 @@ func unknownIdentity(provider, email, next string) views.IdentityDoor {
 			"You have an account: log in with its password, then link " + provider + " under Settings, Your account.",
 			"You are new: ask an owner of a workspace for an invitation, and continue with " + provider + " there.",
 		},
-		Label: "Log in with a password", URL: loginFor(safeNext(next)),
+		Label: "Log in with a password", URL: web.LoginFor(web.SafeNext(next)),
 	}
 }
 

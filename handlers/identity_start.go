@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
@@ -22,10 +23,10 @@ func (s *Server) identityStart(c echo.Context, _ tenancy.Principal) error {
 	if token := c.QueryParam("invitation"); token != "" {
 		return s.toProvider(c, identityFlow{Purpose: toJoin, Invitation: token})
 	}
-	next := safeNext(c.QueryParam("next"))
-	switch _, err := s.person(c); {
+	next := web.SafeNext(c.QueryParam("next"))
+	switch _, err := s.Web.Person(c); {
 	case err == nil:
-		return seeOther(c, next)
+		return web.SeeOther(c, next)
 	case !fault.Is(err, fault.Unauthenticated):
 		return err
 	}
@@ -43,8 +44,8 @@ func (s *Server) identityLinkStart(c echo.Context, who tenancy.Principal) error 
 		return err
 	}
 	if at.Linked {
-		s.setFlash(c, ui.Toast{Tone: ui.Info, Title: s.Provider.Name() + " is linked already", Text: "Unlink it first to link somebody else there."})
-		return seeOther(c, links.Account)
+		s.Web.SetFlash(c, ui.Toast{Tone: ui.Info, Title: s.Provider.Name() + " is linked already", Text: "Unlink it first to link somebody else there."})
+		return web.SeeOther(c, links.Account)
 	}
 	return s.toProvider(c, identityFlow{Purpose: toLink, Account: who.Account})
 }

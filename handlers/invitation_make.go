@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
@@ -15,7 +16,7 @@ import (
 // invitationMake makes a link and shows it, this once: the answer is the page
 // itself, for the link is in no cookie and no address of ours.
 func (s *Server) invitationMake(c echo.Context, who tenancy.Principal) error {
-	values, err := form(c)
+	values, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -23,7 +24,7 @@ func (s *Server) invitationMake(c echo.Context, who tenancy.Principal) error {
 	token, made, err := s.Accounts.Invite(c.Request().Context(), who, in.email, tenancy.Role(in.role))
 	switch f := fault.From(err); {
 	case err == nil:
-		in.link, in.made = s.serverURL(c)+links.Invitation(token), made
+		in.link, in.made = s.Web.ServerURL(c)+links.Invitation(token), made
 		return s.membersPage(c, who, http.StatusOK, in)
 	case f.Code == fault.Validation:
 		in.wrong = f.Fields
@@ -44,6 +45,6 @@ func (s *Server) invitationRevoke(c echo.Context, who tenancy.Principal) error {
 	if err := s.Accounts.RevokeInvitation(c.Request().Context(), who, id); err != nil {
 		return err
 	}
-	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: "The invitation was taken back", Text: "Its link opens nothing any more."})
-	return seeOther(c, links.Members)
+	s.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The invitation was taken back", Text: "Its link opens nothing any more."})
+	return web.SeeOther(c, links.Members)
 }

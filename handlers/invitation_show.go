@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
@@ -32,13 +33,13 @@ func (s *Server) invitationPage(c echo.Context, status int, typed joinForm) erro
 	if err != nil {
 		return err
 	}
-	m := views.InvitationPage{Theme: themeOf(c), URL: links.Invitation(token), Workspace: in.WorkspaceName, Role: roleWord(in.Role),
+	m := views.InvitationPage{Theme: web.ThemeOf(c), URL: links.Invitation(token), Workspace: in.WorkspaceName, Role: web.RoleWord(in.Role),
 		May: roleMay[in.Role], By: in.By, Until: ui.In(in.Expires, time.Now()), Name: typed.name, Email: in.Email, Errors: typed.wrong,
 		LogInURL: links.LoginNext(links.Invitation(token)), Identity: s.identityJoin(token)}
 	if m.Guest, err = s.guest(c, in); err != nil {
 		return err
 	}
-	return render(c, status, views.InvitationView(m))
+	return web.Render(c, status, views.InvitationView(m))
 }
 
 // guest is who is logged in, also one who is in no workspace; nil for nobody.
@@ -57,7 +58,7 @@ func (s *Server) guest(c echo.Context, in accounts.Invitation) (*views.Invitatio
 		return nil, err
 	}
 	g := &views.InvitationGuest{Account: id.String(), Name: account.Name, Email: account.Email}
-	if w, ok := workspaceOf(list, in.Workspace); ok {
+	if w, ok := web.WorkspaceOf(list, in.Workspace); ok {
 		g.Already, g.WorkspaceID = string(w.Role), w.ID.String()
 	}
 	return g, nil
@@ -66,7 +67,7 @@ func (s *Server) guest(c echo.Context, in accounts.Invitation) (*views.Invitatio
 // guestAccount is who is logged in, whether in a workspace or in none; false for
 // nobody.
 func (s *Server) guestAccount(c echo.Context) (ids.ID, bool, error) {
-	ctx, err := s.Sessions.Load(c.Request().Context(), s.token(c))
+	ctx, err := s.Sessions.Load(c.Request().Context(), s.Web.SessionToken(c))
 	if err != nil {
 		return ids.Nil, false, err
 	}
@@ -78,7 +79,7 @@ func (s *Server) guestAccount(c echo.Context) (ids.ID, bool, error) {
 // that it was made for him, or as a new one. A form that was made for somebody
 // else is shown again as it is now.
 func (s *Server) invitationAccept(c echo.Context, _ tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (s *Server) invitationAccept(c echo.Context, _ tenancy.Principal) error {
 		if err != nil {
 			return err
 		}
-		if err := s.putSession(c, accounts.SessionWorkspace, done.Workspace.String()); err != nil {
+		if err := s.Web.Keep(c, accounts.SessionWorkspace, done.Workspace.String()); err != nil {
 			return err
 		}
 		return s.joined(c, done)
@@ -108,7 +109,7 @@ func (s *Server) invitationAccept(c echo.Context, _ tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	if err := s.signIn(c, made); err != nil {
+	if err := s.Web.SignIn(c, made); err != nil {
 		return err
 	}
 	return s.joined(c, done)
@@ -116,12 +117,12 @@ func (s *Server) invitationAccept(c echo.Context, _ tenancy.Principal) error {
 
 // joined goes to the board of the workspace.
 func (s *Server) joined(c echo.Context, done accounts.Joined) error {
-	t := ui.Toast{Tone: ui.OK, Title: "You are in " + done.Name, Text: "As " + roleWord(done.Role) + ". " + roleMay[done.Role]}
+	t := ui.Toast{Tone: ui.OK, Title: "You are in " + done.Name, Text: "As " + web.RoleWord(done.Role) + ". " + roleMay[done.Role]}
 	if done.Already {
-		t.Text = "You were before, as " + roleWord(done.Role) + ". The link was not used up."
+		t.Text = "You were before, as " + web.RoleWord(done.Role) + ". The link was not used up."
 	}
-	s.setFlash(c, t)
-	return seeOther(c, links.Board)
+	s.Web.SetFlash(c, t)
+	return web.SeeOther(c, links.Board)
 }
 
 // roleMay says what a role is for.

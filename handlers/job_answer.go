@@ -5,13 +5,12 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/internal/fault"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
@@ -29,7 +28,7 @@ type origin struct {
 }
 
 func originOf(r *http.Request) origin {
-	u, err := url.Parse(currentPath(r))
+	u, err := url.Parse(web.CurrentPath(r))
 	if err != nil {
 		return origin{}
 	}
@@ -49,7 +48,7 @@ func (o origin) shows(job jobs.Job) bool { return o.job == job.Key || o.job == j
 // the job touched, else the page that the form was on, with a toast. A toast
 // that is nil says nothing.
 func (s *Server) changed(c echo.Context, who tenancy.Principal, job jobs.Job, toast *ui.Toast, from kanban.Column) error {
-	if !isHX(c) {
+	if !web.IsHX(c) {
 		return s.goBack(c, toast)
 	}
 	parts, err := s.partsNow(c, who, job, from)
@@ -59,27 +58,27 @@ func (s *Server) changed(c echo.Context, who tenancy.Principal, job jobs.Job, to
 	if toast != nil {
 		parts = append(parts, views.LiveToast(*toast))
 	}
-	return render(c, http.StatusOK, templ.Join(parts...))
+	return web.Render(c, http.StatusOK, templ.Join(parts...))
 }
 
 // refused answers an action that did not fit the job's present state: that
 // state, and a toast that says why.
 func (s *Server) refused(c echo.Context, who tenancy.Principal, job jobs.Job, toast ui.Toast) error {
-	if !isHX(c) {
+	if !web.IsHX(c) {
 		return s.goBack(c, &toast)
 	}
 	parts, err := s.stateNow(c, who, job)
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusConflict, templ.Join(append(parts, views.LiveToast(toast))...))
+	return web.Render(c, http.StatusConflict, templ.Join(append(parts, views.LiveToast(toast))...))
 }
 
 func (s *Server) goBack(c echo.Context, toast *ui.Toast) error {
 	if toast != nil {
-		s.setFlash(c, *toast)
+		s.Web.SetFlash(c, *toast)
 	}
-	return seeOther(c, backTo(c, links.Board))
+	return web.SeeOther(c, web.BackTo(c, links.Board))
 }
 
 // partsNow are the parts of the page that show the job: its own page, the
@@ -151,24 +150,5 @@ func (s *Server) columnParts(ctx context.Context, who tenancy.Principal, f links
 
 func (s *Server) lookNow(ctx context.Context, who tenancy.Principal, f links.Filter) (look, error) {
 	snap, err := s.Fleet.Snapshot(ctx, who)
-	return look{filter: f, canWrite: who.Can(tenancy.WriteJobs), now: clock(snap), snap: snap}, err
-}
-
-// versionIn is the version that a form was made on; nil where it names none.
-func versionIn(in url.Values) (*int, error) {
-	text := in.Get("version")
-	if text == "" {
-		return nil, nil
-	}
-	v, err := strconv.Atoi(text)
-	if err != nil {
-		return nil, fault.Wrap(err, fault.Malformed, "The version is not a number.")
-	}
-	return &v, nil
-}
-
-// outdated reports whether an action was refused because the job is no longer
-// what its page showed.
-func outdated(err error) bool {
-	return fault.Is(err, fault.VersionConflict) || fault.Is(err, fault.InvalidTransition)
+	return look{filter: f, canWrite: who.Can(tenancy.WriteJobs), now: web.Now(snap), snap: snap}, err
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -38,10 +39,10 @@ func (s *Server) jobDelete(c echo.Context, who tenancy.Principal) error {
 	case err != nil:
 		return err
 	}
-	s.setFlash(c, toast)
-	if isHX(c) {
+	s.Web.SetFlash(c, toast)
+	if web.IsHX(c) {
 		c.Response().Header().Set("HX-Redirect", to)
 		return c.NoContent(http.StatusOK)
 	}
-	return seeOther(c, to)
+	return web.SeeOther(c, to)
 }

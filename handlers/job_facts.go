@@ -1,13 +1,11 @@
 package handlers
 
 import (
-	"encoding/json"
-	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
+	"fleetboard/handlers/reason"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
 	"fleetboard/views"
 	"fleetboard/views/ui"
@@ -25,15 +23,15 @@ func (s jobSheet) needs() []views.Fact {
 		for i, f := range fits {
 			names[i] = f.Factory.Name
 		}
-		can = append(namesOf(names), ui.T(" of "+strconv.Itoa(len(s.snap.Factories))))
+		can = append(reason.Factories(names), ui.T(" of "+strconv.Itoa(len(s.snap.Factories))))
 	}
 	caps := views.Fact{Name: "Capabilities", Chips: j.Capabilities}
 	if len(j.Capabilities) == 0 {
 		caps.Text = ui.Text("none")
 	}
 	facts := []views.Fact{
-		{Name: "Repo", Text: orWord(j.Repo, "none")},
-		{Name: "Factory", Text: orWord(j.Factory, "Any live factory")},
+		{Name: "Repo", Text: web.OrWord(j.Repo, "none")},
+		{Name: "Factory", Text: web.OrWord(j.Factory, "Any live factory")},
 		caps,
 		{Name: "Can run on", Text: can},
 	}
@@ -61,74 +59,12 @@ func (s jobSheet) limits() []views.Fact {
 		{Name: "Review", Text: ui.Text(review)},
 	}
 	if j.NotBefore != nil {
-		facts = append(facts, views.Fact{Name: "Not before", Text: ui.Text(until(*j.NotBefore, s.now))})
+		facts = append(facts, views.Fact{Name: "Not before", Text: ui.Text(web.Until(*j.NotBefore, s.now))})
 	}
 	if len(j.Tags) > 0 {
 		facts = append(facts, views.Fact{Name: "Tags", Chips: j.Tags})
 	}
 	return append(facts, views.Fact{Name: "Version", Text: ui.Say(ui.Key("v" + strconv.Itoa(j.Version)))})
-}
-
-// result is what agents usually put into a result; anything else is in the
-// whole of it.
-type result struct {
-	Summary string `json:"summary"`
-	Commit  string `json:"commit"`
-	Branch  string `json:"branch"`
-	URL     string `json:"url"`
-}
-
-// resultOf reads the known parts of a job's result; a part that is no text is
-// left out.
-func resultOf(j jobs.Job) result {
-	var parts map[string]json.RawMessage
-	if json.Unmarshal(j.Result, &parts) != nil {
-		return result{}
-	}
-	text := func(name string) string {
-		var s string
-		if json.Unmarshal(parts[name], &s) != nil {
-			return ""
-		}
-		return s
-	}
-	return result{Summary: text("summary"), Commit: text("commit"), Branch: text("branch"), URL: text("url")}
-}
-
-func shortCommit(commit string) string {
-	runes := []rune(commit)
-	return string(runes[:min(7, len(runes))])
-}
-
-// outcomeModel is what came of a job, nil as long as nothing has.
-func outcomeModel(j jobs.Job) *views.Outcome {
-	r := resultOf(j)
-	address := j.URL
-	if address == "" {
-		address = r.URL
-	}
-	m := &views.Outcome{Summary: ui.Markdown(r.Summary), Commit: r.Commit, Branch: r.Branch, LinkText: address,
-		Approved: j.ApprovedHead, Merged: j.MergedCommit}
-	if n := len(j.FilesTouched); n > 0 {
-		m.Touched = plural(n, "file", "files")
-	}
-	if u, err := url.Parse(address); err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil {
-		m.LinkURL = u.String()
-	}
-	if hasResult(j) {
-		m.JSON = prettyJSON(j.Result)
-	}
-	if j.Status == jobs.Failed {
-		m.Error, m.Kind = j.LastError, strings.ReplaceAll(string(j.FailureKind), "_", " ")
-	}
-	if m.JSON == "" && m.Error == "" {
-		return nil
-	}
-	return m
-}
-
-func hasResult(j jobs.Job) bool {
-	return !slices.Contains([]string{"", "null", "{}"}, strings.TrimSpace(string(j.Result)))
 }
 
 func (s jobSheet) attemptNote() string {
@@ -142,9 +78,9 @@ func (s jobSheet) attemptNote() string {
 // ofMost is "1 failure of 3"; past the most it leaves that away.
 func ofMost(n int, one, many string, most int) string {
 	if n > most {
-		return plural(n, one, many)
+		return web.Plural(n, one, many)
 	}
-	return plural(n, one, many) + " of " + strconv.Itoa(most)
+	return web.Plural(n, one, many) + " of " + strconv.Itoa(most)
 }
 
 // outcomes are the words and marks of an attempt's end. Those of a status take
@@ -168,8 +104,8 @@ var outcomes = map[string]struct {
 }
 
 func attemptModel(a jobs.Attempt, j jobs.Job, now time.Time) views.Attempt {
-	m := views.Attempt{Number: int(a.Epoch), Agent: a.Agent, Factory: a.Factory, Percent: percentWord(a.ProgressPercent),
-		Detail: firstLine(a.Error, maxQuote)}
+	m := views.Attempt{Number: int(a.Epoch), Agent: a.Agent, Factory: a.Factory, Percent: web.PercentWord(a.ProgressPercent),
+		Detail: web.FirstLine(a.Error, web.MaxQuote)}
 	if a.EndedAt == nil {
 		m.Status, m.Outcome, m.Running = ui.Status(j.Status), ui.Status(j.Status).Word(), ui.Run(a.ClaimedAt, now)
 		return m
@@ -177,7 +113,7 @@ func attemptModel(a jobs.Attempt, j jobs.Job, now time.Time) views.Attempt {
 	m.Took = ui.Clock(a.EndedAt.Sub(a.ClaimedAt))
 	o, known := outcomes[a.Outcome]
 	if !known {
-		o.word, o.icon = firstLine(a.Outcome, maxSub), "info"
+		o.word, o.icon = web.FirstLine(a.Outcome, web.MaxSub), "info"
 	}
 	m.Outcome, m.Status, m.Icon, m.IconTone = o.word, o.status, o.icon, o.tone
 	return m

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
 	"fleetboard/views"
 	"fleetboard/views/links"
@@ -76,7 +77,7 @@ func graphModel(g jobs.Graph) *views.Graph {
 	m.Width, m.Height = s.measure()
 	m.Boxes, m.Edges = s.drawn()
 	m.Rows = s.words()
-	m.Label = fmt.Sprintf("%s linked with %s by %s", plural(len(g.Nodes)-1, "job is", "jobs are"), g.Nodes[0].Key, plural(len(g.Edges), "link", "links"))
+	m.Label = fmt.Sprintf("%s linked with %s by %s", web.Plural(len(g.Nodes)-1, "job is", "jobs are"), g.Nodes[0].Key, web.Plural(len(g.Edges), "link", "links"))
 	if g.More {
 		m.Note = "More jobs are linked than these"
 	}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"fleetboard/handlers/history"
 	"fleetboard/internal/eventlog"
 	"fleetboard/views"
 	"fleetboard/views/links"
@@ -34,20 +35,20 @@ func (s jobSheet) history() ([]views.Event, string) {
 }
 
 func eventModel(e eventlog.Event, now time.Time) views.Event {
-	m := views.Event{ID: e.ID, At: ui.At(e.At), Kind: eventKind(e.Type), Who: actorModel(e.Actor)}
+	m := views.Event{ID: e.ID, At: ui.At(e.At), Kind: history.Kind(e.Type), Who: history.Actor(e.Actor)}
 	if now.Sub(e.At) >= 24*time.Hour {
 		m.At = ui.Day(e.At)
 	}
 	if e.Epoch != nil {
 		m.Tag = "e" + strconv.FormatInt(*e.Epoch, 10)
 	}
-	m.From, m.To = statusChange(e)
+	m.From, m.To = history.StatusChange(e)
 	switch e.Type {
 	case eventlog.JobCreated: // its title stands above
 	case eventlog.JobEdited:
-		m.Text = ui.Text(editedText(e.Changes))
+		m.Text = ui.Text(history.EditedText(e.Changes))
 	default:
-		m.Text = eventText(e)
+		m.Text = history.Text(e)
 	}
 	return m
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -88,7 +89,7 @@ func linksOf(g jobs.Graph, key string, canWrite bool) []views.JobLink {
 
 // jobLink links two jobs. A circle is refused with its path.
 func (s *Server) jobLink(c echo.Context, who tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func otherIn(in url.Values) string {
 
 // jobUnlink takes a link away.
 func (s *Server) jobUnlink(c echo.Context, who tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -148,14 +149,14 @@ func (s *Server) linked(c echo.Context, who tenancy.Principal, key string, toast
 // linkRefused says in a sentence why a link cannot be.
 func (s *Server) linkRefused(c echo.Context, err error) error {
 	f := fault.From(err)
-	text := fieldText(err)
+	text := web.FieldText(err)
 	switch path, _ := f.Details["path"].([]string); {
 	case f.Code == fault.DependencyCycle && len(path) > 0:
 		text = f.Message + " " + strings.Join(path, " → ") + "."
 	case f.Code != fault.NotFound && f.Code != fault.Validation && f.Code != fault.InvalidTransition && f.Code != fault.DependencyCycle:
 		return err
 	}
-	if !isHX(c) {
+	if !web.IsHX(c) {
 		return s.goBack(c, &ui.Toast{Tone: ui.Bad, Title: "The link was not changed", Text: text})
 	}
 	return fault.Wrap(err, f.Code, "%s", text)
@@ -164,18 +165,18 @@ func (s *Server) linkRefused(c echo.Context, err error) error {
 // jobLinkable finds jobs to link with; finished ones too, for a job may be the
 // same as one of them.
 func (s *Server) jobLinkable(c echo.Context, who tenancy.Principal) error {
-	query := searchText(c.QueryParam("other"))
+	query := web.SearchText(c.QueryParam("other"))
 	var list []views.LinkOption
 	if query != "" {
-		found, err := s.Jobs.Search(c.Request().Context(), who, query, maxFound+1)
+		found, err := s.Jobs.Search(c.Request().Context(), who, query, web.MaxFound+1)
 		if err != nil {
 			return err
 		}
 		for _, j := range found {
-			if j.Key != c.Param("key") && len(list) < maxFound {
+			if j.Key != c.Param("key") && len(list) < web.MaxFound {
 				list = append(list, views.LinkOption{Key: j.Key, Title: j.Title, Status: ui.Status(j.Status)})
 			}
 		}
 	}
-	return render(c, http.StatusOK, views.LinkOptions(query, list))
+	return web.Render(c, http.StatusOK, views.LinkOptions(query, list))
 }

@@ -50,7 +50,7 @@ func (s *Server) jobLogLive(limit *streamLimit) func(echo.Context, tenancy.Princ
 		t.out, err = openStream(c)
 		defer t.out.end()
 		if err == nil {
-			err = t.run(ctx, changed, func() bool { return s.stillIn(c, who) })
+			err = t.run(ctx, changed, func() bool { return s.Web.StillIn(c, who) })
 		}
 		if ctx.Err() != nil {
 			return nil // the reader has gone; there is nobody to tell

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
 	"fleetboard/views"
 	"fleetboard/views/links"
@@ -84,7 +85,7 @@ func (s logSheet) filters() []views.LogFilter {
 
 func logLineModel(l jobs.LogLine, now time.Time) views.LogLine {
 	m := views.LogLine{ID: l.ID, At: ui.At(l.ReceivedAt), Level: string(l.Level), Agent: l.Agent, Attempt: int(l.Epoch),
-		Event: l.Event, Message: beginning(l.Message, maxMessage), Details: detailsText(l.Details)}
+		Event: l.Event, Message: web.Beginning(l.Message, maxMessage), Details: detailsText(l.Details)}
 	if now.Sub(l.ReceivedAt) >= 24*time.Hour {
 		m.At = ui.Day(l.ReceivedAt)
 	}
@@ -107,18 +108,7 @@ func detailsText(raw json.RawMessage) string {
 		return ""
 	}
 	if len(text) <= maxDetails {
-		text = prettyJSON(raw)
+		text = web.PrettyJSON(raw)
 	}
-	return beginning(text, maxDetails)
-}
-
-// beginning is the first characters of a text, with a mark where more follow.
-func beginning(text string, most int) string {
-	n := 0
-	for at := range text {
-		if n++; n > most {
-			return text[:at] + "…"
-		}
-	}
-	return text
+	return web.Beginning(text, maxDetails)
 }

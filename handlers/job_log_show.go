@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -30,19 +31,19 @@ func (s *Server) jobLogShow(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	log, err := s.jobLogModel(ctx, who, job, logViewOf(c), clock(snap))
+	log, err := s.jobLogModel(ctx, who, job, logViewOf(c), web.Now(snap))
 	if err != nil {
 		return err
 	}
-	if isHX(c) {
-		return render(c, http.StatusOK, views.JobLogPanel(log))
+	if web.IsHX(c) {
+		return web.Render(c, http.StatusOK, views.JobLogPanel(log))
 	}
-	shell, err := s.page(c, who, snap, "", "Log of "+job.Key+" "+job.Title)
+	shell, err := s.Web.Page(c, who, snap, "", "Log of "+job.Key+" "+job.Title)
 	if err != nil {
 		return err
 	}
 	log.Tall = true
-	return render(c, http.StatusOK, views.JobLogView(views.JobLogPage{Shell: shell, Title: job.Title, Log: log}))
+	return web.Render(c, http.StatusOK, views.JobLogView(views.JobLogPage{Shell: shell, Title: job.Title, Log: log}))
 }
 
 // logViewOf is the part of a log that an address asks for; what it says wrongly

@@ -1,12 +1,12 @@
 package handlers
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
 
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
@@ -37,17 +37,17 @@ func (s jobSheet) model() views.Job {
 	j := s.job
 	column := kanban.ColumnOf(j.Status)
 	m := views.Job{
-		Key: j.Key, Title: j.Title, Status: ui.Status(j.Status), Percent: percent(j.ProgressPercent), Version: j.Version,
-		Column: columnTitles[column], ColumnURL: links.Board + "#col-" + string(column),
+		Key: j.Key, Title: j.Title, Status: ui.Status(j.Status), Percent: web.Percent(j.ProgressPercent), Version: j.Version,
+		Column: jobparts.ColumnTitles[column], ColumnURL: links.Board + "#col-" + string(column),
 		Meta: s.meta(), Created: ui.Day(j.CreatedAt), CreatedBy: j.CreatedBy, MoveURL: links.JobMove(j.Key),
 		Strip: s.strip(), Why: s.reason(),
 		Body: ui.Markdown(j.Body), Feedback: j.Feedback, Question: s.question(),
-		Acceptance: acceptanceModel(j, s.canWrite), Graph: graphModel(s.graph), Links: linksOf(s.graph, j.Key, s.canWrite),
+		Acceptance: jobparts.Criteria(j, s.canWrite), Graph: graphModel(s.graph), Links: linksOf(s.graph, j.Key, s.canWrite),
 		Needs: s.needs(), Limits: s.limits(), Inputs: inputsModel(j),
-		Result: outcomeModel(j), AttemptNote: s.attemptNote(),
+		Result: jobparts.Outcome(j), AttemptNote: s.attemptNote(),
 	}
 	if s.canWrite {
-		m.Actions, m.Moves = actionsOf(j), s.moves()
+		m.Actions, m.Moves = jobparts.Actions(j), s.moves()
 		if s.canDelete && j.Status.Finished() {
 			m.Actions = append(m.Actions, deleteAction(j))
 		}
@@ -61,8 +61,8 @@ func (s jobSheet) model() views.Job {
 	m.Used = usedModel(s.used.Total)
 	s.addTalk(m.Attempts)
 	m.Events, m.EventNote = s.history()
-	if hasCheckpoint(j) {
-		m.Checkpoint, m.CheckNote = prettyJSON(j.Checkpoint), s.checkNote()
+	if jobparts.HasCheckpoint(j) {
+		m.Checkpoint, m.CheckNote = web.PrettyJSON(j.Checkpoint), s.checkNote()
 	}
 	return m
 }
@@ -70,7 +70,7 @@ func (s jobSheet) model() views.Job {
 // moves leaves out those that the buttons of the page do, with their questions.
 func (s jobSheet) moves() []views.Move {
 	var list []kanban.Move
-	for column := range columnTitles {
+	for column := range jobparts.ColumnTitles {
 		if by, ok := kanban.MoveVerb(s.job.Status, column); ok && by != jobs.ByCancel && by != jobs.ByMerge {
 			list = append(list, kanban.Move{To: column, Verb: by})
 		}
@@ -78,7 +78,7 @@ func (s jobSheet) moves() []views.Move {
 	slices.SortFunc(list, func(a, b kanban.Move) int {
 		return slices.Index(kanban.Columns, a.To) - slices.Index(kanban.Columns, b.To)
 	})
-	return movesOf(list)
+	return jobparts.Moves(list)
 }
 
 // meta is the line under the title.
@@ -95,7 +95,7 @@ func (s jobSheet) meta() []ui.Sentence {
 	}
 	list = append(list, ui.Text("priority "+strconv.Itoa(j.Priority)))
 	if n := len(s.attempts); n > 1 {
-		list = append(list, ui.Text(nth(n)+" attempt"))
+		list = append(list, ui.Text(web.Nth(n)+" attempt"))
 	}
 	return list
 }
@@ -105,13 +105,4 @@ func (s jobSheet) checkNote() string {
 		return "with the progress of " + ui.Duration(s.now.Sub(*s.job.ProgressAt)) + " ago; any factory can go on from it"
 	}
 	return "any factory can go on from it"
-}
-
-// prettyJSON indents what an agent sent; what does not parse stays as it is.
-func prettyJSON(raw json.RawMessage) string {
-	var out bytes.Buffer
-	if json.Indent(&out, raw, "", "  ") != nil {
-		return string(raw)
-	}
-	return out.String()
 }

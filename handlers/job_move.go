@@ -3,6 +3,8 @@ package handlers
 import (
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
@@ -17,15 +19,15 @@ import (
 // stays, and a toast says why.
 func (s *Server) jobMove(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
 	to := kanban.Column(in.Get("to"))
-	if columnTitles[to] == "" {
+	if jobparts.ColumnTitles[to] == "" {
 		return fault.Invalid("to", "The board has no such column.")
 	}
-	version, err := versionIn(in)
+	version, err := jobparts.ReadVersion(in)
 	if err != nil {
 		return err
 	}
@@ -42,7 +44,7 @@ func (s *Server) jobMove(c echo.Context, who tenancy.Principal) error {
 		return s.refused(c, who, job, wayOut(job, to))
 	}
 	after, err := s.Dispatch.Act(ctx, who, job.Key, dispatch.Action{Verb: by, Version: version})
-	if outdated(err) {
+	if jobparts.Outdated(err) {
 		if after, err = s.Jobs.Get(ctx, who, job.Key); err != nil {
 			return err
 		}
@@ -60,14 +62,14 @@ func (s *Server) jobMove(c echo.Context, who tenancy.Principal) error {
 // an agent, which leaves the card where it is, needs words.
 func (s *Server) moved(c echo.Context, who tenancy.Principal, job jobs.Job, from kanban.Column) error {
 	toast := askedToast(job)
-	if toast == nil && !isHX(c) {
+	if toast == nil && !web.IsHX(c) {
 		toast = &ui.Toast{Tone: ui.OK, Title: job.Key + " is in " + columnOrGone(job.Status)}
 	}
 	return s.changed(c, who, job, toast, from)
 }
 
 func columnOrGone(status jobs.Status) string {
-	if title := columnTitles[kanban.ColumnOf(status)]; title != "" {
+	if title := jobparts.ColumnTitles[kanban.ColumnOf(status)]; title != "" {
 		return title
 	}
 	return "the archive"
@@ -125,9 +127,9 @@ func askedToast(job jobs.Job) *ui.Toast {
 	t := &ui.Toast{Tone: ui.Info, Text: "It has 60 seconds to answer, then the job is taken from it."}
 	switch job.Lease.Directive {
 	case string(jobs.ByPause):
-		t.Title = holder(job) + " is asked to pause " + job.Key
+		t.Title = jobparts.Holder(job) + " is asked to pause " + job.Key
 	case string(jobs.ByCancel):
-		t.Title = holder(job) + " is asked to stop " + job.Key
+		t.Title = jobparts.Holder(job) + " is asked to stop " + job.Key
 	default:
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"fleetboard/handlers/history"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
@@ -136,7 +137,7 @@ func TestAFinishedJobIsDeletedOnItsPage(t *testing.T) {
 	}
 	read(t, d.get("/jobs/FB-1"), http.StatusNotFound)
 	gone := eventlog.Event{Type: eventlog.JobPurged}
-	if said := factText(gone, map[string]any{"key": "FB-1", "events": 2.0}); !reflect.DeepEqual(said, ui.Text("FB-1 with 2 events")) {
+	if said := history.FactText(gone, map[string]any{"key": "FB-1", "events": 2.0}); !reflect.DeepEqual(said, ui.Text("FB-1 with 2 events")) {
 		t.Errorf("the timeline says %v", said)
 	}
 }

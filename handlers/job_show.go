@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
 	"fleetboard/views/links"
@@ -28,7 +29,7 @@ func (s *Server) jobShow(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	shell, err := s.page(c, who, around.Fleet, "", sheet.job.Key+" "+sheet.job.Title)
+	shell, err := s.Web.Page(c, who, around.Fleet, "", sheet.job.Key+" "+sheet.job.Title)
 	if err != nil {
 		return err
 	}
@@ -39,7 +40,7 @@ func (s *Server) jobShow(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, views.JobView(views.JobPage{Shell: shell, Job: sheet.model(), Log: log}))
+	return web.Render(c, http.StatusOK, views.JobView(views.JobPage{Shell: shell, Job: sheet.model(), Log: log}))
 }
 
 // jobPanel is the live part of the page.
@@ -48,7 +49,7 @@ func (s *Server) jobPanel(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, views.LiveJob(sheet.model()))
+	return web.Render(c, http.StatusOK, views.LiveJob(sheet.model()))
 }
 
 // readJob reads all that a job's page shows: of its history the newest events,
@@ -76,6 +77,6 @@ func (s *Server) readJob(ctx context.Context, who tenancy.Principal, key string,
 		return sheet, err
 	}
 	snap, err := s.Fleet.Snapshot(ctx, who)
-	sheet.snap, sheet.now = snap, clock(snap)
+	sheet.snap, sheet.now = snap, web.Now(snap)
 	return sheet, err
 }

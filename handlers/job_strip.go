@@ -4,7 +4,9 @@ import (
 	"strconv"
 	"time"
 
-	"fleetboard/internal/fleet"
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/reason"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
 	"fleetboard/views"
 	"fleetboard/views/ui"
@@ -25,41 +27,29 @@ func (s jobSheet) worker() views.StripItem {
 		for _, a := range f.Agents {
 			if a.ID == l.AgentID {
 				m.Note, m.NoteWhen = "heartbeat", ui.Ago(a.LastHeartbeatAt, s.now)
-				m.Beat, m.NoteTone = beat(a.Health)
+				m.Beat, m.NoteTone = jobparts.HeartbeatTones(a.Health)
 			}
 		}
 	}
 	return m
 }
 
-// beat is the colour of the dot before a heartbeat's age, and of the age.
-func beat(h fleet.Health) (dot, text ui.Tone) {
-	switch h {
-	case fleet.Healthy:
-		return ui.OK, ui.Plain
-	case fleet.Dead:
-		return ui.Bad, ui.Bad
-	default:
-		return ui.Warn, ui.Warn
-	}
-}
-
 func (s jobSheet) progress() views.StripItem {
 	j := s.job
-	m := views.StripItem{Label: "Progress", Wide: true, Value: "Started", Rest: firstLine(j.CurrentStep, maxQuote)}
+	m := views.StripItem{Label: "Progress", Wide: true, Value: "Started", Rest: web.FirstLine(j.CurrentStep, web.MaxQuote)}
 	if j.Status == jobs.Assigned {
 		m.Value = "Not started"
 	}
 	if j.ProgressPercent != nil {
-		m.Value, m.Bar, m.Percent = percentWord(j.ProgressPercent), true, *j.ProgressPercent
+		m.Value, m.Bar, m.Percent = web.PercentWord(j.ProgressPercent), true, *j.ProgressPercent
 	}
 	if j.ProgressAt != nil {
 		m.NoteWhen = ui.Ago(*j.ProgressAt, s.now)
-		if s.now.Sub(*j.ProgressAt) >= lateProgress {
+		if s.now.Sub(*j.ProgressAt) >= jobparts.LateProgress {
 			m.NoteTone = ui.Warn
 		}
 	}
-	if d := directiveReason(j, s.now); d != nil {
+	if d := reason.DirectiveReason(j, s.now); d != nil {
 		m.Note, m.NoteTone = d.Text.String(), d.Tone
 		m.NoteWhen = ui.When{}
 	}

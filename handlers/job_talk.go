@@ -1,47 +1,13 @@
 package handlers
 
 import (
-	"encoding/json"
-	"time"
-
+	"fleetboard/handlers/jobparts"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
 	"fleetboard/views"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
-
-// said are the events in which agents and people say something to one another:
-// their icon, the words before the name, and the field with the text.
-var said = map[eventlog.Type]struct{ icon, what, field string }{
-	eventlog.JobAsked:       {"message-circle-question-mark", "Asked by ", "question"},
-	eventlog.JobAnswered:    {"reply", "Answered by ", "answer"},
-	eventlog.JobRejected:    {"undo-2", "Sent back by ", "reason"},
-	eventlog.JobMergeFailed: {"git-merge", "Merge failed, says ", "reason"},
-}
-
-// feedbackModel is what somebody said about a job.
-func feedbackModel(e eventlog.Event, now time.Time) views.Feedback {
-	kind := said[e.Type]
-	return views.Feedback{Icon: kind.icon, What: kind.what + e.Actor.Name, At: ui.Ago(e.At, now), Text: wordsIn(e, kind.field)}
-}
-
-// wordsIn is a text that an event carries: in its payload, else as the new value
-// of a field.
-func wordsIn(e eventlog.Event, field string) string {
-	var payload map[string]any
-	if json.Unmarshal(e.Payload, &payload) == nil {
-		if text, ok := payload[field].(string); ok && text != "" {
-			return text
-		}
-	}
-	for _, c := range e.Changes {
-		if text, ok := c.New.(string); ok && c.Field == field {
-			return text
-		}
-	}
-	return ""
-}
 
 // addTalk puts what was said below the attempt that it is about: the last one
 // that had begun by then. Attempts come newest first, in the order of the sheet.
@@ -50,7 +16,7 @@ func (s jobSheet) addTalk(attempts []views.Attempt) {
 		e := s.talk[i]
 		for at, a := range s.attempts {
 			if !a.ClaimedAt.After(e.At) {
-				attempts[at].Talk = append(attempts[at].Talk, feedbackModel(e, s.now))
+				attempts[at].Talk = append(attempts[at].Talk, jobparts.Feedback(e, s.now))
 				break
 			}
 		}

@@ -6,12 +6,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
-	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
 
@@ -23,7 +22,7 @@ const tickRaces = 5
 // place and its words, and what it shall be, so that two people may tick at once.
 func (s *Server) jobTick(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -50,24 +49,4 @@ func (s *Server) jobTick(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	return s.changed(c, who, job, nil, kanban.ColumnOf(job.Status))
-}
-
-// acceptanceModel is the check list of a job, with what ticks it where the
-// reader may.
-func acceptanceModel(j jobs.Job, canWrite bool) views.Acceptance {
-	var m views.Acceptance
-	met := 0
-	for i, text := range j.Acceptance {
-		m.Items = append(m.Items, views.Criterion{Text: text, Met: j.AcceptanceMet[i]})
-		if j.AcceptanceMet[i] {
-			met++
-		}
-	}
-	if len(m.Items) > 0 {
-		m.Note = strconv.Itoa(met) + " of " + strconv.Itoa(len(m.Items))
-	}
-	if canWrite {
-		m.URL = links.JobTick(j.Key)
-	}
-	return m
 }

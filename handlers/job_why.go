@@ -3,7 +3,8 @@ package handlers
 import (
 	"strconv"
 
-	"fleetboard/internal/fleet"
+	"fleetboard/handlers/reason"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
@@ -22,14 +23,14 @@ func (s jobSheet) reason() *views.Why {
 	case j.Status == jobs.Failed:
 		return s.failure()
 	case j.Status == jobs.Aborted:
-		return &views.Why{Icon: "circle-x", Title: byText(j.Key+" was cancelled", tenancy.Credit(j.StatusBy, j.CarriedOutBy), j.LastError).String(), Lines: s.next(kanban.CodeAborted)}
+		return &views.Why{Icon: "circle-x", Title: reason.ByText(j.Key+" was cancelled", tenancy.Credit(j.StatusBy, j.CarriedOutBy), j.LastError).String(), Lines: s.next(kanban.CodeAborted)}
 	}
 	first := s.why.Reasons[0]
-	shown := reasonModel(j, first, s.now)
+	shown := reason.Model(j, first, s.now)
 	m := &views.Why{Icon: shown.Icon, Tone: shown.Tone, Title: whyTitle(j, first)}
 	for _, r := range s.why.Reasons {
 		if r.Code != kanban.CodeQuestion { // it stands below, as a whole
-			m.Lines = append(m.Lines, reasonText(j, r, s.now))
+			m.Lines = append(m.Lines, reason.Text(j, r, s.now))
 		}
 		m.Lines = append(m.Lines, s.next(r.Code)...)
 		switch r.Code {
@@ -46,14 +47,14 @@ func (s jobSheet) failure() *views.Why {
 	switch {
 	case s.why.Reasons[0].Code == kanban.CodeDependencyCycle:
 		m.Title += ", it waited for itself"
-		m.Lines = []ui.Sentence{ui.Text(firstLine(s.why.Reasons[0].Text, maxQuote)), ui.Text("Take one of the links away, then retry it")}
+		m.Lines = []ui.Sentence{ui.Text(web.FirstLine(s.why.Reasons[0].Text, web.MaxQuote)), ui.Text("Take one of the links away, then retry it")}
 		return m
 	case j.LostCount > j.MaxLost:
 		m.Title += ", it was lost too often"
 	case j.FailureCount > j.MaxRetries:
 		m.Title += ", its retries are used up"
 	}
-	if line := firstLine(j.LastError, maxQuote); line != "" {
+	if line := web.FirstLine(j.LastError, web.MaxQuote); line != "" {
 		m.Lines = []ui.Sentence{ui.Text(line)}
 	}
 	m.Lines = append(m.Lines, s.next(kanban.CodeFailed)...)
@@ -123,10 +124,10 @@ func whyTitle(j jobs.Job, r kanban.Reason) string {
 func (s jobSheet) routingRows() []views.WhyRow {
 	var rows []views.WhyRow
 	for _, f := range s.why.Routing.Eligible {
-		rows = append(rows, views.WhyRow{Name: f.Factory.Name, Text: "has all it needs", Remark: plural(f.Free, "seat", "seats") + " free"})
+		rows = append(rows, views.WhyRow{Name: f.Factory.Name, Text: "has all it needs", Remark: web.Plural(f.Free, "seat", "seats") + " free"})
 	}
 	for i, f := range s.why.Routing.Ineligible {
-		row := views.WhyRow{Name: f.Factory.Name, Text: misfit(f, s.job.Factory), Missing: f.Missing}
+		row := views.WhyRow{Name: f.Factory.Name, Text: reason.Misfit(f, s.job.Factory), Missing: f.Missing}
 		switch {
 		case i == 0 && len(s.why.Routing.Eligible) == 0:
 			row.Remark = "nearest miss"
@@ -136,23 +137,4 @@ func (s jobSheet) routingRows() []views.WhyRow {
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-// misfit is why a factory cannot run the job, before the list of what it lacks;
-// asked is the factory that the job names.
-func misfit(f fleet.Fit, asked string) string {
-	switch {
-	case f.Reason == fleet.ReasonOtherFactory && len(f.Missing) > 0:
-		return "is not " + asked + ", and lacks"
-	case f.Reason == fleet.ReasonOtherFactory:
-		return "is not " + asked
-	case f.Reason == fleet.ReasonDraining:
-		return "has all it needs, but drains"
-	case f.Reason == fleet.ReasonDead:
-		return "has all it needs, but is dead"
-	case !f.Factory.Live():
-		return "is dead, and lacks"
-	default:
-		return "lacks"
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"fleetboard/handlers/reason"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
@@ -92,7 +93,7 @@ func TestWhyAFactoryDoesNotFit(t *testing.T) {
 		"is not linux-5, and lacks":     {Reason: fleet.ReasonOtherFactory, Missing: []string{"repo:docs"}},
 		"has all it needs, but is dead": {Reason: fleet.ReasonDead},
 	} {
-		if got := misfit(fit, "linux-5"); got != want {
+		if got := reason.Misfit(fit, "linux-5"); got != want {
 			t.Errorf("misfit says %q, want %q", got, want)
 		}
 	}

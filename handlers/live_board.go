@@ -7,6 +7,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -67,7 +68,7 @@ func (r *liveBoard) change(ctx context.Context, u *kanban.Update) (news, error) 
 		n.parts = append(n.parts, r.totals())
 	}
 	if u.Fleet != nil && r.empty {
-		first := firstRunModel(r.first.Server, r.first.TokenFile, r.first.CanWrite, *u.Fleet)
+		first := web.FirstRunModel(r.first.Server, r.first.TokenFile, r.first.CanWrite, *u.Fleet)
 		n.parts = append(n.parts, views.LiveFirstRun(first))
 	}
 	return n, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
@@ -37,16 +38,16 @@ func (s *Server) regionOf(c echo.Context, who tenancy.Principal, snap fleet.Snap
 	ctx := c.Request().Context()
 	switch c.QueryParam("on") {
 	case "board":
-		name, err := s.workspaceName(ctx, who)
-		l := look{filter: parseFilter(c.QueryParams()), canWrite: who.Can(tenancy.WriteJobs), now: clock(snap), snap: snap}
-		return &liveBoard{server: s, who: who, look: l, workspace: name, first: s.firstRun(c, who, snap), empty: c.QueryParam(emptyParam) != ""}, err
+		name, err := s.Web.WorkspaceName(ctx, who)
+		l := look{filter: parseFilter(c.QueryParams()), canWrite: who.Can(tenancy.WriteJobs), now: web.Now(snap), snap: snap}
+		return &liveBoard{server: s, who: who, look: l, workspace: name, first: s.Web.FirstRun(c, who, snap), empty: c.QueryParam(emptyParam) != ""}, err
 	case "job":
 		sheet, err := s.readJob(ctx, who, c.QueryParam("job"), 0)
 		r := &liveJob{server: s, who: who, id: sheet.job.ID}
 		r.note(sheet)
 		return r, err
 	case "agents":
-		return &liveAgents{server: s, who: who, first: s.firstRun(c, who, snap)}, nil
+		return &liveAgents{server: s, who: who, first: s.Web.FirstRun(c, who, snap)}, nil
 	case "review":
 		return &liveReview{server: s, who: who, at: reviewPlace{key: c.QueryParam("job"), after: c.QueryParam("page")}}, nil
 	case "timeline":
@@ -171,7 +172,7 @@ func (r *liveAgents) ages() bool { return true }
 // with the fleet.
 func nowOf(u *kanban.Update) time.Time {
 	if u.Fleet != nil {
-		return clock(*u.Fleet)
+		return web.Now(*u.Fleet)
 	}
 	return time.Now()
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 )
 
@@ -56,7 +55,7 @@ func (s *Server) live(limit *streamLimit) func(echo.Context, tenancy.Principal) 
 			err = w.catchUp(c)
 		}
 		if err == nil {
-			err = w.run(ctx, changed, func() bool { return s.stillIn(c, who) })
+			err = w.run(ctx, changed, func() bool { return s.Web.StillIn(c, who) })
 		}
 		if ctx.Err() != nil {
 			return nil // the reader has gone; there is nobody to tell
@@ -72,16 +71,6 @@ func placeOfReader(c echo.Context) string {
 		return id
 	}
 	return c.QueryParam("after")
-}
-
-// stillIn reports whether the session lasts and the role is the same. A database
-// that cannot be asked ends no stream.
-func (s *Server) stillIn(c echo.Context, who tenancy.Principal) bool {
-	now, err := s.person(c)
-	if err != nil {
-		return !fault.Is(err, fault.Unauthenticated)
-	}
-	return now.Account == who.Account && now.Workspace == who.Workspace && now.Role == who.Role && now.NeedsFactor == who.NeedsFactor
 }
 
 // membersNews tells of changes of the workspace's members, so that a stream need

@@ -6,6 +6,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -92,7 +93,7 @@ func (w *showing) take(ctx context.Context, u *kanban.Update) error {
 		return err
 	}
 	if u.Fleet != nil {
-		w.fleet = fleetModel(*u.Fleet)
+		w.fleet = web.FleetModel(*u.Fleet)
 	}
 	n.around(u)
 	if n.later && w.later == nil {
@@ -117,7 +118,7 @@ func (w *showing) beat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !sameFleet(w.fleet, fleetModel(snap)) {
+	if !sameFleet(w.fleet, web.FleetModel(snap)) {
 		return w.take(ctx, &kanban.Update{Fleet: &snap})
 	}
 	if w.region.ages() {
@@ -148,7 +149,7 @@ func (n *news) around(u *kanban.Update) {
 		return
 	}
 	if u.Fleet != nil {
-		n.parts = append(n.parts, views.LiveFleet(fleetModel(*u.Fleet)))
+		n.parts = append(n.parts, views.LiveFleet(web.FleetModel(*u.Fleet)))
 	}
 	n.parts = append(n.parts, navNews(u)...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
@@ -94,7 +95,7 @@ func (s *showings) begin(o *opened, c echo.Context, who tenancy.Principal) error
 	if err != nil {
 		return err
 	}
-	o.who, o.fleet = who, fleetModel(snap)
+	o.who, o.fleet = who, web.FleetModel(snap)
 	if o.region, err = s.server.regionOf(c, who, snap); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
@@ -63,7 +64,7 @@ func newText(n int) string {
 	if n >= maxNew {
 		return strconv.Itoa(maxNew-1) + "+ new events"
 	}
-	return plural(n, "new event", "new events")
+	return web.Plural(n, "new event", "new events")
 }
 
 // ages is false: nothing of it grows old.

@@ -9,6 +9,7 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/db/dbtest"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/views"
 )
@@ -40,7 +41,7 @@ func TestLogInPage(t *testing.T) {
 }
 
 func TestLogInCookieOverHTTPS(t *testing.T) {
-	m := NewSessions(nil, true)
+	m := web.NewSessions(nil, true)
 	if m.Cookie.Name != "__Host-sid" || !m.Cookie.Secure || m.Cookie.Path != "/" || m.Cookie.Domain != "" || m.IdleTimeout != 0 {
 		t.Errorf("cookie = %+v", m.Cookie)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/tenancy"
 )
 
@@ -108,11 +109,11 @@ type visitor struct {
 	foreign bool // of the other workspace, or of none
 }
 
-func nameOf(r Route) string { return r.Method + " " + r.Path }
+func nameOf(r web.Route) string { return r.Method + " " + r.Path }
 
 // refused expects the way to the log in without good credentials and 403 with
 // those of somebody who may not.
-func (m *matrix) refused(route Route, v visitor) (leaks int) {
+func (m *matrix) refused(route web.Route, v visitor) (leaks int) {
 	for _, accept := range []string{"*/*", "text/html"} {
 		res := m.ask(route, v, accept)
 		switch {
@@ -137,7 +138,7 @@ func (m *matrix) refused(route Route, v visitor) (leaks int) {
 
 // allowed expects anything but a refusal for want of rights. What a foreigner
 // does leaves the workspace as it is, and a GET leaves everything.
-func (m *matrix) allowed(route Route, v visitor) (leaks int) {
+func (m *matrix) allowed(route web.Route, v visitor) (leaks int) {
 	for _, accept := range []string{"text/html", "*/*"} {
 		res := m.ask(route, v, accept)
 		m.judge(route, v, res)
@@ -160,7 +161,7 @@ func (m *matrix) allowed(route Route, v visitor) (leaks int) {
 }
 
 // judge looks at the answer to somebody who may ask.
-func (m *matrix) judge(route Route, v visitor, res *httptest.ResponseRecorder) {
+func (m *matrix) judge(route web.Route, v visitor, res *httptest.ResponseRecorder) {
 	m.t.Helper()
 	if route.Need == tenancy.Public {
 		// Whoever comes gets the same answer, and it may be that the form is wrong.
@@ -179,7 +180,7 @@ func (m *matrix) judge(route Route, v visitor, res *httptest.ResponseRecorder) {
 }
 
 // listen tells of each text of the workspace that somebody outside got to see.
-func (m *matrix) listen(route Route, v visitor, res *httptest.ResponseRecorder) int {
+func (m *matrix) listen(route web.Route, v visitor, res *httptest.ResponseRecorder) int {
 	text := fmt.Sprint(res.Header()) + res.Body.String()
 	if i := strings.Index(strings.ToLower(text), canary); i >= 0 {
 		m.t.Errorf("LEAK: %s shows %s: ...%s...", nameOf(route), v.name, text[max(0, i-80):min(len(text), i+80)])
@@ -189,7 +190,7 @@ func (m *matrix) listen(route Route, v visitor, res *httptest.ResponseRecorder) 
 }
 
 // ask sends a request about rows of the first workspace.
-func (m *matrix) ask(route Route, v visitor, accept string) *httptest.ResponseRecorder {
+func (m *matrix) ask(route web.Route, v visitor, accept string) *httptest.ResponseRecorder {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(m.t.Context(), 10*time.Second)
 	defer cancel()
@@ -212,7 +213,7 @@ func (m *matrix) ask(route Route, v visitor, accept string) *httptest.ResponseRe
 
 // path fills in what a route asks for. A route with a new parameter, or on a new
 // kind of row, needs a line here.
-func (m *matrix) path(route Route) string {
+func (m *matrix) path(route web.Route) string {
 	m.t.Helper()
 	if path, ok := m.special[nameOf(route)]; ok {
 		return path

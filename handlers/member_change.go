@@ -3,6 +3,7 @@ package handlers
 import (
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
@@ -13,7 +14,7 @@ import (
 
 // memberRole gives a member another role.
 func (s *Server) memberRole(c echo.Context, who tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -23,7 +24,7 @@ func (s *Server) memberRole(c echo.Context, who tenancy.Principal) error {
 	}
 	role := tenancy.Role(in.Get("role"))
 	err = s.Accounts.ChangeRole(c.Request().Context(), who, account, role)
-	return s.membersChanged(c, err, "The role was changed", "The member is "+roleWord(role)+" now.")
+	return s.membersChanged(c, err, "The role was changed", "The member is "+web.RoleWord(role)+" now.")
 }
 
 // memberStepDown makes the owner who asks an admin.
@@ -53,8 +54,8 @@ func (s *Server) membersChanged(c echo.Context, err error, title, text string) e
 	default:
 		return err
 	}
-	s.setFlash(c, t)
-	return seeOther(c, links.Members)
+	s.Web.SetFlash(c, t)
+	return web.SeeOther(c, links.Members)
 }
 
 // memberLeave takes the person who asks out of the workspace, and on to another
@@ -69,16 +70,16 @@ func (s *Server) memberLeave(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	if len(rest) == 0 {
-		if err := s.signOut(c); err != nil {
+		if err := s.Web.SignOut(c); err != nil {
 			return err
 		}
-		return seeOther(c, links.Login)
+		return web.SeeOther(c, links.Login)
 	}
-	if err := s.putSession(c, accounts.SessionWorkspace, rest[0].ID.String()); err != nil {
+	if err := s.Web.Keep(c, accounts.SessionWorkspace, rest[0].ID.String()); err != nil {
 		return err
 	}
-	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: "You left the workspace", Text: "You are in " + rest[0].Name + " now."})
-	return seeOther(c, links.Board)
+	s.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "You left the workspace", Text: "You are in " + rest[0].Name + " now."})
+	return web.SeeOther(c, links.Board)
 }
 
 func memberID(c echo.Context) (ids.ID, error) {

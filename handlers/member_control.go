@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
@@ -39,7 +40,7 @@ func (s *Server) memberControl(c echo.Context, who tenancy.Principal, do func(co
 
 // workspaceFactor says whether members need a second factor.
 func (s *Server) workspaceFactor(c echo.Context, who tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -54,8 +55,8 @@ func (s *Server) workspaceFactor(c echo.Context, who tenancy.Principal) error {
 	case err != nil:
 		return err
 	}
-	s.setFlash(c, t)
-	return seeOther(c, links.Workspace)
+	s.Web.SetFlash(c, t)
+	return web.SeeOther(c, links.Workspace)
 }
 
 // openWhileHeld are the routes of somebody who has to set up a second factor.
@@ -64,13 +65,13 @@ var openWhileHeld = map[string]bool{links.SecondFactor: true, links.ConfirmFacto
 // toFactor leads somebody there who has to set it up first.
 func toFactor(c echo.Context) error {
 	switch {
-	case isHX(c):
+	case web.IsHX(c):
 		c.Response().Header().Set("HX-Redirect", links.SecondFactor)
 		return c.NoContent(http.StatusForbidden)
-	case !wantsPage(c):
+	case !web.WantsPage(c):
 		return fault.New(fault.Forbidden, "This workspace asks for a second factor. Set it up first.")
 	}
-	return seeOther(c, links.SecondFactor)
+	return web.SeeOther(c, links.SecondFactor)
 }
 
 // factorDuty is the page of somebody who has to set up a second factor and has not
@@ -80,7 +81,7 @@ func (s *Server) factorDuty(c echo.Context, who tenancy.Principal, status int, w
 	if err != nil {
 		return err
 	}
-	m := views.FactorDuty{Theme: themeOf(c), Error: wrong}
+	m := views.FactorDuty{Theme: web.ThemeOf(c), Error: wrong}
 	for _, w := range list {
 		if w.ID == who.Workspace {
 			m.Workspace = w.Name
@@ -88,5 +89,5 @@ func (s *Server) factorDuty(c echo.Context, who tenancy.Principal, status int, w
 			m.Others = append(m.Others, ui.Option{Value: w.ID.String(), Label: w.Name})
 		}
 	}
-	return render(c, status, views.FactorDutyView(m))
+	return web.Render(c, status, views.FactorDutyView(m))
 }

@@ -2,9 +2,9 @@ package handlers
 
 import (
 	"slices"
-	"strings"
 	"time"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -32,7 +32,7 @@ func (s memberSheet) model() views.MembersPage {
 	m.Invite = views.InviteForm{Email: s.invite.email, Errors: s.invite.wrong,
 		Roles: roleOptions(accounts.Giveable(s.who), tenancy.Role(choose(s.invite.role != "", s.invite.role, string(tenancy.RoleMember))))}
 	if s.invite.link != "" {
-		m.Link = &views.InvitationLink{URL: s.invite.link, Email: s.invite.made.Email, Role: roleWord(s.invite.made.Role),
+		m.Link = &views.InvitationLink{URL: s.invite.link, Email: s.invite.made.Email, Role: web.RoleWord(s.invite.made.Role),
 			Until: ui.In(s.invite.made.Expires, s.now)}
 		m.Invite.Email = ""
 	}
@@ -87,7 +87,7 @@ func (s memberSheet) pendingRow(p accounts.PendingInvitation) views.PendingInvit
 
 // own is what the reader may do about himself.
 func (s memberSheet) own() views.OwnMembership {
-	m := views.OwnMembership{Role: roleWord(s.who.Role)}
+	m := views.OwnMembership{Role: web.RoleWord(s.who.Role)}
 	owner := s.who.Role == tenancy.RoleOwner
 	if owner && s.owners() == 1 {
 		m.Stays = "You are the last owner, so you can neither leave nor step down. Make another member an owner first."
@@ -117,20 +117,10 @@ func (s memberSheet) owners() int {
 func roleOptions(roles []tenancy.Role, chosen tenancy.Role) []ui.Option {
 	list := make([]ui.Option, len(roles))
 	for i, r := range roles {
-		list[i] = ui.Option{Value: string(r), Label: capital(string(r)), Selected: r == chosen}
+		list[i] = ui.Option{Value: string(r), Label: web.Capital(string(r)), Selected: r == chosen}
 	}
 	return list
 }
-
-// roleWord is a role with its article: "an admin".
-func roleWord(r tenancy.Role) string {
-	if r == tenancy.RoleOwner || r == tenancy.RoleAdmin {
-		return "an " + string(r)
-	}
-	return "a " + string(r)
-}
-
-func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 // rights are the permissions of people, in words, from least to most.
 var rights = []struct {
@@ -148,7 +138,7 @@ var rights = []struct {
 func rightsModel() views.RightsTable {
 	var t views.RightsTable
 	for _, role := range accounts.Roles {
-		t.Roles = append(t.Roles, capital(string(role)))
+		t.Roles = append(t.Roles, web.Capital(string(role)))
 	}
 	for _, r := range rights {
 		row := views.RightsRow{Text: r.text}

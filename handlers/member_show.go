@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -43,5 +44,5 @@ func (s *Server) membersPage(c echo.Context, who tenancy.Principal, status int, 
 	sheet.now = shell.Now
 	m := sheet.model()
 	m.Shell = shell
-	return render(c, status, views.MembersView(m))
+	return web.Render(c, status, views.MembersView(m))
 }

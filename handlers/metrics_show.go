@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"strconv"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/coordinator/vitals"
 )
 
@@ -28,7 +29,7 @@ func Metrics(sample func(context.Context) (vitals.Sample, error), log *slog.Logg
 		now, err := sample(r.Context())
 		if err != nil {
 			log.WarnContext(r.Context(), "metrics are not known", "error", err)
-			w.Header().Set("Retry-After", strconv.Itoa(unknownTime))
+			w.Header().Set("Retry-After", strconv.Itoa(web.UnknownTime))
 			http.Error(w, "not ready", http.StatusServiceUnavailable)
 			return
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -13,14 +12,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
 )
-
-// maxForm is the size of a form with everything in it.
-const maxForm = 64 << 10
 
 // requestID gives each request a name of ours. One that the client sends is
 // not taken: it would let anyone write into the log.
@@ -29,10 +26,6 @@ func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 		c.Response().Header().Set(echo.HeaderXRequestID, strings.ToLower(rand.Text()[:16]))
 		return next(c)
 	}
-}
-
-func requestIDOf(c echo.Context) string {
-	return c.Response().Header().Get(echo.HeaderXRequestID)
 }
 
 // accessLog writes one line for each request: the route's template instead of
@@ -49,7 +42,7 @@ func (s *Server) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
 			level = slog.LevelDebug
 		}
 		s.Log.LogAttrs(context.WithoutCancel(c.Request().Context()), level, "request",
-			slog.String("request_id", requestIDOf(c)),
+			slog.String("request_id", web.RequestID(c)),
 			slog.String("method", c.Request().Method),
 			slog.String("route", c.Path()),
 			slog.Int("status", c.Response().Status),
@@ -64,14 +57,6 @@ func quiet(route string) bool {
 	return route == "/healthz" || route == "/readyz" || route == "/health/coordinator" || strings.HasPrefix(route, "/static/")
 }
 
-// panicked is a panic on its way to HandleError.
-type panicked struct {
-	value any
-	stack []byte
-}
-
-func (p panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
-
 // recoverPanic turns a panic into an error. http.ErrAbortHandler goes on: it is
 // how a handler breaks a connection on purpose.
 func recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
@@ -82,7 +67,7 @@ func recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 			case http.ErrAbortHandler:
 				panic(value)
 			default:
-				err = panicked{value: value, stack: debug.Stack()}
+				err = web.PanicError{Value: value, Stack: debug.Stack()}
 			}
 		}()
 		return next(c)
@@ -102,20 +87,16 @@ func (s *Server) checkOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		if r.ContentLength > maxForm {
-			return tooLarge(nil)
+		if r.ContentLength > web.MaxForm {
+			return web.TooLarge(nil)
 		}
-		r.Body = http.MaxBytesReader(c.Response().Writer, r.Body, maxForm)
+		r.Body = http.MaxBytesReader(c.Response().Writer, r.Body, web.MaxForm)
 		return next(c)
 	}
 }
 
-func tooLarge(cause error) error {
-	return fault.Wrap(cause, fault.TooLarge, "The form is too large; %d KB is the limit.", maxForm>>10)
-}
-
 // guard runs a route for those who may, as often as they may.
-func (s *Server) guard(route Route) echo.HandlerFunc {
+func (s *Server) guard(route web.Route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if route.Need == tenancy.Public {
 			// Files and health must always answer, and cost next to nothing.
@@ -129,7 +110,7 @@ func (s *Server) guard(route Route) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		setWho(c, who)
+		web.SetWho(c, who)
 		if done, err := s.refuseStale(c, route.Path, who); done || err != nil {
 			return err
 		}
@@ -154,7 +135,7 @@ func (s *Server) countStranger(c echo.Context, route string) error {
 		return nil
 	}
 	if route == links.Logout {
-		ctx, err := s.Sessions.Load(c.Request().Context(), s.token(c))
+		ctx, err := s.Sessions.Load(c.Request().Context(), s.Web.SessionToken(c))
 		if err != nil {
 			return err
 		}
@@ -168,11 +149,11 @@ func (s *Server) countStranger(c echo.Context, route string) error {
 // asker is the person who asks, unless too often. Whoever is not signed in is
 // counted by the address.
 func (s *Server) asker(c echo.Context) (tenancy.Principal, error) {
-	cookie := s.token(c)
+	cookie := s.Web.SessionToken(c)
 	if err := s.Quota.Held(cookie); err != nil {
 		return tenancy.Principal{}, err
 	}
-	who, err := s.person(c)
+	who, err := s.Web.Person(c)
 	switch {
 	case fault.Is(err, fault.Unauthenticated):
 		return who, cmp.Or(s.Quota.Address(c.RealIP()), err)
@@ -180,14 +161,4 @@ func (s *Server) asker(c echo.Context) (tenancy.Principal, error) {
 		return who, err
 	}
 	return who, s.Quota.Person(who.Account, cookie)
-}
-
-const whoKey = "who"
-
-func setWho(c echo.Context, who tenancy.Principal) { c.Set(whoKey, who) }
-
-// whoOf is who the guard let in; false before the guard and on public routes.
-func whoOf(c echo.Context) (tenancy.Principal, bool) {
-	who, ok := c.Get(whoKey).(tenancy.Principal)
-	return who, ok
 }

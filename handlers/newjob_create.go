@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
@@ -19,7 +20,7 @@ import (
 // the toast says so.
 func (s *Server) newJobCreate(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -51,12 +52,12 @@ func (s *Server) created(c echo.Context, who tenancy.Principal, job jobs.Job, ag
 		return err
 	}
 	if !again {
-		s.setFlash(c, toast)
-		return seeOther(c, links.Job(job.Key))
+		s.Web.SetFlash(c, toast)
+		return web.SeeOther(c, links.Job(job.Key))
 	}
 	toast.ActionLabel, toast.ActionURL = "Open", links.Job(job.Key)
-	s.setFlash(c, toast)
-	return seeOther(c, links.NewJob)
+	s.Web.SetFlash(c, toast)
+	return web.SeeOther(c, links.NewJob)
 }
 
 // formAgain is the refused form. problem is about the form as a whole.

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"testing"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 )
@@ -52,7 +53,7 @@ func TestCreateAJob(t *testing.T) {
 	}
 	if j.Repo != "ledger-api" || j.Priority != 8 || j.Phase != "M2" || j.Body != "Make it so" || *j.EstimatedMinutes != 25 ||
 		!j.ReviewRequired || j.NotBefore.Format("2006-01-02 15:04") != "2099-01-31 18:00" ||
-		and(j.Capabilities) != "engine:claude and has:git" || and(j.DependsOn) != "FB-1" || and(j.Acceptance) != "It is so" {
+		web.And(j.Capabilities) != "engine:claude and has:git" || web.And(j.DependsOn) != "FB-1" || web.And(j.Acceptance) != "It is so" {
 		t.Errorf("made %+v", j)
 	}
 	doc := page(t, d.get("/jobs/FB-2"), http.StatusOK)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"fleetboard/handlers/reason"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/views"
@@ -24,7 +26,7 @@ func routabilityModel(f jobForm, snap fleet.Snapshot, depends []jobs.Job) views.
 		m.Rows = append(m.Rows, eligible(f, fit))
 	}
 	for _, fit := range routing.Ineligible {
-		m.Rows = append(m.Rows, ineligible(f, fit, clock(snap)))
+		m.Rows = append(m.Rows, ineligible(f, fit, web.Now(snap)))
 	}
 	all, can := len(snap.Factories), len(routing.Eligible)
 	switch {
@@ -33,10 +35,10 @@ func routabilityModel(f jobForm, snap fleet.Snapshot, depends []jobs.Job) views.
 	case can == 0:
 		m.Tone, m.Title, m.Text = ui.Warn, "No live factory can run this", heardText(snap)
 	default:
-		m.Title = strconv.Itoa(can) + " of " + plural(all, "factory", "factories") + " can run this"
-		m.Text = plural(seats, "seat", "seats") + " free, " + heardText(snap)
+		m.Title = strconv.Itoa(can) + " of " + web.Plural(all, "factory", "factories") + " can run this"
+		m.Text = web.Plural(seats, "seat", "seats") + " free, " + heardText(snap)
 	}
-	m.Foot, m.FootIcon = startText(f, can, seats, depends, clock(snap))
+	m.Foot, m.FootIcon = startText(f, can, seats, depends, web.Now(snap))
 	return m
 }
 
@@ -51,15 +53,11 @@ func heardText(snap fleet.Snapshot) string {
 	if last.IsZero() {
 		return "no heartbeat so far"
 	}
-	return "from heartbeats " + ui.Duration(clock(snap).Sub(last)) + " ago"
-}
-
-func about(f fleet.Factory) string {
-	return strings.Join(nonBlank([]string{f.OS, strings.Join(f.Engines, ", ")}), " · ")
+	return "from heartbeats " + ui.Duration(web.Now(snap).Sub(last)) + " ago"
 }
 
 func eligible(f jobForm, fit fleet.Fit) views.Fit {
-	m := views.Fit{Name: fit.Factory.Name, About: about(fit.Factory), Kind: views.FitYes, Pips: pipsOf(fit.Factory),
+	m := views.Fit{Name: fit.Factory.Name, About: web.FactoryAbout(fit.Factory), Kind: views.FitYes, Pips: web.PipsOf(fit.Factory),
 		Seats: strconv.Itoa(fit.Free) + " free"}
 	var parts []string
 	if f.repo != "" {
@@ -70,10 +68,10 @@ func eligible(f jobForm, fit fleet.Fit) views.Fit {
 		parts = append(parts, "All its seats are taken.")
 	case n == 0:
 		parts = append(parts, "No agent of it is free.")
-	case n <= maxListed:
-		parts = append(parts, plural(n, "agent", "agents")+" idle: "+strings.Join(fit.IdleAgents, ", ")+".")
+	case n <= web.MaxListed:
+		parts = append(parts, web.Plural(n, "agent", "agents")+" idle: "+strings.Join(fit.IdleAgents, ", ")+".")
 	default:
-		parts = append(parts, plural(n, "agent", "agents")+" idle.")
+		parts = append(parts, web.Plural(n, "agent", "agents")+" idle.")
 	}
 	m.Text = strings.Join(parts, " ")
 	return m
@@ -81,13 +79,13 @@ func eligible(f jobForm, fit fleet.Fit) views.Fit {
 
 func ineligible(f jobForm, fit fleet.Fit, now time.Time) views.Fit {
 	one := fit.Factory
-	m := views.Fit{Name: one.Name, About: about(one), Kind: views.FitNo, Missing: fit.Missing, Pips: pipsOf(one),
+	m := views.Fit{Name: one.Name, About: web.FactoryAbout(one), Kind: views.FitNo, Missing: fit.Missing, Pips: web.PipsOf(one),
 		Seats: strconv.Itoa(one.Free()) + " free"}
 	needs := len(f.needed())
 	if f.repo != "" {
 		needs++
 	}
-	misses := "Misses " + strconv.Itoa(len(fit.Missing)) + " of " + plural(needs, "need", "needs") + "."
+	misses := "Misses " + strconv.Itoa(len(fit.Missing)) + " of " + web.Plural(needs, "need", "needs") + "."
 	switch {
 	case !one.Live():
 		m.Seats, m.Text = "dead", deadText(one, now)
@@ -123,10 +121,10 @@ func startText(f jobForm, can, seats int, depends []jobs.Job, now time.Time) (ui
 	at := timeChoice(f.notBefore, map[string]string{})
 	switch {
 	case len(open) > 0:
-		text := append(ui.Say(ui.Strong("It waits first"), ui.T(" for ")), andSpans(keyLinks(open))...)
+		text := append(ui.Say(ui.Strong("It waits first"), ui.T(" for ")), web.AndSpans(reason.KeyLinks(open))...)
 		return append(text, ui.T(".")), "link"
 	case at != nil && at.After(now):
-		return ui.Say(ui.Strong("It waits first"), ui.T(", until "+until(*at, now)+".")), "calendar-clock"
+		return ui.Say(ui.Strong("It waits first"), ui.T(", until "+web.Until(*at, now)+".")), "calendar-clock"
 	case can == 0:
 		return ui.Say(ui.Strong("It waits"), ui.T(" until a factory offers all it needs. "),
 			ui.Link("See the fleet", links.Agents)), "unplug"
@@ -143,7 +141,7 @@ func repoHint(snap fleet.Snapshot, repo string) string {
 		return "Only repos that live factories hold"
 	}
 	var names []string
-	for _, f := range live(snap) {
+	for _, f := range web.LiveFactories(snap) {
 		if slices.ContainsFunc(f.Repos, func(r fleet.Repo) bool { return r.Name == repo }) {
 			names = append(names, f.Name)
 		}
@@ -151,7 +149,7 @@ func repoHint(snap fleet.Snapshot, repo string) string {
 	if len(names) == 0 {
 		return "No live factory holds it now"
 	}
-	return "Held by " + and(names)
+	return "Held by " + web.And(names)
 }
 
 // factoryHint is what choosing a factory means.

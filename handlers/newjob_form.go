@@ -5,10 +5,10 @@ import (
 	"crypto/sha256"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
@@ -44,43 +44,12 @@ func parseForm(in url.Values) jobForm {
 	return jobForm{
 		key: line("idempotency_key"), title: line("title"), body: in.Get("body"),
 		repo: line("repo"), factory: line("factory"), engine: line("engine"),
-		capabilities: distinct(in["capabilities"]), dependsOn: distinct(splitKeys(in["depends_on"])),
-		acceptance: nonBlank(in["acceptance"]),
+		capabilities: web.Distinct(in["capabilities"]), dependsOn: web.Distinct(web.SplitKeys(in["depends_on"])),
+		acceptance: web.NonBlank(in["acceptance"]),
 		product:    line("product"), phase: line("phase"), priority: line("priority"), maxRetries: line("max_retries"),
 		estimate: line("estimated_minutes"), review: line("review_required"), notBefore: line("not_before"),
 		inputs: in.Get("inputs"), secrets: in.Get("secrets"), again: in.Get("again") != "",
 	}
-}
-
-// splitKeys takes lists of keys apart: without JavaScript several are written
-// into one field.
-func splitKeys(list []string) []string {
-	var keys []string
-	for _, text := range list {
-		keys = append(keys, strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || r <= ' ' })...)
-	}
-	return keys
-}
-
-func nonBlank(list []string) []string {
-	var out []string
-	for _, text := range list {
-		if text = strings.TrimSpace(text); text != "" {
-			out = append(out, text)
-		}
-	}
-	return out
-}
-
-// distinct leaves out blanks and repetitions; the first of each stays.
-func distinct(list []string) []string {
-	var out []string
-	for _, text := range nonBlank(list) {
-		if !slices.Contains(out, text) {
-			out = append(out, text)
-		}
-	}
-	return out
 }
 
 // needed are the capabilities that the job requires, the engine's included.
@@ -89,7 +58,7 @@ func (f jobForm) needed() []string {
 	if f.engine != "" {
 		needed = append(needed, enginePrefix+f.engine)
 	}
-	return distinct(needed)
+	return web.Distinct(needed)
 }
 
 // needs is what the routability preview asks the fleet.
@@ -120,9 +89,9 @@ func (f jobForm) job() (jobs.New, map[string]string) {
 	n := jobs.New{
 		Title: f.title, Body: f.body, Product: f.product, Repo: f.repo, Phase: f.phase, Factory: f.factory,
 		Capabilities: f.needed(), DependsOn: f.dependsOn, Acceptance: f.acceptance,
-		Priority:         numberChoice("priority", f.priority, 0, 10, wrong),
-		MaxRetries:       numberChoice("max_retries", f.maxRetries, 0, 100, wrong),
-		EstimatedMinutes: numberChoice("estimated_minutes", f.estimate, 1, 100_000, wrong),
+		Priority:         web.NumberChoice("priority", f.priority, 0, 10, wrong),
+		MaxRetries:       web.NumberChoice("max_retries", f.maxRetries, 0, 100, wrong),
+		EstimatedMinutes: web.NumberChoice("estimated_minutes", f.estimate, 1, 100_000, wrong),
 		ReviewRequired:   reviewChoice(f.review, wrong),
 		NotBefore:        timeChoice(f.notBefore, wrong),
 	}
@@ -134,18 +103,6 @@ func (f jobForm) job() (jobs.New, map[string]string) {
 		wrong["engine"] = "Choose one of the engines."
 	}
 	return n, wrong
-}
-
-func numberChoice(field, text string, low, high int, wrong map[string]string) *int {
-	if text == "" {
-		return nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < low || n > high {
-		wrong[field] = "A whole number from " + strconv.Itoa(low) + " to " + strconv.Itoa(high) + "."
-		return nil
-	}
-	return &n
 }
 
 func reviewChoice(text string, wrong map[string]string) *bool {

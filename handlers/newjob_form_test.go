@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
@@ -146,7 +147,7 @@ func TestOfflineChoicesStay(t *testing.T) {
 	if !m.Capabilities[0].Offline || m.Capabilities[1].Offline {
 		t.Errorf("capabilities %+v", m.Capabilities)
 	}
-	if and(m.Offered) != "os:darwin" {
+	if web.And(m.Offered) != "os:darwin" {
 		t.Errorf("offered besides: %v", m.Offered)
 	}
 }

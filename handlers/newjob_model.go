@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/views"
@@ -33,19 +34,8 @@ func (s formSheet) model() views.NewJob {
 		Products: productOptions(s.products, f.product), Phase: f.phase, Phases: s.phases,
 		Priority: f.priority, MaxRetries: f.maxRetries, Estimate: f.estimate, NotBefore: f.notBefore, Review: f.review,
 		Inputs: f.inputs, SecretsGone: f.secrets != "",
-		Errors: s.errors, Error: s.problem, Routability: routability, NoFleet: len(live(s.snap)) == 0,
+		Errors: s.errors, Error: s.problem, Routability: routability, NoFleet: len(web.LiveFactories(s.snap)) == 0,
 	}
-}
-
-// live are the factories that somebody hears of.
-func live(snap fleet.Snapshot) []fleet.Factory {
-	var list []fleet.Factory
-	for _, f := range snap.Factories {
-		if f.Live() {
-			list = append(list, f)
-		}
-	}
-	return list
 }
 
 // options are the first one, the live values in order, and the chosen one where
@@ -64,7 +54,7 @@ func options(none string, values []string, chosen string) []ui.Option {
 
 func (s formSheet) repos() []ui.Option {
 	var names []string
-	for _, f := range live(s.snap) {
+	for _, f := range web.LiveFactories(s.snap) {
 		for _, r := range f.Repos {
 			names = append(names, r.Name)
 		}
@@ -74,7 +64,7 @@ func (s formSheet) repos() []ui.Option {
 
 func (s formSheet) factories() []ui.Option {
 	var names []string
-	for _, f := range live(s.snap) {
+	for _, f := range web.LiveFactories(s.snap) {
 		names = append(names, f.Name)
 	}
 	return options("Any live factory", names, s.form.factory)
@@ -91,7 +81,7 @@ func productOptions(names []string, chosen string) []ui.Option {
 func (s formSheet) engines() []views.EngineOption {
 	list := []views.EngineOption{{Label: "Any engine", Note: "the first free seat", Selected: s.form.engine == ""}}
 	var names []string
-	for _, f := range live(s.snap) {
+	for _, f := range web.LiveFactories(s.snap) {
 		names = append(names, f.Engines...)
 	}
 	slices.Sort(names)
@@ -107,20 +97,20 @@ func (s formSheet) engines() []views.EngineOption {
 // engineNote is "2 factories, 2 seats free".
 func engineNote(snap fleet.Snapshot, engine string) string {
 	factories, seats := 0, 0
-	for _, f := range live(snap) {
+	for _, f := range web.LiveFactories(snap) {
 		if slices.Contains(f.Engines, engine) {
 			factories++
 			seats += f.Free()
 		}
 	}
-	return plural(factories, "factory", "factories") + ", " + plural(seats, "seat", "seats") + " free"
+	return web.Plural(factories, "factory", "factories") + ", " + web.Plural(seats, "seat", "seats") + " free"
 }
 
 // capabilities are the chosen tokens, and those that live factories offer
 // besides. Engines and repos have fields of their own.
 func (s formSheet) capabilities() (chosen []views.Token, offered []string) {
 	var all []string
-	for _, f := range live(s.snap) {
+	for _, f := range web.LiveFactories(s.snap) {
 		all = append(all, f.Offers()...)
 		for _, a := range f.Agents {
 			if a.TakesJobs() {
@@ -155,5 +145,5 @@ func (s formSheet) dependencies() []views.Dependency {
 }
 
 func dependencyModel(j jobs.Job) views.Dependency {
-	return views.Dependency{Key: j.Key, Title: j.Title, Status: ui.Status(j.Status), Percent: percent(j.ProgressPercent)}
+	return views.Dependency{Key: j.Key, Title: j.Title, Status: ui.Status(j.Status), Percent: web.Percent(j.ProgressPercent)}
 }

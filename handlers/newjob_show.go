@@ -6,6 +6,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/reason"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
@@ -39,11 +41,11 @@ func (s *Server) newJobPage(c echo.Context, who tenancy.Principal, status int, s
 	if sheet.depends, err = s.dependencies(ctx, who, sheet.form.dependsOn); err != nil {
 		return err
 	}
-	shell, err := s.page(c, who, around.Fleet, views.SectionNewJob, "New job")
+	shell, err := s.Web.Page(c, who, around.Fleet, views.SectionNewJob, "New job")
 	if err != nil {
 		return err
 	}
-	return render(c, status, views.NewJobView(views.NewJobPage{Shell: shell, Form: sheet.model()}))
+	return web.Render(c, status, views.NewJobView(views.NewJobPage{Shell: shell, Form: sheet.model()}))
 }
 
 // dependencies looks up chosen jobs; keys that name none are left out.
@@ -74,24 +76,24 @@ func (s *Server) newJobRoutability(c echo.Context, who tenancy.Principal) error 
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, views.RoutabilityAnswer(routabilityModel(form, snap, depends)))
+	return web.Render(c, http.StatusOK, views.RoutabilityAnswer(routabilityModel(form, snap, depends)))
 }
 
 // newJobPreview is the description as the job's page will show it.
 func (s *Server) newJobPreview(c echo.Context, _ tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, views.MarkdownPreview(ui.Markdown(in.Get("body"))))
+	return web.Render(c, http.StatusOK, views.MarkdownPreview(ui.Markdown(in.Get("body"))))
 }
 
 // jobSearch finds jobs to depend on.
 func (s *Server) jobSearch(c echo.Context, who tenancy.Principal) error {
-	query := searchText(c.QueryParam("q"))
+	query := web.SearchText(c.QueryParam("q"))
 	m := views.JobOptions{Query: query}
 	if query != "" {
-		found, err := s.Jobs.Search(c.Request().Context(), who, query, maxFound)
+		found, err := s.Jobs.Search(c.Request().Context(), who, query, web.MaxFound)
 		if err != nil {
 			return err
 		}
@@ -101,7 +103,7 @@ func (s *Server) jobSearch(c echo.Context, who tenancy.Principal) error {
 			}
 		}
 	}
-	return render(c, http.StatusOK, views.DependencyOptions(m))
+	return web.Render(c, http.StatusOK, views.DependencyOptions(m))
 }
 
 // startOf says in one sentence whether and where a new job can start.
@@ -115,7 +117,7 @@ func (s *Server) startOf(ctx context.Context, who tenancy.Principal, j jobs.Job)
 		if i > 0 {
 			t.Text += " "
 		}
-		t.Text += reasonText(j, r, clock(fleet.Snapshot{})).String() + "."
+		t.Text += reason.Text(j, r, web.Now(fleet.Snapshot{})).String() + "."
 	}
 	if j.Status == jobs.Ready && len(why.Routing.Eligible) == 0 {
 		t.Tone = ui.Warn

@@ -2,11 +2,11 @@ package handlers
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -15,14 +15,11 @@ import (
 	"fleetboard/views/ui"
 )
 
-// maxFound is how many jobs a search shows.
-const maxFound = 8
-
 // paletteShow is the answer to a search in the command palette.
 func (s *Server) paletteShow(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
-	query := searchText(c.QueryParam("q"))
-	found, err := s.Jobs.Search(ctx, who, query, maxFound)
+	query := web.SearchText(c.QueryParam("q"))
+	found, err := s.Jobs.Search(ctx, who, query, web.MaxFound)
 	if err != nil {
 		return err
 	}
@@ -30,28 +27,7 @@ func (s *Server) paletteShow(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, views.PaletteRows(paletteModel(query, found, snap, who)))
-}
-
-// maxFilter bounds what a filter's value may be, in bytes.
-const maxFilter = 200
-
-// filterValue is a filter of a page's query, "" where it makes no sense.
-func filterValue(q url.Values, name string) string {
-	v := strings.TrimSpace(q.Get(name))
-	if len(v) > maxFilter || strings.ContainsRune(v, 0) {
-		return ""
-	}
-	return strings.ToValidUTF8(v, "")
-}
-
-// searchText is a query that can be searched for.
-func searchText(q string) string {
-	q = strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(q, "\x00", ""), ""))
-	if len(q) > maxFilter {
-		return strings.ToValidUTF8(q[:maxFilter], "")
-	}
-	return q
+	return web.Render(c, http.StatusOK, views.PaletteRows(paletteModel(query, found, snap, who)))
 }
 
 // paletteModel lists jobs, factories and pages. Without a query the pages come
@@ -78,7 +54,7 @@ func paletteModel(query string, found []jobs.Job, snap fleet.Snapshot, who tenan
 func jobRows(found []jobs.Job) []views.PaletteRow {
 	rows := make([]views.PaletteRow, len(found))
 	for i, j := range found {
-		rows[i] = views.PaletteRow{URL: links.Job(j.Key), Status: ui.Status(j.Status), Percent: percent(j.ProgressPercent),
+		rows[i] = views.PaletteRow{URL: links.Job(j.Key), Status: ui.Status(j.Status), Percent: web.Percent(j.ProgressPercent),
 			Key: j.Key, Text: j.Title, Note: placeOf(j)}
 		if j.Lease != nil {
 			rows[i].Note = j.Lease.Agent + " · " + j.Lease.Factory
@@ -90,8 +66,8 @@ func jobRows(found []jobs.Job) []views.PaletteRow {
 func factoryRows(query string, snap fleet.Snapshot) []views.PaletteRow {
 	var rows []views.PaletteRow
 	for _, f := range snap.Factories {
-		if len(rows) < maxFound && contains(f.Name, query) {
-			rows = append(rows, views.PaletteRow{URL: links.AgentsOf(views.FactoryID(f.Name)), Icon: "server", Text: f.Name, Note: fleetRow(f).Text})
+		if len(rows) < web.MaxFound && contains(f.Name, query) {
+			rows = append(rows, views.PaletteRow{URL: links.AgentsOf(views.FactoryID(f.Name)), Icon: "server", Text: f.Name, Note: web.FleetRow(f).Text})
 		}
 	}
 	return rows

@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -15,7 +16,7 @@ import (
 // productCreate makes a product. The same form sent twice makes one; a name that
 // another product has is refused, for the form would replace its settings.
 func (s *Server) productCreate(c echo.Context, who tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -40,7 +41,7 @@ func (s *Server) productUpdate(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -66,8 +67,8 @@ func (s *Server) productSave(c echo.Context, who tenancy.Principal, sheet produc
 		sheet.wrong = wrong
 		return s.productPage(c, who, http.StatusUnprocessableEntity, sheet)
 	}
-	s.setFlash(c, savedToast(name, made || sheet.product == nil, productChanges(before, in)))
-	return seeOther(c, links.Products)
+	s.Web.SetFlash(c, savedToast(name, made || sheet.product == nil, productChanges(before, in)))
+	return web.SeeOther(c, links.Products)
 }
 
 // productPause stops the claims of a product's jobs.
@@ -89,8 +90,8 @@ func (s *Server) setProductPaused(c echo.Context, who tenancy.Principal, paused 
 	if paused {
 		t.Title, t.Text = product.Name+" is paused", "Agents get no new jobs of it; what they work on goes on."
 	}
-	s.setFlash(c, t)
-	return seeOther(c, backTo(c, links.Products))
+	s.Web.SetFlash(c, t)
+	return web.SeeOther(c, web.BackTo(c, links.Products))
 }
 
 // productDelete takes a product away, or says why it stays.
@@ -99,12 +100,12 @@ func (s *Server) productDelete(c echo.Context, who tenancy.Principal) error {
 	err := s.Jobs.DeleteProduct(c.Request().Context(), who, name)
 	switch f := fault.From(err); {
 	case err == nil:
-		s.setFlash(c, ui.Toast{Tone: ui.OK, Title: name + " was deleted", Text: "Its repos belong to no product now."})
+		s.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: name + " was deleted", Text: "Its repos belong to no product now."})
 	case f.Code == fault.InUse:
-		s.setFlash(c, ui.Toast{Tone: ui.Bad, Title: name + " was not deleted", Text: f.Message})
-		return seeOther(c, links.Product(name))
+		s.Web.SetFlash(c, ui.Toast{Tone: ui.Bad, Title: name + " was not deleted", Text: f.Message})
+		return web.SeeOther(c, links.Product(name))
 	default:
 		return err
 	}
-	return seeOther(c, links.Products)
+	return web.SeeOther(c, links.Products)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fleetboard/db/dbfactory"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -33,7 +34,7 @@ func TestMakeAProduct(t *testing.T) {
 		wantText(t, page(t, admin.get("/settings/products"), http.StatusOK), "#toasts", "ledger created")
 	}
 	p := d.settings("ledger")
-	if and(p.Repos) != "ledger-api and ledger-web" || !p.ReviewRequired || !p.OneJobPerRepo || *p.ReviewLimit != 3 || p.Paused {
+	if web.And(p.Repos) != "ledger-api and ledger-web" || !p.ReviewRequired || !p.OneJobPerRepo || *p.ReviewLimit != 3 || p.Paused {
 		t.Errorf("made %+v", p)
 	}
 	if n := dbfactory.Int(t, d.db, `SELECT count(*) FROM event WHERE type = 'product.saved'`); n != 1 {
@@ -50,7 +51,7 @@ func TestTheNameOfANewProductIsFree(t *testing.T) {
 		wantText(t, doc, "#name-e", "There is a product ledger already.")
 		wantText(t, doc, "#repos", repos)
 	}
-	if p := d.settings("ledger"); and(p.Repos) != "ledger-api" || !p.Paused {
+	if p := d.settings("ledger"); web.And(p.Repos) != "ledger-api" || !p.Paused {
 		t.Errorf("it became %+v", p)
 	}
 }
@@ -107,7 +108,7 @@ func TestEditAProduct(t *testing.T) {
 	wantText(t, page(t, admin.get("/settings/products"), http.StatusOK), "#toasts", "ledger saved"+
 		"Added ledger-cli, removed ledger-web, a person approves, any number of jobs per repo, review limit 3 to none.")
 	p := d.settings("ledger")
-	if and(p.Repos) != "ledger-api and ledger-cli" || !p.ReviewRequired || p.OneJobPerRepo || p.ReviewLimit != nil {
+	if web.And(p.Repos) != "ledger-api and ledger-cli" || !p.ReviewRequired || p.OneJobPerRepo || p.ReviewLimit != nil {
 		t.Errorf("it became %+v", p)
 	}
 	if !p.Paused {
@@ -131,7 +132,7 @@ func TestPauseAProductFromTheList(t *testing.T) {
 		wantRedirect(t, d.post("/settings/products/ledger/pause", nil), "/settings/products")
 	}
 	wantText(t, page(t, d.get("/settings/products"), http.StatusOK), "#toasts", "ledger is pausedAgents get no new jobs of it")
-	if p := d.settings("ledger"); !p.Paused || and(p.Repos) != "ledger-api" || !p.ReviewRequired || !p.OneJobPerRepo || *p.ReviewLimit != 3 {
+	if p := d.settings("ledger"); !p.Paused || web.And(p.Repos) != "ledger-api" || !p.ReviewRequired || !p.OneJobPerRepo || *p.ReviewLimit != 3 {
 		t.Errorf("it became %+v", p)
 	}
 	wantRedirect(t, d.post(button("Go on"), nil), "/settings/products")

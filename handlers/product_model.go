@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/views"
@@ -104,14 +105,14 @@ func productFormOf(p jobs.Product) productForm {
 }
 
 // repoList are the repos, one a line.
-func (f productForm) repoList() []string { return distinct(strings.Split(f.repos, "\n")) }
+func (f productForm) repoList() []string { return web.Distinct(strings.Split(f.repos, "\n")) }
 
 // settings is what the form asks for, or what is wrong with its numbers by
 // field. The domain judges the rest.
 func (f productForm) settings(paused bool) (jobs.ProductSettings, map[string]string) {
 	wrong := map[string]string{}
 	return jobs.ProductSettings{Repos: f.repoList(), ReviewRequired: f.reviewRequired, OneJobPerRepo: f.oneJobPerRepo,
-		ReviewLimit: numberChoice("review_limit", f.reviewLimit, 1, maxReviewLimit, wrong), Paused: paused}, wrong
+		ReviewLimit: web.NumberChoice("review_limit", f.reviewLimit, 1, maxReviewLimit, wrong), Paused: paused}, wrong
 }
 
 // fieldErrors turns the fields of a fault into those of the form: what is wrong
@@ -147,12 +148,12 @@ func (f productForm) repoErrors(byIndex map[int]string) string {
 			continue
 		}
 		if !strings.Contains(text, repo) {
-			text = firstLine(repo, 60) + ": " + text
+			text = web.FirstLine(repo, 60) + ": " + text
 		}
 		out = append(out, text)
 	}
-	if hidden := len(out) - maxListed; hidden > 0 {
-		out = append(out[:maxListed], ui.Count(hidden)+" more need a look.")
+	if hidden := len(out) - web.MaxListed; hidden > 0 {
+		out = append(out[:web.MaxListed], ui.Count(hidden)+" more need a look.")
 	}
 	return strings.Join(out, " ")
 }
@@ -171,7 +172,7 @@ func (s productFormSheet) model() views.ProductForm {
 	m := views.ProductForm{New: s.product == nil, Name: f.name, SaveURL: links.Products, Repos: f.repos, ReviewRequired: f.reviewRequired,
 		OneJobPerRepo: f.oneJobPerRepo, ReviewLimit: f.reviewLimit, Errors: s.wrong, Error: s.rest}
 	if len(s.wrong) > 0 {
-		m.Error = "The product was not saved. " + plural(len(s.wrong), "field needs", "fields need") + " another value; your text is kept."
+		m.Error = "The product was not saved. " + web.Plural(len(s.wrong), "field needs", "fields need") + " another value; your text is kept."
 	}
 	if s.product == nil {
 		return m
@@ -199,8 +200,8 @@ func productChanges(before jobs.Product, in jobs.ProductSettings) []string {
 		}
 	}
 	added, removed := without(in.Repos, before.Repos), without(before.Repos, in.Repos)
-	say(len(added) > 0, "added "+and(few(added)))
-	say(len(removed) > 0, "removed "+and(few(removed)))
+	say(len(added) > 0, "added "+web.And(few(added)))
+	say(len(removed) > 0, "removed "+web.And(few(removed)))
 	say(before.ReviewRequired != in.ReviewRequired, choose(in.ReviewRequired, "a person approves", "no review needed"))
 	say(before.OneJobPerRepo != in.OneJobPerRepo, choose(in.OneJobPerRepo, "one job per repo", "any number of jobs per repo"))
 	if was, now := limitText(before.ReviewLimit), limitText(in.ReviewLimit); was != now {
@@ -232,8 +233,8 @@ func without(list, other []string) []string {
 
 // few names the first of a long list.
 func few(list []string) []string {
-	if hidden := len(list) - maxListed; hidden > 0 {
-		return append(slices.Clone(list[:maxListed]), ui.Count(hidden)+" more")
+	if hidden := len(list) - web.MaxListed; hidden > 0 {
+		return append(slices.Clone(list[:web.MaxListed]), ui.Count(hidden)+" more")
 	}
 	return list
 }

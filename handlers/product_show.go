@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
 	"fleetboard/views/links"
@@ -27,11 +28,11 @@ func (s *Server) productsShow(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	shell, err := s.page(c, who, snap, views.SectionSettings, "Products")
+	shell, err := s.Web.Page(c, who, snap, views.SectionSettings, "Products")
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, views.ProductsView(views.ProductsPage{Shell: shell, Products: sheet.model()}))
+	return web.Render(c, http.StatusOK, views.ProductsView(views.ProductsPage{Shell: shell, Products: sheet.model()}))
 }
 
 // inReview counts the jobs in review of each product, those of one page of the
@@ -87,7 +88,7 @@ func (s *Server) productPage(c echo.Context, who tenancy.Principal, status int, 
 	if err != nil {
 		return err
 	}
-	shell, err := s.page(c, who, snap, views.SectionSettings, title)
+	shell, err := s.Web.Page(c, who, snap, views.SectionSettings, title)
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func (s *Server) productPage(c echo.Context, who tenancy.Principal, status int, 
 		// Where the theme's form may come back to: a refused form has no address.
 		shell.Path = sheet.address()
 	}
-	return render(c, status, views.ProductView(views.ProductPage{Shell: shell, Form: sheet.model()}))
+	return web.Render(c, status, views.ProductView(views.ProductPage{Shell: shell, Form: sheet.model()}))
 }
 
 // address is the page that the form belongs to.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -26,11 +28,11 @@ const reviewRaces = 5
 // the attempt that the form names: where another one was handed in meanwhile, it
 // is refused. What else was changed does not matter to it.
 func (s *Server) reviewAct(c echo.Context, who tenancy.Principal) error {
-	v, ok := verbNamed(c.Param("action"))
-	if !ok || !slices.Contains(decisions, v.by) {
+	v, ok := jobparts.VerbNamed(c.Param("action"))
+	if !ok || !slices.Contains(decisions, v.By) {
 		return fault.New(fault.NotFound, "There is no such decision.")
 	}
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -42,35 +44,35 @@ func (s *Server) reviewAct(c echo.Context, who tenancy.Principal) error {
 	job, err := s.decide(ctx, who, c.Param("key"), in, v)
 	stay := links.ReviewOf(c.Param("key"), "")
 	switch {
-	case outdated(err):
-		s.setFlash(c, notDone(job, v))
-		return seeOther(c, stay)
+	case jobparts.Outdated(err):
+		s.Web.SetFlash(c, jobparts.NotDone(job, v))
+		return web.SeeOther(c, stay)
 	case fault.Is(err, fault.Validation), fault.Is(err, fault.ChildrenOpen):
-		s.setFlash(c, ui.Toast{Tone: ui.Bad, Title: v.label + " was not done", Text: fieldText(err)})
-		return seeOther(c, stay)
+		s.Web.SetFlash(c, ui.Toast{Tone: ui.Bad, Title: v.Label + " was not done", Text: web.FieldText(err)})
+		return web.SeeOther(c, stay)
 	case err != nil:
 		return err
 	}
-	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: job.Key + " " + v.done, Text: consequence(v.by)})
-	return seeOther(c, links.ReviewOf(next, ""))
+	s.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: job.Key + " " + v.Done, Text: consequence(v.By)})
+	return web.SeeOther(c, links.ReviewOf(next, ""))
 }
 
 // decide carries a decision out on the job as it is now, which is given back
 // also where the decision does not fit it any more.
-func (s *Server) decide(ctx context.Context, who tenancy.Principal, key string, in url.Values, v verb) (job jobs.Job, err error) {
-	a, err := actionIn(in, v)
+func (s *Server) decide(ctx context.Context, who tenancy.Principal, key string, in url.Values, v jobparts.Verb) (job jobs.Job, err error) {
+	a, err := jobparts.ReadAction(in, v)
 	if err != nil {
 		return jobs.Job{}, err
 	}
-	if v.by == jobs.ByApprove {
+	if v.By == jobs.ByApprove {
 		a.Commit = in.Get("head")
 	}
 	for range reviewRaces {
 		if job, err = s.Jobs.Get(ctx, who, key); err != nil {
 			return job, err
 		}
-		if !jobs.Can(job.Status, v.by) || strconv.FormatInt(job.Epoch, 10) != in.Get("epoch") {
-			return job, job.Refuse(v.by)
+		if !jobs.Can(job.Status, v.By) || strconv.FormatInt(job.Epoch, 10) != in.Get("epoch") {
+			return job, job.Refuse(v.By)
 		}
 		a.Version = &job.Version
 		var after jobs.Job

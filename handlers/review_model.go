@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
@@ -74,7 +76,7 @@ func (s reviewSheet) model() views.Review {
 	if s.queue.More {
 		m.Merging += "+"
 	}
-	if n := reviewNumber(s.queue.Count); at >= 0 && at < len(s.queue.InReview) && s.place.after == "" {
+	if n := web.ReviewNumber(s.queue.Count); at >= 0 && at < len(s.queue.InReview) && s.place.after == "" {
 		m.Place = strconv.Itoa(at+1) + " of " + n
 	}
 	if at > 0 {
@@ -102,7 +104,7 @@ func reviewWords(n kanban.ReviewCount) string {
 	case 1:
 		return "1 waits for a decision"
 	default:
-		return reviewNumber(n) + " wait for a decision"
+		return web.ReviewNumber(n) + " wait for a decision"
 	}
 }
 
@@ -111,7 +113,7 @@ func (s reviewSheet) items(list []kanban.Handed) []views.ReviewItem {
 	for i, h := range list {
 		items[i] = views.ReviewItem{Key: h.Key, Title: h.Title, URL: links.ReviewOf(h.Key, s.place.after), Status: ui.Status(h.Status),
 			Current: s.job != nil && h.ID == s.job.job.ID, Repo: h.Repo, Since: ui.For(h.Since, s.now),
-			Late: h.Status == jobs.InReview && s.now.Sub(h.Since) >= lateReview, Priority: h.Priority, Agent: h.Agent}
+			Late: h.Status == jobs.InReview && s.now.Sub(h.Since) >= jobparts.LateReview, Priority: h.Priority, Agent: h.Agent}
 		if h.Product != jobs.DefaultProduct {
 			items[i].Product = h.Product
 		}
@@ -125,12 +127,12 @@ func (s reviewSheet) items(list []kanban.Handed) []views.ReviewItem {
 // decided is the job that is shown.
 func (s reviewSheet) decided() *views.ReviewJob {
 	j := s.job.job
-	r := resultOf(j)
+	r := jobparts.ResultOf(j)
 	m := &views.ReviewJob{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Status: ui.Status(j.Status), Meta: s.meta(),
 		Sent: s.sent(), Body: ui.Markdown(j.Body), Changes: changesOf(j.Result), Findings: findingsOf(j.Result),
-		Acceptance: acceptanceModel(j, s.canWrite), Commit: shortCommit(r.Commit), Head: r.Commit, Branch: r.Branch,
+		Acceptance: jobparts.Criteria(j, s.canWrite), Commit: jobparts.ShortCommit(r.Commit), Head: r.Commit, Branch: r.Branch,
 		Epoch: strconv.FormatInt(j.Epoch, 10), CanWrite: s.canWrite}
-	if o := outcomeModel(j); o != nil {
+	if o := jobparts.Outcome(j); o != nil {
 		m.Summary, m.LinkURL, m.LinkText, m.JSON = o.Summary, o.LinkURL, o.LinkText, o.JSON
 	}
 	if j.Status != jobs.InReview && j.Status != jobs.Approved {
@@ -159,14 +161,14 @@ func decisionsOf(j jobs.Job) []views.Action {
 	keys := map[jobs.Trigger]string{jobs.ByApprove: "a", jobs.ByReject: "r"}
 	var list []views.Action
 	for _, by := range []jobs.Trigger{jobs.ByReject, jobs.ByMergeFail, jobs.ByApprove, jobs.ByMerge} {
-		v, ok := verbNamed(string(by))
-		if !ok || !v.possible(j) {
+		v, ok := jobparts.VerbNamed(string(by))
+		if !ok || !v.Possible(j) {
 			continue
 		}
-		a := views.Action{Verb: string(by), Label: v.label, Icon: v.icon, URL: links.ReviewAction(j.Key, string(by)), Key: keys[by],
+		a := views.Action{Verb: string(by), Label: v.Label, Icon: v.Icon, URL: links.ReviewAction(j.Key, string(by)), Key: keys[by],
 			Danger: by == jobs.ByReject || by == jobs.ByMergeFail, Main: by == jobs.ByApprove || by == jobs.ByMerge}
-		if v.ask != nil {
-			a.Dialog = v.ask(j)
+		if v.Ask != nil {
+			a.Dialog = v.Ask(j)
 		}
 		list = append(list, a)
 	}
@@ -189,7 +191,7 @@ func (s reviewSheet) meta() []ui.Sentence {
 		return list
 	}
 	last := s.job.attempts[0]
-	list = append(list, ui.Say(ui.Name(last.Agent), ui.T(" on "), ui.Name(last.Factory)), ui.Text(nth(len(s.job.attempts))+" attempt"))
+	list = append(list, ui.Say(ui.Name(last.Agent), ui.T(" on "), ui.Name(last.Factory)), ui.Text(web.Nth(len(s.job.attempts))+" attempt"))
 	if last.EndedAt != nil {
 		list = append(list, ui.Text("took "+ui.Duration(last.EndedAt.Sub(last.ClaimedAt))))
 	}
@@ -201,7 +203,7 @@ func (s reviewSheet) sent() []views.Feedback {
 	var list []views.Feedback
 	for _, e := range s.job.talk {
 		if e.Type == eventlog.JobRejected || e.Type == eventlog.JobMergeFailed {
-			list = append(list, feedbackModel(e, s.now))
+			list = append(list, jobparts.Feedback(e, s.now))
 		}
 	}
 	return list

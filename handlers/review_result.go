@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fleetboard/handlers/web"
 	"fleetboard/views"
 	"fleetboard/views/ui"
 )
@@ -136,7 +137,7 @@ func filesIn(raw json.RawMessage) []views.ChangedFile {
 		var f views.ChangedFile
 		if json.Unmarshal(item, &f.Path) != nil {
 			o := objectOf(item)
-			f.Path, f.Note = o.text(pathNames), firstLine(o.text(statusNames), maxSub)
+			f.Path, f.Note = o.text(pathNames), web.FirstLine(o.text(statusNames), web.MaxSub)
 			var yes, too bool
 			f.Added, yes = o.number(addedNames)
 			f.Deleted, too = o.number(deletedNames)
@@ -164,7 +165,7 @@ func findingsOf(raw json.RawMessage) []views.Finding {
 	for _, name := range names {
 		text, ok := lineOf(o[name])
 		if ok && len(list) < maxFindings {
-			list = append(list, views.Finding{Name: firstLine(strings.ReplaceAll(name, "_", " "), maxSub), Text: text, Tone: toneOf(o[name])})
+			list = append(list, views.Finding{Name: web.FirstLine(strings.ReplaceAll(name, "_", " "), web.MaxSub), Text: text, Tone: toneOf(o[name])})
 		}
 	}
 	return list
@@ -204,7 +205,7 @@ func joined[T any](list []T, write func(T) (string, bool)) (string, bool) {
 		}
 		words[i] = text
 	}
-	return firstLine(strings.Join(words, ", "), maxQuote), true
+	return web.FirstLine(strings.Join(words, ", "), web.MaxQuote), true
 }
 
 func scalar(raw json.RawMessage) (string, bool) {
@@ -214,7 +215,7 @@ func scalar(raw json.RawMessage) (string, bool) {
 	}
 	switch v := value.(type) {
 	case string:
-		return firstLine(v, maxQuote), true
+		return web.FirstLine(v, web.MaxQuote), true
 	case bool:
 		return map[bool]string{true: "yes", false: "no"}[v], true
 	case float64:

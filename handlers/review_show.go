@@ -7,6 +7,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/kanban"
@@ -36,24 +37,24 @@ func (s *Server) reviewShow(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	if first := sheet.next(); at.key == "" && first != "" {
-		return seeOther(c, links.ReviewOf(first, at.after))
+		return web.SeeOther(c, links.ReviewOf(first, at.after))
 	}
 	title := "Review"
-	if n := reviewNumber(sheet.queue.Count); n != "" {
+	if n := web.ReviewNumber(sheet.queue.Count); n != "" {
 		title += " (" + n + ")"
 	}
-	shell, err := s.page(c, who, around.Fleet, views.SectionReview, title)
+	shell, err := s.Web.Page(c, who, around.Fleet, views.SectionReview, title)
 	if err != nil {
 		return err
 	}
 	shell.LiveURL = links.LiveReview(around.Cursor, at.key, at.after)
-	return render(c, http.StatusOK, views.ReviewView(views.ReviewPage{Shell: shell, Review: sheet.model()}))
+	return web.Render(c, http.StatusOK, views.ReviewView(views.ReviewPage{Shell: shell, Review: sheet.model()}))
 }
 
 // readReview reads the queue and the job of a place. A job that is no longer
 // there is left out.
 func (s *Server) readReview(ctx context.Context, who tenancy.Principal, at reviewPlace, snap fleet.Snapshot) (reviewSheet, error) {
-	sheet := reviewSheet{place: at, now: clock(snap), canWrite: who.Can(tenancy.WriteJobs)}
+	sheet := reviewSheet{place: at, now: web.Now(snap), canWrite: who.Can(tenancy.WriteJobs)}
 	var err error
 	if sheet.queue, err = s.Kanban.ReviewQueue(ctx, who, at.after); err != nil || at.key == "" {
 		return sheet, err

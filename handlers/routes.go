@@ -7,163 +7,164 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/tenancy"
 	"fleetboard/static"
 	"fleetboard/views/links"
 )
 
 // routes is every page, action and fragment, each with the permission it needs.
-func (s *Server) routes() []Route {
+func (s *Server) routes() []web.Route {
 	return slices.Concat(s.doorRoutes(), s.workRoutes(), s.settingsRoutes(), s.serverRoutes())
 }
 
 // doorRoutes are what people meet before they are logged in. The way to the
 // identity provider is a link and not a form: the content security policy lets no
 // form lead to another site.
-func (s *Server) doorRoutes() []Route {
-	return []Route{
-		{http.MethodGet, links.Home, tenancy.Public, s.home},
-		{http.MethodGet, links.Login, tenancy.Public, s.loginForm},
-		{http.MethodPost, links.Login, tenancy.Public, s.login},
-		{http.MethodPost, links.Logout, tenancy.Public, s.logout},
-		{http.MethodGet, "/setup/:token", tenancy.Public, s.setupForm},
-		{http.MethodPost, "/setup/:token", tenancy.Public, s.setup},
-		{http.MethodPost, links.Theme, tenancy.Public, s.setTheme},
-		{http.MethodGet, links.LoginCode, tenancy.Public, s.loginCodeForm},
-		{http.MethodPost, links.LoginCode, tenancy.Public, s.loginCode},
-		{http.MethodGet, links.IdentityStart, tenancy.Public, s.identityStart},
-		{http.MethodGet, links.IdentityCallback, tenancy.Public, s.identityCallback},
-		{http.MethodGet, links.IdentityAccept, tenancy.Public, s.identityJoinShow},
-		{http.MethodPost, links.IdentityAccept, tenancy.Public, s.identityJoinAccept},
-		{http.MethodGet, "/invitations/:token", tenancy.Public, s.invitationShow},
-		{http.MethodPost, "/invitations/:token", tenancy.Public, s.invitationAccept},
+func (s *Server) doorRoutes() []web.Route {
+	return []web.Route{
+		web.Get(links.Home, tenancy.Public, s.home),
+		web.Get(links.Login, tenancy.Public, s.loginForm),
+		web.Post(links.Login, tenancy.Public, s.login),
+		web.Post(links.Logout, tenancy.Public, s.logout),
+		web.Get("/setup/:token", tenancy.Public, s.setupForm),
+		web.Post("/setup/:token", tenancy.Public, s.setup),
+		web.Post(links.Theme, tenancy.Public, s.setTheme),
+		web.Get(links.LoginCode, tenancy.Public, s.loginCodeForm),
+		web.Post(links.LoginCode, tenancy.Public, s.loginCode),
+		web.Get(links.IdentityStart, tenancy.Public, s.identityStart),
+		web.Get(links.IdentityCallback, tenancy.Public, s.identityCallback),
+		web.Get(links.IdentityAccept, tenancy.Public, s.identityJoinShow),
+		web.Post(links.IdentityAccept, tenancy.Public, s.identityJoinAccept),
+		web.Get("/invitations/:token", tenancy.Public, s.invitationShow),
+		web.Post("/invitations/:token", tenancy.Public, s.invitationAccept),
 	}
 }
 
 // workRoutes are jobs, reviews, agents and what happened.
-func (s *Server) workRoutes() []Route {
-	return []Route{
-		{http.MethodGet, links.Board, tenancy.ReadBoard, s.boardShow},
-		{http.MethodGet, links.Board + "/column/:column", tenancy.ReadBoard, s.boardColumn},
-		{http.MethodGet, "/live", tenancy.ReadBoard, s.live(&streamLimit{})},
-		{http.MethodGet, links.Palette, tenancy.ReadBoard, s.paletteShow},
+func (s *Server) workRoutes() []web.Route {
+	return []web.Route{
+		web.Get(links.Board, tenancy.ReadBoard, s.boardShow),
+		web.Get(links.Board+"/column/:column", tenancy.ReadBoard, s.boardColumn),
+		web.Get("/live", tenancy.ReadBoard, s.live(&streamLimit{})),
+		web.Get(links.Palette, tenancy.ReadBoard, s.paletteShow),
 
-		{http.MethodGet, links.NewJob, tenancy.WriteJobs, s.newJobShow},
-		{http.MethodPost, links.Jobs, tenancy.WriteJobs, s.newJobCreate},
-		{http.MethodGet, links.Routing, tenancy.WriteJobs, s.newJobRoutability},
-		{http.MethodPost, links.Preview, tenancy.WriteJobs, s.newJobPreview},
-		{http.MethodGet, links.JobSearch, tenancy.ReadBoard, s.jobSearch},
+		web.Get(links.NewJob, tenancy.WriteJobs, s.newJobShow),
+		web.Post(links.Jobs, tenancy.WriteJobs, s.newJobCreate),
+		web.Get(links.Routing, tenancy.WriteJobs, s.newJobRoutability),
+		web.Post(links.Preview, tenancy.WriteJobs, s.newJobPreview),
+		web.Get(links.JobSearch, tenancy.ReadBoard, s.jobSearch),
 
-		{http.MethodGet, "/jobs/:key", tenancy.ReadBoard, s.jobShow},
-		{http.MethodGet, "/jobs/:key/panel", tenancy.ReadBoard, s.jobPanel},
-		{http.MethodGet, "/jobs/:key/log", tenancy.ReadBoard, s.jobLogShow},
-		{http.MethodGet, "/jobs/:key/log/stream", tenancy.ReadBoard, s.jobLogLive(&streamLimit{})},
-		{http.MethodGet, "/jobs/:key/attempts", tenancy.ReadBoard, s.attemptsShow},
-		{http.MethodPost, "/jobs/:key/move", tenancy.WriteJobs, s.jobMove},
-		{http.MethodPost, "/jobs/:key/tick", tenancy.WriteJobs, s.jobTick},
-		{http.MethodPost, "/jobs/:key/link", tenancy.WriteJobs, s.jobLink},
-		{http.MethodPost, "/jobs/:key/unlink", tenancy.WriteJobs, s.jobUnlink},
-		{http.MethodGet, "/jobs/:key/linkable", tenancy.ReadBoard, s.jobLinkable},
-		{http.MethodPost, "/jobs/:key/delete", tenancy.Manage, s.jobDelete},
-		{http.MethodPost, "/jobs/:key/:action", tenancy.WriteJobs, s.jobAct},
+		web.Get("/jobs/:key", tenancy.ReadBoard, s.jobShow),
+		web.Get("/jobs/:key/panel", tenancy.ReadBoard, s.jobPanel),
+		web.Get("/jobs/:key/log", tenancy.ReadBoard, s.jobLogShow),
+		web.Get("/jobs/:key/log/stream", tenancy.ReadBoard, s.jobLogLive(&streamLimit{})),
+		web.Get("/jobs/:key/attempts", tenancy.ReadBoard, s.attemptsShow),
+		web.Post("/jobs/:key/move", tenancy.WriteJobs, s.jobMove),
+		web.Post("/jobs/:key/tick", tenancy.WriteJobs, s.jobTick),
+		web.Post("/jobs/:key/link", tenancy.WriteJobs, s.jobLink),
+		web.Post("/jobs/:key/unlink", tenancy.WriteJobs, s.jobUnlink),
+		web.Get("/jobs/:key/linkable", tenancy.ReadBoard, s.jobLinkable),
+		web.Post("/jobs/:key/delete", tenancy.Manage, s.jobDelete),
+		web.Post("/jobs/:key/:action", tenancy.WriteJobs, s.jobAct),
 
-		{http.MethodGet, links.Review, tenancy.ReadBoard, s.reviewShow},
-		{http.MethodPost, "/review/:key/:action", tenancy.WriteJobs, s.reviewAct},
+		web.Get(links.Review, tenancy.ReadBoard, s.reviewShow),
+		web.Post("/review/:key/:action", tenancy.WriteJobs, s.reviewAct),
 
-		{http.MethodGet, links.Agents, tenancy.ReadBoard, s.agentsShow},
-		{http.MethodGet, links.AgentPanel, tenancy.ReadBoard, s.agentsPanel},
-		{http.MethodPost, "/factories/:name/drain", tenancy.RunFleet, s.factoryDrain},
-		{http.MethodPost, "/factories/:name/undrain", tenancy.RunFleet, s.factoryUndrain},
-		{http.MethodPost, "/agents/:name/terminate", tenancy.RunFleet, s.agentTerminate},
-		{http.MethodPost, "/agents/:name/cut-off", tenancy.RunFleet, s.agentCutOff},
+		web.Get(links.Agents, tenancy.ReadBoard, s.agentsShow),
+		web.Get(links.AgentPanel, tenancy.ReadBoard, s.agentsPanel),
+		web.Post("/factories/:name/drain", tenancy.RunFleet, s.factoryDrain),
+		web.Post("/factories/:name/undrain", tenancy.RunFleet, s.factoryUndrain),
+		web.Post("/agents/:name/terminate", tenancy.RunFleet, s.agentTerminate),
+		web.Post("/agents/:name/cut-off", tenancy.RunFleet, s.agentCutOff),
 
-		{http.MethodGet, links.Timeline, tenancy.ReadBoard, s.timelineShow},
-		{http.MethodGet, links.Status, tenancy.ReadBoard, s.statusShow},
-		{http.MethodPost, links.Recover, tenancy.RunFleet, s.statusRecover},
+		web.Get(links.Timeline, tenancy.ReadBoard, s.timelineShow),
+		web.Get(links.Status, tenancy.ReadBoard, s.statusShow),
+		web.Post(links.Recover, tenancy.RunFleet, s.statusRecover),
 	}
 }
 
 // settingsRoutes are the own account and the workspace's settings, in the order of
 // their tabs.
-func (s *Server) settingsRoutes() []Route {
-	return []Route{
-		{http.MethodGet, links.Settings, tenancy.SignedIn, s.settingsHome},
-		{http.MethodGet, links.Account, tenancy.SignedIn, s.accountShow},
-		{http.MethodPost, links.Account, tenancy.SignedIn, s.accountRename},
-		{http.MethodPost, links.Password, tenancy.SignedIn, s.accountPassword},
-		{http.MethodGet, links.SecondFactor, tenancy.SignedIn, s.factorShow},
-		{http.MethodPost, links.SecondFactor, tenancy.SignedIn, s.factorBegin},
-		{http.MethodPost, links.ConfirmFactor, tenancy.SignedIn, s.factorConfirm},
-		{http.MethodPost, links.DropFactor, tenancy.SignedIn, s.factorDrop},
-		{http.MethodPost, links.RecoveryCodes, tenancy.SignedIn, s.recoveryCodes},
-		{http.MethodPost, links.EndOthers, tenancy.SignedIn, s.sessionsEndOthers},
-		{http.MethodPost, links.EndAll, tenancy.SignedIn, s.sessionsEndAll},
-		{http.MethodPost, links.Account + "/sessions/:session/end", tenancy.SignedIn, s.sessionEnd},
-		{http.MethodPost, links.Account + "/logins/:login/mine", tenancy.SignedIn, s.logInMine},
-		{http.MethodPost, links.Account + "/logins/:login/not-mine", tenancy.SignedIn, s.logInNotMine},
-		{http.MethodGet, links.IdentityLink, tenancy.SignedIn, s.identityLinkStart},
-		{http.MethodGet, links.ProveStart, tenancy.SignedIn, s.proveStart},
-		{http.MethodGet, links.IdentityConfirm, tenancy.SignedIn, s.identityConfirm},
-		{http.MethodPost, links.IdentityLink, tenancy.SignedIn, s.identityLink},
-		{http.MethodPost, links.IdentityUnlink, tenancy.SignedIn, s.identityUnlink},
+func (s *Server) settingsRoutes() []web.Route {
+	return []web.Route{
+		web.Get(links.Settings, tenancy.SignedIn, s.settingsHome),
+		web.Get(links.Account, tenancy.SignedIn, s.accountShow),
+		web.Post(links.Account, tenancy.SignedIn, s.accountRename),
+		web.Post(links.Password, tenancy.SignedIn, s.accountPassword),
+		web.Get(links.SecondFactor, tenancy.SignedIn, s.factorShow),
+		web.Post(links.SecondFactor, tenancy.SignedIn, s.factorBegin),
+		web.Post(links.ConfirmFactor, tenancy.SignedIn, s.factorConfirm),
+		web.Post(links.DropFactor, tenancy.SignedIn, s.factorDrop),
+		web.Post(links.RecoveryCodes, tenancy.SignedIn, s.recoveryCodes),
+		web.Post(links.EndOthers, tenancy.SignedIn, s.sessionsEndOthers),
+		web.Post(links.EndAll, tenancy.SignedIn, s.sessionsEndAll),
+		web.Post(links.Account+"/sessions/:session/end", tenancy.SignedIn, s.sessionEnd),
+		web.Post(links.Account+"/logins/:login/mine", tenancy.SignedIn, s.logInMine),
+		web.Post(links.Account+"/logins/:login/not-mine", tenancy.SignedIn, s.logInNotMine),
+		web.Get(links.IdentityLink, tenancy.SignedIn, s.identityLinkStart),
+		web.Get(links.ProveStart, tenancy.SignedIn, s.proveStart),
+		web.Get(links.IdentityConfirm, tenancy.SignedIn, s.identityConfirm),
+		web.Post(links.IdentityLink, tenancy.SignedIn, s.identityLink),
+		web.Post(links.IdentityUnlink, tenancy.SignedIn, s.identityUnlink),
 
-		{http.MethodGet, links.Workspace, tenancy.ReadBoard, s.workspaceShow},
-		{http.MethodPost, links.Workspace, tenancy.Own, s.workspaceRename},
-		{http.MethodPost, links.Workspaces, tenancy.Manage, s.workspaceCreate},
-		{http.MethodPost, links.SwitchWorkspace, tenancy.SignedIn, s.workspaceSwitch},
+		web.Get(links.Workspace, tenancy.ReadBoard, s.workspaceShow),
+		web.Post(links.Workspace, tenancy.Own, s.workspaceRename),
+		web.Post(links.Workspaces, tenancy.Manage, s.workspaceCreate),
+		web.Post(links.SwitchWorkspace, tenancy.SignedIn, s.workspaceSwitch),
 
-		{http.MethodGet, links.Members, tenancy.ReadBoard, s.membersShow},
-		{http.MethodPost, links.Members + "/:account/role", tenancy.Manage, s.memberRole},
-		{http.MethodPost, links.Members + "/:account/remove", tenancy.Manage, s.memberRemove},
-		{http.MethodPost, links.Members + "/:account/disable", tenancy.Own, s.memberDisable},
-		{http.MethodPost, links.Members + "/:account/enable", tenancy.Own, s.memberEnable},
-		{http.MethodPost, links.Members + "/:account/end-sessions", tenancy.Own, s.memberEndSessions},
-		{http.MethodPost, links.RequireFactor, tenancy.Own, s.workspaceFactor},
-		{http.MethodPost, links.StepDown, tenancy.Own, s.memberStepDown},
-		{http.MethodPost, links.Leave, tenancy.SignedIn, s.memberLeave},
-		{http.MethodPost, links.Invitations, tenancy.Manage, s.invitationMake},
-		{http.MethodPost, links.Invitations + "/:invitation/revoke", tenancy.Manage, s.invitationRevoke},
+		web.Get(links.Members, tenancy.ReadBoard, s.membersShow),
+		web.Post(links.Members+"/:account/role", tenancy.Manage, s.memberRole),
+		web.Post(links.Members+"/:account/remove", tenancy.Manage, s.memberRemove),
+		web.Post(links.Members+"/:account/disable", tenancy.Own, s.memberDisable),
+		web.Post(links.Members+"/:account/enable", tenancy.Own, s.memberEnable),
+		web.Post(links.Members+"/:account/end-sessions", tenancy.Own, s.memberEndSessions),
+		web.Post(links.RequireFactor, tenancy.Own, s.workspaceFactor),
+		web.Post(links.StepDown, tenancy.Own, s.memberStepDown),
+		web.Post(links.Leave, tenancy.SignedIn, s.memberLeave),
+		web.Post(links.Invitations, tenancy.Manage, s.invitationMake),
+		web.Post(links.Invitations+"/:invitation/revoke", tenancy.Manage, s.invitationRevoke),
 
-		{http.MethodGet, links.Products, tenancy.ReadBoard, s.productsShow},
-		{http.MethodPost, links.Products, tenancy.Manage, s.productCreate},
-		{http.MethodGet, links.NewProduct, tenancy.Manage, s.productNew},
-		{http.MethodGet, "/settings/products/:product", tenancy.Manage, s.productShow},
-		{http.MethodPost, "/settings/products/:product", tenancy.Manage, s.productUpdate},
-		{http.MethodPost, "/settings/products/:product/pause", tenancy.Manage, s.productPause},
-		{http.MethodPost, "/settings/products/:product/resume", tenancy.Manage, s.productResume},
-		{http.MethodPost, "/settings/products/:product/delete", tenancy.Manage, s.productDelete},
+		web.Get(links.Products, tenancy.ReadBoard, s.productsShow),
+		web.Post(links.Products, tenancy.Manage, s.productCreate),
+		web.Get(links.NewProduct, tenancy.Manage, s.productNew),
+		web.Get("/settings/products/:product", tenancy.Manage, s.productShow),
+		web.Post("/settings/products/:product", tenancy.Manage, s.productUpdate),
+		web.Post("/settings/products/:product/pause", tenancy.Manage, s.productPause),
+		web.Post("/settings/products/:product/resume", tenancy.Manage, s.productResume),
+		web.Post("/settings/products/:product/delete", tenancy.Manage, s.productDelete),
 
-		{http.MethodGet, links.Tokens, tenancy.SignedIn, s.tokensShow},
-		{http.MethodPost, links.Tokens, tenancy.SignedIn, s.tokenIssue},
-		{http.MethodGet, links.NewTokenPath, tenancy.SignedIn, s.tokenNew},
-		{http.MethodPost, links.Tokens + "/:id/revoke", tenancy.SignedIn, s.tokenRevoke},
-		{http.MethodGet, links.Connect, tenancy.SignedIn, s.connectShow},
-		{http.MethodPost, links.Connect, tenancy.RunFleet, s.connectIssue},
+		web.Get(links.Tokens, tenancy.SignedIn, s.tokensShow),
+		web.Post(links.Tokens, tenancy.SignedIn, s.tokenIssue),
+		web.Get(links.NewTokenPath, tenancy.SignedIn, s.tokenNew),
+		web.Post(links.Tokens+"/:id/revoke", tenancy.SignedIn, s.tokenRevoke),
+		web.Get(links.Connect, tenancy.SignedIn, s.connectShow),
+		web.Post(links.Connect, tenancy.RunFleet, s.connectIssue),
 
-		{http.MethodGet, links.Secrets, tenancy.Manage, s.secretsShow},
-		{http.MethodPost, links.RenewSecrets, tenancy.Own, s.secretsRenew},
-		{http.MethodGet, links.Audit, tenancy.Manage, s.auditShow},
+		web.Get(links.Secrets, tenancy.Manage, s.secretsShow),
+		web.Post(links.RenewSecrets, tenancy.Own, s.secretsRenew),
+		web.Get(links.Audit, tenancy.Manage, s.auditShow),
 	}
 }
 
 // serverRoutes are files, and what machines ask about the server itself.
-func (s *Server) serverRoutes() []Route {
-	return []Route{
-		{http.MethodGet, static.Prefix + "*", tenancy.Public, s.static},
-		{http.MethodGet, "/healthz", tenancy.Public, s.healthz},
-		{http.MethodGet, "/readyz", tenancy.Public, s.readyz},
-		{http.MethodGet, "/health/coordinator", tenancy.Public, s.healthOfCoordinator},
-		{http.MethodPost, cspReportPath, tenancy.Public, s.cspReport},
+func (s *Server) serverRoutes() []web.Route {
+	return []web.Route{
+		web.Get(static.Prefix+"*", tenancy.Public, s.static),
+		web.Get("/healthz", tenancy.Public, s.healthz),
+		web.Get("/readyz", tenancy.Public, s.readyz),
+		web.Get("/health/coordinator", tenancy.Public, s.healthOfCoordinator),
+		web.Post(cspReportPath, tenancy.Public, s.cspReport),
 	}
 }
 
 func (s *Server) home(c echo.Context, _ tenancy.Principal) error {
-	return seeOther(c, links.Board)
+	return web.SeeOther(c, links.Board)
 }
 
 // settingsHome is the first page of the settings.
 func (s *Server) settingsHome(c echo.Context, _ tenancy.Principal) error {
-	return seeOther(c, links.Account)
+	return web.SeeOther(c, links.Account)
 }
 
 func (s *Server) static(c echo.Context, _ tenancy.Principal) error {
@@ -180,7 +181,7 @@ func (s *Server) readyz(c echo.Context, _ tenancy.Principal) error {
 	if s.Ready != nil {
 		if err := s.Ready(c.Request().Context()); err != nil {
 			s.Log.WarnContext(c.Request().Context(), "not ready", "error", err)
-			c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(unknownTime))
+			c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(web.UnknownTime))
 			return c.String(http.StatusServiceUnavailable, "not ready\n")
 		}
 	}

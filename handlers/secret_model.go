@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
 	"fleetboard/views"
 	"fleetboard/views/links"
@@ -32,7 +33,7 @@ func inputsModel(j jobs.Job) views.Inputs {
 	for _, name := range slices.Sorted(maps.Keys(all))[:min(len(all), maxShownInputs)] {
 		one := views.Input{Name: name, Secret: slices.Contains(j.SecretKeys, name)}
 		if json.Unmarshal(all[name], &one.Value) != nil {
-			one.Value = prettyJSON(all[name])
+			one.Value = web.PrettyJSON(all[name])
 		}
 		if runes := []rune(one.Value); len(runes) > maxShownInput {
 			one.Value = string(runes[:maxShownInput]) + "…"

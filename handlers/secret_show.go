@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -24,11 +25,11 @@ func (s *Server) secretsShow(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	shell, err := s.page(c, who, snap, views.SectionSettings, "Encryption")
+	shell, err := s.Web.Page(c, who, snap, views.SectionSettings, "Encryption")
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, views.SecretsView(views.SecretsPage{Shell: shell, Secrets: sheet.model()}))
+	return web.Render(c, http.StatusOK, views.SecretsView(views.SecretsPage{Shell: shell, Secrets: sheet.model()}))
 }
 
 // secretsRenew makes a new key and goes back to the page.
@@ -40,6 +41,6 @@ func (s *Server) secretsRenew(c echo.Context, who tenancy.Principal) error {
 	} else if err != nil {
 		return err
 	}
-	s.setFlash(c, toast)
-	return seeOther(c, links.Secrets)
+	s.Web.SetFlash(c, toast)
+	return web.SeeOther(c, links.Secrets)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/tenancy"
 )
 
@@ -79,7 +80,7 @@ func (s *Server) cspReport(c echo.Context, _ tenancy.Principal) error {
 	}
 	for _, v := range violations(body) {
 		s.Log.WarnContext(c.Request().Context(), "content security policy report",
-			"request_id", requestIDOf(c),
+			"request_id", web.RequestID(c),
 			"directive", short(v.Directive+v.Directive3),
 			"blocked", withoutQuery(v.Blocked+v.Blocked3),
 			"page", withoutQuery(v.Document+v.Document3))
@@ -132,14 +133,3 @@ func short(text string) string {
 	}
 	return text
 }
-
-// cookieName is the name under which a browser keeps a cookie of ours: with
-// https one that no other host of the domain can set.
-func (s *Server) cookieName(name string) string {
-	if s.Secure {
-		return hostOnly + name
-	}
-	return name
-}
-
-const hostOnly = "__Host-"

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/edge"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
@@ -17,7 +18,6 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
 	"fleetboard/internal/tenancy/quota"
 )
 
@@ -58,9 +58,11 @@ type Deps struct {
 // Server serves the pages. It is an http.Handler.
 type Server struct {
 	Deps
+	// Web is what all pages have in common.
+	Web *web.Site
 
 	echo   *echo.Echo
-	routed []Route
+	routed []web.Route
 	origin *http.CrossOriginProtection
 	csp    reportLimit
 	// standing says who leads, for /health/coordinator.
@@ -70,19 +72,12 @@ type Server struct {
 	settle time.Duration
 }
 
-// Route is one page or action, and the permission it needs.
-type Route struct {
-	Method, Path string
-	// Need is checked before Handle runs. Public runs it with the zero
-	// Principal, without a look at the session.
-	Need   tenancy.Permission
-	Handle func(c echo.Context, who tenancy.Principal) error
-}
-
 // New returns the server with all its routes.
 func New(d Deps) *Server {
 	e := echo.New()
-	s := &Server{Deps: d, echo: e, origin: http.NewCrossOriginProtection(), settle: settle}
+	site := web.New(web.Deps{Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions, Log: d.Log, Fleet: d.Fleet,
+		Kanban: d.Kanban, EnrolmentTokenFile: d.EnrolmentTokenFile, Secure: d.Secure})
+	s := &Server{Deps: d, Web: site, echo: e, origin: http.NewCrossOriginProtection(), settle: settle}
 	s.standing = edge.NewProbe(0, func(ctx context.Context) (coordinator.Status, error) { return s.Coordinator.Status(ctx) })
 	// Browsers send reports of the policy without saying from where.
 	s.origin.AddInsecureBypassPattern("POST " + cspReportPath)
@@ -90,7 +85,7 @@ func New(d Deps) *Server {
 	if e.IPExtractor = d.ClientAddress; e.IPExtractor == nil {
 		e.IPExtractor = echo.ExtractIPDirect()
 	}
-	e.HTTPErrorHandler = s.HandleError
+	e.HTTPErrorHandler = s.Web.HandleError
 	e.Use(requestID, pageHeaders, s.accessLog, recoverPanic, s.checkOrigin, limitBody)
 	s.register(s.routes())
 	return s
@@ -101,7 +96,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.Serv
 
 // register mounts routes behind their guards. A route without a Need is a
 // defect and panics at the start.
-func (s *Server) register(routes []Route) {
+func (s *Server) register(routes []web.Route) {
 	for _, route := range routes {
 		if route.Need == "" {
 			panic("handlers: " + route.Method + " " + route.Path + " names no permission")

@@ -16,6 +16,7 @@ import (
 
 	"fleetboard/db/dbtest"
 	"fleetboard/handlers/edge"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
@@ -26,24 +27,24 @@ func (s *site) probe() {
 	fail := func(err error) func(echo.Context, tenancy.Principal) error {
 		return func(echo.Context, tenancy.Principal) error { return err }
 	}
-	s.register([]Route{
-		{http.MethodGet, "/probe/who", tenancy.SignedIn, func(c echo.Context, who tenancy.Principal) error {
+	s.register([]web.Route{
+		web.Get("/probe/who", tenancy.SignedIn, func(c echo.Context, who tenancy.Principal) error {
 			return c.String(http.StatusOK, fmt.Sprintf("%s %s", who.Name, who.Role))
-		}},
-		{http.MethodPost, "/probe/write", tenancy.WriteJobs, func(c echo.Context, _ tenancy.Principal) error {
-			if _, err := form(c); err != nil {
+		}),
+		web.Post("/probe/write", tenancy.WriteJobs, func(c echo.Context, _ tenancy.Principal) error {
+			if _, err := web.Form(c); err != nil {
 				return err
 			}
 			return c.NoContent(http.StatusNoContent)
-		}},
-		{http.MethodGet, "/probe/internal", tenancy.Public, fail(errors.New("secret: pq on 10.0.0.5"))},
-		{http.MethodGet, "/probe/conflict", tenancy.Public, fail(fault.New(fault.VersionConflict, "Someone was faster."))},
-		{http.MethodGet, "/probe/wait", tenancy.Public, fail(fault.New(fault.TooMany, "Slow.").With("retry_after", 7))},
-		{http.MethodGet, "/probe/panic", tenancy.Public, func(echo.Context, tenancy.Principal) error { panic("secret value") }},
-		{http.MethodGet, "/probe/late", tenancy.Public, func(c echo.Context, _ tenancy.Principal) error {
+		}),
+		web.Get("/probe/internal", tenancy.Public, fail(errors.New("secret: pq on 10.0.0.5"))),
+		web.Get("/probe/conflict", tenancy.Public, fail(fault.New(fault.VersionConflict, "Someone was faster."))),
+		web.Get("/probe/wait", tenancy.Public, fail(fault.New(fault.TooMany, "Slow.").With("retry_after", 7))),
+		web.Get("/probe/panic", tenancy.Public, func(echo.Context, tenancy.Principal) error { panic("secret value") }),
+		web.Get("/probe/late", tenancy.Public, func(c echo.Context, _ tenancy.Principal) error {
 			_ = c.String(http.StatusOK, "begun")
 			return errors.New("too late for a page")
-		}},
+		}),
 	})
 }
 
@@ -54,7 +55,7 @@ func TestRouteWithoutNeedPanics(t *testing.T) {
 			t.Error("a route without a permission was mounted")
 		}
 	}()
-	s.register([]Route{{Method: http.MethodGet, Path: "/open", Handle: s.home}})
+	s.register([]web.Route{{Method: http.MethodGet, Path: "/open", Handle: s.home}})
 }
 
 // headersOf every answer, whatever it is.
@@ -73,11 +74,11 @@ var headersOf = map[string]string{
 // Every route, signed in or not, and what no route answers.
 func TestSecurityHeaders(t *testing.T) {
 	m := newMatrix(t)
-	m.deps.Secure, m.deps.Sessions = true, NewSessions(accounts.NewSessionStore(m.db), true)
+	m.deps.Secure, m.deps.Sessions = true, web.NewSessions(accounts.NewSessionStore(m.db), true)
 	m.Server = New(m.deps)
 	m.probe()
-	routes := append(slices.Clone(m.routed), Route{Method: "GET", Path: "/nowhere"}, Route{Method: "DELETE", Path: "/board"},
-		Route{Method: "PUT", Path: "/probe/panic"}, Route{Method: "GET", Path: "/jobs/a%00b"})
+	routes := append(slices.Clone(m.routed), web.Route{Method: "GET", Path: "/nowhere"}, web.Route{Method: "DELETE", Path: "/board"},
+		web.Route{Method: "PUT", Path: "/probe/panic"}, web.Route{Method: "GET", Path: "/jobs/a%00b"})
 	for _, route := range routes {
 		for _, name := range []string{"nobody", "owner"} {
 			v := m.visitors[slices.IndexFunc(m.visitors, func(v visitor) bool { return v.name == name })]
@@ -199,10 +200,10 @@ func TestBodyLimit(t *testing.T) {
 	s := ownedSite(t)
 	s.probe()
 	s.logIn(t)
-	big := strings.Repeat("x", maxForm+1)
+	big := strings.Repeat("x", web.MaxForm+1)
 	wantStatus(t, s.post("/probe/write", url.Values{"a": {big}}), http.StatusRequestEntityTooLarge)
-	wantStatus(t, s.post("/probe/write", url.Values{"a": {big[:maxForm-len("a=")]}}), http.StatusNoContent)
-	wantStatus(t, s.post("/probe/write", url.Values{"a": {big[:maxForm-len("a=")+1]}}), http.StatusRequestEntityTooLarge)
+	wantStatus(t, s.post("/probe/write", url.Values{"a": {big[:web.MaxForm-len("a=")]}}), http.StatusNoContent)
+	wantStatus(t, s.post("/probe/write", url.Values{"a": {big[:web.MaxForm-len("a=")+1]}}), http.StatusRequestEntityTooLarge)
 
 	chunked := request(http.MethodPost, "/probe/write", url.Values{"a": {big}})
 	chunked.ContentLength = -1

@@ -13,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/tenancy"
 )
 
@@ -80,12 +81,12 @@ func (v caller) logIn(t *testing.T) *http.Cookie {
 func TestAnEndedSessionNeverComesBack(t *testing.T) {
 	s := ownedSite(t)
 	s.probe()
-	s.register([]Route{{http.MethodPost, "/probe/keep", tenancy.SignedIn, func(c echo.Context, _ tenancy.Principal) error {
-		if err := s.putSession(c, "probe", "kept"); err != nil {
+	s.register([]web.Route{web.Post("/probe/keep", tenancy.SignedIn, func(c echo.Context, _ tenancy.Principal) error {
+		if err := s.Web.Keep(c, "probe", "kept"); err != nil {
 			return err
 		}
 		return c.NoContent(http.StatusOK)
-	}}})
+	})})
 	server := httptest.NewServer(s.Server)
 	defer server.Close()
 	for _, way := range []struct {

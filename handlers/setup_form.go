@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/status"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -22,13 +23,13 @@ func (s *Server) setupForm(c echo.Context, _ tenancy.Principal) error {
 		return fault.New(fault.NotFound,
 			"This set-up link is not valid any more. If the owner is set up, log in; else restart the server for a new link.")
 	}
-	return render(c, http.StatusOK, views.SetupView(views.Setup{Theme: themeOf(c), URL: links.Setup(c.Param("token"))}))
+	return web.Render(c, http.StatusOK, views.SetupView(views.Setup{Theme: web.ThemeOf(c), URL: links.Setup(c.Param("token"))}))
 }
 
 // setup makes the owner and logs him in, or shows the form again with what was
 // typed, the password apart.
 func (s *Server) setup(c echo.Context, _ tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -36,15 +37,15 @@ func (s *Server) setup(c echo.Context, _ tenancy.Principal) error {
 	account, err := s.Accounts.SetUp(c.Request().Context(), token, name, email, in.Get("password"))
 	if fault.Is(err, fault.Validation) {
 		f := fault.From(err)
-		return render(c, status.Of(f.Code), views.SetupView(views.Setup{
-			Theme: themeOf(c), URL: links.Setup(token), Name: name, Email: email, Errors: f.Fields,
+		return web.Render(c, status.Of(f.Code), views.SetupView(views.Setup{
+			Theme: web.ThemeOf(c), URL: links.Setup(token), Name: name, Email: email, Errors: f.Fields,
 		}))
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.signIn(c, account); err != nil {
+	if err := s.Web.SignIn(c, account); err != nil {
 		return err
 	}
-	return seeOther(c, links.Board)
+	return web.SeeOther(c, links.Board)
 }

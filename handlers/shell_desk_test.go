@@ -14,6 +14,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/db/dbfactory"
 	"fleetboard/db/dbtest"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
@@ -54,7 +55,7 @@ func newDesk(t *testing.T) *desk {
 	}
 	list, events := jobs.NewService(d, wake, dbtest.Vault(d)), eventlog.New(d)
 	deps := Deps{
-		Accounts: people, Sessions: NewSessions(accounts.NewSessionStore(d), false), Log: log,
+		Accounts: people, Sessions: web.NewSessions(accounts.NewSessionStore(d), false), Log: log,
 		Jobs: list, Fleet: fleet.NewService(d, wake), Dispatch: dispatch.New(d, list, wake, people, log),
 		Kanban: kanban.New(d, events, wake, log), Events: events, EnrolmentTokenFile: "/data/enrolment-token",
 	}
@@ -90,7 +91,7 @@ func (d *desk) as(role tenancy.Role) *site {
 		d.t.Fatal(err)
 	}
 	d.Sessions.Put(ctx, accounts.SessionAccount, id.String())
-	d.Sessions.Put(ctx, accounts.SessionProven, provenNow())
+	d.Sessions.Put(ctx, accounts.SessionProven, web.ProvenNow())
 	token, _, err := d.Sessions.Commit(ctx)
 	if err != nil {
 		d.t.Fatal(err)

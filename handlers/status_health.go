@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/tenancy"
 )
 
@@ -33,7 +34,7 @@ func (s *Server) healthOfCoordinator(c echo.Context, _ tenancy.Principal) error 
 		health.LastCycleAt, health.SecondsSince = &at, &since
 	}
 	if !is.Healthy() {
-		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(unknownTime))
+		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(web.UnknownTime))
 		return c.JSON(http.StatusServiceUnavailable, health)
 	}
 	return c.JSON(http.StatusOK, health)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/fleet"
@@ -43,7 +44,7 @@ type statusSheet struct {
 func (s statusSheet) model() views.Status {
 	is := s.status
 	m := views.Status{Leader: is.InstanceID, Term: strconv.FormatInt(is.Term, 10), Cycles: ui.Count(int(is.CycleCount)),
-		Fleet: agentsCount(s.snap), Database: "Answers in " + strconv.FormatInt(max(1, s.took.Milliseconds()), 10) + " ms"}
+		Fleet: web.AgentsCount(s.snap), Database: "Answers in " + strconv.FormatInt(max(1, s.took.Milliseconds()), 10) + " ms"}
 	if is.Since != nil {
 		m.Since = ui.Day(*is.Since)
 	}
@@ -105,7 +106,7 @@ func recoveredText(r dispatch.Recovery) string {
 	var parts []string
 	say := func(n int, one, many string) {
 		if n > 0 {
-			parts = append(parts, plural(n, one, many))
+			parts = append(parts, web.Plural(n, one, many))
 		}
 	}
 	say(r.TakenBack, "lease taken back", "leases taken back")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
@@ -36,19 +37,19 @@ func (s *Server) statusShow(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	if sheet.now = sheet.status.Now; sheet.now.IsZero() {
-		sheet.now = clock(sheet.snap)
+		sheet.now = web.Now(sheet.snap)
 	}
 	if sheet.canRun {
 		if sheet.lines, sheet.older, err = s.Coordinator.Logs(ctx, who, coordinator.LogFilter{Before: sheet.before, Limit: statusLines}); err != nil {
 			return err
 		}
 	}
-	shell, err := s.page(c, who, sheet.snap, "", "Status")
+	shell, err := s.Web.Page(c, who, sheet.snap, "", "Status")
 	if err != nil {
 		return err
 	}
 	shell.Now = sheet.now
-	return render(c, http.StatusOK, views.StatusView(views.StatusPage{Shell: shell, Status: sheet.model()}))
+	return web.Render(c, http.StatusOK, views.StatusView(views.StatusPage{Shell: shell, Status: sheet.model()}))
 }
 
 // statusRecover does the coordinator's work in the workspace once.
@@ -57,6 +58,6 @@ func (s *Server) statusRecover(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: "The workspace was looked through", Text: recoveredText(did)})
-	return seeOther(c, links.Status)
+	s.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The workspace was looked through", Text: recoveredText(did)})
+	return web.SeeOther(c, links.Status)
 }

@@ -6,25 +6,24 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
 )
 
-const (
-	themeCookie = "theme"
-	themeLife   = 365 * 24 * time.Hour
-	themeSystem = "system"
-)
+const themeLife = 365 * 24 * time.Hour
+
+const themeSystem = "system"
 
 // setTheme keeps a person's choice in the browser, also before the log in.
 func (s *Server) setTheme(c echo.Context, _ tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
 	cookie := &http.Cookie{
-		Name:     s.cookieName(themeCookie),
+		Name:     s.Web.CookieName(web.ThemeCookie),
 		Value:    in.Get("theme"),
 		Path:     "/",
 		MaxAge:   int(themeLife.Seconds()),
@@ -40,23 +39,5 @@ func (s *Server) setTheme(c echo.Context, _ tenancy.Principal) error {
 		return fault.Invalid("theme", "Choose light, dark or system.")
 	}
 	c.SetCookie(cookie)
-	return seeOther(c, safeNext(in.Get("next")))
-}
-
-// themeOf is what the browser's cookie says; anything unknown is the system's. It
-// is no secret, so it may come under either name.
-func themeOf(c echo.Context) views.Theme {
-	cookie, err := c.Cookie(hostOnly + themeCookie)
-	if err != nil {
-		cookie, err = c.Cookie(themeCookie)
-	}
-	if err != nil {
-		return views.ThemeSystem
-	}
-	switch t := views.Theme(cookie.Value); t {
-	case views.ThemeLight, views.ThemeDark:
-		return t
-	default:
-		return views.ThemeSystem
-	}
+	return web.SeeOther(c, web.SafeNext(in.Get("next")))
 }

@@ -3,52 +3,46 @@ package handlers
 import (
 	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
+	"fleetboard/handlers/history"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/eventlog"
 	"fleetboard/views"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
 
-// timelineGroup is a group of types of events that the timeline can be
-// narrowed to.
-type timelineGroup struct {
-	name, label string
-	types       []eventlog.Type
-}
-
-var timelineGroups = []timelineGroup{
-	{label: "All"},
-	{name: "jobs", label: "Jobs", types: []eventlog.Type{"job.*"}},
-	{name: "review", label: "Review", types: []eventlog.Type{eventlog.JobHandedIn, eventlog.JobApproved, eventlog.JobRejected,
+var timelineGroups = []history.Group{
+	{Label: "All"},
+	{Name: "jobs", Label: "Jobs", Types: []eventlog.Type{"job.*"}},
+	{Name: "review", Label: "Review", Types: []eventlog.Type{eventlog.JobHandedIn, eventlog.JobApproved, eventlog.JobRejected,
 		eventlog.JobMerged, eventlog.JobMergeFailed}},
-	{name: "recovery", label: "Recovery", types: []eventlog.Type{eventlog.JobLost, eventlog.JobWarned, eventlog.JobTimedOut,
+	{Name: "recovery", Label: "Recovery", Types: []eventlog.Type{eventlog.JobLost, eventlog.JobWarned, eventlog.JobTimedOut,
 		eventlog.JobReleased, eventlog.JobAttemptFailed, eventlog.JobFailed, eventlog.JobRetried, eventlog.AgentSuperseded,
 		eventlog.AgentDied, eventlog.AgentRevived}},
-	{name: "agents", label: "Agents", types: []eventlog.Type{"agent.*"}},
-	{name: "factories", label: "Factories", types: []eventlog.Type{"factory.*"}},
-	{name: "products", label: "Products", types: []eventlog.Type{"product.*"}},
-	{name: "settings", label: "Settings", types: []eventlog.Type{"workspace.*", "member.*", "invitation.*", "account.*", "token.*",
+	{Name: "agents", Label: "Agents", Types: []eventlog.Type{"agent.*"}},
+	{Name: "factories", Label: "Factories", Types: []eventlog.Type{"factory.*"}},
+	{Name: "products", Label: "Products", Types: []eventlog.Type{"product.*"}},
+	{Name: "settings", Label: "Settings", Types: []eventlog.Type{"workspace.*", "member.*", "invitation.*", "account.*", "token.*",
 		"key.*"}},
 }
 
-func groupNamed(name string) timelineGroup {
-	at := slices.IndexFunc(timelineGroups, func(g timelineGroup) bool { return g.name == name })
+func groupNamed(name string) history.Group {
+	at := slices.IndexFunc(timelineGroups, func(g history.Group) bool { return g.Name == name })
 	return timelineGroups[max(0, at)]
 }
 
 // parseTimeline reads the timeline's query. What makes no sense narrows nothing.
 func parseTimeline(q url.Values) links.TimelineFilter {
-	value := func(name string) string { return filterValue(q, name) }
-	return links.TimelineFilter{Group: groupNamed(value("group")).name, Job: value("job"), Actor: value("actor")}
+	value := func(name string) string { return web.FilterValue(q, name) }
+	return links.TimelineFilter{Group: groupNamed(value("group")).Name, Job: value("job"), Actor: value("actor")}
 }
 
 // typesOf are the types of a filter's group, as the log takes them.
 func typesOf(f links.TimelineFilter) []string {
 	var list []string
-	for _, t := range groupNamed(f.Group).types {
+	for _, t := range groupNamed(f.Group).Types {
 		list = append(list, string(t))
 	}
 	return list
@@ -69,8 +63,8 @@ func (s timelineSheet) model() views.Timeline {
 		NewURL: links.TimelineWith(s.filter), ClearURL: links.Timeline, Active: s.active(), Items: s.items()}
 	for _, g := range timelineGroups {
 		to := s.filter
-		to.Group = g.name
-		m.Groups = append(m.Groups, views.FilterOption{Label: g.label, URL: links.TimelineWith(to), Selected: g.name == s.filter.Group})
+		to.Group = g.Name
+		m.Groups = append(m.Groups, views.FilterOption{Label: g.Label, URL: links.TimelineWith(to), Selected: g.Name == s.filter.Group})
 	}
 	if len(s.events) == 0 {
 		m.Empty = s.empty()
@@ -89,7 +83,7 @@ func (s timelineSheet) active() []views.ActiveFilter {
 	if s.filter.Actor != "" {
 		to := s.filter
 		to.Actor = ""
-		list = append(list, views.ActiveFilter{Text: "By " + actorNamed(s.filter.Actor, s.events), RemoveURL: links.TimelineWith(to)})
+		list = append(list, views.ActiveFilter{Text: "By " + history.ActorNamed(s.filter.Actor, s.events), RemoveURL: links.TimelineWith(to)})
 	}
 	return list
 }
@@ -117,89 +111,14 @@ func (s timelineSheet) items() views.TimelineItems {
 	if s.older != "" {
 		m.OlderURL, m.OlderID = links.TimelineBefore(s.older, s.filter), "older-"+s.older
 	}
-	m.Days = daysOf(s.events, s.now, s.event)
+	m.Days = history.Days(s.events, s.now, s.event)
 	return m
 }
-
-// daysOf puts events, the newest first, under the headings of their days.
-func daysOf(events []eventlog.Event, now time.Time, line func(eventlog.Event) views.TimelineEvent) (days []views.TimelineDay) {
-	for _, e := range events {
-		heading := dayHeading(e.At, now)
-		if n := len(days); n == 0 || days[n-1].Heading != heading {
-			days = append(days, views.TimelineDay{Heading: heading})
-		}
-		day := &days[len(days)-1]
-		day.Events = append(day.Events, line(e))
-	}
-	return days
-}
-
-// dayHeading names a day of UTC; static/js/timeline.js says the same of the
-// reader's days.
-func dayHeading(at, now time.Time) string {
-	at, now = at.UTC(), now.UTC()
-	midnight := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC) }
-	switch midnight(now).Sub(midnight(at)) {
-	case 0:
-		return "Today"
-	case 24 * time.Hour:
-		return "Yesterday"
-	}
-	if at.Year() != now.Year() {
-		return at.Format("Monday 2 January 2006")
-	}
-	return at.Format("Monday 2 January")
-}
-
-// badEvents are facts that somebody may have to look at.
-var badEvents = []eventlog.Type{eventlog.JobLost, eventlog.JobTimedOut, eventlog.JobAttemptFailed, eventlog.JobFailed,
-	eventlog.JobMergeFailed, eventlog.AgentTerminated, eventlog.AgentDied, eventlog.AgentCutOff}
 
 func (s timelineSheet) event(e eventlog.Event) views.TimelineEvent {
-	m := eventLine(e)
+	m := history.Line(e)
 	to := s.filter
-	to.Actor = actorFilter(e.Actor)
+	to.Actor = history.ActorFilter(e.Actor)
 	m.Who.URL = links.TimelineWith(to)
 	return m
-}
-
-// eventLine is an event's line on a page, without the address of its actor.
-func eventLine(e eventlog.Event) views.TimelineEvent {
-	m := views.TimelineEvent{ID: e.ID, At: ui.At(e.At), Kind: eventKind(e.Type), Bad: slices.Contains(badEvents, e.Type),
-		Text: eventText(e), Who: actorModel(e.Actor)}
-	if e.JobKey != "" {
-		m.Key, m.KeyURL = e.JobKey, links.Job(e.JobKey)
-	}
-	if e.Epoch != nil {
-		m.Tag = "e" + strconv.FormatInt(*e.Epoch, 10)
-	}
-	m.From, m.To = statusChange(e)
-	m.Changes, m.More = changedFields(e)
-	return m
-}
-
-// maxChanges is how many changed fields a line shows.
-const maxChanges = 3
-
-// toldFields are told by an event's sentence or its statuses.
-var toldFields = []string{"status", "wait_reason", "blocked_reason", "question", "answer", "feedback", "link", "directive",
-	"draining", "progress_percent", "current_step", "checkpoint", "not_before", "role", "name",
-	"result", "last_error", "failure_kind", "files_touched", "approved_head", "merged_commit", "url"}
-
-// changedFields are the other fields that an event changed. A new job has all of
-// them from its beginning; that is no news.
-func changedFields(e eventlog.Event) (list []views.FieldChange, more string) {
-	if e.Type == eventlog.JobCreated || e.Type == eventlog.JobRecorded {
-		return nil, ""
-	}
-	for _, c := range e.Changes {
-		if slices.Contains(toldFields, c.Field) && (e.Type != eventlog.JobEdited || c.Field == "status" || c.Field == "wait_reason") {
-			continue
-		}
-		list = append(list, views.FieldChange{Field: fieldName(c.Field), Was: toldValue(c, c.Old, c.OldSHA256), Now: toldValue(c, c.New, c.NewSHA256)})
-	}
-	if n := len(list) - maxChanges; n > 0 {
-		return list[:maxChanges], strconv.Itoa(n) + " more"
-	}
-	return list, ""
 }

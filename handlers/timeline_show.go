@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
@@ -34,18 +35,18 @@ func (s *Server) timelineShow(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	sheet.now = clock(around.Fleet)
-	if isHX(c) && sheet.past {
-		return render(c, http.StatusOK, views.TimelineRows(sheet.model().Items))
+	sheet.now = web.Now(around.Fleet)
+	if web.IsHX(c) && sheet.past {
+		return web.Render(c, http.StatusOK, views.TimelineRows(sheet.model().Items))
 	}
-	shell, err := s.page(c, who, around.Fleet, views.SectionTimeline, "Timeline")
+	shell, err := s.Web.Page(c, who, around.Fleet, views.SectionTimeline, "Timeline")
 	if err != nil {
 		return err
 	}
 	if !sheet.past && !sheet.noJob {
 		shell.LiveURL = links.LiveTimeline(newest(around.Cursor, sheet.events), sheet.filter)
 	}
-	return render(c, http.StatusOK, views.TimelineView(views.TimelinePage{Shell: shell, Timeline: sheet.model()}))
+	return web.Render(c, http.StatusOK, views.TimelineView(views.TimelinePage{Shell: shell, Timeline: sheet.model()}))
 }
 
 // newest is the place after what the page shows: the log's head when it was

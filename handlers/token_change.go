@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
@@ -17,7 +18,7 @@ import (
 // tokenIssue makes a token and answers with the page that shows it, once: a
 // redirect would lose it. The same form sent again, as a reload does, makes none.
 func (s *Server) tokenIssue(c echo.Context, who tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -58,9 +59,9 @@ func (s *Server) issueToken(c echo.Context, who tenancy.Principal, sheet *tokenF
 
 // madeBefore answers a form that was sent again.
 func (s *Server) madeBefore(c echo.Context, path string) error {
-	s.setFlash(c, ui.Toast{Tone: ui.Warn, Title: "This form has made its token already",
+	s.Web.SetFlash(c, ui.Toast{Tone: ui.Warn, Title: "This form has made its token already",
 		Text: "It was shown then and cannot be shown again. If it was not copied, revoke it and make another."})
-	return seeOther(c, path)
+	return web.SeeOther(c, path)
 }
 
 // tokenRevoke ends a token, and with cut_off the agents of an enrolment token.
@@ -69,7 +70,7 @@ func (s *Server) tokenRevoke(c echo.Context, who tenancy.Principal) error {
 	if !ok {
 		return fault.New(fault.NotFound, "There is no such token.")
 	}
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -83,8 +84,8 @@ func (s *Server) tokenRevoke(c echo.Context, who tenancy.Principal) error {
 		if err != nil {
 			return err
 		}
-		t.Text = "Nothing is let in with it any more. " + plural(n, "agent was", "agents were") + " cut off."
+		t.Text = "Nothing is let in with it any more. " + web.Plural(n, "agent was", "agents were") + " cut off."
 	}
-	s.setFlash(c, t)
-	return seeOther(c, links.Tokens)
+	s.Web.SetFlash(c, t)
+	return web.SeeOther(c, links.Tokens)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
@@ -88,14 +89,14 @@ func blankToken(kind tenancy.Kind, name string) tokenForm {
 func parseTokenForm(in url.Values) tokenForm {
 	line := func(name string) string { return strings.TrimSpace(in.Get(name)) }
 	return tokenForm{kind: tenancy.Kind(line("kind")), key: line("form_key"), name: line("name"), life: line("life"),
-		factory: line("factory"), products: distinct(in["products"]), capabilities: in.Get("capabilities"), maySubmit: in.Get("may_submit") != ""}
+		factory: line("factory"), products: web.Distinct(in["products"]), capabilities: in.Get("capabilities"), maySubmit: in.Get("may_submit") != ""}
 }
 
 // token is what the form asks for, or what is wrong with its choices by field.
 // The domain judges the rest.
 func (f tokenForm) token(now time.Time) (accounts.NewToken, map[string]string) {
 	in := accounts.NewToken{Kind: f.kind, Name: f.name, Products: f.products,
-		Capabilities: distinct(splitKeys([]string{f.capabilities})), Factory: f.factory, MaySubmit: f.maySubmit, FormKey: f.key}
+		Capabilities: web.Distinct(web.SplitKeys([]string{f.capabilities})), Factory: f.factory, MaySubmit: f.maySubmit, FormKey: f.key}
 	for _, life := range tokenLives {
 		if f.life != strconv.Itoa(life.days) {
 			continue
@@ -141,7 +142,7 @@ func (s tokenFormSheet) model() views.TokenForm {
 	m := views.TokenForm{Kind: string(f.kind), Key: f.key, Name: f.name, Caps: f.capabilities, Factory: f.factory, MaySubmit: f.maySubmit,
 		Errors: s.wrong, Error: s.rest, Proof: s.proof, Enrolment: f.kind == tenancy.KindEnrolment}
 	if len(s.wrong) > 0 && s.rest == "" {
-		m.Error = "No token was made. " + plural(len(s.wrong), "field needs", "fields need") + " another value; your text is kept."
+		m.Error = "No token was made. " + web.Plural(len(s.wrong), "field needs", "fields need") + " another value; your text is kept."
 	}
 	for _, life := range tokenLives {
 		value := strconv.Itoa(life.days)

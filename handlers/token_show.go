@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -29,7 +30,7 @@ func (s *Server) tokensPage(c echo.Context, who tenancy.Principal, made *views.M
 	if m.Shell, err = s.settingsShell(c, who, "Tokens", links.Tokens); err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, views.TokensView(m))
+	return web.Render(c, http.StatusOK, views.TokensView(m))
 }
 
 // tokenNew is the empty form.
@@ -43,14 +44,14 @@ func (s *Server) tokenNew(c echo.Context, who tenancy.Principal) error {
 	}
 	sheet := tokenFormSheet{form: blankToken(kind, "")}
 	if kind == tenancy.KindPerson {
-		kept, err := s.takeSession(c, keptTokenForm)
+		kept, err := s.Web.TakeKept(c, keptTokenForm)
 		if err != nil {
 			return err
 		}
 		if in, err := url.ParseQuery(kept); err == nil && kept != "" {
 			sheet.form = parseTokenForm(in)
 		}
-		if sheet.proof, err = s.proofOf(c, who, links.NewToken(string(kind))); err != nil {
+		if sheet.proof, err = s.Web.AskProof(c, who, links.NewToken(string(kind))); err != nil {
 			return err
 		}
 	}
@@ -68,5 +69,5 @@ func (s *Server) tokenFormPage(c echo.Context, who tenancy.Principal, status int
 	if err != nil {
 		return err
 	}
-	return render(c, status, views.TokenFormView(views.TokenFormPage{Shell: shell, Form: sheet.model()}))
+	return web.Render(c, status, views.TokenFormView(views.TokenFormPage{Shell: shell, Form: sheet.model()}))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
@@ -17,7 +18,7 @@ import (
 
 // workspaceRename saves the name, or shows the form again.
 func (s *Server) workspaceRename(c echo.Context, who tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -28,13 +29,13 @@ func (s *Server) workspaceRename(c echo.Context, who tenancy.Principal) error {
 	case err != nil:
 		return err
 	}
-	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: "The workspace was renamed"})
-	return seeOther(c, links.Workspace)
+	s.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The workspace was renamed"})
+	return web.SeeOther(c, links.Workspace)
 }
 
 // workspaceCreate makes a workspace and goes to its board.
 func (s *Server) workspaceCreate(c echo.Context, who tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -47,18 +48,18 @@ func (s *Server) workspaceCreate(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	if err := s.putSession(c, accounts.SessionWorkspace, made.ID.String()); err != nil {
+	if err := s.Web.Keep(c, accounts.SessionWorkspace, made.ID.String()); err != nil {
 		return err
 	}
-	s.setFlash(c, ui.Toast{Tone: ui.OK, Title: made.Name + " was created", Text: "You are its owner, and in it now."})
-	return seeOther(c, links.Board)
+	s.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: made.Name + " was created", Text: "You are its owner, and in it now."})
+	return web.SeeOther(c, links.Board)
 }
 
 // workspaceSwitch goes to another workspace of the person's, for all tabs of the
 // browser. The page there is the one that the person was on where every workspace
 // has it, or where it was made in that workspace, else the board.
 func (s *Server) workspaceSwitch(c echo.Context, who tenancy.Principal) error {
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return err
 	}
@@ -67,21 +68,21 @@ func (s *Server) workspaceSwitch(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	id, _ := ids.Parse(in.Get("workspace"))
-	to, ok := workspaceOf(list, id)
+	to, ok := web.WorkspaceOf(list, id)
 	if !ok {
 		return fault.New(fault.NotFound, "You are in no such workspace.")
 	}
-	if err := s.putSession(c, accounts.SessionWorkspace, to.ID.String()); err != nil {
+	if err := s.Web.Keep(c, accounts.SessionWorkspace, to.ID.String()); err != nil {
 		return err
 	}
-	next := safeNext(in.Get("next"))
+	next := web.SafeNext(in.Get("next"))
 	if in.Get(views.WorkspaceField) != to.ID.String() && !slices.Contains(everywhere, next) {
 		next = links.Board
 	}
 	if to.ID != who.Workspace {
-		s.setFlash(c, ui.Toast{Tone: ui.OK, Title: "You are in " + to.Name, Text: "As its " + string(to.Role) + ", in all tabs of this browser."})
+		s.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "You are in " + to.Name, Text: "As its " + string(to.Role) + ", in all tabs of this browser."})
 	}
-	return seeOther(c, next)
+	return web.SeeOther(c, next)
 }
 
 // everywhere are the pages that each workspace has for each role.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
@@ -43,7 +44,7 @@ func pageWorkspace(c echo.Context) (string, error) {
 	case http.MethodGet, http.MethodHead:
 		return "", nil
 	}
-	in, err := form(c)
+	in, err := web.Form(c)
 	if err != nil {
 		return "", err
 	}
@@ -56,9 +57,9 @@ type stalePage struct {
 }
 
 func staleModel(from string, who tenancy.Principal, list []accounts.Workspace) stalePage {
-	now, _ := workspaceOf(list, who.Workspace)
+	now, _ := web.WorkspaceOf(list, who.Workspace)
 	id, _ := ids.Parse(from)
-	was, member := workspaceOf(list, id)
+	was, member := web.WorkspaceOf(list, id)
 	m := stalePage{title: "You switched to another workspace in another tab",
 		text: "The page is of " + was.Name + ", and you are in " + now.Name + " now. Nothing was changed.", back: "Go to the board of " + now.Name}
 	if !member {
@@ -71,17 +72,17 @@ func staleModel(from string, who tenancy.Principal, list []accounts.Workspace) s
 func (s *Server) showStale(c echo.Context, m stalePage) error {
 	const status = http.StatusConflict
 	switch {
-	case isHX(c) && c.Request().Method == http.MethodGet:
+	case web.IsHX(c) && c.Request().Method == http.MethodGet:
 		// Parts of a page, and its stream: js/workspace.js says it once.
 		return c.NoContent(status)
-	case isHX(c):
-		return showToast(c, status, ui.Toast{Tone: ui.Bad, Title: m.title, Text: m.text, ActionURL: links.Board, ActionLabel: m.back})
-	case !wantsPage(c):
+	case web.IsHX(c):
+		return web.ShowToast(c, status, ui.Toast{Tone: ui.Bad, Title: m.title, Text: m.text, ActionURL: links.Board, ActionLabel: m.back})
+	case !web.WantsPage(c):
 		return c.String(status, m.title+". "+m.text+"\n")
 	}
-	page := views.ErrorPage{Theme: themeOf(c), Code: status, Title: m.title, Message: m.text, BackLabel: m.back}
-	if who, ok := whoOf(c); ok {
-		page.Shell = s.errorShell(c, who)
+	page := views.ErrorPage{Theme: web.ThemeOf(c), Code: status, Title: m.title, Message: m.text, BackLabel: m.back}
+	if who, ok := web.WhoOf(c); ok {
+		page.Shell = s.Web.ErrorShell(c, who)
 	}
-	return render(c, status, views.ErrorView(page))
+	return web.Render(c, status, views.ErrorView(page))
 }

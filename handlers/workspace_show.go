@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
 	"fleetboard/views/links"
@@ -39,7 +40,7 @@ func (s *Server) workspacePage(c echo.Context, who tenancy.Principal, status int
 	if in.newName != nil {
 		m.NewName = *in.newName
 	}
-	return render(c, status, views.WorkspaceView(m))
+	return web.Render(c, status, views.WorkspaceView(m))
 }
 
 // settingsShell is the shell of a page of the settings. Its path is given, for a
@@ -49,7 +50,7 @@ func (s *Server) settingsShell(c echo.Context, who tenancy.Principal, title, pat
 	if err != nil {
 		return views.Shell{}, err
 	}
-	shell, err := s.page(c, who, snap, views.SectionSettings, title)
+	shell, err := s.Web.Page(c, who, snap, views.SectionSettings, title)
 	shell.Path = path
 	return shell, err
 }

@@ -19,6 +19,7 @@ import (
 	"fleetboard/handlers"
 	"fleetboard/handlers/api"
 	"fleetboard/handlers/edge"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
@@ -183,7 +184,7 @@ func (a *App) serve(cfg Config, people *accounts.Service, secrets *vault.Vault, 
 
 	limits, client := quota.New(cfg.Network.RateLimit), cfg.Network.ClientAddress()
 	pages := handlers.New(handlers.Deps{
-		Accounts: people, Sessions: handlers.NewSessions(accounts.NewSessionStore(a.db), cfg.Secure()), Log: a.log, Ready: a.readiness(),
+		Accounts: people, Sessions: web.NewSessions(accounts.NewSessionStore(a.db), cfg.Secure()), Log: a.log, Ready: a.readiness(),
 		Secure: cfg.Secure(), Jobs: list, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
 		Coordinator: leader, Done: a.done, EnrolmentTokenFile: cfg.EnrolmentTokenFile(),
 		Quota: limits, ClientAddress: client, Provider: cfg.OIDC.Provider(a.publicURL(cfg)),

@@ -1,9 +1,10 @@
-package handlers
+package history
 
 import (
 	"slices"
 	"strings"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/eventlog"
 	"fleetboard/views/ui"
 )
@@ -15,10 +16,10 @@ type setting struct {
 	changes []eventlog.Change
 }
 
-// settingWords tell what a person did in settings, from the verb on; who did it
+// SettingWords tell what a person did in settings, from the verb on; who did it
 // stands beside it. They name people, tokens and agents, and no secret: there
 // is none in an event.
-var settingWords = map[eventlog.Type]func(setting) ui.Sentence{
+var SettingWords = map[eventlog.Type]func(setting) ui.Sentence{
 	eventlog.WorkspaceCreated: func(e setting) ui.Sentence {
 		return ui.Say(ui.T("made the workspace "), ui.Name(e.said("name")))
 	},
@@ -52,7 +53,7 @@ var settingWords = map[eventlog.Type]func(setting) ui.Sentence{
 	eventlog.MemberDisabled: func(e setting) ui.Sentence { return ui.Say(ui.T("disabled "), ui.Name(e.member())) },
 	eventlog.MemberEnabled:  func(e setting) ui.Sentence { return ui.Say(ui.T("enabled "), ui.Name(e.member()), ui.T(" again")) },
 	eventlog.MemberSessionsEnded: func(e setting) ui.Sentence {
-		return ui.Say(ui.T("ended "+plural(numberOf(e.payload["sessions"]), "session", "sessions")+" of "), ui.Name(e.member()))
+		return ui.Say(ui.T("ended "+web.Plural(numberOf(e.payload["sessions"]), "session", "sessions")+" of "), ui.Name(e.member()))
 	},
 	eventlog.WorkspaceFactorSet: func(e setting) ui.Sentence {
 		if len(e.changes) > 0 && e.changes[0].New == true {
@@ -68,7 +69,7 @@ var settingWords = map[eventlog.Type]func(setting) ui.Sentence{
 			text = "set the account's first password"
 		}
 		if n := numberOf(e.payload["sessions"]); n > 0 {
-			text += ", which ended " + plural(n, "other session", "other sessions")
+			text += ", which ended " + web.Plural(n, "other session", "other sessions")
 		}
 		return ui.Text(text)
 	},
@@ -81,7 +82,7 @@ var settingWords = map[eventlog.Type]func(setting) ui.Sentence{
 		return append(ui.Say(ui.T("unlinked the account from ")), e.provider()...)
 	},
 	eventlog.SessionsEnded: func(e setting) ui.Sentence {
-		return ui.Text("ended " + plural(numberOf(e.payload["sessions"]), "own session", "own sessions"))
+		return ui.Text("ended " + web.Plural(numberOf(e.payload["sessions"]), "own session", "own sessions"))
 	},
 	eventlog.TokenIssued:  func(e setting) ui.Sentence { return append(e.token("made"), e.scope()...) },
 	eventlog.TokenRevoked: func(e setting) ui.Sentence { return e.token("revoked") },
@@ -160,4 +161,4 @@ func (e setting) scope() ui.Sentence {
 	return ui.Say(ui.T(" for " + strings.Join(limits, ", ")))
 }
 
-func (e setting) values() string { return plural(numberOf(e.payload["values"]), "value", "values") }
+func (e setting) values() string { return web.Plural(numberOf(e.payload["values"]), "value", "values") }

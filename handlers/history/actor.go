@@ -1,4 +1,4 @@
-package handlers
+package history
 
 import (
 	"fleetboard/internal/eventlog"
@@ -17,9 +17,9 @@ var actorKinds = map[tenancy.Kind]struct{ icon, word, mark string }{
 // markLength is how much of a person's id stands beside the name.
 const markLength = 6
 
-// actorModel shows who did something. Of people of one name the end of the id
+// Actor shows who did something. Of people of one name the end of the id
 // tells who it was; of the others the kind is said.
-func actorModel(a tenancy.Actor) views.Actor {
+func Actor(a tenancy.Actor) views.Actor {
 	kind := actorKinds[a.Kind]
 	m := views.Actor{Name: a.Name, Icon: kind.icon, Title: kind.word, Mark: kind.mark}
 	if a.ID != "" {
@@ -31,20 +31,20 @@ func actorModel(a tenancy.Actor) views.Actor {
 	return m
 }
 
-// actorFilter is what finds all that an actor did, also under other names. Events
+// ActorFilter is what finds all that an actor did, also under other names. Events
 // of versions that kept no ids are found by the name.
-func actorFilter(a tenancy.Actor) string {
+func ActorFilter(a tenancy.Actor) string {
 	if a.ID == "" {
 		return a.Name
 	}
 	return a.ID
 }
 
-// actorNamed is a filter's actor in words: of an id the newest name and its mark.
-func actorNamed(filter string, events []eventlog.Event) string {
+// ActorNamed is a filter's actor in words: of an id the newest name and its mark.
+func ActorNamed(filter string, events []eventlog.Event) string {
 	for _, e := range events {
 		if e.Actor.ID == filter {
-			m := actorModel(e.Actor)
+			m := Actor(e.Actor)
 			return m.Name + " (" + m.Mark + ")"
 		}
 	}

@@ -1,10 +1,12 @@
-package handlers
+package reason
 
 import (
 	"strconv"
 	"strings"
 	"time"
 
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
@@ -14,12 +16,8 @@ import (
 	"fleetboard/views/ui"
 )
 
-// maxQuote is how much of a person's or an agent's words a sentence holds, in
-// characters.
-const maxQuote = 120
-
-// reasonIcons are those of look.md section 6.
-var reasonIcons = map[string]string{
+// icons are those of look.md section 6.
+var icons = map[string]string{
 	kanban.CodeDependency: "link", kanban.CodeNotBefore: "calendar-clock", kanban.CodeRetryBackoff: "timer-reset",
 	kanban.CodeBudget: "wallet", kanban.CodeRepoBusy: "lock", kanban.CodeReviewBacklog: "inbox",
 	kanban.CodePaused: "circle-pause", kanban.CodeBlocked: "circle-stop", kanban.CodeQuestion: "message-circle-question-mark",
@@ -30,13 +28,13 @@ var reasonIcons = map[string]string{
 	kanban.CodeFailed: "octagon-alert", kanban.CodeDependencyCycle: "refresh-cw", kanban.CodeAborted: "circle-x",
 }
 
-// reasonModel says in one sentence why a job does not run; nil where there is
+// Model says in one sentence why a job does not run; nil where there is
 // nothing to say.
-func reasonModel(j jobs.Job, why kanban.Reason, now time.Time) *views.Reason {
+func Model(j jobs.Job, why kanban.Reason, now time.Time) *views.Reason {
 	if why.Code == "" {
 		return nil
 	}
-	r := &views.Reason{Icon: reasonIcons[why.Code], Text: reasonText(j, why, now)}
+	r := &views.Reason{Icon: icons[why.Code], Text: Text(j, why, now)}
 	switch why.Code {
 	case kanban.CodeNoFactory, kanban.CodeDependencyFailed:
 		r.Tone = ui.Warn
@@ -53,26 +51,27 @@ func reasonModel(j jobs.Job, why kanban.Reason, now time.Time) *views.Reason {
 	return r
 }
 
-func reasonText(j jobs.Job, why kanban.Reason, now time.Time) ui.Sentence {
+// Text says in one sentence why a job does not run.
+func Text(j jobs.Job, why kanban.Reason, now time.Time) ui.Sentence {
 	switch why.Code {
 	case kanban.CodeNoFactory:
 		return noFactoryText(j, why)
 	case kanban.CodeSeatsTaken:
 		return seatsTakenText(j, why)
 	case kanban.CodeAgentsBusy:
-		return append(ui.Say(ui.T(plural(why.Free, "seat", "seats")+" free, but no agent for it on ")), namesOf(why.Factories)...)
+		return append(ui.Say(ui.T(web.Plural(why.Free, "seat", "seats")+" free, but no agent for it on ")), Factories(why.Factories)...)
 	case kanban.CodeCanStart:
-		return append(ui.Say(ui.T(plural(why.Free, "seat", "seats")+" free on ")), namesOf(why.Factories)...)
+		return append(ui.Say(ui.T(web.Plural(why.Free, "seat", "seats")+" free on ")), Factories(why.Factories)...)
 	case kanban.CodePaused:
 		return pausedText(j)
 	case kanban.CodeBlocked:
-		return byText("Blocked", credit(why), why.Text)
+		return ByText("Blocked", credit(why), why.Text)
 	case kanban.CodeQuestion:
-		return ui.Say(ui.Strong(why.By.Name+" asks:"), ui.T(" "+firstLine(why.Text, maxQuote)))
+		return ui.Say(ui.Strong(why.By.Name+" asks:"), ui.T(" "+web.FirstLine(why.Text, web.MaxQuote)))
 	case kanban.CodeInReview:
 		return inReviewText(j)
 	case kanban.CodeApproved:
-		return ui.Text(byText("Approved", credit(why), "").String() + ", to be merged")
+		return ui.Text(ByText("Approved", credit(why), "").String() + ", to be merged")
 	default:
 		if text := lifeText(why); len(text) > 0 {
 			return text
@@ -109,25 +108,26 @@ func waitText(j jobs.Job, why kanban.Reason, now time.Time) ui.Sentence {
 func lifeText(why kanban.Reason) ui.Sentence {
 	switch why.Code {
 	case kanban.CodeClaimed:
-		return append(ui.Say(ui.T(why.By.Name+" has claimed it on ")), namesOf(why.Factories)...)
+		return append(ui.Say(ui.T(why.By.Name+" has claimed it on ")), Factories(why.Factories)...)
 	case kanban.CodeRunning:
-		return append(ui.Say(ui.T(why.By.Name+" works on it on ")), namesOf(why.Factories)...)
+		return append(ui.Say(ui.T(why.By.Name+" works on it on ")), Factories(why.Factories)...)
 	case kanban.CodeCompleted:
-		return byText("Done", credit(why), "")
+		return ByText("Done", credit(why), "")
 	case kanban.CodeArchived:
-		return byText("Archived", credit(why), "")
+		return ByText("Archived", credit(why), "")
 	case kanban.CodeFailed:
-		return byText("Failed for good", "", why.Text)
+		return ByText("Failed for good", "", why.Text)
 	case kanban.CodeDependencyCycle:
-		return byText("It waited for itself", "", why.Text)
+		return ByText("It waited for itself", "", why.Text)
 	case kanban.CodeAborted:
-		return byText("Cancelled", credit(why), why.Text)
+		return ByText("Cancelled", credit(why), why.Text)
 	default:
 		return nil
 	}
 }
 
-func keyLinks(keys []string) []ui.Span {
+// KeyLinks are jobs by their keys.
+func KeyLinks(keys []string) []ui.Span {
 	spans := make([]ui.Span, len(keys))
 	for i, k := range keys {
 		spans[i] = ui.Link(k, links.Job(k))
@@ -135,19 +135,20 @@ func keyLinks(keys []string) []ui.Span {
 	return spans
 }
 
-func namesOf(factories []string) []ui.Span {
+// Factories joins the names of factories.
+func Factories(factories []string) []ui.Span {
 	spans := make([]ui.Span, len(factories))
 	for i, f := range factories {
 		spans[i] = ui.Name(f)
 	}
-	return andSpans(spans)
+	return web.AndSpans(spans)
 }
 
 func dependencyText(keys []string) ui.Sentence {
 	if len(keys) == 0 {
 		return ui.Text("Waits for other jobs")
 	}
-	return append(ui.Say(ui.T("Waits for ")), andSpans(keyLinks(keys))...)
+	return append(ui.Say(ui.T("Waits for ")), web.AndSpans(KeyLinks(keys))...)
 }
 
 // endedWords are how a dependency ended that was not completed.
@@ -165,7 +166,7 @@ func endedText(ended []kanban.Ended) ui.Sentence {
 	for i, e := range ended {
 		keys[i] = e.Key
 	}
-	text := append(ui.Say(ui.T("Waits for ")), andSpans(keyLinks(keys))...)
+	text := append(ui.Say(ui.T("Waits for ")), web.AndSpans(KeyLinks(keys))...)
 	return append(text, ui.T(", which ended without success. Retry or unlink them"))
 }
 
@@ -173,7 +174,7 @@ func notBeforeText(at *time.Time, now time.Time) ui.Sentence {
 	if at == nil || !at.After(now) {
 		return ui.Text("Its time has come")
 	}
-	return ui.Text("Not before " + until(*at, now))
+	return ui.Text("Not before " + web.Until(*at, now))
 }
 
 func retryText(j jobs.Job, why kanban.Reason, now time.Time) ui.Sentence {
@@ -186,7 +187,7 @@ func retryText(j jobs.Job, why kanban.Reason, now time.Time) ui.Sentence {
 	}
 	text := "Retry " + strconv.Itoa(j.FailureCount) + " of " + strconv.Itoa(j.MaxRetries) + when
 	if why.Text != "" {
-		text += ". Last: " + firstLine(why.Text, maxQuote)
+		text += ". Last: " + web.FirstLine(why.Text, web.MaxQuote)
 	}
 	return ui.Text(text)
 }
@@ -196,7 +197,7 @@ func repoBusyText(j jobs.Job, why kanban.Reason) ui.Sentence {
 	if len(why.Keys) == 0 {
 		return ui.Say(ui.T("Repo busy: another job holds "), ui.Name(j.Repo))
 	}
-	text := append(ui.Say(ui.T("Repo busy: ")), andSpans(keyLinks(why.Keys))...)
+	text := append(ui.Say(ui.T("Repo busy: ")), web.AndSpans(KeyLinks(why.Keys))...)
 	text = append(text, ui.T(" holds "), ui.Name(j.Repo))
 	if why.By.Name != "" {
 		text = append(text, ui.T(", "), ui.Name(why.By.Name), ui.T(" works on it"))
@@ -214,7 +215,7 @@ func backlogText(why kanban.Reason) ui.Sentence {
 		state = " has room again, "
 	}
 	return ui.Say(ui.T("Review queue of "), ui.Name(why.Product),
-		ui.T(state+ui.Count(why.Count)+" of "+plural(why.Limit, "job", "jobs")+" in review"))
+		ui.T(state+ui.Count(why.Count)+" of "+web.Plural(why.Limit, "job", "jobs")+" in review"))
 }
 
 func pausedText(j jobs.Job) ui.Sentence {
@@ -222,20 +223,18 @@ func pausedText(j jobs.Job) ui.Sentence {
 	if who := tenancy.Credit(j.StatusBy, j.CarriedOutBy); who != "" {
 		text += " by " + who
 	}
-	if hasCheckpoint(j) {
+	if jobparts.HasCheckpoint(j) {
 		text += ", checkpoint kept"
 	}
 	return ui.Text(text)
 }
 
-func hasCheckpoint(j jobs.Job) bool { return len(j.Checkpoint) > 0 && string(j.Checkpoint) != "null" }
-
-// byText is "Blocked by Mara Ilić: waits for the contract".
-func byText(what, who, words string) ui.Sentence {
+// ByText is "Blocked by Mara Ilić: waits for the contract".
+func ByText(what, who, words string) ui.Sentence {
 	if who != "" {
 		what += " by " + who
 	}
-	if words = firstLine(words, maxQuote); words != "" {
+	if words = web.FirstLine(words, web.MaxQuote); words != "" {
 		what += ": " + words
 	}
 	return ui.Text(what)
@@ -259,7 +258,7 @@ func noFactoryText(j jobs.Job, why kanban.Reason) ui.Sentence {
 	if repo, only := onlyRepo(why.Missing); only {
 		text = ui.Say(ui.T("No live factory holds "), ui.Name(repo))
 	} else {
-		text = append(text, andSpans(chipsOf(why.Missing))...)
+		text = append(text, web.AndSpans(chipsOf(why.Missing))...)
 	}
 	return append(text, ui.T(". Nearest miss: "), ui.Name(why.Nearest))
 }
@@ -296,7 +295,7 @@ func seatsTakenText(j jobs.Job, why kanban.Reason) ui.Sentence {
 	} else {
 		text = append(text, ui.T(" is free, on "))
 	}
-	text = append(text, namesOf(why.Factories)...)
+	text = append(text, Factories(why.Factories)...)
 	if len(why.Keys) == 0 {
 		return text
 	}
@@ -305,17 +304,17 @@ func seatsTakenText(j jobs.Job, why kanban.Reason) ui.Sentence {
 
 // heldBy names the jobs on the seats, as far as they were read.
 func heldBy(why kanban.Reason) []ui.Span {
-	keys := keyLinks(why.Keys)
+	keys := KeyLinks(why.Keys)
 	if why.More > 0 {
-		shown := min(len(keys), maxListed-1)
-		return andSpans(append(keys[:shown:shown], ui.T(strconv.Itoa(len(keys)-shown+why.More)+" more")))
+		shown := min(len(keys), web.MaxListed-1)
+		return web.AndSpans(append(keys[:shown:shown], ui.T(strconv.Itoa(len(keys)-shown+why.More)+" more")))
 	}
-	return andSpans(keys)
+	return web.AndSpans(keys)
 }
 
 func inReviewText(j jobs.Job) ui.Sentence {
-	if commit := resultOf(j).Commit; commit != "" {
-		return ui.Say(ui.T("Commit "), ui.Key(shortCommit(commit)), ui.T(" waits for a review"))
+	if commit := jobparts.ResultOf(j).Commit; commit != "" {
+		return ui.Say(ui.T("Commit "), ui.Key(jobparts.ShortCommit(commit)), ui.T(" waits for a review"))
 	}
 	return ui.Text("Handed in, a person decides")
 }

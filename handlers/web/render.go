@@ -1,4 +1,4 @@
-package handlers
+package web
 
 import (
 	"bytes"
@@ -11,9 +11,9 @@ import (
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// render shows a component. It is made completely before the first byte goes
+// Render shows a component. It is made completely before the first byte goes
 // out, so an error in the middle is an error page and not half a page.
-func render(c echo.Context, status int, component templ.Component) error {
+func Render(c echo.Context, status int, component templ.Component) error {
 	buf := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(buf)
 	buf.Reset()
@@ -25,13 +25,13 @@ func render(c echo.Context, status int, component templ.Component) error {
 	return c.HTMLBlob(status, buf.Bytes())
 }
 
-// isHX reports whether htmx asks, for a fragment.
-func isHX(c echo.Context) bool { return c.Request().Header.Get("HX-Request") == "true" }
+// IsHX reports whether htmx asks, for a fragment.
+func IsHX(c echo.Context) bool { return c.Request().Header.Get("HX-Request") == "true" }
 
-// seeOther sends the browser on to a path of ours with GET. htmx gets a
+// SeeOther sends the browser on to a path of ours with GET. htmx gets a
 // header, because fetch would follow a redirect unseen.
-func seeOther(c echo.Context, path string) error {
-	if isHX(c) {
+func SeeOther(c echo.Context, path string) error {
+	if IsHX(c) {
 		c.Response().Header().Set("HX-Redirect", path)
 		return c.NoContent(http.StatusNoContent)
 	}

@@ -1,4 +1,4 @@
-package handlers
+package web
 
 import (
 	"net/http"
@@ -14,10 +14,10 @@ import (
 // log in from it is not held up by what strangers try.
 const deviceCookie = "device"
 
-// originOf is where a log in comes from.
-func (s *Server) originOf(c echo.Context) accounts.Origin {
+// LoginOrigin is where a log in comes from.
+func (s *Site) LoginOrigin(c echo.Context) accounts.Origin {
 	from := accounts.Origin{Address: c.RealIP()}
-	if cookie, err := c.Cookie(s.cookieName(deviceCookie)); err == nil {
+	if cookie, err := c.Cookie(s.CookieName(deviceCookie)); err == nil {
 		from.Devices = cookie.Value
 	}
 	return from
@@ -25,7 +25,7 @@ func (s *Server) originOf(c echo.Context) accounts.Origin {
 
 // knowDevice makes the browser a known one of the account whose session begins
 // with these values; half a session tells nothing.
-func (s *Server) knowDevice(c echo.Context, values map[string]string) error {
+func (s *Site) knowDevice(c echo.Context, values map[string]string) error {
 	account, ok := ids.Parse(values[accounts.SessionAccount])
 	if !ok {
 		return nil
@@ -35,7 +35,7 @@ func (s *Server) knowDevice(c echo.Context, values map[string]string) error {
 		return err
 	}
 	c.SetCookie(&http.Cookie{
-		Name: s.cookieName(deviceCookie), Value: s.Accounts.KnowDevice(s.originOf(c).Devices, account, epoch), Path: "/",
+		Name: s.CookieName(deviceCookie), Value: s.Accounts.KnowDevice(s.LoginOrigin(c).Devices, account, epoch), Path: "/",
 		MaxAge: int(accounts.DeviceLife.Seconds()), HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteLaxMode,
 	})
 	return nil

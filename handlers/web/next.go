@@ -1,4 +1,4 @@
-package handlers
+package web
 
 import (
 	"net/url"
@@ -9,10 +9,10 @@ import (
 	"fleetboard/views/links"
 )
 
-// safeNext returns a path of ours to go on to. Anything that a browser, or what
+// SafeNext returns a path of ours to go on to. Anything that a browser, or what
 // stands before the server, could take for another site's address becomes the
 // board, and so does the log in.
-func safeNext(next string) string {
+func SafeNext(next string) string {
 	if !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || !utf8.ValidString(next) || strings.ContainsFunc(next, misread) {
 		return links.Board
 	}

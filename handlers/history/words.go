@@ -1,4 +1,4 @@
-package handlers
+package history
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -41,7 +42,8 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.KeyRotationBegun: "key rotation", eventlog.KeyRotationDone: "key rotation",
 }
 
-func eventKind(t eventlog.Type) string {
+// Kind is the word for a type of events.
+func Kind(t eventlog.Type) string {
 	if word := eventKinds[t]; word != "" {
 		return word
 	}
@@ -49,9 +51,9 @@ func eventKind(t eventlog.Type) string {
 	return strings.ReplaceAll(name, "_", " ")
 }
 
-// statusChange gives the statuses that an event leads from and to, "" for one
+// StatusChange gives the statuses that an event leads from and to, "" for one
 // that changes none.
-func statusChange(e eventlog.Event) (from, to ui.Status) {
+func StatusChange(e eventlog.Event) (from, to ui.Status) {
 	for _, c := range e.Changes {
 		if c.Field == "status" {
 			return ui.Status(textOf(c.Old)), ui.Status(textOf(c.New))
@@ -72,13 +74,13 @@ var heldAs = map[jobs.WaitReason]string{
 	jobs.WaitReviewBacklog: "waits for a place in the review queue",
 }
 
-// eventText is what an event says beside the changes of fields.
-func eventText(e eventlog.Event) ui.Sentence {
+// Text is what an event says beside the changes of fields.
+func Text(e eventlog.Event) ui.Sentence {
 	var payload map[string]any
 	if json.Unmarshal(e.Payload, &payload) != nil {
 		payload = nil
 	}
-	text := factText(e, payload)
+	text := FactText(e, payload)
 	if by := carriedOutBy(e.Payload); by != (tenancy.Actor{}) {
 		carried := ui.T(tenancy.Credit(tenancy.Actor{}, by))
 		text = append(text[:len(text):len(text)], carried)
@@ -97,8 +99,9 @@ func carriedOutBy(payload json.RawMessage) tenancy.Actor {
 	return said.CarriedOutBy
 }
 
-func factText(e eventlog.Event, payload map[string]any) ui.Sentence {
-	said := func(name string) string { return firstLine(textOf(payload[name]), maxQuote) }
+// FactText is EventText without who carried it out.
+func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
+	said := func(name string) string { return web.FirstLine(textOf(payload[name]), web.MaxQuote) }
 	switch e.Type {
 	case eventlog.JobProgressed:
 		return ui.Text(progressText(e.Changes))
@@ -109,11 +112,11 @@ func factText(e eventlog.Event, payload map[string]any) ui.Sentence {
 	case eventlog.JobLinked, eventlog.JobUnlinked:
 		return linkText(said("type"), said("job"))
 	case eventlog.JobCompacted:
-		return ui.Text(plural(numberOf(payload["events"]), "older event", "older events") + " in one")
+		return ui.Text(web.Plural(numberOf(payload["events"]), "older event", "older events") + " in one")
 	case eventlog.JobRecorded:
 		return ui.Text("what earlier versions kept beside the log")
 	case eventlog.JobPurged:
-		return ui.Text(said("key") + " with " + plural(numberOf(payload["events"]), "event", "events"))
+		return ui.Text(said("key") + " with " + web.Plural(numberOf(payload["events"]), "event", "events"))
 	case eventlog.JobRepaired:
 		return ui.Text("made what its history tells")
 	case eventlog.JobClaimed:
@@ -128,7 +131,7 @@ func factText(e eventlog.Event, payload map[string]any) ui.Sentence {
 	if text := fleetText(e.Type, said, payload); len(text) > 0 {
 		return text
 	}
-	if words := settingWords[e.Type]; words != nil {
+	if words := SettingWords[e.Type]; words != nil {
 		return words(setting{said: said, payload: payload, changes: e.Changes})
 	}
 	for _, name := range []string{"title", "reason", "error", "question", "commit", "url"} {
@@ -152,7 +155,7 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 	case eventlog.AgentRegistered, eventlog.AgentWentStale, eventlog.AgentDied, eventlog.AgentRevived:
 		return append(ui.Say(ui.Name(said("agent")), ui.T(" ")), onFactory(said("factory"))...)
 	case eventlog.AgentSuperseded:
-		return ui.Say(ui.Name(said("agent")), ui.T(" was started anew, "+plural(numberOf(payload["leases"]), "job", "jobs")+" given back"))
+		return ui.Say(ui.Name(said("agent")), ui.T(" was started anew, "+web.Plural(numberOf(payload["leases"]), "job", "jobs")+" given back"))
 	case eventlog.AgentTerminated:
 		return append(ui.Say(ui.Name(said("agent"))), colon(said("reason"))...)
 	case eventlog.FactoryDrained:
@@ -193,7 +196,7 @@ func linkText(kind, key string) ui.Sentence {
 func newValue(changes []eventlog.Change, field string) string {
 	for _, c := range changes {
 		if c.Field == field {
-			return firstLine(textOf(c.New), maxQuote)
+			return web.FirstLine(textOf(c.New), web.MaxQuote)
 		}
 	}
 	return ""
@@ -220,7 +223,7 @@ func progressText(changes []eventlog.Change) string {
 			parts = append(parts, text)
 		case "current_step":
 			if step := textOf(c.New); step != "" {
-				parts = append(parts, firstLine(step, maxQuote))
+				parts = append(parts, web.FirstLine(step, web.MaxQuote))
 			}
 		case "checkpoint":
 			parts = append(parts, "checkpoint kept")
@@ -229,18 +232,20 @@ func progressText(changes []eventlog.Change) string {
 	return strings.Join(parts, " · ")
 }
 
-// editedText names the fields that an edit changed.
-func editedText(changes []eventlog.Change) string {
+// EditedText names the fields that an edit changed.
+func EditedText(changes []eventlog.Change) string {
 	var fields []string
 	for _, c := range changes {
 		if c.Field != "status" && c.Field != "wait_reason" {
 			fields = append(fields, fieldName(c.Field))
 		}
 	}
-	return and(fields)
+	return web.And(fields)
 }
 
-func fieldName(field string) string { return firstLine(strings.ReplaceAll(field, "_", " "), maxField) }
+func fieldName(field string) string {
+	return web.FirstLine(strings.ReplaceAll(field, "_", " "), maxField)
+}
 
 // maxField is how many characters of a field's name or value a line shows.
 const maxField = 40
@@ -258,14 +263,14 @@ func fieldValue(field string, v any) string {
 		return "no"
 	case float64:
 		if field == "body" {
-			return plural(numberOf(v), "character", "characters")
+			return web.Plural(numberOf(v), "character", "characters")
 		}
 		return strconv.FormatFloat(value, 'f', -1, 64)
 	case string:
 		if at, err := time.Parse(time.RFC3339Nano, value); err == nil {
 			return at.UTC().Format("2 Jan 15:04 UTC")
 		}
-		if text := firstLine(value, maxField); text != "" {
+		if text := web.FirstLine(value, maxField); text != "" {
 			return text
 		}
 		return "none"
@@ -281,16 +286,16 @@ func listValue(field string, list []any) string {
 		return "none"
 	}
 	if field == "acceptance" || field == "acceptance_met" {
-		return plural(met(field, list), "criterion", "criteria")
+		return web.Plural(met(field, list), "criterion", "criteria")
 	}
 	words := make([]string, 0, len(list))
-	for _, v := range list[:min(len(list), maxListed)] {
+	for _, v := range list[:min(len(list), web.MaxListed)] {
 		words = append(words, fieldValue("", v))
 	}
-	if len(list) > maxListed {
-		words = append(words, strconv.Itoa(len(list)-maxListed)+" more")
+	if len(list) > web.MaxListed {
+		words = append(words, strconv.Itoa(len(list)-web.MaxListed)+" more")
 	}
-	return firstLine(strings.Join(words, ", "), maxField)
+	return web.FirstLine(strings.Join(words, ", "), maxField)
 }
 
 // met counts criteria: of ticks, those that are set.
@@ -313,7 +318,7 @@ func toldValue(c eventlog.Change, v any, apart string) string {
 		return "a long text"
 	}
 	if text, ok := v.(string); ok && c.Field == "body" {
-		return plural(len([]rune(text)), "character", "characters")
+		return web.Plural(len([]rune(text)), "character", "characters")
 	}
 	return fieldValue(c.Field, v)
 }

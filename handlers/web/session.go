@@ -1,12 +1,9 @@
-package handlers
+package web
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
@@ -47,8 +44,8 @@ func notSignedIn() error {
 	return fault.New(fault.Unauthenticated, "Log in to go on.")
 }
 
-// person reads the session and says who it belongs to. It writes nothing.
-func (s *Server) person(c echo.Context) (tenancy.Principal, error) {
+// Person reads the session and says who it belongs to. It writes nothing.
+func (s *Site) Person(c echo.Context) (tenancy.Principal, error) {
 	cookie, err := c.Cookie(s.Sessions.Cookie.Name)
 	if err != nil || cookie.Value == "" {
 		return tenancy.Principal{}, notSignedIn()
@@ -65,32 +62,32 @@ func (s *Server) person(c echo.Context) (tenancy.Principal, error) {
 	return s.Accounts.Person(ctx, account, workspace)
 }
 
-// signIn begins a session for an account, under a new token: one that an
+// SignIn begins a session for an account, under a new token: one that an
 // attacker planted before is worth nothing. The session the browser had ends, and
 // nothing that was kept in it goes on.
-func (s *Server) signIn(c echo.Context, account accounts.Account) error {
+func (s *Site) SignIn(c echo.Context, account accounts.Account) error {
 	epoch, err := s.Accounts.SessionEpoch(c.Request().Context(), account.ID)
 	if err != nil {
 		return err
 	}
-	return s.wholeSignIn(c, account.ID, epoch)
+	return s.WholeSignIn(c, account.ID, epoch)
 }
 
-// wholeSignIn is signIn for credentials that were checked in an epoch: where all
+// WholeSignIn is SignIn for credentials that were checked in an epoch: where all
 // sessions ended since, the new one is over before it begins.
-func (s *Server) wholeSignIn(c echo.Context, account ids.ID, epoch int64) error {
-	return s.beginSession(c, map[string]string{accounts.SessionAccount: account.String(), accounts.SessionEpoch: epochText(epoch)}, 0)
+func (s *Site) WholeSignIn(c echo.Context, account ids.ID, epoch int64) error {
+	return s.BeginSession(c, map[string]string{accounts.SessionAccount: account.String(), accounts.SessionEpoch: EpochText(epoch)}, 0)
 }
 
-// halfSignIn begins the session of a person whose second factor is to be asked.
-func (s *Server) halfSignIn(c echo.Context, in accounts.LoggedIn) error {
-	return s.beginSession(c, map[string]string{accounts.SessionHalf: in.ID.String(), accounts.SessionEpoch: epochText(in.Epoch)}, halfLife)
+// HalfSignIn begins the session of a person whose second factor is to be asked.
+func (s *Site) HalfSignIn(c echo.Context, in accounts.LoggedIn) error {
+	return s.BeginSession(c, map[string]string{accounts.SessionHalf: in.ID.String(), accounts.SessionEpoch: EpochText(in.Epoch)}, halfLife)
 }
 
-// beginSession begins one with these values under a new token; a life of 0 is
+// BeginSession begins one with these values under a new token; a life of 0 is
 // that of the session manager.
-func (s *Server) beginSession(c echo.Context, values map[string]string, life time.Duration) error {
-	ctx, err := s.Sessions.Load(c.Request().Context(), s.token(c))
+func (s *Site) BeginSession(c echo.Context, values map[string]string, life time.Duration) error {
+	ctx, err := s.Sessions.Load(c.Request().Context(), s.SessionToken(c))
 	if err != nil {
 		return err
 	}
@@ -104,7 +101,7 @@ func (s *Server) beginSession(c echo.Context, values map[string]string, life tim
 		s.Sessions.Put(ctx, name, value)
 	}
 	if values[accounts.SessionAccount] != "" {
-		s.Sessions.Put(ctx, accounts.SessionProven, provenNow())
+		s.Sessions.Put(ctx, accounts.SessionProven, ProvenNow())
 	}
 	if err := s.knowDevice(c, values); err != nil {
 		return err
@@ -120,10 +117,10 @@ func (s *Server) beginSession(c echo.Context, values map[string]string, life tim
 	return s.noteLogIn(ctx, c, values)
 }
 
-// half is the account that waits for its second factor, and the epoch its
+// HalfSignedIn is the account that waits for its second factor, and the epoch its
 // password was checked in. Fault: Unauthenticated.
-func (s *Server) half(c echo.Context) (account ids.ID, epoch int64, err error) {
-	ctx, err := s.Sessions.Load(c.Request().Context(), s.token(c))
+func (s *Site) HalfSignedIn(c echo.Context) (account ids.ID, epoch int64, err error) {
+	ctx, err := s.Sessions.Load(c.Request().Context(), s.SessionToken(c))
 	if err != nil {
 		return ids.Nil, 0, err
 	}
@@ -135,27 +132,28 @@ func (s *Server) half(c echo.Context) (account ids.ID, epoch int64, err error) {
 	return account, epoch, err
 }
 
-// renewSession gives the browser's session another token, after a change of what
+// RenewSession gives the browser's session another token, after a change of what
 // protects the account: ctx was loaded before, and the session of the old token
 // has just been ended. What was kept in it goes on.
-func (s *Server) renewSession(ctx context.Context, c echo.Context, epoch int64) error {
+func (s *Site) RenewSession(ctx context.Context, c echo.Context, epoch int64) error {
 	if err := s.Sessions.RenewToken(ctx); err != nil {
 		return err
 	}
-	values := map[string]string{accounts.SessionEpoch: epochText(epoch), accounts.SessionAccount: s.Sessions.GetString(ctx, accounts.SessionAccount)}
+	values := map[string]string{accounts.SessionEpoch: EpochText(epoch), accounts.SessionAccount: s.Sessions.GetString(ctx, accounts.SessionAccount)}
 	s.Sessions.Put(ctx, accounts.SessionEpoch, values[accounts.SessionEpoch])
-	s.Sessions.Put(ctx, accounts.SessionProven, provenNow())
+	s.Sessions.Put(ctx, accounts.SessionProven, ProvenNow())
 	if err := s.knowDevice(c, values); err != nil {
 		return err
 	}
 	return s.saveSession(ctx, c)
 }
 
-func epochText(epoch int64) string { return strconv.FormatInt(epoch, 10) }
+// EpochText is an epoch as a session keeps it.
+func EpochText(epoch int64) string { return strconv.FormatInt(epoch, 10) }
 
-// signOut ends the browser's session, on the server first.
-func (s *Server) signOut(c echo.Context) error {
-	ctx, err := s.Sessions.Load(c.Request().Context(), s.token(c))
+// SignOut ends the browser's session, on the server first.
+func (s *Site) SignOut(c echo.Context) error {
+	ctx, err := s.Sessions.Load(c.Request().Context(), s.SessionToken(c))
 	if err != nil {
 		return err
 	}
@@ -169,11 +167,11 @@ func (s *Server) signOut(c echo.Context) error {
 	return nil
 }
 
-// putSession keeps a value in the browser's session, under the same token; a
+// Keep keeps a value in the browser's session, under the same token; a
 // visitor without a session gets one that opens nothing. Where the session has
 // ended in the meantime nothing is kept.
-func (s *Server) putSession(c echo.Context, name, value string) error {
-	ctx, err := s.Sessions.Load(c.Request().Context(), s.token(c))
+func (s *Site) Keep(c echo.Context, name, value string) error {
+	ctx, err := s.Sessions.Load(c.Request().Context(), s.SessionToken(c))
 	if err != nil {
 		return err
 	}
@@ -181,10 +179,10 @@ func (s *Server) putSession(c echo.Context, name, value string) error {
 	return s.saveSession(ctx, c)
 }
 
-// takeSession reads a value of the browser's session and removes it; "" where
+// TakeKept reads a value of the browser's session and removes it; "" where
 // there is none.
-func (s *Server) takeSession(c echo.Context, name string) (string, error) {
-	ctx, err := s.Sessions.Load(c.Request().Context(), s.token(c))
+func (s *Site) TakeKept(c echo.Context, name string) (string, error) {
+	ctx, err := s.Sessions.Load(c.Request().Context(), s.SessionToken(c))
 	if err != nil {
 		return "", err
 	}
@@ -196,7 +194,7 @@ func (s *Server) takeSession(c echo.Context, name string) (string, error) {
 }
 
 // saveSession writes a loaded session and its cookie.
-func (s *Server) saveSession(ctx context.Context, c echo.Context) error {
+func (s *Site) saveSession(ctx context.Context, c echo.Context) error {
 	token, expiry, err := s.Sessions.Commit(ctx)
 	if err != nil {
 		return err
@@ -206,8 +204,8 @@ func (s *Server) saveSession(ctx context.Context, c echo.Context) error {
 	return nil
 }
 
-// token is the session token the browser sent, "" for none.
-func (s *Server) token(c echo.Context) string {
+// SessionToken is the session SessionToken the browser sent, "" for none.
+func (s *Site) SessionToken(c echo.Context) string {
 	cookie, err := c.Cookie(s.Sessions.Cookie.Name)
 	if err != nil {
 		return ""
@@ -221,19 +219,26 @@ func noStore(c echo.Context) {
 	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
 }
 
-// form reads the posted fields. Faults: TooLarge, UnsupportedMedia, Malformed.
-func form(c echo.Context) (url.Values, error) {
-	r := c.Request()
-	kind, _, _ := strings.Cut(r.Header.Get(echo.HeaderContentType), ";")
-	if kind != "" && !strings.EqualFold(strings.TrimSpace(kind), echo.MIMEApplicationForm) {
-		return nil, fault.New(fault.UnsupportedMedia, "The form was sent in a way that is not understood.")
+// noteLogIn remembers the log in whose session, with these values, was just saved;
+// half a session is none.
+func (s *Site) noteLogIn(ctx context.Context, c echo.Context, values map[string]string) error {
+	account, ok := ids.Parse(values[accounts.SessionAccount])
+	if !ok {
+		return nil
 	}
-	if err := r.ParseForm(); err != nil {
-		var over *http.MaxBytesError
-		if errors.As(err, &over) {
-			return nil, tooLarge(err)
-		}
-		return nil, fault.Wrap(err, fault.Malformed, "The form could not be read.")
+	epoch, err := strconv.ParseInt(values[accounts.SessionEpoch], 10, 64)
+	if err != nil {
+		return err
 	}
-	return r.PostForm, nil
+	return s.Accounts.NoteLogIn(ctx, account, epoch, s.LoginOrigin(c), c.Request().UserAgent(), s.Sessions.Token(ctx))
+}
+
+// StillIn reports whether the session lasts and the role is the same. A database
+// that cannot be asked ends no stream.
+func (s *Site) StillIn(c echo.Context, who tenancy.Principal) bool {
+	now, err := s.Person(c)
+	if err != nil {
+		return !fault.Is(err, fault.Unauthenticated)
+	}
+	return now.Account == who.Account && now.Workspace == who.Workspace && now.Role == who.Role && now.NeedsFactor == who.NeedsFactor
 }

@@ -1,4 +1,4 @@
-package handlers
+package web
 
 import (
 	"net/url"
@@ -10,7 +10,7 @@ import (
 func TestSafeNext(t *testing.T) {
 	for _, next := range []string{"/jobs/FB-1", "/board?q=a%20b", "/jobs/new?again=1#x", "/settings/", "/timeline?actor=a%2F%2Fb&before=1-2",
 		"/board?next=//evil.example", "/board?q=..//", "/board#//evil.example", "/jobs/FB-1/...", "/jobs/caf\u00e9", "/jobs/100%25"} {
-		if got := safeNext(next); got != next {
+		if got := SafeNext(next); got != next {
 			t.Errorf("safeNext(%q) = %q", next, got)
 		}
 	}
@@ -26,7 +26,7 @@ func TestSafeNext(t *testing.T) {
 		"the log in":         {"/", "/login", "/login?next=/login", "/%6cogin"},
 	} {
 		for _, next := range list {
-			if got := safeNext(next); got != "/board" {
+			if got := SafeNext(next); got != "/board" {
 				t.Errorf("%s: safeNext(%q) = %q", what, next, got)
 			}
 		}
@@ -44,7 +44,7 @@ func FuzzSafeNext(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, next string) {
-		got := safeNext(next)
+		got := SafeNext(next)
 		// Browsers leave tabs and line ends out, wherever they are, and trim what
 		// is invisible at the ends.
 		seen := strings.Trim(strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(got), "\x00\x01\x02\x03\x1f ")

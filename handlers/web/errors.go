@@ -1,4 +1,4 @@
-package handlers
+package web
 
 import (
 	"context"
@@ -18,13 +18,10 @@ import (
 	"fleetboard/views/ui"
 )
 
-// unknownTime is Retry-After where a refusal does not say how long.
-const unknownTime = 5
-
 // HandleError answers a request that failed: a toast for htmx, a page for the
 // rest; without credentials the way to the log in. Only a refusal's own message
 // is shown; causes of what is internal are logged here, once.
-func (s *Server) HandleError(err error, c echo.Context) {
+func (s *Site) HandleError(err error, c echo.Context) {
 	f := s.refusal(err, c)
 	s.logFailure(err, f, c)
 	if c.Response().Committed {
@@ -34,16 +31,16 @@ func (s *Server) HandleError(err error, c echo.Context) {
 		if errors.Is(fails, context.Canceled) {
 			return // the reader is gone
 		}
-		s.Log.ErrorContext(c.Request().Context(), "error page failed", "request_id", requestIDOf(c), "error", fails)
+		s.Log.ErrorContext(c.Request().Context(), "error page failed", "request_id", RequestID(c), "error", fails)
 		_ = c.String(http.StatusInternalServerError, "Something went wrong.\n")
 	}
 }
 
 // refusal turns any error into one that may be shown.
-func (s *Server) refusal(err error, c echo.Context) *fault.Error {
+func (s *Site) refusal(err error, c echo.Context) *fault.Error {
 	var over *http.MaxBytesError
 	if errors.As(err, &over) {
-		return fault.From(tooLarge(err))
+		return fault.From(TooLarge(err))
 	}
 	var he *echo.HTTPError
 	if errors.As(err, &he) {
@@ -63,7 +60,7 @@ func ofStatus(he *echo.HTTPError) *fault.Error {
 	case http.StatusMethodNotAllowed:
 		return fault.New(fault.MethodNotAllowed, "This address does not take that kind of request.")
 	case http.StatusRequestEntityTooLarge:
-		return fault.From(tooLarge(he))
+		return fault.From(TooLarge(he))
 	case http.StatusBadRequest:
 		return fault.Wrap(he, fault.Malformed, "The request could not be read.")
 	default:
@@ -72,7 +69,7 @@ func ofStatus(he *echo.HTTPError) *fault.Error {
 }
 
 // logFailure writes what a person cannot mend. Refusals are in the access log.
-func (s *Server) logFailure(err error, f *fault.Error, c echo.Context) {
+func (s *Site) logFailure(err error, f *fault.Error, c echo.Context) {
 	level := slog.LevelError
 	switch f.Code {
 	case fault.Internal:
@@ -85,99 +82,99 @@ func (s *Server) logFailure(err error, f *fault.Error, c echo.Context) {
 		level = slog.LevelDebug
 	}
 	attrs := []slog.Attr{
-		slog.String("request_id", requestIDOf(c)),
+		slog.String("request_id", RequestID(c)),
 		slog.String("method", c.Request().Method),
 		slog.String("route", c.Path()),
 		slog.String("error", err.Error()),
 	}
-	var p panicked
+	var p PanicError
 	if errors.As(err, &p) {
-		attrs = append(attrs, slog.String("stack", string(p.stack)))
+		attrs = append(attrs, slog.String("stack", string(p.Stack)))
 	}
 	s.Log.LogAttrs(context.WithoutCancel(c.Request().Context()), level, "request failed", attrs...)
 }
 
-func (s *Server) answer(c echo.Context, f *fault.Error) error {
+func (s *Site) answer(c echo.Context, f *fault.Error) error {
 	status := status.Of(f.Code)
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
-		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(retryAfter(f)))
+		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(RetryAfter(f)))
 	}
 	switch {
 	case f.Code == fault.Unauthenticated:
 		return s.toLogin(c, status)
 	case c.Request().Method == http.MethodHead:
 		return c.NoContent(status)
-	case isHX(c):
-		return showToast(c, status, toastOf(f, requestIDOf(c)))
-	case !wantsPage(c):
+	case IsHX(c):
+		return ShowToast(c, status, toastOf(f, RequestID(c)))
+	case !WantsPage(c):
 		return c.String(status, f.Message+"\n")
 	default:
-		return render(c, status, views.ErrorView(s.errorPage(c, f, status)))
+		return Render(c, status, views.ErrorView(s.errorPage(c, f, status)))
 	}
 }
 
 // toLogin sends a browser to the log in and back afterwards. What is no
 // navigation only gets the status.
-func (s *Server) toLogin(c echo.Context, status int) error {
+func (s *Site) toLogin(c echo.Context, status int) error {
 	r := c.Request()
 	switch {
-	case isHX(c):
-		c.Response().Header().Set("HX-Redirect", links.LoginNext(currentPath(r)))
+	case IsHX(c):
+		c.Response().Header().Set("HX-Redirect", links.LoginNext(CurrentPath(r)))
 		return c.NoContent(status)
-	case !wantsPage(c):
+	case !WantsPage(c):
 		return c.String(status, "Log in to go on.\n")
 	case r.Method == http.MethodGet:
-		return c.Redirect(http.StatusSeeOther, loginFor(r.URL.RequestURI()))
+		return c.Redirect(http.StatusSeeOther, LoginFor(r.URL.RequestURI()))
 	default:
 		return c.Redirect(http.StatusSeeOther, links.Login)
 	}
 }
 
-// loginFor is the log-in page that comes back to a path; the board is where it
+// LoginFor is the log-in page that comes back to a path; the board is where it
 // goes anyhow.
-func loginFor(path string) string {
-	if next := safeNext(path); next != links.Board {
+func LoginFor(path string) string {
+	if next := SafeNext(path); next != links.Board {
 		return links.LoginNext(next)
 	}
 	return links.Login
 }
 
-// currentPath is the page that htmx asks from, "" where it is not one of ours.
-func currentPath(r *http.Request) string {
+// CurrentPath is the page that htmx asks from, "" where it is not one of ours.
+func CurrentPath(r *http.Request) string {
 	u, err := url.Parse(r.Header.Get("HX-Current-URL"))
 	if err != nil || u.Host != r.Host {
 		return ""
 	}
-	return safeNext(u.RequestURI())
+	return SafeNext(u.RequestURI())
 }
 
-// wantsPage reports whether a person looks at the answer.
-func wantsPage(c echo.Context) bool {
+// WantsPage reports whether a person looks at the answer.
+func WantsPage(c echo.Context) bool {
 	return strings.Contains(c.Request().Header.Get(echo.HeaderAccept), echo.MIMETextHTML)
 }
 
-func (s *Server) errorPage(c echo.Context, f *fault.Error, status int) views.ErrorPage {
+func (s *Site) errorPage(c echo.Context, f *fault.Error, status int) views.ErrorPage {
 	page := views.ErrorPage{
-		Theme:     themeOf(c),
+		Theme:     ThemeOf(c),
 		Code:      status,
 		Title:     f.Code.Title(),
 		Message:   f.Message,
-		RequestID: requestIDOf(c),
+		RequestID: RequestID(c),
 	}
 	// Without a database there is nothing to put around the message, and asking
 	// for it again would only keep the reader waiting.
-	if who, ok := whoOf(c); ok && f.Code != fault.Unavailable {
-		page.Shell = s.errorShell(c, who)
+	if who, ok := WhoOf(c); ok && f.Code != fault.Unavailable {
+		page.Shell = s.ErrorShell(c, who)
 	}
 	return page
 }
 
-// showToast answers htmx with a toast, wherever the request came from.
-func showToast(c echo.Context, status int, t ui.Toast) error {
+// ShowToast answers htmx with a toast, wherever the request came from.
+func ShowToast(c echo.Context, status int, t ui.Toast) error {
 	h := c.Response().Header()
 	h.Set("HX-Retarget", "#toasts")
 	h.Set("HX-Reswap", "beforeend")
-	return render(c, status, ui.ToastBox(t))
+	return Render(c, status, ui.ToastBox(t))
 }
 
 // toastOf is a refusal in two lines; the id helps only where the log knows more.
@@ -187,12 +184,4 @@ func toastOf(f *fault.Error, requestID string) ui.Toast {
 		t.RequestID = requestID
 	}
 	return t
-}
-
-// retryAfter is in seconds.
-func retryAfter(f *fault.Error) int {
-	if n, ok := f.Details["retry_after"].(int); ok && n > 0 {
-		return n
-	}
-	return unknownTime
 }

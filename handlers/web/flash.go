@@ -1,4 +1,4 @@
-package handlers
+package web
 
 import (
 	"encoding/base64"
@@ -19,9 +19,9 @@ const (
 	maxFlashText = 400
 )
 
-// setFlash keeps a toast for the next page, for answers that only redirect.
-func (s *Server) setFlash(c echo.Context, t ui.Toast) {
-	t.Title, t.Text = firstLine(ui.Clean(t.Title), maxFlashText), firstLine(ui.Clean(t.Text), maxFlashText)
+// SetFlash keeps a toast for the next page, for answers that only redirect.
+func (s *Site) SetFlash(c echo.Context, t ui.Toast) {
+	t.Title, t.Text = FirstLine(ui.Clean(t.Title), maxFlashText), FirstLine(ui.Clean(t.Text), maxFlashText)
 	raw, err := json.Marshal(t)
 	if err != nil {
 		return // a struct of strings always encodes
@@ -31,8 +31,8 @@ func (s *Server) setFlash(c echo.Context, t ui.Toast) {
 
 // takeFlash gives the toast that waits, once. What it says came from us, and is
 // shown as text all the same; its link may only lead to one of our pages.
-func (s *Server) takeFlash(c echo.Context) []ui.Toast {
-	cookie, err := c.Cookie(s.cookieName(flashCookie))
+func (s *Site) takeFlash(c echo.Context) []ui.Toast {
+	cookie, err := c.Cookie(s.CookieName(flashCookie))
 	if err != nil || cookie.Value == "" {
 		return nil
 	}
@@ -46,14 +46,14 @@ func (s *Server) takeFlash(c echo.Context) []ui.Toast {
 		return nil
 	}
 	if t.ActionURL != "" {
-		t.ActionURL = safeNext(t.ActionURL)
+		t.ActionURL = SafeNext(t.ActionURL)
 	}
 	return []ui.Toast{t}
 }
 
-func (s *Server) flash(c echo.Context, value string, seconds int) {
+func (s *Site) flash(c echo.Context, value string, seconds int) {
 	c.SetCookie(&http.Cookie{
-		Name: s.cookieName(flashCookie), Value: value, Path: "/", MaxAge: seconds,
+		Name: s.CookieName(flashCookie), Value: value, Path: "/", MaxAge: seconds,
 		HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteLaxMode,
 	})
 }

@@ -1,0 +1,94 @@
+package history
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"fleetboard/internal/eventlog"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// Group is a group of types of events that the timeline can be
+// narrowed to.
+type Group struct {
+	Name, Label string
+	Types       []eventlog.Type
+}
+
+// Days puts events, the newest first, under the headings of their days.
+func Days(events []eventlog.Event, now time.Time, line func(eventlog.Event) views.TimelineEvent) (days []views.TimelineDay) {
+	for _, e := range events {
+		heading := dayHeading(e.At, now)
+		if n := len(days); n == 0 || days[n-1].Heading != heading {
+			days = append(days, views.TimelineDay{Heading: heading})
+		}
+		day := &days[len(days)-1]
+		day.Events = append(day.Events, line(e))
+	}
+	return days
+}
+
+// dayHeading names a day of UTC; static/js/timeline.js says the same of the
+// reader's days.
+func dayHeading(at, now time.Time) string {
+	at, now = at.UTC(), now.UTC()
+	midnight := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC) }
+	switch midnight(now).Sub(midnight(at)) {
+	case 0:
+		return "Today"
+	case 24 * time.Hour:
+		return "Yesterday"
+	}
+	if at.Year() != now.Year() {
+		return at.Format("Monday 2 January 2006")
+	}
+	return at.Format("Monday 2 January")
+}
+
+// badEvents are facts that somebody may have to look at.
+var badEvents = []eventlog.Type{eventlog.JobLost, eventlog.JobTimedOut, eventlog.JobAttemptFailed, eventlog.JobFailed,
+	eventlog.JobMergeFailed, eventlog.AgentTerminated, eventlog.AgentDied, eventlog.AgentCutOff}
+
+// Line is an event's line on a page, without the address of its actor.
+func Line(e eventlog.Event) views.TimelineEvent {
+	m := views.TimelineEvent{ID: e.ID, At: ui.At(e.At), Kind: Kind(e.Type), Bad: slices.Contains(badEvents, e.Type),
+		Text: Text(e), Who: Actor(e.Actor)}
+	if e.JobKey != "" {
+		m.Key, m.KeyURL = e.JobKey, links.Job(e.JobKey)
+	}
+	if e.Epoch != nil {
+		m.Tag = "e" + strconv.FormatInt(*e.Epoch, 10)
+	}
+	m.From, m.To = StatusChange(e)
+	m.Changes, m.More = changedFields(e)
+	return m
+}
+
+// maxChanges is how many changed fields a line shows.
+const maxChanges = 3
+
+// toldFields are told by an event's sentence or its statuses.
+var toldFields = []string{"status", "wait_reason", "blocked_reason", "question", "answer", "feedback", "link", "directive",
+	"draining", "progress_percent", "current_step", "checkpoint", "not_before", "role", "name",
+	"result", "last_error", "failure_kind", "files_touched", "approved_head", "merged_commit", "url"}
+
+// changedFields are the other fields that an event changed. A new job has all of
+// them from its beginning; that is no news.
+func changedFields(e eventlog.Event) (list []views.FieldChange, more string) {
+	if e.Type == eventlog.JobCreated || e.Type == eventlog.JobRecorded {
+		return nil, ""
+	}
+	for _, c := range e.Changes {
+		if slices.Contains(toldFields, c.Field) && (e.Type != eventlog.JobEdited || c.Field == "status" || c.Field == "wait_reason") {
+			continue
+		}
+		list = append(list, views.FieldChange{Field: fieldName(c.Field), Was: toldValue(c, c.Old, c.OldSHA256), Now: toldValue(c, c.New, c.NewSHA256)})
+	}
+	if n := len(list) - maxChanges; n > 0 {
+		return list[:maxChanges], strconv.Itoa(n) + " more"
+	}
+	return list, ""
+}

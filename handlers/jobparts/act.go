@@ -1,0 +1,68 @@
+package jobparts
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/jobs"
+	"fleetboard/views/ui"
+)
+
+// Limits of what a merge is told, in characters.
+const (
+	maxCommit  = 100
+	maxAddress = 2000
+)
+
+// ReadAction reads the form of a verb.
+func ReadAction(in url.Values, v Verb) (dispatch.Action, error) {
+	version, err := ReadVersion(in)
+	if err != nil {
+		return dispatch.Action{}, err
+	}
+	a := dispatch.Action{Verb: v.By, Reason: in.Get("reason"), Version: version,
+		Commit: strings.TrimSpace(in.Get("commit")), URL: strings.TrimSpace(in.Get("url"))}
+	if v.By == jobs.ByAnswer {
+		a.Reason = in.Get("answer")
+	}
+	if !web.Fits(a.Commit, maxCommit) {
+		return a, fault.Invalid("commit", "At most %d characters of text fit.", maxCommit)
+	}
+	if !web.Fits(a.URL, maxAddress) {
+		return a, fault.Invalid("url", "At most %d characters of text fit.", maxAddress)
+	}
+	return a, nil
+}
+
+// NotDone says why a verb no longer fits.
+func NotDone(job jobs.Job, v Verb) ui.Toast {
+	t := ui.Toast{Tone: ui.Warn, Title: job.Key + " has changed since you saw it", Text: "This is how it is now. Look again, then decide."}
+	if !jobs.Can(job.Status, v.By) {
+		t.Title = job.Key + " is " + strings.ToLower(ui.Status(job.Status).Word()) + " now"
+		t.Text = "“" + v.Label + "” is not possible then."
+	}
+	return t
+}
+
+// ReadVersion is the version that a form was made on; nil where it names none.
+func ReadVersion(in url.Values) (*int, error) {
+	text := in.Get("version")
+	if text == "" {
+		return nil, nil
+	}
+	v, err := strconv.Atoi(text)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Malformed, "The version is not a number.")
+	}
+	return &v, nil
+}
+
+// Outdated reports whether an action was refused because the job is no longer
+// what its page showed.
+func Outdated(err error) bool {
+	return fault.Is(err, fault.VersionConflict) || fault.Is(err, fault.InvalidTransition)
+}

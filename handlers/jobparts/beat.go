@@ -1,0 +1,26 @@
+package jobparts
+
+import (
+	"time"
+
+	"fleetboard/internal/fleet"
+	"fleetboard/views/ui"
+)
+
+// LateProgress is the age from which on a progress is amber.
+const LateProgress = 10 * time.Minute
+
+// LateReview is the age from which on a review is amber.
+const LateReview = 2 * time.Hour
+
+// HeartbeatTones is the colour of the dot before a heartbeat's age, and of the age.
+func HeartbeatTones(h fleet.Health) (dot, text ui.Tone) {
+	switch h {
+	case fleet.Healthy:
+		return ui.OK, ui.Plain
+	case fleet.Dead:
+		return ui.Bad, ui.Bad
+	default:
+		return ui.Warn, ui.Warn
+	}
+}

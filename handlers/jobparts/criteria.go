@@ -1,0 +1,29 @@
+package jobparts
+
+import (
+	"strconv"
+
+	"fleetboard/internal/jobs"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// Criteria is the check list of a job, with what ticks it where the
+// reader may.
+func Criteria(j jobs.Job, canWrite bool) views.Acceptance {
+	var m views.Acceptance
+	met := 0
+	for i, text := range j.Acceptance {
+		m.Items = append(m.Items, views.Criterion{Text: text, Met: j.AcceptanceMet[i]})
+		if j.AcceptanceMet[i] {
+			met++
+		}
+	}
+	if len(m.Items) > 0 {
+		m.Note = strconv.Itoa(met) + " of " + strconv.Itoa(len(m.Items))
+	}
+	if canWrite {
+		m.URL = links.JobTick(j.Key)
+	}
+	return m
+}

@@ -1,0 +1,42 @@
+package jobparts
+
+import (
+	"encoding/json"
+	"time"
+
+	"fleetboard/internal/eventlog"
+	"fleetboard/views"
+	"fleetboard/views/ui"
+)
+
+// saidKinds are the events in which agents and people say something to one another:
+// their icon, the words before the name, and the field with the text.
+var saidKinds = map[eventlog.Type]struct{ icon, what, field string }{
+	eventlog.JobAsked:       {"message-circle-question-mark", "Asked by ", "question"},
+	eventlog.JobAnswered:    {"reply", "Answered by ", "answer"},
+	eventlog.JobRejected:    {"undo-2", "Sent back by ", "reason"},
+	eventlog.JobMergeFailed: {"git-merge", "Merge failed, says ", "reason"},
+}
+
+// Feedback is what somebody said about a job.
+func Feedback(e eventlog.Event, now time.Time) views.Feedback {
+	kind := saidKinds[e.Type]
+	return views.Feedback{Icon: kind.icon, What: kind.what + e.Actor.Name, At: ui.Ago(e.At, now), Text: wordsIn(e, kind.field)}
+}
+
+// wordsIn is a text that an event carries: in its payload, else as the new value
+// of a field.
+func wordsIn(e eventlog.Event, field string) string {
+	var payload map[string]any
+	if json.Unmarshal(e.Payload, &payload) == nil {
+		if text, ok := payload[field].(string); ok && text != "" {
+			return text
+		}
+	}
+	for _, c := range e.Changes {
+		if text, ok := c.New.(string); ok && c.Field == field {
+			return text
+		}
+	}
+	return ""
+}

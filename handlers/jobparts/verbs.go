@@ -1,0 +1,168 @@
+package jobparts
+
+import (
+	"slices"
+
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// Verb is what a person can do with a job: how it is named and asked for.
+type Verb struct {
+	By     jobs.Trigger
+	Label  string
+	Icon   string
+	danger bool
+	// main are the statuses where it stands in the top bar of the job's page.
+	main []jobs.Status
+	// ask makes the dialog before it, nil for none.
+	Ask func(j jobs.Job) *views.ActionDialog
+	// hidden verbs have a form of their own on the page.
+	hidden bool
+	// done is the toast's fact, after the job's key.
+	Done string
+}
+
+// Verbs are all of them in the order of the menus. Which are possible is the
+// table of package jobs.
+var Verbs = []Verb{
+	{By: jobs.ByReject, Label: "Reject", Icon: "undo-2", main: []jobs.Status{jobs.InReview}, Ask: askReject, Done: "was sent back"},
+	{By: jobs.ByApprove, Label: "Approve", Icon: "circle-check", main: []jobs.Status{jobs.InReview}, Done: "approved"},
+	{By: jobs.ByMerge, Label: "Mark as merged", Icon: "git-merge", main: []jobs.Status{jobs.Approved}, Ask: askMerge, Done: "completed"},
+	{By: jobs.ByMergeFail, Label: "Merge failed", Icon: "undo-2", Ask: askMergeFail, Done: "is in review again"},
+	{By: jobs.ByAnswer, Label: "Answer", Icon: "reply", hidden: true, Done: "got its answer"},
+	{By: jobs.ByResume, Label: "Resume", Icon: "rotate-cw", main: []jobs.Status{jobs.Paused}, Done: "resumed"},
+	{By: jobs.ByUnblock, Label: "Unblock", Icon: "rotate-cw", main: []jobs.Status{jobs.Blocked}, Done: "unblocked"},
+	{By: jobs.ByRetry, Label: "Retry", Icon: "rotate-cw", main: []jobs.Status{jobs.Failed, jobs.Aborted}, Done: "is tried again"},
+	{By: jobs.ByPause, Label: "Pause", Icon: "pause", main: []jobs.Status{jobs.Assigned, jobs.Running}, Done: "paused"},
+	{By: jobs.ByRelease, Label: "Give the lease back", Icon: "reply", Ask: askRelease, Done: "went back to the queue"},
+	{By: jobs.ByBlock, Label: "Block", Icon: "circle-stop", main: []jobs.Status{jobs.Waiting, jobs.Ready}, Ask: askBlock, Done: "blocked"},
+	{By: jobs.ByFinish, Label: "Mark as done", Icon: "circle-check", Ask: askFinish, Done: "completed"},
+	{By: jobs.ByArchive, Label: "Archive", Icon: "archive", main: []jobs.Status{jobs.Completed}, Done: "archived"},
+	{By: jobs.ByCancel, Label: "Cancel job", Icon: "circle-stop", danger: true, main: []jobs.Status{jobs.Assigned, jobs.Running}, Ask: askCancel, Done: "cancelled"},
+}
+
+// VerbNamed finds a person's verb by its name in the URL.
+func VerbNamed(name string) (Verb, bool) {
+	i := slices.IndexFunc(Verbs, func(v Verb) bool { return string(v.By) == name })
+	if i < 0 {
+		return Verb{}, false
+	}
+	return Verbs[i], true
+}
+
+// Possible reports whether the verb leads anywhere now. What was already asked
+// of the agent is not asked again.
+func (v Verb) Possible(j jobs.Job) bool {
+	if v.By == jobs.ByResume && j.Lease != nil {
+		return j.Lease.Directive == string(jobs.ByPause)
+	}
+	if !jobs.Can(j.Status, v.By) {
+		return false
+	}
+	if j.Lease == nil {
+		return true
+	}
+	switch j.Lease.Directive {
+	case string(jobs.ByCancel):
+		return v.By == jobs.ByRelease
+	case string(jobs.ByPause):
+		return v.By != jobs.ByPause
+	}
+	return true
+}
+
+// Actions are the verbs for a job now.
+func Actions(j jobs.Job) []views.Action {
+	var list []views.Action
+	for _, v := range Verbs {
+		if v.hidden || !v.Possible(j) {
+			continue
+		}
+		a := views.Action{Verb: string(v.By), Label: v.Label, Icon: v.Icon, Danger: v.danger,
+			URL: links.JobAction(j.Key, string(v.By)), Main: slices.Contains(v.main, j.Status)}
+		if v.Ask != nil {
+			a.Dialog = v.Ask(j)
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// moveWords are the words and the glyph of a move, by what it does.
+var moveWords = map[jobs.Trigger]struct {
+	glyph ui.Status
+	label string
+}{
+	jobs.ByPause:   {ui.Paused, "Waiting, pause it"},
+	jobs.ByUnblock: {ui.Ready, "Ready, unblock it"},
+	jobs.ByResume:  {ui.Ready, "Ready, resume it"},
+	jobs.ByRelease: {ui.Ready, "Ready, give the lease back"},
+	jobs.ByRetry:   {ui.Ready, "Ready, try again"},
+	jobs.ByMerge:   {ui.Completed, "Done, it is merged"},
+	jobs.ByCancel:  {ui.Aborted, "Failed, cancel it"},
+}
+
+// Moves are the columns that a card can go to now.
+func Moves(moves []kanban.Move) []views.Move {
+	var list []views.Move
+	for _, m := range moves {
+		w, ok := moveWords[m.Verb]
+		if !ok {
+			w.glyph, w.label = ui.Status(m.To), ColumnTitles[m.To]
+		}
+		list = append(list, views.Move{To: string(m.To), Glyph: w.glyph, Label: w.label})
+	}
+	return list
+}
+
+func askReject(j jobs.Job) *views.ActionDialog {
+	return &views.ActionDialog{Title: "Send " + j.Key + " back?", Reason: true, Long: true, Required: true, Keep: "Leave it in review", Confirm: "Reject",
+		Text: ui.Text("It becomes ready again. The next attempt is given your reason.")}
+}
+
+func askMerge(j jobs.Job) *views.ActionDialog {
+	return &views.ActionDialog{Title: "Is " + j.Key + " merged?", Commit: true, Link: true, Head: ResultOf(j).Commit, Keep: "Not yet", Confirm: "Mark as merged",
+		Text: ui.Text("It is completed then, and jobs that wait for it can start.")}
+}
+
+func askMergeFail(j jobs.Job) *views.ActionDialog {
+	return &views.ActionDialog{Title: "Could " + j.Key + " not be merged?", Reason: true, Long: true, Required: true, Keep: "Leave it approved", Confirm: "Back to review",
+		Text: ui.Text("It is in review again. Reject it there to have it done anew.")}
+}
+
+func askRelease(j jobs.Job) *views.ActionDialog {
+	return &views.ActionDialog{Title: "Take " + j.Key + " back?", Reason: true, Keep: "Let it run", Confirm: "Give the lease back",
+		Text: ui.Text(Holder(j) + " loses it at once; its checkpoint is kept and any factory can go on.")}
+}
+
+func askBlock(j jobs.Job) *views.ActionDialog {
+	return &views.ActionDialog{Title: "Block " + j.Key + "?", Reason: true, Required: true, Keep: "Leave it", Confirm: "Block it",
+		Text: ui.Text("No agent claims it until somebody unblocks it.")}
+}
+
+func askFinish(j jobs.Job) *views.ActionDialog {
+	return &views.ActionDialog{Title: "Is " + j.Key + " done?", Reason: true, Required: true, Keep: "Not yet", Confirm: "Mark as done",
+		Text: ui.Text("It is completed without an agent, and jobs that wait for it can start. Say why.")}
+}
+
+func askCancel(j jobs.Job) *views.ActionDialog {
+	d := &views.ActionDialog{Title: "Cancel " + j.Key + "?", Reason: true, Keep: "Keep it", Confirm: "Cancel job",
+		Text: ui.Text("Jobs that wait for it go on waiting until it is retried and completed.")}
+	if j.Lease != nil {
+		d.Keep = "Keep it running"
+		d.Text = ui.Text(Holder(j) + " gets 60 seconds to stop. Jobs that wait for it go on waiting.")
+	}
+	return d
+}
+
+// Holder is the agent that works on a job.
+func Holder(j jobs.Job) string {
+	if j.Lease == nil {
+		return "The agent"
+	}
+	return j.Lease.Agent
+}

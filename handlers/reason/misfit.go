@@ -1,0 +1,22 @@
+package reason
+
+import "fleetboard/internal/fleet"
+
+// Misfit is why a factory cannot run the job, before the list of what it lacks;
+// asked is the factory that the job names.
+func Misfit(f fleet.Fit, asked string) string {
+	switch {
+	case f.Reason == fleet.ReasonOtherFactory && len(f.Missing) > 0:
+		return "is not " + asked + ", and lacks"
+	case f.Reason == fleet.ReasonOtherFactory:
+		return "is not " + asked
+	case f.Reason == fleet.ReasonDraining:
+		return "has all it needs, but drains"
+	case f.Reason == fleet.ReasonDead:
+		return "has all it needs, but is dead"
+	case !f.Factory.Live():
+		return "is dead, and lacks"
+	default:
+		return "lacks"
+	}
+}

@@ -1,0 +1,122 @@
+package web
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"fleetboard/internal/fleet"
+	"fleetboard/views"
+	"fleetboard/views/ui"
+)
+
+// AgentsCount is "3 live factories, 13 agents"; agents that are dead are not
+// counted.
+func AgentsCount(snap fleet.Snapshot) string {
+	if len(snap.Factories) == 0 {
+		return "no factory yet"
+	}
+	agents := 0
+	for _, f := range snap.Factories {
+		for _, a := range f.Agents {
+			if a.Health != fleet.Dead {
+				agents++
+			}
+		}
+	}
+	return Plural(len(LiveFactories(snap)), "live factory", "live factories") + ", " + Plural(agents, "agent", "agents")
+}
+
+// FactoryAbout is a factory's system and engines in a few words.
+func FactoryAbout(f fleet.Factory) string {
+	return strings.Join(NonBlank([]string{f.OS, strings.Join(f.Engines, ", ")}), " · ")
+}
+
+// LiveFactories are the factories that somebody hears of.
+func LiveFactories(snap fleet.Snapshot) []fleet.Factory {
+	var list []fleet.Factory
+	for _, f := range snap.Factories {
+		if f.Live() {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// maxFleetRows is how many factories the sidebar names.
+const maxFleetRows = 8
+
+// Now is the database's time of a snapshot, or ours where no factory has
+// brought one.
+func Now(snap fleet.Snapshot) time.Time {
+	if snap.Now.IsZero() {
+		return time.Now()
+	}
+	return snap.Now
+}
+
+// FleetModel is the fleet in the sidebar.
+func FleetModel(snap fleet.Snapshot) views.Fleet {
+	m := views.Fleet{Free: FreeSeats(snap)}
+	for i, f := range snap.Factories {
+		if i == maxFleetRows {
+			m.More = strconv.Itoa(len(snap.Factories)-maxFleetRows) + " more"
+			break
+		}
+		m.Rows = append(m.Rows, FleetRow(f))
+	}
+	return m
+}
+
+// FreeSeatCount counts the seats that could take a job now.
+func FreeSeatCount(snap fleet.Snapshot) int {
+	n := 0
+	for _, f := range snap.Factories {
+		n += f.Free()
+	}
+	return n
+}
+
+// FreeSeats says how many seats could take a job now.
+func FreeSeats(snap fleet.Snapshot) string {
+	n := FreeSeatCount(snap)
+	switch {
+	case len(snap.Factories) == 0:
+		return "no factory yet"
+	case n == 0:
+		return "no seat free"
+	default:
+		return Plural(n, "seat", "seats") + " free"
+	}
+}
+
+// FleetRow is a factory in the sidebar.
+func FleetRow(f fleet.Factory) views.FleetRow {
+	r := views.FleetRow{
+		ID: views.FactoryID(f.Name), Name: f.Name, Pips: PipsOf(f),
+		Text:  strconv.Itoa(f.Taken) + " / " + strconv.Itoa(f.Seats),
+		Title: Plural(f.Taken, "seat", "seats") + " of " + strconv.Itoa(f.Seats) + " taken",
+	}
+	switch {
+	case !f.Live():
+		r.Text, r.Tone, r.Title = "dead", ui.Bad, "Dead: none of its agents is heard of"
+	case f.Draining:
+		r.Text, r.Tone, r.Title = "drain", ui.Warn, "Draining: current jobs may end, no new claims"
+	case f.Health != fleet.Healthy:
+		r.Tone, r.Title = ui.Warn, "Its heartbeats are late"
+	}
+	return r
+}
+
+// PipsOf are a factory's seats, one mark each.
+func PipsOf(f fleet.Factory) ui.Pips {
+	open := max(0, f.Seats-f.Taken)
+	switch {
+	case !f.Live():
+		return ui.Pips{Off: f.Seats}
+	case f.Draining:
+		return ui.Pips{Drain: f.Taken, Free: open}
+	default:
+		return ui.Pips{On: f.Taken, Free: open}
+	}
+}

@@ -1,0 +1,123 @@
+package web
+
+import (
+	"context"
+	"net/url"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// Page makes the shell of a Page, with the toast that waits for it and the
+// number of jobs to review.
+func (s *Site) Page(c echo.Context, who tenancy.Principal, snap fleet.Snapshot, section views.Section, title string) (views.Shell, error) {
+	list, err := s.Accounts.Workspaces(c.Request().Context(), who.Account)
+	if err != nil {
+		return views.Shell{}, err
+	}
+	if _, ok := WorkspaceOf(list, who.Workspace); !ok {
+		return views.Shell{}, notSignedIn()
+	}
+	reviews, err := s.Kanban.ReviewCount(c.Request().Context(), who)
+	if err != nil {
+		return views.Shell{}, err
+	}
+	shell := frame{who: who, workspaces: list, snap: snap, theme: ThemeOf(c), path: c.Request().URL.RequestURI()}.model()
+	shell.Section, shell.Title, shell.Toasts = section, title, s.takeFlash(c)
+	shell.Review = ReviewNumber(reviews)
+	return shell, nil
+}
+
+// WorkspaceName is the name of the asker's workspace. Fault: Unauthenticated
+// where the asker is no member any more.
+func (s *Site) WorkspaceName(ctx context.Context, who tenancy.Principal) (string, error) {
+	list, err := s.Accounts.Workspaces(ctx, who.Account)
+	if err != nil {
+		return "", err
+	}
+	w, ok := WorkspaceOf(list, who.Workspace)
+	if !ok {
+		return "", notSignedIn()
+	}
+	return w.Name, nil
+}
+
+// WorkspaceOf finds a workspace of a list.
+func WorkspaceOf(list []accounts.Workspace, id ids.ID) (accounts.Workspace, bool) {
+	at := slices.IndexFunc(list, func(w accounts.Workspace) bool { return w.ID == id })
+	if at < 0 {
+		return accounts.Workspace{}, false
+	}
+	return list[at], true
+}
+
+// ErrorShell is the shell of an error page, nil where even that cannot be read.
+func (s *Site) ErrorShell(c echo.Context, who tenancy.Principal) *views.Shell {
+	snap, err := s.Fleet.Snapshot(c.Request().Context(), who)
+	if err != nil {
+		return nil
+	}
+	shell, err := s.Page(c, who, snap, "", "Not shown")
+	if err != nil {
+		return nil
+	}
+	shell.Path = links.Board // where the theme's form may come back to
+	return &shell
+}
+
+// BackTo is the page of ours that a form was sent from, or the fallback.
+func BackTo(c echo.Context, fallback string) string {
+	u, err := url.Parse(c.Request().Referer())
+	if err != nil || u.Host == "" || u.Host != c.Request().Host {
+		return fallback
+	}
+	return SafeNext(u.RequestURI())
+}
+
+// ServerURL is the address that the reader reached us by.
+func (s *Site) ServerURL(c echo.Context) string {
+	if s.Secure {
+		return "https://" + c.Request().Host
+	}
+	return "http://" + c.Request().Host
+}
+
+// FirstRun says how to connect a factory, and which one is there.
+func (s *Site) FirstRun(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) views.FirstRun {
+	file := s.EnrolmentTokenFile
+	if len(snap.Factories) == 0 {
+		file = s.EnrolmentFile(c.Request().Context(), who)
+	}
+	return FirstRunModel(s.ServerURL(c), file, who.Can(tenancy.WriteJobs), snap)
+}
+
+// EnrolmentFile is where an enrolment token of the asker's workspace lies: the
+// one that the first start wrote is of the first workspace, and in any other one
+// the reader has to fill in his own.
+func (s *Site) EnrolmentFile(ctx context.Context, who tenancy.Principal) string {
+	list, err := s.Accounts.Workspaces(ctx, who.Account)
+	if w, ok := WorkspaceOf(list, who.Workspace); err == nil && ok && w.First() {
+		return s.EnrolmentTokenFile
+	}
+	return "/path/to/enrolment-token"
+}
+
+// FirstRunModel says how to connect a factory to server.
+func FirstRunModel(server, tokenFile string, canWrite bool, snap fleet.Snapshot) views.FirstRun {
+	m := views.FirstRun{Server: server, TokenFile: tokenFile, CanWrite: canWrite}
+	for _, f := range snap.Factories {
+		for _, a := range f.Agents {
+			if m.Factory == "" && a.TakesJobs() {
+				m.Factory, m.Agent = f.Name, a.Name
+			}
+		}
+	}
+	return m
+}

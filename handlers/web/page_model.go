@@ -1,0 +1,69 @@
+package web
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+)
+
+// frame is what the shell around a page is made of.
+type frame struct {
+	who        tenancy.Principal
+	workspaces []accounts.Workspace // all of the person
+	snap       fleet.Snapshot
+	theme      views.Theme
+	path       string // path and query of the page
+}
+
+func (f frame) model() views.Shell {
+	m := views.Shell{
+		WorkspaceID: f.who.Workspace.String(),
+		Person:      f.who.Name,
+		Initials:    Initials(f.who.Name),
+		Theme:       f.theme,
+		Now:         Now(f.snap),
+		Path:        f.path,
+		Fleet:       FleetModel(f.snap),
+		CanWrite:    f.who.Can(tenancy.WriteJobs),
+		CanManage:   f.who.Can(tenancy.Manage),
+	}
+	for _, w := range f.workspaces {
+		current := w.ID == f.who.Workspace
+		if current {
+			m.Workspace = w.Name
+		}
+		m.Workspaces = append(m.Workspaces, views.ShellWorkspace{ID: w.ID.String(), Name: w.Name, Role: string(w.Role), Current: current})
+	}
+	return m
+}
+
+// Initials are the first letters of the first and the last name.
+func Initials(name string) string {
+	words := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	switch len(words) {
+	case 0:
+		return "?"
+	case 1:
+		return strings.ToUpper(string([]rune(words[0])[:min(2, len([]rune(words[0])))]))
+	}
+	first, last := []rune(words[0])[0], []rune(words[len(words)-1])[0]
+	return strings.ToUpper(string([]rune{first, last}))
+}
+
+// ReviewNumber is the count beside Review in the navigation.
+func ReviewNumber(n kanban.ReviewCount) string {
+	switch {
+	case n.Jobs == 0:
+		return ""
+	case n.Capped:
+		return strconv.Itoa(n.Jobs) + "+"
+	default:
+		return strconv.Itoa(n.Jobs)
+	}
+}

@@ -1,0 +1,75 @@
+package web
+
+import (
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// ProofField is what a form asks a fresh proof with.
+const ProofField = "proof"
+
+// proven reports whether the person has proven in this session, lately, who he is.
+func (s *Site) proven(c echo.Context) (bool, error) {
+	ctx, err := s.Sessions.Load(c.Request().Context(), s.SessionToken(c))
+	if err != nil {
+		return false, err
+	}
+	at, err := strconv.ParseInt(s.Sessions.GetString(ctx, accounts.SessionProven), 10, 64)
+	return err == nil && time.Since(time.Unix(at, 0)) < accounts.ProofLife, nil
+}
+
+// ProvenNow is the value of accounts.SessionProven at this moment.
+func ProvenNow() string { return strconv.FormatInt(time.Now().Unix(), 10) }
+
+// AskProof is what a person is asked before something that outlasts the session;
+// nil where nothing has to be asked. next is where a log in with the provider
+// comes back to.
+func (s *Site) AskProof(c echo.Context, who tenancy.Principal, next string) (*views.Proof, error) {
+	if ok, err := s.proven(c); ok || err != nil {
+		return nil, err
+	}
+	profile, err := s.Accounts.Profile(c.Request().Context(), who)
+	if err != nil {
+		return nil, err
+	}
+	ask := &views.Proof{Password: profile.HasPassword, Code: profile.SecondFactorSince != nil}
+	if !ask.Password && s.Provider != nil {
+		ask.Provider, ask.ProviderURL = s.Provider.Name(), links.Prove(next)
+	}
+	return ask, nil
+}
+
+// TakeProof is AskProof for a form that was sent: a right answer in it is believed from
+// now on. What is still asked says what was wrong.
+func (s *Site) TakeProof(c echo.Context, who tenancy.Principal, in url.Values, next string) (*views.Proof, error) {
+	ask, err := s.AskProof(c, who, next)
+	if ask == nil || err != nil {
+		return nil, err
+	}
+	if ask.ProviderURL != "" {
+		ask.Error = "Log in with " + ask.Provider + " again to go on."
+		return ask, nil
+	}
+	err = s.Accounts.Prove(c.Request().Context(), who, in.Get(ProofField), s.LoginOrigin(c))
+	switch f := fault.From(err); {
+	case err == nil:
+		return nil, s.Keep(c, accounts.SessionProven, ProvenNow())
+	case f.Code == fault.Validation:
+		ask.Error = f.Fields["current"]
+	case MustWait(f):
+		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(RetryAfter(f)))
+		ask.Error = TryAgainText(f)
+	default:
+		return nil, err
+	}
+	return ask, nil
+}

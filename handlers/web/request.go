@@ -1,0 +1,42 @@
+package web
+
+import (
+	"fmt"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+)
+
+// MaxForm is the size of a form with everything in it.
+const MaxForm = 64 << 10
+
+// RequestID is our name of the request.
+func RequestID(c echo.Context) string {
+	return c.Response().Header().Get(echo.HeaderXRequestID)
+}
+
+// PanicError is a panic on its way to HandleError.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (p PanicError) Error() string { return fmt.Sprintf("panic: %v", p.Value) }
+
+// TooLarge is the refusal of a form beyond MaxForm.
+func TooLarge(cause error) error {
+	return fault.Wrap(cause, fault.TooLarge, "The form is too large; %d KB is the limit.", MaxForm>>10)
+}
+
+const whoKey = "who"
+
+// SetWho keeps who asks, for the error page.
+func SetWho(c echo.Context, who tenancy.Principal) { c.Set(whoKey, who) }
+
+// WhoOf is who the guard let in; false before the guard and on public routes.
+func WhoOf(c echo.Context) (tenancy.Principal, bool) {
+	who, ok := c.Get(whoKey).(tenancy.Principal)
+	return who, ok
+}

@@ -1,0 +1,32 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/tenancy"
+)
+
+// Handler answers one request of somebody whom the guard let in. It returns errors
+// and never writes them.
+type Handler = func(c echo.Context, who tenancy.Principal) error
+
+// Route is one page or action, and the permission it needs.
+type Route struct {
+	Method, Path string
+	// Need is checked before Handle runs. Public runs it with the zero
+	// Principal, without a look at the session.
+	Need   tenancy.Permission
+	Handle Handler
+}
+
+// Get is a route that changes nothing.
+func Get(path string, need tenancy.Permission, handle Handler) Route {
+	return Route{Method: http.MethodGet, Path: path, Need: need, Handle: handle}
+}
+
+// Post is a route that may change something.
+func Post(path string, need tenancy.Permission, handle Handler) Route {
+	return Route{Method: http.MethodPost, Path: path, Need: need, Handle: handle}
+}

@@ -1,0 +1,34 @@
+package web
+
+import (
+	"log/slog"
+
+	"github.com/alexedwards/scs/v2"
+
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/kanban"
+)
+
+// Deps is what the frame around pages and the browsers' sessions need.
+type Deps struct {
+	Accounts *accounts.Service
+	// Provider is the identity provider; nil where none is configured.
+	Provider *accounts.Provider
+	// Sessions comes from NewSessions.
+	Sessions *scs.SessionManager
+	Log      *slog.Logger
+	Fleet    *fleet.Service
+	Kanban   *kanban.Service
+	// EnrolmentTokenFile is shown to people who connect their first factory.
+	EnrolmentTokenFile string
+	// Secure is whether people reach the server by https.
+	Secure bool
+}
+
+// Site knows the browser that asks: its session, its theme, the toast that waits
+// for it, and the frame that its pages have.
+type Site struct{ Deps }
+
+// New returns the site.
+func New(d Deps) *Site { return &Site{d} }

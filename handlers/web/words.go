@@ -1,0 +1,133 @@
+package web
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"fleetboard/internal/tenancy"
+	"fleetboard/views/ui"
+)
+
+// Plural writes a number with its noun: "1 seat", "1,284 seats".
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return ui.Count(n) + " " + many
+}
+
+// And joins names: "a", "a And b", "a, b And c".
+func And(list []string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " and " + list[last]
+}
+
+// MaxListed is how many keys or names one sentence holds.
+const MaxListed = 3
+
+// AndSpans is and for spans; beyond MaxListed it says how many more.
+func AndSpans(list []ui.Span) []ui.Span {
+	if hidden := len(list) - MaxListed; hidden > 0 {
+		list = append(slices.Clone(list[:MaxListed]), ui.T(strconv.Itoa(hidden)+" more"))
+	}
+	var out []ui.Span
+	for i, s := range list {
+		switch {
+		case i == 0:
+		case i == len(list)-1:
+			out = append(out, ui.T(" and "))
+		default:
+			out = append(out, ui.T(", "))
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// Percent is a progress as the views take it: -1 where nobody said.
+func Percent(p *int) int {
+	if p == nil {
+		return -1
+	}
+	return *p
+}
+
+// PercentWord is a progress in a table, "" where nobody said.
+func PercentWord(p *int) string {
+	if p == nil {
+		return ""
+	}
+	return strconv.Itoa(*p) + "%"
+}
+
+// Until names a coming moment in a sentence, where the reader's zone is not
+// known: "18:00 UTC", or with the day where it is not today.
+func Until(at, now time.Time) string {
+	at, now = at.UTC(), now.UTC()
+	if at.YearDay() == now.YearDay() && at.Year() == now.Year() {
+		return at.Format("15:04 UTC")
+	}
+	return at.Format("2 Jan 15:04 UTC")
+}
+
+// FirstLine is the beginning of a text, at most n characters of its first line.
+func FirstLine(text string, n int) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	text = strings.TrimSpace(text)
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return strings.TrimSpace(string([]rune(text)[:n-1])) + "…"
+}
+
+// Nth is the word for a place in a row: "third"; numbers from the tenth on.
+func Nth(n int) string {
+	words := []string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"}
+	if n >= 1 && n <= len(words) {
+		return words[n-1]
+	}
+	return strconv.Itoa(n) + "th"
+}
+
+// OrWord is a value of a list of facts, or the word for none.
+func OrWord(value, none string) ui.Sentence {
+	if value == "" {
+		return ui.Text(none)
+	}
+	return ui.Say(ui.Key(value))
+}
+
+// MaxSub is how much of a text the second line of a row holds, in characters.
+const MaxSub = 80
+
+// MaxQuote is how much of a person's or an agent's words a sentence holds, in
+// characters.
+const MaxQuote = 120
+
+// Beginning is the first characters of a text, with a mark where more follow.
+func Beginning(text string, most int) string {
+	n := 0
+	for at := range text {
+		if n++; n > most {
+			return text[:at] + "…"
+		}
+	}
+	return text
+}
+
+// RoleWord is a role with its article: "an admin".
+func RoleWord(r tenancy.Role) string {
+	if r == tenancy.RoleOwner || r == tenancy.RoleAdmin {
+		return "an " + string(r)
+	}
+	return "a " + string(r)
+}
+
+// Capital begins a word with a capital letter.
+func Capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
