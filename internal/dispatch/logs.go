@@ -99,7 +99,8 @@ func logLeaseTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID
 // knownLinesTx answers lines that come after their agent has ended the lease: they
 // may be those of a call whose answer was lost. Lines that are not kept get the
 // refusal.
-func knownLinesTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64, lines []jobs.LogLine, refusal error) (Standing, error) {
+func knownLinesTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64, lines []jobs.LogLine,
+	refusal error) (Standing, error) {
 	fresh, err := freshTx(ctx, tx, who, job, epoch, lines)
 	if err != nil {
 		return Standing{}, err

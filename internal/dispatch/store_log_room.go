@@ -69,7 +69,8 @@ func freshTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, e
 	if len(named) == 0 {
 		return lines, nil
 	}
-	known, err := q.LogKnown(ctx, tx, dbsqlc.LogKnownParams{WorkspaceID: who.Workspace, JobID: job, Epoch: epoch, Agent: who.Name, LineIds: named})
+	known, err := q.LogKnown(ctx, tx, dbsqlc.LogKnownParams{WorkspaceID: who.Workspace, JobID: job, Epoch: epoch,
+		Agent: who.Name, LineIds: named})
 	if err != nil {
 		return nil, fmt.Errorf("known log lines: %w", err)
 	}
@@ -107,7 +108,8 @@ func (r logRoom) appendTx(ctx context.Context, tx db.Tx, who tenancy.Principal, 
 
 // settle gives back the bytes that were counted and not kept, and writes down how many
 // lines were left out: in the line that said so last, where none was kept since.
-func (r logRoom) settle(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64, bytes int64, kept, leftOut int) error {
+func (r logRoom) settle(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch, bytes int64,
+	kept, leftOut int) error {
 	params := dbsqlc.LogUseSettleParams{WorkspaceID: who.Workspace, JobID: job, Bytes: bytes}
 	if kept == 0 && r.line != nil {
 		params.Line, params.LeftOut = r.line, r.left

@@ -123,7 +123,9 @@ func (s *Service) Usage(ctx context.Context, who tenancy.Principal, job ids.ID, 
 
 // LeaseUsage reads what was used under leases; those that used nothing are not in
 // there.
-func (s *Service) LeaseUsage(ctx context.Context, who tenancy.Principal, leases []spend.Lease) (used map[spend.Lease]spend.Usage, err error) {
+func (s *Service) LeaseUsage(ctx context.Context, who tenancy.Principal, leases []spend.Lease) (
+	used map[spend.Lease]spend.Usage, err error,
+) {
 	if len(leases) == 0 {
 		return nil, nil
 	}

@@ -29,7 +29,9 @@ type AgentFilter struct {
 
 // AgentAttempts reads the attempts of the agent with that name which a filter leaves,
 // newest first, and the cursor of the next page, "" after the last one.
-func (s *Service) AgentAttempts(ctx context.Context, who tenancy.Principal, agent string, f AgentFilter) (list []AgentAttempt, next string, err error) {
+func (s *Service) AgentAttempts(ctx context.Context, who tenancy.Principal, agent string, f AgentFilter) (
+	list []AgentAttempt, next string, err error,
+) {
 	before, err := parseTurn(f.Cursor)
 	if err != nil {
 		return nil, "", err
@@ -60,7 +62,8 @@ func parseTurn(cursor string) (turn, error) {
 	var micros int64
 	var t turn
 	var job string
-	_, err := fmt.Sscanf(strings.ReplaceAll(cmp.Or(cursor, fmt.Sprint(lastMicro, " 0 ", ids.Nil)), ".", " "), "%d %d %s", &micros, &t.epoch, &job)
+	given := cmp.Or(cursor, turn{at: time.UnixMicro(lastMicro)}.String())
+	_, err := fmt.Sscanf(strings.ReplaceAll(given, ".", " "), "%d %d %s", &micros, &t.epoch, &job)
 	id, ok := ids.Parse(job)
 	if err != nil || !ok || micros < 0 || micros > lastMicro {
 		return turn{}, fault.Invalid("cursor", "It is not one that this server gave out.")
