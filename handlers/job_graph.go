@@ -292,7 +292,7 @@ func (s *sketch) words() []views.GraphRow {
 		from, there := s.index[e.Job]
 		to, too := s.index[e.DependsOn]
 		if there && too {
-			rows = append(rows, views.GraphRow{From: e.Job, FromURL: links.Job(e.Job), FromStatus: ui.Status(s.graph.Nodes[from].Status), Verb: linkWords(e.Type).there,
+			rows = append(rows, views.GraphRow{From: e.Job, FromURL: links.Job(e.Job), FromStatus: ui.Status(s.graph.Nodes[from].Status), Verb: edgeWords(e).there,
 				To: e.DependsOn, ToURL: links.Job(e.DependsOn), ToStatus: ui.Status(s.graph.Nodes[to].Status)})
 		}
 	}

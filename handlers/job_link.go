@@ -24,12 +24,24 @@ type linkKind struct {
 	there, back string
 }
 
+// heldParent is a parent that waits for its child.
+const heldParent jobs.LinkType = "held-parent"
+
 var linkKinds = []linkKind{
 	{jobs.Blocks, "waits for", "is waited for by"},
 	{jobs.Parent, "is part of", "has the part"},
+	{heldParent, "is part of and holds up", "waits for its part"},
 	{jobs.DiscoveredFrom, "was found in", "led to"},
 	{jobs.Duplicates, "is the same as", "is the same as"},
 	{jobs.Supersedes, "replaces", "is replaced by"},
+}
+
+// edgeWords are the words for a link of a graph.
+func edgeWords(e jobs.Edge) linkKind {
+	if e.Gate {
+		return linkWords(heldParent)
+	}
+	return linkWords(e.Type)
 }
 
 func linkWords(kind jobs.LinkType) linkKind {
@@ -69,10 +81,10 @@ func linksOf(g jobs.Graph, key string, canWrite bool) []views.JobLink {
 		from := key
 		switch key {
 		case e.Job:
-			l.Key, l.Verb = e.DependsOn, linkWords(e.Type).there
+			l.Key, l.Verb = e.DependsOn, edgeWords(e).there
 			l.ID, l.Other = "link-"+l.Type+"-"+l.Key, e.DependsOn
 		case e.DependsOn:
-			l.Key, l.Verb = e.Job, linkWords(e.Type).back
+			l.Key, l.Verb = e.Job, edgeWords(e).back
 			l.ID, l.Other, from = "link-"+l.Type+turned+"-"+l.Key, key, e.Job
 		default:
 			continue
@@ -101,12 +113,18 @@ func (s *Server) jobLink(c echo.Context, who tenancy.Principal) error {
 	if back {
 		job, other = other, job
 	}
-	made, err := s.Jobs.Link(c.Request().Context(), who, job, other, jobs.LinkType(name))
+	kind := jobs.LinkType(name)
+	var made jobs.Job
+	if kind == heldParent {
+		made, err = s.Jobs.LinkParent(c.Request().Context(), who, job, other, true)
+	} else {
+		made, err = s.Jobs.Link(c.Request().Context(), who, job, other, kind)
+	}
 	if err != nil {
 		return s.linkRefused(c, err)
 	}
 	return s.linked(c, who, c.Param("key"), ui.Toast{Tone: ui.OK, Title: "Link added",
-		Text: made.Key + " " + linkWords(jobs.LinkType(name)).there + " " + other + "."})
+		Text: made.Key + " " + linkWords(kind).there + " " + other + "."})
 }
 
 // otherIn is the job that was chosen among those found, else the key as it was

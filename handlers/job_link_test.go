@@ -44,6 +44,28 @@ func TestLinksAreAddedAndRemovedOnTheJobPage(t *testing.T) {
 	}
 }
 
+// A part that its whole waits for is linked, shown and removed from either side.
+func TestAPartThatHoldsUpItsWholeOnTheJobPage(t *testing.T) {
+	d := newDesk(t)
+	whole := d.job("The whole")
+	d.job("A part")
+	doc := page(t, d.hx("/jobs/FB-1", "/jobs/FB-1/link", url.Values{"kind": {"held-parent-by"}, "other": {"FB-2"}}), http.StatusOK)
+	wantText(t, doc, ".toastx", "FB-2 is part of and holds up FB-1.")
+	wantText(t, doc, "#link-parent-by-FB-2", "waits for its part")
+	if now := d.now(whole); now.Status != jobs.Waiting || now.WaitReason != jobs.WaitDependency {
+		t.Errorf("FB-1 is %s for %q", now.Status, now.WaitReason)
+	}
+	wantText(t, page(t, d.get("/jobs/FB-1"), http.StatusOK), "main", "Waits for FB-2")
+	doc = page(t, d.get("/jobs/FB-2"), http.StatusOK)
+	wantText(t, doc, "#link-parent-FB-1", "is part of and holds up")
+	row := doc.Find("#link-parent-FB-1 form")
+	page(t, d.hx("/jobs/FB-2", row.AttrOr("action", ""), url.Values{
+		"other": {row.Find("[name=other]").AttrOr("value", "")}, "type": {row.Find("[name=type]").AttrOr("value", "")}}), http.StatusOK)
+	if now := d.now(whole); now.Status != jobs.Ready {
+		t.Errorf("FB-1 is %s", now.Status)
+	}
+}
+
 // A refused link says why in a sentence, with the path of a circle.
 func TestRefusedLinksSayWhy(t *testing.T) {
 	d := newDesk(t)

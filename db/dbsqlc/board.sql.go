@@ -572,10 +572,11 @@ func (q *Queries) BoardOpen(ctx context.Context, db DBTX, arg BoardOpenParams) (
 }
 
 const boardOpenDependencies = `-- name: BoardOpenDependencies :many
-SELECT x.job_id, d.key, d.status FROM job_dependency x
+SELECT DISTINCT x.job_id, d.key, d.status FROM job_dependency x
 JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
-WHERE x.workspace_id = $1 AND x.job_id = ANY($2::uuid[]) AND x.type = 'blocks'
+WHERE x.workspace_id = $1 AND x.job_id = ANY($2::uuid[]) AND x.type IN ('blocks', 'gate')
     AND d.status <> 'completed' AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL)
+    AND NOT (x.type = 'gate' AND d.status IN ('failed', 'aborted', 'archived'))
 ORDER BY x.job_id, d.key
 `
 
@@ -920,7 +921,7 @@ const boardWaitingOn = `-- name: BoardWaitingOn :many
 (SELECT x.job_id FROM unnest($1::uuid[]) AS i(id)
 CROSS JOIN LATERAL (
     SELECT o.job_id FROM job_dependency o
-    WHERE o.workspace_id = $2 AND o.depends_on_id = i.id AND o.type = 'blocks'
+    WHERE o.workspace_id = $2 AND o.depends_on_id = i.id AND o.type IN ('blocks', 'gate')
         AND (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
             WHERE d.workspace_id = o.workspace_id AND d.id = o.job_id)
     ORDER BY o.job_id LIMIT $3

@@ -114,7 +114,7 @@ func (q *Queries) JobsLock(ctx context.Context, db DBTX, arg JobsLockParams) ([]
 
 const jobsWaitedFor = `-- name: JobsWaitedFor :many
 SELECT u.id::uuid AS id FROM (SELECT unnest($1::uuid[]) AS id) u
-WHERE (SELECT 1 FROM job_dependency x WHERE x.workspace_id = $2 AND x.depends_on_id = u.id AND x.type = 'blocks'
+WHERE (SELECT 1 FROM job_dependency x WHERE x.workspace_id = $2 AND x.depends_on_id = u.id AND x.type IN ('blocks', 'gate')
     AND (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
         WHERE d.workspace_id = x.workspace_id AND d.id = x.job_id) LIMIT 1) IS NOT NULL
 `

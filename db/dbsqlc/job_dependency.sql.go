@@ -86,8 +86,9 @@ const jobDependencyFreed = `-- name: JobDependencyFreed :many
 SELECT j.id FROM job j
 WHERE j.workspace_id = $1 AND j.status = 'waiting' AND j.wait_reason = 'dependency'
     AND (SELECT 1 FROM job_dependency x JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
-        WHERE x.workspace_id = j.workspace_id AND x.job_id = j.id AND x.type = 'blocks'
-            AND d.status <> 'completed' AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL) LIMIT 1) IS NULL
+        WHERE x.workspace_id = j.workspace_id AND x.job_id = j.id AND x.type IN ('blocks', 'gate')
+            AND d.status <> 'completed' AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL)
+            AND NOT (x.type = 'gate' AND d.status IN ('failed', 'aborted', 'archived')) LIMIT 1) IS NULL
 ORDER BY j.id LIMIT $2
 `
 
@@ -146,8 +147,9 @@ func (q *Queries) JobDependencyInsert(ctx context.Context, db DBTX, arg JobDepen
 const jobDependencyOpen = `-- name: JobDependencyOpen :one
 SELECT EXISTS (
     SELECT 1 FROM job_dependency x JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
-    WHERE x.workspace_id = $1 AND x.job_id = $2 AND x.type = 'blocks'
-        AND d.status NOT IN ('completed') AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL)
+    WHERE x.workspace_id = $1 AND x.job_id = $2 AND x.type IN ('blocks', 'gate')
+        AND d.status <> 'completed' AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL)
+        AND NOT (x.type = 'gate' AND d.status IN ('failed', 'aborted', 'archived'))
 ) AS open
 `
 
@@ -156,7 +158,8 @@ type JobDependencyOpenParams struct {
 	JobID       uuid.UUID
 }
 
-// Whether a job still waits for another one.
+// Whether a job still waits for another one: for what blocks it until that is
+// completed, for a child with a gate until that has ended.
 func (q *Queries) JobDependencyOpen(ctx context.Context, db DBTX, arg JobDependencyOpenParams) (bool, error) {
 	row := db.QueryRow(ctx, jobDependencyOpen, arg.WorkspaceID, arg.JobID)
 	var open bool
@@ -196,23 +199,30 @@ func (q *Queries) JobDependencyOpenAmong(ctx context.Context, db DBTX, arg JobDe
 }
 
 const jobDependents = `-- name: JobDependents :many
-SELECT x.job_id FROM job_dependency x
-WHERE x.workspace_id = $1 AND x.depends_on_id = $2 AND x.type = 'blocks'
+SELECT DISTINCT x.job_id FROM job_dependency x
+WHERE x.workspace_id = $1 AND x.depends_on_id = $2 AND x.type = ANY($3::text[])
     AND (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
         WHERE d.workspace_id = x.workspace_id AND d.id = x.job_id)
-ORDER BY x.job_id LIMIT $3
+ORDER BY x.job_id LIMIT $4
 `
 
 type JobDependentsParams struct {
 	WorkspaceID uuid.UUID
 	JobID       uuid.UUID
+	Types       []string
 	MaxRows     int32
 }
 
-// Jobs that wait for this one, in the order in which they are locked. Each is
-// looked at by its id: as a join, all that wait are read where statistics are missing.
+// Jobs that wait for this one by links of some types, in the order in which they are
+// locked. Each is looked at by its id: as a join, all that wait are read where
+// statistics are missing.
 func (q *Queries) JobDependents(ctx context.Context, db DBTX, arg JobDependentsParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, jobDependents, arg.WorkspaceID, arg.JobID, arg.MaxRows)
+	rows, err := db.Query(ctx, jobDependents,
+		arg.WorkspaceID,
+		arg.JobID,
+		arg.Types,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -265,6 +275,44 @@ func (q *Queries) JobHolders(ctx context.Context, db DBTX, arg JobHoldersParams)
 	return items, nil
 }
 
+const jobIsGated = `-- name: JobIsGated :one
+SELECT EXISTS (SELECT FROM job_dependency
+    WHERE workspace_id = $1 AND job_id = $2 AND depends_on_id = $3 AND type = 'gate')
+`
+
+type JobIsGatedParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	ChildID     uuid.UUID
+}
+
+// Whether a job waits for its child.
+func (q *Queries) JobIsGated(ctx context.Context, db DBTX, arg JobIsGatedParams) (bool, error) {
+	row := db.QueryRow(ctx, jobIsGated, arg.WorkspaceID, arg.JobID, arg.ChildID)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
+const jobKeepChild = `-- name: JobKeepChild :one
+SELECT (status IN ('completed', 'failed', 'aborted', 'archived'))::boolean AS done FROM job
+WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE NOWAIT
+`
+
+type JobKeepChildParams struct {
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+}
+
+// Locks a child for which its parent is to wait, or no longer, as JobKeepOpen does, so
+// that its links can change too, and says whether it has ended.
+func (q *Queries) JobKeepChild(ctx context.Context, db DBTX, arg JobKeepChildParams) (bool, error) {
+	row := db.QueryRow(ctx, jobKeepChild, arg.WorkspaceID, arg.ID)
+	var done bool
+	err := row.Scan(&done)
+	return done, err
+}
+
 const jobKeepOpen = `-- name: JobKeepOpen :one
 SELECT (status = 'completed' OR status = 'archived' AND completed_at IS NOT NULL)::boolean AS done FROM job
 WHERE workspace_id = $1 AND id = $2 FOR SHARE NOWAIT
@@ -307,7 +355,7 @@ func (q *Queries) JobKeepUncompleted(ctx context.Context, db DBTX, arg JobKeepUn
 const jobLinkDelete = `-- name: JobLinkDelete :many
 DELETE FROM job_dependency
 WHERE workspace_id = $1 AND job_id = $2 AND depends_on_id = $3
-    AND ($4::text = '' OR type = $4)
+    AND CASE WHEN $4::text = '' THEN type <> 'gate' ELSE type = $4 END
 RETURNING type
 `
 
@@ -319,7 +367,7 @@ type JobLinkDeleteParams struct {
 }
 
 // Takes links from one job to another away: of one type, or of every type where
-// it is empty.
+// it is empty, but gates, which are the other job's.
 func (q *Queries) JobLinkDelete(ctx context.Context, db DBTX, arg JobLinkDeleteParams) ([]string, error) {
 	rows, err := db.Query(ctx, jobLinkDelete,
 		arg.WorkspaceID,
@@ -375,8 +423,10 @@ func (q *Queries) JobLinkInsert(ctx context.Context, db DBTX, arg JobLinkInsertP
 }
 
 const jobLinksAmong = `-- name: JobLinksAmong :many
-SELECT x.job_id, x.depends_on_id, x.type FROM job_dependency x
-WHERE x.workspace_id = $1 AND x.job_id = ANY($2::uuid[]) AND x.depends_on_id = ANY($2::uuid[])
+SELECT x.job_id, x.depends_on_id, x.type, (x.type = 'parent' AND EXISTS (SELECT FROM job_dependency g
+        WHERE g.workspace_id = x.workspace_id AND g.job_id = x.depends_on_id AND g.depends_on_id = x.job_id AND g.type = 'gate')
+    )::boolean AS gate FROM job_dependency x
+WHERE x.workspace_id = $1 AND x.job_id = ANY($2::uuid[]) AND x.depends_on_id = ANY($2::uuid[]) AND x.type <> 'gate'
 ORDER BY x.created_at, x.job_id, x.depends_on_id, x.type
 `
 
@@ -389,9 +439,10 @@ type JobLinksAmongRow struct {
 	JobID       uuid.UUID
 	DependsOnID uuid.UUID
 	Type        string
+	Gate        bool
 }
 
-// The links between the jobs of a set.
+// The links between the jobs of a set, of parents with whether they wait for the child.
 func (q *Queries) JobLinksAmong(ctx context.Context, db DBTX, arg JobLinksAmongParams) ([]JobLinksAmongRow, error) {
 	rows, err := db.Query(ctx, jobLinksAmong, arg.WorkspaceID, arg.Ids)
 	if err != nil {
@@ -401,7 +452,12 @@ func (q *Queries) JobLinksAmong(ctx context.Context, db DBTX, arg JobLinksAmongP
 	items := []JobLinksAmongRow{}
 	for rows.Next() {
 		var i JobLinksAmongRow
-		if err := rows.Scan(&i.JobID, &i.DependsOnID, &i.Type); err != nil {
+		if err := rows.Scan(
+			&i.JobID,
+			&i.DependsOnID,
+			&i.Type,
+			&i.Gate,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -532,13 +588,47 @@ func (q *Queries) JobParentEdges(ctx context.Context, db DBTX, arg JobParentEdge
 	return items, nil
 }
 
+const jobReadyParents = `-- name: JobReadyParents :many
+SELECT x.job_id FROM job_dependency x
+WHERE x.workspace_id = $1 AND x.depends_on_id = $2 AND x.type = 'gate'
+    AND (SELECT d.status = 'ready' FROM job d WHERE d.workspace_id = x.workspace_id AND d.id = x.job_id)
+ORDER BY x.job_id
+`
+
+type JobReadyParentsParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+}
+
+// Ready jobs that are to wait for this one, their child, in the order in which they are
+// locked.
+func (q *Queries) JobReadyParents(ctx context.Context, db DBTX, arg JobReadyParentsParams) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobReadyParents, arg.WorkspaceID, arg.JobID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var job_id uuid.UUID
+		if err := rows.Scan(&job_id); err != nil {
+			return nil, err
+		}
+		items = append(items, job_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const jobWaitEdges = `-- name: JobWaitEdges :many
 WITH RECURSIVE reached AS (
     SELECT f.id FROM unnest($2::uuid[]) AS f(id)
     UNION
     SELECT e.id FROM reached r CROSS JOIN LATERAL (
         SELECT x.depends_on_id AS id FROM job_dependency x
-        WHERE x.workspace_id = $1 AND x.job_id = r.id AND x.type = 'blocks'
+        WHERE x.workspace_id = $1 AND x.job_id = r.id AND x.type IN ('blocks', 'gate')
         UNION ALL
         SELECT x.job_id FROM job p
         JOIN job_dependency x ON x.workspace_id = p.workspace_id AND x.depends_on_id = p.id AND x.type = 'parent'
@@ -547,7 +637,7 @@ WITH RECURSIVE reached AS (
 )
 SELECT r.id::uuid AS from_id, e.id::uuid AS to_id FROM reached r CROSS JOIN LATERAL (
     SELECT x.depends_on_id AS id FROM job_dependency x
-    WHERE x.workspace_id = $1 AND x.job_id = r.id AND x.type = 'blocks'
+    WHERE x.workspace_id = $1 AND x.job_id = r.id AND x.type IN ('blocks', 'gate')
     UNION ALL
     SELECT x.job_id FROM job p
     JOIN job_dependency x ON x.workspace_id = p.workspace_id AND x.depends_on_id = p.id AND x.type = 'parent'
@@ -592,7 +682,7 @@ WITH RECURSIVE reached AS (
     UNION
     SELECT e.id FROM reached r CROSS JOIN LATERAL (
         SELECT x.depends_on_id AS id FROM job_dependency x
-        WHERE x.workspace_id = $3 AND x.job_id = r.id AND x.type = 'blocks'
+        WHERE x.workspace_id = $3 AND x.job_id = r.id AND x.type IN ('blocks', 'gate')
         UNION ALL
         SELECT x.job_id FROM job p
         JOIN job_dependency x ON x.workspace_id = p.workspace_id AND x.depends_on_id = p.id AND x.type = 'parent'
@@ -609,7 +699,8 @@ type JobWaitsForParams struct {
 }
 
 // Whether one of some jobs waits for another one, by way of any others: for what
-// blocks it, and for its children where it waits for them. Statuses do not count.
+// blocks it, for children with a gate, and for all of them where it waits for them.
+// Statuses do not count.
 func (q *Queries) JobWaitsFor(ctx context.Context, db DBTX, arg JobWaitsForParams) (bool, error) {
 	row := db.QueryRow(ctx, jobWaitsFor, arg.ToID, arg.FromIds, arg.WorkspaceID)
 	var waits bool

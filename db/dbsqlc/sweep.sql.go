@@ -22,14 +22,14 @@ WITH RECURSIVE origin AS MATERIALIZED (
     SELECT s.id AS job_id, e.depends_on_id FROM origin s
     CROSS JOIN LATERAL unnest(ARRAY(
         SELECT x.depends_on_id FROM job_dependency x
-        WHERE x.workspace_id = $2 AND x.job_id = s.id AND x.type = 'blocks')) AS e(depends_on_id)
+        WHERE x.workspace_id = $2 AND x.job_id = s.id AND x.type IN ('blocks', 'gate'))) AS e(depends_on_id)
     WHERE (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
         WHERE d.workspace_id = $2 AND d.id = e.depends_on_id)
     UNION
     SELECT g.depends_on_id, e.depends_on_id FROM edge g
     CROSS JOIN LATERAL unnest(ARRAY(
         SELECT x.depends_on_id FROM job_dependency x
-        WHERE x.workspace_id = $2 AND x.job_id = g.depends_on_id AND x.type = 'blocks')) AS e(depends_on_id)
+        WHERE x.workspace_id = $2 AND x.job_id = g.depends_on_id AND x.type IN ('blocks', 'gate'))) AS e(depends_on_id)
     WHERE (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
         WHERE d.workspace_id = $2 AND d.id = e.depends_on_id)
 )
@@ -72,11 +72,11 @@ func (q *Queries) CycleEdges(ctx context.Context, db DBTX, arg CycleEdgesParams)
 }
 
 const cycleEdgesLeft = `-- name: CycleEdgesLeft :one
-SELECT count(*)::int FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::uuid[]) AS depends_on_id) e
+SELECT count(DISTINCT (e.job_id, e.depends_on_id))::int FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::uuid[]) AS depends_on_id) e
 JOIN job_dependency x ON x.workspace_id = $3 AND x.job_id = e.job_id
-    AND x.depends_on_id = e.depends_on_id AND x.type = 'blocks'
+    AND x.depends_on_id = e.depends_on_id AND x.type IN ('blocks', 'gate')
 JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
-WHERE d.status = 'waiting' OR (d.status = 'failed' AND d.last_error LIKE 'dependency_cycle%')
+WHERE d.status = 'waiting' OR (x.type = 'blocks' AND d.status = 'failed' AND d.last_error LIKE 'dependency_cycle%')
 `
 
 type CycleEdgesLeftParams struct {
@@ -86,7 +86,7 @@ type CycleEdgesLeftParams struct {
 }
 
 // How many of these edges still hold: a member that failed for the same cycle
-// holds it as well as one that waits.
+// holds it as well as one that waits, but for a parent with a gate.
 func (q *Queries) CycleEdgesLeft(ctx context.Context, db DBTX, arg CycleEdgesLeftParams) (int32, error) {
 	row := db.QueryRow(ctx, cycleEdgesLeft, arg.JobIds, arg.DependsOnIds, arg.WorkspaceID)
 	var column_1 int32

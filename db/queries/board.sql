@@ -201,10 +201,11 @@ SELECT phase.phase::text AS phase FROM phase WHERE phase.phase IS NOT NULL LIMIT
 
 -- name: BoardOpenDependencies :many
 -- What jobs still wait for.
-SELECT x.job_id, d.key, d.status FROM job_dependency x
+SELECT DISTINCT x.job_id, d.key, d.status FROM job_dependency x
 JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
-WHERE x.workspace_id = @workspace_id AND x.job_id = ANY(@ids::uuid[]) AND x.type = 'blocks'
+WHERE x.workspace_id = @workspace_id AND x.job_id = ANY(@ids::uuid[]) AND x.type IN ('blocks', 'gate')
     AND d.status <> 'completed' AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL)
+    AND NOT (x.type = 'gate' AND d.status IN ('failed', 'aborted', 'archived'))
 ORDER BY x.job_id, d.key;
 
 -- name: BoardRepoHolders :many
@@ -249,7 +250,7 @@ ORDER BY h.claimed_at, h.key LIMIT @max_rows;
 (SELECT x.job_id FROM unnest(@ids::uuid[]) AS i(id)
 CROSS JOIN LATERAL (
     SELECT o.job_id FROM job_dependency o
-    WHERE o.workspace_id = @workspace_id AND o.depends_on_id = i.id AND o.type = 'blocks'
+    WHERE o.workspace_id = @workspace_id AND o.depends_on_id = i.id AND o.type IN ('blocks', 'gate')
         AND (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
             WHERE d.workspace_id = o.workspace_id AND d.id = o.job_id)
     ORDER BY o.job_id LIMIT @max_rows

@@ -56,6 +56,6 @@ ORDER BY j.id FOR NO KEY UPDATE OF j SKIP LOCKED;
 -- Those of the jobs for which others wait. Each is looked at by itself: as a join it
 -- is planned by statistics, and reads all dependencies where they are missing.
 SELECT u.id::uuid AS id FROM (SELECT unnest(@ids::uuid[]) AS id) u
-WHERE (SELECT 1 FROM job_dependency x WHERE x.workspace_id = @workspace_id AND x.depends_on_id = u.id AND x.type = 'blocks'
+WHERE (SELECT 1 FROM job_dependency x WHERE x.workspace_id = @workspace_id AND x.depends_on_id = u.id AND x.type IN ('blocks', 'gate')
     AND (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
         WHERE d.workspace_id = x.workspace_id AND d.id = x.job_id) LIMIT 1) IS NOT NULL;

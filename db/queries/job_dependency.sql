@@ -4,11 +4,13 @@ SELECT @workspace_id, unnest(@job_ids::uuid[]), unnest(@depends_on_ids::uuid[]),
 ON CONFLICT DO NOTHING;
 
 -- name: JobDependencyOpen :one
--- Whether a job still waits for another one.
+-- Whether a job still waits for another one: for what blocks it until that is
+-- completed, for a child with a gate until that has ended.
 SELECT EXISTS (
     SELECT 1 FROM job_dependency x JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
-    WHERE x.workspace_id = @workspace_id AND x.job_id = @job_id AND x.type = 'blocks'
-        AND d.status NOT IN ('completed') AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL)
+    WHERE x.workspace_id = @workspace_id AND x.job_id = @job_id AND x.type IN ('blocks', 'gate')
+        AND d.status <> 'completed' AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL)
+        AND NOT (x.type = 'gate' AND d.status IN ('failed', 'aborted', 'archived'))
 ) AS open;
 
 -- name: JobKeepUncompleted :exec
@@ -26,13 +28,22 @@ SELECT id FROM job WHERE workspace_id = @workspace_id AND id = ANY(@ids::uuid[])
     AND status <> 'completed' AND NOT (status = 'archived' AND completed_at IS NOT NULL);
 
 -- name: JobDependents :many
--- Jobs that wait for this one, in the order in which they are locked. Each is
--- looked at by its id: as a join, all that wait are read where statistics are missing.
-SELECT x.job_id FROM job_dependency x
-WHERE x.workspace_id = @workspace_id AND x.depends_on_id = @job_id AND x.type = 'blocks'
+-- Jobs that wait for this one by links of some types, in the order in which they are
+-- locked. Each is looked at by its id: as a join, all that wait are read where
+-- statistics are missing.
+SELECT DISTINCT x.job_id FROM job_dependency x
+WHERE x.workspace_id = @workspace_id AND x.depends_on_id = @job_id AND x.type = ANY(@types::text[])
     AND (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
         WHERE d.workspace_id = x.workspace_id AND d.id = x.job_id)
 ORDER BY x.job_id LIMIT @max_rows;
+
+-- name: JobReadyParents :many
+-- Ready jobs that are to wait for this one, their child, in the order in which they are
+-- locked.
+SELECT x.job_id FROM job_dependency x
+WHERE x.workspace_id = @workspace_id AND x.depends_on_id = @job_id AND x.type = 'gate'
+    AND (SELECT d.status = 'ready' FROM job d WHERE d.workspace_id = x.workspace_id AND d.id = x.job_id)
+ORDER BY x.job_id;
 
 -- name: JobDependencyFreed :many
 -- Jobs that wait for nothing any more although they say so: what a cap on
@@ -42,8 +53,9 @@ ORDER BY x.job_id LIMIT @max_rows;
 SELECT j.id FROM job j
 WHERE j.workspace_id = @workspace_id AND j.status = 'waiting' AND j.wait_reason = 'dependency'
     AND (SELECT 1 FROM job_dependency x JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
-        WHERE x.workspace_id = j.workspace_id AND x.job_id = j.id AND x.type = 'blocks'
-            AND d.status <> 'completed' AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL) LIMIT 1) IS NULL
+        WHERE x.workspace_id = j.workspace_id AND x.job_id = j.id AND x.type IN ('blocks', 'gate')
+            AND d.status <> 'completed' AND NOT (d.status = 'archived' AND d.completed_at IS NOT NULL)
+            AND NOT (x.type = 'gate' AND d.status IN ('failed', 'aborted', 'archived')) LIMIT 1) IS NULL
 ORDER BY j.id LIMIT @max_rows;
 
 -- name: JobOpenChildren :many
@@ -68,11 +80,16 @@ ON CONFLICT DO NOTHING;
 
 -- name: JobLinkDelete :many
 -- Takes links from one job to another away: of one type, or of every type where
--- it is empty.
+-- it is empty, but gates, which are the other job's.
 DELETE FROM job_dependency
 WHERE workspace_id = @workspace_id AND job_id = @job_id AND depends_on_id = @depends_on_id
-    AND (@type::text = '' OR type = @type)
+    AND CASE WHEN @type::text = '' THEN type <> 'gate' ELSE type = @type END
 RETURNING type;
+
+-- name: JobIsGated :one
+-- Whether a job waits for its child.
+SELECT EXISTS (SELECT FROM job_dependency
+    WHERE workspace_id = @workspace_id AND job_id = @job_id AND depends_on_id = @child_id AND type = 'gate');
 
 -- name: JobKeepOpen :one
 -- Locks a job that another one is to wait for, or fails at once where somebody is
@@ -80,15 +97,22 @@ RETURNING type;
 SELECT (status = 'completed' OR status = 'archived' AND completed_at IS NOT NULL)::boolean AS done FROM job
 WHERE workspace_id = @workspace_id AND id = @id FOR SHARE NOWAIT;
 
+-- name: JobKeepChild :one
+-- Locks a child for which its parent is to wait, or no longer, as JobKeepOpen does, so
+-- that its links can change too, and says whether it has ended.
+SELECT (status IN ('completed', 'failed', 'aborted', 'archived'))::boolean AS done FROM job
+WHERE workspace_id = @workspace_id AND id = @id FOR NO KEY UPDATE NOWAIT;
+
 -- name: JobWaitsFor :one
 -- Whether one of some jobs waits for another one, by way of any others: for what
--- blocks it, and for its children where it waits for them. Statuses do not count.
+-- blocks it, for children with a gate, and for all of them where it waits for them.
+-- Statuses do not count.
 WITH RECURSIVE reached AS (
     SELECT f.id FROM unnest(@from_ids::uuid[]) AS f(id)
     UNION
     SELECT e.id FROM reached r CROSS JOIN LATERAL (
         SELECT x.depends_on_id AS id FROM job_dependency x
-        WHERE x.workspace_id = @workspace_id AND x.job_id = r.id AND x.type = 'blocks'
+        WHERE x.workspace_id = @workspace_id AND x.job_id = r.id AND x.type IN ('blocks', 'gate')
         UNION ALL
         SELECT x.job_id FROM job p
         JOIN job_dependency x ON x.workspace_id = p.workspace_id AND x.depends_on_id = p.id AND x.type = 'parent'
@@ -104,7 +128,7 @@ WITH RECURSIVE reached AS (
     UNION
     SELECT e.id FROM reached r CROSS JOIN LATERAL (
         SELECT x.depends_on_id AS id FROM job_dependency x
-        WHERE x.workspace_id = @workspace_id AND x.job_id = r.id AND x.type = 'blocks'
+        WHERE x.workspace_id = @workspace_id AND x.job_id = r.id AND x.type IN ('blocks', 'gate')
         UNION ALL
         SELECT x.job_id FROM job p
         JOIN job_dependency x ON x.workspace_id = p.workspace_id AND x.depends_on_id = p.id AND x.type = 'parent'
@@ -113,7 +137,7 @@ WITH RECURSIVE reached AS (
 )
 SELECT r.id::uuid AS from_id, e.id::uuid AS to_id FROM reached r CROSS JOIN LATERAL (
     SELECT x.depends_on_id AS id FROM job_dependency x
-    WHERE x.workspace_id = @workspace_id AND x.job_id = r.id AND x.type = 'blocks'
+    WHERE x.workspace_id = @workspace_id AND x.job_id = r.id AND x.type IN ('blocks', 'gate')
     UNION ALL
     SELECT x.job_id FROM job p
     JOIN job_dependency x ON x.workspace_id = p.workspace_id AND x.depends_on_id = p.id AND x.type = 'parent'
@@ -156,7 +180,9 @@ SELECT id::uuid AS id FROM around LIMIT @max_rows;
 SELECT id, key, title, status FROM job WHERE workspace_id = @workspace_id AND id = ANY(@ids::uuid[]);
 
 -- name: JobLinksAmong :many
--- The links between the jobs of a set.
-SELECT x.job_id, x.depends_on_id, x.type FROM job_dependency x
-WHERE x.workspace_id = @workspace_id AND x.job_id = ANY(@ids::uuid[]) AND x.depends_on_id = ANY(@ids::uuid[])
+-- The links between the jobs of a set, of parents with whether they wait for the child.
+SELECT x.job_id, x.depends_on_id, x.type, (x.type = 'parent' AND EXISTS (SELECT FROM job_dependency g
+        WHERE g.workspace_id = x.workspace_id AND g.job_id = x.depends_on_id AND g.depends_on_id = x.job_id AND g.type = 'gate')
+    )::boolean AS gate FROM job_dependency x
+WHERE x.workspace_id = @workspace_id AND x.job_id = ANY(@ids::uuid[]) AND x.depends_on_id = ANY(@ids::uuid[]) AND x.type <> 'gate'
 ORDER BY x.created_at, x.job_id, x.depends_on_id, x.type;

@@ -32,14 +32,14 @@ WITH RECURSIVE origin AS MATERIALIZED (
     SELECT s.id AS job_id, e.depends_on_id FROM origin s
     CROSS JOIN LATERAL unnest(ARRAY(
         SELECT x.depends_on_id FROM job_dependency x
-        WHERE x.workspace_id = @workspace_id AND x.job_id = s.id AND x.type = 'blocks')) AS e(depends_on_id)
+        WHERE x.workspace_id = @workspace_id AND x.job_id = s.id AND x.type IN ('blocks', 'gate'))) AS e(depends_on_id)
     WHERE (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
         WHERE d.workspace_id = @workspace_id AND d.id = e.depends_on_id)
     UNION
     SELECT g.depends_on_id, e.depends_on_id FROM edge g
     CROSS JOIN LATERAL unnest(ARRAY(
         SELECT x.depends_on_id FROM job_dependency x
-        WHERE x.workspace_id = @workspace_id AND x.job_id = g.depends_on_id AND x.type = 'blocks')) AS e(depends_on_id)
+        WHERE x.workspace_id = @workspace_id AND x.job_id = g.depends_on_id AND x.type IN ('blocks', 'gate'))) AS e(depends_on_id)
     WHERE (SELECT d.status = 'waiting' AND d.wait_reason = 'dependency' FROM job d
         WHERE d.workspace_id = @workspace_id AND d.id = e.depends_on_id)
 )
@@ -47,9 +47,9 @@ SELECT edge.job_id, edge.depends_on_id::uuid AS depends_on_id FROM edge LIMIT @m
 
 -- name: CycleEdgesLeft :one
 -- How many of these edges still hold: a member that failed for the same cycle
--- holds it as well as one that waits.
-SELECT count(*)::int FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@depends_on_ids::uuid[]) AS depends_on_id) e
+-- holds it as well as one that waits, but for a parent with a gate.
+SELECT count(DISTINCT (e.job_id, e.depends_on_id))::int FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@depends_on_ids::uuid[]) AS depends_on_id) e
 JOIN job_dependency x ON x.workspace_id = @workspace_id AND x.job_id = e.job_id
-    AND x.depends_on_id = e.depends_on_id AND x.type = 'blocks'
+    AND x.depends_on_id = e.depends_on_id AND x.type IN ('blocks', 'gate')
 JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
-WHERE d.status = 'waiting' OR (d.status = 'failed' AND d.last_error LIKE 'dependency_cycle%');
+WHERE d.status = 'waiting' OR (x.type = 'blocks' AND d.status = 'failed' AND d.last_error LIKE 'dependency_cycle%');

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 )
 
@@ -17,6 +18,13 @@ func (s *Server) LinkJob(ctx context.Context, r LinkJobRequestObject) (LinkJobRe
 	kind := jobs.Blocks
 	if r.Body.Type != nil {
 		kind = jobs.LinkType(*r.Body.Type)
+	}
+	if gate := r.Body.Gate; gate != nil {
+		if kind != jobs.Parent {
+			return nil, fault.Invalid("gate", "It must go with the type parent.")
+		}
+		job, err := s.jobs.LinkParent(ctx, whoOf(ctx), r.Job, r.Body.DependsOn, *gate)
+		return LinkJob200JSONResponse(jobModel(job)), err
 	}
 	job, err := s.jobs.Link(ctx, whoOf(ctx), r.Job, r.Body.DependsOn, kind)
 	return LinkJob200JSONResponse(jobModel(job)), err
@@ -34,7 +42,7 @@ func graphModel(g jobs.Graph) DependencyGraph {
 		out.Jobs = append(out.Jobs, LinkedJob{Job: n.Key, Title: n.Title, Status: JobStatus(n.Status)})
 	}
 	for _, e := range g.Edges {
-		out.Links = append(out.Links, Link{Job: e.Job, DependsOn: e.DependsOn, Type: LinkType(e.Type)})
+		out.Links = append(out.Links, Link{Job: e.Job, DependsOn: e.DependsOn, Type: LinkType(e.Type), Gate: e.Gate})
 	}
 	return out
 }

@@ -52,6 +52,40 @@ func TestLinksFormNoCircle(t *testing.T) {
 	}
 }
 
+// A parent with a gate is not claimed while its child is open, and says so.
+func TestAParentWaitsForItsChildBehindAGate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada := w.agent("ada")
+	parent := w.job("Parent", object{"priority": 9})
+	child := w.job("Child")
+	path := "/jobs/" + child + "/dependencies"
+	gate := object{"depends_on": parent, "type": "parent", "gate": true}
+	if linked := w.as(w.owner, "POST", path, gate).want(200); linked.text("key") != child || linked.text("status") != "ready" {
+		t.Errorf("linked: %s", linked.raw)
+	}
+	w.as(w.owner, "POST", path, merge(gate, object{"type": "blocks"})).want(422).refused(fault.Validation, "gate")
+	w.as(w.owner, "POST", "/jobs/"+parent+"/dependencies", object{"depends_on": child, "type": "parent", "gate": true}).
+		want(409).refused(fault.DependencyCycle)
+	why := w.as(w.owner, "GET", "/jobs/"+parent+"/explanation", nil).want(200)
+	if why.text("reasons", 0, "code") != "dependency" || why.text("reasons", 0, "jobs", 0) != child {
+		t.Errorf("explanation: %s", why.raw)
+	}
+	graph := w.as(w.owner, "GET", path, nil).want(200)
+	if graph.count("links") != 1 || graph.text("links", 0, "type") != "parent" || graph.at("links", 0, "gate") != true {
+		t.Errorf("graph: %s", graph.raw)
+	}
+	ref := w.claim(ada)
+	if ref["job"] != child {
+		t.Errorf("claimed %v; want the child", ref["job"])
+	}
+	w.as(ada, "POST", "/fleet/claim", object{"job": parent}).want(409).refused(fault.NotClaimable)
+	w.as(ada, "POST", "/fleet/complete", ref).want(200)
+	if ref = w.claim(ada); ref["job"] != parent {
+		t.Errorf("claimed %v; want the parent", ref["job"])
+	}
+}
+
 func TestCriteriaAreTicked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

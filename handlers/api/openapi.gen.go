@@ -1462,14 +1462,17 @@ type Link struct {
 	// DependsOn Key of the job that it names.
 	DependsOn string `json:"depends_on"`
 
+	// Gate Whether the parent that it names waits until the job has ended.
+	Gate bool `json:"gate"`
+
 	// Job Key of the job that the link is of.
 	Job string `json:"job"`
 
-	// Type `blocks` makes the job wait; the others inform. `parent` names the job's parent.
+	// Type `blocks` makes the job wait; the others inform. `parent` names the job's parent, which may wait for the job by a `gate`.
 	Type LinkType `json:"type"`
 }
 
-// LinkType `blocks` makes the job wait; the others inform. `parent` names the job's parent.
+// LinkType `blocks` makes the job wait; the others inform. `parent` names the job's parent, which may wait for the job by a `gate`.
 type LinkType string
 
 // LinkedJob defines model for LinkedJob.
@@ -1594,7 +1597,10 @@ type NewLink struct {
 	// DependsOn Key or id of the job.
 	DependsOn JobRef `json:"depends_on"`
 
-	// Type `blocks` makes the job wait; the others inform. `parent` names the job's parent.
+	// Gate With `parent` only: whether the parent is not to be claimed while the job is open, that is until it is completed, failed, aborted or archived. Left out, a link that is there keeps what it has.
+	Gate *bool `json:"gate,omitempty"`
+
+	// Type `blocks` makes the job wait; the others inform. `parent` names the job's parent, which may wait for the job by a `gate`.
 	Type *LinkType `json:"type,omitempty"`
 }
 
@@ -2571,10 +2577,10 @@ type ServerInterface interface {
 	// GetDependencies The jobs linked with a job, directly or by way of others, as a graph of at most 100 jobs.
 	// (GET /jobs/{job}/dependencies)
 	GetDependencies(ctx echo.Context, job JobPath) error
-	// LinkJob Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+	// LinkJob Links a job with another one. `blocks` makes it wait until that one is completed, `parent` with `gate` makes the parent wait until the job has ended; a cycle is 409 `dependency_cycle` with the `path`.
 	// (POST /jobs/{job}/dependencies)
 	LinkJob(ctx echo.Context, job JobPath) error
-	// UnlinkJob Takes a link away, of every type where none is named. A job that waited for it alone becomes claimable.
+	// UnlinkJob Takes a link away, of every type where none is named; a parent's with its gate. A job that waited for it alone becomes claimable.
 	// (DELETE /jobs/{job}/dependencies/{dep})
 	UnlinkJob(ctx echo.Context, job JobPath, dep DependencyPath, params UnlinkJobParams) error
 	// ListJobEvents What happened to a job, newest first.
@@ -7460,10 +7466,10 @@ type StrictServerInterface interface {
 	// GetDependencies The jobs linked with a job, directly or by way of others, as a graph of at most 100 jobs.
 	// (GET /jobs/{job}/dependencies)
 	GetDependencies(ctx context.Context, request GetDependenciesRequestObject) (GetDependenciesResponseObject, error)
-	// LinkJob Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+	// LinkJob Links a job with another one. `blocks` makes it wait until that one is completed, `parent` with `gate` makes the parent wait until the job has ended; a cycle is 409 `dependency_cycle` with the `path`.
 	// (POST /jobs/{job}/dependencies)
 	LinkJob(ctx context.Context, request LinkJobRequestObject) (LinkJobResponseObject, error)
-	// UnlinkJob Takes a link away, of every type where none is named. A job that waited for it alone becomes claimable.
+	// UnlinkJob Takes a link away, of every type where none is named; a parent's with its gate. A job that waited for it alone becomes claimable.
 	// (DELETE /jobs/{job}/dependencies/{dep})
 	UnlinkJob(ctx context.Context, request UnlinkJobRequestObject) (UnlinkJobResponseObject, error)
 	// ListJobEvents What happened to a job, newest first.

@@ -181,7 +181,7 @@ func colon(text string) []ui.Span {
 
 // linkedAs say what a link means for the job that the event is about.
 var linkedAs = map[jobs.LinkType]string{
-	jobs.Blocks: "waits for ", jobs.Parent: "child of ", jobs.DiscoveredFrom: "found in ",
+	jobs.Blocks: "waits for ", jobs.Gate: "waits for its child ", jobs.Parent: "child of ", jobs.DiscoveredFrom: "found in ",
 	jobs.Duplicates: "duplicates ", jobs.Supersedes: "takes the place of ",
 }
 

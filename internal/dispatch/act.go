@@ -48,9 +48,9 @@ func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string
 		return jobs.Job{}, err
 	}
 	var own change
-	var promoted []change
+	var others []change // that wait for the job
 	job, err := s.jobs.Change(ctx, who, func(tx db.Tx) (jobs.Job, error) {
-		own, promoted = change{}, nil
+		own, others = change{}, nil
 		locked, err := jobs.LockTx(ctx, tx, who.Workspace, keyOrID)
 		if err != nil {
 			return jobs.Job{}, err
@@ -83,13 +83,17 @@ func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string
 			return jobs.Job{}, err
 		}
 		own = change{before: locked.Job, after: saved}
-		promoted, err = promoteDependentsTx(ctx, tx, who.Workspace, saved)
+		if a.Verb == jobs.ByRetry {
+			others, err = holdParentsTx(ctx, tx, who.Workspace, saved)
+		} else {
+			others, err = promoteDependentsTx(ctx, tx, who.Workspace, saved)
+		}
 		return saved, err
 	})
 	if err != nil {
 		return job, err
 	}
-	s.settled(ctx, who.Workspace, promoted...)
+	s.settled(ctx, who.Workspace, others...)
 	// Whoever waits for the job itself was woken by its change.
 	if own.freesSeat() {
 		s.published(who.Workspace, seatsOf([]change{own}))

@@ -204,7 +204,8 @@ func (w *world) expire(j jobs.Job) {
 
 // consistent asserts P3: a lease exactly while assigned or running, a ready row
 // exactly while ready, one open attempt for each lease; and that each change of a
-// status has one event, and a repo's slot a job that is ready or worked on.
+// status has one event, a repo's slot a job that is ready or worked on, and a gate a
+// parent that waits exactly while a child is open.
 func (w *world) consistent() {
 	w.t.Helper()
 	wrong := dbfactory.Text(w.t, w.db, `SELECT concat_ws('; ',
@@ -225,7 +226,15 @@ func (w *world) consistent() {
 			FROM event e, jsonb_array_elements(e.changes) c WHERE c->>'field' = 'status') s
 			WHERE s.old IS DISTINCT FROM s.before HAVING count(*) > 0),
 		(SELECT count(*) || ' slots of jobs that do not need them' FROM repo_slot s JOIN job j ON j.id = s.job_id
-			WHERE j.status NOT IN ('ready', 'assigned', 'running') OR j.repo <> s.repo HAVING count(*) > 0))`)
+			WHERE j.status NOT IN ('ready', 'assigned', 'running') OR j.repo <> s.repo HAVING count(*) > 0),
+		(SELECT count(*) || ' ready jobs with an open child behind a gate' FROM job j JOIN job_dependency g ON g.job_id = j.id AND g.type = 'gate'
+			JOIN job c ON c.id = g.depends_on_id AND c.status NOT IN ('completed', 'failed', 'aborted', 'archived')
+			WHERE j.status = 'ready' HAVING count(*) > 0),
+		(SELECT count(*) || ' jobs that wait for children who have ended' FROM job j
+			WHERE j.status = 'waiting' AND j.wait_reason = 'dependency' AND NOT EXISTS (SELECT FROM job_dependency x
+				JOIN job c ON c.id = x.depends_on_id AND c.status <> 'completed' WHERE x.job_id = j.id
+				AND (x.type = 'blocks' OR x.type = 'gate' AND c.status NOT IN ('failed', 'aborted', 'archived')))
+			AND EXISTS (SELECT FROM job_dependency x WHERE x.job_id = j.id AND x.type = 'gate') HAVING count(*) > 0))`)
 	if wrong != "" {
 		w.t.Error(wrong)
 	}

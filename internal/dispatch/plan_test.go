@@ -213,7 +213,11 @@ func assertPlans(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 			return err
 		},
 		"dependents": func(c *capture) error {
-			_, err := dbsqlc.New().JobDependents(ctx, c, dbsqlc.JobDependentsParams{WorkspaceID: workspace, JobID: waited, MaxRows: 100})
+			_, err := dbsqlc.New().JobDependents(ctx, c, dbsqlc.JobDependentsParams{WorkspaceID: workspace, JobID: waited, Types: []string{"blocks", "gate"}, MaxRows: 100})
+			return err
+		},
+		"parents that are to wait": func(c *capture) error {
+			_, err := dbsqlc.New().JobReadyParents(ctx, c, dbsqlc.JobReadyParentsParams{WorkspaceID: workspace, JobID: waited})
 			return err
 		},
 		"who waits on the board": func(c *capture) error {

@@ -133,10 +133,9 @@ func promoteDependentsTx(ctx context.Context, tx db.Tx, workspace ids.ID, done j
 	if done.Status != jobs.Completed {
 		return nil, nil
 	}
-	waiting, err := q.JobDependents(ctx, tx, dbsqlc.JobDependentsParams{
-		WorkspaceID: workspace, JobID: done.ID, MaxRows: promotions})
+	waiting, err := dependentsTx(ctx, tx, workspace, done, jobs.Blocks, jobs.Gate)
 	if err != nil {
-		return nil, fmt.Errorf("dependents of %s: %w", done.Key, err)
+		return nil, err
 	}
 	var promoted []change
 	for _, id := range waiting {
@@ -149,6 +148,65 @@ func promoteDependentsTx(ctx context.Context, tx db.Tx, workspace ids.ID, done j
 		}
 	}
 	return promoted, nil
+}
+
+// openGates makes claimable the parents that waited until a job ended, however it did.
+func (s *Service) openGates(ctx context.Context, workspace ids.ID, ended jobs.Job) error {
+	var parents []ids.ID
+	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+		parents, err = dependentsTx(ctx, tx, workspace, ended, jobs.Gate)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = s.promoteAll(ctx, workspace, parents)
+	return err
+}
+
+// holdParentsTx keeps ready parents from being claimed that are to wait for a child of
+// which the next attempt begins, in the same transaction.
+func holdParentsTx(ctx context.Context, tx db.Tx, workspace ids.ID, child jobs.Job) ([]change, error) {
+	parents, err := q.JobReadyParents(ctx, tx, dbsqlc.JobReadyParentsParams{WorkspaceID: workspace, JobID: child.ID})
+	if err != nil {
+		return nil, fmt.Errorf("parents of %s: %w", child.Key, err)
+	}
+	var held []change
+	for _, id := range parents {
+		parent, err := jobs.LockTx(ctx, tx, workspace, id.String())
+		if err != nil {
+			return nil, err
+		}
+		if parent.Status != jobs.Ready {
+			continue
+		}
+		if err := jobs.WithdrawTx(ctx, tx, workspace, parent); err != nil {
+			return nil, err
+		}
+		d, err := parent.Hold(jobs.WaitDependency)
+		if err != nil {
+			return nil, err
+		}
+		saved, err := jobs.SaveTx(ctx, tx, tenancy.System(workspace, promoter), d)
+		if err != nil {
+			return nil, err
+		}
+		held = append(held, change{before: parent.Job, after: saved})
+	}
+	return held, nil
+}
+
+// dependentsTx are the jobs that wait for one by links of these types.
+func dependentsTx(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job, types ...jobs.LinkType) ([]ids.ID, error) {
+	params := dbsqlc.JobDependentsParams{WorkspaceID: workspace, JobID: job.ID, MaxRows: promotions}
+	for _, t := range types {
+		params.Types = append(params.Types, string(t))
+	}
+	waiting, err := q.JobDependents(ctx, tx, params)
+	if err != nil {
+		return nil, fmt.Errorf("dependents of %s: %w", job.Key, err)
+	}
+	return waiting, nil
 }
 
 // promoteTx makes one waiting job claimable, or says what holds it now. The zero

@@ -73,6 +73,14 @@ var (
 		_, err := w.jobs.Link(w.ctx, w.owner, j.Key, w.first().Key, jobs.Blocks)
 		return err
 	}}
+	gatesOther = racer{"gate for another", func(w *world, _ tenancy.Principal, j jobs.Job) error {
+		_, err := w.jobs.LinkParent(w.ctx, w.owner, j.Key, w.first().Key, true)
+		return err
+	}}
+	gated = racer{"gate", func(w *world, _ tenancy.Principal, j jobs.Job) error {
+		_, err := w.jobs.LinkParent(w.ctx, w.owner, w.first().Key, j.Key, true)
+		return err
+	}}
 	reboots = racer{"register again", func(w *world, a tenancy.Principal, _ jobs.Job) error {
 		w.t.Helper()
 		_, err := w.dispatch.Register(w.ctx, dbfactory.Enrolment(w.workspace), fleet.Registration{Agent: a.Name, BootID: "boot-2",
@@ -143,6 +151,8 @@ func TestRacesOnALeasedJob(t *testing.T) {
 		{asks, cancels, 2, false}, {asks, asks, 2, false}, {asks, asksOtherwise, 1, false}, {asks, reboots, 2, false}, {timesOut, completes, 1, false},
 		{timesOut, asks, 1, false}, {timesOut, timesOut, 1, false}, {timesOut, reaps, 1, true}, {timesOut, pauses, 2, false},
 		{links, completes, 2, false}, {links, reaps, 2, true}, {beats, timesOut, 2, false},
+		{gatesOther, completes, 2, false}, {gatesOther, fails, 2, false}, {gatesOther, reaps, 2, true}, {gatesOther, gatesOther, 2, false},
+		{gated, releases, 2, false}, {gated, completes, 2, false},
 	} {
 		for _, hold := range []string{"job", "agent", "job_lease"} {
 			t.Run(c.one.name+" and "+c.other.name+", "+hold+" held", func(t *testing.T) {
@@ -178,6 +188,7 @@ func TestRacesOnAReadyJob(t *testing.T) {
 		{pauses, 2}, // a pause of a job that has just been taken asks its agent
 		{cancels, 2}, {moves, 1}, {claims, 1}, {reboots, 2}, {ends, 2},
 		{links, 2}, // a link of a job that has just been taken gates it once it is back
+		{gated, 2},
 	} {
 		for _, hold := range []string{"job", "factory", "agent"} {
 			t.Run("claim and "+c.other.name+", "+hold+" held", func(t *testing.T) {

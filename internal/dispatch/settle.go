@@ -36,6 +36,12 @@ func (c change) freesReview() bool {
 	return c.before.ReviewLimit != nil && c.before.Status == jobs.InReview && c.after.Status != jobs.InReview
 }
 
+// opensGates reports whether the job has ended without being completed. Its parents may
+// go on all the same; those of a completed one do so with the completion.
+func (c change) opensGates() bool {
+	return !c.before.Status.Finished() && c.after.Status.Finished() && c.after.Status != jobs.Completed
+}
+
 // occupies reports whether a job in this status keeps its repo from others.
 func occupies(s jobs.Status) bool { return s == jobs.Ready || s.Leased() }
 
@@ -73,7 +79,7 @@ func seatsOf(list []change) []ids.ID {
 }
 
 // handOn gives the repos and the review places that changes freed to the most
-// urgent jobs that were held for them. An error there is not the caller's: the
+// urgent jobs that were held for them, and lets parents go on that waited. An error there is not the caller's: the
 // sweep mends it.
 func (s *Service) handOn(ctx context.Context, workspace ids.ID, list []change) {
 	repos, products := map[string]bool{}, map[ids.ID]bool{}
@@ -96,6 +102,14 @@ func (s *Service) handOn(ctx context.Context, workspace ids.ID, list []change) {
 	for repo := range repos {
 		if err := s.openRepo(ctx, workspace, repo); err != nil {
 			s.log.WarnContext(ctx, "a repo is free", "err", err)
+		}
+	}
+	for _, c := range list {
+		if !c.opensGates() {
+			continue
+		}
+		if err := s.openGates(ctx, workspace, c.after); err != nil {
+			s.log.WarnContext(ctx, "a child has ended", "err", err)
 		}
 	}
 	if promotedIn(list) >= promotions {

@@ -118,6 +118,7 @@ func (k *walk) step() {
 		k.t.Fatalf("%s: %v", name, err)
 	}
 	k.onePerRepo()
+	k.gatesHold()
 }
 
 func (k *walk) any(list []jobs.Job) jobs.Job { return rapid.SampledFrom(list).Draw(k.t, "job") }
@@ -198,6 +199,12 @@ func (k *walk) link() error {
 	if one.Key == other.Key {
 		return nil
 	}
+	if kind == jobs.Parent {
+		if gate := rapid.SampledFrom([]*bool{nil, number(true), number(true), number(false)}).Draw(k.t, "gate"); gate != nil {
+			_, err := k.jobs.LinkParent(k.ctx, k.world.owner, one.Key, other.Key, *gate)
+			return err
+		}
+	}
 	_, err := k.jobs.Link(k.ctx, k.world.owner, one.Key, other.Key, kind)
 	return err
 }
@@ -225,6 +232,22 @@ func (k *walk) onePerRepo() {
 	err := k.owner.QueryRow(k.ctx, `SELECT count(*) FROM job WHERE repo = $1 AND status IN ('ready', 'assigned', 'running')`, k.product).Scan(&n)
 	if err != nil || n > 1 {
 		k.t.Fatalf("%d jobs of one repo are under way, %v", n, err)
+	}
+}
+
+// gatesHold asserts that no job of the walk is ready while a child behind a gate is
+// open, and that none waits for children alone that have ended.
+func (k *walk) gatesHold() {
+	var open, ended int
+	err := k.owner.QueryRow(k.ctx, `SELECT count(*) FILTER (WHERE j.status = 'ready' AND g.open > 0),
+			count(*) FILTER (WHERE j.status = 'waiting' AND j.wait_reason = 'dependency' AND g.open = 0 AND g.blocked = 0)
+		FROM job j CROSS JOIN LATERAL (SELECT
+			count(*) FILTER (WHERE x.type = 'gate' AND c.status NOT IN ('completed', 'failed', 'aborted', 'archived')) AS open,
+			count(*) FILTER (WHERE x.type = 'blocks' AND c.status <> 'completed' AND NOT (c.status = 'archived' AND c.completed_at IS NOT NULL)) AS blocked
+			FROM job_dependency x JOIN job c ON c.id = x.depends_on_id WHERE x.job_id = j.id) g
+		WHERE j.product_id = (SELECT p.id FROM product p WHERE p.name = $1)`, k.product).Scan(&open, &ended)
+	if err != nil || open+ended > 0 {
+		k.t.Fatalf("%d ready jobs have an open child, %d wait for nothing, %v", open, ended, err)
 	}
 }
 

@@ -21,6 +21,9 @@ func (l *linking) refuseCycle(x ids.ID, y Job) error {
 	case Blocks:
 		path, err := waitPathTx(l.ctx, l.tx, l.who.Workspace, []ids.ID{y.ID}, x)
 		return l.refuse(slices.Insert(path, 0, x), err, "These jobs would wait for one another.")
+	case Gate: // the path begins and ends with the child, whose link it belongs to
+		path, err := waitPathTx(l.ctx, l.tx, l.who.Workspace, []ids.ID{y.ID}, x)
+		return l.refuse(closed(path), err, "These jobs would wait for one another.")
 	case Parent:
 		rows, err := q.JobParentEdges(l.ctx, l.tx, dbsqlc.JobParentEdgesParams{WorkspaceID: l.who.Workspace, FromID: y.ID})
 		edges := make([]edge, 0, len(rows))
@@ -35,6 +38,14 @@ func (l *linking) refuseCycle(x ids.ID, y Job) error {
 		return l.refuse(append(path, x), err, "These jobs would wait for one another.")
 	}
 	return nil
+}
+
+// closed is a path that leads back to its first job, from the last one.
+func closed(path []ids.ID) []ids.ID {
+	if len(path) == 0 {
+		return nil
+	}
+	return append(path, path[0])
 }
 
 // refuse makes the refusal of a closed path; a path of one job is none.

@@ -17,6 +17,7 @@ const maxGraph = 100
 type Edge struct {
 	Job, DependsOn string
 	Type           LinkType
+	Gate           bool // of a Parent: it waits until the child has ended
 }
 
 // Node is one job of a Graph.
@@ -76,6 +77,6 @@ func (g *Graph) draw(order []ids.ID, nodes []dbsqlc.JobNodesRow, links []dbsqlc.
 		}
 	}
 	for _, l := range links {
-		g.Edges = append(g.Edges, Edge{Job: byID[l.JobID].Key, DependsOn: byID[l.DependsOnID].Key, Type: LinkType(l.Type)})
+		g.Edges = append(g.Edges, Edge{Job: byID[l.JobID].Key, DependsOn: byID[l.DependsOnID].Key, Type: LinkType(l.Type), Gate: l.Gate})
 	}
 }

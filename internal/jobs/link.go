@@ -14,7 +14,8 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-// LinkType is what a link between two jobs means. Blocks gates; the others inform.
+// LinkType is what a link between two jobs means. Blocks and Gate make a job wait; the
+// others inform.
 type LinkType string
 
 // The types of product.md: of job X with the link's other job Y.
@@ -25,6 +26,10 @@ const (
 	Duplicates     LinkType = "duplicates"      // X is the same as Y
 	Supersedes     LinkType = "supersedes"      // X takes Y's place
 )
+
+// Gate is the type of what belongs to a Parent link and is made by LinkParent: X waits
+// until Y, its child, has ended, completed or not.
+const Gate LinkType = "gate"
 
 var linkTypes = []LinkType{Blocks, Parent, DiscoveredFrom, Duplicates, Supersedes}
 
@@ -52,16 +57,22 @@ func (s *Service) Link(ctx context.Context, who tenancy.Principal, job, dependsO
 }
 
 // Unlink takes links from a job to another one away: those of the type, or of
-// every type where it is "". A job that waited for nothing else becomes claimable.
-// NotFound where there is no such link; Validation for an unknown type.
+// every type where it is "", a parent's with its gate. A job that waited for nothing
+// else becomes claimable. NotFound where there is no such link; Validation for an
+// unknown type.
 func (s *Service) Unlink(ctx context.Context, who tenancy.Principal, job, dependsOn string, kind LinkType) (Job, error) {
 	if kind != "" && !slices.Contains(linkTypes, kind) {
 		return Job{}, unknownLink(kind)
 	}
-	return s.Change(ctx, who, func(tx db.Tx) (Job, error) {
-		l := &linking{ctx: ctx, tx: tx, who: who, kind: kind}
+	var l *linking
+	unlinked, err := s.Change(ctx, who, func(tx db.Tx) (Job, error) {
+		l = &linking{ctx: ctx, tx: tx, who: who, kind: kind}
 		return l.remove(job, dependsOn)
 	})
+	if err == nil {
+		s.gateChanged(ctx, who.Workspace, l.gate)
+	}
+	return unlinked, err
 }
 
 func unknownLink(kind LinkType) error {
@@ -76,7 +87,9 @@ type linking struct {
 	who  tenancy.Principal
 	kind LinkType
 
-	before Job // the job of the link, once it is locked
+	before Job      // the job of the link, once it is locked
+	after  Job      // it as it was saved
+	gate   *linking // of its parent, where that changed too
 }
 
 // lockLinksTx lets one transaction of a workspace at a time make jobs wait for
@@ -111,9 +124,13 @@ func (l *linking) add(job, dependsOn string) (Job, error) {
 	if err != nil {
 		return Job{}, err
 	}
-	if l.kind == Blocks && locked.Status.Finished() {
+	if (l.kind == Blocks || l.kind == Gate) && locked.Status.Finished() {
 		return Job{}, fault.New(fault.InvalidTransition, "%s is %s; it waits for nothing any more.", locked.Key, locked.Status).
 			With("status", string(locked.Status))
+	}
+	open, err := l.gates(y)
+	if err != nil {
+		return Job{}, err
 	}
 	made, err := l.insert(x, y.ID)
 	if err != nil {
@@ -121,10 +138,6 @@ func (l *linking) add(job, dependsOn string) (Job, error) {
 	}
 	if made == 0 {
 		return locked.Job, nil
-	}
-	open, err := l.gates(y)
-	if err != nil {
-		return Job{}, err
 	}
 	return l.save(locked.linked(l.kind, y.Key, open))
 }
@@ -153,14 +166,20 @@ func (l *linking) lock(id ids.ID) (Locked, error) {
 // be completed until the link is committed: its completion would overlook it. That
 // lock is asked for without waiting, since a completion locks the other way round.
 func (l *linking) gates(y Job) (bool, error) {
-	if l.kind != Blocks && l.kind != Parent {
+	var done bool
+	var err error
+	switch l.kind {
+	case Blocks, Parent:
+		done, err = q.JobKeepOpen(l.ctx, l.tx, dbsqlc.JobKeepOpenParams{WorkspaceID: l.who.Workspace, ID: y.ID})
+	case Gate:
+		done, err = q.JobKeepChild(l.ctx, l.tx, dbsqlc.JobKeepChildParams{WorkspaceID: l.who.Workspace, ID: y.ID})
+	default:
 		return false, nil
 	}
-	done, err := q.JobKeepOpen(l.ctx, l.tx, dbsqlc.JobKeepOpenParams{WorkspaceID: l.who.Workspace, ID: y.ID})
 	if err != nil {
 		return false, fmt.Errorf("lock %s: %w", y.Key, err)
 	}
-	return l.kind == Blocks && !done, nil
+	return l.kind != Parent && !done, nil
 }
 
 func (l *linking) remove(job, dependsOn string) (Job, error) {
@@ -172,9 +191,17 @@ func (l *linking) remove(job, dependsOn string) (Job, error) {
 	if err != nil {
 		return Job{}, err
 	}
+	if err := l.removeGate(x, y); err != nil {
+		return Job{}, err
+	}
 	locked, err := l.lock(x)
 	if err != nil {
 		return Job{}, err
+	}
+	if l.kind == Gate {
+		if _, err := l.gates(y); err != nil {
+			return Job{}, err
+		}
 	}
 	gone, err := q.JobLinkDelete(l.ctx, l.tx, dbsqlc.JobLinkDeleteParams{WorkspaceID: l.who.Workspace,
 		JobID: x, DependsOnID: y.ID, Type: string(l.kind)})
@@ -191,11 +218,12 @@ func (l *linking) remove(job, dependsOn string) (Job, error) {
 	return l.save(locked.unlinked(strings.Join(gone, ", "), y.Key, open))
 }
 
-func (l *linking) save(d Decision) (Job, error) {
+func (l *linking) save(d Decision) (saved Job, err error) {
 	if _, err := SaveTx(l.ctx, l.tx, l.who, d); err != nil {
 		return Job{}, err
 	}
-	return LoadTx(l.ctx, l.tx, l.who.Workspace, d.After.ID.String())
+	l.after, err = LoadTx(l.ctx, l.tx, l.who.Workspace, d.After.ID.String())
+	return l.after, err
 }
 
 // linked is the decision about a job with a new link: with one that gates it, a

@@ -1462,14 +1462,17 @@ type Link struct {
 	// DependsOn Key of the job that it names.
 	DependsOn string `json:"depends_on"`
 
+	// Gate Whether the parent that it names waits until the job has ended.
+	Gate bool `json:"gate"`
+
 	// Job Key of the job that the link is of.
 	Job string `json:"job"`
 
-	// Type `blocks` makes the job wait; the others inform. `parent` names the job's parent.
+	// Type `blocks` makes the job wait; the others inform. `parent` names the job's parent, which may wait for the job by a `gate`.
 	Type LinkType `json:"type"`
 }
 
-// LinkType `blocks` makes the job wait; the others inform. `parent` names the job's parent.
+// LinkType `blocks` makes the job wait; the others inform. `parent` names the job's parent, which may wait for the job by a `gate`.
 type LinkType string
 
 // LinkedJob defines model for LinkedJob.
@@ -1594,7 +1597,10 @@ type NewLink struct {
 	// DependsOn Key or id of the job.
 	DependsOn JobRef `json:"depends_on"`
 
-	// Type `blocks` makes the job wait; the others inform. `parent` names the job's parent.
+	// Gate With `parent` only: whether the parent is not to be claimed while the job is open, that is until it is completed, failed, aborted or archived. Left out, a link that is there keeps what it has.
+	Gate *bool `json:"gate,omitempty"`
+
+	// Type `blocks` makes the job wait; the others inform. `parent` names the job's parent, which may wait for the job by a `gate`.
 	Type *LinkType `json:"type,omitempty"`
 }
 
@@ -2947,21 +2953,21 @@ type ClientInterface interface {
 	// Corresponds with GET /jobs/{job}/dependencies (the `GetDependencies` operationId).
 	GetDependencies(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// LinkJobWithBody Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+	// LinkJobWithBody Links a job with another one. `blocks` makes it wait until that one is completed, `parent` with `gate` makes the parent wait until the job has ended; a cycle is 409 `dependency_cycle` with the `path`.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /jobs/{job}/dependencies (the `LinkJob` operationId).
 	LinkJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// LinkJob Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+	// LinkJob Links a job with another one. `blocks` makes it wait until that one is completed, `parent` with `gate` makes the parent wait until the job has ended; a cycle is 409 `dependency_cycle` with the `path`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /jobs/{job}/dependencies (the `LinkJob` operationId).
 	LinkJob(ctx context.Context, job JobPath, body LinkJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UnlinkJob Takes a link away, of every type where none is named. A job that waited for it alone becomes claimable.
+	// UnlinkJob Takes a link away, of every type where none is named; a parent's with its gate. A job that waited for it alone becomes claimable.
 	//
 	// Corresponds with DELETE /jobs/{job}/dependencies/{dep} (the `UnlinkJob` operationId).
 	UnlinkJob(ctx context.Context, job JobPath, dep DependencyPath, params *UnlinkJobParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4277,7 +4283,7 @@ func (c *Client) GetDependencies(ctx context.Context, job JobPath, reqEditors ..
 	return c.Client.Do(req)
 }
 
-// LinkJobWithBody Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+// LinkJobWithBody Links a job with another one. `blocks` makes it wait until that one is completed, `parent` with `gate` makes the parent wait until the job has ended; a cycle is 409 `dependency_cycle` with the `path`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4294,7 +4300,7 @@ func (c *Client) LinkJobWithBody(ctx context.Context, job JobPath, contentType s
 	return c.Client.Do(req)
 }
 
-// LinkJob Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+// LinkJob Links a job with another one. `blocks` makes it wait until that one is completed, `parent` with `gate` makes the parent wait until the job has ended; a cycle is 409 `dependency_cycle` with the `path`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4311,7 +4317,7 @@ func (c *Client) LinkJob(ctx context.Context, job JobPath, body LinkJobJSONReque
 	return c.Client.Do(req)
 }
 
-// UnlinkJob Takes a link away, of every type where none is named. A job that waited for it alone becomes claimable.
+// UnlinkJob Takes a link away, of every type where none is named; a parent's with its gate. A job that waited for it alone becomes claimable.
 //
 // Corresponds with DELETE /jobs/{job}/dependencies/{dep} (the `UnlinkJob` operationId).
 func (c *Client) UnlinkJob(ctx context.Context, job JobPath, dep DependencyPath, params *UnlinkJobParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8747,21 +8753,21 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /jobs/{job}/dependencies (the `GetDependencies` operationId).
 	GetDependenciesWithResponse(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*GetDependenciesResponse, error)
 
-	// LinkJobWithBodyWithResponse Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+	// LinkJobWithBodyWithResponse Links a job with another one. `blocks` makes it wait until that one is completed, `parent` with `gate` makes the parent wait until the job has ended; a cycle is 409 `dependency_cycle` with the `path`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /jobs/{job}/dependencies (the `LinkJob` operationId).
 	LinkJobWithBodyWithResponse(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LinkJobResponse, error)
 
-	// LinkJobWithResponse Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+	// LinkJobWithResponse Links a job with another one. `blocks` makes it wait until that one is completed, `parent` with `gate` makes the parent wait until the job has ended; a cycle is 409 `dependency_cycle` with the `path`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /jobs/{job}/dependencies (the `LinkJob` operationId).
 	LinkJobWithResponse(ctx context.Context, job JobPath, body LinkJobJSONRequestBody, reqEditors ...RequestEditorFn) (*LinkJobResponse, error)
 
-	// UnlinkJobWithResponse Takes a link away, of every type where none is named. A job that waited for it alone becomes claimable.
+	// UnlinkJobWithResponse Takes a link away, of every type where none is named; a parent's with its gate. A job that waited for it alone becomes claimable.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13546,7 +13552,7 @@ func (c *ClientWithResponses) GetDependenciesWithResponse(ctx context.Context, j
 	return ParseGetDependenciesResponse(rsp)
 }
 
-// LinkJobWithBodyWithResponse Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+// LinkJobWithBodyWithResponse Links a job with another one. `blocks` makes it wait until that one is completed, `parent` with `gate` makes the parent wait until the job has ended; a cycle is 409 `dependency_cycle` with the `path`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13559,7 +13565,7 @@ func (c *ClientWithResponses) LinkJobWithBodyWithResponse(ctx context.Context, j
 	return ParseLinkJobResponse(rsp)
 }
 
-// LinkJobWithResponse Links a job with another one. `blocks` makes it wait until that one is completed; a cycle is 409 `dependency_cycle` with the `path`.
+// LinkJobWithResponse Links a job with another one. `blocks` makes it wait until that one is completed, `parent` with `gate` makes the parent wait until the job has ended; a cycle is 409 `dependency_cycle` with the `path`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13572,7 +13578,7 @@ func (c *ClientWithResponses) LinkJobWithResponse(ctx context.Context, job JobPa
 	return ParseLinkJobResponse(rsp)
 }
 
-// UnlinkJobWithResponse Takes a link away, of every type where none is named. A job that waited for it alone becomes claimable.
+// UnlinkJobWithResponse Takes a link away, of every type where none is named; a parent's with its gate. A job that waited for it alone becomes claimable.
 //
 // Returns a wrapper object for the known response body format(s).
 //
