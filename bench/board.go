@@ -57,7 +57,8 @@ func board(ctx context.Context, s *stage) (figures []figure, err error) {
 		}
 		figures = []figure{
 			within(fmt.Sprintf("board at %d jobs: first byte, p95", jobs), ms(percentile(loads, 95)), firstByteLimit, "ms", len(loads)),
-			within(fmt.Sprintf("change to seen by %d boards, p95", s.sized(boardOpen, 4)), ms(percentile(seen, 95)), seenLimit, "ms", len(seen)),
+			within(fmt.Sprintf("change to seen by %d boards, p95", s.sized(boardOpen, 4)), ms(percentile(seen, 95)), seenLimit, "ms",
+				len(seen)),
 		}
 		return nil
 	}, "FLEETBOARD_ADMIN_EMAIL="+personEmail(0), "FLEETBOARD_ADMIN_PASSWORD="+boardPassword)

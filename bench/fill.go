@@ -102,7 +102,8 @@ func (w *web) fill(ctx context.Context, l load) error {
 		return err
 	}
 	w.filled += l.all()
-	w.stage.sayf("%d ready, %d waiting, %d completed and %d ready jobs in front, written in %.0f s", l.ready, l.waiting, l.completed, l.front,
+	w.stage.sayf("%d ready, %d waiting, %d completed and %d ready jobs in front, written in %.0f s", l.ready, l.waiting, l.completed,
+		l.front,
 		time.Since(began).Seconds())
 	// What the server knows of its lanes it learned before they were filled.
 	return w.wake(ctx)
@@ -112,7 +113,8 @@ func (w *web) write(ctx context.Context, owner *pgx.Conn, l load) error {
 	if _, err := owner.Exec(ctx, `SET session_replication_role = replica`); err != nil {
 		return err
 	}
-	numbers := strings.NewReplacer("@all", fmt.Sprint(l.all()), "@from", fmt.Sprint(w.filled), "@ready", fmt.Sprint(l.ready), "@waiting", fmt.Sprint(l.waiting),
+	numbers := strings.NewReplacer("@all", fmt.Sprint(l.all()), "@from", fmt.Sprint(w.filled), "@ready", fmt.Sprint(l.ready), "@waiting",
+		fmt.Sprint(l.waiting),
 		"@completed", fmt.Sprint(l.completed), "@fronts", fmt.Sprint(frontLanes), "@lanes", fmt.Sprint(servedLanes))
 	for _, step := range filling {
 		if _, err := owner.Exec(ctx, numbers.Replace(step.sql)); err != nil {

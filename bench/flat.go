@@ -71,11 +71,13 @@ func (s *stage) compareSizes(ctx context.Context, few, many *web, size int) ([]f
 	front := s.sized(flatFront, flatFew)
 	var figures []figure
 	for _, sc := range []scene{
-		{name: fmt.Sprintf("claim p99, %d ready + waiting + completed each, statistics of 1000 jobs; 1000 ready", size), before: func(context.Context, *web) error { return nil }},
+		{name: fmt.Sprintf("claim p99, %d ready + waiting + completed each, statistics of 1000 jobs; 1000 ready", size),
+			before: func(context.Context, *web) error { return nil }},
 		{name: "the same with their own statistics", before: func(ctx context.Context, w *web) error { return w.countAgain(ctx) }},
-		{name: fmt.Sprintf("the same with %d ready jobs in front that nobody serves", front), before: func(ctx context.Context, w *web) error {
-			return w.fill(ctx, load{front: front})
-		}},
+		{name: fmt.Sprintf("the same with %d ready jobs in front that nobody serves", front),
+			before: func(ctx context.Context, w *web) error {
+				return w.fill(ctx, load{front: front})
+			}},
 	} {
 		f, err := s.playScene(ctx, sc, few, many, agents)
 		if err != nil {
@@ -107,7 +109,8 @@ func (s *stage) playScene(ctx context.Context, sc scene, few, many *web, agents 
 	}
 	f := versus(sc.name, ms(percentile(took[many], 99)), ms(percentile(took[few], 99)), "ms", len(took[many]))
 	f.AtMost = flatLimit
-	s.sayf("%s: p50 %.2f and %.2f ms, p99 %.2f and %.2f ms", sc.name, ms(percentile(took[many], 50)), ms(percentile(took[few], 50)), f.Ours, f.Other)
+	s.sayf("%s: p50 %.2f and %.2f ms, p99 %.2f and %.2f ms", sc.name, ms(percentile(took[many], 50)), ms(percentile(took[few], 50)),
+		f.Ours, f.Other)
 	return f, nil
 }
 
@@ -162,7 +165,8 @@ func (w *web) outgrow(ctx context.Context, l load) error {
 	if err != nil {
 		return err
 	}
-	return w.asOwner(ctx, `UPDATE pg_class SET reltuples = reltuples / 1000 WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i') AND reltuples > 0`)
+	return w.asOwner(ctx,
+		`UPDATE pg_class SET reltuples = reltuples / 1000 WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i') AND reltuples > 0`)
 }
 
 // countAgain ends that.

@@ -59,7 +59,8 @@ func idle(ctx context.Context, s *stage) (figures []figure, err error) {
 			n, took.passed.Seconds(), took.server, took.postgres, took.asked, took.looks)
 		each := float64(took.rss-empty.RSS) / float64(n) / 1000
 		figures = []figure{
-			within("looks at the queue beyond one for each request", max(0, float64(took.looks-took.asked)), safetyLooks*took.counted.Seconds(), "looks", n),
+			within("looks at the queue beyond one for each request", max(0, float64(took.looks-took.asked)),
+				safetyLooks*took.counted.Seconds(), "looks", n),
 			within("memory of a waiting agent on the server", each, 60, "KB", n),
 			within("the server's time", took.server, 2, "% of a core", n),
 		}

@@ -94,7 +94,8 @@ func (w *web) sayCosts(ctx context.Context, before costs, n int) error {
 	each := func(before, after usage) float64 {
 		return float64((after.CPU - before.CPU).Microseconds()) / float64(n)
 	}
-	w.stage.sayf("processor time of a job: server %.0f µs, PostgreSQL %.0f µs, the bench's client %.0f µs", each(before.server, after.server),
+	w.stage.sayf("processor time of a job: server %.0f µs, PostgreSQL %.0f µs, the bench's client %.0f µs",
+		each(before.server, after.server),
 		each(before.postgres, after.postgres), each(before.bench, after.bench))
 	return nil
 }

@@ -50,7 +50,8 @@ func (s *stage) river(ctx context.Context) (*riverRates, error) {
 	if err := json.Unmarshal(out, rates); err != nil {
 		return nil, fmt.Errorf("river: %w: %s", err, out)
 	}
-	s.sayf("River, %d jobs that do nothing: %.0f jobs/s worked, %.0f by default, %.0f inserted", n, rates.Worked, rates.Default, rates.Inserted)
+	s.sayf("River, %d jobs that do nothing: %.0f jobs/s worked, %.0f by default, %.0f inserted", n, rates.Worked, rates.Default,
+		rates.Inserted)
 	s.beside = rates
 	return rates, s.drop(ctx, "bench_river")
 }
@@ -63,7 +64,8 @@ func (s *stage) buildRiver(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("where the module is: %w", err)
 	}
 	program := filepath.Join(s.dir, "river")
-	cmd := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join(strings.TrimSpace(string(root)), "bench", "river"), "-o", program, ".") // #nosec G204 -- our own program
+	cmd := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join(strings.TrimSpace(string(root)), "bench", "river"), "-o", program,
+		".") // #nosec G204 -- our own program
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %w: %.300s", errNoRiver, err, oneLine(string(out)))

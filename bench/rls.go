@@ -117,7 +117,8 @@ func compare(ctx context.Context, workspace ids.ID, st statement, with, without 
 		}
 		ratios = append(ratios, float64(took[0])/float64(took[1]))
 	}
-	return figure{Name: st.name, Ours: median(times[0]), Other: median(times[1]), Unit: "µs", Ratio: median(ratios), AtMost: rlsLimit, Runs: pairs}, nil
+	return figure{Name: st.name, Ours: median(times[0]), Other: median(times[1]), Unit: "µs", Ratio: median(ratios), AtMost: rlsLimit,
+		Runs: pairs}, nil
 }
 
 func (s *stage) side(ctx context.Context, role string) (*side, error) {
@@ -183,7 +184,8 @@ func scopeCost(ctx context.Context, workspace ids.ID, scoped, bare *side, pairs 
 		}
 		ratios = append(ratios, float64(took[0])/float64(took[1]))
 	}
-	return figure{Name: "transaction: begin with its scope; bare", Ours: median(times[0]), Other: median(times[1]), Unit: "µs", Ratio: median(ratios), Runs: pairs}, nil
+	return figure{Name: "transaction: begin with its scope; bare", Ours: median(times[0]), Other: median(times[1]), Unit: "µs",
+		Ratio: median(ratios), Runs: pairs}, nil
 }
 
 // assertSides makes sure that policies are in force on one side and not on the other.
@@ -229,7 +231,8 @@ func (t *town) statements() []statement {
 			return len(heads), err
 		}},
 		{"claim: take one job", func(ctx context.Context, tx pgx.Tx, n int) (int, error) {
-			taken, err := q.ReadyTake(ctx, tx, dbsqlc.ReadyTakeParams{WorkspaceID: t.workspace, LaneID: lane(n), FromPriority: math.MaxInt16, MaxRows: 1})
+			taken, err := q.ReadyTake(ctx, tx, dbsqlc.ReadyTakeParams{WorkspaceID: t.workspace, LaneID: lane(n),
+				FromPriority: math.MaxInt16, MaxRows: 1})
 			if err != nil || len(taken) == 0 {
 				return 0, err
 			}
@@ -240,8 +243,9 @@ func (t *town) statements() []statement {
 			return len(got), err
 		}},
 		{"board: the first 50 of a column", func(ctx context.Context, tx pgx.Tx, _ int) (int, error) {
-			list, err := q.BoardOpen(ctx, tx, dbsqlc.BoardOpenParams{WorkspaceID: t.workspace, Statuses: []string{"ready"}, AfterPriority: 100,
-				Lanes: []int64{}, MaxRows: 51, MaxScan: 51})
+			list, err := q.BoardOpen(ctx, tx, dbsqlc.BoardOpenParams{WorkspaceID: t.workspace, Statuses: []string{"ready"},
+				AfterPriority: 100,
+				Lanes:         []int64{}, MaxRows: 51, MaxScan: 51})
 			return len(list), err
 		}},
 		{"board: 50 cards", func(ctx context.Context, tx pgx.Tx, n int) (int, error) {
@@ -261,13 +265,16 @@ func (t *town) statements() []statement {
 			return 1, err
 		}},
 		{"log: the next 50 events", func(ctx context.Context, tx pgx.Tx, n int) (int, error) {
-			list, err := q.EventTail(ctx, tx, dbsqlc.EventTailParams{WorkspaceID: t.workspace, AfterXid: fmt.Sprint(3 + n%400), MaxRows: 50})
+			list, err := q.EventTail(ctx, tx, dbsqlc.EventTailParams{WorkspaceID: t.workspace, AfterXid: fmt.Sprint(3 + n%400),
+				MaxRows: 50})
 			return len(list), err
 		}},
 		{"log: append an event", func(ctx context.Context, tx pgx.Tx, n int) (int, error) {
 			id := job(n)
-			return 1, q.EventAppend(ctx, tx, dbsqlc.EventAppendParams{WorkspaceID: t.workspace, Type: "job.edited", JobID: &id, Actor: "Mara",
-				ActorKind: "person", ActorID: townID("1", 1).String(), Changes: []byte(`[{"field": "priority", "old": 5, "new": 8}]`), Payload: []byte(`{}`)})
+			return 1, q.EventAppend(ctx, tx, dbsqlc.EventAppendParams{WorkspaceID: t.workspace, Type: "job.edited", JobID: &id,
+				Actor:     "Mara",
+				ActorKind: "person", ActorID: townID("1", 1).String(), Changes: []byte(`[{"field": "priority", "old": 5, "new": 8}]`),
+				Payload: []byte(`{}`)})
 		}},
 	}
 }

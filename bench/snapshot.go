@@ -43,7 +43,8 @@ func snapshot(ctx context.Context, s *stage) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := versus(fmt.Sprintf("claim + complete beside a snapshot held for %s; without", lasts), held.all(), free.all(), "jobs/s", held.jobs())
+	all := versus(fmt.Sprintf("claim + complete beside a snapshot held for %s; without", lasts), held.all(), free.all(), "jobs/s",
+		held.jobs())
 	end := versus("the same, the last tenth of the time", held.last(), free.last(), "jobs/s", held.jobs())
 	all.AtLeast, end.AtLeast = snapshotLimit, snapshotLimit
 	return []figure{all, end}, nil

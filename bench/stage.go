@@ -88,7 +88,8 @@ func (s *stage) check(ctx context.Context) error {
 		return err
 	}
 	var version, buffers string
-	if err := s.owner.QueryRow(ctx, `SELECT current_setting('server_version'), current_setting('shared_buffers')`).Scan(&version, &buffers); err != nil {
+	if err := s.owner.QueryRow(ctx, `SELECT current_setting('server_version'), current_setting('shared_buffers')`).Scan(&version,
+		&buffers); err != nil {
 		return err
 	}
 	version, _, _ = strings.Cut(version, " ")

@@ -35,8 +35,10 @@ const (
 // rest is over. Foreign keys are not asked while loading: they hold by the way
 // the rows are made.
 var loading = []struct{ what, sql string }{
-	{"workspaces", `INSERT INTO workspace (id, slug, name) SELECT town_id('a', w), 'w-' || w, 'Workspace ' || w FROM generate_series(1, @workspaces) w`},
-	{"products", `INSERT INTO product (workspace_id, id, name) SELECT town_id('a', w), town_id('b', w), 'default' FROM generate_series(1, @workspaces) w`},
+	{"workspaces",
+		`INSERT INTO workspace (id, slug, name) SELECT town_id('a', w), 'w-' || w, 'Workspace ' || w FROM generate_series(1, @workspaces) w`},
+	{"products",
+		`INSERT INTO product (workspace_id, id, name) SELECT town_id('a', w), town_id('b', w), 'default' FROM generate_series(1, @workspaces) w`},
 	{"lanes", `INSERT INTO lane (workspace_id, id, product_id, needs, digest) OVERRIDING SYSTEM VALUE
 		SELECT town_id('a', w), w * 100 + l, town_id('b', w), ARRAY['engine:claude', 'repo:repo-' || l], sha256((w || '/' || l)::bytea)
 		FROM generate_series(1, @workspaces) w, generate_series(0, @lanes - 1) l`},
@@ -113,7 +115,8 @@ func (s *stage) town(ctx context.Context) (*town, error) {
 	}
 	var size string
 	var jobs, events int
-	err = s.owner.QueryRow(ctx, `SELECT pg_size_pretty(pg_database_size(current_database())), (SELECT count(*) FROM job), (SELECT count(*) FROM event)`).
+	err = s.owner.QueryRow(ctx,
+		`SELECT pg_size_pretty(pg_database_size(current_database())), (SELECT count(*) FROM job), (SELECT count(*) FROM event)`).
 		Scan(&size, &jobs, &events)
 	if err != nil {
 		return nil, err

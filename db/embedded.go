@@ -65,7 +65,8 @@ type Embedded struct {
 // cannot reach dataDir, the cluster lies under /var/lib/fleetboard and the file
 // postgres.location in dataDir says where.
 func StartEmbedded(ctx context.Context, dataDir string, log *slog.Logger, settings ...string) (*Embedded, error) {
-	return startEmbedded(ctx, dataDir, log, host{searchDirs: defaultSearchDirs(), fallbackRoot: fallbackRoot, fetch: fetchBinaries}, settings)
+	return startEmbedded(ctx, dataDir, log, host{searchDirs: defaultSearchDirs(), fallbackRoot: fallbackRoot, fetch: fetchBinaries},
+		settings)
 }
 
 // host is what the machine offers; tests offer less.

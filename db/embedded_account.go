@@ -24,7 +24,8 @@ type account struct {
 // PostgreSQL refuses to run as root.
 func serverAccount() (*account, error) {
 	if os.Geteuid() != 0 {
-		return &account{name: "running fleetboard", uid: uint32(os.Geteuid()), gid: uint32(os.Getegid())}, nil // #nosec G115 -- ids have 32 bits
+		return &account{name: "running fleetboard", uid: uint32(os.Geteuid()), gid: uint32(os.Getegid())},
+			nil // #nosec G115 -- ids have 32 bits
 	}
 	for _, name := range []string{"postgres", "nobody"} {
 		u, err := user.Lookup(name)
@@ -37,7 +38,8 @@ func serverAccount() (*account, error) {
 			return &account{name: name, uid: uint32(uid), gid: uint32(gid), switches: true}, nil
 		}
 	}
-	return nil, errors.New("PostgreSQL does not run as root, and there is neither a user postgres nor nobody to run it; run fleetboard as another user")
+	return nil,
+		errors.New("PostgreSQL does not run as root, and there is neither a user postgres nor nobody to run it; run fleetboard as another user")
 }
 
 // command prepares a program that runs as the account, in its own process

@@ -16,7 +16,8 @@ import (
 const maxDetail = 600
 
 // inspect looks at the database in one way and prints what it found.
-func inspect(ctx context.Context, environ []string, out, logs io.Writer, look func(context.Context, app.Config, *db.DB) (audit.Report, error)) int {
+func inspect(ctx context.Context, environ []string, out, logs io.Writer,
+	look func(context.Context, app.Config, *db.DB) (audit.Report, error)) int {
 	var report audit.Report
 	err := withDatabase(ctx, environ, logs, func(cfg app.Config, d *db.DB) (err error) {
 		report, err = look(ctx, cfg, d)

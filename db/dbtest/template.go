@@ -113,7 +113,8 @@ func dropLeftovers(ctx context.Context, address string) error {
 				continue
 			}
 			// Another process may be dropping the same one.
-			if _, err := conn.Exec(ctx, "DROP DATABASE IF EXISTS "+pgx.Identifier{name}.Sanitize()+" WITH (FORCE)"); err != nil && ctx.Err() != nil {
+			if _, err := conn.Exec(ctx, "DROP DATABASE IF EXISTS "+pgx.Identifier{name}.Sanitize()+" WITH (FORCE)"); err != nil &&
+				ctx.Err() != nil {
 				return err
 			}
 		}

@@ -114,7 +114,8 @@ func identityTakenTx(ctx context.Context, tx db.Tx, account ids.ID, c Claims) er
 	case !taken:
 		return fault.New(fault.AlreadyExists, "Your account is linked to another identity there. Unlink that one first.")
 	case holder != account:
-		return fault.New(fault.AlreadyExists, "This identity belongs to another account here. Unlink it there first, or log in there as somebody else.")
+		return fault.New(fault.AlreadyExists,
+			"This identity belongs to another account here. Unlink it there first, or log in there as somebody else.")
 	}
 	return nil
 }

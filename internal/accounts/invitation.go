@@ -269,7 +269,8 @@ func (s *Service) JoinAsNew(ctx context.Context, token, name, password string) (
 
 // noNewAccount is the one answer wherever no account can be made with an e-mail.
 func noNewAccount() error {
-	return fault.Invalid("email", "No account can be made here. If you have one, log in with it; else ask for an invitation to another address.")
+	return fault.Invalid("email",
+		"No account can be made here. If you have one, log in with it; else ask for an invitation to another address.")
 }
 
 // acceptInvitationTx makes an account a member in a transaction of the
@@ -326,7 +327,8 @@ func (s *Service) Guest(ctx context.Context, account ids.ID) (Account, error) {
 
 // invitationOver is the one answer to every link that cannot be used.
 func invitationOver() error {
-	return fault.New(fault.NotFound, "This invitation cannot be used: a link works once, for seven days, and until it is taken back. Ask for a new one.")
+	return fault.New(fault.NotFound,
+		"This invitation cannot be used: a link works once, for seven days, and until it is taken back. Ask for a new one.")
 }
 
 // facts says in an event which invitation it is about.
@@ -336,7 +338,8 @@ func (in PendingInvitation) facts() map[string]any {
 
 // memberEventTx records what a person did to members, invitations or the
 // workspace itself.
-func memberEventTx(ctx context.Context, tx db.Tx, who tenancy.Principal, kind eventlog.Type, facts map[string]any, changes ...eventlog.Change) error {
+func memberEventTx(ctx context.Context, tx db.Tx, who tenancy.Principal, kind eventlog.Type, facts map[string]any,
+	changes ...eventlog.Change) error {
 	payload, err := json.Marshal(facts)
 	if err != nil {
 		return fmt.Errorf("encode event: %w", err)

@@ -53,7 +53,8 @@ func (s *Service) Person(ctx context.Context, account, workspace ids.ID) (tenanc
 			in = w
 		}
 	}
-	return tenancy.Principal{Kind: tenancy.KindPerson, Workspace: in.ID, Account: account, Role: in.Role, NeedsFactor: in.NeedsFactor, Name: name}, nil
+	return tenancy.Principal{Kind: tenancy.KindPerson, Workspace: in.ID, Account: account, Role: in.Role, NeedsFactor: in.NeedsFactor,
+		Name: name}, nil
 }
 
 func (s *Service) memberships(ctx context.Context, account ids.ID) (list []Workspace, name string, err error) {

@@ -121,7 +121,8 @@ func startAgain(cause error) error {
 // distrusted is the refusal of an answer that is not what the provider promises.
 func (p *Provider) distrusted(cause error) error {
 	return fault.Wrap(cause, fault.Forbidden,
-		"What %s answered could not be verified, so nobody was logged in. Begin again; if it stays so, tell whoever runs this server.", p.cfg.Name)
+		"What %s answered could not be verified, so nobody was logged in. Begin again; if it stays so, tell whoever runs this server.",
+		p.cfg.Name)
 }
 
 // exchangeRefused says why there is no token. The provider's own text is not

@@ -33,7 +33,8 @@ func membershipsTx(ctx context.Context, tx db.Tx, account ids.ID) ([]Workspace, 
 	}
 	list, name := make([]Workspace, 0, len(rows)), ""
 	for _, row := range rows {
-		list = append(list, Workspace{ID: row.ID, Slug: row.Slug, Name: row.Name, Role: tenancy.Role(row.Role), NeedsFactor: row.NeedsFactor})
+		list = append(list, Workspace{ID: row.ID, Slug: row.Slug, Name: row.Name, Role: tenancy.Role(row.Role),
+			NeedsFactor: row.NeedsFactor})
 		name = row.AccountName
 	}
 	return list, name, nil

@@ -64,7 +64,8 @@ func (s *Service) SettleLogIn(ctx context.Context, who tenancy.Principal, login 
 		return err
 	}
 	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		row, err := q.AccountLoginSettle(ctx, tx, dbsqlc.AccountLoginSettleParams{AccountID: who.Account, ID: login, TokenHash: secretHash(token)})
+		row, err := q.AccountLoginSettle(ctx, tx, dbsqlc.AccountLoginSettleParams{AccountID: who.Account, ID: login,
+			TokenHash: secretHash(token)})
 		ok, err := none(err)
 		if err == nil && !ok {
 			err = fault.New(fault.NotFound, "There is no such log in, or it was settled before.")

@@ -20,7 +20,8 @@ func membersTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Member, error
 	}
 	list := make([]Member, len(rows))
 	for i, r := range rows {
-		list[i] = Member{Account: r.AccountID, Name: r.Name, Email: r.Email, Role: tenancy.Role(r.Role), Since: r.CreatedAt, Disabled: r.Disabled}
+		list[i] = Member{Account: r.AccountID, Name: r.Name, Email: r.Email, Role: tenancy.Role(r.Role), Since: r.CreatedAt,
+			Disabled: r.Disabled}
 	}
 	return list, nil
 }

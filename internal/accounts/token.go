@@ -158,7 +158,8 @@ func (s *Service) findToken(ctx context.Context, token, kind string) (accessToke
 	case kind == secretPerson && found.role == "":
 		return accessToken{}, fault.New(fault.TokenRevoked, "The token's owner is no longer in the workspace, or is disabled there.")
 	case found.needsFactor:
-		return accessToken{}, fault.New(fault.Forbidden, "The workspace asks for a second factor, and the token's owner has none. It is set up in the browser, under Settings.")
+		return accessToken{}, fault.New(fault.Forbidden,
+			"The workspace asks for a second factor, and the token's owner has none. It is set up in the browser, under Settings.")
 	}
 	return found, nil
 }

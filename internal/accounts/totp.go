@@ -255,7 +255,8 @@ func (s *Service) stepOf(account ids.ID, sealed []byte, code string) (step int64
 	text := base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(secret)
 	now := s.now().Unix() / totpPeriod
 	for at := now - totpSteps; at <= now+totpSteps; at++ {
-		want, err := hotp.GenerateCodeCustom(text, uint64(max(0, at)), hotp.ValidateOpts{Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1})
+		want, err := hotp.GenerateCodeCustom(text, uint64(max(0, at)),
+			hotp.ValidateOpts{Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1})
 		if err != nil {
 			return 0, false, fmt.Errorf("a second factor: %w", err)
 		}

@@ -58,7 +58,8 @@ func LoadConfig(environ map[string]string) (Config, error) {
 	var c Config
 	readErr := byVariable(env.ParseWithOptions(&c, env.Options{Environment: environ}))
 	dirErr := c.placeDataDir(environ)
-	if err := errors.Join(readErr, dirErr, checkAddress("FLEETBOARD_LISTEN", c.Listen), c.checkPublicURL(), c.checkDatabase(), c.checkSecret(), c.checkAdmin(),
+	if err := errors.Join(readErr, dirErr, checkAddress("FLEETBOARD_LISTEN", c.Listen), c.checkPublicURL(), c.checkDatabase(),
+		c.checkSecret(), c.checkAdmin(),
 		c.OIDC.check(), c.Network.check(), c.Keys.check()); err != nil {
 		return Config{}, err
 	}

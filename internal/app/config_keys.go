@@ -21,7 +21,8 @@ type KeyConfig struct {
 func (c KeyConfig) check() error { return errors.Join(c.checkPrevious(), c.checkLogMarks()) }
 
 func (c KeyConfig) checkLogMarks() error {
-	if u, err := url.Parse(c.LogMarksURL); c.LogMarksURL != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+	if u, err := url.Parse(c.LogMarksURL); c.LogMarksURL != "" &&
+		(err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
 		return errors.New("FLEETBOARD_LOG_MARKS_URL: must be an address like https://marks.example.com/fleetboard")
 	}
 	return nil

@@ -36,7 +36,8 @@ func (c NetworkConfig) check() error {
 	_, err := c.proxies()
 	err = errors.Join(err, c.checkHosts())
 	if c.RateLimit < 0 || c.RateLimit > maxRateLimit {
-		err = errors.Join(err, fmt.Errorf("FLEETBOARD_RATE_LIMIT: must be a number from 0, no limit, to %d requests a second", maxRateLimit))
+		err = errors.Join(err, fmt.Errorf("FLEETBOARD_RATE_LIMIT: must be a number from 0, no limit, to %d requests a second",
+			maxRateLimit))
 	}
 	if c.MetricsListen != "" {
 		err = errors.Join(err, checkAddress("FLEETBOARD_METRICS_LISTEN", c.MetricsListen))

@@ -80,7 +80,8 @@ func (t *term) report(ctx context.Context) error {
 func (t *term) expireLog(ctx context.Context) (int, error) {
 	var workspaces []ids.ID
 	err := t.db.InSystem(ctx, func(tx db.Tx) (err error) {
-		workspaces, err = q.CoordinatorLogOldWorkspaces(ctx, tx, dbsqlc.CoordinatorLogOldWorkspacesParams{Days: keepDays, MaxRows: expireBatch})
+		workspaces, err = q.CoordinatorLogOldWorkspaces(ctx, tx,
+			dbsqlc.CoordinatorLogOldWorkspacesParams{Days: keepDays, MaxRows: expireBatch})
 		return err
 	})
 	if err != nil {

@@ -188,8 +188,9 @@ func take(who tenancy.Principal, rows []dbsqlc.EventScanRow, from Cursor, limit 
 func (l *Log) scan(ctx context.Context, who tenancy.Principal, f Filter, after Cursor, size, limit int) (s scanned, err error) {
 	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		rows, err := l.q.EventScan(ctx, tx, dbsqlc.EventScanParams{
-			WorkspaceID: who.Workspace, Types: f.patterns(), Actor: f.Actor, Settings: unread(who), AfterXid: after.text(), AfterID: after.id,
-			Since: f.Since, MaxScan: int32(size), MaxRows: int32(limit), //nolint:gosec // limit is checked at the edge
+			WorkspaceID: who.Workspace, Types: f.patterns(), Actor: f.Actor, Settings: unread(who), AfterXid: after.text(),
+			AfterID: after.id,
+			Since:   f.Since, MaxScan: int32(size), MaxRows: int32(limit), //nolint:gosec // limit is checked at the edge
 		})
 		s = take(who, rows, after, limit)
 		return err
@@ -203,8 +204,10 @@ type span struct{ from, before Cursor }
 func (l *Log) scanBack(ctx context.Context, who tenancy.Principal, f Filter, in span, size, limit int) (s scanned, err error) {
 	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		found, err := l.q.EventScanBack(ctx, tx, dbsqlc.EventScanBackParams{
-			WorkspaceID: who.Workspace, Types: f.patterns(), Actor: f.Actor, Settings: unread(who), BeforeXid: in.before.text(), BeforeID: in.before.id,
-			FromXid: in.from.text(), Since: f.Since, MaxScan: int32(size), MaxRows: int32(limit), //nolint:gosec // limit is checked at the edge
+			WorkspaceID: who.Workspace, Types: f.patterns(), Actor: f.Actor, Settings: unread(who), BeforeXid: in.before.text(),
+			BeforeID: in.before.id,
+			FromXid:  in.from.text(), Since: f.Since, MaxScan: int32(size), MaxRows: int32(limit),
+			//nolint:gosec // limit is checked at the edge
 		})
 		rows := make([]dbsqlc.EventScanRow, 0, len(found))
 		for _, r := range found {
@@ -233,7 +236,8 @@ func (l *Log) tailOfJob(ctx context.Context, who tenancy.Principal, f Filter, af
 	return list, after, err
 }
 
-func (l *Log) olderOfJob(ctx context.Context, who tenancy.Principal, f Filter, before Cursor, limit int) (list []Event, _ Cursor, err error) {
+func (l *Log) olderOfJob(ctx context.Context, who tenancy.Principal, f Filter, before Cursor, limit int) (list []Event, _ Cursor,
+	err error) {
 	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		rows, err := l.q.EventScanJobBack(ctx, tx, dbsqlc.EventScanJobBackParams{
 			WorkspaceID: who.Workspace, JobID: *f.Job, Types: f.patterns(), Actor: f.Actor, Since: f.Since, BeforeXid: before.text(),

@@ -49,8 +49,9 @@ func AppendTx(ctx context.Context, tx db.Tx, workspace ids.ID, e Event) error {
 		return err
 	}
 	params := dbsqlc.EventAppendParams{
-		WorkspaceID: workspace, Type: string(e.Type), JobID: e.JobID, Actor: e.Actor.Name, ActorKind: string(e.Actor.Kind), ActorID: e.Actor.ID,
-		Epoch: e.Epoch, Changes: stored.Changes, Payload: stored.Payload,
+		WorkspaceID: workspace, Type: string(e.Type), JobID: e.JobID, Actor: e.Actor.Name, ActorKind: string(e.Actor.Kind),
+		ActorID: e.Actor.ID,
+		Epoch:   e.Epoch, Changes: stored.Changes, Payload: stored.Payload,
 	}
 	for _, c := range stored.Contents {
 		params.Sums, params.Bodies = append(params.Sums, c.SHA256), append(params.Bodies, c.Body)

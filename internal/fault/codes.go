@@ -84,7 +84,8 @@ func (c Code) Title() string {
 // state: asking again can help, sending the same again cannot.
 func (c Code) Conflict() bool {
 	switch c {
-	case VersionConflict, InvalidTransition, DependencyCycle, ChildrenOpen, InUse, AlreadyExists, NotClaimable, StaleEpoch, LeaseExpired, AlreadyEnded, Cancelled, Paused, Superseded:
+	case VersionConflict, InvalidTransition, DependencyCycle, ChildrenOpen, InUse, AlreadyExists, NotClaimable, StaleEpoch, LeaseExpired,
+		AlreadyEnded, Cancelled, Paused, Superseded:
 		return true
 	default:
 		return false

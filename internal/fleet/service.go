@@ -189,9 +189,10 @@ func agentFrom(r dbsqlc.Agent, factory string, taken int) Agent {
 		ID: r.ID, Name: r.Name, Model: r.Model, Factory: factory, Capabilities: r.Capabilities, Products: r.Products,
 		MaxConcurrentJobs: int(r.MaxConcurrentJobs), HeartbeatIntervalSeconds: int(r.HeartbeatIntervalSeconds),
 		StaleAfterSeconds: wide(r.StaleAfterSeconds), BootID: r.BootID, Status: r.Status, MemoryMB: wide(r.MemoryMb),
-		LastHeartbeatAt: r.LastHeartbeatAt, Terminated: r.TerminatedAt != nil, Graceful: r.EndedGracefully, TerminateReason: r.TerminateReason,
-		CutOff: r.CutOffAt != nil,
-		Taken:  taken, CreatedAt: r.CreatedAt, RegisteredAt: r.RegisteredAt,
+		LastHeartbeatAt: r.LastHeartbeatAt, Terminated: r.TerminatedAt != nil, Graceful: r.EndedGracefully,
+		TerminateReason: r.TerminateReason,
+		CutOff:          r.CutOffAt != nil,
+		Taken:           taken, CreatedAt: r.CreatedAt, RegisteredAt: r.RegisteredAt,
 	}
 	if r.CpuPercent != nil {
 		load := float64(*r.CpuPercent)

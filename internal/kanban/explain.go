@@ -70,7 +70,8 @@ func workReason(j jobs.Job) Reason {
 		r.Code = CodeClaimed
 	}
 	if j.Lease != nil {
-		r.By, r.Since, r.Factories = tenancy.Actor{Kind: tenancy.KindAgent, ID: j.Lease.AgentID.String(), Name: j.Lease.Agent}, &j.Lease.ClaimedAt, []string{j.Lease.Factory}
+		r.By, r.Since, r.Factories = tenancy.Actor{Kind: tenancy.KindAgent, ID: j.Lease.AgentID.String(), Name: j.Lease.Agent},
+			&j.Lease.ClaimedAt, []string{j.Lease.Factory}
 	}
 	return r
 }

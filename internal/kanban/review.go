@@ -127,7 +127,8 @@ func (s *Service) Talk(ctx context.Context, who tenancy.Principal, job ids.ID) (
 			return fmt.Errorf("talk: %w", err)
 		}
 		for _, r := range rows {
-			e := eventlog.Event{ID: r.ID, Type: eventlog.Type(r.Type), JobID: &job, Actor: tenancy.ActorOf(r.ActorKind, r.ActorID, r.Actor), At: r.At, Payload: r.Payload}
+			e := eventlog.Event{ID: r.ID, Type: eventlog.Type(r.Type), JobID: &job,
+				Actor: tenancy.ActorOf(r.ActorKind, r.ActorID, r.Actor), At: r.At, Payload: r.Payload}
 			if err := json.Unmarshal(r.Changes, &e.Changes); err != nil {
 				return fmt.Errorf("decode changes: %w", err)
 			}

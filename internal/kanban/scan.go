@@ -180,7 +180,8 @@ func (r *reader) namedBy(key string) (*jobs.Job, error) {
 	if r.namedRead {
 		return r.named, nil
 	}
-	rows, err := q.JobIDs(r.ctx, r.tx, dbsqlc.JobIDsParams{WorkspaceID: r.workspace, Keys: []string{key, strings.ToUpper(key)}, Ids: []ids.ID{}})
+	rows, err := q.JobIDs(r.ctx, r.tx, dbsqlc.JobIDsParams{WorkspaceID: r.workspace, Keys: []string{key, strings.ToUpper(key)},
+		Ids: []ids.ID{}})
 	if err != nil {
 		return nil, fmt.Errorf("job by key: %w", err)
 	}

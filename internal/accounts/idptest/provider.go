@@ -102,7 +102,8 @@ func step(ctx context.Context, browser *http.Client, at *url.URL, username, pass
 	}
 	if id := at.Query().Get("authRequestID"); id != "" {
 		form := url.Values{"id": {id}, "username": {username}, "password": {password}}
-		ask, err = http.NewRequestWithContext(ctx, http.MethodPost, at.Scheme+"://"+at.Host+"/login/username", strings.NewReader(form.Encode()))
+		ask, err = http.NewRequestWithContext(ctx, http.MethodPost, at.Scheme+"://"+at.Host+"/login/username",
+			strings.NewReader(form.Encode()))
 		if err != nil {
 			return nil, err
 		}

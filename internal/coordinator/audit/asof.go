@@ -70,7 +70,8 @@ func until(ctx context.Context, tx db.Tx, w dbsqlc.AuditWorkspacesRow, raw []byt
 	switch {
 	case later > 0:
 	case len(events) > 0 && events[0].Type != eventlog.JobCreated:
-		return jobs.State{}, fmt.Errorf("its log is folded up to %s; what it was before cannot be told", toldAt(events[0]).UTC().Format(time.RFC3339))
+		return jobs.State{}, fmt.Errorf("its log is folded up to %s; what it was before cannot be told",
+			toldAt(events[0]).UTC().Format(time.RFC3339))
 	default:
 		return jobs.State{}, fmt.Errorf("it was not there yet at %s", at.UTC().Format(time.RFC3339))
 	}
