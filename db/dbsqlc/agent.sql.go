@@ -266,7 +266,9 @@ func (q *Queries) AgentList(ctx context.Context, db DBTX, workspaceID uuid.UUID)
 const agentLock = `-- name: AgentLock :one
 SELECT a.id, a.factory_id, a.boot_id, a.enrolment_id, (SELECT f.name FROM factory f
         WHERE f.workspace_id = a.workspace_id AND f.id = a.factory_id)::text AS factory,
-    (a.terminated_at IS NOT NULL AND NOT a.ended_gracefully)::boolean AS ended
+    (a.terminated_at IS NOT NULL AND NOT a.ended_gracefully)::boolean AS ended,
+    EXISTS (SELECT FROM job_lease l JOIN job_secret s ON s.workspace_id = l.workspace_id AND s.job_id = l.job_id
+        WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::boolean AS secret_held
 FROM agent a WHERE a.workspace_id = $1 AND a.name = $2 FOR UPDATE
 `
 
@@ -282,6 +284,7 @@ type AgentLockRow struct {
 	EnrolmentID *uuid.UUID
 	Factory     string
 	Ended       bool
+	SecretHeld  bool
 }
 
 func (q *Queries) AgentLock(ctx context.Context, db DBTX, arg AgentLockParams) (AgentLockRow, error) {
@@ -294,6 +297,7 @@ func (q *Queries) AgentLock(ctx context.Context, db DBTX, arg AgentLockParams) (
 		&i.EnrolmentID,
 		&i.Factory,
 		&i.Ended,
+		&i.SecretHeld,
 	)
 	return i, err
 }

@@ -196,7 +196,7 @@ WITH picked AS MATERIALIZED (
     SELECT unnest($4::uuid[]) AS job_id, unnest($5::uuid[]) AS agent_id, unnest($6::text[]) AS agent,
         unnest($7::uuid[]) AS factory_id, unnest($8::text[]) AS factory, unnest($9::text[]) AS model,
         unnest($10::text[]) AS session_key, unnest($11::text[]) AS request_id,
-        unnest($12::int[]) AS ttl_seconds
+        unnest($12::bytea[]) AS request_digest, unnest($13::int[]) AS ttl_seconds
 ), taken AS (
     UPDATE job j SET status = 'assigned', status_by = g.agent, status_by_kind = 'agent', status_by_id = g.agent_id::text,
         carried_out_by = NULL, status_at = now(), epoch = j.epoch + 1,
@@ -206,11 +206,13 @@ WITH picked AS MATERIALIZED (
     WHERE j.workspace_id = $1 AND j.id = ANY($4::uuid[]) AND j.id = g.job_id
         AND j.status IS NOT DISTINCT FROM 'ready'
         AND (coalesce(cardinality($2::uuid[]), 0) = 0 OR j.id = ANY(ARRAY(SELECT p.job_id FROM popped p)))
-    RETURNING j.id, j.epoch, g.agent_id, g.agent, g.factory_id, g.factory, g.model, g.session_key, g.request_id, g.ttl_seconds
+    RETURNING j.id, j.epoch, g.agent_id, g.agent, g.factory_id, g.factory, g.model, g.session_key, g.request_id,
+        g.request_digest, g.ttl_seconds
 ), leased AS (
     INSERT INTO job_lease (workspace_id, job_id, epoch, agent_id, agent, factory_id, factory, session_key, request_id,
-        ttl_seconds, expires_at)
-    SELECT $1, t.id, t.epoch, t.agent_id, t.agent, t.factory_id, t.factory, t.session_key, t.request_id, t.ttl_seconds,
+        request_digest, ttl_seconds, expires_at)
+    SELECT $1, t.id, t.epoch, t.agent_id, t.agent, t.factory_id, t.factory, t.session_key, t.request_id,
+        t.request_digest, t.ttl_seconds,
         clock_timestamp() + make_interval(secs => t.ttl_seconds)
     FROM taken t
     RETURNING job_id, number
@@ -230,18 +232,19 @@ SELECT l.job_id, l.number FROM leased l
 `
 
 type LeasesGiveParams struct {
-	WorkspaceID  uuid.UUID
-	Foreseen     []uuid.UUID
-	ForeseenLane int64
-	JobIds       []uuid.UUID
-	AgentIds     []uuid.UUID
-	Agents       []string
-	FactoryIds   []uuid.UUID
-	Factories    []string
-	Models       []string
-	SessionKeys  []string
-	RequestIds   []string
-	TtlSeconds   []int32
+	WorkspaceID    uuid.UUID
+	Foreseen       []uuid.UUID
+	ForeseenLane   int64
+	JobIds         []uuid.UUID
+	AgentIds       []uuid.UUID
+	Agents         []string
+	FactoryIds     []uuid.UUID
+	Factories      []string
+	Models         []string
+	SessionKeys    []string
+	RequestIds     []string
+	RequestDigests [][]byte
+	TtlSeconds     []int32
 }
 
 type LeasesGiveRow struct {
@@ -269,6 +272,7 @@ func (q *Queries) LeasesGive(ctx context.Context, db DBTX, arg LeasesGiveParams)
 		arg.Models,
 		arg.SessionKeys,
 		arg.RequestIds,
+		arg.RequestDigests,
 		arg.TtlSeconds,
 	)
 	if err != nil {
@@ -291,37 +295,43 @@ func (q *Queries) LeasesGive(ctx context.Context, db DBTX, arg LeasesGiveParams)
 
 const leasesOfRequests = `-- name: LeasesOfRequests :many
 WITH asked AS MATERIALIZED (
-    SELECT unnest($2::uuid[]) AS agent_id, unnest($3::text[]) AS request_id, unnest($4::bigint[]) AS from_number
+    SELECT unnest($2::int[]) AS ask, unnest($3::uuid[]) AS agent_id, unnest($4::text[]) AS request_id,
+        unnest($5::bytea[]) AS request_digest, unnest($6::bigint[]) AS from_number
 )
-SELECT DISTINCT l.agent_id, l.request_id, l.job_id, (SELECT j.product_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id),
+SELECT DISTINCT asked.ask::int AS ask, l.job_id, (SELECT j.product_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id),
     (SELECT j.lane_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id)
-FROM asked CROSS JOIN LATERAL (SELECT workspace_id, job_id, epoch, agent_id, factory_id, session_key, request_id, ttl_seconds, claimed_at, expires_at, progress_percent, current_step, progress_at, checkpoint, directive, directive_reason, directive_by, grace_ends_at, warned_at, number, directive_by_kind, directive_by_id, agent, factory FROM job_lease k WHERE k.workspace_id = $1 AND k.agent_id = asked.agent_id
+FROM asked CROSS JOIN LATERAL (SELECT workspace_id, job_id, epoch, agent_id, factory_id, session_key, request_id, ttl_seconds, claimed_at, expires_at, progress_percent, current_step, progress_at, checkpoint, directive, directive_reason, directive_by, grace_ends_at, warned_at, number, directive_by_kind, directive_by_id, request_digest, agent, factory FROM job_lease k WHERE k.workspace_id = $1 AND k.agent_id = asked.agent_id
     AND (k.agent_id, k.number) >= (asked.agent_id, asked.from_number) AND (k.agent_id, k.number) <= (asked.agent_id, 9223372036854775807) OFFSET 0) l
-WHERE l.request_id = asked.request_id AND l.expires_at > clock_timestamp()
+WHERE (l.request_digest = asked.request_digest OR l.request_digest IS NULL AND l.request_id = asked.request_id)
+    AND l.expires_at > clock_timestamp()
 `
 
 type LeasesOfRequestsParams struct {
 	WorkspaceID uuid.UUID
+	Asks        []int32
 	Agents      []uuid.UUID
 	Requests    []string
+	Digests     [][]byte
 	FromNumbers []int64
 }
 
 type LeasesOfRequestsRow struct {
-	AgentID   uuid.UUID
-	RequestID string
+	Ask       int32
 	JobID     uuid.UUID
 	ProductID uuid.UUID
 	LaneID    int64
 }
 
 // The live leases that claims with these request ids were given, looked for from a
-// number on, before which the agent has none.
+// number on, before which the agent has none. An id that held a secret is known by its
+// digest; an ask has a row for each digest that it may have been kept by.
 func (q *Queries) LeasesOfRequests(ctx context.Context, db DBTX, arg LeasesOfRequestsParams) ([]LeasesOfRequestsRow, error) {
 	rows, err := db.Query(ctx, leasesOfRequests,
 		arg.WorkspaceID,
+		arg.Asks,
 		arg.Agents,
 		arg.Requests,
+		arg.Digests,
 		arg.FromNumbers,
 	)
 	if err != nil {
@@ -332,8 +342,7 @@ func (q *Queries) LeasesOfRequests(ctx context.Context, db DBTX, arg LeasesOfReq
 	for rows.Next() {
 		var i LeasesOfRequestsRow
 		if err := rows.Scan(
-			&i.AgentID,
-			&i.RequestID,
+			&i.Ask,
 			&i.JobID,
 			&i.ProductID,
 			&i.LaneID,

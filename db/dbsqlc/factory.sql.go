@@ -49,40 +49,32 @@ func (q *Queries) FactoryDescribe(ctx context.Context, db DBTX, arg FactoryDescr
 	return err
 }
 
-const factoryEnsure = `-- name: FactoryEnsure :exec
-INSERT INTO factory (workspace_id, id, name, os, host, engines, capabilities, repos, seats, enrolment_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+const factoryEnsure = `-- name: FactoryEnsure :execrows
+INSERT INTO factory (workspace_id, id, name, enrolment_id)
+VALUES ($1, $2, $3, $4)
 ON CONFLICT (workspace_id, name) DO NOTHING
 `
 
 type FactoryEnsureParams struct {
-	WorkspaceID  uuid.UUID
-	ID           uuid.UUID
-	Name         string
-	Os           string
-	Host         string
-	Engines      []string
-	Capabilities []string
-	Repos        json.RawMessage
-	Seats        int32
-	EnrolmentID  *uuid.UUID
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+	Name        string
+	EnrolmentID *uuid.UUID
 }
 
-// A factory that is not there belongs to whoever describes it first.
-func (q *Queries) FactoryEnsure(ctx context.Context, db DBTX, arg FactoryEnsureParams) error {
-	_, err := db.Exec(ctx, factoryEnsure,
+// A factory that is not there belongs to whoever describes it first. FactoryDescribe
+// has to follow in the same transaction.
+func (q *Queries) FactoryEnsure(ctx context.Context, db DBTX, arg FactoryEnsureParams) (int64, error) {
+	result, err := db.Exec(ctx, factoryEnsure,
 		arg.WorkspaceID,
 		arg.ID,
 		arg.Name,
-		arg.Os,
-		arg.Host,
-		arg.Engines,
-		arg.Capabilities,
-		arg.Repos,
-		arg.Seats,
 		arg.EnrolmentID,
 	)
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const factoryList = `-- name: FactoryList :many
@@ -161,7 +153,9 @@ func (q *Queries) FactoryLock(ctx context.Context, db DBTX, arg FactoryLockParam
 }
 
 const factoryOwner = `-- name: FactoryOwner :one
-SELECT id, enrolment_id FROM factory WHERE workspace_id = $1 AND name = $2 FOR NO KEY UPDATE
+SELECT f.id, f.enrolment_id, EXISTS (SELECT FROM job_lease l JOIN job_secret s ON s.workspace_id = l.workspace_id AND s.job_id = l.job_id
+        WHERE l.workspace_id = f.workspace_id AND l.factory_id = f.id)::boolean AS secret_held
+FROM factory f WHERE f.workspace_id = $1 AND f.name = $2 FOR NO KEY UPDATE
 `
 
 type FactoryOwnerParams struct {
@@ -172,12 +166,13 @@ type FactoryOwnerParams struct {
 type FactoryOwnerRow struct {
 	ID          uuid.UUID
 	EnrolmentID *uuid.UUID
+	SecretHeld  bool
 }
 
 func (q *Queries) FactoryOwner(ctx context.Context, db DBTX, arg FactoryOwnerParams) (FactoryOwnerRow, error) {
 	row := db.QueryRow(ctx, factoryOwner, arg.WorkspaceID, arg.Name)
 	var i FactoryOwnerRow
-	err := row.Scan(&i.ID, &i.EnrolmentID)
+	err := row.Scan(&i.ID, &i.EnrolmentID, &i.SecretHeld)
 	return i, err
 }
 
@@ -208,29 +203,40 @@ func (q *Queries) FactorySetDraining(ctx context.Context, db DBTX, arg FactorySe
 	return id, err
 }
 
-const factoryUpdate = `-- name: FactoryUpdate :exec
-UPDATE factory f SET os = $1, host = $2, engines = $3, capabilities = $4, repos = $5,
-    seats = $6, updated_at = now()
-WHERE f.workspace_id = $7 AND f.name = $8
-    AND (f.os, f.host, f.engines, f.capabilities, f.repos, f.seats)
-        IS DISTINCT FROM ($1, $2, $3, $4, $5::jsonb, $6)
-    AND (f.enrolment_id IS NOT DISTINCT FROM $9::uuid
-        OR NOT EXISTS (SELECT FROM access_token t
-            WHERE t.workspace_id = f.workspace_id AND t.id = f.enrolment_id AND t.revoked_at IS NULL
-                AND NOT ((cardinality($10::text[]) = 0 OR t.products <> '{}' AND t.products <@ $10::text[])
-                    AND (cardinality($11::text[]) = 0
-                        OR t.capabilities <> '{}' AND t.capabilities <@ $11::text[]))))
+const factoryUpdate = `-- name: FactoryUpdate :many
+WITH secret AS MATERIALIZED (
+    SELECT k.id FROM factory k WHERE k.workspace_id = $1 AND k.name = $2 AND NOT $3::boolean
+        AND (EXISTS (SELECT FROM job_lease l JOIN job_secret s ON s.workspace_id = l.workspace_id AND s.job_id = l.job_id
+                WHERE l.workspace_id = k.workspace_id AND l.factory_id = k.id)
+            OR EXISTS (SELECT FROM job_lease l JOIN job_secret s ON s.workspace_id = l.workspace_id AND s.job_id = l.job_id
+                WHERE l.workspace_id = k.workspace_id AND l.agent_id = $4))
+), described AS (
+    UPDATE factory f SET os = $5, host = $6, engines = $7, capabilities = $8, repos = $9,
+        seats = $10, updated_at = now()
+    WHERE f.workspace_id = $1 AND f.name = $2 AND NOT EXISTS (SELECT FROM secret)
+        AND (f.os, f.host, f.engines, f.capabilities, f.repos, f.seats)
+            IS DISTINCT FROM ($5, $6, $7, $8, $9::jsonb, $10)
+        AND (f.enrolment_id IS NOT DISTINCT FROM $11::uuid
+            OR NOT EXISTS (SELECT FROM access_token t
+                WHERE t.workspace_id = f.workspace_id AND t.id = f.enrolment_id AND t.revoked_at IS NULL
+                    AND NOT ((cardinality($12::text[]) = 0 OR t.products <> '{}' AND t.products <@ $12::text[])
+                        AND (cardinality($13::text[]) = 0
+                            OR t.capabilities <> '{}' AND t.capabilities <@ $13::text[]))))
+)
+SELECT secret.id FROM secret
 `
 
 type FactoryUpdateParams struct {
+	WorkspaceID       uuid.UUID
+	Name              string
+	Redacted          bool
+	AgentID           uuid.UUID
 	Os                string
 	Host              string
 	Engines           []string
 	Capabilities      []string
 	Repos             json.RawMessage
 	Seats             int32
-	WorkspaceID       uuid.UUID
-	Name              string
 	EnrolmentID       *uuid.UUID
 	ScopeProducts     []string
 	ScopeCapabilities []string
@@ -238,20 +244,39 @@ type FactoryUpdateParams struct {
 
 // What an agent says of its factory in a heartbeat; nothing where the factory belongs
 // to an enrolment token whose reach the agent's own does not cover. Writes only what
-// differs: a heartbeat that repeats itself costs nothing.
-func (q *Queries) FactoryUpdate(ctx context.Context, db DBTX, arg FactoryUpdateParams) error {
-	_, err := db.Exec(ctx, factoryUpdate,
+// differs: a heartbeat that repeats itself costs nothing. Where the factory's agents, or
+// this one, hold jobs with secrets nothing is written until the description is redacted:
+// the answer is the factory then.
+func (q *Queries) FactoryUpdate(ctx context.Context, db DBTX, arg FactoryUpdateParams) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, factoryUpdate,
+		arg.WorkspaceID,
+		arg.Name,
+		arg.Redacted,
+		arg.AgentID,
 		arg.Os,
 		arg.Host,
 		arg.Engines,
 		arg.Capabilities,
 		arg.Repos,
 		arg.Seats,
-		arg.WorkspaceID,
-		arg.Name,
 		arg.EnrolmentID,
 		arg.ScopeProducts,
 		arg.ScopeCapabilities,
 	)
-	return err
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -208,7 +208,7 @@ func (q *Queries) LeaseLapsedWorkspaces(ctx context.Context, db DBTX) ([]uuid.UU
 }
 
 const leaseLock = `-- name: LeaseLock :one
-SELECT l.workspace_id, l.job_id, l.epoch, l.agent_id, l.factory_id, l.session_key, l.request_id, l.ttl_seconds, l.claimed_at, l.expires_at, l.progress_percent, l.current_step, l.progress_at, l.checkpoint, l.directive, l.directive_reason, l.directive_by, l.grace_ends_at, l.warned_at, l.number, l.directive_by_kind, l.directive_by_id, l.agent, l.factory, a.name AS agent, f.name AS factory, a.boot_id,
+SELECT l.workspace_id, l.job_id, l.epoch, l.agent_id, l.factory_id, l.session_key, l.request_id, l.ttl_seconds, l.claimed_at, l.expires_at, l.progress_percent, l.current_step, l.progress_at, l.checkpoint, l.directive, l.directive_reason, l.directive_by, l.grace_ends_at, l.warned_at, l.number, l.directive_by_kind, l.directive_by_id, l.request_digest, l.agent, l.factory, a.name AS agent, f.name AS factory, a.boot_id,
     (l.expires_at <= clock_timestamp())::boolean AS expired,
     coalesce(l.grace_ends_at <= clock_timestamp(), false)::boolean AS grace_over,
     (a.last_heartbeat_at <= clock_timestamp() - make_interval(secs => a.dead_after_seconds))::boolean AS agent_dead,
@@ -248,6 +248,7 @@ type LeaseLockRow struct {
 	Number          int64
 	DirectiveByKind string
 	DirectiveByID   string
+	RequestDigest   []byte
 	Agent           string
 	Factory         string
 	Agent_2         string
@@ -286,6 +287,7 @@ func (q *Queries) LeaseLock(ctx context.Context, db DBTX, arg LeaseLockParams) (
 		&i.Number,
 		&i.DirectiveByKind,
 		&i.DirectiveByID,
+		&i.RequestDigest,
 		&i.Agent,
 		&i.Factory,
 		&i.Agent_2,

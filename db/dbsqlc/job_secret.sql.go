@@ -11,6 +11,57 @@ import (
 	"github.com/google/uuid"
 )
 
+const jobSecretHeld = `-- name: JobSecretHeld :many
+WITH held AS MATERIALIZED (
+    SELECT l.job_id, l.agent_id FROM job_lease l WHERE l.workspace_id = $1 AND l.agent_id = ANY($2::uuid[])
+    UNION SELECT l.job_id, l.agent_id FROM job_lease l WHERE l.workspace_id = $1 AND l.factory_id = ANY($3::uuid[])
+)
+SELECT h.agent_id, s.job_id, s.name, s.key_id, s.sealed FROM held h
+JOIN job_secret s ON s.workspace_id = $1 AND s.job_id = h.job_id
+`
+
+type JobSecretHeldParams struct {
+	WorkspaceID uuid.UUID
+	Agents      []uuid.UUID
+	Factories   []uuid.UUID
+}
+
+type JobSecretHeldRow struct {
+	AgentID uuid.UUID
+	JobID   uuid.UUID
+	Name    string
+	KeyID   int32
+	Sealed  []byte
+}
+
+// The secrets of jobs on which these agents have a lease, or agents for one of these
+// factories.
+func (q *Queries) JobSecretHeld(ctx context.Context, db DBTX, arg JobSecretHeldParams) ([]JobSecretHeldRow, error) {
+	rows, err := db.Query(ctx, jobSecretHeld, arg.WorkspaceID, arg.Agents, arg.Factories)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []JobSecretHeldRow{}
+	for rows.Next() {
+		var i JobSecretHeldRow
+		if err := rows.Scan(
+			&i.AgentID,
+			&i.JobID,
+			&i.Name,
+			&i.KeyID,
+			&i.Sealed,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const jobSecretInsert = `-- name: JobSecretInsert :exec
 INSERT INTO job_secret (workspace_id, job_id, name, key_id, sealed)
 SELECT $1, unnest($2::uuid[]), unnest($3::text[]), $4, unnest($5::bytea[])

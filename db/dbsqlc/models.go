@@ -405,6 +405,7 @@ type JobLease struct {
 	Number          int64
 	DirectiveByKind string
 	DirectiveByID   string
+	RequestDigest   []byte
 	Agent           string
 	Factory         string
 }

@@ -66,15 +66,18 @@ SELECT kept.id FROM kept;
 
 -- name: LeasesOfRequests :many
 -- The live leases that claims with these request ids were given, looked for from a
--- number on, before which the agent has none.
+-- number on, before which the agent has none. An id that held a secret is known by its
+-- digest; an ask has a row for each digest that it may have been kept by.
 WITH asked AS MATERIALIZED (
-    SELECT unnest(@agents::uuid[]) AS agent_id, unnest(@requests::text[]) AS request_id, unnest(@from_numbers::bigint[]) AS from_number
+    SELECT unnest(@asks::int[]) AS ask, unnest(@agents::uuid[]) AS agent_id, unnest(@requests::text[]) AS request_id,
+        unnest(@digests::bytea[]) AS request_digest, unnest(@from_numbers::bigint[]) AS from_number
 )
-SELECT DISTINCT l.agent_id, l.request_id, l.job_id, (SELECT j.product_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id),
+SELECT DISTINCT asked.ask::int AS ask, l.job_id, (SELECT j.product_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id),
     (SELECT j.lane_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id)
 FROM asked CROSS JOIN LATERAL (SELECT * FROM job_lease k WHERE k.workspace_id = @workspace_id AND k.agent_id = asked.agent_id
     AND (k.agent_id, k.number) >= (asked.agent_id, asked.from_number) AND (k.agent_id, k.number) <= (asked.agent_id, 9223372036854775807) OFFSET 0) l
-WHERE l.request_id = asked.request_id AND l.expires_at > clock_timestamp();
+WHERE (l.request_digest = asked.request_digest OR l.request_digest IS NULL AND l.request_id = asked.request_id)
+    AND l.expires_at > clock_timestamp();
 
 -- name: ReadyTake :many
 -- Takes the most urgent jobs of one lane, from a place in its order on, that nobody
@@ -131,7 +134,7 @@ WITH picked AS MATERIALIZED (
     SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@agent_ids::uuid[]) AS agent_id, unnest(@agents::text[]) AS agent,
         unnest(@factory_ids::uuid[]) AS factory_id, unnest(@factories::text[]) AS factory, unnest(@models::text[]) AS model,
         unnest(@session_keys::text[]) AS session_key, unnest(@request_ids::text[]) AS request_id,
-        unnest(@ttl_seconds::int[]) AS ttl_seconds
+        unnest(@request_digests::bytea[]) AS request_digest, unnest(@ttl_seconds::int[]) AS ttl_seconds
 ), taken AS (
     UPDATE job j SET status = 'assigned', status_by = g.agent, status_by_kind = 'agent', status_by_id = g.agent_id::text,
         carried_out_by = NULL, status_at = now(), epoch = j.epoch + 1,
@@ -141,11 +144,13 @@ WITH picked AS MATERIALIZED (
     WHERE j.workspace_id = @workspace_id AND j.id = ANY(@job_ids::uuid[]) AND j.id = g.job_id
         AND j.status IS NOT DISTINCT FROM 'ready'
         AND (coalesce(cardinality(@foreseen::uuid[]), 0) = 0 OR j.id = ANY(ARRAY(SELECT p.job_id FROM popped p)))
-    RETURNING j.id, j.epoch, g.agent_id, g.agent, g.factory_id, g.factory, g.model, g.session_key, g.request_id, g.ttl_seconds
+    RETURNING j.id, j.epoch, g.agent_id, g.agent, g.factory_id, g.factory, g.model, g.session_key, g.request_id,
+        g.request_digest, g.ttl_seconds
 ), leased AS (
     INSERT INTO job_lease (workspace_id, job_id, epoch, agent_id, agent, factory_id, factory, session_key, request_id,
-        ttl_seconds, expires_at)
-    SELECT @workspace_id, t.id, t.epoch, t.agent_id, t.agent, t.factory_id, t.factory, t.session_key, t.request_id, t.ttl_seconds,
+        request_digest, ttl_seconds, expires_at)
+    SELECT @workspace_id, t.id, t.epoch, t.agent_id, t.agent, t.factory_id, t.factory, t.session_key, t.request_id,
+        t.request_digest, t.ttl_seconds,
         clock_timestamp() + make_interval(secs => t.ttl_seconds)
     FROM taken t
     RETURNING job_id, number

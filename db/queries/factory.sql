@@ -1,11 +1,14 @@
--- name: FactoryEnsure :exec
--- A factory that is not there belongs to whoever describes it first.
-INSERT INTO factory (workspace_id, id, name, os, host, engines, capabilities, repos, seats, enrolment_id)
-VALUES (@workspace_id, @id, @name, @os, @host, @engines, @capabilities, @repos, @seats, sqlc.narg('enrolment_id'))
+-- name: FactoryEnsure :execrows
+-- A factory that is not there belongs to whoever describes it first. FactoryDescribe
+-- has to follow in the same transaction.
+INSERT INTO factory (workspace_id, id, name, enrolment_id)
+VALUES (@workspace_id, @id, @name, sqlc.narg('enrolment_id'))
 ON CONFLICT (workspace_id, name) DO NOTHING;
 
 -- name: FactoryOwner :one
-SELECT id, enrolment_id FROM factory WHERE workspace_id = @workspace_id AND name = @name FOR NO KEY UPDATE;
+SELECT f.id, f.enrolment_id, EXISTS (SELECT FROM job_lease l JOIN job_secret s ON s.workspace_id = l.workspace_id AND s.job_id = l.job_id
+        WHERE l.workspace_id = f.workspace_id AND l.factory_id = f.id)::boolean AS secret_held
+FROM factory f WHERE f.workspace_id = @workspace_id AND f.name = @name FOR NO KEY UPDATE;
 
 -- name: FactoryDescribe :exec
 -- Writes only what differs.
@@ -15,21 +18,32 @@ WHERE workspace_id = @workspace_id AND id = @id
     AND (os, host, engines, capabilities, repos, seats, enrolment_id)
         IS DISTINCT FROM (@os, @host, @engines, @capabilities, @repos::jsonb, @seats, sqlc.narg('enrolment_id'));
 
--- name: FactoryUpdate :exec
+-- name: FactoryUpdate :many
 -- What an agent says of its factory in a heartbeat; nothing where the factory belongs
 -- to an enrolment token whose reach the agent's own does not cover. Writes only what
--- differs: a heartbeat that repeats itself costs nothing.
-UPDATE factory f SET os = @os, host = @host, engines = @engines, capabilities = @capabilities, repos = @repos,
-    seats = @seats, updated_at = now()
-WHERE f.workspace_id = @workspace_id AND f.name = @name
-    AND (f.os, f.host, f.engines, f.capabilities, f.repos, f.seats)
-        IS DISTINCT FROM (@os, @host, @engines, @capabilities, @repos::jsonb, @seats)
-    AND (f.enrolment_id IS NOT DISTINCT FROM sqlc.narg('enrolment_id')::uuid
-        OR NOT EXISTS (SELECT FROM access_token t
-            WHERE t.workspace_id = f.workspace_id AND t.id = f.enrolment_id AND t.revoked_at IS NULL
-                AND NOT ((cardinality(@scope_products::text[]) = 0 OR t.products <> '{}' AND t.products <@ @scope_products::text[])
-                    AND (cardinality(@scope_capabilities::text[]) = 0
-                        OR t.capabilities <> '{}' AND t.capabilities <@ @scope_capabilities::text[]))));
+-- differs: a heartbeat that repeats itself costs nothing. Where the factory's agents, or
+-- this one, hold jobs with secrets nothing is written until the description is redacted:
+-- the answer is the factory then.
+WITH secret AS MATERIALIZED (
+    SELECT k.id FROM factory k WHERE k.workspace_id = @workspace_id AND k.name = @name AND NOT @redacted::boolean
+        AND (EXISTS (SELECT FROM job_lease l JOIN job_secret s ON s.workspace_id = l.workspace_id AND s.job_id = l.job_id
+                WHERE l.workspace_id = k.workspace_id AND l.factory_id = k.id)
+            OR EXISTS (SELECT FROM job_lease l JOIN job_secret s ON s.workspace_id = l.workspace_id AND s.job_id = l.job_id
+                WHERE l.workspace_id = k.workspace_id AND l.agent_id = @agent_id))
+), described AS (
+    UPDATE factory f SET os = @os, host = @host, engines = @engines, capabilities = @capabilities, repos = @repos,
+        seats = @seats, updated_at = now()
+    WHERE f.workspace_id = @workspace_id AND f.name = @name AND NOT EXISTS (SELECT FROM secret)
+        AND (f.os, f.host, f.engines, f.capabilities, f.repos, f.seats)
+            IS DISTINCT FROM (@os, @host, @engines, @capabilities, @repos::jsonb, @seats)
+        AND (f.enrolment_id IS NOT DISTINCT FROM sqlc.narg('enrolment_id')::uuid
+            OR NOT EXISTS (SELECT FROM access_token t
+                WHERE t.workspace_id = f.workspace_id AND t.id = f.enrolment_id AND t.revoked_at IS NULL
+                    AND NOT ((cardinality(@scope_products::text[]) = 0 OR t.products <> '{}' AND t.products <@ @scope_products::text[])
+                        AND (cardinality(@scope_capabilities::text[]) = 0
+                            OR t.capabilities <> '{}' AND t.capabilities <@ @scope_capabilities::text[]))))
+)
+SELECT secret.id FROM secret;
 
 -- name: FactoryList :many
 SELECT f.id, f.name, f.os, f.host, f.engines, f.capabilities, f.repos, f.seats, f.draining, f.drained_by, f.drained_at,

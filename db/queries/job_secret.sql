@@ -7,6 +7,16 @@ SELECT @workspace_id, unnest(@job_ids::uuid[]), unnest(@names::text[]), @key_id,
 SELECT job_id, name, key_id, sealed FROM job_secret
 WHERE workspace_id = @workspace_id AND job_id = ANY(@job_ids::uuid[]);
 
+-- name: JobSecretHeld :many
+-- The secrets of jobs on which these agents have a lease, or agents for one of these
+-- factories.
+WITH held AS MATERIALIZED (
+    SELECT l.job_id, l.agent_id FROM job_lease l WHERE l.workspace_id = @workspace_id AND l.agent_id = ANY(@agents::uuid[])
+    UNION SELECT l.job_id, l.agent_id FROM job_lease l WHERE l.workspace_id = @workspace_id AND l.factory_id = ANY(@factories::uuid[])
+)
+SELECT h.agent_id, s.job_id, s.name, s.key_id, s.sealed FROM held h
+JOIN job_secret s ON s.workspace_id = @workspace_id AND s.job_id = h.job_id;
+
 -- name: JobSecretPage :many
 -- Values that a key has sealed, after a place.
 SELECT job_id, name, sealed FROM job_secret

@@ -37,7 +37,7 @@ type belongings struct {
 // belongingsTx locks the factory and then its agent: the order in which everybody
 // locks. A factory that is not there is made.
 func belongingsTx(ctx context.Context, tx db.Tx, r *registering) (b belongings, err error) {
-	if b.factory, err = lockFactoryTx(ctx, tx, r.who, r.in.Factory); err != nil {
+	if b.factory, err = lockFactoryTx(ctx, tx, r.who, r.in.Factory.Name); err != nil {
 		return b, err
 	}
 	if b.agent, err = lockAgentTx(ctx, tx, r.who.Workspace, r.in.Agent); err != nil {

@@ -16,11 +16,13 @@ import (
 
 // Limits of a claim (api.md).
 const (
-	maxWait    = 50 * time.Second
-	maxClaim   = 100
-	minTTL     = 10
-	maxTTL     = 86400
-	defaultTTL = 900
+	maxWait  = 50 * time.Second
+	maxClaim = 100
+	// maxClaimWord bounds a session key and a request id, in characters.
+	maxClaimWord = 255
+	minTTL       = 10
+	maxTTL       = 86400
+	defaultTTL   = 900
 	// safetyPoll is how long a waiting claim trusts the wake-ups; each wait is
 	// spread by half either way.
 	safetyPoll = 20 * time.Second
@@ -120,10 +122,10 @@ func (in ClaimRequest) checked() (ClaimRequest, error) {
 	if in.TTLSeconds < minTTL || in.TTLSeconds > maxTTL {
 		fields["ttl_seconds"] = "10 to 86400 is possible."
 	}
-	if utf8.RuneCountInString(in.SessionKey) > 255 {
+	if utf8.RuneCountInString(in.SessionKey) > maxClaimWord {
 		fields["session_key"] = "At most 255 characters fit."
 	}
-	if utf8.RuneCountInString(in.RequestID) > 255 {
+	if utf8.RuneCountInString(in.RequestID) > maxClaimWord {
 		fields["request_id"] = "At most 255 characters fit."
 	}
 	if len(fields) > 0 {

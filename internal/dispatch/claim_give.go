@@ -43,6 +43,10 @@ func (r *claimRun) give() error {
 
 // hand gives what is taken, or is foreseen to be, from a lane, and reads the jobs.
 func (r *claimRun) hand(lane int64, foreseen ...ids.ID) error {
+	said, err := r.words()
+	if err != nil {
+		return err
+	}
 	params := dbsqlc.LeasesGiveParams{WorkspaceID: r.workspace, Foreseen: append([]ids.ID{}, foreseen...), ForeseenLane: lane}
 	for _, a := range r.asks {
 		for _, id := range a.taken {
@@ -52,8 +56,9 @@ func (r *claimRun) hand(lane int64, foreseen ...ids.ID) error {
 			params.FactoryIds = append(params.FactoryIds, a.agent.FactoryID)
 			params.Factories = append(params.Factories, a.agent.Factory)
 			params.Models = append(params.Models, a.agent.Model)
-			params.SessionKeys = append(params.SessionKeys, a.in.SessionKey)
-			params.RequestIds = append(params.RequestIds, a.in.RequestID)
+			params.SessionKeys = append(params.SessionKeys, said[a].session)
+			params.RequestIds = append(params.RequestIds, said[a].request)
+			params.RequestDigests = append(params.RequestDigests, said[a].digest)
 			params.TtlSeconds = append(params.TtlSeconds, int32(a.in.TTLSeconds)) //nolint:gosec // 10..86400
 		}
 	}

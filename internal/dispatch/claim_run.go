@@ -278,9 +278,15 @@ func reposOf(raw json.RawMessage) ([]fleet.Repo, error) {
 // those that its token does not reach any more.
 func (r *claimRun) repeat() error {
 	params := dbsqlc.LeasesOfRequestsParams{WorkspaceID: r.workspace}
-	for _, a := range r.open() {
-		if a.in.RequestID != "" {
+	asks := r.open()
+	for i, a := range asks {
+		if a.in.RequestID == "" {
+			continue
+		}
+		for _, digest := range a.requestDigests(r.s.jobs) {
+			params.Asks = append(params.Asks, int32(i))
 			params.Agents, params.Requests = append(params.Agents, a.who.Agent), append(params.Requests, a.in.RequestID)
+			params.Digests = append(params.Digests, digest)
 			params.FromNumbers = append(params.FromNumbers, r.s.seats.from(a.who.Agent))
 		}
 	}
@@ -291,18 +297,17 @@ func (r *claimRun) repeat() error {
 	if err != nil {
 		return fmt.Errorf("leases of requests: %w", err)
 	}
-	for _, a := range r.open() {
-		for _, row := range rows {
-			if a.in.RequestID == "" || row.AgentID != a.who.Agent || row.RequestID != a.in.RequestID || !r.reaches(a, row.ProductID) {
-				continue
-			}
-			l, err := r.s.lanes.one(r.ctx, r.tx, r.workspace, row.LaneID)
-			if err != nil {
-				return err
-			}
-			if l.within(a.who.Scope) {
-				a.given, a.done = append(a.given, row.JobID), true
-			}
+	for _, row := range rows {
+		a := asks[row.Ask]
+		if !r.reaches(a, row.ProductID) {
+			continue
+		}
+		l, err := r.s.lanes.one(r.ctx, r.tx, r.workspace, row.LaneID)
+		if err != nil {
+			return err
+		}
+		if l.within(a.who.Scope) {
+			a.given, a.done = append(a.given, row.JobID), true
 		}
 	}
 	return nil

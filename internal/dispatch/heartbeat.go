@@ -64,6 +64,7 @@ type BeatAnswer struct {
 //
 // Faults: Forbidden for another agent's name; Superseded; Validation.
 func (s *Service) Heartbeat(ctx context.Context, who tenancy.Principal, in Beat) (BeatAnswer, error) {
+	in = s.sameBoot(in, who.Boot)
 	if err := in.check(who); err != nil {
 		return BeatAnswer{}, err
 	}
@@ -230,19 +231,37 @@ func (b *beat) describeFactory() error {
 		return nil
 	}
 	f := b.in.Factory.Defaults()
-	repos, err := encodeRepos(f.Repos)
+	held, err := b.updateFactory(f, false)
+	if err != nil || len(held) == 0 {
+		return err
+	}
+	secrets, err := b.s.jobs.HeldSecretsTx(b.ctx, b.tx, b.who.Workspace, jobs.Holders{Agents: []ids.ID{b.who.Agent}, Factories: held})
 	if err != nil {
 		return err
 	}
-	err = q.FactoryUpdate(b.ctx, b.tx, dbsqlc.FactoryUpdateParams{
+	f = f.Clone()
+	secrets.HideAll(f.Texts()...)
+	_, err = b.updateFactory(f, true)
+	return err
+}
+
+// updateFactory writes a description, unless jobs with secrets are held for the
+// factory that it returns then: it has to be redacted first.
+func (b *beat) updateFactory(f fleet.FactoryInfo, redacted bool) ([]ids.ID, error) {
+	repos, err := encodeRepos(f.Repos)
+	if err != nil {
+		return nil, err
+	}
+	held, err := q.FactoryUpdate(b.ctx, b.tx, dbsqlc.FactoryUpdateParams{
 		WorkspaceID: b.who.Workspace, Name: f.Name, Os: f.OS, Host: f.Host, Engines: orEmpty(f.Engines),
 		Capabilities: orEmpty(f.Capabilities), Repos: repos, Seats: int32(f.Seats), //nolint:gosec // 1..1000
 		EnrolmentID: enrolmentOf(b.who), ScopeProducts: orEmpty(b.who.Scope.Products), ScopeCapabilities: orEmpty(b.who.Scope.Capabilities),
+		AgentID: b.who.Agent, Redacted: redacted,
 	})
 	if err != nil {
-		return fmt.Errorf("describe factory: %w", err)
+		return nil, fmt.Errorf("describe factory: %w", err)
 	}
-	return nil
+	return held, nil
 }
 
 func (b *beat) signOfLife() (dbsqlc.AgentBeatRow, error) {

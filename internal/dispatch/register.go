@@ -43,7 +43,7 @@ func (s *Service) Register(ctx context.Context, who tenancy.Principal, in fleet.
 	if err := in.Check(who.Scope); err != nil {
 		return Registered{}, err
 	}
-	r := &registering{ctx: ctx, who: who, in: in}
+	r := &registering{ctx: ctx, who: who, in: in, jobs: s.jobs}
 	if err := s.db.InWorkspace(ctx, who.Workspace, r.run); err != nil {
 		return Registered{}, err
 	}
@@ -55,7 +55,7 @@ func (s *Service) Register(ctx context.Context, who tenancy.Principal, in fleet.
 	s.settled(ctx, who.Workspace, r.given...)
 	token, expires, err := s.tokens.IssueAgentToken(tenancy.Principal{
 		Kind: tenancy.KindAgent, Workspace: who.Workspace, Name: r.saved.Name, Token: who.Token, Agent: r.saved.ID,
-		Factory: in.Factory.Name, Boot: in.BootID, Generation: r.generation, Scope: who.Scope, MaySubmit: who.MaySubmit})
+		Factory: in.Factory.Name, Boot: r.in.BootID, Generation: r.generation, Scope: who.Scope, MaySubmit: who.MaySubmit})
 	if err != nil {
 		return Registered{}, fmt.Errorf("issue agent token: %w", err)
 	}
@@ -69,6 +69,7 @@ type registering struct {
 	who tenancy.Principal
 	in  fleet.Registration
 
+	jobs *jobs.Service
 	belongings
 	saved      fleet.Agent
 	generation int64
@@ -80,6 +81,9 @@ func (r *registering) run(tx db.Tx) (err error) {
 	r.tx = tx
 	for known := false; !known; {
 		if r.belongings, err = belongingsTx(r.ctx, tx, r); err != nil {
+			return err
+		}
+		if err = r.redact(); err != nil {
 			return err
 		}
 		if err = r.check(r.who, r.in.Agent, r.in.Factory.Name, r.in.BootID); err != nil {

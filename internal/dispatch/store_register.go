@@ -15,8 +15,10 @@ import (
 )
 
 type factoryRow struct {
-	id        ids.ID
-	enrolment *ids.ID
+	id         ids.ID
+	enrolment  *ids.ID
+	isNew      bool
+	secretHeld bool // its agents hold a job with secrets
 }
 
 type agentRow struct {
@@ -25,6 +27,7 @@ type agentRow struct {
 	boot          string
 	enrolment     *ids.ID
 	ended         bool // at once, by a person
+	secretHeld    bool // it holds a job with secrets
 }
 
 // enrolmentOf is the enrolment token that somebody asks with.
@@ -36,24 +39,17 @@ func enrolmentOf(who tenancy.Principal) *ids.ID {
 }
 
 // lockFactoryTx locks a factory, and makes it where it is not there.
-func lockFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in fleet.FactoryInfo) (factoryRow, error) {
-	repos, err := encodeRepos(in.Repos)
-	if err != nil {
-		return factoryRow{}, err
-	}
-	err = q.FactoryEnsure(ctx, tx, dbsqlc.FactoryEnsureParams{
-		WorkspaceID: who.Workspace, ID: ids.New(), Name: in.Name, Os: in.OS, Host: in.Host, EnrolmentID: enrolmentOf(who),
-		Engines: orEmpty(in.Engines), Capabilities: orEmpty(in.Capabilities), Repos: repos,
-		Seats: int32(in.Seats), //nolint:gosec // 1..1000
-	})
+func lockFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal, name string) (factoryRow, error) {
+	made, err := q.FactoryEnsure(ctx, tx, dbsqlc.FactoryEnsureParams{
+		WorkspaceID: who.Workspace, ID: ids.New(), Name: name, EnrolmentID: enrolmentOf(who)})
 	if err != nil {
 		return factoryRow{}, fmt.Errorf("make factory: %w", err)
 	}
-	row, err := q.FactoryOwner(ctx, tx, dbsqlc.FactoryOwnerParams{WorkspaceID: who.Workspace, Name: in.Name})
+	row, err := q.FactoryOwner(ctx, tx, dbsqlc.FactoryOwnerParams{WorkspaceID: who.Workspace, Name: name})
 	if err != nil {
 		return factoryRow{}, fmt.Errorf("lock factory: %w", err)
 	}
-	return factoryRow{id: row.ID, enrolment: row.EnrolmentID}, nil
+	return factoryRow{id: row.ID, enrolment: row.EnrolmentID, isNew: made > 0, secretHeld: row.SecretHeld}, nil
 }
 
 func describeFactoryTx(ctx context.Context, tx db.Tx, workspace ids.ID, f factoryRow, in fleet.FactoryInfo) error {
@@ -82,7 +78,7 @@ func lockAgentTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (
 		return agentRow{}, fmt.Errorf("lock agent: %w", err)
 	}
 	return agentRow{id: row.ID, factoryID: row.FactoryID, factory: row.Factory, boot: row.BootID,
-		enrolment: row.EnrolmentID, ended: row.Ended}, nil
+		enrolment: row.EnrolmentID, ended: row.Ended, secretHeld: row.SecretHeld}, nil
 }
 
 // ownerTx reads an enrolment token as an owner.

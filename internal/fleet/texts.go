@@ -1,0 +1,39 @@
+package fleet
+
+import "slices"
+
+// Clone is a registration that shares no list with this one.
+func (r Registration) Clone() Registration {
+	r.Capabilities, r.Factory = slices.Clone(r.Capabilities), r.Factory.Clone()
+	return r
+}
+
+// Clone is a description that shares no list with this one.
+func (f FactoryInfo) Clone() FactoryInfo {
+	f.Engines, f.Capabilities, f.Repos = slices.Clone(f.Engines), slices.Clone(f.Capabilities), slices.Clone(f.Repos)
+	return f
+}
+
+// Texts are the places of all that an agent tells in words of itself and its factory,
+// but for their names and the boot id, by which they are known.
+func (r *Registration) Texts() []*string {
+	return append(append(places(r.Capabilities), &r.Model), r.Factory.Texts()...)
+}
+
+// Texts are the places of all that is told in words of a factory, but for its name.
+func (f *FactoryInfo) Texts() []*string {
+	texts := append(places(f.Engines), places(f.Capabilities)...)
+	texts = append(texts, &f.OS, &f.Host)
+	for i := range f.Repos {
+		texts = append(texts, &f.Repos[i].Name, &f.Repos[i].URL, &f.Repos[i].DefaultBranch)
+	}
+	return texts
+}
+
+func places(list []string) []*string {
+	texts := make([]*string, 0, len(list))
+	for i := range list {
+		texts = append(texts, &list[i])
+	}
+	return texts
+}
