@@ -100,7 +100,8 @@ func registerOne(enrol *caller, i, factory, perFactory int) (token string, err e
 	for lane := range servedLanes {
 		able = append(able, fmt.Sprintf(`"bench:%d"`, lane))
 	}
-	body := fmt.Sprintf(`{"boot_id":%q,"max_concurrent_jobs":%d,"stale_after_seconds":86400,"capabilities":[%s],"factory":{"name":"factory-%d","seats":%d}}`,
+	body := fmt.Sprintf(`{"boot_id":%q,"max_concurrent_jobs":%d,"stale_after_seconds":86400,`+
+		`"capabilities":[%s],"factory":{"name":"factory-%d","seats":%d}}`,
 		bootID, seatsOfAgent, strings.Join(able, ","), factory, seatsOfAgent*perFactory)
 	got, err := enrol.must(http.MethodPut, "/api/v1/agents/"+agentName(i), []byte(body), http.StatusOK)
 	if err != nil {

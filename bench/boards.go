@@ -43,7 +43,8 @@ func (w *web) people(ctx context.Context, n int) ([]*person, error) {
 		SELECT gen_random_uuid(), 'person-' || n || '@example.org', 'Person ' || n, (SELECT password_hash FROM account WHERE email = $2)
 		FROM generate_series(1, $1 - 1) n RETURNING id, email)
 		INSERT INTO membership (workspace_id, account_id, role)
-		SELECT m.workspace_id, made.id, CASE WHEN split_part(split_part(made.email, '-', 2), '@', 1)::int % 2 = 1 THEN 'viewer' ELSE 'member' END
+		SELECT m.workspace_id, made.id, CASE WHEN split_part(split_part(made.email, '-', 2), '@',
+		1)::int % 2 = 1 THEN 'viewer' ELSE 'member' END
 		FROM made, membership m JOIN account a ON a.id = m.account_id AND a.email = $2`, n, personEmail(0))
 	if err := errors.Join(err, owner.Close(ctx)); err != nil {
 		return nil, err

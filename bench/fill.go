@@ -34,7 +34,8 @@ const (
 // asked: they hold by the way the rows are made.
 var filling = []struct{ what, sql string }{
 	{"a plan", `CREATE TEMPORARY TABLE plan AS
-		SELECT n, ('01900001-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid AS id, t.workspace_id, t.product_id, t.lane_id, t.capabilities,
+		SELECT n, ('01900001-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid AS id, t.workspace_id, t.product_id, t.lane_id,
+		t.capabilities,
 			CASE s.status WHEN 'front' THEN 'ready' ELSE s.status END AS status,
 			CASE s.status WHEN 'front' THEN 10 ELSE n % 10 END AS priority,
 			CASE WHEN s.status <> 'waiting' THEN '' WHEN n % 2 = 0 THEN 'dependency' ELSE 'not_before' END AS wait_reason,
@@ -45,8 +46,10 @@ var filling = []struct{ what, sql string }{
 			FROM generate_series(1::bigint, @all) k) m) s
 		JOIN job t ON t.key = CASE s.status WHEN 'front' THEN 'FRONT-' || n % @fronts ELSE 'LANE-' || n % @lanes END`},
 	{"jobs", `INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, capabilities, status, wait_reason, not_before, priority,
-			created_by, status_by, status_by_kind, version, epoch, attempts, created_at, updated_at, status_at, ready_at, assigned_at, completed_at)
-		SELECT workspace_id, id, 'L-' || n, 'Show invoice ' || n || ' in integer cents', product_id, lane_id, capabilities, status, wait_reason,
+			created_by, status_by, status_by_kind, version, epoch, attempts, created_at, updated_at, status_at, ready_at, assigned_at,
+			completed_at)
+		SELECT workspace_id, id, 'L-' || n, 'Show invoice ' || n || ' in integer cents', product_id, lane_id, capabilities, status,
+		wait_reason,
 			CASE wait_reason WHEN 'not_before' THEN at + interval '300 days' END, priority, 'Mara',
 			CASE status WHEN 'completed' THEN 'agent-of-old' ELSE 'Mara' END, CASE status WHEN 'completed' THEN 'agent' ELSE 'person' END,
 			CASE status WHEN 'completed' THEN 3 ELSE 1 END,
@@ -60,22 +63,28 @@ var filling = []struct{ what, sql string }{
 	{"attempts", `INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory, claimed_at, ended_at, outcome)
 		SELECT workspace_id, id, 1, 'agent-of-old', 'factory-of-old', at, at, 'completed' FROM plan WHERE status = 'completed' ORDER BY n`},
 	{"links", `INSERT INTO job_dependency (workspace_id, job_id, depends_on_id, created_by)
-		SELECT p.workspace_id, p.id, t.id, 'Mara' FROM plan p JOIN job t ON t.workspace_id = p.workspace_id AND t.key = 'FRONT-' || p.n % @fronts
+		SELECT p.workspace_id, p.id, t.id, 'Mara' FROM plan p JOIN job t ON t.workspace_id = p.workspace_id
+		AND t.key = 'FRONT-' || p.n % @fronts
 		WHERE p.wait_reason = 'dependency'`},
 	{"events", `INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, epoch, at, saved_at, changes)
 		SELECT workspace_id, CASE e WHEN 1 THEN 'job.created' WHEN 2 THEN 'job.claimed' ELSE 'job.completed' END, id,
-			CASE e WHEN 1 THEN 'Mara' ELSE 'agent-of-old' END, CASE e WHEN 1 THEN 'person' ELSE 'agent' END, CASE WHEN e > 1 THEN 1 END, at, at,
+			CASE e WHEN 1 THEN 'Mara' ELSE 'agent-of-old' END, CASE e WHEN 1 THEN 'person' ELSE 'agent' END,
+			CASE WHEN e > 1 THEN 1 END, at, at,
 			CASE e WHEN 2 THEN '[{"field": "status", "old": "ready", "new": "assigned"}]'
 				WHEN 3 THEN '[{"field": "status", "old": "assigned", "new": "completed"}]'
-				ELSE jsonb_build_array(jsonb_build_object('field', 'status', 'new', CASE status WHEN 'completed' THEN 'ready' ELSE status END),
-					jsonb_build_object('field', 'wait_reason', 'new', wait_reason), jsonb_build_object('field', 'priority', 'new', priority),
+				ELSE jsonb_build_array(jsonb_build_object('field', 'status', 'new',
+				CASE status WHEN 'completed' THEN 'ready' ELSE status END),
+					jsonb_build_object('field', 'wait_reason', 'new', wait_reason), jsonb_build_object('field', 'priority', 'new',
+					priority),
 					jsonb_build_object('field', 'key', 'new', 'L-' || n), jsonb_build_object('field', 'input_context', 'new', '{}'::jsonb),
 					jsonb_build_object('field', 'body', 'new', repeat('Amounts are integers of cents. ', 10)),
 					jsonb_build_object('field', 'max_retries', 'new', 3), jsonb_build_object('field', 'max_lost', 'new', 5),
 					jsonb_build_object('field', 'retry_backoff_seconds', 'new', 300),
 					jsonb_build_object('field', 'title', 'new', 'Show invoice ' || n || ' in integer cents'),
-					jsonb_build_object('field', 'product', 'new', 'default'), jsonb_build_object('field', 'capabilities', 'new', capabilities),
-					jsonb_build_object('field', 'not_before', 'new', CASE wait_reason WHEN 'not_before' THEN at + interval '300 days' END)) END
+					jsonb_build_object('field', 'product', 'new', 'default'), jsonb_build_object('field', 'capabilities', 'new',
+					capabilities),
+					jsonb_build_object('field', 'not_before', 'new',
+					CASE wait_reason WHEN 'not_before' THEN at + interval '300 days' END)) END
 		FROM plan, generate_series(1, 3) e WHERE e = 1 OR status = 'completed' ORDER BY n, e`},
 	{"counts", `INSERT INTO job_count_change (workspace_id, product_id, status, jobs)
 		SELECT workspace_id, product_id, status, count(*) FROM plan GROUP BY workspace_id, product_id, status`},

@@ -166,7 +166,8 @@ func (w *web) outgrow(ctx context.Context, l load) error {
 		return err
 	}
 	return w.asOwner(ctx,
-		`UPDATE pg_class SET reltuples = reltuples / 1000 WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i') AND reltuples > 0`)
+		`UPDATE pg_class SET reltuples = reltuples / 1000 WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')
+			AND reltuples > 0`)
 }
 
 // countAgain ends that.

@@ -90,7 +90,8 @@ func rawQueue(ctx context.Context, address string, n int) error {
 	}
 	for _, sql := range []string{
 		`DROP TABLE IF EXISTS queue`,
-		`CREATE TABLE queue (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, status text NOT NULL DEFAULT 'ready', payload text NOT NULL)`,
+		`CREATE TABLE queue (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, status text NOT NULL DEFAULT 'ready',
+			payload text NOT NULL)`,
 		`CREATE INDEX queue_ready ON queue (id) WHERE status = 'ready'`,
 		fmt.Sprintf(`INSERT INTO queue (payload) SELECT repeat('x', 200) FROM generate_series(1, %d)`, n),
 		`VACUUM ANALYZE queue`,

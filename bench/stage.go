@@ -102,13 +102,15 @@ func (s *stage) check(ctx context.Context) error {
 func (s *stage) durable(ctx context.Context) error {
 	var fsync, commit, pages string
 	var others int
-	err := s.owner.QueryRow(ctx, `SELECT current_setting('fsync'), current_setting('synchronous_commit'), current_setting('full_page_writes'),
+	err := s.owner.QueryRow(ctx, `SELECT current_setting('fsync'), current_setting('synchronous_commit'),
+		current_setting('full_page_writes'),
 		(SELECT count(*) FROM pg_db_role_setting WHERE setconfig::text LIKE '%synchronous_commit%')`).Scan(&fsync, &commit, &pages, &others)
 	if err != nil {
 		return err
 	}
 	if fsync != "on" || commit != "on" || pages != "on" || others > 0 {
-		return fmt.Errorf("fsync is %s, synchronous_commit %s (another one for %d roles or databases), full_page_writes %s; nothing is measured without them",
+		return fmt.Errorf("fsync is %s, synchronous_commit %s (another one for %d roles or databases), "+
+			"full_page_writes %s; nothing is measured without them",
 			fsync, commit, others, pages)
 	}
 	return nil

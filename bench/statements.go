@@ -89,7 +89,8 @@ func ranked(counts map[string]int) string {
 
 // statements lists what took the database's time.
 func statements(ctx context.Context, conn *pgx.Conn) (string, error) {
-	rows, err := conn.Query(ctx, `SELECT calls, rows, total_exec_time, total_plan_time, 1000 * mean_exec_time, regexp_replace(query, '\s+', ' ', 'g')
+	rows, err := conn.Query(ctx, `SELECT calls, rows, total_exec_time, total_plan_time, 1000 * mean_exec_time, regexp_replace(query,
+		'\s+', ' ', 'g')
 		FROM pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
 		ORDER BY total_exec_time + total_plan_time DESC LIMIT $1`, statementsShown)
 	if err != nil {

@@ -36,13 +36,16 @@ const (
 // the rows are made.
 var loading = []struct{ what, sql string }{
 	{"workspaces",
-		`INSERT INTO workspace (id, slug, name) SELECT town_id('a', w), 'w-' || w, 'Workspace ' || w FROM generate_series(1, @workspaces) w`},
+		`INSERT INTO workspace (id, slug, name) SELECT town_id('a', w), 'w-' || w, 'Workspace ' || w
+			FROM generate_series(1, @workspaces) w`},
 	{"products",
-		`INSERT INTO product (workspace_id, id, name) SELECT town_id('a', w), town_id('b', w), 'default' FROM generate_series(1, @workspaces) w`},
+		`INSERT INTO product (workspace_id, id, name) SELECT town_id('a', w), town_id('b', w), 'default'
+			FROM generate_series(1, @workspaces) w`},
 	{"lanes", `INSERT INTO lane (workspace_id, id, product_id, needs, digest) OVERRIDING SYSTEM VALUE
 		SELECT town_id('a', w), w * 100 + l, town_id('b', w), ARRAY['engine:claude', 'repo:repo-' || l], sha256((w || '/' || l)::bytea)
 		FROM generate_series(1, @workspaces) w, generate_series(0, @lanes - 1) l`},
-	{"factories", `INSERT INTO factory (workspace_id, id, name, os, seats) SELECT town_id('a', w), town_id('c', w * 1000 + f), 'factory-' || f, 'linux', 20
+	{"factories", `INSERT INTO factory (workspace_id, id, name, os, seats)
+		SELECT town_id('a', w), town_id('c', w * 1000 + f), 'factory-' || f, 'linux', 20
 		FROM generate_series(1, @workspaces) w, generate_series(0, @agents / 10) f`},
 	{"agents", `INSERT INTO agent (workspace_id, id, factory_id, name, model, boot_id, max_concurrent_jobs)
 		SELECT town_id('a', w), town_id('d', w * 1000 + a), town_id('c', w * 1000 + a / 10), 'agent-' || a, 'sonnet', 'boot', 8
@@ -67,17 +70,20 @@ var loading = []struct{ what, sql string }{
 	{"ready rows", `INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
 		SELECT j.workspace_id, j.lane_id, j.priority, j.ready_at, j.id FROM job j WHERE j.status = 'ready'`},
 	{"leases", `INSERT INTO job_lease (workspace_id, job_id, epoch, agent_id, factory_id, ttl_seconds, expires_at)
-		SELECT workspace_id, id, 1, town_id('d', w * 1000 + k % @agents), town_id('c', w * 1000 + k % @agents / 10), 7200, now() + interval '10 hours'
+		SELECT workspace_id, id, 1, town_id('d', w * 1000 + k % @agents), town_id('c', w * 1000 + k % @agents / 10), 7200,
+		now() + interval '10 hours'
 		FROM plan WHERE status = 'running'`},
 	{"attempts", `INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory, model, ended_at, outcome)
-		SELECT workspace_id, id, 1, 'agent-' || k % @agents, 'factory-' || k % @agents / 10, 'sonnet', CASE status WHEN 'running' THEN NULL ELSE now() END,
+		SELECT workspace_id, id, 1, 'agent-' || k % @agents, 'factory-' || k % @agents / 10, 'sonnet',
+		CASE status WHEN 'running' THEN NULL ELSE now() END,
 			CASE status WHEN 'running' THEN '' WHEN 'failed' THEN 'failed' ELSE 'completed' END
 		FROM plan WHERE status NOT IN ('ready', 'waiting')`},
 	{"links", `INSERT INTO job_dependency (workspace_id, job_id, depends_on_id, created_by)
 		SELECT workspace_id, id, town_id('e', n - 2), 'Mara' FROM plan WHERE status = 'waiting' AND k > 1 AND w = 1`},
 	// Of transactions that have long ended, so that the log can be read up to its end.
 	{"events", `INSERT INTO event (workspace_id, xid, type, job_id, actor, actor_kind, at, changes, payload)
-		SELECT workspace_id, (3 + n * 500 / @rows)::text::xid8, CASE e WHEN 1 THEN 'job.created' ELSE 'job.claimed' END, id, 'Mara', 'person',
+		SELECT workspace_id, (3 + n * 500 / @rows)::text::xid8,
+		CASE e WHEN 1 THEN 'job.created' ELSE 'job.claimed' END, id, 'Mara', 'person',
 			now() - make_interval(secs => @rows - n), '[{"field": "status", "old": "ready", "new": "assigned"}]', '{"factory": "factory-1"}'
 		FROM plan, generate_series(1, 2) e WHERE e = 1 OR status NOT IN ('ready', 'waiting') ORDER BY n, e`},
 }

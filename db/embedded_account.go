@@ -39,7 +39,8 @@ func serverAccount() (*account, error) {
 		}
 	}
 	return nil,
-		errors.New("PostgreSQL does not run as root, and there is neither a user postgres nor nobody to run it; run fleetboard as another user")
+		errors.New("PostgreSQL does not run as root, and there is neither a user postgres nor nobody "+
+			"to run it; run fleetboard as another user")
 }
 
 // command prepares a program that runs as the account, in its own process

@@ -74,11 +74,15 @@ func findBinaries(ctx context.Context, h host, c cluster, user *account, log *sl
 func missingServer(want int, tooOld bool, cause error) error {
 	switch {
 	case want > 0:
-		return fmt.Errorf("the data directory was made by PostgreSQL %d, which is not installed: install it (Debian: apt install postgresql-%d, macOS: brew install postgresql@%d) or set DATABASE_URL (fetching it failed: %w)", want, want, want, cause)
+		return fmt.Errorf("the data directory was made by PostgreSQL %d, which is not installed: install it "+
+			"(Debian: apt install postgresql-%d, macOS: brew install postgresql@%d) or set DATABASE_URL (fetching it failed: %w)",
+			want, want, want, cause)
 	case tooOld:
-		return fmt.Errorf("the PostgreSQL of this machine is older than %d: install a newer one (macOS: brew install postgresql@17) or set DATABASE_URL (fetching one failed: %w)", oldestMajor, cause)
+		return fmt.Errorf("the PostgreSQL of this machine is older than %d: install a newer one "+
+			"(macOS: brew install postgresql@17) or set DATABASE_URL (fetching one failed: %w)", oldestMajor, cause)
 	default:
-		return fmt.Errorf("no PostgreSQL was found: install it (Debian: apt install postgresql, macOS: brew install postgresql@17) or set DATABASE_URL (fetching one failed: %w)", cause)
+		return fmt.Errorf("no PostgreSQL was found: install it "+
+			"(Debian: apt install postgresql, macOS: brew install postgresql@17) or set DATABASE_URL (fetching one failed: %w)", cause)
 	}
 }
 

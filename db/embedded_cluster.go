@@ -57,7 +57,8 @@ func findPlace(dataDir string, user *account, fallback string) (cluster, error) 
 		c.dir = strings.TrimSpace(string(recorded))
 		if _, err := os.Stat(c.data()); err != nil {
 			return c,
-				fmt.Errorf("the database of this data directory was in %s and is gone; restore it, or remove %s to begin with an empty one", c.dir, record)
+				fmt.Errorf("the database of this data directory was in %s and is gone; "+
+					"restore it, or remove %s to begin with an empty one", c.dir, record)
 		}
 		return c, nil
 	case !errors.Is(err, fs.ErrNotExist):

@@ -70,7 +70,8 @@ func (c NetworkConfig) proxies() ([]netip.Prefix, error) {
 		case text == "":
 		case err != nil:
 			errs = append(errs, fmt.Errorf(
-				"FLEETBOARD_TRUSTED_PROXIES: %q is no network like 10.0.0.0/8, and no single proxy like 10.0.0.5/32; put commas between several", text))
+				"FLEETBOARD_TRUSTED_PROXIES: %q is no network like 10.0.0.0/8, and no single proxy like 10.0.0.5/32; "+
+					"put commas between several", text))
 		case network.Bits() == 0:
 			errs = append(errs, fmt.Errorf("FLEETBOARD_TRUSTED_PROXIES: %s is everybody; name the networks of your proxies", text))
 		case network.Addr().Is4In6():
