@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"fleetboard/internal/signal"
 )
 
 func init() {
@@ -194,7 +196,7 @@ func (w *web) rewrittenBy(ctx context.Context, least int64) (rewritten, stayed i
 		if err != nil || rewritten >= least || time.Now().After(late) {
 			return rewritten, stayed, err
 		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
+		if err := signal.Sleep(ctx, 100*time.Millisecond); err != nil {
 			return 0, 0, err
 		}
 	}

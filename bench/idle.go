@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"fleetboard/internal/signal"
 )
 
 func init() {
@@ -121,11 +123,11 @@ func (r *room) wait(ctx context.Context, own *caller) error {
 
 func (r *room) look(ctx context.Context, settle, passed time.Duration) (*stay, error) {
 	for r.asked.Load() < int64(len(r.agents)) {
-		if err := pause(ctx, 10*time.Millisecond); err != nil {
+		if err := signal.Sleep(ctx, 10*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}
-	if err := pause(ctx, settle); err != nil {
+	if err := signal.Sleep(ctx, settle); err != nil {
 		return nil, err
 	}
 	before, err := r.taken(ctx)
@@ -133,7 +135,7 @@ func (r *room) look(ctx context.Context, settle, passed time.Duration) (*stay, e
 		return nil, err
 	}
 	began := time.Now()
-	if err := pause(ctx, passed); err != nil {
+	if err := signal.Sleep(ctx, passed); err != nil {
 		return nil, err
 	}
 	passed = time.Since(began)
@@ -141,7 +143,7 @@ func (r *room) look(ctx context.Context, settle, passed time.Duration) (*stay, e
 	if err != nil {
 		return nil, err
 	}
-	if err := pause(ctx, settle); err != nil {
+	if err := signal.Sleep(ctx, settle); err != nil {
 		return nil, err
 	}
 	late, err := r.taken(ctx)
@@ -171,16 +173,4 @@ func (r *room) taken(ctx context.Context) (taken, error) {
 	}
 	errs[2] = conn.QueryRow(ctx, `SELECT seq_scan + idx_scan FROM pg_stat_user_tables WHERE relname = 'job_ready'`).Scan(&t.looks)
 	return t, errors.Join(errors.Join(errs[:]...), conn.Close(ctx))
-}
-
-// pause waits for a time.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"fleetboard/internal/signal"
 )
 
 func init() {
@@ -84,7 +86,7 @@ func (b *bell) submit(ctx context.Context, w *web, n int) ([]time.Duration, erro
 	}
 	defer owner.close()
 	// The looks that the waits begin with are over.
-	if err := pause(ctx, time.Second); err != nil {
+	if err := signal.Sleep(ctx, time.Second); err != nil {
 		return nil, err
 	}
 	times := make([]time.Duration, 0, n)
@@ -105,7 +107,7 @@ func (b *bell) submit(ctx context.Context, w *web, n int) ([]time.Duration, erro
 			return nil, err
 		}
 		times = append(times, at.Sub(sent))
-		if err := pause(ctx, wakePause); err != nil {
+		if err := signal.Sleep(ctx, wakePause); err != nil {
 			return nil, err
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/jackc/pgx/v5"
+
+	"fleetboard/internal/signal"
 )
 
 var errNoPidFile = errors.New("there is no postmaster.pid")
@@ -37,7 +39,7 @@ func (e *Embedded) adopt(ctx context.Context) (lock *os.File, err error) {
 			e.log.Info("waiting for the PostgreSQL that has the database, which does not answer",
 				"socket", e.cluster.run, "err", answer)
 		}
-		if pause(ctx, pollEvery) != nil {
+		if signal.Sleep(ctx, pollEvery) != nil {
 			return nil, fmt.Errorf("another PostgreSQL has the database in %s and cannot be reached at %s: "+
 				"end it, or the container or machine it runs on, or set DATABASE_URL: %w", e.cluster.data(), e.cluster.run, answer)
 		}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"fleetboard/internal/signal"
 )
 
 // otherProcess is a living process of the server's user, or one that ended and was
@@ -110,7 +112,7 @@ func TestEmbeddedWaitsForTheLastProcessOfAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for e.cluster.servedBy(e.pid) {
-		if err := pause(t.Context(), pollEvery); err != nil {
+		if err := signal.Sleep(t.Context(), pollEvery); err != nil {
 			t.Fatal(err)
 		}
 	}

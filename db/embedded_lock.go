@@ -7,7 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
+
+	"fleetboard/internal/signal"
 )
 
 // Locks of files end with their process, however it ends, and hold for all
@@ -36,7 +37,7 @@ func takeLock(ctx context.Context, f *os.File) error {
 		if taken, err := tryLock(f, syscall.LOCK_EX); taken || err != nil {
 			return err
 		}
-		if err := pause(ctx, pollEvery); err != nil {
+		if err := signal.Sleep(ctx, pollEvery); err != nil {
 			return err
 		}
 	}
@@ -118,16 +119,4 @@ func joinUsers(path string) (*os.File, error) {
 // caller holds the start lock, so nobody joins meanwhile.
 func lastUser(f *os.File) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
-}
-
-// pause waits for d, or for the end of ctx, whose error it returns.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"fleetboard/db/nstest"
+	"fleetboard/internal/signal"
 )
 
 // container runs the helper as the first process of PID and IPC namespaces of its
@@ -94,7 +95,7 @@ func startWriter(t *testing.T, url string) *writer {
 			if conn != nil {
 				closeQuietly(ctx, conn)
 			}
-			_ = pause(ctx, pollEvery)
+			_ = signal.Sleep(ctx, pollEvery)
 		}
 	})
 	t.Cleanup(func() { cancel(); ended.Wait() })
@@ -135,7 +136,7 @@ func (w *writer) kept(t *testing.T, url string) {
 	w.mu.Unlock()
 	var conn *pgx.Conn
 	for err := errors.New("none yet"); err != nil; { // the server may be starting
-		if conn, err = pgx.Connect(t.Context(), url); err != nil && pause(t.Context(), pollEvery) != nil {
+		if conn, err = pgx.Connect(t.Context(), url); err != nil && signal.Sleep(t.Context(), pollEvery) != nil {
 			t.Fatal(err)
 		}
 	}

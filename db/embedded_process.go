@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/jackc/pgx/v5"
+
+	"fleetboard/internal/signal"
 )
 
 const (
@@ -37,7 +39,7 @@ func (e *Embedded) start(ctx context.Context, lock *os.File, settings []string) 
 		if ctx.Err() != nil || try >= startTries && !inUse(err) {
 			return err
 		}
-		if err := pause(ctx, pollEvery<<min(try, startTries)); err != nil {
+		if err := signal.Sleep(ctx, pollEvery<<min(try, startTries)); err != nil {
 			return err
 		}
 	}
@@ -77,7 +79,7 @@ func (e *Embedded) startOnce(ctx context.Context, lock *os.File, settings []stri
 		if e.reap(syscall.WNOHANG); e.child == 0 {
 			return fmt.Errorf("PostgreSQL ended at its start (see %s): %s", e.cluster.log, tail(e.cluster.log))
 		}
-		if pause(ctx, pollEvery) != nil {
+		if signal.Sleep(ctx, pollEvery) != nil {
 			_ = syscall.Kill(e.pid, syscall.SIGQUIT)
 			return fmt.Errorf("PostgreSQL does not answer (see %s): %w", e.cluster.log, err)
 		}
@@ -111,7 +113,7 @@ func (e *Embedded) shutDown(ctx context.Context) error {
 	}
 	told := e.signal(ctx, syscall.SIGINT, "INT")
 	for e.running(ctx) {
-		if err := pause(ctx, pollEvery); err != nil {
+		if err := signal.Sleep(ctx, pollEvery); err != nil {
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitTimeout)
 			defer cancel()
 			return fmt.Errorf("it did not end in time and was told to stop at once: %w",

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"fleetboard/internal/signal"
 )
 
 // superviseEvery is how often one looks whether the server lives, by its lock.
@@ -15,7 +17,7 @@ const superviseEvery = 200 * time.Millisecond
 // that share a server one starts it and the others find it running. Supervise
 // must have returned before Stop is called.
 func (e *Embedded) Supervise(ctx context.Context) error {
-	for pause(ctx, superviseEvery) == nil {
+	for signal.Sleep(ctx, superviseEvery) == nil {
 		if e.running(ctx) {
 			continue
 		}

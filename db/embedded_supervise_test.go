@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"fleetboard/internal/signal"
 )
 
 // supervised starts a server twice in one directory, as two processes would
@@ -25,7 +27,7 @@ func supervised(t *testing.T, dir string) (address string, stop func()) {
 			for ctx.Err() == nil {
 				if err := e.Supervise(ctx); err != nil {
 					t.Logf("a start failed and is tried again: %v", err)
-					_ = pause(ctx, pollEvery)
+					_ = signal.Sleep(ctx, pollEvery)
 				}
 			}
 		}()
@@ -51,7 +53,7 @@ func runningPid(t *testing.T, dir, address string, before int) int {
 				return file.pid
 			}
 		}
-		if err := pause(ctx, pollEvery); err != nil {
+		if err := signal.Sleep(ctx, pollEvery); err != nil {
 			t.Fatal("the server did not come back")
 		}
 	}

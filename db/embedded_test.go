@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"os/signal"
+	ossignal "os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"fleetboard/internal/signal"
 )
 
 // helperVariable makes the test binary a process that starts a server in the
@@ -36,7 +38,7 @@ func TestMain(m *testing.M) {
 }
 
 func beHelper(dir string) error {
-	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	ctx, cancel := ossignal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer cancel()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	e, err := startEmbedded(ctx, dir, log, thisMachine(dir), nil)
@@ -213,7 +215,7 @@ func TestEmbeddedRecoversFromAKilledServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for e.running(t.Context()) {
-		if err := pause(t.Context(), pollEvery); err != nil {
+		if err := signal.Sleep(t.Context(), pollEvery); err != nil {
 			t.Fatal(err)
 		}
 	}

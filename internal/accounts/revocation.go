@@ -9,6 +9,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/signal"
 	"fleetboard/internal/tenancy"
 )
 
@@ -72,8 +73,8 @@ type revocation struct {
 type revocations struct {
 	// turn is held by whoever reads; one at a time.
 	turn chan struct{}
-	// kick has something to receive after doubt.
-	kick chan struct{}
+	// changed wakes Watch after invalidate.
+	changed signal.Signal
 
 	mu    sync.Mutex
 	known map[[2]ids.ID]revocation // by workspace and subject
@@ -86,18 +87,15 @@ type revocations struct {
 }
 
 func newRevocations() *revocations {
-	return &revocations{turn: make(chan struct{}, 1), kick: make(chan struct{}, 1), known: map[[2]ids.ID]revocation{}}
+	return &revocations{turn: make(chan struct{}, 1), changed: signal.New(), known: map[[2]ids.ID]revocation{}}
 }
 
-// doubt makes the next call read again: there is something new.
-func (r *revocations) doubt(string) {
+// invalidate makes the next call read again: there is something new.
+func (r *revocations) invalidate(string) {
 	r.mu.Lock()
 	r.doubts++
 	r.mu.Unlock()
-	select {
-	case r.kick <- struct{}{}:
-	default:
-	}
+	r.changed.Set()
 }
 
 // believed reports whether what is known is new enough to judge by.
@@ -214,7 +212,7 @@ func (s *Service) Watch(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-s.revoked.kick:
+		case <-s.revoked.changed.C():
 		case <-tick.C:
 		}
 	}

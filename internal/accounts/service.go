@@ -70,7 +70,7 @@ func New(d *db.DB, key []byte, wake Notifier, log *slog.Logger, earlier ...[]byt
 		now:       time.Now,
 	}
 	if wake != nil {
-		wake.Subscribe(RevokedTopics, s.revoked.doubt)
+		wake.Subscribe(RevokedTopics, s.revoked.invalidate)
 	}
 	return s
 }

@@ -119,7 +119,7 @@ func (t *term) loops() []runloop.Loop {
 			Do: t.counted(linesExpired, t.exhausted(t.expireLog))},
 		{Name: "key rotation", Every: 15 * time.Second, Jitter: 5 * time.Second, Timeout: slowTimeout,
 			Do: t.counted(secretsMoved, t.exhausted(w.Secrets.RotateSecrets))},
-		{Name: "report", Every: reportEvery, Kick: t.tally.first, Do: t.report},
+		{Name: "report", Every: reportEvery, Kick: t.tally.firstCycle.C(), Do: t.report},
 	}
 }
 

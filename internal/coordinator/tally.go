@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"fleetboard/internal/signal"
 )
 
 // deed is something that the coordinator counts, as the API names it.
@@ -56,8 +58,8 @@ func sentence(done map[deed]int64) string {
 
 // tally counts what is done in a term.
 type tally struct {
-	// first gets one token with the first cycle.
-	first chan struct{}
+	// firstCycle is set once, by the first cycle.
+	firstCycle signal.Signal
 
 	mu     sync.Mutex
 	cycles int64
@@ -68,7 +70,7 @@ type tally struct {
 }
 
 func newTally() *tally {
-	return &tally{first: make(chan struct{}, 1), all: map[deed]int64{}, fresh: map[deed]int64{}}
+	return &tally{firstCycle: signal.New(), all: map[deed]int64{}, fresh: map[deed]int64{}}
 }
 
 func (t *tally) did(what deed, n int) {
@@ -87,7 +89,7 @@ func (t *tally) cycled() {
 	t.cycles++
 	t.last = time.Now()
 	if t.cycles == 1 {
-		t.first <- struct{}{}
+		t.firstCycle.Set()
 	}
 }
 

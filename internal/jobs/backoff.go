@@ -1,8 +1,9 @@
 package jobs
 
 import (
-	"math/rand/v2"
 	"time"
+
+	"fleetboard/internal/signal"
 )
 
 // Limits of the retry backoff (product.md section 2).
@@ -33,6 +34,5 @@ func Backoff(baseSeconds, failures int) time.Duration {
 		wait *= 2
 	}
 	wait = min(wait, maxBackoff)
-	spread := 1 + backoffJitter*(2*rand.Float64()-1)
-	return min(time.Duration(float64(wait)*spread), maxBackoff)
+	return min(signal.Jitter(wait, backoffJitter), maxBackoff)
 }

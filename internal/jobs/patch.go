@@ -14,6 +14,7 @@ import (
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/signal"
 	"fleetboard/internal/tenancy"
 )
 
@@ -39,7 +40,7 @@ func (s *Service) Change(ctx context.Context, who tenancy.Principal, change Chan
 			job, err = change(tx)
 			return err
 		})
-		if !db.IsLocked(err) || !pause(ctx, rand.N(claimPause<<try)) {
+		if !db.IsLocked(err) || signal.Sleep(ctx, rand.N(claimPause<<try)) != nil {
 			break
 		}
 	}
@@ -47,18 +48,6 @@ func (s *Service) Change(ctx context.Context, who tenancy.Principal, change Chan
 		s.wake.Publish(Topics(who.Workspace, job)...)
 	}
 	return job, err
-}
-
-// pause waits; it reports false where the context ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 // Patch edits a job. VersionConflict, with the current job as the detail "job",

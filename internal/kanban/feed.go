@@ -8,6 +8,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/signal"
 	"fleetboard/internal/tenancy"
 )
 
@@ -100,7 +101,7 @@ func (f *feeds) published(topic string) {
 	for workspace, one := range f.open {
 		if id == "" || id == workspace.String() {
 			one.fleet = one.fleet || kind == "fleet"
-			one.wake()
+			one.news.Set()
 		}
 	}
 }
@@ -127,7 +128,7 @@ func (f *feeds) watch(ctx context.Context, who tenancy.Principal, from eventlog.
 // start opens a workspace's feed. f.mu is held.
 func (f *feeds) start(workspace ids.ID) *feed {
 	ctx, stop := context.WithCancel(context.Background())
-	one := &feed{owner: f, workspace: workspace, who: tenancy.System(workspace, "board"), kick: make(chan struct{}, 1),
+	one := &feed{owner: f, workspace: workspace, who: tenancy.System(workspace, "board"), news: signal.New(),
 		stop: stop, watchers: map[*watcher]bool{}}
 	f.open[workspace] = one
 	go one.run(ctx)

@@ -2,11 +2,11 @@ package kanban
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/signal"
 	"fleetboard/internal/tenancy"
 )
 
@@ -39,7 +39,7 @@ type feed struct {
 	owner     *feeds
 	workspace ids.ID
 	who       tenancy.Principal
-	kick      chan struct{}
+	news      signal.Signal
 	stop      context.CancelFunc
 
 	// Only run touches these: how often the next empty read is to be repeated
@@ -50,13 +50,6 @@ type feed struct {
 	// Guarded by owner.mu.
 	watchers map[*watcher]bool
 	fleet    bool // the fleet changed since the last update
-}
-
-func (f *feed) wake() {
-	select {
-	case f.kick <- struct{}{}:
-	default:
-	}
 }
 
 func (f *feed) run(ctx context.Context) {
@@ -88,7 +81,7 @@ func (f *feed) head() eventlog.Cursor {
 // sleep waits for news, or for the safety look, and then until there may be the
 // next reading. It is false where the feed has ended.
 func (f *feed) sleep(ctx context.Context) bool {
-	quiet := time.Duration(float64(safety) * (0.5 + rand.Float64()))
+	quiet := signal.Jitter(safety, 0.5)
 	if f.looks > 0 {
 		quiet = again
 	}
@@ -97,7 +90,7 @@ func (f *feed) sleep(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-f.kick:
+	case <-f.news.C():
 		f.looks = lookAgain
 	case <-timer.C:
 		f.looks = max(0, f.looks-1)
@@ -127,7 +120,7 @@ func (f *feed) read(ctx context.Context, at eventlog.Cursor) (eventlog.Cursor, e
 		return at, err
 	}
 	if more {
-		f.wake()
+		f.news.Set()
 	}
 	return next, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/internal/runloop"
+	"fleetboard/internal/signal"
 )
 
 const (
@@ -72,14 +73,14 @@ func (o *Office) Hold(ctx context.Context, lead func(ctx context.Context, term *
 			break
 		}
 		if failures = o.tell(err, failures); failures > 0 {
-			_ = pause(ctx, runloop.Backoff(failures))
+			_ = signal.Sleep(ctx, runloop.Backoff(failures))
 			continue
 		}
 		if won.term > 0 {
 			o.serve(ctx, won, sent, lead)
 			left = retryEvery // who has just lost it is not the first to ask again
 		}
-		_ = pause(ctx, min(max(left, retryEvery/4), lookEvery))
+		_ = signal.Sleep(ctx, min(max(left, retryEvery/4), lookEvery))
 	}
 	return nil
 }
@@ -129,7 +130,7 @@ func (o *Office) serve(ctx context.Context, won grant, sent time.Time, lead func
 // keep renews the lease of a term until leading ends.
 func (o *Office) keep(leading context.Context, t *Term, end context.CancelCauseFunc) {
 	wait := renewEvery
-	for pause(leading, wait) == nil {
+	for signal.Sleep(leading, wait) == nil {
 		sent := time.Now()
 		limited, cancel := context.WithTimeout(leading, askTimeout)
 		granted, err := o.register.renew(limited, t.Number)
@@ -155,16 +156,4 @@ func (o *Office) resign(ctx context.Context, term int64) {
 		return
 	}
 	o.log.Info("gave the office back", "term", term)
-}
-
-// pause waits for d or for the end of ctx.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"fleetboard/internal/signal"
 )
 
 // book is a register in memory. Its clock is the test's own time.
@@ -177,7 +179,7 @@ func TestTrustCountsFromBeforeTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, seen := &book{}, &reigns{t: t, start: time.Now()}
 		o, way, _ := candidate(b, "only")
-		slow := func(context.Context) error { return pause(context.Background(), 2*time.Second) }
+		slow := func(context.Context) error { return signal.Sleep(context.Background(), 2*time.Second) }
 		time.AfterFunc(time.Second, func() { way.set(fine, slow) }) // the renewal of 5 s is answered at 7 s
 		time.AfterFunc(8*time.Second, func() { way.set(silent, fine) })
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -245,9 +247,9 @@ func TestNoTwoTrustThemselvesWhateverGoesWrong(t *testing.T) {
 				return errors.New("lost")
 			case kind < 7:
 				// Held up, and carried out although nobody waits any more.
-				return pause(context.WithoutCancel(ctx), wait)
+				return signal.Sleep(context.WithoutCancel(ctx), wait)
 			}
-			return pause(ctx, wait)
+			return signal.Sleep(ctx, wait)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Hour)
 		defer cancel()

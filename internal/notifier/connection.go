@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"fleetboard/internal/signal"
 )
 
 const (
@@ -76,7 +78,7 @@ func (n *Notifier) send(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 				return nil
-			case <-n.wake:
+			case <-n.toSend.C():
 			case <-time.After(probeEvery):
 				if err := probe(ctx, conn); err != nil {
 					return err
@@ -86,7 +88,7 @@ func (n *Notifier) send(ctx context.Context) {
 			if err := n.flush(ctx, conn); err != nil {
 				return err
 			}
-			_ = pause(ctx, gatherFor)
+			_ = signal.Sleep(ctx, gatherFor)
 		}
 	})
 	n.sendLast(ctx)
@@ -123,7 +125,7 @@ func (n *Notifier) flush(ctx context.Context, conn *pgx.Conn) error {
 	}
 	if err := conn.SendBatch(limited, &b).Close(); err != nil {
 		n.giveBack(topics)
-		n.rouse()
+		n.toSend.Set()
 		return err
 	}
 	return nil
@@ -147,7 +149,7 @@ func (n *Notifier) persist(ctx context.Context, what string, fn func(ctx context
 		if failures == 0 {
 			n.log.Warn(what+" was interrupted", "error", err)
 		}
-		_ = pause(ctx, backoff[min(failures, len(backoff)-1)])
+		_ = signal.Sleep(ctx, backoff[min(failures, len(backoff)-1)])
 		failures++
 	}
 }
@@ -169,16 +171,4 @@ func closeConn(ctx context.Context, conn *pgx.Conn) {
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
 	defer cancel()
 	_ = conn.Close(limited)
-}
-
-// pause waits for d or for the end of ctx.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

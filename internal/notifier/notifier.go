@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fleetboard/db"
+	"fleetboard/internal/signal"
 )
 
 // pendingLimit bounds the topics that wait while the database is away. Beyond
@@ -27,8 +28,8 @@ type Notifier struct {
 	subscribers []*subscriber // replaced, never changed: it is read without the lock
 	pending     []string
 	queued      map[string]struct{} // the topics in pending
-	// wake holds at most one token: there is something in pending.
-	wake chan struct{}
+	// toSend is set when there is something in pending.
+	toSend signal.Signal
 }
 
 type subscriber struct {
@@ -43,7 +44,7 @@ func New(d *db.DB, log *slog.Logger) *Notifier {
 		log:      log,
 		instance: rand.Text(),
 		queued:   map[string]struct{}{},
-		wake:     make(chan struct{}, 1),
+		toSend:   signal.New(),
 	}
 }
 
@@ -66,17 +67,9 @@ func (n *Notifier) Publish(topics ...string) {
 		n.enqueue(t)
 	}
 	n.mu.Unlock()
-	n.rouse()
+	n.toSend.Set()
 	for _, t := range topics {
 		n.deliver(t)
-	}
-}
-
-// rouse tells the sender that something is pending.
-func (n *Notifier) rouse() {
-	select {
-	case n.wake <- struct{}{}:
-	default:
 	}
 }
 
