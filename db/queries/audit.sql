@@ -26,36 +26,34 @@ ORDER BY j.id;
 -- A page of jobs by id, or one of them, each as everybody reads it, and with its
 -- events oldest first, as one moment saw them. A job's changes are made one after
 -- another under its lock, so the ids of its events follow their order. What a lease
--- knows of the work stands for what the job does.
-SELECT j.id, j.key, coalesce(l.epoch, 0)::bigint AS lease_epoch, (jsonb_build_object(
-    'status', j.status, 'wait_reason', j.wait_reason, 'blocked_reason', j.blocked_reason, 'question', j.question, 'answer', j.answer,
-    'waits_for_children', j.waits_for_children, 'key', j.key, 'title', j.title, 'kind', j.kind, 'phase', j.phase, 'priority', j.priority,
-    'factory', j.factory, 'repo', j.repo, 'product', p.name, 'estimated_complexity', j.estimated_complexity,
-    'estimated_minutes', j.estimated_minutes, 'token_budget', j.token_budget, 'capabilities', j.capabilities, 'tags', j.tags,
-    'review_required', j.review_required, 'max_retries', j.max_retries, 'max_lost', j.max_lost,
-    'retry_backoff_seconds', j.retry_backoff_seconds, 'idempotency_key', coalesce(j.idempotency_key, ''), 'files', j.files,
-    'files_touched', j.files_touched, 'approved_head', j.approved_head, 'merged_commit', j.merged_commit, 'url', j.url) || jsonb_build_object(
-    'failure_kind', j.failure_kind, 'failure_count', j.failure_count, 'lost_count', j.lost_count, 'last_error', j.last_error,
-    'feedback', j.feedback, 'progress_percent', CASE WHEN l.job_id IS NULL THEN j.progress_percent ELSE l.progress_percent END,
-    'current_step', coalesce(l.current_step, j.current_step), 'checkpoint', coalesce(l.checkpoint, j.checkpoint), 'result', j.result,
-    'not_before', j.not_before, 'status_by', j.status_by, 'status_by_kind', j.status_by_kind, 'status_by_id', j.status_by_id,
-    'carried_out_by', j.carried_out_by, 'status_at', j.status_at, 'version', j.version, 'created_by', j.created_by,
-    'created_at', j.created_at, 'updated_at', j.updated_at, 'ready_at', j.ready_at, 'assigned_at', j.assigned_at,
-    'started_at', j.started_at, 'completed_at', j.completed_at, 'failed_at', j.failed_at, 'epoch', j.epoch, 'attempts', j.attempts,
-    'body', t.body, 'acceptance', t.acceptance, 'acceptance_met', t.acceptance_met, 'input_context', t.input_context,
-    'secret_keys', t.secret_keys, 'lane', rtrim(lp.name || '/' || n.factory || ' ' || array_to_string(n.needs, ' '))))::jsonb AS state,
-    coalesce((SELECT jsonb_agg(jsonb_build_object('ID', e.id, 'Type', e.type, 'Actor', jsonb_build_object('name', e.actor, 'kind', e.actor_kind, 'id', e.actor_id),
-        'Payload', jsonb_build_object('carried_out_by', e.payload->'carried_out_by'), 'Epoch', e.epoch,
-        'At', e.at, 'SavedAt', e.saved_at, 'Changes', e.changes)
-        ORDER BY e.id) FROM event e WHERE e.workspace_id = j.workspace_id AND e.job_id = j.id), '[]')::jsonb AS events
-FROM (SELECT * FROM job o WHERE o.workspace_id = @workspace_id AND o.id > @after
-    AND (sqlc.narg('only')::uuid IS NULL OR o.id = sqlc.narg('only')::uuid) ORDER BY o.id LIMIT @max_rows) j
-LEFT JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
-LEFT JOIN job_text t ON t.workspace_id = j.workspace_id AND t.job_id = j.id
-LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
-LEFT JOIN lane n ON n.workspace_id = j.workspace_id AND n.id = j.lane_id
-LEFT JOIN product lp ON lp.workspace_id = n.workspace_id AND lp.id = n.product_id
-ORDER BY j.id;
+-- knows of the work stands for what the job does. Both are JSON as text: whole pages
+-- are read, and jsonb would be built and taken apart for nothing.
+SELECT s.id, s.key, s.lease_epoch, to_json(s)::text AS state,
+    coalesce((SELECT json_agg(json_build_object('id', e.id, 'type', e.type, 'actor', e.actor, 'actor_kind', e.actor_kind,
+        'actor_id', e.actor_id, 'epoch', e.epoch, 'at', e.at, 'saved_at', e.saved_at,
+        'payload', json_build_object('carried_out_by', e.payload -> 'carried_out_by'), 'changes', e.changes) ORDER BY e.id)
+        FROM event e WHERE e.workspace_id = s.workspace_id AND e.job_id = s.id), '[]')::text AS events
+FROM (
+    SELECT j.workspace_id, j.id, coalesce(l.epoch, 0)::bigint AS lease_epoch,
+        j.status, j.wait_reason, j.blocked_reason, j.question, j.answer, j.waits_for_children, j.key, j.title, j.kind, j.phase, j.priority,
+        j.factory, j.repo, p.name AS product, j.estimated_complexity, j.estimated_minutes, j.token_budget, j.capabilities, j.tags,
+        j.review_required, j.max_retries, j.max_lost, j.retry_backoff_seconds, coalesce(j.idempotency_key, '') AS idempotency_key,
+        j.files, j.files_touched, j.approved_head, j.merged_commit, j.url, j.failure_kind, j.failure_count, j.lost_count, j.last_error,
+        j.feedback, CASE WHEN l.job_id IS NULL THEN j.progress_percent ELSE l.progress_percent END AS progress_percent,
+        coalesce(l.current_step, j.current_step) AS current_step, coalesce(l.checkpoint, j.checkpoint) AS checkpoint, j.result,
+        j.not_before, j.status_by, j.status_by_kind, j.status_by_id, j.carried_out_by, j.status_at, j.version, j.created_by,
+        j.created_at, j.updated_at, j.ready_at, j.assigned_at, j.started_at, j.completed_at, j.failed_at, j.epoch, j.attempts,
+        t.body, t.acceptance, t.acceptance_met, t.input_context, t.secret_keys,
+        rtrim(lp.name || '/' || n.factory || ' ' || array_to_string(n.needs, ' ')) AS lane
+    FROM (SELECT * FROM job o WHERE o.workspace_id = @workspace_id AND o.id > @after
+        AND (sqlc.narg('only')::uuid IS NULL OR o.id = sqlc.narg('only')::uuid) ORDER BY o.id LIMIT @max_rows) j
+    LEFT JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
+    LEFT JOIN job_text t ON t.workspace_id = j.workspace_id AND t.job_id = j.id
+    LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
+    LEFT JOIN lane n ON n.workspace_id = j.workspace_id AND n.id = j.lane_id
+    LEFT JOIN product lp ON lp.workspace_id = n.workspace_id AND lp.id = n.product_id
+) s
+ORDER BY s.id;
 
 -- name: AuditCounts :many
 -- Where the counts of a workspace's jobs are not what there is, as one moment saw it.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
 )
@@ -15,13 +14,9 @@ import (
 // AsOf gives a job as its log tells that it was at a time. workspace is a slug; ""
 // will do where one workspace alone has a job of that key.
 func AsOf(ctx context.Context, d *db.DB, workspace, key string, at time.Time) (jobs.State, error) {
-	var workspaces []dbsqlc.AuditWorkspacesRow
-	err := d.InSystem(ctx, func(tx db.Tx) (err error) {
-		workspaces, err = q.AuditWorkspaces(ctx, tx)
-		return err
-	})
+	workspaces, err := allWorkspaces(ctx, d)
 	if err != nil {
-		return jobs.State{}, fmt.Errorf("list the workspaces: %w", err)
+		return jobs.State{}, err
 	}
 	var found []jobs.State
 	for _, w := range workspaces {
@@ -29,15 +24,15 @@ func AsOf(ctx context.Context, d *db.DB, workspace, key string, at time.Time) (j
 			continue
 		}
 		err := d.InWorkspaceThorough(ctx, w.ID, func(tx db.Tx) error {
-			rows, err := q.JobIDs(ctx, tx, dbsqlc.JobIDsParams{WorkspaceID: w.ID, Keys: []string{key}})
-			if err != nil || len(rows) == 0 {
+			job, known, err := jobTx(ctx, tx, w.ID, key)
+			if err != nil || !known {
 				return err
 			}
-			page, err := q.AuditHistories(ctx, tx, dbsqlc.AuditHistoriesParams{WorkspaceID: w.ID, Only: &rows[0].ID, MaxRows: 1})
-			if err != nil || len(page) == 0 {
+			h, known, err := historyTx(ctx, tx, w.ID, job)
+			if err != nil || !known {
 				return err
 			}
-			state, err := until(ctx, tx, w, page[0].Events, at)
+			state, err := until(ctx, tx, w, h, at)
 			if err != nil {
 				return fmt.Errorf("%s: %w", key, err)
 			}
@@ -58,11 +53,11 @@ func AsOf(ctx context.Context, d *db.DB, workspace, key string, at time.Time) (j
 }
 
 // until replays the events up to a time.
-func until(ctx context.Context, tx db.Tx, w dbsqlc.AuditWorkspacesRow, raw []byte, at time.Time) (jobs.State, error) {
-	events, err := decodeEvents(raw)
-	if err != nil {
-		return jobs.State{}, err
+func until(ctx context.Context, tx db.Tx, w workspace, h history, at time.Time) (jobs.State, error) {
+	if h.unreadable != nil {
+		return jobs.State{}, h.unreadable
 	}
+	events := h.events
 	later := slices.IndexFunc(events, func(e eventlog.Event) bool { return toldAt(e).After(at) })
 	if later < 0 {
 		later = len(events)

@@ -2,13 +2,8 @@ package audit
 
 import (
 	"context"
-	"errors"
-	"fmt"
-
-	"github.com/jackc/pgx/v5"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 )
@@ -27,8 +22,8 @@ type Repair struct {
 func Repairs(ctx context.Context, d *db.DB) ([]Repair, error) {
 	var list []Repair
 	var r Report
-	err := r.walk(ctx, d, verifyPage, func(ctx context.Context, tx db.Tx, w dbsqlc.AuditWorkspacesRow, after ids.ID) (int, ids.ID, error) {
-		page, err := historiesTx(ctx, tx, w.ID, dbsqlc.AuditHistoriesParams{After: after, MaxRows: verifyPage})
+	err := r.walk(ctx, d, verifyPage, func(ctx context.Context, tx db.Tx, w workspace, after ids.ID) (int, ids.ID, error) {
+		page, err := replaysTx(ctx, tx, w.ID, after)
 		for _, h := range page {
 			after = h.id
 			if diff := h.stored.Differences(h.told); h.err == nil && len(diff) > 0 {
@@ -43,18 +38,18 @@ func Repairs(ctx context.Context, d *db.DB) ([]Repair, error) {
 // Write makes the job what its log tells by now, and records that in the log.
 func (r Repair) Write(ctx context.Context, d *db.DB) error {
 	return d.InWorkspace(ctx, r.workspace, func(tx db.Tx) error {
-		_, err := q.JobLock(ctx, tx, dbsqlc.JobLockParams{WorkspaceID: r.workspace, ID: r.job})
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil // it is gone
-		}
-		if err != nil {
-			return fmt.Errorf("lock job: %w", err)
-		}
-		page, err := historiesTx(ctx, tx, r.workspace, dbsqlc.AuditHistoriesParams{Only: &r.job, MaxRows: 1})
-		if err != nil || len(page) == 0 {
+		found, err := lockTx(ctx, tx, r.workspace, r.job)
+		if err != nil || !found {
 			return err
 		}
-		h := page[0]
+		stored, found, err := historyTx(ctx, tx, r.workspace, r.job)
+		if err != nil || !found {
+			return err
+		}
+		h := replay(stored)
+		if err := fillTx(ctx, tx, r.workspace, h); err != nil {
+			return err
+		}
 		if h.err != nil {
 			return h.err
 		}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 )
@@ -18,7 +17,7 @@ const runPage = 500
 type rule struct {
 	name, about string
 	// broken says what differs, "" where the promise is kept.
-	broken func(j dbsqlc.AuditJobsRow) string
+	broken func(j record) string
 }
 
 var rules = []rule{
@@ -31,17 +30,16 @@ var rules = []rule{
 }
 
 // Run checks, for every job of every workspace, that the rows about it agree, and
-// that the counts of jobs are right. An
-// error means that it could not look at all of them; the report then holds what
-// it saw.
+// that the counts of jobs are right. An error means that it could not look at all
+// of them; the report then holds what it saw.
 func Run(ctx context.Context, d *db.DB) (Report, error) {
 	var r Report
 	for _, rule := range rules {
 		r.Checks = append(r.Checks, Check{Name: rule.name, About: rule.about})
 	}
 	r.Checks = append(r.Checks, wholes...)
-	err := r.walk(ctx, d, runPage, func(ctx context.Context, tx db.Tx, w dbsqlc.AuditWorkspacesRow, after ids.ID) (int, ids.ID, error) {
-		rows, err := q.AuditJobs(ctx, tx, dbsqlc.AuditJobsParams{WorkspaceID: w.ID, After: after, MaxRows: runPage})
+	err := r.walk(ctx, d, runPage, func(ctx context.Context, tx db.Tx, w workspace, after ids.ID) (int, ids.ID, error) {
+		rows, err := recordsTx(ctx, tx, w.ID, after, runPage)
 		last := lastID
 		for _, j := range rows {
 			for _, rule := range rules {
@@ -62,7 +60,7 @@ func Run(ctx context.Context, d *db.DB) (Report, error) {
 	return r, err
 }
 
-func leaseBroken(j dbsqlc.AuditJobsRow) string {
+func leaseBroken(j record) string {
 	switch leased := jobs.Status(j.Status).Leased(); {
 	case leased && j.LeaseEpoch == nil:
 		return fmt.Sprintf("it is %s without a lease", j.Status)
@@ -74,7 +72,7 @@ func leaseBroken(j dbsqlc.AuditJobsRow) string {
 	return ""
 }
 
-func readyBroken(j dbsqlc.AuditJobsRow) string {
+func readyBroken(j record) string {
 	ready := jobs.Status(j.Status) == jobs.Ready
 	switch {
 	case ready && j.QueuedLane == nil:
@@ -95,7 +93,7 @@ func readyBroken(j dbsqlc.AuditJobsRow) string {
 	return ""
 }
 
-func attemptBroken(j dbsqlc.AuditJobsRow) string {
+func attemptBroken(j record) string {
 	switch {
 	case j.AttemptsOpen > 1:
 		return fmt.Sprintf("%d attempts are open", j.AttemptsOpen)
@@ -109,7 +107,7 @@ func attemptBroken(j dbsqlc.AuditJobsRow) string {
 	return ""
 }
 
-func epochsBroken(j dbsqlc.AuditJobsRow) string {
+func epochsBroken(j record) string {
 	// An epoch names one attempt at most, so that the ends and the number tell a gap.
 	if j.AttemptCount != j.Epoch || j.AttemptHighest != j.Epoch || j.Epoch > 0 && j.AttemptLowest != 1 {
 		return fmt.Sprintf("its epoch is %d, its %d attempts have the epochs %d to %d",
@@ -118,7 +116,7 @@ func epochsBroken(j dbsqlc.AuditJobsRow) string {
 	return ""
 }
 
-func waitingBroken(j dbsqlc.AuditJobsRow) string {
+func waitingBroken(j record) string {
 	switch waits := jobs.Status(j.Status) == jobs.Waiting; {
 	case waits && j.WaitReason == "":
 		return "it waits for nothing"
@@ -128,7 +126,7 @@ func waitingBroken(j dbsqlc.AuditJobsRow) string {
 	return ""
 }
 
-func slotBroken(j dbsqlc.AuditJobsRow) string {
+func slotBroken(j record) string {
 	switch {
 	case j.SlotRepo == nil:
 		return ""

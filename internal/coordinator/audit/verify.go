@@ -1,14 +1,10 @@
 package audit
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"strings"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
@@ -25,8 +21,8 @@ func Verify(ctx context.Context, d *db.DB) (Report, error) {
 		{Name: "history", About: "each event of a job follows from those before it"},
 		{Name: "state", About: "a job is what its events lead to"},
 	}}
-	err := r.walk(ctx, d, verifyPage, func(ctx context.Context, tx db.Tx, w dbsqlc.AuditWorkspacesRow, after ids.ID) (int, ids.ID, error) {
-		page, err := historiesTx(ctx, tx, w.ID, dbsqlc.AuditHistoriesParams{After: after, MaxRows: verifyPage})
+	err := r.walk(ctx, d, verifyPage, func(ctx context.Context, tx db.Tx, w workspace, after ids.ID) (int, ids.ID, error) {
+		page, err := replaysTx(ctx, tx, w.ID, after)
 		for _, h := range page {
 			if h.err != nil {
 				r.note("history", w.Slug, h.key, h.err.Error())
@@ -40,63 +36,51 @@ func Verify(ctx context.Context, d *db.DB) (Report, error) {
 	return r, err
 }
 
-// history is a job as it is stored, and as its events tell it.
-type history struct {
-	id           ids.ID
-	key          string
-	leaseEpoch   int64 // 0 without a lease
-	stored, told jobs.State
-	err          error // why the events tell nothing
+// replayed is a job as it is stored, and as its events tell it.
+type replayed struct {
+	history
+
+	told jobs.State
+	err  error // why the events tell nothing
 }
 
-// historiesTx reads jobs and replays them. Contents are read for what is still told
-// after all events.
-func historiesTx(ctx context.Context, tx db.Tx, workspace ids.ID, params dbsqlc.AuditHistoriesParams) ([]history, error) {
-	params.WorkspaceID = workspace
-	rows, err := q.AuditHistories(ctx, tx, params)
-	if err != nil {
-		return nil, fmt.Errorf("read histories: %w", err)
-	}
-	list := make([]history, 0, len(rows))
-	var sums []string
-	for _, row := range rows {
-		h := history{id: row.ID, key: row.Key, leaseEpoch: row.LeaseEpoch}
-		if err := json.Unmarshal(row.State, &h.stored); err != nil {
-			return nil, fmt.Errorf("state of %s: %w", row.Key, err)
-		}
-		h.told, h.err = replay(row.Events)
-		list, sums = append(list, h), append(sums, h.told.Contents()...)
-	}
-	contents, err := eventlog.ContentsTx(ctx, tx, workspace, sums)
+// replaysTx reads a page of jobs and replays them.
+func replaysTx(ctx context.Context, tx db.Tx, in, after ids.ID) ([]*replayed, error) {
+	page, err := historiesTx(ctx, tx, in, after, verifyPage)
 	if err != nil {
 		return nil, err
 	}
-	for i := range list {
-		if h := &list[i]; h.err == nil {
+	list := make([]*replayed, 0, len(page))
+	for _, h := range page {
+		list = append(list, replay(h))
+	}
+	return list, fillTx(ctx, tx, in, list...)
+}
+
+func replay(h history) *replayed {
+	r := &replayed{history: h, err: h.unreadable}
+	if r.err == nil {
+		r.told, r.err = jobs.Replay(h.events)
+	}
+	return r
+}
+
+// fillTx reads the contents of what is still told after all events.
+func fillTx(ctx context.Context, tx db.Tx, in ids.ID, list ...*replayed) error {
+	var sums []string
+	for _, h := range list {
+		sums = append(sums, h.told.Contents()...)
+	}
+	contents, err := eventlog.ContentsTx(ctx, tx, in, sums)
+	if err != nil {
+		return err
+	}
+	for _, h := range list {
+		if h.err == nil {
 			h.told, h.err = h.told.Fill(contents)
 		}
 	}
-	return list, nil
-}
-
-func replay(raw []byte) (jobs.State, error) {
-	events, err := decodeEvents(raw)
-	if err != nil {
-		return jobs.State{}, err
-	}
-	return jobs.Replay(events)
-}
-
-// decodeEvents reads events as AuditHistories gives them. Numbers stay as they are
-// written.
-func decodeEvents(raw []byte) ([]eventlog.Event, error) {
-	var events []eventlog.Event
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if err := d.Decode(&events); err != nil {
-		return nil, fmt.Errorf("an event cannot be read: %w", err)
-	}
-	return events, nil
+	return nil
 }
 
 func differences(stored, told jobs.State) string {

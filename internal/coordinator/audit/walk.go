@@ -5,25 +5,11 @@ import (
 	"fmt"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
 )
 
-var q = dbsqlc.New()
-
 // page reads what follows a job by id, says how many it read, and the last.
-type page func(ctx context.Context, tx db.Tx, w dbsqlc.AuditWorkspacesRow, after ids.ID) (n int, last ids.ID, err error)
-
-func allWorkspaces(ctx context.Context, d *db.DB) (list []dbsqlc.AuditWorkspacesRow, err error) {
-	err = d.InSystem(ctx, func(tx db.Tx) error {
-		list, err = q.AuditWorkspaces(ctx, tx)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list the workspaces: %w", err)
-	}
-	return list, nil
-}
+type page func(ctx context.Context, tx db.Tx, w workspace, after ids.ID) (n int, last ids.ID, err error)
 
 // walk goes through all jobs of all workspaces, size at a time, each page in a
 // transaction of its own.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
 )
 
@@ -26,26 +25,18 @@ var lastID, _ = ids.Parse("ffffffff-ffff-ffff-ffff-ffffffffffff")
 
 // stray looks for rows without their job between the jobs of a page: after one id
 // and up to another.
-func (r *Report) stray(ctx context.Context, tx db.Tx, w dbsqlc.AuditWorkspacesRow, after, last ids.ID) error {
-	rows, err := q.AuditStray(ctx, tx, dbsqlc.AuditStrayParams{WorkspaceID: w.ID, After: after, Last: last})
-	if err != nil {
-		return fmt.Errorf("stray rows: %w", err)
-	}
+func (r *Report) stray(ctx context.Context, tx db.Tx, w workspace, after, last ids.ID) error {
+	rows, err := strayTx(ctx, tx, w.ID, after, last)
 	for _, s := range rows {
 		r.note(strayCheck, w.Slug, s.JobID.String(), s.About)
 	}
-	return nil
+	return err
 }
 
-// counts compares what is counted with what there is, in one statement: on a busy
-// database nothing else would agree.
-func (r *Report) counts(ctx context.Context, tx db.Tx, w dbsqlc.AuditWorkspacesRow) error {
-	rows, err := q.AuditCounts(ctx, tx, w.ID)
-	if err != nil {
-		return fmt.Errorf("counts: %w", err)
-	}
-	for _, c := range rows {
+func (r *Report) counts(ctx context.Context, tx db.Tx, w workspace) error {
+	wrong, err := wrongCountsTx(ctx, tx, w.ID)
+	for _, c := range wrong {
 		r.note(countsCheck, w.Slug, "", fmt.Sprintf("%d jobs of %s are %s, %d are counted", c.Present, c.Product, c.Status, c.Counted))
 	}
-	return nil
+	return err
 }

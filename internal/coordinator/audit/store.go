@@ -1,0 +1,197 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+var q = dbsqlc.New()
+
+// workspace is one of those that are checked.
+type workspace dbsqlc.AuditWorkspacesRow
+
+// record is a job and the rows beside it that have to agree with it.
+type record dbsqlc.AuditJobsRow
+
+// strayRow is a row without the job that it names.
+type strayRow dbsqlc.AuditStrayRow
+
+// wrongCount is a count of jobs that is not what there is.
+type wrongCount dbsqlc.AuditCountsRow
+
+func allWorkspaces(ctx context.Context, d *db.DB) (list []workspace, err error) {
+	err = d.InSystem(ctx, func(tx db.Tx) error {
+		rows, err := q.AuditWorkspaces(ctx, tx)
+		list = listOf[workspace](rows, func(r dbsqlc.AuditWorkspacesRow) workspace { return workspace(r) })
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the workspaces: %w", err)
+	}
+	return list, nil
+}
+
+// recordsTx reads the jobs that follow one by id, at most limit.
+func recordsTx(ctx context.Context, tx db.Tx, in, after ids.ID, limit int32) ([]record, error) {
+	rows, err := q.AuditJobs(ctx, tx, dbsqlc.AuditJobsParams{WorkspaceID: in, After: after, MaxRows: limit})
+	if err != nil {
+		return nil, fmt.Errorf("jobs: %w", err)
+	}
+	return listOf(rows, func(r dbsqlc.AuditJobsRow) record { return record(r) }), nil
+}
+
+// strayTx finds rows without their job between two ids, the last included.
+func strayTx(ctx context.Context, tx db.Tx, in, after, last ids.ID) ([]strayRow, error) {
+	rows, err := q.AuditStray(ctx, tx, dbsqlc.AuditStrayParams{WorkspaceID: in, After: after, Last: last})
+	if err != nil {
+		return nil, fmt.Errorf("stray rows: %w", err)
+	}
+	return listOf(rows, func(r dbsqlc.AuditStrayRow) strayRow { return strayRow(r) }), nil
+}
+
+// wrongCountsTx compares what is counted with what there is, in one statement: on a
+// busy database nothing else would agree.
+func wrongCountsTx(ctx context.Context, tx db.Tx, in ids.ID) ([]wrongCount, error) {
+	rows, err := q.AuditCounts(ctx, tx, in)
+	if err != nil {
+		return nil, fmt.Errorf("counts: %w", err)
+	}
+	return listOf(rows, func(r dbsqlc.AuditCountsRow) wrongCount { return wrongCount(r) }), nil
+}
+
+func listOf[T, R any](rows []R, from func(R) T) []T {
+	list := make([]T, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, from(r))
+	}
+	return list
+}
+
+// jobTx finds a job by its key.
+func jobTx(ctx context.Context, tx db.Tx, in ids.ID, key string) (id ids.ID, found bool, err error) {
+	rows, err := q.JobIDs(ctx, tx, dbsqlc.JobIDsParams{WorkspaceID: in, Keys: []string{key}})
+	if err != nil || len(rows) == 0 {
+		return ids.Nil, false, err
+	}
+	return rows[0].ID, true, nil
+}
+
+// lockTx locks a job; false where it is gone.
+func lockTx(ctx context.Context, tx db.Tx, in, job ids.ID) (bool, error) {
+	_, err := q.JobLock(ctx, tx, dbsqlc.JobLockParams{WorkspaceID: in, ID: job})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("lock job: %w", err)
+	}
+	return true, nil
+}
+
+// history is a job as it is stored, with its events.
+type history struct {
+	id         ids.ID
+	key        string
+	leaseEpoch int64 // 0 without a lease
+	stored     jobs.State
+	events     []eventlog.Event
+	unreadable error // why there are no events
+}
+
+// historiesTx reads the jobs that follow one by id, at most limit, with their events.
+func historiesTx(ctx context.Context, tx db.Tx, in, after ids.ID, limit int32) ([]history, error) {
+	rows, err := q.AuditHistories(ctx, tx, dbsqlc.AuditHistoriesParams{WorkspaceID: in, After: after, MaxRows: limit})
+	if err != nil {
+		return nil, fmt.Errorf("read histories: %w", err)
+	}
+	list := make([]history, 0, len(rows))
+	for _, r := range rows {
+		h, err := historyFrom(r)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, h)
+	}
+	return list, nil
+}
+
+// historyTx reads one job with its events; false where it is gone.
+func historyTx(ctx context.Context, tx db.Tx, in, job ids.ID) (history, bool, error) {
+	rows, err := q.AuditHistories(ctx, tx, dbsqlc.AuditHistoriesParams{WorkspaceID: in, Only: &job, MaxRows: 1})
+	if err != nil {
+		return history{}, false, fmt.Errorf("read a history: %w", err)
+	}
+	if len(rows) == 0 {
+		return history{}, false, nil
+	}
+	h, err := historyFrom(rows[0])
+	return h, err == nil, err
+}
+
+func historyFrom(r dbsqlc.AuditHistoriesRow) (history, error) {
+	h := history{id: r.ID, key: r.Key, leaseEpoch: r.LeaseEpoch}
+	if err := json.Unmarshal([]byte(r.State), &h.stored); err != nil {
+		return h, fmt.Errorf("state of %s: %w", r.Key, err)
+	}
+	h.events, h.unreadable = eventsFrom([]byte(r.Events))
+	return h, nil
+}
+
+// eventRow is an event as AuditHistories gives it. Its values stay as they are
+// written until the replay knows what they are.
+type eventRow struct {
+	ID        int64           `json:"id"`
+	Type      eventlog.Type   `json:"type"`
+	Actor     string          `json:"actor"`
+	ActorKind tenancy.Kind    `json:"actor_kind"`
+	ActorID   string          `json:"actor_id"`
+	Epoch     *int64          `json:"epoch"`
+	At        time.Time       `json:"at"`
+	SavedAt   *time.Time      `json:"saved_at"`
+	Payload   json.RawMessage `json:"payload"`
+	Changes   []struct {
+		Field     string          `json:"field"`
+		Old       json.RawMessage `json:"old"`
+		New       json.RawMessage `json:"new"`
+		OldSHA256 string          `json:"old_sha256"`
+		NewSHA256 string          `json:"new_sha256"`
+	} `json:"changes"`
+}
+
+func eventsFrom(raw []byte) ([]eventlog.Event, error) {
+	var rows []eventRow
+	if err := json.Unmarshal(raw, &rows); err != nil {
+		return nil, fmt.Errorf("an event cannot be read: %w", err)
+	}
+	list := make([]eventlog.Event, 0, len(rows))
+	for _, r := range rows {
+		e := eventlog.Event{ID: r.ID, Type: r.Type, Actor: tenancy.Actor{Kind: r.ActorKind, ID: r.ActorID, Name: r.Actor}, Epoch: r.Epoch,
+			At: r.At, SavedAt: r.SavedAt, Payload: r.Payload, Changes: make([]eventlog.Change, 0, len(r.Changes))}
+		for _, c := range r.Changes {
+			e.Changes = append(e.Changes, eventlog.Change{Field: c.Field, Old: written(c.Old), New: written(c.New),
+				OldSHA256: c.OldSHA256, NewSHA256: c.NewSHA256})
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// written is a value as JSON, nil where there is none.
+func written(raw json.RawMessage) any {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	return raw
+}
