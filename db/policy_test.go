@@ -248,7 +248,7 @@ func TestKeysDoNotReachOverWorkspaces(t *testing.T) {
 	d := dbtest.New(t)
 	const column = `(SELECT a.attnum FROM pg_attribute a WHERE a.attrelid = %s AND a.attname = 'workspace_id' AND NOT a.attisdropped)`
 	keys := list(t, d, fmt.Sprintf(`SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
-		WHERE c.relnamespace = 'public'::regnamespace AND i.indisunique AND %[1]s IS NOT NULL AND i.indkey[0] <> %[1]s
+		WHERE c.relnamespace = 'public'::regnamespace AND i.indisunique AND %[1]s IS NOT NULL AND %[1]s <> ALL (i.indkey::int2[])
 		ORDER BY 1`, fmt.Sprintf(column, "i.indrelid")))
 	if diff := cmp.Diff(hashKeys, keys); diff != "" {
 		t.Errorf("unique over all workspaces (-want +got):\n%s", diff)

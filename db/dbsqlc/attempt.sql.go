@@ -40,7 +40,7 @@ func (q *Queries) AttemptEnd(ctx context.Context, db DBTX, arg AttemptEndParams)
 }
 
 const attemptList = `-- name: AttemptList :many
-SELECT workspace_id, job_id, epoch, agent, factory, model, session_key, claimed_at, started_at, ended_at, outcome, error, error_kind, progress_percent, current_step, checkpoint, result, result_digest, submitted FROM attempt WHERE workspace_id = $1 AND job_id = $2 ORDER BY epoch DESC LIMIT 200
+SELECT workspace_id, job_id, epoch, agent, factory, model, session_key, claimed_at, started_at, ended_at, outcome, error, error_kind, progress_percent, current_step, checkpoint, result, result_digest, submitted, agent_id FROM attempt WHERE workspace_id = $1 AND job_id = $2 ORDER BY epoch DESC LIMIT 200
 `
 
 type AttemptListParams struct {
@@ -77,6 +77,7 @@ func (q *Queries) AttemptList(ctx context.Context, db DBTX, arg AttemptListParam
 			&i.Result,
 			&i.ResultDigest,
 			&i.Submitted,
+			&i.AgentID,
 		); err != nil {
 			return nil, err
 		}
@@ -148,7 +149,7 @@ func (q *Queries) AttemptSubmit(ctx context.Context, db DBTX, arg AttemptSubmitP
 }
 
 const attemptsOfAgent = `-- name: AttemptsOfAgent :many
-SELECT a.workspace_id, a.job_id, a.epoch, a.agent, a.factory, a.model, a.session_key, a.claimed_at, a.started_at, a.ended_at, a.outcome, a.error, a.error_kind, a.progress_percent, a.current_step, a.checkpoint, a.result, a.result_digest, a.submitted, j.key AS job_key, l.epoch AS lease_epoch, l.progress_percent AS lease_progress_percent,
+SELECT a.workspace_id, a.job_id, a.epoch, a.agent, a.factory, a.model, a.session_key, a.claimed_at, a.started_at, a.ended_at, a.outcome, a.error, a.error_kind, a.progress_percent, a.current_step, a.checkpoint, a.result, a.result_digest, a.submitted, a.agent_id, j.key AS job_key, l.epoch AS lease_epoch, l.progress_percent AS lease_progress_percent,
     coalesce(l.current_step, '')::text AS lease_current_step, coalesce(l.checkpoint, j.checkpoint) AS lease_checkpoint
 FROM attempt a
 CROSS JOIN LATERAL (SELECT x.key, x.checkpoint FROM job x WHERE x.workspace_id = a.workspace_id AND x.id = a.job_id OFFSET 0) j
@@ -156,14 +157,14 @@ CROSS JOIN LATERAL (
     SELECT x.workspace_id, x.job_id, x.epoch, x.agent_id, x.factory_id, x.session_key, x.request_id, x.ttl_seconds, x.claimed_at, x.expires_at, x.progress_percent, x.current_step, x.progress_at, x.checkpoint, x.directive, x.directive_reason, x.directive_by, x.grace_ends_at, x.warned_at, x.number, x.directive_by_kind, x.directive_by_id, x.request_digest, x.agent, x.factory FROM (SELECT 1) one LEFT JOIN job_lease x
         ON a.outcome = '' AND x.workspace_id = a.workspace_id AND x.job_id = a.job_id AND x.epoch = a.epoch OFFSET 0
 ) l
-WHERE a.workspace_id = $1 AND a.agent = $2 AND ($3::text = '' OR a.outcome = $3)
+WHERE a.workspace_id = $1 AND a.agent_id = $2 AND ($3::text = '' OR a.outcome = $3)
     AND (a.claimed_at, a.job_id, a.epoch) < ($4::timestamptz, $5::uuid, $6::bigint)
 ORDER BY a.claimed_at DESC, a.job_id DESC, a.epoch DESC LIMIT $7
 `
 
 type AttemptsOfAgentParams struct {
 	WorkspaceID uuid.UUID
-	Agent       string
+	AgentID     *uuid.UUID
 	Outcome     string
 	BeforeAt    time.Time
 	BeforeJob   uuid.UUID
@@ -186,7 +187,7 @@ type AttemptsOfAgentRow struct {
 func (q *Queries) AttemptsOfAgent(ctx context.Context, db DBTX, arg AttemptsOfAgentParams) ([]AttemptsOfAgentRow, error) {
 	rows, err := db.Query(ctx, attemptsOfAgent,
 		arg.WorkspaceID,
-		arg.Agent,
+		arg.AgentID,
 		arg.Outcome,
 		arg.BeforeAt,
 		arg.BeforeJob,
@@ -220,6 +221,7 @@ func (q *Queries) AttemptsOfAgent(ctx context.Context, db DBTX, arg AttemptsOfAg
 			&i.Attempt.Result,
 			&i.Attempt.ResultDigest,
 			&i.Attempt.Submitted,
+			&i.Attempt.AgentID,
 			&i.JobKey,
 			&i.LeaseEpoch,
 			&i.LeaseProgressPercent,

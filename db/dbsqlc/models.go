@@ -118,6 +118,7 @@ type Attempt struct {
 	Result          json.RawMessage
 	ResultDigest    []byte
 	Submitted       int16
+	AgentID         *uuid.UUID
 }
 
 type Content struct {

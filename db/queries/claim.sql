@@ -155,8 +155,8 @@ WITH picked AS MATERIALIZED (
     FROM taken t
     RETURNING job_id, number
 ), opened AS (
-    INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory, model, session_key)
-    SELECT @workspace_id, t.id, t.epoch, t.agent, t.factory, t.model, t.session_key FROM taken t
+    INSERT INTO attempt (workspace_id, job_id, epoch, agent_id, agent, factory, model, session_key)
+    SELECT @workspace_id, t.id, t.epoch, t.agent_id, t.agent, t.factory, t.model, t.session_key FROM taken t
 ), logged AS (
     INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, saved_at, changes, payload)
     SELECT @workspace_id, 'job.claimed', t.id, t.agent, 'agent', t.agent_id::text, t.epoch, now(),

@@ -91,7 +91,7 @@ func (s *Server) ListAgentAttempts(ctx context.Context, r ListAgentAttemptsReque
 	if err != nil {
 		return nil, err
 	}
-	found, next, err := s.jobs.AgentAttempts(ctx, who, agent.Name, jobs.AgentFilter{Outcome: string(value(r.Params.Outcome)),
+	found, next, err := s.jobs.AgentAttempts(ctx, who, agent.ID, jobs.AgentFilter{Outcome: string(value(r.Params.Outcome)),
 		Cursor: value(r.Params.Cursor), Limit: limit(r.Params.Limit)})
 	if err != nil {
 		return nil, err

@@ -19,8 +19,8 @@ import (
 )
 
 // crowd is how many jobs of each kind stand around the one that is claimed; with
-// all kinds there are more than thirty thousand.
-const crowd = 10_000
+// all kinds there are more than sixty thousand.
+const crowd = 20_000
 
 // The claim is the top of one index, whatever the workspace holds: no sort, no
 // scan of a table, whether statistics are from before the crowd came, fresh, or

@@ -27,9 +27,9 @@ type AgentFilter struct {
 	Limit   int
 }
 
-// AgentAttempts reads the attempts of the agent with that name which a filter leaves,
+// AgentAttempts reads the attempts of an agent which a filter leaves,
 // newest first, and the cursor of the next page, "" after the last one.
-func (s *Service) AgentAttempts(ctx context.Context, who tenancy.Principal, agent string, f AgentFilter) (
+func (s *Service) AgentAttempts(ctx context.Context, who tenancy.Principal, agent ids.ID, f AgentFilter) (
 	list []AgentAttempt, next string, err error,
 ) {
 	before, err := parseTurn(f.Cursor)

@@ -21,8 +21,9 @@ func TestThePlansOfLists(t *testing.T) {
 	b.create(jobs.New{Title: "a few"}, jobs.New{Title: "at first"})
 	dbfactory.Exec(t, b.db, `ANALYZE`)
 	b.fill()
-	dbfactory.Exec(t, b.db, `INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory, claimed_at, outcome, ended_at)
-		SELECT workspace_id, id, e, 'agent-' || abs(hashtext(id::text)) % 4, 'desk', now() + e * interval '1 minute', 'failed', now()
+	dbfactory.Exec(t, b.db, `INSERT INTO attempt (workspace_id, job_id, epoch, agent_id, agent, factory, claimed_at, outcome, ended_at)
+		SELECT workspace_id, id, e, md5('agent-' || abs(hashtext(id::text)) % 4)::uuid, 'agent', 'desk', now() + e * interval '1 minute',
+			'failed', now()
 		FROM job, generate_series(1, 2) e WHERE workspace_id = $1`, b.who.Workspace)
 	dbfactory.Exec(t, b.db, `INSERT INTO job_usage SELECT workspace_id, job_id, epoch, 1, 0, 0, 0, 0, 5, 0 FROM attempt`)
 	b.assertLists("statistics of small tables")
@@ -52,6 +53,7 @@ func (b *bundle) assertLists(when string) {
 			b.assertWalk(fmt.Sprintf("%s %s with %s, start %t", sort, p.Status, when, start), c, int(p.MaxRows))
 		}
 	}
+	agent := b.agent("agent-2")
 	all := func(*dbsqlc.JobPlacesParams) {}
 	list(jobs.SortCreated, all)
 	list(jobs.SortAge, all)
@@ -67,7 +69,7 @@ func (b *bundle) assertLists(when string) {
 	}
 	for outcome, before := range map[string]time.Time{"": time.Now().AddDate(100, 0, 0), "failed": time.Now()} {
 		c := &capture{}
-		_, _ = q.AttemptsOfAgent(ctx, c, dbsqlc.AttemptsOfAgentParams{WorkspaceID: w, Agent: "agent-2", Outcome: outcome, BeforeAt: before,
+		_, _ = q.AttemptsOfAgent(ctx, c, dbsqlc.AttemptsOfAgentParams{WorkspaceID: w, AgentID: &agent, Outcome: outcome, BeforeAt: before,
 			BeforeJob: middle, BeforeEpoch: 1, MaxRows: page})
 		b.assertWalk(fmt.Sprintf("attempts of outcome %q with %s", outcome, when), c, page)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -30,7 +31,7 @@ func (b *bundle) scatter(n int, seed uint64) map[string]int {
 			timestamptz '2026-03-01 00:00:00.123456Z' + interval '1 day' * (abs(hashint4(n + 31 * %[2]d)) %% 9) AS at) r
 		WHERE j.workspace_id = $1`, n, seed%1000),
 		`INSERT INTO job_text (workspace_id, job_id) SELECT workspace_id, id FROM job WHERE workspace_id = $1 ON CONFLICT DO NOTHING`,
-		`INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory) SELECT workspace_id, id, e, 'ada', 'desk'
+		`INSERT INTO attempt (workspace_id, job_id, epoch, agent_id, agent, factory) SELECT workspace_id, id, e, md5('ada')::uuid, 'ada', 'desk'
 		FROM job, generate_series(1, 2) e WHERE workspace_id = $1`,
 		`INSERT INTO job_usage SELECT workspace_id, job_id, epoch, 1, 0, 0, 0, 0, 5 * (abs(hashtext(job_id::text || epoch)) % 3), 0
 		FROM attempt WHERE workspace_id = $1 AND hashtext(job_id::text) % 3 <> 0`,
@@ -166,17 +167,23 @@ func TestOrdersThatHaveNoIndex(t *testing.T) {
 	}
 }
 
-// The agents of two workspaces may have one name; each shows its own attempts.
+// agent gives the id of an agent with attempts, which is made of its name.
+func (b *bundle) agent(name string) ids.ID {
+	id, _ := ids.Parse(dbfactory.Text(b.t, b.db, `SELECT md5($1)::uuid::text`, name))
+	return id
+}
+
+// The attempts of another workspace's agent are nobody's here.
 func TestAttemptsOfAnAgentOfAnotherWorkspace(t *testing.T) {
 	b := setup(t)
 	b.scatter(5, 1)
 	other := dbfactory.Person(dbfactory.Workspace(t, b.db), tenancy.RoleOwner)
-	mine, next, err := b.AgentAttempts(t.Context(), b.who, "ada", jobs.AgentFilter{Limit: 7})
+	mine, next, err := b.AgentAttempts(t.Context(), b.who, b.agent("ada"), jobs.AgentFilter{Limit: 7})
 	if err != nil || len(mine) != 7 || next == "" {
 		t.Fatalf("%d attempts, then %q: %v", len(mine), next, err)
 	}
 	for _, cursor := range []string{"", next} {
-		if foreign, _, err := b.AgentAttempts(t.Context(), other, "ada", jobs.AgentFilter{Cursor: cursor, Limit: 7}); err != nil || len(foreign) > 0 {
+		if foreign, _, err := b.AgentAttempts(t.Context(), other, b.agent("ada"), jobs.AgentFilter{Cursor: cursor, Limit: 7}); err != nil || len(foreign) > 0 {
 			t.Errorf("another workspace sees %v, %v", foreign, err)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"fleetboard/internal/ids"
 )
 
-func agentAttemptsTx(ctx context.Context, tx db.Tx, workspace ids.ID, agent, outcome string, before turn, n int) ([]AgentAttempt, error) {
-	rows, err := q.AttemptsOfAgent(ctx, tx, dbsqlc.AttemptsOfAgentParams{WorkspaceID: workspace, Agent: agent, Outcome: outcome,
+func agentAttemptsTx(ctx context.Context, tx db.Tx, workspace, agent ids.ID, outcome string, before turn, n int) ([]AgentAttempt, error) {
+	rows, err := q.AttemptsOfAgent(ctx, tx, dbsqlc.AttemptsOfAgentParams{WorkspaceID: workspace, AgentID: &agent, Outcome: outcome,
 		BeforeAt: before.at, BeforeJob: before.job, BeforeEpoch: before.epoch, MaxRows: int32(n)}) //nolint:gosec // a page
 	if err != nil {
 		return nil, fmt.Errorf("list attempts of an agent: %w", err)
