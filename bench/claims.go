@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -129,8 +130,28 @@ func (w *web) drain(ctx context.Context, n, most int) (float64, error) {
 	return float64(n) / took.Seconds(), nil
 }
 
+// sealsEvery is how far apart the looks at the seals of the log are.
+const sealsEvery = 100 * time.Millisecond
+
+// awaitSeals returns once all events are sealed.
+func awaitSeals(ctx context.Context, owner *pgx.Conn) error {
+	for sealed := false; !sealed; {
+		err := owner.QueryRow(ctx, `SELECT NOT EXISTS (SELECT FROM workspace w LEFT JOIN LATERAL (
+				SELECT s.to_xid, s.to_id FROM log_seal s WHERE s.workspace_id = w.id ORDER BY s.number DESC LIMIT 1) h ON true
+			WHERE EXISTS (SELECT FROM event e WHERE e.workspace_id = w.id
+				AND (e.xid, e.id) > (coalesce(h.to_xid, '0'), coalesce(h.to_id, 0))))`).Scan(&sealed)
+		if err != nil {
+			return fmt.Errorf("await seals: %w", err)
+		}
+		if !sealed {
+			<-time.After(sealsEvery)
+		}
+	}
+	return nil
+}
+
 // settle leaves nothing of the preparations to be done while something is
-// measured: statistics are taken, and dirty pages are written.
+// measured: statistics are taken, dirty pages are written, and events are sealed.
 func (w *web) settle(ctx context.Context) error {
 	owner, err := w.connect(ctx)
 	if err != nil {
@@ -147,6 +168,9 @@ func (w *web) settle(ctx context.Context) error {
 		if _, err := owner.Exec(ctx, sql); err != nil {
 			return errors.Join(err, owner.Close(ctx))
 		}
+	}
+	if err := awaitSeals(ctx, owner); err != nil {
+		return errors.Join(err, owner.Close(ctx))
 	}
 	return owner.Close(ctx)
 }
