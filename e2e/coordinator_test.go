@@ -149,9 +149,9 @@ func TestAStoppedLeaderIsReplacedAndDoesNothingWhenItGoesOn(t *testing.T) {
 	})
 }
 
-// A server that is asked to end gives the office back: the other one need not
+// A leader that is asked to stop resigns, so that the other one need not
 // wait for the end of the lease.
-func TestAnEndingLeaderGivesTheOfficeBack(t *testing.T) {
+func TestAnEndingLeaderResigns(t *testing.T) {
 	t.Parallel()
 	url, dir := dbtest.URL(t), t.TempDir()
 	leader, other := startOn(t, url, dir), startOn(t, url, dir)
@@ -164,6 +164,6 @@ func TestAnEndingLeaderGivesTheOfficeBack(t *testing.T) {
 	since := time.Now()
 	eventually(t, "another leader", func() bool { is, ok := other.coordinator(); return ok && other.leads(is) })
 	if took := time.Since(since); took > 8*time.Second {
-		t.Errorf("it took %v although the office was given back", took)
+		t.Errorf("it took %v although the leader resigned", took)
 	}
 }

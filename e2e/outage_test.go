@@ -190,7 +190,7 @@ func TestTheServerOutlivesItsDatabase(t *testing.T) {
 	eventually(t, "notifications again", func() bool { return strings.Count(s.logs.String(), "works again") >= 2 })
 	t.Logf("loops worked again %.1f s after the database", time.Since(since).Seconds())
 	// One line when it begins and one when it ends, for each that noticed.
-	for _, line := range []string{"listening for notifications was interrupted", "sending notifications was interrupted", "the office cannot be sought", "leads no longer"} {
+	for _, line := range []string{"listening for notifications was interrupted", "sending notifications was interrupted", "leadership cannot be acquired", "leads no longer"} {
 		if n := strings.Count(s.logs.String(), line); n > 1 {
 			t.Errorf("%q stands %d times in the log", line, n)
 		}

@@ -27,7 +27,7 @@ type LeadershipAcquireParams struct {
 	LeaseSeconds float64
 }
 
-// Begins a term where the office is free, where its lease has ended, or where
+// Begins a term if nobody ever led, if the leader's lease has ended, or if
 // the holder asks again. No row where somebody else leads. The lease counts
 // from the moment the row is had, not from when it was asked for.
 func (q *Queries) LeadershipAcquire(ctx context.Context, db DBTX, arg LeadershipAcquireParams) (int64, error) {

@@ -13,18 +13,15 @@ import (
 	"time"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/leadership"
 	"fleetboard/internal/tenancy"
 )
 
-var q = dbsqlc.New()
-
 const (
-	office = "coordinator"
-	// maxLines bounds a page of the log, scanLines how many lines are looked at
-	// for those of a level.
+	election = "coordinator"
+	// maxLines bounds a page of the log, scanLines how many lines are scanned for
+	// those of a level.
 	maxLines  = 200
 	scanLines = 5000
 )
@@ -37,7 +34,7 @@ type Publisher interface {
 // Service runs the loops of the one process that leads.
 type Service struct {
 	db       *db.DB
-	office   *leadership.Office
+	election *leadership.Election
 	work     Work
 	wake     Publisher
 	log      *slog.Logger
@@ -48,7 +45,7 @@ type Service struct {
 // it the service only tells what others do.
 func New(d *db.DB, work Work, wake Publisher, log *slog.Logger) *Service {
 	instance := instanceID()
-	return &Service{db: d, office: leadership.New(d, office, instance, log), work: work, wake: wake, log: log, instance: instance}
+	return &Service{db: d, election: leadership.New(d, election, instance, log), work: work, wake: wake, log: log, instance: instance}
 }
 
 // instanceID names this process so that no other has the name: host, process and
@@ -61,9 +58,9 @@ func instanceID() string {
 	return fmt.Sprintf("%.64s/%d/%s", host, os.Getpid(), strings.ToLower(rand.Text()[:6]))
 }
 
-// Run seeks the office until ctx ends, and does the coordinator's work while
-// this process leads. It returns nil.
-func (s *Service) Run(ctx context.Context) error { return s.office.Hold(ctx, s.lead) }
+// Run is a candidate until ctx ends, and does the coordinator's work while this
+// process leads. It returns nil.
+func (s *Service) Run(ctx context.Context) error { return s.election.Run(ctx, s.lead) }
 
 // Status is who coordinates and what was done in this term.
 type Status struct {
@@ -88,7 +85,7 @@ func (s Status) Healthy() bool {
 
 // Status reads who leads.
 func (s *Service) Status(ctx context.Context) (Status, error) {
-	is, err := s.office.Standing(ctx)
+	is, err := s.election.Leader(ctx)
 	if err != nil || is.Term == 0 {
 		return Status{Stats: map[string]int64{}}, err
 	}
@@ -134,9 +131,8 @@ func (s *Service) Logs(ctx context.Context, who tenancy.Principal, f LogFilter) 
 		scan = scanLines
 	}
 	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		rows, err := q.CoordinatorLogList(ctx, tx, dbsqlc.CoordinatorLogListParams{WorkspaceID: who.Workspace, Before: f.Before,
-			Levels: levels[from:], MaxScan: int32(scan), MaxRows: int32(limit)}) //nolint:gosec // bounded above
-		list, next = page(rows, levels[from:], limit, scan)
+		lines, err := linesTx(ctx, tx, who.Workspace, f.Before, levels[from:], int32(scan), int32(limit)) //nolint:gosec // bounded above
+		list, next = page(lines, levels[from:], limit, scan)
 		return err
 	})
 	if err != nil {
@@ -145,18 +141,17 @@ func (s *Service) Logs(ctx context.Context, who tenancy.Principal, f LogFilter) 
 	return list, next, nil
 }
 
-// page is the lines of the levels among the rows, and where to go on.
-func page(rows []dbsqlc.CoordinatorLogListRow, levels []string, limit, scan int) (list []LogLine, next int64) {
-	for _, r := range rows {
+// page is those of the lines that have the levels, and where to go on.
+func page(lines []scannedLine, levels []string, limit, scan int) (list []LogLine, next int64) {
+	for _, l := range lines {
 		if len(list) == limit {
 			return list, list[limit-1].ID
 		}
-		if slices.Contains(levels, r.Level) {
-			list = append(list, LogLine{ID: r.ID, At: r.At, InstanceID: r.InstanceID, Term: r.Term, Level: r.Level,
-				Message: r.Message, Details: r.Details})
+		if slices.Contains(levels, l.Level) {
+			list = append(list, l.LogLine)
 		}
-		if int(r.Looked) == scan {
-			next = r.ID
+		if l.scanned == scan {
+			next = l.ID
 		}
 	}
 	return list, next

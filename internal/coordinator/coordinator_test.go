@@ -142,7 +142,7 @@ func TestTheLeaderDoesAllItsWorkAndTellsOfIt(t *testing.T) {
 	if !slices.Equal(called, want) {
 		t.Errorf("the first cycles were %v; want %v", called, want)
 	}
-	within(t, "a cycle in the office's row", func() bool { return mustStatus(t, s).CycleCount > 0 })
+	within(t, "a cycle in the leader's row", func() bool { return mustStatus(t, s).CycleCount > 0 })
 	is := mustStatus(t, s)
 	if !is.Active || !is.Healthy() || is.InstanceID != s.instance || is.Term != 1 || is.Since == nil {
 		t.Errorf("while it leads: %+v", is)
@@ -197,7 +197,7 @@ func TestWhoDoesNotLeadDoesNothing(t *testing.T) {
 func TestATermThatIsOverDoesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHands()
-	m := &term{Service: &Service{work: h.work()}, Term: &leadership.Term{Number: 3}, tally: newTally()}
+	m := &term{Service: &Service{work: h.work()}, Term: &leadership.Term{Number: 3}, counters: newCounters()}
 	for _, l := range m.loops() {
 		if l.Name == "report" {
 			continue
@@ -206,8 +206,8 @@ func TestATermThatIsOverDoesNothing(t *testing.T) {
 			t.Errorf("%s: %v", l.Name, err)
 		}
 	}
-	if len(h.called) != 0 || m.tally.cycles != 0 {
-		t.Errorf("%d calls, %d cycles; want none", len(h.called), m.tally.cycles)
+	if len(h.called) != 0 || m.counters.cycles != 0 {
+		t.Errorf("%d calls, %d cycles; want none", len(h.called), m.counters.cycles)
 	}
 }
 
@@ -219,10 +219,10 @@ func termOf(t *testing.T, d *db.DB, wake Publisher) *term {
 	got, over := make(chan *leadership.Term), make(chan struct{})
 	go func() {
 		defer close(over)
-		_ = s.office.Hold(ctx, func(ctx context.Context, l *leadership.Term) { got <- l; <-ctx.Done() })
+		_ = s.election.Run(ctx, func(ctx context.Context, l *leadership.Term) { got <- l; <-ctx.Done() })
 	}()
 	t.Cleanup(func() { cancel(); <-over })
-	return &term{Service: s, Term: <-got, tally: newTally()}
+	return &term{Service: s, Term: <-got, counters: newCounters()}
 }
 
 func TestFailedCyclesAreNoLife(t *testing.T) {
@@ -286,21 +286,21 @@ func TestReportsThatFailAreMadeAgain(t *testing.T) {
 	d := dbtest.New(t)
 	owner := dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleOwner)
 	m := termOf(t, d, &topics{})
-	m.tally.cycled()
-	m.tally.did(takenBack, 1)
+	m.counters.cycled()
+	m.counters.did(takenBack, 1)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := m.report(ended); err == nil {
 		t.Fatal("a report without a database was made")
 	}
-	m.tally.did(takenBack, 2)
-	m.tally.did(promoted, 1)
+	m.counters.did(takenBack, 2)
+	m.counters.did(promoted, 1)
 	for range 2 {
 		if err := m.report(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	m.tally.cycled()
+	m.counters.cycled()
 	if err := m.report(t.Context()); err != nil {
 		t.Fatal(err)
 	}

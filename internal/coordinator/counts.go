@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
 )
 
@@ -24,13 +23,9 @@ const (
 // so that whoever asks for them reads a few rows. It returns how many changes.
 // Numbers are right without it, too; two at once take different changes.
 func (t *term) sumUp(ctx context.Context) (total int, failed error) {
-	var workspaces []ids.ID
-	err := t.db.InSystem(ctx, func(tx db.Tx) (err error) {
-		workspaces, err = q.JobCountWorkspaces(ctx, tx)
-		return err
-	})
+	workspaces, err := withChangedCounts(ctx, t.db)
 	if err != nil {
-		return 0, fmt.Errorf("changes of counts: %w", err)
+		return 0, err
 	}
 	for _, w := range workspaces {
 		n, err := t.sumUpIn(ctx, w)
@@ -40,16 +35,16 @@ func (t *term) sumUp(ctx context.Context) (total int, failed error) {
 }
 
 func (t *term) sumUpIn(ctx context.Context, workspace ids.ID) (total int, err error) {
-	n := int32(countBatch)
+	n := countBatch
 	for i := 0; i < countRounds && n == countBatch; i++ {
 		err = t.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-			n, err = q.JobCountSettle(ctx, tx, dbsqlc.JobCountSettleParams{WorkspaceID: workspace, MaxRows: countBatch})
+			n, err = sumUpTx(ctx, tx, workspace)
 			return err
 		})
 		if err != nil {
 			return total, fmt.Errorf("sum up counts: %w", err)
 		}
-		total += int(n)
+		total += n
 	}
 	return total, nil
 }

@@ -8,21 +8,20 @@ import (
 	"time"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
 
-// maxTold bounds the agents of a workspace that one look tells of.
-const maxTold = 1000
+// maxHealthChanges bounds the agents of a workspace whose changes one cycle records.
+const maxHealthChanges = 1000
 
-// watcher is the loop that events name as what saw an agent's health change.
-const watcher = "health"
+// healthLoop is the actor of events about an agent's health.
+const healthLoop = "health"
 
-// turn is a change of an agent's health, as the logs tell it.
-type turn struct {
+// healthChange is a change of an agent's health, as the logs tell it.
+type healthChange struct {
 	Agent           string    `json:"agent"`
 	Factory         string    `json:"factory"`
 	LastHeartbeatAt time.Time `json:"last_heartbeat_at"`
@@ -30,89 +29,82 @@ type turn struct {
 	before, after fleet.Health
 }
 
-// event is the fact that the turn is; "" for one that only pages show.
-func (t turn) event() eventlog.Type {
+// event is the type of the event to append; "" for a change that only pages show.
+func (c healthChange) event() eventlog.Type {
 	gone := func(h fleet.Health) bool { return h == fleet.Stale || h == fleet.Dead }
 	switch {
-	case t.after == fleet.Dead:
+	case c.after == fleet.Dead:
 		return eventlog.AgentDied
-	case t.after == fleet.Stale:
+	case c.after == fleet.Stale:
 		return eventlog.AgentWentStale
-	case gone(t.before):
+	case gone(c.before):
 		return eventlog.AgentRevived
 	}
 	return ""
 }
 
-// lookAtHealth finds agents whose health is not what was told last: it is told,
-// once, whoever looks. Pages are drawn again, and what matters is written down.
-// It returns how many died. Their jobs are the reaper's. Heartbeats that come
-// cost nothing here.
-func (t *term) lookAtHealth(ctx context.Context) (int, error) {
-	var workspaces []ids.ID
-	err := t.db.InSystem(ctx, func(tx db.Tx) (err error) {
-		workspaces, err = q.AgentHealthWorkspaces(ctx, tx)
-		return err
-	})
+// checkHealth finds agents whose health is not the recorded one, and records each
+// change once, however many processes check. Pages are drawn again, and changes that
+// matter become events. It returns how many agents died; the reaper takes back their
+// jobs. Heartbeats that arrive cost nothing here.
+func (t *term) checkHealth(ctx context.Context) (int, error) {
+	workspaces, err := withChangedHealth(ctx, t.db)
 	if err != nil {
-		return 0, fmt.Errorf("health of agents: %w", err)
+		return 0, err
 	}
 	died := 0
 	var failed error
 	for _, w := range workspaces {
-		n, err := t.tellHealth(ctx, w)
+		n, err := t.recordHealth(ctx, w)
 		died, failed = died+n, errors.Join(failed, err)
 	}
 	return died, failed
 }
 
-// tellHealth tells what changed in one workspace, and returns how many died.
-func (t *term) tellHealth(ctx context.Context, workspace ids.ID) (int, error) {
-	var turns, died []turn
+// recordHealth records what changed in one workspace, and returns how many died.
+func (t *term) recordHealth(ctx context.Context, workspace ids.ID) (int, error) {
+	var changes, died []healthChange
 	err := t.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-		rows, err := q.AgentHealthTell(ctx, tx, dbsqlc.AgentHealthTellParams{WorkspaceID: workspace, MaxRows: maxTold})
-		if err != nil {
+		var err error
+		if changes, err = recordHealthTx(ctx, tx, workspace); err != nil {
 			return err
 		}
-		for _, r := range rows {
-			one := turn{Agent: r.Name, Factory: r.Factory, LastHeartbeatAt: r.LastHeartbeatAt,
-				before: fleet.Health(r.Before), after: fleet.Health(r.After)}
-			if err := one.recordTx(ctx, tx, workspace); err != nil {
+		for _, c := range changes {
+			if err := c.appendTx(ctx, tx, workspace); err != nil {
 				return err
 			}
-			turns = append(turns, one)
-			if one.after == fleet.Dead {
-				died = append(died, one)
+			if c.after == fleet.Dead {
+				died = append(died, c)
 			}
 		}
 		return t.lineOfDeaths(ctx, tx, workspace, died)
 	})
 	if err != nil {
-		return 0, fmt.Errorf("tell the health of agents: %w", err)
+		return 0, fmt.Errorf("record the health of agents: %w", err)
 	}
-	if len(turns) > 0 {
+	if len(changes) > 0 {
 		t.wake.Publish(fleet.Topic(workspace), eventlog.Topic(workspace))
 	}
 	return len(died), nil
 }
 
-// recordTx writes the turn into the log of events.
-func (t turn) recordTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
-	kind := t.event()
+// appendTx appends the change to the log of events.
+func (c healthChange) appendTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
+	kind := c.event()
 	if kind == "" {
 		return nil
 	}
-	payload, err := json.Marshal(t)
+	payload, err := json.Marshal(c)
 	if err != nil {
 		return fmt.Errorf("encode event: %w", err)
 	}
-	who := tenancy.System(workspace, watcher)
+	who := tenancy.System(workspace, healthLoop)
 	return eventlog.AppendTx(ctx, tx, workspace, eventlog.Event{Type: kind, Actor: who.Actor(),
-		Payload: payload, Changes: []eventlog.Change{{Field: "health", Old: t.before, New: t.after}}})
+		Payload: payload, Changes: []eventlog.Change{{Field: "health", Old: c.before, New: c.after}}})
 }
 
 // lineOfDeaths writes one line about the agents of a workspace that died.
-func (t *term) lineOfDeaths(ctx context.Context, tx db.Tx, workspace ids.ID, died []turn) error {
+func (t *term) lineOfDeaths(ctx context.Context, tx db.Tx, workspace ids.ID, died []healthChange) error {
 	if len(died) == 0 {
 		return nil
 	}
@@ -120,5 +112,5 @@ func (t *term) lineOfDeaths(ctx context.Context, tx db.Tx, workspace ids.ID, die
 	if len(died) > 1 {
 		message = fmt.Sprintf("%d agents are dead: no heartbeat came in time.", len(died))
 	}
-	return t.line(ctx, tx, &workspace, levelWarning, message, map[string][]turn{"agents": died})
+	return t.line(ctx, tx, &workspace, levelWarning, message, map[string][]healthChange{"agents": died})
 }

@@ -37,7 +37,7 @@ func heard(t *testing.T, d *db.DB, name string, secondsAgo int) {
 // look asserts how many deaths one look tells.
 func look(t *testing.T, m *term, deaths int) {
 	t.Helper()
-	if n, err := m.lookAtHealth(t.Context()); n != deaths || err != nil {
+	if n, err := m.checkHealth(t.Context()); n != deaths || err != nil {
 		t.Errorf("%d deaths were told, %v; want %d", n, err, deaths)
 	}
 }
@@ -99,7 +99,7 @@ func TestDeathsAreToldOnceToTheirWorkspace(t *testing.T) {
 	// Two die while nobody leads, and there is nothing that the next one remembers.
 	addAgent(t, d, mine, "claude-2", 5000)
 	heard(t, d, "stale", 700)
-	next := &term{Service: m.Service, Term: m.Term, tally: newTally()}
+	next := &term{Service: m.Service, Term: m.Term, counters: newCounters()}
 	look(t, next, 2)
 	look(t, next, 0)
 	if list := told(t, d, mine); len(list) != 2 || !strings.HasPrefix(list[1], "agent.died claude-2") {
@@ -122,7 +122,7 @@ func TestTwoLookersTellADeathOnce(t *testing.T) {
 	for i := range sums {
 		all.Go(func() {
 			for range 3 {
-				n, err := m.lookAtHealth(context.WithoutCancel(t.Context()))
+				n, err := m.checkHealth(context.WithoutCancel(t.Context()))
 				if sums[i] += n; err != nil {
 					t.Errorf("look: %v", err)
 				}

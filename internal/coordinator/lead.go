@@ -73,12 +73,12 @@ const (
 type term struct {
 	*Service
 	*leadership.Term
-	tally *tally
+	counters *counters
 }
 
 // lead does the coordinator's work until ctx ends.
 func (s *Service) lead(ctx context.Context, t *leadership.Term) {
-	m := &term{Service: s, Term: t, tally: newTally()}
+	m := &term{Service: s, Term: t, counters: newCounters()}
 	m.note(ctx, levelInfo, "Leads from now on.")
 	_ = runloop.Run(ctx, s.log, m.loops()...)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWordTimeout)
@@ -95,7 +95,7 @@ func (t *term) loops() []runloop.Loop {
 	return []runloop.Loop{
 		{Name: "reaper", Every: 3 * time.Second, Jitter: time.Second, Do: t.counted(takenBack, w.Recovery.Reap)},
 		{Name: "promotion", Every: 2 * time.Second, Jitter: time.Second, Do: t.counted(promoted, w.Promotion.Promote)},
-		{Name: "health", Every: 5 * time.Second, Jitter: time.Second, Do: t.counted(agentsDead, t.lookAtHealth)},
+		{Name: "health", Every: 5 * time.Second, Jitter: time.Second, Do: t.counted(agentsDead, t.checkHealth)},
 		{Name: "warnings", Every: 15 * time.Second, Jitter: 2 * time.Second, Do: t.counted(warned, w.Recovery.Warn)},
 		{Name: "time-outs", Every: 15 * time.Second, Jitter: 2 * time.Second, Do: t.counted(timedOut, w.Recovery.TimeOut)},
 		{Name: "dependencies", Every: time.Minute, Jitter: 10 * time.Second, Timeout: slowTimeout,
@@ -119,15 +119,15 @@ func (t *term) loops() []runloop.Loop {
 			Do: t.counted(linesExpired, t.exhausted(t.expireLog))},
 		{Name: "key rotation", Every: 15 * time.Second, Jitter: 5 * time.Second, Timeout: slowTimeout,
 			Do: t.counted(secretsMoved, t.exhausted(w.Secrets.RotateSecrets))},
-		{Name: "report", Every: reportEvery, Kick: t.tally.firstCycle.C(), Do: t.report},
+		{Name: "report", Every: reportEvery, Kick: t.counters.firstCycle.C(), Do: t.report},
 	}
 }
 
 // counted is a cycle that returns how much of something it did.
-func (t *term) counted(what deed, do func(context.Context) (int, error)) func(context.Context) error {
+func (t *term) counted(what counter, do func(context.Context) (int, error)) func(context.Context) error {
 	return t.cycle(func(ctx context.Context) error {
 		n, err := do(ctx)
-		t.tally.did(what, n)
+		t.counters.did(what, n)
 		return err
 	})
 }
@@ -153,7 +153,7 @@ func (t *term) cycle(do func(context.Context) error) func(context.Context) error
 		}
 		err := do(ctx)
 		if err == nil {
-			t.tally.cycled()
+			t.counters.cycled()
 		}
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/leadership"
 )
@@ -29,12 +28,7 @@ func (t *term) line(ctx context.Context, tx db.Tx, workspace *ids.ID, level, mes
 	if err != nil {
 		return fmt.Errorf("encode details: %w", err)
 	}
-	err = q.CoordinatorLogAdd(ctx, tx, dbsqlc.CoordinatorLogAddParams{WorkspaceID: workspace, InstanceID: t.instance,
-		Term: t.Number, Level: level, Message: message, Details: encoded})
-	if err != nil {
-		return fmt.Errorf("write coordinator log: %w", err)
-	}
-	return nil
+	return addLineTx(ctx, tx, workspace, LogLine{InstanceID: t.instance, Term: t.Number, Level: level, Message: message, Details: encoded})
 }
 
 // note writes a line about the server as a whole, if it can be had.
@@ -46,17 +40,17 @@ func (t *term) note(ctx context.Context, level, message string) {
 }
 
 // report writes down what was done since the last report: the counters in the
-// office's row, and one line where more was done than to look.
+// leader's row, and one line if anything was done.
 func (t *term) report(ctx context.Context) error {
-	n, ok := t.tally.take()
+	n, ok := t.counters.take()
 	if !ok {
 		return nil
 	}
 	err := t.db.InNone(ctx, func(tx db.Tx) error {
 		if n.cycles > 0 {
 			r := leadership.Report{LastCycle: n.last, Cycles: n.cycles, Stats: n.all}
-			// In a row of a later term there is no place for it; the line below says it.
-			if _, err := t.office.ReportTx(ctx, tx, t.Number, r); err != nil {
+			// The row may be that of a later term by now; the line below reports it even so.
+			if _, err := t.election.ReportTx(ctx, tx, t.Number, r); err != nil {
 				return err
 			}
 		}
@@ -66,8 +60,8 @@ func (t *term) report(ctx context.Context) error {
 		return t.line(ctx, tx, nil, levelInfo, sentence(n.fresh), n.fresh)
 	})
 	if err != nil {
-		// Told twice is better than not at all.
-		t.tally.giveBack(n)
+		// Better reported twice than never.
+		t.counters.restore(n)
 		return err
 	}
 	if len(n.fresh) > 0 {
@@ -78,19 +72,14 @@ func (t *term) report(ctx context.Context) error {
 
 // expireLog deletes lines of the coordinator's log that are older than 30 days.
 func (t *term) expireLog(ctx context.Context) (int, error) {
-	var workspaces []ids.ID
-	err := t.db.InSystem(ctx, func(tx db.Tx) (err error) {
-		workspaces, err = q.CoordinatorLogOldWorkspaces(ctx, tx,
-			dbsqlc.CoordinatorLogOldWorkspacesParams{Days: keepDays, MaxRows: expireBatch})
-		return err
-	})
+	workspaces, err := withOldLines(ctx, t.db)
 	if err != nil {
-		return 0, fmt.Errorf("old lines: %w", err)
+		return 0, err
 	}
 	total := 0
 	expire := func(tx db.Tx) error {
-		n, err := q.CoordinatorLogExpire(ctx, tx, dbsqlc.CoordinatorLogExpireParams{Days: keepDays, MaxRows: expireBatch})
-		total += int(n)
+		n, err := expireLinesTx(ctx, tx)
+		total += n
 		return err
 	}
 	failed := t.db.InNone(ctx, expire)

@@ -16,23 +16,23 @@ type Term struct {
 	timer *time.Timer
 }
 
-// newTerm begins a term that was asked for at sent; silence is called when the
-// trust in it ends.
-func newTerm(won grant, holder string, sent time.Time, silence func()) *Term {
-	t := &Term{Number: won.term, Holder: holder, began: sent}
-	t.until.Store(int64(trust))
-	t.timer = time.AfterFunc(time.Until(sent.Add(trust)), silence)
+// newTerm begins a term whose request was sent at that time; silence is called when
+// the trust in it ends.
+func newTerm(number int64, holder string, sent time.Time, silence func()) *Term {
+	t := &Term{Number: number, Holder: holder, began: sent}
+	t.until.Store(int64(trustDuration))
+	t.timer = time.AfterFunc(time.Until(sent.Add(trustDuration)), silence)
 	return t
 }
 
-// believe moves the end of trust on, after a renewal that was asked for at sent
+// extendTrust moves the end of trust on, after a renewal that was sent at that time
 // was granted. A term whose trust has ended is not revived.
-func (t *Term) believe(sent time.Time) {
+func (t *Term) extendTrust(sent time.Time) {
 	if !t.Trusted() || !t.timer.Stop() {
 		return
 	}
-	t.until.Store(int64(sent.Add(trust).Sub(t.began)))
-	t.timer.Reset(time.Until(sent.Add(trust)))
+	t.until.Store(int64(sent.Add(trustDuration).Sub(t.began)))
+	t.timer.Reset(time.Until(sent.Add(trustDuration)))
 }
 
 // Trusted reports whether the process may still act as the leader of this term.

@@ -2,19 +2,15 @@ package vitals
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 )
 
 // fresh is how long a sample is told again: however many ask, the database is
 // asked once in this time by a process.
 const fresh = 5 * time.Second
-
-var q = dbsqlc.New()
 
 // Sample is how the database was at one moment, with all workspaces together.
 type Sample struct {
@@ -58,18 +54,9 @@ func (s *Service) Sample(ctx context.Context) (Sample, error) {
 	if time.Since(s.last.At) < fresh {
 		return s.last, nil
 	}
-	sample := Sample{At: time.Now()}
-	err := s.db.InSystem(ctx, func(tx db.Tx) error {
-		age, err := q.DatabaseAge(ctx, tx)
-		if err != nil {
-			return fmt.Errorf("age of transactions: %w", err)
-		}
-		sample.OldestTransaction, sample.OldestSnapshot = seconds(age.OldestTransactionSeconds), seconds(age.OldestSnapshotSeconds)
-		sample.SnapshotTransactions, sample.UnseenSessions = age.OldestSnapshotTransactions, int(age.UnseenSessions)
-		rows, err := q.TableVitals(ctx, tx)
-		for _, r := range rows {
-			sample.Tables = append(sample.Tables, Table(r))
-		}
+	var sample Sample
+	err := s.db.InSystem(ctx, func(tx db.Tx) (err error) {
+		sample, err = sampleTx(ctx, tx)
 		return err
 	})
 	if err == nil {
@@ -77,5 +64,3 @@ func (s *Service) Sample(ctx context.Context) (Sample, error) {
 	}
 	return sample, err
 }
-
-func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }

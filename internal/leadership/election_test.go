@@ -15,7 +15,7 @@ import (
 	"fleetboard/internal/signal"
 )
 
-// book is a register in memory. Its clock is the test's own time.
+// book is a leaseStore in memory. Its clock is the test's own time.
 type book struct {
 	mu      sync.Mutex
 	holder  string
@@ -23,14 +23,14 @@ type book struct {
 	expires time.Time
 }
 
-func (b *book) seek(holder string) (grant, time.Duration) {
+func (b *book) acquire(holder string) (int64, time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if left := time.Until(b.expires); left > 0 && b.holder != holder {
-		return grant{}, left
+		return 0, left
 	}
-	b.holder, b.term, b.expires = holder, b.term+1, time.Now().Add(lease)
-	return grant{term: b.term}, 0
+	b.holder, b.term, b.expires = holder, b.term+1, time.Now().Add(leaseDuration)
+	return b.term, 0
 }
 
 func (b *book) renew(holder string, term int64) bool {
@@ -39,7 +39,7 @@ func (b *book) renew(holder string, term int64) bool {
 	if b.holder != holder || b.term != term || time.Until(b.expires) <= 0 {
 		return false
 	}
-	b.expires = time.Now().Add(lease)
+	b.expires = time.Now().Add(leaseDuration)
 	return true
 }
 
@@ -79,11 +79,11 @@ func (l *line) ask(ctx context.Context, do func()) error {
 	return after(ctx)
 }
 
-func (l *line) seek(ctx context.Context) (won grant, left time.Duration, err error) {
-	if err := l.ask(ctx, func() { won, left = l.book.seek(l.holder) }); err != nil {
-		return grant{}, 0, err
+func (l *line) acquire(ctx context.Context) (term int64, left time.Duration, err error) {
+	if err := l.ask(ctx, func() { term, left = l.book.acquire(l.holder) }); err != nil {
+		return 0, 0, err
 	}
-	return won, left, nil
+	return term, left, nil
 }
 
 func (l *line) renew(ctx context.Context, term int64) (ok bool, err error) {
@@ -103,10 +103,10 @@ func silent(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func candidate(b *book, name string) (*Office, *line, *bytes.Buffer) {
+func candidate(b *book, name string) (*Election, *line, *bytes.Buffer) {
 	var log bytes.Buffer
 	l := &line{book: b, holder: name, before: fine, after: fine}
-	return &Office{name: "office", holder: name, register: l, log: slog.New(slog.NewTextHandler(&log, nil))}, l, &log
+	return &Election{name: "election", holder: name, leases: l, log: slog.New(slog.NewTextHandler(&log, nil))}, l, &log
 }
 
 // reign is one term, as it was seen from inside.
@@ -150,9 +150,9 @@ func TestALeaderThatIsCutOffStopsBeforeTheOtherBegins(t *testing.T) {
 		second, _, _ := candidate(b, "second")
 		ctx, cancel := context.WithCancel(t.Context())
 		var both sync.WaitGroup
-		both.Go(func() { _ = first.Hold(ctx, seen.lead) })
+		both.Go(func() { _ = first.Run(ctx, seen.lead) })
 		synctest.Wait()
-		both.Go(func() { _ = second.Hold(ctx, seen.lead) })
+		both.Go(func() { _ = second.Run(ctx, seen.lead) })
 		// Renewed at 5 and 10 s; from then on nothing comes back.
 		time.AfterFunc(11*time.Second, func() { way.set(silent, fine) })
 		time.AfterFunc(60*time.Second, func() { way.set(fine, fine) })
@@ -168,13 +168,13 @@ func TestALeaderThatIsCutOffStopsBeforeTheOtherBegins(t *testing.T) {
 		if z.holder != "second" || z.term != 2 || z.begin < 25*time.Second || z.begin > 26*time.Second || z.end != 120*time.Second {
 			t.Errorf("the other: %+v; want it to begin at the lease's end, at 25 s, and to stay", z)
 		}
-		if n := strings.Count(log.String(), "cannot be sought"); n != 1 || strings.Count(log.String(), "sought again") != 1 {
+		if n := strings.Count(log.String(), "cannot be acquired"); n != 1 || strings.Count(log.String(), "acquired again") != 1 {
 			t.Errorf("an outage is to be told when it begins and when it ends:\n%s", log)
 		}
 	})
 }
 
-// The grant of a renewal that was long under way counts from when it was sent.
+// A renewal that was long under way counts from when it was sent.
 func TestTrustCountsFromBeforeTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, seen := &book{}, &reigns{t: t, start: time.Now()}
@@ -184,7 +184,7 @@ func TestTrustCountsFromBeforeTheRequest(t *testing.T) {
 		time.AfterFunc(8*time.Second, func() { way.set(silent, fine) })
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
-		_ = o.Hold(ctx, seen.lead)
+		_ = o.Run(ctx, seen.lead)
 		if len(seen.list) != 1 || seen.list[0].end != 17*time.Second {
 			t.Errorf("terms: %+v; want one that ends 12 s after 5 s", seen.list)
 		}
@@ -202,14 +202,14 @@ func TestARefusedRenewalEndsTheTermAtOnce(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 		defer cancel()
-		_ = o.Hold(ctx, seen.lead)
+		_ = o.Run(ctx, seen.lead)
 		if len(seen.list) != 2 || seen.list[0].end != 10*time.Second || seen.list[1].term != 8 {
 			t.Errorf("terms: %+v; want the first to end with the refusal at 10 s, the next to be 8", seen.list)
 		}
 	})
 }
 
-func TestWhoLeavesGivesTheOfficeBack(t *testing.T) {
+func TestALeaderThatStopsResigns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, seen := &book{}, &reigns{t: t, start: time.Now()}
 		first, _, _ := candidate(b, "first")
@@ -219,9 +219,9 @@ func TestWhoLeavesGivesTheOfficeBack(t *testing.T) {
 		long, end := context.WithTimeout(t.Context(), 20*time.Second)
 		defer end()
 		var both sync.WaitGroup
-		both.Go(func() { _ = first.Hold(short, seen.lead) })
+		both.Go(func() { _ = first.Run(short, seen.lead) })
 		synctest.Wait()
-		both.Go(func() { _ = second.Hold(long, seen.lead) })
+		both.Go(func() { _ = second.Run(long, seen.lead) })
 		both.Wait()
 		if len(seen.list) != 2 || seen.list[1].holder != "second" || seen.list[1].begin > 12*time.Second {
 			t.Errorf("terms: %+v; want the second to begin within 5 s of 7 s, not at the lease's end", seen.list)
@@ -257,7 +257,7 @@ func TestNoTwoTrustThemselvesWhateverGoesWrong(t *testing.T) {
 		for _, name := range []string{"first", "second", "third"} {
 			o, way, _ := candidate(b, name)
 			way.set(trouble, trouble)
-			all.Go(func() { _ = o.Hold(ctx, seen.lead) })
+			all.Go(func() { _ = o.Run(ctx, seen.lead) })
 		}
 		all.Wait()
 		if len(seen.list) < 100 {

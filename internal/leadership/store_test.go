@@ -11,25 +11,25 @@ import (
 	"fleetboard/db/dbtest"
 )
 
-func rows(t *testing.T, d *db.DB, names ...string) []*row {
+func rows(t *testing.T, d *db.DB, names ...string) []*store {
 	t.Helper()
-	list := make([]*row, len(names))
+	list := make([]*store, len(names))
 	for i, name := range names {
-		list[i] = &row{db: d, name: "office", holder: name}
+		list[i] = &store{db: d, name: "election", holder: name}
 	}
 	return list
 }
 
-func (r *row) mustSeek(t *testing.T) (term int64, left time.Duration) {
+func (r *store) mustAcquire(t *testing.T) (term int64, left time.Duration) {
 	t.Helper()
-	won, left, err := r.seek(t.Context())
+	term, left, err := r.acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return won.term, left
+	return term, left
 }
 
-func (r *row) mustRenew(t *testing.T, term int64) bool {
+func (r *store) mustRenew(t *testing.T, term int64) bool {
 	t.Helper()
 	ok, err := r.renew(t.Context(), term)
 	if err != nil {
@@ -43,17 +43,17 @@ func TestTheRowHasOneHolderUntilItsLeaseEnds(t *testing.T) {
 	d := dbtest.New(t)
 	list := rows(t, d, "first", "second")
 	first, second := list[0], list[1]
-	if term, _ := first.mustSeek(t); term != 1 {
+	if term, _ := first.mustAcquire(t); term != 1 {
 		t.Fatalf("the first term is %d", term)
 	}
-	if term, left := second.mustSeek(t); term != 0 || left <= 14*time.Second || left > lease {
+	if term, left := second.mustAcquire(t); term != 0 || left <= 14*time.Second || left > leaseDuration {
 		t.Errorf("while the first one leads: term %d, %v left", term, left)
 	}
 	dbfactory.Exec(t, d, `UPDATE leadership SET expires_at = clock_timestamp() + interval '1 second'`)
 	if !first.mustRenew(t, 1) {
 		t.Error("the leader's renewal was refused")
 	}
-	if _, left := second.mustSeek(t); left <= 14*time.Second {
+	if _, left := second.mustAcquire(t); left <= 14*time.Second {
 		t.Errorf("a renewal left %v", left)
 	}
 	if second.mustRenew(t, 1) || first.mustRenew(t, 2) {
@@ -64,7 +64,7 @@ func TestTheRowHasOneHolderUntilItsLeaseEnds(t *testing.T) {
 	if first.mustRenew(t, 1) {
 		t.Error("a renewal that came after the lease's end was granted")
 	}
-	if term, _ := second.mustSeek(t); term != 2 {
+	if term, _ := second.mustAcquire(t); term != 2 {
 		t.Errorf("after the lease's end the next term is %d", term)
 	}
 	if first.mustRenew(t, 1) {
@@ -79,16 +79,16 @@ func TestTheRowHasOneHolderUntilItsLeaseEnds(t *testing.T) {
 	if err := second.resign(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
-	if term, _ := first.mustSeek(t); term != 3 {
+	if term, _ := first.mustAcquire(t); term != 3 {
 		t.Errorf("after it was given back the next term is %d", term)
 	}
 	// Its first request may have been granted without an answer.
-	if term, _ := first.mustSeek(t); term != 4 {
+	if term, _ := first.mustAcquire(t); term != 4 {
 		t.Errorf("the holder that asks again begins term %d; want 4", term)
 	}
 }
 
-func TestOfManyWhoSeekOneGetsIt(t *testing.T) {
+func TestOfManyCandidatesOneWins(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	for round := int64(1); round <= 10; round++ {
@@ -97,14 +97,14 @@ func TestOfManyWhoSeekOneGetsIt(t *testing.T) {
 		var all sync.WaitGroup
 		for _, r := range rows(t, d, "a", "b", "c", "d", "e", "f", "g", "h") {
 			all.Go(func() {
-				got, _, err := r.seek(t.Context())
+				got, _, err := r.acquire(t.Context())
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
 					t.Error(err)
 				}
-				if got.term > 0 {
-					won = append(won, got.term)
+				if got > 0 {
+					won = append(won, got)
 				}
 			})
 		}
@@ -117,7 +117,7 @@ func TestOfManyWhoSeekOneGetsIt(t *testing.T) {
 }
 
 // reports makes a report of some cycles and says whether it was taken.
-func reports(t *testing.T, d *db.DB, o *Office, term, cycles int64) (taken bool) {
+func reports(t *testing.T, d *db.DB, o *Election, term, cycles int64) (taken bool) {
 	t.Helper()
 	err := d.InNone(t.Context(), func(tx db.Tx) (err error) {
 		taken, err = o.ReportTx(t.Context(), tx, term, Report{LastCycle: time.Now().Add(-4 * time.Second), Cycles: cycles,
@@ -130,9 +130,9 @@ func reports(t *testing.T, d *db.DB, o *Office, term, cycles int64) (taken bool)
 	return taken
 }
 
-func standing(t *testing.T, o *Office) Standing {
+func leaderOf(t *testing.T, o *Election) Leader {
 	t.Helper()
-	s, err := o.Standing(t.Context())
+	s, err := o.Leader(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,19 +144,19 @@ func TestReportsBelongToATerm(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	quiet := slog.New(slog.DiscardHandler)
-	first, second := New(d, "office", "first", quiet), New(d, "office", "second", quiet)
-	if s := standing(t, first); s.Active || s.Term != 0 || s.Holder != "" {
+	first, second := New(d, "election", "first", quiet), New(d, "election", "second", quiet)
+	if s := leaderOf(t, first); s.Active || s.Term != 0 || s.Holder != "" {
 		t.Errorf("before the first election: %+v", s)
 	}
-	if _, _, err := first.register.seek(t.Context()); err != nil {
+	if _, _, err := first.leases.acquire(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if !reports(t, d, first, 1, 9) || reports(t, d, second, 1, 50) || reports(t, d, first, 2, 50) {
 		t.Error("only the holder may report, and only on its term")
 	}
-	s := standing(t, second)
+	s := leaderOf(t, second)
 	if !s.Active || s.Holder != "first" || s.Term != 1 || s.Cycles != 9 || s.Stats["jobs_promoted"] != 2 {
-		t.Errorf("standing: %+v", s)
+		t.Errorf("the leader: %+v", s)
 	}
 	if age := s.Now.Sub(*s.LastCycleAt); age < 4*time.Second || age > 10*time.Second {
 		t.Errorf("the last cycle is %v old; want 4 s", age)
@@ -168,20 +168,20 @@ func TestANewTermCountsAnew(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	quiet := slog.New(slog.DiscardHandler)
-	first, second := New(d, "office", "first", quiet), New(d, "office", "second", quiet)
-	if _, _, err := first.register.seek(t.Context()); err != nil {
+	first, second := New(d, "election", "first", quiet), New(d, "election", "second", quiet)
+	if _, _, err := first.leases.acquire(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	reports(t, d, first, 1, 9)
 	dbfactory.Exec(t, d, `UPDATE leadership SET expires_at = clock_timestamp()`)
-	if standing(t, first).Active {
+	if leaderOf(t, first).Active {
 		t.Error("a lease that has ended counts as active")
 	}
-	won, _, err := second.register.seek(t.Context())
-	if err != nil || won.term != 2 {
-		t.Fatalf("the next term is %+v, %v", won, err)
+	won, _, err := second.leases.acquire(t.Context())
+	if err != nil || won != 2 {
+		t.Fatalf("the next term is %d, %v", won, err)
 	}
-	if s := standing(t, first); s.Cycles != 0 || len(s.Stats) != 0 || s.LastCycleAt == nil {
+	if s := leaderOf(t, first); s.Cycles != 0 || len(s.Stats) != 0 || s.LastCycleAt == nil {
 		t.Errorf("a new term begins with %+v", s)
 	}
 	if reports(t, d, first, 1, 10) {

@@ -1,0 +1,128 @@
+package coordinator
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"fleetboard/internal/signal"
+)
+
+// counter names something that the coordinator counts, as the API does.
+type counter string
+
+const (
+	takenBack     counter = "leases_taken_back"
+	promoted      counter = "jobs_promoted"
+	warned        counter = "warned"
+	timedOut      counter = "timed_out"
+	cyclesFailed  counter = "cycles_failed"
+	agentsDead    counter = "agents_dead"
+	jobsCompacted counter = "jobs_compacted"
+	linesExpired  counter = "lines_expired"
+	secretsMoved  counter = "secrets_moved"
+)
+
+// countersInOrder are all of them, in the order of a sentence, for one and for many.
+var countersInOrder = []struct {
+	counter   counter
+	one, many string
+}{
+	{takenBack, "1 lease taken back", "%d leases taken back"},
+	{promoted, "1 job made ready", "%d jobs made ready"},
+	{warned, "1 agent warned of the time", "%d agents warned of the time"},
+	{timedOut, "1 job timed out", "%d jobs timed out"},
+	{cyclesFailed, "1 job failed in a cycle", "%d jobs failed in a cycle"},
+	{agentsDead, "1 agent dead", "%d agents dead"},
+	{jobsCompacted, "1 job’s history folded", "%d jobs’ histories folded"},
+	{linesExpired, "1 old log line deleted", "%d old log lines deleted"},
+	{secretsMoved, "1 secret encrypted anew", "%d secrets encrypted anew"},
+}
+
+// sentence says what was done: "3 leases taken back, 1 job made ready."
+func sentence(done map[counter]int64) string {
+	var parts []string
+	for _, c := range countersInOrder {
+		switch n := done[c.counter]; n {
+		case 0:
+		case 1:
+			parts = append(parts, c.one)
+		default:
+			parts = append(parts, fmt.Sprintf(c.many, n))
+		}
+	}
+	return strings.Join(parts, ", ") + "."
+}
+
+// counters count what is done in a term.
+type counters struct {
+	// firstCycle is set once, by the first cycle.
+	firstCycle signal.Signal
+
+	mu       sync.Mutex
+	cycles   int64
+	last     time.Time // of the last cycle
+	all      map[counter]int64
+	fresh    map[counter]int64 // not reported yet
+	reported int64             // cycles that were reported
+}
+
+func newCounters() *counters {
+	return &counters{firstCycle: signal.New(), all: map[counter]int64{}, fresh: map[counter]int64{}}
+}
+
+func (c *counters) did(what counter, n int) {
+	if n <= 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all[what] += int64(n)
+	c.fresh[what] += int64(n)
+}
+
+func (c *counters) cycled() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cycles++
+	c.last = time.Now()
+	if c.cycles == 1 {
+		c.firstCycle.Set()
+	}
+}
+
+// unreported is what the counters have to report.
+type unreported struct {
+	cycles int64
+	last   time.Time
+	all    map[string]int64
+	fresh  map[counter]int64
+}
+
+// take returns what was not reported yet; false if there is nothing.
+func (c *counters) take() (unreported, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cycles == c.reported && len(c.fresh) == 0 {
+		return unreported{}, false
+	}
+	n := unreported{cycles: c.cycles, last: c.last, all: map[string]int64{}, fresh: c.fresh}
+	for what, count := range c.all {
+		n.all[string(what)] = count
+	}
+	c.fresh, c.reported = map[counter]int64{}, c.cycles
+	return n, true
+}
+
+// restore takes back what could not be reported.
+func (c *counters) restore(n unreported) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reported = 0
+	for what, count := range c.fresh {
+		n.fresh[what] += count
+	}
+	c.fresh = maps.Clone(n.fresh)
+}

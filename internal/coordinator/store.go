@@ -1,0 +1,101 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+)
+
+var q = dbsqlc.New()
+
+// scannedLine is a line of the log, and how many lines were scanned up to it.
+type scannedLine struct {
+	LogLine
+
+	scanned int
+}
+
+// linesTx reads the lines of some levels that are older than one, newest first.
+func linesTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64, levels []string, scan, limit int32) ([]scannedLine, error) {
+	rows, err := q.CoordinatorLogList(ctx, tx, dbsqlc.CoordinatorLogListParams{WorkspaceID: workspace, Before: before,
+		Levels: levels, MaxScan: scan, MaxRows: limit})
+	list := make([]scannedLine, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, scannedLine{scanned: int(r.Looked), LogLine: LogLine{ID: r.ID, At: r.At, InstanceID: r.InstanceID,
+			Term: r.Term, Level: r.Level, Message: r.Message, Details: r.Details}})
+	}
+	return list, err
+}
+
+// addLineTx writes one line of the log. A nil workspace is the server as a whole.
+func addLineTx(ctx context.Context, tx db.Tx, workspace *ids.ID, l LogLine) error {
+	err := q.CoordinatorLogAdd(ctx, tx, dbsqlc.CoordinatorLogAddParams{WorkspaceID: workspace, InstanceID: l.InstanceID,
+		Term: l.Term, Level: l.Level, Message: l.Message, Details: l.Details})
+	if err != nil {
+		return fmt.Errorf("write coordinator log: %w", err)
+	}
+	return nil
+}
+
+// withOldLines lists workspaces with lines to delete.
+func withOldLines(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
+	err = d.InSystem(ctx, func(tx db.Tx) error {
+		list, err = q.CoordinatorLogOldWorkspaces(ctx, tx, dbsqlc.CoordinatorLogOldWorkspacesParams{Days: keepDays, MaxRows: expireBatch})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("old lines: %w", err)
+	}
+	return list, nil
+}
+
+// expireLinesTx deletes old lines of the transaction's workspace, or of none.
+func expireLinesTx(ctx context.Context, tx db.Tx) (int, error) {
+	n, err := q.CoordinatorLogExpire(ctx, tx, dbsqlc.CoordinatorLogExpireParams{Days: keepDays, MaxRows: expireBatch})
+	return int(n), err
+}
+
+// withChangedCounts lists workspaces whose counts of jobs have changes to sum up.
+func withChangedCounts(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
+	err = d.InSystem(ctx, func(tx db.Tx) error {
+		list, err = q.JobCountWorkspaces(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("changes of counts: %w", err)
+	}
+	return list, nil
+}
+
+// sumUpTx sums up a batch of changes, and returns how many there were.
+func sumUpTx(ctx context.Context, tx db.Tx, workspace ids.ID) (int, error) {
+	n, err := q.JobCountSettle(ctx, tx, dbsqlc.JobCountSettleParams{WorkspaceID: workspace, MaxRows: countBatch})
+	return int(n), err
+}
+
+// withChangedHealth lists workspaces with agents whose health is not the recorded one.
+func withChangedHealth(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
+	err = d.InSystem(ctx, func(tx db.Tx) error {
+		list, err = q.AgentHealthWorkspaces(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("health of agents: %w", err)
+	}
+	return list, nil
+}
+
+// recordHealthTx records the present health of agents, and returns the changes.
+func recordHealthTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]healthChange, error) {
+	rows, err := q.AgentHealthTell(ctx, tx, dbsqlc.AgentHealthTellParams{WorkspaceID: workspace, MaxRows: maxHealthChanges})
+	list := make([]healthChange, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, healthChange{Agent: r.Name, Factory: r.Factory, LastHeartbeatAt: r.LastHeartbeatAt,
+			before: fleet.Health(r.Before), after: fleet.Health(r.After)})
+	}
+	return list, err
+}

@@ -1,0 +1,33 @@
+package vitals
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+)
+
+var q = dbsqlc.New()
+
+// sampleTx reads PostgreSQL's counters.
+func sampleTx(ctx context.Context, tx db.Tx) (Sample, error) {
+	sample := Sample{At: time.Now()}
+	age, err := q.DatabaseAge(ctx, tx)
+	if err != nil {
+		return sample, fmt.Errorf("age of transactions: %w", err)
+	}
+	sample.OldestTransaction, sample.OldestSnapshot = seconds(age.OldestTransactionSeconds), seconds(age.OldestSnapshotSeconds)
+	sample.SnapshotTransactions, sample.UnseenSessions = age.OldestSnapshotTransactions, int(age.UnseenSessions)
+	rows, err := q.TableVitals(ctx, tx)
+	if err != nil {
+		return sample, fmt.Errorf("counters of tables: %w", err)
+	}
+	for _, r := range rows {
+		sample.Tables = append(sample.Tables, Table(r))
+	}
+	return sample, nil
+}
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
