@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 )
@@ -56,15 +55,8 @@ func (l *Log) Audit(ctx context.Context, who tenancy.Principal, f Filter, before
 		before = newest
 	}
 	var list []Event
-	err := l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		rows, err := l.q.AuditEvents(ctx, tx, dbsqlc.AuditEventsParams{
-			WorkspaceID: who.Workspace, Types: f.patterns(), Actor: f.Actor, BeforeAt: before.at, BeforeID: before.id,
-			MaxRows: int32(limit + 1), //nolint:gosec // limit is the caller's constant
-		})
-		for _, r := range rows {
-			e := Event{ID: r.ID, Type: Type(r.Type), Actor: tenancy.ActorOf(r.ActorKind, r.ActorID, r.Actor), At: r.At, Payload: r.Payload}
-			list = append(list, e.decode("", r.Changes))
-		}
+	err := l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		list, err = auditTx(ctx, tx, who.Workspace, f, before, limit+1)
 		return err
 	})
 	if err != nil || len(list) <= limit {

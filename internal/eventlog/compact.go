@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
 )
 
@@ -34,23 +33,20 @@ type compaction struct {
 func (l *Log) Compact(ctx context.Context) (folded int, err error) {
 	l.compaction.mu.Lock()
 	defer l.compaction.mu.Unlock()
-	var workspaces []ids.ID
-	err = l.db.InSystem(ctx, func(tx db.Tx) error {
-		workspaces, err = l.q.WorkspaceIDs(ctx, tx)
-		return err
-	})
+	all, err := workspaces(ctx, l.db)
 	if err != nil {
-		return 0, fmt.Errorf("list workspaces: %w", err)
+		return 0, err
 	}
 	at := &l.compaction
 	pages := 0
-	for _, w := range workspaces {
+	for _, w := range all {
 		if w.String() < at.workspace.String() {
 			continue
 		}
 		if w != at.workspace {
 			at.workspace, at.job = w, ids.Nil
-			if err := l.collect(ctx, w); err != nil {
+			err := l.db.InWorkspace(ctx, w, func(tx db.Tx) error { return collectTx(ctx, tx, w) })
+			if err != nil {
 				return folded, fmt.Errorf("collect the contents of %s: %w", w, err)
 			}
 		}
@@ -73,23 +69,22 @@ func (l *Log) Compact(ctx context.Context) (folded int, err error) {
 // compactPage folds what is due of the next page of jobs, each in a transaction
 // of its own. more is false after the last page.
 func (l *Log) compactPage(ctx context.Context, workspace ids.ID) (folded int, more bool, err error) {
-	var page []dbsqlc.EventCompactableRow
+	var page []compactable
 	err = l.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-		page, err = l.q.EventCompactable(ctx, tx, dbsqlc.EventCompactableParams{
-			WorkspaceID: workspace, After: l.compaction.job, MaxRows: compactPage})
+		page, err = compactableTx(ctx, tx, workspace, l.compaction.job)
 		return err
 	})
-	for _, job := range page {
+	for _, one := range page {
 		if err != nil {
 			break
 		}
 		// One that cannot be folded does not hold up those after it for ever.
-		l.compaction.job = job.ID
-		if !job.Due {
+		l.compaction.job = one.job
+		if !one.due {
 			continue
 		}
 		err = l.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-			n, err := l.compactTx(ctx, tx, workspace, job.ID)
+			n, err := l.compactTx(ctx, tx, workspace, one.job)
 			if n > 0 {
 				folded++
 			}
@@ -99,22 +94,9 @@ func (l *Log) compactPage(ctx context.Context, workspace ids.ID) (folded int, mo
 	return folded, len(page) == compactPage, err
 }
 
-// collect deletes contents of which no event has told for a day.
-func (l *Log) collect(ctx context.Context, workspace ids.ID) error {
-	return l.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-		_, err := l.q.ContentsCollect(ctx, tx, dbsqlc.ContentsCollectParams{WorkspaceID: workspace, MaxRows: collectBatch})
-		return err
-	})
-}
-
 // compactTx folds the old events of a job, and returns how many.
 func (l *Log) compactTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (folded int32, err error) {
-	of := dbsqlc.EventIDsOfJobParams{WorkspaceID: workspace, JobID: job}
-	before, err := l.q.EventIDsOfJob(ctx, tx, of)
-	if err != nil {
-		return 0, fmt.Errorf("events of a job: %w", err)
-	}
-	folded, err = l.q.EventCompact(ctx, tx, dbsqlc.EventCompactParams{WorkspaceID: workspace, JobID: job})
+	before, folded, err := foldTx(ctx, tx, workspace, job)
 	if err != nil || folded == 0 || l.folds == nil {
 		return folded, err
 	}

@@ -1,15 +1,10 @@
 package eventlog
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-
-	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/ids"
 )
 
 // maxInline is how many bytes of JSON a value may have that stands in an event.
@@ -85,21 +80,4 @@ func encode(changes []Change, payload any) (changesJSON, payloadJSON json.RawMes
 		return nil, nil, fmt.Errorf("encode payload: %w", err)
 	}
 	return changesJSON, payloadJSON, nil
-}
-
-// ContentsTx reads contents by their SHA-256, as the database writes JSON. One that
-// is not there, or is not what its SHA-256 says, is left out.
-func ContentsTx(ctx context.Context, tx db.Tx, workspace ids.ID, sums []string) (map[string]json.RawMessage, error) {
-	if len(sums) == 0 {
-		return nil, nil
-	}
-	rows, err := dbsqlc.New().Contents(ctx, tx, dbsqlc.ContentsParams{WorkspaceID: workspace, Sums: sums})
-	if err != nil {
-		return nil, fmt.Errorf("read contents: %w", err)
-	}
-	contents := make(map[string]json.RawMessage, len(rows))
-	for _, r := range rows {
-		contents[r.Sum] = r.Body
-	}
-	return contents, nil
 }

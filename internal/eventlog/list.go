@@ -2,15 +2,12 @@ package eventlog
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
@@ -41,11 +38,7 @@ func (l *Log) from(ctx context.Context, who tenancy.Principal, f Filter) (place 
 		return Cursor{}, nil
 	}
 	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		xid, err := l.q.EventPlaceAt(ctx, tx, dbsqlc.EventPlaceAtParams{WorkspaceID: who.Workspace, At: f.Since.Add(-longest)})
-		if err != nil {
-			return fmt.Errorf("place of %s in the log: %w", f.Since, err)
-		}
-		place.xid, err = strconv.ParseUint(xid, 10, 64)
+		place, err = placeAtTx(ctx, tx, who.Workspace, f.Since.Add(-longest))
 		return err
 	})
 	return place, err
@@ -167,32 +160,27 @@ type scanned struct {
 	looked int
 }
 
-// take reads rows in their order: events that fit until there are limit of
-// them, and how far was looked. from is the place where there are no rows.
-func take(who tenancy.Principal, rows []dbsqlc.EventScanRow, from Cursor, limit int) scanned {
+// take reads events in their order: those that fit until there are limit of them,
+// and how far was looked. from is the place if there is none.
+func take(who tenancy.Principal, list []scannedEvent, from Cursor, limit int) scanned {
 	s := scanned{place: from, last: true}
-	for i, r := range rows {
-		e := rowEvent(who, dbsqlc.EventTailRow{ID: r.ID, Xid: r.Xid, Type: r.Type, JobID: r.JobID, JobKey: r.JobKey, Actor: r.Actor,
-			ActorKind: r.ActorKind, ActorID: r.ActorID, Epoch: r.Epoch, At: r.At, Changes: r.Changes, Payload: r.Payload})
-		if r.Fits {
-			s.events = append(s.events, e)
+	for i, e := range list {
+		if e.fits {
+			s.events = append(s.events, e.Event)
 		}
-		s.place, s.looked, s.last = e.Cursor, int(r.Looked), i == len(rows)-1
+		s.place, s.looked, s.last = e.Cursor, e.scanned, i == len(list)-1
 		if len(s.events) == limit {
 			break
 		}
 	}
+	readableBy(who, s.events)
 	return s
 }
 
 func (l *Log) scan(ctx context.Context, who tenancy.Principal, f Filter, after Cursor, size, limit int) (s scanned, err error) {
 	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		rows, err := l.q.EventScan(ctx, tx, dbsqlc.EventScanParams{
-			WorkspaceID: who.Workspace, Types: f.patterns(), Actor: f.Actor, Settings: unread(who), AfterXid: after.text(),
-			AfterID: after.id,
-			Since:   f.Since, MaxScan: int32(size), MaxRows: int32(limit), //nolint:gosec // limit is checked at the edge
-		})
-		s = take(who, rows, after, limit)
+		list, err := scanTx(ctx, tx, who.Workspace, f, unread(who), after, size, limit)
+		s = take(who, list, after, limit)
 		return err
 	})
 	return s, err
@@ -203,17 +191,8 @@ type span struct{ from, before Cursor }
 
 func (l *Log) scanBack(ctx context.Context, who tenancy.Principal, f Filter, in span, size, limit int) (s scanned, err error) {
 	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		found, err := l.q.EventScanBack(ctx, tx, dbsqlc.EventScanBackParams{
-			WorkspaceID: who.Workspace, Types: f.patterns(), Actor: f.Actor, Settings: unread(who), BeforeXid: in.before.text(),
-			BeforeID: in.before.id,
-			FromXid:  in.from.text(), Since: f.Since, MaxScan: int32(size), MaxRows: int32(limit),
-			//nolint:gosec // limit is checked at the edge
-		})
-		rows := make([]dbsqlc.EventScanRow, 0, len(found))
-		for _, r := range found {
-			rows = append(rows, dbsqlc.EventScanRow(r))
-		}
-		s = take(who, rows, in.before, limit)
+		list, err := scanBackTx(ctx, tx, who.Workspace, f, unread(who), in, size, limit)
+		s = take(who, list, in.before, limit)
 		return err
 	})
 	return s, err
@@ -221,15 +200,10 @@ func (l *Log) scanBack(ctx context.Context, who tenancy.Principal, f Filter, in 
 
 func (l *Log) tailOfJob(ctx context.Context, who tenancy.Principal, f Filter, after Cursor, limit int) (list []Event, _ Cursor, err error) {
 	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		rows, err := l.q.EventScanJob(ctx, tx, dbsqlc.EventScanJobParams{
-			WorkspaceID: who.Workspace, JobID: *f.Job, Types: f.patterns(), Actor: f.Actor, Since: f.Since, AfterXid: after.text(),
-			AfterID: after.id, MaxRows: int32(limit), //nolint:gosec // limit is checked at the edge
-		})
-		for _, r := range rows {
-			list = append(list, rowEvent(who, dbsqlc.EventTailRow(r)))
-		}
+		list, err = scanJobTx(ctx, tx, who.Workspace, f, after, limit)
 		return err
 	})
+	readableBy(who, list)
 	if len(list) > 0 {
 		after = list[len(list)-1].Cursor
 	}
@@ -239,29 +213,12 @@ func (l *Log) tailOfJob(ctx context.Context, who tenancy.Principal, f Filter, af
 func (l *Log) olderOfJob(ctx context.Context, who tenancy.Principal, f Filter, before Cursor, limit int) (list []Event, _ Cursor,
 	err error) {
 	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		rows, err := l.q.EventScanJobBack(ctx, tx, dbsqlc.EventScanJobBackParams{
-			WorkspaceID: who.Workspace, JobID: *f.Job, Types: f.patterns(), Actor: f.Actor, Since: f.Since, BeforeXid: before.text(),
-			BeforeID: before.id, MaxRows: int32(limit + 1), //nolint:gosec // limit is checked at the edge
-		})
-		for _, r := range rows {
-			list = append(list, rowEvent(who, dbsqlc.EventTailRow(r)))
-		}
+		list, err = scanJobBackTx(ctx, tx, who.Workspace, f, before, limit+1)
 		return err
 	})
+	readableBy(who, list)
 	if len(list) <= limit {
 		return list, Cursor{}, err
 	}
 	return slices.Clip(list[:limit]), list[limit-1].Cursor, err
 }
-
-func rowEvent(who tenancy.Principal, r dbsqlc.EventTailRow) Event {
-	e := Event{ID: r.ID, Type: Type(r.Type), JobID: r.JobID, Actor: tenancy.ActorOf(r.ActorKind, r.ActorID, r.Actor),
-		Epoch: r.Epoch, At: r.At, Payload: payloadFor(who, Type(r.Type), r.Payload)}
-	if r.JobKey != nil {
-		e.JobKey = *r.JobKey
-	}
-	return e.decode(r.Xid, r.Changes)
-}
-
-// text is the transaction as the queries take it.
-func (c Cursor) text() string { return strconv.FormatUint(c.xid, 10) }

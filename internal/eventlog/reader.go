@@ -41,3 +41,10 @@ func payloadFor(who tenancy.Principal, kind Type, payload json.RawMessage) json.
 	}
 	return left
 }
+
+// readableBy leaves of the events what who may read.
+func readableBy(who tenancy.Principal, list []Event) {
+	for i := range list {
+		list[i].Payload = payloadFor(who, list[i].Type, list[i].Payload)
+	}
+}

@@ -5,11 +5,8 @@ import (
 	"fmt"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
 )
-
-var q = dbsqlc.New()
 
 // Outcome is what became of an entry.
 type Outcome struct {
@@ -21,9 +18,6 @@ type Outcome struct {
 	Differs bool
 }
 
-// numbers are what is counted of an entry.
-type numbers struct{ input, output, cacheRead, cacheWrite, cost int64 }
-
 // RecordTx adds the entries that are not there yet and raises the sums of their
 // leases, all or nothing; the outcomes are in the order of the entries. Each entry
 // has passed Check and says for whom it is. Of several with one id the first
@@ -31,26 +25,26 @@ type numbers struct{ input, output, cacheRead, cacheWrite, cost int64 }
 // to the same sums, at this moment.
 func RecordTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Entry) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(list))
-	params := dbsqlc.UsageRecordParams{WorkspaceID: workspace}
+	var distinct []priced
 	first := map[string]int{}
-	told := make([]numbers, len(list))
+	given := make([]numbers, len(list))
 	for i, e := range list {
 		cost, err := e.cost()
 		if err != nil {
 			return nil, fmt.Errorf("entry %d: %w", i, err)
 		}
-		told[i] = numbers{e.Input, e.Output, e.CacheRead, e.CacheWrite, int64(cost)}
+		given[i] = numbers{e.Input, e.Output, e.CacheRead, e.CacheWrite, int64(cost)}
 		if _, again := first[e.ID]; !again {
 			first[e.ID] = i
-			e.appendTo(&params, cost)
+			distinct = append(distinct, priced{e, cost})
 		}
 	}
 	if len(first) == 0 {
 		return outcomes, nil
 	}
-	added, err := q.UsageRecord(ctx, tx, params)
+	added, err := insertTx(ctx, tx, workspace, distinct)
 	if err != nil {
-		return nil, fmt.Errorf("record usage: %w", err)
+		return nil, err
 	}
 	for _, id := range added {
 		outcomes[first[id]].Recorded = true
@@ -65,9 +59,9 @@ func RecordTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Entry) ([]
 		}
 		stands, before := kept[e.ID]
 		if !before {
-			stands = told[first[e.ID]]
+			stands = given[first[e.ID]]
 		}
-		outcomes[i].Differs = stands != told[i]
+		outcomes[i].Differs = stands != given[i]
 	}
 	return outcomes, nil
 }
@@ -83,23 +77,5 @@ func keptTx(ctx context.Context, tx db.Tx, workspace ids.ID, outcomes []Outcome,
 	if len(known) == 0 {
 		return nil, nil
 	}
-	rows, err := q.UsageNumbers(ctx, tx, dbsqlc.UsageNumbersParams{WorkspaceID: workspace, Ids: known})
-	if err != nil {
-		return nil, fmt.Errorf("read usage: %w", err)
-	}
-	kept := make(map[string]numbers, len(rows))
-	for _, r := range rows {
-		kept[r.ID] = numbers{r.InputTokens, r.OutputTokens, r.CacheReadTokens, r.CacheWriteTokens, r.CostNanos}
-	}
-	return kept, nil
-}
-
-func (e Entry) appendTo(p *dbsqlc.UsageRecordParams, cost Nanos) {
-	p.Ids, p.JobIds, p.Epochs = append(p.Ids, e.ID), append(p.JobIds, e.Job), append(p.Epochs, e.Epoch)
-	p.AgentIds, p.ProductIds = append(p.AgentIds, e.Agent), append(p.ProductIds, e.Product)
-	p.Providers, p.Models = append(p.Providers, e.Provider), append(p.Models, e.Model)
-	p.ProviderSessions, p.Operations = append(p.ProviderSessions, e.Session), append(p.Operations, e.Operation)
-	p.InputTokens, p.OutputTokens = append(p.InputTokens, e.Input), append(p.OutputTokens, e.Output)
-	p.CacheReadTokens, p.CacheWriteTokens = append(p.CacheReadTokens, e.CacheRead), append(p.CacheWriteTokens, e.CacheWrite)
-	p.CostNanos, p.Ats = append(p.CostNanos, int64(cost)), append(p.Ats, e.At)
+	return numbersTx(ctx, tx, workspace, known)
 }

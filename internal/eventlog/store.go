@@ -1,0 +1,193 @@
+package eventlog
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+var q = dbsqlc.New()
+
+// appendTx appends an event whose changes and payload are encoded.
+func appendTx(ctx context.Context, tx db.Tx, workspace ids.ID, e Event, stored Encoded) error {
+	params := dbsqlc.EventAppendParams{
+		WorkspaceID: workspace, Type: string(e.Type), JobID: e.JobID, Actor: e.Actor.Name, ActorKind: string(e.Actor.Kind),
+		ActorID: e.Actor.ID, Epoch: e.Epoch, Changes: stored.Changes, Payload: stored.Payload,
+	}
+	for _, c := range stored.Contents {
+		params.Sums, params.Bodies = append(params.Sums, c.SHA256), append(params.Bodies, c.Body)
+	}
+	if err := q.EventAppend(ctx, tx, params); err != nil {
+		return fmt.Errorf("append event: %w", err)
+	}
+	return nil
+}
+
+// ContentsTx reads contents by their SHA-256, as the database writes JSON. One that
+// is not there, or is not what its SHA-256 says, is left out.
+func ContentsTx(ctx context.Context, tx db.Tx, workspace ids.ID, sums []string) (map[string]json.RawMessage, error) {
+	if len(sums) == 0 {
+		return nil, nil
+	}
+	rows, err := q.Contents(ctx, tx, dbsqlc.ContentsParams{WorkspaceID: workspace, Sums: sums})
+	if err != nil {
+		return nil, fmt.Errorf("read contents: %w", err)
+	}
+	contents := make(map[string]json.RawMessage, len(rows))
+	for _, r := range rows {
+		contents[r.Sum] = r.Body
+	}
+	return contents, nil
+}
+
+// HeadTx returns the place after everything that the transaction's next
+// statement is sure to see: a page rendered in tx is live from there on.
+func HeadTx(ctx context.Context, tx db.Tx) (Cursor, error) {
+	head, err := q.EventHead(ctx, tx)
+	if err != nil {
+		return Cursor{}, fmt.Errorf("head of the log: %w", err)
+	}
+	xid, err := strconv.ParseUint(head, 10, 63)
+	if err != nil {
+		return Cursor{}, fmt.Errorf("head of the log: %w", err)
+	}
+	// Nothing below the oldest running transaction can appear any more; what it
+	// writes itself comes after.
+	return Cursor{xid: xid, id: 0}, nil
+}
+
+// placeAtTx returns the place before the first transaction that began at a time or later.
+func placeAtTx(ctx context.Context, tx db.Tx, workspace ids.ID, at time.Time) (place Cursor, err error) {
+	xid, err := q.EventPlaceAt(ctx, tx, dbsqlc.EventPlaceAtParams{WorkspaceID: workspace, At: at})
+	if err != nil {
+		return Cursor{}, fmt.Errorf("place of %s in the log: %w", at, err)
+	}
+	place.xid, err = strconv.ParseUint(xid, 10, 64)
+	return place, err
+}
+
+// tailTx reads what follows a place, oldest first.
+func tailTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, limit int) ([]Event, error) {
+	rows, err := q.EventTail(ctx, tx, dbsqlc.EventTailParams{WorkspaceID: workspace, AfterXid: after.text(), AfterID: after.id,
+		MaxRows: int32(limit)}) //nolint:gosec // limit is the caller's constant
+	return eventsFrom(rows), err
+}
+
+// newestOfJobTx reads the events of a job before one of them, newest first.
+func newestOfJobTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, before int64, limit int) ([]Event, error) {
+	rows, err := q.EventOfJob(ctx, tx, dbsqlc.EventOfJobParams{WorkspaceID: workspace, JobID: job, Before: before,
+		MaxRows: int32(limit)}) //nolint:gosec // limit is checked at the edge
+	list := make([]Event, 0, len(rows))
+	for _, r := range rows {
+		e := eventFrom(dbsqlc.EventTailRow{ID: r.ID, Xid: r.Xid, Type: r.Type, JobID: r.JobID, Actor: r.Actor, ActorKind: r.ActorKind,
+			ActorID: r.ActorID, Epoch: r.Epoch, At: r.At, Changes: r.Changes, Payload: r.Payload})
+		e.SavedAt = r.SavedAt
+		list = append(list, e)
+	}
+	return list, err
+}
+
+// scannedEvent is an event that the filter fits, or the last one of a scan.
+type scannedEvent struct {
+	Event
+
+	fits    bool
+	scanned int // how many events were looked at, up to this one
+}
+
+// scanTx looks at size events after a place, oldest first, for limit that the filter
+// fits. Those of the types in hidden fit never.
+func scanTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, hidden []string, after Cursor, size, limit int) ([]scannedEvent,
+	error) {
+	rows, err := q.EventScan(ctx, tx, dbsqlc.EventScanParams{
+		WorkspaceID: workspace, Types: f.patterns(), Actor: f.Actor, Settings: hidden, AfterXid: after.text(), AfterID: after.id,
+		Since: f.Since, MaxScan: int32(size), MaxRows: int32(limit)}) //nolint:gosec // limit is checked at the edge
+	return scannedFrom(rows), err
+}
+
+// scanBackTx looks at size events of a part of the log, newest first.
+func scanBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, hidden []string, in span, size, limit int) ([]scannedEvent,
+	error) {
+	rows, err := q.EventScanBack(ctx, tx, dbsqlc.EventScanBackParams{
+		WorkspaceID: workspace, Types: f.patterns(), Actor: f.Actor, Settings: hidden, BeforeXid: in.before.text(),
+		BeforeID: in.before.id, FromXid: in.from.text(), Since: f.Since,
+		MaxScan: int32(size), MaxRows: int32(limit)}) //nolint:gosec // limit is checked at the edge
+	return scannedFrom(rows), err
+}
+
+// scanJobTx finds events of the filter's job after a place, oldest first.
+func scanJobTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, after Cursor, limit int) ([]Event, error) {
+	rows, err := q.EventScanJob(ctx, tx, dbsqlc.EventScanJobParams{
+		WorkspaceID: workspace, JobID: *f.Job, Types: f.patterns(), Actor: f.Actor, Since: f.Since, AfterXid: after.text(),
+		AfterID: after.id, MaxRows: int32(limit)}) //nolint:gosec // limit is checked at the edge
+	return eventsFrom(rows), err
+}
+
+// scanJobBackTx finds events of the filter's job before a place, newest first.
+func scanJobBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, before Cursor, limit int) ([]Event, error) {
+	rows, err := q.EventScanJobBack(ctx, tx, dbsqlc.EventScanJobBackParams{
+		WorkspaceID: workspace, JobID: *f.Job, Types: f.patterns(), Actor: f.Actor, Since: f.Since, BeforeXid: before.text(),
+		BeforeID: before.id, MaxRows: int32(limit)}) //nolint:gosec // limit is checked at the edge
+	return eventsFrom(rows), err
+}
+
+// auditTx reads what people did beside jobs, before a place, newest first.
+func auditTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, before AuditPlace, limit int) ([]Event, error) {
+	rows, err := q.AuditEvents(ctx, tx, dbsqlc.AuditEventsParams{
+		WorkspaceID: workspace, Types: f.patterns(), Actor: f.Actor, BeforeAt: before.at, BeforeID: before.id,
+		MaxRows: int32(limit)}) //nolint:gosec // limit is the caller's constant
+	list := make([]Event, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, eventFrom(dbsqlc.EventTailRow{ID: r.ID, Type: r.Type, Actor: r.Actor, ActorKind: r.ActorKind,
+			ActorID: r.ActorID, At: r.At, Changes: r.Changes, Payload: r.Payload}))
+	}
+	return list, err
+}
+
+// eventRow is any of the rows that an event is read from.
+type eventRow interface {
+	dbsqlc.EventTailRow | dbsqlc.EventScanJobRow | dbsqlc.EventScanJobBackRow
+}
+
+func eventsFrom[R eventRow](rows []R) []Event {
+	list := make([]Event, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, eventFrom(dbsqlc.EventTailRow(r)))
+	}
+	return list
+}
+
+func scannedFrom[R dbsqlc.EventScanRow | dbsqlc.EventScanBackRow](rows []R) []scannedEvent {
+	list := make([]scannedEvent, 0, len(rows))
+	for _, row := range rows {
+		r := dbsqlc.EventScanRow(row)
+		list = append(list, scannedEvent{fits: r.Fits, scanned: int(r.Looked), Event: eventFrom(dbsqlc.EventTailRow{ID: r.ID, Xid: r.Xid,
+			Type: r.Type, JobID: r.JobID, JobKey: r.JobKey, Actor: r.Actor, ActorKind: r.ActorKind, ActorID: r.ActorID, Epoch: r.Epoch,
+			At: r.At, Changes: r.Changes, Payload: r.Payload})})
+	}
+	return list
+}
+
+func eventFrom(r dbsqlc.EventTailRow) Event {
+	e := Event{ID: r.ID, Type: Type(r.Type), JobID: r.JobID, Actor: tenancy.ActorOf(r.ActorKind, r.ActorID, r.Actor), Epoch: r.Epoch,
+		At: r.At, Payload: r.Payload}
+	if r.JobKey != nil {
+		e.JobKey = *r.JobKey
+	}
+	// Both were written by this package. A row that does not decode shows as an
+	// event without changes, so that it does not hide the rest of the log.
+	e.Cursor.xid, _ = strconv.ParseUint(r.Xid, 10, 63)
+	e.Cursor.id = r.ID
+	_ = json.Unmarshal(r.Changes, &e.Changes)
+	return e
+}
+
+// text is the transaction as the queries take it.
+func (c Cursor) text() string { return strconv.FormatUint(c.xid, 10) }

@@ -1,0 +1,55 @@
+package eventlog
+
+import (
+	"context"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+)
+
+// compactable is a job, and whether its old events are to be folded.
+type compactable struct {
+	job ids.ID
+	due bool
+}
+
+// workspaces lists all workspaces, by id.
+func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
+	err = d.InSystem(ctx, func(tx db.Tx) error {
+		list, err = q.WorkspaceIDs(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list workspaces: %w", err)
+	}
+	return list, nil
+}
+
+// compactableTx reads the jobs that follow one by id, a page of them.
+func compactableTx(ctx context.Context, tx db.Tx, workspace, after ids.ID) ([]compactable, error) {
+	rows, err := q.EventCompactable(ctx, tx, dbsqlc.EventCompactableParams{WorkspaceID: workspace, After: after, MaxRows: compactPage})
+	page := make([]compactable, 0, len(rows))
+	for _, r := range rows {
+		page = append(page, compactable{r.ID, r.Due})
+	}
+	return page, err
+}
+
+// foldTx folds the old events of a job. It returns the ids of all its events before,
+// oldest first, and how many of them, from the first on, were folded.
+func foldTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (before []int64, folded int32, err error) {
+	before, err = q.EventIDsOfJob(ctx, tx, dbsqlc.EventIDsOfJobParams{WorkspaceID: workspace, JobID: job})
+	if err != nil {
+		return nil, 0, fmt.Errorf("events of a job: %w", err)
+	}
+	folded, err = q.EventCompact(ctx, tx, dbsqlc.EventCompactParams{WorkspaceID: workspace, JobID: job})
+	return before, folded, err
+}
+
+// collectTx deletes contents of which no event has told for a day.
+func collectTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
+	_, err := q.ContentsCollect(ctx, tx, dbsqlc.ContentsCollectParams{WorkspaceID: workspace, MaxRows: collectBatch})
+	return err
+}

@@ -1,0 +1,167 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+)
+
+var q = dbsqlc.New()
+
+// SnapshotTx reads the whole fleet of a workspace.
+func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, error) {
+	var snap Snapshot
+	agents, err := q.AgentList(ctx, tx, workspace)
+	if err != nil {
+		return snap, fmt.Errorf("list agents: %w", err)
+	}
+	// After the agents: each statement sees what was committed before it, and an
+	// agent's factory is there before the agent is.
+	factories, err := q.FactoryList(ctx, tx, workspace)
+	if err != nil {
+		return snap, fmt.Errorf("list factories: %w", err)
+	}
+	leases, err := q.LeaseCounts(ctx, tx, workspace)
+	if err != nil {
+		return snap, fmt.Errorf("count leases: %w", err)
+	}
+	taken := map[ids.ID]int{} // by factory and by agent
+	for _, l := range leases {
+		taken[l.FactoryID] += int(l.Taken)
+		taken[l.AgentID] += int(l.Taken)
+	}
+	at := map[ids.ID]int{}
+	for i, r := range factories {
+		f, err := factoryFrom(r)
+		if err != nil {
+			return snap, err
+		}
+		f.Taken = taken[f.ID]
+		snap.Now, at[f.ID] = r.Now, i
+		snap.Factories = append(snap.Factories, f)
+	}
+	slices.SortFunc(agents, func(a, b dbsqlc.Agent) int { return cmp.Compare(a.Name, b.Name) })
+	for _, r := range agents {
+		i, known := at[r.FactoryID]
+		if !known {
+			continue // it was deleted meanwhile
+		}
+		f := &snap.Factories[i]
+		f.add(agentFrom(r, f.Name, taken[r.ID]), snap)
+	}
+	return snap, nil
+}
+
+// AgentTx reads one agent by name. NotFound where the workspace has none.
+func AgentTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (Agent, error) {
+	r, err := q.AgentByName(ctx, tx, dbsqlc.AgentByNameParams{WorkspaceID: workspace, Name: name})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Agent{}, fault.New(fault.NotFound, "There is no agent %.64s in this workspace.", name)
+	}
+	if err != nil {
+		return Agent{}, fmt.Errorf("read agent: %w", err)
+	}
+	a := agentFrom(r.Agent, r.Factory, int(r.Taken))
+	a.Health = a.HealthAt(r.Now)
+	return a, nil
+}
+
+// factoriesTx reads the factories of a workspace, without their agents.
+func factoriesTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Factory, error) {
+	rows, err := q.FactoryList(ctx, tx, workspace)
+	if err != nil {
+		return nil, fmt.Errorf("list factories: %w", err)
+	}
+	list := make([]Factory, 0, len(rows))
+	for _, r := range rows {
+		f, err := factoryFrom(r)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+// agentKindsTx reads the kinds of living agents of each factory, as agents without a
+// name. The capabilities of agents count for some factories only.
+func agentKindsTx(ctx context.Context, tx db.Tx, workspace ids.ID, withCapabilities []ids.ID) (map[ids.ID][]Agent, error) {
+	kinds, err := q.AgentKinds(ctx, tx, dbsqlc.AgentKindsParams{WorkspaceID: workspace, Factories: withCapabilities})
+	if err != nil {
+		return nil, fmt.Errorf("list kinds of agents: %w", err)
+	}
+	of := map[ids.ID][]Agent{}
+	for _, k := range kinds {
+		of[k.FactoryID] = append(of[k.FactoryID], Agent{Capabilities: k.Capabilities, Health: Healthy, Terminated: k.Ended})
+	}
+	return of, nil
+}
+
+// countHealthsTx counts agents by health.
+func countHealthsTx(ctx context.Context, tx db.Tx, workspace ids.ID, into map[Health]int) error {
+	rows, err := q.AgentCountPerHealth(ctx, tx, workspace)
+	for _, r := range rows {
+		into[Health(r.Health)] = int(r.Agents)
+	}
+	return err
+}
+
+// setDrainingTx reports whether the factory is there and was in the other state.
+func setDrainingTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, draining bool, actor string) (bool, error) {
+	_, err := q.FactorySetDraining(ctx, tx, dbsqlc.FactorySetDrainingParams{
+		WorkspaceID: workspace, Name: name, Draining: draining, Actor: actor})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("drain factory: %w", err)
+	}
+	return true, nil
+}
+
+func factoryFrom(r dbsqlc.FactoryListRow) (Factory, error) {
+	f := Factory{
+		ID: r.ID, Name: r.Name, OS: r.Os, Host: r.Host, Engines: r.Engines, Capabilities: r.Capabilities,
+		Seats: int(r.Seats), Draining: r.Draining, DrainedBy: r.DrainedBy, DrainedAt: r.DrainedAt,
+		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Health: Dead,
+	}
+	if err := json.Unmarshal(r.Repos, &f.Repos); err != nil {
+		return f, fmt.Errorf("repos of factory %s: %w", r.Name, err)
+	}
+	return f, nil
+}
+
+func agentFrom(r dbsqlc.Agent, factory string, taken int) Agent {
+	a := Agent{
+		ID: r.ID, Name: r.Name, Model: r.Model, Factory: factory, Capabilities: r.Capabilities, Products: r.Products,
+		MaxConcurrentJobs: int(r.MaxConcurrentJobs), HeartbeatIntervalSeconds: int(r.HeartbeatIntervalSeconds),
+		StaleAfterSeconds: wide(r.StaleAfterSeconds), BootID: r.BootID, Status: r.Status, MemoryMB: wide(r.MemoryMb),
+		LastHeartbeatAt: r.LastHeartbeatAt, Terminated: r.TerminatedAt != nil, Graceful: r.EndedGracefully,
+		TerminateReason: r.TerminateReason,
+		CutOff:          r.CutOffAt != nil,
+		Taken:           taken, CreatedAt: r.CreatedAt, RegisteredAt: r.RegisteredAt,
+	}
+	if r.CpuPercent != nil {
+		load := float64(*r.CpuPercent)
+		a.CPUPercent = &load
+	}
+	return a
+}
+
+func wide(v *int32) *int {
+	if v == nil {
+		return nil
+	}
+	n := int(*v)
+	return &n
+}
