@@ -35,7 +35,7 @@ func TestAProductSaysHowItsJobsAreWorkedOn(t *testing.T) {
 	v.click("#one_job_per_repo")
 	v.fill("#review_limit", "many")
 	v.click("text=Create product")
-	v.sees("#name-e:has-text('A product needs a name.')")
+	v.sees("#name-e:has-text('A product must have a name.')")
 	v.sees("#review_limit-e")
 	v.fill("#name", "ledger")
 	v.fill("#review_limit", "")

@@ -47,7 +47,7 @@ func (s *Server) agentTerminate(c echo.Context, who tenancy.Principal) error {
 	}
 	reason, graceful := in.Get("reason"), in.Get("graceful") == "1"
 	if !web.Fits(reason, maxWhy) {
-		return web.Sentence(fault.Invalid("reason", "At most %d characters of text fit.", maxWhy))
+		return web.Sentence(fault.Invalid("reason", "It must have at most %d characters of text.", maxWhy))
 	}
 	a, err := s.Dispatch.Terminate(c.Request().Context(), who, c.Param("name"), reason, graceful)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Server) agentCutOff(c echo.Context, who tenancy.Principal) error {
 	}
 	reason := in.Get("reason")
 	if !web.Fits(reason, maxWhy) {
-		return web.Sentence(fault.Invalid("reason", "At most %d characters of text fit.", maxWhy))
+		return web.Sentence(fault.Invalid("reason", "It must have at most %d characters of text.", maxWhy))
 	}
 	a, err := s.Dispatch.CutOff(c.Request().Context(), who, c.Param("name"), reason)
 	if err != nil {

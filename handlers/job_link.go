@@ -108,7 +108,7 @@ func (s *Server) jobLink(c echo.Context, who tenancy.Principal) error {
 	job, other := c.Param("key"), otherIn(in)
 	name, back := strings.CutSuffix(in.Get("kind"), turned)
 	if other == "" {
-		return s.linkRefused(c, fault.Invalid("other", "Say which job."))
+		return s.linkRefused(c, fault.Invalid("other", "It must name a job."))
 	}
 	if back {
 		job, other = other, job

@@ -96,7 +96,7 @@ func TestActions(t *testing.T) {
 
 	read(t, d.hx("/jobs/FB-1", "/jobs/FB-1/unblock", nil), http.StatusOK)
 	text := read(t, d.hx("/jobs/FB-1", "/jobs/FB-1/block", nil), http.StatusUnprocessableEntity)
-	wantText(t, parse(t, text), ".toastx", "Reason: It is needed")
+	wantText(t, parse(t, text), ".toastx", "Reason: It must not be empty")
 	read(t, d.hx("/jobs/FB-1", "/jobs/FB-1/claim", nil), http.StatusNotFound)
 
 	r := request(http.MethodPost, "/jobs/FB-1/cancel", url.Values{"reason": {"Not needed"}})

@@ -127,7 +127,7 @@ func TestRefusedFormKeepsWhatWasTyped(t *testing.T) {
 	wantText(t, doc, "#depends_on-e", "There is no job FB-404.")
 	wantCount(t, doc, "input[name=depends_on][value='FB-404'][checked]", 1)
 	doc = page(t, d.post("/jobs", filled(url.Values{"product": {"nothing"}, "capabilities": {"BAD token"}})), http.StatusUnprocessableEntity)
-	wantText(t, doc, "#capabilities-e", "A capability looks like")
+	wantText(t, doc, "#capabilities-e", "It must be a capability")
 	list, _, err := d.Jobs.List(t.Context(), d.owner, jobs.Filter{})
 	if err != nil || len(list) != 0 {
 		t.Fatalf("%d jobs, %v", len(list), err)

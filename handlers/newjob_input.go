@@ -47,7 +47,7 @@ func (f jobForm) setInputs(n *jobs.New, wrong map[string]string) {
 	}
 	raw, err := json.Marshal(inputs)
 	if err != nil {
-		wrong["inputs"] = "It holds characters that are not text." // its own words could tell a value
+		wrong["inputs"] = "It must hold text only: UTF-8, without NUL characters." // its own words could tell a value
 		return
 	}
 	n.InputContext, n.SecretKeys = raw, secret

@@ -24,7 +24,7 @@ func (s *Server) productCreate(c echo.Context, who tenancy.Principal) error {
 	settings, wrong := sheet.form.settings(false)
 	switch there, err := s.Jobs.Product(c.Request().Context(), who, sheet.form.name); {
 	case sheet.form.name == "":
-		wrong["name"] = "A product needs a name."
+		wrong["name"] = "A product must have a name."
 	case fault.Is(err, fault.NotFound):
 	case err != nil:
 		return err

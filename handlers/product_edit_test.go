@@ -65,7 +65,7 @@ func TestARefusedProductKeepsWhatWasTyped(t *testing.T) {
 		v.Set("review_limit", "many")
 	})), http.StatusUnprocessableEntity)
 	wantText(t, doc, ".form-err", "The product was not saved. 2 fields need another value; your text is kept.")
-	wantText(t, doc, "#name-e", "A product needs a name.")
+	wantText(t, doc, "#name-e", "A product must have a name.")
 	wantText(t, doc, "#review_limit-e", "A whole number from 1 to 100000.")
 	wantCount(t, doc, "#review_limit[value=many][aria-invalid][aria-describedby~=review_limit-e]", 1)
 	wantCount(t, doc, "#review_required[checked]", 1)
@@ -76,8 +76,8 @@ func TestARefusedProductKeepsWhatWasTyped(t *testing.T) {
 
 	// What only the domain knows stands at its field, too, and names the repo.
 	doc = page(t, d.post("/settings/products", productFields("a b", func(v url.Values) { v.Set("repos", "mine\n<b>\nshop-api") })), http.StatusUnprocessableEntity)
-	wantText(t, doc, "#name-e", "make a name")
-	wantText(t, doc, "#repos-e", "<b>: Letters, digits and")
+	wantText(t, doc, "#name-e", "must be a name")
+	wantText(t, doc, "#repos-e", "<b>: It must be a name: letters, digits and")
 	doc = page(t, d.post("/settings/products", productFields("mine", func(v url.Values) { v.Set("repos", "mine\nshop-api") })), http.StatusUnprocessableEntity)
 	wantText(t, doc, "#repos-e", "The repo shop-api belongs to the product shop.")
 	wantCount(t, doc, "#name[value=mine]", 1)

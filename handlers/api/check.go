@@ -23,22 +23,22 @@ func (f *findings) check(field string, value any, schema *openapi3.Schema) {
 	switch v := value.(type) {
 	case nil:
 		if !schema.Nullable {
-			f.unreadable(field, "null is not possible; leave the field out.")
+			f.unreadable(field, "It must not be null; leave the field out.")
 		}
 	case map[string]any:
-		if f.is(field, schema, "object", "A JSON object is not possible here.") {
+		if f.is(field, schema, "object") {
 			f.object(field, v, schema)
 		}
 	case []any:
-		if f.is(field, schema, "array", "A list is not possible here.") {
+		if f.is(field, schema, "array") {
 			f.array(field, v, schema)
 		}
 	case string:
-		if f.is(field, schema, "string", "Text is not possible here.") {
+		if f.is(field, schema, "string") {
 			f.string(field, v, schema)
 		}
 	case bool:
-		f.is(field, schema, "boolean", "true and false are not possible here.")
+		f.is(field, schema, "boolean")
 	case json.Number:
 		f.numeric(field, v, schema)
 	}
@@ -52,28 +52,28 @@ func fitting(value any, schemas openapi3.SchemaRefs) *openapi3.Schema {
 }
 
 // is reports whether the schema takes a type, and notes what it takes where not.
-func (f *findings) is(field string, schema *openapi3.Schema, kind, otherwise string) bool {
+func (f *findings) is(field string, schema *openapi3.Schema, kind string) bool {
 	if schema.Type.Is(kind) {
 		return true
 	}
-	f.unreadable(field, "%s %s", otherwise, expected(schema))
+	f.unreadable(field, "%s", expected(schema))
 	return false
 }
 
 func expected(schema *openapi3.Schema) string {
 	switch {
 	case schema.Type.Is("object"):
-		return "An object is expected."
+		return "It must be a JSON object."
 	case schema.Type.Is("array"):
-		return "A list is expected."
+		return "It must be a list."
 	case schema.Type.Is("string"):
-		return "Text is expected."
+		return "It must be text."
 	case schema.Type.Is("boolean"):
-		return "true or false is expected."
+		return "It must be true or false."
 	case schema.Type.Is("integer"):
-		return "A whole number is expected."
+		return "It must be a whole number."
 	}
-	return "A number is expected."
+	return "It must be a number."
 }
 
 func (f *findings) object(field string, object map[string]any, schema *openapi3.Schema) {
@@ -89,7 +89,7 @@ func (f *findings) object(field string, object map[string]any, schema *openapi3.
 	}
 	for _, key := range schema.Required {
 		if _, given := object[key]; !given {
-			f.unfit(join(field, key), "It is needed.")
+			f.unfit(join(field, key), "It must be given.")
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (f *findings) array(field string, list []any, schema *openapi3.Schema) {
 		return
 	}
 	if n < schema.MinItems {
-		f.unfit(field, "There are %d entries; at least %d are needed.", n, schema.MinItems)
+		f.unfit(field, "It must have at least %d entries (it has %d).", schema.MinItems, n)
 	}
 	for i, item := range list {
 		f.check(field+"["+strconv.Itoa(i)+"]", item, schema.Items.Value)
@@ -115,14 +115,14 @@ func (f *findings) string(field, s string, schema *openapi3.Schema) {
 	n := uint64(utf8.RuneCountInString(s)) //nolint:gosec // a count
 	switch {
 	case schema.MaxLength != nil && n > *schema.MaxLength:
-		f.unfit(field, "It has %d characters; at most %d fit.", n, *schema.MaxLength)
+		f.unfit(field, "It must have at most %d characters (it has %d).", *schema.MaxLength, n)
 	case n < schema.MinLength:
-		f.unfit(field, "It is empty.")
+		f.unfit(field, "It must not be empty.")
 	case len(schema.Enum) > 0 && !slices.Contains(schema.Enum, any(s)):
-		f.unfit(field, "One of these is possible: %s.", choices(schema.Enum))
+		f.unfit(field, "It must be one of %s.", choices(schema.Enum))
 	case schema.Format == "date-time":
 		if _, err := time.Parse(time.RFC3339, s); err != nil {
-			f.unfit(field, "A time looks like 2006-01-02T15:04:05Z.")
+			f.unfit(field, "It must be a time like 2006-01-02T15:04:05Z.")
 		}
 	}
 }
@@ -142,7 +142,7 @@ func (f *findings) numeric(field string, n json.Number, schema *openapi3.Schema)
 		f.integer(field, n, schema)
 		return
 	}
-	if !f.is(field, schema, "number", "A number is not possible here.") {
+	if !f.is(field, schema, "number") {
 		return
 	}
 	v, err := strconv.ParseFloat(n.String(), 64)
@@ -153,7 +153,7 @@ func (f *findings) numeric(field string, n json.Number, schema *openapi3.Schema)
 
 func (f *findings) integer(field string, n json.Number, schema *openapi3.Schema) {
 	if strings.ContainsAny(n.String(), ".eE") {
-		f.unreadable(field, "A whole number is expected.")
+		f.unreadable(field, "It must be a whole number.")
 		return
 	}
 	v, err := strconv.ParseInt(n.String(), 10, 64)
@@ -166,7 +166,7 @@ func outside(v float64, schema *openapi3.Schema) bool {
 	return schema.Min != nil && v < *schema.Min || schema.Max != nil && v > *schema.Max
 }
 
-// span says which numbers fit.
+// span says which numbers the schema takes.
 func span(schema *openapi3.Schema) string {
 	low, high := "", ""
 	if schema.Min != nil {
@@ -177,5 +177,5 @@ func span(schema *openapi3.Schema) string {
 	} else if schema.Type.Is("integer") {
 		high = strconv.FormatInt(math.MaxInt64, 10)
 	}
-	return strings.TrimSpace(low+" to "+high) + " is possible."
+	return "It must be " + strings.TrimSpace(low+" to "+high) + "."
 }

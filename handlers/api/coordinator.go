@@ -41,7 +41,7 @@ func (s *Server) ListCoordinatorLogs(ctx context.Context, r ListCoordinatorLogsR
 	if cursor := value(r.Params.Cursor); cursor != "" {
 		var err error
 		if before, err = strconv.ParseInt(cursor, 10, 64); err != nil || before < 1 {
-			return nil, fault.Invalid("cursor", "It is not one that this server gave out.")
+			return nil, fault.Invalid("cursor", "It must be one that this server gave out.")
 		}
 	}
 	found, last, err := s.coordinator.Logs(ctx, whoOf(ctx), coordinator.LogFilter{Level: string(value(r.Params.Level)), Before: before,

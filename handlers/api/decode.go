@@ -143,13 +143,13 @@ func (p *parser) value(path string, depth int, schema *openapi3.Schema) (any, er
 		return nil, notJSON(err)
 	}
 	if p.values++; p.values > MaxValues {
-		return nil, fault.Invalid(short(path), "A body must hold at most %d values, with those in lists and objects.", MaxValues)
+		return nil, fault.Invalid(short(path), "It must hold at most %d values, with those in lists and objects.", MaxValues)
 	}
 	switch t := token.(type) {
 	case json.Delim:
 		if depth == maxDepth {
 			refusal := fault.New(fault.Malformed, "The body is nested deeper than %d levels.", maxDepth)
-			refusal.Fields = map[string]string{short(path): "It is nested too deep."}
+			refusal.Fields = map[string]string{short(path): "It must not be nested so deep."}
 			return nil, refusal
 		}
 		if t == '{' {
@@ -178,7 +178,7 @@ func (p *parser) object(path string, depth int, schema *openapi3.Schema) (any, e
 		field := join(path, key)
 		p.found.text(field, key)
 		if _, twice := object[key]; twice {
-			p.found.unreadable(field, "It is given twice.")
+			p.found.unreadable(field, "It must be given once.")
 		}
 		if object[key], err = p.value(field, depth+1, property(schema, key)); err != nil {
 			return nil, err
@@ -228,7 +228,7 @@ func join(path, key string) string {
 // text refuses what PostgreSQL cannot keep as text.
 func (f *findings) text(field, s string) {
 	if strings.ContainsRune(s, 0) || !utf8.ValidString(s) {
-		f.unfit(strings.ToValidUTF8(strings.ReplaceAll(field, "\x00", "�"), "�"), "It holds characters that are not text.")
+		f.unfit(strings.ToValidUTF8(strings.ReplaceAll(field, "\x00", "�"), "�"), "It must hold text only: UTF-8, without NUL characters.")
 	}
 }
 
@@ -243,6 +243,6 @@ func (f *findings) number(field string, n json.Number) {
 		}
 	}
 	if len(mantissa) > maxDigits || power > maxDigits || power < -maxDigits {
-		f.unfit(field, "The number is too long; at most %d digits fit.", maxDigits)
+		f.unfit(field, "It must have at most %d digits.", maxDigits)
 	}
 }

@@ -72,7 +72,7 @@ func (s *Server) ListAttempts(ctx context.Context, r ListAttemptsRequestObject) 
 		func(a jobs.Attempt, last string) bool {
 			epoch, err := strconv.ParseInt(last, 10, 64)
 			if err != nil {
-				unknown = fault.Invalid("cursor", "It is not one that this server gave out.")
+				unknown = fault.Invalid("cursor", "It must be one that this server gave out.")
 			}
 			return a.Epoch < epoch
 		})
@@ -109,7 +109,7 @@ func (s *Server) ListJobEvents(ctx context.Context, r ListJobEventsRequestObject
 	if cursor := value(r.Params.Cursor); cursor != "" {
 		var err error
 		if before, err = strconv.ParseInt(cursor, 10, 64); err != nil || before < 1 {
-			return nil, fault.Invalid("cursor", "It is not one that this server gave out.")
+			return nil, fault.Invalid("cursor", "It must be one that this server gave out.")
 		}
 	}
 	job, err := s.jobs.Get(ctx, who, r.Job)

@@ -22,7 +22,7 @@ func limit(asked *int) int {
 func page[T any](all []T, cursor *string, asked *int, key func(T) string, after func(item T, last string) bool) ([]T, string, error) {
 	last, err := base64.RawURLEncoding.DecodeString(value(cursor))
 	if err != nil {
-		return nil, "", fault.Invalid("cursor", "It is not one that this server gave out.")
+		return nil, "", fault.Invalid("cursor", "It must be one that this server gave out.")
 	}
 	rest := all
 	for len(last) > 0 && len(rest) > 0 && !after(rest[0], string(last)) {

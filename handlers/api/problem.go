@@ -113,7 +113,7 @@ func refusalOf(err error, c echo.Context) *fault.Error {
 	case http.StatusNotFound:
 		return fault.New(fault.NotFound, "There is no such call. GET %s/openapi.yaml lists them.", BasePath)
 	case http.StatusMethodNotAllowed:
-		return fault.New(fault.MethodNotAllowed, "%s is not possible here.", c.Request().Method)
+		return fault.New(fault.MethodNotAllowed, "%s is not allowed here.", c.Request().Method)
 	case http.StatusBadRequest:
 		return fault.Wrap(err, fault.Malformed, "A parameter could not be read.")
 	}

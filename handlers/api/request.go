@@ -253,7 +253,7 @@ func (f *findings) query(p *openapi3.Parameter, values []string) {
 	schema := p.Schema.Value
 	if schema.Type.Is("array") {
 		if apart := p.Explode == nil || *p.Explode; !apart && len(values) > 1 {
-			f.unreadable(p.Name, "It is given twice.")
+			f.unreadable(p.Name, "It must be given once.")
 		} else if !apart && len(values) == 1 {
 			values = strings.Split(values[0], ",")
 		}
@@ -266,7 +266,7 @@ func (f *findings) query(p *openapi3.Parameter, values []string) {
 		return
 	}
 	if len(values) > 1 {
-		f.unreadable(p.Name, "It is given twice.")
+		f.unreadable(p.Name, "It must be given once.")
 	}
 	if len(values) > 0 {
 		f.parameter(p.Name, values[0], schema)
@@ -279,11 +279,11 @@ func (f *findings) parameter(name, value string, schema *openapi3.Schema) {
 	switch {
 	case schema.Type.Is("boolean"):
 		if value != "true" && value != "false" {
-			f.unreadable(name, "true or false is expected.")
+			f.unreadable(name, "It must be true or false.")
 		}
 	case schema.Type.Is("integer"):
 		if !wholeNumber.MatchString(value) {
-			f.unreadable(name, "A whole number is expected.")
+			f.unreadable(name, "It must be a whole number.")
 			return
 		}
 		f.integer(name, json.Number(value), schema)

@@ -30,10 +30,10 @@ func ReadAction(in url.Values, v Verb) (dispatch.Action, error) {
 		a.Reason = in.Get("answer")
 	}
 	if !web.Fits(a.Commit, maxCommit) {
-		return a, fault.Invalid("commit", "At most %d characters of text fit.", maxCommit)
+		return a, fault.Invalid("commit", "It must have at most %d characters of text.", maxCommit)
 	}
 	if !web.Fits(a.URL, maxAddress) {
-		return a, fault.Invalid("url", "At most %d characters of text fit.", maxAddress)
+		return a, fault.Invalid("url", "It must have at most %d characters of text.", maxAddress)
 	}
 	return a, nil
 }

@@ -77,7 +77,7 @@ func (s *Service) validateToken(in NewToken) error {
 		p.Add("may_submit", "Only agents of enrolment tokens are given it.")
 	}
 	if len(in.Products) > maxScope {
-		p.Add("products", "At most %d entries fit.", maxScope)
+		p.Add("products", "It must have at most %d entries.", maxScope)
 	}
 	p.Capabilities("capabilities", in.Capabilities, maxScope)
 	if slices.ContainsFunc(in.Capabilities, func(c string) bool { return strings.HasPrefix(c, "repo:") }) {
@@ -85,7 +85,7 @@ func (s *Service) validateToken(in NewToken) error {
 	}
 	p.Name("factory", in.Factory, maxTokenFactory)
 	if strings.Contains(in.Factory, "/") {
-		p.Add("factory", "A factory's name has no slash.")
+		p.Add("factory", "It must not contain a slash.")
 	}
 	p.Line("form_key", in.FormKey, maxFormKey)
 	return p.Err()

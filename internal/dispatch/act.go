@@ -111,10 +111,10 @@ func (a Action) check() error {
 		needed = true
 	}
 	if needed && strings.TrimSpace(a.Reason) == "" {
-		return fault.Invalid(field, "It is needed: the next one to read it has nothing else.")
+		return fault.Invalid(field, "It must not be empty: whoever reads it next has nothing else.")
 	}
 	if !isText(a.Reason, limit) {
-		return fault.Invalid(field, "At most %d characters of text fit.", limit)
+		return fault.Invalid(field, "It must have at most %d characters of text.", limit)
 	}
 	if !isWebAddress(a.URL) {
 		return fault.Invalid("url", notWebAddress)

@@ -23,7 +23,7 @@ const maxQuestion = 10_000
 func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref Ref, question string, checkpoint json.RawMessage) (jobs.Job, error) {
 	question = strings.TrimSpace(question)
 	if question == "" || !isText(question, maxQuestion) {
-		return jobs.Job{}, fault.Invalid("question", "It is needed: 1 to %d characters of text.", maxQuestion)
+		return jobs.Job{}, fault.Invalid("question", "It must have 1 to %d characters of text.", maxQuestion)
 	}
 	if err := (Progress{Checkpoint: checkpoint}).check(); err != nil {
 		return jobs.Job{}, err

@@ -114,19 +114,19 @@ func (in ClaimRequest) checked() (ClaimRequest, error) {
 	in.TTLSeconds = cmp.Or(in.TTLSeconds, defaultTTL)
 	fields := map[string]string{}
 	if in.Wait < 0 || in.Wait > maxWait {
-		fields["wait_seconds"] = "0 to 50 is possible."
+		fields["wait_seconds"] = "It must be 0 to 50."
 	}
 	if in.Max < 1 || in.Max > maxClaim {
-		fields["max"] = "1 to 100 is possible."
+		fields["max"] = "It must be 1 to 100."
 	}
 	if in.TTLSeconds < minTTL || in.TTLSeconds > maxTTL {
-		fields["ttl_seconds"] = "10 to 86400 is possible."
+		fields["ttl_seconds"] = "It must be 10 to 86400."
 	}
 	if utf8.RuneCountInString(in.SessionKey) > maxClaimWord {
-		fields["session_key"] = "At most 255 characters fit."
+		fields["session_key"] = "It must have at most 255 characters."
 	}
 	if utf8.RuneCountInString(in.RequestID) > maxClaimWord {
-		fields["request_id"] = "At most 255 characters fit."
+		fields["request_id"] = "It must have at most 255 characters."
 	}
 	if len(fields) > 0 {
 		return in, fault.InvalidFields(fields)

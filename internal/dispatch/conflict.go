@@ -22,10 +22,10 @@ import (
 func checkRef(ref Ref) error {
 	fields := map[string]string{}
 	if ref.Job == "" {
-		fields["job"] = "It is needed: the job's key or id."
+		fields["job"] = "It must be the job's key or id."
 	}
 	if ref.Epoch < 1 {
-		fields["epoch"] = "It is needed: the epoch that the claim gave."
+		fields["epoch"] = "It must be the epoch that the claim gave."
 	}
 	if len(fields) > 0 {
 		return fault.InvalidFields(fields)

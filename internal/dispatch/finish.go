@@ -35,7 +35,7 @@ func (c Completion) check() error {
 		limit       int
 	}{{"summary", c.Summary, 10_000}, {"commit", c.Commit, jobs.MaxCommit}, {"branch", c.Branch, 255}, {"url", c.URL, jobs.MaxURL}} {
 		if utf8.RuneCountInString(f.value) > f.limit || !utf8.ValidString(f.value) {
-			fields[f.name] = fmt.Sprintf("At most %d characters of text fit.", f.limit)
+			fields[f.name] = fmt.Sprintf("It must have at most %d characters of text.", f.limit)
 		}
 	}
 	if !isWebAddress(c.URL) {
@@ -45,7 +45,7 @@ func (c Completion) check() error {
 	return fields.Err()
 }
 
-const notWebAddress = "It is to begin with https:// or http://."
+const notWebAddress = "It must begin with https:// or http://."
 
 // isWebAddress reports whether pages may link to an address; "" is none.
 func isWebAddress(url string) bool {
@@ -58,7 +58,7 @@ func (c Completion) stored() ([]byte, error) {
 	all := map[string]json.RawMessage{}
 	if len(c.Result) > 0 {
 		if err := json.Unmarshal(c.Result, &all); err != nil || all == nil {
-			return nil, fault.Invalid("result", "It is not a JSON object.")
+			return nil, fault.Invalid("result", "It must be a JSON object.")
 		}
 	}
 	for name, value := range map[string]string{"summary": c.Summary, "commit": c.Commit, "branch": c.Branch, "url": c.URL} {
@@ -145,7 +145,7 @@ type Failure struct {
 func (f Failure) check() error {
 	p := fault.Problems{}
 	if f.Error == "" || !utf8.ValidString(f.Error) {
-		p.Add("error", "It is needed: what went wrong, in words.")
+		p.Add("error", "It must say what went wrong.")
 	}
 	if f.Kind != "" && !slices.Contains(jobs.FailureKinds, jobs.FailureKind(f.Kind)) {
 		p.Add("kind", "It must be one of %s.", kindsOfFailures())

@@ -124,16 +124,16 @@ func (in Beat) check(who tenancy.Principal) error {
 	}
 	fields := map[string]string{}
 	if !slices.Contains([]string{"", "idle", "working", "blocked"}, in.Status) {
-		fields["status"] = "idle, working or blocked is possible."
+		fields["status"] = "It must be idle, working or blocked."
 	}
 	if in.MemoryMB != nil && (*in.MemoryMB < 0 || *in.MemoryMB > 100_000_000) {
-		fields["memory_mb"] = "0 to 100,000,000 is possible."
+		fields["memory_mb"] = "It must be 0 to 100000000."
 	}
 	if in.CPUPercent != nil && (*in.CPUPercent < 0 || *in.CPUPercent > 100_000) {
-		fields["cpu_percent"] = "0 to 100,000 is possible."
+		fields["cpu_percent"] = "It must be 0 to 100000."
 	}
 	if len(in.Leases) > maxBeatLeases {
-		fields["leases"] = fmt.Sprintf("At most %d entries fit.", maxBeatLeases)
+		fields["leases"] = fmt.Sprintf("It must have at most %d entries.", maxBeatLeases)
 	}
 	if len(fields) > 0 {
 		return fault.InvalidFields(fields)

@@ -131,13 +131,13 @@ func appendParams(who tenancy.Principal, job ids.ID, epoch int64, lines []jobs.L
 // checkLines refuses what the log cannot keep; a field is named lines[3].message.
 func checkLines(lines []jobs.LogLine) error {
 	if len(lines) < 1 || len(lines) > maxLines {
-		return fault.Invalid("lines", "There are %d lines; 1 to %d are possible.", len(lines), maxLines)
+		return fault.Invalid("lines", "It must have 1 to %d lines (it has %d).", maxLines, len(lines))
 	}
 	p := fault.Problems{}
 	for i, l := range lines {
 		at := fmt.Sprintf("lines[%d].", i)
 		if !slices.Contains(jobs.LogLevels, l.Level) {
-			p.Add(at+"level", "One of these is possible: DEBUG, INFO, WARNING, ERROR, CRITICAL.")
+			p.Add(at+"level", "It must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL.")
 		}
 		p.Line(at+"id", l.LineID, maxLineID)
 		p.Text(at+"event", l.Event, maxLogEvent)
@@ -147,7 +147,7 @@ func checkLines(lines []jobs.LogLine) error {
 		}
 		// RFC 3339 can write no other year.
 		if l.At != nil && (l.At.UTC().Year() < 1 || l.At.UTC().Year() > 9999) {
-			p.Add(at+"at", "The year is %d; 1 to 9999 is possible.", l.At.UTC().Year())
+			p.Add(at+"at", "Its year must be 1 to 9999 (it is %d).", l.At.UTC().Year())
 		}
 		if len(p) >= maxLogProblems {
 			break
@@ -164,11 +164,11 @@ func detailsProblem(raw json.RawMessage) string {
 	var object map[string]json.RawMessage
 	switch {
 	case len(raw) > maxLogDetails:
-		return fmt.Sprintf("The details have %d bytes; at most %d fit.", len(raw), maxLogDetails)
+		return fmt.Sprintf("It must have at most %d bytes (it has %d).", maxLogDetails, len(raw))
 	case json.Unmarshal(raw, &object) != nil || object == nil:
-		return "It is not a JSON object."
+		return "It must be a JSON object."
 	case bytes.Contains(bytes.ReplaceAll(raw, []byte(`\\`), nil), []byte(`\u0000`)):
-		return "It holds characters that are not text."
+		return "It must hold text only: UTF-8, without NUL characters."
 	}
 	return ""
 }

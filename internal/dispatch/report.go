@@ -31,13 +31,13 @@ const maxStep = 200
 func (p Progress) check() error {
 	fields := map[string]string{}
 	if p.Percent != nil && (*p.Percent < 0 || *p.Percent > 100) {
-		fields["progress_percent"] = "0 to 100 is possible."
+		fields["progress_percent"] = "It must be 0 to 100."
 	}
 	if p.Step != nil && (utf8.RuneCountInString(*p.Step) > maxStep || !utf8.ValidString(*p.Step)) {
-		fields["current_step"] = "At most 200 characters of text fit."
+		fields["current_step"] = "It must have at most 200 characters of text."
 	}
 	if len(p.Checkpoint) > 0 && !json.Valid(p.Checkpoint) {
-		fields["checkpoint"] = "It is not JSON."
+		fields["checkpoint"] = "It must be JSON."
 	}
 	if len(fields) > 0 {
 		return fault.InvalidFields(fields)
@@ -65,7 +65,7 @@ func (s *Service) Progress(ctx context.Context, who tenancy.Principal, ref Ref, 
 // that is 0. It never makes a lease shorter.
 func (s *Service) Renew(ctx context.Context, who tenancy.Principal, ref Ref, ttlSeconds int) (Standing, error) {
 	if ttlSeconds != 0 && (ttlSeconds < minTTL || ttlSeconds > maxTTL) {
-		return Standing{}, fault.Invalid("ttl_seconds", "10 to 86400 is possible.")
+		return Standing{}, fault.Invalid("ttl_seconds", "It must be 10 to 86400.")
 	}
 	r := report{}
 	if ttlSeconds != 0 {

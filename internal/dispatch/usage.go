@@ -57,7 +57,7 @@ func (s *Service) RecordUsage(ctx context.Context, who tenancy.Principal, lines 
 		return nil, err
 	}
 	if len(lines) < 1 || len(lines) > maxUsage {
-		return nil, fault.Invalid("entries", "There are %d entries; 1 to %d are possible.", len(lines), maxUsage)
+		return nil, fault.Invalid("entries", "It must have 1 to %d entries (it has %d).", maxUsage, len(lines))
 	}
 	call := newUsageCall(who, lines)
 	if len(lines) > costlyUsage {

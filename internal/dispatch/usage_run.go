@@ -156,7 +156,7 @@ func (u *usageTelling) judge(i int, lease dbsqlc.UsageLeasesRow) {
 	case !inScope(u.who.Scope, jobs.Job{Product: lease.Product}):
 		u.answers[i].Refused = fault.New(fault.Forbidden, "The token of %s does not reach %s any more.", u.who.Name, lease.Key)
 	case spend.Nanos(lease.CostNanos) >= spend.FullCost:
-		u.answers[i].Refused = fault.Invalid("cost_usd", "What this lease has cost adds up to more than can be kept.")
+		u.answers[i].Refused = fault.Invalid("cost_usd", "It must be less: the costs of this lease add up to more than can be kept.")
 	case lease.Busy:
 		u.apart = true
 	}
@@ -190,7 +190,7 @@ func (r *usageRun) hide() error {
 func (u *usageTelling) hide(i int, red *redact.Redactor) {
 	e := &u.entries[i]
 	if red.Text(e.ID) != e.ID {
-		u.answers[i].Refused = fault.Invalid("id", "It holds the value of a secret of the job; take another id.")
+		u.answers[i].Refused = fault.Invalid("id", "It must not hold the value of a secret of the job.")
 		return
 	}
 	e.Provider, e.Model = red.Cut(e.Provider, spend.MaxProvider), red.Cut(e.Model, spend.MaxModel)

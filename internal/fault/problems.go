@@ -39,7 +39,7 @@ func (p Problems) Err() error {
 func (p Problems) Line(field, s string, limit int) {
 	p.Text(field, s, limit)
 	if strings.ContainsFunc(s, unicode.IsControl) {
-		p.Add(field, "Line breaks and control characters are not possible here.")
+		p.Add(field, "It must not contain line breaks or control characters.")
 	}
 }
 
@@ -47,11 +47,11 @@ func (p Problems) Line(field, s string, limit int) {
 // can hold no NUL.
 func (p Problems) Text(field, s string, limit int) {
 	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
-		p.Add(field, "It holds characters that are not text.")
+		p.Add(field, "It must hold text only: UTF-8, without NUL characters.")
 		return
 	}
 	if n := utf8.RuneCountInString(s); n > limit {
-		p.Add(field, "It has %d characters; at most %d fit.", n, limit)
+		p.Add(field, "It must have at most %d characters (it has %d).", limit, n)
 	}
 }
 
@@ -62,28 +62,28 @@ func (p Problems) Name(field, s string, limit int) {
 	}
 	p.Line(field, s, limit)
 	if !nameForm.MatchString(s) {
-		p.Add(field, "Letters, digits and . _ / @ - make a name.")
+		p.Add(field, "It must be a name: letters, digits and . _ / @ -, beginning with a letter or digit.")
 	}
 }
 
 // Number checks that n lies between two bounds, both possible.
 func (p Problems) Number(field string, n, low, high int) {
 	if n < low || n > high {
-		p.Add(field, "It is %d; %d to %d is possible.", n, low, high)
+		p.Add(field, "It must be %d to %d (it is %d).", low, high, n)
 	}
 }
 
 // List checks a list of at most entries lines, none of them empty.
 func (p Problems) List(field string, list []string, entries, limit int) {
 	if len(list) > entries {
-		p.Add(field, "At most %d entries fit.", entries)
+		p.Add(field, "It must have at most %d entries.", entries)
 		return
 	}
 	for i, s := range list {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		p.Line(at, s, limit)
 		if strings.TrimSpace(s) == "" {
-			p.Add(at, "It is empty.")
+			p.Add(at, "It must not be empty.")
 		}
 	}
 }
@@ -91,13 +91,13 @@ func (p Problems) List(field string, list []string, entries, limit int) {
 // Capabilities checks a list of at most entries capability tokens.
 func (p Problems) Capabilities(field string, list []string, entries int) {
 	if len(list) > entries {
-		p.Add(field, "At most %d entries fit.", entries)
+		p.Add(field, "It must have at most %d entries.", entries)
 		return
 	}
 	for i, token := range list {
 		if !IsCapability(token) {
 			p.Add(fmt.Sprintf("%s[%d]", field, i),
-				"A capability looks like has:git or node:20, at most 64 characters, in lower case before the colon.")
+				"It must be a capability like has:git or node:20: at most 64 characters, in lower case before the colon.")
 		}
 	}
 }

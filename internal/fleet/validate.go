@@ -55,7 +55,7 @@ func (r Registration) Check(scope tenancy.Scope) error {
 	}
 	p.Line("boot_id", r.BootID, maxBoot)
 	if r.BootID == "" {
-		p.Add("boot_id", "It is needed: something new on every start.")
+		p.Add("boot_id", "It must be given: something new on every start.")
 	}
 	r.Factory.check(p)
 	if err := p.Err(); err != nil {
@@ -90,7 +90,7 @@ func (f FactoryInfo) check(p fault.Problems) {
 	p.Capabilities("factory.capabilities", f.Capabilities, maxTokens)
 	p.Number("factory.seats", f.Seats, 1, maxSeats)
 	if len(f.Repos) > maxRepos {
-		p.Add("factory.repos", "At most %d entries fit.", maxRepos)
+		p.Add("factory.repos", "It must have at most %d entries.", maxRepos)
 		return
 	}
 	for i, repo := range f.Repos {

@@ -66,7 +66,7 @@ func parseTurn(cursor string) (turn, error) {
 	_, err := fmt.Sscanf(strings.ReplaceAll(given, ".", " "), "%d %d %s", &micros, &t.epoch, &job)
 	id, ok := ids.Parse(job)
 	if err != nil || !ok || micros < 0 || micros > lastMicro {
-		return turn{}, fault.Invalid("cursor", "It is not one that this server gave out.")
+		return turn{}, fault.Invalid("cursor", "It must be one that this server gave out.")
 	}
 	t.at, t.job = time.UnixMicro(micros), id
 	return t, nil

@@ -111,7 +111,7 @@ var overtaken = []string{"job_idempotency_key", "job_key_key", "lane_workspace_i
 
 func validate(in []New) error {
 	if len(in) < 1 || len(in) > MaxBatch {
-		return fault.Invalid("jobs", "There are %d; 1 to %d is possible.", len(in), MaxBatch)
+		return fault.Invalid("jobs", "It must have 1 to %d jobs (it has %d).", MaxBatch, len(in))
 	}
 	p := fault.Problems{}
 	keys, idempotency := map[string]bool{}, map[string]bool{}

@@ -43,7 +43,7 @@ func (j Job) decide(by Trigger, to Status, kind eventlog.Type) (Decision, error)
 
 // Refuse is InvalidTransition: the trigger leads nowhere from the job's status.
 func (j Job) Refuse(by Trigger) error {
-	return fault.New(fault.InvalidTransition, "%s is %s; %s is not possible then.", j.Key, j.Status, by).
+	return fault.New(fault.InvalidTransition, "%s is %s and cannot be %s.", j.Key, j.Status.words(), by.participle()).
 		With("status", string(j.Status))
 }
 

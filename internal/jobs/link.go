@@ -76,7 +76,7 @@ func (s *Service) Unlink(ctx context.Context, who tenancy.Principal, job, depend
 }
 
 func unknownLink(kind LinkType) error {
-	return fault.Invalid("type", "It is %s; blocks, parent, discovered_from, duplicates and supersedes are possible.",
+	return fault.Invalid("type", "It must be blocks, parent, discovered_from, duplicates or supersedes (it is %s).",
 		cut(string(kind), maxName))
 }
 
@@ -115,7 +115,7 @@ func (l *linking) add(job, dependsOn string) (Job, error) {
 		return Job{}, err
 	}
 	if x == y.ID {
-		return Job{}, fault.Invalid("depends_on", "It is the job itself.")
+		return Job{}, fault.Invalid("depends_on", "It must be another job.")
 	}
 	if err := l.refuseCycle(x, y); err != nil {
 		return Job{}, err

@@ -25,7 +25,7 @@ func (l *linking) replace(locked Locked, names []string) (changes []eventlog.Cha
 		case err != nil:
 			return nil, false, err
 		case y.ID == locked.ID:
-			p.Add(fmt.Sprintf("depends_on[%d]", i), "It is the job itself.")
+			p.Add(fmt.Sprintf("depends_on[%d]", i), "It must be another job.")
 		default:
 			wanted[y.ID] = y
 		}

@@ -36,7 +36,7 @@ const MaxSortedByCost = 1000
 func (s *Service) List(ctx context.Context, who tenancy.Principal, f Filter) (list []Job, next string, err error) {
 	f.Limit, f.Sort = cmp.Or(f.Limit, 50), cmp.Or(f.Sort, SortCreated)
 	if f.Limit < 1 || f.Limit > 200 {
-		return nil, "", fault.Invalid("limit", "It is %d; 1 to 200 is possible.", f.Limit)
+		return nil, "", fault.Invalid("limit", "It must be 1 to 200 (it is %d).", f.Limit)
 	}
 	if f.ReadyOnly {
 		f.Statuses = []Status{Ready}
@@ -75,7 +75,7 @@ func (f Filter) placesTx(ctx context.Context, tx db.Tx, workspace ids.ID, after 
 // priority, and what is below it.
 func (f Filter) placesByPriorityTx(ctx context.Context, tx db.Tx, workspace ids.ID, after place) ([]place, error) {
 	if len(f.Statuses) == 0 || slices.ContainsFunc(f.Statuses, Status.Finished) {
-		return nil, fault.Invalid("sort", "By priority it needs the filter status, with none but these: %s.", openStatuses())
+		return nil, fault.Invalid("sort", "By priority it must come with the filter status, and with none but these: %s.", openStatuses())
 	}
 	var places []place
 	var asks []func(db.Tx) error
@@ -158,9 +158,9 @@ func parsePlace(s Sort, cursor string) (place, error) {
 	parsed, ok := ids.Parse(id)
 	switch {
 	case err != nil || !ok || micros < 0 || micros > lastMicro:
-		return p, fault.Invalid("cursor", "It is not one that this server gave out.")
+		return p, fault.Invalid("cursor", "It must be one that this server gave out.")
 	case of != string(s):
-		return p, fault.Invalid("cursor", "It was given out for another order.")
+		return p, fault.Invalid("cursor", "It must be one that was given out for this order.")
 	}
 	p.id, p.at = parsed, time.UnixMicro(micros)
 	return p, nil

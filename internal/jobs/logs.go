@@ -129,12 +129,12 @@ func (f LogFilter) check() (levels []string, before int64, limit int32, err erro
 		f.Limit = 50
 	}
 	if f.Limit < 1 || f.Limit > 200 {
-		return nil, 0, 0, fault.Invalid("limit", "It is %d; 1 to 200 is possible.", f.Limit)
+		return nil, 0, 0, fault.Invalid("limit", "It must be 1 to 200 (it is %d).", f.Limit)
 	}
 	from := 0
 	if f.Level != "" {
 		if from = slices.Index(LogLevels, f.Level); from < 0 {
-			return nil, 0, 0, fault.Invalid("level", "One of these is possible: DEBUG, INFO, WARNING, ERROR, CRITICAL.")
+			return nil, 0, 0, fault.Invalid("level", "It must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL.")
 		}
 	}
 	for _, l := range LogLevels[from:] {
@@ -142,7 +142,7 @@ func (f LogFilter) check() (levels []string, before int64, limit int32, err erro
 	}
 	if f.Cursor != "" {
 		if before, err = strconv.ParseInt(f.Cursor, 10, 64); err != nil || before < 1 {
-			return nil, 0, 0, fault.Invalid("cursor", "It is not one that this server gave out.")
+			return nil, 0, 0, fault.Invalid("cursor", "It must be one that this server gave out.")
 		}
 	}
 	return levels, before, int32(f.Limit), nil

@@ -151,16 +151,16 @@ func (in ProductSettings) check(name string) error {
 	p := fault.Problems{}
 	p.Name("name", name, maxName)
 	if name == "" {
-		p.Add("name", "A product needs a name.")
+		p.Add("name", "A product must have a name.")
 	}
 	if len(in.Repos) > maxRepos {
-		p.Add("repos", "At most %d repos fit.", maxRepos)
+		p.Add("repos", "It must have at most %d repos.", maxRepos)
 	}
 	for i, repo := range in.Repos {
 		at := fmt.Sprintf("repos[%d]", i)
 		p.Name(at, repo, maxRepo)
 		if repo == "" {
-			p.Add(at, "It is empty.")
+			p.Add(at, "It must not be empty.")
 		}
 	}
 	optional(p, "review_limit", in.ReviewLimit, 1, 100_000)

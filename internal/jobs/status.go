@@ -1,6 +1,9 @@
 package jobs
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Status is where a job stands.
 type Status string
@@ -32,6 +35,9 @@ func (s Status) Leased() bool { return s == Assigned || s == Running }
 func (s Status) Finished() bool {
 	return s == Completed || s == Failed || s == Aborted || s == Archived
 }
+
+// words are the status in a sentence.
+func (s Status) words() string { return strings.ReplaceAll(string(s), "_", " ") }
 
 // WaitReason is why a waiting job is not claimable yet.
 type WaitReason string
@@ -79,6 +85,22 @@ const (
 	ByRetry     Trigger = "retry"
 	ByArchive   Trigger = "archive"
 )
+
+// participles say what a trigger does to a job, where its name with -ed does not.
+var participles = map[Trigger]string{
+	ByPromote: "made ready", ByHold: "held", ByClaim: "claimed", ByLoss: "lost", ByFailure: "failed", ByTimeout: "timed out",
+	ByCycle: "failed for a dependency cycle", ByAsk: "parked with a question", ByComplete: "handed in", ByFinish: "completed by a person",
+	ByMerge: "merged", ByMergeFail: "sent back from its merge", ByCancel: "cancelled", ByRetry: "retried", ByPause: "paused",
+	ByResume: "resumed", ByRelease: "released", ByApprove: "approved", ByArchive: "archived", ByCreate: "created",
+}
+
+// participle is what the trigger does to a job: paused, sent back from its merge.
+func (t Trigger) participle() string {
+	if p, irregular := participles[t]; irregular {
+		return p
+	}
+	return string(t) + "ed"
+}
 
 // edges are the rows of product.md's table: a trigger leads from each of its
 // from statuses to one of its to statuses.

@@ -75,7 +75,7 @@ func (n New) check(p fault.Problems, at string) {
 	p.List(at+"files", n.Files, MaxFiles, MaxFile)
 	p.List(at+"acceptance", n.Acceptance, maxAcceptance, maxCriterion)
 	if len(n.DependsOn) > maxDepends {
-		p.Add(at+"depends_on", "At most %d dependencies fit.", maxDepends)
+		p.Add(at+"depends_on", "It must have at most %d dependencies.", maxDepends)
 	}
 	object(p, at+"input_context", n.InputContext)
 	n.checkSecrets(p, at+"secret_keys")
@@ -89,7 +89,7 @@ func writable(p fault.Problems, field string, t *time.Time) {
 		return
 	}
 	if year := t.UTC().Year(); year < 1 || year > 9999 {
-		p.Add(field, "The year is %d; 1 to 9999 is possible.", year)
+		p.Add(field, "Its year must be 1 to 9999 (it is %d).", year)
 	}
 }
 
@@ -113,11 +113,11 @@ func object(p fault.Problems, field string, raw json.RawMessage) {
 	}
 	var fields map[string]any
 	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
-		p.Add(field, "It is not a JSON object.")
+		p.Add(field, "It must be a JSON object.")
 		return
 	}
 	if strings.Contains(string(raw), `\u0000`) {
-		p.Add(field, "It holds characters that are not text.")
+		p.Add(field, "It must hold text only: UTF-8, without NUL characters.")
 	}
 }
 
@@ -128,7 +128,7 @@ func (n New) checkSecrets(p fault.Problems, field string) {
 		return
 	}
 	if len(n.SecretKeys) > maxSecrets {
-		p.Add(field, "At most %d entries fit.", maxSecrets)
+		p.Add(field, "It must have at most %d entries.", maxSecrets)
 		return
 	}
 	var inputs map[string]json.RawMessage
@@ -154,7 +154,7 @@ func (n New) checkSecrets(p fault.Problems, field string) {
 func (c Patch) check() error {
 	p := fault.Problems{}
 	if c.Version < 1 {
-		p.Add("version", "It is needed: the version that the edit was made on.")
+		p.Add("version", "It must be given: the version that the edit was made on.")
 	}
 	if c.Title != nil {
 		title(p, "title", *c.Title)
@@ -172,7 +172,7 @@ func (c Patch) check() error {
 	p.Capabilities("capabilities", orDefault(c.Capabilities, nil), maxTokens)
 	positive(p, "token_budget", c.TokenBudget)
 	if len(orDefault(c.DependsOn, nil)) > maxDepends {
-		p.Add("depends_on", "At most %d dependencies fit.", maxDepends)
+		p.Add("depends_on", "It must have at most %d dependencies.", maxDepends)
 	}
 	for _, field := range c.Clear {
 		if clearable[field] == nil {
@@ -205,6 +205,6 @@ var clearable = map[string]func(*Job){
 
 func positive(p fault.Problems, field string, n *int64) {
 	if n != nil && *n < 1 {
-		p.Add(field, "It is %d; 1 or more is possible.", *n)
+		p.Add(field, "It must be at least 1 (it is %d).", *n)
 	}
 }

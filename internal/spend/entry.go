@@ -65,13 +65,13 @@ func (e Entry) Check() error {
 	p.Line("operation", e.Operation, MaxOperation)
 	for field, text := range map[string]string{idField: e.ID, "provider": e.Provider, "model": e.Model} {
 		if strings.TrimSpace(text) == "" {
-			p.Add(field, "It is empty.")
+			p.Add(field, "It must not be empty.")
 		}
 	}
 	for field, n := range map[string]int64{"input_tokens": e.Input, "output_tokens": e.Output,
 		"cache_read_tokens": e.CacheRead, "cache_write_tokens": e.CacheWrite} {
 		if n < 0 || n > MaxTokens {
-			p.Add(field, "0 to %d is possible.", MaxTokens)
+			p.Add(field, "It must be 0 to %d.", MaxTokens)
 		}
 	}
 	if _, err := e.cost(); err != nil {
@@ -79,7 +79,7 @@ func (e Entry) Check() error {
 	}
 	// RFC 3339 can write no other year.
 	if year := e.At.UTC().Year(); year < 1 || year > 9999 {
-		p.Add("at", "The year is %d; 1 to 9999 is possible.", year)
+		p.Add("at", "Its year must be 1 to 9999 (it is %d).", year)
 	}
 	return p.Err()
 }

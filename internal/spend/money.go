@@ -29,7 +29,7 @@ var amountForm = regexp.MustCompile(`^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE](
 func ParseUSD(text string) (Nanos, error) {
 	parts := amountForm.FindStringSubmatch(text)
 	if parts == nil {
-		return 0, fault.Invalid(costField, "An amount of dollars is a number like 0.0123.")
+		return 0, fault.Invalid(costField, "It must be an amount of dollars like 0.0123.")
 	}
 	// The amount is mantissa * 10^power nano-dollars.
 	mantissa := strings.TrimLeft(parts[2]+parts[3], "0")
@@ -37,7 +37,7 @@ func ParseUSD(text string) (Nanos, error) {
 	if parts[4] != "" {
 		exponent, err := strconv.Atoi(parts[4])
 		if err != nil {
-			return 0, fault.Invalid(costField, "An amount of dollars is a number like 0.0123.")
+			return 0, fault.Invalid(costField, "It must be an amount of dollars like 0.0123.")
 		}
 		power += exponent
 	}
@@ -47,9 +47,9 @@ func ParseUSD(text string) (Nanos, error) {
 	case whole == "":
 		return 0, nil
 	case parts[1] != "":
-		return 0, fault.Invalid(costField, "It is below 0.")
+		return 0, fault.Invalid(costField, "It must be at least 0.")
 	case power < 0:
-		return 0, fault.Invalid(costField, "It has more than %d decimal places; round it to billionths of a dollar.", places)
+		return 0, fault.Invalid(costField, "It must have at most %d decimal places: billionths of a dollar.", places)
 	case len(whole)+power > digits:
 		return 0, tooDear()
 	}
@@ -61,7 +61,7 @@ func ParseUSD(text string) (Nanos, error) {
 }
 
 func tooDear() error {
-	return fault.Invalid(costField, "One entry costs at most %s dollars.", MaxCost.USD())
+	return fault.Invalid(costField, "It must be at most %s dollars.", MaxCost.USD())
 }
 
 // USD is the amount in dollars, exactly, as JSON writes a number.

@@ -26,18 +26,18 @@ func TestAmountsOfDollars(t *testing.T) {
 		}
 	}
 	for text, problem := range map[string]string{
-		"": "a number like", "dollars": "a number like", "1.": "a number like", ".5": "a number like", "01": "a number like",
-		"+1": "a number like", " 1": "a number like", "1,5": "a number like", "$1": "a number like", "0x1": "a number like",
-		"NaN": "a number like", "Infinity": "a number like", "1e": "a number like", "1e9999999999": "a number like", "١": "a number like",
-		"-0.01": "below 0", "-1e9": "below 0",
-		"0.0000000001": "nine", "1e-10": "nine", "0.30000000000000004": "nine", "1e-999999999": "nine", "999.9999999999": "nine",
+		"": "an amount", "dollars": "an amount", "1.": "an amount", ".5": "an amount", "01": "an amount",
+		"+1": "an amount", " 1": "an amount", "1,5": "an amount", "$1": "an amount", "0x1": "an amount",
+		"NaN": "an amount", "Infinity": "an amount", "1e": "an amount", "1e9999999999": "an amount", "١": "an amount",
+		"-0.01": "at least 0", "-1e9": "at least 0",
+		"0.0000000001": "at most 9 decimal places", "1e-10": "at most 9 decimal places", "0.30000000000000004": "at most 9 decimal places", "1e-999999999": "at most 9 decimal places", "999.9999999999": "at most 9 decimal places",
 		"1000.000000001": "at most 1000 dollars", "1001": "at most 1000 dollars", "1e4": "at most 1000 dollars", "1e999999999": "at most 1000 dollars",
 		"9223372036.854775808": "at most 1000 dollars", "18446744073.709551616": "at most 1000 dollars",
 		strings.Repeat("9", 300): "at most 1000 dollars",
 	} {
 		got, err := spend.ParseUSD(text)
 		told := fault.From(err).Fields["cost_usd"]
-		if !fault.Is(err, fault.Validation) || !strings.Contains(strings.ReplaceAll(told, "more than 9", "nine"), problem) {
+		if !fault.Is(err, fault.Validation) || !strings.Contains(told, problem) {
 			t.Errorf("%q = %d, %v; want a refusal of cost_usd that says %q", text, got, err, problem)
 		}
 	}
