@@ -4,28 +4,48 @@ import (
 	"context"
 	"slices"
 
+	"fleetboard/internal/dispatch"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
+	"fleetboard/internal/tenancy"
 )
 
+// agentHandlers answer the calls about agents.
+type agentHandlers struct {
+	agents agentLives
+	fleet  agentReader
+}
+
+// agentLives begins, continues and ends agents.
+type agentLives interface {
+	Register(ctx context.Context, who tenancy.Principal, in fleet.Registration) (dispatch.Registered, error)
+	Heartbeat(ctx context.Context, who tenancy.Principal, in dispatch.Beat) (dispatch.BeatAnswer, error)
+	Terminate(ctx context.Context, who tenancy.Principal, name, reason string, graceful bool) (fleet.Agent, error)
+}
+
+type agentReader interface {
+	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
+	Agent(ctx context.Context, who tenancy.Principal, name string) (fleet.Agent, error)
+}
+
 // RegisterAgent makes an agent known and gives it a token.
-func (s *Server) RegisterAgent(ctx context.Context, r RegisterAgentRequestObject) (RegisterAgentResponseObject, error) {
+func (s *agentHandlers) RegisterAgent(ctx context.Context, r RegisterAgentRequestObject) (RegisterAgentResponseObject, error) {
 	if r.Body.Name != nil && *r.Body.Name != r.Agent {
 		return nil, fault.Invalid("name", "The address names another agent: %s.", r.Agent)
 	}
-	registered, err := s.dispatch.Register(ctx, whoOf(ctx), registration(r.Agent, *r.Body))
+	registered, err := s.agents.Register(ctx, whoOf(ctx), registration(r.Agent, *r.Body))
 	return RegisterAgent200JSONResponse{Agent: fleetOf{whoOf(ctx)}.agent(registered.Agent), Token: registered.Token,
 		TokenExpiresAt: registered.TokenExpiresAt.UTC()}, err
 }
 
 // Heartbeat is an agent's sign of life.
-func (s *Server) Heartbeat(ctx context.Context, r HeartbeatRequestObject) (HeartbeatResponseObject, error) {
-	answer, err := s.dispatch.Heartbeat(ctx, whoOf(ctx), beat(r.Agent, *r.Body))
+func (s *agentHandlers) Heartbeat(ctx context.Context, r HeartbeatRequestObject) (HeartbeatResponseObject, error) {
+	answer, err := s.agents.Heartbeat(ctx, whoOf(ctx), beat(r.Agent, *r.Body))
 	return Heartbeat200JSONResponse(beatAnswerModel(answer)), err
 }
 
 // ListAgents gives a page of the agents that the filters take, by name.
-func (s *Server) ListAgents(ctx context.Context, r ListAgentsRequestObject) (ListAgentsResponseObject, error) {
+func (s *agentHandlers) ListAgents(ctx context.Context, r ListAgentsRequestObject) (ListAgentsResponseObject, error) {
 	snap, err := s.fleet.Snapshot(ctx, whoOf(ctx))
 	if err != nil {
 		return nil, err
@@ -44,13 +64,13 @@ func fits(a fleet.Agent, p ListAgentsParams) bool {
 }
 
 // GetAgent reads one agent.
-func (s *Server) GetAgent(ctx context.Context, r GetAgentRequestObject) (GetAgentResponseObject, error) {
+func (s *agentHandlers) GetAgent(ctx context.Context, r GetAgentRequestObject) (GetAgentResponseObject, error) {
 	agent, err := s.fleet.Agent(ctx, whoOf(ctx), r.Agent)
 	return GetAgent200JSONResponse(fleetOf{whoOf(ctx)}.agent(agent)), err
 }
 
 // GetAgentHealth says how an agent is, by the database's clock.
-func (s *Server) GetAgentHealth(ctx context.Context, r GetAgentHealthRequestObject) (GetAgentHealthResponseObject, error) {
+func (s *agentHandlers) GetAgentHealth(ctx context.Context, r GetAgentHealthRequestObject) (GetAgentHealthResponseObject, error) {
 	snap, err := s.fleet.Snapshot(ctx, whoOf(ctx))
 	if err != nil {
 		return nil, err
@@ -64,37 +84,7 @@ func (s *Server) GetAgentHealth(ctx context.Context, r GetAgentHealthRequestObje
 }
 
 // TerminateAgent ends an agent.
-func (s *Server) TerminateAgent(ctx context.Context, r TerminateAgentRequestObject) (TerminateAgentResponseObject, error) {
-	agent, err := s.dispatch.Terminate(ctx, whoOf(ctx), r.Agent, r.Body.Reason, value(r.Body.Graceful))
+func (s *agentHandlers) TerminateAgent(ctx context.Context, r TerminateAgentRequestObject) (TerminateAgentResponseObject, error) {
+	agent, err := s.agents.Terminate(ctx, whoOf(ctx), r.Agent, r.Body.Reason, value(r.Body.Graceful))
 	return TerminateAgent200JSONResponse(fleetOf{whoOf(ctx)}.agent(agent)), err
-}
-
-// ListFactories gives a page of the factories, by name.
-func (s *Server) ListFactories(ctx context.Context, r ListFactoriesRequestObject) (ListFactoriesResponseObject, error) {
-	snap, err := s.fleet.Snapshot(ctx, whoOf(ctx))
-	if err != nil {
-		return nil, err
-	}
-	shown, next, err := page(snap.Factories, r.Params.Cursor, r.Params.Limit,
-		func(f fleet.Factory) string { return f.Name },
-		func(f fleet.Factory, last string) bool { return f.Name > last })
-	return ListFactories200JSONResponse{Items: models(shown, fleetOf{whoOf(ctx)}.factory), NextCursor: next}, err
-}
-
-// GetFactory reads one factory.
-func (s *Server) GetFactory(ctx context.Context, r GetFactoryRequestObject) (GetFactoryResponseObject, error) {
-	factory, err := s.fleet.Factory(ctx, whoOf(ctx), r.Factory)
-	return GetFactory200JSONResponse(fleetOf{whoOf(ctx)}.factory(factory)), err
-}
-
-// DrainFactory gives a factory no new jobs.
-func (s *Server) DrainFactory(ctx context.Context, r DrainFactoryRequestObject) (DrainFactoryResponseObject, error) {
-	factory, err := s.fleet.SetDraining(ctx, whoOf(ctx), r.Factory, true)
-	return DrainFactory200JSONResponse(fleetOf{whoOf(ctx)}.factory(factory)), err
-}
-
-// UndrainFactory gives a factory jobs again.
-func (s *Server) UndrainFactory(ctx context.Context, r UndrainFactoryRequestObject) (UndrainFactoryResponseObject, error) {
-	factory, err := s.fleet.SetDraining(ctx, whoOf(ctx), r.Factory, false)
-	return UndrainFactory200JSONResponse(fleetOf{whoOf(ctx)}.factory(factory)), err
 }

@@ -5,11 +5,42 @@ import (
 	"strconv"
 
 	"fleetboard/internal/coordinator"
+	"fleetboard/internal/dispatch"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
 )
 
+// statusHandlers answer the calls about the coordinator and the numbers of a workspace.
+type statusHandlers struct {
+	coordinator coordinatorReader
+	recovery    recovery
+	jobs        jobCounter
+	fleet       healthCounter
+}
+
+type coordinatorReader interface {
+	Status(ctx context.Context) (coordinator.Status, error)
+	Logs(ctx context.Context, who tenancy.Principal, f coordinator.LogFilter) (list []coordinator.LogLine, next int64, err error)
+}
+
+type recovery interface {
+	Recover(ctx context.Context, who tenancy.Principal) (dispatch.Recovery, error)
+}
+
+type jobCounter interface {
+	Stats(ctx context.Context, who tenancy.Principal) (jobs.Stats, error)
+}
+
+type healthCounter interface {
+	ByHealth(ctx context.Context, who tenancy.Principal) (map[fleet.Health]int, error)
+}
+
 // GetCoordinatorStatus says who coordinates, and how jobs and agents are.
-func (s *Server) GetCoordinatorStatus(ctx context.Context, _ GetCoordinatorStatusRequestObject) (GetCoordinatorStatusResponseObject, error) {
+func (s *statusHandlers) GetCoordinatorStatus(ctx context.Context, _ GetCoordinatorStatusRequestObject) (
+	GetCoordinatorStatusResponseObject, error,
+) {
 	status, err := s.coordinator.Status(ctx)
 	if err != nil {
 		return nil, err
@@ -29,14 +60,16 @@ func (s *Server) GetCoordinatorStatus(ctx context.Context, _ GetCoordinatorStatu
 }
 
 // Recover does the coordinator's work in the workspace once.
-func (s *Server) Recover(ctx context.Context, _ RecoverRequestObject) (RecoverResponseObject, error) {
-	did, err := s.dispatch.Recover(ctx, whoOf(ctx))
+func (s *statusHandlers) Recover(ctx context.Context, _ RecoverRequestObject) (RecoverResponseObject, error) {
+	did, err := s.recovery.Recover(ctx, whoOf(ctx))
 	return Recover200JSONResponse{LeasesTakenBack: did.TakenBack, JobsPromoted: did.Promoted, Warned: did.Warned,
 		TimedOut: did.TimedOut, CyclesFailed: did.CyclesFailed}, err
 }
 
 // ListCoordinatorLogs gives a page of what the coordinator did, newest first.
-func (s *Server) ListCoordinatorLogs(ctx context.Context, r ListCoordinatorLogsRequestObject) (ListCoordinatorLogsResponseObject, error) {
+func (s *statusHandlers) ListCoordinatorLogs(ctx context.Context, r ListCoordinatorLogsRequestObject) (
+	ListCoordinatorLogsResponseObject, error,
+) {
 	var before int64
 	if cursor := value(r.Params.Cursor); cursor != "" {
 		var err error
@@ -51,6 +84,12 @@ func (s *Server) ListCoordinatorLogs(ctx context.Context, r ListCoordinatorLogsR
 		next = strconv.FormatInt(last, 10)
 	}
 	return ListCoordinatorLogs200JSONResponse{Items: models(found, coordinatorLineModel), NextCursor: next}, err
+}
+
+// GetStats counts the workspace's jobs.
+func (s *statusHandlers) GetStats(ctx context.Context, _ GetStatsRequestObject) (GetStatsResponseObject, error) {
+	stats, err := s.jobs.Stats(ctx, whoOf(ctx))
+	return GetStats200JSONResponse(statsModel(stats)), err
 }
 
 func coordinatorLineModel(l coordinator.LogLine) CoordinatorLogLine {

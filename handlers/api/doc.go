@@ -7,6 +7,7 @@
 // reached: credentials and permission, parameters, body. A body is read once,
 // refused with the names of the fields where it is not what the schema says, and
 // handed on in its canonical form, on which idempotency keys are compared too.
-// Handlers translate to the domain and back; every refusal leaves through
-// problem.go.
+// The handlers of a noun (jobHandlers, agentHandlers, ...) translate to the domain
+// and back, and name the few methods of the services that they call; Server embeds
+// them. Every refusal leaves through problem.go.
 package api

@@ -5,11 +5,33 @@ import (
 
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
 
+// eventHandlers answer the calls about the log of events.
+type eventHandlers struct {
+	events   eventReader
+	jobs     jobFinder
+	wake     Subscriber
+	done     <-chan struct{}
+	accounts Bearers
+}
+
+type eventReader interface {
+	TailOf(ctx context.Context, who tenancy.Principal, f eventlog.Filter, after eventlog.Cursor, limit int) (
+		[]eventlog.Event, eventlog.Cursor, error)
+	Older(ctx context.Context, who tenancy.Principal, f eventlog.Filter, before eventlog.Cursor, limit int) (
+		[]eventlog.Event, eventlog.Cursor, error)
+	Head(ctx context.Context, who tenancy.Principal) (eventlog.Cursor, error)
+}
+
+type jobFinder interface {
+	Get(ctx context.Context, who tenancy.Principal, keyOrID string) (jobs.Job, error)
+}
+
 // ListEvents reads the log from a place on, or back from it.
-func (s *Server) ListEvents(ctx context.Context, r ListEventsRequestObject) (ListEventsResponseObject, error) {
+func (s *eventHandlers) ListEvents(ctx context.Context, r ListEventsRequestObject) (ListEventsResponseObject, error) {
 	who := whoOf(ctx)
 	after, err := eventlog.ParseCursor(value(r.Params.After))
 	if err != nil {
@@ -35,7 +57,7 @@ func (s *Server) ListEvents(ctx context.Context, r ListEventsRequestObject) (Lis
 
 // StreamEvents sends the log as it grows: from the place of the reader's last
 // event, else from the one it names, else from now on.
-func (s *Server) StreamEvents(ctx context.Context, r StreamEventsRequestObject) (StreamEventsResponseObject, error) {
+func (s *eventHandlers) StreamEvents(ctx context.Context, r StreamEventsRequestObject) (StreamEventsResponseObject, error) {
 	who := whoOf(ctx)
 	f, err := s.eventFilter(ctx, who, r.Params.Type, r.Params.Job, r.Params.Actor)
 	if err != nil {
@@ -57,10 +79,12 @@ func (s *Server) StreamEvents(ctx context.Context, r StreamEventsRequestObject) 
 		return nil, fault.New(fault.TooMany, "%d streams of this %s are open; end one of them first.", full.Most, full.What).
 			With("retry_after", int(streaming.beat.Seconds()))
 	}
-	return &eventStream{server: s, ctx: ctx, who: who, filter: f, at: at, leave: leave}, nil
+	return &eventStream{eventHandlers: s, ctx: ctx, who: who, filter: f, at: at, leave: leave}, nil
 }
 
-func (s *Server) eventFilter(ctx context.Context, who tenancy.Principal, types *[]string, job, actor *string) (eventlog.Filter, error) {
+func (s *eventHandlers) eventFilter(ctx context.Context, who tenancy.Principal, types *[]string, job, actor *string) (
+	eventlog.Filter, error,
+) {
 	f := eventlog.Filter{Types: value(types), Actor: value(actor)}
 	if err := eventlog.CheckTypes("type", f.Types); err != nil {
 		return f, err

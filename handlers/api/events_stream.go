@@ -50,7 +50,8 @@ const (
 
 // eventStream is one reader of the log.
 type eventStream struct {
-	server *Server
+	*eventHandlers
+
 	ctx    context.Context //nolint:containedctx // of the call; it ends when the reader leaves
 	who    tenancy.Principal
 	filter eventlog.Filter
@@ -74,8 +75,8 @@ func (e *eventStream) VisitStreamEventsResponse(w http.ResponseWriter) error {
 	// The end has a time of its own: that of the last piece may be over.
 	defer e.allowTime()
 	news := make(chan struct{}, 1)
-	if e.server.wake != nil {
-		defer e.server.wake.Subscribe(eventlog.Topic(e.who.Workspace), func(string) {
+	if e.wake != nil {
+		defer e.wake.Subscribe(eventlog.Topic(e.who.Workspace), func(string) {
 			select {
 			case news <- struct{}{}:
 			default:
@@ -116,7 +117,7 @@ func (e *eventStream) run(news <-chan struct{}) error {
 		select {
 		case <-e.ctx.Done():
 			return nil
-		case <-e.server.done:
+		case <-e.done:
 			return nil
 		case <-check.C:
 			if !e.mayGoOn() {
@@ -141,7 +142,7 @@ func (e *eventStream) run(news <-chan struct{}) error {
 // mayGoOn asks again what the token allows. A database that cannot be asked ends
 // no stream.
 func (e *eventStream) mayGoOn() bool {
-	now, err := e.server.accounts.Bearer(e.ctx, callOf(e.ctx).token)
+	now, err := e.accounts.Bearer(e.ctx, callOf(e.ctx).token)
 	if err != nil {
 		return status.OfError(err) >= http.StatusInternalServerError
 	}
@@ -150,7 +151,7 @@ func (e *eventStream) mayGoOn() bool {
 
 // look sends the next page and says when to look again.
 func (e *eventStream) look() (time.Duration, error) {
-	found, next, err := e.server.events.TailOf(e.ctx, e.who, e.filter, e.at, streamPage)
+	found, next, err := e.events.TailOf(e.ctx, e.who, e.filter, e.at, streamPage)
 	if err != nil {
 		return 0, err
 	}

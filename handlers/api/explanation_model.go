@@ -127,7 +127,8 @@ func backlogSentence(r kanban.Reason) string {
 	case r.Limit == 0:
 		return "Too many jobs of its product wait for a review."
 	case r.Count < r.Limit:
-		return fmt.Sprintf("It waited for the review queue of %s, which has room again (%d of %d jobs in review).", r.Product, r.Count, r.Limit)
+		return fmt.Sprintf("It waited for the review queue of %s, which has room again (%d of %d jobs in review).",
+			r.Product, r.Count, r.Limit)
 	}
 	return fmt.Sprintf("The review queue of %s is full: %d of %d jobs in review.", r.Product, r.Count, r.Limit)
 }

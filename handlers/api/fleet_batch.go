@@ -21,43 +21,43 @@ const batchAtOnce = 64
 // out with the body that it has alone.
 type batchVerb struct {
 	operation string
-	carryOut  func(s *Server, ctx context.Context, body []byte) (any, error)
+	carryOut  func(s *reportHandlers, ctx context.Context, body []byte) (any, error)
 }
 
 var batchVerbs = map[string]batchVerb{
-	"start": {"startJob", func(s *Server, ctx context.Context, body []byte) (any, error) {
+	"start": {"startJob", func(s *reportHandlers, ctx context.Context, body []byte) (any, error) {
 		return withBody(body, func(b *StartJobJSONRequestBody) (any, error) { return s.StartJob(ctx, StartJobRequestObject{b}) })
 	}},
-	"progress": {"reportProgress", func(s *Server, ctx context.Context, body []byte) (any, error) {
+	"progress": {"reportProgress", func(s *reportHandlers, ctx context.Context, body []byte) (any, error) {
 		return withBody(body, func(b *ReportProgressJSONRequestBody) (any, error) {
 			return s.ReportProgress(ctx, ReportProgressRequestObject{b})
 		})
 	}},
-	"renew": {"renewLease", func(s *Server, ctx context.Context, body []byte) (any, error) {
+	"renew": {"renewLease", func(s *reportHandlers, ctx context.Context, body []byte) (any, error) {
 		return withBody(body, func(b *RenewLeaseJSONRequestBody) (any, error) { return s.RenewLease(ctx, RenewLeaseRequestObject{b}) })
 	}},
-	"logs": {"writeLogs", func(s *Server, ctx context.Context, body []byte) (any, error) {
+	"logs": {"writeLogs", func(s *reportHandlers, ctx context.Context, body []byte) (any, error) {
 		return withBody(body, func(b *WriteLogsJSONRequestBody) (any, error) { return s.WriteLogs(ctx, WriteLogsRequestObject{b}) })
 	}},
-	"usage": {"reportUsage", func(s *Server, ctx context.Context, body []byte) (any, error) {
+	"usage": {"reportUsage", func(s *reportHandlers, ctx context.Context, body []byte) (any, error) {
 		return withBody(body, func(b *ReportUsageJSONRequestBody) (any, error) {
 			return s.ReportUsage(ctx, ReportUsageRequestObject{b})
 		})
 	}},
-	"complete": {"completeJob", func(s *Server, ctx context.Context, body []byte) (any, error) {
+	"complete": {"completeJob", func(s *reportHandlers, ctx context.Context, body []byte) (any, error) {
 		return withBody(body, func(b *CompleteJobJSONRequestBody) (any, error) {
 			return s.CompleteJob(ctx, CompleteJobRequestObject{b})
 		})
 	}},
-	"fail": {"failJob", func(s *Server, ctx context.Context, body []byte) (any, error) {
+	"fail": {"failJob", func(s *reportHandlers, ctx context.Context, body []byte) (any, error) {
 		return withBody(body, func(b *FailJobJSONRequestBody) (any, error) { return s.FailJob(ctx, FailJobRequestObject{b}) })
 	}},
-	"release": {"releaseLease", func(s *Server, ctx context.Context, body []byte) (any, error) {
+	"release": {"releaseLease", func(s *reportHandlers, ctx context.Context, body []byte) (any, error) {
 		return withBody(body, func(b *ReleaseLeaseJSONRequestBody) (any, error) {
 			return s.ReleaseLease(ctx, ReleaseLeaseRequestObject{b})
 		})
 	}},
-	"ask": {"askQuestion", func(s *Server, ctx context.Context, body []byte) (any, error) {
+	"ask": {"askQuestion", func(s *reportHandlers, ctx context.Context, body []byte) (any, error) {
 		return withBody(body, func(b *AskQuestionJSONRequestBody) (any, error) {
 			return s.AskQuestion(ctx, AskQuestionRequestObject{b})
 		})
@@ -95,7 +95,7 @@ func reportOf(raw json.RawMessage) (report, error) {
 
 // ReportBatch carries out several reports: those on one job in their order, the
 // others at the same time, so that they are written together.
-func (s *Server) ReportBatch(ctx context.Context, r ReportBatchRequestObject) (ReportBatchResponseObject, error) {
+func (s *reportHandlers) ReportBatch(ctx context.Context, r ReportBatchRequestObject) (ReportBatchResponseObject, error) {
 	answers := make([]BatchItemAnswer, len(r.Body.Items))
 	list, ofJob := make([]report, len(answers)), map[string][]int{}
 	for i, raw := range r.Body.Items {
@@ -124,14 +124,15 @@ func (s *Server) ReportBatch(ctx context.Context, r ReportBatchRequestObject) (R
 }
 
 // batchItem carries out one report and gives its answer.
-func (s *Server) batchItem(ctx context.Context, r report) (BatchItemAnswer, error) {
+func (s *reportHandlers) batchItem(ctx context.Context, r report) (BatchItemAnswer, error) {
 	answer, err := s.carryOut(ctx, r)
 	httpStatus := http.StatusOK
 	if err != nil {
 		refusal := fault.From(err)
 		httpStatus = status.Of(refusal.Code)
 		if httpStatus >= http.StatusInternalServerError && ctx.Err() == nil {
-			s.log.LogAttrs(ctx, levelOf(refusal.Code), "report of a batch failed", slog.String("request_id", callOf(ctx).requestID), slog.Any("error", err))
+			s.log.LogAttrs(ctx, levelOf(refusal.Code), "report of a batch failed",
+				slog.String("request_id", callOf(ctx).requestID), slog.Any("error", err))
 		}
 		answer = problem(refusal, callOf(ctx).requestID)
 	}
@@ -143,7 +144,7 @@ func (s *Server) batchItem(ctx context.Context, r report) (BatchItemAnswer, erro
 }
 
 // carryOut is the call that a report is. A panic is the report's error only.
-func (s *Server) carryOut(ctx context.Context, r report) (answer any, err error) {
+func (s *reportHandlers) carryOut(ctx context.Context, r report) (answer any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())

@@ -7,12 +7,21 @@ import (
 	"time"
 
 	"fleetboard/internal/dispatch"
+	"fleetboard/internal/tenancy"
 )
 
+// claimHandlers answer the calls by which agents get jobs.
+type claimHandlers struct{ queue queue }
+
+type queue interface {
+	Claim(ctx context.Context, who tenancy.Principal, in dispatch.ClaimRequest) (dispatch.Claimed, error)
+	QueueVersion(who tenancy.Principal) string
+}
+
 // ClaimJobs gives an agent jobs, or the reason why it gets none.
-func (s *Server) ClaimJobs(ctx context.Context, r ClaimJobsRequestObject) (ClaimJobsResponseObject, error) {
+func (s *claimHandlers) ClaimJobs(ctx context.Context, r ClaimJobsRequestObject) (ClaimJobsResponseObject, error) {
 	in := value(r.Body)
-	claimed, err := s.dispatch.Claim(ctx, whoOf(ctx), dispatch.ClaimRequest{
+	claimed, err := s.queue.Claim(ctx, whoOf(ctx), dispatch.ClaimRequest{
 		Wait: time.Duration(value(in.WaitSeconds)) * time.Second, Max: value(in.Max), TTLSeconds: value(in.TTLSeconds),
 		Job: value(in.Job), SessionKey: value(in.SessionKey), RequestID: value(in.RequestID),
 	})
@@ -41,8 +50,8 @@ func claimAnswer(claimed dispatch.Claimed) (ClaimJobsResponseObject, error) {
 }
 
 // GetQueueState answers without the database.
-func (s *Server) GetQueueState(ctx context.Context, r GetQueueStateRequestObject) (GetQueueStateResponseObject, error) {
-	version := s.dispatch.QueueVersion(whoOf(ctx))
+func (s *claimHandlers) GetQueueState(ctx context.Context, r GetQueueStateRequestObject) (GetQueueStateResponseObject, error) {
+	version := s.queue.QueueVersion(whoOf(ctx))
 	tag := `"` + version + `"`
 	if names(value(r.Params.IfNoneMatch), tag) {
 		return GetQueueState304Response{Headers: GetQueueState304ResponseHeaders{ETag: tag}}, nil

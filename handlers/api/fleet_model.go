@@ -126,6 +126,6 @@ func beatAnswerModel(in dispatch.BeatAnswer) HeartbeatAnswer {
 }
 
 func standingModel(in dispatch.Standing) Standing {
-	return Standing{Directive: Directive(in.Directive), Reason: given(in.Reason), ExpiresAt: utcOrNil(in.ExpiresAt), Answer: given(in.Answer),
-		LinesLeftOut: given(in.LinesLeftOut)}
+	return Standing{Directive: Directive(in.Directive), Reason: given(in.Reason), ExpiresAt: utcOrNil(in.ExpiresAt),
+		Answer: given(in.Answer), LinesLeftOut: given(in.LinesLeftOut)}
 }

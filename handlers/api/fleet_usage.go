@@ -11,7 +11,7 @@ import (
 )
 
 // ReportUsage says what models were used for.
-func (s *Server) ReportUsage(ctx context.Context, r ReportUsageRequestObject) (ReportUsageResponseObject, error) {
+func (s *reportHandlers) ReportUsage(ctx context.Context, r ReportUsageRequestObject) (ReportUsageResponseObject, error) {
 	lines := make([]dispatch.UsageLine, 0, len(r.Body.Entries))
 	for i, e := range r.Body.Entries {
 		cost, err := amount(e.CostUSD)
@@ -24,7 +24,7 @@ func (s *Server) ReportUsage(ctx context.Context, r ReportUsageRequestObject) (R
 				Input: e.InputTokens, Output: e.OutputTokens, CacheRead: value(e.CacheReadTokens), CacheWrite: value(e.CacheWriteTokens),
 				CostUSD: cost, Operation: value(e.Operation), At: e.At}})
 	}
-	answers, err := s.dispatch.RecordUsage(ctx, whoOf(ctx), lines)
+	answers, err := s.work.RecordUsage(ctx, whoOf(ctx), lines)
 	if err != nil {
 		return nil, err
 	}

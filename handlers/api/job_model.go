@@ -15,7 +15,8 @@ func jobModel(j jobs.Job) Job {
 		ID: j.ID, Key: j.Key, Title: j.Title, Body: j.Body, Kind: j.Kind, Product: j.Product, Repo: j.Repo, Phase: j.Phase,
 		Priority: j.Priority, Status: JobStatus(j.Status), WaitReason: WaitReason(j.WaitReason),
 		BlockedReason: j.BlockedReason, Question: j.Question, Answer: j.Answer, Capabilities: list(j.Capabilities), Factory: j.Factory,
-		DependsOn: list(j.DependsOn), Tags: list(j.Tags), Files: list(j.Files), Acceptance: list(j.Acceptance), InputContext: object(j.InputContext), SecretKeys: list(j.SecretKeys),
+		DependsOn: list(j.DependsOn), Tags: list(j.Tags), Files: list(j.Files),
+		Acceptance: list(j.Acceptance), InputContext: object(j.InputContext), SecretKeys: list(j.SecretKeys),
 		AcceptanceMet: list(j.AcceptanceMet), WaitsForChildren: j.WaitsForChildren,
 		ProgressPercent: j.ProgressPercent, CurrentStep: j.CurrentStep, EstimatedComplexity: j.EstimatedComplexity,
 		EstimatedMinutes: j.EstimatedMinutes, TokenBudget: j.TokenBudget, ReviewRequired: j.ReviewRequired,
@@ -53,9 +54,10 @@ func newJob(in NewJob) jobs.New {
 	return jobs.New{
 		Key: value(in.Key), Title: in.Title, Body: value(in.Body), Kind: value(in.Kind), Product: value(in.Product),
 		Repo: value(in.Repo), Phase: value(in.Phase), Priority: in.Priority, Capabilities: value(in.Capabilities),
-		Factory: value(in.Factory), DependsOn: value(in.DependsOn), Tags: value(in.Tags), Files: value(in.Files), Acceptance: value(in.Acceptance),
-		InputContext: in.InputContext, SecretKeys: value(in.SecretKeys), EstimatedComplexity: value(in.EstimatedComplexity),
-		EstimatedMinutes: in.EstimatedMinutes, TokenBudget: in.TokenBudget, ReviewRequired: in.ReviewRequired,
+		Factory: value(in.Factory), DependsOn: value(in.DependsOn), Tags: value(in.Tags), Files: value(in.Files),
+		Acceptance: value(in.Acceptance), InputContext: in.InputContext, SecretKeys: value(in.SecretKeys),
+		EstimatedComplexity: value(in.EstimatedComplexity),
+		EstimatedMinutes:    in.EstimatedMinutes, TokenBudget: in.TokenBudget, ReviewRequired: in.ReviewRequired,
 		MaxRetries: in.MaxRetries, MaxLost: in.MaxLost, RetryBackoffSeconds: in.RetryBackoffSeconds,
 		NotBefore: in.NotBefore, IdempotencyKey: value(in.IdempotencyKey),
 		WaitsForChildren: value(in.WaitsForChildren),
@@ -80,7 +82,8 @@ func nullsOf(body []byte) []string {
 func jobPatch(in JobPatch, cleared []string) jobs.Patch {
 	return jobs.Patch{
 		Version: in.Version, Title: in.Title, Body: in.Body, Phase: in.Phase, Priority: in.Priority, Tags: in.Tags, Files: in.Files,
-		Acceptance: in.Acceptance, AcceptanceMet: in.AcceptanceMet, WaitsForChildren: in.WaitsForChildren, Capabilities: in.Capabilities, Factory: in.Factory, Repo: in.Repo,
+		Acceptance: in.Acceptance, AcceptanceMet: in.AcceptanceMet, WaitsForChildren: in.WaitsForChildren,
+		Capabilities: in.Capabilities, Factory: in.Factory, Repo: in.Repo,
 		EstimatedComplexity: in.EstimatedComplexity, EstimatedMinutes: in.EstimatedMinutes, NotBefore: in.NotBefore,
 		TokenBudget: in.TokenBudget, DependsOn: in.DependsOn, Clear: cleared,
 	}
@@ -91,7 +94,8 @@ func jobFilter(in ListJobsParams) jobs.Filter {
 		Product: value(in.Product), Repo: value(in.Repo), Phase: value(in.Phase), Tag: value(in.Tag),
 		FailureKind: string(value(in.FailureKind)), WaitReason: string(value(in.WaitReason)),
 		Factory: value(in.Factory), Agent: value(in.Agent), PriorityGTE: in.PriorityGTE, ReadyOnly: value(in.ReadyOnly),
-		Query: value(in.Q), UpdatedSince: in.UpdatedSince, Sort: jobs.Sort(value(in.Sort)), Cursor: value(in.Cursor), Limit: limit(in.Limit),
+		Query: value(in.Q), UpdatedSince: in.UpdatedSince, Sort: jobs.Sort(value(in.Sort)),
+		Cursor: value(in.Cursor), Limit: limit(in.Limit),
 	}
 	for _, status := range value(in.Status) {
 		f.Statuses = append(f.Statuses, jobs.Status(status))
@@ -113,7 +117,8 @@ func attemptModel(key string, a jobs.Attempt, used spend.Usage) Attempt {
 func eventModel(e eventlog.Event, key string) Event {
 	changes := make([]Change, 0, len(e.Changes))
 	for _, c := range e.Changes {
-		changes = append(changes, Change{Field: c.Field, Old: c.Old, New: c.New, OldSha256: given(c.OldSHA256), NewSha256: given(c.NewSHA256)})
+		changes = append(changes, Change{Field: c.Field, Old: c.Old, New: c.New, OldSha256: given(c.OldSHA256),
+			NewSha256: given(c.NewSHA256)})
 	}
 	return Event{ID: e.ID, Cursor: e.Cursor.String(), Type: string(e.Type), Job: key, Actor: e.Actor.Name, ActorKind: string(e.Actor.Kind),
 		ActorID: e.Actor.ID, Epoch: e.Epoch, At: e.At.UTC(), Changes: changes, Payload: object(e.Payload)}

@@ -33,14 +33,14 @@ var bulkActions = map[BulkActionName]bulkAction{
 }
 
 // BulkJobs does one action with many jobs, each by itself.
-func (s *Server) BulkJobs(ctx context.Context, r BulkJobsRequestObject) (BulkJobsResponseObject, error) {
+func (s *actionHandlers) BulkJobs(ctx context.Context, r BulkJobsRequestObject) (BulkJobsResponseObject, error) {
 	action, err := bulkOf(*r.Body)
 	if err != nil {
 		return nil, err
 	}
 	from, again := origin(ctx, r.Params.IdempotencyKey), false
 	if action.Key = from.Key; action.Key != "" {
-		if again, err = s.jobs.KeepKey(ctx, whoOf(ctx), from); err != nil {
+		if again, err = s.keys.KeepKey(ctx, whoOf(ctx), from); err != nil {
 			return nil, err
 		}
 	}
@@ -85,7 +85,7 @@ func bulkOf(in Bulk) (dispatch.Action, error) {
 }
 
 // bulkItem carries the action out with one job and gives its answer.
-func (s *Server) bulkItem(ctx context.Context, job string, a dispatch.Action) (BulkItemAnswer, error) {
+func (s *actionHandlers) bulkItem(ctx context.Context, job string, a dispatch.Action) (BulkItemAnswer, error) {
 	var answer any
 	httpStatus := http.StatusOK
 	changed, err := s.act(ctx, job, a)

@@ -19,7 +19,7 @@ import (
 var replayed = "true"
 
 // CreateJob makes a job and says which factories could run it now.
-func (s *Server) CreateJob(ctx context.Context, r CreateJobRequestObject) (CreateJobResponseObject, error) {
+func (s *jobHandlers) CreateJob(ctx context.Context, r CreateJobRequestObject) (CreateJobResponseObject, error) {
 	who := whoOf(ctx)
 	created, err := s.createOne(ctx, who, origin(ctx, r.Params.IdempotencyKey), *r.Body)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Server) CreateJob(ctx context.Context, r CreateJobRequestObject) (Creat
 }
 
 // createOne creates a job for a person, or for an agent that found it.
-func (s *Server) createOne(ctx context.Context, who tenancy.Principal, from jobs.Origin, in NewJob) (jobs.Created, error) {
+func (s *jobHandlers) createOne(ctx context.Context, who tenancy.Principal, from jobs.Origin, in NewJob) (jobs.Created, error) {
 	switch found := in.DiscoveredFrom; {
 	case who.Kind != tenancy.KindAgent && found != nil:
 		return jobs.Created{}, fault.Invalid("discovered_from", "It must be left out by people; link the job afterwards.")
@@ -49,12 +49,12 @@ func (s *Server) createOne(ctx context.Context, who tenancy.Principal, from jobs
 	case found == nil:
 		return jobs.Created{}, fault.Invalid("discovered_from", "It must say which job the agent works on.")
 	default:
-		return s.dispatch.Submit(ctx, who, from, dispatch.Ref{Job: found.Job, Epoch: found.Epoch}, newJob(in))
+		return s.discover.Submit(ctx, who, from, dispatch.Ref{Job: found.Job, Epoch: found.Epoch}, newJob(in))
 	}
 }
 
 // CreateJobs makes many jobs, all or none.
-func (s *Server) CreateJobs(ctx context.Context, r CreateJobsRequestObject) (CreateJobsResponseObject, error) {
+func (s *jobHandlers) CreateJobs(ctx context.Context, r CreateJobsRequestObject) (CreateJobsResponseObject, error) {
 	who := whoOf(ctx)
 	in := make([]jobs.New, 0, len(r.Body.Jobs))
 	for i, one := range r.Body.Jobs {
@@ -80,7 +80,7 @@ func (s *Server) CreateJobs(ctx context.Context, r CreateJobsRequestObject) (Cre
 
 // withRoutable says of each job whether a live factory can run it. Jobs of one
 // lane have the same needs and are looked at once.
-func (s *Server) withRoutable(ctx context.Context, who tenancy.Principal, in []jobs.Job) ([]Job, error) {
+func (s *jobHandlers) withRoutable(ctx context.Context, who tenancy.Principal, in []jobs.Job) ([]Job, error) {
 	ofLane := map[int64]fleet.Needs{}
 	for _, j := range in {
 		ofLane[j.LaneID] = needsOf(j)

@@ -5,16 +5,27 @@ import (
 
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
 )
 
+// linkHandlers answer the calls about links between jobs.
+type linkHandlers struct{ links links }
+
+type links interface {
+	Graph(ctx context.Context, who tenancy.Principal, job string) (jobs.Graph, error)
+	Link(ctx context.Context, who tenancy.Principal, job, dependsOn string, kind jobs.LinkType) (jobs.Job, error)
+	LinkParent(ctx context.Context, who tenancy.Principal, child, parent string, gate bool) (jobs.Job, error)
+	Unlink(ctx context.Context, who tenancy.Principal, job, dependsOn string, kind jobs.LinkType) (jobs.Job, error)
+}
+
 // GetDependencies reads the jobs around a job.
-func (s *Server) GetDependencies(ctx context.Context, r GetDependenciesRequestObject) (GetDependenciesResponseObject, error) {
-	graph, err := s.jobs.Graph(ctx, whoOf(ctx), r.Job)
+func (s *linkHandlers) GetDependencies(ctx context.Context, r GetDependenciesRequestObject) (GetDependenciesResponseObject, error) {
+	graph, err := s.links.Graph(ctx, whoOf(ctx), r.Job)
 	return GetDependencies200JSONResponse(graphModel(graph)), err
 }
 
 // LinkJob links a job with another one.
-func (s *Server) LinkJob(ctx context.Context, r LinkJobRequestObject) (LinkJobResponseObject, error) {
+func (s *linkHandlers) LinkJob(ctx context.Context, r LinkJobRequestObject) (LinkJobResponseObject, error) {
 	kind := jobs.Blocks
 	if r.Body.Type != nil {
 		kind = jobs.LinkType(*r.Body.Type)
@@ -23,16 +34,16 @@ func (s *Server) LinkJob(ctx context.Context, r LinkJobRequestObject) (LinkJobRe
 		if kind != jobs.Parent {
 			return nil, fault.Invalid("gate", "It must go with the type parent.")
 		}
-		job, err := s.jobs.LinkParent(ctx, whoOf(ctx), r.Job, r.Body.DependsOn, *gate)
+		job, err := s.links.LinkParent(ctx, whoOf(ctx), r.Job, r.Body.DependsOn, *gate)
 		return LinkJob200JSONResponse(jobModel(job)), err
 	}
-	job, err := s.jobs.Link(ctx, whoOf(ctx), r.Job, r.Body.DependsOn, kind)
+	job, err := s.links.Link(ctx, whoOf(ctx), r.Job, r.Body.DependsOn, kind)
 	return LinkJob200JSONResponse(jobModel(job)), err
 }
 
 // UnlinkJob takes a link away.
-func (s *Server) UnlinkJob(ctx context.Context, r UnlinkJobRequestObject) (UnlinkJobResponseObject, error) {
-	job, err := s.jobs.Unlink(ctx, whoOf(ctx), r.Job, r.Dep, jobs.LinkType(value(r.Params.Type)))
+func (s *linkHandlers) UnlinkJob(ctx context.Context, r UnlinkJobRequestObject) (UnlinkJobResponseObject, error) {
+	job, err := s.links.Unlink(ctx, whoOf(ctx), r.Job, r.Dep, jobs.LinkType(value(r.Params.Type)))
 	return UnlinkJob200JSONResponse(jobModel(job)), err
 }
 

@@ -8,21 +8,14 @@ import (
 )
 
 // WriteLogs adds lines to a job's log.
-func (s *Server) WriteLogs(ctx context.Context, r WriteLogsRequestObject) (WriteLogsResponseObject, error) {
+func (s *reportHandlers) WriteLogs(ctx context.Context, r WriteLogsRequestObject) (WriteLogsResponseObject, error) {
 	lines := make([]jobs.LogLine, 0, len(r.Body.Lines))
 	for _, l := range r.Body.Lines {
 		lines = append(lines, jobs.LogLine{LineID: value(l.ID), Level: jobs.LogLevel(l.Level), Event: value(l.Event), Message: l.Message,
 			Details: l.Details, At: l.At})
 	}
-	standing, err := s.dispatch.WriteLogs(ctx, whoOf(ctx), dispatch.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, lines)
+	standing, err := s.work.WriteLogs(ctx, whoOf(ctx), dispatch.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, lines)
 	return WriteLogs200JSONResponse(standingModel(standing)), err
-}
-
-// ListJobLogs gives a page of a job's log, newest first.
-func (s *Server) ListJobLogs(ctx context.Context, r ListJobLogsRequestObject) (ListJobLogsResponseObject, error) {
-	found, next, err := s.jobs.Logs(ctx, whoOf(ctx), r.Job, jobs.LogFilter{
-		Level: jobs.LogLevel(value(r.Params.Level)), Cursor: value(r.Params.Cursor), Limit: limit(r.Params.Limit)})
-	return ListJobLogs200JSONResponse{Items: models(found, logModel), NextCursor: next}, err
 }
 
 func logModel(l jobs.LogLine) LogLine {

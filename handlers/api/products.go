@@ -5,20 +5,43 @@ import (
 
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
 )
 
+// productHandlers answer the calls about products.
+type productHandlers struct{ products products }
+
+type products interface {
+	Products(ctx context.Context, who tenancy.Principal) ([]jobs.Product, error)
+	Product(ctx context.Context, who tenancy.Principal, name string) (jobs.Product, error)
+	PutProduct(ctx context.Context, who tenancy.Principal, name string, in jobs.ProductSettings) (p jobs.Product, made bool, err error)
+	DeleteProduct(ctx context.Context, who tenancy.Principal, name string) error
+}
+
+// ListProducts gives a page of the products, by name.
+func (s *productHandlers) ListProducts(ctx context.Context, r ListProductsRequestObject) (ListProductsResponseObject, error) {
+	all, err := s.products.Products(ctx, whoOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	shown, next, err := page(all, r.Params.Cursor, r.Params.Limit,
+		func(p jobs.Product) string { return p.Name },
+		func(p jobs.Product, last string) bool { return p.Name > last })
+	return ListProducts200JSONResponse{Items: models(shown, productModel), NextCursor: next}, err
+}
+
 // GetProduct reads one product.
-func (s *Server) GetProduct(ctx context.Context, r GetProductRequestObject) (GetProductResponseObject, error) {
-	product, err := s.jobs.Product(ctx, whoOf(ctx), r.Product)
+func (s *productHandlers) GetProduct(ctx context.Context, r GetProductRequestObject) (GetProductResponseObject, error) {
+	product, err := s.products.Product(ctx, whoOf(ctx), r.Product)
 	return GetProduct200JSONResponse(productModel(product)), err
 }
 
 // PutProduct makes a product or replaces its settings.
-func (s *Server) PutProduct(ctx context.Context, r PutProductRequestObject) (PutProductResponseObject, error) {
+func (s *productHandlers) PutProduct(ctx context.Context, r PutProductRequestObject) (PutProductResponseObject, error) {
 	if name := value(r.Body.Name); name != "" && name != r.Product {
 		return nil, fault.Invalid("name", "It is %s here and %s in the address.", name, r.Product)
 	}
-	product, made, err := s.jobs.PutProduct(ctx, whoOf(ctx), r.Product, jobs.ProductSettings{
+	product, made, err := s.products.PutProduct(ctx, whoOf(ctx), r.Product, jobs.ProductSettings{
 		Repos: value(r.Body.Repos), ReviewRequired: value(r.Body.ReviewRequired), OneJobPerRepo: value(r.Body.OneJobPerRepo),
 		ReviewLimit: r.Body.ReviewLimit, Paused: value(r.Body.Paused)})
 	if made {
@@ -28,6 +51,6 @@ func (s *Server) PutProduct(ctx context.Context, r PutProductRequestObject) (Put
 }
 
 // DeleteProduct takes a product without jobs away.
-func (s *Server) DeleteProduct(ctx context.Context, r DeleteProductRequestObject) (DeleteProductResponseObject, error) {
-	return DeleteProduct204Response{}, s.jobs.DeleteProduct(ctx, whoOf(ctx), r.Product)
+func (s *productHandlers) DeleteProduct(ctx context.Context, r DeleteProductRequestObject) (DeleteProductResponseObject, error) {
+	return DeleteProduct204Response{}, s.products.DeleteProduct(ctx, whoOf(ctx), r.Product)
 }

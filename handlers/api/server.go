@@ -58,25 +58,29 @@ type Bearers interface {
 	Bearer(ctx context.Context, token string) (tenancy.Principal, error)
 }
 
-// Server answers the calls of openapi.yaml.
+// Server answers the calls of openapi.yaml. It checks each call; the handlers of its
+// noun answer it.
 type Server struct {
-	jobs        *jobs.Service
-	fleet       *fleet.Service
-	dispatch    *dispatch.Service
-	kanban      *kanban.Service
-	events      *eventlog.Log
-	coordinator *coordinator.Service
-	wake        Subscriber
-	done        <-chan struct{}
-	accounts    Bearers
-	log         *slog.Logger
-	quota       *quota.Quota
-	build       Build
-	version     string                      // of the description
-	bodies      map[string]*openapi3.Schema // of the operations
-	memory      *quota.Budget               // for what is read of bodies
-	decoding    *semaphore.Weighted         // of large bodies
-	echo        *echo.Echo
+	actionHandlers
+	agentHandlers
+	claimHandlers
+	eventHandlers
+	factoryHandlers
+	historyHandlers
+	jobHandlers
+	linkHandlers
+	metaHandlers
+	productHandlers
+	reportHandlers
+	routabilityHandlers
+	statusHandlers
+
+	accounts Bearers
+	log      *slog.Logger
+	quota    *quota.Quota
+	memory   *quota.Budget       // for what is read of bodies
+	decoding *semaphore.Weighted // of large bodies
+	echo     *echo.Echo
 }
 
 var _ StrictServerInterface = (*Server)(nil)
@@ -84,10 +88,29 @@ var _ StrictServerInterface = (*Server)(nil)
 // New returns the API. It has a router of its own, so that neither sessions nor
 // error pages of the web edge reach it.
 func New(d Deps) *Server {
-	s := &Server{jobs: d.Jobs, fleet: d.Fleet, dispatch: d.Dispatch, kanban: d.Kanban, events: d.Events,
-		coordinator: d.Coordinator, wake: d.Wake, done: d.Done, accounts: d.Accounts, log: d.Log, quota: d.Quota, build: d.Build,
-		bodies: map[string]*openapi3.Schema{}, memory: quota.NewBudget(bodyBudget, bodyPatience),
-		decoding: semaphore.NewWeighted(int64(max(runtime.GOMAXPROCS(0)/2, 1))), echo: echo.New()}
+	all, version := operations()
+	bodies := map[string]*openapi3.Schema{}
+	for id, op := range all {
+		bodies[id] = op.body
+	}
+	s := &Server{
+		actionHandlers:      actionHandlers{actions: d.Dispatch, keys: d.Jobs, log: d.Log},
+		agentHandlers:       agentHandlers{agents: d.Dispatch, fleet: d.Fleet},
+		claimHandlers:       claimHandlers{queue: d.Dispatch},
+		eventHandlers:       eventHandlers{events: d.Events, jobs: d.Jobs, wake: d.Wake, done: d.Done, accounts: d.Accounts},
+		factoryHandlers:     factoryHandlers{fleet: d.Fleet},
+		historyHandlers:     historyHandlers{jobs: d.Jobs, agents: d.Fleet, usage: d.Dispatch, events: d.Events, board: d.Kanban},
+		jobHandlers:         jobHandlers{jobs: d.Jobs, discover: d.Dispatch, fleet: d.Fleet, agents: d.Fleet, usage: d.Dispatch},
+		linkHandlers:        linkHandlers{links: d.Jobs},
+		metaHandlers:        metaHandlers{build: d.Build, version: version},
+		productHandlers:     productHandlers{products: d.Jobs},
+		reportHandlers:      reportHandlers{work: d.Dispatch, ends: d.Dispatch, bodies: bodies, log: d.Log},
+		routabilityHandlers: routabilityHandlers{fleet: d.Fleet, products: d.Jobs},
+		statusHandlers:      statusHandlers{coordinator: d.Coordinator, recovery: d.Dispatch, jobs: d.Jobs, fleet: d.Fleet},
+
+		accounts: d.Accounts, log: d.Log, quota: d.Quota, memory: quota.NewBudget(bodyBudget, bodyPatience),
+		decoding: semaphore.NewWeighted(int64(max(runtime.GOMAXPROCS(0)/2, 1))), echo: echo.New(),
+	}
 	s.echo.IPExtractor = d.ClientAddress
 	if s.echo.IPExtractor == nil {
 		s.echo.IPExtractor = echo.ExtractIPDirect()
@@ -96,11 +119,8 @@ func New(d Deps) *Server {
 	s.echo.HTTPErrorHandler = s.refuse
 	s.echo.Use(s.identify, s.recover, s.checkClient)
 	guards := map[string][]echo.MiddlewareFunc{}
-	all, version := operations()
-	s.version = version
 	for id, op := range all {
 		guards[id] = []echo.MiddlewareFunc{s.guard(op)}
-		s.bodies[id] = op.body
 	}
 	RegisterHandlersWithOptions(s.echo, NewStrictHandler(s, nil),
 		RegisterHandlersOptions{BaseURL: BasePath, OperationMiddlewares: guards})

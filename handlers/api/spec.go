@@ -51,7 +51,7 @@ func operations() (all map[string]operation, version string) {
 }
 
 // GetDescription serves the description itself.
-func (s *Server) GetDescription(context.Context, GetDescriptionRequestObject) (GetDescriptionResponseObject, error) {
+func (s *metaHandlers) GetDescription(context.Context, GetDescriptionRequestObject) (GetDescriptionResponseObject, error) {
 	return GetDescription200ApplicationYamlResponse{
 		Body: bytes.NewReader(description), ContentLength: int64(len(description))}, nil
 }

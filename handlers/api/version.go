@@ -28,8 +28,14 @@ type Build struct {
 // follow them.
 var clientForm = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]{0,63})/([0-9]{1,9}(?:\.[0-9]{1,9}){0,2})(?:[-+][0-9A-Za-z.+-]{0,64})?$`)
 
+// metaHandlers answer the calls about the API itself.
+type metaHandlers struct {
+	build   Build
+	version string // of the description
+}
+
 // GetVersion says what runs, and which clients it answers.
-func (s *Server) GetVersion(context.Context, GetVersionRequestObject) (GetVersionResponseObject, error) {
+func (s *metaHandlers) GetVersion(context.Context, GetVersionRequestObject) (GetVersionResponseObject, error) {
 	return GetVersion200JSONResponse{Server: s.build.Server, API: s.version, Schema: s.build.Schema, MinClient: MinClient}, nil
 }
 

@@ -1,0 +1,47 @@
+package api
+
+import (
+	"context"
+
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/tenancy"
+)
+
+// factoryHandlers answer the calls about factories.
+type factoryHandlers struct{ fleet factories }
+
+type factories interface {
+	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
+	Factory(ctx context.Context, who tenancy.Principal, name string) (fleet.Factory, error)
+	SetDraining(ctx context.Context, who tenancy.Principal, name string, draining bool) (fleet.Factory, error)
+}
+
+// ListFactories gives a page of the factories, by name.
+func (s *factoryHandlers) ListFactories(ctx context.Context, r ListFactoriesRequestObject) (ListFactoriesResponseObject, error) {
+	snap, err := s.fleet.Snapshot(ctx, whoOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	shown, next, err := page(snap.Factories, r.Params.Cursor, r.Params.Limit,
+		func(f fleet.Factory) string { return f.Name },
+		func(f fleet.Factory, last string) bool { return f.Name > last })
+	return ListFactories200JSONResponse{Items: models(shown, fleetOf{whoOf(ctx)}.factory), NextCursor: next}, err
+}
+
+// GetFactory reads one factory.
+func (s *factoryHandlers) GetFactory(ctx context.Context, r GetFactoryRequestObject) (GetFactoryResponseObject, error) {
+	factory, err := s.fleet.Factory(ctx, whoOf(ctx), r.Factory)
+	return GetFactory200JSONResponse(fleetOf{whoOf(ctx)}.factory(factory)), err
+}
+
+// DrainFactory gives a factory no new jobs.
+func (s *factoryHandlers) DrainFactory(ctx context.Context, r DrainFactoryRequestObject) (DrainFactoryResponseObject, error) {
+	factory, err := s.fleet.SetDraining(ctx, whoOf(ctx), r.Factory, true)
+	return DrainFactory200JSONResponse(fleetOf{whoOf(ctx)}.factory(factory)), err
+}
+
+// UndrainFactory gives a factory jobs again.
+func (s *factoryHandlers) UndrainFactory(ctx context.Context, r UndrainFactoryRequestObject) (UndrainFactoryResponseObject, error) {
+	factory, err := s.fleet.SetDraining(ctx, whoOf(ctx), r.Factory, false)
+	return UndrainFactory200JSONResponse(fleetOf{whoOf(ctx)}.factory(factory)), err
+}

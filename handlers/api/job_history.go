@@ -1,0 +1,142 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/spend"
+	"fleetboard/internal/tenancy"
+)
+
+// historyHandlers answer what became of a job and why: its attempts, events and log,
+// and the reason why it does not run.
+type historyHandlers struct {
+	jobs   jobHistory
+	agents agentFinder
+	usage  usageReader
+	events jobEvents
+	board  explainer
+}
+
+type jobHistory interface {
+	Get(ctx context.Context, who tenancy.Principal, keyOrID string) (jobs.Job, error)
+	Attempts(ctx context.Context, who tenancy.Principal, keyOrID string) ([]jobs.Attempt, error)
+	AgentAttempts(ctx context.Context, who tenancy.Principal, agent ids.ID, f jobs.AgentFilter) (
+		list []jobs.AgentAttempt, next string, err error)
+	Logs(ctx context.Context, who tenancy.Principal, job string, f jobs.LogFilter) (list []jobs.LogLine, next string, err error)
+}
+
+type agentFinder interface {
+	Agent(ctx context.Context, who tenancy.Principal, name string) (fleet.Agent, error)
+}
+
+type usageReader interface {
+	Usage(ctx context.Context, who tenancy.Principal, job ids.ID, epochs ...int64) (dispatch.JobUsage, error)
+	LeaseUsage(ctx context.Context, who tenancy.Principal, leases []spend.Lease) (map[spend.Lease]spend.Usage, error)
+}
+
+type jobEvents interface {
+	OfJob(ctx context.Context, who tenancy.Principal, job ids.ID, before int64, limit int) ([]eventlog.Event, error)
+}
+
+type explainer interface {
+	Explain(ctx context.Context, who tenancy.Principal, keyOrID string) (kanban.Explanation, error)
+}
+
+// ListAttempts gives a page of a job's attempts, newest first.
+func (s *historyHandlers) ListAttempts(ctx context.Context, r ListAttemptsRequestObject) (ListAttemptsResponseObject, error) {
+	who := whoOf(ctx)
+	job, err := s.jobs.Get(ctx, who, r.Job)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.jobs.Attempts(ctx, who, job.ID.String())
+	if err != nil {
+		return nil, err
+	}
+	var unknown error
+	shown, next, err := page(all, r.Params.Cursor, r.Params.Limit,
+		func(a jobs.Attempt) string { return strconv.FormatInt(a.Epoch, 10) },
+		func(a jobs.Attempt, last string) bool {
+			epoch, err := strconv.ParseInt(last, 10, 64)
+			if err != nil {
+				unknown = fault.Invalid("cursor", "It must be one that this server gave out.")
+			}
+			return a.Epoch < epoch
+		})
+	if err = errors.Join(err, unknown); err != nil {
+		return nil, err
+	}
+	used, err := s.usage.Usage(ctx, who, job.ID, models(shown, func(a jobs.Attempt) int64 { return a.Epoch })...)
+	return ListAttempts200JSONResponse{NextCursor: next,
+		Items: models(shown, func(a jobs.Attempt) Attempt { return attemptModel(job.Key, a, used.Attempts[a.Epoch]) })}, err
+}
+
+// ListAgentAttempts gives a page of an agent's attempts, newest first.
+func (s *historyHandlers) ListAgentAttempts(ctx context.Context, r ListAgentAttemptsRequestObject) (
+	ListAgentAttemptsResponseObject, error,
+) {
+	who := whoOf(ctx)
+	agent, err := s.agents.Agent(ctx, who, r.Agent)
+	if err != nil {
+		return nil, err
+	}
+	found, next, err := s.jobs.AgentAttempts(ctx, who, agent.ID, jobs.AgentFilter{Outcome: string(value(r.Params.Outcome)),
+		Cursor: value(r.Params.Cursor), Limit: limit(r.Params.Limit)})
+	if err != nil {
+		return nil, err
+	}
+	leaseOf := func(a jobs.AgentAttempt) spend.Lease { return spend.Lease{Job: a.JobID, Epoch: a.Epoch} }
+	used, err := s.usage.LeaseUsage(ctx, who, models(found, leaseOf))
+	return ListAgentAttempts200JSONResponse{NextCursor: next,
+		Items: models(found, func(a jobs.AgentAttempt) Attempt { return attemptModel(a.Key, a.Attempt, used[leaseOf(a)]) })}, err
+}
+
+// ListJobEvents gives a page of a job's events, newest first.
+func (s *historyHandlers) ListJobEvents(ctx context.Context, r ListJobEventsRequestObject) (ListJobEventsResponseObject, error) {
+	who := whoOf(ctx)
+	var before int64
+	if cursor := value(r.Params.Cursor); cursor != "" {
+		var err error
+		if before, err = strconv.ParseInt(cursor, 10, 64); err != nil || before < 1 {
+			return nil, fault.Invalid("cursor", "It must be one that this server gave out.")
+		}
+	}
+	job, err := s.jobs.Get(ctx, who, r.Job)
+	if err != nil {
+		return nil, err
+	}
+	n := limit(r.Params.Limit)
+	found, err := s.events.OfJob(ctx, who, job.ID, before, n+1)
+	if err != nil {
+		return nil, err
+	}
+	next := ""
+	if len(found) > n {
+		found = found[:n]
+		next = strconv.FormatInt(found[n-1].ID, 10)
+	}
+	return ListJobEvents200JSONResponse{NextCursor: next,
+		Items: models(found, func(e eventlog.Event) Event { return eventModel(e, job.Key) })}, nil
+}
+
+// ExplainJob says why a job does not run.
+func (s *historyHandlers) ExplainJob(ctx context.Context, r ExplainJobRequestObject) (ExplainJobResponseObject, error) {
+	explained, err := s.board.Explain(ctx, whoOf(ctx), r.Job)
+	return ExplainJob200JSONResponse(explanationModel(explained)), err
+}
+
+// ListJobLogs gives a page of a job's log, newest first.
+func (s *historyHandlers) ListJobLogs(ctx context.Context, r ListJobLogsRequestObject) (ListJobLogsResponseObject, error) {
+	found, next, err := s.jobs.Logs(ctx, whoOf(ctx), r.Job, jobs.LogFilter{
+		Level: jobs.LogLevel(value(r.Params.Level)), Cursor: value(r.Params.Cursor), Limit: limit(r.Params.Limit)})
+	return ListJobLogs200JSONResponse{Items: models(found, logModel), NextCursor: next}, err
+}

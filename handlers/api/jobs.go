@@ -1,0 +1,83 @@
+package api
+
+import (
+	"context"
+
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// jobHandlers answer the calls that make, read, edit and delete jobs.
+type jobHandlers struct {
+	jobs     jobKeeper
+	discover discoveries
+	fleet    reach
+	agents   agentFinder
+	usage    jobUsage
+}
+
+type jobKeeper interface {
+	Create(ctx context.Context, who tenancy.Principal, from jobs.Origin, in ...jobs.New) (jobs.Created, error)
+	List(ctx context.Context, who tenancy.Principal, f jobs.Filter) (list []jobs.Job, next string, err error)
+	Get(ctx context.Context, who tenancy.Principal, keyOrID string) (jobs.Job, error)
+	Patch(ctx context.Context, who tenancy.Principal, keyOrID string, p jobs.Patch) (jobs.Job, error)
+	Purge(ctx context.Context, who tenancy.Principal, keyOrID string) error
+}
+
+// discoveries creates the jobs that agents find in their work.
+type discoveries interface {
+	Submit(ctx context.Context, who tenancy.Principal, from jobs.Origin, holding dispatch.Ref, in jobs.New) (jobs.Created, error)
+}
+
+type jobUsage interface {
+	Usage(ctx context.Context, who tenancy.Principal, job ids.ID, epochs ...int64) (dispatch.JobUsage, error)
+}
+
+// ListJobs gives a page of jobs, or of parts of them.
+func (s *jobHandlers) ListJobs(ctx context.Context, r ListJobsRequestObject) (ListJobsResponseObject, error) {
+	page, err := s.jobPage(ctx, jobFilter(r.Params))
+	if fields := value(r.Params.Fields); len(fields) > 0 && err == nil {
+		return partialJobs(page, fields), nil
+	}
+	return ListJobs200JSONResponse(page), err
+}
+
+// ListAgentJobs gives a page of the jobs that an agent holds.
+func (s *jobHandlers) ListAgentJobs(ctx context.Context, r ListAgentJobsRequestObject) (ListAgentJobsResponseObject, error) {
+	if _, err := s.agents.Agent(ctx, whoOf(ctx), r.Agent); err != nil {
+		return nil, err
+	}
+	page, err := s.jobPage(ctx, jobs.Filter{Agent: r.Agent, Cursor: value(r.Params.Cursor), Limit: limit(r.Params.Limit)})
+	return ListAgentJobs200JSONResponse(page), err
+}
+
+func (s *jobHandlers) jobPage(ctx context.Context, f jobs.Filter) (JobPage, error) {
+	found, next, err := s.jobs.List(ctx, whoOf(ctx), f)
+	return JobPage{Items: models(found, jobModel), NextCursor: next}, err
+}
+
+// GetJob reads one job.
+func (s *jobHandlers) GetJob(ctx context.Context, r GetJobRequestObject) (GetJobResponseObject, error) {
+	who := whoOf(ctx)
+	job, err := s.jobs.Get(ctx, who, r.Job)
+	if err != nil {
+		return nil, err
+	}
+	used, err := s.usage.Usage(ctx, who, job.ID)
+	model, total := jobModel(job), usageModel(used.Total)
+	model.Usage = &total
+	return GetJob200JSONResponse(model), err
+}
+
+// PatchJob edits a job.
+func (s *jobHandlers) PatchJob(ctx context.Context, r PatchJobRequestObject) (PatchJobResponseObject, error) {
+	job, err := s.jobs.Patch(ctx, whoOf(ctx), r.Job, jobPatch(*r.Body, nullsOf(callOf(ctx).body)))
+	return PatchJob200JSONResponse(jobModel(job)), err
+}
+
+// DeleteJob deletes a finished job.
+func (s *jobHandlers) DeleteJob(ctx context.Context, r DeleteJobRequestObject) (DeleteJobResponseObject, error) {
+	return DeleteJob204Response{}, s.jobs.Purge(ctx, whoOf(ctx), r.Job)
+}

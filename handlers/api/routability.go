@@ -1,0 +1,44 @@
+package api
+
+import (
+	"context"
+	"slices"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// routabilityHandlers say where a job could run before there is one.
+type routabilityHandlers struct {
+	fleet    reach
+	products products
+}
+
+// reach reads what of the fleet decides where jobs with some needs could run.
+type reach interface {
+	Reach(ctx context.Context, who tenancy.Principal, needs ...fleet.Needs) (fleet.Snapshot, error)
+}
+
+// PreviewRoutability says which factories could run a job with these needs.
+func (s *routabilityHandlers) PreviewRoutability(ctx context.Context, r PreviewRoutabilityRequestObject) (
+	PreviewRoutabilityResponseObject, error,
+) {
+	who := whoOf(ctx)
+	if name := value(r.Body.Product); name != "" {
+		products, err := s.products.Products(ctx, who)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(products, func(p jobs.Product) bool { return p.Name == name }) {
+			return nil, fault.Invalid("product", "There is no product %s.", name)
+		}
+	}
+	needs := fleet.Needs{Repo: value(r.Body.Repo), Capabilities: value(r.Body.Capabilities), Factory: value(r.Body.Factory)}
+	snap, err := s.fleet.Reach(ctx, who, needs)
+	if err != nil {
+		return nil, err
+	}
+	return PreviewRoutability200JSONResponse(routabilityModel(snap.Route(needs))), nil
+}
