@@ -223,7 +223,8 @@ func (t *town) statements() []statement {
 	job := func(n int) ids.ID { return townID("e", 2*(1+n%400)) }
 	return []statement{
 		{"heartbeat: keep the leases of an agent", func(ctx context.Context, tx pgx.Tx, n int) (int, error) {
-			kept, err := q.LeaseExtendOfAgent(ctx, tx, dbsqlc.LeaseExtendOfAgentParams{WorkspaceID: t.workspace, AgentID: agent(n).ID})
+			kept, err := q.AgentsBeat(ctx, tx, dbsqlc.AgentsBeatParams{WorkspaceID: t.workspace, Ids: []ids.ID{agent(n).ID}, BootIds: []string{""},
+				Generations: []int64{math.MaxInt64}, Statuses: []string{"working"}, MemoryMb: []int32{-1}, CpuPercent: []float32{-1}})
 			return len(kept), err
 		}},
 		{"claim: the head of each lane", func(ctx context.Context, tx pgx.Tx, _ int) (int, error) {
@@ -236,7 +237,7 @@ func (t *town) statements() []statement {
 			if err != nil || len(taken) == 0 {
 				return 0, err
 			}
-			got, err := q.LeasesGive(ctx, tx, dbsqlc.LeasesGiveParams{WorkspaceID: t.workspace, JobIds: []ids.ID{taken[0].JobID},
+			got, err := q.LeasesInsert(ctx, tx, dbsqlc.LeasesInsertParams{WorkspaceID: t.workspace, JobIds: []ids.ID{taken[0].JobID},
 				AgentIds: []ids.ID{agent(n).ID}, Agents: []string{"agent-1"}, FactoryIds: []ids.ID{agent(n).Factory},
 				Factories: []string{"factory-1"}, Models: []string{"sonnet"}, SessionKeys: []string{""}, RequestIds: []string{""},
 				TtlSeconds: []int32{7200}})

@@ -39,7 +39,7 @@ func serverAccount() (*account, error) {
 		}
 	}
 	return nil,
-		errors.New("PostgreSQL does not run as root, and there is neither a user postgres nor nobody "+
+		errors.New("PostgreSQL does not run as root, and there is neither a user postgres nor nobody " +
 			"to run it; run fleetboard as another user")
 }
 

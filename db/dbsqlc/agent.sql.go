@@ -12,50 +12,6 @@ import (
 	"github.com/google/uuid"
 )
 
-const agentBeat = `-- name: AgentBeat :one
-UPDATE agent a SET last_heartbeat_at = clock_timestamp(), status = $1,
-    memory_mb = coalesce($2, a.memory_mb),
-    cpu_percent = coalesce($3, a.cpu_percent)
-FROM factory f
-WHERE a.workspace_id = $4 AND a.id = $5 AND a.boot_id = $6 AND a.generation <= $7
-    AND f.workspace_id = a.workspace_id AND f.id = a.factory_id
-RETURNING a.heartbeat_interval_seconds, (f.draining OR a.terminated_at IS NOT NULL)::boolean AS draining,
-    clock_timestamp()::timestamptz AS now
-`
-
-type AgentBeatParams struct {
-	Status      string
-	MemoryMb    *int32
-	CpuPercent  *float32
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-	BootID      string
-	Generation  int64
-}
-
-type AgentBeatRow struct {
-	HeartbeatIntervalSeconds int32
-	Draining                 bool
-	Now                      time.Time
-}
-
-// A sign of life. No row: another boot, a newer generation of tokens, or no such
-// agent.
-func (q *Queries) AgentBeat(ctx context.Context, db DBTX, arg AgentBeatParams) (AgentBeatRow, error) {
-	row := db.QueryRow(ctx, agentBeat,
-		arg.Status,
-		arg.MemoryMb,
-		arg.CpuPercent,
-		arg.WorkspaceID,
-		arg.ID,
-		arg.BootID,
-		arg.Generation,
-	)
-	var i AgentBeatRow
-	err := row.Scan(&i.HeartbeatIntervalSeconds, &i.Draining, &i.Now)
-	return i, err
-}
-
 const agentByName = `-- name: AgentByName :one
 SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, a.ended_gracefully, f.name AS factory, clock_timestamp()::timestamptz AS now,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS taken
@@ -143,27 +99,6 @@ func (q *Queries) AgentCountPerHealth(ctx context.Context, db DBTX, workspaceID 
 		return nil, err
 	}
 	return items, nil
-}
-
-const agentKeep = `-- name: AgentKeep :exec
-WITH seen AS (
-    UPDATE agent s SET last_heartbeat_at = clock_timestamp()
-    WHERE s.workspace_id = $1 AND s.id = $2 AND s.last_heartbeat_at < clock_timestamp() - interval '5 seconds'
-)
-SELECT FROM agent a WHERE a.workspace_id = $1 AND a.id = $2 FOR NO KEY UPDATE
-`
-
-type AgentKeepParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
-// Keeps an agent as it is until the transaction ends. Taking a job is a sign of
-// life: otherwise the reaper would take it back at once from an agent that was
-// silent before.
-func (q *Queries) AgentKeep(ctx context.Context, db DBTX, arg AgentKeepParams) error {
-	_, err := db.Exec(ctx, agentKeep, arg.WorkspaceID, arg.ID)
-	return err
 }
 
 const agentKinds = `-- name: AgentKinds :many
@@ -299,43 +234,6 @@ func (q *Queries) AgentLock(ctx context.Context, db DBTX, arg AgentLockParams) (
 		&i.Ended,
 		&i.SecretHeld,
 	)
-	return i, err
-}
-
-const agentSeen = `-- name: AgentSeen :one
-WITH seen AS (
-    UPDATE agent SET last_heartbeat_at = clock_timestamp()
-    WHERE workspace_id = $1 AND id = $2 AND boot_id = $3 AND generation <= $4
-        AND last_heartbeat_at < clock_timestamp() - interval '5 seconds'
-)
-SELECT a.id, (f.draining OR a.terminated_at IS NOT NULL)::boolean AS draining
-FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
-WHERE a.workspace_id = $1 AND a.id = $2 AND a.boot_id = $3 AND a.generation <= $4
-`
-
-type AgentSeenParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-	BootID      string
-	Generation  int64
-}
-
-type AgentSeenRow struct {
-	ID       uuid.UUID
-	Draining bool
-}
-
-// A call of an agent that is not a heartbeat. No row: another boot, a newer
-// generation of tokens, or no such agent. The row is rewritten at most every few seconds.
-func (q *Queries) AgentSeen(ctx context.Context, db DBTX, arg AgentSeenParams) (AgentSeenRow, error) {
-	row := db.QueryRow(ctx, agentSeen,
-		arg.WorkspaceID,
-		arg.ID,
-		arg.BootID,
-		arg.Generation,
-	)
-	var i AgentSeenRow
-	err := row.Scan(&i.ID, &i.Draining)
 	return i, err
 }
 

@@ -106,22 +106,6 @@ func (q *Queries) AttemptReject(ctx context.Context, db DBTX, arg AttemptRejectP
 	return err
 }
 
-const attemptStart = `-- name: AttemptStart :exec
-UPDATE attempt SET started_at = coalesce(started_at, clock_timestamp())
-WHERE workspace_id = $1 AND job_id = $2 AND epoch = $3
-`
-
-type AttemptStartParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	Epoch       int64
-}
-
-func (q *Queries) AttemptStart(ctx context.Context, db DBTX, arg AttemptStartParams) error {
-	_, err := db.Exec(ctx, attemptStart, arg.WorkspaceID, arg.JobID, arg.Epoch)
-	return err
-}
-
 const attemptSubmit = `-- name: AttemptSubmit :one
 UPDATE attempt SET submitted = submitted + 1
 WHERE workspace_id = $1 AND job_id = $2 AND epoch = $3 AND submitted < $4::int

@@ -128,16 +128,13 @@ func (q *Queries) AgentsForClaim(ctx context.Context, db DBTX, arg AgentsForClai
 	return items, nil
 }
 
-const agentsKeep = `-- name: AgentsKeep :many
+const agentsLock = `-- name: AgentsLock :many
 WITH alone AS MATERIALIZED (
     SELECT f.id FROM factory f WHERE f.workspace_id = $1 AND f.id = ANY($2::uuid[])
-        AND (coalesce(cardinality($3::bigint[]), 0) = 0 OR EXISTS (SELECT FROM unnest($3::bigint[]) n(id) WHERE (SELECT r.job_id
-            FROM job_ready r WHERE r.workspace_id = $1 AND r.lane_id = n.id
-            ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT 1) IS NOT NULL))
     FOR NO KEY UPDATE SKIP LOCKED
 ), kept AS MATERIALIZED (
     SELECT a.id, a.last_heartbeat_at FROM agent a
-    WHERE a.workspace_id = $1 AND a.id = ANY($4::uuid[])
+    WHERE a.workspace_id = $1 AND a.id = ANY($3::uuid[])
         AND a.factory_id = ANY(ARRAY(SELECT x.id FROM alone x))
     FOR NO KEY UPDATE SKIP LOCKED
 ), seen AS (
@@ -148,23 +145,18 @@ WITH alone AS MATERIALIZED (
 SELECT kept.id FROM kept
 `
 
-type AgentsKeepParams struct {
+type AgentsLockParams struct {
 	WorkspaceID uuid.UUID
 	Factories   []uuid.UUID
-	Lanes       []int64
 	Agents      []uuid.UUID
 }
 
-// FactoryLock and AgentKeep of those agents that nobody has locked, nor their
-// factory. It waits for no lock, so that the order does not matter. Where lanes are
-// given and none has a claimable job nothing is locked.
-func (q *Queries) AgentsKeep(ctx context.Context, db DBTX, arg AgentsKeepParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, agentsKeep,
-		arg.WorkspaceID,
-		arg.Factories,
-		arg.Lanes,
-		arg.Agents,
-	)
+// Locks those of the agents that nobody has locked, with their factories, so that the
+// seats of both are counted right. It waits for no lock, so that the order does not
+// matter. Taking a job is a sign of life: otherwise the reaper would take it back at
+// once from an agent that was silent before.
+func (q *Queries) AgentsLock(ctx context.Context, db DBTX, arg AgentsLockParams) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, agentsLock, arg.WorkspaceID, arg.Factories, arg.Agents)
 	if err != nil {
 		return nil, err
 	}
@@ -183,58 +175,46 @@ func (q *Queries) AgentsKeep(ctx context.Context, db DBTX, arg AgentsKeepParams)
 	return items, nil
 }
 
-const leasesGive = `-- name: LeasesGive :many
-WITH picked AS MATERIALIZED (
-    SELECT r.job_id FROM job_ready r
-    WHERE r.workspace_id = $1 AND r.job_id = ANY($2::uuid[])
-        AND r.lane_id IS NOT DISTINCT FROM $3
-    FOR UPDATE SKIP LOCKED
-), popped AS (
-    DELETE FROM job_ready r WHERE r.workspace_id = $1 AND r.job_id = ANY(ARRAY(SELECT p.job_id FROM picked p))
-    RETURNING r.job_id
-), given AS MATERIALIZED (
-    SELECT unnest($4::uuid[]) AS job_id, unnest($5::uuid[]) AS agent_id, unnest($6::text[]) AS agent,
-        unnest($7::uuid[]) AS factory_id, unnest($8::text[]) AS factory, unnest($9::text[]) AS model,
-        unnest($10::text[]) AS session_key, unnest($11::text[]) AS request_id,
-        unnest($12::bytea[]) AS request_digest, unnest($13::int[]) AS ttl_seconds
+const leasesInsert = `-- name: LeasesInsert :many
+WITH given AS MATERIALIZED (
+    SELECT unnest($1::uuid[]) AS job_id, unnest($2::uuid[]) AS agent_id, unnest($3::text[]) AS agent,
+        unnest($4::uuid[]) AS factory_id, unnest($5::text[]) AS factory, unnest($6::text[]) AS model,
+        unnest($7::text[]) AS session_key, unnest($8::text[]) AS request_id,
+        unnest($9::bytea[]) AS request_digest, unnest($10::int[]) AS ttl_seconds
 ), taken AS (
     UPDATE job j SET status = 'assigned', status_by = g.agent, status_by_kind = 'agent', status_by_id = g.agent_id::text,
         carried_out_by = NULL, status_at = now(), epoch = j.epoch + 1,
         attempts = j.attempts + 1, assigned_at = now(), started_at = NULL, ready_at = NULL,
         progress_percent = NULL, current_step = '', version = j.version + 1, updated_at = now()
     FROM given g
-    WHERE j.workspace_id = $1 AND j.id = ANY($4::uuid[]) AND j.id = g.job_id
+    WHERE j.workspace_id = $11 AND j.id = ANY($1::uuid[]) AND j.id = g.job_id
         AND j.status IS NOT DISTINCT FROM 'ready'
-        AND (coalesce(cardinality($2::uuid[]), 0) = 0 OR j.id = ANY(ARRAY(SELECT p.job_id FROM popped p)))
     RETURNING j.id, j.epoch, g.agent_id, g.agent, g.factory_id, g.factory, g.model, g.session_key, g.request_id,
         g.request_digest, g.ttl_seconds
 ), leased AS (
     INSERT INTO job_lease (workspace_id, job_id, epoch, agent_id, agent, factory_id, factory, session_key, request_id,
         request_digest, ttl_seconds, expires_at)
-    SELECT $1, t.id, t.epoch, t.agent_id, t.agent, t.factory_id, t.factory, t.session_key, t.request_id,
+    SELECT $11, t.id, t.epoch, t.agent_id, t.agent, t.factory_id, t.factory, t.session_key, t.request_id,
         t.request_digest, t.ttl_seconds,
         clock_timestamp() + make_interval(secs => t.ttl_seconds)
     FROM taken t
     RETURNING job_id, number
 ), opened AS (
     INSERT INTO attempt (workspace_id, job_id, epoch, agent_id, agent, factory, model, session_key)
-    SELECT $1, t.id, t.epoch, t.agent_id, t.agent, t.factory, t.model, t.session_key FROM taken t
+    SELECT $11, t.id, t.epoch, t.agent_id, t.agent, t.factory, t.model, t.session_key FROM taken t
 ), logged AS (
     INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, epoch, saved_at, changes, payload)
-    SELECT $1, 'job.claimed', t.id, t.agent, 'agent', t.agent_id::text, t.epoch, now(),
+    SELECT $11, 'job.claimed', t.id, t.agent, 'agent', t.agent_id::text, t.epoch, now(),
         '[{"field": "status", "old": "ready", "new": "assigned"}]',
         jsonb_build_object('factory', t.factory, 'ttl_seconds', t.ttl_seconds) || CASE WHEN t.epoch = 1 THEN '{}' ELSE coalesce(
             (SELECT jsonb_build_object('former_agent', p.agent, 'former_epoch', p.epoch) FROM attempt p
-                WHERE p.workspace_id = $1 AND p.job_id = t.id AND p.epoch = t.epoch - 1), '{}') END
+                WHERE p.workspace_id = $11 AND p.job_id = t.id AND p.epoch = t.epoch - 1), '{}') END
     FROM taken t
 )
 SELECT l.job_id, l.number FROM leased l
 `
 
-type LeasesGiveParams struct {
-	WorkspaceID    uuid.UUID
-	Foreseen       []uuid.UUID
-	ForeseenLane   int64
+type LeasesInsertParams struct {
 	JobIds         []uuid.UUID
 	AgentIds       []uuid.UUID
 	Agents         []string
@@ -245,9 +225,10 @@ type LeasesGiveParams struct {
 	RequestIds     []string
 	RequestDigests [][]byte
 	TtlSeconds     []int32
+	WorkspaceID    uuid.UUID
 }
 
-type LeasesGiveRow struct {
+type LeasesInsertRow struct {
 	JobID  uuid.UUID
 	Number int64
 }
@@ -255,15 +236,9 @@ type LeasesGiveRow struct {
 // Gives jobs that were taken out of job_ready to agents: each gets epoch + 1, a
 // lease, an attempt and an event. The job's status is checked again where it is
 // changed. Ids are handed on as an array and the status is compared in a form that
-// no index serves: whatever the statistics say, rows are found by their ids. Jobs
-// that are foreseen were not taken yet: they are taken here, as far as they still
-// stand in the lane where they were seen and no other claim is taking them, and only
-// what was taken is given.
-func (q *Queries) LeasesGive(ctx context.Context, db DBTX, arg LeasesGiveParams) ([]LeasesGiveRow, error) {
-	rows, err := db.Query(ctx, leasesGive,
-		arg.WorkspaceID,
-		arg.Foreseen,
-		arg.ForeseenLane,
+// no index serves: whatever the statistics say, rows are found by their ids.
+func (q *Queries) LeasesInsert(ctx context.Context, db DBTX, arg LeasesInsertParams) ([]LeasesInsertRow, error) {
+	rows, err := db.Query(ctx, leasesInsert,
 		arg.JobIds,
 		arg.AgentIds,
 		arg.Agents,
@@ -274,14 +249,15 @@ func (q *Queries) LeasesGive(ctx context.Context, db DBTX, arg LeasesGiveParams)
 		arg.RequestIds,
 		arg.RequestDigests,
 		arg.TtlSeconds,
+		arg.WorkspaceID,
 	)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []LeasesGiveRow{}
+	items := []LeasesInsertRow{}
 	for rows.Next() {
-		var i LeasesGiveRow
+		var i LeasesInsertRow
 		if err := rows.Scan(&i.JobID, &i.Number); err != nil {
 			return nil, err
 		}
@@ -449,7 +425,7 @@ type ReadyTakeRow struct {
 // Takes the most urgent jobs of one lane, from a place in its order on, that nobody
 // else is taking right now, out of job_ready. ORDER BY is the
 // index job_ready_claim; the CTEs are materialised so that LIMIT holds, which is a
-// query so that no new plan is made for each number. LeasesGive has to follow in the
+// query so that no new plan is made for each number. LeasesInsert has to follow in the
 // same transaction.
 func (q *Queries) ReadyTake(ctx context.Context, db DBTX, arg ReadyTakeParams) ([]ReadyTakeRow, error) {
 	rows, err := db.Query(ctx, readyTake,
@@ -496,7 +472,7 @@ type ReadyTakeOneParams struct {
 
 // Takes one job out of job_ready, unless another claim is taking it or it stands in
 // another lane. The lane is compared in a form that no index serves, so that the row
-// is found by its id whatever the statistics say. LeasesGive has to follow in the
+// is found by its id whatever the statistics say. LeasesInsert has to follow in the
 // same transaction.
 func (q *Queries) ReadyTakeOne(ctx context.Context, db DBTX, arg ReadyTakeOneParams) (int64, error) {
 	result, err := db.Exec(ctx, readyTakeOne, arg.WorkspaceID, arg.JobID, arg.LaneID)

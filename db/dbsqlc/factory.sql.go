@@ -135,23 +135,6 @@ func (q *Queries) FactoryList(ctx context.Context, db DBTX, workspaceID uuid.UUI
 	return items, nil
 }
 
-const factoryLock = `-- name: FactoryLock :one
-SELECT f.id FROM factory f WHERE f.workspace_id = $1 AND f.id = $2 FOR NO KEY UPDATE
-`
-
-type FactoryLockParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
-// Serialises the claims of one factory, so that its seats are counted right.
-func (q *Queries) FactoryLock(ctx context.Context, db DBTX, arg FactoryLockParams) (uuid.UUID, error) {
-	row := db.QueryRow(ctx, factoryLock, arg.WorkspaceID, arg.ID)
-	var id uuid.UUID
-	err := row.Scan(&id)
-	return id, err
-}
-
 const factoryOwner = `-- name: FactoryOwner :one
 SELECT f.id, f.enrolment_id, EXISTS (SELECT FROM job_lease l JOIN job_secret s ON s.workspace_id = l.workspace_id AND s.job_id = l.job_id
         WHERE l.workspace_id = f.workspace_id AND l.factory_id = f.id)::boolean AS secret_held

@@ -13,65 +13,6 @@ import (
 	"github.com/google/uuid"
 )
 
-const agentsCalled = `-- name: AgentsCalled :many
-WITH calls AS MATERIALIZED (
-    SELECT unnest($1::uuid[]) AS id, unnest($2::text[]) AS boot_id, unnest($3::bigint[]) AS generation
-), known AS MATERIALIZED (
-    SELECT a.id, c.boot_id, c.generation, a.last_heartbeat_at FROM agent a JOIN calls c ON c.id = a.id
-    WHERE a.workspace_id = $4 AND a.id = ANY($1::uuid[]) AND a.boot_id = c.boot_id AND a.generation <= c.generation
-), due AS MATERIALIZED (
-    SELECT a.id FROM agent a
-    WHERE a.workspace_id = $4
-        AND a.id = ANY(ARRAY(SELECT k.id FROM known k WHERE k.last_heartbeat_at < clock_timestamp() - interval '5 seconds'))
-    ORDER BY a.id FOR NO KEY UPDATE SKIP LOCKED
-), seen AS (
-    UPDATE agent s SET last_heartbeat_at = clock_timestamp()
-    WHERE s.workspace_id = $4 AND s.id = ANY(ARRAY(SELECT d.id FROM due d))
-)
-SELECT k.id, k.boot_id::text AS boot_id, k.generation::bigint AS generation FROM known k
-`
-
-type AgentsCalledParams struct {
-	Ids         []uuid.UUID
-	Boots       []string
-	Generations []int64
-	WorkspaceID uuid.UUID
-}
-
-type AgentsCalledRow struct {
-	ID         uuid.UUID
-	BootID     string
-	Generation int64
-}
-
-// Calls of agents that are no heartbeats, for those that nobody has locked a sign
-// of life. No row: another boot, a newer generation of tokens, or no such agent.
-// A row is rewritten at most every few seconds.
-func (q *Queries) AgentsCalled(ctx context.Context, db DBTX, arg AgentsCalledParams) ([]AgentsCalledRow, error) {
-	rows, err := db.Query(ctx, agentsCalled,
-		arg.Ids,
-		arg.Boots,
-		arg.Generations,
-		arg.WorkspaceID,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []AgentsCalledRow{}
-	for rows.Next() {
-		var i AgentsCalledRow
-		if err := rows.Scan(&i.ID, &i.BootID, &i.Generation); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const jobsLock = `-- name: JobsLock :many
 SELECT j.id, j.key, clock_timestamp()::timestamptz AS now FROM job j
 WHERE j.workspace_id = $1
@@ -91,7 +32,7 @@ type JobsLockRow struct {
 	Now time.Time
 }
 
-// JobLock of those jobs, by key or id, that nobody has locked.
+// Locks those of the jobs, by key or id, that nobody has locked.
 func (q *Queries) JobsLock(ctx context.Context, db DBTX, arg JobsLockParams) ([]JobsLockRow, error) {
 	rows, err := db.Query(ctx, jobsLock, arg.WorkspaceID, arg.Ids, arg.Keys)
 	if err != nil {

@@ -87,9 +87,9 @@ type AgentsBeatRow struct {
 	CurrentStep              string
 }
 
-// Heartbeats and reports that are written together. No statement here waits for a
-// row that somebody else has locked: what cannot be had is left out, and whoever
-// spoke of it is answered alone, with time to wait. Ids are handed on as arrays:
+// Heartbeats and reports, in batches. No statement here waits for a row that somebody
+// else has locked: it is left out, and its request runs again alone, after the
+// statements of lock.sql have waited for it. Ids are handed on as arrays:
 // whatever the statistics say, rows are found by them, and no row is looked for a
 // second time with another result where it was changed meanwhile.
 // Signs of life, and the longer right to go on for every live lease of these
@@ -142,66 +142,61 @@ func (q *Queries) AgentsBeat(ctx context.Context, db DBTX, arg AgentsBeatParams)
 	return items, nil
 }
 
-const agentsHeard = `-- name: AgentsHeard :exec
-UPDATE agent SET last_heartbeat_at = clock_timestamp() WHERE workspace_id = $1 AND id = ANY($2::uuid[])
-`
-
-type AgentsHeardParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-}
-
-// Calls of agents that AgentsOfReports holds, counted as signs of life.
-func (q *Queries) AgentsHeard(ctx context.Context, db DBTX, arg AgentsHeardParams) error {
-	_, err := db.Exec(ctx, agentsHeard, arg.WorkspaceID, arg.Ids)
-	return err
-}
-
-const agentsOfReports = `-- name: AgentsOfReports :many
-WITH held AS MATERIALIZED (
+const agentsTouch = `-- name: AgentsTouch :many
+WITH calls AS MATERIALIZED (
+    SELECT unnest($1::uuid[]) AS id, unnest($2::text[]) AS boot_id, unnest($3::bigint[]) AS generation
+), known AS MATERIALIZED (
+    SELECT a.id, c.boot_id, c.generation, a.last_heartbeat_at, (f.draining OR a.terminated_at IS NOT NULL) AS draining
+    FROM agent a JOIN calls c ON c.id = a.id JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
+    WHERE a.workspace_id = $4 AND a.id = ANY($1::uuid[]) AND a.boot_id = c.boot_id AND a.generation <= c.generation
+), due AS MATERIALIZED (
     SELECT a.id FROM agent a
-    WHERE a.workspace_id = $1 AND a.id = ANY($2::uuid[]) AND a.last_heartbeat_at < statement_timestamp() - interval '5 seconds'
+    WHERE a.workspace_id = $4
+        AND a.id = ANY(ARRAY(SELECT k.id FROM known k WHERE k.last_heartbeat_at < clock_timestamp() - interval '5 seconds'))
     ORDER BY a.id FOR NO KEY UPDATE SKIP LOCKED
+), seen AS (
+    UPDATE agent s SET last_heartbeat_at = clock_timestamp()
+    WHERE s.workspace_id = $4 AND s.id = ANY(ARRAY(SELECT d.id FROM due d))
 )
-SELECT a.id, a.boot_id, a.generation, (f.draining OR a.terminated_at IS NOT NULL)::boolean AS draining,
-    (h.id IS NOT NULL)::boolean AS held,
-    (h.id IS NULL AND a.last_heartbeat_at < statement_timestamp() - interval '5 seconds')::boolean AS busy
-FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id LEFT JOIN held h ON h.id = a.id
-WHERE a.workspace_id = $1 AND a.id = ANY($2::uuid[])
+SELECT k.id, k.boot_id::text AS boot_id, k.generation::bigint AS generation, k.draining::boolean AS draining FROM known k
 `
 
-type AgentsOfReportsParams struct {
-	WorkspaceID uuid.UUID
+type AgentsTouchParams struct {
 	Ids         []uuid.UUID
+	Boots       []string
+	Generations []int64
+	WorkspaceID uuid.UUID
 }
 
-type AgentsOfReportsRow struct {
+type AgentsTouchRow struct {
 	ID         uuid.UUID
 	BootID     string
 	Generation int64
 	Draining   bool
-	Held       bool
-	Busy       bool
 }
 
-// Agents that report. The row of one that was not heard of for some seconds is to
-// be rewritten and so is locked; where somebody else has locked it the agent is busy.
-func (q *Queries) AgentsOfReports(ctx context.Context, db DBTX, arg AgentsOfReportsParams) ([]AgentsOfReportsRow, error) {
-	rows, err := db.Query(ctx, agentsOfReports, arg.WorkspaceID, arg.Ids)
+// The agents that call with their present boot. A call is a sign of life, written
+// where nobody has locked the agent, at most every few seconds. No row: another boot,
+// a newer generation of tokens, or no such agent.
+func (q *Queries) AgentsTouch(ctx context.Context, db DBTX, arg AgentsTouchParams) ([]AgentsTouchRow, error) {
+	rows, err := db.Query(ctx, agentsTouch,
+		arg.Ids,
+		arg.Boots,
+		arg.Generations,
+		arg.WorkspaceID,
+	)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []AgentsOfReportsRow{}
+	items := []AgentsTouchRow{}
 	for rows.Next() {
-		var i AgentsOfReportsRow
+		var i AgentsTouchRow
 		if err := rows.Scan(
 			&i.ID,
 			&i.BootID,
 			&i.Generation,
 			&i.Draining,
-			&i.Held,
-			&i.Busy,
 		); err != nil {
 			return nil, err
 		}
@@ -225,7 +220,7 @@ type AttemptsStartParams struct {
 	Epochs      []int64
 }
 
-// AttemptStart of jobs that are locked.
+// Work has begun on these jobs, which are locked.
 func (q *Queries) AttemptsStart(ctx context.Context, db DBTX, arg AttemptsStartParams) error {
 	_, err := db.Exec(ctx, attemptsStart, arg.WorkspaceID, arg.JobIds, arg.Epochs)
 	return err
@@ -292,7 +287,7 @@ func (q *Queries) JobsWithSecrets(ctx context.Context, db DBTX, arg JobsWithSecr
 	return items, nil
 }
 
-const leasesHold = `-- name: LeasesHold :many
+const leasesLock = `-- name: LeasesLock :many
 WITH held AS MATERIALIZED (
     SELECT l.job_id, l.epoch, l.agent_id, l.expires_at, l.progress_percent, l.current_step FROM job_lease l
     WHERE l.workspace_id = $2 AND l.job_id = ANY($3::uuid[]) AND (l.agent_id = ANY($1::uuid[])) IS TRUE
@@ -307,13 +302,13 @@ FROM job j LEFT JOIN held h ON h.job_id = j.id
 WHERE j.workspace_id = $2 AND j.id = ANY($3::uuid[])
 `
 
-type LeasesHoldParams struct {
+type LeasesLockParams struct {
 	AgentIds    []uuid.UUID
 	WorkspaceID uuid.UUID
 	JobIds      []uuid.UUID
 }
 
-type LeasesHoldRow struct {
+type LeasesLockRow struct {
 	ID              uuid.UUID
 	Key             string
 	Status          string
@@ -328,15 +323,15 @@ type LeasesHoldRow struct {
 // Jobs that are reported on, and the leases on them that these agents have, which
 // are locked. A job is busy where somebody else has locked such a lease. Agents are
 // compared in a form that no index serves: leases are found by their jobs.
-func (q *Queries) LeasesHold(ctx context.Context, db DBTX, arg LeasesHoldParams) ([]LeasesHoldRow, error) {
-	rows, err := db.Query(ctx, leasesHold, arg.AgentIds, arg.WorkspaceID, arg.JobIds)
+func (q *Queries) LeasesLock(ctx context.Context, db DBTX, arg LeasesLockParams) ([]LeasesLockRow, error) {
+	rows, err := db.Query(ctx, leasesLock, arg.AgentIds, arg.WorkspaceID, arg.JobIds)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []LeasesHoldRow{}
+	items := []LeasesLockRow{}
 	for rows.Next() {
-		var i LeasesHoldRow
+		var i LeasesLockRow
 		if err := rows.Scan(
 			&i.ID,
 			&i.Key,
@@ -362,7 +357,8 @@ const leasesReport = `-- name: LeasesReport :many
 WITH said AS MATERIALIZED (
     SELECT unnest($2::uuid[]) AS job_id, unnest($3::bigint[]) AS epoch, unnest($4::uuid[]) AS agent_id,
         unnest($5::int[]) AS ttl_seconds, unnest($6::int[]) AS progress_percent,
-        unnest($7::text[]) AS step, unnest($8::boolean[]) AS tells_step, unnest($9::boolean[]) AS is_progress
+        unnest($7::text[]) AS step, unnest($8::boolean[]) AS tells_step, unnest($9::boolean[]) AS is_progress,
+        unnest($10::text[]) AS checkpoint
 )
 UPDATE job_lease l SET
     expires_at = greatest(l.expires_at, clock_timestamp()
@@ -370,6 +366,7 @@ UPDATE job_lease l SET
     ttl_seconds = CASE WHEN s.ttl_seconds < 1 THEN l.ttl_seconds ELSE s.ttl_seconds END,
     progress_percent = CASE WHEN s.progress_percent < 0 THEN l.progress_percent ELSE s.progress_percent END,
     current_step = CASE WHEN s.tells_step THEN s.step ELSE l.current_step END,
+    checkpoint = CASE WHEN s.checkpoint = '' THEN l.checkpoint ELSE s.checkpoint::jsonb END,
     progress_at = CASE WHEN s.is_progress THEN clock_timestamp() ELSE l.progress_at END
 FROM said s
 WHERE l.workspace_id = $1 AND l.job_id = ANY($2::uuid[]) AND l.job_id = s.job_id AND l.epoch = s.epoch
@@ -387,6 +384,7 @@ type LeasesReportParams struct {
 	Steps            []string
 	TellsStep        []bool
 	IsProgress       []bool
+	Checkpoints      []string
 }
 
 type LeasesReportRow struct {
@@ -396,8 +394,9 @@ type LeasesReportRow struct {
 	DirectiveReason string
 }
 
-// LeaseProgress of leases that the transaction has locked. What was not said is a
-// number below one, or a step that is not told.
+// What agents report of leases that the transaction has locked, and the longer right
+// to go on: one row for each lease that is still the agent's own. What was not said is
+// a number below one, an empty checkpoint, or a step that is not told.
 func (q *Queries) LeasesReport(ctx context.Context, db DBTX, arg LeasesReportParams) ([]LeasesReportRow, error) {
 	rows, err := db.Query(ctx, leasesReport,
 		arg.WorkspaceID,
@@ -409,6 +408,7 @@ func (q *Queries) LeasesReport(ctx context.Context, db DBTX, arg LeasesReportPar
 		arg.Steps,
 		arg.TellsStep,
 		arg.IsProgress,
+		arg.Checkpoints,
 	)
 	if err != nil {
 		return nil, err

@@ -64,43 +64,9 @@ WHERE a.workspace_id = @workspace_id AND a.name = @name;
 SELECT l.factory_id, l.agent_id, count(*)::int AS taken FROM job_lease l
 WHERE l.workspace_id = @workspace_id GROUP BY l.factory_id, l.agent_id;
 
--- name: AgentBeat :one
--- A sign of life. No row: another boot, a newer generation of tokens, or no such
--- agent.
-UPDATE agent a SET last_heartbeat_at = clock_timestamp(), status = @status,
-    memory_mb = coalesce(sqlc.narg('memory_mb'), a.memory_mb),
-    cpu_percent = coalesce(sqlc.narg('cpu_percent'), a.cpu_percent)
-FROM factory f
-WHERE a.workspace_id = @workspace_id AND a.id = @id AND a.boot_id = @boot_id AND a.generation <= @generation
-    AND f.workspace_id = a.workspace_id AND f.id = a.factory_id
-RETURNING a.heartbeat_interval_seconds, (f.draining OR a.terminated_at IS NOT NULL)::boolean AS draining,
-    clock_timestamp()::timestamptz AS now;
-
--- name: AgentKeep :exec
--- Keeps an agent as it is until the transaction ends. Taking a job is a sign of
--- life: otherwise the reaper would take it back at once from an agent that was
--- silent before.
-WITH seen AS (
-    UPDATE agent s SET last_heartbeat_at = clock_timestamp()
-    WHERE s.workspace_id = @workspace_id AND s.id = @id AND s.last_heartbeat_at < clock_timestamp() - interval '5 seconds'
-)
-SELECT FROM agent a WHERE a.workspace_id = @workspace_id AND a.id = @id FOR NO KEY UPDATE;
-
 -- name: AgentTerminate :one
 -- Whoever was ended at once stays so.
 UPDATE agent SET ended_gracefully = @graceful AND (terminated_at IS NULL OR ended_gracefully),
     terminated_at = coalesce(terminated_at, now()), terminate_reason = @reason
 WHERE workspace_id = @workspace_id AND name = @name
 RETURNING id;
-
--- name: AgentSeen :one
--- A call of an agent that is not a heartbeat. No row: another boot, a newer
--- generation of tokens, or no such agent. The row is rewritten at most every few seconds.
-WITH seen AS (
-    UPDATE agent SET last_heartbeat_at = clock_timestamp()
-    WHERE workspace_id = @workspace_id AND id = @id AND boot_id = @boot_id AND generation <= @generation
-        AND last_heartbeat_at < clock_timestamp() - interval '5 seconds'
-)
-SELECT a.id, (f.draining OR a.terminated_at IS NOT NULL)::boolean AS draining
-FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
-WHERE a.workspace_id = @workspace_id AND a.id = @id AND a.boot_id = @boot_id AND a.generation <= @generation;

@@ -42,15 +42,13 @@ FROM product p CROSS JOIN LATERAL (SELECT coalesce((SELECT count(*) FROM (SELECT
         LIMIT p.review_limit) counted) >= p.review_limit, false)::boolean AS is_full OFFSET 0) f
 WHERE p.workspace_id = @workspace_id AND (p.paused OR p.review_limit IS NOT NULL OR p.name = ANY(@names::text[]));
 
--- name: AgentsKeep :many
--- FactoryLock and AgentKeep of those agents that nobody has locked, nor their
--- factory. It waits for no lock, so that the order does not matter. Where lanes are
--- given and none has a claimable job nothing is locked.
+-- name: AgentsLock :many
+-- Locks those of the agents that nobody has locked, with their factories, so that the
+-- seats of both are counted right. It waits for no lock, so that the order does not
+-- matter. Taking a job is a sign of life: otherwise the reaper would take it back at
+-- once from an agent that was silent before.
 WITH alone AS MATERIALIZED (
     SELECT f.id FROM factory f WHERE f.workspace_id = @workspace_id AND f.id = ANY(@factories::uuid[])
-        AND (coalesce(cardinality(@lanes::bigint[]), 0) = 0 OR EXISTS (SELECT FROM unnest(@lanes::bigint[]) n(id) WHERE (SELECT r.job_id
-            FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.lane_id = n.id
-            ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT 1) IS NOT NULL))
     FOR NO KEY UPDATE SKIP LOCKED
 ), kept AS MATERIALIZED (
     SELECT a.id, a.last_heartbeat_at FROM agent a
@@ -83,7 +81,7 @@ WHERE (l.request_digest = asked.request_digest OR l.request_digest IS NULL AND l
 -- Takes the most urgent jobs of one lane, from a place in its order on, that nobody
 -- else is taking right now, out of job_ready. ORDER BY is the
 -- index job_ready_claim; the CTEs are materialised so that LIMIT holds, which is a
--- query so that no new plan is made for each number. LeasesGive has to follow in the
+-- query so that no new plan is made for each number. LeasesInsert has to follow in the
 -- same transaction.
 WITH at_place AS MATERIALIZED (
     SELECT r.job_id FROM job_ready r
@@ -105,7 +103,7 @@ RETURNING r.job_id, r.priority, r.ready_at;
 -- name: ReadyTakeOne :execrows
 -- Takes one job out of job_ready, unless another claim is taking it or it stands in
 -- another lane. The lane is compared in a form that no index serves, so that the row
--- is found by its id whatever the statistics say. LeasesGive has to follow in the
+-- is found by its id whatever the statistics say. LeasesInsert has to follow in the
 -- same transaction.
 WITH found AS MATERIALIZED (
     SELECT r.job_id FROM job_ready r
@@ -114,23 +112,12 @@ WITH found AS MATERIALIZED (
 )
 DELETE FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.job_id = (SELECT f.job_id FROM found f);
 
--- name: LeasesGive :many
+-- name: LeasesInsert :many
 -- Gives jobs that were taken out of job_ready to agents: each gets epoch + 1, a
 -- lease, an attempt and an event. The job's status is checked again where it is
 -- changed. Ids are handed on as an array and the status is compared in a form that
--- no index serves: whatever the statistics say, rows are found by their ids. Jobs
--- that are foreseen were not taken yet: they are taken here, as far as they still
--- stand in the lane where they were seen and no other claim is taking them, and only
--- what was taken is given.
-WITH picked AS MATERIALIZED (
-    SELECT r.job_id FROM job_ready r
-    WHERE r.workspace_id = @workspace_id AND r.job_id = ANY(@foreseen::uuid[])
-        AND r.lane_id IS NOT DISTINCT FROM @foreseen_lane
-    FOR UPDATE SKIP LOCKED
-), popped AS (
-    DELETE FROM job_ready r WHERE r.workspace_id = @workspace_id AND r.job_id = ANY(ARRAY(SELECT p.job_id FROM picked p))
-    RETURNING r.job_id
-), given AS MATERIALIZED (
+-- no index serves: whatever the statistics say, rows are found by their ids.
+WITH given AS MATERIALIZED (
     SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@agent_ids::uuid[]) AS agent_id, unnest(@agents::text[]) AS agent,
         unnest(@factory_ids::uuid[]) AS factory_id, unnest(@factories::text[]) AS factory, unnest(@models::text[]) AS model,
         unnest(@session_keys::text[]) AS session_key, unnest(@request_ids::text[]) AS request_id,
@@ -143,7 +130,6 @@ WITH picked AS MATERIALIZED (
     FROM given g
     WHERE j.workspace_id = @workspace_id AND j.id = ANY(@job_ids::uuid[]) AND j.id = g.job_id
         AND j.status IS NOT DISTINCT FROM 'ready'
-        AND (coalesce(cardinality(@foreseen::uuid[]), 0) = 0 OR j.id = ANY(ARRAY(SELECT p.job_id FROM popped p)))
     RETURNING j.id, j.epoch, g.agent_id, g.agent, g.factory_id, g.factory, g.model, g.session_key, g.request_id,
         g.request_digest, g.ttl_seconds
 ), leased AS (

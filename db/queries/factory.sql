@@ -50,10 +50,6 @@ SELECT f.id, f.name, f.os, f.host, f.engines, f.capabilities, f.repos, f.seats, 
     f.created_at, f.updated_at, clock_timestamp()::timestamptz AS now
 FROM factory f WHERE f.workspace_id = @workspace_id ORDER BY f.name;
 
--- name: FactoryLock :one
--- Serialises the claims of one factory, so that its seats are counted right.
-SELECT f.id FROM factory f WHERE f.workspace_id = @workspace_id AND f.id = @id FOR NO KEY UPDATE;
-
 -- name: FactorySetDraining :one
 UPDATE factory SET draining = @draining,
     drained_by = CASE WHEN @draining THEN @actor::text ELSE '' END,

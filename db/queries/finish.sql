@@ -25,28 +25,8 @@ WITH e AS MATERIALIZED (
 )
 SELECT job_id, progress_percent, current_step, checkpoint FROM ended;
 
--- name: AgentsCalled :many
--- Calls of agents that are no heartbeats, for those that nobody has locked a sign
--- of life. No row: another boot, a newer generation of tokens, or no such agent.
--- A row is rewritten at most every few seconds.
-WITH calls AS MATERIALIZED (
-    SELECT unnest(@ids::uuid[]) AS id, unnest(@boots::text[]) AS boot_id, unnest(@generations::bigint[]) AS generation
-), known AS MATERIALIZED (
-    SELECT a.id, c.boot_id, c.generation, a.last_heartbeat_at FROM agent a JOIN calls c ON c.id = a.id
-    WHERE a.workspace_id = @workspace_id AND a.id = ANY(@ids::uuid[]) AND a.boot_id = c.boot_id AND a.generation <= c.generation
-), due AS MATERIALIZED (
-    SELECT a.id FROM agent a
-    WHERE a.workspace_id = @workspace_id
-        AND a.id = ANY(ARRAY(SELECT k.id FROM known k WHERE k.last_heartbeat_at < clock_timestamp() - interval '5 seconds'))
-    ORDER BY a.id FOR NO KEY UPDATE SKIP LOCKED
-), seen AS (
-    UPDATE agent s SET last_heartbeat_at = clock_timestamp()
-    WHERE s.workspace_id = @workspace_id AND s.id = ANY(ARRAY(SELECT d.id FROM due d))
-)
-SELECT k.id, k.boot_id::text AS boot_id, k.generation::bigint AS generation FROM known k;
-
 -- name: JobsLock :many
--- JobLock of those jobs, by key or id, that nobody has locked.
+-- Locks those of the jobs, by key or id, that nobody has locked.
 SELECT j.id, j.key, clock_timestamp()::timestamptz AS now FROM job j
 WHERE j.workspace_id = @workspace_id
     AND j.id = ANY(@ids::uuid[] || ARRAY(SELECT k.id FROM job k WHERE k.workspace_id = @workspace_id AND k.key = ANY(@keys::text[])))

@@ -1,6 +1,6 @@
--- Heartbeats and reports that are written together. No statement here waits for a
--- row that somebody else has locked: what cannot be had is left out, and whoever
--- spoke of it is answered alone, with time to wait. Ids are handed on as arrays:
+-- Heartbeats and reports, in batches. No statement here waits for a row that somebody
+-- else has locked: it is left out, and its request runs again alone, after the
+-- statements of lock.sql have waited for it. Ids are handed on as arrays:
 -- whatever the statistics say, rows are found by them, and no row is looked for a
 -- second time with another result where it was changed meanwhile.
 
@@ -53,25 +53,28 @@ SELECT h.id AS agent_id, (b.id IS NOT NULL)::boolean AS heard, (h.id = ANY(ARRAY
     coalesce(w.current_step, '')::text AS current_step
 FROM held h LEFT JOIN beat b ON b.id = h.id LEFT JOIN work w ON w.agent_id = h.id;
 
--- name: AgentsOfReports :many
--- Agents that report. The row of one that was not heard of for some seconds is to
--- be rewritten and so is locked; where somebody else has locked it the agent is busy.
-WITH held AS MATERIALIZED (
+-- name: AgentsTouch :many
+-- The agents that call with their present boot. A call is a sign of life, written
+-- where nobody has locked the agent, at most every few seconds. No row: another boot,
+-- a newer generation of tokens, or no such agent.
+WITH calls AS MATERIALIZED (
+    SELECT unnest(@ids::uuid[]) AS id, unnest(@boots::text[]) AS boot_id, unnest(@generations::bigint[]) AS generation
+), known AS MATERIALIZED (
+    SELECT a.id, c.boot_id, c.generation, a.last_heartbeat_at, (f.draining OR a.terminated_at IS NOT NULL) AS draining
+    FROM agent a JOIN calls c ON c.id = a.id JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
+    WHERE a.workspace_id = @workspace_id AND a.id = ANY(@ids::uuid[]) AND a.boot_id = c.boot_id AND a.generation <= c.generation
+), due AS MATERIALIZED (
     SELECT a.id FROM agent a
-    WHERE a.workspace_id = @workspace_id AND a.id = ANY(@ids::uuid[]) AND a.last_heartbeat_at < statement_timestamp() - interval '5 seconds'
+    WHERE a.workspace_id = @workspace_id
+        AND a.id = ANY(ARRAY(SELECT k.id FROM known k WHERE k.last_heartbeat_at < clock_timestamp() - interval '5 seconds'))
     ORDER BY a.id FOR NO KEY UPDATE SKIP LOCKED
+), seen AS (
+    UPDATE agent s SET last_heartbeat_at = clock_timestamp()
+    WHERE s.workspace_id = @workspace_id AND s.id = ANY(ARRAY(SELECT d.id FROM due d))
 )
-SELECT a.id, a.boot_id, a.generation, (f.draining OR a.terminated_at IS NOT NULL)::boolean AS draining,
-    (h.id IS NOT NULL)::boolean AS held,
-    (h.id IS NULL AND a.last_heartbeat_at < statement_timestamp() - interval '5 seconds')::boolean AS busy
-FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id LEFT JOIN held h ON h.id = a.id
-WHERE a.workspace_id = @workspace_id AND a.id = ANY(@ids::uuid[]);
+SELECT k.id, k.boot_id::text AS boot_id, k.generation::bigint AS generation, k.draining::boolean AS draining FROM known k;
 
--- name: AgentsHeard :exec
--- Calls of agents that AgentsOfReports holds, counted as signs of life.
-UPDATE agent SET last_heartbeat_at = clock_timestamp() WHERE workspace_id = @workspace_id AND id = ANY(@ids::uuid[]);
-
--- name: LeasesHold :many
+-- name: LeasesLock :many
 -- Jobs that are reported on, and the leases on them that these agents have, which
 -- are locked. A job is busy where somebody else has locked such a lease. Agents are
 -- compared in a form that no index serves: leases are found by their jobs.
@@ -92,12 +95,14 @@ WHERE j.workspace_id = @workspace_id AND j.id = ANY(@job_ids::uuid[]);
 SELECT DISTINCT job_id FROM job_secret WHERE workspace_id = @workspace_id AND job_id = ANY(@ids::uuid[]);
 
 -- name: LeasesReport :many
--- LeaseProgress of leases that the transaction has locked. What was not said is a
--- number below one, or a step that is not told.
+-- What agents report of leases that the transaction has locked, and the longer right
+-- to go on: one row for each lease that is still the agent's own. What was not said is
+-- a number below one, an empty checkpoint, or a step that is not told.
 WITH said AS MATERIALIZED (
     SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch, unnest(@agent_ids::uuid[]) AS agent_id,
         unnest(@ttl_seconds::int[]) AS ttl_seconds, unnest(@progress_percents::int[]) AS progress_percent,
-        unnest(@steps::text[]) AS step, unnest(@tells_step::boolean[]) AS tells_step, unnest(@is_progress::boolean[]) AS is_progress
+        unnest(@steps::text[]) AS step, unnest(@tells_step::boolean[]) AS tells_step, unnest(@is_progress::boolean[]) AS is_progress,
+        unnest(@checkpoints::text[]) AS checkpoint
 )
 UPDATE job_lease l SET
     expires_at = greatest(l.expires_at, clock_timestamp()
@@ -105,6 +110,7 @@ UPDATE job_lease l SET
     ttl_seconds = CASE WHEN s.ttl_seconds < 1 THEN l.ttl_seconds ELSE s.ttl_seconds END,
     progress_percent = CASE WHEN s.progress_percent < 0 THEN l.progress_percent ELSE s.progress_percent END,
     current_step = CASE WHEN s.tells_step THEN s.step ELSE l.current_step END,
+    checkpoint = CASE WHEN s.checkpoint = '' THEN l.checkpoint ELSE s.checkpoint::jsonb END,
     progress_at = CASE WHEN s.is_progress THEN clock_timestamp() ELSE l.progress_at END
 FROM said s
 WHERE l.workspace_id = @workspace_id AND l.job_id = ANY(@job_ids::uuid[]) AND l.job_id = s.job_id AND l.epoch = s.epoch
@@ -112,7 +118,7 @@ WHERE l.workspace_id = @workspace_id AND l.job_id = ANY(@job_ids::uuid[]) AND l.
 RETURNING l.job_id, l.expires_at, l.directive, l.directive_reason;
 
 -- name: AttemptsStart :exec
--- AttemptStart of jobs that are locked.
+-- Work has begun on these jobs, which are locked.
 UPDATE attempt a SET started_at = coalesce(a.started_at, clock_timestamp())
 FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch) s
 WHERE a.workspace_id = @workspace_id AND a.job_id = ANY(@job_ids::uuid[]) AND a.job_id = s.job_id AND a.epoch = s.epoch;

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/redact"
@@ -49,8 +50,10 @@ func keepCheckpoint(ctx context.Context, tx db.Tx, who tenancy.Principal, job jo
 	if len(checkpoint) == 0 {
 		return job, nil
 	}
-	kept := report{Progress: Progress{Checkpoint: checkpoint}}
-	if _, err := q.LeaseProgress(ctx, tx, kept.params(who, job.ID, job.Epoch)); err != nil {
+	kept := &reportItem{who: who, ref: Ref{Epoch: job.Epoch}, report: report{Progress: Progress{Checkpoint: checkpoint}}, job: job.ID}
+	params := dbsqlc.LeasesReportParams{WorkspaceID: who.Workspace}
+	kept.appendTo(&params)
+	if _, err := q.LeasesReport(ctx, tx, params); err != nil {
 		return job, fmt.Errorf("keep checkpoint: %w", err)
 	}
 	return job, nil

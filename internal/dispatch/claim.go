@@ -74,22 +74,25 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in ClaimRequ
 	}
 	s.reapInPassing(ctx, who.Workspace)
 	end := time.Now().Add(in.Wait)
-	call := lookCall{who, in, s.waiters.recall(who.Agent)}
+	call := claimCall{who, in, s.waiters.hint(who.Agent)}
 	var leave func()
 	for {
-		look, err := s.looks.do(ctx, who.Workspace, call)
+		result, err := s.claims.Do(ctx, who.Workspace, call)
 		if err != nil {
 			return Claimed{}, err
 		}
-		if len(look.claimed.Jobs) > 0 {
-			return look.claimed, s.takeBackUnread(ctx, who, in, look.claimed.Jobs)
+		if len(result.claimed.Jobs) > 0 {
+			return result.claimed, s.revokeUndelivered(ctx, who, in, result.claimed.Jobs)
 		}
-		if look.wanted {
-			s.waiters.passOn(who.Workspace, look.lanes, 1)
+		if result.again && ctx.Err() == nil {
+			continue
+		}
+		if result.outOfCapacity {
+			s.waiters.notifyNext(who.Workspace, result.lanes, 1)
 		}
 		left := time.Until(end)
 		if left <= 0 || in.Job != "" {
-			return look.claimed, ctx.Err()
+			return result.claimed, ctx.Err()
 		}
 		if leave == nil {
 			if leave, err = s.waiters.admit(who); err != nil {
@@ -97,11 +100,11 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in ClaimRequ
 			}
 			defer leave()
 		}
-		why := s.wait(ctx, who, look, left)
-		if why == over {
-			return look.claimed, ctx.Err()
+		why := s.wait(ctx, who, result, left)
+		if why == timedOut {
+			return result.claimed, ctx.Err()
 		}
-		call.outlook = outlook{look.factory, look.lanes, why == ready}
+		call.hint = claimHint{result.factory, result.lanes, why == jobReady}
 	}
 }
 
@@ -134,9 +137,9 @@ func (in ClaimRequest) checked() (ClaimRequest, error) {
 	return in, nil
 }
 
-// takeBackUnread gives back what a caller got that went away while others were
+// revokeUndelivered gives back what a caller got that went away while others were
 // answered with it, and returns why it did. Who named its request can ask again.
-func (s *Service) takeBackUnread(ctx context.Context, who tenancy.Principal, in ClaimRequest, given []jobs.Job) error {
+func (s *Service) revokeUndelivered(ctx context.Context, who tenancy.Principal, in ClaimRequest, given []jobs.Job) error {
 	gone := ctx.Err()
 	if gone == nil || in.RequestID != "" {
 		return gone
@@ -156,23 +159,23 @@ func (s *Service) takeBackUnread(ctx context.Context, who tenancy.Principal, in 
 	return errors.Join(gone, err)
 }
 
-// wakening is why a wait ended.
-type wakening int
+// wakeReason is why a wait ended.
+type wakeReason int
 
 const (
-	over  wakening = iota // there is nothing to look for
-	again                 // there may be a job
-	ready                 // a job has just become ready for the one that waited
+	timedOut wakeReason = iota // there is nothing to look for
+	recheck                    // there may be a job
+	jobReady                   // a job has just become ready for the one that waited
 )
 
 // wait sleeps until one of the agent's lanes has changed since the look, the
 // safety poll is due, or the time is over.
-func (s *Service) wait(ctx context.Context, who tenancy.Principal, l look, left time.Duration) wakening {
-	one := s.waiters.enter(who.Workspace, l.factory, l.lanes, l.claimed.waitsForSeat())
-	defer s.waiters.leave(one)
+func (s *Service) wait(ctx context.Context, who tenancy.Principal, l claimResult, left time.Duration) wakeReason {
+	one := s.waiters.add(who.Workspace, l.factory, l.lanes, l.claimed.waitsForSeat())
+	defer s.waiters.remove(one)
 	if s.waiters.version(who.Workspace, l.lanes) != l.version ||
 		l.claimed.waitsForSeat() && s.waiters.seatSince(l.factory, l.began) {
-		return again
+		return recheck
 	}
 	poll := s.waiters.poll(l.claimed.waitsForSeat())
 	timer := time.NewTimer(min(left, poll))
@@ -182,13 +185,13 @@ func (s *Service) wait(ctx context.Context, who tenancy.Principal, l look, left 
 		return why
 	case <-timer.C:
 		if left > poll {
-			return again
+			return recheck
 		}
-		return over
+		return timedOut
 	case <-ctx.Done():
-		return over
+		return timedOut
 	case <-s.waiters.closed:
-		return over
+		return timedOut
 	}
 }
 
@@ -196,5 +199,5 @@ func (s *Service) wait(ctx context.Context, who tenancy.Principal, l look, left 
 // read without the database. It changes at least whenever one of them has got
 // a claimable job.
 func (s *Service) QueueVersion(who tenancy.Principal) string {
-	return s.waiters.text(s.waiters.version(who.Workspace, s.waiters.recall(who.Agent).lanes))
+	return s.waiters.text(s.waiters.version(who.Workspace, s.waiters.hint(who.Agent).lanes))
 }

@@ -18,38 +18,38 @@ type claimWords struct {
 
 // requestDigests are by which a request is known again whose id held a secret, the one
 // that is kept first.
-func (a *ask) requestDigests(list *jobs.Service) [][]byte {
-	return list.Digests("claim " + a.who.Agent.String() + " " + a.in.RequestID)
+func (c *claimItem) requestDigests(list *jobs.Service) [][]byte {
+	return list.Digests("claim " + c.Req.who.Agent.String() + " " + c.Req.in.RequestID)
 }
 
 // words are what the claims say that get something. Agents without another lease cost
 // no look at secrets.
-func (r *claimRun) words() (map[*ask]claimWords, error) {
-	said := map[*ask]claimWords{}
+func (b *claimBatch) words() (map[*claimItem]claimWords, error) {
+	said := map[*claimItem]claimWords{}
 	var holders []ids.ID
-	for _, a := range r.asks {
-		if len(a.taken) == 0 {
+	for _, c := range b.items {
+		if len(c.taken) == 0 {
 			continue
 		}
-		said[a] = claimWords{session: a.in.SessionKey, request: a.in.RequestID}
-		if a.agent.AgentTaken > 0 && cmp.Or(a.in.SessionKey, a.in.RequestID) != "" {
-			holders = append(holders, a.agent.ID)
+		said[c] = claimWords{session: c.Req.in.SessionKey, request: c.Req.in.RequestID}
+		if c.agent.AgentTaken > 0 && cmp.Or(c.Req.in.SessionKey, c.Req.in.RequestID) != "" {
+			holders = append(holders, c.agent.ID)
 		}
 	}
 	if len(holders) == 0 {
 		return said, nil
 	}
-	held, err := r.s.jobs.HeldSecretsTx(r.ctx, r.tx, r.workspace, jobs.Holders{Agents: holders})
+	held, err := b.s.jobs.HeldSecretsTx(b.ctx, b.tx, b.workspace, jobs.Holders{Agents: holders})
 	if err != nil {
 		return nil, err
 	}
-	for a, words := range said {
-		held.Hide(a.agent.ID, &words.session, &words.request)
+	for c, words := range said {
+		held.Hide(c.agent.ID, &words.session, &words.request)
 		words.session, words.request = redact.Cut(words.session, maxClaimWord), redact.Cut(words.request, maxClaimWord)
-		if words.request != a.in.RequestID {
-			words.digest = a.requestDigests(r.s.jobs)[0]
+		if words.request != c.Req.in.RequestID {
+			words.digest = c.requestDigests(b.s.jobs)[0]
 		}
-		said[a] = words
+		said[c] = words
 	}
 	return said, nil
 }

@@ -40,7 +40,7 @@ func (s *Service) failCycles(ctx context.Context, workspace ids.ID) (int, error)
 	}
 	paths := map[ids.ID][]ids.ID{}
 	var list []ids.ID
-	for _, path := range cycles(edges, batch) {
+	for _, path := range cycles(edges, sweepSize) {
 		list, paths[path[0]] = append(list, path[0]), path
 	}
 	var changed []change

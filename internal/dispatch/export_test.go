@@ -22,5 +22,5 @@ func (s *Service) Waiting(workspace ids.ID) int {
 
 // WatchEvery is how often the service looks for lost wake-ups.
 func (s *Service) WatchEvery(d time.Duration) {
-	s.waiters.every, s.waiters.watch = d, s.keepWatch
+	s.waiters.every, s.waiters.watch = d, s.pollLanes
 }

@@ -69,10 +69,6 @@ func TestALockHoldsUpNoNeighbour(t *testing.T) {
 			for i, j := range c.held {
 				said[i].Beat.Leases = []dispatch.BeatLease{{Job: j.Key, Epoch: j.Epoch, ProgressPercent: number(30)}}
 			}
-			once, err := c.dispatch.BeatsOnce(c.ctx, c.workspace, said)
-			if err != nil || once[0].Apart || !once[1].Apart || once[2].Apart {
-				t.Fatalf("one run sets apart: %v, %v, %v; %v", once[0].Apart, once[1].Apart, once[2].Apart, err)
-			}
 			var freed sync.WaitGroup
 			freed.Add(2)
 			heard := make([]dispatch.Heard, 3)
@@ -92,6 +88,9 @@ func TestALockHoldsUpNoNeighbour(t *testing.T) {
 			}
 			locked.Wait()
 			for i, h := range heard {
+				if h.Alone != (i == 1) {
+					t.Errorf("heartbeat %d was run alone: %t", i, h.Alone)
+				}
 				if h.Err != nil || len(h.Beat.Leases) != 1 || h.Beat.Leases[0].Directive != dispatch.Continue {
 					t.Errorf("agent %d was told %+v, %v", i, h.Beat.Leases, h.Err)
 				}
@@ -149,8 +148,8 @@ func TestTwoHeartbeatsOfOneAgentInARun(t *testing.T) {
 	said[2].Beat.Status = "blocked"
 	heard := c.dispatch.BeatsTogether(c.ctx, c.workspace, said)
 	for i, h := range heard {
-		if h.Err != nil || h.Apart != (i >= 2) {
-			t.Errorf("heartbeat %d: set apart: %v, %v", i, h.Apart, h.Err)
+		if h.Err != nil || h.Alone != (i >= 2) {
+			t.Errorf("heartbeat %d: alone: %v, %v", i, h.Alone, h.Err)
 		}
 	}
 	if got := dbfactory.Text(t, c.db, `SELECT status FROM agent WHERE id = $1`, c.agents[0].Agent); got != "blocked" {
@@ -166,8 +165,8 @@ func TestAHeartbeatThatListsAThousandLeases(t *testing.T) {
 		said[0].Beat.Leases = append(said[0].Beat.Leases, dispatch.BeatLease{Job: fmt.Sprint("NO-", i), Epoch: 1})
 	}
 	heard := c.dispatch.BeatsTogether(c.ctx, c.workspace, said)
-	if !heard[0].Apart || heard[0].Err != nil || len(heard[0].Beat.Leases) != 1001 || heard[1].Apart || heard[1].Err != nil {
-		t.Errorf("set apart: %v and %v; %d leases; %v, %v", heard[0].Apart, heard[1].Apart, len(heard[0].Beat.Leases), heard[0].Err, heard[1].Err)
+	if !heard[0].Alone || heard[0].Err != nil || len(heard[0].Beat.Leases) != 1001 || heard[1].Alone || heard[1].Err != nil {
+		t.Errorf("alone: %v and %v; %d leases; %v, %v", heard[0].Alone, heard[1].Alone, len(heard[0].Beat.Leases), heard[0].Err, heard[1].Err)
 	}
 	for _, l := range heard[0].Beat.Leases[1:] {
 		if l.Directive != dispatch.Fenced || l.Reason != string(fault.NotFound) {
@@ -191,8 +190,8 @@ func TestStepsThatAreWrittenTogetherHideSecrets(t *testing.T) {
 			Report: dispatch.Report{Starts: true, IsProgress: true, Progress: dispatch.Progress{Step: &step}}})
 	}
 	for i, h := range c.dispatch.ReportsTogether(c.ctx, c.workspace, reports) {
-		if h.Err != nil || h.Apart {
-			t.Errorf("report %d: set apart: %v, %v", i, h.Apart, h.Err)
+		if h.Err != nil || h.Alone {
+			t.Errorf("report %d: alone: %v, %v", i, h.Alone, h.Err)
 		}
 	}
 	if n := dbfactory.Int(t, c.db, `SELECT (SELECT count(*) FROM job_lease WHERE current_step LIKE '%' || $1 || '%')

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 
+	"fleetboard/internal/batch"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
@@ -27,7 +28,7 @@ type Heard struct {
 	Beat     BeatAnswer
 	Standing Standing
 	Err      error
-	Apart    bool // it was set apart, and then answered alone
+	Alone    bool // it was run alone
 }
 
 func (s Said) beat() beatCall { return beatCall{s.Who, s.Beat} }
@@ -41,8 +42,8 @@ func (s Said) report() reportCall {
 func (s *Service) BeatsAlone(ctx context.Context, list []Said) []Heard {
 	var all []Heard
 	for _, one := range list {
-		answer, err := s.beatAlone(ctx, one.beat())
-		all = append(all, Heard{Beat: answer, Err: err})
+		answer, err := s.beats.Alone(ctx, one.Who.Workspace, one.beat())
+		all = append(all, Heard{Beat: answer, Err: err, Alone: true})
 	}
 	return all
 }
@@ -51,65 +52,56 @@ func (s *Service) BeatsAlone(ctx context.Context, list []Said) []Heard {
 func (s *Service) ReportsAlone(ctx context.Context, list []Said) []Heard {
 	var all []Heard
 	for _, one := range list {
-		standing, err := s.reportAlone(ctx, one.report())
-		all = append(all, Heard{Standing: standing, Err: err})
+		standing, err := s.reports.Alone(ctx, one.Who.Workspace, one.report())
+		all = append(all, Heard{Standing: standing, Err: err, Alone: true})
 	}
 	return all
 }
 
-// BeatsTogether answers heartbeats in one run, and then alone what is set apart.
+// BeatsTogether answers heartbeats in one batch, and alone what is to be retried.
 func (s *Service) BeatsTogether(ctx context.Context, workspace ids.ID, list []Said) []Heard {
-	return answered(ctx, s.beats, workspace, list, Said.beat, func(h *Heard, a BeatAnswer) { h.Beat = a })
-}
-
-// ReportsTogether answers reports in one run, and then alone what is set apart.
-func (s *Service) ReportsTogether(ctx context.Context, workspace ids.ID, list []Said) []Heard {
-	return answered(ctx, s.reports, workspace, list, Said.report, func(h *Heard, a Standing) { h.Standing = a })
-}
-
-// BeatsOnce answers heartbeats in one run, and leaves what is set apart.
-func (s *Service) BeatsOnce(ctx context.Context, workspace ids.ID, list []Said) ([]Heard, error) {
-	requests := make([]*request[beatCall, BeatAnswer], len(list))
-	for i, one := range list {
-		requests[i] = &request[beatCall, BeatAnswer]{ctx: ctx, in: one.beat()}
-	}
-	err := s.beats.run(ctx, workspace, requests, false)
 	all := make([]Heard, len(list))
-	for i, r := range requests {
-		all[i] = Heard{Beat: r.out, Err: r.err, Apart: r.apart}
-	}
-	return all, err
-}
-
-func answered[In, Out any](ctx context.Context, c *combiner[In, Out], workspace ids.ID, list []Said, in func(Said) In, out func(*Heard, Out)) []Heard {
-	requests := make([]*request[In, Out], len(list))
-	for i, one := range list {
-		requests[i] = &request[In, Out]{ctx: ctx, in: in(one), done: make(chan struct{})}
-	}
-	all := make([]Heard, len(list))
-	err := c.run(ctx, workspace, requests, false)
-	for i, r := range requests {
-		if all[i].Apart = err != nil || r.apart; all[i].Apart {
-			c.alone(workspace, r)
-		}
-		all[i].Err = r.err
-		out(&all[i], r.out)
+	for i, one := range s.flushBeats(ctx, workspace, list) {
+		all[i] = heard(one)
 	}
 	return all
 }
 
-// AnswerBeats lets the combiner answer heartbeats as though they had all waited
-// for the same run, and tells of each by its place when it is answered.
-func (s *Service) AnswerBeats(ctx context.Context, workspace ids.ID, list []Said, tell func(int, Heard)) {
-	requests := make([]*request[beatCall, BeatAnswer], len(list))
+// ReportsTogether answers reports in one batch, and alone what is to be retried.
+func (s *Service) ReportsTogether(ctx context.Context, workspace ids.ID, list []Said) []Heard {
+	items := make([]*batch.Item[reportCall, Standing], len(list))
 	for i, one := range list {
-		requests[i] = &request[beatCall, BeatAnswer]{ctx: ctx, in: one.beat(), done: make(chan struct{})}
+		items[i] = batch.NewItem[reportCall, Standing](ctx, one.report())
 	}
-	s.beats.answer(workspace, requests)
-	for i, r := range requests {
-		go func() {
-			<-r.done
-			tell(i, Heard{Beat: r.out, Err: r.err, Apart: r.apart})
-		}()
+	s.reports.Flush(workspace, items)
+	all := make([]Heard, len(list))
+	for i, one := range items {
+		all[i].Standing, all[i].Err = one.Wait()
+		all[i].Alone = one.Alone
 	}
+	return all
+}
+
+// AnswerBeats answers heartbeats as though they had all waited for the same batch, and
+// tells of each by its place when it is answered.
+func (s *Service) AnswerBeats(ctx context.Context, workspace ids.ID, list []Said, tell func(int, Heard)) {
+	for i, one := range s.flushBeats(ctx, workspace, list) {
+		go func() { tell(i, heard(one)) }()
+	}
+}
+
+func (s *Service) flushBeats(ctx context.Context, workspace ids.ID, list []Said) []*batch.Item[beatCall, BeatAnswer] {
+	items := make([]*batch.Item[beatCall, BeatAnswer], len(list))
+	for i, one := range list {
+		items[i] = batch.NewItem[beatCall, BeatAnswer](ctx, one.beat())
+	}
+	s.beats.Flush(workspace, items)
+	return items
+}
+
+// heard waits for the answer to a heartbeat.
+func heard(one *batch.Item[beatCall, BeatAnswer]) (h Heard) {
+	h.Beat, h.Err = one.Wait()
+	h.Alone = one.Alone
+	return h
 }

@@ -73,18 +73,28 @@ func assertTogether(t *testing.T, d *db.DB, workspace ids.ID, when string, but .
 				Generations: []int64{0, 0}, Statuses: []string{"idle", "idle"}, MemoryMb: []int32{-1, -1}, CpuPercent: []float32{-1, -1}})
 			return err
 		},
-		"reporting agents": func(c *capture) error {
-			_, err := q.AgentsOfReports(ctx, c, dbsqlc.AgentsOfReportsParams{WorkspaceID: workspace, Ids: agents})
+		"callers": func(c *capture) error {
+			_, err := q.AgentsTouch(ctx, c, dbsqlc.AgentsTouchParams{WorkspaceID: workspace, Ids: agents, Boots: []string{"b", "b"}, Generations: []int64{0, 0}})
 			return err
 		},
-		"leases that are held": func(c *capture) error {
-			_, err := q.LeasesHold(ctx, c, dbsqlc.LeasesHoldParams{WorkspaceID: workspace, JobIds: list, AgentIds: agents})
+		"leases that are locked": func(c *capture) error {
+			_, err := q.LeasesLock(ctx, c, dbsqlc.LeasesLockParams{WorkspaceID: workspace, JobIds: list, AgentIds: agents})
 			return err
 		},
 		"reports": func(c *capture) error {
 			_, err := q.LeasesReport(ctx, c, dbsqlc.LeasesReportParams{WorkspaceID: workspace, JobIds: list, Epochs: []int64{1, 1}, AgentIds: agents,
-				TtlSeconds: []int32{0, 0}, ProgressPercents: []int32{1, 1}, Steps: []string{"", ""}, TellsStep: []bool{false, false}, IsProgress: []bool{true, true}})
+				TtlSeconds: []int32{0, 0}, ProgressPercents: []int32{1, 1}, Steps: []string{"", ""}, TellsStep: []bool{false, false}, IsProgress: []bool{true, true},
+				Checkpoints: []string{"", ""}})
 			return err
+		},
+		"jobs that are waited for": func(c *capture) error {
+			return q.JobsWait(ctx, c, dbsqlc.JobsWaitParams{WorkspaceID: workspace, AgentID: agents[0], JobIds: list})
+		},
+		"leases that are waited for": func(c *capture) error {
+			return q.LeasesWait(ctx, c, dbsqlc.LeasesWaitParams{WorkspaceID: workspace, AgentID: agents[0], JobIds: list})
+		},
+		"leases of an agent that are waited for": func(c *capture) error {
+			return q.LeasesWait(ctx, c, dbsqlc.LeasesWaitParams{WorkspaceID: workspace, AgentID: agents[0], Every: true})
 		},
 		"jobs by name": func(c *capture) error {
 			_, err := q.JobIDs(ctx, c, dbsqlc.JobIDsParams{WorkspaceID: workspace, Keys: []string{"running-20-100"}, Ids: list})

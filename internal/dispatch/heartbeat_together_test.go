@@ -61,20 +61,20 @@ func eachTwin(t *testing.T, answer func(*twins) (alone, together []dispatch.Hear
 		dbfactory.Exec(t, one.db, `INSERT INTO lane (workspace_id, product_id, needs, digest)
 			SELECT workspace_id, id, '{}', '' FROM product`)
 	}
-	owners, apart, all := [2]*pgx.Conn{dbtest.Owner(t, w.db), dbtest.Owner(t, other.db)}, 0, 0
+	owners, retried, all := [2]*pgx.Conn{dbtest.Owner(t, w.db), dbtest.Owner(t, other.db)}, 0, 0
 	rapid.Check(t, func(r *rapid.T) {
 		k := &twins{world: w, r: r, other: other, owners: owners, workspaces: [2]ids.ID{w.workspace, other.workspace}}
 		k.populate()
 		alone, together := answer(k)
 		k.same(alone, together)
 		for _, h := range together {
-			if all++; h.Apart {
-				apart++
+			if all++; h.Alone {
+				retried++
 			}
 		}
 	})
-	if apart*4 > all {
-		t.Errorf("%d of %d were set apart: what together means was hardly tested", apart, all)
+	if retried*4 > all {
+		t.Errorf("%d of %d were run alone: what together means was hardly tested", retried, all)
 	}
 }
 

@@ -47,22 +47,22 @@ func allows(scope tenancy.Scope, needs []string) bool {
 	return len(fleet.Within(scope, needs)) == len(needs)
 }
 
-// laneBook keeps the lanes of each workspace in memory. Lanes are never changed
+// laneCache keeps the lanes of each workspace in memory. Lanes are never changed
 // or taken away, so that a book can only be too short.
-type laneBook struct {
+type laneCache struct {
 	db *db.DB
 
 	mu    sync.Mutex
 	pages map[ids.ID][]lane
 }
 
-func newLaneBook(d *db.DB) *laneBook {
-	return &laneBook{db: d, pages: map[ids.ID][]lane{}}
+func newLaneCache(d *db.DB) *laneCache {
+	return &laneCache{db: d, pages: map[ids.ID][]lane{}}
 }
 
 // of gives a workspace's lanes, read anew where the newest one known to the
 // database is not among those known here.
-func (b *laneBook) of(ctx context.Context, tx db.Tx, workspace ids.ID, newest int64) ([]lane, error) {
+func (b *laneCache) of(ctx context.Context, tx db.Tx, workspace ids.ID, newest int64) ([]lane, error) {
 	b.mu.Lock()
 	page, known := b.pages[workspace]
 	b.mu.Unlock()
@@ -84,7 +84,7 @@ func (b *laneBook) of(ctx context.Context, tx db.Tx, workspace ids.ID, newest in
 }
 
 // one gives one lane of a workspace.
-func (b *laneBook) one(ctx context.Context, tx db.Tx, workspace ids.ID, id int64) (lane, error) {
+func (b *laneCache) one(ctx context.Context, tx db.Tx, workspace ids.ID, id int64) (lane, error) {
 	page, err := b.of(ctx, tx, workspace, id)
 	if err != nil {
 		return lane{}, err
@@ -108,19 +108,19 @@ func placeOf(page []lane, id int64) (int, bool) {
 	return slices.BinarySearchFunc(page, id, func(l lane, id int64) int { return cmp.Compare(l.id, id) })
 }
 
-func (b *laneBook) knows(workspace ids.ID, id int64) bool {
+func (b *laneCache) knows(workspace ids.ID, id int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return holds(b.pages[workspace], id)
 }
 
-func (b *laneBook) forget(workspace ids.ID) {
+func (b *laneCache) forget(workspace ids.ID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.pages, workspace)
 }
 
-func (b *laneBook) forgetAll() {
+func (b *laneCache) forgetAll() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	clear(b.pages)

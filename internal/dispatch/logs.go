@@ -43,7 +43,7 @@ func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref Ref,
 	var standing Standing
 	var job ids.ID
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		agent, err := seen(ctx, tx, who)
+		agent, err := touchTx(ctx, tx, who)
 		if err != nil {
 			return err
 		}

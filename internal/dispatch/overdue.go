@@ -41,7 +41,7 @@ func (s *Service) TimeOut(ctx context.Context) (int, error) {
 type lateLeases func(context.Context, db.Tx) (map[ids.ID][]ids.ID, error)
 
 func leasesToWarn(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error) {
-	rows, err := q.LeaseToWarn(ctx, tx, dbsqlc.LeaseToWarnParams{PatienceMinutes: warnAfter, MaxRows: batch})
+	rows, err := q.LeaseToWarn(ctx, tx, dbsqlc.LeaseToWarnParams{PatienceMinutes: warnAfter, MaxRows: sweepSize})
 	late := map[ids.ID][]ids.ID{}
 	for _, r := range rows {
 		late[r.WorkspaceID] = append(late[r.WorkspaceID], r.JobID)
@@ -50,7 +50,7 @@ func leasesToWarn(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error) {
 }
 
 func leasesToTimeOut(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error) {
-	rows, err := q.LeaseToTimeOut(ctx, tx, dbsqlc.LeaseToTimeOutParams{PatienceMinutes: timeOutAfter, MaxRows: batch})
+	rows, err := q.LeaseToTimeOut(ctx, tx, dbsqlc.LeaseToTimeOutParams{PatienceMinutes: timeOutAfter, MaxRows: sweepSize})
 	late := map[ids.ID][]ids.ID{}
 	for _, r := range rows {
 		late[r.WorkspaceID] = append(late[r.WorkspaceID], r.JobID)

@@ -182,21 +182,13 @@ func assertPlans(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 			return err
 		},
 		"leases": func(c *capture) error {
-			_, err := dbsqlc.New().LeasesGive(ctx, c, dbsqlc.LeasesGiveParams{WorkspaceID: workspace, JobIds: []ids.ID{ready},
+			_, err := dbsqlc.New().LeasesInsert(ctx, c, dbsqlc.LeasesInsertParams{WorkspaceID: workspace, JobIds: []ids.ID{ready},
 				AgentIds: []ids.ID{a}, Agents: []string{"claude-1"}, FactoryIds: []ids.ID{f}, Factories: []string{"mac-1"},
 				Models: []string{""}, SessionKeys: []string{""}, RequestIds: []string{""}, TtlSeconds: []int32{900}})
 			return err
 		},
-		"leases of a foreseen job": func(c *capture) error {
-			_, err := dbsqlc.New().LeasesGive(ctx, c, dbsqlc.LeasesGiveParams{WorkspaceID: workspace, JobIds: []ids.ID{ready},
-				AgentIds: []ids.ID{a}, Agents: []string{"claude-1"}, FactoryIds: []ids.ID{f}, Factories: []string{"mac-1"},
-				Models: []string{""}, SessionKeys: []string{""}, RequestIds: []string{""}, TtlSeconds: []int32{900},
-				Foreseen: []ids.ID{ready}, ForeseenLane: lane})
-			return err
-		},
 		"locks": func(c *capture) error {
-			_, err := dbsqlc.New().AgentsKeep(ctx, c, dbsqlc.AgentsKeepParams{WorkspaceID: workspace, Factories: []ids.ID{f}, Agents: []ids.ID{a},
-				Lanes: []int64{lane, lane + 1, lane + 2}})
+			_, err := dbsqlc.New().AgentsLock(ctx, c, dbsqlc.AgentsLockParams{WorkspaceID: workspace, Factories: []ids.ID{f}, Agents: []ids.ID{a}})
 			return err
 		},
 		"job": func(c *capture) error {

@@ -26,7 +26,7 @@ func (s *Service) Promote(ctx context.Context) (int, error) {
 	due := map[ids.ID][]ids.ID{}
 	var held []ids.ID
 	err := s.db.InSystem(ctx, func(tx db.Tx) error {
-		rows, err := q.JobDue(ctx, tx, batch)
+		rows, err := q.JobDue(ctx, tx, sweepSize)
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (s *Service) Promote(ctx context.Context) (int, error) {
 func (s *Service) promoteFreed(ctx context.Context, workspace ids.ID) (int, error) {
 	var list []ids.ID
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
-		list, err = jobs.HeldFreedTx(ctx, tx, workspace, batch)
+		list, err = jobs.HeldFreedTx(ctx, tx, workspace, sweepSize)
 		return err
 	})
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *Service) SweepDependencies(ctx context.Context) (int, error) {
 func (s *Service) promoteIndependent(ctx context.Context, workspace ids.ID) (int, error) {
 	var list []ids.ID
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
-		list, err = q.JobDependencyFreed(ctx, tx, dbsqlc.JobDependencyFreedParams{WorkspaceID: workspace, MaxRows: batch})
+		list, err = q.JobDependencyFreed(ctx, tx, dbsqlc.JobDependencyFreedParams{WorkspaceID: workspace, MaxRows: sweepSize})
 		return err
 	})
 	if err != nil {

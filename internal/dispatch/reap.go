@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// batch is how many jobs one look at one workspace takes up.
-	batch = 200
+	// sweepSize is how many jobs one look at one workspace takes up.
+	sweepSize = 200
 	// maxBatches is how many looks one sweep for lapsed leases takes.
 	maxBatches = 50
 	// maxFailures is how many of them may fail before it is given up.
@@ -61,7 +61,7 @@ func (s *Service) lapsed(ctx context.Context) (workspaces []ids.ID, err error) {
 
 // reapInPassing takes back a few lapsed leases of a workspace before a claim looks.
 func (s *Service) reapInPassing(ctx context.Context, workspace ids.ID) {
-	lapsed, err := s.lapses.in(ctx, workspace)
+	lapsed, err := s.expired.in(ctx, workspace)
 	if lapsed {
 		_, err = s.reapWorkspace(ctx, workspace, claimReaps)
 	}
@@ -75,8 +75,8 @@ func (s *Service) reapInPassing(ctx context.Context, workspace ids.ID) {
 func (s *Service) reapAll(ctx context.Context, workspace ids.ID) (total int, err error) {
 	var r returns
 	for range maxBatches {
-		n, err := s.reapBatch(ctx, workspace, batch, &r)
-		if total += n; err != nil || n < batch {
+		n, err := s.reapBatch(ctx, workspace, sweepSize, &r)
+		if total += n; err != nil || n < sweepSize {
 			return total, err
 		}
 	}
@@ -90,7 +90,7 @@ func (s *Service) Reclaim(ctx context.Context, who tenancy.Principal, keyOrID st
 		return 0, fault.New(fault.Forbidden, "Only owners and admins take leases back.")
 	}
 	if keyOrID == "" {
-		return s.reapWorkspace(ctx, who.Workspace, batch)
+		return s.reapWorkspace(ctx, who.Workspace, sweepSize)
 	}
 	job, err := s.jobs.Get(ctx, who, keyOrID)
 	if err != nil {

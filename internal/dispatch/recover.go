@@ -29,7 +29,7 @@ func (s *Service) Recover(ctx context.Context, who tenancy.Principal) (Recovery,
 		count *int
 		do    func(context.Context, ids.ID) (int, error)
 	}{
-		{&r.TakenBack, func(ctx context.Context, w ids.ID) (int, error) { return s.reapWorkspace(ctx, w, batch) }},
+		{&r.TakenBack, func(ctx context.Context, w ids.ID) (int, error) { return s.reapWorkspace(ctx, w, sweepSize) }},
 		{&r.TimedOut, func(ctx context.Context, w ids.ID) (int, error) { return s.lateIn(ctx, w, leasesToTimeOut, s.timeOut) }},
 		{&r.Warned, func(ctx context.Context, w ids.ID) (int, error) { return s.lateIn(ctx, w, leasesToWarn, s.warn) }},
 		{&r.CyclesFailed, s.failCycles},
@@ -48,7 +48,7 @@ func (s *Service) Recover(ctx context.Context, who tenancy.Principal) (Recovery,
 func (s *Service) promoteDue(ctx context.Context, workspace ids.ID) (int, error) {
 	var due []ids.ID
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-		rows, err := q.JobDue(ctx, tx, batch)
+		rows, err := q.JobDue(ctx, tx, sweepSize)
 		for _, r := range rows {
 			due = append(due, r.ID)
 		}

@@ -15,7 +15,6 @@ import (
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
 
@@ -44,6 +43,23 @@ func (p Progress) check() error {
 	}
 	return nil
 }
+
+// and is what both say of one lease, one after another.
+func (p Progress) and(later Progress) Progress {
+	if later.Percent != nil {
+		p.Percent = later.Percent
+	}
+	if later.Step != nil {
+		p.Step = later.Step
+	}
+	if len(later.Checkpoint) > 0 {
+		p.Checkpoint = later.Checkpoint
+	}
+	return p
+}
+
+// hasWords reports whether text is reported that may hold a secret.
+func (p Progress) hasWords() bool { return p.Step != nil || len(p.Checkpoint) > 0 }
 
 // Start says that work on a claimed job has begun. Saying it again changes
 // nothing.
@@ -87,113 +103,60 @@ func (s *Service) report(ctx context.Context, who tenancy.Principal, ref Ref, r 
 		return Standing{}, err
 	}
 	call := reportCall{who, ref, r}
-	if !call.combines() {
-		return s.reportAlone(ctx, call)
+	if !call.batches() {
+		return s.reports.Alone(ctx, who.Workspace, call)
 	}
-	return s.reports.do(ctx, who.Workspace, call)
+	return s.reports.Do(ctx, who.Workspace, call)
 }
 
-// combines reports whether a report may be written together with others: it is
-// short, and the database takes its words.
-func (c reportCall) combines() bool {
+// batches reports whether a report may be one of a batch: it is short, and the
+// database takes its words.
+func (c reportCall) batches() bool {
 	return len(c.Checkpoint) == 0 && isPlain(c.ref.Job) && (c.Step == nil || isPlain(*c.Step))
 }
 
 // isPlain reports whether the database takes a text.
 func isPlain(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
 
-// reportAlone writes one report, and waits for whoever has locked what it needs.
-func (s *Service) reportAlone(ctx context.Context, c reportCall) (Standing, error) {
-	var standing Standing
-	var started []jobs.Job
-	var told bool
-	err := s.db.InWorkspace(ctx, c.who.Workspace, func(tx db.Tx) (err error) {
-		agent, err := seen(ctx, tx, c.who)
-		if err != nil {
-			return err
-		}
-		standing, started, told, err = s.reportTx(ctx, tx, c.who, c.ref, c.report)
-		if standing.Directive == Continue {
-			standing.Directive = unasked(agent.Draining)
-		}
-		return err
-	})
-	if err == nil && told {
-		s.published(c.who.Workspace, nil, started...)
-		s.keepBudgets(ctx, c.who.Workspace, budgeted(started))
-	}
-	return standing, err
-}
-
-// seen refuses the token of a boot that was replaced, and counts the call as a
-// sign of life.
-func seen(ctx context.Context, tx db.Tx, who tenancy.Principal) (dbsqlc.AgentSeenRow, error) {
-	agent, err := q.AgentSeen(ctx, tx, dbsqlc.AgentSeenParams{WorkspaceID: who.Workspace, ID: who.Agent, BootID: who.Boot, Generation: who.Generation})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return agent, superseded(who.Name)
-	}
+// touchTx counts a call as a sign of life, and refuses the token of a boot that was
+// replaced.
+func touchTx(ctx context.Context, tx db.Tx, who tenancy.Principal) (dbsqlc.AgentsTouchRow, error) {
+	current, err := touchAllTx(ctx, tx, who.Workspace, []tenancy.Principal{who})
 	if err != nil {
-		return agent, fmt.Errorf("read agent: %w", err)
+		return dbsqlc.AgentsTouchRow{}, err
+	}
+	agent, ok := current.of(who)
+	if !ok {
+		return agent, superseded(who.Name)
 	}
 	return agent, nil
 }
 
-// reportTx writes a report of one lease, without the values of the job's secrets.
-// told is set where something changed that others see.
-func (s *Service) reportTx(ctx context.Context, tx db.Tx, who tenancy.Principal, ref Ref, r report) (
-	standing Standing, started []jobs.Job, told bool, err error,
-) {
-	state, err := leaseState(ctx, tx, who.Workspace, ref.Job)
-	if err != nil {
-		return standing, nil, false, err
-	}
-	begins := r.starts && jobs.Status(state.Status) == jobs.Assigned && state.Epoch == ref.Epoch
-	var job jobs.Locked
-	if begins {
-		// The job before its lease: the order in which everybody locks.
-		if job, err = jobs.LockTx(ctx, tx, who.Workspace, state.ID.String()); err != nil {
-			return standing, nil, false, err
-		}
-	}
-	if r, err = s.redactReport(ctx, tx, who.Workspace, state, r); err != nil {
-		return standing, nil, false, err
-	}
-	lease, err := q.LeaseProgress(ctx, tx, r.params(who, state.ID, ref.Epoch))
-	if err != nil {
-		return standing, nil, false, fmt.Errorf("report: %w", err)
-	}
-	if len(lease) == 0 {
-		job, err := jobs.LoadTx(ctx, tx, who.Workspace, state.ID.String())
-		if err != nil {
-			return standing, nil, false, err
-		}
-		return standing, nil, false, conflict(ctx, tx, who, job, ref.Epoch)
-	}
-	standing = Standing{Job: state.Key, Epoch: ref.Epoch, Directive: directiveOr(lease[0].Directive, Continue),
-		Reason: lease[0].DirectiveReason, ExpiresAt: later(lease[0].ExpiresAt)}
-	if begins && job.Status == jobs.Assigned {
-		begun, err := startTx(ctx, tx, who, job)
-		if err != nil {
-			return standing, nil, false, err
-		}
-		started = append(started, begun)
-	}
-	noted, err := noteProgress(ctx, tx, who, state, r)
-	return standing, started, noted || len(started) > 0, err
+// currentAgents are agents that call with their present boot.
+type currentAgents map[ids.ID]dbsqlc.AgentsTouchRow
+
+// of returns the agent of a caller, false where its boot was replaced.
+func (c currentAgents) of(who tenancy.Principal) (dbsqlc.AgentsTouchRow, bool) {
+	row, ok := c[who.Agent]
+	return row, ok && row.BootID == who.Boot && row.Generation <= who.Generation
 }
 
-func (r report) params(who tenancy.Principal, job ids.ID, epoch int64) dbsqlc.LeaseProgressParams {
-	p := dbsqlc.LeaseProgressParams{WorkspaceID: who.Workspace, JobID: job, Epoch: epoch, AgentID: who.Agent,
-		CurrentStep: r.Step, Checkpoint: r.Checkpoint, IsProgress: r.isProgress}
-	if r.Percent != nil {
-		percent := int16(*r.Percent) //nolint:gosec // 0..100
-		p.ProgressPercent = &percent
+// touchAllTx is touchTx for many calls, of which none is refused.
+func touchAllTx(ctx context.Context, tx db.Tx, workspace ids.ID, callers []tenancy.Principal) (currentAgents, error) {
+	params := dbsqlc.AgentsTouchParams{WorkspaceID: workspace}
+	for _, who := range callers {
+		params.Ids, params.Boots = append(params.Ids, who.Agent), append(params.Boots, who.Boot)
+		params.Generations = append(params.Generations, who.Generation)
 	}
-	if r.ttl != nil {
-		ttl := int32(*r.ttl) //nolint:gosec // 10..86400
-		p.TtlSeconds = &ttl
+	rows, err := q.AgentsTouch(ctx, tx, params)
+	if err != nil {
+		return nil, fmt.Errorf("read agents: %w", err)
 	}
-	return p
+	current := make(currentAgents, len(rows))
+	for _, row := range rows {
+		current[row.ID] = row
+	}
+	return current, nil
 }
 
 func leaseState(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) (dbsqlc.LeaseStateRow, error) {
@@ -209,28 +172,6 @@ func leaseState(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string)
 		return state, fmt.Errorf("read lease: %w", err)
 	}
 	return state, nil
-}
-
-func startTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked) (jobs.Job, error) {
-	d, err := job.Start()
-	if err != nil {
-		return jobs.Job{}, err
-	}
-	err = q.AttemptStart(ctx, tx, dbsqlc.AttemptStartParams{WorkspaceID: who.Workspace, JobID: job.ID, Epoch: job.Epoch})
-	if err != nil {
-		return jobs.Job{}, fmt.Errorf("start attempt: %w", err)
-	}
-	return jobs.SaveTx(ctx, tx, who, d)
-}
-
-// noteProgress records what the report changed.
-func noteProgress(ctx context.Context, tx db.Tx, who tenancy.Principal, before dbsqlc.LeaseStateRow, r report) (bool, error) {
-	changes := r.changes(before.ProgressPercent, before.CurrentStep)
-	if len(changes) == 0 {
-		return false, nil
-	}
-	return true, appendEvent(ctx, tx, who, eventlog.Event{Type: eventlog.JobProgressed, JobID: &before.ID,
-		Epoch: before.LeaseEpoch, Changes: changes})
 }
 
 // changes is what a report changes of a lease; one that repeats the last one

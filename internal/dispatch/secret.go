@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/redact"
@@ -23,24 +22,6 @@ func (s *Service) redactor(ctx context.Context, tx db.Tx, workspace ids.ID, job 
 		return nil, nil
 	}
 	return s.jobs.RedactorTx(ctx, tx, workspace, job.ID)
-}
-
-// redactReport takes the values of a job's secrets out of a report. One that says
-// nothing in words costs no look at them.
-func (s *Service) redactReport(ctx context.Context, tx db.Tx, workspace ids.ID, state dbsqlc.LeaseStateRow, r report) (report, error) {
-	if !state.HasSecrets || r.Step == nil && len(r.Checkpoint) == 0 {
-		return r, nil
-	}
-	red, err := s.jobs.RedactorTx(ctx, tx, workspace, state.ID)
-	if err != nil {
-		return r, err
-	}
-	if r.Step != nil {
-		step := red.Cut(*r.Step, maxStep)
-		r.Step = &step
-	}
-	r.Checkpoint = red.JSON(r.Checkpoint)
-	return r, nil
 }
 
 // redactLines are log lines without the values of a job's secrets, also without those
@@ -85,14 +66,14 @@ func (f Failure) redacted(red *redact.Redactor) Failure {
 // reveal adds the values of secrets to the jobs that the agent got. A job whose
 // secrets are damaged fails instead: as the most urgent one of its lane it would
 // keep all others from being given.
-func (r *claimRun) reveal(given []jobs.Job) ([]jobs.Job, error) {
-	given, broken, err := r.s.jobs.RevealTx(r.ctx, r.tx, r.workspace, given)
+func (b *claimBatch) reveal(given []jobs.Job) ([]jobs.Job, error) {
+	given, broken, err := b.s.jobs.RevealTx(b.ctx, b.tx, b.workspace, given)
 	if err != nil {
 		return nil, err
 	}
-	system := tenancy.System(r.workspace, "secrets")
+	system := tenancy.System(b.workspace, "secrets")
 	for _, j := range broken {
-		job, err := jobs.LockTx(r.ctx, r.tx, r.workspace, j.ID.String())
+		job, err := jobs.LockTx(b.ctx, b.tx, b.workspace, j.ID.String())
 		if err != nil {
 			return nil, err
 		}
@@ -100,11 +81,11 @@ func (r *claimRun) reveal(given []jobs.Job) ([]jobs.Job, error) {
 		if err != nil {
 			return nil, err
 		}
-		failed, err := endTx(r.ctx, r.tx, system, d, ending{outcome: outcomeFailed, error: brokenSecrets, kind: string(jobs.FailedOther)})
+		failed, err := endTx(b.ctx, b.tx, system, d, ending{outcome: outcomeFailed, error: brokenSecrets, kind: string(jobs.FailedOther)})
 		if err != nil {
 			return nil, err
 		}
-		r.broken = append(r.broken, change{before: job.Job, after: failed})
+		b.broken = append(b.broken, change{before: job.Job, after: failed})
 	}
 	return given, nil
 }

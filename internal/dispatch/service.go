@@ -9,6 +9,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/batch"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
@@ -32,21 +33,21 @@ type TokenIssuer interface {
 
 // Service gives jobs to agents and takes them back.
 type Service struct {
-	db      *db.DB
-	jobs    *jobs.Service
-	wake    Notifier
-	tokens  TokenIssuer
-	log     *slog.Logger
-	lanes   *laneBook
-	waiters *waiters
-	floors  *floors
-	seats   *seatFloors
-	lapses  *lapses
-	looks   *combiner[lookCall, look]
-	ends    *combiner[finishCall, finished]
-	beats   *combiner[beatCall, BeatAnswer]
-	reports *combiner[reportCall, Standing]
-	usages  *combiner[usageCall, []UsageAnswer]
+	db              *db.DB
+	jobs            *jobs.Service
+	wake            Notifier
+	tokens          TokenIssuer
+	log             *slog.Logger
+	lanes           *laneCache
+	waiters         *waiters
+	watermarks      *scanWatermarks
+	leaseWatermarks *leaseWatermarks
+	expired         *expiredLeases
+	claims          *batch.Queue[claimCall, claimResult]
+	ends            *batch.Queue[finishCall, finished]
+	beats           *batch.Queue[beatCall, BeatAnswer]
+	reports         *batch.Queue[reportCall, Standing]
+	usages          *batch.Queue[usageCall, []UsageAnswer]
 	// endRevoked ends the subscription to tokens that ended.
 	endRevoked func()
 }
@@ -54,15 +55,15 @@ type Service struct {
 // New returns the dispatch of the jobs kept in d. Close ends its subscription.
 func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, log *slog.Logger) *Service {
 	s := &Service{db: d, jobs: list, wake: wake, tokens: tokens, log: log,
-		lanes: newLaneBook(d), waiters: newWaiters(), floors: newFloors(), seats: newSeatFloors()}
-	s.lapses = newLapses(s.lapsed)
-	s.looks = newCombiner(s.lookTogether)
-	s.ends = newCombiner(s.finishTogether)
-	s.beats = newCombiner(s.beatTogether)
-	s.beats.pace = beatPace
-	s.reports = newCombiner(s.reportTogether)
-	s.usages = newCombiner(s.usageTogether)
-	s.waiters.watch = s.keepWatch
+		lanes: newLaneCache(d), waiters: newWaiters(), watermarks: newScanWatermarks(), leaseWatermarks: newLeaseWatermarks()}
+	s.expired = newExpiredLeases(s.lapsed)
+	s.claims = batch.New(d, batch.Handler[claimCall, claimResult]{Lock: s.lockClaim, Exec: s.execClaims})
+	s.ends = batch.New(d, batch.Handler[finishCall, finished]{Lock: s.lockFinish, Exec: s.execFinishes})
+	s.beats = batch.New(d, batch.Handler[beatCall, BeatAnswer]{Lock: s.lockHeartbeat, Exec: s.execHeartbeats})
+	s.beats.MinInterval = beatInterval
+	s.reports = batch.New(d, batch.Handler[reportCall, Standing]{Lock: s.lockReport, Exec: s.execReports})
+	s.usages = batch.New(d, batch.Handler[usageCall, []UsageAnswer]{Exec: s.execUsage})
+	s.waiters.watch = s.pollLanes
 	s.waiters.unsubscribe = wake.Subscribe("lane:", s.laneChanged)
 	s.waiters.unsubscribeSeats = wake.Subscribe("seat:", s.waiters.seatFreed)
 	s.endRevoked = wake.Subscribe(accounts.RevokedTopics, s.tokensEnded)

@@ -60,9 +60,6 @@ func (s *Service) told(workspace ids.ID, list []change) {
 	changed := make([]jobs.Job, 0, len(list))
 	for _, c := range list {
 		changed = append(changed, c.after)
-		if c.freesSeat() {
-			s.waiters.hope(c.before.Lease.AgentID)
-		}
 	}
 	s.published(workspace, seatsOf(list), changed...)
 }
@@ -134,7 +131,7 @@ func promotedIn(list []change) int {
 func (s *Service) promoteRest(ctx context.Context, workspace ids.ID) error {
 	for ctx.Err() == nil {
 		n, err := s.promoteIndependent(ctx, workspace)
-		if err != nil || n < batch {
+		if err != nil || n < sweepSize {
 			return err
 		}
 	}

@@ -29,7 +29,7 @@ func (s *Service) Submit(ctx context.Context, who tenancy.Principal, from jobs.O
 		return jobs.Created{}, err
 	}
 	return s.jobs.Discover(ctx, who, from, in, func(ctx context.Context, tx db.Tx, wanted jobs.Job, isOwned bool) (jobs.Job, error) {
-		if _, err := seen(ctx, tx, who); err != nil {
+		if _, err := touchTx(ctx, tx, who); err != nil {
 			return jobs.Job{}, err
 		}
 		job, err := jobs.LockTx(ctx, tx, who.Workspace, holding.Job)

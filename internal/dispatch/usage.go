@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -15,9 +14,9 @@ import (
 const (
 	// maxUsage is how many entries one report of usage may have.
 	maxUsage = 200
-	// costlyUsage is how many of them it may have and still be written together with
-	// others: they would wait for it.
-	costlyUsage = 32
+	// maxBatchedUsage is how many of them a report in a batch may have: the others of the
+	// batch wait for it.
+	maxBatchedUsage = 32
 	// maxUsageJob is how long the key or the id of a job may be.
 	maxUsageJob = 64
 )
@@ -60,12 +59,10 @@ func (s *Service) RecordUsage(ctx context.Context, who tenancy.Principal, lines 
 		return nil, fault.Invalid("entries", "It must have 1 to %d entries (it has %d).", maxUsage, len(lines))
 	}
 	call := newUsageCall(who, lines)
-	if len(lines) > costlyUsage {
-		one := &request[usageCall, []UsageAnswer]{ctx: ctx, in: call}
-		err := s.usageTogether(ctx, who.Workspace, []*request[usageCall, []UsageAnswer]{one}, true)
-		return one.out, cmp.Or(err, one.err)
+	if len(lines) > maxBatchedUsage {
+		return s.usages.Alone(ctx, who.Workspace, call)
 	}
-	return s.usages.do(ctx, who.Workspace, call)
+	return s.usages.Do(ctx, who.Workspace, call)
 }
 
 func newUsageCall(who tenancy.Principal, lines []UsageLine) usageCall {

@@ -3,13 +3,13 @@ package dispatch
 import (
 	"context"
 
+	"fleetboard/internal/batch"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
 
-// CostlyUsage is how many entries a report may have and still be written together
-// with others.
-const CostlyUsage = costlyUsage
+// MaxBatchedUsage is how many entries a report in a batch may have.
+const MaxBatchedUsage = maxBatchedUsage
 
 // UsageSaid is a report of usage, and who it is from.
 type UsageSaid struct {
@@ -21,38 +21,21 @@ type UsageSaid struct {
 type UsageHeard struct {
 	Answers []UsageAnswer
 	Err     error
+	Alone   bool // it was run alone
 }
 
-// UsageTogether lets the combiner answer reports as though they had all waited for
-// the same run, and tells of each by its place when it is answered.
+// UsageTogether answers reports as though they had all waited for the same batch, and
+// tells of each by its place when it is answered.
 func (s *Service) UsageTogether(ctx context.Context, workspace ids.ID, said []UsageSaid, tell func(int, UsageHeard)) {
-	requests := usageRequests(ctx, said)
-	s.usages.answer(workspace, requests)
-	for i, r := range requests {
+	items := make([]*usageItem, len(said))
+	for i, one := range said {
+		items[i] = batch.NewItem[usageCall, []UsageAnswer](ctx, newUsageCall(one.Who, one.Lines))
+	}
+	s.usages.Flush(workspace, items)
+	for i, one := range items {
 		go func() {
-			<-r.done
-			tell(i, UsageHeard{Answers: r.out, Err: r.err})
+			answers, err := one.Wait()
+			tell(i, UsageHeard{Answers: answers, Err: err, Alone: one.Alone})
 		}()
 	}
-}
-
-// UsageOnce answers reports in one run in haste, and gives the places of those that
-// are set apart.
-func (s *Service) UsageOnce(ctx context.Context, workspace ids.ID, said []UsageSaid) (apart []int, err error) {
-	requests := usageRequests(ctx, said)
-	err = s.usageTogether(ctx, workspace, requests, false)
-	for i, r := range requests {
-		if r.apart {
-			apart = append(apart, i)
-		}
-	}
-	return apart, err
-}
-
-func usageRequests(ctx context.Context, said []UsageSaid) []*request[usageCall, []UsageAnswer] {
-	requests := make([]*request[usageCall, []UsageAnswer], len(said))
-	for i, one := range said {
-		requests[i] = &request[usageCall, []UsageAnswer]{ctx: ctx, in: newUsageCall(one.Who, one.Lines), done: make(chan struct{})}
-	}
-	return requests
 }

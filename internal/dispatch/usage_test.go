@@ -138,7 +138,7 @@ func TestForWhichLeasesUsageCounts(t *testing.T) {
 		{"a job of another workspace", ada, dispatch.Ref{Job: foreign.ID.String(), Epoch: 1}, "not_found"},
 		{"somebody without a lease", unknown, at(k.live, 1), "stale_epoch"},
 	}
-	for way, padding := range map[string]int{"with others": 0, "alone": dispatch.CostlyUsage} {
+	for way, padding := range map[string]int{"with others": 0, "alone": dispatch.MaxBatchedUsage} {
 		for _, c := range cases {
 			list := append([]dispatch.UsageLine{entry(c.lease, way+c.name)}, entries(dispatch.Ref{Job: "FB-99", Epoch: 1}, way+c.name, padding)...)
 			if a := w.tell(c.who, list...)[0]; said(a) != c.want || a.Refused != nil && a.Refused.Message == "" {
@@ -176,7 +176,7 @@ func TestWhoTellsOfUsage(t *testing.T) {
 	j := w.job("one")
 	held := ref(w.claim(before))
 	now := w.agent("ada", func(r *fleet.Registration) { r.BootID = "boot-2" })
-	for _, list := range [][]dispatch.UsageLine{entries(held, "old", 1), entries(held, "old", dispatch.CostlyUsage+1)} {
+	for _, list := range [][]dispatch.UsageLine{entries(held, "old", 1), entries(held, "old", dispatch.MaxBatchedUsage+1)} {
 		if answers, err := w.dispatch.RecordUsage(w.ctx, before, list); !fault.Is(err, fault.Superseded) || answers != nil {
 			t.Errorf("a boot that was replaced: %v, %v", answers, err)
 		}
@@ -202,7 +202,7 @@ func TestTellingOfUsageIsASignOfLife(t *testing.T) {
 	j := w.claimOf(ada, w.job("one"))
 	state := `SELECT concat_ws(' ', j.status, j.version, l.expires_at, (SELECT count(*) FROM event)) FROM job j JOIN job_lease l ON l.job_id = j.id`
 	before := dbfactory.Text(t, w.db, state)
-	for _, n := range []int{1, dispatch.CostlyUsage + 1} {
+	for _, n := range []int{1, dispatch.MaxBatchedUsage + 1} {
 		dbfactory.Exec(t, w.db, `UPDATE agent SET last_heartbeat_at = now() - interval '1 minute'`)
 		w.tell(ada, entries(ref(j), fmt.Sprint(n), n)...)
 		if dbfactory.Int(t, w.db, `SELECT count(*) FROM agent WHERE last_heartbeat_at > now() - interval '30 seconds'`) != 1 {
@@ -253,7 +253,7 @@ func TestUsageHoldsNoSecret(t *testing.T) {
 	j := w.claimOf(ada, w.job("one", func(n *jobs.New) {
 		n.InputContext, n.SecretKeys = []byte(`{"token": "`+value+`"}`), []string{"token"}
 	}))
-	for _, padding := range []int{0, dispatch.CostlyUsage} {
+	for _, padding := range []int{0, dispatch.MaxBatchedUsage} {
 		id := fmt.Sprint("m-", padding)
 		list := append([]dispatch.UsageLine{
 			entry(ref(j), id, func(e *spend.Entry) {

@@ -7,12 +7,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"fleetboard/db"
 	"fleetboard/db/dbfactory"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/fault"
@@ -104,8 +102,7 @@ func TestAHeldSumKeepsNoNeighbour(t *testing.T) {
 		w.tell(a, entry(ref(held[i]), fmt.Sprint("before-", i)))
 	}
 	for name, lock := range map[string]string{
-		"sum":   `SELECT FROM job_usage WHERE job_id = $1 FOR UPDATE`,
-		"agent": `UPDATE agent SET status = 'working' WHERE id = (SELECT agent_id FROM job_lease WHERE job_id = $1)`,
+		"sum": `SELECT FROM job_usage WHERE job_id = $1 FOR UPDATE`,
 		"entry": `INSERT INTO usage_entry SELECT workspace_id, 'entry-0', job_id, epoch, agent_id, product_id, provider, model, '', 0, 0, 0, 0, 0, '', now()
 			FROM usage_entry WHERE job_id = $1 LIMIT 1`,
 	} {
@@ -116,15 +113,14 @@ func TestAHeldSumKeepsNoNeighbour(t *testing.T) {
 			reports[i] = dispatch.UsageSaid{Who: a, Lines: entries(ref(held[i]), name, 1)}
 			reports[i].Lines[0].Entry.ID = fmt.Sprint(name, "-", i)
 		}
-		w.inHaste(name, reports)
 		var others, first sync.WaitGroup
 		others.Add(len(agents) - 1)
 		first.Add(1)
 		back := make(chan struct{})
 		w.dispatch.UsageTogether(w.ctx, w.workspace, reports, func(i int, h dispatch.UsageHeard) {
-			// The run in haste has recorded what it did not set apart.
-			if got := words(h); got != "recorded" && (name == "entry" || i == 0 || got != "duplicate") {
-				t.Errorf("%s held, report %d: %s", name, i, got)
+			// A batch that gives up for the held message is run again one by one.
+			if got, alone := words(h), i == 0 || name == "entry"; got != "recorded" || h.Alone != alone {
+				t.Errorf("%s held, report %d: %s, alone: %t", name, i, got, h.Alone)
 			}
 			if i > 0 {
 				others.Done()
@@ -142,27 +138,21 @@ func TestAHeldSumKeepsNoNeighbour(t *testing.T) {
 		release()
 		first.Wait()
 	}
-	if n := dbfactory.Int(t, w.db, `SELECT sum(entries) FROM job_usage`); n != 48 {
-		t.Errorf("%d entries are counted; want 48", n)
+	if n := dbfactory.Int(t, w.db, `SELECT sum(entries) FROM job_usage`); n != 36 {
+		t.Errorf("%d entries are counted; want 36", n)
 	}
 }
 
-// inHaste tells reports in one run, of which the first cannot be answered: it is set
-// apart, or the run gives up before long.
-func (w *world) inHaste(held string, reports []dispatch.UsageSaid) {
-	w.t.Helper()
-	began := time.Now()
-	apart, err := w.dispatch.UsageOnce(w.ctx, w.workspace, reports)
-	switch {
-	case held == "entry" && (!db.IsLockTimeout(err) || time.Since(began) >= patience):
-		w.t.Errorf("a message is held, and a run took %v: %v", time.Since(began), err)
-	case held != "entry" && (err != nil || !slices.Equal(apart, []int{0})):
-		w.t.Errorf("%s held: %v are set apart, %v; want the first one alone", held, apart, err)
-	}
+// A report of usage waits for nobody who has locked its agent.
+func TestALockedAgentKeepsNoReportOfUsageWaiting(t *testing.T) {
+	w := newWorld(t)
+	ada := w.agent("ada")
+	held := w.claimOf(ada, w.job("one"))
+	dbfactory.Exec(t, w.db, `UPDATE agent SET last_heartbeat_at = now() - interval '1 minute'`)
+	release := w.hold(`SELECT FROM agent FOR UPDATE`)
+	defer release()
+	w.tell(ada, entry(ref(held), "message"))
 }
-
-// patience is how long a statement waits for a lock that is in no hurry.
-const patience = 2 * time.Second
 
 // The same messages told to two processes at once, each in an order of its own: they
 // are held up at the sums or in the midst of the messages, nobody waits in a circle,

@@ -33,24 +33,24 @@ type waiters struct {
 	all        uint64
 	workspaces map[ids.ID]*workspaceWaiters
 	closed     chan struct{}
-	outlooks   map[ids.ID]outlook // by agent, after its last look
-	claims     map[ids.ID]int     // that wait, by agent and by enrolment token
+	hints      map[ids.ID]claimHint // by agent, after its last claim
+	claims     map[ids.ID]int       // that wait, by agent and by enrolment token
 	// seats is the version of each factory's last freed seat.
 	seats map[ids.ID]uint64
 }
 
-// outlook is what is known of an agent before it looks: its factory, the lanes that
-// it serves (nil where they are not known), and whether it may well get a job: one has
-// just become ready, or the agent has ended one since its last look.
-type outlook struct {
+// claimHint is what is known of an agent before it is read: its factory, the lanes that
+// it serves (nil where they are not known), and whether a job has just become ready in
+// one of them.
+type claimHint struct {
 	factory ids.ID
 	lanes   []int64
-	good    bool
+	likely  bool
 }
 
 func newWaiters() *waiters {
 	return &waiters{instance: rand.Text()[:8], every: watchEvery, workspaces: map[ids.ID]*workspaceWaiters{},
-		closed: make(chan struct{}), outlooks: map[ids.ID]outlook{}, claims: map[ids.ID]int{}, seats: map[ids.ID]uint64{}}
+		closed: make(chan struct{}), hints: map[ids.ID]claimHint{}, claims: map[ids.ID]int{}, seats: map[ids.ID]uint64{}}
 }
 
 func (w *waiters) close() {
@@ -96,17 +96,17 @@ func (w *waiters) text(version uint64) string {
 	return w.instance + "-" + strconv.FormatUint(version, 10)
 }
 
-// enter puts a claim into the queue. The caller compares versions afterwards
+// add puts a claim into the queue. The caller compares versions afterwards
 // and only then waits. lanes rise.
-func (w *waiters) enter(workspace, factory ids.ID, lanes []int64, full bool) *waiter {
+func (w *waiters) add(workspace, factory ids.ID, lanes []int64, full bool) *waiter {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	ww := w.of(workspace)
-	one := &waiter{signal: make(chan wakening, 1), owner: ww}
+	one := &waiter{signal: make(chan wakeReason, 1), owner: ww}
 	if full {
-		ww.enterFull(one, factory)
+		ww.addFull(one, factory)
 	} else {
-		ww.enter(one, lanes)
+		ww.add(one, lanes)
 	}
 	if w.watch != nil && !full && !ww.watched {
 		ww.watched = true
@@ -115,12 +115,12 @@ func (w *waiters) enter(workspace, factory ids.ID, lanes []int64, full bool) *wa
 	return one
 }
 
-// leave takes a claim out of the queue. A wake-up that it did not use goes to
+// remove takes a claim out of the queue. A wake-up that it did not use goes to
 // the next in line.
-func (w *waiters) leave(one *waiter) {
+func (w *waiters) remove(one *waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	one.owner.leave(one)
+	one.owner.remove(one)
 	select {
 	case why := <-one.signal:
 		if one.group.lanes != nil {
@@ -130,11 +130,11 @@ func (w *waiters) leave(one *waiter) {
 	}
 }
 
-// passOn wakes the next in line for these lanes.
-func (w *waiters) passOn(workspace ids.ID, lanes []int64, n int) {
+// notifyNext wakes the next in line for these lanes.
+func (w *waiters) notifyNext(workspace ids.ID, lanes []int64, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.of(workspace).wake(lanes, n, again)
+	w.of(workspace).wake(lanes, n, recheck)
 }
 
 func (w *waiters) laneChanged(workspace ids.ID, id int64) {
@@ -143,7 +143,7 @@ func (w *waiters) laneChanged(workspace ids.ID, id int64) {
 	ww := w.of(workspace)
 	w.counter++
 	ww.lanes[id], ww.newest = w.counter, w.counter
-	ww.wake([]int64{id}, 1, ready)
+	ww.wake([]int64{id}, 1, jobReady)
 }
 
 // wakeWorkspace is for a lane that is not known yet: whom it concerns is known
@@ -154,7 +154,7 @@ func (w *waiters) wakeWorkspace(workspace ids.ID) {
 	ww := w.of(workspace)
 	w.counter++
 	ww.version, ww.newest = w.counter, w.counter
-	ww.wakeEvery()
+	ww.notifyAll()
 }
 
 func (w *waiters) wakeAll() {
@@ -163,7 +163,7 @@ func (w *waiters) wakeAll() {
 	w.counter++
 	w.all = w.counter
 	for _, ww := range w.workspaces {
-		ww.wakeEvery()
+		ww.notifyAll()
 	}
 }
 
@@ -183,7 +183,7 @@ func (w *waiters) seatFreed(topic string) {
 	w.counter++
 	w.seats[factory] = w.counter
 	if full := w.of(workspace).full[factory]; full != nil {
-		full.wakeEvery()
+		full.notifyAll()
 	}
 }
 
@@ -194,34 +194,24 @@ func (w *waiters) seatSince(factory ids.ID, version uint64) bool {
 	return w.seats[factory] > version
 }
 
-// remember keeps an agent's outlook for its next look, and for questions that are
+// storeHint keeps an agent's hint for its next claim, and for questions that are
 // answered without the database.
-func (w *waiters) remember(agent ids.ID, now outlook) {
+func (w *waiters) storeHint(agent ids.ID, h claimHint) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.outlooks[agent] = now
+	w.hints[agent] = h
 }
 
-// recall gives an agent's outlook, as this process knows it.
-func (w *waiters) recall(agent ids.ID) outlook {
+// hint is what storeHint has kept, the zero hint where that is nothing.
+func (w *waiters) hint(agent ids.ID) claimHint {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.outlooks[agent]
+	return w.hints[agent]
 }
 
-// hope notes that an agent has a seat again, for its next look.
-func (w *waiters) hope(agent ids.ID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if o, known := w.outlooks[agent]; known {
-		o.good = true
-		w.outlooks[agent] = o
-	}
-}
-
-// forget drops what remember kept: the agent has described itself anew.
+// forget drops what storeHint has kept: the agent has described itself anew.
 func (w *waiters) forget(agent ids.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.outlooks, agent)
+	delete(w.hints, agent)
 }

@@ -34,7 +34,7 @@ type group struct {
 
 // waiter is one claim that waits.
 type waiter struct {
-	signal  chan wakening
+	signal  chan wakeReason
 	entered uint64 // its place among all of the workspace
 	at      *list.Element
 	group   *group
@@ -46,8 +46,8 @@ func newWorkspaceWaiters() *workspaceWaiters {
 		full: map[ids.ID]*group{}}
 }
 
-// enter lets a claim wait for a job of its lanes.
-func (ww *workspaceWaiters) enter(one *waiter, lanes []int64) {
+// add lets a claim wait for a job of its lanes.
+func (ww *workspaceWaiters) add(one *waiter, lanes []int64) {
 	key := make([]byte, 0, 8*len(lanes))
 	for _, id := range lanes {
 		key = binary.BigEndian.AppendUint64(key, uint64(id)) //nolint:gosec // only told apart
@@ -63,8 +63,8 @@ func (ww *workspaceWaiters) enter(one *waiter, lanes []int64) {
 	ww.append(one, g)
 }
 
-// enterFull lets a claim wait for a seat of its factory.
-func (ww *workspaceWaiters) enterFull(one *waiter, factory ids.ID) {
+// addFull lets a claim wait for a seat of its factory.
+func (ww *workspaceWaiters) addFull(one *waiter, factory ids.ID) {
 	g := ww.full[factory]
 	if g == nil {
 		g = &group{seat: factory, queue: list.New()}
@@ -79,7 +79,7 @@ func (ww *workspaceWaiters) append(one *waiter, g *group) {
 	one.entered, one.group, one.at = ww.entered, g, g.queue.PushBack(one)
 }
 
-func (ww *workspaceWaiters) leave(one *waiter) {
+func (ww *workspaceWaiters) remove(one *waiter) {
 	g := one.group
 	if one.at != nil {
 		g.queue.Remove(one.at)
@@ -111,7 +111,7 @@ func without(groups []*group, gone *group) []*group {
 
 // wake signals up to n waiters that serve one of the lanes and have not been
 // signalled yet, the longest waiting first.
-func (ww *workspaceWaiters) wake(lanes []int64, n int, why wakening) {
+func (ww *workspaceWaiters) wake(lanes []int64, n int, why wakeReason) {
 	for ; n > 0; n-- {
 		var next *waiter
 		for _, id := range lanes {
@@ -128,19 +128,19 @@ func (ww *workspaceWaiters) wake(lanes []int64, n int, why wakening) {
 	}
 }
 
-// wakeEvery signals all that wait, for a job or for a seat.
-func (ww *workspaceWaiters) wakeEvery() {
+// notifyAll signals all that wait, for a job or for a seat.
+func (ww *workspaceWaiters) notifyAll() {
 	for _, g := range ww.groups {
-		g.wakeEvery()
+		g.notifyAll()
 	}
 	for _, g := range ww.full {
-		g.wakeEvery()
+		g.notifyAll()
 	}
 }
 
-func (g *group) wakeEvery() {
+func (g *group) notifyAll() {
 	for one := g.front(); one != nil; one = g.front() {
-		one.wake(again)
+		one.wake(recheck)
 	}
 }
 
@@ -154,7 +154,7 @@ func (g *group) front() *waiter {
 }
 
 // wake signals a waiter that stands in its queue, and takes it out.
-func (one *waiter) wake(why wakening) {
+func (one *waiter) wake(why wakeReason) {
 	one.group.queue.Remove(one.at)
 	one.at = nil
 	one.signal <- why // there is room: it is signalled once

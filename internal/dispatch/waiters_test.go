@@ -18,8 +18,8 @@ func waiting() (*Service, tenancy.Principal) {
 }
 
 // empty is a look at these lanes that found nothing.
-func (s *Service) empty(who tenancy.Principal, lanes ...int64) look {
-	return look{lanes: lanes, version: s.waiters.version(who.Workspace, lanes), claimed: Claimed{Reason: ReasonEmpty}}
+func (s *Service) empty(who tenancy.Principal, lanes ...int64) claimResult {
+	return claimResult{lanes: lanes, version: s.waiters.version(who.Workspace, lanes), claimed: Claimed{Reason: ReasonEmpty}}
 }
 
 // A job that becomes ready between the look and the wait is not missed.
@@ -29,7 +29,7 @@ func TestAWakeUpBetweenLookAndWaitIsNotLost(t *testing.T) {
 		seen := s.empty(who, 1)
 		s.waiters.laneChanged(who.Workspace, 1)
 		start := time.Now()
-		if s.wait(t.Context(), who, seen, time.Minute) != again || time.Since(start) != 0 {
+		if s.wait(t.Context(), who, seen, time.Minute) != recheck || time.Since(start) != 0 {
 			t.Errorf("waited %s for what had come already", time.Since(start))
 		}
 	})
@@ -41,13 +41,13 @@ func TestASeatFreedBetweenLookAndWaitIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, who := waiting()
 		factory := ids.New()
-		full := func() look {
-			return look{factory: factory, began: s.waiters.latest(), claimed: Claimed{Reason: ReasonNoSeats}}
+		full := func() claimResult {
+			return claimResult{factory: factory, began: s.waiters.latest(), claimed: Claimed{Reason: ReasonNoSeats}}
 		}
 		seen := full()
 		s.waiters.seatFreed(fleet.SeatTopic(who.Workspace, factory))
 		start := time.Now()
-		if s.wait(t.Context(), who, seen, time.Minute) != again || time.Since(start) != 0 {
+		if s.wait(t.Context(), who, seen, time.Minute) != recheck || time.Since(start) != 0 {
 			t.Errorf("waited %s for a seat that was free already", time.Since(start))
 		}
 		if s.wait(t.Context(), who, full(), time.Second); time.Since(start) != time.Second {
@@ -59,7 +59,7 @@ func TestASeatFreedBetweenLookAndWaitIsNotLost(t *testing.T) {
 func TestAWaitWakesOnlyForItsLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, who := waiting()
-		woke := make(chan wakening, 1)
+		woke := make(chan wakeReason, 1)
 		go func() { woke <- s.wait(t.Context(), who, s.empty(who, 1, 2), time.Second) }()
 		synctest.Wait()
 		s.waiters.laneChanged(who.Workspace, 3)
@@ -71,7 +71,7 @@ func TestAWaitWakesOnlyForItsLanes(t *testing.T) {
 		default:
 		}
 		s.waiters.laneChanged(who.Workspace, 2)
-		if <-woke != ready {
+		if <-woke != jobReady {
 			t.Error("its own lane did not wake it for a job")
 		}
 	})
@@ -83,7 +83,7 @@ func TestOneJobWakesOneWaiterAtATime(t *testing.T) {
 		s, who := waiting()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		woke := make(chan wakening, 100)
+		woke := make(chan wakeReason, 100)
 		for range 100 {
 			go func() { woke <- s.wait(ctx, who, s.empty(who, 1), time.Second) }()
 		}
@@ -95,12 +95,12 @@ func TestOneJobWakesOneWaiterAtATime(t *testing.T) {
 				t.Fatalf("%d are awake after %d jobs", len(woke), want)
 			}
 		}
-		s.waiters.passOn(who.Workspace, []int64{1}, fanOut)
+		s.waiters.notifyNext(who.Workspace, []int64{1}, fanOut)
 		synctest.Wait()
 		if len(woke) != 3+fanOut {
 			t.Errorf("%d are awake; a success wakes %d more", len(woke), fanOut)
 		}
-		for _, want := range []wakening{ready, ready, ready, again, again} {
+		for _, want := range []wakeReason{jobReady, jobReady, jobReady, recheck, recheck} {
 			if why := <-woke; why != want {
 				t.Errorf("woken for %d; %d expected", why, want)
 			}
@@ -111,14 +111,14 @@ func TestOneJobWakesOneWaiterAtATime(t *testing.T) {
 // A waiter that leaves with a wake-up it did not use gives it to the next.
 func TestAnUnusedWakeUpGoesToTheNextInLine(t *testing.T) {
 	s, who := waiting()
-	first := s.waiters.enter(who.Workspace, ids.Nil, []int64{1}, false)
-	second := s.waiters.enter(who.Workspace, ids.Nil, []int64{1}, false)
+	first := s.waiters.add(who.Workspace, ids.Nil, []int64{1}, false)
+	second := s.waiters.add(who.Workspace, ids.Nil, []int64{1}, false)
 	s.waiters.laneChanged(who.Workspace, 1)
-	s.waiters.leave(first)
-	if len(second.signal) != 1 || <-second.signal != ready {
+	s.waiters.remove(first)
+	if len(second.signal) != 1 || <-second.signal != jobReady {
 		t.Error("the wake-up went with the one that left")
 	}
-	s.waiters.leave(second)
+	s.waiters.remove(second)
 }
 
 func TestTheSafetyPollLooksAgainWithoutAWakeUp(t *testing.T) {
@@ -126,11 +126,11 @@ func TestTheSafetyPollLooksAgainWithoutAWakeUp(t *testing.T) {
 		s, who := waiting()
 		start := time.Now()
 		why := s.wait(t.Context(), who, s.empty(who, 1), time.Minute)
-		if took := time.Since(start); why != again || took < safetyPoll/2 || took > safetyPoll*3/2 {
-			t.Errorf("woke with %d after %s; want between half and one and a half of %s", again, took, safetyPoll)
+		if took := time.Since(start); why != recheck || took < safetyPoll/2 || took > safetyPoll*3/2 {
+			t.Errorf("woke with %d after %s; want between half and one and a half of %s", recheck, took, safetyPoll)
 		}
 		start = time.Now()
-		if s.wait(t.Context(), who, s.empty(who, 1), time.Second) != over || time.Since(start) != time.Second {
+		if s.wait(t.Context(), who, s.empty(who, 1), time.Second) != timedOut || time.Since(start) != time.Second {
 			t.Errorf("a wait of a second ended after %s with another look", time.Since(start))
 		}
 	})
@@ -152,7 +152,7 @@ func TestOneWatchStandsForThePollsOfAll(t *testing.T) {
 // What stands first in a lane at two looks in a row was not told of. What is held
 // back is told of more and more seldom.
 func TestTheWatchTellsOfWhatStandsThere(t *testing.T) {
-	seen, job := sightings{}, ids.New()
+	seen, job := laneSnapshots{}, ids.New()
 	var told []int
 	for look := 1; look <= 40; look++ {
 		if len(seen.lost(map[int64]ids.ID{1: job})) > 0 {
@@ -180,21 +180,21 @@ func TestTheWatchRunsWhileSomebodyWaits(t *testing.T) {
 	w, workspace := newWaiters(), ids.New()
 	began := make(chan ids.ID, 3)
 	w.watch = func(workspace ids.ID) { began <- workspace }
-	first, second := w.enter(workspace, ids.Nil, []int64{1}, false), w.enter(workspace, ids.Nil, []int64{2, 3}, false)
+	first, second := w.add(workspace, ids.Nil, []int64{1}, false), w.add(workspace, ids.Nil, []int64{2, 3}, false)
 	<-began
-	if lanes := w.awaited(workspace); len(lanes) != 3 {
+	if lanes := w.waitingLanes(workspace); len(lanes) != 3 {
 		t.Errorf("lanes %v are watched", lanes)
 	}
-	w.leave(first)
-	if lanes := w.awaited(workspace); len(lanes) != 2 {
+	w.remove(first)
+	if lanes := w.waitingLanes(workspace); len(lanes) != 2 {
 		t.Errorf("lanes %v are watched after one left", lanes)
 	}
-	w.leave(second)
-	if lanes := w.awaited(workspace); lanes != nil {
+	w.remove(second)
+	if lanes := w.waitingLanes(workspace); lanes != nil {
 		t.Errorf("lanes %v are watched for nobody", lanes)
 	}
-	w.leave(w.enter(workspace, ids.New(), []int64{1}, true))
-	w.leave(w.enter(workspace, ids.Nil, []int64{1}, false))
+	w.remove(w.add(workspace, ids.New(), []int64{1}, true))
+	w.remove(w.add(workspace, ids.Nil, []int64{1}, false))
 	if <-began; len(began) > 0 {
 		t.Error("more than one watch runs, or one for a seat")
 	}
@@ -204,10 +204,10 @@ func TestTheWatchRunsWhileSomebodyWaits(t *testing.T) {
 // seat, or serves other lanes, is passed over.
 func TestALaneWakesTheLongestWaiting(t *testing.T) {
 	w, workspace := newWaiters(), ids.New()
-	full := w.enter(workspace, ids.New(), []int64{1}, true)
-	other := w.enter(workspace, ids.Nil, []int64{2}, false)
-	line := []*waiter{w.enter(workspace, ids.Nil, []int64{1, 2}, false), w.enter(workspace, ids.Nil, []int64{1}, false),
-		w.enter(workspace, ids.Nil, []int64{1, 3}, false), w.enter(workspace, ids.Nil, []int64{1, 2}, false)}
+	full := w.add(workspace, ids.New(), []int64{1}, true)
+	other := w.add(workspace, ids.Nil, []int64{2}, false)
+	line := []*waiter{w.add(workspace, ids.Nil, []int64{1, 2}, false), w.add(workspace, ids.Nil, []int64{1}, false),
+		w.add(workspace, ids.Nil, []int64{1, 3}, false), w.add(workspace, ids.Nil, []int64{1, 2}, false)}
 	for i := range line {
 		w.laneChanged(workspace, 1)
 		for k, one := range line {
@@ -220,7 +220,7 @@ func TestALaneWakesTheLongestWaiting(t *testing.T) {
 		t.Error("one that cannot take the job was woken")
 	}
 	for _, one := range append(line, full, other) {
-		w.leave(one)
+		w.remove(one)
 	}
 	if ww := w.of(workspace); len(ww.groups)+len(ww.byLane)+len(ww.full) > 0 {
 		t.Errorf("%d groups, %d lanes and %d factories are kept for nobody", len(ww.groups), len(ww.byLane), len(ww.full))

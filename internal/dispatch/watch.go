@@ -21,24 +21,24 @@ const (
 	watchTimeout = 5 * time.Second
 )
 
-// sighting is a job that stood first in its lane while claims waited for it.
-type sighting struct {
+// laneSnapshot is a job that stood first in its lane while claims waited for it.
+type laneSnapshot struct {
 	job   ids.ID
 	looks int // in a row
 }
 
-// sightings are those of the last look, by lane.
-type sightings map[int64]sighting
+// laneSnapshots are those of the last look, by lane.
+type laneSnapshots map[int64]laneSnapshot
 
 // lost notes what comes first in the lanes now, and gives the lanes to tell of. A
 // job that is there at two looks in a row was not told of; at the fourth, eighth,
 // … it is told of again, for it may be one that is not given out now: what is held
 // back is not asked for again and again.
-func (seen sightings) lost(heads map[int64]ids.ID) []int64 {
-	maps.DeleteFunc(seen, func(lane int64, _ sighting) bool { _, ready := heads[lane]; return !ready })
+func (seen laneSnapshots) lost(heads map[int64]ids.ID) []int64 {
+	maps.DeleteFunc(seen, func(lane int64, _ laneSnapshot) bool { _, ready := heads[lane]; return !ready })
 	var lanes []int64
 	for lane, job := range heads {
-		one := sighting{job: job, looks: 1}
+		one := laneSnapshot{job: job, looks: 1}
 		if seen[lane].job == job {
 			one.looks += seen[lane].looks
 		}
@@ -49,16 +49,16 @@ func (seen sightings) lost(heads map[int64]ids.ID) []int64 {
 	return lanes
 }
 
-// keepWatch looks for jobs whose wake-up was lost, for all waiting claims of a
+// pollLanes looks for jobs whose wake-up was lost, for all waiting claims of a
 // workspace at once, until none waits.
-func (s *Service) keepWatch(workspace ids.ID) {
-	seen := sightings{}
+func (s *Service) pollLanes(workspace ids.ID) {
+	seen := laneSnapshots{}
 	for s.waiters.rest() {
-		lanes := s.waiters.awaited(workspace)
+		lanes := s.waiters.waitingLanes(workspace)
 		if lanes == nil {
 			return
 		}
-		heads, newest, err := s.lookAround(workspace, lanes)
+		heads, newest, err := s.pollOnce(workspace, lanes)
 		if err != nil {
 			continue // the database's absence is told elsewhere
 		}
@@ -72,9 +72,9 @@ func (s *Service) keepWatch(workspace ids.ID) {
 	}
 }
 
-// lookAround gives what comes first in those of the lanes that have a claimable
+// pollOnce gives what comes first in those of the lanes that have a claimable
 // job, and the workspace's newest lane.
-func (s *Service) lookAround(workspace ids.ID, lanes []int64) (heads map[int64]ids.ID, newest int64, err error) {
+func (s *Service) pollOnce(workspace ids.ID, lanes []int64) (heads map[int64]ids.ID, newest int64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), watchTimeout)
 	defer cancel()
 	heads = map[int64]ids.ID{}
@@ -104,9 +104,9 @@ func (w *waiters) rest() bool {
 	}
 }
 
-// awaited gives the lanes that claims wait for, nil where none waits: then the
+// waitingLanes gives the lanes that claims wait for, nil where none waits: then the
 // watch ends, and the next claim that waits begins another.
-func (w *waiters) awaited(workspace ids.ID) []int64 {
+func (w *waiters) waitingLanes(workspace ids.ID) []int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	ww := w.of(workspace)

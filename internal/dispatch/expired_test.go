@@ -15,8 +15,8 @@ func TestOneLookForLapsedLeasesServesAllWorkspaces(t *testing.T) {
 	t.Parallel()
 	ours, theirs, idle := ids.New(), ids.New(), ids.New()
 	now, looks, takes, broken := time.Now(), 0, time.Duration(0), error(nil)
-	var l *lapses
-	l = newLapses(func(ctx context.Context) ([]ids.ID, error) {
+	var l *expiredLeases
+	l = newExpiredLeases(func(ctx context.Context) ([]ids.ID, error) {
 		looks, now = looks+1, now.Add(takes)
 		// Who comes meanwhile does not look too, however long it takes.
 		if lapsed, err := l.in(ctx, ids.New()); lapsed || err != nil {
@@ -33,9 +33,9 @@ func TestOneLookForLapsedLeasesServesAllWorkspaces(t *testing.T) {
 	}{
 		{0, 0, idle, false, 1},
 		{0, 0, theirs, true, 1}, {0, 0, theirs, false, 1}, {0, 0, ours, true, 1},
-		{lapsesEvery - 1, 0, ours, false, 1},
+		{expiryInterval - 1, 0, ours, false, 1},
 		{1, time.Second, ours, true, 2},
-		{lapsesRest*time.Second - 1, 0, ours, false, 2},
+		{expiryRest*time.Second - 1, 0, ours, false, 2},
 		{1, 0, ours, true, 3},
 	} {
 		now, takes = now.Add(step.passes), step.takes
@@ -43,7 +43,7 @@ func TestOneLookForLapsedLeasesServesAllWorkspaces(t *testing.T) {
 			t.Errorf("step %d: %t, %v, after %d looks; want %t after %d", i, got, err, looks, step.want, step.looks)
 		}
 	}
-	now, broken = now.Add(lapsesEvery), errors.New("no database")
+	now, broken = now.Add(expiryInterval), errors.New("no database")
 	if _, err := l.in(t.Context(), idle); !errors.Is(err, broken) {
 		t.Errorf("the error of a look: %v", err)
 	}

@@ -7,5 +7,5 @@ import (
 
 // CountingSeats is what the next claim of these agents asks of their seats.
 func (s *Service) CountingSeats(workspace ids.ID, agents ...ids.ID) dbsqlc.AgentsForClaimParams {
-	return s.seats.counting(workspace, agents)
+	return s.leaseWatermarks.counting(workspace, agents)
 }

@@ -9,10 +9,10 @@ import (
 
 // LookFrom lets claims look for the jobs of a lane from this one on, for an hour.
 func (s *Service) LookFrom(workspace ids.ID, j jobs.Job) {
-	s.floors.of[laneName{workspace, j.LaneID}] = floor{place{int16(j.Priority), *j.ReadyAt, j.ID}, time.Now().Add(time.Hour)}
+	s.watermarks.byLane[laneName{workspace, j.LaneID}] = laneWatermark{readyKey{int16(j.Priority), *j.ReadyAt, j.ID}, time.Now().Add(time.Hour)}
 }
 
 // Floors are how many lanes of a workspace have one.
 func (s *Service) Floors(workspace ids.ID, lanes ...int64) int {
-	return len(s.floors.below(workspace, lanes))
+	return len(s.watermarks.of(workspace, lanes))
 }

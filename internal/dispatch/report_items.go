@@ -3,18 +3,19 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/redact"
 	"fleetboard/internal/tenancy"
 )
 
-// telling is what an agent says of one lease among others that are written
-// together. It has no checkpoint: reports with one are written alone.
-type telling struct {
+// reportItem is what an agent says of one of its leases.
+type reportItem struct {
 	who tenancy.Principal
 	ref Ref
 	report
@@ -28,24 +29,33 @@ type telling struct {
 	standing Standing
 	refused  bool // the lease is not the agent's any more
 	err      error
-	apart    bool
+	retry    bool
 }
 
-// tellings writes what agents say of leases that the transaction has locked.
-type tellings struct {
-	ctx       context.Context //nolint:containedctx // lives as long as the run
+// leaseReports writes what agents say of leases that the transaction has locked.
+type leaseReports struct {
+	ctx       context.Context //nolint:containedctx // lives as long as the batch
 	tx        db.Tx
 	s         *Service
 	workspace ids.ID
+	alone     bool
 
 	begun   map[ids.ID]jobs.Job // the jobs that start, locked
 	started []jobs.Job
-	told    bool // something changed that others see
+	changed bool // something that others see
 }
 
-// named finds jobs by the keys or ids that agents call them by.
-func (w *tellings) named(refs []string) (map[string]ids.ID, error) {
-	params := dbsqlc.JobIDsParams{WorkspaceID: w.workspace, Keys: refs, Ids: []ids.ID{}}
+// notify tells the others what changed, after the commit.
+func (w *leaseReports) notify() {
+	if w.changed {
+		w.s.published(w.workspace, nil, w.started...)
+		w.s.keepBudgets(w.ctx, w.workspace, budgeted(w.started))
+	}
+}
+
+// jobsByName finds jobs by the keys or ids that agents call them by.
+func jobsByName(ctx context.Context, tx db.Tx, workspace ids.ID, refs []string) (map[string]ids.ID, error) {
+	params := dbsqlc.JobIDsParams{WorkspaceID: workspace, Keys: refs, Ids: []ids.ID{}}
 	for _, ref := range refs {
 		if id, ok := ids.Parse(ref); ok {
 			params.Ids = append(params.Ids, id)
@@ -54,7 +64,7 @@ func (w *tellings) named(refs []string) (map[string]ids.ID, error) {
 	if len(refs) == 0 {
 		return nil, nil
 	}
-	rows, err := q.JobIDs(w.ctx, w.tx, params)
+	rows, err := q.JobIDs(ctx, tx, params)
 	if err != nil {
 		return nil, fmt.Errorf("find jobs: %w", err)
 	}
@@ -73,44 +83,80 @@ func (w *tellings) named(refs []string) (map[string]ids.ID, error) {
 	return named, nil
 }
 
-// prepare makes ready what is needed beside the leases, and sets those apart for
-// which that cannot be had: the lock of a job that starts, the values that are to
-// be taken out of a step.
-func (w *tellings) prepare(list []*telling) error {
-	if err := w.lock(list); err != nil {
-		return err
-	}
-	var jobsTold []ids.ID
-	for _, t := range list {
-		if t.Step != nil && !t.refused && !t.apart {
-			jobsTold = append(jobsTold, t.job)
+// lockLeases waits for the locks of those of the starting jobs that an agent holds and
+// has not started, and then for its leases on the named jobs, or for all of them: the
+// order in which everybody locks.
+func lockLeases(ctx context.Context, tx db.Tx, who tenancy.Principal, starting, named map[string]ids.ID, every bool) error {
+	if len(starting) > 0 {
+		err := q.JobsWait(ctx, tx, dbsqlc.JobsWaitParams{WorkspaceID: who.Workspace, AgentID: who.Agent, JobIds: distinct(starting)})
+		if err != nil {
+			return fmt.Errorf("lock jobs: %w", err)
 		}
 	}
-	if len(jobsTold) == 0 {
+	err := q.LeasesWait(ctx, tx, dbsqlc.LeasesWaitParams{WorkspaceID: who.Workspace, AgentID: who.Agent, Every: every, JobIds: distinct(named)})
+	if err != nil {
+		return fmt.Errorf("lock leases: %w", err)
+	}
+	return nil
+}
+
+func distinct(named map[string]ids.ID) []ids.ID {
+	list := make([]ids.ID, 0, len(named))
+	for _, id := range named {
+		list = append(list, id)
+	}
+	slices.SortFunc(list, func(a, b ids.ID) int { return slices.Compare(a[:], b[:]) })
+	return slices.Compact(list)
+}
+
+// prepare makes ready what is needed beside the leases: the lock of a job that starts,
+// and reports without the values of its secrets. Items that cannot have it are marked
+// for a retry.
+func (w *leaseReports) prepare(list []*reportItem) error {
+	if err := w.lockStarting(list); err != nil {
+		return err
+	}
+	var worded []ids.ID
+	for _, t := range list {
+		if t.hasWords() && !t.refused && !t.retry {
+			worded = append(worded, t.job)
+		}
+	}
+	if len(worded) == 0 {
 		return nil
 	}
-	secret, err := q.JobsWithSecrets(w.ctx, w.tx, dbsqlc.JobsWithSecretsParams{WorkspaceID: w.workspace, Ids: jobsTold})
+	secret, err := q.JobsWithSecrets(w.ctx, w.tx, dbsqlc.JobsWithSecretsParams{WorkspaceID: w.workspace, Ids: worded})
 	if err != nil {
 		return fmt.Errorf("jobs with secrets: %w", err)
 	}
 	for _, id := range secret {
 		red, err := w.s.jobs.RedactorTx(w.ctx, w.tx, w.workspace, id)
+		if err != nil && w.alone {
+			return err
+		}
 		for _, t := range list {
-			switch {
-			case t.job != id || t.Step == nil:
-			case err != nil:
-				t.apart = true
-			default:
-				step := red.Cut(*t.Step, maxStep)
-				t.Step = &step
+			if t.job != id || !t.hasWords() {
+				continue
+			}
+			if t.retry = err != nil; !t.retry {
+				t.redact(red)
 			}
 		}
 	}
 	return nil
 }
 
-// lock locks and reads the jobs that start.
-func (w *tellings) lock(list []*telling) error {
+// redact takes the values of the job's secrets out of a report.
+func (r *report) redact(red *redact.Redactor) {
+	if r.Step != nil {
+		step := red.Cut(*r.Step, maxStep)
+		r.Step = &step
+	}
+	r.Checkpoint = red.JSON(r.Checkpoint)
+}
+
+// lockStarting locks and reads the jobs that start.
+func (w *leaseReports) lockStarting(list []*reportItem) error {
 	var starting []ids.ID
 	for _, t := range list {
 		if t.begins {
@@ -138,19 +184,19 @@ func (w *tellings) lock(list []*telling) error {
 	}
 	for _, t := range list {
 		if _, ok := w.begun[t.job]; t.begins && !ok {
-			t.apart = true
+			t.retry = true
 		}
 	}
 	return nil
 }
 
-// tell writes the reports that are neither refused nor set apart, and their
+// write writes the reports that are neither refused nor marked for a retry, and their
 // standing. A lease that ended at this moment is refused.
-func (w *tellings) tell(list []*telling) error {
+func (w *leaseReports) write(list []*reportItem) error {
 	var params dbsqlc.LeasesReportParams
-	byJob := map[ids.ID]*telling{}
+	byJob := map[ids.ID]*reportItem{}
 	for _, t := range list {
-		if !t.refused && !t.apart {
+		if !t.refused && !t.retry {
 			byJob[t.job] = t
 			t.appendTo(&params)
 		}
@@ -163,7 +209,7 @@ func (w *tellings) tell(list []*telling) error {
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	written := make([]*telling, 0, len(rows))
+	written := make([]*reportItem, 0, len(rows))
 	for _, row := range rows {
 		t := byJob[row.JobID]
 		delete(byJob, row.JobID)
@@ -177,10 +223,10 @@ func (w *tellings) tell(list []*telling) error {
 	if err := w.start(written); err != nil {
 		return err
 	}
-	return w.note(written)
+	return w.recordProgress(written)
 }
 
-func (t *telling) appendTo(p *dbsqlc.LeasesReportParams) {
+func (t *reportItem) appendTo(p *dbsqlc.LeasesReportParams) {
 	percent, ttl, step := int32(-1), int32(0), ""
 	if t.Percent != nil {
 		percent = int32(*t.Percent) //nolint:gosec // 0..100
@@ -194,11 +240,11 @@ func (t *telling) appendTo(p *dbsqlc.LeasesReportParams) {
 	p.JobIds, p.Epochs, p.AgentIds = append(p.JobIds, t.job), append(p.Epochs, t.ref.Epoch), append(p.AgentIds, t.who.Agent)
 	p.TtlSeconds, p.ProgressPercents = append(p.TtlSeconds, ttl), append(p.ProgressPercents, percent)
 	p.Steps, p.TellsStep = append(p.Steps, step), append(p.TellsStep, t.Step != nil)
-	p.IsProgress = append(p.IsProgress, t.isProgress)
+	p.Checkpoints, p.IsProgress = append(p.Checkpoints, string(t.Checkpoint)), append(p.IsProgress, t.isProgress)
 }
 
 // start makes the jobs of first reports running.
-func (w *tellings) start(list []*telling) error {
+func (w *leaseReports) start(list []*reportItem) error {
 	var savings []jobs.Saving
 	params := dbsqlc.AttemptsStartParams{WorkspaceID: w.workspace}
 	for _, t := range list {
@@ -220,12 +266,12 @@ func (w *tellings) start(list []*telling) error {
 		return fmt.Errorf("start attempts: %w", err)
 	}
 	started, err := jobs.SaveManyTx(w.ctx, w.tx, w.workspace, savings)
-	w.started, w.told = append(w.started, started...), true
+	w.started, w.changed = append(w.started, started...), true
 	return err
 }
 
-// note records what the reports changed.
-func (w *tellings) note(list []*telling) error {
+// recordProgress records what the reports changed.
+func (w *leaseReports) recordProgress(list []*reportItem) error {
 	params := dbsqlc.EventsAppendParams{WorkspaceID: w.workspace, Type: string(eventlog.JobProgressed), ActorKind: string(tenancy.KindAgent)}
 	for _, t := range list {
 		var before *int16
@@ -234,6 +280,14 @@ func (w *tellings) note(list []*telling) error {
 		}
 		changes := t.changes(before, &t.step)
 		if len(changes) == 0 {
+			continue
+		}
+		if len(t.Checkpoint) > 0 { // its content may be long
+			w.changed = true
+			err := appendEvent(w.ctx, w.tx, t.who, eventlog.Event{Type: eventlog.JobProgressed, JobID: &t.job, Epoch: &t.ref.Epoch, Changes: changes})
+			if err != nil {
+				return err
+			}
 			continue
 		}
 		text, err := eventlog.EncodeShort(changes)
@@ -247,19 +301,19 @@ func (w *tellings) note(list []*telling) error {
 	if len(params.JobIds) == 0 {
 		return nil
 	}
-	w.told = true
+	w.changed = true
 	if err := q.EventsAppend(w.ctx, w.tx, params); err != nil {
 		return fmt.Errorf("append events: %w", err)
 	}
 	return nil
 }
 
-// refuse says why the refused reports were not written. One that names a lease of
-// the agent all the same, just given or just ended, is set apart.
-func (w *tellings) refuse(list []*telling) error {
+// explainRefusals says why the refused reports were not written. In a batch one that
+// names a lease of the agent all the same, just given or just ended, is retried.
+func (w *leaseReports) explainRefusals(list []*reportItem) error {
 	var refused []ids.ID
 	for _, t := range list {
-		if t.refused && !t.apart {
+		if t.refused && !t.retry {
 			refused = append(refused, t.job)
 		}
 	}
@@ -275,12 +329,12 @@ func (w *tellings) refuse(list []*telling) error {
 		byID[j.ID] = j
 	}
 	for _, t := range list {
-		if !t.refused || t.apart {
+		if !t.refused || t.retry {
 			continue
 		}
 		job := byID[t.job]
-		if l := job.Lease; l != nil && l.AgentID == t.who.Agent && l.Epoch == t.ref.Epoch {
-			t.apart = true
+		if l := job.Lease; !w.alone && l != nil && l.AgentID == t.who.Agent && l.Epoch == t.ref.Epoch {
+			t.retry = true
 			continue
 		}
 		t.err = conflict(w.ctx, w.tx, t.who, job, t.ref.Epoch)
