@@ -63,11 +63,7 @@ func (s *Service) createAll(ctx context.Context, who tenancy.Principal, from Ori
 	if err != nil {
 		return Created{}, err
 	}
-	foreseen, _ := s.products.Get(who.Workspace)
-	created, err := s.create(ctx, who, from, creation{in: in, reserved: made, foreseen: foreseen, allow: allow})
-	if errors.Is(err, errOtherProducts) {
-		created, err = s.create(ctx, who, from, creation{in: in, reserved: made, allow: allow})
-	}
+	created, err := s.create(ctx, who, from, creation{in: in, reserved: made, allow: allow})
 	if isOvertaken(err) {
 		// What happened at this moment can be seen now.
 		created, err = s.create(ctx, who, from, creation{in: in, again: true, allow: allow})
@@ -89,15 +85,8 @@ func (s *Service) create(ctx context.Context, who tenancy.Principal, from Origin
 		created.Jobs, err = c.run()
 		return err
 	})
-	if err == nil && c.products != nil {
-		s.products.Add(who.Workspace, c.products)
-	}
 	return created, err
 }
-
-// errOtherProducts ends a try whose products are not those that were foreseen, or do
-// not allow what is asked for: which of the two it is shows only the next try.
-var errOtherProducts = errors.New("jobs: other products than foreseen")
 
 // isOvertaken reports whether another transaction has just made a job with the
 // same idempotency key or key, or taken the product of a new lane away; or whether
@@ -146,11 +135,8 @@ type creation struct {
 	// reserved are keys made for the jobs without one, not compared with given ones.
 	reserved []string
 	// again is set at the second try.
-	again bool
-	// foreseen are the products as they were when a job was last made; nil where they
-	// are not known. They are read along with the lanes, and have to be the same.
-	foreseen []Product
-	products []Product // as they were read
+	again    bool
+	products []Product
 
 	vault   *vault.Vault
 	secrets []Secrets // of each job
@@ -265,13 +251,11 @@ func (c *creation) run() ([]Job, error) {
 
 // build fills in defaults and products.
 func (c *creation) build() error {
-	products := c.foreseen
-	if products == nil {
-		if err := c.readProducts(c.tx); err != nil {
-			return err
-		}
-		products = c.products
+	products, err := productsTx(c.ctx, c.tx, c.who.Workspace)
+	if err != nil {
+		return err
 	}
+	c.products = products
 	p := fault.Problems{}
 	for i, n := range c.in {
 		product := productOf(n, products, p, prefix(c.in, i))
@@ -294,15 +278,7 @@ func (c *creation) build() error {
 			WaitsForChildren: n.WaitsForChildren, OneJobPerRepo: product.OneJobPerRepo, ReviewLimit: product.ReviewLimit,
 		})
 	}
-	if c.foreseen != nil && p.Err() != nil {
-		return errOtherProducts
-	}
 	return p.Err()
-}
-
-func (c *creation) readProducts(tx db.Tx) (err error) {
-	c.products, err = productsTx(c.ctx, tx, c.who.Workspace)
-	return err
 }
 
 // productOf finds a job's product: the one named, else the one that owns its

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 
 	"fleetboard/db"
@@ -15,7 +14,7 @@ import (
 
 // intern finds or makes the lanes of all needs, in the order of their digests so
 // that two batches never wait for each other crosswise, and at last the keys that
-// are not given. Before that it reads the products that were only foreseen.
+// are not given.
 func (c *creation) intern() error {
 	byDigest := map[string][]int{}
 	for i, j := range c.list {
@@ -23,10 +22,7 @@ func (c *creation) intern() error {
 		byDigest[digest] = append(byDigest[digest], i)
 	}
 	digests := slices.Sorted(maps.Keys(byDigest))
-	lanes, asks := make([]int64, len(digests)), make([]func(db.Tx) error, 0, len(digests)+2)
-	if c.foreseen != nil {
-		asks = append(asks, c.readProducts)
-	}
+	lanes, asks := make([]int64, len(digests)), make([]func(db.Tx) error, 0, len(digests)+1)
 	for at, digest := range digests {
 		asks = append(asks, func(tx db.Tx) (err error) {
 			lanes[at], err = makeLaneTx(c.ctx, tx, c.who.Workspace, c.list[byDigest[digest][0]].Needs())
@@ -35,9 +31,6 @@ func (c *creation) intern() error {
 	}
 	if err := c.tx.Together(c.ctx, append(asks, c.takeKeys)...); err != nil {
 		return err
-	}
-	if c.foreseen != nil && !reflect.DeepEqual(c.products, c.foreseen) {
-		return errOtherProducts
 	}
 	for at, digest := range digests {
 		jobs := byDigest[digest]

@@ -27,9 +27,6 @@ func (c *creation) permit() (err error) {
 		return nil
 	}
 	wanted, products := c.list[0], c.products
-	if products == nil {
-		products = c.foreseen
-	}
 	at := slices.IndexFunc(products, func(p Product) bool { return p.ID == wanted.ProductID })
 	if products[at].ReviewRequired && !wanted.ReviewRequired {
 		return fault.Invalid("review_required", "The product %s requires a review; only people may go without.", wanted.Product)

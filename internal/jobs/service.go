@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/db/vault"
@@ -28,21 +26,12 @@ type Service struct {
 	db      *db.DB
 	wake    Publisher
 	secrets *vault.Vault
-	// products are those of a workspace when a job was last made in it.
-	products *lru.Cache[ids.ID, []Product]
-	folds    eventlog.Folds
+	folds   eventlog.Folds
 }
-
-// rememberedProducts is of how many workspaces they are remembered.
-const rememberedProducts = 1024
 
 // NewService returns the jobs kept in d, whose secrets the vault keeps.
 func NewService(d *db.DB, wake Publisher, secrets *vault.Vault) *Service {
-	products, err := lru.New[ids.ID, []Product](rememberedProducts)
-	if err != nil {
-		panic(err) // only for a size below one
-	}
-	return &Service{db: d, wake: wake, secrets: secrets, products: products}
+	return &Service{db: d, wake: wake, secrets: secrets}
 }
 
 // NoteFolds makes Purge tell f which events one stands for. Call it before Purge.
