@@ -288,7 +288,7 @@ func (b *claimBatch) replay() error {
 			continue
 		}
 		for _, digest := range c.requestDigests(b.s.jobs) {
-			params.Asks = append(params.Asks, int32(i)) //nolint:gosec // the place in a batch
+			params.Asks = append(params.Asks, int32(i))
 			params.Agents, params.Requests = append(params.Agents, c.Req.who.Agent), append(params.Requests, c.Req.in.RequestID)
 			params.Digests = append(params.Digests, digest)
 			params.FromNumbers = append(params.FromNumbers, b.s.leaseWatermarks.from(c.Req.who.Agent))

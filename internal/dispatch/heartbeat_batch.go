@@ -214,7 +214,7 @@ func (h *beatItem) sortLeases() (starts int) {
 			continue
 		}
 		if earlier := said[k.JobID]; earlier != nil {
-			earlier.Progress = earlier.Progress.and(t.Progress)
+			earlier.Progress = earlier.and(t.Progress)
 			continue
 		}
 		t.job, t.key, t.percent, t.step = k.JobID, k.Key, k.ProgressPercent, k.CurrentStep
