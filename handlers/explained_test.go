@@ -1,4 +1,4 @@
-package handlers
+package handlers_test
 
 import (
 	"net/http"
@@ -9,6 +9,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"fleetboard/db/dbfactory"
+	"fleetboard/handlers/handlertest"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -17,8 +18,8 @@ import (
 // Promise 12 for people: whatever keeps a job from running stands on its card and
 // on its page.
 func TestEveryJobThatDoesNotRunSaysWhyOnItsCardAndPage(t *testing.T) {
-	d := newDesk(t)
-	agent := d.agent("claude-1")
+	d := handlertest.NewDesk(t)
+	agent := d.Agent("claude-1")
 	five := 5
 	for name, allows := range map[string]jobs.ProductSettings{
 		"alone":   {OneJobPerRepo: true, Repos: []string{"ledger-api"}},
@@ -27,13 +28,13 @@ func TestEveryJobThatDoesNotRunSaysWhyOnItsCardAndPage(t *testing.T) {
 		if allows.ReviewLimit != nil {
 			*allows.ReviewLimit = 1
 		}
-		if _, _, err := d.Jobs.PutProduct(t.Context(), d.owner, name, allows); err != nil {
+		if _, _, err := d.Jobs.PutProduct(t.Context(), d.Owner, name, allows); err != nil {
 			t.Fatal(err)
 		}
 	}
 	act := func(j jobs.Job, by jobs.Trigger, reason string) {
 		t.Helper()
-		if _, err := d.Dispatch.Act(t.Context(), d.owner, j.Key, dispatch.Action{Verb: by, Reason: reason}); err != nil {
+		if _, err := d.Dispatch.Act(t.Context(), d.Owner, j.Key, dispatch.Action{Verb: by, Reason: reason}); err != nil {
 			t.Fatalf("%s: %v", by, err)
 		}
 	}
@@ -41,28 +42,28 @@ func TestEveryJobThatDoesNotRunSaysWhyOnItsCardAndPage(t *testing.T) {
 	reviewed := func(n *jobs.New) { yes := true; n.ReviewRequired = &yes; urgent(n) }
 	leave := func(title string, end func(tenancy.Principal, dispatch.Ref) error, change ...func(*jobs.New)) jobs.Job {
 		t.Helper()
-		made := d.job(title, append(change, urgent)...)
-		held := d.claim(agent)
+		made := d.Job(title, append(change, urgent)...)
+		held := d.Claim(agent)
 		if held.Key != made.Key {
 			t.Fatalf("claimed %s for %s", held.Title, title)
 		}
 		if err := end(agent, dispatch.Ref{Job: held.Key, Epoch: held.Epoch}); err != nil {
 			t.Fatalf("%s: %v", title, err)
 		}
-		return d.now(held)
+		return d.Now(held)
 	}
 	complete := func(a tenancy.Principal, r dispatch.Ref) error {
-		_, err := d.elsewhere.Complete(t.Context(), a, r, dispatch.Completion{Commit: "9be04d1f00"})
+		_, err := d.Elsewhere.Complete(t.Context(), a, r, dispatch.Completion{Commit: "9be04d1f00"})
 		return err
 	}
 	fail := func(retryable bool) func(tenancy.Principal, dispatch.Ref) error {
 		return func(a tenancy.Principal, r dispatch.Ref) error {
-			_, err := d.elsewhere.Fail(t.Context(), a, r, dispatch.Failure{Error: "lint fails", Retryable: retryable})
+			_, err := d.Elsewhere.Fail(t.Context(), a, r, dispatch.Failure{Error: "lint fails", Retryable: retryable})
 			return err
 		}
 	}
 	ask := func(a tenancy.Principal, r dispatch.Ref) error {
-		_, err := d.elsewhere.Ask(t.Context(), a, r, "Which database?", nil)
+		_, err := d.Elsewhere.Ask(t.Context(), a, r, "Which database?", nil)
 		return err
 	}
 	says := map[string]string{} // by key
@@ -76,30 +77,30 @@ func TestEveryJobThatDoesNotRunSaysWhyOnItsCardAndPage(t *testing.T) {
 	says[failed.Key] = "lint fails"
 	says[leave("retried", fail(true)).Key] = "Retry 1 of 3 in"
 	leave("fills the review", complete, func(n *jobs.New) { n.Product = "crowded" })
-	backlog := d.job("backlog", func(n *jobs.New) { n.Product = "crowded" })
+	backlog := d.Job("backlog", func(n *jobs.New) { n.Product = "crowded" })
 	says[backlog.Key] = "Review queue of crowded is full"
-	parked, paused, cancelled := d.job("parked"), d.job("paused"), d.job("cancelled")
+	parked, paused, cancelled := d.Job("parked"), d.Job("paused"), d.Job("cancelled")
 	act(parked, jobs.ByBlock, "no contract")
 	act(paused, jobs.ByPause, "")
 	act(cancelled, jobs.ByCancel, "not needed")
 	says[parked.Key], says[paused.Key], says[cancelled.Key] = "no contract", "Paused by", "ancelled by Mara"
-	holds := d.job("holds the repo", func(n *jobs.New) { n.Repo = "ledger-api" })
-	says[d.job("repo", func(n *jobs.New) { n.Repo, n.Priority = "ledger-api", &five }).Key] = "Repo busy: " + holds.Key + " holds ledger-api"
-	says[d.job("dependency", func(n *jobs.New) { n.DependsOn = []string{holds.Key} }).Key] = "Waits for " + holds.Key
-	says[d.job("hopeless", func(n *jobs.New) { n.DependsOn = []string{failed.Key} }).Key] = "Waits for " + failed.Key + ", which failed"
-	says[d.job("time", func(n *jobs.New) { at := time.Now().Add(time.Hour); n.NotBefore = &at }).Key] = "Not before"
-	says[d.job("still", func(n *jobs.New) { n.Product = "still" }).Key] = "Its product still is paused"
-	says[d.job("no factory", func(n *jobs.New) { n.Capabilities = []string{"engine:codex"} }).Key] = "No live factory offers engine:codex. Nearest miss: factory-of-claude-1"
+	holds := d.Job("holds the repo", func(n *jobs.New) { n.Repo = "ledger-api" })
+	says[d.Job("repo", func(n *jobs.New) { n.Repo, n.Priority = "ledger-api", &five }).Key] = "Repo busy: " + holds.Key + " holds ledger-api"
+	says[d.Job("dependency", func(n *jobs.New) { n.DependsOn = []string{holds.Key} }).Key] = "Waits for " + holds.Key
+	says[d.Job("hopeless", func(n *jobs.New) { n.DependsOn = []string{failed.Key} }).Key] = "Waits for " + failed.Key + ", which failed"
+	says[d.Job("time", func(n *jobs.New) { at := time.Now().Add(time.Hour); n.NotBefore = &at }).Key] = "Not before"
+	says[d.Job("still", func(n *jobs.New) { n.Product = "still" }).Key] = "Its product still is paused"
+	says[d.Job("no factory", func(n *jobs.New) { n.Capabilities = []string{"engine:codex"} }).Key] = "No live factory offers engine:codex. Nearest miss: factory-of-claude-1"
 	for _, title := range []string{"takes a seat", "takes the other seat"} {
-		d.job(title, urgent)
-		d.claim(agent)
+		d.Job(title, urgent)
+		d.Claim(agent)
 	}
-	says[d.job("seats").Key] = "None of the 2 seats that can run it is free"
-	budget := d.job("budget", func(n *jobs.New) { at := time.Now().Add(time.Hour); n.NotBefore = &at })
-	dbfactory.Exec(t, d.db, `UPDATE job SET wait_reason = 'budget', not_before = NULL WHERE id = $1`, budget.ID)
+	says[d.Job("seats").Key] = "None of the 2 seats that can run it is free"
+	budget := d.Job("budget", func(n *jobs.New) { at := time.Now().Add(time.Hour); n.NotBefore = &at })
+	dbfactory.Exec(t, d.DB, `UPDATE job SET wait_reason = 'budget', not_before = NULL WHERE id = $1`, budget.ID)
 	says[budget.Key] = "udget"
 
-	board := page(t, d.get("/board"), http.StatusOK)
+	board := handlertest.Page(t, d.Get("/board"), http.StatusOK)
 	for key, want := range says {
 		card := board.Find(`[data-card="` + key + `"]`)
 		if got := words(card); card.Length() != 1 || !strings.Contains(got, want) {
@@ -108,11 +109,11 @@ func TestEveryJobThatDoesNotRunSaysWhyOnItsCardAndPage(t *testing.T) {
 		if key == asked.Key {
 			want = "waits for an answer" // the question stands beside it, with the field for the answer
 		}
-		if got := words(page(t, d.get("/jobs/"+key), http.StatusOK).Find("#why")); !strings.Contains(got, want) {
+		if got := words(handlertest.Page(t, d.Get("/jobs/"+key), http.StatusOK).Find("#why")); !strings.Contains(got, want) {
 			t.Errorf("the page of %s says %q; want %q", key, got, want)
 		}
 	}
-	wantText(t, board, "main", "1 job cannot run")
+	handlertest.WantText(t, board, "main", "1 job cannot run")
 }
 
 func words(s *goquery.Selection) string { return strings.Join(strings.Fields(s.Text()), " ") }

@@ -1,4 +1,4 @@
-package handlers
+package handlers_test
 
 import (
 	"fmt"
@@ -8,14 +8,16 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"fleetboard/handlers/handlertest"
 )
 
 // A hundred people log in at once, known and unknown ones, while somebody works.
 // Pages are a matter of milliseconds; the bounds are wide for slow machines. Every
 // hash takes 64 MiB, so a hundred at once would take more than six GiB.
 func TestHundredLogInsLeavePagesAnswering(t *testing.T) {
-	s := ownedSite(t)
-	s.logIn(t)
+	s := handlertest.OwnedSite(t)
+	s.LogIn(t)
 	before, most := residentMB(), 0
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -23,9 +25,9 @@ func TestHundredLogInsLeavePagesAnswering(t *testing.T) {
 	done := make(chan struct{})
 	for i := range 100 {
 		wg.Go(func() {
-			r := request(http.MethodPost, "/login", url.Values{"email": {fmt.Sprintf("person%d@example.org", i)}, "password": {ownerPassword}})
+			r := handlertest.Request(http.MethodPost, "/login", url.Values{"email": {fmt.Sprintf("person%d@example.org", i)}, "password": {handlertest.OwnerPassword}})
 			r.RemoteAddr = fmt.Sprintf("192.0.2.%d:40000", i+1)
-			res := s.browser().do(r)
+			res := s.Browser().Do(r)
 			if res.StatusCode == http.StatusServiceUnavailable && res.Header.Get("Retry-After") == "" {
 				t.Error("a log in was refused without saying when to come again")
 			}
@@ -44,9 +46,9 @@ func TestHundredLogInsLeavePagesAnswering(t *testing.T) {
 			start := time.Now()
 			who := s
 			if target == "/login" {
-				who = s.browser()
+				who = s.Browser()
 			}
-			wantStatus(t, who.get(target), http.StatusOK)
+			handlertest.WantStatus(t, who.Get(target), http.StatusOK)
 			slowest, asked = max(slowest, time.Since(start)), asked+1
 		}
 		most = max(most, residentMB())

@@ -1,4 +1,4 @@
-package handlers
+package handlers_test
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fleetboard/handlers"
+	"fleetboard/handlers/handlertest"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/tenancy"
 )
@@ -51,10 +53,10 @@ var webPermissions = map[tenancy.Permission][]string{
 }
 
 func TestEveryRouteHasItsPermission(t *testing.T) {
-	s := ownedSite(t)
+	s := handlertest.OwnedSite(t)
 	got := map[tenancy.Permission][]string{}
 	known := map[string]bool{}
-	for _, r := range s.routed {
+	for _, r := range s.Routed() {
 		got[r.Need] = append(got[r.Need], r.Method+" "+r.Path)
 		known[r.Method+" "+r.Path] = true
 	}
@@ -64,7 +66,7 @@ func TestEveryRouteHasItsPermission(t *testing.T) {
 	if diff := cmp.Diff(webPermissions, got); diff != "" {
 		t.Errorf("permissions (-want +got):\n%s", diff)
 	}
-	for _, r := range s.echo.Routes() {
+	for _, r := range s.Mounted() {
 		if !known[r.Method+" "+r.Path] {
 			t.Errorf("%s %s is mounted without a permission", r.Method, r.Path)
 		}
@@ -79,7 +81,7 @@ func TestEveryRouteHasItsPermission(t *testing.T) {
 func TestMatrix(t *testing.T) {
 	m := newMatrix(t)
 	cells, leaks := 0, 0
-	for _, route := range m.routed {
+	for _, route := range m.Routed() {
 		for _, v := range m.visitors {
 			if !v.who.Can(route.Need) {
 				cells++
@@ -97,7 +99,7 @@ func TestMatrix(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d routes, %d cells, %d leaks", len(m.routed), cells, leaks)
+	t.Logf("%d routes, %d cells, %d leaks", len(m.Routed()), cells, leaks)
 }
 
 // visitor is one column of the matrix.
@@ -165,7 +167,7 @@ func (m *matrix) judge(route web.Route, v visitor, res *httptest.ResponseRecorde
 	m.t.Helper()
 	if route.Need == tenancy.Public {
 		// Whoever comes gets the same answer, and it may be that the form is wrong.
-		if res.Code >= 500 && !quiet(route.Path) {
+		if res.Code >= 500 && !handlers.Quiet(route.Path) {
 			m.t.Errorf("%s as %s: %d", nameOf(route), v.name, res.Code)
 		}
 		return
@@ -198,7 +200,7 @@ func (m *matrix) ask(route web.Route, v visitor, accept string) *httptest.Respon
 	if route.Method != http.MethodGet {
 		fields = m.fields
 	}
-	r := request(route.Method, m.path(route), fields).WithContext(ctx)
+	r := handlertest.Request(route.Method, m.path(route), fields).WithContext(ctx)
 	r.Header.Set("Accept", accept)
 	if v.cookie != "" {
 		r.AddCookie(&http.Cookie{Name: "sid", Value: v.cookie})

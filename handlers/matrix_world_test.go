@@ -1,4 +1,4 @@
-package handlers
+package handlers_test
 
 import (
 	"encoding/json"
@@ -12,7 +12,9 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/db/dbtest"
+	"fleetboard/handlers"
 	"fleetboard/handlers/api"
+	"fleetboard/handlers/handlertest"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/ids"
@@ -29,9 +31,9 @@ func asked(rest string) string { return "nest" + rest }
 
 // matrix is a site with two workspaces, and everybody who may come.
 type matrix struct {
-	*site
+	*handlertest.Site
 	t        *testing.T
-	deps     Deps
+	deps     handlers.Deps
 	kept     *dbtest.Kept
 	first    ids.ID
 	visitors []visitor
@@ -50,13 +52,13 @@ func newMatrix(t *testing.T) *matrix {
 	done := make(chan struct{})
 	close(done) // streams end at once
 	m := &matrix{t: t}
-	m.site = ownedSite(t, func(d *Deps) { d.Done = done })
+	m.Site = handlertest.OwnedSite(t, func(d *handlers.Deps) { d.Done = done })
 	m.deps = m.Deps
-	m.deps.Coordinator = coordinator.New(m.db, coordinator.Work{}, notifier.New(m.db, m.Log), m.Log)
-	m.Server = New(m.deps)
-	m.first, _ = ids.Parse(dbfactory.Text(t, m.db, "SELECT id::text FROM workspace"))
+	m.deps.Coordinator = coordinator.New(m.DB, coordinator.Work{}, notifier.New(m.DB, m.Log), m.Log)
+	m.Server = handlers.New(m.deps)
+	m.first, _ = ids.Parse(dbfactory.Text(t, m.DB, "SELECT id::text FROM workspace"))
 	m.fill()
-	second := dbfactory.Workspace(t, m.db)
+	second := dbfactory.Workspace(t, m.DB)
 
 	m.visitors = append(m.visitors, visitor{name: "nobody", foreign: true}, visitor{name: "a made-up session", cookie: strings.Repeat("x", 43), foreign: true})
 	for _, role := range []tenancy.Role{tenancy.RoleViewer, tenancy.RoleMember, tenancy.RoleAdmin, tenancy.RoleOwner} {
@@ -68,7 +70,7 @@ func newMatrix(t *testing.T) *matrix {
 			visitor{name: name + " as a cookie", cookie: token, foreign: true})
 	}
 	m.point()
-	m.kept = dbtest.Keep(t, m.db, m.first)
+	m.kept = dbtest.Keep(t, m.DB, m.first)
 	return m
 }
 
@@ -77,23 +79,23 @@ func newMatrix(t *testing.T) *matrix {
 func (m *matrix) begin() {
 	m.t.Helper()
 	m.kept.Restore()
-	m.Server = New(m.deps)
+	m.Server = handlers.New(m.deps)
 }
 
 // person makes a member with a role, logs it in, and keeps a session that ended.
 func (m *matrix) person(workspace ids.ID, role tenancy.Role, name string, foreign bool) {
 	m.t.Helper()
 	id, email := ids.New(), strings.ToLower(name)+"-"+string(role)+"@example.org"
-	dbfactory.Exec(m.t, m.db, "INSERT INTO account (id, email, name, password_hash) SELECT $1, $2, $3, max(password_hash) FROM account",
+	dbfactory.Exec(m.t, m.DB, "INSERT INTO account (id, email, name, password_hash) SELECT $1, $2, $3, max(password_hash) FROM account",
 		id, email, name+" "+string(role))
-	dbfactory.Exec(m.t, m.db, "INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, $3)", workspace, id, role)
+	dbfactory.Exec(m.t, m.DB, "INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, $3)", workspace, id, role)
 	label := string(role)
 	if foreign {
 		label += " of another workspace"
 	}
 	ended := m.session(email)
-	m.cookies = map[string]*http.Cookie{"sid": {Name: "sid", Value: ended}}
-	m.post("/logout", url.Values{})
+	m.Cookies = map[string]*http.Cookie{"sid": {Name: "sid", Value: ended}}
+	m.Post("/logout", url.Values{})
 	m.visitors = append(m.visitors, visitor{name: label + " who logged out", cookie: ended, foreign: true},
 		visitor{name: label, cookie: m.session(email), foreign: foreign,
 			who: tenancy.Principal{Kind: tenancy.KindPerson, Role: role, Account: id, Workspace: workspace}})
@@ -102,9 +104,9 @@ func (m *matrix) person(workspace ids.ID, role tenancy.Role, name string, foreig
 // session logs an account in and gives its cookie.
 func (m *matrix) session(email string) string {
 	m.t.Helper()
-	m.cookies = map[string]*http.Cookie{}
-	wantRedirect(m.t, m.post("/login", url.Values{"email": {email}, "password": {ownerPassword}}), "/board")
-	return m.cookies["sid"].Value
+	m.Cookies = map[string]*http.Cookie{}
+	handlertest.WantRedirect(m.t, m.Post("/login", url.Values{"email": {email}, "password": {handlertest.OwnerPassword}}), "/board")
+	return m.Cookies["sid"].Value
 }
 
 // tokens are credentials of the other edge: no page may know them.
@@ -116,7 +118,7 @@ func (m *matrix) tokens() map[string]string {
 // issue makes a token of the first owner.
 func (m *matrix) issue(kind tenancy.Kind) string {
 	m.t.Helper()
-	account, _ := ids.Parse(dbfactory.Text(m.t, m.db, "SELECT account_id::text FROM membership WHERE workspace_id = $1 ORDER BY created_at LIMIT 1", m.first))
+	account, _ := ids.Parse(dbfactory.Text(m.t, m.DB, "SELECT account_id::text FROM membership WHERE workspace_id = $1 ORDER BY created_at LIMIT 1", m.first))
 	who, err := m.Accounts.Person(m.t.Context(), account, m.first)
 	if err != nil {
 		m.t.Fatal(err)
@@ -134,7 +136,7 @@ func (m *matrix) fill() {
 	for _, sql := range []string{"UPDATE workspace SET name = 'Canary7q works', slug = 'canary7q'",
 		"UPDATE account SET name = 'Canary7q Owner', email = 'canary7q@example.org'",
 		"UPDATE access_token SET name = 'canary7q ' || name"} {
-		dbfactory.Exec(m.t, m.db, sql)
+		dbfactory.Exec(m.t, m.DB, sql)
 	}
 	calls := api.New(api.Deps{Jobs: m.Jobs, Fleet: m.Fleet, Dispatch: m.Dispatch, Kanban: m.Kanban, Events: m.Events, Accounts: m.Accounts, Log: m.Log})
 	call := func(token, method, path string, body any) map[string]any {
@@ -190,7 +192,7 @@ func (m *matrix) fill() {
 // point says which rows the routes ask for.
 func (m *matrix) point() {
 	m.t.Helper()
-	text := func(sql string, args ...any) string { return dbfactory.Text(m.t, m.db, sql, args...) }
+	text := func(sql string, args ...any) string { return dbfactory.Text(m.t, m.DB, sql, args...) }
 	viewer := text("SELECT account_id::text FROM membership WHERE workspace_id = $1 AND role = 'viewer'", m.first)
 	m.rows[":key"], m.rows[":action"], m.rows[":column"], m.rows[":product"] = asked("-1"), "pause", "ready", asked("-spare")
 	m.rows["factories/:name"], m.rows["agents/:name"], m.rows[":account"] = asked("-host"), asked("-agent"), viewer
@@ -198,7 +200,7 @@ func (m *matrix) point() {
 	m.rows["tokens/:id"] = text("SELECT min(id::text) FROM access_token WHERE workspace_id = $1", m.first)
 	m.rows[":login"] = ids.New().String()
 	m.rows[":invitation"] = ids.New().String()
-	dbfactory.Exec(m.t, m.db, `INSERT INTO invitation (workspace_id, id, email, role, token_hash, hint, invited_by, expires_at)
+	dbfactory.Exec(m.t, m.DB, `INSERT INTO invitation (workspace_id, id, email, role, token_hash, hint, invited_by, expires_at)
 		SELECT $1, $2, 'canary7q-guest@example.org', 'viewer', 'x', 'canary7q', account_id, now() + interval '1 day' FROM membership
 		WHERE workspace_id = $1 AND role = 'owner' LIMIT 1`, m.first, m.rows[":invitation"])
 	m.rows[":token"], m.rows["static/*"] = "none", "css/app.css"

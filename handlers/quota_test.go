@@ -1,4 +1,4 @@
-package handlers
+package handlers_test
 
 import (
 	"net/http"
@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"testing"
 
+	"fleetboard/handlers"
+	"fleetboard/handlers/handlertest"
 	"fleetboard/internal/tenancy/quota"
 )
 
@@ -13,12 +15,12 @@ import (
 // at as many: the limits of a server with the default.
 func TestPagesHaveAQuota(t *testing.T) {
 	client := "203.0.113.9"
-	s := ownedSite(t, func(d *Deps) {
+	s := handlertest.OwnedSite(t, func(d *handlers.Deps) {
 		d.Quota, d.ClientAddress = quota.New(4), func(*http.Request) string { return client }
 	})
-	s.probe()
-	s.logIn(t) // one request of the address, and six at once are allowed
-	until := func(allowed int, ask func() answer) answer {
+	s.Probe()
+	s.LogIn(t) // one request of the address, and six at once are allowed
+	until := func(allowed int, ask func() handlertest.Answer) handlertest.Answer {
 		t.Helper()
 		for n := range 50 {
 			res := ask()
@@ -33,44 +35,46 @@ func TestPagesHaveAQuota(t *testing.T) {
 			}
 		}
 		t.Fatal("no limit")
-		return answer{}
+		return handlertest.Answer{}
 	}
-	who, login := func() answer { return s.get("/probe/who") }, func() answer { return s.get("/login") }
+	who, login := func() handlertest.Answer { return s.Get("/probe/who") }, func() handlertest.Answer { return s.Get("/login") }
 	res := until(6, who)
-	if text := document(t, res).Find("main").Text(); text == "" {
+	if text := handlertest.Document(t, res).Find("main").Text(); text == "" {
 		t.Error("the page says nothing")
 	}
 
-	s.cookies = map[string]*http.Cookie{}
+	s.Cookies = map[string]*http.Cookie{}
 	until(5, login) // the address has its own, one of which the log in took
 	until(0, who)
-	until(0, func() answer { return s.post("/login", url.Values{"email": {"a@b.example"}, "password": {"wrong"}}) })
+	until(0, func() handlertest.Answer {
+		return s.Post("/login", url.Values{"email": {"a@b.example"}, "password": {"wrong"}})
+	})
 	for range 20 {
-		wantStatus(t, s.get("/healthz"), http.StatusOK)
-		wantStatus(t, s.get("/readyz"), http.StatusOK)
-		wantStatus(t, s.get("/static/css/none.css"), http.StatusNotFound)
+		handlertest.WantStatus(t, s.Get("/healthz"), http.StatusOK)
+		handlertest.WantStatus(t, s.Get("/readyz"), http.StatusOK)
+		handlertest.WantStatus(t, s.Get("/static/css/none.css"), http.StatusNotFound)
 	}
 	client = "203.0.113.10"
-	wantStatus(t, s.get("/login"), http.StatusOK)
+	handlertest.WantStatus(t, s.Get("/login"), http.StatusOK)
 }
 
 // What strangers send from an address keeps nobody there from logging out.
 func TestJunkKeepsNobodyFromLoggingOut(t *testing.T) {
-	s := ownedSite(t, func(d *Deps) { d.Quota = quota.New(4) })
-	s.logIn(t)
-	stranger := s.browser()
+	s := handlertest.OwnedSite(t, func(d *handlers.Deps) { d.Quota = quota.New(4) })
+	s.LogIn(t)
+	stranger := s.Browser()
 	for range 50 {
-		if stranger.get("/login").StatusCode == http.StatusTooManyRequests {
+		if stranger.Get("/login").StatusCode == http.StatusTooManyRequests {
 			break
 		}
 	}
-	stranger.cookies["sid"] = &http.Cookie{Name: "sid", Value: "junk"}
+	stranger.Cookies["sid"] = &http.Cookie{Name: "sid", Value: "junk"}
 	for range 10 {
-		stranger.post("/logout", nil)
+		stranger.Post("/logout", nil)
 	}
-	wantStatus(t, stranger.post("/logout", nil), http.StatusTooManyRequests)
-	wantRedirect(t, s.post("/logout", nil), "/login")
-	if s.cookies["sid"] != nil {
+	handlertest.WantStatus(t, stranger.Post("/logout", nil), http.StatusTooManyRequests)
+	handlertest.WantRedirect(t, s.Post("/logout", nil), "/login")
+	if s.Cookies["sid"] != nil {
 		t.Error("still logged in")
 	}
 }
@@ -78,14 +82,14 @@ func TestJunkKeepsNobodyFromLoggingOut(t *testing.T) {
 // The throttle of the log in sees the client behind the proxy, and not what the
 // client says of itself.
 func TestLoginIsThrottledByTheClient(t *testing.T) {
-	s := ownedSite(t, func(d *Deps) {
+	s := handlertest.OwnedSite(t, func(d *handlers.Deps) {
 		d.ClientAddress = func(r *http.Request) string { return r.Header.Get("X-Test-Client") }
 	})
 	try := func(client string) int {
-		r := request(http.MethodPost, "/login", url.Values{"email": {"nobody@example.org"}, "password": {"wrong"}})
+		r := handlertest.Request(http.MethodPost, "/login", url.Values{"email": {"nobody@example.org"}, "password": {"wrong"}})
 		r.Header.Set("X-Test-Client", client)
-		r.Header.Set("X-Forwarded-For", strconv.Itoa(len(s.log.String())%250)+".1.1.1")
-		return s.do(r).StatusCode
+		r.Header.Set("X-Forwarded-For", strconv.Itoa(len(s.LogText.String())%250)+".1.1.1")
+		return s.Do(r).StatusCode
 	}
 	for n := range 40 {
 		if try("203.0.113.9") == http.StatusTooManyRequests {

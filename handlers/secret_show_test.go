@@ -1,4 +1,4 @@
-package handlers
+package handlers_test
 
 import (
 	"encoding/json"
@@ -6,27 +6,27 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"fleetboard/db/dbfactory"
+	"fleetboard/handlers/handlertest"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/jobs"
 )
 
 // The form's secrets are kept from everybody; its inputs are shown.
 func TestAFormWithSecrets(t *testing.T) {
-	d := newDesk(t)
-	agent := d.agent("claude-1")
+	d := handlertest.NewDesk(t)
+	agent := d.Agent("claude-1")
 	typed := url.Values{"inputs": {"URL = https://x?a=b\r\n\r\nEMPTY=\r\n"}, "secrets": {"TOKEN=canary=1\r\n PIN = canary 2 \r\n"}}
-	wantRedirect(t, d.post("/jobs", filled(typed)), "/jobs/FB-1")
-	doc := page(t, d.get("/jobs/FB-1"), http.StatusOK)
-	wantText(t, doc, "#job-inputs", "https://x?a=b")
-	wantText(t, doc, "#job-inputs", "TOKEN [secret]")
-	wantText(t, doc, "#job-inputs", "Secrets are encrypted.")
-	wantCount(t, doc, "#job-inputs dt", 4)
-	wantCount(t, doc, "#job-inputs dd svg", 2)
+	handlertest.WantRedirect(t, d.Post("/jobs", handlertest.Filled(typed)), "/jobs/FB-1")
+	doc := handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK)
+	handlertest.WantText(t, doc, "#job-inputs", "https://x?a=b")
+	handlertest.WantText(t, doc, "#job-inputs", "TOKEN [secret]")
+	handlertest.WantText(t, doc, "#job-inputs", "Secrets are encrypted.")
+	handlertest.WantCount(t, doc, "#job-inputs dt", 4)
+	handlertest.WantCount(t, doc, "#job-inputs dd svg", 2)
 	for _, address := range []string{"/jobs/FB-1", "/board", "/timeline", "/jobs/FB-1/log", "/jobs/FB-1/attempts"} {
-		if strings.Contains(d.get(address).Body.String(), "canary") {
+		if strings.Contains(d.Get(address).Body.String(), "canary") {
 			t.Errorf("%s tells a secret", address)
 		}
 	}
@@ -37,7 +37,7 @@ func TestAFormWithSecrets(t *testing.T) {
 	if input, err := got.Jobs[0].RevealedInput(); err != nil || string(input) != `{"EMPTY":"","PIN":"canary 2","TOKEN":"canary=1","URL":"https://x?a=b"}` {
 		t.Errorf("the agent gets %s, %v", input, err)
 	}
-	if strings.Contains(d.log.String(), "canary") {
+	if strings.Contains(d.LogText.String(), "canary") {
 		t.Error("the log tells a secret")
 	}
 }
@@ -45,7 +45,7 @@ func TestAFormWithSecrets(t *testing.T) {
 // A refused form comes back without its secrets, and says so. No sentence repeats
 // what was typed.
 func TestARefusedFormDoesNotShowSecrets(t *testing.T) {
-	d := newDesk(t)
+	d := handlertest.NewDesk(t)
 	for what, c := range map[string]struct {
 		in         url.Values
 		field, say string
@@ -57,12 +57,12 @@ func TestARefusedFormDoesNotShowSecrets(t *testing.T) {
 		"too long":      {url.Values{"secrets": {"A=canary" + strings.Repeat("y", 16<<10)}}, "#secrets-e", "more than 16384 bytes"},
 		"long name":     {url.Values{"secrets": {strings.Repeat("N", 129) + "=canary"}}, "#secrets-e", "1 to 128 characters"},
 	} {
-		res := d.post("/jobs", filled(c.in))
+		res := d.Post("/jobs", handlertest.Filled(c.in))
 		text := res.Body.String()
-		doc := page(t, res, http.StatusUnprocessableEntity)
-		wantText(t, doc, c.field, c.say)
+		doc := handlertest.Page(t, res, http.StatusUnprocessableEntity)
+		handlertest.WantText(t, doc, c.field, c.say)
 		if c.in.Has("secrets") {
-			wantText(t, doc, "#secrets-h", "The secrets that you typed are not sent back")
+			handlertest.WantText(t, doc, "#secrets-h", "The secrets that you typed are not sent back")
 			if strings.Contains(text, "canary") {
 				t.Errorf("%s: the page tells a secret", what)
 			}
@@ -71,54 +71,40 @@ func TestARefusedFormDoesNotShowSecrets(t *testing.T) {
 			t.Errorf("%s: the inputs came back as %q", what, doc.Find("#inputs").Text())
 		}
 	}
-	wantText(t, page(t, d.get("/jobs/new?secrets=A%3Dcanary&inputs=B%3Dx"), http.StatusOK), "#secrets-h", "Encrypted; only the agent")
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/jobs/new?secrets=A%3Dcanary&inputs=B%3Dx"), http.StatusOK), "#secrets-h", "Encrypted; only the agent")
 }
 
 // Owners change the key; admins see how far it is, others nothing.
 func TestThePageOfTheKeys(t *testing.T) {
-	d := newDesk(t)
-	doc := page(t, d.get("/settings/secrets"), http.StatusOK)
-	wantText(t, doc, "main", "No secret is kept yet")
-	wantCount(t, doc, "#dlg-renew", 0)
-	_, err := d.Jobs.Create(t.Context(), d.owner, jobs.Origin{}, jobs.New{Title: "a", SecretKeys: []string{"A"}, InputContext: json.RawMessage(`{"A":"x"}`)},
+	d := handlertest.NewDesk(t)
+	doc := handlertest.Page(t, d.Get("/settings/secrets"), http.StatusOK)
+	handlertest.WantText(t, doc, "main", "No secret is kept yet")
+	handlertest.WantCount(t, doc, "#dlg-renew", 0)
+	_, err := d.Jobs.Create(t.Context(), d.Owner, jobs.Origin{}, jobs.New{Title: "a", SecretKeys: []string{"A"}, InputContext: json.RawMessage(`{"A":"x"}`)},
 		jobs.New{Title: "b", SecretKeys: []string{"A"}, InputContext: json.RawMessage(`{"A":"x"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc = page(t, d.get("/settings/secrets"), http.StatusOK)
-	wantText(t, doc, "#keys", "Encrypts what is new")
-	wantCount(t, doc, "#keys tbody tr", 1)
-	wantCount(t, doc, "#dlg-renew form[action='/settings/secrets/renew']", 1)
-	wantRedirect(t, d.post("/settings/secrets/renew", url.Values{}), "/settings/secrets")
-	doc = page(t, d.get("/settings/secrets"), http.StatusOK)
-	wantText(t, doc, "#toasts", "A new key was made")
-	wantText(t, doc, "#rotation", "0 of 2 values are encrypted with the new key.")
-	wantText(t, doc, "#keys", "Is being replaced")
-	wantCount(t, doc, "#dlg-renew", 0)
-	wantRedirect(t, d.post("/settings/secrets/renew", url.Values{}), "/settings/secrets")
-	wantText(t, page(t, d.get("/settings/secrets"), http.StatusOK), "#toasts", "A rotation is under way.")
+	doc = handlertest.Page(t, d.Get("/settings/secrets"), http.StatusOK)
+	handlertest.WantText(t, doc, "#keys", "Encrypts what is new")
+	handlertest.WantCount(t, doc, "#keys tbody tr", 1)
+	handlertest.WantCount(t, doc, "#dlg-renew form[action='/settings/secrets/renew']", 1)
+	handlertest.WantRedirect(t, d.Post("/settings/secrets/renew", url.Values{}), "/settings/secrets")
+	doc = handlertest.Page(t, d.Get("/settings/secrets"), http.StatusOK)
+	handlertest.WantText(t, doc, "#toasts", "A new key was made")
+	handlertest.WantText(t, doc, "#rotation", "0 of 2 values are encrypted with the new key.")
+	handlertest.WantText(t, doc, "#keys", "Is being replaced")
+	handlertest.WantCount(t, doc, "#dlg-renew", 0)
+	handlertest.WantRedirect(t, d.Post("/settings/secrets/renew", url.Values{}), "/settings/secrets")
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/settings/secrets"), http.StatusOK), "#toasts", "A rotation is under way.")
 	for range 2 {
 		if _, err := d.Jobs.RotateSecrets(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	doc = page(t, d.get("/settings/secrets"), http.StatusOK)
-	wantCount(t, doc, "#rotation", 0)
-	wantText(t, doc, "#keys", "Retired")
-	dbfactory.Exec(t, d.db, `UPDATE workspace_key SET server_key = '12345678' WHERE id = 1`)
-	wantText(t, page(t, d.get("/settings/secrets"), http.StatusOK), "main", "This server cannot use one of the keys.")
-}
-
-func TestHowFarARotationIs(t *testing.T) {
-	gone := time.Now()
-	for want, keys := range map[string][]jobs.SecretKey{
-		"": {{Generation: 2, Writes: true, Values: 10}, {Generation: 1, RetiredAt: &gone, Moved: 10}},
-		"3,200 of 10,000 values are encrypted with the new key.":              {{Writes: true, Fresh: true}, {Values: 6800, Moved: 3200}},
-		"7 values are encrypted with the new key; more than 10,000 are left.": {{Writes: true}, {Values: 10_000, More: true, Moved: 7}},
-		"12 of 14 values are encrypted with the new key.":                     {{Writes: true}, {Values: 1, Moved: 2}, {Values: 1, Moved: 10}},
-	} {
-		if m := (secretSheet{keys: keys, canOwn: true}).model(); m.Progress != want || m.Running != (want != "") || m.CanRenew != (want == "" || !keys[0].Fresh) {
-			t.Errorf("%q, running %t, can renew %t; want %q", m.Progress, m.Running, m.CanRenew, want)
-		}
-	}
+	doc = handlertest.Page(t, d.Get("/settings/secrets"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#rotation", 0)
+	handlertest.WantText(t, doc, "#keys", "Retired")
+	dbfactory.Exec(t, d.DB, `UPDATE workspace_key SET server_key = '12345678' WHERE id = 1`)
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/settings/secrets"), http.StatusOK), "main", "This server cannot use one of the keys.")
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/edge"
+	"fleetboard/handlers/live"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/coordinator"
@@ -60,6 +60,8 @@ type Server struct {
 	Deps
 	// Web is what all pages have in common.
 	Web *web.Site
+	// Live runs the streams of open pages.
+	Live *live.Hub
 
 	echo   *echo.Echo
 	routed []web.Route
@@ -67,9 +69,6 @@ type Server struct {
 	csp    reportLimit
 	// standing says who leads, for /health/coordinator.
 	standing *edge.Probe[coordinator.Status]
-	// settle is how long consequences of a change are gathered; a test that counts
-	// messages sets it apart.
-	settle time.Duration
 }
 
 // New returns the server with all its routes.
@@ -77,7 +76,7 @@ func New(d Deps) *Server {
 	e := echo.New()
 	site := web.New(web.Deps{Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions, Log: d.Log, Fleet: d.Fleet,
 		Kanban: d.Kanban, EnrolmentTokenFile: d.EnrolmentTokenFile, Secure: d.Secure})
-	s := &Server{Deps: d, Web: site, echo: e, origin: http.NewCrossOriginProtection(), settle: settle}
+	s := &Server{Deps: d, Web: site, echo: e, origin: http.NewCrossOriginProtection()}
 	s.standing = edge.NewProbe(0, func(ctx context.Context) (coordinator.Status, error) { return s.Coordinator.Status(ctx) })
 	// Browsers send reports of the policy without saying from where.
 	s.origin.AddInsecureBypassPattern("POST " + cspReportPath)
@@ -87,16 +86,17 @@ func New(d Deps) *Server {
 	}
 	e.HTTPErrorHandler = s.Web.HandleError
 	e.Use(requestID, pageHeaders, s.accessLog, recoverPanic, s.checkOrigin, limitBody)
-	s.register(s.routes())
+	s.Mount(s.routes())
+	s.Mount(s.pages())
 	return s
 }
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
 
-// register mounts routes behind their guards. A route without a Need is a
+// Mount mounts routes behind their guards. A route without a Need is a
 // defect and panics at the start.
-func (s *Server) register(routes []web.Route) {
+func (s *Server) Mount(routes []web.Route) {
 	for _, route := range routes {
 		if route.Need == "" {
 			panic("handlers: " + route.Method + " " + route.Path + " names no permission")

@@ -1,9 +1,8 @@
-package handlers
+package handlers_test
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,50 +11,23 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/labstack/echo/v4"
-
 	"fleetboard/db/dbtest"
+	"fleetboard/handlers"
 	"fleetboard/handlers/edge"
+	"fleetboard/handlers/handlertest"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
-	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 )
 
-// probe adds routes that fail, or tell who asks, in every way.
-func (s *site) probe() {
-	fail := func(err error) func(echo.Context, tenancy.Principal) error {
-		return func(echo.Context, tenancy.Principal) error { return err }
-	}
-	s.register([]web.Route{
-		web.Get("/probe/who", tenancy.SignedIn, func(c echo.Context, who tenancy.Principal) error {
-			return c.String(http.StatusOK, fmt.Sprintf("%s %s", who.Name, who.Role))
-		}),
-		web.Post("/probe/write", tenancy.WriteJobs, func(c echo.Context, _ tenancy.Principal) error {
-			if _, err := web.Form(c); err != nil {
-				return err
-			}
-			return c.NoContent(http.StatusNoContent)
-		}),
-		web.Get("/probe/internal", tenancy.Public, fail(errors.New("secret: pq on 10.0.0.5"))),
-		web.Get("/probe/conflict", tenancy.Public, fail(fault.New(fault.VersionConflict, "Someone was faster."))),
-		web.Get("/probe/wait", tenancy.Public, fail(fault.New(fault.TooMany, "Slow.").With("retry_after", 7))),
-		web.Get("/probe/panic", tenancy.Public, func(echo.Context, tenancy.Principal) error { panic("secret value") }),
-		web.Get("/probe/late", tenancy.Public, func(c echo.Context, _ tenancy.Principal) error {
-			_ = c.String(http.StatusOK, "begun")
-			return errors.New("too late for a page")
-		}),
-	})
-}
-
 func TestRouteWithoutNeedPanics(t *testing.T) {
-	s := ownedSite(t)
+	s := handlertest.OwnedSite(t)
 	defer func() {
 		if recover() == nil {
 			t.Error("a route without a permission was mounted")
 		}
 	}()
-	s.register([]web.Route{{Method: http.MethodGet, Path: "/open", Handle: s.home}})
+	s.Mount([]web.Route{{Method: http.MethodGet, Path: "/open", Handle: s.Home}})
 }
 
 // headersOf every answer, whatever it is.
@@ -74,15 +46,15 @@ var headersOf = map[string]string{
 // Every route, signed in or not, and what no route answers.
 func TestSecurityHeaders(t *testing.T) {
 	m := newMatrix(t)
-	m.deps.Secure, m.deps.Sessions = true, web.NewSessions(accounts.NewSessionStore(m.db), true)
-	m.Server = New(m.deps)
-	m.probe()
-	routes := append(slices.Clone(m.routed), web.Route{Method: "GET", Path: "/nowhere"}, web.Route{Method: "DELETE", Path: "/board"},
+	m.deps.Secure, m.deps.Sessions = true, web.NewSessions(accounts.NewSessionStore(m.DB), true)
+	m.Server = handlers.New(m.deps)
+	m.Probe()
+	routes := append(slices.Clone(m.Routed()), web.Route{Method: "GET", Path: "/nowhere"}, web.Route{Method: "DELETE", Path: "/board"},
 		web.Route{Method: "PUT", Path: "/probe/panic"}, web.Route{Method: "GET", Path: "/jobs/a%00b"})
 	for _, route := range routes {
 		for _, name := range []string{"nobody", "owner"} {
 			v := m.visitors[slices.IndexFunc(m.visitors, func(v visitor) bool { return v.name == name })]
-			r := request(route.Method, m.path(route), nil)
+			r := handlertest.Request(route.Method, m.path(route), nil)
 			r.AddCookie(&http.Cookie{Name: "__Host-sid", Value: v.cookie})
 			w := httptest.NewRecorder()
 			edge.Headers(true, m).ServeHTTP(w, r)
@@ -119,27 +91,27 @@ func cookieIsBound(t *testing.T, where, line string) {
 }
 
 func TestRequestIDIsOurs(t *testing.T) {
-	s := ownedSite(t)
-	r := request(http.MethodGet, "/healthz", nil)
+	s := handlertest.OwnedSite(t)
+	r := handlertest.Request(http.MethodGet, "/healthz", nil)
 	r.Header.Set("X-Request-Id", "chosen by the client")
-	first, second := s.do(r).Header.Get("X-Request-Id"), s.get("/healthz").Header.Get("X-Request-Id")
+	first, second := s.Do(r).Header.Get("X-Request-Id"), s.Get("/healthz").Header.Get("X-Request-Id")
 	if first == "" || first == second || strings.Contains(first, "client") {
 		t.Errorf("request ids %q and %q", first, second)
 	}
 }
 
 func TestStaticFilesAreKept(t *testing.T) {
-	s := ownedSite(t)
-	href, ok := document(t, s.get("/login")).Find(`link[rel="stylesheet"]`).Attr("href")
+	s := handlertest.OwnedSite(t)
+	href, ok := handlertest.Document(t, s.Get("/login")).Find(`link[rel="stylesheet"]`).Attr("href")
 	if !ok {
 		t.Fatal("the log-in page has no style sheet")
 	}
-	res := s.get(href)
-	wantStatus(t, res, http.StatusOK)
+	res := s.Get(href)
+	handlertest.WantStatus(t, res, http.StatusOK)
 	if got := res.Header.Get("Cache-Control"); !strings.Contains(got, "immutable") {
 		t.Errorf("Cache-Control = %q", got)
 	}
-	if got := s.get("/static/css/none.css"); got.StatusCode != http.StatusNotFound || strings.Contains(got.Header.Get("Cache-Control"), "immutable") {
+	if got := s.Get("/static/css/none.css"); got.StatusCode != http.StatusNotFound || strings.Contains(got.Header.Get("Cache-Control"), "immutable") {
 		t.Errorf("a file that is not there: %d, %q", got.StatusCode, got.Header.Get("Cache-Control"))
 	}
 }
@@ -163,13 +135,13 @@ func TestOtherSitesCannotPost(t *testing.T) {
 		"an old browser, ours":          {"", "http://example.com", false},
 	}
 	cells := 0
-	for _, route := range m.routed {
-		if route.Method == http.MethodGet || route.Path == cspReportPath {
+	for _, route := range m.Routed() {
+		if route.Method == http.MethodGet || route.Path == handlers.CSPReportPath {
 			continue
 		}
 		for name, c := range cases {
 			cells++
-			r := request(route.Method, m.path(route), m.fields)
+			r := handlertest.Request(route.Method, m.path(route), m.fields)
 			r.AddCookie(&http.Cookie{Name: "sid", Value: owner.cookie})
 			r.Header.Del("Sec-Fetch-Site")
 			if c.site != "" {
@@ -197,30 +169,30 @@ func TestOtherSitesCannotPost(t *testing.T) {
 }
 
 func TestBodyLimit(t *testing.T) {
-	s := ownedSite(t)
-	s.probe()
-	s.logIn(t)
+	s := handlertest.OwnedSite(t)
+	s.Probe()
+	s.LogIn(t)
 	big := strings.Repeat("x", web.MaxForm+1)
-	wantStatus(t, s.post("/probe/write", url.Values{"a": {big}}), http.StatusRequestEntityTooLarge)
-	wantStatus(t, s.post("/probe/write", url.Values{"a": {big[:web.MaxForm-len("a=")]}}), http.StatusNoContent)
-	wantStatus(t, s.post("/probe/write", url.Values{"a": {big[:web.MaxForm-len("a=")+1]}}), http.StatusRequestEntityTooLarge)
+	handlertest.WantStatus(t, s.Post("/probe/write", url.Values{"a": {big}}), http.StatusRequestEntityTooLarge)
+	handlertest.WantStatus(t, s.Post("/probe/write", url.Values{"a": {big[:web.MaxForm-len("a=")]}}), http.StatusNoContent)
+	handlertest.WantStatus(t, s.Post("/probe/write", url.Values{"a": {big[:web.MaxForm-len("a=")+1]}}), http.StatusRequestEntityTooLarge)
 
-	chunked := request(http.MethodPost, "/probe/write", url.Values{"a": {big}})
+	chunked := handlertest.Request(http.MethodPost, "/probe/write", url.Values{"a": {big}})
 	chunked.ContentLength = -1
-	wantStatus(t, s.do(chunked), http.StatusRequestEntityTooLarge)
+	handlertest.WantStatus(t, s.Do(chunked), http.StatusRequestEntityTooLarge)
 
-	multipart := request(http.MethodPost, "/probe/write", url.Values{"a": {"b"}})
+	multipart := handlertest.Request(http.MethodPost, "/probe/write", url.Values{"a": {"b"}})
 	multipart.Header.Set("Content-Type", "multipart/form-data; boundary=x")
-	wantStatus(t, s.do(multipart), http.StatusUnsupportedMediaType)
+	handlertest.WantStatus(t, s.Do(multipart), http.StatusUnsupportedMediaType)
 
 	broken := httptest.NewRequest(http.MethodPost, "/probe/write", strings.NewReader("a=%zz"))
 	broken.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	wantStatus(t, s.do(broken), http.StatusBadRequest)
+	handlertest.WantStatus(t, s.Do(broken), http.StatusBadRequest)
 }
 
 func TestErrorPages(t *testing.T) {
-	s := ownedSite(t)
-	s.probe()
+	s := handlertest.OwnedSite(t)
+	s.Probe()
 	for target, want := range map[string]struct {
 		status int
 		text   string
@@ -232,9 +204,9 @@ func TestErrorPages(t *testing.T) {
 		"/probe/conflict": {http.StatusConflict, "Someone was faster."},
 	} {
 		t.Run(target, func(t *testing.T) {
-			res := s.get(target)
-			wantStatus(t, res, want.status)
-			text := document(t, res).Find("main").Text()
+			res := s.Get(target)
+			handlertest.WantStatus(t, res, want.status)
+			text := handlertest.Document(t, res).Find("main").Text()
 			if !strings.Contains(text, want.text) || strings.Contains(text, "secret") {
 				t.Errorf("page says %q", text)
 			}
@@ -246,17 +218,17 @@ func TestErrorPages(t *testing.T) {
 }
 
 func TestErrorToast(t *testing.T) {
-	s := ownedSite(t)
-	s.probe()
+	s := handlertest.OwnedSite(t)
+	s.Probe()
 	for target, status := range map[string]int{"/probe/internal": 500, "/probe/panic": 500, "/probe/conflict": 409, "/nowhere": 404} {
-		r := request(http.MethodGet, target, nil)
+		r := handlertest.Request(http.MethodGet, target, nil)
 		r.Header.Set("HX-Request", "true")
-		res := s.do(r)
-		wantStatus(t, res, status)
+		res := s.Do(r)
+		handlertest.WantStatus(t, res, status)
 		if res.Header.Get("HX-Retarget") != "#toasts" || res.Header.Get("HX-Reswap") != "beforeend" {
 			t.Errorf("%s: headers %v", target, res.Header)
 		}
-		doc := document(t, res)
+		doc := handlertest.Document(t, res)
 		if doc.Find(".toastx").Length() != 1 || doc.Find("main, h1").Length() != 0 || strings.Contains(doc.Text(), "secret") {
 			t.Errorf("%s: no single toast: %q", target, doc.Text())
 		}
@@ -264,11 +236,11 @@ func TestErrorToast(t *testing.T) {
 }
 
 func TestErrorForPrograms(t *testing.T) {
-	s := ownedSite(t)
-	s.probe()
+	s := handlertest.OwnedSite(t)
+	s.Probe()
 	r := httptest.NewRequest(http.MethodGet, "/probe/conflict", nil)
-	res := s.do(r)
-	wantStatus(t, res, http.StatusConflict)
+	res := s.Do(r)
+	handlertest.WantStatus(t, res, http.StatusConflict)
 	body, _ := io.ReadAll(res.Body)
 	if string(body) != "Someone was faster.\n" {
 		t.Errorf("body = %q", body)
@@ -276,22 +248,22 @@ func TestErrorForPrograms(t *testing.T) {
 }
 
 func TestRetryAfter(t *testing.T) {
-	s := ownedSite(t)
-	s.probe()
-	res := s.get("/probe/wait")
-	wantStatus(t, res, http.StatusTooManyRequests)
+	s := handlertest.OwnedSite(t)
+	s.Probe()
+	res := s.Get("/probe/wait")
+	handlertest.WantStatus(t, res, http.StatusTooManyRequests)
 	if got := res.Header.Get("Retry-After"); got != "7" {
 		t.Errorf("Retry-After = %q", got)
 	}
 }
 
 func TestFailuresAreLoggedOnce(t *testing.T) {
-	s := ownedSite(t)
-	s.probe()
+	s := handlertest.OwnedSite(t)
+	s.Probe()
 	for _, target := range []string{"/probe/internal", "/probe/panic", "/probe/late"} {
-		before := len(s.log.String())
-		id := s.get(target + "?token=hidden").Header.Get("X-Request-Id")
-		lines := s.log.String()[before:]
+		before := len(s.LogText.String())
+		id := s.Get(target + "?token=hidden").Header.Get("X-Request-Id")
+		lines := s.LogText.String()[before:]
 		if n := strings.Count(lines, `msg="request failed"`); n != 1 {
 			t.Errorf("%s: logged %d times", target, n)
 		}
@@ -302,44 +274,44 @@ func TestFailuresAreLoggedOnce(t *testing.T) {
 			t.Errorf("%s: the query is in the log", target)
 		}
 	}
-	before := len(s.log.String())
-	s.get("/probe/conflict")
-	if lines := s.log.String()[before:]; strings.Contains(lines, "request failed") {
+	before := len(s.LogText.String())
+	s.Get("/probe/conflict")
+	if lines := s.LogText.String()[before:]; strings.Contains(lines, "request failed") {
 		t.Errorf("a refusal is logged as a failure: %s", lines)
 	}
 }
 
 func TestNoSecretsInAccessLog(t *testing.T) {
-	s := ownedSite(t)
-	s.get("/setup/fb_setup_secret?x=hidden")
-	if text := s.log.String(); strings.Contains(text, "fb_setup_secret") || strings.Contains(text, "hidden") {
+	s := handlertest.OwnedSite(t)
+	s.Get("/setup/fb_setup_secret?x=hidden")
+	if text := s.LogText.String(); strings.Contains(text, "fb_setup_secret") || strings.Contains(text, "hidden") {
 		t.Error("the log holds the set-up link or the query")
 	}
 }
 
 func TestGuard(t *testing.T) {
-	s := ownedSite(t)
-	s.probe()
-	conn := dbtest.Owner(t, s.db)
+	s := handlertest.OwnedSite(t)
+	s.Probe()
+	conn := dbtest.Owner(t, s.DB)
 
-	wantRedirect(t, s.get("/probe/who?a=1&b=2"), "/login?next=%2Fprobe%2Fwho%3Fa%3D1%26b%3D2")
-	wantRedirect(t, s.post("/probe/write", nil), "/login")
+	handlertest.WantRedirect(t, s.Get("/probe/who?a=1&b=2"), "/login?next=%2Fprobe%2Fwho%3Fa%3D1%26b%3D2")
+	handlertest.WantRedirect(t, s.Post("/probe/write", nil), "/login")
 
-	r := request(http.MethodGet, "/probe/who", nil)
+	r := handlertest.Request(http.MethodGet, "/probe/who", nil)
 	r.Header.Set("HX-Request", "true")
 	r.Header.Set("HX-Current-URL", "http://example.com/jobs/FB-1?x=1")
-	res := s.do(r)
-	wantStatus(t, res, http.StatusUnauthorized)
+	res := s.Do(r)
+	handlertest.WantStatus(t, res, http.StatusUnauthorized)
 	if got := res.Header.Get("HX-Redirect"); got != "/login?next=%2Fjobs%2FFB-1%3Fx%3D1" {
 		t.Errorf("HX-Redirect = %q", got)
 	}
 	stream := httptest.NewRequest(http.MethodGet, "/probe/who", nil)
 	stream.Header.Set("Accept", "text/event-stream")
-	wantStatus(t, s.do(stream), http.StatusUnauthorized)
+	handlertest.WantStatus(t, s.Do(stream), http.StatusUnauthorized)
 
-	s.logIn(t)
-	res = s.get("/probe/who")
-	wantStatus(t, res, http.StatusOK)
+	s.LogIn(t)
+	res = s.Get("/probe/who")
+	handlertest.WantStatus(t, res, http.StatusOK)
 	if body, _ := io.ReadAll(res.Body); string(body) != "Owner owner" {
 		t.Errorf("who = %q", body)
 	}
@@ -350,40 +322,40 @@ func TestGuard(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), "UPDATE membership SET role = 'viewer'"); err != nil {
 		t.Fatal(err)
 	}
-	res = s.post("/probe/write", nil)
-	wantStatus(t, res, http.StatusForbidden)
-	if text := document(t, res).Find("main").Text(); !strings.Contains(text, "does not allow") {
+	res = s.Post("/probe/write", nil)
+	handlertest.WantStatus(t, res, http.StatusForbidden)
+	if text := handlertest.Document(t, res).Find("main").Text(); !strings.Contains(text, "does not allow") {
 		t.Errorf("the page says %q", text)
 	}
 	if _, err := conn.Exec(t.Context(), "DELETE FROM membership"); err != nil {
 		t.Fatal(err)
 	}
-	wantRedirect(t, s.get("/probe/who"), "/login?next=%2Fprobe%2Fwho")
+	handlertest.WantRedirect(t, s.Get("/probe/who"), "/login?next=%2Fprobe%2Fwho")
 }
 
 func TestHealth(t *testing.T) {
 	var failing error
-	s := ownedSite(t, func(d *Deps) { d.Ready = func(context.Context) error { return failing } })
-	wantStatus(t, s.get("/healthz"), http.StatusOK)
-	wantStatus(t, s.get("/readyz"), http.StatusOK)
+	s := handlertest.OwnedSite(t, func(d *handlers.Deps) { d.Ready = func(context.Context) error { return failing } })
+	handlertest.WantStatus(t, s.Get("/healthz"), http.StatusOK)
+	handlertest.WantStatus(t, s.Get("/readyz"), http.StatusOK)
 	failing = errors.New("the database is away")
-	res := s.get("/readyz")
-	wantStatus(t, res, http.StatusServiceUnavailable)
+	res := s.Get("/readyz")
+	handlertest.WantStatus(t, res, http.StatusServiceUnavailable)
 	if body, _ := io.ReadAll(res.Body); strings.Contains(string(body), "away") {
 		t.Errorf("body = %q", body)
 	}
-	wantStatus(t, s.get("/healthz"), http.StatusOK)
+	handlertest.WantStatus(t, s.Get("/healthz"), http.StatusOK)
 }
 
 func TestContentPolicyReports(t *testing.T) {
-	s := ownedSite(t)
+	s := handlertest.OwnedSite(t)
 	send := func(body string) string {
 		t.Helper()
-		before := len(s.log.String())
-		r := httptest.NewRequest(http.MethodPost, cspReportPath, strings.NewReader(body))
+		before := len(s.LogText.String())
+		r := httptest.NewRequest(http.MethodPost, handlers.CSPReportPath, strings.NewReader(body))
 		r.Header.Set("Sec-Fetch-Site", "cross-site")
-		wantStatus(t, s.do(r), http.StatusNoContent)
-		return s.log.String()[before:]
+		handlertest.WantStatus(t, s.Do(r), http.StatusNoContent)
+		return s.LogText.String()[before:]
 	}
 	old := send(`{"csp-report":{"violated-directive":"img-src","blocked-uri":"https://evil.example/x?q=1","document-uri":"http://x/setup/fb_setup_abc"}}`)
 	if !strings.Contains(old, "img-src") || strings.Contains(old, "fb_setup_abc") || strings.Contains(old, "q=1") {
@@ -397,10 +369,10 @@ func TestContentPolicyReports(t *testing.T) {
 			t.Errorf("junk %.20q was logged", junk)
 		}
 	}
-	for range reportsPerMinute {
+	for range handlers.ReportsPerMinute {
 		send(`{"csp-report":{}}`)
 	}
-	if n := strings.Count(s.log.String(), "policy report"); n > reportsPerMinute {
+	if n := strings.Count(s.LogText.String(), "policy report"); n > handlers.ReportsPerMinute {
 		t.Errorf("%d reports logged in a minute", n)
 	}
 }

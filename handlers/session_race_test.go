@@ -1,4 +1,4 @@
-package handlers
+package handlers_test
 
 import (
 	"io"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/handlertest"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/tenancy"
 )
@@ -64,7 +65,7 @@ func (v caller) send(t *testing.T, target string, fields url.Values, cookies ...
 
 func (v caller) logIn(t *testing.T) *http.Cookie {
 	t.Helper()
-	res := v.send(t, "/login", url.Values{"email": {ownerEmail}, "password": {ownerPassword}})
+	res := v.send(t, "/login", url.Values{"email": {handlertest.OwnerEmail}, "password": {handlertest.OwnerPassword}})
 	for _, c := range res.Cookies() {
 		if c.Name == "sid" {
 			return &http.Cookie{Name: c.Name, Value: c.Value}
@@ -79,9 +80,9 @@ func (v caller) logIn(t *testing.T) *http.Cookie {
 // that cookie is taken for a person's, and what the late writers got opens nothing
 // either.
 func TestAnEndedSessionNeverComesBack(t *testing.T) {
-	s := ownedSite(t)
-	s.probe()
-	s.register([]web.Route{web.Post("/probe/keep", tenancy.SignedIn, func(c echo.Context, _ tenancy.Principal) error {
+	s := handlertest.OwnedSite(t)
+	s.Probe()
+	s.Mount([]web.Route{web.Post("/probe/keep", tenancy.SignedIn, func(c echo.Context, _ tenancy.Principal) error {
 		if err := s.Web.Keep(c, "probe", "kept"); err != nil {
 			return err
 		}
@@ -96,7 +97,7 @@ func TestAnEndedSessionNeverComesBack(t *testing.T) {
 	}{
 		{"log out", "/logout", url.Values{}, true},
 		{"log out everywhere", "/settings/account/sessions/end-all", url.Values{}, false},
-		{"another password", "/settings/account/password", url.Values{"current": {ownerPassword}, "password": {otherPassword}}, false},
+		{"another password", "/settings/account/password", url.Values{"current": {handlertest.OwnerPassword}, "password": {handlertest.OtherPassword}}, false},
 	} {
 		t.Run(way.name, func(t *testing.T) {
 			cookie := newCaller(t, server.URL).logIn(t)

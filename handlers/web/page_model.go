@@ -25,7 +25,7 @@ func (f frame) model() views.Shell {
 	m := views.Shell{
 		WorkspaceID: f.who.Workspace.String(),
 		Person:      f.who.Name,
-		Initials:    Initials(f.who.Name),
+		Initials:    initials(f.who.Name),
 		Theme:       f.theme,
 		Now:         Now(f.snap),
 		Path:        f.path,
@@ -43,8 +43,8 @@ func (f frame) model() views.Shell {
 	return m
 }
 
-// Initials are the first letters of the first and the last name.
-func Initials(name string) string {
+// initials are the first letters of the first and the last name.
+func initials(name string) string {
 	words := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	switch len(words) {
 	case 0:

@@ -131,3 +131,12 @@ func RoleWord(r tenancy.Role) string {
 
 // Capital begins a word with a capital letter.
 func Capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
+// Counted writes a number with its thousands apart: 10,000.
+func Counted(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}

@@ -1,0 +1,92 @@
+package agents
+
+import (
+	"net/http"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// maxWhy is how long the reason for ending an agent may be, in characters.
+const maxWhy = 1000
+
+// factoryDrain lets a factory take no new claims.
+func (p *Pages) factoryDrain(c echo.Context, who tenancy.Principal) error {
+	return p.setDraining(c, who, true)
+}
+
+// factoryUndrain lets it claim again.
+func (p *Pages) factoryUndrain(c echo.Context, who tenancy.Principal) error {
+	return p.setDraining(c, who, false)
+}
+
+func (p *Pages) setDraining(c echo.Context, who tenancy.Principal, draining bool) error {
+	f, err := p.Fleet.SetDraining(c.Request().Context(), who, c.Param("name"), draining)
+	if err != nil {
+		return err
+	}
+	t := ui.Toast{Tone: ui.OK, Title: f.Name + " takes claims again"}
+	if draining {
+		t.Title, t.Text = f.Name+" is draining", "It takes no new claims; current jobs may end."
+	}
+	return p.fleetChanged(c, who, t)
+}
+
+// agentTerminate ends an agent, after its jobs or at once.
+func (p *Pages) agentTerminate(c echo.Context, who tenancy.Principal) error {
+	in, err := web.Form(c)
+	if err != nil {
+		return err
+	}
+	reason, graceful := in.Get("reason"), in.Get("graceful") == "1"
+	if !web.Fits(reason, maxWhy) {
+		return web.Sentence(fault.Invalid("reason", "It must have at most %d characters of text.", maxWhy))
+	}
+	a, err := p.Dispatch.Terminate(c.Request().Context(), who, c.Param("name"), reason, graceful)
+	if err != nil {
+		return err
+	}
+	t := ui.Toast{Tone: ui.OK, Title: a.Name + " was ended", Text: "What it worked on went back to the queue."}
+	if graceful {
+		t.Title, t.Text = a.Name+" ends after its job", "It gets no new ones."
+	}
+	return p.fleetChanged(c, who, t)
+}
+
+// agentCutOff ends an agent and its tokens at once.
+func (p *Pages) agentCutOff(c echo.Context, who tenancy.Principal) error {
+	in, err := web.Form(c)
+	if err != nil {
+		return err
+	}
+	reason := in.Get("reason")
+	if !web.Fits(reason, maxWhy) {
+		return web.Sentence(fault.Invalid("reason", "It must have at most %d characters of text.", maxWhy))
+	}
+	a, err := p.Dispatch.CutOff(c.Request().Context(), who, c.Param("name"), reason)
+	if err != nil {
+		return err
+	}
+	return p.fleetChanged(c, who, ui.Toast{Tone: ui.OK, Title: a.Name + " was cut off",
+		Text: "None of its calls is answered any more. What it worked on went back to the queue."})
+}
+
+// fleetChanged answers with the agents as they are now, or goes back to them.
+func (p *Pages) fleetChanged(c echo.Context, who tenancy.Principal, t ui.Toast) error {
+	if !web.IsHX(c) {
+		p.Web.SetFlash(c, t)
+		return web.SeeOther(c, links.Agents)
+	}
+	m, err := p.now(c, who)
+	if err != nil {
+		return err
+	}
+	return web.Render(c, http.StatusOK, templ.Join(views.LiveAgents(m), views.LiveToast(t)))
+}

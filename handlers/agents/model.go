@@ -1,0 +1,179 @@
+package agents
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// pageData is what the page of agents is made of.
+type pageData struct {
+	snap     fleet.Snapshot
+	leased   []jobs.Job // all that somebody works on
+	canRun   bool
+	firstRun views.FirstRun
+}
+
+func (s pageData) model() views.Agents {
+	held := map[ids.ID][]jobs.Job{}
+	for _, j := range s.leased {
+		if j.Lease != nil {
+			held[j.Lease.AgentID] = append(held[j.Lease.AgentID], j)
+		}
+	}
+	m := views.Agents{Count: web.AgentsCount(s.snap), CanRun: s.canRun, FirstRun: s.firstRun}
+	for _, f := range s.snap.Factories {
+		m.Factories = append(m.Factories, s.factory(f, held))
+	}
+	return m
+}
+
+func (s pageData) factory(f fleet.Factory, held map[ids.ID][]jobs.Job) views.Factory {
+	m := views.Factory{Name: f.Name, About: web.FactoryAbout(f), Pips: web.PipsOf(f), SeatsText: seatsText(f),
+		Draining: f.Draining, Dead: !f.Live(), Caps: f.Capabilities, Note: drainNote(f, web.Now(s.snap))}
+	if m.Dead {
+		m.DeadSince = ui.Day(f.LastBeatAt)
+	}
+	for _, r := range f.Repos {
+		m.Repos = append(m.Repos, r.Name)
+	}
+	switch {
+	case !s.canRun:
+	case f.Draining:
+		m.Undrain = links.Undrain(f.Name)
+	case f.Live():
+		m.DrainURL = links.Drain(f.Name)
+	}
+	for _, a := range f.Agents {
+		m.Agents = append(m.Agents, s.agent(a, held[a.ID]))
+	}
+	return m
+}
+
+func seatsText(f fleet.Factory) string {
+	seats := strconv.Itoa(f.Seats)
+	switch {
+	case !f.Live():
+		return web.Plural(f.Seats, "seat", "seats") + " gone"
+	case f.Draining:
+		return strconv.Itoa(f.Taken) + " of " + seats + " still working"
+	case f.Free() > 0:
+		return strconv.Itoa(f.Free()) + " of " + seats + " free"
+	default:
+		return strconv.Itoa(f.Taken) + " of " + seats + " taken"
+	}
+}
+
+func drainNote(f fleet.Factory, now time.Time) ui.Sentence {
+	if !f.Draining {
+		return nil
+	}
+	text := "Drained"
+	if f.DrainedBy != "" {
+		text += " by " + f.DrainedBy
+	}
+	if f.DrainedAt != nil {
+		text += " " + ui.Duration(now.Sub(*f.DrainedAt)) + " ago"
+	}
+	return ui.Text(text + ". No new claims, current jobs may end.")
+}
+
+func (s pageData) agent(a fleet.Agent, held []jobs.Job) views.Agent {
+	now := web.Now(s.snap)
+	m := views.Agent{Name: a.Name, Model: a.Model, Beat: ui.For(a.LastHeartbeatAt, now), CPU: -1, Leaves: leavesText(held)}
+	_, m.BeatTone = jobparts.HeartbeatTones(a.Health)
+	if a.CPUPercent != nil {
+		m.CPU = int(*a.CPUPercent + 0.5)
+	}
+	if a.MemoryMB != nil {
+		m.Memory = memoryText(*a.MemoryMB)
+	}
+	slices.SortFunc(held, func(x, y jobs.Job) int { return x.Lease.ClaimedAt.Compare(y.Lease.ClaimedAt) })
+	for _, j := range held {
+		m.Jobs = append(m.Jobs, agentJob(j, now))
+	}
+	agentState(&m, a, held)
+	if s.canRun && !a.Terminated {
+		m.Terminate = links.Terminate(a.Name)
+	}
+	if s.canRun && !a.CutOff {
+		m.CutOff = links.CutOff(a.Name)
+	}
+	return m
+}
+
+// agentState fills in the word and the mark of what an agent does.
+func agentState(m *views.Agent, a fleet.Agent, held []jobs.Job) {
+	mark := func(word, icon string, tone ui.Tone) { m.State, m.Icon, m.Tone = word, icon, tone }
+	late := slices.ContainsFunc(m.Jobs, func(j views.AgentJob) bool { return j.ProgressLate })
+	switch {
+	case a.CutOff:
+		mark("Cut off", "unplug", ui.Plain)
+	case a.Terminated && len(held) == 0:
+		mark("Ended", "power", ui.Plain)
+	case a.Terminated:
+		mark("Ending", "power", ui.Warn)
+	case a.Health == fleet.Dead:
+		mark("Dead", "unplug", ui.Bad)
+	case a.Health != fleet.Healthy:
+		mark("Late", "clock-alert", ui.Warn)
+	case late:
+		mark("No progress", "triangle-alert", ui.Warn)
+	case len(held) == 0:
+		m.State, m.Glyph = "Idle", ui.Ready
+	case held[0].Status == jobs.Assigned:
+		m.State, m.Glyph = "Starting", ui.Assigned
+	default:
+		m.State, m.Glyph = "Working", ui.Running
+	}
+}
+
+func agentJob(j jobs.Job, now time.Time) views.AgentJob {
+	m := views.AgentJob{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Percent: web.Percent(j.ProgressPercent),
+		Lease: ui.Left(j.Lease.ExpiresAt, now)}
+	if j.ProgressAt != nil {
+		m.Progress = ui.For(*j.ProgressAt, now)
+		m.ProgressLate = now.Sub(*j.ProgressAt) >= jobparts.LateProgress
+	}
+	return m
+}
+
+// leavesText is what happens to an agent's jobs when it ends at once.
+func leavesText(held []jobs.Job) string {
+	keys := make([]string, len(held))
+	for i, j := range held {
+		keys[i] = j.Key
+	}
+	switch len(keys) {
+	case 0:
+		return ""
+	case 1:
+		return keys[0] + " goes back to Ready."
+	default:
+		return strings.Join(keys[:min(len(keys), web.MaxListed)], ", ") + moreText(len(keys)-web.MaxListed) + " go back to Ready."
+	}
+}
+
+func moreText(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return " and " + strconv.Itoa(n) + " more"
+}
+
+func memoryText(mb int) string {
+	if mb < 1000 {
+		return strconv.Itoa(mb) + " MB"
+	}
+	return strconv.FormatFloat(float64(mb)/1024, 'f', 1, 64) + " GB"
+}

@@ -1,0 +1,61 @@
+// Package agents is the page of factories and agents, and what people do to them.
+package agents
+
+import (
+	"context"
+
+	"fleetboard/handlers/live"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views/links"
+)
+
+// Deps is what the page needs.
+type Deps struct {
+	Web      *web.Site
+	Dispatch Dispatch
+	Fleet    Fleet
+	Kanban   Kanban
+}
+
+// Dispatch is what the page asks of the work of agents.
+type Dispatch interface {
+	CutOff(ctx context.Context, who tenancy.Principal, name string, reason string) (fleet.Agent, error)
+	Terminate(ctx context.Context, who tenancy.Principal, name string, reason string, graceful bool) (fleet.Agent, error)
+}
+
+// Fleet is what the page asks of factories and agents.
+type Fleet interface {
+	SetDraining(ctx context.Context, who tenancy.Principal, name string, draining bool) (fleet.Factory, error)
+	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
+}
+
+// Kanban is what the page asks of the read model of the board.
+type Kanban interface {
+	Leased(ctx context.Context, who tenancy.Principal) ([]jobs.Job, error)
+	Surroundings(ctx context.Context, who tenancy.Principal) (kanban.Surroundings, error)
+}
+
+// Pages answers the requests of the page.
+type Pages struct{ Deps }
+
+// New returns the page.
+func New(d Deps) *Pages { return &Pages{d} }
+
+// Routes are the pages, fragments and actions, each with the permission it needs.
+func (p *Pages) Routes() []web.Route {
+	return []web.Route{
+		web.Get(links.Agents, tenancy.ReadBoard, p.show),
+		web.Get(links.AgentPanel, tenancy.ReadBoard, p.panel),
+		web.Post("/factories/:name/drain", tenancy.RunFleet, p.factoryDrain),
+		web.Post("/factories/:name/undrain", tenancy.RunFleet, p.factoryUndrain),
+		web.Post("/agents/:name/terminate", tenancy.RunFleet, p.agentTerminate),
+		web.Post("/agents/:name/cut-off", tenancy.RunFleet, p.agentCutOff),
+	}
+}
+
+// Live is the page among those with a live part.
+func (p *Pages) Live() live.Page { return livePage{p} }

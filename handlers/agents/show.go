@@ -1,0 +1,56 @@
+package agents
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// show is the page of factories and agents.
+func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	around, err := p.Kanban.Surroundings(ctx, who)
+	if err != nil {
+		return err
+	}
+	shell, err := p.Web.Page(c, who, around.Fleet, views.SectionAgents, "Agents")
+	if err != nil {
+		return err
+	}
+	shell.LiveURL = links.LiveAgents(around.Cursor)
+	m, err := p.read(ctx, who, around.Fleet, p.Web.FirstRun(c, who, around.Fleet))
+	if err != nil {
+		return err
+	}
+	return web.Render(c, http.StatusOK, views.AgentsView(views.AgentsPage{Shell: shell, Agents: m}))
+}
+
+// panel is the live part of the page.
+func (p *Pages) panel(c echo.Context, who tenancy.Principal) error {
+	m, err := p.now(c, who)
+	if err != nil {
+		return err
+	}
+	return web.Render(c, http.StatusOK, views.LiveAgents(m))
+}
+
+func (p *Pages) now(c echo.Context, who tenancy.Principal) (views.Agents, error) {
+	snap, err := p.Fleet.Snapshot(c.Request().Context(), who)
+	if err != nil {
+		return views.Agents{}, err
+	}
+	return p.read(c.Request().Context(), who, snap, p.Web.FirstRun(c, who, snap))
+}
+
+func (p *Pages) read(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, first views.FirstRun) (views.Agents, error) {
+	leased, err := p.Kanban.Leased(ctx, who)
+	sheet := pageData{snap: snap, leased: leased, canRun: who.Can(tenancy.RunFleet), firstRun: first}
+	return sheet.model(), err
+}

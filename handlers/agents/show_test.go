@@ -1,0 +1,55 @@
+package agents_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"fleetboard/handlers/handlertest"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+func TestAgentsPage(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/agents"), http.StatusOK), "#agents-panel", "No factory has reported yet")
+	d.Job("Alpha")
+	d.Claim(d.Agent("claude-1"))
+	d.Agent("claude-2")
+	doc := handlertest.Page(t, d.Get("/agents"), http.StatusOK)
+	handlertest.WantText(t, doc, "#agents-count", "2 live factories, 2 agents")
+	handlertest.WantText(t, doc, "#factory-factory-of-claude-1", "linux · claude")
+	handlertest.WantText(t, doc, "#factory-factory-of-claude-1", "1 of 2 free")
+	handlertest.WantText(t, doc, "#factory-factory-of-claude-1 tbody tr", "Starting")
+	handlertest.WantText(t, doc, "#factory-factory-of-claude-1 tbody tr", "FB-1 goes back to Ready.")
+	handlertest.WantText(t, doc, "#factory-factory-of-claude-2 tbody tr", "Idle")
+	handlertest.WantCount(t, doc, "form[action='/factories/factory-of-claude-1/drain']", 1)
+
+	doc = handlertest.Page(t, d.As(tenancy.RoleMember).Get("/agents"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#agents-panel form", 0)
+}
+
+func TestDrainAndTerminate(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Job("Alpha")
+	j := d.Claim(d.Agent("claude-1"))
+	handlertest.WantRedirect(t, d.Post("/factories/factory-of-claude-1/drain", nil), "/agents")
+	doc := handlertest.Page(t, d.Get("/agents"), http.StatusOK)
+	handlertest.WantText(t, doc, "#toasts", "factory-of-claude-1 is draining")
+	handlertest.WantText(t, doc, "#factory-factory-of-claude-1-note", "Drained by Mara Ilić")
+	handlertest.WantText(t, doc, "#fleet", "drain")
+	doc = handlertest.Page(t, d.Hx("/agents", "/factories/factory-of-claude-1/undrain", nil), http.StatusOK)
+	handlertest.WantCount(t, doc, "#agents-panel form[action='/factories/factory-of-claude-1/drain']", 1)
+
+	handlertest.Read(t, d.Hx("/agents", "/agents/claude-1/terminate", url.Values{"graceful": {"1"}, "reason": {"Old model"}}), http.StatusOK)
+	if now := d.Now(j); now.Status != jobs.Assigned {
+		t.Errorf("a graceful end took the job: %s", now.Status)
+	}
+	doc = handlertest.Page(t, d.Hx("/agents", "/agents/claude-1/terminate", url.Values{"graceful": {"0"}}), http.StatusOK)
+	handlertest.WantText(t, doc, "#agents-panel", "Ended")
+	if now := d.Now(j); now.Status != jobs.Ready {
+		t.Errorf("the job is %s", now.Status)
+	}
+	handlertest.Read(t, d.Hx("/agents", "/agents/nobody/terminate", nil), http.StatusNotFound)
+	handlertest.Read(t, d.Post("/factories/nowhere/drain", nil), http.StatusNotFound)
+}

@@ -1,0 +1,130 @@
+package board
+
+import (
+	"strconv"
+	"time"
+
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/reason"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// boardView is how one reader sees the board: what narrows it and what he may do.
+type boardView struct {
+	filter   links.Filter
+	canWrite bool
+	now      time.Time
+	snap     fleet.Snapshot
+}
+
+// Card shows one job.
+func (l boardView) card(c kanban.Card) views.Card {
+	j := c.Job
+	m := views.Card{
+		Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Column: string(kanban.ColumnOf(j.Status)),
+		Status: ui.Status(j.Status), Percent: web.Percent(j.ProgressPercent), Place: jobparts.PlaceOf(j),
+		Priority: j.Priority, Version: j.Version, MoveURL: links.JobMove(j.Key),
+	}
+	switch {
+	case j.Lease != nil:
+		l.working(&m, j)
+	case j.Status.Finished():
+		l.finished(&m, j)
+	default:
+		m.Reason = reason.Model(j, c.Why, l.now)
+		l.standing(&m, j, c.Why)
+	}
+	if j.LostCount > 0 && !j.Status.Finished() {
+		m.Lost = "lost " + strconv.Itoa(j.LostCount) + "×"
+		m.LostTitle = "Its lease was lost " + web.Plural(j.LostCount, "time", "times") + "; after more than " + strconv.Itoa(j.MaxLost) + " it fails"
+	}
+	if l.canWrite {
+		m.Moves = jobparts.Moves(c.Moves)
+		m.Actions = besideMoves(jobparts.Actions(j), c.Moves)
+		if c.Why.Code == kanban.CodeQuestion {
+			m.Answer = links.Job(j.Key) + "#answer"
+		}
+	}
+	return m
+}
+
+// besideMoves leaves out the actions that the moves already offer.
+func besideMoves(actions []views.Action, moves []kanban.Move) []views.Action {
+	var list []views.Action
+	for _, a := range actions {
+		offered := false
+		for _, m := range moves {
+			offered = offered || string(m.Verb) == a.Verb
+		}
+		if !offered {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// working fills in who works on it and how far it is.
+func (l boardView) working(m *views.Card, j jobs.Job) {
+	m.Agent, m.Factory = j.Lease.Agent, j.Lease.Factory
+	m.Notice = reason.DirectiveReason(j, l.now)
+	if j.Status == jobs.Assigned {
+		m.Step, m.Progress = "Assigned, not started", ui.For(j.Lease.ClaimedAt, l.now)
+		return
+	}
+	m.Elapsed = ui.For(j.Lease.ClaimedAt, l.now)
+	m.Step = web.FirstLine(j.CurrentStep, web.MaxQuote)
+	if m.Step == "" && m.Percent < 0 {
+		m.Step = "Started"
+	}
+	if j.ProgressAt != nil {
+		m.Progress = ui.Ago(*j.ProgressAt, l.now)
+		m.ProgressLate = l.now.Sub(*j.ProgressAt) >= jobparts.LateProgress
+	}
+}
+
+// standing fills in the last line of a job that waits.
+func (l boardView) standing(m *views.Card, j jobs.Job, why kanban.Reason) {
+	m.FootWord, m.Foot = "waiting", ui.For(j.StatusAt, l.now)
+	switch j.Status {
+	case jobs.Ready:
+		m.FootWord, m.FootLate = "ready", why.Code == kanban.CodeNoFactory
+		if j.ReadyAt != nil {
+			m.Foot = ui.For(*j.ReadyAt, l.now)
+		}
+	case jobs.Paused:
+		m.FootWord = "paused"
+	case jobs.Blocked:
+		m.FootWord = "blocked"
+		if j.Asks() {
+			m.FootWord, m.Foot = "asked", ui.Ago(j.StatusAt, l.now)
+		}
+	case jobs.InReview:
+		m.FootWord, m.FootLate = "in review", l.now.Sub(j.StatusAt) >= jobparts.LateReview
+	case jobs.Approved:
+		m.FootWord, m.Foot = "approved", ui.Ago(j.StatusAt, l.now)
+	case jobs.Waiting:
+		if why.Until != nil && why.Until.After(l.now) && why.Code == kanban.CodeNotBefore {
+			m.FootWord, m.Foot = "starts", ui.In(*why.Until, l.now)
+		}
+	}
+}
+
+// finished fills in the row of a job that is over.
+func (l boardView) finished(m *views.Card, j jobs.Job) {
+	m.Ended = ui.For(j.StatusAt, l.now)
+	switch j.Status {
+	case jobs.Failed:
+		m.Sub, m.SubTone = web.FirstLine(j.LastError, web.MaxSub), ui.Bad
+	case jobs.Aborted:
+		m.Sub = reason.ByText("cancelled", tenancy.Credit(j.StatusBy, j.CarriedOutBy), "").String()
+	default:
+		m.Sub = jobparts.PlaceOf(j)
+	}
+}

@@ -1,0 +1,226 @@
+package board
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/live"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// livePage is the board among the live pages.
+type livePage struct{ pages *Pages }
+
+// Name is what ?on= calls it.
+func (livePage) Name() string { return "board" }
+
+// Shows reports whether an address is the board's.
+func (livePage) Shows(at *url.URL) bool { return at.Path == links.Board }
+
+// Key is the filter, whether the page shows a job, and whether the reader may act.
+func (livePage) Key(q url.Values, who tenancy.Principal) string {
+	return links.LiveBoard("", parseFilter(q)) + q.Get(emptyParam) + strconv.FormatBool(who.Can(tenancy.WriteJobs))
+}
+
+// Open makes the live part of the board.
+func (b livePage) Open(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) (live.View, error) {
+	name, err := b.pages.Web.WorkspaceName(c.Request().Context(), who)
+	l := boardView{filter: parseFilter(c.QueryParams()), canWrite: who.Can(tenancy.WriteJobs), now: web.Now(snap), snap: snap}
+	return &liveBoard{pages: b.pages, who: who, view: l, workspace: name, first: b.pages.Web.FirstRun(c, who, snap), empty: c.QueryParam(emptyParam) != ""}, err
+}
+
+// Parts are the columns that a job left and entered, or the card of one that stayed
+// where it was.
+func (b livePage) Parts(c echo.Context, who tenancy.Principal, at *url.URL, act live.Act) ([]templ.Component, error) {
+	ctx, filter := c.Request().Context(), parseFilter(at.Query())
+	snap, err := b.pages.Fleet.Snapshot(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	l := boardView{filter: filter, canWrite: who.Can(tenancy.WriteJobs), now: web.Now(snap), snap: snap}
+	if act.Refused {
+		return b.cardNow(ctx, who, l, act.Job)
+	}
+	columns := []kanban.Column{act.From}
+	if now := kanban.ColumnOf(act.Job.Status); now != act.From {
+		columns = append(columns, now)
+	}
+	return b.columnsNow(ctx, who, l, columns)
+}
+
+func (b livePage) cardNow(ctx context.Context, who tenancy.Principal, l boardView, job jobs.Job) ([]templ.Component, error) {
+	cards, err := b.pages.Kanban.Cards(ctx, who, job.ID)
+	if err != nil {
+		return nil, err
+	}
+	if len(cards) == 0 {
+		return []templ.Component{views.LiveCardGone(job.Key)}, nil
+	}
+	return []templ.Component{views.LiveCard(l.card(cards[0]))}, nil
+}
+
+func (b livePage) columnsNow(ctx context.Context, who tenancy.Principal, l boardView, columns []kanban.Column) ([]templ.Component, error) {
+	var parts []templ.Component
+	for _, name := range slices.DeleteFunc(columns, func(c kanban.Column) bool { return c == "" }) {
+		page, err := b.pages.Kanban.ColumnPage(ctx, who, narrowed(l.filter), name, "")
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, views.LiveColumn(l.column(page)))
+	}
+	return parts, nil
+}
+
+// liveBoard is the board as one filter shows it to those who may do the same.
+type liveBoard struct {
+	pages     *Pages
+	who       tenancy.Principal
+	view      boardView
+	workspace string
+	first     views.FirstRun
+
+	empty   bool                // the page shows that there are no jobs, in place of columns
+	columns []kanban.ColumnPage // only their counts; nil until the first change
+	sent    sentCards
+	opened  bool // what can be claimed changed since the last refresh
+}
+
+// Change sends the columns that jobs entered or left, and of the other columns
+// the cards that changed where they stand.
+func (r *liveBoard) Change(ctx context.Context, u *kanban.Update) (live.Update, error) {
+	r.view.now = live.TimeOf(u)
+	if u.Fleet != nil {
+		r.view.snap = *u.Fleet
+	}
+	r.opened = r.opened || live.Opens(u)
+	touched, err := r.touched(ctx, u)
+	if err != nil {
+		return live.Update{}, err
+	}
+	if err := r.count(ctx, touched); err != nil {
+		return live.Update{}, err
+	}
+	n := live.Update{Later: r.opened || live.Holds(touched, kanban.Ready)}
+	// The first job, or the first that passes the filter, makes another page of
+	// it; so does the last one that goes.
+	if empty := r.total() == 0; r.columns != nil && empty != r.empty {
+		r.empty, n.Reset = empty, true
+		return n, nil
+	}
+	for _, page := range touched {
+		n.Parts = append(n.Parts, r.column(page))
+	}
+	for _, c := range u.Cards {
+		if !live.Holds(touched, kanban.ColumnOf(c.Job.Status)) {
+			card := r.view.card(c)
+			r.sent.note(card)
+			n.Parts = append(n.Parts, views.LiveCard(card))
+		}
+	}
+	for _, ref := range u.Changed {
+		if slices.Contains(u.Gone, ref.ID) {
+			n.Parts = append(n.Parts, views.LiveCardGone(ref.Key))
+		}
+	}
+	if len(touched) > 0 {
+		n.Parts = append(n.Parts, r.totals())
+	}
+	if u.Fleet != nil && r.empty {
+		first := web.FirstRunModel(r.first.Server, r.first.TokenFile, r.first.CanWrite, *u.Fleet)
+		n.Parts = append(n.Parts, views.LiveFirstRun(first))
+	}
+	return n, nil
+}
+
+func (r *liveBoard) column(page kanban.ColumnPage) columnDiff {
+	if r.sent == nil {
+		r.sent = sentCards{}
+	}
+	return r.sent.column(r.view.column(page))
+}
+
+// touched are the columns that changed, as this filter shows them.
+func (r *liveBoard) touched(ctx context.Context, u *kanban.Update) ([]kanban.ColumnPage, error) {
+	f := narrowed(r.view.filter)
+	if f.Open() {
+		return u.Touched, nil
+	}
+	var names []kanban.Column
+	for _, p := range u.Touched {
+		names = append(names, p.Column)
+	}
+	return r.pages.Kanban.ColumnPages(ctx, r.who, f, names...)
+}
+
+// count keeps the numbers of jobs in the columns: all of them are read once,
+// then only those that change.
+func (r *liveBoard) count(ctx context.Context, touched []kanban.ColumnPage) error {
+	if r.columns == nil && len(touched) > 0 {
+		pages, err := r.pages.Kanban.ColumnPages(ctx, r.who, narrowed(r.view.filter), kanban.Columns...)
+		if err != nil {
+			return err
+		}
+		for _, p := range pages {
+			p.Cards = nil
+			r.columns = append(r.columns, p)
+		}
+	}
+	for i, p := range r.columns {
+		for _, t := range touched {
+			if t.Column == p.Column {
+				r.columns[i].Count, r.columns[i].Capped = t.Count, t.Capped
+			}
+		}
+	}
+	return nil
+}
+
+// total is the number of jobs on the board, once they were counted.
+func (r *liveBoard) total() int {
+	n := 0
+	for _, p := range r.columns {
+		n += p.Count
+	}
+	return n
+}
+
+func (r *liveBoard) totals() templ.Component {
+	capped := slices.ContainsFunc(r.columns, func(p kanban.ColumnPage) bool { return p.Capped })
+	shell := views.Shell{Workspace: r.workspace, Title: boardTitle(countOf(r.columns, kanban.Running))}
+	return views.LiveTotals(shell, totalText(r.total(), capped))
+}
+
+// Refresh reads what depends on the fleet and the products: whether a ready job
+// can start, how many seats are free, and which jobs nobody can run.
+func (r *liveBoard) Refresh(ctx context.Context) ([]templ.Component, error) {
+	r.view.now = time.Now()
+	stuck, err := r.pages.Kanban.Unroutable(ctx, r.who)
+	if err != nil {
+		return nil, err
+	}
+	parts := []templ.Component{views.LiveNote(r.view.note(stuck))}
+	if !r.opened {
+		return parts, nil
+	}
+	r.opened = false
+	pages, err := r.pages.Kanban.ColumnPages(ctx, r.who, narrowed(r.view.filter), kanban.Ready, kanban.Running)
+	for _, page := range pages {
+		parts = append(parts, r.column(page))
+	}
+	return parts, err
+}
+
+// Ages is false: the browser keeps the ages of cards fresh by itself.
+func (r *liveBoard) Ages() bool { return false }

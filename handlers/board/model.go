@@ -1,0 +1,175 @@
+package board
+
+import (
+	"cmp"
+	"slices"
+	"unicode/utf8"
+
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/reason"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// columnEmpty says what would bring a job into an empty column.
+var columnEmpty = map[kanban.Column]ui.Empty{
+	kanban.Waiting: {Title: "Nothing waits", Text: "Jobs come here when a dependency, a time or a person holds them back."},
+	kanban.Ready:   {Title: "Nothing is ready", Text: "A new job comes here as soon as nothing holds it back."},
+	kanban.Running: {Title: "Nothing runs", Text: "A job comes here when an agent claims it."},
+	kanban.Review:  {Title: "Review is empty", Text: "A job comes here when an agent hands it in and a person is to decide."},
+	kanban.Done:    {Title: "Nothing done yet", Text: "Jobs completed in the last 7 days are here."},
+	kanban.Failed:  {Title: "Nothing failed", Text: "Jobs come here when their retries are used up or somebody cancels them."},
+}
+
+// board shows the whole board.
+func (l boardView) board(b kanban.Board) views.Board {
+	m := views.Board{
+		Total:    totalText(b.Total, b.TotalCapped),
+		Filters:  filterMenus(b, l.filter),
+		Active:   activeFilters(l.filter),
+		ClearURL: links.BoardWith(links.Filter{Group: l.filter.Group}),
+		Grouping: groupMenu(l.filter),
+		Search:   searchField(l.filter),
+		Note:     l.note(b.Unroutable),
+		CanWrite: l.canWrite,
+	}
+	for _, c := range b.Columns {
+		m.Columns = append(m.Columns, l.column(c))
+	}
+	if b.Total == 0 && !narrowed(l.filter).Open() {
+		m.NoMatch = noMatch(l.filter)
+	}
+	return m
+}
+
+func totalText(n int, capped bool) string {
+	if capped {
+		return ui.Count(n) + "+ jobs"
+	}
+	return web.Plural(n, "job", "jobs")
+}
+
+func countText(n int, capped bool) string {
+	if capped {
+		return ui.Count(n) + "+"
+	}
+	return ui.Count(n)
+}
+
+// boardTitle is the document's title: "Board (9 running)".
+func boardTitle(running int, capped bool) string {
+	if running == 0 {
+		return "Board"
+	}
+	return "Board (" + countText(running, capped) + " running)"
+}
+
+// column shows one page of a column; its number of jobs is the whole column's.
+func (l boardView) column(p kanban.ColumnPage) views.Column {
+	m := views.Column{
+		Name: string(p.Column), Title: jobparts.ColumnTitles[p.Column], Count: countText(p.Count, p.Capped),
+		Groups: l.grouped(p.Cards), Empty: columnEmpty[p.Column],
+	}
+	if !narrowed(l.filter).Open() {
+		m.Empty = ui.Empty{Title: "No match", Text: "No job of this column passes the filters."}
+		if p.Looked > 0 {
+			m.Empty = ui.Empty{Title: "No match yet", Text: "None of the next " + ui.Count(p.Looked) + " jobs passes the filters. “Show more” looks further."}
+		}
+	}
+	if p.Next != "" {
+		m.MoreURL = links.BoardColumn(m.Name, p.Next, l.filter)
+	}
+	switch p.Column {
+	case kanban.Running:
+		if len(l.snap.Factories) > 0 {
+			m.Sub = web.FreeSeats(l.snap)
+		}
+	case kanban.Done:
+		m.Sub = "7 days"
+	}
+	return m
+}
+
+// grouped puts the cards under headings, in the order of their names; cards
+// that belong nowhere come last.
+func (l boardView) grouped(cards []kanban.Card) []views.CardGroup {
+	byName := map[string]*views.CardGroup{}
+	var list []*views.CardGroup
+	for _, c := range cards {
+		name := groupOf(l.filter.Group, c.Job)
+		g := byName[name]
+		if g == nil {
+			g = &views.CardGroup{Name: name}
+			byName[name] = g
+			list = append(list, g)
+		}
+		g.Cards = append(g.Cards, l.card(c))
+	}
+	place := func(g *views.CardGroup) string {
+		if g.Name == groupNone[l.filter.Group] {
+			return string(utf8.MaxRune)
+		}
+		return g.Name
+	}
+	slices.SortStableFunc(list, func(a, b *views.CardGroup) int { return cmp.Compare(place(a), place(b)) })
+	out := make([]views.CardGroup, len(list))
+	for i, g := range list {
+		out[i] = *g
+	}
+	return out
+}
+
+// groupNone is the heading of cards that have no value to group by.
+var groupNone = map[string]string{"phase": "No phase", "repo": "No repo", "factory": "Any factory"}
+
+// groupOf is the heading that a job stands under, "" without grouping.
+func groupOf(group string, j jobs.Job) string {
+	name := ""
+	switch group {
+	case "phase":
+		name = j.Phase
+	case "product":
+		name = j.Product
+	case "repo":
+		name = j.Repo
+	case "factory":
+		name = j.Factory
+		if j.Lease != nil {
+			name = j.Lease.Factory
+		}
+	}
+	if name == "" {
+		name = groupNone[group]
+	}
+	return name
+}
+
+// maxNoted is how many jobs the note about unroutable ones names.
+const maxNoted = 2
+
+// note is the bar about jobs that no live factory can run, nil for none.
+func (l boardView) note(u kanban.Unroutable) *ui.Note {
+	if u.Count == 0 {
+		return nil
+	}
+	m := &ui.Note{Tone: ui.Warn, Icon: "unplug"}
+	jobsText := totalText(u.Count, u.Capped)
+	m.Strong = jobsText + " cannot run on any live factory."
+	for i, c := range u.First[:min(len(u.First), maxNoted)] {
+		if i > 0 {
+			m.Text = append(m.Text, ui.T(", "))
+		}
+		m.Text = append(m.Text, ui.T(c.Job.Key+" "))
+		m.Text = append(m.Text, reason.LackText(c.Why)...)
+	}
+	m.Text = append(m.Text, ui.T("."))
+	if !l.filter.Unroutable {
+		m.ActionLabel, m.ActionMore = "Show", "the "+jobsText
+		m.ActionURL = links.BoardWith(links.Filter{Unroutable: true})
+	}
+	return m
+}

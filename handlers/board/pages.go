@@ -1,0 +1,60 @@
+// Package board is the board: its columns and cards, what narrows it, and its
+// live part.
+package board
+
+import (
+	"context"
+
+	"fleetboard/handlers/live"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views/links"
+)
+
+// Deps is what the page needs.
+type Deps struct {
+	Web    *web.Site
+	Fleet  Fleet
+	Jobs   Jobs
+	Kanban Kanban
+}
+
+// Fleet is what the page asks of factories and agents.
+type Fleet interface {
+	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
+}
+
+// Jobs is what the page asks of jobs.
+type Jobs interface {
+	List(ctx context.Context, who tenancy.Principal, f jobs.Filter) (list []jobs.Job, next string, err error)
+}
+
+// Kanban is what the page asks of the read model of the board.
+type Kanban interface {
+	Board(ctx context.Context, who tenancy.Principal, f kanban.Filter) (kanban.Board, error)
+	Cards(ctx context.Context, who tenancy.Principal, list ...ids.ID) ([]kanban.Card, error)
+	ColumnPage(ctx context.Context, who tenancy.Principal, f kanban.Filter, c kanban.Column, after string) (kanban.ColumnPage, error)
+	ColumnPages(ctx context.Context, who tenancy.Principal, f kanban.Filter, list ...kanban.Column) ([]kanban.ColumnPage, error)
+	Unroutable(ctx context.Context, who tenancy.Principal) (kanban.Unroutable, error)
+}
+
+// Pages answers the requests of the page.
+type Pages struct{ Deps }
+
+// New returns the page.
+func New(d Deps) *Pages { return &Pages{d} }
+
+// Routes are the pages, fragments and actions, each with the permission it needs.
+func (p *Pages) Routes() []web.Route {
+	return []web.Route{
+		web.Get(links.Board, tenancy.ReadBoard, p.show),
+		web.Get(links.Board+"/column/:column", tenancy.ReadBoard, p.column),
+	}
+}
+
+// Live is the page among those with a live part.
+func (p *Pages) Live() live.Page { return livePage{p} }

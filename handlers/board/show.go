@@ -1,0 +1,99 @@
+package board
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// emptyParam tells the stream that its page shows no job.
+const emptyParam = "empty"
+
+// show is the board, or the first run while there has never been a job.
+func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	filter := parseFilter(c.QueryParams())
+	b, err := p.Kanban.Board(ctx, who, narrowed(filter))
+	if err != nil {
+		return err
+	}
+	running, capped := countOf(b.Columns, kanban.Running)
+	shell, err := p.Web.Page(c, who, b.Fleet, views.SectionBoard, boardTitle(running, capped))
+	if err != nil {
+		return err
+	}
+	shell.LiveURL = links.LiveBoard(b.Cursor, filter)
+	if b.Total == 0 {
+		shell.LiveURL += "&" + emptyParam + "=1"
+	}
+	page := views.BoardPage{Shell: shell, Board: newBoardView(filter, who, b).board(b)}
+	empty, err := p.neverUsed(ctx, who, b, filter)
+	if err != nil {
+		return err
+	}
+	if empty {
+		first := p.Web.FirstRun(c, who, b.Fleet)
+		page.Board.FirstRun, page.Board.NoMatch = &first, nil
+	}
+	return web.Render(c, http.StatusOK, views.BoardView(page))
+}
+
+func newBoardView(filter links.Filter, who tenancy.Principal, b kanban.Board) boardView {
+	return boardView{filter: filter, canWrite: who.Can(tenancy.WriteJobs), now: web.Now(b.Fleet), snap: b.Fleet}
+}
+
+// neverUsed reports whether the workspace has no job at all, not even one that
+// the board does not show any more.
+func (p *Pages) neverUsed(ctx context.Context, who tenancy.Principal, b kanban.Board, filter links.Filter) (bool, error) {
+	if b.Total > 0 || !narrowed(filter).Open() {
+		return false, nil
+	}
+	list, _, err := p.Jobs.List(ctx, who, jobs.Filter{Limit: 1})
+	return len(list) == 0, err
+}
+
+func countOf(columns []kanban.ColumnPage, c kanban.Column) (n int, capped bool) {
+	for _, p := range columns {
+		if p.Column == c {
+			return p.Count, p.Capped
+		}
+	}
+	return 0, false
+}
+
+// column is the rest of a column: its cards for htmx, a page of its own
+// for a browser without JavaScript.
+func (p *Pages) column(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	filter, name := parseFilter(c.QueryParams()), kanban.Column(c.Param("column"))
+	if jobparts.ColumnTitles[name] == "" {
+		return fault.New(fault.NotFound, "The board has no such column.")
+	}
+	page, err := p.Kanban.ColumnPage(ctx, who, narrowed(filter), name, c.QueryParam("after"))
+	if err != nil {
+		return err
+	}
+	snap, err := p.Fleet.Snapshot(ctx, who)
+	if err != nil {
+		return err
+	}
+	column := boardView{filter: filter, canWrite: who.Can(tenancy.WriteJobs), now: web.Now(snap), snap: snap}.column(page)
+	if web.IsHX(c) {
+		return web.Render(c, http.StatusOK, views.ColumnItems(column))
+	}
+	shell, err := p.Web.Page(c, who, snap, views.SectionBoard, column.Title)
+	if err != nil {
+		return err
+	}
+	return web.Render(c, http.StatusOK, views.ColumnView(shell, column))
+}

@@ -1,0 +1,160 @@
+package board_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"fleetboard/handlers/handlertest"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+func TestBoardBeforeTheFirstJob(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	doc := handlertest.Page(t, d.Get("/board"), http.StatusOK)
+	handlertest.WantText(t, doc, "#first-run", "Waiting for the first heartbeat")
+	handlertest.WantText(t, doc, "#first-run pre", "/data/enrolment-token")
+	handlertest.WantCount(t, doc, "#board", 0)
+
+	d.Agent("claude-1")
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/board"), http.StatusOK), "#first-run", "claude-1 on factory-of-claude-1 is here")
+}
+
+func TestBoardShowsJobsAndWhyTheyWait(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Agent("claude-1")
+	first := d.Job("Port the cache", func(n *jobs.New) { n.Capabilities = []string{"engine:codex"}; n.Phase = "M2" })
+	second := d.Job("Use the cache", func(n *jobs.New) { n.DependsOn = []string{first.Key} })
+	third := d.Job("Runs now", func(n *jobs.New) { n.Repo = "ledger-api" })
+
+	doc := handlertest.Page(t, d.Get("/board"), http.StatusOK)
+	handlertest.WantText(t, doc, "#col-ready #card-fb-1", "No live factory offers engine:codex. Nearest miss: factory-of-claude-1")
+	handlertest.WantText(t, doc, "#col-waiting #card-fb-2", "Waits for "+first.Key)
+	handlertest.WantText(t, doc, "#col-ready #card-fb-3", "2 seats free on factory-of-claude-1")
+	handlertest.WantText(t, doc, "#board-note", "1 job cannot run on any live factory.")
+	handlertest.WantText(t, doc, "#board-total", "3 jobs")
+	handlertest.WantText(t, doc, "#sub-running", "2 seats free")
+	handlertest.WantText(t, doc, "#fleet", "0 / 2")
+	handlertest.WantCount(t, doc, "#card-fb-2 a[href='/jobs/"+first.Key+"']", 1)
+	if moves, _ := doc.Find("#card-fb-3").Attr("data-moves"); moves != "waiting failed" {
+		t.Errorf("a ready card moves to %q", moves)
+	}
+	if live, _ := doc.Find("#live").Attr("hx-sse:connect"); live == "" {
+		t.Error("the board has no stream")
+	}
+	_, _ = second, third
+}
+
+func TestBoardFilters(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Job("Alpha", func(n *jobs.New) { n.Repo = "ledger-api"; n.Phase = "M1"; p := 9; n.Priority = &p })
+	d.Job("Beta", func(n *jobs.New) { n.Repo = "docs"; n.Phase = "M2" })
+	for query, want := range map[string]string{
+		"repo=docs": "Beta", "phase=M1": "Alpha", "priority=8": "Alpha", "q=eta": "Beta", "repo=ledger-api&phase=M1": "Alpha",
+	} {
+		doc := handlertest.Page(t, d.Get("/board?"+query), http.StatusOK)
+		handlertest.WantCount(t, doc, "[data-card]", 1)
+		handlertest.WantText(t, doc, "[data-card]", want)
+		if doc.Find(".chip-on").Length() == 0 {
+			t.Errorf("%s: no chip for the filter", query)
+		}
+		if got, _ := url.QueryUnescape(doc.Find("#live").AttrOr("hx-sse:connect", "")); !containsAll(got, query) {
+			t.Errorf("%s: the stream %q does not know the filter", query, got)
+		}
+	}
+	doc := handlertest.Page(t, d.Get("/board?repo=nothing"), http.StatusOK)
+	handlertest.WantText(t, doc, ".board-none", "One filter is on: Repo nothing.")
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/board?show=unroutable"), http.StatusOK), "[data-card]", 2)
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/board?priority=x&group=nonsense&show=1"), http.StatusOK), "[data-card]", 2)
+}
+
+func containsAll(text, query string) bool {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return false
+	}
+	for name := range values {
+		if !strings.Contains(text, name+"="+values.Get(name)) {
+			return false
+		}
+	}
+	return true
+}
+
+func TestBoardGroups(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Job("Alpha", func(n *jobs.New) { n.Phase = "M2" })
+	d.Job("Beta", func(n *jobs.New) { n.Phase = "M1" })
+	d.Job("Gamma")
+	doc := handlertest.Page(t, d.Get("/board?group=phase"), http.StatusOK)
+	handlertest.WantText(t, doc, "#list-ready .group-h", "M1M2No phase")
+}
+
+func TestBoardLoadsMore(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	var batch []jobs.New
+	for range 60 {
+		batch = append(batch, jobs.New{Title: "One of many"})
+	}
+	if _, err := d.Jobs.Create(t.Context(), d.Owner, jobs.Origin{}, batch...); err != nil {
+		t.Fatal(err)
+	}
+	doc := handlertest.Page(t, d.Get("/board"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#list-ready [data-card]", 50)
+	handlertest.WantText(t, doc, "#n-ready", "60")
+	more := doc.Find("#more-ready a").AttrOr("href", "")
+	rest := handlertest.Page(t, d.Get(more), http.StatusOK)
+	handlertest.WantCount(t, rest, "html .col-page [data-card]", 10)
+	handlertest.WantCount(t, rest, "#more-ready", 0)
+
+	r := handlertest.Request(http.MethodGet, more, nil)
+	r.Header.Set("HX-Request", "true")
+	fragment := handlertest.Page(t, d.Do(r), http.StatusOK)
+	handlertest.WantCount(t, fragment, "[data-card]", 10)
+	handlertest.WantCount(t, fragment, "#main", 0)
+	handlertest.Read(t, d.Get("/board/column/nowhere"), http.StatusNotFound)
+	handlertest.Read(t, d.Get("/board/column/ready?after=nonsense"), http.StatusBadRequest)
+}
+
+func TestBoardForViewers(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Job("Alpha")
+	viewer := d.As(tenancy.RoleViewer)
+	doc := handlertest.Page(t, viewer.Get("/board"), http.StatusOK)
+	handlertest.WantCount(t, doc, "[data-card]", 1)
+	handlertest.WantCount(t, doc, "a[href='/jobs/new']", 0)
+	if moves := doc.Find("[data-card]").AttrOr("data-moves", ""); moves != "" {
+		t.Errorf("a viewer may move to %q", moves)
+	}
+	for target, fields := range map[string]url.Values{
+		"/jobs":                      {"title": {"No"}},
+		"/jobs/FB-1/move":            {"to": {"waiting"}},
+		"/jobs/FB-1/pause":           {},
+		"/jobs/new/preview":          {"body": {"x"}},
+		"/factories/mac-1/drain":     {},
+		"/agents/claude-1/terminate": {},
+	} {
+		handlertest.Read(t, viewer.Post(target, fields), http.StatusForbidden)
+	}
+	handlertest.Read(t, viewer.Get("/jobs/new"), http.StatusForbidden)
+	member := d.As(tenancy.RoleMember)
+	handlertest.Read(t, member.Post("/factories/mac-1/drain", nil), http.StatusForbidden)
+	handlertest.Read(t, member.Get("/jobs/new"), http.StatusOK)
+}
+
+func TestTextFromAgentsIsShownAsText(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	const hostile = `<img src=x onerror=alert(1)>"'&{{ }}`
+	d.Job(hostile, func(n *jobs.New) {
+		n.Body, n.Phase, n.Acceptance = hostile+"\n\n[x](javascript:alert(1)) ![i](https://evil.example/x.png)", hostile, []string{hostile}
+	})
+	for _, target := range []string{"/board", "/board?q=" + url.QueryEscape(hostile), "/board?group=phase", "/jobs/FB-1", "/palette?q=" + url.QueryEscape("<img"), "/jobs/search?q=" + url.QueryEscape("<img")} {
+		doc := handlertest.Page(t, d.Get(target), http.StatusOK)
+		handlertest.WantCount(t, doc, "img", 0)
+		handlertest.WantCount(t, doc, "[onerror]", 0)
+		handlertest.WantCount(t, doc, "a[href^='javascript']", 0)
+	}
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK), "h1", "<img src=x onerror=alert(1)>")
+}

@@ -1,0 +1,29 @@
+package handlers
+
+import (
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/tenancy"
+)
+
+// CSPReportPath is where browsers send their reports.
+const CSPReportPath = cspReportPath
+
+// Routed are the routes with their permissions.
+func (s *Server) Routed() []web.Route { return s.routed }
+
+// Mounted are the routes that are answered.
+func (s *Server) Mounted() []*echo.Route { return s.echo.Routes() }
+
+// ReportsPerMinute bounds what strangers can write into the log.
+const ReportsPerMinute = reportsPerMinute
+
+// CoordinatorHealth is the body of /health/coordinator.
+type CoordinatorHealth = coordinatorHealth
+
+// Quiet tells routes that machines ask every few seconds, and files.
+func Quiet(route string) bool { return quiet(route) }
+
+// Home leads to the board.
+func (s *Server) Home(c echo.Context, who tenancy.Principal) error { return s.home(c, who) }

@@ -1,0 +1,12 @@
+package handlertest
+
+import (
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/tenancy"
+)
+
+// Did is what a person did in settings, as the server writes it.
+func (d *Desk) Did(name string, kind eventlog.Type, payload string, changes ...eventlog.Change) {
+	d.t.Helper()
+	d.Logged(eventlog.Event{Type: kind, Actor: tenancy.Actor{Kind: tenancy.KindPerson, Name: name}, Payload: []byte(payload), Changes: changes})
+}

@@ -1,0 +1,211 @@
+package handlertest
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"fleetboard/db"
+	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbtest"
+	"fleetboard/handlers"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/coordinator"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/notifier"
+	"fleetboard/internal/tenancy"
+)
+
+// Desk is the server with a workspace, its owner at a browser, and agents that
+// work through services of another process.
+type Desk struct {
+	*Site
+	t         *testing.T
+	Workspace ids.ID
+	Owner     tenancy.Principal
+	Elsewhere *dispatch.Service
+	People    *accounts.Service
+}
+
+// NewDesk starts a server with a workspace; change sets its dependencies apart.
+func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
+	t.Helper()
+	t.Parallel()
+	d, text := dbtest.New(t), &logText{}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the server's log:\n%s", text)
+		}
+	})
+	log := slog.New(slog.NewTextHandler(text, nil))
+	wake := RunNotifier(t, d, log)
+	people := accounts.New(d, bytes.Repeat([]byte{7}, 32), wake, log)
+	first, err := people.Bootstrap(t.Context(), accounts.BootstrapInput{DataDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, events := jobs.NewService(d, wake, dbtest.Vault(d)), eventlog.New(d)
+	deps := handlers.Deps{
+		Accounts: people, Sessions: web.NewSessions(accounts.NewSessionStore(d), false), Log: log,
+		Jobs: list, Fleet: fleet.NewService(d, wake), Dispatch: dispatch.New(d, list, wake, people, log),
+		Kanban: kanban.New(d, events, wake, log), Events: events, EnrolmentTokenFile: "/data/enrolment-token",
+		Coordinator: coordinator.New(d, coordinator.Work{}, wake, log),
+	}
+	for _, f := range change {
+		f(&deps)
+	}
+	other := RunNotifier(t, d, log)
+	desk := &Desk{t: t, Workspace: first.Workspace, People: people,
+		Elsewhere: dispatch.New(d, jobs.NewService(d, other, dbtest.Vault(d)), other, people, log),
+		Site:      &Site{Server: handlers.New(deps), DB: d, LogText: text}}
+	t.Cleanup(func() { deps.Kanban.Close(); deps.Dispatch.Close(); desk.Elsewhere.Close() })
+	desk.Cookies = desk.As(tenancy.RoleOwner).Cookies
+	desk.Owner = dbfactory.Person(first.Workspace, tenancy.RoleOwner)
+	return desk
+}
+
+// RunNotifier is a process's connection to the others.
+func RunNotifier(t *testing.T, d *db.DB, log *slog.Logger) *notifier.Notifier {
+	t.Helper()
+	n := notifier.New(d, log)
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = n.Run(ctx) }()
+	t.Cleanup(func() { stop(); <-done })
+	return n
+}
+
+// As is another browser, of a new member with a role.
+func (d *Desk) As(role tenancy.Role) *Site {
+	d.t.Helper()
+	id := ids.New()
+	dbfactory.Exec(d.t, d.DB, `INSERT INTO account (id, email, name) VALUES ($1::uuid, $1::text || '@example.org', 'Mara Ilić')`, id.String())
+	dbfactory.Exec(d.t, d.DB, `INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, $3)`, d.Workspace, id, string(role))
+	ctx, err := d.Sessions.Load(d.t.Context(), "")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.Sessions.Put(ctx, accounts.SessionAccount, id.String())
+	d.Sessions.Put(ctx, accounts.SessionProven, web.ProvenNow())
+	token, _, err := d.Sessions.Commit(ctx)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return &Site{Server: d.Server, DB: d.DB, LogText: d.LogText, Cookies: map[string]*http.Cookie{"sid": {Name: "sid", Value: token}}}
+}
+
+// Job makes a job; change says what matters beside its title.
+func (d *Desk) Job(title string, change ...func(*jobs.New)) jobs.Job {
+	d.t.Helper()
+	n := jobs.New{Title: title}
+	for _, c := range change {
+		c(&n)
+	}
+	made, err := d.Jobs.Create(d.t.Context(), d.Owner, jobs.Origin{}, n)
+	if err != nil {
+		d.t.Fatalf("create %s: %v", title, err)
+	}
+	return made.Jobs[0]
+}
+
+// Agent registers an agent in a factory of its own with two seats.
+func (d *Desk) Agent(name string, change ...func(*fleet.Registration)) tenancy.Principal {
+	d.t.Helper()
+	r := fleet.Registration{Agent: name, Model: "sonnet", BootID: "boot-1", MaxConcurrentJobs: 2, Factory: fleet.FactoryInfo{
+		Name: "factory-of-" + name, OS: "linux", Engines: []string{"claude"}, Seats: 2, Capabilities: []string{"has:git"},
+		Repos: []fleet.Repo{{Name: "ledger-api"}}}}
+	for _, c := range change {
+		c(&r)
+	}
+	made, err := d.Elsewhere.Register(d.t.Context(), dbfactory.Enrolment(d.Workspace), r)
+	if err != nil {
+		d.t.Fatalf("register %s: %v", name, err)
+	}
+	who, err := d.People.Bearer(d.t.Context(), made.Token)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return who
+}
+
+// Claim takes one job for an agent, in the other process.
+func (d *Desk) Claim(agent tenancy.Principal) jobs.Job {
+	d.t.Helper()
+	got, err := d.Elsewhere.Claim(d.t.Context(), agent, dispatch.ClaimRequest{})
+	if err != nil || len(got.Jobs) != 1 {
+		d.t.Fatalf("claim gave %d jobs (%s), %v", len(got.Jobs), got.Reason, err)
+	}
+	return got.Jobs[0]
+}
+
+// Now reads a job again.
+func (d *Desk) Now(j jobs.Job) jobs.Job {
+	d.t.Helper()
+	job, err := d.Jobs.Get(d.t.Context(), d.Owner, j.Key)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return job
+}
+
+// Hx posts as htmx does from a page.
+func (s *Site) Hx(page, target string, fields url.Values) Answer {
+	r := Request(http.MethodPost, target, fields)
+	r.Header.Set("HX-Request", "true")
+	r.Header.Set("HX-Current-URL", "http://example.com"+page)
+	return s.Do(r)
+}
+
+// Read gives an answer's text after a look at its status.
+func Read(t *testing.T, res Answer, status int) string {
+	t.Helper()
+	body := res.Body.String()
+	if res.StatusCode != status {
+		t.Fatalf("status %d, want %d: %.600s", res.StatusCode, status, body)
+	}
+	return body
+}
+
+// Page parses an answer.
+func Page(t *testing.T, res Answer, status int) *goquery.Document {
+	t.Helper()
+	return Parse(t, Read(t, res, status))
+}
+
+// Parse reads a page's HTML.
+func Parse(t *testing.T, html string) *goquery.Document {
+	t.Helper()
+	doc, err := goquery.NewDocumentFromReader(strings.NewReader(html))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// WantText asserts that a place of a page says something.
+func WantText(t *testing.T, doc *goquery.Document, place, text string) {
+	t.Helper()
+	if got := strings.Join(strings.Fields(doc.Find(place).Text()), " "); !strings.Contains(got, text) {
+		t.Errorf("%s says %.400q; want %q in it", place, got, text)
+	}
+}
+
+// WantCount asserts how many elements a page has in a place.
+func WantCount(t *testing.T, doc *goquery.Document, place string, n int) {
+	t.Helper()
+	if got := doc.Find(place).Length(); got != n {
+		t.Errorf("%d elements %s, want %d", got, place, n)
+	}
+}

@@ -1,0 +1,37 @@
+package handlertest
+
+import (
+	"fmt"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/jobs"
+)
+
+// Burst pauses, resumes and cancels jobs, several at once, and adds new ones.
+func (d *Desk) Burst(t *testing.T) (changes int) {
+	t.Helper()
+	var group errgroup.Group
+	for part := range 6 {
+		group.Go(func() error {
+			for n := part + 1; n <= 120; n += 6 {
+				for _, verb := range []jobs.Trigger{jobs.ByPause, jobs.ByResume, jobs.ByCancel}[:1+n%3] {
+					if _, err := d.Elsewhere.Act(t.Context(), d.Owner, fmt.Sprint("FB-", n), dispatch.Action{Verb: verb}); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+	}
+	group.Go(func() error {
+		_, err := d.Jobs.Create(t.Context(), d.Owner, jobs.Origin{}, jobs.New{Title: "The last", Priority: new(int)})
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return 241
+}

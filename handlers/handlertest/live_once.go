@@ -1,0 +1,67 @@
+package handlertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"fleetboard/handlers/live"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// Readers opens n boards of members and n of viewers.
+func (d *Desk) Readers(t *testing.T, base string, n int) []Reader {
+	t.Helper()
+	var all []Reader
+	for _, role := range []tenancy.Role{tenancy.RoleMember, tenancy.RoleViewer} {
+		var s *Site
+		for i := range n {
+			if i%live.StreamsPerPerson == 0 {
+				s = d.As(role)
+			}
+			target := strings.ReplaceAll(LiveTarget.FindStringSubmatch(Read(t, s.Get("/board"), 200))[1], "&amp;", "&")
+			all = append(all, Reader{fmt.Sprintf("board %d of a %s", i, role), role, s.Stream(t, base+target, "")})
+		}
+	}
+	return all
+}
+
+// Settled waits until every board has caught up: the first change may be told while
+// it does so, and once more afterwards; the second one is told once.
+func (d *Desk) Settled(t *testing.T, key string, all []Reader) {
+	t.Helper()
+	for _, title := range []string{"Told once or twice", "Told once"} {
+		d.Rename(t, key, title)
+		for _, r := range all {
+			r.Stream.Until(title + "<")
+		}
+	}
+}
+
+// Act carries out a person's verb in another process.
+func (d *Desk) Act(t *testing.T, key string, a dispatch.Action) {
+	t.Helper()
+	if _, err := d.Elsewhere.Act(t.Context(), d.Owner, key, a); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Rename gives a job another title, in one version more.
+func (d *Desk) Rename(t *testing.T, key, title string) {
+	t.Helper()
+	if _, err := d.Jobs.Patch(t.Context(), d.Owner, key, jobs.Patch{Version: d.Version(t, key), Title: &title}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Version is what a job's version is now.
+func (d *Desk) Version(t *testing.T, key string) int {
+	t.Helper()
+	j, err := d.Jobs.Get(t.Context(), d.Owner, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j.Version
+}

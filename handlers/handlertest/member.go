@@ -1,0 +1,49 @@
+package handlertest
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/eventlog"
+)
+
+// IdOf is the account that a browser is logged in with.
+func (d *Desk) IdOf(s *Site) string {
+	d.t.Helper()
+	ctx, err := d.Sessions.Load(d.t.Context(), s.Cookies["sid"].Value)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return d.Sessions.GetString(ctx, accounts.SessionAccount)
+}
+
+// Named gives the person at a browser a name.
+func (d *Desk) Named(s *Site, name string) string {
+	d.t.Helper()
+	id := d.IdOf(s)
+	dbfactory.Exec(d.t, d.DB, `UPDATE account SET name = $2 WHERE id = $1`, id, name)
+	return id
+}
+
+// CountEvents counts those of a type.
+func (d *Desk) CountEvents(kind eventlog.Type) int {
+	d.t.Helper()
+	return dbfactory.Int(d.t, d.DB, `SELECT count(*) FROM event WHERE type = $1`, string(kind))
+}
+
+// Invite makes a link on the page and returns its path.
+func (d *Desk) Invite(email, role string) string {
+	d.t.Helper()
+	doc := Page(d.t, d.Post("/settings/members/invitations", url.Values{"email": {email}, "role": {role}}), http.StatusOK)
+	found := linkForm.FindStringSubmatch(strings.TrimSpace(doc.Find("#new-link pre").Text()))
+	if found == nil {
+		d.t.Fatalf("no link in %q", doc.Find("#new-link").Text())
+	}
+	if copied := doc.Find("#new-link [data-copy]").AttrOr("data-copy", ""); copied != found[0] {
+		d.t.Errorf("the button copies %q", copied)
+	}
+	return found[1]
+}

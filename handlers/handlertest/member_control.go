@@ -1,0 +1,22 @@
+package handlertest
+
+import (
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// TokenOf makes a personal token of a browser's person.
+func (d *Desk) TokenOf(s *Site) string {
+	d.t.Helper()
+	id, _ := ids.Parse(d.IdOf(s))
+	who, err := d.Accounts.Person(d.t.Context(), id, d.Workspace)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	token, err := d.Accounts.IssueToken(d.t.Context(), who, accounts.NewToken{Kind: tenancy.KindPerson, Name: "script"})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return token
+}

@@ -1,0 +1,30 @@
+package handlertest
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/internal/accounts"
+)
+
+// LongAgo makes the browser's session one whose person proved nothing for a while.
+func (s *Site) LongAgo(t *testing.T) {
+	t.Helper()
+	ctx, err := s.Sessions.Load(context.Background(), s.Cookies["sid"].Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Sessions.Put(ctx, accounts.SessionProven, strconv.FormatInt(time.Now().Add(-accounts.ProofLife).Unix(), 10))
+	if _, _, err := s.Sessions.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TokensMade is how many tokens there are.
+func (s *Site) TokensMade(t *testing.T) int {
+	t.Helper()
+	return dbfactory.Int(t, s.DB, "SELECT count(*) FROM access_token WHERE kind = 'person' AND revoked_at IS NULL AND form_key <> ''")
+}

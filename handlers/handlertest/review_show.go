@@ -1,0 +1,40 @@
+package handlertest
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// HandIn makes a job and lets the agent hand it in for review.
+func (d *Desk) HandIn(agent tenancy.Principal, title string, c dispatch.Completion, change ...func(*jobs.New)) jobs.Job {
+	d.t.Helper()
+	needed := true
+	d.Job(title, append(change, func(n *jobs.New) { n.ReviewRequired = &needed })...)
+	j := d.Claim(agent)
+	done, err := d.Elsewhere.Complete(d.t.Context(), agent, dispatch.Ref{Job: j.Key, Epoch: j.Epoch}, c)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return done
+}
+
+// Decide posts a decision as the form of the review page does, on what the page
+// shows.
+func (s *Site) Decide(t *testing.T, key, verb string, fields url.Values) Answer {
+	t.Helper()
+	doc := Page(t, s.Get("/review?job="+key), http.StatusOK)
+	form := doc.Find(`form[action="/review/` + key + `/` + verb + `"]`).First()
+	if form.Length() == 0 {
+		t.Fatalf("the page of %s offers no %s", key, verb)
+	}
+	sent := url.Values{"epoch": {form.Find("[name=epoch]").AttrOr("value", "")}, "head": {form.Find("[name=head]").AttrOr("value", "")}}
+	for name, value := range fields {
+		sent[name] = value
+	}
+	return s.Post("/review/"+key+"/"+verb, sent)
+}

@@ -1,0 +1,54 @@
+package job
+
+import (
+	"net/http"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/live"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// changed answers an action that was done: for htmx the parts of its page that
+// the job touched, else the page that the form was on, with a toast. A toast
+// that is nil says nothing.
+func (p *Pages) changed(c echo.Context, who tenancy.Principal, job jobs.Job, toast *ui.Toast, from kanban.Column) error {
+	if !web.IsHX(c) {
+		return p.goBack(c, toast)
+	}
+	parts, err := p.Registry.Parts(c, who, live.Act{Job: job, From: from})
+	if err != nil {
+		return err
+	}
+	if toast != nil {
+		parts = append(parts, views.LiveToast(*toast))
+	}
+	return web.Render(c, http.StatusOK, templ.Join(parts...))
+}
+
+// refused answers an action that did not fit the job's present state: that
+// state, and a toast that says why.
+func (p *Pages) refused(c echo.Context, who tenancy.Principal, job jobs.Job, toast ui.Toast) error {
+	if !web.IsHX(c) {
+		return p.goBack(c, &toast)
+	}
+	parts, err := p.Registry.Parts(c, who, live.Act{Job: job, Refused: true})
+	if err != nil {
+		return err
+	}
+	return web.Render(c, http.StatusConflict, templ.Join(append(parts, views.LiveToast(toast))...))
+}
+
+func (p *Pages) goBack(c echo.Context, toast *ui.Toast) error {
+	if toast != nil {
+		p.Web.SetFlash(c, *toast)
+	}
+	return web.SeeOther(c, web.BackTo(c, links.Board))
+}

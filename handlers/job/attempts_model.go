@@ -1,0 +1,83 @@
+package job
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/jobs"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// attemptsPageData is what the page of attempts is made of.
+type attemptsPageData struct {
+	job    jobs.Job
+	list   []jobs.AttemptRecord // newest first
+	used   dispatch.JobUsage
+	before int64 // the epoch that these are before, 0 for the newest
+	more   bool  // there are older ones
+	now    time.Time
+}
+
+func (s attemptsPageData) model() views.AttemptsPage {
+	m := views.AttemptsPage{Key: s.job.Key, Title: s.job.Title, JobURL: links.Job(s.job.Key)}
+	for _, a := range s.list {
+		m.Attempts = append(m.Attempts, s.attempt(a))
+	}
+	if s.more {
+		m.Older = links.Attempts(s.job.Key, s.list[len(s.list)-1].Epoch)
+	}
+	if s.before > 0 {
+		m.Newest = links.Attempts(s.job.Key, 0)
+	}
+	return m
+}
+
+func (s attemptsPageData) attempt(a jobs.AttemptRecord) views.AttemptRecord {
+	m := views.AttemptRecord{Attempt: attemptModel(a.Attempt, s.job, s.now), Model: a.Model, Session: a.SessionKey,
+		Claimed: ui.Day(a.ClaimedAt), Step: web.FirstLine(a.CurrentStep, web.MaxQuote), ErrorKind: a.ErrorKind, Error: a.Error,
+		Stack: a.Stack, Checkpoint: keptJSON(a.Checkpoint), Result: keptJSON(a.Result),
+		Lines: linesText(a)}
+	m.Used = usedModel(s.used.Attempts[a.Epoch])
+	if a.Lines > 0 {
+		m.LogURL = links.JobLog(s.job.Key, links.LogView{Epoch: a.Epoch})
+	}
+	if a.StartedAt != nil {
+		m.Started = ui.Day(*a.StartedAt)
+	}
+	if a.EndedAt != nil {
+		m.Ended = ui.Day(*a.EndedAt)
+	}
+	return m
+}
+
+func (s attemptsPageData) epochs() []int64 {
+	all := make([]int64, 0, len(s.list))
+	for _, a := range s.list {
+		all = append(all, a.Epoch)
+	}
+	return all
+}
+
+// keptJSON is JSON as a page shows it, "" where there is nothing in it.
+func keptJSON(raw json.RawMessage) string {
+	if slices.Contains([]string{"", "null", "{}"}, strings.TrimSpace(string(raw))) {
+		return ""
+	}
+	return web.PrettyJSON(raw)
+}
+
+func linesText(a jobs.AttemptRecord) string {
+	if a.Lines == 0 {
+		return "no log lines"
+	}
+	if a.Capped {
+		return ui.Count(a.Lines) + "+ log lines"
+	}
+	return web.Plural(a.Lines, "log line", "log lines")
+}

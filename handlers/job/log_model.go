@@ -1,0 +1,114 @@
+package job
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/jobs"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// How much of a line a page shows, in characters: messages at first, and what
+// unfolds below them.
+const (
+	maxMessage = 1000
+	maxDetails = 8000
+)
+
+// logLevels are the choices of levels, and their words.
+var logLevels = []struct {
+	level       jobs.LogLevel
+	word, label string
+	tone        views.LogTone
+}{
+	{jobs.Debug, "Debug", "", views.LogQuiet},
+	{jobs.Info, "Info", "Info", views.LogPlain},
+	{jobs.Warning, "Warning", "Warnings", views.LogWarn},
+	{jobs.Error, "Error", "Errors", views.LogBad},
+	{jobs.Critical, "Critical", "", views.LogWorst},
+}
+
+// logData is what a part of a job's log is made of.
+type logData struct {
+	job   jobs.Job
+	view  links.LogView
+	found []jobs.LogLine // newest first
+	more  bool           // there are older ones
+	now   time.Time
+}
+
+func (s logData) model() views.JobLog {
+	whole := links.LogView{Level: s.view.Level}
+	newest := links.LogView{Level: s.view.Level, Epoch: s.view.Epoch}
+	m := views.JobLog{Key: s.job.Key, JobURL: links.Job(s.job.Key), LogURL: links.JobLog(s.job.Key, whole),
+		Attempt: int(s.view.Epoch), Part: s.view.Before > 0, Newest: links.JobLog(s.job.Key, newest), Filters: s.filters()}
+	for _, l := range slices.Backward(s.found) {
+		m.Lines = append(m.Lines, logLineModel(l, s.now))
+	}
+	older := newest
+	if len(m.Lines) > 0 {
+		older.Before = m.Lines[0].ID
+	}
+	m.Older, m.HasOlder = links.JobLog(s.job.Key, older), s.more
+	if !m.Part && s.job.Status != jobs.Archived {
+		m.LiveURL = links.LiveLog(s.job.Key, s.last(), newest)
+	}
+	return m
+}
+
+// last is the newest line that is shown, 0 for none.
+func (s logData) last() int64 {
+	if len(s.found) == 0 {
+		return 0
+	}
+	return s.found[0].ID
+}
+
+func (s logData) filters() []views.LogFilter {
+	choice := func(label, level string) views.LogFilter {
+		return views.LogFilter{Label: label, Current: level == s.view.Level,
+			URL: links.JobLog(s.job.Key, links.LogView{Level: level, Epoch: s.view.Epoch})}
+	}
+	list := []views.LogFilter{choice("All", "")}
+	for _, l := range logLevels {
+		if l.label != "" {
+			list = append(list, choice(l.label, string(l.level)))
+		}
+	}
+	return list
+}
+
+func logLineModel(l jobs.LogLine, now time.Time) views.LogLine {
+	m := views.LogLine{ID: l.ID, At: ui.At(l.ReceivedAt), Level: string(l.Level), Agent: l.Agent, Attempt: int(l.Epoch),
+		Event: l.Event, Message: web.Beginning(l.Message, maxMessage), Details: detailsText(l.Details)}
+	if now.Sub(l.ReceivedAt) >= 24*time.Hour {
+		m.At = ui.Day(l.ReceivedAt)
+	}
+	if m.Message != l.Message {
+		m.Whole = l.Message
+	}
+	for _, k := range logLevels {
+		if k.level == l.Level {
+			m.Level, m.Tone = k.word, k.tone
+		}
+	}
+	return m
+}
+
+// detailsText indents details that are short; of long ones it gives the
+// beginning as it came, because indenting may make them far longer.
+func detailsText(raw json.RawMessage) string {
+	text := strings.TrimSpace(string(raw))
+	if text == "{}" || text == "" {
+		return ""
+	}
+	if len(text) <= maxDetails {
+		text = web.PrettyJSON(raw)
+	}
+	return web.Beginning(text, maxDetails)
+}

@@ -1,0 +1,224 @@
+package job_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/handlers/handlertest"
+	"fleetboard/handlers/job"
+	"fleetboard/handlers/live"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// numbered are lines that say which they are.
+func numbered(from, to int) []jobs.LogLine {
+	var list []jobs.LogLine
+	for i := from; i <= to; i++ {
+		list = append(list, jobs.LogLine{Level: jobs.Info, Message: fmt.Sprintf("line %04d", i)})
+	}
+	return list
+}
+
+const hostile = "<script>alert(1)</script>\x1b[31m\u202eevil\r\n</li><hx-partial hx-target=\"body\">"
+
+func TestJobLogShowsWhatAgentsWrote(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	agent, j := d.Working()
+	d.Write(agent, j,
+		jobs.LogLine{Level: jobs.Debug, Message: "looking"},
+		jobs.LogLine{Level: jobs.Warning, Event: "test.slow", Message: "2 s", Details: json.RawMessage(`{"budget":{"ms":1000}}`)},
+		jobs.LogLine{Level: jobs.Critical, Message: hostile, Event: "<b>", Details: json.RawMessage(`{"<i>":"\u202e</pre>"}`)},
+		jobs.LogLine{Level: jobs.Error, Message: strings.Repeat("long ", 1000)})
+	doc := handlertest.Page(t, d.Get("/jobs/FB-1/log"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#joblog-list > li", 4)
+	handlertest.WantText(t, doc, "#joblog-list > li:nth-child(1)", "Debug claude-1 e1looking")
+	handlertest.WantText(t, doc, "#joblog-list > li:nth-child(2)", `Warning claude-1 e1test.slow 2 s details { "budget": { "ms": 1000 } }`)
+	handlertest.WantText(t, doc, "#joblog-list > li:nth-child(3)", "Critical")
+	handlertest.WantText(t, doc, "#joblog-list > li:nth-child(3) bdi", "<script>alert(1)</script>␛[31m�evil </li><hx-partial")
+	handlertest.WantText(t, doc, "#joblog-list > li:nth-child(3) pre", `"<i>": "�</pre>"`)
+	handlertest.WantCount(t, doc, "#joblog script, #joblog hx-partial, #joblog b, #joblog i", 0)
+	handlertest.WantText(t, doc, "#joblog-list > li:nth-child(4) summary", "all of it")
+
+	if got := len(doc.Find("#joblog-list > li:nth-child(4) bdi").Text()); got > job.MaxMessage+10 {
+		t.Errorf("%d bytes of a long message are shown at first", got)
+	}
+	handlertest.WantCount(t, doc, "p[hidden] #joblog-older", 1)
+	handlertest.WantCount(t, doc, "#joblog[hx-morph-skip] #joblog-live", 1)
+}
+
+func TestJobLogIsNarrowedByLinks(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	agent, j := d.Working()
+	for _, level := range jobs.LogLevels {
+		d.Write(agent, j, jobs.LogLine{Level: level, Message: "one " + string(level)})
+	}
+	doc := handlertest.Page(t, d.Get("/jobs/FB-1/log"), http.StatusOK)
+	handlertest.WantText(t, doc, "#joblog nav a[aria-current=true]", "All")
+	warnings := doc.Find("#joblog nav a").FilterFunction(func(_ int, s *goquery.Selection) bool { return s.Text() == "Warnings" }).AttrOr("href", "")
+	doc = handlertest.Page(t, d.Get(warnings), http.StatusOK)
+	handlertest.WantText(t, doc, "#joblog nav a[aria-current=true]", "Warnings")
+	handlertest.WantCount(t, doc, "#joblog-list > li", 3)
+	live := doc.Find("#joblog-live").AttrOr("hx-sse:connect", "")
+	if u, err := url.Parse(live); err != nil || u.Query().Get("level") != "WARNING" {
+		t.Errorf("its stream is %q", live)
+	}
+	doc = handlertest.Page(t, d.Get("/jobs/FB-1/log?epoch=2&level=nonsense&before=x"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#joblog-list > li", 0)
+	handlertest.WantText(t, doc, "#joblog .chip", "attempt 2")
+	handlertest.WantText(t, doc, "#joblog-body", "No agent has written anything yet.")
+}
+
+func TestOlderLinesArePagesOfTheirOwn(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	agent, j := d.Working()
+	d.Write(agent, j, numbered(1, 450)...)
+	doc := handlertest.Page(t, d.Get("/jobs/FB-1/log"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#joblog-list > li", job.LogPage)
+	handlertest.WantText(t, doc, "#joblog-list > li:first-child", "line 0251")
+	handlertest.WantText(t, doc, "#joblog-list > li:last-child", "line 0450")
+	doc = handlertest.Page(t, d.Get(doc.Find("#joblog-older").AttrOr("href", "")), http.StatusOK)
+	handlertest.WantText(t, doc, "#joblog-list > li:last-child", "line 0250")
+	handlertest.WantCount(t, doc, "#joblog-live", 0)
+	handlertest.WantCount(t, doc, "#joblog a[href='/jobs/FB-1/log']", 2) // All levels, and the newest lines
+	older := doc.Find("#joblog-older").AttrOr("href", "")
+	r := handlertest.Request(http.MethodGet, older, nil)
+	r.Header.Set("HX-Request", "true")
+	doc = handlertest.Page(t, d.Do(r), http.StatusOK)
+	handlertest.WantCount(t, doc, "#joblog-list > li", 50)
+	handlertest.WantText(t, doc, "#joblog-list > li:first-child", "line 0001")
+	handlertest.WantCount(t, doc, "main, nav.nav", 0)
+	handlertest.WantCount(t, doc, "p[hidden] #joblog-older", 1)
+}
+
+func TestLiveLogAddsLinesAsTheyAreWritten(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	agent, j := d.Working()
+	d.Write(agent, j, numbered(1, 2)...)
+	base := d.Listen(t)
+	target := handlertest.Page(t, d.Get("/jobs/FB-1/log"), http.StatusOK).Find("#joblog-live").AttrOr("hx-sse:connect", "")
+	s := d.Stream(t, base+target, "")
+	d.Write(agent, j, numbered(3, 3)...)
+	m := s.Until("line 0003")
+	doc := handlertest.Parse(t, m.Data)
+	handlertest.WantCount(t, doc, `hx-partial[hx-target="#joblog-list"][hx-swap=beforeend] > li`, 1)
+	if m.ID == "" || m.Event != "" {
+		t.Errorf("message with id %q and event %q", m.ID, m.Event)
+	}
+	d.Write(agent, j, jobs.LogLine{Level: jobs.Error, Message: hostile})
+	handlertest.WantText(t, handlertest.Parse(t, s.Until("evil").Data), "li bdi", "<script>alert(1)</script>␛[31m�evil </li>")
+
+	// A reader that comes back gets what it missed, once.
+	back := d.Stream(t, base+target, m.ID)
+	doc = handlertest.Parse(t, back.Until("evil").Data)
+	handlertest.WantCount(t, doc, "li", 1)
+	d.Write(agent, j, numbered(5, 5)...)
+	handlertest.WantCount(t, handlertest.Parse(t, back.Until("line 0005").Data), "li", 1)
+}
+
+func TestLiveLogKeepsTheFilter(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	agent, j := d.Working()
+	s := d.Stream(t, d.Listen(t)+"/jobs/FB-1/log/stream?after=0&level=ERROR", "")
+	d.Write(agent, j, jobs.LogLine{Level: jobs.Info, Message: "small talk"}, jobs.LogLine{Level: jobs.Critical, Message: "the end"})
+	if m := s.Until("the end"); strings.Contains(m.Data, "small talk") {
+		t.Errorf("the message has what the filter leaves out: %s", m.Data)
+	}
+}
+
+// A burst comes in parts; a reader that is far behind gets the newest lines in
+// place of all.
+func TestLiveLogOfABurst(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	agent, j := d.Working()
+	for from := 1; from <= 3000; from += 1000 {
+		d.Write(agent, j, numbered(from, from+999)...)
+	}
+	s := d.Stream(t, d.Listen(t)+"/jobs/FB-1/log/stream?after=0", "")
+	handlertest.WantCount(t, handlertest.Parse(t, s.Until("line 0001").Data), "li", job.LogPage)
+	doc := handlertest.Parse(t, s.Until("line 3000").Data)
+	handlertest.WantCount(t, doc, `hx-partial[hx-target="#joblog-body"] #joblog-list > li`, job.LogPage)
+	handlertest.WantText(t, doc, "#joblog-list > li:first-child", "line 2801")
+	d.Write(agent, j, numbered(3001, 3001)...)
+	handlertest.WantCount(t, handlertest.Parse(t, s.Until("line 3001").Data), "li", 1)
+}
+
+func TestLiveLogEndsWithTheSession(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Working()
+	member := d.As(tenancy.RoleViewer)
+	s := member.Stream(t, d.Listen(t)+"/jobs/FB-1/log/stream?after=0", "")
+	handlertest.Read(t, member.Post("/logout", nil), http.StatusSeeOther)
+	for {
+		if _, err := s.Next(); err != nil {
+			return
+		}
+	}
+}
+
+func TestLogsThatAreNotShown(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Working()
+	base := d.Listen(t)
+	for target, status := range map[string]int{
+		"/jobs/FB-9/log": http.StatusNotFound, "/jobs/FB-9/attempts": http.StatusNotFound,
+		"/jobs/FB-9/log/stream?after=0": http.StatusNotFound, "/jobs/FB-1/log/stream": http.StatusBadRequest,
+		"/jobs/FB-1/log/stream?after=-1": http.StatusBadRequest,
+	} {
+		if res := d.Open(t, base+target, ""); res.StatusCode != status {
+			t.Errorf("%s answers %d, want %d", target, res.StatusCode, status)
+		}
+	}
+	for range live.StreamsPerPerson {
+		d.Stream(t, base+"/jobs/FB-1/log/stream?after=0", "")
+	}
+	if res := d.Open(t, base+"/jobs/FB-1/log/stream?after=0", ""); res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
+		t.Errorf("one stream too many answers %d", res.StatusCode)
+	}
+}
+
+func TestAttemptsPage(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	agent, j := d.Working()
+	session, done, step := "s-7", 40, "Reaper <b>tests"
+	dbfactory.Exec(t, d.DB, `UPDATE attempt SET session_key = $1`, session)
+	d.Write(agent, j, numbered(1, 3)...)
+	ref := dispatch.Ref{Job: j.Key, Epoch: j.Epoch}
+	if _, err := d.Elsewhere.Progress(t.Context(), agent, ref, dispatch.Progress{Percent: &done, Step: &step, Checkpoint: json.RawMessage(`{"at":2}`)}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.Elsewhere.Fail(t.Context(), agent, ref, dispatch.Failure{Error: "it <i>broke\x1b", Kind: string(jobs.FailedChecks), Stack: "at main.go:7\nat x.go", Retryable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dbfactory.Exec(t, d.DB, `INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory, ended_at, outcome)
+		SELECT workspace_id, job_id, n, 'claude-' || n, 'mac-1', now(), 'lost' FROM attempt, generate_series(2, 25) n`)
+	doc := handlertest.Page(t, d.Get("/jobs/FB-1/attempts"), http.StatusOK)
+	handlertest.WantCount(t, doc, "section[id^=attempt-]", job.AttemptPage)
+	handlertest.WantText(t, doc, "#attempt-25", "Attempt 25Lost")
+	handlertest.WantText(t, doc, "#attempt-25", "no log lines")
+	doc = handlertest.Page(t, d.Get(doc.Find("#attempts-older").AttrOr("href", "")), http.StatusOK)
+	handlertest.WantCount(t, doc, "section[id^=attempt-]", 5)
+	handlertest.WantText(t, doc, "#attempt-1 header", "Attempt 1Failed 4 log lines")
+	handlertest.WantText(t, doc, "#attempt-1", "claude-1 on factory-of-claude-1")
+	handlertest.WantText(t, doc, "#attempt-1", "ModelsonnetSessions-7")
+	handlertest.WantText(t, doc, "#attempt-1", "40% Reaper <b>tests")
+	handlertest.WantText(t, doc, "#attempt-1", "checks_failed")
+	handlertest.WantText(t, doc, "#attempt-1 pre.bad", "it <i>broke␛")
+	handlertest.WantText(t, doc, "#attempt-1 details", "Stackat main.go:7 at x.go")
+	handlertest.WantText(t, doc, "#attempt-1 details", `Checkpoint{ "at": 2 }`)
+	handlertest.WantCount(t, doc, "#attempt-1 i, #attempts-older", 0)
+	handlertest.WantCount(t, doc, "a[href='/jobs/FB-1/attempts']", 1)
+	log := handlertest.Page(t, d.Get(doc.Find("#attempt-1 header a").AttrOr("href", "")), http.StatusOK)
+	handlertest.WantCount(t, log, "#joblog-list > li", 4)
+	handlertest.WantText(t, log, "#joblog-list", "The attempt failed: it <i>broke")
+	handlertest.WantText(t, log, "#joblog .chip", "attempt 1")
+}

@@ -1,0 +1,217 @@
+package job
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/reason"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// pageData is all that a job's page is made of.
+type pageData struct {
+	job                 jobs.Job
+	why                 kanban.Explanation
+	attempts            []jobs.Attempt // newest first
+	used                dispatch.JobUsage
+	graph               jobs.Graph
+	links               []jobs.Node      // the jobs of the graph
+	talk                []eventlog.Event // what agents and people said to one another, newest first
+	events              []eventlog.Event // newest first, one more than is shown where there are more
+	before              int64            // the event that the shown ones are older than, 0 for the newest
+	snap                fleet.Snapshot
+	now                 time.Time
+	canWrite, canDelete bool
+}
+
+func (s pageData) model() views.Job {
+	j := s.job
+	column := kanban.ColumnOf(j.Status)
+	m := views.Job{
+		Key: j.Key, Title: j.Title, Status: ui.Status(j.Status), Percent: web.Percent(j.ProgressPercent), Version: j.Version,
+		Column: jobparts.ColumnTitles[column], ColumnURL: links.Board + "#col-" + string(column),
+		Meta: s.meta(), Created: ui.Day(j.CreatedAt), CreatedBy: j.CreatedBy, MoveURL: links.JobMove(j.Key),
+		Strip: s.strip(), Why: s.reason(),
+		Body: ui.Markdown(j.Body), Feedback: j.Feedback, Question: s.question(),
+		Acceptance: jobparts.Criteria(j, s.canWrite), Graph: graphModel(s.graph), Links: linksOf(s.graph, j.Key, s.canWrite),
+		Needs: s.needs(), Limits: s.limits(), Inputs: inputsModel(j),
+		Result: jobparts.Outcome(j), AttemptNote: s.attemptNote(),
+	}
+	if s.canWrite {
+		m.Actions, m.Moves = jobparts.Actions(j), s.moves()
+		if s.canDelete && j.Status.Finished() {
+			m.Actions = append(m.Actions, deleteAction(j))
+		}
+		m.LinkForm = &views.LinkForm{URL: links.JobLink(j.Key), SearchURL: links.JobLinkable(j.Key), Kinds: kindOptions()}
+	}
+	for _, a := range s.attempts {
+		one := attemptModel(a, j, s.now)
+		one.Used = usedModel(s.used.Attempts[a.Epoch])
+		m.Attempts = append(m.Attempts, one)
+	}
+	m.Used = usedModel(s.used.Total)
+	s.addTalk(m.Attempts)
+	m.Events, m.EventNote = s.history()
+	if jobparts.HasCheckpoint(j) {
+		m.Checkpoint, m.CheckNote = web.PrettyJSON(j.Checkpoint), s.checkNote()
+	}
+	return m
+}
+
+// moves leaves out those that the buttons of the page do, with their questions.
+func (s pageData) moves() []views.Move {
+	var list []kanban.Move
+	for column := range jobparts.ColumnTitles {
+		if by, ok := kanban.MoveVerb(s.job.Status, column); ok && by != jobs.ByCancel && by != jobs.ByMerge {
+			list = append(list, kanban.Move{To: column, Verb: by})
+		}
+	}
+	slices.SortFunc(list, func(a, b kanban.Move) int {
+		return slices.Index(kanban.Columns, a.To) - slices.Index(kanban.Columns, b.To)
+	})
+	return jobparts.Moves(list)
+}
+
+// meta is the line under the title.
+func (s pageData) meta() []ui.Sentence {
+	j := s.job
+	var list []ui.Sentence
+	for _, word := range []string{j.Repo, j.Phase} {
+		if word != "" {
+			list = append(list, ui.Say(ui.Name(word)))
+		}
+	}
+	if j.Product != "" && j.Product != jobs.DefaultProduct {
+		list = append(list, ui.Text("product "+j.Product))
+	}
+	list = append(list, ui.Text("priority "+strconv.Itoa(j.Priority)))
+	if n := len(s.attempts); n > 1 {
+		list = append(list, ui.Text(web.Nth(n)+" attempt"))
+	}
+	return list
+}
+
+func (s pageData) checkNote() string {
+	if s.job.ProgressAt != nil {
+		return "with the progress of " + ui.Duration(s.now.Sub(*s.job.ProgressAt)) + " ago; any factory can go on from it"
+	}
+	return "any factory can go on from it"
+}
+
+// overEstimate is how far past its estimate a job is warned (product.md 2).
+const overEstimate = 30 * time.Minute
+
+// needs is what the job asks of a factory, and which ones have it.
+func (s pageData) needs() []views.Fact {
+	j := s.job
+	can := ui.Text("no live factory")
+	if fits := s.why.Routing.Eligible; len(fits) > 0 {
+		names := make([]string, len(fits))
+		for i, f := range fits {
+			names[i] = f.Factory.Name
+		}
+		can = append(reason.Factories(names), ui.T(" of "+strconv.Itoa(len(s.snap.Factories))))
+	}
+	caps := views.Fact{Name: "Capabilities", Chips: j.Capabilities}
+	if len(j.Capabilities) == 0 {
+		caps.Text = ui.Text("none")
+	}
+	facts := []views.Fact{
+		{Name: "Repo", Text: web.OrWord(j.Repo, "none")},
+		{Name: "Factory", Text: web.OrWord(j.Factory, "Any live factory")},
+		caps,
+		{Name: "Can run on", Text: can},
+	}
+	if len(j.Files) > 0 {
+		facts = append(facts, views.Fact{Name: "Means to change", Chips: j.Files})
+	}
+	return facts
+}
+
+// limits is how far the job may go.
+func (s pageData) limits() []views.Fact {
+	j := s.job
+	estimate := "none"
+	if j.EstimatedMinutes != nil {
+		over := *j.EstimatedMinutes + int(overEstimate/time.Minute)
+		estimate = strconv.Itoa(*j.EstimatedMinutes) + " min, warned at " + strconv.Itoa(over)
+	}
+	review := "Not needed"
+	if j.ReviewRequired {
+		review = "Needed"
+	}
+	facts := []views.Fact{
+		{Name: "Estimate", Text: ui.Text(estimate)},
+		{Name: "Retries", Text: ui.Text(strconv.Itoa(min(j.FailureCount, j.MaxRetries)) + " of " + strconv.Itoa(j.MaxRetries) + " used")},
+		{Name: "Review", Text: ui.Text(review)},
+	}
+	if j.NotBefore != nil {
+		facts = append(facts, views.Fact{Name: "Not before", Text: ui.Text(web.Until(*j.NotBefore, s.now))})
+	}
+	if len(j.Tags) > 0 {
+		facts = append(facts, views.Fact{Name: "Tags", Chips: j.Tags})
+	}
+	return append(facts, views.Fact{Name: "Version", Text: ui.Say(ui.Key("v" + strconv.Itoa(j.Version)))})
+}
+
+func (s pageData) attemptNote() string {
+	j := s.job
+	if len(s.attempts) == 0 {
+		return ""
+	}
+	return ofMost(j.FailureCount, "failure", "failures", j.MaxRetries) + ", " + ofMost(j.LostCount, "loss", "losses", j.MaxLost)
+}
+
+// ofMost is "1 failure of 3"; past the most it leaves that away.
+func ofMost(n int, one, many string, most int) string {
+	if n > most {
+		return web.Plural(n, one, many)
+	}
+	return web.Plural(n, one, many) + " of " + strconv.Itoa(most)
+}
+
+// outcomes are the words and marks of an attempt's end. Those of a status take
+// its glyph.
+var outcomes = map[string]struct {
+	word   string
+	status ui.Status
+	icon   string
+	tone   ui.Tone
+}{
+	"completed": {word: "Handed in", status: ui.Completed},
+	"failed":    {word: "Failed", status: ui.Failed},
+	"released":  {word: "Given back", icon: "reply"},
+	"lost":      {word: "Lost", icon: "unplug", tone: ui.Warn},
+	"cancelled": {word: "Cancelled", status: ui.Aborted},
+	"paused":    {word: "Paused", status: ui.Paused},
+	"blocked":   {word: "Blocked", status: ui.Blocked},
+	"timeout":   {word: "Timed out", icon: "clock-alert", tone: ui.Warn},
+	"rejected":  {word: "Sent back", icon: "undo-2", tone: ui.Warn},
+	"asked":     {word: "Asked", icon: "message-circle-question-mark"},
+}
+
+func attemptModel(a jobs.Attempt, j jobs.Job, now time.Time) views.Attempt {
+	m := views.Attempt{Number: int(a.Epoch), Agent: a.Agent, Factory: a.Factory, Percent: web.PercentWord(a.ProgressPercent),
+		Detail: web.FirstLine(a.Error, web.MaxQuote)}
+	if a.EndedAt == nil {
+		m.Status, m.Outcome, m.Running = ui.Status(j.Status), ui.Status(j.Status).Word(), ui.Run(a.ClaimedAt, now)
+		return m
+	}
+	m.Took = ui.Clock(a.EndedAt.Sub(a.ClaimedAt))
+	o, known := outcomes[a.Outcome]
+	if !known {
+		o.word, o.icon = web.FirstLine(a.Outcome, web.MaxSub), "info"
+	}
+	m.Outcome, m.Status, m.Icon, m.IconTone = o.word, o.status, o.icon, o.tone
+	return m
+}

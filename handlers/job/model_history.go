@@ -1,0 +1,54 @@
+package job
+
+import (
+	"strconv"
+	"time"
+
+	"fleetboard/handlers/history"
+	"fleetboard/internal/eventlog"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// history are the shown events with the link to older ones, and the note at the
+// panel's head.
+func (s pageData) history() ([]views.Event, string) {
+	shown := s.events[:min(len(s.events), eventPage)]
+	more := len(s.events) > eventPage
+	list := make([]views.Event, 0, len(shown)+1)
+	for _, e := range shown {
+		list = append(list, eventModel(e, s.now))
+	}
+	if more {
+		older := links.Job(s.job.Key) + "?before=" + strconv.FormatInt(shown[len(shown)-1].ID, 10) + "#events"
+		list = append(list, views.Event{Kind: "older", Text: ui.Say(ui.Link("Show older events", older))})
+	}
+	switch {
+	case s.before > 0:
+		return list, strconv.Itoa(len(shown)) + " older"
+	case more:
+		return list, "newest " + strconv.Itoa(eventPage)
+	default:
+		return list, strconv.Itoa(len(shown))
+	}
+}
+
+func eventModel(e eventlog.Event, now time.Time) views.Event {
+	m := views.Event{ID: e.ID, At: ui.At(e.At), Kind: history.Kind(e.Type), Who: history.Actor(e.Actor)}
+	if now.Sub(e.At) >= 24*time.Hour {
+		m.At = ui.Day(e.At)
+	}
+	if e.Epoch != nil {
+		m.Tag = "e" + strconv.FormatInt(*e.Epoch, 10)
+	}
+	m.From, m.To = history.StatusChange(e)
+	switch e.Type {
+	case eventlog.JobCreated: // its title stands above
+	case eventlog.JobEdited:
+		m.Text = ui.Text(history.EditedText(e.Changes))
+	default:
+		m.Text = history.Text(e)
+	}
+	return m
+}

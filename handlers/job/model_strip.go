@@ -1,0 +1,90 @@
+package job
+
+import (
+	"strconv"
+	"time"
+
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/reason"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/jobs"
+	"fleetboard/views"
+	"fleetboard/views/ui"
+)
+
+// strip is the row of figures of a job that an agent works on.
+func (s pageData) strip() []views.StripItem {
+	if s.job.Lease == nil {
+		return nil
+	}
+	return []views.StripItem{s.worker(), s.progress(), s.lease(), s.elapsed()}
+}
+
+func (s pageData) worker() views.StripItem {
+	l := s.job.Lease
+	m := views.StripItem{Label: "Working on it", Value: l.Agent, Rest: "on " + l.Factory}
+	for _, f := range s.snap.Factories {
+		for _, a := range f.Agents {
+			if a.ID == l.AgentID {
+				m.Note, m.NoteWhen = "heartbeat", ui.Ago(a.LastHeartbeatAt, s.now)
+				m.Beat, m.NoteTone = jobparts.HeartbeatTones(a.Health)
+			}
+		}
+	}
+	return m
+}
+
+func (s pageData) progress() views.StripItem {
+	j := s.job
+	m := views.StripItem{Label: "Progress", Wide: true, Value: "Started", Rest: web.FirstLine(j.CurrentStep, web.MaxQuote)}
+	if j.Status == jobs.Assigned {
+		m.Value = "Not started"
+	}
+	if j.ProgressPercent != nil {
+		m.Value, m.Bar, m.Percent = web.PercentWord(j.ProgressPercent), true, *j.ProgressPercent
+	}
+	if j.ProgressAt != nil {
+		m.NoteWhen = ui.Ago(*j.ProgressAt, s.now)
+		if s.now.Sub(*j.ProgressAt) >= jobparts.LateProgress {
+			m.NoteTone = ui.Warn
+		}
+	}
+	if d := reason.DirectiveReason(j, s.now); d != nil {
+		m.Note, m.NoteTone = d.Text.String(), d.Tone
+		m.NoteWhen = ui.When{}
+	}
+	return m
+}
+
+func (s pageData) lease() views.StripItem {
+	l := s.job.Lease
+	return views.StripItem{Label: "Lease", Clock: ui.Left(l.ExpiresAt, s.now), Rest: "left",
+		Note: "epoch " + strconv.FormatInt(l.Epoch, 10) + ", until", NoteWhen: ui.At(l.ExpiresAt)}
+}
+
+func (s pageData) elapsed() views.StripItem {
+	m := views.StripItem{Label: "Elapsed", Clock: ui.Run(s.job.Lease.ClaimedAt, s.now)}
+	if est := s.job.EstimatedMinutes; est != nil {
+		m.Rest = "of about " + ui.Duration(time.Duration(*est)*time.Minute)
+		if s.now.Sub(s.job.Lease.ClaimedAt) >= time.Duration(*est)*time.Minute+overEstimate {
+			m.NoteTone = ui.Warn
+		}
+	}
+	if len(s.attempts) > 1 {
+		m.Note = ui.Duration(s.worked()) + " over all attempts"
+	}
+	return m
+}
+
+// worked is the time of all attempts together.
+func (s pageData) worked() time.Duration {
+	var sum time.Duration
+	for _, a := range s.attempts {
+		end := s.now
+		if a.EndedAt != nil {
+			end = *a.EndedAt
+		}
+		sum += end.Sub(a.ClaimedAt)
+	}
+	return sum
+}

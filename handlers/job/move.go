@@ -1,0 +1,137 @@
+package job
+
+import (
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// move takes a card to another column: by drag, menu, key or plain form. A
+// job that is there already, by whomever, has arrived. One that cannot go there
+// stays, and a toast says why.
+func (p *Pages) move(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	in, err := web.Form(c)
+	if err != nil {
+		return err
+	}
+	to := kanban.Column(in.Get("to"))
+	if jobparts.ColumnTitles[to] == "" {
+		return fault.Invalid("to", "The board has no such column.")
+	}
+	version, err := jobparts.ReadVersion(in)
+	if err != nil {
+		return err
+	}
+	job, err := p.Jobs.Get(ctx, who, c.Param("key"))
+	if err != nil {
+		return err
+	}
+	from := kanban.ColumnOf(job.Status)
+	if from == to {
+		return p.moved(c, who, job, from)
+	}
+	by, ok := kanban.MoveVerb(job.Status, to)
+	if !ok {
+		return p.refused(c, who, job, wayOut(job, to))
+	}
+	after, err := p.Dispatch.Act(ctx, who, job.Key, dispatch.Action{Verb: by, Version: version})
+	if jobparts.Outdated(err) {
+		if after, err = p.Jobs.Get(ctx, who, job.Key); err != nil {
+			return err
+		}
+		if kanban.ColumnOf(after.Status) != to {
+			return p.refused(c, who, after, cameBack(after, "It has changed since you saw it. This is how it is now."))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return p.moved(c, who, after, from)
+}
+
+// moved answers a move that was made. htmx shows it by itself; only a request to
+// an agent, which leaves the card where it is, needs words.
+func (p *Pages) moved(c echo.Context, who tenancy.Principal, job jobs.Job, from kanban.Column) error {
+	toast := askedToast(job)
+	if toast == nil && !web.IsHX(c) {
+		toast = &ui.Toast{Tone: ui.OK, Title: job.Key + " is in " + columnOrGone(job.Status)}
+	}
+	return p.changed(c, who, job, toast, from)
+}
+
+func columnOrGone(status jobs.Status) string {
+	if title := jobparts.ColumnTitles[kanban.ColumnOf(status)]; title != "" {
+		return title
+	}
+	return "the archive"
+}
+
+func cameBack(job jobs.Job, why string) ui.Toast {
+	return ui.Toast{Tone: ui.Warn, Title: job.Key + " is in " + columnOrGone(job.Status), Text: why}
+}
+
+// wayOut is cameBack with what can be done instead: work in review is judged on
+// its page, where sending it back asks for the reason.
+func wayOut(job jobs.Job, to kanban.Column) ui.Toast {
+	t := cameBack(job, whyNot(job.Status, to))
+	if job.Status == jobs.InReview {
+		t.ActionLabel, t.ActionURL = "Review it", links.ReviewOf(job.Key, "")
+		if to == kanban.Ready {
+			t.ActionLabel, t.ActionURL = "Reject it", t.ActionURL+"#dlg-"+string(jobs.ByReject)
+		}
+	}
+	return t
+}
+
+// whyNot says why a job of a status does not go to a column by hand, and what
+// would bring it there.
+func whyNot(status jobs.Status, to kanban.Column) string {
+	switch {
+	case to == kanban.Running:
+		return "A job runs when an agent claims it; nobody can start one by hand."
+	case to == kanban.Review:
+		return "A job comes to Review when an agent hands it in."
+	case to == kanban.Done && status == jobs.InReview:
+		return "It is still to be approved."
+	case to == kanban.Done:
+		return "A job is done when its work was handed in and accepted."
+	case to == kanban.Ready && status == jobs.InReview:
+		return "Sending it back needs a reason."
+	case to == kanban.Ready && status == jobs.Waiting:
+		return "It becomes ready by itself when what it waits for is over."
+	case to == kanban.Waiting && status == jobs.Blocked, to == kanban.Waiting && status == jobs.Paused:
+		return "It waits already."
+	case to == kanban.Waiting:
+		return "Only a job that is ready or runs can be paused."
+	case to == kanban.Failed:
+		return "A job that is over cannot be cancelled."
+	default:
+		return "It cannot go there from where it is."
+	}
+}
+
+// askedToast says that the agent was asked and not forced, nil where it was not.
+func askedToast(job jobs.Job) *ui.Toast {
+	if job.Lease == nil {
+		return nil
+	}
+	t := &ui.Toast{Tone: ui.Info, Text: "It has 60 seconds to answer, then the job is taken from it."}
+	switch job.Lease.Directive {
+	case string(jobs.ByPause):
+		t.Title = jobparts.Holder(job) + " is asked to pause " + job.Key
+	case string(jobs.ByCancel):
+		t.Title = jobparts.Holder(job) + " is asked to stop " + job.Key
+	default:
+		return nil
+	}
+	return t
+}

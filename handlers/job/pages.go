@@ -1,0 +1,106 @@
+// Package job is the page of a job: what it is, why it does not run, its
+// attempts, links, history and log, and what people do to it.
+package job
+
+import (
+	"context"
+
+	"fleetboard/handlers/live"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+)
+
+// Deps is what the page needs.
+type Deps struct {
+	Web      *web.Site
+	Dispatch Dispatch
+	Events   Events
+	Fleet    Fleet
+	Jobs     Jobs
+	Links    Links
+	Logs     Logs
+	Kanban   Kanban
+	Registry *live.Registry
+	Streams  *live.Streams
+}
+
+// Dispatch is what the page asks of the work of agents.
+type Dispatch interface {
+	Act(ctx context.Context, who tenancy.Principal, keyOrID string, a dispatch.Action) (jobs.Job, error)
+	Usage(ctx context.Context, who tenancy.Principal, job ids.ID, epochs ...int64) (used dispatch.JobUsage, err error)
+	WatchLogs(workspace ids.ID, job ids.ID) (written <-chan struct{}, cancel func())
+}
+
+// Events is what the page asks of the event log.
+type Events interface {
+	OfJob(ctx context.Context, who tenancy.Principal, job ids.ID, before int64, limit int) ([]eventlog.Event, error)
+}
+
+// Fleet is what the page asks of factories and agents.
+type Fleet interface {
+	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
+}
+
+// Jobs is what the page asks of jobs.
+type Jobs interface {
+	Get(ctx context.Context, who tenancy.Principal, keyOrID string) (jobs.Job, error)
+	Attempts(ctx context.Context, who tenancy.Principal, keyOrID string) ([]jobs.Attempt, error)
+	AttemptPage(ctx context.Context, who tenancy.Principal, keyOrID string, before int64, limit int) (job jobs.Job, list []jobs.AttemptRecord, more bool, err error)
+	Patch(ctx context.Context, who tenancy.Principal, keyOrID string, p jobs.Patch) (jobs.Job, error)
+	Purge(ctx context.Context, who tenancy.Principal, keyOrID string) error
+}
+
+// Links is what the page asks of the links between jobs.
+type Links interface {
+	Graph(ctx context.Context, who tenancy.Principal, job string) (jobs.Graph, error)
+	Search(ctx context.Context, who tenancy.Principal, query string, limit int) ([]jobs.Job, error)
+	Link(ctx context.Context, who tenancy.Principal, job string, dependsOn string, kind jobs.LinkType) (jobs.Job, error)
+	LinkParent(ctx context.Context, who tenancy.Principal, child string, parent string, gate bool) (jobs.Job, error)
+	Unlink(ctx context.Context, who tenancy.Principal, job string, dependsOn string, kind jobs.LinkType) (jobs.Job, error)
+}
+
+// Logs is what the page asks of the log lines of jobs.
+type Logs interface {
+	Logs(ctx context.Context, who tenancy.Principal, job string, f jobs.LogFilter) (list []jobs.LogLine, next string, err error)
+	LogsAfter(ctx context.Context, who tenancy.Principal, job ids.ID, after int64, f jobs.LogFilter) ([]jobs.LogLine, error)
+}
+
+// Kanban is what the page asks of the read model of the board.
+type Kanban interface {
+	Explain(ctx context.Context, who tenancy.Principal, keyOrID string) (kanban.Explanation, error)
+	Surroundings(ctx context.Context, who tenancy.Principal) (kanban.Surroundings, error)
+	Talk(ctx context.Context, who tenancy.Principal, job ids.ID) ([]eventlog.Event, error)
+}
+
+// Pages answers the requests of the page.
+type Pages struct{ Deps }
+
+// New returns the page.
+func New(d Deps) *Pages { return &Pages{d} }
+
+// Routes are the pages, fragments and actions, each with the permission it needs.
+func (p *Pages) Routes() []web.Route {
+	return []web.Route{
+		web.Get("/jobs/:key", tenancy.ReadBoard, p.show),
+		web.Get("/jobs/:key/panel", tenancy.ReadBoard, p.panel),
+		web.Get("/jobs/:key/log", tenancy.ReadBoard, p.showLog),
+		web.Get("/jobs/:key/log/stream", tenancy.ReadBoard, p.streamLog),
+		web.Get("/jobs/:key/attempts", tenancy.ReadBoard, p.showAttempts),
+		web.Post("/jobs/:key/move", tenancy.WriteJobs, p.move),
+		web.Post("/jobs/:key/tick", tenancy.WriteJobs, p.tick),
+		web.Post("/jobs/:key/link", tenancy.WriteJobs, p.link),
+		web.Post("/jobs/:key/unlink", tenancy.WriteJobs, p.unlink),
+		web.Get("/jobs/:key/linkable", tenancy.ReadBoard, p.linkable),
+		web.Post("/jobs/:key/delete", tenancy.Manage, p.delete),
+		web.Post("/jobs/:key/:action", tenancy.WriteJobs, p.act),
+	}
+}
+
+// Live is the page among those with a live part.
+func (p *Pages) Live() live.Page { return livePage{p} }

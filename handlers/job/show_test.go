@@ -1,0 +1,135 @@
+package job_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"fleetboard/db/dbtest"
+	"fleetboard/handlers/handlertest"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/jobs"
+)
+
+func TestJobPageOfARunningJob(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	before := d.Job("First things")
+	d.Job("Alpha", func(n *jobs.New) {
+		n.Body, n.Acceptance, n.Repo = "Make it **so**.", []string{"It is so"}, "ledger-api"
+		p := 9
+		n.Priority = &p
+	})
+	d.Job("After it", func(n *jobs.New) { n.DependsOn = []string{"FB-2"} })
+	agent := d.Agent("claude-1")
+	j := d.Claim(agent)
+	done, step := 62, "Reaper tests"
+	_, err := d.Elsewhere.Progress(t.Context(), agent, dispatch.Ref{Job: j.Key, Epoch: j.Epoch},
+		dispatch.Progress{Percent: &done, Step: &step, Checkpoint: json.RawMessage(`{"step":3}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := handlertest.Page(t, d.Get("/jobs/FB-2"), http.StatusOK)
+	handlertest.WantText(t, doc, "h1", "Alpha")
+	handlertest.WantText(t, doc, ".strip", "claude-1 on factory-of-claude-1")
+	handlertest.WantText(t, doc, ".strip", "62% Reaper tests")
+	handlertest.WantText(t, doc, "#description strong", "so")
+	handlertest.WantText(t, doc, ".acc", "It is so")
+	handlertest.WantText(t, doc, "#attempt-1", "claude-1")
+	handlertest.WantText(t, doc, "#events", "claimed Ready Assigned")
+	handlertest.WantText(t, doc, "#events", "62%")
+	handlertest.WantText(t, doc, "#checkpoint", `"step": 3`)
+	handlertest.WantText(t, doc, "#links-words tbody", "FB-3waits for FB-2")
+	handlertest.WantText(t, doc, ".jobside", "factory-of-claude-1 of 1")
+	handlertest.WantCount(t, doc, "#why", 0)
+	handlertest.WantCount(t, doc, "#bar-pause", 1)
+	handlertest.WantCount(t, doc, "#dlg-cancel input[name=reason]", 1)
+	handlertest.WantCount(t, doc, "#live", 1)
+
+	panel := handlertest.Page(t, d.Get("/jobs/FB-2/panel"), http.StatusOK)
+	handlertest.WantCount(t, panel, `hx-partial[hx-target="#job-panel"] #job-panel`, 1)
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/jobs/"+before.ID.String()), http.StatusOK), "h1", "First things")
+}
+
+func TestJobPageOfWorkHandedIn(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Job("Alpha", func(n *jobs.New) { yes := true; n.ReviewRequired = &yes })
+	agent := d.Agent("claude-1")
+	j := d.Claim(agent)
+	_, err := d.Elsewhere.Complete(t.Context(), agent, dispatch.Ref{Job: j.Key, Epoch: j.Epoch}, dispatch.Completion{
+		Summary: "One **guarded** update", Commit: "9be04d1f00", Branch: "fleet/FB-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// An address that is no link never comes this far; a damaged row may have it.
+	if _, err := dbtest.Owner(t, d.DB).Exec(t.Context(),
+		`UPDATE job SET result = jsonb_set(result, '{url}', '"javascript:alert(1)"') WHERE title = 'Alpha'`); err != nil {
+		t.Fatal(err)
+	}
+	doc := handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK)
+	handlertest.WantText(t, doc, "#result-commit", "9be04d1f00")
+	handlertest.WantText(t, doc, "#result strong", "guarded")
+	handlertest.WantCount(t, doc, "#result a[href^=javascript]", 0)
+	handlertest.WantText(t, doc, "#why", "Commit 9be04d1 waits for a review")
+	handlertest.WantCount(t, doc, "#bar-approve", 1)
+	handlertest.WantCount(t, doc, "#dlg-reject textarea[required]", 1)
+}
+
+func TestJobPageOfMergedWork(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Job("Alpha", func(n *jobs.New) { n.ReviewRequired, n.Files = new(true), []string{"internal/**"} })
+	agent := d.Agent("claude-1")
+	j := d.Claim(agent)
+	_, err := d.Elsewhere.Complete(t.Context(), agent, dispatch.Ref{Job: j.Key, Epoch: j.Epoch}, dispatch.Completion{
+		Commit: "9be04d1f00", URL: "https://git.example/pr/1", FilesTouched: []string{"internal/a.go", "internal/b.go"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range []dispatch.Action{{Verb: jobs.ByApprove}, {Verb: jobs.ByMerge, Commit: "77aa"}} {
+		if _, err := d.Dispatch.Act(t.Context(), d.Owner, j.Key, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	doc := handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK)
+	handlertest.WantText(t, doc, "#approved-head", "9be04d1f00")
+	handlertest.WantText(t, doc, "#merged-commit", "77aa")
+	handlertest.WantText(t, doc, "#result", "2 files")
+	handlertest.WantText(t, doc, "#result a[href='https://git.example/pr/1']", "https://git.example/pr/1")
+	handlertest.WantText(t, doc, ".jobside", "internal/**")
+}
+
+func TestJobPageSaysWhoCouldRunIt(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Agent("claude-1")
+	d.Job("Alpha", func(n *jobs.New) { n.Capabilities = []string{"engine:codex", "gpu:a100"} })
+	doc := handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK)
+	handlertest.WantText(t, doc, "#why", "No live factory can run FB-1")
+	handlertest.WantText(t, doc, "#why table", "factory-of-claude-1lacks engine:codexgpu:a100nearest miss")
+}
+
+func TestJobPageOfOlderEvents(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Job("Alpha")
+	for range 30 {
+		for _, by := range []jobs.Trigger{jobs.ByPause, jobs.ByResume} {
+			if _, err := d.Dispatch.Act(t.Context(), d.Owner, "FB-1", dispatch.Action{Verb: by}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	doc := handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK)
+	handlertest.WantText(t, doc, "#events .panel-h", "newest 50")
+	older, _, _ := strings.Cut(doc.Find("#events a[href*='before=']").AttrOr("href", ""), "#")
+	doc = handlertest.Page(t, d.Get(older), http.StatusOK)
+	handlertest.WantText(t, doc, "#events .panel-h", "11 older")
+	handlertest.WantText(t, doc, "#events", "created")
+	handlertest.WantCount(t, doc, "#live", 0)
+}
+
+func TestUnknownJob(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	doc := handlertest.Page(t, d.Get("/jobs/FB-99"), http.StatusNotFound)
+	handlertest.WantText(t, doc, "main", "There is no job FB-99 in this workspace.")
+	handlertest.WantCount(t, doc, "nav a[href='/board']", 2)
+	handlertest.Read(t, d.Get("/jobs/FB-99/panel"), http.StatusNotFound)
+}

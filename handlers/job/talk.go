@@ -1,0 +1,46 @@
+package job
+
+import (
+	"fleetboard/handlers/jobparts"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/jobs"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// addTalk puts what was said below the attempt that it is about: the last one
+// that had begun by then. Attempts come newest first, in the order of the sheet.
+func (s pageData) addTalk(attempts []views.Attempt) {
+	for i := len(s.talk) - 1; i >= 0; i-- {
+		e := s.talk[i]
+		for at, a := range s.attempts {
+			if !a.ClaimedAt.After(e.At) {
+				attempts[at].Talk = append(attempts[at].Talk, jobparts.Feedback(e, s.now))
+				break
+			}
+		}
+	}
+}
+
+// question is what the last attempt asked, with its answer or the address that
+// takes one; nil where nothing is open and the next attempt has begun.
+func (s pageData) question() *views.Question {
+	j := s.job
+	if j.Question == "" || j.Lease != nil || j.Status.Finished() {
+		return nil
+	}
+	q := &views.Question{Agent: "The agent", Text: j.Question, Asked: ui.Ago(j.StatusAt, s.now), Answer: j.Answer, By: "A person"}
+	for i := len(s.talk) - 1; i >= 0; i-- {
+		switch e := s.talk[i]; e.Type {
+		case eventlog.JobAsked:
+			q.Agent, q.Asked = e.Actor.Name, ui.Ago(e.At, s.now)
+		case eventlog.JobAnswered:
+			q.By, q.Answered = e.Actor.Name, ui.Ago(e.At, s.now)
+		}
+	}
+	if s.canWrite && j.Status == jobs.Blocked && j.Answer == "" {
+		q.URL, q.Version = links.JobAction(j.Key, string(jobs.ByAnswer)), j.Version
+	}
+	return q
+}

@@ -1,0 +1,64 @@
+package job
+
+import (
+	"fmt"
+	"strings"
+
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend"
+	"fleetboard/views"
+	"fleetboard/views/ui"
+)
+
+// usedModel is what models were used for, as pages show it; nothing where they were
+// not.
+func usedModel(u spend.Usage) views.Used {
+	if u.Entries == 0 {
+		return views.Used{}
+	}
+	m := views.Used{Tokens: tokens(u.Input) + " in, " + tokens(u.Output) + " out", Cost: costText(u)}
+	var cached []string
+	if u.CacheRead > 0 {
+		cached = append(cached, tokens(u.CacheRead)+" read from the cache")
+	}
+	if u.CacheWrite > 0 {
+		cached = append(cached, tokens(u.CacheWrite)+" written to the cache")
+	}
+	m.Cache = strings.Join(cached, ", ")
+	return m
+}
+
+func tokens(n int64) string { return ui.Count(int(n)) }
+
+// costText never shows a sum as whole in which something is missing.
+func costText(u spend.Usage) string {
+	switch {
+	case u.Cost == nil:
+		return "unpriced"
+	case u.Unpriced > 0:
+		return dollars(*u.Cost) + " + unpriced"
+	}
+	return dollars(*u.Cost)
+}
+
+// dollars is an amount to the cent; the nearest one, but never none for some.
+func dollars(n spend.Nanos) string {
+	const cent = 10_000_000
+	if n > 0 && n < cent {
+		return "under $0.01"
+	}
+	cents := n / cent
+	if n%cent >= cent/2 {
+		cents++
+	}
+	return fmt.Sprintf("$%s.%02d", ui.Count(int(cents/100)), cents%100)
+}
+
+// epochs are those of attempts.
+func epochs(list []jobs.Attempt) []int64 {
+	all := make([]int64, 0, len(list))
+	for _, a := range list {
+		all = append(all, a.Epoch)
+	}
+	return all
+}

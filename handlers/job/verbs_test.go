@@ -1,0 +1,29 @@
+package job
+
+import (
+	"strings"
+	"testing"
+
+	"fleetboard/handlers/jobparts"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+)
+
+// Every move of every status has words of its own.
+func TestMovesHaveWords(t *testing.T) {
+	for _, status := range jobs.Statuses {
+		for _, to := range kanban.Columns {
+			by, ok := kanban.MoveVerb(status, to)
+			if !ok {
+				if to != kanban.ColumnOf(status) && whyNot(status, to) == "" {
+					t.Errorf("nothing says why %s does not go to %s", status, to)
+				}
+				continue
+			}
+			m := jobparts.Moves([]kanban.Move{{To: to, Verb: by}})[0]
+			if !strings.HasPrefix(m.Label, jobparts.ColumnTitles[to]+", ") {
+				t.Errorf("%s to %s by %s is called %q", status, to, by, m.Label)
+			}
+		}
+	}
+}

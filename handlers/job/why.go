@@ -1,0 +1,140 @@
+package job
+
+import (
+	"strconv"
+
+	"fleetboard/handlers/reason"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// reason is the panel that says why the job does not run; nil for one that
+// does, or that has nothing left to run for.
+func (s pageData) reason() *views.Why {
+	j := s.job
+	switch {
+	case len(s.why.Reasons) == 0, j.Lease != nil, j.Status == jobs.Completed, j.Status == jobs.Archived:
+		return nil
+	case j.Status == jobs.Failed:
+		return s.failure()
+	case j.Status == jobs.Aborted:
+		return &views.Why{Icon: "circle-x", Title: reason.ByText(j.Key+" was cancelled", tenancy.Credit(j.StatusBy, j.CarriedOutBy), j.LastError).String(), Lines: s.next(kanban.CodeAborted)}
+	}
+	first := s.why.Reasons[0]
+	shown := reason.Model(j, first, s.now)
+	m := &views.Why{Icon: shown.Icon, Tone: shown.Tone, Title: whyTitle(j, first)}
+	for _, r := range s.why.Reasons {
+		if r.Code != kanban.CodeQuestion { // it stands below, as a whole
+			m.Lines = append(m.Lines, reason.Text(j, r, s.now))
+		}
+		m.Lines = append(m.Lines, s.next(r.Code)...)
+		switch r.Code {
+		case kanban.CodeNoFactory, kanban.CodeSeatsTaken, kanban.CodeAgentsBusy:
+			m.Rows = s.routingRows()
+		}
+	}
+	return m
+}
+
+func (s pageData) failure() *views.Why {
+	j := s.job
+	m := &views.Why{Icon: "octagon-alert", Tone: ui.Bad, Title: j.Key + " failed"}
+	switch {
+	case s.why.Reasons[0].Code == kanban.CodeDependencyCycle:
+		m.Title += ", it waited for itself"
+		m.Lines = []ui.Sentence{ui.Text(web.FirstLine(s.why.Reasons[0].Text, web.MaxQuote)), ui.Text("Take one of the links away, then retry it")}
+		return m
+	case j.LostCount > j.MaxLost:
+		m.Title += ", it was lost too often"
+	case j.FailureCount > j.MaxRetries:
+		m.Title += ", its retries are used up"
+	}
+	if line := web.FirstLine(j.LastError, web.MaxQuote); line != "" {
+		m.Lines = []ui.Sentence{ui.Text(line)}
+	}
+	m.Lines = append(m.Lines, s.next(kanban.CodeFailed)...)
+	return m
+}
+
+// next is what the reader can do about it, one sentence or none.
+func (s pageData) next(code string) []ui.Sentence {
+	j := s.job
+	if !s.canWrite {
+		return nil
+	}
+	switch code {
+	case kanban.CodeQuestion:
+		return []ui.Sentence{ui.Say(ui.Link("Answer it", "#answer"), ui.T(", and the next attempt goes on with your answer"))}
+	case kanban.CodeInReview:
+		return []ui.Sentence{ui.Say(ui.Link("Review it", links.ReviewOf(j.Key, "")), ui.T(" with its changes and checks"))}
+	case kanban.CodeProductPaused, kanban.CodeReviewBacklog, kanban.CodeRepoBusy:
+		return []ui.Sentence{ui.Say(ui.Link("The settings of "+j.Product, links.Product(j.Product)), ui.T(" decide about this"))}
+	case kanban.CodeFailed, kanban.CodeAborted:
+		return []ui.Sentence{ui.Text("Retry starts it anew, with all its retries")}
+	default:
+		return nil
+	}
+}
+
+func whyTitle(j jobs.Job, r kanban.Reason) string {
+	switch r.Code {
+	case kanban.CodeNoFactory:
+		return "No live factory can run " + j.Key
+	case kanban.CodeSeatsTaken:
+		return j.Key + " waits for a seat"
+	case kanban.CodeCanStart:
+		return j.Key + " can start now"
+	case kanban.CodeQuestion:
+		return j.Key + " waits for an answer"
+	case kanban.CodeBlocked:
+		return j.Key + " is blocked"
+	case kanban.CodePaused:
+		return j.Key + " is paused"
+	case kanban.CodeInReview:
+		return j.Key + " is in review"
+	case kanban.CodeApproved:
+		return j.Key + " is approved"
+	case kanban.CodeDependencyFailed:
+		return j.Key + " cannot start by itself"
+	case kanban.CodeDependency:
+		return j.Key + " waits for other jobs"
+	case kanban.CodeNotBefore:
+		return j.Key + " waits for its time"
+	case kanban.CodeRetryBackoff:
+		return j.Key + " waits to be tried again"
+	case kanban.CodeRepoBusy:
+		return j.Key + " waits for its repo"
+	case kanban.CodeReviewBacklog:
+		return j.Key + " waits for the review"
+	case kanban.CodeProductPaused:
+		return j.Key + " waits for its product"
+	case kanban.CodeAgentsBusy:
+		return j.Key + " waits for an agent"
+	default:
+		return j.Key + " waits"
+	}
+}
+
+// routingRows says of each factory whether it could run the job.
+func (s pageData) routingRows() []views.WhyRow {
+	var rows []views.WhyRow
+	for _, f := range s.why.Routing.Eligible {
+		rows = append(rows, views.WhyRow{Name: f.Factory.Name, Text: "has all it needs", Remark: web.Plural(f.Free, "seat", "seats") + " free"})
+	}
+	for i, f := range s.why.Routing.Ineligible {
+		row := views.WhyRow{Name: f.Factory.Name, Text: reason.Misfit(f, s.job.Factory), Missing: f.Missing}
+		switch {
+		case i == 0 && len(s.why.Routing.Eligible) == 0:
+			row.Remark = "nearest miss"
+		case len(f.Missing) > 0:
+			row.Remark = "misses " + strconv.Itoa(len(f.Missing))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

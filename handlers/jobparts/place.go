@@ -1,0 +1,15 @@
+package jobparts
+
+import "fleetboard/internal/jobs"
+
+// PlaceOf is "ledger-api · M2"; without a repo the product stands for it.
+func PlaceOf(j jobs.Job) string {
+	place := j.Repo
+	if place == "" {
+		place = j.Product
+	}
+	if j.Phase != "" {
+		place += " · " + j.Phase
+	}
+	return place
+}

@@ -1,0 +1,146 @@
+package live
+
+import (
+	"context"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/tenancy"
+)
+
+// Show is the stream of changes of one page. ?on= says of which.
+func (h *Hub) Show(c echo.Context, who tenancy.Principal) error {
+	return Serve(h.streams, c, who, func() (Feed[message], func(), error) {
+		f := &connection{hub: h, c: c, who: who, after: Place(c)}
+		if _, err := eventlog.ParseCursor(f.after); err != nil {
+			return nil, nil, err
+		}
+		var err error
+		if f.stream, f.subscriber, err = h.join(c, who); err != nil {
+			return nil, nil, err
+		}
+		return f, func() { h.leave(f.stream, f.subscriber) }, nil
+	})
+}
+
+// connection hands the messages of a stream to one reader.
+type connection struct {
+	hub        *Hub
+	c          echo.Context
+	who        tenancy.Principal
+	out        *Writer
+	stream     *sharedStream
+	subscriber *subscriber
+
+	after   string // where the reader was when it came
+	pending string // place that the reader does not know yet, "" for none
+}
+
+// Begin shows what has changed since the reader's place. Since it subscribed the
+// stream tells everything, so nothing falls between the two.
+func (f *connection) Begin(ctx context.Context, out *Writer) error {
+	f.out = out
+	u, err := f.hub.deps.Board.Missed(ctx, f.who, f.after)
+	if err != nil || u == nil {
+		return err
+	}
+	if u.Reset {
+		return f.startOver(ctx)
+	}
+	view, err := f.hub.open(f.c, f.who, *u.Fleet)
+	if err != nil {
+		return err
+	}
+	n, err := view.Change(ctx, u)
+	if err != nil {
+		return err
+	}
+	n.frame(u)
+	bytes, err := n.message(ctx, u.Cursor)
+	if err != nil {
+		return err
+	}
+	if bytes == nil {
+		f.pending = u.Cursor
+	} else if err := f.out.send(bytes); err != nil {
+		return err
+	}
+	if !n.Later {
+		return nil
+	}
+	return f.refresh(ctx, view)
+}
+
+// startOver is Begin where too much was missed to tell one after another. A page
+// that does not fetch itself again, such as one that counts, is told all the same.
+func (f *connection) startOver(ctx context.Context) error {
+	if err := f.reset(ctx); err != nil {
+		return err
+	}
+	snap, err := f.hub.deps.Fleet.Snapshot(ctx, f.who)
+	if err != nil {
+		return err
+	}
+	view, err := f.hub.open(f.c, f.who, snap)
+	if err != nil {
+		return err
+	}
+	return f.refresh(ctx, view)
+}
+
+func (f *connection) refresh(ctx context.Context, view View) error {
+	parts, err := view.Refresh(ctx)
+	if err != nil || len(parts) == 0 {
+		return err
+	}
+	return f.out.Parts(ctx, "", parts)
+}
+
+// C is the queue of the reader.
+func (f *connection) C() <-chan message { return f.subscriber.queue }
+
+// Take sends a message, also one that Begin has covered: the messages after it
+// build on it. A reader whose queue overran fetches its page again.
+func (f *connection) Take(ctx context.Context, m message, ok bool) (more bool, err error) {
+	switch {
+	case !ok && !f.subscriber.late:
+		return false, nil
+	case !ok:
+		return true, f.reset(ctx)
+	}
+	if m.cursor != "" {
+		f.pending = m.cursor
+	}
+	if m.bytes == nil {
+		return true, nil
+	}
+	if m.cursor != "" {
+		f.pending = ""
+	}
+	return true, f.out.send(m.bytes)
+}
+
+// Beat keeps the connection open.
+func (f *connection) Beat(context.Context) error {
+	if f.pending == "" {
+		return f.out.Comment()
+	}
+	cursor := f.pending
+	f.pending = ""
+	return f.out.place(cursor)
+}
+
+// reset lets the page fetch itself again, for too much was missed, and goes on
+// from the place that it will then show.
+func (f *connection) reset(ctx context.Context) error {
+	if !f.stream.subscribers.add(f.subscriber) {
+		return nil
+	}
+	place, err := f.hub.deps.Board.Here(ctx, f.who)
+	if err != nil {
+		return err
+	}
+	f.pending = ""
+	return f.out.send(namedMessage("reset", place))
+}

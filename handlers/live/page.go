@@ -1,0 +1,101 @@
+package live
+
+import (
+	"context"
+	"net/url"
+	"slices"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+)
+
+// Page is a kind of page with a live part.
+type Page interface {
+	// Name is what ?on= calls it.
+	Name() string
+	// Shows reports whether an address is one of the page's.
+	Shows(at *url.URL) bool
+	// Key names what a reader sees: readers of one workspace with the same key
+	// share a stream.
+	Key(query url.Values, who tenancy.Principal) string
+	// Open makes the live part that a request asks for.
+	Open(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) (View, error)
+	// Parts show at an address what an action did to a job.
+	Parts(c echo.Context, who tenancy.Principal, at *url.URL, act Act) ([]templ.Component, error)
+}
+
+// View is the live part of an open page.
+type View interface {
+	// Change gives the parts that a change of the board changes.
+	Change(ctx context.Context, u *kanban.Update) (Update, error)
+	// Refresh reads again what follows from changes.
+	Refresh(ctx context.Context) ([]templ.Component, error)
+	// Ages reports whether the part is to be refreshed with each heartbeat.
+	Ages() bool
+}
+
+// Update is what a change means for a page.
+type Update struct {
+	Parts []templ.Component
+	Later bool // the view is to be refreshed soon
+	Reset bool // the page is to fetch itself again
+}
+
+// Act is an action on a job.
+type Act struct {
+	Job jobs.Job // as it is now
+	// From is the column that it was in, "" where that does not matter.
+	From kanban.Column
+	// Refused is whether nothing was done, because the job was no longer what its
+	// page showed.
+	Refused bool
+}
+
+// Registry holds the pages that have a live part.
+type Registry struct{ pages []Page }
+
+// Register adds pages. A request that htmx sent from none of them is taken for one
+// of the first.
+func (r *Registry) Register(pages ...Page) { r.pages = append(r.pages, pages...) }
+
+// named is the page that ?on= asks for. Fault: NotFound.
+func (r *Registry) named(name string) (Page, error) {
+	at := slices.IndexFunc(r.pages, func(p Page) bool { return p.Name() == name })
+	if at < 0 {
+		return nil, fault.New(fault.NotFound, "There is no such stream.")
+	}
+	return r.pages[at], nil
+}
+
+// Parts are the parts of the page that htmx asks from which show what an action did.
+func (r *Registry) Parts(c echo.Context, who tenancy.Principal, act Act) ([]templ.Component, error) {
+	at, err := url.Parse(web.CurrentPath(c.Request()))
+	if err != nil {
+		at = &url.URL{}
+	}
+	for _, p := range r.pages {
+		if p.Shows(at) {
+			return p.Parts(c, who, at, act)
+		}
+	}
+	return r.pages[0].Parts(c, who, at, act)
+}
+
+// KeyByRole is the Key of a page that all of one role see alike. What a page counts
+// from, its place in the log, makes no difference.
+func KeyByRole(query url.Values, who tenancy.Principal) string {
+	seen := url.Values{}
+	for name, values := range query {
+		if name != "after" {
+			seen[name] = values
+		}
+	}
+	return string(who.Role) + " " + seen.Encode()
+}

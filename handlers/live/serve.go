@@ -1,0 +1,163 @@
+package live
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+)
+
+// The clocks of a stream.
+const (
+	heartbeatEvery = 15 * time.Second
+	// SessionEvery is how soon a stream ends after its session or its role has.
+	SessionEvery = 5 * time.Second
+	// oldest is when a stream ends and the page connects again, give or take a
+	// fifth so that they do not all come at once.
+	oldest = 20 * time.Minute
+)
+
+// Deps is what streams need.
+type Deps struct {
+	Site    *web.Site
+	Members Members
+	Board   Board
+	Fleet   Fleet
+	Log     *slog.Logger
+	// Done is closed when the server stops. Nil is a server that never stops.
+	Done <-chan struct{}
+}
+
+// Members tells of changes of a workspace's members.
+type Members interface {
+	OnMembers(workspace ids.ID, notify func()) (stop func())
+}
+
+// Board is the feed of the board's changes.
+type Board interface {
+	Here(ctx context.Context, who tenancy.Principal) (cursor string, err error)
+	Watch(ctx context.Context, who tenancy.Principal, cursor string) (<-chan *kanban.Update, error)
+	Missed(ctx context.Context, who tenancy.Principal, cursor string) (*kanban.Update, error)
+}
+
+// Fleet reads the factories and agents.
+type Fleet interface {
+	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
+}
+
+// Feed is what one connection shows: what C brings, one after another.
+type Feed[T any] interface {
+	// Begin sends what the reader has missed.
+	Begin(ctx context.Context, out *Writer) error
+	// C is asked before each wait.
+	C() <-chan T
+	// Take shows what C brought; ok is false where C is closed. The stream ends
+	// where more is false.
+	Take(ctx context.Context, v T, ok bool) (more bool, err error)
+	// Beat keeps the connection open.
+	Beat(ctx context.Context) error
+}
+
+// Streams are the open connections of one kind.
+type Streams struct {
+	deps  Deps
+	limit limit
+}
+
+// NewStreams returns none.
+func NewStreams(d Deps) *Streams { return &Streams{deps: d} }
+
+// Serve answers a request with a stream, unless too many are open. prepare refuses
+// what cannot be shown, before the answer has begun; done ends what it began.
+func Serve[T any](s *Streams, c echo.Context, who tenancy.Principal, prepare func() (feed Feed[T], done func(), err error)) error {
+	leave, ok := s.limit.enter(who.Account)
+	if !ok {
+		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(int(heartbeatEvery/time.Second)))
+		return c.String(http.StatusServiceUnavailable, "Too many live pages are open.\n")
+	}
+	defer leave()
+	ctx := c.Request().Context()
+	feed, done, err := prepare()
+	if err != nil {
+		return err
+	}
+	defer done()
+	changed, stop := s.membersChanged(who)
+	defer stop()
+	out, err := openWriter(c)
+	defer out.end()
+	if err == nil {
+		err = feed.Begin(ctx, out)
+	}
+	if err == nil {
+		err = run(ctx, s.deps.Done, changed, feed, func() bool { return s.deps.Site.StillIn(c, who) })
+	}
+	if ctx.Err() != nil {
+		return nil // the reader has gone; there is nobody to tell
+	}
+	return err
+}
+
+// Place is where in a log the reader is: where its last connection ended, else
+// where its page was made.
+func Place(c echo.Context) string {
+	if id := c.Request().Header.Get("Last-Event-ID"); id != "" {
+		return id
+	}
+	return c.QueryParam("after")
+}
+
+// membersChanged tells of changes of the workspace's members, so that a stream
+// need not wait for the next check. stop ends that.
+func (s *Streams) membersChanged(who tenancy.Principal) (changed <-chan struct{}, stop func()) {
+	signal := make(chan struct{}, 1)
+	return signal, s.deps.Members.OnMembers(who.Workspace, func() {
+		select {
+		case signal <- struct{}{}:
+		default:
+		}
+	})
+}
+
+// run feeds a connection until the reader, the session, the server or the stream's
+// time ends.
+func run[T any](ctx context.Context, server, members <-chan struct{}, feed Feed[T], stillIn func() bool) error {
+	beat, check := time.NewTicker(heartbeatEvery), time.NewTicker(SessionEvery)
+	defer beat.Stop()
+	defer check.Stop()
+	age := time.NewTimer(time.Duration(float64(oldest) * (0.8 + 0.4*rand.Float64())))
+	defer age.Stop()
+	for more := true; more; {
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-server:
+			return nil
+		case <-age.C:
+			return nil
+		case <-members:
+			more = stillIn()
+		case <-check.C:
+			more = stillIn()
+		case <-beat.C:
+			err = feed.Beat(ctx)
+		case v, ok := <-feed.C():
+			more, err = feed.Take(ctx, v, ok)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package live
+
+import (
+	"context"
+	"time"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+)
+
+// settle is how long the consequences of a change, such as every reason that
+// names a free seat, are gathered before they are read again.
+const settle = time.Second
+
+// stream makes the messages of one view, once for all who see the same.
+type stream struct {
+	hub         *Hub
+	who         tenancy.Principal // the first who looked; all the others see what this one may
+	view        View
+	subscribers subscribers
+
+	// Only run touches these.
+	updates <-chan *kanban.Update
+	fleet   views.Fleet // as the sidebar shows it
+	later   <-chan time.Time
+}
+
+// run makes messages until ctx ends. What cannot be made ends the streams: their
+// pages connect again.
+func (s *stream) run(ctx context.Context) {
+	defer s.subscribers.end()
+	beat := time.NewTicker(heartbeatEvery)
+	defer beat.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case <-beat.C:
+			err = s.beat(ctx)
+		case <-s.later:
+			s.later = nil
+			err = s.refresh(ctx)
+		case u, ok := <-s.updates:
+			if !ok {
+				return
+			}
+			err = s.take(ctx, s.gathered(u))
+		}
+		if err != nil {
+			if ctx.Err() == nil {
+				s.hub.deps.Log.WarnContext(ctx, "show live changes", "error", err)
+			}
+			return
+		}
+	}
+}
+
+// gathered is an update with those that came meanwhile.
+func (s *stream) gathered(first *kanban.Update) *kanban.Update {
+	var all *kanban.Update
+	for {
+		select {
+		case u, ok := <-s.updates:
+			if !ok {
+				return &kanban.Update{Reset: true}
+			}
+			if all == nil {
+				all = &kanban.Update{}
+				merge(all, first)
+			}
+			merge(all, u)
+		default:
+			if all == nil {
+				return first
+			}
+			return all
+		}
+	}
+}
+
+// take shows an update.
+func (s *stream) take(ctx context.Context, u *kanban.Update) error {
+	if u.Reset {
+		return s.reset(ctx)
+	}
+	n, err := s.view.Change(ctx, u)
+	if err != nil {
+		return err
+	}
+	if u.Fleet != nil {
+		s.fleet = web.FleetModel(*u.Fleet)
+	}
+	n.frame(u)
+	if n.Later && s.later == nil {
+		s.later = time.After(s.hub.Settle)
+	}
+	return s.subscribers.publish(ctx, n, u.Cursor)
+}
+
+// refresh reads again what follows from changes.
+func (s *stream) refresh(ctx context.Context) error {
+	parts, err := s.view.Refresh(ctx)
+	if err != nil || len(parts) == 0 {
+		return err
+	}
+	return s.subscribers.publish(ctx, Update{Parts: parts}, "")
+}
+
+// beat looks for what changes without an event, such as an agent that has gone
+// silent.
+func (s *stream) beat(ctx context.Context) error {
+	snap, err := s.hub.deps.Fleet.Snapshot(ctx, s.who)
+	if err != nil {
+		return err
+	}
+	if !sameFleet(s.fleet, web.FleetModel(snap)) {
+		return s.take(ctx, &kanban.Update{Fleet: &snap})
+	}
+	if s.view.Ages() {
+		return s.refresh(ctx)
+	}
+	return nil
+}
+
+// reset lets every page fetch itself again, for the stream missed too much, and
+// goes on from the place that they will then show.
+func (s *stream) reset(ctx context.Context) error {
+	place, err := s.hub.deps.Board.Here(ctx, s.who)
+	if err != nil {
+		return err
+	}
+	if s.updates, err = s.hub.deps.Board.Watch(ctx, s.who, place); err != nil {
+		return err
+	}
+	if s.later == nil {
+		s.later = time.After(s.hub.Settle)
+	}
+	return s.subscribers.publish(ctx, Update{Reset: true}, place)
+}
+
+// frame adds what a change of the board changes on every page.
+func (n *Update) frame(u *kanban.Update) {
+	if n.Reset {
+		return
+	}
+	if u.Fleet != nil {
+		n.Parts = append(n.Parts, views.LiveFleet(web.FleetModel(*u.Fleet)))
+	}
+	n.Parts = append(n.Parts, reviewCount(u)...)
+}
+
+// message is what goes out to a reader; nil where there is nothing to show.
+func (n Update) message(ctx context.Context, cursor string) ([]byte, error) {
+	if n.Reset {
+		return namedMessage("reset", cursor), nil
+	}
+	if len(n.Parts) == 0 {
+		return nil, nil
+	}
+	return partsMessage(ctx, cursor, n.Parts)
+}
+
+// columns are the names of the columns that the message holds.
+func (n Update) columns() []string {
+	var list []string
+	for _, p := range n.Parts {
+		if d, is := p.(Diff); is {
+			list = append(list, d.Column())
+		}
+	}
+	return list
+}

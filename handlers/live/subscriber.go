@@ -1,0 +1,98 @@
+package live
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// queueSize is how many messages a reader may be behind. One that is further
+// behind is told to fetch the page anew, and holds nobody up.
+const queueSize = 32
+
+// message is made once for many readers.
+type message struct {
+	cursor string // place in the log after it, "" where it has none
+	bytes  []byte // nil where nothing changed that shows
+}
+
+// subscriber is one reader of a stream.
+type subscriber struct {
+	queue chan message // closed when the reader is late or the stream ended
+	late  bool
+	has   map[string]bool // columns that were sent whole to this reader
+}
+
+// subscribers are the readers of one stream.
+type subscribers struct {
+	mu    sync.Mutex
+	list  map[*subscriber]bool
+	ended bool
+}
+
+// add gives a reader an empty queue; false where the stream has ended.
+func (s *subscribers) add(one *subscriber) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return false
+	}
+	one.queue, one.late, one.has = make(chan message, queueSize), false, map[string]bool{}
+	s.list[one] = true
+	return true
+}
+
+// remove takes a reader away, if he is there.
+func (s *subscribers) remove(one *subscriber) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.list, one)
+}
+
+// end closes the queues of all readers.
+func (s *subscribers) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	for one := range s.list {
+		close(one.queue)
+	}
+	s.list = nil
+}
+
+// publish makes the message and puts it into every queue. It is made at most twice:
+// as a diff for those who were sent its columns before, and in full.
+func (s *subscribers) publish(ctx context.Context, n Update, cursor string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	columns := n.columns()
+	var made [2]*message
+	for one := range s.list {
+		kind := 0
+		if len(columns) > 0 && !slices.ContainsFunc(columns, func(c string) bool { return !one.has[c] }) {
+			kind = 1
+		}
+		if made[kind] == nil {
+			asked := ctx
+			if kind == 1 {
+				asked = WithDiffOnly(ctx)
+			}
+			bytes, err := n.message(asked, cursor)
+			if err != nil {
+				return err
+			}
+			made[kind] = &message{cursor: cursor, bytes: bytes}
+		}
+		select {
+		case one.queue <- *made[kind]:
+			for _, c := range columns {
+				one.has[c] = true
+			}
+		default:
+			one.late = true
+			close(one.queue)
+			delete(s.list, one)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package live
+
+import (
+	"slices"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/kanban"
+	"fleetboard/views"
+)
+
+// merge adds a later update to what was gathered. The update itself belongs to
+// all who watch and is left as it is.
+func merge(into, u *kanban.Update) {
+	if u.Cursor != "" {
+		into.Cursor = u.Cursor
+	}
+	if u.Fleet != nil {
+		into.Fleet = u.Fleet
+	}
+	if u.InReview != nil {
+		into.InReview = u.InReview
+	}
+	into.Rules = into.Rules || u.Rules
+	into.Changed = append(into.Changed, u.Changed...)
+	for _, c := range u.Cards {
+		at := slices.IndexFunc(into.Cards, func(k kanban.Card) bool { return k.Job.ID == c.Job.ID })
+		if at < 0 {
+			into.Cards = append(into.Cards, c)
+		} else {
+			into.Cards[at] = c
+		}
+	}
+	for _, p := range u.Touched {
+		at := slices.IndexFunc(into.Touched, func(k kanban.ColumnPage) bool { return k.Column == p.Column })
+		if at < 0 {
+			into.Touched = append(into.Touched, p)
+		} else {
+			into.Touched[at] = p
+		}
+	}
+	for _, id := range u.Gone {
+		if !slices.Contains(into.Gone, id) {
+			into.Gone = append(into.Gone, id)
+		}
+		into.Cards = slices.DeleteFunc(into.Cards, func(c kanban.Card) bool { return c.Job.ID == id })
+	}
+}
+
+func sameFleet(a, b views.Fleet) bool {
+	return a.Free == b.Free && a.More == b.More && slices.Equal(a.Rows, b.Rows)
+}
+
+// Opens reports whether jobs that did not change themselves may be claimed now,
+// or no longer: the fleet, a product or a review queue changed.
+func Opens(u *kanban.Update) bool {
+	return u.Fleet != nil || u.Rules || Holds(u.Touched, kanban.Review)
+}
+
+// TimeOf is the time that an update is shown at: the database's where it came
+// with the fleet.
+func TimeOf(u *kanban.Update) time.Time {
+	if u.Fleet != nil {
+		return web.Now(*u.Fleet)
+	}
+	return time.Now()
+}
+
+// Holds reports whether a column is among pages.
+func Holds(pages []kanban.ColumnPage, c kanban.Column) bool {
+	return slices.ContainsFunc(pages, func(p kanban.ColumnPage) bool { return p.Column == c })
+}
+
+// reviewCount is what an update changes in the navigation of every page.
+func reviewCount(u *kanban.Update) []templ.Component {
+	if u.InReview == nil {
+		return nil
+	}
+	return []templ.Component{views.LiveReviewCount(web.ReviewNumber(*u.InReview))}
+}

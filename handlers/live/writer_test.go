@@ -1,0 +1,86 @@
+package live
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+)
+
+// Every end of a line that a reader knows begins a data line and no field.
+func TestMessageLines(t *testing.T) {
+	for data, want := range map[string]string{
+		"":                             "id: 7-1\ndata: \n\n",
+		"a":                            "id: 7-1\ndata: a\n\n",
+		"a\nb":                         "id: 7-1\ndata: a\ndata: b\n\n",
+		"a\r\n\r\nid: 9\revent: reset": "id: 7-1\ndata: a\ndata: \ndata: id: 9\ndata: event: reset\n\n",
+	} {
+		var s Writer
+		s.message("7-1", data)
+		if diff := cmp.Diff(want, s.buf.String()); diff != "" {
+			t.Errorf("%q: %s", data, diff)
+		}
+	}
+	var s Writer
+	s.message("", "a")
+	if got := s.buf.String(); got != "data: a\n\n" {
+		t.Errorf("without a place: %q", got)
+	}
+}
+
+func TestMergeKeepsTheLatest(t *testing.T) {
+	one, two, gone := ids.New(), ids.New(), ids.New()
+	card := func(id ids.ID, version int) kanban.Card { return kanban.Card{Job: jobs.Job{ID: id, Version: version}} }
+	snap := &fleet.Snapshot{}
+	first := &kanban.Update{Cursor: "1-1", Cards: []kanban.Card{card(one, 1), card(gone, 1)},
+		Touched: []kanban.ColumnPage{{Column: kanban.Ready, Count: 2}}, Fleet: snap}
+	second := &kanban.Update{Cursor: "2-1", Cards: []kanban.Card{card(one, 2), card(two, 1)}, Gone: []ids.ID{gone},
+		Touched: []kanban.ColumnPage{{Column: kanban.Ready, Count: 1}, {Column: kanban.Running, Count: 1}}}
+	var got kanban.Update
+	merge(&got, first)
+	merge(&got, second)
+	if got.Cursor != "2-1" || got.Fleet != snap || len(got.Gone) != 1 {
+		t.Errorf("merged into %+v", got)
+	}
+	if len(got.Cards) != 2 || got.Cards[0].Job.Version != 2 || got.Cards[1].Job.ID != two {
+		t.Errorf("cards %+v", got.Cards)
+	}
+	if len(got.Touched) != 2 || got.Touched[0].Count != 1 {
+		t.Errorf("columns %+v", got.Touched)
+	}
+	if first.Cards[0].Job.Version != 1 || len(first.Cards) != 2 || first.Touched[0].Count != 2 {
+		t.Errorf("the update of all readers was changed: %+v", first)
+	}
+}
+
+func TestStreamLimit(t *testing.T) {
+	var l limit
+	me := ids.New()
+	var leave []func()
+	for range StreamsPerPerson {
+		out, ok := l.enter(me)
+		if !ok {
+			t.Fatal("refused below the limit")
+		}
+		leave = append(leave, out)
+	}
+	if _, ok := l.enter(me); ok {
+		t.Error("one person too many streams")
+	}
+	for range streamsInAll - StreamsPerPerson {
+		if _, ok := l.enter(ids.New()); !ok {
+			t.Fatal("refused below the limit of all")
+		}
+	}
+	if _, ok := l.enter(ids.New()); ok {
+		t.Error("too many streams in all")
+	}
+	leave[0]()
+	if _, ok := l.enter(me); !ok {
+		t.Error("a place that was given back is not free")
+	}
+}

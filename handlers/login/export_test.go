@@ -1,0 +1,7 @@
+package login
+
+// KeptFlow is the name under which a session keeps a way to the provider.
+const KeptFlow = keptFlow
+
+// KeptJoin is the name under which a session keeps a guest.
+const KeptJoin = keptJoin

@@ -1,0 +1,120 @@
+package login
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/status"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// identityConfirm asks whether the person of the provider is the one who is
+// logged in here.
+func (p *Pages) identityConfirm(c echo.Context, who tenancy.Principal) error {
+	found, ok, err := p.foundFor(c, who.Account)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return p.linkOver(c)
+	}
+	return p.identityConfirmPage(c, who, http.StatusOK, found, nil)
+}
+
+// identityLink makes it a way into the account.
+func (p *Pages) identityLink(c echo.Context, who tenancy.Principal) error {
+	in, err := web.Form(c)
+	if err != nil {
+		return err
+	}
+	found, ok, err := p.foundFor(c, who.Account)
+	if err != nil {
+		return err
+	}
+	if !ok || p.Provider == nil || found.Issuer != p.Provider.Issuer() {
+		return p.linkOver(c)
+	}
+	if in.Get("identity") != found.Key {
+		return p.identityConfirmPage(c, who, http.StatusConflict, found, fault.New(fault.Malformed, asksAnew))
+	}
+	err = p.Accounts.LinkIdentity(c.Request().Context(), who, found.Claims, in.Get("current"), c.RealIP())
+	switch f := fault.From(err); {
+	case err == nil:
+	case f.Code == fault.Validation || f.Code == fault.AlreadyExists || f.Code == fault.TooMany:
+		return p.identityConfirmPage(c, who, status.Of(f.Code), found, f)
+	default:
+		return err
+	}
+	if _, err := p.Web.TakeKept(c, keptIdentity); err != nil {
+		return err
+	}
+	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: p.Provider.Name() + " is linked", Text: "You can log in with it from now on."})
+	return web.SeeOther(c, links.Account)
+}
+
+// asksAnew is the refusal of an answer to an earlier question than the one that
+// waits in this browser.
+const asksAnew = "You were asked about something else in another tab meanwhile. Read again what this page says now."
+
+// linkOver sends back to where a link begins.
+func (p *Pages) linkOver(c echo.Context) error {
+	p.Web.SetFlash(c, ui.Toast{Tone: ui.Warn, Title: "Nothing was linked",
+		Text: "It took longer than ten minutes, or was begun elsewhere. Begin again."})
+	return web.SeeOther(c, links.Account)
+}
+
+// identityConfirmPage shows the question, with what was refused about the answer.
+func (p *Pages) identityConfirmPage(c echo.Context, who tenancy.Principal, status int, found foundIdentity, refused *fault.Error) error {
+	ctx := c.Request().Context()
+	if p.Provider == nil {
+		return noProvider()
+	}
+	at, err := p.Accounts.IdentityOf(ctx, who, found.Issuer)
+	if err != nil {
+		return err
+	}
+	account, err := p.Accounts.Guest(ctx, who.Account)
+	if err != nil {
+		return err
+	}
+	snap, err := p.Fleet.Snapshot(ctx, who)
+	if err != nil {
+		return err
+	}
+	shell, err := p.Web.Page(c, who, snap, views.SectionSettings, "Link "+p.Provider.Name())
+	if err != nil {
+		return err
+	}
+	shell.Path = links.IdentityConfirm
+	m := views.IdentityConfirm{Shell: shell, Key: found.Key, Provider: p.Provider.Name(), Email: found.Email,
+		Account: account.Email, NeedsPassword: at.HasPassword}
+	if refused != nil {
+		if m.Errors = refused.Fields; len(m.Errors) == 0 {
+			m.Error = refused.Message
+		}
+	}
+	return web.Render(c, status, views.IdentityConfirmView(m))
+}
+
+// identityUnlink takes that way in away.
+func (p *Pages) identityUnlink(c echo.Context, who tenancy.Principal) error {
+	if p.Provider == nil {
+		return noProvider()
+	}
+	err := p.Accounts.UnlinkIdentity(c.Request().Context(), who, p.Provider.Issuer())
+	switch f := fault.From(err); {
+	case err == nil:
+		p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: p.Provider.Name() + " is unlinked", Text: "You log in with your password from now on."})
+	case f.Code == fault.InUse:
+		p.Web.SetFlash(c, ui.Toast{Tone: ui.Bad, Title: p.Provider.Name() + " stays linked", Text: f.Message})
+	default:
+		return err
+	}
+	return web.SeeOther(c, links.Account)
+}

@@ -1,0 +1,61 @@
+// Package login is what people meet before they are logged in: log in, second
+// factor, set-up, invitations, and the way to the identity provider and back.
+package login
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/alexedwards/scs/v2"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views/links"
+)
+
+// Deps is what the page needs.
+type Deps struct {
+	Web      *web.Site
+	Fleet    Fleet
+	Accounts *accounts.Service
+	Provider *accounts.Provider
+	Sessions *scs.SessionManager
+	Log      *slog.Logger
+}
+
+// Fleet is what the page asks of factories and agents.
+type Fleet interface {
+	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
+}
+
+// Pages answers the requests of the page.
+type Pages struct{ Deps }
+
+// New returns the page.
+func New(d Deps) *Pages { return &Pages{d} }
+
+// Routes are the pages, fragments and actions, each with the permission it needs.
+func (p *Pages) Routes() []web.Route {
+	return []web.Route{
+		web.Get(links.Login, tenancy.Public, p.loginForm),
+		web.Post(links.Login, tenancy.Public, p.login),
+		web.Post(links.Logout, tenancy.Public, p.logout),
+		web.Get("/setup/:token", tenancy.Public, p.setupForm),
+		web.Post("/setup/:token", tenancy.Public, p.setup),
+		web.Get(links.LoginCode, tenancy.Public, p.loginCodeForm),
+		web.Post(links.LoginCode, tenancy.Public, p.loginCode),
+		web.Get(links.IdentityStart, tenancy.Public, p.identityStart),
+		web.Get(links.IdentityCallback, tenancy.Public, p.identityCallback),
+		web.Get(links.IdentityAccept, tenancy.Public, p.identityJoinShow),
+		web.Post(links.IdentityAccept, tenancy.Public, p.identityJoinAccept),
+		web.Get("/invitations/:token", tenancy.Public, p.invitationShow),
+		web.Post("/invitations/:token", tenancy.Public, p.invitationAccept),
+		web.Get(links.IdentityLink, tenancy.SignedIn, p.identityLinkStart),
+		web.Get(links.ProveStart, tenancy.SignedIn, p.proveStart),
+		web.Get(links.IdentityConfirm, tenancy.SignedIn, p.identityConfirm),
+		web.Post(links.IdentityLink, tenancy.SignedIn, p.identityLink),
+		web.Post(links.IdentityUnlink, tenancy.SignedIn, p.identityUnlink),
+	}
+}

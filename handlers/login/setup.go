@@ -1,0 +1,51 @@
+package login
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/status"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// setupForm shows the page of a set-up link that can still be used.
+func (p *Pages) setupForm(c echo.Context, _ tenancy.Principal) error {
+	ok, err := p.Accounts.SetUpAccount(c.Request().Context(), c.Param("token"))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fault.New(fault.NotFound,
+			"This set-up link is not valid any more. If the owner is set up, log in; else restart the server for a new link.")
+	}
+	return web.Render(c, http.StatusOK, views.SetupView(views.Setup{Theme: web.ThemeOf(c), URL: links.Setup(c.Param("token"))}))
+}
+
+// setup makes the owner and logs him in, or shows the form again with what was
+// typed, the password apart.
+func (p *Pages) setup(c echo.Context, _ tenancy.Principal) error {
+	in, err := web.Form(c)
+	if err != nil {
+		return err
+	}
+	token, name, email := c.Param("token"), in.Get("name"), in.Get("email")
+	account, err := p.Accounts.SetUp(c.Request().Context(), token, name, email, in.Get("password"))
+	if fault.Is(err, fault.Validation) {
+		f := fault.From(err)
+		return web.Render(c, status.Of(f.Code), views.SetupView(views.Setup{
+			Theme: web.ThemeOf(c), URL: links.Setup(token), Name: name, Email: email, Errors: f.Fields,
+		}))
+	}
+	if err != nil {
+		return err
+	}
+	if err := p.Web.SignIn(c, account); err != nil {
+		return err
+	}
+	return web.SeeOther(c, links.Board)
+}

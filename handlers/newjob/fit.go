@@ -1,0 +1,172 @@
+package newjob
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fleetboard/handlers/reason"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// routabilityModel says which factories could run the job that is being
+// written, and of each other one why not.
+func routabilityModel(f jobForm, snap fleet.Snapshot, depends []jobs.Job) views.Routability {
+	routing := snap.Route(f.needs())
+	m := views.Routability{Tone: ui.OK, RepoHint: repoHint(snap, f.repo), FactoryHint: factoryHint(snap, f.factory)}
+	seats := 0
+	for _, fit := range routing.Eligible {
+		seats += fit.Free
+		m.Rows = append(m.Rows, eligible(f, fit))
+	}
+	for _, fit := range routing.Ineligible {
+		m.Rows = append(m.Rows, ineligible(f, fit, web.Now(snap)))
+	}
+	all, can := len(snap.Factories), len(routing.Eligible)
+	switch {
+	case all == 0:
+		m.Tone, m.Title, m.Text = ui.Warn, "No factory has reported yet", "The job waits until one does that can run it"
+	case can == 0:
+		m.Tone, m.Title, m.Text = ui.Warn, "No live factory can run this", heardText(snap)
+	default:
+		m.Title = strconv.Itoa(can) + " of " + web.Plural(all, "factory", "factories") + " can run this"
+		m.Text = web.Plural(seats, "seat", "seats") + " free, " + heardText(snap)
+	}
+	m.Foot, m.FootIcon = startText(f, can, seats, depends, web.Now(snap))
+	return m
+}
+
+// heardText says how fresh the preview is.
+func heardText(snap fleet.Snapshot) string {
+	var last time.Time
+	for _, f := range snap.Factories {
+		if f.LastBeatAt.After(last) {
+			last = f.LastBeatAt
+		}
+	}
+	if last.IsZero() {
+		return "no heartbeat so far"
+	}
+	return "from heartbeats " + ui.Duration(web.Now(snap).Sub(last)) + " ago"
+}
+
+func eligible(f jobForm, fit fleet.Fit) views.Fit {
+	m := views.Fit{Name: fit.Factory.Name, About: web.FactoryAbout(fit.Factory), Kind: views.FitYes, Pips: web.PipsOf(fit.Factory),
+		Seats: strconv.Itoa(fit.Free) + " free"}
+	var parts []string
+	if f.repo != "" {
+		parts = append(parts, "Holds "+f.repo+".")
+	}
+	switch n := len(fit.IdleAgents); {
+	case fit.Free == 0 && fit.Factory.Taken >= fit.Factory.Seats:
+		parts = append(parts, "All its seats are taken.")
+	case n == 0:
+		parts = append(parts, "No agent of it is free.")
+	case n <= web.MaxListed:
+		parts = append(parts, web.Plural(n, "agent", "agents")+" idle: "+strings.Join(fit.IdleAgents, ", ")+".")
+	default:
+		parts = append(parts, web.Plural(n, "agent", "agents")+" idle.")
+	}
+	m.Text = strings.Join(parts, " ")
+	return m
+}
+
+func ineligible(f jobForm, fit fleet.Fit, now time.Time) views.Fit {
+	one := fit.Factory
+	m := views.Fit{Name: one.Name, About: web.FactoryAbout(one), Kind: views.FitNo, Missing: fit.Missing, Pips: web.PipsOf(one),
+		Seats: strconv.Itoa(one.Free()) + " free"}
+	needs := len(f.needed())
+	if f.repo != "" {
+		needs++
+	}
+	misses := "Misses " + strconv.Itoa(len(fit.Missing)) + " of " + web.Plural(needs, "need", "needs") + "."
+	switch {
+	case !one.Live():
+		m.Seats, m.Text = "dead", deadText(one, now)
+		if len(fit.Missing) > 0 {
+			m.Text += " " + misses
+		}
+	case fit.Reason == fleet.ReasonOtherFactory:
+		m.Text = "Another factory is asked for."
+	case fit.Reason == fleet.ReasonDraining:
+		m.Kind, m.Text, m.Seats = views.FitSoon, "Would fit, but it is draining and takes no new claims.", "drain"
+	default:
+		m.Text = misses
+	}
+	return m
+}
+
+// deadText is since when nobody has heard of a factory.
+func deadText(f fleet.Factory, now time.Time) string {
+	if f.LastBeatAt.IsZero() {
+		return "Dead."
+	}
+	return "Dead, last heard of " + ui.Duration(now.Sub(f.LastBeatAt)) + " ago."
+}
+
+// startText says when the job would start, and what it waits for first.
+func startText(f jobForm, can, seats int, depends []jobs.Job, now time.Time) (ui.Sentence, string) {
+	var open []string
+	for _, d := range depends {
+		if d.Status != jobs.Completed {
+			open = append(open, d.Key)
+		}
+	}
+	at := timeChoice(f.notBefore, map[string]string{})
+	switch {
+	case len(open) > 0:
+		text := append(ui.Say(ui.Strong("It waits first"), ui.T(" for ")), web.AndSpans(reason.KeyLinks(open))...)
+		return append(text, ui.T(".")), "link"
+	case at != nil && at.After(now):
+		return ui.Say(ui.Strong("It waits first"), ui.T(", until "+web.Until(*at, now)+".")), "calendar-clock"
+	case can == 0:
+		return ui.Say(ui.Strong("It waits"), ui.T(" until a factory offers all it needs. "),
+			ui.Link("See the fleet", links.Agents)), "unplug"
+	case seats == 0:
+		return ui.Say(ui.Strong("It waits for a seat."), ui.T(" All that could take it are taken.")), "server"
+	default:
+		return ui.Say(ui.Strong("Starts at once"), ui.T(", unless a more urgent job takes the seat.")), "circle-check"
+	}
+}
+
+// repoHint is who holds the chosen repo.
+func repoHint(snap fleet.Snapshot, repo string) string {
+	if repo == "" {
+		return "Only repos that live factories hold"
+	}
+	var names []string
+	for _, f := range web.LiveFactories(snap) {
+		if slices.ContainsFunc(f.Repos, func(r fleet.Repo) bool { return r.Name == repo }) {
+			names = append(names, f.Name)
+		}
+	}
+	if len(names) == 0 {
+		return "No live factory holds it now"
+	}
+	return "Held by " + web.And(names)
+}
+
+// factoryHint is what choosing a factory means.
+func factoryHint(snap fleet.Snapshot, name string) string {
+	for _, f := range snap.Factories {
+		switch {
+		case f.Name != name:
+		case !f.Live():
+			return "It is dead; the job waits until it is back"
+		case f.Draining:
+			return "It is draining and takes no new claims"
+		default:
+			return "It runs there and nowhere else"
+		}
+	}
+	if name != "" {
+		return "It has not reported; the job waits until it does"
+	}
+	return "Pick one only if it must run there"
+}

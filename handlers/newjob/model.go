@@ -1,0 +1,149 @@
+package newjob
+
+import (
+	"slices"
+	"strings"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/views"
+	"fleetboard/views/ui"
+)
+
+// pageData is what the page of the form is made of.
+type pageData struct {
+	form     jobForm
+	snap     fleet.Snapshot
+	products []string
+	phases   []string
+	depends  []jobs.Job // the chosen dependencies that are there
+	errors   map[string]string
+	problem  string // about the form as a whole
+}
+
+func (s pageData) model() views.NewJob {
+	f := s.form
+	routability := routabilityModel(f, s.snap, s.depends)
+	chosen, offered := s.capabilities()
+	return views.NewJob{
+		IdempotencyKey: f.key, Title: f.title, Body: f.body,
+		Repo: s.repos(), RepoHint: routability.RepoHint, Factory: s.factories(), FactoryHint: routability.FactoryHint,
+		Engines: s.engines(), Capabilities: chosen, Offered: offered,
+		DependsOn: s.dependencies(), Acceptance: f.acceptance,
+		Products: productOptions(s.products, f.product), Phase: f.phase, Phases: s.phases,
+		Priority: f.priority, MaxRetries: f.maxRetries, Estimate: f.estimate, NotBefore: f.notBefore, Review: f.review,
+		Inputs: f.inputs, SecretsGone: f.secrets != "",
+		Errors: s.errors, Error: s.problem, Routability: routability, NoFleet: len(web.LiveFactories(s.snap)) == 0,
+	}
+}
+
+// options are the first one, the live values in order, and the chosen one where
+// it is not among them, marked.
+func options(none string, values []string, chosen string) []ui.Option {
+	list := []ui.Option{{Label: none, Selected: chosen == ""}}
+	slices.Sort(values)
+	for _, v := range slices.Compact(values) {
+		list = append(list, ui.Option{Value: v, Label: v, Selected: v == chosen})
+	}
+	if chosen != "" && !slices.Contains(values, chosen) {
+		list = append(list, ui.Option{Value: chosen, Label: chosen, Selected: true, Offline: true})
+	}
+	return list
+}
+
+func (s pageData) repos() []ui.Option {
+	var names []string
+	for _, f := range web.LiveFactories(s.snap) {
+		for _, r := range f.Repos {
+			names = append(names, r.Name)
+		}
+	}
+	return options("No repo", names, s.form.repo)
+}
+
+func (s pageData) factories() []ui.Option {
+	var names []string
+	for _, f := range web.LiveFactories(s.snap) {
+		names = append(names, f.Name)
+	}
+	return options("Any live factory", names, s.form.factory)
+}
+
+func productOptions(names []string, chosen string) []ui.Option {
+	list := options("As the repo says", slices.Clone(names), chosen)
+	for i := range list {
+		list[i].Offline = false // a product is never live
+	}
+	return list
+}
+
+func (s pageData) engines() []views.EngineOption {
+	list := []views.EngineOption{{Label: "Any engine", Note: "the first free seat", Selected: s.form.engine == ""}}
+	var names []string
+	for _, f := range web.LiveFactories(s.snap) {
+		names = append(names, f.Engines...)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		list = append(list, views.EngineOption{Value: name, Label: name, Note: engineNote(s.snap, name), Selected: name == s.form.engine})
+	}
+	if s.form.engine != "" && !slices.Contains(names, s.form.engine) {
+		list = append(list, views.EngineOption{Value: s.form.engine, Label: s.form.engine, Note: "none live", Selected: true, Offline: true})
+	}
+	return list
+}
+
+// engineNote is "2 factories, 2 seats free".
+func engineNote(snap fleet.Snapshot, engine string) string {
+	factories, seats := 0, 0
+	for _, f := range web.LiveFactories(snap) {
+		if slices.Contains(f.Engines, engine) {
+			factories++
+			seats += f.Free()
+		}
+	}
+	return web.Plural(factories, "factory", "factories") + ", " + web.Plural(seats, "seat", "seats") + " free"
+}
+
+// capabilities are the chosen tokens, and those that live factories offer
+// besides. Engines and repos have fields of their own.
+func (s pageData) capabilities() (chosen []views.Token, offered []string) {
+	var all []string
+	for _, f := range web.LiveFactories(s.snap) {
+		all = append(all, f.Offers()...)
+		for _, a := range f.Agents {
+			if a.TakesJobs() {
+				all = append(all, a.Capabilities...)
+			}
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	for _, token := range s.form.capabilities {
+		chosen = append(chosen, views.Token{Value: token, Offline: !slices.Contains(all, token)})
+	}
+	offered = slices.DeleteFunc(all, func(token string) bool {
+		return strings.HasPrefix(token, enginePrefix) || strings.HasPrefix(token, "repo:") || slices.Contains(s.form.capabilities, token)
+	})
+	return chosen, offered
+}
+
+// dependencies are the chosen jobs; a key that names none is shown all the same,
+// beside the error.
+func (s pageData) dependencies() []views.Dependency {
+	var list []views.Dependency
+	for _, key := range s.form.dependsOn {
+		at := slices.IndexFunc(s.depends, func(j jobs.Job) bool { return j.Key == key })
+		if at < 0 {
+			list = append(list, views.Dependency{Key: key, Title: "not found", Status: ui.Archived, Percent: -1})
+			continue
+		}
+		list = append(list, dependencyModel(s.depends[at]))
+	}
+	return list
+}
+
+func dependencyModel(j jobs.Job) views.Dependency {
+	return views.Dependency{Key: j.Key, Title: j.Title, Status: ui.Status(j.Status), Percent: web.Percent(j.ProgressPercent)}
+}

@@ -1,0 +1,126 @@
+package newjob
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/reason"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/ui"
+)
+
+// maxLookedUp is how many chosen dependencies the page looks up to show their
+// titles; creating the job checks all of them.
+const maxLookedUp = 20
+
+// show is the empty form. What an address says beforehand (repo, title)
+// is filled in.
+func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
+	form := blankForm()
+	asked := parseForm(c.QueryParams())
+	form.title, form.repo, form.factory, form.engine = asked.title, asked.repo, asked.factory, asked.engine
+	form.capabilities, form.dependsOn, form.product, form.phase = asked.capabilities, asked.dependsOn, asked.product, asked.phase
+	return p.newJobPage(c, who, http.StatusOK, pageData{form: form})
+}
+
+// newJobPage shows the form with the present fleet around it.
+func (p *Pages) newJobPage(c echo.Context, who tenancy.Principal, status int, sheet pageData) error {
+	ctx := c.Request().Context()
+	around, err := p.Kanban.Surroundings(ctx, who)
+	if err != nil {
+		return err
+	}
+	sheet.snap, sheet.products, sheet.phases = around.Fleet, around.Products, around.Phases
+	if sheet.depends, err = p.dependencies(ctx, who, sheet.form.dependsOn); err != nil {
+		return err
+	}
+	shell, err := p.Web.Page(c, who, around.Fleet, views.SectionNewJob, "New job")
+	if err != nil {
+		return err
+	}
+	return web.Render(c, status, views.NewJobView(views.NewJobPage{Shell: shell, Form: sheet.model()}))
+}
+
+// dependencies looks up chosen jobs; keys that name none are left out.
+func (p *Pages) dependencies(ctx context.Context, who tenancy.Principal, keys []string) ([]jobs.Job, error) {
+	var list []jobs.Job
+	for _, key := range keys[:min(len(keys), maxLookedUp)] {
+		j, err := p.Jobs.Get(ctx, who, key)
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, j)
+	}
+	return list, nil
+}
+
+// routability is the preview for the form as it is now.
+func (p *Pages) routability(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	form := parseForm(c.QueryParams())
+	snap, err := p.Fleet.Snapshot(ctx, who)
+	if err != nil {
+		return err
+	}
+	depends, err := p.dependencies(ctx, who, form.dependsOn)
+	if err != nil {
+		return err
+	}
+	return web.Render(c, http.StatusOK, views.RoutabilityAnswer(routabilityModel(form, snap, depends)))
+}
+
+// preview is the description as the job's page will show it.
+func (p *Pages) preview(c echo.Context, _ tenancy.Principal) error {
+	in, err := web.Form(c)
+	if err != nil {
+		return err
+	}
+	return web.Render(c, http.StatusOK, views.MarkdownPreview(ui.Markdown(in.Get("body"))))
+}
+
+// search finds jobs to depend on.
+func (p *Pages) search(c echo.Context, who tenancy.Principal) error {
+	query := web.SearchText(c.QueryParam("q"))
+	m := views.JobOptions{Query: query}
+	if query != "" {
+		found, err := p.Jobs.Search(c.Request().Context(), who, query, web.MaxFound)
+		if err != nil {
+			return err
+		}
+		for _, j := range found {
+			if !j.Status.Finished() {
+				m.Jobs = append(m.Jobs, dependencyModel(j))
+			}
+		}
+	}
+	return web.Render(c, http.StatusOK, views.DependencyOptions(m))
+}
+
+// startOf says in one sentence whether and where a new job can start.
+func (p *Pages) startOf(ctx context.Context, who tenancy.Principal, j jobs.Job) (ui.Toast, error) {
+	why, err := p.Kanban.Explain(ctx, who, j.ID.String())
+	if err != nil {
+		return ui.Toast{}, err
+	}
+	t := ui.Toast{Tone: ui.OK, Title: j.Key + " created"}
+	for i, r := range why.Reasons {
+		if i > 0 {
+			t.Text += " "
+		}
+		t.Text += reason.Text(j, r, web.Now(fleet.Snapshot{})).String() + "."
+	}
+	if j.Status == jobs.Ready && len(why.Routing.Eligible) == 0 {
+		t.Tone = ui.Warn
+	}
+	return t, nil
+}

@@ -1,0 +1,42 @@
+// Package palette is the command palette: it finds jobs, factories and pages.
+package palette
+
+import (
+	"context"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views/links"
+)
+
+// Deps is what the page needs.
+type Deps struct {
+	Web   *web.Site
+	Fleet Fleet
+	Jobs  Jobs
+}
+
+// Fleet is what the page asks of factories and agents.
+type Fleet interface {
+	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
+}
+
+// Jobs is what the page asks of jobs.
+type Jobs interface {
+	Search(ctx context.Context, who tenancy.Principal, query string, limit int) ([]jobs.Job, error)
+}
+
+// Pages answers the requests of the page.
+type Pages struct{ Deps }
+
+// New returns the page.
+func New(d Deps) *Pages { return &Pages{d} }
+
+// Routes are the pages, fragments and actions, each with the permission it needs.
+func (p *Pages) Routes() []web.Route {
+	return []web.Route{
+		web.Get(links.Palette, tenancy.ReadBoard, p.show),
+	}
+}

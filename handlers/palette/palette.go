@@ -1,0 +1,116 @@
+package palette
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// show is the answer to a search in the command palette.
+func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	query := web.SearchText(c.QueryParam("q"))
+	found, err := p.Jobs.Search(ctx, who, query, web.MaxFound)
+	if err != nil {
+		return err
+	}
+	snap, err := p.Fleet.Snapshot(ctx, who)
+	if err != nil {
+		return err
+	}
+	return web.Render(c, http.StatusOK, views.PaletteRows(paletteModel(query, found, snap, who)))
+}
+
+// paletteModel lists jobs, factories and pages. Without a query the pages come
+// first; they are what an empty palette is opened for.
+func paletteModel(query string, found []jobs.Job, snap fleet.Snapshot, who tenancy.Principal) views.Palette {
+	var list []views.PaletteGroup
+	add := func(title string, rows []views.PaletteRow) {
+		if len(rows) > 0 {
+			list = append(list, views.PaletteGroup{Title: title, Rows: rows})
+		}
+	}
+	pages := pageRows(query, who)
+	if query == "" {
+		add("Go to", pages)
+		add("Newest jobs", jobRows(found))
+	} else {
+		add("Jobs", jobRows(found))
+		add("Factories", factoryRows(query, snap))
+		add("Go to", pages)
+	}
+	return views.Palette{Query: query, Groups: list}
+}
+
+func jobRows(found []jobs.Job) []views.PaletteRow {
+	rows := make([]views.PaletteRow, len(found))
+	for i, j := range found {
+		rows[i] = views.PaletteRow{URL: links.Job(j.Key), Status: ui.Status(j.Status), Percent: web.Percent(j.ProgressPercent),
+			Key: j.Key, Text: j.Title, Note: jobparts.PlaceOf(j)}
+		if j.Lease != nil {
+			rows[i].Note = j.Lease.Agent + " · " + j.Lease.Factory
+		}
+	}
+	return rows
+}
+
+func factoryRows(query string, snap fleet.Snapshot) []views.PaletteRow {
+	var rows []views.PaletteRow
+	for _, f := range snap.Factories {
+		if len(rows) < web.MaxFound && contains(f.Name, query) {
+			rows = append(rows, views.PaletteRow{URL: links.AgentsOf(views.FactoryID(f.Name)), Icon: "server", Text: f.Name, Note: web.FleetRow(f).Text})
+		}
+	}
+	return rows
+}
+
+// palettePages are the pages that the palette goes to. Those of the settings come
+// last: without a query only the first of them shows.
+var palettePages = []struct {
+	views.PaletteRow
+	need     tenancy.Permission
+	settings bool
+}{
+	{views.PaletteRow{URL: links.Board, Icon: "square-kanban", Text: "Board", Keys: []string{"G", "B"}}, tenancy.ReadBoard, false},
+	{views.PaletteRow{URL: links.NewJob, Icon: "plus", Text: "New job", Keys: []string{"C"}}, tenancy.WriteJobs, false},
+	{views.PaletteRow{URL: links.Review, Icon: "eye", Text: "Review", Keys: []string{"G", "R"}}, tenancy.ReadBoard, false},
+	{views.PaletteRow{URL: links.Agents, Icon: "bot", Text: "Agents", Keys: []string{"G", "A"}}, tenancy.ReadBoard, false},
+	{views.PaletteRow{URL: links.Timeline, Icon: "history", Text: "Timeline", Keys: []string{"G", "T"}}, tenancy.ReadBoard, false},
+	{views.PaletteRow{URL: links.Status, Icon: "gauge", Text: "Status"}, tenancy.ReadBoard, false},
+	{views.PaletteRow{URL: links.Settings, Icon: "settings", Text: "Settings", Keys: []string{"G", "S"}}, tenancy.SignedIn, false},
+	{views.PaletteRow{URL: links.Account, Icon: "user", Text: "Your account", Note: "Settings"}, tenancy.SignedIn, true},
+	{views.PaletteRow{URL: links.Workspace, Icon: "settings", Text: "Workspace", Note: "Settings"}, tenancy.ReadBoard, true},
+	{views.PaletteRow{URL: links.Members, Icon: "users", Text: "Members", Note: "Settings"}, tenancy.ReadBoard, true},
+	{views.PaletteRow{URL: links.Products, Icon: "package", Text: "Products and repos", Note: "Settings"}, tenancy.ReadBoard, true},
+	{views.PaletteRow{URL: links.Tokens, Icon: "key-round", Text: "Tokens", Note: "Settings"}, tenancy.SignedIn, true},
+	{views.PaletteRow{URL: links.Connect, Icon: "terminal", Text: "Connect an agent", Note: "Settings"}, tenancy.ReadBoard, true},
+	{views.PaletteRow{URL: links.Secrets, Icon: "lock", Text: "Encryption", Note: "Settings"}, tenancy.Manage, true},
+	{views.PaletteRow{URL: links.Audit, Icon: "scroll-text", Text: "Audit", Note: "Settings"}, tenancy.Manage, true},
+}
+
+func pageRows(query string, who tenancy.Principal) []views.PaletteRow {
+	var rows []views.PaletteRow
+	for _, p := range palettePages {
+		if who.Can(p.need) && contains(p.Text, query) && (query != "" || !p.settings) {
+			rows = append(rows, p.PaletteRow)
+		}
+	}
+	if query != "" {
+		rows = append(rows, views.PaletteRow{URL: links.BoardWith(links.Filter{Query: query}), Icon: "search", Text: "Search the board for “" + query + "”"})
+	}
+	return rows
+}
+
+func contains(text, part string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
+}

@@ -1,0 +1,210 @@
+package review
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// pageData is all that the review page is made of.
+type pageData struct {
+	place    place
+	queue    kanban.ReviewQueue
+	job      *reviewedJob // nil where the place names none
+	now      time.Time
+	canWrite bool
+}
+
+// reviewedJob is a job with what its review tells beside it.
+type reviewedJob struct {
+	job      jobs.Job
+	attempts []jobs.Attempt   // newest first
+	talk     []eventlog.Event // what agents and people said to one another, newest first
+}
+
+// all are the listed jobs in the order in which they are gone through.
+func (s pageData) all() []kanban.Handed {
+	return slices.Concat(s.queue.InReview, s.queue.Approved)
+}
+
+// shown is the place in the list of the job that is shown, -1 where it is not
+// listed.
+func (s pageData) shown() int {
+	key := s.place.key
+	if s.job != nil {
+		key = s.job.job.Key
+	}
+	return slices.IndexFunc(s.all(), func(h kanban.Handed) bool { return h.Key == key })
+}
+
+// next is the job to look at after the shown one: the one behind it in its list,
+// else the oldest of another; "" where there is none.
+func (s pageData) next() string {
+	list, at := s.all(), s.shown()
+	if at >= 0 {
+		if at+1 < len(list) && list[at+1].Status == list[at].Status {
+			return list[at+1].Key
+		}
+		list = slices.Delete(list, at, at+1)
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0].Key
+}
+
+func (s pageData) model() views.Review {
+	list, at := s.all(), s.shown()
+	m := views.Review{Count: reviewWords(s.queue.Count), Queue: s.items(s.queue.InReview), Approved: s.items(s.queue.Approved)}
+	if s.queue.Next != "" {
+		m.NextURL = links.ReviewOf("", s.queue.Next)
+	}
+	if s.place.after != "" {
+		m.FirstURL = links.Review
+	}
+	m.Merging = strconv.Itoa(len(s.queue.Approved))
+	if s.queue.More {
+		m.Merging += "+"
+	}
+	if n := web.ReviewNumber(s.queue.Count); at >= 0 && at < len(s.queue.InReview) && s.place.after == "" {
+		m.Place = strconv.Itoa(at+1) + " of " + n
+	}
+	if at > 0 {
+		m.Before = links.ReviewOf(list[at-1].Key, s.place.after)
+	}
+	if at >= 0 && at+1 < len(list) {
+		m.After = links.ReviewOf(list[at+1].Key, s.place.after)
+	}
+	if s.job != nil {
+		m.Job = s.decided()
+		for _, a := range m.Job.Actions {
+			if a.Dialog != nil {
+				m.Dialogs = append(m.Dialogs, a)
+			}
+		}
+	}
+	return m
+}
+
+// reviewWords is the count at the head of the page.
+func reviewWords(n kanban.ReviewCount) string {
+	switch n.Jobs {
+	case 0:
+		return "nothing waits for a decision"
+	case 1:
+		return "1 waits for a decision"
+	default:
+		return web.ReviewNumber(n) + " wait for a decision"
+	}
+}
+
+func (s pageData) items(list []kanban.Handed) []views.ReviewItem {
+	items := make([]views.ReviewItem, len(list))
+	for i, h := range list {
+		items[i] = views.ReviewItem{Key: h.Key, Title: h.Title, URL: links.ReviewOf(h.Key, s.place.after), Status: ui.Status(h.Status),
+			Current: s.job != nil && h.ID == s.job.job.ID, Repo: h.Repo, Since: ui.For(h.Since, s.now),
+			Late: h.Status == jobs.InReview && s.now.Sub(h.Since) >= jobparts.LateReview, Priority: h.Priority, Agent: h.Agent}
+		if h.Product != jobs.DefaultProduct {
+			items[i].Product = h.Product
+		}
+		if c := changesOf(h.Result); c != nil && c.Counted {
+			items[i].Counted, items[i].Added, items[i].Deleted = true, c.Added, c.Deleted
+		}
+	}
+	return items
+}
+
+// decided is the job that is shown.
+func (s pageData) decided() *views.ReviewJob {
+	j := s.job.job
+	r := jobparts.ResultOf(j)
+	m := &views.ReviewJob{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Status: ui.Status(j.Status), Meta: s.meta(),
+		Sent: s.sent(), Body: ui.Markdown(j.Body), Changes: changesOf(j.Result), Findings: findingsOf(j.Result),
+		Acceptance: jobparts.Criteria(j, s.canWrite), Commit: jobparts.ShortCommit(r.Commit), Head: r.Commit, Branch: r.Branch,
+		Epoch: strconv.FormatInt(j.Epoch, 10), CanWrite: s.canWrite}
+	if o := jobparts.Outcome(j); o != nil {
+		m.Summary, m.LinkURL, m.LinkText, m.JSON = o.Summary, o.LinkURL, o.LinkText, o.JSON
+	}
+	if j.Status != jobs.InReview && j.Status != jobs.Approved {
+		m.Gone = s.gone(j)
+		return m
+	}
+	if s.canWrite {
+		m.Actions = decisionsOf(j)
+	}
+	return m
+}
+
+// gone says what became of a job that is not up for a decision.
+func (s pageData) gone(j jobs.Job) *views.ReviewGone {
+	word := ui.Status(j.Status).Word()
+	g := &views.ReviewGone{Text: ui.Say(ui.Strong(j.Key+" is not in review."), ui.T(" "+word+" since "+ui.Duration(s.now.Sub(j.StatusAt))+", by "+tenancy.Credit(j.StatusBy, j.CarriedOutBy)+"."))}
+	if next := s.next(); next != "" {
+		g.NextURL = links.ReviewOf(next, s.place.after)
+	}
+	return g
+}
+
+// decisionsOf are the decisions that the job's status allows, the accepting one
+// last, where the thumb is.
+func decisionsOf(j jobs.Job) []views.Action {
+	keys := map[jobs.Trigger]string{jobs.ByApprove: "a", jobs.ByReject: "r"}
+	var list []views.Action
+	for _, by := range []jobs.Trigger{jobs.ByReject, jobs.ByMergeFail, jobs.ByApprove, jobs.ByMerge} {
+		v, ok := jobparts.VerbNamed(string(by))
+		if !ok || !v.Possible(j) {
+			continue
+		}
+		a := views.Action{Verb: string(by), Label: v.Label, Icon: v.Icon, URL: links.ReviewAction(j.Key, string(by)), Key: keys[by],
+			Danger: by == jobs.ByReject || by == jobs.ByMergeFail, Main: by == jobs.ByApprove || by == jobs.ByMerge}
+		if v.Ask != nil {
+			a.Dialog = v.Ask(j)
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// meta is the line under the title: where, who, the how manieth attempt, how
+// long it took.
+func (s pageData) meta() []ui.Sentence {
+	j := s.job.job
+	var list []ui.Sentence
+	if j.Repo != "" {
+		list = append(list, ui.Say(ui.Name(j.Repo)))
+	}
+	if j.Product != jobs.DefaultProduct {
+		list = append(list, ui.Text("product "+j.Product))
+	}
+	list = append(list, ui.Text("priority "+strconv.Itoa(j.Priority)))
+	if len(s.job.attempts) == 0 {
+		return list
+	}
+	last := s.job.attempts[0]
+	list = append(list, ui.Say(ui.Name(last.Agent), ui.T(" on "), ui.Name(last.Factory)), ui.Text(web.Nth(len(s.job.attempts))+" attempt"))
+	if last.EndedAt != nil {
+		list = append(list, ui.Text("took "+ui.Duration(last.EndedAt.Sub(last.ClaimedAt))))
+	}
+	return list
+}
+
+// sent is what people told earlier attempts, newest first.
+func (s pageData) sent() []views.Feedback {
+	var list []views.Feedback
+	for _, e := range s.job.talk {
+		if e.Type == eventlog.JobRejected || e.Type == eventlog.JobMergeFailed {
+			list = append(list, jobparts.Feedback(e, s.now))
+		}
+	}
+	return list
+}

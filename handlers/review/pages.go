@@ -1,0 +1,67 @@
+// Package review is the review: the queue of work that was handed in, and the
+// decisions about it.
+package review
+
+import (
+	"context"
+
+	"fleetboard/handlers/live"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views/links"
+)
+
+// Deps is what the page needs.
+type Deps struct {
+	Web      *web.Site
+	Dispatch Dispatch
+	Fleet    Fleet
+	Jobs     Jobs
+	Kanban   Kanban
+}
+
+// Dispatch is what the page asks of the work of agents.
+type Dispatch interface {
+	Act(ctx context.Context, who tenancy.Principal, keyOrID string, a dispatch.Action) (jobs.Job, error)
+}
+
+// Fleet is what the page asks of factories and agents.
+type Fleet interface {
+	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
+}
+
+// Jobs is what the page asks of jobs.
+type Jobs interface {
+	Attempts(ctx context.Context, who tenancy.Principal, keyOrID string) ([]jobs.Attempt, error)
+	Get(ctx context.Context, who tenancy.Principal, keyOrID string) (jobs.Job, error)
+}
+
+// Kanban is what the page asks of the read model of the board.
+type Kanban interface {
+	ReviewQueue(ctx context.Context, who tenancy.Principal, after string) (kanban.ReviewQueue, error)
+	Surroundings(ctx context.Context, who tenancy.Principal) (kanban.Surroundings, error)
+	Talk(ctx context.Context, who tenancy.Principal, job ids.ID) ([]eventlog.Event, error)
+}
+
+// Pages answers the requests of the page.
+type Pages struct{ Deps }
+
+// New returns the page.
+func New(d Deps) *Pages { return &Pages{d} }
+
+// Routes are the pages, fragments and actions, each with the permission it needs.
+func (p *Pages) Routes() []web.Route {
+	return []web.Route{
+		web.Get(links.Review, tenancy.ReadBoard, p.show),
+		web.Post("/review/:key/:action", tenancy.WriteJobs, p.act),
+	}
+}
+
+// Live is the page among those with a live part.
+func (p *Pages) Live() live.Page { return livePage{p} }

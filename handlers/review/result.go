@@ -1,0 +1,243 @@
+package review
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fleetboard/handlers/web"
+	"fleetboard/views"
+	"fleetboard/views/ui"
+)
+
+// Limits of what a page says of a result.
+const (
+	maxFindings = 12
+	maxMembers  = 6 // of an object in one line
+)
+
+// Agents name the same thing differently.
+var (
+	addedNames   = []string{"insertions", "additions", "added", "lines_added"}
+	deletedNames = []string{"deletions", "removed", "deleted", "lines_removed", "lines_deleted"}
+	filesNames   = []string{"files_changed", "changed_files", "files"}
+	pathNames    = []string{"path", "file", "filename", "name"}
+	statusNames  = []string{"status", "change"}
+)
+
+// shownElsewhere are the members of a result that the page shows in places of
+// their own.
+var shownElsewhere = slices.Concat([]string{"summary", "commit", "branch", "url", "diff", "changes"}, addedNames, deletedNames, filesNames)
+
+// object is a JSON object of which nothing is known for certain.
+type object map[string]json.RawMessage
+
+func objectOf(raw json.RawMessage) object {
+	var o object
+	if json.Unmarshal(raw, &o) != nil {
+		return nil
+	}
+	return o
+}
+
+// number is the first of the members that is a count.
+func (o object) number(names []string) (int, bool) {
+	for _, name := range names {
+		var f float64
+		if raw, there := o[name]; there && json.Unmarshal(raw, &f) == nil && f >= 0 && f <= 1e9 {
+			return int(f), true
+		}
+	}
+	return 0, false
+}
+
+// text is the first of the members that is a text.
+func (o object) text(names []string) string {
+	for _, name := range names {
+		var s string
+		if raw, there := o[name]; there && json.Unmarshal(raw, &s) == nil && s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// changesOf is what a result says of the changed files, in whatever way it says
+// it; nil where it says nothing.
+func changesOf(raw json.RawMessage) *views.Changes {
+	o := objectOf(raw)
+	m := &views.Changes{}
+	for _, name := range []string{"diff", "changes"} {
+		m = diffIn(o[name], m)
+	}
+	m = countsIn(o, m)
+	if len(m.Files) == 0 && m.Count == 0 && !m.Counted {
+		return nil
+	}
+	if hidden := len(m.Files) - maxDiffFiles; hidden > 0 {
+		m.Files, m.Hidden = m.Files[:maxDiffFiles], hidden
+	}
+	m.Count = max(m.Count, len(m.Files)+m.Hidden)
+	return m
+}
+
+// diffIn reads a member that is a unified diff, a list of files, or an object
+// that counts.
+func diffIn(raw json.RawMessage, m *views.Changes) *views.Changes {
+	var text string
+	switch {
+	case json.Unmarshal(raw, &text) == nil:
+		m.Files = append(m.Files, parseDiff(text)...)
+	case objectOf(raw) != nil:
+		m = countsIn(objectOf(raw), m)
+	default:
+		m.Files = append(m.Files, filesIn(raw)...)
+	}
+	return sum(m)
+}
+
+func countsIn(o object, m *views.Changes) *views.Changes {
+	for _, name := range filesNames {
+		if len(m.Files) == 0 {
+			m.Files = filesIn(o[name])
+			m = sum(m)
+		}
+	}
+	if n, ok := o.number(filesNames); ok {
+		m.Count = n
+	}
+	added, yes := o.number(addedNames)
+	deleted, too := o.number(deletedNames)
+	if yes || too {
+		m.Added, m.Deleted, m.Counted = added, deleted, true
+	}
+	return m
+}
+
+// sum counts the lines of the files.
+func sum(m *views.Changes) *views.Changes {
+	for i, f := range m.Files {
+		if i == 0 {
+			m.Added, m.Deleted, m.Counted = 0, 0, false
+		}
+		m.Added, m.Deleted, m.Counted = m.Added+f.Added, m.Deleted+f.Deleted, m.Counted || f.Counted
+	}
+	return m
+}
+
+// filesIn reads a list of paths, or of objects with a path.
+func filesIn(raw json.RawMessage) []views.ChangedFile {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	var files []views.ChangedFile
+	for _, item := range list {
+		var f views.ChangedFile
+		if json.Unmarshal(item, &f.Path) != nil {
+			o := objectOf(item)
+			f.Path, f.Note = o.text(pathNames), web.FirstLine(o.text(statusNames), web.MaxSub)
+			var yes, too bool
+			f.Added, yes = o.number(addedNames)
+			f.Deleted, too = o.number(deletedNames)
+			f.Counted = yes || too
+		}
+		if f.Path != "" {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// findingsOf are the other members of a result that fit into a line each, such
+// as tests and usage. The rest is in the whole of the result.
+func findingsOf(raw json.RawMessage) []views.Finding {
+	o := objectOf(raw)
+	names := make([]string, 0, len(o))
+	for name := range o {
+		if !slices.Contains(shownElsewhere, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var list []views.Finding
+	for _, name := range names {
+		text, ok := lineOf(o[name])
+		if ok && len(list) < maxFindings {
+			list = append(list, views.Finding{Name: web.FirstLine(strings.ReplaceAll(name, "_", " "), web.MaxSub), Text: text, Tone: toneOf(o[name])})
+		}
+	}
+	return list
+}
+
+// lineOf writes a value in one line: a scalar, a short list of them, or an
+// object of a few.
+func lineOf(raw json.RawMessage) (string, bool) {
+	if text, ok := scalar(raw); ok {
+		return text, text != ""
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil {
+		return joined(list, func(item json.RawMessage) (string, bool) { return scalar(item) })
+	}
+	o := objectOf(raw)
+	names := make([]string, 0, len(o))
+	for name := range o {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return joined(names, func(name string) (string, bool) {
+		text, ok := scalar(o[name])
+		return strings.ReplaceAll(name, "_", " ") + " " + text, ok
+	})
+}
+
+func joined[T any](list []T, write func(T) (string, bool)) (string, bool) {
+	if len(list) == 0 || len(list) > maxMembers {
+		return "", false
+	}
+	words := make([]string, len(list))
+	for i, item := range list {
+		text, ok := write(item)
+		if !ok {
+			return "", false
+		}
+		words[i] = text
+	}
+	return web.FirstLine(strings.Join(words, ", "), web.MaxQuote), true
+}
+
+func scalar(raw json.RawMessage) (string, bool) {
+	var value any
+	if json.Unmarshal(raw, &value) != nil {
+		return "", false
+	}
+	switch v := value.(type) {
+	case string:
+		return web.FirstLine(v, web.MaxQuote), true
+	case bool:
+		return map[bool]string{true: "yes", false: "no"}[v], true
+	case float64:
+		if v == float64(int64(v)) && v >= 0 && v < 1e15 {
+			return ui.Count(int(v)), true
+		}
+		return strconv.FormatFloat(v, 'g', -1, 64), true
+	case nil:
+		return "", true
+	default:
+		return "", false
+	}
+}
+
+// toneOf is good or bad where the value says so itself.
+func toneOf(raw json.RawMessage) ui.Tone {
+	var yes bool
+	if json.Unmarshal(raw, &yes) == nil {
+		return map[bool]ui.Tone{true: ui.OK, false: ui.Warn}[yes]
+	}
+	if n, ok := objectOf(raw).number([]string{"failed", "failures", "errors"}); ok {
+		return map[bool]ui.Tone{true: ui.OK, false: ui.Warn}[n == 0]
+	}
+	return ui.Plain
+}

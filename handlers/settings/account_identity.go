@@ -1,0 +1,45 @@
+package settings
+
+import (
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// identityPartModel is what the own account's page says about the provider.
+func identityPartModel(provider string, at accounts.Identity, now time.Time) *views.IdentityPart {
+	m := &views.IdentityPart{Name: provider, Linked: at.Linked, Email: at.Email}
+	if !at.Linked {
+		m.LinkURL = links.IdentityLink
+		return m
+	}
+	m.Since = ui.Day(at.Since)
+	if at.LastUsed != nil {
+		m.LastUsed = ui.Ago(*at.LastUsed, now)
+	}
+	if at.HasPassword {
+		m.Unlink = &views.Action{Verb: "unlink-identity", Label: "Unlink", URL: links.IdentityUnlink, Danger: true,
+			Dialog: &views.ActionDialog{Title: "Unlink " + provider + "?", Keep: "Keep it", Confirm: "Unlink",
+				Text: ui.Text("You log in with your password then. Sessions that are open stay open.")}}
+	}
+	return m
+}
+
+// identityPart is what the page of the own account says about the identity
+// provider; nil where the server has none.
+func (p *Pages) identityPart(c echo.Context, who tenancy.Principal) (*views.IdentityPart, error) {
+	if p.Provider == nil {
+		return nil, nil
+	}
+	at, err := p.Accounts.IdentityOf(c.Request().Context(), who, p.Provider.Issuer())
+	if err != nil {
+		return nil, err
+	}
+	return identityPartModel(p.Provider.Name(), at, time.Now()), nil
+}

@@ -1,0 +1,47 @@
+package settings
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+)
+
+// auditSize is how many changes the audit shows at once.
+const auditSize = 50
+
+// auditShow is the page of who did what in settings, the newest first. With
+// ?before=<place> it shows an older part; for htmx that is only the lines.
+func (p *recordPages) auditShow(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	before, err := eventlog.ParseAuditPlace(c.QueryParam("before"))
+	if err != nil {
+		return err
+	}
+	sheet := auditPageData{filter: parseAudit(c.QueryParams()), past: before != eventlog.AuditPlace{}}
+	list, older, err := p.Events.Audit(ctx, who, sheet.log(), before, auditSize)
+	if err != nil {
+		return err
+	}
+	sheet.events = list
+	if older != (eventlog.AuditPlace{}) {
+		sheet.older = older.String()
+	}
+	snap, err := p.Fleet.Snapshot(ctx, who)
+	if err != nil {
+		return err
+	}
+	sheet.now = web.Now(snap)
+	if web.IsHX(c) && sheet.past {
+		return web.Render(c, http.StatusOK, views.TimelineRows(sheet.model().Items))
+	}
+	shell, err := p.Web.Page(c, who, snap, views.SectionSettings, "Audit")
+	if err != nil {
+		return err
+	}
+	return web.Render(c, http.StatusOK, views.AuditView(views.AuditPage{Shell: shell, Audit: sheet.model()}))
+}

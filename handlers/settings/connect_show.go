@@ -1,0 +1,53 @@
+package settings
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// connectName is the name of a token that is made here, unless a person names it.
+const connectName = "A new host"
+
+// connectShow says how to connect an agent by hand.
+func (p *tokenPages) connectShow(c echo.Context, who tenancy.Principal) error {
+	sheet := tokenFormData{form: blankToken(tenancy.KindEnrolment, connectName)}
+	return p.connectPage(c, who, http.StatusOK, sheet, nil)
+}
+
+// connectIssue makes an enrolment token and answers with the same page, whose
+// lines hold it, once.
+func (p *tokenPages) connectIssue(c echo.Context, who tenancy.Principal) error {
+	in, err := web.Form(c)
+	if err != nil {
+		return err
+	}
+	sheet := tokenFormData{form: parseTokenForm(in)}
+	sheet.form.kind = tenancy.KindEnrolment
+	made, err := p.issueToken(c, who, &sheet)
+	switch {
+	case fault.Is(err, fault.AlreadyExists):
+		return p.madeBefore(c, links.Connect)
+	case err != nil:
+		return err
+	case made == nil:
+		return p.connectPage(c, who, http.StatusUnprocessableEntity, sheet, nil)
+	}
+	return p.connectPage(c, who, http.StatusOK, sheet, made)
+}
+
+func (p *tokenPages) connectPage(c echo.Context, who tenancy.Principal, status int, sheet tokenFormData, made *views.MadeToken) error {
+	shell, err := p.shell(c, who, "Connect an agent", links.Connect)
+	if err != nil {
+		return err
+	}
+	m := views.Connect{Server: p.Web.ServerURL(c), TokenFile: p.Web.EnrolmentFile(c.Request().Context(), who), Made: made,
+		CanEnrol: who.Can(tenancy.RunFleet), Form: sheet.model(), Agent: "agent-1", Factory: "here"}
+	return web.Render(c, status, views.ConnectView(views.ConnectPage{Shell: shell, Connect: m}))
+}

@@ -1,0 +1,4 @@
+package settings
+
+// AuditSize is how many changes a page shows.
+const AuditSize = auditSize

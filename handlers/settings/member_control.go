@@ -1,0 +1,77 @@
+package settings
+
+import (
+	"context"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// memberDisable keeps a member out of the workspace for a while.
+func (p *memberPages) memberDisable(c echo.Context, who tenancy.Principal) error {
+	return p.memberControl(c, who, p.Accounts.DisableMember, "The member is disabled", "Pages and tokens of theirs here stop within five seconds.")
+}
+
+// memberEnable lets a disabled member in again.
+func (p *memberPages) memberEnable(c echo.Context, who tenancy.Principal) error {
+	return p.memberControl(c, who, p.Accounts.EnableMember, "The member is enabled again", "Role and tokens are those of before.")
+}
+
+// memberEndSessions logs a member out of all browsers.
+func (p *memberPages) memberEndSessions(c echo.Context, who tenancy.Principal) error {
+	return p.memberControl(c, who, p.Accounts.EndMemberSessions, "The member is logged out everywhere", "They can log in again.")
+}
+
+func (p *memberPages) memberControl(c echo.Context, who tenancy.Principal, do func(context.Context, tenancy.Principal, ids.ID) error, title, text string) error {
+	account, err := memberID(c)
+	if err != nil {
+		return err
+	}
+	return p.membersChanged(c, do(c.Request().Context(), who, account), title, text)
+}
+
+// workspaceFactor says whether members need a second factor.
+func (p *memberPages) workspaceFactor(c echo.Context, who tenancy.Principal) error {
+	in, err := web.Form(c)
+	if err != nil {
+		return err
+	}
+	required := in.Get("required") == "1"
+	t := ui.Toast{Tone: ui.OK, Title: "Members choose whether they have a second factor"}
+	if required {
+		t = ui.Toast{Tone: ui.OK, Title: "Members need a second factor now", Text: "Who has none is asked to set it up before anything else here."}
+	}
+	switch err := p.Accounts.RequireSecondFactor(c.Request().Context(), who, required); {
+	case fault.Is(err, fault.InvalidTransition):
+		t = ui.Toast{Tone: ui.Bad, Title: "Nothing was changed", Text: fault.From(err).Message}
+	case err != nil:
+		return err
+	}
+	p.Web.SetFlash(c, t)
+	return web.SeeOther(c, links.Workspace)
+}
+
+// factorDuty is the page of somebody who has to set up a second factor and has not
+// begun.
+func (p *accountPages) factorDuty(c echo.Context, who tenancy.Principal, status int, wrong string) error {
+	list, err := p.Accounts.Workspaces(c.Request().Context(), who.Account)
+	if err != nil {
+		return err
+	}
+	m := views.FactorDuty{Theme: web.ThemeOf(c), Error: wrong}
+	for _, w := range list {
+		if w.ID == who.Workspace {
+			m.Workspace = w.Name
+		} else {
+			m.Others = append(m.Others, ui.Option{Value: w.ID.String(), Label: w.Name})
+		}
+	}
+	return web.Render(c, status, views.FactorDutyView(m))
+}

@@ -1,0 +1,168 @@
+// Package settings is the settings: the own account, workspaces, members,
+// products, tokens, encryption keys and the audit.
+package settings
+
+import (
+	"context"
+	"slices"
+
+	"github.com/alexedwards/scs/v2"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views/links"
+)
+
+// Deps is what the page needs.
+type Deps struct {
+	Web      *web.Site
+	Dispatch Dispatch
+	Events   Events
+	Fleet    Fleet
+	Jobs     Jobs
+	Kanban   Kanban
+	Accounts *accounts.Service
+	Provider *accounts.Provider
+	Sessions *scs.SessionManager
+}
+
+// Dispatch is what the page asks of the work of agents.
+type Dispatch interface {
+	CutOffEnrolled(ctx context.Context, who tenancy.Principal, token ids.ID, reason string) (int, error)
+}
+
+// Events is what the page asks of the event log.
+type Events interface {
+	Audit(ctx context.Context, who tenancy.Principal, f eventlog.Filter, before eventlog.AuditPlace, limit int) ([]eventlog.Event, eventlog.AuditPlace, error)
+}
+
+// Fleet is what the page asks of factories and agents.
+type Fleet interface {
+	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
+}
+
+// Jobs is what the page asks of jobs.
+type Jobs interface {
+	DeleteProduct(ctx context.Context, who tenancy.Principal, name string) error
+	PauseProduct(ctx context.Context, who tenancy.Principal, name string, paused bool) (jobs.Product, error)
+	Product(ctx context.Context, who tenancy.Principal, name string) (jobs.Product, error)
+	Products(ctx context.Context, who tenancy.Principal) ([]jobs.Product, error)
+	PutProduct(ctx context.Context, who tenancy.Principal, name string, in jobs.ProductSettings) (p jobs.Product, made bool, err error)
+	RenewSecretKey(ctx context.Context, who tenancy.Principal) error
+	SecretKeys(ctx context.Context, who tenancy.Principal) ([]jobs.SecretKey, error)
+}
+
+// Kanban is what the page asks of the read model of the board.
+type Kanban interface {
+	ReviewQueue(ctx context.Context, who tenancy.Principal, after string) (kanban.ReviewQueue, error)
+}
+
+// Pages answers the requests of the page.
+type Pages struct{ Deps }
+
+// New returns the page.
+func New(d Deps) *Pages { return &Pages{d} }
+
+// Routes are the pages and actions, each with the permission it needs.
+func (p *Pages) Routes() []web.Route {
+	return slices.Concat((&accountPages{p}).routes(), (&workspacePages{p}).routes(), (&memberPages{p}).routes(), (&productPages{p}).routes(), (&tokenPages{p}).routes(), (&recordPages{p}).routes())
+}
+
+// accountPages are the own account: name, password, second factor, sessions and log ins.
+type accountPages struct{ *Pages }
+
+func (p *accountPages) routes() []web.Route {
+	return []web.Route{
+		web.Get(links.Account, tenancy.SignedIn, p.accountShow),
+		web.Post(links.Account, tenancy.SignedIn, p.accountRename),
+		web.Post(links.Password, tenancy.SignedIn, p.accountPassword),
+		web.Get(links.SecondFactor, tenancy.SignedIn, p.factorShow),
+		web.Post(links.SecondFactor, tenancy.SignedIn, p.factorBegin),
+		web.Post(links.ConfirmFactor, tenancy.SignedIn, p.factorConfirm),
+		web.Post(links.DropFactor, tenancy.SignedIn, p.factorDrop),
+		web.Post(links.RecoveryCodes, tenancy.SignedIn, p.recoveryCodes),
+		web.Post(links.EndOthers, tenancy.SignedIn, p.sessionsEndOthers),
+		web.Post(links.EndAll, tenancy.SignedIn, p.sessionsEndAll),
+		web.Post(links.Account+"/sessions/:session/end", tenancy.SignedIn, p.sessionEnd),
+		web.Post(links.Account+"/logins/:login/mine", tenancy.SignedIn, p.logInMine),
+		web.Post(links.Account+"/logins/:login/not-mine", tenancy.SignedIn, p.logInNotMine),
+	}
+}
+
+// workspacePages are the workspaces of a person.
+type workspacePages struct{ *Pages }
+
+func (p *workspacePages) routes() []web.Route {
+	return []web.Route{
+		web.Get(links.Workspace, tenancy.ReadBoard, p.workspaceShow),
+		web.Post(links.Workspace, tenancy.Own, p.workspaceRename),
+		web.Post(links.Workspaces, tenancy.Manage, p.workspaceCreate),
+		web.Post(links.SwitchWorkspace, tenancy.SignedIn, p.workspaceSwitch),
+	}
+}
+
+// memberPages are members and invitations of a workspace.
+type memberPages struct{ *Pages }
+
+func (p *memberPages) routes() []web.Route {
+	return []web.Route{
+		web.Get(links.Members, tenancy.ReadBoard, p.membersShow),
+		web.Post(links.Members+"/:account/role", tenancy.Manage, p.memberRole),
+		web.Post(links.Members+"/:account/remove", tenancy.Manage, p.memberRemove),
+		web.Post(links.Members+"/:account/disable", tenancy.Own, p.memberDisable),
+		web.Post(links.Members+"/:account/enable", tenancy.Own, p.memberEnable),
+		web.Post(links.Members+"/:account/end-sessions", tenancy.Own, p.memberEndSessions),
+		web.Post(links.RequireFactor, tenancy.Own, p.workspaceFactor),
+		web.Post(links.StepDown, tenancy.Own, p.memberStepDown),
+		web.Post(links.Leave, tenancy.SignedIn, p.memberLeave),
+		web.Post(links.Invitations, tenancy.Manage, p.invitationMake),
+		web.Post(links.Invitations+"/:invitation/revoke", tenancy.Manage, p.invitationRevoke),
+	}
+}
+
+// productPages are the products of a workspace.
+type productPages struct{ *Pages }
+
+func (p *productPages) routes() []web.Route {
+	return []web.Route{
+		web.Get(links.Products, tenancy.ReadBoard, p.productsShow),
+		web.Post(links.Products, tenancy.Manage, p.productCreate),
+		web.Get(links.NewProduct, tenancy.Manage, p.productNew),
+		web.Get("/settings/products/:product", tenancy.Manage, p.productShow),
+		web.Post("/settings/products/:product", tenancy.Manage, p.productUpdate),
+		web.Post("/settings/products/:product/pause", tenancy.Manage, p.productPause),
+		web.Post("/settings/products/:product/resume", tenancy.Manage, p.productResume),
+		web.Post("/settings/products/:product/delete", tenancy.Manage, p.productDelete),
+	}
+}
+
+// tokenPages are tokens, and the page that connects an agent with one.
+type tokenPages struct{ *Pages }
+
+func (p *tokenPages) routes() []web.Route {
+	return []web.Route{
+		web.Get(links.Tokens, tenancy.SignedIn, p.tokensShow),
+		web.Post(links.Tokens, tenancy.SignedIn, p.tokenIssue),
+		web.Get(links.NewTokenPath, tenancy.SignedIn, p.tokenNew),
+		web.Post(links.Tokens+"/:id/revoke", tenancy.SignedIn, p.tokenRevoke),
+		web.Get(links.Connect, tenancy.SignedIn, p.connectShow),
+		web.Post(links.Connect, tenancy.RunFleet, p.connectIssue),
+	}
+}
+
+// recordPages are the encryption keys and the audit.
+type recordPages struct{ *Pages }
+
+func (p *recordPages) routes() []web.Route {
+	return []web.Route{
+		web.Get(links.Secrets, tenancy.Manage, p.secretsShow),
+		web.Post(links.RenewSecrets, tenancy.Own, p.secretsRenew),
+		web.Get(links.Audit, tenancy.Manage, p.auditShow),
+	}
+}

@@ -1,0 +1,173 @@
+package settings_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/handlers/handlertest"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// productFields is the form as a browser sends it, with nothing chosen.
+func productFields(name string, change ...func(url.Values)) url.Values {
+	in := url.Values{"name": {name}, "repos": {""}, "review_limit": {""}}
+	for _, c := range change {
+		c(in)
+	}
+	return in
+}
+
+func TestMakeAProduct(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	admin := d.As(tenancy.RoleAdmin)
+	in := productFields("ledger", func(v url.Values) {
+		v.Set("repos", "ledger-api\r\n\r\n ledger-web \r\nledger-api")
+		v.Set("review_required", "1")
+		v.Set("one_job_per_repo", "1")
+		v.Set("review_limit", "3")
+	})
+	for range 2 { // pressed twice, the second changes nothing
+		handlertest.WantRedirect(t, admin.Post("/settings/products", in), "/settings/products")
+		handlertest.WantText(t, handlertest.Page(t, admin.Get("/settings/products"), http.StatusOK), "#toasts", "ledger created")
+	}
+	p := d.Settings("ledger")
+	if web.And(p.Repos) != "ledger-api and ledger-web" || !p.ReviewRequired || !p.OneJobPerRepo || *p.ReviewLimit != 3 || p.Paused {
+		t.Errorf("made %+v", p)
+	}
+	if n := dbfactory.Int(t, d.DB, `SELECT count(*) FROM event WHERE type = 'product.saved'`); n != 1 {
+		t.Errorf("%d events of two presses", n)
+	}
+}
+
+// A form for a new product never replaces the settings of one that is there.
+func TestTheNameOfANewProductIsFree(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api"}, Paused: true})
+	for _, repos := range []string{"shop", "ledger-api"} {
+		doc := handlertest.Page(t, d.Post("/settings/products", productFields("ledger", func(v url.Values) { v.Set("repos", repos) })), http.StatusUnprocessableEntity)
+		handlertest.WantText(t, doc, "#name-e", "There is a product ledger already.")
+		handlertest.WantText(t, doc, "#repos", repos)
+	}
+	if p := d.Settings("ledger"); web.And(p.Repos) != "ledger-api" || !p.Paused {
+		t.Errorf("it became %+v", p)
+	}
+}
+
+func TestARefusedProductKeepsWhatWasTyped(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Product("shop", jobs.ProductSettings{Repos: []string{"shop-api"}})
+	doc := handlertest.Page(t, d.Post("/settings/products", productFields("", func(v url.Values) {
+		v.Set("repos", "mine\n<b>\n")
+		v.Set("review_required", "1")
+		v.Set("review_limit", "many")
+	})), http.StatusUnprocessableEntity)
+	handlertest.WantText(t, doc, ".form-err", "The product was not saved. 2 fields need another value; your text is kept.")
+	handlertest.WantText(t, doc, "#name-e", "A product must have a name.")
+	handlertest.WantText(t, doc, "#review_limit-e", "A whole number from 1 to 100000.")
+	handlertest.WantCount(t, doc, "#review_limit[value=many][aria-invalid][aria-describedby~=review_limit-e]", 1)
+	handlertest.WantCount(t, doc, "#review_required[checked]", 1)
+	handlertest.WantCount(t, doc, "#one_job_per_repo[checked]", 0)
+	if text := doc.Find("#repos").Text(); text != "mine\n<b>\n" {
+		t.Errorf("the repos became %q", text)
+	}
+
+	// What only the domain knows stands at its field, too, and names the repo.
+	doc = handlertest.Page(t, d.Post("/settings/products", productFields("a b", func(v url.Values) { v.Set("repos", "mine\n<b>\nshop-api") })), http.StatusUnprocessableEntity)
+	handlertest.WantText(t, doc, "#name-e", "must be a name")
+	handlertest.WantText(t, doc, "#repos-e", "<b>: It must be a name: letters, digits and")
+	doc = handlertest.Page(t, d.Post("/settings/products", productFields("mine", func(v url.Values) { v.Set("repos", "mine\nshop-api") })), http.StatusUnprocessableEntity)
+	handlertest.WantText(t, doc, "#repos-e", "The repo shop-api belongs to the product shop.")
+	handlertest.WantCount(t, doc, "#name[value=mine]", 1)
+
+	// The same where the product is there.
+	doc = handlertest.Page(t, d.Post("/settings/products/default", productFields("", func(v url.Values) { v.Set("review_limit", "0") })), http.StatusUnprocessableEntity)
+	handlertest.WantText(t, doc, "#review_limit-e", "A whole number")
+	handlertest.WantCount(t, doc, "#name", 0)
+	if list, err := d.Jobs.Products(t.Context(), d.Owner); err != nil || len(list) != 2 {
+		t.Errorf("%d products, %v", len(list), err)
+	}
+}
+
+func TestEditAProduct(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	admin := d.As(tenancy.RoleAdmin)
+	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api", "ledger-web"}, OneJobPerRepo: true, ReviewLimit: limit(3), Paused: true})
+	doc := handlertest.Page(t, admin.Get("/settings/products/ledger"), http.StatusOK)
+	handlertest.WantText(t, doc, ".crumb", "SettingsProducts and repos ledger")
+	handlertest.WantCount(t, doc, "#name", 0)
+	handlertest.WantCount(t, doc, "#one_job_per_repo[checked], #review_limit[value='3']", 2)
+
+	in := productFields("", func(v url.Values) {
+		v.Set("repos", "ledger-api\nledger-cli")
+		v.Set("review_required", "1")
+	})
+	handlertest.WantRedirect(t, admin.Post("/settings/products/ledger", in), "/settings/products")
+	handlertest.WantText(t, handlertest.Page(t, admin.Get("/settings/products"), http.StatusOK), "#toasts", "ledger saved"+
+		"Added ledger-cli, removed ledger-web, a person approves, any number of jobs per repo, review limit 3 to none.")
+	p := d.Settings("ledger")
+	if web.And(p.Repos) != "ledger-api and ledger-cli" || !p.ReviewRequired || p.OneJobPerRepo || p.ReviewLimit != nil {
+		t.Errorf("it became %+v", p)
+	}
+	if !p.Paused {
+		t.Error("the form let a paused product go on")
+	}
+	handlertest.WantRedirect(t, admin.Post("/settings/products/ledger", in), "/settings/products")
+	handlertest.WantText(t, handlertest.Page(t, admin.Get("/settings/products"), http.StatusOK), "#toasts", "Nothing has changed.")
+}
+
+func TestPauseAProductFromTheList(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	was := jobs.ProductSettings{Repos: []string{"ledger-api"}, ReviewRequired: true, OneJobPerRepo: true, ReviewLimit: limit(3)}
+	d.Product("ledger", was)
+	button := func(want string) string {
+		t.Helper()
+		doc := handlertest.Page(t, d.Get("/settings/products"), http.StatusOK)
+		handlertest.WantText(t, doc, "tr[data-product=ledger] form", want)
+		return doc.Find("tr[data-product=ledger] form").AttrOr("action", "")
+	}
+	for range 2 { // pressed twice is paused
+		handlertest.WantRedirect(t, d.Post("/settings/products/ledger/pause", nil), "/settings/products")
+	}
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/settings/products"), http.StatusOK), "#toasts", "ledger is pausedAgents get no new jobs of it")
+	if p := d.Settings("ledger"); !p.Paused || web.And(p.Repos) != "ledger-api" || !p.ReviewRequired || !p.OneJobPerRepo || *p.ReviewLimit != 3 {
+		t.Errorf("it became %+v", p)
+	}
+	handlertest.WantRedirect(t, d.Post(button("Go on"), nil), "/settings/products")
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/settings/products"), http.StatusOK), "#toasts", "ledger goes on")
+	if d.Settings("ledger").Paused {
+		t.Error("it is still paused")
+	}
+	button("Pause")
+
+	// From the product's own page one comes back to it.
+	r := handlertest.Request(http.MethodPost, "/settings/products/ledger/pause", url.Values{})
+	r.Header.Set("Referer", "http://example.com/settings/products/ledger")
+	handlertest.WantRedirect(t, d.Do(r), "/settings/products/ledger")
+}
+
+func TestDeleteAProduct(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api"}})
+	d.Product("shop", jobs.ProductSettings{})
+	d.Job("Alpha", func(n *jobs.New) { n.Repo = "ledger-api" })
+	doc := handlertest.Page(t, d.Get("/settings/products/ledger"), http.StatusOK)
+	handlertest.WantText(t, doc, "#dlg-delete", "Delete ledger?")
+	remove := doc.Find("#dlg-delete form[method=post]").AttrOr("action", "")
+
+	handlertest.WantRedirect(t, d.Post(remove, nil), "/settings/products/ledger")
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/settings/products/ledger"), http.StatusOK), "#toasts", "ledger was not deletedledger has jobs, maybe archived ones.")
+	handlertest.WantRedirect(t, d.Post("/settings/products/shop/delete", nil), "/settings/products")
+	doc = handlertest.Page(t, d.Get("/settings/products"), http.StatusOK)
+	handlertest.WantText(t, doc, "#toasts", "shop was deleted")
+	handlertest.WantCount(t, doc, "tr[data-product=shop]", 0)
+	handlertest.Read(t, d.Post("/settings/products/shop/delete", nil), http.StatusNotFound)
+
+	doc = handlertest.Page(t, d.Get("/settings/products/default"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#dlg-delete", 0)
+	handlertest.WantText(t, doc, "#product-end", "Jobs that name no product belong to default; it stays.")
+	handlertest.WantRedirect(t, d.Post("/settings/products/default/delete", nil), "/settings/products/default")
+}

@@ -1,0 +1,254 @@
+package settings
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/jobs"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// maxReviewLimit is the largest one that a product takes.
+const maxReviewLimit = 100_000
+
+// reviewLoad is how many jobs of each product, by name, wait for a decision.
+type reviewLoad struct {
+	jobs map[string]int
+	more bool // there are more than were counted
+}
+
+// text is "2", or "2 or more".
+func (l reviewLoad) text(product string) string {
+	n := ui.Count(l.jobs[product])
+	if l.more {
+		return n + " or more"
+	}
+	return n
+}
+
+// productPageData is what the list is made of.
+type productPageData struct {
+	list      []jobs.Product
+	inReview  reviewLoad
+	canManage bool
+}
+
+func (s productPageData) model() views.Products {
+	m := views.Products{CanManage: s.canManage, Only: len(s.list) == 1 && s.list[0].Name == jobs.DefaultProduct}
+	for _, p := range s.list {
+		one := views.Product{Name: p.Name, BoardURL: links.BoardWith(links.Filter{Product: p.Name}), Repos: p.Repos,
+			Review: "Not needed", PerRepo: "Any number", Paused: p.Paused}
+		if p.ReviewRequired {
+			one.Review = "A person approves"
+		}
+		if p.OneJobPerRepo {
+			one.PerRepo = "One at a time"
+		}
+		one.Limit, one.LimitTone = s.inReview.limit(p)
+		if s.canManage {
+			one.EditURL = links.Product(p.Name)
+			one.PauseURL, one.ResumeURL = pauseURLs(p)
+		}
+		m.List = append(m.List, one)
+	}
+	return m
+}
+
+// limit is "2 of 5 in review", and a warning where agents get no more.
+func (l reviewLoad) limit(p jobs.Product) (string, ui.Tone) {
+	n := l.jobs[p.Name]
+	switch {
+	case p.ReviewLimit == nil && n == 0:
+		return "None", ui.Plain
+	case p.ReviewLimit == nil:
+		return "None, " + l.text(p.Name) + " in review", ui.Plain
+	case n >= *p.ReviewLimit:
+		return l.text(p.Name) + " in review, limit " + ui.Count(*p.ReviewLimit), ui.Warn
+	default:
+		return l.text(p.Name) + " of " + ui.Count(*p.ReviewLimit) + " in review", ui.Plain
+	}
+}
+
+func pauseURLs(p jobs.Product) (pause, resume string) {
+	if p.Paused {
+		return "", links.ProductAction(p.Name, "resume")
+	}
+	return links.ProductAction(p.Name, "pause"), ""
+}
+
+// productForm is the form as it was typed.
+type productForm struct {
+	name, repos, reviewLimit      string
+	reviewRequired, oneJobPerRepo bool
+}
+
+// parseProductForm reads what was sent; nothing is judged yet.
+func parseProductForm(in url.Values) productForm {
+	return productForm{name: strings.TrimSpace(in.Get("name")), repos: in.Get("repos"), reviewLimit: strings.TrimSpace(in.Get("review_limit")),
+		reviewRequired: in.Get("review_required") != "", oneJobPerRepo: in.Get("one_job_per_repo") != ""}
+}
+
+// productFormOf is the form of a product that is there.
+func productFormOf(p jobs.Product) productForm {
+	f := productForm{name: p.Name, repos: strings.Join(p.Repos, "\n"), reviewRequired: p.ReviewRequired, oneJobPerRepo: p.OneJobPerRepo}
+	if p.ReviewLimit != nil {
+		f.reviewLimit = strconv.Itoa(*p.ReviewLimit)
+	}
+	return f
+}
+
+// repoList are the repos, one a line.
+func (f productForm) repoList() []string { return web.Distinct(strings.Split(f.repos, "\n")) }
+
+// settings is what the form asks for, or what is wrong with its numbers by
+// field. The domain judges the rest.
+func (f productForm) settings(paused bool) (jobs.ProductSettings, map[string]string) {
+	wrong := map[string]string{}
+	return jobs.ProductSettings{Repos: f.repoList(), ReviewRequired: f.reviewRequired, OneJobPerRepo: f.oneJobPerRepo,
+		ReviewLimit: web.NumberChoice("review_limit", f.reviewLimit, 1, maxReviewLimit, wrong), Paused: paused}, wrong
+}
+
+// fieldErrors turns the fields of a fault into those of the form: what is wrong
+// with repos[2] names that repo. What belongs to no field is the second result.
+func (f productForm) fieldErrors(err error) (byField map[string]string, rest string) {
+	byField = map[string]string{}
+	repos := map[int]string{}
+	for field, text := range fault.From(err).Fields {
+		name, index, indexed := strings.Cut(field, "[")
+		switch {
+		case indexed && name == "repos":
+			n, _ := strconv.Atoi(strings.TrimSuffix(index, "]"))
+			repos[n] = text
+		case name == "name" || name == "repos" || name == "review_limit":
+			byField[name] = text
+		default:
+			rest = text
+		}
+	}
+	if text := f.repoErrors(repos); text != "" {
+		byField["repos"] = text
+	}
+	return byField, rest
+}
+
+// repoErrors are the first few sentences about repos, in the order of the form.
+func (f productForm) repoErrors(byIndex map[int]string) string {
+	list := f.repoList()
+	var out []string
+	for i, repo := range list {
+		text, wrong := byIndex[i]
+		if !wrong {
+			continue
+		}
+		if !strings.Contains(text, repo) {
+			text = web.FirstLine(repo, 60) + ": " + text
+		}
+		out = append(out, text)
+	}
+	if hidden := len(out) - web.MaxListed; hidden > 0 {
+		out = append(out[:web.MaxListed], ui.Count(hidden)+" more need a look.")
+	}
+	return strings.Join(out, " ")
+}
+
+// productFormData is what the form's page is made of.
+type productFormData struct {
+	product  *jobs.Product // nil for a new one
+	form     productForm
+	inReview reviewLoad
+	wrong    map[string]string
+	rest     string // what is wrong beside the fields
+}
+
+func (s productFormData) model() views.ProductForm {
+	f := s.form
+	m := views.ProductForm{New: s.product == nil, Name: f.name, SaveURL: links.Products, Repos: f.repos, ReviewRequired: f.reviewRequired,
+		OneJobPerRepo: f.oneJobPerRepo, ReviewLimit: f.reviewLimit, Errors: s.wrong, Error: s.rest}
+	if len(s.wrong) > 0 {
+		m.Error = "The product was not saved. " + web.Plural(len(s.wrong), "field needs", "fields need") + " another value; your text is kept."
+	}
+	if s.product == nil {
+		return m
+	}
+	p := *s.product
+	m.Name, m.SaveURL, m.BoardURL, m.Paused = p.Name, links.Product(p.Name), links.BoardWith(links.Filter{Product: p.Name}), p.Paused
+	m.PauseURL, m.ResumeURL = pauseURLs(p)
+	m.InReview = "In review now: " + s.inReview.text(p.Name) + "."
+	if p.Name == jobs.DefaultProduct {
+		m.Stays = "Jobs that name no product belong to " + p.Name + "; it stays."
+		return m
+	}
+	m.Delete = &views.Action{Verb: "delete", Label: "Delete product", URL: links.ProductAction(p.Name, "delete"), Danger: true,
+		Dialog: &views.ActionDialog{Title: "Delete " + p.Name + "?", Keep: "Keep it", Confirm: "Delete product",
+			Text: ui.Text("Its repos belong to no product then. A product that has jobs stays.")}}
+	return m
+}
+
+// productChanges says in a few words each what differs, but for the pause.
+func productChanges(before jobs.Product, in jobs.ProductSettings) []string {
+	var list []string
+	say := func(differs bool, text string) {
+		if differs {
+			list = append(list, text)
+		}
+	}
+	added, removed := without(in.Repos, before.Repos), without(before.Repos, in.Repos)
+	say(len(added) > 0, "added "+web.And(few(added)))
+	say(len(removed) > 0, "removed "+web.And(few(removed)))
+	say(before.ReviewRequired != in.ReviewRequired, choose(in.ReviewRequired, "a person approves", "no review needed"))
+	say(before.OneJobPerRepo != in.OneJobPerRepo, choose(in.OneJobPerRepo, "one job per repo", "any number of jobs per repo"))
+	if was, now := limitText(before.ReviewLimit), limitText(in.ReviewLimit); was != now {
+		list = append(list, "review limit "+was+" to "+now)
+	}
+	return list
+}
+
+// savedToast says what was saved; a change beside it, of somebody else, is not
+// in it.
+func savedToast(name string, made bool, changes []string) ui.Toast {
+	t := ui.Toast{Tone: ui.OK, Title: name + " saved", Text: "Nothing has changed."}
+	if made {
+		t.Title, t.Text = name+" created", "Jobs of its repos belong to it from now on."
+	}
+	if len(changes) > 0 && !made {
+		text := strings.Join(changes, ", ")
+		t.Text = strings.ToUpper(text[:1]) + text[1:] + "."
+	}
+	return t
+}
+
+// without are the names that are in a list and not in another, in order.
+func without(list, other []string) []string {
+	out := slices.DeleteFunc(slices.Clone(list), func(name string) bool { return slices.Contains(other, name) })
+	slices.SortFunc(out, cmp.Compare[string])
+	return out
+}
+
+// few names the first of a long list.
+func few(list []string) []string {
+	if hidden := len(list) - web.MaxListed; hidden > 0 {
+		return append(slices.Clone(list[:web.MaxListed]), ui.Count(hidden)+" more")
+	}
+	return list
+}
+
+func limitText(limit *int) string {
+	if limit == nil {
+		return "none"
+	}
+	return ui.Count(*limit)
+}
+
+func choose(yes bool, one, other string) string {
+	if yes {
+		return one
+	}
+	return other
+}

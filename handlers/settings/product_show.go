@@ -1,0 +1,108 @@
+package settings
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// productsShow lists the products with what they allow.
+func (p *productPages) productsShow(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	list, err := p.Jobs.Products(ctx, who)
+	if err != nil {
+		return err
+	}
+	sheet := productPageData{list: list, canManage: who.Can(tenancy.Manage)}
+	if sheet.inReview, err = p.inReview(ctx, who); err != nil {
+		return err
+	}
+	snap, err := p.Fleet.Snapshot(ctx, who)
+	if err != nil {
+		return err
+	}
+	shell, err := p.Web.Page(c, who, snap, views.SectionSettings, "Products")
+	if err != nil {
+		return err
+	}
+	return web.Render(c, http.StatusOK, views.ProductsView(views.ProductsPage{Shell: shell, Products: sheet.model()}))
+}
+
+// inReview counts the jobs in review of each product, those of one page of the
+// queue: the oldest ones.
+func (p *productPages) inReview(ctx context.Context, who tenancy.Principal) (reviewLoad, error) {
+	queue, err := p.Kanban.ReviewQueue(ctx, who, "")
+	if err != nil {
+		return reviewLoad{}, err
+	}
+	load := reviewLoad{jobs: map[string]int{}, more: queue.Next != ""}
+	for _, job := range queue.InReview {
+		load.jobs[job.Product]++
+	}
+	return load, nil
+}
+
+// productNew is the empty form.
+func (p *productPages) productNew(c echo.Context, who tenancy.Principal) error {
+	return p.productPage(c, who, http.StatusOK, productFormData{})
+}
+
+// productShow is the form of one product.
+func (p *productPages) productShow(c echo.Context, who tenancy.Principal) error {
+	product, err := p.Jobs.Product(c.Request().Context(), who, productName(c))
+	if err != nil {
+		return err
+	}
+	return p.productPage(c, who, http.StatusOK, productFormData{product: &product, form: productFormOf(product)})
+}
+
+// productName is the one that the address names. A name with a slash is escaped
+// there, and the router leaves it so.
+func productName(c echo.Context) string {
+	name, err := url.PathUnescape(c.Param("product"))
+	if err != nil {
+		return c.Param("product")
+	}
+	return name
+}
+
+// productPage shows the form.
+func (p *productPages) productPage(c echo.Context, who tenancy.Principal, status int, sheet productFormData) error {
+	ctx := c.Request().Context()
+	var err error
+	title := "New product"
+	if sheet.product != nil {
+		title = sheet.product.Name
+		if sheet.inReview, err = p.inReview(ctx, who); err != nil {
+			return err
+		}
+	}
+	snap, err := p.Fleet.Snapshot(ctx, who)
+	if err != nil {
+		return err
+	}
+	shell, err := p.Web.Page(c, who, snap, views.SectionSettings, title)
+	if err != nil {
+		return err
+	}
+	if c.Request().Method != http.MethodGet {
+		// Where the theme's form may come back to: a refused form has no address.
+		shell.Path = sheet.address()
+	}
+	return web.Render(c, status, views.ProductView(views.ProductPage{Shell: shell, Form: sheet.model()}))
+}
+
+// address is the page that the form belongs to.
+func (s productFormData) address() string {
+	if s.product == nil {
+		return links.NewProduct
+	}
+	return links.Product(s.product.Name)
+}

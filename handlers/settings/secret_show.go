@@ -1,0 +1,46 @@
+package settings
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// secretsShow is the page of the encryption keys and of a rotation.
+func (p *recordPages) secretsShow(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	sheet := secretPageData{canOwn: who.Can(tenancy.Own)}
+	var err error
+	if sheet.keys, err = p.Jobs.SecretKeys(ctx, who); err != nil {
+		return err
+	}
+	snap, err := p.Fleet.Snapshot(ctx, who)
+	if err != nil {
+		return err
+	}
+	shell, err := p.Web.Page(c, who, snap, views.SectionSettings, "Encryption")
+	if err != nil {
+		return err
+	}
+	return web.Render(c, http.StatusOK, views.SecretsView(views.SecretsPage{Shell: shell, Secrets: sheet.model()}))
+}
+
+// secretsRenew makes a new key and goes back to the page.
+func (p *recordPages) secretsRenew(c echo.Context, who tenancy.Principal) error {
+	toast := ui.Toast{Tone: ui.OK, Title: "A new key was made", Text: "The secrets that are kept are encrypted anew from now on."}
+	err := p.Jobs.RenewSecretKey(c.Request().Context(), who)
+	if refusal := fault.From(err); fault.Is(err, fault.InvalidTransition) {
+		toast = ui.Toast{Tone: ui.Warn, Title: "No new key was made", Text: refusal.Message}
+	} else if err != nil {
+		return err
+	}
+	p.Web.SetFlash(c, toast)
+	return web.SeeOther(c, links.Secrets)
+}

@@ -1,0 +1,91 @@
+package settings
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// tokenIssue makes a token and answers with the page that shows it, once: a
+// redirect would lose it. The same form sent again, as a reload does, makes none.
+func (p *tokenPages) tokenIssue(c echo.Context, who tenancy.Principal) error {
+	in, err := web.Form(c)
+	if err != nil {
+		return err
+	}
+	sheet := tokenFormData{form: parseTokenForm(in)}
+	if asked, err := p.tokenProof(c, who, sheet, in); asked || err != nil {
+		return err
+	}
+	made, err := p.issueToken(c, who, &sheet)
+	switch {
+	case fault.Is(err, fault.AlreadyExists):
+		return p.madeBefore(c, links.Tokens)
+	case err != nil:
+		return err
+	case made == nil:
+		return p.tokenFormPage(c, who, http.StatusUnprocessableEntity, sheet)
+	}
+	return p.tokensPage(c, who, made)
+}
+
+// issueToken makes the token that a form asks for. nil without an error means
+// that the form needs another look; the sheet says why.
+func (p *tokenPages) issueToken(c echo.Context, who tenancy.Principal, sheet *tokenFormData) (*views.MadeToken, error) {
+	in, wrong := sheet.form.token(time.Now())
+	sheet.wrong = wrong
+	if len(wrong) > 0 {
+		return nil, nil
+	}
+	plain, err := p.Accounts.IssueToken(c.Request().Context(), who, in)
+	if fault.Is(err, fault.Validation) {
+		sheet.wrong, sheet.rest = tokenFields(err)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &views.MadeToken{Name: in.Name, Token: plain, Enrolment: in.Kind == tenancy.KindEnrolment}, nil
+}
+
+// madeBefore answers a form that was sent again.
+func (p *tokenPages) madeBefore(c echo.Context, path string) error {
+	p.Web.SetFlash(c, ui.Toast{Tone: ui.Warn, Title: "This form has made its token already",
+		Text: "It was shown then and cannot be shown again. If it was not copied, revoke it and make another."})
+	return web.SeeOther(c, path)
+}
+
+// tokenRevoke ends a token, and with cut_off the agents of an enrolment token.
+func (p *tokenPages) tokenRevoke(c echo.Context, who tenancy.Principal) error {
+	id, ok := ids.Parse(c.Param("id"))
+	if !ok {
+		return fault.New(fault.NotFound, "There is no such token.")
+	}
+	in, err := web.Form(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if err := p.Accounts.RevokeToken(ctx, who, id); err != nil {
+		return err
+	}
+	t := ui.Toast{Tone: ui.OK, Title: "The token was revoked", Text: "Nothing is let in with it any more."}
+	if in.Get("cut_off") == "1" && who.Can(tenancy.RunFleet) {
+		n, err := p.Dispatch.CutOffEnrolled(ctx, who, id, "Its enrolment token was revoked.")
+		if err != nil {
+			return err
+		}
+		t.Text = "Nothing is let in with it any more. " + web.Plural(n, "agent was", "agents were") + " cut off."
+	}
+	p.Web.SetFlash(c, t)
+	return web.SeeOther(c, links.Tokens)
+}

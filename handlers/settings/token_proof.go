@@ -1,0 +1,35 @@
+package settings
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views/links"
+)
+
+// keptTokenForm is a token's form whose person went to prove who he is.
+const keptTokenForm = "token_form"
+
+// tokenProof asks for a fresh proof before a token with a person's rights is made:
+// it outlasts the session. Where the provider has to be asked, the form waits in
+// the session. asked reports that the answer is given.
+func (p *tokenPages) tokenProof(c echo.Context, who tenancy.Principal, sheet tokenFormData, in url.Values) (asked bool, err error) {
+	if sheet.form.kind != tenancy.KindPerson {
+		return false, nil
+	}
+	sheet.proof, err = p.Web.TakeProof(c, who, in, links.NewToken(string(tenancy.KindPerson)))
+	if err != nil || sheet.proof == nil {
+		return false, err
+	}
+	if sheet.proof.ProviderURL != "" {
+		in.Del(web.ProofField)
+		if err := p.Web.Keep(c, keptTokenForm, in.Encode()); err != nil {
+			return true, err
+		}
+	}
+	return true, p.tokenFormPage(c, who, http.StatusUnprocessableEntity, sheet)
+}

@@ -1,0 +1,73 @@
+package settings
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// tokensShow lists the tokens that a person may see.
+func (p *tokenPages) tokensShow(c echo.Context, who tenancy.Principal) error {
+	return p.tokensPage(c, who, nil)
+}
+
+// tokensPage is the list, with a token that was just made on top.
+func (p *tokenPages) tokensPage(c echo.Context, who tenancy.Principal, made *views.MadeToken) error {
+	ctx := c.Request().Context()
+	list, err := p.Accounts.Tokens(ctx, who)
+	if err != nil {
+		return err
+	}
+	m := tokensModel(list, who.Can(tenancy.RunFleet))
+	m.Made = made
+	if m.Shell, err = p.shell(c, who, "Tokens", links.Tokens); err != nil {
+		return err
+	}
+	return web.Render(c, http.StatusOK, views.TokensView(m))
+}
+
+// tokenNew is the empty form.
+func (p *tokenPages) tokenNew(c echo.Context, who tenancy.Principal) error {
+	kind := tenancy.Kind(c.QueryParam("kind"))
+	if kind != tenancy.KindEnrolment {
+		kind = tenancy.KindPerson
+	}
+	if kind == tenancy.KindEnrolment && !who.Can(tenancy.RunFleet) {
+		return fault.New(fault.Forbidden, "Enrolment tokens are made by owners and admins.")
+	}
+	sheet := tokenFormData{form: blankToken(kind, "")}
+	if kind == tenancy.KindPerson {
+		kept, err := p.Web.TakeKept(c, keptTokenForm)
+		if err != nil {
+			return err
+		}
+		if in, err := url.ParseQuery(kept); err == nil && kept != "" {
+			sheet.form = parseTokenForm(in)
+		}
+		if sheet.proof, err = p.Web.AskProof(c, who, links.NewToken(string(kind))); err != nil {
+			return err
+		}
+	}
+	return p.tokenFormPage(c, who, http.StatusOK, sheet)
+}
+
+func (p *tokenPages) tokenFormPage(c echo.Context, who tenancy.Principal, status int, sheet tokenFormData) error {
+	var err error
+	if sheet.form.kind == tenancy.KindEnrolment {
+		if sheet.products, err = p.Jobs.Products(c.Request().Context(), who); err != nil {
+			return err
+		}
+	}
+	shell, err := p.shell(c, who, "New token", links.NewToken(string(sheet.form.kind)))
+	if err != nil {
+		return err
+	}
+	return web.Render(c, status, views.TokenFormView(views.TokenFormPage{Shell: shell, Form: sheet.model()}))
+}

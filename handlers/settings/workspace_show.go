@@ -1,0 +1,44 @@
+package settings
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// workspaceShow is the page of the workspace that the person is in.
+func (p *workspacePages) workspaceShow(c echo.Context, who tenancy.Principal) error {
+	return p.workspacePage(c, who, http.StatusOK, workspaceForm{})
+}
+
+// workspaceForm is what was typed and refused.
+type workspaceForm struct {
+	name, newName *string // nil where that form was not sent
+	wrong         map[string]string
+}
+
+func (p *workspacePages) workspacePage(c echo.Context, who tenancy.Principal, status int, in workspaceForm) error {
+	about, err := p.Accounts.AboutWorkspace(c.Request().Context(), who)
+	if err != nil {
+		return err
+	}
+	shell, err := p.shell(c, who, "Workspace", links.Workspace)
+	if err != nil {
+		return err
+	}
+	m := views.WorkspacePage{Shell: shell, Name: about.Name, Slug: about.Slug, Since: ui.Day(about.Since), Role: string(who.Role), NeedsFactor: about.NeedsFactor,
+		CanRename: who.Can(tenancy.Own), CanCreate: who.Can(tenancy.Manage), Errors: in.wrong}
+	if in.name != nil {
+		m.Name = *in.name
+	}
+	if in.newName != nil {
+		m.NewName = *in.newName
+	}
+	return web.Render(c, status, views.WorkspaceView(m))
+}

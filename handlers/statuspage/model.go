@@ -1,0 +1,121 @@
+package statuspage
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/coordinator"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/fleet"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// statusLines is a page of the coordinator's log.
+const statusLines = 50
+
+// counterNames are the counters of a term in words, in the order of the page.
+var counterNames = []struct{ key, name string }{
+	{"leases_taken_back", "Leases taken back"},
+	{"jobs_promoted", "Jobs made ready"},
+	{"warned", "Agents warned of the time"},
+	{"timed_out", "Jobs timed out"},
+	{"cycles_failed", "Jobs failed in a dependency cycle"},
+	{"agents_dead", "Agents found dead"},
+	{"jobs_compacted", "Histories folded"},
+	{"lines_expired", "Old log lines deleted"},
+}
+
+// pageData is what the page of the coordinator is made of.
+type pageData struct {
+	status coordinator.Status
+	snap   fleet.Snapshot
+	took   time.Duration // that the database needed
+	now    time.Time
+	canRun bool
+	lines  []coordinator.LogLine
+	older  int64 // the id before which there are more, 0 at the end
+	before int64
+}
+
+func (s pageData) model() views.Status {
+	is := s.status
+	m := views.Status{Leader: is.InstanceID, Term: strconv.FormatInt(is.Term, 10), Cycles: ui.Count(int(is.CycleCount)),
+		Fleet: web.AgentsCount(s.snap), Database: "Answers in " + strconv.FormatInt(max(1, s.took.Milliseconds()), 10) + " ms"}
+	if is.Since != nil {
+		m.Since = ui.Day(*is.Since)
+	}
+	if is.LastCycleAt != nil {
+		m.LastCycle = ui.Ago(*is.LastCycleAt, s.now)
+	}
+	for _, c := range counterNames {
+		if n := is.Stats[c.key]; n > 0 {
+			m.Counters = append(m.Counters, views.StatusCounter{Name: c.name, Count: ui.Count(int(n))})
+		}
+	}
+	s.health(&m)
+	if s.canRun {
+		m.Recover, m.Log = links.Recover, s.log()
+	}
+	return m
+}
+
+// health fills in the word, and the note where it is not a good one.
+func (s pageData) health(m *views.Status) {
+	switch is := s.status; {
+	case is.Healthy():
+		m.Word, m.Icon, m.Tone = "Working", "circle-check", ui.OK
+	case is.Active && is.LastCycleAt == nil:
+		m.Word, m.Icon, m.Tone = "Starting", "loader-circle", ui.Plain
+	case is.Active:
+		m.Word, m.Icon, m.Tone = "Late", "clock-alert", ui.Warn
+		m.Note = ui.Say(ui.Strong("The coordinator does not get on. "), ui.T("It leads, but finished no cycle in the last minute. Look at the server's log."))
+	default:
+		m.Word, m.Icon, m.Tone = "Nobody leads", "octagon-alert", ui.Bad
+		m.Note = ui.Say(ui.Strong("Nobody coordinates. "), ui.T("Claims take back expired leases themselves, a few at a time. Jobs that wait for a time or a repo stay where they are."))
+	}
+}
+
+func (s pageData) log() *views.StatusLog {
+	l := &views.StatusLog{}
+	if s.before > 0 {
+		l.First = links.Status
+	}
+	if s.older > 0 {
+		l.Older = links.StatusBefore(s.older)
+	}
+	for _, line := range s.lines {
+		m := views.StatusLine{ID: line.ID, At: ui.Day(line.At), Term: "Term " + strconv.FormatInt(line.Term, 10),
+			Message: line.Message, Who: line.InstanceID}
+		switch line.Level {
+		case "WARNING":
+			m.Tone = ui.Warn
+		case "ERROR", "CRITICAL":
+			m.Tone = ui.Bad
+		}
+		l.Lines = append(l.Lines, m)
+	}
+	return l
+}
+
+// recoveredText says what a recovery did.
+func recoveredText(r dispatch.Recovery) string {
+	var parts []string
+	say := func(n int, one, many string) {
+		if n > 0 {
+			parts = append(parts, web.Plural(n, one, many))
+		}
+	}
+	say(r.TakenBack, "lease taken back", "leases taken back")
+	say(r.TimedOut, "job timed out", "jobs timed out")
+	say(r.Warned, "agent warned", "agents warned")
+	say(r.CyclesFailed, "job failed in a cycle", "jobs failed in a cycle")
+	say(r.Promoted, "job made ready", "jobs made ready")
+	if len(parts) == 0 {
+		return "Nothing had to be done."
+	}
+	return strings.Join(parts, ", ") + "."
+}

@@ -1,0 +1,52 @@
+// Package statuspage is the page of the coordinator: who leads, what it did, and
+// its log.
+package statuspage
+
+import (
+	"context"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/coordinator"
+	"fleetboard/internal/dispatch"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views/links"
+)
+
+// Deps is what the page needs.
+type Deps struct {
+	Web         *web.Site
+	Coordinator Coordinator
+	Dispatch    Dispatch
+	Fleet       Fleet
+}
+
+// Coordinator is what the page asks of the leader of the coordination.
+type Coordinator interface {
+	Logs(ctx context.Context, who tenancy.Principal, f coordinator.LogFilter) (list []coordinator.LogLine, next int64, err error)
+	Status(ctx context.Context) (coordinator.Status, error)
+}
+
+// Dispatch is what the page asks of the work of agents.
+type Dispatch interface {
+	Recover(ctx context.Context, who tenancy.Principal) (dispatch.Recovery, error)
+}
+
+// Fleet is what the page asks of factories and agents.
+type Fleet interface {
+	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
+}
+
+// Pages answers the requests of the page.
+type Pages struct{ Deps }
+
+// New returns the page.
+func New(d Deps) *Pages { return &Pages{d} }
+
+// Routes are the pages, fragments and actions, each with the permission it needs.
+func (p *Pages) Routes() []web.Route {
+	return []web.Route{
+		web.Get(links.Status, tenancy.ReadBoard, p.show),
+		web.Post(links.Recover, tenancy.RunFleet, p.recover),
+	}
+}

@@ -1,0 +1,71 @@
+package statuspage_test
+
+import (
+	"net/http"
+	"testing"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/handlers/handlertest"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+func TestStatusPage(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	doc := handlertest.Page(t, d.Get("/status"), http.StatusOK)
+	handlertest.WantText(t, doc, "#coordinator", "Nobody leads")
+	handlertest.WantText(t, doc, "#status-note", "Claims take back expired leases themselves")
+	handlertest.WantText(t, doc, "#coordinator", "no factory yet")
+
+	handlertest.Leads(t, d, "10 seconds", "4 seconds")
+	d.Agent("claude-1")
+	doc = handlertest.Page(t, d.Get("/status"), http.StatusOK)
+	for _, text := range []string{"Working", "mac-1/17/abc", "3 since", "4s ago", "1,041", "1 live factory, 1 agent", "Answers in"} {
+		handlertest.WantText(t, doc, "#coordinator", text)
+	}
+	handlertest.WantText(t, doc, "#counters", "Leases taken back2")
+	handlertest.WantCount(t, doc, "#status-note", 0)
+	handlertest.WantCount(t, doc, "form[action='/status/recover']", 1)
+
+	handlertest.Leads(t, d, "10 seconds", "61 seconds")
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/status"), http.StatusOK), "#coordinator", "Late")
+	handlertest.Leads(t, d, "0 seconds", "3 seconds")
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/status"), http.StatusOK), "#coordinator", "Nobody leads")
+}
+
+func TestStatusLogAndItsOlderLines(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	dbfactory.Exec(t, d.DB, `INSERT INTO coordinator_log (instance_id, term, level, message)
+		SELECT 'mac-1/17/abc', 2, 'WARNING', 'line <' || n || '>' FROM generate_series(1, 60) n`)
+	doc := handlertest.Page(t, d.Get("/status"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#log li", 50)
+	handlertest.WantText(t, doc, "#log li:first-child", "Term 2 line <60> mac-1/17/abc")
+	older, ok := doc.Find("#log a").Attr("href")
+	if !ok {
+		t.Fatal("there is no way to the older lines")
+	}
+	doc = handlertest.Page(t, d.Get(older), http.StatusOK)
+	handlertest.WantCount(t, doc, "#log li", 10)
+	handlertest.WantText(t, doc, "#log li:first-child", "line <10>")
+	handlertest.WantText(t, doc, "#log a", "Newest")
+	handlertest.Read(t, d.Get("/status?before=x"), http.StatusNotFound)
+
+	doc = handlertest.Page(t, d.As(tenancy.RoleViewer).Get("/status"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#log", 0)
+	handlertest.WantCount(t, doc, "form[action='/status/recover']", 0)
+}
+
+func TestRecoverFromTheStatusPage(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Job("Alpha")
+	j := d.Claim(d.Agent("claude-1"))
+	dbfactory.Exec(t, d.DB, `UPDATE job_lease SET expires_at = now() - interval '1 second'`)
+	handlertest.Read(t, d.As(tenancy.RoleMember).Post("/status/recover", nil), http.StatusForbidden)
+	handlertest.WantRedirect(t, d.Post("/status/recover", nil), "/status")
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/status"), http.StatusOK), "#toasts", "1 lease taken back.")
+	if now := d.Now(j); now.Status != jobs.Ready {
+		t.Errorf("the job is %s", now.Status)
+	}
+	d.Post("/status/recover", nil)
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/status"), http.StatusOK), "#toasts", "Nothing had to be done.")
+}

@@ -1,0 +1,4 @@
+package timeline
+
+// TimelineSize is how many events the timeline shows at once.
+const TimelineSize = timelineSize

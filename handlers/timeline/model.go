@@ -1,0 +1,124 @@
+package timeline
+
+import (
+	"net/url"
+	"slices"
+	"time"
+
+	"fleetboard/handlers/history"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/eventlog"
+	"fleetboard/views"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+var timelineGroups = []history.Group{
+	{Label: "All"},
+	{Name: "jobs", Label: "Jobs", Types: []eventlog.Type{"job.*"}},
+	{Name: "review", Label: "Review", Types: []eventlog.Type{eventlog.JobHandedIn, eventlog.JobApproved, eventlog.JobRejected,
+		eventlog.JobMerged, eventlog.JobMergeFailed}},
+	{Name: "recovery", Label: "Recovery", Types: []eventlog.Type{eventlog.JobLost, eventlog.JobWarned, eventlog.JobTimedOut,
+		eventlog.JobReleased, eventlog.JobAttemptFailed, eventlog.JobFailed, eventlog.JobRetried, eventlog.AgentSuperseded,
+		eventlog.AgentDied, eventlog.AgentRevived}},
+	{Name: "agents", Label: "Agents", Types: []eventlog.Type{"agent.*"}},
+	{Name: "factories", Label: "Factories", Types: []eventlog.Type{"factory.*"}},
+	{Name: "products", Label: "Products", Types: []eventlog.Type{"product.*"}},
+	{Name: "settings", Label: "Settings", Types: []eventlog.Type{"workspace.*", "member.*", "invitation.*", "account.*", "token.*",
+		"key.*"}},
+}
+
+func groupNamed(name string) history.Group {
+	at := slices.IndexFunc(timelineGroups, func(g history.Group) bool { return g.Name == name })
+	return timelineGroups[max(0, at)]
+}
+
+// parseTimeline reads the timeline's query. What makes no sense narrows nothing.
+func parseTimeline(q url.Values) links.TimelineFilter {
+	value := func(name string) string { return web.FilterValue(q, name) }
+	return links.TimelineFilter{Group: groupNamed(value("group")).Name, Job: value("job"), Actor: value("actor")}
+}
+
+// typesOf are the types of a filter's group, as the log takes them.
+func typesOf(f links.TimelineFilter) []string {
+	var list []string
+	for _, t := range groupNamed(f.Group).Types {
+		list = append(list, string(t))
+	}
+	return list
+}
+
+// pageData is what the page is made of.
+type pageData struct {
+	filter links.TimelineFilter
+	events []eventlog.Event
+	older  string // place before the last of them, "" after the first event of the log
+	past   bool   // it is not the newest part
+	noJob  bool   // there is no job with the filter's key
+	now    time.Time
+}
+
+func (s pageData) model() views.Timeline {
+	m := views.Timeline{Group: s.filter.Group, Job: s.filter.Job, Actor: s.filter.Actor, Older: s.past,
+		NewURL: links.TimelineWith(s.filter), ClearURL: links.Timeline, Active: s.active(), Items: s.items()}
+	for _, g := range timelineGroups {
+		to := s.filter
+		to.Group = g.Name
+		m.Groups = append(m.Groups, views.FilterOption{Label: g.Label, URL: links.TimelineWith(to), Selected: g.Name == s.filter.Group})
+	}
+	if len(s.events) == 0 {
+		m.Empty = s.empty()
+	}
+	return m
+}
+
+// active are the filters that are on beside the group, which shows itself.
+func (s pageData) active() []views.ActiveFilter {
+	var list []views.ActiveFilter
+	if s.filter.Job != "" {
+		to := s.filter
+		to.Job = ""
+		list = append(list, views.ActiveFilter{Text: "Job " + s.filter.Job, RemoveURL: links.TimelineWith(to)})
+	}
+	if s.filter.Actor != "" {
+		to := s.filter
+		to.Actor = ""
+		list = append(list, views.ActiveFilter{Text: "By " + history.ActorNamed(s.filter.Actor, s.events), RemoveURL: links.TimelineWith(to)})
+	}
+	return list
+}
+
+func (s pageData) empty() *ui.Empty {
+	e := &ui.Empty{Title: "No event matches", ActionLabel: "Show all events", ActionURL: links.Timeline}
+	switch {
+	case s.noJob:
+		e.Title, e.Text = "There is no job "+s.filter.Job, "Its key may be written differently."
+	case s.older != "":
+		e.Title, e.Text = "Nothing in this part of the log", "None of the events that were looked at passes the filters. There are older ones."
+	case s.past:
+		e.Title = "Nothing older"
+	case s.filter == links.TimelineFilter{}:
+		e.Title, e.Text = "Nothing has happened yet", "Each change of a job, an agent or a factory is written here."
+		e.ActionLabel, e.ActionURL = "Go to the board", links.Board
+	default:
+		e.Text = "No event passes the filters that are on."
+	}
+	return e
+}
+
+func (s pageData) items() views.TimelineItems {
+	m := views.TimelineItems{}
+	if s.older != "" {
+		m.OlderURL, m.OlderID = links.TimelineBefore(s.older, s.filter), "older-"+s.older
+	}
+	m.Days = history.Days(s.events, s.now, s.event)
+	return m
+}
+
+func (s pageData) event(e eventlog.Event) views.TimelineEvent {
+	m := history.Line(e)
+	to := s.filter
+	to.Actor = history.ActorFilter(e.Actor)
+	m.Who.URL = links.TimelineWith(to)
+	return m
+}

@@ -1,0 +1,92 @@
+package timeline
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views"
+	"fleetboard/views/links"
+)
+
+// timelineSize is how many events the timeline shows at once.
+const timelineSize = 50
+
+// show is the page of the event log, the newest first. With
+// ?before=<place> it shows an older part, without live news; for htmx that is
+// only the lines.
+func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	before, err := eventlog.ParseCursor(c.QueryParam("before"))
+	if err != nil {
+		return err
+	}
+	// The place in the log first: what happens from here on is news.
+	around, err := p.Kanban.Surroundings(ctx, who)
+	if err != nil {
+		return err
+	}
+	sheet, err := p.read(ctx, who, parseTimeline(c.QueryParams()), before)
+	if err != nil {
+		return err
+	}
+	sheet.now = web.Now(around.Fleet)
+	if web.IsHX(c) && sheet.past {
+		return web.Render(c, http.StatusOK, views.TimelineRows(sheet.model().Items))
+	}
+	shell, err := p.Web.Page(c, who, around.Fleet, views.SectionTimeline, "Timeline")
+	if err != nil {
+		return err
+	}
+	if !sheet.past && !sheet.noJob {
+		shell.LiveURL = links.LiveTimeline(newest(around.Cursor, sheet.events), sheet.filter)
+	}
+	return web.Render(c, http.StatusOK, views.TimelineView(views.TimelinePage{Shell: shell, Timeline: sheet.model()}))
+}
+
+// newest is the place after what the page shows: the log's head when it was
+// read, or the first event where that is later.
+func newest(head string, events []eventlog.Event) string {
+	at, err := eventlog.ParseCursor(head)
+	if len(events) > 0 && err == nil && at.Before(events[0].Cursor) {
+		return events[0].Cursor.String()
+	}
+	return head
+}
+
+func (p *Pages) read(ctx context.Context, who tenancy.Principal, filter links.TimelineFilter, before eventlog.Cursor) (pageData, error) {
+	sheet := pageData{filter: filter, past: before != eventlog.Cursor{}}
+	f, err := p.logFilter(ctx, who, filter)
+	if fault.Is(err, fault.NotFound) {
+		sheet.noJob = true
+		return sheet, nil
+	}
+	if err != nil {
+		return sheet, err
+	}
+	events, place, err := p.Events.Older(ctx, who, f, before, timelineSize)
+	sheet.events = events
+	if place != (eventlog.Cursor{}) {
+		sheet.older = place.String()
+	}
+	return sheet, err
+}
+
+// logFilter is the filter as the log takes it; NotFound where no job has its key.
+func (p *Pages) logFilter(ctx context.Context, who tenancy.Principal, filter links.TimelineFilter) (eventlog.Filter, error) {
+	f := eventlog.Filter{Types: typesOf(filter), Actor: filter.Actor}
+	if filter.Job == "" {
+		return f, nil
+	}
+	job, err := p.Jobs.Get(ctx, who, filter.Job)
+	if err != nil {
+		return f, err
+	}
+	f.Job = &job.ID
+	return f, nil
+}
