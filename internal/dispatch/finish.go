@@ -180,12 +180,15 @@ func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref Ref, f Fa
 			return d, ending{outcome: outcome, error: f.Error, kind: f.Kind}, err
 		}
 		d, err := job.Fail(job.Now, f.Retryable, jobs.FailureKindOf(f.Kind), f.Error)
+		if err != nil {
+			return d, ending{}, err
+		}
 		if d.After.WaitReason == jobs.WaitRetryBackoff && f.RetryAfter > 0 {
 			until := job.Now.Add(f.RetryAfter)
 			d.After.NotBefore = &until
 		}
 		d.Payload["kind"], d.Payload["stack"] = f.Kind, f.Stack
-		return d, ending{outcome: outcomeFailed, error: d.After.LastError, kind: f.Kind}, err
+		return d, ending{outcome: outcomeFailed, error: d.After.LastError, kind: f.Kind}, nil
 	}, digest: func(red *redact.Redactor) ([]byte, error) { return digestWords("fail", f.redacted(red)) }})
 }
 

@@ -212,21 +212,9 @@ func dependentsTx(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job,
 // promoteTx makes one waiting job claimable, or says what holds it now. The zero
 // change: it waits for the same as before.
 func promoteTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID) (change, error) {
-	job, err := jobs.LockTx(ctx, tx, who.Workspace, id.String())
-	if err != nil {
+	before, after, changed, err := jobs.PromoteTx(ctx, tx, who, id)
+	if err != nil || !changed {
 		return change{}, err
 	}
-	open, err := jobs.DependencyOpenTx(ctx, tx, who.Workspace, id)
-	if err != nil {
-		return change{}, fmt.Errorf("dependencies of %s: %w", job.Key, err)
-	}
-	d, ok := job.Promote(job.Now, open)
-	if !ok {
-		return change{}, nil
-	}
-	saved, err := jobs.SaveTx(ctx, tx, who, d)
-	if err != nil || saved.Version == job.Version {
-		return change{}, err
-	}
-	return change{before: job.Job, after: saved}, nil
+	return change{before: before, after: after}, nil
 }

@@ -13,13 +13,12 @@ const (
 )
 
 // backOff fills in what a waiting decision waits for.
-func (d Decision) backOff(now time.Time, failures int) Decision {
+func (d *Decision) backOff(now time.Time, failures int) {
 	if d.After.Status != Waiting {
-		return d
+		return
 	}
 	until := now.Add(Backoff(d.Before.RetryBackoffSeconds, failures))
 	d.After.WaitReason, d.After.NotBefore = WaitRetryBackoff, &until
-	return d
 }
 
 // Backoff is the wait after the given failure (1 is the first): the base in

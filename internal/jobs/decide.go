@@ -18,7 +18,9 @@ const (
 // Decision is a change of a job that has been decided on and not yet written.
 type Decision struct {
 	Before, After Job
-	Type          eventlog.Type
+	// By is what changes the status, "" where it stays.
+	By   Trigger
+	Type eventlog.Type
 	// DecidedBy is who decided, where that is not who saves the decision.
 	DecidedBy tenancy.Actor
 	// Payload is what the event says beside the changed fields.
@@ -27,18 +29,22 @@ type Decision struct {
 	Beside []eventlog.Change
 }
 
-// decide returns the change to status to by a trigger, or InvalidTransition
-// where product.md's table does not name that edge.
-func (j Job) decide(by Trigger, to Status, kind eventlog.Type) (Decision, error) {
-	if !Allowed(j.Status, by, to) {
-		return Decision{Payload: map[string]any{}}, j.Refuse(by)
+// decide returns the change to status to by a trigger, with what else it changes, or
+// InvalidTransition where the trigger leads nowhere from the job's status. SaveManyTx
+// checks the edge that comes of it.
+func (j Job) decide(by Trigger, to Status, kind eventlog.Type, changes ...func(*Decision)) (Decision, error) {
+	if !Can(j.Status, by) {
+		return Decision{}, j.Refuse(by)
 	}
-	after := j
-	after.Status = to
+	d := Decision{Before: j, After: j, By: by, Type: kind, Payload: map[string]any{}}
+	d.After.Status = to
 	if to != Waiting {
-		after.WaitReason = NoWait
+		d.After.WaitReason = NoWait
 	}
-	return Decision{Before: j, After: after, Type: kind, Payload: map[string]any{}}, nil
+	for _, change := range changes {
+		change(&d)
+	}
+	return d, nil
 }
 
 // Refuse is InvalidTransition: the trigger leads nowhere from the job's status.
@@ -61,15 +67,19 @@ func (d Decision) claimable(now time.Time, dependencyOpen bool) Decision {
 	return d
 }
 
+// readyOrHeld is claimable as a change of decide.
+func readyOrHeld(now time.Time, dependencyOpen bool) func(*Decision) {
+	return func(d *Decision) { *d = d.claimable(now, dependencyOpen) }
+}
+
 // Promote makes a waiting job claimable once nothing holds it any more, or says
 // what it waits for now where that has changed. The second result is false where
 // it waits for the same as before.
 func (j Job) Promote(now time.Time, dependencyOpen bool) (Decision, bool) {
-	d, err := j.decide(ByPromote, Ready, eventlog.JobPromoted)
+	d, err := j.decide(ByPromote, Ready, eventlog.JobPromoted, readyOrHeld(now, dependencyOpen))
 	if err != nil {
 		return Decision{}, false
 	}
-	d = d.claimable(now, dependencyOpen)
 	switch {
 	case d.After.Status == Ready:
 		d.After.NotBefore = nil
@@ -83,9 +93,9 @@ func (j Job) Promote(now time.Time, dependencyOpen bool) (Decision, bool) {
 
 // Hold keeps a ready job from being claimed, for the reason.
 func (j Job) Hold(reason WaitReason) (Decision, error) {
-	d, err := j.decide(ByHold, Waiting, eventlog.JobHeld)
-	d.After.WaitReason = reason
-	return d, err
+	return j.decide(ByHold, Waiting, eventlog.JobHeld, func(d *Decision) {
+		d.After.WaitReason = reason
+	})
 }
 
 // held is the decision with a job that would become ready put back to waiting.
@@ -93,6 +103,9 @@ func (j Job) Hold(reason WaitReason) (Decision, error) {
 func (d Decision) held(reason WaitReason) Decision {
 	d.After.Status, d.After.WaitReason = Waiting, reason
 	d.After.NotBefore = nil
+	if d.Before.Status == Ready {
+		d.By = ByHold
+	}
 	if d.Type == eventlog.JobPromoted {
 		d.Type = eventlog.JobHeld
 	}
@@ -106,41 +119,41 @@ func (d Decision) isIdle() bool {
 
 // Block parks a job that nobody works on.
 func (j Job) Block(reason string) (Decision, error) {
-	d, err := j.decide(ByBlock, Blocked, eventlog.JobBlocked)
-	d.After.BlockedReason = reason
-	return d, err
+	return j.decide(ByBlock, Blocked, eventlog.JobBlocked, func(d *Decision) {
+		d.After.BlockedReason = reason
+	})
 }
 
 // Unblock ends a block; the job is claimable again unless something holds it. A
 // question that nobody answered is dropped.
 func (j Job) Unblock(now time.Time, dependencyOpen bool) (Decision, error) {
-	d, err := j.decide(ByUnblock, Ready, eventlog.JobUnblocked)
-	d.After.BlockedReason = ""
-	if j.Asks() {
-		d.After.Question = ""
-	}
-	return d.claimable(now, dependencyOpen), err
+	return j.decide(ByUnblock, Ready, eventlog.JobUnblocked, func(d *Decision) {
+		d.After.BlockedReason = ""
+		if j.Asks() {
+			d.After.Question = ""
+		}
+	}, readyOrHeld(now, dependencyOpen))
 }
 
 // Ask parks a job with its holder's question and frees the seat. A person's
 // answer lets it go on.
 func (j Job) Ask(question string) (Decision, error) {
-	d, err := j.decide(ByAsk, Blocked, eventlog.JobAsked)
-	d.After.Question, d.After.Answer = question, ""
-	d.After.BlockedReason = "question"
-	return d, err
+	return j.decide(ByAsk, Blocked, eventlog.JobAsked, func(d *Decision) {
+		d.After.Question, d.After.Answer = question, ""
+		d.After.BlockedReason = "question"
+	})
 }
 
 // Reply answers the question that parked the job; the next attempt is given
 // both. InvalidTransition where nothing was asked, or the answer was given before.
 func (j Job) Reply(now time.Time, dependencyOpen bool, answer string) (Decision, error) {
 	if j.Status == Blocked && !j.Asks() {
-		return Decision{Payload: map[string]any{}}, fault.New(fault.InvalidTransition,
+		return Decision{}, fault.New(fault.InvalidTransition,
 			"%s is blocked by a person; no question is open. Unblock it instead.", j.Key).With("status", string(j.Status))
 	}
-	d, err := j.decide(ByAnswer, Ready, eventlog.JobAnswered)
-	d.After.BlockedReason, d.After.Answer = "", answer
-	return d.claimable(now, dependencyOpen), err
+	return j.decide(ByAnswer, Ready, eventlog.JobAnswered, func(d *Decision) {
+		d.After.BlockedReason, d.After.Answer = "", answer
+	}, readyOrHeld(now, dependencyOpen))
 }
 
 // Pause holds a job until somebody resumes it.
@@ -150,41 +163,41 @@ func (j Job) Pause() (Decision, error) {
 
 // Resume ends a pause; the job is claimable again unless something holds it.
 func (j Job) Resume(now time.Time, dependencyOpen bool) (Decision, error) {
-	d, err := j.decide(ByResume, Ready, eventlog.JobResumed)
-	return d.claimable(now, dependencyOpen), err
+	return j.decide(ByResume, Ready, eventlog.JobResumed, readyOrHeld(now, dependencyOpen))
 }
 
 // Cancel ends a job for good.
 func (j Job) Cancel(reason string) (Decision, error) {
-	d, err := j.decide(ByCancel, Aborted, eventlog.JobCancelled)
-	d.After.LastError, d.After.FailureKind = reason, ""
-	d.Payload["reason"] = reason
-	return d, err
+	return j.decide(ByCancel, Aborted, eventlog.JobCancelled, func(d *Decision) {
+		d.After.LastError, d.After.FailureKind = reason, ""
+		d.Payload["reason"] = reason
+	})
 }
 
 // Retry gives a finished job a new life: both counters start again, the epoch
 // never does.
 func (j Job) Retry(now time.Time, dependencyOpen bool) (Decision, error) {
-	d, err := j.decide(ByRetry, Ready, eventlog.JobRetried)
-	d.After.FailureCount, d.After.LostCount = 0, 0
-	d.After.NotBefore = nil
-	d.After.ProgressPercent, d.After.CurrentStep = nil, ""
-	d.After.ApprovedHead, d.After.MergedCommit = "", ""
-	return d.claimable(now, dependencyOpen), err
+	return j.decide(ByRetry, Ready, eventlog.JobRetried, func(d *Decision) {
+		d.After.FailureCount, d.After.LostCount = 0, 0
+		d.After.NotBefore = nil
+		d.After.ProgressPercent, d.After.CurrentStep = nil, ""
+		d.After.ApprovedHead, d.After.MergedCommit = "", ""
+	}, readyOrHeld(now, dependencyOpen))
 }
 
 // Approve accepts work that was handed in; head is the commit that was looked
 // at, by default the one that was handed in. VersionConflict where the work handed in names another
 // one: somebody else's eyes were on something else.
 func (j Job) Approve(head string) (Decision, error) {
-	d, err := j.decide(ByApprove, Approved, eventlog.JobApproved)
 	commit := j.handedIn()
 	if head == "" {
 		head = cut(commit, MaxCommit)
 	}
-	d.After.ApprovedHead, d.Payload["head"] = head, head
+	d, err := j.decide(ByApprove, Approved, eventlog.JobApproved, func(d *Decision) {
+		d.After.ApprovedHead, d.Payload["head"] = head, head
+	})
 	if err == nil && head != "" && commit != "" && !sameCommit(head, commit) {
-		return d, fault.New(fault.VersionConflict, "The work of %s is at %s now. Look at it again.", j.Key, cut(commit, 40)).With("job", j)
+		return Decision{}, fault.New(fault.VersionConflict, "The work of %s is at %s now. Look at it again.", j.Key, cut(commit, 40)).With("job", j)
 	}
 	return d, err
 }
@@ -205,53 +218,55 @@ func sameCommit(a, b string) bool { return strings.HasPrefix(a, b) || strings.Ha
 // Reject sends handed-in work back; the next attempt is given the reason, and the
 // one after it too unless there is a newer one.
 func (j Job) Reject(reason string) (Decision, error) {
-	d, err := j.decide(ByReject, Ready, eventlog.JobRejected)
-	d.After.Feedback = reason
-	d.After.ProgressPercent, d.After.CurrentStep = nil, ""
-	d.Payload["reason"] = reason
-	return d, err
+	return j.decide(ByReject, Ready, eventlog.JobRejected, func(d *Decision) {
+		d.After.Feedback = reason
+		d.After.ProgressPercent, d.After.CurrentStep = nil, ""
+		d.Payload["reason"] = reason
+	})
 }
 
 // Merge completes approved work. Without an address the one that was handed in
 // stays.
 func (j Job) Merge(commit, url string) (Decision, error) {
-	d, err := j.decide(ByMerge, Completed, eventlog.JobMerged)
-	d.After.MergedCommit = commit
-	if url != "" {
-		d.After.URL = url
-	}
-	d.Payload["commit"], d.Payload["url"] = commit, url
-	return d.settled(), err
+	return j.decide(ByMerge, Completed, eventlog.JobMerged, func(d *Decision) {
+		d.After.MergedCommit = commit
+		if url != "" {
+			d.After.URL = url
+		}
+		d.Payload["commit"], d.Payload["url"] = commit, url
+		d.dropForNext()
+	})
 }
 
 // Finish completes a job that nobody holds: a person says that it is done. The result
 // stays as it is where there is no other.
 func (j Job) Finish(reason string, result json.RawMessage) (Decision, error) {
-	d, err := j.decide(ByFinish, Completed, eventlog.JobCompleted)
-	if len(result) > 0 {
-		d.After.Result = result
-	}
-	d.After.BlockedReason, d.After.NotBefore = "", nil
-	d.Payload["reason"] = reason
-	return d.settled(), err
+	return j.decide(ByFinish, Completed, eventlog.JobCompleted, func(d *Decision) {
+		if len(result) > 0 {
+			d.After.Result = result
+		}
+		d.After.BlockedReason, d.After.NotBefore = "", nil
+		d.Payload["reason"] = reason
+		d.dropForNext()
+	})
 }
 
 // FailMerge sends approved work back to review: it could not be merged. It is to be
 // approved again.
 func (j Job) FailMerge(reason string) (Decision, error) {
-	d, err := j.decide(ByMergeFail, InReview, eventlog.JobMergeFailed)
-	d.After.LastError, d.After.FailureKind, d.After.ApprovedHead = reason, "", ""
-	d.Payload["reason"] = reason
-	return d, err
+	return j.decide(ByMergeFail, InReview, eventlog.JobMergeFailed, func(d *Decision) {
+		d.After.LastError, d.After.FailureKind, d.After.ApprovedHead = reason, "", ""
+		d.Payload["reason"] = reason
+	})
 }
 
 // FailCycle ends a job that waits for itself, by way of the jobs of the path.
 func (j Job) FailCycle(path []string) (Decision, error) {
-	d, err := j.decide(ByCycle, Failed, eventlog.JobFailed)
-	d.After.FailureKind = FailedOther
-	d.After.LastError = "dependency_cycle: " + strings.Join(path, " waits for ")
-	d.Payload["reason"], d.Payload["path"] = "dependency_cycle", path
-	return d, err
+	return j.decide(ByCycle, Failed, eventlog.JobFailed, func(d *Decision) {
+		d.After.FailureKind = FailedOther
+		d.After.LastError = "dependency_cycle: " + strings.Join(path, " waits for ")
+		d.Payload["reason"], d.Payload["path"] = "dependency_cycle", path
+	})
 }
 
 // Archive takes a finished job off the board.
@@ -278,29 +293,29 @@ func (j Job) HandIn(w Work) (Decision, error) {
 	if j.ReviewRequired {
 		to, kind = InReview, eventlog.JobHandedIn
 	}
-	d, err := j.decide(ByComplete, to, kind)
-	hundred := 100
-	d.After.Result, d.After.FilesTouched, d.After.URL = w.Result, set(w.FilesTouched), w.URL
-	d.After.LastError, d.After.FailureKind = "", ""
-	d.After.ApprovedHead, d.After.MergedCommit = "", ""
-	d.After.ProgressPercent = &hundred
-	return d.settled(), err
+	return j.decide(ByComplete, to, kind, func(d *Decision) {
+		hundred := 100
+		d.After.Result, d.After.FilesTouched, d.After.URL = w.Result, set(w.FilesTouched), w.URL
+		d.After.LastError, d.After.FailureKind = "", ""
+		d.After.ApprovedHead, d.After.MergedCommit = "", ""
+		d.After.ProgressPercent = &hundred
+		d.dropForNext()
+	})
 }
 
-// settled drops, from a job that is completed, what was kept for its next attempt:
-// the rejection's reason, the question and its answer. The events have them.
-func (d Decision) settled() Decision {
+// dropForNext drops, from a job that is completed, what was kept for its next
+// attempt: the rejection's reason, the question and its answer. The events have them.
+func (d *Decision) dropForNext() {
 	if d.After.Status == Completed {
 		d.After.Feedback, d.After.Question, d.After.Answer = "", "", ""
 	}
-	return d
 }
 
 // GiveBack ends an attempt without a result and without blame.
 func (j Job) GiveBack(now time.Time, reason string) (Decision, error) {
-	d, err := j.decide(ByRelease, Ready, eventlog.JobReleased)
-	d.Payload["reason"] = reason
-	return d.claimable(now, false), err
+	return j.decide(ByRelease, Ready, eventlog.JobReleased, func(d *Decision) {
+		d.Payload["reason"] = reason
+	}, readyOrHeld(now, false))
 }
 
 // Fail ends an attempt that went wrong. A failure that may be retried waits for
@@ -311,14 +326,15 @@ func (j Job) Fail(now time.Time, retryable bool, of FailureKind, message string)
 	if !retryable || failures > j.MaxRetries {
 		to, kind = Failed, eventlog.JobFailed
 	}
-	d, err := j.decide(ByFailure, to, kind)
-	if retryable && to == Failed {
-		d.exhausted(retryLimit)
-	}
-	d.After.FailureCount = failures
-	d.After.LastError, d.After.FailureKind = cut(message, maxErrorLength), of
-	d.Payload["error"], d.Payload["retryable"] = d.After.LastError, retryable
-	return d.backOff(now, failures), err
+	return j.decide(ByFailure, to, kind, func(d *Decision) {
+		if retryable && to == Failed {
+			d.exhausted(retryLimit)
+		}
+		d.After.FailureCount = failures
+		d.After.LastError, d.After.FailureKind = cut(message, maxErrorLength), of
+		d.Payload["error"], d.Payload["retryable"] = d.After.LastError, retryable
+		d.backOff(now, failures)
+	})
 }
 
 // Lose takes a lease back from an agent that went silent. A loss is not a
@@ -331,20 +347,20 @@ func (j Job) Lose(now time.Time, reason string, wait time.Duration) (Decision, e
 	if losses > j.MaxLost {
 		to, kind = Failed, eventlog.JobFailed
 	}
-	d, err := j.decide(ByLoss, to, kind)
-	d.After.LostCount = losses
-	d.Payload["reason"] = reason
-	if to == Failed {
-		d.exhausted(lossLimit)
-		d.After.LastError, d.After.FailureKind = "Lost "+reason, FailedCrash
-		return d, err
-	}
-	d = d.claimable(now, false)
-	if d.After.Status == Ready && wait > 0 {
-		until := now.Add(wait)
-		d.After.Status, d.After.WaitReason, d.After.NotBefore = Waiting, WaitRetryBackoff, &until
-	}
-	return d, err
+	return j.decide(ByLoss, to, kind, func(d *Decision) {
+		d.After.LostCount = losses
+		d.Payload["reason"] = reason
+		if to == Failed {
+			d.exhausted(lossLimit)
+			d.After.LastError, d.After.FailureKind = "Lost "+reason, FailedCrash
+			return
+		}
+		*d = d.claimable(now, false)
+		if d.After.Status == Ready && wait > 0 {
+			until := now.Add(wait)
+			d.After.Status, d.After.WaitReason, d.After.NotBefore = Waiting, WaitRetryBackoff, &until
+		}
+	})
 }
 
 // TimeOut takes a job from a holder that is long past its estimate and makes no
@@ -356,16 +372,17 @@ func (j Job) TimeOut(now time.Time, reason string) (Decision, error) {
 	if failures > j.MaxRetries {
 		to, kind = Failed, eventlog.JobFailed
 	}
-	d, err := j.decide(ByTimeout, to, kind)
-	d.After.FailureCount = failures
-	d.After.LastError, d.After.FailureKind = reason, FailedTimeout
-	d.Payload["reason"] = reason
-	if to == Failed {
-		d.exhausted(retryLimit)
-		return d, err
-	}
-	d.After.Priority = min(j.Priority+1, maxPriority)
-	return d.claimable(now, false), err
+	return j.decide(ByTimeout, to, kind, func(d *Decision) {
+		d.After.FailureCount = failures
+		d.After.LastError, d.After.FailureKind = reason, FailedTimeout
+		d.Payload["reason"] = reason
+		if to == Failed {
+			d.exhausted(retryLimit)
+			return
+		}
+		d.After.Priority = min(j.Priority+1, maxPriority)
+		*d = d.claimable(now, false)
+	})
 }
 
 // The limits that end a job: who decides where one is reached, and the event's

@@ -38,3 +38,25 @@ func TestADecisionAboutWhatWasIsNotWritten(t *testing.T) {
 		})
 	}
 }
+
+// An edge that the table does not name is refused where it is written, whoever
+// made the decision.
+func TestAnEdgeThatTheTableDoesNotNameIsNotWritten(t *testing.T) {
+	b := setup(t)
+	j := b.create(jobs.New{Title: "one"})[0]
+	d, err := j.Block("because")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.After.Status = jobs.Completed
+	err = b.db.InWorkspace(t.Context(), b.who.Workspace, func(tx db.Tx) error {
+		_, err := jobs.SaveTx(t.Context(), tx, b.who, d)
+		return err
+	})
+	if !fault.Is(err, fault.InvalidTransition) {
+		t.Errorf("%v; want a refusal", err)
+	}
+	if n := dbfactory.Int(t, b.db, `SELECT count(*) FROM job WHERE status = 'completed'`); n != 0 {
+		t.Error("a block has completed the job")
+	}
+}

@@ -16,7 +16,7 @@ const openTimeout = 5 * time.Second
 
 // HeldByRepoTx gives the most urgent job that waits for a repo (repo_busy),
 // whether the repo is free or not; ok is false where none waits. To promote it:
-// LockTx, Job.Promote and SaveTx, in a transaction that holds no other job.
+// PromoteTx, in a transaction that holds no other job.
 func HeldByRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, repo string) (id ids.ID, ok bool, err error) {
 	list, err := q.HeldByRepo(ctx, tx, dbsqlc.HeldByRepoParams{WorkspaceID: workspace, Repo: repo})
 	if err != nil {
@@ -70,6 +70,5 @@ func (s *Service) leftRepo(ctx context.Context, workspace ids.ID, before, after 
 	if err != nil || !held {
 		return
 	}
-	who := tenancy.System(workspace, "admission")
-	_, _ = s.Change(ctx, who, func(tx db.Tx) (Job, error) { return promoteHeldTx(ctx, tx, who, next) })
+	_, _ = s.promoteOne(ctx, tenancy.System(workspace, "admission"), next)
 }

@@ -232,7 +232,8 @@ func (l Locked) linked(kind LinkType, other string, gates bool) Decision {
 	d := Decision{Before: l.Job, After: l.Job, Type: eventlog.JobLinked,
 		Payload: map[string]any{"type": kind, "job": other},
 		Beside:  []eventlog.Change{{Field: "link", New: other}}}
-	if gates && (l.Status == Waiting || Allowed(l.Status, ByHold, Waiting)) {
+	if gates && (l.Status == Waiting || Can(l.Status, ByHold)) {
+		d.By = ByHold
 		d.After.Status, d.After.WaitReason = Waiting, WaitDependency
 	}
 	return d
@@ -245,6 +246,7 @@ func (l Locked) unlinked(kinds, other string, open bool) Decision {
 		Payload: map[string]any{"type": kinds, "job": other},
 		Beside:  []eventlog.Change{{Field: "link", Old: other}}}
 	if l.WaitReason == WaitDependency && !open {
+		d.By = ByPromote
 		return d.claimable(l.Now, false)
 	}
 	return d

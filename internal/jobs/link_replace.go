@@ -84,9 +84,11 @@ func (l *linking) insertGate(locked Locked, y Job) error {
 func (d Decision) regated(changes []eventlog.Change, open bool, l Locked) Decision {
 	d.Beside = append(d.Beside, changes...)
 	switch {
-	case open && (d.After.Status == Waiting || Allowed(d.After.Status, ByHold, Waiting)):
+	case open && (d.After.Status == Waiting || Can(d.After.Status, ByHold)):
+		d.By = ByHold
 		d.After.Status, d.After.WaitReason = Waiting, WaitDependency
 	case !open && d.After.WaitReason == WaitDependency:
+		d.By = ByPromote
 		return d.claimable(l.Now, false)
 	}
 	return d

@@ -210,8 +210,13 @@ func (d Decision) reschedule(timed bool, now time.Time) Decision {
 	if timed {
 		asked = held || b.Status == Ready || b.WaitReason == WaitNotBefore || b.WaitReason == WaitRetryBackoff
 	}
-	if asked {
-		return d.claimable(now, false)
+	if !asked {
+		return d
+	}
+	d = d.claimable(now, false)
+	d.By = ByPromote
+	if d.After.Status == Waiting {
+		d.By = ByHold
 	}
 	return d
 }

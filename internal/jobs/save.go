@@ -22,7 +22,8 @@ type Saving struct {
 }
 
 // SaveTx writes a decision: the job's state, its row in job_ready, its repo's
-// slot and one event. A job that would become ready waits instead where something
+// slot and one event. A change of status that the table of status.go does not name
+// is refused. A job that would become ready waits instead where something
 // holds it (see admission); a promotion that would end in the waiting it came from
 // is not written, and gives the job as it was. It is refused with InvalidTransition
 // where the job's status or epoch is no longer what was decided on. The saved job
@@ -52,6 +53,9 @@ func SaveManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Saving) 
 		if d.isIdle() {
 			result[i] = d.Before
 			continue
+		}
+		if d.Before.Status != d.After.Status && !Allowed(d.Before.Status, d.By, d.After.Status) {
+			return nil, d.Before.Refuse(d.By)
 		}
 		write, at = append(write, Saving{s.Who, d}), append(at, i)
 	}

@@ -102,7 +102,7 @@ func (s *Service) promoteFreed(ctx context.Context, workspace ids.ID) (int, erro
 	freed := 0
 	var failed error
 	for _, id := range list {
-		job, err := s.Change(ctx, who, func(tx db.Tx) (Job, error) { return promoteHeldTx(ctx, tx, who, id) })
+		job, err := s.promoteOne(ctx, who, id)
 		if job.Status == Ready && err == nil {
 			freed++
 		}
@@ -111,21 +111,34 @@ func (s *Service) promoteFreed(ctx context.Context, workspace ids.ID) (int, erro
 	return freed, failed
 }
 
-// promoteHeldTx makes a held job claimable, unless something holds it still.
-func promoteHeldTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID) (Job, error) {
+// PromoteTx makes one waiting job claimable, or says what it waits for now. It returns
+// the job before and after; changed is false where it waits for the same as before.
+func PromoteTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID) (before, after Job, changed bool, err error) {
 	locked, err := LockTx(ctx, tx, who.Workspace, id.String())
 	if err != nil {
-		return Job{}, err
+		return Job{}, Job{}, false, err
 	}
 	open, err := DependencyOpenTx(ctx, tx, who.Workspace, id)
 	if err != nil {
-		return Job{}, fmt.Errorf("dependencies of %s: %w", locked.Key, err)
+		return Job{}, Job{}, false, fmt.Errorf("dependencies of %s: %w", locked.Key, err)
 	}
 	d, ok := locked.Promote(locked.Now, open)
 	if !ok {
-		return locked.Job, nil
+		return locked.Job, locked.Job, false, nil
 	}
-	return SaveTx(ctx, tx, who, d)
+	saved, err := SaveTx(ctx, tx, who, d)
+	if err != nil {
+		return Job{}, Job{}, false, err
+	}
+	return locked.Job, saved, saved.Version != locked.Version, nil
+}
+
+// promoteOne is PromoteTx in a transaction of its own.
+func (s *Service) promoteOne(ctx context.Context, who tenancy.Principal, id ids.ID) (Job, error) {
+	return s.Change(ctx, who, func(tx db.Tx) (Job, error) {
+		_, after, _, err := PromoteTx(ctx, tx, who, id)
+		return after, err
+	})
 }
 
 // slotsOfProductTx gives the slots of a product's repos to the jobs that are worked
