@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"fleetboard/db"
+	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -16,16 +17,12 @@ import (
 
 // Limits of a claim (api.md).
 const (
-	maxWait  = 50 * time.Second
 	maxClaim = 100
 	// maxClaimWord bounds a session key and a request id, in characters.
 	maxClaimWord = 255
 	minTTL       = 10
 	maxTTL       = 86400
 	defaultTTL   = 900
-	// safetyPoll is how long a waiting claim trusts the wake-ups; each wait is
-	// spread by half either way.
-	safetyPoll = 20 * time.Second
 	// claimReaps is how many lapsed leases a claim takes back itself, so that
 	// work comes back also where no reaper runs.
 	claimReaps = 5
@@ -74,7 +71,7 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in ClaimRequ
 	}
 	s.reapInPassing(ctx, who.Workspace)
 	end := time.Now().Add(in.Wait)
-	call := claimCall{who, in, s.waiters.hint(who.Agent)}
+	call := claimCall{who, in, s.waiters.Hint(who.Agent)}
 	var leave func()
 	for {
 		result, err := s.claims.Do(ctx, who.Workspace, call)
@@ -88,35 +85,38 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in ClaimRequ
 			continue
 		}
 		if result.outOfCapacity {
-			s.waiters.notifyNext(who.Workspace, result.lanes, 1)
+			s.waiters.NotifyNext(who.Workspace, result.lanes, 1)
 		}
 		left := time.Until(end)
 		if left <= 0 || in.Job != "" {
 			return result.claimed, ctx.Err()
 		}
 		if leave == nil {
-			if leave, err = s.waiters.admit(who); err != nil {
+			if leave, err = s.waiters.Admit(who); err != nil {
 				return Claimed{}, err
 			}
 			defer leave()
 		}
-		why := s.wait(ctx, who, result, left)
-		if why == timedOut {
+		why := s.waiters.Wait(ctx, who.Workspace, result.waiting(), left)
+		if why == waitlist.TimedOut {
 			return result.claimed, ctx.Err()
 		}
-		call.hint = claimHint{result.factory, result.lanes, why == jobReady}
+		call.hint = waitlist.Hint{Factory: result.factory, Lanes: result.lanes, Likely: why == waitlist.JobReady}
 	}
 }
 
-// waitsForSeat reports whether the claim found the agent full, not the lanes
-// empty or closed.
-func (c Claimed) waitsForSeat() bool { return c.Reason == ReasonNoSeats || c.Reason == ReasonDraining }
+// waiting is what a claim that found nothing waits for: a seat where it found the
+// agent full, or else a job.
+func (r claimResult) waiting() waitlist.Waiting {
+	return waitlist.Waiting{Factory: r.factory, Lanes: r.lanes, Version: r.version, Began: r.began,
+		ForSeat: r.claimed.Reason == ReasonNoSeats || r.claimed.Reason == ReasonDraining}
+}
 
 func (in ClaimRequest) checked() (ClaimRequest, error) {
 	in.Max = cmp.Or(in.Max, 1)
 	in.TTLSeconds = cmp.Or(in.TTLSeconds, defaultTTL)
 	fields := map[string]string{}
-	if in.Wait < 0 || in.Wait > maxWait {
+	if in.Wait < 0 || in.Wait > waitlist.MaxWait {
 		fields["wait_seconds"] = "It must be 0 to 50."
 	}
 	if in.Max < 1 || in.Max > maxClaim {
@@ -159,45 +159,9 @@ func (s *Service) revokeUndelivered(ctx context.Context, who tenancy.Principal, 
 	return errors.Join(gone, err)
 }
 
-// wakeReason is why a wait ended.
-type wakeReason int
-
-const (
-	timedOut wakeReason = iota // there is nothing to look for
-	recheck                    // there may be a job
-	jobReady                   // a job has just become ready for the one that waited
-)
-
-// wait sleeps until one of the agent's lanes has changed since the look, the
-// safety poll is due, or the time is over.
-func (s *Service) wait(ctx context.Context, who tenancy.Principal, l claimResult, left time.Duration) wakeReason {
-	one := s.waiters.add(who.Workspace, l.factory, l.lanes, l.claimed.waitsForSeat())
-	defer s.waiters.remove(one)
-	if s.waiters.version(who.Workspace, l.lanes) != l.version ||
-		l.claimed.waitsForSeat() && s.waiters.seatSince(l.factory, l.began) {
-		return recheck
-	}
-	poll := s.waiters.poll(l.claimed.waitsForSeat())
-	timer := time.NewTimer(min(left, poll))
-	defer timer.Stop()
-	select {
-	case why := <-one.signal:
-		return why
-	case <-timer.C:
-		if left > poll {
-			return recheck
-		}
-		return timedOut
-	case <-ctx.Done():
-		return timedOut
-	case <-s.waiters.closed:
-		return timedOut
-	}
-}
-
 // QueueVersion is the version of an agent's lanes, as this process knows it,
 // read without the database. It changes at least whenever one of them has got
 // a claimable job.
 func (s *Service) QueueVersion(who tenancy.Principal) string {
-	return s.waiters.text(s.waiters.version(who.Workspace, s.waiters.hint(who.Agent).lanes))
+	return s.waiters.Text(s.waiters.Version(who.Workspace, s.waiters.Hint(who.Agent).Lanes))
 }

@@ -9,6 +9,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/batch"
+	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
@@ -20,7 +21,7 @@ import (
 type claimCall struct {
 	who  tenancy.Principal
 	in   ClaimRequest
-	hint claimHint
+	hint waitlist.Hint
 }
 
 // claimResult is what one try found.
@@ -58,7 +59,7 @@ func (s *Service) execClaims(ctx context.Context, tx db.Tx, workspace ids.ID, it
 		}
 	}
 	for _, c := range b.items {
-		c.Res.claimed.QueueVersion = s.waiters.text(c.Res.version)
+		c.Res.claimed.QueueVersion = s.waiters.Text(c.Res.version)
 	}
 	if !b.wrote {
 		return b.notify, batch.ErrNothingWritten
@@ -121,10 +122,10 @@ func (b *claimBatch) notify() {
 	for _, c := range b.items {
 		if len(c.Res.claimed.Jobs) > 0 {
 			given = append(given, c.Res.claimed.Jobs...)
-			b.s.waiters.notifyNext(b.workspace, c.Res.lanes, fanOut)
+			b.s.waiters.NotifyNext(b.workspace, c.Res.lanes, waitlist.FanOut)
 		}
 		if c.Err == nil {
-			b.s.waiters.storeHint(c.Req.who.Agent, claimHint{factory: c.Res.factory, lanes: c.Res.lanes})
+			b.s.waiters.StoreHint(c.Req.who.Agent, waitlist.Hint{Factory: c.Res.factory, Lanes: c.Res.lanes})
 		}
 	}
 	if len(given) > 0 {
@@ -140,14 +141,14 @@ func (b *claimBatch) notify() {
 func (b *claimBatch) authenticate() error {
 	// Before anything is read: a product that opens, and a job that becomes ready,
 	// from here on changes the version.
-	began := b.s.waiters.latest()
+	began := b.s.waiters.Latest()
 	var likely []*claimItem
 	for _, c := range b.items {
 		if c.Req.in.Job != "" {
 			continue
 		}
-		b.hinted = append(b.hinted, c.Req.hint.lanes...)
-		if c.Req.hint.likely {
+		b.hinted = append(b.hinted, c.Req.hint.Lanes...)
+		if c.Req.hint.Likely {
 			likely = append(likely, c)
 		}
 	}
@@ -207,7 +208,7 @@ func (b *claimBatch) lockAgents(claims []*claimItem) func(db.Tx) error {
 	for _, c := range claims {
 		factory := c.agent.FactoryID
 		if factory == ids.Nil {
-			factory = c.Req.hint.factory
+			factory = c.Req.hint.Factory
 		}
 		params.Factories, params.Agents = append(params.Factories, factory), append(params.Agents, c.Req.who.Agent)
 	}
@@ -266,7 +267,7 @@ func (b *claimBatch) findLanes(c *claimItem) error {
 			c.Res.lanes, c.products[l.id] = append(c.Res.lanes, l.id), l.product
 		}
 	}
-	c.Res.version = min(c.Res.began, b.s.waiters.version(b.workspace, c.Res.lanes))
+	c.Res.version = min(c.Res.began, b.s.waiters.Version(b.workspace, c.Res.lanes))
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
@@ -330,8 +331,8 @@ func TestAnAgentHasOnlySoManyClaimsWaiting(t *testing.T) {
 	agent := w.agent("claude-1")
 	ctx, cancel := context.WithCancel(w.ctx)
 	defer cancel()
-	answers := make(chan error, dispatch.MaxAgentClaims+1)
-	for range dispatch.MaxAgentClaims + 1 {
+	answers := make(chan error, waitlist.MaxAgentClaims+1)
+	for range waitlist.MaxAgentClaims + 1 {
 		go func() {
 			_, err := w.dispatch.Claim(ctx, agent, dispatch.ClaimRequest{Wait: 50 * time.Second})
 			answers <- err
@@ -352,7 +353,7 @@ func TestAnAgentHasOnlySoManyClaimsWaiting(t *testing.T) {
 		t.Errorf("another agent: %v", err)
 	}
 	cancel()
-	for range dispatch.MaxAgentClaims {
+	for range waitlist.MaxAgentClaims {
 		<-answers
 	}
 }

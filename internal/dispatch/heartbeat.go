@@ -78,7 +78,7 @@ func (s *Service) Heartbeat(ctx context.Context, who tenancy.Principal, in Beat)
 		return BeatAnswer{}, err
 	}
 	if in.Factory != nil {
-		s.waiters.forget(who.Agent)
+		s.waiters.Forget(who.Agent)
 	}
 	result.QueueVersion = s.QueueVersion(who)
 	if renews(who, result.Now) {

@@ -47,7 +47,7 @@ func (s *Service) Register(ctx context.Context, who tenancy.Principal, in fleet.
 	if err := s.db.InWorkspace(ctx, who.Workspace, r.run); err != nil {
 		return Registered{}, err
 	}
-	s.waiters.forget(r.saved.ID)
+	s.waiters.Forget(r.saved.ID)
 	if r.endsTokens {
 		s.wake.Publish(accounts.RevokedTopic(who.Workspace))
 	}

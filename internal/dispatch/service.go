@@ -10,6 +10,7 @@ import (
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/batch"
+	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
@@ -39,7 +40,7 @@ type Service struct {
 	tokens          TokenIssuer
 	log             *slog.Logger
 	lanes           *laneCache
-	waiters         *waiters
+	waiters         *waitlist.List
 	watermarks      *scanWatermarks
 	leaseWatermarks *leaseWatermarks
 	expired         *expiredLeases
@@ -48,14 +49,14 @@ type Service struct {
 	beats           *batch.Queue[beatCall, BeatAnswer]
 	reports         *batch.Queue[reportCall, Standing]
 	usages          *batch.Queue[usageCall, []UsageAnswer]
-	// endRevoked ends the subscription to tokens that ended.
-	endRevoked func()
+	// unsubscribe ends the subscriptions to wake-ups.
+	unsubscribe []func()
 }
 
 // New returns the dispatch of the jobs kept in d. Close ends its subscription.
 func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, log *slog.Logger) *Service {
 	s := &Service{db: d, jobs: list, wake: wake, tokens: tokens, log: log,
-		lanes: newLaneCache(d), waiters: newWaiters(), watermarks: newScanWatermarks(), leaseWatermarks: newLeaseWatermarks()}
+		lanes: newLaneCache(d), waiters: waitlist.New(), watermarks: newScanWatermarks(), leaseWatermarks: newLeaseWatermarks()}
 	s.expired = newExpiredLeases(s.lapsed)
 	s.claims = batch.New(d, batch.Handler[claimCall, claimResult]{Lock: s.lockClaim, Exec: s.execClaims})
 	s.ends = batch.New(d, batch.Handler[finishCall, finished]{Lock: s.lockFinish, Exec: s.execFinishes})
@@ -63,24 +64,25 @@ func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, log *s
 	s.beats.MinInterval = beatInterval
 	s.reports = batch.New(d, batch.Handler[reportCall, Standing]{Lock: s.lockReport, Exec: s.execReports})
 	s.usages = batch.New(d, batch.Handler[usageCall, []UsageAnswer]{Exec: s.execUsage})
-	s.waiters.watch = s.pollLanes
-	s.waiters.unsubscribe = wake.Subscribe("lane:", s.laneChanged)
-	s.waiters.unsubscribeSeats = wake.Subscribe("seat:", s.waiters.seatFreed)
-	s.endRevoked = wake.Subscribe(accounts.RevokedTopics, s.tokensEnded)
+	s.waiters.Watch = s.pollLanes
+	s.unsubscribe = []func(){wake.Subscribe("lane:", s.laneChanged), wake.Subscribe("seat:", s.waiters.SeatFreed),
+		wake.Subscribe(accounts.RevokedTopics, s.tokensEnded)}
 	return s
 }
 
 // Close ends the subscriptions to wake-ups and every wait.
 func (s *Service) Close() {
-	s.endRevoked()
-	s.waiters.close()
+	for _, end := range s.unsubscribe {
+		end()
+	}
+	s.waiters.Close()
 }
 
 // tokensEnded lets the waiting claims of a workspace look again, so that those
 // whose token has ended end. Missed news wakes everybody by the lanes.
 func (s *Service) tokensEnded(topic string) {
 	if workspace, ok := accounts.ParseRevokedTopic(topic); ok {
-		s.waiters.wakeWorkspace(workspace)
+		s.waiters.WakeWorkspace(workspace)
 	}
 }
 
@@ -90,15 +92,15 @@ func (s *Service) laneChanged(topic string) {
 	workspace, lane, ok := jobs.ParseLaneTopic(topic)
 	if !ok {
 		s.lanes.forgetAll()
-		s.waiters.wakeAll()
+		s.waiters.WakeAll()
 		return
 	}
 	if !s.lanes.knows(workspace, lane) {
 		s.lanes.forget(workspace)
-		s.waiters.wakeWorkspace(workspace)
+		s.waiters.WakeWorkspace(workspace)
 		return
 	}
-	s.waiters.laneChanged(workspace, lane)
+	s.waiters.LaneChanged(workspace, lane)
 }
 
 // Ref names the lease that an agent speaks of: a job, by key or id, and the

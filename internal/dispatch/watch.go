@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math/rand/v2"
-	"slices"
 	"time"
 
 	"fleetboard/db"
@@ -14,12 +12,8 @@ import (
 	"fleetboard/internal/jobs"
 )
 
-const (
-	// watchEvery is how often the lanes that claims wait for are looked at, spread
-	// by half either way.
-	watchEvery   = 2 * time.Second
-	watchTimeout = 5 * time.Second
-)
+// watchTimeout bounds one look at the lanes that claims wait for.
+const watchTimeout = 5 * time.Second
 
 // laneSnapshot is a job that stood first in its lane while claims waited for it.
 type laneSnapshot struct {
@@ -53,8 +47,8 @@ func (seen laneSnapshots) lost(heads map[int64]ids.ID) []int64 {
 // workspace at once, until none waits.
 func (s *Service) pollLanes(workspace ids.ID) {
 	seen := laneSnapshots{}
-	for s.waiters.rest() {
-		lanes := s.waiters.waitingLanes(workspace)
+	for s.waiters.Rest() {
+		lanes := s.waiters.WaitingLanes(workspace)
 		if lanes == nil {
 			return
 		}
@@ -90,42 +84,4 @@ func (s *Service) pollOnce(workspace ids.ID, lanes []int64) (heads map[int64]ids
 		return err
 	})
 	return heads, newest, err
-}
-
-// rest waits for the next look, false once the service ends.
-func (w *waiters) rest() bool {
-	timer := time.NewTimer(spread(w.every))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-w.closed:
-		return false
-	}
-}
-
-// waitingLanes gives the lanes that claims wait for, nil where none waits: then the
-// watch ends, and the next claim that waits begins another.
-func (w *waiters) waitingLanes(workspace ids.ID) []int64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	ww := w.of(workspace)
-	if ww.watched = len(ww.groups) > 0; !ww.watched {
-		return nil
-	}
-	return slices.AppendSeq([]int64{}, maps.Keys(ww.byLane))
-}
-
-// poll is how long a claim that waits trusts the wake-ups, for a seat or for a job:
-// what the watch looks after needs no poll of its own.
-func (w *waiters) poll(forSeat bool) time.Duration {
-	if w.watch != nil && !forSeat {
-		return 2 * maxWait
-	}
-	return spread(safetyPoll)
-}
-
-// spread is a time between half and one and a half of d.
-func spread(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (0.5 + rand.Float64()))
 }

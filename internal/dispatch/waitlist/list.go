@@ -1,4 +1,4 @@
-package dispatch
+package waitlist
 
 import (
 	"crypto/rand"
@@ -10,22 +10,20 @@ import (
 	"fleetboard/internal/ids"
 )
 
-// fanOut is how many waiters a successful claim wakes in turn: where one job
+// FanOut is how many waiters a successful claim wakes in turn: where one job
 // was ready there may be more, and a crowd of jobs is met by a crowd that grows
 // with its success instead of one that comes all at once for a single job.
-const fanOut = 2
+const FanOut = 2
 
-// waiters are the claims of this process that wait for a job, and the versions
+// List are the claims of this process that wait for a job, and the versions
 // of what they wait for. A version rises whenever a lane gets a claimable job.
-type waiters struct {
-	unsubscribe      func()
-	unsubscribeSeats func()
+type List struct {
 	// instance tells this process's versions from another's.
 	instance string
-	// watch looks for jobs whose wake-up was lost, every so often; nil leaves that
+	// Watch looks for jobs whose wake-up was lost, every so often; nil leaves that
 	// to a poll of each claim.
-	watch func(workspace ids.ID)
-	every time.Duration
+	Watch func(workspace ids.ID)
+	Every time.Duration
 
 	mu      sync.Mutex
 	counter uint64
@@ -33,33 +31,33 @@ type waiters struct {
 	all        uint64
 	workspaces map[ids.ID]*workspaceWaiters
 	closed     chan struct{}
-	hints      map[ids.ID]claimHint // by agent, after its last claim
-	claims     map[ids.ID]int       // that wait, by agent and by enrolment token
+	hints      map[ids.ID]Hint // by agent, after its last claim
+	claims     map[ids.ID]int  // that wait, by agent and by enrolment token
 	// seats is the version of each factory's last freed seat.
 	seats map[ids.ID]uint64
 }
 
-// claimHint is what is known of an agent before it is read: its factory, the lanes that
+// Hint is what is known of an agent before it is read: its factory, the lanes that
 // it serves (nil where they are not known), and whether a job has just become ready in
 // one of them.
-type claimHint struct {
-	factory ids.ID
-	lanes   []int64
-	likely  bool
+type Hint struct {
+	Factory ids.ID
+	Lanes   []int64
+	Likely  bool
 }
 
-func newWaiters() *waiters {
-	return &waiters{instance: rand.Text()[:8], every: watchEvery, workspaces: map[ids.ID]*workspaceWaiters{},
-		closed: make(chan struct{}), hints: map[ids.ID]claimHint{}, claims: map[ids.ID]int{}, seats: map[ids.ID]uint64{}}
+// New returns an empty list.
+func New() *List {
+	return &List{instance: rand.Text()[:8], Every: watchEvery, workspaces: map[ids.ID]*workspaceWaiters{},
+		closed: make(chan struct{}), hints: map[ids.ID]Hint{}, claims: map[ids.ID]int{}, seats: map[ids.ID]uint64{}}
 }
 
-func (w *waiters) close() {
-	w.unsubscribe()
-	w.unsubscribeSeats()
+// Close ends every wait.
+func (w *List) Close() {
 	close(w.closed)
 }
 
-func (w *waiters) of(workspace ids.ID) *workspaceWaiters {
+func (w *List) of(workspace ids.ID) *workspaceWaiters {
 	ww := w.workspaces[workspace]
 	if ww == nil {
 		ww = newWorkspaceWaiters()
@@ -68,9 +66,9 @@ func (w *waiters) of(workspace ids.ID) *workspaceWaiters {
 	return ww
 }
 
-// version is that of a set of lanes: it changes when one of them gets a
+// Version is that of a set of lanes: it changes when one of them gets a
 // claimable job. nil stands for all lanes of the workspace.
-func (w *waiters) version(workspace ids.ID, lanes []int64) uint64 {
+func (w *List) Version(workspace ids.ID, lanes []int64) uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	ww := w.of(workspace)
@@ -84,40 +82,40 @@ func (w *waiters) version(workspace ids.ID, lanes []int64) uint64 {
 	return v
 }
 
-// latest is a version that no later change has.
-func (w *waiters) latest() uint64 {
+// Latest is a version that no later change has.
+func (w *List) Latest() uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.counter
 }
 
-// text is a version as agents see it.
-func (w *waiters) text(version uint64) string {
+// Text is a version as agents see it.
+func (w *List) Text(version uint64) string {
 	return w.instance + "-" + strconv.FormatUint(version, 10)
 }
 
 // add puts a claim into the queue. The caller compares versions afterwards
 // and only then waits. lanes rise.
-func (w *waiters) add(workspace, factory ids.ID, lanes []int64, full bool) *waiter {
+func (w *List) add(workspace, factory ids.ID, lanes []int64, full bool) *waiter {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	ww := w.of(workspace)
-	one := &waiter{signal: make(chan wakeReason, 1), owner: ww}
+	one := &waiter{signal: make(chan Reason, 1), owner: ww}
 	if full {
 		ww.addFull(one, factory)
 	} else {
 		ww.add(one, lanes)
 	}
-	if w.watch != nil && !full && !ww.watched {
+	if w.Watch != nil && !full && !ww.watched {
 		ww.watched = true
-		go w.watch(workspace)
+		go w.Watch(workspace)
 	}
 	return one
 }
 
 // remove takes a claim out of the queue. A wake-up that it did not use goes to
 // the next in line.
-func (w *waiters) remove(one *waiter) {
+func (w *List) remove(one *waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	one.owner.remove(one)
@@ -130,25 +128,26 @@ func (w *waiters) remove(one *waiter) {
 	}
 }
 
-// notifyNext wakes the next in line for these lanes.
-func (w *waiters) notifyNext(workspace ids.ID, lanes []int64, n int) {
+// NotifyNext wakes the next in line for these lanes.
+func (w *List) NotifyNext(workspace ids.ID, lanes []int64, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.of(workspace).wake(lanes, n, recheck)
+	w.of(workspace).wake(lanes, n, Recheck)
 }
 
-func (w *waiters) laneChanged(workspace ids.ID, id int64) {
+// LaneChanged is told of a claimable job in a lane.
+func (w *List) LaneChanged(workspace ids.ID, id int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	ww := w.of(workspace)
 	w.counter++
 	ww.lanes[id], ww.newest = w.counter, w.counter
-	ww.wake([]int64{id}, 1, jobReady)
+	ww.wake([]int64{id}, 1, JobReady)
 }
 
-// wakeWorkspace is for a lane that is not known yet: whom it concerns is known
+// WakeWorkspace is for a lane that is not known yet: whom it concerns is known
 // only after the lanes have been read again.
-func (w *waiters) wakeWorkspace(workspace ids.ID) {
+func (w *List) WakeWorkspace(workspace ids.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	ww := w.of(workspace)
@@ -157,7 +156,8 @@ func (w *waiters) wakeWorkspace(workspace ids.ID) {
 	ww.notifyAll()
 }
 
-func (w *waiters) wakeAll() {
+// WakeAll is for wake-ups that may have been missed.
+func (w *List) WakeAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.counter++
@@ -167,8 +167,8 @@ func (w *waiters) wakeAll() {
 	}
 }
 
-// seatFreed wakes the claims of one factory that found all seats taken.
-func (w *waiters) seatFreed(topic string) {
+// SeatFreed wakes the claims of one factory that found all seats taken.
+func (w *List) SeatFreed(topic string) {
 	parts := strings.Split(topic, ":")
 	if len(parts) != 3 {
 		return // a gap in the wake-ups: the lanes' subscription wakes everybody
@@ -188,29 +188,29 @@ func (w *waiters) seatFreed(topic string) {
 }
 
 // seatSince reports whether a seat of the factory came free after a version.
-func (w *waiters) seatSince(factory ids.ID, version uint64) bool {
+func (w *List) seatSince(factory ids.ID, version uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.seats[factory] > version
 }
 
-// storeHint keeps an agent's hint for its next claim, and for questions that are
+// StoreHint keeps an agent's hint for its next claim, and for questions that are
 // answered without the database.
-func (w *waiters) storeHint(agent ids.ID, h claimHint) {
+func (w *List) StoreHint(agent ids.ID, h Hint) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.hints[agent] = h
 }
 
-// hint is what storeHint has kept, the zero hint where that is nothing.
-func (w *waiters) hint(agent ids.ID) claimHint {
+// Hint is what StoreHint has kept, the zero hint where that is nothing.
+func (w *List) Hint(agent ids.ID) Hint {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.hints[agent]
 }
 
-// forget drops what storeHint has kept: the agent has described itself anew.
-func (w *waiters) forget(agent ids.ID) {
+// Forget drops what StoreHint has kept: the agent has described itself anew.
+func (w *List) Forget(agent ids.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.hints, agent)

@@ -1,4 +1,4 @@
-package dispatch
+package waitlist
 
 import (
 	"strings"
@@ -12,12 +12,12 @@ import (
 // An agent, and the agents of one enrolment token, have so many claims waiting and no
 // more; others go on, and there is room again when one ends.
 func TestWaitingClaimsAreCounted(t *testing.T) {
-	w := newWaiters()
+	w := New()
 	token := ids.New()
 	var leaves []func()
 	admit := func(who tenancy.Principal) {
 		t.Helper()
-		leave, err := w.admit(who)
+		leave, err := w.Admit(who)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -25,7 +25,7 @@ func TestWaitingClaimsAreCounted(t *testing.T) {
 	}
 	refused := func(who tenancy.Principal, why string) {
 		t.Helper()
-		if _, err := w.admit(who); !fault.Is(err, fault.TooMany) || !strings.Contains(err.Error(), why) {
+		if _, err := w.Admit(who); !fault.Is(err, fault.TooMany) || !strings.Contains(err.Error(), why) {
 			t.Errorf("%v; want %q", err, why)
 		}
 	}

@@ -1,4 +1,4 @@
-package dispatch
+package waitlist
 
 import (
 	"fleetboard/internal/fault"
@@ -13,8 +13,8 @@ const (
 	MaxEnrolmentClaims = 10_000
 )
 
-// admit counts one more claim that waits; leave takes it back. Fault: TooMany.
-func (w *waiters) admit(who tenancy.Principal) (leave func(), err error) {
+// Admit counts one more claim that waits; leave takes it back. Fault: TooMany.
+func (w *List) Admit(who tenancy.Principal) (leave func(), err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -30,7 +30,7 @@ func (w *waiters) admit(who tenancy.Principal) (leave func(), err error) {
 	return func() { w.dismiss(who.Agent, who.Token) }, nil
 }
 
-func (w *waiters) dismiss(askers ...ids.ID) {
+func (w *List) dismiss(askers ...ids.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, id := range askers {

@@ -1,4 +1,4 @@
-package dispatch
+package waitlist
 
 import (
 	"container/list"
@@ -34,7 +34,7 @@ type group struct {
 
 // waiter is one claim that waits.
 type waiter struct {
-	signal  chan wakeReason
+	signal  chan Reason
 	entered uint64 // its place among all of the workspace
 	at      *list.Element
 	group   *group
@@ -111,7 +111,7 @@ func without(groups []*group, gone *group) []*group {
 
 // wake signals up to n waiters that serve one of the lanes and have not been
 // signalled yet, the longest waiting first.
-func (ww *workspaceWaiters) wake(lanes []int64, n int, why wakeReason) {
+func (ww *workspaceWaiters) wake(lanes []int64, n int, why Reason) {
 	for ; n > 0; n-- {
 		var next *waiter
 		for _, id := range lanes {
@@ -140,7 +140,7 @@ func (ww *workspaceWaiters) notifyAll() {
 
 func (g *group) notifyAll() {
 	for one := g.front(); one != nil; one = g.front() {
-		one.wake(recheck)
+		one.wake(Recheck)
 	}
 }
 
@@ -154,7 +154,7 @@ func (g *group) front() *waiter {
 }
 
 // wake signals a waiter that stands in its queue, and takes it out.
-func (one *waiter) wake(why wakeReason) {
+func (one *waiter) wake(why Reason) {
 	one.group.queue.Remove(one.at)
 	one.at = nil
 	one.signal <- why // there is room: it is signalled once
