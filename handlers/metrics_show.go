@@ -79,9 +79,12 @@ func metricsText(s vitals.Sample) []byte {
 	ofTables("fleetboard_table_vacuums_total", "counter", "Vacuums of a table, automatic ones and others.",
 		func(t vitals.Table) int64 { return t.Vacuums })
 	single("fleetboard_oldest_transaction_seconds", "Age of the oldest transaction of the database.", s.OldestTransaction.Seconds())
-	single("fleetboard_oldest_snapshot_seconds", "Age of the oldest transaction that keeps dead rows from being removed.", s.OldestSnapshot.Seconds())
+	single("fleetboard_oldest_snapshot_seconds", "Age of the oldest transaction that keeps dead rows from being removed.",
+		s.OldestSnapshot.Seconds())
 	single("fleetboard_oldest_snapshot_transactions",
-		"Transactions since the oldest snapshot of a session, a prepared transaction or a replication slot.", float64(s.SnapshotTransactions))
-	single("fleetboard_unseen_sessions", "Sessions of other logins whose age the owner may not see: grant it pg_read_all_stats.", float64(s.UnseenSessions))
+		"Transactions since the oldest snapshot of a session, a prepared transaction or a replication slot.",
+		float64(s.SnapshotTransactions))
+	single("fleetboard_unseen_sessions", "Sessions of other logins whose age the owner may not see: grant it pg_read_all_stats.",
+		float64(s.UnseenSessions))
 	return b.Bytes()
 }

@@ -33,8 +33,8 @@ func (s *Server) pages() []web.Route {
 	s.Live = live.NewHub(streams, registry)
 
 	boards := board.New(board.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Fleet: d.Fleet})
-	jobPages := job.New(job.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Links: d.Jobs, Logs: d.Jobs, Fleet: d.Fleet, Dispatch: d.Dispatch,
-		Events: d.Events, Registry: registry, Streams: live.NewStreams(streams)})
+	jobPages := job.New(job.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Links: d.Jobs, Logs: d.Jobs, Fleet: d.Fleet,
+		Dispatch: d.Dispatch, Events: d.Events, Registry: registry, Streams: live.NewStreams(streams)})
 	reviews := review.New(review.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Fleet: d.Fleet, Dispatch: d.Dispatch})
 	agent := agents.New(agents.Deps{Web: site, Kanban: d.Kanban, Fleet: d.Fleet, Dispatch: d.Dispatch})
 	events := timeline.New(timeline.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Events: d.Events})
@@ -46,8 +46,10 @@ func (s *Server) pages() []web.Route {
 		newjob.New(newjob.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Fleet: d.Fleet}).Routes(),
 		palette.New(palette.Deps{Jobs: d.Jobs, Fleet: d.Fleet}).Routes(),
 		statuspage.New(statuspage.Deps{Web: site, Coordinator: d.Coordinator, Dispatch: d.Dispatch, Fleet: d.Fleet}).Routes(),
-		login.New(login.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions, Fleet: d.Fleet, Log: d.Log}).Routes(),
-		settings.New(settings.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions, Jobs: d.Jobs, Fleet: d.Fleet,
+		login.New(login.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions, Fleet: d.Fleet,
+			Log: d.Log}).Routes(),
+		settings.New(settings.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions,
+			Jobs: d.Jobs, Fleet: d.Fleet,
 			Kanban: d.Kanban, Dispatch: d.Dispatch, Events: d.Events}).Routes(),
 	)
 }

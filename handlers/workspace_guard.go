@@ -61,7 +61,8 @@ func staleModel(from string, who tenancy.Principal, list []accounts.Workspace) s
 	id, _ := ids.Parse(from)
 	was, member := web.WorkspaceOf(list, id)
 	m := stalePage{title: "You switched to another workspace in another tab",
-		text: "The page is of " + was.Name + ", and you are in " + now.Name + " now. Nothing was changed.", back: "Go to the board of " + now.Name}
+		text: "The page is of " + was.Name + ", and you are in " + now.Name + " now. Nothing was changed.",
+		back: "Go to the board of " + now.Name}
 	if !member {
 		m.title = "You are no longer in this workspace"
 		m.text = "The page is of a workspace that you are not in. You are in " + now.Name + " now. Nothing was changed."

@@ -43,7 +43,8 @@ func (l boardView) card(c kanban.Card) views.Card {
 	}
 	if j.LostCount > 0 && !j.Status.Finished() {
 		m.Lost = "lost " + strconv.Itoa(j.LostCount) + "×"
-		m.LostTitle = "Its lease was lost " + web.Plural(j.LostCount, "time", "times") + "; after more than " + strconv.Itoa(j.MaxLost) + " it fails"
+		m.LostTitle = "Its lease was lost " + web.Plural(j.LostCount, "time",
+			"times") + "; after more than " + strconv.Itoa(j.MaxLost) + " it fails"
 	}
 	if l.canWrite {
 		m.Moves = jobparts.Moves(c.Moves)

@@ -38,7 +38,8 @@ func (livePage) Key(q url.Values, who tenancy.Principal) string {
 func (b livePage) Open(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) (live.View, error) {
 	name, err := b.pages.Web.WorkspaceName(c.Request().Context(), who)
 	l := boardView{filter: parseFilter(c.QueryParams()), canWrite: who.Can(tenancy.WriteJobs), now: web.Now(snap), snap: snap}
-	return &liveBoard{pages: b.pages, who: who, view: l, workspace: name, first: b.pages.Web.FirstRun(c, who, snap), empty: c.QueryParam(emptyParam) != ""}, err
+	return &liveBoard{pages: b.pages, who: who, view: l, workspace: name, first: b.pages.Web.FirstRun(c, who, snap),
+		empty: c.QueryParam(emptyParam) != ""}, err
 }
 
 // Parts are the columns that a job left and entered, or the card of one that stayed

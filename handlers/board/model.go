@@ -77,7 +77,8 @@ func (l boardView) column(p kanban.ColumnPage) views.Column {
 	if !narrowed(l.filter).Open() {
 		m.Empty = ui.Empty{Title: "No match", Text: "No job of this column passes the filters."}
 		if p.Looked > 0 {
-			m.Empty = ui.Empty{Title: "No match yet", Text: "None of the next " + ui.Count(p.Looked) + " jobs passes the filters. “Show more” looks further."}
+			m.Empty = ui.Empty{Title: "No match yet",
+				Text: "None of the next " + ui.Count(p.Looked) + " jobs passes the filters. “Show more” looks further."}
 		}
 	}
 	if p.Next != "" {

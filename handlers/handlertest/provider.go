@@ -18,10 +18,12 @@ const ProviderSecret = "a-secret-of-the-provider"
 var AdaThere = idptest.Person{Subject: "sub-ada", Username: "ada", Password: "verysecure", First: "Ada", Last: "There", Email: OwnerEmail}
 
 // GraceThere is somebody whom only the provider knows.
-var GraceThere = idptest.Person{Subject: "sub-grace", Username: "grace", Password: "verysecure", First: "Grace", Last: "Hopper", Email: "grace@navy.example"}
+var GraceThere = idptest.Person{Subject: "sub-grace", Username: "grace", Password: "verysecure", First: "Grace",
+	Last: "Hopper", Email: "grace@navy.example"}
 
 // EveThere is somebody at the provider with another one's name.
-var EveThere = idptest.Person{Subject: "sub-eve", Username: "eve", Password: "verysecure", First: "Eve", Last: "There", Email: "eve@example.org"}
+var EveThere = idptest.Person{Subject: "sub-eve", Username: "eve", Password: "verysecure", First: "Eve", Last: "There",
+	Email: "eve@example.org"}
 
 // WithProvider gives the pages a real provider on this machine, called Acme.
 func WithProvider(t *testing.T) func(*handlers.Deps) {

@@ -23,7 +23,8 @@ func (d *Desk) AlsoIn(name string, role tenancy.Role) string {
 	d.t.Helper()
 	other := dbfactory.Workspace(d.t, d.DB)
 	dbfactory.Exec(d.t, d.DB, `UPDATE workspace SET name = $2 WHERE id = $1`, other, name)
-	dbfactory.Exec(d.t, d.DB, `INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2::uuid, $3)`, other, d.IdOf(d.Site), string(role))
+	dbfactory.Exec(d.t, d.DB, `INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2::uuid, $3)`, other,
+		d.IdOf(d.Site), string(role))
 	return other.String()
 }
 

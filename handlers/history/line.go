@@ -85,7 +85,8 @@ func changedFields(e eventlog.Event) (list []views.FieldChange, more string) {
 		if slices.Contains(toldFields, c.Field) && (e.Type != eventlog.JobEdited || c.Field == "status" || c.Field == "wait_reason") {
 			continue
 		}
-		list = append(list, views.FieldChange{Field: fieldName(c.Field), Was: toldValue(c, c.Old, c.OldSHA256), Now: toldValue(c, c.New, c.NewSHA256)})
+		list = append(list, views.FieldChange{Field: fieldName(c.Field), Was: toldValue(c, c.Old, c.OldSHA256),
+			Now: toldValue(c, c.New, c.NewSHA256)})
 	}
 	if n := len(list) - maxChanges; n > 0 {
 		return list[:maxChanges], strconv.Itoa(n) + " more"

@@ -155,7 +155,8 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 	case eventlog.AgentRegistered, eventlog.AgentWentStale, eventlog.AgentDied, eventlog.AgentRevived:
 		return append(ui.Say(ui.Name(said("agent")), ui.T(" ")), onFactory(said("factory"))...)
 	case eventlog.AgentSuperseded:
-		return ui.Say(ui.Name(said("agent")), ui.T(" was started anew, "+web.Plural(numberOf(payload["leases"]), "job", "jobs")+" given back"))
+		return ui.Say(ui.Name(said("agent")), ui.T(" was started anew, "+web.Plural(numberOf(payload["leases"]), "job",
+			"jobs")+" given back"))
 	case eventlog.AgentTerminated:
 		return append(ui.Say(ui.Name(said("agent"))), colon(said("reason"))...)
 	case eventlog.FactoryDrained:

@@ -77,7 +77,8 @@ func graphModel(g jobs.Graph) *views.Graph {
 	m.Width, m.Height = s.measure()
 	m.Boxes, m.Edges = s.drawn()
 	m.Rows = s.words()
-	m.Label = fmt.Sprintf("%s linked with %s by %s", web.Plural(len(g.Nodes)-1, "job is", "jobs are"), g.Nodes[0].Key, web.Plural(len(g.Edges), "link", "links"))
+	m.Label = fmt.Sprintf("%s linked with %s by %s", web.Plural(len(g.Nodes)-1, "job is", "jobs are"), g.Nodes[0].Key,
+		web.Plural(len(g.Edges), "link", "links"))
 	if g.More {
 		m.Note = "More jobs are linked than these"
 	}
@@ -292,7 +293,8 @@ func (s *sketch) words() []views.GraphRow {
 		from, there := s.index[e.Job]
 		to, too := s.index[e.DependsOn]
 		if there && too {
-			rows = append(rows, views.GraphRow{From: e.Job, FromURL: links.Job(e.Job), FromStatus: ui.Status(s.graph.Nodes[from].Status), Verb: edgeWords(e).there,
+			rows = append(rows, views.GraphRow{From: e.Job, FromURL: links.Job(e.Job),
+				FromStatus: ui.Status(s.graph.Nodes[from].Status), Verb: edgeWords(e).there,
 				To: e.DependsOn, ToURL: links.Job(e.DependsOn), ToStatus: ui.Status(s.graph.Nodes[to].Status)})
 		}
 	}

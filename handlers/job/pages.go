@@ -51,7 +51,8 @@ type Fleet interface {
 type Jobs interface {
 	Get(ctx context.Context, who tenancy.Principal, keyOrID string) (jobs.Job, error)
 	Attempts(ctx context.Context, who tenancy.Principal, keyOrID string) ([]jobs.Attempt, error)
-	AttemptPage(ctx context.Context, who tenancy.Principal, keyOrID string, before int64, limit int) (job jobs.Job, list []jobs.AttemptRecord, more bool, err error)
+	AttemptPage(ctx context.Context, who tenancy.Principal, keyOrID string, before int64, limit int) (job jobs.Job,
+		list []jobs.AttemptRecord, more bool, err error)
 	Patch(ctx context.Context, who tenancy.Principal, keyOrID string, p jobs.Patch) (jobs.Job, error)
 	Purge(ctx context.Context, who tenancy.Principal, keyOrID string) error
 }

@@ -36,7 +36,8 @@ func (p *Pages) tick(c echo.Context, who tenancy.Principal) error {
 			return err
 		}
 		if at < 0 || at >= len(job.Acceptance) || job.Acceptance[at] != in.Get("text") {
-			return p.refused(c, who, job, ui.Toast{Tone: ui.Warn, Title: "The criteria of " + job.Key + " have changed", Text: "This is how they are now. Nothing was ticked."})
+			return p.refused(c, who, job, ui.Toast{Tone: ui.Warn, Title: "The criteria of " + job.Key + " have changed",
+				Text: "This is how they are now. Nothing was ticked."})
 		}
 		met := slices.Clone(job.AcceptanceMet)
 		met[at] = in.Get("met") == "true"

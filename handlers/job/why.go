@@ -23,7 +23,8 @@ func (s pageData) reason() *views.Why {
 	case j.Status == jobs.Failed:
 		return s.failure()
 	case j.Status == jobs.Aborted:
-		return &views.Why{Icon: "circle-x", Title: reason.ByText(j.Key+" was cancelled", tenancy.Credit(j.StatusBy, j.CarriedOutBy), j.LastError).String(), Lines: s.next(kanban.CodeAborted)}
+		return &views.Why{Icon: "circle-x", Title: reason.ByText(j.Key+" was cancelled",
+			tenancy.Credit(j.StatusBy, j.CarriedOutBy), j.LastError).String(), Lines: s.next(kanban.CodeAborted)}
 	}
 	first := s.why.Reasons[0]
 	shown := reason.Model(j, first, s.now)
@@ -47,7 +48,8 @@ func (s pageData) failure() *views.Why {
 	switch {
 	case s.why.Reasons[0].Code == kanban.CodeDependencyCycle:
 		m.Title += ", it waited for itself"
-		m.Lines = []ui.Sentence{ui.Text(web.FirstLine(s.why.Reasons[0].Text, web.MaxQuote)), ui.Text("Take one of the links away, then retry it")}
+		m.Lines = []ui.Sentence{ui.Text(web.FirstLine(s.why.Reasons[0].Text, web.MaxQuote)),
+			ui.Text("Take one of the links away, then retry it")}
 		return m
 	case j.LostCount > j.MaxLost:
 		m.Title += ", it was lost too often"
@@ -124,7 +126,8 @@ func whyTitle(j jobs.Job, r kanban.Reason) string {
 func (s pageData) routingRows() []views.WhyRow {
 	var rows []views.WhyRow
 	for _, f := range s.why.Routing.Eligible {
-		rows = append(rows, views.WhyRow{Name: f.Factory.Name, Text: "has all it needs", Remark: web.Plural(f.Free, "seat", "seats") + " free"})
+		rows = append(rows, views.WhyRow{Name: f.Factory.Name, Text: "has all it needs",
+			Remark: web.Plural(f.Free, "seat", "seats") + " free"})
 	}
 	for i, f := range s.why.Routing.Ineligible {
 		row := views.WhyRow{Name: f.Factory.Name, Text: reason.Misfit(f, s.job.Factory), Missing: f.Missing}

@@ -42,7 +42,8 @@ var Verbs = []Verb{
 	{By: jobs.ByBlock, Label: "Block", Icon: "circle-stop", main: []jobs.Status{jobs.Waiting, jobs.Ready}, Ask: askBlock, Done: "blocked"},
 	{By: jobs.ByFinish, Label: "Mark as done", Icon: "circle-check", Ask: askFinish, Done: "completed"},
 	{By: jobs.ByArchive, Label: "Archive", Icon: "archive", main: []jobs.Status{jobs.Completed}, Done: "archived"},
-	{By: jobs.ByCancel, Label: "Cancel job", Icon: "circle-stop", danger: true, main: []jobs.Status{jobs.Assigned, jobs.Running}, Ask: askCancel, Done: "cancelled"},
+	{By: jobs.ByCancel, Label: "Cancel job", Icon: "circle-stop", danger: true,
+		main: []jobs.Status{jobs.Assigned, jobs.Running}, Ask: askCancel, Done: "cancelled"},
 }
 
 // VerbNamed finds a person's verb by its name in the URL.
@@ -120,17 +121,20 @@ func Moves(moves []kanban.Move) []views.Move {
 }
 
 func askReject(j jobs.Job) *views.ActionDialog {
-	return &views.ActionDialog{Title: "Send " + j.Key + " back?", Reason: true, Long: true, Required: true, Keep: "Leave it in review", Confirm: "Reject",
+	return &views.ActionDialog{Title: "Send " + j.Key + " back?", Reason: true, Long: true, Required: true,
+		Keep: "Leave it in review", Confirm: "Reject",
 		Text: ui.Text("It becomes ready again. The next attempt is given your reason.")}
 }
 
 func askMerge(j jobs.Job) *views.ActionDialog {
-	return &views.ActionDialog{Title: "Is " + j.Key + " merged?", Commit: true, Link: true, Head: ResultOf(j).Commit, Keep: "Not yet", Confirm: "Mark as merged",
+	return &views.ActionDialog{Title: "Is " + j.Key + " merged?", Commit: true, Link: true, Head: ResultOf(j).Commit,
+		Keep: "Not yet", Confirm: "Mark as merged",
 		Text: ui.Text("It is completed then, and jobs that wait for it can start.")}
 }
 
 func askMergeFail(j jobs.Job) *views.ActionDialog {
-	return &views.ActionDialog{Title: "Could " + j.Key + " not be merged?", Reason: true, Long: true, Required: true, Keep: "Leave it approved", Confirm: "Back to review",
+	return &views.ActionDialog{Title: "Could " + j.Key + " not be merged?", Reason: true, Long: true, Required: true,
+		Keep: "Leave it approved", Confirm: "Back to review",
 		Text: ui.Text("It is in review again. Reject it there to have it done anew.")}
 }
 

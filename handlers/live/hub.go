@@ -48,7 +48,8 @@ func (h *Hub) streamKey(c echo.Context, who tenancy.Principal) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return strings.Join([]string{who.Workspace.String(), c.Scheme(), c.Request().Host, page.Name(), page.Key(c.QueryParams(), who)}, " "), nil
+	return strings.Join([]string{who.Workspace.String(), c.Scheme(), c.Request().Host, page.Name(),
+		page.Key(c.QueryParams(), who)}, " "), nil
 }
 
 // open makes the view that a request asks for.

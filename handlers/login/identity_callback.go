@@ -19,7 +19,7 @@ import (
 )
 
 // identityCallback is where the provider sends browsers back to.
-func (p *Pages) identityCallback(c echo.Context, _ tenancy.Principal) error {
+func (p *identityPages) identityCallback(c echo.Context, _ tenancy.Principal) error {
 	if p.Provider == nil {
 		return noProvider()
 	}
@@ -44,7 +44,7 @@ func (p *Pages) identityCallback(c echo.Context, _ tenancy.Principal) error {
 }
 
 // identityLoggedIn begins the session of the account that has the identity.
-func (p *Pages) identityLoggedIn(c echo.Context, flow identityFlow, claims accounts.Claims) error {
+func (p *identityPages) identityLoggedIn(c echo.Context, flow identityFlow, claims accounts.Claims) error {
 	in, err := p.Accounts.LogInAs(c.Request().Context(), claims)
 	if fault.Is(err, fault.NotFound) {
 		return p.identityDoor(c, http.StatusForbidden, unknownIdentity(p.Provider.Name(), claims.Email, flow.Next))
@@ -61,7 +61,7 @@ func (p *Pages) identityLoggedIn(c echo.Context, flow identityFlow, claims accou
 // identitySession begins a session under a new token, in a workspace where one is
 // named. The epoch is that of the moment the identity was looked up: who ended
 // all sessions since has ended this one too.
-func (p *Pages) identitySession(c echo.Context, in accounts.LoggedIn, workspace string) error {
+func (p *identityPages) identitySession(c echo.Context, in accounts.LoggedIn, workspace string) error {
 	values := map[string]string{accounts.SessionAccount: in.ID.String(), accounts.SessionEpoch: web.EpochText(in.Epoch)}
 	if workspace != "" {
 		values[accounts.SessionWorkspace] = workspace
@@ -75,7 +75,7 @@ func (p *Pages) identitySession(c echo.Context, in accounts.LoggedIn, workspace 
 
 // identityFound remembers who somebody is at the provider and asks whether that
 // is to be linked: a log in there may be another person's.
-func (p *Pages) identityFound(c echo.Context, flow identityFlow, claims accounts.Claims) error {
+func (p *identityPages) identityFound(c echo.Context, flow identityFlow, claims accounts.Claims) error {
 	who, err := p.Web.Person(c)
 	if err != nil && !fault.Is(err, fault.Unauthenticated) {
 		return err
@@ -92,7 +92,7 @@ func (p *Pages) identityFound(c echo.Context, flow identityFlow, claims accounts
 
 // identityRefused shows a refusal with the way to go on. What went wrong behind
 // it is logged: the page does not repeat what the provider wrote.
-func (p *Pages) identityRefused(c echo.Context, flow identityFlow, err error) error {
+func (p *identityPages) identityRefused(c echo.Context, flow identityFlow, err error) error {
 	f := fault.From(err)
 	level := slog.LevelWarn
 	switch f.Code {
@@ -109,7 +109,7 @@ func (p *Pages) identityRefused(c echo.Context, flow identityFlow, err error) er
 	return p.identityDoor(c, status.Of(f.Code), refusedIdentity(p.Provider.Name(), flow, f, web.RequestID(c)))
 }
 
-func (p *Pages) identityDoor(c echo.Context, status int, m views.IdentityDoor) error {
+func (p *identityPages) identityDoor(c echo.Context, status int, m views.IdentityDoor) error {
 	m.Theme = web.ThemeOf(c)
 	return web.Render(c, status, views.IdentityDoorView(m))
 }

@@ -57,7 +57,7 @@ type foundGuest struct {
 }
 
 // keep puts a value into the browser's session.
-func (p *Pages) keep(c echo.Context, name string, value any) error {
+func (p *identityPages) keep(c echo.Context, name string, value any) error {
 	raw, err := json.Marshal(value)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (p *Pages) keep(c echo.Context, name string, value any) error {
 
 // takeFlow gives the log in that is under way in this browser, once; the zero
 // flow where there is none or it took too long.
-func (p *Pages) takeFlow(c echo.Context) (identityFlow, error) {
+func (p *identityPages) takeFlow(c echo.Context) (identityFlow, error) {
 	raw, err := p.Web.TakeKept(c, keptFlow)
 	var f identityFlow
 	if err != nil || !unpack(raw, &f) || old(f.At) {
@@ -78,7 +78,7 @@ func (p *Pages) takeFlow(c echo.Context) (identityFlow, error) {
 
 // foundFor gives the identity that a person is about to link, and leaves it where
 // it is; false where there is none, it is another person's or took too long.
-func (p *Pages) foundFor(c echo.Context, account ids.ID) (foundIdentity, bool, error) {
+func (p *identityPages) foundFor(c echo.Context, account ids.ID) (foundIdentity, bool, error) {
 	ctx, err := p.Sessions.Load(c.Request().Context(), p.Web.SessionToken(c))
 	if err != nil {
 		return foundIdentity{}, false, err
@@ -92,7 +92,7 @@ func (p *Pages) foundFor(c echo.Context, account ids.ID) (foundIdentity, bool, e
 
 // guestFound gives who is about to accept an invitation in this browser, and
 // leaves it where it is; false where there is nobody or it took too long.
-func (p *Pages) guestFound(c echo.Context) (foundGuest, bool, error) {
+func (p *identityPages) guestFound(c echo.Context) (foundGuest, bool, error) {
 	ctx, err := p.Sessions.Load(c.Request().Context(), p.Web.SessionToken(c))
 	if err != nil {
 		return foundGuest{}, false, err

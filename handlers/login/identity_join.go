@@ -20,7 +20,7 @@ import (
 // identityToJoin remembers who somebody is at the provider and goes on to the
 // question whether to join. The callback itself makes nobody a member: another
 // site's page can send a browser all the way to it.
-func (p *Pages) identityToJoin(c echo.Context, flow identityFlow, claims accounts.Claims) error {
+func (p *identityPages) identityToJoin(c echo.Context, flow identityFlow, claims accounts.Claims) error {
 	guest := foundGuest{Claims: claims, Invitation: flow.Invitation, Key: rand.Text(), At: time.Now()}
 	if err := p.keep(c, keptJoin, guest); err != nil {
 		return err
@@ -29,12 +29,12 @@ func (p *Pages) identityToJoin(c echo.Context, flow identityFlow, claims account
 }
 
 // identityJoinShow asks who joins what.
-func (p *Pages) identityJoinShow(c echo.Context, _ tenancy.Principal) error {
+func (p *identityPages) identityJoinShow(c echo.Context, _ tenancy.Principal) error {
 	return p.withGuest(c, func(guest foundGuest) error { return p.identityJoinPage(c, http.StatusOK, guest, "") })
 }
 
 // identityJoinAccept accepts the invitation as the person whom the page showed.
-func (p *Pages) identityJoinAccept(c echo.Context, _ tenancy.Principal) error {
+func (p *identityPages) identityJoinAccept(c echo.Context, _ tenancy.Principal) error {
 	in, err := web.Form(c)
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (p *Pages) identityJoinAccept(c echo.Context, _ tenancy.Principal) error {
 
 // withGuest runs fn for whoever is about to join in this browser; without one the
 // page says how to begin again.
-func (p *Pages) withGuest(c echo.Context, fn func(foundGuest) error) error {
+func (p *identityPages) withGuest(c echo.Context, fn func(foundGuest) error) error {
 	if p.Provider == nil {
 		return noProvider()
 	}
@@ -71,7 +71,7 @@ func (p *Pages) withGuest(c echo.Context, fn func(foundGuest) error) error {
 	return fn(guest)
 }
 
-func (p *Pages) identityJoinPage(c echo.Context, status int, guest foundGuest, wrong string) error {
+func (p *identityPages) identityJoinPage(c echo.Context, status int, guest foundGuest, wrong string) error {
 	ctx := c.Request().Context()
 	in, err := p.Accounts.OpenInvitation(ctx, guest.Invitation)
 	if err != nil {
@@ -100,7 +100,7 @@ func (p *Pages) identityJoinPage(c echo.Context, status int, guest foundGuest, w
 }
 
 // joinFailed says why an invitation could not be accepted.
-func (p *Pages) joinFailed(c echo.Context, guest foundGuest, err error) error {
+func (p *identityPages) joinFailed(c echo.Context, guest foundGuest, err error) error {
 	switch f := fault.From(err); f.Code {
 	case fault.NotFound, fault.Validation, fault.VersionConflict:
 		return p.identityDoor(c, status.Of(f.Code), joinRefused(p.Provider.Name(), guest.Invitation, f))

@@ -16,7 +16,7 @@ import (
 
 // identityConfirm asks whether the person of the provider is the one who is
 // logged in here.
-func (p *Pages) identityConfirm(c echo.Context, who tenancy.Principal) error {
+func (p *identityPages) identityConfirm(c echo.Context, who tenancy.Principal) error {
 	found, ok, err := p.foundFor(c, who.Account)
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func (p *Pages) identityConfirm(c echo.Context, who tenancy.Principal) error {
 }
 
 // identityLink makes it a way into the account.
-func (p *Pages) identityLink(c echo.Context, who tenancy.Principal) error {
+func (p *identityPages) identityLink(c echo.Context, who tenancy.Principal) error {
 	in, err := web.Form(c)
 	if err != nil {
 		return err
@@ -63,14 +63,15 @@ func (p *Pages) identityLink(c echo.Context, who tenancy.Principal) error {
 const asksAnew = "You were asked about something else in another tab meanwhile. Read again what this page says now."
 
 // linkOver sends back to where a link begins.
-func (p *Pages) linkOver(c echo.Context) error {
+func (p *identityPages) linkOver(c echo.Context) error {
 	p.Web.SetFlash(c, ui.Toast{Tone: ui.Warn, Title: "Nothing was linked",
 		Text: "It took longer than ten minutes, or was begun elsewhere. Begin again."})
 	return web.SeeOther(c, links.Account)
 }
 
 // identityConfirmPage shows the question, with what was refused about the answer.
-func (p *Pages) identityConfirmPage(c echo.Context, who tenancy.Principal, status int, found foundIdentity, refused *fault.Error) error {
+func (p *identityPages) identityConfirmPage(c echo.Context, who tenancy.Principal, status int, found foundIdentity,
+	refused *fault.Error) error {
 	ctx := c.Request().Context()
 	if p.Provider == nil {
 		return noProvider()
@@ -103,14 +104,15 @@ func (p *Pages) identityConfirmPage(c echo.Context, who tenancy.Principal, statu
 }
 
 // identityUnlink takes that way in away.
-func (p *Pages) identityUnlink(c echo.Context, who tenancy.Principal) error {
+func (p *identityPages) identityUnlink(c echo.Context, who tenancy.Principal) error {
 	if p.Provider == nil {
 		return noProvider()
 	}
 	err := p.Accounts.UnlinkIdentity(c.Request().Context(), who, p.Provider.Issuer())
 	switch f := fault.From(err); {
 	case err == nil:
-		p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: p.Provider.Name() + " is unlinked", Text: "You log in with your password from now on."})
+		p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: p.Provider.Name() + " is unlinked",
+			Text: "You log in with your password from now on."})
 	case f.Code == fault.InUse:
 		p.Web.SetFlash(c, ui.Toast{Tone: ui.Bad, Title: p.Provider.Name() + " stays linked", Text: f.Message})
 	default:

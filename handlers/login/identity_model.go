@@ -72,8 +72,10 @@ func joinRefused(provider, token string, f *fault.Error) views.IdentityDoor {
 	case fault.Validation:
 		m.Text = "No account could be made from what " + provider + " says of you."
 		m.Steps = []string{
-			"You have an account here: log in with its password, link " + provider + " under Settings, Your account, and open the invitation again.",
-			"You have none: confirm your e-mail address at " + provider + ", or create the account with a password on the page of the invitation.",
+			"You have an account here: log in with its password, link " + provider +
+				" under Settings, Your account, and open the invitation again.",
+			"You have none: confirm your e-mail address at " + provider +
+				", or create the account with a password on the page of the invitation.",
 		}
 	}
 	return m

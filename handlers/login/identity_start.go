@@ -19,7 +19,7 @@ func noProvider() error {
 
 // identityStart sends a visitor to the provider, to log in or to accept an
 // invitation.
-func (p *Pages) identityStart(c echo.Context, _ tenancy.Principal) error {
+func (p *identityPages) identityStart(c echo.Context, _ tenancy.Principal) error {
 	if token := c.QueryParam("invitation"); token != "" {
 		return p.toProvider(c, identityFlow{Purpose: toJoin, Invitation: token})
 	}
@@ -35,7 +35,7 @@ func (p *Pages) identityStart(c echo.Context, _ tenancy.Principal) error {
 
 // identityLinkStart sends a person to the provider, to link an identity there to
 // the own account.
-func (p *Pages) identityLinkStart(c echo.Context, who tenancy.Principal) error {
+func (p *identityPages) identityLinkStart(c echo.Context, who tenancy.Principal) error {
 	if p.Provider == nil {
 		return noProvider()
 	}
@@ -44,14 +44,15 @@ func (p *Pages) identityLinkStart(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	if at.Linked {
-		p.Web.SetFlash(c, ui.Toast{Tone: ui.Info, Title: p.Provider.Name() + " is linked already", Text: "Unlink it first to link somebody else there."})
+		p.Web.SetFlash(c, ui.Toast{Tone: ui.Info, Title: p.Provider.Name() + " is linked already",
+			Text: "Unlink it first to link somebody else there."})
 		return web.SeeOther(c, links.Account)
 	}
 	return p.toProvider(c, identityFlow{Purpose: toLink, Account: who.Account})
 }
 
 // toProvider begins a log in there and remembers it in this browser.
-func (p *Pages) toProvider(c echo.Context, f identityFlow) error {
+func (p *identityPages) toProvider(c echo.Context, f identityFlow) error {
 	if p.Provider == nil {
 		return noProvider()
 	}

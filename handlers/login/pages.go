@@ -36,9 +36,12 @@ type Pages struct{ Deps }
 // New returns the page.
 func New(d Deps) *Pages { return &Pages{d} }
 
-// Routes are the pages, fragments and actions, each with the permission it needs.
+// Routes are the pages and actions, each with the permission it needs. The way to the
+// identity provider is a link and not a form: the content security policy lets no
+// form lead to another site.
 func (p *Pages) Routes() []web.Route {
-	return []web.Route{
+	identity := (&identityPages{p}).routes()
+	return append([]web.Route{
 		web.Get(links.Login, tenancy.Public, p.loginForm),
 		web.Post(links.Login, tenancy.Public, p.login),
 		web.Post(links.Logout, tenancy.Public, p.logout),
@@ -46,12 +49,21 @@ func (p *Pages) Routes() []web.Route {
 		web.Post("/setup/:token", tenancy.Public, p.setup),
 		web.Get(links.LoginCode, tenancy.Public, p.loginCodeForm),
 		web.Post(links.LoginCode, tenancy.Public, p.loginCode),
+		web.Get("/invitations/:token", tenancy.Public, p.invitationShow),
+		web.Post("/invitations/:token", tenancy.Public, p.invitationAccept),
+	}, identity...)
+}
+
+// identityPages lead to the identity provider and back, to log in, to join, to link an
+// account or to prove who asks.
+type identityPages struct{ *Pages }
+
+func (p *identityPages) routes() []web.Route {
+	return []web.Route{
 		web.Get(links.IdentityStart, tenancy.Public, p.identityStart),
 		web.Get(links.IdentityCallback, tenancy.Public, p.identityCallback),
 		web.Get(links.IdentityAccept, tenancy.Public, p.identityJoinShow),
 		web.Post(links.IdentityAccept, tenancy.Public, p.identityJoinAccept),
-		web.Get("/invitations/:token", tenancy.Public, p.invitationShow),
-		web.Post("/invitations/:token", tenancy.Public, p.invitationAccept),
 		web.Get(links.IdentityLink, tenancy.SignedIn, p.identityLinkStart),
 		web.Get(links.ProveStart, tenancy.SignedIn, p.proveStart),
 		web.Get(links.IdentityConfirm, tenancy.SignedIn, p.identityConfirm),

@@ -11,13 +11,13 @@ import (
 )
 
 // proveStart sends a person without a password to the provider, to log in anew.
-func (p *Pages) proveStart(c echo.Context, who tenancy.Principal) error {
+func (p *identityPages) proveStart(c echo.Context, who tenancy.Principal) error {
 	return p.toProvider(c, identityFlow{Purpose: toProve, Account: who.Account, Next: web.SafeNext(c.QueryParam("next"))})
 }
 
 // identityProven believes the person of the session where the provider vouches for
 // the same one.
-func (p *Pages) identityProven(c echo.Context, flow identityFlow, claims accounts.Claims) error {
+func (p *identityPages) identityProven(c echo.Context, flow identityFlow, claims accounts.Claims) error {
 	who, err := p.Web.Person(c)
 	if err != nil {
 		return err
@@ -27,7 +27,8 @@ func (p *Pages) identityProven(c echo.Context, flow identityFlow, claims account
 		return err
 	}
 	if !known || account.ID != who.Account || flow.Account != who.Account {
-		return p.identityRefused(c, flow, fault.New(fault.Malformed, "You are another person there than the one who is logged in here. Begin again."))
+		return p.identityRefused(c, flow, fault.New(fault.Malformed,
+			"You are another person there than the one who is logged in here. Begin again."))
 	}
 	if err := p.Web.Keep(c, accounts.SessionProven, web.ProvenNow()); err != nil {
 		return err

@@ -89,7 +89,8 @@ func (s pageData) engines() []views.EngineOption {
 		list = append(list, views.EngineOption{Value: name, Label: name, Note: engineNote(s.snap, name), Selected: name == s.form.engine})
 	}
 	if s.form.engine != "" && !slices.Contains(names, s.form.engine) {
-		list = append(list, views.EngineOption{Value: s.form.engine, Label: s.form.engine, Note: "none live", Selected: true, Offline: true})
+		list = append(list, views.EngineOption{Value: s.form.engine, Label: s.form.engine, Note: "none live",
+			Selected: true, Offline: true})
 	}
 	return list
 }

@@ -68,7 +68,8 @@ func factoryRows(query string, snap fleet.Snapshot) []views.PaletteRow {
 	var rows []views.PaletteRow
 	for _, f := range snap.Factories {
 		if len(rows) < web.MaxFound && contains(f.Name, query) {
-			rows = append(rows, views.PaletteRow{URL: links.AgentsOf(views.FactoryID(f.Name)), Icon: "server", Text: f.Name, Note: web.FleetRow(f).Text})
+			rows = append(rows, views.PaletteRow{URL: links.AgentsOf(views.FactoryID(f.Name)), Icon: "server",
+				Text: f.Name, Note: web.FleetRow(f).Text})
 		}
 	}
 	return rows
@@ -106,7 +107,8 @@ func pageRows(query string, who tenancy.Principal) []views.PaletteRow {
 		}
 	}
 	if query != "" {
-		rows = append(rows, views.PaletteRow{URL: links.BoardWith(links.Filter{Query: query}), Icon: "search", Text: "Search the board for “" + query + "”"})
+		rows = append(rows, views.PaletteRow{URL: links.BoardWith(links.Filter{Query: query}), Icon: "search",
+			Text: "Search the board for “" + query + "”"})
 	}
 	return rows
 }

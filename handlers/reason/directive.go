@@ -18,9 +18,11 @@ func DirectiveReason(j jobs.Job, now time.Time) *views.Reason {
 	}
 	switch lease.Directive {
 	case string(jobs.ByPause):
-		return &views.Reason{Icon: "circle-pause", Tone: ui.Warn, Text: ui.Text(ByText("Asked to pause", tenancy.Credit(lease.DirectiveBy, tenancy.Actor{}), "").String() + grace)}
+		return &views.Reason{Icon: "circle-pause", Tone: ui.Warn,
+			Text: ui.Text(ByText("Asked to pause", tenancy.Credit(lease.DirectiveBy, tenancy.Actor{}), "").String() + grace)}
 	case string(jobs.ByCancel):
-		return &views.Reason{Icon: "circle-stop", Tone: ui.Bad, Text: ui.Text(ByText("Asked to stop", tenancy.Credit(lease.DirectiveBy, tenancy.Actor{}), "").String() + grace)}
+		return &views.Reason{Icon: "circle-stop", Tone: ui.Bad,
+			Text: ui.Text(ByText("Asked to stop", tenancy.Credit(lease.DirectiveBy, tenancy.Actor{}), "").String() + grace)}
 	case "warn":
 		return warnReason(lease)
 	case "drain":

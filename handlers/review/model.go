@@ -148,7 +148,8 @@ func (s pageData) decided() *views.ReviewJob {
 // gone says what became of a job that is not up for a decision.
 func (s pageData) gone(j jobs.Job) *views.ReviewGone {
 	word := ui.Status(j.Status).Word()
-	g := &views.ReviewGone{Text: ui.Say(ui.Strong(j.Key+" is not in review."), ui.T(" "+word+" since "+ui.Duration(s.now.Sub(j.StatusAt))+", by "+tenancy.Credit(j.StatusBy, j.CarriedOutBy)+"."))}
+	g := &views.ReviewGone{Text: ui.Say(ui.Strong(j.Key+" is not in review."),
+		ui.T(" "+word+" since "+ui.Duration(s.now.Sub(j.StatusAt))+", by "+tenancy.Credit(j.StatusBy, j.CarriedOutBy)+"."))}
 	if next := s.next(); next != "" {
 		g.NextURL = links.ReviewOf(next, s.place.after)
 	}

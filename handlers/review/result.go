@@ -165,7 +165,8 @@ func findingsOf(raw json.RawMessage) []views.Finding {
 	for _, name := range names {
 		text, ok := lineOf(o[name])
 		if ok && len(list) < maxFindings {
-			list = append(list, views.Finding{Name: web.FirstLine(strings.ReplaceAll(name, "_", " "), web.MaxSub), Text: text, Tone: toneOf(o[name])})
+			list = append(list, views.Finding{Name: web.FirstLine(strings.ReplaceAll(name, "_", " "), web.MaxSub),
+				Text: text, Tone: toneOf(o[name])})
 		}
 	}
 	return list

@@ -51,7 +51,8 @@ func (p *accountPages) accountPage(c echo.Context, who tenancy.Principal, status
 // accountAgain shows the page with the reason of a refused form: at its fields,
 // renamed where two forms have a field of one name, or in its part. Other errors
 // go on.
-func (p *accountPages) accountAgain(c echo.Context, who tenancy.Principal, sheet accountPageData, err error, rename map[string]string) error {
+func (p *accountPages) accountAgain(c echo.Context, who tenancy.Principal, sheet accountPageData, err error,
+	rename map[string]string) error {
 	f := fault.From(err)
 	switch f.Code {
 	case fault.Validation:

@@ -63,7 +63,8 @@ func (s auditPageData) model() views.Audit {
 	if s.filter.Actor != "" {
 		to := s.filter
 		to.Actor = ""
-		m.Active = append(m.Active, views.ActiveFilter{Text: "By " + history.ActorNamed(s.filter.Actor, s.events), RemoveURL: links.AuditWith(to)})
+		m.Active = append(m.Active, views.ActiveFilter{Text: "By " + history.ActorNamed(s.filter.Actor, s.events),
+			RemoveURL: links.AuditWith(to)})
 	}
 	m.Items.Days = history.Days(s.events, s.now, s.line)
 	if s.older != "" {

@@ -16,7 +16,8 @@ import (
 
 // memberDisable keeps a member out of the workspace for a while.
 func (p *memberPages) memberDisable(c echo.Context, who tenancy.Principal) error {
-	return p.memberControl(c, who, p.Accounts.DisableMember, "The member is disabled", "Pages and tokens of theirs here stop within five seconds.")
+	return p.memberControl(c, who, p.Accounts.DisableMember, "The member is disabled",
+		"Pages and tokens of theirs here stop within five seconds.")
 }
 
 // memberEnable lets a disabled member in again.
@@ -29,7 +30,8 @@ func (p *memberPages) memberEndSessions(c echo.Context, who tenancy.Principal) e
 	return p.memberControl(c, who, p.Accounts.EndMemberSessions, "The member is logged out everywhere", "They can log in again.")
 }
 
-func (p *memberPages) memberControl(c echo.Context, who tenancy.Principal, do func(context.Context, tenancy.Principal, ids.ID) error, title, text string) error {
+func (p *memberPages) memberControl(c echo.Context, who tenancy.Principal,
+	do func(context.Context, tenancy.Principal, ids.ID) error, title, text string) error {
 	account, err := memberID(c)
 	if err != nil {
 		return err
@@ -46,7 +48,8 @@ func (p *memberPages) workspaceFactor(c echo.Context, who tenancy.Principal) err
 	required := in.Get("required") == "1"
 	t := ui.Toast{Tone: ui.OK, Title: "Members choose whether they have a second factor"}
 	if required {
-		t = ui.Toast{Tone: ui.OK, Title: "Members need a second factor now", Text: "Who has none is asked to set it up before anything else here."}
+		t = ui.Toast{Tone: ui.OK, Title: "Members need a second factor now",
+			Text: "Who has none is asked to set it up before anything else here."}
 	}
 	switch err := p.Accounts.RequireSecondFactor(c.Request().Context(), who, required); {
 	case fault.Is(err, fault.InvalidTransition):

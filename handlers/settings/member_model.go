@@ -45,7 +45,8 @@ func (s memberPageData) model() views.MembersPage {
 func (s memberPageData) row(one accounts.Member) views.Member {
 	key := one.Account.String()
 	gives := accounts.Giveable(s.who)
-	m := views.Member{Key: key, Name: one.Name, Email: one.Email, Role: string(one.Role), Since: ui.Day(one.Since), You: one.Account == s.who.Account}
+	m := views.Member{Key: key, Name: one.Name, Email: one.Email, Role: string(one.Role), Since: ui.Day(one.Since),
+		You: one.Account == s.who.Account}
 	m.Disabled = one.Disabled
 	if m.You || !slices.Contains(gives, one.Role) {
 		return m
@@ -57,7 +58,8 @@ func (s memberPageData) row(one accounts.Member) views.Member {
 		m.RoleURL, m.Roles = links.MemberRole(key), roleOptions(gives, one.Role)
 		m.Remove = &views.Action{Verb: "remove-" + key, Label: "Remove", URL: links.MemberRemove(key), Danger: true,
 			Dialog: &views.ActionDialog{Title: "Remove " + one.Name + "?", Keep: "Keep them", Confirm: "Remove " + one.Name,
-				Text: ui.Text("Their tokens and open invitations in this workspace end now, their open pages within seconds. What they made stays, and so does their account.")}}
+				Text: ui.Text("Their tokens and open invitations in this workspace end now, their open pages within seconds. " +
+					"What they made stays, and so does their account.")}}
 	}
 	return m
 }
@@ -73,7 +75,8 @@ func (s memberPageData) control(m *views.Member, one accounts.Member) {
 	}
 	m.Disable = &views.Action{Verb: "disable-" + m.Key, Label: "Disable", URL: links.MemberDisable(m.Key), Danger: true,
 		Dialog: &views.ActionDialog{Title: "Disable " + one.Name + " here?", Keep: "Keep them", Confirm: "Disable",
-			Text: ui.Text("They see and do nothing in this workspace, and their personal tokens are refused, until an owner enables them again. Their open invitations end.")}}
+			Text: ui.Text("They see and do nothing in this workspace, and their personal tokens are refused, " +
+				"until an owner enables them again. Their open invitations end.")}}
 }
 
 func (s memberPageData) pendingRow(p accounts.PendingInvitation) views.PendingInvitation {
@@ -100,7 +103,8 @@ func (s memberPageData) own() views.OwnMembership {
 	}
 	m.Leave = &views.Action{Verb: "leave", Label: "Leave the workspace", URL: links.Leave, Danger: true,
 		Dialog: &views.ActionDialog{Title: "Leave the workspace?", Keep: "Stay", Confirm: "Leave",
-			Text: ui.Text("Your tokens and open invitations in this workspace end now. What you made stays. To come back you need an invitation.")}}
+			Text: ui.Text("Your tokens and open invitations in this workspace end now. What you made stays. " +
+				"To come back you need an invitation.")}}
 	return m
 }
 
@@ -132,7 +136,8 @@ var rights = []struct {
 	{tenancy.WriteJobs, "Create, edit, move, answer and review jobs"},
 	{tenancy.RunFleet, "Drain factories, end agents, take leases back, make enrolment tokens"},
 	{tenancy.Manage, "Change products, invite and remove people, give roles up to admin, make another workspace"},
-	{tenancy.Own, "Make and unmake owners, log members out and disable them, ask for a second factor, rename the workspace, change its encryption key"},
+	{tenancy.Own, "Make and unmake owners, log members out and disable them, ask for a second factor, " +
+		"rename the workspace, change its encryption key"},
 }
 
 func rightsModel() views.RightsTable {

@@ -39,7 +39,8 @@ type Dispatch interface {
 
 // Events is what the page asks of the event log.
 type Events interface {
-	Audit(ctx context.Context, who tenancy.Principal, f eventlog.Filter, before eventlog.AuditPlace, limit int) ([]eventlog.Event, eventlog.AuditPlace, error)
+	Audit(ctx context.Context, who tenancy.Principal, f eventlog.Filter, before eventlog.AuditPlace,
+		limit int) ([]eventlog.Event, eventlog.AuditPlace, error)
 }
 
 // Fleet is what the page asks of factories and agents.
@@ -71,7 +72,8 @@ func New(d Deps) *Pages { return &Pages{d} }
 
 // Routes are the pages and actions, each with the permission it needs.
 func (p *Pages) Routes() []web.Route {
-	return slices.Concat((&accountPages{p}).routes(), (&workspacePages{p}).routes(), (&memberPages{p}).routes(), (&productPages{p}).routes(), (&tokenPages{p}).routes(), (&recordPages{p}).routes())
+	return slices.Concat((&accountPages{p}).routes(), (&workspacePages{p}).routes(), (&memberPages{p}).routes(),
+		(&productPages{p}).routes(), (&tokenPages{p}).routes(), (&recordPages{p}).routes())
 }
 
 // accountPages are the own account: name, password, second factor, sessions and log ins.

@@ -52,7 +52,8 @@ func (p *productPages) productUpdate(c echo.Context, who tenancy.Principal) erro
 
 // productSave saves, and goes to the list with a toast that says what changed,
 // or shows the refused form with all that was typed.
-func (p *productPages) productSave(c echo.Context, who tenancy.Principal, sheet productFormData, name string, before jobs.Product, in jobs.ProductSettings, wrong map[string]string) error {
+func (p *productPages) productSave(c echo.Context, who tenancy.Principal, sheet productFormData, name string,
+	before jobs.Product, in jobs.ProductSettings, wrong map[string]string) error {
 	made := false
 	if len(wrong) == 0 {
 		var err error

@@ -91,7 +91,8 @@ type productForm struct {
 
 // parseProductForm reads what was sent; nothing is judged yet.
 func parseProductForm(in url.Values) productForm {
-	return productForm{name: strings.TrimSpace(in.Get("name")), repos: in.Get("repos"), reviewLimit: strings.TrimSpace(in.Get("review_limit")),
+	return productForm{name: strings.TrimSpace(in.Get("name")), repos: in.Get("repos"),
+		reviewLimit:    strings.TrimSpace(in.Get("review_limit")),
 		reviewRequired: in.Get("review_required") != "", oneJobPerRepo: in.Get("one_job_per_repo") != ""}
 }
 
@@ -172,7 +173,8 @@ func (s productFormData) model() views.ProductForm {
 	m := views.ProductForm{New: s.product == nil, Name: f.name, SaveURL: links.Products, Repos: f.repos, ReviewRequired: f.reviewRequired,
 		OneJobPerRepo: f.oneJobPerRepo, ReviewLimit: f.reviewLimit, Errors: s.wrong, Error: s.rest}
 	if len(s.wrong) > 0 {
-		m.Error = "The product was not saved. " + web.Plural(len(s.wrong), "field needs", "fields need") + " another value; your text is kept."
+		m.Error = "The product was not saved. " + web.Plural(len(s.wrong), "field needs",
+			"fields need") + " another value; your text is kept."
 	}
 	if s.product == nil {
 		return m

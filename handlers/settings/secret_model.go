@@ -63,5 +63,6 @@ func keyModel(k jobs.SecretKey) views.SecretKey {
 func renewAction() views.Action {
 	return views.Action{Verb: "renew", Label: "Make a new key", Icon: "key-round", URL: links.RenewSecrets,
 		Dialog: &views.ActionDialog{Title: "Make a new key?", Confirm: "Make a new key", Keep: "Keep the present one",
-			Text: ui.Text("New secrets are encrypted with it at once. The ones that are kept are encrypted anew in the background; agents read them all the time.")}}
+			Text: ui.Text("New secrets are encrypted with it at once. " +
+				"The ones that are kept are encrypted anew in the background; agents read them all the time.")}}
 }

@@ -89,7 +89,8 @@ func blankToken(kind tenancy.Kind, name string) tokenForm {
 func parseTokenForm(in url.Values) tokenForm {
 	line := func(name string) string { return strings.TrimSpace(in.Get(name)) }
 	return tokenForm{kind: tenancy.Kind(line("kind")), key: line("form_key"), name: line("name"), life: line("life"),
-		factory: line("factory"), products: web.Distinct(in["products"]), capabilities: in.Get("capabilities"), maySubmit: in.Get("may_submit") != ""}
+		factory: line("factory"), products: web.Distinct(in["products"]), capabilities: in.Get("capabilities"),
+		maySubmit: in.Get("may_submit") != ""}
 }
 
 // token is what the form asks for, or what is wrong with its choices by field.

@@ -80,7 +80,8 @@ func (p *workspacePages) workspaceSwitch(c echo.Context, who tenancy.Principal) 
 		next = links.Board
 	}
 	if to.ID != who.Workspace {
-		p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "You are in " + to.Name, Text: "As its " + string(to.Role) + ", in all tabs of this browser."})
+		p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "You are in " + to.Name,
+			Text: "As its " + string(to.Role) + ", in all tabs of this browser."})
 	}
 	return web.SeeOther(c, next)
 }

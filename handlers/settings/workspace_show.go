@@ -32,7 +32,8 @@ func (p *workspacePages) workspacePage(c echo.Context, who tenancy.Principal, st
 	if err != nil {
 		return err
 	}
-	m := views.WorkspacePage{Shell: shell, Name: about.Name, Slug: about.Slug, Since: ui.Day(about.Since), Role: string(who.Role), NeedsFactor: about.NeedsFactor,
+	m := views.WorkspacePage{Shell: shell, Name: about.Name, Slug: about.Slug, Since: ui.Day(about.Since),
+		Role: string(who.Role), NeedsFactor: about.NeedsFactor,
 		CanRename: who.Can(tenancy.Own), CanCreate: who.Can(tenancy.Manage), Errors: in.wrong}
 	if in.name != nil {
 		m.Name = *in.name

@@ -72,10 +72,12 @@ func (s pageData) health(m *views.Status) {
 		m.Word, m.Icon, m.Tone = "Starting", "loader-circle", ui.Plain
 	case is.Active:
 		m.Word, m.Icon, m.Tone = "Late", "clock-alert", ui.Warn
-		m.Note = ui.Say(ui.Strong("The coordinator does not get on. "), ui.T("It leads, but finished no cycle in the last minute. Look at the server's log."))
+		m.Note = ui.Say(ui.Strong("The coordinator does not get on. "),
+			ui.T("It leads, but finished no cycle in the last minute. Look at the server's log."))
 	default:
 		m.Word, m.Icon, m.Tone = "Nobody leads", "octagon-alert", ui.Bad
-		m.Note = ui.Say(ui.Strong("Nobody coordinates. "), ui.T("Claims take back expired leases themselves, a few at a time. Jobs that wait for a time or a repo stay where they are."))
+		m.Note = ui.Say(ui.Strong("Nobody coordinates. "),
+			ui.T("Claims take back expired leases themselves, a few at a time. Jobs that wait for a time or a repo stay where they are."))
 	}
 }
 

@@ -40,7 +40,8 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 		sheet.now = web.Now(sheet.snap)
 	}
 	if sheet.canRun {
-		if sheet.lines, sheet.older, err = p.Coordinator.Logs(ctx, who, coordinator.LogFilter{Before: sheet.before, Limit: statusLines}); err != nil {
+		if sheet.lines, sheet.older, err = p.Coordinator.Logs(ctx, who,
+			coordinator.LogFilter{Before: sheet.before, Limit: statusLines}); err != nil {
 			return err
 		}
 	}

@@ -83,7 +83,8 @@ func (s pageData) active() []views.ActiveFilter {
 	if s.filter.Actor != "" {
 		to := s.filter
 		to.Actor = ""
-		list = append(list, views.ActiveFilter{Text: "By " + history.ActorNamed(s.filter.Actor, s.events), RemoveURL: links.TimelineWith(to)})
+		list = append(list, views.ActiveFilter{Text: "By " + history.ActorNamed(s.filter.Actor, s.events),
+			RemoveURL: links.TimelineWith(to)})
 	}
 	return list
 }
@@ -94,7 +95,8 @@ func (s pageData) empty() *ui.Empty {
 	case s.noJob:
 		e.Title, e.Text = "There is no job "+s.filter.Job, "Its key may be written differently."
 	case s.older != "":
-		e.Title, e.Text = "Nothing in this part of the log", "None of the events that were looked at passes the filters. There are older ones."
+		e.Title = "Nothing in this part of the log"
+		e.Text = "None of the events that were looked at passes the filters. There are older ones."
 	case s.past:
 		e.Title = "Nothing older"
 	case s.filter == links.TimelineFilter{}:

@@ -24,8 +24,10 @@ type Deps struct {
 
 // Events is what the page asks of the event log.
 type Events interface {
-	Older(ctx context.Context, who tenancy.Principal, f eventlog.Filter, before eventlog.Cursor, limit int) ([]eventlog.Event, eventlog.Cursor, error)
-	TailOf(ctx context.Context, who tenancy.Principal, f eventlog.Filter, after eventlog.Cursor, limit int) ([]eventlog.Event, eventlog.Cursor, error)
+	Older(ctx context.Context, who tenancy.Principal, f eventlog.Filter, before eventlog.Cursor,
+		limit int) ([]eventlog.Event, eventlog.Cursor, error)
+	TailOf(ctx context.Context, who tenancy.Principal, f eventlog.Filter, after eventlog.Cursor,
+		limit int) ([]eventlog.Event, eventlog.Cursor, error)
 }
 
 // Jobs is what the page asks of jobs.

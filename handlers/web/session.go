@@ -139,7 +139,8 @@ func (s *Site) RenewSession(ctx context.Context, c echo.Context, epoch int64) er
 	if err := s.Sessions.RenewToken(ctx); err != nil {
 		return err
 	}
-	values := map[string]string{accounts.SessionEpoch: EpochText(epoch), accounts.SessionAccount: s.Sessions.GetString(ctx, accounts.SessionAccount)}
+	values := map[string]string{accounts.SessionEpoch: EpochText(epoch),
+		accounts.SessionAccount: s.Sessions.GetString(ctx, accounts.SessionAccount)}
 	s.Sessions.Put(ctx, accounts.SessionEpoch, values[accounts.SessionEpoch])
 	s.Sessions.Put(ctx, accounts.SessionProven, ProvenNow())
 	if err := s.knowDevice(c, values); err != nil {
