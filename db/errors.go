@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"fleetboard/internal/fault"
@@ -137,4 +138,13 @@ func outcomeUnknown(err error) error {
 	return fault.Wrap(errors.Join(ErrOutcomeUnknown, err), fault.Unavailable,
 		"The database did not confirm the change. Look whether it was made before you try again.").
 		With("outcome", "unknown")
+}
+
+// Found tells an empty answer from a failure: false without an error where err
+// only says that there was no row.
+func Found(err error) (bool, error) {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -31,8 +31,8 @@ var (
 	perCodes = limit{free: 20, maxSeconds: 15 * 60}
 )
 
-// throttle is one subject whose failures are counted.
-type throttle struct {
+// counter is one subject whose failures are counted.
+type counter struct {
 	subject []byte
 	limit
 	// afresh is set where one right attempt makes the earlier ones forgotten. A
@@ -41,7 +41,7 @@ type throttle struct {
 }
 
 // attempt is one try at a secret, and the counts that it falls under.
-type attempt []throttle
+type attempt []counter
 
 // kindOfSecret is what is tried. Each is counted by itself.
 type kindOfSecret string
@@ -53,7 +53,7 @@ const (
 )
 
 // attemptAt names an attempt of a stranger at an account's secret.
-func (s *Service) attemptAt(kind kindOfSecret, account, addr string) attempt {
+func (s *throttleService) attemptAt(kind kindOfSecret, account, addr string) attempt {
 	everywhere := perCodes
 	if kind == logInPassword {
 		everywhere = perAccount
@@ -69,14 +69,14 @@ func (s *Service) attemptAt(kind kindOfSecret, account, addr string) attempt {
 }
 
 // attemptOn names an attempt on a known device.
-func (s *Service) attemptOn(kind kindOfSecret, device ids.ID) attempt {
+func (s *throttleService) attemptOn(kind kindOfSecret, device ids.ID) attempt {
 	return attempt{{subject: s.subject(string(kind)+" on", device.String()), limit: perDevice, afresh: true}}
 }
 
 // attemptFrom names an attempt at the secret of an account in an epoch, and says
 // for whom a hash of it is made.
-func (s *Service) attemptFrom(kind kindOfSecret, account string, id ids.ID, epoch int64, from Origin) (attempt, asker) {
-	if device, ok := s.knownDevice(from.Devices, id, epoch); ok {
+func (s *throttleService) attemptFrom(kind kindOfSecret, account string, id ids.ID, epoch int64, from Origin) (attempt, asker) {
+	if device, ok := s.devices.knownDevice(from.Devices, id, epoch); ok {
 		return s.attemptOn(kind, device), asker{name: "device " + device.String(), known: true}
 	}
 	return s.attemptAt(kind, account, from.Address), stranger(from.Address)
@@ -85,7 +85,7 @@ func (s *Service) attemptFrom(kind kindOfSecret, account string, id ids.ID, epoc
 // take counts an attempt as failed before it is tried, so that a thousand
 // attempts at one moment are not a thousand first ones. Where it has to wait,
 // nothing is counted. Fault: TooMany.
-func (s *Service) take(ctx context.Context, try attempt) error {
+func (s *throttleService) take(ctx context.Context, try attempt) error {
 	return s.db.InNone(ctx, func(tx db.Tx) error { return takeTx(ctx, tx, try) })
 }
 
@@ -103,7 +103,7 @@ func takeTx(ctx context.Context, tx db.Tx, try attempt) error {
 }
 
 // undo takes an attempt back that failed for want of room: nothing was tried.
-func (s *Service) undo(ctx context.Context, try attempt, err error) error {
+func (s *throttleService) undo(ctx context.Context, try attempt, err error) error {
 	if !fault.Is(err, fault.Unavailable) {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s *Service) undo(ctx context.Context, try attempt, err error) error {
 }
 
 // right clears the counts of an attempt that was right.
-func (s *Service) right(ctx context.Context, try attempt) error {
+func (s *throttleService) right(ctx context.Context, try attempt) error {
 	return s.db.InNone(ctx, func(tx db.Tx) error { return attemptRightTx(ctx, tx, try) })
 }
 

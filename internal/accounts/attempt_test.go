@@ -23,7 +23,7 @@ func TestWrongPasswordsHoldUpTheirNetwork(t *testing.T) {
 		_, err := s.LogIn(t.Context(), testEmail, "wrong password", at(enemy))
 		wantFault(t, err, fault.Unauthenticated)
 	}
-	neighbour := s.attemptAt(logInPassword, testEmail, enemy)[1].subject
+	neighbour := s.loginService.throttle.attemptAt(logInPassword, testEmail, enemy)[1].subject
 	for _, c := range []struct{ failures, least, most int }{{5, 1, 1}, {9, 15, 16}, {5000, 899, 900}} {
 		exec(t, conn, "UPDATE login_throttle SET failures = $1, last_failed_at = now() WHERE subject = $2", c.failures, neighbour)
 		_, err := s.LogIn(t.Context(), testEmail, testPassword, at(enemy))
@@ -56,7 +56,7 @@ func TestAKnownDevicePassesTheSoftCap(t *testing.T) {
 	}
 	known := Origin{Address: here, Devices: s.KnowDevice("", in.ID, in.Epoch)}
 	storm := func() {
-		for _, throttle := range s.attemptAt(logInPassword, testEmail, here) {
+		for _, throttle := range s.loginService.throttle.attemptAt(logInPassword, testEmail, here) {
 			exec(t, conn, "INSERT INTO login_throttle VALUES ($1, 5000, now()) ON CONFLICT (subject) DO UPDATE SET failures = 5000, last_failed_at = now()", throttle.subject)
 		}
 	}
@@ -87,11 +87,11 @@ func TestAKnownDevicePassesTheSoftCap(t *testing.T) {
 			t.Errorf("%s passes: %v", name, err)
 		}
 	}
-	s.now = func() time.Time { return time.Now().Add(DeviceLife + time.Minute) }
-	if _, ok := s.knownDevice(known.Devices, in.ID, in.Epoch); ok {
+	s.clock.at = func() time.Time { return time.Now().Add(DeviceLife + time.Minute) }
+	if _, ok := s.devices.knownDevice(known.Devices, in.ID, in.Epoch); ok {
 		t.Error("it is known for ever")
 	}
-	s.now = time.Now
+	s.clock.at = time.Now
 	if err := s.EndAllSessions(t.Context(), s.owner(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -109,13 +109,13 @@ func TestABrowserOfSeveralPeople(t *testing.T) {
 	}
 	again := s.KnowDevice(devices, people[2], 2)
 	for i, id := range people {
-		_, ok := s.knownDevice(devices, id, 1)
+		_, ok := s.devices.knownDevice(devices, id, 1)
 		if want := i > 0; ok != want {
 			t.Errorf("person %d: known %t, want %t", i, ok, want)
 		}
 	}
-	before, _ := s.knownDevice(devices, people[2], 1)
-	if after, ok := s.knownDevice(again, people[2], 2); !ok || after != before {
+	before, _ := s.devices.knownDevice(devices, people[2], 1)
+	if after, ok := s.devices.knownDevice(again, people[2], 2); !ok || after != before {
 		t.Error("the browser got another name")
 	}
 	if len(again) > 500 {

@@ -12,12 +12,16 @@ import (
 	"fleetboard/internal/ids"
 )
 
-// What the first start makes.
+// The workspace that the first start makes, and the product that each begins with.
 const (
-	firstSlug    = "default"
-	firstName    = "Default"
+	FirstSlug    = "default"
+	FirstName    = "Default"
 	firstProduct = "default"
-	ownerName    = "Owner"
+)
+
+// The first owner, until a person takes the account over.
+const (
+	ownerName = "Owner"
 	// ownerEmail stands until the owner is set up. Nothing is ever sent to it.
 	ownerEmail = "owner@fleetboard.local"
 )
@@ -44,7 +48,7 @@ type Bootstrap struct {
 // password, each start ends older set-up links and makes a new one. Any number
 // of processes may do this at once. Faults: Validation for a bad e-mail or
 // password of the environment.
-func (s *Service) Bootstrap(ctx context.Context, in BootstrapInput) (Bootstrap, error) {
+func (s *setupService) Bootstrap(ctx context.Context, in BootstrapInput) (Bootstrap, error) {
 	workspace, err := s.firstWorkspace(ctx)
 	if err != nil {
 		return Bootstrap{}, fmt.Errorf("the first workspace: %w", err)
@@ -72,7 +76,7 @@ func (s *Service) Bootstrap(ctx context.Context, in BootstrapInput) (Bootstrap, 
 }
 
 // firstWorkspace finds the first workspace or makes it, whole or not at all.
-func (s *Service) firstWorkspace(ctx context.Context) (ids.ID, error) {
+func (s *setupService) firstWorkspace(ctx context.Context) (ids.ID, error) {
 	id, found, err := s.findFirst(ctx)
 	if err != nil || found {
 		return id, err
@@ -87,7 +91,7 @@ func (s *Service) firstWorkspace(ctx context.Context) (ids.ID, error) {
 		return ids.Nil, err
 	}
 	if made {
-		s.log.InfoContext(ctx, "first workspace made", "workspace", firstSlug)
+		s.log.InfoContext(ctx, "first workspace made", "workspace", FirstSlug)
 		return id, nil
 	}
 	// Another process was faster; its transaction is over, for the insert waited.
@@ -98,15 +102,15 @@ func (s *Service) firstWorkspace(ctx context.Context) (ids.ID, error) {
 	return id, err
 }
 
-func (s *Service) findFirst(ctx context.Context) (id ids.ID, found bool, err error) {
+func (s *setupService) findFirst(ctx context.Context) (id ids.ID, found bool, err error) {
 	err = s.db.InSystem(ctx, func(tx db.Tx) error {
-		id, found, err = workspaceBySlugTx(ctx, tx, firstSlug)
+		id, found, err = workspaceBySlugTx(ctx, tx, FirstSlug)
 		return err
 	})
 	return id, found, err
 }
 
-func (s *Service) owner(ctx context.Context, workspace ids.ID) (owner ids.ID, setUp bool, err error) {
+func (s *setupService) owner(ctx context.Context, workspace ids.ID) (owner ids.ID, setUp bool, err error) {
 	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
 		owner, setUp, err = ownerTx(ctx, tx, workspace)
 		return err
@@ -114,7 +118,7 @@ func (s *Service) owner(ctx context.Context, workspace ids.ID) (owner ids.ID, se
 	return owner, setUp, err
 }
 
-func (s *Service) setUpFirst(ctx context.Context, owner ids.ID, in BootstrapInput) error {
+func (s *setupService) setUpFirst(ctx context.Context, owner ids.ID, in BootstrapInput) error {
 	email := normalEmail(in.AdminEmail)
 	fields := map[string]string{}
 	if text := checkEmail(email); text != "" {

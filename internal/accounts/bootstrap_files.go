@@ -27,7 +27,7 @@ const (
 // tokenFiles sees to it that both files hold a token that works. A missing or
 // useless one gets a new token, and the token that this directory had before is
 // revoked; the tokens of another server's directory are left alone.
-func (s *Service) tokenFiles(ctx context.Context, workspace, owner ids.ID, dir string) error {
+func (s *setupService) tokenFiles(ctx context.Context, workspace, owner ids.ID, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("the data directory: %w", err)
 	}
@@ -51,7 +51,7 @@ func (s *Service) tokenFiles(ctx context.Context, workspace, owner ids.ID, dir s
 // tokenFile writes the file before it commits: a file with a token that the
 // database does not know is mended by the next start, a token that nobody has
 // would stay.
-func (s *Service) tokenFile(ctx context.Context, who tenancy.Principal, in NewToken, path string) error {
+func (s *setupService) tokenFile(ctx context.Context, who tenancy.Principal, in NewToken, path string) error {
 	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		if err := lockTx(ctx, tx, "token file "+in.Name+" "+who.Workspace.String()); err != nil {
 			return err
@@ -86,8 +86,7 @@ func fileWorks(ctx context.Context, tx db.Tx, path string, kind tenancy.Kind) (b
 	if _, ok := secretKind(plain); !ok {
 		return false, nil
 	}
-	found, ok, err := tokenByHashTx(ctx, tx, secretHash(plain))
-	return ok && found.kind == string(kind) && !found.revoked && !found.expired, err
+	return tokenLiveTx(ctx, tx, plain, kind)
 }
 
 // placeName tells this directory on this machine from others, in the names of

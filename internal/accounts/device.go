@@ -38,10 +38,21 @@ type device struct {
 	since       time.Time
 }
 
+// deviceService knows browsers again by what they keep.
+type deviceService struct {
+	key []byte
+	now func() time.Time
+}
+
+// newDeviceService returns a service that signs with the key.
+func newDeviceService(key []byte, now func() time.Time) *deviceService {
+	return &deviceService{key: key, now: now}
+}
+
 // KnowDevice adds to what a browser keeps that the account has logged in on it,
 // in an epoch of its sessions. Nothing else in it changes, but that the oldest
 // account is dropped where there are too many.
-func (s *Service) KnowDevice(devices string, account ids.ID, epoch int64) string {
+func (s *deviceService) KnowDevice(devices string, account ids.ID, epoch int64) string {
 	mine := device{account: account, id: ids.New(), epoch: epoch, since: s.now()}
 	list := make([]string, 1, maxDevices)
 	for _, entry := range split(devices) {
@@ -59,7 +70,7 @@ func (s *Service) KnowDevice(devices string, account ids.ID, epoch int64) string
 }
 
 // knownDevice names the browser where it is known for the account.
-func (s *Service) knownDevice(devices string, account ids.ID, epoch int64) (ids.ID, bool) {
+func (s *deviceService) knownDevice(devices string, account ids.ID, epoch int64) (ids.ID, bool) {
 	if account == ids.Nil {
 		return ids.Nil, false
 	}
@@ -76,7 +87,7 @@ func split(devices string) []string {
 	return list[:min(len(list), maxDevices)]
 }
 
-func (s *Service) signDevice(d device) string {
+func (s *deviceService) signDevice(d device) string {
 	raw := make([]byte, 0, deviceSize)
 	raw = append(raw, d.account[:]...)
 	raw = append(raw, d.id[:]...)
@@ -85,7 +96,7 @@ func (s *Service) signDevice(d device) string {
 	return base64.RawURLEncoding.EncodeToString(append(raw, s.deviceMAC(raw)...))
 }
 
-func (s *Service) readDevice(entry string) (device, bool) {
+func (s *deviceService) readDevice(entry string) (device, bool) {
 	raw, err := base64.RawURLEncoding.DecodeString(entry)
 	if err != nil || len(raw) != deviceSize {
 		return device{}, false
@@ -101,8 +112,8 @@ func (s *Service) readDevice(entry string) (device, bool) {
 	}, true
 }
 
-func (s *Service) deviceMAC(said []byte) []byte {
-	mac := hmac.New(sha256.New, s.devices)
+func (s *deviceService) deviceMAC(said []byte) []byte {
+	mac := hmac.New(sha256.New, s.key)
 	mac.Write(said)
 	return mac.Sum(nil)[:deviceMAC]
 }

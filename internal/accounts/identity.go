@@ -27,7 +27,7 @@ type Identity struct {
 // issuer and subject are looked at. The provider's word is enough: the second
 // factor of the account belongs to its password. Fault: NotFound where no account
 // has this identity.
-func (s *Service) LogInAs(ctx context.Context, c Claims) (LoggedIn, error) {
+func (s *identityService) LogInAs(ctx context.Context, c Claims) (LoggedIn, error) {
 	var who LoggedIn
 	err := s.db.InNone(ctx, func(tx db.Tx) error {
 		var ok bool
@@ -42,7 +42,7 @@ func (s *Service) LogInAs(ctx context.Context, c Claims) (LoggedIn, error) {
 
 // IdentityAccount returns the account that has an identity, and notes no use of
 // it; false where none has.
-func (s *Service) IdentityAccount(ctx context.Context, c Claims) (Account, bool, error) {
+func (s *identityService) IdentityAccount(ctx context.Context, c Claims) (Account, bool, error) {
 	var a Account
 	var known bool
 	err := s.db.InNone(ctx, func(tx db.Tx) error {
@@ -57,7 +57,7 @@ func (s *Service) IdentityAccount(ctx context.Context, c Claims) (Account, bool,
 }
 
 // IdentityOf says what the asker's account has at a provider.
-func (s *Service) IdentityOf(ctx context.Context, who tenancy.Principal, issuer string) (Identity, error) {
+func (s *identityService) IdentityOf(ctx context.Context, who tenancy.Principal, issuer string) (Identity, error) {
 	var out Identity
 	err := s.db.InNone(ctx, func(tx db.Tx) error {
 		var err error
@@ -72,7 +72,7 @@ func (s *Service) IdentityOf(ctx context.Context, who tenancy.Principal, issuer 
 // that was left open must not become a way in that stays. Faults: Forbidden,
 // Validation (current), TooMany, AlreadyExists where the identity is another
 // account's or the account has another one there.
-func (s *Service) LinkIdentity(ctx context.Context, who tenancy.Principal, c Claims, password, addr string) error {
+func (s *identityService) LinkIdentity(ctx context.Context, who tenancy.Principal, c Claims, password, addr string) error {
 	if who.Kind != tenancy.KindPerson {
 		return fault.New(fault.Forbidden, "Only a person has an identity.")
 	}
@@ -81,7 +81,7 @@ func (s *Service) LinkIdentity(ctx context.Context, who tenancy.Principal, c Cla
 		return err
 	}
 	if at.HasPassword {
-		if _, err := s.confirmPassword(ctx, who.Account, password, addr); err != nil {
+		if _, err := s.login.confirmPassword(ctx, who.Account, password, addr); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func identityTakenTx(ctx context.Context, tx db.Tx, account ids.ID, c Claims) er
 
 // UnlinkIdentity takes that way in away; without a link it does nothing. Fault:
 // InUse for an account without a password, which could not be entered any more.
-func (s *Service) UnlinkIdentity(ctx context.Context, who tenancy.Principal, issuer string) error {
+func (s *identityService) UnlinkIdentity(ctx context.Context, who tenancy.Principal, issuer string) error {
 	unlinked := false
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		// A password is never taken away, so what is seen here stays true.
@@ -151,8 +151,8 @@ func (s *Service) UnlinkIdentity(ctx context.Context, who tenancy.Principal, iss
 // identity that no account has gets one, without a password, in the transaction
 // of the membership. Faults: NotFound as OpenInvitation; Validation (email), one
 // and the same where the provider says no e-mail and where an account has it.
-func (s *Service) JoinAs(ctx context.Context, token string, c Claims) (LoggedIn, Joined, error) {
-	in, err := s.OpenInvitation(ctx, token)
+func (s *identityService) JoinAs(ctx context.Context, token string, c Claims) (LoggedIn, Joined, error) {
+	in, err := s.members.OpenInvitation(ctx, token)
 	if err != nil {
 		return LoggedIn{}, Joined{}, err
 	}
@@ -165,12 +165,12 @@ func (s *Service) JoinAs(ctx context.Context, token string, c Claims) (LoggedIn,
 		return LoggedIn{}, Joined{}, err
 	}
 	if !done.Already {
-		s.membersChanged(in.Workspace)
+		s.members.membersChanged(in.Workspace)
 	}
 	return who, done, nil
 }
 
-func (s *Service) joinAs(ctx context.Context, in Invitation, c Claims) (who LoggedIn, done Joined, err error) {
+func (s *identityService) joinAs(ctx context.Context, in Invitation, c Claims) (who LoggedIn, done Joined, err error) {
 	err = s.db.InWorkspace(ctx, in.Workspace, func(tx db.Tx) error {
 		if who, err = identityAccountTx(ctx, tx, in.Workspace, c); err != nil {
 			return err
@@ -193,7 +193,7 @@ func identityAccountTx(ctx context.Context, tx db.Tx, workspace ids.ID, c Claims
 	if c.Name = strings.TrimSpace(c.Name); c.Name == "" {
 		c.Name = c.Email
 	}
-	who.Account = Account{ID: ids.New(), Email: c.Email, Name: cut(c.Name, maxName)}
+	who.Account = Account{ID: ids.New(), Email: c.Email, Name: cut(c.Name, MaxName)}
 	if err := insertAccountTx(ctx, tx, who.Account, ""); err != nil {
 		if fault.Is(err, fault.AlreadyExists) {
 			return LoggedIn{}, noNewAccount()

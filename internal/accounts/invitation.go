@@ -16,9 +16,7 @@ import (
 )
 
 const (
-	// secretInvitation is the kind of an invitation's secret.
-	secretInvitation = "invite"
-	invitationLife   = 7 * 24 * time.Hour
+	invitationLife = 7 * 24 * time.Hour
 	// maxInvitations are open at once in a workspace.
 	maxInvitations = 200
 )
@@ -63,7 +61,7 @@ type Joined struct {
 // It returns the link's token, which is not kept and cannot be shown again. An
 // older link for the same e-mail ends. It needs Manage, and Own for an owner.
 // Faults: Forbidden, Validation (email, role), InUse where very many are open.
-func (s *Service) Invite(ctx context.Context, who tenancy.Principal, email string, role tenancy.Role) (string, PendingInvitation, error) {
+func (s *memberService) Invite(ctx context.Context, who tenancy.Principal, email string, role tenancy.Role) (string, PendingInvitation, error) {
 	in := PendingInvitation{ID: ids.New(), Email: normalEmail(email), Role: role, By: who.Name}
 	wrong := fault.Problems{}
 	if text := checkEmail(in.Email); text != "" {
@@ -122,7 +120,7 @@ func (l members) mayInvite(who tenancy.Principal, role tenancy.Role) error {
 
 // Invitations lists the open links of the asker's workspace, newest first. It
 // needs Manage. Fault: Forbidden.
-func (s *Service) Invitations(ctx context.Context, who tenancy.Principal) ([]PendingInvitation, error) {
+func (s *memberService) Invitations(ctx context.Context, who tenancy.Principal) ([]PendingInvitation, error) {
 	if !who.Can(tenancy.Manage) {
 		return nil, fault.New(fault.Forbidden, "Invitations are seen by owners and admins.")
 	}
@@ -138,7 +136,7 @@ func (s *Service) Invitations(ctx context.Context, who tenancy.Principal) ([]Pen
 // RevokeInvitation takes an open link back. It needs Manage, and Own for the
 // link of an owner. Faults: Forbidden; NotFound for one that is over, unknown or
 // another workspace's.
-func (s *Service) RevokeInvitation(ctx context.Context, who tenancy.Principal, id ids.ID) error {
+func (s *memberService) RevokeInvitation(ctx context.Context, who tenancy.Principal, id ids.ID) error {
 	err := s.amongMembers(ctx, who, func(tx db.Tx, list members) error {
 		in, there, err := invitationTx(ctx, tx, who.Workspace, id)
 		if err != nil {
@@ -166,7 +164,7 @@ func (s *Service) RevokeInvitation(ctx context.Context, who tenancy.Principal, i
 
 // OpenInvitation shows its holder what a link leads to. Fault: NotFound, one and
 // the same for a link that is unknown, used, expired or taken back.
-func (s *Service) OpenInvitation(ctx context.Context, token string) (Invitation, error) {
+func (s *memberService) OpenInvitation(ctx context.Context, token string) (Invitation, error) {
 	if kind, ok := secretKind(token); !ok || kind != secretInvitation {
 		return Invitation{}, invitationOver()
 	}
@@ -200,7 +198,7 @@ func (s *Service) OpenInvitation(ctx context.Context, token string) (Invitation,
 // AcceptInvitation makes an account a member with the link's role and uses the
 // link up; see Joined.Already for one that is a member. Fault: NotFound as
 // OpenInvitation.
-func (s *Service) AcceptInvitation(ctx context.Context, token string, account ids.ID) (Joined, error) {
+func (s *memberService) AcceptInvitation(ctx context.Context, token string, account ids.ID) (Joined, error) {
 	in, err := s.OpenInvitation(ctx, token)
 	if err != nil {
 		return Joined{}, err
@@ -232,7 +230,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, token string, account id
 // a link could ask with it which addresses have accounts. Faults: NotFound as
 // OpenInvitation; Validation (name, password, email), after which the link can
 // still be used.
-func (s *Service) JoinAsNew(ctx context.Context, token, name, password string) (Account, Joined, error) {
+func (s *memberService) JoinAsNew(ctx context.Context, token, name, password string) (Account, Joined, error) {
 	in, err := s.OpenInvitation(ctx, token)
 	if err != nil {
 		return Account{}, Joined{}, err
@@ -307,22 +305,6 @@ func acceptInvitationTx(ctx context.Context, tx db.Tx, in Invitation, a Account)
 	facts := memberFacts(Member{Account: a.ID, Name: a.Name, Email: a.Email, Role: in.Role})
 	facts["invited_by"], facts["invited_as"] = in.By, in.Email
 	return done, memberEventTx(ctx, tx, who, eventlog.MemberJoined, facts)
-}
-
-// Guest is an account by its id, also one that is in no workspace. Fault:
-// Unauthenticated where there is none.
-func (s *Service) Guest(ctx context.Context, account ids.ID) (Account, error) {
-	var a Account
-	var ok bool
-	err := s.db.InNone(ctx, func(tx db.Tx) error {
-		var err error
-		a, ok, err = guestTx(ctx, tx, account)
-		return err
-	})
-	if err == nil && !ok {
-		err = fault.New(fault.Unauthenticated, "This account is not there any more.")
-	}
-	return a, err
 }
 
 // invitationOver is the one answer to every link that cannot be used.

@@ -32,7 +32,7 @@ func TestJoinByALink(t *testing.T) {
 		t.Errorf("the link's secret is %s", token[:12])
 	}
 	in, err := s.OpenInvitation(t.Context(), token)
-	if err != nil || in.WorkspaceName != firstName || in.Role != tenancy.RoleMember || in.Email != guestEmail || in.By != s.owner(t).Name {
+	if err != nil || in.WorkspaceName != FirstName || in.Role != tenancy.RoleMember || in.Email != guestEmail || in.By != s.owner(t).Name {
 		t.Fatalf("the guest sees %+v, %v", in, err)
 	}
 	if n := count(t, conn, "SELECT count(*) FROM invitation i WHERE i::text LIKE '%' || $1 || '%'", token[10:]); n != 0 {

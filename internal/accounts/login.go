@@ -26,13 +26,13 @@ type LoggedIn struct {
 // unknown e-mail and a wrong password, and equally slow; TooMany and, where too
 // many log in at this moment, Unavailable, both with Details["retry_after"] in
 // seconds.
-func (s *Service) LogIn(ctx context.Context, email, password string, from Origin) (LoggedIn, error) {
+func (s *loginService) LogIn(ctx context.Context, email, password string, from Origin) (LoggedIn, error) {
 	email = normalEmail(email)
 	if email == "" || password == "" || len(password) > 4*maxPassword || !storable(email) {
 		return LoggedIn{}, fault.New(fault.Unauthenticated, wrongLogin)
 	}
 	if from.Devices == "" {
-		if err := s.passwords.queue.room(stranger(from.Address)); err != nil {
+		if err := s.passwords.room(stranger(from.Address)); err != nil {
 			return LoggedIn{}, err
 		}
 	}
@@ -44,8 +44,8 @@ func (s *Service) LogIn(ctx context.Context, email, password string, from Origin
 		if found, err = accountByEmailTx(ctx, tx, email); err != nil {
 			return err
 		}
-		try, who = s.attemptFrom(logInPassword, email, found.ID, found.Epoch, from)
-		if err := s.passwords.queue.room(who); err != nil {
+		try, who = s.throttle.attemptFrom(logInPassword, email, found.ID, found.Epoch, from)
+		if err := s.passwords.room(who); err != nil {
 			return err
 		}
 		return takeTx(ctx, tx, try)
@@ -55,7 +55,7 @@ func (s *Service) LogIn(ctx context.Context, email, password string, from Origin
 	}
 	ok, weak, err := s.passwords.check(ctx, who, found.hash, password)
 	if err != nil {
-		return LoggedIn{}, s.undo(ctx, try, err)
+		return LoggedIn{}, s.throttle.undo(ctx, try, err)
 	}
 	if !ok {
 		return LoggedIn{}, fault.New(fault.Unauthenticated, wrongLogin)
@@ -63,7 +63,7 @@ func (s *Service) LogIn(ctx context.Context, email, password string, from Origin
 	stronger := ""
 	if weak {
 		if stronger, err = s.passwords.hash(ctx, who, password); err != nil {
-			return LoggedIn{}, s.undo(ctx, try, err)
+			return LoggedIn{}, s.throttle.undo(ctx, try, err)
 		}
 	}
 	err = s.db.InNone(ctx, func(tx db.Tx) error {
@@ -81,15 +81,15 @@ func (s *Service) LogIn(ctx context.Context, email, password string, from Origin
 // confirmPassword checks the password of a person who is logged in, before a
 // change of what protects the account. It returns the hash it fits. Faults:
 // Validation with the field current, TooMany and Unavailable.
-func (s *Service) confirmPassword(ctx context.Context, account ids.ID, password, addr string) (hash string, err error) {
+func (s *loginService) confirmPassword(ctx context.Context, account ids.ID, password, addr string) (hash string, err error) {
 	if password == "" || len(password) > 4*maxPassword {
 		return "", wrongCurrent()
 	}
 	who := loggedIn(account)
-	if err := s.passwords.queue.room(who); err != nil {
+	if err := s.passwords.room(who); err != nil {
 		return "", err
 	}
-	try := s.attemptAt(inSession, account.String(), addr)
+	try := s.throttle.attemptAt(inSession, account.String(), addr)
 	err = s.db.InNone(ctx, func(tx db.Tx) error {
 		if err := takeTx(ctx, tx, try); err != nil {
 			return err
@@ -102,12 +102,12 @@ func (s *Service) confirmPassword(ctx context.Context, account ids.ID, password,
 	}
 	ok, _, err := s.passwords.check(ctx, who, hash, password)
 	if err != nil {
-		return "", s.undo(ctx, try, err)
+		return "", s.throttle.undo(ctx, try, err)
 	}
 	if !ok {
 		return "", wrongCurrent()
 	}
-	return hash, s.right(ctx, try)
+	return hash, s.throttle.right(ctx, try)
 }
 
 // loggedIn is a person for whom a hash is made in a session.

@@ -39,8 +39,8 @@ func (q *hashQueue) crowd(who asker, n int) {
 func TestWaitingLogInsHoldNoConnection(t *testing.T) {
 	s := startedWithOwner(t)
 	conn := dbtest.Owner(t, s.db)
-	s.passwords.fill()
-	s.passwords.queue.took = time.Millisecond // however slow this machine is, there is room
+	s.loginService.passwords.fill()
+	s.loginService.passwords.queue.took = time.Millisecond // however slow this machine is, there is room
 	const waiting = 50
 	ctx, goAway := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -56,11 +56,11 @@ func TestWaitingLogInsHoldNoConnection(t *testing.T) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	late := timeout(t)
-	for s.passwords.queued() < waiting {
+	for s.loginService.passwords.queued() < waiting {
 		select {
 		case <-tick.C:
 		case <-late.Done():
-			t.Fatalf("%d log ins wait", s.passwords.queued())
+			t.Fatalf("%d log ins wait", s.loginService.passwords.queued())
 		}
 	}
 	if n := count(t, conn, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
@@ -76,34 +76,34 @@ func TestWaitingLogInsHoldNoConnection(t *testing.T) {
 func TestLogInsAreRefusedWhereTheQueueIsLong(t *testing.T) {
 	s := startedWithOwner(t)
 	conn := dbtest.Owner(t, s.db)
-	s.passwords.fill()
-	s.passwords.queue.took = time.Second
+	s.loginService.passwords.fill()
+	s.loginService.passwords.queue.took = time.Second
 	for i := range 11 {
-		s.passwords.queue.crowd(stranger(fmt.Sprintf("198.51.%d.1", i)), 1)
+		s.loginService.passwords.queue.crowd(stranger(fmt.Sprintf("198.51.%d.1", i)), 1)
 	}
 	_, err := s.LogIn(t.Context(), testEmail, testPassword, at(testAddress))
 	f := refusal(t, err, fault.Unavailable)
 	if wait, _ := f.Details["retry_after"].(int); wait < 10 || wait > 12 {
 		t.Errorf("details %v", f.Details)
 	}
-	_, err = s.passwords.hash(t.Context(), stranger(testAddress), testPassword)
+	_, err = s.loginService.passwords.hash(t.Context(), stranger(testAddress), testPassword)
 	wantFault(t, err, fault.Unavailable)
 
 	// One that was let in, and found the queue full when it got there.
-	try := s.attemptAt(logInPassword, testEmail, testAddress)
-	if err := s.take(t.Context(), try); err != nil {
+	try := s.loginService.throttle.attemptAt(logInPassword, testEmail, testAddress)
+	if err := s.loginService.throttle.take(t.Context(), try); err != nil {
 		t.Fatal(err)
 	}
-	wantFault(t, s.undo(t.Context(), try, tooBusy(maxQueue)), fault.Unavailable)
+	wantFault(t, s.loginService.throttle.undo(t.Context(), try, tooBusy(maxQueue)), fault.Unavailable)
 	if n := count(t, conn, "SELECT coalesce(sum(failures), 0) FROM login_throttle"); n != 0 {
 		t.Errorf("%d failures are counted, and nothing was tried", n)
 	}
 	// Whoever is known to the server waits for no stranger.
-	s.passwords.queue.busy = 0
-	if _, err := s.passwords.hash(t.Context(), loggedIn(s.owner(t).Account), testPassword); err != nil {
+	s.loginService.passwords.queue.busy = 0
+	if _, err := s.loginService.passwords.hash(t.Context(), loggedIn(s.owner(t).Account), testPassword); err != nil {
 		t.Errorf("somebody who is logged in: %v", err)
 	}
-	s.passwords.queue = newHashQueue()
+	s.loginService.passwords.queue = newHashQueue()
 	if _, err := s.LogIn(t.Context(), testEmail, testPassword, at(testAddress)); err != nil {
 		t.Errorf("when they have gone: %v", err)
 	}
@@ -115,8 +115,8 @@ func TestLogInsAreRefusedWhereTheQueueIsLong(t *testing.T) {
 func TestUnknownPeopleTakeAsLong(t *testing.T) {
 	s := startedWithOwner(t)
 	conn := dbtest.Owner(t, s.db)
-	s.passwords = newPasswords(hashCost)
-	hash, err := s.passwords.hash(t.Context(), stranger(testAddress), testPassword)
+	*s.loginService.passwords = *newPasswords(hashCost)
+	hash, err := s.loginService.passwords.hash(t.Context(), stranger(testAddress), testPassword)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,14 +95,14 @@ func TestLogInThrottleHoldsAtOnce(t *testing.T) {
 // What the server makes costs what the standards ask for.
 func TestCostOfAHash(t *testing.T) {
 	s := New(nil, testKey(7), nil, slog.New(slog.DiscardHandler))
-	encoded, err := s.passwords.hash(t.Context(), asker{}, testPassword)
+	encoded, err := s.loginService.passwords.hash(t.Context(), asker{}, testPassword)
 	if err != nil || !strings.HasPrefix(encoded, "$argon2id$v=19$m=65536,t=3,p=4$") {
 		t.Errorf("%s, %v", encoded, err)
 	}
-	if !strings.HasPrefix(s.passwords.nobody, "$argon2id$v=19$m=65536,t=3,p=4$") {
-		t.Errorf("for nobody: %s", s.passwords.nobody)
+	if !strings.HasPrefix(s.loginService.passwords.nobody, "$argon2id$v=19$m=65536,t=3,p=4$") {
+		t.Errorf("for nobody: %s", s.loginService.passwords.nobody)
 	}
-	if ok, weak, err := s.passwords.check(t.Context(), asker{}, encoded, testPassword); !ok || weak || err != nil {
+	if ok, weak, err := s.loginService.passwords.check(t.Context(), asker{}, encoded, testPassword); !ok || weak || err != nil {
 		t.Errorf("fits %v, weak %v, %v", ok, weak, err)
 	}
 }
@@ -110,7 +110,7 @@ func TestCostOfAHash(t *testing.T) {
 func TestWeakHashIsReplaced(t *testing.T) {
 	s := startedWithOwner(t) // with a cheap hash
 	conn := dbtest.Owner(t, s.db)
-	s.passwords = newPasswords(hashCost)
+	*s.loginService.passwords = *newPasswords(hashCost)
 	var hashes []string
 	for range 2 {
 		if _, err := s.LogIn(t.Context(), testEmail, testPassword, Origin{Address: "192.0.2.1"}); err != nil {

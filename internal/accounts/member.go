@@ -29,7 +29,7 @@ type Member struct {
 
 // Members lists the asker's workspace: owners first, then by role and name. It
 // needs ReadBoard. Fault: Forbidden.
-func (s *Service) Members(ctx context.Context, who tenancy.Principal) ([]Member, error) {
+func (s *memberService) Members(ctx context.Context, who tenancy.Principal) ([]Member, error) {
 	if !who.Can(tenancy.ReadBoard) {
 		return nil, fault.New(fault.Forbidden, "Only members see who the members are.")
 	}
@@ -68,7 +68,7 @@ func giveable(role tenancy.Role) []tenancy.Role {
 // changed by owners who step down, and by nobody else. Open invitations that the
 // member could not make any more end. Faults: Forbidden, NotFound, Validation
 // (role), InUse for the last owner.
-func (s *Service) ChangeRole(ctx context.Context, who tenancy.Principal, account ids.ID, role tenancy.Role) error {
+func (s *memberService) ChangeRole(ctx context.Context, who tenancy.Principal, account ids.ID, role tenancy.Role) error {
 	if !slices.Contains(Roles, role) {
 		return fault.Invalid("role", "Choose owner, admin, member or viewer.")
 	}
@@ -101,20 +101,20 @@ func (s *Service) ChangeRole(ctx context.Context, who tenancy.Principal, account
 // invitations there end, his sessions go on elsewhere. It needs Manage, for an
 // owner Own; oneself is removed by Leave. Faults: Forbidden, NotFound, InUse for
 // the last owner.
-func (s *Service) RemoveMember(ctx context.Context, who tenancy.Principal, account ids.ID) error {
+func (s *memberService) RemoveMember(ctx context.Context, who tenancy.Principal, account ids.ID) error {
 	return s.takeOut(ctx, who, account, eventlog.MemberRemoved)
 }
 
 // Leave takes the asker out of the workspace, as RemoveMember does. Any member
 // may, but for the last owner: InUse.
-func (s *Service) Leave(ctx context.Context, who tenancy.Principal) error {
+func (s *memberService) Leave(ctx context.Context, who tenancy.Principal) error {
 	if who.Kind != tenancy.KindPerson || !who.Can(tenancy.SignedIn) {
 		return fault.New(fault.Forbidden, "Only a member can leave the workspace.")
 	}
 	return s.takeOut(ctx, who, who.Account, eventlog.MemberLeft)
 }
 
-func (s *Service) takeOut(ctx context.Context, who tenancy.Principal, account ids.ID, how eventlog.Type) error {
+func (s *memberService) takeOut(ctx context.Context, who tenancy.Principal, account ids.ID, how eventlog.Type) error {
 	err := s.amongMembers(ctx, who, func(tx db.Tx, list members) error {
 		target, ok := list.find(account)
 		if !ok {
@@ -142,7 +142,7 @@ func (s *Service) takeOut(ctx context.Context, who tenancy.Principal, account id
 
 // amongMembers runs fn alone: no member of the workspace comes, goes or changes
 // meanwhile, so two owners cannot leave as each other's last but one.
-func (s *Service) amongMembers(ctx context.Context, who tenancy.Principal, fn func(db.Tx, members) error) error {
+func (s *memberService) amongMembers(ctx context.Context, who tenancy.Principal, fn func(db.Tx, members) error) error {
 	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		if err := lockMembersTx(ctx, tx, who.Workspace); err != nil {
 			return err
@@ -153,11 +153,6 @@ func (s *Service) amongMembers(ctx context.Context, who tenancy.Principal, fn fu
 		}
 		return fn(tx, list)
 	})
-}
-
-// lockMembersTx is the lock that every change of a workspace's members takes.
-func lockMembersTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
-	return lockTx(ctx, tx, "owners "+workspace.String())
 }
 
 // members are all members of a workspace, as they are under its lock: the role
@@ -273,12 +268,12 @@ func endInvitationsAndTellTx(ctx context.Context, tx db.Tx, who tenancy.Principa
 func membersTopic(workspace ids.ID) string { return "members:" + workspace.String() }
 
 // membersChanged tells who watches the workspace, after the commit.
-func (s *Service) membersChanged(workspace ids.ID) {
+func (s *memberService) membersChanged(workspace ids.ID) {
 	s.wake.Publish(membersTopic(workspace), eventlog.Topic(workspace))
 }
 
 // OnMembers calls fn after members of a workspace came, went or changed their
 // role, and whenever that may have been missed. It must return quickly.
-func (s *Service) OnMembers(workspace ids.ID, fn func()) (cancel func()) {
+func (s *memberService) OnMembers(workspace ids.ID, fn func()) (cancel func()) {
 	return s.wake.Subscribe(membersTopic(workspace), func(string) { fn() })
 }

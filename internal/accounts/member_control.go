@@ -14,7 +14,7 @@ import (
 // sessions show it no more, personal tokens are refused, open links of his end.
 // The account goes on elsewhere. It needs Own; disabling a disabled one is no
 // error. Faults: Forbidden, also for oneself; NotFound; InUse for the last owner.
-func (s *Service) DisableMember(ctx context.Context, who tenancy.Principal, account ids.ID) error {
+func (s *memberService) DisableMember(ctx context.Context, who tenancy.Principal, account ids.ID) error {
 	return s.control(ctx, who, account, func(tx db.Tx, list members, target Member) (bool, error) {
 		switch {
 		case who.Account == account:
@@ -39,7 +39,7 @@ func (s *Service) DisableMember(ctx context.Context, who tenancy.Principal, acco
 // EnableMember lets a disabled member in again, with the role and the tokens of
 // before. It needs Own; enabling an enabled one is no error. Faults: Forbidden,
 // NotFound.
-func (s *Service) EnableMember(ctx context.Context, who tenancy.Principal, account ids.ID) error {
+func (s *memberService) EnableMember(ctx context.Context, who tenancy.Principal, account ids.ID) error {
 	return s.control(ctx, who, account, func(tx db.Tx, _ members, target Member) (bool, error) {
 		if ok, err := enableMemberTx(ctx, tx, who.Workspace, account); !ok {
 			return false, err
@@ -51,7 +51,7 @@ func (s *Service) EnableMember(ctx context.Context, who tenancy.Principal, accou
 // EndMemberSessions logs a member out of all browsers, also those of log ins that
 // are under way. Browsers are then known no more. It needs Own. Faults: Forbidden,
 // NotFound.
-func (s *Service) EndMemberSessions(ctx context.Context, who tenancy.Principal, account ids.ID) error {
+func (s *memberService) EndMemberSessions(ctx context.Context, who tenancy.Principal, account ids.ID) error {
 	return s.control(ctx, who, account, func(tx db.Tx, _ members, target Member) (bool, error) {
 		if err := endEpochTx(ctx, tx, account); err != nil {
 			return false, err
@@ -68,7 +68,7 @@ func (s *Service) EndMemberSessions(ctx context.Context, who tenancy.Principal, 
 
 // control changes what a member can do, for an owner. fn reports whether it
 // changed anything.
-func (s *Service) control(ctx context.Context, who tenancy.Principal, account ids.ID, fn func(db.Tx, members, Member) (bool, error)) error {
+func (s *memberService) control(ctx context.Context, who tenancy.Principal, account ids.ID, fn func(db.Tx, members, Member) (bool, error)) error {
 	changed := false
 	err := s.amongMembers(ctx, who, func(tx db.Tx, list members) error {
 		if list.role(who.Account) != tenancy.RoleOwner {
@@ -81,35 +81,6 @@ func (s *Service) control(ctx context.Context, who tenancy.Principal, account id
 		var err error
 		changed, err = fn(tx, list, target)
 		return err
-	})
-	if err == nil && changed {
-		s.membersChanged(who.Workspace)
-	}
-	return err
-}
-
-// RequireSecondFactor says whether members who log in with a password need a
-// second factor in the asker's workspace. Who has none is led to set it up and can
-// do nothing else there, neither in the browser nor with personal tokens. It needs
-// Own. Faults: Forbidden; InvalidTransition for an owner without one.
-func (s *Service) RequireSecondFactor(ctx context.Context, who tenancy.Principal, required bool) error {
-	if !who.Can(tenancy.Own) {
-		return fault.New(fault.Forbidden, "Only an owner does this.")
-	}
-	changed := false
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		profile, _, err := profileTx(ctx, tx, who.Account)
-		if err != nil {
-			return err
-		}
-		if required && profile.HasPassword && profile.SecondFactorSince == nil {
-			return fault.New(fault.InvalidTransition, "Turn on your own second factor first, under Your account.")
-		}
-		if changed, err = requireFactorTx(ctx, tx, who.Workspace, required); err != nil || !changed {
-			return err
-		}
-		return memberEventTx(ctx, tx, who, eventlog.WorkspaceFactorSet, map[string]any{},
-			eventlog.Change{Field: "require_second_factor", Old: !required, New: required})
 	})
 	if err == nil && changed {
 		s.membersChanged(who.Workspace)

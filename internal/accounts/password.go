@@ -56,6 +56,10 @@ func newPasswords(of cost) *passwords {
 	}
 }
 
+// room refuses where the asker would wait too long. Fault: Unavailable with
+// Details["retry_after"] in seconds.
+func (p *passwords) room(who asker) error { return p.queue.room(who) }
+
 // hash returns the PHC string of a password under a fresh salt. It waits for
 // its turn until ctx ends.
 func (p *passwords) hash(ctx context.Context, who asker, password string) (string, error) {

@@ -28,10 +28,10 @@ type Workspace struct {
 
 // First reports whether it is the one that the first start made, whose tokens lie
 // in the data directory.
-func (w Workspace) First() bool { return w.Slug == firstSlug }
+func (w Workspace) First() bool { return w.Slug == FirstSlug }
 
 // Workspaces lists an account's workspaces by name; empty where it has none.
-func (s *Service) Workspaces(ctx context.Context, account ids.ID) ([]Workspace, error) {
+func (s *workspaceService) Workspaces(ctx context.Context, account ids.ID) ([]Workspace, error) {
 	list, _, err := s.memberships(ctx, account)
 	return list, err
 }
@@ -39,7 +39,7 @@ func (s *Service) Workspaces(ctx context.Context, account ids.ID) ([]Workspace, 
 // Person returns a signed-in account as the one who asks in a workspace. Where it
 // is not in that one, it is the first by name: who was removed from a workspace
 // goes on in another. An account in none is Unauthenticated.
-func (s *Service) Person(ctx context.Context, account, workspace ids.ID) (tenancy.Principal, error) {
+func (s *workspaceService) Person(ctx context.Context, account, workspace ids.ID) (tenancy.Principal, error) {
 	list, name, err := s.memberships(ctx, account)
 	if err != nil {
 		return tenancy.Principal{}, err
@@ -57,7 +57,7 @@ func (s *Service) Person(ctx context.Context, account, workspace ids.ID) (tenanc
 		Name: name}, nil
 }
 
-func (s *Service) memberships(ctx context.Context, account ids.ID) (list []Workspace, name string, err error) {
+func (s *workspaceService) memberships(ctx context.Context, account ids.ID) (list []Workspace, name string, err error) {
 	err = s.db.InAccount(ctx, account, func(tx db.Tx) error {
 		list, name, err = membershipsTx(ctx, tx, account)
 		return err

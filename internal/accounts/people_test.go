@@ -15,7 +15,7 @@ func TestPersonAndWorkspaces(t *testing.T) {
 	owner, foreign := s.owner(t), another(t, conn)
 
 	list, err := s.Workspaces(t.Context(), owner.Account)
-	if err != nil || len(list) != 1 || list[0].Slug != firstSlug || list[0].Role != tenancy.RoleOwner {
+	if err != nil || len(list) != 1 || list[0].Slug != FirstSlug || list[0].Role != tenancy.RoleOwner {
 		t.Fatalf("workspaces = %+v, %v", list, err)
 	}
 	who, err := s.Person(t.Context(), owner.Account, foreign.Workspace)

@@ -173,7 +173,7 @@ func TestSetPasswordReplacesNone(t *testing.T) {
 		t.Errorf("the password that was set: %v", err)
 	}
 	s.begun(t, "later", who.Account, map[string]any{SessionEpoch: "1"})
-	s.passwords.fill() // it is refused before it costs a hash
+	s.loginService.passwords.fill() // it is refused before it costs a hash
 	_, err := s.SetPassword(t.Context(), who, "a stranger's own sentence", "later")
 	wantFault(t, err, fault.InvalidTransition)
 	if !s.opens(t, "later") {

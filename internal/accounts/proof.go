@@ -16,13 +16,13 @@ const ProofLife = 10 * time.Minute
 // Prove checks the password of the asker, or a code of the second factor: what
 // holds only digits is a code where the factor is on. Faults: Validation with the
 // field current; TooMany and Unavailable as LogIn; Forbidden.
-func (s *Service) Prove(ctx context.Context, who tenancy.Principal, secret string, from Origin) error {
-	profile, err := s.Profile(ctx, who)
+func (s *factorService) Prove(ctx context.Context, who tenancy.Principal, secret string, from Origin) error {
+	profile, err := s.people.Profile(ctx, who)
 	if err != nil {
 		return err
 	}
 	if profile.SecondFactorSince == nil || !looksLikeCode(secret) {
-		_, err := s.confirmPassword(ctx, who.Account, secret, from.Address)
+		_, err := s.login.confirmPassword(ctx, who.Account, secret, from.Address)
 		return err
 	}
 	err = s.CheckCode(ctx, who.Account, secret, from)

@@ -214,7 +214,7 @@ func (p *Provider) claims(ctx context.Context, at *endpoints, id *oidc.IDToken, 
 		out.Email = ""
 	}
 	for _, name := range []string{said.Name, said.Preferred, out.Email} {
-		if name = strings.TrimSpace(cut(strings.ToValidUTF8(name, ""), maxName)); name != "" && out.Name == "" {
+		if name = strings.TrimSpace(cut(strings.ToValidUTF8(name, ""), MaxName)); name != "" && out.Name == "" {
 			out.Name = name
 		}
 	}

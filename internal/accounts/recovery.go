@@ -24,11 +24,11 @@ const (
 // which nobody can read again. Faults: Validation with the field current for a
 // wrong password; InvalidTransition where the second factor is off; TooMany and
 // Unavailable as LogIn; Forbidden.
-func (s *Service) NewRecoveryCodes(ctx context.Context, who tenancy.Principal, password, addr string) ([]string, error) {
+func (s *factorService) NewRecoveryCodes(ctx context.Context, who tenancy.Principal, password, addr string) ([]string, error) {
 	if err := onlyPeople(who); err != nil {
 		return nil, err
 	}
-	if _, err := s.confirmPassword(ctx, who.Account, password, addr); err != nil {
+	if _, err := s.login.confirmPassword(ctx, who.Account, password, addr); err != nil {
 		return nil, err
 	}
 	codes := newRecoveryCodes()

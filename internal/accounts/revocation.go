@@ -151,7 +151,7 @@ func (r *revocations) learn(found []revocation, asked time.Time, told uint64, th
 // standing refuses an agent whose token was ended before its time. It asks the
 // database only where what this process knows is too old: nothing is believed
 // that is older than revocationsLive, or than the last news.
-func (s *Service) standing(ctx context.Context, who *tenancy.Principal) error {
+func (s *tokenService) standing(ctx context.Context, who *tenancy.Principal) error {
 	if !s.revoked.believed() {
 		if err := s.readRevocations(ctx); err != nil {
 			return err
@@ -162,7 +162,7 @@ func (s *Service) standing(ctx context.Context, who *tenancy.Principal) error {
 
 // readRevocations brings what this process knows up to date. Calls that come
 // together share one reading.
-func (s *Service) readRevocations(ctx context.Context) error {
+func (s *tokenService) readRevocations(ctx context.Context) error {
 	r := s.revoked
 	select {
 	case r.turn <- struct{}{}:
@@ -177,7 +177,7 @@ func (s *Service) readRevocations(ctx context.Context) error {
 }
 
 // readAgain is readRevocations for whoever has the turn.
-func (s *Service) readAgain(ctx context.Context) error {
+func (s *tokenService) readAgain(ctx context.Context) error {
 	asked, told, since := s.revoked.begin()
 	var found []revocation
 	var through time.Time
@@ -196,7 +196,7 @@ func (s *Service) readAgain(ctx context.Context) error {
 // that calls find it ready: at once where another process tells of one, every
 // two seconds where nobody does. It returns nil when ctx ends, and an error when
 // the database cannot be asked; calls of agents then ask it themselves.
-func (s *Service) Watch(ctx context.Context) error {
+func (s *tokenService) Watch(ctx context.Context) error {
 	tick := time.NewTicker(revocationsEvery)
 	defer tick.Stop()
 	for {
@@ -220,17 +220,17 @@ func (s *Service) Watch(ctx context.Context) error {
 
 // expireRevocations deletes those that no token outlives, in at most so many
 // workspaces as there are rows to look at.
-func (s *Service) expireRevocations(ctx context.Context, rows int32) error {
+func (s *tokenService) expireRevocations(ctx context.Context, rows int32) error {
 	var workspaces []ids.ID
 	err := s.db.InSystem(ctx, func(tx db.Tx) (err error) {
-		workspaces, err = q.RevocationOldWorkspaces(ctx, tx, rows)
+		workspaces, err = oldRevocationsTx(ctx, tx, rows)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("old revocations: %w", err)
 	}
 	for _, w := range workspaces {
-		err := s.db.InWorkspace(ctx, w, func(tx db.Tx) error { return q.RevocationExpire(ctx, tx, w) })
+		err := s.db.InWorkspace(ctx, w, func(tx db.Tx) error { return expireRevocationsTx(ctx, tx, w) })
 		if err != nil {
 			return fmt.Errorf("expire revocations: %w", err)
 		}

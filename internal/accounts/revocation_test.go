@@ -166,7 +166,7 @@ func TestWhyAnAgentsTokenEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.wake.Publish(RevokedTopic(who.Workspace))
+		s.tokenService.wake.Publish(RevokedTopic(who.Workspace))
 	}
 	end(EndedSuperseded, who.Generation) // those before it
 	accepts(t, s.Service, token)

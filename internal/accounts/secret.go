@@ -11,9 +11,10 @@ import (
 // The kinds of secret that are handed out as text. Their first word lets a
 // scanner of leaked secrets know them.
 const (
-	secretPerson    = "person"
-	secretEnrolment = "enrolment"
-	secretSetup     = "setup"
+	secretPerson     = "person"
+	secretEnrolment  = "enrolment"
+	secretSetup      = "setup"
+	secretInvitation = "invite"
 )
 
 const (

@@ -4,75 +4,87 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/hkdf"
-	"crypto/hmac"
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"fleetboard/db"
 	"fleetboard/db/vault"
-	"fleetboard/internal/tenancy"
 )
 
-// keySize is the length of the server's secret key.
-const keySize = 32
+// KeySize is the length of the server's secret key.
+const KeySize = 32
 
 // sweepRows bounds how much one Expire deletes from each table.
 const sweepRows = 1000
 
-// Notifier carries wake-ups between the processes of one database.
-type Notifier interface {
-	Publish(topics ...string)
-	Subscribe(prefix string, fn func(topic string)) (cancel func())
-}
-
-// Service holds the use cases of people and tokens. It is safe for concurrent
-// use.
+// Service joins the services of all parts. It holds no rule: whoever needs one
+// part names the methods of that part.
 type Service struct {
-	db        *db.DB
-	wake      Notifier
-	log       *slog.Logger
-	signing   ed25519.PrivateKey
-	throttle  []byte
-	devices   []byte     // signs known devices
-	factors   vault.Ring // seals second factors
-	passwords *passwords
-	revoked   *revocations
-	signed    *lru.Cache[[sha256.Size]byte, *tenancy.Principal] // by the hash of an agent's token
-	now       func() time.Time
+	*personService
+	*deviceService
+	*sessionService
+	*loginService
+	*factorService
+	*identityService
+	*memberService
+	*workspaceService
+	*tokenService
+	*setupService
+
+	db *db.DB
 }
 
-// New returns the service. The key is the server's secret of 32 bytes; all web
-// processes of one database have the same one. Another length is a defect of
-// the caller and panics. Earlier keys open what they sealed.
+// Config is what the parts are made of.
+type Config struct {
+	DB *db.DB
+	// Key is the server's secret of KeySize bytes; all web processes of one database
+	// have the same one. Earlier keys open what they sealed.
+	Key     []byte
+	Earlier [][]byte
+	Wake    Notifier
+	Log     *slog.Logger
+	// Now is the clock of tokens, devices and codes, and HashCost what a new hash of
+	// a password takes.
+	Now      func() time.Time
+	HashCost cost
+}
+
+// New returns the service with the real clock and the usual cost of a hash; see
+// Config for the key.
 func New(d *db.DB, key []byte, wake Notifier, log *slog.Logger, earlier ...[]byte) *Service {
-	if len(key) != keySize {
-		panic(fmt.Sprintf("accounts: the key has %d bytes, not %d", len(key), keySize))
+	return NewWith(Config{DB: d, Key: key, Earlier: earlier, Wake: wake, Log: log, Now: time.Now, HashCost: hashCost})
+}
+
+// NewWith returns the service of a configuration. A key of another length is a
+// defect of the caller and panics.
+func NewWith(c Config) *Service {
+	if len(c.Key) != KeySize {
+		panic(fmt.Sprintf("accounts: the key has %d bytes, not %d", len(c.Key), KeySize))
 	}
-	signed, err := lru.New[[sha256.Size]byte, *tenancy.Principal](signedKept)
-	if err != nil {
-		panic(fmt.Sprintf("accounts: %v", err)) // only a size below one is refused
+	hashes := newPasswords(c.HashCost)
+	people := newPersonService(c.DB)
+	devices := newDeviceService(derive(c.Key, "fleetboard known device hmac v1", sha256.Size), c.Now)
+	attempts := newThrottleService(c.DB, derive(c.Key, "fleetboard login throttle hmac v1", sha256.Size), devices, c.Log)
+	logins := newLoginService(c.DB, hashes, people, attempts, devices)
+	seals := vault.NewRing("fleetboard second factor v1", c.Key, c.Earlier...)
+	list := newMemberService(c.DB, c.Wake, hashes)
+	workspaces := newWorkspaceService(c.DB, list)
+	signing := ed25519.NewKeyFromSeed(derive(c.Key, "fleetboard agent token ed25519 v1", ed25519.SeedSize))
+	return &Service{
+		personService:    people,
+		deviceService:    devices,
+		sessionService:   newSessionService(c.DB),
+		loginService:     logins,
+		factorService:    newFactorService(c.DB, seals, people, logins, attempts, c.Now),
+		identityService:  newIdentityService(c.DB, c.Wake, logins, list, c.Log),
+		memberService:    list,
+		workspaceService: workspaces,
+		tokenService:     newTokenService(c.DB, c.Wake, workspaces, signing, c.Now),
+		setupService:     newSetupService(c.DB, hashes, c.Log),
+		db:               c.DB,
 	}
-	s := &Service{
-		db:        d,
-		wake:      wake,
-		log:       log,
-		signing:   ed25519.NewKeyFromSeed(derive(key, "fleetboard agent token ed25519 v1", ed25519.SeedSize)),
-		throttle:  derive(key, "fleetboard login throttle hmac v1", sha256.Size),
-		devices:   derive(key, "fleetboard known device hmac v1", sha256.Size),
-		factors:   vault.NewRing("fleetboard second factor v1", key, earlier...),
-		passwords: newPasswords(hashCost),
-		revoked:   newRevocations(),
-		signed:    signed,
-		now:       time.Now,
-	}
-	if wake != nil {
-		wake.Subscribe(RevokedTopics, s.revoked.invalidate)
-	}
-	return s
 }
 
 // derive gives each use of the server's key a key of its own.
@@ -85,18 +97,26 @@ func derive(key []byte, label string, size int) []byte {
 	return out
 }
 
-// subject names who is throttled without telling who it is.
-func (s *Service) subject(kind, value string) []byte {
-	mac := hmac.New(sha256.New, s.throttle)
-	mac.Write([]byte(kind + ":" + value))
-	return mac.Sum(nil)
-}
-
 // Expire deletes what nobody needs any more: sessions and set-up links after
 // their time, counts of failed log ins after a day, revocations that no token
 // outlives. At most a thousand rows of each; a loop calls it again.
 func (s *Service) Expire(ctx context.Context) error {
-	if err := s.db.InNone(ctx, func(tx db.Tx) error { return expireTx(ctx, tx, sweepRows) }); err != nil {
+	err := s.db.InNone(ctx, func(tx db.Tx) error {
+		if err := expireSessionsTx(ctx, tx, sweepRows); err != nil {
+			return fmt.Errorf("expire sessions: %w", err)
+		}
+		if err := expireLinksTx(ctx, tx, sweepRows); err != nil {
+			return fmt.Errorf("expire set-up links: %w", err)
+		}
+		if err := expireAttemptsTx(ctx, tx, sweepRows); err != nil {
+			return fmt.Errorf("expire log-in counts: %w", err)
+		}
+		if err := expireLogInsTx(ctx, tx, sweepRows); err != nil {
+			return fmt.Errorf("expire log ins: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	return s.expireRevocations(ctx, sweepRows)

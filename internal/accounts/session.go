@@ -35,7 +35,8 @@ const (
 const (
 	// storeTimeout bounds the calls that bring no context.
 	storeTimeout = 5 * time.Second
-	maxUserAgent = 400
+	// MaxUserAgent is how many characters of what a browser calls itself are kept.
+	MaxUserAgent = 400
 	// sessionIdle ends a session that nothing was heard of. An open page is heard
 	// of: its live stream looks at the session all the time.
 	sessionIdle = 3 * time.Hour
@@ -126,7 +127,7 @@ func (s *SessionStore) decode(data []byte) (sessionRow, error) {
 		value, _ := values[name].(string)
 		return value
 	}
-	row := sessionRow{address: text(SessionAddress), userAgent: cut(text(SessionUserAgent), maxUserAgent)}
+	row := sessionRow{address: text(SessionAddress), userAgent: cut(text(SessionUserAgent), MaxUserAgent)}
 	whole, isWhole := ids.Parse(text(SessionAccount))
 	half, isHalf := ids.Parse(text(SessionHalf))
 	switch {

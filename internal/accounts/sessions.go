@@ -25,7 +25,7 @@ type Session struct {
 
 // Sessions lists where the asker is logged in: this browser first, then by last
 // use, at most 100. The token is the asking browser's. Fault: Forbidden.
-func (s *Service) Sessions(ctx context.Context, who tenancy.Principal, token string) ([]Session, error) {
+func (s *sessionService) Sessions(ctx context.Context, who tenancy.Principal, token string) ([]Session, error) {
 	if err := onlyPeople(who); err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (s *Service) Sessions(ctx context.Context, who tenancy.Principal, token str
 
 // EndSession ends one of the asker's sessions. Faults: NotFound, also for another
 // person's and for one that is over; Forbidden.
-func (s *Service) EndSession(ctx context.Context, who tenancy.Principal, session ids.ID) error {
+func (s *sessionService) EndSession(ctx context.Context, who tenancy.Principal, session ids.ID) error {
 	if err := onlyPeople(who); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *Service) EndSession(ctx context.Context, who tenancy.Principal, session
 
 // EndOtherSessions ends all of the asker's sessions but the one of the token, and
 // says how many were live. Fault: Forbidden.
-func (s *Service) EndOtherSessions(ctx context.Context, who tenancy.Principal, token string) (int, error) {
+func (s *sessionService) EndOtherSessions(ctx context.Context, who tenancy.Principal, token string) (int, error) {
 	if err := onlyPeople(who); err != nil {
 		return 0, err
 	}
@@ -75,7 +75,7 @@ func (s *Service) EndOtherSessions(ctx context.Context, who tenancy.Principal, t
 
 // EndAllSessions ends all of the asker's sessions, also those of log ins that are
 // under way. Fault: Forbidden.
-func (s *Service) EndAllSessions(ctx context.Context, who tenancy.Principal) error {
+func (s *sessionService) EndAllSessions(ctx context.Context, who tenancy.Principal) error {
 	if err := onlyPeople(who); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (s *Service) EndAllSessions(ctx context.Context, who tenancy.Principal) err
 
 // EndThisSession ends the session of a token whose place a renewed one takes.
 // Where it is over already, none may take its place: that is Unauthenticated.
-func (s *Service) EndThisSession(ctx context.Context, token string) error {
+func (s *sessionService) EndThisSession(ctx context.Context, token string) error {
 	return s.db.InNone(ctx, func(tx db.Tx) error { return endThisTx(ctx, tx, token) })
 }
 
@@ -106,7 +106,7 @@ func endThisTx(ctx context.Context, tx db.Tx, token string) error {
 }
 
 // SessionEpoch is the value of SessionEpoch for a session that begins now.
-func (s *Service) SessionEpoch(ctx context.Context, account ids.ID) (int64, error) {
+func (s *sessionService) SessionEpoch(ctx context.Context, account ids.ID) (int64, error) {
 	var epoch int64
 	err := s.db.InNone(ctx, func(tx db.Tx) error {
 		var err error

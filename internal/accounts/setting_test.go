@@ -29,6 +29,7 @@ const (
 type setting struct {
 	*Service
 	db    *db.DB
+	clock *clock
 	dir   string
 	first Bootstrap
 }
@@ -36,17 +37,20 @@ type setting struct {
 // cheap is the cost of a hash in tests that do not measure it.
 var cheap = cost{memory: 8, time: 1, threads: 1}
 
+// clock is a service's, the real one until it is set.
+type clock struct{ at func() time.Time }
+
+func (c *clock) now() time.Time { return c.at() }
+
 // newService is a service whose hashes are cheap.
-func newService(d *db.DB) *Service {
-	return cheaply(New(d, testKey(7), notifier.New(d, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler)))
+func newService(d *db.DB) *Service { return serviceOf(d, &clock{at: time.Now}, testKey(7)) }
+
+func serviceOf(d *db.DB, c *clock, key []byte, earlier ...[]byte) *Service {
+	log := slog.New(slog.DiscardHandler)
+	return NewWith(Config{DB: d, Key: key, Earlier: earlier, Wake: notifier.New(d, log), Log: log, Now: c.now, HashCost: cheap})
 }
 
-func cheaply(s *Service) *Service {
-	s.passwords = newPasswords(cheap)
-	return s
-}
-
-func testKey(b byte) []byte { return bytes.Repeat([]byte{b}, keySize) }
+func testKey(b byte) []byte { return bytes.Repeat([]byte{b}, KeySize) }
 
 // started has an owner without a password.
 func started(t *testing.T) setting {
@@ -64,12 +68,13 @@ func startedWith(t *testing.T, in BootstrapInput) setting {
 	t.Helper()
 	d := dbtest.New(t)
 	in.DataDir = t.TempDir()
-	s := newService(d)
+	c := &clock{at: time.Now}
+	s := serviceOf(d, c, testKey(7))
 	first, err := s.Bootstrap(t.Context(), in)
 	if err != nil {
 		t.Fatalf("bootstrap: %v", err)
 	}
-	return setting{Service: s, db: d, dir: in.DataDir, first: first}
+	return setting{Service: s, db: d, clock: c, dir: in.DataDir, first: first}
 }
 
 // owner is the owner as the holder of the owner-token file.

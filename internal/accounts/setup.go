@@ -12,15 +12,18 @@ import (
 	"fleetboard/internal/ids"
 )
 
+// setupLinkLife is how long a set-up link can be used.
+const setupLinkLife = 7 * 24 * time.Hour
+
+// The limits of what a person is called and reached by, in characters.
 const (
-	setupLinkLife = 7 * 24 * time.Hour
-	maxName       = 100
-	minEmail      = 3
-	maxEmail      = 254
+	MaxName  = 100
+	minEmail = 3
+	MaxEmail = 254
 )
 
 // SetUpAccount reports whether a set-up link's token can still be used.
-func (s *Service) SetUpAccount(ctx context.Context, token string) (bool, error) {
+func (s *setupService) SetUpAccount(ctx context.Context, token string) (bool, error) {
 	if kind, ok := secretKind(token); !ok || kind != secretSetup {
 		return false, nil
 	}
@@ -37,7 +40,7 @@ func (s *Service) SetUpAccount(ctx context.Context, token string) (bool, error) 
 // characters. The link is used up, and the account's sessions end. Faults:
 // NotFound for a link that is unknown, used or expired; Validation with the
 // fields name, email, password, after which the link can still be used.
-func (s *Service) SetUp(ctx context.Context, token, name, email, password string) (Account, error) {
+func (s *setupService) SetUp(ctx context.Context, token, name, email, password string) (Account, error) {
 	name, email = strings.TrimSpace(name), normalEmail(email)
 	valid, err := s.SetUpAccount(ctx, token)
 	if err != nil {
@@ -100,7 +103,7 @@ func validatePerson(name, email, password string) error {
 func checkEmail(email string) string {
 	parsed, err := mail.ParseAddress(email)
 	n := utf8.RuneCountInString(email)
-	if err != nil || parsed.Address != email || n < minEmail || n > maxEmail || !storable(email) {
+	if err != nil || parsed.Address != email || n < minEmail || n > MaxEmail || !storable(email) {
 		return "Write an address such as ada@example.org."
 	}
 	return ""
@@ -113,7 +116,7 @@ func storable(text string) bool {
 
 // freshSetupLink ends the account's older links and returns the token of a new
 // one.
-func (s *Service) freshSetupLink(ctx context.Context, account ids.ID) (string, error) {
+func (s *setupService) freshSetupLink(ctx context.Context, account ids.ID) (string, error) {
 	token := newSecret(secretSetup)
 	err := s.db.InNone(ctx, func(tx db.Tx) error {
 		// Two at the same moment would not see each other's link.

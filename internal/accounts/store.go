@@ -2,10 +2,7 @@ package accounts
 
 import (
 	"context"
-	"errors"
 	"fmt"
-
-	"github.com/jackc/pgx/v5"
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
@@ -14,15 +11,6 @@ import (
 )
 
 var q = dbsqlc.New()
-
-// none tells an empty answer from a failure: (false, nil) where err only says
-// that there was no row.
-func none(err error) (bool, error) {
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
-}
 
 // People.
 
@@ -43,7 +31,7 @@ func membershipsTx(ctx context.Context, tx db.Tx, account ids.ID) ([]Workspace, 
 // roleTx is a member's role; false of one who is disabled.
 func roleTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) (tenancy.Role, bool, error) {
 	role, err := q.MembershipRole(ctx, tx, dbsqlc.MembershipRoleParams{WorkspaceID: workspace, AccountID: account})
-	ok, err := none(err)
+	ok, err := db.Found(err)
 	return tenancy.Role(role), ok, err
 }
 
@@ -51,14 +39,14 @@ func roleTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) (tenancy.R
 
 func workspaceBySlugTx(ctx context.Context, tx db.Tx, slug string) (ids.ID, bool, error) {
 	id, err := q.WorkspaceBySlug(ctx, tx, slug)
-	ok, err := none(err)
+	ok, err := db.Found(err)
 	return id, ok, err
 }
 
 // makeFirstTx makes the first workspace and its owner. False where another
 // process has just made it.
 func makeFirstTx(ctx context.Context, tx db.Tx, workspace ids.ID) (bool, error) {
-	made, err := makeWorkspaceTx(ctx, tx, Workspace{ID: workspace, Slug: firstSlug, Name: firstName})
+	made, err := makeWorkspaceTx(ctx, tx, Workspace{ID: workspace, Slug: FirstSlug, Name: FirstName})
 	if err != nil || !made {
 		return false, err
 	}

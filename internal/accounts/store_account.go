@@ -22,7 +22,7 @@ type credentials struct {
 // one without a password.
 func accountByEmailTx(ctx context.Context, tx db.Tx, email string) (credentials, error) {
 	row, err := q.AccountByEmail(ctx, tx, email)
-	if ok, err := none(err); !ok {
+	if ok, err := db.Found(err); !ok {
 		return credentials{}, err
 	}
 	return credentials{
@@ -57,7 +57,7 @@ func renameTx(ctx context.Context, tx db.Tx, account ids.ID, name string) error 
 // changePasswordTx returns false where the password is not the old one any more.
 func changePasswordTx(ctx context.Context, tx db.Tx, account ids.ID, old, hash string) (epoch int64, ok bool, err error) {
 	epoch, err = q.AccountPassword(ctx, tx, dbsqlc.AccountPasswordParams{ID: account, OldHash: old, PasswordHash: hash})
-	ok, err = none(err)
+	ok, err = db.Found(err)
 	return epoch, ok, err
 }
 
@@ -71,17 +71,17 @@ func appendTx(ctx context.Context, tx db.Tx, who tenancy.Principal, e eventlog.E
 // The throttle.
 
 // takeAttemptTx counts one attempt, or returns the seconds to wait.
-func takeAttemptTx(ctx context.Context, tx db.Tx, t throttle) (wait int, err error) {
+func takeAttemptTx(ctx context.Context, tx db.Tx, t counter) (wait int, err error) {
 	_, err = q.LoginThrottleTake(ctx, tx, dbsqlc.LoginThrottleTakeParams{
 		Subject: t.subject, Free: t.free, MaxSeconds: t.maxSeconds,
 	})
-	if taken, err := none(err); taken || err != nil {
+	if taken, err := db.Found(err); taken || err != nil {
 		return 0, err
 	}
 	seconds, err := q.LoginThrottleWait(ctx, tx, dbsqlc.LoginThrottleWaitParams{
 		Subject: t.subject, Free: t.free, MaxSeconds: t.maxSeconds,
 	})
-	if found, err := none(err); !found {
+	if found, err := db.Found(err); !found {
 		// Forgotten between the two statements: the next attempt is free.
 		return 1, err
 	}
@@ -121,7 +121,7 @@ func setupLinkValidTx(ctx context.Context, tx db.Tx, hash []byte) (bool, error) 
 
 func useSetupLinkTx(ctx context.Context, tx db.Tx, hash []byte) (ids.ID, bool, error) {
 	account, err := q.SetupLinkUse(ctx, tx, hash)
-	ok, err := none(err)
+	ok, err := db.Found(err)
 	return account, ok, err
 }
 
@@ -154,7 +154,7 @@ func setUpTx(ctx context.Context, tx db.Tx, a Account, hash string) error {
 // to be noted.
 func findSessionTx(ctx context.Context, tx db.Tx, hash []byte) (data []byte, found, unseen bool, err error) {
 	row, err := q.SessionFind(ctx, tx, dbsqlc.SessionFindParams{TokenHash: hash, IdleSeconds: sessionIdle.Seconds()})
-	found, err = none(err)
+	found, err = db.Found(err)
 	return row.Data, found, row.SeenLongAgo, err
 }
 
@@ -225,20 +225,28 @@ func sessionEpochTx(ctx context.Context, tx db.Tx, account ids.ID) (int64, error
 	return q.AccountSessionEpoch(ctx, tx, account)
 }
 
-func expireTx(ctx context.Context, tx db.Tx, rows int32) error {
-	if _, err := q.SessionExpire(ctx, tx, rows); err != nil {
-		return fmt.Errorf("expire sessions: %w", err)
-	}
-	if _, err := q.SetupLinkExpire(ctx, tx, rows); err != nil {
-		return fmt.Errorf("expire set-up links: %w", err)
-	}
-	if _, err := q.LoginThrottleExpire(ctx, tx, rows); err != nil {
-		return fmt.Errorf("expire log-in counts: %w", err)
-	}
-	if _, err := q.AccountLoginExpire(ctx, tx, rows); err != nil {
-		return fmt.Errorf("expire log ins: %w", err)
-	}
-	return nil
+// expireSessionsTx deletes sessions that are over, at most so many.
+func expireSessionsTx(ctx context.Context, tx db.Tx, rows int32) error {
+	_, err := q.SessionExpire(ctx, tx, rows)
+	return err
+}
+
+// expireLinksTx deletes set-up links that are over, at most so many.
+func expireLinksTx(ctx context.Context, tx db.Tx, rows int32) error {
+	_, err := q.SetupLinkExpire(ctx, tx, rows)
+	return err
+}
+
+// expireAttemptsTx deletes counts of a day ago, at most so many.
+func expireAttemptsTx(ctx context.Context, tx db.Tx, rows int32) error {
+	_, err := q.LoginThrottleExpire(ctx, tx, rows)
+	return err
+}
+
+// expireLogInsTx deletes log ins that nobody needs to know any more, at most so many.
+func expireLogInsTx(ctx context.Context, tx db.Tx, rows int32) error {
+	_, err := q.AccountLoginExpire(ctx, tx, rows)
+	return err
 }
 
 // The second factor.
@@ -250,7 +258,7 @@ func beginTotpTx(ctx context.Context, tx db.Tx, account ids.ID, sealed []byte) (
 
 func pendingTotpTx(ctx context.Context, tx db.Tx, account ids.ID) ([]byte, bool, error) {
 	sealed, err := q.TotpPending(ctx, tx, account)
-	ok, err := none(err)
+	ok, err := db.Found(err)
 	return sealed, ok, err
 }
 
@@ -261,7 +269,7 @@ func confirmTotpTx(ctx context.Context, tx db.Tx, account ids.ID, sealed []byte,
 
 func totpTx(ctx context.Context, tx db.Tx, account ids.ID) ([]byte, bool, error) {
 	sealed, err := q.TotpOf(ctx, tx, account)
-	ok, err := none(err)
+	ok, err := db.Found(err)
 	return sealed, ok, err
 }
 

@@ -15,7 +15,7 @@ import (
 // identityLogInTx finds whose an identity is and notes its use.
 func identityLogInTx(ctx context.Context, tx db.Tx, c Claims) (LoggedIn, bool, error) {
 	row, err := q.IdentityLogIn(ctx, tx, dbsqlc.IdentityLogInParams{Issuer: c.Issuer, Subject: c.Subject, Email: c.Email})
-	if ok, err := none(err); !ok {
+	if ok, err := db.Found(err); !ok {
 		return LoggedIn{}, false, err
 	}
 	return LoggedIn{Account: Account{ID: row.ID, Email: row.Email, Name: row.Name}, Epoch: row.SessionEpoch}, true, nil
@@ -36,7 +36,7 @@ func identityOfTx(ctx context.Context, tx db.Tx, account ids.ID, issuer string) 
 // identityHolderTx says whose an identity is, without noting a use.
 func identityHolderTx(ctx context.Context, tx db.Tx, c Claims) (ids.ID, bool, error) {
 	account, err := q.IdentityHolder(ctx, tx, dbsqlc.IdentityHolderParams{Issuer: c.Issuer, Subject: c.Subject})
-	ok, err := none(err)
+	ok, err := db.Found(err)
 	return account, ok, err
 }
 
@@ -53,7 +53,7 @@ func insertIdentityTx(ctx context.Context, tx db.Tx, account ids.ID, c Claims) (
 // was nothing to delete.
 func deleteIdentityTx(ctx context.Context, tx db.Tx, account ids.ID, issuer string) (string, bool, error) {
 	email, err := q.IdentityDelete(ctx, tx, dbsqlc.IdentityDeleteParams{AccountID: account, Issuer: issuer})
-	ok, err := none(err)
+	ok, err := db.Found(err)
 	return email, ok, err
 }
 

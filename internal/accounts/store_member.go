@@ -69,8 +69,13 @@ func endMemberTokensTx(ctx context.Context, tx db.Tx, workspace, account ids.ID)
 // memberByEmailTx gives the name of the member with an address.
 func memberByEmailTx(ctx context.Context, tx db.Tx, workspace ids.ID, email string) (string, bool, error) {
 	name, err := q.MemberByEmail(ctx, tx, dbsqlc.MemberByEmailParams{WorkspaceID: workspace, Email: email})
-	ok, err := none(err)
+	ok, err := db.Found(err)
 	return name, ok, err
+}
+
+// lockMembersTx is the lock that every change of a workspace's members takes.
+func lockMembersTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
+	return q.NamedLock(ctx, tx, "owners "+workspace.String())
 }
 
 // Invitations.
@@ -105,7 +110,7 @@ func invitationsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]PendingIn
 
 func invitationTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (PendingInvitation, bool, error) {
 	row, err := q.InvitationGet(ctx, tx, dbsqlc.InvitationGetParams{WorkspaceID: workspace, ID: id})
-	ok, err := none(err)
+	ok, err := db.Found(err)
 	return PendingInvitation{ID: id, Email: row.Email, Role: tenancy.Role(row.Role)}, ok, err
 }
 
@@ -135,13 +140,13 @@ func endInvitationsTx(ctx context.Context, tx db.Tx, workspace, account ids.ID, 
 // invitedToTx finds where an open link leads, in the transaction of its hash.
 func invitedToTx(ctx context.Context, tx db.Tx, token string) (ids.ID, bool, error) {
 	id, err := q.InvitationWorkspace(ctx, tx, secretHash(token))
-	ok, err := none(err)
+	ok, err := db.Found(err)
 	return id, ok, err
 }
 
 func openInvitationTx(ctx context.Context, tx db.Tx, workspace ids.ID, token string) (Invitation, bool, error) {
 	row, err := q.InvitationOpen(ctx, tx, dbsqlc.InvitationOpenParams{WorkspaceID: workspace, TokenHash: secretHash(token)})
-	if ok, err := none(err); !ok {
+	if ok, err := db.Found(err); !ok {
 		return Invitation{}, false, err
 	}
 	return Invitation{Workspace: workspace, WorkspaceName: row.WorkspaceName, Email: row.Email, Role: tenancy.Role(row.Role),
@@ -151,13 +156,13 @@ func openInvitationTx(ctx context.Context, tx db.Tx, workspace ids.ID, token str
 // useInvitationTx uses a link up and gives its role; false where it is over.
 func useInvitationTx(ctx context.Context, tx db.Tx, in Invitation) (tenancy.Role, bool, error) {
 	row, err := q.InvitationUse(ctx, tx, dbsqlc.InvitationUseParams{WorkspaceID: in.Workspace, TokenHash: secretHash(in.token)})
-	ok, err := none(err)
+	ok, err := db.Found(err)
 	return tenancy.Role(row.Role), ok, err
 }
 
 func guestTx(ctx context.Context, tx db.Tx, account ids.ID) (Account, bool, error) {
 	row, err := q.InvitationGuest(ctx, tx, account)
-	ok, err := none(err)
+	ok, err := db.Found(err)
 	return Account{ID: account, Email: row.Email, Name: row.Name}, ok, err
 }
 

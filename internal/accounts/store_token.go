@@ -13,7 +13,7 @@ import (
 
 func tokenByHashTx(ctx context.Context, tx db.Tx, hash []byte) (accessToken, bool, error) {
 	row, err := q.AccessTokenByHash(ctx, tx, hash)
-	if ok, err := none(err); !ok {
+	if ok, err := db.Found(err); !ok {
 		return accessToken{}, false, err
 	}
 	t := accessToken{
@@ -94,7 +94,7 @@ func listTokensTx(ctx context.Context, tx db.Tx, who tenancy.Principal, enrolmen
 
 // liveTokensTx counts those of a kind; one at a time counts and makes.
 func liveTokensTx(ctx context.Context, tx db.Tx, who tenancy.Principal, kind tenancy.Kind) (int, error) {
-	if err := lockTx(ctx, tx, "tokens:"+who.Workspace.String()); err != nil {
+	if err := q.NamedLock(ctx, tx, "tokens:"+who.Workspace.String()); err != nil {
 		return 0, err
 	}
 	n, err := q.AccessTokenLive(ctx, tx, dbsqlc.AccessTokenLiveParams{
@@ -117,7 +117,7 @@ func revokeTokenTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.
 	row, err := q.AccessTokenRevoke(ctx, tx, dbsqlc.AccessTokenRevokeParams{
 		WorkspaceID: who.Workspace, ID: id, AnyOwner: anyOwner, AccountID: who.Account,
 	})
-	if found, err = none(err); !found {
+	if found, err = db.Found(err); !found {
 		return Token{}, false, false, err
 	}
 	t = Token{ID: id, Kind: tenancy.Kind(row.Kind), Name: row.Name, Hint: row.Hint,
@@ -186,4 +186,13 @@ func revocationsSinceTx(ctx context.Context, tx db.Tx, since time.Time) ([]revoc
 		})
 	}
 	return found, now, nil
+}
+
+// oldRevocationsTx names the workspaces of revocations that no token outlives.
+func oldRevocationsTx(ctx context.Context, tx db.Tx, rows int32) ([]ids.ID, error) {
+	return q.RevocationOldWorkspaces(ctx, tx, rows)
+}
+
+func expireRevocationsTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
+	return q.RevocationExpire(ctx, tx, workspace)
 }

@@ -79,7 +79,7 @@ type Token struct {
 // Tokens lists who asks its own tokens and, with RunFleet, the workspace's
 // enrolment tokens: live ones first, then by age, those that ended over a month
 // ago left out. Fault: Forbidden for whoever is no person.
-func (s *Service) Tokens(ctx context.Context, who tenancy.Principal) ([]Token, error) {
+func (s *tokenService) Tokens(ctx context.Context, who tenancy.Principal) ([]Token, error) {
 	if !who.Can(tenancy.SignedIn) {
 		return nil, fault.New(fault.Forbidden, "Only a person may see tokens.")
 	}
@@ -107,7 +107,7 @@ type accessToken struct {
 // (which costs no SQL where Watch runs). Faults: Unauthenticated without a token,
 // TokenInvalid, TokenExpired, TokenRevoked; Superseded, with the principal beside
 // it, for an agent that was started again since.
-func (s *Service) Bearer(ctx context.Context, token string) (tenancy.Principal, error) {
+func (s *tokenService) Bearer(ctx context.Context, token string) (tenancy.Principal, error) {
 	switch {
 	case token == "":
 		return tenancy.Principal{}, fault.New(fault.Unauthenticated, "Send a token as 'Authorization: Bearer <token>'.")
@@ -124,7 +124,7 @@ func (s *Service) Bearer(ctx context.Context, token string) (tenancy.Principal, 
 }
 
 // storedBearer says whom a token stands for that is looked up.
-func (s *Service) storedBearer(ctx context.Context, token string) (tenancy.Principal, error) {
+func (s *tokenService) storedBearer(ctx context.Context, token string) (tenancy.Principal, error) {
 	kind, ok := secretKind(token)
 	if !ok || (kind != secretPerson && kind != secretEnrolment) {
 		return tenancy.Principal{}, invalidToken(errors.New("wrong form, kind or checksum"))
@@ -136,7 +136,7 @@ func (s *Service) storedBearer(ctx context.Context, token string) (tenancy.Princ
 	return s.tokenPrincipal(ctx, found)
 }
 
-func (s *Service) findToken(ctx context.Context, token, kind string) (accessToken, error) {
+func (s *tokenService) findToken(ctx context.Context, token, kind string) (accessToken, error) {
 	var found accessToken
 	hash := secretHash(token)
 	err := s.db.OnceInToken(ctx, hash, func(tx db.Tx) error {
@@ -164,8 +164,15 @@ func (s *Service) findToken(ctx context.Context, token, kind string) (accessToke
 	return found, nil
 }
 
+// tokenLiveTx reports whether a token is one of the transaction's workspace and of
+// the kind, and has not ended.
+func tokenLiveTx(ctx context.Context, tx db.Tx, token string, kind tenancy.Kind) (bool, error) {
+	found, ok, err := tokenByHashTx(ctx, tx, secretHash(token))
+	return ok && found.kind == string(kind) && !found.revoked && !found.expired, err
+}
+
 // tokenPrincipal notes the use and says whom the token stands for.
-func (s *Service) tokenPrincipal(ctx context.Context, t accessToken) (tenancy.Principal, error) {
+func (s *tokenService) tokenPrincipal(ctx context.Context, t accessToken) (tenancy.Principal, error) {
 	who := tenancy.Principal{
 		Kind:      tenancy.Kind(t.kind),
 		Workspace: t.workspace,

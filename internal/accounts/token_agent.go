@@ -43,7 +43,7 @@ type agentClaims struct {
 
 // IssueAgentToken returns a token that speaks for the agent p for an hour. The
 // principal must be an agent with workspace, id and name.
-func (s *Service) IssueAgentToken(p tenancy.Principal) (token string, expires time.Time, err error) {
+func (s *tokenService) IssueAgentToken(p tenancy.Principal) (token string, expires time.Time, err error) {
 	if p.Kind != tenancy.KindAgent || p.Workspace == ids.Nil || p.Agent == ids.Nil || p.Name == "" {
 		return "", time.Time{}, fmt.Errorf("an agent token for a principal that is no agent (%s)", p.Kind)
 	}
@@ -78,7 +78,7 @@ func (s *Service) IssueAgentToken(p tenancy.Principal) (token string, expires ti
 
 // agentBearer reads an agent's token and asks whether it has ended before its
 // time. The principal is not to be changed: it is remembered.
-func (s *Service) agentBearer(ctx context.Context, token string) (*tenancy.Principal, error) {
+func (s *tokenService) agentBearer(ctx context.Context, token string) (*tenancy.Principal, error) {
 	who, err := s.signedBearer(token)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (s *Service) agentBearer(ctx context.Context, token string) (*tenancy.Princ
 // signedBearer says for whom a token was signed. A signature that was found good
 // once is not looked at again: it costs as much as all else that the edge does for
 // a call.
-func (s *Service) signedBearer(token string) (*tenancy.Principal, error) {
+func (s *tokenService) signedBearer(token string) (*tenancy.Principal, error) {
 	key := sha256.Sum256([]byte(token))
 	who, known := s.signed.Get(key)
 	if known && !s.now().Before(who.Expires.Add(agentTokenSkew)) {
@@ -110,7 +110,7 @@ func (s *Service) signedBearer(token string) (*tenancy.Principal, error) {
 
 // verify believes only what this server signed with this one algorithm; what the
 // token says about its own algorithm or keys is not looked at.
-func (s *Service) verify(token string) (*tenancy.Principal, error) {
+func (s *tokenService) verify(token string) (*tenancy.Principal, error) {
 	parser := jwt.NewParser(
 		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
 		jwt.WithIssuer(agentTokenIssuer),

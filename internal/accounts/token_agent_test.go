@@ -57,22 +57,24 @@ func TestAgentTokenNeedsAnAgent(t *testing.T) {
 }
 
 func TestAgentTokenExpires(t *testing.T) {
-	s := trusting()
+	c := &clock{at: time.Now}
+	s := serviceOf(nil, c, testKey(7))
+	s.revoked.asked = time.Now().Add(time.Hour)
 	token, expires, err := s.IssueAgentToken(agent())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.now = func() time.Time { return expires.Add(agentTokenSkew - time.Second) }
+	c.at = func() time.Time { return expires.Add(agentTokenSkew - time.Second) }
 	if _, err := s.Bearer(t.Context(), token); err != nil {
 		t.Errorf("within the skew of clocks: %v", err)
 	}
-	s.now = func() time.Time { return expires.Add(agentTokenSkew + time.Second) }
+	c.at = func() time.Time { return expires.Add(agentTokenSkew + time.Second) }
 	_, err = s.Bearer(t.Context(), token)
 	wantFault(t, err, fault.TokenExpired)
 }
 
 func TestAgentTokenOfAnotherServer(t *testing.T) {
-	token, _, err := New(nil, bytes.Repeat([]byte{8}, keySize), nil, nil).IssueAgentToken(agent())
+	token, _, err := New(nil, bytes.Repeat([]byte{8}, KeySize), nil, nil).IssueAgentToken(agent())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 // kept and cannot be shown again. A person may make tokens of its own; an
 // enrolment token needs RunFleet. Faults: Forbidden, Validation, AlreadyExists
 // where the same form has made one before.
-func (s *Service) IssueToken(ctx context.Context, who tenancy.Principal, in NewToken) (string, error) {
+func (s *tokenService) IssueToken(ctx context.Context, who tenancy.Principal, in NewToken) (string, error) {
 	if err := mayIssue(who, in.Kind); err != nil {
 		return "", err
 	}
@@ -60,7 +60,7 @@ func mayIssue(who tenancy.Principal, kind tenancy.Kind) error {
 	}
 }
 
-func (s *Service) validateToken(in NewToken) error {
+func (s *tokenService) validateToken(in NewToken) error {
 	p := fault.Problems{}
 	if n := utf8.RuneCountInString(in.Name); n < 1 || n > maxTokenName {
 		p.Add("name", "Use 1 to %d characters.", maxTokenName)
@@ -136,7 +136,7 @@ func issueTx(ctx context.Context, tx db.Tx, who, by tenancy.Principal, in NewTok
 // not touched. People end their own, owners and admins all of the workspace;
 // ending an ended one is no error. Another's token, and one of another workspace,
 // is NotFound.
-func (s *Service) RevokeToken(ctx context.Context, who tenancy.Principal, id ids.ID) error {
+func (s *tokenService) RevokeToken(ctx context.Context, who tenancy.Principal, id ids.ID) error {
 	if !who.Can(tenancy.SignedIn) {
 		return fault.New(fault.Forbidden, "Only a person may end a token.")
 	}
@@ -184,11 +184,11 @@ func tokenEventTx(ctx context.Context, tx db.Tx, who tenancy.Principal, kind eve
 
 // RevokeOwnTokens ends all live tokens of the asker, in every workspace, and says
 // how many there were. Fault: Forbidden.
-func (s *Service) RevokeOwnTokens(ctx context.Context, who tenancy.Principal) (int, error) {
+func (s *tokenService) RevokeOwnTokens(ctx context.Context, who tenancy.Principal) (int, error) {
 	if err := onlyPeople(who); err != nil {
 		return 0, err
 	}
-	list, err := s.Workspaces(ctx, who.Account)
+	list, err := s.workspaces.Workspaces(ctx, who.Account)
 	if err != nil {
 		return 0, err
 	}

@@ -41,14 +41,14 @@ type SecondFactor struct {
 // confirmed. Faults: Validation with the field current for a wrong password;
 // InvalidTransition where it is on already; TooMany and Unavailable as LogIn;
 // Forbidden.
-func (s *Service) BeginSecondFactor(ctx context.Context, who tenancy.Principal, password, addr string) error {
+func (s *factorService) BeginSecondFactor(ctx context.Context, who tenancy.Principal, password, addr string) error {
 	if err := onlyPeople(who); err != nil {
 		return err
 	}
-	if _, err := s.confirmPassword(ctx, who.Account, password, addr); err != nil {
+	if _, err := s.login.confirmPassword(ctx, who.Account, password, addr); err != nil {
 		return err
 	}
-	sealed := s.factors.Seal(totpPlace(who.Account), random(totpSecret))
+	sealed := s.seals.Seal(totpPlace(who.Account), random(totpSecret))
 	return s.db.InNone(ctx, func(tx db.Tx) error {
 		ok, err := beginTotpTx(ctx, tx, who.Account, sealed)
 		if err == nil && !ok {
@@ -60,7 +60,7 @@ func (s *Service) BeginSecondFactor(ctx context.Context, who tenancy.Principal, 
 
 // PendingSecondFactor is the secret that waits for its first code, a quarter of
 // an hour at most. Faults: NotFound, Forbidden.
-func (s *Service) PendingSecondFactor(ctx context.Context, who tenancy.Principal) (SecondFactor, error) {
+func (s *factorService) PendingSecondFactor(ctx context.Context, who tenancy.Principal) (SecondFactor, error) {
 	if err := onlyPeople(who); err != nil {
 		return SecondFactor{}, err
 	}
@@ -77,7 +77,7 @@ func (s *Service) PendingSecondFactor(ctx context.Context, who tenancy.Principal
 	if err != nil {
 		return SecondFactor{}, err
 	}
-	secret, _, err := s.factors.Open(totpPlace(who.Account), sealed)
+	secret, _, err := s.seals.Open(totpPlace(who.Account), sealed)
 	if err != nil {
 		return SecondFactor{}, fmt.Errorf("a second factor to confirm: %w", err)
 	}
@@ -107,12 +107,12 @@ func picture(email string, secret []byte) (SecondFactor, error) {
 // secret, and returns the recovery codes, which nobody can read again. Faults:
 // Validation with the field code; NotFound where no secret waits; TooMany with
 // Details["retry_after"]; Forbidden.
-func (s *Service) ConfirmSecondFactor(ctx context.Context, who tenancy.Principal, code, addr string) ([]string, error) {
+func (s *factorService) ConfirmSecondFactor(ctx context.Context, who tenancy.Principal, code, addr string) ([]string, error) {
 	if err := onlyPeople(who); err != nil {
 		return nil, err
 	}
-	try := s.attemptAt(logInCode, who.Account.String(), addr)
-	if err := s.take(ctx, try); err != nil {
+	try := s.throttle.attemptAt(logInCode, who.Account.String(), addr)
+	if err := s.throttle.take(ctx, try); err != nil {
 		return nil, err
 	}
 	codes := newRecoveryCodes()
@@ -153,11 +153,11 @@ func (s *Service) ConfirmSecondFactor(ctx context.Context, who tenancy.Principal
 
 // DropSecondFactor turns the second factor off. Faults: Validation with the field
 // current for a wrong password; TooMany and Unavailable as LogIn; Forbidden.
-func (s *Service) DropSecondFactor(ctx context.Context, who tenancy.Principal, password, addr string) error {
+func (s *factorService) DropSecondFactor(ctx context.Context, who tenancy.Principal, password, addr string) error {
 	if err := onlyPeople(who); err != nil {
 		return err
 	}
-	if _, err := s.confirmPassword(ctx, who.Account, password, addr); err != nil {
+	if _, err := s.login.confirmPassword(ctx, who.Account, password, addr); err != nil {
 		return err
 	}
 	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
@@ -172,14 +172,14 @@ func (s *Service) DropSecondFactor(ctx context.Context, who tenancy.Principal, p
 // CheckCode is the second step of a log in: a code of the app, or a recovery code.
 // Either is good once. Faults: Unauthenticated; TooMany with
 // Details["retry_after"].
-func (s *Service) CheckCode(ctx context.Context, account ids.ID, code string, from Origin) error {
+func (s *factorService) CheckCode(ctx context.Context, account ids.ID, code string, from Origin) error {
 	var try attempt
 	err := s.db.InNone(ctx, func(tx db.Tx) error {
 		epoch, err := sessionEpochTx(ctx, tx, account)
 		if err != nil {
 			return err
 		}
-		try, _ = s.attemptFrom(logInCode, account.String(), account, epoch, from)
+		try, _ = s.throttle.attemptFrom(logInCode, account.String(), account, epoch, from)
 		return takeTx(ctx, tx, try)
 	})
 	if err != nil {
@@ -192,12 +192,12 @@ func (s *Service) CheckCode(ctx context.Context, account ids.ID, code string, fr
 	if !ok {
 		return fault.New(fault.Unauthenticated, "This code is not right, or it was used before. Wait for the next one.")
 	}
-	return s.right(ctx, try)
+	return s.throttle.right(ctx, try)
 }
 
 // useCode takes a code if it is good; of the same one sent many times at once it
 // takes one. From then on the earlier keys of the server are not needed for it.
-func (s *Service) useCode(ctx context.Context, account ids.ID, code string) (ok bool, err error) {
+func (s *factorService) useCode(ctx context.Context, account ids.ID, code string) (ok bool, err error) {
 	code = plainCode(code)
 	err = s.db.InNone(ctx, func(tx db.Tx) error {
 		sealed, on, err := totpTx(ctx, tx, account)
@@ -212,7 +212,7 @@ func (s *Service) useCode(ctx context.Context, account ids.ID, code string) (ok 
 	return ok && err == nil, err
 }
 
-func (s *Service) useCodeTx(ctx context.Context, tx db.Tx, account ids.ID, sealed []byte, code string) (ok bool, err error) {
+func (s *factorService) useCodeTx(ctx context.Context, tx db.Tx, account ids.ID, sealed []byte, code string) (ok bool, err error) {
 	if len(code) == recoveryDigits {
 		return useRecoveryCodeTx(ctx, tx, account, recoveryHash(account, code))
 	}
@@ -226,15 +226,15 @@ func (s *Service) useCodeTx(ctx context.Context, tx db.Tx, account ids.ID, seale
 // resealTx seals a second factor with the server's present key where an earlier
 // one has sealed it. What no key opens stays as it is: a recovery code is good
 // for it all the same.
-func (s *Service) resealTx(ctx context.Context, tx db.Tx, account ids.ID, sealed []byte) error {
+func (s *factorService) resealTx(ctx context.Context, tx db.Tx, account ids.ID, sealed []byte) error {
 	place := totpPlace(account)
-	if plain, present, err := s.factors.Open(place, sealed); err == nil && !present {
-		return resealTotpTx(ctx, tx, account, sealed, s.factors.Seal(place, plain))
+	if plain, present, err := s.seals.Open(place, sealed); err == nil && !present {
+		return resealTotpTx(ctx, tx, account, sealed, s.seals.Seal(place, plain))
 	}
 	return nil
 }
 
-func (s *Service) pendingTx(ctx context.Context, tx db.Tx, account ids.ID) ([]byte, error) {
+func (s *factorService) pendingTx(ctx context.Context, tx db.Tx, account ids.ID) ([]byte, error) {
 	sealed, ok, err := pendingTotpTx(ctx, tx, account)
 	if err != nil {
 		return nil, err
@@ -247,8 +247,8 @@ func (s *Service) pendingTx(ctx context.Context, tx db.Tx, account ids.ID) ([]by
 
 // stepOf finds the time step, around now, that a code belongs to. All steps are
 // compared, so that the time taken tells nothing.
-func (s *Service) stepOf(account ids.ID, sealed []byte, code string) (step int64, ok bool, err error) {
-	secret, _, err := s.factors.Open(totpPlace(account), sealed)
+func (s *factorService) stepOf(account ids.ID, sealed []byte, code string) (step int64, ok bool, err error) {
+	secret, _, err := s.seals.Open(totpPlace(account), sealed)
 	if err != nil {
 		return 0, false, fmt.Errorf("a second factor: %w", err)
 	}

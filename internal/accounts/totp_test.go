@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"image/png"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"fleetboard/db/vault"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
-	"fleetboard/internal/notifier"
 	"fleetboard/internal/tenancy"
 )
 
@@ -31,7 +29,7 @@ type factor struct {
 }
 
 // at sets the server's clock.
-func (f *factor) at(now time.Time) { f.now = func() time.Time { return now } }
+func (f *factor) at(now time.Time) { f.clock.at = func() time.Time { return now } }
 
 // code is what the app shows at a moment.
 func (f *factor) code(t *testing.T, at time.Time) string {
@@ -267,10 +265,7 @@ func TestSecretIsBoundToItsAccount(t *testing.T) {
 // changed is a process with another key of the server, on the same database and
 // with the same clock.
 func (f *factor) changed(key byte, earlier ...[]byte) *Service {
-	log := slog.New(slog.DiscardHandler)
-	s := cheaply(New(f.db, testKey(key), notifier.New(f.db, log), log, earlier...))
-	s.now = f.now
-	return s
+	return serviceOf(f.db, f.clock, testKey(key), earlier...)
 }
 
 // The server's key is changed. While the earlier one is given as well, codes are
@@ -278,7 +273,7 @@ func (f *factor) changed(key byte, earlier ...[]byte) *Service {
 // without it, before, nothing is taken but a recovery code.
 func TestTheServersKeyChanges(t *testing.T) {
 	for name, code := range map[string]func(f *factor) string{
-		"a code":          func(f *factor) string { return f.code(t, f.now()) },
+		"a code":          func(f *factor) string { return f.code(t, f.clock.now()) },
 		"a recovery code": func(f *factor) string { return f.recovery[0] },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -288,24 +283,24 @@ func TestTheServersKeyChanges(t *testing.T) {
 				return s.CheckCode(t.Context(), f.who.Account, code, at(testAddress))
 			}
 			alone, both := f.changed(8), f.changed(8, testKey(7))
-			if err := check(alone, f.code(t, f.now())); !errors.Is(err, vault.ErrRefused) {
+			if err := check(alone, f.code(t, f.clock.now())); !errors.Is(err, vault.ErrRefused) {
 				t.Errorf("with the new key alone, before: %v", err)
 			}
 			wantFault(t, check(both, "000000"), fault.Unauthenticated)
-			if err := check(alone, f.code(t, f.now())); !errors.Is(err, vault.ErrRefused) {
+			if err := check(alone, f.code(t, f.clock.now())); !errors.Is(err, vault.ErrRefused) {
 				t.Errorf("after a wrong code: %v", err)
 			}
 			if err := check(both, code(f)); err != nil {
 				t.Fatalf("with both keys: %v", err)
 			}
 			later := noon.Add(2 * time.Minute)
-			alone.now = func() time.Time { return later }
+			f.at(later)
 			if err := check(alone, f.code(t, later)); err != nil {
 				t.Errorf("with the new key alone, afterwards: %v", err)
 			}
 			wantFault(t, check(alone, f.code(t, later)), fault.Unauthenticated)
 			f.at(noon.Add(3 * time.Minute))
-			if err := check(f.Service, f.code(t, f.now())); !errors.Is(err, vault.ErrRefused) {
+			if err := check(f.Service, f.code(t, f.clock.now())); !errors.Is(err, vault.ErrRefused) {
 				t.Errorf("the earlier key still opens it: %v", err)
 			}
 		})
@@ -323,7 +318,7 @@ func TestTheServersKeyChangesBeforeTheFirstCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.at(noon.Add(time.Minute))
-	if err := f.changed(8).CheckCode(t.Context(), f.who.Account, f.code(t, f.now()), at(testAddress)); err != nil {
+	if err := f.changed(8).CheckCode(t.Context(), f.who.Account, f.code(t, f.clock.now()), at(testAddress)); err != nil {
 		t.Errorf("with the new key alone: %v", err)
 	}
 }

@@ -36,7 +36,7 @@ type WorkspaceFacts struct {
 
 // AboutWorkspace reads the asker's workspace. It needs ReadBoard. Fault:
 // Forbidden.
-func (s *Service) AboutWorkspace(ctx context.Context, who tenancy.Principal) (WorkspaceFacts, error) {
+func (s *workspaceService) AboutWorkspace(ctx context.Context, who tenancy.Principal) (WorkspaceFacts, error) {
 	if !who.Can(tenancy.ReadBoard) {
 		return WorkspaceFacts{}, fault.New(fault.Forbidden, "Only members see the workspace.")
 	}
@@ -52,7 +52,7 @@ func (s *Service) AboutWorkspace(ctx context.Context, who tenancy.Principal) (Wo
 // RenameWorkspace gives the asker's workspace another name of 1..100 characters;
 // its slug stays. It needs Own. Faults: Forbidden, Validation (name),
 // VersionConflict where another name was given at the same moment.
-func (s *Service) RenameWorkspace(ctx context.Context, who tenancy.Principal, name string) error {
+func (s *workspaceService) RenameWorkspace(ctx context.Context, who tenancy.Principal, name string) error {
 	if !who.Can(tenancy.Own) {
 		return fault.New(fault.Forbidden, "Only an owner renames the workspace.")
 	}
@@ -77,11 +77,40 @@ func (s *Service) RenameWorkspace(ctx context.Context, who tenancy.Principal, na
 	})
 }
 
+// RequireSecondFactor says whether members who log in with a password need a
+// second factor in the asker's workspace. Who has none is led to set it up and can
+// do nothing else there, neither in the browser nor with personal tokens. It needs
+// Own. Faults: Forbidden; InvalidTransition for an owner without one.
+func (s *workspaceService) RequireSecondFactor(ctx context.Context, who tenancy.Principal, required bool) error {
+	if !who.Can(tenancy.Own) {
+		return fault.New(fault.Forbidden, "Only an owner does this.")
+	}
+	changed := false
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		profile, _, err := profileTx(ctx, tx, who.Account)
+		if err != nil {
+			return err
+		}
+		if required && profile.HasPassword && profile.SecondFactorSince == nil {
+			return fault.New(fault.InvalidTransition, "Turn on your own second factor first, under Your account.")
+		}
+		if changed, err = requireFactorTx(ctx, tx, who.Workspace, required); err != nil || !changed {
+			return err
+		}
+		return memberEventTx(ctx, tx, who, eventlog.WorkspaceFactorSet, map[string]any{},
+			eventlog.Change{Field: "require_second_factor", Old: !required, New: required})
+	})
+	if err == nil && changed {
+		s.members.membersChanged(who.Workspace)
+	}
+	return err
+}
+
 // CreateWorkspace makes a workspace with the product `default` and the asker as
 // its owner. Its slug follows from the name. It needs Manage in the workspace
 // that the asker is in. Faults: Forbidden, Validation (name), InUse for somebody
 // who is in very many.
-func (s *Service) CreateWorkspace(ctx context.Context, who tenancy.Principal, name string) (Workspace, error) {
+func (s *workspaceService) CreateWorkspace(ctx context.Context, who tenancy.Principal, name string) (Workspace, error) {
 	if who.Kind != tenancy.KindPerson || !who.Can(tenancy.Manage) {
 		return Workspace{}, fault.New(fault.Forbidden, "Workspaces are made by people who manage one.")
 	}
@@ -111,7 +140,7 @@ func (s *Service) CreateWorkspace(ctx context.Context, who tenancy.Principal, na
 }
 
 // createWorkspace reports false where the slug is taken.
-func (s *Service) createWorkspace(ctx context.Context, who tenancy.Principal, w Workspace) (made bool, err error) {
+func (s *workspaceService) createWorkspace(ctx context.Context, who tenancy.Principal, w Workspace) (made bool, err error) {
 	err = s.db.InWorkspace(ctx, w.ID, func(tx db.Tx) error {
 		if made, err = makeWorkspaceTx(ctx, tx, w); err != nil || !made {
 			return err

@@ -95,7 +95,7 @@ func TestRenameTheWorkspace(t *testing.T) {
 		}
 	}
 	about, err := s.AboutWorkspace(t.Context(), s.join(t, "Vic", tenancy.RoleViewer))
-	if err != nil || about.Name != "Kestrel Labs" || about.Slug != firstSlug || about.Since.IsZero() {
+	if err != nil || about.Name != "Kestrel Labs" || about.Slug != FirstSlug || about.Since.IsZero() {
 		t.Errorf("it is %+v, %v", about, err)
 	}
 	if n := count(t, conn, `SELECT count(*) FROM event WHERE type = 'workspace.renamed' AND changes->0->>'old' = 'Default' AND changes->0->>'new' = 'Kestrel Labs'`); n != 1 {

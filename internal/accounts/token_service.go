@@ -1,0 +1,38 @@
+package accounts
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"fleetboard/db"
+	"fleetboard/internal/tenancy"
+)
+
+// tokenService makes, checks and ends access tokens and the tokens of agents. It is
+// safe for concurrent use.
+type tokenService struct {
+	db         *db.DB
+	wake       Notifier
+	workspaces *workspaceService
+	signing    ed25519.PrivateKey
+	revoked    *revocations
+	signed     *lru.Cache[[sha256.Size]byte, *tenancy.Principal] // by the hash of an agent's token
+	now        func() time.Time
+}
+
+// newTokenService returns the service. It signs the tokens of agents with the key.
+func newTokenService(d *db.DB, wake Notifier, list *workspaceService, signing ed25519.PrivateKey, now func() time.Time) *tokenService {
+	signed, err := lru.New[[sha256.Size]byte, *tenancy.Principal](signedKept)
+	if err != nil {
+		panic(fmt.Sprintf("tokens: %v", err)) // only a size below one is refused
+	}
+	s := &tokenService{db: d, wake: wake, workspaces: list, signing: signing, revoked: newRevocations(), signed: signed, now: now}
+	if wake != nil {
+		wake.Subscribe(RevokedTopics, s.revoked.invalidate)
+	}
+	return s
+}
