@@ -19,7 +19,7 @@ type agentHandlers struct {
 // agentLives begins, continues and ends agents.
 type agentLives interface {
 	Register(ctx context.Context, who tenancy.Principal, in fleet.Registration) (dispatch.Registered, error)
-	Heartbeat(ctx context.Context, who tenancy.Principal, in dispatch.Beat) (dispatch.BeatAnswer, error)
+	Heartbeat(ctx context.Context, who tenancy.Principal, in dispatch.Heartbeat) (dispatch.HeartbeatResult, error)
 	Terminate(ctx context.Context, who tenancy.Principal, name, reason string, graceful bool) (fleet.Agent, error)
 }
 

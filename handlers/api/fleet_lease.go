@@ -23,10 +23,10 @@ type reportHandlers struct {
 
 // work is what agents report while they hold a job.
 type work interface {
-	Start(ctx context.Context, who tenancy.Principal, ref dispatch.Ref) (dispatch.Standing, error)
-	Progress(ctx context.Context, who tenancy.Principal, ref dispatch.Ref, p dispatch.Progress) (dispatch.Standing, error)
-	Renew(ctx context.Context, who tenancy.Principal, ref dispatch.Ref, ttlSeconds int) (dispatch.Standing, error)
-	WriteLogs(ctx context.Context, who tenancy.Principal, ref dispatch.Ref, lines []jobs.LogLine) (dispatch.Standing, error)
+	Start(ctx context.Context, who tenancy.Principal, ref dispatch.Ref) (dispatch.LeaseStatus, error)
+	Progress(ctx context.Context, who tenancy.Principal, ref dispatch.Ref, p dispatch.Progress) (dispatch.LeaseStatus, error)
+	Renew(ctx context.Context, who tenancy.Principal, ref dispatch.Ref, ttlSeconds int) (dispatch.LeaseStatus, error)
+	WriteLogs(ctx context.Context, who tenancy.Principal, ref dispatch.Ref, lines []jobs.LogLine) (dispatch.LeaseStatus, error)
 	RecordUsage(ctx context.Context, who tenancy.Principal, lines []dispatch.UsageLine) ([]dispatch.UsageAnswer, error)
 }
 

@@ -93,12 +93,12 @@ func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string
 	if err != nil {
 		return job, err
 	}
-	s.settled(ctx, who.Workspace, others...)
+	s.afterCommit(ctx, who.Workspace, others...)
 	// Whoever waits for the job itself was woken by its change.
 	if own.freesSeat() {
-		s.published(who.Workspace, seatsOf([]change{own}))
+		s.publish(who.Workspace, seatsOf([]change{own}))
 	}
-	s.handOn(ctx, who.Workspace, []change{own})
+	s.promoteNext(ctx, who.Workspace, []change{own})
 	return job, err
 }
 
@@ -199,16 +199,16 @@ func actOnLeased(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.
 		}
 		return endTx(ctx, tx, who, d, ending{outcome: outcomeReleased, error: a.Reason})
 	case jobs.ByCancel, jobs.ByPause:
-		return direct(ctx, tx, who, job, a, nil)
+		return setDirective(ctx, tx, who, job, a, nil)
 	case jobs.ByResume:
 		return withdrawPause(ctx, tx, who, job)
 	}
 	return jobs.Job{}, job.Refuse(a.Verb)
 }
 
-// direct writes a directive on the lease. A cancel replaces a pause, and either
+// setDirective writes a directive on the lease. A cancel replaces a pause, and either
 // of them a warning; asking twice changes nothing. The event says the payload.
-func direct(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, a Action, payload json.RawMessage) (jobs.Job, error) {
+func setDirective(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, a Action, payload json.RawMessage) (jobs.Job, error) {
 	kind := map[jobs.Trigger]eventlog.Type{jobs.ByCancel: eventlog.JobCancelRequested, jobs.ByPause: eventlog.JobPauseRequested}
 	if job.Lease.Directive == string(a.Verb) || job.Lease.Directive == Cancel {
 		return job.Job, nil

@@ -34,7 +34,7 @@ func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref Ref, quest
 		if err != nil {
 			return jobs.Decision{}, ending{}, err
 		}
-		if d, outcome, ok, err := carryOut(job.Job); ok {
+		if d, outcome, ok, err := applyDirective(job.Job); ok {
 			return d, ending{outcome: outcome}, err
 		}
 		d, err := job.Ask(red.Cut(question, maxQuestion))

@@ -44,7 +44,7 @@ func TestAQuestionParksTheJobUntilAPersonAnswers(t *testing.T) {
 	if err != nil || attempts[1].Outcome != "asked" || string(attempts[1].Checkpoint) != `{"at": 4}` {
 		t.Errorf("attempts %+v, %v", attempts, err)
 	}
-	beat, err := w.dispatch.Heartbeat(w.ctx, two, dispatch.Beat{Agent: two.Name, BootID: two.Boot})
+	beat, err := w.dispatch.Heartbeat(w.ctx, two, dispatch.Heartbeat{Agent: two.Name, BootID: two.Boot})
 	if err != nil || len(beat.Leases) != 1 || beat.Leases[0].Answer != long {
 		t.Errorf("the heartbeat does not carry the answer: %v", err)
 	}

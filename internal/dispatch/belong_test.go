@@ -194,7 +194,7 @@ func TestGuestsDoNotDescribeAFactory(t *testing.T) {
 	described("[has:git] 100")
 	beat := func(who tenancy.Principal, offers ...string) {
 		t.Helper()
-		_, err := w.dispatch.Heartbeat(w.ctx, who, dispatch.Beat{Agent: who.Name, BootID: "boot-1",
+		_, err := w.dispatch.Heartbeat(w.ctx, who, dispatch.Heartbeat{Agent: who.Name, BootID: "boot-1",
 			Factory: &fleet.FactoryInfo{Name: "desk", Seats: 7, Capabilities: offers}})
 		if err != nil {
 			t.Fatal(err)

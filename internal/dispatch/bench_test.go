@@ -150,7 +150,7 @@ func BenchmarkHeartbeats(b *testing.B) {
 		o.hand(len(o.agents))
 		o.measure(together, "calls/s", func(i int) error {
 			who := o.agentOf(i)
-			answer, err := o.dispatch.Heartbeat(o.ctx, who, dispatch.Beat{Agent: who.Name, BootID: "boot-1", Status: "working"})
+			answer, err := o.dispatch.Heartbeat(o.ctx, who, dispatch.Heartbeat{Agent: who.Name, BootID: "boot-1", Status: "working"})
 			if err == nil && len(answer.Leases) != 1 {
 				err = fmt.Errorf("a heartbeat was answered with %d leases", len(answer.Leases))
 			}

@@ -23,7 +23,7 @@ func (s *Service) keepBudgets(ctx context.Context, workspace ids.ID, list []ids.
 	if len(list) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handOnTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterCommitTimeout)
 	defer cancel()
 	var over []ids.ID
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
@@ -34,7 +34,7 @@ func (s *Service) keepBudgets(ctx context.Context, workspace ids.ID, list []ids.
 		s.log.WarnContext(ctx, "compare usage with budgets", "err", err)
 		return
 	}
-	n, err := each(over, func(id ids.ID) (asked bool, err error) {
+	n, err := forEachJob(over, func(id ids.ID) (asked bool, err error) {
 		err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
 			asked, err = keepBudgetTx(ctx, tx, tenancy.System(workspace, budgetKeeper), id)
 			return err
@@ -42,7 +42,7 @@ func (s *Service) keepBudgets(ctx context.Context, workspace ids.ID, list []ids.
 		return asked && err == nil, err
 	})
 	if n > 0 {
-		s.published(workspace, nil)
+		s.publish(workspace, nil)
 	}
 	if err != nil {
 		s.log.WarnContext(ctx, "a job has used its budget", "err", err)
@@ -65,7 +65,7 @@ func keepBudgetTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.I
 		return false, fmt.Errorf("encode payload: %w", err)
 	}
 	reason := "The job has used more tokens than its token_budget. Somebody raises it, then it goes on."
-	_, err = direct(ctx, tx, who, job, Action{Verb: jobs.ByPause, Reason: reason}, payload)
+	_, err = setDirective(ctx, tx, who, job, Action{Verb: jobs.ByPause, Reason: reason}, payload)
 	return true, err
 }
 

@@ -144,17 +144,17 @@ func (s *Service) revokeUndelivered(ctx context.Context, who tenancy.Principal, 
 	if gone == nil || in.RequestID != "" {
 		return gone
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handOnTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterCommitTimeout)
 	defer cancel()
 	var back []change
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
-		back, err = giveBack(ctx, tx, who, who.Agent, "The claim's caller went away before it was answered.", func(j jobs.Job) bool {
+		back, err = releaseLeases(ctx, tx, who, who.Agent, "The claim's caller went away before it was answered.", func(j jobs.Job) bool {
 			return slices.ContainsFunc(given, func(g jobs.Job) bool { return g.ID == j.ID && g.Epoch == j.Epoch })
 		})
 		return err
 	})
 	if err == nil {
-		s.settled(ctx, who.Workspace, back...)
+		s.afterCommit(ctx, who.Workspace, back...)
 	}
 	return errors.Join(gone, err)
 }

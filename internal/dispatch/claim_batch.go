@@ -117,7 +117,7 @@ func (b *claimBatch) open() []*claimItem {
 // notify tells the others what was given, after the commit: the pages, and the next in
 // line.
 func (b *claimBatch) notify() {
-	b.s.settled(b.ctx, b.workspace, b.broken...)
+	b.s.afterCommit(b.ctx, b.workspace, b.broken...)
 	var given []jobs.Job
 	for _, c := range b.items {
 		if len(c.Res.claimed.Jobs) > 0 {
@@ -129,7 +129,7 @@ func (b *claimBatch) notify() {
 		}
 	}
 	if len(given) > 0 {
-		b.s.published(b.workspace, nil, given...)
+		b.s.publish(b.workspace, nil, given...)
 	}
 	for _, w := range b.reached {
 		b.s.watermarks.advance(b.workspace, w)

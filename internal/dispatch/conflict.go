@@ -226,9 +226,9 @@ func endLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []end) (map
 	return known, nil
 }
 
-// carryOut is the decision that a directive asks for, once its job is to be
+// applyDirective is the decision that a directive asks for, once its job is to be
 // taken from the agent. ok is false where there is none.
-func carryOut(j jobs.Job) (d jobs.Decision, outcome string, ok bool, err error) {
+func applyDirective(j jobs.Job) (d jobs.Decision, outcome string, ok bool, err error) {
 	if j.Lease == nil {
 		return d, "", false, nil
 	}
@@ -246,4 +246,4 @@ func carryOut(j jobs.Job) (d jobs.Decision, outcome string, ok bool, err error) 
 	return d, outcome, true, err
 }
 
-func later(t time.Time) *time.Time { return &t }
+func timePtr(t time.Time) *time.Time { return &t }

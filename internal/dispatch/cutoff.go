@@ -39,8 +39,8 @@ func (s *Service) CutOff(ctx context.Context, who tenancy.Principal, name, reaso
 		return fleet.Agent{}, err
 	}
 	s.wake.Publish(accounts.RevokedTopic(who.Workspace))
-	s.published(who.Workspace, nil)
-	s.settled(ctx, who.Workspace, given...)
+	s.publish(who.Workspace, nil)
+	s.afterCommit(ctx, who.Workspace, given...)
 	return agent, nil
 }
 
@@ -52,7 +52,7 @@ func cutOffTx(ctx context.Context, tx db.Tx, who tenancy.Principal, name, reason
 	if err != nil {
 		return nil, fmt.Errorf("cut off agent: %w", err)
 	}
-	given, err := giveBack(ctx, tx, who, cut.ID, name+" was cut off by "+who.Name, all)
+	given, err := releaseLeases(ctx, tx, who, cut.ID, name+" was cut off by "+who.Name, all)
 	if err != nil {
 		return nil, err
 	}

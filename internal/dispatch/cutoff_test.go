@@ -189,7 +189,7 @@ func TestARenewedTokenKeepsItsScope(t *testing.T) {
 	beat := func(left time.Duration) (string, tenancy.Principal) {
 		t.Helper()
 		agent.Expires = time.Now().Add(left)
-		answer, err := w.dispatch.Heartbeat(w.ctx, agent, dispatch.Beat{Agent: "ada", BootID: "boot-1"})
+		answer, err := w.dispatch.Heartbeat(w.ctx, agent, dispatch.Heartbeat{Agent: "ada", BootID: "boot-1"})
 		if err != nil {
 			t.Fatal(err)
 		}

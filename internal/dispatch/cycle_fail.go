@@ -44,14 +44,14 @@ func (s *Service) failCycles(ctx context.Context, workspace ids.ID) (int, error)
 		list, paths[path[0]] = append(list, path[0]), path
 	}
 	var changed []change
-	n, err := each(list, func(id ids.ID) (bool, error) {
+	n, err := forEachJob(list, func(id ids.ID) (bool, error) {
 		failed, err := s.failCycle(ctx, workspace, paths[id])
 		if err == nil && failed.happened() {
 			changed = append(changed, failed)
 		}
 		return failed.happened(), err
 	})
-	s.settled(ctx, workspace, changed...)
+	s.afterCommit(ctx, workspace, changed...)
 	return n, err
 }
 

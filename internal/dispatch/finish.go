@@ -176,7 +176,7 @@ func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref Ref, f Fa
 	}
 	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(_ context.Context, _ db.Tx, job jobs.Locked, red *redact.Redactor) (jobs.Decision, ending, error) {
 		f := f.redacted(red)
-		if d, outcome, ok, err := carryOut(job.Job); ok {
+		if d, outcome, ok, err := applyDirective(job.Job); ok {
 			return d, ending{outcome: outcome, error: f.Error, kind: f.Kind}, err
 		}
 		d, err := job.Fail(job.Now, f.Retryable, jobs.FailureKindOf(f.Kind), f.Error)
@@ -204,7 +204,7 @@ func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref Ref, r
 		if err != nil {
 			return jobs.Decision{}, ending{}, err
 		}
-		if d, outcome, ok, err := carryOut(job.Job); ok {
+		if d, outcome, ok, err := applyDirective(job.Job); ok {
 			return d, ending{outcome: outcome}, err
 		}
 		d, err := job.GiveBack(job.Now, reason)

@@ -43,7 +43,7 @@ func (s *Service) finish(ctx context.Context, call finishCall) (jobs.Job, error)
 	if err != nil {
 		return jobs.Job{}, err
 	}
-	s.handOn(ctx, call.who.Workspace, end.changed)
+	s.promoteNext(ctx, call.who.Workspace, end.changed)
 	return end.job, nil
 }
 
@@ -59,7 +59,7 @@ func (s *Service) execFinishes(ctx context.Context, tx db.Tx, workspace ids.ID, 
 	if err := b.exec(); err != nil {
 		return nil, err
 	}
-	return func() { s.told(workspace, b.changed) }, nil
+	return func() { s.notifyChanged(workspace, b.changed) }, nil
 }
 
 type finishItem = batch.Item[finishCall, finished]

@@ -27,19 +27,19 @@ const beatInterval = 20 * time.Millisecond
 // maxBeatLeases bounds the leases that one heartbeat speaks of.
 const maxBeatLeases = 1000
 
-// Beat is a heartbeat.
-type Beat struct {
+// Heartbeat is a heartbeat.
+type Heartbeat struct {
 	Agent      string // the name that the call is addressed to
 	BootID     string
 	Status     string // idle, working or blocked
 	MemoryMB   *int
 	CPUPercent *float64
 	Factory    *fleet.FactoryInfo // nil where nothing changed
-	Leases     []BeatLease
+	Leases     []HeartbeatLease
 }
 
-// BeatLease is what an agent says of one of its leases.
-type BeatLease struct {
+// HeartbeatLease is what an agent says of one of its leases.
+type HeartbeatLease struct {
 	Job             string
 	Epoch           int64
 	ProgressPercent *int
@@ -47,14 +47,14 @@ type BeatLease struct {
 	Checkpoint      json.RawMessage
 }
 
-// BeatAnswer is what the server knows and wants.
-type BeatAnswer struct {
+// HeartbeatResult is what the server knows and wants.
+type HeartbeatResult struct {
 	Now             time.Time
 	IntervalSeconds int
 	QueueVersion    string
 	Token           string // "" unless it is time for a new one
 	TokenExpiresAt  time.Time
-	Leases          []Standing
+	Leases          []LeaseStatus
 }
 
 // Heartbeat is a sign of life. It keeps every lease of the agent, records the
@@ -63,10 +63,10 @@ type BeatAnswer struct {
 // agent's any more.
 //
 // Faults: Forbidden for another agent's name; Superseded; Validation.
-func (s *Service) Heartbeat(ctx context.Context, who tenancy.Principal, in Beat) (BeatAnswer, error) {
+func (s *Service) Heartbeat(ctx context.Context, who tenancy.Principal, in Heartbeat) (HeartbeatResult, error) {
 	in = s.sameBoot(in, who.Boot)
 	if err := in.check(who); err != nil {
-		return BeatAnswer{}, err
+		return HeartbeatResult{}, err
 	}
 	call := beatCall{who, in}
 	answer := s.beats.Do
@@ -75,7 +75,7 @@ func (s *Service) Heartbeat(ctx context.Context, who tenancy.Principal, in Beat)
 	}
 	result, err := answer(ctx, who.Workspace, call)
 	if err != nil {
-		return BeatAnswer{}, err
+		return HeartbeatResult{}, err
 	}
 	if in.Factory != nil {
 		s.waiters.Forget(who.Agent)
@@ -94,7 +94,7 @@ func renews(who tenancy.Principal, now time.Time) bool {
 	return who.Token != ids.Nil && who.Expires.Sub(now) < renewBefore
 }
 
-func (in Beat) check(who tenancy.Principal) error {
+func (in Heartbeat) check(who tenancy.Principal) error {
 	if err := requireAgent(who); err != nil {
 		return err
 	}
@@ -138,11 +138,11 @@ func (in Beat) check(who tenancy.Principal) error {
 	return described.InScope(who.Scope)
 }
 
-func (l BeatLease) progress() Progress {
+func (l HeartbeatLease) progress() Progress {
 	return Progress{Percent: l.ProgressPercent, Step: l.CurrentStep, Checkpoint: l.Checkpoint}
 }
 
-func (l BeatLease) says() bool {
+func (l HeartbeatLease) says() bool {
 	return l.ProgressPercent != nil || l.CurrentStep != nil || len(l.Checkpoint) > 0
 }
 

@@ -32,10 +32,10 @@ func newCrew(t *testing.T, n int) *crew {
 	return c
 }
 
-func (c *crew) beats(leases ...dispatch.BeatLease) []dispatch.Said {
+func (c *crew) beats(leases ...dispatch.HeartbeatLease) []dispatch.Said {
 	var list []dispatch.Said
 	for _, a := range c.agents {
-		list = append(list, dispatch.Said{Who: a, Beat: dispatch.Beat{Agent: a.Name, BootID: a.Boot, Status: "working", Leases: leases}})
+		list = append(list, dispatch.Said{Who: a, Beat: dispatch.Heartbeat{Agent: a.Name, BootID: a.Boot, Status: "working", Leases: leases}})
 	}
 	return list
 }
@@ -67,7 +67,7 @@ func TestALockHoldsUpNoNeighbour(t *testing.T) {
 			// Each tells of its job for the first time: that starts it.
 			said := c.beats()
 			for i, j := range c.held {
-				said[i].Beat.Leases = []dispatch.BeatLease{{Job: j.Key, Epoch: j.Epoch, ProgressPercent: number(30)}}
+				said[i].Beat.Leases = []dispatch.HeartbeatLease{{Job: j.Key, Epoch: j.Epoch, ProgressPercent: number(30)}}
 			}
 			var freed sync.WaitGroup
 			freed.Add(2)
@@ -162,7 +162,7 @@ func TestAHeartbeatThatListsAThousandLeases(t *testing.T) {
 	c := newCrew(t, 2)
 	said := c.beats()
 	for i := range 1000 {
-		said[0].Beat.Leases = append(said[0].Beat.Leases, dispatch.BeatLease{Job: fmt.Sprint("NO-", i), Epoch: 1})
+		said[0].Beat.Leases = append(said[0].Beat.Leases, dispatch.HeartbeatLease{Job: fmt.Sprint("NO-", i), Epoch: 1})
 	}
 	heard := c.dispatch.BeatsTogether(c.ctx, c.workspace, said)
 	if !heard[0].Alone || heard[0].Err != nil || len(heard[0].Beat.Leases) != 1001 || heard[1].Alone || heard[1].Err != nil {

@@ -22,7 +22,7 @@ const maxCostlyLeases = 16
 // beatCall is a heartbeat, and who sends it.
 type beatCall struct {
 	who tenancy.Principal
-	in  Beat
+	in  Heartbeat
 }
 
 // batches reports whether a heartbeat may be one of a batch: it locks no factory, is
@@ -65,7 +65,7 @@ func (s *Service) lockHeartbeat(ctx context.Context, tx db.Tx, _ ids.ID, c beatC
 }
 
 // execHeartbeats answers the heartbeats of many agents.
-func (s *Service) execHeartbeats(ctx context.Context, tx db.Tx, workspace ids.ID, items []*batch.Item[beatCall, BeatAnswer]) (func(), error) {
+func (s *Service) execHeartbeats(ctx context.Context, tx db.Tx, workspace ids.ID, items []*batch.Item[beatCall, HeartbeatResult]) (func(), error) {
 	b := &beatBatch{leaseReports: leaseReports{ctx: ctx, tx: tx, s: s, workspace: workspace, alone: items[0].Alone}}
 	for _, i := range items {
 		b.all = append(b.all, &beatItem{beatCall: i.Req})
@@ -97,7 +97,7 @@ type beatItem struct {
 	withProgress []*reportItem          // what it says of them
 	unknown      []*reportItem          // the leases that it lists and does not have
 
-	answer BeatAnswer
+	answer HeartbeatResult
 	err    error
 	retry  bool
 }
@@ -228,7 +228,7 @@ func (h *beatItem) sortLeases() (starts int) {
 }
 
 // is reports whether the lease is the one that the server knows.
-func (l BeatLease) is(known dbsqlc.AgentsBeatRow) bool {
+func (l HeartbeatLease) is(known dbsqlc.AgentsBeatRow) bool {
 	return known.Epoch == l.Epoch && (known.Key == l.Job || known.JobID.String() == l.Job)
 }
 
@@ -285,14 +285,14 @@ func (b *beatBatch) refuseUnknown() error {
 
 // result fills in the answer to a heartbeat that was written.
 func (h *beatItem) result() {
-	h.answer = BeatAnswer{Now: h.agent.Now, IntervalSeconds: int(h.agent.HeartbeatIntervalSeconds)}
+	h.answer = HeartbeatResult{Now: h.agent.Now, IntervalSeconds: int(h.agent.HeartbeatIntervalSeconds)}
 	slices.SortFunc(h.known, func(x, y dbsqlc.AgentsBeatRow) int { return cmp.Compare(x.Key, y.Key) })
 	for _, l := range h.known {
-		h.answer.Leases = append(h.answer.Leases, Standing{Job: l.Key, Epoch: l.Epoch, Reason: l.DirectiveReason,
-			Directive: directiveOr(l.Directive, unasked(h.agent.Draining)), ExpiresAt: later(l.ExpiresAt), Answer: l.Answer})
+		h.answer.Leases = append(h.answer.Leases, LeaseStatus{Job: l.Key, Epoch: l.Epoch, Reason: l.DirectiveReason,
+			Directive: directiveOr(l.Directive, unasked(h.agent.Draining)), ExpiresAt: timePtr(l.ExpiresAt), Answer: l.Answer})
 	}
 	for _, t := range h.unknown {
-		h.answer.Leases = append(h.answer.Leases, Standing{Job: t.ref.Job, Epoch: t.ref.Epoch, Directive: Fenced,
+		h.answer.Leases = append(h.answer.Leases, LeaseStatus{Job: t.ref.Job, Epoch: t.ref.Epoch, Directive: Fenced,
 			Reason: string(fault.From(t.err).Code)})
 	}
 }

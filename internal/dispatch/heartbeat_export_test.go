@@ -11,7 +11,7 @@ import (
 // Said is a heartbeat or a report, and who it is from.
 type Said struct {
 	Who    tenancy.Principal
-	Beat   Beat
+	Beat   Heartbeat
 	Ref    Ref
 	Report Report
 }
@@ -25,10 +25,10 @@ type Report struct {
 
 // Heard is the answer to one of them.
 type Heard struct {
-	Beat     BeatAnswer
-	Standing Standing
-	Err      error
-	Alone    bool // it was run alone
+	Beat        HeartbeatResult
+	LeaseStatus LeaseStatus
+	Err         error
+	Alone       bool // it was run alone
 }
 
 func (s Said) beat() beatCall { return beatCall{s.Who, s.Beat} }
@@ -53,7 +53,7 @@ func (s *Service) ReportsAlone(ctx context.Context, list []Said) []Heard {
 	var all []Heard
 	for _, one := range list {
 		standing, err := s.reports.Alone(ctx, one.Who.Workspace, one.report())
-		all = append(all, Heard{Standing: standing, Err: err, Alone: true})
+		all = append(all, Heard{LeaseStatus: standing, Err: err, Alone: true})
 	}
 	return all
 }
@@ -69,14 +69,14 @@ func (s *Service) BeatsTogether(ctx context.Context, workspace ids.ID, list []Sa
 
 // ReportsTogether answers reports in one batch, and alone what is to be retried.
 func (s *Service) ReportsTogether(ctx context.Context, workspace ids.ID, list []Said) []Heard {
-	items := make([]*batch.Item[reportCall, Standing], len(list))
+	items := make([]*batch.Item[reportCall, LeaseStatus], len(list))
 	for i, one := range list {
-		items[i] = batch.NewItem[reportCall, Standing](ctx, one.report())
+		items[i] = batch.NewItem[reportCall, LeaseStatus](ctx, one.report())
 	}
 	s.reports.Flush(workspace, items)
 	all := make([]Heard, len(list))
 	for i, one := range items {
-		all[i].Standing, all[i].Err = one.Wait()
+		all[i].LeaseStatus, all[i].Err = one.Wait()
 		all[i].Alone = one.Alone
 	}
 	return all
@@ -90,17 +90,17 @@ func (s *Service) AnswerBeats(ctx context.Context, workspace ids.ID, list []Said
 	}
 }
 
-func (s *Service) flushBeats(ctx context.Context, workspace ids.ID, list []Said) []*batch.Item[beatCall, BeatAnswer] {
-	items := make([]*batch.Item[beatCall, BeatAnswer], len(list))
+func (s *Service) flushBeats(ctx context.Context, workspace ids.ID, list []Said) []*batch.Item[beatCall, HeartbeatResult] {
+	items := make([]*batch.Item[beatCall, HeartbeatResult], len(list))
 	for i, one := range list {
-		items[i] = batch.NewItem[beatCall, BeatAnswer](ctx, one.beat())
+		items[i] = batch.NewItem[beatCall, HeartbeatResult](ctx, one.beat())
 	}
 	s.beats.Flush(workspace, items)
 	return items
 }
 
 // heard waits for the answer to a heartbeat.
-func heard(one *batch.Item[beatCall, BeatAnswer]) (h Heard) {
+func heard(one *batch.Item[beatCall, HeartbeatResult]) (h Heard) {
 	h.Beat, h.Err = one.Wait()
 	h.Alone = one.Alone
 	return h

@@ -153,7 +153,7 @@ func (w *twins) say(draw func(agent int) []dispatch.Said) (said [2][]dispatch.Sa
 }
 
 func (w *twins) beat(agent int) []dispatch.Said {
-	b := dispatch.Beat{Agent: fmt.Sprint("agent-", agent), BootID: "boot-1",
+	b := dispatch.Heartbeat{Agent: fmt.Sprint("agent-", agent), BootID: "boot-1",
 		Status:   rapid.SampledFrom([]string{"", "working", "blocked"}).Draw(w.r, "says it is"),
 		MemoryMB: rapid.SampledFrom([]*int{nil, number(0), number(512)}).Draw(w.r, "memory")}
 	listed := map[string]bool{}
@@ -164,7 +164,7 @@ func (w *twins) beat(agent int) []dispatch.Said {
 		}
 		listed[ref.Job] = true
 		p := w.progress()
-		b.Leases = append(b.Leases, dispatch.BeatLease{Job: ref.Job, Epoch: ref.Epoch, ProgressPercent: p.Percent, CurrentStep: p.Step})
+		b.Leases = append(b.Leases, dispatch.HeartbeatLease{Job: ref.Job, Epoch: ref.Epoch, ProgressPercent: p.Percent, CurrentStep: p.Step})
 	}
 	return []dispatch.Said{{Beat: b}}
 }
@@ -228,7 +228,7 @@ func plain(list []dispatch.Heard) []string {
 			continue
 		}
 		text := fmt.Sprintf("every %d s, clock is set: %v;", h.Beat.IntervalSeconds, !h.Beat.Now.IsZero())
-		for _, l := range append([]dispatch.Standing{h.Standing}, h.Beat.Leases...) {
+		for _, l := range append([]dispatch.LeaseStatus{h.LeaseStatus}, h.Beat.Leases...) {
 			if l.ExpiresAt != nil {
 				text += " ends in " + time.Until(*l.ExpiresAt).Round(time.Minute).String()
 				l.ExpiresAt = nil

@@ -236,7 +236,7 @@ func TestASecondBootSupersedesTheFirst(t *testing.T) {
 	if _, err := w.dispatch.Claim(w.ctx, first, dispatch.ClaimRequest{}); !fault.Is(err, fault.Superseded) {
 		t.Errorf("claim of the first boot: %v; want superseded", err)
 	}
-	if _, err := w.dispatch.Heartbeat(w.ctx, first, dispatch.Beat{Agent: "claude-1", BootID: "boot-1"}); !fault.Is(err, fault.Superseded) {
+	if _, err := w.dispatch.Heartbeat(w.ctx, first, dispatch.Heartbeat{Agent: "claude-1", BootID: "boot-1"}); !fault.Is(err, fault.Superseded) {
 		t.Errorf("heartbeat of the first boot: %v; want superseded", err)
 	}
 	if again := w.claim(second); again.Key != held.Key || again.Epoch != 2 {
@@ -258,8 +258,8 @@ func TestAHeartbeatKeepsLeasesAndCarriesDirectives(t *testing.T) {
 	if _, err := w.dispatch.Act(w.ctx, w.owner, two.Key, dispatch.Action{Verb: jobs.ByPause}); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := w.dispatch.Heartbeat(w.ctx, agent, dispatch.Beat{Agent: "claude-1", BootID: "boot-1", Status: "working",
-		Leases: []dispatch.BeatLease{{Job: one.Key, Epoch: one.Epoch, ProgressPercent: number(10)}, {Job: "FB-404", Epoch: 1}, {Job: two.Key, Epoch: 7}}})
+	answer, err := w.dispatch.Heartbeat(w.ctx, agent, dispatch.Heartbeat{Agent: "claude-1", BootID: "boot-1", Status: "working",
+		Leases: []dispatch.HeartbeatLease{{Job: one.Key, Epoch: one.Epoch, ProgressPercent: number(10)}, {Job: "FB-404", Epoch: 1}, {Job: two.Key, Epoch: 7}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,14 +33,14 @@ const (
 // kept once; lines that are all kept already may be told after the lease has ended.
 // Those beyond the limits of the job's log are left out, and a line says how many.
 // Faults as of Progress.
-func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref Ref, lines []jobs.LogLine) (Standing, error) {
+func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref Ref, lines []jobs.LogLine) (LeaseStatus, error) {
 	if err := errors.Join(requireAgent(who), checkRef(ref)); err != nil {
-		return Standing{}, err
+		return LeaseStatus{}, err
 	}
 	if err := checkLines(lines); err != nil {
-		return Standing{}, err
+		return LeaseStatus{}, err
 	}
-	var standing Standing
+	var standing LeaseStatus
 	var job ids.ID
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		agent, err := touchTx(ctx, tx, who)
@@ -79,36 +79,36 @@ func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref Ref,
 // logLeaseTx locks the lease that lines are written under, and counts their bytes. It
 // stays until they are committed, and the next writer of the job takes its ids only
 // then: readers who go on from an id skip nothing.
-func logLeaseTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, ref Ref, bytes int64, unasked string) (Standing, logRoom, error) {
+func logLeaseTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, ref Ref, bytes int64, unasked string) (LeaseStatus, logRoom, error) {
 	rows, err := q.LogLease(ctx, tx, dbsqlc.LogLeaseParams{WorkspaceID: who.Workspace, JobID: job, Epoch: ref.Epoch, AgentID: who.Agent, Bytes: bytes})
 	if err != nil {
-		return Standing{}, logRoom{}, fmt.Errorf("lock lease: %w", err)
+		return LeaseStatus{}, logRoom{}, fmt.Errorf("lock lease: %w", err)
 	}
 	if len(rows) == 0 {
 		now, err := jobs.LoadTx(ctx, tx, who.Workspace, job.String())
 		if err != nil {
-			return Standing{}, logRoom{}, err
+			return LeaseStatus{}, logRoom{}, err
 		}
-		return Standing{}, logRoom{}, conflict(ctx, tx, who, now, ref.Epoch)
+		return LeaseStatus{}, logRoom{}, conflict(ctx, tx, who, now, ref.Epoch)
 	}
 	lease := rows[0]
-	return Standing{Epoch: ref.Epoch, Directive: directiveOr(lease.Directive, unasked),
-		Reason: lease.DirectiveReason, ExpiresAt: later(lease.ExpiresAt)}, roomOf(lease, bytes), nil
+	return LeaseStatus{Epoch: ref.Epoch, Directive: directiveOr(lease.Directive, unasked),
+		Reason: lease.DirectiveReason, ExpiresAt: timePtr(lease.ExpiresAt)}, roomOf(lease, bytes), nil
 }
 
 // knownLinesTx answers lines that come after their agent has ended the lease: they
 // may be those of a call whose answer was lost. Lines that are not kept get the
 // refusal.
 func knownLinesTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64, lines []jobs.LogLine,
-	refusal error) (Standing, error) {
+	refusal error) (LeaseStatus, error) {
 	fresh, err := freshTx(ctx, tx, who, job, epoch, lines)
 	if err != nil {
-		return Standing{}, err
+		return LeaseStatus{}, err
 	}
 	if len(fresh) > 0 {
-		return Standing{}, refusal
+		return LeaseStatus{}, refusal
 	}
-	return Standing{Epoch: epoch, Directive: Continue}, nil
+	return LeaseStatus{Epoch: epoch, Directive: Continue}, nil
 }
 
 func appendParams(who tenancy.Principal, job ids.ID, epoch int64, lines []jobs.LogLine) dbsqlc.LogAppendParams {

@@ -27,7 +27,7 @@ func line(level jobs.LogLevel, message string) jobs.LogLine {
 }
 
 // write adds lines to the log of a job, which must be possible.
-func (w *world) write(agent tenancy.Principal, j jobs.Job, lines ...jobs.LogLine) dispatch.Standing {
+func (w *world) write(agent tenancy.Principal, j jobs.Job, lines ...jobs.LogLine) dispatch.LeaseStatus {
 	w.t.Helper()
 	standing, err := w.dispatch.WriteLogs(w.ctx, agent, ref(j), lines)
 	if err != nil {

@@ -95,7 +95,7 @@ func (s *Service) lateIn(ctx context.Context, workspace ids.ID, find lateLeases,
 // warn writes the directive on each lease that is still to be warned.
 func (s *Service) warn(ctx context.Context, workspace ids.ID, list []ids.ID) (int, error) {
 	who := tenancy.System(workspace, timekeeper)
-	n, err := each(list, func(id ids.ID) (ok bool, err error) {
+	n, err := forEachJob(list, func(id ids.ID) (ok bool, err error) {
 		err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
 			ok, err = warnTx(ctx, tx, who, id)
 			return err
@@ -103,7 +103,7 @@ func (s *Service) warn(ctx context.Context, workspace ids.ID, list []ids.ID) (in
 		return ok && err == nil, err
 	})
 	if n > 0 {
-		s.published(workspace, nil)
+		s.publish(workspace, nil)
 	}
 	return n, err
 }
@@ -138,14 +138,14 @@ func overdue(job jobs.Job, l dbsqlc.LeaseLockRow) bool {
 // timeOut takes back each lease whose time is still out.
 func (s *Service) timeOut(ctx context.Context, workspace ids.ID, list []ids.ID) (int, error) {
 	var changed []change
-	n, err := each(list, func(id ids.ID) (bool, error) {
-		taken, err := s.takeBack(ctx, tenancy.System(workspace, timekeeper), id, ifTimeIsOut)
+	n, err := forEachJob(list, func(id ids.ID) (bool, error) {
+		taken, err := s.revokeLease(ctx, tenancy.System(workspace, timekeeper), id, ifTimeIsOut)
 		if err == nil && taken.happened() {
 			changed = append(changed, taken)
 		}
 		return taken.happened(), err
 	})
-	s.settled(ctx, workspace, changed...)
+	s.afterCommit(ctx, workspace, changed...)
 	return n, err
 }
 
@@ -156,7 +156,7 @@ func ifTimeIsOut(job jobs.Locked, l dbsqlc.LeaseLockRow) (jobs.Decision, ending,
 		return jobs.Decision{}, ending{}, false, nil
 	}
 	why := fmt.Sprintf("%s went over the estimate and made no progress in %d minutes after the warning", l.Agent, timeOutAfter)
-	if d, outcome, ok, err := carryOut(job.Job); ok {
+	if d, outcome, ok, err := applyDirective(job.Job); ok {
 		return d, ending{outcome: outcome, error: why}, true, err
 	}
 	d, err := job.TimeOut(job.Now, why)

@@ -10,7 +10,7 @@ import (
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func ago(minutes int) *time.Time { return later(now.Add(-time.Duration(minutes) * time.Minute)) }
+func ago(minutes int) *time.Time { return timePtr(now.Add(-time.Duration(minutes) * time.Minute)) }
 
 // The rules are asked again under the lease's lock, whatever the search found.
 func TestWhoIsWarned(t *testing.T) {

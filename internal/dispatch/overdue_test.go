@@ -36,7 +36,7 @@ func (w *world) told(agent tenancy.Principal, held jobs.Job, want string) {
 	if err != nil || renewed.Directive != want {
 		w.t.Errorf("renew says %s, %v; want %s", renewed.Directive, err, want)
 	}
-	beat, err := w.dispatch.Heartbeat(w.ctx, agent, dispatch.Beat{Agent: agent.Name, BootID: agent.Boot})
+	beat, err := w.dispatch.Heartbeat(w.ctx, agent, dispatch.Heartbeat{Agent: agent.Name, BootID: agent.Boot})
 	if err != nil || len(beat.Leases) != 1 || beat.Leases[0].Directive != want {
 		w.t.Errorf("heartbeat says %+v, %v; want %s", beat.Leases, err, want)
 	}

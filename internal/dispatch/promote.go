@@ -113,7 +113,7 @@ func (s *Service) everywhere(ctx context.Context, do func(context.Context, ids.I
 // promoteAll promotes each job in a transaction of its own. One that cannot be
 // had now does not keep the others.
 func (s *Service) promoteAll(ctx context.Context, workspace ids.ID, list []ids.ID) (int, error) {
-	return each(list, func(id ids.ID) (ok bool, err error) {
+	return forEachJob(list, func(id ids.ID) (ok bool, err error) {
 		var job jobs.Job
 		err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
 			promoted, err := promoteTx(ctx, tx, tenancy.System(workspace, promoter), id)

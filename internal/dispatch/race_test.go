@@ -47,8 +47,8 @@ var (
 		return err
 	}}
 	beats = racer{"heartbeat", func(w *world, a tenancy.Principal, j jobs.Job) error {
-		answer, err := w.dispatch.Heartbeat(w.ctx, a, dispatch.Beat{Agent: a.Name, BootID: a.Boot, Status: "working",
-			Leases: []dispatch.BeatLease{{Job: j.Key, Epoch: j.Epoch, ProgressPercent: number(10)}}})
+		answer, err := w.dispatch.Heartbeat(w.ctx, a, dispatch.Heartbeat{Agent: a.Name, BootID: a.Boot, Status: "working",
+			Leases: []dispatch.HeartbeatLease{{Job: j.Key, Epoch: j.Epoch, ProgressPercent: number(10)}}})
 		if err == nil && (len(answer.Leases) != 1 || answer.Leases[0].Directive == dispatch.Fenced) {
 			return errLost
 		}

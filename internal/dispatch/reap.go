@@ -97,14 +97,14 @@ func (s *Service) Reclaim(ctx context.Context, who tenancy.Principal, keyOrID st
 		return 0, err
 	}
 	why := "taken back by " + who.Name
-	taken, err := s.takeBack(ctx, who, job.ID, func(job jobs.Locked, lease dbsqlc.LeaseLockRow) (jobs.Decision, ending, bool, error) {
+	taken, err := s.revokeLease(ctx, who, job.ID, func(job jobs.Locked, lease dbsqlc.LeaseLockRow) (jobs.Decision, ending, bool, error) {
 		d, e, err := reclaimed(job, lease, why)
 		return d, e, true, err
 	})
 	if !taken.happened() || err != nil {
 		return 0, err
 	}
-	s.settled(ctx, who.Workspace, taken)
+	s.afterCommit(ctx, who.Workspace, taken)
 	return 1, nil
 }
 
@@ -155,14 +155,14 @@ func (s *Service) reapBatch(ctx context.Context, workspace ids.ID, limit int32, 
 		list, r.spread = append(list, l.JobID), max(r.spread, spreadOf(int(l.Lapsed)))
 	}
 	var changed []change
-	n, err := each(list, func(id ids.ID) (bool, error) {
-		taken, err := s.takeBack(ctx, tenancy.System(workspace, "reaper"), id, ifLapsed(r.wait()))
+	n, err := forEachJob(list, func(id ids.ID) (bool, error) {
+		taken, err := s.revokeLease(ctx, tenancy.System(workspace, "reaper"), id, ifLapsed(r.wait()))
 		if err == nil && taken.happened() {
 			changed = append(changed, taken)
 		}
 		return taken.happened(), err
 	})
-	s.settled(ctx, workspace, changed...)
+	s.afterCommit(ctx, workspace, changed...)
 	return n, err
 }
 
@@ -189,9 +189,9 @@ func ifLapsed(wait time.Duration) verdict {
 	}
 }
 
-// takeBack ends one lease in a transaction of its own, if the verdict says so.
+// revokeLease ends one lease in a transaction of its own, if the verdict says so.
 // The zero change: it was left alone.
-func (s *Service) takeBack(ctx context.Context, who tenancy.Principal, id ids.ID, judge verdict) (taken change, err error) {
+func (s *Service) revokeLease(ctx context.Context, who tenancy.Principal, id ids.ID, judge verdict) (taken change, err error) {
 	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		locked, lease, err := lockLease(ctx, tx, who.Workspace, id)
 		if err != nil || lease == nil {
@@ -243,16 +243,16 @@ func lapse(l dbsqlc.LeaseLockRow) (why string, ok bool) {
 // lost is the decision about a job whose lease is taken back: what a person
 // asked for goes before the loss.
 func lost(job jobs.Locked, why string, wait time.Duration) (jobs.Decision, ending, error) {
-	if d, outcome, ok, err := carryOut(job.Job); ok {
+	if d, outcome, ok, err := applyDirective(job.Job); ok {
 		return d, ending{outcome: outcome, error: why}, err
 	}
 	d, err := job.Lose(job.Now, why, wait)
 	return d, ending{outcome: outcomeLost, error: why}, err
 }
 
-// each does something to every job of a list and counts what it changed. A few
+// forEachJob does something to every job of a list and counts what it changed. A few
 // failures do not keep the other jobs; many mean that it is not the jobs.
-func each(list []ids.ID, do func(ids.ID) (bool, error)) (done int, failed error) {
+func forEachJob(list []ids.ID, do func(ids.ID) (bool, error)) (done int, failed error) {
 	failures := 0
 	for _, id := range list {
 		ok, err := do(id)

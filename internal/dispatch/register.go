@@ -51,8 +51,8 @@ func (s *Service) Register(ctx context.Context, who tenancy.Principal, in fleet.
 	if r.endsTokens {
 		s.wake.Publish(accounts.RevokedTopic(who.Workspace))
 	}
-	s.published(who.Workspace, []ids.ID{r.factory.id})
-	s.settled(ctx, who.Workspace, r.given...)
+	s.publish(who.Workspace, []ids.ID{r.factory.id})
+	s.afterCommit(ctx, who.Workspace, r.given...)
 	token, expires, err := s.tokens.IssueAgentToken(tenancy.Principal{
 		Kind: tenancy.KindAgent, Workspace: who.Workspace, Name: r.saved.Name, Token: who.Token, Agent: r.saved.ID,
 		Factory: in.Factory.Name, Boot: r.in.BootID, Generation: r.generation, Scope: who.Scope, MaySubmit: who.MaySubmit})
@@ -149,11 +149,11 @@ func (r *registering) supersede() (err error) {
 		return nil
 	case old.boot == r.in.BootID:
 		r.endsTokens = true
-		r.given, err = giveBack(r.ctx, r.tx, r.who, old.id, r.in.Agent+" registered with another token", r.outOfReach)
+		r.given, err = releaseLeases(r.ctx, r.tx, r.who, old.id, r.in.Agent+" registered with another token", r.outOfReach)
 		return err
 	}
 	r.endsTokens = true
-	if r.given, err = giveBack(r.ctx, r.tx, r.who, old.id, r.in.Agent+" was started again", all); err != nil {
+	if r.given, err = releaseLeases(r.ctx, r.tx, r.who, old.id, r.in.Agent+" was started again", all); err != nil {
 		return err
 	}
 	return fleetEvent(r.ctx, r.tx, r.who, eventlog.AgentSuperseded, map[string]any{"agent": r.in.Agent, "leases": len(r.given)})
@@ -172,9 +172,9 @@ func (r *registering) outOfReach(j jobs.Job) bool { return !inScope(r.who.Scope,
 
 func all(jobs.Job) bool { return true }
 
-// giveBack ends those leases of an agent that are concerned, in the order in which
+// releaseLeases ends those leases of an agent that are concerned, in the order in which
 // all lock.
-func giveBack(ctx context.Context, tx db.Tx, who tenancy.Principal, agent ids.ID, why string, concerned func(jobs.Job) bool) ([]change, error) {
+func releaseLeases(ctx context.Context, tx db.Tx, who tenancy.Principal, agent ids.ID, why string, concerned func(jobs.Job) bool) ([]change, error) {
 	held, err := q.LeaseJobsOfAgent(ctx, tx, dbsqlc.LeaseJobsOfAgentParams{WorkspaceID: who.Workspace, AgentID: agent})
 	if err != nil {
 		return nil, fmt.Errorf("leases of agent: %w", err)
@@ -188,7 +188,7 @@ func giveBack(ctx context.Context, tx db.Tx, who tenancy.Principal, agent ids.ID
 		if locked.Lease == nil || locked.Lease.AgentID != agent || !concerned(locked.Job) {
 			continue
 		}
-		d, e, err := backToQueue(locked, why)
+		d, e, err := requeue(locked, why)
 		if err != nil {
 			return nil, err
 		}
@@ -201,10 +201,10 @@ func giveBack(ctx context.Context, tx db.Tx, who tenancy.Principal, agent ids.ID
 	return given, nil
 }
 
-// backToQueue gives a job back without blame, unless a person asked for
+// requeue gives a job back without blame, unless a person asked for
 // something else.
-func backToQueue(job jobs.Locked, why string) (jobs.Decision, ending, error) {
-	if d, outcome, ok, err := carryOut(job.Job); ok {
+func requeue(job jobs.Locked, why string) (jobs.Decision, ending, error) {
+	if d, outcome, ok, err := applyDirective(job.Job); ok {
 		return d, ending{outcome: outcome, error: why}, err
 	}
 	d, err := job.GiveBack(job.Now, why)
@@ -266,7 +266,7 @@ func (s *Service) Terminate(ctx context.Context, who tenancy.Principal, name, re
 			return fmt.Errorf("end agent: %w", err)
 		}
 		if !graceful {
-			if given, err = giveBack(ctx, tx, who, id, name+" was ended by "+who.Name, all); err != nil {
+			if given, err = releaseLeases(ctx, tx, who, id, name+" was ended by "+who.Name, all); err != nil {
 				return err
 			}
 		}
@@ -278,8 +278,8 @@ func (s *Service) Terminate(ctx context.Context, who tenancy.Principal, name, re
 		return err
 	})
 	if err == nil {
-		s.published(who.Workspace, nil)
-		s.settled(ctx, who.Workspace, given...)
+		s.publish(who.Workspace, nil)
+		s.afterCommit(ctx, who.Workspace, given...)
 	}
 	return agent, err
 }

@@ -54,7 +54,7 @@ func keptBoots(list *jobs.Service, boot string) []string {
 }
 
 // sameBoot is the beat with the boot id as it is kept.
-func (s *Service) sameBoot(in Beat, boot string) Beat {
+func (s *Service) sameBoot(in Heartbeat, boot string) Heartbeat {
 	if in.BootID != boot && slices.Contains(keptBoots(s.jobs, in.BootID), boot) {
 		in.BootID = boot
 	}

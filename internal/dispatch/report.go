@@ -63,25 +63,25 @@ func (p Progress) hasWords() bool { return p.Step != nil || len(p.Checkpoint) > 
 
 // Start says that work on a claimed job has begun. Saying it again changes
 // nothing.
-func (s *Service) Start(ctx context.Context, who tenancy.Principal, ref Ref) (Standing, error) {
+func (s *Service) Start(ctx context.Context, who tenancy.Principal, ref Ref) (LeaseStatus, error) {
 	return s.report(ctx, who, ref, report{starts: true})
 }
 
 // Progress records how far the work has come, and keeps the lease. The first
 // one starts the job. Faults: Validation, StaleEpoch, LeaseExpired, Cancelled,
 // Paused, Superseded.
-func (s *Service) Progress(ctx context.Context, who tenancy.Principal, ref Ref, p Progress) (Standing, error) {
+func (s *Service) Progress(ctx context.Context, who tenancy.Principal, ref Ref, p Progress) (LeaseStatus, error) {
 	if err := p.check(); err != nil {
-		return Standing{}, err
+		return LeaseStatus{}, err
 	}
 	return s.report(ctx, who, ref, report{starts: true, Progress: p, isProgress: true})
 }
 
 // Renew keeps the lease for ttlSeconds from now on, or for its old time where
 // that is 0. It never makes a lease shorter.
-func (s *Service) Renew(ctx context.Context, who tenancy.Principal, ref Ref, ttlSeconds int) (Standing, error) {
+func (s *Service) Renew(ctx context.Context, who tenancy.Principal, ref Ref, ttlSeconds int) (LeaseStatus, error) {
 	if ttlSeconds != 0 && (ttlSeconds < minTTL || ttlSeconds > maxTTL) {
-		return Standing{}, fault.Invalid("ttl_seconds", "It must be 10 to 86400.")
+		return LeaseStatus{}, fault.Invalid("ttl_seconds", "It must be 10 to 86400.")
 	}
 	r := report{}
 	if ttlSeconds != 0 {
@@ -98,9 +98,9 @@ type report struct {
 	ttl        *int
 }
 
-func (s *Service) report(ctx context.Context, who tenancy.Principal, ref Ref, r report) (Standing, error) {
+func (s *Service) report(ctx context.Context, who tenancy.Principal, ref Ref, r report) (LeaseStatus, error) {
 	if err := errors.Join(requireAgent(who), checkRef(ref)); err != nil {
-		return Standing{}, err
+		return LeaseStatus{}, err
 	}
 	call := reportCall{who, ref, r}
 	if !call.batches() {

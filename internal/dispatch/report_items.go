@@ -26,7 +26,7 @@ type reportItem struct {
 	percent int16  // of the lease as it was, below 0 where there was none
 	step    string // as it was
 
-	standing Standing
+	standing LeaseStatus
 	refused  bool // the lease is not the agent's any more
 	err      error
 	retry    bool
@@ -48,7 +48,7 @@ type leaseReports struct {
 // notify tells the others what changed, after the commit.
 func (w *leaseReports) notify() {
 	if w.changed {
-		w.s.published(w.workspace, nil, w.started...)
+		w.s.publish(w.workspace, nil, w.started...)
 		w.s.keepBudgets(w.ctx, w.workspace, budgeted(w.started))
 	}
 }
@@ -213,8 +213,8 @@ func (w *leaseReports) write(list []*reportItem) error {
 	for _, row := range rows {
 		t := byJob[row.JobID]
 		delete(byJob, row.JobID)
-		t.standing = Standing{Job: t.key, Epoch: t.ref.Epoch, Directive: directiveOr(row.Directive, Continue),
-			Reason: row.DirectiveReason, ExpiresAt: later(row.ExpiresAt)}
+		t.standing = LeaseStatus{Job: t.key, Epoch: t.ref.Epoch, Directive: directiveOr(row.Directive, Continue),
+			Reason: row.DirectiveReason, ExpiresAt: timePtr(row.ExpiresAt)}
 		written = append(written, t)
 	}
 	for _, t := range byJob {

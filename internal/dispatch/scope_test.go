@@ -97,7 +97,7 @@ func TestAHeartbeatStaysInItsTokensScope(t *testing.T) {
 	agent := w.registered(w.enrolment(tenancy.Scope{Capabilities: []string{"os:linux", "has:git"}}),
 		func(r *fleet.Registration) { r.Factory.OS = "linux" })
 	beat := func(f fleet.FactoryInfo) error {
-		_, err := w.dispatch.Heartbeat(w.ctx, agent, dispatch.Beat{Agent: "ada", BootID: "boot-1", Factory: &f})
+		_, err := w.dispatch.Heartbeat(w.ctx, agent, dispatch.Heartbeat{Agent: "ada", BootID: "boot-1", Factory: &f})
 		return err
 	}
 	if err := beat(fleet.FactoryInfo{Name: "desk", OS: "linux", Seats: 4, Capabilities: []string{"has:git"}}); err != nil {

@@ -104,7 +104,7 @@ func TestWhatAFactoryTellsIsRedacted(t *testing.T) {
 			r := fleet.Registration{Factory: fleet.FactoryInfo{Name: agent.Factory}}
 			describes(&r)
 			for range 2 {
-				if _, err := w.dispatch.Heartbeat(w.ctx, agent, dispatch.Beat{Agent: agent.Name, BootID: agent.Boot, Factory: &r.Factory}); err != nil {
+				if _, err := w.dispatch.Heartbeat(w.ctx, agent, dispatch.Heartbeat{Agent: agent.Name, BootID: agent.Boot, Factory: &r.Factory}); err != nil {
 					w.t.Fatal(err)
 				}
 			}
@@ -167,7 +167,7 @@ func TestABootIDWithASecretIsTheSameBoot(t *testing.T) {
 	boot := func(r *fleet.Registration) { r.BootID, r.Factory.Name = "boot of "+canary, "factory-of-claude-1" }
 	agent := w.agent("claude-2", boot)
 	w.untold("after the registration")
-	beat := dispatch.Beat{Agent: agent.Name, BootID: "boot of " + canary}
+	beat := dispatch.Heartbeat{Agent: agent.Name, BootID: "boot of " + canary}
 	if _, err := w.dispatch.Heartbeat(w.ctx, agent, beat); err != nil {
 		t.Errorf("a heartbeat: %v", err)
 	}

@@ -91,8 +91,8 @@ func TestAnAgentsWordsAreRedacted(t *testing.T) {
 			return err
 		}, `SELECT current_step || checkpoint FROM job_lease`, clean + cleanTree},
 		"a heartbeat": {func(w *world, a tenancy.Principal, j jobs.Job) error {
-			_, err := w.dispatch.Heartbeat(w.ctx, a, dispatch.Beat{Agent: a.Name, BootID: a.Boot,
-				Leases: []dispatch.BeatLease{{Job: j.Key, Epoch: j.Epoch, CurrentStep: &said, Checkpoint: tree}}})
+			_, err := w.dispatch.Heartbeat(w.ctx, a, dispatch.Heartbeat{Agent: a.Name, BootID: a.Boot,
+				Leases: []dispatch.HeartbeatLease{{Job: j.Key, Epoch: j.Epoch, CurrentStep: &said, Checkpoint: tree}}})
 			return err
 		}, `SELECT current_step || checkpoint FROM job_lease`, clean + cleanTree},
 		"log lines": {func(w *world, a tenancy.Principal, j jobs.Job) error {

@@ -46,8 +46,8 @@ type Service struct {
 	expired         *expiredLeases
 	claims          *batch.Queue[claimCall, claimResult]
 	ends            *batch.Queue[finishCall, finished]
-	beats           *batch.Queue[beatCall, BeatAnswer]
-	reports         *batch.Queue[reportCall, Standing]
+	beats           *batch.Queue[beatCall, HeartbeatResult]
+	reports         *batch.Queue[reportCall, LeaseStatus]
 	usages          *batch.Queue[usageCall, []UsageAnswer]
 	// unsubscribe ends the subscriptions to wake-ups.
 	unsubscribe []func()
@@ -60,9 +60,9 @@ func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, log *s
 	s.expired = newExpiredLeases(s.lapsed)
 	s.claims = batch.New(d, batch.Handler[claimCall, claimResult]{Lock: s.lockClaim, Exec: s.execClaims})
 	s.ends = batch.New(d, batch.Handler[finishCall, finished]{Lock: s.lockFinish, Exec: s.execFinishes})
-	s.beats = batch.New(d, batch.Handler[beatCall, BeatAnswer]{Lock: s.lockHeartbeat, Exec: s.execHeartbeats})
+	s.beats = batch.New(d, batch.Handler[beatCall, HeartbeatResult]{Lock: s.lockHeartbeat, Exec: s.execHeartbeats})
 	s.beats.MinInterval = beatInterval
-	s.reports = batch.New(d, batch.Handler[reportCall, Standing]{Lock: s.lockReport, Exec: s.execReports})
+	s.reports = batch.New(d, batch.Handler[reportCall, LeaseStatus]{Lock: s.lockReport, Exec: s.execReports})
 	s.usages = batch.New(d, batch.Handler[usageCall, []UsageAnswer]{Exec: s.execUsage})
 	s.waiters.Watch = s.pollLanes
 	s.unsubscribe = []func(){wake.Subscribe("lane:", s.laneChanged), wake.Subscribe("seat:", s.waiters.SeatFreed),
@@ -110,7 +110,7 @@ type Ref struct {
 	Epoch int64
 }
 
-// Directives of a Standing.
+// Directives of a LeaseStatus.
 const (
 	Continue = "continue"
 	Drain    = "drain"
@@ -120,8 +120,8 @@ const (
 	Warn     = "warn"
 )
 
-// Standing is how a lease stands, and what its holder is asked to do.
-type Standing struct {
+// LeaseStatus is how a lease stands, and what its holder is asked to do.
+type LeaseStatus struct {
 	Job       string
 	Epoch     int64
 	Directive string
@@ -157,9 +157,9 @@ func requireAgent(who tenancy.Principal) error {
 	return nil
 }
 
-// published wakes whoever waits for what changed jobs mean: their lanes, the
+// publish wakes whoever waits for what changed jobs mean: their lanes, the
 // seats that came free, the pages. Each of them once.
-func (s *Service) published(workspace ids.ID, factories []ids.ID, changed ...jobs.Job) {
+func (s *Service) publish(workspace ids.ID, factories []ids.ID, changed ...jobs.Job) {
 	topics := append(jobs.Topics(workspace, changed...), fleet.Topic(workspace))
 	for _, f := range factories {
 		topics = append(topics, fleet.SeatTopic(workspace, f))

@@ -11,8 +11,8 @@ import (
 	"fleetboard/internal/jobs"
 )
 
-// handOnTimeout bounds what a request does for others after its own work is done.
-const handOnTimeout = 5 * time.Second
+// afterCommitTimeout bounds what a request does for others after its own work is done.
+const afterCommitTimeout = 5 * time.Second
 
 // change is a job before and after something was done to it.
 type change struct {
@@ -45,15 +45,15 @@ func (c change) opensGates() bool {
 // occupies reports whether a job in this status keeps its repo from others.
 func occupies(s jobs.Status) bool { return s == jobs.Ready || s.Leased() }
 
-// settled is what follows the commit of changes: who waits for what they mean is
+// afterCommit is what follows the commit of changes: who waits for what they mean is
 // woken, and what they freed is handed on.
-func (s *Service) settled(ctx context.Context, workspace ids.ID, list ...change) {
-	s.told(workspace, list)
-	s.handOn(ctx, workspace, list)
+func (s *Service) afterCommit(ctx context.Context, workspace ids.ID, list ...change) {
+	s.notifyChanged(workspace, list)
+	s.promoteNext(ctx, workspace, list)
 }
 
-// told wakes who waits for what changes mean.
-func (s *Service) told(workspace ids.ID, list []change) {
+// notifyChanged wakes who waits for what changes mean.
+func (s *Service) notifyChanged(workspace ids.ID, list []change) {
 	if len(list) == 0 {
 		return
 	}
@@ -61,7 +61,7 @@ func (s *Service) told(workspace ids.ID, list []change) {
 	for _, c := range list {
 		changed = append(changed, c.after)
 	}
-	s.published(workspace, seatsOf(list), changed...)
+	s.publish(workspace, seatsOf(list), changed...)
 }
 
 // seatsOf are the factories of which the changes freed seats.
@@ -75,10 +75,10 @@ func seatsOf(list []change) []ids.ID {
 	return factories
 }
 
-// handOn gives the repos and the review places that changes freed to the most
+// promoteNext gives the repos and the review places that changes freed to the most
 // urgent jobs that were held for them, and lets parents go on that waited. An error there is not the caller's: the
 // sweep mends it.
-func (s *Service) handOn(ctx context.Context, workspace ids.ID, list []change) {
+func (s *Service) promoteNext(ctx context.Context, workspace ids.ID, list []change) {
 	repos, products := map[string]bool{}, map[ids.ID]bool{}
 	for _, c := range list {
 		if c.freesRepo() {
@@ -89,15 +89,15 @@ func (s *Service) handOn(ctx context.Context, workspace ids.ID, list []change) {
 		}
 	}
 	// What the caller asked for is done; that it went away keeps nobody waiting.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handOnTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterCommitTimeout)
 	defer cancel()
 	for product := range products {
-		if err := s.openReview(ctx, workspace, product); err != nil {
+		if err := s.freeReviewPlace(ctx, workspace, product); err != nil {
 			s.log.WarnContext(ctx, "a review place is free", "err", err)
 		}
 	}
 	for repo := range repos {
-		if err := s.openRepo(ctx, workspace, repo); err != nil {
+		if err := s.freeRepoSlot(ctx, workspace, repo); err != nil {
 			s.log.WarnContext(ctx, "a repo is free", "err", err)
 		}
 	}
@@ -138,10 +138,10 @@ func (s *Service) promoteRest(ctx context.Context, workspace ids.ID) error {
 	return nil
 }
 
-// openReview lets in the next job that waits for a place in a product's review
+// freeReviewPlace lets in the next job that waits for a place in a product's review
 // queue, and wakes the claims that its full queue kept from jobs that were ready
 // already.
-func (s *Service) openReview(ctx context.Context, workspace, product ids.ID) error {
+func (s *Service) freeReviewPlace(ctx context.Context, workspace, product ids.ID) error {
 	var lanes []int64
 	var next []ids.ID
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
@@ -164,9 +164,9 @@ func (s *Service) openReview(ctx context.Context, workspace, product ids.ID) err
 	return err
 }
 
-// openRepo lets in the next job that waits for a repo, in a transaction of its
+// freeRepoSlot lets in the next job that waits for a repo, in a transaction of its
 // own: whoever left the repo has committed.
-func (s *Service) openRepo(ctx context.Context, workspace ids.ID, repo string) error {
+func (s *Service) freeRepoSlot(ctx context.Context, workspace ids.ID, repo string) error {
 	var next ids.ID
 	var held bool
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
