@@ -15,7 +15,7 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-// Promise 12 for people: whatever keeps a job from running stands on its card and
+// Promise P12 for people: whatever keeps a job from running stands on its card and
 // on its page.
 func TestEveryJobThatDoesNotRunSaysWhyOnItsCardAndPage(t *testing.T) {
 	d := handlertest.NewDesk(t)

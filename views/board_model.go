@@ -142,7 +142,7 @@ type Card struct {
 
 // Reason is why a job does not move.
 type Reason struct {
-	Icon string // look.md section 6: "link", "lock", "unplug"
+	Icon string // "link", "lock", "unplug"
 	Text ui.Sentence
 	Tone ui.Tone
 	Ask  bool // an agent's question

@@ -68,7 +68,7 @@ type StripItem struct {
 	NoteTone ui.Tone
 }
 
-// Why is the explanation of a job that does not run (promise 12).
+// Why is the explanation of a job that does not run (promise P12).
 type Why struct {
 	Icon  string
 	Tone  ui.Tone

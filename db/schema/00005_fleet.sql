@@ -51,7 +51,7 @@ CREATE TABLE agent (
     terminate_reason           text NOT NULL DEFAULT '',
     created_at                 timestamptz NOT NULL DEFAULT now(),
     registered_at              timestamptz NOT NULL DEFAULT now(),
-    -- 30 missed intervals, or three times the agent's own stale time (product.md section 2).
+    -- 30 missed intervals, or three times the agent's own stale time (docs/concepts.md).
     dead_after_seconds         integer GENERATED ALWAYS AS (COALESCE((stale_after_seconds * 3),
         (heartbeat_interval_seconds * 30))) STORED NOT NULL,
     -- The health that was told last, in the log and on the pages: who tells of a
@@ -100,7 +100,7 @@ GRANT SELECT, INSERT, DELETE, UPDATE ON agent TO fleetboard_app;
 GRANT SELECT (workspace_id, id, last_heartbeat_at, terminated_at, dead_after_seconds,
     health_told) ON agent TO fleetboard_system;
 
--- How alive an agent is that was last heard of at a time, by product.md section 2:
+-- How alive an agent is that was last heard of at a time, by docs/concepts.md:
 -- warn, stale and dead after 3, 10 and 30 of the 30 intervals that dead_after is.
 -- +goose StatementBegin
 CREATE FUNCTION agent_health(heard_at timestamptz, dead_after integer, at timestamptz) RETURNS text

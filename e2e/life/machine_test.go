@@ -39,7 +39,7 @@ type machine struct {
 	trace   []string
 }
 
-// Every sequence of calls leaves the jobs as product.md's table says, every
+// Every sequence of calls leaves the jobs as the table in docs/concepts.md says, every
 // write with an ended lease is refused with its reason, and nothing else changes.
 func TestWholeLives(t *testing.T) {
 	sequences := defaultSequences

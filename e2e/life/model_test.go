@@ -15,7 +15,7 @@ const (
 	seats      = 2
 )
 
-// card is a job as product.md's table has it. The model is written from the
+// card is a job as the table in docs/concepts.md has it. The model is written from the
 // table, not from the code: where they differ one of them is wrong.
 type card struct {
 	key         string
@@ -366,7 +366,7 @@ type deed struct {
 	do   func(m *model, c *card, word string)
 }
 
-// deeds are the rows of product.md's table that people bring about.
+// deeds are the rows of the table in docs/concepts.md that people bring about.
 var deeds = map[string][]deed{
 	"pause":        {{leasedOnes, direct("pause")}, {[]string{"waiting", "ready"}, moved("paused")}},
 	"cancel":       {{leasedOnes, direct("cancel")}, {[]string{"waiting", "ready", "paused", "blocked", "in_review", "approved"}, moved("aborted")}},

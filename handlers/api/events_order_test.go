@@ -39,7 +39,7 @@ func openTx(t *testing.T, w *world, workspace ids.ID, kind string) (end func(com
 	return func(commit bool) { verdict <- commit; <-over }
 }
 
-// Promise 6 over HTTP: events that were written earlier and are committed later
+// Promise P6 over HTTP: events that were written earlier and are committed later
 // come all the same, once, and in one order for the live stream, for one that is
 // resumed at each event, and for GET /events.
 func TestAStreamSkipsNothingThatIsCommittedLate(t *testing.T) {

@@ -108,7 +108,7 @@ func (s pageData) checkNote() string {
 	return "any factory can go on from it"
 }
 
-// overEstimate is how far past its estimate a job is warned (product.md 2).
+// overEstimate is how far past its estimate a job is warned (docs/concepts.md).
 const overEstimate = 30 * time.Minute
 
 // needs is what the job asks of a factory, and which ones have it.

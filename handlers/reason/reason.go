@@ -16,7 +16,7 @@ import (
 	"fleetboard/views/ui"
 )
 
-// icons are those of look.md section 6.
+// icons stand beside a reason on cards and on the job page.
 var icons = map[string]string{
 	kanban.CodeDependency: "link", kanban.CodeNotBefore: "calendar-clock", kanban.CodeRetryBackoff: "timer-reset",
 	kanban.CodeBudget: "wallet", kanban.CodeRepoBusy: "lock", kanban.CodeReviewBacklog: "inbox",

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// enrolmentTokenFile is the file that the first start writes in the data
-// directory (api.md, Configuration).
+// enrolmentTokenFile is the file that the first start writes in the data directory.
 const enrolmentTokenFile = "enrolment-token"
 
 func (c Config) checkPublicURL() error {

@@ -15,7 +15,7 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-// Limits of a claim (api.md).
+// Limits of a claim, as openapi.yaml has them.
 const (
 	maxClaim = 100
 	// maxClaimWord bounds a session key and a request id, in characters.

@@ -14,7 +14,7 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-// The patience of product.md section 2, in minutes.
+// The patience with a job past its estimate, in minutes (docs/concepts.md).
 const (
 	// warnAfter is how far beyond its estimate a job may be worked on unasked.
 	warnAfter = 30

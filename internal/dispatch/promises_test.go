@@ -10,7 +10,7 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-// Promise 4 where nobody coordinates: a claim alone finds the job of an agent that
+// Promise P4 where nobody coordinates: a claim alone finds the job of an agent that
 // is dead, or whose lease has ended, and gets it.
 func TestAClaimNeedsNoCoordinator(t *testing.T) {
 	for name, gone := range map[string]func(w *world, held jobs.Job){
@@ -36,7 +36,7 @@ func TestAClaimNeedsNoCoordinator(t *testing.T) {
 	}
 }
 
-// Promise 11: what a worker's clock says is kept beside what ours says, and
+// Promise P11: what a worker's clock says is kept beside what ours says, and
 // decides nothing: not the order of its lines, not how long they are kept, not
 // how long its lease lasts.
 func TestAWorkersClockDecidesNothing(t *testing.T) {

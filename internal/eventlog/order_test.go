@@ -22,7 +22,7 @@ import (
 // writers are as many as leave connections for the readers.
 const writers = 5
 
-// Promise 6: writers take ids, hold their transactions open for as long as they
+// Promise P6: writers take ids, hold their transactions open for as long as they
 // like and commit in any order, or not at all. Whoever tails the log gets every
 // event once, all in the same order, also who breaks off in the middle of a page
 // again and again and goes on from the last event it read. FLEETBOARD_TAIL_SECONDS says how long.

@@ -20,7 +20,7 @@ const (
 )
 
 // Missed intervals after which an agent is warned of, stale and dead
-// (product.md section 2). An agent that names its own stale time keeps the
+// (docs/concepts.md). An agent that names its own stale time keeps the
 // proportions.
 const (
 	warnAfter  = 3

@@ -6,7 +6,7 @@ import (
 	"fleetboard/internal/signal"
 )
 
-// Limits of the retry backoff (product.md section 2).
+// Limits of the retry backoff (docs/concepts.md).
 const (
 	maxBackoff    = 24 * time.Hour
 	backoffJitter = 0.2

@@ -36,7 +36,7 @@ type Created struct {
 // DefaultProduct is what a job belongs to when nothing else says so.
 const DefaultProduct = "default"
 
-// Defaults of product.md section 2.
+// Defaults of a new job (docs/concepts.md).
 const (
 	defaultPriority   = 5
 	defaultMaxRetries = 3

@@ -18,7 +18,7 @@ import (
 // others inform.
 type LinkType string
 
-// The types of product.md: of job X with the link's other job Y.
+// The types that a request may name, of job X with the link's other job Y.
 const (
 	Blocks         LinkType = "blocks"          // X waits until Y is completed
 	Parent         LinkType = "parent"          // Y is X's parent

@@ -8,7 +8,7 @@ import (
 // Status is where a job stands.
 type Status string
 
-// The statuses of product.md section 2.
+// The statuses; docs/concepts.md says what each means.
 const (
 	Waiting   Status = "waiting"
 	Ready     Status = "ready"
@@ -42,7 +42,7 @@ func (s Status) words() string { return strings.ReplaceAll(string(s), "_", " ") 
 // WaitReason is why a waiting job is not claimable yet.
 type WaitReason string
 
-// The reasons of product.md section 2.
+// The wait reasons.
 const (
 	NoWait            WaitReason = ""
 	WaitDependency    WaitReason = "dependency"
@@ -102,7 +102,7 @@ func (t Trigger) participle() string {
 	return string(t) + "ed"
 }
 
-// edges are the rows of product.md's table: a trigger leads from each of its
+// edges are the rows of the table in docs/concepts.md: a trigger leads from each of its
 // from statuses to one of its to statuses.
 type edges struct {
 	from, to []Status

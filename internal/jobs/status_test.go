@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The table of product.md section 2, written down a second time: what it names
+// The table in docs/concepts.md, written down a second time: what it names
 // is allowed, every other combination of statuses is refused.
 func TestTheStatusTable(t *testing.T) {
 	rows := []struct {

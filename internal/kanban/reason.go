@@ -8,7 +8,7 @@ import (
 )
 
 // Codes of a Reason: they are part of the API and do not change. The first six
-// are the wait reasons of product.md section 2.
+// are the wait reasons of docs/concepts.md.
 const (
 	CodeDependency       = "dependency"
 	CodeNotBefore        = "not_before"
