@@ -36,7 +36,7 @@ type Fleet interface {
 // Kanban is what the page asks of the read model of the board.
 type Kanban interface {
 	Leased(ctx context.Context, who tenancy.Principal) ([]jobs.Job, error)
-	Surroundings(ctx context.Context, who tenancy.Principal) (kanban.Surroundings, error)
+	PageContext(ctx context.Context, who tenancy.Principal) (kanban.PageContext, error)
 }
 
 // Pages answers the requests of the page.

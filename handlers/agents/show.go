@@ -16,7 +16,7 @@ import (
 // show is the page of factories and agents.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
-	around, err := p.Kanban.Surroundings(ctx, who)
+	around, err := p.Kanban.PageContext(ctx, who)
 	if err != nil {
 		return err
 	}

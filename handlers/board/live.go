@@ -155,7 +155,7 @@ func (r *liveBoard) column(page kanban.ColumnPage) columnDiff {
 // touched are the columns that changed, as this filter shows them.
 func (r *liveBoard) touched(ctx context.Context, u *kanban.Update) ([]kanban.ColumnPage, error) {
 	f := narrowed(r.view.filter)
-	if f.Open() {
+	if f.IsZero() {
 		return u.Touched, nil
 	}
 	var names []kanban.Column

@@ -40,7 +40,7 @@ func (l boardView) board(b kanban.Board) views.Board {
 	for _, c := range b.Columns {
 		m.Columns = append(m.Columns, l.column(c))
 	}
-	if b.Total == 0 && !narrowed(l.filter).Open() {
+	if b.Total == 0 && !narrowed(l.filter).IsZero() {
 		m.NoMatch = noMatch(l.filter)
 	}
 	return m
@@ -74,11 +74,11 @@ func (l boardView) column(p kanban.ColumnPage) views.Column {
 		Name: string(p.Column), Title: jobparts.ColumnTitles[p.Column], Count: countText(p.Count, p.Capped),
 		Groups: l.grouped(p.Cards), Empty: columnEmpty[p.Column],
 	}
-	if !narrowed(l.filter).Open() {
+	if !narrowed(l.filter).IsZero() {
 		m.Empty = ui.Empty{Title: "No match", Text: "No job of this column passes the filters."}
-		if p.Looked > 0 {
+		if p.Scanned > 0 {
 			m.Empty = ui.Empty{Title: "No match yet",
-				Text: "None of the next " + ui.Count(p.Looked) + " jobs passes the filters. “Show more” looks further."}
+				Text: "None of the next " + ui.Count(p.Scanned) + " jobs passes the filters. “Show more” looks further."}
 		}
 	}
 	if p.Next != "" {

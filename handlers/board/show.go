@@ -55,7 +55,7 @@ func newBoardView(filter links.Filter, who tenancy.Principal, b kanban.Board) bo
 // neverUsed reports whether the workspace has no job at all, not even one that
 // the board does not show any more.
 func (p *Pages) neverUsed(ctx context.Context, who tenancy.Principal, b kanban.Board, filter links.Filter) (bool, error) {
-	if b.Total > 0 || !narrowed(filter).Open() {
+	if b.Total > 0 || !narrowed(filter).IsZero() {
 		return false, nil
 	}
 	list, _, err := p.Jobs.List(ctx, who, jobs.Filter{Limit: 1})

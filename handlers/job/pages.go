@@ -75,8 +75,8 @@ type Logs interface {
 // Kanban is what the page asks of the read model of the board.
 type Kanban interface {
 	Explain(ctx context.Context, who tenancy.Principal, keyOrID string) (kanban.Explanation, error)
-	Surroundings(ctx context.Context, who tenancy.Principal) (kanban.Surroundings, error)
-	Talk(ctx context.Context, who tenancy.Principal, job ids.ID) ([]eventlog.Event, error)
+	PageContext(ctx context.Context, who tenancy.Principal) (kanban.PageContext, error)
+	Conversation(ctx context.Context, who tenancy.Principal, job ids.ID) ([]eventlog.Event, error)
 }
 
 // Pages answers the requests of the page.

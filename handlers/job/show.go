@@ -20,7 +20,7 @@ const eventPage = 50
 // of the history, and no live changes.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
-	around, err := p.Kanban.Surroundings(ctx, who)
+	around, err := p.Kanban.PageContext(ctx, who)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (p *Pages) read(ctx context.Context, who tenancy.Principal, key string, bef
 		return sheet, err
 	}
 	sheet.links = sheet.graph.Nodes
-	if sheet.talk, err = p.Kanban.Talk(ctx, who, sheet.job.ID); err != nil {
+	if sheet.talk, err = p.Kanban.Conversation(ctx, who, sheet.job.ID); err != nil {
 		return sheet, err
 	}
 	if sheet.events, err = p.Events.OfJob(ctx, who, sheet.job.ID, before, eventPage+1); err != nil {

@@ -41,7 +41,7 @@ type connection struct {
 // stream tells everything, so nothing falls between the two.
 func (f *connection) Begin(ctx context.Context, out *Writer) error {
 	f.out = out
-	u, err := f.hub.deps.Board.Missed(ctx, f.who, f.after)
+	u, err := f.hub.deps.Board.CatchUp(ctx, f.who, f.after)
 	if err != nil || u == nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (f *connection) reset(ctx context.Context) error {
 	if !f.stream.subscribers.add(f.subscriber) {
 		return nil
 	}
-	place, err := f.hub.deps.Board.Here(ctx, f.who)
+	place, err := f.hub.deps.Board.Cursor(ctx, f.who)
 	if err != nil {
 		return err
 	}

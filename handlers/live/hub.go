@@ -117,7 +117,7 @@ func (h *Hub) begin(o *sharedStream, c echo.Context, who tenancy.Principal) erro
 	if o.view, err = h.open(c, who, snap); err != nil {
 		return err
 	}
-	place, err := h.deps.Board.Here(c.Request().Context(), who)
+	place, err := h.deps.Board.Cursor(c.Request().Context(), who)
 	if err != nil {
 		return err
 	}

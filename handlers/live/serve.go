@@ -45,9 +45,9 @@ type Members interface {
 
 // Board is the feed of the board's changes.
 type Board interface {
-	Here(ctx context.Context, who tenancy.Principal) (cursor string, err error)
+	Cursor(ctx context.Context, who tenancy.Principal) (cursor string, err error)
 	Watch(ctx context.Context, who tenancy.Principal, cursor string) (<-chan *kanban.Update, error)
-	Missed(ctx context.Context, who tenancy.Principal, cursor string) (*kanban.Update, error)
+	CatchUp(ctx context.Context, who tenancy.Principal, cursor string) (*kanban.Update, error)
 }
 
 // Fleet reads the factories and agents.

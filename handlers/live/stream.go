@@ -128,7 +128,7 @@ func (s *stream) beat(ctx context.Context) error {
 // reset lets every page fetch itself again, for the stream missed too much, and
 // goes on from the place that they will then show.
 func (s *stream) reset(ctx context.Context) error {
-	place, err := s.hub.deps.Board.Here(ctx, s.who)
+	place, err := s.hub.deps.Board.Cursor(ctx, s.who)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ type Jobs interface {
 // Kanban is what the page asks of the read model of the board.
 type Kanban interface {
 	Explain(ctx context.Context, who tenancy.Principal, keyOrID string) (kanban.Explanation, error)
-	Surroundings(ctx context.Context, who tenancy.Principal) (kanban.Surroundings, error)
+	PageContext(ctx context.Context, who tenancy.Principal) (kanban.PageContext, error)
 }
 
 // Pages answers the requests of the page.

@@ -33,7 +33,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 // newJobPage shows the form with the present fleet around it.
 func (p *Pages) newJobPage(c echo.Context, who tenancy.Principal, status int, sheet pageData) error {
 	ctx := c.Request().Context()
-	around, err := p.Kanban.Surroundings(ctx, who)
+	around, err := p.Kanban.PageContext(ctx, who)
 	if err != nil {
 		return err
 	}

@@ -45,8 +45,8 @@ type Jobs interface {
 // Kanban is what the page asks of the read model of the board.
 type Kanban interface {
 	ReviewQueue(ctx context.Context, who tenancy.Principal, after string) (kanban.ReviewQueue, error)
-	Surroundings(ctx context.Context, who tenancy.Principal) (kanban.Surroundings, error)
-	Talk(ctx context.Context, who tenancy.Principal, job ids.ID) ([]eventlog.Event, error)
+	PageContext(ctx context.Context, who tenancy.Principal) (kanban.PageContext, error)
+	Conversation(ctx context.Context, who tenancy.Principal, job ids.ID) ([]eventlog.Event, error)
 }
 
 // Pages answers the requests of the page.

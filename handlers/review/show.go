@@ -27,7 +27,7 @@ type place struct {
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
 	at := place{key: c.QueryParam("job"), after: c.QueryParam("after")}
-	around, err := p.Kanban.Surroundings(ctx, who)
+	around, err := p.Kanban.PageContext(ctx, who)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (p *Pages) read(ctx context.Context, who tenancy.Principal, at place, snap 
 	if sheet.job.attempts, err = p.Jobs.Attempts(ctx, who, job.ID.String()); err != nil {
 		return sheet, err
 	}
-	sheet.job.talk, err = p.Kanban.Talk(ctx, who, job.ID)
+	sheet.job.talk, err = p.Kanban.Conversation(ctx, who, job.ID)
 	return sheet, err
 }
 

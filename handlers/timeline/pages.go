@@ -37,7 +37,7 @@ type Jobs interface {
 
 // Kanban is what the page asks of the read model of the board.
 type Kanban interface {
-	Surroundings(ctx context.Context, who tenancy.Principal) (kanban.Surroundings, error)
+	PageContext(ctx context.Context, who tenancy.Principal) (kanban.PageContext, error)
 }
 
 // Pages answers the requests of the page.

@@ -27,7 +27,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	// The place in the log first: what happens from here on is news.
-	around, err := p.Kanban.Surroundings(ctx, who)
+	around, err := p.Kanban.PageContext(ctx, who)
 	if err != nil {
 		return err
 	}

@@ -63,12 +63,12 @@ type Filter struct {
 	Unroutable                    bool // only ready jobs that no live factory can run
 }
 
-// Open reports whether the filter narrows nothing.
-func (f Filter) Open() bool { return f == Filter{} }
+// IsZero reports whether the filter narrows nothing.
+func (f Filter) IsZero() bool { return f == Filter{} }
 
 // Board is the whole board at one moment.
 type Board struct {
-	Surroundings
+	PageContext
 
 	Columns     []ColumnPage
 	Unroutable  Unroutable
@@ -83,8 +83,8 @@ type Unroutable struct {
 	Capped bool // there are more than Count
 }
 
-// Surroundings are what a page other than the board shows of its workspace.
-type Surroundings struct {
+// PageContext is what a page other than the board shows of its workspace.
+type PageContext struct {
 	Cursor   string // the place in the log from which on the page is to be kept up to date
 	Fleet    fleet.Snapshot
 	Products []string
@@ -99,9 +99,9 @@ type ColumnPage struct {
 	Count  int
 	Capped bool   // there are more than Count
 	Next   string // cursor of the next page, "" after the last one
-	// Looked is how many jobs of a status were looked at where that was not all of
-	// them: the next page goes on to look behind them. Else 0.
-	Looked int
+	// Scanned is how many jobs of a status were scanned if that was not all of them:
+	// the next page goes on behind them. Otherwise it is 0.
+	Scanned int
 }
 
 // Card is a job as the board shows it.

@@ -78,7 +78,7 @@ func (r *reader) column(f Filter, c Column, after string) (ColumnPage, error) {
 	}
 	if edge != nil {
 		list = slices.DeleteFunc(list, func(p place) bool { return c.inOrder(p, *edge) > 0 })
-		page.Next, page.Looked = edge.cursor(), scanRows
+		page.Next, page.Scanned = edge.cursor(), scanRows
 	}
 	if len(list) > pageSize {
 		list = list[:pageSize]

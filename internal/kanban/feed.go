@@ -32,9 +32,9 @@ func (s *Service) Watch(ctx context.Context, who tenancy.Principal, after string
 	return s.feeds.watch(ctx, who, from), nil
 }
 
-// Missed is all that has changed between a place in the log and now, in one
+// CatchUp is all that has changed between a place in the log and now, in one
 // update; nil where nothing has.
-func (s *Service) Missed(ctx context.Context, who tenancy.Principal, after string) (*Update, error) {
+func (s *Service) CatchUp(ctx context.Context, who tenancy.Principal, after string) (*Update, error) {
 	from, err := eventlog.ParseCursor(after)
 	if err != nil {
 		return nil, err
@@ -43,9 +43,9 @@ func (s *Service) Missed(ctx context.Context, who tenancy.Principal, after strin
 	return u, err
 }
 
-// Here is the place in the log from which on everything is news to whoever reads
+// Cursor is the place in the log from which on everything is news to whoever reads
 // after it.
-func (s *Service) Here(ctx context.Context, who tenancy.Principal) (string, error) {
+func (s *Service) Cursor(ctx context.Context, who tenancy.Principal) (string, error) {
 	var at eventlog.Cursor
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
 		at, err = eventlog.HeadTx(ctx, tx)

@@ -1,26 +1,11 @@
 package kanban
 
 import (
-	"fmt"
 	"slices"
 
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 )
-
-// readLanes reads the workspace's lanes, once.
-func (r *reader) readLanes() error {
-	if r.lanesRead {
-		return nil
-	}
-	var err error
-	if r.lanes, err = q.LaneList(r.ctx, r.tx, r.workspace); err != nil {
-		return fmt.Errorf("list lanes: %w", err)
-	}
-	r.lanesRead = true
-	return nil
-}
 
 // lanesOf are the lanes of a filter's product, repo and factory, and with
 // Unroutable those of them that no live factory serves.
@@ -28,45 +13,45 @@ func (r *reader) lanesOf(f Filter) ([]int64, error) {
 	if err := r.readLanes(); err != nil {
 		return nil, err
 	}
-	var product ids.ID
+	var wanted ids.ID
 	if f.Product != "" {
 		list, err := r.productList()
-		at := slices.IndexFunc(list, func(p dbsqlc.ProductListRow) bool { return p.Name == f.Product })
+		at := slices.IndexFunc(list, func(p product) bool { return p.name == f.Product })
 		if err != nil || at < 0 {
 			return nil, err
 		}
-		product = list[at].ID
+		wanted = list[at].id
 	}
 	var lanes []int64
 	for _, l := range r.lanes {
-		if (f.Product == "" || l.ProductID == product) && (f.Factory == "" || l.Factory == f.Factory) &&
-			(f.Repo == "" || slices.Contains(l.Needs, "repo:"+f.Repo)) {
-			lanes = append(lanes, l.ID)
+		if (f.Product == "" || l.product == wanted) && (f.Factory == "" || l.factory == f.Factory) &&
+			(f.Repo == "" || slices.Contains(l.needs, "repo:"+f.Repo)) {
+			lanes = append(lanes, l.id)
 		}
 	}
 	if !f.Unroutable {
 		return lanes, nil
 	}
-	dead, err := r.deadLanes()
-	return slices.DeleteFunc(lanes, func(id int64) bool { return !slices.Contains(dead, id) }), err
+	unroutable, err := r.unroutableLanes()
+	return slices.DeleteFunc(lanes, func(id int64) bool { return !slices.Contains(unroutable, id) }), err
 }
 
-// deadLanes are the lanes that no live factory serves.
-func (r *reader) deadLanes() ([]int64, error) {
-	if r.deadRead {
-		return r.dead, nil
+// unroutableLanes are the lanes that no live factory serves.
+func (r *reader) unroutableLanes() ([]int64, error) {
+	if r.unroutableRead {
+		return r.unroutableList, nil
 	}
 	if err := r.readLanes(); err != nil {
 		return nil, err
 	}
 	able := servingOf(r.snap)
 	for _, l := range r.lanes {
-		if !slices.ContainsFunc(able, func(a serving) bool { return a.serves(l.Needs, l.Factory) }) {
-			r.dead = append(r.dead, l.ID)
+		if !slices.ContainsFunc(able, func(a serving) bool { return a.serves(l.needs, l.factory) }) {
+			r.unroutableList = append(r.unroutableList, l.id)
 		}
 	}
-	r.deadRead = true
-	return r.dead, nil
+	r.unroutableRead = true
+	return r.unroutableList, nil
 }
 
 // serving is what a live factory that takes jobs offers, and what its live agents

@@ -83,7 +83,7 @@ func (h *held) plans(when string) {
 					}
 				}
 			}
-			return r.menus(&Surroundings{})
+			return r.menus(&PageContext{})
 		})
 		if err != nil {
 			h.t.Fatalf("%s: %v", name, err)

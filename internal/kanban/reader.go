@@ -2,11 +2,9 @@ package kanban
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
@@ -20,15 +18,15 @@ type reader struct {
 	snap      fleet.Snapshot
 
 	// Each is read once, where it is asked for.
-	lanes        []dbsqlc.LaneListRow
-	dead         []int64 // of them those that no live factory serves
-	products     []dbsqlc.ProductListRow
-	lanesRead    bool
-	deadRead     bool
-	productsRead bool
-	routes       map[int64]fleet.Routing // by lane
-	named        *jobs.Job               // by the key that was searched for
-	namedRead    bool
+	lanes          []lane
+	unroutableList []int64 // of them those that no live factory serves
+	products       []product
+	lanesRead      bool
+	unroutableRead bool
+	productsRead   bool
+	routes         map[int64]fleet.Routing // by lane
+	named          *jobs.Job               // by the key that was searched for
+	namedRead      bool
 }
 
 func newReader(ctx context.Context, tx db.Tx, workspace ids.ID) (*reader, error) {
@@ -40,14 +38,13 @@ func newReader(ctx context.Context, tx db.Tx, workspace ids.ID) (*reader, error)
 // them up to countCap.
 func (r *reader) unroutable() (Unroutable, error) {
 	var u Unroutable
-	lanes, err := r.deadLanes()
+	lanes, err := r.unroutableLanes()
 	if err != nil || len(lanes) == 0 {
 		return u, err
 	}
-	list, err := q.BoardUnroutable(r.ctx, r.tx, dbsqlc.BoardUnroutableParams{
-		WorkspaceID: r.workspace, Lanes: lanes, MaxRows: namedUnroutable})
+	list, err := r.firstReadyOf(lanes)
 	if err != nil {
-		return u, fmt.Errorf("unroutable jobs: %w", err)
+		return u, err
 	}
 	if u.First, err = r.cards(list); err != nil {
 		return u, err
@@ -58,12 +55,9 @@ func (r *reader) unroutable() (Unroutable, error) {
 	}
 	n := len(list)
 	if n == namedUnroutable {
-		all, err := q.BoardUnroutableCount(r.ctx, r.tx, dbsqlc.BoardUnroutableCountParams{
-			WorkspaceID: r.workspace, Lanes: lanes, MaxRows: countCap + 1})
-		if err != nil {
-			return u, fmt.Errorf("count unroutable jobs: %w", err)
+		if n, err = r.countReadyOf(lanes); err != nil {
+			return u, err
 		}
-		n = int(all)
 	}
 	u.Count, u.Capped = min(n, countCap), n > countCap
 	return u, nil
@@ -103,34 +97,22 @@ func (r *reader) waitingOn(list []ids.ID) ([]Card, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	waiting, err := q.BoardWaitingOn(r.ctx, r.tx, dbsqlc.BoardWaitingOnParams{WorkspaceID: r.workspace, Ids: list, MaxRows: pageSize})
+	waiting, err := r.idsWaitingOn(list)
 	if err != nil {
-		return nil, fmt.Errorf("jobs that wait for others: %w", err)
+		return nil, err
 	}
 	return r.cards(waiting)
 }
 
-func (r *reader) productList() ([]dbsqlc.ProductListRow, error) {
-	if r.productsRead {
-		return r.products, nil
-	}
-	var err error
-	if r.products, err = q.ProductList(r.ctx, r.tx, r.workspace); err != nil {
-		return nil, fmt.Errorf("list products: %w", err)
-	}
-	r.productsRead = true
-	return r.products, nil
-}
-
 // menus fills in what the filter menus offer.
-func (r *reader) menus(b *Surroundings) error {
+func (r *reader) menus(b *PageContext) error {
 	products, err := r.productList()
 	if err != nil {
 		return err
 	}
 	for _, p := range products {
-		b.Products = append(b.Products, p.Name)
-		b.Repos = append(b.Repos, p.Repos...)
+		b.Products = append(b.Products, p.name)
+		b.Repos = append(b.Repos, p.repos...)
 	}
 	for _, f := range r.snap.Factories {
 		for _, repo := range f.Repos {
@@ -139,10 +121,8 @@ func (r *reader) menus(b *Surroundings) error {
 	}
 	slices.Sort(b.Repos)
 	b.Repos = slices.Compact(b.Repos)
-	if b.Phases, err = q.BoardPhases(r.ctx, r.tx, r.workspace); err != nil {
-		return fmt.Errorf("list phases: %w", err)
-	}
-	return nil
+	b.Phases, err = r.phases()
+	return err
 }
 
 func (f Filter) priority() int32 {

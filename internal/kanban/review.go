@@ -3,11 +3,9 @@ package kanban
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
@@ -20,9 +18,9 @@ const (
 	// maxListedResult is the stored size of a result, in bytes, up to which a
 	// list brings it.
 	maxListedResult = 16 << 10
-	// maxTalk is how many of the latest questions, answers and refusals of a job
+	// maxConversation is how many of the latest questions, answers and refusals of a job
 	// are read.
-	maxTalk = 20
+	maxConversation = 20
 )
 
 // Handed is a job of the review page's lists.
@@ -83,16 +81,12 @@ func (s *Service) ReviewQueue(ctx context.Context, who tenancy.Principal, after 
 
 // handed reads the oldest jobs in a status after a place.
 func handed(ctx context.Context, tx db.Tx, workspace ids.ID, status jobs.Status, at cursor) (list []Handed, next string, err error) {
-	rows, err := q.ReviewQueue(ctx, tx, dbsqlc.ReviewQueueParams{WorkspaceID: workspace, Status: string(status),
-		AfterAt: at.at, AfterID: at.id, MaxResult: maxListedResult, MaxRows: pageSize + 1})
+	list, err = oldestTx(ctx, tx, workspace, status, at, pageSize+1)
 	if err != nil {
-		return nil, "", fmt.Errorf("review queue: %w", err)
+		return nil, "", err
 	}
-	for _, r := range rows[:min(len(rows), pageSize)] {
-		list = append(list, Handed{ID: r.ID, Key: r.Key, Title: r.Title, Repo: r.Repo, Product: r.Product, Priority: int(r.Priority),
-			Status: jobs.Status(r.Status), Since: r.StatusAt, Agent: r.Agent, Result: r.Result})
-	}
-	if len(rows) > pageSize {
+	if len(list) > pageSize {
+		list = list[:pageSize]
 		last := list[pageSize-1]
 		next = cursorOf(jobs.Job{ID: last.ID, StatusAt: last.Since})
 	}
@@ -110,40 +104,17 @@ func (s *Service) ReviewCount(ctx context.Context, who tenancy.Principal) (Revie
 }
 
 func countReview(ctx context.Context, tx db.Tx, workspace ids.ID) (ReviewCount, error) {
-	n, err := q.ReviewCount(ctx, tx, dbsqlc.ReviewCountParams{WorkspaceID: workspace, MaxRows: reviewCap})
-	if err != nil {
-		return ReviewCount{}, fmt.Errorf("count reviews: %w", err)
-	}
-	return ReviewCount{Jobs: min(int(n), reviewCap-1), Capped: n >= reviewCap}, nil
+	n, err := countReviewTx(ctx, tx, workspace)
+	return ReviewCount{Jobs: min(n, reviewCap-1), Capped: n >= reviewCap}, err
 }
 
-// Talk reads what agents and people last said to one another about a job:
+// Conversation reads what agents and people last said to one another about a job:
 // questions, answers, rejections and failed merges, newest first.
-func (s *Service) Talk(ctx context.Context, who tenancy.Principal, job ids.ID) ([]eventlog.Event, error) {
+func (s *Service) Conversation(ctx context.Context, who tenancy.Principal, job ids.ID) ([]eventlog.Event, error) {
 	var list []eventlog.Event
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		rows, err := q.JobTalk(ctx, tx, dbsqlc.JobTalkParams{WorkspaceID: who.Workspace, JobID: job, MaxRows: maxTalk})
-		if err != nil {
-			return fmt.Errorf("talk: %w", err)
-		}
-		for _, r := range rows {
-			e := eventlog.Event{ID: r.ID, Type: eventlog.Type(r.Type), JobID: &job,
-				Actor: tenancy.ActorOf(r.ActorKind, r.ActorID, r.Actor), At: r.At, Payload: r.Payload}
-			if err := json.Unmarshal(r.Changes, &e.Changes); err != nil {
-				return fmt.Errorf("decode changes: %w", err)
-			}
-			var contents map[string]any
-			if err := json.Unmarshal(r.Contents, &contents); err != nil {
-				return fmt.Errorf("decode contents: %w", err)
-			}
-			for i := range e.Changes {
-				if long, ok := contents[e.Changes[i].NewSHA256]; ok {
-					e.Changes[i].New = long
-				}
-			}
-			list = append(list, e)
-		}
-		return nil
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		list, err = conversationTx(ctx, tx, who.Workspace, job)
+		return err
 	})
 	return list, err
 }

@@ -3,12 +3,8 @@ package kanban
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 )
 
@@ -16,36 +12,36 @@ import (
 // column, or in the lanes that the filter leaves.
 type scan struct {
 	*reader
-	filter Filter
-	column Column
-	walked []string // statuses that are walked
-	laned  []string // statuses whose jobs are found in lanes
-	lanes  []int64  // that all of these are in; none for all lanes where none are found so
+	filter   Filter
+	column   Column
+	inColumn []string // statuses whose jobs are found by walking the column
+	byLane   []string // statuses whose jobs are found lane by lane
+	lanes    []int64  // that all of these are in; none for all lanes where none are found so
 }
 
-// lanedStatuses have an index by lane.
-var lanedStatuses = []jobs.Status{jobs.Waiting, jobs.Ready, jobs.Completed, jobs.Failed, jobs.Aborted}
+// statusesByLane have an index by lane.
+var statusesByLane = []jobs.Status{jobs.Waiting, jobs.Ready, jobs.Completed, jobs.Failed, jobs.Aborted}
 
 // scanOf looks what a filter leaves of a column. A product and a repo are
 // questions of lanes; so is a factory, as long as a job was not claimed.
 func (r *reader) scanOf(f Filter, c Column) (scan, error) {
 	s := scan{reader: r, filter: f, column: c, lanes: []int64{}}
 	for _, status := range statuses[c] {
-		if slices.Contains(lanedStatuses, status) {
-			s.laned = append(s.laned, string(status))
+		if slices.Contains(statusesByLane, status) {
+			s.byLane = append(s.byLane, string(status))
 		} else {
-			s.walked = append(s.walked, string(status))
+			s.inColumn = append(s.inColumn, string(status))
 		}
 	}
 	if f.Unroutable {
-		s.walked = nil
+		s.inColumn = nil
 		if c != Ready {
-			s.laned = nil
+			s.byLane = nil
 			return s, nil
 		}
 	}
-	byLane := f.Product != "" || f.Repo != "" || f.Factory != "" || f.Unroutable
-	if s.finished() && f.Factory != "" || !byLane || len(s.laned) == 0 {
+	narrow := f.Product != "" || f.Repo != "" || f.Factory != "" || f.Unroutable
+	if s.finished() && f.Factory != "" || !narrow || len(s.byLane) == 0 {
 		return s.walk(nil), nil
 	}
 	lanes, err := r.lanesOf(f)
@@ -53,7 +49,7 @@ func (r *reader) scanOf(f Filter, c Column) (scan, error) {
 	case err != nil:
 		return s, err
 	case len(lanes) == 0:
-		s.laned = nil
+		s.byLane = nil
 	case f.Phase != "" || f.Query != "" || f.PriorityGTE != nil || len(lanes) > maxLanes:
 		return s.walk(lanes), nil
 	default:
@@ -65,7 +61,7 @@ func (r *reader) scanOf(f Filter, c Column) (scan, error) {
 // walk is the scan without an index by lane. Of what it finds only jobs of some
 // lanes count, where the filter asks for what is written nowhere else.
 func (s scan) walk(lanes []int64) scan {
-	s.walked, s.laned = append(s.walked, s.laned...), nil
+	s.inColumn, s.byLane = append(s.inColumn, s.byLane...), nil
 	if s.filter.Unroutable {
 		s.lanes = lanes
 	}
@@ -73,7 +69,7 @@ func (s scan) walk(lanes []int64) scan {
 }
 
 // none reports that nothing passes.
-func (s scan) none() bool { return len(s.walked)+len(s.laned) == 0 }
+func (s scan) none() bool { return len(s.inColumn)+len(s.byLane) == 0 }
 
 func (s scan) finished() bool { return s.column == Done || s.column == Failed }
 
@@ -87,7 +83,7 @@ func (s scan) days() int32 {
 // most is how many jobs of a status are looked at: with a filter that no index
 // answers not all of them.
 func (s scan) most() int32 {
-	if s.filter.Open() {
+	if s.filter.IsZero() {
 		return pageSize + 1
 	}
 	return scanRows
@@ -99,7 +95,7 @@ func (s scan) page(at cursor) ([]place, error) {
 	for _, find := range []struct {
 		in   []string
 		find func(cursor) ([]place, error)
-	}{{s.walked, s.along}, {s.laned, s.inLanes}} {
+	}{{s.inColumn, s.along}, {s.byLane, s.inLanes}} {
 		if len(find.in) == 0 {
 			continue
 		}
@@ -111,47 +107,6 @@ func (s scan) page(at cursor) ([]place, error) {
 	}
 	slices.SortFunc(list, s.column.inOrder)
 	return list[:min(len(list), pageSize+1)], nil
-}
-
-func (s scan) along(at cursor) (list []place, err error) {
-	f := s.filter
-	if s.finished() {
-		rows, err := q.BoardFinished(s.ctx, s.tx, dbsqlc.BoardFinishedParams{
-			WorkspaceID: s.workspace, Statuses: s.walked, Days: s.days(), AfterAt: at.before(), AfterID: at.beforeID(),
-			PriorityGte: f.priority(), Product: f.Product, Repo: f.Repo, Phase: f.Phase, Factory: f.Factory,
-			Q: db.EscapeLike(f.Query), MaxScan: s.most(), MaxRows: pageSize + 1})
-		for _, r := range rows {
-			list = append(list, place{r.ID, int32(r.Priority), r.StatusAt})
-		}
-		return list, wrapped("finished jobs", err)
-	}
-	rows, err := q.BoardOpen(s.ctx, s.tx, dbsqlc.BoardOpenParams{
-		WorkspaceID: s.workspace, Statuses: s.walked, AfterPriority: at.priority, AfterAt: at.at, AfterID: at.id,
-		PriorityGte: f.priority(), Product: f.Product, Repo: f.Repo, Phase: f.Phase, Factory: f.Factory,
-		Q: db.EscapeLike(f.Query), Lanes: s.lanes, MaxScan: s.most(), MaxRows: pageSize + 1})
-	for _, r := range rows {
-		list = append(list, place{r.ID, int32(r.Priority), r.StatusAt})
-	}
-	return list, wrapped("open jobs", err)
-}
-
-func (s scan) inLanes(at cursor) (list []place, err error) {
-	if s.finished() {
-		rows, err := q.BoardLaneFinished(s.ctx, s.tx, dbsqlc.BoardLaneFinishedParams{
-			WorkspaceID: s.workspace, Statuses: s.laned, Lanes: s.lanes, Days: s.days(), AfterAt: at.before(), AfterID: at.beforeID(),
-			MaxRows: pageSize + 1})
-		for _, r := range rows {
-			list = append(list, place{r.ID, int32(r.Priority), r.StatusAt})
-		}
-		return list, wrapped("finished jobs of lanes", err)
-	}
-	rows, err := q.BoardLaneOpen(s.ctx, s.tx, dbsqlc.BoardLaneOpenParams{
-		WorkspaceID: s.workspace, Statuses: s.laned, Lanes: s.lanes, AfterPriority: at.priority, AfterAt: at.at, AfterID: at.id,
-		MaxRows: pageSize + 1})
-	for _, r := range rows {
-		list = append(list, place{r.ID, int32(r.Priority), r.StatusAt})
-	}
-	return list, wrapped("open jobs of lanes", err)
 }
 
 // withNamed puts the job whose key was searched for on the first page of its
@@ -175,71 +130,49 @@ func (s scan) withNamed(list []place, at cursor) ([]place, error) {
 	return list, nil
 }
 
-// namedBy reads the job with a key; nil where there is none.
+// namedBy reads the job with a key, once; nil where there is none.
 func (r *reader) namedBy(key string) (*jobs.Job, error) {
 	if r.namedRead {
 		return r.named, nil
 	}
-	rows, err := q.JobIDs(r.ctx, r.tx, dbsqlc.JobIDsParams{WorkspaceID: r.workspace, Keys: []string{key, strings.ToUpper(key)},
-		Ids: []ids.ID{}})
+	found, err := r.idsOfKey(key)
 	if err != nil {
-		return nil, fmt.Errorf("job by key: %w", err)
+		return nil, err
 	}
 	r.namedRead = true
-	if len(rows) == 0 {
+	if len(found) == 0 {
 		return nil, nil
 	}
-	found, err := jobs.LoadManyTx(r.ctx, r.tx, r.workspace, []ids.ID{rows[0].ID})
-	if err == nil && len(found) == 1 {
-		r.named = &found[0]
+	list, err := jobs.LoadManyTx(r.ctx, r.tx, r.workspace, found[:1])
+	if err == nil && len(list) == 1 {
+		r.named = &list[0]
 	}
 	return r.named, err
 }
 
 // edge is how far a walk looked; nil where it came to the end.
 func (s scan) edge(at cursor) (*place, error) {
-	if s.filter.Open() || len(s.walked) == 0 {
+	if s.filter.IsZero() || len(s.inColumn) == 0 {
 		return nil, nil
 	}
-	if s.finished() {
-		rows, err := q.BoardFinishedEdge(s.ctx, s.tx, dbsqlc.BoardFinishedEdgeParams{
-			WorkspaceID: s.workspace, Statuses: s.walked, Days: s.days(), AfterAt: at.before(), AfterID: at.beforeID(), MaxScan: scanRows})
-		if err != nil || len(rows) == 0 {
-			return nil, wrapped("the end of a walk", err)
-		}
-		return &place{rows[0].ID, int32(rows[0].Priority), rows[0].StatusAt}, nil
-	}
-	rows, err := q.BoardOpenEdge(s.ctx, s.tx, dbsqlc.BoardOpenEdgeParams{
-		WorkspaceID: s.workspace, Statuses: s.walked, AfterPriority: at.priority, AfterAt: at.at, AfterID: at.id, MaxScan: scanRows})
-	if err != nil || len(rows) == 0 {
+	list, err := s.edgeOf(at)
+	if err != nil || len(list) == 0 {
 		return nil, wrapped("the end of a walk", err)
 	}
-	return &place{rows[0].ID, int32(rows[0].Priority), rows[0].StatusAt}, nil
+	return &list[0], nil
 }
 
 // count counts what passes, each status up to countCap.
 func (s scan) count() (n int, capped bool, err error) {
-	f := s.filter
 	counts := map[string]int32{}
-	if len(s.walked) > 0 {
-		rows, err := q.BoardCount(s.ctx, s.tx, dbsqlc.BoardCountParams{
-			WorkspaceID: s.workspace, Statuses: s.walked, Days: DoneDays, PriorityGte: f.priority(), Product: f.Product, Repo: f.Repo,
-			Phase: f.Phase, Factory: f.Factory, Q: db.EscapeLike(f.Query), Lanes: s.lanes, MaxScan: scanRows, MaxRows: countCap + 1})
-		if err != nil {
-			return 0, false, fmt.Errorf("count jobs: %w", err)
-		}
-		for _, row := range rows {
-			counts[row.Status] = row.Jobs
+	if len(s.inColumn) > 0 {
+		if err := s.countInColumn(counts); err != nil {
+			return 0, false, err
 		}
 	}
-	if len(s.laned) > 0 {
-		rows, err := q.BoardLaneCount(s.ctx, s.tx, dbsqlc.BoardLaneCountParams{
-			WorkspaceID: s.workspace, Statuses: s.laned, Lanes: s.lanes, Days: DoneDays, MaxRows: countCap + 1})
-		if err != nil {
-			return 0, false, fmt.Errorf("count jobs of lanes: %w", err)
-		}
-		for _, row := range rows {
-			counts[row.Status] = row.Jobs
+	if len(s.byLane) > 0 {
+		if err := s.countByLane(counts); err != nil {
+			return 0, false, err
 		}
 	}
 	for _, jobs := range counts {

@@ -82,9 +82,9 @@ func TestAFilterByLaneFindsAllAtOnce(t *testing.T) {
 			c.want = 121
 		}
 		found, first, _ := w.all(c.f, c.in)
-		if len(found) != c.want || first.Count != c.want || first.Capped || first.Looked != 0 {
+		if len(found) != c.want || first.Count != c.want || first.Capped || first.Scanned != 0 {
 			t.Errorf("%+v in %s: %d found, %d counted (more: %v, looked at %d), want %d", c.f, c.in, len(found), first.Count, first.Capped,
-				first.Looked, c.want)
+				first.Scanned, c.want)
 		}
 	}
 }
@@ -101,8 +101,8 @@ func TestAWalkGoesOnWhereItEnded(t *testing.T) {
 		for name, f := range map[string]kanban.Filter{"phase": {Phase: "M9"}, "text": {Query: "88 of the CROWD"}} {
 			want := map[string]int{"phase": 11, "text": 90}[name]
 			found, first, pages := w.all(f, c)
-			if len(found) != want || first.Looked == 0 || !first.Capped || pages < 3 {
-				t.Errorf("%s in %s: %d found on %d pages, the first looked at %d (more: %v); want %d", name, c, len(found), pages, first.Looked,
+			if len(found) != want || first.Scanned == 0 || !first.Capped || pages < 3 {
+				t.Errorf("%s in %s: %d found on %d pages, the first looked at %d (more: %v); want %d", name, c, len(found), pages, first.Scanned,
 					first.Capped, want)
 			}
 		}

@@ -7,14 +7,11 @@ import (
 	"strings"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
-
-var q = dbsqlc.New()
 
 // Subscriber tells of topics that were published in any process.
 type Subscriber interface {
@@ -43,11 +40,11 @@ func (s *Service) Close() { s.feeds.close() }
 func (s *Service) Board(ctx context.Context, who tenancy.Principal, f Filter) (Board, error) {
 	var b Board
 	err := s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) error {
-		r, around, err := surroundings(ctx, tx, who)
+		r, around, err := pageContext(ctx, tx, who)
 		if err != nil {
 			return err
 		}
-		b.Surroundings = around
+		b.PageContext = around
 		if b.Columns, err = r.columns(f, Columns); err != nil {
 			return err
 		}
@@ -60,27 +57,27 @@ func (s *Service) Board(ctx context.Context, who tenancy.Principal, f Filter) (B
 	return b, err
 }
 
-// Surroundings reads what a page other than the board shows of its workspace.
-func (s *Service) Surroundings(ctx context.Context, who tenancy.Principal) (Surroundings, error) {
-	var around Surroundings
+// PageContext reads what a page other than the board shows of its workspace.
+func (s *Service) PageContext(ctx context.Context, who tenancy.Principal) (PageContext, error) {
+	var around PageContext
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
-		_, around, err = surroundings(ctx, tx, who)
+		_, around, err = pageContext(ctx, tx, who)
 		return err
 	})
 	return around, err
 }
 
-func surroundings(ctx context.Context, tx db.Tx, who tenancy.Principal) (*reader, Surroundings, error) {
+func pageContext(ctx context.Context, tx db.Tx, who tenancy.Principal) (*reader, PageContext, error) {
 	// The place in the log first: what happens from here on is news.
 	cursor, err := eventlog.HeadTx(ctx, tx)
 	if err != nil {
-		return nil, Surroundings{}, err
+		return nil, PageContext{}, err
 	}
 	r, err := newReader(ctx, tx, who.Workspace)
 	if err != nil {
-		return nil, Surroundings{}, err
+		return nil, PageContext{}, err
 	}
-	around := Surroundings{Cursor: cursor.String(), Fleet: r.snap}
+	around := PageContext{Cursor: cursor.String(), Fleet: r.snap}
 	return r, around, r.menus(&around)
 }
 
@@ -138,9 +135,9 @@ const maxLeased = 1000
 func (s *Service) Leased(ctx context.Context, who tenancy.Principal) ([]jobs.Job, error) {
 	var list []jobs.Job
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		found, err := q.BoardLeased(ctx, tx, dbsqlc.BoardLeasedParams{WorkspaceID: who.Workspace, MaxRows: maxLeased})
+		found, err := leasedTx(ctx, tx, who.Workspace)
 		if err != nil || len(found) == 0 {
-			return wrapped("leased jobs", err)
+			return err
 		}
 		if list, err = jobs.LoadManyTx(ctx, tx, who.Workspace, found); err != nil {
 			return err

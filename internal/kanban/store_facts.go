@@ -1,0 +1,90 @@
+package kanban
+
+import (
+	"fmt"
+
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+)
+
+func (r *reader) readDependencies(f facts, list []ids.ID) error {
+	if len(list) == 0 {
+		return nil
+	}
+	rows, err := q.BoardOpenDependencies(r.ctx, r.tx, dbsqlc.BoardOpenDependenciesParams{WorkspaceID: r.workspace, Ids: list})
+	if err != nil {
+		return fmt.Errorf("open dependencies: %w", err)
+	}
+	for _, row := range rows {
+		f.dependencies[row.JobID] = append(f.dependencies[row.JobID], dependency{key: row.Key, status: jobs.Status(row.Status)})
+	}
+	return nil
+}
+
+func (r *reader) readLost(f facts, list []ids.ID) error {
+	if len(list) == 0 {
+		return nil
+	}
+	lost, err := q.BoardLost(r.ctx, r.tx, dbsqlc.BoardLostParams{WorkspaceID: r.workspace, Ids: list})
+	if err != nil {
+		return fmt.Errorf("lost jobs: %w", err)
+	}
+	for _, id := range lost {
+		f.lost[id] = true
+	}
+	return nil
+}
+
+func (r *reader) readRepos(f facts, repos []string) error {
+	if len(repos) == 0 {
+		return nil
+	}
+	rows, err := q.BoardRepoHolders(r.ctx, r.tx, dbsqlc.BoardRepoHoldersParams{WorkspaceID: r.workspace, Repos: repos})
+	if err != nil {
+		return fmt.Errorf("holders of repos: %w", err)
+	}
+	for _, row := range rows {
+		f.repos[row.Repo] = repoHolder{key: row.Key, agent: row.Agent}
+	}
+	return nil
+}
+
+func (r *reader) readBacklog(f facts, products []ids.ID) error {
+	if len(products) == 0 {
+		return nil
+	}
+	rows, err := q.BoardReviewBacklog(r.ctx, r.tx, dbsqlc.BoardReviewBacklogParams{
+		WorkspaceID: r.workspace, Products: products, MaxRows: countCap})
+	if err != nil {
+		return fmt.Errorf("review backlog: %w", err)
+	}
+	for _, row := range rows {
+		f.backlog[row.ProductID] = int(row.Jobs)
+	}
+	return nil
+}
+
+func (r *reader) readOverBudget(f facts, list []ids.ID) error {
+	if len(list) == 0 {
+		return nil
+	}
+	over, err := q.BoardOverBudget(r.ctx, r.tx, dbsqlc.BoardOverBudgetParams{WorkspaceID: r.workspace, Ids: list})
+	if err != nil {
+		return fmt.Errorf("jobs over their budget: %w", err)
+	}
+	for _, id := range over {
+		f.overBudget[id] = true
+	}
+	return nil
+}
+
+// jobsOnSeats reads the keys of jobs that sit on seats of the factories.
+func (r *reader) jobsOnSeats(factories []ids.ID) ([]string, error) {
+	keys, err := q.BoardSeatHolders(r.ctx, r.tx, dbsqlc.BoardSeatHoldersParams{
+		WorkspaceID: r.workspace, Factories: factories, MaxRows: namedHolders})
+	if err != nil {
+		return nil, fmt.Errorf("holders of seats: %w", err)
+	}
+	return keys, nil
+}
