@@ -472,11 +472,9 @@ WHERE j.workspace_id = $2
     AND ($11::text = '' OR j.phase = $11)
     AND ($12::text = '' OR $12 = ANY(j.tags))
     AND ($13::text = '' OR j.factory = $13 OR j.id = ANY(ARRAY(
-        SELECT l.job_id FROM job_lease l WHERE l.workspace_id = $2 AND $13 = (SELECT h.factory FROM attempt h
-            WHERE h.workspace_id = l.workspace_id AND h.job_id = l.job_id AND h.epoch = l.epoch))))
+        SELECT l.job_id FROM job_lease l WHERE l.workspace_id = $2 AND l.factory = $13)))
     AND ($14::text = '' OR j.id = ANY(ARRAY(
-        SELECT l.job_id FROM job_lease l WHERE l.workspace_id = $2 AND $14 = (SELECT h.agent FROM attempt h
-            WHERE h.workspace_id = l.workspace_id AND h.job_id = l.job_id AND h.epoch = l.epoch))))
+        SELECT l.job_id FROM job_lease l WHERE l.workspace_id = $2 AND l.agent = $14)))
     AND ($15::text = '' OR j.failure_kind = $15)
     AND ($16::text = '' OR j.wait_reason = $16)
     AND j.priority >= $17::int

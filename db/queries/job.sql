@@ -54,11 +54,9 @@ WHERE j.workspace_id = @workspace_id
     AND (@phase::text = '' OR j.phase = @phase)
     AND (@tag::text = '' OR @tag = ANY(j.tags))
     AND (@factory::text = '' OR j.factory = @factory OR j.id = ANY(ARRAY(
-        SELECT l.job_id FROM job_lease l WHERE l.workspace_id = @workspace_id AND @factory = (SELECT h.factory FROM attempt h
-            WHERE h.workspace_id = l.workspace_id AND h.job_id = l.job_id AND h.epoch = l.epoch))))
+        SELECT l.job_id FROM job_lease l WHERE l.workspace_id = @workspace_id AND l.factory = @factory)))
     AND (@agent::text = '' OR j.id = ANY(ARRAY(
-        SELECT l.job_id FROM job_lease l WHERE l.workspace_id = @workspace_id AND @agent = (SELECT h.agent FROM attempt h
-            WHERE h.workspace_id = l.workspace_id AND h.job_id = l.job_id AND h.epoch = l.epoch))))
+        SELECT l.job_id FROM job_lease l WHERE l.workspace_id = @workspace_id AND l.agent = @agent)))
     AND (@failure_kind::text = '' OR j.failure_kind = @failure_kind)
     AND (@wait_reason::text = '' OR j.wait_reason = @wait_reason)
     AND j.priority >= @priority_gte::int
