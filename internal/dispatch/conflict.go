@@ -147,7 +147,7 @@ func endManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []end) ([]j
 	if err != nil {
 		return nil, err
 	}
-	saving := make([]jobs.Saving, 0, len(list))
+	saving := make([]jobs.Change, 0, len(list))
 	for _, e := range list {
 		lease, ended := known[e.Before.ID]
 		if !ended {
@@ -155,7 +155,7 @@ func endManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []end) ([]j
 		}
 		// A report that came after the job was read counts as well.
 		e.After = lease.told(e.Decision)
-		saving = append(saving, jobs.Saving{Who: e.who, Decision: e.Decision})
+		saving = append(saving, jobs.Change{Who: e.who, Decision: e.Decision})
 	}
 	after, err := jobs.SaveManyTx(ctx, tx, workspace, saving)
 	for i := range after {

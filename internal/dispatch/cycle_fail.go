@@ -8,6 +8,7 @@ import (
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/graph"
 	"fleetboard/internal/tenancy"
 )
 
@@ -27,11 +28,11 @@ func (s *Service) FailCycles(ctx context.Context) (int, error) {
 // failCycles is FailCycles in one workspace. Only jobs that wait for dependencies
 // count: a person who paused or blocked one has it in hand.
 func (s *Service) failCycles(ctx context.Context, workspace ids.ID) (int, error) {
-	var edges []edge
+	var edges []graph.Edge
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
 		rows, err := q.CycleEdges(ctx, tx, dbsqlc.CycleEdgesParams{WorkspaceID: workspace, MaxRows: maxEdges})
 		for _, r := range rows {
-			edges = append(edges, edge{r.JobID, r.DependsOnID})
+			edges = append(edges, graph.Edge{From: r.JobID, To: r.DependsOnID})
 		}
 		return err
 	})
@@ -40,7 +41,7 @@ func (s *Service) failCycles(ctx context.Context, workspace ids.ID) (int, error)
 	}
 	paths := map[ids.ID][]ids.ID{}
 	var list []ids.ID
-	for _, path := range cycles(edges, sweepSize) {
+	for _, path := range graph.Cycles(edges, sweepSize) {
 		list, paths[path[0]] = append(list, path[0]), path
 	}
 	var changed []change

@@ -72,7 +72,7 @@ func (s *Service) promoteFreed(ctx context.Context, workspace ids.ID) (int, erro
 // were made claimable.
 func (s *Service) SweepDependencies(ctx context.Context) (int, error) {
 	return s.everywhere(ctx, func(ctx context.Context, workspace ids.ID) (int, error) {
-		_, surplus := s.jobs.HoldSurplus(ctx, workspace)
+		_, surplus := s.jobs.DemoteExcess(ctx, workspace)
 		n, err := s.promoteIndependent(ctx, workspace)
 		return n, errors.Join(surplus, err)
 	})

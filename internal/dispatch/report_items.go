@@ -245,7 +245,7 @@ func (t *reportItem) appendTo(p *dbsqlc.LeasesReportParams) {
 
 // start makes the jobs of first reports running.
 func (w *leaseReports) start(list []*reportItem) error {
-	var savings []jobs.Saving
+	var savings []jobs.Change
 	params := dbsqlc.AttemptsStartParams{WorkspaceID: w.workspace}
 	for _, t := range list {
 		job, ok := w.begun[t.job]
@@ -256,7 +256,7 @@ func (w *leaseReports) start(list []*reportItem) error {
 		if err != nil {
 			return err
 		}
-		savings = append(savings, jobs.Saving{Who: t.who, Decision: d})
+		savings = append(savings, jobs.Change{Who: t.who, Decision: d})
 		params.JobIds, params.Epochs = append(params.JobIds, job.ID), append(params.Epochs, job.Epoch)
 	}
 	if len(savings) == 0 {

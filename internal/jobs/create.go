@@ -64,7 +64,7 @@ func (s *Service) createAll(ctx context.Context, who tenancy.Principal, from Ori
 		return Created{}, err
 	}
 	created, err := s.create(ctx, who, from, creation{in: in, reserved: made, allow: allow})
-	if isOvertaken(err) {
+	if isVersionConflict(err) {
 		// What happened at this moment can be seen now.
 		created, err = s.create(ctx, who, from, creation{in: in, again: true, allow: allow})
 	}
@@ -88,10 +88,10 @@ func (s *Service) create(ctx context.Context, who tenancy.Principal, from Origin
 	return created, err
 }
 
-// isOvertaken reports whether another transaction has just made a job with the
+// isVersionConflict reports whether another transaction has just made a job with the
 // same idempotency key or key, or taken the product of a new lane away; or whether
 // a key that was made is one that somebody chose by hand.
-func isOvertaken(err error) bool {
+func isVersionConflict(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && slices.Contains(overtaken, pg.ConstraintName)
 }

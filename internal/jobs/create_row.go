@@ -106,7 +106,7 @@ func (c *creation) wrote(at time.Time) {
 		j := &c.list[i]
 		j.Version, j.CreatedBy, j.StatusBy = 1, c.who.Name, c.who.Actor()
 		j.StatusAt, j.CreatedAt, j.UpdatedAt = at, at, at
-		j.AcceptanceMet = ticks(nil, len(j.Acceptance))
+		j.AcceptanceMet = checkmarks(nil, len(j.Acceptance))
 		if j.Status == Ready {
 			j.ReadyAt = &at
 		}

@@ -9,10 +9,8 @@ import (
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs/graph"
 )
-
-// edge says that one job waits for another one, or is its child.
-type edge struct{ from, to ids.ID }
 
 // refuseCycle is DependencyCycle where the link would close a circle: of jobs that
 // wait for one another, or of jobs each of which is the next one's child.
@@ -26,11 +24,11 @@ func (l *linking) refuseCycle(x ids.ID, y Job) error {
 		return l.refuse(closed(path), err, "These jobs would wait for one another.")
 	case Parent:
 		rows, err := q.JobParentEdges(l.ctx, l.tx, dbsqlc.JobParentEdgesParams{WorkspaceID: l.who.Workspace, FromID: y.ID})
-		edges := make([]edge, 0, len(rows))
+		edges := make([]graph.Edge, 0, len(rows))
 		for _, r := range rows {
-			edges = append(edges, edge{r.FromID, r.ToID})
+			edges = append(edges, graph.Edge{From: r.FromID, To: r.ToID})
 		}
-		path := shortest(edges, []ids.ID{y.ID}, x)
+		path := graph.ShortestPath(edges, []ids.ID{y.ID}, x)
 		if err := l.refuse(slices.Insert(path, 0, x), err, "A job would be its own ancestor."); err != nil || !y.WaitsForChildren {
 			return err
 		}
@@ -95,39 +93,9 @@ func waitPathTx(ctx context.Context, tx db.Tx, workspace ids.ID, from []ids.ID, 
 		return nil, err
 	}
 	rows, err := q.JobWaitEdges(ctx, tx, dbsqlc.JobWaitEdgesParams{WorkspaceID: workspace, FromIds: from})
-	edges := make([]edge, 0, len(rows))
+	edges := make([]graph.Edge, 0, len(rows))
 	for _, r := range rows {
-		edges = append(edges, edge{r.FromID, r.ToID})
+		edges = append(edges, graph.Edge{From: r.FromID, To: r.ToID})
 	}
-	return shortest(edges, from, to), err
-}
-
-// shortest is a shortest path along the edges, nil where there is none.
-func shortest(edges []edge, from []ids.ID, to ids.ID) []ids.ID {
-	next := map[ids.ID][]ids.ID{}
-	for _, e := range edges {
-		next[e.from] = append(next[e.from], e.to)
-	}
-	before := map[ids.ID]ids.ID{}
-	for _, id := range from {
-		before[id] = ids.Nil
-	}
-	for queue := slices.Clone(from); len(queue) > 0; queue = queue[1:] {
-		id := queue[0]
-		if id == to {
-			var path []ids.ID
-			for at := to; at != ids.Nil; at = before[at] {
-				path = append(path, at)
-			}
-			slices.Reverse(path)
-			return path
-		}
-		for _, n := range next[id] {
-			if _, seen := before[n]; !seen {
-				before[n] = id
-				queue = append(queue, n)
-			}
-		}
-	}
-	return nil
+	return graph.ShortestPath(edges, from, to), err
 }

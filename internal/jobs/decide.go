@@ -98,9 +98,9 @@ func (j Job) Hold(reason WaitReason) (Decision, error) {
 	})
 }
 
-// held is the decision with a job that would become ready put back to waiting.
+// waitFor is the decision with a job that would become ready put back to waiting.
 // The time that it waited for is over.
-func (d Decision) held(reason WaitReason) Decision {
+func (d Decision) waitFor(reason WaitReason) Decision {
 	d.After.Status, d.After.WaitReason = Waiting, reason
 	d.After.NotBefore = nil
 	if d.Before.Status == Ready {
@@ -197,7 +197,8 @@ func (j Job) Approve(head string) (Decision, error) {
 		d.After.ApprovedHead, d.Payload["head"] = head, head
 	})
 	if err == nil && head != "" && commit != "" && !sameCommit(head, commit) {
-		return Decision{}, fault.New(fault.VersionConflict, "The work of %s is at %s now. Look at it again.", j.Key, cut(commit, 40)).With("job", j)
+		return Decision{}, fault.New(fault.VersionConflict,
+			"The work of %s is at %s now. Look at it again.", j.Key, cut(commit, 40)).With("job", j)
 	}
 	return d, err
 }

@@ -33,7 +33,8 @@ func (l *linking) replace(locked Locked, names []string) (changes []eventlog.Cha
 	if err := p.Err(); err != nil {
 		return nil, false, err
 	}
-	present, err := q.JobIDs(l.ctx, l.tx, dbsqlc.JobIDsParams{WorkspaceID: l.who.Workspace, Keys: orEmpty(locked.DependsOn), Ids: []ids.ID{}})
+	present, err := q.JobIDs(l.ctx, l.tx, dbsqlc.JobIDsParams{
+		WorkspaceID: l.who.Workspace, Keys: orEmpty(locked.DependsOn), Ids: []ids.ID{}})
 	if err != nil {
 		return nil, false, fmt.Errorf("look up dependencies: %w", err)
 	}

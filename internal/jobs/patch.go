@@ -143,7 +143,7 @@ func (l Locked) edit(p Patch) (Decision, error) {
 	if slices.Contains(p.Clear, "acceptance_met") {
 		p.AcceptanceMet = &[]bool{}
 	}
-	after.AcceptanceMet = keptTicks(l.Job, after.Acceptance, p.AcceptanceMet)
+	after.AcceptanceMet = keptCheckmarks(l.Job, after.Acceptance, p.AcceptanceMet)
 	after.WaitsForChildren = orDefault(p.WaitsForChildren, after.WaitsForChildren)
 	after.Tags = set(orDefault(p.Tags, after.Tags))
 	after.Files = set(orDefault(p.Files, after.Files))
@@ -186,13 +186,13 @@ func requireRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, d Decision) 
 	return nil
 }
 
-// keptTicks are the ticks of an edited job: those given, else those of the
+// keptCheckmarks are the ticks of an edited job: those given, else those of the
 // criteria whose words stayed.
-func keptTicks(before Job, criteria []string, given *[]bool) []bool {
+func keptCheckmarks(before Job, criteria []string, given *[]bool) []bool {
 	if given != nil {
-		return ticks(*given, len(criteria))
+		return checkmarks(*given, len(criteria))
 	}
-	met := ticks(before.AcceptanceMet, len(before.Acceptance))
+	met := checkmarks(before.AcceptanceMet, len(before.Acceptance))
 	list := make([]bool, len(criteria))
 	for i, text := range criteria {
 		at := slices.Index(before.Acceptance, text)

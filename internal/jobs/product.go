@@ -83,7 +83,8 @@ func noProduct(name string) error {
 //
 // Faults: Forbidden; Validation, also for a repo that another product owns, by
 // that product's name.
-func (s *Service) PutProduct(ctx context.Context, who tenancy.Principal, name string, in ProductSettings) (p Product, made bool, err error) {
+func (s *Service) PutProduct(ctx context.Context, who tenancy.Principal, name string, in ProductSettings) (
+	p Product, made bool, err error) {
 	if err := in.check(name); err != nil {
 		return Product{}, false, err
 	}
@@ -143,7 +144,7 @@ func (s *Service) changeProduct(ctx context.Context, who tenancy.Principal, name
 	}
 	s.wake.Publish(topics...)
 	// The product is saved, whatever comes of this; the sweep does what it leaves.
-	_ = s.settle(ctx, who.Workspace)
+	_ = s.reconcile(ctx, who.Workspace)
 	return p, made, nil
 }
 

@@ -29,7 +29,8 @@ func RepairTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, leaseEpoch in
 	if of < 0 {
 		return fault.New(fault.NotFound, "By its log %s belongs to the product %s, which is not there.", told.Key, told.Product)
 	}
-	lane, err := internTx(ctx, tx, workspace, Needs{Product: products[of].ID, Capabilities: orEmpty(told.Capabilities), Repo: told.Repo, Factory: told.Factory})
+	lane, err := internTx(ctx, tx, workspace, Needs{
+		Product: products[of].ID, Capabilities: orEmpty(told.Capabilities), Repo: told.Repo, Factory: told.Factory})
 	if err != nil {
 		return err
 	}

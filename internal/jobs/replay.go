@@ -225,7 +225,7 @@ func (s State) Differences(other State) []Differing {
 	for _, f := range fieldList {
 		a, b := s.value(f.at), other.value(f.at)
 		if f.name == "acceptance_met" {
-			a, b = ticks(s.AcceptanceMet, len(s.Acceptance)), ticks(other.AcceptanceMet, len(other.Acceptance))
+			a, b = checkmarks(s.AcceptanceMet, len(s.Acceptance)), checkmarks(other.AcceptanceMet, len(other.Acceptance))
 		}
 		if reflect.DeepEqual(a, b) {
 			continue // as nearly all are: only what differs is written out

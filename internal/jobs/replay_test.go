@@ -216,7 +216,7 @@ func (l *life) step() {
 		return
 	}
 	if d.After.Status == Ready && d.Before.Status != Ready && l.coin("held") {
-		d = d.held(WaitReviewBacklog)
+		d = d.waitFor(WaitReviewBacklog)
 	}
 	if !d.isIdle() {
 		l.save(d.Type, d.After, d.changes())

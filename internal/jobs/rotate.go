@@ -51,7 +51,8 @@ func (s *Service) SecretKeys(ctx context.Context, who tenancy.Principal) ([]Secr
 	}
 	var list []SecretKey
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		rows, err := q.VaultKeyList(ctx, tx, dbsqlc.VaultKeyListParams{WorkspaceID: who.Workspace, Most: manySecrets + 1, MaxRows: maxGenerations})
+		rows, err := q.VaultKeyList(ctx, tx, dbsqlc.VaultKeyListParams{
+			WorkspaceID: who.Workspace, Most: manySecrets + 1, MaxRows: maxGenerations})
 		for i, r := range rows {
 			list = append(list, SecretKey{Generation: int(r.ID), MadeAt: r.MadeAt, RetiredAt: r.RetiredAt, Writes: i == 0,
 				Values: min(int(r.Sealed), manySecrets), More: r.Sealed > manySecrets, Moved: int(r.Moved),

@@ -15,8 +15,8 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-// Saving is a decision about a locked job, and who makes it.
-type Saving struct {
+// Change is a decision about a locked job, and who makes it.
+type Change struct {
 	Who tenancy.Principal
 	Decision
 }
@@ -29,7 +29,7 @@ type Saving struct {
 // where the job's status or epoch is no longer what was decided on. The saved job
 // is returned.
 func SaveTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d Decision) (Job, error) {
-	saved, err := SaveManyTx(ctx, tx, who.Workspace, []Saving{{who, d}})
+	saved, err := SaveManyTx(ctx, tx, who.Workspace, []Change{{who, d}})
 	if err != nil {
 		return Job{}, err
 	}
@@ -39,10 +39,10 @@ func SaveTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d Decision) (J
 // SaveManyTx is SaveTx for decisions about different jobs of one workspace, which
 // are returned in the same order. Where one is refused nothing may be committed. No
 // two of them may compete for the slot of a repo.
-func SaveManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Saving) ([]Job, error) {
+func SaveManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Change) ([]Job, error) {
 	a := admission{ctx: ctx, tx: tx, workspace: workspace}
 	result := make([]Job, len(list))
-	write := make([]Saving, 0, len(list))
+	write := make([]Change, 0, len(list))
 	var at []int
 	for i, s := range list {
 		s.After.NotBefore = keepable(s.After.NotBefore)
@@ -57,7 +57,7 @@ func SaveManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Saving) 
 		if d.Before.Status != d.After.Status && !Allowed(d.Before.Status, d.By, d.After.Status) {
 			return nil, d.Before.Refuse(d.By)
 		}
-		write, at = append(write, Saving{s.Who, d}), append(at, i)
+		write, at = append(write, Change{s.Who, d}), append(at, i)
 	}
 	saved, err := writeTx(ctx, tx, workspace, write)
 	if err != nil {
@@ -69,8 +69,8 @@ func SaveManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Saving) 
 	return result, a.takeSlots()
 }
 
-// decided is a decision as JobsSave takes it.
-type decided struct {
+// jobRow is a decision as JobsSave takes it.
+type jobRow struct {
 	ID                  ids.ID             `json:"id"`
 	FromStatus          Status             `json:"from_status"`
 	FromEpoch           int64              `json:"from_epoch"`
@@ -120,7 +120,7 @@ type decided struct {
 
 // actors are who decided, and who carries it out where that is somebody else. Of
 // two loops only the one that decided is named.
-func (s Saving) actors() (decided tenancy.Actor, carriedOut *tenancy.Actor) {
+func (s Change) actors() (decided tenancy.Actor, carriedOut *tenancy.Actor) {
 	who, by := s.Who.Actor(), s.DecidedBy
 	if by == (tenancy.Actor{}) || by.Is(who) {
 		return who, nil
@@ -132,7 +132,7 @@ func (s Saving) actors() (decided tenancy.Actor, carriedOut *tenancy.Actor) {
 }
 
 // payload is what the event says beside the changes.
-func (s Saving) payload(carriedOut *tenancy.Actor) map[string]any {
+func (s Change) payload(carriedOut *tenancy.Actor) map[string]any {
 	if carriedOut == nil {
 		return s.Payload
 	}
@@ -141,11 +141,11 @@ func (s Saving) payload(carriedOut *tenancy.Actor) map[string]any {
 	return said
 }
 
-func (s Saving) row() (decided, error) {
+func (s Change) row() (jobRow, error) {
 	by, carriedOut := s.actors()
 	stored, err := eventlog.Encode(s.changes(), s.payload(carriedOut))
 	a := s.After
-	return decided{
+	return jobRow{
 		ID: a.ID, FromStatus: s.Before.Status, FromEpoch: s.Before.Epoch, Title: a.Title, Phase: a.Phase, Priority: a.Priority,
 		Tags: orEmpty(a.Tags), Capabilities: orEmpty(a.Capabilities), Factory: a.Factory, Repo: a.Repo, ProductID: a.ProductID,
 		LaneID: a.LaneID, EstimatedComplexity: a.EstimatedComplexity, EstimatedMinutes: a.EstimatedMinutes,
@@ -162,12 +162,12 @@ func (s Saving) row() (decided, error) {
 }
 
 // writeTx writes decisions as they are, and returns the jobs in the same order.
-func writeTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Saving) ([]Job, error) {
+func writeTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Change) ([]Job, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
 	params := dbsqlc.JobsSaveParams{WorkspaceID: workspace}
-	rows := make([]decided, 0, len(list))
+	rows := make([]jobRow, 0, len(list))
 	for _, s := range list {
 		row, err := s.row()
 		if err != nil {
@@ -200,7 +200,7 @@ func writeTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Saving) ([]
 
 // written is the job as a read gives it now: version and times are what the
 // statement has set.
-func (s Saving) written(w dbsqlc.JobsSaveRow) Job {
+func (s Change) written(w dbsqlc.JobsSaveRow) Job {
 	j := s.After
 	if by, carriedOut := s.actors(); s.Before.Status != j.Status {
 		j.StatusBy, j.CarriedOutBy = by, orDefault(carriedOut, tenancy.Actor{})

@@ -192,13 +192,13 @@ func fromRow(r dbsqlc.JobFull) (Job, error) {
 	if err := json.Unmarshal(r.AcceptanceMet, &j.AcceptanceMet); err != nil {
 		return Job{}, fmt.Errorf("ticks of job %s: %w", r.ID, err)
 	}
-	j.AcceptanceMet = ticks(j.AcceptanceMet, len(j.Acceptance))
+	j.AcceptanceMet = checkmarks(j.AcceptanceMet, len(j.Acceptance))
 	j.takeLease(r)
 	return j, nil
 }
 
 // ticks is the list as long as the criteria: what is not there is not ticked.
-func ticks(met []bool, criteria int) []bool {
+func checkmarks(met []bool, criteria int) []bool {
 	list := make([]bool, criteria)
 	copy(list, met)
 	return list
@@ -213,7 +213,8 @@ func (j *Job) takeLease(r dbsqlc.JobFull) {
 		AgentID: *r.LeaseAgentID, Agent: r.LeaseAgent, FactoryID: *r.LeaseFactoryID, Factory: r.LeaseFactory,
 		Epoch: *r.LeaseEpoch, SessionKey: *r.LeaseSessionKey, TTLSeconds: int(*r.LeaseTtlSeconds),
 		ClaimedAt: *r.LeaseClaimedAt, ExpiresAt: *r.LeaseExpiresAt, Directive: *r.LeaseDirective,
-		DirectiveReason: *r.LeaseDirectiveReason, DirectiveBy: tenancy.ActorOf(*r.LeaseDirectiveByKind, *r.LeaseDirectiveByID, *r.LeaseDirectiveBy), GraceEndsAt: r.LeaseGraceEndsAt,
+		DirectiveReason: *r.LeaseDirectiveReason,
+		DirectiveBy:     tenancy.ActorOf(*r.LeaseDirectiveByKind, *r.LeaseDirectiveByID, *r.LeaseDirectiveBy), GraceEndsAt: r.LeaseGraceEndsAt,
 		WarnedAt: r.LeaseWarnedAt,
 	}
 	j.ProgressPercent, j.CurrentStep, j.ProgressAt = wide(r.LeaseProgressPercent), *r.LeaseCurrentStep, r.LeaseProgressAt

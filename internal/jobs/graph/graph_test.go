@@ -1,4 +1,4 @@
-package dispatch
+package graph
 
 import (
 	"slices"
@@ -16,10 +16,10 @@ func named(letter byte) ids.ID {
 }
 
 // edgesOf reads "ab bc": a waits for b, b waits for c.
-func edgesOf(text string) []edge {
-	var list []edge
+func edgesOf(text string) []Edge {
+	var list []Edge
 	for _, e := range strings.Fields(text) {
-		list = append(list, edge{named(e[0]), named(e[1])})
+		list = append(list, Edge{named(e[0]), named(e[1])})
 	}
 	return list
 }
@@ -44,7 +44,7 @@ func TestCycles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, path := range cycles(edgesOf(c.edges), c.limit) {
+			for _, path := range Cycles(edgesOf(c.edges), c.limit) {
 				text := ""
 				for _, id := range path {
 					text += string(id[0])
@@ -52,7 +52,7 @@ func TestCycles(t *testing.T) {
 				got = append(got, text)
 			}
 			if !slices.Equal(got, c.want) {
-				t.Errorf("cycles(%s) = %v; want %v", c.edges, got, c.want)
+				t.Errorf("Cycles(%s) = %v; want %v", c.edges, got, c.want)
 			}
 		})
 	}
@@ -64,13 +64,13 @@ func TestOnlyCyclesAreSearched(t *testing.T) {
 	last, first := named('b'), named('a')
 	for range 1000 {
 		before, after := ids.New(), ids.New()
-		edges = append(edges, edge{before, first}, edge{last, after})
+		edges = append(edges, Edge{before, first}, Edge{last, after})
 		first, last = before, after
 	}
-	if left := reversed(endless(reversed(endless(edges)))); len(left) != 2 {
+	if left := reversed(pruneAcyclic(reversed(pruneAcyclic(edges)))); len(left) != 2 {
 		t.Errorf("%d edges are left to be searched; want the cycle's two", len(left))
 	}
-	if paths := cycles(edges, 10); len(paths) != 2 {
+	if paths := Cycles(edges, 10); len(paths) != 2 {
 		t.Errorf("%d jobs are on a cycle; want 2", len(paths))
 	}
 }

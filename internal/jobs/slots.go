@@ -1,0 +1,443 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// admission decides which of the jobs that would become ready may, in this order:
+// one with an open dependency may not, nor one of a product whose review backlog
+// is full, nor one whose repo's slot is another job's (ADR 0015). It never waits
+// for a lock: what another transaction is about to take or to give up counts as
+// taken, and the sweep finds what that leaves behind.
+type admission struct {
+	ctx       context.Context //nolint:containedctx // lives as long as the call
+	tx        db.Tx
+	workspace ids.ID
+
+	slots dbsqlc.SlotInsertParams // to be taken once the jobs are written
+}
+
+// admit is the admission of one job that is locked.
+func (a *admission) admit(d Decision) (Decision, error) {
+	if d.After.Status != Ready || d.Before.Status == Ready && d.Before.Repo == d.After.Repo {
+		return d, nil
+	}
+	// Everybody else was told of the dependencies that are open.
+	if d.Before.Status.Leased() || d.Before.Status == InReview {
+		open, err := DependencyOpenTx(a.ctx, a.tx, a.workspace, d.After.ID)
+		if err != nil {
+			return d, fmt.Errorf("dependencies of %s: %w", d.After.Key, err)
+		}
+		if open {
+			return d.waitFor(WaitDependency), nil
+		}
+	}
+	// Rejected work does not add to the backlog that it comes from.
+	if d.Before.Status != Ready && d.Before.Status != InReview {
+		full, err := a.isFull(d.After)
+		if err != nil {
+			return d, err
+		}
+		if full {
+			return d.waitFor(WaitReviewBacklog), nil
+		}
+	}
+	busy, err := a.busy([]*Job{&d.After})
+	if err != nil || !busy[d.After.ID] {
+		return d, err
+	}
+	return d.waitFor(WaitRepoBusy), nil
+}
+
+// admitNew is the admission of new jobs, which are not written yet.
+func (a *admission) admitNew(list []Job) error {
+	backlog := map[ids.ID]bool{}
+	var rest []*Job
+	for i := range list {
+		j := &list[i]
+		if j.Status != Ready {
+			continue
+		}
+		full, known := backlog[j.ProductID]
+		if !known {
+			var err error
+			if full, err = a.isFull(*j); err != nil {
+				return err
+			}
+			backlog[j.ProductID] = full
+		}
+		if full {
+			*j = Decision{After: *j}.waitFor(WaitReviewBacklog).After
+		} else {
+			rest = append(rest, j)
+		}
+	}
+	busy, err := a.busy(rest)
+	for _, j := range rest {
+		if busy[j.ID] {
+			*j = Decision{After: *j}.waitFor(WaitRepoBusy).After
+		}
+	}
+	return err
+}
+
+// isFull reports whether as many jobs of the job's product are in review as it
+// allows.
+func (a *admission) isFull(j Job) (bool, error) {
+	if j.ReviewLimit == nil {
+		return false, nil
+	}
+	limit := int32(*j.ReviewLimit) //nolint:gosec // from an integer column
+	n, err := q.InReviewCount(a.ctx, a.tx, dbsqlc.InReviewCountParams{
+		WorkspaceID: a.workspace, ProductID: j.ProductID, MaxRows: limit})
+	if err != nil {
+		return false, fmt.Errorf("count jobs in review: %w", err)
+	}
+	return n >= limit, nil
+}
+
+// busy gives those of the jobs whose repo's slot cannot be theirs: of each repo
+// the most urgent job may have it, unless another job has it already.
+func (a *admission) busy(list []*Job) (map[ids.ID]bool, error) {
+	first := map[string]*Job{}
+	busy := map[ids.ID]bool{}
+	for _, j := range list {
+		if !j.OneJobPerRepo || j.Repo == "" {
+			continue
+		}
+		busy[j.ID] = true
+		if head := first[j.Repo]; head == nil || j.Priority > head.Priority {
+			first[j.Repo] = j
+		}
+	}
+	if len(first) == 0 {
+		return busy, nil
+	}
+	repos := make([]string, 0, len(first))
+	for repo := range first {
+		repos = append(repos, repo)
+	}
+	slices.Sort(repos)
+	free, err := a.ask(repos, first, busy)
+	if err != nil || len(free) == 0 {
+		return busy, err
+	}
+	free, err = q.SlotLock(a.ctx, a.tx, dbsqlc.SlotLockParams{Workspace: a.workspace.String(), Repos: free})
+	if err != nil {
+		return nil, fmt.Errorf("lock slots: %w", err)
+	}
+	// Again, as a statement that sees what was taken before the locks were had.
+	if free, err = a.ask(free, first, busy); err != nil {
+		return nil, err
+	}
+	for _, repo := range free {
+		a.take(repo, first[repo], busy)
+	}
+	return busy, nil
+}
+
+// ask looks whose the slots are. One that is the job's own already, or that a less
+// urgent job yields, is not busy. The repos whose slots are nobody's are returned.
+func (a *admission) ask(repos []string, first map[string]*Job, busy map[ids.ID]bool) ([]string, error) {
+	rows, err := q.SlotList(a.ctx, a.tx, dbsqlc.SlotListParams{WorkspaceID: a.workspace, Repos: repos})
+	if err != nil {
+		return nil, fmt.Errorf("look at slots: %w", err)
+	}
+	free := slices.Clone(repos)
+	for _, r := range rows {
+		free = slices.DeleteFunc(free, func(repo string) bool { return repo == r.Repo })
+		j := first[r.Repo]
+		switch {
+		case r.JobID == j.ID:
+			delete(busy, j.ID)
+		case Status(r.Status) == Ready && int(r.Priority) < j.Priority:
+			yielded, err := a.preempt(r.JobID, j.Priority)
+			if err != nil {
+				return nil, err
+			}
+			if yielded {
+				a.take(r.Repo, j, busy)
+			}
+		}
+	}
+	return free, nil
+}
+
+// take notes that the job is to have the slot.
+func (a *admission) take(repo string, j *Job, busy map[ids.ID]bool) {
+	a.slots.Repos, a.slots.JobIds = append(a.slots.Repos, repo), append(a.slots.JobIds, j.ID)
+	delete(busy, j.ID)
+}
+
+// preempt holds the ready job that has a slot, for a more urgent one. It reports
+// false where the job is being claimed or changed at this moment.
+func (a *admission) preempt(id ids.ID, priority int) (bool, error) {
+	locked, err := q.SlotYield(a.ctx, a.tx, dbsqlc.SlotYieldParams{
+		WorkspaceID: a.workspace, JobID: id, Priority: int16(priority)}) //nolint:gosec // 0..10
+	if err != nil {
+		return false, fmt.Errorf("ask for a slot: %w", err)
+	}
+	if len(locked) == 0 {
+		return false, nil
+	}
+	job, err := LoadTx(a.ctx, a.tx, a.workspace, id.String())
+	if err != nil {
+		return false, err
+	}
+	d, err := job.Hold(WaitRepoBusy)
+	if err != nil {
+		return false, err
+	}
+	_, err = writeTx(a.ctx, a.tx, a.workspace, []Change{{tenancy.System(a.workspace, "admission"), d}})
+	return err == nil, err
+}
+
+// takeSlots gives the admitted jobs, written by now, their slots.
+func (a *admission) takeSlots() error {
+	if len(a.slots.Repos) == 0 {
+		return nil
+	}
+	a.slots.WorkspaceID = a.workspace
+	n, err := q.SlotInsert(a.ctx, a.tx, a.slots)
+	if err != nil {
+		return fmt.Errorf("take slots: %w", err)
+	}
+	if int(n) != len(a.slots.Repos) {
+		return fmt.Errorf("take slots of %v: only %d were free", a.slots.Repos, n)
+	}
+	return nil
+}
+
+// openTimeout bounds what a change does for other jobs after its own work is done.
+const openTimeout = 5 * time.Second
+
+// HeldByRepoTx gives the most urgent job that waits for a repo (repo_busy),
+// whether the repo is free or not; ok is false where none waits. To promote it:
+// PromoteTx, in a transaction that holds no other job.
+func HeldByRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, repo string) (id ids.ID, ok bool, err error) {
+	list, err := q.HeldByRepo(ctx, tx, dbsqlc.HeldByRepoParams{WorkspaceID: workspace, Repo: repo})
+	if err != nil {
+		return ids.Nil, false, fmt.Errorf("jobs that wait for a repo: %w", err)
+	}
+	if len(list) == 0 {
+		return ids.Nil, false, nil
+	}
+	return list[0], true, nil
+}
+
+// HeldByReviewTx gives the most urgent jobs of a product that wait for a place in
+// its review queue (review_backlog), at most limit, whether there is one or not.
+func HeldByReviewTx(ctx context.Context, tx db.Tx, workspace, product ids.ID, limit int) ([]ids.ID, error) {
+	list, err := q.HeldByReview(ctx, tx, dbsqlc.HeldByReviewParams{
+		WorkspaceID: workspace, ProductID: product, MaxRows: int32(limit)}) //nolint:gosec // the caller's constant
+	if err != nil {
+		return nil, fmt.Errorf("jobs that wait for review: %w", err)
+	}
+	return list, nil
+}
+
+// HeldFreedTx gives jobs that wait for a repo or for a place in a review queue
+// although the reason is gone, the most urgent first, at most limit. Of each repo
+// it names one, the next to have it.
+func HeldFreedTx(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) ([]ids.ID, error) {
+	list, err := q.HeldFreed(ctx, tx, dbsqlc.HeldFreedParams{
+		WorkspaceID: workspace, MaxRows: int32(limit)}) //nolint:gosec // the caller's constant
+	if err != nil {
+		return nil, fmt.Errorf("jobs that are held for nothing: %w", err)
+	}
+	return list, nil
+}
+
+// leftRepo lets in the next job of a repo that a ready job left by an edit or a
+// link, or where it is no more the most urgent one. The change itself is saved,
+// whatever comes of this; the sweep does what it leaves.
+func (s *Service) leftRepo(ctx context.Context, workspace ids.ID, before, after Job) {
+	if before.Status != Ready || !before.OneJobPerRepo || before.Repo == "" ||
+		after.Status == Ready && after.Repo == before.Repo && after.Priority >= before.Priority {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTimeout)
+	defer cancel()
+	var next ids.ID
+	var held bool
+	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+		next, held, err = HeldByRepoTx(ctx, tx, workspace, before.Repo)
+		return err
+	})
+	if err != nil || !held {
+		return
+	}
+	_, _ = s.promoteOne(ctx, tenancy.System(workspace, "admission"), next)
+}
+
+// reconcileBatch is how many jobs a change of a product moves at once, each way, and
+// reconcileRounds how often it does so.
+const (
+	reconcileBatch  = 200
+	reconcileRounds = 5
+)
+
+// DemoteExcess puts to waiting, in one workspace and at most 200 in each call, jobs
+// that are ready although only one job of their repo may be and that one has its
+// slot: what was ready before the product said so. It returns how many. Where the
+// slot is free the most urgent one gets it and stays ready.
+func (s *Service) DemoteExcess(ctx context.Context, workspace ids.ID) (int, error) {
+	var list []ids.ID
+	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+		list, err = q.SlotSurplus(ctx, tx, dbsqlc.SlotSurplusParams{WorkspaceID: workspace, MaxRows: reconcileBatch})
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("ready jobs without a slot: %w", err)
+	}
+	who := tenancy.System(workspace, "admission")
+	held := 0
+	var failed error
+	for _, id := range list {
+		job, err := s.Change(ctx, who, func(tx db.Tx) (Job, error) { return admitAgainTx(ctx, tx, who, id) })
+		if job.Status == Waiting && err == nil {
+			held++
+		}
+		failed = errors.Join(failed, err)
+	}
+	return held, failed
+}
+
+// admitAgainTx asks of a ready job, as though it became so now, whether its repo's
+// slot can be its own, and holds it where not.
+func admitAgainTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID) (Job, error) {
+	locked, err := LockTx(ctx, tx, who.Workspace, id.String())
+	if err != nil || locked.Status != Ready {
+		return locked.Job, err
+	}
+	if err := WithdrawTx(ctx, tx, who.Workspace, locked); err != nil {
+		return Job{}, err
+	}
+	a := admission{ctx: ctx, tx: tx, workspace: who.Workspace}
+	busy, err := a.busy([]*Job{&locked.Job})
+	if err != nil {
+		return Job{}, err
+	}
+	if !busy[id] {
+		return locked.Job, a.takeSlots()
+	}
+	d, err := locked.Hold(WaitRepoBusy)
+	if err != nil {
+		return Job{}, err
+	}
+	return SaveTx(ctx, tx, who, d)
+}
+
+// reconcile moves the jobs of a workspace to where its products' settings want them,
+// at most 1,000 each way. What stays ready for the sweep may be claimed beside
+// another job of its repo, so few are left to it.
+func (s *Service) reconcile(ctx context.Context, workspace ids.ID) error {
+	for range reconcileRounds {
+		held, err := s.DemoteExcess(ctx, workspace)
+		if err != nil {
+			return err
+		}
+		freed, err := s.promoteFreed(ctx, workspace)
+		if err != nil || held+freed == 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// promoteFreed makes jobs claimable that a setting or a repo held and holds no
+// more, at most reconcileBatch. It returns how many.
+func (s *Service) promoteFreed(ctx context.Context, workspace ids.ID) (int, error) {
+	var list []ids.ID
+	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+		list, err = HeldFreedTx(ctx, tx, workspace, reconcileBatch)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	who := tenancy.System(workspace, "admission")
+	freed := 0
+	var failed error
+	for _, id := range list {
+		job, err := s.promoteOne(ctx, who, id)
+		if job.Status == Ready && err == nil {
+			freed++
+		}
+		failed = errors.Join(failed, err)
+	}
+	return freed, failed
+}
+
+// PromoteTx makes one waiting job claimable, or says what it waits for now. It returns
+// the job before and after; changed is false where it waits for the same as before.
+func PromoteTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID) (before, after Job, changed bool, err error) {
+	locked, err := LockTx(ctx, tx, who.Workspace, id.String())
+	if err != nil {
+		return Job{}, Job{}, false, err
+	}
+	open, err := DependencyOpenTx(ctx, tx, who.Workspace, id)
+	if err != nil {
+		return Job{}, Job{}, false, fmt.Errorf("dependencies of %s: %w", locked.Key, err)
+	}
+	d, ok := locked.Promote(locked.Now, open)
+	if !ok {
+		return locked.Job, locked.Job, false, nil
+	}
+	saved, err := SaveTx(ctx, tx, who, d)
+	if err != nil {
+		return Job{}, Job{}, false, err
+	}
+	return locked.Job, saved, saved.Version != locked.Version, nil
+}
+
+// promoteOne is PromoteTx in a transaction of its own.
+func (s *Service) promoteOne(ctx context.Context, who tenancy.Principal, id ids.ID) (Job, error) {
+	return s.Change(ctx, who, func(tx db.Tx) (Job, error) {
+		_, after, _, err := PromoteTx(ctx, tx, who, id)
+		return after, err
+	})
+}
+
+// slotsOfProductTx gives the slots of a product's repos to the jobs that are worked
+// on, or gives up all where it allows many jobs in a repo.
+func slotsOfProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) error {
+	if !p.OneJobPerRepo {
+		err := q.SlotClear(ctx, tx, dbsqlc.SlotClearParams{WorkspaceID: workspace, ProductID: p.ID})
+		if err != nil {
+			return fmt.Errorf("give up slots: %w", err)
+		}
+		return nil
+	}
+	worked, err := q.SlotWorked(ctx, tx, dbsqlc.SlotWorkedParams{WorkspaceID: workspace, ProductID: p.ID})
+	if err != nil {
+		return fmt.Errorf("jobs that are worked on: %w", err)
+	}
+	list := make([]*Job, 0, len(worked))
+	for _, w := range worked {
+		list = append(list, &Job{ID: w.ID, Repo: w.Repo, OneJobPerRepo: true})
+	}
+	a := admission{ctx: ctx, tx: tx, workspace: workspace}
+	if _, err := a.busy(list); err != nil {
+		return err
+	}
+	return a.takeSlots()
+}
+
+func productPayload(p Product) json.RawMessage {
+	raw, err := json.Marshal(map[string]any{"product": p.Name})
+	if err != nil {
+		return nil
+	}
+	return raw
+}
