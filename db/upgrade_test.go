@@ -18,7 +18,7 @@ import (
 )
 
 // baseline is the last file of the schema that the first release begins with.
-const baseline = 13
+const baseline = 14
 
 // A database with jobs in it is brought up to date also by an owner that is no
 // superuser: policies that are forced on it hide its rows from it.

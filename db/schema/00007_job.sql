@@ -148,22 +148,6 @@ CREATE TABLE job_text (
     PRIMARY KEY (workspace_id, job_id)
 );
 
--- The values of job_text.input_context that are secret, one row each. The
--- context itself has "[secret]" in their place.
-CREATE TABLE job_secret (
-    workspace_id uuid NOT NULL,
-    job_id       uuid NOT NULL,
-    name         text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 128),
-    key_id       integer NOT NULL,
-    -- A byte for the version of the form, and what the key sealed.
-    sealed       bytea NOT NULL,
-    PRIMARY KEY (workspace_id, job_id, name),
-    FOREIGN KEY (workspace_id, job_id) REFERENCES job(workspace_id, id) ON DELETE CASCADE,
-    FOREIGN KEY (workspace_id, key_id) REFERENCES workspace_key(workspace_id, id)
-) WITH (fillfactor = 80);
--- What a rotation still has to do.
-CREATE INDEX job_secret_key ON job_secret (workspace_id, key_id, job_id, name);
-
 CREATE TABLE job_dependency (
     workspace_id  uuid NOT NULL,
     job_id        uuid NOT NULL,
@@ -221,7 +205,7 @@ DO $$
 DECLARE
     t text;
 BEGIN
-    FOREACH t IN ARRAY ARRAY['lane', 'job', 'job_text', 'job_secret', 'job_dependency', 'job_number', 'job_request',
+    FOREACH t IN ARRAY ARRAY['lane', 'job', 'job_text', 'job_dependency', 'job_number', 'job_request',
         'idempotent_request']
     LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', t);
@@ -240,7 +224,6 @@ CREATE POLICY system ON job FOR SELECT TO fleetboard_system
 GRANT SELECT, INSERT, DELETE, UPDATE ON job TO fleetboard_app;
 GRANT SELECT (workspace_id, id, status, wait_reason, estimated_minutes, not_before) ON job TO fleetboard_system;
 GRANT SELECT, INSERT, DELETE, UPDATE ON job_text TO fleetboard_app;
-GRANT SELECT, INSERT, DELETE, UPDATE ON job_secret TO fleetboard_app;
 GRANT SELECT, INSERT, DELETE, UPDATE ON job_dependency TO fleetboard_app;
 GRANT SELECT, INSERT, DELETE, UPDATE ON job_number TO fleetboard_app;
 GRANT SELECT, INSERT ON job_request TO fleetboard_app;

@@ -107,8 +107,8 @@ func (s *deviceService) readDevice(entry string) (device, bool) {
 	}
 	return device{
 		account: ids.ID(said[:16]), id: ids.ID(said[16:32]),
-		epoch: int64(binary.BigEndian.Uint64(said[32:])), since: time.Unix(int64(binary.BigEndian.Uint64(said[40:])), 0),
-		//nolint:gosec // as it was written
+		epoch: int64(binary.BigEndian.Uint64(said[32:])),               //nolint:gosec // as it was written
+		since: time.Unix(int64(binary.BigEndian.Uint64(said[40:])), 0), //nolint:gosec // as it was written
 	}, true
 }
 
