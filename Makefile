@@ -41,7 +41,7 @@ FUZZ = handlers/api:FuzzDecode internal/redact:FuzzRedact internal/redact:FuzzLi
 ## soak: twenty thousand random lives of jobs against the model (about a quarter of an hour), and each fuzz target for FLEETBOARD_FUZZ_TIME (60s)
 .PHONY: soak
 soak:
-	@FLEETBOARD_LIFE_SEQUENCES=$${FLEETBOARD_LIFE_SEQUENCES:-20000} go test -count=1 -v -timeout 2h -run TestWholeLives ./e2e/life
+	@FLEETBOARD_LIFE_SEQUENCES=$${FLEETBOARD_LIFE_SEQUENCES:-20000} go test -count=1 -v -timeout 2h -run 'TestWholeLives|TestMutantsAreFound' ./e2e/life
 	@set -e; for target in $(FUZZ); do \
 		go test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime "$${FLEETBOARD_FUZZ_TIME:-60s}" "./$${target%:*}"; done
 

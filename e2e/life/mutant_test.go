@@ -14,7 +14,8 @@ import (
 )
 
 // mutants are servers without one of their promises. Each has to be found out:
-// a check that no server fails checks nothing.
+// a check that no server fails checks nothing. The first ones are long known, and
+// are looked for where FLEETBOARD_LIFE_SEQUENCES is set (make soak).
 var mutants = []struct {
 	name      string
 	file      string // from the project's root
@@ -29,7 +30,11 @@ var mutants = []struct {
 }
 
 func TestMutantsAreFound(t *testing.T) {
-	for _, m := range mutants {
+	list := mutants[2:]
+	if os.Getenv("FLEETBOARD_LIFE_SEQUENCES") != "" {
+		list = mutants
+	}
+	for _, m := range list {
 		t.Run(m.name, func(t *testing.T) {
 			if !m.isFoundIn(t, overlay(t, m.file, m.old, m.new)) {
 				t.Fatal("it looks like a server that keeps its promises")
