@@ -62,6 +62,13 @@ func TestAnOwnerWithoutPrivilegesMigratesRows(t *testing.T) {
 	if err := db.Migrate(t.Context(), owner); err != nil {
 		t.Fatal(err)
 	}
+	var foreign string
+	err = rows.QueryRow(t.Context(), `SELECT coalesce(string_agg(format('%s on %s for %s', p.polname, p.polrelid::regclass, r.rolname), ', '), '')
+		FROM pg_policy p JOIN pg_roles r ON r.oid = ANY(p.polroles)
+		WHERE r.rolname NOT IN ('fleetboard_app', 'fleetboard_system', $1)`, name).Scan(&foreign)
+	if err != nil || foreign != "" {
+		t.Errorf("policies for others than the owner and the two roles: %s (%v)", foreign, err)
+	}
 	var lanes, fitting, open, counted int
 	err = rows.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM lane),
 		(SELECT count(*) FROM job j JOIN lane l ON l.id = j.lane_id AND l.product_id = j.product_id

@@ -94,18 +94,18 @@ $$;
 -- The application cannot change or take away an event. What is old is folded by
 -- a function of the owner, which decides itself what is old (ADR 0016). The log
 -- forces its policies on the owner too, and the owner need not be a superuser.
-CREATE POLICY compaction ON event TO fleetboard
+CREATE POLICY compaction ON event TO CURRENT_USER
     USING ((workspace_id = (SELECT (nullif(current_setting('app.workspace_id', true), ''))::uuid)))
     WITH CHECK ((workspace_id = (SELECT (nullif(current_setting('app.workspace_id', true), ''))::uuid)));
 CREATE POLICY system ON event FOR SELECT TO fleetboard_system
     USING (true);
 GRANT SELECT, INSERT ON event TO fleetboard_app;
 GRANT SELECT (workspace_id, id, xid) ON event TO fleetboard_system;
-CREATE POLICY compaction ON content TO fleetboard
+CREATE POLICY compaction ON content TO CURRENT_USER
     USING ((workspace_id = (SELECT (nullif(current_setting('app.workspace_id', true), ''))::uuid)))
     WITH CHECK ((workspace_id = (SELECT (nullif(current_setting('app.workspace_id', true), ''))::uuid)));
 GRANT SELECT, INSERT ON content TO fleetboard_app;
-CREATE POLICY compaction ON event_content TO fleetboard
+CREATE POLICY compaction ON event_content TO CURRENT_USER
     USING ((workspace_id = (SELECT (nullif(current_setting('app.workspace_id', true), ''))::uuid)))
     WITH CHECK ((workspace_id = (SELECT (nullif(current_setting('app.workspace_id', true), ''))::uuid)));
 GRANT SELECT, INSERT ON event_content TO fleetboard_app;

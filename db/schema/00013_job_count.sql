@@ -46,7 +46,7 @@ $$;
 
 GRANT SELECT, INSERT, UPDATE ON job_count TO fleetboard_app;
 -- A migration that changes jobs of all workspaces is counted as well.
-CREATE POLICY counting ON job_count_change FOR INSERT TO fleetboard
+CREATE POLICY counting ON job_count_change FOR INSERT TO CURRENT_USER
     WITH CHECK (true);
 -- The loops learn where there is something to sum up, and old lines to delete.
 CREATE POLICY system ON job_count_change FOR SELECT TO fleetboard_system
