@@ -223,7 +223,8 @@ func (t *town) statements() []statement {
 	job := func(n int) ids.ID { return townID("e", 2*(1+n%400)) }
 	return []statement{
 		{"heartbeat: keep the leases of an agent", func(ctx context.Context, tx pgx.Tx, n int) (int, error) {
-			kept, err := q.AgentsBeat(ctx, tx, dbsqlc.AgentsBeatParams{WorkspaceID: t.workspace, Ids: []ids.ID{agent(n).ID}, BootIds: []string{""},
+			kept, err := q.AgentsBeat(ctx, tx, dbsqlc.AgentsBeatParams{WorkspaceID: t.workspace, Ids: []ids.ID{agent(n).ID},
+				BootIds:     []string{""},
 				Generations: []int64{math.MaxInt64}, Statuses: []string{"working"}, MemoryMb: []int32{-1}, CpuPercent: []float32{-1}})
 			return len(kept), err
 		}},

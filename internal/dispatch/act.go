@@ -208,14 +208,16 @@ func actOnLeased(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.
 
 // setDirective writes a directive on the lease. A cancel replaces a pause, and either
 // of them a warning; asking twice changes nothing. The event says the payload.
-func setDirective(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, a Action, payload json.RawMessage) (jobs.Job, error) {
+func setDirective(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, a Action, payload json.RawMessage) (jobs.Job,
+	error) {
 	kind := map[jobs.Trigger]eventlog.Type{jobs.ByCancel: eventlog.JobCancelRequested, jobs.ByPause: eventlog.JobPauseRequested}
 	if job.Lease.Directive == string(a.Verb) || job.Lease.Directive == Cancel {
 		return job.Job, nil
 	}
 	by := who.Actor()
 	_, err := q.LeaseDirect(ctx, tx, dbsqlc.LeaseDirectParams{WorkspaceID: who.Workspace, JobID: job.ID,
-		Directive: string(a.Verb), Reason: strings.TrimSpace(a.Reason), Actor: by.Name, ActorKind: string(by.Kind), ActorID: by.ID, GraceSeconds: graceSeconds})
+		Directive: string(a.Verb), Reason: strings.TrimSpace(a.Reason), Actor: by.Name, ActorKind: string(by.Kind), ActorID: by.ID,
+		GraceSeconds: graceSeconds})
 	if err != nil {
 		return jobs.Job{}, fmt.Errorf("direct lease: %w", err)
 	}

@@ -29,7 +29,8 @@ func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref Ref, quest
 	if err := (Progress{Checkpoint: checkpoint}).check(); err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked, red *redact.Redactor) (jobs.Decision, ending, error) {
+	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked,
+		red *redact.Redactor) (jobs.Decision, ending, error) {
 		job, err := keepCheckpoint(ctx, tx, who, job, red.JSON(checkpoint))
 		if err != nil {
 			return jobs.Decision{}, ending{}, err
@@ -46,7 +47,8 @@ func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref Ref, quest
 
 // keepCheckpoint stores what the next attempt is to go on from with the lease that
 // ends now, which hands it on to the job.
-func keepCheckpoint(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, checkpoint json.RawMessage) (jobs.Locked, error) {
+func keepCheckpoint(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, checkpoint json.RawMessage) (jobs.Locked,
+	error) {
 	if len(checkpoint) == 0 {
 		return job, nil
 	}

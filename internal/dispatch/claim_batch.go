@@ -334,7 +334,8 @@ func (b *claimBatch) resolve() error {
 		case !b.reaches(c, job.ProductID):
 			c.Err = fault.New(fault.NotClaimable, "The token of %s does not reach the product %s.", c.agent.Name, job.Product)
 		case !slices.Contains(c.Res.lanes, job.LaneID):
-			c.Err = fault.New(fault.NotClaimable, "%s needs something that %s on %s does not offer.", job.Key, c.agent.Name, c.agent.Factory)
+			c.Err = fault.New(fault.NotClaimable, "%s needs something that %s on %s does not offer.", job.Key, c.agent.Name,
+				c.agent.Factory)
 		default:
 			c.Err = b.requireOpen(job)
 		}

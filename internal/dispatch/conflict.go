@@ -117,7 +117,8 @@ type end struct {
 // wrong is what the job's log says of an attempt that did not end by its agent's
 // will or that failed; "" of the others.
 func (e end) wrong() string {
-	what := map[string]string{outcomeFailed: "The attempt failed", outcomeLost: "The lease was lost", outcomeTimeout: "The attempt timed out"}[e.outcome]
+	what := map[string]string{outcomeFailed: "The attempt failed", outcomeLost: "The lease was lost",
+		outcomeTimeout: "The attempt timed out"}[e.outcome]
 	if e.outcome == outcomeReleased && e.who.Kind != tenancy.KindAgent {
 		what = "The job was taken back"
 	}

@@ -91,7 +91,8 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref Ref, 
 	if _, err := c.stored(); err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked, red *redact.Redactor) (jobs.Decision, ending, error) {
+	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked,
+		red *redact.Redactor) (jobs.Decision, ending, error) {
 		if err := jobs.RequireChildrenDoneTx(ctx, tx, who.Workspace, job.Job); err != nil {
 			return jobs.Decision{}, ending{}, err
 		}
@@ -174,7 +175,8 @@ func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref Ref, f Fa
 	if err := f.check(); err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(_ context.Context, _ db.Tx, job jobs.Locked, red *redact.Redactor) (jobs.Decision, ending, error) {
+	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(_ context.Context, _ db.Tx, job jobs.Locked,
+		red *redact.Redactor) (jobs.Decision, ending, error) {
 		f := f.redacted(red)
 		if d, outcome, ok, err := applyDirective(job.Job); ok {
 			return d, ending{outcome: outcome, error: f.Error, kind: f.Kind}, err
@@ -194,11 +196,13 @@ func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref Ref, f Fa
 
 // Release gives a job back without a result and without blame; it is how an
 // agent acknowledges that it was asked to pause or cancel. The lease ends now.
-func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref Ref, reason string, checkpoint json.RawMessage) (jobs.Job, error) {
+func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref Ref, reason string, checkpoint json.RawMessage) (jobs.Job,
+	error) {
 	if err := (Progress{Checkpoint: checkpoint}).check(); err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked, red *redact.Redactor) (jobs.Decision, ending, error) {
+	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked,
+		red *redact.Redactor) (jobs.Decision, ending, error) {
 		reason := red.Text(reason)
 		job, err := keepCheckpoint(ctx, tx, who, job, red.JSON(checkpoint))
 		if err != nil {

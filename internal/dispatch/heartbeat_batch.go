@@ -65,7 +65,8 @@ func (s *Service) lockHeartbeat(ctx context.Context, tx db.Tx, _ ids.ID, c beatC
 }
 
 // execHeartbeats answers the heartbeats of many agents.
-func (s *Service) execHeartbeats(ctx context.Context, tx db.Tx, workspace ids.ID, items []*batch.Item[beatCall, HeartbeatResult]) (func(), error) {
+func (s *Service) execHeartbeats(ctx context.Context, tx db.Tx, workspace ids.ID, items []*batch.Item[beatCall, HeartbeatResult]) (func(),
+	error) {
 	b := &beatBatch{leaseReports: leaseReports{ctx: ctx, tx: tx, s: s, workspace: workspace, alone: items[0].Alone}}
 	for _, i := range items {
 		b.all = append(b.all, &beatItem{beatCall: i.Req})

@@ -79,8 +79,10 @@ func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref Ref,
 // logLeaseTx locks the lease that lines are written under, and counts their bytes. It
 // stays until they are committed, and the next writer of the job takes its ids only
 // then: readers who go on from an id skip nothing.
-func logLeaseTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, ref Ref, bytes int64, unasked string) (LeaseStatus, logRoom, error) {
-	rows, err := q.LogLease(ctx, tx, dbsqlc.LogLeaseParams{WorkspaceID: who.Workspace, JobID: job, Epoch: ref.Epoch, AgentID: who.Agent, Bytes: bytes})
+func logLeaseTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, ref Ref, bytes int64, unasked string) (LeaseStatus,
+	logRoom, error) {
+	rows, err := q.LogLease(ctx, tx, dbsqlc.LogLeaseParams{WorkspaceID: who.Workspace, JobID: job, Epoch: ref.Epoch, AgentID: who.Agent,
+		Bytes: bytes})
 	if err != nil {
 		return LeaseStatus{}, logRoom{}, fmt.Errorf("lock lease: %w", err)
 	}

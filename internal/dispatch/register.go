@@ -174,7 +174,8 @@ func all(jobs.Job) bool { return true }
 
 // releaseLeases ends those leases of an agent that are concerned, in the order in which
 // all lock.
-func releaseLeases(ctx context.Context, tx db.Tx, who tenancy.Principal, agent ids.ID, why string, concerned func(jobs.Job) bool) ([]change, error) {
+func releaseLeases(ctx context.Context, tx db.Tx, who tenancy.Principal, agent ids.ID, why string,
+	concerned func(jobs.Job) bool) ([]change, error) {
 	held, err := q.LeaseJobsOfAgent(ctx, tx, dbsqlc.LeaseJobsOfAgentParams{WorkspaceID: who.Workspace, AgentID: agent})
 	if err != nil {
 		return nil, fmt.Errorf("leases of agent: %w", err)

@@ -35,7 +35,8 @@ func (s *Service) lockReport(ctx context.Context, tx db.Tx, workspace ids.ID, c 
 }
 
 // execReports answers the reports of many agents.
-func (s *Service) execReports(ctx context.Context, tx db.Tx, workspace ids.ID, items []*batch.Item[reportCall, LeaseStatus]) (func(), error) {
+func (s *Service) execReports(ctx context.Context, tx db.Tx, workspace ids.ID, items []*batch.Item[reportCall, LeaseStatus]) (func(),
+	error) {
 	b := &reportBatch{leaseReports: leaseReports{ctx: ctx, tx: tx, s: s, workspace: workspace, alone: items[0].Alone}}
 	for _, i := range items {
 		b.all = append(b.all, &reportItem{who: i.Req.who, ref: i.Req.ref, report: i.Req.report})

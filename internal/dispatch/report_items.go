@@ -93,7 +93,8 @@ func lockLeases(ctx context.Context, tx db.Tx, who tenancy.Principal, starting, 
 			return fmt.Errorf("lock jobs: %w", err)
 		}
 	}
-	err := q.LeasesWait(ctx, tx, dbsqlc.LeasesWaitParams{WorkspaceID: who.Workspace, AgentID: who.Agent, Every: every, JobIds: distinct(named)})
+	err := q.LeasesWait(ctx, tx, dbsqlc.LeasesWaitParams{WorkspaceID: who.Workspace, AgentID: who.Agent, Every: every,
+		JobIds: distinct(named)})
 	if err != nil {
 		return fmt.Errorf("lock leases: %w", err)
 	}
@@ -272,7 +273,8 @@ func (w *leaseReports) start(list []*reportItem) error {
 
 // recordProgress records what the reports changed.
 func (w *leaseReports) recordProgress(list []*reportItem) error {
-	params := dbsqlc.EventsAppendParams{WorkspaceID: w.workspace, Type: string(eventlog.JobProgressed), ActorKind: string(tenancy.KindAgent)}
+	params := dbsqlc.EventsAppendParams{WorkspaceID: w.workspace, Type: string(eventlog.JobProgressed),
+		ActorKind: string(tenancy.KindAgent)}
 	for _, t := range list {
 		var before *int16
 		if t.percent >= 0 {
@@ -284,7 +286,8 @@ func (w *leaseReports) recordProgress(list []*reportItem) error {
 		}
 		if len(t.Checkpoint) > 0 { // its content may be long
 			w.changed = true
-			err := appendEvent(w.ctx, w.tx, t.who, eventlog.Event{Type: eventlog.JobProgressed, JobID: &t.job, Epoch: &t.ref.Epoch, Changes: changes})
+			err := appendEvent(w.ctx, w.tx, t.who, eventlog.Event{Type: eventlog.JobProgressed, JobID: &t.job, Epoch: &t.ref.Epoch,
+				Changes: changes})
 			if err != nil {
 				return err
 			}

@@ -241,7 +241,8 @@ func (c *creation) load(list []ids.ID) ([]Job, error) {
 func (c *creation) run() ([]Job, error) {
 	// Keys are made last: the numbers they are made of are nobody else's until the
 	// transaction ends.
-	for _, step := range []func() error{c.build, c.permit, c.refuseTaken, c.resolveDependencies, c.decideStatus, c.admit, c.intern, c.makeKeys, c.insert, c.link} {
+	for _, step := range []func() error{c.build, c.permit, c.refuseTaken, c.resolveDependencies, c.decideStatus, c.admit, c.intern,
+		c.makeKeys, c.insert, c.link} {
 		if err := step(); err != nil {
 			return nil, err
 		}

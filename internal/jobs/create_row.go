@@ -14,7 +14,8 @@ import (
 
 // rows are the arrays that the new jobs are inserted from.
 func (c *creation) rows() (dbsqlc.JobInsertParams, error) {
-	p := dbsqlc.JobInsertParams{WorkspaceID: c.who.Workspace, CreatedBy: c.who.Name, ActorKind: string(c.who.Kind), ActorID: c.who.Actor().ID}
+	p := dbsqlc.JobInsertParams{WorkspaceID: c.who.Workspace, CreatedBy: c.who.Name, ActorKind: string(c.who.Kind),
+		ActorID: c.who.Actor().ID}
 	for _, j := range c.list {
 		addState(&p, j)
 		if err := addText(&p, j); err != nil {

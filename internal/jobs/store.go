@@ -214,8 +214,9 @@ func (j *Job) takeLease(r dbsqlc.JobFull) {
 		Epoch: *r.LeaseEpoch, SessionKey: *r.LeaseSessionKey, TTLSeconds: int(*r.LeaseTtlSeconds),
 		ClaimedAt: *r.LeaseClaimedAt, ExpiresAt: *r.LeaseExpiresAt, Directive: *r.LeaseDirective,
 		DirectiveReason: *r.LeaseDirectiveReason,
-		DirectiveBy:     tenancy.ActorOf(*r.LeaseDirectiveByKind, *r.LeaseDirectiveByID, *r.LeaseDirectiveBy), GraceEndsAt: r.LeaseGraceEndsAt,
-		WarnedAt: r.LeaseWarnedAt,
+		DirectiveBy:     tenancy.ActorOf(*r.LeaseDirectiveByKind, *r.LeaseDirectiveByID, *r.LeaseDirectiveBy),
+		GraceEndsAt:     r.LeaseGraceEndsAt,
+		WarnedAt:        r.LeaseWarnedAt,
 	}
 	j.ProgressPercent, j.CurrentStep, j.ProgressAt = wide(r.LeaseProgressPercent), *r.LeaseCurrentStep, r.LeaseProgressAt
 	if r.LeaseCheckpoint != nil {
