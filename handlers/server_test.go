@@ -16,7 +16,7 @@ import (
 	"fleetboard/handlers/edge"
 	"fleetboard/handlers/handlertest"
 	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/tenancy"
 )
 
@@ -46,7 +46,7 @@ var headersOf = map[string]string{
 // Every route, signed in or not, and what no route answers.
 func TestSecurityHeaders(t *testing.T) {
 	m := newMatrix(t)
-	m.deps.Secure, m.deps.Sessions = true, web.NewSessions(accounts.NewSessionStore(m.DB), true)
+	m.deps.Secure, m.deps.Sessions = true, web.NewSessions(sessions.NewStore(m.DB), true)
 	m.Server = handlers.New(m.deps)
 	m.Probe()
 	routes := append(slices.Clone(m.Routed()), web.Route{Method: "GET", Path: "/nowhere"}, web.Route{Method: "DELETE", Path: "/board"},

@@ -17,6 +17,7 @@ import (
 	"fleetboard/handlers"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
@@ -58,7 +59,7 @@ func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
 	}
 	list, events := jobs.NewService(d, wake, dbtest.Vault(d)), eventlog.New(d)
 	deps := handlers.Deps{
-		Accounts: people, Sessions: web.NewSessions(accounts.NewSessionStore(d), false), Log: log,
+		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(d), false), Log: log,
 		Jobs: list, Fleet: fleet.NewService(d, wake), Dispatch: dispatch.New(d, list, wake, people, log),
 		Kanban: kanban.New(d, events, wake, log), Events: events, EnrolmentTokenFile: "/data/enrolment-token",
 		Coordinator: coordinator.New(d, coordinator.Work{}, wake, log),

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"fleetboard/handlers"
-	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/idptest"
+	"fleetboard/internal/accounts/oidc"
 	"fleetboard/views/links"
 )
 
@@ -35,7 +35,7 @@ func WithProvider(t *testing.T) func(*handlers.Deps) {
 	server.Start()
 	t.Cleanup(server.Close)
 	return func(d *handlers.Deps) {
-		d.Provider = accounts.NewProvider(accounts.ProviderConfig{
+		d.Provider = oidc.NewProvider(oidc.Config{
 			Issuer: issuer, ClientID: client.ID, ClientSecret: client.Secret, RedirectURL: client.RedirectURI, Name: "Acme"})
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"fleetboard/handlers"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
@@ -73,7 +74,7 @@ func NewSite(t *testing.T, in accounts.BootstrapInput, change ...func(*handlers.
 	list, events := jobs.NewService(d, wake, dbtest.Vault(d)), eventlog.New(d)
 	deps := handlers.Deps{
 		Accounts: people,
-		Sessions: web.NewSessions(accounts.NewSessionStore(d), false),
+		Sessions: web.NewSessions(sessions.NewStore(d), false),
 		Log:      log,
 		Jobs:     list,
 		Fleet:    fleet.NewService(d, wake),

@@ -11,7 +11,7 @@ import (
 	"fleetboard/handlers"
 	"fleetboard/handlers/handlertest"
 	"fleetboard/handlers/login"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/oidc"
 	"fleetboard/views/links"
 )
 
@@ -155,7 +155,7 @@ func set(to *url.URL, name, value string) {
 
 func TestIdentityProviderDown(t *testing.T) {
 	s := handlertest.OwnedSite(t, func(d *handlers.Deps) {
-		d.Provider = accounts.NewProvider(accounts.ProviderConfig{Issuer: "http://127.0.0.1:1", ClientID: "c", ClientSecret: "s", RedirectURL: "http://example.com", Name: "Acme"})
+		d.Provider = oidc.NewProvider(oidc.Config{Issuer: "http://127.0.0.1:1", ClientID: "c", ClientSecret: "s", RedirectURL: "http://example.com", Name: "Acme"})
 	})
 	res := s.Get("/login/oidc?next=/agents")
 	handlertest.WantStatus(t, res, http.StatusServiceUnavailable)

@@ -6,6 +6,7 @@ import (
 
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/members"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
 	"fleetboard/views/links"
@@ -30,7 +31,7 @@ func (s memberPageData) model() views.MembersPage {
 		return m
 	}
 	m.Invite = views.InviteForm{Email: s.invite.email, Errors: s.invite.wrong,
-		Roles: roleOptions(accounts.Giveable(s.who), tenancy.Role(choose(s.invite.role != "", s.invite.role, string(tenancy.RoleMember))))}
+		Roles: roleOptions(members.Giveable(s.who), tenancy.Role(choose(s.invite.role != "", s.invite.role, string(tenancy.RoleMember))))}
 	if s.invite.link != "" {
 		m.Link = &views.InvitationLink{URL: s.invite.link, Email: s.invite.made.Email, Role: web.RoleWord(s.invite.made.Role),
 			Until: ui.In(s.invite.made.Expires, s.now)}
@@ -44,7 +45,7 @@ func (s memberPageData) model() views.MembersPage {
 
 func (s memberPageData) row(one accounts.Member) views.Member {
 	key := one.Account.String()
-	gives := accounts.Giveable(s.who)
+	gives := members.Giveable(s.who)
 	m := views.Member{Key: key, Name: one.Name, Email: one.Email, Role: string(one.Role), Since: ui.Day(one.Since),
 		You: one.Account == s.who.Account}
 	m.Disabled = one.Disabled
@@ -82,7 +83,7 @@ func (s memberPageData) control(m *views.Member, one accounts.Member) {
 func (s memberPageData) pendingRow(p accounts.PendingInvitation) views.PendingInvitation {
 	m := views.PendingInvitation{Email: p.Email, Role: string(p.Role), Hint: p.Hint, By: p.By, At: ui.Day(p.At),
 		Until: ui.In(p.Expires, s.now), Expired: p.Expired}
-	if slices.Contains(accounts.Giveable(s.who), p.Role) {
+	if slices.Contains(members.Giveable(s.who), p.Role) {
 		m.Revoke = links.InvitationRevoke(p.ID.String())
 	}
 	return m
@@ -142,12 +143,12 @@ var rights = []struct {
 
 func rightsModel() views.RightsTable {
 	var t views.RightsTable
-	for _, role := range accounts.Roles {
+	for _, role := range members.Roles {
 		t.Roles = append(t.Roles, web.Capital(string(role)))
 	}
 	for _, r := range rights {
 		row := views.RightsRow{Text: r.text}
-		for _, role := range accounts.Roles {
+		for _, role := range members.Roles {
 			row.Has = append(row.Has, tenancy.Principal{Kind: tenancy.KindPerson, Role: role}.Can(r.need))
 		}
 		t.Rows = append(t.Rows, row)

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"fleetboard/handlers/login"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/members"
 	"fleetboard/internal/tenancy"
 )
 
@@ -19,7 +19,7 @@ func TestTheTableOfRightsIsWhole(t *testing.T) {
 			t.Errorf("%s is not in the table", need)
 		}
 	}
-	for _, role := range accounts.Roles {
+	for _, role := range members.Roles {
 		if login.RoleMay[role] == "" {
 			t.Errorf("an invitation does not say what %s may", role)
 		}

@@ -11,50 +11,83 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/vault"
+	"fleetboard/internal/accounts/devices"
+	"fleetboard/internal/accounts/identities"
+	"fleetboard/internal/accounts/login"
+	"fleetboard/internal/accounts/members"
+	"fleetboard/internal/accounts/passwords"
+	"fleetboard/internal/accounts/people"
+	"fleetboard/internal/accounts/sessions"
+	"fleetboard/internal/accounts/setup"
+	"fleetboard/internal/accounts/throttle"
+	"fleetboard/internal/accounts/tokens"
+	"fleetboard/internal/accounts/twofactor"
+	"fleetboard/internal/accounts/workspaces"
 )
 
-// KeySize is the length of the server's secret key.
+// KeySize is the length of the server's secret key in bytes.
 const KeySize = 32
 
 // sweepRows bounds how much one Expire deletes from each table.
 const sweepRows = 1000
 
-// Service joins the services of all parts. It holds no rule: whoever needs one
-// part names the methods of that part.
+// Notifier carries wake-ups between the processes of one database.
+type Notifier = tokens.Notifier
+
+// The services of the parts, under names that tell them apart.
+type (
+	peopleService     = people.Service
+	sessionsService   = sessions.Service
+	devicesService    = devices.Service
+	loginService      = login.Service
+	twofactorService  = twofactor.Service
+	identitiesService = identities.Service
+	membersService    = members.Service
+	workspacesService = workspaces.Service
+	tokensService     = tokens.Service
+	setupService      = setup.Service
+)
+
+// Service joins the services of the parts and holds no rule. A caller declares
+// the few methods that it needs.
 type Service struct {
-	*personService
-	*deviceService
-	*sessionService
+	*peopleService
+	*sessionsService
+	*devicesService
 	*loginService
-	*factorService
-	*identityService
-	*memberService
-	*workspaceService
-	*tokenService
+	*twofactorService
+	*identitiesService
+	*membersService
+	*workspacesService
+	*tokensService
 	*setupService
+
+	// Hashes and Throttle serve the parts.
+	Hashes   *passwords.Hasher
+	Throttle *throttle.Service
 
 	db *db.DB
 }
 
-// Config is what the parts are made of.
+// Config is what a Service is made of.
 type Config struct {
 	DB *db.DB
-	// Key is the server's secret of KeySize bytes; all web processes of one database
-	// have the same one. Earlier keys open what they sealed.
+	// Key is the server's secret of KeySize bytes, the same in all web processes of
+	// one database. Earlier keys open what they sealed.
 	Key     []byte
 	Earlier [][]byte
 	Wake    Notifier
 	Log     *slog.Logger
-	// Now is the clock of tokens, devices and codes, and HashCost what a new hash of
-	// a password takes.
-	Now      func() time.Time
-	HashCost cost
+	// Now is the clock of agents' tokens, devices and codes.
+	Now func() time.Time
+	// HashCost is the cost of a new password hash.
+	HashCost passwords.Cost
 }
 
 // New returns the service with the real clock and the usual cost of a hash; see
 // Config for the key.
 func New(d *db.DB, key []byte, wake Notifier, log *slog.Logger, earlier ...[]byte) *Service {
-	return NewWith(Config{DB: d, Key: key, Earlier: earlier, Wake: wake, Log: log, Now: time.Now, HashCost: hashCost})
+	return NewWith(Config{DB: d, Key: key, Earlier: earlier, Wake: wake, Log: log, Now: time.Now, HashCost: passwords.DefaultCost})
 }
 
 // NewWith returns the service of a configuration. A key of another length is a
@@ -63,28 +96,21 @@ func NewWith(c Config) *Service {
 	if len(c.Key) != KeySize {
 		panic(fmt.Sprintf("accounts: the key has %d bytes, not %d", len(c.Key), KeySize))
 	}
-	hashes := newPasswords(c.HashCost)
-	people := newPersonService(c.DB)
-	devices := newDeviceService(derive(c.Key, "fleetboard known device hmac v1", sha256.Size), c.Now)
-	attempts := newThrottleService(c.DB, derive(c.Key, "fleetboard login throttle hmac v1", sha256.Size), devices, c.Log)
-	logins := newLoginService(c.DB, hashes, people, attempts, devices)
+	s := &Service{db: c.DB, Hashes: passwords.New(c.HashCost)}
+	s.peopleService = people.New(c.DB)
+	s.sessionsService = sessions.New(c.DB)
+	s.devicesService = devices.New(derive(c.Key, "fleetboard known device hmac v1", sha256.Size), c.Now)
+	s.Throttle = throttle.New(c.DB, derive(c.Key, "fleetboard login throttle hmac v1", sha256.Size), s.devicesService, c.Log)
+	s.loginService = login.New(c.DB, s.Hashes, s.peopleService, s.Throttle, s.devicesService)
 	seals := vault.NewRing("fleetboard second factor v1", c.Key, c.Earlier...)
-	list := newMemberService(c.DB, c.Wake, hashes)
-	workspaces := newWorkspaceService(c.DB, list)
+	s.twofactorService = twofactor.New(c.DB, seals, s.peopleService, s.loginService, s.Throttle, c.Now)
+	s.membersService = members.New(c.DB, c.Wake, s.Hashes)
+	s.identitiesService = identities.New(c.DB, c.Wake, s.loginService, s.membersService, c.Log)
+	s.workspacesService = workspaces.New(c.DB, s.membersService)
 	signing := ed25519.NewKeyFromSeed(derive(c.Key, "fleetboard agent token ed25519 v1", ed25519.SeedSize))
-	return &Service{
-		personService:    people,
-		deviceService:    devices,
-		sessionService:   newSessionService(c.DB),
-		loginService:     logins,
-		factorService:    newFactorService(c.DB, seals, people, logins, attempts, c.Now),
-		identityService:  newIdentityService(c.DB, c.Wake, logins, list, c.Log),
-		memberService:    list,
-		workspaceService: workspaces,
-		tokenService:     newTokenService(c.DB, c.Wake, workspaces, signing, c.Now),
-		setupService:     newSetupService(c.DB, hashes, c.Log),
-		db:               c.DB,
-	}
+	s.tokensService = tokens.New(c.DB, c.Wake, s.workspacesService, signing, c.Now)
+	s.setupService = setup.New(c.DB, s.Hashes, c.Log)
+	return s
 }
 
 // derive gives each use of the server's key a key of its own.
@@ -102,16 +128,16 @@ func derive(key []byte, label string, size int) []byte {
 // outlives. At most a thousand rows of each; a loop calls it again.
 func (s *Service) Expire(ctx context.Context) error {
 	err := s.db.InNone(ctx, func(tx db.Tx) error {
-		if err := expireSessionsTx(ctx, tx, sweepRows); err != nil {
+		if err := sessions.ExpireTx(ctx, tx, sweepRows); err != nil {
 			return fmt.Errorf("expire sessions: %w", err)
 		}
-		if err := expireLinksTx(ctx, tx, sweepRows); err != nil {
+		if err := setup.ExpireTx(ctx, tx, sweepRows); err != nil {
 			return fmt.Errorf("expire set-up links: %w", err)
 		}
-		if err := expireAttemptsTx(ctx, tx, sweepRows); err != nil {
+		if err := throttle.ExpireTx(ctx, tx, sweepRows); err != nil {
 			return fmt.Errorf("expire log-in counts: %w", err)
 		}
-		if err := expireLogInsTx(ctx, tx, sweepRows); err != nil {
+		if err := login.ExpireTx(ctx, tx, sweepRows); err != nil {
 			return fmt.Errorf("expire log ins: %w", err)
 		}
 		return nil
@@ -119,5 +145,5 @@ func (s *Service) Expire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.expireRevocations(ctx, sweepRows)
+	return s.ExpireRevocations(ctx, sweepRows)
 }

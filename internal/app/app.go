@@ -21,6 +21,7 @@ import (
 	"fleetboard/handlers/edge"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
@@ -184,7 +185,7 @@ func (a *App) serve(cfg Config, people *accounts.Service, secrets *vault.Vault, 
 
 	limits, client := quota.New(cfg.Network.RateLimit), cfg.Network.ClientAddress()
 	pages := handlers.New(handlers.Deps{
-		Accounts: people, Sessions: web.NewSessions(accounts.NewSessionStore(a.db), cfg.Secure()), Log: a.log, Ready: a.readiness(),
+		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(a.db), cfg.Secure()), Log: a.log, Ready: a.readiness(),
 		Secure: cfg.Secure(), Jobs: list, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
 		Coordinator: leader, Done: a.done, EnrolmentTokenFile: cfg.EnrolmentTokenFile(),
 		Quota: limits, ClientAddress: client, Provider: cfg.OIDC.Provider(a.publicURL(cfg)),

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/oidc"
 	"fleetboard/views/links"
 )
 
@@ -47,7 +48,7 @@ func (c *OIDCConfig) checkIssuer() error {
 	if c.Issuer == "" {
 		return errors.New("FLEETBOARD_OIDC_ISSUER: the address of the identity provider is missing")
 	}
-	if err := accounts.CheckIssuer(c.Issuer); err != nil {
+	if err := oidc.CheckIssuer(c.Issuer); err != nil {
 		return fmt.Errorf("FLEETBOARD_OIDC_ISSUER: %w", err)
 	}
 	return nil
@@ -94,7 +95,7 @@ func (c *OIDCConfig) Provider(base string) *accounts.Provider {
 	if c.Issuer == "" {
 		return nil
 	}
-	return accounts.NewProvider(accounts.ProviderConfig{
+	return oidc.NewProvider(oidc.Config{
 		Issuer: c.Issuer, ClientID: c.ClientID, ClientSecret: c.ClientSecret, Name: c.Name,
 		RedirectURL: strings.TrimSuffix(base, "/") + links.IdentityCallback,
 	})

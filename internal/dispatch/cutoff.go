@@ -9,7 +9,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
@@ -38,7 +38,7 @@ func (s *Service) CutOff(ctx context.Context, who tenancy.Principal, name, reaso
 	if err != nil {
 		return fleet.Agent{}, err
 	}
-	s.wake.Publish(accounts.RevokedTopic(who.Workspace))
+	s.wake.Publish(tokens.RevokedTopic(who.Workspace))
 	s.publish(who.Workspace, nil)
 	s.afterCommit(ctx, who.Workspace, given...)
 	return agent, nil
@@ -56,7 +56,7 @@ func cutOffTx(ctx context.Context, tx db.Tx, who tenancy.Principal, name, reason
 	if err != nil {
 		return nil, err
 	}
-	if err := accounts.RevokeAgentTx(ctx, tx, who.Workspace, cut.ID, accounts.EndedCutOff, cut.Generation); err != nil {
+	if err := tokens.RevokeAgentTx(ctx, tx, who.Workspace, cut.ID, tokens.EndedCutOff, cut.Generation); err != nil {
 		return nil, err
 	}
 	return given, fleetEvent(ctx, tx, who, eventlog.AgentCutOff,

@@ -11,7 +11,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
@@ -49,7 +49,7 @@ func (s *Service) Register(ctx context.Context, who tenancy.Principal, in fleet.
 	}
 	s.waiters.Forget(r.saved.ID)
 	if r.endsTokens {
-		s.wake.Publish(accounts.RevokedTopic(who.Workspace))
+		s.wake.Publish(tokens.RevokedTopic(who.Workspace))
 	}
 	s.publish(who.Workspace, []ids.ID{r.factory.id})
 	s.afterCommit(ctx, who.Workspace, r.given...)
@@ -101,7 +101,7 @@ func (r *registering) run(tx db.Tx) (err error) {
 		return err
 	}
 	if r.endsTokens {
-		err = accounts.RevokeAgentTx(r.ctx, tx, r.who.Workspace, r.saved.ID, accounts.EndedSuperseded, r.generation)
+		err = tokens.RevokeAgentTx(r.ctx, tx, r.who.Workspace, r.saved.ID, tokens.EndedSuperseded, r.generation)
 		if err != nil {
 			return err
 		}

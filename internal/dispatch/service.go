@@ -8,7 +8,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/accounts"
+	agenttokens "fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/batch"
 	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/eventlog"
@@ -66,7 +66,7 @@ func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, log *s
 	s.usages = batch.New(d, batch.Handler[usageCall, []UsageAnswer]{Exec: s.execUsage})
 	s.waiters.Watch = s.pollLanes
 	s.unsubscribe = []func(){wake.Subscribe("lane:", s.laneChanged), wake.Subscribe("seat:", s.waiters.SeatFreed),
-		wake.Subscribe(accounts.RevokedTopics, s.tokensEnded)}
+		wake.Subscribe(agenttokens.RevokedTopics, s.tokensEnded)}
 	return s
 }
 
@@ -81,7 +81,7 @@ func (s *Service) Close() {
 // tokensEnded lets the waiting claims of a workspace look again, so that those
 // whose token has ended end. Missed news wakes everybody by the lanes.
 func (s *Service) tokensEnded(topic string) {
-	if workspace, ok := accounts.ParseRevokedTopic(topic); ok {
+	if workspace, ok := agenttokens.ParseRevokedTopic(topic); ok {
 		s.waiters.WakeWorkspace(workspace)
 	}
 }

@@ -1,0 +1,178 @@
+// Package accountstest is what the tests of accounts and its parts have in
+// common: a service on a real database after a first start, with cheap hashes of
+// passwords and a clock that can be set.
+package accountstest
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/devices"
+	"fleetboard/internal/accounts/oidc"
+	"fleetboard/internal/accounts/passwords"
+	"fleetboard/internal/accounts/setup"
+	"fleetboard/internal/accounts/tokens"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/notifier"
+	"fleetboard/internal/tenancy"
+)
+
+// From is a log in from a network address by an unknown browser.
+func From(addr string) devices.Origin { return devices.Origin{Address: addr} }
+
+// GraceThere is somebody whom a provider vouches for.
+var GraceThere = oidc.Claims{Issuer: "https://id.example.com", Subject: "sub-grace", Email: "grace@navy.example", Name: "Grace"}
+
+// The first owner.
+const (
+	Email    = "ada@example.org"
+	Password = "correct horse battery"
+)
+
+// Setting is a service on a real database after a first start.
+type Setting struct {
+	*accounts.Service
+	DB    *db.DB
+	Clock *Clock
+	Dir   string
+	First setup.Bootstrap
+	Wake  *notifier.Notifier
+}
+
+// Cheap is the cost of a hash in tests that do not measure it.
+var Cheap = passwords.Cost{Memory: 8, Time: 1, Threads: 1}
+
+// Clock is a service's, the real one until it is set.
+type Clock struct{ At func() time.Time }
+
+// Now is what the clock says.
+func (c *Clock) Now() time.Time { return c.At() }
+
+// NewService is a service whose hashes are cheap.
+func NewService(d *db.DB) *accounts.Service { return ServiceOf(d, &Clock{At: time.Now}, Key(7)) }
+
+// ServiceOf is a service with a clock and keys.
+func ServiceOf(d *db.DB, c *Clock, key []byte, earlier ...[]byte) *accounts.Service {
+	return serviceWith(d, notifier.New(d, slog.New(slog.DiscardHandler)), c, key, earlier...)
+}
+
+func serviceWith(d *db.DB, wake accounts.Notifier, c *Clock, key []byte, earlier ...[]byte) *accounts.Service {
+	return accounts.NewWith(accounts.Config{
+		DB: d, Key: key, Earlier: earlier, Wake: wake, Log: slog.New(slog.DiscardHandler), Now: c.Now, HashCost: Cheap,
+	})
+}
+
+// Key is a secret key of a server.
+func Key(b byte) []byte { return bytes.Repeat([]byte{b}, accounts.KeySize) }
+
+// Started has an owner without a password.
+func Started(t *testing.T) Setting {
+	t.Helper()
+	return StartedWith(t, setup.BootstrapInput{})
+}
+
+// StartedWithOwner has an owner who can log in.
+func StartedWithOwner(t *testing.T) Setting {
+	t.Helper()
+	return StartedWith(t, setup.BootstrapInput{AdminEmail: Email, AdminPassword: Password})
+}
+
+// StartedWith is a service after a first start with an environment.
+func StartedWith(t *testing.T, in setup.BootstrapInput) Setting {
+	t.Helper()
+	d := dbtest.New(t)
+	in.DataDir = t.TempDir()
+	c := &Clock{At: time.Now}
+	wake := notifier.New(d, slog.New(slog.DiscardHandler))
+	s := serviceWith(d, wake, c, Key(7))
+	first, err := s.Bootstrap(t.Context(), in)
+	if err != nil {
+		t.Fatalf("bootstrap: %v", err)
+	}
+	return Setting{Service: s, DB: d, Clock: c, Dir: in.DataDir, First: first, Wake: wake}
+}
+
+// Owner is the owner as the holder of the owner-token file.
+func (s Setting) Owner(t *testing.T) tenancy.Principal {
+	t.Helper()
+	who, err := s.Bearer(t.Context(), s.File(t, setup.OwnerTokenFile))
+	if err != nil {
+		t.Fatalf("the owner's token: %v", err)
+	}
+	return who
+}
+
+// File is what a file of the data directory holds.
+func (s Setting) File(t *testing.T, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(s.Dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(content))
+}
+
+// Issue makes a token of the owner.
+func (s Setting) Issue(t *testing.T, in tokens.NewToken) string {
+	t.Helper()
+	plain, err := s.IssueToken(t.Context(), s.Owner(t), in)
+	if err != nil {
+		t.Fatalf("issue token: %v", err)
+	}
+	return plain
+}
+
+// Exec runs a statement.
+func Exec(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
+	t.Helper()
+	if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// Count reads a number.
+func Count(t *testing.T, conn *pgx.Conn, sql string, args ...any) int {
+	t.Helper()
+	var n int
+	if err := conn.QueryRow(t.Context(), sql, args...).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return n
+}
+
+// WantFault fails where an error has another code.
+func WantFault(t *testing.T, err error, code fault.Code) {
+	t.Helper()
+	if !fault.Is(err, code) {
+		t.Fatalf("error = %v, want %s", err, code)
+	}
+}
+
+// Refusal is WantFault for tests that look into it.
+func Refusal(t *testing.T, err error, code fault.Code) *fault.Error {
+	t.Helper()
+	WantFault(t, err, code)
+	return fault.From(err)
+}
+
+// Timeout is a context that ends long after any test.
+func Timeout(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// Address is where log ins come from.
+const Address = "192.0.2.1"

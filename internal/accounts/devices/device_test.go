@@ -1,0 +1,33 @@
+package devices_test
+
+import (
+	"testing"
+
+	"fleetboard/internal/accounts/accountstest"
+	"fleetboard/internal/accounts/devices"
+	"fleetboard/internal/ids"
+)
+
+// One browser is known for several accounts, each by a word of its own.
+func TestABrowserOfSeveralPeople(t *testing.T) {
+	s := accountstest.StartedWithOwner(t)
+	known, people := "", []ids.ID{}
+	for range devices.Max + 1 {
+		people = append(people, ids.New())
+		known = s.KnowDevice(known, people[len(people)-1], 1)
+	}
+	again := s.KnowDevice(known, people[2], 2)
+	for i, id := range people {
+		_, ok := s.Known(known, id, 1)
+		if want := i > 0; ok != want {
+			t.Errorf("person %d: known %t, want %t", i, ok, want)
+		}
+	}
+	before, _ := s.Known(known, people[2], 1)
+	if after, ok := s.Known(again, people[2], 2); !ok || after != before {
+		t.Error("the browser got another name")
+	}
+	if len(again) > 500 {
+		t.Errorf("the cookie has %d bytes", len(again))
+	}
+}

@@ -1,0 +1,4 @@
+package accounts
+
+// SweepRows is for tests of Expire.
+const SweepRows = sweepRows

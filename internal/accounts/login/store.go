@@ -1,0 +1,87 @@
+package login
+
+import (
+	"context"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/accounts/devices"
+	"fleetboard/internal/accounts/passwords"
+	"fleetboard/internal/accounts/people"
+	"fleetboard/internal/accounts/secrets"
+	"fleetboard/internal/accounts/sessions"
+	"fleetboard/internal/ids"
+)
+
+var q = dbsqlc.New()
+
+// credentials are what a log in is checked against.
+type credentials struct {
+	LoggedIn
+	hash string // "" for an account without a password, and for none
+}
+
+// accountByEmailTx returns an empty hash where there is no such account, as for
+// one without a password.
+func accountByEmailTx(ctx context.Context, tx db.Tx, email string) (credentials, error) {
+	row, err := q.AccountByEmail(ctx, tx, email)
+	if ok, err := db.Found(err); !ok {
+		return credentials{}, err
+	}
+	return credentials{
+		LoggedIn: LoggedIn{
+			Account: people.Account{ID: row.ID, Email: row.Email, Name: row.Name},
+			Epoch:   row.SessionEpoch, NeedsCode: row.SecondFactor,
+		},
+		hash: row.PasswordHash,
+	}, nil
+}
+
+func rehashTx(ctx context.Context, tx db.Tx, account ids.ID, old, hash string) error {
+	return q.AccountRehash(ctx, tx, dbsqlc.AccountRehashParams{ID: account, OldHash: old, PasswordHash: hash})
+}
+
+// changePasswordTx returns false where the password is not the old one any more.
+func changePasswordTx(ctx context.Context, tx db.Tx, account ids.ID, old, hash string) (epoch int64, ok bool, err error) {
+	epoch, err = q.AccountPassword(ctx, tx, dbsqlc.AccountPasswordParams{ID: account, OldHash: old, PasswordHash: hash})
+	ok, err = db.Found(err)
+	return epoch, ok, err
+}
+
+// ExpireTx deletes log ins that nobody needs to know any more, at most so many.
+func ExpireTx(ctx context.Context, tx db.Tx, rows int32) error {
+	_, err := q.AccountLoginExpire(ctx, tx, rows)
+	return err
+}
+
+func insertLogInTx(ctx context.Context, tx db.Tx, account ids.ID, from devices.Origin, userAgent, token string, known bool) error {
+	_, err := q.AccountLoginInsert(ctx, tx, dbsqlc.AccountLoginInsertParams{
+		AccountID: account, ID: ids.New(), KnownDevice: known, TokenHash: secrets.Hash(token),
+		Address: people.Cut(from.Address, maxAddress), Network: passwords.Site(from.Address),
+		UserAgent: people.Cut(userAgent, sessions.MaxUserAgent),
+	})
+	return err
+}
+
+func newLogInsTx(ctx context.Context, tx db.Tx, account ids.ID, token string) ([]LogInNews, error) {
+	rows, err := q.AccountLoginNews(ctx, tx, dbsqlc.AccountLoginNewsParams{AccountID: account, TokenHash: secrets.Hash(token)})
+	if err != nil {
+		return nil, fmt.Errorf("new log ins: %w", err)
+	}
+	var list []LogInNews
+	for _, r := range rows {
+		list = append(list, LogInNews{ID: r.ID, At: r.At, Address: r.Address, UserAgent: r.UserAgent})
+	}
+	return list, nil
+}
+
+// settleLogInTx returns where the log in came from, and its session where there is
+// one; false where it is settled or the token's own.
+func settleLogInTx(ctx context.Context, tx db.Tx, account, login ids.ID, token string) (address string, session *ids.ID, ok bool,
+	err error) {
+	row, err := q.AccountLoginSettle(ctx, tx, dbsqlc.AccountLoginSettleParams{AccountID: account, ID: login,
+		TokenHash: secrets.Hash(token)})
+	ok, err = db.Found(err)
+	return row.Address, row.SessionID, ok, err
+}

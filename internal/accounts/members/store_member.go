@@ -1,0 +1,79 @@
+package members
+
+import (
+	"context"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+var q = dbsqlc.New()
+
+// roleTx is a member's role; false of one who is disabled.
+func roleTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) (tenancy.Role, bool, error) {
+	role, err := q.MembershipRole(ctx, tx, dbsqlc.MembershipRoleParams{WorkspaceID: workspace, AccountID: account})
+	ok, err := db.Found(err)
+	return tenancy.Role(role), ok, err
+}
+
+func listTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Member, error) {
+	rows, err := q.MemberList(ctx, tx, workspace)
+	if err != nil {
+		return nil, fmt.Errorf("members: %w", err)
+	}
+	list := make([]Member, len(rows))
+	for i, r := range rows {
+		list[i] = Member{Account: r.AccountID, Name: r.Name, Email: r.Email, Role: tenancy.Role(r.Role), Since: r.CreatedAt,
+			Disabled: r.Disabled}
+	}
+	return list, nil
+}
+
+// AddTx reports false where the account is a member already.
+func AddTx(ctx context.Context, tx db.Tx, workspace, account ids.ID, role tenancy.Role) (bool, error) {
+	n, err := q.MemberAdd(ctx, tx, dbsqlc.MemberAddParams{WorkspaceID: workspace, AccountID: account, Role: string(role)})
+	return n > 0, err
+}
+
+func setRoleTx(ctx context.Context, tx db.Tx, workspace ids.ID, m Member, role tenancy.Role) (bool, error) {
+	n, err := q.MemberSetRole(ctx, tx, dbsqlc.MemberSetRoleParams{
+		WorkspaceID: workspace, AccountID: m.Account, OldRole: string(m.Role), Role: string(role),
+	})
+	return n > 0, err
+}
+
+func deleteMemberTx(ctx context.Context, tx db.Tx, workspace ids.ID, m Member) (bool, error) {
+	n, err := q.MemberDelete(ctx, tx, dbsqlc.MemberDeleteParams{
+		WorkspaceID: workspace, AccountID: m.Account, OldRole: string(m.Role),
+	})
+	return n > 0, err
+}
+
+func disableMemberTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) (bool, error) {
+	n, err := q.MemberDisable(ctx, tx, dbsqlc.MemberDisableParams{WorkspaceID: workspace, AccountID: account})
+	return n > 0, err
+}
+
+func enableMemberTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) (bool, error) {
+	n, err := q.MemberEnable(ctx, tx, dbsqlc.MemberEnableParams{WorkspaceID: workspace, AccountID: account})
+	return n > 0, err
+}
+
+func endMemberTokensTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) error {
+	return q.MemberTokensEnd(ctx, tx, dbsqlc.MemberTokensEndParams{WorkspaceID: workspace, AccountID: account})
+}
+
+// memberByEmailTx gives the name of the member with an address.
+func memberByEmailTx(ctx context.Context, tx db.Tx, workspace ids.ID, email string) (string, bool, error) {
+	name, err := q.MemberByEmail(ctx, tx, dbsqlc.MemberByEmailParams{WorkspaceID: workspace, Email: email})
+	ok, err := db.Found(err)
+	return name, ok, err
+}
+
+// lockMembersTx is the lock that every change of a workspace's members takes.
+func lockMembersTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
+	return q.NamedLock(ctx, tx, "owners "+workspace.String())
+}

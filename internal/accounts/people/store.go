@@ -1,0 +1,48 @@
+package people
+
+import (
+	"context"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+)
+
+var q = dbsqlc.New()
+
+// ProfileTx returns the account's password hash beside what may be shown.
+func ProfileTx(ctx context.Context, tx db.Tx, account ids.ID) (Profile, string, error) {
+	row, err := q.AccountProfile(ctx, tx, account)
+	if err != nil {
+		return Profile{}, "", fmt.Errorf("profile: %w", err)
+	}
+	return Profile{
+		Name: row.Name, Email: row.Email, HasPassword: row.PasswordHash != "",
+		SecondFactorSince: row.SecondFactorAt, CodesLeft: int(row.CodesLeft),
+	}, row.PasswordHash, nil
+}
+
+func renameTx(ctx context.Context, tx db.Tx, account ids.ID, name string) error {
+	return q.AccountRename(ctx, tx, dbsqlc.AccountRenameParams{ID: account, Name: name})
+}
+
+// FindTx finds an account by its id, also one that is in no workspace; false where
+// there is none.
+func FindTx(ctx context.Context, tx db.Tx, account ids.ID) (Account, bool, error) {
+	row, err := q.InvitationGuest(ctx, tx, account)
+	ok, err := db.Found(err)
+	return Account{ID: account, Email: row.Email, Name: row.Name}, ok, err
+}
+
+// InsertTx makes an account; an empty hash is one without a password.
+// AlreadyExists where another has the address.
+func InsertTx(ctx context.Context, tx db.Tx, a Account, hash string) error {
+	if err := q.AccountInsert(ctx, tx, dbsqlc.AccountInsertParams{ID: a.ID, Email: a.Email, Name: a.Name}); err != nil {
+		return db.Fault(err)
+	}
+	if hash == "" {
+		return nil
+	}
+	return q.AccountSetUp(ctx, tx, dbsqlc.AccountSetUpParams{ID: a.ID, Email: a.Email, Name: a.Name, PasswordHash: hash})
+}

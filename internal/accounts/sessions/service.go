@@ -1,0 +1,12 @@
+package sessions
+
+import (
+	"fleetboard/db"
+)
+
+// Service lists the browsers in which a person is logged in, and ends their
+// sessions.
+type Service struct{ db *db.DB }
+
+// New returns the service.
+func New(d *db.DB) *Service { return &Service{db: d} }

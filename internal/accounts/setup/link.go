@@ -1,0 +1,94 @@
+package setup
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/internal/accounts/passwords"
+	"fleetboard/internal/accounts/people"
+	"fleetboard/internal/accounts/secrets"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+)
+
+// setupLinkLife is how long a set-up link can be used.
+const setupLinkLife = 7 * 24 * time.Hour
+
+// SetUpAccount reports whether a set-up link's token can still be used.
+func (s *Service) SetUpAccount(ctx context.Context, token string) (bool, error) {
+	if kind, ok := secrets.Kind(token); !ok || kind != secrets.Setup {
+		return false, nil
+	}
+	var valid bool
+	err := s.db.InNone(ctx, func(tx db.Tx) error {
+		var err error
+		valid, err = setupLinkValidTx(ctx, tx, secrets.Hash(token))
+		return err
+	})
+	return valid, err
+}
+
+// SetUp names the account of a set-up link and gives it a password of 12..128
+// characters. The link is used up, and the account's sessions end. Faults:
+// NotFound for a link that is unknown, used or expired; Validation with the
+// fields name, email, password, after which the link can still be used.
+func (s *Service) SetUp(ctx context.Context, token, name, email, password string) (people.Account, error) {
+	name, email = strings.TrimSpace(name), people.NormalEmail(email)
+	valid, err := s.SetUpAccount(ctx, token)
+	if err != nil {
+		return people.Account{}, err
+	}
+	if !valid {
+		return people.Account{}, linkOver()
+	}
+	if err := people.Validate(name, email, password); err != nil {
+		return people.Account{}, err
+	}
+	hash, err := s.passwords.Hash(ctx, passwords.Asker{Name: "set-up", Known: true}, password)
+	if err != nil {
+		return people.Account{}, err
+	}
+	var done people.Account
+	err = s.db.InNone(ctx, func(tx db.Tx) error {
+		account, ok, err := useSetupLinkTx(ctx, tx, secrets.Hash(token))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return linkOver()
+		}
+		done = people.Account{ID: account, Email: email, Name: name}
+		return setUpTx(ctx, tx, done, hash)
+	})
+	if fault.Is(err, fault.AlreadyExists) {
+		return people.Account{}, fault.Invalid("email", "This e-mail cannot be taken. Choose another one.")
+	}
+	if err != nil {
+		return people.Account{}, err
+	}
+	return done, nil
+}
+
+func linkOver() error {
+	return fault.New(fault.NotFound,
+		"This set-up link is not valid any more. A link works once and for seven days; restart the server for a new one.")
+}
+
+// freshSetupLink ends the account's older links and returns the token of a new
+// one.
+func (s *Service) freshSetupLink(ctx context.Context, account ids.ID) (string, error) {
+	token := secrets.New(secrets.Setup)
+	err := s.db.InNone(ctx, func(tx db.Tx) error {
+		// Two at the same moment would not see each other's link.
+		if err := lockTx(ctx, tx, "set-up link "+account.String()); err != nil {
+			return err
+		}
+		return replaceSetupLinkTx(ctx, tx, account, secrets.Hash(token), setupLinkLife)
+	})
+	if err != nil {
+		return "", err
+	}
+	return token, nil
+}

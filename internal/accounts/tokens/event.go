@@ -1,0 +1,36 @@
+package tokens
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/tenancy"
+)
+
+// appendTx records what happened to a token. Its hint tells it from others of
+// its name; it opens nothing.
+func appendTx(ctx context.Context, tx db.Tx, who tenancy.Principal, kind eventlog.Type, t Token) error {
+	said := map[string]any{"kind": t.Kind, "name": t.Name, "hint": t.Hint}
+	if len(t.Scope.Products) > 0 {
+		said["products"] = t.Scope.Products
+	}
+	if len(t.Scope.Capabilities) > 0 {
+		said["capabilities"] = t.Scope.Capabilities
+	}
+	if t.Scope.Factory != "" {
+		said["factory"] = t.Scope.Factory
+	}
+	if t.MaySubmit {
+		said["may_submit"] = true
+	}
+	payload, err := json.Marshal(said)
+	if err != nil {
+		return fmt.Errorf("encode event: %w", err)
+	}
+	return eventlog.AppendTx(ctx, tx, who.Workspace, eventlog.Event{
+		Type: kind, Actor: who.Actor(), Payload: payload,
+	})
+}

@@ -1,0 +1,291 @@
+package tokens_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/accountstest"
+	"fleetboard/internal/accounts/tokens"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/notifier"
+	"fleetboard/internal/tenancy"
+)
+
+// trusting is a service without a database that believes that nothing was
+// revoked.
+func trusting() *accounts.Service {
+	s := accountstest.NewService(nil)
+	s.ReadRevocationsAt(time.Now().Add(time.Hour))
+	return s
+}
+
+// process is a web process on a database, which may hear of what others did and
+// may watch.
+func process(t *testing.T, d *db.DB, hears, watches bool) *accounts.Service {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	wake := notifier.New(d, log)
+	s := accounts.New(d, accountstest.Key(7), wake, log)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{}, 2)
+	goOn := func(run func(context.Context) error) {
+		go func() { _ = run(ctx); ended <- struct{}{} }()
+		t.Cleanup(func() { stop(); <-ended })
+	}
+	if hears {
+		goOn(wake.Run)
+	}
+	if watches {
+		goOn(s.Watch)
+	}
+	return s
+}
+
+// enrolled is an agent with a token of an enrolment token that is not revoked.
+func enrolled(t *testing.T, s *accounts.Service, owner tenancy.Principal) (token string, who, enrolment tenancy.Principal) {
+	t.Helper()
+	plain, err := s.IssueToken(t.Context(), owner, tokens.NewToken{Kind: tenancy.KindEnrolment, Name: "hosts"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if enrolment, err = s.Bearer(t.Context(), plain); err != nil {
+		t.Fatal(err)
+	}
+	who = agent()
+	who.Workspace, who.Token, who.Generation = owner.Workspace, enrolment.Token, 3
+	if token, _, err = s.IssueAgentToken(who); err != nil {
+		t.Fatal(err)
+	}
+	return token, who, enrolment
+}
+
+func accepts(t *testing.T, s *accounts.Service, token string) {
+	t.Helper()
+	if _, err := s.Bearer(t.Context(), token); err != nil {
+		t.Fatalf("a token that nobody ended: %v", err)
+	}
+}
+
+// refusesWithin asks again and again until the token is refused.
+func refusesWithin(t *testing.T, s *accounts.Service, token string, limit time.Duration, code fault.Code) {
+	t.Helper()
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		_, err := s.Bearer(t.Context(), token)
+		if fault.Is(err, code) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("the token is refused, but with %v; want %s", err, code)
+		}
+		select {
+		case <-deadline.C:
+			t.Fatalf("the token is still accepted after %s", limit)
+		case <-tick.C:
+		}
+	}
+}
+
+// The agents of a revoked enrolment token are refused by the very next call in
+// the process that revoked it, and within five seconds in the others: in one that
+// is told, in one whose listening connection was cut, in one that hears nothing,
+// and in one that hears nothing and does not even watch.
+func TestRevocationReachesEveryProcess(t *testing.T) {
+	s := accountstest.StartedWithOwner(t)
+	owner := s.Owner(t)
+	here := process(t, s.DB, true, true)
+	others := map[string]*accounts.Service{
+		"told":           process(t, s.DB, true, true),
+		"deaf":           process(t, s.DB, false, true),
+		"deaf and blind": process(t, s.DB, false, false),
+	}
+	token, _, enrolment := enrolled(t, here, owner)
+	accepts(t, here, token)
+	for _, other := range others {
+		accepts(t, other, token)
+	}
+
+	conn := dbtest.Owner(t, s.DB)
+	accountstest.Exec(t, conn, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'LISTEN%'`)
+	if err := here.RevokeToken(t.Context(), owner, enrolment.Token); err != nil {
+		t.Fatal(err)
+	}
+	_, err := here.Bearer(t.Context(), token)
+	accountstest.WantFault(t, err, fault.TokenRevoked)
+	for name, other := range others {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refusesWithin(t, other, token, 5*time.Second, fault.TokenRevoked)
+		})
+	}
+}
+
+// Where nobody listens and nobody watches, what a process knows grows old: then
+// the call itself asks, and what was ended meanwhile is refused.
+func TestOldKnowledgeIsNotBelieved(t *testing.T) {
+	s := accountstest.StartedWithOwner(t)
+	owner := s.Owner(t)
+	here, other := process(t, s.DB, false, false), process(t, s.DB, false, false)
+	token, _, enrolment := enrolled(t, here, owner)
+	accepts(t, other, token)
+	if err := here.RevokeToken(t.Context(), owner, enrolment.Token); err != nil {
+		t.Fatal(err)
+	}
+	accepts(t, other, token) // not heard of yet
+	other.ReadRevocationsAt(time.Now().Add(-tokens.RevocationsLive))
+	_, err := other.Bearer(t.Context(), token)
+	accountstest.WantFault(t, err, fault.TokenRevoked)
+}
+
+// A process that could never read what was revoked trusts no agent.
+func TestWithoutTheDatabaseNoAgentIsTrusted(t *testing.T) {
+	s := accountstest.StartedWithOwner(t)
+	other := process(t, s.DB, false, false)
+	token, _, _ := enrolled(t, s.Service, s.Owner(t))
+	s.DB.Close()
+	if who, err := other.Bearer(t.Context(), token); err == nil || fault.Is(err, fault.TokenInvalid) || who.Kind != "" {
+		t.Errorf("= %+v, %v although nobody can say that the token is good", who, err)
+	}
+}
+
+func TestWhyAnAgentsTokenEnds(t *testing.T) {
+	s := accountstest.StartedWithOwner(t)
+	token, who, _ := enrolled(t, s.Service, s.Owner(t))
+	end := func(why tokens.Ended, below int64) {
+		t.Helper()
+		err := s.DB.InWorkspace(t.Context(), who.Workspace, func(tx db.Tx) error {
+			return tokens.RevokeAgentTx(t.Context(), tx, who.Workspace, who.Agent, why, below)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Wake.Publish(tokens.RevokedTopic(who.Workspace))
+	}
+	end(tokens.EndedSuperseded, who.Generation) // those before it
+	accepts(t, s.Service, token)
+	end(tokens.EndedSuperseded, who.Generation+1)
+	_, err := s.Bearer(t.Context(), token)
+	accountstest.WantFault(t, err, fault.Superseded)
+	end(tokens.EndedCutOff, who.Generation+2)
+	_, err = s.Bearer(t.Context(), token)
+	accountstest.WantFault(t, err, fault.TokenRevoked)
+
+	// The next generation is good, and so is another agent.
+	for _, change := range []func(*tenancy.Principal){
+		func(p *tenancy.Principal) { p.Generation += 2 },
+		func(p *tenancy.Principal) { p.Agent = ids.New() },
+	} {
+		other := who
+		change(&other)
+		good, _, err := s.IssueAgentToken(other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepts(t, s.Service, good)
+	}
+}
+
+// A row takes its time before its transaction commits. One that was still open
+// while others were read, and newer ones with it, is not lost.
+func TestARevocationThatCommitsLateIsSeen(t *testing.T) {
+	s := accountstest.StartedWithOwner(t)
+	conn := dbtest.Owner(t, s.DB)
+	token, who, enrolment := enrolled(t, s.Service, s.Owner(t))
+	accountstest.Exec(t, conn, "BEGIN")
+	accountstest.Exec(t, conn, "INSERT INTO revocation (workspace_id, subject, reason) VALUES ($1, $2, 'revoked')", who.Workspace, enrolment.Token)
+	newer := dbtest.Owner(t, s.DB)
+	accountstest.Exec(t, newer, "INSERT INTO revocation (workspace_id, subject, reason) VALUES ($1, $2, 'revoked')", who.Workspace, ids.New())
+	if err := s.ReadAgain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	accepts(t, s.Service, token)
+	accountstest.Exec(t, conn, "COMMIT")
+	if err := s.ReadAgain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Bearer(t.Context(), token)
+	accountstest.WantFault(t, err, fault.TokenRevoked)
+}
+
+// What is known is forgotten, in the table and in memory, once no token can be
+// left that it would end.
+func TestRevocationsExpire(t *testing.T) {
+	s := accountstest.StartedWithOwner(t)
+	conn := dbtest.Owner(t, s.DB)
+	old, fresh := ids.New(), ids.New()
+	accountstest.Exec(t, conn, `INSERT INTO revocation (workspace_id, subject, reason, at) VALUES
+		($1, $2, 'revoked', now() - interval '119 minutes'), ($1, $3, 'revoked', now() - interval '1 hour')`, s.First.Workspace, old, fresh)
+	if err := s.ReadAgain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(s.KnownRevocations()); n != 2 {
+		t.Fatalf("%d revocations are known, want 2", n)
+	}
+	accountstest.Exec(t, conn, "UPDATE revocation SET at = at - interval '2 minutes'")
+	if err := s.Expire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := accountstest.Count(t, conn, "SELECT count(*) FROM revocation"); n != 1 {
+		t.Errorf("%d rows are left, want 1", n)
+	}
+	s.ForgetRevocations(time.Now().Add(2 * time.Minute))
+	if _, kept := s.KnownRevocations()[[2]ids.ID{s.First.Workspace, fresh}]; !kept || len(s.KnownRevocations()) != 1 {
+		t.Errorf("known are %v", s.KnownRevocations())
+	}
+}
+
+// Nobody reads the rows of another workspace, but for the loops' role.
+func TestRevocationsAreInvisibleElsewhere(t *testing.T) {
+	s := accountstest.StartedWithOwner(t)
+	conn := dbtest.Owner(t, s.DB)
+	foreign := dbfactory.Foreigner(t, conn)
+	accountstest.Exec(t, conn, "INSERT INTO revocation (workspace_id, subject, reason) VALUES ($1, $2, 'revoked')", s.First.Workspace, ids.New())
+	seen := func(in func(fn func(db.Tx) error) error) (n int) {
+		t.Helper()
+		err := in(func(tx db.Tx) error {
+			var err error
+			n, err = tokens.CountRevocationsTx(t.Context(), tx)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for name, row := range map[string]struct {
+		in   func(fn func(db.Tx) error) error
+		want int
+	}{
+		"own workspace":     {func(fn func(db.Tx) error) error { return s.DB.InWorkspace(t.Context(), s.First.Workspace, fn) }, 1},
+		"another workspace": {func(fn func(db.Tx) error) error { return s.DB.InWorkspace(t.Context(), foreign.Workspace, fn) }, 0},
+		"no workspace":      {func(fn func(db.Tx) error) error { return s.DB.InNone(t.Context(), fn) }, 0},
+		"a loop":            {func(fn func(db.Tx) error) error { return s.DB.InSystem(t.Context(), fn) }, 1},
+	} {
+		if got := seen(row.in); got != row.want {
+			t.Errorf("%s: %d rows seen, want %d", name, got, row.want)
+		}
+	}
+}
+
+func TestRevokedTopic(t *testing.T) {
+	id := ids.New()
+	if got, ok := tokens.ParseRevokedTopic(tokens.RevokedTopic(id)); !ok || got != id {
+		t.Errorf("= %s, %v", got, ok)
+	}
+	for _, topic := range []string{"", tokens.RevokedTopics, "x"} {
+		if _, ok := tokens.ParseRevokedTopic(topic); ok {
+			t.Errorf("%q names a workspace", topic)
+		}
+	}
+}

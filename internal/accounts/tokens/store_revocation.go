@@ -1,0 +1,50 @@
+package tokens
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+)
+
+func putRevocationTx(ctx context.Context, tx db.Tx, workspace, subject ids.ID, why Ended, floor int64) error {
+	err := q.RevocationPut(ctx, tx, dbsqlc.RevocationPutParams{
+		WorkspaceID: workspace, Subject: subject, Reason: string(why), Floor: floor,
+	})
+	if err != nil {
+		return fmt.Errorf("write revocation: %w", err)
+	}
+	return nil
+}
+
+// revocationsSinceTx reads those of all workspaces after a time, with the time of
+// the database before it looked. The zero time is since ever.
+func revocationsSinceTx(ctx context.Context, tx db.Tx, since time.Time) ([]revocation, time.Time, error) {
+	now, err := q.RevocationNow(ctx, tx)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	rows, err := q.RevocationSince(ctx, tx, since)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	found := make([]revocation, 0, len(rows))
+	for _, row := range rows {
+		found = append(found, revocation{
+			workspace: row.WorkspaceID, subject: row.Subject, why: Ended(row.Reason), floor: row.Floor, at: row.At,
+		})
+	}
+	return found, now, nil
+}
+
+// oldRevocationsTx names the workspaces of revocations that no token outlives.
+func oldRevocationsTx(ctx context.Context, tx db.Tx, rows int32) ([]ids.ID, error) {
+	return q.RevocationOldWorkspaces(ctx, tx, rows)
+}
+
+func expireRevocationsTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
+	return q.RevocationExpire(ctx, tx, workspace)
+}

@@ -1,0 +1,8 @@
+// Package twofactor is the second factor of a password: codes of an authenticator
+// app and recovery codes, each good once. A person turns the own factor on and off
+// with the password:
+//
+//	off -> pending   by BeginSecondFactor, for a quarter of an hour
+//	pending -> on    by ConfirmSecondFactor with a first code
+//	on -> off        by DropSecondFactor
+package twofactor

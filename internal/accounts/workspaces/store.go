@@ -1,0 +1,60 @@
+package workspaces
+
+import (
+	"context"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+var q = dbsqlc.New()
+
+func membershipsTx(ctx context.Context, tx db.Tx, account ids.ID) ([]Workspace, string, error) {
+	rows, err := q.MembershipList(ctx, tx, account)
+	if err != nil {
+		return nil, "", fmt.Errorf("memberships: %w", err)
+	}
+	list, name := make([]Workspace, 0, len(rows)), ""
+	for _, row := range rows {
+		list = append(list, Workspace{ID: row.ID, Slug: row.Slug, Name: row.Name, Role: tenancy.Role(row.Role),
+			NeedsFactor: row.NeedsFactor})
+		name = row.AccountName
+	}
+	return list, name, nil
+}
+
+// requireFactorTx reports false where it was so before.
+func requireFactorTx(ctx context.Context, tx db.Tx, workspace ids.ID, required bool) (bool, error) {
+	n, err := q.WorkspaceRequireFactor(ctx, tx, dbsqlc.WorkspaceRequireFactorParams{ID: workspace, Required: required})
+	return n > 0, err
+}
+
+// MakeTx makes a workspace with its counter and first product. False
+// where the slug is taken.
+func MakeTx(ctx context.Context, tx db.Tx, w Workspace) (bool, error) {
+	n, err := q.WorkspaceInsert(ctx, tx, dbsqlc.WorkspaceInsertParams{ID: w.ID, Slug: w.Slug, Name: w.Name})
+	if err != nil || n == 0 {
+		return false, err
+	}
+	if err := q.JobNumberInsert(ctx, tx, w.ID); err != nil {
+		return false, err
+	}
+	product := dbsqlc.ProductInsertFirstParams{WorkspaceID: w.ID, ID: ids.New(), Name: FirstProduct}
+	if err := q.ProductInsertFirst(ctx, tx, product); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+func getTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Facts, error) {
+	row, err := q.WorkspaceGet(ctx, tx, workspace)
+	return Facts{Slug: row.Slug, Name: row.Name, Since: row.CreatedAt, NeedsFactor: row.RequireSecondFactor}, err
+}
+
+func renameTx(ctx context.Context, tx db.Tx, workspace ids.ID, old, name string) (bool, error) {
+	n, err := q.WorkspaceRename(ctx, tx, dbsqlc.WorkspaceRenameParams{ID: workspace, OldName: old, Name: name})
+	return n > 0, err
+}
