@@ -15,7 +15,7 @@ import (
 	"fleetboard/handlers"
 	"fleetboard/handlers/api"
 	"fleetboard/handlers/handlertest"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/notifier"
@@ -119,11 +119,11 @@ func (m *matrix) tokens() map[string]string {
 func (m *matrix) issue(kind tenancy.Kind) string {
 	m.t.Helper()
 	account, _ := ids.Parse(dbfactory.Text(m.t, m.DB, "SELECT account_id::text FROM membership WHERE workspace_id = $1 ORDER BY created_at LIMIT 1", m.first))
-	who, err := m.Accounts.Person(m.t.Context(), account, m.first)
+	who, err := m.Accounts.Workspaces.Person(m.t.Context(), account, m.first)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	token, err := m.Accounts.IssueToken(m.t.Context(), who, accounts.NewToken{Kind: kind, Name: "canary7q"})
+	token, err := m.Accounts.Tokens.Issue(m.t.Context(), who, tokens.NewToken{Kind: kind, Name: "canary7q"})
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func (m *matrix) fill() {
 		"UPDATE access_token SET name = 'canary7q ' || name"} {
 		dbfactory.Exec(m.t, m.DB, sql)
 	}
-	calls := api.New(api.Deps{Jobs: m.Jobs, Fleet: m.Fleet, Dispatch: m.Dispatch, Kanban: m.Kanban, Events: m.Events, Accounts: m.Accounts, Log: m.Log})
+	calls := api.New(api.Deps{Jobs: m.Jobs, Fleet: m.Fleet, Dispatch: m.Dispatch, Kanban: m.Kanban, Events: m.Events, Tokens: m.Accounts.Tokens, Log: m.Log})
 	call := func(token, method, path string, body any) map[string]any {
 		m.t.Helper()
 		raw, err := json.Marshal(body)

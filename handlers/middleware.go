@@ -13,7 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
@@ -139,7 +139,7 @@ func (s *Server) countStranger(c echo.Context, route string) error {
 		if err != nil {
 			return err
 		}
-		if s.Sessions.Exists(ctx, accounts.SessionAccount) || s.Sessions.Exists(ctx, accounts.SessionHalf) {
+		if s.Sessions.Exists(ctx, sessions.Account) || s.Sessions.Exists(ctx, sessions.Half) {
 			return nil
 		}
 	}

@@ -29,7 +29,7 @@ import (
 func (s *Server) pages() []web.Route {
 	site, d := s.Web, s.Deps
 	registry := &live.Registry{}
-	streams := live.Deps{Site: site, Members: d.Accounts, Board: d.Kanban, Fleet: d.Fleet, Log: d.Log, Done: d.Done}
+	streams := live.Deps{Site: site, Members: d.Accounts.Members, Board: d.Kanban, Fleet: d.Fleet, Log: d.Log, Done: d.Done}
 	s.Live = live.NewHub(streams, registry)
 
 	boards := board.New(board.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Fleet: d.Fleet})

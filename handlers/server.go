@@ -12,6 +12,7 @@ import (
 	"fleetboard/handlers/live"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/oidc"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
@@ -23,9 +24,9 @@ import (
 
 // Deps is what the pages need.
 type Deps struct {
-	Accounts *accounts.Service
+	Accounts *accounts.Parts
 	// Provider is the identity provider; nil where none is configured.
-	Provider *accounts.Provider
+	Provider *oidc.Provider
 	// Sessions comes from NewSessions.
 	Sessions *scs.SessionManager
 	Log      *slog.Logger

@@ -6,7 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/workspaces"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -28,7 +28,7 @@ func (s *Server) refuseStale(c echo.Context, route string, who tenancy.Principal
 	if err != nil || from == "" || from == who.Workspace.String() {
 		return false, err
 	}
-	list, err := s.Accounts.Workspaces(c.Request().Context(), who.Account)
+	list, err := s.Accounts.Workspaces.Of(c.Request().Context(), who.Account)
 	if err != nil {
 		return true, err
 	}
@@ -56,7 +56,7 @@ type stalePage struct {
 	title, text, back string
 }
 
-func staleModel(from string, who tenancy.Principal, list []accounts.Workspace) stalePage {
+func staleModel(from string, who tenancy.Principal, list []workspaces.Workspace) stalePage {
 	now, _ := web.WorkspaceOf(list, who.Workspace)
 	id, _ := ids.Parse(from)
 	was, member := web.WorkspaceOf(list, id)

@@ -323,7 +323,7 @@ func (m *machine) revoke() {
 	i := rapid.IntRange(0, len(m.tokens)-1).Draw(m.r, "token")
 	gone := m.tokens[i]
 	m.note("the token %s is revoked", gone.name)
-	if err := m.people.RevokeToken(context.Background(), m.owner, gone.id); err != nil {
+	if err := m.people.Tokens.Revoke(context.Background(), m.owner, gone.id); err != nil {
 		m.stop("%v", err)
 	}
 	gone.revoked = true

@@ -17,6 +17,8 @@ import (
 	"fleetboard/db/dbtest"
 	"fleetboard/handlers/api"
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/setup"
+	"fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
@@ -33,7 +35,7 @@ import (
 type server struct {
 	db      *db.DB
 	url     string
-	people  *accounts.Service
+	people  *accounts.Parts
 	account ids.ID // the owner's
 	client  *http.Client
 }
@@ -47,14 +49,14 @@ func newServer(t *testing.T) *server {
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = wake.Run(ctx) }()
 	people := accounts.New(d, bytes.Repeat([]byte{7}, 32), wake, log)
-	_, err := people.Bootstrap(t.Context(), accounts.BootstrapInput{AdminEmail: "mara@kestrel.example",
+	_, err := people.Setup.Bootstrap(t.Context(), setup.BootstrapInput{AdminEmail: "mara@kestrel.example",
 		AdminPassword: "quiet watch room 12", DataDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	events, list := eventlog.New(d), jobs.NewService(d, wake, dbtest.Vault(d))
-	work, board := dispatch.New(d, list, wake, people, log), kanban.New(d, events, wake, log)
-	front := httptest.NewServer(api.New(api.Deps{Accounts: people, Jobs: list, Fleet: fleet.NewService(d, wake), Dispatch: work,
+	work, board := dispatch.New(d, list, wake, people.Tokens, log), kanban.New(d, events, wake, log)
+	front := httptest.NewServer(api.New(api.Deps{Tokens: people.Tokens, Jobs: list, Fleet: fleet.NewService(d, wake), Dispatch: work,
 		Kanban: board, Events: events, Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Wake: wake, Log: log}))
 	s := &server{db: d, url: front.URL + api.BasePath, people: people,
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
@@ -94,12 +96,12 @@ func (s *server) newWorld(t failer, conn *pgx.Conn) *world {
 	w.sql(`INSERT INTO product (workspace_id, id, name) SELECT $1, gen_random_uuid(), unnest(ARRAY['default', 'vega'])`, w.workspace)
 	w.sql(`INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, 'owner')`, w.workspace, s.account)
 	w.owner = tenancy.Principal{Kind: tenancy.KindPerson, Workspace: w.workspace, Account: s.account, Role: tenancy.RoleOwner, Name: "Mara"}
-	w.person = w.token(accounts.NewToken{Kind: tenancy.KindPerson, Name: "life"})
+	w.person = w.token(tokens.NewToken{Kind: tenancy.KindPerson, Name: "life"})
 	return w
 }
 
-func (w *world) token(t accounts.NewToken) string {
-	token, err := w.people.IssueToken(context.Background(), w.owner, t)
+func (w *world) token(t tokens.NewToken) string {
+	token, err := w.people.Tokens.Issue(context.Background(), w.owner, t)
 	if err != nil {
 		w.t.Fatalf("token: %v", err)
 	}
@@ -109,7 +111,7 @@ func (w *world) token(t accounts.NewToken) string {
 // enrolmentToken makes one, limited to the default product where it is narrow.
 func (w *world) enrolmentToken(name string, narrow bool) *enrolment {
 	e := &enrolment{name: name, narrow: narrow}
-	in := accounts.NewToken{Kind: tenancy.KindEnrolment, Name: name}
+	in := tokens.NewToken{Kind: tenancy.KindEnrolment, Name: name}
 	if narrow {
 		in.Products = []string{"default"}
 	}

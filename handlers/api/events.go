@@ -11,11 +11,11 @@ import (
 
 // eventHandlers answer the calls about the log of events.
 type eventHandlers struct {
-	events   eventReader
-	jobs     jobFinder
-	wake     Subscriber
-	done     <-chan struct{}
-	accounts Bearers
+	events eventReader
+	jobs   jobFinder
+	wake   Subscriber
+	done   <-chan struct{}
+	tokens Bearers
 }
 
 type eventReader interface {

@@ -52,12 +52,12 @@ func TestAgentsReadNothingOfSettings(t *testing.T) {
 	w := newWorld(t)
 	owner := w.person()
 	agent, first := w.agent("ada"), w.job("First")
-	_, link, err := w.accounts.Invite(t.Context(), owner, invited, tenancy.RoleAdmin)
+	_, link, err := w.accounts.Members.Invite(t.Context(), owner, invited, tenancy.RoleAdmin)
 	if err == nil {
-		err = w.accounts.RevokeInvitation(t.Context(), owner, link.ID)
+		err = w.accounts.Members.RevokeInvitation(t.Context(), owner, link.ID)
 	}
 	if err == nil {
-		err = w.accounts.RenameWorkspace(t.Context(), owner, "Renamed")
+		err = w.accounts.Workspaces.Rename(t.Context(), owner, "Renamed")
 	}
 	if err != nil {
 		t.Fatal(err)

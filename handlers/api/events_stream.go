@@ -142,7 +142,7 @@ func (e *eventStream) run(news <-chan struct{}) error {
 // mayGoOn asks again what the token allows. A database that cannot be asked ends
 // no stream.
 func (e *eventStream) mayGoOn() bool {
-	now, err := e.accounts.Bearer(e.ctx, callOf(e.ctx).token)
+	now, err := e.tokens.Bearer(e.ctx, callOf(e.ctx).token)
 	if err != nil {
 		return status.OfError(err) >= http.StatusInternalServerError
 	}

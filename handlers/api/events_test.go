@@ -58,7 +58,7 @@ func newLiveServer(w *world) *liveServer {
 		defer close(stopped)
 		_ = wake.Run(ctx)
 	}()
-	server := api.New(api.Deps{Jobs: w.jobs, Dispatch: w.dispatch, Events: eventlog.New(w.db), Accounts: w.accounts, Log: log,
+	server := api.New(api.Deps{Jobs: w.jobs, Dispatch: w.dispatch, Events: eventlog.New(w.db), Tokens: w.accounts.Tokens, Log: log,
 		Wake: counted{wake, &s.subs}, Done: s.done})
 	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		server.ServeHTTP(late{rw}, r)

@@ -13,6 +13,7 @@ import (
 	"fleetboard/db/dbtest"
 	"fleetboard/handlers/api"
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
@@ -76,7 +77,7 @@ func (m *matrix) person(w *world, workspace ids.ID, role tenancy.Role, name stri
 	dbfactory.Exec(m.t, m.db, "INSERT INTO account (id, email, name) VALUES ($1, $2, $3)", id,
 		strings.ToLower(name)+"-"+string(role)+"@example.org", name+" "+string(role))
 	dbfactory.Exec(m.t, m.db, "INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, $3)", workspace, id, role)
-	who, err := w.accounts.Person(m.t.Context(), id, workspace)
+	who, err := w.accounts.Workspaces.Person(m.t.Context(), id, workspace)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -85,8 +86,8 @@ func (m *matrix) person(w *world, workspace ids.ID, role tenancy.Role, name stri
 		label += " of another workspace"
 	}
 	m.askers = append(m.askers,
-		asker{name: label + ", revoked", token: m.revoked(w, who, accounts.NewToken{Kind: tenancy.KindPerson, Name: name + " old"}), foreign: foreign},
-		asker{name: label, token: m.issue(w, who, accounts.NewToken{Kind: tenancy.KindPerson, Name: name}), who: who, foreign: foreign})
+		asker{name: label + ", revoked", token: m.revoked(w, who, tokens.NewToken{Kind: tenancy.KindPerson, Name: name + " old"}), foreign: foreign},
+		asker{name: label, token: m.issue(w, who, tokens.NewToken{Kind: tenancy.KindPerson, Name: name}), who: who, foreign: foreign})
 }
 
 // machines makes an enrolment token, good and revoked, and an agent's.
@@ -94,7 +95,7 @@ func (m *matrix) machines(w *world, workspace ids.ID, name string, foreign bool)
 	m.t.Helper()
 	owner := dbfactory.Person(workspace, tenancy.RoleOwner)
 	owner.Account, _ = ids.Parse(dbfactory.Text(m.t, m.db, "SELECT min(account_id::text) FROM membership WHERE workspace_id = $1 AND role = 'owner'", workspace))
-	in := accounts.NewToken{Kind: tenancy.KindEnrolment, Name: name}
+	in := tokens.NewToken{Kind: tenancy.KindEnrolment, Name: name}
 	enrolment := m.issue(w, owner, in)
 	label := ""
 	if foreign {
@@ -119,20 +120,20 @@ func (m *matrix) registration() object {
 			"capabilities": []string{"has:" + canary}, "seats": 10, "repos": []object{{"name": canary + "-repo", "url": "https://example.org/" + canary}}}}
 }
 
-func (m *matrix) issue(w *world, who tenancy.Principal, in accounts.NewToken) string {
+func (m *matrix) issue(w *world, who tenancy.Principal, in tokens.NewToken) string {
 	m.t.Helper()
-	token, err := w.accounts.IssueToken(m.t.Context(), who, in)
+	token, err := w.accounts.Tokens.Issue(m.t.Context(), who, in)
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	return token
 }
 
-func (m *matrix) revoked(w *world, who tenancy.Principal, in accounts.NewToken) string {
+func (m *matrix) revoked(w *world, who tenancy.Principal, in tokens.NewToken) string {
 	m.t.Helper()
 	token := m.issue(w, who, in)
 	dbfactory.Exec(m.t, m.db, "UPDATE access_token SET revoked_at = now() WHERE created_at = (SELECT max(created_at) FROM access_token)")
-	if _, err := w.accounts.Bearer(m.t.Context(), token); err == nil {
+	if _, err := w.accounts.Tokens.Bearer(m.t.Context(), token); err == nil {
 		m.t.Fatal("the token was not revoked")
 	}
 	return token
@@ -156,8 +157,8 @@ func (m *matrix) serve(change ...func(*api.Deps)) http.Handler {
 	log := slog.New(slog.DiscardHandler)
 	people := accounts.New(m.db, bytes.Repeat([]byte{7}, 32), silence{}, log)
 	list, events := jobs.NewService(m.db, silence{}, dbtest.Vault(m.db)), eventlog.New(m.db)
-	deps := api.Deps{Jobs: list, Fleet: fleet.NewService(m.db, silence{}), Dispatch: dispatch.New(m.db, list, silence{}, people, log),
-		Kanban: kanban.New(m.db, events, silence{}, log), Events: events, Done: m.done, Accounts: people, Log: log,
+	deps := api.Deps{Jobs: list, Fleet: fleet.NewService(m.db, silence{}), Dispatch: dispatch.New(m.db, list, silence{}, people.Tokens, log),
+		Kanban: kanban.New(m.db, events, silence{}, log), Events: events, Done: m.done, Tokens: people.Tokens, Log: log,
 		Coordinator: coordinator.New(m.db, coordinator.Work{}, silence{}, log)}
 	for _, f := range change {
 		f(&deps)

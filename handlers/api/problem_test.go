@@ -36,7 +36,7 @@ func TestRefusalsOfTheServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var log bytes.Buffer
-			server := httptest.NewServer(api.New(api.Deps{Accounts: bearers{c.err}, Log: slog.New(slog.NewTextHandler(&log, nil))}))
+			server := httptest.NewServer(api.New(api.Deps{Tokens: bearers{c.err}, Log: slog.New(slog.NewTextHandler(&log, nil))}))
 			defer server.Close()
 			a := exchange(t, server.URL, request{token: "any", method: "GET", path: "/stats"}).refused(c.code)
 			if got := a.header.Get("Retry-After"); got != c.wait {

@@ -34,11 +34,11 @@ func (l *lookups) Bearer(ctx context.Context, token string) (tenancy.Principal, 
 // limited is a server of the world with a quota, behind a proxy that names the
 // client.
 func (w *world) limited(perSecond int) (http.Handler, *lookups) {
-	looked := &lookups{Bearers: w.accounts}
+	looked := &lookups{Bearers: w.accounts.Tokens}
 	log := slog.New(slog.DiscardHandler)
 	events := eventlog.New(w.db)
 	return api.New(api.Deps{Jobs: w.jobs, Fleet: fleet.NewService(w.db, silence{}), Dispatch: w.dispatch, Kanban: kanban.New(w.db, events, silence{}, log),
-		Events: events, Accounts: looked, Log: log, Quota: quota.New(perSecond),
+		Events: events, Tokens: looked, Log: log, Quota: quota.New(perSecond),
 		ClientAddress: func(r *http.Request) string { return r.Header.Get("X-Test-Client") }}), looked
 }
 

@@ -160,7 +160,7 @@ func (s *Server) bearer(c echo.Context) (*tenancy.Principal, error) {
 		}
 		defer done()
 	}
-	who, err := s.accounts.Bearer(c.Request().Context(), token)
+	who, err := s.tokens.Bearer(c.Request().Context(), token)
 	if err != nil && status.OfError(err) == http.StatusUnauthorized && !fault.Is(err, fault.TokenExpired) {
 		// A token that was good once is no guess: a whole fleet may come back with those.
 		return nil, cmp.Or(s.quota.Address(address), err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
@@ -14,7 +14,7 @@ import (
 // person is the owner as one who asks the services.
 func (w *world) person() tenancy.Principal {
 	w.t.Helper()
-	who, err := w.accounts.Bearer(w.t.Context(), w.owner)
+	who, err := w.accounts.Tokens.Bearer(w.t.Context(), w.owner)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -24,11 +24,11 @@ func (w *world) person() tenancy.Principal {
 // enrolmentToken makes one and gives it with its id.
 func (w *world) enrolmentToken(name string) (string, ids.ID) {
 	w.t.Helper()
-	plain, err := w.accounts.IssueToken(w.t.Context(), w.person(), accounts.NewToken{Kind: tenancy.KindEnrolment, Name: name})
+	plain, err := w.accounts.Tokens.Issue(w.t.Context(), w.person(), tokens.NewToken{Kind: tenancy.KindEnrolment, Name: name})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	who, err := w.accounts.Bearer(w.t.Context(), plain)
+	who, err := w.accounts.Tokens.Bearer(w.t.Context(), plain)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func (w *world) enrolmentToken(name string) (string, ids.ID) {
 
 func (w *world) revoke(id ids.ID) {
 	w.t.Helper()
-	if err := w.accounts.RevokeToken(w.t.Context(), w.person(), id); err != nil {
+	if err := w.accounts.Tokens.Revoke(w.t.Context(), w.person(), id); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -126,11 +126,11 @@ func TestAStreamEndsWithItsRights(t *testing.T) {
 	owner := w.person()
 	enrolment, id := w.enrolmentToken("hosts")
 	register := func(name, boot string) string { return w.registerWith(enrolment, name, boot).want(200).text("token") }
-	mine, err := w.accounts.IssueToken(t.Context(), owner, accounts.NewToken{Kind: tenancy.KindPerson, Name: "mine"})
+	mine, err := w.accounts.Tokens.Issue(t.Context(), owner, tokens.NewToken{Kind: tenancy.KindPerson, Name: "mine"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	who, err := w.accounts.Bearer(t.Context(), mine)
+	who, err := w.accounts.Tokens.Bearer(t.Context(), mine)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,8 +173,8 @@ func (w *world) guest() (account ids.ID, token string) {
 	account = ids.New()
 	dbfactory.Exec(w.t, w.db, `INSERT INTO account (id, email, name) VALUES ($1, 'guest@example.org', 'Guest')`, account)
 	dbfactory.Exec(w.t, w.db, `INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, 'viewer')`, owner.Workspace, account)
-	token, err := w.accounts.IssueToken(w.t.Context(), tenancy.Principal{Kind: tenancy.KindPerson, Role: tenancy.RoleViewer,
-		Workspace: owner.Workspace, Account: account, Name: "Guest"}, accounts.NewToken{Kind: tenancy.KindPerson, Name: "guest"})
+	token, err := w.accounts.Tokens.Issue(w.t.Context(), tenancy.Principal{Kind: tenancy.KindPerson, Role: tenancy.RoleViewer,
+		Workspace: owner.Workspace, Account: account, Name: "Guest"}, tokens.NewToken{Kind: tenancy.KindPerson, Name: "guest"})
 	if err != nil {
 		w.t.Fatal(err)
 	}

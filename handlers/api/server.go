@@ -35,9 +35,9 @@ type Deps struct {
 	// Wake tells of new events; nil leaves streams to their slow poll.
 	Wake Subscriber
 	// Done is closed when the server stops: streams end then. Nil is never.
-	Done     <-chan struct{}
-	Accounts Bearers
-	Log      *slog.Logger
+	Done   <-chan struct{}
+	Tokens Bearers
+	Log    *slog.Logger
 	// Build is what GetVersion tells.
 	Build Build
 	// Quota is how much each asker may send; nil is no limit.
@@ -75,7 +75,7 @@ type Server struct {
 	routabilityHandlers
 	statusHandlers
 
-	accounts Bearers
+	tokens   Bearers
 	log      *slog.Logger
 	quota    *quota.Quota
 	memory   *quota.Budget       // for what is read of bodies
@@ -97,7 +97,7 @@ func New(d Deps) *Server {
 		actionHandlers:      actionHandlers{actions: d.Dispatch, keys: d.Jobs, log: d.Log},
 		agentHandlers:       agentHandlers{agents: d.Dispatch, fleet: d.Fleet},
 		claimHandlers:       claimHandlers{queue: d.Dispatch},
-		eventHandlers:       eventHandlers{events: d.Events, jobs: d.Jobs, wake: d.Wake, done: d.Done, accounts: d.Accounts},
+		eventHandlers:       eventHandlers{events: d.Events, jobs: d.Jobs, wake: d.Wake, done: d.Done, tokens: d.Tokens},
 		factoryHandlers:     factoryHandlers{fleet: d.Fleet},
 		historyHandlers:     historyHandlers{jobs: d.Jobs, agents: d.Fleet, usage: d.Dispatch, events: d.Events, board: d.Kanban},
 		jobHandlers:         jobHandlers{jobs: d.Jobs, discover: d.Dispatch, fleet: d.Fleet, agents: d.Fleet, usage: d.Dispatch},
@@ -108,7 +108,7 @@ func New(d Deps) *Server {
 		routabilityHandlers: routabilityHandlers{fleet: d.Fleet, products: d.Jobs},
 		statusHandlers:      statusHandlers{coordinator: d.Coordinator, recovery: d.Dispatch, jobs: d.Jobs, fleet: d.Fleet},
 
-		accounts: d.Accounts, log: d.Log, quota: d.Quota, memory: quota.NewBudget(bodyBudget, bodyPatience),
+		tokens: d.Tokens, log: d.Log, quota: d.Quota, memory: quota.NewBudget(bodyBudget, bodyPatience),
 		decoding: semaphore.NewWeighted(int64(max(runtime.GOMAXPROCS(0)/2, 1))), echo: echo.New(),
 	}
 	s.echo.IPExtractor = d.ClientAddress

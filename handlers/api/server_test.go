@@ -22,6 +22,8 @@ import (
 	"fleetboard/db/dbtest"
 	"fleetboard/handlers/api"
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/setup"
+	"fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
@@ -99,7 +101,7 @@ func uncovered() (exit int) {
 type world struct {
 	t         *testing.T
 	db        *db.DB
-	accounts  *accounts.Service
+	accounts  *accounts.Parts
 	jobs      *jobs.Service
 	dispatch  *dispatch.Service
 	handler   http.Handler
@@ -118,7 +120,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, db: d, accounts: accounts.New(d, bytes.Repeat([]byte{7}, 32), wake, log),
 		arrived: make(chan string, 1000), left: make(chan string, 1000)}
 	dir := t.TempDir()
-	if _, err := w.accounts.Bootstrap(t.Context(), accounts.BootstrapInput{DataDir: dir}); err != nil {
+	if _, err := w.accounts.Setup.Bootstrap(t.Context(), setup.BootstrapInput{DataDir: dir}); err != nil {
 		t.Fatal(err)
 	}
 	w.owner, w.enrolment = readToken(t, dir, "owner-token"), readToken(t, dir, "enrolment-token")
@@ -130,11 +132,11 @@ func newWorld(t *testing.T) *world {
 		_ = wake.Run(ctx)
 	}()
 	w.jobs = jobs.NewService(d, wake, dbtest.Vault(d))
-	w.dispatch = dispatch.New(d, w.jobs, wake, w.accounts, log)
+	w.dispatch = dispatch.New(d, w.jobs, wake, w.accounts.Tokens, log)
 	events := eventlog.New(d)
 	board := kanban.New(d, events, wake, log)
 	server := api.New(api.Deps{Jobs: w.jobs, Fleet: fleet.NewService(d, wake), Dispatch: w.dispatch, Kanban: board,
-		Events: events, Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Accounts: arrivals{w}, Log: log, Build: api.Build{Server: "test", Schema: 7}})
+		Events: events, Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Tokens: arrivals{w}, Log: log, Build: api.Build{Server: "test", Schema: 7}})
 	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		server.ServeHTTP(rw, r)
 		w.left <- r.URL.Path
@@ -164,7 +166,7 @@ func readToken(t *testing.T, dir, name string) string {
 type arrivals struct{ w *world }
 
 func (a arrivals) Bearer(ctx context.Context, token string) (tenancy.Principal, error) {
-	who, err := a.w.accounts.Bearer(ctx, token)
+	who, err := a.w.accounts.Tokens.Bearer(ctx, token)
 	if err == nil {
 		a.w.arrived <- who.Name
 	}
@@ -237,11 +239,11 @@ func (w *world) otherWorkspace() string {
 			w.t.Fatal(err)
 		}
 	}
-	who, err := w.accounts.Person(w.t.Context(), account, id)
+	who, err := w.accounts.Workspaces.Person(w.t.Context(), account, id)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	token, err := w.accounts.IssueToken(w.t.Context(), who, accounts.NewToken{Kind: tenancy.KindPerson, Name: "other"})
+	token, err := w.accounts.Tokens.Issue(w.t.Context(), who, tokens.NewToken{Kind: tenancy.KindPerson, Name: "other"})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package api_test
 import (
 	"testing"
 
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 )
@@ -13,7 +13,7 @@ import (
 func TestAgentsCreateJobs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	plain, err := w.accounts.IssueToken(t.Context(), w.person(), accounts.NewToken{Kind: tenancy.KindEnrolment, Name: "finders", MaySubmit: true})
+	plain, err := w.accounts.Tokens.Issue(t.Context(), w.person(), tokens.NewToken{Kind: tenancy.KindEnrolment, Name: "finders", MaySubmit: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/sessions"
+	"fleetboard/internal/accounts/setup"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
@@ -37,7 +38,7 @@ type Desk struct {
 	Workspace ids.ID
 	Owner     tenancy.Principal
 	Elsewhere *dispatch.Service
-	People    *accounts.Service
+	People    *accounts.Parts
 }
 
 // NewDesk starts a server with a workspace; change sets its dependencies apart.
@@ -53,14 +54,14 @@ func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
 	log := slog.New(slog.NewTextHandler(text, nil))
 	wake := RunNotifier(t, d, log)
 	people := accounts.New(d, bytes.Repeat([]byte{7}, 32), wake, log)
-	first, err := people.Bootstrap(t.Context(), accounts.BootstrapInput{DataDir: t.TempDir()})
+	first, err := people.Setup.Bootstrap(t.Context(), setup.BootstrapInput{DataDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	list, events := jobs.NewService(d, wake, dbtest.Vault(d)), eventlog.New(d)
 	deps := handlers.Deps{
 		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(d), false), Log: log,
-		Jobs: list, Fleet: fleet.NewService(d, wake), Dispatch: dispatch.New(d, list, wake, people, log),
+		Jobs: list, Fleet: fleet.NewService(d, wake), Dispatch: dispatch.New(d, list, wake, people.Tokens, log),
 		Kanban: kanban.New(d, events, wake, log), Events: events, EnrolmentTokenFile: "/data/enrolment-token",
 		Coordinator: coordinator.New(d, coordinator.Work{}, wake, log),
 	}
@@ -69,7 +70,7 @@ func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
 	}
 	other := RunNotifier(t, d, log)
 	desk := &Desk{t: t, Workspace: first.Workspace, People: people,
-		Elsewhere: dispatch.New(d, jobs.NewService(d, other, dbtest.Vault(d)), other, people, log),
+		Elsewhere: dispatch.New(d, jobs.NewService(d, other, dbtest.Vault(d)), other, people.Tokens, log),
 		Site:      &Site{Server: handlers.New(deps), DB: d, LogText: text}}
 	t.Cleanup(func() { deps.Kanban.Close(); deps.Dispatch.Close(); desk.Elsewhere.Close() })
 	desk.Cookies = desk.As(tenancy.RoleOwner).Cookies
@@ -99,8 +100,8 @@ func (d *Desk) As(role tenancy.Role) *Site {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	d.Sessions.Put(ctx, accounts.SessionAccount, id.String())
-	d.Sessions.Put(ctx, accounts.SessionProven, web.ProvenNow())
+	d.Sessions.Put(ctx, sessions.Account, id.String())
+	d.Sessions.Put(ctx, sessions.Proven, web.ProvenNow())
 	token, _, err := d.Sessions.Commit(ctx)
 	if err != nil {
 		d.t.Fatal(err)
@@ -135,7 +136,7 @@ func (d *Desk) Agent(name string, change ...func(*fleet.Registration)) tenancy.P
 	if err != nil {
 		d.t.Fatalf("register %s: %v", name, err)
 	}
-	who, err := d.People.Bearer(d.t.Context(), made.Token)
+	who, err := d.People.Tokens.Bearer(d.t.Context(), made.Token)
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/devices"
 	"fleetboard/internal/accounts/idptest"
 	"fleetboard/internal/tenancy"
 )
@@ -94,19 +94,19 @@ func (s *Site) Move(t *testing.T, from, name string) {
 // Invite makes an invitation as the owner and gives its token.
 func (s *Site) Invite(t *testing.T, email string) string {
 	t.Helper()
-	in, err := s.Accounts.LogIn(t.Context(), OwnerEmail, OwnerPassword, accounts.Origin{Address: "10.0.0.9"})
+	in, err := s.Accounts.LogIns.LogIn(t.Context(), OwnerEmail, OwnerPassword, devices.Origin{Address: "10.0.0.9"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := s.Accounts.Workspaces(t.Context(), in.ID)
+	list, err := s.Accounts.Workspaces.Of(t.Context(), in.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	who, err := s.Accounts.Person(t.Context(), in.ID, list[0].ID)
+	who, err := s.Accounts.Workspaces.Person(t.Context(), in.ID, list[0].ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, _, err := s.Accounts.Invite(t.Context(), who, email, tenancy.RoleMember)
+	token, _, err := s.Accounts.Members.Invite(t.Context(), who, email, tenancy.RoleMember)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/eventlog"
 )
 
@@ -17,7 +17,7 @@ func (d *Desk) IdOf(s *Site) string {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return d.Sessions.GetString(ctx, accounts.SessionAccount)
+	return d.Sessions.GetString(ctx, sessions.Account)
 }
 
 // Named gives the person at a browser a name.

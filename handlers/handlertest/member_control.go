@@ -1,7 +1,7 @@
 package handlertest
 
 import (
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
@@ -10,11 +10,11 @@ import (
 func (d *Desk) TokenOf(s *Site) string {
 	d.t.Helper()
 	id, _ := ids.Parse(d.IdOf(s))
-	who, err := d.Accounts.Person(d.t.Context(), id, d.Workspace)
+	who, err := d.Accounts.Workspaces.Person(d.t.Context(), id, d.Workspace)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	token, err := d.Accounts.IssueToken(d.t.Context(), who, accounts.NewToken{Kind: tenancy.KindPerson, Name: "script"})
+	token, err := d.Accounts.Tokens.Issue(d.t.Context(), who, tokens.NewToken{Kind: tenancy.KindPerson, Name: "script"})
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/sessions"
 )
 
 // LongAgo makes the browser's session one whose person proved nothing for a while.
@@ -17,7 +17,7 @@ func (s *Site) LongAgo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Sessions.Put(ctx, accounts.SessionProven, strconv.FormatInt(time.Now().Add(-accounts.ProofLife).Unix(), 10))
+	s.Sessions.Put(ctx, sessions.Proven, strconv.FormatInt(time.Now().Add(-sessions.ProofLife).Unix(), 10))
 	if _, _, err := s.Sessions.Commit(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/sessions"
+	"fleetboard/internal/accounts/setup"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
@@ -60,14 +61,14 @@ func (l *logText) String() string {
 }
 
 // NewSite starts a server whose first start was given in.
-func NewSite(t *testing.T, in accounts.BootstrapInput, change ...func(*handlers.Deps)) *Site {
+func NewSite(t *testing.T, in setup.BootstrapInput, change ...func(*handlers.Deps)) *Site {
 	t.Helper()
 	d, text := dbtest.New(t), &logText{}
 	log := slog.New(slog.NewTextHandler(text, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	wake := notifier.New(d, log)
 	people := accounts.New(d, bytes.Repeat([]byte{7}, 32), wake, log)
 	in.DataDir = t.TempDir()
-	first, err := people.Bootstrap(t.Context(), in)
+	first, err := people.Setup.Bootstrap(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func NewSite(t *testing.T, in accounts.BootstrapInput, change ...func(*handlers.
 		Log:      log,
 		Jobs:     list,
 		Fleet:    fleet.NewService(d, wake),
-		Dispatch: dispatch.New(d, list, wake, people, log),
+		Dispatch: dispatch.New(d, list, wake, people.Tokens, log),
 		Kanban:   kanban.New(d, events, wake, log),
 		Events:   events,
 	}
@@ -91,7 +92,7 @@ func NewSite(t *testing.T, in accounts.BootstrapInput, change ...func(*handlers.
 // OwnedSite starts a server whose owner can log in.
 func OwnedSite(t *testing.T, change ...func(*handlers.Deps)) *Site {
 	t.Helper()
-	return NewSite(t, accounts.BootstrapInput{AdminEmail: OwnerEmail, AdminPassword: OwnerPassword}, change...)
+	return NewSite(t, setup.BootstrapInput{AdminEmail: OwnerEmail, AdminPassword: OwnerPassword}, change...)
 }
 
 // Request is one of a browser that looks at a page of this server.

@@ -11,7 +11,9 @@ import (
 
 	"fleetboard/handlers/status"
 	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/login"
+	"fleetboard/internal/accounts/oidc"
+	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -44,8 +46,8 @@ func (p *identityPages) identityCallback(c echo.Context, _ tenancy.Principal) er
 }
 
 // identityLoggedIn begins the session of the account that has the identity.
-func (p *identityPages) identityLoggedIn(c echo.Context, flow identityFlow, claims accounts.Claims) error {
-	in, err := p.Accounts.LogInAs(c.Request().Context(), claims)
+func (p *identityPages) identityLoggedIn(c echo.Context, flow identityFlow, claims oidc.Claims) error {
+	in, err := p.Accounts.Identities.LogInAs(c.Request().Context(), claims)
 	if fault.Is(err, fault.NotFound) {
 		return p.identityDoor(c, http.StatusForbidden, unknownIdentity(p.Provider.Name(), claims.Email, flow.Next))
 	}
@@ -61,10 +63,10 @@ func (p *identityPages) identityLoggedIn(c echo.Context, flow identityFlow, clai
 // identitySession begins a session under a new token, in a workspace where one is
 // named. The epoch is that of the moment the identity was looked up: who ended
 // all sessions since has ended this one too.
-func (p *identityPages) identitySession(c echo.Context, in accounts.LoggedIn, workspace string) error {
-	values := map[string]string{accounts.SessionAccount: in.ID.String(), accounts.SessionEpoch: web.EpochText(in.Epoch)}
+func (p *identityPages) identitySession(c echo.Context, in login.LoggedIn, workspace string) error {
+	values := map[string]string{sessions.Account: in.ID.String(), sessions.Epoch: web.EpochText(in.Epoch)}
 	if workspace != "" {
-		values[accounts.SessionWorkspace] = workspace
+		values[sessions.Workspace] = workspace
 	}
 	if err := p.Web.BeginSession(c, values, 0); err != nil {
 		return err
@@ -75,7 +77,7 @@ func (p *identityPages) identitySession(c echo.Context, in accounts.LoggedIn, wo
 
 // identityFound remembers who somebody is at the provider and asks whether that
 // is to be linked: a log in there may be another person's.
-func (p *identityPages) identityFound(c echo.Context, flow identityFlow, claims accounts.Claims) error {
+func (p *identityPages) identityFound(c echo.Context, flow identityFlow, claims oidc.Claims) error {
 	who, err := p.Web.Person(c)
 	if err != nil && !fault.Is(err, fault.Unauthenticated) {
 		return err

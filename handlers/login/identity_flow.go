@@ -6,7 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/oidc"
 	"fleetboard/internal/ids"
 )
 
@@ -32,7 +32,7 @@ const (
 
 // identityFlow is a log in that is under way at the provider.
 type identityFlow struct {
-	accounts.Flow
+	oidc.Flow
 	Purpose    purpose
 	Next       string // a path of ours, to log in
 	Invitation string // the token, to join
@@ -42,7 +42,7 @@ type identityFlow struct {
 
 // foundIdentity is what an account is about to be linked to.
 type foundIdentity struct {
-	accounts.Claims
+	oidc.Claims
 	Account ids.ID
 	Key     string // of the question, which its form repeats
 	At      time.Time
@@ -50,7 +50,7 @@ type foundIdentity struct {
 
 // foundGuest is who is about to accept an invitation.
 type foundGuest struct {
-	accounts.Claims
+	oidc.Claims
 	Invitation string // the token
 	Key        string // of the question, which its form repeats
 	At         time.Time

@@ -9,7 +9,7 @@ import (
 
 	"fleetboard/handlers/status"
 	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/oidc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -20,7 +20,7 @@ import (
 // identityToJoin remembers who somebody is at the provider and goes on to the
 // question whether to join. The callback itself makes nobody a member: another
 // site's page can send a browser all the way to it.
-func (p *identityPages) identityToJoin(c echo.Context, flow identityFlow, claims accounts.Claims) error {
+func (p *identityPages) identityToJoin(c echo.Context, flow identityFlow, claims oidc.Claims) error {
 	guest := foundGuest{Claims: claims, Invitation: flow.Invitation, Key: rand.Text(), At: time.Now()}
 	if err := p.keep(c, keptJoin, guest); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (p *identityPages) identityJoinAccept(c echo.Context, _ tenancy.Principal) 
 		if in.Get("join") != guest.Key {
 			return p.identityJoinPage(c, http.StatusConflict, guest, asksAnew)
 		}
-		who, done, err := p.Accounts.JoinAs(c.Request().Context(), guest.Invitation, guest.Claims)
+		who, done, err := p.Accounts.Identities.JoinAs(c.Request().Context(), guest.Invitation, guest.Claims)
 		if err != nil {
 			return p.joinFailed(c, guest, err)
 		}
@@ -73,14 +73,14 @@ func (p *identityPages) withGuest(c echo.Context, fn func(foundGuest) error) err
 
 func (p *identityPages) identityJoinPage(c echo.Context, status int, guest foundGuest, wrong string) error {
 	ctx := c.Request().Context()
-	in, err := p.Accounts.OpenInvitation(ctx, guest.Invitation)
+	in, err := p.Accounts.Members.OpenInvitation(ctx, guest.Invitation)
 	if err != nil {
 		return p.joinFailed(c, guest, err)
 	}
 	m := views.IdentityGuest{Theme: web.ThemeOf(c), Key: guest.Key, Error: wrong, Provider: p.Provider.Name(), Who: guest.Email,
 		Workspace: in.WorkspaceName, Role: web.Capital(string(in.Role)), May: RoleMay[in.Role], By: in.By,
 		Until: ui.In(in.Expires, time.Now()), Back: links.Invitation(guest.Invitation)}
-	account, known, err := p.Accounts.IdentityAccount(ctx, guest.Claims)
+	account, known, err := p.Accounts.Identities.Account(ctx, guest.Claims)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (p *identityPages) identityJoinPage(c echo.Context, status int, guest found
 		return err
 	}
 	if signedIn && (!known || id != account.ID) {
-		here, err := p.Accounts.Guest(ctx, id)
+		here, err := p.Accounts.People.Guest(ctx, id)
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func (p *identityPages) identityLink(c echo.Context, who tenancy.Principal) erro
 	if in.Get("identity") != found.Key {
 		return p.identityConfirmPage(c, who, http.StatusConflict, found, fault.New(fault.Malformed, asksAnew))
 	}
-	err = p.Accounts.LinkIdentity(c.Request().Context(), who, found.Claims, in.Get("current"), c.RealIP())
+	err = p.Accounts.Identities.Link(c.Request().Context(), who, found.Claims, in.Get("current"), c.RealIP())
 	switch f := fault.From(err); {
 	case err == nil:
 	case f.Code == fault.Validation || f.Code == fault.AlreadyExists || f.Code == fault.TooMany:
@@ -76,11 +76,11 @@ func (p *identityPages) identityConfirmPage(c echo.Context, who tenancy.Principa
 	if p.Provider == nil {
 		return noProvider()
 	}
-	at, err := p.Accounts.IdentityOf(ctx, who, found.Issuer)
+	at, err := p.Accounts.Identities.Of(ctx, who, found.Issuer)
 	if err != nil {
 		return err
 	}
-	account, err := p.Accounts.Guest(ctx, who.Account)
+	account, err := p.Accounts.People.Guest(ctx, who.Account)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (p *identityPages) identityUnlink(c echo.Context, who tenancy.Principal) er
 	if p.Provider == nil {
 		return noProvider()
 	}
-	err := p.Accounts.UnlinkIdentity(c.Request().Context(), who, p.Provider.Issuer())
+	err := p.Accounts.Identities.Unlink(c.Request().Context(), who, p.Provider.Issuer())
 	switch f := fault.From(err); {
 	case err == nil:
 		p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: p.Provider.Name() + " is unlinked",

@@ -39,7 +39,7 @@ func (p *identityPages) identityLinkStart(c echo.Context, who tenancy.Principal)
 	if p.Provider == nil {
 		return noProvider()
 	}
-	at, err := p.Accounts.IdentityOf(c.Request().Context(), who, p.Provider.Issuer())
+	at, err := p.Accounts.Identities.Of(c.Request().Context(), who, p.Provider.Issuer())
 	if err != nil {
 		return err
 	}

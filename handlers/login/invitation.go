@@ -7,7 +7,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/members"
+	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
@@ -29,7 +30,7 @@ type joinForm struct {
 
 func (p *Pages) invitationPage(c echo.Context, status int, typed joinForm) error {
 	token := c.Param("token")
-	in, err := p.Accounts.OpenInvitation(c.Request().Context(), token)
+	in, err := p.Accounts.Members.OpenInvitation(c.Request().Context(), token)
 	if err != nil {
 		return err
 	}
@@ -43,17 +44,17 @@ func (p *Pages) invitationPage(c echo.Context, status int, typed joinForm) error
 }
 
 // guest is who is logged in, also one who is in no workspace; nil for nobody.
-func (p *Pages) guest(c echo.Context, in accounts.Invitation) (*views.InvitationGuest, error) {
+func (p *Pages) guest(c echo.Context, in members.Invitation) (*views.InvitationGuest, error) {
 	ctx := c.Request().Context()
 	id, ok, err := p.guestAccount(c)
 	if err != nil || !ok {
 		return nil, err
 	}
-	account, err := p.Accounts.Guest(ctx, id)
+	account, err := p.Accounts.People.Guest(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	list, err := p.Accounts.Workspaces(ctx, id)
+	list, err := p.Accounts.Workspaces.Of(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func (p *Pages) guestAccount(c echo.Context) (ids.ID, bool, error) {
 	if err != nil {
 		return ids.Nil, false, err
 	}
-	id, ok := ids.Parse(p.Sessions.GetString(ctx, accounts.SessionAccount))
+	id, ok := ids.Parse(p.Sessions.GetString(ctx, sessions.Account))
 	return id, ok, nil
 }
 
@@ -90,11 +91,11 @@ func (p *Pages) invitationAccept(c echo.Context, _ tenancy.Principal) error {
 	ctx, token, as := c.Request().Context(), c.Param("token"), in.Get("as")
 	switch {
 	case signedIn && as == account.String():
-		done, err := p.Accounts.AcceptInvitation(ctx, token, account)
+		done, err := p.Accounts.Members.Accept(ctx, token, account)
 		if err != nil {
 			return err
 		}
-		if err := p.Web.Keep(c, accounts.SessionWorkspace, done.Workspace.String()); err != nil {
+		if err := p.Web.Keep(c, sessions.Workspace, done.Workspace.String()); err != nil {
 			return err
 		}
 		return p.joined(c, done)
@@ -102,7 +103,7 @@ func (p *Pages) invitationAccept(c echo.Context, _ tenancy.Principal) error {
 		return p.invitationPage(c, http.StatusConflict, joinForm{})
 	}
 	name := in.Get("name")
-	made, done, err := p.Accounts.JoinAsNew(ctx, token, name, in.Get("password"))
+	made, done, err := p.Accounts.Members.JoinAsNew(ctx, token, name, in.Get("password"))
 	if fault.Is(err, fault.Validation) {
 		return p.invitationPage(c, http.StatusUnprocessableEntity, joinForm{name: name, wrong: fault.From(err).Fields})
 	}
@@ -116,7 +117,7 @@ func (p *Pages) invitationAccept(c echo.Context, _ tenancy.Principal) error {
 }
 
 // joined goes to the board of the workspace.
-func (p *Pages) joined(c echo.Context, done accounts.Joined) error {
+func (p *Pages) joined(c echo.Context, done members.Joined) error {
 	t := ui.Toast{Tone: ui.OK, Title: "You are in " + done.Name, Text: "As " + web.RoleWord(done.Role) + ". " + RoleMay[done.Role]}
 	if done.Already {
 		t.Text = "You were before, as " + web.RoleWord(done.Role) + ". The link was not used up."

@@ -34,7 +34,7 @@ func (p *Pages) login(c echo.Context, _ tenancy.Principal) error {
 		return err
 	}
 	email, next := fields.Get("email"), web.SafeNext(fields.Get("next"))
-	in, err := p.Accounts.LogIn(c.Request().Context(), email, fields.Get("password"), p.Web.LoginOrigin(c))
+	in, err := p.Accounts.LogIns.LogIn(c.Request().Context(), email, fields.Get("password"), p.Web.LoginOrigin(c))
 	switch f := fault.From(err); {
 	case err == nil:
 	case f.Code == fault.Unauthenticated:
@@ -84,7 +84,7 @@ func (p *Pages) loginCode(c echo.Context, _ tenancy.Principal) error {
 	if err != nil {
 		return p.beginAgain(c, next, err)
 	}
-	err = p.Accounts.CheckCode(c.Request().Context(), account, in.Get("code"), p.Web.LoginOrigin(c))
+	err = p.Accounts.SecondFactors.CheckCode(c.Request().Context(), account, in.Get("code"), p.Web.LoginOrigin(c))
 	if err != nil {
 		f := fault.From(err)
 		text := f.Message

@@ -11,7 +11,7 @@ import (
 	"fleetboard/db/dbtest"
 	"fleetboard/handlers/handlertest"
 	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/setup"
 	"fleetboard/views"
 )
 
@@ -128,7 +128,7 @@ func TestLogOut(t *testing.T) {
 }
 
 func TestSetUpPage(t *testing.T) {
-	s := handlertest.NewSite(t, accounts.BootstrapInput{})
+	s := handlertest.NewSite(t, setup.BootstrapInput{})
 	s.Probe()
 	target := "/setup/" + s.Setup
 	res := s.Get(target)

@@ -10,6 +10,7 @@ import (
 
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/oidc"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
@@ -19,8 +20,8 @@ import (
 type Deps struct {
 	Web      *web.Site
 	Fleet    Fleet
-	Accounts *accounts.Service
-	Provider *accounts.Provider
+	Accounts *accounts.Parts
+	Provider *oidc.Provider
 	Sessions *scs.SessionManager
 	Log      *slog.Logger
 }

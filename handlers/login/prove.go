@@ -4,7 +4,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/oidc"
+	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/ui"
@@ -17,12 +18,12 @@ func (p *identityPages) proveStart(c echo.Context, who tenancy.Principal) error 
 
 // identityProven believes the person of the session where the provider vouches for
 // the same one.
-func (p *identityPages) identityProven(c echo.Context, flow identityFlow, claims accounts.Claims) error {
+func (p *identityPages) identityProven(c echo.Context, flow identityFlow, claims oidc.Claims) error {
 	who, err := p.Web.Person(c)
 	if err != nil {
 		return err
 	}
-	account, known, err := p.Accounts.IdentityAccount(c.Request().Context(), claims)
+	account, known, err := p.Accounts.Identities.Account(c.Request().Context(), claims)
 	if err != nil {
 		return err
 	}
@@ -30,7 +31,7 @@ func (p *identityPages) identityProven(c echo.Context, flow identityFlow, claims
 		return p.identityRefused(c, flow, fault.New(fault.Malformed,
 			"You are another person there than the one who is logged in here. Begin again."))
 	}
-	if err := p.Web.Keep(c, accounts.SessionProven, web.ProvenNow()); err != nil {
+	if err := p.Web.Keep(c, sessions.Proven, web.ProvenNow()); err != nil {
 		return err
 	}
 	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "Thank you, it is you", Text: "You can go on for ten minutes."})

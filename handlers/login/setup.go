@@ -15,7 +15,7 @@ import (
 
 // setupForm shows the page of a set-up link that can still be used.
 func (p *Pages) setupForm(c echo.Context, _ tenancy.Principal) error {
-	ok, err := p.Accounts.SetUpAccount(c.Request().Context(), c.Param("token"))
+	ok, err := p.Accounts.Setup.SetUpAccount(c.Request().Context(), c.Param("token"))
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (p *Pages) setup(c echo.Context, _ tenancy.Principal) error {
 		return err
 	}
 	token, name, email := c.Param("token"), in.Get("name"), in.Get("email")
-	account, err := p.Accounts.SetUp(c.Request().Context(), token, name, email, in.Get("password"))
+	account, err := p.Accounts.Setup.SetUp(c.Request().Context(), token, name, email, in.Get("password"))
 	if fault.Is(err, fault.Validation) {
 		f := fault.From(err)
 		return web.Render(c, status.Of(f.Code), views.SetupView(views.Setup{

@@ -6,7 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/login"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
@@ -20,7 +20,7 @@ func (p *accountPages) accountRename(c echo.Context, who tenancy.Principal) erro
 		return err
 	}
 	name := in.Get("name")
-	if err := p.Accounts.Rename(c.Request().Context(), who, name); err != nil {
+	if err := p.Accounts.People.Rename(c.Request().Context(), who, name); err != nil {
 		return p.accountAgain(c, who, accountPageData{name: &name, in: "account"}, err, nil)
 	}
 	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "Your name is saved", Text: "Others see it from now on."})
@@ -45,7 +45,7 @@ func (p *accountPages) accountPassword(c echo.Context, who tenancy.Principal) er
 	}
 	text := "Your other browsers are logged out."
 	if in.Get("revoke_tokens") == "1" {
-		n, err := p.Accounts.RevokeOwnTokens(c.Request().Context(), who)
+		n, err := p.Accounts.Tokens.RevokeOwn(c.Request().Context(), who)
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (p *accountPages) accountPassword(c echo.Context, who tenancy.Principal) er
 // returns what was done, and the epoch of the sessions that begin from now on.
 func (p *accountPages) changePassword(c echo.Context, who tenancy.Principal, in url.Values) (done string, epoch int64, err error) {
 	ctx := c.Request().Context()
-	profile, err := p.Accounts.Profile(ctx, who)
+	profile, err := p.Accounts.People.Profile(ctx, who)
 	if err != nil {
 		return "", 0, err
 	}
@@ -74,10 +74,10 @@ func (p *accountPages) changePassword(c echo.Context, who tenancy.Principal, in 
 		if ask != nil {
 			return "", 0, fault.New(fault.InvalidTransition, "%s", ask.Error)
 		}
-		epoch, err := p.Accounts.SetPassword(ctx, who, in.Get("password"), p.Web.SessionToken(c))
+		epoch, err := p.Accounts.LogIns.SetPassword(ctx, who, in.Get("password"), p.Web.SessionToken(c))
 		return "Your password is set", epoch, err
 	}
-	epoch, err = p.Accounts.ChangePassword(ctx, who, accounts.PasswordChange{
+	epoch, err = p.Accounts.LogIns.ChangePassword(ctx, who, login.PasswordChange{
 		Current: in.Get("current"), New: in.Get("password"), Address: c.RealIP(), Token: p.Web.SessionToken(c),
 	})
 	return "Your password is changed", epoch, err

@@ -21,7 +21,7 @@ func (p *accountPages) factorBegin(c echo.Context, who tenancy.Principal) error 
 	if err != nil {
 		return err
 	}
-	if err := p.Accounts.BeginSecondFactor(c.Request().Context(), who, in.Get("current"), c.RealIP()); err != nil {
+	if err := p.Accounts.SecondFactors.Begin(c.Request().Context(), who, in.Get("current"), c.RealIP()); err != nil {
 		if who.NeedsFactor {
 			return p.dutyAgain(c, who, err)
 		}
@@ -50,7 +50,7 @@ func (p *accountPages) factorShow(c echo.Context, who tenancy.Principal) error {
 }
 
 func (p *accountPages) factorPage(c echo.Context, who tenancy.Principal, status int, text string) error {
-	secret, err := p.Accounts.PendingSecondFactor(c.Request().Context(), who)
+	secret, err := p.Accounts.SecondFactors.Pending(c.Request().Context(), who)
 	if fault.Is(err, fault.NotFound) && who.NeedsFactor {
 		return p.factorDuty(c, who, http.StatusOK, "")
 	}
@@ -82,7 +82,7 @@ func (p *accountPages) factorConfirm(c echo.Context, who tenancy.Principal) erro
 	if err != nil {
 		return err
 	}
-	codes, err := p.Accounts.ConfirmSecondFactor(c.Request().Context(), who, in.Get("code"), c.RealIP())
+	codes, err := p.Accounts.SecondFactors.Confirm(c.Request().Context(), who, in.Get("code"), c.RealIP())
 	switch f := fault.From(err); {
 	case err == nil:
 	case f.Code == fault.Validation:
@@ -96,11 +96,11 @@ func (p *accountPages) factorConfirm(c echo.Context, who tenancy.Principal) erro
 	default:
 		return err
 	}
-	epoch, err := p.Accounts.SessionEpoch(c.Request().Context(), who.Account)
+	epoch, err := p.Accounts.Sessions.Epoch(c.Request().Context(), who.Account)
 	if err != nil {
 		return err
 	}
-	if err := p.Accounts.EndThisSession(c.Request().Context(), p.Web.SessionToken(c)); err != nil {
+	if err := p.Accounts.Sessions.EndThis(c.Request().Context(), p.Web.SessionToken(c)); err != nil {
 		return err
 	}
 	if err := p.Web.RenewSession(ctx, c, epoch); err != nil {
@@ -115,7 +115,7 @@ func (p *accountPages) factorDrop(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Accounts.DropSecondFactor(c.Request().Context(), who, in.Get("current"), c.RealIP()); err != nil {
+	if err := p.Accounts.SecondFactors.Drop(c.Request().Context(), who, in.Get("current"), c.RealIP()); err != nil {
 		return p.accountAgain(c, who, accountPageData{in: "factor"}, err, map[string]string{"current": "drop"})
 	}
 	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The second factor is off", Text: "Your password alone is enough to log in."})
@@ -128,7 +128,7 @@ func (p *accountPages) recoveryCodes(c echo.Context, who tenancy.Principal) erro
 	if err != nil {
 		return err
 	}
-	codes, err := p.Accounts.NewRecoveryCodes(c.Request().Context(), who, in.Get("current"), c.RealIP())
+	codes, err := p.Accounts.SecondFactors.NewRecoveryCodes(c.Request().Context(), who, in.Get("current"), c.RealIP())
 	if err != nil {
 		return p.accountAgain(c, who, accountPageData{in: "factor"}, err, map[string]string{"current": "codes"})
 	}

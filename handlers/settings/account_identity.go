@@ -5,7 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/identities"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
 	"fleetboard/views/links"
@@ -13,7 +13,7 @@ import (
 )
 
 // identityPartModel is what the own account's page says about the provider.
-func identityPartModel(provider string, at accounts.Identity, now time.Time) *views.IdentityPart {
+func identityPartModel(provider string, at identities.Identity, now time.Time) *views.IdentityPart {
 	m := &views.IdentityPart{Name: provider, Linked: at.Linked, Email: at.Email}
 	if !at.Linked {
 		m.LinkURL = links.IdentityLink
@@ -37,7 +37,7 @@ func (p *Pages) identityPart(c echo.Context, who tenancy.Principal) (*views.Iden
 	if p.Provider == nil {
 		return nil, nil
 	}
-	at, err := p.Accounts.IdentityOf(c.Request().Context(), who, p.Provider.Issuer())
+	at, err := p.Accounts.Identities.Of(c.Request().Context(), who, p.Provider.Issuer())
 	if err != nil {
 		return nil, err
 	}

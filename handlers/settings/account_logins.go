@@ -35,5 +35,5 @@ func (p *accountPages) settleLogIn(c echo.Context, who tenancy.Principal, mine b
 	if !ok {
 		return fault.New(fault.NotFound, "There is no such log in.")
 	}
-	return p.Accounts.SettleLogIn(c.Request().Context(), who, id, mine, p.Web.SessionToken(c))
+	return p.Accounts.LogIns.SettleLogIn(c.Request().Context(), who, id, mine, p.Web.SessionToken(c))
 }

@@ -6,7 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/login"
+	"fleetboard/internal/accounts/people"
+	"fleetboard/internal/accounts/sessions"
+	"fleetboard/internal/accounts/twofactor"
 	"fleetboard/views"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
@@ -17,9 +20,9 @@ const fewCodes = 3
 
 // accountPageData is what the page of the own account is made of.
 type accountPageData struct {
-	profile  accounts.Profile
-	sessions []accounts.Session
-	logins   []accounts.LogInNews
+	profile  people.Profile
+	sessions []sessions.Session
+	logins   []login.LogInNews
 	identity *views.IdentityPart
 	proof    *views.Proof // asked before the first password; nil for none
 	revoke   bool         // the typed wish to revoke tokens with the password
@@ -54,7 +57,7 @@ func (a accountPageData) model(shell views.Shell) views.AccountPage {
 	return m
 }
 
-func factorModel(p accounts.Profile) views.FactorPart {
+func factorModel(p people.Profile) views.FactorPart {
 	if p.SecondFactorSince == nil {
 		return views.FactorPart{}
 	}
@@ -73,7 +76,7 @@ func factorModel(p accounts.Profile) views.FactorPart {
 	return m
 }
 
-func sessionModel(one accounts.Session, now time.Time) views.SessionRow {
+func sessionModel(one sessions.Session, now time.Time) views.SessionRow {
 	row := views.SessionRow{
 		Name: browserName(one.UserAgent), Address: one.Address, This: one.This,
 		Since: ui.Day(one.Since), LastSeen: ui.Ago(one.LastSeen, now),
@@ -122,7 +125,7 @@ func wordIn(text string, words []wordOf) string {
 }
 
 // factorPage is the secret as people put it into their app.
-func factorPage(shell views.Shell, secret accounts.SecondFactor, err string) views.FactorPage {
+func factorPage(shell views.Shell, secret twofactor.SecondFactor, err string) views.FactorPage {
 	return views.FactorPage{
 		Shell: shell, Error: err, Secret: grouped(secret.Secret),
 		QR: "data:image/png;base64," + base64.StdEncoding.EncodeToString(secret.PNG),

@@ -17,7 +17,7 @@ func (p *accountPages) sessionEnd(c echo.Context, who tenancy.Principal) error {
 	if !ok {
 		return fault.New(fault.NotFound, "There is no such session.")
 	}
-	if err := p.Accounts.EndSession(c.Request().Context(), who, id); err != nil {
+	if err := p.Accounts.Sessions.End(c.Request().Context(), who, id); err != nil {
 		return err
 	}
 	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "That browser is logged out", Text: "It can show nothing new from now on."})
@@ -26,7 +26,7 @@ func (p *accountPages) sessionEnd(c echo.Context, who tenancy.Principal) error {
 
 // sessionsEndOthers logs all browsers out but this one.
 func (p *accountPages) sessionsEndOthers(c echo.Context, who tenancy.Principal) error {
-	n, err := p.Accounts.EndOtherSessions(c.Request().Context(), who, p.Web.SessionToken(c))
+	n, err := p.Accounts.Sessions.EndOthers(c.Request().Context(), who, p.Web.SessionToken(c))
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (p *accountPages) sessionsEndOthers(c echo.Context, who tenancy.Principal) 
 
 // sessionsEndAll logs all browsers out, this one too.
 func (p *accountPages) sessionsEndAll(c echo.Context, who tenancy.Principal) error {
-	if err := p.Accounts.EndAllSessions(c.Request().Context(), who); err != nil {
+	if err := p.Accounts.Sessions.EndAll(c.Request().Context(), who); err != nil {
 		return err
 	}
 	if err := p.Web.SignOut(c); err != nil {

@@ -24,13 +24,13 @@ func (p *accountPages) accountShow(c echo.Context, who tenancy.Principal) error 
 func (p *accountPages) accountPage(c echo.Context, who tenancy.Principal, status int, sheet accountPageData) error {
 	ctx := c.Request().Context()
 	var err error
-	if sheet.profile, err = p.Accounts.Profile(ctx, who); err != nil {
+	if sheet.profile, err = p.Accounts.People.Profile(ctx, who); err != nil {
 		return err
 	}
-	if sheet.sessions, err = p.Accounts.Sessions(ctx, who, p.Web.SessionToken(c)); err != nil {
+	if sheet.sessions, err = p.Accounts.Sessions.List(ctx, who, p.Web.SessionToken(c)); err != nil {
 		return err
 	}
-	if sheet.logins, err = p.Accounts.NewLogIns(ctx, who, p.Web.SessionToken(c)); err != nil {
+	if sheet.logins, err = p.Accounts.LogIns.NewLogIns(ctx, who, p.Web.SessionToken(c)); err != nil {
 		return err
 	}
 	if sheet.identity, err = p.identityPart(c, who); err != nil {

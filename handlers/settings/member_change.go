@@ -4,7 +4,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
@@ -23,13 +23,13 @@ func (p *memberPages) memberRole(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	role := tenancy.Role(in.Get("role"))
-	err = p.Accounts.ChangeRole(c.Request().Context(), who, account, role)
+	err = p.Accounts.Members.ChangeRole(c.Request().Context(), who, account, role)
 	return p.membersChanged(c, err, "The role was changed", "The member is "+web.RoleWord(role)+" now.")
 }
 
 // memberStepDown makes the owner who asks an admin.
 func (p *memberPages) memberStepDown(c echo.Context, who tenancy.Principal) error {
-	err := p.Accounts.ChangeRole(c.Request().Context(), who, who.Account, tenancy.RoleAdmin)
+	err := p.Accounts.Members.ChangeRole(c.Request().Context(), who, who.Account, tenancy.RoleAdmin)
 	return p.membersChanged(c, err, "You stepped down", "You are an admin now.")
 }
 
@@ -39,7 +39,7 @@ func (p *memberPages) memberRemove(c echo.Context, who tenancy.Principal) error 
 	if err != nil {
 		return err
 	}
-	err = p.Accounts.RemoveMember(c.Request().Context(), who, account)
+	err = p.Accounts.Members.Remove(c.Request().Context(), who, account)
 	return p.membersChanged(c, err, "The member was removed", "Their tokens and open invitations here have ended.")
 }
 
@@ -62,10 +62,10 @@ func (p *memberPages) membersChanged(c echo.Context, err error, title, text stri
 // of his; without one he is logged out.
 func (p *memberPages) memberLeave(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
-	if err := p.Accounts.Leave(ctx, who); err != nil {
+	if err := p.Accounts.Members.Leave(ctx, who); err != nil {
 		return p.membersChanged(c, err, "", "")
 	}
-	rest, err := p.Accounts.Workspaces(ctx, who.Account)
+	rest, err := p.Accounts.Workspaces.Of(ctx, who.Account)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (p *memberPages) memberLeave(c echo.Context, who tenancy.Principal) error {
 		}
 		return web.SeeOther(c, links.Login)
 	}
-	if err := p.Web.Keep(c, accounts.SessionWorkspace, rest[0].ID.String()); err != nil {
+	if err := p.Web.Keep(c, sessions.Workspace, rest[0].ID.String()); err != nil {
 		return err
 	}
 	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "You left the workspace", Text: "You are in " + rest[0].Name + " now."})

@@ -16,18 +16,18 @@ import (
 
 // memberDisable keeps a member out of the workspace for a while.
 func (p *memberPages) memberDisable(c echo.Context, who tenancy.Principal) error {
-	return p.memberControl(c, who, p.Accounts.DisableMember, "The member is disabled",
+	return p.memberControl(c, who, p.Accounts.Members.Disable, "The member is disabled",
 		"Pages and tokens of theirs here stop within five seconds.")
 }
 
 // memberEnable lets a disabled member in again.
 func (p *memberPages) memberEnable(c echo.Context, who tenancy.Principal) error {
-	return p.memberControl(c, who, p.Accounts.EnableMember, "The member is enabled again", "Role and tokens are those of before.")
+	return p.memberControl(c, who, p.Accounts.Members.Enable, "The member is enabled again", "Role and tokens are those of before.")
 }
 
 // memberEndSessions logs a member out of all browsers.
 func (p *memberPages) memberEndSessions(c echo.Context, who tenancy.Principal) error {
-	return p.memberControl(c, who, p.Accounts.EndMemberSessions, "The member is logged out everywhere", "They can log in again.")
+	return p.memberControl(c, who, p.Accounts.Members.EndSessions, "The member is logged out everywhere", "They can log in again.")
 }
 
 func (p *memberPages) memberControl(c echo.Context, who tenancy.Principal,
@@ -51,7 +51,7 @@ func (p *memberPages) workspaceFactor(c echo.Context, who tenancy.Principal) err
 		t = ui.Toast{Tone: ui.OK, Title: "Members need a second factor now",
 			Text: "Who has none is asked to set it up before anything else here."}
 	}
-	switch err := p.Accounts.RequireSecondFactor(c.Request().Context(), who, required); {
+	switch err := p.Accounts.Workspaces.RequireSecondFactor(c.Request().Context(), who, required); {
 	case fault.Is(err, fault.InvalidTransition):
 		t = ui.Toast{Tone: ui.Bad, Title: "Nothing was changed", Text: fault.From(err).Message}
 	case err != nil:
@@ -64,7 +64,7 @@ func (p *memberPages) workspaceFactor(c echo.Context, who tenancy.Principal) err
 // factorDuty is the page of somebody who has to set up a second factor and has not
 // begun.
 func (p *accountPages) factorDuty(c echo.Context, who tenancy.Principal, status int, wrong string) error {
-	list, err := p.Accounts.Workspaces(c.Request().Context(), who.Account)
+	list, err := p.Accounts.Workspaces.Of(c.Request().Context(), who.Account)
 	if err != nil {
 		return err
 	}

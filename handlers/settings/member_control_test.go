@@ -37,7 +37,7 @@ func TestDisableAMember(t *testing.T) {
 		t.Errorf("the stream went on for %s", took)
 	}
 	handlertest.WantRedirect(t, other.Get(links.Board), "/login")
-	if _, err := d.Accounts.Bearer(t.Context(), token); !fault.Is(err, fault.TokenRevoked) {
+	if _, err := d.Accounts.Tokens.Bearer(t.Context(), token); !fault.Is(err, fault.TokenRevoked) {
 		t.Errorf("the token: %v", err)
 	}
 	doc := handlertest.Page(t, d.Get(links.Members), http.StatusOK)
@@ -49,7 +49,7 @@ func TestDisableAMember(t *testing.T) {
 
 	handlertest.WantRedirect(t, d.Post(links.MemberEnable(id), nil), links.Members)
 	handlertest.Read(t, other.Get(links.Board), http.StatusOK)
-	if _, err := d.Accounts.Bearer(t.Context(), token); err != nil {
+	if _, err := d.Accounts.Tokens.Bearer(t.Context(), token); err != nil {
 		t.Errorf("the token afterwards: %v", err)
 	}
 	// Neither oneself nor the last owner; a disabled owner does not count.
@@ -99,7 +99,7 @@ func TestTheSecondFactorIsADuty(t *testing.T) {
 	for _, path := range []string{links.Jobs, links.Tokens, links.Invitations} {
 		handlertest.WantRedirect(t, other.Post(path, url.Values{"title": {"A"}, "name": {"a"}, "kind": {"person"}, "life": {"30"}}), links.SecondFactor)
 	}
-	if _, err := d.Accounts.Bearer(t.Context(), token); !fault.Is(err, fault.Forbidden) {
+	if _, err := d.Accounts.Tokens.Bearer(t.Context(), token); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("the token: %v", err)
 	}
 	body := handlertest.Read(t, other.Get(links.SecondFactor), http.StatusOK)
@@ -115,7 +115,7 @@ func TestTheSecondFactorIsADuty(t *testing.T) {
 	}
 	handlertest.WantText(t, handlertest.Page(t, other.Post(links.ConfirmFactor, url.Values{"code": {code}}), http.StatusOK), "h1", "The second factor is on")
 	handlertest.Read(t, other.Get(links.Board), http.StatusOK)
-	if _, err := d.Accounts.Bearer(t.Context(), token); err != nil {
+	if _, err := d.Accounts.Tokens.Bearer(t.Context(), token); err != nil {
 		t.Errorf("the token afterwards: %v", err)
 	}
 	if n := dbfactory.Int(t, d.DB, "SELECT count(*) FROM event WHERE type = 'workspace.second_factor_set'"); n != 1 {

@@ -21,7 +21,7 @@ func (p *memberPages) invitationMake(c echo.Context, who tenancy.Principal) erro
 		return err
 	}
 	in := inviteForm{email: values.Get("email"), role: values.Get("role")}
-	token, made, err := p.Accounts.Invite(c.Request().Context(), who, in.email, tenancy.Role(in.role))
+	token, made, err := p.Accounts.Members.Invite(c.Request().Context(), who, in.email, tenancy.Role(in.role))
 	switch f := fault.From(err); {
 	case err == nil:
 		in.link, in.made = p.Web.ServerURL(c)+links.Invitation(token), made
@@ -42,7 +42,7 @@ func (p *memberPages) invitationRevoke(c echo.Context, who tenancy.Principal) er
 	if !ok {
 		return fault.New(fault.NotFound, "There is no such invitation.")
 	}
-	if err := p.Accounts.RevokeInvitation(c.Request().Context(), who, id); err != nil {
+	if err := p.Accounts.Members.RevokeInvitation(c.Request().Context(), who, id); err != nil {
 		return err
 	}
 	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The invitation was taken back", Text: "Its link opens nothing any more."})

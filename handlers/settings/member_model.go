@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/members"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -16,8 +15,8 @@ import (
 // memberPageData is what the page of members is made of.
 type memberPageData struct {
 	who     tenancy.Principal
-	members []accounts.Member
-	pending []accounts.PendingInvitation
+	members []members.Member
+	pending []members.PendingInvitation
 	invite  inviteForm
 	now     time.Time
 }
@@ -43,7 +42,7 @@ func (s memberPageData) model() views.MembersPage {
 	return m
 }
 
-func (s memberPageData) row(one accounts.Member) views.Member {
+func (s memberPageData) row(one members.Member) views.Member {
 	key := one.Account.String()
 	gives := members.Giveable(s.who)
 	m := views.Member{Key: key, Name: one.Name, Email: one.Email, Role: string(one.Role), Since: ui.Day(one.Since),
@@ -66,7 +65,7 @@ func (s memberPageData) row(one accounts.Member) views.Member {
 }
 
 // control is what an owner may do about a member beside the role.
-func (s memberPageData) control(m *views.Member, one accounts.Member) {
+func (s memberPageData) control(m *views.Member, one members.Member) {
 	m.EndSessions = &views.Action{Verb: "end-sessions-" + m.Key, Label: "Log out", URL: links.MemberEndSessions(m.Key), Danger: true,
 		Dialog: &views.ActionDialog{Title: "Log " + one.Name + " out everywhere?", Keep: "Leave them logged in", Confirm: "Log out",
 			Text: ui.Text("All their browsers are logged out, in other workspaces too. They can log in again. Tokens go on.")}}
@@ -80,7 +79,7 @@ func (s memberPageData) control(m *views.Member, one accounts.Member) {
 				"until an owner enables them again. Their open invitations end.")}}
 }
 
-func (s memberPageData) pendingRow(p accounts.PendingInvitation) views.PendingInvitation {
+func (s memberPageData) pendingRow(p members.PendingInvitation) views.PendingInvitation {
 	m := views.PendingInvitation{Email: p.Email, Role: string(p.Role), Hint: p.Hint, By: p.By, At: ui.Day(p.At),
 		Until: ui.In(p.Expires, s.now), Expired: p.Expired}
 	if slices.Contains(members.Giveable(s.who), p.Role) {

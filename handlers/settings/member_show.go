@@ -6,7 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/members"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
 	"fleetboard/views/links"
@@ -22,18 +22,18 @@ type inviteForm struct {
 	email, role string
 	wrong       map[string]string
 	link        string // address
-	made        accounts.PendingInvitation
+	made        members.PendingInvitation
 }
 
 func (p *memberPages) membersPage(c echo.Context, who tenancy.Principal, status int, in inviteForm) error {
 	ctx := c.Request().Context()
 	sheet := memberPageData{who: who, invite: in}
 	var err error
-	if sheet.members, err = p.Accounts.Members(ctx, who); err != nil {
+	if sheet.members, err = p.Accounts.Members.List(ctx, who); err != nil {
 		return err
 	}
 	if who.Can(tenancy.Manage) {
-		if sheet.pending, err = p.Accounts.Invitations(ctx, who); err != nil {
+		if sheet.pending, err = p.Accounts.Members.Invitations(ctx, who); err != nil {
 			return err
 		}
 	}

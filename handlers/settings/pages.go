@@ -10,6 +10,7 @@ import (
 
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/oidc"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
@@ -27,8 +28,8 @@ type Deps struct {
 	Fleet    Fleet
 	Jobs     Jobs
 	Kanban   Kanban
-	Accounts *accounts.Service
-	Provider *accounts.Provider
+	Accounts *accounts.Parts
+	Provider *oidc.Provider
 	Sessions *scs.SessionManager
 }
 

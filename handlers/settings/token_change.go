@@ -46,7 +46,7 @@ func (p *tokenPages) issueToken(c echo.Context, who tenancy.Principal, sheet *to
 	if len(wrong) > 0 {
 		return nil, nil
 	}
-	plain, err := p.Accounts.IssueToken(c.Request().Context(), who, in)
+	plain, err := p.Accounts.Tokens.Issue(c.Request().Context(), who, in)
 	if fault.Is(err, fault.Validation) {
 		sheet.wrong, sheet.rest = tokenFields(err)
 		return nil, nil
@@ -75,7 +75,7 @@ func (p *tokenPages) tokenRevoke(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	if err := p.Accounts.RevokeToken(ctx, who, id); err != nil {
+	if err := p.Accounts.Tokens.Revoke(ctx, who, id); err != nil {
 		return err
 	}
 	t := ui.Toast{Tone: ui.OK, Title: "The token was revoked", Text: "Nothing is let in with it any more."}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
@@ -28,7 +28,7 @@ var tokenLives = []struct {
 const defaultLife = 90
 
 // tokensModel splits the list into the person's own and the workspace's.
-func tokensModel(list []accounts.Token, canEnrol bool) views.TokensPage {
+func tokensModel(list []tokens.Token, canEnrol bool) views.TokensPage {
 	m := views.TokensPage{CanEnrol: canEnrol}
 	for _, t := range list {
 		if t.Kind == tenancy.KindEnrolment {
@@ -40,10 +40,10 @@ func tokensModel(list []accounts.Token, canEnrol bool) views.TokensPage {
 	return m
 }
 
-func tokenModel(t accounts.Token) views.AccessToken {
+func tokenModel(t tokens.Token) views.AccessToken {
 	m := views.AccessToken{
 		ID: t.ID.String(), Name: t.Name, Hint: t.Hint, Limits: limitsOf(t.Scope), By: t.CreatedBy, Made: ui.Day(t.CreatedAt),
-		MaySubmit: t.MaySubmit, Live: t.State == accounts.TokenLive, Agents: t.Agents, Enrolment: t.Kind == tenancy.KindEnrolment,
+		MaySubmit: t.MaySubmit, Live: t.State == tokens.Live, Agents: t.Agents, Enrolment: t.Kind == tenancy.KindEnrolment,
 	}
 	if t.LastUsedAt != nil {
 		m.Used = ui.Ago(*t.LastUsedAt, t.Now)
@@ -52,11 +52,11 @@ func tokenModel(t accounts.Token) views.AccessToken {
 		m.Expires = ui.In(*t.ExpiresAt, t.Now)
 	}
 	switch t.State {
-	case accounts.TokenRevoked:
+	case tokens.Revoked:
 		m.State, m.Expires = "Revoked", ui.Ago(t.EndedAt, t.Now)
-	case accounts.TokenExpired:
+	case tokens.Expired:
 		m.State, m.Expires = "Expired", ui.Ago(t.EndedAt, t.Now)
-	case accounts.TokenLive:
+	case tokens.Live:
 		m.State, m.RevokeURL = "Live", links.TokenRevoke(m.ID)
 	}
 	return m
@@ -95,8 +95,8 @@ func parseTokenForm(in url.Values) tokenForm {
 
 // token is what the form asks for, or what is wrong with its choices by field.
 // The domain judges the rest.
-func (f tokenForm) token(now time.Time) (accounts.NewToken, map[string]string) {
-	in := accounts.NewToken{Kind: f.kind, Name: f.name, Products: f.products,
+func (f tokenForm) token(now time.Time) (tokens.NewToken, map[string]string) {
+	in := tokens.NewToken{Kind: f.kind, Name: f.name, Products: f.products,
 		Capabilities: web.Distinct(web.SplitKeys([]string{f.capabilities})), Factory: f.factory, MaySubmit: f.maySubmit, FormKey: f.key}
 	for _, life := range tokenLives {
 		if f.life != strconv.Itoa(life.days) {

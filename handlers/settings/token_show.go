@@ -21,7 +21,7 @@ func (p *tokenPages) tokensShow(c echo.Context, who tenancy.Principal) error {
 // tokensPage is the list, with a token that was just made on top.
 func (p *tokenPages) tokensPage(c echo.Context, who tenancy.Principal, made *views.MadeToken) error {
 	ctx := c.Request().Context()
-	list, err := p.Accounts.Tokens(ctx, who)
+	list, err := p.Accounts.Tokens.List(ctx, who)
 	if err != nil {
 		return err
 	}

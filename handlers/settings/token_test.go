@@ -39,7 +39,7 @@ func TestATokenIsShownOnce(t *testing.T) {
 
 	in := newToken("person", "laptop")
 	token := d.Made(d.Site, in)
-	who, err := d.People.Bearer(t.Context(), token)
+	who, err := d.People.Tokens.Bearer(t.Context(), token)
 	if err != nil || who.Kind != tenancy.KindPerson || who.Role != tenancy.RoleOwner {
 		t.Fatalf("the token is %+v, %v", who, err)
 	}
@@ -90,7 +90,7 @@ func TestARefusedTokenFormKeepsItsText(t *testing.T) {
 func TestAnEnrolmentTokenWithLimits(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	in := newToken("enrolment", "macs", url.Values{"products": {"default"}, "capabilities": {"os:mac, has:git"}, "factory": {"mac-1"}, "life": {"0"}})
-	who, err := d.People.Bearer(t.Context(), d.Made(d.Site, in))
+	who, err := d.People.Tokens.Bearer(t.Context(), d.Made(d.Site, in))
 	if err != nil || who.Scope.Factory != "mac-1" || len(who.Scope.Capabilities) != 2 || len(who.Scope.Products) != 1 {
 		t.Fatalf("the token is %+v, %v", who, err)
 	}
@@ -111,7 +111,7 @@ func TestTokensOfAMember(t *testing.T) {
 	handlertest.Read(t, member.Get("/settings/tokens/new?kind=enrolment"), http.StatusForbidden)
 	handlertest.Read(t, member.Post("/settings/tokens", newToken("enrolment", "x")), http.StatusForbidden)
 	handlertest.Read(t, member.Post("/settings/connect", newToken("enrolment", "x")), http.StatusForbidden)
-	who, err := d.People.Bearer(t.Context(), d.Made(member, newToken("person", "mine")))
+	who, err := d.People.Tokens.Bearer(t.Context(), d.Made(member, newToken("person", "mine")))
 	if err != nil || who.Role != tenancy.RoleMember {
 		t.Errorf("the member's token is %+v, %v", who, err)
 	}
@@ -132,7 +132,7 @@ func TestRevokeAnEnrolmentToken(t *testing.T) {
 		"softly": {nil, jobs.Assigned, "Nothing is let in with it"},
 		"hardly": {url.Values{"cut_off": {"1"}}, jobs.Ready, "1 agent was cut off"},
 	} {
-		enrolment, err := d.People.Bearer(t.Context(), d.Made(d.Site, newToken("enrolment", name)))
+		enrolment, err := d.People.Tokens.Bearer(t.Context(), d.Made(d.Site, newToken("enrolment", name)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestRevokeAnEnrolmentToken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		agent, err := d.People.Bearer(t.Context(), made.Token)
+		agent, err := d.People.Tokens.Bearer(t.Context(), made.Token)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestRevokeAnEnrolmentToken(t *testing.T) {
 		handlertest.WantText(t, doc, "[data-token="+name+"]", "Revoked")
 		handlertest.WantCount(t, doc, "[data-token="+name+"] button", 0)
 		handlertest.WantText(t, doc, "#toasts", c.toast)
-		if _, err := d.People.Bearer(t.Context(), made.Token); !fault.Is(err, fault.TokenRevoked) {
+		if _, err := d.People.Tokens.Bearer(t.Context(), made.Token); !fault.Is(err, fault.TokenRevoked) {
 			t.Errorf("%s: the agent is answered: %v", name, err)
 		}
 		if now := d.Now(j); now.Status != c.job {
@@ -176,7 +176,7 @@ func TestConnectPage(t *testing.T) {
 	handlertest.WantText(t, doc, "#new-token", "Copy the lines with the token “rack 3” now")
 	_, token, _ := strings.Cut(doc.Find("#connect-environment [data-copy]").AttrOr("data-copy", ""), "FLEETBOARD_TOKEN=")
 	token = strings.TrimSpace(token)
-	who, err := d.People.Bearer(t.Context(), token)
+	who, err := d.People.Tokens.Bearer(t.Context(), token)
 	if err != nil || who.Kind != tenancy.KindEnrolment || who.Name != "rack 3" {
 		t.Errorf("the token is %+v, %v", who, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
@@ -23,7 +23,7 @@ func (p *workspacePages) workspaceRename(c echo.Context, who tenancy.Principal) 
 		return err
 	}
 	name := in.Get("name")
-	switch err := p.Accounts.RenameWorkspace(c.Request().Context(), who, name); {
+	switch err := p.Accounts.Workspaces.Rename(c.Request().Context(), who, name); {
 	case fault.Is(err, fault.Validation):
 		return p.workspacePage(c, who, http.StatusUnprocessableEntity, workspaceForm{name: &name, wrong: fault.From(err).Fields})
 	case err != nil:
@@ -40,7 +40,7 @@ func (p *workspacePages) workspaceCreate(c echo.Context, who tenancy.Principal) 
 		return err
 	}
 	name := in.Get("name")
-	made, err := p.Accounts.CreateWorkspace(c.Request().Context(), who, name)
+	made, err := p.Accounts.Workspaces.Create(c.Request().Context(), who, name)
 	if fault.Is(err, fault.Validation) {
 		return p.workspacePage(c, who, http.StatusUnprocessableEntity,
 			workspaceForm{newName: &name, wrong: map[string]string{"new_name": fault.From(err).Fields["name"]}})
@@ -48,7 +48,7 @@ func (p *workspacePages) workspaceCreate(c echo.Context, who tenancy.Principal) 
 	if err != nil {
 		return err
 	}
-	if err := p.Web.Keep(c, accounts.SessionWorkspace, made.ID.String()); err != nil {
+	if err := p.Web.Keep(c, sessions.Workspace, made.ID.String()); err != nil {
 		return err
 	}
 	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: made.Name + " was created", Text: "You are its owner, and in it now."})
@@ -63,7 +63,7 @@ func (p *workspacePages) workspaceSwitch(c echo.Context, who tenancy.Principal) 
 	if err != nil {
 		return err
 	}
-	list, err := p.Accounts.Workspaces(c.Request().Context(), who.Account)
+	list, err := p.Accounts.Workspaces.Of(c.Request().Context(), who.Account)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (p *workspacePages) workspaceSwitch(c echo.Context, who tenancy.Principal) 
 	if !ok {
 		return fault.New(fault.NotFound, "You are in no such workspace.")
 	}
-	if err := p.Web.Keep(c, accounts.SessionWorkspace, to.ID.String()); err != nil {
+	if err := p.Web.Keep(c, sessions.Workspace, to.ID.String()); err != nil {
 		return err
 	}
 	next := web.SafeNext(in.Get("next"))

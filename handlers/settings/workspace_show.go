@@ -24,7 +24,7 @@ type workspaceForm struct {
 }
 
 func (p *workspacePages) workspacePage(c echo.Context, who tenancy.Principal, status int, in workspaceForm) error {
-	about, err := p.Accounts.AboutWorkspace(c.Request().Context(), who)
+	about, err := p.Accounts.Workspaces.Facts(c.Request().Context(), who)
 	if err != nil {
 		return err
 	}

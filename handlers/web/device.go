@@ -6,7 +6,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/devices"
+	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/ids"
 )
 
@@ -15,8 +16,8 @@ import (
 const deviceCookie = "device"
 
 // LoginOrigin is where a log in comes from.
-func (s *Site) LoginOrigin(c echo.Context) accounts.Origin {
-	from := accounts.Origin{Address: c.RealIP()}
+func (s *Site) LoginOrigin(c echo.Context) devices.Origin {
+	from := devices.Origin{Address: c.RealIP()}
 	if cookie, err := c.Cookie(s.CookieName(deviceCookie)); err == nil {
 		from.Devices = cookie.Value
 	}
@@ -26,17 +27,17 @@ func (s *Site) LoginOrigin(c echo.Context) accounts.Origin {
 // knowDevice makes the browser a known one of the account whose session begins
 // with these values; half a session tells nothing.
 func (s *Site) knowDevice(c echo.Context, values map[string]string) error {
-	account, ok := ids.Parse(values[accounts.SessionAccount])
+	account, ok := ids.Parse(values[sessions.Account])
 	if !ok {
 		return nil
 	}
-	epoch, err := strconv.ParseInt(values[accounts.SessionEpoch], 10, 64)
+	epoch, err := strconv.ParseInt(values[sessions.Epoch], 10, 64)
 	if err != nil {
 		return err
 	}
 	c.SetCookie(&http.Cookie{
-		Name: s.CookieName(deviceCookie), Value: s.Accounts.KnowDevice(s.LoginOrigin(c).Devices, account, epoch), Path: "/",
-		MaxAge: int(accounts.DeviceLife.Seconds()), HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteLaxMode,
+		Name: s.CookieName(deviceCookie), Value: s.Accounts.Devices.Know(s.LoginOrigin(c).Devices, account, epoch), Path: "/",
+		MaxAge: int(devices.Life.Seconds()), HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteLaxMode,
 	})
 	return nil
 }

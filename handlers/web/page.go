@@ -7,7 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/workspaces"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
@@ -18,7 +18,7 @@ import (
 // Page makes the shell of a Page, with the toast that waits for it and the
 // number of jobs to review.
 func (s *Site) Page(c echo.Context, who tenancy.Principal, snap fleet.Snapshot, section views.Section, title string) (views.Shell, error) {
-	list, err := s.Accounts.Workspaces(c.Request().Context(), who.Account)
+	list, err := s.Accounts.Workspaces.Of(c.Request().Context(), who.Account)
 	if err != nil {
 		return views.Shell{}, err
 	}
@@ -38,7 +38,7 @@ func (s *Site) Page(c echo.Context, who tenancy.Principal, snap fleet.Snapshot, 
 // WorkspaceName is the name of the asker's workspace. Fault: Unauthenticated
 // where the asker is no member any more.
 func (s *Site) WorkspaceName(ctx context.Context, who tenancy.Principal) (string, error) {
-	list, err := s.Accounts.Workspaces(ctx, who.Account)
+	list, err := s.Accounts.Workspaces.Of(ctx, who.Account)
 	if err != nil {
 		return "", err
 	}
@@ -50,10 +50,10 @@ func (s *Site) WorkspaceName(ctx context.Context, who tenancy.Principal) (string
 }
 
 // WorkspaceOf finds a workspace of a list.
-func WorkspaceOf(list []accounts.Workspace, id ids.ID) (accounts.Workspace, bool) {
-	at := slices.IndexFunc(list, func(w accounts.Workspace) bool { return w.ID == id })
+func WorkspaceOf(list []workspaces.Workspace, id ids.ID) (workspaces.Workspace, bool) {
+	at := slices.IndexFunc(list, func(w workspaces.Workspace) bool { return w.ID == id })
 	if at < 0 {
-		return accounts.Workspace{}, false
+		return workspaces.Workspace{}, false
 	}
 	return list[at], true
 }
@@ -102,7 +102,7 @@ func (s *Site) FirstRun(c echo.Context, who tenancy.Principal, snap fleet.Snapsh
 // one that the first start wrote is of the first workspace, and in any other one
 // the reader has to fill in his own.
 func (s *Site) EnrolmentFile(ctx context.Context, who tenancy.Principal) string {
-	list, err := s.Accounts.Workspaces(ctx, who.Account)
+	list, err := s.Accounts.Workspaces.Of(ctx, who.Account)
 	if w, ok := WorkspaceOf(list, who.Workspace); err == nil && ok && w.First() {
 		return s.EnrolmentTokenFile
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/workspaces"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
@@ -15,7 +15,7 @@ import (
 // frame is what the shell around a page is made of.
 type frame struct {
 	who        tenancy.Principal
-	workspaces []accounts.Workspace // all of the person
+	workspaces []workspaces.Workspace // all of the person
 	snap       fleet.Snapshot
 	theme      views.Theme
 	path       string // path and query of the page

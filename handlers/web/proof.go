@@ -7,7 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -23,8 +23,8 @@ func (s *Site) proven(c echo.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	at, err := strconv.ParseInt(s.Sessions.GetString(ctx, accounts.SessionProven), 10, 64)
-	return err == nil && time.Since(time.Unix(at, 0)) < accounts.ProofLife, nil
+	at, err := strconv.ParseInt(s.Sessions.GetString(ctx, sessions.Proven), 10, 64)
+	return err == nil && time.Since(time.Unix(at, 0)) < sessions.ProofLife, nil
 }
 
 // ProvenNow is the value of accounts.SessionProven at this moment.
@@ -37,7 +37,7 @@ func (s *Site) AskProof(c echo.Context, who tenancy.Principal, next string) (*vi
 	if ok, err := s.proven(c); ok || err != nil {
 		return nil, err
 	}
-	profile, err := s.Accounts.Profile(c.Request().Context(), who)
+	profile, err := s.Accounts.People.Profile(c.Request().Context(), who)
 	if err != nil {
 		return nil, err
 	}
@@ -59,10 +59,10 @@ func (s *Site) TakeProof(c echo.Context, who tenancy.Principal, in url.Values, n
 		ask.Error = "Log in with " + ask.Provider + " again to go on."
 		return ask, nil
 	}
-	err = s.Accounts.Prove(c.Request().Context(), who, in.Get(ProofField), s.LoginOrigin(c))
+	err = s.Accounts.SecondFactors.Prove(c.Request().Context(), who, in.Get(ProofField), s.LoginOrigin(c))
 	switch f := fault.From(err); {
 	case err == nil:
-		return nil, s.Keep(c, accounts.SessionProven, ProvenNow())
+		return nil, s.Keep(c, sessions.Proven, ProvenNow())
 	case f.Code == fault.Validation:
 		ask.Error = f.Fields["current"]
 	case MustWait(f):

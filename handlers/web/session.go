@@ -9,7 +9,9 @@ import (
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/login"
+	"fleetboard/internal/accounts/people"
+	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
@@ -54,19 +56,19 @@ func (s *Site) Person(c echo.Context) (tenancy.Principal, error) {
 	if err != nil {
 		return tenancy.Principal{}, err
 	}
-	account, ok := ids.Parse(s.Sessions.GetString(ctx, accounts.SessionAccount))
+	account, ok := ids.Parse(s.Sessions.GetString(ctx, sessions.Account))
 	if !ok {
 		return tenancy.Principal{}, notSignedIn()
 	}
-	workspace, _ := ids.Parse(s.Sessions.GetString(ctx, accounts.SessionWorkspace))
-	return s.Accounts.Person(ctx, account, workspace)
+	workspace, _ := ids.Parse(s.Sessions.GetString(ctx, sessions.Workspace))
+	return s.Accounts.Workspaces.Person(ctx, account, workspace)
 }
 
 // SignIn begins a session for an account, under a new token: one that an
 // attacker planted before is worth nothing. The session the browser had ends, and
 // nothing that was kept in it goes on.
-func (s *Site) SignIn(c echo.Context, account accounts.Account) error {
-	epoch, err := s.Accounts.SessionEpoch(c.Request().Context(), account.ID)
+func (s *Site) SignIn(c echo.Context, account people.Account) error {
+	epoch, err := s.Accounts.Sessions.Epoch(c.Request().Context(), account.ID)
 	if err != nil {
 		return err
 	}
@@ -76,12 +78,12 @@ func (s *Site) SignIn(c echo.Context, account accounts.Account) error {
 // WholeSignIn is SignIn for credentials that were checked in an epoch: where all
 // sessions ended since, the new one is over before it begins.
 func (s *Site) WholeSignIn(c echo.Context, account ids.ID, epoch int64) error {
-	return s.BeginSession(c, map[string]string{accounts.SessionAccount: account.String(), accounts.SessionEpoch: EpochText(epoch)}, 0)
+	return s.BeginSession(c, map[string]string{sessions.Account: account.String(), sessions.Epoch: EpochText(epoch)}, 0)
 }
 
 // HalfSignIn begins the session of a person whose second factor is to be asked.
-func (s *Site) HalfSignIn(c echo.Context, in accounts.LoggedIn) error {
-	return s.BeginSession(c, map[string]string{accounts.SessionHalf: in.ID.String(), accounts.SessionEpoch: EpochText(in.Epoch)}, halfLife)
+func (s *Site) HalfSignIn(c echo.Context, in login.LoggedIn) error {
+	return s.BeginSession(c, map[string]string{sessions.Half: in.ID.String(), sessions.Epoch: EpochText(in.Epoch)}, halfLife)
 }
 
 // BeginSession begins one with these values under a new token; a life of 0 is
@@ -100,14 +102,14 @@ func (s *Site) BeginSession(c echo.Context, values map[string]string, life time.
 	for name, value := range values {
 		s.Sessions.Put(ctx, name, value)
 	}
-	if values[accounts.SessionAccount] != "" {
-		s.Sessions.Put(ctx, accounts.SessionProven, ProvenNow())
+	if values[sessions.Account] != "" {
+		s.Sessions.Put(ctx, sessions.Proven, ProvenNow())
 	}
 	if err := s.knowDevice(c, values); err != nil {
 		return err
 	}
-	s.Sessions.Put(ctx, accounts.SessionAddress, c.RealIP())
-	s.Sessions.Put(ctx, accounts.SessionUserAgent, c.Request().UserAgent())
+	s.Sessions.Put(ctx, sessions.Address, c.RealIP())
+	s.Sessions.Put(ctx, sessions.UserAgent, c.Request().UserAgent())
 	if life > 0 {
 		s.Sessions.SetDeadline(ctx, time.Now().Add(life).UTC())
 	}
@@ -124,11 +126,11 @@ func (s *Site) HalfSignedIn(c echo.Context) (account ids.ID, epoch int64, err er
 	if err != nil {
 		return ids.Nil, 0, err
 	}
-	account, ok := ids.Parse(s.Sessions.GetString(ctx, accounts.SessionHalf))
+	account, ok := ids.Parse(s.Sessions.GetString(ctx, sessions.Half))
 	if !ok {
 		return ids.Nil, 0, notSignedIn()
 	}
-	epoch, err = strconv.ParseInt(s.Sessions.GetString(ctx, accounts.SessionEpoch), 10, 64)
+	epoch, err = strconv.ParseInt(s.Sessions.GetString(ctx, sessions.Epoch), 10, 64)
 	return account, epoch, err
 }
 
@@ -139,10 +141,10 @@ func (s *Site) RenewSession(ctx context.Context, c echo.Context, epoch int64) er
 	if err := s.Sessions.RenewToken(ctx); err != nil {
 		return err
 	}
-	values := map[string]string{accounts.SessionEpoch: EpochText(epoch),
-		accounts.SessionAccount: s.Sessions.GetString(ctx, accounts.SessionAccount)}
-	s.Sessions.Put(ctx, accounts.SessionEpoch, values[accounts.SessionEpoch])
-	s.Sessions.Put(ctx, accounts.SessionProven, ProvenNow())
+	values := map[string]string{sessions.Epoch: EpochText(epoch),
+		sessions.Account: s.Sessions.GetString(ctx, sessions.Account)}
+	s.Sessions.Put(ctx, sessions.Epoch, values[sessions.Epoch])
+	s.Sessions.Put(ctx, sessions.Proven, ProvenNow())
 	if err := s.knowDevice(c, values); err != nil {
 		return err
 	}
@@ -223,15 +225,15 @@ func noStore(c echo.Context) {
 // noteLogIn remembers the log in whose session, with these values, was just saved;
 // half a session is none.
 func (s *Site) noteLogIn(ctx context.Context, c echo.Context, values map[string]string) error {
-	account, ok := ids.Parse(values[accounts.SessionAccount])
+	account, ok := ids.Parse(values[sessions.Account])
 	if !ok {
 		return nil
 	}
-	epoch, err := strconv.ParseInt(values[accounts.SessionEpoch], 10, 64)
+	epoch, err := strconv.ParseInt(values[sessions.Epoch], 10, 64)
 	if err != nil {
 		return err
 	}
-	return s.Accounts.NoteLogIn(ctx, account, epoch, s.LoginOrigin(c), c.Request().UserAgent(), s.Sessions.Token(ctx))
+	return s.Accounts.LogIns.NoteLogIn(ctx, account, epoch, s.LoginOrigin(c), c.Request().UserAgent(), s.Sessions.Token(ctx))
 }
 
 // StillIn reports whether the session lasts and the role is the same. A database

@@ -6,15 +6,16 @@ import (
 	"github.com/alexedwards/scs/v2"
 
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/oidc"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/kanban"
 )
 
 // Deps is what the frame around pages and the browsers' sessions need.
 type Deps struct {
-	Accounts *accounts.Service
+	Accounts *accounts.Parts
 	// Provider is the identity provider; nil where none is configured.
-	Provider *accounts.Provider
+	Provider *oidc.Provider
 	// Sessions comes from NewSessions.
 	Sessions *scs.SessionManager
 	Log      *slog.Logger

@@ -22,6 +22,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/sessions"
+	"fleetboard/internal/accounts/setup"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
@@ -103,7 +104,7 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (_ *App, err error
 	if a.seals, err = sealKeys(cfg); err != nil {
 		return nil, err
 	}
-	boot, err := people.Bootstrap(ctx, accounts.BootstrapInput{
+	boot, err := people.Setup.Bootstrap(ctx, setup.BootstrapInput{
 		AdminEmail: cfg.AdminEmail, AdminPassword: cfg.AdminPassword, DataDir: cfg.DataDir})
 	if err != nil {
 		return nil, fmt.Errorf("first workspace: %w", err)
@@ -123,7 +124,7 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (_ *App, err error
 
 // unlock makes what the server's secret key opens: people with their tokens, and
 // the vault, whose data keys it wraps anew where an earlier secret wrapped them.
-func (a *App) unlock(ctx context.Context, cfg Config, wake *notifier.Notifier) (*accounts.Service, *vault.Vault, error) {
+func (a *App) unlock(ctx context.Context, cfg Config, wake *notifier.Notifier) (*accounts.Parts, *vault.Vault, error) {
 	key, err := cfg.SecretKey()
 	if err != nil {
 		return nil, nil, err
@@ -171,13 +172,13 @@ func (a *App) openDatabase(ctx context.Context, cfg Config) (err error) {
 }
 
 // serve builds the services and sets everything going.
-func (a *App) serve(cfg Config, people *accounts.Service, secrets *vault.Vault, wake *notifier.Notifier) {
+func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, wake *notifier.Notifier) {
 	events, sealer := eventlog.New(a.db), seal.New(a.db, a.seals)
 	events.NoteFolds(sealer)
 	list := jobs.NewService(a.db, wake, secrets)
 	list.NoteFolds(sealer)
 	hosts := fleet.NewService(a.db, wake)
-	a.dispatch = dispatch.New(a.db, list, wake, people, a.log)
+	a.dispatch = dispatch.New(a.db, list, wake, people.Tokens, a.log)
 	a.kanban = kanban.New(a.db, events, wake, a.log)
 
 	leader := coordinator.New(a.db, coordinator.Work{Recovery: a.dispatch, Promotion: a.dispatch, People: people,
@@ -191,7 +192,7 @@ func (a *App) serve(cfg Config, people *accounts.Service, secrets *vault.Vault, 
 		Quota: limits, ClientAddress: client, Provider: cfg.OIDC.Provider(a.publicURL(cfg)),
 	})
 	machines := api.New(api.Deps{
-		Accounts: people, Jobs: list, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
+		Tokens: people.Tokens, Jobs: list, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
 		Coordinator: leader, Wake: wake, Done: a.done, Log: a.log,
 		Quota: limits, ClientAddress: client, Build: build()})
 
@@ -203,7 +204,7 @@ func (a *App) serve(cfg Config, people *accounts.Service, secrets *vault.Vault, 
 	}
 	a.server = a.httpServer(guard(mux))
 	a.run(append(a.answerMetrics(mux, guard), runloop.Task{Name: "notifier", Run: wake.Run},
-		runloop.Task{Name: "revocations", Run: people.Watch}, a.keepMarks(cfg), runloop.Task{Name: "coordinator", Run: leader.Run})...)
+		runloop.Task{Name: "revocations", Run: people.Tokens.Watch}, a.keepMarks(cfg), runloop.Task{Name: "coordinator", Run: leader.Run})...)
 }
 
 // httpServer is a server whose clients cannot keep it waiting.

@@ -8,7 +8,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/oidc"
 	"fleetboard/views/links"
 )
@@ -91,7 +90,7 @@ func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // Provider is the identity provider of the configuration, nil for none. It sends
 // browsers back to the callback below base, the address of this server.
-func (c *OIDCConfig) Provider(base string) *accounts.Provider {
+func (c *OIDCConfig) Provider(base string) *oidc.Provider {
 	if c.Issuer == "" {
 		return nil
 	}

@@ -111,17 +111,17 @@ func (w *world) waits() {
 // process where that happens and in another.
 func TestAWaitingClaimEndsWithItsToken(t *testing.T) {
 	for name, c := range map[string]struct {
-		end  func(w *world, people *accounts.Service, agent, enrolment tenancy.Principal) error
+		end  func(w *world, people *accounts.Parts, agent, enrolment tenancy.Principal) error
 		code fault.Code
 	}{
-		"cut off": {func(w *world, _ *accounts.Service, _, _ tenancy.Principal) error {
+		"cut off": {func(w *world, _ *accounts.Parts, _, _ tenancy.Principal) error {
 			_, err := w.dispatch.CutOff(w.ctx, w.owner, "ada", "")
 			return err
 		}, fault.TokenRevoked},
-		"enrolment token revoked": {func(w *world, people *accounts.Service, _, enrolment tenancy.Principal) error {
-			return people.RevokeToken(w.ctx, w.owner, enrolment.Token)
+		"enrolment token revoked": {func(w *world, people *accounts.Parts, _, enrolment tenancy.Principal) error {
+			return people.Tokens.Revoke(w.ctx, w.owner, enrolment.Token)
 		}, fault.TokenRevoked},
-		"started again": {func(w *world, _ *accounts.Service, _, enrolment tenancy.Principal) error {
+		"started again": {func(w *world, _ *accounts.Parts, _, enrolment tenancy.Principal) error {
 			_, err := w.register(enrolment, boot("boot-2"))
 			return err
 		}, fault.Superseded},

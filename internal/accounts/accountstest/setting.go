@@ -42,7 +42,7 @@ const (
 
 // Setting is a service on a real database after a first start.
 type Setting struct {
-	*accounts.Service
+	*accounts.Parts
 	DB    *db.DB
 	Clock *Clock
 	Dir   string
@@ -60,14 +60,14 @@ type Clock struct{ At func() time.Time }
 func (c *Clock) Now() time.Time { return c.At() }
 
 // NewService is a service whose hashes are cheap.
-func NewService(d *db.DB) *accounts.Service { return ServiceOf(d, &Clock{At: time.Now}, Key(7)) }
+func NewService(d *db.DB) *accounts.Parts { return ServiceOf(d, &Clock{At: time.Now}, Key(7)) }
 
 // ServiceOf is a service with a clock and keys.
-func ServiceOf(d *db.DB, c *Clock, key []byte, earlier ...[]byte) *accounts.Service {
+func ServiceOf(d *db.DB, c *Clock, key []byte, earlier ...[]byte) *accounts.Parts {
 	return serviceWith(d, notifier.New(d, slog.New(slog.DiscardHandler)), c, key, earlier...)
 }
 
-func serviceWith(d *db.DB, wake accounts.Notifier, c *Clock, key []byte, earlier ...[]byte) *accounts.Service {
+func serviceWith(d *db.DB, wake accounts.Notifier, c *Clock, key []byte, earlier ...[]byte) *accounts.Parts {
 	return accounts.NewWith(accounts.Config{
 		DB: d, Key: key, Earlier: earlier, Wake: wake, Log: slog.New(slog.DiscardHandler), Now: c.Now, HashCost: Cheap,
 	})
@@ -96,17 +96,17 @@ func StartedWith(t *testing.T, in setup.BootstrapInput) Setting {
 	c := &Clock{At: time.Now}
 	wake := notifier.New(d, slog.New(slog.DiscardHandler))
 	s := serviceWith(d, wake, c, Key(7))
-	first, err := s.Bootstrap(t.Context(), in)
+	first, err := s.Setup.Bootstrap(t.Context(), in)
 	if err != nil {
 		t.Fatalf("bootstrap: %v", err)
 	}
-	return Setting{Service: s, DB: d, Clock: c, Dir: in.DataDir, First: first, Wake: wake}
+	return Setting{Parts: s, DB: d, Clock: c, Dir: in.DataDir, First: first, Wake: wake}
 }
 
 // Owner is the owner as the holder of the owner-token file.
 func (s Setting) Owner(t *testing.T) tenancy.Principal {
 	t.Helper()
-	who, err := s.Bearer(t.Context(), s.File(t, setup.OwnerTokenFile))
+	who, err := s.Tokens.Bearer(t.Context(), s.File(t, setup.OwnerTokenFile))
 	if err != nil {
 		t.Fatalf("the owner's token: %v", err)
 	}
@@ -126,7 +126,7 @@ func (s Setting) File(t *testing.T, name string) string {
 // Issue makes a token of the owner.
 func (s Setting) Issue(t *testing.T, in tokens.NewToken) string {
 	t.Helper()
-	plain, err := s.IssueToken(t.Context(), s.Owner(t), in)
+	plain, err := s.Tokens.Issue(t.Context(), s.Owner(t), in)
 	if err != nil {
 		t.Fatalf("issue token: %v", err)
 	}

@@ -25,7 +25,7 @@ const (
 type Origin struct {
 	// Address is the network address.
 	Address string
-	// Devices is what KnowDevice gave the browser, "" for nothing.
+	// Devices is what Know gave the browser, "" for nothing.
 	Devices string
 }
 
@@ -49,10 +49,10 @@ func New(key []byte, now func() time.Time) *Service {
 	return &Service{key: key, now: now}
 }
 
-// KnowDevice adds to what a browser keeps that the account has logged in on it,
+// Know adds to what a browser keeps that the account has logged in on it,
 // in an epoch of its sessions. Nothing else in it changes, but that the oldest
 // account is dropped where there are too many.
-func (s *Service) KnowDevice(devices string, account ids.ID, epoch int64) string {
+func (s *Service) Know(devices string, account ids.ID, epoch int64) string {
 	mine := device{account: account, id: ids.New(), epoch: epoch, since: s.now()}
 	list := make([]string, 1, Max)
 	for _, entry := range split(devices) {

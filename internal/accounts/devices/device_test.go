@@ -14,17 +14,17 @@ func TestABrowserOfSeveralPeople(t *testing.T) {
 	known, people := "", []ids.ID{}
 	for range devices.Max + 1 {
 		people = append(people, ids.New())
-		known = s.KnowDevice(known, people[len(people)-1], 1)
+		known = s.Devices.Know(known, people[len(people)-1], 1)
 	}
-	again := s.KnowDevice(known, people[2], 2)
+	again := s.Devices.Know(known, people[2], 2)
 	for i, id := range people {
-		_, ok := s.Known(known, id, 1)
+		_, ok := s.Devices.Known(known, id, 1)
 		if want := i > 0; ok != want {
 			t.Errorf("person %d: known %t, want %t", i, ok, want)
 		}
 	}
-	before, _ := s.Known(known, people[2], 1)
-	if after, ok := s.Known(again, people[2], 2); !ok || after != before {
+	before, _ := s.Devices.Known(known, people[2], 1)
+	if after, ok := s.Devices.Known(again, people[2], 2); !ok || after != before {
 		t.Error("the browser got another name")
 	}
 	if len(again) > 500 {

@@ -42,9 +42,9 @@ func (s *Service) LogInAs(ctx context.Context, c oidc.Claims) (login.LoggedIn, e
 	return who, err
 }
 
-// IdentityAccount returns the account that has an identity, and notes no use of
+// Account returns the account that has an identity, and notes no use of
 // it; false where none has.
-func (s *Service) IdentityAccount(ctx context.Context, c oidc.Claims) (people.Account, bool, error) {
+func (s *Service) Account(ctx context.Context, c oidc.Claims) (people.Account, bool, error) {
 	var a people.Account
 	var known bool
 	err := s.db.InNone(ctx, func(tx db.Tx) error {
@@ -58,8 +58,8 @@ func (s *Service) IdentityAccount(ctx context.Context, c oidc.Claims) (people.Ac
 	return a, known, err
 }
 
-// IdentityOf says what the asker's account has at a provider.
-func (s *Service) IdentityOf(ctx context.Context, who tenancy.Principal, issuer string) (Identity, error) {
+// Of says what the asker's account has at a provider.
+func (s *Service) Of(ctx context.Context, who tenancy.Principal, issuer string) (Identity, error) {
 	var out Identity
 	err := s.db.InNone(ctx, func(tx db.Tx) error {
 		var err error
@@ -69,16 +69,16 @@ func (s *Service) IdentityOf(ctx context.Context, who tenancy.Principal, issuer 
 	return out, err
 }
 
-// LinkIdentity lets the asker log in as somebody at a provider. Where the account
+// Link lets the asker log in as somebody at a provider. Where the account
 // has a password it has to be given, from the network address addr: a session
 // that was left open must not become a way in that stays. Faults: Forbidden,
 // Validation (current), TooMany, AlreadyExists where the identity is another
 // account's or the account has another one there.
-func (s *Service) LinkIdentity(ctx context.Context, who tenancy.Principal, c oidc.Claims, password, addr string) error {
+func (s *Service) Link(ctx context.Context, who tenancy.Principal, c oidc.Claims, password, addr string) error {
 	if who.Kind != tenancy.KindPerson {
 		return fault.New(fault.Forbidden, "Only a person has an identity.")
 	}
-	at, err := s.IdentityOf(ctx, who, c.Issuer)
+	at, err := s.Of(ctx, who, c.Issuer)
 	if err != nil {
 		return err
 	}
@@ -122,9 +122,9 @@ func takenTx(ctx context.Context, tx db.Tx, account ids.ID, c oidc.Claims) error
 	return nil
 }
 
-// UnlinkIdentity takes that way in away; without a link it does nothing. Fault:
+// Unlink takes that way in away; without a link it does nothing. Fault:
 // InUse for an account without a password, which could not be entered any more.
-func (s *Service) UnlinkIdentity(ctx context.Context, who tenancy.Principal, issuer string) error {
+func (s *Service) Unlink(ctx context.Context, who tenancy.Principal, issuer string) error {
 	unlinked := false
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		// A password is never taken away, so what is seen here stays true.

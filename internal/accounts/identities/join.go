@@ -33,7 +33,7 @@ func (s *Service) JoinAs(ctx context.Context, token string, c oidc.Claims) (logi
 		return login.LoggedIn{}, members.Joined{}, err
 	}
 	if !done.Already {
-		s.members.MembersChanged(in.Workspace)
+		s.members.Changed(in.Workspace)
 	}
 	return who, done, nil
 }

@@ -17,7 +17,7 @@ import (
 
 func TestLogIn(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
-	account, err := s.LogIn(t.Context(), "  ADA@example.org ", accountstest.Password, devices.Origin{Address: "192.0.2.1"})
+	account, err := s.LogIns.LogIn(t.Context(), "  ADA@example.org ", accountstest.Password, devices.Origin{Address: "192.0.2.1"})
 	if err != nil {
 		t.Fatalf("right password: %v", err)
 	}
@@ -34,7 +34,7 @@ func TestLogIn(t *testing.T) {
 		"broken encoding": {"ada\xff@example.org", accountstest.Password},
 	}
 	for name, in := range wrong {
-		_, err := s.LogIn(t.Context(), in[0], in[1], devices.Origin{Address: "192.0.2.1"})
+		_, err := s.LogIns.LogIn(t.Context(), in[0], in[1], devices.Origin{Address: "192.0.2.1"})
 		f := accountstest.Refusal(t, err, fault.Unauthenticated)
 		if f.Message != login.WrongLogin {
 			t.Errorf("%s: message %q tells more than %q", name, f.Message, login.WrongLogin)
@@ -45,7 +45,7 @@ func TestLogIn(t *testing.T) {
 func TestLogInWithoutPassword(t *testing.T) {
 	s := accountstest.Started(t)
 	for _, password := range []string{"", " ", accountstest.Password} {
-		_, err := s.LogIn(t.Context(), setup.OwnerEmail, password, devices.Origin{Address: "192.0.2.1"})
+		_, err := s.LogIns.LogIn(t.Context(), setup.OwnerEmail, password, devices.Origin{Address: "192.0.2.1"})
 		accountstest.WantFault(t, err, fault.Unauthenticated)
 	}
 }
@@ -53,15 +53,15 @@ func TestLogInWithoutPassword(t *testing.T) {
 func TestLogInThrottledByAddress(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
 	conn := dbtest.Owner(t, s.DB)
-	_, err := s.LogIn(t.Context(), "nobody@example.org", accountstest.Password, devices.Origin{Address: "2001:db8::1"})
+	_, err := s.LogIns.LogIn(t.Context(), "nobody@example.org", accountstest.Password, devices.Origin{Address: "2001:db8::1"})
 	accountstest.WantFault(t, err, fault.Unauthenticated)
 	// Far enough that a slow hash does not outlast the wait.
 	accountstest.Exec(t, conn, "UPDATE login_throttle SET failures = $1, last_failed_at = now()", throttle.PerNetwork.Free+9)
 
 	// The same network with another name and another host in it.
-	_, err = s.LogIn(t.Context(), accountstest.Email, accountstest.Password, devices.Origin{Address: "2001:db8::2"})
+	_, err = s.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, devices.Origin{Address: "2001:db8::2"})
 	accountstest.WantFault(t, err, fault.TooMany)
-	if _, err := s.LogIn(t.Context(), accountstest.Email, accountstest.Password, devices.Origin{Address: "2001:db8:1::1"}); err != nil {
+	if _, err := s.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, devices.Origin{Address: "2001:db8:1::1"}); err != nil {
 		t.Errorf("another network: %v", err)
 	}
 }
@@ -74,7 +74,7 @@ func TestLogInThrottleHoldsAtOnce(t *testing.T) {
 	results := make(chan error, attempts)
 	for range attempts {
 		wg.Go(func() {
-			_, err := s.LogIn(t.Context(), accountstest.Email, "wrong password", devices.Origin{Address: "192.0.2.1"})
+			_, err := s.LogIns.LogIn(t.Context(), accountstest.Email, "wrong password", devices.Origin{Address: "192.0.2.1"})
 			results <- err
 		})
 	}
@@ -101,7 +101,7 @@ func TestWeakHashIsReplaced(t *testing.T) {
 	*s.Hashes = *passwords.New(passwords.DefaultCost)
 	var hashes []string
 	for range 2 {
-		if _, err := s.LogIn(t.Context(), accountstest.Email, accountstest.Password, devices.Origin{Address: "192.0.2.1"}); err != nil {
+		if _, err := s.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, devices.Origin{Address: "192.0.2.1"}); err != nil {
 			t.Fatal(err)
 		}
 		var hash string

@@ -11,11 +11,11 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-// DisableMember keeps a member out of the asker's workspace until EnableMember:
+// Disable keeps a member out of the asker's workspace until Enable:
 // sessions show it no more, personal tokens are refused, open links of his end.
 // The account goes on elsewhere. It needs Own; disabling a disabled one is no
 // error. Faults: Forbidden, also for oneself; NotFound; InUse for the last owner.
-func (s *Service) DisableMember(ctx context.Context, who tenancy.Principal, account ids.ID) error {
+func (s *Service) Disable(ctx context.Context, who tenancy.Principal, account ids.ID) error {
 	return s.control(ctx, who, account, func(tx db.Tx, list members, target Member) (bool, error) {
 		switch {
 		case who.Account == account:
@@ -37,10 +37,10 @@ func (s *Service) DisableMember(ctx context.Context, who tenancy.Principal, acco
 	})
 }
 
-// EnableMember lets a disabled member in again, with the role and the tokens of
+// Enable lets a disabled member in again, with the role and the tokens of
 // before. It needs Own; enabling an enabled one is no error. Faults: Forbidden,
 // NotFound.
-func (s *Service) EnableMember(ctx context.Context, who tenancy.Principal, account ids.ID) error {
+func (s *Service) Enable(ctx context.Context, who tenancy.Principal, account ids.ID) error {
 	return s.control(ctx, who, account, func(tx db.Tx, _ members, target Member) (bool, error) {
 		if ok, err := enableMemberTx(ctx, tx, who.Workspace, account); !ok {
 			return false, err
@@ -49,10 +49,10 @@ func (s *Service) EnableMember(ctx context.Context, who tenancy.Principal, accou
 	})
 }
 
-// EndMemberSessions logs a member out of all browsers, also those of log ins that
+// EndSessions logs a member out of all browsers, also those of log ins that
 // are under way. Browsers are then known no more. It needs Own. Faults: Forbidden,
 // NotFound.
-func (s *Service) EndMemberSessions(ctx context.Context, who tenancy.Principal, account ids.ID) error {
+func (s *Service) EndSessions(ctx context.Context, who tenancy.Principal, account ids.ID) error {
 	return s.control(ctx, who, account, func(tx db.Tx, _ members, target Member) (bool, error) {
 		if err := sessions.EndEpochTx(ctx, tx, account); err != nil {
 			return false, err
@@ -84,7 +84,7 @@ func (s *Service) control(ctx context.Context, who tenancy.Principal, account id
 		return err
 	})
 	if err == nil && changed {
-		s.MembersChanged(who.Workspace)
+		s.Changed(who.Workspace)
 	}
 	return err
 }

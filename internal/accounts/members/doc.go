@@ -6,7 +6,7 @@
 // An invitation's link makes its holder a member, with an account that is there
 // or with a new one:
 //
-//	open -> used      by AcceptInvitation, JoinAsNew or identities.JoinAs, once
+//	open -> used      by Accept, JoinAsNew or identities.JoinAs, once
 //	open -> revoked   by RevokeInvitation, by a newer link for the same e-mail, or
 //	                  with the role of who gave it
 //	open -> expired   after a week

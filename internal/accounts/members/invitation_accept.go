@@ -70,10 +70,10 @@ func (s *Service) OpenInvitation(ctx context.Context, token string) (Invitation,
 	return in, nil
 }
 
-// AcceptInvitation makes an account a member with the link's role and uses the
+// Accept makes an account a member with the link's role and uses the
 // link up; see Joined.Already for one that is a member. Fault: NotFound as
 // OpenInvitation.
-func (s *Service) AcceptInvitation(ctx context.Context, token string, account ids.ID) (Joined, error) {
+func (s *Service) Accept(ctx context.Context, token string, account ids.ID) (Joined, error) {
 	in, err := s.OpenInvitation(ctx, token)
 	if err != nil {
 		return Joined{}, err
@@ -94,7 +94,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, token string, account id
 		return Joined{}, err
 	}
 	if !done.Already {
-		s.MembersChanged(in.Workspace)
+		s.Changed(in.Workspace)
 	}
 	return done, nil
 }
@@ -136,7 +136,7 @@ func (s *Service) JoinAsNew(ctx context.Context, token, name, password string) (
 	if err != nil {
 		return people.Account{}, Joined{}, err
 	}
-	s.MembersChanged(in.Workspace)
+	s.Changed(in.Workspace)
 	return a, done, nil
 }
 

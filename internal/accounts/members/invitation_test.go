@@ -25,7 +25,7 @@ const guestEmail = "bob@example.org"
 // invite makes a link by the owner.
 func invite(t *testing.T, s accountstest.Setting, email string, role tenancy.Role) string {
 	t.Helper()
-	token, _, err := s.Invite(t.Context(), s.Owner(t), email, role)
+	token, _, err := s.Members.Invite(t.Context(), s.Owner(t), email, role)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestJoinByALink(t *testing.T) {
 	if !strings.HasPrefix(token, "fb_invite_") {
 		t.Errorf("the link's secret is %s", token[:12])
 	}
-	in, err := s.OpenInvitation(t.Context(), token)
+	in, err := s.Members.OpenInvitation(t.Context(), token)
 	if err != nil || in.WorkspaceName != workspaces.FirstName || in.Role != tenancy.RoleMember || in.Email != guestEmail || in.By != s.Owner(t).Name {
 		t.Fatalf("the guest sees %+v, %v", in, err)
 	}
@@ -47,14 +47,14 @@ func TestJoinByALink(t *testing.T) {
 		t.Error("the link is kept in clear")
 	}
 
-	account, done, err := s.JoinAsNew(t.Context(), token, " Bob ", accountstest.Password)
+	account, done, err := s.Members.JoinAsNew(t.Context(), token, " Bob ", accountstest.Password)
 	if err != nil || done.Workspace != s.First.Workspace || done.Already || account.Name != "Bob" {
 		t.Fatalf("joined %+v as %+v, %v", done, account, err)
 	}
-	if _, err := s.LogIn(t.Context(), guestEmail, accountstest.Password, devices.Origin{Address: "192.0.2.1"}); err != nil {
+	if _, err := s.LogIns.LogIn(t.Context(), guestEmail, accountstest.Password, devices.Origin{Address: "192.0.2.1"}); err != nil {
 		t.Errorf("log in afterwards: %v", err)
 	}
-	if who, err := s.Person(t.Context(), account.ID, ids.Nil); err != nil || who.Role != tenancy.RoleMember {
+	if who, err := s.Workspaces.Person(t.Context(), account.ID, ids.Nil); err != nil || who.Role != tenancy.RoleMember {
 		t.Errorf("he is %+v, %v", who, err)
 	}
 	for kind, actor := range map[string]string{"member.invited": s.Owner(t).Name, "member.joined": "Bob"} {
@@ -64,7 +64,7 @@ func TestJoinByALink(t *testing.T) {
 			t.Errorf("%d events %s", n, kind)
 		}
 	}
-	if list, err := s.Invitations(t.Context(), s.Owner(t)); err != nil || len(list) != 0 {
+	if list, err := s.Members.Invitations(t.Context(), s.Owner(t)); err != nil || len(list) != 0 {
 		t.Errorf("still open: %+v, %v", list, err)
 	}
 }
@@ -73,11 +73,11 @@ func TestJoinByALink(t *testing.T) {
 func TestARefusedFormKeepsTheLink(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
 	token := invite(t, s, guestEmail, tenancy.RoleMember)
-	f := accountstest.Refusal(t, second(s.JoinAsNew(t.Context(), token, "", "short")), fault.Validation)
+	f := accountstest.Refusal(t, second(s.Members.JoinAsNew(t.Context(), token, "", "short")), fault.Validation)
 	if len(f.Fields) != 2 {
 		t.Errorf("fields %v", f.Fields)
 	}
-	if err := second(s.JoinAsNew(t.Context(), token, "Bob", accountstest.Password)); err != nil {
+	if err := second(s.Members.JoinAsNew(t.Context(), token, "Bob", accountstest.Password)); err != nil {
 		t.Errorf("the link afterwards: %v", err)
 	}
 }
@@ -88,18 +88,18 @@ func TestARefusedFormKeepsTheLink(t *testing.T) {
 func TestLinksTellNothingOfAccounts(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
 	elsewhere := s.Join(t, "Elsewhere", tenancy.RoleViewer)
-	if err := s.Leave(t.Context(), elsewhere); err != nil {
+	if err := s.Members.Leave(t.Context(), elsewhere); err != nil {
 		t.Fatal(err)
 	}
-	account, err := s.Guest(t.Context(), elsewhere.Account)
+	account, err := s.People.Guest(t.Context(), elsewhere.Account)
 	if err != nil {
 		t.Fatal(err)
 	}
 	token := invite(t, s, account.Email, tenancy.RoleMember)
-	f := accountstest.Refusal(t, second(s.JoinAsNew(t.Context(), token, "Bob", accountstest.Password)), fault.Validation)
-	_, _, err = s.JoinAs(t.Context(), token, oidc.Claims{Issuer: "i", Subject: "none", Name: "Eve"})
+	f := accountstest.Refusal(t, second(s.Members.JoinAsNew(t.Context(), token, "Bob", accountstest.Password)), fault.Validation)
+	_, _, err = s.Identities.JoinAs(t.Context(), token, oidc.Claims{Issuer: "i", Subject: "none", Name: "Eve"})
 	none := accountstest.Refusal(t, err, fault.Validation)
-	_, _, err = s.JoinAs(t.Context(), token, oidc.Claims{Issuer: "i", Subject: "taken", Email: account.Email, Name: "Eve"})
+	_, _, err = s.Identities.JoinAs(t.Context(), token, oidc.Claims{Issuer: "i", Subject: "taken", Email: account.Email, Name: "Eve"})
 	taken := accountstest.Refusal(t, err, fault.Validation)
 	for _, text := range []string{none.Fields["email"], taken.Fields["email"]} {
 		if text != f.Fields["email"] || text == "" {
@@ -119,7 +119,7 @@ func TestALinkThatIsOver(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
 	owner, conn := s.Owner(t), dbtest.Owner(t, s.DB)
 	guest := s.Join(t, "Guest", tenancy.RoleViewer)
-	if err := s.Leave(t.Context(), guest); err != nil {
+	if err := s.Members.Leave(t.Context(), guest); err != nil {
 		t.Fatal(err)
 	}
 	over := map[string]func(token string){
@@ -128,22 +128,22 @@ func TestALinkThatIsOver(t *testing.T) {
 			accountstest.Exec(t, conn, "UPDATE invitation SET expires_at = now() - interval '1 second'")
 		},
 		"taken back": func(string) {
-			list, err := s.Invitations(t.Context(), owner)
+			list, err := s.Members.Invitations(t.Context(), owner)
 			if err != nil || len(list) != 1 {
 				t.Fatalf("open: %+v, %v", list, err)
 			}
-			if err := s.RevokeInvitation(t.Context(), owner, list[0].ID); err != nil {
+			if err := s.Members.RevokeInvitation(t.Context(), owner, list[0].ID); err != nil {
 				t.Fatal(err)
 			}
-			accountstest.WantFault(t, s.RevokeInvitation(t.Context(), owner, list[0].ID), fault.NotFound)
+			accountstest.WantFault(t, s.Members.RevokeInvitation(t.Context(), owner, list[0].ID), fault.NotFound)
 		},
 		"replaced": func(string) { invite(t, s, guestEmail, tenancy.RoleViewer) },
 		"used": func(token string) {
 			who := s.Join(t, "Somebody", tenancy.RoleViewer)
-			if err := s.Leave(t.Context(), who); err != nil {
+			if err := s.Members.Leave(t.Context(), who); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.AcceptInvitation(t.Context(), token, who.Account); err != nil {
+			if _, err := s.Members.Accept(t.Context(), token, who.Account); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -153,14 +153,14 @@ func TestALinkThatIsOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			accountstest.Exec(t, conn, "DELETE FROM invitation")
 			token := invite(t, s, guestEmail, tenancy.RoleMember)
-			if _, err := s.OpenInvitation(t.Context(), token); err != nil {
+			if _, err := s.Members.OpenInvitation(t.Context(), token); err != nil {
 				t.Fatal(err)
 			}
 			end(token)
 			accounts := accountstest.Count(t, conn, "SELECT count(*) FROM account")
-			_, open := s.OpenInvitation(t.Context(), token)
-			_, accept := s.AcceptInvitation(t.Context(), token, guest.Account)
-			for _, err := range []error{open, accept, second(s.JoinAsNew(t.Context(), token, "Bob", accountstest.Password))} {
+			_, open := s.Members.OpenInvitation(t.Context(), token)
+			_, accept := s.Members.Accept(t.Context(), token, guest.Account)
+			for _, err := range []error{open, accept, second(s.Members.JoinAsNew(t.Context(), token, "Bob", accountstest.Password))} {
 				texts[accountstest.Refusal(t, err, fault.NotFound).Message] = true
 			}
 			if n := accountstest.Count(t, conn, "SELECT count(*) FROM account"); n != accounts {
@@ -169,7 +169,7 @@ func TestALinkThatIsOver(t *testing.T) {
 		})
 	}
 	for _, token := range []string{"", "x", secrets.New(secrets.Setup), secrets.New(secrets.Invitation), s.First.SetupToken} {
-		_, err := s.OpenInvitation(t.Context(), token)
+		_, err := s.Members.OpenInvitation(t.Context(), token)
 		texts[accountstest.Refusal(t, err, fault.NotFound).Message] = true
 	}
 	if len(texts) != 1 {
@@ -182,17 +182,17 @@ func TestInvitedAgain(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
 	old := invite(t, s, guestEmail, tenancy.RoleMember)
 	fresh := invite(t, s, "BOB@example.org", tenancy.RoleAdmin)
-	list, err := s.Invitations(t.Context(), s.Owner(t))
+	list, err := s.Members.Invitations(t.Context(), s.Owner(t))
 	if err != nil || len(list) != 1 || list[0].Role != tenancy.RoleAdmin || list[0].Hint != secrets.Hint(fresh) || list[0].Expired {
 		t.Errorf("open: %+v, %v", list, err)
 	}
-	_, err = s.OpenInvitation(t.Context(), old)
+	_, err = s.Members.OpenInvitation(t.Context(), old)
 	accountstest.WantFault(t, err, fault.NotFound)
-	f := accountstest.Refusal(t, third(s.Invite(t.Context(), s.Owner(t), accountstest.Email, tenancy.RoleMember)), fault.Validation)
+	f := accountstest.Refusal(t, third(s.Members.Invite(t.Context(), s.Owner(t), accountstest.Email, tenancy.RoleMember)), fault.Validation)
 	if !strings.Contains(f.Fields["email"], "member already") {
 		t.Errorf("fields %v", f.Fields)
 	}
-	if f := accountstest.Refusal(t, third(s.Invite(t.Context(), s.Owner(t), "nobody", "emperor")), fault.Validation); len(f.Fields) != 2 {
+	if f := accountstest.Refusal(t, third(s.Members.Invite(t.Context(), s.Owner(t), "nobody", "emperor")), fault.Validation); len(f.Fields) != 2 {
 		t.Errorf("fields %v", f.Fields)
 	}
 }
@@ -204,28 +204,28 @@ func TestWhoMayInvite(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
 	owner := s.Owner(t)
 	admin := s.Join(t, "Cem", tenancy.RoleAdmin)
-	accountstest.WantFault(t, third(s.Invite(t.Context(), s.Join(t, "Dee", tenancy.RoleMember), guestEmail, tenancy.RoleViewer)), fault.Forbidden)
-	accountstest.WantFault(t, third(s.Invite(t.Context(), admin, guestEmail, tenancy.RoleOwner)), fault.Forbidden)
-	_, err := s.Invitations(t.Context(), s.Join(t, "Eve", tenancy.RoleMember))
+	accountstest.WantFault(t, third(s.Members.Invite(t.Context(), s.Join(t, "Dee", tenancy.RoleMember), guestEmail, tenancy.RoleViewer)), fault.Forbidden)
+	accountstest.WantFault(t, third(s.Members.Invite(t.Context(), admin, guestEmail, tenancy.RoleOwner)), fault.Forbidden)
+	_, err := s.Members.Invitations(t.Context(), s.Join(t, "Eve", tenancy.RoleMember))
 	accountstest.WantFault(t, err, fault.Forbidden)
 
-	byAdmin, _, err := s.Invite(t.Context(), admin, "a@example.org", tenancy.RoleAdmin)
+	byAdmin, _, err := s.Members.Invite(t.Context(), admin, "a@example.org", tenancy.RoleAdmin)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, ofOwner, err := s.Invite(t.Context(), owner, "b@example.org", tenancy.RoleOwner)
+	_, ofOwner, err := s.Members.Invite(t.Context(), owner, "b@example.org", tenancy.RoleOwner)
 	if err != nil {
 		t.Fatal(err)
 	}
-	accountstest.WantFault(t, s.RevokeInvitation(t.Context(), admin, ofOwner.ID), fault.Forbidden)
-	if err := s.ChangeRole(t.Context(), owner, admin.Account, tenancy.RoleMember); err != nil {
+	accountstest.WantFault(t, s.Members.RevokeInvitation(t.Context(), admin, ofOwner.ID), fault.Forbidden)
+	if err := s.Members.ChangeRole(t.Context(), owner, admin.Account, tenancy.RoleMember); err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.OpenInvitation(t.Context(), byAdmin)
+	_, err = s.Members.OpenInvitation(t.Context(), byAdmin)
 	accountstest.WantFault(t, err, fault.NotFound)
 	// The role of a moment ago invites nobody.
-	accountstest.WantFault(t, third(s.Invite(t.Context(), admin, "c@example.org", tenancy.RoleViewer)), fault.Forbidden)
-	accountstest.WantFault(t, s.RevokeInvitation(t.Context(), admin, ofOwner.ID), fault.Forbidden)
+	accountstest.WantFault(t, third(s.Members.Invite(t.Context(), admin, "c@example.org", tenancy.RoleViewer)), fault.Forbidden)
+	accountstest.WantFault(t, s.Members.RevokeInvitation(t.Context(), admin, ofOwner.ID), fault.Forbidden)
 	if n := accountstest.Count(t, dbtest.Owner(t, s.DB), "SELECT count(*) FROM event WHERE type = 'invitation.revoked' AND payload->>'email' = 'a@example.org'"); n != 1 {
 		t.Errorf("%d events of the link that ended with the role", n)
 	}
@@ -237,18 +237,18 @@ func TestALinkEndsWithTheRoleThatGaveIt(t *testing.T) {
 	owner := s.Owner(t)
 	s.Join(t, "Cem", tenancy.RoleOwner)
 	forOwner, forAdmin := invite(t, s, "a@example.org", tenancy.RoleOwner), invite(t, s, "b@example.org", tenancy.RoleAdmin)
-	if err := s.ChangeRole(t.Context(), owner, owner.Account, tenancy.RoleAdmin); err != nil {
+	if err := s.Members.ChangeRole(t.Context(), owner, owner.Account, tenancy.RoleAdmin); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.OpenInvitation(t.Context(), forOwner)
+	_, err := s.Members.OpenInvitation(t.Context(), forOwner)
 	accountstest.WantFault(t, err, fault.NotFound)
-	if _, err := s.OpenInvitation(t.Context(), forAdmin); err != nil {
+	if _, err := s.Members.OpenInvitation(t.Context(), forAdmin); err != nil {
 		t.Errorf("the admin's link: %v", err)
 	}
-	if err := s.Leave(t.Context(), owner); err != nil {
+	if err := s.Members.Leave(t.Context(), owner); err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.OpenInvitation(t.Context(), forAdmin)
+	_, err = s.Members.OpenInvitation(t.Context(), forAdmin)
 	accountstest.WantFault(t, err, fault.NotFound)
 }
 
@@ -259,16 +259,16 @@ func TestAMemberAcceptsAnInvitation(t *testing.T) {
 	bob := s.Join(t, "Bob", tenancy.RoleViewer)
 	token := invite(t, s, guestEmail, tenancy.RoleAdmin)
 	for _, who := range []tenancy.Principal{bob, owner} {
-		done, err := s.AcceptInvitation(t.Context(), token, who.Account)
+		done, err := s.Members.Accept(t.Context(), token, who.Account)
 		if err != nil || !done.Already || done.Role != who.Role {
 			t.Errorf("%s: %+v, %v", who.Name, done, err)
 		}
 	}
 	wantRole(t, s, bob, tenancy.RoleViewer)
-	if _, err := s.OpenInvitation(t.Context(), token); err != nil {
+	if _, err := s.Members.OpenInvitation(t.Context(), token); err != nil {
 		t.Errorf("the link was used up: %v", err)
 	}
-	_, err := s.AcceptInvitation(t.Context(), token, ids.New())
+	_, err := s.Members.Accept(t.Context(), token, ids.New())
 	accountstest.WantFault(t, err, fault.Unauthenticated)
 }
 
@@ -289,7 +289,7 @@ func TestALinkWorksOnceAtOneMoment(t *testing.T) {
 	results := make([]error, 2)
 	for i := range results {
 		both.Go(func() {
-			results[i] = second(s.JoinAsNew(accountstest.Timeoutless, token, "Somebody", accountstest.Password))
+			results[i] = second(s.Members.JoinAsNew(accountstest.Timeoutless, token, "Somebody", accountstest.Password))
 		})
 	}
 	waiting(t, s, 2)
@@ -322,14 +322,14 @@ func TestNoAccountWithoutItsMembership(t *testing.T) {
 	conn := dbtest.Owner(t, s.DB)
 	token := invite(t, s, guestEmail, tenancy.RoleMember)
 	accountstest.Exec(t, conn, "ALTER TABLE event ADD CONSTRAINT broken CHECK (type <> 'member.joined') NOT VALID")
-	if err := second(s.JoinAsNew(t.Context(), token, "Bob", accountstest.Password)); err == nil {
+	if err := second(s.Members.JoinAsNew(t.Context(), token, "Bob", accountstest.Password)); err == nil {
 		t.Fatal("joined without an event")
 	}
 	if n := accountstest.Count(t, conn, "SELECT count(*) FROM account WHERE email = $1", guestEmail); n != 0 {
 		t.Error("an account was left behind")
 	}
 	accountstest.Exec(t, conn, "ALTER TABLE event DROP CONSTRAINT broken")
-	if err := second(s.JoinAsNew(t.Context(), token, "Bob", accountstest.Password)); err != nil {
+	if err := second(s.Members.JoinAsNew(t.Context(), token, "Bob", accountstest.Password)); err != nil {
 		t.Errorf("the link afterwards: %v", err)
 	}
 }
@@ -341,7 +341,7 @@ func TestALinkShowsOnlyItself(t *testing.T) {
 	foreign := dbfactory.Foreigner(t, conn)
 	token := invite(t, s, guestEmail, tenancy.RoleMember)
 	invite(t, s, "other@example.org", tenancy.RoleMember)
-	theirs, _, err := s.Invite(t.Context(), foreign, guestEmail, tenancy.RoleMember)
+	theirs, _, err := s.Members.Invite(t.Context(), foreign, guestEmail, tenancy.RoleMember)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -378,12 +378,12 @@ func TestALinkShowsOnlyItself(t *testing.T) {
 		}
 	}
 	// A member of one workspace takes no link of another back.
-	list, err := s.Invitations(t.Context(), foreign)
+	list, err := s.Members.Invitations(t.Context(), foreign)
 	if err != nil || len(list) != 1 || list[0].Hint != secrets.Hint(theirs) {
 		t.Fatalf("theirs: %+v, %v", list, err)
 	}
-	accountstest.WantFault(t, s.RevokeInvitation(t.Context(), s.Owner(t), list[0].ID), fault.NotFound)
-	if _, err := s.OpenInvitation(t.Context(), theirs); err != nil {
+	accountstest.WantFault(t, s.Members.RevokeInvitation(t.Context(), s.Owner(t), list[0].ID), fault.NotFound)
+	if _, err := s.Members.OpenInvitation(t.Context(), theirs); err != nil {
 		t.Errorf("their link: %v", err)
 	}
 }

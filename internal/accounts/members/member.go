@@ -24,9 +24,9 @@ type Member struct {
 	Disabled bool
 }
 
-// Members lists the asker's workspace: owners first, then by role and name. It
+// List lists the asker's workspace: owners first, then by role and name. It
 // needs ReadBoard. Fault: Forbidden.
-func (s *Service) Members(ctx context.Context, who tenancy.Principal) ([]Member, error) {
+func (s *Service) List(ctx context.Context, who tenancy.Principal) ([]Member, error) {
 	if !who.Can(tenancy.ReadBoard) {
 		return nil, fault.New(fault.Forbidden, "Only members see who the members are.")
 	}
@@ -68,20 +68,20 @@ func (s *Service) ChangeRole(ctx context.Context, who tenancy.Principal, account
 			eventlog.Change{Field: "role", Old: target.Role, New: role})
 	})
 	if err == nil && changed {
-		s.MembersChanged(who.Workspace)
+		s.Changed(who.Workspace)
 	}
 	return err
 }
 
-// RemoveMember takes a member out of the asker's workspace: his tokens and open
+// Remove takes a member out of the asker's workspace: his tokens and open
 // invitations there end, his sessions go on elsewhere. It needs Manage, for an
 // owner Own; oneself is removed by Leave. Faults: Forbidden, NotFound, InUse for
 // the last owner.
-func (s *Service) RemoveMember(ctx context.Context, who tenancy.Principal, account ids.ID) error {
+func (s *Service) Remove(ctx context.Context, who tenancy.Principal, account ids.ID) error {
 	return s.takeOut(ctx, who, account, eventlog.MemberRemoved)
 }
 
-// Leave takes the asker out of the workspace, as RemoveMember does. Any member
+// Leave takes the asker out of the workspace, as Remove does. Any member
 // may, but for the last owner: InUse.
 func (s *Service) Leave(ctx context.Context, who tenancy.Principal) error {
 	if who.Kind != tenancy.KindPerson || !who.Can(tenancy.SignedIn) {
@@ -111,7 +111,7 @@ func (s *Service) takeOut(ctx context.Context, who tenancy.Principal, account id
 		return AppendTx(ctx, tx, who, how, memberFacts(target))
 	})
 	if err == nil {
-		s.MembersChanged(who.Workspace)
+		s.Changed(who.Workspace)
 	}
 	return err
 }
@@ -156,8 +156,8 @@ func endInvitationsAndTellTx(ctx context.Context, tx db.Tx, who tenancy.Principa
 // topic is told after a workspace's members changed.
 func topic(workspace ids.ID) string { return "members:" + workspace.String() }
 
-// MembersChanged tells who watches the workspace, after the commit.
-func (s *Service) MembersChanged(workspace ids.ID) {
+// Changed tells who watches the workspace, after the commit.
+func (s *Service) Changed(workspace ids.ID) {
 	s.wake.Publish(topic(workspace), eventlog.Topic(workspace))
 }
 

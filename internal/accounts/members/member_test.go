@@ -21,7 +21,7 @@ import (
 // roles reads who is what, by account.
 func roles(t accountstest.Failer, s accountstest.Setting, who tenancy.Principal) map[ids.ID]tenancy.Role {
 	t.Helper()
-	list, err := s.Members(accountstest.Timeoutless, who)
+	list, err := s.Members.List(accountstest.Timeoutless, who)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestMembersAreListedByRoleAndName(t *testing.T) {
 	s.Join(t, "bob", tenancy.RoleMember)
 	viewer := s.Join(t, "Anna", tenancy.RoleViewer)
 	dbfactory.Foreigner(t, dbtest.Owner(t, s.DB))
-	list, err := s.Members(t.Context(), viewer)
+	list, err := s.Members.List(t.Context(), viewer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestMembersAreListedByRoleAndName(t *testing.T) {
 	if list[0].Email != accountstest.Email || list[0].Since.IsZero() {
 		t.Errorf("the owner is %+v", list[0])
 	}
-	_, err = s.Members(t.Context(), tenancy.Principal{Kind: tenancy.KindEnrolment, Workspace: s.First.Workspace})
+	_, err = s.Members.List(t.Context(), tenancy.Principal{Kind: tenancy.KindEnrolment, Workspace: s.First.Workspace})
 	accountstest.WantFault(t, err, fault.Forbidden)
 }
 
@@ -69,7 +69,7 @@ func TestChangeARole(t *testing.T) {
 	owner, conn := s.Owner(t), dbtest.Owner(t, s.DB)
 	bob := s.Join(t, "Bob", tenancy.RoleMember)
 	for range 2 { // the second changes nothing and writes nothing
-		if err := s.ChangeRole(t.Context(), owner, bob.Account, tenancy.RoleAdmin); err != nil {
+		if err := s.Members.ChangeRole(t.Context(), owner, bob.Account, tenancy.RoleAdmin); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,22 +87,22 @@ func TestChangeARole(t *testing.T) {
 	// What he may is asked of the database, not of what he came with: Bob was an
 	// admin a moment ago.
 	bob.Role = tenancy.RoleAdmin
-	if err := s.ChangeRole(t.Context(), owner, bob.Account, tenancy.RoleViewer); err != nil {
+	if err := s.Members.ChangeRole(t.Context(), owner, bob.Account, tenancy.RoleViewer); err != nil {
 		t.Fatal(err)
 	}
 	eve := s.Join(t, "Eve", tenancy.RoleViewer)
-	accountstest.WantFault(t, s.ChangeRole(t.Context(), bob, eve.Account, tenancy.RoleAdmin), fault.Forbidden)
-	accountstest.WantFault(t, s.RemoveMember(t.Context(), bob, eve.Account), fault.Forbidden)
+	accountstest.WantFault(t, s.Members.ChangeRole(t.Context(), bob, eve.Account, tenancy.RoleAdmin), fault.Forbidden)
+	accountstest.WantFault(t, s.Members.Remove(t.Context(), bob, eve.Account), fault.Forbidden)
 
-	accountstest.WantFault(t, s.ChangeRole(t.Context(), owner, ids.New(), tenancy.RoleViewer), fault.NotFound)
-	accountstest.WantFault(t, s.ChangeRole(t.Context(), owner, eve.Account, "emperor"), fault.Validation)
+	accountstest.WantFault(t, s.Members.ChangeRole(t.Context(), owner, ids.New(), tenancy.RoleViewer), fault.NotFound)
+	accountstest.WantFault(t, s.Members.ChangeRole(t.Context(), owner, eve.Account, "emperor"), fault.Validation)
 	foreign := dbfactory.Foreigner(t, conn)
-	accountstest.WantFault(t, s.ChangeRole(t.Context(), owner, foreign.Account, tenancy.RoleViewer), fault.NotFound)
-	accountstest.WantFault(t, s.RemoveMember(t.Context(), owner, foreign.Account), fault.NotFound)
+	accountstest.WantFault(t, s.Members.ChangeRole(t.Context(), owner, foreign.Account, tenancy.RoleViewer), fault.NotFound)
+	accountstest.WantFault(t, s.Members.Remove(t.Context(), owner, foreign.Account), fault.NotFound)
 	// An owner of another workspace who names this one is nobody here.
 	foreign.Workspace = s.First.Workspace
-	accountstest.WantFault(t, s.ChangeRole(t.Context(), foreign, eve.Account, tenancy.RoleAdmin), fault.Forbidden)
-	accountstest.WantFault(t, s.Leave(t.Context(), foreign), fault.NotFound)
+	accountstest.WantFault(t, s.Members.ChangeRole(t.Context(), foreign, eve.Account, tenancy.RoleAdmin), fault.Forbidden)
+	accountstest.WantFault(t, s.Members.Leave(t.Context(), foreign), fault.NotFound)
 }
 
 // The last owner can neither leave, be removed nor step down, and is told what
@@ -112,23 +112,23 @@ func TestTheLastOwnerStays(t *testing.T) {
 	owner := s.Owner(t)
 	bob := s.Join(t, "Bob", tenancy.RoleAdmin)
 	for what, err := range map[string]error{
-		"step down": s.ChangeRole(t.Context(), owner, owner.Account, tenancy.RoleAdmin),
-		"leave":     s.Leave(t.Context(), owner),
+		"step down": s.Members.ChangeRole(t.Context(), owner, owner.Account, tenancy.RoleAdmin),
+		"leave":     s.Members.Leave(t.Context(), owner),
 	} {
 		if f := accountstest.Refusal(t, err, fault.InUse); !strings.Contains(f.Message, "Make another member an owner first") {
 			t.Errorf("%s: %s", what, f.Message)
 		}
 	}
-	if err := s.ChangeRole(t.Context(), owner, bob.Account, tenancy.RoleOwner); err != nil {
+	if err := s.Members.ChangeRole(t.Context(), owner, bob.Account, tenancy.RoleOwner); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.ChangeRole(t.Context(), owner, owner.Account, tenancy.RoleAdmin); err != nil {
+	if err := s.Members.ChangeRole(t.Context(), owner, owner.Account, tenancy.RoleAdmin); err != nil {
 		t.Fatal(err)
 	}
-	accountstest.WantFault(t, s.Leave(t.Context(), bob), fault.InUse)
-	accountstest.WantFault(t, s.RemoveMember(t.Context(), owner, bob.Account), fault.Forbidden)
+	accountstest.WantFault(t, s.Members.Leave(t.Context(), bob), fault.InUse)
+	accountstest.WantFault(t, s.Members.Remove(t.Context(), owner, bob.Account), fault.Forbidden)
 	wantRole(t, s, bob, tenancy.RoleOwner)
-	if err := s.Leave(t.Context(), owner); err != nil {
+	if err := s.Members.Leave(t.Context(), owner); err != nil {
 		t.Errorf("the former owner leaves: %v", err)
 	}
 }
@@ -138,16 +138,16 @@ func TestTheLastOwnerStays(t *testing.T) {
 func TestTwoOwnersGoAtTheSameMoment(t *testing.T) {
 	for name, goes := range map[string]func(s accountstest.Setting, a, b tenancy.Principal) error{
 		"leave": func(s accountstest.Setting, a, _ tenancy.Principal) error {
-			return s.Leave(accountstest.Timeoutless, a)
+			return s.Members.Leave(accountstest.Timeoutless, a)
 		},
 		"step down": func(s accountstest.Setting, a, _ tenancy.Principal) error {
-			return s.ChangeRole(accountstest.Timeoutless, a, a.Account, tenancy.RoleViewer)
+			return s.Members.ChangeRole(accountstest.Timeoutless, a, a.Account, tenancy.RoleViewer)
 		},
 		"remove": func(s accountstest.Setting, a, b tenancy.Principal) error {
-			return s.RemoveMember(accountstest.Timeoutless, a, b.Account)
+			return s.Members.Remove(accountstest.Timeoutless, a, b.Account)
 		},
 		"unmake other": func(s accountstest.Setting, a, b tenancy.Principal) error {
-			return s.ChangeRole(accountstest.Timeoutless, a, b.Account, tenancy.RoleAdmin)
+			return s.Members.ChangeRole(accountstest.Timeoutless, a, b.Account, tenancy.RoleAdmin)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -216,11 +216,11 @@ func TestThereIsAlwaysAnOwner(t *testing.T) {
 			role := rapid.SampledFrom(members.Roles).Draw(r, "role")
 			switch what {
 			case "role":
-				err = s.ChangeRole(accountstest.Timeoutless, actor, target.Account, role)
+				err = s.Members.ChangeRole(accountstest.Timeoutless, actor, target.Account, role)
 			case "remove":
-				err = s.RemoveMember(accountstest.Timeoutless, actor, target.Account)
+				err = s.Members.Remove(accountstest.Timeoutless, actor, target.Account)
 			case "leave":
-				err = s.Leave(accountstest.Timeoutless, actor)
+				err = s.Members.Leave(accountstest.Timeoutless, actor)
 			case "return":
 				_, _ = conn.Exec(accountstest.Timeoutless, "INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, 'viewer') ON CONFLICT DO NOTHING",
 					target.Workspace, target.Account)
@@ -250,10 +250,10 @@ func TestThereIsAlwaysAnOwner(t *testing.T) {
 func TestWhatALeaverKeeps(t *testing.T) {
 	for name, leave := range map[string]func(s accountstest.Setting, owner, bob tenancy.Principal) error{
 		"removed": func(s accountstest.Setting, owner, bob tenancy.Principal) error {
-			return s.RemoveMember(accountstest.Timeoutless, owner, bob.Account)
+			return s.Members.Remove(accountstest.Timeoutless, owner, bob.Account)
 		},
 		"left": func(s accountstest.Setting, _, bob tenancy.Principal) error {
-			return s.Leave(accountstest.Timeoutless, bob)
+			return s.Members.Leave(accountstest.Timeoutless, bob)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -264,16 +264,16 @@ func TestWhatALeaverKeeps(t *testing.T) {
 			there := bob
 			there.Workspace, there.Role = other.Workspace, tenancy.RoleMember
 			dbfactory.Member(t, conn, there)
-			here, err := s.IssueToken(t.Context(), bob, tokens.NewToken{Kind: tenancy.KindPerson, Name: "laptop"})
+			here, err := s.Tokens.Issue(t.Context(), bob, tokens.NewToken{Kind: tenancy.KindPerson, Name: "laptop"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			elsewhere, err := s.IssueToken(t.Context(), there, tokens.NewToken{Kind: tenancy.KindPerson, Name: "laptop"})
+			elsewhere, err := s.Tokens.Issue(t.Context(), there, tokens.NewToken{Kind: tenancy.KindPerson, Name: "laptop"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			told := make(chan struct{}, 10)
-			defer s.OnMembers(s.First.Workspace, func() { told <- struct{}{} })()
+			defer s.Members.OnMembers(s.First.Workspace, func() { told <- struct{}{} })()
 
 			if err := leave(s, owner, bob); err != nil {
 				t.Fatal(err)
@@ -283,18 +283,18 @@ func TestWhatALeaverKeeps(t *testing.T) {
 			default:
 				t.Error("nobody was told")
 			}
-			_, err = s.Bearer(t.Context(), here)
+			_, err = s.Tokens.Bearer(t.Context(), here)
 			accountstest.WantFault(t, err, fault.TokenRevoked)
-			if who, err := s.Bearer(t.Context(), elsewhere); err != nil || who.Workspace != other.Workspace {
+			if who, err := s.Tokens.Bearer(t.Context(), elsewhere); err != nil || who.Workspace != other.Workspace {
 				t.Errorf("the token of the other workspace: %+v, %v", who, err)
 			}
-			who, err := s.Person(t.Context(), bob.Account, s.First.Workspace)
+			who, err := s.Workspaces.Person(t.Context(), bob.Account, s.First.Workspace)
 			if err != nil || who.Workspace != other.Workspace || who.Role != tenancy.RoleMember {
 				t.Errorf("his session goes on as %+v, %v", who, err)
 			}
 			// Coming back does not bring old tokens back.
 			dbfactory.Member(t, conn, bob)
-			_, err = s.Bearer(t.Context(), here)
+			_, err = s.Tokens.Bearer(t.Context(), here)
 			accountstest.WantFault(t, err, fault.TokenRevoked)
 			if n := accountstest.Count(t, conn, "SELECT count(*) FROM event WHERE type = 'member."+name+"' AND payload->>'member' = 'Bob'"); n != 1 {
 				t.Errorf("%d events", n)

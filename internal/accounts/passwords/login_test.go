@@ -29,7 +29,7 @@ func TestWaitingLogInsHoldNoConnection(t *testing.T) {
 	defer func() { goAway(); wg.Wait() }()
 	for i := range waiting {
 		wg.Go(func() {
-			_, err := s.LogIn(ctx, fmt.Sprintf("p%d@example.org", i), accountstest.Password, devices.Origin{Address: fmt.Sprintf("192.0.2.%d", i)})
+			_, err := s.LogIns.LogIn(ctx, fmt.Sprintf("p%d@example.org", i), accountstest.Password, devices.Origin{Address: fmt.Sprintf("192.0.2.%d", i)})
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("log in %d: %v", i, err)
 			}
@@ -49,7 +49,7 @@ func TestWaitingLogInsHoldNoConnection(t *testing.T) {
 		AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND state <> 'idle'`); n != 0 {
 		t.Errorf("%d connections are busy while everybody waits", n)
 	}
-	if _, err := s.Profile(t.Context(), s.Owner(t)); err != nil {
+	if _, err := s.People.Profile(t.Context(), s.Owner(t)); err != nil {
 		t.Errorf("a page beside them: %v", err)
 	}
 }
@@ -63,7 +63,7 @@ func TestLogInsAreRefusedWhereTheQueueIsLong(t *testing.T) {
 	for i := range 11 {
 		s.Hashes.Crowd(passwords.Stranger(fmt.Sprintf("198.51.%d.1", i)), 1)
 	}
-	_, err := s.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From(accountstest.Address))
+	_, err := s.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From(accountstest.Address))
 	f := accountstest.Refusal(t, err, fault.Unavailable)
 	if wait, _ := f.Details["retry_after"].(int); wait < 10 || wait > 12 {
 		t.Errorf("details %v", f.Details)
@@ -86,7 +86,7 @@ func TestLogInsAreRefusedWhereTheQueueIsLong(t *testing.T) {
 		t.Errorf("somebody who is logged in: %v", err)
 	}
 	s.Hashes.Empty()
-	if _, err := s.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From(accountstest.Address)); err != nil {
+	if _, err := s.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From(accountstest.Address)); err != nil {
 		t.Errorf("when they have gone: %v", err)
 	}
 }
@@ -108,7 +108,7 @@ func TestUnknownPeopleTakeAsLong(t *testing.T) {
 		for _, email := range []string{accountstest.Email, "nobody@example.org"} {
 			accountstest.Exec(t, conn, "DELETE FROM login_throttle")
 			began := time.Now()
-			_, err := s.LogIn(t.Context(), email, "not the password", accountstest.From(accountstest.Address))
+			_, err := s.LogIns.LogIn(t.Context(), email, "not the password", accountstest.From(accountstest.Address))
 			accountstest.WantFault(t, err, fault.Unauthenticated)
 			taken[email] = append(taken[email], time.Since(began))
 		}

@@ -14,17 +14,17 @@ func TestRename(t *testing.T) {
 	conn := dbtest.Owner(t, s.DB)
 	who := s.Owner(t)
 	for _, name := range []string{"", "  ", strings.Repeat("x", 101), "A\x00da"} {
-		f := accountstest.Refusal(t, s.Rename(t.Context(), who, name), fault.Validation)
+		f := accountstest.Refusal(t, s.People.Rename(t.Context(), who, name), fault.Validation)
 		if f.Fields["name"] == "" {
 			t.Errorf("%q: fields %v", name, f.Fields)
 		}
 	}
 	for range 2 {
-		if err := s.Rename(t.Context(), who, " Ada Lovelace "); err != nil {
+		if err := s.People.Rename(t.Context(), who, " Ada Lovelace "); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p, err := s.Profile(t.Context(), who)
+	p, err := s.People.Profile(t.Context(), who)
 	if err != nil || p.Name != "Ada Lovelace" || p.Email != accountstest.Email || !p.HasPassword || p.SecondFactorSince != nil {
 		t.Errorf("profile %+v, %v", p, err)
 	}

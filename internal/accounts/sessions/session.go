@@ -29,9 +29,9 @@ type Session struct {
 	This      bool      // the one that asks
 }
 
-// Sessions lists where the asker is logged in: this browser first, then by last
+// List lists where the asker is logged in: this browser first, then by last
 // use, at most 100. The token is the asking browser's. Fault: Forbidden.
-func (s *Service) Sessions(ctx context.Context, who tenancy.Principal, token string) ([]Session, error) {
+func (s *Service) List(ctx context.Context, who tenancy.Principal, token string) ([]Session, error) {
 	if err := people.OnlyPeople(who); err != nil {
 		return nil, err
 	}
@@ -44,9 +44,9 @@ func (s *Service) Sessions(ctx context.Context, who tenancy.Principal, token str
 	return list, err
 }
 
-// EndSession ends one of the asker's sessions. Faults: NotFound, also for another
+// End ends one of the asker's sessions. Faults: NotFound, also for another
 // person's and for one that is over; Forbidden.
-func (s *Service) EndSession(ctx context.Context, who tenancy.Principal, session ids.ID) error {
+func (s *Service) End(ctx context.Context, who tenancy.Principal, session ids.ID) error {
 	if err := people.OnlyPeople(who); err != nil {
 		return err
 	}
@@ -62,9 +62,9 @@ func (s *Service) EndSession(ctx context.Context, who tenancy.Principal, session
 	})
 }
 
-// EndOtherSessions ends all of the asker's sessions but the one of the token, and
+// EndOthers ends all of the asker's sessions but the one of the token, and
 // says how many were live. Fault: Forbidden.
-func (s *Service) EndOtherSessions(ctx context.Context, who tenancy.Principal, token string) (int, error) {
+func (s *Service) EndOthers(ctx context.Context, who tenancy.Principal, token string) (int, error) {
 	if err := people.OnlyPeople(who); err != nil {
 		return 0, err
 	}
@@ -79,9 +79,9 @@ func (s *Service) EndOtherSessions(ctx context.Context, who tenancy.Principal, t
 	return n, err
 }
 
-// EndAllSessions ends all of the asker's sessions, also those of log ins that are
+// EndAll ends all of the asker's sessions, also those of log ins that are
 // under way. Fault: Forbidden.
-func (s *Service) EndAllSessions(ctx context.Context, who tenancy.Principal) error {
+func (s *Service) EndAll(ctx context.Context, who tenancy.Principal) error {
 	if err := people.OnlyPeople(who); err != nil {
 		return err
 	}
@@ -97,13 +97,13 @@ func (s *Service) EndAllSessions(ctx context.Context, who tenancy.Principal) err
 	})
 }
 
-// EndThisSession ends the session of a token whose place a renewed one takes.
+// EndThis ends the session of a token whose place a renewed one takes.
 // Where it is over already, none may take its place: that is Unauthenticated.
-func (s *Service) EndThisSession(ctx context.Context, token string) error {
+func (s *Service) EndThis(ctx context.Context, token string) error {
 	return s.db.InNone(ctx, func(tx db.Tx) error { return EndThisTx(ctx, tx, token) })
 }
 
-// EndThisTx is EndThisSession in the caller's transaction.
+// EndThisTx is EndThis in the caller's transaction.
 func EndThisTx(ctx context.Context, tx db.Tx, token string) error {
 	live, err := endTx(ctx, tx, secrets.Hash(token))
 	if err == nil && !live {
@@ -112,8 +112,8 @@ func EndThisTx(ctx context.Context, tx db.Tx, token string) error {
 	return err
 }
 
-// SessionEpoch is the value of Epoch for a session that begins now.
-func (s *Service) SessionEpoch(ctx context.Context, account ids.ID) (int64, error) {
+// Epoch is the value of Epoch for a session that begins now.
+func (s *Service) Epoch(ctx context.Context, account ids.ID) (int64, error) {
 	var epoch int64
 	err := s.db.InNone(ctx, func(tx db.Tx) error {
 		var err error

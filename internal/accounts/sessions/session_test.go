@@ -16,7 +16,7 @@ import (
 
 func listed(t *testing.T, s accountstest.Setting, who tenancy.Principal, token string) []sessions.Session {
 	t.Helper()
-	list, err := s.Sessions(t.Context(), who, token)
+	list, err := s.Sessions.List(t.Context(), who, token)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestSessionsAreListed(t *testing.T) {
 	if s.Opens(t, "idle") {
 		t.Error("a session that nothing was heard of for three hours opens the server")
 	}
-	_, err := s.Sessions(t.Context(), tenancy.System(who.Workspace, "loop"), "first")
+	_, err := s.Sessions.List(t.Context(), tenancy.System(who.Workspace, "loop"), "first")
 	accountstest.WantFault(t, err, fault.Forbidden)
 }
 
@@ -57,15 +57,15 @@ func TestEndOneSession(t *testing.T) {
 	phone := listed(t, s, who, "mine")[1].ID
 
 	// Another person's session is not there, whoever knows its name.
-	accountstest.WantFault(t, s.EndSession(t.Context(), eve, phone), fault.NotFound)
-	accountstest.WantFault(t, s.EndSession(t.Context(), who, listed(t, s, eve, "eve")[0].ID), fault.NotFound)
-	if err := s.EndSession(t.Context(), who, phone); err != nil {
+	accountstest.WantFault(t, s.Sessions.End(t.Context(), eve, phone), fault.NotFound)
+	accountstest.WantFault(t, s.Sessions.End(t.Context(), who, listed(t, s, eve, "eve")[0].ID), fault.NotFound)
+	if err := s.Sessions.End(t.Context(), who, phone); err != nil {
 		t.Fatal(err)
 	}
 	if s.Opens(t, "phone") || !s.Opens(t, "mine") || !s.Opens(t, "eve") {
 		t.Error("another session ended than the one that was named")
 	}
-	accountstest.WantFault(t, s.EndSession(t.Context(), who, phone), fault.NotFound)
+	accountstest.WantFault(t, s.Sessions.End(t.Context(), who, phone), fault.NotFound)
 	if n := dbfactory.EventsBy(t, conn, who, string(eventlog.SessionsEnded), `{"sessions": 1}`); n != 1 {
 		t.Errorf("%d events", n)
 	}
@@ -80,14 +80,14 @@ func TestEndOtherSessions(t *testing.T) {
 	}
 	s.Begun(t, "half", ids.Nil, map[string]any{sessions.Account: "", sessions.Half: who.Account.String()})
 	accountstest.Exec(t, conn, "UPDATE session SET expires_at = now() - interval '1 second' WHERE token_hash = sha256('old')")
-	n, err := s.EndOtherSessions(t.Context(), who, "mine")
+	n, err := s.Sessions.EndOthers(t.Context(), who, "mine")
 	if err != nil || n != 1 {
 		t.Fatalf("%d sessions ended, want the one that was live: %v", n, err)
 	}
 	if !s.Opens(t, "mine") || s.Opens(t, "phone") || s.Opens(t, "half") {
 		t.Error("not exactly the others ended")
 	}
-	if n, err := s.EndOtherSessions(t.Context(), who, "mine"); err != nil || n != 0 {
+	if n, err := s.Sessions.EndOthers(t.Context(), who, "mine"); err != nil || n != 0 {
 		t.Errorf("the second time: %d, %v", n, err)
 	}
 	if n := dbfactory.EventsBy(t, conn, who, string(eventlog.SessionsEnded), `{}`); n != 1 {
@@ -102,18 +102,18 @@ func TestEndAllSessionsReachesLogInsUnderWay(t *testing.T) {
 	conn := dbtest.Owner(t, s.DB)
 	who := s.Owner(t)
 	s.Begun(t, "mine", who.Account, nil)
-	under, err := s.LogIn(t.Context(), accountstest.Email, accountstest.Password, devices.Origin{Address: "192.0.2.1"})
+	under, err := s.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, devices.Origin{Address: "192.0.2.1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.EndAllSessions(t.Context(), who); err != nil {
+	if err := s.Sessions.EndAll(t.Context(), who); err != nil {
 		t.Fatal(err)
 	}
 	s.Begun(t, "late", who.Account, map[string]any{sessions.Epoch: "0"})
 	if under.Epoch != 0 || s.Opens(t, "mine") || s.Opens(t, "late") {
 		t.Errorf("epoch %d; a session of before, or of a log in under way, opens the server", under.Epoch)
 	}
-	epoch, err := s.SessionEpoch(t.Context(), who.Account)
+	epoch, err := s.Sessions.Epoch(t.Context(), who.Account)
 	if err != nil || epoch != 1 {
 		t.Fatalf("epoch = %d, %v", epoch, err)
 	}
@@ -152,8 +152,8 @@ func TestARenewedSessionTakesOnlyALivePlace(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
 	who := s.Owner(t)
 	s.Begun(t, "mine", who.Account, nil)
-	if err := s.EndThisSession(t.Context(), "mine"); err != nil {
+	if err := s.Sessions.EndThis(t.Context(), "mine"); err != nil {
 		t.Fatal(err)
 	}
-	accountstest.WantFault(t, s.EndThisSession(t.Context(), "mine"), fault.Unauthenticated)
+	accountstest.WantFault(t, s.Sessions.EndThis(t.Context(), "mine"), fault.Unauthenticated)
 }

@@ -39,7 +39,7 @@ func wantOneOfEach(t *testing.T, conn *pgx.Conn) {
 
 func again(t *testing.T, s accountstest.Setting) setup.Bootstrap {
 	t.Helper()
-	b, err := s.Bootstrap(t.Context(), setup.BootstrapInput{DataDir: s.Dir})
+	b, err := s.Setup.Bootstrap(t.Context(), setup.BootstrapInput{DataDir: s.Dir})
 	if err != nil {
 		t.Fatalf("bootstrap again: %v", err)
 	}
@@ -55,7 +55,7 @@ func TestBootstrap(t *testing.T) {
 	if who := s.Owner(t); who.Role != tenancy.RoleOwner || who.Workspace != s.First.Workspace {
 		t.Errorf("owner-token is of %+v", who)
 	}
-	if who, err := s.Bearer(t.Context(), s.File(t, setup.EnrolmentTokenFile)); err != nil || who.Kind != tenancy.KindEnrolment {
+	if who, err := s.Tokens.Bearer(t.Context(), s.File(t, setup.EnrolmentTokenFile)); err != nil || who.Kind != tenancy.KindEnrolment {
 		t.Errorf("enrolment-token is of %+v, %v", who, err)
 	}
 	for _, name := range []string{setup.OwnerTokenFile, setup.EnrolmentTokenFile} {
@@ -77,21 +77,21 @@ func TestBootstrapAgain(t *testing.T) {
 	if s.File(t, setup.OwnerTokenFile) != owner || s.File(t, setup.EnrolmentTokenFile) != enrolment {
 		t.Error("a second start changed tokens that work")
 	}
-	if ok, _ := s.SetUpAccount(t.Context(), s.First.SetupToken); ok {
+	if ok, _ := s.Setup.SetUpAccount(t.Context(), s.First.SetupToken); ok {
 		t.Error("the link of the first start still works")
 	}
-	if _, err := s.SetUp(t.Context(), second.SetupToken, "Ada", accountstest.Email, accountstest.Password); err != nil {
+	if _, err := s.Setup.SetUp(t.Context(), second.SetupToken, "Ada", accountstest.Email, accountstest.Password); err != nil {
 		t.Fatal(err)
 	}
 	if third := again(t, s); third.SetupToken != "" {
 		t.Error("a set-up link for an owner who is set up")
 	}
 	// The environment does not change what a person chose.
-	_, err := s.Bootstrap(t.Context(), setup.BootstrapInput{DataDir: s.Dir, AdminEmail: "eve@example.org", AdminPassword: "another password"})
+	_, err := s.Setup.Bootstrap(t.Context(), setup.BootstrapInput{DataDir: s.Dir, AdminEmail: "eve@example.org", AdminPassword: "another password"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.LogIn(t.Context(), accountstest.Email, accountstest.Password, devices.Origin{Address: ""}); err != nil {
+	if _, err := s.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, devices.Origin{Address: ""}); err != nil {
 		t.Errorf("the owner's own password: %v", err)
 	}
 }
@@ -101,7 +101,7 @@ func TestBootstrapWithAdmin(t *testing.T) {
 	if s.First.SetupToken != "" {
 		t.Error("a set-up link beside a password")
 	}
-	if _, err := s.LogIn(t.Context(), accountstest.Email, accountstest.Password, devices.Origin{Address: ""}); err != nil {
+	if _, err := s.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, devices.Origin{Address: ""}); err != nil {
 		t.Error(err)
 	}
 }
@@ -115,7 +115,7 @@ func TestBootstrapAdminRefused(t *testing.T) {
 		{AdminEmail: "ada", AdminPassword: accountstest.Password},
 	} {
 		in.DataDir = s.Dir
-		_, err := s.Bootstrap(t.Context(), in)
+		_, err := s.Setup.Bootstrap(t.Context(), in)
 		if f := accountstest.Refusal(t, err, fault.Validation); !strings.Contains(f.Message, "FLEETBOARD_ADMIN_") {
 			t.Errorf("the message names no variable: %q", f.Message)
 		}
@@ -130,7 +130,7 @@ func TestBootstrapAtOnce(t *testing.T) {
 	tokens := make(chan string, processes)
 	for range processes {
 		wg.Go(func() {
-			b, err := accountstest.NewService(d).Bootstrap(ctx, setup.BootstrapInput{DataDir: dir})
+			b, err := accountstest.NewService(d).Setup.Bootstrap(ctx, setup.BootstrapInput{DataDir: dir})
 			if err != nil {
 				t.Error(err)
 			}
@@ -141,14 +141,14 @@ func TestBootstrapAtOnce(t *testing.T) {
 	close(tokens)
 	conn := dbtest.Owner(t, d)
 	wantOneOfEach(t, conn)
-	s := accountstest.Setting{Service: accountstest.NewService(d), DB: d, Dir: dir}
+	s := accountstest.Setting{Parts: accountstest.NewService(d), DB: d, Dir: dir}
 	s.Owner(t)
-	if _, err := s.Bearer(ctx, s.File(t, setup.EnrolmentTokenFile)); err != nil {
+	if _, err := s.Tokens.Bearer(ctx, s.File(t, setup.EnrolmentTokenFile)); err != nil {
 		t.Error(err)
 	}
 	valid := 0
 	for token := range tokens {
-		if ok, _ := s.SetUpAccount(ctx, token); ok {
+		if ok, _ := s.Setup.SetUpAccount(ctx, token); ok {
 			valid++
 		}
 	}
@@ -176,7 +176,7 @@ func TestBootstrapLostFiles(t *testing.T) {
 			change(t, filepath.Join(s.Dir, setup.OwnerTokenFile))
 			again(t, s)
 			s.Owner(t)
-			_, err := s.Bearer(t.Context(), old)
+			_, err := s.Tokens.Bearer(t.Context(), old)
 			accountstest.WantFault(t, err, fault.TokenRevoked)
 			wantOneOfEach(t, dbtest.Owner(t, s.DB))
 		})
@@ -186,7 +186,7 @@ func TestBootstrapLostFiles(t *testing.T) {
 func TestBootstrapRevokedToken(t *testing.T) {
 	s := accountstest.Started(t)
 	owner := s.Owner(t)
-	if err := s.RevokeToken(t.Context(), owner, owner.Token); err != nil {
+	if err := s.Tokens.Revoke(t.Context(), owner, owner.Token); err != nil {
 		t.Fatal(err)
 	}
 	again(t, s)

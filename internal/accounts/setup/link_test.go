@@ -20,27 +20,27 @@ import (
 func TestSetUpOnce(t *testing.T) {
 	s := accountstest.Started(t)
 	token := s.First.SetupToken
-	if ok, err := s.SetUpAccount(t.Context(), token); !ok || err != nil {
+	if ok, err := s.Setup.SetUpAccount(t.Context(), token); !ok || err != nil {
 		t.Fatalf("a fresh link: %v, %v", ok, err)
 	}
-	account, err := s.SetUp(t.Context(), token, " Ada Lovelace ", "Ada@Example.org", accountstest.Password)
+	account, err := s.Setup.SetUp(t.Context(), token, " Ada Lovelace ", "Ada@Example.org", accountstest.Password)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if account.Name != "Ada Lovelace" || account.Email != accountstest.Email {
 		t.Errorf("account = %+v", account)
 	}
-	if _, err := s.LogIn(t.Context(), accountstest.Email, accountstest.Password, devices.Origin{Address: "192.0.2.1"}); err != nil {
+	if _, err := s.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, devices.Origin{Address: "192.0.2.1"}); err != nil {
 		t.Errorf("log in after set-up: %v", err)
 	}
-	who, err := s.Person(t.Context(), account.ID, ids.Nil)
+	who, err := s.Workspaces.Person(t.Context(), account.ID, ids.Nil)
 	if err != nil || who.Workspace != s.First.Workspace || who.Role != "owner" || who.Name != "Ada Lovelace" {
 		t.Errorf("person = %+v, %v", who, err)
 	}
 
-	_, err = s.SetUp(t.Context(), token, "Eve", "eve@example.org", accountstest.Password)
+	_, err = s.Setup.SetUp(t.Context(), token, "Eve", "eve@example.org", accountstest.Password)
 	accountstest.WantFault(t, err, fault.NotFound)
-	if ok, err := s.SetUpAccount(t.Context(), token); ok || err != nil {
+	if ok, err := s.Setup.SetUpAccount(t.Context(), token); ok || err != nil {
 		t.Errorf("a used link: %v, %v", ok, err)
 	}
 }
@@ -52,7 +52,7 @@ func TestSetUpOnceAtOneMoment(t *testing.T) {
 	results := make(chan error, 4)
 	for _, email := range []string{"a@example.org", "b@example.org", "c@example.org", "d@example.org"} {
 		wg.Go(func() {
-			_, err := s.SetUp(ctx, s.First.SetupToken, "Somebody", email, accountstest.Password)
+			_, err := s.Setup.SetUp(ctx, s.First.SetupToken, "Somebody", email, accountstest.Password)
 			results <- err
 		})
 	}
@@ -80,7 +80,7 @@ func TestSetUpLinkExpired(t *testing.T) {
 		t.Error("the link is not valid for seven days")
 	}
 	accountstest.Exec(t, conn, "UPDATE setup_link SET expires_at = now() - interval '1 second'")
-	_, err := s.SetUp(t.Context(), s.First.SetupToken, "Ada", accountstest.Email, accountstest.Password)
+	_, err := s.Setup.SetUp(t.Context(), s.First.SetupToken, "Ada", accountstest.Email, accountstest.Password)
 	accountstest.WantFault(t, err, fault.NotFound)
 }
 
@@ -103,14 +103,14 @@ func TestSetUpRefusals(t *testing.T) {
 	}
 	for name, in := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := s.SetUp(t.Context(), s.First.SetupToken, in.name, in.email, in.password)
+			_, err := s.Setup.SetUp(t.Context(), s.First.SetupToken, in.name, in.email, in.password)
 			f := accountstest.Refusal(t, err, fault.Validation)
 			if len(f.Fields) != 1 || f.Fields[in.field] == "" {
 				t.Errorf("fields = %v, want only %s", f.Fields, in.field)
 			}
 		})
 	}
-	if _, err := s.SetUp(t.Context(), s.First.SetupToken, "Ada", accountstest.Email, strings.Repeat("zaunkö", 21)+"ig"); err != nil {
+	if _, err := s.Setup.SetUp(t.Context(), s.First.SetupToken, "Ada", accountstest.Email, strings.Repeat("zaunkö", 21)+"ig"); err != nil {
 		t.Errorf("the link is used up by refusals, or 128 characters are too many: %v", err)
 	}
 }
@@ -118,11 +118,11 @@ func TestSetUpRefusals(t *testing.T) {
 func TestSetUpEmailTaken(t *testing.T) {
 	s := accountstest.Started(t)
 	dbfactory.Foreigner(t, dbtest.Owner(t, s.DB))
-	_, err := s.SetUp(t.Context(), s.First.SetupToken, "Ada", "eve@example.org", accountstest.Password)
+	_, err := s.Setup.SetUp(t.Context(), s.First.SetupToken, "Ada", "eve@example.org", accountstest.Password)
 	if f := accountstest.Refusal(t, err, fault.Validation); f.Fields["email"] == "" {
 		t.Errorf("fields = %v", f.Fields)
 	}
-	if ok, _ := s.SetUpAccount(t.Context(), s.First.SetupToken); !ok {
+	if ok, _ := s.Setup.SetUpAccount(t.Context(), s.First.SetupToken); !ok {
 		t.Error("the refused set-up used the link up")
 	}
 }
@@ -136,7 +136,7 @@ func TestSetUpEndsSessions(t *testing.T) {
 	if err := store.CommitCtx(t.Context(), token, data, time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.SetUp(t.Context(), s.First.SetupToken, "Ada", accountstest.Email, accountstest.Password); err != nil {
+	if _, err := s.Setup.SetUp(t.Context(), s.First.SetupToken, "Ada", accountstest.Email, accountstest.Password); err != nil {
 		t.Fatal(err)
 	}
 	if _, found, err := store.FindCtx(t.Context(), token); found || err != nil {
@@ -150,7 +150,7 @@ func TestSetUpEndsSessions(t *testing.T) {
 func TestSetUpTokenOfAnotherKind(t *testing.T) {
 	s := accountstest.Started(t)
 	for _, token := range []string{"", "x", s.File(t, setup.OwnerTokenFile), secrets.New(secrets.Setup)} {
-		if ok, err := s.SetUpAccount(t.Context(), token); ok || err != nil {
+		if ok, err := s.Setup.SetUpAccount(t.Context(), token); ok || err != nil {
 			t.Errorf("SetUpAccount(%q) = %v, %v", token, ok, err)
 		}
 	}

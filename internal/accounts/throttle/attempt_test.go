@@ -20,23 +20,23 @@ func TestWrongPasswordsHoldUpTheirNetwork(t *testing.T) {
 	conn := dbtest.Owner(t, s.DB)
 	const enemy, home = "192.0.2.1", "192.0.2.6"
 	for range throttle.PerNeighbour.Free {
-		_, err := s.LogIn(t.Context(), accountstest.Email, "wrong password", accountstest.From(enemy))
+		_, err := s.LogIns.LogIn(t.Context(), accountstest.Email, "wrong password", accountstest.From(enemy))
 		accountstest.WantFault(t, err, fault.Unauthenticated)
 	}
 	neighbour := s.Throttle.At(throttle.Password, accountstest.Email, enemy)[1].Subject
 	for _, c := range []struct{ failures, least, most int }{{5, 1, 1}, {9, 15, 16}, {5000, 899, 900}} {
 		accountstest.Exec(t, conn, "UPDATE login_throttle SET failures = $1, last_failed_at = now() WHERE subject = $2", c.failures, neighbour)
-		_, err := s.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From(enemy))
+		_, err := s.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From(enemy))
 		if wait := accountstest.Refusal(t, err, fault.TooMany).Details["retry_after"].(int); wait < c.least || wait > c.most {
 			t.Errorf("after %d failures: wait %d s", c.failures, wait)
 		}
 	}
-	if _, err := s.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From(home)); err != nil {
+	if _, err := s.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From(home)); err != nil {
 		t.Errorf("the owner elsewhere: %v", err)
 	}
 	// When the wait is over the right password works and clears the count.
 	accountstest.Exec(t, conn, "UPDATE login_throttle SET last_failed_at = now() - interval '15 minutes'")
-	if _, err := s.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From(enemy)); err != nil {
+	if _, err := s.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From(enemy)); err != nil {
 		t.Fatalf("after the wait: %v", err)
 	}
 	if n := accountstest.Count(t, conn, "SELECT count(*) FROM login_throttle WHERE subject = $1", neighbour); n != 0 {
@@ -50,51 +50,51 @@ func TestAKnownDevicePassesTheSoftCap(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
 	conn := dbtest.Owner(t, s.DB)
 	const here = "192.0.2.1"
-	in, err := s.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From(here))
+	in, err := s.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From(here))
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := devices.Origin{Address: here, Devices: s.KnowDevice("", in.ID, in.Epoch)}
+	known := devices.Origin{Address: here, Devices: s.Devices.Know("", in.ID, in.Epoch)}
 	storm := func() {
 		for _, throttle := range s.Throttle.At(throttle.Password, accountstest.Email, here) {
 			accountstest.Exec(t, conn, "INSERT INTO login_throttle VALUES ($1, 5000, now()) ON CONFLICT (subject) DO UPDATE SET failures = 5000, last_failed_at = now()", throttle.Subject)
 		}
 	}
 	storm()
-	_, err = s.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From("203.0.113.1"))
+	_, err = s.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From("203.0.113.1"))
 	if wait := accountstest.Refusal(t, err, fault.TooMany).Details["retry_after"].(int); wait < 50 || wait > 60 {
 		t.Errorf("a stranger waits %d s", wait)
 	}
-	if _, err := s.LogIn(t.Context(), accountstest.Email, accountstest.Password, known); err != nil {
+	if _, err := s.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, known); err != nil {
 		t.Errorf("the known device: %v", err)
 	}
 	// It is counted by itself.
 	for range throttle.PerDevice.Free {
-		_, err := s.LogIn(t.Context(), accountstest.Email, "wrong password", known)
+		_, err := s.LogIns.LogIn(t.Context(), accountstest.Email, "wrong password", known)
 		accountstest.WantFault(t, err, fault.Unauthenticated)
 	}
 	accountstest.Exec(t, conn, "UPDATE login_throttle SET last_failed_at = now()")
-	_, err = s.LogIn(t.Context(), accountstest.Email, accountstest.Password, known)
+	_, err = s.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, known)
 	accountstest.WantFault(t, err, fault.TooMany)
 
 	for name, browser := range map[string]string{
-		"another account's": s.KnowDevice("", ids.New(), in.Epoch), "one of before": s.KnowDevice("", in.ID, in.Epoch-1),
+		"another account's": s.Devices.Know("", ids.New(), in.Epoch), "one of before": s.Devices.Know("", in.ID, in.Epoch-1),
 		"a forged one": known.Devices[:10] + "A" + known.Devices[11:], "junk": strings.Repeat("x.", 5000),
 	} {
 		storm()
-		_, err := s.LogIn(t.Context(), accountstest.Email, accountstest.Password, devices.Origin{Address: "203.0.113.1", Devices: browser})
+		_, err := s.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, devices.Origin{Address: "203.0.113.1", Devices: browser})
 		if !fault.Is(err, fault.TooMany) {
 			t.Errorf("%s passes: %v", name, err)
 		}
 	}
 	s.Clock.At = func() time.Time { return time.Now().Add(devices.Life + time.Minute) }
-	if _, ok := s.Known(known.Devices, in.ID, in.Epoch); ok {
+	if _, ok := s.Devices.Known(known.Devices, in.ID, in.Epoch); ok {
 		t.Error("it is known for ever")
 	}
 	s.Clock.At = time.Now
-	if err := s.EndAllSessions(t.Context(), s.Owner(t)); err != nil {
+	if err := s.Sessions.EndAll(t.Context(), s.Owner(t)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.LogIn(t.Context(), accountstest.Email, accountstest.Password, devices.Origin{Address: "203.0.113.1", Devices: known.Devices})
+	_, err = s.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, devices.Origin{Address: "203.0.113.1", Devices: known.Devices})
 	accountstest.WantFault(t, err, fault.TooMany)
 }

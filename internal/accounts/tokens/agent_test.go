@@ -31,14 +31,14 @@ func agent() tenancy.Principal {
 // was revoked is known.
 func TestAgentToken(t *testing.T) {
 	s, want := trusting(), agent()
-	token, expires, err := s.IssueAgentToken(want)
+	token, expires, err := s.Tokens.IssueAgentToken(want)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if life := time.Until(expires); life < 59*time.Minute || life > time.Hour {
 		t.Errorf("the token lives %s", life)
 	}
-	got, err := s.Bearer(t.Context(), token)
+	got, err := s.Tokens.Bearer(t.Context(), token)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestAgentTokenNeedsAnAgent(t *testing.T) {
 	person, nameless, homeless := agent(), agent(), agent()
 	person.Kind, nameless.Name, homeless.Workspace = tenancy.KindPerson, "", ids.Nil
 	for _, p := range []tenancy.Principal{person, nameless, homeless, {}} {
-		if token, _, err := s.IssueAgentToken(p); err == nil || token != "" {
+		if token, _, err := s.Tokens.IssueAgentToken(p); err == nil || token != "" {
 			t.Errorf("a token for %+v", p)
 		}
 	}
@@ -62,26 +62,26 @@ func TestAgentTokenNeedsAnAgent(t *testing.T) {
 func TestAgentTokenExpires(t *testing.T) {
 	c := &accountstest.Clock{At: time.Now}
 	s := accountstest.ServiceOf(nil, c, accountstest.Key(7))
-	s.ReadRevocationsAt(time.Now().Add(time.Hour))
-	token, expires, err := s.IssueAgentToken(agent())
+	s.Tokens.ReadRevocationsAt(time.Now().Add(time.Hour))
+	token, expires, err := s.Tokens.IssueAgentToken(agent())
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.At = func() time.Time { return expires.Add(tokens.AgentTokenSkew - time.Second) }
-	if _, err := s.Bearer(t.Context(), token); err != nil {
+	if _, err := s.Tokens.Bearer(t.Context(), token); err != nil {
 		t.Errorf("within the skew of clocks: %v", err)
 	}
 	c.At = func() time.Time { return expires.Add(tokens.AgentTokenSkew + time.Second) }
-	_, err = s.Bearer(t.Context(), token)
+	_, err = s.Tokens.Bearer(t.Context(), token)
 	accountstest.WantFault(t, err, fault.TokenExpired)
 }
 
 func TestAgentTokenOfAnotherServer(t *testing.T) {
-	token, _, err := accounts.New(nil, bytes.Repeat([]byte{8}, accounts.KeySize), nil, nil).IssueAgentToken(agent())
+	token, _, err := accounts.New(nil, bytes.Repeat([]byte{8}, accounts.KeySize), nil, nil).Tokens.IssueAgentToken(agent())
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = trusting().Bearer(t.Context(), token)
+	_, err = trusting().Tokens.Bearer(t.Context(), token)
 	accountstest.WantFault(t, err, fault.TokenInvalid)
 }
 
@@ -108,10 +108,10 @@ func TestAgentTokenForgeries(t *testing.T) {
 		return token
 	}
 	eddsa := func(change func(*tokens.AgentClaims)) string {
-		return sign(jwt.SigningMethodEdDSA, s.Signing(), change)
+		return sign(jwt.SigningMethodEdDSA, s.Tokens.Signing(), change)
 	}
 	same := func(*tokens.AgentClaims) {}
-	if _, err := s.Bearer(t.Context(), eddsa(same)); err != nil {
+	if _, err := s.Tokens.Bearer(t.Context(), eddsa(same)); err != nil {
 		t.Fatalf("the model of the forgeries is refused itself: %v", err)
 	}
 
@@ -121,7 +121,7 @@ func TestAgentTokenForgeries(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := base64.RawURLEncoding.EncodeToString(bytes.Replace(body, []byte("mac-1-a"), []byte("mac-1-b"), 1))
-	public := []byte(s.Signing().Public().(ed25519.PublicKey))
+	public := []byte(s.Tokens.Signing().Public().(ed25519.PublicKey))
 
 	for name, token := range map[string]string{
 		"no algorithm":         sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, same),
@@ -141,7 +141,7 @@ func TestAgentTokenForgeries(t *testing.T) {
 		"dots":                 "..",
 	} {
 		t.Run(name, func(t *testing.T) {
-			who, err := s.Bearer(t.Context(), token)
+			who, err := s.Tokens.Bearer(t.Context(), token)
 			accountstest.WantFault(t, err, fault.TokenInvalid)
 			if who.Kind != "" {
 				t.Errorf("principal = %+v", who)

@@ -14,11 +14,11 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-// IssueToken makes a token in the asker's workspace and returns it; it is not
+// Issue makes a token in the asker's workspace and returns it; it is not
 // kept and cannot be shown again. A person may make tokens of its own; an
 // enrolment token needs RunFleet. Faults: Forbidden, Validation, AlreadyExists
 // where the same form has made one before.
-func (s *Service) IssueToken(ctx context.Context, who tenancy.Principal, in NewToken) (string, error) {
+func (s *Service) Issue(ctx context.Context, who tenancy.Principal, in NewToken) (string, error) {
 	if err := mayIssue(who, in.Kind); err != nil {
 		return "", err
 	}

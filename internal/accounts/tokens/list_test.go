@@ -25,12 +25,12 @@ func TestTokensAreListedForWhoMaySeeThem(t *testing.T) {
 	s.Issue(t, tokens.NewToken{Kind: tenancy.KindPerson, Name: "laptop"})
 	accountstest.Exec(t, conn, "INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, 'member')", owner.Workspace, foreign.Account)
 	member := tenancy.Principal{Kind: tenancy.KindPerson, Role: tenancy.RoleMember, Workspace: owner.Workspace, Account: foreign.Account, Name: "Eve"}
-	if _, err := s.IssueToken(t.Context(), member, tokens.NewToken{Kind: tenancy.KindPerson, Name: "hers"}); err != nil {
+	if _, err := s.Tokens.Issue(t.Context(), member, tokens.NewToken{Kind: tenancy.KindPerson, Name: "hers"}); err != nil {
 		t.Fatal(err)
 	}
 	names := func(who tenancy.Principal) string {
 		t.Helper()
-		list, err := s.Tokens(t.Context(), who)
+		list, err := s.Tokens.List(t.Context(), who)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestTokensAreListedForWhoMaySeeThem(t *testing.T) {
 		t.Errorf("another workspace sees %q", got)
 	}
 	for _, nobody := range []tenancy.Principal{{}, agent(), tenancy.System(owner.Workspace, "loop"), {Kind: tenancy.KindEnrolment, Workspace: owner.Workspace}} {
-		_, err := s.Tokens(t.Context(), nobody)
+		_, err := s.Tokens.List(t.Context(), nobody)
 		accountstest.WantFault(t, err, fault.Forbidden)
 	}
 }
@@ -69,7 +69,7 @@ func TestATokenInTheList(t *testing.T) {
 		Capabilities: scope.Capabilities, Factory: scope.Factory, ExpiresAt: &end})
 	find := func() (tokens.Token, bool) {
 		t.Helper()
-		list, err := s.Tokens(t.Context(), owner)
+		list, err := s.Tokens.List(t.Context(), owner)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestATokenInTheList(t *testing.T) {
 		one.ExpiresAt.Sub(end).Abs() > time.Millisecond || !strings.HasPrefix(plain, strings.TrimSuffix(one.Hint, "…")) {
 		t.Errorf("token = %+v", one)
 	}
-	if _, err := s.Bearer(t.Context(), plain); err != nil {
+	if _, err := s.Tokens.Bearer(t.Context(), plain); err != nil {
 		t.Fatal(err)
 	}
 	if one, _ = find(); one.LastUsedAt == nil {
@@ -98,7 +98,7 @@ func TestATokenInTheList(t *testing.T) {
 	if one, _ = find(); one.State != tokens.Expired || one.EndedAt.IsZero() {
 		t.Errorf("after its end: %+v", one)
 	}
-	if err := s.RevokeToken(t.Context(), owner, one.ID); err != nil {
+	if err := s.Tokens.Revoke(t.Context(), owner, one.ID); err != nil {
 		t.Fatal(err)
 	}
 	if one, _ = find(); one.State != tokens.Revoked {
@@ -140,7 +140,7 @@ func TestScopeOfANewToken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := tokens.NewToken{Kind: tenancy.KindEnrolment, Name: "x"}
 			c.change(&in)
-			plain, err := s.IssueToken(t.Context(), owner, in)
+			plain, err := s.Tokens.Issue(t.Context(), owner, in)
 			if c.field == "" {
 				if err != nil || plain == "" {
 					t.Errorf("refused: %v", err)
@@ -162,7 +162,7 @@ func TestADeletedProductStaysInTheScope(t *testing.T) {
 	accountstest.Exec(t, conn, "INSERT INTO product (workspace_id, id, name) VALUES ($1, $2, 'atlas')", s.First.Workspace, ids.New())
 	plain := s.Issue(t, tokens.NewToken{Kind: tenancy.KindEnrolment, Name: "x", Products: []string{"atlas"}})
 	accountstest.Exec(t, conn, "DELETE FROM product WHERE name = 'atlas'")
-	who, err := s.Bearer(t.Context(), plain)
+	who, err := s.Tokens.Bearer(t.Context(), plain)
 	if err != nil || !cmp.Equal(who.Scope.Products, []string{"atlas"}) {
 		t.Errorf("scope = %+v, %v", who.Scope, err)
 	}
@@ -172,11 +172,11 @@ func TestAFormSentTwiceMakesOneToken(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
 	owner := s.Owner(t)
 	in := tokens.NewToken{Kind: tenancy.KindEnrolment, Name: "twice", FormKey: ids.New().String()}
-	first, err := s.IssueToken(t.Context(), owner, in)
+	first, err := s.Tokens.Issue(t.Context(), owner, in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := s.IssueToken(t.Context(), owner, in)
+	again, err := s.Tokens.Issue(t.Context(), owner, in)
 	accountstest.WantFault(t, err, fault.AlreadyExists)
 	if again != "" {
 		t.Error("a second token was given out")
@@ -184,7 +184,7 @@ func TestAFormSentTwiceMakesOneToken(t *testing.T) {
 	if n := accountstest.Count(t, dbtest.Owner(t, s.DB), "SELECT count(*) FROM access_token WHERE name = 'twice'"); n != 1 {
 		t.Errorf("%d tokens were made", n)
 	}
-	if _, err := s.Bearer(t.Context(), first); err != nil {
+	if _, err := s.Tokens.Bearer(t.Context(), first); err != nil {
 		t.Errorf("the first one: %v", err)
 	}
 }
@@ -199,14 +199,14 @@ func TestThereIsAMostOfLiveTokens(t *testing.T) {
 			FROM generate_series(1, $4::int) i`, owner.Workspace, string(kind), owner.Account, n)
 	}
 	fill(tenancy.KindEnrolment, tokens.MaxEnrolment)
-	_, err := s.IssueToken(t.Context(), owner, tokens.NewToken{Kind: tenancy.KindEnrolment, Name: "one more"})
+	_, err := s.Tokens.Issue(t.Context(), owner, tokens.NewToken{Kind: tenancy.KindEnrolment, Name: "one more"})
 	accountstest.WantFault(t, err, fault.Validation)
 	// Persons have a number of their own, and ended tokens do not count.
 	s.Issue(t, tokens.NewToken{Kind: tenancy.KindPerson, Name: "mine"})
 	accountstest.Exec(t, conn, "UPDATE access_token SET revoked_at = now() WHERE kind = 'enrolment'")
 	s.Issue(t, tokens.NewToken{Kind: tenancy.KindEnrolment, Name: "room again"})
 	fill(tenancy.KindPerson, tokens.MaxPersonal-2)
-	_, err = s.IssueToken(t.Context(), owner, tokens.NewToken{Kind: tenancy.KindPerson, Name: "one more"})
+	_, err = s.Tokens.Issue(t.Context(), owner, tokens.NewToken{Kind: tenancy.KindPerson, Name: "one more"})
 	accountstest.WantFault(t, err, fault.Validation)
 }
 
@@ -216,12 +216,12 @@ func TestTokensLeaveEvents(t *testing.T) {
 	conn := dbtest.Owner(t, s.DB)
 	owner := s.Owner(t)
 	plain := s.Issue(t, tokens.NewToken{Kind: tenancy.KindEnrolment, Name: "macs", Capabilities: []string{"os:mac"}, Factory: "mac-1"})
-	held, err := s.Bearer(t.Context(), plain)
+	held, err := s.Tokens.Bearer(t.Context(), plain)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := s.RevokeToken(t.Context(), owner, held.Token); err != nil {
+		if err := s.Tokens.Revoke(t.Context(), owner, held.Token); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -20,15 +20,15 @@ import (
 
 // trusting is a service without a database that believes that nothing was
 // revoked.
-func trusting() *accounts.Service {
+func trusting() *accounts.Parts {
 	s := accountstest.NewService(nil)
-	s.ReadRevocationsAt(time.Now().Add(time.Hour))
+	s.Tokens.ReadRevocationsAt(time.Now().Add(time.Hour))
 	return s
 }
 
 // process is a web process on a database, which may hear of what others did and
 // may watch.
-func process(t *testing.T, d *db.DB, hears, watches bool) *accounts.Service {
+func process(t *testing.T, d *db.DB, hears, watches bool) *accounts.Parts {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	wake := notifier.New(d, log)
@@ -43,45 +43,45 @@ func process(t *testing.T, d *db.DB, hears, watches bool) *accounts.Service {
 		goOn(wake.Run)
 	}
 	if watches {
-		goOn(s.Watch)
+		goOn(s.Tokens.Watch)
 	}
 	return s
 }
 
 // enrolled is an agent with a token of an enrolment token that is not revoked.
-func enrolled(t *testing.T, s *accounts.Service, owner tenancy.Principal) (token string, who, enrolment tenancy.Principal) {
+func enrolled(t *testing.T, s *accounts.Parts, owner tenancy.Principal) (token string, who, enrolment tenancy.Principal) {
 	t.Helper()
-	plain, err := s.IssueToken(t.Context(), owner, tokens.NewToken{Kind: tenancy.KindEnrolment, Name: "hosts"})
+	plain, err := s.Tokens.Issue(t.Context(), owner, tokens.NewToken{Kind: tenancy.KindEnrolment, Name: "hosts"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if enrolment, err = s.Bearer(t.Context(), plain); err != nil {
+	if enrolment, err = s.Tokens.Bearer(t.Context(), plain); err != nil {
 		t.Fatal(err)
 	}
 	who = agent()
 	who.Workspace, who.Token, who.Generation = owner.Workspace, enrolment.Token, 3
-	if token, _, err = s.IssueAgentToken(who); err != nil {
+	if token, _, err = s.Tokens.IssueAgentToken(who); err != nil {
 		t.Fatal(err)
 	}
 	return token, who, enrolment
 }
 
-func accepts(t *testing.T, s *accounts.Service, token string) {
+func accepts(t *testing.T, s *accounts.Parts, token string) {
 	t.Helper()
-	if _, err := s.Bearer(t.Context(), token); err != nil {
+	if _, err := s.Tokens.Bearer(t.Context(), token); err != nil {
 		t.Fatalf("a token that nobody ended: %v", err)
 	}
 }
 
 // refusesWithin asks again and again until the token is refused.
-func refusesWithin(t *testing.T, s *accounts.Service, token string, limit time.Duration, code fault.Code) {
+func refusesWithin(t *testing.T, s *accounts.Parts, token string, limit time.Duration, code fault.Code) {
 	t.Helper()
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		_, err := s.Bearer(t.Context(), token)
+		_, err := s.Tokens.Bearer(t.Context(), token)
 		if fault.Is(err, code) {
 			return
 		}
@@ -104,7 +104,7 @@ func TestRevocationReachesEveryProcess(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
 	owner := s.Owner(t)
 	here := process(t, s.DB, true, true)
-	others := map[string]*accounts.Service{
+	others := map[string]*accounts.Parts{
 		"told":           process(t, s.DB, true, true),
 		"deaf":           process(t, s.DB, false, true),
 		"deaf and blind": process(t, s.DB, false, false),
@@ -118,10 +118,10 @@ func TestRevocationReachesEveryProcess(t *testing.T) {
 	conn := dbtest.Owner(t, s.DB)
 	accountstest.Exec(t, conn, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 		WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'LISTEN%'`)
-	if err := here.RevokeToken(t.Context(), owner, enrolment.Token); err != nil {
+	if err := here.Tokens.Revoke(t.Context(), owner, enrolment.Token); err != nil {
 		t.Fatal(err)
 	}
-	_, err := here.Bearer(t.Context(), token)
+	_, err := here.Tokens.Bearer(t.Context(), token)
 	accountstest.WantFault(t, err, fault.TokenRevoked)
 	for name, other := range others {
 		t.Run(name, func(t *testing.T) {
@@ -139,12 +139,12 @@ func TestOldKnowledgeIsNotBelieved(t *testing.T) {
 	here, other := process(t, s.DB, false, false), process(t, s.DB, false, false)
 	token, _, enrolment := enrolled(t, here, owner)
 	accepts(t, other, token)
-	if err := here.RevokeToken(t.Context(), owner, enrolment.Token); err != nil {
+	if err := here.Tokens.Revoke(t.Context(), owner, enrolment.Token); err != nil {
 		t.Fatal(err)
 	}
 	accepts(t, other, token) // not heard of yet
-	other.ReadRevocationsAt(time.Now().Add(-tokens.RevocationsLive))
-	_, err := other.Bearer(t.Context(), token)
+	other.Tokens.ReadRevocationsAt(time.Now().Add(-tokens.RevocationsLive))
+	_, err := other.Tokens.Bearer(t.Context(), token)
 	accountstest.WantFault(t, err, fault.TokenRevoked)
 }
 
@@ -152,16 +152,16 @@ func TestOldKnowledgeIsNotBelieved(t *testing.T) {
 func TestWithoutTheDatabaseNoAgentIsTrusted(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
 	other := process(t, s.DB, false, false)
-	token, _, _ := enrolled(t, s.Service, s.Owner(t))
+	token, _, _ := enrolled(t, s.Parts, s.Owner(t))
 	s.DB.Close()
-	if who, err := other.Bearer(t.Context(), token); err == nil || fault.Is(err, fault.TokenInvalid) || who.Kind != "" {
+	if who, err := other.Tokens.Bearer(t.Context(), token); err == nil || fault.Is(err, fault.TokenInvalid) || who.Kind != "" {
 		t.Errorf("= %+v, %v although nobody can say that the token is good", who, err)
 	}
 }
 
 func TestWhyAnAgentsTokenEnds(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
-	token, who, _ := enrolled(t, s.Service, s.Owner(t))
+	token, who, _ := enrolled(t, s.Parts, s.Owner(t))
 	end := func(why tokens.Ended, below int64) {
 		t.Helper()
 		err := s.DB.InWorkspace(t.Context(), who.Workspace, func(tx db.Tx) error {
@@ -173,12 +173,12 @@ func TestWhyAnAgentsTokenEnds(t *testing.T) {
 		s.Wake.Publish(tokens.RevokedTopic(who.Workspace))
 	}
 	end(tokens.EndedSuperseded, who.Generation) // those before it
-	accepts(t, s.Service, token)
+	accepts(t, s.Parts, token)
 	end(tokens.EndedSuperseded, who.Generation+1)
-	_, err := s.Bearer(t.Context(), token)
+	_, err := s.Tokens.Bearer(t.Context(), token)
 	accountstest.WantFault(t, err, fault.Superseded)
 	end(tokens.EndedCutOff, who.Generation+2)
-	_, err = s.Bearer(t.Context(), token)
+	_, err = s.Tokens.Bearer(t.Context(), token)
 	accountstest.WantFault(t, err, fault.TokenRevoked)
 
 	// The next generation is good, and so is another agent.
@@ -188,11 +188,11 @@ func TestWhyAnAgentsTokenEnds(t *testing.T) {
 	} {
 		other := who
 		change(&other)
-		good, _, err := s.IssueAgentToken(other)
+		good, _, err := s.Tokens.IssueAgentToken(other)
 		if err != nil {
 			t.Fatal(err)
 		}
-		accepts(t, s.Service, good)
+		accepts(t, s.Parts, good)
 	}
 }
 
@@ -201,20 +201,20 @@ func TestWhyAnAgentsTokenEnds(t *testing.T) {
 func TestARevocationThatCommitsLateIsSeen(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
 	conn := dbtest.Owner(t, s.DB)
-	token, who, enrolment := enrolled(t, s.Service, s.Owner(t))
+	token, who, enrolment := enrolled(t, s.Parts, s.Owner(t))
 	accountstest.Exec(t, conn, "BEGIN")
 	accountstest.Exec(t, conn, "INSERT INTO revocation (workspace_id, subject, reason) VALUES ($1, $2, 'revoked')", who.Workspace, enrolment.Token)
 	newer := dbtest.Owner(t, s.DB)
 	accountstest.Exec(t, newer, "INSERT INTO revocation (workspace_id, subject, reason) VALUES ($1, $2, 'revoked')", who.Workspace, ids.New())
-	if err := s.ReadAgain(t.Context()); err != nil {
+	if err := s.Tokens.ReadAgain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	accepts(t, s.Service, token)
+	accepts(t, s.Parts, token)
 	accountstest.Exec(t, conn, "COMMIT")
-	if err := s.ReadAgain(t.Context()); err != nil {
+	if err := s.Tokens.ReadAgain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.Bearer(t.Context(), token)
+	_, err := s.Tokens.Bearer(t.Context(), token)
 	accountstest.WantFault(t, err, fault.TokenRevoked)
 }
 
@@ -226,10 +226,10 @@ func TestRevocationsExpire(t *testing.T) {
 	old, fresh := ids.New(), ids.New()
 	accountstest.Exec(t, conn, `INSERT INTO revocation (workspace_id, subject, reason, at) VALUES
 		($1, $2, 'revoked', now() - interval '119 minutes'), ($1, $3, 'revoked', now() - interval '1 hour')`, s.First.Workspace, old, fresh)
-	if err := s.ReadAgain(t.Context()); err != nil {
+	if err := s.Tokens.ReadAgain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(s.KnownRevocations()); n != 2 {
+	if n := len(s.Tokens.KnownRevocations()); n != 2 {
 		t.Fatalf("%d revocations are known, want 2", n)
 	}
 	accountstest.Exec(t, conn, "UPDATE revocation SET at = at - interval '2 minutes'")
@@ -239,9 +239,9 @@ func TestRevocationsExpire(t *testing.T) {
 	if n := accountstest.Count(t, conn, "SELECT count(*) FROM revocation"); n != 1 {
 		t.Errorf("%d rows are left, want 1", n)
 	}
-	s.ForgetRevocations(time.Now().Add(2 * time.Minute))
-	if _, kept := s.KnownRevocations()[[2]ids.ID{s.First.Workspace, fresh}]; !kept || len(s.KnownRevocations()) != 1 {
-		t.Errorf("known are %v", s.KnownRevocations())
+	s.Tokens.ForgetRevocations(time.Now().Add(2 * time.Minute))
+	if _, kept := s.Tokens.KnownRevocations()[[2]ids.ID{s.First.Workspace, fresh}]; !kept || len(s.Tokens.KnownRevocations()) != 1 {
+		t.Errorf("known are %v", s.Tokens.KnownRevocations())
 	}
 }
 

@@ -11,12 +11,12 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-// RevokeToken ends a token now, and the tokens of the agents that registered with
+// Revoke ends a token now, and the tokens of the agents that registered with
 // it: at once in this process, within seconds in every other. Their leases are
 // not touched. People end their own, owners and admins all of the workspace;
 // ending an ended one is no error. Another's token, and one of another workspace,
 // is NotFound.
-func (s *Service) RevokeToken(ctx context.Context, who tenancy.Principal, id ids.ID) error {
+func (s *Service) Revoke(ctx context.Context, who tenancy.Principal, id ids.ID) error {
 	if !who.Can(tenancy.SignedIn) {
 		return fault.New(fault.Forbidden, "Only a person may end a token.")
 	}
@@ -37,13 +37,13 @@ func (s *Service) RevokeToken(ctx context.Context, who tenancy.Principal, id ids
 	return nil
 }
 
-// RevokeOwnTokens ends all live tokens of the asker, in every workspace, and says
+// RevokeOwn ends all live tokens of the asker, in every workspace, and says
 // how many there were. Fault: Forbidden.
-func (s *Service) RevokeOwnTokens(ctx context.Context, who tenancy.Principal) (int, error) {
+func (s *Service) RevokeOwn(ctx context.Context, who tenancy.Principal) (int, error) {
 	if err := people.OnlyPeople(who); err != nil {
 		return 0, err
 	}
-	list, err := s.workspaces.Workspaces(ctx, who.Account)
+	list, err := s.workspaces.Of(ctx, who.Account)
 	if err != nil {
 		return 0, err
 	}

@@ -76,10 +76,10 @@ type Token struct {
 	Now        time.Time // of the database
 }
 
-// Tokens lists who asks its own tokens and, with RunFleet, the workspace's
+// List lists who asks its own tokens and, with RunFleet, the workspace's
 // enrolment tokens: live ones first, then by age, those that ended over a month
 // ago left out. Fault: Forbidden for whoever is no person.
-func (s *Service) Tokens(ctx context.Context, who tenancy.Principal) ([]Token, error) {
+func (s *Service) List(ctx context.Context, who tenancy.Principal) ([]Token, error) {
 	if !who.Can(tenancy.SignedIn) {
 		return nil, fault.New(fault.Forbidden, "Only a person may see tokens.")
 	}

@@ -51,12 +51,12 @@ func TestBearerRefusesTyposWithoutSQL(t *testing.T) {
 		wrong = append(wrong, good[:i]+string(c)+good[i+1:])
 	}
 	for _, token := range wrong {
-		_, err := s.Bearer(t.Context(), token)
+		_, err := s.Tokens.Bearer(t.Context(), token)
 		if !fault.Is(err, fault.TokenInvalid) {
 			t.Errorf("Bearer(%q) = %v", token, err)
 		}
 	}
-	_, err := s.Bearer(t.Context(), "")
+	_, err := s.Tokens.Bearer(t.Context(), "")
 	accountstest.WantFault(t, err, fault.Unauthenticated)
 }
 
@@ -64,7 +64,7 @@ func TestBearerPerson(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
 	conn := dbtest.Owner(t, s.DB)
 	plain := s.Issue(t, tokens.NewToken{Kind: tenancy.KindPerson, Name: "laptop"})
-	who, err := s.Bearer(t.Context(), plain)
+	who, err := s.Tokens.Bearer(t.Context(), plain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,11 +78,11 @@ func TestBearerPerson(t *testing.T) {
 
 	// The role of today counts, not the one of the day the token was made.
 	accountstest.Exec(t, conn, "UPDATE membership SET role = 'viewer'")
-	if who, err = s.Bearer(t.Context(), plain); err != nil || who.Role != tenancy.RoleViewer {
+	if who, err = s.Tokens.Bearer(t.Context(), plain); err != nil || who.Role != tenancy.RoleViewer {
 		t.Errorf("after the role changed: %+v, %v", who, err)
 	}
 	accountstest.Exec(t, conn, "DELETE FROM membership")
-	_, err = s.Bearer(t.Context(), plain)
+	_, err = s.Tokens.Bearer(t.Context(), plain)
 	accountstest.WantFault(t, err, fault.TokenRevoked)
 }
 
@@ -91,7 +91,7 @@ func TestBearerEnrolment(t *testing.T) {
 	plain := s.Issue(t, tokens.NewToken{
 		Kind: tenancy.KindEnrolment, Name: "mac", Products: []string{workspaces.FirstProduct}, Capabilities: []string{"os:mac"}, Factory: "mac-1",
 	})
-	who, err := s.Bearer(t.Context(), plain)
+	who, err := s.Tokens.Bearer(t.Context(), plain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,14 +109,14 @@ func TestBearerEnds(t *testing.T) {
 	conn := dbtest.Owner(t, s.DB)
 	plain := s.Issue(t, tokens.NewToken{Kind: tenancy.KindEnrolment, Name: "short"})
 	accountstest.Exec(t, conn, "UPDATE access_token SET expires_at = now() - interval '1 second' WHERE name = 'short'")
-	_, err := s.Bearer(t.Context(), plain)
+	_, err := s.Tokens.Bearer(t.Context(), plain)
 	accountstest.WantFault(t, err, fault.TokenExpired)
 
 	accountstest.Exec(t, conn, "UPDATE access_token SET revoked_at = now() WHERE name = 'short'")
-	_, err = s.Bearer(t.Context(), plain)
+	_, err = s.Tokens.Bearer(t.Context(), plain)
 	accountstest.WantFault(t, err, fault.TokenRevoked)
 
-	_, err = s.Bearer(t.Context(), secrets.New(secrets.Person))
+	_, err = s.Tokens.Bearer(t.Context(), secrets.New(secrets.Person))
 	accountstest.WantFault(t, err, fault.TokenInvalid)
 }
 
@@ -126,7 +126,7 @@ func TestBearerLastUsedIsThrottled(t *testing.T) {
 	plain := s.Issue(t, tokens.NewToken{Kind: tenancy.KindEnrolment, Name: "used"})
 	used := func() time.Time {
 		t.Helper()
-		if _, err := s.Bearer(t.Context(), plain); err != nil {
+		if _, err := s.Tokens.Bearer(t.Context(), plain); err != nil {
 			t.Fatal(err)
 		}
 		var at time.Time
@@ -167,7 +167,7 @@ func TestIssueTokenRefusals(t *testing.T) {
 	}
 	for name, in := range cases {
 		t.Run(name, func(t *testing.T) {
-			plain, err := s.IssueToken(t.Context(), in.who, in.in)
+			plain, err := s.Tokens.Issue(t.Context(), in.who, in.in)
 			accountstest.WantFault(t, err, in.code)
 			if plain != "" {
 				t.Error("a refused token was given out")
@@ -181,25 +181,25 @@ func TestRevokeToken(t *testing.T) {
 	conn := dbtest.Owner(t, s.DB)
 	owner, foreign := s.Owner(t), dbfactory.Foreigner(t, conn)
 	plain := s.Issue(t, tokens.NewToken{Kind: tenancy.KindEnrolment, Name: "ci"})
-	held, err := s.Bearer(t.Context(), plain)
+	held, err := s.Tokens.Bearer(t.Context(), plain)
 	if err != nil {
 		t.Fatal(err)
 	}
 	member := tenancy.Principal{
 		Kind: tenancy.KindPerson, Role: tenancy.RoleMember, Workspace: owner.Workspace, Account: foreign.Account,
 	}
-	accountstest.WantFault(t, s.RevokeToken(t.Context(), foreign, held.Token), fault.NotFound)
-	accountstest.WantFault(t, s.RevokeToken(t.Context(), member, held.Token), fault.NotFound)
-	accountstest.WantFault(t, s.RevokeToken(t.Context(), held, held.Token), fault.Forbidden)
-	if _, err := s.Bearer(t.Context(), plain); err != nil {
+	accountstest.WantFault(t, s.Tokens.Revoke(t.Context(), foreign, held.Token), fault.NotFound)
+	accountstest.WantFault(t, s.Tokens.Revoke(t.Context(), member, held.Token), fault.NotFound)
+	accountstest.WantFault(t, s.Tokens.Revoke(t.Context(), held, held.Token), fault.Forbidden)
+	if _, err := s.Tokens.Bearer(t.Context(), plain); err != nil {
 		t.Fatalf("refused revocations ended the token: %v", err)
 	}
 	for range 2 {
-		if err := s.RevokeToken(t.Context(), owner, held.Token); err != nil {
+		if err := s.Tokens.Revoke(t.Context(), owner, held.Token); err != nil {
 			t.Fatal(err)
 		}
 	}
-	_, err = s.Bearer(t.Context(), plain)
+	_, err = s.Tokens.Bearer(t.Context(), plain)
 	accountstest.WantFault(t, err, fault.TokenRevoked)
 }
 

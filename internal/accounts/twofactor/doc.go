@@ -2,7 +2,7 @@
 // app and recovery codes, each good once. A person turns the own factor on and off
 // with the password:
 //
-//	off -> pending   by BeginSecondFactor, for a quarter of an hour
-//	pending -> on    by ConfirmSecondFactor with a first code
-//	on -> off        by DropSecondFactor
+//	off -> pending   by Begin, for a quarter of an hour
+//	pending -> on    by Confirm with a first code
+//	on -> off        by Drop
 package twofactor

@@ -42,11 +42,11 @@ type SecondFactor struct {
 	PNG    []byte // a QR code of the same, with the account's e-mail
 }
 
-// BeginSecondFactor makes a secret; the second factor is on when a code of it was
+// Begin makes a secret; the second factor is on when a code of it was
 // confirmed. Faults: Validation with the field current for a wrong password;
 // InvalidTransition where it is on already; TooMany and Unavailable as LogIn;
 // Forbidden.
-func (s *Service) BeginSecondFactor(ctx context.Context, who tenancy.Principal, password, addr string) error {
+func (s *Service) Begin(ctx context.Context, who tenancy.Principal, password, addr string) error {
 	if err := people.OnlyPeople(who); err != nil {
 		return err
 	}
@@ -63,9 +63,9 @@ func (s *Service) BeginSecondFactor(ctx context.Context, who tenancy.Principal, 
 	})
 }
 
-// PendingSecondFactor is the secret that waits for its first code, a quarter of
+// Pending is the secret that waits for its first code, a quarter of
 // an hour at most. Faults: NotFound, Forbidden.
-func (s *Service) PendingSecondFactor(ctx context.Context, who tenancy.Principal) (SecondFactor, error) {
+func (s *Service) Pending(ctx context.Context, who tenancy.Principal) (SecondFactor, error) {
 	if err := people.OnlyPeople(who); err != nil {
 		return SecondFactor{}, err
 	}
@@ -108,11 +108,11 @@ func picture(email string, secret []byte) (SecondFactor, error) {
 	return SecondFactor{Secret: key.Secret(), PNG: out.Bytes()}, nil
 }
 
-// ConfirmSecondFactor turns the second factor on with the first code of its
+// Confirm turns the second factor on with the first code of its
 // secret, and returns the recovery codes, which nobody can read again. Faults:
 // Validation with the field code; NotFound where no secret waits; TooMany with
 // Details["retry_after"]; Forbidden.
-func (s *Service) ConfirmSecondFactor(ctx context.Context, who tenancy.Principal, code, addr string) ([]string, error) {
+func (s *Service) Confirm(ctx context.Context, who tenancy.Principal, code, addr string) ([]string, error) {
 	if err := people.OnlyPeople(who); err != nil {
 		return nil, err
 	}
@@ -156,9 +156,9 @@ func (s *Service) ConfirmSecondFactor(ctx context.Context, who tenancy.Principal
 	return codes, nil
 }
 
-// DropSecondFactor turns the second factor off. Faults: Validation with the field
+// Drop turns the second factor off. Faults: Validation with the field
 // current for a wrong password; TooMany and Unavailable as LogIn; Forbidden.
-func (s *Service) DropSecondFactor(ctx context.Context, who tenancy.Principal, password, addr string) error {
+func (s *Service) Drop(ctx context.Context, who tenancy.Principal, password, addr string) error {
 	if err := people.OnlyPeople(who); err != nil {
 		return err
 	}

@@ -51,10 +51,10 @@ func pending(t *testing.T) *factor {
 	s := accountstest.StartedWithOwner(t)
 	f := &factor{Setting: s, who: s.Owner(t)}
 	f.at(noon)
-	if err := s.BeginSecondFactor(t.Context(), f.who, accountstest.Password, accountstest.Address); err != nil {
+	if err := s.SecondFactors.Begin(t.Context(), f.who, accountstest.Password, accountstest.Address); err != nil {
 		t.Fatal(err)
 	}
-	shown, err := s.PendingSecondFactor(t.Context(), f.who)
+	shown, err := s.SecondFactors.Pending(t.Context(), f.who)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func pending(t *testing.T) *factor {
 func confirmed(t *testing.T) *factor {
 	t.Helper()
 	f := pending(t)
-	codes, err := f.ConfirmSecondFactor(t.Context(), f.who, f.code(t, noon), accountstest.Address)
+	codes, err := f.SecondFactors.Confirm(t.Context(), f.who, f.code(t, noon), accountstest.Address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,28 +81,28 @@ func TestSecondFactorIsSetUp(t *testing.T) {
 	f := pending(t)
 	conn := dbtest.Owner(t, f.DB)
 	// Until it is confirmed nobody is asked for it.
-	in, err := f.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From(accountstest.Address))
+	in, err := f.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From(accountstest.Address))
 	if err != nil || in.NeedsCode {
 		t.Errorf("log in before the confirmation: %+v, %v", in, err)
 	}
-	_, err = f.ConfirmSecondFactor(t.Context(), f.who, "000000", accountstest.Address)
+	_, err = f.SecondFactors.Confirm(t.Context(), f.who, "000000", accountstest.Address)
 	if r := accountstest.Refusal(t, err, fault.Validation); r.Fields["code"] == "" {
 		t.Errorf("fields %v", r.Fields)
 	}
-	codes, err := f.ConfirmSecondFactor(t.Context(), f.who, f.code(t, noon), accountstest.Address)
+	codes, err := f.SecondFactors.Confirm(t.Context(), f.who, f.code(t, noon), accountstest.Address)
 	if err != nil || len(codes) != 10 {
 		t.Fatalf("codes %v, %v", codes, err)
 	}
-	if in, err = f.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From(accountstest.Address)); err != nil || !in.NeedsCode {
+	if in, err = f.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From(accountstest.Address)); err != nil || !in.NeedsCode {
 		t.Errorf("log in afterwards: %+v, %v", in, err)
 	}
 	// The secret is seen once and replaced by nobody.
-	_, err = f.PendingSecondFactor(t.Context(), f.who)
+	_, err = f.SecondFactors.Pending(t.Context(), f.who)
 	accountstest.WantFault(t, err, fault.NotFound)
-	_, err = f.ConfirmSecondFactor(t.Context(), f.who, f.code(t, noon.Add(30*time.Second)), accountstest.Address)
+	_, err = f.SecondFactors.Confirm(t.Context(), f.who, f.code(t, noon.Add(30*time.Second)), accountstest.Address)
 	accountstest.WantFault(t, err, fault.NotFound)
-	accountstest.WantFault(t, f.BeginSecondFactor(t.Context(), f.who, accountstest.Password, accountstest.Address), fault.InvalidTransition)
-	p, err := f.Profile(t.Context(), f.who)
+	accountstest.WantFault(t, f.SecondFactors.Begin(t.Context(), f.who, accountstest.Password, accountstest.Address), fault.InvalidTransition)
+	p, err := f.People.Profile(t.Context(), f.who)
 	if err != nil || p.SecondFactorSince == nil || p.CodesLeft != 10 {
 		t.Errorf("profile %+v, %v", p, err)
 	}
@@ -122,18 +122,18 @@ func TestSecondFactorIsSetUp(t *testing.T) {
 
 func TestSecondFactorBeginsWithThePassword(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
-	err := s.BeginSecondFactor(t.Context(), s.Owner(t), "not the password", accountstest.Address)
+	err := s.SecondFactors.Begin(t.Context(), s.Owner(t), "not the password", accountstest.Address)
 	if f := accountstest.Refusal(t, err, fault.Validation); f.Fields["current"] == "" {
 		t.Errorf("fields %v", f.Fields)
 	}
-	_, err = s.PendingSecondFactor(t.Context(), s.Owner(t))
+	_, err = s.SecondFactors.Pending(t.Context(), s.Owner(t))
 	accountstest.WantFault(t, err, fault.NotFound)
 }
 
 func TestPendingSecondFactorIsForgotten(t *testing.T) {
 	f := pending(t)
 	accountstest.Exec(t, dbtest.Owner(t, f.DB), "UPDATE account_totp SET created_at = now() - interval '15 minutes'")
-	_, err := f.ConfirmSecondFactor(t.Context(), f.who, f.code(t, noon), accountstest.Address)
+	_, err := f.SecondFactors.Confirm(t.Context(), f.who, f.code(t, noon), accountstest.Address)
 	accountstest.WantFault(t, err, fault.NotFound)
 }
 
@@ -161,7 +161,7 @@ func TestCodesAreGoodOnce(t *testing.T) {
 		{"letters", "abcdef", false},
 	} {
 		accountstest.Exec(t, conn, "DELETE FROM login_throttle")
-		err := f.CheckCode(t.Context(), f.who.Account, step.code, accountstest.From(accountstest.Address))
+		err := f.SecondFactors.CheckCode(t.Context(), f.who.Account, step.code, accountstest.From(accountstest.Address))
 		if step.ok && err != nil || !step.ok && !fault.Is(err, fault.Unauthenticated) {
 			t.Errorf("%s: %v", step.name, err)
 		}
@@ -171,7 +171,7 @@ func TestCodesAreGoodOnce(t *testing.T) {
 // The code that confirmed the second factor does not log in as well.
 func TestConfirmingUsesTheCodeUp(t *testing.T) {
 	f := confirmed(t)
-	accountstest.WantFault(t, f.CheckCode(t.Context(), f.who.Account, f.code(t, noon), accountstest.From(accountstest.Address)), fault.Unauthenticated)
+	accountstest.WantFault(t, f.SecondFactors.CheckCode(t.Context(), f.who.Account, f.code(t, noon), accountstest.From(accountstest.Address)), fault.Unauthenticated)
 }
 
 func TestOneCodeSentTenTimesAtOnceIsTakenOnce(t *testing.T) {
@@ -184,7 +184,7 @@ func TestOneCodeSentTenTimesAtOnceIsTakenOnce(t *testing.T) {
 		taken := 0
 		for range 10 {
 			wg.Go(func() {
-				ok, err := f.UseCode(t.Context(), f.who.Account, code)
+				ok, err := f.SecondFactors.UseCode(t.Context(), f.who.Account, code)
 				if err != nil {
 					t.Error(err)
 				}
@@ -205,7 +205,7 @@ func TestOneCodeSentTenTimesAtOnceIsTakenOnce(t *testing.T) {
 func TestRecoveryCodes(t *testing.T) {
 	f := confirmed(t)
 	check := func(code string) error {
-		return f.CheckCode(t.Context(), f.who.Account, code, accountstest.From(accountstest.Address))
+		return f.SecondFactors.CheckCode(t.Context(), f.who.Account, code, accountstest.From(accountstest.Address))
 	}
 	if err := check(f.recovery[0]); err != nil {
 		t.Fatal(err)
@@ -214,12 +214,12 @@ func TestRecoveryCodes(t *testing.T) {
 	if err := check(strings.ReplaceAll(f.recovery[1], "-", " ")); err != nil {
 		t.Errorf("typed with spaces: %v", err)
 	}
-	if p, err := f.Profile(t.Context(), f.who); err != nil || p.CodesLeft != 8 {
+	if p, err := f.People.Profile(t.Context(), f.who); err != nil || p.CodesLeft != 8 {
 		t.Errorf("%d codes are left, %v", p.CodesLeft, err)
 	}
-	_, err := f.NewRecoveryCodes(t.Context(), f.who, "not the password", accountstest.Address)
+	_, err := f.SecondFactors.NewRecoveryCodes(t.Context(), f.who, "not the password", accountstest.Address)
 	accountstest.WantFault(t, err, fault.Validation)
-	codes, err := f.NewRecoveryCodes(t.Context(), f.who, accountstest.Password, accountstest.Address)
+	codes, err := f.SecondFactors.NewRecoveryCodes(t.Context(), f.who, accountstest.Password, accountstest.Address)
 	if err != nil || len(codes) != 10 {
 		t.Fatalf("%v, %v", codes, err)
 	}
@@ -231,18 +231,18 @@ func TestRecoveryCodes(t *testing.T) {
 
 func TestDropSecondFactor(t *testing.T) {
 	f := confirmed(t)
-	accountstest.WantFault(t, f.DropSecondFactor(t.Context(), f.who, "not the password", accountstest.Address), fault.Validation)
+	accountstest.WantFault(t, f.SecondFactors.Drop(t.Context(), f.who, "not the password", accountstest.Address), fault.Validation)
 	for range 2 {
-		if err := f.DropSecondFactor(t.Context(), f.who, accountstest.Password, accountstest.Address); err != nil {
+		if err := f.SecondFactors.Drop(t.Context(), f.who, accountstest.Password, accountstest.Address); err != nil {
 			t.Fatal(err)
 		}
 	}
-	in, err := f.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From(accountstest.Address))
+	in, err := f.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From(accountstest.Address))
 	if err != nil || in.NeedsCode {
 		t.Errorf("log in: %+v, %v", in, err)
 	}
-	accountstest.WantFault(t, f.CheckCode(t.Context(), f.who.Account, f.recovery[0], accountstest.From(accountstest.Address)), fault.Unauthenticated)
-	_, err = f.NewRecoveryCodes(t.Context(), f.who, accountstest.Password, accountstest.Address)
+	accountstest.WantFault(t, f.SecondFactors.CheckCode(t.Context(), f.who.Account, f.recovery[0], accountstest.From(accountstest.Address)), fault.Unauthenticated)
+	_, err = f.SecondFactors.NewRecoveryCodes(t.Context(), f.who, accountstest.Password, accountstest.Address)
 	accountstest.WantFault(t, err, fault.InvalidTransition)
 	if n := dbfactory.EventsBy(t, dbtest.Owner(t, f.DB), f.who, string(eventlog.SecondFactorOff), `{}`); n != 1 {
 		t.Errorf("%d events, want one: it was off the second time", n)
@@ -257,18 +257,18 @@ func TestSecretIsBoundToItsAccount(t *testing.T) {
 	accountstest.Exec(t, conn, "INSERT INTO account_totp (account_id, sealed, confirmed_at) SELECT $1, sealed, now() FROM account_totp", eve.Account)
 	later := noon.Add(time.Minute)
 	f.at(later)
-	if ok, err := f.UseCode(t.Context(), eve.Account, f.code(t, later)); ok || err == nil {
+	if ok, err := f.SecondFactors.UseCode(t.Context(), eve.Account, f.code(t, later)); ok || err == nil {
 		t.Errorf("moved: %v, %v", ok, err)
 	}
 	accountstest.Exec(t, conn, "UPDATE account_totp SET sealed = set_byte(sealed, 20, get_byte(sealed, 20) # 1)")
-	if ok, err := f.UseCode(t.Context(), f.who.Account, f.code(t, later)); ok || err == nil {
+	if ok, err := f.SecondFactors.UseCode(t.Context(), f.who.Account, f.code(t, later)); ok || err == nil {
 		t.Errorf("changed: %v, %v", ok, err)
 	}
 }
 
 // changed is a process with another key of the server, on the same database and
 // with the same clock.
-func (f *factor) changed(key byte, earlier ...[]byte) *accounts.Service {
+func (f *factor) changed(key byte, earlier ...[]byte) *accounts.Parts {
 	return accountstest.ServiceOf(f.DB, f.Clock, accountstest.Key(key), earlier...)
 }
 
@@ -283,8 +283,8 @@ func TestTheServersKeyChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := confirmed(t)
 			f.at(noon.Add(time.Minute))
-			check := func(s *accounts.Service, code string) error {
-				return s.CheckCode(t.Context(), f.who.Account, code, accountstest.From(accountstest.Address))
+			check := func(s *accounts.Parts, code string) error {
+				return s.SecondFactors.CheckCode(t.Context(), f.who.Account, code, accountstest.From(accountstest.Address))
 			}
 			alone, both := f.changed(8), f.changed(8, accountstest.Key(7))
 			if err := check(alone, f.code(t, f.Clock.Now())); !errors.Is(err, vault.ErrRefused) {
@@ -304,7 +304,7 @@ func TestTheServersKeyChanges(t *testing.T) {
 			}
 			accountstest.WantFault(t, check(alone, f.code(t, later)), fault.Unauthenticated)
 			f.at(noon.Add(3 * time.Minute))
-			if err := check(f.Service, f.code(t, f.Clock.Now())); !errors.Is(err, vault.ErrRefused) {
+			if err := check(f.Parts, f.code(t, f.Clock.Now())); !errors.Is(err, vault.ErrRefused) {
 				t.Errorf("the earlier key still opens it: %v", err)
 			}
 		})
@@ -315,14 +315,14 @@ func TestTheServersKeyChanges(t *testing.T) {
 func TestTheServersKeyChangesBeforeTheFirstCode(t *testing.T) {
 	f := pending(t)
 	both := f.changed(8, accountstest.Key(7))
-	if shown, err := both.PendingSecondFactor(t.Context(), f.who); err != nil || shown.Secret != f.secret {
+	if shown, err := both.SecondFactors.Pending(t.Context(), f.who); err != nil || shown.Secret != f.secret {
 		t.Fatalf("the secret is %q, %v", shown.Secret, err)
 	}
-	if _, err := both.ConfirmSecondFactor(t.Context(), f.who, f.code(t, noon), accountstest.Address); err != nil {
+	if _, err := both.SecondFactors.Confirm(t.Context(), f.who, f.code(t, noon), accountstest.Address); err != nil {
 		t.Fatal(err)
 	}
 	f.at(noon.Add(time.Minute))
-	if err := f.changed(8).CheckCode(t.Context(), f.who.Account, f.code(t, f.Clock.Now()), accountstest.From(accountstest.Address)); err != nil {
+	if err := f.changed(8).SecondFactors.CheckCode(t.Context(), f.who.Account, f.code(t, f.Clock.Now()), accountstest.From(accountstest.Address)); err != nil {
 		t.Errorf("with the new key alone: %v", err)
 	}
 }
@@ -332,10 +332,10 @@ func TestTheServersKeyChangesBeforeTheFirstCode(t *testing.T) {
 func TestTheServersKeyIsLost(t *testing.T) {
 	f := confirmed(t)
 	other := f.changed(8)
-	if err := other.CheckCode(t.Context(), f.who.Account, f.recovery[0], accountstest.From(accountstest.Address)); err != nil {
+	if err := other.SecondFactors.CheckCode(t.Context(), f.who.Account, f.recovery[0], accountstest.From(accountstest.Address)); err != nil {
 		t.Errorf("a recovery code: %v", err)
 	}
-	if err := other.DropSecondFactor(t.Context(), f.who, accountstest.Password, accountstest.Address); err != nil {
+	if err := other.SecondFactors.Drop(t.Context(), f.who, accountstest.Password, accountstest.Address); err != nil {
 		t.Errorf("turn it off: %v", err)
 	}
 }

@@ -23,8 +23,8 @@ type Workspace struct {
 // in the data directory.
 func (w Workspace) First() bool { return w.Slug == FirstSlug }
 
-// Workspaces lists an account's workspaces by name; empty where it has none.
-func (s *Service) Workspaces(ctx context.Context, account ids.ID) ([]Workspace, error) {
+// Of lists an account's workspaces by name; empty where it has none.
+func (s *Service) Of(ctx context.Context, account ids.ID) ([]Workspace, error) {
 	list, _, err := s.memberships(ctx, account)
 	return list, err
 }

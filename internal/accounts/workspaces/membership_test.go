@@ -17,23 +17,23 @@ func TestPersonAndWorkspaces(t *testing.T) {
 	conn := dbtest.Owner(t, s.DB)
 	owner, foreign := s.Owner(t), dbfactory.Foreigner(t, conn)
 
-	list, err := s.Workspaces(t.Context(), owner.Account)
+	list, err := s.Workspaces.Of(t.Context(), owner.Account)
 	if err != nil || len(list) != 1 || list[0].Slug != workspaces.FirstSlug || list[0].Role != tenancy.RoleOwner {
 		t.Fatalf("workspaces = %+v, %v", list, err)
 	}
-	who, err := s.Person(t.Context(), owner.Account, foreign.Workspace)
+	who, err := s.Workspaces.Person(t.Context(), owner.Account, foreign.Workspace)
 	if err != nil || who.Workspace != s.First.Workspace || who.Role != tenancy.RoleOwner {
 		t.Errorf("in a workspace that is not his he is %+v, %v", who, err)
 	}
-	_, err = s.Person(t.Context(), ids.New(), ids.Nil)
+	_, err = s.Workspaces.Person(t.Context(), ids.New(), ids.Nil)
 	accountstest.WantFault(t, err, fault.Unauthenticated)
 
 	accountstest.Exec(t, conn, "INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, 'viewer')", foreign.Workspace, owner.Account)
-	who, err = s.Person(t.Context(), owner.Account, foreign.Workspace)
+	who, err = s.Workspaces.Person(t.Context(), owner.Account, foreign.Workspace)
 	if err != nil || who.Role != tenancy.RoleViewer || who.Workspace != foreign.Workspace {
 		t.Errorf("chosen workspace: %+v, %v", who, err)
 	}
-	who, err = s.Person(t.Context(), owner.Account, ids.Nil)
+	who, err = s.Workspaces.Person(t.Context(), owner.Account, ids.Nil)
 	if err != nil || who.Workspace != s.First.Workspace {
 		t.Errorf("first by name: %+v, %v", who, err)
 	}

@@ -44,9 +44,9 @@ type Facts struct {
 	NeedsFactor bool
 }
 
-// AboutWorkspace reads the asker's workspace. It needs ReadBoard. Fault:
+// Facts reads the asker's workspace. It needs ReadBoard. Fault:
 // Forbidden.
-func (s *Service) AboutWorkspace(ctx context.Context, who tenancy.Principal) (Facts, error) {
+func (s *Service) Facts(ctx context.Context, who tenancy.Principal) (Facts, error) {
 	if !who.Can(tenancy.ReadBoard) {
 		return Facts{}, fault.New(fault.Forbidden, "Only members see the workspace.")
 	}
@@ -59,10 +59,10 @@ func (s *Service) AboutWorkspace(ctx context.Context, who tenancy.Principal) (Fa
 	return f, err
 }
 
-// RenameWorkspace gives the asker's workspace another name of 1..100 characters;
+// Rename gives the asker's workspace another name of 1..100 characters;
 // its slug stays. It needs Own. Faults: Forbidden, Validation (name),
 // VersionConflict where another name was given at the same moment.
-func (s *Service) RenameWorkspace(ctx context.Context, who tenancy.Principal, name string) error {
+func (s *Service) Rename(ctx context.Context, who tenancy.Principal, name string) error {
 	if !who.Can(tenancy.Own) {
 		return fault.New(fault.Forbidden, "Only an owner renames the workspace.")
 	}
@@ -111,16 +111,16 @@ func (s *Service) RequireSecondFactor(ctx context.Context, who tenancy.Principal
 			eventlog.Change{Field: "require_second_factor", Old: !required, New: required})
 	})
 	if err == nil && changed {
-		s.members.MembersChanged(who.Workspace)
+		s.members.Changed(who.Workspace)
 	}
 	return err
 }
 
-// CreateWorkspace makes a workspace with the product `default` and the asker as
+// Create makes a workspace with the product `default` and the asker as
 // its owner. Its slug follows from the name. It needs Manage in the workspace
 // that the asker is in. Faults: Forbidden, Validation (name), InUse for somebody
 // who is in very many.
-func (s *Service) CreateWorkspace(ctx context.Context, who tenancy.Principal, name string) (Workspace, error) {
+func (s *Service) Create(ctx context.Context, who tenancy.Principal, name string) (Workspace, error) {
 	if who.Kind != tenancy.KindPerson || !who.Can(tenancy.Manage) {
 		return Workspace{}, fault.New(fault.Forbidden, "Workspaces are made by people who manage one.")
 	}
@@ -128,7 +128,7 @@ func (s *Service) CreateWorkspace(ctx context.Context, who tenancy.Principal, na
 	if err := checkName(name); err != nil {
 		return Workspace{}, err
 	}
-	list, err := s.Workspaces(ctx, who.Account)
+	list, err := s.Of(ctx, who.Account)
 	if err != nil {
 		return Workspace{}, err
 	}

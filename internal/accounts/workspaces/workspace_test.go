@@ -17,15 +17,15 @@ func TestMakeAWorkspace(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
 	conn := dbtest.Owner(t, s.DB)
 	admin := s.Join(t, "Cem", tenancy.RoleAdmin)
-	w, err := s.CreateWorkspace(t.Context(), admin, " Kestrel Labs ")
+	w, err := s.Workspaces.Create(t.Context(), admin, " Kestrel Labs ")
 	if err != nil || w.Name != "Kestrel Labs" || w.Slug != "kestrel-labs" || w.Role != tenancy.RoleOwner {
 		t.Fatalf("made %+v, %v", w, err)
 	}
-	list, err := s.Workspaces(t.Context(), admin.Account)
+	list, err := s.Workspaces.Of(t.Context(), admin.Account)
 	if err != nil || len(list) != 2 || list[1] != w {
 		t.Errorf("he is in %+v, %v", list, err)
 	}
-	who, err := s.Person(t.Context(), admin.Account, w.ID)
+	who, err := s.Workspaces.Person(t.Context(), admin.Account, w.ID)
 	if err != nil || who.Workspace != w.ID || who.Role != tenancy.RoleOwner {
 		t.Errorf("there he is %+v, %v", who, err)
 	}
@@ -39,13 +39,13 @@ func TestMakeAWorkspace(t *testing.T) {
 			t.Errorf("%d: %s", n, sql)
 		}
 	}
-	if again, err := s.CreateWorkspace(t.Context(), admin, "kestrel labs"); err != nil || again.Slug != "kestrel-labs-2" {
+	if again, err := s.Workspaces.Create(t.Context(), admin, "kestrel labs"); err != nil || again.Slug != "kestrel-labs-2" {
 		t.Errorf("the same name again: %+v, %v", again, err)
 	}
-	_, err = s.CreateWorkspace(t.Context(), s.Join(t, "Dee", tenancy.RoleMember), "Mine")
+	_, err = s.Workspaces.Create(t.Context(), s.Join(t, "Dee", tenancy.RoleMember), "Mine")
 	accountstest.WantFault(t, err, fault.Forbidden)
 	for _, name := range []string{"", "  ", "a\nb", strings.Repeat("x", 101), "a\x00b"} {
-		_, err = s.CreateWorkspace(t.Context(), admin, name)
+		_, err = s.Workspaces.Create(t.Context(), admin, name)
 		accountstest.WantFault(t, err, fault.Validation)
 	}
 }
@@ -57,7 +57,7 @@ func TestOneNameAtOneMoment(t *testing.T) {
 	var all sync.WaitGroup
 	for range 10 {
 		all.Go(func() {
-			if _, err := s.CreateWorkspace(ctx, owner, "Ops"); err != nil {
+			if _, err := s.Workspaces.Create(ctx, owner, "Ops"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -72,20 +72,20 @@ func TestRenameTheWorkspace(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
 	owner, conn := s.Owner(t), dbtest.Owner(t, s.DB)
 	for range 2 { // the second changes nothing
-		if err := s.RenameWorkspace(t.Context(), owner, " Kestrel Labs "); err != nil {
+		if err := s.Workspaces.Rename(t.Context(), owner, " Kestrel Labs "); err != nil {
 			t.Fatal(err)
 		}
 	}
-	about, err := s.AboutWorkspace(t.Context(), s.Join(t, "Vic", tenancy.RoleViewer))
+	about, err := s.Workspaces.Facts(t.Context(), s.Join(t, "Vic", tenancy.RoleViewer))
 	if err != nil || about.Name != "Kestrel Labs" || about.Slug != workspaces.FirstSlug || about.Since.IsZero() {
 		t.Errorf("it is %+v, %v", about, err)
 	}
 	if n := accountstest.Count(t, conn, `SELECT count(*) FROM event WHERE type = 'workspace.renamed' AND changes->0->>'old' = 'Default' AND changes->0->>'new' = 'Kestrel Labs'`); n != 1 {
 		t.Errorf("%d events", n)
 	}
-	accountstest.WantFault(t, s.RenameWorkspace(t.Context(), s.Join(t, "Cem", tenancy.RoleAdmin), "Mine"), fault.Forbidden)
-	accountstest.WantFault(t, s.RenameWorkspace(t.Context(), owner, ""), fault.Validation)
-	_, err = s.AboutWorkspace(t.Context(), tenancy.Principal{Kind: tenancy.KindEnrolment, Workspace: s.First.Workspace})
+	accountstest.WantFault(t, s.Workspaces.Rename(t.Context(), s.Join(t, "Cem", tenancy.RoleAdmin), "Mine"), fault.Forbidden)
+	accountstest.WantFault(t, s.Workspaces.Rename(t.Context(), owner, ""), fault.Validation)
+	_, err = s.Workspaces.Facts(t.Context(), tenancy.Principal{Kind: tenancy.KindEnrolment, Workspace: s.First.Workspace})
 	accountstest.WantFault(t, err, fault.Forbidden)
 	if n := accountstest.Count(t, conn, "SELECT count(*) FROM workspace WHERE name = 'Mine'"); n != 0 {
 		t.Error("it was renamed")
@@ -96,6 +96,6 @@ func TestRenameTheWorkspace(t *testing.T) {
 		accountstest.Exec(t, conn, "INSERT INTO workspace (id, slug, name) VALUES ($1::uuid, 'w-' || $1::text, 'Many')", w.String())
 		accountstest.Exec(t, conn, "INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, 'viewer')", w, owner.Account)
 	}
-	_, err = s.CreateWorkspace(t.Context(), owner, "One more")
+	_, err = s.Workspaces.Create(t.Context(), owner, "One more")
 	accountstest.WantFault(t, err, fault.InUse)
 }

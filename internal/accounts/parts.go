@@ -34,33 +34,18 @@ const sweepRows = 1000
 // Notifier carries wake-ups between the processes of one database.
 type Notifier = tokens.Notifier
 
-// The services of the parts, under names that tell them apart.
-type (
-	peopleService     = people.Service
-	sessionsService   = sessions.Service
-	devicesService    = devices.Service
-	loginService      = login.Service
-	twofactorService  = twofactor.Service
-	identitiesService = identities.Service
-	membersService    = members.Service
-	workspacesService = workspaces.Service
-	tokensService     = tokens.Service
-	setupService      = setup.Service
-)
-
-// Service joins the services of the parts and holds no rule. A caller declares
-// the few methods that it needs.
-type Service struct {
-	*peopleService
-	*sessionsService
-	*devicesService
-	*loginService
-	*twofactorService
-	*identitiesService
-	*membersService
-	*workspacesService
-	*tokensService
-	*setupService
+// Parts are the services of the parts, joined. A caller takes those it needs.
+type Parts struct {
+	People        *people.Service
+	Sessions      *sessions.Service
+	Devices       *devices.Service
+	LogIns        *login.Service
+	SecondFactors *twofactor.Service
+	Identities    *identities.Service
+	Members       *members.Service
+	Workspaces    *workspaces.Service
+	Tokens        *tokens.Service
+	Setup         *setup.Service
 
 	// Hashes and Throttle serve the parts.
 	Hashes   *passwords.Hasher
@@ -69,7 +54,7 @@ type Service struct {
 	db *db.DB
 }
 
-// Config is what a Service is made of.
+// Config is what the parts are made of.
 type Config struct {
 	DB *db.DB
 	// Key is the server's secret of KeySize bytes, the same in all web processes of
@@ -84,33 +69,33 @@ type Config struct {
 	HashCost passwords.Cost
 }
 
-// New returns the service with the real clock and the usual cost of a hash; see
+// New returns the parts with the real clock and the usual cost of a hash; see
 // Config for the key.
-func New(d *db.DB, key []byte, wake Notifier, log *slog.Logger, earlier ...[]byte) *Service {
+func New(d *db.DB, key []byte, wake Notifier, log *slog.Logger, earlier ...[]byte) *Parts {
 	return NewWith(Config{DB: d, Key: key, Earlier: earlier, Wake: wake, Log: log, Now: time.Now, HashCost: passwords.DefaultCost})
 }
 
-// NewWith returns the service of a configuration. A key of another length is a
+// NewWith returns the parts of a configuration. A key of another length is a
 // defect of the caller and panics.
-func NewWith(c Config) *Service {
+func NewWith(c Config) *Parts {
 	if len(c.Key) != KeySize {
 		panic(fmt.Sprintf("accounts: the key has %d bytes, not %d", len(c.Key), KeySize))
 	}
-	s := &Service{db: c.DB, Hashes: passwords.New(c.HashCost)}
-	s.peopleService = people.New(c.DB)
-	s.sessionsService = sessions.New(c.DB)
-	s.devicesService = devices.New(derive(c.Key, "fleetboard known device hmac v1", sha256.Size), c.Now)
-	s.Throttle = throttle.New(c.DB, derive(c.Key, "fleetboard login throttle hmac v1", sha256.Size), s.devicesService, c.Log)
-	s.loginService = login.New(c.DB, s.Hashes, s.peopleService, s.Throttle, s.devicesService)
+	p := &Parts{db: c.DB, Hashes: passwords.New(c.HashCost)}
+	p.People = people.New(c.DB)
+	p.Sessions = sessions.New(c.DB)
+	p.Devices = devices.New(derive(c.Key, "fleetboard known device hmac v1", sha256.Size), c.Now)
+	p.Throttle = throttle.New(c.DB, derive(c.Key, "fleetboard login throttle hmac v1", sha256.Size), p.Devices, c.Log)
+	p.LogIns = login.New(c.DB, p.Hashes, p.People, p.Throttle, p.Devices)
 	seals := vault.NewRing("fleetboard second factor v1", c.Key, c.Earlier...)
-	s.twofactorService = twofactor.New(c.DB, seals, s.peopleService, s.loginService, s.Throttle, c.Now)
-	s.membersService = members.New(c.DB, c.Wake, s.Hashes)
-	s.identitiesService = identities.New(c.DB, c.Wake, s.loginService, s.membersService, c.Log)
-	s.workspacesService = workspaces.New(c.DB, s.membersService)
+	p.SecondFactors = twofactor.New(c.DB, seals, p.People, p.LogIns, p.Throttle, c.Now)
+	p.Members = members.New(c.DB, c.Wake, p.Hashes)
+	p.Identities = identities.New(c.DB, c.Wake, p.LogIns, p.Members, c.Log)
+	p.Workspaces = workspaces.New(c.DB, p.Members)
 	signing := ed25519.NewKeyFromSeed(derive(c.Key, "fleetboard agent token ed25519 v1", ed25519.SeedSize))
-	s.tokensService = tokens.New(c.DB, c.Wake, s.workspacesService, signing, c.Now)
-	s.setupService = setup.New(c.DB, s.Hashes, c.Log)
-	return s
+	p.Tokens = tokens.New(c.DB, c.Wake, p.Workspaces, signing, c.Now)
+	p.Setup = setup.New(c.DB, p.Hashes, c.Log)
+	return p
 }
 
 // derive gives each use of the server's key a key of its own.
@@ -126,8 +111,8 @@ func derive(key []byte, label string, size int) []byte {
 // Expire deletes what nobody needs any more: sessions and set-up links after
 // their time, counts of failed log ins after a day, revocations that no token
 // outlives. At most a thousand rows of each; a loop calls it again.
-func (s *Service) Expire(ctx context.Context) error {
-	err := s.db.InNone(ctx, func(tx db.Tx) error {
+func (p *Parts) Expire(ctx context.Context) error {
+	err := p.db.InNone(ctx, func(tx db.Tx) error {
 		if err := sessions.ExpireTx(ctx, tx, sweepRows); err != nil {
 			return fmt.Errorf("expire sessions: %w", err)
 		}
@@ -145,5 +130,5 @@ func (s *Service) Expire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.ExpireRevocations(ctx, sweepRows)
+	return p.Tokens.ExpireRevocations(ctx, sweepRows)
 }
