@@ -33,9 +33,9 @@ func (s *Server) pages() []web.Route {
 	s.Live = live.NewHub(streams, registry)
 
 	boards := board.New(board.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Fleet: d.Fleet})
-	jobPages := job.New(job.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Links: d.Jobs, Logs: d.Jobs, Fleet: d.Fleet,
-		Dispatch: d.Dispatch, Events: d.Events, Registry: registry, Streams: live.NewStreams(streams)})
-	reviews := review.New(review.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Fleet: d.Fleet, Dispatch: d.Dispatch})
+	jobPages := job.New(job.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Links: d.Jobs, Attempts: d.Attempts, Logs: d.JobLogs,
+		Fleet: d.Fleet, Dispatch: d.Dispatch, Events: d.Events, Registry: registry, Streams: live.NewStreams(streams)})
+	reviews := review.New(review.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Attempts: d.Attempts, Fleet: d.Fleet, Dispatch: d.Dispatch})
 	agent := agents.New(agents.Deps{Web: site, Kanban: d.Kanban, Fleet: d.Fleet, Dispatch: d.Dispatch})
 	events := timeline.New(timeline.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Events: d.Events})
 	registry.Register(boards.Live(), jobPages.Live(), agent.Live(), reviews.Live(), events.Live())
@@ -49,7 +49,7 @@ func (s *Server) pages() []web.Route {
 		login.New(login.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions, Fleet: d.Fleet,
 			Log: d.Log}).Routes(),
 		settings.New(settings.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions,
-			Jobs: d.Jobs, Fleet: d.Fleet,
+			Jobs: d.Jobs, Secrets: d.Jobs.Secrets, Fleet: d.Fleet,
 			Kanban: d.Kanban, Dispatch: d.Dispatch, Events: d.Events}).Routes(),
 	)
 }

@@ -98,7 +98,7 @@ func TestThePageOfTheKeys(t *testing.T) {
 	handlertest.WantRedirect(t, d.Post("/settings/secrets/renew", url.Values{}), "/settings/secrets")
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/settings/secrets"), http.StatusOK), "#toasts", "A rotation is under way.")
 	for range 2 {
-		if _, err := d.Jobs.RotateSecrets(t.Context()); err != nil {
+		if _, err := d.Jobs.Secrets.RotateSecrets(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

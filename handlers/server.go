@@ -18,6 +18,8 @@ import (
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy/quota"
 )
@@ -32,6 +34,8 @@ type Deps struct {
 	Log      *slog.Logger
 
 	Jobs     *jobs.Service
+	Attempts *attempts.Service
+	JobLogs  *joblog.Service
 	Fleet    *fleet.Service
 	Dispatch *dispatch.Service
 	Kanban   *kanban.Service

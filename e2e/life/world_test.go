@@ -25,6 +25,8 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/notifier"
 	"fleetboard/internal/tenancy"
@@ -56,7 +58,8 @@ func newServer(t *testing.T) *server {
 	}
 	events, list := eventlog.New(d), jobs.NewService(d, wake, dbtest.Vault(d))
 	work, board := dispatch.New(d, list, wake, people.Tokens, log), kanban.New(d, events, wake, log)
-	front := httptest.NewServer(api.New(api.Deps{Tokens: people.Tokens, Jobs: list, Fleet: fleet.NewService(d, wake), Dispatch: work,
+	front := httptest.NewServer(api.New(api.Deps{Tokens: people.Tokens, Jobs: list, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
+		Fleet: fleet.NewService(d, wake), Dispatch: work,
 		Kanban: board, Events: events, Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Wake: wake, Log: log}))
 	s := &server{db: d, url: front.URL + api.BasePath, people: people,
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}

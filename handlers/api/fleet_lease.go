@@ -10,6 +10,7 @@ import (
 
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
 )
 
@@ -26,7 +27,7 @@ type work interface {
 	Start(ctx context.Context, who tenancy.Principal, ref dispatch.Ref) (dispatch.LeaseStatus, error)
 	Progress(ctx context.Context, who tenancy.Principal, ref dispatch.Ref, p dispatch.Progress) (dispatch.LeaseStatus, error)
 	Renew(ctx context.Context, who tenancy.Principal, ref dispatch.Ref, ttlSeconds int) (dispatch.LeaseStatus, error)
-	WriteLogs(ctx context.Context, who tenancy.Principal, ref dispatch.Ref, lines []jobs.LogLine) (dispatch.LeaseStatus, error)
+	WriteLogs(ctx context.Context, who tenancy.Principal, ref dispatch.Ref, lines []joblog.Line) (dispatch.LeaseStatus, error)
 	RecordUsage(ctx context.Context, who tenancy.Principal, lines []dispatch.UsageLine) ([]dispatch.UsageAnswer, error)
 }
 

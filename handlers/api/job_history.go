@@ -11,6 +11,8 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/spend"
 	"fleetboard/internal/tenancy"
@@ -19,19 +21,27 @@ import (
 // historyHandlers answer what became of a job and why: its attempts, events and log,
 // and the reason why it does not run.
 type historyHandlers struct {
-	jobs   jobHistory
-	agents agentFinder
-	usage  usageReader
-	events jobEvents
-	board  explainer
+	jobs     jobReader
+	attempts attemptReader
+	logs     logReader
+	agents   agentFinder
+	usage    usageReader
+	events   jobEvents
+	board    explainer
 }
 
-type jobHistory interface {
+type jobReader interface {
 	Get(ctx context.Context, who tenancy.Principal, keyOrID string) (jobs.Job, error)
-	Attempts(ctx context.Context, who tenancy.Principal, keyOrID string) ([]jobs.Attempt, error)
-	AgentAttempts(ctx context.Context, who tenancy.Principal, agent ids.ID, f jobs.AgentFilter) (
-		list []jobs.AgentAttempt, next string, err error)
-	Logs(ctx context.Context, who tenancy.Principal, job string, f jobs.LogFilter) (list []jobs.LogLine, next string, err error)
+}
+
+type attemptReader interface {
+	Attempts(ctx context.Context, who tenancy.Principal, keyOrID string) ([]attempts.Attempt, error)
+	AgentAttempts(ctx context.Context, who tenancy.Principal, agent ids.ID, f attempts.Filter) (
+		list []attempts.OfAgent, next string, err error)
+}
+
+type logReader interface {
+	Logs(ctx context.Context, who tenancy.Principal, job string, f joblog.Filter) (list []joblog.Line, next string, err error)
 }
 
 type agentFinder interface {
@@ -58,14 +68,14 @@ func (s *historyHandlers) ListAttempts(ctx context.Context, r ListAttemptsReques
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.jobs.Attempts(ctx, who, job.ID.String())
+	all, err := s.attempts.Attempts(ctx, who, job.ID.String())
 	if err != nil {
 		return nil, err
 	}
 	var unknown error
 	shown, next, err := page(all, r.Params.Cursor, r.Params.Limit,
-		func(a jobs.Attempt) string { return strconv.FormatInt(a.Epoch, 10) },
-		func(a jobs.Attempt, last string) bool {
+		func(a attempts.Attempt) string { return strconv.FormatInt(a.Epoch, 10) },
+		func(a attempts.Attempt, last string) bool {
 			epoch, err := strconv.ParseInt(last, 10, 64)
 			if err != nil {
 				unknown = fault.Invalid("cursor", "It must be one that this server gave out.")
@@ -75,9 +85,9 @@ func (s *historyHandlers) ListAttempts(ctx context.Context, r ListAttemptsReques
 	if err = errors.Join(err, unknown); err != nil {
 		return nil, err
 	}
-	used, err := s.usage.Usage(ctx, who, job.ID, models(shown, func(a jobs.Attempt) int64 { return a.Epoch })...)
+	used, err := s.usage.Usage(ctx, who, job.ID, models(shown, func(a attempts.Attempt) int64 { return a.Epoch })...)
 	return ListAttempts200JSONResponse{NextCursor: next,
-		Items: models(shown, func(a jobs.Attempt) Attempt { return attemptModel(job.Key, a, used.Attempts[a.Epoch]) })}, err
+		Items: models(shown, func(a attempts.Attempt) Attempt { return attemptModel(job.Key, a, used.Attempts[a.Epoch]) })}, err
 }
 
 // ListAgentAttempts gives a page of an agent's attempts, newest first.
@@ -89,15 +99,15 @@ func (s *historyHandlers) ListAgentAttempts(ctx context.Context, r ListAgentAtte
 	if err != nil {
 		return nil, err
 	}
-	found, next, err := s.jobs.AgentAttempts(ctx, who, agent.ID, jobs.AgentFilter{Outcome: string(value(r.Params.Outcome)),
+	found, next, err := s.attempts.AgentAttempts(ctx, who, agent.ID, attempts.Filter{Outcome: string(value(r.Params.Outcome)),
 		Cursor: value(r.Params.Cursor), Limit: limit(r.Params.Limit)})
 	if err != nil {
 		return nil, err
 	}
-	leaseOf := func(a jobs.AgentAttempt) spend.Lease { return spend.Lease{Job: a.JobID, Epoch: a.Epoch} }
+	leaseOf := func(a attempts.OfAgent) spend.Lease { return spend.Lease{Job: a.JobID, Epoch: a.Epoch} }
 	used, err := s.usage.LeaseUsage(ctx, who, models(found, leaseOf))
 	return ListAgentAttempts200JSONResponse{NextCursor: next,
-		Items: models(found, func(a jobs.AgentAttempt) Attempt { return attemptModel(a.Key, a.Attempt, used[leaseOf(a)]) })}, err
+		Items: models(found, func(a attempts.OfAgent) Attempt { return attemptModel(a.Key, a.Attempt, used[leaseOf(a)]) })}, err
 }
 
 // ListJobEvents gives a page of a job's events, newest first.
@@ -136,7 +146,7 @@ func (s *historyHandlers) ExplainJob(ctx context.Context, r ExplainJobRequestObj
 
 // ListJobLogs gives a page of a job's log, newest first.
 func (s *historyHandlers) ListJobLogs(ctx context.Context, r ListJobLogsRequestObject) (ListJobLogsResponseObject, error) {
-	found, next, err := s.jobs.Logs(ctx, whoOf(ctx), r.Job, jobs.LogFilter{
-		Level: jobs.LogLevel(value(r.Params.Level)), Cursor: value(r.Params.Cursor), Limit: limit(r.Params.Limit)})
+	found, next, err := s.logs.Logs(ctx, whoOf(ctx), r.Job, joblog.Filter{
+		Level: joblog.Level(value(r.Params.Level)), Cursor: value(r.Params.Cursor), Limit: limit(r.Params.Limit)})
 	return ListJobLogs200JSONResponse{Items: models(found, logModel), NextCursor: next}, err
 }

@@ -7,6 +7,7 @@ import (
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/spend"
 )
 
@@ -104,7 +105,7 @@ func jobFilter(in ListJobsParams) jobs.Filter {
 }
 
 // attemptModel is an attempt on the job with that key.
-func attemptModel(key string, a jobs.Attempt, used spend.Usage) Attempt {
+func attemptModel(key string, a attempts.Attempt, used spend.Usage) Attempt {
 	return Attempt{
 		Job: key, Epoch: a.Epoch, Agent: a.Agent, Factory: a.Factory, Model: a.Model, SessionKey: a.SessionKey,
 		ClaimedAt: a.ClaimedAt.UTC(), StartedAt: utcOrNil(a.StartedAt), EndedAt: utcOrNil(a.EndedAt), Outcome: AttemptOutcome(a.Outcome),

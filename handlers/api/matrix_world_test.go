@@ -20,6 +20,8 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
 )
@@ -157,7 +159,8 @@ func (m *matrix) serve(change ...func(*api.Deps)) http.Handler {
 	log := slog.New(slog.DiscardHandler)
 	people := accounts.New(m.db, bytes.Repeat([]byte{7}, 32), silence{}, log)
 	list, events := jobs.NewService(m.db, silence{}, dbtest.Vault(m.db)), eventlog.New(m.db)
-	deps := api.Deps{Jobs: list, Fleet: fleet.NewService(m.db, silence{}), Dispatch: dispatch.New(m.db, list, silence{}, people.Tokens, log),
+	deps := api.Deps{Jobs: list, Attempts: attempts.NewService(m.db), JobLogs: joblog.NewService(m.db),
+		Fleet: fleet.NewService(m.db, silence{}), Dispatch: dispatch.New(m.db, list, silence{}, people.Tokens, log),
 		Kanban: kanban.New(m.db, events, silence{}, log), Events: events, Done: m.done, Tokens: people.Tokens, Log: log,
 		Coordinator: coordinator.New(m.db, coordinator.Work{}, silence{}, log)}
 	for _, f := range change {

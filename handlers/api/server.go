@@ -15,6 +15,8 @@ import (
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
 	"fleetboard/internal/tenancy/quota"
@@ -26,6 +28,8 @@ const BasePath = "/api/v1"
 // Deps are the use cases that the API offers.
 type Deps struct {
 	Jobs     *jobs.Service
+	Attempts *attempts.Service
+	JobLogs  *joblog.Service
 	Fleet    *fleet.Service
 	Dispatch *dispatch.Service
 	Kanban   *kanban.Service
@@ -94,12 +98,13 @@ func New(d Deps) *Server {
 		bodies[id] = op.body
 	}
 	s := &Server{
-		actionHandlers:      actionHandlers{actions: d.Dispatch, keys: d.Jobs, log: d.Log},
-		agentHandlers:       agentHandlers{agents: d.Dispatch, fleet: d.Fleet},
-		claimHandlers:       claimHandlers{queue: d.Dispatch},
-		eventHandlers:       eventHandlers{events: d.Events, jobs: d.Jobs, wake: d.Wake, done: d.Done, tokens: d.Tokens},
-		factoryHandlers:     factoryHandlers{fleet: d.Fleet},
-		historyHandlers:     historyHandlers{jobs: d.Jobs, agents: d.Fleet, usage: d.Dispatch, events: d.Events, board: d.Kanban},
+		actionHandlers:  actionHandlers{actions: d.Dispatch, keys: d.Jobs, log: d.Log},
+		agentHandlers:   agentHandlers{agents: d.Dispatch, fleet: d.Fleet},
+		claimHandlers:   claimHandlers{queue: d.Dispatch},
+		eventHandlers:   eventHandlers{events: d.Events, jobs: d.Jobs, wake: d.Wake, done: d.Done, tokens: d.Tokens},
+		factoryHandlers: factoryHandlers{fleet: d.Fleet},
+		historyHandlers: historyHandlers{jobs: d.Jobs, attempts: d.Attempts, logs: d.JobLogs, agents: d.Fleet, usage: d.Dispatch,
+			events: d.Events, board: d.Kanban},
 		jobHandlers:         jobHandlers{jobs: d.Jobs, discover: d.Dispatch, fleet: d.Fleet, agents: d.Fleet, usage: d.Dispatch},
 		linkHandlers:        linkHandlers{links: d.Jobs},
 		metaHandlers:        metaHandlers{build: d.Build, version: version},

@@ -31,6 +31,8 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/notifier"
 	"fleetboard/internal/tenancy"
@@ -135,7 +137,8 @@ func newWorld(t *testing.T) *world {
 	w.dispatch = dispatch.New(d, w.jobs, wake, w.accounts.Tokens, log)
 	events := eventlog.New(d)
 	board := kanban.New(d, events, wake, log)
-	server := api.New(api.Deps{Jobs: w.jobs, Fleet: fleet.NewService(d, wake), Dispatch: w.dispatch, Kanban: board,
+	server := api.New(api.Deps{Jobs: w.jobs, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
+		Fleet: fleet.NewService(d, wake), Dispatch: w.dispatch, Kanban: board,
 		Events: events, Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Tokens: arrivals{w}, Log: log, Build: api.Build{Server: "test", Schema: 7}})
 	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		server.ServeHTTP(rw, r)

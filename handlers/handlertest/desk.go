@@ -25,6 +25,8 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/notifier"
 	"fleetboard/internal/tenancy"
@@ -61,7 +63,8 @@ func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
 	list, events := jobs.NewService(d, wake, dbtest.Vault(d)), eventlog.New(d)
 	deps := handlers.Deps{
 		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(d), false), Log: log,
-		Jobs: list, Fleet: fleet.NewService(d, wake), Dispatch: dispatch.New(d, list, wake, people.Tokens, log),
+		Jobs: list, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
+		Fleet: fleet.NewService(d, wake), Dispatch: dispatch.New(d, list, wake, people.Tokens, log),
 		Kanban: kanban.New(d, events, wake, log), Events: events, EnrolmentTokenFile: "/data/enrolment-token",
 		Coordinator: coordinator.New(d, coordinator.Work{}, wake, log),
 	}

@@ -3,11 +3,12 @@ package handlertest
 import (
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
 )
 
 // Write adds lines to the log of a job, in the other process.
-func (d *Desk) Write(agent tenancy.Principal, j jobs.Job, lines ...jobs.LogLine) {
+func (d *Desk) Write(agent tenancy.Principal, j jobs.Job, lines ...joblog.Line) {
 	d.t.Helper()
 	if _, err := d.Elsewhere.WriteLogs(d.t.Context(), agent, dispatch.Ref{Job: j.Key, Epoch: j.Epoch}, lines); err != nil {
 		d.t.Fatal(err)

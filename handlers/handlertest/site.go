@@ -23,6 +23,8 @@ import (
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/notifier"
 )
@@ -78,6 +80,8 @@ func NewSite(t *testing.T, in setup.BootstrapInput, change ...func(*handlers.Dep
 		Sessions: web.NewSessions(sessions.NewStore(d), false),
 		Log:      log,
 		Jobs:     list,
+		Attempts: attempts.NewService(d),
+		JobLogs:  joblog.NewService(d),
 		Fleet:    fleet.NewService(d, wake),
 		Dispatch: dispatch.New(d, list, wake, people.Tokens, log),
 		Kanban:   kanban.New(d, events, wake, log),

@@ -9,6 +9,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
 	"fleetboard/views"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
@@ -17,7 +18,7 @@ import (
 // attemptsPageData is what the page of attempts is made of.
 type attemptsPageData struct {
 	job    jobs.Job
-	list   []jobs.AttemptRecord // newest first
+	list   []attempts.Record // newest first
 	used   dispatch.JobUsage
 	before int64 // the epoch that these are before, 0 for the newest
 	more   bool  // there are older ones
@@ -38,7 +39,7 @@ func (s attemptsPageData) model() views.AttemptsPage {
 	return m
 }
 
-func (s attemptsPageData) attempt(a jobs.AttemptRecord) views.AttemptRecord {
+func (s attemptsPageData) attempt(a attempts.Record) views.AttemptRecord {
 	m := views.AttemptRecord{Attempt: attemptModel(a.Attempt, s.job, s.now), Model: a.Model, Session: a.SessionKey,
 		Claimed: ui.Day(a.ClaimedAt), Step: web.FirstLine(a.CurrentStep, web.MaxQuote), ErrorKind: a.ErrorKind, Error: a.Error,
 		Stack: a.Stack, Checkpoint: keptJSON(a.Checkpoint), Result: keptJSON(a.Result),
@@ -72,7 +73,7 @@ func keptJSON(raw json.RawMessage) string {
 	return web.PrettyJSON(raw)
 }
 
-func linesText(a jobs.AttemptRecord) string {
+func linesText(a attempts.Record) string {
 	if a.Lines == 0 {
 		return "no log lines"
 	}

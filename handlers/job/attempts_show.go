@@ -21,7 +21,7 @@ func (p *Pages) showAttempts(c echo.Context, who tenancy.Principal) error {
 	before, _ := strconv.ParseInt(c.QueryParam("before"), 10, 64)
 	sheet := attemptsPageData{before: max(0, before)}
 	var err error
-	if sheet.job, sheet.list, sheet.more, err = p.Jobs.AttemptPage(ctx, who, c.Param("key"), sheet.before, attemptPage); err != nil {
+	if sheet.job, sheet.list, sheet.more, err = p.Attempts.AttemptPage(ctx, who, c.Param("key"), sheet.before, attemptPage); err != nil {
 		return err
 	}
 	if sheet.used, err = p.Dispatch.Usage(ctx, who, sheet.job.ID, sheet.epochs()...); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/views"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
@@ -22,23 +23,23 @@ const (
 
 // logLevels are the choices of levels, and their words.
 var logLevels = []struct {
-	level       jobs.LogLevel
+	level       joblog.Level
 	word, label string
 	tone        views.LogTone
 }{
-	{jobs.Debug, "Debug", "", views.LogQuiet},
-	{jobs.Info, "Info", "Info", views.LogPlain},
-	{jobs.Warning, "Warning", "Warnings", views.LogWarn},
-	{jobs.Error, "Error", "Errors", views.LogBad},
-	{jobs.Critical, "Critical", "", views.LogWorst},
+	{joblog.Debug, "Debug", "", views.LogQuiet},
+	{joblog.Info, "Info", "Info", views.LogPlain},
+	{joblog.Warning, "Warning", "Warnings", views.LogWarn},
+	{joblog.Error, "Error", "Errors", views.LogBad},
+	{joblog.Critical, "Critical", "", views.LogWorst},
 }
 
 // logData is what a part of a job's log is made of.
 type logData struct {
 	job   jobs.Job
 	view  links.LogView
-	found []jobs.LogLine // newest first
-	more  bool           // there are older ones
+	found []joblog.Line // newest first
+	more  bool          // there are older ones
 	now   time.Time
 }
 
@@ -83,7 +84,7 @@ func (s logData) filters() []views.LogFilter {
 	return list
 }
 
-func logLineModel(l jobs.LogLine, now time.Time) views.LogLine {
+func logLineModel(l joblog.Line, now time.Time) views.LogLine {
 	m := views.LogLine{ID: l.ID, At: ui.At(l.ReceivedAt), Level: string(l.Level), Agent: l.Agent, Attempt: int(l.Epoch),
 		Event: l.Event, Message: web.Beginning(l.Message, maxMessage), Details: detailsText(l.Details)}
 	if now.Sub(l.ReceivedAt) >= 24*time.Hour {

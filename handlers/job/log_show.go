@@ -10,6 +10,7 @@ import (
 
 	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
 	"fleetboard/views/links"
@@ -62,8 +63,8 @@ func logViewOf(c echo.Context) links.LogView {
 	return v
 }
 
-func logFilterOf(v links.LogView) jobs.LogFilter {
-	f := jobs.LogFilter{Level: jobs.LogLevel(v.Level), Epoch: v.Epoch, Limit: logPage}
+func logFilterOf(v links.LogView) joblog.Filter {
+	f := joblog.Filter{Level: joblog.Level(v.Level), Epoch: v.Epoch, Limit: logPage}
 	if v.Before > 0 {
 		f.Cursor = strconv.FormatInt(v.Before, 10)
 	}

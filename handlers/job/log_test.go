@@ -16,14 +16,15 @@ import (
 	"fleetboard/handlers/live"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
 )
 
 // numbered are lines that say which they are.
-func numbered(from, to int) []jobs.LogLine {
-	var list []jobs.LogLine
+func numbered(from, to int) []joblog.Line {
+	var list []joblog.Line
 	for i := from; i <= to; i++ {
-		list = append(list, jobs.LogLine{Level: jobs.Info, Message: fmt.Sprintf("line %04d", i)})
+		list = append(list, joblog.Line{Level: joblog.Info, Message: fmt.Sprintf("line %04d", i)})
 	}
 	return list
 }
@@ -34,10 +35,10 @@ func TestJobLogShowsWhatAgentsWrote(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	agent, j := d.Working()
 	d.Write(agent, j,
-		jobs.LogLine{Level: jobs.Debug, Message: "looking"},
-		jobs.LogLine{Level: jobs.Warning, Event: "test.slow", Message: "2 s", Details: json.RawMessage(`{"budget":{"ms":1000}}`)},
-		jobs.LogLine{Level: jobs.Critical, Message: hostile, Event: "<b>", Details: json.RawMessage(`{"<i>":"\u202e</pre>"}`)},
-		jobs.LogLine{Level: jobs.Error, Message: strings.Repeat("long ", 1000)})
+		joblog.Line{Level: joblog.Debug, Message: "looking"},
+		joblog.Line{Level: joblog.Warning, Event: "test.slow", Message: "2 s", Details: json.RawMessage(`{"budget":{"ms":1000}}`)},
+		joblog.Line{Level: joblog.Critical, Message: hostile, Event: "<b>", Details: json.RawMessage(`{"<i>":"\u202e</pre>"}`)},
+		joblog.Line{Level: joblog.Error, Message: strings.Repeat("long ", 1000)})
 	doc := handlertest.Page(t, d.Get("/jobs/FB-1/log"), http.StatusOK)
 	handlertest.WantCount(t, doc, "#joblog-list > li", 4)
 	handlertest.WantText(t, doc, "#joblog-list > li:nth-child(1)", "Debug claude-1 e1looking")
@@ -58,8 +59,8 @@ func TestJobLogShowsWhatAgentsWrote(t *testing.T) {
 func TestJobLogIsNarrowedByLinks(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	agent, j := d.Working()
-	for _, level := range jobs.LogLevels {
-		d.Write(agent, j, jobs.LogLine{Level: level, Message: "one " + string(level)})
+	for _, level := range joblog.Levels {
+		d.Write(agent, j, joblog.Line{Level: level, Message: "one " + string(level)})
 	}
 	doc := handlertest.Page(t, d.Get("/jobs/FB-1/log"), http.StatusOK)
 	handlertest.WantText(t, doc, "#joblog nav a[aria-current=true]", "All")
@@ -113,7 +114,7 @@ func TestLiveLogAddsLinesAsTheyAreWritten(t *testing.T) {
 	if m.ID == "" || m.Event != "" {
 		t.Errorf("message with id %q and event %q", m.ID, m.Event)
 	}
-	d.Write(agent, j, jobs.LogLine{Level: jobs.Error, Message: hostile})
+	d.Write(agent, j, joblog.Line{Level: joblog.Error, Message: hostile})
 	handlertest.WantText(t, handlertest.Parse(t, s.Until("evil").Data), "li bdi", "<script>alert(1)</script>␛[31m�evil </li>")
 
 	// A reader that comes back gets what it missed, once.
@@ -128,7 +129,7 @@ func TestLiveLogKeepsTheFilter(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	agent, j := d.Working()
 	s := d.Stream(t, d.Listen(t)+"/jobs/FB-1/log/stream?after=0&level=ERROR", "")
-	d.Write(agent, j, jobs.LogLine{Level: jobs.Info, Message: "small talk"}, jobs.LogLine{Level: jobs.Critical, Message: "the end"})
+	d.Write(agent, j, joblog.Line{Level: joblog.Info, Message: "small talk"}, joblog.Line{Level: joblog.Critical, Message: "the end"})
 	if m := s.Until("the end"); strings.Contains(m.Data, "small talk") {
 		t.Errorf("the message has what the filter leaves out: %s", m.Data)
 	}

@@ -12,6 +12,7 @@ import (
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/kanban"
 	"fleetboard/views"
 	"fleetboard/views/links"
@@ -22,7 +23,7 @@ import (
 type pageData struct {
 	job                 jobs.Job
 	why                 kanban.Explanation
-	attempts            []jobs.Attempt // newest first
+	attempts            []attempts.Attempt // newest first
 	used                dispatch.JobUsage
 	graph               jobs.Graph
 	links               []jobs.Node      // the jobs of the graph
@@ -200,7 +201,7 @@ var outcomes = map[string]struct {
 	"asked":     {word: "Asked", icon: "message-circle-question-mark"},
 }
 
-func attemptModel(a jobs.Attempt, j jobs.Job, now time.Time) views.Attempt {
+func attemptModel(a attempts.Attempt, j jobs.Job, now time.Time) views.Attempt {
 	m := views.Attempt{Number: int(a.Epoch), Agent: a.Agent, Factory: a.Factory, Percent: web.PercentWord(a.ProgressPercent),
 		Detail: web.FirstLine(a.Error, web.MaxQuote)}
 	if a.EndedAt == nil {

@@ -12,6 +12,8 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
 )
@@ -23,6 +25,7 @@ type Deps struct {
 	Events   Events
 	Fleet    Fleet
 	Jobs     Jobs
+	Attempts Attempts
 	Links    Links
 	Logs     Logs
 	Kanban   Kanban
@@ -50,11 +53,15 @@ type Fleet interface {
 // Jobs is what the page asks of jobs.
 type Jobs interface {
 	Get(ctx context.Context, who tenancy.Principal, keyOrID string) (jobs.Job, error)
-	Attempts(ctx context.Context, who tenancy.Principal, keyOrID string) ([]jobs.Attempt, error)
-	AttemptPage(ctx context.Context, who tenancy.Principal, keyOrID string, before int64, limit int) (job jobs.Job,
-		list []jobs.AttemptRecord, more bool, err error)
 	Patch(ctx context.Context, who tenancy.Principal, keyOrID string, p jobs.Patch) (jobs.Job, error)
 	Purge(ctx context.Context, who tenancy.Principal, keyOrID string) error
+}
+
+// Attempts is what the page asks of the attempts on jobs.
+type Attempts interface {
+	Attempts(ctx context.Context, who tenancy.Principal, keyOrID string) ([]attempts.Attempt, error)
+	AttemptPage(ctx context.Context, who tenancy.Principal, keyOrID string, before int64, limit int) (job jobs.Job,
+		list []attempts.Record, more bool, err error)
 }
 
 // Links is what the page asks of the links between jobs.
@@ -68,8 +75,8 @@ type Links interface {
 
 // Logs is what the page asks of the log lines of jobs.
 type Logs interface {
-	Logs(ctx context.Context, who tenancy.Principal, job string, f jobs.LogFilter) (list []jobs.LogLine, next string, err error)
-	LogsAfter(ctx context.Context, who tenancy.Principal, job ids.ID, after int64, f jobs.LogFilter) ([]jobs.LogLine, error)
+	Logs(ctx context.Context, who tenancy.Principal, job string, f joblog.Filter) (list []joblog.Line, next string, err error)
+	LogsAfter(ctx context.Context, who tenancy.Principal, job ids.ID, after int64, f joblog.Filter) ([]joblog.Line, error)
 }
 
 // Kanban is what the page asks of the read model of the board.

@@ -60,7 +60,7 @@ func (p *Pages) read(ctx context.Context, who tenancy.Principal, key string, bef
 		return pageData{}, err
 	}
 	sheet := pageData{job: why.Job, why: why, before: before, canWrite: who.Can(tenancy.WriteJobs), canDelete: who.Can(tenancy.Manage)}
-	if sheet.attempts, err = p.Jobs.Attempts(ctx, who, sheet.job.ID.String()); err != nil {
+	if sheet.attempts, err = p.Attempts.Attempts(ctx, who, sheet.job.ID.String()); err != nil {
 		return sheet, err
 	}
 	if sheet.used, err = p.Dispatch.Usage(ctx, who, sheet.job.ID, epochs(sheet.attempts)...); err != nil {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/spend"
 	"fleetboard/views"
 	"fleetboard/views/ui"
@@ -55,7 +55,7 @@ func dollars(n spend.Nanos) string {
 }
 
 // epochs are those of attempts.
-func epochs(list []jobs.Attempt) []int64 {
+func epochs(list []attempts.Attempt) []int64 {
 	all := make([]int64, 0, len(list))
 	for _, a := range list {
 		all = append(all, a.Epoch)

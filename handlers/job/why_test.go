@@ -7,6 +7,7 @@ import (
 	"fleetboard/handlers/reason"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -100,7 +101,7 @@ func TestWhyAFactoryDoesNotFit(t *testing.T) {
 
 // "1 failure of 0" is no way to say that there were no retries.
 func TestTheNoteOfTheAttempts(t *testing.T) {
-	s := pageData{job: jobs.Job{FailureCount: 1, MaxRetries: 3, LostCount: 1, MaxLost: 5}, attempts: []jobs.Attempt{{ClaimedAt: noon.Add(-time.Hour)}}}
+	s := pageData{job: jobs.Job{FailureCount: 1, MaxRetries: 3, LostCount: 1, MaxLost: 5}, attempts: []attempts.Attempt{{ClaimedAt: noon.Add(-time.Hour)}}}
 	if got, want := s.attemptNote(), "1 failure of 3, 1 loss of 5"; got != want {
 		t.Errorf("the note is %q, want %q", got, want)
 	}

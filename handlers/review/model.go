@@ -9,6 +9,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -28,8 +29,8 @@ type pageData struct {
 // reviewedJob is a job with what its review tells beside it.
 type reviewedJob struct {
 	job      jobs.Job
-	attempts []jobs.Attempt   // newest first
-	talk     []eventlog.Event // what agents and people said to one another, newest first
+	attempts []attempts.Attempt // newest first
+	talk     []eventlog.Event   // what agents and people said to one another, newest first
 }
 
 // all are the listed jobs in the order in which they are gone through.

@@ -12,6 +12,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
@@ -23,6 +24,7 @@ type Deps struct {
 	Dispatch Dispatch
 	Fleet    Fleet
 	Jobs     Jobs
+	Attempts Attempts
 	Kanban   Kanban
 }
 
@@ -38,8 +40,12 @@ type Fleet interface {
 
 // Jobs is what the page asks of jobs.
 type Jobs interface {
-	Attempts(ctx context.Context, who tenancy.Principal, keyOrID string) ([]jobs.Attempt, error)
 	Get(ctx context.Context, who tenancy.Principal, keyOrID string) (jobs.Job, error)
+}
+
+// Attempts is what the page asks of the attempts on jobs.
+type Attempts interface {
+	Attempts(ctx context.Context, who tenancy.Principal, keyOrID string) ([]attempts.Attempt, error)
 }
 
 // Kanban is what the page asks of the read model of the board.

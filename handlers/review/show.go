@@ -66,7 +66,7 @@ func (p *Pages) read(ctx context.Context, who tenancy.Principal, at place, snap 
 		return sheet, err
 	}
 	sheet.job = &reviewedJob{job: job}
-	if sheet.job.attempts, err = p.Jobs.Attempts(ctx, who, job.ID.String()); err != nil {
+	if sheet.job.attempts, err = p.Attempts.Attempts(ctx, who, job.ID.String()); err != nil {
 		return sheet, err
 	}
 	sheet.job.talk, err = p.Kanban.Conversation(ctx, who, job.ID)

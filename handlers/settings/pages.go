@@ -15,6 +15,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/secrets"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
@@ -27,6 +28,7 @@ type Deps struct {
 	Events   Events
 	Fleet    Fleet
 	Jobs     Jobs
+	Secrets  Secrets
 	Kanban   Kanban
 	Accounts *accounts.Parts
 	Provider *oidc.Provider
@@ -56,8 +58,12 @@ type Jobs interface {
 	Product(ctx context.Context, who tenancy.Principal, name string) (jobs.Product, error)
 	Products(ctx context.Context, who tenancy.Principal) ([]jobs.Product, error)
 	PutProduct(ctx context.Context, who tenancy.Principal, name string, in jobs.ProductSettings) (p jobs.Product, made bool, err error)
-	RenewSecretKey(ctx context.Context, who tenancy.Principal) error
-	SecretKeys(ctx context.Context, who tenancy.Principal) ([]jobs.SecretKey, error)
+}
+
+// Secrets is what the page asks of the secrets of jobs.
+type Secrets interface {
+	Keys(ctx context.Context, who tenancy.Principal) ([]secrets.Key, error)
+	RenewKey(ctx context.Context, who tenancy.Principal) error
 }
 
 // Kanban is what the page asks of the read model of the board.

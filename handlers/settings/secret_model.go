@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"fleetboard/handlers/web"
-	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/secrets"
 	"fleetboard/views"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
@@ -14,7 +14,7 @@ import (
 
 // secretPageData is what the page of the encryption keys is made of.
 type secretPageData struct {
-	keys   []jobs.SecretKey // the newest first
+	keys   []secrets.Key // the newest first
 	canOwn bool
 }
 
@@ -43,7 +43,7 @@ func (s secretPageData) model() views.Secrets {
 	return m
 }
 
-func keyModel(k jobs.SecretKey) views.SecretKey {
+func keyModel(k secrets.Key) views.SecretKey {
 	m := views.SecretKey{Name: "Key " + strconv.Itoa(k.Generation), Made: ui.Day(k.MadeAt), Values: web.Counted(k.Values), Locked: k.Locked}
 	if k.More {
 		m.Values += " or more"

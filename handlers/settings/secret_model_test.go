@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/secrets"
 )
 
 func TestHowFarARotationIs(t *testing.T) {
 	gone := time.Now()
-	for want, keys := range map[string][]jobs.SecretKey{
+	for want, keys := range map[string][]secrets.Key{
 		"": {{Generation: 2, Writes: true, Values: 10}, {Generation: 1, RetiredAt: &gone, Moved: 10}},
 		"3,200 of 10,000 values are encrypted with the new key.":              {{Writes: true, Fresh: true}, {Values: 6800, Moved: 3200}},
 		"7 values are encrypted with the new key; more than 10,000 are left.": {{Writes: true}, {Values: 10_000, More: true, Moved: 7}},

@@ -18,7 +18,7 @@ func (p *recordPages) secretsShow(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
 	sheet := secretPageData{canOwn: who.Can(tenancy.Own)}
 	var err error
-	if sheet.keys, err = p.Jobs.SecretKeys(ctx, who); err != nil {
+	if sheet.keys, err = p.Secrets.Keys(ctx, who); err != nil {
 		return err
 	}
 	snap, err := p.Fleet.Snapshot(ctx, who)
@@ -35,7 +35,7 @@ func (p *recordPages) secretsShow(c echo.Context, who tenancy.Principal) error {
 // secretsRenew makes a new key and goes back to the page.
 func (p *recordPages) secretsRenew(c echo.Context, who tenancy.Principal) error {
 	toast := ui.Toast{Tone: ui.OK, Title: "A new key was made", Text: "The secrets that are kept are encrypted anew from now on."}
-	err := p.Jobs.RenewSecretKey(c.Request().Context(), who)
+	err := p.Secrets.RenewKey(c.Request().Context(), who)
 	if refusal := fault.From(err); fault.Is(err, fault.InvalidTransition) {
 		toast = ui.Toast{Tone: ui.Warn, Title: "No new key was made", Text: refusal.Message}
 	} else if err != nil {

@@ -29,6 +29,8 @@ import (
 	"fleetboard/internal/eventlog/seal"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/notifier"
 	"fleetboard/internal/runloop"
@@ -177,22 +179,23 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, wa
 	events.NoteFolds(sealer)
 	list := jobs.NewService(a.db, wake, secrets)
 	list.NoteFolds(sealer)
+	tries, lines := attempts.NewService(a.db), joblog.NewService(a.db)
 	hosts := fleet.NewService(a.db, wake)
 	a.dispatch = dispatch.New(a.db, list, wake, people.Tokens, a.log)
 	a.kanban = kanban.New(a.db, events, wake, a.log)
 
 	leader := coordinator.New(a.db, coordinator.Work{Recovery: a.dispatch, Promotion: a.dispatch, People: people,
-		Events: events, JobLogs: list, Secrets: list, Seals: sealer}, wake, a.log)
+		Events: events, JobLogs: lines, Secrets: list.Secrets, Seals: sealer}, wake, a.log)
 
 	limits, client := quota.New(cfg.Network.RateLimit), cfg.Network.ClientAddress()
 	pages := handlers.New(handlers.Deps{
 		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(a.db), cfg.Secure()), Log: a.log, Ready: a.readiness(),
-		Secure: cfg.Secure(), Jobs: list, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
+		Secure: cfg.Secure(), Jobs: list, Attempts: tries, JobLogs: lines, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
 		Coordinator: leader, Done: a.done, EnrolmentTokenFile: cfg.EnrolmentTokenFile(),
 		Quota: limits, ClientAddress: client, Provider: cfg.OIDC.Provider(a.publicURL(cfg)),
 	})
 	machines := api.New(api.Deps{
-		Tokens: people.Tokens, Jobs: list, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
+		Tokens: people.Tokens, Jobs: list, Attempts: tries, JobLogs: lines, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
 		Coordinator: leader, Wake: wake, Done: a.done, Log: a.log,
 		Quota: limits, ClientAddress: client, Build: build()})
 

@@ -9,6 +9,7 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
 )
 
 // An agent's question parks its job and frees its seat; the next attempt, by
@@ -40,7 +41,7 @@ func TestAQuestionParksTheJobUntilAPersonAnswers(t *testing.T) {
 	if again.Question != "Which database?" || again.Answer != long || string(again.Checkpoint) != `{"at": 4}` || again.Epoch != 2 {
 		t.Errorf("the next attempt has %q, an answer of %d bytes, checkpoint %s", again.Question, len(again.Answer), again.Checkpoint)
 	}
-	attempts, err := w.jobs.Attempts(w.ctx, w.owner, held.Key)
+	attempts, err := attempts.NewService(w.db).Attempts(w.ctx, w.owner, held.Key)
 	if err != nil || attempts[1].Outcome != "asked" || string(attempts[1].Checkpoint) != `{"at": 4}` {
 		t.Errorf("attempts %+v, %v", attempts, err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/secrets"
 	"fleetboard/internal/redact"
 )
 
@@ -19,7 +20,7 @@ type claimWords struct {
 // requestDigests are by which a request is known again whose id held a secret, the one
 // that is kept first.
 func (c *claimItem) requestDigests(list *jobs.Service) [][]byte {
-	return list.Digests("claim " + c.Req.who.Agent.String() + " " + c.Req.in.RequestID)
+	return list.Secrets.Digests([]byte("claim " + c.Req.who.Agent.String() + " " + c.Req.in.RequestID))
 }
 
 // words are what the claims say that get something. Agents without another lease cost
@@ -39,7 +40,7 @@ func (b *claimBatch) words() (map[*claimItem]claimWords, error) {
 	if len(holders) == 0 {
 		return said, nil
 	}
-	held, err := b.s.jobs.HeldSecretsTx(b.ctx, b.tx, b.workspace, jobs.Holders{Agents: holders})
+	held, err := b.s.jobs.Secrets.HeldTx(b.ctx, b.tx, b.workspace, secrets.Holders{Agents: holders})
 	if err != nil {
 		return nil, err
 	}

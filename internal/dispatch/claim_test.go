@@ -13,6 +13,7 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
 )
 
 func TestClaimTakesTheMostUrgentJobOfAllLanes(t *testing.T) {
@@ -65,7 +66,7 @@ func TestClaimGivesEpochLeaseAndAttempt(t *testing.T) {
 	if got.Body != "Do it." || string(got.InputContext) != `{"n": 12345678901234567890}` {
 		t.Errorf("body %q, input %s", got.Body, got.InputContext)
 	}
-	attempts, err := w.jobs.Attempts(w.ctx, w.owner, made.Key)
+	attempts, err := attempts.NewService(w.db).Attempts(w.ctx, w.owner, made.Key)
 	if err != nil || len(attempts) != 1 || attempts[0].Epoch != 1 || attempts[0].Agent != "claude-1" || attempts[0].Outcome != "" {
 		t.Errorf("attempts %+v, %v", attempts, err)
 	}

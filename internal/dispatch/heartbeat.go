@@ -13,6 +13,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/secrets"
 	"fleetboard/internal/tenancy"
 )
 
@@ -154,7 +155,7 @@ func (c beatCall) describeFactoryTx(ctx context.Context, tx db.Tx, list *jobs.Se
 	if err != nil || len(held) == 0 {
 		return err
 	}
-	secrets, err := list.HeldSecretsTx(ctx, tx, c.who.Workspace, jobs.Holders{Agents: []ids.ID{c.who.Agent}, Factories: held})
+	secrets, err := list.Secrets.HeldTx(ctx, tx, c.who.Workspace, secrets.Holders{Agents: []ids.ID{c.who.Agent}, Factories: held})
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
 )
 
@@ -33,7 +34,7 @@ const (
 // kept once; lines that are all kept already may be told after the lease has ended.
 // Those beyond the limits of the job's log are left out, and a line says how many.
 // Faults as of Progress.
-func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref Ref, lines []jobs.LogLine) (LeaseStatus, error) {
+func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref Ref, lines []joblog.Line) (LeaseStatus, error) {
 	if err := errors.Join(requireAgent(who), checkRef(ref)); err != nil {
 		return LeaseStatus{}, err
 	}
@@ -54,7 +55,7 @@ func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref Ref,
 		job = state.ID
 		written := lines
 		if state.HasSecrets {
-			red, err := s.jobs.RedactorTx(ctx, tx, who.Workspace, job)
+			red, err := s.jobs.Secrets.RedactorTx(ctx, tx, who.Workspace, job)
 			if err != nil {
 				return err
 			}
@@ -71,7 +72,7 @@ func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref Ref,
 		return err
 	})
 	if err == nil {
-		s.wake.Publish(jobs.LogTopic(who.Workspace, job))
+		s.wake.Publish(joblog.Topic(who.Workspace, job))
 	}
 	return standing, err
 }
@@ -101,7 +102,7 @@ func logLeaseTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID
 // knownLinesTx answers lines that come after their agent has ended the lease: they
 // may be those of a call whose answer was lost. Lines that are not kept get the
 // refusal.
-func knownLinesTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64, lines []jobs.LogLine,
+func knownLinesTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64, lines []joblog.Line,
 	refusal error) (LeaseStatus, error) {
 	fresh, err := freshTx(ctx, tx, who, job, epoch, lines)
 	if err != nil {
@@ -113,7 +114,7 @@ func knownLinesTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.
 	return LeaseStatus{Epoch: epoch, Directive: Continue}, nil
 }
 
-func appendParams(who tenancy.Principal, job ids.ID, epoch int64, lines []jobs.LogLine) dbsqlc.LogAppendParams {
+func appendParams(who tenancy.Principal, job ids.ID, epoch int64, lines []joblog.Line) dbsqlc.LogAppendParams {
 	p := dbsqlc.LogAppendParams{WorkspaceID: who.Workspace, JobID: job, Epoch: epoch, Agent: who.Name}
 	for _, l := range lines {
 		details, at := string(l.Details), ""
@@ -131,14 +132,14 @@ func appendParams(who tenancy.Principal, job ids.ID, epoch int64, lines []jobs.L
 }
 
 // checkLines refuses what the log cannot keep; a field is named lines[3].message.
-func checkLines(lines []jobs.LogLine) error {
+func checkLines(lines []joblog.Line) error {
 	if len(lines) < 1 || len(lines) > maxLines {
 		return fault.Invalid("lines", "It must have 1 to %d lines (it has %d).", maxLines, len(lines))
 	}
 	p := fault.Problems{}
 	for i, l := range lines {
 		at := fmt.Sprintf("lines[%d].", i)
-		if !slices.Contains(jobs.LogLevels, l.Level) {
+		if !slices.Contains(joblog.Levels, l.Level) {
 			p.Add(at+"level", "It must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL.")
 		}
 		p.Line(at+"id", l.LineID, maxLineID)
@@ -180,7 +181,7 @@ func detailsProblem(raw json.RawMessage) string {
 // cancel ends it.
 func (s *Service) WatchLogs(workspace, job ids.ID) (written <-chan struct{}, cancel func()) {
 	wake := make(chan struct{}, 1)
-	return wake, s.wake.Subscribe(jobs.LogTopic(workspace, job), func(string) {
+	return wake, s.wake.Subscribe(joblog.Topic(workspace, job), func(string) {
 		select {
 		case wake <- struct{}{}:
 		default:

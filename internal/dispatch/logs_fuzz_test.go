@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/joblog"
 )
 
 // FuzzLogLines: a line is refused with its field, or is one that PostgreSQL keeps.
@@ -18,8 +18,8 @@ func FuzzLogLines(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, level, event, message, details string, at int64) {
 		when := time.Unix(at%(1<<40), 0)
-		line := jobs.LogLine{Level: jobs.LogLevel(level), Event: event, Message: message, Details: json.RawMessage(details), At: &when}
-		err := checkLines([]jobs.LogLine{line})
+		line := joblog.Line{Level: joblog.Level(level), Event: event, Message: message, Details: json.RawMessage(details), At: &when}
+		err := checkLines([]joblog.Line{line})
 		if err != nil {
 			if !fault.Is(err, fault.Validation) || len(fault.From(err).Fields) == 0 {
 				t.Fatalf("%v", err)
@@ -35,7 +35,7 @@ func FuzzLogLines(f *testing.F) {
 		if y := when.UTC().Year(); y < 1 || y > 9999 {
 			t.Errorf("the year %d came through", y)
 		}
-		if room := (logRoom{bytes: line.Size()}); room.fitting([]jobs.LogLine{line}) != 1 || (logRoom{bytes: line.Size() - 1}).fitting([]jobs.LogLine{line}) != 0 {
+		if room := (logRoom{bytes: line.Size()}); room.fitting([]joblog.Line{line}) != 1 || (logRoom{bytes: line.Size() - 1}).fitting([]joblog.Line{line}) != 0 {
 			t.Errorf("a line of %d bytes does not fit where it does", line.Size())
 		}
 	})

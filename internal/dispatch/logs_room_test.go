@@ -8,16 +8,17 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
 )
 
 // full is a batch of lines that takes about n bytes.
-func full(n int) []jobs.LogLine {
-	one := line(jobs.Info, strings.Repeat("x", 9000))
-	return slices.Repeat([]jobs.LogLine{one}, n/int(one.Size()))
+func full(n int) []joblog.Line {
+	one := line(joblog.Info, strings.Repeat("x", 9000))
+	return slices.Repeat([]joblog.Line{one}, n/int(one.Size()))
 }
 
-func (w *world) leftOut(agent tenancy.Principal, j jobs.Job, lines []jobs.LogLine) int {
+func (w *world) leftOut(agent tenancy.Principal, j jobs.Job, lines []joblog.Line) int {
 	w.t.Helper()
 	total := 0
 	for batch := range slices.Chunk(lines, 400) {
@@ -34,31 +35,31 @@ func TestAFloodOfLinesIsCut(t *testing.T) {
 	held := w.claim(agent)
 	stored := func() int {
 		return dbfactory.Int(t, w.db, `SELECT sum($1 + length(event) + length(message) + length(details::text))::bigint FROM job_log
-			WHERE event <> $2`, jobs.LogLineSize, jobs.LinesLeftOut)
+			WHERE event <> $2`, joblog.LineSize, joblog.LinesLeftOut)
 	}
 	w.inOneMinute()
 	lines := full(12 << 20)
 	left := w.leftOut(agent, held, lines)
-	if n := stored(); n > jobs.MaxLogMinute || n < jobs.MaxLogMinute-20_000 {
-		t.Errorf("%d bytes are stored; the limit is %d", n, jobs.MaxLogMinute)
+	if n := stored(); n > joblog.MaxMinute || n < joblog.MaxMinute-20_000 {
+		t.Errorf("%d bytes are stored; the limit is %d", n, joblog.MaxMinute)
 	}
-	if want := len(lines) - jobs.MaxLogMinute/int(lines[0].Size()); left != want {
+	if want := len(lines) - joblog.MaxMinute/int(lines[0].Size()); left != want {
 		t.Errorf("%d lines of %d were left out; want %d", left, len(lines), want)
 	}
 	if got, want := w.last(held), fmt.Sprintf("%d lines left out: a job's log keeps 8 MB a minute.", left); got != want {
 		t.Errorf("the last line is %q; want %q", got, want)
 	}
-	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job_log WHERE event = $1`, jobs.LinesLeftOut); n != 1 {
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job_log WHERE event = $1`, joblog.LinesLeftOut); n != 1 {
 		t.Errorf("%d lines say so", n)
 	}
 
 	// The next minute has room again, and what is left out later gets its own line.
 	dbfactory.Exec(t, w.db, `UPDATE job_log_use SET minute = minute - interval '1 minute'`)
-	if n := w.leftOut(agent, held, []jobs.LogLine{line(jobs.Info, "on it goes")}); n != 0 || w.last(held) != "on it goes" {
+	if n := w.leftOut(agent, held, []joblog.Line{line(joblog.Info, "on it goes")}); n != 0 || w.last(held) != "on it goes" {
 		t.Errorf("%d lines left out; the last is %q", n, w.last(held))
 	}
-	dbfactory.Exec(t, w.db, `UPDATE job_log_use SET attempt_bytes = $1, minute_bytes = 0`, jobs.MaxLogAttempt-200)
-	if n := w.leftOut(agent, held, []jobs.LogLine{line(jobs.Info, "fits"), line(jobs.Info, "does not fit"), line(jobs.Info, "nor this")}); n != 2 {
+	dbfactory.Exec(t, w.db, `UPDATE job_log_use SET attempt_bytes = $1, minute_bytes = 0`, joblog.MaxAttempt-200)
+	if n := w.leftOut(agent, held, []joblog.Line{line(joblog.Info, "fits"), line(joblog.Info, "does not fit"), line(joblog.Info, "nor this")}); n != 2 {
 		t.Errorf("%d lines left out of the attempt; want 2", n)
 	}
 	if got := w.last(held); got != "2 lines left out: a job's log keeps 64 MB an attempt." {
@@ -73,11 +74,11 @@ func TestAFloodOfLinesIsCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	held = w.claim(agent)
-	if n := w.leftOut(agent, held, []jobs.LogLine{line(jobs.Info, "again")}); n != 0 {
+	if n := w.leftOut(agent, held, []joblog.Line{line(joblog.Info, "again")}); n != 0 {
 		t.Errorf("%d lines left out of the next attempt", n)
 	}
-	dbfactory.Exec(t, w.db, `UPDATE job_log_use SET job_bytes = $1`, jobs.MaxLogJob)
-	if w.leftOut(agent, held, []jobs.LogLine{line(jobs.Info, "x")}); w.last(held) != "1 lines left out: a job's log keeps 256 MB in all." {
+	dbfactory.Exec(t, w.db, `UPDATE job_log_use SET job_bytes = $1`, joblog.MaxJob)
+	if w.leftOut(agent, held, []joblog.Line{line(joblog.Info, "x")}); w.last(held) != "1 lines left out: a job's log keeps 256 MB in all." {
 		t.Errorf("the last line is %q", w.last(held))
 	}
 }
@@ -88,9 +89,9 @@ func TestLinesToldAgainTakeNoRoom(t *testing.T) {
 	agent := w.agent("claude-1")
 	w.job("one")
 	held := w.claim(agent)
-	named := func(ids ...string) (lines []jobs.LogLine) {
+	named := func(ids ...string) (lines []joblog.Line) {
 		for _, id := range ids {
-			one := line(jobs.Info, "line "+id)
+			one := line(joblog.Info, "line "+id)
 			one.LineID = id
 			lines = append(lines, one)
 		}
@@ -104,7 +105,7 @@ func TestLinesToldAgainTakeNoRoom(t *testing.T) {
 	}
 	w.inOneMinute()
 	size := int(named("a")[0].Size())
-	for _, told := range [][]jobs.LogLine{named("a", "b"), named("a", "b"), named("b"), named("a", "b", "c", "c")} {
+	for _, told := range [][]joblog.Line{named("a", "b"), named("a", "b"), named("b"), named("a", "b", "c", "c")} {
 		if n := w.leftOut(agent, held, told); n != 0 {
 			t.Errorf("%d lines left out", n)
 		}
@@ -114,7 +115,7 @@ func TestLinesToldAgainTakeNoRoom(t *testing.T) {
 	}
 
 	// There is room for one more.
-	dbfactory.Exec(t, w.db, `UPDATE job_log_use SET job_bytes = $1`, jobs.MaxLogJob-size)
+	dbfactory.Exec(t, w.db, `UPDATE job_log_use SET job_bytes = $1`, joblog.MaxJob-size)
 	if n := w.leftOut(agent, held, named("a", "d", "b", "e")); n != 1 || w.last(held) != "1 lines left out: a job's log keeps 256 MB in all." {
 		t.Errorf("%d lines left out; the last is %q", n, w.last(held))
 	}
@@ -124,8 +125,8 @@ func TestLinesToldAgainTakeNoRoom(t *testing.T) {
 	if n := w.leftOut(agent, held, named("f", "a")); n != 1 || w.last(held) != "2 lines left out: a job's log keeps 256 MB in all." {
 		t.Errorf("%d lines left out; the last is %q", n, w.last(held))
 	}
-	if got := used(); got[2] != jobs.MaxLogJob {
-		t.Errorf("%d bytes of %d are used", got[2], jobs.MaxLogJob)
+	if got := used(); got[2] != joblog.MaxJob {
+		t.Errorf("%d bytes of %d are used", got[2], joblog.MaxJob)
 	}
 	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job_log`); n != 5 {
 		t.Errorf("%d lines are kept; want a, b, c, d and the one that tells of others", n)
@@ -141,7 +142,7 @@ func (w *world) inOneMinute() {
 
 func (w *world) last(j jobs.Job) string {
 	w.t.Helper()
-	list, _, err := w.jobs.Logs(w.ctx, w.owner, j.Key, jobs.LogFilter{Limit: 1})
+	list, _, err := joblog.NewService(w.db).Logs(w.ctx, w.owner, j.Key, joblog.Filter{Limit: 1})
 	if err != nil || len(list) != 1 {
 		w.t.Fatalf("%d lines: %v", len(list), err)
 	}

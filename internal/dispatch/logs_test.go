@@ -19,15 +19,16 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
 )
 
-func line(level jobs.LogLevel, message string) jobs.LogLine {
-	return jobs.LogLine{Level: level, Message: message}
+func line(level joblog.Level, message string) joblog.Line {
+	return joblog.Line{Level: level, Message: message}
 }
 
 // write adds lines to the log of a job, which must be possible.
-func (w *world) write(agent tenancy.Principal, j jobs.Job, lines ...jobs.LogLine) dispatch.LeaseStatus {
+func (w *world) write(agent tenancy.Principal, j jobs.Job, lines ...joblog.Line) dispatch.LeaseStatus {
 	w.t.Helper()
 	standing, err := w.dispatch.WriteLogs(w.ctx, agent, ref(j), lines)
 	if err != nil {
@@ -39,7 +40,7 @@ func (w *world) write(agent tenancy.Principal, j jobs.Job, lines ...jobs.LogLine
 // written are the messages of a job's log, oldest first.
 func (w *world) written(j jobs.Job) []string {
 	w.t.Helper()
-	list, err := w.jobs.LogsAfter(w.ctx, w.owner, j.ID, 0, jobs.LogFilter{Limit: 200})
+	list, err := joblog.NewService(w.db).LogsAfter(w.ctx, w.owner, j.ID, 0, joblog.Filter{Limit: 200})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -59,8 +60,8 @@ func TestAnAgentWritesDownWhatItDoes(t *testing.T) {
 	defer stop()
 	at := time.Date(2020, 2, 29, 23, 59, 59, 123456000, time.FixedZone("", 3600))
 	standing := w.write(agent, held,
-		jobs.LogLine{Level: jobs.Warning, Event: "test.slow", Message: "a\nb\x1b[31m \u202e", Details: []byte(`{"seconds": 2.5}`), At: &at},
-		line(jobs.Debug, ""))
+		joblog.Line{Level: joblog.Warning, Event: "test.slow", Message: "a\nb\x1b[31m \u202e", Details: []byte(`{"seconds": 2.5}`), At: &at},
+		line(joblog.Debug, ""))
 	if standing.Job != held.Key || standing.Epoch != 1 || standing.Directive != dispatch.Continue || standing.ExpiresAt == nil {
 		t.Errorf("standing %+v", standing)
 	}
@@ -69,7 +70,7 @@ func TestAnAgentWritesDownWhatItDoes(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("nobody was told")
 	}
-	list, next, err := w.jobs.Logs(w.ctx, w.owner, held.Key, jobs.LogFilter{})
+	list, next, err := joblog.NewService(w.db).Logs(w.ctx, w.owner, held.Key, joblog.Filter{})
 	if err != nil || next != "" || len(list) != 2 {
 		t.Fatalf("%d lines, next %q, %v", len(list), next, err)
 	}
@@ -77,9 +78,9 @@ func TestAnAgentWritesDownWhatItDoes(t *testing.T) {
 	if last.ID <= first.ID || first.ReceivedAt.IsZero() || last.ReceivedAt.IsZero() {
 		t.Errorf("lines %d and %d, received at %v and %v", first.ID, last.ID, first.ReceivedAt, last.ReceivedAt)
 	}
-	want := []jobs.LogLine{
-		{ID: last.ID, Epoch: 1, Agent: "claude-1", Level: jobs.Debug, Details: []byte("{}"), ReceivedAt: last.ReceivedAt},
-		{ID: first.ID, Epoch: 1, Agent: "claude-1", Level: jobs.Warning, Event: "test.slow", Message: "a\nb\x1b[31m \u202e",
+	want := []joblog.Line{
+		{ID: last.ID, Epoch: 1, Agent: "claude-1", Level: joblog.Debug, Details: []byte("{}"), ReceivedAt: last.ReceivedAt},
+		{ID: first.ID, Epoch: 1, Agent: "claude-1", Level: joblog.Warning, Event: "test.slow", Message: "a\nb\x1b[31m \u202e",
 			Details: []byte(`{"seconds": 2.5}`), At: &at, ReceivedAt: first.ReceivedAt},
 	}
 	if diff := cmp.Diff(want, list); diff != "" {
@@ -96,15 +97,15 @@ func TestAThousandLinesAtOnceKeepTheirOrder(t *testing.T) {
 	agent := w.agent("claude-1")
 	w.job("one")
 	held := w.claim(agent)
-	var lines []jobs.LogLine
+	var lines []joblog.Line
 	for i := range 1000 {
-		lines = append(lines, line(jobs.Info, fmt.Sprintf("line %d", i)))
+		lines = append(lines, line(joblog.Info, fmt.Sprintf("line %d", i)))
 	}
 	w.write(agent, held, lines...)
 	if got := w.written(held); len(got) != 200 || got[0] != "line 0" || got[199] != "line 199" {
 		t.Errorf("%d lines from %q", len(got), got[0])
 	}
-	if _, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), append(lines, line(jobs.Info, "one more"))); !fault.Is(err, fault.Validation) {
+	if _, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), append(lines, line(joblog.Info, "one more"))); !fault.Is(err, fault.Validation) {
 		t.Errorf("1,001 lines: %v; want a refusal", err)
 	}
 }
@@ -116,12 +117,12 @@ func TestWritingIsASignOfLife(t *testing.T) {
 	w.job("one")
 	held := w.claim(agent)
 	dbfactory.Exec(t, w.db, `UPDATE agent SET last_heartbeat_at = clock_timestamp() - interval '1 minute'`)
-	w.write(agent, held, line(jobs.Info, "still here"))
+	w.write(agent, held, line(joblog.Info, "still here"))
 	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM agent WHERE last_heartbeat_at > clock_timestamp() - interval '30 seconds'`); n != 1 {
 		t.Error("the agent counts as silent")
 	}
 	w.agent("claude-1", func(r *fleet.Registration) { r.BootID = "boot-2" })
-	if _, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []jobs.LogLine{line(jobs.Info, "x")}); !fault.Is(err, fault.Superseded) {
+	if _, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []joblog.Line{line(joblog.Info, "x")}); !fault.Is(err, fault.Superseded) {
 		t.Errorf("the boot before: %v; want superseded", err)
 	}
 }
@@ -156,9 +157,9 @@ func TestNoLineIsWrittenUnderAnEndedLease(t *testing.T) {
 			agent := w.agent("claude-1")
 			w.job("one")
 			held := w.claim(agent)
-			w.write(agent, held, line(jobs.Info, "in time"))
+			w.write(agent, held, line(joblog.Info, "in time"))
 			c.end(w, agent, held)
-			if _, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []jobs.LogLine{line(jobs.Info, "late")}); !fault.Is(err, c.want) {
+			if _, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []joblog.Line{line(joblog.Info, "late")}); !fault.Is(err, c.want) {
 				t.Errorf("%v; want %s", err, c.want)
 			}
 			if got := w.written(held); got[0] != "in time" || slices.Contains(got, "late") {
@@ -170,7 +171,7 @@ func TestNoLineIsWrittenUnderAnEndedLease(t *testing.T) {
 		w := newWorld(t)
 		w.job("one")
 		held := w.claim(w.agent("claude-1"))
-		if _, err := w.dispatch.WriteLogs(w.ctx, w.agent("claude-2"), ref(held), []jobs.LogLine{line(jobs.Info, "mine")}); !fault.Is(err, fault.StaleEpoch) {
+		if _, err := w.dispatch.WriteLogs(w.ctx, w.agent("claude-2"), ref(held), []joblog.Line{line(joblog.Info, "mine")}); !fault.Is(err, fault.StaleEpoch) {
 			t.Errorf("%v; want stale_epoch", err)
 		}
 	})
@@ -178,7 +179,7 @@ func TestNoLineIsWrittenUnderAnEndedLease(t *testing.T) {
 		w := newWorld(t)
 		w.job("one")
 		held := w.claim(w.agent("claude-1"))
-		if _, err := w.dispatch.WriteLogs(w.ctx, w.owner, ref(held), []jobs.LogLine{line(jobs.Info, "mine")}); !fault.Is(err, fault.Forbidden) {
+		if _, err := w.dispatch.WriteLogs(w.ctx, w.owner, ref(held), []joblog.Line{line(joblog.Info, "mine")}); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("%v; want forbidden", err)
 		}
 	})
@@ -218,7 +219,7 @@ func TestReadersOfALogSkipNothing(t *testing.T) {
 	commit, done := w.slowWrite(held, "first")
 	second := make(chan error, 1)
 	go func() {
-		_, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []jobs.LogLine{line(jobs.Info, "second")})
+		_, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []joblog.Line{line(joblog.Info, "second")})
 		second <- err
 	}()
 	w.blocked(1)
@@ -283,24 +284,24 @@ func TestLinesThatCannotBeKept(t *testing.T) {
 	w.job("one")
 	held := w.claim(agent)
 	far := time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)
-	for field, bad := range map[string]jobs.LogLine{
-		"message":   line(jobs.Info, "a\x00b"),
-		"message ":  line(jobs.Info, "a\xffb"),
-		"message  ": line(jobs.Info, strings.Repeat("é", 10_001)),
-		"event":     {Level: jobs.Info, Event: strings.Repeat("x", 65)},
+	for field, bad := range map[string]joblog.Line{
+		"message":   line(joblog.Info, "a\x00b"),
+		"message ":  line(joblog.Info, "a\xffb"),
+		"message  ": line(joblog.Info, strings.Repeat("é", 10_001)),
+		"event":     {Level: joblog.Info, Event: strings.Repeat("x", 65)},
 		"level":     {Level: "LOUD"},
-		"at":        {Level: jobs.Info, At: &far},
-		"details":   {Level: jobs.Info, Details: []byte(`[1]`)},
-		"details ":  {Level: jobs.Info, Details: []byte(`{"a": "\u0000"}`)},
-		"details  ": {Level: jobs.Info, Details: []byte(`{"a": "` + strings.Repeat("x", 17<<10) + `"}`)},
+		"at":        {Level: joblog.Info, At: &far},
+		"details":   {Level: joblog.Info, Details: []byte(`[1]`)},
+		"details ":  {Level: joblog.Info, Details: []byte(`{"a": "\u0000"}`)},
+		"details  ": {Level: joblog.Info, Details: []byte(`{"a": "` + strings.Repeat("x", 17<<10) + `"}`)},
 	} {
-		_, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []jobs.LogLine{line(jobs.Info, "good"), bad})
+		_, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []joblog.Line{line(joblog.Info, "good"), bad})
 		var refusal *fault.Error
 		if !errors.As(err, &refusal) || refusal.Code != fault.Validation || refusal.Fields["lines[1]."+strings.TrimSpace(field)] == "" {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	w.write(agent, held, jobs.LogLine{Level: jobs.Critical, Message: strings.Repeat("é", 10_000), Details: []byte(`{"path": "C:\\u0000"}`)})
+	w.write(agent, held, joblog.Line{Level: joblog.Critical, Message: strings.Repeat("é", 10_000), Details: []byte(`{"path": "C:\\u0000"}`)})
 	if got := w.written(held); len(got) != 1 {
 		t.Errorf("%d lines; want the one good batch", len(got))
 	}

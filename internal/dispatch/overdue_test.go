@@ -7,6 +7,7 @@ import (
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/tenancy"
 )
 
@@ -73,7 +74,7 @@ func TestALongJobIsWarnedAndTimedOut(t *testing.T) {
 	if _, err := w.dispatch.Progress(w.ctx, agent, ref(held), dispatch.Progress{}); !fault.Is(err, fault.LeaseExpired) {
 		t.Errorf("progress after the time-out: %v", err)
 	}
-	attempts, err := w.jobs.Attempts(w.ctx, w.owner, held.Key)
+	attempts, err := attempts.NewService(w.db).Attempts(w.ctx, w.owner, held.Key)
 	if err != nil || attempts[0].Outcome != "timeout" {
 		t.Errorf("attempts %+v, %v", attempts, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fleetboard/db/dbfactory"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
 )
 
@@ -45,8 +46,8 @@ func TestAWorkersClockDecidesNothing(t *testing.T) {
 	w.job("one")
 	held := w.claim(agent)
 	before := w.get(held).Lease.ExpiresAt
-	line := func(message string, at time.Time) jobs.LogLine {
-		return jobs.LogLine{Level: jobs.Info, Message: message, At: &at}
+	line := func(message string, at time.Time) joblog.Line {
+		return joblog.Line{Level: joblog.Info, Message: message, At: &at}
 	}
 	now := time.Now()
 	w.write(agent, held, line("first, from tomorrow's year", now.AddDate(1, 0, 0)), line("second, long ago", now.AddDate(-20, 0, 0)))
@@ -57,11 +58,11 @@ func TestAWorkersClockDecidesNothing(t *testing.T) {
 	if after := w.get(held).Lease.ExpiresAt; !after.Equal(before) {
 		t.Errorf("the lease ends at %s; it did at %s", after, before)
 	}
-	if n, err := w.jobs.ExpireLogs(w.ctx); n != 0 || err != nil {
+	if n, err := joblog.NewService(w.db).ExpireLogs(w.ctx); n != 0 || err != nil {
 		t.Errorf("%d lines were deleted, %v: none of them came more than 30 days ago", n, err)
 	}
 	dbfactory.Exec(t, w.db, `UPDATE job_log SET received_at = clock_timestamp() - interval '31 days' WHERE message LIKE 'first%'`)
-	if n, err := w.jobs.ExpireLogs(w.ctx); n != 1 || err != nil {
+	if n, err := joblog.NewService(w.db).ExpireLogs(w.ctx); n != 1 || err != nil {
 		t.Errorf("%d lines were deleted, %v; want the one that came 31 days ago", n, err)
 	}
 }
@@ -76,7 +77,7 @@ func TestTwoMayExpireLogsAtOnce(t *testing.T) {
 	sums := make(chan int, 2)
 	for _, w := range []*world{one, two} {
 		go func() {
-			n, err := w.jobs.ExpireLogs(w.ctx)
+			n, err := joblog.NewService(w.db).ExpireLogs(w.ctx)
 			if err != nil {
 				t.Errorf("expire logs: %v", err)
 			}

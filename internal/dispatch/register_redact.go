@@ -7,6 +7,7 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/secrets"
 )
 
 // redact takes the secrets of jobs that the agent or its factory's agents hold out of
@@ -20,8 +21,8 @@ func (r *registering) redact() error {
 	if !r.factory.secretHeld && !r.agent.secretHeld {
 		return nil
 	}
-	of := jobs.Holders{Agents: []ids.ID{r.agent.id}, Factories: []ids.ID{r.factory.id}}
-	held, err := r.jobs.HeldSecretsTx(r.ctx, r.tx, r.who.Workspace, of)
+	of := secrets.Holders{Agents: []ids.ID{r.agent.id}, Factories: []ids.ID{r.factory.id}}
+	held, err := r.jobs.Secrets.HeldTx(r.ctx, r.tx, r.who.Workspace, of)
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ const secretName = "It must hold no secret of a job that is worked on."
 // under the present key of the server.
 func keptBoots(list *jobs.Service, boot string) []string {
 	var kept []string
-	for _, digest := range list.Digests("boot " + boot) {
+	for _, digest := range list.Secrets.Digests([]byte("boot " + boot)) {
 		kept = append(kept, "secret-"+hex.EncodeToString(digest))
 	}
 	return kept

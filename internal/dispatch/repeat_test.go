@@ -10,6 +10,7 @@ import (
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
 )
 
@@ -163,8 +164,8 @@ func TestLogLinesAreKeptOnce(t *testing.T) {
 	agent := w.agent("claude-1")
 	w.job("one", retries(5, 0))
 	held := w.claim(agent)
-	line := func(id, message string) jobs.LogLine {
-		return jobs.LogLine{LineID: id, Level: jobs.Info, Message: message, Details: json.RawMessage(`{}`)}
+	line := func(id, message string) joblog.Line {
+		return joblog.Line{LineID: id, Level: joblog.Info, Message: message, Details: json.RawMessage(`{}`)}
 	}
 	w.write(agent, held, line("a", "first"), line("b", "second"))
 	w.write(agent, held, line("b", "second"), line("c", "third"), line("c", "third, again"))
@@ -188,15 +189,15 @@ func TestKeptLinesAreKnownAfterTheEnd(t *testing.T) {
 	agent := w.agent("claude-1")
 	w.job("one")
 	held := w.claim(agent)
-	known := jobs.LogLine{LineID: "a", Level: jobs.Info, Message: "first"}
+	known := joblog.Line{LineID: "a", Level: joblog.Info, Message: "first"}
 	w.write(agent, held, known)
 	w.must(completes, agent, held)
-	standing, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []jobs.LogLine{known})
+	standing, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []joblog.Line{known})
 	if err != nil || standing.ExpiresAt != nil {
 		t.Errorf("kept lines told again: %+v, %v", standing, err)
 	}
-	fresh := jobs.LogLine{LineID: "b", Level: jobs.Info, Message: "second"}
-	for _, lines := range [][]jobs.LogLine{{known, fresh}, {{Level: jobs.Info, Message: "first"}}} {
+	fresh := joblog.Line{LineID: "b", Level: joblog.Info, Message: "second"}
+	for _, lines := range [][]joblog.Line{{known, fresh}, {{Level: joblog.Info, Message: "first"}}} {
 		if _, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), lines); !fault.Is(err, fault.AlreadyEnded) {
 			t.Errorf("new lines after the end: %v; want already_ended", err)
 		}

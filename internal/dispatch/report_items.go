@@ -131,7 +131,7 @@ func (w *leaseReports) prepare(list []*reportItem) error {
 		return fmt.Errorf("jobs with secrets: %w", err)
 	}
 	for _, id := range secret {
-		red, err := w.s.jobs.RedactorTx(w.ctx, w.tx, w.workspace, id)
+		red, err := w.s.jobs.Secrets.RedactorTx(w.ctx, w.tx, w.workspace, id)
 		if err != nil && w.alone {
 			return err
 		}

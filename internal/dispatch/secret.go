@@ -7,6 +7,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/redact"
 	"fleetboard/internal/tenancy"
 )
@@ -21,18 +22,18 @@ func (s *Service) redactor(ctx context.Context, tx db.Tx, workspace ids.ID, job 
 	if len(job.SecretKeys) == 0 {
 		return nil, nil
 	}
-	return s.jobs.RedactorTx(ctx, tx, workspace, job.ID)
+	return s.jobs.Secrets.RedactorTx(ctx, tx, workspace, job.ID)
 }
 
 // redactLines are log lines without the values of a job's secrets, also without those
 // that begin in one line and end in another, of this call or of the next.
-func redactLines(red *redact.Redactor, lines []jobs.LogLine) []jobs.LogLine {
+func redactLines(red *redact.Redactor, lines []joblog.Line) []joblog.Line {
 	messages := make([]string, 0, len(lines))
 	for _, l := range lines {
 		messages = append(messages, l.Message)
 	}
 	messages = red.Lines(messages)
-	clean := make([]jobs.LogLine, 0, len(lines))
+	clean := make([]joblog.Line, 0, len(lines))
 	for i, l := range lines {
 		l.Event, l.Details = red.Cut(l.Event, maxLogEvent), red.JSON(l.Details)
 		l.Message = redact.Cut(messages[i], maxLogMessage)

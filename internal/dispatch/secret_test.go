@@ -11,6 +11,7 @@ import (
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
 )
 
@@ -96,7 +97,7 @@ func TestAnAgentsWordsAreRedacted(t *testing.T) {
 			return err
 		}, `SELECT current_step || checkpoint FROM job_lease`, clean + cleanTree},
 		"log lines": {func(w *world, a tenancy.Principal, j jobs.Job) error {
-			_, err := w.dispatch.WriteLogs(w.ctx, a, ref(j), []jobs.LogLine{{Level: jobs.Info, Event: said, Message: said, Details: tree}, {Level: jobs.Debug, Message: "no"}})
+			_, err := w.dispatch.WriteLogs(w.ctx, a, ref(j), []joblog.Line{{Level: joblog.Info, Event: said, Message: said, Details: tree}, {Level: joblog.Debug, Message: "no"}})
 			return err
 		}, `SELECT string_agg(event || message || details, '' ORDER BY id) FROM job_log`, clean + clean + cleanTree + "no{}"},
 		"a failure": {func(w *world, a tenancy.Principal, j jobs.Job) error {
@@ -159,7 +160,7 @@ func TestARedactedTextFits(t *testing.T) {
 	if _, err := w.dispatch.Progress(w.ctx, agent, ref(held), dispatch.Progress{Step: &step}); err != nil {
 		t.Error(err)
 	}
-	if _, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []jobs.LogLine{{Level: jobs.Info, Event: full(64), Message: full(10_000)}}); err != nil {
+	if _, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []joblog.Line{{Level: joblog.Info, Event: full(64), Message: full(10_000)}}); err != nil {
 		t.Error(err)
 	}
 	if _, err := w.dispatch.Ask(w.ctx, agent, ref(held), full(10_000), nil); err != nil {
@@ -206,9 +207,9 @@ func TestASecretIsNotToldInTwoCalls(t *testing.T) {
 	held := w.claim(agent)
 	tell := func(messages ...string) {
 		t.Helper()
-		var lines []jobs.LogLine
+		var lines []joblog.Line
 		for _, m := range messages {
-			lines = append(lines, jobs.LogLine{Level: jobs.Info, Message: m})
+			lines = append(lines, joblog.Line{Level: joblog.Info, Message: m})
 		}
 		if _, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), lines); err != nil {
 			t.Fatal(err)

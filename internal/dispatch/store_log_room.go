@@ -8,7 +8,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
 )
 
@@ -29,9 +29,9 @@ func roomOf(row dbsqlc.LogLeaseRow, bytes int64) logRoom {
 		most, used int64
 		limit      string
 	}{
-		{jobs.MaxLogMinute, row.MinuteBytes, "a minute"},
-		{jobs.MaxLogAttempt, row.AttemptBytes, "an attempt"},
-		{jobs.MaxLogJob, row.JobBytes, "in all"},
+		{joblog.MaxMinute, row.MinuteBytes, "a minute"},
+		{joblog.MaxAttempt, row.AttemptBytes, "an attempt"},
+		{joblog.MaxJob, row.JobBytes, "in all"},
 	} {
 		if left := max(of.most-(of.used-bytes), 0); left < room.bytes {
 			room.bytes, room.limit = left, fmt.Sprintf("%d MB %s", of.most>>20, of.limit)
@@ -40,7 +40,7 @@ func roomOf(row dbsqlc.LogLeaseRow, bytes int64) logRoom {
 	return room
 }
 
-func sizeOf(lines []jobs.LogLine) (bytes int64) {
+func sizeOf(lines []joblog.Line) (bytes int64) {
 	for _, l := range lines {
 		bytes += l.Size()
 	}
@@ -48,7 +48,7 @@ func sizeOf(lines []jobs.LogLine) (bytes int64) {
 }
 
 // fitting is how many lines at the beginning of a batch there is room for.
-func (r logRoom) fitting(lines []jobs.LogLine) int {
+func (r logRoom) fitting(lines []joblog.Line) int {
 	left := r.bytes
 	for i, l := range lines {
 		if left -= l.Size(); left < 0 {
@@ -59,7 +59,7 @@ func (r logRoom) fitting(lines []jobs.LogLine) int {
 }
 
 // freshTx is a batch without the lines that the lease has already.
-func freshTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64, lines []jobs.LogLine) ([]jobs.LogLine, error) {
+func freshTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64, lines []joblog.Line) ([]joblog.Line, error) {
 	var named []string
 	for _, l := range lines {
 		if l.LineID != "" {
@@ -78,7 +78,7 @@ func freshTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, e
 	for _, id := range known {
 		had[id] = true
 	}
-	var fresh []jobs.LogLine
+	var fresh []joblog.Line
 	for _, l := range lines {
 		if !had[l.LineID] {
 			fresh = append(fresh, l)
@@ -91,7 +91,7 @@ func freshTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, e
 // appendTx adds the lines of a batch that are new and that there is room for, and
 // says how many it left out.
 func (r logRoom) appendTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64,
-	lines []jobs.LogLine) (leftOut int, err error) {
+	lines []joblog.Line) (leftOut int, err error) {
 	fresh, err := freshTx(ctx, tx, who, job, epoch, lines)
 	if err != nil {
 		return 0, err
@@ -141,7 +141,7 @@ func (r logRoom) mark(ctx context.Context, tx db.Tx, who tenancy.Principal, job 
 	} else {
 		var id int64
 		id, err = q.LogMark(ctx, tx, dbsqlc.LogMarkParams{WorkspaceID: who.Workspace, JobID: job, Epoch: epoch, Agent: who.Name,
-			Level: string(jobs.Warning), Event: jobs.LinesLeftOut, Message: text, Details: details})
+			Level: string(joblog.Warning), Event: joblog.LinesLeftOut, Message: text, Details: details})
 		p.Line = &id
 	}
 	if err != nil {

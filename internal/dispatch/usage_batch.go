@@ -171,7 +171,7 @@ func (u *usageReport) judge(i int, lease dbsqlc.UsageLeasesRow) {
 // a batch a report is retried where they cannot be had.
 func (b *usageBatch) redact() error {
 	for job := range b.secret {
-		red, err := b.s.jobs.RedactorTx(b.ctx, b.tx, b.workspace, job)
+		red, err := b.s.jobs.Secrets.RedactorTx(b.ctx, b.tx, b.workspace, job)
 		if err != nil && b.alone {
 			return err
 		}

@@ -145,7 +145,7 @@ func agentFrom(r dbsqlc.Agent, factory string, taken int) Agent {
 	a := Agent{
 		ID: r.ID, Name: r.Name, Model: r.Model, Factory: factory, Capabilities: r.Capabilities, Products: r.Products,
 		MaxConcurrentJobs: int(r.MaxConcurrentJobs), HeartbeatIntervalSeconds: int(r.HeartbeatIntervalSeconds),
-		StaleAfterSeconds: wide(r.StaleAfterSeconds), BootID: r.BootID, Status: r.Status, MemoryMB: wide(r.MemoryMb),
+		StaleAfterSeconds: db.Int(r.StaleAfterSeconds), BootID: r.BootID, Status: r.Status, MemoryMB: db.Int(r.MemoryMb),
 		LastHeartbeatAt: r.LastHeartbeatAt, Terminated: r.TerminatedAt != nil, Graceful: r.EndedGracefully,
 		TerminateReason: r.TerminateReason,
 		CutOff:          r.CutOffAt != nil,
@@ -156,12 +156,4 @@ func agentFrom(r dbsqlc.Agent, factory string, taken int) Agent {
 		a.CPUPercent = &load
 	}
 	return a
-}
-
-func wide(v *int32) *int {
-	if v == nil {
-		return nil
-	}
-	n := int(*v)
-	return &n
 }

@@ -5,25 +5,6 @@ import (
 	"time"
 )
 
-// wide gives an optional column's value as an int.
-func wide[T int16 | int32](v *T) *int {
-	if v == nil {
-		return nil
-	}
-	n := int(*v)
-	return &n
-}
-
-// small gives an optional int as a column's value; its range was checked by
-// Validate.
-func small(v *int) *int32 {
-	if v == nil {
-		return nil
-	}
-	n := int32(*v) //nolint:gosec // checked by Validate
-	return &n
-}
-
 func same[T comparable](a, b *T) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }

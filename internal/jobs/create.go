@@ -14,9 +14,9 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
-	"fleetboard/db/vault"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs/secrets"
 	"fleetboard/internal/tenancy"
 )
 
@@ -77,7 +77,7 @@ func (s *Service) createAll(ctx context.Context, who tenancy.Principal, from Ori
 // create is one try at Create.
 func (s *Service) create(ctx context.Context, who tenancy.Principal, from Origin, c creation) (created Created, err error) {
 	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		c.ctx, c.tx, c.who, c.vault = ctx, tx, who, s.secrets
+		c.ctx, c.tx, c.who, c.vault = ctx, tx, who, s.Secrets
 		var err error
 		if created.Jobs, created.Replayed, err = c.replay(from); err != nil || created.Replayed {
 			return err
@@ -138,8 +138,8 @@ type creation struct {
 	again    bool
 	products []Product
 
-	vault   *vault.Vault
-	secrets []Secrets // of each job
+	vault   *secrets.Service
+	secrets map[ids.ID]secrets.Set
 	list    []Job
 	ids     []ids.ID
 	deps    [][]ids.ID
@@ -256,15 +256,15 @@ func (c *creation) build() error {
 	if err != nil {
 		return err
 	}
-	c.products = products
+	c.products, c.secrets = products, map[ids.ID]secrets.Set{}
 	p := fault.Problems{}
 	for i, n := range c.in {
 		product := productOf(n, products, p, prefix(c.in, i))
-		input, secrets, err := hide(n.InputContext, n.SecretKeys)
+		input, values, err := secrets.Hide(n.InputContext, n.SecretKeys)
 		if err != nil {
 			return err
 		}
-		c.secrets = append(c.secrets, secrets)
+		c.secrets[c.ids[i]] = values
 		c.list = append(c.list, Job{
 			ID: c.ids[i], Key: n.Key, Title: strings.TrimSpace(n.Title), Body: n.Body, Kind: n.Kind,
 			ProductID: product.ID, Product: product.Name, Repo: n.Repo, Phase: strings.TrimSpace(n.Phase),

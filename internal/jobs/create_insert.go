@@ -8,7 +8,6 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
-	"fleetboard/db/vault"
 	"fleetboard/internal/ids"
 )
 
@@ -65,7 +64,7 @@ func (c *creation) insert() error {
 		return fmt.Errorf("insert jobs: %w", err)
 	}
 	c.wrote(at)
-	if err := cmp.Or(c.insertSecrets(), c.insertRequests()); err != nil {
+	if err := cmp.Or(c.vault.InsertTx(c.ctx, c.tx, c.who.Workspace, c.secrets), c.insertRequests()); err != nil {
 		return err
 	}
 	if err := c.admission.takeSlots(); err != nil {
@@ -92,32 +91,6 @@ func (c *creation) insertRequests() error {
 	}
 	if err := q.JobRequestInsert(c.ctx, c.tx, p); err != nil {
 		return fmt.Errorf("insert requests: %w", err)
-	}
-	return nil
-}
-
-// insertSecrets seals the values of all jobs and writes them at once.
-func (c *creation) insertSecrets() error {
-	p := dbsqlc.JobSecretInsertParams{WorkspaceID: c.who.Workspace}
-	var key vault.Key
-	for i, j := range c.list {
-		for name, secret := range c.secrets[i] {
-			if len(p.JobIds) == 0 {
-				var err error
-				if key, err = c.vault.WriterTx(c.ctx, c.tx, c.who.Workspace); err != nil {
-					return locked(err)
-				}
-				p.KeyID = key.ID
-			}
-			sealed := key.Seal(secretPlace(c.who.Workspace, j.ID, name), secret.Reveal())
-			p.JobIds, p.Names, p.Sealed = append(p.JobIds, j.ID), append(p.Names, name), append(p.Sealed, sealed.Bytes)
-		}
-	}
-	if len(p.JobIds) == 0 {
-		return nil
-	}
-	if err := q.JobSecretInsert(c.ctx, c.tx, p); err != nil {
-		return fmt.Errorf("insert secrets: %w", err)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
@@ -40,7 +41,7 @@ func addState(p *dbsqlc.JobInsertParams, j Job) {
 	p.RetryBackoffSeconds = append(p.RetryBackoffSeconds, int32(j.RetryBackoffSeconds)) //nolint:gosec // at most a day
 	p.ReviewRequired = append(p.ReviewRequired, optionalText(j.ReviewOverride, strconv.FormatBool))
 	p.EstimatedComplexity = append(p.EstimatedComplexity, j.EstimatedComplexity)
-	p.EstimatedMinutes = append(p.EstimatedMinutes, orDefault(small(j.EstimatedMinutes), 0))
+	p.EstimatedMinutes = append(p.EstimatedMinutes, orDefault(db.Int32(j.EstimatedMinutes), 0))
 	p.TokenBudgets = append(p.TokenBudgets, orDefault(j.TokenBudget, 0))
 	p.NotBefore = append(p.NotBefore, optionalText(j.NotBefore, func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }))
 	p.IdempotencyKeys = append(p.IdempotencyKeys, j.IdempotencyKey)

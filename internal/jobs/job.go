@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs/secrets"
 	"fleetboard/internal/tenancy"
 )
 
@@ -35,7 +36,7 @@ type Job struct {
 	InputContext json.RawMessage
 	SecretKeys   []string
 	// Secrets are the values, for the holder of the lease: only a claim has them.
-	Secrets Secrets
+	Secrets secrets.Set
 	// WaitsForChildren keeps the job from being completed while a child is open.
 	WaitsForChildren bool
 
@@ -111,25 +112,6 @@ type Lease struct {
 	DirectiveBy     tenancy.Actor
 	GraceEndsAt     *time.Time
 	WarnedAt        *time.Time // when the holder was told that its estimate is long over
-}
-
-// Attempt is the record of one lease from claim to end.
-type Attempt struct {
-	Epoch           int64
-	Agent           string
-	Factory         string
-	Model           string
-	SessionKey      string
-	ClaimedAt       time.Time
-	StartedAt       *time.Time
-	EndedAt         *time.Time
-	Outcome         string // "" while it lasts, else completed, failed, released, lost, cancelled, paused, …
-	Error           string
-	ErrorKind       string
-	ProgressPercent *int
-	CurrentStep     string
-	Checkpoint      json.RawMessage
-	Result          json.RawMessage
 }
 
 // New is what a new job is made of. Only Title is required; the zero value of

@@ -133,13 +133,13 @@ func (p place) cursor(s Sort) string {
 	return fmt.Sprintf("%s.%d.%d.%d.%s", s, p.priority, p.at.UnixMicro(), p.cost, p.id)
 }
 
-// lastMicro is the latest time of a cursor, the end of the year 9986, in
+// LastMicro is the latest time of a cursor, the end of the year 9986, in
 // microseconds: PostgreSQL knows no time far beyond it.
-const lastMicro = 253_000_000_000_000_000
+const LastMicro = 253_000_000_000_000_000
 
 // firstPlace is before all jobs of an order.
 func firstPlace(s Sort) place {
-	p := place{id: ids.Max, priority: maxPriority + 1, at: time.UnixMicro(lastMicro), cost: math.MaxInt64}
+	p := place{id: ids.Max, priority: maxPriority + 1, at: time.UnixMicro(LastMicro), cost: math.MaxInt64}
 	if s == SortAge {
 		p.id = ids.Nil
 	}
@@ -157,7 +157,7 @@ func parsePlace(s Sort, cursor string) (place, error) {
 	_, err := fmt.Sscanf(strings.ReplaceAll(cursor, ".", " "), "%s %d %d %d %s", &of, &p.priority, &micros, &p.cost, &id)
 	parsed, ok := ids.Parse(id)
 	switch {
-	case err != nil || !ok || micros < 0 || micros > lastMicro:
+	case err != nil || !ok || micros < 0 || micros > LastMicro:
 		return p, fault.Invalid("cursor", "It must be one that this server gave out.")
 	case of != string(s):
 		return p, fault.Invalid("cursor", "It must be one that was given out for this order.")

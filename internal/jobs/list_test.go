@@ -13,6 +13,7 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/tenancy"
 )
 
@@ -178,12 +179,12 @@ func TestAttemptsOfAnAgentOfAnotherWorkspace(t *testing.T) {
 	b := setup(t)
 	b.scatter(5, 1)
 	other := dbfactory.Person(dbfactory.Workspace(t, b.db), tenancy.RoleOwner)
-	mine, next, err := b.AgentAttempts(t.Context(), b.who, b.agent("ada"), jobs.AgentFilter{Limit: 7})
+	mine, next, err := attempts.NewService(b.db).AgentAttempts(t.Context(), b.who, b.agent("ada"), attempts.Filter{Limit: 7})
 	if err != nil || len(mine) != 7 || next == "" {
 		t.Fatalf("%d attempts, then %q: %v", len(mine), next, err)
 	}
 	for _, cursor := range []string{"", next} {
-		if foreign, _, err := b.AgentAttempts(t.Context(), other, b.agent("ada"), jobs.AgentFilter{Cursor: cursor, Limit: 7}); err != nil || len(foreign) > 0 {
+		if foreign, _, err := attempts.NewService(b.db).AgentAttempts(t.Context(), other, b.agent("ada"), attempts.Filter{Cursor: cursor, Limit: 7}); err != nil || len(foreign) > 0 {
 			t.Errorf("another workspace sees %v, %v", foreign, err)
 		}
 	}

@@ -54,7 +54,7 @@ func productsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Product, err
 	list := make([]Product, 0, len(rows))
 	for _, r := range rows {
 		list = append(list, Product{ID: r.ID, Name: r.Name, Repos: r.Repos, ReviewRequired: r.ReviewRequired,
-			OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: wide(r.ReviewLimit), Paused: r.Paused})
+			OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: db.Int(r.ReviewLimit), Paused: r.Paused})
 	}
 	return list, nil
 }
@@ -197,7 +197,7 @@ func lockProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string,
 
 func saveProductTx(ctx context.Context, tx db.Tx, who tenancy.Principal, before, p Product) error {
 	err := q.ProductSave(ctx, tx, dbsqlc.ProductSaveParams{WorkspaceID: who.Workspace, ID: p.ID, Name: p.Name,
-		ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo, ReviewLimit: small(p.ReviewLimit), Paused: p.Paused})
+		ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo, ReviewLimit: db.Int32(p.ReviewLimit), Paused: p.Paused})
 	if err != nil {
 		return fmt.Errorf("save product: %w", err)
 	}

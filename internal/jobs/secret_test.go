@@ -21,6 +21,7 @@ import (
 	"fleetboard/db/vault"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/secrets"
 )
 
 // serverKey is a key of the server; dbtest.Vault has the one of sevens.
@@ -157,7 +158,7 @@ func TestDamagedSecretsAreRefused(t *testing.T) {
 				return // nothing is known of it any more
 			}
 			err = b.db.InWorkspace(t.Context(), b.who.Workspace, func(tx db.Tx) error {
-				_, err := b.RedactorTx(t.Context(), tx, b.who.Workspace, made[0].ID)
+				_, err := b.Secrets.RedactorTx(t.Context(), tx, b.who.Workspace, made[0].ID)
 				return err
 			})
 			if !errors.Is(err, vault.ErrRefused) {
@@ -276,8 +277,8 @@ func TestAServerWithAnotherKey(t *testing.T) {
 
 // However a secret is printed, the value does not show.
 func TestASecretIsNeverPrinted(t *testing.T) {
-	secret := jobs.NewSecret(json.RawMessage(`"hunter2"`))
-	job := jobs.Job{Key: "FB-1", Secrets: jobs.Secrets{"TOKEN": secret}}
+	secret := secrets.New(json.RawMessage(`"hunter2"`))
+	job := jobs.Job{Key: "FB-1", Secrets: secrets.Set{"TOKEN": secret}}
 	type hidden struct{ job jobs.Job } // unexported: fmt cannot ask it for its words
 	raw, err := json.Marshal(job)
 	if err != nil {

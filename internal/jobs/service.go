@@ -12,6 +12,7 @@ import (
 	"fleetboard/db/vault"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs/secrets"
 	"fleetboard/internal/tenancy"
 )
 
@@ -23,15 +24,17 @@ type Publisher interface {
 
 // Service is what people and tools do with jobs that needs no lease.
 type Service struct {
-	db      *db.DB
-	wake    Publisher
-	secrets *vault.Vault
-	folds   eventlog.Folds
+	// Secrets are those of the jobs.
+	Secrets *secrets.Service
+
+	db    *db.DB
+	wake  Publisher
+	folds eventlog.Folds
 }
 
 // NewService returns the jobs kept in d, whose secrets the vault keeps.
-func NewService(d *db.DB, wake Publisher, secrets *vault.Vault) *Service {
-	return &Service{db: d, wake: wake, secrets: secrets}
+func NewService(d *db.DB, wake Publisher, v *vault.Vault) *Service {
+	return &Service{db: d, wake: wake, Secrets: secrets.NewService(d, wake, v)}
 }
 
 // NoteFolds makes Purge tell f which events one stands for. Call it before Purge.
@@ -80,40 +83,6 @@ func (s *Service) Search(ctx context.Context, who tenancy.Principal, query strin
 	list, _, err := s.List(ctx, who, Filter{Query: query, Limit: limit,
 		Statuses: []Status{Waiting, Ready, Assigned, Running, Paused, Blocked, InReview, Approved, Completed, Failed, Aborted}})
 	return list, err
-}
-
-// Attempts reads a job's attempts, newest first, at most 200.
-func (s *Service) Attempts(ctx context.Context, who tenancy.Principal, keyOrID string) ([]Attempt, error) {
-	var list []Attempt
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		job, err := LoadTx(ctx, tx, who.Workspace, keyOrID)
-		if err != nil {
-			return err
-		}
-		rows, err := q.AttemptList(ctx, tx, dbsqlc.AttemptListParams{WorkspaceID: who.Workspace, JobID: job.ID})
-		for _, r := range rows {
-			list = append(list, attemptFrom(r).live(job))
-		}
-		return err
-	})
-	return list, err
-}
-
-func attemptFrom(r dbsqlc.Attempt) Attempt {
-	return Attempt{
-		Epoch: r.Epoch, Agent: r.Agent, Factory: r.Factory, Model: r.Model, SessionKey: r.SessionKey,
-		ClaimedAt: r.ClaimedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Outcome: r.Outcome, Error: r.Error,
-		ErrorKind: r.ErrorKind, ProgressPercent: wide(r.ProgressPercent), CurrentStep: r.CurrentStep,
-		Checkpoint: r.Checkpoint, Result: r.Result,
-	}
-}
-
-// live adds what the lease of a running attempt knows so far.
-func (a Attempt) live(j Job) Attempt {
-	if j.Lease != nil && j.Lease.Epoch == a.Epoch {
-		a.ProgressPercent, a.CurrentStep, a.Checkpoint = j.ProgressPercent, j.CurrentStep, j.Checkpoint
-	}
-	return a
 }
 
 // Stats are the numbers of a workspace.

@@ -167,13 +167,13 @@ func fromRow(r dbsqlc.JobFull) (Job, error) {
 		Question: r.Question, Answer: r.Answer, StatusBy: tenancy.ActorOf(r.StatusByKind, r.StatusByID, r.StatusBy), StatusAt: r.StatusAt,
 		Epoch: r.Epoch, Attempts: int(r.Attempts), FailureCount: int(r.FailureCount), LostCount: int(r.LostCount),
 		MaxRetries: int(r.MaxRetries), MaxLost: int(r.MaxLost), RetryBackoffSeconds: int(r.RetryBackoffSeconds),
-		LastError: r.LastError, Feedback: r.Feedback, ProgressPercent: wide(r.ProgressPercent), CurrentStep: r.CurrentStep,
+		LastError: r.LastError, Feedback: r.Feedback, ProgressPercent: db.Int(r.ProgressPercent), CurrentStep: r.CurrentStep,
 		Checkpoint: r.Checkpoint, Result: r.Result, ReviewRequired: r.ReviewNeeded, ReviewOverride: r.ReviewRequired,
-		ProductPaused: r.ProductPaused, OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: wide(r.ReviewLimit),
+		ProductPaused: r.ProductPaused, OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: db.Int(r.ReviewLimit),
 		FailureKind: FailureKind(r.FailureKind), FilesTouched: r.FilesTouched, ApprovedHead: r.ApprovedHead,
 		MergedCommit: r.MergedCommit, URL: r.Url,
 		WaitsForChildren:    r.WaitsForChildren,
-		EstimatedComplexity: r.EstimatedComplexity, EstimatedMinutes: wide(r.EstimatedMinutes), TokenBudget: r.TokenBudget,
+		EstimatedComplexity: r.EstimatedComplexity, EstimatedMinutes: db.Int(r.EstimatedMinutes), TokenBudget: r.TokenBudget,
 		NotBefore: r.NotBefore, Version: int(r.Version), CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
 		UpdatedAt: r.UpdatedAt, ReadyAt: r.ReadyAt, AssignedAt: r.AssignedAt, StartedAt: r.StartedAt,
 		CompletedAt: r.CompletedAt, FailedAt: r.FailedAt,
@@ -218,7 +218,7 @@ func (j *Job) takeLease(r dbsqlc.JobFull) {
 		GraceEndsAt:     r.LeaseGraceEndsAt,
 		WarnedAt:        r.LeaseWarnedAt,
 	}
-	j.ProgressPercent, j.CurrentStep, j.ProgressAt = wide(r.LeaseProgressPercent), *r.LeaseCurrentStep, r.LeaseProgressAt
+	j.ProgressPercent, j.CurrentStep, j.ProgressAt = db.Int(r.LeaseProgressPercent), *r.LeaseCurrentStep, r.LeaseProgressAt
 	if r.LeaseCheckpoint != nil {
 		j.Checkpoint = r.LeaseCheckpoint
 	}

@@ -10,9 +10,9 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
-	"fleetboard/db/vault"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs/secrets"
 	"fleetboard/internal/tenancy"
 )
 
@@ -21,7 +21,7 @@ import (
 // one did.
 func (s *Service) KeepKey(ctx context.Context, who tenancy.Principal, from Origin) (known bool, err error) {
 	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		_, known, err = takeKeyTx(ctx, tx, s.secrets, who.Workspace, from, []ids.ID{})
+		_, known, err = takeKeyTx(ctx, tx, s.Secrets, who.Workspace, from, []ids.ID{})
 		return err
 	})
 	return known, err
@@ -41,7 +41,7 @@ func OnceTx(ctx context.Context, tx db.Tx, workspace ids.ID, key string, job ids
 
 // takeKeyTx takes the key of a request for jobs, or gives the jobs for which the
 // same request took it before.
-func takeKeyTx(ctx context.Context, tx db.Tx, v *vault.Vault, workspace ids.ID, from Origin, list []ids.ID) (
+func takeKeyTx(ctx context.Context, tx db.Tx, v *secrets.Service, workspace ids.ID, from Origin, list []ids.ID) (
 	first []ids.ID, known bool, err error,
 ) {
 	// What was asked for may hold secrets, which could be found from a plain digest.

@@ -1,4 +1,4 @@
-package jobs
+package secrets
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/db/vault"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
@@ -29,9 +28,9 @@ const (
 	rotator = "key rotation"
 )
 
-// SecretKey is one generation of the keys that a workspace's secrets are
+// Key is one generation of the keys that a workspace's secrets are
 // encrypted with.
-type SecretKey struct {
+type Key struct {
 	Generation int
 	MadeAt     time.Time
 	RetiredAt  *time.Time // nil while it lives
@@ -43,38 +42,29 @@ type SecretKey struct {
 	Fresh      bool       // it was made within the hour
 }
 
-// SecretKeys reads the generations of a workspace's keys, the newest first, at
+// Keys reads the generations of a workspace's keys, the newest first, at
 // most 100; none before the first secret. Forbidden unless who may manage.
-func (s *Service) SecretKeys(ctx context.Context, who tenancy.Principal) ([]SecretKey, error) {
+func (s *Service) Keys(ctx context.Context, who tenancy.Principal) ([]Key, error) {
 	if !who.Can(tenancy.Manage) {
 		return nil, fault.New(fault.Forbidden, "Only owners and admins see the encryption keys.")
 	}
-	var list []SecretKey
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		rows, err := q.VaultKeyList(ctx, tx, dbsqlc.VaultKeyListParams{
-			WorkspaceID: who.Workspace, Most: manySecrets + 1, MaxRows: maxGenerations})
-		for i, r := range rows {
-			list = append(list, SecretKey{Generation: int(r.ID), MadeAt: r.MadeAt, RetiredAt: r.RetiredAt, Writes: i == 0,
-				Values: min(int(r.Sealed), manySecrets), More: r.Sealed > manySecrets, Moved: int(r.Moved),
-				Locked: !s.secrets.Knows(r.ServerKey), Fresh: r.Now.Sub(r.MadeAt) < time.Hour})
-		}
+	var list []Key
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		list, err = generationsTx(ctx, tx, who.Workspace, s.vault.Knows)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list keys: %w", err)
-	}
-	return list, nil
+	return list, err
 }
 
-// RenewSecretKey makes a new key, which encrypts from now on; RotateSecrets moves
+// RenewKey makes a new key, which encrypts from now on; RotateSecrets moves
 // the values of the earlier ones to it. Pressed twice at once it makes one.
 // Forbidden unless who owns the workspace; InvalidTransition while a rotation goes
 // on that began within the hour.
-func (s *Service) RenewSecretKey(ctx context.Context, who tenancy.Principal) error {
+func (s *Service) RenewKey(ctx context.Context, who tenancy.Principal) error {
 	if !who.Can(tenancy.Own) {
 		return fault.New(fault.Forbidden, "Only owners make a new encryption key.")
 	}
-	list, err := s.SecretKeys(ctx, who)
+	list, err := s.Keys(ctx, who)
 	if err != nil {
 		return err
 	}
@@ -85,7 +75,7 @@ func (s *Service) RenewSecretKey(ctx context.Context, who tenancy.Principal) err
 		}
 	}
 	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		key, made, err := s.secrets.RenewTx(ctx, tx, who.Workspace)
+		key, made, err := s.vault.RenewTx(ctx, tx, who.Workspace)
 		if err != nil || !made {
 			return err
 		}
@@ -104,16 +94,16 @@ func (s *Service) RenewSecretKey(ctx context.Context, who tenancy.Principal) err
 // Keys that an earlier key of the server wraps are wrapped anew on the way: a
 // process with that one may have made them after this one started.
 func (s *Service) RotateSecrets(ctx context.Context) (int, error) {
-	if _, err := s.secrets.Rewrap(ctx); err != nil {
+	if _, err := s.vault.Rewrap(ctx); err != nil {
 		return 0, err
 	}
 	var workspaces []ids.ID
 	err := s.db.InSystem(ctx, func(tx db.Tx) (err error) {
-		workspaces, err = q.VaultRotating(ctx, tx)
+		workspaces, err = rotatingTx(ctx, tx)
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("look for rotations: %w", err)
+		return 0, err
 	}
 	total := 0
 	for _, workspace := range workspaces {
@@ -129,7 +119,7 @@ func (s *Service) RotateSecrets(ctx context.Context) (int, error) {
 func (s *Service) rotate(ctx context.Context, workspace ids.ID) (int, error) {
 	var old []int32
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
-		old, err = q.VaultKeysOld(ctx, tx, workspace)
+		old, err = oldKeysTx(ctx, tx, workspace)
 		return err
 	})
 	total := 0
@@ -160,26 +150,24 @@ type rotation struct {
 	workspace ids.ID
 	key       int32
 
-	after     ids.ID // the place of the last value that was looked at
-	afterName string
-	done      int
-	over      bool // nothing is left that can be moved
+	after sealed // the last value that was looked at
+	done  int
+	over  bool // nothing is left that can be moved
 }
 
 // batch moves the next values. Those that do not open stay where they are.
 func (r *rotation) batch(ctx context.Context) error {
 	return r.s.db.InWorkspace(ctx, r.workspace, func(tx db.Tx) error {
-		rows, err := q.JobSecretPage(ctx, tx, dbsqlc.JobSecretPageParams{WorkspaceID: r.workspace, KeyID: r.key,
-			AfterJob: r.after, AfterName: r.afterName, MaxRows: resealBatch})
-		if err != nil || len(rows) == 0 {
+		page, err := pageTx(ctx, tx, r.workspace, r.key, r.after)
+		if err != nil || len(page) == 0 {
 			r.over = err == nil
 			return err
 		}
-		newest, err := r.s.secrets.WriterTx(ctx, tx, r.workspace)
+		newest, err := r.s.vault.WriterTx(ctx, tx, r.workspace)
 		if err != nil {
-			return locked(err)
+			return unavailable(err)
 		}
-		keys, err := r.s.secrets.KeysTx(ctx, tx, r.workspace, r.key)
+		keys, err := r.s.vault.KeysTx(ctx, tx, r.workspace, r.key)
 		if err != nil {
 			return err
 		}
@@ -187,37 +175,31 @@ func (r *rotation) batch(ctx context.Context) error {
 			r.over = true // none of its values opens here
 			return nil
 		}
-		moved, err := r.reseal(ctx, tx, rows, keys, newest)
+		moved, err := r.reseal(ctx, tx, page, keys, newest)
 		if err != nil {
 			return err
 		}
-		last := rows[len(rows)-1]
-		r.after, r.afterName, r.over, r.done = last.JobID, last.Name, len(rows) < resealBatch, r.done+moved
+		r.after, r.over, r.done = page[len(page)-1], len(page) < resealBatch, r.done+moved
 		return nil
 	})
 }
 
 // reseal writes values anew that are still as they were read.
-func (r *rotation) reseal(ctx context.Context, tx db.Tx, rows []dbsqlc.JobSecretPageRow, keys vault.Keys, newest vault.Key) (int, error) {
-	p := dbsqlc.JobSecretResealParams{WorkspaceID: r.workspace, KeyID: newest.ID, OldKeyID: r.key}
-	for _, row := range rows {
-		place := secretPlace(r.workspace, row.JobID, row.Name)
-		plain, err := keys.Open(place, vault.Sealed{Key: r.key, Bytes: row.Sealed})
+func (r *rotation) reseal(ctx context.Context, tx db.Tx, page []sealed, keys vault.Keys, newest vault.Key) (int, error) {
+	var old, fresh []sealed
+	for _, v := range page {
+		at := place(r.workspace, v.job, v.name)
+		plain, err := keys.Open(at, vault.Sealed{Key: r.key, Bytes: v.bytes})
 		if err != nil {
 			continue // it was damaged; a claim of its job says so
 		}
-		p.JobIds, p.Names, p.OldSealed = append(p.JobIds, row.JobID), append(p.Names, row.Name), append(p.OldSealed, row.Sealed)
-		p.Sealed = append(p.Sealed, newest.Seal(place, plain).Bytes)
+		old = append(old, v)
+		fresh = append(fresh, sealed{job: v.job, name: v.name, key: newest.ID, bytes: newest.Seal(at, plain).Bytes})
 	}
-	if len(p.JobIds) == 0 {
+	if len(old) == 0 {
 		return 0, nil
 	}
-	moved, err := q.JobSecretReseal(ctx, tx, p)
-	if err != nil || moved == 0 {
-		return 0, err
-	}
-	err = q.VaultKeyMoved(ctx, tx, dbsqlc.VaultKeyMovedParams{WorkspaceID: r.workspace, ID: r.key, Values: moved})
-	return int(moved), err
+	return moveTx(ctx, tx, r.workspace, old, fresh)
 }
 
 // retire ends a key that has no value left. Who writes with it at this moment
@@ -225,21 +207,13 @@ func (r *rotation) reseal(ctx context.Context, tx db.Tx, rows []dbsqlc.JobSecret
 func (s *Service) retire(ctx context.Context, workspace ids.ID, key int32) error {
 	retired := false
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-		held, err := q.VaultKeyLock(ctx, tx, dbsqlc.VaultKeyLockParams{WorkspaceID: workspace, ID: key})
-		if err != nil || len(held) == 0 {
-			return err
-		}
-		left, err := q.JobSecretLeft(ctx, tx, dbsqlc.JobSecretLeftParams{WorkspaceID: workspace, KeyID: key})
-		if err != nil || len(left) > 0 {
-			return err
-		}
-		n, err := q.VaultKeyRetire(ctx, tx, dbsqlc.VaultKeyRetireParams{WorkspaceID: workspace, ID: key})
-		if err != nil || n == 0 {
+		moved, ended, err := retireTx(ctx, tx, workspace, key)
+		if err != nil || !ended {
 			return err
 		}
 		retired = true
 		return eventlog.AppendTx(ctx, tx, workspace, eventlog.Event{Type: eventlog.KeyRotationDone,
-			Actor: tenancy.System(workspace, rotator).Actor(), Payload: rotationOf(key, held[0].Moved)})
+			Actor: tenancy.System(workspace, rotator).Actor(), Payload: rotationOf(key, moved)})
 	})
 	if err == nil && retired {
 		s.wake.Publish(eventlog.Topic(workspace))

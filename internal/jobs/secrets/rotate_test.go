@@ -1,4 +1,4 @@
-package jobs_test
+package secrets_test
 
 import (
 	"context"
@@ -16,12 +16,13 @@ import (
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/secrets"
 	"fleetboard/internal/tenancy"
 )
 
-func (b *bundle) keys() []jobs.SecretKey {
+func (b *fixture) keys() []secrets.Key {
 	b.t.Helper()
-	list, err := b.SecretKeys(b.t.Context(), b.owner())
+	list, err := b.Secrets.Keys(b.t.Context(), b.owner())
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -29,18 +30,18 @@ func (b *bundle) keys() []jobs.SecretKey {
 }
 
 // renew makes a new key, which must be possible.
-func (b *bundle) renew() {
+func (b *fixture) renew() {
 	b.t.Helper()
-	if err := b.RenewSecretKey(b.t.Context(), b.owner()); err != nil {
+	if err := b.Secrets.RenewKey(b.t.Context(), b.owner()); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
 // rotated calls the loop until nothing is left to do.
-func (b *bundle) rotated() (moved int) {
+func (b *fixture) rotated() (moved int) {
 	b.t.Helper()
 	for {
-		n, err := b.RotateSecrets(b.t.Context())
+		n, err := b.Secrets.RotateSecrets(b.t.Context())
 		if err != nil {
 			b.t.Fatal(err)
 		}
@@ -51,7 +52,7 @@ func (b *bundle) rotated() (moved int) {
 }
 
 // manySecrets makes n jobs with per secrets each; value is what each one is.
-func (b *bundle) manySecrets(n, per int) []jobs.Job {
+func (b *fixture) manySecrets(n, per int) []jobs.Job {
 	b.t.Helper()
 	var made []jobs.Job
 	for len(made) < n {
@@ -77,14 +78,14 @@ func value(job int, name string) string { return fmt.Sprintf("value of %d %s", j
 
 // readers read jobs' secrets all the time until the returned function ends them;
 // it gives how many values were read. Any that fails or is wrong fails the test.
-func (b *bundle) readers(made []jobs.Job, per int) (stop func() int64) {
+func (b *fixture) readers(made []jobs.Job, per int) (stop func() int64) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var read atomic.Int64
 	var wg sync.WaitGroup
 	for i := range 3 {
 		service := b.Service
 		if i == 2 {
-			service = jobs.NewService(b.db, b.wakes, dbtest.Vault(b.db)) // another process
+			service = jobs.NewService(b.db, silence{}, dbtest.Vault(b.db)) // another process
 		}
 		wg.Go(func() {
 			for ctx.Err() == nil {
@@ -130,11 +131,11 @@ func TestTenThousandValuesAreRotatedWhileTheyAreRead(t *testing.T) {
 	var moved atomic.Int64
 	var wg sync.WaitGroup
 	for range 2 {
-		other := jobs.NewService(b.db, b.wakes, dbtest.Vault(b.db))
+		other := jobs.NewService(b.db, silence{}, dbtest.Vault(b.db))
 		wg.Go(func() {
 			for n := 1; n > 0; {
 				var err error
-				if n, err = other.RotateSecrets(context.Background()); err != nil {
+				if n, err = other.Secrets.RotateSecrets(context.Background()); err != nil {
 					t.Error(err)
 				}
 				moved.Add(int64(n))
@@ -172,7 +173,7 @@ func TestARotationThatIsKilledGoesOn(t *testing.T) {
 	kills := 0
 	for left := 1; left > 0; {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(60))*time.Millisecond)
-		if _, err := b.RotateSecrets(ctx); err != nil {
+		if _, err := b.Secrets.RotateSecrets(ctx); err != nil {
 			kills++
 		}
 		cancel()
@@ -205,7 +206,7 @@ func TestAKeyIsNotRetiredUnderAWriter(t *testing.T) {
 		go func() {
 			close(begun)
 			for range 3 {
-				if _, err := b.RotateSecrets(context.Background()); err != nil {
+				if _, err := b.Secrets.RotateSecrets(context.Background()); err != nil {
 					retired <- err
 					return
 				}
@@ -247,7 +248,7 @@ func TestADamagedValueDoesNotStopARotation(t *testing.T) {
 	if list := b.keys(); list[1].RetiredAt != nil || list[1].Values != 250 || list[1].Moved != 50 {
 		t.Errorf("the keys are %+v", list)
 	}
-	if err := b.RenewSecretKey(t.Context(), b.owner()); !fault.Is(err, fault.InvalidTransition) {
+	if err := b.Secrets.RenewKey(t.Context(), b.owner()); !fault.Is(err, fault.InvalidTransition) {
 		t.Errorf("another key at once: %v", err)
 	}
 	dbfactory.Exec(t, b.db, `UPDATE workspace_key SET made_at = made_at - interval '2 hours'`)
@@ -261,10 +262,10 @@ func TestWhoMayMakeAKey(t *testing.T) {
 	b := setup(t)
 	for _, role := range []tenancy.Role{tenancy.RoleAdmin, tenancy.RoleMember, tenancy.RoleViewer} {
 		who := dbfactory.Person(b.who.Workspace, role)
-		if err := b.RenewSecretKey(t.Context(), who); !fault.Is(err, fault.Forbidden) {
+		if err := b.Secrets.RenewKey(t.Context(), who); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("%s makes a key: %v", role, err)
 		}
-		if _, err := b.SecretKeys(t.Context(), who); (err == nil) != (role == tenancy.RoleAdmin) {
+		if _, err := b.Secrets.Keys(t.Context(), who); (err == nil) != (role == tenancy.RoleAdmin) {
 			t.Errorf("%s reads the keys: %v", role, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package jobs
+package attempts
 
 import (
 	"cmp"
@@ -10,18 +10,19 @@ import (
 	"fleetboard/db"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
 
-// AgentAttempt is an attempt with the job that it is of.
-type AgentAttempt struct {
+// OfAgent is an attempt with the job that it is of.
+type OfAgent struct {
 	Attempt
 	JobID ids.ID
 	Key   string
 }
 
-// AgentFilter narrows the attempts of an agent. Zero fields narrow nothing.
-type AgentFilter struct {
+// Filter narrows the attempts of an agent. Zero fields narrow nothing.
+type Filter struct {
 	Outcome string
 	Cursor  string
 	Limit   int
@@ -29,15 +30,15 @@ type AgentFilter struct {
 
 // AgentAttempts reads the attempts of an agent which a filter leaves,
 // newest first, and the cursor of the next page, "" after the last one.
-func (s *Service) AgentAttempts(ctx context.Context, who tenancy.Principal, agent ids.ID, f AgentFilter) (
-	list []AgentAttempt, next string, err error,
+func (s *Service) AgentAttempts(ctx context.Context, who tenancy.Principal, agent ids.ID, f Filter) (
+	list []OfAgent, next string, err error,
 ) {
 	before, err := parseTurn(f.Cursor)
 	if err != nil {
 		return nil, "", err
 	}
 	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
-		list, err = agentAttemptsTx(ctx, tx, who.Workspace, agent, f.Outcome, before, f.Limit+1)
+		list, err = ofAgentTx(ctx, tx, who.Workspace, agent, f.Outcome, before, f.Limit+1)
 		return err
 	})
 	if len(list) > f.Limit {
@@ -62,10 +63,10 @@ func parseTurn(cursor string) (turn, error) {
 	var micros int64
 	var t turn
 	var job string
-	given := cmp.Or(cursor, turn{at: time.UnixMicro(lastMicro)}.String())
+	given := cmp.Or(cursor, turn{at: time.UnixMicro(jobs.LastMicro)}.String())
 	_, err := fmt.Sscanf(strings.ReplaceAll(given, ".", " "), "%d %d %s", &micros, &t.epoch, &job)
 	id, ok := ids.Parse(job)
-	if err != nil || !ok || micros < 0 || micros > lastMicro {
+	if err != nil || !ok || micros < 0 || micros > jobs.LastMicro {
 		return turn{}, fault.Invalid("cursor", "It must be one that this server gave out.")
 	}
 	t.at, t.job = time.UnixMicro(micros), id

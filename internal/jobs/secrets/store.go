@@ -1,0 +1,140 @@
+package secrets
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+)
+
+var q = dbsqlc.New()
+
+// sealed is a value as it is kept.
+type sealed struct {
+	job   ids.ID
+	name  string
+	key   int32
+	bytes []byte
+}
+
+// keysOf are the keys that values were sealed with.
+func keysOf(list []sealed) []int32 {
+	keys := make([]int32, 0, len(list))
+	for _, v := range list {
+		keys = append(keys, v.key)
+	}
+	return keys
+}
+
+func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, key int32, list []sealed) error {
+	p := dbsqlc.JobSecretInsertParams{WorkspaceID: workspace, KeyID: key}
+	for _, v := range list {
+		p.JobIds, p.Names, p.Sealed = append(p.JobIds, v.job), append(p.Names, v.name), append(p.Sealed, v.bytes)
+	}
+	if err := q.JobSecretInsert(ctx, tx, p); err != nil {
+		return fmt.Errorf("insert secrets: %w", err)
+	}
+	return nil
+}
+
+func ofJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) ([]sealed, error) {
+	rows, err := q.JobSecretOfJobs(ctx, tx, dbsqlc.JobSecretOfJobsParams{WorkspaceID: workspace, JobIds: jobs})
+	if err != nil {
+		return nil, fmt.Errorf("read secrets: %w", err)
+	}
+	list := make([]sealed, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, sealed{job: r.JobID, name: r.Name, key: r.KeyID, bytes: r.Sealed})
+	}
+	return list, nil
+}
+
+// heldTx reads the values of the jobs that agents hold; agents are in the same order.
+func heldTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Holders) (list []sealed, agents []ids.ID, err error) {
+	rows, err := q.JobSecretHeld(ctx, tx, dbsqlc.JobSecretHeldParams{WorkspaceID: workspace, Agents: of.Agents, Factories: of.Factories})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read secrets of agents: %w", err)
+	}
+	for _, r := range rows {
+		list, agents = append(list, sealed{job: r.JobID, name: r.Name, key: r.KeyID, bytes: r.Sealed}), append(agents, r.AgentID)
+	}
+	return list, agents, nil
+}
+
+// generationsTx reads the keys of a workspace, the newest first; known says which of
+// the server's keys this process has.
+func generationsTx(ctx context.Context, tx db.Tx, workspace ids.ID, known func(serverKey []byte) bool) ([]Key, error) {
+	rows, err := q.VaultKeyList(ctx, tx, dbsqlc.VaultKeyListParams{WorkspaceID: workspace, Most: manySecrets + 1, MaxRows: maxGenerations})
+	if err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	var list []Key
+	for i, r := range rows {
+		list = append(list, Key{Generation: int(r.ID), MadeAt: r.MadeAt, RetiredAt: r.RetiredAt, Writes: i == 0,
+			Values: min(int(r.Sealed), manySecrets), More: r.Sealed > manySecrets, Moved: int(r.Moved),
+			Locked: !known(r.ServerKey), Fresh: r.Now.Sub(r.MadeAt) < time.Hour})
+	}
+	return list, nil
+}
+
+// rotatingTx lists the workspaces that have keys to retire.
+func rotatingTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
+	list, err := q.VaultRotating(ctx, tx)
+	if err != nil {
+		return nil, fmt.Errorf("look for rotations: %w", err)
+	}
+	return list, nil
+}
+
+// oldKeysTx lists the keys of a workspace that are to be retired, the oldest first.
+func oldKeysTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]int32, error) {
+	return q.VaultKeysOld(ctx, tx, workspace)
+}
+
+// pageTx reads the next values that a key has sealed.
+func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, key int32, after sealed) ([]sealed, error) {
+	rows, err := q.JobSecretPage(ctx, tx, dbsqlc.JobSecretPageParams{WorkspaceID: workspace, KeyID: key,
+		AfterJob: after.job, AfterName: after.name, MaxRows: resealBatch})
+	if err != nil {
+		return nil, fmt.Errorf("read sealed values: %w", err)
+	}
+	list := make([]sealed, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, sealed{job: r.JobID, name: r.Name, key: key, bytes: r.Sealed})
+	}
+	return list, nil
+}
+
+// moveTx replaces the old values that are still as they were read, and returns how many.
+// old and fresh are of the same places, each list of one key.
+func moveTx(ctx context.Context, tx db.Tx, workspace ids.ID, old, fresh []sealed) (int, error) {
+	p := dbsqlc.JobSecretResealParams{WorkspaceID: workspace, KeyID: fresh[0].key, OldKeyID: old[0].key}
+	for i, v := range old {
+		p.JobIds, p.Names, p.OldSealed = append(p.JobIds, v.job), append(p.Names, v.name), append(p.OldSealed, v.bytes)
+		p.Sealed = append(p.Sealed, fresh[i].bytes)
+	}
+	moved, err := q.JobSecretReseal(ctx, tx, p)
+	if err != nil || moved == 0 {
+		return 0, err
+	}
+	err = q.VaultKeyMoved(ctx, tx, dbsqlc.VaultKeyMovedParams{WorkspaceID: workspace, ID: p.OldKeyID, Values: moved})
+	return int(moved), err
+}
+
+// retireTx waits for whoever writes with a key, and retires it unless a value is left
+// or it was retired before. moved is how many values later keys took over.
+func retireTx(ctx context.Context, tx db.Tx, workspace ids.ID, key int32) (moved int64, retired bool, err error) {
+	locked, err := q.VaultKeyLock(ctx, tx, dbsqlc.VaultKeyLockParams{WorkspaceID: workspace, ID: key})
+	if err != nil || len(locked) == 0 {
+		return 0, false, err
+	}
+	left, err := q.JobSecretLeft(ctx, tx, dbsqlc.JobSecretLeftParams{WorkspaceID: workspace, KeyID: key})
+	if err != nil || len(left) > 0 {
+		return 0, false, err
+	}
+	n, err := q.VaultKeyRetire(ctx, tx, dbsqlc.VaultKeyRetireParams{WorkspaceID: workspace, ID: key})
+	return locked[0].Moved, n > 0, err
+}
