@@ -137,6 +137,9 @@ func (e *Embedded) run(ctx context.Context, dataDir string, user *account, h hos
 // the operating system's user of the server, and root, can reach the socket.
 func (e *Embedded) URL() string { return e.url(embeddedName) }
 
+// Dir is where the cluster is.
+func (e *Embedded) Dir() string { return e.cluster.dir }
+
 func (e *Embedded) url(database string) string {
 	query := url.Values{"host": {e.socket}, "port": {embeddedPort}, "sslmode": {"disable"}}
 	u := url.URL{Scheme: "postgres", User: url.User(embeddedName), Path: "/" + database, RawQuery: query.Encode()}

@@ -107,16 +107,8 @@ func openOwner(ownerURL string) (*sql.DB, error) {
 
 // readSchema reads which schema the database has, and which this program needs.
 func readSchema(ctx context.Context, conn database.DBTxConn) (is SchemaError, err error) {
-	files, err := fs.Glob(schema.FS, "*.sql")
-	if err != nil {
+	if is.Needs, err = SchemaVersion(); err != nil {
 		return is, err
-	}
-	for _, name := range files {
-		version, err := goose.NumericComponent(name)
-		if err != nil {
-			return is, fmt.Errorf("the migration %s: %w", name, err)
-		}
-		is.Needs = max(is.Needs, version)
 	}
 	store, err := database.NewStore(database.DialectPostgres, goose.DefaultTablename)
 	if err != nil {
@@ -131,4 +123,17 @@ func readSchema(ctx context.Context, conn database.DBTxConn) (is SchemaError, er
 		return is, fmt.Errorf("reading the version of the schema: %w", err)
 	}
 	return is, nil
+}
+
+// SchemaVersion is the newest schema that this program knows.
+func SchemaVersion() (newest int64, err error) {
+	names, err := fs.Glob(schema.FS, "*.sql")
+	for _, name := range names {
+		version, err := goose.NumericComponent(name)
+		if err != nil {
+			return 0, fmt.Errorf("the migration %s: %w", name, err)
+		}
+		newest = max(newest, version)
+	}
+	return newest, err
 }

@@ -124,12 +124,6 @@ func (d *DB) Ping(ctx context.Context) error {
 // Close ends all connections; it waits for transactions that are under way.
 func (d *DB) Close() { d.pool.Close() }
 
-// Stat counts the pool's connections: in use, idle, and all.
-func (d *DB) Stat() (acquired, idle, total int32) {
-	s := d.pool.Stat()
-	return s.AcquiredConns(), s.IdleConns(), s.TotalConns()
-}
-
 // acquire takes a connection from the pool, for at most acquireTimeout.
 func (d *DB) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	limited, cancel := context.WithTimeout(ctx, acquireTimeout)

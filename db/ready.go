@@ -28,9 +28,6 @@ func (d *DB) CheckWrite(ctx context.Context) error {
 	})
 }
 
-// Dir is where the cluster is.
-func (e *Embedded) Dir() string { return e.cluster.dir }
-
 // CheckSpace reports whether the disk of a cluster has at least MinFree.
 func CheckSpace(dir string) error {
 	for _, part := range []string{"data", filepath.Join("data", "pg_wal")} {
