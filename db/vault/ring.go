@@ -22,7 +22,7 @@ type Ring struct {
 func NewRing(use string, key []byte, earlier ...[]byte) Ring {
 	var r Ring
 	for _, k := range append([][]byte{key}, earlier...) {
-		r.keys = append(r.keys, derive(k, use, KeySize))
+		r.keys = append(r.keys, Derive(k, use, KeySize))
 	}
 	return r
 }
@@ -53,8 +53,9 @@ func (r Ring) digests(text []byte) [][]byte {
 	return list
 }
 
-// derive gives each use of a key a key of its own.
-func derive(key []byte, use string, size int) []byte {
+// Derive gives each use of the server's key a key of its own. A key that has not
+// KeySize bytes is a defect of the caller and panics.
+func Derive(key []byte, use string, size int) []byte {
 	if len(key) != KeySize {
 		panic(fmt.Sprintf("vault: the key has %d bytes, not %d", len(key), KeySize))
 	}
@@ -67,5 +68,5 @@ func derive(key []byte, use string, size int) []byte {
 
 // fingerprint names a key of the server without telling it.
 func fingerprint(key []byte) []byte {
-	return derive(key, "fleetboard server key name v1", fingerprintSize)
+	return Derive(key, "fleetboard server key name v1", fingerprintSize)
 }

@@ -3,7 +3,6 @@ package accounts
 import (
 	"context"
 	"crypto/ed25519"
-	"crypto/hkdf"
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
@@ -24,9 +23,6 @@ import (
 	"fleetboard/internal/accounts/twofactor"
 	"fleetboard/internal/accounts/workspaces"
 )
-
-// KeySize is the length of the server's secret key in bytes.
-const KeySize = 32
 
 // sweepRows bounds how much one Expire deletes from each table.
 const sweepRows = 1000
@@ -57,7 +53,7 @@ type Parts struct {
 // Config is what the parts are made of.
 type Config struct {
 	DB *db.DB
-	// Key is the server's secret of KeySize bytes, the same in all web processes of
+	// Key is the server's secret of vault.KeySize bytes, the same in all web processes of
 	// one database. Earlier keys open what they sealed.
 	Key     []byte
 	Earlier [][]byte
@@ -78,34 +74,21 @@ func New(d *db.DB, key []byte, wake Notifier, log *slog.Logger, earlier ...[]byt
 // NewWith returns the parts of a configuration. A key of another length is a
 // defect of the caller and panics.
 func NewWith(c Config) *Parts {
-	if len(c.Key) != KeySize {
-		panic(fmt.Sprintf("accounts: the key has %d bytes, not %d", len(c.Key), KeySize))
-	}
 	p := &Parts{db: c.DB, Hashes: passwords.New(c.HashCost)}
 	p.People = people.New(c.DB)
 	p.Sessions = sessions.New(c.DB)
-	p.Devices = devices.New(derive(c.Key, "fleetboard known device hmac v1", sha256.Size), c.Now)
-	p.Throttle = throttle.New(c.DB, derive(c.Key, "fleetboard login throttle hmac v1", sha256.Size), p.Devices, c.Log)
+	p.Devices = devices.New(vault.Derive(c.Key, "fleetboard known device hmac v1", sha256.Size), c.Now)
+	p.Throttle = throttle.New(c.DB, vault.Derive(c.Key, "fleetboard login throttle hmac v1", sha256.Size), p.Devices, c.Log)
 	p.LogIns = login.New(c.DB, p.Hashes, p.People, p.Throttle, p.Devices)
 	seals := vault.NewRing("fleetboard second factor v1", c.Key, c.Earlier...)
 	p.SecondFactors = twofactor.New(c.DB, seals, p.People, p.LogIns, p.Throttle, c.Now)
 	p.Members = members.New(c.DB, c.Wake, p.Hashes)
 	p.Identities = identities.New(c.DB, c.Wake, p.LogIns, p.Members, c.Log)
 	p.Workspaces = workspaces.New(c.DB, p.Members)
-	signing := ed25519.NewKeyFromSeed(derive(c.Key, "fleetboard agent token ed25519 v1", ed25519.SeedSize))
+	signing := ed25519.NewKeyFromSeed(vault.Derive(c.Key, "fleetboard agent token ed25519 v1", ed25519.SeedSize))
 	p.Tokens = tokens.New(c.DB, c.Wake, p.Workspaces, signing, c.Now)
 	p.Setup = setup.New(c.DB, p.Hashes, c.Log)
 	return p
-}
-
-// derive gives each use of the server's key a key of its own.
-func derive(key []byte, label string, size int) []byte {
-	out, err := hkdf.Key(sha256.New, key, nil, label, size)
-	if err != nil {
-		// Only a size over 255 hashes is refused.
-		panic(fmt.Sprintf("accounts: derive %s: %v", label, err))
-	}
-	return out
 }
 
 // Expire deletes what nobody needs any more: sessions and set-up links after

@@ -17,6 +17,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/dbtest"
+	"fleetboard/db/vault"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/devices"
 	"fleetboard/internal/accounts/oidc"
@@ -74,7 +75,7 @@ func serviceWith(d *db.DB, wake accounts.Notifier, c *Clock, key []byte, earlier
 }
 
 // Key is a secret key of a server.
-func Key(b byte) []byte { return bytes.Repeat([]byte{b}, accounts.KeySize) }
+func Key(b byte) []byte { return bytes.Repeat([]byte{b}, vault.KeySize) }
 
 // Started has an owner without a password.
 func Started(t *testing.T) Setting {

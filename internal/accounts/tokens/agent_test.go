@@ -11,6 +11,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-cmp/cmp"
 
+	"fleetboard/db/vault"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/accountstest"
 	"fleetboard/internal/accounts/tokens"
@@ -77,7 +78,7 @@ func TestAgentTokenExpires(t *testing.T) {
 }
 
 func TestAgentTokenOfAnotherServer(t *testing.T) {
-	token, _, err := accounts.New(nil, bytes.Repeat([]byte{8}, accounts.KeySize), nil, nil).Tokens.IssueAgentToken(agent())
+	token, _, err := accounts.New(nil, bytes.Repeat([]byte{8}, vault.KeySize), nil, nil).Tokens.IssueAgentToken(agent())
 	if err != nil {
 		t.Fatal(err)
 	}

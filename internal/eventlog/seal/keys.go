@@ -3,10 +3,9 @@ package seal
 import (
 	"bytes"
 	"crypto/ed25519"
-	"crypto/hkdf"
-	"crypto/sha256"
-	"fmt"
 	"slices"
+
+	"fleetboard/db/vault"
 )
 
 // Keys sign blocks, folds and marks, and say whose signatures count.
@@ -26,11 +25,7 @@ func NewKeys(secret []byte, earlier ...[]byte) *Keys {
 }
 
 func derive(secret []byte) ed25519.PrivateKey {
-	seed, err := hkdf.Key(sha256.New, secret, nil, "fleetboard log seal ed25519 v1", ed25519.SeedSize)
-	if err != nil {
-		panic(fmt.Sprintf("seal: %v", err)) // only a size over 255 hashes is refused
-	}
-	return ed25519.NewKeyFromSeed(seed)
+	return ed25519.NewKeyFromSeed(vault.Derive(secret, "fleetboard log seal ed25519 v1", ed25519.SeedSize))
 }
 
 // signature is who signed something, and how.
