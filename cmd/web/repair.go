@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/caarlos0/env/v11"
+
 	"fleetboard/db"
 	"fleetboard/internal/app"
 	"fleetboard/internal/coordinator/audit"
@@ -114,7 +116,7 @@ func show(ctx context.Context, args, environ []string, out, logs io.Writer) int 
 
 // withDatabase looks at the database that the environment names.
 func withDatabase(ctx context.Context, environ []string, logs io.Writer, do func(app.Config, *db.DB) error) error {
-	cfg, err := app.LoadConfig(app.Environment(environ))
+	cfg, err := app.LoadConfig(env.ToMap(environ))
 	if err != nil {
 		return err
 	}

@@ -127,11 +127,7 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (_ *App, err error
 // unlock makes what the server's secret key opens: people with their tokens, and
 // the vault, whose data keys it wraps anew where an earlier secret wrapped them.
 func (a *App) unlock(ctx context.Context, cfg Config, wake *notifier.Notifier) (*accounts.Parts, *vault.Vault, error) {
-	key, err := cfg.SecretKey()
-	if err != nil {
-		return nil, nil, err
-	}
-	earlier, err := cfg.Keys.Previous()
+	key, earlier, err := cfg.keys()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,28 +1,24 @@
 package app
 
 import (
-	"bytes"
-	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"net/mail"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
+	"unicode/utf8"
 
 	"github.com/caarlos0/env/v11"
+
+	"fleetboard/internal/accounts/passwords"
 )
 
 const (
-	secretKeySize = 32
-	secretKeyFile = "secret-key"
-	// minPassword is the shortest password the first owner may have, in characters.
-	minPassword = 12
+	secretKeyVariable = "FLEETBOARD_SECRET_KEY"
+	secretKeyFile     = "secret-key"
 )
 
 // Config is what the environment says. Every variable is read here and nowhere else.
@@ -59,7 +55,7 @@ func LoadConfig(environ map[string]string) (Config, error) {
 	readErr := byVariable(env.ParseWithOptions(&c, env.Options{Environment: environ}))
 	dirErr := c.placeDataDir(environ)
 	if err := errors.Join(readErr, dirErr, checkAddress("FLEETBOARD_LISTEN", c.Listen), c.checkPublicURL(), c.checkDatabase(),
-		c.checkSecret(), c.checkAdmin(),
+		checkKey(secretKeyVariable, c.SecretKeyText, c.SecretKeyPath), c.checkAdmin(),
 		c.OIDC.check(), c.Network.check(), c.Keys.check()); err != nil {
 		return Config{}, err
 	}
@@ -119,19 +115,6 @@ func (c *Config) checkDatabase() error {
 	return errors.Join(errs...)
 }
 
-func (c *Config) checkSecret() error {
-	if c.SecretKeyText == "" {
-		return nil
-	}
-	if c.SecretKeyPath != "" {
-		return errors.New("FLEETBOARD_SECRET_KEY: set it or FLEETBOARD_SECRET_KEY_FILE, not both")
-	}
-	if _, err := decodeSecretKey([]byte(c.SecretKeyText)); err != nil {
-		return fmt.Errorf("FLEETBOARD_SECRET_KEY: %w", err)
-	}
-	return nil
-}
-
 func (c *Config) checkAdmin() error {
 	var errs []error
 	if (c.AdminEmail == "") != (c.AdminPassword == "") {
@@ -142,25 +125,18 @@ func (c *Config) checkAdmin() error {
 			errs = append(errs, errors.New("FLEETBOARD_ADMIN_EMAIL: must be an email address"))
 		}
 	}
-	if c.AdminPassword != "" && len([]rune(c.AdminPassword)) < minPassword {
-		errs = append(errs, fmt.Errorf("FLEETBOARD_ADMIN_PASSWORD: must have at least %d characters", minPassword))
+	if c.AdminPassword != "" && utf8.RuneCountInString(c.AdminPassword) < passwords.MinLength {
+		errs = append(errs, fmt.Errorf("FLEETBOARD_ADMIN_PASSWORD: must have at least %d characters", passwords.MinLength))
 	}
 	return errors.Join(errs...)
 }
 
-// SecretKey gives the 32 bytes that everything secret is derived from. They
-// come from the environment, else from the file it names, else from secret-key
-// in the data directory, which is made on the first start with mode 0600.
+// SecretKey gives the bytes that everything secret is derived from. They come from
+// the environment, else from the file it names, else from secret-key in the data
+// directory, which is made on the first start with mode 0600.
 func (c Config) SecretKey() ([]byte, error) {
-	switch {
-	case c.SecretKeyText != "":
-		return decodeSecretKey([]byte(c.SecretKeyText))
-	case c.SecretKeyPath != "":
-		key, err := readSecretKey(c.SecretKeyPath)
-		if err != nil {
-			return nil, fmt.Errorf("FLEETBOARD_SECRET_KEY_FILE: %w", err)
-		}
-		return key, nil
+	if key, err := givenKey(secretKeyVariable, c.SecretKeyText, c.SecretKeyPath); key != nil || err != nil {
+		return key, err
 	}
 	path := c.ownSecretKey()
 	key, err := readSecretKey(path)
@@ -172,51 +148,6 @@ func (c Config) SecretKey() ([]byte, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("FLEETBOARD_DATA_DIR: the secret key in it: %w", err)
-	}
-	return key, nil
-}
-
-// makeSecretKey writes a new key to path, whole or not at all. A key that is
-// there already stays.
-func makeSecretKey(path string) error {
-	// Open for passing through: the embedded server may run as another user.
-	if err := os.MkdirAll(filepath.Dir(path), 0o711); err != nil {
-		return err
-	}
-	key := make([]byte, secretKeySize)
-	_, _ = rand.Read(key)                                                   // never fails
-	temporary, err := os.CreateTemp(filepath.Dir(path), secretKeyFile+"-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(temporary.Name()) }()
-	_, writeErr := fmt.Fprintln(temporary, base64.StdEncoding.EncodeToString(key))
-	if err := errors.Join(writeErr, temporary.Sync(), temporary.Close()); err != nil {
-		return err
-	}
-	// A link, unlike a rename, does not replace what is there.
-	if err := os.Link(temporary.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return nil
-}
-
-func readSecretKey(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading the secret key: %w", err)
-	}
-	key, err := decodeSecretKey(text)
-	if err != nil {
-		return nil, fmt.Errorf("the secret key in %s: %w", path, err)
-	}
-	return key, nil
-}
-
-func decodeSecretKey(text []byte) ([]byte, error) {
-	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(bytes.TrimSpace(text))))
-	if err != nil || len(key) != secretKeySize {
-		return nil, fmt.Errorf("must be %d bytes in base64, as `openssl rand -base64 %d` prints them", secretKeySize, secretKeySize)
 	}
 	return key, nil
 }

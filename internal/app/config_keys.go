@@ -1,9 +1,17 @@
 package app
 
 import (
+	"crypto/rand"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"fleetboard/db/vault"
 )
 
 // KeyConfig is about changing the server's secret key.
@@ -18,7 +26,11 @@ type KeyConfig struct {
 	LogMarksURL string `env:"FLEETBOARD_LOG_MARKS_URL"`
 }
 
-func (c KeyConfig) check() error { return errors.Join(c.checkPrevious(), c.checkLogMarks()) }
+const previousKeyVariable = "FLEETBOARD_PREVIOUS_SECRET_KEY"
+
+func (c KeyConfig) check() error {
+	return errors.Join(checkKey(previousKeyVariable, c.PreviousSecretKey, c.PreviousSecretKeyPath), c.checkLogMarks())
+}
 
 func (c KeyConfig) checkLogMarks() error {
 	if u, err := url.Parse(c.LogMarksURL); c.LogMarksURL != "" &&
@@ -28,36 +40,95 @@ func (c KeyConfig) checkLogMarks() error {
 	return nil
 }
 
-func (c KeyConfig) checkPrevious() error {
-	if c.PreviousSecretKey == "" {
+// Previous are the keys that the server had before the present one; none where its
+// key was not changed.
+func (c KeyConfig) Previous() ([][]byte, error) {
+	key, err := givenKey(previousKeyVariable, c.PreviousSecretKey, c.PreviousSecretKeyPath)
+	if key == nil {
+		return nil, err
+	}
+	return [][]byte{key}, nil
+}
+
+// keys are the server's secret key and those before it.
+func (c Config) keys() (key []byte, earlier [][]byte, err error) {
+	if key, err = c.SecretKey(); err == nil {
+		earlier, err = c.Keys.Previous()
+	}
+	return key, earlier, err
+}
+
+// checkKey finds what is wrong with a key that a variable holds, or else the file
+// that the variable with _FILE names.
+func checkKey(variable, text, path string) error {
+	if text == "" {
 		return nil
 	}
-	if c.PreviousSecretKeyPath != "" {
-		return errors.New("FLEETBOARD_PREVIOUS_SECRET_KEY: set it or FLEETBOARD_PREVIOUS_SECRET_KEY_FILE, not both")
+	if path != "" {
+		return fmt.Errorf("%s: set it or %[1]s_FILE, not both", variable)
 	}
-	if _, err := decodeSecretKey([]byte(c.PreviousSecretKey)); err != nil {
-		return fmt.Errorf("FLEETBOARD_PREVIOUS_SECRET_KEY: %w", err)
+	if _, err := decodeSecretKey(text); err != nil {
+		return fmt.Errorf("%s: %w", variable, err)
 	}
 	return nil
 }
 
-// Previous are the keys of 32 bytes that the server had before the present one;
-// none where its key was not changed.
-func (c KeyConfig) Previous() ([][]byte, error) {
-	var key []byte
-	var err error
+// givenKey reads such a key, nil where there is none.
+func givenKey(variable, text, path string) ([]byte, error) {
 	switch {
-	case c.PreviousSecretKey != "":
-		key, err = decodeSecretKey([]byte(c.PreviousSecretKey))
-	case c.PreviousSecretKeyPath != "":
-		if key, err = readSecretKey(c.PreviousSecretKeyPath); err != nil {
-			err = fmt.Errorf("FLEETBOARD_PREVIOUS_SECRET_KEY_FILE: %w", err)
-		}
-	default:
+	case text != "":
+		return decodeSecretKey(text)
+	case path == "":
 		return nil, nil
 	}
+	key, err := readSecretKey(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s_FILE: %w", variable, err)
 	}
-	return [][]byte{key}, nil
+	return key, nil
+}
+
+// makeSecretKey writes a new key to path, whole or not at all. A key that is
+// there already stays.
+func makeSecretKey(path string) error {
+	// Open for passing through: the embedded server may run as another user.
+	if err := os.MkdirAll(filepath.Dir(path), 0o711); err != nil {
+		return err
+	}
+	key := make([]byte, vault.KeySize)
+	_, _ = rand.Read(key)                                                   // never fails
+	temporary, err := os.CreateTemp(filepath.Dir(path), secretKeyFile+"-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(temporary.Name()) }()
+	_, writeErr := fmt.Fprintln(temporary, base64.StdEncoding.EncodeToString(key))
+	if err := errors.Join(writeErr, temporary.Sync(), temporary.Close()); err != nil {
+		return err
+	}
+	// A link, unlike a rename, does not replace what is there.
+	if err := os.Link(temporary.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+func readSecretKey(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the secret key: %w", err)
+	}
+	key, err := decodeSecretKey(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("the secret key in %s: %w", path, err)
+	}
+	return key, nil
+}
+
+func decodeSecretKey(text string) ([]byte, error) {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+	if err != nil || len(key) != vault.KeySize {
+		return nil, fmt.Errorf("must be %d bytes in base64, as `openssl rand -base64 %d` prints them", vault.KeySize, vault.KeySize)
+	}
+	return key, nil
 }

@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fleetboard/db/vault"
 )
 
 func TestThePreviousSecretKey(t *testing.T) {
-	key := bytes.Repeat([]byte{9}, secretKeySize)
+	key := bytes.Repeat([]byte{9}, vault.KeySize)
 	text := base64.StdEncoding.EncodeToString(key)
 	file := filepath.Join(t.TempDir(), "previous")
 	if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {

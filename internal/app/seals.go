@@ -21,11 +21,7 @@ func (c Config) ownSecretKey() string { return filepath.Join(c.DataDir, secretKe
 
 // sealKeys are the keys of the server's secret key and of the one before it.
 func sealKeys(cfg Config) (*seal.Keys, error) {
-	key, err := cfg.SecretKey()
-	if err != nil {
-		return nil, err
-	}
-	earlier, err := cfg.Keys.Previous()
+	key, earlier, err := cfg.keys()
 	if err != nil {
 		return nil, err
 	}

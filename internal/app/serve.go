@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
+
+	"github.com/caarlos0/env/v11"
 )
 
 // Serve runs the server as its environment ("NAME=value") says until ctx ends. What
 // a person needs is written to out, the log to logs.
 func Serve(ctx context.Context, environ []string, out, logs io.Writer) error {
-	cfg, err := LoadConfig(Environment(environ))
+	cfg, err := LoadConfig(env.ToMap(environ))
 	if err != nil {
 		return err
 	}
@@ -32,14 +33,4 @@ func Serve(ctx context.Context, environ []string, out, logs io.Writer) error {
 	case err := <-ended:
 		return errors.Join(err, server.Close())
 	}
-}
-
-// Environment is an environment by name.
-func Environment(environ []string) map[string]string {
-	vars := make(map[string]string, len(environ))
-	for _, entry := range environ {
-		name, value, _ := strings.Cut(entry, "=")
-		vars[name] = value
-	}
-	return vars
 }
