@@ -41,16 +41,24 @@ func addLineTx(ctx context.Context, tx db.Tx, workspace *ids.ID, l LogLine) erro
 	return nil
 }
 
-// withOldLines lists workspaces with lines to delete.
-func withOldLines(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
+// workspacesWith lists the workspaces in which a statement finds work.
+func workspacesWith(ctx context.Context, d *db.DB, what string, find func(context.Context, dbsqlc.DBTX) ([]ids.ID, error)) (list []ids.ID,
+	err error) {
 	err = d.InSystem(ctx, func(tx db.Tx) error {
-		list, err = q.CoordinatorLogOldWorkspaces(ctx, tx, dbsqlc.CoordinatorLogOldWorkspacesParams{Days: keepDays, MaxRows: expireBatch})
+		list, err = find(ctx, tx)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("old lines: %w", err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	return list, nil
+}
+
+// withOldLines lists workspaces with lines to delete.
+func withOldLines(ctx context.Context, d *db.DB) ([]ids.ID, error) {
+	return workspacesWith(ctx, d, "old lines", func(ctx context.Context, tx dbsqlc.DBTX) ([]ids.ID, error) {
+		return q.CoordinatorLogOldWorkspaces(ctx, tx, dbsqlc.CoordinatorLogOldWorkspacesParams{Days: keepDays, MaxRows: expireBatch})
+	})
 }
 
 // expireLinesTx deletes old lines of the transaction's workspace, or of none.
@@ -60,15 +68,8 @@ func expireLinesTx(ctx context.Context, tx db.Tx) (int, error) {
 }
 
 // withChangedCounts lists workspaces whose counts of jobs have changes to sum up.
-func withChangedCounts(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
-	err = d.InSystem(ctx, func(tx db.Tx) error {
-		list, err = q.JobCountWorkspaces(ctx, tx)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("changes of counts: %w", err)
-	}
-	return list, nil
+func withChangedCounts(ctx context.Context, d *db.DB) ([]ids.ID, error) {
+	return workspacesWith(ctx, d, "changes of counts", q.JobCountWorkspaces)
 }
 
 // sumUpTx sums up a batch of changes, and returns how many there were.
@@ -78,15 +79,8 @@ func sumUpTx(ctx context.Context, tx db.Tx, workspace ids.ID) (int, error) {
 }
 
 // withChangedHealth lists workspaces with agents whose health is not the recorded one.
-func withChangedHealth(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
-	err = d.InSystem(ctx, func(tx db.Tx) error {
-		list, err = q.AgentHealthWorkspaces(ctx, tx)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("health of agents: %w", err)
-	}
-	return list, nil
+func withChangedHealth(ctx context.Context, d *db.DB) ([]ids.ID, error) {
+	return workspacesWith(ctx, d, "health of agents", q.AgentHealthWorkspaces)
 }
 
 // recordHealthTx records the present health of agents, and returns the changes.

@@ -3,11 +3,8 @@ package audit
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
@@ -20,21 +17,20 @@ import (
 var q = dbsqlc.New()
 
 // workspace is one of those that are checked.
-type workspace dbsqlc.AuditWorkspacesRow
+type workspace = dbsqlc.AuditWorkspacesRow
 
 // record is a job and the rows beside it that have to agree with it.
-type record dbsqlc.AuditJobsRow
+type record = dbsqlc.AuditJobsRow
 
 // strayRow is a row without the job that it names.
-type strayRow dbsqlc.AuditStrayRow
+type strayRow = dbsqlc.AuditStrayRow
 
 // wrongCount is a count of jobs that is not what there is.
-type wrongCount dbsqlc.AuditCountsRow
+type wrongCount = dbsqlc.AuditCountsRow
 
 func allWorkspaces(ctx context.Context, d *db.DB) (list []workspace, err error) {
 	err = d.InSystem(ctx, func(tx db.Tx) error {
-		rows, err := q.AuditWorkspaces(ctx, tx)
-		list = listOf[workspace](rows, func(r dbsqlc.AuditWorkspacesRow) workspace { return workspace(r) })
+		list, err = q.AuditWorkspaces(ctx, tx)
 		return err
 	})
 	if err != nil {
@@ -49,7 +45,7 @@ func recordsTx(ctx context.Context, tx db.Tx, in, after ids.ID, limit int32) ([]
 	if err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
-	return listOf(rows, func(r dbsqlc.AuditJobsRow) record { return record(r) }), nil
+	return rows, nil
 }
 
 // strayTx finds rows without their job between two ids, the last included.
@@ -58,7 +54,7 @@ func strayTx(ctx context.Context, tx db.Tx, in, after, last ids.ID) ([]strayRow,
 	if err != nil {
 		return nil, fmt.Errorf("stray rows: %w", err)
 	}
-	return listOf(rows, func(r dbsqlc.AuditStrayRow) strayRow { return strayRow(r) }), nil
+	return rows, nil
 }
 
 // wrongCountsTx compares what is counted with what there is, in one statement: on a
@@ -68,15 +64,7 @@ func wrongCountsTx(ctx context.Context, tx db.Tx, in ids.ID) ([]wrongCount, erro
 	if err != nil {
 		return nil, fmt.Errorf("counts: %w", err)
 	}
-	return listOf(rows, func(r dbsqlc.AuditCountsRow) wrongCount { return wrongCount(r) }), nil
-}
-
-func listOf[T, R any](rows []R, from func(R) T) []T {
-	list := make([]T, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, from(r))
-	}
-	return list
+	return rows, nil
 }
 
 // jobTx finds a job by its key.
@@ -91,13 +79,11 @@ func jobTx(ctx context.Context, tx db.Tx, in ids.ID, key string) (id ids.ID, fou
 // lockTx locks a job; false where it is gone.
 func lockTx(ctx context.Context, tx db.Tx, in, job ids.ID) (bool, error) {
 	_, err := q.JobLock(ctx, tx, dbsqlc.JobLockParams{WorkspaceID: in, ID: job})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, nil
-	}
+	found, err := db.Found(err)
 	if err != nil {
-		return false, fmt.Errorf("lock job: %w", err)
+		err = fmt.Errorf("lock job: %w", err)
 	}
-	return true, nil
+	return found, err
 }
 
 // history is a job as it is stored, with its events.
