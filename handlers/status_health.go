@@ -28,7 +28,7 @@ func (s *Server) healthOfCoordinator(c echo.Context, _ tenancy.Principal) error 
 	if err != nil {
 		s.Log.WarnContext(c.Request().Context(), "health of the coordinator is not known", "error", err)
 	}
-	health := coordinatorHealth{Active: is.Active, InstanceID: is.InstanceID, Term: is.Term}
+	health := coordinatorHealth{Active: is.Active, InstanceID: is.Holder, Term: is.Term}
 	if is.LastCycleAt != nil {
 		at, since := is.LastCycleAt.UTC(), is.Now.Sub(*is.LastCycleAt).Seconds()
 		health.LastCycleAt, health.SecondsSince = &at, &since

@@ -54,8 +54,8 @@ func (s *statusHandlers) GetCoordinatorStatus(ctx context.Context, _ GetCoordina
 	for health, n := range healths {
 		agents[string(health)] = n
 	}
-	return GetCoordinatorStatus200JSONResponse{Active: status.Active, InstanceID: status.InstanceID, Term: status.Term,
-		ExpiresAt: utcOrNil(status.ExpiresAt), LastCycleAt: utcOrNil(status.LastCycleAt), CycleCount: status.CycleCount,
+	return GetCoordinatorStatus200JSONResponse{Active: status.Active, InstanceID: status.Holder, Term: status.Term,
+		ExpiresAt: utcOrNil(status.ExpiresAt), LastCycleAt: utcOrNil(status.LastCycleAt), CycleCount: status.Cycles,
 		Stats: status.Stats, JobsByStatus: counts(stats.ByStatus), AgentsByHealth: agents}, err
 }
 

@@ -43,7 +43,7 @@ type pageData struct {
 
 func (s pageData) model() views.Status {
 	is := s.status
-	m := views.Status{Leader: is.InstanceID, Term: strconv.FormatInt(is.Term, 10), Cycles: ui.Count(int(is.CycleCount)),
+	m := views.Status{Leader: is.Holder, Term: strconv.FormatInt(is.Term, 10), Cycles: ui.Count(int(is.Cycles)),
 		Fleet: web.AgentsCount(s.snap), Database: "Answers in " + strconv.FormatInt(max(1, s.took.Milliseconds()), 10) + " ms"}
 	if is.Since != nil {
 		m.Since = ui.Day(*is.Since)

@@ -63,17 +63,7 @@ func instanceID() string {
 func (s *Service) Run(ctx context.Context) error { return s.election.Run(ctx, s.lead) }
 
 // Status is who coordinates and what was done in this term.
-type Status struct {
-	Active      bool   // somebody leads
-	InstanceID  string // who leads, or led last; "" before the first
-	Term        int64
-	Since       *time.Time // when the term began
-	ExpiresAt   *time.Time
-	LastCycleAt *time.Time
-	CycleCount  int64
-	Stats       map[string]int64
-	Now         time.Time // the database's clock
-}
+type Status leadership.Leader
 
 // freshFor is how old the last cycle of a coordinator that works may be.
 const freshFor = time.Minute
@@ -86,11 +76,7 @@ func (s Status) Healthy() bool {
 // Status reads who leads.
 func (s *Service) Status(ctx context.Context) (Status, error) {
 	is, err := s.election.Leader(ctx)
-	if err != nil || is.Term == 0 {
-		return Status{Stats: map[string]int64{}}, err
-	}
-	return Status{Active: is.Active, InstanceID: is.Holder, Term: is.Term, Since: &is.Since, ExpiresAt: &is.ExpiresAt,
-		LastCycleAt: is.LastCycleAt, CycleCount: is.Cycles, Stats: is.Stats, Now: is.Now}, nil
+	return Status(is), err
 }
 
 // LogLine is one thing that the coordinator did.

@@ -142,18 +142,18 @@ func TestTheLeaderDoesAllItsWorkAndTellsOfIt(t *testing.T) {
 	if !slices.Equal(called, want) {
 		t.Errorf("the first cycles were %v; want %v", called, want)
 	}
-	within(t, "a cycle in the leader's row", func() bool { return mustStatus(t, s).CycleCount > 0 })
+	within(t, "a cycle in the leader's row", func() bool { return mustStatus(t, s).Cycles > 0 })
 	is := mustStatus(t, s)
-	if !is.Active || !is.Healthy() || is.InstanceID != s.instance || is.Term != 1 || is.Since == nil {
+	if !is.Active || !is.Healthy() || is.Holder != s.instance || is.Term != 1 || is.Since == nil {
 		t.Errorf("while it leads: %+v", is)
 	}
 	other := New(d, newHands().work(), &topics{}, quiet())
-	if same := mustStatus(t, other); same.InstanceID != s.instance || other.instance == s.instance {
+	if same := mustStatus(t, other); same.Holder != s.instance || other.instance == s.instance {
 		t.Errorf("another process sees %+v", same)
 	}
 	stop()
 	is = mustStatus(t, s)
-	if is.Active || is.Healthy() || is.Stats[string(takenBack)] < 2 || is.CycleCount < 9 {
+	if is.Active || is.Healthy() || is.Stats[string(takenBack)] < 2 || is.Cycles < 9 {
 		t.Errorf("after it left: %+v", is)
 	}
 	list := messages(t, s, owner)
@@ -165,7 +165,7 @@ func TestTheLeaderDoesAllItsWorkAndTellsOfIt(t *testing.T) {
 func TestBeforeTheFirstElectionNobodyLeads(t *testing.T) {
 	t.Parallel()
 	s := New(dbtest.New(t), Work{}, &topics{}, quiet())
-	if is := mustStatus(t, s); is.Active || is.InstanceID != "" || is.Healthy() || is.Stats == nil {
+	if is := mustStatus(t, s); is.Active || is.Holder != "" || is.Healthy() || is.Stats == nil {
 		t.Errorf("before the first election: %+v", is)
 	}
 }
@@ -188,7 +188,7 @@ func TestWhoDoesNotLeadDoesNothing(t *testing.T) {
 		t.Errorf("the one that does not lead called %s", what)
 	default:
 	}
-	if is := mustStatus(t, idle); is.InstanceID != leader.instance || is.Term != 1 {
+	if is := mustStatus(t, idle); is.Holder != leader.instance || is.Term != 1 {
 		t.Errorf("status %+v", is)
 	}
 }
@@ -236,7 +236,7 @@ func TestFailedCyclesAreNoLife(t *testing.T) {
 	if err := m.report(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if is := mustStatus(t, m.Service); is.LastCycleAt != nil || is.CycleCount != 0 || is.Healthy() {
+	if is := mustStatus(t, m.Service); is.LastCycleAt != nil || is.Cycles != 0 || is.Healthy() {
 		t.Errorf("a cycle that failed counts as life: %+v", is)
 	}
 	fine := m.counted(promoted, func(context.Context) (int, error) { return 3, nil })
@@ -244,7 +244,7 @@ func TestFailedCyclesAreNoLife(t *testing.T) {
 		t.Fatal(err)
 	}
 	is := mustStatus(t, m.Service)
-	if is.CycleCount != 1 || is.Stats[string(takenBack)] != 1 || is.Stats[string(promoted)] != 3 || !is.Healthy() {
+	if is.Cycles != 1 || is.Stats[string(takenBack)] != 1 || is.Stats[string(promoted)] != 3 || !is.Healthy() {
 		t.Errorf("status %+v", is)
 	}
 	// A minute without a cycle is no life either, though the lease goes on.
@@ -307,7 +307,7 @@ func TestReportsThatFailAreMadeAgain(t *testing.T) {
 	if list := messages(t, m.Service, owner); !slices.Equal(list, []string{"3 leases taken back, 1 job made ready."}) {
 		t.Errorf("the log says %q", list)
 	}
-	if is := mustStatus(t, m.Service); is.CycleCount != 2 || is.Stats[string(takenBack)] != 3 {
+	if is := mustStatus(t, m.Service); is.Cycles != 2 || is.Stats[string(takenBack)] != 3 {
 		t.Errorf("status %+v", is)
 	}
 }

@@ -84,22 +84,22 @@ func (e *Election) ReportTx(ctx context.Context, tx db.Tx, term int64, r Report)
 	return n == 1, nil
 }
 
-// Leader is who leads, or led last.
+// Leader is who leads, or led last, and what was done in the term.
 type Leader struct {
 	Active      bool // the lease goes on
-	Holder      string
+	Holder      string // "" before the first
 	Term        int64
-	Since       time.Time
-	ExpiresAt   time.Time
+	Since       *time.Time // when the term began
+	ExpiresAt   *time.Time
 	LastCycleAt *time.Time
 	Cycles      int64
 	Stats       map[string]int64
-	Now         time.Time
+	Now         time.Time // the database's clock
 }
 
-// Leader reads who leads; the zero value where nobody ever did.
+// Leader reads who leads; term 0 where nobody ever did.
 func (e *Election) Leader(ctx context.Context) (Leader, error) {
-	var leader Leader
+	leader := Leader{Stats: map[string]int64{}}
 	err := e.db.InNone(ctx, func(tx db.Tx) error {
 		r, err := q.LeadershipGet(ctx, tx, e.name)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -108,7 +108,7 @@ func (e *Election) Leader(ctx context.Context) (Leader, error) {
 		if err != nil {
 			return fmt.Errorf("read leadership: %w", err)
 		}
-		leader = Leader{Active: r.Active, Holder: r.Holder, Term: r.Term, Since: r.AcquiredAt, ExpiresAt: r.ExpiresAt,
+		leader = Leader{Active: r.Active, Holder: r.Holder, Term: r.Term, Since: &r.AcquiredAt, ExpiresAt: &r.ExpiresAt,
 			LastCycleAt: r.LastCycleAt, Cycles: r.CycleCount, Now: r.Now}
 		if err := json.Unmarshal(r.Stats, &leader.Stats); err != nil {
 			return fmt.Errorf("stats of a term: %w", err)
