@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers"
-	"fleetboard/handlers/handlertest"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/tenancy"
 )

@@ -12,9 +12,9 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/db/dbtest"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers"
 	"fleetboard/handlers/api"
-	"fleetboard/handlers/handlertest"
 	"fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/ids"

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"testing"
 
+	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers"
-	"fleetboard/handlers/handlertest"
 	"fleetboard/internal/tenancy/quota"
 )
 

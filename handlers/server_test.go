@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"fleetboard/db/dbtest"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers"
 	"fleetboard/handlers/edge"
-	"fleetboard/handlers/handlertest"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/tenancy"

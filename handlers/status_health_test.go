@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"testing"
 
+	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers"
-	"fleetboard/handlers/handlertest"
 )
 
 func TestHealthOfTheCoordinatorForMonitors(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/handlers/handlertest"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/internal/dispatch"
 )
 

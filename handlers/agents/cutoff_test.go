@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers/agents"
-	"fleetboard/handlers/handlertest"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"

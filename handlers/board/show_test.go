@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/handlers/handlertest"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/handlers/handlertest"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers/job"
 	"fleetboard/handlers/live"
 	"fleetboard/internal/dispatch"

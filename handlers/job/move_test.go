@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"testing"
 
-	"fleetboard/handlers/handlertest"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers/history"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"

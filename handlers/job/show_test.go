@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"fleetboard/db/dbtest"
-	"fleetboard/handlers/handlertest"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/jobs"
 )

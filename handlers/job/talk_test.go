@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"testing"
 
-	"fleetboard/handlers/handlertest"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/handlers/handlertest"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers/live"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/handlers/handlertest"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers/live"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/jobs"

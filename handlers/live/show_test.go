@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"fleetboard/db/dbfactory"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers"
-	"fleetboard/handlers/handlertest"
 	"fleetboard/handlers/live"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/jobs"

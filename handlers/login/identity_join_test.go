@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/handlers/handlertest"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers/login"
 	"fleetboard/internal/accounts/idptest"
 	"fleetboard/views/links"

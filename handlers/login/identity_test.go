@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"fleetboard/db/dbfactory"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers"
-	"fleetboard/handlers/handlertest"
 	"fleetboard/handlers/login"
 	"fleetboard/internal/accounts/oidc"
 	"fleetboard/views/links"

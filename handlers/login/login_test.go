@@ -9,7 +9,7 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/db/dbtest"
-	"fleetboard/handlers/handlertest"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts/setup"
 	"fleetboard/views"

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"fleetboard/handlers/handlertest"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/internal/tenancy"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"fleetboard/db/dbfactory"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers"
-	"fleetboard/handlers/handlertest"
 	"fleetboard/internal/eventlog"
 	"fleetboard/views/links"
 )

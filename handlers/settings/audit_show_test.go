@@ -9,7 +9,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/handlers/handlertest"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers/history"
 	"fleetboard/handlers/settings"
 	"fleetboard/internal/eventlog"

@@ -10,7 +10,7 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/handlers/handlertest"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers/live"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"

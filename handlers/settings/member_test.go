@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/handlers/handlertest"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers/live"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/handlers/handlertest"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"

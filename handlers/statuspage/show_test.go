@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/handlers/handlertest"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/handlers/handlertest"
+	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers/timeline"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"

@@ -26,5 +26,5 @@ func (s *Site) LongAgo(t *testing.T) {
 // TokensMade is how many tokens there are.
 func (s *Site) TokensMade(t *testing.T) int {
 	t.Helper()
-	return dbfactory.Int(t, s.DB, "SELECT count(*) FROM access_token WHERE kind = 'person' AND revoked_at IS NULL AND form_key <> ''")
+	return dbfactory.FormTokenCount(t, s.DB)
 }

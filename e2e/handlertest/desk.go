@@ -95,10 +95,7 @@ func RunNotifier(t *testing.T, d *db.DB, log *slog.Logger) *notifier.Notifier {
 // As is another browser, of a new member with a role.
 func (d *Desk) As(role tenancy.Role) *Site {
 	d.t.Helper()
-	id := ids.New()
-	dbfactory.Exec(d.t, d.DB, `INSERT INTO account (id, email, name) VALUES ($1::uuid, $1::text || '@example.org', 'Mara Ilić')`,
-		id.String())
-	dbfactory.Exec(d.t, d.DB, `INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, $3)`, d.Workspace, id, string(role))
+	id := dbfactory.NewMember(d.t, d.DB, d.Workspace, role)
 	ctx, err := d.Sessions.Load(d.t.Context(), "")
 	if err != nil {
 		d.t.Fatal(err)

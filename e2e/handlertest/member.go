@@ -24,14 +24,14 @@ func (d *Desk) IdOf(s *Site) string {
 func (d *Desk) Named(s *Site, name string) string {
 	d.t.Helper()
 	id := d.IdOf(s)
-	dbfactory.Exec(d.t, d.DB, `UPDATE account SET name = $2 WHERE id = $1`, id, name)
+	dbfactory.RenameAccount(d.t, d.DB, id, name)
 	return id
 }
 
 // CountEvents counts those of a type.
 func (d *Desk) CountEvents(kind eventlog.Type) int {
 	d.t.Helper()
-	return dbfactory.Int(d.t, d.DB, `SELECT count(*) FROM event WHERE type = $1`, string(kind))
+	return dbfactory.EventCount(d.t, d.DB, string(kind))
 }
 
 // Invite makes a link on the page and returns its path.

@@ -51,8 +51,7 @@ func (s *Site) ViaOrOn(t *testing.T, path string) Answer {
 // LinkAda makes the owner's identity at the provider, as linking would.
 func (s *Site) LinkAda(t *testing.T) {
 	t.Helper()
-	dbfactory.Exec(t, s.DB, `INSERT INTO account_identity (issuer, subject, account_id, email)
-		SELECT $1, 'sub-ada', id, email FROM account WHERE email = $2`, s.Provider.Issuer(), OwnerEmail)
+	dbfactory.Identity(t, s.DB, s.Provider.Issuer(), AdaThere.Subject, OwnerEmail)
 }
 
 // Age makes what the session keeps older than it is.

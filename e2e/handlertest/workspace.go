@@ -12,19 +12,16 @@ import (
 func (d *Desk) ElsewhereOwner(name string) *Site {
 	d.t.Helper()
 	s := d.As(tenancy.RoleOwner)
-	other := dbfactory.Workspace(d.t, d.DB)
-	dbfactory.Exec(d.t, d.DB, `UPDATE workspace SET name = $2 WHERE id = $1`, other, name)
-	dbfactory.Exec(d.t, d.DB, `UPDATE membership SET workspace_id = $2 WHERE account_id = $1::uuid`, d.IdOf(s), other)
+	other := dbfactory.NamedWorkspace(d.t, d.DB, name)
+	dbfactory.MoveMember(d.t, d.DB, d.IdOf(s), other)
 	return s
 }
 
 // AlsoIn makes the desk's owner a member of another workspace and returns its id.
 func (d *Desk) AlsoIn(name string, role tenancy.Role) string {
 	d.t.Helper()
-	other := dbfactory.Workspace(d.t, d.DB)
-	dbfactory.Exec(d.t, d.DB, `UPDATE workspace SET name = $2 WHERE id = $1`, other, name)
-	dbfactory.Exec(d.t, d.DB, `INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2::uuid, $3)`, other,
-		d.IdOf(d.Site), string(role))
+	other := dbfactory.NamedWorkspace(d.t, d.DB, name)
+	dbfactory.AddMember(d.t, d.DB, other, d.IdOf(d.Site), role)
 	return other.String()
 }
 

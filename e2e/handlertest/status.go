@@ -1,0 +1,13 @@
+package handlertest
+
+import (
+	"testing"
+
+	"fleetboard/db/dbfactory"
+)
+
+// Leads writes down that somebody coordinates, or did.
+func Leads(t *testing.T, d *Desk, lease, lastCycle string) {
+	t.Helper()
+	dbfactory.Leadership(t, d.DB, lease, lastCycle)
+}
