@@ -19,6 +19,9 @@ type visitor struct {
 	t   *testing.T
 	s   *server
 	tab playwright.Page
+	// outages says that the server is killed under the page: requests without an
+	// answer are no complaints.
+	outages bool
 }
 
 type look struct {
@@ -70,6 +73,9 @@ func (v *visitor) listen() func() []string {
 	}
 	v.tab.OnConsole(func(m playwright.ConsoleMessage) {
 		// A refusal that the page shows (409, 422) is logged as a failed load too.
+		if v.outages && (strings.Contains(m.Text(), "net::ERR_") || strings.Contains(m.Text(), "Failed to fetch")) {
+			return
+		}
 		if m.Type() == "error" && !strings.Contains(m.Text(), "status of 4") && !strings.Contains(m.Text(), "failed with status 409") {
 			add("console: %s", m.Text())
 		}

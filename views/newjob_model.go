@@ -12,6 +12,7 @@ type NewJobPage struct {
 // so that a refused form comes back as it was.
 type NewJob struct {
 	IdempotencyKey string
+	Blank          bool // nothing was typed or prefilled: the draft of this device may be shown
 	Title          string
 	Body           string
 	Repo           []ui.Option // first: no repo

@@ -20,6 +20,7 @@ type pageData struct {
 	depends  []jobs.Job // the chosen dependencies that are there
 	errors   map[string]string
 	problem  string // about the form as a whole
+	blank    bool   // nothing was typed or prefilled
 }
 
 func (s pageData) model() views.NewJob {
@@ -27,7 +28,7 @@ func (s pageData) model() views.NewJob {
 	routability := routabilityModel(f, s.snap, s.depends)
 	chosen, offered := s.capabilities()
 	return views.NewJob{
-		IdempotencyKey: f.key, Title: f.title, Body: f.body,
+		IdempotencyKey: f.key, Blank: s.blank, Title: f.title, Body: f.body,
 		Repo: s.repos(), RepoHint: routability.RepoHint, Factory: s.factories(), FactoryHint: routability.FactoryHint,
 		Engines: s.engines(), Capabilities: chosen, Offered: offered,
 		DependsOn: s.dependencies(), Acceptance: f.acceptance,

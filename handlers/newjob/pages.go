@@ -48,6 +48,7 @@ func New(d Deps) *Pages { return &Pages{d} }
 func (p *Pages) Routes() []web.Route {
 	return []web.Route{
 		web.Get(links.NewJob, tenancy.WriteJobs, p.show),
+		web.Post(links.NewJob, tenancy.WriteJobs, p.showDraft),
 		web.Post(links.Jobs, tenancy.WriteJobs, p.create),
 		web.Get(links.Routing, tenancy.WriteJobs, p.routability),
 		web.Post(links.Preview, tenancy.WriteJobs, p.preview),

@@ -27,7 +27,16 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	asked := parseForm(c.QueryParams())
 	form.title, form.repo, form.factory, form.engine = asked.title, asked.repo, asked.factory, asked.engine
 	form.capabilities, form.dependsOn, form.product, form.phase = asked.capabilities, asked.dependsOn, asked.product, asked.phase
-	return p.newJobPage(c, who, http.StatusOK, pageData{form: form})
+	return p.newJobPage(c, who, http.StatusOK, pageData{form: form, blank: c.QueryString() == ""})
+}
+
+// showDraft is the form as it was typed before, which the browser has kept.
+func (p *Pages) showDraft(c echo.Context, who tenancy.Principal) error {
+	in, err := web.Form(c)
+	if err != nil {
+		return err
+	}
+	return p.newJobPage(c, who, http.StatusOK, pageData{form: parseForm(in)})
 }
 
 // newJobPage shows the form with the present fleet around it.

@@ -1,7 +1,9 @@
 // What every page with the shell runs.
+import "./drafts.js";
 import "./forms.js";
 import "./keys.js";
 import "./live.js";
 import "./palette.js";
+import "./send.js";
 import "./time.js";
 import "./toast.js";

@@ -1,13 +1,14 @@
 // The pages without a shell: log in, set up, errors.
 import "./forms.js";
+import "./send.js";
 
-for (const button of document.querySelectorAll("[data-reveal]")) {
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-reveal]");
+  if (!button) return;
   const field = document.getElementById(button.dataset.reveal);
-  button.addEventListener("click", () => {
-    const show = field.type === "password";
-    field.type = show ? "text" : "password";
-    button.setAttribute("aria-pressed", String(show));
-    button.setAttribute("aria-label", show ? "Hide the password" : "Show the password");
-    field.focus();
-  });
-}
+  const show = field.type === "password";
+  field.type = show ? "text" : "password";
+  button.setAttribute("aria-pressed", String(show));
+  button.setAttribute("aria-label", show ? "Hide the password" : "Show the password");
+  field.focus();
+});

@@ -18,10 +18,24 @@ document.addEventListener("submit", (event) => {
   });
 });
 
+const words = new WeakMap(); // of busy buttons, what they say otherwise
+
 function busy(button) {
   const spinner = document.createElement("span");
   spinner.className = "loading loading-xs";
+  words.set(button, [...button.childNodes]);
   button.replaceChildren(spinner, button.dataset.busy);
+}
+
+// release lets a form be sent again.
+export function release(form) {
+  if (!form.dataset.sent) return;
+  delete form.dataset.sent;
+  for (const b of form.querySelectorAll("button[type=submit]")) {
+    b.disabled = false;
+    if (words.has(b)) b.replaceChildren(...words.get(b));
+    words.delete(b);
+  }
 }
 
 addEventListener("pageshow", (event) => {

@@ -1,7 +1,6 @@
 // Adapter between htmx's events and the page: the state of the stream, the
-// hold on live changes during a drag, the reset, and requests that got no
-// answer. What happens to the cards of the board is in cards.js.
-import { toast } from "./toast.js";
+// hold on live changes during a drag, and the reset. What happens to the cards of
+// the board is in cards.js, requests that got no answer are in send.js.
 
 const source = document.getElementById("live");
 const state = document.getElementById("live-state");
@@ -137,14 +136,6 @@ function shown(id) {
   const el = id ? document.getElementById(id) : null;
   return el?.checkVisibility() ? el : null;
 }
-
-// A request of a person that got no answer at all.
-document.addEventListener("htmx:error", (event) => {
-  const from = event.detail?.ctx?.sourceElement;
-  if (!from || from === source || event.detail.error?.name === "AbortError") return;
-  if (event.detail.ctx.request?.method === "GET") return;
-  toast("Nothing was changed", "The server did not answer. Try again when the page is live.");
-});
 
 document.addEventListener("click", (event) => {
   if (event.target.closest("[data-reload]")) location.reload();
