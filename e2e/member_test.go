@@ -98,8 +98,9 @@ func TestTwoTabsInTwoWorkspaces(t *testing.T) {
 	other.sees("#workspace-btn:has-text('Second')")
 
 	old.click("#job-form button[type=submit]")
-	old.sees("main:has-text('You switched to another workspace in another tab')")
-	old.sees("main:has-text('The page is of Default, and you are in Second now. Nothing was changed.')")
+	old.sees("#toasts:has-text('You switched to another workspace in another tab')")
+	old.sees("#toasts:has-text('The page is of Default, and you are in Second now. Nothing was changed.')")
+	old.has("#title", "Meant for the first workspace")
 
 	v.click("button[commandfor=dlg-block]")
 	v.fill("dialog[open] [name=reason]", "Not now")

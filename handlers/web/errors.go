@@ -174,6 +174,7 @@ func ShowToast(c echo.Context, status int, t ui.Toast) error {
 	h := c.Response().Header()
 	h.Set("HX-Retarget", "#toasts")
 	h.Set("HX-Reswap", "beforeend")
+	h.Set("HX-Reselect", "[data-toast]")
 	return Render(c, status, ui.ToastBox(t))
 }
 

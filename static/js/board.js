@@ -122,3 +122,13 @@ if (tabs) {
 
 attach();
 document.addEventListener("htmx:after:swap", attach);
+
+// Back brings the columns as they were scrolled.
+const place = "scroll:" + location.pathname + location.search;
+const scrolled = () => [document.getElementById("board"), ...lists()].filter(Boolean);
+addEventListener("pagehide", () => {
+  sessionStorage.setItem(place, JSON.stringify(scrolled().map((el) => [el.id, el.scrollTop, el.scrollLeft])));
+});
+if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") {
+  for (const [id, top, left] of JSON.parse(sessionStorage.getItem(place)) ?? []) document.getElementById(id)?.scrollTo({ top, left });
+}

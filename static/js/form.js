@@ -1,5 +1,6 @@
-// The form for a new job: rows of criteria, found jobs as chips, the preview
-// of the description, and the sign that the routability preview waits for.
+// The form for a new job: rows of criteria, the preview of the description, and
+// the sign that the routability preview waits for.
+import "./dependency.js";
 
 const form = document.getElementById("job-form");
 
@@ -45,55 +46,6 @@ criteria.addEventListener("keydown", (event) => {
     number();
     other.focus();
   }
-});
-
-// Dependencies: found jobs are checkboxes; a checked one becomes a chip.
-const dep = document.getElementById("dep");
-const chosen = document.getElementById("dep-chosen");
-const found = document.getElementById("dep-options");
-let timer;
-
-dep.addEventListener("input", () => {
-  clearTimeout(timer);
-  timer = setTimeout(search, 160);
-});
-
-async function search() {
-  const q = dep.value.trim();
-  if (q === "") {
-    found.hidden = true;
-    return;
-  }
-  await htmx.ajax("GET", "/jobs/search", { source: dep, target: found, swap: "innerHTML", values: { q } });
-  for (const box of found.querySelectorAll("[data-dep]")) {
-    if (chosen.querySelector(`[data-dep][value="${CSS.escape(box.value)}"]`)) box.closest("label").remove();
-  }
-  found.hidden = dep.value.trim() === "";
-}
-
-dep.addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && !event.metaKey && !event.ctrlKey) {
-    event.preventDefault();
-    found.querySelector("[data-dep]")?.click();
-  }
-  if (event.key === "Escape") found.hidden = true;
-  if (event.key === "ArrowDown") found.querySelector("[data-dep]")?.focus();
-  if (event.key === "Backspace" && dep.value === "") chosen.querySelector("label:last-of-type [data-dep]")?.click();
-});
-
-document.addEventListener("change", (event) => {
-  if (!event.target.matches("[data-dep]")) return;
-  const chip = event.target.closest("label");
-  if (event.target.checked && found.contains(chip)) {
-    chosen.insertBefore(chip, dep);
-    dep.value = "";
-    found.hidden = true;
-    dep.focus();
-  } else if (!event.target.checked) {
-    chip.remove();
-    dep.focus();
-  }
-  form.dispatchEvent(new Event("route-changed"));
 });
 
 // Write and Preview.

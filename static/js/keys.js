@@ -18,8 +18,8 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (mod && event.key === "Enter") {
-    const form = event.target.closest?.("#job-form");
-    if (form) form.requestSubmit();
+    const form = event.target.closest?.("form[method=post]");
+    if (form && typing(event.target)) form.requestSubmit();
     return;
   }
   if (mod || event.altKey || event.isComposing || typing(event.target)) return;
