@@ -54,25 +54,23 @@ func AnyFacts(t testing.TB, d *db.DB) {
 // Int reads one number as the owner.
 func Int(t testing.TB, d *db.DB, sql string, args ...any) int {
 	t.Helper()
-	owner, done := asOwner(t, d)
-	defer done()
-	var n int
-	if err := owner.QueryRow(context.Background(), sql, args...).Scan(&n); err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	return n
+	return value[int](t, d, sql, args...)
 }
 
 // Text reads one text as the owner.
 func Text(t testing.TB, d *db.DB, sql string, args ...any) string {
 	t.Helper()
+	return value[string](t, d, sql, args...)
+}
+
+func value[T any](t testing.TB, d *db.DB, sql string, args ...any) (v T) {
+	t.Helper()
 	owner, done := asOwner(t, d)
 	defer done()
-	var text string
-	if err := owner.QueryRow(context.Background(), sql, args...).Scan(&text); err != nil {
+	if err := owner.QueryRow(context.Background(), sql, args...).Scan(&v); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	return text
+	return v
 }
 
 // Readable waits until all that is in the log may be told. The log is told up to

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -172,13 +173,12 @@ func (q *Queue[Req, Res]) remove(workspace ids.ID, i *Item[Req, Res]) bool {
 	if !running {
 		return false
 	}
-	for at, one := range p.items {
-		if one == i {
-			p.items = append(p.items[:at:at], p.items[at+1:]...)
-			return true
-		}
+	at := slices.Index(p.items, i)
+	if at < 0 {
+		return false
 	}
-	return false
+	p.items = slices.Delete(p.items, at, at+1)
+	return true
 }
 
 // work runs the batches of a workspace until no request waits.

@@ -86,7 +86,7 @@ func (e *Election) ReportTx(ctx context.Context, tx db.Tx, term int64, r Report)
 
 // Leader is who leads, or led last, and what was done in the term.
 type Leader struct {
-	Active      bool // the lease goes on
+	Active      bool   // the lease goes on
 	Holder      string // "" before the first
 	Term        int64
 	Since       *time.Time // when the term began

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 
@@ -88,24 +89,15 @@ func (n *Notifier) Subscribe(prefix string, fn func(topic string)) (cancel func(
 func (n *Notifier) unsubscribe(s *subscriber) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var rest []*subscriber
-	for _, other := range n.subscribers {
-		if other != s {
-			rest = append(rest, other)
-		}
-	}
-	n.subscribers = rest
-}
-
-func (n *Notifier) current() []*subscriber {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.subscribers
+	n.subscribers = slices.DeleteFunc(slices.Clone(n.subscribers), func(other *subscriber) bool { return other == s })
 }
 
 // deliver calls the subscribers of topic; everything calls them all.
 func (n *Notifier) deliver(topic string) {
-	for _, s := range n.current() {
+	n.mu.Lock()
+	subscribers := n.subscribers
+	n.mu.Unlock()
+	for _, s := range subscribers {
 		switch {
 		case topic == everything:
 			s.fn(s.prefix)
