@@ -1,11 +1,11 @@
 package redact
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"net/url"
 	"strconv"
 	"strings"
@@ -23,72 +23,57 @@ const (
 	maxExpanded = 1000
 )
 
-// textsOf are the texts and numbers in the value of a secret.
-func textsOf(raw json.RawMessage) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		decoder := json.NewDecoder(strings.NewReader(string(raw)))
-		decoder.UseNumber()
-		var value any
-		if decoder.Decode(&value) != nil {
-			return
-		}
-		for leaf := range leaves(value) {
-			if !yield(leaf) {
-				return
-			}
-		}
+// textsOf are the texts and numbers in the value of a secret that are long enough.
+func textsOf(raw json.RawMessage) []string {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return nil
 	}
+	return appendTexts(nil, value)
 }
 
-// leaves are the texts and numbers in a value that are long enough.
-func leaves(value any) iter.Seq[string] {
-	return func(yield func(string) bool) { walk(value, yield) }
-}
-
-func walk(value any, yield func(string) bool) bool {
+func appendTexts(list []string, value any) []string {
 	switch v := value.(type) {
 	case map[string]any:
 		for _, one := range v {
-			if !walk(one, yield) {
-				return false
-			}
+			list = appendTexts(list, one)
 		}
 	case []any:
 		for _, one := range v {
-			if !walk(one, yield) {
-				return false
-			}
+			list = appendTexts(list, one)
 		}
 	case string:
-		return walkText(v, yield)
+		return appendLines(list, v)
 	case json.Number:
 		for _, form := range numberForms(string(v)) {
-			if digits(form) >= minRedacted && !yield(form) {
-				return false
+			if digits(form) >= minRedacted {
+				list = append(list, form)
 			}
 		}
 	}
-	return true
+	return list
 }
 
-// walkText gives a text, and each line of one with several: they are often
-// written line by line.
-func walkText(text string, yield func(string) bool) bool {
-	for _, one := range []string{text, strings.TrimSpace(text)} {
-		if utf8.RuneCountInString(one) >= minRedacted && !yield(one) {
-			return false
+// appendLines adds a text, and each line of one with several: they are often written
+// line by line.
+func appendLines(list []string, text string) []string {
+	trimmed := strings.TrimSpace(text)
+	for _, one := range []string{text, trimmed} {
+		if utf8.RuneCountInString(one) >= minRedacted {
+			list = append(list, one)
 		}
 	}
-	if !strings.Contains(strings.TrimSpace(text), "\n") {
-		return true
+	if !strings.Contains(trimmed, "\n") {
+		return list
 	}
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if utf8.RuneCountInString(line) >= minRedactedLine && !yield(line) {
-			return false
+		if line = strings.TrimSpace(line); utf8.RuneCountInString(line) >= minRedactedLine {
+			list = append(list, line)
 		}
 	}
-	return true
+	return list
 }
 
 func digits(s string) int {

@@ -46,7 +46,7 @@ type node struct {
 func New(values ...json.RawMessage) *Redactor {
 	var written, plain []string
 	for _, v := range values {
-		for text := range textsOf(v) {
+		for _, text := range textsOf(v) {
 			written = append(written, encodings(text)...)
 			for _, form := range plainForms(text) {
 				if len(form) >= minPlain {
