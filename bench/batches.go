@@ -24,11 +24,7 @@ func init() {
 // nothing, in the process that takes them.
 func batches(ctx context.Context, s *stage) ([]figure, error) {
 	n := s.sized(batchJobs, 2*claimAgents)
-	var rate float64
-	err := s.withWeb(ctx, func(w *web) (err error) {
-		rate, err = w.drain(ctx, n, batchOf)
-		return err
-	})
+	rate, err := s.drain(ctx, n, batchOf, false)
 	if err != nil {
 		return nil, err
 	}

@@ -34,11 +34,7 @@ type person struct {
 // people makes n accounts with the first owner's password, every second one of
 // a viewer, and logs them in.
 func (w *web) people(ctx context.Context, n int) ([]*person, error) {
-	owner, err := w.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	_, err = owner.Exec(ctx, `WITH made AS (
+	err := w.exec(ctx, `WITH made AS (
 		INSERT INTO account (id, email, name, password_hash)
 		SELECT gen_random_uuid(), 'person-' || n || '@example.org', 'Person ' || n, (SELECT password_hash FROM account WHERE email = $2)
 		FROM generate_series(1, $1 - 1) n RETURNING id, email)
@@ -46,7 +42,7 @@ func (w *web) people(ctx context.Context, n int) ([]*person, error) {
 		SELECT m.workspace_id, made.id, CASE WHEN split_part(split_part(made.email, '-', 2), '@',
 		1)::int % 2 = 1 THEN 'viewer' ELSE 'member' END
 		FROM made, membership m JOIN account a ON a.id = m.account_id AND a.email = $2`, n, personEmail(0))
-	if err := errors.Join(err, owner.Close(ctx)); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	var all []*person

@@ -38,11 +38,7 @@ func claims(ctx context.Context, s *stage) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rate float64
-	err = s.withWeb(ctx, func(w *web) (err error) {
-		rate, err = w.drain(ctx, n, 1)
-		return err
-	})
+	rate, err := s.drain(ctx, n, 1, false)
 	if err != nil {
 		return nil, err
 	}
@@ -56,23 +52,27 @@ func claims(ctx context.Context, s *stage) ([]figure, error) {
 // beside claims on a database that was vacuumed and analysed.
 func fresh(ctx context.Context, s *stage) ([]figure, error) {
 	n := s.sized(claimJobs, 2*claimAgents)
-	var first, settled float64
-	for _, run := range []struct {
-		fresh bool
-		rate  *float64
-	}{{true, &first}, {false, &settled}} {
-		err := s.withWeb(ctx, func(w *web) (err error) {
-			w.fresh = run.fresh
-			*run.rate, err = w.drain(ctx, n, 1)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
+	first, err := s.drain(ctx, n, 1, true)
+	if err != nil {
+		return nil, err
+	}
+	settled, err := s.drain(ctx, n, 1, false)
+	if err != nil {
+		return nil, err
 	}
 	f := versus("claim + complete on a fresh database; on a settled one", first, settled, "jobs/s", n)
 	f.AtLeast = freshLimit
 	return []figure{f}, nil
+}
+
+// drain is that of a server of its own, fresh or not.
+func (s *stage) drain(ctx context.Context, n, most int, fresh bool) (rate float64, err error) {
+	err = s.withWeb(ctx, func(w *web) (err error) {
+		w.fresh = fresh
+		rate, err = w.drain(ctx, n, most)
+		return err
+	})
+	return rate, err
 }
 
 // drain submits n jobs, lets the agents take up to most of them at once until
@@ -153,10 +153,6 @@ func awaitSeals(ctx context.Context, owner *pgx.Conn) error {
 // settle leaves nothing of the preparations to be done while something is
 // measured: statistics are taken, dirty pages are written, and events are sealed.
 func (w *web) settle(ctx context.Context) error {
-	owner, err := w.connect(ctx)
-	if err != nil {
-		return err
-	}
 	steps := []string{"VACUUM ANALYZE", "CHECKPOINT"}
 	switch {
 	case w.fresh:
@@ -164,15 +160,14 @@ func (w *web) settle(ctx context.Context) error {
 	case w.uncounted:
 		steps[0] = "VACUUM"
 	}
-	for _, sql := range steps {
-		if _, err := owner.Exec(ctx, sql); err != nil {
-			return errors.Join(err, owner.Close(ctx))
+	return w.asOwner(ctx, func(owner *pgx.Conn) error {
+		for _, sql := range steps {
+			if _, err := owner.Exec(ctx, sql); err != nil {
+				return err
+			}
 		}
-	}
-	if err := awaitSeals(ctx, owner); err != nil {
-		return errors.Join(err, owner.Close(ctx))
-	}
-	return owner.Close(ctx)
+		return awaitSeals(ctx, owner)
+	})
 }
 
 // work claims up to most jobs and completes them, several with one request, and

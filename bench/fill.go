@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -97,14 +96,7 @@ func (w *web) fill(ctx context.Context, l load) error {
 		return err
 	}
 	began := time.Now()
-	owner, err := w.connect(ctx)
-	if err != nil {
-		return err
-	}
-	if err := w.write(ctx, owner, l); err != nil {
-		return errors.Join(err, owner.Close(ctx))
-	}
-	if err := owner.Close(ctx); err != nil {
+	if err := w.asOwner(ctx, func(owner *pgx.Conn) error { return w.write(ctx, owner, l) }); err != nil {
 		return err
 	}
 	if err := w.settle(ctx); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -26,7 +27,7 @@ func init() {
 
 // flat measures the 99th percentile of a claim over HTTP with as many ready,
 // waiting and completed jobs against a thousand ready ones: two servers, by turns,
-// so that the machine's moods meet both. First with statistics that were taken when
+// so that what else the machine does meets both. First with statistics that were taken when
 // there were a thousand too, then with their own, and with jobs in front that nobody
 // there can take.
 func flat(ctx context.Context, s *stage) (figures []figure, err error) {
@@ -158,14 +159,14 @@ func (w *web) claimSome(ctx context.Context, agents []*agent, n int) ([]time.Dur
 // tables are taken for a thousandth of what they are.
 func (w *web) outgrow(ctx context.Context, l load) error {
 	w.uncounted = true
-	err := w.asOwner(ctx, eachTable("ALTER TABLE %I SET (autovacuum_enabled = false)"))
+	err := w.exec(ctx, eachTable("ALTER TABLE %I SET (autovacuum_enabled = false)"))
 	if err == nil {
 		err = w.fill(ctx, l)
 	}
 	if err != nil {
 		return err
 	}
-	return w.asOwner(ctx,
+	return w.exec(ctx,
 		`UPDATE pg_class SET reltuples = reltuples / 1000 WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')
 			AND reltuples > 0`)
 }
@@ -173,7 +174,7 @@ func (w *web) outgrow(ctx context.Context, l load) error {
 // countAgain ends that.
 func (w *web) countAgain(ctx context.Context) error {
 	w.uncounted = false
-	if err := w.asOwner(ctx, eachTable("ALTER TABLE %I RESET (autovacuum_enabled)")); err != nil {
+	if err := w.exec(ctx, eachTable("ALTER TABLE %I RESET (autovacuum_enabled)")); err != nil {
 		return err
 	}
 	return w.settle(ctx)
@@ -185,12 +186,10 @@ func eachTable(statement string) string {
 		LOOP EXECUTE format('%s', t); END LOOP; END $$`, statement)
 }
 
-// asOwner runs a statement with all rights.
-func (w *web) asOwner(ctx context.Context, sql string) error {
-	owner, err := w.connect(ctx)
-	if err != nil {
+// exec runs a statement with all rights.
+func (w *web) exec(ctx context.Context, sql string, args ...any) error {
+	return w.asOwner(ctx, func(owner *pgx.Conn) error {
+		_, err := owner.Exec(ctx, sql, args...)
 		return err
-	}
-	_, err = owner.Exec(ctx, sql)
-	return errors.Join(err, owner.Close(ctx))
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
 	"fleetboard/internal/signal"
@@ -35,10 +36,9 @@ const (
 
 // heartbeats measures what the heartbeats of a large fleet cost the server, and how
 // long the slowest of them take, counted from the moment at which they were due.
-func heartbeats(ctx context.Context, s *stage) ([]figure, error) {
+func heartbeats(ctx context.Context, s *stage) (figures []figure, err error) {
 	n := s.sized(heartAgents, 100)
-	var figures []figure
-	err := s.withWeb(ctx, func(w *web) (err error) {
+	err = s.withWeb(ctx, func(w *web) (err error) {
 		figures, err = w.heartbeats(ctx, n)
 		return err
 	})
@@ -68,11 +68,7 @@ func (w *web) heartbeats(ctx context.Context, n int) ([]figure, error) {
 		return nil, err
 	}
 	began := time.Now()
-	server, err := w.usage()
-	if err != nil {
-		return nil, err
-	}
-	postgres, err := w.stage.postgresUsage(ctx)
+	before, err := w.costs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -81,14 +77,11 @@ func (w *web) heartbeats(ctx context.Context, n int) ([]figure, error) {
 		return nil, err
 	}
 	passed := time.Since(began)
-	server2, err := w.usage()
+	after, err := w.costs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	postgres2, err := w.stage.postgresUsage(ctx)
-	if err != nil {
-		return nil, err
-	}
+	server, postgres := ofACore(before.server, after.server, passed), ofACore(before.postgres, after.postgres, passed)
 	rewritten2, stayed2, err := w.rewrittenBy(ctx, rewritten+int64(len(took)))
 	if err != nil {
 		return nil, err
@@ -96,12 +89,12 @@ func (w *web) heartbeats(ctx context.Context, n int) ([]figure, error) {
 	hot := 100 * float64(stayed2-stayed) / float64(max(1, rewritten2-rewritten))
 	w.stage.sayf("%d agents: %.0f heartbeats/s; p50 %.1f ms, p99 %.1f ms; server %.1f %% and PostgreSQL %.1f %% of a core, server %d MB",
 		n, float64(len(took))/passed.Seconds(), ms(percentile(took, 50)), ms(percentile(took, 99)),
-		ofACore(server, server2, passed), ofACore(postgres, postgres2, passed), server2.RSS>>20)
+		server, postgres, after.server.RSS>>20)
 	stays := figure{Name: "rows rewritten on their page, in no index", Ours: hot, Other: 100, Unit: "%", Ratio: hot / 100,
 		AtLeast: hotShare / 100, Runs: int(rewritten2 - rewritten)}
 	return []figure{
-		within(fmt.Sprintf("server, %d agents every 10 s", n), ofACore(server, server2, passed), heartCore, "% of a core", len(took)),
-		{Name: "PostgreSQL beside it", Ours: ofACore(postgres, postgres2, passed), Unit: "% of a core", Runs: len(took)},
+		within(fmt.Sprintf("server, %d agents every 10 s", n), server, heartCore, "% of a core", len(took)),
+		{Name: "PostgreSQL beside it", Ours: postgres, Unit: "% of a core", Runs: len(took)},
 		within("heartbeat, p99", ms(percentile(took, 99)), heartSlowest, "ms", len(took)),
 		stays,
 	}, nil
@@ -205,12 +198,9 @@ func (w *web) rewrittenBy(ctx context.Context, least int64) (rewritten, stayed i
 // rewritten is how many rows of the tables that heartbeats write were rewritten,
 // and how many of them stayed on their page.
 func (w *web) rewritten(ctx context.Context) (rewritten, stayed int64, err error) {
-	owner, err := w.connect(ctx)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { _ = owner.Close(ctx) }()
-	err = owner.QueryRow(ctx, `SELECT sum(n_tup_upd)::bigint, sum(n_tup_hot_upd)::bigint FROM pg_stat_user_tables
-		WHERE relname IN ('agent', 'job_lease')`).Scan(&rewritten, &stayed)
+	err = w.asOwner(ctx, func(owner *pgx.Conn) error {
+		return owner.QueryRow(ctx, `SELECT sum(n_tup_upd)::bigint, sum(n_tup_hot_upd)::bigint FROM pg_stat_user_tables
+			WHERE relname IN ('agent', 'job_lease')`).Scan(&rewritten, &stayed)
+	})
 	return rewritten, stayed, err
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
 	"fleetboard/internal/signal"
@@ -156,21 +157,19 @@ func (r *room) look(ctx context.Context, settle, passed time.Duration) (*stay, e
 
 // taken is what was used so far.
 type taken struct {
-	server, postgres usage
-	asked, looks     int64
+	costs
+	asked, looks int64
 }
 
 // taken counts a look wherever the table of claimable jobs is read: each of them
 // does once, for the one lane.
 func (r *room) taken(ctx context.Context) (taken, error) {
 	t := taken{asked: r.asked.Load()}
-	var errs [3]error
-	t.server, errs[0] = r.w.usage()
-	t.postgres, errs[1] = r.w.stage.postgresUsage(ctx)
-	conn, err := r.w.connect(ctx)
-	if err != nil {
+	var err error
+	if t.costs, err = r.w.costs(ctx); err != nil {
 		return t, err
 	}
-	errs[2] = conn.QueryRow(ctx, `SELECT seq_scan + idx_scan FROM pg_stat_user_tables WHERE relname = 'job_ready'`).Scan(&t.looks)
-	return t, errors.Join(errors.Join(errs[:]...), conn.Close(ctx))
+	return t, r.w.asOwner(ctx, func(owner *pgx.Conn) error {
+		return owner.QueryRow(ctx, `SELECT seq_scan + idx_scan FROM pg_stat_user_tables WHERE relname = 'job_ready'`).Scan(&t.looks)
+	})
 }

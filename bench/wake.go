@@ -37,7 +37,7 @@ func wake(ctx context.Context, s *stage) (figures []figure, err error) {
 		if err := errors.Join(w.submit(ctx, 1), workOff(agents[0]), w.settle(ctx)); err != nil {
 			return err
 		}
-		bell := &bell{given: map[string]time.Time{}, rung: make(chan struct{}, 1)}
+		bell := &bell{given: map[string]time.Time{}, rung: signal.New()}
 		observed, err := w.observe(ctx)
 		if err != nil {
 			return err
@@ -59,7 +59,7 @@ func wake(ctx context.Context, s *stage) (figures []figure, err error) {
 type bell struct {
 	mu    sync.Mutex
 	given map[string]time.Time // by key
-	rung  chan struct{}
+	rung  signal.Signal
 }
 
 // ring submits n jobs, each once the one before was given to an agent, and gives
@@ -124,7 +124,7 @@ func (b *bell) heard(ctx context.Context, key string) (time.Time, error) {
 			return at, nil
 		}
 		select {
-		case <-b.rung:
+		case <-b.rung.C():
 		case <-ctx.Done():
 			return at, ctx.Err()
 		}
@@ -162,8 +162,5 @@ func (b *bell) tell(key string, at time.Time) {
 	b.mu.Lock()
 	b.given[key] = at
 	b.mu.Unlock()
-	select {
-	case b.rung <- struct{}{}:
-	default:
-	}
+	b.rung.Set()
 }

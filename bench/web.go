@@ -164,6 +164,15 @@ func (w *web) stop(ctx context.Context) error {
 // whom no policy holds.
 func (w *web) connect(ctx context.Context) (*pgx.Conn, error) { return pgx.Connect(ctx, w.database) }
 
+// asOwner lets work use such a connection.
+func (w *web) asOwner(ctx context.Context, work func(*pgx.Conn) error) error {
+	owner, err := w.connect(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(work(owner), owner.Close(ctx))
+}
+
 // inspect asks whether the rows agree and whether the log tells the state, and
 // whether all that was durable: what was fast and wrong does not count.
 func (w *web) inspect(ctx context.Context) error {
