@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -94,13 +93,8 @@ func (c healthChange) appendTx(ctx context.Context, tx db.Tx, workspace ids.ID) 
 	if kind == "" {
 		return nil
 	}
-	payload, err := json.Marshal(c)
-	if err != nil {
-		return fmt.Errorf("encode event: %w", err)
-	}
-	who := tenancy.System(workspace, healthLoop)
-	return eventlog.AppendTx(ctx, tx, workspace, eventlog.Event{Type: kind, Actor: who.Actor(),
-		Payload: payload, Changes: []eventlog.Change{{Field: "health", Old: c.before, New: c.after}}})
+	return eventlog.RecordTx(ctx, tx, tenancy.System(workspace, healthLoop), kind, c,
+		eventlog.Change{Field: "health", Old: c.before, New: c.after})
 }
 
 // lineOfDeaths writes one line about the agents of a workspace that died.

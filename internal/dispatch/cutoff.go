@@ -59,7 +59,7 @@ func cutOffTx(ctx context.Context, tx db.Tx, who tenancy.Principal, name, reason
 	if err := tokens.RevokeAgentTx(ctx, tx, who.Workspace, cut.ID, tokens.EndedCutOff, cut.Generation); err != nil {
 		return nil, err
 	}
-	return given, fleetEvent(ctx, tx, who, eventlog.AgentCutOff,
+	return given, eventlog.RecordTx(ctx, tx, who, eventlog.AgentCutOff,
 		map[string]any{"agent": name, "reason": reason, "leases": len(given)})
 }
 

@@ -106,7 +106,7 @@ func (r *registering) run(tx db.Tx) (err error) {
 			return err
 		}
 	}
-	return fleetEvent(r.ctx, tx, r.who, eventlog.AgentRegistered,
+	return eventlog.RecordTx(r.ctx, tx, r.who, eventlog.AgentRegistered,
 		map[string]any{"agent": r.in.Agent, "factory": r.in.Factory.Name, "model": r.in.Model})
 }
 
@@ -156,7 +156,7 @@ func (r *registering) supersede() (err error) {
 	if r.given, err = releaseLeases(r.ctx, r.tx, r.who, old.id, r.in.Agent+" was started again", all); err != nil {
 		return err
 	}
-	return fleetEvent(r.ctx, r.tx, r.who, eventlog.AgentSuperseded, map[string]any{"agent": r.in.Agent, "leases": len(r.given)})
+	return eventlog.RecordTx(r.ctx, r.tx, r.who, eventlog.AgentSuperseded, map[string]any{"agent": r.in.Agent, "leases": len(r.given)})
 }
 
 // isOf reports whether the agent registered with this token before.
@@ -241,14 +241,6 @@ func (r *registering) upsertAgent() (bool, error) {
 	return true, err
 }
 
-func fleetEvent(ctx context.Context, tx db.Tx, who tenancy.Principal, kind eventlog.Type, payload map[string]any) error {
-	raw, err := json.Marshal(payload)
-	if err != nil {
-		return fmt.Errorf("encode event: %w", err)
-	}
-	return appendEvent(ctx, tx, who, eventlog.Event{Type: kind, Payload: raw})
-}
-
 // Terminate ends an agent: it gets no new jobs. Its current ones may end where
 // graceful is set; else they go back at once.
 func (s *Service) Terminate(ctx context.Context, who tenancy.Principal, name, reason string, graceful bool) (fleet.Agent, error) {
@@ -271,7 +263,7 @@ func (s *Service) Terminate(ctx context.Context, who tenancy.Principal, name, re
 				return err
 			}
 		}
-		err = fleetEvent(ctx, tx, who, eventlog.AgentTerminated, map[string]any{"agent": name, "reason": reason, "graceful": graceful})
+		err = eventlog.RecordTx(ctx, tx, who, eventlog.AgentTerminated, map[string]any{"agent": name, "reason": reason, "graceful": graceful})
 		if err != nil {
 			return err
 		}

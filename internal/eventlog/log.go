@@ -46,6 +46,17 @@ func AppendTx(ctx context.Context, tx db.Tx, workspace ids.ID, e Event) error {
 	return appendTx(ctx, tx, workspace, e, stored)
 }
 
+// RecordTx appends what somebody did beside jobs, with facts as its payload, nil for
+// none, in the caller's transaction.
+func RecordTx(ctx context.Context, tx db.Tx, who tenancy.Principal, kind Type, facts any, changes ...Change) error {
+	var stored Encoded
+	var err error
+	if stored.Changes, stored.Payload, err = encode(changes, facts); err != nil {
+		return err
+	}
+	return appendTx(ctx, tx, who.Workspace, Event{Type: kind, Actor: who.Actor()}, stored)
+}
+
 // OfJob returns the newest events of a job, newest first: those older than the
 // event with id before, or the very newest where before is 0. At most limit.
 func (l *Log) OfJob(ctx context.Context, who tenancy.Principal, job ids.ID, before int64, limit int) ([]Event, error) {

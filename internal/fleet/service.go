@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"fleetboard/db"
@@ -143,13 +142,8 @@ func (s *Service) SetDraining(ctx context.Context, who tenancy.Principal, name s
 		if draining {
 			kind = eventlog.FactoryDrained
 		}
-		payload, err := json.Marshal(map[string]string{"factory": name})
-		if err != nil {
-			return fmt.Errorf("encode event: %w", err)
-		}
-		return eventlog.AppendTx(ctx, tx, who.Workspace, eventlog.Event{Type: kind, Actor: who.Actor(),
-			Payload: payload,
-			Changes: []eventlog.Change{{Field: "draining", Old: !draining, New: draining}}})
+		return eventlog.RecordTx(ctx, tx, who, kind, map[string]string{"factory": name},
+			eventlog.Change{Field: "draining", Old: !draining, New: draining})
 	})
 	if err != nil {
 		return Factory{}, err

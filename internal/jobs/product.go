@@ -214,8 +214,7 @@ func saveProductTx(ctx context.Context, tx db.Tx, who tenancy.Principal, before,
 	if len(changes) == 0 && before.ID == p.ID {
 		return nil
 	}
-	return eventlog.AppendTx(ctx, tx, who.Workspace, eventlog.Event{Type: eventlog.ProductSaved,
-		Actor: who.Actor(), Changes: changes, Payload: productPayload(p)})
+	return eventlog.RecordTx(ctx, tx, who, eventlog.ProductSaved, map[string]string{"product": p.Name}, changes...)
 }
 
 // changes lists what differs from the product of before.
@@ -265,8 +264,7 @@ func (s *Service) DeleteProduct(ctx context.Context, who tenancy.Principal, name
 		if err := q.ProductDelete(ctx, tx, dbsqlc.ProductDeleteParams{WorkspaceID: who.Workspace, ID: p.ID}); err != nil {
 			return fmt.Errorf("delete product: %w", err)
 		}
-		return eventlog.AppendTx(ctx, tx, who.Workspace, eventlog.Event{Type: eventlog.ProductDeleted,
-			Actor: who.Actor(), Payload: productPayload(p)})
+		return eventlog.RecordTx(ctx, tx, who, eventlog.ProductDeleted, map[string]string{"product": p.Name})
 	})
 	if err == nil {
 		s.wake.Publish(eventlog.Topic(who.Workspace))

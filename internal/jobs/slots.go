@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -432,12 +431,4 @@ func slotsOfProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product
 		return err
 	}
 	return a.takeSlots()
-}
-
-func productPayload(p Product) json.RawMessage {
-	raw, err := json.Marshal(map[string]any{"product": p.Name})
-	if err != nil {
-		return nil
-	}
-	return raw
 }

@@ -97,7 +97,7 @@ func (s *Service) Link(ctx context.Context, who tenancy.Principal, c oidc.Claims
 		if !linked {
 			return takenTx(ctx, tx, who.Account, c)
 		}
-		return appendTx(ctx, tx, who, eventlog.IdentityLinked, c.Issuer, c.Email)
+		return eventlog.RecordTx(ctx, tx, who, eventlog.IdentityLinked, map[string]string{"issuer": c.Issuer, "email": c.Email})
 	})
 	if err == nil && linked {
 		s.wake.Publish(eventlog.Topic(who.Workspace))
@@ -140,7 +140,7 @@ func (s *Service) Unlink(ctx context.Context, who tenancy.Principal, issuer stri
 			return err
 		}
 		unlinked = true
-		return appendTx(ctx, tx, who, eventlog.IdentityUnlinked, issuer, email)
+		return eventlog.RecordTx(ctx, tx, who, eventlog.IdentityUnlinked, map[string]string{"issuer": issuer, "email": email})
 	})
 	if err == nil && unlinked {
 		s.wake.Publish(eventlog.Topic(who.Workspace))

@@ -74,5 +74,5 @@ func accountTx(ctx context.Context, tx db.Tx, workspace ids.ID, c oidc.Claims) (
 		return login.LoggedIn{}, fault.New(fault.VersionConflict, "Somebody has just used this identity. Begin again.")
 	}
 	person := tenancy.Principal{Kind: tenancy.KindPerson, Workspace: workspace, Account: who.ID, Name: who.Name}
-	return who, appendTx(ctx, tx, person, eventlog.IdentityLinked, c.Issuer, c.Email)
+	return who, eventlog.RecordTx(ctx, tx, person, eventlog.IdentityLinked, map[string]string{"issuer": c.Issuer, "email": c.Email})
 }

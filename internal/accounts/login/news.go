@@ -2,8 +2,6 @@ package login
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"fleetboard/db"
@@ -72,10 +70,6 @@ func (s *Service) SettleLogIn(ctx context.Context, who tenancy.Principal, login 
 				return err
 			}
 		}
-		payload, err := json.Marshal(map[string]string{"address": address})
-		if err != nil {
-			return fmt.Errorf("encode event: %w", err)
-		}
-		return people.AppendTx(ctx, tx, who, eventlog.Event{Type: eventlog.LogInDisowned, Payload: payload})
+		return eventlog.RecordTx(ctx, tx, who, eventlog.LogInDisowned, map[string]string{"address": address})
 	})
 }

@@ -2,8 +2,6 @@ package login
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"fleetboard/db"
 	"fleetboard/internal/accounts/passwords"
@@ -99,16 +97,11 @@ func (s *Service) replacePassword(ctx context.Context, who tenancy.Principal, ol
 		if err != nil {
 			return err
 		}
-		return people.AppendTx(ctx, tx, who, eventlog.Event{Type: eventlog.PasswordChanged, Payload: passwordEvent(n, old == "")})
+		facts := map[string]any{"sessions": n}
+		if old == "" {
+			facts["first"] = true
+		}
+		return eventlog.RecordTx(ctx, tx, who, eventlog.PasswordChanged, facts)
 	})
 	return epoch, err
-}
-
-// passwordEvent says how many other sessions ended, and whether the password is
-// the account's first.
-func passwordEvent(ended int, first bool) json.RawMessage {
-	if !first {
-		return sessions.CountPayload(ended)
-	}
-	return fmt.Appendf(nil, `{"sessions": %d, "first": true}`, ended)
 }

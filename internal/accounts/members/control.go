@@ -33,7 +33,7 @@ func (s *Service) Disable(ctx context.Context, who tenancy.Principal, account id
 		if err := endInvitationsAndTellTx(ctx, tx, who, account, ""); err != nil {
 			return false, err
 		}
-		return true, AppendTx(ctx, tx, who, eventlog.MemberDisabled, memberFacts(target))
+		return true, eventlog.RecordTx(ctx, tx, who, eventlog.MemberDisabled, memberFacts(target))
 	})
 }
 
@@ -45,7 +45,7 @@ func (s *Service) Enable(ctx context.Context, who tenancy.Principal, account ids
 		if ok, err := enableMemberTx(ctx, tx, who.Workspace, account); !ok {
 			return false, err
 		}
-		return true, AppendTx(ctx, tx, who, eventlog.MemberEnabled, memberFacts(target))
+		return true, eventlog.RecordTx(ctx, tx, who, eventlog.MemberEnabled, memberFacts(target))
 	})
 }
 
@@ -63,7 +63,7 @@ func (s *Service) EndSessions(ctx context.Context, who tenancy.Principal, accoun
 		}
 		facts := memberFacts(target)
 		facts["sessions"] = n
-		return true, AppendTx(ctx, tx, who, eventlog.MemberSessionsEnded, facts)
+		return true, eventlog.RecordTx(ctx, tx, who, eventlog.MemberSessionsEnded, facts)
 	})
 }
 

@@ -73,7 +73,7 @@ func (s *Service) Invite(ctx context.Context, who tenancy.Principal, email strin
 		if in.Expires, err = insertInvitationTx(ctx, tx, who, in, token); err != nil {
 			return err
 		}
-		return AppendTx(ctx, tx, who, eventlog.MemberInvited, in.facts())
+		return eventlog.RecordTx(ctx, tx, who, eventlog.MemberInvited, in.facts())
 	})
 	if err != nil {
 		return "", PendingInvitation{}, err
@@ -118,7 +118,7 @@ func (s *Service) RevokeInvitation(ctx context.Context, who tenancy.Principal, i
 		if ok, err := revokeInvitationTx(ctx, tx, who.Workspace, id); !ok {
 			return guarded(err)
 		}
-		return AppendTx(ctx, tx, who, eventlog.InvitationRevoked, in.facts())
+		return eventlog.RecordTx(ctx, tx, who, eventlog.InvitationRevoked, in.facts())
 	})
 	if err == nil {
 		s.wake.Publish(eventlog.Topic(who.Workspace))

@@ -179,7 +179,7 @@ func AcceptTx(ctx context.Context, tx db.Tx, in Invitation, a people.Account) (J
 	who := tenancy.Principal{Kind: tenancy.KindPerson, Workspace: in.Workspace, Account: a.ID, Role: in.Role, Name: a.Name}
 	facts := memberFacts(Member{Account: a.ID, Name: a.Name, Email: a.Email, Role: in.Role})
 	facts["invited_by"], facts["invited_as"] = in.By, in.Email
-	return done, AppendTx(ctx, tx, who, eventlog.MemberJoined, facts)
+	return done, eventlog.RecordTx(ctx, tx, who, eventlog.MemberJoined, facts)
 }
 
 // invitationOver is the one answer to every link that cannot be used.

@@ -64,7 +64,7 @@ func (s *Service) ChangeRole(ctx context.Context, who tenancy.Principal, account
 			return err
 		}
 		changed = true
-		return AppendTx(ctx, tx, who, eventlog.MemberRoleChanged, memberFacts(target),
+		return eventlog.RecordTx(ctx, tx, who, eventlog.MemberRoleChanged, memberFacts(target),
 			eventlog.Change{Field: "role", Old: target.Role, New: role})
 	})
 	if err == nil && changed {
@@ -108,7 +108,7 @@ func (s *Service) takeOut(ctx context.Context, who tenancy.Principal, account id
 		if err := endInvitationsAndTellTx(ctx, tx, who, account, ""); err != nil {
 			return err
 		}
-		return AppendTx(ctx, tx, who, how, memberFacts(target))
+		return eventlog.RecordTx(ctx, tx, who, how, memberFacts(target))
 	})
 	if err == nil {
 		s.Changed(who.Workspace)
@@ -146,7 +146,7 @@ func endInvitationsAndTellTx(ctx context.Context, tx db.Tx, who tenancy.Principa
 		return err
 	}
 	for _, in := range ended {
-		if err := AppendTx(ctx, tx, who, eventlog.InvitationRevoked, in.facts()); err != nil {
+		if err := eventlog.RecordTx(ctx, tx, who, eventlog.InvitationRevoked, in.facts()); err != nil {
 			return err
 		}
 	}
@@ -165,4 +165,9 @@ func (s *Service) Changed(workspace ids.ID) {
 // role, and whenever that may have been missed. It must return quickly.
 func (s *Service) OnMembers(workspace ids.ID, fn func()) (cancel func()) {
 	return s.wake.Subscribe(topic(workspace), func(string) { fn() })
+}
+
+// memberFacts says in an event whom it is about.
+func memberFacts(m Member) map[string]any {
+	return map[string]any{"account": m.Account, "member": m.Name, "email": m.Email, "role": m.Role}
 }

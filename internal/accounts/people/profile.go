@@ -56,9 +56,7 @@ func (s *Service) Rename(ctx context.Context, who tenancy.Principal, name string
 		if err := renameTx(ctx, tx, who.Account, name); err != nil {
 			return err
 		}
-		return AppendTx(ctx, tx, who, eventlog.Event{
-			Type: eventlog.AccountRenamed, Changes: []eventlog.Change{{Field: "name", Old: was.Name, New: name}},
-		})
+		return eventlog.RecordTx(ctx, tx, who, eventlog.AccountRenamed, nil, eventlog.Change{Field: "name", Old: was.Name, New: name})
 	})
 }
 

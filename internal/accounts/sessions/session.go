@@ -2,8 +2,6 @@ package sessions
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"fleetboard/db"
@@ -58,7 +56,7 @@ func (s *Service) End(ctx context.Context, who tenancy.Principal, session ids.ID
 		if !ok {
 			return fault.New(fault.NotFound, "This session is over already.")
 		}
-		return people.AppendTx(ctx, tx, who, eventlog.Event{Type: eventlog.SessionsEnded, Payload: CountPayload(1)})
+		return eventlog.RecordTx(ctx, tx, who, eventlog.SessionsEnded, map[string]int{"sessions": 1})
 	})
 }
 
@@ -74,7 +72,7 @@ func (s *Service) EndOthers(ctx context.Context, who tenancy.Principal, token st
 		if n, err = EndOthersTx(ctx, tx, who.Account, secrets.Hash(token)); err != nil || n == 0 {
 			return err
 		}
-		return people.AppendTx(ctx, tx, who, eventlog.Event{Type: eventlog.SessionsEnded, Payload: CountPayload(n)})
+		return eventlog.RecordTx(ctx, tx, who, eventlog.SessionsEnded, map[string]int{"sessions": n})
 	})
 	return n, err
 }
@@ -93,7 +91,7 @@ func (s *Service) EndAll(ctx context.Context, who tenancy.Principal) error {
 		if err != nil {
 			return err
 		}
-		return people.AppendTx(ctx, tx, who, eventlog.Event{Type: eventlog.SessionsEnded, Payload: CountPayload(n)})
+		return eventlog.RecordTx(ctx, tx, who, eventlog.SessionsEnded, map[string]int{"sessions": n})
 	})
 }
 
@@ -121,9 +119,4 @@ func (s *Service) Epoch(ctx context.Context, account ids.ID) (int64, error) {
 		return err
 	})
 	return epoch, err
-}
-
-// CountPayload says in an event how many sessions ended.
-func CountPayload(n int) json.RawMessage {
-	return fmt.Appendf(nil, `{"sessions": %d}`, max(0, n))
 }

@@ -2,8 +2,6 @@ package tokens
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"fleetboard/db"
 	"fleetboard/internal/eventlog"
@@ -26,11 +24,5 @@ func appendTx(ctx context.Context, tx db.Tx, who tenancy.Principal, kind eventlo
 	if t.MaySubmit {
 		said["may_submit"] = true
 	}
-	payload, err := json.Marshal(said)
-	if err != nil {
-		return fmt.Errorf("encode event: %w", err)
-	}
-	return eventlog.AppendTx(ctx, tx, who.Workspace, eventlog.Event{
-		Type: kind, Actor: who.Actor(), Payload: payload,
-	})
+	return eventlog.RecordTx(ctx, tx, who, kind, said)
 }

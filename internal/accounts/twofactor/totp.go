@@ -148,7 +148,7 @@ func (s *Service) Confirm(ctx context.Context, who tenancy.Principal, code, addr
 		if err := throttle.RightTx(ctx, tx, try); err != nil {
 			return err
 		}
-		return people.AppendTx(ctx, tx, who, eventlog.Event{Type: eventlog.SecondFactorOn})
+		return eventlog.RecordTx(ctx, tx, who, eventlog.SecondFactorOn, nil)
 	})
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (s *Service) Drop(ctx context.Context, who tenancy.Principal, password, add
 		if err != nil || !was {
 			return err
 		}
-		return people.AppendTx(ctx, tx, who, eventlog.Event{Type: eventlog.SecondFactorOff})
+		return eventlog.RecordTx(ctx, tx, who, eventlog.SecondFactorOff, nil)
 	})
 }
 

@@ -82,7 +82,7 @@ func (s *Service) Rename(ctx context.Context, who tenancy.Principal, name string
 		if !ok {
 			return fault.New(fault.VersionConflict, "Somebody else has just renamed the workspace. Look at its name, then try again.")
 		}
-		return members.AppendTx(ctx, tx, who, eventlog.WorkspaceRenamed, map[string]any{"slug": was.Slug},
+		return eventlog.RecordTx(ctx, tx, who, eventlog.WorkspaceRenamed, map[string]any{"slug": was.Slug},
 			eventlog.Change{Field: "name", Old: was.Name, New: name})
 	})
 }
@@ -107,7 +107,7 @@ func (s *Service) RequireSecondFactor(ctx context.Context, who tenancy.Principal
 		if changed, err = requireFactorTx(ctx, tx, who.Workspace, required); err != nil || !changed {
 			return err
 		}
-		return members.AppendTx(ctx, tx, who, eventlog.WorkspaceFactorSet, map[string]any{},
+		return eventlog.RecordTx(ctx, tx, who, eventlog.WorkspaceFactorSet, nil,
 			eventlog.Change{Field: "require_second_factor", Old: !required, New: required})
 	})
 	if err == nil && changed {
@@ -159,7 +159,7 @@ func (s *Service) createWorkspace(ctx context.Context, who tenancy.Principal, w 
 			return err
 		}
 		who.Workspace, who.Role = w.ID, tenancy.RoleOwner
-		return members.AppendTx(ctx, tx, who, eventlog.WorkspaceCreated, map[string]any{"slug": w.Slug, "name": w.Name})
+		return eventlog.RecordTx(ctx, tx, who, eventlog.WorkspaceCreated, map[string]any{"slug": w.Slug, "name": w.Name})
 	})
 	return made, err
 }
