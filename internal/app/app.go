@@ -186,12 +186,14 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, wa
 	limits, client := quota.New(cfg.Network.RateLimit), cfg.Network.ClientAddress()
 	pages := handlers.New(handlers.Deps{
 		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(a.db), cfg.Secure()), Log: a.log, Ready: a.readiness(),
-		Secure: cfg.Secure(), Jobs: list, Attempts: tries, JobLogs: lines, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
+		Secure: cfg.Secure(), Jobs: list, Attempts: tries, JobLogs: lines,
+		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
 		Coordinator: leader, Done: a.done, EnrolmentTokenFile: cfg.EnrolmentTokenFile(),
 		Quota: limits, ClientAddress: client, Provider: cfg.OIDC.Provider(a.publicURL(cfg)),
 	})
 	machines := api.New(api.Deps{
-		Tokens: people.Tokens, Jobs: list, Attempts: tries, JobLogs: lines, Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
+		Tokens: people.Tokens, Jobs: list, Attempts: tries, JobLogs: lines,
+		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events,
 		Coordinator: leader, Wake: wake, Done: a.done, Log: a.log,
 		Quota: limits, ClientAddress: client, Build: build()})
 
@@ -203,7 +205,8 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, wa
 	}
 	a.server = a.httpServer(guard(mux))
 	a.run(append(a.answerMetrics(mux, guard), runloop.Task{Name: "notifier", Run: wake.Run},
-		runloop.Task{Name: "revocations", Run: people.Tokens.Watch}, a.keepMarks(cfg), runloop.Task{Name: "coordinator", Run: leader.Run})...)
+		runloop.Task{Name: "revocations", Run: people.Tokens.Watch}, a.keepMarks(cfg),
+		runloop.Task{Name: "coordinator", Run: leader.Run})...)
 }
 
 // httpServer is a server whose clients cannot keep it waiting.

@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs/secrets"
@@ -59,11 +58,11 @@ func (s *Service) createAll(ctx context.Context, who tenancy.Principal, from Ori
 	if err := validate(in); err != nil {
 		return Created{}, err
 	}
-	made, err := s.reserveKeys(ctx, who, in)
+	reserved, err := s.reserveKeys(ctx, who, in)
 	if err != nil {
 		return Created{}, err
 	}
-	created, err := s.create(ctx, who, from, creation{in: in, reserved: made, allow: allow})
+	created, err := s.create(ctx, who, from, creation{in: in, reserved: reserved, allow: allow})
 	if isVersionConflict(err) {
 		// What happened at this moment can be seen now.
 		created, err = s.create(ctx, who, from, creation{in: in, again: true, allow: allow})
@@ -179,20 +178,19 @@ func (c *creation) knownJob() ([]Job, error) {
 		if n.IdempotencyKey == "" {
 			continue
 		}
-		rows, err := q.JobByIdempotencyKey(c.ctx, c.tx, dbsqlc.JobByIdempotencyKeyParams{
-			WorkspaceID: c.who.Workspace, IdempotencyKey: &n.IdempotencyKey})
+		known, err := madeWithKeyTx(c.ctx, c.tx, c.who.Workspace, n.IdempotencyKey)
 		if err != nil {
-			return nil, fmt.Errorf("look for idempotency key: %w", err)
+			return nil, err
 		}
 		switch {
-		case len(rows) > 0 && len(c.in) > 1:
+		case len(known) > 0 && len(c.in) > 1:
 			return nil, fault.New(fault.AlreadyExists, "There is already a job with the idempotency key of entry %d.", i).
 				With("field", prefix(c.in, i)+"idempotency_key")
-		case len(rows) > 0:
-			if err := c.requireSame(rows[0], n); err != nil {
+		case len(known) > 0:
+			if err := c.requireSame(known[0], n); err != nil {
 				return nil, err
 			}
-			return c.load(rows)
+			return c.load(known)
 		}
 	}
 	return nil, nil
@@ -205,9 +203,9 @@ func (c *creation) requireSame(job ids.ID, n New) error {
 	if err != nil {
 		return err
 	}
-	kept, err := q.JobRequestGet(c.ctx, c.tx, dbsqlc.JobRequestGetParams{WorkspaceID: c.who.Workspace, JobID: job})
+	kept, err := requestDigestTx(c.ctx, c.tx, c.who.Workspace, job)
 	if err != nil {
-		return fmt.Errorf("read request: %w", err)
+		return err
 	}
 	for _, k := range kept {
 		if !slices.ContainsFunc(digests, func(d []byte) bool { return bytes.Equal(k, d) }) {
@@ -241,13 +239,13 @@ func (c *creation) load(list []ids.ID) ([]Job, error) {
 func (c *creation) run() ([]Job, error) {
 	// Keys are made last: the numbers they are made of are nobody else's until the
 	// transaction ends.
-	for _, step := range []func() error{c.build, c.permit, c.refuseTaken, c.resolveDependencies, c.decideStatus, c.admit, c.intern,
+	for _, step := range []func() error{c.build, c.permit, c.refuseTaken, c.resolveDependencies, c.decideStatus, c.admit, c.ensureLanes,
 		c.makeKeys, c.insert, c.link} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
-	return c.made()
+	return c.created()
 }
 
 // build fills in defaults and products.

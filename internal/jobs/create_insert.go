@@ -2,19 +2,19 @@ package jobs
 
 import (
 	"cmp"
-	"fmt"
+	"encoding/json"
 	"maps"
 	"slices"
+	"time"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
 )
 
-// intern finds or makes the lanes of all needs, in the order of their digests so
+// ensureLanes finds or makes the lanes of all needs, in the order of their digests so
 // that two batches never wait for each other crosswise, and at last the keys that
 // are not given.
-func (c *creation) intern() error {
+func (c *creation) ensureLanes() error {
 	byDigest := map[string][]int{}
 	for i, j := range c.list {
 		digest := string(j.Needs().digest())
@@ -55,15 +55,11 @@ func (c *creation) admit() error {
 
 // insert writes the jobs with their events, then secrets, slots and dependencies.
 func (c *creation) insert() error {
-	rows, err := c.rows()
+	at, err := insertJobsTx(c.ctx, c.tx, c.who, c.list)
 	if err != nil {
 		return err
 	}
-	at, err := q.JobInsert(c.ctx, c.tx, rows)
-	if err != nil {
-		return fmt.Errorf("insert jobs: %w", err)
-	}
-	c.wrote(at)
+	c.written(at)
 	if err := cmp.Or(c.vault.InsertTx(c.ctx, c.tx, c.who.Workspace, c.secrets), c.insertRequests()); err != nil {
 		return err
 	}
@@ -75,7 +71,7 @@ func (c *creation) insert() error {
 
 // insertRequests keeps what the jobs with idempotency keys were asked for as.
 func (c *creation) insertRequests() error {
-	p := dbsqlc.JobRequestInsertParams{WorkspaceID: c.who.Workspace}
+	kept := map[ids.ID][]byte{}
 	for i, n := range c.in {
 		if n.IdempotencyKey == "" {
 			continue
@@ -84,31 +80,66 @@ func (c *creation) insertRequests() error {
 		if err != nil {
 			return err
 		}
-		p.JobIds, p.Digests = append(p.JobIds, c.ids[i]), append(p.Digests, digests[0])
+		kept[c.ids[i]] = digests[0]
 	}
-	if len(p.JobIds) == 0 {
-		return nil
-	}
-	if err := q.JobRequestInsert(c.ctx, c.tx, p); err != nil {
-		return fmt.Errorf("insert requests: %w", err)
-	}
-	return nil
+	return insertRequestsTx(c.ctx, c.tx, c.who.Workspace, kept)
 }
 
 func (c *creation) insertDependencies() error {
-	var from, to []ids.ID
+	var list []link
 	for i, deps := range c.deps {
 		for _, d := range deps {
-			from, to = append(from, c.list[i].ID), append(to, d)
+			list = append(list, link{job: c.list[i].ID, dependsOn: d})
 		}
 	}
-	if len(from) == 0 {
-		return nil
+	return insertDependenciesTx(c.ctx, c.tx, c.who, list)
+}
+
+// written fills in what the database decided. at is the time of the insertion.
+func (c *creation) written(at time.Time) {
+	for i := range c.list {
+		j := &c.list[i]
+		j.Version, j.CreatedBy, j.StatusBy = 1, c.who.Name, c.who.Actor()
+		j.StatusAt, j.CreatedAt, j.UpdatedAt = at, at, at
+		j.AcceptanceMet = checkmarks(nil, len(j.Acceptance))
+		if j.Status == Ready {
+			j.ReadyAt = &at
+		}
 	}
-	err := q.JobDependencyInsert(c.ctx, c.tx, dbsqlc.JobDependencyInsertParams{
-		WorkspaceID: c.who.Workspace, JobIds: from, DependsOnIds: to, CreatedBy: c.who.Name})
+}
+
+// created gives the new jobs as they stand in the database. Only those are read back
+// of which it may have another form: input contexts, times, and what is depended on.
+func (c *creation) created() ([]Job, error) {
+	var other []int
+	for i, j := range c.list {
+		if string(j.InputContext) != noInput || j.NotBefore != nil || len(c.deps[i]) > 0 {
+			other = append(other, i)
+		}
+	}
+	if len(other) == 0 {
+		return c.list, nil
+	}
+	asked := make([]ids.ID, 0, len(other))
+	for _, i := range other {
+		asked = append(asked, c.ids[i])
+	}
+	read, err := c.load(asked)
 	if err != nil {
-		return fmt.Errorf("insert dependencies: %w", err)
+		return nil, err
 	}
-	return nil
+	for k, i := range other {
+		c.list[i] = read[k]
+	}
+	return c.list, nil
+}
+
+// noInput is an input context without an entry.
+const noInput = "{}"
+
+func orNoInput(input json.RawMessage) json.RawMessage {
+	if len(input) == 0 {
+		return json.RawMessage(noInput)
+	}
+	return input
 }

@@ -2,12 +2,10 @@ package jobs
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
@@ -33,11 +31,7 @@ func (c *creation) taken(keys []string) ([]string, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	taken, err := q.JobKeyTaken(c.ctx, c.tx, dbsqlc.JobKeyTakenParams{WorkspaceID: c.who.Workspace, Keys: keys})
-	if err != nil {
-		return nil, fmt.Errorf("look for keys: %w", err)
-	}
-	return taken, nil
+	return takenKeysTx(c.ctx, c.tx, c.who.Workspace, keys)
 }
 
 // reserveAbove is from how many keys on they are made before the transaction.
@@ -66,13 +60,13 @@ func (s *Service) reserveKeys(ctx context.Context, who tenancy.Principal, in []N
 
 // nextKeys makes n keys like FB-12, some of which may have been chosen by hand.
 func nextKeys(ctx context.Context, tx db.Tx, workspace ids.ID, n int) ([]string, error) {
-	row, err := q.JobKeysTake(ctx, tx, dbsqlc.JobKeysTakeParams{WorkspaceID: workspace, N: int64(n)})
+	prefix, first, err := takeNumbersTx(ctx, tx, workspace, n)
 	if err != nil {
-		return nil, fmt.Errorf("take numbers: %w", err)
+		return nil, err
 	}
 	made := make([]string, 0, n)
 	for i := range int64(n) {
-		made = append(made, row.Prefix+"-"+strconv.FormatInt(row.First+i, 10))
+		made = append(made, prefix+"-"+strconv.FormatInt(first+i, 10))
 	}
 	return made, nil
 }

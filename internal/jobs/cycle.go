@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs/graph"
@@ -23,11 +22,7 @@ func (l *linking) refuseCycle(x ids.ID, y Job) error {
 		path, err := waitPathTx(l.ctx, l.tx, l.who.Workspace, []ids.ID{y.ID}, x)
 		return l.refuse(closed(path), err, "These jobs would wait for one another.")
 	case Parent:
-		rows, err := q.JobParentEdges(l.ctx, l.tx, dbsqlc.JobParentEdgesParams{WorkspaceID: l.who.Workspace, FromID: y.ID})
-		edges := make([]graph.Edge, 0, len(rows))
-		for _, r := range rows {
-			edges = append(edges, graph.Edge{From: r.FromID, To: r.ToID})
-		}
+		edges, err := parentEdgesTx(l.ctx, l.tx, l.who.Workspace, y.ID)
 		path := graph.ShortestPath(edges, []ids.ID{y.ID}, x)
 		if err := l.refuse(slices.Insert(path, 0, x), err, "A job would be its own ancestor."); err != nil || !y.WaitsForChildren {
 			return err
@@ -57,9 +52,9 @@ func (l *linking) refuse(path []ids.ID, err error, why string) error {
 // refuseChildrenTx is DependencyCycle where a child of a job waits for it, which
 // is about to wait for its children. The links are locked.
 func refuseChildrenTx(ctx context.Context, tx db.Tx, workspace, parent ids.ID) error {
-	children, err := q.JobChildren(ctx, tx, dbsqlc.JobChildrenParams{WorkspaceID: workspace, JobID: parent})
+	children, err := childrenTx(ctx, tx, workspace, parent)
 	if err != nil {
-		return fmt.Errorf("children of a job: %w", err)
+		return err
 	}
 	path, err := waitPathTx(ctx, tx, workspace, children, parent)
 	if err != nil {
@@ -72,14 +67,14 @@ func cycleFault(ctx context.Context, tx db.Tx, workspace ids.ID, path []ids.ID, 
 	if len(path) < 2 {
 		return nil
 	}
-	rows, err := q.JobNodes(ctx, tx, dbsqlc.JobNodesParams{WorkspaceID: workspace, Ids: path})
+	nodes, err := nodesTx(ctx, tx, workspace, path)
 	if err != nil {
-		return fmt.Errorf("keys of a cycle: %w", err)
+		return err
 	}
 	keys := make([]string, 0, len(path))
 	for _, id := range path {
-		if at := slices.IndexFunc(rows, func(r dbsqlc.JobNodesRow) bool { return r.ID == id }); at >= 0 {
-			keys = append(keys, rows[at].Key)
+		if node, known := nodes[id]; known {
+			keys = append(keys, node.Key)
 		}
 	}
 	return fault.New(fault.DependencyCycle, "%s", why).With("path", keys)
@@ -88,14 +83,10 @@ func cycleFault(ctx context.Context, tx db.Tx, workspace ids.ID, path []ids.ID, 
 // waitPathTx gives a shortest path of waiting from one of some jobs to another
 // one, both ends in it, or nothing. The edges are read only where there is one.
 func waitPathTx(ctx context.Context, tx db.Tx, workspace ids.ID, from []ids.ID, to ids.ID) ([]ids.ID, error) {
-	waits, err := q.JobWaitsFor(ctx, tx, dbsqlc.JobWaitsForParams{WorkspaceID: workspace, FromIds: from, ToID: to})
+	waits, err := waitsForTx(ctx, tx, workspace, from, to)
 	if err != nil || !waits {
 		return nil, err
 	}
-	rows, err := q.JobWaitEdges(ctx, tx, dbsqlc.JobWaitEdgesParams{WorkspaceID: workspace, FromIds: from})
-	edges := make([]graph.Edge, 0, len(rows))
-	for _, r := range rows {
-		edges = append(edges, graph.Edge{From: r.FromID, To: r.ToID})
-	}
+	edges, err := waitEdgesTx(ctx, tx, workspace, from)
 	return graph.ShortestPath(edges, from, to), err
 }

@@ -1,16 +1,10 @@
 package jobs
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
-	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 )
@@ -46,24 +40,16 @@ func (c *creation) resolveDependencies() error {
 // lookUp gives the ids behind all names that the request depends on.
 func (c *creation) lookUp() (map[string]ids.ID, error) {
 	known := map[string]ids.ID{}
-	params := dbsqlc.JobIDsParams{WorkspaceID: c.who.Workspace, Keys: []string{}, Ids: []ids.ID{}}
+	var names []string
 	for _, n := range c.in {
-		for _, name := range n.DependsOn {
-			if id, ok := ids.Parse(name); ok {
-				params.Ids = append(params.Ids, id)
-			} else {
-				params.Keys = append(params.Keys, name)
-			}
-		}
+		names = append(names, n.DependsOn...)
 	}
-	if len(params.Keys)+len(params.Ids) > 0 {
-		rows, err := q.JobIDs(c.ctx, c.tx, params)
-		if err != nil {
-			return nil, fmt.Errorf("look up dependencies: %w", err)
-		}
-		for _, r := range rows {
-			known[r.Key], known[r.ID.String()] = r.ID, r.ID
-		}
+	found, err := findNamedTx(c.ctx, c.tx, c.who.Workspace, names)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range found {
+		known[j.key], known[j.id.String()] = j.id, j.id
 	}
 	for i, j := range c.list {
 		if c.in[i].Key != "" {
@@ -130,25 +116,19 @@ func (c *creation) decideStatus() error {
 	}
 	open := map[ids.ID]bool{}
 	if len(older) > 0 {
-		err := q.JobKeepUncompleted(c.ctx, c.tx, dbsqlc.JobKeepUncompletedParams{WorkspaceID: c.who.Workspace, Ids: older})
+		waitedFor, err := lockDependenciesTx(c.ctx, c.tx, c.who.Workspace, older)
 		if err != nil {
-			return fmt.Errorf("keep dependencies: %w", err)
+			return err
 		}
-		// A second statement: the first one's snapshot is from before the wait.
-		rows, err := q.JobDependencyOpenAmong(c.ctx, c.tx, dbsqlc.JobDependencyOpenAmongParams{
-			WorkspaceID: c.who.Workspace, Ids: older})
-		if err != nil {
-			return fmt.Errorf("look at dependencies: %w", err)
-		}
-		for _, id := range rows {
+		for _, id := range waitedFor {
 			open[id] = true
 		}
 	}
 	var now time.Time
 	if slices.ContainsFunc(c.list, func(j Job) bool { return j.NotBefore != nil }) {
 		var err error
-		if now, err = q.JobClock(c.ctx, c.tx); err != nil {
-			return fmt.Errorf("read the clock: %w", err)
+		if now, err = clockTx(c.ctx, c.tx); err != nil {
+			return err
 		}
 	}
 	for i := range c.list {
@@ -157,33 +137,4 @@ func (c *creation) decideStatus() error {
 		c.list[i] = d.After
 	}
 	return nil
-}
-
-// internTx gives the lane of the needs, made where it is new.
-func internTx(ctx context.Context, tx db.Tx, workspace ids.ID, n Needs) (int64, error) {
-	lane, err := makeLaneTx(ctx, tx, workspace, n)
-	if err != nil || lane != 0 {
-		return lane, err
-	}
-	return laneTx(ctx, tx, workspace, n)
-}
-
-// makeLaneTx is internTx in one statement: it gives 0 where another transaction made
-// the lane while this one waited for it.
-func makeLaneTx(ctx context.Context, tx db.Tx, workspace ids.ID, n Needs) (int64, error) {
-	lane, err := q.LaneIntern(ctx, tx, dbsqlc.LaneInternParams{
-		WorkspaceID: workspace, ProductID: n.Product, Needs: n.Tokens(), Factory: n.Factory, Digest: n.digest()})
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return 0, fmt.Errorf("intern lane: %w", err)
-	}
-	return lane, nil
-}
-
-// laneTx finds the lane of these needs, which is there.
-func laneTx(ctx context.Context, tx db.Tx, workspace ids.ID, n Needs) (int64, error) {
-	lane, err := q.LaneByDigest(ctx, tx, dbsqlc.LaneByDigestParams{WorkspaceID: workspace, Digest: n.digest()})
-	if err != nil {
-		return 0, fmt.Errorf("find lane: %w", err)
-	}
-	return lane, nil
 }

@@ -3,6 +3,8 @@ package jobs
 import (
 	"slices"
 	"time"
+
+	"fleetboard/internal/signal"
 )
 
 // FailureKind says of which kind a failure is, for whoever decides what to do about
@@ -39,4 +41,34 @@ func FailureKindOf(word string) FailureKind {
 		return kind
 	}
 	return FailedOther
+}
+
+// Limits of the retry backoff (docs/concepts.md).
+const (
+	maxBackoff    = 24 * time.Hour
+	backoffJitter = 0.2
+)
+
+// backOff fills in what a waiting decision waits for.
+func (d *Decision) backOff(now time.Time, failures int) {
+	if d.After.Status != Waiting {
+		return
+	}
+	until := now.Add(Backoff(d.Before.RetryBackoffSeconds, failures))
+	d.After.WaitReason, d.After.NotBefore = WaitRetryBackoff, &until
+}
+
+// Backoff is the wait after the given failure (1 is the first): the base in
+// seconds, doubled by each failure, at most a day, spread by a fifth either way
+// so that jobs that failed together do not return together.
+func Backoff(baseSeconds, failures int) time.Duration {
+	wait := time.Duration(baseSeconds) * time.Second
+	for range failures - 1 {
+		if wait >= maxBackoff {
+			break
+		}
+		wait *= 2
+	}
+	wait = min(wait, maxBackoff)
+	return min(signal.Jitter(wait, backoffJitter), maxBackoff)
 }

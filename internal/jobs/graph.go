@@ -2,11 +2,8 @@ package jobs
 
 import (
 	"context"
-	"fmt"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
 
@@ -42,41 +39,28 @@ func (s *Service) Graph(ctx context.Context, who tenancy.Principal, job string) 
 		if err != nil {
 			return err
 		}
-		around, err := q.JobAround(ctx, tx, dbsqlc.JobAroundParams{WorkspaceID: who.Workspace, ID: id, MaxRows: maxGraph + 1})
+		around, err := aroundTx(ctx, tx, who.Workspace, id, maxGraph+1)
 		if err != nil {
-			return fmt.Errorf("jobs around a job: %w", err)
+			return err
 		}
 		g.More = len(around) > maxGraph
 		around = around[:min(len(around), maxGraph)]
-		nodes, err := q.JobNodes(ctx, tx, dbsqlc.JobNodesParams{WorkspaceID: who.Workspace, Ids: around})
+		nodes, err := nodesTx(ctx, tx, who.Workspace, around)
 		if err != nil {
-			return fmt.Errorf("jobs of a graph: %w", err)
+			return err
 		}
-		links, err := q.JobLinksAmong(ctx, tx, dbsqlc.JobLinksAmongParams{WorkspaceID: who.Workspace, Ids: around})
-		if err != nil {
-			return fmt.Errorf("links of a graph: %w", err)
+		for _, id := range around {
+			if node, known := nodes[id]; known {
+				g.Nodes = append(g.Nodes, node)
+			}
 		}
-		g.draw(around, nodes, links)
+		if g.Edges, err = edgesAmongTx(ctx, tx, who.Workspace, around, nodes); err != nil {
+			return err
+		}
 		if len(g.Nodes) == 0 {
 			return notFound(job)
 		}
 		return nil
 	})
 	return g, err
-}
-
-// draw puts jobs, in the order of the ids, and their links into the graph.
-func (g *Graph) draw(order []ids.ID, nodes []dbsqlc.JobNodesRow, links []dbsqlc.JobLinksAmongRow) {
-	byID := map[ids.ID]dbsqlc.JobNodesRow{}
-	for _, n := range nodes {
-		byID[n.ID] = n
-	}
-	for _, id := range order {
-		if n, ok := byID[id]; ok {
-			g.Nodes = append(g.Nodes, Node{Key: n.Key, Title: n.Title, Status: Status(n.Status)})
-		}
-	}
-	for _, l := range links {
-		g.Edges = append(g.Edges, Edge{Job: byID[l.JobID].Key, DependsOn: byID[l.DependsOnID].Key, Type: LinkType(l.Type), Gate: l.Gate})
-	}
 }

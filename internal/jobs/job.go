@@ -28,7 +28,7 @@ type Job struct {
 	Tags         []string
 	Files        []string // globs of the files that it means to touch
 	Acceptance   []string
-	// AcceptanceMet says of each criterion whether a person ticked it; it is as
+	// AcceptanceMet says of each criterion whether a person checked it off; it is as
 	// long as Acceptance.
 	AcceptanceMet []bool
 	// InputContext has redact.Placeholder in place of the values of SecretKeys, which are

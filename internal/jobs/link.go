@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
@@ -92,16 +91,6 @@ type linking struct {
 	gate   *linking // of its parent, where that changed too
 }
 
-// lockLinksTx lets one transaction of a workspace at a time make jobs wait for
-// others: two links, each harmless, could close a circle together. It comes before
-// the lock of any row.
-func lockLinksTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
-	if err := q.NamedLock(ctx, tx, "links:"+workspace.String()); err != nil {
-		return fmt.Errorf("lock links: %w", err)
-	}
-	return nil
-}
-
 func (l *linking) add(job, dependsOn string) (Job, error) {
 	if err := lockLinksTx(l.ctx, l.tx, l.who.Workspace); err != nil {
 		return Job{}, err
@@ -136,20 +125,15 @@ func (l *linking) add(job, dependsOn string) (Job, error) {
 	if err != nil {
 		return Job{}, err
 	}
-	if made == 0 {
+	if !made {
 		return locked.Job, nil
 	}
 	return l.save(locked.linked(l.kind, y.Key, open))
 }
 
-// insert writes the link, and returns 0 where it is there already.
-func (l *linking) insert(job, other ids.ID) (int64, error) {
-	made, err := q.JobLinkInsert(l.ctx, l.tx, dbsqlc.JobLinkInsertParams{WorkspaceID: l.who.Workspace,
-		JobID: job, DependsOnID: other, Type: string(l.kind), CreatedBy: l.who.Name})
-	if err != nil {
-		return 0, fmt.Errorf("insert link: %w", err)
-	}
-	return made, nil
+// insert writes the link, and reports false where it is there already.
+func (l *linking) insert(job, other ids.ID) (bool, error) {
+	return insertLinkTx(l.ctx, l.tx, l.who, link{job: job, dependsOn: other, kind: l.kind})
 }
 
 // lock takes the job that a link is of, out of reach of the claims.
@@ -166,20 +150,16 @@ func (l *linking) lock(id ids.ID) (Locked, error) {
 // be completed until the link is committed: its completion would overlook it. That
 // lock is asked for without waiting, since a completion locks the other way round.
 func (l *linking) gates(y Job) (bool, error) {
-	var done bool
-	var err error
 	switch l.kind {
 	case Blocks, Parent:
-		done, err = q.JobKeepOpen(l.ctx, l.tx, dbsqlc.JobKeepOpenParams{WorkspaceID: l.who.Workspace, ID: y.ID})
+		done, err := lockDependencyTx(l.ctx, l.tx, l.who.Workspace, y)
+		return l.kind == Blocks && !done, err
 	case Gate:
-		done, err = q.JobKeepChild(l.ctx, l.tx, dbsqlc.JobKeepChildParams{WorkspaceID: l.who.Workspace, ID: y.ID})
+		done, err := lockChildTx(l.ctx, l.tx, l.who.Workspace, y)
+		return !done, err
 	default:
 		return false, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("lock %s: %w", y.Key, err)
-	}
-	return l.kind != Parent && !done, nil
 }
 
 func (l *linking) remove(job, dependsOn string) (Job, error) {
@@ -203,10 +183,9 @@ func (l *linking) remove(job, dependsOn string) (Job, error) {
 			return Job{}, err
 		}
 	}
-	gone, err := q.JobLinkDelete(l.ctx, l.tx, dbsqlc.JobLinkDeleteParams{WorkspaceID: l.who.Workspace,
-		JobID: x, DependsOnID: y.ID, Type: string(l.kind)})
+	gone, err := deleteLinkTx(l.ctx, l.tx, l.who.Workspace, link{job: x, dependsOn: y.ID, kind: l.kind})
 	if err != nil {
-		return Job{}, fmt.Errorf("delete link: %w", err)
+		return Job{}, err
 	}
 	if len(gone) == 0 {
 		return Job{}, fault.New(fault.NotFound, "There is no such link from %s to %s.", locked.Key, y.Key)

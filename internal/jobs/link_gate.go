@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"fleetboard/db"
+	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
@@ -78,4 +79,27 @@ func (l *linking) removeGate(child ids.ID, parent Job) error {
 	l.gate = &linking{ctx: l.ctx, tx: l.tx, who: l.who, kind: Gate}
 	_, err = l.gate.remove(parent.ID.String(), child.String())
 	return err
+}
+
+// maxChildren is how many open children a refusal names.
+const maxChildren = 20
+
+// OpenChildrenTx gives the keys of the children that keep a locked job from being
+// completed, at most 20: none where it does not wait for its children. A child is
+// open until it is completed, failed, aborted or archived.
+func OpenChildrenTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job) ([]string, error) {
+	if !j.WaitsForChildren {
+		return nil, nil
+	}
+	return openChildrenTx(ctx, tx, workspace, j, maxChildren)
+}
+
+// RequireChildrenDoneTx is ChildrenOpen, with the keys as the detail "children",
+// where a locked job may not be completed yet.
+func RequireChildrenDoneTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job) error {
+	open, err := OpenChildrenTx(ctx, tx, workspace, j)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	return fault.New(fault.ChildrenOpen, "%s waits for its children; %s is still open.", j.Key, open[0]).With("children", open)
 }

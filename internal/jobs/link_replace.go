@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
@@ -33,22 +32,19 @@ func (l *linking) replace(locked Locked, names []string) (changes []eventlog.Cha
 	if err := p.Err(); err != nil {
 		return nil, false, err
 	}
-	present, err := q.JobIDs(l.ctx, l.tx, dbsqlc.JobIDsParams{
-		WorkspaceID: l.who.Workspace, Keys: orEmpty(locked.DependsOn), Ids: []ids.ID{}})
+	present, err := findNamedTx(l.ctx, l.tx, l.who.Workspace, locked.DependsOn)
 	if err != nil {
-		return nil, false, fmt.Errorf("look up dependencies: %w", err)
+		return nil, false, err
 	}
 	for _, x := range present {
-		if _, stays := wanted[x.ID]; stays {
-			delete(wanted, x.ID)
+		if _, stays := wanted[x.id]; stays {
+			delete(wanted, x.id)
 			continue
 		}
-		_, err := q.JobLinkDelete(l.ctx, l.tx, dbsqlc.JobLinkDeleteParams{WorkspaceID: l.who.Workspace, JobID: locked.ID,
-			DependsOnID: x.ID, Type: string(Blocks)})
-		if err != nil {
-			return nil, false, fmt.Errorf("delete link: %w", err)
+		if _, err := deleteLinkTx(l.ctx, l.tx, l.who.Workspace, link{job: locked.ID, dependsOn: x.id, kind: Blocks}); err != nil {
+			return nil, false, err
 		}
-		changes = append(changes, eventlog.Change{Field: "link", Old: x.Key})
+		changes = append(changes, eventlog.Change{Field: "link", Old: x.key})
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(wanted), func(a, b ids.ID) int { return slices.Compare(a[:], b[:]) }) {
 		y := wanted[id]
@@ -72,12 +68,10 @@ func (l *linking) insertGate(locked Locked, y Job) error {
 	if err := l.refuseCycle(locked.ID, y); err != nil {
 		return err
 	}
-	_, err := q.JobLinkInsert(l.ctx, l.tx, dbsqlc.JobLinkInsertParams{WorkspaceID: l.who.Workspace,
-		JobID: locked.ID, DependsOnID: y.ID, Type: string(Blocks), CreatedBy: l.who.Name})
-	if err != nil {
-		return fmt.Errorf("insert link: %w", err)
+	if _, err := l.insert(locked.ID, y.ID); err != nil {
+		return err
 	}
-	_, err = l.gates(y)
+	_, err := l.gates(y)
 	return err
 }
 

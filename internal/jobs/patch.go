@@ -2,15 +2,12 @@ package jobs
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
@@ -101,10 +98,10 @@ func (s *Service) Patch(ctx context.Context, who tenancy.Principal, keyOrID stri
 		if err := requireRepoTx(ctx, tx, who.Workspace, d); err != nil {
 			return Job{}, err
 		}
-		if d.After.LaneID, err = internTx(ctx, tx, who.Workspace, d.After.Needs()); err != nil {
+		if d.After.LaneID, err = ensureLaneTx(ctx, tx, who.Workspace, d.After.Needs()); err != nil {
 			return Job{}, err
 		}
-		if err := saveText(ctx, tx, who, d); err != nil {
+		if err := d.saveTextTx(ctx, tx, who.Workspace); err != nil {
 			return Job{}, err
 		}
 		if p.DependsOn != nil {
@@ -174,9 +171,9 @@ func requireRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, d Decision) 
 	if d.Before.Repo == d.After.Repo || d.After.Repo == "" {
 		return nil
 	}
-	owners, err := q.ProductOfRepo(ctx, tx, dbsqlc.ProductOfRepoParams{WorkspaceID: workspace, Repo: d.After.Repo})
+	owners, err := ownersOfRepoTx(ctx, tx, workspace, d.After.Repo)
 	if err != nil {
-		return fmt.Errorf("product of a repo: %w", err)
+		return err
 	}
 	for _, o := range owners {
 		if o.ID != d.After.ProductID {
@@ -186,7 +183,7 @@ func requireRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, d Decision) 
 	return nil
 }
 
-// keptCheckmarks are the ticks of an edited job: those given, else those of the
+// keptCheckmarks are the checkmarks of an edited job: those given, else those of the
 // criteria whose words stayed.
 func keptCheckmarks(before Job, criteria []string, given *[]bool) []bool {
 	if given != nil {
@@ -221,23 +218,11 @@ func (d Decision) reschedule(timed bool, now time.Time) Decision {
 	return d
 }
 
-func saveText(ctx context.Context, tx db.Tx, who tenancy.Principal, d Decision) error {
+// saveTextTx writes what people wrote at length, where the decision changes it.
+func (d Decision) saveTextTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
 	if d.Before.Body == d.After.Body && equal(d.Before.Acceptance, d.After.Acceptance) &&
 		slices.Equal(d.Before.AcceptanceMet, d.After.AcceptanceMet) {
 		return nil
 	}
-	acceptance, err := json.Marshal(d.After.Acceptance)
-	if err != nil {
-		return fmt.Errorf("encode acceptance: %w", err)
-	}
-	met, err := json.Marshal(d.After.AcceptanceMet)
-	if err != nil {
-		return fmt.Errorf("encode ticks: %w", err)
-	}
-	err = q.JobTextUpdate(ctx, tx, dbsqlc.JobTextUpdateParams{
-		WorkspaceID: who.Workspace, JobID: d.After.ID, Body: d.After.Body, Acceptance: acceptance, AcceptanceMet: met})
-	if err != nil {
-		return fmt.Errorf("save text: %w", err)
-	}
-	return nil
+	return writeTextTx(ctx, tx, workspace, d.After)
 }

@@ -2,11 +2,11 @@ package jobs
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
@@ -44,19 +44,6 @@ func (s *Service) Products(ctx context.Context, who tenancy.Principal) ([]Produc
 		return err
 	})
 	return list, err
-}
-
-func productsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Product, error) {
-	rows, err := q.ProductList(ctx, tx, workspace)
-	if err != nil {
-		return nil, fmt.Errorf("list products: %w", err)
-	}
-	list := make([]Product, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, Product{ID: r.ID, Name: r.Name, Repos: r.Repos, ReviewRequired: r.ReviewRequired,
-			OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: db.Int(r.ReviewLimit), Paused: r.Paused})
-	}
-	return list, nil
 }
 
 // Product reads one product by name. NotFound.
@@ -132,7 +119,7 @@ func (s *Service) changeProduct(ctx context.Context, who tenancy.Principal, name
 		if err := saveProductTx(ctx, tx, who, before, p); err != nil {
 			return err
 		}
-		lanes, err = q.LaneOfProduct(ctx, tx, dbsqlc.LaneOfProductParams{WorkspaceID: who.Workspace, ProductID: p.ID})
+		lanes, err = lanesOfProductTx(ctx, tx, who.Workspace, p.ID)
 		return err
 	})
 	if err != nil {
@@ -172,8 +159,8 @@ func (in ProductSettings) check(name string) error {
 // the one of that name, the zero Product where there is none. Validation where
 // another product owns one of the repos.
 func lockProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, repos []string) (Product, error) {
-	if err := q.NamedLock(ctx, tx, "products:"+workspace.String()); err != nil {
-		return Product{}, fmt.Errorf("lock products: %w", err)
+	if err := lockProductsTx(ctx, tx, workspace); err != nil {
+		return Product{}, err
 	}
 	list, err := productsTx(ctx, tx, workspace)
 	if err != nil {
@@ -196,14 +183,8 @@ func lockProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string,
 }
 
 func saveProductTx(ctx context.Context, tx db.Tx, who tenancy.Principal, before, p Product) error {
-	err := q.ProductSave(ctx, tx, dbsqlc.ProductSaveParams{WorkspaceID: who.Workspace, ID: p.ID, Name: p.Name,
-		ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo, ReviewLimit: db.Int32(p.ReviewLimit), Paused: p.Paused})
-	if err != nil {
-		return fmt.Errorf("save product: %w", err)
-	}
-	err = q.ProductReposSave(ctx, tx, dbsqlc.ProductReposSaveParams{WorkspaceID: who.Workspace, ProductID: p.ID, Repos: p.Repos})
-	if err != nil {
-		return fmt.Errorf("save repos of a product: %w", err)
+	if err := writeProductTx(ctx, tx, who.Workspace, p); err != nil {
+		return err
 	}
 	if before.OneJobPerRepo != p.OneJobPerRepo {
 		if err := slotsOfProductTx(ctx, tx, who.Workspace, p); err != nil {
@@ -250,19 +231,15 @@ func (s *Service) DeleteProduct(ctx context.Context, who tenancy.Principal, name
 		if p.ID == ids.Nil {
 			return noProduct(name)
 		}
-		// A new job keeps its product's row; from here on none can be made.
-		if _, err := q.ProductLock(ctx, tx, dbsqlc.ProductLockParams{WorkspaceID: who.Workspace, ID: p.ID}); err != nil {
-			return fmt.Errorf("lock product: %w", err)
-		}
-		lanes, err := q.LaneOfProduct(ctx, tx, dbsqlc.LaneOfProductParams{WorkspaceID: who.Workspace, ProductID: p.ID})
+		lanes, err := lockLanesOfProductTx(ctx, tx, who.Workspace, p.ID)
 		if err != nil {
-			return fmt.Errorf("lanes of a product: %w", err)
+			return err
 		}
 		if len(lanes) > 0 {
 			return fault.New(fault.InUse, "%s has jobs, maybe archived ones. It can be paused instead.", name)
 		}
-		if err := q.ProductDelete(ctx, tx, dbsqlc.ProductDeleteParams{WorkspaceID: who.Workspace, ID: p.ID}); err != nil {
-			return fmt.Errorf("delete product: %w", err)
+		if err := deleteProductTx(ctx, tx, who.Workspace, p.ID); err != nil {
+			return err
 		}
 		return eventlog.RecordTx(ctx, tx, who, eventlog.ProductDeleted, map[string]string{"product": p.Name})
 	})
@@ -270,4 +247,12 @@ func (s *Service) DeleteProduct(ctx context.Context, who tenancy.Principal, name
 		s.wake.Publish(eventlog.Topic(who.Workspace))
 	}
 	return err
+}
+
+func productPayload(p Product) json.RawMessage {
+	raw, err := json.Marshal(map[string]any{"product": p.Name})
+	if err != nil {
+		return nil
+	}
+	return raw
 }

@@ -3,11 +3,9 @@ package jobs
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 )
@@ -29,7 +27,7 @@ func RepairTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, leaseEpoch in
 	if of < 0 {
 		return fault.New(fault.NotFound, "By its log %s belongs to the product %s, which is not there.", told.Key, told.Product)
 	}
-	lane, err := internTx(ctx, tx, workspace, Needs{
+	lane, err := ensureLaneTx(ctx, tx, workspace, Needs{
 		Product: products[of].ID, Capabilities: orEmpty(told.Capabilities), Repo: told.Repo, Factory: told.Factory})
 	if err != nil {
 		return err
@@ -41,17 +39,7 @@ func RepairTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, leaseEpoch in
 	for _, d := range found {
 		values[d.Field] = json.RawMessage(d.Here)
 	}
-	params := dbsqlc.JobRepairParams{WorkspaceID: workspace, ID: id, ProductID: products[of].ID, LaneID: lane, Actor: "verify-log"}
-	if params.State, err = json.Marshal(row); err != nil {
-		return fmt.Errorf("encode state: %w", err)
-	}
-	if params.Found, err = json.Marshal(map[string]any{"found": values}); err != nil {
-		return fmt.Errorf("encode differences: %w", err)
-	}
-	if _, err := q.JobRepair(ctx, tx, params); err != nil {
-		return fmt.Errorf("repair job: %w", err)
-	}
-	return nil
+	return repairTx(ctx, tx, workspace, id, products[of].ID, lane, row, values)
 }
 
 // Field is a field of a state by its name, as JSON.

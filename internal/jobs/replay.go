@@ -162,7 +162,7 @@ func (s *State) take(c eventlog.Change) error {
 }
 
 func (s *State) set(name string, value any) error {
-	if err := setValue(reflect.ValueOf(s).Elem().Field(fieldAt[name]), value); err != nil {
+	if err := setValue(reflect.ValueOf(s).Elem().FieldByIndex(fieldAt[name]), value); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil

@@ -2,13 +2,11 @@ package jobs
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/db/vault"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
@@ -100,35 +98,10 @@ type ProductStats struct {
 }
 
 // Stats counts the workspace's jobs, from the counters.
-func (s *Service) Stats(ctx context.Context, who tenancy.Principal) (Stats, error) {
-	stats := Stats{ByStatus: map[Status]int{}}
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		rows, err := q.JobCountPerStatus(ctx, tx, who.Workspace)
-		if err != nil {
-			return fmt.Errorf("count jobs: %w", err)
-		}
-		stats.count(rows)
-		since, err := q.JobReadySince(ctx, tx, who.Workspace)
-		if err != nil {
-			return fmt.Errorf("oldest ready job: %w", err)
-		}
-		for _, r := range since {
-			age := r.Now.Sub(r.ReadyAt)
-			stats.OldestReadyAge = &age
-		}
-		expired, err := q.LeaseExpiredCount(ctx, tx, who.Workspace)
-		stats.ExpiredLeases = int(expired)
+func (s *Service) Stats(ctx context.Context, who tenancy.Principal) (stats Stats, err error) {
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		stats, err = statsTx(ctx, tx, who.Workspace)
 		return err
 	})
 	return stats, err
-}
-
-func (s *Stats) count(rows []dbsqlc.JobCountPerStatusRow) {
-	for _, r := range rows {
-		s.ByStatus[Status(r.Status)] += int(r.Jobs)
-		if n := len(s.Products); n == 0 || s.Products[n-1].Product != r.Product {
-			s.Products = append(s.Products, ProductStats{Product: r.Product, ByStatus: map[Status]int{}})
-		}
-		s.Products[len(s.Products)-1].ByStatus[Status(r.Status)] = int(r.Jobs)
-	}
 }

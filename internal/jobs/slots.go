@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
@@ -23,7 +22,7 @@ type admission struct {
 	tx        db.Tx
 	workspace ids.ID
 
-	slots dbsqlc.SlotInsertParams // to be taken once the jobs are written
+	slots []slot // to be taken once the jobs are written
 }
 
 // admit is the admission of one job that is locked.
@@ -96,13 +95,8 @@ func (a *admission) isFull(j Job) (bool, error) {
 	if j.ReviewLimit == nil {
 		return false, nil
 	}
-	limit := int32(*j.ReviewLimit) //nolint:gosec // from an integer column
-	n, err := q.InReviewCount(a.ctx, a.tx, dbsqlc.InReviewCountParams{
-		WorkspaceID: a.workspace, ProductID: j.ProductID, MaxRows: limit})
-	if err != nil {
-		return false, fmt.Errorf("count jobs in review: %w", err)
-	}
-	return n >= limit, nil
+	n, err := inReviewTx(a.ctx, a.tx, a.workspace, j.ProductID, *j.ReviewLimit)
+	return n >= *j.ReviewLimit, err
 }
 
 // busy gives those of the jobs whose repo's slot cannot be theirs: of each repo
@@ -131,9 +125,8 @@ func (a *admission) busy(list []*Job) (map[ids.ID]bool, error) {
 	if err != nil || len(free) == 0 {
 		return busy, err
 	}
-	free, err = q.SlotLock(a.ctx, a.tx, dbsqlc.SlotLockParams{Workspace: a.workspace.String(), Repos: free})
-	if err != nil {
-		return nil, fmt.Errorf("lock slots: %w", err)
+	if free, err = lockSlotsTx(a.ctx, a.tx, a.workspace, free); err != nil {
+		return nil, err
 	}
 	// Again, as a statement that sees what was taken before the locks were had.
 	if free, err = a.ask(free, first, busy); err != nil {
@@ -148,24 +141,24 @@ func (a *admission) busy(list []*Job) (map[ids.ID]bool, error) {
 // ask looks whose the slots are. One that is the job's own already, or that a less
 // urgent job yields, is not busy. The repos whose slots are nobody's are returned.
 func (a *admission) ask(repos []string, first map[string]*Job, busy map[ids.ID]bool) ([]string, error) {
-	rows, err := q.SlotList(a.ctx, a.tx, dbsqlc.SlotListParams{WorkspaceID: a.workspace, Repos: repos})
+	taken, err := slotsTx(a.ctx, a.tx, a.workspace, repos)
 	if err != nil {
-		return nil, fmt.Errorf("look at slots: %w", err)
+		return nil, err
 	}
 	free := slices.Clone(repos)
-	for _, r := range rows {
-		free = slices.DeleteFunc(free, func(repo string) bool { return repo == r.Repo })
-		j := first[r.Repo]
+	for _, s := range taken {
+		free = slices.DeleteFunc(free, func(repo string) bool { return repo == s.repo })
+		j := first[s.repo]
 		switch {
-		case r.JobID == j.ID:
+		case s.job == j.ID:
 			delete(busy, j.ID)
-		case Status(r.Status) == Ready && int(r.Priority) < j.Priority:
-			yielded, err := a.preempt(r.JobID, j.Priority)
+		case s.status == Ready && s.priority < j.Priority:
+			yielded, err := a.preempt(s.job, j.Priority)
 			if err != nil {
 				return nil, err
 			}
 			if yielded {
-				a.take(r.Repo, j, busy)
+				a.take(s.repo, j, busy)
 			}
 		}
 	}
@@ -174,20 +167,16 @@ func (a *admission) ask(repos []string, first map[string]*Job, busy map[ids.ID]b
 
 // take notes that the job is to have the slot.
 func (a *admission) take(repo string, j *Job, busy map[ids.ID]bool) {
-	a.slots.Repos, a.slots.JobIds = append(a.slots.Repos, repo), append(a.slots.JobIds, j.ID)
+	a.slots = append(a.slots, slot{repo: repo, job: j.ID})
 	delete(busy, j.ID)
 }
 
 // preempt holds the ready job that has a slot, for a more urgent one. It reports
 // false where the job is being claimed or changed at this moment.
 func (a *admission) preempt(id ids.ID, priority int) (bool, error) {
-	locked, err := q.SlotYield(a.ctx, a.tx, dbsqlc.SlotYieldParams{
-		WorkspaceID: a.workspace, JobID: id, Priority: int16(priority)}) //nolint:gosec // 0..10
-	if err != nil {
-		return false, fmt.Errorf("ask for a slot: %w", err)
-	}
-	if len(locked) == 0 {
-		return false, nil
+	yields, err := yieldSlotTx(a.ctx, a.tx, a.workspace, id, priority)
+	if err != nil || !yields {
+		return false, err
 	}
 	job, err := LoadTx(a.ctx, a.tx, a.workspace, id.String())
 	if err != nil {
@@ -203,59 +192,18 @@ func (a *admission) preempt(id ids.ID, priority int) (bool, error) {
 
 // takeSlots gives the admitted jobs, written by now, their slots.
 func (a *admission) takeSlots() error {
-	if len(a.slots.Repos) == 0 {
+	if len(a.slots) == 0 {
 		return nil
 	}
-	a.slots.WorkspaceID = a.workspace
-	n, err := q.SlotInsert(a.ctx, a.tx, a.slots)
-	if err != nil {
-		return fmt.Errorf("take slots: %w", err)
+	n, err := insertSlotsTx(a.ctx, a.tx, a.workspace, a.slots)
+	if err == nil && n != len(a.slots) {
+		err = fmt.Errorf("take slots of %v: only %d were free", a.slots, n)
 	}
-	if int(n) != len(a.slots.Repos) {
-		return fmt.Errorf("take slots of %v: only %d were free", a.slots.Repos, n)
-	}
-	return nil
+	return err
 }
 
 // openTimeout bounds what a change does for other jobs after its own work is done.
 const openTimeout = 5 * time.Second
-
-// HeldByRepoTx gives the most urgent job that waits for a repo (repo_busy),
-// whether the repo is free or not; ok is false where none waits. To promote it:
-// PromoteTx, in a transaction that holds no other job.
-func HeldByRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, repo string) (id ids.ID, ok bool, err error) {
-	list, err := q.HeldByRepo(ctx, tx, dbsqlc.HeldByRepoParams{WorkspaceID: workspace, Repo: repo})
-	if err != nil {
-		return ids.Nil, false, fmt.Errorf("jobs that wait for a repo: %w", err)
-	}
-	if len(list) == 0 {
-		return ids.Nil, false, nil
-	}
-	return list[0], true, nil
-}
-
-// HeldByReviewTx gives the most urgent jobs of a product that wait for a place in
-// its review queue (review_backlog), at most limit, whether there is one or not.
-func HeldByReviewTx(ctx context.Context, tx db.Tx, workspace, product ids.ID, limit int) ([]ids.ID, error) {
-	list, err := q.HeldByReview(ctx, tx, dbsqlc.HeldByReviewParams{
-		WorkspaceID: workspace, ProductID: product, MaxRows: int32(limit)}) //nolint:gosec // the caller's constant
-	if err != nil {
-		return nil, fmt.Errorf("jobs that wait for review: %w", err)
-	}
-	return list, nil
-}
-
-// HeldFreedTx gives jobs that wait for a repo or for a place in a review queue
-// although the reason is gone, the most urgent first, at most limit. Of each repo
-// it names one, the next to have it.
-func HeldFreedTx(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) ([]ids.ID, error) {
-	list, err := q.HeldFreed(ctx, tx, dbsqlc.HeldFreedParams{
-		WorkspaceID: workspace, MaxRows: int32(limit)}) //nolint:gosec // the caller's constant
-	if err != nil {
-		return nil, fmt.Errorf("jobs that are held for nothing: %w", err)
-	}
-	return list, nil
-}
 
 // leftRepo lets in the next job of a repo that a ready job left by an edit or a
 // link, or where it is no more the most urgent one. The change itself is saved,
@@ -293,11 +241,11 @@ const (
 func (s *Service) DemoteExcess(ctx context.Context, workspace ids.ID) (int, error) {
 	var list []ids.ID
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
-		list, err = q.SlotSurplus(ctx, tx, dbsqlc.SlotSurplusParams{WorkspaceID: workspace, MaxRows: reconcileBatch})
+		list, err = readyWithoutSlotTx(ctx, tx, workspace, reconcileBatch)
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("ready jobs without a slot: %w", err)
+		return 0, err
 	}
 	who := tenancy.System(workspace, "admission")
 	held := 0
@@ -412,19 +360,11 @@ func (s *Service) promoteOne(ctx context.Context, who tenancy.Principal, id ids.
 // on, or gives up all where it allows many jobs in a repo.
 func slotsOfProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) error {
 	if !p.OneJobPerRepo {
-		err := q.SlotClear(ctx, tx, dbsqlc.SlotClearParams{WorkspaceID: workspace, ProductID: p.ID})
-		if err != nil {
-			return fmt.Errorf("give up slots: %w", err)
-		}
-		return nil
+		return clearSlotsTx(ctx, tx, workspace, p.ID)
 	}
-	worked, err := q.SlotWorked(ctx, tx, dbsqlc.SlotWorkedParams{WorkspaceID: workspace, ProductID: p.ID})
+	list, err := workedTx(ctx, tx, workspace, p.ID)
 	if err != nil {
-		return fmt.Errorf("jobs that are worked on: %w", err)
-	}
-	list := make([]*Job, 0, len(worked))
-	for _, w := range worked {
-		list = append(list, &Job{ID: w.ID, Repo: w.Repo, OneJobPerRepo: true})
+		return err
 	}
 	a := admission{ctx: ctx, tx: tx, workspace: workspace}
 	if _, err := a.busy(list); err != nil {

@@ -9,39 +9,25 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-// State is what the events of a job tell of it: every stored field, by the name that
-// its changes have. A field that is implied follows from who wrote the event, when,
-// and from the status; no change names it unless events were folded.
-type State struct {
+// Saved are the fields of a job that a decision may change, as they are written to its row
+// and told by its events.
+type Saved struct {
 	Status              Status          `json:"status"`
 	WaitReason          WaitReason      `json:"wait_reason"`
 	BlockedReason       string          `json:"blocked_reason"`
 	Question            string          `json:"question"`
 	Answer              string          `json:"answer"`
 	WaitsForChildren    bool            `json:"waits_for_children"`
-	AcceptanceMet       []bool          `json:"acceptance_met"`
-	Key                 string          `json:"key"`
 	Title               string          `json:"title"`
-	Body                string          `json:"body"`
-	Kind                string          `json:"kind"`
 	Phase               string          `json:"phase"`
 	Priority            int             `json:"priority"`
 	Factory             string          `json:"factory"`
 	Repo                string          `json:"repo"`
-	Product             string          `json:"product"` // by name
 	EstimatedComplexity string          `json:"estimated_complexity"`
 	EstimatedMinutes    *int            `json:"estimated_minutes"`
 	TokenBudget         *int64          `json:"token_budget"`
 	Capabilities        []string        `json:"capabilities"`
 	Tags                []string        `json:"tags"`
-	Acceptance          []string        `json:"acceptance"`
-	InputContext        json.RawMessage `json:"input_context"` // with redact.Placeholder for secrets
-	SecretKeys          []string        `json:"secret_keys"`
-	ReviewOverride      *bool           `json:"review_required"`
-	MaxRetries          int             `json:"max_retries"`
-	MaxLost             int             `json:"max_lost"`
-	RetryBackoffSeconds int             `json:"retry_backoff_seconds"`
-	IdempotencyKey      string          `json:"idempotency_key"`
 	Files               []string        `json:"files"`
 	FilesTouched        []string        `json:"files_touched"`
 	ApprovedHead        string          `json:"approved_head"`
@@ -57,6 +43,40 @@ type State struct {
 	Checkpoint          json.RawMessage `json:"checkpoint"`
 	Result              json.RawMessage `json:"result"`
 	NotBefore           *time.Time      `json:"not_before"` // to the microsecond, as the database keeps it
+}
+
+// saved are the fields that a decision about the job writes.
+func (j Job) saved() Saved {
+	return Saved{
+		Status: j.Status, WaitReason: j.WaitReason, BlockedReason: j.BlockedReason, Question: j.Question, Answer: j.Answer,
+		WaitsForChildren: j.WaitsForChildren, Title: j.Title, Phase: j.Phase, Priority: j.Priority, Factory: j.Factory,
+		Repo: j.Repo, EstimatedComplexity: j.EstimatedComplexity, EstimatedMinutes: j.EstimatedMinutes,
+		TokenBudget: j.TokenBudget, Capabilities: orEmpty(j.Capabilities), Tags: orEmpty(j.Tags), Files: orEmpty(j.Files),
+		FilesTouched: orEmpty(j.FilesTouched), ApprovedHead: j.ApprovedHead, MergedCommit: j.MergedCommit, URL: j.URL,
+		FailureKind: j.FailureKind, FailureCount: j.FailureCount, LostCount: j.LostCount, LastError: j.LastError,
+		Feedback: j.Feedback, ProgressPercent: j.ProgressPercent, CurrentStep: j.CurrentStep, Checkpoint: j.Checkpoint,
+		Result: j.Result, NotBefore: j.NotBefore,
+	}
+}
+
+// State is what the events of a job tell of it: every stored field, by the name that
+// its changes have. A field that is implied follows from who wrote the event, when,
+// and from the status; no change names it unless events were folded.
+type State struct {
+	Saved
+	AcceptanceMet       []bool          `json:"acceptance_met"`
+	Key                 string          `json:"key"`
+	Body                string          `json:"body"`
+	Kind                string          `json:"kind"`
+	Product             string          `json:"product"` // by name
+	Acceptance          []string        `json:"acceptance"`
+	InputContext        json.RawMessage `json:"input_context"` // with redact.Placeholder for secrets
+	SecretKeys          []string        `json:"secret_keys"`
+	ReviewOverride      *bool           `json:"review_required"`
+	MaxRetries          int             `json:"max_retries"`
+	MaxLost             int             `json:"max_lost"`
+	RetryBackoffSeconds int             `json:"retry_backoff_seconds"`
+	IdempotencyKey      string          `json:"idempotency_key"`
 
 	StatusBy     string          `json:"status_by" told:"implied"`
 	StatusByKind tenancy.Kind    `json:"status_by_kind" told:"implied"`
@@ -83,20 +103,14 @@ type State struct {
 // State is the job as its events should tell it.
 func (j Job) State() State {
 	s := State{
-		Status: j.Status, WaitReason: j.WaitReason, BlockedReason: j.BlockedReason, Question: j.Question, Answer: j.Answer,
-		WaitsForChildren: j.WaitsForChildren, AcceptanceMet: j.AcceptanceMet, Key: j.Key, Title: j.Title, Body: j.Body, Kind: j.Kind,
-		Phase: j.Phase, Priority: j.Priority, Factory: j.Factory, Repo: j.Repo, Product: j.Product,
-		EstimatedComplexity: j.EstimatedComplexity, EstimatedMinutes: j.EstimatedMinutes, TokenBudget: j.TokenBudget,
-		Capabilities: j.Capabilities, Tags: j.Tags, Acceptance: j.Acceptance, InputContext: j.InputContext, SecretKeys: j.SecretKeys,
-		ReviewOverride: j.ReviewOverride, MaxRetries: j.MaxRetries, MaxLost: j.MaxLost, RetryBackoffSeconds: j.RetryBackoffSeconds,
-		IdempotencyKey: j.IdempotencyKey, Files: j.Files, FilesTouched: j.FilesTouched, ApprovedHead: j.ApprovedHead,
-		MergedCommit: j.MergedCommit, URL: j.URL, FailureKind: j.FailureKind, FailureCount: j.FailureCount, LostCount: j.LostCount,
-		LastError: j.LastError, Feedback: j.Feedback, ProgressPercent: j.ProgressPercent, CurrentStep: j.CurrentStep,
-		Checkpoint: j.Checkpoint, Result: j.Result, NotBefore: j.NotBefore,
+		Saved:         j.saved(),
+		AcceptanceMet: j.AcceptanceMet, Key: j.Key, Body: j.Body, Kind: j.Kind, Product: j.Product, Acceptance: j.Acceptance,
+		InputContext: j.InputContext, SecretKeys: j.SecretKeys, ReviewOverride: j.ReviewOverride, MaxRetries: j.MaxRetries,
+		MaxLost: j.MaxLost, RetryBackoffSeconds: j.RetryBackoffSeconds, IdempotencyKey: j.IdempotencyKey,
 		StatusBy: j.StatusBy.Name, StatusByKind: j.StatusBy.Kind, StatusByID: j.StatusBy.ID, StatusAt: j.StatusAt,
 		Version: j.Version, CreatedBy: j.CreatedBy, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt, ReadyAt: j.ReadyAt,
-		AssignedAt: j.AssignedAt, StartedAt: j.StartedAt, CompletedAt: j.CompletedAt, FailedAt: j.FailedAt,
-		Epoch: j.Epoch, Attempts: j.Attempts,
+		AssignedAt: j.AssignedAt, StartedAt: j.StartedAt, CompletedAt: j.CompletedAt, FailedAt: j.FailedAt, Epoch: j.Epoch,
+		Attempts: j.Attempts,
 	}
 	if j.CarriedOutBy != (tenancy.Actor{}) {
 		s.CarriedOutBy = json.RawMessage(text(j.CarriedOutBy))
@@ -114,19 +128,18 @@ func (s State) lane() string {
 // field is a part of a State.
 type field struct {
 	name    string
-	at      int
+	at      []int // as reflect.Value.FieldByIndex takes it
 	implied bool
 }
 
 // fieldList are the parts of a State in their order, fieldAt is where each stands.
 var fieldList, fieldAt = stateFields()
 
-func stateFields() (list []field, at map[string]int) {
-	at = map[string]int{}
-	for i := range reflect.TypeFor[State]().NumField() {
-		if f := reflect.TypeFor[State]().Field(i); f.IsExported() {
-			name := f.Tag.Get("json")
-			list, at[name] = append(list, field{name: name, at: i, implied: f.Tag.Get("told") != ""}), i
+func stateFields() (list []field, at map[string][]int) {
+	at = map[string][]int{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[State]()) {
+		if name := f.Tag.Get("json"); name != "" {
+			list, at[name] = append(list, field{name: name, at: f.Index, implied: f.Tag.Get("told") != ""}), f.Index
 		}
 	}
 	return list, at
@@ -134,8 +147,8 @@ func stateFields() (list []field, at map[string]int) {
 
 // value is a part of a state in its one form: no list is nil, times are as exact as
 // the database keeps them.
-func (s *State) value(at int) any {
-	switch v := reflect.ValueOf(s).Elem().Field(at).Interface().(type) {
+func (s *State) value(at []int) any {
+	switch v := reflect.ValueOf(s).Elem().FieldByIndex(at).Interface().(type) {
 	case []string:
 		return orEmpty(v)
 	case []bool:

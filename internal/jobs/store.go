@@ -190,14 +190,14 @@ func fromRow(r dbsqlc.JobFull) (Job, error) {
 		return Job{}, fmt.Errorf("acceptance of job %s: %w", r.ID, err)
 	}
 	if err := json.Unmarshal(r.AcceptanceMet, &j.AcceptanceMet); err != nil {
-		return Job{}, fmt.Errorf("ticks of job %s: %w", r.ID, err)
+		return Job{}, fmt.Errorf("checkmarks of job %s: %w", r.ID, err)
 	}
 	j.AcceptanceMet = checkmarks(j.AcceptanceMet, len(j.Acceptance))
 	j.takeLease(r)
 	return j, nil
 }
 
-// ticks is the list as long as the criteria: what is not there is not ticked.
+// checkmarks is the list as long as the criteria: what is not there is not checked.
 func checkmarks(met []bool, criteria int) []bool {
 	list := make([]bool, criteria)
 	copy(list, met)
@@ -222,4 +222,25 @@ func (j *Job) takeLease(r dbsqlc.JobFull) {
 	if r.LeaseCheckpoint != nil {
 		j.Checkpoint = r.LeaseCheckpoint
 	}
+}
+
+// dependentsTx gives the keys of jobs that wait for a job or have it as their parent.
+func dependentsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, limit int32) ([]string, error) {
+	keys, err := q.JobHolders(ctx, tx, dbsqlc.JobHoldersParams{WorkspaceID: workspace, JobID: job, MaxRows: limit})
+	if err != nil {
+		return nil, fmt.Errorf("dependents of a job: %w", err)
+	}
+	return keys, nil
+}
+
+// purgeTx deletes a locked job that Purge may delete. It gives the id of the event
+// that stands for the job's events, and theirs.
+func purgeTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID) (sum int64, removed []int64, err error) {
+	by := who.Actor()
+	row, err := q.JobPurge(ctx, tx, dbsqlc.JobPurgeParams{WorkspaceID: who.Workspace, JobID: job,
+		Actor: by.Name, ActorKind: string(by.Kind), ActorID: by.ID})
+	if err != nil {
+		return 0, nil, fmt.Errorf("purge job: %w", err)
+	}
+	return row.Sum, row.Removed, nil
 }

@@ -7,7 +7,66 @@ import (
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs/graph"
+	"fleetboard/internal/tenancy"
 )
+
+// link is one link of a job to another one.
+type link struct {
+	job, dependsOn ids.ID
+	kind           LinkType
+}
+
+// lockLinksTx lets one transaction of a workspace at a time make jobs wait for
+// others: two links, each harmless, could close a circle together. It comes before
+// the lock of any row.
+func lockLinksTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
+	if err := q.NamedLock(ctx, tx, "links:"+workspace.String()); err != nil {
+		return fmt.Errorf("lock links: %w", err)
+	}
+	return nil
+}
+
+// insertLinkTx writes a link, and reports false where it is there already.
+func insertLinkTx(ctx context.Context, tx db.Tx, who tenancy.Principal, l link) (bool, error) {
+	made, err := q.JobLinkInsert(ctx, tx, dbsqlc.JobLinkInsertParams{WorkspaceID: who.Workspace,
+		JobID: l.job, DependsOnID: l.dependsOn, Type: string(l.kind), CreatedBy: who.Name})
+	if err != nil {
+		return false, fmt.Errorf("insert link: %w", err)
+	}
+	return made > 0, nil
+}
+
+// deleteLinkTx deletes the link, or all links to that job where it has no type, and gives
+// the types of those that were there.
+func deleteLinkTx(ctx context.Context, tx db.Tx, workspace ids.ID, l link) ([]string, error) {
+	gone, err := q.JobLinkDelete(ctx, tx, dbsqlc.JobLinkDeleteParams{WorkspaceID: workspace,
+		JobID: l.job, DependsOnID: l.dependsOn, Type: string(l.kind)})
+	if err != nil {
+		return nil, fmt.Errorf("delete link: %w", err)
+	}
+	return gone, nil
+}
+
+// lockDependencyTx keeps a job from being completed until the transaction ends, and
+// reports whether it is already.
+func lockDependencyTx(ctx context.Context, tx db.Tx, workspace ids.ID, y Job) (completed bool, err error) {
+	completed, err = q.JobKeepOpen(ctx, tx, dbsqlc.JobKeepOpenParams{WorkspaceID: workspace, ID: y.ID})
+	if err != nil {
+		return false, fmt.Errorf("lock %s: %w", y.Key, err)
+	}
+	return completed, nil
+}
+
+// lockChildTx keeps a child from ending until the transaction ends, and reports whether it
+// has ended already.
+func lockChildTx(ctx context.Context, tx db.Tx, workspace ids.ID, y Job) (ended bool, err error) {
+	ended, err = q.JobKeepChild(ctx, tx, dbsqlc.JobKeepChildParams{WorkspaceID: workspace, ID: y.ID})
+	if err != nil {
+		return false, fmt.Errorf("lock %s: %w", y.Key, err)
+	}
+	return ended, nil
+}
 
 // isGatedTx reports whether a parent is to wait for its child.
 func isGatedTx(ctx context.Context, tx db.Tx, workspace, parent, child ids.ID) (bool, error) {
@@ -16,4 +75,122 @@ func isGatedTx(ctx context.Context, tx db.Tx, workspace, parent, child ids.ID) (
 		return false, fmt.Errorf("gate of a job: %w", err)
 	}
 	return gated, nil
+}
+
+// childrenTx gives the children of a job.
+func childrenTx(ctx context.Context, tx db.Tx, workspace, parent ids.ID) ([]ids.ID, error) {
+	children, err := q.JobChildren(ctx, tx, dbsqlc.JobChildrenParams{WorkspaceID: workspace, JobID: parent})
+	if err != nil {
+		return nil, fmt.Errorf("children of a job: %w", err)
+	}
+	return children, nil
+}
+
+// openChildrenTx gives the keys of the children of a job that have not ended, at most limit.
+func openChildrenTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job, limit int32) ([]string, error) {
+	keys, err := q.JobOpenChildren(ctx, tx, dbsqlc.JobOpenChildrenParams{WorkspaceID: workspace, JobID: j.ID, MaxRows: limit})
+	if err != nil {
+		return nil, fmt.Errorf("children of %s: %w", j.Key, err)
+	}
+	return keys, nil
+}
+
+// parentEdgesTx gives the links from jobs to their parents, from a job upwards.
+func parentEdgesTx(ctx context.Context, tx db.Tx, workspace, from ids.ID) ([]graph.Edge, error) {
+	rows, err := q.JobParentEdges(ctx, tx, dbsqlc.JobParentEdgesParams{WorkspaceID: workspace, FromID: from})
+	if err != nil {
+		return nil, fmt.Errorf("parents of a job: %w", err)
+	}
+	edges := make([]graph.Edge, 0, len(rows))
+	for _, r := range rows {
+		edges = append(edges, graph.Edge{From: r.FromID, To: r.ToID})
+	}
+	return edges, nil
+}
+
+// waitsForTx reports whether one of some jobs waits for another one, directly or not.
+func waitsForTx(ctx context.Context, tx db.Tx, workspace ids.ID, from []ids.ID, to ids.ID) (bool, error) {
+	waits, err := q.JobWaitsFor(ctx, tx, dbsqlc.JobWaitsForParams{WorkspaceID: workspace, FromIds: from, ToID: to})
+	if err != nil {
+		return false, fmt.Errorf("jobs that wait: %w", err)
+	}
+	return waits, nil
+}
+
+// waitEdgesTx gives what makes jobs wait, from some jobs on.
+func waitEdgesTx(ctx context.Context, tx db.Tx, workspace ids.ID, from []ids.ID) ([]graph.Edge, error) {
+	rows, err := q.JobWaitEdges(ctx, tx, dbsqlc.JobWaitEdgesParams{WorkspaceID: workspace, FromIds: from})
+	if err != nil {
+		return nil, fmt.Errorf("what jobs wait for: %w", err)
+	}
+	edges := make([]graph.Edge, 0, len(rows))
+	for _, r := range rows {
+		edges = append(edges, graph.Edge{From: r.FromID, To: r.ToID})
+	}
+	return edges, nil
+}
+
+// aroundTx gives the jobs around a job, the nearest ones first, the job itself first of all.
+func aroundTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, limit int32) ([]ids.ID, error) {
+	around, err := q.JobAround(ctx, tx, dbsqlc.JobAroundParams{WorkspaceID: workspace, ID: job, MaxRows: limit})
+	if err != nil {
+		return nil, fmt.Errorf("jobs around a job: %w", err)
+	}
+	return around, nil
+}
+
+// nodesTx reads key, title and status of jobs by their ids.
+func nodesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (map[ids.ID]Node, error) {
+	rows, err := q.JobNodes(ctx, tx, dbsqlc.JobNodesParams{WorkspaceID: workspace, Ids: list})
+	if err != nil {
+		return nil, fmt.Errorf("read keys and titles: %w", err)
+	}
+	nodes := make(map[ids.ID]Node, len(rows))
+	for _, r := range rows {
+		nodes[r.ID] = Node{Key: r.Key, Title: r.Title, Status: Status(r.Status)}
+	}
+	return nodes, nil
+}
+
+// edgesAmongTx reads the links between jobs.
+func edgesAmongTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID, nodes map[ids.ID]Node) ([]Edge, error) {
+	rows, err := q.JobLinksAmong(ctx, tx, dbsqlc.JobLinksAmongParams{WorkspaceID: workspace, Ids: list})
+	if err != nil {
+		return nil, fmt.Errorf("links among jobs: %w", err)
+	}
+	var edges []Edge
+	for _, r := range rows {
+		edges = append(edges, Edge{Job: nodes[r.JobID].Key, DependsOn: nodes[r.DependsOnID].Key, Type: LinkType(r.Type), Gate: r.Gate})
+	}
+	return edges, nil
+}
+
+// named is a job by its two names.
+type named struct {
+	id  ids.ID
+	key string
+}
+
+// findNamedTx finds jobs by their keys and ids; unknown ones are left out.
+func findNamedTx(ctx context.Context, tx db.Tx, workspace ids.ID, names []string) ([]named, error) {
+	params := dbsqlc.JobIDsParams{WorkspaceID: workspace, Keys: []string{}, Ids: []ids.ID{}}
+	for _, name := range names {
+		if id, ok := ids.Parse(name); ok {
+			params.Ids = append(params.Ids, id)
+		} else {
+			params.Keys = append(params.Keys, name)
+		}
+	}
+	if len(params.Keys)+len(params.Ids) == 0 {
+		return nil, nil
+	}
+	rows, err := q.JobIDs(ctx, tx, params)
+	if err != nil {
+		return nil, fmt.Errorf("look up dependencies: %w", err)
+	}
+	list := make([]named, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, named{id: r.ID, key: r.Key})
+	}
+	return list, nil
 }

@@ -64,3 +64,36 @@ func loadPlacesTx(ctx context.Context, tx db.Tx, workspace ids.ID, places []plac
 	slices.SortFunc(found, func(a, b Job) int { return at[a.ID] - at[b.ID] })
 	return found, err
 }
+
+func statsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Stats, error) {
+	stats := Stats{ByStatus: map[Status]int{}}
+	rows, err := q.JobCountPerStatus(ctx, tx, workspace)
+	if err != nil {
+		return stats, fmt.Errorf("count jobs: %w", err)
+	}
+	stats.count(rows)
+	since, err := q.JobReadySince(ctx, tx, workspace)
+	if err != nil {
+		return stats, fmt.Errorf("oldest ready job: %w", err)
+	}
+	for _, r := range since {
+		age := r.Now.Sub(r.ReadyAt)
+		stats.OldestReadyAge = &age
+	}
+	expired, err := q.LeaseExpiredCount(ctx, tx, workspace)
+	if err != nil {
+		return stats, fmt.Errorf("count expired leases: %w", err)
+	}
+	stats.ExpiredLeases = int(expired)
+	return stats, nil
+}
+
+func (s *Stats) count(rows []dbsqlc.JobCountPerStatusRow) {
+	for _, r := range rows {
+		s.ByStatus[Status(r.Status)] += int(r.Jobs)
+		if n := len(s.Products); n == 0 || s.Products[n-1].Product != r.Product {
+			s.Products = append(s.Products, ProductStats{Product: r.Product, ByStatus: map[Status]int{}})
+		}
+		s.Products[len(s.Products)-1].ByStatus[Status(r.Status)] = int(r.Jobs)
+	}
+}

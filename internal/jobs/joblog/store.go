@@ -24,7 +24,8 @@ type window struct {
 func olderTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, w window) (list []Line, err error) {
 	var rows []dbsqlc.LogOlderRow
 	if w.epoch == 0 {
-		rows, err = q.LogOlder(ctx, tx, dbsqlc.LogOlderParams{WorkspaceID: workspace, JobID: job, Levels: w.levels, Before: w.from, MaxRows: w.rows})
+		rows, err = q.LogOlder(ctx, tx, dbsqlc.LogOlderParams{WorkspaceID: workspace, JobID: job, Levels: w.levels,
+			Before: w.from, MaxRows: w.rows})
 	} else {
 		var ofAttempt []dbsqlc.LogOlderOfAttemptRow
 		ofAttempt, err = q.LogOlderOfAttempt(ctx, tx, dbsqlc.LogOlderOfAttemptParams{WorkspaceID: workspace, JobID: job, Epoch: w.epoch,

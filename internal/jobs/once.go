@@ -5,11 +5,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"slices"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs/secrets"
@@ -31,12 +29,7 @@ func (s *Service) KeepKey(ctx context.Context, who tenancy.Principal, from Origi
 // this key; it has not changed the job where this transaction is rolled back.
 func OnceTx(ctx context.Context, tx db.Tx, workspace ids.ID, key string, job ids.ID) (bool, error) {
 	sum := sha256.Sum256([]byte(key + "\n" + job.String()))
-	taken, err := q.IdempotentRequestTake(ctx, tx, dbsqlc.IdempotentRequestTakeParams{WorkspaceID: workspace,
-		Key: "job:" + hex.EncodeToString(sum[:]), Digest: sum[:], JobIds: []ids.ID{job}})
-	if err != nil {
-		return false, fmt.Errorf("take idempotency key of job: %w", err)
-	}
-	return taken == 1, nil
+	return takeRequestTx(ctx, tx, workspace, "job:"+hex.EncodeToString(sum[:]), sum[:], []ids.ID{job})
 }
 
 // takeKeyTx takes the key of a request for jobs, or gives the jobs for which the
@@ -46,21 +39,17 @@ func takeKeyTx(ctx context.Context, tx db.Tx, v *secrets.Service, workspace ids.
 ) {
 	// What was asked for may hold secrets, which could be found from a plain digest.
 	digests := v.Digests(from.Digest)
-	taken, err := q.IdempotentRequestTake(ctx, tx, dbsqlc.IdempotentRequestTakeParams{
-		WorkspaceID: workspace, Key: from.Key, Digest: digests[0], JobIds: list})
+	taken, err := takeRequestTx(ctx, tx, workspace, from.Key, digests[0], list)
+	if err != nil || taken {
+		return nil, false, err
+	}
+	digest, first, err := requestTx(ctx, tx, workspace, from.Key)
 	if err != nil {
-		return nil, false, fmt.Errorf("take idempotency key: %w", err)
+		return nil, false, err
 	}
-	if taken == 1 {
-		return nil, false, nil
-	}
-	found, err := q.IdempotentRequestGet(ctx, tx, dbsqlc.IdempotentRequestGetParams{WorkspaceID: workspace, Key: from.Key})
-	if err != nil {
-		return nil, false, fmt.Errorf("read idempotency key: %w", err)
-	}
-	if !slices.ContainsFunc(digests, func(d []byte) bool { return bytes.Equal(found.Digest, d) }) {
+	if !slices.ContainsFunc(digests, func(d []byte) bool { return bytes.Equal(digest, d) }) {
 		return nil, false, fault.New(fault.IdempotencyKeyReused,
 			"This idempotency key came with another request within the last day. Use a new one.")
 	}
-	return found.JobIds, true, nil
+	return first, true, nil
 }

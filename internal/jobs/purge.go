@@ -2,12 +2,9 @@ package jobs
 
 import (
 	"context"
-	"fmt"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
 
@@ -32,10 +29,9 @@ func (s *Service) Purge(ctx context.Context, who tenancy.Principal, keyOrID stri
 				"%s is %s. Failed, aborted, completed and archived jobs can be deleted.", locked.Key, locked.Status).
 				With("status", string(locked.Status))
 		}
-		dependents, err := q.JobHolders(ctx, tx, dbsqlc.JobHoldersParams{
-			WorkspaceID: who.Workspace, JobID: locked.ID, MaxRows: maxChildren})
+		dependents, err := dependentsTx(ctx, tx, who.Workspace, locked.ID, maxChildren)
 		if err != nil {
-			return Job{}, fmt.Errorf("dependents of %s: %w", locked.Key, err)
+			return Job{}, err
 		}
 		if len(dependents) > 0 {
 			return Job{}, fault.New(fault.InUse, "%s depends on %s. Take the link away first.", dependents[0], locked.Key).
@@ -48,16 +44,4 @@ func (s *Service) Purge(ctx context.Context, who tenancy.Principal, keyOrID stri
 		return locked.Job, s.folds.FoldTx(ctx, tx, who.Workspace, sum, removed)
 	})
 	return err
-}
-
-// purgeTx deletes a locked job that Purge may delete. It gives the id of the event
-// that stands for the job's events, and theirs.
-func purgeTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID) (sum int64, removed []int64, err error) {
-	by := who.Actor()
-	row, err := q.JobPurge(ctx, tx, dbsqlc.JobPurgeParams{WorkspaceID: who.Workspace, JobID: job,
-		Actor: by.Name, ActorKind: string(by.Kind), ActorID: by.ID})
-	if err != nil {
-		return 0, nil, fmt.Errorf("purge job: %w", err)
-	}
-	return row.Sum, row.Removed, nil
 }

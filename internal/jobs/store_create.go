@@ -1,0 +1,237 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// insertJobsTx writes new jobs with their events, and gives the time of it.
+func insertJobsTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list []Job) (time.Time, error) {
+	p := dbsqlc.JobInsertParams{WorkspaceID: who.Workspace, CreatedBy: who.Name, ActorKind: string(who.Kind), ActorID: who.Actor().ID}
+	for _, j := range list {
+		addState(&p, j)
+		if err := addText(&p, j); err != nil {
+			return time.Time{}, err
+		}
+	}
+	at, err := q.JobInsert(ctx, tx, p)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("insert jobs: %w", err)
+	}
+	return at, nil
+}
+
+// addState adds what stands in the job's own row. Ranges were checked by validate.
+func addState(p *dbsqlc.JobInsertParams, j Job) {
+	p.Ids, p.ProductIds = append(p.Ids, j.ID.String()), append(p.ProductIds, j.ProductID.String())
+	p.Keys, p.Titles, p.Kinds = append(p.Keys, j.Key), append(p.Titles, j.Title), append(p.Kinds, j.Kind)
+	p.Repos, p.Phases = append(p.Repos, j.Repo), append(p.Phases, j.Phase)
+	p.Priorities = append(p.Priorities, int16(j.Priority)) //nolint:gosec // 0..10
+	p.Capabilities, p.Factories = append(p.Capabilities, literal(j.Capabilities)), append(p.Factories, j.Factory)
+	p.LaneIds, p.Tags = append(p.LaneIds, j.LaneID), append(p.Tags, literal(j.Tags))
+	p.Files = append(p.Files, literal(j.Files))
+	p.Statuses, p.WaitReasons = append(p.Statuses, string(j.Status)), append(p.WaitReasons, string(j.WaitReason))
+	p.MaxRetries = append(p.MaxRetries, int32(j.MaxRetries))                            //nolint:gosec // 0..100
+	p.MaxLost = append(p.MaxLost, int32(j.MaxLost))                                     //nolint:gosec // 0..100
+	p.RetryBackoffSeconds = append(p.RetryBackoffSeconds, int32(j.RetryBackoffSeconds)) //nolint:gosec // at most a day
+	p.ReviewRequired = append(p.ReviewRequired, optionalText(j.ReviewOverride, strconv.FormatBool))
+	p.EstimatedComplexity = append(p.EstimatedComplexity, j.EstimatedComplexity)
+	p.EstimatedMinutes = append(p.EstimatedMinutes, orDefault(db.Int32(j.EstimatedMinutes), 0))
+	p.TokenBudgets = append(p.TokenBudgets, orDefault(j.TokenBudget, 0))
+	p.NotBefore = append(p.NotBefore, optionalText(j.NotBefore, func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }))
+	p.IdempotencyKeys = append(p.IdempotencyKeys, j.IdempotencyKey)
+	p.WaitsForChildren = append(p.WaitsForChildren, j.WaitsForChildren)
+}
+
+// addText adds what people wrote at length, and the event.
+func addText(p *dbsqlc.JobInsertParams, j Job) error {
+	acceptance, err := json.Marshal(j.Acceptance)
+	if err != nil {
+		return fmt.Errorf("encode acceptance: %w", err)
+	}
+	stored, err := eventlog.Encode(j.beginning(), map[string]any{"title": j.Title})
+	if err != nil {
+		return err
+	}
+	p.Bodies, p.Acceptances = append(p.Bodies, j.Body), append(p.Acceptances, string(acceptance))
+	p.InputContexts, p.SecretKeys = append(p.InputContexts, string(j.InputContext)), append(p.SecretKeys, literal(j.SecretKeys))
+	p.Changes, p.Payloads = append(p.Changes, string(stored.Changes)), append(p.Payloads, string(stored.Payload))
+	for _, c := range stored.Contents {
+		p.ContentJobs = append(p.ContentJobs, j.ID.String())
+		p.ContentSums, p.ContentBodies = append(p.ContentSums, c.SHA256), append(p.ContentBodies, c.Body)
+	}
+	return nil
+}
+
+func optionalText[T any](v *T, text func(T) string) string {
+	if v == nil {
+		return ""
+	}
+	return text(*v)
+}
+
+// literalEscape escapes what ends an entry of an array literal.
+var literalEscape = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+// literal is a list as PostgreSQL reads a text[].
+func literal(list []string) string {
+	if len(list) == 0 {
+		return "{}"
+	}
+	var b strings.Builder
+	for i, entry := range list {
+		b.WriteString([]string{`{"`, `","`}[min(i, 1)])
+		b.WriteString(literalEscape.Replace(entry))
+	}
+	b.WriteString(`"}`)
+	return b.String()
+}
+
+// insertRequestsTx keeps the digests of what jobs with idempotency keys were asked for as.
+func insertRequestsTx(ctx context.Context, tx db.Tx, workspace ids.ID, digests map[ids.ID][]byte) error {
+	if len(digests) == 0 {
+		return nil
+	}
+	p := dbsqlc.JobRequestInsertParams{WorkspaceID: workspace}
+	for job, digest := range digests {
+		p.JobIds, p.Digests = append(p.JobIds, job), append(p.Digests, digest)
+	}
+	if err := q.JobRequestInsert(ctx, tx, p); err != nil {
+		return fmt.Errorf("insert requests: %w", err)
+	}
+	return nil
+}
+
+// requestDigestTx gives the digest that insertRequestsTx kept of a job, if any.
+func requestDigestTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([][]byte, error) {
+	kept, err := q.JobRequestGet(ctx, tx, dbsqlc.JobRequestGetParams{WorkspaceID: workspace, JobID: job})
+	if err != nil {
+		return nil, fmt.Errorf("read request: %w", err)
+	}
+	return kept, nil
+}
+
+// madeWithKeyTx gives the job that was made with an idempotency key, if any.
+func madeWithKeyTx(ctx context.Context, tx db.Tx, workspace ids.ID, key string) ([]ids.ID, error) {
+	list, err := q.JobByIdempotencyKey(ctx, tx, dbsqlc.JobByIdempotencyKeyParams{WorkspaceID: workspace, IdempotencyKey: &key})
+	if err != nil {
+		return nil, fmt.Errorf("look for idempotency key: %w", err)
+	}
+	return list, nil
+}
+
+func insertDependenciesTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list []link) error {
+	if len(list) == 0 {
+		return nil
+	}
+	p := dbsqlc.JobDependencyInsertParams{WorkspaceID: who.Workspace, CreatedBy: who.Name}
+	for _, l := range list {
+		p.JobIds, p.DependsOnIds = append(p.JobIds, l.job), append(p.DependsOnIds, l.dependsOn)
+	}
+	if err := q.JobDependencyInsert(ctx, tx, p); err != nil {
+		return fmt.Errorf("insert dependencies: %w", err)
+	}
+	return nil
+}
+
+// lockDependenciesTx keeps jobs from being completed until the transaction ends, and gives
+// those that new jobs have to wait for.
+func lockDependenciesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (open []ids.ID, err error) {
+	if err := q.JobKeepUncompleted(ctx, tx, dbsqlc.JobKeepUncompletedParams{WorkspaceID: workspace, Ids: list}); err != nil {
+		return nil, fmt.Errorf("keep dependencies: %w", err)
+	}
+	// A second statement: the first one's snapshot is from before the wait.
+	open, err = q.JobDependencyOpenAmong(ctx, tx, dbsqlc.JobDependencyOpenAmongParams{WorkspaceID: workspace, Ids: list})
+	if err != nil {
+		return nil, fmt.Errorf("look at dependencies: %w", err)
+	}
+	return open, nil
+}
+
+func clockTx(ctx context.Context, tx db.Tx) (time.Time, error) {
+	now, err := q.JobClock(ctx, tx)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read the clock: %w", err)
+	}
+	return now, nil
+}
+
+// takenKeysTx gives those of the keys that jobs have already.
+func takenKeysTx(ctx context.Context, tx db.Tx, workspace ids.ID, keys []string) ([]string, error) {
+	taken, err := q.JobKeyTaken(ctx, tx, dbsqlc.JobKeyTakenParams{WorkspaceID: workspace, Keys: keys})
+	if err != nil {
+		return nil, fmt.Errorf("look for keys: %w", err)
+	}
+	return taken, nil
+}
+
+// takeNumbersTx takes the next n numbers of a workspace's keys.
+func takeNumbersTx(ctx context.Context, tx db.Tx, workspace ids.ID, n int) (prefix string, first int64, err error) {
+	row, err := q.JobKeysTake(ctx, tx, dbsqlc.JobKeysTakeParams{WorkspaceID: workspace, N: int64(n)})
+	if err != nil {
+		return "", 0, fmt.Errorf("take numbers: %w", err)
+	}
+	return row.Prefix, row.First, nil
+}
+
+// ensureLaneTx gives the lane of the needs, made where it is new.
+func ensureLaneTx(ctx context.Context, tx db.Tx, workspace ids.ID, n Needs) (int64, error) {
+	lane, err := makeLaneTx(ctx, tx, workspace, n)
+	if err != nil || lane != 0 {
+		return lane, err
+	}
+	return laneTx(ctx, tx, workspace, n)
+}
+
+// makeLaneTx is ensureLaneTx in one statement: it gives 0 where another transaction made
+// the lane while this one waited for it.
+func makeLaneTx(ctx context.Context, tx db.Tx, workspace ids.ID, n Needs) (int64, error) {
+	lane, err := q.LaneIntern(ctx, tx, dbsqlc.LaneInternParams{
+		WorkspaceID: workspace, ProductID: n.Product, Needs: n.Tokens(), Factory: n.Factory, Digest: n.digest()})
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return 0, fmt.Errorf("ensure lane: %w", err)
+	}
+	return lane, nil
+}
+
+// laneTx finds the lane of these needs, which is there.
+func laneTx(ctx context.Context, tx db.Tx, workspace ids.ID, n Needs) (int64, error) {
+	lane, err := q.LaneByDigest(ctx, tx, dbsqlc.LaneByDigestParams{WorkspaceID: workspace, Digest: n.digest()})
+	if err != nil {
+		return 0, fmt.Errorf("find lane: %w", err)
+	}
+	return lane, nil
+}
+
+// takeRequestTx takes the idempotency key of a request for jobs, and reports false where
+// it is taken already.
+func takeRequestTx(ctx context.Context, tx db.Tx, workspace ids.ID, key string, digest []byte, list []ids.ID) (bool, error) {
+	taken, err := q.IdempotentRequestTake(ctx, tx, dbsqlc.IdempotentRequestTakeParams{
+		WorkspaceID: workspace, Key: key, Digest: digest, JobIds: list})
+	if err != nil {
+		return false, fmt.Errorf("take idempotency key: %w", err)
+	}
+	return taken == 1, nil
+}
+
+// requestTx reads the request that took an idempotency key.
+func requestTx(ctx context.Context, tx db.Tx, workspace ids.ID, key string) (digest []byte, list []ids.ID, err error) {
+	found, err := q.IdempotentRequestGet(ctx, tx, dbsqlc.IdempotentRequestGetParams{WorkspaceID: workspace, Key: key})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read idempotency key: %w", err)
+	}
+	return found.Digest, found.JobIds, nil
+}

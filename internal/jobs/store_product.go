@@ -1,0 +1,82 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+)
+
+func productsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Product, error) {
+	rows, err := q.ProductList(ctx, tx, workspace)
+	if err != nil {
+		return nil, fmt.Errorf("list products: %w", err)
+	}
+	list := make([]Product, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, Product{ID: r.ID, Name: r.Name, Repos: r.Repos, ReviewRequired: r.ReviewRequired,
+			OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: db.Int(r.ReviewLimit), Paused: r.Paused})
+	}
+	return list, nil
+}
+
+// lockProductsTx keeps the products of a workspace as they are until the transaction ends.
+func lockProductsTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
+	if err := q.NamedLock(ctx, tx, "products:"+workspace.String()); err != nil {
+		return fmt.Errorf("lock products: %w", err)
+	}
+	return nil
+}
+
+// ownersOfRepoTx gives the product that owns a repo, if any.
+func ownersOfRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, repo string) ([]Product, error) {
+	rows, err := q.ProductOfRepo(ctx, tx, dbsqlc.ProductOfRepoParams{WorkspaceID: workspace, Repo: repo})
+	if err != nil {
+		return nil, fmt.Errorf("product of a repo: %w", err)
+	}
+	list := make([]Product, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, Product{ID: r.ID, Name: r.Name})
+	}
+	return list, nil
+}
+
+func lanesOfProductTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]int64, error) {
+	lanes, err := q.LaneOfProduct(ctx, tx, dbsqlc.LaneOfProductParams{WorkspaceID: workspace, ProductID: product})
+	if err != nil {
+		return nil, fmt.Errorf("lanes of a product: %w", err)
+	}
+	return lanes, nil
+}
+
+// lockLanesOfProductTx gives the lanes of a product for which no job can be made any more
+// until the transaction ends: a new job locks its product's row.
+func lockLanesOfProductTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]int64, error) {
+	if _, err := q.ProductLock(ctx, tx, dbsqlc.ProductLockParams{WorkspaceID: workspace, ID: product}); err != nil {
+		return nil, fmt.Errorf("lock product: %w", err)
+	}
+	return lanesOfProductTx(ctx, tx, workspace, product)
+}
+
+// writeProductTx inserts a product or replaces its settings and repos.
+func writeProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) error {
+	err := q.ProductSave(ctx, tx, dbsqlc.ProductSaveParams{WorkspaceID: workspace, ID: p.ID, Name: p.Name,
+		ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo, ReviewLimit: db.Int32(p.ReviewLimit), Paused: p.Paused})
+	if err != nil {
+		return fmt.Errorf("save product: %w", err)
+	}
+	err = q.ProductReposSave(ctx, tx, dbsqlc.ProductReposSaveParams{WorkspaceID: workspace, ProductID: p.ID, Repos: p.Repos})
+	if err != nil {
+		return fmt.Errorf("save repos of a product: %w", err)
+	}
+	return nil
+}
+
+func deleteProductTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) error {
+	if err := q.ProductDelete(ctx, tx, dbsqlc.ProductDeleteParams{WorkspaceID: workspace, ID: product}); err != nil {
+		return fmt.Errorf("delete product: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// jobRow is a decision as JobsSave takes it.
+type jobRow struct {
+	Saved
+	ID           ids.ID             `json:"id"`
+	FromStatus   Status             `json:"from_status"`
+	FromEpoch    int64              `json:"from_epoch"`
+	ProductID    ids.ID             `json:"product_id"`
+	LaneID       int64              `json:"lane_id"`
+	Attempts     int                `json:"attempts"`
+	Actor        string             `json:"actor"`
+	ActorKind    tenancy.Kind       `json:"actor_kind"`
+	ActorID      string             `json:"actor_id"`
+	CarriedOutBy *tenancy.Actor     `json:"carried_out_by"`
+	EventType    eventlog.Type      `json:"event_type"`
+	Changes      json.RawMessage    `json:"changes"`
+	Payload      json.RawMessage    `json:"payload"`
+	Contents     []eventlog.Content `json:"contents,omitempty"`
+}
+
+// written is what the database decided when it wrote a jobRow.
+type written struct {
+	version                                   int
+	statusAt, updatedAt                       time.Time
+	readyAt, startedAt, completedAt, failedAt *time.Time
+}
+
+// saveRowsTx writes decisions. A job whose status or epoch is not what was decided on is
+// not written, and not among the result.
+func saveRowsTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows []jobRow) (map[ids.ID]written, error) {
+	params := dbsqlc.JobsSaveParams{WorkspaceID: workspace}
+	for _, row := range rows {
+		params.Ids = append(params.Ids, row.ID)
+	}
+	var err error
+	if params.Decisions, err = json.Marshal(rows); err != nil {
+		return nil, fmt.Errorf("encode decisions: %w", err)
+	}
+	saved, err := q.JobsSave(ctx, tx, params)
+	if err != nil {
+		return nil, fmt.Errorf("save jobs: %w", err)
+	}
+	found := make(map[ids.ID]written, len(saved))
+	for _, r := range saved {
+		found[r.ID] = written{version: int(r.Version), statusAt: r.StatusAt, updatedAt: r.UpdatedAt,
+			readyAt: r.ReadyAt, startedAt: r.StartedAt, completedAt: r.CompletedAt, failedAt: r.FailedAt}
+	}
+	return found, nil
+}
+
+// writeTextTx writes what people wrote at length.
+func writeTextTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job) error {
+	acceptance, err := json.Marshal(j.Acceptance)
+	if err != nil {
+		return fmt.Errorf("encode acceptance: %w", err)
+	}
+	met, err := json.Marshal(j.AcceptanceMet)
+	if err != nil {
+		return fmt.Errorf("encode checkmarks: %w", err)
+	}
+	err = q.JobTextUpdate(ctx, tx, dbsqlc.JobTextUpdateParams{
+		WorkspaceID: workspace, JobID: j.ID, Body: j.Body, Acceptance: acceptance, AcceptanceMet: met})
+	if err != nil {
+		return fmt.Errorf("save text: %w", err)
+	}
+	return nil
+}
+
+// repairTx writes every field of a state to a job's row, and records what was found there instead.
+func repairTx(ctx context.Context, tx db.Tx, workspace, job, product ids.ID, lane int64,
+	state map[string]any, found map[string]json.RawMessage) (err error) {
+	params := dbsqlc.JobRepairParams{WorkspaceID: workspace, ID: job, ProductID: product, LaneID: lane, Actor: "verify-log"}
+	if params.State, err = json.Marshal(state); err != nil {
+		return fmt.Errorf("encode state: %w", err)
+	}
+	if params.Found, err = json.Marshal(map[string]any{"found": found}); err != nil {
+		return fmt.Errorf("encode differences: %w", err)
+	}
+	if _, err := q.JobRepair(ctx, tx, params); err != nil {
+		return fmt.Errorf("repair job: %w", err)
+	}
+	return nil
+}
