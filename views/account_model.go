@@ -19,12 +19,13 @@ type LoginCode struct {
 
 // Setup is the page of a set-up link: the owner's name, e-mail and password.
 type Setup struct {
-	Theme  Theme
-	URL    string // links.Setup(token), where the form goes
-	Name   string
-	Email  string
-	Errors map[string]string // by field: name, email, password
-	Error  string
+	Theme     Theme
+	URL       string // links.Setup(token), where the form goes
+	Workspace string
+	Name      string
+	Email     string
+	Errors    map[string]string // by field: workspace, name, email, password
+	Error     string
 }
 
 // ErrorPage is what a refused request shows.

@@ -7,6 +7,7 @@ import (
 
 	"fleetboard/handlers/status"
 	"fleetboard/handlers/web"
+	"fleetboard/internal/accounts/setup"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views"
@@ -33,12 +34,13 @@ func (p *Pages) setup(c echo.Context, _ tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	token, name, email := c.Param("token"), in.Get("name"), in.Get("email")
-	account, err := p.Accounts.Setup.SetUp(c.Request().Context(), token, name, email, in.Get("password"))
+	token := c.Param("token")
+	typed := setup.Owner{Name: in.Get("name"), Email: in.Get("email"), Password: in.Get("password"), Workspace: in.Get("workspace")}
+	account, err := p.Accounts.Setup.SetUp(c.Request().Context(), token, typed)
 	if fault.Is(err, fault.Validation) {
 		f := fault.From(err)
 		return web.Render(c, status.Of(f.Code), views.SetupView(views.Setup{
-			Theme: web.ThemeOf(c), URL: links.Setup(token), Name: name, Email: email, Errors: f.Fields,
+			Theme: web.ThemeOf(c), URL: links.Setup(token), Workspace: typed.Workspace, Name: typed.Name, Email: typed.Email, Errors: f.Fields,
 		}))
 	}
 	if err != nil {

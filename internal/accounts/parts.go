@@ -87,7 +87,7 @@ func NewWith(c Config) *Parts {
 	p.Workspaces = workspaces.New(c.DB, p.Members)
 	signing := ed25519.NewKeyFromSeed(vault.Derive(c.Key, "fleetboard agent token ed25519 v1", ed25519.SeedSize))
 	p.Tokens = tokens.New(c.DB, c.Wake, p.Workspaces, signing, c.Now)
-	p.Setup = setup.New(c.DB, p.Hashes, c.Log)
+	p.Setup = setup.New(c.DB, p.Hashes, p.Workspaces, c.Log)
 	return p
 }
 

@@ -80,7 +80,7 @@ func TestBootstrapAgain(t *testing.T) {
 	if ok, _ := s.Setup.SetUpAccount(t.Context(), s.First.SetupToken); ok {
 		t.Error("the link of the first start still works")
 	}
-	if _, err := s.Setup.SetUp(t.Context(), second.SetupToken, "Ada", accountstest.Email, accountstest.Password); err != nil {
+	if _, err := s.Setup.SetUp(t.Context(), second.SetupToken, setup.Owner{Name: "Ada", Email: accountstest.Email, Password: accountstest.Password}); err != nil {
 		t.Fatal(err)
 	}
 	if third := again(t, s); third.SetupToken != "" {

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"fleetboard/internal/accounts/passwords"
 	"fleetboard/internal/accounts/people"
 	"fleetboard/internal/accounts/secrets"
+	"fleetboard/internal/accounts/workspaces"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 )
@@ -30,12 +32,19 @@ func (s *Service) SetUpAccount(ctx context.Context, token string) (bool, error) 
 	return valid, err
 }
 
-// SetUp names the account of a set-up link and gives it a password of 12..128
-// characters. The link is used up, and the account's sessions end. Faults:
-// NotFound for a link that is unknown, used or expired; Validation with the
-// fields name, email, password, after which the link can still be used.
-func (s *Service) SetUp(ctx context.Context, token, name, email, password string) (people.Account, error) {
-	name, email = strings.TrimSpace(name), people.NormalEmail(email)
+// Owner is what the set-up page asks for.
+type Owner struct {
+	Name, Email string
+	Password    string // 12..128 characters
+	Workspace   string // the name of the first workspace; "" leaves it
+}
+
+// SetUp names the account of a set-up link, gives it a password, and names the first
+// workspace. The link is used up, and the account's sessions end. Faults: NotFound for
+// a link that is unknown, used or expired; Validation with the fields name, email,
+// password, workspace, after which the link can still be used.
+func (s *Service) SetUp(ctx context.Context, token string, in Owner) (people.Account, error) {
+	in.Name, in.Email, in.Workspace = strings.TrimSpace(in.Name), people.NormalEmail(in.Email), strings.TrimSpace(in.Workspace)
 	valid, err := s.SetUpAccount(ctx, token)
 	if err != nil {
 		return people.Account{}, err
@@ -43,10 +52,10 @@ func (s *Service) SetUp(ctx context.Context, token, name, email, password string
 	if !valid {
 		return people.Account{}, linkOver()
 	}
-	if err := people.Validate(name, email, password); err != nil {
+	if err := in.validate(); err != nil {
 		return people.Account{}, err
 	}
-	hash, err := s.passwords.Hash(ctx, passwords.Asker{Name: "set-up", Known: true}, password)
+	hash, err := s.passwords.Hash(ctx, passwords.Asker{Name: "set-up", Known: true}, in.Password)
 	if err != nil {
 		return people.Account{}, err
 	}
@@ -59,7 +68,7 @@ func (s *Service) SetUp(ctx context.Context, token, name, email, password string
 		if !ok {
 			return linkOver()
 		}
-		done = people.Account{ID: account, Email: email, Name: name}
+		done = people.Account{ID: account, Email: in.Email, Name: in.Name}
 		return setUpTx(ctx, tx, done, hash)
 	})
 	if fault.Is(err, fault.AlreadyExists) {
@@ -68,7 +77,32 @@ func (s *Service) SetUp(ctx context.Context, token, name, email, password string
 	if err != nil {
 		return people.Account{}, err
 	}
-	return done, nil
+	return done, s.nameWorkspace(ctx, done, in.Workspace)
+}
+
+func (o Owner) validate() error {
+	wrong := fault.Problems{}
+	if err := people.Validate(o.Name, o.Email, o.Password); err != nil {
+		maps.Copy(wrong, fault.From(err).Fields)
+	}
+	if o.Workspace != "" {
+		if text := workspaces.NameProblem(o.Workspace); text != "" {
+			wrong["workspace"] = text
+		}
+	}
+	return wrong.Err()
+}
+
+// nameWorkspace names the workspace of its new owner.
+func (s *Service) nameWorkspace(ctx context.Context, owner people.Account, name string) error {
+	if name == "" {
+		return nil
+	}
+	who, err := s.workspaces.Person(ctx, owner.ID, ids.Nil)
+	if err != nil {
+		return err
+	}
+	return s.workspaces.Rename(ctx, who, name)
 }
 
 func linkOver() error {

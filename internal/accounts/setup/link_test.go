@@ -23,7 +23,7 @@ func TestSetUpOnce(t *testing.T) {
 	if ok, err := s.Setup.SetUpAccount(t.Context(), token); !ok || err != nil {
 		t.Fatalf("a fresh link: %v, %v", ok, err)
 	}
-	account, err := s.Setup.SetUp(t.Context(), token, " Ada Lovelace ", "Ada@Example.org", accountstest.Password)
+	account, err := s.Setup.SetUp(t.Context(), token, setup.Owner{Name: " Ada Lovelace ", Email: "Ada@Example.org", Password: accountstest.Password})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,10 +38,29 @@ func TestSetUpOnce(t *testing.T) {
 		t.Errorf("person = %+v, %v", who, err)
 	}
 
-	_, err = s.Setup.SetUp(t.Context(), token, "Eve", "eve@example.org", accountstest.Password)
+	_, err = s.Setup.SetUp(t.Context(), token, setup.Owner{Name: "Eve", Email: "eve@example.org", Password: accountstest.Password})
 	accountstest.WantFault(t, err, fault.NotFound)
 	if ok, err := s.Setup.SetUpAccount(t.Context(), token); ok || err != nil {
 		t.Errorf("a used link: %v, %v", ok, err)
+	}
+}
+
+// The owner names the first workspace; a name that cannot be leaves the link as it is.
+func TestSetUpNamesTheWorkspace(t *testing.T) {
+	s := accountstest.Started(t)
+	owner := setup.Owner{Name: "Ada", Email: accountstest.Email, Password: accountstest.Password, Workspace: strings.Repeat("x", 101)}
+	_, err := s.Setup.SetUp(t.Context(), s.First.SetupToken, owner)
+	if f := accountstest.Refusal(t, err, fault.Validation); f.Fields["workspace"] == "" {
+		t.Errorf("fields = %v, want workspace", f.Fields)
+	}
+	owner.Workspace = " Kestrel Labs "
+	account, err := s.Setup.SetUp(t.Context(), s.First.SetupToken, owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := s.Workspaces.Of(t.Context(), account.ID)
+	if err != nil || len(list) != 1 || list[0].Name != "Kestrel Labs" {
+		t.Errorf("workspaces = %+v, %v", list, err)
 	}
 }
 
@@ -52,7 +71,7 @@ func TestSetUpOnceAtOneMoment(t *testing.T) {
 	results := make(chan error, 4)
 	for _, email := range []string{"a@example.org", "b@example.org", "c@example.org", "d@example.org"} {
 		wg.Go(func() {
-			_, err := s.Setup.SetUp(ctx, s.First.SetupToken, "Somebody", email, accountstest.Password)
+			_, err := s.Setup.SetUp(ctx, s.First.SetupToken, setup.Owner{Name: "Somebody", Email: email, Password: accountstest.Password})
 			results <- err
 		})
 	}
@@ -80,7 +99,7 @@ func TestSetUpLinkExpired(t *testing.T) {
 		t.Error("the link is not valid for seven days")
 	}
 	accountstest.Exec(t, conn, "UPDATE setup_link SET expires_at = now() - interval '1 second'")
-	_, err := s.Setup.SetUp(t.Context(), s.First.SetupToken, "Ada", accountstest.Email, accountstest.Password)
+	_, err := s.Setup.SetUp(t.Context(), s.First.SetupToken, setup.Owner{Name: "Ada", Email: accountstest.Email, Password: accountstest.Password})
 	accountstest.WantFault(t, err, fault.NotFound)
 }
 
@@ -103,14 +122,14 @@ func TestSetUpRefusals(t *testing.T) {
 	}
 	for name, in := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := s.Setup.SetUp(t.Context(), s.First.SetupToken, in.name, in.email, in.password)
+			_, err := s.Setup.SetUp(t.Context(), s.First.SetupToken, setup.Owner{Name: in.name, Email: in.email, Password: in.password})
 			f := accountstest.Refusal(t, err, fault.Validation)
 			if len(f.Fields) != 1 || f.Fields[in.field] == "" {
 				t.Errorf("fields = %v, want only %s", f.Fields, in.field)
 			}
 		})
 	}
-	if _, err := s.Setup.SetUp(t.Context(), s.First.SetupToken, "Ada", accountstest.Email, strings.Repeat("zaunkö", 21)+"ig"); err != nil {
+	if _, err := s.Setup.SetUp(t.Context(), s.First.SetupToken, setup.Owner{Name: "Ada", Email: accountstest.Email, Password: strings.Repeat("zaunkö", 21) + "ig"}); err != nil {
 		t.Errorf("the link is used up by refusals, or 128 characters are too many: %v", err)
 	}
 }
@@ -118,7 +137,7 @@ func TestSetUpRefusals(t *testing.T) {
 func TestSetUpEmailTaken(t *testing.T) {
 	s := accountstest.Started(t)
 	dbfactory.Foreigner(t, dbtest.Owner(t, s.DB))
-	_, err := s.Setup.SetUp(t.Context(), s.First.SetupToken, "Ada", "eve@example.org", accountstest.Password)
+	_, err := s.Setup.SetUp(t.Context(), s.First.SetupToken, setup.Owner{Name: "Ada", Email: "eve@example.org", Password: accountstest.Password})
 	if f := accountstest.Refusal(t, err, fault.Validation); f.Fields["email"] == "" {
 		t.Errorf("fields = %v", f.Fields)
 	}
@@ -136,7 +155,7 @@ func TestSetUpEndsSessions(t *testing.T) {
 	if err := store.CommitCtx(t.Context(), token, data, time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Setup.SetUp(t.Context(), s.First.SetupToken, "Ada", accountstest.Email, accountstest.Password); err != nil {
+	if _, err := s.Setup.SetUp(t.Context(), s.First.SetupToken, setup.Owner{Name: "Ada", Email: accountstest.Email, Password: accountstest.Password}); err != nil {
 		t.Fatal(err)
 	}
 	if _, found, err := store.FindCtx(t.Context(), token); found || err != nil {

@@ -165,12 +165,20 @@ func (s *Service) createWorkspace(ctx context.Context, who tenancy.Principal, w 
 }
 
 func checkName(name string) error {
+	if text := NameProblem(name); text != "" {
+		return fault.Invalid("name", "%s", text)
+	}
+	return nil
+}
+
+// NameProblem is what must be of a workspace's name, "" where it is.
+func NameProblem(name string) string {
+	if n := utf8.RuneCountInString(name); n < 1 || n > MaxName {
+		return fmt.Sprintf("Use 1 to %d characters.", MaxName)
+	}
 	wrong := fault.Problems{}
 	wrong.Line("name", name, MaxName)
-	if n := utf8.RuneCountInString(name); n < 1 || n > MaxName {
-		wrong["name"] = fmt.Sprintf("Use 1 to %d characters.", MaxName)
-	}
-	return wrong.Err()
+	return wrong["name"]
 }
 
 // slugOf makes an address of a name: its Latin letters and digits, in lower
