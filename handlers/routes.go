@@ -34,7 +34,7 @@ func (s *Server) pages() []web.Route {
 
 	boards := board.New(board.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Fleet: d.Fleet})
 	jobPages := job.New(job.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Links: d.Jobs, Attempts: d.Attempts, Logs: d.JobLogs,
-		Fleet: d.Fleet, Dispatch: d.Dispatch, Events: d.Events, Registry: registry, Streams: live.NewStreams(streams)})
+		Fleet: d.Fleet, Dispatch: d.Dispatch, Registry: registry, Streams: live.NewStreams(streams)})
 	reviews := review.New(review.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Attempts: d.Attempts, Fleet: d.Fleet, Dispatch: d.Dispatch})
 	agent := agents.New(agents.Deps{Web: site, Kanban: d.Kanban, Fleet: d.Fleet, Dispatch: d.Dispatch})
 	events := timeline.New(timeline.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Events: d.Events})
@@ -43,7 +43,7 @@ func (s *Server) pages() []web.Route {
 	return slices.Concat(
 		[]web.Route{web.Get("/live", tenancy.ReadBoard, s.Live.Show)},
 		boards.Routes(), jobPages.Routes(), reviews.Routes(), agent.Routes(), events.Routes(),
-		newjob.New(newjob.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Fleet: d.Fleet}).Routes(),
+		newjob.New(newjob.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs}).Routes(),
 		palette.New(palette.Deps{Jobs: d.Jobs, Fleet: d.Fleet}).Routes(),
 		statuspage.New(statuspage.Deps{Web: site, Coordinator: d.Coordinator, Dispatch: d.Dispatch, Fleet: d.Fleet}).Routes(),
 		login.New(login.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions, Fleet: d.Fleet,

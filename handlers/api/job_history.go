@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strconv"
 
-	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
@@ -49,7 +48,7 @@ type agentFinder interface {
 }
 
 type usageReader interface {
-	Usage(ctx context.Context, who tenancy.Principal, job ids.ID, epochs ...int64) (dispatch.JobUsage, error)
+	Usage(ctx context.Context, who tenancy.Principal, job ids.ID, epochs ...int64) (spend.JobUsage, error)
 	LeaseUsage(ctx context.Context, who tenancy.Principal, leases []spend.Lease) (map[spend.Lease]spend.Usage, error)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend"
 	"fleetboard/internal/tenancy"
 )
 
@@ -32,7 +33,7 @@ type discoveries interface {
 }
 
 type jobUsage interface {
-	Usage(ctx context.Context, who tenancy.Principal, job ids.ID, epochs ...int64) (dispatch.JobUsage, error)
+	Usage(ctx context.Context, who tenancy.Principal, job ids.ID, epochs ...int64) (spend.JobUsage, error)
 }
 
 // ListJobs gives a page of jobs, or of parts of them.

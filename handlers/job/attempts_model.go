@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"fleetboard/handlers/web"
-	"fleetboard/internal/dispatch"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
+	"fleetboard/internal/spend"
 	"fleetboard/views"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
@@ -19,7 +19,7 @@ import (
 type attemptsPageData struct {
 	job    jobs.Job
 	list   []attempts.Record // newest first
-	used   dispatch.JobUsage
+	used   spend.JobUsage
 	before int64 // the epoch that these are before, 0 for the newest
 	more   bool  // there are older ones
 	now    time.Time

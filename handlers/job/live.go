@@ -32,7 +32,7 @@ func (livePage) Key(q url.Values, who tenancy.Principal) string { return live.Ke
 
 // Open makes the live part of the page.
 func (p livePage) Open(c echo.Context, who tenancy.Principal, _ fleet.Snapshot) (live.View, error) {
-	sheet, err := p.pages.read(c.Request().Context(), who, c.QueryParam("job"), 0)
+	sheet, err := p.pages.read(c.Request().Context(), who, c.QueryParam("job"))
 	r := &liveJob{pages: p.pages, who: who, id: sheet.job.ID}
 	r.note(sheet)
 	return r, err
@@ -43,7 +43,7 @@ func (p livePage) Parts(c echo.Context, who tenancy.Principal, at *url.URL, act 
 	if key := keyOf(at); key != act.Job.Key && key != act.Job.ID.String() {
 		return nil, nil
 	}
-	sheet, err := p.pages.read(c.Request().Context(), who, act.Job.ID.String(), 0)
+	sheet, err := p.pages.read(c.Request().Context(), who, act.Job.ID.String())
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ type liveJob struct {
 func (r *liveJob) note(sheet pageData) {
 	r.leased, r.near = sheet.job.Lease != nil, map[string]bool{}
 	r.waits = !r.leased && !sheet.job.Status.Finished()
-	for _, l := range sheet.links {
+	for _, l := range sheet.Graph.Nodes {
 		r.near[l.Key] = true
 	}
 }
@@ -90,7 +90,7 @@ func (r *liveJob) Change(ctx context.Context, u *kanban.Update) (live.Update, er
 
 // Refresh reads the page again.
 func (r *liveJob) Refresh(ctx context.Context) ([]templ.Component, error) {
-	sheet, err := r.pages.read(ctx, r.who, r.id.String(), 0)
+	sheet, err := r.pages.read(ctx, r.who, r.id.String())
 	if err != nil {
 		return nil, err
 	}

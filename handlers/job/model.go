@@ -8,9 +8,6 @@ import (
 	"fleetboard/handlers/jobparts"
 	"fleetboard/handlers/reason"
 	"fleetboard/handlers/web"
-	"fleetboard/internal/dispatch"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/kanban"
@@ -21,16 +18,9 @@ import (
 
 // pageData is all that a job's page is made of.
 type pageData struct {
+	kanban.JobPage      // with one event more than is shown where there are more
 	job                 jobs.Job
-	why                 kanban.Explanation
-	attempts            []attempts.Attempt // newest first
-	used                dispatch.JobUsage
-	graph               jobs.Graph
-	links               []jobs.Node      // the jobs of the graph
-	talk                []eventlog.Event // what agents and people said to one another, newest first
-	events              []eventlog.Event // newest first, one more than is shown where there are more
-	before              int64            // the event that the shown ones are older than, 0 for the newest
-	snap                fleet.Snapshot
+	before              int64 // the event that the shown ones are older than, 0 for the newest
 	now                 time.Time
 	canWrite, canDelete bool
 }
@@ -44,7 +34,7 @@ func (s pageData) model() views.Job {
 		Meta: s.meta(), Created: ui.Day(j.CreatedAt), CreatedBy: j.CreatedBy, MoveURL: links.JobMove(j.Key),
 		Strip: s.strip(), Why: s.reason(),
 		Body: ui.Markdown(j.Body), Feedback: j.Feedback, Question: s.question(),
-		Acceptance: jobparts.Criteria(j, s.canWrite), Graph: graphModel(s.graph), Links: linksOf(s.graph, j.Key, s.canWrite),
+		Acceptance: jobparts.Criteria(j, s.canWrite), Graph: graphModel(s.Graph), Links: linksOf(s.Graph, j.Key, s.canWrite),
 		Needs: s.needs(), Limits: s.limits(), Inputs: inputsModel(j),
 		Result: jobparts.Outcome(j), AttemptNote: s.attemptNote(),
 	}
@@ -55,12 +45,12 @@ func (s pageData) model() views.Job {
 		}
 		m.LinkForm = &views.LinkForm{URL: links.JobLink(j.Key), SearchURL: links.JobLinkable(j.Key), Kinds: kindOptions()}
 	}
-	for _, a := range s.attempts {
+	for _, a := range s.Attempts {
 		one := attemptModel(a, j, s.now)
-		one.Used = usedModel(s.used.Attempts[a.Epoch])
+		one.Used = usedModel(s.Used.Attempts[a.Epoch])
 		m.Attempts = append(m.Attempts, one)
 	}
-	m.Used = usedModel(s.used.Total)
+	m.Used = usedModel(s.Used.Total)
 	s.addTalk(m.Attempts)
 	m.Events, m.EventNote = s.history()
 	if jobparts.HasCheckpoint(j) {
@@ -96,7 +86,7 @@ func (s pageData) meta() []ui.Sentence {
 		list = append(list, ui.Text("product "+j.Product))
 	}
 	list = append(list, ui.Text("priority "+strconv.Itoa(j.Priority)))
-	if n := len(s.attempts); n > 1 {
+	if n := len(s.Attempts); n > 1 {
 		list = append(list, ui.Text(web.Nth(n)+" attempt"))
 	}
 	return list
@@ -116,12 +106,12 @@ const overEstimate = 30 * time.Minute
 func (s pageData) needs() []views.Fact {
 	j := s.job
 	can := ui.Text("no live factory")
-	if fits := s.why.Routing.Eligible; len(fits) > 0 {
+	if fits := s.Why.Routing.Eligible; len(fits) > 0 {
 		names := make([]string, len(fits))
 		for i, f := range fits {
 			names[i] = f.Factory.Name
 		}
-		can = append(reason.Factories(names), ui.T(" of "+strconv.Itoa(len(s.snap.Factories))))
+		can = append(reason.Factories(names), ui.T(" of "+strconv.Itoa(len(s.Fleet.Factories))))
 	}
 	caps := views.Fact{Name: "Capabilities", Chips: j.Capabilities}
 	if len(j.Capabilities) == 0 {
@@ -167,7 +157,7 @@ func (s pageData) limits() []views.Fact {
 
 func (s pageData) attemptNote() string {
 	j := s.job
-	if len(s.attempts) == 0 {
+	if len(s.Attempts) == 0 {
 		return ""
 	}
 	return ofMost(j.FailureCount, "failure", "failures", j.MaxRetries) + ", " + ofMost(j.LostCount, "loss", "losses", j.MaxLost)

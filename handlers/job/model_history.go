@@ -14,8 +14,8 @@ import (
 // history are the shown events with the link to older ones, and the note at the
 // panel's head.
 func (s pageData) history() ([]views.Event, string) {
-	shown := s.events[:min(len(s.events), eventPage)]
-	more := len(s.events) > eventPage
+	shown := s.Events[:min(len(s.Events), eventPage)]
+	more := len(s.Events) > eventPage
 	list := make([]views.Event, 0, len(shown)+1)
 	for _, e := range shown {
 		list = append(list, eventModel(e, s.now))

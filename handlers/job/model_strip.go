@@ -23,7 +23,7 @@ func (s pageData) strip() []views.StripItem {
 func (s pageData) worker() views.StripItem {
 	l := s.job.Lease
 	m := views.StripItem{Label: "Working on it", Value: l.Agent, Rest: "on " + l.Factory}
-	for _, f := range s.snap.Factories {
+	for _, f := range s.Fleet.Factories {
 		for _, a := range f.Agents {
 			if a.ID == l.AgentID {
 				m.Note, m.NoteWhen = "heartbeat", ui.Ago(a.LastHeartbeatAt, s.now)
@@ -70,7 +70,7 @@ func (s pageData) elapsed() views.StripItem {
 			m.NoteTone = ui.Warn
 		}
 	}
-	if len(s.attempts) > 1 {
+	if len(s.Attempts) > 1 {
 		m.Note = ui.Duration(s.worked()) + " over all attempts"
 	}
 	return m
@@ -79,7 +79,7 @@ func (s pageData) elapsed() views.StripItem {
 // worked is the time of all attempts together.
 func (s pageData) worked() time.Duration {
 	var sum time.Duration
-	for _, a := range s.attempts {
+	for _, a := range s.Attempts {
 		end := s.now
 		if a.EndedAt != nil {
 			end = *a.EndedAt

@@ -8,13 +8,13 @@ import (
 	"fleetboard/handlers/live"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/dispatch"
-	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/spend"
 	"fleetboard/internal/tenancy"
 )
 
@@ -22,7 +22,6 @@ import (
 type Deps struct {
 	Web      *web.Site
 	Dispatch Dispatch
-	Events   Events
 	Fleet    Fleet
 	Jobs     Jobs
 	Attempts Attempts
@@ -36,13 +35,8 @@ type Deps struct {
 // Dispatch is what the page asks of the work of agents.
 type Dispatch interface {
 	Act(ctx context.Context, who tenancy.Principal, keyOrID string, a dispatch.Action) (jobs.Job, error)
-	Usage(ctx context.Context, who tenancy.Principal, job ids.ID, epochs ...int64) (used dispatch.JobUsage, err error)
+	Usage(ctx context.Context, who tenancy.Principal, job ids.ID, epochs ...int64) (used spend.JobUsage, err error)
 	WatchLogs(workspace ids.ID, job ids.ID) (written <-chan struct{}, cancel func())
-}
-
-// Events is what the page asks of the event log.
-type Events interface {
-	OfJob(ctx context.Context, who tenancy.Principal, job ids.ID, before int64, limit int) ([]eventlog.Event, error)
 }
 
 // Fleet is what the page asks of factories and agents.
@@ -59,14 +53,12 @@ type Jobs interface {
 
 // Attempts is what the page asks of the attempts on jobs.
 type Attempts interface {
-	Attempts(ctx context.Context, who tenancy.Principal, keyOrID string) ([]attempts.Attempt, error)
 	AttemptPage(ctx context.Context, who tenancy.Principal, keyOrID string, before int64, limit int) (job jobs.Job,
 		list []attempts.Record, more bool, err error)
 }
 
 // Links is what the page asks of the links between jobs.
 type Links interface {
-	Graph(ctx context.Context, who tenancy.Principal, job string) (jobs.Graph, error)
 	Search(ctx context.Context, who tenancy.Principal, query string, limit int) ([]jobs.Job, error)
 	Link(ctx context.Context, who tenancy.Principal, job string, dependsOn string, kind jobs.LinkType) (jobs.Job, error)
 	LinkParent(ctx context.Context, who tenancy.Principal, child string, parent string, gate bool) (jobs.Job, error)
@@ -81,9 +73,7 @@ type Logs interface {
 
 // Kanban is what the page asks of the read model of the board.
 type Kanban interface {
-	Explain(ctx context.Context, who tenancy.Principal, keyOrID string) (kanban.Explanation, error)
-	PageContext(ctx context.Context, who tenancy.Principal) (kanban.PageContext, error)
-	Conversation(ctx context.Context, who tenancy.Principal, job ids.ID) ([]eventlog.Event, error)
+	JobPage(ctx context.Context, who tenancy.Principal, query kanban.JobQuery) (kanban.JobPage, error)
 }
 
 // Pages answers the requests of the page.

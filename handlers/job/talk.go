@@ -12,9 +12,9 @@ import (
 // addTalk puts what was said below the attempt that it is about: the last one
 // that had begun by then. Attempts come newest first, in the order of the sheet.
 func (s pageData) addTalk(attempts []views.Attempt) {
-	for i := len(s.talk) - 1; i >= 0; i-- {
-		e := s.talk[i]
-		for at, a := range s.attempts {
+	for i := len(s.Conversation) - 1; i >= 0; i-- {
+		e := s.Conversation[i]
+		for at, a := range s.Attempts {
 			if !a.ClaimedAt.After(e.At) {
 				attempts[at].Talk = append(attempts[at].Talk, jobparts.Feedback(e, s.now))
 				break
@@ -31,8 +31,8 @@ func (s pageData) question() *views.Question {
 		return nil
 	}
 	q := &views.Question{Agent: "The agent", Text: j.Question, Asked: ui.Ago(j.StatusAt, s.now), Answer: j.Answer, By: "A person"}
-	for i := len(s.talk) - 1; i >= 0; i-- {
-		switch e := s.talk[i]; e.Type {
+	for i := len(s.Conversation) - 1; i >= 0; i-- {
+		switch e := s.Conversation[i]; e.Type {
 		case eventlog.JobAsked:
 			q.Agent, q.Asked = e.Actor.Name, ui.Ago(e.At, s.now)
 		case eventlog.JobAnswered:

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/spend"
 	"fleetboard/views"
 	"fleetboard/views/ui"
@@ -52,13 +51,4 @@ func dollars(n spend.Nanos) string {
 		cents++
 	}
 	return fmt.Sprintf("$%s.%02d", ui.Count(int(cents/100)), cents%100)
-}
-
-// epochs are those of attempts.
-func epochs(list []attempts.Attempt) []int64 {
-	all := make([]int64, 0, len(list))
-	for _, a := range list {
-		all = append(all, a.Epoch)
-	}
-	return all
 }

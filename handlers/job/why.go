@@ -18,7 +18,7 @@ import (
 func (s pageData) reason() *views.Why {
 	j := s.job
 	switch {
-	case len(s.why.Reasons) == 0, j.Lease != nil, j.Status == jobs.Completed, j.Status == jobs.Archived:
+	case len(s.Why.Reasons) == 0, j.Lease != nil, j.Status == jobs.Completed, j.Status == jobs.Archived:
 		return nil
 	case j.Status == jobs.Failed:
 		return s.failure()
@@ -26,10 +26,10 @@ func (s pageData) reason() *views.Why {
 		return &views.Why{Icon: "circle-x", Title: reason.ByText(j.Key+" was cancelled",
 			tenancy.Credit(j.StatusBy, j.CarriedOutBy), j.LastError).String(), Lines: s.next(kanban.CodeAborted)}
 	}
-	first := s.why.Reasons[0]
+	first := s.Why.Reasons[0]
 	shown := reason.Model(j, first, s.now)
 	m := &views.Why{Icon: shown.Icon, Tone: shown.Tone, Title: whyTitle(j, first)}
-	for _, r := range s.why.Reasons {
+	for _, r := range s.Why.Reasons {
 		if r.Code != kanban.CodeQuestion { // it stands below, as a whole
 			m.Lines = append(m.Lines, reason.Text(j, r, s.now))
 		}
@@ -46,9 +46,9 @@ func (s pageData) failure() *views.Why {
 	j := s.job
 	m := &views.Why{Icon: "octagon-alert", Tone: ui.Bad, Title: j.Key + " failed"}
 	switch {
-	case s.why.Reasons[0].Code == kanban.CodeDependencyCycle:
+	case s.Why.Reasons[0].Code == kanban.CodeDependencyCycle:
 		m.Title += ", it waited for itself"
-		m.Lines = []ui.Sentence{ui.Text(web.FirstLine(s.why.Reasons[0].Text, web.MaxQuote)),
+		m.Lines = []ui.Sentence{ui.Text(web.FirstLine(s.Why.Reasons[0].Text, web.MaxQuote)),
 			ui.Text("Take one of the links away, then retry it")}
 		return m
 	case j.LostCount > j.MaxLost:
@@ -125,14 +125,14 @@ func whyTitle(j jobs.Job, r kanban.Reason) string {
 // routingRows says of each factory whether it could run the job.
 func (s pageData) routingRows() []views.WhyRow {
 	var rows []views.WhyRow
-	for _, f := range s.why.Routing.Eligible {
+	for _, f := range s.Why.Routing.Eligible {
 		rows = append(rows, views.WhyRow{Name: f.Factory.Name, Text: "has all it needs",
 			Remark: web.Plural(f.Free, "seat", "seats") + " free"})
 	}
-	for i, f := range s.why.Routing.Ineligible {
+	for i, f := range s.Why.Routing.Ineligible {
 		row := views.WhyRow{Name: f.Factory.Name, Text: reason.Misfit(f, s.job.Factory), Missing: f.Missing}
 		switch {
-		case i == 0 && len(s.why.Routing.Eligible) == 0:
+		case i == 0 && len(s.Why.Routing.Eligible) == 0:
 			row.Remark = "nearest miss"
 		case len(f.Missing) > 0:
 			row.Remark = "misses " + strconv.Itoa(len(f.Missing))

@@ -21,7 +21,8 @@ var noon = time.Date(2025, 11, 21, 12, 0, 0, 0, time.UTC)
 func whySheet(status jobs.Status, code string, canWrite bool) pageData {
 	return pageData{
 		job: jobs.Job{Key: "FB-1", Product: "web", Status: status, StatusBy: tenancy.Actor{Name: "Jo"}, Question: "24 or 48?", LastError: "boom"}, now: noon, canWrite: canWrite,
-		why: kanban.Explanation{Reasons: []kanban.Reason{{Code: code, By: tenancy.Actor{Name: "claude-1"}, Text: "24 or 48?"}}},
+		JobPage: kanban.JobPage{Why: kanban.Explanation{
+			Reasons: []kanban.Reason{{Code: code, By: tenancy.Actor{Name: "claude-1"}, Text: "24 or 48?"}}}},
 	}
 }
 
@@ -101,7 +102,8 @@ func TestWhyAFactoryDoesNotFit(t *testing.T) {
 
 // "1 failure of 0" is no way to say that there were no retries.
 func TestTheNoteOfTheAttempts(t *testing.T) {
-	s := pageData{job: jobs.Job{FailureCount: 1, MaxRetries: 3, LostCount: 1, MaxLost: 5}, attempts: []attempts.Attempt{{ClaimedAt: noon.Add(-time.Hour)}}}
+	s := pageData{job: jobs.Job{FailureCount: 1, MaxRetries: 3, LostCount: 1, MaxLost: 5}, JobPage: kanban.JobPage{
+		Attempts: []attempts.Attempt{{ClaimedAt: noon.Add(-time.Hour)}}}}
 	if got, want := s.attemptNote(), "1 failure of 3, 1 loss of 5"; got != want {
 		t.Errorf("the note is %q, want %q", got, want)
 	}

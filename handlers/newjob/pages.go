@@ -15,27 +15,22 @@ import (
 // Deps is what the page needs.
 type Deps struct {
 	Web    *web.Site
-	Fleet  Fleet
 	Jobs   Jobs
 	Kanban Kanban
-}
-
-// Fleet is what the page asks of factories and agents.
-type Fleet interface {
-	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
 }
 
 // Jobs is what the page asks of jobs.
 type Jobs interface {
 	Create(ctx context.Context, who tenancy.Principal, from jobs.Origin, in ...jobs.New) (jobs.Created, error)
-	Get(ctx context.Context, who tenancy.Principal, keyOrID string) (jobs.Job, error)
 	Search(ctx context.Context, who tenancy.Principal, query string, limit int) ([]jobs.Job, error)
 }
 
 // Kanban is what the page asks of the read model of the board.
 type Kanban interface {
 	Explain(ctx context.Context, who tenancy.Principal, keyOrID string) (kanban.Explanation, error)
-	PageContext(ctx context.Context, who tenancy.Principal) (kanban.PageContext, error)
+	Fleet(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
+	Named(ctx context.Context, who tenancy.Principal, keysOrIDs []string) ([]jobs.Job, error)
+	NewJobPage(ctx context.Context, who tenancy.Principal, dependsOn []string) (kanban.PageContext, []jobs.Job, error)
 }
 
 // Pages answers the requests of the page.

@@ -8,7 +8,6 @@ import (
 
 	"fleetboard/handlers/reason"
 	"fleetboard/handlers/web"
-	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -42,14 +41,11 @@ func (p *Pages) showDraft(c echo.Context, who tenancy.Principal) error {
 // newJobPage shows the form with the present fleet around it.
 func (p *Pages) newJobPage(c echo.Context, who tenancy.Principal, status int, sheet pageData) error {
 	ctx := c.Request().Context()
-	around, err := p.Kanban.PageContext(ctx, who)
+	around, depends, err := p.Kanban.NewJobPage(ctx, who, sheet.form.lookedUp())
 	if err != nil {
 		return err
 	}
-	sheet.snap, sheet.products, sheet.phases = around.Fleet, around.Products, around.Phases
-	if sheet.depends, err = p.dependencies(ctx, who, sheet.form.dependsOn); err != nil {
-		return err
-	}
+	sheet.snap, sheet.products, sheet.phases, sheet.depends = around.Fleet, around.Products, around.Phases, depends
 	shell, err := p.Web.Page(c, who, around.Fleet, views.SectionNewJob, "New job")
 	if err != nil {
 		return err
@@ -57,31 +53,19 @@ func (p *Pages) newJobPage(c echo.Context, who tenancy.Principal, status int, sh
 	return web.Render(c, status, views.NewJobView(views.NewJobPage{Shell: shell, Form: sheet.model()}))
 }
 
-// dependencies looks up chosen jobs; keys that name none are left out.
-func (p *Pages) dependencies(ctx context.Context, who tenancy.Principal, keys []string) ([]jobs.Job, error) {
-	var list []jobs.Job
-	for _, key := range keys[:min(len(keys), maxLookedUp)] {
-		j, err := p.Jobs.Get(ctx, who, key)
-		if fault.Is(err, fault.NotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, j)
-	}
-	return list, nil
-}
+// lookedUp are the keys of the chosen dependencies that the page looks up.
+func (f jobForm) lookedUp() []string { return f.dependsOn[:min(len(f.dependsOn), maxLookedUp)] }
 
-// routability is the preview for the form as it is now.
+// routability is the preview for the form as it is now. Without dependencies it costs
+// no query while the fleet stays as it is.
 func (p *Pages) routability(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
 	form := parseForm(c.QueryParams())
-	snap, err := p.Fleet.Snapshot(ctx, who)
+	snap, err := p.Kanban.Fleet(ctx, who)
 	if err != nil {
 		return err
 	}
-	depends, err := p.dependencies(ctx, who, form.dependsOn)
+	depends, err := p.Kanban.Named(ctx, who, form.lookedUp())
 	if err != nil {
 		return err
 	}

@@ -91,28 +91,11 @@ func (l UsageLine) check() error {
 	return fields.Err()
 }
 
-// JobUsage is what a job has used, as a whole and by the epochs of attempts.
-type JobUsage struct {
-	Total    spend.Usage
-	Attempts map[int64]spend.Usage
-}
-
 // Usage reads what all attempts on a job have used, and what each of those with
 // these epochs did. A job that used nothing, or is not there, has used nothing.
-func (s *Service) Usage(ctx context.Context, who tenancy.Principal, job ids.ID, epochs ...int64) (used JobUsage, err error) {
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		if used.Total, err = spend.OfJobTx(ctx, tx, who.Workspace, job); err != nil || used.Total.Entries == 0 || len(epochs) == 0 {
-			return err
-		}
-		leases := make([]spend.Lease, len(epochs))
-		for i, epoch := range epochs {
-			leases[i] = spend.Lease{Job: job, Epoch: epoch}
-		}
-		found, err := spend.OfLeasesTx(ctx, tx, who.Workspace, leases)
-		used.Attempts = make(map[int64]spend.Usage, len(found))
-		for l, one := range found {
-			used.Attempts[l.Epoch] = one
-		}
+func (s *Service) Usage(ctx context.Context, who tenancy.Principal, job ids.ID, epochs ...int64) (used spend.JobUsage, err error) {
+	err = s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		used, err = spend.OfAttemptsTx(ctx, tx, who.Workspace, job, epochs)
 		return err
 	})
 	return used, err

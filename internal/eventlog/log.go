@@ -62,7 +62,7 @@ func RecordTx(ctx context.Context, tx db.Tx, who tenancy.Principal, kind Type, f
 func (l *Log) OfJob(ctx context.Context, who tenancy.Principal, job ids.ID, before int64, limit int) ([]Event, error) {
 	var list []Event
 	err := l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
-		list, err = newestOfJobTx(ctx, tx, who.Workspace, job, before, limit)
+		list, err = OfJobTx(ctx, tx, who.Workspace, job, before, limit)
 		return err
 	})
 	return list, err

@@ -80,8 +80,8 @@ func tailTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, limit
 	return eventsFrom(rows), err
 }
 
-// newestOfJobTx reads the events of a job before one of them, newest first.
-func newestOfJobTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, before int64, limit int) ([]Event, error) {
+// OfJobTx reads the events of a job before one of them, 0 for the newest, newest first.
+func OfJobTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, before int64, limit int) ([]Event, error) {
 	rows, err := q.EventOfJob(ctx, tx, dbsqlc.EventOfJobParams{WorkspaceID: workspace, JobID: job, Before: before,
 		MaxRows: int32(limit)}) //nolint:gosec // limit is checked at the edge
 	list := make([]Event, 0, len(rows))

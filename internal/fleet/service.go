@@ -40,7 +40,7 @@ func NewService(d *db.DB, wake Publisher) *Service {
 // Snapshot reads the whole fleet of a workspace.
 func (s *Service) Snapshot(ctx context.Context, who tenancy.Principal) (Snapshot, error) {
 	var snap Snapshot
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
 		snap, err = SnapshotTx(ctx, tx, who.Workspace)
 		return err
 	})
@@ -65,7 +65,7 @@ func (s *Service) ByHealth(ctx context.Context, who tenancy.Principal) (map[Heal
 // its fits mean nothing. Of a thousand agents Snapshot costs many times as much.
 func (s *Service) Reach(ctx context.Context, who tenancy.Principal, needs ...Needs) (Snapshot, error) {
 	var snap Snapshot
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) error {
 		var err error
 		if snap.Factories, err = factoriesTx(ctx, tx, who.Workspace); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"fleetboard/db"
+	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
 
@@ -34,33 +35,38 @@ type Graph struct {
 // Graph reads the jobs around a job, the nearest ones first, at most 100.
 func (s *Service) Graph(ctx context.Context, who tenancy.Principal, job string) (Graph, error) {
 	var g Graph
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) error {
 		id, err := find(ctx, tx, who.Workspace, job)
 		if err != nil {
 			return err
 		}
-		around, err := aroundTx(ctx, tx, who.Workspace, id, maxGraph+1)
-		if err != nil {
-			return err
-		}
-		g.More = len(around) > maxGraph
-		around = around[:min(len(around), maxGraph)]
-		nodes, err := nodesTx(ctx, tx, who.Workspace, around)
-		if err != nil {
-			return err
-		}
-		for _, id := range around {
-			if node, known := nodes[id]; known {
-				g.Nodes = append(g.Nodes, node)
-			}
-		}
-		if g.Edges, err = edgesAmongTx(ctx, tx, who.Workspace, around, nodes); err != nil {
-			return err
-		}
-		if len(g.Nodes) == 0 {
+		if g, err = GraphTx(ctx, tx, who.Workspace, id); err == nil && len(g.Nodes) == 0 {
 			return notFound(job)
 		}
-		return nil
+		return err
 	})
+	return g, err
+}
+
+// GraphTx reads the jobs around a job, the nearest ones first, at most 100. It is
+// empty where there is no such job.
+func GraphTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (Graph, error) {
+	var g Graph
+	around, err := aroundTx(ctx, tx, workspace, job, maxGraph+1)
+	if err != nil {
+		return g, err
+	}
+	g.More = len(around) > maxGraph
+	around = around[:min(len(around), maxGraph)]
+	nodes, err := nodesTx(ctx, tx, workspace, around)
+	if err != nil {
+		return g, err
+	}
+	for _, id := range around {
+		if node, known := nodes[id]; known {
+			g.Nodes = append(g.Nodes, node)
+		}
+	}
+	g.Edges, err = edgesAmongTx(ctx, tx, workspace, around, nodes)
 	return g, err
 }

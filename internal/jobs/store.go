@@ -62,6 +62,31 @@ func LoadManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) 
 	return fromRows(rows)
 }
 
+// FindManyTx reads jobs by key or id, in no particular order; what names none is
+// left out.
+func FindManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, keysOrIDs []string) ([]Job, error) {
+	if len(keysOrIDs) == 0 {
+		return nil, nil
+	}
+	p := dbsqlc.JobIDsParams{WorkspaceID: workspace, Keys: []string{}, Ids: []ids.ID{}}
+	for _, one := range keysOrIDs {
+		if id, ok := ids.Parse(one); ok {
+			p.Ids = append(p.Ids, id)
+		} else {
+			p.Keys = append(p.Keys, one)
+		}
+	}
+	rows, err := q.JobIDs(ctx, tx, p)
+	if err != nil {
+		return nil, fmt.Errorf("find jobs: %w", err)
+	}
+	found := make([]ids.ID, len(rows))
+	for i, r := range rows {
+		found[i] = r.ID
+	}
+	return LoadManyTx(ctx, tx, workspace, found)
+}
+
 // Locked is a job that no other transaction can change until this one ends.
 type Locked struct {
 	Job

@@ -50,7 +50,7 @@ type Ref struct {
 // changed, its card is read once.
 func (s *Service) changes(ctx context.Context, who tenancy.Principal, sum summary, withFleet bool) (*Update, error) {
 	u := &Update{Cursor: sum.cursor, Changed: sum.changed, Rules: sum.rules}
-	err := s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) error {
 		r, err := newReader(ctx, tx, who.Workspace)
 		if err != nil {
 			return err

@@ -206,7 +206,7 @@ func TestAnExplanationNamesWhoHoldsTheSeats(t *testing.T) {
 	sits := h.job(jobs.New{Title: "sits"})
 	h.lease(sits)
 	waits := h.job(jobs.New{Title: "waits"})
-	e, err := (&Service{db: h.db}).Explain(t.Context(), h.who, waits.Key)
+	e, err := (&Service{snapshot: h.db.InWorkspaceSnapshot}).Explain(t.Context(), h.who, waits.Key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestUnroutableJobsAreCounted(t *testing.T) {
 	h.job(jobs.New{Title: "can run"})
 	// What else holds such a job does not hide that nobody could run it.
 	h.exec(`UPDATE product SET paused = true WHERE workspace_id = $1`)
-	s := &Service{db: h.db}
+	s := &Service{snapshot: h.db.InWorkspaceSnapshot}
 	b, err := s.Board(t.Context(), h.who, Filter{Unroutable: true})
 	if err != nil {
 		t.Fatal(err)

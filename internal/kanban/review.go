@@ -61,7 +61,7 @@ func (s *Service) ReviewQueue(ctx context.Context, who tenancy.Principal, after 
 	if err != nil {
 		return page, err
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err = s.snapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
 		if page.InReview, page.Next, err = handed(ctx, tx, who.Workspace, jobs.InReview, at); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func handed(ctx context.Context, tx db.Tx, workspace ids.ID, status jobs.Status,
 // ReviewCount counts the jobs in review, for the navigation of every page.
 func (s *Service) ReviewCount(ctx context.Context, who tenancy.Principal) (ReviewCount, error) {
 	var n ReviewCount
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
 		n, err = countReview(ctx, tx, who.Workspace)
 		return err
 	})
@@ -112,7 +112,7 @@ func countReview(ctx context.Context, tx db.Tx, workspace ids.ID) (ReviewCount, 
 // questions, answers, rejections and failed merges, newest first.
 func (s *Service) Conversation(ctx context.Context, who tenancy.Principal, job ids.ID) ([]eventlog.Event, error) {
 	var list []eventlog.Event
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
 		list, err = conversationTx(ctx, tx, who.Workspace, job)
 		return err
 	})

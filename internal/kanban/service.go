@@ -8,6 +8,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -23,23 +24,30 @@ type Service struct {
 	db    *db.DB
 	log   *slog.Logger
 	feeds *feeds
+	fleet *fleetCache
+	// snapshot runs the reads of one page. Tests come between its statements.
+	snapshot func(ctx context.Context, workspace ids.ID, fn func(db.Tx) error) error
 }
 
 // New returns the board of the jobs kept in d. Close ends the live changes.
 func New(d *db.DB, events *eventlog.Log, wake Subscriber, log *slog.Logger) *Service {
-	s := &Service{db: d, log: log}
+	s := &Service{db: d, log: log, snapshot: d.InWorkspaceSnapshot}
 	s.feeds = newFeeds(s, events, wake)
+	s.fleet = newFleetCache(s.readFleet, wake)
 	return s
 }
 
 // Close ends every Watch.
-func (s *Service) Close() { s.feeds.close() }
+func (s *Service) Close() {
+	s.feeds.close()
+	s.fleet.unsubscribe()
+}
 
 // Board reads the first page of every column and what the page around them
 // shows.
 func (s *Service) Board(ctx context.Context, who tenancy.Principal, f Filter) (Board, error) {
 	var b Board
-	err := s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) error {
 		r, around, err := pageContext(ctx, tx, who)
 		if err != nil {
 			return err
@@ -60,7 +68,7 @@ func (s *Service) Board(ctx context.Context, who tenancy.Principal, f Filter) (B
 // PageContext reads what a page other than the board shows of its workspace.
 func (s *Service) PageContext(ctx context.Context, who tenancy.Principal) (PageContext, error) {
 	var around PageContext
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
 		_, around, err = pageContext(ctx, tx, who)
 		return err
 	})
@@ -85,7 +93,7 @@ func pageContext(ctx context.Context, tx db.Tx, who tenancy.Principal) (*reader,
 // one after that cursor.
 func (s *Service) ColumnPage(ctx context.Context, who tenancy.Principal, f Filter, c Column, after string) (ColumnPage, error) {
 	var page ColumnPage
-	err := s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) error {
 		r, err := newReader(ctx, tx, who.Workspace)
 		if err != nil {
 			return err
@@ -102,7 +110,7 @@ func (s *Service) ColumnPages(ctx context.Context, who tenancy.Principal, f Filt
 	if len(list) == 0 {
 		return nil, nil
 	}
-	err := s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) error {
 		r, err := newReader(ctx, tx, who.Workspace)
 		if err != nil {
 			return err
@@ -117,7 +125,7 @@ func (s *Service) ColumnPages(ctx context.Context, who tenancy.Principal, f Filt
 // are left out.
 func (s *Service) Cards(ctx context.Context, who tenancy.Principal, list ...ids.ID) ([]Card, error) {
 	var cards []Card
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) error {
 		r, err := newReader(ctx, tx, who.Workspace)
 		if err != nil {
 			return err
@@ -134,7 +142,7 @@ const maxLeased = 1000
 // Leased reads the jobs that agents work on, the newest first, at most maxLeased.
 func (s *Service) Leased(ctx context.Context, who tenancy.Principal) ([]jobs.Job, error) {
 	var list []jobs.Job
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) error {
 		found, err := leasedTx(ctx, tx, who.Workspace)
 		if err != nil || len(found) == 0 {
 			return err
@@ -152,7 +160,7 @@ func (s *Service) Leased(ctx context.Context, who tenancy.Principal) ([]jobs.Job
 // many there are.
 func (s *Service) Unroutable(ctx context.Context, who tenancy.Principal) (Unroutable, error) {
 	var u Unroutable
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) error {
 		r, err := newReader(ctx, tx, who.Workspace)
 		if err != nil {
 			return err
@@ -166,26 +174,31 @@ func (s *Service) Unroutable(ctx context.Context, who tenancy.Principal) (Unrout
 // Explain says why a job is where it is. NotFound where there is none.
 func (s *Service) Explain(ctx context.Context, who tenancy.Principal, keyOrID string) (Explanation, error) {
 	var e Explanation
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		job, err := jobs.LoadTx(ctx, tx, who.Workspace, keyOrID)
-		if err != nil {
-			return err
-		}
-		r, err := newReader(ctx, tx, who.Workspace)
-		if err != nil {
-			return err
-		}
-		known, err := r.facts([]jobs.Job{job})
-		if err != nil {
-			return err
-		}
-		if job.Status == jobs.Ready {
-			if known.seats, err = r.seatHolders(r.snap.Route(needsOf(job))); err != nil {
-				return err
-			}
-		}
-		e = known.explain(job)
-		return nil
+	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		e, _, err = explainTx(ctx, tx, who, keyOrID)
+		return err
 	})
 	return e, err
+}
+
+// explainTx explains a job, by the fleet that it gives too.
+func explainTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID string) (Explanation, fleet.Snapshot, error) {
+	job, err := jobs.LoadTx(ctx, tx, who.Workspace, keyOrID)
+	if err != nil {
+		return Explanation{}, fleet.Snapshot{}, err
+	}
+	r, err := newReader(ctx, tx, who.Workspace)
+	if err != nil {
+		return Explanation{}, r.snap, err
+	}
+	known, err := r.facts([]jobs.Job{job})
+	if err != nil {
+		return Explanation{}, r.snap, err
+	}
+	if job.Status == jobs.Ready {
+		if known.seats, err = r.seatHolders(r.snap.Route(needsOf(job))); err != nil {
+			return Explanation{}, r.snap, err
+		}
+	}
+	return known.explain(job), r.snap, nil
 }

@@ -65,6 +65,24 @@ func OfJobTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (Usage, error
 		CacheWrite: r.CacheWriteTokens, Unpriced: r.Unpriced}.costing(r.CostNanos), nil
 }
 
+// OfAttemptsTx is the usage of all attempts on a job, and of each of those with the
+// epochs that used something.
+func OfAttemptsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, epochs []int64) (used JobUsage, err error) {
+	if used.Total, err = OfJobTx(ctx, tx, workspace, job); err != nil || used.Total.Entries == 0 || len(epochs) == 0 {
+		return used, err
+	}
+	leases := make([]Lease, len(epochs))
+	for i, epoch := range epochs {
+		leases[i] = Lease{Job: job, Epoch: epoch}
+	}
+	found, err := OfLeasesTx(ctx, tx, workspace, leases)
+	used.Attempts = make(map[int64]Usage, len(found))
+	for l, one := range found {
+		used.Attempts[l.Epoch] = one
+	}
+	return used, err
+}
+
 // OfLeasesTx is the usage under leases; those that used nothing are not in there.
 func OfLeasesTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []Lease) (map[Lease]Usage, error) {
 	p := dbsqlc.UsageOfLeasesParams{WorkspaceID: workspace}

@@ -15,6 +15,12 @@ type Usage struct {
 	Unpriced int64
 }
 
+// JobUsage is what a job has used, as a whole and by the epochs of attempts.
+type JobUsage struct {
+	Total    Usage
+	Attempts map[int64]Usage
+}
+
 // Lease names a lease of a job.
 type Lease struct {
 	Job   ids.ID

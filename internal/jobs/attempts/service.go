@@ -26,7 +26,7 @@ func (s *Service) Attempts(ctx context.Context, who tenancy.Principal, keyOrID s
 		if err != nil {
 			return err
 		}
-		list, err = ofJobTx(ctx, tx, who.Workspace, job)
+		list, err = OfJobTx(ctx, tx, who.Workspace, job)
 		return err
 	})
 	return list, err

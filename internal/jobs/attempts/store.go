@@ -12,8 +12,8 @@ import (
 
 var q = dbsqlc.New()
 
-// ofJobTx reads the attempts on a job, newest first, at most 200.
-func ofJobTx(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) ([]Attempt, error) {
+// OfJobTx reads the attempts on a job, newest first, at most 200.
+func OfJobTx(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) ([]Attempt, error) {
 	rows, err := q.AttemptList(ctx, tx, dbsqlc.AttemptListParams{WorkspaceID: workspace, JobID: job.ID})
 	if err != nil {
 		return nil, fmt.Errorf("list attempts: %w", err)

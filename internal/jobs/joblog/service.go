@@ -24,8 +24,7 @@ func NewService(d *db.DB) *Service { return &Service{db: d} }
 // Logs reads a page of a job's log, newest first, and the next page's cursor.
 // Faults: Validation, NotFound.
 func (s *Service) Logs(ctx context.Context, who tenancy.Principal, job string, f Filter) (list []Line, next string, err error) {
-	levels, before, limit, err := f.check()
-	if err != nil {
+	if _, _, _, err = f.check(); err != nil {
 		return nil, "", err
 	}
 	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
@@ -33,9 +32,20 @@ func (s *Service) Logs(ctx context.Context, who tenancy.Principal, job string, f
 		if err != nil {
 			return err
 		}
-		list, err = olderTx(ctx, tx, who.Workspace, of.ID, window{epoch: f.Epoch, levels: levels, from: before, rows: limit + 1})
+		list, next, err = LogsTx(ctx, tx, who.Workspace, of.ID, f)
 		return err
 	})
+	return list, next, err
+}
+
+// LogsTx reads a page of a job's log, newest first, and the next page's cursor, ""
+// after the last one. Fault: Validation.
+func LogsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, f Filter) (list []Line, next string, err error) {
+	levels, before, limit, err := f.check()
+	if err != nil {
+		return nil, "", err
+	}
+	list, err = olderTx(ctx, tx, workspace, job, window{epoch: f.Epoch, levels: levels, from: before, rows: limit + 1})
 	if len(list) > int(limit) {
 		list = list[:limit]
 		next = strconv.FormatInt(list[limit-1].ID, 10)

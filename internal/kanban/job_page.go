@@ -1,0 +1,129 @@
+package kanban
+
+import (
+	"context"
+
+	"fleetboard/db"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
+	"fleetboard/internal/jobs/joblog"
+	"fleetboard/internal/spend"
+	"fleetboard/internal/tenancy"
+)
+
+// JobQuery says what of a job its page shows.
+type JobQuery struct {
+	Job    string         // its key or id
+	Before int64          // the event that the shown ones are older than, 0 for the newest
+	Events int            // how many events, at most
+	Log    *joblog.Filter // of the lines of its log; nil reads none
+}
+
+// JobPage is a job with all that its page shows, as it was at one moment.
+type JobPage struct {
+	Cursor       string // the place in the log from which on everything is news
+	Fleet        fleet.Snapshot
+	Why          Explanation
+	Attempts     []attempts.Attempt // newest first
+	Used         spend.JobUsage
+	Graph        jobs.Graph
+	Conversation []eventlog.Event // newest first
+	Events       []eventlog.Event // newest first
+	Log          []joblog.Line    // newest first
+	MoreLog      bool             // there are older lines than those of Log
+}
+
+// JobPage reads all that the page of a job shows, in one snapshot. Fault: NotFound.
+func (s *Service) JobPage(ctx context.Context, who tenancy.Principal, query JobQuery) (JobPage, error) {
+	var page JobPage
+	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		page, err = jobPageTx(ctx, tx, who, query)
+		return err
+	})
+	return page, err
+}
+
+func jobPageTx(ctx context.Context, tx db.Tx, who tenancy.Principal, query JobQuery) (JobPage, error) {
+	var page JobPage
+	cursor, err := eventlog.HeadTx(ctx, tx)
+	if err != nil {
+		return page, err
+	}
+	page.Cursor = cursor.String()
+	if page.Why, page.Fleet, err = explainTx(ctx, tx, who, query.Job); err != nil {
+		return page, err
+	}
+	job := page.Why.Job
+	if page.Attempts, err = attempts.OfJobTx(ctx, tx, who.Workspace, job); err != nil {
+		return page, err
+	}
+	epochs := make([]int64, len(page.Attempts))
+	for i, a := range page.Attempts {
+		epochs[i] = a.Epoch
+	}
+	if page.Used, err = spend.OfAttemptsTx(ctx, tx, who.Workspace, job.ID, epochs); err != nil {
+		return page, err
+	}
+	if page.Graph, err = jobs.GraphTx(ctx, tx, who.Workspace, job.ID); err != nil {
+		return page, err
+	}
+	if page.Conversation, err = conversationTx(ctx, tx, who.Workspace, job.ID); err != nil {
+		return page, err
+	}
+	if page.Events, err = eventlog.OfJobTx(ctx, tx, who.Workspace, job.ID, query.Before, query.Events); err != nil || query.Log == nil {
+		return page, err
+	}
+	var next string
+	page.Log, next, err = joblog.LogsTx(ctx, tx, who.Workspace, job.ID, *query.Log)
+	page.MoreLog = next != ""
+	return page, err
+}
+
+// NewJobPage reads what the form of a new job shows, in one snapshot: what the menus
+// offer, and the jobs that it names to depend on, in the order of their keys or ids.
+// What names no job is left out.
+func (s *Service) NewJobPage(ctx context.Context, who tenancy.Principal, dependsOn []string) (PageContext, []jobs.Job, error) {
+	var around PageContext
+	var depends []jobs.Job
+	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		if _, around, err = pageContext(ctx, tx, who); err != nil {
+			return err
+		}
+		depends, err = namedTx(ctx, tx, who, dependsOn)
+		return err
+	})
+	return around, depends, err
+}
+
+// Named reads jobs by key or id, in the order asked for. What names no job is left out.
+func (s *Service) Named(ctx context.Context, who tenancy.Principal, keysOrIDs []string) ([]jobs.Job, error) {
+	if len(keysOrIDs) == 0 {
+		return nil, nil
+	}
+	var list []jobs.Job
+	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		list, err = namedTx(ctx, tx, who, keysOrIDs)
+		return err
+	})
+	return list, err
+}
+
+func namedTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keysOrIDs []string) ([]jobs.Job, error) {
+	found, err := jobs.FindManyTx(ctx, tx, who.Workspace, keysOrIDs)
+	if err != nil {
+		return nil, err
+	}
+	byName := make(map[string]jobs.Job, 2*len(found))
+	for _, j := range found {
+		byName[j.Key], byName[j.ID.String()] = j, j
+	}
+	list := make([]jobs.Job, 0, len(found))
+	for _, name := range keysOrIDs {
+		if j, ok := byName[name]; ok {
+			list = append(list, j)
+		}
+	}
+	return list, nil
+}
