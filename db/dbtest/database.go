@@ -61,7 +61,7 @@ func URL(t testing.TB) string {
 		t.Fatalf("dbtest: %v", err)
 	}
 	name := fmt.Sprintf("%s%d_%s", databasePrefix, os.Getpid(), strings.ToLower(rand.Text()[:10]))
-	statement(t, address, "CREATE DATABASE "+name+" TEMPLATE "+from)
+	statement(t, address, "CREATE DATABASE "+name+" TEMPLATE "+from+" STRATEGY FILE_COPY")
 	t.Cleanup(func() { statement(t, address, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") })
 	url, err := at(address, name)
 	if err != nil {
