@@ -12,12 +12,6 @@ import (
 	"fleetboard/views/ui"
 )
 
-// Limits of what a merge is told, in characters.
-const (
-	maxCommit  = 100
-	maxAddress = 2000
-)
-
 // ReadAction reads the form of a verb.
 func ReadAction(in url.Values, v Verb) (dispatch.Action, error) {
 	version, err := ReadVersion(in)
@@ -29,11 +23,11 @@ func ReadAction(in url.Values, v Verb) (dispatch.Action, error) {
 	if v.By == jobs.ByAnswer {
 		a.Reason = in.Get("answer")
 	}
-	if !web.Fits(a.Commit, maxCommit) {
-		return a, fault.Invalid("commit", "It must have at most %d characters of text.", maxCommit)
+	if !web.Fits(a.Commit, jobs.MaxCommit) {
+		return a, fault.Invalid("commit", "It must have at most %d characters of text.", jobs.MaxCommit)
 	}
-	if !web.Fits(a.URL, maxAddress) {
-		return a, fault.Invalid("url", "It must have at most %d characters of text.", maxAddress)
+	if !web.Fits(a.URL, jobs.MaxURL) {
+		return a, fault.Invalid("url", "It must have at most %d characters of text.", jobs.MaxURL)
 	}
 	return a, nil
 }

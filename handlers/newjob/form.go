@@ -91,7 +91,7 @@ func (f jobForm) job() (jobs.New, map[string]string) {
 		Capabilities: f.needed(), DependsOn: f.dependsOn, Acceptance: f.acceptance,
 		Priority:         web.NumberChoice("priority", f.priority, 0, 10, wrong),
 		MaxRetries:       web.NumberChoice("max_retries", f.maxRetries, 0, 100, wrong),
-		EstimatedMinutes: web.NumberChoice("estimated_minutes", f.estimate, 1, 100_000, wrong),
+		EstimatedMinutes: web.NumberChoice("estimated_minutes", f.estimate, jobs.MinEstimate, jobs.MaxEstimate, wrong),
 		ReviewRequired:   reviewChoice(f.review, wrong),
 		NotBefore:        timeChoice(f.notBefore, wrong),
 	}

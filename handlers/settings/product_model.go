@@ -15,9 +15,6 @@ import (
 	"fleetboard/views/ui"
 )
 
-// maxReviewLimit is the largest one that a product takes.
-const maxReviewLimit = 100_000
-
 // reviewLoad is how many jobs of each product, by name, wait for a decision.
 type reviewLoad struct {
 	jobs map[string]int
@@ -113,7 +110,7 @@ func (f productForm) repoList() []string { return web.Distinct(strings.Split(f.r
 func (f productForm) settings(paused bool) (jobs.ProductSettings, map[string]string) {
 	wrong := map[string]string{}
 	return jobs.ProductSettings{Repos: f.repoList(), ReviewRequired: f.reviewRequired, OneJobPerRepo: f.oneJobPerRepo,
-		ReviewLimit: web.NumberChoice("review_limit", f.reviewLimit, 1, maxReviewLimit, wrong), Paused: paused}, wrong
+		ReviewLimit: web.NumberChoice("review_limit", f.reviewLimit, 1, jobs.MaxReviewLimit, wrong), Paused: paused}, wrong
 }
 
 // fieldErrors turns the fields of a fault into those of the form: what is wrong

@@ -9,16 +9,21 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-// Limits of what an agent may say of itself, as in the schema.
+// Limits of what an agent may say of itself and of its factory; see TestLimitsAgree of
+// handlers/api.
 const (
-	maxName   = 64
-	maxRepo   = 128
-	maxURL    = 500
-	maxTokens = 64
-	maxRepos  = 200
-	maxSeats  = 1000
-	maxJobs   = 100
-	maxBoot   = 128
+	MaxName             = 64 // of an agent, a factory or a model
+	MaxRepo             = 128
+	MaxURL              = 500
+	MaxHost             = 255
+	MaxCapabilities     = 64
+	MaxEngines          = 32
+	MaxRepos            = 200
+	MaxSeats            = 1000
+	MaxConcurrentJobs   = 100
+	MaxBootID           = 128
+	MaxHeartbeatSeconds = 60 * 60
+	MaxStaleSeconds     = 24 * 60 * 60
 )
 
 // Defaults fills in what an agent left out.
@@ -45,15 +50,15 @@ func (f FactoryInfo) Defaults() FactoryInfo {
 // enrolment token's scope does not allow it.
 func (r Registration) Check(scope tenancy.Scope) error {
 	p := fault.Problems{}
-	named(p, "agent", r.Agent, maxName)
-	p.Line("model", r.Model, maxName)
-	p.Capabilities("capabilities", r.Capabilities, maxTokens)
-	p.Number("max_concurrent_jobs", r.MaxConcurrentJobs, 1, maxJobs)
-	p.Number("heartbeat_interval_seconds", r.HeartbeatIntervalSeconds, 1, 3600)
+	named(p, "agent", r.Agent, MaxName)
+	p.Line("model", r.Model, MaxName)
+	p.Capabilities("capabilities", r.Capabilities, MaxCapabilities)
+	p.Number("max_concurrent_jobs", r.MaxConcurrentJobs, 1, MaxConcurrentJobs)
+	p.Number("heartbeat_interval_seconds", r.HeartbeatIntervalSeconds, 1, MaxHeartbeatSeconds)
 	if r.StaleAfterSeconds != nil {
-		p.Number("stale_after_seconds", *r.StaleAfterSeconds, 1, 86400)
+		p.Number("stale_after_seconds", *r.StaleAfterSeconds, 1, MaxStaleSeconds)
 	}
-	p.Line("boot_id", r.BootID, maxBoot)
+	p.Line("boot_id", r.BootID, MaxBootID)
 	if r.BootID == "" {
 		p.Add("boot_id", "It must be given: something new on every start.")
 	}
@@ -81,26 +86,26 @@ func named(p fault.Problems, field, s string, limit int) {
 }
 
 func (f FactoryInfo) check(p fault.Problems) {
-	named(p, "factory.name", f.Name, maxName)
+	named(p, "factory.name", f.Name, MaxName)
 	if f.OS != "" {
 		p.Capabilities("factory.os", []string{"os:" + f.OS}, 1)
 	}
-	p.Line("factory.host", f.Host, maxURL)
-	p.Capabilities("factory.engines", f.Engines, maxTokens)
-	p.Capabilities("factory.capabilities", f.Capabilities, maxTokens)
-	p.Number("factory.seats", f.Seats, 1, maxSeats)
-	if len(f.Repos) > maxRepos {
-		p.Add("factory.repos", "It must have at most %d entries.", maxRepos)
+	p.Line("factory.host", f.Host, MaxHost)
+	p.Capabilities("factory.engines", f.Engines, MaxEngines)
+	p.Capabilities("factory.capabilities", f.Capabilities, MaxCapabilities)
+	p.Number("factory.seats", f.Seats, 1, MaxSeats)
+	if len(f.Repos) > MaxRepos {
+		p.Add("factory.repos", "It must have at most %d entries.", MaxRepos)
 		return
 	}
 	for i, repo := range f.Repos {
 		at := fmt.Sprintf("factory.repos[%d].", i)
-		p.Name(at+"name", repo.Name, maxRepo)
+		p.Name(at+"name", repo.Name, MaxRepo)
 		if repo.Name == "" {
 			p.Add(at+"name", "A repo needs a name.")
 		}
-		p.Line(at+"url", repo.URL, maxURL)
-		p.Line(at+"default_branch", repo.DefaultBranch, maxRepo)
+		p.Line(at+"url", repo.URL, MaxURL)
+		p.Line(at+"default_branch", repo.DefaultBranch, MaxRepo)
 	}
 }
 

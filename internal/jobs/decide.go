@@ -10,10 +10,8 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-const (
-	maxErrorLength = 4000
-	maxPriority    = 10
-)
+// maxErrorLength is how many bytes of an error a job keeps.
+const maxErrorLength = 4000
 
 // Decision is a change of a job that has been decided on and not yet written.
 type Decision struct {
@@ -381,7 +379,7 @@ func (j Job) TimeOut(now time.Time, reason string) (Decision, error) {
 			d.exhausted(retryLimit)
 			return
 		}
-		d.After.Priority = min(j.Priority+1, maxPriority)
+		d.After.Priority = min(j.Priority+1, MaxPriority)
 		*d = d.claimable(now, false)
 	})
 }

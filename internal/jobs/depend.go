@@ -23,7 +23,7 @@ func (c *creation) resolveDependencies() error {
 		for k, name := range n.DependsOn {
 			id, ok := known[name]
 			if !ok {
-				p.Add(fmt.Sprintf("%sdepends_on[%d]", prefix(c.in, i), k), "There is no job %s.", cut(name, maxName))
+				p.Add(fmt.Sprintf("%sdepends_on[%d]", prefix(c.in, i), k), "There is no job %s.", cut(name, MaxName))
 				continue
 			}
 			if !slices.Contains(c.deps[i], id) {

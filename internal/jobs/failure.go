@@ -45,7 +45,7 @@ func FailureKindOf(word string) FailureKind {
 
 // Limits of the retry backoff (docs/concepts.md).
 const (
-	maxBackoff    = 24 * time.Hour
+	maxBackoff    = MaxBackoffSeconds * time.Second
 	backoffJitter = 0.2
 )
 

@@ -76,7 +76,7 @@ func (s *Service) Unlink(ctx context.Context, who tenancy.Principal, job, depend
 
 func unknownLink(kind LinkType) error {
 	return fault.Invalid("type", "It must be blocks, parent, discovered_from, duplicates or supersedes (it is %s).",
-		cut(string(kind), maxName))
+		cut(string(kind), MaxName))
 }
 
 // linking is one change of a link inside its transaction.

@@ -20,7 +20,7 @@ func (l *linking) replace(locked Locked, names []string) (changes []eventlog.Cha
 		y, err := LoadTx(l.ctx, l.tx, l.who.Workspace, name)
 		switch {
 		case fault.Is(err, fault.NotFound):
-			p.Add(fmt.Sprintf("depends_on[%d]", i), "There is no job %s.", cut(name, maxName))
+			p.Add(fmt.Sprintf("depends_on[%d]", i), "There is no job %s.", cut(name, MaxName))
 		case err != nil:
 			return nil, false, err
 		case y.ID == locked.ID:

@@ -139,7 +139,7 @@ const LastMicro = 253_000_000_000_000_000
 
 // firstPlace is before all jobs of an order.
 func firstPlace(s Sort) place {
-	p := place{id: ids.Max, priority: maxPriority + 1, at: time.UnixMicro(LastMicro), cost: math.MaxInt64}
+	p := place{id: ids.Max, priority: MaxPriority + 1, at: time.UnixMicro(LastMicro), cost: math.MaxInt64}
 	if s == SortAge {
 		p.id = ids.Nil
 	}

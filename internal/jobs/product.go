@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -33,9 +32,6 @@ type ProductSettings struct {
 	Paused         bool
 }
 
-// maxRepos is how many repos a product owns at most.
-const maxRepos = 200
-
 // Products lists the workspace's products by name.
 func (s *Service) Products(ctx context.Context, who tenancy.Principal) ([]Product, error) {
 	var list []Product
@@ -60,7 +56,7 @@ func (s *Service) Product(ctx context.Context, who tenancy.Principal, name strin
 }
 
 func noProduct(name string) error {
-	return fault.New(fault.NotFound, "There is no product %s in this workspace.", cut(name, maxName))
+	return fault.New(fault.NotFound, "There is no product %s in this workspace.", cut(name, MaxName))
 }
 
 // PutProduct makes a product or replaces its settings; made says which. Jobs
@@ -137,21 +133,21 @@ func (s *Service) changeProduct(ctx context.Context, who tenancy.Principal, name
 
 func (in ProductSettings) check(name string) error {
 	p := fault.Problems{}
-	p.Name("name", name, maxName)
+	p.Name("name", name, MaxName)
 	if name == "" {
 		p.Add("name", "A product must have a name.")
 	}
-	if len(in.Repos) > maxRepos {
-		p.Add("repos", "It must have at most %d repos.", maxRepos)
+	if len(in.Repos) > MaxRepos {
+		p.Add("repos", "It must have at most %d repos.", MaxRepos)
 	}
 	for i, repo := range in.Repos {
 		at := fmt.Sprintf("repos[%d]", i)
-		p.Name(at, repo, maxRepo)
+		p.Name(at, repo, MaxRepo)
 		if repo == "" {
 			p.Add(at, "It must not be empty.")
 		}
 	}
-	optional(p, "review_limit", in.ReviewLimit, 1, 100_000)
+	optional(p, "review_limit", in.ReviewLimit, MinReviewLimit, MaxReviewLimit)
 	return p.Err()
 }
 
@@ -247,12 +243,4 @@ func (s *Service) DeleteProduct(ctx context.Context, who tenancy.Principal, name
 		s.wake.Publish(eventlog.Topic(who.Workspace))
 	}
 	return err
-}
-
-func productPayload(p Product) json.RawMessage {
-	raw, err := json.Marshal(map[string]any{"product": p.Name})
-	if err != nil {
-		return nil
-	}
-	return raw
 }

@@ -13,35 +13,6 @@ import (
 	"fleetboard/internal/ids"
 )
 
-// Limits of what people and agents may write, in characters or entries. The
-// schema has the same; here they get a sentence.
-const (
-	maxTitle      = 200
-	maxBody       = 100_000
-	maxName       = 64
-	maxRepo       = 128
-	maxTokens     = 32
-	maxTags       = 20
-	maxAcceptance = 50
-	maxCriterion  = 500
-	maxDepends    = 100
-	maxSecrets    = 50
-	maxSecretKey  = 128
-	// maxSecretBytes bounds the values of one job's secrets together: each text
-	// that its agent writes is searched for all of them.
-	maxSecretBytes = 16 << 10
-	// MaxFiles is how many globs of files a job may declare, MaxFilesTouched how many
-	// files its agent may name, MaxFile how many characters each of them has.
-	MaxFiles        = 100
-	MaxFilesTouched = 1000
-	MaxFile         = 512
-	// MaxCommit and MaxURL bound what is said of merged work, in characters.
-	MaxCommit = 100
-	MaxURL    = 2000
-	// MaxBatch is how many jobs one request may create.
-	MaxBatch = 1000
-)
-
 // addresses are words that stand where a key stands in an address.
 var addresses = []string{"new", "search", "batch"}
 
@@ -50,32 +21,32 @@ var keyForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 // check gathers what is wrong with a new job; at is the prefix of its fields.
 func (n New) check(p fault.Problems, at string) {
 	title(p, at+"title", n.Title)
-	p.Text(at+"body", n.Body, maxBody)
+	p.Text(at+"body", n.Body, MaxBody)
 	if _, isID := ids.Parse(n.Key); n.Key != "" && (isID || !keyForm.MatchString(n.Key)) {
 		p.Add(at+"key", "Letters, digits and . _ - make a key of at most 64 characters.")
 	}
 	if slices.Contains(addresses, strings.ToLower(n.Key)) {
 		p.Add(at+"key", "This word is part of an address; a job's key must be another one.")
 	}
-	p.Name(at+"kind", n.Kind, maxName)
-	p.Name(at+"product", n.Product, maxName)
-	p.Name(at+"repo", n.Repo, maxRepo)
-	p.Name(at+"factory", n.Factory, maxName)
-	p.Line(at+"phase", n.Phase, maxName)
-	p.Line(at+"estimated_complexity", n.EstimatedComplexity, 32)
-	p.Line(at+"idempotency_key", n.IdempotencyKey, 255)
-	optional(p, at+"priority", n.Priority, 0, 10)
-	optional(p, at+"max_retries", n.MaxRetries, 0, 100)
-	optional(p, at+"max_lost", n.MaxLost, 0, 100)
-	optional(p, at+"retry_backoff_seconds", n.RetryBackoffSeconds, 0, 86400)
-	optional(p, at+"estimated_minutes", n.EstimatedMinutes, 1, 100_000)
+	p.Name(at+"kind", n.Kind, MaxName)
+	p.Name(at+"product", n.Product, MaxName)
+	p.Name(at+"repo", n.Repo, MaxRepo)
+	p.Name(at+"factory", n.Factory, MaxName)
+	p.Line(at+"phase", n.Phase, MaxName)
+	p.Line(at+"estimated_complexity", n.EstimatedComplexity, MaxComplexity)
+	p.Line(at+"idempotency_key", n.IdempotencyKey, MaxIdempotencyKey)
+	optional(p, at+"priority", n.Priority, 0, MaxPriority)
+	optional(p, at+"max_retries", n.MaxRetries, 0, MaxTries)
+	optional(p, at+"max_lost", n.MaxLost, 0, MaxTries)
+	optional(p, at+"retry_backoff_seconds", n.RetryBackoffSeconds, 0, MaxBackoffSeconds)
+	optional(p, at+"estimated_minutes", n.EstimatedMinutes, MinEstimate, MaxEstimate)
 	positive(p, at+"token_budget", n.TokenBudget)
-	p.Capabilities(at+"capabilities", n.Capabilities, maxTokens)
-	p.List(at+"tags", n.Tags, maxTags, maxName)
+	p.Capabilities(at+"capabilities", n.Capabilities, MaxCapabilities)
+	p.List(at+"tags", n.Tags, MaxTags, MaxName)
 	p.List(at+"files", n.Files, MaxFiles, MaxFile)
-	p.List(at+"acceptance", n.Acceptance, maxAcceptance, maxCriterion)
-	if len(n.DependsOn) > maxDepends {
-		p.Add(at+"depends_on", "It must have at most %d dependencies.", maxDepends)
+	p.List(at+"acceptance", n.Acceptance, MaxAcceptance, MaxCriterion)
+	if len(n.DependsOn) > MaxDependencies {
+		p.Add(at+"depends_on", "It must have at most %d dependencies.", MaxDependencies)
 	}
 	object(p, at+"input_context", n.InputContext)
 	n.checkSecrets(p, at+"secret_keys")
@@ -94,7 +65,7 @@ func writable(p fault.Problems, field string, t *time.Time) {
 }
 
 func title(p fault.Problems, field, s string) {
-	p.Line(field, s, maxTitle)
+	p.Line(field, s, MaxTitle)
 	if strings.TrimSpace(s) == "" {
 		p.Add(field, "A job needs a title.")
 	}
@@ -127,8 +98,8 @@ func (n New) checkSecrets(p fault.Problems, field string) {
 	if len(n.SecretKeys) == 0 {
 		return
 	}
-	if len(n.SecretKeys) > maxSecrets {
-		p.Add(field, "It must have at most %d entries.", maxSecrets)
+	if len(n.SecretKeys) > MaxSecrets {
+		p.Add(field, "It must have at most %d entries.", MaxSecrets)
 		return
 	}
 	var inputs map[string]json.RawMessage
@@ -140,8 +111,8 @@ func (n New) checkSecrets(p fault.Problems, field string) {
 		if !known {
 			p.Add(one, "It is no key of input_context.")
 		}
-		if count := utf8.RuneCountInString(key); count < 1 || count > maxSecretKey {
-			p.Add(one, "The key of a secret has 1 to %d characters.", maxSecretKey)
+		if count := utf8.RuneCountInString(key); count < 1 || count > MaxSecretKey {
+			p.Add(one, "The key of a secret has 1 to %d characters.", MaxSecretKey)
 		}
 		if size += len(value); size > maxSecretBytes {
 			p.Add(one, "The values of a job's secrets have more than %d bytes together.", maxSecretBytes)
@@ -159,20 +130,20 @@ func (c Patch) check() error {
 	if c.Title != nil {
 		title(p, "title", *c.Title)
 	}
-	p.Text("body", orDefault(c.Body, ""), maxBody)
-	p.Line("phase", orDefault(c.Phase, ""), maxName)
-	p.Line("estimated_complexity", orDefault(c.EstimatedComplexity, ""), 32)
-	p.Name("factory", orDefault(c.Factory, ""), maxName)
-	p.Name("repo", orDefault(c.Repo, ""), maxRepo)
-	optional(p, "priority", c.Priority, 0, 10)
-	optional(p, "estimated_minutes", c.EstimatedMinutes, 1, 100_000)
-	p.List("tags", orDefault(c.Tags, nil), maxTags, maxName)
+	p.Text("body", orDefault(c.Body, ""), MaxBody)
+	p.Line("phase", orDefault(c.Phase, ""), MaxName)
+	p.Line("estimated_complexity", orDefault(c.EstimatedComplexity, ""), MaxComplexity)
+	p.Name("factory", orDefault(c.Factory, ""), MaxName)
+	p.Name("repo", orDefault(c.Repo, ""), MaxRepo)
+	optional(p, "priority", c.Priority, 0, MaxPriority)
+	optional(p, "estimated_minutes", c.EstimatedMinutes, MinEstimate, MaxEstimate)
+	p.List("tags", orDefault(c.Tags, nil), MaxTags, MaxName)
 	p.List("files", orDefault(c.Files, nil), MaxFiles, MaxFile)
-	p.List("acceptance", orDefault(c.Acceptance, nil), maxAcceptance, maxCriterion)
-	p.Capabilities("capabilities", orDefault(c.Capabilities, nil), maxTokens)
+	p.List("acceptance", orDefault(c.Acceptance, nil), MaxAcceptance, MaxCriterion)
+	p.Capabilities("capabilities", orDefault(c.Capabilities, nil), MaxCapabilities)
 	positive(p, "token_budget", c.TokenBudget)
-	if len(orDefault(c.DependsOn, nil)) > maxDepends {
-		p.Add("depends_on", "It must have at most %d dependencies.", maxDepends)
+	if len(orDefault(c.DependsOn, nil)) > MaxDependencies {
+		p.Add("depends_on", "It must have at most %d dependencies.", MaxDependencies)
 	}
 	for _, field := range c.Clear {
 		if clearable[field] == nil {
@@ -204,7 +175,7 @@ var clearable = map[string]func(*Job){
 }
 
 func positive(p fault.Problems, field string, n *int64) {
-	if n != nil && *n < 1 {
-		p.Add(field, "It must be at least 1 (it is %d).", *n)
+	if n != nil && *n < MinTokenBudget {
+		p.Add(field, "It must be at least %d (it is %d).", MinTokenBudget, *n)
 	}
 }

@@ -49,7 +49,7 @@ func Cut(text string, runes int) string {
 // The limits of what a person is called and reached by, in characters.
 const (
 	MaxName  = 100
-	minEmail = 3
+	MinEmail = 3
 	MaxEmail = 254
 )
 
@@ -76,7 +76,7 @@ func Validate(name, email, password string) error {
 func EmailProblem(email string) string {
 	parsed, err := mail.ParseAddress(email)
 	n := utf8.RuneCountInString(email)
-	if err != nil || parsed.Address != email || n < minEmail || n > MaxEmail || !Storable(email) {
+	if err != nil || parsed.Address != email || n < MinEmail || n > MaxEmail || !Storable(email) {
 		return "Write an address such as ada@example.org."
 	}
 	return ""

@@ -61,10 +61,10 @@ func mayIssue(who tenancy.Principal, kind tenancy.Kind) error {
 
 func (s *Service) validateToken(in NewToken) error {
 	p := fault.Problems{}
-	if n := utf8.RuneCountInString(in.Name); n < 1 || n > maxTokenName {
-		p.Add("name", "Use 1 to %d characters.", maxTokenName)
+	if n := utf8.RuneCountInString(in.Name); n < 1 || n > MaxName {
+		p.Add("name", "Use 1 to %d characters.", MaxName)
 	}
-	p.Line("name", in.Name, maxTokenName)
+	p.Line("name", in.Name, MaxName)
 	if in.ExpiresAt != nil && !in.ExpiresAt.After(s.now()) {
 		p.Add("expires_at", "Choose a time in the future.")
 	}
@@ -82,11 +82,11 @@ func (s *Service) validateToken(in NewToken) error {
 	if slices.ContainsFunc(in.Capabilities, func(c string) bool { return strings.HasPrefix(c, "repo:") }) {
 		p.Add("capabilities", "Repos are not limited by a token; name the products that own them.")
 	}
-	p.Name("factory", in.Factory, maxTokenFactory)
+	p.Name("factory", in.Factory, MaxFactory)
 	if strings.Contains(in.Factory, "/") {
 		p.Add("factory", "It must not contain a slash.")
 	}
-	p.Line("form_key", in.FormKey, maxFormKey)
+	p.Line("form_key", in.FormKey, MaxFormKey)
 	return p.Err()
 }
 

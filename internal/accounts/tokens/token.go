@@ -11,10 +11,11 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
+// Limits of tokens: texts in characters, lists in entries.
 const (
-	maxTokenName    = 100
-	maxTokenFactory = 64
-	maxFormKey      = 64
+	MaxName    = 100
+	MaxFactory = 64
+	MaxFormKey = 64
 	// MaxScope bounds the products, and the capabilities, that a token names.
 	MaxScope = 64
 	// MaxEnrolment bounds the live enrolment tokens of a workspace.

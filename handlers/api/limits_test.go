@@ -1,0 +1,196 @@
+package api_test
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbtest"
+	"fleetboard/internal/accounts/people"
+	"fleetboard/internal/accounts/tokens"
+	"fleetboard/internal/accounts/workspaces"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+)
+
+// bound is a range; none is an end without a limit.
+type bound struct{ low, high int64 }
+
+const none = -1
+
+// limit is one range of the nouns and the places that state it, openapi.yaml's and the
+// columns' with a CHECK, separated by blanks.
+type limit struct {
+	bound
+	api, columns string
+}
+
+var limits = []limit{
+	{bound{1, jobs.MaxKey}, "NewJob.key NewJob.depends_on[] JobPatch.depends_on[]", "job.key"},
+	{bound{1, jobs.MaxTitle}, "NewJob.title JobPatch.title", "job.title"},
+	{bound{none, jobs.MaxBody}, "NewJob.body JobPatch.body", ""},
+	{bound{none, jobs.MaxName}, "NewJob.kind NewJob.product NewJob.factory NewJob.phase JobPatch.factory JobPatch.phase", "job.kind job.phase"},
+	{bound{1, jobs.MaxName}, "NewJob.tags[] JobPatch.tags[] ProductSettings.name", "product.name"},
+	{bound{none, jobs.MaxRepo}, "NewJob.repo JobPatch.repo", "job.repo"},
+	{bound{1, jobs.MaxRepo}, "ProductSettings.repos[]", "product_repo.repo"},
+	{bound{none, jobs.MaxCapabilities}, "NewJob.capabilities JobPatch.capabilities", ""},
+	{bound{none, jobs.MaxTags}, "NewJob.tags JobPatch.tags", ""},
+	{bound{none, jobs.MaxAcceptance}, "NewJob.acceptance JobPatch.acceptance JobPatch.acceptance_met", ""},
+	{bound{1, jobs.MaxCriterion}, "NewJob.acceptance[] JobPatch.acceptance[]", ""},
+	{bound{none, jobs.MaxDependencies}, "NewJob.depends_on JobPatch.depends_on", ""},
+	{bound{none, jobs.MaxSecrets}, "NewJob.secret_keys", ""},
+	{bound{1, jobs.MaxSecretKey}, "NewJob.secret_keys[]", "job_secret.name"},
+	{bound{none, jobs.MaxComplexity}, "NewJob.estimated_complexity JobPatch.estimated_complexity", "job.estimated_complexity"},
+	{bound{1, jobs.MaxIdempotencyKey}, "NewJob.idempotency_key", "job.idempotency_key"},
+	{bound{0, jobs.MaxPriority}, "NewJob.priority JobPatch.priority", "job.priority"},
+	{bound{0, jobs.MaxTries}, "NewJob.max_retries NewJob.max_lost", "job.max_retries job.max_lost"},
+	{bound{0, jobs.MaxBackoffSeconds}, "NewJob.retry_backoff_seconds", "job.retry_backoff_seconds"},
+	{bound{jobs.MinEstimate, jobs.MaxEstimate}, "NewJob.estimated_minutes JobPatch.estimated_minutes", "job.estimated_minutes"},
+	{bound{jobs.MinTokenBudget, none}, "NewJob.token_budget JobPatch.token_budget", "job.token_budget"},
+	{bound{none, jobs.MaxFiles}, "NewJob.files JobPatch.files", "job.files"},
+	{bound{1, jobs.MaxFile}, "NewJob.files[] JobPatch.files[] Completion.files_touched[]", ""},
+	{bound{none, jobs.MaxFilesTouched}, "Completion.files_touched", "job.files_touched"},
+	{bound{none, jobs.MaxCommit}, "ApproveAction.head MergeAction.commit Completion.commit", "job.approved_head job.merged_commit"},
+	{bound{none, jobs.MaxURL}, "MergeAction.url Completion.url", "job.url"},
+	{bound{1, jobs.MaxBatch}, "NewJobs.jobs", ""},
+	{bound{none, jobs.MaxRepos}, "ProductSettings.repos", ""},
+	{bound{jobs.MinReviewLimit, jobs.MaxReviewLimit}, "ProductSettings.review_limit", ""},
+
+	{bound{1, fleet.MaxName}, "Registration.name FactoryInfo.name", "agent.name factory.name"},
+	{bound{none, fleet.MaxName}, "Registration.model FactoryInfo.os", ""},
+	{bound{none, fleet.MaxCapabilities}, "Registration.capabilities FactoryInfo.capabilities", ""},
+	{bound{1, fleet.MaxConcurrentJobs}, "Registration.max_concurrent_jobs", "agent.max_concurrent_jobs"},
+	{bound{1, fleet.MaxHeartbeatSeconds}, "Registration.heartbeat_interval_seconds", "agent.heartbeat_interval_seconds"},
+	{bound{1, fleet.MaxStaleSeconds}, "Registration.stale_after_seconds", "agent.stale_after_seconds"},
+	{bound{1, fleet.MaxBootID}, "Registration.boot_id", "agent.boot_id"},
+	{bound{none, fleet.MaxHost}, "FactoryInfo.host", ""},
+	{bound{none, fleet.MaxEngines}, "FactoryInfo.engines", ""},
+	{bound{none, fleet.MaxRepos}, "FactoryInfo.repos", ""},
+	{bound{1, fleet.MaxSeats}, "FactoryInfo.seats", "factory.seats"},
+	{bound{1, fleet.MaxRepo}, "Repo.name", ""},
+	{bound{none, fleet.MaxRepo}, "Repo.default_branch", ""},
+	{bound{none, fleet.MaxURL}, "Repo.url", ""},
+
+	{bound{1, tokens.MaxName}, "", "access_token.name"},
+	{bound{none, tokens.MaxFormKey}, "", "access_token.form_key"},
+	{bound{1, workspaces.MaxName}, "", "workspace.name"},
+	{bound{1, people.MaxName}, "", "account.name"},
+	{bound{people.MinEmail, people.MaxEmail}, "", "account.email invitation.email"},
+}
+
+// elsewhere are bounds that are no limit of what somebody may write.
+const elsewhere = "job.epoch job.progress_percent agent.generation product.review_limit JobPatch.version " +
+	"NewJob.capabilities[] JobPatch.capabilities[] Registration.capabilities[] FactoryInfo.capabilities[] FactoryInfo.engines[]"
+
+// A limit is one constant of its noun: openapi.yaml and the schema state the same, and state none beside.
+func TestLimitsAgree(t *testing.T) {
+	stated := statedByAPI(t)
+	for place, b := range statedByColumns(t) {
+		stated[place] = b
+	}
+	listed := map[string]bool{}
+	for _, place := range strings.Fields(elsewhere) {
+		listed[place] = true
+	}
+	for _, l := range limits {
+		for _, place := range strings.Fields(l.api + " " + l.columns) {
+			listed[place] = true
+			if got, ok := stated[place]; !ok || got != l.bound {
+				t.Errorf("%s states %+v; the constant is %+v (%d is none)", place, got, l.bound, none)
+			}
+		}
+	}
+	whole := regexp.MustCompile(`^(NewJob|JobPatch|ProductSettings|Registration|FactoryInfo|Repo|job|product|product_repo|agent|factory|access_token|workspace|account)\.`)
+	for place, b := range stated {
+		if whole.MatchString(place) && !listed[place] {
+			t.Errorf("%s states %+v, which no constant has", place, b)
+		}
+	}
+}
+
+// statedByAPI are the ranges of openapi.yaml by schema and property; "[]" is an entry of a list.
+func statedByAPI(t *testing.T) map[string]bound {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stated := map[string]bound{}
+	for name, schema := range doc.Components.Schemas {
+		for property, ref := range schema.Value.Properties {
+			at, p := name+"."+property, ref.Value
+			if ref.Value.Type.Is("array") {
+				state(stated, at, low(p.MinItems), high(p.MaxItems))
+				at, p = at+"[]", p.Items.Value
+			}
+			switch {
+			case p.Type.Is("string"):
+				state(stated, at, low(p.MinLength), high(p.MaxLength))
+			case p.Type.Is("integer"):
+				state(stated, at, number(p.Min), number(p.Max))
+			}
+		}
+	}
+	return stated
+}
+
+func state(stated map[string]bound, place string, low, high int64) {
+	if low != none || high != none {
+		stated[place] = bound{low, high}
+	}
+}
+
+func low(n uint64) int64 {
+	if n == 0 {
+		return none
+	}
+	return int64(n)
+}
+
+func high(n *uint64) int64 {
+	if n == nil {
+		return none
+	}
+	return int64(*n)
+}
+
+func number(n *float64) int64 {
+	if n == nil {
+		return none
+	}
+	return int64(*n)
+}
+
+// statedByColumns are the ranges in the CHECKs of single columns, by table and column.
+func statedByColumns(t *testing.T) map[string]bound {
+	t.Helper()
+	text := dbfactory.Text(t, dbtest.New(t), `SELECT string_agg(c.conrelid::regclass || '.' || a.attname || '|' || pg_get_constraintdef(c.oid), E'\n')
+		FROM pg_constraint c JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
+		WHERE c.contype = 'c' AND cardinality(c.conkey) = 1`)
+	stated := map[string]bound{}
+	for line := range strings.Lines(text) {
+		place, check, _ := strings.Cut(strings.TrimSpace(line), "|")
+		low := end(check, `>=? \(?'?(-?\d+)`)
+		if strings.Contains(check, " > ") && low != none {
+			low++
+		}
+		state(stated, place, low, end(check, `<= \(?'?(\d+)`))
+	}
+	return stated
+}
+
+func end(check, form string) int64 {
+	m := regexp.MustCompile(form).FindStringSubmatch(check)
+	if m == nil {
+		return none
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	if err != nil {
+		return none
+	}
+	return n
+}

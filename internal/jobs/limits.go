@@ -1,0 +1,45 @@
+package jobs
+
+// Limits of a job and of a product: characters of a text, entries of a list, ranges of a
+// number. Forms take them from here; TestLimitsAgree of handlers/api holds openapi.yaml and
+// the CHECKs of the schema to them.
+const (
+	MaxKey            = 64
+	MaxTitle          = 200
+	MaxBody           = 100_000
+	MaxName           = 64 // of a kind, a product, a factory, a phase or a tag
+	MaxRepo           = 128
+	MaxCapabilities   = 32
+	MaxTags           = 20
+	MaxAcceptance     = 50
+	MaxCriterion      = 500
+	MaxDependencies   = 100
+	MaxSecrets        = 50
+	MaxSecretKey      = 128
+	MaxComplexity     = 32
+	MaxIdempotencyKey = 255
+	MaxPriority       = 10 // from 0
+	MaxTries          = 100
+	MaxBackoffSeconds = 24 * 60 * 60
+	MinEstimate       = 1 // minutes
+	MaxEstimate       = 100_000
+	MinTokenBudget    = 1
+	// MaxFiles is how many globs of files a job may declare, MaxFilesTouched how many
+	// files its agent may name, MaxFile how many characters each of them has.
+	MaxFiles        = 100
+	MaxFilesTouched = 1000
+	MaxFile         = 512
+	// MaxCommit and MaxURL bound what is said of merged work, in characters.
+	MaxCommit = 100
+	MaxURL    = 2000
+	// MaxBatch is how many jobs one request may create.
+	MaxBatch = 1000
+	// MaxRepos is how many repos a product owns.
+	MaxRepos       = 200
+	MinReviewLimit = 1
+	MaxReviewLimit = 100_000
+
+	// maxSecretBytes bounds the values of one job's secrets together: each text
+	// that its agent writes is searched for all of them.
+	maxSecretBytes = 16 << 10
+)
