@@ -9,7 +9,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	"fleetboard/views/layout"
 )
 
 const themeLife = 365 * 24 * time.Hour
@@ -31,8 +31,8 @@ func (s *Server) setTheme(c echo.Context, _ tenancy.Principal) error {
 		Secure:   s.Secure,
 		SameSite: http.SameSiteLaxMode,
 	}
-	switch views.Theme(cookie.Value) {
-	case views.ThemeLight, views.ThemeDark:
+	switch layout.Theme(cookie.Value) {
+	case layout.ThemeLight, layout.ThemeDark:
 	case themeSystem:
 		cookie.Value, cookie.MaxAge = "", -1
 	default:

@@ -9,7 +9,7 @@ import (
 	"fleetboard/internal/accounts/workspaces"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	"fleetboard/views/layout"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -37,7 +37,7 @@ func (s *Server) refuseStale(c echo.Context, route string, who tenancy.Principal
 
 // pageWorkspace is where the asking page was made, "" where it does not say.
 func pageWorkspace(c echo.Context) (string, error) {
-	if id := c.Request().Header.Get(views.WorkspaceHeader); id != "" {
+	if id := c.Request().Header.Get(layout.WorkspaceHeader); id != "" {
 		return id, nil
 	}
 	switch c.Request().Method {
@@ -48,7 +48,7 @@ func pageWorkspace(c echo.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return in.Get(views.WorkspaceField), nil
+	return in.Get(layout.WorkspaceField), nil
 }
 
 // stalePage says what happened to the page that asked.
@@ -81,9 +81,9 @@ func (s *Server) showStale(c echo.Context, m stalePage) error {
 	case !web.WantsPage(c):
 		return c.String(status, m.title+". "+m.text+"\n")
 	}
-	page := views.ErrorPage{Theme: web.ThemeOf(c), Code: status, Title: m.title, Message: m.text, BackLabel: m.back}
+	page := layout.ErrorPage{Theme: web.ThemeOf(c), Code: status, Title: m.title, Message: m.text, BackLabel: m.back}
 	if who, ok := web.WhoOf(c); ok {
 		page.Shell = s.Web.ErrorShell(c, who)
 	}
-	return web.Render(c, status, views.ErrorView(page))
+	return web.Render(c, status, layout.ErrorView(page))
 }

@@ -9,7 +9,8 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	view "fleetboard/views/agents"
+	"fleetboard/views/layout"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -88,5 +89,5 @@ func (p *Pages) fleetChanged(c echo.Context, who tenancy.Principal, t ui.Toast) 
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, templ.Join(views.LiveAgents(m), views.LiveToast(t)))
+	return web.Render(c, http.StatusOK, templ.Join(view.Live(m), layout.LiveToast(t)))
 }

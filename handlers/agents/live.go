@@ -11,8 +11,9 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	view "fleetboard/views/agents"
 	"fleetboard/views/links"
+	"fleetboard/views/ui"
 )
 
 // livePage is the page of agents among the live pages.
@@ -35,14 +36,14 @@ func (p livePage) Open(c echo.Context, who tenancy.Principal, snap fleet.Snapsho
 // Parts show the page as it is now.
 func (p livePage) Parts(c echo.Context, who tenancy.Principal, _ *url.URL, _ live.Act) ([]templ.Component, error) {
 	m, err := p.pages.now(c, who)
-	return []templ.Component{views.LiveAgents(m)}, err
+	return []templ.Component{view.Live(m)}, err
 }
 
 // liveAgents is the page of agents.
 type liveAgents struct {
 	pages *Pages
 	who   tenancy.Principal
-	first views.FirstRun
+	first ui.FirstRun
 }
 
 // Change sends what a change of the board changes on the page.
@@ -57,7 +58,7 @@ func (r *liveAgents) Refresh(ctx context.Context) ([]templ.Component, error) {
 		return nil, err
 	}
 	m, err := r.pages.read(ctx, r.who, snap, r.first)
-	return []templ.Component{views.LiveAgents(m)}, err
+	return []templ.Component{view.Live(m)}, err
 }
 
 // Ages is true: heartbeats grow old without an event.

@@ -11,7 +11,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
-	"fleetboard/views"
+	view "fleetboard/views/agents"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -21,25 +21,25 @@ type pageData struct {
 	snap     fleet.Snapshot
 	leased   []jobs.Job // all that somebody works on
 	canRun   bool
-	firstRun views.FirstRun
+	firstRun ui.FirstRun
 }
 
-func (s pageData) model() views.Agents {
+func (s pageData) model() view.Agents {
 	held := map[ids.ID][]jobs.Job{}
 	for _, j := range s.leased {
 		if j.Lease != nil {
 			held[j.Lease.AgentID] = append(held[j.Lease.AgentID], j)
 		}
 	}
-	m := views.Agents{Count: web.AgentsCount(s.snap), CanRun: s.canRun, FirstRun: s.firstRun}
+	m := view.Agents{Count: web.AgentsCount(s.snap), CanRun: s.canRun, FirstRun: s.firstRun}
 	for _, f := range s.snap.Factories {
 		m.Factories = append(m.Factories, s.factory(f, held))
 	}
 	return m
 }
 
-func (s pageData) factory(f fleet.Factory, held map[ids.ID][]jobs.Job) views.Factory {
-	m := views.Factory{Name: f.Name, About: web.FactoryAbout(f), Pips: web.PipsOf(f), SeatsText: seatsText(f),
+func (s pageData) factory(f fleet.Factory, held map[ids.ID][]jobs.Job) view.Factory {
+	m := view.Factory{Name: f.Name, About: web.FactoryAbout(f), Pips: web.PipsOf(f), SeatsText: seatsText(f),
 		Draining: f.Draining, Dead: !f.Live(), Caps: f.Capabilities, Note: drainNote(f, web.Now(s.snap))}
 	if m.Dead {
 		m.DeadSince = ui.Day(f.LastBeatAt)
@@ -88,9 +88,9 @@ func drainNote(f fleet.Factory, now time.Time) ui.Sentence {
 	return ui.Text(text + ". No new claims, current jobs may end.")
 }
 
-func (s pageData) agent(a fleet.Agent, held []jobs.Job) views.Agent {
+func (s pageData) agent(a fleet.Agent, held []jobs.Job) view.Agent {
 	now := web.Now(s.snap)
-	m := views.Agent{Name: a.Name, Model: a.Model, Beat: ui.For(a.LastHeartbeatAt, now), CPU: -1, Leaves: leavesText(held)}
+	m := view.Agent{Name: a.Name, Model: a.Model, Beat: ui.For(a.LastHeartbeatAt, now), CPU: -1, Leaves: leavesText(held)}
 	_, m.BeatTone = jobparts.HeartbeatTones(a.Health)
 	if a.CPUPercent != nil {
 		m.CPU = int(*a.CPUPercent + 0.5)
@@ -113,9 +113,9 @@ func (s pageData) agent(a fleet.Agent, held []jobs.Job) views.Agent {
 }
 
 // agentState fills in the word and the mark of what an agent does.
-func agentState(m *views.Agent, a fleet.Agent, held []jobs.Job) {
+func agentState(m *view.Agent, a fleet.Agent, held []jobs.Job) {
 	mark := func(word, icon string, tone ui.Tone) { m.State, m.Icon, m.Tone = word, icon, tone }
-	late := slices.ContainsFunc(m.Jobs, func(j views.AgentJob) bool { return j.ProgressLate })
+	late := slices.ContainsFunc(m.Jobs, func(j view.AgentJob) bool { return j.ProgressLate })
 	switch {
 	case a.CutOff:
 		mark("Cut off", "unplug", ui.Plain)
@@ -138,8 +138,8 @@ func agentState(m *views.Agent, a fleet.Agent, held []jobs.Job) {
 	}
 }
 
-func agentJob(j jobs.Job, now time.Time) views.AgentJob {
-	m := views.AgentJob{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Percent: web.Percent(j.ProgressPercent),
+func agentJob(j jobs.Job, now time.Time) view.AgentJob {
+	m := view.AgentJob{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Percent: web.Percent(j.ProgressPercent),
 		Lease: ui.Left(j.Lease.ExpiresAt, now)}
 	if j.ProgressAt != nil {
 		m.Progress = ui.For(*j.ProgressAt, now)

@@ -9,8 +9,10 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	view "fleetboard/views/agents"
+	"fleetboard/views/layout"
 	"fleetboard/views/links"
+	"fleetboard/views/ui"
 )
 
 // show is the page of factories and agents.
@@ -20,7 +22,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	shell, err := p.Web.Page(c, who, around.Fleet, views.SectionAgents, "Agents")
+	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionAgents, "Agents")
 	if err != nil {
 		return err
 	}
@@ -29,7 +31,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, views.AgentsView(views.AgentsPage{Shell: shell, Agents: m}))
+	return web.Render(c, http.StatusOK, view.View(view.Page{Shell: shell, Agents: m}))
 }
 
 // panel is the live part of the page.
@@ -38,18 +40,18 @@ func (p *Pages) panel(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, views.LiveAgents(m))
+	return web.Render(c, http.StatusOK, view.Live(m))
 }
 
-func (p *Pages) now(c echo.Context, who tenancy.Principal) (views.Agents, error) {
+func (p *Pages) now(c echo.Context, who tenancy.Principal) (view.Agents, error) {
 	snap, err := p.Fleet.Snapshot(c.Request().Context(), who)
 	if err != nil {
-		return views.Agents{}, err
+		return view.Agents{}, err
 	}
 	return p.read(c.Request().Context(), who, snap, p.Web.FirstRun(c, who, snap))
 }
 
-func (p *Pages) read(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, first views.FirstRun) (views.Agents, error) {
+func (p *Pages) read(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, first ui.FirstRun) (view.Agents, error) {
 	leased, err := p.Kanban.Leased(ctx, who)
 	sheet := pageData{snap: snap, leased: leased, canRun: who.Can(tenancy.RunFleet), firstRun: first}
 	return sheet.model(), err

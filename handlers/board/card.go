@@ -11,7 +11,7 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	view "fleetboard/views/board"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -25,9 +25,9 @@ type boardView struct {
 }
 
 // Card shows one job.
-func (l boardView) card(c kanban.Card) views.Card {
+func (l boardView) card(c kanban.Card) view.Card {
 	j := c.Job
-	m := views.Card{
+	m := view.Card{
 		Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Column: string(kanban.ColumnOf(j.Status)),
 		Status: ui.Status(j.Status), Percent: web.Percent(j.ProgressPercent), Place: jobparts.PlaceOf(j),
 		Priority: j.Priority, Version: j.Version, MoveURL: links.JobMove(j.Key),
@@ -57,8 +57,8 @@ func (l boardView) card(c kanban.Card) views.Card {
 }
 
 // besideMoves leaves out the actions that the moves already offer.
-func besideMoves(actions []views.Action, moves []kanban.Move) []views.Action {
-	var list []views.Action
+func besideMoves(actions []ui.Action, moves []kanban.Move) []ui.Action {
+	var list []ui.Action
 	for _, a := range actions {
 		offered := false
 		for _, m := range moves {
@@ -72,7 +72,7 @@ func besideMoves(actions []views.Action, moves []kanban.Move) []views.Action {
 }
 
 // working fills in who works on it and how far it is.
-func (l boardView) working(m *views.Card, j jobs.Job) {
+func (l boardView) working(m *view.Card, j jobs.Job) {
 	m.Agent, m.Factory = j.Lease.Agent, j.Lease.Factory
 	m.Notice = reason.DirectiveReason(j, l.now)
 	if j.Status == jobs.Assigned {
@@ -91,7 +91,7 @@ func (l boardView) working(m *views.Card, j jobs.Job) {
 }
 
 // standing fills in the last line of a job that waits.
-func (l boardView) standing(m *views.Card, j jobs.Job, why kanban.Reason) {
+func (l boardView) standing(m *view.Card, j jobs.Job, why kanban.Reason) {
 	m.FootWord, m.Foot = "waiting", ui.For(j.StatusAt, l.now)
 	switch j.Status {
 	case jobs.Ready:
@@ -118,7 +118,7 @@ func (l boardView) standing(m *views.Card, j jobs.Job, why kanban.Reason) {
 }
 
 // finished fills in the row of a job that is over.
-func (l boardView) finished(m *views.Card, j jobs.Job) {
+func (l boardView) finished(m *view.Card, j jobs.Job) {
 	m.Ended = ui.For(j.StatusAt, l.now)
 	switch j.Status {
 	case jobs.Failed:

@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"fleetboard/handlers/live"
-	"fleetboard/views"
+	view "fleetboard/views/board"
 	"fleetboard/views/ui"
 )
 
 // columnDiff is a column in a live message. A subscriber that is up to date
 // receives unchanged cards as empty placeholders; the browser keeps the card it
 // already shows.
-type columnDiff struct{ all, changed views.Column }
+type columnDiff struct{ all, changed view.Column }
 
 // Column is the column's name.
 func (d columnDiff) Column() string { return d.all.Name }
@@ -22,25 +22,25 @@ func (d columnDiff) Column() string { return d.all.Name }
 // Render shows the column, unchanged cards as placeholders where that is asked for.
 func (d columnDiff) Render(ctx context.Context, out io.Writer) error {
 	if live.DiffOnly(ctx) {
-		return views.LiveColumn(d.changed).Render(ctx, out)
+		return view.LiveColumn(d.changed).Render(ctx, out)
 	}
-	return views.LiveColumn(d.all).Render(ctx, out)
+	return view.LiveColumn(d.all).Render(ctx, out)
 }
 
 // sentCards are the cards that were last sent of each column, by key.
-type sentCards map[string]map[string]views.Card
+type sentCards map[string]map[string]view.Card
 
 // column notes what is sent now, and tells what of it is new.
-func (s sentCards) column(c views.Column) columnDiff {
-	before, now := s[c.Name], map[string]views.Card{}
+func (s sentCards) column(c view.Column) columnDiff {
+	before, now := s[c.Name], map[string]view.Card{}
 	changed := c
-	changed.Groups = make([]views.CardGroup, len(c.Groups))
+	changed.Groups = make([]view.CardGroup, len(c.Groups))
 	for i, g := range c.Groups {
-		changed.Groups[i] = views.CardGroup{Name: g.Name, Cards: make([]views.Card, len(g.Cards))}
+		changed.Groups[i] = view.CardGroup{Name: g.Name, Cards: make([]view.Card, len(g.Cards))}
 		for at, card := range g.Cards {
 			old, known := before[card.Key]
 			if known && sameCard(old, card) {
-				changed.Groups[i].Cards[at] = views.Card{Key: card.Key, Same: true}
+				changed.Groups[i].Cards[at] = view.Card{Key: card.Key, Same: true}
 			} else {
 				changed.Groups[i].Cards[at] = card
 			}
@@ -52,7 +52,7 @@ func (s sentCards) column(c views.Column) columnDiff {
 }
 
 // note takes a card that was sent by itself for the last of its column.
-func (s sentCards) note(card views.Card) {
+func (s sentCards) note(card view.Card) {
 	if _, known := s[card.Column][card.Key]; known {
 		s[card.Column][card.Key] = card
 	}
@@ -60,8 +60,8 @@ func (s sentCards) note(card views.Card) {
 
 // sameCard reports whether two cards differ in nothing but what the browser
 // keeps fresh by itself.
-func sameCard(a, b views.Card) bool {
-	for _, card := range []*views.Card{&a, &b} {
+func sameCard(a, b view.Card) bool {
+	for _, card := range []*view.Card{&a, &b} {
 		for _, at := range []*ui.When{&card.Progress, &card.Elapsed, &card.Foot, &card.Ended} {
 			at.Text, at.At = "", at.At.Round(0).In(time.UTC)
 		}

@@ -6,20 +6,20 @@ import (
 	"time"
 
 	"fleetboard/handlers/live"
-	"fleetboard/views"
+	view "fleetboard/views/board"
 	"fleetboard/views/ui"
 )
 
-func cardsOf(list ...views.Card) views.Column {
-	return views.Column{Name: "ready", Groups: []views.CardGroup{{Cards: list}}}
+func cardsOf(list ...view.Card) view.Column {
+	return view.Column{Name: "ready", Groups: []view.CardGroup{{Cards: list}}}
 }
 
 // Whoever was sent a column before gets its unchanged cards as empty places;
 // whoever was not gets all of it.
 func TestAColumnIsShownWholeOrAsADiff(t *testing.T) {
 	sent, at := sentCards{}, time.Now()
-	one := views.Card{Key: "FB-1", Title: "Alpha", Column: "ready", Version: 1, Foot: ui.For(at, at)}
-	two := views.Card{Key: "FB-2", Title: "Beta", Column: "ready", Version: 1}
+	one := view.Card{Key: "FB-1", Title: "Alpha", Column: "ready", Version: 1, Foot: ui.For(at, at)}
+	two := view.Card{Key: "FB-2", Title: "Beta", Column: "ready", Version: 1}
 	var d columnDiff
 	has := func(who string, diff bool, want ...string) {
 		t.Helper()

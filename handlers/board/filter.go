@@ -8,7 +8,7 @@ import (
 
 	"fleetboard/handlers/web"
 	"fleetboard/internal/kanban"
-	"fleetboard/views"
+	view "fleetboard/views/board"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -42,13 +42,13 @@ func narrowed(f links.Filter) kanban.Filter {
 }
 
 // filterMenus are the menus of links above the board.
-func filterMenus(b kanban.Board, f links.Filter) []views.FilterMenu {
+func filterMenus(b kanban.Board, f links.Filter) []view.FilterMenu {
 	var factories []string
 	for _, one := range b.Fleet.Factories {
 		factories = append(factories, one.Name)
 	}
-	menu := func(id, label, chosen string, values []string, set func(*links.Filter, string)) views.FilterMenu {
-		m := views.FilterMenu{ID: id, Label: label}
+	menu := func(id, label, chosen string, values []string, set func(*links.Filter, string)) view.FilterMenu {
+		m := view.FilterMenu{ID: id, Label: label}
 		if chosen != "" && !slices.Contains(values, chosen) {
 			values = append(slices.Clone(values), chosen)
 		}
@@ -59,11 +59,11 @@ func filterMenus(b kanban.Board, f links.Filter) []views.FilterMenu {
 			if i == 0 {
 				name = "All"
 			}
-			m.Options = append(m.Options, views.FilterOption{Label: name, URL: links.BoardWith(to), Selected: v == chosen})
+			m.Options = append(m.Options, ui.FilterOption{Label: name, URL: links.BoardWith(to), Selected: v == chosen})
 		}
 		return m
 	}
-	return []views.FilterMenu{
+	return []view.FilterMenu{
 		menu("product", "Product", f.Product, b.Products, func(f *links.Filter, v string) { f.Product = v }),
 		menu("repo", "Repo", f.Repo, b.Repos, func(f *links.Filter, v string) { f.Repo = v }),
 		menu("factory", "Factory", f.Factory, factories, func(f *links.Filter, v string) { f.Factory = v }),
@@ -72,43 +72,43 @@ func filterMenus(b kanban.Board, f links.Filter) []views.FilterMenu {
 	}
 }
 
-func priorityMenu(f links.Filter) views.FilterMenu {
+func priorityMenu(f links.Filter) view.FilterMenu {
 	any := f
 	any.Priority = nil
-	m := views.FilterMenu{ID: "priority", Label: "Priority",
-		Options: []views.FilterOption{{Label: "All", URL: links.BoardWith(any), Selected: f.Priority == nil}}}
+	m := view.FilterMenu{ID: "priority", Label: "Priority",
+		Options: []ui.FilterOption{{Label: "All", URL: links.BoardWith(any), Selected: f.Priority == nil}}}
 	for _, p := range priorities {
 		to := f
 		to.Priority = &p
-		m.Options = append(m.Options, views.FilterOption{Label: strconv.Itoa(p) + " or more", URL: links.BoardWith(to),
+		m.Options = append(m.Options, ui.FilterOption{Label: strconv.Itoa(p) + " or more", URL: links.BoardWith(to),
 			Selected: f.Priority != nil && *f.Priority == p})
 	}
 	return m
 }
 
-func groupMenu(f links.Filter) views.FilterMenu {
+func groupMenu(f links.Filter) view.FilterMenu {
 	chosen := groups[0]
 	if f.Group != "" {
 		chosen = f.Group
 	}
-	m := views.FilterMenu{ID: "group", Label: "Group: " + chosen}
+	m := view.FilterMenu{ID: "group", Label: "Group: " + chosen}
 	for _, g := range groups {
 		to := f
 		to.Group = g
-		m.Options = append(m.Options, views.FilterOption{Label: strings.ToUpper(g[:1]) + g[1:],
+		m.Options = append(m.Options, ui.FilterOption{Label: strings.ToUpper(g[:1]) + g[1:],
 			URL: links.BoardWith(to), Selected: g == chosen})
 	}
 	return m
 }
 
 // activeFilters are the filters that are on, each with the way out of it.
-func activeFilters(f links.Filter) []views.ActiveFilter {
-	var list []views.ActiveFilter
+func activeFilters(f links.Filter) []ui.ActiveFilter {
+	var list []ui.ActiveFilter
 	add := func(on bool, text string, without func(*links.Filter)) {
 		if on {
 			to := f
 			without(&to)
-			list = append(list, views.ActiveFilter{Text: text, RemoveURL: links.BoardWith(to)})
+			list = append(list, ui.ActiveFilter{Text: text, RemoveURL: links.BoardWith(to)})
 		}
 	}
 	add(f.Product != "", "Product "+f.Product, func(f *links.Filter) { f.Product = "" })
@@ -124,8 +124,8 @@ func activeFilters(f links.Filter) []views.ActiveFilter {
 }
 
 // searchField keeps the other filters in hidden fields.
-func searchField(f links.Filter) views.Search {
-	m := views.Search{Query: f.Query}
+func searchField(f links.Filter) view.Search {
+	m := view.Search{Query: f.Query}
 	rest := f
 	rest.Query = ""
 	u, err := url.Parse(links.BoardWith(rest))
@@ -135,7 +135,7 @@ func searchField(f links.Filter) views.Search {
 	q := u.Query()
 	for _, name := range []string{"product", "repo", "factory", "phase", "priority", "group", "show"} {
 		if v := q.Get(name); v != "" {
-			m.Keep = append(m.Keep, views.Field{Name: name, Value: v})
+			m.Keep = append(m.Keep, view.Field{Name: name, Value: v})
 		}
 	}
 	return m

@@ -16,8 +16,10 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	view "fleetboard/views/board"
+	"fleetboard/views/layout"
 	"fleetboard/views/links"
+	"fleetboard/views/ui"
 )
 
 // livePage is the board among the live pages.
@@ -67,9 +69,9 @@ func (b livePage) cardNow(ctx context.Context, who tenancy.Principal, l boardVie
 		return nil, err
 	}
 	if len(cards) == 0 {
-		return []templ.Component{views.LiveCardGone(job.Key)}, nil
+		return []templ.Component{view.LiveCardGone(job.Key)}, nil
 	}
-	return []templ.Component{views.LiveCard(l.card(cards[0]))}, nil
+	return []templ.Component{view.LiveCard(l.card(cards[0]))}, nil
 }
 
 func (b livePage) columnsNow(ctx context.Context, who tenancy.Principal, l boardView, columns []kanban.Column) ([]templ.Component, error) {
@@ -79,7 +81,7 @@ func (b livePage) columnsNow(ctx context.Context, who tenancy.Principal, l board
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, views.LiveColumn(l.column(page)))
+		parts = append(parts, view.LiveColumn(l.column(page)))
 	}
 	return parts, nil
 }
@@ -90,7 +92,7 @@ type liveBoard struct {
 	who       tenancy.Principal
 	view      boardView
 	workspace string
-	first     views.FirstRun
+	first     ui.FirstRun
 
 	empty   bool                // the page shows that there are no jobs, in place of columns
 	columns []kanban.ColumnPage // only their counts; nil until the first change
@@ -127,12 +129,12 @@ func (r *liveBoard) Change(ctx context.Context, u *kanban.Update) (live.Update, 
 		if !live.Holds(touched, kanban.ColumnOf(c.Job.Status)) {
 			card := r.view.card(c)
 			r.sent.note(card)
-			n.Parts = append(n.Parts, views.LiveCard(card))
+			n.Parts = append(n.Parts, view.LiveCard(card))
 		}
 	}
 	for _, ref := range u.Changed {
 		if slices.Contains(u.Gone, ref.ID) {
-			n.Parts = append(n.Parts, views.LiveCardGone(ref.Key))
+			n.Parts = append(n.Parts, view.LiveCardGone(ref.Key))
 		}
 	}
 	if len(touched) > 0 {
@@ -140,7 +142,7 @@ func (r *liveBoard) Change(ctx context.Context, u *kanban.Update) (live.Update, 
 	}
 	if u.Fleet != nil && r.empty {
 		first := web.FirstRunModel(r.first.Server, r.first.TokenFile, r.first.CanWrite, *u.Fleet)
-		n.Parts = append(n.Parts, views.LiveFirstRun(first))
+		n.Parts = append(n.Parts, view.LiveFirstRun(first))
 	}
 	return n, nil
 }
@@ -199,8 +201,8 @@ func (r *liveBoard) total() int {
 
 func (r *liveBoard) totals() templ.Component {
 	capped := slices.ContainsFunc(r.columns, func(p kanban.ColumnPage) bool { return p.Capped })
-	shell := views.Shell{Workspace: r.workspace, Title: boardTitle(countOf(r.columns, kanban.Running))}
-	return views.LiveTotals(shell, totalText(r.total(), capped))
+	shell := layout.Shell{Workspace: r.workspace, Title: boardTitle(countOf(r.columns, kanban.Running))}
+	return view.LiveTotals(shell, totalText(r.total(), capped))
 }
 
 // Refresh reads what depends on the fleet and the products: whether a ready job
@@ -211,7 +213,7 @@ func (r *liveBoard) Refresh(ctx context.Context) ([]templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := []templ.Component{views.LiveNote(r.view.note(stuck))}
+	parts := []templ.Component{view.LiveNote(r.view.note(stuck))}
 	if !r.opened {
 		return parts, nil
 	}

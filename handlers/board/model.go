@@ -10,7 +10,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
-	"fleetboard/views"
+	view "fleetboard/views/board"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -26,8 +26,8 @@ var columnEmpty = map[kanban.Column]ui.Empty{
 }
 
 // board shows the whole board.
-func (l boardView) board(b kanban.Board) views.Board {
-	m := views.Board{
+func (l boardView) board(b kanban.Board) view.Board {
+	m := view.Board{
 		Total:    totalText(b.Total, b.TotalCapped),
 		Filters:  filterMenus(b, l.filter),
 		Active:   activeFilters(l.filter),
@@ -69,8 +69,8 @@ func boardTitle(running int, capped bool) string {
 }
 
 // column shows one page of a column; its number of jobs is the whole column's.
-func (l boardView) column(p kanban.ColumnPage) views.Column {
-	m := views.Column{
+func (l boardView) column(p kanban.ColumnPage) view.Column {
+	m := view.Column{
 		Name: string(p.Column), Title: jobparts.ColumnTitles[p.Column], Count: countText(p.Count, p.Capped),
 		Groups: l.grouped(p.Cards), Empty: columnEmpty[p.Column],
 	}
@@ -97,27 +97,27 @@ func (l boardView) column(p kanban.ColumnPage) views.Column {
 
 // grouped puts the cards under headings, in the order of their names; cards
 // that belong nowhere come last.
-func (l boardView) grouped(cards []kanban.Card) []views.CardGroup {
-	byName := map[string]*views.CardGroup{}
-	var list []*views.CardGroup
+func (l boardView) grouped(cards []kanban.Card) []view.CardGroup {
+	byName := map[string]*view.CardGroup{}
+	var list []*view.CardGroup
 	for _, c := range cards {
 		name := groupOf(l.filter.Group, c.Job)
 		g := byName[name]
 		if g == nil {
-			g = &views.CardGroup{Name: name}
+			g = &view.CardGroup{Name: name}
 			byName[name] = g
 			list = append(list, g)
 		}
 		g.Cards = append(g.Cards, l.card(c))
 	}
-	place := func(g *views.CardGroup) string {
+	place := func(g *view.CardGroup) string {
 		if g.Name == groupNone[l.filter.Group] {
 			return string(utf8.MaxRune)
 		}
 		return g.Name
 	}
-	slices.SortStableFunc(list, func(a, b *views.CardGroup) int { return cmp.Compare(place(a), place(b)) })
-	out := make([]views.CardGroup, len(list))
+	slices.SortStableFunc(list, func(a, b *view.CardGroup) int { return cmp.Compare(place(a), place(b)) })
+	out := make([]view.CardGroup, len(list))
 	for i, g := range list {
 		out[i] = *g
 	}

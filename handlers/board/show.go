@@ -12,7 +12,8 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	view "fleetboard/views/board"
+	"fleetboard/views/layout"
 	"fleetboard/views/links"
 )
 
@@ -28,7 +29,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	running, capped := countOf(b.Columns, kanban.Running)
-	shell, err := p.Web.Page(c, who, b.Fleet, views.SectionBoard, boardTitle(running, capped))
+	shell, err := p.Web.Page(c, who, b.Fleet, layout.SectionBoard, boardTitle(running, capped))
 	if err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if b.Total == 0 {
 		shell.LiveURL += "&" + emptyParam + "=1"
 	}
-	page := views.BoardPage{Shell: shell, Board: newBoardView(filter, who, b).board(b)}
+	page := view.Page{Shell: shell, Board: newBoardView(filter, who, b).board(b)}
 	empty, err := p.neverUsed(ctx, who, b, filter)
 	if err != nil {
 		return err
@@ -45,7 +46,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 		first := p.Web.FirstRun(c, who, b.Fleet)
 		page.Board.FirstRun, page.Board.NoMatch = &first, nil
 	}
-	return web.Render(c, http.StatusOK, views.BoardView(page))
+	return web.Render(c, http.StatusOK, view.View(page))
 }
 
 func newBoardView(filter links.Filter, who tenancy.Principal, b kanban.Board) boardView {
@@ -89,11 +90,11 @@ func (p *Pages) column(c echo.Context, who tenancy.Principal) error {
 	}
 	column := boardView{filter: filter, canWrite: who.Can(tenancy.WriteJobs), now: web.Now(snap), snap: snap}.column(page)
 	if web.IsHX(c) {
-		return web.Render(c, http.StatusOK, views.ColumnItems(column))
+		return web.Render(c, http.StatusOK, view.ColumnItems(column))
 	}
-	shell, err := p.Web.Page(c, who, snap, views.SectionBoard, column.Title)
+	shell, err := p.Web.Page(c, who, snap, layout.SectionBoard, column.Title)
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, views.ColumnView(shell, column))
+	return web.Render(c, http.StatusOK, view.ColumnView(shell, column))
 }

@@ -3,7 +3,7 @@ package history
 import (
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	"fleetboard/views/events"
 )
 
 // actorKinds are the icon, the word and the mark of each kind of actor.
@@ -19,9 +19,9 @@ const markLength = 6
 
 // Actor shows who did something. Of people of one name the end of the id
 // tells who it was; of the others the kind is said.
-func Actor(a tenancy.Actor) views.Actor {
+func Actor(a tenancy.Actor) events.Actor {
 	kind := actorKinds[a.Kind]
-	m := views.Actor{Name: a.Name, Icon: kind.icon, Title: kind.word, Mark: kind.mark}
+	m := events.Actor{Name: a.Name, Icon: kind.icon, Title: kind.word, Mark: kind.mark}
 	if a.ID != "" {
 		m.Title += " " + a.ID
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fleetboard/internal/eventlog"
-	"fleetboard/views"
+	"fleetboard/views/events"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -19,11 +19,11 @@ type Group struct {
 }
 
 // Days puts events, the newest first, under the headings of their days.
-func Days(events []eventlog.Event, now time.Time, line func(eventlog.Event) views.TimelineEvent) (days []views.TimelineDay) {
-	for _, e := range events {
+func Days(list []eventlog.Event, now time.Time, line func(eventlog.Event) events.Event) (days []events.Day) {
+	for _, e := range list {
 		heading := dayHeading(e.At, now)
 		if n := len(days); n == 0 || days[n-1].Heading != heading {
-			days = append(days, views.TimelineDay{Heading: heading})
+			days = append(days, events.Day{Heading: heading})
 		}
 		day := &days[len(days)-1]
 		day.Events = append(day.Events, line(e))
@@ -53,8 +53,8 @@ var badEvents = []eventlog.Type{eventlog.JobLost, eventlog.JobTimedOut, eventlog
 	eventlog.JobMergeFailed, eventlog.AgentTerminated, eventlog.AgentDied, eventlog.AgentCutOff}
 
 // Line is an event's line on a page, without the address of its actor.
-func Line(e eventlog.Event) views.TimelineEvent {
-	m := views.TimelineEvent{ID: e.ID, At: ui.At(e.At), Kind: Kind(e.Type), Bad: slices.Contains(badEvents, e.Type),
+func Line(e eventlog.Event) events.Event {
+	m := events.Event{ID: e.ID, At: ui.At(e.At), Kind: Kind(e.Type), Bad: slices.Contains(badEvents, e.Type),
 		Text: Text(e), Who: Actor(e.Actor)}
 	if e.JobKey != "" {
 		m.Key, m.KeyURL = e.JobKey, links.Job(e.JobKey)
@@ -77,7 +77,7 @@ var toldFields = []string{"status", "wait_reason", "blocked_reason", "question",
 
 // changedFields are the other fields that an event changed. A new job has all of
 // them from its beginning; that is no news.
-func changedFields(e eventlog.Event) (list []views.FieldChange, more string) {
+func changedFields(e eventlog.Event) (list []events.FieldChange, more string) {
 	if e.Type == eventlog.JobCreated || e.Type == eventlog.JobRecorded {
 		return nil, ""
 	}
@@ -85,7 +85,7 @@ func changedFields(e eventlog.Event) (list []views.FieldChange, more string) {
 		if slices.Contains(toldFields, c.Field) && (e.Type != eventlog.JobEdited || c.Field == "status" || c.Field == "wait_reason") {
 			continue
 		}
-		list = append(list, views.FieldChange{Field: fieldName(c.Field), Was: toldValue(c, c.Old, c.OldSHA256),
+		list = append(list, events.FieldChange{Field: fieldName(c.Field), Was: toldValue(c, c.Old, c.OldSHA256),
 			Now: toldValue(c, c.New, c.NewSHA256)})
 	}
 	if n := len(list) - maxChanges; n > 0 {

@@ -11,7 +11,7 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	"fleetboard/views/layout"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -28,7 +28,7 @@ func (p *Pages) changed(c echo.Context, who tenancy.Principal, job jobs.Job, toa
 		return err
 	}
 	if toast != nil {
-		parts = append(parts, views.LiveToast(*toast))
+		parts = append(parts, layout.LiveToast(*toast))
 	}
 	return web.Render(c, http.StatusOK, templ.Join(parts...))
 }
@@ -43,7 +43,7 @@ func (p *Pages) refused(c echo.Context, who tenancy.Principal, job jobs.Job, toa
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusConflict, templ.Join(append(parts, views.LiveToast(toast))...))
+	return web.Render(c, http.StatusConflict, templ.Join(append(parts, layout.LiveToast(toast))...))
 }
 
 func (p *Pages) goBack(c echo.Context, toast *ui.Toast) error {

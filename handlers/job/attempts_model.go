@@ -10,7 +10,7 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/spend"
-	"fleetboard/views"
+	view "fleetboard/views/job"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -25,8 +25,8 @@ type attemptsPageData struct {
 	now    time.Time
 }
 
-func (s attemptsPageData) model() views.AttemptsPage {
-	m := views.AttemptsPage{Key: s.job.Key, Title: s.job.Title, JobURL: links.Job(s.job.Key)}
+func (s attemptsPageData) model() view.AttemptsPage {
+	m := view.AttemptsPage{Key: s.job.Key, Title: s.job.Title, JobURL: links.Job(s.job.Key)}
 	for _, a := range s.list {
 		m.Attempts = append(m.Attempts, s.attempt(a))
 	}
@@ -39,8 +39,8 @@ func (s attemptsPageData) model() views.AttemptsPage {
 	return m
 }
 
-func (s attemptsPageData) attempt(a attempts.Record) views.AttemptRecord {
-	m := views.AttemptRecord{Attempt: attemptModel(a.Attempt, s.job, s.now), Model: a.Model, Session: a.SessionKey,
+func (s attemptsPageData) attempt(a attempts.Record) view.AttemptRecord {
+	m := view.AttemptRecord{Attempt: attemptModel(a.Attempt, s.job, s.now), Model: a.Model, Session: a.SessionKey,
 		Claimed: ui.Day(a.ClaimedAt), Step: web.FirstLine(a.CurrentStep, web.MaxQuote), ErrorKind: a.ErrorKind, Error: a.Error,
 		Stack: a.Stack, Checkpoint: keptJSON(a.Checkpoint), Result: keptJSON(a.Result),
 		Lines: linesText(a)}

@@ -8,7 +8,7 @@ import (
 
 	"fleetboard/handlers/web"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	view "fleetboard/views/job"
 )
 
 // attemptPage is how many attempts a page shows.
@@ -36,5 +36,5 @@ func (p *Pages) showAttempts(c echo.Context, who tenancy.Principal) error {
 	if m.Shell, err = p.Web.Page(c, who, snap, "", "Attempts on "+sheet.job.Key+" "+sheet.job.Title); err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, views.AttemptsView(m))
+	return web.Render(c, http.StatusOK, view.AttemptsView(m))
 }

@@ -9,7 +9,6 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -18,9 +17,9 @@ import (
 const deleteVerb = "delete"
 
 // deleteAction deletes a finished job, after asking.
-func deleteAction(j jobs.Job) views.Action {
-	return views.Action{Verb: deleteVerb, Label: "Delete job", Icon: "trash-2", Danger: true, URL: links.JobAction(j.Key, deleteVerb),
-		Dialog: &views.ActionDialog{Title: "Delete " + j.Key + "?", Keep: "Keep it", Confirm: "Delete job",
+func deleteAction(j jobs.Job) ui.Action {
+	return ui.Action{Verb: deleteVerb, Label: "Delete job", Icon: "trash-2", Danger: true, URL: links.JobAction(j.Key, deleteVerb),
+		Dialog: &ui.Dialog{Title: "Delete " + j.Key + "?", Keep: "Keep it", Confirm: "Delete job",
 			Text: ui.Text("Its text, result, log and attempts are deleted for good. " +
 				"The timeline keeps its key and its times, and what it cost still counts.")}}
 }

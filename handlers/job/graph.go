@@ -8,7 +8,7 @@ import (
 
 	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
-	"fleetboard/views"
+	view "fleetboard/views/job"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -65,7 +65,7 @@ type sketch struct {
 }
 
 // graphModel draws a job's graph; nil where nothing is linked.
-func graphModel(g jobs.Graph) *views.Graph {
+func graphModel(g jobs.Graph) *view.Graph {
 	if len(g.Nodes) < 2 {
 		return nil
 	}
@@ -73,7 +73,7 @@ func graphModel(g jobs.Graph) *views.Graph {
 	s.layer()
 	s.route()
 	s.order()
-	m := &views.Graph{}
+	m := &view.Graph{}
 	m.Width, m.Height = s.measure()
 	m.Boxes, m.Edges = s.drawn()
 	m.Rows = s.words()
@@ -254,15 +254,15 @@ func (s *sketch) measure() (width, height int) {
 	return len(s.layers)*(boxWidth+layerGap) - layerGap + 2*margin, height + 2*margin
 }
 
-func (s *sketch) drawn() ([]views.GraphBox, []views.GraphEdge) {
-	var boxes []views.GraphBox
+func (s *sketch) drawn() ([]view.GraphBox, []view.GraphEdge) {
+	var boxes []view.GraphBox
 	for i, n := range s.graph.Nodes {
-		boxes = append(boxes, views.GraphBox{X: s.boxes[i].x, Y: s.boxes[i].y, Key: n.Key, Title: n.Title, URL: links.Job(n.Key),
+		boxes = append(boxes, view.GraphBox{X: s.boxes[i].x, Y: s.boxes[i].y, Key: n.Key, Title: n.Title, URL: links.Job(n.Key),
 			Status: ui.Status(n.Status), Current: i == 0})
 	}
-	var edges []views.GraphEdge
+	var edges []view.GraphEdge
 	for _, f := range s.flows {
-		edges = append(edges, views.GraphEdge{Path: s.path(f), Kind: string(f.edge.Type), Back: f.back})
+		edges = append(edges, view.GraphEdge{Path: s.path(f), Kind: string(f.edge.Type), Back: f.back})
 	}
 	return boxes, edges
 }
@@ -287,13 +287,13 @@ func (s *sketch) path(f flow) string {
 }
 
 // words says each link in a row.
-func (s *sketch) words() []views.GraphRow {
-	var rows []views.GraphRow
+func (s *sketch) words() []view.GraphRow {
+	var rows []view.GraphRow
 	for _, e := range s.graph.Edges {
 		from, there := s.index[e.Job]
 		to, too := s.index[e.DependsOn]
 		if there && too {
-			rows = append(rows, views.GraphRow{From: e.Job, FromURL: links.Job(e.Job),
+			rows = append(rows, view.GraphRow{From: e.Job, FromURL: links.Job(e.Job),
 				FromStatus: ui.Status(s.graph.Nodes[from].Status), Verb: edgeWords(e).there,
 				To: e.DependsOn, ToURL: links.Job(e.DependsOn), ToStatus: ui.Status(s.graph.Nodes[to].Status)})
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fleetboard/internal/jobs"
-	"fleetboard/views"
+	view "fleetboard/views/job"
 )
 
 // graphOf is a graph in short: "A>B" is B that waits for A, "A~B" is A that is
@@ -40,8 +40,8 @@ func graphOf(text string) jobs.Graph {
 
 // layersOf writes the boxes from left to right, those of a layer from top to
 // bottom.
-func layersOf(g *views.Graph) string {
-	layers := map[int][]views.GraphBox{}
+func layersOf(g *view.Graph) string {
+	layers := map[int][]view.GraphBox{}
 	last := 0
 	for _, b := range g.Boxes {
 		at := (b.X - margin) / (boxWidth + layerGap)

@@ -8,7 +8,7 @@ import (
 
 	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
-	"fleetboard/views"
+	view "fleetboard/views/job"
 )
 
 const maxShownInputs = 50
@@ -17,17 +17,17 @@ const maxShownInput = 2000
 
 // inputsModel are the inputs of a job by name, a text as it is and anything else
 // in JSON. A secret one has the placeholder for its value.
-func inputsModel(j jobs.Job) views.Inputs {
+func inputsModel(j jobs.Job) view.Inputs {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(j.InputContext, &all) != nil {
-		return views.Inputs{}
+		return view.Inputs{}
 	}
-	m := views.Inputs{Secret: len(j.SecretKeys) > 0}
+	m := view.Inputs{Secret: len(j.SecretKeys) > 0}
 	if more := len(all) - maxShownInputs; more > 0 {
 		m.Note = web.Counted(len(all)) + " in all, the first " + strconv.Itoa(maxShownInputs)
 	}
 	for _, name := range slices.Sorted(maps.Keys(all))[:min(len(all), maxShownInputs)] {
-		one := views.Input{Name: name, Secret: slices.Contains(j.SecretKeys, name)}
+		one := view.Input{Name: name, Secret: slices.Contains(j.SecretKeys, name)}
 		if json.Unmarshal(all[name], &one.Value) != nil {
 			one.Value = web.PrettyJSON(all[name])
 		}

@@ -12,7 +12,7 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	view "fleetboard/views/job"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -70,14 +70,14 @@ func kindOptions() []ui.Option {
 }
 
 // linksOf are the links of the job itself, those that it waits for first.
-func linksOf(g jobs.Graph, key string, canWrite bool) []views.JobLink {
+func linksOf(g jobs.Graph, key string, canWrite bool) []view.Link {
 	nodes := map[string]jobs.Node{}
 	for _, n := range g.Nodes {
 		nodes[n.Key] = n
 	}
-	var list []views.JobLink
+	var list []view.Link
 	for _, e := range g.Edges {
-		l := views.JobLink{Type: string(e.Type)}
+		l := view.Link{Type: string(e.Type)}
 		from := key
 		switch key {
 		case e.Job:
@@ -95,7 +95,7 @@ func linksOf(g jobs.Graph, key string, canWrite bool) []views.JobLink {
 		}
 		list = append(list, l)
 	}
-	slices.SortStableFunc(list, func(a, b views.JobLink) int { return strings.Compare(b.Verb, a.Verb) })
+	slices.SortStableFunc(list, func(a, b view.Link) int { return strings.Compare(b.Verb, a.Verb) })
 	return list
 }
 
@@ -184,7 +184,7 @@ func (p *Pages) linkRefused(c echo.Context, err error) error {
 // same as one of them.
 func (p *Pages) linkable(c echo.Context, who tenancy.Principal) error {
 	query := web.SearchText(c.QueryParam("other"))
-	var list []views.LinkOption
+	var list []view.LinkOption
 	if query != "" {
 		found, err := p.Links.Search(c.Request().Context(), who, query, web.MaxFound+1)
 		if err != nil {
@@ -192,9 +192,9 @@ func (p *Pages) linkable(c echo.Context, who tenancy.Principal) error {
 		}
 		for _, j := range found {
 			if j.Key != c.Param("key") && len(list) < web.MaxFound {
-				list = append(list, views.LinkOption{Key: j.Key, Title: j.Title, Status: ui.Status(j.Status)})
+				list = append(list, view.LinkOption{Key: j.Key, Title: j.Title, Status: ui.Status(j.Status)})
 			}
 		}
 	}
-	return web.Render(c, http.StatusOK, views.LinkOptions(query, list))
+	return web.Render(c, http.StatusOK, view.LinkOptions(query, list))
 }

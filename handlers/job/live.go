@@ -14,7 +14,7 @@ import (
 	"fleetboard/internal/ids"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	view "fleetboard/views/job"
 	"fleetboard/views/links"
 )
 
@@ -47,7 +47,7 @@ func (p livePage) Parts(c echo.Context, who tenancy.Principal, at *url.URL, act 
 	if err != nil {
 		return nil, err
 	}
-	return []templ.Component{views.LiveJob(sheet.model())}, nil
+	return []templ.Component{view.Live(sheet.model())}, nil
 }
 
 // keyOf is the key or id of the job whose page has an address, "" for none.
@@ -95,7 +95,7 @@ func (r *liveJob) Refresh(ctx context.Context) ([]templ.Component, error) {
 		return nil, err
 	}
 	r.note(sheet)
-	return []templ.Component{views.LiveJob(sheet.model())}, nil
+	return []templ.Component{view.Live(sheet.model())}, nil
 }
 
 // Ages is for the age of the heartbeat and the end of the lease, which move

@@ -12,7 +12,7 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	view "fleetboard/views/job"
 	"fleetboard/views/links"
 )
 
@@ -110,11 +110,11 @@ func (t *logTail) send(ctx context.Context) error {
 	} else if t.behind += logPage; t.behind > farBehind {
 		return t.anew(ctx)
 	}
-	part := make([]views.LogLine, 0, len(lines))
+	part := make([]view.LogLine, 0, len(lines))
 	for _, l := range lines {
 		part = append(part, logLineModel(l, time.Now()))
 	}
-	return t.show(ctx, lines[len(lines)-1].ID, views.LiveLogLines(part))
+	return t.show(ctx, lines[len(lines)-1].ID, view.LiveLogLines(part))
 }
 
 // anew shows the newest lines in place of those that the reader has.
@@ -124,7 +124,7 @@ func (t *logTail) anew(ctx context.Context) error {
 		return err
 	}
 	t.behind = 0
-	return t.show(ctx, m.Lines[len(m.Lines)-1].ID, views.LiveLogAnew(m))
+	return t.show(ctx, m.Lines[len(m.Lines)-1].ID, view.LiveLogAnew(m))
 }
 
 func (t *logTail) show(ctx context.Context, last int64, part templ.Component) error {

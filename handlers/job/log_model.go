@@ -9,7 +9,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/joblog"
-	"fleetboard/views"
+	view "fleetboard/views/job"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -25,13 +25,13 @@ const (
 var logLevels = []struct {
 	level       joblog.Level
 	word, label string
-	tone        views.LogTone
+	tone        view.LogTone
 }{
-	{joblog.Debug, "Debug", "", views.LogQuiet},
-	{joblog.Info, "Info", "Info", views.LogPlain},
-	{joblog.Warning, "Warning", "Warnings", views.LogWarn},
-	{joblog.Error, "Error", "Errors", views.LogBad},
-	{joblog.Critical, "Critical", "", views.LogWorst},
+	{joblog.Debug, "Debug", "", view.LogQuiet},
+	{joblog.Info, "Info", "Info", view.LogPlain},
+	{joblog.Warning, "Warning", "Warnings", view.LogWarn},
+	{joblog.Error, "Error", "Errors", view.LogBad},
+	{joblog.Critical, "Critical", "", view.LogWorst},
 }
 
 // logData is what a part of a job's log is made of.
@@ -43,10 +43,10 @@ type logData struct {
 	now   time.Time
 }
 
-func (s logData) model() views.JobLog {
+func (s logData) model() view.Log {
 	whole := links.LogView{Level: s.view.Level}
 	newest := links.LogView{Level: s.view.Level, Epoch: s.view.Epoch}
-	m := views.JobLog{Key: s.job.Key, JobURL: links.Job(s.job.Key), LogURL: links.JobLog(s.job.Key, whole),
+	m := view.Log{Key: s.job.Key, JobURL: links.Job(s.job.Key), LogURL: links.JobLog(s.job.Key, whole),
 		Attempt: int(s.view.Epoch), Part: s.view.Before > 0, Newest: links.JobLog(s.job.Key, newest), Filters: s.filters()}
 	for _, l := range slices.Backward(s.found) {
 		m.Lines = append(m.Lines, logLineModel(l, s.now))
@@ -70,12 +70,12 @@ func (s logData) last() int64 {
 	return s.found[0].ID
 }
 
-func (s logData) filters() []views.LogFilter {
-	choice := func(label, level string) views.LogFilter {
-		return views.LogFilter{Label: label, Current: level == s.view.Level,
+func (s logData) filters() []view.LogFilter {
+	choice := func(label, level string) view.LogFilter {
+		return view.LogFilter{Label: label, Current: level == s.view.Level,
 			URL: links.JobLog(s.job.Key, links.LogView{Level: level, Epoch: s.view.Epoch})}
 	}
-	list := []views.LogFilter{choice("All", "")}
+	list := []view.LogFilter{choice("All", "")}
 	for _, l := range logLevels {
 		if l.label != "" {
 			list = append(list, choice(l.label, string(l.level)))
@@ -84,8 +84,8 @@ func (s logData) filters() []views.LogFilter {
 	return list
 }
 
-func logLineModel(l joblog.Line, now time.Time) views.LogLine {
-	m := views.LogLine{ID: l.ID, At: ui.At(l.ReceivedAt), Level: string(l.Level), Agent: l.Agent, Attempt: int(l.Epoch),
+func logLineModel(l joblog.Line, now time.Time) view.LogLine {
+	m := view.LogLine{ID: l.ID, At: ui.At(l.ReceivedAt), Level: string(l.Level), Agent: l.Agent, Attempt: int(l.Epoch),
 		Event: l.Event, Message: web.Beginning(l.Message, maxMessage), Details: detailsText(l.Details)}
 	if now.Sub(l.ReceivedAt) >= 24*time.Hour {
 		m.At = ui.Day(l.ReceivedAt)

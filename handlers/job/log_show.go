@@ -12,7 +12,7 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	view "fleetboard/views/job"
 	"fleetboard/views/links"
 )
 
@@ -37,14 +37,14 @@ func (p *Pages) showLog(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	if web.IsHX(c) {
-		return web.Render(c, http.StatusOK, views.JobLogPanel(log))
+		return web.Render(c, http.StatusOK, view.LogPanel(log))
 	}
 	shell, err := p.Web.Page(c, who, snap, "", "Log of "+job.Key+" "+job.Title)
 	if err != nil {
 		return err
 	}
 	log.Tall = true
-	return web.Render(c, http.StatusOK, views.JobLogView(views.JobLogPage{Shell: shell, Title: job.Title, Log: log}))
+	return web.Render(c, http.StatusOK, view.LogView(view.LogPage{Shell: shell, Title: job.Title, Log: log}))
 }
 
 // logViewOf is the part of a log that an address asks for; what it says wrongly
@@ -72,7 +72,7 @@ func logFilterOf(v links.LogView) joblog.Filter {
 }
 
 // readLog reads a part of a job's log. The newest part is live.
-func (p *Pages) readLog(ctx context.Context, who tenancy.Principal, job jobs.Job, v links.LogView, now time.Time) (views.JobLog, error) {
+func (p *Pages) readLog(ctx context.Context, who tenancy.Principal, job jobs.Job, v links.LogView, now time.Time) (view.Log, error) {
 	found, next, err := p.Logs.Logs(ctx, who, job.ID.String(), logFilterOf(v))
 	return logData{job: job, view: v, found: found, more: next != "", now: now}.model(), err
 }

@@ -11,7 +11,8 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/kanban"
-	"fleetboard/views"
+	view "fleetboard/views/job"
+	viewparts "fleetboard/views/jobparts"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -25,10 +26,10 @@ type pageData struct {
 	canWrite, canDelete bool
 }
 
-func (s pageData) model() views.Job {
+func (s pageData) model() view.Job {
 	j := s.job
 	column := kanban.ColumnOf(j.Status)
-	m := views.Job{
+	m := view.Job{
 		Key: j.Key, Title: j.Title, Status: ui.Status(j.Status), Percent: web.Percent(j.ProgressPercent), Version: j.Version,
 		Column: jobparts.ColumnTitles[column], ColumnURL: links.Board + "#col-" + string(column),
 		Meta: s.meta(), Created: ui.Day(j.CreatedAt), CreatedBy: j.CreatedBy, MoveURL: links.JobMove(j.Key),
@@ -43,7 +44,7 @@ func (s pageData) model() views.Job {
 		if s.canDelete && j.Status.Finished() {
 			m.Actions = append(m.Actions, deleteAction(j))
 		}
-		m.LinkForm = &views.LinkForm{URL: links.JobLink(j.Key), SearchURL: links.JobLinkable(j.Key), Kinds: kindOptions()}
+		m.LinkForm = &view.LinkForm{URL: links.JobLink(j.Key), SearchURL: links.JobLinkable(j.Key), Kinds: kindOptions()}
 	}
 	for _, a := range s.Attempts {
 		one := attemptModel(a, j, s.now)
@@ -60,7 +61,7 @@ func (s pageData) model() views.Job {
 }
 
 // moves leaves out those that the buttons of the page do, with their questions.
-func (s pageData) moves() []views.Move {
+func (s pageData) moves() []viewparts.Move {
 	var list []kanban.Move
 	for column := range jobparts.ColumnTitles {
 		if by, ok := kanban.MoveVerb(s.job.Status, column); ok && by != jobs.ByCancel && by != jobs.ByMerge {
@@ -103,7 +104,7 @@ func (s pageData) checkNote() string {
 const overEstimate = 30 * time.Minute
 
 // needs is what the job asks of a factory, and which ones have it.
-func (s pageData) needs() []views.Fact {
+func (s pageData) needs() []view.Fact {
 	j := s.job
 	can := ui.Text("no live factory")
 	if fits := s.Why.Routing.Eligible; len(fits) > 0 {
@@ -113,24 +114,24 @@ func (s pageData) needs() []views.Fact {
 		}
 		can = append(reason.Factories(names), ui.T(" of "+strconv.Itoa(len(s.Fleet.Factories))))
 	}
-	caps := views.Fact{Name: "Capabilities", Chips: j.Capabilities}
+	caps := view.Fact{Name: "Capabilities", Chips: j.Capabilities}
 	if len(j.Capabilities) == 0 {
 		caps.Text = ui.Text("none")
 	}
-	facts := []views.Fact{
+	facts := []view.Fact{
 		{Name: "Repo", Text: web.OrWord(j.Repo, "none")},
 		{Name: "Factory", Text: web.OrWord(j.Factory, "Any live factory")},
 		caps,
 		{Name: "Can run on", Text: can},
 	}
 	if len(j.Files) > 0 {
-		facts = append(facts, views.Fact{Name: "Means to change", Chips: j.Files})
+		facts = append(facts, view.Fact{Name: "Means to change", Chips: j.Files})
 	}
 	return facts
 }
 
 // limits is how far the job may go.
-func (s pageData) limits() []views.Fact {
+func (s pageData) limits() []view.Fact {
 	j := s.job
 	estimate := "none"
 	if j.EstimatedMinutes != nil {
@@ -141,18 +142,18 @@ func (s pageData) limits() []views.Fact {
 	if j.ReviewRequired {
 		review = "Needed"
 	}
-	facts := []views.Fact{
+	facts := []view.Fact{
 		{Name: "Estimate", Text: ui.Text(estimate)},
 		{Name: "Retries", Text: ui.Text(strconv.Itoa(min(j.FailureCount, j.MaxRetries)) + " of " + strconv.Itoa(j.MaxRetries) + " used")},
 		{Name: "Review", Text: ui.Text(review)},
 	}
 	if j.NotBefore != nil {
-		facts = append(facts, views.Fact{Name: "Not before", Text: ui.Text(web.Until(*j.NotBefore, s.now))})
+		facts = append(facts, view.Fact{Name: "Not before", Text: ui.Text(web.Until(*j.NotBefore, s.now))})
 	}
 	if len(j.Tags) > 0 {
-		facts = append(facts, views.Fact{Name: "Tags", Chips: j.Tags})
+		facts = append(facts, view.Fact{Name: "Tags", Chips: j.Tags})
 	}
-	return append(facts, views.Fact{Name: "Version", Text: ui.Say(ui.Key("v" + strconv.Itoa(j.Version)))})
+	return append(facts, view.Fact{Name: "Version", Text: ui.Say(ui.Key("v" + strconv.Itoa(j.Version)))})
 }
 
 func (s pageData) attemptNote() string {
@@ -191,8 +192,8 @@ var outcomes = map[string]struct {
 	"asked":     {word: "Asked", icon: "message-circle-question-mark"},
 }
 
-func attemptModel(a attempts.Attempt, j jobs.Job, now time.Time) views.Attempt {
-	m := views.Attempt{Number: int(a.Epoch), Agent: a.Agent, Factory: a.Factory, Percent: web.PercentWord(a.ProgressPercent),
+func attemptModel(a attempts.Attempt, j jobs.Job, now time.Time) view.Attempt {
+	m := view.Attempt{Number: int(a.Epoch), Agent: a.Agent, Factory: a.Factory, Percent: web.PercentWord(a.ProgressPercent),
 		Detail: web.FirstLine(a.Error, web.MaxQuote)}
 	if a.EndedAt == nil {
 		m.Status, m.Outcome, m.Running = ui.Status(j.Status), ui.Status(j.Status).Word(), ui.Run(a.ClaimedAt, now)

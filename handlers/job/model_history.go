@@ -6,23 +6,23 @@ import (
 
 	"fleetboard/handlers/history"
 	"fleetboard/internal/eventlog"
-	"fleetboard/views"
+	view "fleetboard/views/job"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
 
 // history are the shown events with the link to older ones, and the note at the
 // panel's head.
-func (s pageData) history() ([]views.Event, string) {
+func (s pageData) history() ([]view.Event, string) {
 	shown := s.Events[:min(len(s.Events), eventPage)]
 	more := len(s.Events) > eventPage
-	list := make([]views.Event, 0, len(shown)+1)
+	list := make([]view.Event, 0, len(shown)+1)
 	for _, e := range shown {
 		list = append(list, eventModel(e, s.now))
 	}
 	if more {
 		older := links.Job(s.job.Key) + "?before=" + strconv.FormatInt(shown[len(shown)-1].ID, 10) + "#events"
-		list = append(list, views.Event{Kind: "older", Text: ui.Say(ui.Link("Show older events", older))})
+		list = append(list, view.Event{Kind: "older", Text: ui.Say(ui.Link("Show older events", older))})
 	}
 	switch {
 	case s.before > 0:
@@ -34,8 +34,8 @@ func (s pageData) history() ([]views.Event, string) {
 	}
 }
 
-func eventModel(e eventlog.Event, now time.Time) views.Event {
-	m := views.Event{ID: e.ID, At: ui.At(e.At), Kind: history.Kind(e.Type), Who: history.Actor(e.Actor)}
+func eventModel(e eventlog.Event, now time.Time) view.Event {
+	m := view.Event{ID: e.ID, At: ui.At(e.At), Kind: history.Kind(e.Type), Who: history.Actor(e.Actor)}
 	if now.Sub(e.At) >= 24*time.Hour {
 		m.At = ui.Day(e.At)
 	}

@@ -8,21 +8,21 @@ import (
 	"fleetboard/handlers/reason"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
-	"fleetboard/views"
+	view "fleetboard/views/job"
 	"fleetboard/views/ui"
 )
 
 // strip is the row of figures of a job that an agent works on.
-func (s pageData) strip() []views.StripItem {
+func (s pageData) strip() []view.StripItem {
 	if s.job.Lease == nil {
 		return nil
 	}
-	return []views.StripItem{s.worker(), s.progress(), s.lease(), s.elapsed()}
+	return []view.StripItem{s.worker(), s.progress(), s.lease(), s.elapsed()}
 }
 
-func (s pageData) worker() views.StripItem {
+func (s pageData) worker() view.StripItem {
 	l := s.job.Lease
-	m := views.StripItem{Label: "Working on it", Value: l.Agent, Rest: "on " + l.Factory}
+	m := view.StripItem{Label: "Working on it", Value: l.Agent, Rest: "on " + l.Factory}
 	for _, f := range s.Fleet.Factories {
 		for _, a := range f.Agents {
 			if a.ID == l.AgentID {
@@ -34,9 +34,9 @@ func (s pageData) worker() views.StripItem {
 	return m
 }
 
-func (s pageData) progress() views.StripItem {
+func (s pageData) progress() view.StripItem {
 	j := s.job
-	m := views.StripItem{Label: "Progress", Wide: true, Value: "Started", Rest: web.FirstLine(j.CurrentStep, web.MaxQuote)}
+	m := view.StripItem{Label: "Progress", Wide: true, Value: "Started", Rest: web.FirstLine(j.CurrentStep, web.MaxQuote)}
 	if j.Status == jobs.Assigned {
 		m.Value = "Not started"
 	}
@@ -56,14 +56,14 @@ func (s pageData) progress() views.StripItem {
 	return m
 }
 
-func (s pageData) lease() views.StripItem {
+func (s pageData) lease() view.StripItem {
 	l := s.job.Lease
-	return views.StripItem{Label: "Lease", Clock: ui.Left(l.ExpiresAt, s.now), Rest: "left",
+	return view.StripItem{Label: "Lease", Clock: ui.Left(l.ExpiresAt, s.now), Rest: "left",
 		Note: "epoch " + strconv.FormatInt(l.Epoch, 10) + ", until", NoteWhen: ui.At(l.ExpiresAt)}
 }
 
-func (s pageData) elapsed() views.StripItem {
-	m := views.StripItem{Label: "Elapsed", Clock: ui.Run(s.job.Lease.ClaimedAt, s.now)}
+func (s pageData) elapsed() view.StripItem {
+	m := view.StripItem{Label: "Elapsed", Clock: ui.Run(s.job.Lease.ClaimedAt, s.now)}
 	if est := s.job.EstimatedMinutes; est != nil {
 		m.Rest = "of about " + ui.Duration(time.Duration(*est)*time.Minute)
 		if s.now.Sub(s.job.Lease.ClaimedAt) >= time.Duration(*est)*time.Minute+overEstimate {

@@ -10,7 +10,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	view "fleetboard/views/job"
 	"fleetboard/views/links"
 )
 
@@ -36,7 +36,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 		shell.LiveURL = links.LiveJob(page.Cursor, job.Key)
 	}
 	log := logData{job: job, found: page.Log, more: page.MoreLog, now: web.Now(page.Fleet)}
-	return web.Render(c, http.StatusOK, views.JobView(views.JobPage{Shell: shell,
+	return web.Render(c, http.StatusOK, view.View(view.Page{Shell: shell,
 		Job: newPageData(who, page, max(0, before)).model(), Log: log.model()}))
 }
 
@@ -46,7 +46,7 @@ func (p *Pages) panel(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, views.LiveJob(sheet.model()))
+	return web.Render(c, http.StatusOK, view.Live(sheet.model()))
 }
 
 // read reads the live part of a job's page.

@@ -4,14 +4,14 @@ import (
 	"fleetboard/handlers/jobparts"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
-	"fleetboard/views"
+	view "fleetboard/views/job"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
 
 // addTalk puts what was said below the attempt that it is about: the last one
 // that had begun by then. Attempts come newest first, in the order of the sheet.
-func (s pageData) addTalk(attempts []views.Attempt) {
+func (s pageData) addTalk(attempts []view.Attempt) {
 	for i := len(s.Conversation) - 1; i >= 0; i-- {
 		e := s.Conversation[i]
 		for at, a := range s.Attempts {
@@ -25,12 +25,12 @@ func (s pageData) addTalk(attempts []views.Attempt) {
 
 // question is what the last attempt asked, with its answer or the address that
 // takes one; nil where nothing is open and the next attempt has begun.
-func (s pageData) question() *views.Question {
+func (s pageData) question() *view.Question {
 	j := s.job
 	if j.Question == "" || j.Lease != nil || j.Status.Finished() {
 		return nil
 	}
-	q := &views.Question{Agent: "The agent", Text: j.Question, Asked: ui.Ago(j.StatusAt, s.now), Answer: j.Answer, By: "A person"}
+	q := &view.Question{Agent: "The agent", Text: j.Question, Asked: ui.Ago(j.StatusAt, s.now), Answer: j.Answer, By: "A person"}
 	for i := len(s.Conversation) - 1; i >= 0; i-- {
 		switch e := s.Conversation[i]; e.Type {
 		case eventlog.JobAsked:

@@ -5,17 +5,17 @@ import (
 	"strings"
 
 	"fleetboard/internal/spend"
-	"fleetboard/views"
+	view "fleetboard/views/job"
 	"fleetboard/views/ui"
 )
 
 // usedModel is what models were used for, as pages show it; nothing where they were
 // not.
-func usedModel(u spend.Usage) views.Used {
+func usedModel(u spend.Usage) view.Used {
 	if u.Entries == 0 {
-		return views.Used{}
+		return view.Used{}
 	}
-	m := views.Used{Tokens: tokens(u.Input) + " in, " + tokens(u.Output) + " out", Cost: costText(u)}
+	m := view.Used{Tokens: tokens(u.Input) + " in, " + tokens(u.Output) + " out", Cost: costText(u)}
 	var cached []string
 	if u.CacheRead > 0 {
 		cached = append(cached, tokens(u.CacheRead)+" read from the cache")

@@ -8,14 +8,14 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	view "fleetboard/views/job"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
 
 // reason is the panel that says why the job does not run; nil for one that
 // does, or that has nothing left to run for.
-func (s pageData) reason() *views.Why {
+func (s pageData) reason() *view.Why {
 	j := s.job
 	switch {
 	case len(s.Why.Reasons) == 0, j.Lease != nil, j.Status == jobs.Completed, j.Status == jobs.Archived:
@@ -23,12 +23,12 @@ func (s pageData) reason() *views.Why {
 	case j.Status == jobs.Failed:
 		return s.failure()
 	case j.Status == jobs.Aborted:
-		return &views.Why{Icon: "circle-x", Title: reason.ByText(j.Key+" was cancelled",
+		return &view.Why{Icon: "circle-x", Title: reason.ByText(j.Key+" was cancelled",
 			tenancy.Credit(j.StatusBy, j.CarriedOutBy), j.LastError).String(), Lines: s.next(kanban.CodeAborted)}
 	}
 	first := s.Why.Reasons[0]
 	shown := reason.Model(j, first, s.now)
-	m := &views.Why{Icon: shown.Icon, Tone: shown.Tone, Title: whyTitle(j, first)}
+	m := &view.Why{Icon: shown.Icon, Tone: shown.Tone, Title: whyTitle(j, first)}
 	for _, r := range s.Why.Reasons {
 		if r.Code != kanban.CodeQuestion { // it stands below, as a whole
 			m.Lines = append(m.Lines, reason.Text(j, r, s.now))
@@ -42,9 +42,9 @@ func (s pageData) reason() *views.Why {
 	return m
 }
 
-func (s pageData) failure() *views.Why {
+func (s pageData) failure() *view.Why {
 	j := s.job
-	m := &views.Why{Icon: "octagon-alert", Tone: ui.Bad, Title: j.Key + " failed"}
+	m := &view.Why{Icon: "octagon-alert", Tone: ui.Bad, Title: j.Key + " failed"}
 	switch {
 	case s.Why.Reasons[0].Code == kanban.CodeDependencyCycle:
 		m.Title += ", it waited for itself"
@@ -123,14 +123,14 @@ func whyTitle(j jobs.Job, r kanban.Reason) string {
 }
 
 // routingRows says of each factory whether it could run the job.
-func (s pageData) routingRows() []views.WhyRow {
-	var rows []views.WhyRow
+func (s pageData) routingRows() []view.WhyRow {
+	var rows []view.WhyRow
 	for _, f := range s.Why.Routing.Eligible {
-		rows = append(rows, views.WhyRow{Name: f.Factory.Name, Text: "has all it needs",
+		rows = append(rows, view.WhyRow{Name: f.Factory.Name, Text: "has all it needs",
 			Remark: web.Plural(f.Free, "seat", "seats") + " free"})
 	}
 	for i, f := range s.Why.Routing.Ineligible {
-		row := views.WhyRow{Name: f.Factory.Name, Text: reason.Misfit(f, s.job.Factory), Missing: f.Missing}
+		row := view.WhyRow{Name: f.Factory.Name, Text: reason.Misfit(f, s.job.Factory), Missing: f.Missing}
 		switch {
 		case i == 0 && len(s.Why.Routing.Eligible) == 0:
 			row.Remark = "nearest miss"

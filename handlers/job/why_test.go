@@ -10,7 +10,7 @@ import (
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	view "fleetboard/views/job"
 	"fleetboard/views/links"
 )
 
@@ -26,7 +26,7 @@ func whySheet(status jobs.Status, code string, canWrite bool) pageData {
 	}
 }
 
-func saidIn(w *views.Why) (lines, hrefs []string) {
+func saidIn(w *view.Why) (lines, hrefs []string) {
 	for _, l := range w.Lines {
 		lines = append(lines, l.String())
 		for _, span := range l {

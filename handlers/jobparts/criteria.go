@@ -4,17 +4,17 @@ import (
 	"strconv"
 
 	"fleetboard/internal/jobs"
-	"fleetboard/views"
+	view "fleetboard/views/jobparts"
 	"fleetboard/views/links"
 )
 
 // Criteria is the check list of a job, with what ticks it where the
 // reader may.
-func Criteria(j jobs.Job, canWrite bool) views.Acceptance {
-	var m views.Acceptance
+func Criteria(j jobs.Job, canWrite bool) view.Acceptance {
+	var m view.Acceptance
 	met := 0
 	for i, text := range j.Acceptance {
-		m.Items = append(m.Items, views.Criterion{Text: text, Met: j.AcceptanceMet[i]})
+		m.Items = append(m.Items, view.Criterion{Text: text, Met: j.AcceptanceMet[i]})
 		if j.AcceptanceMet[i] {
 			met++
 		}

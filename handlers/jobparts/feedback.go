@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"fleetboard/internal/eventlog"
-	"fleetboard/views"
+	view "fleetboard/views/jobparts"
 	"fleetboard/views/ui"
 )
 
@@ -19,9 +19,9 @@ var saidKinds = map[eventlog.Type]struct{ icon, what, field string }{
 }
 
 // Feedback is what somebody said about a job.
-func Feedback(e eventlog.Event, now time.Time) views.Feedback {
+func Feedback(e eventlog.Event, now time.Time) view.Feedback {
 	kind := saidKinds[e.Type]
-	return views.Feedback{Icon: kind.icon, What: kind.what + e.Actor.Name, At: ui.Ago(e.At, now), Text: wordsIn(e, kind.field)}
+	return view.Feedback{Icon: kind.icon, What: kind.what + e.Actor.Name, At: ui.Ago(e.At, now), Text: wordsIn(e, kind.field)}
 }
 
 // wordsIn is a text that an event carries: in its payload, else as the new value

@@ -8,7 +8,7 @@ import (
 
 	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
-	"fleetboard/views"
+	view "fleetboard/views/jobparts"
 	"fleetboard/views/ui"
 )
 
@@ -49,13 +49,13 @@ func ShortCommit(commit string) string {
 }
 
 // Outcome is what came of a job, nil as long as nothing has.
-func Outcome(j jobs.Job) *views.Outcome {
+func Outcome(j jobs.Job) *view.Outcome {
 	r := ResultOf(j)
 	address := j.URL
 	if address == "" {
 		address = r.URL
 	}
-	m := &views.Outcome{Summary: ui.Markdown(r.Summary), Commit: r.Commit, Branch: r.Branch, LinkText: address,
+	m := &view.Outcome{Summary: ui.Markdown(r.Summary), Commit: r.Commit, Branch: r.Branch, LinkText: address,
 		Approved: j.ApprovedHead, Merged: j.MergedCommit}
 	if n := len(j.FilesTouched); n > 0 {
 		m.Touched = web.Plural(n, "file", "files")

@@ -5,7 +5,7 @@ import (
 
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
-	"fleetboard/views"
+	view "fleetboard/views/jobparts"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -19,7 +19,7 @@ type Verb struct {
 	// main are the statuses where it stands in the top bar of the job's page.
 	main []jobs.Status
 	// ask makes the dialog before it, nil for none.
-	Ask func(j jobs.Job) *views.ActionDialog
+	Ask func(j jobs.Job) *ui.Dialog
 	// hidden verbs have a form of their own on the page.
 	hidden bool
 	// done is the toast's fact, after the job's key.
@@ -77,13 +77,13 @@ func (v Verb) Possible(j jobs.Job) bool {
 }
 
 // Actions are the verbs for a job now.
-func Actions(j jobs.Job) []views.Action {
-	var list []views.Action
+func Actions(j jobs.Job) []ui.Action {
+	var list []ui.Action
 	for _, v := range Verbs {
 		if v.hidden || !v.Possible(j) {
 			continue
 		}
-		a := views.Action{Verb: string(v.By), Label: v.Label, Icon: v.Icon, Danger: v.danger,
+		a := ui.Action{Verb: string(v.By), Label: v.Label, Icon: v.Icon, Danger: v.danger,
 			URL: links.JobAction(j.Key, string(v.By)), Main: slices.Contains(v.main, j.Status)}
 		if v.Ask != nil {
 			a.Dialog = v.Ask(j)
@@ -108,53 +108,53 @@ var moveWords = map[jobs.Trigger]struct {
 }
 
 // Moves are the columns that a card can go to now.
-func Moves(moves []kanban.Move) []views.Move {
-	var list []views.Move
+func Moves(moves []kanban.Move) []view.Move {
+	var list []view.Move
 	for _, m := range moves {
 		w, ok := moveWords[m.Verb]
 		if !ok {
 			w.glyph, w.label = ui.Status(m.To), ColumnTitles[m.To]
 		}
-		list = append(list, views.Move{To: string(m.To), Glyph: w.glyph, Label: w.label})
+		list = append(list, view.Move{To: string(m.To), Glyph: w.glyph, Label: w.label})
 	}
 	return list
 }
 
-func askReject(j jobs.Job) *views.ActionDialog {
-	return &views.ActionDialog{Title: "Send " + j.Key + " back?", Reason: true, Long: true, Required: true,
+func askReject(j jobs.Job) *ui.Dialog {
+	return &ui.Dialog{Title: "Send " + j.Key + " back?", Reason: true, Long: true, Required: true,
 		Keep: "Leave it in review", Confirm: "Reject",
 		Text: ui.Text("It becomes ready again. The next attempt is given your reason.")}
 }
 
-func askMerge(j jobs.Job) *views.ActionDialog {
-	return &views.ActionDialog{Title: "Is " + j.Key + " merged?", Commit: true, Link: true, Head: ResultOf(j).Commit,
+func askMerge(j jobs.Job) *ui.Dialog {
+	return &ui.Dialog{Title: "Is " + j.Key + " merged?", Commit: true, Link: true, Head: ResultOf(j).Commit,
 		Keep: "Not yet", Confirm: "Mark as merged",
 		Text: ui.Text("It is completed then, and jobs that wait for it can start.")}
 }
 
-func askMergeFail(j jobs.Job) *views.ActionDialog {
-	return &views.ActionDialog{Title: "Could " + j.Key + " not be merged?", Reason: true, Long: true, Required: true,
+func askMergeFail(j jobs.Job) *ui.Dialog {
+	return &ui.Dialog{Title: "Could " + j.Key + " not be merged?", Reason: true, Long: true, Required: true,
 		Keep: "Leave it approved", Confirm: "Back to review",
 		Text: ui.Text("It is in review again. Reject it there to have it done anew.")}
 }
 
-func askRelease(j jobs.Job) *views.ActionDialog {
-	return &views.ActionDialog{Title: "Take " + j.Key + " back?", Reason: true, Keep: "Let it run", Confirm: "Give the lease back",
+func askRelease(j jobs.Job) *ui.Dialog {
+	return &ui.Dialog{Title: "Take " + j.Key + " back?", Reason: true, Keep: "Let it run", Confirm: "Give the lease back",
 		Text: ui.Text(Holder(j) + " loses it at once; its checkpoint is kept and any factory can go on.")}
 }
 
-func askBlock(j jobs.Job) *views.ActionDialog {
-	return &views.ActionDialog{Title: "Block " + j.Key + "?", Reason: true, Required: true, Keep: "Leave it", Confirm: "Block it",
+func askBlock(j jobs.Job) *ui.Dialog {
+	return &ui.Dialog{Title: "Block " + j.Key + "?", Reason: true, Required: true, Keep: "Leave it", Confirm: "Block it",
 		Text: ui.Text("No agent claims it until somebody unblocks it.")}
 }
 
-func askFinish(j jobs.Job) *views.ActionDialog {
-	return &views.ActionDialog{Title: "Is " + j.Key + " done?", Reason: true, Required: true, Keep: "Not yet", Confirm: "Mark as done",
+func askFinish(j jobs.Job) *ui.Dialog {
+	return &ui.Dialog{Title: "Is " + j.Key + " done?", Reason: true, Required: true, Keep: "Not yet", Confirm: "Mark as done",
 		Text: ui.Text("It is completed without an agent, and jobs that wait for it can start. Say why.")}
 }
 
-func askCancel(j jobs.Job) *views.ActionDialog {
-	d := &views.ActionDialog{Title: "Cancel " + j.Key + "?", Reason: true, Keep: "Keep it", Confirm: "Cancel job",
+func askCancel(j jobs.Job) *ui.Dialog {
+	d := &ui.Dialog{Title: "Cancel " + j.Key + "?", Reason: true, Keep: "Keep it", Confirm: "Cancel job",
 		Text: ui.Text("Jobs that wait for it go on waiting until it is retried and completed.")}
 	if j.Lease != nil {
 		d.Keep = "Keep it running"

@@ -7,7 +7,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	"fleetboard/views/layout"
 )
 
 // settle is how long the consequences of a change, such as every reason that
@@ -23,7 +23,7 @@ type stream struct {
 
 	// Only run touches these.
 	updates <-chan *kanban.Update
-	fleet   views.Fleet // as the sidebar shows it
+	fleet   layout.Fleet // as the sidebar shows it
 	later   <-chan time.Time
 }
 
@@ -147,7 +147,7 @@ func (n *Update) frame(u *kanban.Update) {
 		return
 	}
 	if u.Fleet != nil {
-		n.Parts = append(n.Parts, views.LiveFleet(web.FleetModel(*u.Fleet)))
+		n.Parts = append(n.Parts, layout.LiveFleet(web.FleetModel(*u.Fleet)))
 	}
 	n.Parts = append(n.Parts, reviewCount(u)...)
 }

@@ -8,7 +8,7 @@ import (
 
 	"fleetboard/handlers/web"
 	"fleetboard/internal/kanban"
-	"fleetboard/views"
+	"fleetboard/views/layout"
 )
 
 // merge adds a later update to what was gathered. The update itself belongs to
@@ -49,7 +49,7 @@ func merge(into, u *kanban.Update) {
 	}
 }
 
-func sameFleet(a, b views.Fleet) bool {
+func sameFleet(a, b layout.Fleet) bool {
 	return a.Free == b.Free && a.More == b.More && slices.Equal(a.Rows, b.Rows)
 }
 
@@ -78,5 +78,5 @@ func reviewCount(u *kanban.Update) []templ.Component {
 	if u.InReview == nil {
 		return nil
 	}
-	return []templ.Component{views.LiveReviewCount(web.ReviewNumber(*u.InReview))}
+	return []templ.Component{layout.LiveReviewCount(web.ReviewNumber(*u.InReview))}
 }

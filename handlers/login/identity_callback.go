@@ -16,8 +16,8 @@ import (
 	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/login"
 )
 
 // identityCallback is where the provider sends browsers back to.
@@ -111,7 +111,7 @@ func (p *identityPages) identityRefused(c echo.Context, flow identityFlow, err e
 	return p.identityDoor(c, status.Of(f.Code), refusedIdentity(p.Provider.Name(), flow, f, web.RequestID(c)))
 }
 
-func (p *identityPages) identityDoor(c echo.Context, status int, m views.IdentityDoor) error {
+func (p *identityPages) identityDoor(c echo.Context, status int, m view.IdentityDoor) error {
 	m.Theme = web.ThemeOf(c)
-	return web.Render(c, status, views.IdentityDoorView(m))
+	return web.Render(c, status, view.IdentityDoorView(m))
 }

@@ -12,8 +12,8 @@ import (
 	"fleetboard/internal/accounts/oidc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/login"
 	"fleetboard/views/ui"
 )
 
@@ -77,7 +77,7 @@ func (p *identityPages) identityJoinPage(c echo.Context, status int, guest found
 	if err != nil {
 		return p.joinFailed(c, guest, err)
 	}
-	m := views.IdentityGuest{Theme: web.ThemeOf(c), Key: guest.Key, Error: wrong, Provider: p.Provider.Name(), Who: guest.Email,
+	m := view.IdentityGuest{Theme: web.ThemeOf(c), Key: guest.Key, Error: wrong, Provider: p.Provider.Name(), Who: guest.Email,
 		Workspace: in.WorkspaceName, Role: web.Capital(string(in.Role)), May: RoleMay[in.Role], By: in.By,
 		Until: ui.In(in.Expires, time.Now()), Back: links.Invitation(guest.Invitation)}
 	account, known, err := p.Accounts.Identities.Account(ctx, guest.Claims)
@@ -96,7 +96,7 @@ func (p *identityPages) identityJoinPage(c echo.Context, status int, guest found
 		}
 		m.LeavesAs = here.Email
 	}
-	return web.Render(c, status, views.IdentityGuestView(m))
+	return web.Render(c, status, view.IdentityGuestView(m))
 }
 
 // joinFailed says why an invitation could not be accepted.

@@ -9,8 +9,9 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	"fleetboard/views/layout"
 	"fleetboard/views/links"
+	view "fleetboard/views/login"
 	"fleetboard/views/ui"
 )
 
@@ -88,19 +89,19 @@ func (p *identityPages) identityConfirmPage(c echo.Context, who tenancy.Principa
 	if err != nil {
 		return err
 	}
-	shell, err := p.Web.Page(c, who, snap, views.SectionSettings, "Link "+p.Provider.Name())
+	shell, err := p.Web.Page(c, who, snap, layout.SectionSettings, "Link "+p.Provider.Name())
 	if err != nil {
 		return err
 	}
 	shell.Path = links.IdentityConfirm
-	m := views.IdentityConfirm{Shell: shell, Key: found.Key, Provider: p.Provider.Name(), Email: found.Email,
+	m := view.IdentityConfirm{Shell: shell, Key: found.Key, Provider: p.Provider.Name(), Email: found.Email,
 		Account: account.Email, NeedsPassword: at.HasPassword}
 	if refused != nil {
 		if m.Errors = refused.Fields; len(m.Errors) == 0 {
 			m.Error = refused.Message
 		}
 	}
-	return web.Render(c, status, views.IdentityConfirmView(m))
+	return web.Render(c, status, view.IdentityConfirmView(m))
 }
 
 // identityUnlink takes that way in away.

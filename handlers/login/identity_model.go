@@ -3,12 +3,12 @@ package login
 import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/login"
 )
 
 // wayOn is where a log in that failed began, and the way to try it again.
-func (f identityFlow) wayOn(m *views.IdentityDoor) {
+func (f identityFlow) wayOn(m *view.IdentityDoor) {
 	m.Again = "Try again"
 	switch f.Purpose {
 	case toLink:
@@ -24,8 +24,8 @@ func (f identityFlow) wayOn(m *views.IdentityDoor) {
 }
 
 // refusedIdentity is the page of a log in that did not get as far as a person.
-func refusedIdentity(provider string, flow identityFlow, f *fault.Error, requestID string) views.IdentityDoor {
-	m := views.IdentityDoor{Title: "Nobody was logged in", Text: f.Message, RequestID: requestID}
+func refusedIdentity(provider string, flow identityFlow, f *fault.Error, requestID string) view.IdentityDoor {
+	m := view.IdentityDoor{Title: "Nobody was logged in", Text: f.Message, RequestID: requestID}
 	flow.wayOn(&m)
 	switch f.Code {
 	case fault.Malformed:
@@ -40,11 +40,11 @@ func refusedIdentity(provider string, flow identityFlow, f *fault.Error, request
 }
 
 // unknownIdentity is the page of a person whom no account belongs to.
-func unknownIdentity(provider, email, next string) views.IdentityDoor {
+func unknownIdentity(provider, email, next string) view.IdentityDoor {
 	if email == "" {
 		email = "somebody without an e-mail address"
 	}
-	return views.IdentityDoor{
+	return view.IdentityDoor{
 		Title: "No account belongs to you yet",
 		Text:  "At " + provider + " you are " + email + ". No account here is linked to that; an e-mail address alone opens none.",
 		Steps: []string{
@@ -56,15 +56,15 @@ func unknownIdentity(provider, email, next string) views.IdentityDoor {
 }
 
 // joinOver is the page of an answer that no question waits for.
-func joinOver() views.IdentityDoor {
-	return views.IdentityDoor{Title: "You have not joined", Text: "It took longer than ten minutes, or was begun in another browser.",
+func joinOver() view.IdentityDoor {
+	return view.IdentityDoor{Title: "You have not joined", Text: "It took longer than ten minutes, or was begun in another browser.",
 		Steps: []string{"Open the link of your invitation again."}, Label: "To the log in", URL: links.Login}
 }
 
 // joinRefused is the page of an invitation that could not be accepted. It does
 // not say whether an e-mail address has an account.
-func joinRefused(provider, token string, f *fault.Error) views.IdentityDoor {
-	m := views.IdentityDoor{Title: "You have not joined", Text: f.Message,
+func joinRefused(provider, token string, f *fault.Error) view.IdentityDoor {
+	m := view.IdentityDoor{Title: "You have not joined", Text: f.Message,
 		Label: "Back to the invitation", URL: links.Invitation(token)}
 	switch f.Code {
 	case fault.NotFound:

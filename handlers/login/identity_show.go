@@ -1,24 +1,24 @@
 package login
 
 import (
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/login"
 )
 
 // identityLogin is the way to log in with the identity provider; nil where the
 // server has none.
-func (p *Pages) identityLogin(next string) *views.IdentityLogin {
+func (p *Pages) identityLogin(next string) *view.IdentityLogin {
 	if p.Provider == nil {
 		return nil
 	}
-	return &views.IdentityLogin{Name: p.Provider.Name(), URL: links.IdentityLogin(next)}
+	return &view.IdentityLogin{Name: p.Provider.Name(), URL: links.IdentityLogin(next)}
 }
 
 // identityJoin is the way to accept an invitation with the identity provider;
 // nil where the server has none.
-func (p *Pages) identityJoin(token string) *views.IdentityJoin {
+func (p *Pages) identityJoin(token string) *view.IdentityJoin {
 	if p.Provider == nil {
 		return nil
 	}
-	return &views.IdentityJoin{Name: p.Provider.Name(), URL: links.IdentityJoin(token)}
+	return &view.IdentityJoin{Name: p.Provider.Name(), URL: links.IdentityJoin(token)}
 }

@@ -12,8 +12,8 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/login"
 	"fleetboard/views/ui"
 )
 
@@ -34,17 +34,17 @@ func (p *Pages) invitationPage(c echo.Context, status int, typed joinForm) error
 	if err != nil {
 		return err
 	}
-	m := views.InvitationPage{Theme: web.ThemeOf(c), URL: links.Invitation(token), Workspace: in.WorkspaceName, Role: web.RoleWord(in.Role),
+	m := view.InvitationPage{Theme: web.ThemeOf(c), URL: links.Invitation(token), Workspace: in.WorkspaceName, Role: web.RoleWord(in.Role),
 		May: RoleMay[in.Role], By: in.By, Until: ui.In(in.Expires, time.Now()), Name: typed.name, Email: in.Email, Errors: typed.wrong,
 		LogInURL: links.LoginNext(links.Invitation(token)), Identity: p.identityJoin(token)}
 	if m.Guest, err = p.guest(c, in); err != nil {
 		return err
 	}
-	return web.Render(c, status, views.InvitationView(m))
+	return web.Render(c, status, view.InvitationView(m))
 }
 
 // guest is who is logged in, also one who is in no workspace; nil for nobody.
-func (p *Pages) guest(c echo.Context, in members.Invitation) (*views.InvitationGuest, error) {
+func (p *Pages) guest(c echo.Context, in members.Invitation) (*view.InvitationGuest, error) {
 	ctx := c.Request().Context()
 	id, ok, err := p.guestAccount(c)
 	if err != nil || !ok {
@@ -58,7 +58,7 @@ func (p *Pages) guest(c echo.Context, in members.Invitation) (*views.InvitationG
 	if err != nil {
 		return nil, err
 	}
-	g := &views.InvitationGuest{Account: id.String(), Name: account.Name, Email: account.Email}
+	g := &view.InvitationGuest{Account: id.String(), Name: account.Name, Email: account.Email}
 	if w, ok := web.WorkspaceOf(list, in.Workspace); ok {
 		g.Already, g.WorkspaceID = string(w.Role), w.ID.String()
 	}

@@ -12,7 +12,7 @@ import (
 	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts/setup"
-	"fleetboard/views"
+	"fleetboard/views/layout"
 )
 
 func TestLogInPage(t *testing.T) {
@@ -173,8 +173,8 @@ func TestTheme(t *testing.T) {
 	}
 	for _, step := range []struct {
 		choice string
-		want   views.Theme
-	}{{"dark", views.ThemeDark}, {"light", views.ThemeLight}, {"system", views.ThemeSystem}} {
+		want   layout.Theme
+	}{{"dark", layout.ThemeDark}, {"light", layout.ThemeLight}, {"system", layout.ThemeSystem}} {
 		handlertest.WantRedirect(t, s.Post("/theme", url.Values{"theme": {step.choice}, "next": {"/agents?x=1"}}), "/agents?x=1")
 		if got := look(); got != step.want.Attr() {
 			t.Errorf("%s: the page has theme %q", step.choice, got)

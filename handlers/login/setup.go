@@ -10,8 +10,8 @@ import (
 	"fleetboard/internal/accounts/setup"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/login"
 )
 
 // setupForm shows the page of a set-up link that can still be used.
@@ -24,7 +24,7 @@ func (p *Pages) setupForm(c echo.Context, _ tenancy.Principal) error {
 		return fault.New(fault.NotFound,
 			"This set-up link is not valid any more. If the owner is set up, log in; else restart the server for a new link.")
 	}
-	return web.Render(c, http.StatusOK, views.SetupView(views.Setup{Theme: web.ThemeOf(c), URL: links.Setup(c.Param("token"))}))
+	return web.Render(c, http.StatusOK, view.SetupView(view.Setup{Theme: web.ThemeOf(c), URL: links.Setup(c.Param("token"))}))
 }
 
 // setup makes the owner and logs him in, or shows the form again with what was
@@ -39,7 +39,7 @@ func (p *Pages) setup(c echo.Context, _ tenancy.Principal) error {
 	account, err := p.Accounts.Setup.SetUp(c.Request().Context(), token, typed)
 	if fault.Is(err, fault.Validation) {
 		f := fault.From(err)
-		return web.Render(c, status.Of(f.Code), views.SetupView(views.Setup{
+		return web.Render(c, status.Of(f.Code), view.SetupView(view.Setup{
 			Theme: web.ThemeOf(c), URL: links.Setup(token), Workspace: typed.Workspace, Name: typed.Name, Email: typed.Email, Errors: f.Fields,
 		}))
 	}

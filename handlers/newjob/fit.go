@@ -10,16 +10,16 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/newjob"
 	"fleetboard/views/ui"
 )
 
 // routabilityModel says which factories could run the job that is being
 // written, and of each other one why not.
-func routabilityModel(f jobForm, snap fleet.Snapshot, depends []jobs.Job) views.Routability {
+func routabilityModel(f jobForm, snap fleet.Snapshot, depends []jobs.Job) view.Routability {
 	routing := snap.Route(f.needs())
-	m := views.Routability{Tone: ui.OK, RepoHint: repoHint(snap, f.repo), FactoryHint: factoryHint(snap, f.factory)}
+	m := view.Routability{Tone: ui.OK, RepoHint: repoHint(snap, f.repo), FactoryHint: factoryHint(snap, f.factory)}
 	seats := 0
 	for _, fit := range routing.Eligible {
 		seats += fit.Free
@@ -56,8 +56,8 @@ func heardText(snap fleet.Snapshot) string {
 	return "from heartbeats " + ui.Duration(web.Now(snap).Sub(last)) + " ago"
 }
 
-func eligible(f jobForm, fit fleet.Fit) views.Fit {
-	m := views.Fit{Name: fit.Factory.Name, About: web.FactoryAbout(fit.Factory), Kind: views.FitYes, Pips: web.PipsOf(fit.Factory),
+func eligible(f jobForm, fit fleet.Fit) view.Fit {
+	m := view.Fit{Name: fit.Factory.Name, About: web.FactoryAbout(fit.Factory), Kind: view.FitYes, Pips: web.PipsOf(fit.Factory),
 		Seats: strconv.Itoa(fit.Free) + " free"}
 	var parts []string
 	if f.repo != "" {
@@ -77,9 +77,9 @@ func eligible(f jobForm, fit fleet.Fit) views.Fit {
 	return m
 }
 
-func ineligible(f jobForm, fit fleet.Fit, now time.Time) views.Fit {
+func ineligible(f jobForm, fit fleet.Fit, now time.Time) view.Fit {
 	one := fit.Factory
-	m := views.Fit{Name: one.Name, About: web.FactoryAbout(one), Kind: views.FitNo, Missing: fit.Missing, Pips: web.PipsOf(one),
+	m := view.Fit{Name: one.Name, About: web.FactoryAbout(one), Kind: view.FitNo, Missing: fit.Missing, Pips: web.PipsOf(one),
 		Seats: strconv.Itoa(one.Free()) + " free"}
 	needs := len(f.needed())
 	if f.repo != "" {
@@ -95,7 +95,7 @@ func ineligible(f jobForm, fit fleet.Fit, now time.Time) views.Fit {
 	case fit.Reason == fleet.ReasonOtherFactory:
 		m.Text = "Another factory is asked for."
 	case fit.Reason == fleet.ReasonDraining:
-		m.Kind, m.Text, m.Seats = views.FitSoon, "Would fit, but it is draining and takes no new claims.", "drain"
+		m.Kind, m.Text, m.Seats = view.FitSoon, "Would fit, but it is draining and takes no new claims.", "drain"
 	default:
 		m.Text = misses
 	}

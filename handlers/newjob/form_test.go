@@ -10,7 +10,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
-	"fleetboard/views"
+	view "fleetboard/views/newjob"
 	"fleetboard/views/ui"
 )
 
@@ -101,14 +101,14 @@ func TestRoutability(t *testing.T) {
 		t.Errorf("headline %q, %q, %q", m.Title, m.Text, m.Tone)
 	}
 	want := map[string]struct {
-		kind  views.FitKind
+		kind  view.FitKind
 		text  string
 		seats string
 	}{
-		"linux-2": {views.FitYes, "Holds ledger-api. 1 agent idle: linux-2-a.", "2 free"},
-		"linux-3": {views.FitSoon, "Would fit, but it is draining and takes no new claims.", "drain"},
-		"linux-5": {views.FitNo, "Dead, last heard of 54m ago.", "dead"},
-		"mac-1":   {views.FitNo, "Misses 2 of 3 needs.", "2 free"},
+		"linux-2": {view.FitYes, "Holds ledger-api. 1 agent idle: linux-2-a.", "2 free"},
+		"linux-3": {view.FitSoon, "Would fit, but it is draining and takes no new claims.", "drain"},
+		"linux-5": {view.FitNo, "Dead, last heard of 54m ago.", "dead"},
+		"mac-1":   {view.FitNo, "Misses 2 of 3 needs.", "2 free"},
 	}
 	for _, row := range m.Rows {
 		if w := want[row.Name]; row.Kind != w.kind || row.Text != w.text || row.Seats != w.seats {

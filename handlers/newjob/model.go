@@ -7,7 +7,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
-	"fleetboard/views"
+	view "fleetboard/views/newjob"
 	"fleetboard/views/ui"
 )
 
@@ -23,11 +23,11 @@ type pageData struct {
 	blank    bool   // nothing was typed or prefilled
 }
 
-func (s pageData) model() views.NewJob {
+func (s pageData) model() view.Form {
 	f := s.form
 	routability := routabilityModel(f, s.snap, s.depends)
 	chosen, offered := s.capabilities()
-	return views.NewJob{
+	return view.Form{
 		IdempotencyKey: f.key, Blank: s.blank, Title: f.title, Body: f.body,
 		Repo: s.repos(), RepoHint: routability.RepoHint, Factory: s.factories(), FactoryHint: routability.FactoryHint,
 		Engines: s.engines(), Capabilities: chosen, Offered: offered,
@@ -79,18 +79,18 @@ func productOptions(names []string, chosen string) []ui.Option {
 	return list
 }
 
-func (s pageData) engines() []views.EngineOption {
-	list := []views.EngineOption{{Label: "Any engine", Note: "the first free seat", Selected: s.form.engine == ""}}
+func (s pageData) engines() []view.EngineOption {
+	list := []view.EngineOption{{Label: "Any engine", Note: "the first free seat", Selected: s.form.engine == ""}}
 	var names []string
 	for _, f := range web.LiveFactories(s.snap) {
 		names = append(names, f.Engines...)
 	}
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		list = append(list, views.EngineOption{Value: name, Label: name, Note: engineNote(s.snap, name), Selected: name == s.form.engine})
+		list = append(list, view.EngineOption{Value: name, Label: name, Note: engineNote(s.snap, name), Selected: name == s.form.engine})
 	}
 	if s.form.engine != "" && !slices.Contains(names, s.form.engine) {
-		list = append(list, views.EngineOption{Value: s.form.engine, Label: s.form.engine, Note: "none live",
+		list = append(list, view.EngineOption{Value: s.form.engine, Label: s.form.engine, Note: "none live",
 			Selected: true, Offline: true})
 	}
 	return list
@@ -110,7 +110,7 @@ func engineNote(snap fleet.Snapshot, engine string) string {
 
 // capabilities are the chosen tokens, and those that live factories offer
 // besides. Engines and repos have fields of their own.
-func (s pageData) capabilities() (chosen []views.Token, offered []string) {
+func (s pageData) capabilities() (chosen []view.Token, offered []string) {
 	var all []string
 	for _, f := range web.LiveFactories(s.snap) {
 		all = append(all, f.Offers()...)
@@ -123,7 +123,7 @@ func (s pageData) capabilities() (chosen []views.Token, offered []string) {
 	slices.Sort(all)
 	all = slices.Compact(all)
 	for _, token := range s.form.capabilities {
-		chosen = append(chosen, views.Token{Value: token, Offline: !slices.Contains(all, token)})
+		chosen = append(chosen, view.Token{Value: token, Offline: !slices.Contains(all, token)})
 	}
 	offered = slices.DeleteFunc(all, func(token string) bool {
 		return strings.HasPrefix(token, enginePrefix) || strings.HasPrefix(token, "repo:") || slices.Contains(s.form.capabilities, token)
@@ -133,12 +133,12 @@ func (s pageData) capabilities() (chosen []views.Token, offered []string) {
 
 // dependencies are the chosen jobs; a key that names none is shown all the same,
 // beside the error.
-func (s pageData) dependencies() []views.Dependency {
-	var list []views.Dependency
+func (s pageData) dependencies() []view.Dependency {
+	var list []view.Dependency
 	for _, key := range s.form.dependsOn {
 		at := slices.IndexFunc(s.depends, func(j jobs.Job) bool { return j.Key == key })
 		if at < 0 {
-			list = append(list, views.Dependency{Key: key, Title: "not found", Status: ui.Archived, Percent: -1})
+			list = append(list, view.Dependency{Key: key, Title: "not found", Status: ui.Archived, Percent: -1})
 			continue
 		}
 		list = append(list, dependencyModel(s.depends[at]))
@@ -146,6 +146,6 @@ func (s pageData) dependencies() []views.Dependency {
 	return list
 }
 
-func dependencyModel(j jobs.Job) views.Dependency {
-	return views.Dependency{Key: j.Key, Title: j.Title, Status: ui.Status(j.Status), Percent: web.Percent(j.ProgressPercent)}
+func dependencyModel(j jobs.Job) view.Dependency {
+	return view.Dependency{Key: j.Key, Title: j.Title, Status: ui.Status(j.Status), Percent: web.Percent(j.ProgressPercent)}
 }

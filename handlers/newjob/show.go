@@ -11,7 +11,8 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	"fleetboard/views/layout"
+	view "fleetboard/views/newjob"
 	"fleetboard/views/ui"
 )
 
@@ -46,11 +47,11 @@ func (p *Pages) newJobPage(c echo.Context, who tenancy.Principal, status int, sh
 		return err
 	}
 	sheet.snap, sheet.products, sheet.phases, sheet.depends = around.Fleet, around.Products, around.Phases, depends
-	shell, err := p.Web.Page(c, who, around.Fleet, views.SectionNewJob, "New job")
+	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionNewJob, "New job")
 	if err != nil {
 		return err
 	}
-	return web.Render(c, status, views.NewJobView(views.NewJobPage{Shell: shell, Form: sheet.model()}))
+	return web.Render(c, status, view.View(view.Page{Shell: shell, Form: sheet.model()}))
 }
 
 // lookedUp are the keys of the chosen dependencies that the page looks up.
@@ -69,7 +70,7 @@ func (p *Pages) routability(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, views.RoutabilityAnswer(routabilityModel(form, snap, depends)))
+	return web.Render(c, http.StatusOK, view.RoutabilityAnswer(routabilityModel(form, snap, depends)))
 }
 
 // preview is the description as the job's page will show it.
@@ -78,13 +79,13 @@ func (p *Pages) preview(c echo.Context, _ tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, views.MarkdownPreview(ui.Markdown(in.Get("body"))))
+	return web.Render(c, http.StatusOK, view.MarkdownPreview(ui.Markdown(in.Get("body"))))
 }
 
 // search finds jobs to depend on.
 func (p *Pages) search(c echo.Context, who tenancy.Principal) error {
 	query := web.SearchText(c.QueryParam("q"))
-	m := views.JobOptions{Query: query}
+	m := view.JobOptions{Query: query}
 	if query != "" {
 		found, err := p.Jobs.Search(c.Request().Context(), who, query, web.MaxFound)
 		if err != nil {
@@ -96,7 +97,7 @@ func (p *Pages) search(c echo.Context, who tenancy.Principal) error {
 			}
 		}
 	}
-	return web.Render(c, http.StatusOK, views.DependencyOptions(m))
+	return web.Render(c, http.StatusOK, view.DependencyOptions(m))
 }
 
 // startOf says in one sentence whether and where a new job can start.

@@ -11,8 +11,8 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/palette"
 	"fleetboard/views/ui"
 )
 
@@ -28,16 +28,16 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, views.PaletteRows(paletteModel(query, found, snap, who)))
+	return web.Render(c, http.StatusOK, view.Rows(paletteModel(query, found, snap, who)))
 }
 
 // paletteModel lists jobs, factories and pages. Without a query the pages come
 // first; they are what an empty palette is opened for.
-func paletteModel(query string, found []jobs.Job, snap fleet.Snapshot, who tenancy.Principal) views.Palette {
-	var list []views.PaletteGroup
-	add := func(title string, rows []views.PaletteRow) {
+func paletteModel(query string, found []jobs.Job, snap fleet.Snapshot, who tenancy.Principal) view.Results {
+	var list []view.Group
+	add := func(title string, rows []view.Row) {
 		if len(rows) > 0 {
-			list = append(list, views.PaletteGroup{Title: title, Rows: rows})
+			list = append(list, view.Group{Title: title, Rows: rows})
 		}
 	}
 	pages := pageRows(query, who)
@@ -49,13 +49,13 @@ func paletteModel(query string, found []jobs.Job, snap fleet.Snapshot, who tenan
 		add("Factories", factoryRows(query, snap))
 		add("Go to", pages)
 	}
-	return views.Palette{Query: query, Groups: list}
+	return view.Results{Query: query, Groups: list}
 }
 
-func jobRows(found []jobs.Job) []views.PaletteRow {
-	rows := make([]views.PaletteRow, len(found))
+func jobRows(found []jobs.Job) []view.Row {
+	rows := make([]view.Row, len(found))
 	for i, j := range found {
-		rows[i] = views.PaletteRow{URL: links.Job(j.Key), Status: ui.Status(j.Status), Percent: web.Percent(j.ProgressPercent),
+		rows[i] = view.Row{URL: links.Job(j.Key), Status: ui.Status(j.Status), Percent: web.Percent(j.ProgressPercent),
 			Key: j.Key, Text: j.Title, Note: jobparts.PlaceOf(j)}
 		if j.Lease != nil {
 			rows[i].Note = j.Lease.Agent + " · " + j.Lease.Factory
@@ -64,11 +64,11 @@ func jobRows(found []jobs.Job) []views.PaletteRow {
 	return rows
 }
 
-func factoryRows(query string, snap fleet.Snapshot) []views.PaletteRow {
-	var rows []views.PaletteRow
+func factoryRows(query string, snap fleet.Snapshot) []view.Row {
+	var rows []view.Row
 	for _, f := range snap.Factories {
 		if len(rows) < web.MaxFound && contains(f.Name, query) {
-			rows = append(rows, views.PaletteRow{URL: links.AgentsOf(views.FactoryID(f.Name)), Icon: "server",
+			rows = append(rows, view.Row{URL: links.AgentsOf(ui.FactoryID(f.Name)), Icon: "server",
 				Text: f.Name, Note: web.FleetRow(f).Text})
 		}
 	}
@@ -78,36 +78,36 @@ func factoryRows(query string, snap fleet.Snapshot) []views.PaletteRow {
 // palettePages are the pages that the palette goes to. Those of the settings come
 // last: without a query only the first of them shows.
 var palettePages = []struct {
-	views.PaletteRow
+	view.Row
 	need     tenancy.Permission
 	settings bool
 }{
-	{views.PaletteRow{URL: links.Board, Icon: "square-kanban", Text: "Board", Keys: []string{"G", "B"}}, tenancy.ReadBoard, false},
-	{views.PaletteRow{URL: links.NewJob, Icon: "plus", Text: "New job", Keys: []string{"C"}}, tenancy.WriteJobs, false},
-	{views.PaletteRow{URL: links.Review, Icon: "eye", Text: "Review", Keys: []string{"G", "R"}}, tenancy.ReadBoard, false},
-	{views.PaletteRow{URL: links.Agents, Icon: "bot", Text: "Agents", Keys: []string{"G", "A"}}, tenancy.ReadBoard, false},
-	{views.PaletteRow{URL: links.Timeline, Icon: "history", Text: "Timeline", Keys: []string{"G", "T"}}, tenancy.ReadBoard, false},
-	{views.PaletteRow{URL: links.Status, Icon: "gauge", Text: "Status"}, tenancy.ReadBoard, false},
-	{views.PaletteRow{URL: links.Settings, Icon: "settings", Text: "Settings", Keys: []string{"G", "S"}}, tenancy.SignedIn, false},
-	{views.PaletteRow{URL: links.Account, Icon: "user", Text: "Your account", Note: "Settings"}, tenancy.SignedIn, true},
-	{views.PaletteRow{URL: links.Workspace, Icon: "settings", Text: "Workspace", Note: "Settings"}, tenancy.ReadBoard, true},
-	{views.PaletteRow{URL: links.Members, Icon: "users", Text: "Members", Note: "Settings"}, tenancy.ReadBoard, true},
-	{views.PaletteRow{URL: links.Products, Icon: "package", Text: "Products and repos", Note: "Settings"}, tenancy.ReadBoard, true},
-	{views.PaletteRow{URL: links.Tokens, Icon: "key-round", Text: "Tokens", Note: "Settings"}, tenancy.SignedIn, true},
-	{views.PaletteRow{URL: links.Connect, Icon: "terminal", Text: "Connect an agent", Note: "Settings"}, tenancy.ReadBoard, true},
-	{views.PaletteRow{URL: links.Secrets, Icon: "lock", Text: "Encryption", Note: "Settings"}, tenancy.Manage, true},
-	{views.PaletteRow{URL: links.Audit, Icon: "scroll-text", Text: "Audit", Note: "Settings"}, tenancy.Manage, true},
+	{view.Row{URL: links.Board, Icon: "square-kanban", Text: "Board", Keys: []string{"G", "B"}}, tenancy.ReadBoard, false},
+	{view.Row{URL: links.NewJob, Icon: "plus", Text: "New job", Keys: []string{"C"}}, tenancy.WriteJobs, false},
+	{view.Row{URL: links.Review, Icon: "eye", Text: "Review", Keys: []string{"G", "R"}}, tenancy.ReadBoard, false},
+	{view.Row{URL: links.Agents, Icon: "bot", Text: "Agents", Keys: []string{"G", "A"}}, tenancy.ReadBoard, false},
+	{view.Row{URL: links.Timeline, Icon: "history", Text: "Timeline", Keys: []string{"G", "T"}}, tenancy.ReadBoard, false},
+	{view.Row{URL: links.Status, Icon: "gauge", Text: "Status"}, tenancy.ReadBoard, false},
+	{view.Row{URL: links.Settings, Icon: "settings", Text: "Settings", Keys: []string{"G", "S"}}, tenancy.SignedIn, false},
+	{view.Row{URL: links.Account, Icon: "user", Text: "Your account", Note: "Settings"}, tenancy.SignedIn, true},
+	{view.Row{URL: links.Workspace, Icon: "settings", Text: "Workspace", Note: "Settings"}, tenancy.ReadBoard, true},
+	{view.Row{URL: links.Members, Icon: "users", Text: "Members", Note: "Settings"}, tenancy.ReadBoard, true},
+	{view.Row{URL: links.Products, Icon: "package", Text: "Products and repos", Note: "Settings"}, tenancy.ReadBoard, true},
+	{view.Row{URL: links.Tokens, Icon: "key-round", Text: "Tokens", Note: "Settings"}, tenancy.SignedIn, true},
+	{view.Row{URL: links.Connect, Icon: "terminal", Text: "Connect an agent", Note: "Settings"}, tenancy.ReadBoard, true},
+	{view.Row{URL: links.Secrets, Icon: "lock", Text: "Encryption", Note: "Settings"}, tenancy.Manage, true},
+	{view.Row{URL: links.Audit, Icon: "scroll-text", Text: "Audit", Note: "Settings"}, tenancy.Manage, true},
 }
 
-func pageRows(query string, who tenancy.Principal) []views.PaletteRow {
-	var rows []views.PaletteRow
+func pageRows(query string, who tenancy.Principal) []view.Row {
+	var rows []view.Row
 	for _, p := range palettePages {
 		if who.Can(p.need) && contains(p.Text, query) && (query != "" || !p.settings) {
-			rows = append(rows, p.PaletteRow)
+			rows = append(rows, p.Row)
 		}
 	}
 	if query != "" {
-		rows = append(rows, views.PaletteRow{URL: links.BoardWith(links.Filter{Query: query}), Icon: "search",
+		rows = append(rows, view.Row{URL: links.BoardWith(links.Filter{Query: query}), Icon: "search",
 			Text: "Search the board for “" + query + "”"})
 	}
 	return rows

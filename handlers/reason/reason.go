@@ -11,7 +11,7 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	viewparts "fleetboard/views/jobparts"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -30,11 +30,11 @@ var icons = map[string]string{
 
 // Model says in one sentence why a job does not run; nil where there is
 // nothing to say.
-func Model(j jobs.Job, why kanban.Reason, now time.Time) *views.Reason {
+func Model(j jobs.Job, why kanban.Reason, now time.Time) *viewparts.Reason {
 	if why.Code == "" {
 		return nil
 	}
-	r := &views.Reason{Icon: icons[why.Code], Text: Text(j, why, now)}
+	r := &viewparts.Reason{Icon: icons[why.Code], Text: Text(j, why, now)}
 	switch why.Code {
 	case kanban.CodeNoFactory, kanban.CodeDependencyFailed:
 		r.Tone = ui.Warn

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fleetboard/views"
+	view "fleetboard/views/review"
 )
 
 // Limits of a diff on a page. What goes beyond is counted and not shown.
@@ -17,7 +17,7 @@ const (
 // diffReader reads a unified diff. It is an agent's text: whatever does not fit
 // the format is left out, nothing fails.
 type diffReader struct {
-	files        []views.ChangedFile
+	files        []view.ChangedFile
 	oldAt, newAt int
 	oldLeft      int // lines of the hunk still to come
 	newLeft      int
@@ -25,7 +25,7 @@ type diffReader struct {
 }
 
 // parseDiff reads the files of a unified diff; none where the text is not one.
-func parseDiff(text string) []views.ChangedFile {
+func parseDiff(text string) []view.ChangedFile {
 	var r diffReader
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
 		r.take(line)
@@ -65,10 +65,10 @@ func (r *diffReader) fresh() bool {
 }
 
 func (r *diffReader) open(path string) {
-	r.files = append(r.files, views.ChangedFile{Path: path, Counted: true})
+	r.files = append(r.files, view.ChangedFile{Path: path, Counted: true})
 }
 
-func (r *diffReader) last() *views.ChangedFile { return &r.files[len(r.files)-1] }
+func (r *diffReader) last() *view.ChangedFile { return &r.files[len(r.files)-1] }
 
 // named takes the path of the file as it is afterwards.
 func (r *diffReader) named(path string) {
@@ -96,7 +96,7 @@ func (r *diffReader) hunk(line string) {
 	}
 	r.oldAt, r.oldLeft = span(strings.TrimPrefix(before, "-"))
 	r.newAt, r.newLeft = span(strings.TrimPrefix(after, "+"))
-	r.show(views.DiffLine{Kind: views.DiffHead, Text: strings.TrimSpace(section)})
+	r.show(view.DiffLine{Kind: view.DiffHead, Text: strings.TrimSpace(section)})
 }
 
 // span reads "41,7": the first line and how many there are.
@@ -120,18 +120,18 @@ func (r *diffReader) body(line string) {
 	if line != "" {
 		mark, text = line[0], line[1:]
 	}
-	shown := views.DiffLine{Text: text}
+	shown := view.DiffLine{Text: text}
 	switch mark {
 	case '+':
-		shown.Kind, shown.New = views.DiffAdded, strconv.Itoa(r.newAt)
+		shown.Kind, shown.New = view.DiffAdded, strconv.Itoa(r.newAt)
 		r.last().Added++
 		r.newAt, r.newLeft = r.newAt+1, r.newLeft-1
 	case '-':
-		shown.Kind, shown.Old = views.DiffDeleted, strconv.Itoa(r.oldAt)
+		shown.Kind, shown.Old = view.DiffDeleted, strconv.Itoa(r.oldAt)
 		r.last().Deleted++
 		r.oldAt, r.oldLeft = r.oldAt+1, r.oldLeft-1
 	case ' ':
-		shown.Kind, shown.Old, shown.New = views.DiffSame, strconv.Itoa(r.oldAt), strconv.Itoa(r.newAt)
+		shown.Kind, shown.Old, shown.New = view.DiffSame, strconv.Itoa(r.oldAt), strconv.Itoa(r.newAt)
 		r.oldAt, r.oldLeft = r.oldAt+1, r.oldLeft-1
 		r.newAt, r.newLeft = r.newAt+1, r.newLeft-1
 	case '\\': // no newline at the end of the file
@@ -145,7 +145,7 @@ func (r *diffReader) body(line string) {
 }
 
 // show keeps a line as long as the page has room for it.
-func (r *diffReader) show(line views.DiffLine) {
+func (r *diffReader) show(line view.DiffLine) {
 	if r.lines++; r.lines > maxDiffLines {
 		r.last().Cut = true
 		return

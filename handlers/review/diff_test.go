@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/views"
+	view "fleetboard/views/review"
 	"fleetboard/views/ui"
 )
 
@@ -42,13 +42,13 @@ func TestDiffsAreRead(t *testing.T) {
 	if text := strings.Join(got, "; "); text != want {
 		t.Fatalf("got %s\nwant %s", text, want)
 	}
-	for i, want := range []views.DiffLine{
-		{Kind: views.DiffHead, Text: "func (s *Service) Drain("},
-		{Kind: views.DiffSame, Old: "41", New: "41", Text: "    f, err := s.factory()"},
-		{Kind: views.DiffDeleted, Old: "42", Text: "    s.leases.ReleaseAll()"},
-		{Kind: views.DiffAdded, New: "42", Text: "    // No new claims from now on."},
-		{Kind: views.DiffAdded, New: "43", Text: "    s.setState()"},
-		{Kind: views.DiffSame, Old: "43", New: "44", Text: "    return err"},
+	for i, want := range []view.DiffLine{
+		{Kind: view.DiffHead, Text: "func (s *Service) Drain("},
+		{Kind: view.DiffSame, Old: "41", New: "41", Text: "    f, err := s.factory()"},
+		{Kind: view.DiffDeleted, Old: "42", Text: "    s.leases.ReleaseAll()"},
+		{Kind: view.DiffAdded, New: "42", Text: "    // No new claims from now on."},
+		{Kind: view.DiffAdded, New: "43", Text: "    s.setState()"},
+		{Kind: view.DiffSame, Old: "43", New: "44", Text: "    return err"},
 	} {
 		if files[0].Lines[i] != want {
 			t.Errorf("line %d is %+v, want %+v", i, files[0].Lines[i], want)
@@ -116,13 +116,13 @@ func quoted(text string) string {
 
 // What fits into a line is told apart from what does not.
 func TestFindingsAreTheShortPartsOfAResult(t *testing.T) {
-	got := map[string]views.Finding{}
+	got := map[string]view.Finding{}
 	for _, f := range findingsOf(json.RawMessage(`{"summary": "no", "commit": "no", "tests": {"passed": 1204, "failed": 0}, "lint": {"errors": 2},
 		"race_free": true, "model": "sonnet", "cost_usd": 0.84, "tools": ["go", "git"], "deep": {"a": {"b": 1}},
 		"log": [1,2,3,4,5,6,7], "empty": "", "nothing": null}`)) {
 		got[f.Name] = f
 	}
-	for name, want := range map[string]views.Finding{
+	for name, want := range map[string]view.Finding{
 		"tests": {Text: "failed 0, passed 1,204", Tone: ui.OK}, "lint": {Text: "errors 2", Tone: ui.Warn}, "race free": {Text: "yes", Tone: ui.OK},
 		"model": {Text: "sonnet"}, "cost usd": {Text: "0.84"}, "tools": {Text: "go, git"},
 	} {

@@ -12,8 +12,9 @@ import (
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	viewparts "fleetboard/views/jobparts"
 	"fleetboard/views/links"
+	view "fleetboard/views/review"
 	"fleetboard/views/ui"
 )
 
@@ -64,9 +65,9 @@ func (s pageData) next() string {
 	return list[0].Key
 }
 
-func (s pageData) model() views.Review {
+func (s pageData) model() view.Review {
 	list, at := s.all(), s.shown()
-	m := views.Review{Count: reviewWords(s.queue.Count), Queue: s.items(s.queue.InReview), Approved: s.items(s.queue.Approved)}
+	m := view.Review{Count: reviewWords(s.queue.Count), Queue: s.items(s.queue.InReview), Approved: s.items(s.queue.Approved)}
 	if s.queue.Next != "" {
 		m.NextURL = links.ReviewOf("", s.queue.Next)
 	}
@@ -109,10 +110,10 @@ func reviewWords(n kanban.ReviewCount) string {
 	}
 }
 
-func (s pageData) items(list []kanban.Handed) []views.ReviewItem {
-	items := make([]views.ReviewItem, len(list))
+func (s pageData) items(list []kanban.Handed) []view.Item {
+	items := make([]view.Item, len(list))
 	for i, h := range list {
-		items[i] = views.ReviewItem{Key: h.Key, Title: h.Title, URL: links.ReviewOf(h.Key, s.place.after), Status: ui.Status(h.Status),
+		items[i] = view.Item{Key: h.Key, Title: h.Title, URL: links.ReviewOf(h.Key, s.place.after), Status: ui.Status(h.Status),
 			Current: s.job != nil && h.ID == s.job.job.ID, Repo: h.Repo, Since: ui.For(h.Since, s.now),
 			Late: h.Status == jobs.InReview && s.now.Sub(h.Since) >= jobparts.LateReview, Priority: h.Priority, Agent: h.Agent}
 		if h.Product != jobs.DefaultProduct {
@@ -126,10 +127,10 @@ func (s pageData) items(list []kanban.Handed) []views.ReviewItem {
 }
 
 // decided is the job that is shown.
-func (s pageData) decided() *views.ReviewJob {
+func (s pageData) decided() *view.Job {
 	j := s.job.job
 	r := jobparts.ResultOf(j)
-	m := &views.ReviewJob{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Status: ui.Status(j.Status), Meta: s.meta(),
+	m := &view.Job{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Status: ui.Status(j.Status), Meta: s.meta(),
 		Sent: s.sent(), Body: ui.Markdown(j.Body), Changes: changesOf(j.Result), Findings: findingsOf(j.Result),
 		Acceptance: jobparts.Criteria(j, s.canWrite), Commit: jobparts.ShortCommit(r.Commit), Head: r.Commit, Branch: r.Branch,
 		Epoch: strconv.FormatInt(j.Epoch, 10), CanWrite: s.canWrite}
@@ -147,9 +148,9 @@ func (s pageData) decided() *views.ReviewJob {
 }
 
 // gone says what became of a job that is not up for a decision.
-func (s pageData) gone(j jobs.Job) *views.ReviewGone {
+func (s pageData) gone(j jobs.Job) *view.Gone {
 	word := ui.Status(j.Status).Word()
-	g := &views.ReviewGone{Text: ui.Say(ui.Strong(j.Key+" is not in review."),
+	g := &view.Gone{Text: ui.Say(ui.Strong(j.Key+" is not in review."),
 		ui.T(" "+word+" since "+ui.Duration(s.now.Sub(j.StatusAt))+", by "+tenancy.Credit(j.StatusBy, j.CarriedOutBy)+"."))}
 	if next := s.next(); next != "" {
 		g.NextURL = links.ReviewOf(next, s.place.after)
@@ -159,15 +160,15 @@ func (s pageData) gone(j jobs.Job) *views.ReviewGone {
 
 // decisionsOf are the decisions that the job's status allows, the accepting one
 // last, where the thumb is.
-func decisionsOf(j jobs.Job) []views.Action {
+func decisionsOf(j jobs.Job) []ui.Action {
 	keys := map[jobs.Trigger]string{jobs.ByApprove: "a", jobs.ByReject: "r"}
-	var list []views.Action
+	var list []ui.Action
 	for _, by := range []jobs.Trigger{jobs.ByReject, jobs.ByMergeFail, jobs.ByApprove, jobs.ByMerge} {
 		v, ok := jobparts.VerbNamed(string(by))
 		if !ok || !v.Possible(j) {
 			continue
 		}
-		a := views.Action{Verb: string(by), Label: v.Label, Icon: v.Icon, URL: links.ReviewAction(j.Key, string(by)), Key: keys[by],
+		a := ui.Action{Verb: string(by), Label: v.Label, Icon: v.Icon, URL: links.ReviewAction(j.Key, string(by)), Key: keys[by],
 			Danger: by == jobs.ByReject || by == jobs.ByMergeFail, Main: by == jobs.ByApprove || by == jobs.ByMerge}
 		if v.Ask != nil {
 			a.Dialog = v.Ask(j)
@@ -201,8 +202,8 @@ func (s pageData) meta() []ui.Sentence {
 }
 
 // sent is what people told earlier attempts, newest first.
-func (s pageData) sent() []views.Feedback {
-	var list []views.Feedback
+func (s pageData) sent() []viewparts.Feedback {
+	var list []viewparts.Feedback
 	for _, e := range s.job.talk {
 		if e.Type == eventlog.JobRejected || e.Type == eventlog.JobMergeFailed {
 			list = append(list, jobparts.Feedback(e, s.now))

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"fleetboard/handlers/web"
-	"fleetboard/views"
+	view "fleetboard/views/review"
 	"fleetboard/views/ui"
 )
 
@@ -65,9 +65,9 @@ func (o object) text(names []string) string {
 
 // changesOf is what a result says of the changed files, in whatever way it says
 // it; nil where it says nothing.
-func changesOf(raw json.RawMessage) *views.Changes {
+func changesOf(raw json.RawMessage) *view.Changes {
 	o := objectOf(raw)
-	m := &views.Changes{}
+	m := &view.Changes{}
 	for _, name := range []string{"diff", "changes"} {
 		m = diffIn(o[name], m)
 	}
@@ -84,7 +84,7 @@ func changesOf(raw json.RawMessage) *views.Changes {
 
 // diffIn reads a member that is a unified diff, a list of files, or an object
 // that counts.
-func diffIn(raw json.RawMessage, m *views.Changes) *views.Changes {
+func diffIn(raw json.RawMessage, m *view.Changes) *view.Changes {
 	var text string
 	switch {
 	case json.Unmarshal(raw, &text) == nil:
@@ -97,7 +97,7 @@ func diffIn(raw json.RawMessage, m *views.Changes) *views.Changes {
 	return sum(m)
 }
 
-func countsIn(o object, m *views.Changes) *views.Changes {
+func countsIn(o object, m *view.Changes) *view.Changes {
 	for _, name := range filesNames {
 		if len(m.Files) == 0 {
 			m.Files = filesIn(o[name])
@@ -116,7 +116,7 @@ func countsIn(o object, m *views.Changes) *views.Changes {
 }
 
 // sum counts the lines of the files.
-func sum(m *views.Changes) *views.Changes {
+func sum(m *view.Changes) *view.Changes {
 	for i, f := range m.Files {
 		if i == 0 {
 			m.Added, m.Deleted, m.Counted = 0, 0, false
@@ -127,14 +127,14 @@ func sum(m *views.Changes) *views.Changes {
 }
 
 // filesIn reads a list of paths, or of objects with a path.
-func filesIn(raw json.RawMessage) []views.ChangedFile {
+func filesIn(raw json.RawMessage) []view.ChangedFile {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {
 		return nil
 	}
-	var files []views.ChangedFile
+	var files []view.ChangedFile
 	for _, item := range list {
-		var f views.ChangedFile
+		var f view.ChangedFile
 		if json.Unmarshal(item, &f.Path) != nil {
 			o := objectOf(item)
 			f.Path, f.Note = o.text(pathNames), web.FirstLine(o.text(statusNames), web.MaxSub)
@@ -152,7 +152,7 @@ func filesIn(raw json.RawMessage) []views.ChangedFile {
 
 // findingsOf are the other members of a result that fit into a line each, such
 // as tests and usage. The rest is in the whole of the result.
-func findingsOf(raw json.RawMessage) []views.Finding {
+func findingsOf(raw json.RawMessage) []view.Finding {
 	o := objectOf(raw)
 	names := make([]string, 0, len(o))
 	for name := range o {
@@ -161,11 +161,11 @@ func findingsOf(raw json.RawMessage) []views.Finding {
 		}
 	}
 	slices.Sort(names)
-	var list []views.Finding
+	var list []view.Finding
 	for _, name := range names {
 		text, ok := lineOf(o[name])
 		if ok && len(list) < maxFindings {
-			list = append(list, views.Finding{Name: web.FirstLine(strings.ReplaceAll(name, "_", " "), web.MaxSub),
+			list = append(list, view.Finding{Name: web.FirstLine(strings.ReplaceAll(name, "_", " "), web.MaxSub),
 				Text: text, Tone: toneOf(o[name])})
 		}
 	}

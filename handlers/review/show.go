@@ -11,8 +11,9 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	"fleetboard/views/layout"
 	"fleetboard/views/links"
+	view "fleetboard/views/review"
 )
 
 // place is what a review page shows: a job, beside a part of the queue.
@@ -42,12 +43,12 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if n := web.ReviewNumber(sheet.queue.Count); n != "" {
 		title += " (" + n + ")"
 	}
-	shell, err := p.Web.Page(c, who, around.Fleet, views.SectionReview, title)
+	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionReview, title)
 	if err != nil {
 		return err
 	}
 	shell.LiveURL = links.LiveReview(around.Cursor, at.key, at.after)
-	return web.Render(c, http.StatusOK, views.ReviewView(views.ReviewPage{Shell: shell, Review: sheet.model()}))
+	return web.Render(c, http.StatusOK, view.View(view.Page{Shell: shell, Review: sheet.model()}))
 }
 
 // read reads the queue and the job of a place. A job that is no longer
@@ -80,5 +81,5 @@ func (p *Pages) parts(ctx context.Context, who tenancy.Principal, at place) ([]t
 		return nil, err
 	}
 	sheet, err := p.read(ctx, who, at, snap)
-	return []templ.Component{views.LiveReview(sheet.model())}, err
+	return []templ.Component{view.Live(sheet.model())}, err
 }

@@ -10,8 +10,9 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	"fleetboard/views/layout"
 	"fleetboard/views/links"
+	view "fleetboard/views/settings"
 	"fleetboard/views/ui"
 )
 
@@ -61,14 +62,14 @@ func (p *accountPages) factorPage(c echo.Context, who tenancy.Principal, status 
 		return err
 	}
 	if who.NeedsFactor {
-		m := factorPage(views.Shell{}, secret, text)
-		return web.Render(c, status, views.FactorDutySecretView(web.ThemeOf(c), m))
+		m := factorPage(layout.Shell{}, secret, text)
+		return web.Render(c, status, view.FactorDutySecretView(web.ThemeOf(c), m))
 	}
 	shell, err := p.accountShell(c, who, "Second factor")
 	if err != nil {
 		return err
 	}
-	return web.Render(c, status, views.FactorView(factorPage(shell, secret, text)))
+	return web.Render(c, status, view.FactorView(factorPage(shell, secret, text)))
 }
 
 // factorConfirm turns the second factor on and shows the recovery codes, once.
@@ -137,11 +138,11 @@ func (p *accountPages) recoveryCodes(c echo.Context, who tenancy.Principal) erro
 
 func (p *accountPages) codesPage(c echo.Context, who tenancy.Principal, codes []string, first bool) error {
 	if who.NeedsFactor {
-		return web.Render(c, http.StatusOK, views.FactorDutyCodesView(web.ThemeOf(c), views.CodesPage{Codes: codes, First: first}))
+		return web.Render(c, http.StatusOK, view.FactorDutyCodesView(web.ThemeOf(c), view.CodesPage{Codes: codes, First: first}))
 	}
 	shell, err := p.accountShell(c, who, "Recovery codes")
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, views.CodesView(views.CodesPage{Shell: shell, Codes: codes, First: first}))
+	return web.Render(c, http.StatusOK, view.CodesView(view.CodesPage{Shell: shell, Codes: codes, First: first}))
 }

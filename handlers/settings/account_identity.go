@@ -7,14 +7,14 @@ import (
 
 	"fleetboard/internal/accounts/identities"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/settings"
 	"fleetboard/views/ui"
 )
 
 // identityPartModel is what the own account's page says about the provider.
-func identityPartModel(provider string, at identities.Identity, now time.Time) *views.IdentityPart {
-	m := &views.IdentityPart{Name: provider, Linked: at.Linked, Email: at.Email}
+func identityPartModel(provider string, at identities.Identity, now time.Time) *view.IdentityPart {
+	m := &view.IdentityPart{Name: provider, Linked: at.Linked, Email: at.Email}
 	if !at.Linked {
 		m.LinkURL = links.IdentityLink
 		return m
@@ -24,8 +24,8 @@ func identityPartModel(provider string, at identities.Identity, now time.Time) *
 		m.LastUsed = ui.Ago(*at.LastUsed, now)
 	}
 	if at.HasPassword {
-		m.Unlink = &views.Action{Verb: "unlink-identity", Label: "Unlink", URL: links.IdentityUnlink, Danger: true,
-			Dialog: &views.ActionDialog{Title: "Unlink " + provider + "?", Keep: "Keep it", Confirm: "Unlink",
+		m.Unlink = &ui.Action{Verb: "unlink-identity", Label: "Unlink", URL: links.IdentityUnlink, Danger: true,
+			Dialog: &ui.Dialog{Title: "Unlink " + provider + "?", Keep: "Keep it", Confirm: "Unlink",
 				Text: ui.Text("You log in with your password then. Sessions that are open stay open.")}}
 	}
 	return m
@@ -33,7 +33,7 @@ func identityPartModel(provider string, at identities.Identity, now time.Time) *
 
 // identityPart is what the page of the own account says about the identity
 // provider; nil where the server has none.
-func (p *Pages) identityPart(c echo.Context, who tenancy.Principal) (*views.IdentityPart, error) {
+func (p *Pages) identityPart(c echo.Context, who tenancy.Principal) (*view.IdentityPart, error) {
 	if p.Provider == nil {
 		return nil, nil
 	}

@@ -10,8 +10,9 @@ import (
 	"fleetboard/internal/accounts/people"
 	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/accounts/twofactor"
-	"fleetboard/views"
+	"fleetboard/views/layout"
 	"fleetboard/views/links"
+	view "fleetboard/views/settings"
 	"fleetboard/views/ui"
 )
 
@@ -23,9 +24,9 @@ type accountPageData struct {
 	profile  people.Profile
 	sessions []sessions.Session
 	logins   []login.LogInNews
-	identity *views.IdentityPart
-	proof    *views.Proof // asked before the first password; nil for none
-	revoke   bool         // the typed wish to revoke tokens with the password
+	identity *view.IdentityPart
+	proof    *ui.Proof // asked before the first password; nil for none
+	revoke   bool      // the typed wish to revoke tokens with the password
 
 	// What a refused form said: the typed name, errors by field, or one sentence
 	// in a part.
@@ -34,10 +35,10 @@ type accountPageData struct {
 	err, in string
 }
 
-func (a accountPageData) model(shell views.Shell) views.AccountPage {
-	m := views.AccountPage{
+func (a accountPageData) model(shell layout.Shell) view.AccountPage {
+	m := view.AccountPage{
 		Shell: shell, Name: a.profile.Name, Email: a.profile.Email, Identity: a.identity,
-		Password: views.PasswordPart{Has: a.profile.HasPassword, Proof: a.proof, Revoke: a.revoke},
+		Password: view.PasswordPart{Has: a.profile.HasPassword, Proof: a.proof, Revoke: a.revoke},
 		Factor:   factorModel(a.profile),
 		Errors:   a.errors, Error: a.err, In: a.in,
 	}
@@ -46,7 +47,7 @@ func (a accountPageData) model(shell views.Shell) views.AccountPage {
 	}
 	for _, one := range a.logins {
 		id := one.ID.String()
-		m.LogIns = append(m.LogIns, views.LogInNews{Name: browserName(one.UserAgent), Address: one.Address, At: ui.Ago(one.At, shell.Now),
+		m.LogIns = append(m.LogIns, view.LogInNews{Name: browserName(one.UserAgent), Address: one.Address, At: ui.Ago(one.At, shell.Now),
 			MineURL: links.OwnLogIn(id), NotMineURL: links.DisownLogIn(id)})
 	}
 	for _, one := range a.sessions {
@@ -57,11 +58,11 @@ func (a accountPageData) model(shell views.Shell) views.AccountPage {
 	return m
 }
 
-func factorModel(p people.Profile) views.FactorPart {
+func factorModel(p people.Profile) view.FactorPart {
 	if p.SecondFactorSince == nil {
-		return views.FactorPart{}
+		return view.FactorPart{}
 	}
-	m := views.FactorPart{On: true, Since: ui.Day(*p.SecondFactorSince)}
+	m := view.FactorPart{On: true, Since: ui.Day(*p.SecondFactorSince)}
 	switch p.CodesLeft {
 	case 0:
 		m.CodesLeft, m.CodesTone = "No recovery code is left.", ui.Bad
@@ -76,8 +77,8 @@ func factorModel(p people.Profile) views.FactorPart {
 	return m
 }
 
-func sessionModel(one sessions.Session, now time.Time) views.SessionRow {
-	row := views.SessionRow{
+func sessionModel(one sessions.Session, now time.Time) view.SessionRow {
+	row := view.SessionRow{
 		Name: browserName(one.UserAgent), Address: one.Address, This: one.This,
 		Since: ui.Day(one.Since), LastSeen: ui.Ago(one.LastSeen, now),
 	}
@@ -125,8 +126,8 @@ func wordIn(text string, words []wordOf) string {
 }
 
 // factorPage is the secret as people put it into their app.
-func factorPage(shell views.Shell, secret twofactor.SecondFactor, err string) views.FactorPage {
-	return views.FactorPage{
+func factorPage(shell layout.Shell, secret twofactor.SecondFactor, err string) view.FactorPage {
+	return view.FactorPage{
 		Shell: shell, Error: err, Secret: grouped(secret.Secret),
 		QR: "data:image/png;base64," + base64.StdEncoding.EncodeToString(secret.PNG),
 	}

@@ -11,8 +11,8 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/settings"
 )
 
 // accountShow is the page of the own account.
@@ -45,7 +45,7 @@ func (p *accountPages) accountPage(c echo.Context, who tenancy.Principal, status
 	if err != nil {
 		return err
 	}
-	return web.Render(c, status, views.AccountView(sheet.model(shell)))
+	return web.Render(c, status, view.AccountView(sheet.model(shell)))
 }
 
 // accountAgain shows the page with the reason of a refused form: at its fields,

@@ -8,8 +8,9 @@ import (
 	"fleetboard/handlers/history"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/eventlog"
-	"fleetboard/views"
+	"fleetboard/views/events"
 	"fleetboard/views/links"
+	view "fleetboard/views/settings"
 	"fleetboard/views/ui"
 )
 
@@ -53,17 +54,17 @@ func (s auditPageData) log() eventlog.Filter {
 	return f
 }
 
-func (s auditPageData) model() views.Audit {
-	m := views.Audit{Group: s.filter.Group, Actor: s.filter.Actor, Older: s.past, NewURL: links.AuditWith(s.filter)}
+func (s auditPageData) model() view.Audit {
+	m := view.Audit{Group: s.filter.Group, Actor: s.filter.Actor, Older: s.past, NewURL: links.AuditWith(s.filter)}
 	for _, g := range auditGroups {
 		to := s.filter
 		to.Group = g.Name
-		m.Groups = append(m.Groups, views.FilterOption{Label: g.Label, URL: links.AuditWith(to), Selected: g.Name == s.filter.Group})
+		m.Groups = append(m.Groups, ui.FilterOption{Label: g.Label, URL: links.AuditWith(to), Selected: g.Name == s.filter.Group})
 	}
 	if s.filter.Actor != "" {
 		to := s.filter
 		to.Actor = ""
-		m.Active = append(m.Active, views.ActiveFilter{Text: "By " + history.ActorNamed(s.filter.Actor, s.events),
+		m.Active = append(m.Active, ui.ActiveFilter{Text: "By " + history.ActorNamed(s.filter.Actor, s.events),
 			RemoveURL: links.AuditWith(to)})
 	}
 	m.Items.Days = history.Days(s.events, s.now, s.line)
@@ -78,7 +79,7 @@ func (s auditPageData) model() views.Audit {
 
 // line is a line of the timeline whose actor leads to what else that person did
 // here.
-func (s auditPageData) line(e eventlog.Event) views.TimelineEvent {
+func (s auditPageData) line(e eventlog.Event) events.Event {
 	m := history.Line(e)
 	to := s.filter
 	to.Actor = history.ActorFilter(e.Actor)

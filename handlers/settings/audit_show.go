@@ -8,7 +8,9 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	"fleetboard/views/events"
+	"fleetboard/views/layout"
+	view "fleetboard/views/settings"
 )
 
 // auditSize is how many changes the audit shows at once.
@@ -37,11 +39,11 @@ func (p *recordPages) auditShow(c echo.Context, who tenancy.Principal) error {
 	}
 	sheet.now = web.Now(snap)
 	if web.IsHX(c) && sheet.past {
-		return web.Render(c, http.StatusOK, views.TimelineRows(sheet.model().Items))
+		return web.Render(c, http.StatusOK, events.Rows(sheet.model().Items))
 	}
-	shell, err := p.Web.Page(c, who, snap, views.SectionSettings, "Audit")
+	shell, err := p.Web.Page(c, who, snap, layout.SectionSettings, "Audit")
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, views.AuditView(views.AuditPage{Shell: shell, Audit: sheet.model()}))
+	return web.Render(c, http.StatusOK, view.AuditView(view.AuditPage{Shell: shell, Audit: sheet.model()}))
 }

@@ -8,8 +8,8 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/settings"
 )
 
 // connectName is the name of a token that is made here, unless a person names it.
@@ -42,12 +42,12 @@ func (p *tokenPages) connectIssue(c echo.Context, who tenancy.Principal) error {
 	return p.connectPage(c, who, http.StatusOK, sheet, made)
 }
 
-func (p *tokenPages) connectPage(c echo.Context, who tenancy.Principal, status int, sheet tokenFormData, made *views.MadeToken) error {
+func (p *tokenPages) connectPage(c echo.Context, who tenancy.Principal, status int, sheet tokenFormData, made *view.MadeToken) error {
 	shell, err := p.shell(c, who, "Connect an agent", links.Connect)
 	if err != nil {
 		return err
 	}
-	m := views.Connect{Server: p.Web.ServerURL(c), TokenFile: p.Web.EnrolmentFile(c.Request().Context(), who), Made: made,
+	m := view.Connect{Server: p.Web.ServerURL(c), TokenFile: p.Web.EnrolmentFile(c.Request().Context(), who), Made: made,
 		CanEnrol: who.Can(tenancy.RunFleet), Form: sheet.model(), Agent: "agent-1", Factory: "here"}
-	return web.Render(c, status, views.ConnectView(views.ConnectPage{Shell: shell, Connect: m}))
+	return web.Render(c, status, view.ConnectView(view.ConnectPage{Shell: shell, Connect: m}))
 }

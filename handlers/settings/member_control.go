@@ -9,8 +9,8 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/settings"
 	"fleetboard/views/ui"
 )
 
@@ -68,7 +68,7 @@ func (p *accountPages) factorDuty(c echo.Context, who tenancy.Principal, status 
 	if err != nil {
 		return err
 	}
-	m := views.FactorDuty{Theme: web.ThemeOf(c), Error: wrong}
+	m := view.FactorDuty{Theme: web.ThemeOf(c), Error: wrong}
 	for _, w := range list {
 		if w.ID == who.Workspace {
 			m.Workspace = w.Name
@@ -76,5 +76,5 @@ func (p *accountPages) factorDuty(c echo.Context, who tenancy.Principal, status 
 			m.Others = append(m.Others, ui.Option{Value: w.ID.String(), Label: w.Name})
 		}
 	}
-	return web.Render(c, status, views.FactorDutyView(m))
+	return web.Render(c, status, view.FactorDutyView(m))
 }

@@ -7,8 +7,8 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts/members"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/settings"
 	"fleetboard/views/ui"
 )
 
@@ -21,18 +21,18 @@ type memberPageData struct {
 	now     time.Time
 }
 
-func (s memberPageData) model() views.MembersPage {
-	m := views.MembersPage{CanManage: s.who.Can(tenancy.Manage), Rights: rightsModel(), Own: s.own()}
+func (s memberPageData) model() view.MembersPage {
+	m := view.MembersPage{CanManage: s.who.Can(tenancy.Manage), Rights: rightsModel(), Own: s.own()}
 	for _, one := range s.members {
 		m.Members = append(m.Members, s.row(one))
 	}
 	if !m.CanManage {
 		return m
 	}
-	m.Invite = views.InviteForm{Email: s.invite.email, Errors: s.invite.wrong,
+	m.Invite = view.InviteForm{Email: s.invite.email, Errors: s.invite.wrong,
 		Roles: roleOptions(members.Giveable(s.who), tenancy.Role(choose(s.invite.role != "", s.invite.role, string(tenancy.RoleMember))))}
 	if s.invite.link != "" {
-		m.Link = &views.InvitationLink{URL: s.invite.link, Email: s.invite.made.Email, Role: web.RoleWord(s.invite.made.Role),
+		m.Link = &view.InvitationLink{URL: s.invite.link, Email: s.invite.made.Email, Role: web.RoleWord(s.invite.made.Role),
 			Until: ui.In(s.invite.made.Expires, s.now)}
 		m.Invite.Email = ""
 	}
@@ -42,10 +42,10 @@ func (s memberPageData) model() views.MembersPage {
 	return m
 }
 
-func (s memberPageData) row(one members.Member) views.Member {
+func (s memberPageData) row(one members.Member) view.Member {
 	key := one.Account.String()
 	gives := members.Giveable(s.who)
-	m := views.Member{Key: key, Name: one.Name, Email: one.Email, Role: string(one.Role), Since: ui.Day(one.Since),
+	m := view.Member{Key: key, Name: one.Name, Email: one.Email, Role: string(one.Role), Since: ui.Day(one.Since),
 		You: one.Account == s.who.Account}
 	m.Disabled = one.Disabled
 	if m.You || !slices.Contains(gives, one.Role) {
@@ -56,8 +56,8 @@ func (s memberPageData) row(one members.Member) views.Member {
 	}
 	if one.Role != tenancy.RoleOwner || s.owners() > 1 {
 		m.RoleURL, m.Roles = links.MemberRole(key), roleOptions(gives, one.Role)
-		m.Remove = &views.Action{Verb: "remove-" + key, Label: "Remove", URL: links.MemberRemove(key), Danger: true,
-			Dialog: &views.ActionDialog{Title: "Remove " + one.Name + "?", Keep: "Keep them", Confirm: "Remove " + one.Name,
+		m.Remove = &ui.Action{Verb: "remove-" + key, Label: "Remove", URL: links.MemberRemove(key), Danger: true,
+			Dialog: &ui.Dialog{Title: "Remove " + one.Name + "?", Keep: "Keep them", Confirm: "Remove " + one.Name,
 				Text: ui.Text("Their tokens and open invitations in this workspace end now, their open pages within seconds. " +
 					"What they made stays, and so does their account.")}}
 	}
@@ -65,22 +65,22 @@ func (s memberPageData) row(one members.Member) views.Member {
 }
 
 // control is what an owner may do about a member beside the role.
-func (s memberPageData) control(m *views.Member, one members.Member) {
-	m.EndSessions = &views.Action{Verb: "end-sessions-" + m.Key, Label: "Log out", URL: links.MemberEndSessions(m.Key), Danger: true,
-		Dialog: &views.ActionDialog{Title: "Log " + one.Name + " out everywhere?", Keep: "Leave them logged in", Confirm: "Log out",
+func (s memberPageData) control(m *view.Member, one members.Member) {
+	m.EndSessions = &ui.Action{Verb: "end-sessions-" + m.Key, Label: "Log out", URL: links.MemberEndSessions(m.Key), Danger: true,
+		Dialog: &ui.Dialog{Title: "Log " + one.Name + " out everywhere?", Keep: "Leave them logged in", Confirm: "Log out",
 			Text: ui.Text("All their browsers are logged out, in other workspaces too. They can log in again. Tokens go on.")}}
 	if one.Disabled {
 		m.EnableURL = links.MemberEnable(m.Key)
 		return
 	}
-	m.Disable = &views.Action{Verb: "disable-" + m.Key, Label: "Disable", URL: links.MemberDisable(m.Key), Danger: true,
-		Dialog: &views.ActionDialog{Title: "Disable " + one.Name + " here?", Keep: "Keep them", Confirm: "Disable",
+	m.Disable = &ui.Action{Verb: "disable-" + m.Key, Label: "Disable", URL: links.MemberDisable(m.Key), Danger: true,
+		Dialog: &ui.Dialog{Title: "Disable " + one.Name + " here?", Keep: "Keep them", Confirm: "Disable",
 			Text: ui.Text("They see and do nothing in this workspace, and their personal tokens are refused, " +
 				"until an owner enables them again. Their open invitations end.")}}
 }
 
-func (s memberPageData) pendingRow(p members.PendingInvitation) views.PendingInvitation {
-	m := views.PendingInvitation{Email: p.Email, Role: string(p.Role), Hint: p.Hint, By: p.By, At: ui.Day(p.At),
+func (s memberPageData) pendingRow(p members.PendingInvitation) view.PendingInvitation {
+	m := view.PendingInvitation{Email: p.Email, Role: string(p.Role), Hint: p.Hint, By: p.By, At: ui.Day(p.At),
 		Until: ui.In(p.Expires, s.now), Expired: p.Expired}
 	if slices.Contains(members.Giveable(s.who), p.Role) {
 		m.Revoke = links.InvitationRevoke(p.ID.String())
@@ -89,20 +89,20 @@ func (s memberPageData) pendingRow(p members.PendingInvitation) views.PendingInv
 }
 
 // own is what the reader may do about himself.
-func (s memberPageData) own() views.OwnMembership {
-	m := views.OwnMembership{Role: web.RoleWord(s.who.Role)}
+func (s memberPageData) own() view.OwnMembership {
+	m := view.OwnMembership{Role: web.RoleWord(s.who.Role)}
 	owner := s.who.Role == tenancy.RoleOwner
 	if owner && s.owners() == 1 {
 		m.Stays = "You are the last owner, so you can neither leave nor step down. Make another member an owner first."
 		return m
 	}
 	if owner {
-		m.StepDown = &views.Action{Verb: "step-down", Label: "Step down to admin", URL: links.StepDown, Danger: true,
-			Dialog: &views.ActionDialog{Title: "Step down to admin?", Keep: "Stay owner", Confirm: "Step down",
+		m.StepDown = &ui.Action{Verb: "step-down", Label: "Step down to admin", URL: links.StepDown, Danger: true,
+			Dialog: &ui.Dialog{Title: "Step down to admin?", Keep: "Stay owner", Confirm: "Step down",
 				Text: ui.Text("You go on managing the workspace. Only another owner can make you an owner again.")}}
 	}
-	m.Leave = &views.Action{Verb: "leave", Label: "Leave the workspace", URL: links.Leave, Danger: true,
-		Dialog: &views.ActionDialog{Title: "Leave the workspace?", Keep: "Stay", Confirm: "Leave",
+	m.Leave = &ui.Action{Verb: "leave", Label: "Leave the workspace", URL: links.Leave, Danger: true,
+		Dialog: &ui.Dialog{Title: "Leave the workspace?", Keep: "Stay", Confirm: "Leave",
 			Text: ui.Text("Your tokens and open invitations in this workspace end now. What you made stays. " +
 				"To come back you need an invitation.")}}
 	return m
@@ -140,13 +140,13 @@ var rights = []struct {
 		"rename the workspace, change its encryption key"},
 }
 
-func rightsModel() views.RightsTable {
-	var t views.RightsTable
+func rightsModel() view.RightsTable {
+	var t view.RightsTable
 	for _, role := range members.Roles {
 		t.Roles = append(t.Roles, web.Capital(string(role)))
 	}
 	for _, r := range rights {
-		row := views.RightsRow{Text: r.text}
+		row := view.RightsRow{Text: r.text}
 		for _, role := range members.Roles {
 			row.Has = append(row.Has, tenancy.Principal{Kind: tenancy.KindPerson, Role: role}.Can(r.need))
 		}

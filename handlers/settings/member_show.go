@@ -8,8 +8,8 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts/members"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/settings"
 )
 
 // membersShow is the page of members and invitations.
@@ -44,5 +44,5 @@ func (p *memberPages) membersPage(c echo.Context, who tenancy.Principal, status 
 	sheet.now = shell.Now
 	m := sheet.model()
 	m.Shell = shell
-	return web.Render(c, status, views.MembersView(m))
+	return web.Render(c, status, view.MembersView(m))
 }

@@ -10,8 +10,8 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/settings"
 	"fleetboard/views/ui"
 )
 
@@ -37,10 +37,10 @@ type productPageData struct {
 	canManage bool
 }
 
-func (s productPageData) model() views.Products {
-	m := views.Products{CanManage: s.canManage, Only: len(s.list) == 1 && s.list[0].Name == jobs.DefaultProduct}
+func (s productPageData) model() view.Products {
+	m := view.Products{CanManage: s.canManage, Only: len(s.list) == 1 && s.list[0].Name == jobs.DefaultProduct}
 	for _, p := range s.list {
-		one := views.Product{Name: p.Name, BoardURL: links.BoardWith(links.Filter{Product: p.Name}), Repos: p.Repos,
+		one := view.Product{Name: p.Name, BoardURL: links.BoardWith(links.Filter{Product: p.Name}), Repos: p.Repos,
 			Review: "Not needed", PerRepo: "Any number", Paused: p.Paused}
 		if p.ReviewRequired {
 			one.Review = "A person approves"
@@ -165,9 +165,9 @@ type productFormData struct {
 	rest     string // what is wrong beside the fields
 }
 
-func (s productFormData) model() views.ProductForm {
+func (s productFormData) model() view.ProductForm {
 	f := s.form
-	m := views.ProductForm{New: s.product == nil, Name: f.name, SaveURL: links.Products, Repos: f.repos, ReviewRequired: f.reviewRequired,
+	m := view.ProductForm{New: s.product == nil, Name: f.name, SaveURL: links.Products, Repos: f.repos, ReviewRequired: f.reviewRequired,
 		OneJobPerRepo: f.oneJobPerRepo, ReviewLimit: f.reviewLimit, Errors: s.wrong, Error: s.rest}
 	if len(s.wrong) > 0 {
 		m.Error = "The product was not saved. " + web.Plural(len(s.wrong), "field needs",
@@ -184,8 +184,8 @@ func (s productFormData) model() views.ProductForm {
 		m.Stays = "Jobs that name no product belong to " + p.Name + "; it stays."
 		return m
 	}
-	m.Delete = &views.Action{Verb: "delete", Label: "Delete product", URL: links.ProductAction(p.Name, "delete"), Danger: true,
-		Dialog: &views.ActionDialog{Title: "Delete " + p.Name + "?", Keep: "Keep it", Confirm: "Delete product",
+	m.Delete = &ui.Action{Verb: "delete", Label: "Delete product", URL: links.ProductAction(p.Name, "delete"), Danger: true,
+		Dialog: &ui.Dialog{Title: "Delete " + p.Name + "?", Keep: "Keep it", Confirm: "Delete product",
 			Text: ui.Text("Its repos belong to no product then. A product that has jobs stays.")}}
 	return m
 }

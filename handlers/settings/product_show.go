@@ -9,8 +9,9 @@ import (
 
 	"fleetboard/handlers/web"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	"fleetboard/views/layout"
 	"fleetboard/views/links"
+	view "fleetboard/views/settings"
 )
 
 // productsShow lists the products with what they allow.
@@ -28,11 +29,11 @@ func (p *productPages) productsShow(c echo.Context, who tenancy.Principal) error
 	if err != nil {
 		return err
 	}
-	shell, err := p.Web.Page(c, who, snap, views.SectionSettings, "Products")
+	shell, err := p.Web.Page(c, who, snap, layout.SectionSettings, "Products")
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, views.ProductsView(views.ProductsPage{Shell: shell, Products: sheet.model()}))
+	return web.Render(c, http.StatusOK, view.ProductsView(view.ProductsPage{Shell: shell, Products: sheet.model()}))
 }
 
 // inReview counts the jobs in review of each product, those of one page of the
@@ -88,7 +89,7 @@ func (p *productPages) productPage(c echo.Context, who tenancy.Principal, status
 	if err != nil {
 		return err
 	}
-	shell, err := p.Web.Page(c, who, snap, views.SectionSettings, title)
+	shell, err := p.Web.Page(c, who, snap, layout.SectionSettings, title)
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func (p *productPages) productPage(c echo.Context, who tenancy.Principal, status
 		// Where the theme's form may come back to: a refused form has no address.
 		shell.Path = sheet.address()
 	}
-	return web.Render(c, status, views.ProductView(views.ProductPage{Shell: shell, Form: sheet.model()}))
+	return web.Render(c, status, view.ProductView(view.ProductPage{Shell: shell, Form: sheet.model()}))
 }
 
 // address is the page that the form belongs to.

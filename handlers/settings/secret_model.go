@@ -5,8 +5,8 @@ import (
 
 	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs/secrets"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/settings"
 	"fleetboard/views/ui"
 )
 
@@ -18,8 +18,8 @@ type secretPageData struct {
 	canOwn bool
 }
 
-func (s secretPageData) model() views.Secrets {
-	m := views.Secrets{CanRenew: s.canOwn && len(s.keys) > 0, Renew: renewAction()}
+func (s secretPageData) model() view.Secrets {
+	m := view.Secrets{CanRenew: s.canOwn && len(s.keys) > 0, Renew: renewAction()}
 	moved, left, more := 0, 0, false
 	for _, k := range s.keys {
 		m.Keys = append(m.Keys, keyModel(k))
@@ -43,8 +43,8 @@ func (s secretPageData) model() views.Secrets {
 	return m
 }
 
-func keyModel(k secrets.Key) views.SecretKey {
-	m := views.SecretKey{Name: "Key " + strconv.Itoa(k.Generation), Made: ui.Day(k.MadeAt), Values: web.Counted(k.Values), Locked: k.Locked}
+func keyModel(k secrets.Key) view.SecretKey {
+	m := view.SecretKey{Name: "Key " + strconv.Itoa(k.Generation), Made: ui.Day(k.MadeAt), Values: web.Counted(k.Values), Locked: k.Locked}
 	if k.More {
 		m.Values += " or more"
 	}
@@ -60,9 +60,9 @@ func keyModel(k secrets.Key) views.SecretKey {
 }
 
 // renewAction asks before a new key is made.
-func renewAction() views.Action {
-	return views.Action{Verb: "renew", Label: "Make a new key", Icon: "key-round", URL: links.RenewSecrets,
-		Dialog: &views.ActionDialog{Title: "Make a new key?", Confirm: "Make a new key", Keep: "Keep the present one",
+func renewAction() ui.Action {
+	return ui.Action{Verb: "renew", Label: "Make a new key", Icon: "key-round", URL: links.RenewSecrets,
+		Dialog: &ui.Dialog{Title: "Make a new key?", Confirm: "Make a new key", Keep: "Keep the present one",
 			Text: ui.Text("New secrets are encrypted with it at once. " +
 				"The ones that are kept are encrypted anew in the background; agents read them all the time.")}}
 }

@@ -8,8 +8,9 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	"fleetboard/views/layout"
 	"fleetboard/views/links"
+	view "fleetboard/views/settings"
 	"fleetboard/views/ui"
 )
 
@@ -25,11 +26,11 @@ func (p *recordPages) secretsShow(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	shell, err := p.Web.Page(c, who, snap, views.SectionSettings, "Encryption")
+	shell, err := p.Web.Page(c, who, snap, layout.SectionSettings, "Encryption")
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, views.SecretsView(views.SecretsPage{Shell: shell, Secrets: sheet.model()}))
+	return web.Render(c, http.StatusOK, view.SecretsView(view.SecretsPage{Shell: shell, Secrets: sheet.model()}))
 }
 
 // secretsRenew makes a new key and goes back to the page.

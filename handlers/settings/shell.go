@@ -6,18 +6,18 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	"fleetboard/views/layout"
 	"fleetboard/views/links"
 )
 
 // accountShell is the shell of a page of the own account. A refused form has no
 // address that could be gone back to.
-func (p *Pages) accountShell(c echo.Context, who tenancy.Principal, title string) (views.Shell, error) {
+func (p *Pages) accountShell(c echo.Context, who tenancy.Principal, title string) (layout.Shell, error) {
 	snap, err := p.Fleet.Snapshot(c.Request().Context(), who)
 	if err != nil {
-		return views.Shell{}, err
+		return layout.Shell{}, err
 	}
-	shell, err := p.Web.Page(c, who, snap, views.SectionSettings, title)
+	shell, err := p.Web.Page(c, who, snap, layout.SectionSettings, title)
 	if err == nil && c.Request().Method != http.MethodGet {
 		shell.Path = links.Account
 	}
@@ -26,12 +26,12 @@ func (p *Pages) accountShell(c echo.Context, who tenancy.Principal, title string
 
 // shell is the shell of a page of the settings. Its path is given, for a
 // refused form has no address that the theme's form could come back to.
-func (p *Pages) shell(c echo.Context, who tenancy.Principal, title, path string) (views.Shell, error) {
+func (p *Pages) shell(c echo.Context, who tenancy.Principal, title, path string) (layout.Shell, error) {
 	snap, err := p.Fleet.Snapshot(c.Request().Context(), who)
 	if err != nil {
-		return views.Shell{}, err
+		return layout.Shell{}, err
 	}
-	shell, err := p.Web.Page(c, who, snap, views.SectionSettings, title)
+	shell, err := p.Web.Page(c, who, snap, layout.SectionSettings, title)
 	shell.Path = path
 	return shell, err
 }

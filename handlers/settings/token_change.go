@@ -10,8 +10,8 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/settings"
 	"fleetboard/views/ui"
 )
 
@@ -40,7 +40,7 @@ func (p *tokenPages) tokenIssue(c echo.Context, who tenancy.Principal) error {
 
 // issueToken makes the token that a form asks for. nil without an error means
 // that the form needs another look; the sheet says why.
-func (p *tokenPages) issueToken(c echo.Context, who tenancy.Principal, sheet *tokenFormData) (*views.MadeToken, error) {
+func (p *tokenPages) issueToken(c echo.Context, who tenancy.Principal, sheet *tokenFormData) (*view.MadeToken, error) {
 	in, wrong := sheet.form.token(time.Now())
 	sheet.wrong = wrong
 	if len(wrong) > 0 {
@@ -54,7 +54,7 @@ func (p *tokenPages) issueToken(c echo.Context, who tenancy.Principal, sheet *to
 	if err != nil {
 		return nil, err
 	}
-	return &views.MadeToken{Name: in.Name, Token: plain, Enrolment: in.Kind == tenancy.KindEnrolment}, nil
+	return &view.MadeToken{Name: in.Name, Token: plain, Enrolment: in.Kind == tenancy.KindEnrolment}, nil
 }
 
 // madeBefore answers a form that was sent again.

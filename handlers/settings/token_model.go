@@ -13,8 +13,8 @@ import (
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/settings"
 	"fleetboard/views/ui"
 )
 
@@ -28,8 +28,8 @@ var tokenLives = []struct {
 const defaultLife = 90
 
 // tokensModel splits the list into the person's own and the workspace's.
-func tokensModel(list []tokens.Token, canEnrol bool) views.TokensPage {
-	m := views.TokensPage{CanEnrol: canEnrol}
+func tokensModel(list []tokens.Token, canEnrol bool) view.TokensPage {
+	m := view.TokensPage{CanEnrol: canEnrol}
 	for _, t := range list {
 		if t.Kind == tenancy.KindEnrolment {
 			m.Enrolment = append(m.Enrolment, tokenModel(t))
@@ -40,8 +40,8 @@ func tokensModel(list []tokens.Token, canEnrol bool) views.TokensPage {
 	return m
 }
 
-func tokenModel(t tokens.Token) views.AccessToken {
-	m := views.AccessToken{
+func tokenModel(t tokens.Token) view.AccessToken {
+	m := view.AccessToken{
 		ID: t.ID.String(), Name: t.Name, Hint: t.Hint, Limits: limitsOf(t.Scope), By: t.CreatedBy, Made: ui.Day(t.CreatedAt),
 		MaySubmit: t.MaySubmit, Live: t.State == tokens.Live, Agents: t.Agents, Enrolment: t.Kind == tenancy.KindEnrolment,
 	}
@@ -135,12 +135,12 @@ type tokenFormData struct {
 	products []jobs.Product
 	wrong    map[string]string
 	rest     string // what is wrong beside the fields
-	proof    *views.Proof
+	proof    *ui.Proof
 }
 
-func (s tokenFormData) model() views.TokenForm {
+func (s tokenFormData) model() view.TokenForm {
 	f := s.form
-	m := views.TokenForm{Kind: string(f.kind), Key: f.key, Name: f.name, Caps: f.capabilities, Factory: f.factory, MaySubmit: f.maySubmit,
+	m := view.TokenForm{Kind: string(f.kind), Key: f.key, Name: f.name, Caps: f.capabilities, Factory: f.factory, MaySubmit: f.maySubmit,
 		Errors: s.wrong, Error: s.rest, Proof: s.proof, Enrolment: f.kind == tenancy.KindEnrolment}
 	if len(s.wrong) > 0 && s.rest == "" {
 		m.Error = "No token was made. " + web.Plural(len(s.wrong), "field needs", "fields need") + " another value; your text is kept."

@@ -9,8 +9,8 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/settings"
 )
 
 // tokensShow lists the tokens that a person may see.
@@ -19,7 +19,7 @@ func (p *tokenPages) tokensShow(c echo.Context, who tenancy.Principal) error {
 }
 
 // tokensPage is the list, with a token that was just made on top.
-func (p *tokenPages) tokensPage(c echo.Context, who tenancy.Principal, made *views.MadeToken) error {
+func (p *tokenPages) tokensPage(c echo.Context, who tenancy.Principal, made *view.MadeToken) error {
 	ctx := c.Request().Context()
 	list, err := p.Accounts.Tokens.List(ctx, who)
 	if err != nil {
@@ -30,7 +30,7 @@ func (p *tokenPages) tokensPage(c echo.Context, who tenancy.Principal, made *vie
 	if m.Shell, err = p.shell(c, who, "Tokens", links.Tokens); err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, views.TokensView(m))
+	return web.Render(c, http.StatusOK, view.TokensView(m))
 }
 
 // tokenNew is the empty form.
@@ -69,5 +69,5 @@ func (p *tokenPages) tokenFormPage(c echo.Context, who tenancy.Principal, status
 	if err != nil {
 		return err
 	}
-	return web.Render(c, status, views.TokenFormView(views.TokenFormPage{Shell: shell, Form: sheet.model()}))
+	return web.Render(c, status, view.TokenFormView(view.TokenFormPage{Shell: shell, Form: sheet.model()}))
 }

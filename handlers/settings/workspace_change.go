@@ -11,7 +11,7 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	"fleetboard/views/layout"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -76,7 +76,7 @@ func (p *workspacePages) workspaceSwitch(c echo.Context, who tenancy.Principal) 
 		return err
 	}
 	next := web.SafeNext(in.Get("next"))
-	if in.Get(views.WorkspaceField) != to.ID.String() && !slices.Contains(everywhere, next) {
+	if in.Get(layout.WorkspaceField) != to.ID.String() && !slices.Contains(everywhere, next) {
 		next = links.Board
 	}
 	if to.ID != who.Workspace {

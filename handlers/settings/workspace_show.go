@@ -7,8 +7,8 @@ import (
 
 	"fleetboard/handlers/web"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/settings"
 	"fleetboard/views/ui"
 )
 
@@ -32,7 +32,7 @@ func (p *workspacePages) workspacePage(c echo.Context, who tenancy.Principal, st
 	if err != nil {
 		return err
 	}
-	m := views.WorkspacePage{Shell: shell, Name: about.Name, Slug: about.Slug, Since: ui.Day(about.Since),
+	m := view.WorkspacePage{Shell: shell, Name: about.Name, Slug: about.Slug, Since: ui.Day(about.Since),
 		Role: string(who.Role), NeedsFactor: about.NeedsFactor,
 		CanRename: who.Can(tenancy.Own), CanCreate: who.Can(tenancy.Manage), Errors: in.wrong}
 	if in.name != nil {
@@ -41,5 +41,5 @@ func (p *workspacePages) workspacePage(c echo.Context, who tenancy.Principal, st
 	if in.newName != nil {
 		m.NewName = *in.newName
 	}
-	return web.Render(c, status, views.WorkspaceView(m))
+	return web.Render(c, status, view.WorkspaceView(m))
 }

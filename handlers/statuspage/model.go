@@ -9,8 +9,8 @@ import (
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/fleet"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/statuspage"
 	"fleetboard/views/ui"
 )
 
@@ -41,9 +41,9 @@ type pageData struct {
 	before int64
 }
 
-func (s pageData) model() views.Status {
+func (s pageData) model() view.Status {
 	is := s.status
-	m := views.Status{Leader: is.Holder, Term: strconv.FormatInt(is.Term, 10), Cycles: ui.Count(int(is.Cycles)),
+	m := view.Status{Leader: is.Holder, Term: strconv.FormatInt(is.Term, 10), Cycles: ui.Count(int(is.Cycles)),
 		Fleet: web.AgentsCount(s.snap), Database: "Answers in " + strconv.FormatInt(max(1, s.took.Milliseconds()), 10) + " ms"}
 	if is.Since != nil {
 		m.Since = ui.Day(*is.Since)
@@ -53,7 +53,7 @@ func (s pageData) model() views.Status {
 	}
 	for _, c := range counterNames {
 		if n := is.Stats[c.key]; n > 0 {
-			m.Counters = append(m.Counters, views.StatusCounter{Name: c.name, Count: ui.Count(int(n))})
+			m.Counters = append(m.Counters, view.Counter{Name: c.name, Count: ui.Count(int(n))})
 		}
 	}
 	s.health(&m)
@@ -64,7 +64,7 @@ func (s pageData) model() views.Status {
 }
 
 // health fills in the word, and the note where it is not a good one.
-func (s pageData) health(m *views.Status) {
+func (s pageData) health(m *view.Status) {
 	switch is := s.status; {
 	case is.Healthy():
 		m.Word, m.Icon, m.Tone = "Working", "circle-check", ui.OK
@@ -81,8 +81,8 @@ func (s pageData) health(m *views.Status) {
 	}
 }
 
-func (s pageData) log() *views.StatusLog {
-	l := &views.StatusLog{}
+func (s pageData) log() *view.Log {
+	l := &view.Log{}
 	if s.before > 0 {
 		l.First = links.Status
 	}
@@ -90,7 +90,7 @@ func (s pageData) log() *views.StatusLog {
 		l.Older = links.StatusBefore(s.older)
 	}
 	for _, line := range s.lines {
-		m := views.StatusLine{ID: line.ID, At: ui.Day(line.At), Term: "Term " + strconv.FormatInt(line.Term, 10),
+		m := view.Line{ID: line.ID, At: ui.Day(line.At), Term: "Term " + strconv.FormatInt(line.Term, 10),
 			Message: line.Message, Who: line.InstanceID}
 		switch line.Level {
 		case "WARNING":

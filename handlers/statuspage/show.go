@@ -11,8 +11,8 @@ import (
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/statuspage"
 	"fleetboard/views/ui"
 )
 
@@ -50,7 +50,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	shell.Now = sheet.now
-	return web.Render(c, http.StatusOK, views.StatusView(views.StatusPage{Shell: shell, Status: sheet.model()}))
+	return web.Render(c, http.StatusOK, view.View(view.Page{Shell: shell, Status: sheet.model()}))
 }
 
 // recover does the coordinator's work in the workspace once.

@@ -15,8 +15,8 @@ import (
 	"fleetboard/internal/ids"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	view "fleetboard/views/timeline"
 )
 
 // maxNew is where the timeline ends to count what is new.
@@ -79,7 +79,7 @@ func (r *liveTimeline) Refresh(ctx context.Context) ([]templ.Component, error) {
 		return nil, err
 	}
 	r.place, r.count = place, r.count+len(events)
-	return []templ.Component{views.LiveTimelineNew(newText(r.count), links.TimelineWith(r.filter))}, nil
+	return []templ.Component{view.LiveNewEvents(newText(r.count), links.TimelineWith(r.filter))}, nil
 }
 
 // newText is "12 new events".

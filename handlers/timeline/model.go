@@ -8,8 +8,9 @@ import (
 	"fleetboard/handlers/history"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/eventlog"
-	"fleetboard/views"
+	"fleetboard/views/events"
 	"fleetboard/views/links"
+	view "fleetboard/views/timeline"
 	"fleetboard/views/ui"
 )
 
@@ -58,13 +59,13 @@ type pageData struct {
 	now    time.Time
 }
 
-func (s pageData) model() views.Timeline {
-	m := views.Timeline{Group: s.filter.Group, Job: s.filter.Job, Actor: s.filter.Actor, Older: s.past,
+func (s pageData) model() view.Timeline {
+	m := view.Timeline{Group: s.filter.Group, Job: s.filter.Job, Actor: s.filter.Actor, Older: s.past,
 		NewURL: links.TimelineWith(s.filter), ClearURL: links.Timeline, Active: s.active(), Items: s.items()}
 	for _, g := range timelineGroups {
 		to := s.filter
 		to.Group = g.Name
-		m.Groups = append(m.Groups, views.FilterOption{Label: g.Label, URL: links.TimelineWith(to), Selected: g.Name == s.filter.Group})
+		m.Groups = append(m.Groups, ui.FilterOption{Label: g.Label, URL: links.TimelineWith(to), Selected: g.Name == s.filter.Group})
 	}
 	if len(s.events) == 0 {
 		m.Empty = s.empty()
@@ -73,17 +74,17 @@ func (s pageData) model() views.Timeline {
 }
 
 // active are the filters that are on beside the group, which shows itself.
-func (s pageData) active() []views.ActiveFilter {
-	var list []views.ActiveFilter
+func (s pageData) active() []ui.ActiveFilter {
+	var list []ui.ActiveFilter
 	if s.filter.Job != "" {
 		to := s.filter
 		to.Job = ""
-		list = append(list, views.ActiveFilter{Text: "Job " + s.filter.Job, RemoveURL: links.TimelineWith(to)})
+		list = append(list, ui.ActiveFilter{Text: "Job " + s.filter.Job, RemoveURL: links.TimelineWith(to)})
 	}
 	if s.filter.Actor != "" {
 		to := s.filter
 		to.Actor = ""
-		list = append(list, views.ActiveFilter{Text: "By " + history.ActorNamed(s.filter.Actor, s.events),
+		list = append(list, ui.ActiveFilter{Text: "By " + history.ActorNamed(s.filter.Actor, s.events),
 			RemoveURL: links.TimelineWith(to)})
 	}
 	return list
@@ -108,8 +109,8 @@ func (s pageData) empty() *ui.Empty {
 	return e
 }
 
-func (s pageData) items() views.TimelineItems {
-	m := views.TimelineItems{}
+func (s pageData) items() events.Items {
+	m := events.Items{}
 	if s.older != "" {
 		m.OlderURL, m.OlderID = links.TimelineBefore(s.older, s.filter), "older-"+s.older
 	}
@@ -117,7 +118,7 @@ func (s pageData) items() views.TimelineItems {
 	return m
 }
 
-func (s pageData) event(e eventlog.Event) views.TimelineEvent {
+func (s pageData) event(e eventlog.Event) events.Event {
 	m := history.Line(e)
 	to := s.filter
 	to.Actor = history.ActorFilter(e.Actor)

@@ -10,8 +10,10 @@ import (
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	"fleetboard/views/events"
+	"fleetboard/views/layout"
 	"fleetboard/views/links"
+	view "fleetboard/views/timeline"
 )
 
 // timelineSize is how many events the timeline shows at once.
@@ -37,16 +39,16 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	}
 	sheet.now = web.Now(around.Fleet)
 	if web.IsHX(c) && sheet.past {
-		return web.Render(c, http.StatusOK, views.TimelineRows(sheet.model().Items))
+		return web.Render(c, http.StatusOK, events.Rows(sheet.model().Items))
 	}
-	shell, err := p.Web.Page(c, who, around.Fleet, views.SectionTimeline, "Timeline")
+	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionTimeline, "Timeline")
 	if err != nil {
 		return err
 	}
 	if !sheet.past && !sheet.noJob {
 		shell.LiveURL = links.LiveTimeline(newest(around.Cursor, sheet.events), sheet.filter)
 	}
-	return web.Render(c, http.StatusOK, views.TimelineView(views.TimelinePage{Shell: shell, Timeline: sheet.model()}))
+	return web.Render(c, http.StatusOK, view.View(view.Page{Shell: shell, Timeline: sheet.model()}))
 }
 
 // newest is the place after what the page shows: the log's head when it was

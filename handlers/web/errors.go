@@ -13,7 +13,7 @@ import (
 
 	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
-	"fleetboard/views"
+	"fleetboard/views/layout"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
 )
@@ -109,7 +109,7 @@ func (s *Site) answer(c echo.Context, f *fault.Error) error {
 	case !WantsPage(c):
 		return c.String(status, f.Message+"\n")
 	default:
-		return Render(c, status, views.ErrorView(s.errorPage(c, f, status)))
+		return Render(c, status, layout.ErrorView(s.errorPage(c, f, status)))
 	}
 }
 
@@ -153,8 +153,8 @@ func WantsPage(c echo.Context) bool {
 	return strings.Contains(c.Request().Header.Get(echo.HeaderAccept), echo.MIMETextHTML)
 }
 
-func (s *Site) errorPage(c echo.Context, f *fault.Error, status int) views.ErrorPage {
-	page := views.ErrorPage{
+func (s *Site) errorPage(c echo.Context, f *fault.Error, status int) layout.ErrorPage {
+	page := layout.ErrorPage{
 		Theme:     ThemeOf(c),
 		Code:      status,
 		Title:     f.Code.Title(),

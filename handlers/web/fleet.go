@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fleetboard/internal/fleet"
-	"fleetboard/views"
+	"fleetboard/views/layout"
 	"fleetboard/views/ui"
 )
 
@@ -56,8 +56,8 @@ func Now(snap fleet.Snapshot) time.Time {
 }
 
 // FleetModel is the fleet in the sidebar.
-func FleetModel(snap fleet.Snapshot) views.Fleet {
-	m := views.Fleet{Free: FreeSeats(snap)}
+func FleetModel(snap fleet.Snapshot) layout.Fleet {
+	m := layout.Fleet{Free: FreeSeats(snap)}
 	for i, f := range snap.Factories {
 		if i == maxFleetRows {
 			m.More = strconv.Itoa(len(snap.Factories)-maxFleetRows) + " more"
@@ -91,9 +91,9 @@ func FreeSeats(snap fleet.Snapshot) string {
 }
 
 // FleetRow is a factory in the sidebar.
-func FleetRow(f fleet.Factory) views.FleetRow {
-	r := views.FleetRow{
-		ID: views.FactoryID(f.Name), Name: f.Name, Pips: PipsOf(f),
+func FleetRow(f fleet.Factory) layout.FleetRow {
+	r := layout.FleetRow{
+		ID: ui.FactoryID(f.Name), Name: f.Name, Pips: PipsOf(f),
 		Text:  strconv.Itoa(f.Taken) + " / " + strconv.Itoa(f.Seats),
 		Title: Plural(f.Taken, "seat", "seats") + " of " + strconv.Itoa(f.Seats) + " taken",
 	}

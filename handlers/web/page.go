@@ -11,23 +11,24 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	"fleetboard/views/layout"
 	"fleetboard/views/links"
+	"fleetboard/views/ui"
 )
 
 // Page makes the shell of a Page, with the toast that waits for it and the
 // number of jobs to review.
-func (s *Site) Page(c echo.Context, who tenancy.Principal, snap fleet.Snapshot, section views.Section, title string) (views.Shell, error) {
+func (s *Site) Page(c echo.Context, who tenancy.Principal, snap fleet.Snapshot, section layout.Section, title string) (layout.Shell, error) {
 	list, err := s.Accounts.Workspaces.Of(c.Request().Context(), who.Account)
 	if err != nil {
-		return views.Shell{}, err
+		return layout.Shell{}, err
 	}
 	if _, ok := WorkspaceOf(list, who.Workspace); !ok {
-		return views.Shell{}, notSignedIn()
+		return layout.Shell{}, notSignedIn()
 	}
 	reviews, err := s.Kanban.ReviewCount(c.Request().Context(), who)
 	if err != nil {
-		return views.Shell{}, err
+		return layout.Shell{}, err
 	}
 	shell := frame{who: who, workspaces: list, snap: snap, theme: ThemeOf(c), path: c.Request().URL.RequestURI()}.model()
 	shell.Section, shell.Title, shell.Toasts = section, title, s.takeFlash(c)
@@ -59,7 +60,7 @@ func WorkspaceOf(list []workspaces.Workspace, id ids.ID) (workspaces.Workspace, 
 }
 
 // ErrorShell is the shell of an error page, nil where even that cannot be read.
-func (s *Site) ErrorShell(c echo.Context, who tenancy.Principal) *views.Shell {
+func (s *Site) ErrorShell(c echo.Context, who tenancy.Principal) *layout.Shell {
 	snap, err := s.Fleet.Snapshot(c.Request().Context(), who)
 	if err != nil {
 		return nil
@@ -90,7 +91,7 @@ func (s *Site) ServerURL(c echo.Context) string {
 }
 
 // FirstRun says how to connect a factory, and which one is there.
-func (s *Site) FirstRun(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) views.FirstRun {
+func (s *Site) FirstRun(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) ui.FirstRun {
 	file := s.EnrolmentTokenFile
 	if len(snap.Factories) == 0 {
 		file = s.EnrolmentFile(c.Request().Context(), who)
@@ -110,8 +111,8 @@ func (s *Site) EnrolmentFile(ctx context.Context, who tenancy.Principal) string 
 }
 
 // FirstRunModel says how to connect a factory to server.
-func FirstRunModel(server, tokenFile string, canWrite bool, snap fleet.Snapshot) views.FirstRun {
-	m := views.FirstRun{Server: server, TokenFile: tokenFile, CanWrite: canWrite}
+func FirstRunModel(server, tokenFile string, canWrite bool, snap fleet.Snapshot) ui.FirstRun {
+	m := ui.FirstRun{Server: server, TokenFile: tokenFile, CanWrite: canWrite}
 	for _, f := range snap.Factories {
 		for _, a := range f.Agents {
 			if m.Factory == "" && a.TakesJobs() {

@@ -9,7 +9,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
+	"fleetboard/views/layout"
 )
 
 // frame is what the shell around a page is made of.
@@ -17,12 +17,12 @@ type frame struct {
 	who        tenancy.Principal
 	workspaces []workspaces.Workspace // all of the person
 	snap       fleet.Snapshot
-	theme      views.Theme
+	theme      layout.Theme
 	path       string // path and query of the page
 }
 
-func (f frame) model() views.Shell {
-	m := views.Shell{
+func (f frame) model() layout.Shell {
+	m := layout.Shell{
 		WorkspaceID: f.who.Workspace.String(),
 		Person:      f.who.Name,
 		Initials:    initials(f.who.Name),
@@ -38,7 +38,7 @@ func (f frame) model() views.Shell {
 		if current {
 			m.Workspace = w.Name
 		}
-		m.Workspaces = append(m.Workspaces, views.ShellWorkspace{ID: w.ID.String(), Name: w.Name, Role: string(w.Role), Current: current})
+		m.Workspaces = append(m.Workspaces, layout.ShellWorkspace{ID: w.ID.String(), Name: w.Name, Role: string(w.Role), Current: current})
 	}
 	return m
 }

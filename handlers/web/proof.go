@@ -10,8 +10,8 @@ import (
 	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
-	"fleetboard/views"
 	"fleetboard/views/links"
+	"fleetboard/views/ui"
 )
 
 // ProofField is what a form asks a fresh proof with.
@@ -33,7 +33,7 @@ func ProvenNow() string { return strconv.FormatInt(time.Now().Unix(), 10) }
 // AskProof is what a person is asked before something that outlasts the session;
 // nil where nothing has to be asked. next is where a log in with the provider
 // comes back to.
-func (s *Site) AskProof(c echo.Context, who tenancy.Principal, next string) (*views.Proof, error) {
+func (s *Site) AskProof(c echo.Context, who tenancy.Principal, next string) (*ui.Proof, error) {
 	if ok, err := s.proven(c); ok || err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (s *Site) AskProof(c echo.Context, who tenancy.Principal, next string) (*vi
 	if err != nil {
 		return nil, err
 	}
-	ask := &views.Proof{Password: profile.HasPassword, Code: profile.SecondFactorSince != nil}
+	ask := &ui.Proof{Password: profile.HasPassword, Code: profile.SecondFactorSince != nil}
 	if !ask.Password && s.Provider != nil {
 		ask.Provider, ask.ProviderURL = s.Provider.Name(), links.Prove(next)
 	}
@@ -50,7 +50,7 @@ func (s *Site) AskProof(c echo.Context, who tenancy.Principal, next string) (*vi
 
 // TakeProof is AskProof for a form that was sent: a right answer in it is believed from
 // now on. What is still asked says what was wrong.
-func (s *Site) TakeProof(c echo.Context, who tenancy.Principal, in url.Values, next string) (*views.Proof, error) {
+func (s *Site) TakeProof(c echo.Context, who tenancy.Principal, in url.Values, next string) (*ui.Proof, error) {
 	ask, err := s.AskProof(c, who, next)
 	if ask == nil || err != nil {
 		return nil, err

@@ -3,7 +3,7 @@ package web
 import (
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/views"
+	"fleetboard/views/layout"
 )
 
 const (
@@ -13,18 +13,18 @@ const (
 
 // ThemeOf is what the browser's cookie says; anything unknown is the system's. It
 // is no secret, so it may come under either name.
-func ThemeOf(c echo.Context) views.Theme {
+func ThemeOf(c echo.Context) layout.Theme {
 	cookie, err := c.Cookie(hostOnly + ThemeCookie)
 	if err != nil {
 		cookie, err = c.Cookie(ThemeCookie)
 	}
 	if err != nil {
-		return views.ThemeSystem
+		return layout.ThemeSystem
 	}
-	switch t := views.Theme(cookie.Value); t {
-	case views.ThemeLight, views.ThemeDark:
+	switch t := layout.Theme(cookie.Value); t {
+	case layout.ThemeLight, layout.ThemeDark:
 		return t
 	default:
-		return views.ThemeSystem
+		return layout.ThemeSystem
 	}
 }

@@ -51,3 +51,17 @@ func (t Tone) role() string {
 	}
 	return "status"
 }
+
+// IconTone is the class of an icon beside text that says the same.
+func IconTone(t Tone) string {
+	switch t {
+	case OK:
+		return "text-green"
+	case Warn:
+		return "text-amber"
+	case Bad:
+		return "text-red"
+	default:
+		return "text-faint"
+	}
+}

@@ -1,0 +1,88 @@
+// Package agents shows the factories of the fleet and their agents.
+package agents
+
+import (
+	"fleetboard/views/layout"
+	"fleetboard/views/ui"
+)
+
+// Page is the page of factories and their agents.
+type Page struct {
+	Shell  layout.Shell
+	Agents Agents
+}
+
+// Agents is the live part of the page.
+type Agents struct {
+	Count     string // "3 live factories, 13 agents"
+	Factories []Factory
+	CanRun    bool // may drain and terminate
+	// FirstRun shows how to start a factory; used when there is none, and by
+	// the button Add a factory.
+	FirstRun ui.FirstRun
+}
+
+// Factory is one panel.
+type Factory struct {
+	Name      string
+	About     string // "macOS 15, arm64 · claude"
+	Pips      ui.Pips
+	SeatsText string // "4 of 4 taken", "1 of 4 still working"
+	Draining  bool
+	Dead      bool
+	DeadSince ui.When // shown in the pill
+	Repos     []string
+	Caps      []string
+	Note      ui.Sentence // "Drained by Jonas Weber at 12:20."
+	DrainURL  string      // "" when not allowed
+	Undrain   string      // URL, "" when not allowed
+	Agents    []Agent
+}
+
+// DOMID is the panel's element.
+func (f Factory) DOMID() string { return ui.FactoryID(f.Name) }
+
+// Agent is one row.
+type Agent struct {
+	Name      string
+	Model     string
+	State     string    // "Working", "Idle", "No progress", "Dead"
+	Glyph     ui.Status // for a state that is no warning
+	Icon      string    // for a state that is one
+	Tone      ui.Tone
+	Jobs      []AgentJob
+	Beat      ui.When
+	BeatTone  ui.Tone
+	CPU       int // percent, -1 unknown
+	Memory    string
+	Terminate string // URL, "" when not allowed
+	CutOff    string // URL, "" when not allowed
+	Leaves    string // "FB-142 goes back to Ready", said by the dialog
+}
+
+// AgentJob is a job that an agent works on.
+type AgentJob struct {
+	Key, Title, URL string
+	Percent         int // -1 unknown
+	Progress        ui.When
+	ProgressLate    bool
+	Lease           ui.When
+}
+
+// DOMID is the row's element.
+func (a Agent) DOMID(factory string) string {
+	return "agent-" + ui.DOMID(factory) + "-" + ui.DOMID(a.Name)
+}
+
+// main is the job that the row's times are about: the first one.
+func (a Agent) main() AgentJob {
+	if len(a.Jobs) == 0 {
+		return AgentJob{Percent: -1}
+	}
+	return a.Jobs[0]
+}
+
+func (a Agent) percent() int      { return a.main().Percent }
+func (a Agent) late() bool        { return a.main().ProgressLate }
+func (a Agent) progress() ui.When { return a.main().Progress }
+func (a Agent) lease() ui.When    { return a.main().Lease }

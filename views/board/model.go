@@ -1,0 +1,170 @@
+// Package board shows the board: its columns, the cards in them and the first
+// run, and the parts of them that change live.
+package board
+
+import (
+	"strings"
+
+	"fleetboard/views/jobparts"
+	"fleetboard/views/layout"
+	"fleetboard/views/ui"
+)
+
+// Page is the whole board.
+type Page struct {
+	Shell layout.Shell
+	Board Board
+}
+
+// Board is the part of the page that a reset fetches again.
+type Board struct {
+	Total    string // "75 jobs"
+	Filters  []FilterMenu
+	Active   []ui.ActiveFilter // one chip each
+	ClearURL string            // all filters off
+	Grouping FilterMenu
+	Search   Search
+	Note     *ui.Note // unroutable jobs
+	Columns  []Column // waiting, ready, running, review, done, failed
+	FirstRun *ui.FirstRun
+	CanWrite bool
+	// NoMatch is shown above the columns when the filter hides every job.
+	NoMatch *ui.Empty
+}
+
+// FilterMenu is a menu of links.
+type FilterMenu struct {
+	ID      string // "product"
+	Label   string // "Product", "Group: status"
+	Options []ui.FilterOption
+}
+
+// Search is the board's search field. Keep holds the other filters as name
+// and value, so that the form does not lose them.
+type Search struct {
+	Query string
+	Keep  []Field
+}
+
+// Field is a hidden field of a form.
+type Field struct{ Name, Value string }
+
+// Column is one column of the board.
+type Column struct {
+	Name   string // "waiting", "ready", "running", "review", "done", "failed"
+	Title  string // "Waiting"
+	Count  string // "11", "1,000+"
+	Sub    string // what limits it: "2 seats free", "limit 8"
+	Groups []CardGroup
+	// MoreURL is links.BoardColumn with the next cursor, "" at the end.
+	MoreURL string
+	Empty   ui.Empty
+}
+
+// Rows says that the jobs of the column are two-line rows, not cards.
+func (c Column) Rows() bool { return c.Name == "done" || c.Name == "failed" }
+
+// CardGroup is a run of cards under one heading; without grouping there is one
+// with an empty name.
+type CardGroup struct {
+	Name  string
+	Cards []Card
+}
+
+// groupID is the DOM id of a group's heading. It names the group's first card
+// too: a page that "Show more" brings may go on with the last page's group.
+func (c Column) groupID(g CardGroup) string {
+	id := "group-" + c.Name + "-" + ui.DOMID(g.Name)
+	if len(g.Cards) > 0 {
+		id += "-" + ui.DOMID(g.Cards[0].Key)
+	}
+	return id
+}
+
+// Card is a job on the board. The same card is a two-line row in the columns
+// done and failed.
+type Card struct {
+	Key      string
+	Title    string
+	URL      string
+	Column   string
+	Status   ui.Status
+	Percent  int    // of the progress, -1 when nobody said
+	Place    string // "ledger-api · M2"
+	Priority int
+	Version  int
+	// Same says, in a live message, that the card is as the reader has it: of all
+	// else here only Key is set.
+	Same bool
+
+	// For a job that runs.
+	Step         string           // "Reaper tests, 200 runs"; "Assigned, not started"
+	Progress     ui.When          // age of the last progress
+	ProgressLate bool             // amber
+	Notice       *jobparts.Reason // a second line: a directive, a late heartbeat
+	Agent        string
+	Factory      string
+	Elapsed      ui.When
+
+	// For a job that does not run: the reason in one sentence.
+	Reason *jobparts.Reason
+	Answer string // URL where the question is answered; "" shows no button
+
+	// The last line: "waiting 3h 12m". FootWord is what comes before the time.
+	FootWord string
+	Foot     ui.When
+	FootLate bool // amber
+	// Lost says how often its lease was lost, "" for never: "lost 2×".
+	Lost      string
+	LostTitle string
+
+	// For a row: the text after the key, "fleetboard" or the error.
+	Sub     string
+	SubTone ui.Tone
+	Ended   ui.When
+
+	Cost      string // "" shows nothing
+	CostSince string // "+0.06" since the last progress
+
+	MoveURL string
+	Moves   []jobparts.Move
+	Actions []ui.Action
+}
+
+// DOMID is the card's element: "card-fb-142".
+func (c Card) DOMID() string { return "card-" + ui.DOMID(c.Key) }
+
+// MoveNames lists the columns that accept the card, for the drag.
+func (c Card) MoveNames() string {
+	names := make([]string, len(c.Moves))
+	for i, m := range c.Moves {
+		names[i] = m.To
+	}
+	return strings.Join(names, " ")
+}
+
+// live are the columns of jobs that go on.
+func (b Board) live() []Column {
+	var out []Column
+	for _, c := range b.Columns {
+		if !c.Rows() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// finished are Failed, then Done: the style sheet turns them round where there
+// is room for six columns.
+func (b Board) finished() []Column {
+	var done, failed []Column
+	for _, c := range b.Columns {
+		switch c.Name {
+		case "failed":
+			failed = append(failed, c)
+		case "done":
+			done = append(done, c)
+		}
+	}
+	return append(failed, done...)
+}

@@ -1,0 +1,95 @@
+// Package jobparts holds what several pages show of a job: its moves, its
+// acceptance criteria, its result and what was said of it.
+package jobparts
+
+import (
+	"strconv"
+
+	"fleetboard/views/ui"
+)
+
+// Reason is why a job does not move.
+type Reason struct {
+	Icon string // "link", "lock", "unplug"
+	Text ui.Sentence
+	Tone ui.Tone
+	Ask  bool // an agent's question
+}
+
+// columnOrder is the order of the columns, and so the digit that moves a card.
+var columnOrder = []string{"waiting", "ready", "running", "review", "done", "failed"}
+
+// ColumnNumber is the digit that moves a card to a column.
+func ColumnNumber(name string) string {
+	for i, c := range columnOrder {
+		if c == name {
+			return strconv.Itoa(i + 1)
+		}
+	}
+	return ""
+}
+
+// Class is the look of the reason.
+func (r *Reason) Class() string {
+	if r.Ask {
+		return "r-ask"
+	}
+	if r.Tone == "ok" {
+		return "r-ok"
+	}
+	return r.Tone.TextClass()
+}
+
+// Feedback is what a person wrote about an attempt.
+type Feedback struct {
+	Icon string
+	What string // "Sent back by Mara Ilić"
+	At   ui.When
+	Text string
+}
+
+// Acceptance is a check list. A person ticks it where URL is set.
+type Acceptance struct {
+	Items []Criterion
+	Note  string // "2 of 4"
+	URL   string // links.JobTick
+}
+
+// Criterion is one acceptance criterion.
+type Criterion struct {
+	Text string
+	Met  bool
+}
+
+// Move is a column that a card can go to now, and what going there means.
+type Move struct {
+	To    string    // column: "ready"
+	Glyph ui.Status // shown before the words
+	Label string    // "Ready, give the lease back"
+}
+
+// Outcome is what the work came to.
+type Outcome struct {
+	Summary  ui.SafeHTML
+	Commit   string
+	Branch   string
+	LinkURL  string // https only; else it is shown as text
+	LinkText string
+	Approved string // the commit
+	Merged   string // the commit
+	Touched  string // how many files
+	Error    string // of a failed job, as it came
+	Kind     string // of the error
+	JSON     string // the whole result, pretty
+}
+
+// hasFacts reports whether there is more to show than words.
+func (o Outcome) hasFacts() bool {
+	return o.Commit != "" || o.Branch != "" || o.LinkText != "" || o.Approved != "" || o.Merged != "" || o.Touched != "" || o.Kind != ""
+}
+
+// checked is a state of a check mark, in words that ARIA knows.
+func (c Criterion) checked() string { return strconv.FormatBool(c.Met) }
+
+// wanted is what pressing the criterion makes of it.
+func (c Criterion) wanted() string { return strconv.FormatBool(!c.Met) }

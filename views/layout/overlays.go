@@ -1,0 +1,56 @@
+package layout
+
+type keyGroup struct {
+	title string
+	keys  []keyLine
+}
+
+type keyLine struct {
+	does string
+	keys []string
+}
+
+// keyHelp lists what static/js/keys.js listens to.
+func keyHelp(s Shell) []keyGroup {
+	anywhere := []keyLine{
+		{"Search or jump to", []string{"⌘", "K"}},
+		{"Search on this page", []string{"/"}},
+		{"Board", []string{"G", "B"}},
+		{"Review", []string{"G", "R"}},
+		{"Agents", []string{"G", "A"}},
+		{"Timeline", []string{"G", "T"}},
+		{"Settings", []string{"G", "S"}},
+		{"This list", []string{"?"}},
+	}
+	if s.CanWrite {
+		anywhere = append([]keyLine{{"New job", []string{"C"}}}, anywhere...)
+	}
+	groups := []keyGroup{{"Anywhere", anywhere}}
+	if s.Section == SectionBoard {
+		groups = append(groups, keyGroup{"On the board", []keyLine{
+			{"Next, previous card", []string{"J", "K"}},
+			{"Column left, right", []string{"H", "L"}},
+			{"Open the card", []string{"↵"}},
+			{"Menu of the card", []string{"M"}},
+			{"Move, in the menu", []string{"1", "–", "6"}},
+		}})
+	}
+	if s.Section == SectionReview {
+		groups = append(groups, keyGroup{"In the review", reviewKeys(s.CanWrite)})
+	}
+	if s.Section == SectionNewJob {
+		groups = append(groups, keyGroup{"In the form", []keyLine{{"Create the job", []string{"⌘", "↵"}}}})
+	}
+	return groups
+}
+
+func reviewKeys(canWrite bool) []keyLine {
+	keys := []keyLine{
+		{"Next, previous job", []string{"J", "K"}},
+		{"Open the job", []string{"O"}},
+	}
+	if canWrite {
+		keys = append(keys, keyLine{"Approve", []string{"A"}}, keyLine{"Reject", []string{"R"}})
+	}
+	return keys
+}

@@ -1,0 +1,47 @@
+package layout
+
+import "fleetboard/views/links"
+
+// SettingsTab is a page of the settings.
+type SettingsTab string
+
+// The tabs of the settings.
+const (
+	TabAccount   SettingsTab = "account"
+	TabWorkspace SettingsTab = "workspace"
+	TabMembers   SettingsTab = "members"
+	TabProducts  SettingsTab = "products"
+	TabTokens    SettingsTab = "tokens"
+	TabConnect   SettingsTab = "connect"
+	TabSecrets   SettingsTab = "secrets"
+	TabAudit     SettingsTab = "audit"
+)
+
+// settingsEntry is one line of the settings' navigation.
+type settingsEntry struct {
+	tab              SettingsTab
+	href, icon, name string
+	manage           bool // shown only to those who manage the workspace
+}
+
+var settingsEntries = []settingsEntry{
+	{TabAccount, links.Account, "user", "Your account", false},
+	{TabWorkspace, links.Workspace, "settings", "Workspace", false},
+	{TabMembers, links.Members, "users", "Members", false},
+	{TabProducts, links.Products, "package", "Products and repos", false},
+	{TabTokens, links.Tokens, "key-round", "Tokens", false},
+	{TabConnect, links.Connect, "terminal", "Connect an agent", false},
+	{TabSecrets, links.Secrets, "lock", "Encryption", true},
+	{TabAudit, links.Audit, "scroll-text", "Audit", true},
+}
+
+// settingsOf are the entries that a person sees.
+func settingsOf(s Shell) []settingsEntry {
+	var list []settingsEntry
+	for _, e := range settingsEntries {
+		if !e.manage || s.CanManage {
+			list = append(list, e)
+		}
+	}
+	return list
+}

@@ -1,0 +1,108 @@
+package settings
+
+import (
+	"fleetboard/views/layout"
+	"fleetboard/views/ui"
+)
+
+// ProductsPage lists what the workspace's products allow.
+type ProductsPage struct {
+	Shell    layout.Shell
+	Products Products
+}
+
+// Products is the list.
+type Products struct {
+	List []Product
+	// CanManage shows what changes a product.
+	CanManage bool
+	// Only is set where nobody has made a product yet.
+	Only bool
+}
+
+// Product is one row of the list: its settings in words.
+type Product struct {
+	Name      string
+	BoardURL  string // its jobs
+	Repos     []string
+	Review    string // "A person approves"
+	PerRepo   string // "One at a time"
+	Limit     string // "2 of 5 in review"
+	LimitTone ui.Tone
+	Paused    bool
+	EditURL   string
+	PauseURL  string // "" for one that is paused
+	ResumeURL string // "" for one that is not
+}
+
+// ProductPage is the form of one product.
+type ProductPage struct {
+	Shell layout.Shell
+	Form  ProductForm
+}
+
+// ProductForm is the form with what was typed, so that a refused one comes back
+// as it was.
+type ProductForm struct {
+	New            bool
+	Name           string // typed where New, else the product's
+	SaveURL        string
+	BoardURL       string
+	Repos          string // one a line
+	ReviewRequired bool
+	OneJobPerRepo  bool
+	ReviewLimit    string
+	InReview       string // "2 jobs are in review now.", "" for a new one
+	Paused         bool
+	PauseURL       string // of an existing one that is not paused
+	ResumeURL      string // of one that is
+	Delete         *ui.Action
+	Stays          string // why it cannot be deleted, "" where it may be
+
+	// Errors by field name: name, repos, review_limit.
+	Errors map[string]string
+	// Error is about the form as a whole: what happened, what is kept.
+	Error string
+}
+
+// productMeaning is what a setting of a product does, in a sentence.
+type productMeaning struct{ name, text string }
+
+// productMeanings are the settings in the order of the list's columns.
+var productMeanings = []productMeaning{
+	{"Repos", meansRepos},
+	{"Review", meansReview},
+	{"Jobs per repo", meansOneJob},
+	{"Review limit", meansLimit},
+	{"Paused", meansPaused},
+}
+
+const (
+	meansRepos  = "A new job in one of these repos belongs to this product; a repo belongs to one product at most."
+	meansReview = "A person approves what an agent hands in before the job is done; a job may say otherwise."
+	meansOneJob = "One job of a repo is ready or in work at a time; the next one waits until that is handed in or ends."
+	meansLimit  = "While so many of its jobs wait for a decision, agents get no new ones."
+	meansPaused = "Agents get no new jobs of a paused product; what they work on goes on."
+)
+
+func (f ProductForm) heading() string {
+	if f.New {
+		return "New product"
+	}
+	return f.Name
+}
+
+func (f ProductForm) submit() string {
+	if f.New {
+		return "Create product"
+	}
+	return "Save product"
+}
+
+// joinWords puts sentences one after the other, and leaves out what is empty.
+func joinWords(first, second string) string {
+	if second == "" {
+		return first
+	}
+	return first + " " + second
+}

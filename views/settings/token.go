@@ -1,0 +1,84 @@
+package settings
+
+import (
+	"fleetboard/views/layout"
+	"fleetboard/views/ui"
+)
+
+// TokensPage lists tokens; on the answer to the form it shows the new one.
+type TokensPage struct {
+	Shell layout.Shell
+	// Made is on the answer that made it, and nowhere afterwards.
+	Made *MadeToken
+	// Own are the person's, Enrolment the workspace's.
+	Own, Enrolment []AccessToken
+	// CanEnrol shows the workspace's enrolment tokens.
+	CanEnrol bool
+}
+
+// MadeToken is a token with all of its text.
+type MadeToken struct {
+	Name, Token string
+	Enrolment   bool
+}
+
+// AccessToken is one row.
+type AccessToken struct {
+	ID        string
+	Name      string
+	Hint      string   // "fb_person_3fA9xz…"
+	Limits    []string // what an enrolment token is limited to: "atlas", "os:mac", "factory mac-1"
+	MaySubmit bool     // its agents may create jobs
+	By        string
+	Made      ui.When
+	Expires   ui.When // zero: never
+	Used      ui.When // zero: never
+	State     string  // "Live", "Expired", "Revoked"
+	Live      bool
+	Agents    int // alive, that registered with it
+	RevokeURL string
+	Enrolment bool
+}
+
+// verb tells its dialog from the others of the page.
+func (t AccessToken) verb() string { return "revoke-" + t.ID }
+
+// agents says how many of them there are.
+func (t AccessToken) agents() string {
+	switch t.Agents {
+	case 0:
+		return "None of its agents is alive now."
+	case 1:
+		return "One agent that registered with it is alive."
+	}
+	return ui.Count(t.Agents) + " agents that registered with it are alive."
+}
+
+// TokenFormPage is the form of a new token.
+type TokenFormPage struct {
+	Shell layout.Shell
+	Form  TokenForm
+}
+
+// TokenForm is the form with what was typed.
+type TokenForm struct {
+	Kind      string // person or enrolment
+	Key       string // the same where the same form is sent again
+	Name      string
+	Life      []ui.Option
+	Products  []ui.Option // the workspace's, an enrolment token's choice
+	Caps      string      // capabilities, commas between them
+	Factory   string
+	MaySubmit bool
+	Errors    map[string]string
+	Error     string
+	Proof     *ui.Proof
+	Enrolment bool
+}
+
+func (f TokenForm) heading() string {
+	if f.Enrolment {
+		return "New enrolment token"
+	}
+	return "New token of yours"
+}

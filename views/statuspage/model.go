@@ -1,0 +1,72 @@
+// Package statuspage shows whether the server does its work by itself.
+package statuspage
+
+import (
+	"fleetboard/views/layout"
+	"fleetboard/views/ui"
+)
+
+// Page says whether the server does its work by itself.
+type Page struct {
+	Shell  layout.Shell
+	Status Status
+}
+
+// Status is what the page shows.
+type Status struct {
+	Word string // "Working", "Late", "Nobody leads"
+	Icon string
+	Tone ui.Tone
+	// Note explains what is not well, and what goes on all the same.
+	Note ui.Sentence
+
+	Leader    string // "" before the first election
+	Term      string
+	Since     ui.When
+	LastCycle ui.When
+	Cycles    string
+	Fleet     string // "2 live factories, 5 agents"
+	Database  string // "Answers in 2 ms"
+
+	Counters []Counter // of the term; empty where nothing was done
+	// Recover is where the button goes, "" for who may not.
+	Recover string
+	// Log is nil for who may not read it.
+	Log *Log
+}
+
+// Counter is how often something was done in this term.
+type Counter struct {
+	Name, Count string
+}
+
+// Log is a page of the coordinator's log, newest first.
+type Log struct {
+	Lines []Line
+	Older string // URL of the lines before, "" at the end
+	First string // URL of the newest lines, "" where they are shown
+}
+
+// Line is one line of the log.
+type Line struct {
+	ID      int64
+	At      ui.When
+	Term    string
+	Tone    ui.Tone
+	Message string
+	Who     string // the process
+}
+
+// pillClass is the colour of the word that sums the page up.
+func pillClass(t ui.Tone) string {
+	switch t {
+	case ui.OK:
+		return "st-completed"
+	case ui.Warn:
+		return "st-paused"
+	case ui.Bad:
+		return "st-failed"
+	default:
+		return "st-waiting"
+	}
+}

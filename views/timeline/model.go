@@ -1,0 +1,28 @@
+// Package timeline shows the event log of a workspace.
+package timeline
+
+import (
+	"fleetboard/views/events"
+	"fleetboard/views/layout"
+	"fleetboard/views/ui"
+)
+
+// Page is the page of the event log.
+type Page struct {
+	Shell    layout.Shell
+	Timeline Timeline
+}
+
+// Timeline is a part of the event log, the newest event first.
+type Timeline struct {
+	Groups   []ui.FilterOption // groups of types, one of them selected
+	Group    string            // the selected one's name, "" for all
+	Job      string            // what the fields of the filter hold
+	Actor    string
+	Active   []ui.ActiveFilter
+	ClearURL string
+	Older    bool   // it is not the newest part
+	NewURL   string // the newest part with the same filter
+	Items    events.Items
+	Empty    *ui.Empty // set where no event is shown
+}
