@@ -2,7 +2,6 @@ package handlertest
 
 import (
 	"bufio"
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -17,12 +16,11 @@ func (s *Site) Listen(t *testing.T) string {
 	return server.URL
 }
 
-// Open begins a stream after lastID and returns the answer's head.
+// Open begins a stream after lastID and returns the answer's head. The stream lasts as
+// long as the test.
 func (s *Site) Open(t *testing.T, target, lastID string) *http.Response {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), Patience)
-	t.Cleanup(cancel)
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

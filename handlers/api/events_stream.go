@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"time"
 
 	"fleetboard/handlers/status"
 	"fleetboard/internal/eventlog"
+	"fleetboard/internal/signal"
 	"fleetboard/internal/tenancy"
 )
 
@@ -74,14 +74,9 @@ func (e *eventStream) VisitStreamEventsResponse(w http.ResponseWriter) error {
 	e.w, e.control = w, http.NewResponseController(w)
 	// The end has a time of its own: that of the last piece may be over.
 	defer e.allowTime()
-	news := make(chan struct{}, 1)
+	news := signal.New()
 	if e.wake != nil {
-		defer e.wake.Subscribe(eventlog.Topic(e.who.Workspace), func(string) {
-			select {
-			case news <- struct{}{}:
-			default:
-			}
-		})()
+		defer e.wake.Subscribe(eventlog.Topic(e.who.Workspace), func(string) { news.Set() })()
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -92,7 +87,7 @@ func (e *eventStream) VisitStreamEventsResponse(w http.ResponseWriter) error {
 	e.place()
 	err := e.flush()
 	if err == nil {
-		err = e.run(news)
+		err = e.run(news.C())
 	}
 	if e.gone || e.ctx.Err() != nil {
 		return nil // there is nobody to tell
@@ -180,7 +175,7 @@ func (e *eventStream) look() (time.Duration, error) {
 	}
 	pause := streamAgain
 	if e.looks == 0 {
-		pause = time.Duration(float64(streaming.poll) * (0.8 + 0.4*rand.Float64()))
+		pause = signal.Jitter(streaming.poll, 0.2)
 	}
 	return pause, e.flush()
 }

@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/signal"
 	"fleetboard/internal/tenancy"
 )
 
@@ -120,13 +120,8 @@ func Place(c echo.Context) string {
 // membersChanged tells of changes of the workspace's members, so that a stream
 // need not wait for the next check. stop ends that.
 func (s *Streams) membersChanged(who tenancy.Principal) (changed <-chan struct{}, stop func()) {
-	signal := make(chan struct{}, 1)
-	return signal, s.deps.Members.OnMembers(who.Workspace, func() {
-		select {
-		case signal <- struct{}{}:
-		default:
-		}
-	})
+	news := signal.New()
+	return news.C(), s.deps.Members.OnMembers(who.Workspace, news.Set)
 }
 
 // run feeds a connection until the reader, the session, the server or the stream's
@@ -135,7 +130,7 @@ func run[T any](ctx context.Context, server, members <-chan struct{}, feed Feed[
 	beat, check := time.NewTicker(heartbeatEvery), time.NewTicker(SessionEvery)
 	defer beat.Stop()
 	defer check.Stop()
-	age := time.NewTimer(time.Duration(float64(oldest) * (0.8 + 0.4*rand.Float64())))
+	age := time.NewTimer(signal.Jitter(oldest, 0.2))
 	defer age.Stop()
 	for more := true; more; {
 		var err error
