@@ -75,7 +75,7 @@ func freeBytes(dir string) uint64 {
 	if err := syscall.Statfs(dir, &s); err != nil {
 		return 0
 	}
-	return s.Bavail * uint64(s.Bsize) //nolint:unconvert // the sizes' types differ between systems
+	return s.Bavail * uint64(max(0, s.Bsize))
 }
 
 // at gives the server's address with another database.
