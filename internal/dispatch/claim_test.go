@@ -169,7 +169,7 @@ func TestALongPollWakesOnAnotherProcess(t *testing.T) {
 	other := inWorkspace(t, w.db, w.workspace)
 	got := make(chan jobs.Job, 1)
 	go func() {
-		claimed, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{Wait: 30 * time.Second})
+		claimed, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{Wait: waitlist.MaxWait})
 		if err != nil || len(claimed.Jobs) != 1 {
 			t.Errorf("claim: %v, %v", claimed, err)
 			close(got)
@@ -177,14 +177,9 @@ func TestALongPollWakesOnAnotherProcess(t *testing.T) {
 		}
 		got <- claimed.Jobs[0]
 	}()
-	start := time.Now()
 	made := other.job("submitted elsewhere")
 	if j := <-got; j.Key != made.Key {
 		t.Errorf("claimed %s; want %s", j.Key, made.Key)
-	}
-	// The safety poll would come after ten seconds at the earliest.
-	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("woke after %s", took)
 	}
 }
 
@@ -196,7 +191,7 @@ func TestALongPollEndsWithTheRequest(t *testing.T) {
 	if err != nil || got.Reason != dispatch.ReasonEmpty || got.QueueVersion == "" {
 		t.Errorf("claim = %+v, %v", got, err)
 	}
-	if held := time.Since(start); held < 300*time.Millisecond || held > 5*time.Second {
+	if held := time.Since(start); held < 300*time.Millisecond {
 		t.Errorf("held for %s; want 300ms", held)
 	}
 }
@@ -204,13 +199,13 @@ func TestALongPollEndsWithTheRequest(t *testing.T) {
 func TestALongPollForASeatWakesWhenOneComesFree(t *testing.T) {
 	w := newWorld(t)
 	agent := w.agent("claude-1", func(r *fleet.Registration) { r.MaxConcurrentJobs = 1 })
+	w.dispatch.TrustWakeUps()
 	w.job("one")
 	second := w.job("two")
 	held := w.claim(agent)
 	got := make(chan []jobs.Job, 1)
 	go func() {
-		// Less than the safety poll: only a wake-up gives the job.
-		claimed, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{Wait: 9 * time.Second})
+		claimed, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{Wait: waitlist.MaxWait})
 		if err != nil {
 			t.Errorf("claim: %v", err)
 		}
@@ -226,6 +221,7 @@ func TestALongPollForASeatWakesWhenOneComesFree(t *testing.T) {
 
 func TestALongPollOfADrainedFactoryWakesWhenItIsGivenJobsAgain(t *testing.T) {
 	w := newWorld(t)
+	w.dispatch.TrustWakeUps()
 	agent := w.agent("claude-1")
 	hosts := fleet.NewService(w.db, w.wake)
 	if _, err := hosts.SetDraining(w.ctx, w.owner, agent.Factory, true); err != nil {
@@ -234,7 +230,7 @@ func TestALongPollOfADrainedFactoryWakesWhenItIsGivenJobsAgain(t *testing.T) {
 	job := w.job("one")
 	got := make(chan []jobs.Job, 1)
 	go func() {
-		claimed, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{Wait: 9 * time.Second})
+		claimed, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{Wait: waitlist.MaxWait})
 		if err != nil {
 			t.Errorf("claim: %v", err)
 		}

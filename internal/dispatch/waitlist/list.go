@@ -24,6 +24,8 @@ type List struct {
 	// to a poll of each claim.
 	Watch func(workspace ids.ID)
 	Every time.Duration
+	// Poll is how long a claim for a seat trusts the wake-ups, spread by half either way.
+	Poll time.Duration
 
 	mu      sync.Mutex
 	counter uint64
@@ -48,7 +50,7 @@ type Hint struct {
 
 // New returns an empty list.
 func New() *List {
-	return &List{instance: rand.Text()[:8], Every: watchEvery, workspaces: map[ids.ID]*workspaceWaiters{},
+	return &List{instance: rand.Text()[:8], Every: watchEvery, Poll: safetyPoll, workspaces: map[ids.ID]*workspaceWaiters{},
 		closed: make(chan struct{}), hints: map[ids.ID]Hint{}, claims: map[ids.ID]int{}, seats: map[ids.ID]uint64{}}
 }
 

@@ -13,8 +13,7 @@ import (
 const (
 	// MaxWait is how long a claim waits at most.
 	MaxWait = 50 * time.Second
-	// safetyPoll is how long a waiting claim trusts the wake-ups; each wait is
-	// spread by half either way.
+	// safetyPoll is how long a waiting claim trusts the wake-ups.
 	safetyPoll = 20 * time.Second
 	// watchEvery is how often the lanes that claims wait for are looked at, spread
 	// by half either way.
@@ -98,7 +97,7 @@ func (w *List) poll(forSeat bool) time.Duration {
 	if w.Watch != nil && !forSeat {
 		return 2 * MaxWait
 	}
-	return signal.Jitter(safetyPoll, 0.5)
+	return signal.Jitter(w.Poll, 0.5)
 }
 
 // Len is how many claims of a workspace wait and were not woken.

@@ -172,7 +172,8 @@ func TestARotationThatIsKilledGoesOn(t *testing.T) {
 	b.renew()
 	kills := 0
 	for left := 1; left > 0; {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(60))*time.Millisecond)
+		// Each has more time than the one before: on a slow machine too one comes to a batch's end.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(60+5*kills))*time.Millisecond)
 		if _, err := b.Secrets.RotateSecrets(ctx); err != nil {
 			kills++
 		}
