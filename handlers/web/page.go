@@ -18,7 +18,9 @@ import (
 
 // Page makes the shell of a Page, with the toast that waits for it and the
 // number of jobs to review.
-func (s *Site) Page(c echo.Context, who tenancy.Principal, snap fleet.Snapshot, section layout.Section, title string) (layout.Shell, error) {
+func (s *Site) Page(
+	c echo.Context, who tenancy.Principal, snap fleet.Snapshot, section layout.Section, title string,
+) (layout.Shell, error) {
 	list, err := s.Accounts.Workspaces.Of(c.Request().Context(), who.Account)
 	if err != nil {
 		return layout.Shell{}, err

@@ -10,7 +10,8 @@ import (
 
 // hostile is what an agent may write into any text. The mark shows where it
 // was taken for markup.
-const hostile = "\"'><script>alert(1)</script><img src=x onerror=alert(1)><b data-pwned>\u202e\x1b[31m</title></textarea><hx-partial hx-target=\"body\">"
+const hostile = "\"'><script>alert(1)</script><img src=x onerror=alert(1)><b data-pwned>" +
+	"\u202e\x1b[31m</title></textarea><hx-partial hx-target=\"body\">"
 
 // poison writes the hostile text into every text of a model. Addresses stay:
 // views/links builds them from escaped names.

@@ -27,7 +27,8 @@ func Shell(section layout.Section, title string) layout.Shell {
 		Fleet: layout.Fleet{Free: "2 seats free", Rows: []layout.FleetRow{
 			{ID: ui.FactoryID("mac-1"), Name: "mac-1", Pips: ui.Pips{On: 4}, Text: "4 / 4"},
 			{ID: ui.FactoryID("linux-2"), Name: "linux-2", Pips: ui.Pips{On: 4, Free: 2}, Text: "4 / 6"},
-			{ID: ui.FactoryID("linux-3"), Name: "linux-3", Pips: ui.Pips{Drain: 1, Free: 3}, Text: "drain", Tone: ui.Warn, Title: "Draining: current jobs may end, no new claims"},
+			{ID: ui.FactoryID("linux-3"), Name: "linux-3", Pips: ui.Pips{Drain: 1, Free: 3}, Text: "drain", Tone: ui.Warn,
+				Title: "Draining: current jobs may end, no new claims"},
 			{ID: ui.FactoryID("linux-5"), Name: "linux-5", Pips: ui.Pips{Off: 4}, Text: "dead", Tone: ui.Bad, Title: "Dead since 11:57"},
 		}},
 	}
@@ -49,8 +50,10 @@ func Card(key, title string, status ui.Status, pri int) board.Card {
 	case ui.Assigned, ui.Running:
 		c.Column, c.Agent, c.Factory = "running", "claude-2", "mac-1"
 		c.Elapsed = ui.For(ago(12*time.Minute), Noon)
-		c.Moves = []jobparts.Move{{To: "waiting", Glyph: ui.Paused, Label: "Waiting, pause it"}, {To: "ready", Glyph: ui.Ready, Label: "Ready, give the lease back"}}
-		c.Actions = []ui.Action{{Verb: "cancel", Label: "Cancel job", Icon: "circle-stop", Danger: true, URL: links.JobAction(key, "cancel"), Dialog: &ui.Dialog{}}}
+		c.Moves = []jobparts.Move{{To: "waiting", Glyph: ui.Paused, Label: "Waiting, pause it"}, {To: "ready", Glyph: ui.Ready,
+			Label: "Ready, give the lease back"}}
+		c.Actions = []ui.Action{{Verb: "cancel", Label: "Cancel job", Icon: "circle-stop", Danger: true, URL: links.JobAction(key,
+			"cancel"), Dialog: &ui.Dialog{}}}
 	case ui.InReview, ui.Approved:
 		c.Column, c.FootWord, c.Foot = "review", "in review", ui.For(ago(52*time.Minute), Noon)
 		c.Moves = []jobparts.Move{{To: "ready", Glyph: ui.Ready, Label: "Ready, reject it"}}
@@ -83,19 +86,26 @@ func LinkToJob(key string) ui.Span { return ui.Link(key, links.Job(key)) }
 // Board has cards of every status.
 func Board() board.Board {
 	ask := Card("FB-150", "Rotate webhook secrets with an overlap window", ui.Blocked, 8)
-	ask.Reason = &jobparts.Reason{Icon: "message-circle-question-mark", Ask: true, Text: ui.Say(ui.Strong("claude-5 asks:"), ui.T(" keep signing with the old secret for 24 hours or 7 days?"))}
+	ask.Reason = &jobparts.Reason{Icon: "message-circle-question-mark", Ask: true, Text: ui.Say(ui.Strong("claude-5 asks:"),
+		ui.T(" keep signing with the old secret for 24 hours or 7 days?"))}
 	ask.Answer, ask.FootWord, ask.Foot = links.Job("FB-150")+"#question", "asked", ui.Ago(ago(22*time.Minute), Noon)
 	waiting := []board.Card{
 		ask,
-		Because(Card("FB-147", "Burn-down with projection fan", ui.Waiting, 7), "link", "", ui.T("Waits for "), LinkToJob("FB-142"), ui.T(" and "), LinkToJob("FB-139")),
-		Because(Card("FB-144", "Backfill usage entries from the provider export", ui.Waiting, 6), "lock", "", ui.T("Repo busy: "), LinkToJob("FB-137"), ui.T(" holds "), ui.Name("ledger-api"), ui.T(", 31m so far")),
-		Because(Card("FB-133", "Keyset paging for the audit log", ui.Waiting, 5), "timer-reset", "", ui.T("Retry 2 of 3 in 4m. Last: lint failed in internal/audit")),
-		Because(Card("FB-126", "Move the nightly backup to the new bucket", ui.Paused, 4), "circle-pause", "", ui.T("Paused by Jonas Weber at step 3 of 5, checkpoint kept")),
+		Because(Card("FB-147", "Burn-down with projection fan", ui.Waiting, 7), "link", "", ui.T("Waits for "), LinkToJob("FB-142"),
+			ui.T(" and "), LinkToJob("FB-139")),
+		Because(Card("FB-144", "Backfill usage entries from the provider export", ui.Waiting, 6), "lock", "", ui.T("Repo busy: "),
+			LinkToJob("FB-137"), ui.T(" holds "), ui.Name("ledger-api"), ui.T(", 31m so far")),
+		Because(Card("FB-133", "Keyset paging for the audit log", ui.Waiting, 5), "timer-reset", "",
+			ui.T("Retry 2 of 3 in 4m. Last: lint failed in internal/audit")),
+		Because(Card("FB-126", "Move the nightly backup to the new bucket", ui.Paused, 4), "circle-pause", "",
+			ui.T("Paused by Jonas Weber at step 3 of 5, checkpoint kept")),
 		Because(Card("FB-158", "Weekly dependency report", ui.Waiting, 3), "calendar-clock", "", ui.T("Not before 18:00")),
 	}
 	ready := []board.Card{
-		Because(Card("FB-151", "Port the prompt cache to the codex engine", ui.Ready, 9), "unplug", ui.Warn, ui.T("No live factory offers "), ui.Key("engine:codex"), ui.T(". Nearest miss: "), ui.Name("linux-2")),
-		Because(Card("FB-160", "Read receipts in the message list", ui.Ready, 7), "server", "", ui.T("None of the 4 seats that hold "), ui.Name("ios-client"), ui.T(" is free, on "), ui.Name("mac-1")),
+		Because(Card("FB-151", "Port the prompt cache to the codex engine", ui.Ready, 9), "unplug", ui.Warn,
+			ui.T("No live factory offers "), ui.Key("engine:codex"), ui.T(". Nearest miss: "), ui.Name("linux-2")),
+		Because(Card("FB-160", "Read receipts in the message list", ui.Ready, 7), "server", "", ui.T("None of the 4 seats that hold "),
+			ui.Name("ios-client"), ui.T(" is free, on "), ui.Name("mac-1")),
 		Because(Card("FB-161", "Focus ring on the date picker", ui.Ready, 6), "circle-check", ui.OK, ui.T("2 seats free on linux-2")),
 	}
 	late := Running("FB-145", "Sticky header hides the focused row in long tables", 7, 80, "Browser tests", 14*time.Minute)
@@ -111,14 +121,17 @@ func Board() board.Board {
 		assigned,
 	}
 	review := []board.Card{
-		Because(Card("FB-136", "Drain a factory without losing leases", ui.InReview, 8), "git-commit-horizontal", "", ui.T("Commit "), ui.Key("9be04d1"), ui.T(", 6 of 6 criteria")),
-		Because(Card("FB-130", "Retry webhooks with jitter", ui.Approved, 6), "git-merge", "", ui.T("Approved by Priya Nair, to be merged")),
+		Because(Card("FB-136", "Drain a factory without losing leases", ui.InReview, 8), "git-commit-horizontal", "", ui.T("Commit "),
+			ui.Key("9be04d1"), ui.T(", 6 of 6 criteria")),
+		Because(Card("FB-130", "Retry webhooks with jitter", ui.Approved, 6), "git-merge", "",
+			ui.T("Approved by Priya Nair, to be merged")),
 	}
 	aborted := Card("FB-121", "Try a second cache layer", ui.Aborted, 3)
 	aborted.Sub, aborted.SubTone = "by Jonas Weber", ""
 	failed := []board.Card{Card("FB-134", "Vendor scripts with a manifest", ui.Failed, 5), aborted}
 	var done []board.Card
-	for i, title := range []string{"Heartbeats off the event log", "Explain: all seats taken", "Token prefix and checksum", "Reject needs a reason", "Group the board by factory", "Tabular figures in tables", "Escape control characters"} {
+	for i, title := range []string{"Heartbeats off the event log", "Explain: all seats taken", "Token prefix and checksum",
+		"Reject needs a reason", "Group the board by factory", "Tabular figures in tables", "Escape control characters"} {
 		done = append(done, Card(fmt.Sprintf("FB-%d", 115-i), title, ui.Completed, 5))
 	}
 	one := func(cards []board.Card) []board.CardGroup { return []board.CardGroup{{Cards: cards}} }
@@ -132,8 +145,10 @@ func Board() board.Board {
 		Active:   []ui.ActiveFilter{{Text: "Priority 3 or more", RemoveURL: "/board"}},
 		Grouping: board.FilterMenu{ID: "group", Label: "Group: status", Options: options},
 		Note: &ui.Note{
-			Tone: ui.Warn, Icon: "unplug", Strong: "2 jobs cannot run on any live factory.", ActionLabel: "Show", ActionMore: "the 2 jobs", ActionURL: "/board?show=unroutable",
-			Text: ui.Say(ui.T("FB-151 needs "), ui.Key("engine:codex"), ui.T(", FB-149 needs "), ui.Key("repo:billing-ui"), ui.T(". linux-5 offered both and is dead since 11:57.")),
+			Tone: ui.Warn, Icon: "unplug", Strong: "2 jobs cannot run on any live factory.", ActionLabel: "Show",
+			ActionMore: "the 2 jobs", ActionURL: "/board?show=unroutable",
+			Text: ui.Say(ui.T("FB-151 needs "), ui.Key("engine:codex"), ui.T(", FB-149 needs "), ui.Key("repo:billing-ui"),
+				ui.T(". linux-5 offered both and is dead since 11:57.")),
 		},
 		Columns: []board.Column{
 			{Name: "waiting", Title: "Waiting", Count: "11", Groups: one(waiting)},
@@ -152,7 +167,8 @@ func EmptyBoard() board.Board {
 	b.Note, b.Active, b.Total = nil, nil, "1 job"
 	for i := range b.Columns {
 		b.Columns[i].Count, b.Columns[i].Groups, b.Columns[i].MoreURL = "0", nil, ""
-		b.Columns[i].Empty = ui.Empty{Title: "Nothing waits", Text: "Jobs come here when a dependency, a budget or a time holds them back."}
+		b.Columns[i].Empty = ui.Empty{Title: "Nothing waits",
+			Text: "Jobs come here when a dependency, a budget or a time holds them back."}
 	}
 	return b
 }
