@@ -15,11 +15,12 @@ BIN := $(CURDIR)/.tools/bin
 
 # Where the code is; folders that a clone does not have are left out.
 CODE := $(wildcard bench cmd db e2e handlers internal static views)
-# The race detector needs a C compiler. It guards what runs at once; the rest is
-# tested without it, and the browser tests apart.
+# The race detector needs a C compiler. It makes a test several times slower, so it
+# guards the packages below internal and db that start goroutines, in their code or in
+# their tests; the rest is tested without it, and the browser tests apart.
 RACE := $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
-RACED := ./internal/... ./db/...
-PLAIN := go list ./... | grep -Ev '/(internal|db|e2e)(/|$$)'
+RACED = grep -rlE --include='*.go' '(^|[^[:alnum:]_])go (func|[[:alnum:]_.]+)\(|\.Go\(' internal db | xargs -n 1 dirname | sort -u
+PLAIN = go list ./... | grep -Ev '/e2e(/|$$)' | grep -vxF "$$($(RACED) | sed 's,^,fleetboard/,')"
 
 step = @printf '\n== %s\n' '$(1)'
 
@@ -126,25 +127,25 @@ check-generated: tools
 test-go:
 	$(call step,tests)
 	@[ -n "$(RACE)" ] || echo "no C compiler here: the race detector is off"
-	@go test $(RACE) -timeout 10m $(RACED)
-	@go test -timeout 10m $$($(PLAIN))
+	@tools/run-go-tests.sh $(RACE) -timeout 10m $$($(RACED) | sed 's,^,./,')
+	@tools/run-go-tests.sh -timeout 10m $$($(PLAIN))
 	@go test -run=NONE -bench=. -benchtime=1x ./internal/dispatch >/dev/null
 
 .PHONY: test-browser
 test-browser:
 	$(call step,browser tests)
-	@go test -count=1 -timeout 10m ./e2e
+	@tools/run-go-tests.sh -count=1 -timeout 10m ./e2e
 
 .PHONY: test-life
 test-life:
 	$(call step,whole lives of jobs)
-	@go test -count=1 -timeout 10m ./e2e/life
+	@tools/run-go-tests.sh -count=1 -timeout 10m ./e2e/life
 
 # Alone: kills and crashes take the whole machine.
 .PHONY: test-chaos
 test-chaos:
 	$(call step,a minute of chaos)
-	@go test -count=1 -v -timeout 10m ./e2e/chaos
+	@tools/run-go-tests.sh -count=1 -v -timeout 10m ./e2e/chaos
 
 # Generators.
 
