@@ -35,7 +35,8 @@ func (s *Server) pages() []web.Route {
 	boards := board.New(board.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Fleet: d.Fleet})
 	jobPages := job.New(job.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Links: d.Jobs, Attempts: d.Attempts, Logs: d.JobLogs,
 		Fleet: d.Fleet, Dispatch: d.Dispatch, Registry: registry, Streams: live.NewStreams(streams)})
-	reviews := review.New(review.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Attempts: d.Attempts, Fleet: d.Fleet, Dispatch: d.Dispatch})
+	reviews := review.New(review.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Attempts: d.Attempts, Fleet: d.Fleet,
+		Dispatch: d.Dispatch})
 	agent := agents.New(agents.Deps{Web: site, Kanban: d.Kanban, Fleet: d.Fleet, Dispatch: d.Dispatch})
 	events := timeline.New(timeline.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Events: d.Events})
 	registry.Register(boards.Live(), jobPages.Live(), agent.Live(), reviews.Live(), events.Live())

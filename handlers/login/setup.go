@@ -40,7 +40,8 @@ func (p *Pages) setup(c echo.Context, _ tenancy.Principal) error {
 	if fault.Is(err, fault.Validation) {
 		f := fault.From(err)
 		return web.Render(c, status.Of(f.Code), view.SetupView(view.Setup{
-			Theme: web.ThemeOf(c), URL: links.Setup(token), Workspace: typed.Workspace, Name: typed.Name, Email: typed.Email, Errors: f.Fields,
+			Theme: web.ThemeOf(c), URL: links.Setup(token), Errors: f.Fields,
+			Workspace: typed.Workspace, Name: typed.Name, Email: typed.Email,
 		}))
 	}
 	if err != nil {

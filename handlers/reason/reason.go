@@ -51,8 +51,39 @@ func Model(j jobs.Job, why kanban.Reason, now time.Time) *viewparts.Reason {
 	return r
 }
 
-// Text says in one sentence why a job does not run.
+// Text says in one sentence why a job does not run, to somebody who reads it now.
 func Text(j jobs.Job, why kanban.Reason, now time.Time) ui.Sentence {
+	return text(j, why, clock{now: now})
+}
+
+// Exact says the same to a program, with times in RFC 3339.
+func Exact(j jobs.Job, why kanban.Reason) string {
+	return text(j, why, clock{exact: true}).String() + "."
+}
+
+// clock says when something comes to pass.
+type clock struct {
+	now   time.Time
+	exact bool
+}
+
+// at is "18:00 UTC", or the moment itself.
+func (c clock) at(t time.Time) string {
+	if c.exact {
+		return t.UTC().Format(time.RFC3339)
+	}
+	return web.Until(t, c.now)
+}
+
+// in is "in 4m 10s", or the moment itself.
+func (c clock) in(t time.Time) string {
+	if c.exact {
+		return "at " + c.at(t)
+	}
+	return "in " + ui.Clock(t.Sub(c.now))
+}
+
+func text(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
 	switch why.Code {
 	case kanban.CodeNoFactory:
 		return noFactoryText(j, why)
@@ -76,21 +107,21 @@ func Text(j jobs.Job, why kanban.Reason, now time.Time) ui.Sentence {
 		if text := lifeText(why); len(text) > 0 {
 			return text
 		}
-		return waitText(j, why, now)
+		return waitText(j, why, c)
 	}
 }
 
 // waitText is about a job that waits for something that comes to pass.
-func waitText(j jobs.Job, why kanban.Reason, now time.Time) ui.Sentence {
+func waitText(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
 	switch why.Code {
 	case kanban.CodeDependency:
 		return dependencyText(why.Keys)
 	case kanban.CodeDependencyFailed:
 		return endedText(why.Ended)
 	case kanban.CodeNotBefore:
-		return notBeforeText(why.Until, now)
+		return notBeforeText(why.Until, c)
 	case kanban.CodeRetryBackoff:
-		return retryText(j, why, now)
+		return retryText(j, why, c)
 	case kanban.CodeBudget:
 		return ui.Text("Its budget is used up")
 	case kanban.CodeRepoBusy:
@@ -170,22 +201,22 @@ func endedText(ended []kanban.Ended) ui.Sentence {
 	return append(text, ui.T(", which ended without success. Retry or unlink them"))
 }
 
-func notBeforeText(at *time.Time, now time.Time) ui.Sentence {
-	if at == nil || !at.After(now) {
+func notBeforeText(at *time.Time, c clock) ui.Sentence {
+	if at == nil || !at.After(c.now) {
 		return ui.Text("Its time has come")
 	}
-	return ui.Text("Not before " + web.Until(*at, now))
+	return ui.Text("Not before " + c.at(*at))
 }
 
-func retryText(j jobs.Job, why kanban.Reason, now time.Time) ui.Sentence {
-	when := " now"
-	if why.Until != nil && why.Until.After(now) {
-		when = " in " + ui.Clock(why.Until.Sub(now))
+func retryText(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
+	next := "now"
+	if why.Until != nil && why.Until.After(c.now) {
+		next = c.in(*why.Until)
 	}
 	if why.Lost {
-		return ui.Text("Lost with many others, back" + when)
+		return ui.Text("Lost with many others, back " + next)
 	}
-	text := "Retry " + strconv.Itoa(j.FailureCount) + " of " + strconv.Itoa(j.MaxRetries) + when
+	text := "Retry " + strconv.Itoa(j.FailureCount) + " of " + strconv.Itoa(j.MaxRetries) + " " + next
 	if why.Text != "" {
 		text += ". Last: " + web.FirstLine(why.Text, web.MaxQuote)
 	}

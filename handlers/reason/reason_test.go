@@ -100,3 +100,18 @@ func TestReasons(t *testing.T) {
 		t.Errorf("the key leads to %q", linked[1].Href)
 	}
 }
+
+// A program is told moments, whenever it reads them.
+func TestExactReasonsNameMoments(t *testing.T) {
+	for want, why := range map[string]kanban.Reason{
+		"Not before 2025-11-21T18:00:00Z.":                         {Code: kanban.CodeNotBefore, Until: in(6 * time.Hour)},
+		"Retry 2 of 3 at 2025-11-21T12:05:00Z. Last: lint failed.": {Code: kanban.CodeRetryBackoff, Until: in(5 * time.Minute), Text: "lint failed"},
+		"Lost with many others, back at 2025-11-21T12:05:00Z.":     {Code: kanban.CodeRetryBackoff, Until: in(5 * time.Minute), Lost: true},
+		"Waits for FB-1 and FB-2.":                                 {Code: kanban.CodeDependency, Keys: []string{"FB-1", "FB-2"}},
+		"Blocked by Ann: no contract.":                             {Code: kanban.CodeBlocked, By: tenancy.Actor{Name: "Ann"}, Text: "no contract"},
+	} {
+		if got := Exact(jobs.Job{FailureCount: 2, MaxRetries: 3}, why); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
