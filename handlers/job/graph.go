@@ -13,7 +13,7 @@ import (
 	"fleetboard/views/ui"
 )
 
-// Measures of the picture, in pixels. Boxes are those of views/graph.templ.
+// Measures of the picture, in pixels. Boxes are those of views/job/graph.templ.
 const (
 	boxWidth   = 168
 	boxHeight  = 40

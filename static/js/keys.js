@@ -1,4 +1,4 @@
-// Single keys, off while somebody types. The list is in views/overlays.go.
+// Single keys, off while somebody types. The list is in views/layout/overlays.go.
 import { openPalette } from "./palette.js";
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
