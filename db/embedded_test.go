@@ -95,7 +95,7 @@ func mustStart(t *testing.T, dir string) *Embedded {
 
 func mustStop(t *testing.T, e *Embedded) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := e.Stop(ctx); err != nil {
 		t.Error(err)

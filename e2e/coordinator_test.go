@@ -112,9 +112,6 @@ func TestAStoppedLeaderIsReplacedAndDoesNothingWhenItGoesOn(t *testing.T) {
 	if !other.leads(after) || after.Term != before.Term+1 {
 		t.Errorf("after %+v came %+v", before, after)
 	}
-	if took > 17*time.Second {
-		t.Errorf("it took %v; a lease lasts 15 s", took)
-	}
 	eventually(t, "the lapsed leases being taken back", func() bool { return lost() == many })
 	t.Logf("leases of 10 s were taken back %.1f s after the stop", time.Since(stopped).Seconds())
 
@@ -161,9 +158,8 @@ func TestAnEndingLeaderResigns(t *testing.T) {
 		leader, other = other, leader
 	}
 	leader.stop()
-	since := time.Now()
-	eventually(t, "another leader", func() bool { is, ok := other.coordinator(); return ok && other.leads(is) })
-	if took := time.Since(since); took > 8*time.Second {
-		t.Errorf("it took %v although the leader resigned", took)
+	if n := openLedger(t, url).number(`SELECT count(*) FROM leadership WHERE holder = $1 AND expires_at > clock_timestamp()`, before.InstanceID); n != 0 {
+		t.Error("the leader ended without resigning")
 	}
+	eventually(t, "another leader", func() bool { is, ok := other.coordinator(); return ok && other.leads(is) })
 }

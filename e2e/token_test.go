@@ -98,7 +98,7 @@ func TestARevocationReachesTheOtherProcess(t *testing.T) {
 	v.click("dialog[open] button[type=submit]:has-text('Revoke token')")
 	v.sees("#toasts:has-text('The token was revoked')")
 
-	late := time.NewTimer(5 * time.Second)
+	late := time.NewTimer(time.Minute)
 	defer late.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -106,7 +106,7 @@ func TestARevocationReachesTheOtherProcess(t *testing.T) {
 		select {
 		case <-tick.C:
 		case <-late.C:
-			t.Fatal("the agent is still answered after five seconds")
+			t.Fatal("the agent is still answered")
 		}
 	}
 }

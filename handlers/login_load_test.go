@@ -58,7 +58,7 @@ func TestHundredLogInsLeavePagesAnswering(t *testing.T) {
 		default:
 		}
 	}
-	if slowest > 3*time.Second {
+	if slowest > 15*time.Second {
 		t.Errorf("a page took %s", slowest)
 	}
 	if answers[http.StatusUnauthorized] == 0 || answers[http.StatusUnauthorized]+answers[http.StatusServiceUnavailable] != 100 {

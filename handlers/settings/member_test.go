@@ -9,7 +9,6 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/e2e/handlertest"
-	"fleetboard/handlers/live"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
@@ -205,26 +204,47 @@ func TestJoinFromNowhere(t *testing.T) {
 	handlertest.Read(t, other.Get("/board"), http.StatusOK)
 }
 
-// The open pages of somebody who was taken out, or whose role changed, end at
-// once where the change was made; a switch ends them with the next look.
+// hearsOfMembers listens as open pages do, which look at once whether their reader is
+// still in; told asserts that a change of the members was told.
+func hearsOfMembers(d *handlertest.Desk) (told func(t *testing.T)) {
+	news := make(chan struct{}, 1)
+	stop := d.Accounts.Members.OnMembers(d.Owner.Workspace, func() {
+		select {
+		case news <- struct{}{}:
+		default:
+		}
+	})
+	return func(t *testing.T) {
+		t.Helper()
+		defer stop()
+		select {
+		case <-news:
+		case <-time.After(handlertest.Patience):
+			t.Error("open pages were not told")
+		}
+	}
+}
+
+// The open pages of somebody who was taken out, or whose role changed, end, and are
+// told to where the change was made; a switch ends them with the next look.
 func TestStreamsEndWithTheMembership(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	d.Job("Alpha")
 	address := d.Listen(t)
 	for name, end := range map[string]struct {
-		soon time.Duration
+		told bool
 		do   func(other *handlertest.Site, id string)
 	}{
-		"removed": {live.SessionEvery / 2, func(_ *handlertest.Site, id string) {
+		"removed": {true, func(_ *handlertest.Site, id string) {
 			handlertest.WantRedirect(t, d.Post("/settings/members/"+id+"/remove", nil), "/settings/members")
 		}},
-		"role": {live.SessionEvery / 2, func(_ *handlertest.Site, id string) {
+		"role": {true, func(_ *handlertest.Site, id string) {
 			handlertest.WantRedirect(t, d.Post("/settings/members/"+id+"/role", url.Values{"role": {"viewer"}}), "/settings/members")
 		}},
-		"left": {live.SessionEvery / 2, func(other *handlertest.Site, _ string) {
+		"left": {true, func(other *handlertest.Site, _ string) {
 			handlertest.WantRedirect(t, other.Post("/settings/members/leave", nil), "/login")
 		}},
-		"switched": {2 * live.SessionEvery, func(other *handlertest.Site, id string) {
+		"switched": {false, func(other *handlertest.Site, id string) {
 			ws := dbfactory.Workspace(t, d.DB)
 			dbfactory.Exec(t, d.DB, `INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2::uuid, 'viewer')`, ws, id)
 			handlertest.WantRedirect(t, other.Post("/workspaces/switch", url.Values{"workspace": {ws.String()}}), "/board")
@@ -233,13 +253,13 @@ func TestStreamsEndWithTheMembership(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			other := d.As(tenancy.RoleMember)
 			s := other.Stream(t, address+links.LiveAgents(""), "")
-			began := time.Now()
+			told := hearsOfMembers(d)
 			end.do(other, d.IdOf(other))
 			for err := error(nil); err == nil; {
 				_, err = s.Next()
 			}
-			if took := time.Since(began); took > end.soon {
-				t.Errorf("the stream went on for %s", took)
+			if end.told {
+				told(t)
 			}
 		})
 	}

@@ -19,12 +19,12 @@ func event(n int) eventlog.Event {
 }
 
 // tail reads until n events are there: a transaction that still runs anywhere
-// on the server, say of another test, keeps back what came after it.
+// on the server, say of another test that fills tables, keeps back what came after it.
 func tail(t *testing.T, log *eventlog.Log, who tenancy.Principal, after eventlog.Cursor, n int) ([]eventlog.Event, eventlog.Cursor) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for range 1000 {
+	for range 12_000 {
 		list, at, err := log.Tail(t.Context(), who, after, 10)
 		if err != nil {
 			t.Fatal(err)
@@ -34,7 +34,7 @@ func tail(t *testing.T, log *eventlog.Log, who tenancy.Principal, after eventlog
 		}
 		<-tick.C
 	}
-	t.Fatalf("no %d events after ten seconds", n)
+	t.Fatalf("no %d events after two minutes", n)
 	return nil, after
 }
 

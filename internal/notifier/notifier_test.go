@@ -37,7 +37,7 @@ func (h heard) wants(topic string) {
 		if got != topic {
 			h.t.Fatalf("heard %q, want %q", got, topic)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		h.t.Fatalf("nothing was heard, want %q", topic)
 	}
 }
@@ -143,7 +143,7 @@ func TestManyTopicsAreFewMessages(t *testing.T) {
 		select {
 		case topic := <-far.topics:
 			seen[topic] = true
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("only %d topics arrived", len(seen))
 		}
 	}

@@ -97,10 +97,13 @@ func refusesWithin(t *testing.T, s *accounts.Parts, token string, limit time.Dur
 }
 
 // The agents of a revoked enrolment token are refused by the very next call in
-// the process that revoked it, and within five seconds in the others: in one that
-// is told, in one whose listening connection was cut, in one that hears nothing,
-// and in one that hears nothing and does not even watch.
+// the process that revoked it, and within five seconds (give a busy machine more) in
+// the others: in one that is told, in one whose listening connection was cut, in one
+// that hears nothing, and in one that hears nothing and does not even watch.
 func TestRevocationReachesEveryProcess(t *testing.T) {
+	if tokens.RevocationsLive > 5*time.Second {
+		t.Errorf("what a process knows is believed for %s", tokens.RevocationsLive)
+	}
 	s := accountstest.StartedWithOwner(t)
 	owner := s.Owner(t)
 	here := process(t, s.DB, true, true)
@@ -126,7 +129,7 @@ func TestRevocationReachesEveryProcess(t *testing.T) {
 	for name, other := range others {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			refusesWithin(t, other, token, 5*time.Second, fault.TokenRevoked)
+			refusesWithin(t, other, token, 30*time.Second, fault.TokenRevoked)
 		})
 	}
 }
@@ -142,7 +145,8 @@ func TestOldKnowledgeIsNotBelieved(t *testing.T) {
 	if err := here.Tokens.Revoke(t.Context(), owner, enrolment.Token); err != nil {
 		t.Fatal(err)
 	}
-	accepts(t, other, token) // not heard of yet
+	other.Tokens.ReadRevocationsAt(time.Now().Add(time.Hour)) // however long that took
+	accepts(t, other, token)                                  // not heard of yet
 	other.Tokens.ReadRevocationsAt(time.Now().Add(-tokens.RevocationsLive))
 	_, err := other.Tokens.Bearer(t.Context(), token)
 	accountstest.WantFault(t, err, fault.TokenRevoked)
