@@ -37,7 +37,7 @@ test: deps check-fmt vet lint check-generated test-go test-browser test-life tes
 
 # What is fuzzed: a package and its target. One that fails leaves its input under testdata.
 FUZZ = handlers/api:FuzzDecode internal/redact:FuzzRedact internal/redact:FuzzLines views/ui:FuzzMarkdown views/ui:FuzzClean \
-	handlers:FuzzResults handlers:FuzzSafeNext handlers:FuzzEventStream internal/dispatch:FuzzLogLines
+	handlers:FuzzResults handlers:FuzzSafeNext handlers:FuzzEventStream internal/dispatch/report:FuzzLogLines
 
 ## soak: twenty thousand random lives of jobs against the model (about a quarter of an hour), and each fuzz target for FLEETBOARD_FUZZ_TIME (60s)
 .PHONY: soak

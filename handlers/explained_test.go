@@ -10,7 +10,9 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -34,35 +36,35 @@ func TestEveryJobThatDoesNotRunSaysWhyOnItsCardAndPage(t *testing.T) {
 	}
 	act := func(j jobs.Job, by jobs.Trigger, reason string) {
 		t.Helper()
-		if _, err := d.Dispatch.Act(t.Context(), d.Owner, j.Key, dispatch.Action{Verb: by, Reason: reason}); err != nil {
+		if _, err := d.Dispatch.Act(t.Context(), d.Owner, j.Key, actions.Action{Verb: by, Reason: reason}); err != nil {
 			t.Fatalf("%s: %v", by, err)
 		}
 	}
 	urgent := func(n *jobs.New) { p := 10; n.Priority = &p }
 	reviewed := func(n *jobs.New) { yes := true; n.ReviewRequired = &yes; urgent(n) }
-	leave := func(title string, end func(tenancy.Principal, dispatch.Ref) error, change ...func(*jobs.New)) jobs.Job {
+	leave := func(title string, end func(tenancy.Principal, lease.Ref) error, change ...func(*jobs.New)) jobs.Job {
 		t.Helper()
 		made := d.Job(title, append(change, urgent)...)
 		held := d.Claim(agent)
 		if held.Key != made.Key {
 			t.Fatalf("claimed %s for %s", held.Title, title)
 		}
-		if err := end(agent, dispatch.Ref{Job: held.Key, Epoch: held.Epoch}); err != nil {
+		if err := end(agent, lease.Ref{Job: held.Key, Epoch: held.Epoch}); err != nil {
 			t.Fatalf("%s: %v", title, err)
 		}
 		return d.Now(held)
 	}
-	complete := func(a tenancy.Principal, r dispatch.Ref) error {
-		_, err := d.Elsewhere.Complete(t.Context(), a, r, dispatch.Completion{Commit: "9be04d1f00"})
+	complete := func(a tenancy.Principal, r lease.Ref) error {
+		_, err := d.Elsewhere.Complete(t.Context(), a, r, report.Completion{Commit: "9be04d1f00"})
 		return err
 	}
-	fail := func(retryable bool) func(tenancy.Principal, dispatch.Ref) error {
-		return func(a tenancy.Principal, r dispatch.Ref) error {
-			_, err := d.Elsewhere.Fail(t.Context(), a, r, dispatch.Failure{Error: "lint fails", Retryable: retryable})
+	fail := func(retryable bool) func(tenancy.Principal, lease.Ref) error {
+		return func(a tenancy.Principal, r lease.Ref) error {
+			_, err := d.Elsewhere.Fail(t.Context(), a, r, report.Failure{Error: "lint fails", Retryable: retryable})
 			return err
 		}
 	}
-	ask := func(a tenancy.Principal, r dispatch.Ref) error {
+	ask := func(a tenancy.Principal, r lease.Ref) error {
 		_, err := d.Elsewhere.Ask(t.Context(), a, r, "Which database?", nil)
 		return err
 	}

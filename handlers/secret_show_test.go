@@ -9,7 +9,7 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/claim"
 	"fleetboard/internal/jobs"
 )
 
@@ -30,7 +30,7 @@ func TestAFormWithSecrets(t *testing.T) {
 			t.Errorf("%s tells a secret", address)
 		}
 	}
-	got, err := d.Dispatch.Claim(t.Context(), agent, dispatch.ClaimRequest{})
+	got, err := d.Dispatch.Claim(t.Context(), agent, claim.Request{})
 	if err != nil || len(got.Jobs) != 1 {
 		t.Fatalf("%v, %v", got, err)
 	}

@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/lease"
 )
 
 // The job's page shows what each attempt used, and all of them; before anything was
@@ -14,7 +15,7 @@ import (
 func TestUsageOnTheJobsPage(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	agent, j := d.Working()
-	first := dispatch.Ref{Job: j.Key, Epoch: j.Epoch}
+	first := lease.Ref{Job: j.Key, Epoch: j.Epoch}
 	for _, path := range []string{"/jobs/FB-1", "/jobs/FB-1/attempts"} {
 		doc := handlertest.Page(t, d.Get(path), http.StatusOK)
 		for _, word := range []string{"Tokens", "Cost", "priced"} {
@@ -35,11 +36,11 @@ func TestUsageOnTheJobsPage(t *testing.T) {
 	if _, err := d.Elsewhere.Release(t.Context(), agent, first, "tired", nil); err != nil {
 		t.Fatal(err)
 	}
-	got, err := d.Elsewhere.Claim(t.Context(), agent, dispatch.ClaimRequest{})
+	got, err := d.Elsewhere.Claim(t.Context(), agent, claim.Request{})
 	if err != nil || len(got.Jobs) != 1 {
 		t.Fatal(got, err)
 	}
-	second := dispatch.Ref{Job: j.Key, Epoch: got.Jobs[0].Epoch}
+	second := lease.Ref{Job: j.Key, Epoch: got.Jobs[0].Epoch}
 	doc = handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK)
 	handlertest.WantText(t, doc, "#attempts tr#attempt-1", "$0.84")
 	handlertest.WantText(t, doc, "#attempts-used", "All attempts1,234,567 in, 1,234 out$0.84")

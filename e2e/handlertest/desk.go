@@ -21,6 +21,7 @@ import (
 	"fleetboard/internal/accounts/setup"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/claim"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
@@ -146,7 +147,7 @@ func (d *Desk) Agent(name string, change ...func(*fleet.Registration)) tenancy.P
 // Claim takes one job for an agent, in the other process.
 func (d *Desk) Claim(agent tenancy.Principal) jobs.Job {
 	d.t.Helper()
-	got, err := d.Elsewhere.Claim(d.t.Context(), agent, dispatch.ClaimRequest{})
+	got, err := d.Elsewhere.Claim(d.t.Context(), agent, claim.Request{})
 	if err != nil || len(got.Jobs) != 1 {
 		d.t.Fatalf("claim gave %d jobs (%s), %v", len(got.Jobs), got.Reason, err)
 	}

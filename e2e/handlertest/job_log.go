@@ -1,7 +1,7 @@
 package handlertest
 
 import (
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
@@ -10,7 +10,7 @@ import (
 // Write adds lines to the log of a job, in the other process.
 func (d *Desk) Write(agent tenancy.Principal, j jobs.Job, lines ...joblog.Line) {
 	d.t.Helper()
-	if _, err := d.Elsewhere.WriteLogs(d.t.Context(), agent, dispatch.Ref{Job: j.Key, Epoch: j.Epoch}, lines); err != nil {
+	if _, err := d.Elsewhere.WriteLogs(d.t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, lines); err != nil {
 		d.t.Fatal(err)
 	}
 }

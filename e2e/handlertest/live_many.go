@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/jobs"
 )
 
@@ -18,7 +18,7 @@ func (d *Desk) Burst(t *testing.T) (changes int) {
 		group.Go(func() error {
 			for n := part + 1; n <= 120; n += 6 {
 				for _, verb := range []jobs.Trigger{jobs.ByPause, jobs.ByResume, jobs.ByCancel}[:1+n%3] {
-					if _, err := d.Elsewhere.Act(t.Context(), d.Owner, fmt.Sprint("FB-", n), dispatch.Action{Verb: verb}); err != nil {
+					if _, err := d.Elsewhere.Act(t.Context(), d.Owner, fmt.Sprint("FB-", n), actions.Action{Verb: verb}); err != nil {
 						return err
 					}
 				}

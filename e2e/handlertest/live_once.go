@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"fleetboard/handlers/live"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -41,7 +41,7 @@ func (d *Desk) Settled(t *testing.T, key string, all []Reader) {
 }
 
 // Act carries out a person's verb in another process.
-func (d *Desk) Act(t *testing.T, key string, a dispatch.Action) {
+func (d *Desk) Act(t *testing.T, key string, a actions.Action) {
 	t.Helper()
 	if _, err := d.Elsewhere.Act(t.Context(), d.Owner, key, a); err != nil {
 		t.Fatal(err)

@@ -5,18 +5,19 @@ import (
 	"net/url"
 	"testing"
 
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
 
 // HandIn makes a job and lets the agent hand it in for review.
-func (d *Desk) HandIn(agent tenancy.Principal, title string, c dispatch.Completion, change ...func(*jobs.New)) jobs.Job {
+func (d *Desk) HandIn(agent tenancy.Principal, title string, c report.Completion, change ...func(*jobs.New)) jobs.Job {
 	d.t.Helper()
 	needed := true
 	d.Job(title, append(change, func(n *jobs.New) { n.ReviewRequired = &needed })...)
 	j := d.Claim(agent)
-	done, err := d.Elsewhere.Complete(d.t.Context(), agent, dispatch.Ref{Job: j.Key, Epoch: j.Epoch}, c)
+	done, err := d.Elsewhere.Complete(d.t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, c)
 	if err != nil {
 		d.t.Fatal(err)
 	}

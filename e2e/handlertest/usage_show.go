@@ -3,20 +3,21 @@ package handlertest
 import (
 	"time"
 
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/spend"
 	"fleetboard/internal/tenancy"
 )
 
 // Use tells of a message under the lease, without a cost where that is "".
-func (d *Desk) Use(agent tenancy.Principal, lease dispatch.Ref, id, cost string, input int64) {
+func (d *Desk) Use(agent tenancy.Principal, lease lease.Ref, id, cost string, input int64) {
 	d.t.Helper()
 	e := spend.Entry{ID: id, Provider: "anthropic", Model: "sonnet", Input: input, Output: 1234, CacheRead: 50_000,
 		CostUSD: &cost, At: time.Now()}
 	if cost == "" {
 		e.CostUSD = nil
 	}
-	answers, err := d.Elsewhere.RecordUsage(d.t.Context(), agent, []dispatch.UsageLine{{Lease: lease, Entry: e}})
+	answers, err := d.Elsewhere.RecordUsage(d.t.Context(), agent, []report.UsageLine{{Lease: lease, Entry: e}})
 	if err != nil || !answers[0].Recorded {
 		d.t.Fatal(answers, err)
 	}

@@ -22,10 +22,10 @@ var mutants = []struct {
 	old, new  string // the text that is taken out of it, and what stands there instead
 	isFoundIn func(t *testing.T, overlay string) bool
 }{
-	{"no epoch check", "internal/dispatch/conflict.go", "l.Epoch == epoch && ", "", histories},
-	{"a new boot keeps the old one's leases", "internal/dispatch/register.go", "case old.boot == r.in.BootID:", "case true:", lives(1000)},
-	{"no scope check on the same boot", "internal/dispatch/register.go", "return !inScope(r.who.Scope, j)", "return false", lives(1000)},
-	{"only a completion may be repeated", "internal/dispatch/finish_batch.go", "attempt.endedBy(call.who) &&", "attempt.Outcome == outcomeCompleted &&", lives(1000)},
+	{"no epoch check", "internal/dispatch/lease/lease.go", "l.Epoch == epoch && ", "", histories},
+	{"a new boot keeps the old one's leases", "internal/dispatch/enrol/register.go", "case old.boot == r.in.BootID:", "case true:", lives(1000)},
+	{"no scope check on the same boot", "internal/dispatch/enrol/register.go", "return !lease.InScope(r.who.Scope, j)", "return false", lives(1000)},
+	{"only a completion may be repeated", "internal/dispatch/lease/conflict.go", "return a.endedBy(who) &&", "return a.outcome == Completed &&", lives(1000)},
 	{"long contents are left out of events", "internal/eventlog/content.go", "e.Contents = append(e.Contents, Content{SHA256: sum, Body: string(raw)})", "", lives(40)},
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers/agents"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/claim"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -31,7 +31,7 @@ func TestCutOffOnTheAgentsPage(t *testing.T) {
 	if now := d.Now(j); now.Status != jobs.Ready {
 		t.Errorf("the job is %s", now.Status)
 	}
-	if _, err := d.Elsewhere.Claim(t.Context(), agent, dispatch.ClaimRequest{}); !fault.Is(err, fault.TokenRevoked) {
+	if _, err := d.Elsewhere.Claim(t.Context(), agent, claim.Request{}); !fault.Is(err, fault.TokenRevoked) {
 		t.Errorf("it claims: %v", err)
 	}
 }

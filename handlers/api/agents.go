@@ -4,7 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/enrol"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/tenancy"
@@ -18,8 +19,8 @@ type agentHandlers struct {
 
 // agentLives begins, continues and ends agents.
 type agentLives interface {
-	Register(ctx context.Context, who tenancy.Principal, in fleet.Registration) (dispatch.Registered, error)
-	Heartbeat(ctx context.Context, who tenancy.Principal, in dispatch.Heartbeat) (dispatch.HeartbeatResult, error)
+	Register(ctx context.Context, who tenancy.Principal, in fleet.Registration) (enrol.Registered, error)
+	Heartbeat(ctx context.Context, who tenancy.Principal, in report.Heartbeat) (report.HeartbeatResult, error)
 	Terminate(ctx context.Context, who tenancy.Principal, name, reason string, graceful bool) (fleet.Agent, error)
 }
 

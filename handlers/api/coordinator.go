@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"fleetboard/internal/coordinator"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/recovery"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
@@ -15,7 +15,7 @@ import (
 // statusHandlers answer the calls about the coordinator and the numbers of a workspace.
 type statusHandlers struct {
 	coordinator coordinatorReader
-	recovery    recovery
+	recovery    recoverer
 	jobs        jobCounter
 	fleet       healthCounter
 }
@@ -25,8 +25,8 @@ type coordinatorReader interface {
 	Logs(ctx context.Context, who tenancy.Principal, f coordinator.LogFilter) (list []coordinator.LogLine, next int64, err error)
 }
 
-type recovery interface {
-	Recover(ctx context.Context, who tenancy.Principal) (dispatch.Recovery, error)
+type recoverer interface {
+	Recover(ctx context.Context, who tenancy.Principal) (recovery.Counts, error)
 }
 
 type jobCounter interface {

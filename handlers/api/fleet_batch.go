@@ -72,8 +72,8 @@ func withBody[B any](body []byte, call func(*B) (any, error)) (any, error) {
 	return call(&b)
 }
 
-// report is an item of a batch: a verb, and the body that its call has alone.
-type report struct {
+// batchReport is an item of a batch: a verb, and the body that its call has alone.
+type batchReport struct {
 	verb  batchVerb
 	job   string
 	found *findings // in the body
@@ -81,23 +81,23 @@ type report struct {
 }
 
 // reportOf reads an item; the batch as a whole was checked.
-func reportOf(raw json.RawMessage) (report, error) {
+func reportOf(raw json.RawMessage) (batchReport, error) {
 	item, found, err := parse(raw, nil)
 	if err != nil {
-		return report{}, err
+		return batchReport{}, err
 	}
 	body, _ := item.(map[string]any)
 	verb, _ := body["verb"].(string)
 	job, _ := body["job"].(string)
 	delete(body, "verb")
-	return report{verb: batchVerbs[verb], job: job, found: found, body: body}, nil
+	return batchReport{verb: batchVerbs[verb], job: job, found: found, body: body}, nil
 }
 
 // ReportBatch carries out several reports: those on one job in their order, the
 // others at the same time, so that they are written together.
 func (s *reportHandlers) ReportBatch(ctx context.Context, r ReportBatchRequestObject) (ReportBatchResponseObject, error) {
 	answers := make([]BatchItemAnswer, len(r.Body.Items))
-	list, ofJob := make([]report, len(answers)), map[string][]int{}
+	list, ofJob := make([]batchReport, len(answers)), map[string][]int{}
 	for i, raw := range r.Body.Items {
 		var err error
 		if list[i], err = reportOf(raw); err != nil {
@@ -124,7 +124,7 @@ func (s *reportHandlers) ReportBatch(ctx context.Context, r ReportBatchRequestOb
 }
 
 // batchItem carries out one report and gives its answer.
-func (s *reportHandlers) batchItem(ctx context.Context, r report) (BatchItemAnswer, error) {
+func (s *reportHandlers) batchItem(ctx context.Context, r batchReport) (BatchItemAnswer, error) {
 	answer, err := s.carryOut(ctx, r)
 	httpStatus := http.StatusOK
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *reportHandlers) batchItem(ctx context.Context, r report) (BatchItemAnsw
 }
 
 // carryOut is the call that a report is. A panic is the report's error only.
-func (s *reportHandlers) carryOut(ctx context.Context, r report) (answer any, err error) {
+func (s *reportHandlers) carryOut(ctx context.Context, r batchReport) (answer any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())

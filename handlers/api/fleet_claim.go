@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/claim"
 	"fleetboard/internal/tenancy"
 )
 
@@ -14,14 +14,14 @@ import (
 type claimHandlers struct{ queue queue }
 
 type queue interface {
-	Claim(ctx context.Context, who tenancy.Principal, in dispatch.ClaimRequest) (dispatch.Claimed, error)
+	Claim(ctx context.Context, who tenancy.Principal, in claim.Request) (claim.Result, error)
 	QueueVersion(who tenancy.Principal) string
 }
 
 // ClaimJobs gives an agent jobs, or the reason why it gets none.
 func (s *claimHandlers) ClaimJobs(ctx context.Context, r ClaimJobsRequestObject) (ClaimJobsResponseObject, error) {
 	in := value(r.Body)
-	claimed, err := s.queue.Claim(ctx, whoOf(ctx), dispatch.ClaimRequest{
+	claimed, err := s.queue.Claim(ctx, whoOf(ctx), claim.Request{
 		Wait: time.Duration(value(in.WaitSeconds)) * time.Second, Max: value(in.Max), TTLSeconds: value(in.TTLSeconds),
 		Job: value(in.Job), SessionKey: value(in.SessionKey), RequestID: value(in.RequestID),
 	})
@@ -33,10 +33,10 @@ func (s *claimHandlers) ClaimJobs(ctx context.Context, r ClaimJobsRequestObject)
 
 // claimAnswer stands apart from the claim: what it needs of the stack is not kept
 // while an agent waits.
-func claimAnswer(claimed dispatch.Claimed) (ClaimJobsResponseObject, error) {
+func claimAnswer(claimed claim.Result) (ClaimJobsResponseObject, error) {
 	if len(claimed.Jobs) == 0 {
 		return ClaimJobs204Response{Headers: ClaimJobs204ResponseHeaders{
-			XQueueVersion: claimed.QueueVersion, XClaimReason: cmp.Or(claimed.Reason, dispatch.ReasonEmpty)}}, nil
+			XQueueVersion: claimed.QueueVersion, XClaimReason: cmp.Or(claimed.Reason, claim.ReasonEmpty)}}, nil
 	}
 	answer := ClaimJobs200JSONResponse{QueueVersion: claimed.QueueVersion}
 	for _, j := range claimed.Jobs {

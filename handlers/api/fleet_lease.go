@@ -8,7 +8,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
@@ -24,44 +25,44 @@ type reportHandlers struct {
 
 // work is what agents report while they hold a job.
 type work interface {
-	Start(ctx context.Context, who tenancy.Principal, ref dispatch.Ref) (dispatch.LeaseStatus, error)
-	Progress(ctx context.Context, who tenancy.Principal, ref dispatch.Ref, p dispatch.Progress) (dispatch.LeaseStatus, error)
-	Renew(ctx context.Context, who tenancy.Principal, ref dispatch.Ref, ttlSeconds int) (dispatch.LeaseStatus, error)
-	WriteLogs(ctx context.Context, who tenancy.Principal, ref dispatch.Ref, lines []joblog.Line) (dispatch.LeaseStatus, error)
-	RecordUsage(ctx context.Context, who tenancy.Principal, lines []dispatch.UsageLine) ([]dispatch.UsageAnswer, error)
+	Start(ctx context.Context, who tenancy.Principal, ref lease.Ref) (lease.Status, error)
+	Progress(ctx context.Context, who tenancy.Principal, ref lease.Ref, p report.Progress) (lease.Status, error)
+	Renew(ctx context.Context, who tenancy.Principal, ref lease.Ref, ttlSeconds int) (lease.Status, error)
+	WriteLogs(ctx context.Context, who tenancy.Principal, ref lease.Ref, lines []joblog.Line) (lease.Status, error)
+	RecordUsage(ctx context.Context, who tenancy.Principal, lines []report.UsageLine) ([]report.UsageAnswer, error)
 }
 
 // leaseEnds are the ways in which an agent's lease ends.
 type leaseEnds interface {
-	Complete(ctx context.Context, who tenancy.Principal, ref dispatch.Ref, c dispatch.Completion) (jobs.Job, error)
-	Fail(ctx context.Context, who tenancy.Principal, ref dispatch.Ref, f dispatch.Failure) (jobs.Job, error)
-	Release(ctx context.Context, who tenancy.Principal, ref dispatch.Ref, reason string, checkpoint json.RawMessage) (jobs.Job, error)
-	Ask(ctx context.Context, who tenancy.Principal, ref dispatch.Ref, question string, checkpoint json.RawMessage) (jobs.Job, error)
+	Complete(ctx context.Context, who tenancy.Principal, ref lease.Ref, c report.Completion) (jobs.Job, error)
+	Fail(ctx context.Context, who tenancy.Principal, ref lease.Ref, f report.Failure) (jobs.Job, error)
+	Release(ctx context.Context, who tenancy.Principal, ref lease.Ref, reason string, checkpoint json.RawMessage) (jobs.Job, error)
+	Ask(ctx context.Context, who tenancy.Principal, ref lease.Ref, question string, checkpoint json.RawMessage) (jobs.Job, error)
 	Reclaim(ctx context.Context, who tenancy.Principal, keyOrID string) (int, error)
 }
 
 // StartJob says that work on a claimed job begins.
 func (s *reportHandlers) StartJob(ctx context.Context, r StartJobRequestObject) (StartJobResponseObject, error) {
-	standing, err := s.work.Start(ctx, whoOf(ctx), dispatch.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch})
+	standing, err := s.work.Start(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch})
 	return StartJob200JSONResponse(standingModel(standing)), err
 }
 
 // ReportProgress says how far the work is.
 func (s *reportHandlers) ReportProgress(ctx context.Context, r ReportProgressRequestObject) (ReportProgressResponseObject, error) {
-	standing, err := s.work.Progress(ctx, whoOf(ctx), dispatch.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch},
-		dispatch.Progress{Percent: r.Body.ProgressPercent, Step: r.Body.CurrentStep, Checkpoint: r.Body.Checkpoint})
+	standing, err := s.work.Progress(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch},
+		report.Progress{Percent: r.Body.ProgressPercent, Step: r.Body.CurrentStep, Checkpoint: r.Body.Checkpoint})
 	return ReportProgress200JSONResponse(standingModel(standing)), err
 }
 
 // RenewLease extends a lease.
 func (s *reportHandlers) RenewLease(ctx context.Context, r RenewLeaseRequestObject) (RenewLeaseResponseObject, error) {
-	standing, err := s.work.Renew(ctx, whoOf(ctx), dispatch.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, value(r.Body.TTLSeconds))
+	standing, err := s.work.Renew(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, value(r.Body.TTLSeconds))
 	return RenewLease200JSONResponse(standingModel(standing)), err
 }
 
 // CompleteJob hands work in.
 func (s *reportHandlers) CompleteJob(ctx context.Context, r CompleteJobRequestObject) (CompleteJobResponseObject, error) {
-	job, err := s.ends.Complete(ctx, whoOf(ctx), dispatch.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, dispatch.Completion{
+	job, err := s.ends.Complete(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, report.Completion{
 		Result: r.Body.Result, Summary: value(r.Body.Summary), Commit: value(r.Body.Commit), Branch: value(r.Body.Branch),
 		URL: value(r.Body.URL), FilesTouched: value(r.Body.FilesTouched)})
 	return CompleteJob200JSONResponse(jobModel(job)), err
@@ -69,7 +70,7 @@ func (s *reportHandlers) CompleteJob(ctx context.Context, r CompleteJobRequestOb
 
 // FailJob ends an attempt that went wrong.
 func (s *reportHandlers) FailJob(ctx context.Context, r FailJobRequestObject) (FailJobResponseObject, error) {
-	job, err := s.ends.Fail(ctx, whoOf(ctx), dispatch.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, dispatch.Failure{
+	job, err := s.ends.Fail(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, report.Failure{
 		Error: r.Body.Error, Kind: value(r.Body.Kind), Stack: value(r.Body.Stack), Retryable: value(r.Body.Retryable),
 		RetryAfter: time.Duration(value(r.Body.RetryAfterSeconds)) * time.Second})
 	return FailJob200JSONResponse(jobModel(job)), err
@@ -77,7 +78,7 @@ func (s *reportHandlers) FailJob(ctx context.Context, r FailJobRequestObject) (F
 
 // ReleaseLease gives a job back.
 func (s *reportHandlers) ReleaseLease(ctx context.Context, r ReleaseLeaseRequestObject) (ReleaseLeaseResponseObject, error) {
-	job, err := s.ends.Release(ctx, whoOf(ctx), dispatch.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Reason, r.Body.Checkpoint)
+	job, err := s.ends.Release(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Reason, r.Body.Checkpoint)
 	return ReleaseLease200JSONResponse(jobModel(job)), err
 }
 
@@ -89,6 +90,6 @@ func (s *reportHandlers) ReclaimLeases(ctx context.Context, r ReclaimLeasesReque
 
 // AskQuestion parks a job with a question.
 func (s *reportHandlers) AskQuestion(ctx context.Context, r AskQuestionRequestObject) (AskQuestionResponseObject, error) {
-	job, err := s.ends.Ask(ctx, whoOf(ctx), dispatch.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Question, r.Body.Checkpoint)
+	job, err := s.ends.Ask(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Question, r.Body.Checkpoint)
 	return AskQuestion200JSONResponse(jobModel(job)), err
 }

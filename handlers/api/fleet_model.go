@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/tenancy"
 )
@@ -99,20 +100,20 @@ func factoryInfo(in FactoryInfo) fleet.FactoryInfo {
 	return out
 }
 
-func beat(agent string, in Heartbeat) dispatch.Heartbeat {
-	out := dispatch.Heartbeat{Agent: agent, BootID: in.BootID, Status: string(in.Status), MemoryMB: in.MemoryMB, CPUPercent: in.CPUPercent}
+func beat(agent string, in Heartbeat) report.Heartbeat {
+	out := report.Heartbeat{Agent: agent, BootID: in.BootID, Status: string(in.Status), MemoryMB: in.MemoryMB, CPUPercent: in.CPUPercent}
 	if in.Factory != nil {
 		info := factoryInfo(*in.Factory)
 		out.Factory = &info
 	}
 	for _, l := range value(in.Leases) {
-		out.Leases = append(out.Leases, dispatch.HeartbeatLease{Job: l.Job, Epoch: l.Epoch, ProgressPercent: l.ProgressPercent,
+		out.Leases = append(out.Leases, report.HeartbeatLease{Job: l.Job, Epoch: l.Epoch, ProgressPercent: l.ProgressPercent,
 			CurrentStep: l.CurrentStep, Checkpoint: l.Checkpoint})
 	}
 	return out
 }
 
-func beatAnswerModel(in dispatch.HeartbeatResult) HeartbeatAnswer {
+func beatAnswerModel(in report.HeartbeatResult) HeartbeatAnswer {
 	out := HeartbeatAnswer{Now: in.Now.UTC(), IntervalSeconds: in.IntervalSeconds, QueueVersion: in.QueueVersion,
 		Leases: []LeaseStanding{}}
 	if in.Token != "" {
@@ -125,7 +126,7 @@ func beatAnswerModel(in dispatch.HeartbeatResult) HeartbeatAnswer {
 	return out
 }
 
-func standingModel(in dispatch.LeaseStatus) Standing {
+func standingModel(in lease.Status) Standing {
 	return Standing{Directive: Directive(in.Directive), Reason: given(in.Reason), ExpiresAt: utcOrNil(in.ExpiresAt),
 		Answer: given(in.Answer), LinesLeftOut: given(in.LinesLeftOut)}
 }

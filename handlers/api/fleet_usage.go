@@ -6,20 +6,21 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/spend"
 )
 
 // ReportUsage says what models were used for.
 func (s *reportHandlers) ReportUsage(ctx context.Context, r ReportUsageRequestObject) (ReportUsageResponseObject, error) {
-	lines := make([]dispatch.UsageLine, 0, len(r.Body.Entries))
+	lines := make([]report.UsageLine, 0, len(r.Body.Entries))
 	for i, e := range r.Body.Entries {
 		cost, err := amount(e.CostUSD)
 		if err != nil {
 			return nil, fmt.Errorf("checked cost of entry %d: %w", i, err)
 		}
-		lines = append(lines, dispatch.UsageLine{
-			Lease: dispatch.Ref{Job: cmp.Or(value(e.Job), value(r.Body.Job)), Epoch: cmp.Or(value(e.Epoch), value(r.Body.Epoch))},
+		lines = append(lines, report.UsageLine{
+			Lease: lease.Ref{Job: cmp.Or(value(e.Job), value(r.Body.Job)), Epoch: cmp.Or(value(e.Epoch), value(r.Body.Epoch))},
 			Entry: spend.Entry{ID: e.ID, Provider: e.Provider, Model: e.Model, Session: value(e.ProviderSession),
 				Input: e.InputTokens, Output: e.OutputTokens, CacheRead: value(e.CacheReadTokens), CacheWrite: value(e.CacheWriteTokens),
 				CostUSD: cost, Operation: value(e.Operation), At: e.At}})
@@ -49,7 +50,7 @@ func amount(raw json.RawMessage) (*string, error) {
 	return &text, err
 }
 
-func usageResult(id string, a dispatch.UsageAnswer) UsageResult {
+func usageResult(id string, a report.UsageAnswer) UsageResult {
 	out := UsageResult{ID: id, Status: Recorded}
 	switch {
 	case a.Refused != nil:

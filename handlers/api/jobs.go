@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/spend"
@@ -29,7 +29,7 @@ type jobKeeper interface {
 
 // discoveries creates the jobs that agents find in their work.
 type discoveries interface {
-	Submit(ctx context.Context, who tenancy.Principal, from jobs.Origin, holding dispatch.Ref, in jobs.New) (jobs.Created, error)
+	Submit(ctx context.Context, who tenancy.Principal, from jobs.Origin, holding lease.Ref, in jobs.New) (jobs.Created, error)
 }
 
 type jobUsage interface {

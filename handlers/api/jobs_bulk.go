@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fleetboard/handlers/status"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 )
@@ -64,7 +64,7 @@ func (s *actionHandlers) BulkJobs(ctx context.Context, r BulkJobsRequestObject) 
 }
 
 // bulkOf is the action that a bulk asks for.
-func bulkOf(in Bulk) (dispatch.Action, error) {
+func bulkOf(in Bulk) (actions.Action, error) {
 	a := bulkActions[in.Action]
 	problems, seen := fault.Problems{}, map[string]bool{}
 	for i, job := range in.Jobs {
@@ -81,11 +81,11 @@ func bulkOf(in Bulk) (dispatch.Action, error) {
 			problems[field] = fmt.Sprintf("It must be left out with the action %s.", in.Action)
 		}
 	}
-	return dispatch.Action{Verb: a.verb, Reason: value(in.Reason) + value(in.Answer)}, problems.Err()
+	return actions.Action{Verb: a.verb, Reason: value(in.Reason) + value(in.Answer)}, problems.Err()
 }
 
 // bulkItem carries the action out with one job and gives its answer.
-func (s *actionHandlers) bulkItem(ctx context.Context, job string, a dispatch.Action) (BulkItemAnswer, error) {
+func (s *actionHandlers) bulkItem(ctx context.Context, job string, a actions.Action) (BulkItemAnswer, error) {
 	var answer any
 	httpStatus := http.StatusOK
 	changed, err := s.act(ctx, job, a)

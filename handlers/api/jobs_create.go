@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
@@ -49,7 +49,7 @@ func (s *jobHandlers) createOne(ctx context.Context, who tenancy.Principal, from
 	case found == nil:
 		return jobs.Created{}, fault.Invalid("discovered_from", "It must say which job the agent works on.")
 	default:
-		return s.discover.Submit(ctx, who, from, dispatch.Ref{Job: found.Job, Epoch: found.Epoch}, newJob(in))
+		return s.discover.Submit(ctx, who, from, lease.Ref{Job: found.Job, Epoch: found.Epoch}, newJob(in))
 	}
 }
 

@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/jobs/joblog"
 )
 
@@ -14,7 +14,7 @@ func (s *reportHandlers) WriteLogs(ctx context.Context, r WriteLogsRequestObject
 		lines = append(lines, joblog.Line{LineID: value(l.ID), Level: joblog.Level(l.Level), Event: value(l.Event), Message: l.Message,
 			Details: l.Details, At: l.At})
 	}
-	standing, err := s.work.WriteLogs(ctx, whoOf(ctx), dispatch.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, lines)
+	standing, err := s.work.WriteLogs(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, lines)
 	return WriteLogs200JSONResponse(standingModel(standing)), err
 }
 

@@ -14,7 +14,8 @@ import (
 	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers/job"
 	"fleetboard/handlers/live"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
@@ -192,11 +193,11 @@ func TestAttemptsPage(t *testing.T) {
 	session, done, step := "s-7", 40, "Reaper <b>tests"
 	dbfactory.Exec(t, d.DB, `UPDATE attempt SET session_key = $1`, session)
 	d.Write(agent, j, numbered(1, 3)...)
-	ref := dispatch.Ref{Job: j.Key, Epoch: j.Epoch}
-	if _, err := d.Elsewhere.Progress(t.Context(), agent, ref, dispatch.Progress{Percent: &done, Step: &step, Checkpoint: json.RawMessage(`{"at":2}`)}); err != nil {
+	ref := lease.Ref{Job: j.Key, Epoch: j.Epoch}
+	if _, err := d.Elsewhere.Progress(t.Context(), agent, ref, report.Progress{Percent: &done, Step: &step, Checkpoint: json.RawMessage(`{"at":2}`)}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := d.Elsewhere.Fail(t.Context(), agent, ref, dispatch.Failure{Error: "it <i>broke\x1b", Kind: string(jobs.FailedChecks), Stack: "at main.go:7\nat x.go", Retryable: true})
+	_, err := d.Elsewhere.Fail(t.Context(), agent, ref, report.Failure{Error: "it <i>broke\x1b", Kind: string(jobs.FailedChecks), Stack: "at main.go:7\nat x.go", Retryable: true})
 	if err != nil {
 		t.Fatal(err)
 	}

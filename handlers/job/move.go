@@ -5,7 +5,7 @@ import (
 
 	"fleetboard/handlers/jobparts"
 	"fleetboard/handlers/web"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
@@ -43,7 +43,7 @@ func (p *Pages) move(c echo.Context, who tenancy.Principal) error {
 	if !ok {
 		return p.refused(c, who, job, wayOut(job, to))
 	}
-	after, err := p.Dispatch.Act(ctx, who, job.Key, dispatch.Action{Verb: by, Version: version})
+	after, err := p.Dispatch.Act(ctx, who, job.Key, actions.Action{Verb: by, Version: version})
 	if jobparts.Outdated(err) {
 		if after, err = p.Jobs.Get(ctx, who, job.Key); err != nil {
 			return err

@@ -9,7 +9,8 @@ import (
 
 	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers/history"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -68,7 +69,7 @@ func TestMoveThatDoesNotFitComesBack(t *testing.T) {
 func TestMoveOfAJobThatIsThereAlready(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	j := d.Job("Alpha")
-	if _, err := d.Elsewhere.Act(t.Context(), d.Owner, j.Key, dispatch.Action{Verb: jobs.ByPause}); err != nil {
+	if _, err := d.Elsewhere.Act(t.Context(), d.Owner, j.Key, actions.Action{Verb: jobs.ByPause}); err != nil {
 		t.Fatal(err)
 	}
 	doc := handlertest.Page(t, d.Hx("/board", "/jobs/FB-1/move", url.Values{"to": {"waiting"}, "version": {version(j)}}), http.StatusOK)
@@ -112,7 +113,7 @@ func TestActions(t *testing.T) {
 // Dragging work in review back to Ready leads to the dialog that asks why.
 func TestMovingWorkInReviewLeadsToItsReview(t *testing.T) {
 	d := handlertest.NewDesk(t)
-	d.HandIn(d.Agent("claude-1"), "Alpha", dispatch.Completion{})
+	d.HandIn(d.Agent("claude-1"), "Alpha", report.Completion{})
 	doc := handlertest.Page(t, d.Hx("/board", "/jobs/FB-1/move", url.Values{"to": {"ready"}}), http.StatusConflict)
 	handlertest.WantCount(t, doc, `.toastx a[href="/review?job=FB-1#dlg-reject"]`, 1)
 	doc = handlertest.Page(t, d.Hx("/board", "/jobs/FB-1/move", url.Values{"to": {"done"}}), http.StatusConflict)

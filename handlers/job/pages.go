@@ -7,7 +7,7 @@ import (
 
 	"fleetboard/handlers/live"
 	"fleetboard/handlers/web"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
@@ -34,7 +34,7 @@ type Deps struct {
 
 // Dispatch is what the page asks of the work of agents.
 type Dispatch interface {
-	Act(ctx context.Context, who tenancy.Principal, keyOrID string, a dispatch.Action) (jobs.Job, error)
+	Act(ctx context.Context, who tenancy.Principal, keyOrID string, a actions.Action) (jobs.Job, error)
 	Usage(ctx context.Context, who tenancy.Principal, job ids.ID, epochs ...int64) (used spend.JobUsage, err error)
 	WatchLogs(workspace ids.ID, job ids.ID) (written <-chan struct{}, cancel func())
 }

@@ -8,7 +8,9 @@ import (
 
 	"fleetboard/db/dbtest"
 	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/jobs"
 )
 
@@ -24,8 +26,8 @@ func TestJobPageOfARunningJob(t *testing.T) {
 	agent := d.Agent("claude-1")
 	j := d.Claim(agent)
 	done, step := 62, "Reaper tests"
-	_, err := d.Elsewhere.Progress(t.Context(), agent, dispatch.Ref{Job: j.Key, Epoch: j.Epoch},
-		dispatch.Progress{Percent: &done, Step: &step, Checkpoint: json.RawMessage(`{"step":3}`)})
+	_, err := d.Elsewhere.Progress(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch},
+		report.Progress{Percent: &done, Step: &step, Checkpoint: json.RawMessage(`{"step":3}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +58,7 @@ func TestJobPageOfWorkHandedIn(t *testing.T) {
 	d.Job("Alpha", func(n *jobs.New) { yes := true; n.ReviewRequired = &yes })
 	agent := d.Agent("claude-1")
 	j := d.Claim(agent)
-	_, err := d.Elsewhere.Complete(t.Context(), agent, dispatch.Ref{Job: j.Key, Epoch: j.Epoch}, dispatch.Completion{
+	_, err := d.Elsewhere.Complete(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Completion{
 		Summary: "One **guarded** update", Commit: "9be04d1f00", Branch: "fleet/FB-1"})
 	if err != nil {
 		t.Fatal(err)
@@ -80,12 +82,12 @@ func TestJobPageOfMergedWork(t *testing.T) {
 	d.Job("Alpha", func(n *jobs.New) { n.ReviewRequired, n.Files = new(true), []string{"internal/**"} })
 	agent := d.Agent("claude-1")
 	j := d.Claim(agent)
-	_, err := d.Elsewhere.Complete(t.Context(), agent, dispatch.Ref{Job: j.Key, Epoch: j.Epoch}, dispatch.Completion{
+	_, err := d.Elsewhere.Complete(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Completion{
 		Commit: "9be04d1f00", URL: "https://git.example/pr/1", FilesTouched: []string{"internal/a.go", "internal/b.go"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range []dispatch.Action{{Verb: jobs.ByApprove}, {Verb: jobs.ByMerge, Commit: "77aa"}} {
+	for _, a := range []actions.Action{{Verb: jobs.ByApprove}, {Verb: jobs.ByMerge, Commit: "77aa"}} {
 		if _, err := d.Dispatch.Act(t.Context(), d.Owner, j.Key, a); err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +114,7 @@ func TestJobPageOfOlderEvents(t *testing.T) {
 	d.Job("Alpha")
 	for range 30 {
 		for _, by := range []jobs.Trigger{jobs.ByPause, jobs.ByResume} {
-			if _, err := d.Dispatch.Act(t.Context(), d.Owner, "FB-1", dispatch.Action{Verb: by}); err != nil {
+			if _, err := d.Dispatch.Act(t.Context(), d.Owner, "FB-1", actions.Action{Verb: by}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -18,7 +20,7 @@ func TestAQuestionIsAnsweredOnce(t *testing.T) {
 	d.Job("Alpha")
 	agent := d.Agent("claude-1")
 	j := d.Claim(agent)
-	if _, err := d.Elsewhere.Ask(t.Context(), agent, dispatch.Ref{Job: j.Key, Epoch: j.Epoch}, "24 hours\nor 48?", nil); err != nil {
+	if _, err := d.Elsewhere.Ask(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, "24 hours\nor 48?", nil); err != nil {
 		t.Fatal(err)
 	}
 	doc := handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK)
@@ -49,8 +51,8 @@ func TestAQuestionIsAnsweredOnce(t *testing.T) {
 // Approved work that could not be merged goes back to review, with the reason.
 func TestMergeFailedOnTheJobPage(t *testing.T) {
 	d := handlertest.NewDesk(t)
-	j := d.HandIn(d.Agent("claude-1"), "Alpha", dispatch.Completion{Commit: "9be04d1"})
-	if _, err := d.Dispatch.Act(t.Context(), d.Owner, j.Key, dispatch.Action{Verb: jobs.ByApprove}); err != nil {
+	j := d.HandIn(d.Agent("claude-1"), "Alpha", report.Completion{Commit: "9be04d1"})
+	if _, err := d.Dispatch.Act(t.Context(), d.Owner, j.Key, actions.Action{Verb: jobs.ByApprove}); err != nil {
 		t.Fatal(err)
 	}
 	doc := handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK)

@@ -6,19 +6,19 @@ import (
 	"strings"
 
 	"fleetboard/handlers/web"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/views/ui"
 )
 
 // ReadAction reads the form of a verb.
-func ReadAction(in url.Values, v Verb) (dispatch.Action, error) {
+func ReadAction(in url.Values, v Verb) (actions.Action, error) {
 	version, err := ReadVersion(in)
 	if err != nil {
-		return dispatch.Action{}, err
+		return actions.Action{}, err
 	}
-	a := dispatch.Action{Verb: v.By, Reason: in.Get("reason"), Version: version,
+	a := actions.Action{Verb: v.By, Reason: in.Get("reason"), Version: version,
 		Commit: strings.TrimSpace(in.Get("commit")), URL: strings.TrimSpace(in.Get("url"))}
 	if v.By == jobs.ByAnswer {
 		a.Reason = in.Get("answer")

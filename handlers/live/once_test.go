@@ -15,7 +15,7 @@ import (
 	"fleetboard/db/dbfactory"
 	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers/live"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -75,7 +75,7 @@ func TestAChangeIsDrawnOnceForEachRole(t *testing.T) {
 	all := d.Readers(t, server.URL, 2*live.StreamsPerPerson)
 	d.Settled(t, "FB-5", all)
 	block := func(key string) {
-		d.Act(t, key, dispatch.Action{Verb: jobs.ByBlock, Reason: "because of " + key})
+		d.Act(t, key, actions.Action{Verb: jobs.ByBlock, Reason: "because of " + key})
 	}
 	for _, c := range []struct {
 		what, key, column, shows string
@@ -87,7 +87,7 @@ func TestAChangeIsDrawnOnceForEachRole(t *testing.T) {
 		{"the same column", "FB-3", "waiting", "because of FB-3", func() { block("FB-3") }, 2, 0},
 		{"a card where it stands", "FB-2", "", "Better", func() { d.Rename(t, "FB-2", "Better") }, 1, 0},
 		{"from column to column", "FB-1", "failed", "Alpha", func() {
-			d.Act(t, "FB-1", dispatch.Action{Verb: jobs.ByCancel, Reason: "no use"})
+			d.Act(t, "FB-1", actions.Action{Verb: jobs.ByCancel, Reason: "no use"})
 		}, 3, 3},
 	} {
 		before := begun.Load()

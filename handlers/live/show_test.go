@@ -13,7 +13,9 @@ import (
 	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers"
 	"fleetboard/handlers/live"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
@@ -38,7 +40,7 @@ func TestLiveBoardShowsAClaimOfAnotherProcess(t *testing.T) {
 	s.Until("factory-of-claude-1") // the sidebar
 	agent := d.Agent("claude-2")
 	claimed := d.Claim(agent)
-	ref := dispatch.Ref{Job: claimed.Key, Epoch: claimed.Epoch}
+	ref := lease.Ref{Job: claimed.Key, Epoch: claimed.Epoch}
 
 	m := s.Until(`board-total`)
 	doc := handlertest.Parse(t, m.Data)
@@ -56,7 +58,7 @@ func TestLiveBoardShowsAClaimOfAnotherProcess(t *testing.T) {
 	s.Until("Started")
 	// Progress changes the card where it stands, and nothing else.
 	done := 40
-	_, err := d.Elsewhere.Progress(t.Context(), agent, ref, dispatch.Progress{Percent: &done})
+	_, err := d.Elsewhere.Progress(t.Context(), agent, ref, report.Progress{Percent: &done})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +75,7 @@ func TestLiveBoardKeepsTheFilter(t *testing.T) {
 	d.Job("Beta", func(n *jobs.New) { n.Phase = "M2" })
 	s := d.Stream(t, d.Listen(t)+d.LiveURL("/board?phase=M2"), "")
 	for _, key := range []string{"FB-1", "FB-2"} {
-		if _, err := d.Elsewhere.Act(t.Context(), d.Owner, key, dispatch.Action{Verb: jobs.ByPause}); err != nil {
+		if _, err := d.Elsewhere.Act(t.Context(), d.Owner, key, actions.Action{Verb: jobs.ByPause}); err != nil {
 			t.Fatal(err)
 		}
 	}

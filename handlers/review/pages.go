@@ -7,7 +7,7 @@ import (
 
 	"fleetboard/handlers/live"
 	"fleetboard/handlers/web"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
@@ -30,7 +30,7 @@ type Deps struct {
 
 // Dispatch is what the page asks of the work of agents.
 type Dispatch interface {
-	Act(ctx context.Context, who tenancy.Principal, keyOrID string, a dispatch.Action) (jobs.Job, error)
+	Act(ctx context.Context, who tenancy.Principal, keyOrID string, a actions.Action) (jobs.Job, error)
 }
 
 // Fleet is what the page asks of factories and agents.

@@ -10,7 +10,9 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -19,8 +21,8 @@ import (
 func TestReviewPageShowsWhatIsToBeDecided(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	agent := d.Agent("claude-1")
-	d.HandIn(agent, "Newer", dispatch.Completion{})
-	d.HandIn(agent, "Alpha", dispatch.Completion{Summary: "One **guarded** update <script>x</script>", Commit: "9be04d1f00", Branch: "fleet/FB-2",
+	d.HandIn(agent, "Newer", report.Completion{})
+	d.HandIn(agent, "Alpha", report.Completion{Summary: "One **guarded** update <script>x</script>", Commit: "9be04d1f00", Branch: "fleet/FB-2",
 		URL: "https://git.example/x/1", Result: json.RawMessage(`{"diff": "+++ b/a.go\n@@ -1 +1 @@\n-old\n+new\n", "tests": {"passed": 12, "failed": 0}}`)},
 		func(n *jobs.New) { n.Acceptance, n.Repo = []string{"It is so", "It stays so"}, "ledger-api" })
 	dbfactory.Exec(t, d.DB, `UPDATE job SET status_at = now() - interval '3 hours' WHERE title = 'Alpha'`)
@@ -67,7 +69,7 @@ func TestApproveGoesOnToTheNextJob(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	agent := d.Agent("claude-1")
 	for _, title := range []string{"One", "Two", "Three"} {
-		d.HandIn(agent, title, dispatch.Completion{Commit: "c-" + title})
+		d.HandIn(agent, title, report.Completion{Commit: "c-" + title})
 	}
 	handlertest.WantRedirect(t, d.Decide(t, "FB-2", "approve", nil), "/review?job=FB-3")
 	doc := handlertest.Page(t, d.Get("/review?job=FB-3"), http.StatusOK)
@@ -93,7 +95,7 @@ func TestApproveGoesOnToTheNextJob(t *testing.T) {
 func TestRejectNeedsAReasonThatTheNextAttemptGets(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	agent := d.Agent("claude-1")
-	d.HandIn(agent, "Alpha", dispatch.Completion{})
+	d.HandIn(agent, "Alpha", report.Completion{})
 	handlertest.WantRedirect(t, d.Decide(t, "FB-1", "reject", url.Values{"reason": {"  "}}), "/review?job=FB-1")
 	doc := handlertest.Page(t, d.Get("/review?job=FB-1"), http.StatusOK)
 	handlertest.WantText(t, doc, "#toasts", "Reject was not done")
@@ -103,7 +105,7 @@ func TestRejectNeedsAReasonThatTheNextAttemptGets(t *testing.T) {
 	if again.Feedback != "Measure it." {
 		t.Errorf("the next attempt gets %q", again.Feedback)
 	}
-	if _, err := d.Elsewhere.Complete(t.Context(), agent, dispatch.Ref{Job: "FB-1", Epoch: 2}, dispatch.Completion{}); err != nil {
+	if _, err := d.Elsewhere.Complete(t.Context(), agent, lease.Ref{Job: "FB-1", Epoch: 2}, report.Completion{}); err != nil {
 		t.Fatal(err)
 	}
 	doc = handlertest.Page(t, d.Get("/review?job=FB-1"), http.StatusOK)
@@ -118,14 +120,14 @@ func TestRejectNeedsAReasonThatTheNextAttemptGets(t *testing.T) {
 func TestADecisionIsForTheAttemptThatWasSeen(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	agent := d.Agent("claude-1")
-	j := d.HandIn(agent, "Alpha", dispatch.Completion{}, func(n *jobs.New) { n.Acceptance = []string{"It is so"} })
+	j := d.HandIn(agent, "Alpha", report.Completion{}, func(n *jobs.New) { n.Acceptance = []string{"It is so"} })
 	reject := func(epoch int64) handlertest.Answer {
 		return d.Post("/review/FB-1/reject", url.Values{"reason": {"no"}, "epoch": {strconv.FormatInt(epoch, 10)}})
 	}
 	d.Post("/jobs/FB-1/tick", url.Values{"index": {"0"}, "text": {"It is so"}, "met": {"true"}})
 	handlertest.WantRedirect(t, reject(j.Epoch), "/review")
 	again := d.Claim(agent)
-	if _, err := d.Elsewhere.Complete(t.Context(), agent, dispatch.Ref{Job: "FB-1", Epoch: again.Epoch}, dispatch.Completion{}); err != nil {
+	if _, err := d.Elsewhere.Complete(t.Context(), agent, lease.Ref{Job: "FB-1", Epoch: again.Epoch}, report.Completion{}); err != nil {
 		t.Fatal(err)
 	}
 	handlertest.WantRedirect(t, reject(j.Epoch), "/review?job=FB-1")
@@ -141,7 +143,7 @@ func TestADecisionIsForTheAttemptThatWasSeen(t *testing.T) {
 func TestTicksOfTwoPeopleBothCount(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	agent := d.Agent("claude-1")
-	j := d.HandIn(agent, "Alpha", dispatch.Completion{}, func(n *jobs.New) { n.Acceptance = []string{"One", "Two", "Three"} })
+	j := d.HandIn(agent, "Alpha", report.Completion{}, func(n *jobs.New) { n.Acceptance = []string{"One", "Two", "Three"} })
 	tick := func(s *handlertest.Site, index, text, met string) handlertest.Answer {
 		return s.Hx("/review?job=FB-1", "/jobs/FB-1/tick", url.Values{"index": {index}, "text": {text}, "met": {met}})
 	}
@@ -164,7 +166,7 @@ func TestTicksOfTwoPeopleBothCount(t *testing.T) {
 // Who may only look sees the same, and nothing to press.
 func TestViewersSeeReviewsAndDecideNothing(t *testing.T) {
 	d := handlertest.NewDesk(t)
-	d.HandIn(d.Agent("claude-1"), "Alpha", dispatch.Completion{}, func(n *jobs.New) { n.Acceptance = []string{"It is so"} })
+	d.HandIn(d.Agent("claude-1"), "Alpha", report.Completion{}, func(n *jobs.New) { n.Acceptance = []string{"It is so"} })
 	viewer := d.As(tenancy.RoleViewer)
 	doc := handlertest.Page(t, viewer.Get("/review?job=FB-1"), http.StatusOK)
 	handlertest.WantText(t, doc, ".rv-head h2", "Alpha")
@@ -178,9 +180,9 @@ func TestViewersSeeReviewsAndDecideNothing(t *testing.T) {
 func TestReviewPageIsLive(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	agent := d.Agent("claude-1")
-	d.HandIn(agent, "Alpha", dispatch.Completion{})
+	d.HandIn(agent, "Alpha", report.Completion{})
 	live := d.Stream(t, d.Listen(t)+d.LiveURL("/review?job=FB-1"), "")
-	d.HandIn(agent, "Beta", dispatch.Completion{})
+	d.HandIn(agent, "Beta", report.Completion{})
 	message := live.Until(`id="rq-fb-2"`).Data
 	doc := handlertest.Parse(t, message)
 	handlertest.WantText(t, doc, "#review-count", "2 wait for a decision")
@@ -190,7 +192,7 @@ func TestReviewPageIsLive(t *testing.T) {
 		message = live.Until(`id="nav-review-n"`).Data
 	}
 	handlertest.WantText(t, handlertest.Parse(t, message), "#nav-review-n", "2")
-	if _, err := d.Elsewhere.Act(t.Context(), d.Owner, "FB-1", dispatch.Action{Verb: jobs.ByReject, Reason: "no"}); err != nil {
+	if _, err := d.Elsewhere.Act(t.Context(), d.Owner, "FB-1", actions.Action{Verb: jobs.ByReject, Reason: "no"}); err != nil {
 		t.Fatal(err)
 	}
 	doc = handlertest.Parse(t, live.Until("FB-1 is not in review.").Data)
@@ -206,6 +208,6 @@ func TestTheNavigationCountsReviews(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	agent := d.Agent("claude-1")
 	live := d.Stream(t, d.Listen(t)+d.LiveURL("/agents"), "")
-	d.HandIn(agent, "Alpha", dispatch.Completion{})
+	d.HandIn(agent, "Alpha", report.Completion{})
 	handlertest.WantText(t, handlertest.Parse(t, live.Until(`id="nav-review-n"`).Data), "#nav-review-n", "1")
 }

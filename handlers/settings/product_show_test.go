@@ -7,7 +7,8 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
@@ -43,7 +44,7 @@ func TestProductsSayHowMuchWaitsForReview(t *testing.T) {
 	for _, text := range []string{"1 of 2 in review", "2 in review, limit 2"} {
 		d.Job("Alpha", func(n *jobs.New) { n.Repo = "ledger-api" })
 		j := d.Claim(agent)
-		if _, err := d.Elsewhere.Complete(t.Context(), agent, dispatch.Ref{Job: j.Key, Epoch: j.Epoch}, dispatch.Completion{}); err != nil {
+		if _, err := d.Elsewhere.Complete(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Completion{}); err != nil {
 			t.Fatal(err)
 		}
 		handlertest.WantText(t, handlertest.Page(t, d.Get("/settings/products"), http.StatusOK), "tr[data-product=ledger]", text)

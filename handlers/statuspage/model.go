@@ -7,7 +7,7 @@ import (
 
 	"fleetboard/handlers/web"
 	"fleetboard/internal/coordinator"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/recovery"
 	"fleetboard/internal/fleet"
 	"fleetboard/views/links"
 	view "fleetboard/views/statuspage"
@@ -104,7 +104,7 @@ func (s pageData) log() *view.Log {
 }
 
 // recoveredText says what a recovery did.
-func recoveredText(r dispatch.Recovery) string {
+func recoveredText(r recovery.Counts) string {
 	var parts []string
 	say := func(n int, one, many string) {
 		if n > 0 {

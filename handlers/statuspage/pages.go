@@ -7,7 +7,7 @@ import (
 
 	"fleetboard/handlers/web"
 	"fleetboard/internal/coordinator"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/recovery"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
@@ -29,7 +29,7 @@ type Coordinator interface {
 
 // Dispatch is what the page asks of the work of agents.
 type Dispatch interface {
-	Recover(ctx context.Context, who tenancy.Principal) (dispatch.Recovery, error)
+	Recover(ctx context.Context, who tenancy.Principal) (recovery.Counts, error)
 }
 
 // Fleet is what the page asks of factories and agents.

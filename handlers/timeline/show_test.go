@@ -12,7 +12,7 @@ import (
 	"fleetboard/db/dbfactory"
 	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers/timeline"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -64,7 +64,7 @@ func TestTheTimelineIsNarrowed(t *testing.T) {
 	d.Agent("claude-1")
 	d.Job("Alpha")
 	d.Job("Beta")
-	if _, err := d.Dispatch.Act(t.Context(), d.Owner, "FB-1", dispatch.Action{Verb: jobs.ByPause}); err != nil {
+	if _, err := d.Dispatch.Act(t.Context(), d.Owner, "FB-1", actions.Action{Verb: jobs.ByPause}); err != nil {
 		t.Fatal(err)
 	}
 	d.Logged(eventlog.Event{Type: eventlog.JobLost})

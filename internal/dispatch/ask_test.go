@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
@@ -16,75 +18,75 @@ import (
 // whomever, is given the question, the answer and the checkpoint.
 func TestAQuestionParksTheJobUntilAPersonAnswers(t *testing.T) {
 	w := newWorld(t)
-	one := w.agent("claude-1", func(r *fleet.Registration) { r.MaxConcurrentJobs = 1 })
-	two := w.agent("claude-2")
-	w.job("one")
-	other := w.job("other", priority(1))
-	held := w.claim(one)
-	asked, err := w.dispatch.Ask(w.ctx, one, ref(held), "Which database?", []byte(`{"at": 4}`))
+	one := w.Agent("claude-1", func(r *fleet.Registration) { r.MaxConcurrentJobs = 1 })
+	two := w.Agent("claude-2")
+	w.Job("one")
+	other := w.Job("other", priority(1))
+	held := w.Claim(one)
+	asked, err := w.Dispatch.Ask(w.Ctx, one, ref(held), "Which database?", []byte(`{"at": 4}`))
 	if err != nil || asked.Status != jobs.Blocked || asked.BlockedReason != "question" || asked.Lease != nil {
 		t.Fatalf("ask = %s for %q, %v", asked.Status, asked.BlockedReason, err)
 	}
-	if got := w.claim(one); got.Key != other.Key {
+	if got := w.Claim(one); got.Key != other.Key {
 		t.Errorf("the freed seat got %s; want %s", got.Key, other.Key)
 	}
-	w.nothing(two, dispatch.ReasonEmpty)
-	if _, err := w.dispatch.Progress(w.ctx, one, ref(held), dispatch.Progress{}); !fault.Is(err, fault.AlreadyEnded) {
+	w.Nothing(two, claim.ReasonEmpty)
+	if _, err := w.Dispatch.Progress(w.Ctx, one, ref(held), report.Progress{}); !fault.Is(err, fault.AlreadyEnded) {
 		t.Errorf("progress after the question: %v", err)
 	}
 	long := strings.Repeat("é", 10_000)
-	answered, err := w.dispatch.Act(w.ctx, w.owner, held.Key, dispatch.Action{Verb: jobs.ByAnswer, Reason: long})
+	answered, err := w.Dispatch.Act(w.Ctx, w.Owner, held.Key, actions.Action{Verb: jobs.ByAnswer, Reason: long})
 	if err != nil || answered.Status != jobs.Ready {
 		t.Fatalf("answer = %s, %v", answered.Status, err)
 	}
-	again := w.claim(two)
+	again := w.Claim(two)
 	if again.Question != "Which database?" || again.Answer != long || string(again.Checkpoint) != `{"at": 4}` || again.Epoch != 2 {
 		t.Errorf("the next attempt has %q, an answer of %d bytes, checkpoint %s", again.Question, len(again.Answer), again.Checkpoint)
 	}
-	attempts, err := attempts.NewService(w.db).Attempts(w.ctx, w.owner, held.Key)
+	attempts, err := attempts.NewService(w.DB).Attempts(w.Ctx, w.Owner, held.Key)
 	if err != nil || attempts[1].Outcome != "asked" || string(attempts[1].Checkpoint) != `{"at": 4}` {
 		t.Errorf("attempts %+v, %v", attempts, err)
 	}
-	beat, err := w.dispatch.Heartbeat(w.ctx, two, dispatch.Heartbeat{Agent: two.Name, BootID: two.Boot})
+	beat, err := w.Dispatch.Heartbeat(w.Ctx, two, report.Heartbeat{Agent: two.Name, BootID: two.Boot})
 	if err != nil || len(beat.Leases) != 1 || beat.Leases[0].Answer != long {
 		t.Errorf("the heartbeat does not carry the answer: %v", err)
 	}
-	w.consistent()
+	w.Consistent()
 }
 
 // What a person asked of the job is carried out in place of the question.
 func TestAQuestionGivesWayToADirective(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
+	agent := w.Agent("claude-1")
 	for verb, want := range map[jobs.Trigger]jobs.Status{jobs.ByPause: jobs.Paused, jobs.ByCancel: jobs.Aborted} {
-		w.job("one")
-		held := w.claim(agent)
-		if _, err := w.dispatch.Act(w.ctx, w.owner, held.Key, dispatch.Action{Verb: verb}); err != nil {
+		w.Job("one")
+		held := w.Claim(agent)
+		if _, err := w.Dispatch.Act(w.Ctx, w.Owner, held.Key, actions.Action{Verb: verb}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.dispatch.Ask(w.ctx, agent, ref(held), "What now?", []byte(`{"at": 4}`)); err != nil {
+		if _, err := w.Dispatch.Ask(w.Ctx, agent, ref(held), "What now?", []byte(`{"at": 4}`)); err != nil {
 			t.Fatal(err)
 		}
-		if now := w.want(held, want); now.Question != "" || string(now.Checkpoint) != `{"at": 4}` {
+		if now := w.Want(held, want); now.Question != "" || string(now.Checkpoint) != `{"at": 4}` {
 			t.Errorf("%s: question %q, checkpoint %s", verb, now.Question, now.Checkpoint)
 		}
 	}
-	w.consistent()
+	w.Consistent()
 }
 
 func TestAQuestionAndItsAnswerHaveWords(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one")
-	held := w.claim(agent)
+	agent := w.Agent("claude-1")
+	w.Job("one")
+	held := w.Claim(agent)
 	for name, question := range map[string]string{"none": " \n", "too long": strings.Repeat("é", 10_001), "no text": "a\xff", "a zero": "a\x00"} {
-		if _, err := w.dispatch.Ask(w.ctx, agent, ref(held), question, nil); !fault.Is(err, fault.Validation) {
+		if _, err := w.Dispatch.Ask(w.Ctx, agent, ref(held), question, nil); !fault.Is(err, fault.Validation) {
 			t.Errorf("%s: %v; want a refusal", name, err)
 		}
 	}
-	w.want(held, jobs.Assigned)
+	w.Want(held, jobs.Assigned)
 	answer := func(words string) error {
-		_, err := w.dispatch.Act(w.ctx, w.owner, held.Key, dispatch.Action{Verb: jobs.ByAnswer, Reason: words})
+		_, err := w.Dispatch.Act(w.Ctx, w.Owner, held.Key, actions.Action{Verb: jobs.ByAnswer, Reason: words})
 		return err
 	}
 	if err := answer("x"); !fault.Is(err, fault.InvalidTransition) {
@@ -98,20 +100,20 @@ func TestAQuestionAndItsAnswerHaveWords(t *testing.T) {
 			t.Errorf("an answer, %s: %v; want a refusal", name, err)
 		}
 	}
-	w.want(held, jobs.Blocked)
+	w.Want(held, jobs.Blocked)
 }
 
 // A job that waits for its children is neither handed in nor merged before the
 // last of them is done; its lease goes on meanwhile.
 func TestOpenChildrenKeepAJobFromCompletion(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	parent := w.job("parent", priority(9), reviewed, func(n *jobs.New) { n.WaitsForChildren = true })
-	child := w.job("child", priority(8))
-	if _, err := w.jobs.Link(w.ctx, w.owner, child.Key, parent.Key, jobs.Parent); err != nil {
+	agent := w.Agent("claude-1")
+	parent := w.Job("parent", priority(9), reviewed, func(n *jobs.New) { n.WaitsForChildren = true })
+	child := w.Job("child", priority(8))
+	if _, err := w.Jobs.Link(w.Ctx, w.Owner, child.Key, parent.Key, jobs.Parent); err != nil {
 		t.Fatal(err)
 	}
-	held := w.claim(agent)
+	held := w.Claim(agent)
 	refused := func(err error) {
 		t.Helper()
 		if !fault.Is(err, fault.ChildrenOpen) {
@@ -121,50 +123,50 @@ func TestOpenChildrenKeepAJobFromCompletion(t *testing.T) {
 			t.Errorf("the refusal names %v", fault.From(err).Details)
 		}
 	}
-	_, err := w.dispatch.Complete(w.ctx, agent, ref(held), dispatch.Completion{})
+	_, err := w.Dispatch.Complete(w.Ctx, agent, ref(held), report.Completion{})
 	refused(err)
-	if now := w.want(held, jobs.Assigned); now.Lease == nil {
+	if now := w.Want(held, jobs.Assigned); now.Lease == nil {
 		t.Error("the lease is gone")
 	}
-	dbfactory.Exec(t, w.db, `UPDATE job SET waits_for_children = false WHERE id = $1`, parent.ID)
-	if _, err := w.dispatch.Complete(w.ctx, agent, ref(held), dispatch.Completion{}); err != nil {
+	dbfactory.Exec(t, w.DB, `UPDATE job SET waits_for_children = false WHERE id = $1`, parent.ID)
+	if _, err := w.Dispatch.Complete(w.Ctx, agent, ref(held), report.Completion{}); err != nil {
 		t.Fatal(err)
 	}
-	dbfactory.Exec(t, w.db, `UPDATE job SET waits_for_children = true WHERE id = $1`, parent.ID)
-	if _, err := w.dispatch.Act(w.ctx, w.owner, parent.Key, dispatch.Action{Verb: jobs.ByApprove}); err != nil {
+	dbfactory.Exec(t, w.DB, `UPDATE job SET waits_for_children = true WHERE id = $1`, parent.ID)
+	if _, err := w.Dispatch.Act(w.Ctx, w.Owner, parent.Key, actions.Action{Verb: jobs.ByApprove}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.dispatch.Act(w.ctx, w.owner, parent.Key, dispatch.Action{Verb: jobs.ByMerge})
+	_, err = w.Dispatch.Act(w.Ctx, w.Owner, parent.Key, actions.Action{Verb: jobs.ByMerge})
 	refused(err)
-	if _, err := w.dispatch.Complete(w.ctx, agent, ref(w.claim(agent)), dispatch.Completion{}); err != nil {
+	if _, err := w.Dispatch.Complete(w.Ctx, agent, ref(w.Claim(agent)), report.Completion{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.dispatch.Act(w.ctx, w.owner, parent.Key, dispatch.Action{Verb: jobs.ByMerge}); err != nil {
+	if _, err := w.Dispatch.Act(w.Ctx, w.Owner, parent.Key, actions.Action{Verb: jobs.ByMerge}); err != nil {
 		t.Fatal(err)
 	}
-	w.want(parent, jobs.Completed)
-	w.consistent()
+	w.Want(parent, jobs.Completed)
+	w.Consistent()
 }
 
 // Work that could not be merged is in review again, with the reason.
 func TestAFailedMergeGoesBackToReview(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one", reviewed)
-	held := w.claim(agent)
-	if _, err := w.dispatch.Complete(w.ctx, agent, ref(held), dispatch.Completion{}); err != nil {
+	agent := w.Agent("claude-1")
+	w.Job("one", reviewed)
+	held := w.Claim(agent)
+	if _, err := w.Dispatch.Complete(w.Ctx, agent, ref(held), report.Completion{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.dispatch.Act(w.ctx, w.owner, held.Key, dispatch.Action{Verb: jobs.ByMergeFail, Reason: "conflict"}); !fault.Is(err, fault.InvalidTransition) {
+	if _, err := w.Dispatch.Act(w.Ctx, w.Owner, held.Key, actions.Action{Verb: jobs.ByMergeFail, Reason: "conflict"}); !fault.Is(err, fault.InvalidTransition) {
 		t.Errorf("a merge of what nobody approved: %v", err)
 	}
-	if _, err := w.dispatch.Act(w.ctx, w.owner, held.Key, dispatch.Action{Verb: jobs.ByApprove}); err != nil {
+	if _, err := w.Dispatch.Act(w.Ctx, w.Owner, held.Key, actions.Action{Verb: jobs.ByApprove}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.dispatch.Act(w.ctx, w.owner, held.Key, dispatch.Action{Verb: jobs.ByMergeFail}); !fault.Is(err, fault.Validation) {
+	if _, err := w.Dispatch.Act(w.Ctx, w.Owner, held.Key, actions.Action{Verb: jobs.ByMergeFail}); !fault.Is(err, fault.Validation) {
 		t.Errorf("without a reason: %v", err)
 	}
-	back, err := w.dispatch.Act(w.ctx, w.owner, held.Key, dispatch.Action{Verb: jobs.ByMergeFail, Reason: "conflict in go.mod"})
+	back, err := w.Dispatch.Act(w.Ctx, w.Owner, held.Key, actions.Action{Verb: jobs.ByMergeFail, Reason: "conflict in go.mod"})
 	if err != nil || back.Status != jobs.InReview || back.LastError != "conflict in go.mod" {
 		t.Errorf("merge failed = %s, %q, %v", back.Status, back.LastError, err)
 	}

@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
@@ -17,7 +18,7 @@ import (
 
 // fleetState is all that registrations change.
 func (w *world) fleetState() string {
-	return dbfactory.Text(w.t, w.db, `SELECT jsonb_build_array(
+	return dbfactory.Text(w.T, w.DB, `SELECT jsonb_build_array(
 		(SELECT jsonb_agg(to_jsonb(a) - 'last_heartbeat_at' ORDER BY a.name) FROM agent a),
 		(SELECT jsonb_agg(to_jsonb(f) ORDER BY f.name) FROM factory f),
 		(SELECT jsonb_agg(jsonb_build_array(l.job_id, l.agent_id, l.epoch) ORDER BY l.job_id) FROM job_lease l))::text`)
@@ -25,8 +26,8 @@ func (w *world) fleetState() string {
 
 // revoke ends an enrolment token.
 func (w *world) revoke(enrolment tenancy.Principal) {
-	w.t.Helper()
-	dbfactory.Exec(w.t, w.db, `UPDATE access_token SET revoked_at = now() WHERE id = $1`, enrolment.Token)
+	w.T.Helper()
+	dbfactory.Exec(w.T, w.DB, `UPDATE access_token SET revoked_at = now() WHERE id = $1`, enrolment.Token)
 }
 
 // A token that reaches less than another one can neither take over that one's agent,
@@ -34,12 +35,12 @@ func (w *world) revoke(enrolment tenancy.Principal) {
 // for the agent that is there.
 func TestATokenThatReachesLessTakesNothingOfAnothers(t *testing.T) {
 	w := newWorld(t)
-	w.product("atlas", jobs.ProductSettings{})
-	w.product("vega", jobs.ProductSettings{})
+	w.Product("atlas", jobs.ProductSettings{})
+	w.Product("vega", jobs.ProductSettings{})
 	gpu := func(r *fleet.Registration) { r.Factory.Capabilities = []string{"has:gpu"} }
 	ada := w.registered(w.enrolment(tenancy.Scope{}), gpu)
-	atlas, vega := w.job("atlas", inProduct("atlas")), w.job("vega", inProduct("vega"))
-	if got, err := w.dispatch.Claim(w.ctx, ada, dispatch.ClaimRequest{Max: 2, RequestID: "r1"}); err != nil || len(got.Jobs) != 2 {
+	atlas, vega := w.Job("atlas", inProduct("atlas")), w.Job("vega", inProduct("vega"))
+	if got, err := w.Dispatch.Claim(w.Ctx, ada, claim.Request{Max: 2, RequestID: "r1"}); err != nil || len(got.Jobs) != 2 {
 		t.Fatalf("claimed %d, %v", len(got.Jobs), err)
 	}
 	before := w.fleetState()
@@ -72,15 +73,15 @@ func TestATokenThatReachesLessTakesNothingOfAnothers(t *testing.T) {
 	if after := w.fleetState(); after != before {
 		t.Errorf("the fleet was\n%s\nand is\n%s", before, after)
 	}
-	w.complete(ada, w.read(atlas))
-	w.complete(ada, w.read(vega))
+	w.Complete(ada, w.read(atlas))
+	w.Complete(ada, w.read(vega))
 }
 
 func (w *world) read(j jobs.Job) jobs.Job {
-	w.t.Helper()
-	now, err := w.jobs.Get(w.ctx, w.owner, j.Key)
+	w.T.Helper()
+	now, err := w.Jobs.Get(w.Ctx, w.Owner, j.Key)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return now
 }
@@ -108,13 +109,13 @@ func TestRotatingTokens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.product("atlas", jobs.ProductSettings{})
-			w.product("vega", jobs.ProductSettings{})
+			w.Product("atlas", jobs.ProductSettings{})
+			w.Product("vega", jobs.ProductSettings{})
 			old := w.enrolment(wide)
 			before := w.registered(old, func(r *fleet.Registration) { r.Capabilities = []string{"has:gpu"} })
-			held := map[string]jobs.Job{"atlas": w.job("atlas", inProduct("atlas")), "vega": w.job("vega", inProduct("vega")),
-				"gpu": w.job("gpu", inProduct("atlas"), needs("has:gpu"))}
-			if got, err := w.dispatch.Claim(w.ctx, before, dispatch.ClaimRequest{Max: 3, RequestID: "r1"}); err != nil || len(got.Jobs) != 3 {
+			held := map[string]jobs.Job{"atlas": w.Job("atlas", inProduct("atlas")), "vega": w.Job("vega", inProduct("vega")),
+				"gpu": w.Job("gpu", inProduct("atlas"), needs("has:gpu"))}
+			if got, err := w.Dispatch.Claim(w.Ctx, before, claim.Request{Max: 3, RequestID: "r1"}); err != nil || len(got.Jobs) != 3 {
 				t.Fatalf("claimed %d, %v", len(got.Jobs), err)
 			}
 			if c.end != nil {
@@ -131,26 +132,26 @@ func TestRotatingTokens(t *testing.T) {
 				want[k] = jobs.Assigned
 			}
 			for k, j := range held {
-				w.want(j, want[k])
+				w.Want(j, want[k])
 			}
-			if _, err := w.dispatch.Claim(w.ctx, before, dispatch.ClaimRequest{}); err == nil {
+			if _, err := w.Dispatch.Claim(w.Ctx, before, claim.Request{}); err == nil {
 				t.Error("the token before still claims")
 			}
 			if len(c.kept) > 0 {
-				again, err := w.dispatch.Claim(w.ctx, after, dispatch.ClaimRequest{Max: 3, RequestID: "r1"})
+				again, err := w.Dispatch.Claim(w.Ctx, after, claim.Request{Max: 3, RequestID: "r1"})
 				if err != nil || len(again.Jobs) != len(c.kept) {
 					t.Errorf("the same request gave %d jobs, %v; want %v", len(again.Jobs), err, c.kept)
 				}
 			}
-			w.consistent()
+			w.Consistent()
 		})
 	}
 }
 
 func cutOff(w *world, _ tenancy.Principal) {
-	w.t.Helper()
-	if _, err := w.dispatch.CutOff(w.ctx, w.owner, "ada", "leaked"); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	if _, err := w.Dispatch.CutOff(w.Ctx, w.Owner, "ada", "leaked"); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
@@ -161,13 +162,13 @@ func TestARepeatedClaimStaysInItsTokensScope(t *testing.T) {
 	ada := w.registered(w.enrolment(tenancy.Scope{Capabilities: []string{"has:git", "has:gpu"}}), func(r *fleet.Registration) {
 		r.Capabilities = []string{"has:git", "has:gpu"}
 	})
-	w.job("render", needs("has:gpu"))
-	git := w.job("merge", needs("has:git"))
-	if got, err := w.dispatch.Claim(w.ctx, ada, dispatch.ClaimRequest{Max: 2, RequestID: "r1"}); err != nil || len(got.Jobs) != 2 {
+	w.Job("render", needs("has:gpu"))
+	git := w.Job("merge", needs("has:git"))
+	if got, err := w.Dispatch.Claim(w.Ctx, ada, claim.Request{Max: 2, RequestID: "r1"}); err != nil || len(got.Jobs) != 2 {
 		t.Fatalf("claimed %d, %v", len(got.Jobs), err)
 	}
 	ada.Scope.Capabilities = []string{"has:git"}
-	again, err := w.dispatch.Claim(w.ctx, ada, dispatch.ClaimRequest{Max: 2, RequestID: "r1"})
+	again, err := w.Dispatch.Claim(w.Ctx, ada, claim.Request{Max: 2, RequestID: "r1"})
 	if err != nil || len(again.Jobs) != 1 || again.Jobs[0].Key != git.Key {
 		t.Errorf("the same request gave %d jobs, %v; want only %s", len(again.Jobs), err, git.Key)
 	}
@@ -184,7 +185,7 @@ func TestGuestsDoNotDescribeAFactory(t *testing.T) {
 	named := func(name string) func(*fleet.Registration) { return func(r *fleet.Registration) { r.Agent = name } }
 	described := func(want string) {
 		t.Helper()
-		if f, err := w.fleet.Factory(w.ctx, w.owner, "desk"); err != nil || fmt.Sprint(f.Capabilities, f.Seats) != want {
+		if f, err := w.Fleet.Factory(w.Ctx, w.Owner, "desk"); err != nil || fmt.Sprint(f.Capabilities, f.Seats) != want {
 			t.Errorf("it offers %v on %d seats, %v; want %s", f.Capabilities, f.Seats, err, want)
 		}
 	}
@@ -194,7 +195,7 @@ func TestGuestsDoNotDescribeAFactory(t *testing.T) {
 	described("[has:git] 100")
 	beat := func(who tenancy.Principal, offers ...string) {
 		t.Helper()
-		_, err := w.dispatch.Heartbeat(w.ctx, who, dispatch.Heartbeat{Agent: who.Name, BootID: "boot-1",
+		_, err := w.Dispatch.Heartbeat(w.Ctx, who, report.Heartbeat{Agent: who.Name, BootID: "boot-1",
 			Factory: &fleet.FactoryInfo{Name: "desk", Seats: 7, Capabilities: offers}})
 		if err != nil {
 			t.Fatal(err)
@@ -215,13 +216,13 @@ func TestGuestsDoNotDescribeAFactory(t *testing.T) {
 // that it would be billed to.
 func TestUsageStaysInItsTokensScope(t *testing.T) {
 	w := newWorld(t)
-	w.product("atlas", jobs.ProductSettings{})
+	w.Product("atlas", jobs.ProductSettings{})
 	ada := w.registered(w.enrolment(tenancy.Scope{}))
-	w.job("atlas", inProduct("atlas"))
-	held := w.claim(ada)
-	w.complete(ada, held)
-	tell := func(id string) dispatch.UsageAnswer {
-		answers, err := w.dispatch.RecordUsage(w.ctx, ada, []dispatch.UsageLine{{Lease: ref(held),
+	w.Job("atlas", inProduct("atlas"))
+	held := w.Claim(ada)
+	w.Complete(ada, held)
+	tell := func(id string) report.UsageAnswer {
+		answers, err := w.Dispatch.RecordUsage(w.Ctx, ada, []report.UsageLine{{Lease: ref(held),
 			Entry: spend.Entry{ID: id, Provider: "anthropic", Model: "sonnet", Operation: "edit"}}})
 		if err != nil || len(answers) != 1 {
 			t.Fatalf("= %v, %v", answers, err)
@@ -247,7 +248,7 @@ func TestTwoTokensMakeOneAgent(t *testing.T) {
 		var wg sync.WaitGroup
 		for i, token := range []tenancy.Principal{wide, narrow} {
 			wg.Go(func() {
-				_, err := w.dispatch.Register(w.ctx, token, fleet.Registration{Agent: name, BootID: "boot-1",
+				_, err := w.Dispatch.Register(w.Ctx, token, fleet.Registration{Agent: name, BootID: "boot-1",
 					Factory: fleet.FactoryInfo{Name: fmt.Sprint("host-", n, "-", i)}})
 				if err != nil && (i == 0 || !fault.Is(err, fault.Forbidden)) {
 					t.Errorf("%s by %d: %v", name, i, err)
@@ -255,7 +256,7 @@ func TestTwoTokensMakeOneAgent(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if owner := dbfactory.Text(t, w.db, `SELECT enrolment_id::text FROM agent WHERE name = $1`, name); owner != wide.Token.String() {
+		if owner := dbfactory.Text(t, w.DB, `SELECT enrolment_id::text FROM agent WHERE name = $1`, name); owner != wide.Token.String() {
 			t.Errorf("%s belongs to the token that reaches less", name)
 		}
 	}
@@ -267,23 +268,23 @@ func TestAnAgentThatEndsGracefullyLives(t *testing.T) {
 	w := newWorld(t)
 	enrolment := w.enrolment(tenancy.Scope{})
 	ada := w.registered(enrolment)
-	j := w.job("work")
-	held := w.claim(ada)
-	if a, err := w.dispatch.Terminate(w.ctx, w.owner, "ada", "enough", true); err != nil || a.Health != fleet.Healthy || !a.Terminated {
+	j := w.Job("work")
+	held := w.Claim(ada)
+	if a, err := w.Dispatch.Terminate(w.Ctx, w.Owner, "ada", "enough", true); err != nil || a.Health != fleet.Healthy || !a.Terminated {
 		t.Fatalf("= %+v, %v; want healthy and ended", a, err)
 	}
-	w.want(j, jobs.Assigned)
-	next := w.job("more")
+	w.Want(j, jobs.Assigned)
+	next := w.Job("more")
 	for _, token := range []tenancy.Principal{enrolment, w.enrolment(tenancy.Scope{})} {
 		ada = w.registered(token)
-		w.nothing(ada, dispatch.ReasonDraining)
+		w.Nothing(ada, claim.ReasonDraining)
 	}
-	w.complete(ada, held)
-	dbfactory.Exec(t, w.db, `UPDATE agent SET last_heartbeat_at = now() - interval '1 day'`)
-	if a, err := w.fleet.Agent(w.ctx, w.owner, "ada"); err != nil || a.Health != fleet.Dead || a.TerminateReason != "enough" {
+	w.Complete(ada, held)
+	dbfactory.Exec(t, w.DB, `UPDATE agent SET last_heartbeat_at = now() - interval '1 day'`)
+	if a, err := w.Fleet.Agent(w.Ctx, w.Owner, "ada"); err != nil || a.Health != fleet.Dead || a.TerminateReason != "enough" {
 		t.Errorf("silent it is %+v, %v; want dead", a, err)
 	}
-	if got := w.claim(w.registered(enrolment, boot("boot-2"))); got.Key != next.Key {
+	if got := w.Claim(w.registered(enrolment, boot("boot-2"))); got.Key != next.Key {
 		t.Errorf("a new boot claimed %s", got.Key)
 	}
 }
@@ -293,10 +294,10 @@ func TestAnEndAtOnceIsNotUndone(t *testing.T) {
 	w := newWorld(t)
 	enrolment := w.enrolment(tenancy.Scope{})
 	ada := w.registered(enrolment)
-	w.job("work")
-	w.claim(ada)
+	w.Job("work")
+	w.Claim(ada)
 	for _, graceful := range []bool{false, true} { // the second one changes nothing
-		if a, err := w.dispatch.Terminate(w.ctx, w.owner, "ada", "enough", graceful); err != nil || a.Health != fleet.Dead {
+		if a, err := w.Dispatch.Terminate(w.Ctx, w.Owner, "ada", "enough", graceful); err != nil || a.Health != fleet.Dead {
 			t.Fatalf("= %+v, %v; want dead", a, err)
 		}
 	}
@@ -305,8 +306,8 @@ func TestAnEndAtOnceIsNotUndone(t *testing.T) {
 			t.Errorf("the same boot registers: %v; want superseded", err)
 		}
 	}
-	if a, err := w.fleet.Agent(w.ctx, w.owner, "ada"); err != nil || !a.Terminated || a.ID == ids.Nil {
+	if a, err := w.Fleet.Agent(w.Ctx, w.Owner, "ada"); err != nil || !a.Terminated || a.ID == ids.Nil {
 		t.Errorf("it is %+v, %v", a, err)
 	}
-	w.claim(w.registered(enrolment, boot("boot-2")))
+	w.Claim(w.registered(enrolment, boot("boot-2")))
 }

@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/db/dbtest"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend"
 	"fleetboard/internal/tenancy"
 )
 
@@ -41,7 +44,7 @@ func newOffice(b *testing.B, together int) *office {
 	d := dbtest.New(b)
 	o := &office{world: inWorkspace(b, d, dbfactory.Workspace(b, d)), b: b}
 	for i := range max(together, (b.N+most-1)/most) {
-		o.agents = append(o.agents, o.agent(fmt.Sprint("claude-", i)))
+		o.agents = append(o.agents, o.Agent(fmt.Sprint("claude-", i)))
 	}
 	return o
 }
@@ -57,7 +60,7 @@ func (o *office) make(n int) {
 		for i := range list {
 			list[i] = jobs.New{Title: fmt.Sprint("job ", made+i)}
 		}
-		if _, err := o.jobs.Create(o.ctx, o.owner, jobs.Origin{}, list...); err != nil {
+		if _, err := o.Jobs.Create(o.Ctx, o.Owner, jobs.Origin{}, list...); err != nil {
 			o.b.Fatal(err)
 		}
 	}
@@ -70,7 +73,7 @@ func (o *office) hand(n int) []jobs.Job {
 	held := make([]jobs.Job, n)
 	for i := range min(n, len(o.agents)) {
 		share := (n - i + len(o.agents) - 1) / len(o.agents)
-		got, err := o.dispatch.Claim(o.ctx, o.agents[i], dispatch.ClaimRequest{Max: share})
+		got, err := o.Dispatch.Claim(o.Ctx, o.agents[i], claim.Request{Max: share})
 		if err != nil || len(got.Jobs) != share {
 			o.b.Fatalf("claim: %d jobs of %d, %v", len(got.Jobs), share, err)
 		}
@@ -86,7 +89,7 @@ func (o *office) measure(together int, unit string, call func(i int) error) {
 	o.b.Helper()
 	var next atomic.Int64
 	var group errgroup.Group
-	o.transactions = o.dispatch.Transactions()
+	o.transactions = o.Dispatch.Transactions()
 	o.b.ReportAllocs()
 	o.b.ResetTimer()
 	for range together {
@@ -105,7 +108,7 @@ func (o *office) measure(together int, unit string, call func(i int) error) {
 		o.b.Fatal(err)
 	}
 	o.b.ReportMetric(float64(o.b.N)/o.b.Elapsed().Seconds(), unit)
-	o.b.ReportMetric(float64(o.dispatch.Transactions()-o.transactions)/float64(o.b.N), "tx/call")
+	o.b.ReportMetric(float64(o.Dispatch.Transactions()-o.transactions)/float64(o.b.N), "tx/call")
 }
 
 // forEach runs a benchmark for each number of callers.
@@ -121,7 +124,7 @@ func BenchmarkClaims(b *testing.B) {
 		o := newOffice(b, together)
 		o.make(b.N)
 		o.measure(together, "jobs/s", func(i int) error {
-			got, err := o.dispatch.Claim(o.ctx, o.agentOf(i), dispatch.ClaimRequest{})
+			got, err := o.Dispatch.Claim(o.Ctx, o.agentOf(i), claim.Request{})
 			if err == nil && len(got.Jobs) != 1 {
 				err = fmt.Errorf("a claim gave %d jobs (%s)", len(got.Jobs), got.Reason)
 			}
@@ -136,7 +139,7 @@ func BenchmarkCompletions(b *testing.B) {
 		o := newOffice(b, together)
 		held := o.hand(b.N)
 		o.measure(together, "jobs/s", func(i int) error {
-			_, err := o.dispatch.Complete(o.ctx, o.agentOf(i), ref(held[i]), dispatch.Completion{Summary: "done"})
+			_, err := o.Dispatch.Complete(o.Ctx, o.agentOf(i), ref(held[i]), report.Completion{Summary: "done"})
 			return err
 		})
 	})
@@ -150,7 +153,7 @@ func BenchmarkHeartbeats(b *testing.B) {
 		o.hand(len(o.agents))
 		o.measure(together, "calls/s", func(i int) error {
 			who := o.agentOf(i)
-			answer, err := o.dispatch.Heartbeat(o.ctx, who, dispatch.Heartbeat{Agent: who.Name, BootID: "boot-1", Status: "working"})
+			answer, err := o.Dispatch.Heartbeat(o.Ctx, who, report.Heartbeat{Agent: who.Name, BootID: "boot-1", Status: "working"})
 			if err == nil && len(answer.Leases) != 1 {
 				err = fmt.Errorf("a heartbeat was answered with %d leases", len(answer.Leases))
 			}
@@ -166,7 +169,7 @@ func BenchmarkProgress(b *testing.B) {
 		held := o.hand(len(o.agents))
 		o.measure(together, "calls/s", func(i int) error {
 			percent, step := i%101, fmt.Sprint("step ", i)
-			_, err := o.dispatch.Progress(o.ctx, o.agentOf(i), ref(held[i%len(held)]), dispatch.Progress{Percent: &percent, Step: &step})
+			_, err := o.Dispatch.Progress(o.Ctx, o.agentOf(i), ref(held[i%len(held)]), report.Progress{Percent: &percent, Step: &step})
 			return err
 		})
 	})
@@ -178,10 +181,11 @@ func BenchmarkUsage(b *testing.B) {
 		o := newOffice(b, together)
 		held := o.hand(len(o.agents))
 		o.measure(together, "calls/s", func(i int) error {
-			line := entry(ref(held[i%len(held)]), fmt.Sprint("message-", i))
-			told, err := o.dispatch.RecordUsage(o.ctx, o.agentOf(i), []dispatch.UsageLine{line})
-			if err == nil && said(told[0]) != "recorded" {
-				err = fmt.Errorf("a message was %s", said(told[0]))
+			line := report.UsageLine{Lease: ref(held[i%len(held)]), Entry: spend.Entry{ID: fmt.Sprint("message-", i), Provider: "anthropic",
+				Model: "claude-sonnet-4-5", Input: 1, Output: 10, CacheRead: 100, CacheWrite: 1000, At: time.Now()}}
+			told, err := o.Dispatch.RecordUsage(o.Ctx, o.agentOf(i), []report.UsageLine{line})
+			if err == nil && told[0].Refused != nil {
+				err = told[0].Refused
 			}
 			return err
 		})
@@ -196,18 +200,18 @@ func BenchmarkClaimAndComplete(b *testing.B) {
 	o.make(b.N)
 	agents := make(chan tenancy.Principal, 64)
 	for i := range cap(agents) {
-		agents <- o.agent(fmt.Sprint("claude-", i))
+		agents <- o.Agent(fmt.Sprint("claude-", i))
 	}
 	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
 		agent := <-agents
 		for pb.Next() {
-			got, err := o.dispatch.Claim(o.ctx, agent, dispatch.ClaimRequest{})
+			got, err := o.Dispatch.Claim(o.Ctx, agent, claim.Request{})
 			if err != nil || len(got.Jobs) != 1 {
 				b.Errorf("claim: %d jobs, %v", len(got.Jobs), err)
 				return
 			}
-			if _, err := o.dispatch.Complete(o.ctx, agent, ref(got.Jobs[0]), dispatch.Completion{}); err != nil {
+			if _, err := o.Dispatch.Complete(o.Ctx, agent, ref(got.Jobs[0]), report.Completion{}); err != nil {
 				b.Errorf("complete: %v", err)
 				return
 			}

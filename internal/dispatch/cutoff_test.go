@@ -8,7 +8,8 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/internal/accounts"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
@@ -22,14 +23,14 @@ func TestCutOff(t *testing.T) {
 	w := newWorld(t)
 	enrolment := w.enrolment(tenancy.Scope{})
 	ada := w.registered(enrolment)
-	j := w.job("work")
-	w.claim(ada)
-	got, err := w.dispatch.CutOff(w.ctx, w.owner, "ada", "It writes nonsense")
+	j := w.Job("work")
+	w.Claim(ada)
+	got, err := w.Dispatch.CutOff(w.Ctx, w.Owner, "ada", "It writes nonsense")
 	if err != nil || !got.Terminated || got.TerminateReason != "It writes nonsense" {
 		t.Fatalf("= %+v, %v", got, err)
 	}
-	w.want(j, jobs.Ready)
-	if _, err := w.dispatch.Claim(w.ctx, ada, dispatch.ClaimRequest{}); !fault.Is(err, fault.TokenRevoked) {
+	w.Want(j, jobs.Ready)
+	if _, err := w.Dispatch.Claim(w.Ctx, ada, claim.Request{}); !fault.Is(err, fault.TokenRevoked) {
 		t.Errorf("it claims: %v; want token_revoked", err)
 	}
 	if _, err := w.register(enrolment); !fault.Is(err, fault.Superseded) {
@@ -39,34 +40,34 @@ func TestCutOff(t *testing.T) {
 	if again.Generation <= ada.Generation {
 		t.Errorf("the new token has generation %d, the old one %d", again.Generation, ada.Generation)
 	}
-	w.claim(again)
-	n := dbfactory.Text(t, w.db, `SELECT count(*)::text FROM event WHERE type = 'agent.cut_off' AND actor_kind = 'person'
+	w.Claim(again)
+	n := dbfactory.Text(t, w.DB, `SELECT count(*)::text FROM event WHERE type = 'agent.cut_off' AND actor_kind = 'person'
 		AND payload = '{"agent": "ada", "reason": "It writes nonsense", "leases": 1}'`)
 	if n != "1" {
 		t.Errorf("%s events agent.cut_off, want 1", n)
 	}
-	w.consistent()
+	w.Consistent()
 }
 
 func TestWhoMayCutOff(t *testing.T) {
 	w := newWorld(t)
 	ada := w.registered(w.enrolment(tenancy.Scope{}))
-	for _, who := range []tenancy.Principal{dbfactory.Person(w.workspace, tenancy.RoleMember), ada, dbfactory.Enrolment(w.workspace)} {
-		if _, err := w.dispatch.CutOff(w.ctx, who, "ada", ""); !fault.Is(err, fault.Forbidden) {
+	for _, who := range []tenancy.Principal{dbfactory.Person(w.Workspace, tenancy.RoleMember), ada, dbfactory.Enrolment(w.Workspace)} {
+		if _, err := w.Dispatch.CutOff(w.Ctx, who, "ada", ""); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("%s %s: %v; want forbidden", who.Kind, who.Role, err)
 		}
-		if _, err := w.dispatch.CutOffEnrolled(w.ctx, who, ada.Token, ""); !fault.Is(err, fault.Forbidden) {
+		if _, err := w.Dispatch.CutOffEnrolled(w.Ctx, who, ada.Token, ""); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("all, %s %s: %v; want forbidden", who.Kind, who.Role, err)
 		}
 	}
-	foreign := dbfactory.Person(dbfactory.Workspace(t, w.db), tenancy.RoleOwner)
-	if _, err := w.dispatch.CutOff(w.ctx, foreign, "ada", ""); !fault.Is(err, fault.NotFound) {
+	foreign := dbfactory.Person(dbfactory.Workspace(t, w.DB), tenancy.RoleOwner)
+	if _, err := w.Dispatch.CutOff(w.Ctx, foreign, "ada", ""); !fault.Is(err, fault.NotFound) {
 		t.Errorf("from another workspace: %v; want not_found", err)
 	}
-	if n, err := w.dispatch.CutOffEnrolled(w.ctx, foreign, ada.Token, ""); n != 0 || err != nil {
+	if n, err := w.Dispatch.CutOffEnrolled(w.Ctx, foreign, ada.Token, ""); n != 0 || err != nil {
 		t.Errorf("all, from another workspace: %d, %v", n, err)
 	}
-	w.nothing(ada, dispatch.ReasonEmpty)
+	w.Nothing(ada, claim.ReasonEmpty)
 }
 
 // All agents of one enrolment token go, and no other.
@@ -76,34 +77,20 @@ func TestCutOffEnrolled(t *testing.T) {
 	ada := w.registered(macs)
 	bob := w.registered(macs, func(r *fleet.Registration) { r.Agent = "bob" })
 	eve := w.registered(rest, func(r *fleet.Registration) { r.Agent = "eve" })
-	j := w.job("work")
-	w.claim(ada)
-	if n, err := w.dispatch.CutOffEnrolled(w.ctx, w.owner, macs.Token, "leaked"); n != 2 || err != nil {
+	j := w.Job("work")
+	w.Claim(ada)
+	if n, err := w.Dispatch.CutOffEnrolled(w.Ctx, w.Owner, macs.Token, "leaked"); n != 2 || err != nil {
 		t.Fatalf("= %d, %v", n, err)
 	}
-	w.want(j, jobs.Ready)
+	w.Want(j, jobs.Ready)
 	for _, gone := range []tenancy.Principal{ada, bob} {
-		if _, err := w.dispatch.Claim(w.ctx, gone, dispatch.ClaimRequest{}); !fault.Is(err, fault.TokenRevoked) {
+		if _, err := w.Dispatch.Claim(w.Ctx, gone, claim.Request{}); !fault.Is(err, fault.TokenRevoked) {
 			t.Errorf("%s claims: %v; want token_revoked", gone.Name, err)
 		}
 	}
-	w.claim(eve)
-	if n, err := w.dispatch.CutOffEnrolled(w.ctx, w.owner, macs.Token, "again"); n != 0 || err != nil {
+	w.Claim(eve)
+	if n, err := w.Dispatch.CutOffEnrolled(w.Ctx, w.Owner, macs.Token, "again"); n != 0 || err != nil {
 		t.Errorf("again = %d, %v", n, err)
-	}
-}
-
-// waits returns once a claim waits in this process.
-func (w *world) waits() {
-	w.t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for w.dispatch.Waiting(w.workspace) == 0 {
-		select {
-		case <-tick.C:
-		case <-w.ctx.Done():
-			w.t.Fatal("no claim waits")
-		}
 	}
 }
 
@@ -116,11 +103,11 @@ func TestAWaitingClaimEndsWithItsToken(t *testing.T) {
 		code fault.Code
 	}{
 		"cut off": {func(w *world, _ *accounts.Parts, _, _ tenancy.Principal) error {
-			_, err := w.dispatch.CutOff(w.ctx, w.owner, "ada", "")
+			_, err := w.Dispatch.CutOff(w.Ctx, w.Owner, "ada", "")
 			return err
 		}, fault.TokenRevoked},
 		"enrolment token revoked": {func(w *world, people *accounts.Parts, _, enrolment tenancy.Principal) error {
-			return people.Tokens.Revoke(w.ctx, w.owner, enrolment.Token)
+			return people.Tokens.Revoke(w.Ctx, w.Owner, enrolment.Token)
 		}, fault.TokenRevoked},
 		"started again": {func(w *world, _ *accounts.Parts, _, enrolment tenancy.Principal) error {
 			_, err := w.register(enrolment, boot("boot-2"))
@@ -129,22 +116,22 @@ func TestAWaitingClaimEndsWithItsToken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			other := inWorkspace(t, w.db, w.workspace)
+			other := inWorkspace(t, w.DB, w.Workspace)
 			enrolment := w.enrolment(tenancy.Scope{})
 			agent := w.registered(enrolment)
-			people := accounts.New(w.db, bytes.Repeat([]byte{7}, 32), w.wake, slog.New(slog.DiscardHandler))
+			people := accounts.New(w.DB, bytes.Repeat([]byte{7}, 32), w.Wake, slog.New(slog.DiscardHandler))
 			ended := make(chan error, 2)
 			for _, process := range []*world{w, other} {
 				go func() {
-					got, err := process.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{Wait: waitlist.MaxWait})
+					got, err := process.Dispatch.Claim(w.Ctx, agent, claim.Request{Wait: waitlist.MaxWait})
 					if len(got.Jobs) > 0 {
 						t.Errorf("%d jobs were given out", len(got.Jobs))
 					}
 					ended <- err
 				}()
 			}
-			w.waits()
-			other.waits()
+			w.Waits()
+			other.Waits()
 			if err := c.end(w, people, agent, enrolment); err != nil {
 				t.Fatal(err)
 			}
@@ -160,7 +147,7 @@ func TestAWaitingClaimEndsWithItsToken(t *testing.T) {
 					t.Fatal("it still waits")
 				}
 			}
-			w.want(w.job("too late"), jobs.Ready)
+			w.Want(w.Job("too late"), jobs.Ready)
 		})
 	}
 }
@@ -171,30 +158,30 @@ func TestARevokedAgentGetsNoJobAnywhere(t *testing.T) {
 	w := newWorld(t)
 	enrolment := w.enrolment(tenancy.Scope{})
 	agent := w.registered(enrolment)
-	j := w.job("work")
-	dbfactory.Exec(t, w.db, `UPDATE access_token SET revoked_at = now() WHERE id = $1`, enrolment.Token)
-	for name, in := range map[string]dispatch.ClaimRequest{"any": {}, "by name": {Job: j.Key}, "by request": {RequestID: "r1"}} {
-		if _, err := w.dispatch.Claim(w.ctx, agent, in); !fault.Is(err, fault.TokenRevoked) {
+	j := w.Job("work")
+	dbfactory.Exec(t, w.DB, `UPDATE access_token SET revoked_at = now() WHERE id = $1`, enrolment.Token)
+	for name, in := range map[string]claim.Request{"any": {}, "by name": {Job: j.Key}, "by request": {RequestID: "r1"}} {
+		if _, err := w.Dispatch.Claim(w.Ctx, agent, in); !fault.Is(err, fault.TokenRevoked) {
 			t.Errorf("%s: %v; want token_revoked", name, err)
 		}
 	}
-	w.want(j, jobs.Ready)
+	w.Want(j, jobs.Ready)
 }
 
 // The token that a heartbeat brings keeps the old one's scope and its enrolment
 // token; one is brought only where the old one is near its end.
 func TestARenewedTokenKeepsItsScope(t *testing.T) {
 	w := newWorld(t)
-	w.product("atlas", jobs.ProductSettings{})
+	w.Product("atlas", jobs.ProductSettings{})
 	agent := w.registered(w.enrolment(tenancy.Scope{Products: []string{"atlas"}, Factory: "desk"}))
 	beat := func(left time.Duration) (string, tenancy.Principal) {
 		t.Helper()
 		agent.Expires = time.Now().Add(left)
-		answer, err := w.dispatch.Heartbeat(w.ctx, agent, dispatch.Heartbeat{Agent: "ada", BootID: "boot-1"})
+		answer, err := w.Dispatch.Heartbeat(w.Ctx, agent, report.Heartbeat{Agent: "ada", BootID: "boot-1"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return answer.Token, w.tokens.issued[len(w.tokens.issued)-1]
+		return answer.Token, w.Tokens.Issued[len(w.Tokens.Issued)-1]
 	}
 	if token, _ := beat(31 * time.Minute); token != "" {
 		t.Error("a token was renewed half an hour too early")

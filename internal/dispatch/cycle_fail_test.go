@@ -10,10 +10,10 @@ import (
 
 // entangle makes two jobs wait for each other, which no link would allow.
 func (w *world) entangle(a, b jobs.Job) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, e := range [][2]jobs.Job{{a, b}, {b, a}} {
-		dbfactory.Exec(w.t, w.db, `INSERT INTO job_dependency (workspace_id, job_id, depends_on_id, created_by) VALUES ($1, $2, $3, 'test')`,
-			w.workspace, e[0].ID, e[1].ID)
+		dbfactory.Exec(w.T, w.DB, `INSERT INTO job_dependency (workspace_id, job_id, depends_on_id, created_by) VALUES ($1, $2, $3, 'test')`,
+			w.Workspace, e[0].ID, e[1].ID)
 	}
 }
 
@@ -21,32 +21,32 @@ func (w *world) entangle(a, b jobs.Job) {
 // waits for them, or is parked by a person, does not.
 func TestACycleFailsItsJobs(t *testing.T) {
 	w := newWorld(t)
-	first := w.job("first")
-	a, b := w.job("a", dependsOn(first.Key)), w.job("b", dependsOn(first.Key))
-	c := w.job("c", dependsOn(a.Key))
-	x, y := w.job("x", dependsOn(first.Key)), w.job("y", dependsOn(first.Key))
+	first := w.Job("first")
+	a, b := w.Job("a", dependsOn(first.Key)), w.Job("b", dependsOn(first.Key))
+	c := w.Job("c", dependsOn(a.Key))
+	x, y := w.Job("x", dependsOn(first.Key)), w.Job("y", dependsOn(first.Key))
 	w.sweeps("cycles", 0)
 	w.entangle(a, b)
 	w.entangle(x, y)
-	w.act(y, jobs.ByBlock)
+	w.Act(y, jobs.ByBlock)
 	w.sweeps("cycles", 2)
 	w.sweeps("cycles", 0)
-	if now := w.want(a, jobs.Failed); now.LastError != "dependency_cycle: "+a.Key+" waits for "+b.Key+" waits for "+a.Key {
+	if now := w.Want(a, jobs.Failed); now.LastError != "dependency_cycle: "+a.Key+" waits for "+b.Key+" waits for "+a.Key {
 		t.Errorf("a failed of %q", now.LastError)
 	}
-	w.want(b, jobs.Failed)
-	w.want(c, jobs.Waiting)
-	w.want(x, jobs.Waiting)
-	w.consistent()
+	w.Want(b, jobs.Failed)
+	w.Want(c, jobs.Waiting)
+	w.Want(x, jobs.Waiting)
+	w.Consistent()
 }
 
 // A cycle that somebody takes apart while its jobs are about to fail fails none.
 func TestACycleThatIsMendedFailsNobody(t *testing.T) {
 	w := newWorld(t)
-	first := w.job("first")
-	a, b := w.job("a", dependsOn(first.Key)), w.job("b", dependsOn(first.Key))
+	first := w.Job("first")
+	a, b := w.Job("a", dependsOn(first.Key)), w.Job("b", dependsOn(first.Key))
 	w.entangle(a, b)
-	holder, err := dbtest.Owner(t, w.db).Begin(t.Context())
+	holder, err := dbtest.Owner(t, w.DB).Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestACycleThatIsMendedFailsNobody(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if n, err := w.dispatch.FailCycles(w.ctx); n != 0 || err != nil {
+		if n, err := w.Dispatch.FailCycles(w.Ctx); n != 0 || err != nil {
 			t.Errorf("%d jobs failed, %v; want none", n, err)
 		}
 	}()
@@ -68,6 +68,6 @@ func TestACycleThatIsMendedFailsNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-done
-	w.want(a, jobs.Waiting)
-	w.want(b, jobs.Waiting)
+	w.Want(a, jobs.Waiting)
+	w.Want(b, jobs.Waiting)
 }

@@ -1,33 +1,17 @@
-// Package dispatch gives jobs to agents and takes them back: registration,
-// heartbeat, claim, the reports of a running job, its end, and the reaper.
+// Package dispatch gives jobs to agents and takes them back. It builds its parts and
+// holds no rule:
 //
-// A claim gives leases: the right to work on a job until a time of the database's clock,
-// under an epoch that is one higher than any before. Every write of an agent carries the
-// epoch; what comes with an old or ended one is refused and changes nothing.
+//   - enrol: agents register and end;
+//   - claim: agents get leases on jobs, in six steps (see its doc.go);
+//   - report: agents say how they and their jobs are, and end their leases;
+//   - recovery: lapsed leases are taken back, jobs go on that nothing holds any more;
+//   - actions: people change the status of jobs.
 //
-// Claims of a workspace are answered in batches (package batch), in six steps:
+// The parts know one another only by small interfaces that they declare. What they share
+// is package lease (the right to work on a job, its end, and what follows that) and
+// package waitlist (who waits for a job, in memory).
 //
-//  1. authenticate: who claims, which lanes they serve, and whether the request was
-//     answered before;
-//  2. resolve: the one job that a claim names;
-//  3. heads: the first ready job of each lane; whoever has none is answered here, and
-//     nothing is written;
-//  4. reserve: factories and agents are locked, their seats counted;
-//  5. dequeue: the most urgent jobs leave job_ready, lane by lane;
-//  6. lease: leases, attempts and events are written, the jobs read.
-//
-// A claim that got nothing waits in the order register, compare, sleep: package waitlist
-// registers it, compares the version of its lanes with the one from before step 1, and
-// only then sleeps. So no wake-up falls between the reading and the wait. It holds no
-// connection.
-//
-// Jobs are given by priority, then by how long they are ready, with one exception: where
-// taken jobs cannot be removed from the queue yet, because somebody holds a snapshot open,
-// a lane is read from a watermark on, before which there was no job a moment ago. A more
-// urgent job that comes behind the watermark's back is passed over until it ends: a
-// second, at most ten (watermarks.go).
-//
-// Locks are taken in this order: factory, agent, job, lease. A claim alone
-// comes the other way, from the ready row to its job; whoever changes a ready
-// job therefore takes the ready row without waiting (jobs.WithdrawTx).
+// Locks are taken in this order: factory, agent, job, lease. A claim alone comes the
+// other way, from the ready row to its job; whoever changes a ready job therefore takes
+// the ready row without waiting (jobs.WithdrawTx).
 package dispatch

@@ -6,7 +6,9 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/db/dbtest"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
@@ -15,76 +17,76 @@ import (
 
 // gate makes a job another one's child for which that waits, or, with false, does not.
 func (w *world) gate(child, parent jobs.Job, gate bool) jobs.Job {
-	w.t.Helper()
-	linked, err := w.jobs.LinkParent(w.ctx, w.owner, child.Key, parent.Key, gate)
+	w.T.Helper()
+	linked, err := w.Jobs.LinkParent(w.Ctx, w.Owner, child.Key, parent.Key, gate)
 	if err != nil {
-		w.t.Fatalf("gate %s until %s ends: %v", parent.Key, child.Key, err)
+		w.T.Fatalf("gate %s until %s ends: %v", parent.Key, child.Key, err)
 	}
 	return linked
 }
 
 // waitsFor asserts why a job waits.
 func (w *world) waitsFor(j jobs.Job, reason jobs.WaitReason) {
-	w.t.Helper()
-	if now := w.want(j, jobs.Waiting); now.WaitReason != reason {
-		w.t.Fatalf("%s waits for %s; want %s", j.Key, now.WaitReason, reason)
+	w.T.Helper()
+	if now := w.Want(j, jobs.Waiting); now.WaitReason != reason {
+		w.T.Fatalf("%s waits for %s; want %s", j.Key, now.WaitReason, reason)
 	}
 }
 
 // A parent with gates is claimed once the last child has ended, however it did.
 func TestAGateOpensWhenTheLastChildEnds(t *testing.T) {
 	for how, end := range map[string]func(w *world, agent tenancy.Principal, child jobs.Job){
-		"completed": func(w *world, agent tenancy.Principal, child jobs.Job) { w.complete(agent, child) },
+		"completed": func(w *world, agent tenancy.Principal, child jobs.Job) { w.Complete(agent, child) },
 		"failed": func(w *world, agent tenancy.Principal, child jobs.Job) {
-			if _, err := w.dispatch.Fail(w.ctx, agent, ref(child), dispatch.Failure{Error: "broken"}); err != nil {
-				w.t.Fatal(err)
+			if _, err := w.Dispatch.Fail(w.Ctx, agent, ref(child), report.Failure{Error: "broken"}); err != nil {
+				w.T.Fatal(err)
 			}
 		},
 		"cancelled, given back": func(w *world, agent tenancy.Principal, child jobs.Job) {
-			w.act(child, jobs.ByCancel)
-			if _, err := w.dispatch.Release(w.ctx, agent, ref(child), "told to stop", nil); err != nil {
-				w.t.Fatal(err)
+			w.Act(child, jobs.ByCancel)
+			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(child), "told to stop", nil); err != nil {
+				w.T.Fatal(err)
 			}
 		},
 		"cancelled, held by nobody": func(w *world, agent tenancy.Principal, child jobs.Job) {
-			if _, err := w.dispatch.Release(w.ctx, agent, ref(child), "", nil); err != nil {
-				w.t.Fatal(err)
+			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(child), "", nil); err != nil {
+				w.T.Fatal(err)
 			}
-			w.act(child, jobs.ByCancel)
+			w.Act(child, jobs.ByCancel)
 		},
 		"lost": func(w *world, _ tenancy.Principal, child jobs.Job) {
-			w.expire(child)
-			if n, err := w.dispatch.Reap(w.ctx); n != 1 || err != nil {
-				w.t.Fatalf("reap = %d, %v", n, err)
+			w.Expire(child)
+			if n, err := w.Dispatch.Reap(w.Ctx); n != 1 || err != nil {
+				w.T.Fatalf("reap = %d, %v", n, err)
 			}
 		},
 		"done by a person": func(w *world, agent tenancy.Principal, child jobs.Job) {
-			if _, err := w.dispatch.Release(w.ctx, agent, ref(child), "", nil); err != nil {
-				w.t.Fatal(err)
+			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(child), "", nil); err != nil {
+				w.T.Fatal(err)
 			}
-			w.act(child, jobs.ByFinish)
+			w.Act(child, jobs.ByFinish)
 		},
 	} {
 		t.Run(how, func(t *testing.T) {
 			w := newWorld(t)
-			agent := w.agent("claude-1")
-			parent := w.job("parent", priority(9))
-			one, two := w.job("one", priority(8), losses(0)), w.job("two", needs("gpu:h100"))
+			agent := w.Agent("claude-1")
+			parent := w.Job("parent", priority(9))
+			one, two := w.Job("one", priority(8), losses(0)), w.Job("two", needs("gpu:h100"))
 			w.gate(one, parent, true)
 			w.gate(two, parent, true)
 			w.waitsFor(parent, jobs.WaitDependency)
-			child := w.claim(agent)
+			child := w.Claim(agent)
 			if child.Key != one.Key {
 				t.Fatalf("claimed %s", child.Key)
 			}
-			w.act(two, jobs.ByCancel)
+			w.Act(two, jobs.ByCancel)
 			w.waitsFor(parent, jobs.WaitDependency)
 			end(w, agent, child)
-			w.want(parent, jobs.Ready)
-			if got := w.claim(agent); got.Key != parent.Key {
+			w.Want(parent, jobs.Ready)
+			if got := w.Claim(agent); got.Key != parent.Key {
 				t.Errorf("claimed %s; want the parent", got.Key)
 			}
-			w.consistent()
+			w.Consistent()
 		})
 	}
 }
@@ -92,9 +94,9 @@ func TestAGateOpensWhenTheLastChildEnds(t *testing.T) {
 // What a gate does to a parent, by the parent's status, and what the parent does once
 // whoever has it lets it go.
 func TestAGateInEachStatusOfTheParent(t *testing.T) {
-	claimed := func(w *world, agent tenancy.Principal, _ jobs.Job) jobs.Job { return w.claim(agent) }
+	claimed := func(w *world, agent tenancy.Principal, _ jobs.Job) jobs.Job { return w.Claim(agent) }
 	acted := func(verb jobs.Trigger) func(*world, tenancy.Principal, jobs.Job) jobs.Job {
-		return func(w *world, _ tenancy.Principal, j jobs.Job) jobs.Job { return w.act(j, verb) }
+		return func(w *world, _ tenancy.Principal, j jobs.Job) jobs.Job { return w.Act(j, verb) }
 	}
 	for name, c := range map[string]struct {
 		change  []func(*jobs.New)
@@ -107,41 +109,41 @@ func TestAGateInEachStatusOfTheParent(t *testing.T) {
 		"waiting for a time": {change: []func(*jobs.New){func(n *jobs.New) { n.NotBefore = number(time.Now().Add(time.Hour)) }},
 			gated: jobs.Waiting},
 		"paused": {begin: acted(jobs.ByPause), gated: jobs.Paused,
-			goesOn: func(w *world, _ tenancy.Principal, j jobs.Job) { w.act(j, jobs.ByResume) }},
+			goesOn: func(w *world, _ tenancy.Principal, j jobs.Job) { w.Act(j, jobs.ByResume) }},
 		"blocked": {begin: acted(jobs.ByBlock), gated: jobs.Blocked,
-			goesOn: func(w *world, _ tenancy.Principal, j jobs.Job) { w.act(j, jobs.ByUnblock) }},
+			goesOn: func(w *world, _ tenancy.Principal, j jobs.Job) { w.Act(j, jobs.ByUnblock) }},
 		"worked on, and given back": {begin: claimed, gated: jobs.Assigned, goesOn: func(w *world, a tenancy.Principal, j jobs.Job) {
-			if _, err := w.dispatch.Release(w.ctx, a, ref(j), "", nil); err != nil {
-				w.t.Fatal(err)
+			if _, err := w.Dispatch.Release(w.Ctx, a, ref(j), "", nil); err != nil {
+				w.T.Fatal(err)
 			}
 		}},
 		"worked on, and lost": {begin: claimed, gated: jobs.Assigned, goesOn: func(w *world, _ tenancy.Principal, j jobs.Job) {
-			w.expire(j)
-			if _, err := w.dispatch.Reap(w.ctx); err != nil {
-				w.t.Fatal(err)
+			w.Expire(j)
+			if _, err := w.Dispatch.Reap(w.Ctx); err != nil {
+				w.T.Fatal(err)
 			}
 		}},
 		"in review": {change: []func(*jobs.New){reviewed}, begin: func(w *world, a tenancy.Principal, _ jobs.Job) jobs.Job {
-			held := w.claim(a)
-			w.complete(a, held)
+			held := w.Claim(a)
+			w.Complete(a, held)
 			return held
-		}, gated: jobs.InReview, goesOn: func(w *world, _ tenancy.Principal, j jobs.Job) { w.act(j, jobs.ByReject) }},
+		}, gated: jobs.InReview, goesOn: func(w *world, _ tenancy.Principal, j jobs.Job) { w.Act(j, jobs.ByReject) }},
 		"aborted": {begin: acted(jobs.ByCancel), gated: jobs.Aborted, refused: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			agent := w.agent("claude-1")
-			parent := w.job("parent", c.change...)
+			agent := w.Agent("claude-1")
+			parent := w.Job("parent", c.change...)
 			held := parent
 			if c.begin != nil {
 				held = c.begin(w, agent, parent)
 			}
-			child := w.job("child", needs("gpu:h100"))
-			_, err := w.jobs.LinkParent(w.ctx, w.owner, child.Key, parent.Key, true)
+			child := w.Job("child", needs("gpu:h100"))
+			_, err := w.Jobs.LinkParent(w.Ctx, w.Owner, child.Key, parent.Key, true)
 			if c.refused != fault.Is(err, fault.InvalidTransition) || !c.refused && err != nil {
 				t.Fatalf("gate: %v", err)
 			}
-			if now := w.want(parent, c.gated); (now.Lease != nil) != (c.gated == jobs.Assigned) {
+			if now := w.Want(parent, c.gated); (now.Lease != nil) != (c.gated == jobs.Assigned) {
 				t.Errorf("lease %+v", now.Lease)
 			}
 			if c.refused {
@@ -151,8 +153,8 @@ func TestAGateInEachStatusOfTheParent(t *testing.T) {
 				c.goesOn(w, agent, held)
 			}
 			w.waitsFor(parent, jobs.WaitDependency)
-			w.nothing(agent, dispatch.ReasonEmpty)
-			w.consistent()
+			w.Nothing(agent, claim.ReasonEmpty)
+			w.Consistent()
 		})
 	}
 }
@@ -161,21 +163,21 @@ func TestAGateInEachStatusOfTheParent(t *testing.T) {
 // parent was claimed meanwhile.
 func TestAGateClosesAgainWithARetry(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	parent, child := w.job("parent"), w.job("child", needs("gpu:h100"))
-	w.act(child, jobs.ByCancel)
+	agent := w.Agent("claude-1")
+	parent, child := w.Job("parent"), w.Job("child", needs("gpu:h100"))
+	w.Act(child, jobs.ByCancel)
 	w.gate(child, parent, true)
-	w.want(parent, jobs.Ready)
-	w.act(child, jobs.ByRetry)
+	w.Want(parent, jobs.Ready)
+	w.Act(child, jobs.ByRetry)
 	w.waitsFor(parent, jobs.WaitDependency)
-	w.nothing(agent, dispatch.ReasonEmpty)
-	w.act(child, jobs.ByFinish)
-	held := w.claim(agent)
-	w.act(child, jobs.ByRetry)
-	if now := w.want(parent, jobs.Assigned); now.Epoch != held.Epoch || now.Lease == nil {
+	w.Nothing(agent, claim.ReasonEmpty)
+	w.Act(child, jobs.ByFinish)
+	held := w.Claim(agent)
+	w.Act(child, jobs.ByRetry)
+	if now := w.Want(parent, jobs.Assigned); now.Epoch != held.Epoch || now.Lease == nil {
 		t.Errorf("the lease went away: %+v", now.Lease)
 	}
-	w.consistent()
+	w.Consistent()
 }
 
 // A parent is free again when the gate is taken away, with the link or without it, and
@@ -183,27 +185,27 @@ func TestAGateClosesAgainWithARetry(t *testing.T) {
 func TestAGateThatIsTakenAwayFreesTheParent(t *testing.T) {
 	for name, open := range map[string]func(w *world, child, parent jobs.Job) error{
 		"gate alone": func(w *world, child, parent jobs.Job) error {
-			_, err := w.jobs.LinkParent(w.ctx, w.owner, child.Key, parent.Key, false)
+			_, err := w.Jobs.LinkParent(w.Ctx, w.Owner, child.Key, parent.Key, false)
 			return err
 		},
 		"the link": func(w *world, child, parent jobs.Job) error {
-			_, err := w.jobs.Unlink(w.ctx, w.owner, child.Key, parent.Key, jobs.Parent)
+			_, err := w.Jobs.Unlink(w.Ctx, w.Owner, child.Key, parent.Key, jobs.Parent)
 			return err
 		},
 		"all links": func(w *world, child, parent jobs.Job) error {
-			_, err := w.jobs.Unlink(w.ctx, w.owner, child.Key, parent.Key, "")
+			_, err := w.Jobs.Unlink(w.Ctx, w.Owner, child.Key, parent.Key, "")
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			<-w.listening
-			agent := w.agent("claude-1")
-			parent, child := w.job("parent"), w.job("child", needs("gpu:h100"))
+			<-w.Listening
+			agent := w.Agent("claude-1")
+			parent, child := w.Job("parent"), w.Job("child", needs("gpu:h100"))
 			w.gate(child, parent, true)
-			got := make(chan dispatch.Claimed, 1)
+			got := make(chan claim.Result, 1)
 			go func() {
-				claimed, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{Wait: waitlist.MaxWait})
+				claimed, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{Wait: waitlist.MaxWait})
 				if err != nil {
 					t.Errorf("claim: %v", err)
 				}
@@ -215,10 +217,10 @@ func TestAGateThatIsTakenAwayFreesTheParent(t *testing.T) {
 			if claimed := <-got; len(claimed.Jobs) != 1 {
 				t.Errorf("%d jobs", len(claimed.Jobs))
 			}
-			if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job_dependency WHERE type = 'gate'`); n != 0 {
+			if n := dbfactory.Int(t, w.DB, `SELECT count(*) FROM job_dependency WHERE type = 'gate'`); n != 0 {
 				t.Errorf("%d gates are left", n)
 			}
-			w.consistent()
+			w.Consistent()
 		})
 	}
 }
@@ -227,30 +229,30 @@ func TestAGateThatIsTakenAwayFreesTheParent(t *testing.T) {
 // has failed goes on.
 func TestACycleThroughAGateFails(t *testing.T) {
 	w := newWorld(t)
-	first := w.job("first")
-	parent, child := w.job("parent", dependsOn(first.Key)), w.job("child", dependsOn(first.Key))
-	both, other := w.job("both", dependsOn(first.Key)), w.job("other", dependsOn(first.Key))
+	first := w.Job("first")
+	parent, child := w.Job("parent", dependsOn(first.Key)), w.Job("child", dependsOn(first.Key))
+	both, other := w.Job("both", dependsOn(first.Key)), w.Job("other", dependsOn(first.Key))
 	wait := func(job, dependsOn jobs.Job, kind jobs.LinkType) {
-		dbfactory.Exec(t, w.db, `INSERT INTO job_dependency (workspace_id, job_id, depends_on_id, type, created_by) VALUES ($1, $2, $3, $4, 'test')`,
-			w.workspace, job.ID, dependsOn.ID, string(kind))
+		dbfactory.Exec(t, w.DB, `INSERT INTO job_dependency (workspace_id, job_id, depends_on_id, type, created_by) VALUES ($1, $2, $3, $4, 'test')`,
+			w.Workspace, job.ID, dependsOn.ID, string(kind))
 	}
 	wait(parent, child, jobs.Gate)
 	wait(child, parent, jobs.Blocks)
 	wait(both, other, jobs.Gate)
 	wait(both, other, jobs.Blocks)
 	wait(other, both, jobs.Blocks)
-	if _, err := w.dispatch.FailCycles(w.ctx); err != nil {
+	if _, err := w.Dispatch.FailCycles(w.Ctx); err != nil {
 		t.Fatal(err)
 	}
-	w.want(child, jobs.Failed)
-	w.want(both, jobs.Failed)
-	w.want(other, jobs.Failed)
+	w.Want(child, jobs.Failed)
+	w.Want(both, jobs.Failed)
+	w.Want(other, jobs.Failed)
 	// Where the child was the first to fail the parent waits for nothing of the cycle.
-	if now := w.get(parent); now.Status != jobs.Failed {
-		w.act(first, jobs.ByFinish)
-		w.want(parent, jobs.Ready)
+	if now := w.Get(parent); now.Status != jobs.Failed {
+		w.Act(first, jobs.ByFinish)
+		w.Want(parent, jobs.Ready)
 	}
-	w.consistent()
+	w.Consistent()
 }
 
 // A retry of a child and a claim of its parent, at the same moment: the claim gets the
@@ -261,12 +263,12 @@ func TestARetryOfAChildAndAClaimOfItsParent(t *testing.T) {
 	for _, hold := range []string{"job", "factory", "agent"} {
 		t.Run(hold+" held", func(t *testing.T) {
 			w := inWorkspace(t, d, dbfactory.Workspace(t, d))
-			agent := w.agent("claude-1")
-			child, parent := w.job("child", needs("gpu:h100")), w.job("parent")
+			agent := w.Agent("claude-1")
+			child, parent := w.Job("child", needs("gpu:h100")), w.Job("parent")
 			w.gate(child, parent, true)
-			w.act(child, jobs.ByCancel)
+			w.Act(child, jobs.ByCancel)
 			retries := racer{"retry", func(w *world, _ tenancy.Principal, _ jobs.Job) error {
-				_, err := w.dispatch.Act(w.ctx, w.owner, child.Key, dispatch.Action{Verb: jobs.ByRetry})
+				_, err := w.Dispatch.Act(w.Ctx, w.Owner, child.Key, actions.Action{Verb: jobs.ByRetry})
 				return err
 			}}
 			errs := w.race(hold, agent, parent, claims, retries)
@@ -274,11 +276,11 @@ func TestARetryOfAChildAndAClaimOfItsParent(t *testing.T) {
 				t.Errorf("retry: %v", errs[1])
 			}
 			if errs[0] == nil {
-				w.want(parent, jobs.Assigned)
+				w.Want(parent, jobs.Assigned)
 			} else {
 				w.waitsFor(parent, jobs.WaitDependency)
 			}
-			w.consistent()
+			w.Consistent()
 		})
 	}
 }

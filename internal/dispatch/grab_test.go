@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"fleetboard/db/dbtest"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/claim"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -16,27 +16,27 @@ import (
 
 // hopeful is an agent that has just ended a job, so that its next claim locks first.
 func (w *world) hopeful(change ...func(*fleet.Registration)) tenancy.Principal {
-	w.t.Helper()
-	agent := w.agent("claude-1", change...)
-	w.job("done")
-	w.complete(agent, w.claim(agent))
+	w.T.Helper()
+	agent := w.Agent("claude-1", change...)
+	w.Job("done")
+	w.Complete(agent, w.Claim(agent))
 	return agent
 }
 
 // meanwhile runs a statement in a transaction of its own and then the claims. When
 // each of them waits for a lock or has ended it runs the rest, and commits.
 func (w *world) meanwhile(first string, claims []func(), then ...string) {
-	w.t.Helper()
-	conn := dbtest.Owner(w.t, w.db)
-	tx, err := conn.Begin(w.ctx)
+	w.T.Helper()
+	conn := dbtest.Owner(w.T, w.DB)
+	tx, err := conn.Begin(w.Ctx)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(w.ctx)) }()
+	defer func() { _ = tx.Rollback(context.WithoutCancel(w.Ctx)) }()
 	exec := func(sql string) {
-		w.t.Helper()
-		if _, err := tx.Exec(w.ctx, sql, pgx.QueryExecModeSimpleProtocol); err != nil {
-			w.t.Fatal(err)
+		w.T.Helper()
+		if _, err := tx.Exec(w.Ctx, sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+			w.T.Fatal(err)
 		}
 	}
 	exec(first)
@@ -49,8 +49,8 @@ func (w *world) meanwhile(first string, claims []func(), then ...string) {
 	for _, sql := range then {
 		exec(sql)
 	}
-	if err := tx.Commit(w.ctx); err != nil {
-		w.t.Fatal(err)
+	if err := tx.Commit(w.Ctx); err != nil {
+		w.T.Fatal(err)
 	}
 	for _, one := range done {
 		<-one
@@ -61,7 +61,7 @@ func (w *world) meanwhile(first string, claims []func(), then ...string) {
 // claim was of it.
 func TestAClaimPassesOverAJobThatIsBeingTaken(t *testing.T) {
 	for name, agentOf := range map[string]func(*world) tenancy.Principal{
-		"at first":          func(w *world) tenancy.Principal { return w.agent("claude-1") },
+		"at first":          func(w *world) tenancy.Principal { return w.Agent("claude-1") },
 		"after another one": func(w *world) tenancy.Principal { return w.hopeful() },
 		"with all its seats": func(w *world) tenancy.Principal {
 			return w.hopeful(func(r *fleet.Registration) { r.MaxConcurrentJobs = 1 })
@@ -70,14 +70,14 @@ func TestAClaimPassesOverAJobThatIsBeingTaken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			agent := agentOf(w)
-			first, second := w.job("first", priority(9)), w.job("second")
+			first, second := w.Job("first", priority(9)), w.Job("second")
 			w.meanwhile(`SELECT FROM job_ready WHERE job_id = '`+first.ID.String()+`' FOR UPDATE`, []func(){func() {
-				if got := w.claim(agent); got.Key != second.Key {
+				if got := w.Claim(agent); got.Key != second.Key {
 					t.Errorf("claimed %s; want the second, %s", got.Key, second.Key)
 				}
 			}})
-			w.want(first, jobs.Ready)
-			w.consistent()
+			w.Want(first, jobs.Ready)
+			w.Consistent()
 		})
 	}
 }
@@ -86,10 +86,10 @@ func TestAClaimPassesOverAJobThatIsBeingTaken(t *testing.T) {
 func TestAClaimOfAJobThatIsBeingTakenFindsNothing(t *testing.T) {
 	w := newWorld(t)
 	agent := w.hopeful()
-	only := w.job("only")
-	w.meanwhile(`SELECT FROM job_ready FOR UPDATE`, []func(){func() { w.nothing(agent, dispatch.ReasonEmpty) }})
-	w.consistent()
-	if got := w.claim(agent); got.Key != only.Key {
+	only := w.Job("only")
+	w.meanwhile(`SELECT FROM job_ready FOR UPDATE`, []func(){func() { w.Nothing(agent, claim.ReasonEmpty) }})
+	w.Consistent()
+	if got := w.Claim(agent); got.Key != only.Key {
 		t.Errorf("claimed %s; want %s", got.Key, only.Key)
 	}
 }
@@ -100,33 +100,33 @@ func TestAClaimOfAJobThatIsBeingTakenFindsNothing(t *testing.T) {
 func TestAClaimDoesNotGetAJobThatHasLeftItsLane(t *testing.T) {
 	w := newWorld(t)
 	agent := w.hopeful()
-	moving := w.job("moving")
-	elsewhere := w.job("elsewhere", needs("engine:codex"))
-	w.meanwhile(`LOCK TABLE product IN ACCESS EXCLUSIVE MODE`, []func(){func() { w.nothing(agent, dispatch.ReasonEmpty) }},
+	moving := w.Job("moving")
+	elsewhere := w.Job("elsewhere", needs("engine:codex"))
+	w.meanwhile(`LOCK TABLE product IN ACCESS EXCLUSIVE MODE`, []func(){func() { w.Nothing(agent, claim.ReasonEmpty) }},
 		`UPDATE job_ready SET lane_id = (SELECT lane_id FROM job WHERE id = '`+elsewhere.ID.String()+`')`,
 		`UPDATE job SET lane_id = (SELECT lane_id FROM job WHERE id = '`+elsewhere.ID.String()+`') WHERE id = '`+moving.ID.String()+`'`)
-	w.want(moving, jobs.Ready)
-	w.consistent()
+	w.Want(moving, jobs.Ready)
+	w.Consistent()
 }
 
 // Two agents of two processes that both hope for the factory's one free seat: one
 // gets it. Neither can write before both have counted, or wait to.
 func TestHopefulClaimsCountSeatsUnderTheirLocks(t *testing.T) {
 	w := newWorld(t)
-	worlds := []*world{w, inWorkspace(t, w.db, w.workspace)}
+	worlds := []*world{w, inWorkspace(t, w.DB, w.Workspace)}
 	agents := make([]tenancy.Principal, 0, len(worlds))
 	for i, one := range worlds {
-		agents = append(agents, one.agent(fmt.Sprint("claude-", i), func(r *fleet.Registration) { r.Factory.Name, r.Factory.Seats = "narrow", 1 }))
-		one.job("done")
-		one.complete(agents[i], one.claim(agents[i]))
+		agents = append(agents, one.Agent(fmt.Sprint("claude-", i), func(r *fleet.Registration) { r.Factory.Name, r.Factory.Seats = "narrow", 1 }))
+		one.Job("done")
+		one.Complete(agents[i], one.Claim(agents[i]))
 	}
-	w.job("one")
-	w.job("two")
+	w.Job("one")
+	w.Job("two")
 	given := make([]int, len(worlds))
 	var claims []func()
 	for i, one := range worlds {
 		claims = append(claims, func() {
-			got, err := one.dispatch.Claim(one.ctx, agents[i], dispatch.ClaimRequest{})
+			got, err := one.Dispatch.Claim(one.Ctx, agents[i], claim.Request{})
 			if err != nil {
 				t.Error(err)
 			}
@@ -137,5 +137,5 @@ func TestHopefulClaimsCountSeatsUnderTheirLocks(t *testing.T) {
 	if given[0]+given[1] != 1 {
 		t.Errorf("%v jobs were given for one seat", given)
 	}
-	w.consistent()
+	w.Consistent()
 }

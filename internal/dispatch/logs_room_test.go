@@ -19,7 +19,7 @@ func full(n int) []joblog.Line {
 }
 
 func (w *world) leftOut(agent tenancy.Principal, j jobs.Job, lines []joblog.Line) int {
-	w.t.Helper()
+	w.T.Helper()
 	total := 0
 	for batch := range slices.Chunk(lines, 400) {
 		total += w.write(agent, j, batch...).LinesLeftOut
@@ -30,11 +30,11 @@ func (w *world) leftOut(agent tenancy.Principal, j jobs.Job, lines []joblog.Line
 // An agent that writes without end fills only so much; one line says what was left out.
 func TestAFloodOfLinesIsCut(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one")
-	held := w.claim(agent)
+	agent := w.Agent("claude-1")
+	w.Job("one")
+	held := w.Claim(agent)
 	stored := func() int {
-		return dbfactory.Int(t, w.db, `SELECT sum($1 + length(event) + length(message) + length(details::text))::bigint FROM job_log
+		return dbfactory.Int(t, w.DB, `SELECT sum($1 + length(event) + length(message) + length(details::text))::bigint FROM job_log
 			WHERE event <> $2`, joblog.LineSize, joblog.LinesLeftOut)
 	}
 	w.inOneMinute()
@@ -49,16 +49,16 @@ func TestAFloodOfLinesIsCut(t *testing.T) {
 	if got, want := w.last(held), fmt.Sprintf("%d lines left out: a job's log keeps 8 MB a minute.", left); got != want {
 		t.Errorf("the last line is %q; want %q", got, want)
 	}
-	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job_log WHERE event = $1`, joblog.LinesLeftOut); n != 1 {
+	if n := dbfactory.Int(t, w.DB, `SELECT count(*) FROM job_log WHERE event = $1`, joblog.LinesLeftOut); n != 1 {
 		t.Errorf("%d lines say so", n)
 	}
 
 	// The next minute has room again, and what is left out later gets its own line.
-	dbfactory.Exec(t, w.db, `UPDATE job_log_use SET minute = minute - interval '1 minute'`)
+	dbfactory.Exec(t, w.DB, `UPDATE job_log_use SET minute = minute - interval '1 minute'`)
 	if n := w.leftOut(agent, held, []joblog.Line{line(joblog.Info, "on it goes")}); n != 0 || w.last(held) != "on it goes" {
 		t.Errorf("%d lines left out; the last is %q", n, w.last(held))
 	}
-	dbfactory.Exec(t, w.db, `UPDATE job_log_use SET attempt_bytes = $1, minute_bytes = 0`, joblog.MaxAttempt-200)
+	dbfactory.Exec(t, w.DB, `UPDATE job_log_use SET attempt_bytes = $1, minute_bytes = 0`, joblog.MaxAttempt-200)
 	if n := w.leftOut(agent, held, []joblog.Line{line(joblog.Info, "fits"), line(joblog.Info, "does not fit"), line(joblog.Info, "nor this")}); n != 2 {
 		t.Errorf("%d lines left out of the attempt; want 2", n)
 	}
@@ -70,14 +70,14 @@ func TestAFloodOfLinesIsCut(t *testing.T) {
 	}
 
 	// Another attempt has room, until the job has none.
-	if _, err := w.dispatch.Release(w.ctx, agent, ref(held), "", nil); err != nil {
+	if _, err := w.Dispatch.Release(w.Ctx, agent, ref(held), "", nil); err != nil {
 		t.Fatal(err)
 	}
-	held = w.claim(agent)
+	held = w.Claim(agent)
 	if n := w.leftOut(agent, held, []joblog.Line{line(joblog.Info, "again")}); n != 0 {
 		t.Errorf("%d lines left out of the next attempt", n)
 	}
-	dbfactory.Exec(t, w.db, `UPDATE job_log_use SET job_bytes = $1`, joblog.MaxJob)
+	dbfactory.Exec(t, w.DB, `UPDATE job_log_use SET job_bytes = $1`, joblog.MaxJob)
 	if w.leftOut(agent, held, []joblog.Line{line(joblog.Info, "x")}); w.last(held) != "1 lines left out: a job's log keeps 256 MB in all." {
 		t.Errorf("the last line is %q", w.last(held))
 	}
@@ -86,9 +86,9 @@ func TestAFloodOfLinesIsCut(t *testing.T) {
 // Lines that are told again take no room, also where there is none.
 func TestLinesToldAgainTakeNoRoom(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one")
-	held := w.claim(agent)
+	agent := w.Agent("claude-1")
+	w.Job("one")
+	held := w.Claim(agent)
 	named := func(ids ...string) (lines []joblog.Line) {
 		for _, id := range ids {
 			one := line(joblog.Info, "line "+id)
@@ -99,7 +99,7 @@ func TestLinesToldAgainTakeNoRoom(t *testing.T) {
 	}
 	used := func() (bytes [3]int) {
 		for i, column := range []string{"minute_bytes", "attempt_bytes", "job_bytes"} {
-			bytes[i] = dbfactory.Int(t, w.db, `SELECT `+column+` FROM job_log_use`)
+			bytes[i] = dbfactory.Int(t, w.DB, `SELECT `+column+` FROM job_log_use`)
 		}
 		return bytes
 	}
@@ -115,7 +115,7 @@ func TestLinesToldAgainTakeNoRoom(t *testing.T) {
 	}
 
 	// There is room for one more.
-	dbfactory.Exec(t, w.db, `UPDATE job_log_use SET job_bytes = $1`, joblog.MaxJob-size)
+	dbfactory.Exec(t, w.DB, `UPDATE job_log_use SET job_bytes = $1`, joblog.MaxJob-size)
 	if n := w.leftOut(agent, held, named("a", "d", "b", "e")); n != 1 || w.last(held) != "1 lines left out: a job's log keeps 256 MB in all." {
 		t.Errorf("%d lines left out; the last is %q", n, w.last(held))
 	}
@@ -128,23 +128,23 @@ func TestLinesToldAgainTakeNoRoom(t *testing.T) {
 	if got := used(); got[2] != joblog.MaxJob {
 		t.Errorf("%d bytes of %d are used", got[2], joblog.MaxJob)
 	}
-	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job_log`); n != 5 {
+	if n := dbfactory.Int(t, w.DB, `SELECT count(*) FROM job_log`); n != 5 {
 		t.Errorf("%d lines are kept; want a, b, c, d and the one that tells of others", n)
 	}
 }
 
 // inOneMinute waits, where a minute is nearly over, for the next one.
 func (w *world) inOneMinute() {
-	w.t.Helper()
-	dbfactory.Exec(w.t, w.db, `SELECT pg_sleep(CASE WHEN extract(second FROM clock_timestamp()) > 40
+	w.T.Helper()
+	dbfactory.Exec(w.T, w.DB, `SELECT pg_sleep(CASE WHEN extract(second FROM clock_timestamp()) > 40
 		THEN 60.1 - extract(second FROM clock_timestamp()) ELSE 0 END)`)
 }
 
 func (w *world) last(j jobs.Job) string {
-	w.t.Helper()
-	list, _, err := joblog.NewService(w.db).Logs(w.ctx, w.owner, j.Key, joblog.Filter{Limit: 1})
+	w.T.Helper()
+	list, _, err := joblog.NewService(w.DB).Logs(w.Ctx, w.Owner, j.Key, joblog.Filter{Limit: 1})
 	if err != nil || len(list) != 1 {
-		w.t.Fatalf("%d lines: %v", len(list), err)
+		w.T.Fatalf("%d lines: %v", len(list), err)
 	}
 	return list[0].Message
 }

@@ -14,8 +14,8 @@ import (
 	"fleetboard/db"
 	"fleetboard/db/dbfactory"
 	"fleetboard/db/dbsqlc"
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
@@ -28,21 +28,21 @@ func line(level joblog.Level, message string) joblog.Line {
 }
 
 // write adds lines to the log of a job, which must be possible.
-func (w *world) write(agent tenancy.Principal, j jobs.Job, lines ...joblog.Line) dispatch.LeaseStatus {
-	w.t.Helper()
-	standing, err := w.dispatch.WriteLogs(w.ctx, agent, ref(j), lines)
+func (w *world) write(agent tenancy.Principal, j jobs.Job, lines ...joblog.Line) lease.Status {
+	w.T.Helper()
+	standing, err := w.Dispatch.WriteLogs(w.Ctx, agent, ref(j), lines)
 	if err != nil {
-		w.t.Fatalf("write logs: %v", err)
+		w.T.Fatalf("write logs: %v", err)
 	}
 	return standing
 }
 
 // written are the messages of a job's log, oldest first.
 func (w *world) written(j jobs.Job) []string {
-	w.t.Helper()
-	list, err := joblog.NewService(w.db).LogsAfter(w.ctx, w.owner, j.ID, 0, joblog.Filter{Limit: 200})
+	w.T.Helper()
+	list, err := joblog.NewService(w.DB).LogsAfter(w.Ctx, w.Owner, j.ID, 0, joblog.Filter{Limit: 200})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	var messages []string
 	for _, l := range list {
@@ -53,16 +53,16 @@ func (w *world) written(j jobs.Job) []string {
 
 func TestAnAgentWritesDownWhatItDoes(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one")
-	held := w.claim(agent)
-	written, stop := w.dispatch.WatchLogs(w.workspace, held.ID)
+	agent := w.Agent("claude-1")
+	w.Job("one")
+	held := w.Claim(agent)
+	written, stop := w.Dispatch.WatchLogs(w.Workspace, held.ID)
 	defer stop()
 	at := time.Date(2020, 2, 29, 23, 59, 59, 123456000, time.FixedZone("", 3600))
 	standing := w.write(agent, held,
 		joblog.Line{Level: joblog.Warning, Event: "test.slow", Message: "a\nb\x1b[31m \u202e", Details: []byte(`{"seconds": 2.5}`), At: &at},
 		line(joblog.Debug, ""))
-	if standing.Job != held.Key || standing.Epoch != 1 || standing.Directive != dispatch.Continue || standing.ExpiresAt == nil {
+	if standing.Job != held.Key || standing.Epoch != 1 || standing.Directive != lease.Continue || standing.ExpiresAt == nil {
 		t.Errorf("standing %+v", standing)
 	}
 	select {
@@ -70,7 +70,7 @@ func TestAnAgentWritesDownWhatItDoes(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("nobody was told")
 	}
-	list, next, err := joblog.NewService(w.db).Logs(w.ctx, w.owner, held.Key, joblog.Filter{})
+	list, next, err := joblog.NewService(w.DB).Logs(w.Ctx, w.Owner, held.Key, joblog.Filter{})
 	if err != nil || next != "" || len(list) != 2 {
 		t.Fatalf("%d lines, next %q, %v", len(list), next, err)
 	}
@@ -87,16 +87,16 @@ func TestAnAgentWritesDownWhatItDoes(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	// No event: the log of what changed is another one.
-	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM event WHERE type NOT IN ('job.created', 'job.claimed', 'agent.registered')`); n != 0 {
+	if n := dbfactory.Int(t, w.DB, `SELECT count(*) FROM event WHERE type NOT IN ('job.created', 'job.claimed', 'agent.registered')`); n != 0 {
 		t.Errorf("%d events of writing", n)
 	}
 }
 
 func TestAThousandLinesAtOnceKeepTheirOrder(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one")
-	held := w.claim(agent)
+	agent := w.Agent("claude-1")
+	w.Job("one")
+	held := w.Claim(agent)
 	var lines []joblog.Line
 	for i := range 1000 {
 		lines = append(lines, line(joblog.Info, fmt.Sprintf("line %d", i)))
@@ -105,7 +105,7 @@ func TestAThousandLinesAtOnceKeepTheirOrder(t *testing.T) {
 	if got := w.written(held); len(got) != 200 || got[0] != "line 0" || got[199] != "line 199" {
 		t.Errorf("%d lines from %q", len(got), got[0])
 	}
-	if _, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), append(lines, line(joblog.Info, "one more"))); !fault.Is(err, fault.Validation) {
+	if _, err := w.Dispatch.WriteLogs(w.Ctx, agent, ref(held), append(lines, line(joblog.Info, "one more"))); !fault.Is(err, fault.Validation) {
 		t.Errorf("1,001 lines: %v; want a refusal", err)
 	}
 }
@@ -113,16 +113,16 @@ func TestAThousandLinesAtOnceKeepTheirOrder(t *testing.T) {
 // Writing is a sign of life, as every call of an agent is.
 func TestWritingIsASignOfLife(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one")
-	held := w.claim(agent)
-	dbfactory.Exec(t, w.db, `UPDATE agent SET last_heartbeat_at = clock_timestamp() - interval '1 minute'`)
+	agent := w.Agent("claude-1")
+	w.Job("one")
+	held := w.Claim(agent)
+	dbfactory.Exec(t, w.DB, `UPDATE agent SET last_heartbeat_at = clock_timestamp() - interval '1 minute'`)
 	w.write(agent, held, line(joblog.Info, "still here"))
-	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM agent WHERE last_heartbeat_at > clock_timestamp() - interval '30 seconds'`); n != 1 {
+	if n := dbfactory.Int(t, w.DB, `SELECT count(*) FROM agent WHERE last_heartbeat_at > clock_timestamp() - interval '30 seconds'`); n != 1 {
 		t.Error("the agent counts as silent")
 	}
-	w.agent("claude-1", func(r *fleet.Registration) { r.BootID = "boot-2" })
-	if _, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []joblog.Line{line(joblog.Info, "x")}); !fault.Is(err, fault.Superseded) {
+	w.Agent("claude-1", func(r *fleet.Registration) { r.BootID = "boot-2" })
+	if _, err := w.Dispatch.WriteLogs(w.Ctx, agent, ref(held), []joblog.Line{line(joblog.Info, "x")}); !fault.Is(err, fault.Superseded) {
 		t.Errorf("the boot before: %v; want superseded", err)
 	}
 }
@@ -133,33 +133,33 @@ func TestNoLineIsWrittenUnderAnEndedLease(t *testing.T) {
 		end  func(w *world, agent tenancy.Principal, j jobs.Job)
 		want fault.Code
 	}{
-		"expired": {func(w *world, _ tenancy.Principal, j jobs.Job) { w.expire(j) }, fault.LeaseExpired},
+		"expired": {func(w *world, _ tenancy.Principal, j jobs.Job) { w.Expire(j) }, fault.LeaseExpired},
 		"given back": {func(w *world, agent tenancy.Principal, j jobs.Job) {
-			if _, err := w.dispatch.Release(w.ctx, agent, ref(j), "", nil); err != nil {
-				w.t.Fatal(err)
+			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(j), "", nil); err != nil {
+				w.T.Fatal(err)
 			}
 		}, fault.AlreadyEnded},
 		"given to somebody else": {func(w *world, _ tenancy.Principal, j jobs.Job) {
-			w.act(j, jobs.ByRelease)
-			w.claim(w.agent("claude-2"))
+			w.Act(j, jobs.ByRelease)
+			w.Claim(w.Agent("claude-2"))
 		}, fault.StaleEpoch},
 		"cancelled": {func(w *world, agent tenancy.Principal, j jobs.Job) {
-			if _, err := w.dispatch.Act(w.ctx, w.owner, j.Key, dispatch.Action{Verb: jobs.ByCancel}); err != nil {
-				w.t.Fatal(err)
+			if _, err := w.Dispatch.Act(w.Ctx, w.Owner, j.Key, actions.Action{Verb: jobs.ByCancel}); err != nil {
+				w.T.Fatal(err)
 			}
-			if _, err := w.dispatch.Release(w.ctx, agent, ref(j), "", nil); err != nil {
-				w.t.Fatal(err)
+			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(j), "", nil); err != nil {
+				w.T.Fatal(err)
 			}
 		}, fault.Cancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			agent := w.agent("claude-1")
-			w.job("one")
-			held := w.claim(agent)
+			agent := w.Agent("claude-1")
+			w.Job("one")
+			held := w.Claim(agent)
 			w.write(agent, held, line(joblog.Info, "in time"))
 			c.end(w, agent, held)
-			if _, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []joblog.Line{line(joblog.Info, "late")}); !fault.Is(err, c.want) {
+			if _, err := w.Dispatch.WriteLogs(w.Ctx, agent, ref(held), []joblog.Line{line(joblog.Info, "late")}); !fault.Is(err, c.want) {
 				t.Errorf("%v; want %s", err, c.want)
 			}
 			if got := w.written(held); got[0] != "in time" || slices.Contains(got, "late") {
@@ -169,17 +169,17 @@ func TestNoLineIsWrittenUnderAnEndedLease(t *testing.T) {
 	}
 	t.Run("of another agent", func(t *testing.T) {
 		w := newWorld(t)
-		w.job("one")
-		held := w.claim(w.agent("claude-1"))
-		if _, err := w.dispatch.WriteLogs(w.ctx, w.agent("claude-2"), ref(held), []joblog.Line{line(joblog.Info, "mine")}); !fault.Is(err, fault.StaleEpoch) {
+		w.Job("one")
+		held := w.Claim(w.Agent("claude-1"))
+		if _, err := w.Dispatch.WriteLogs(w.Ctx, w.Agent("claude-2"), ref(held), []joblog.Line{line(joblog.Info, "mine")}); !fault.Is(err, fault.StaleEpoch) {
 			t.Errorf("%v; want stale_epoch", err)
 		}
 	})
 	t.Run("of a person", func(t *testing.T) {
 		w := newWorld(t)
-		w.job("one")
-		held := w.claim(w.agent("claude-1"))
-		if _, err := w.dispatch.WriteLogs(w.ctx, w.owner, ref(held), []joblog.Line{line(joblog.Info, "mine")}); !fault.Is(err, fault.Forbidden) {
+		w.Job("one")
+		held := w.Claim(w.Agent("claude-1"))
+		if _, err := w.Dispatch.WriteLogs(w.Ctx, w.Owner, ref(held), []joblog.Line{line(joblog.Info, "mine")}); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("%v; want forbidden", err)
 		}
 	})
@@ -189,40 +189,40 @@ func TestNoLineIsWrittenUnderAnEndedLease(t *testing.T) {
 // their commit.
 func TestALeaseDoesNotEndBetweenItsCheckAndItsLines(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one")
-	held := w.claim(agent)
+	agent := w.Agent("claude-1")
+	w.Job("one")
+	held := w.Claim(agent)
 	commit, done := w.slowWrite(held, "slow")
 	ended := make(chan error, 1)
 	go func() {
-		_, err := w.dispatch.Release(w.ctx, agent, ref(held), "", nil)
+		_, err := w.Dispatch.Release(w.Ctx, agent, ref(held), "", nil)
 		ended <- err
 	}()
-	w.blocked(1)
-	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job_lease`); n != 1 {
+	w.Blocked(1)
+	if n := dbfactory.Int(t, w.DB, `SELECT count(*) FROM job_lease`); n != 1 {
 		t.Error("the lease ended while its lines were being written")
 	}
 	commit()
 	if err := errors.Join(<-done, <-ended); err != nil {
 		t.Fatal(err)
 	}
-	w.want(held, jobs.Ready)
+	w.Want(held, jobs.Ready)
 }
 
 // A reader that goes on from the last line it saw skips nothing, though an
 // earlier request of the agent is committed after a later one began.
 func TestReadersOfALogSkipNothing(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one")
-	held := w.claim(agent)
+	agent := w.Agent("claude-1")
+	w.Job("one")
+	held := w.Claim(agent)
 	commit, done := w.slowWrite(held, "first")
 	second := make(chan error, 1)
 	go func() {
-		_, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []joblog.Line{line(joblog.Info, "second")})
+		_, err := w.Dispatch.WriteLogs(w.Ctx, agent, ref(held), []joblog.Line{line(joblog.Info, "second")})
 		second <- err
 	}()
-	w.blocked(1)
+	w.Blocked(1)
 	if got := w.written(held); len(got) != 0 {
 		t.Fatalf("a reader sees %q before what has the lower id; it would go on after it", got)
 	}
@@ -237,52 +237,31 @@ func TestReadersOfALogSkipNothing(t *testing.T) {
 
 // slowWrite begins what WriteLogs does and leaves it open until commit.
 func (w *world) slowWrite(j jobs.Job, message string) (commit func(), done <-chan error) {
-	w.t.Helper()
+	w.T.Helper()
 	opened, held, end := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		end <- w.db.InWorkspace(w.ctx, w.workspace, func(tx db.Tx) error {
+		end <- w.DB.InWorkspace(w.Ctx, w.Workspace, func(tx db.Tx) error {
 			defer func() { <-held }()
 			defer close(opened)
 			q := dbsqlc.New()
-			if _, err := q.LogLease(w.ctx, tx, dbsqlc.LogLeaseParams{WorkspaceID: w.workspace, JobID: j.ID, Epoch: j.Epoch, AgentID: j.Lease.AgentID}); err != nil {
+			if _, err := q.LogLease(w.Ctx, tx, dbsqlc.LogLeaseParams{WorkspaceID: w.Workspace, JobID: j.ID, Epoch: j.Epoch, AgentID: j.Lease.AgentID}); err != nil {
 				return err
 			}
-			return q.LogAppend(w.ctx, tx, dbsqlc.LogAppendParams{WorkspaceID: w.workspace, JobID: j.ID, Epoch: j.Epoch, Agent: j.Lease.Agent,
+			return q.LogAppend(w.Ctx, tx, dbsqlc.LogAppendParams{WorkspaceID: w.Workspace, JobID: j.ID, Epoch: j.Epoch, Agent: j.Lease.Agent,
 				Levels: []string{"INFO"}, Events: []string{""}, Messages: []string{message}, Details: []string{"{}"}, Ats: []string{""}})
 		})
 	}()
 	<-opened
 	commit = sync.OnceFunc(func() { close(held) })
-	w.t.Cleanup(commit)
+	w.T.Cleanup(commit)
 	return commit, end
-}
-
-// blocked waits until n transactions of this database wait for a lock.
-func (w *world) blocked(n int) {
-	w.t.Helper()
-	owner := dbtest.Owner(w.t, w.db)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for range 150 { // less than a statement may wait for a lock
-		var waiting int
-		err := owner.QueryRow(w.ctx, `SELECT count(*) FROM pg_stat_activity
-			WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&waiting)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if waiting >= n {
-			return
-		}
-		<-tick.C
-	}
-	w.t.Fatal("nobody waits for the lock")
 }
 
 func TestLinesThatCannotBeKept(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one")
-	held := w.claim(agent)
+	agent := w.Agent("claude-1")
+	w.Job("one")
+	held := w.Claim(agent)
 	far := time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)
 	for field, bad := range map[string]joblog.Line{
 		"message":   line(joblog.Info, "a\x00b"),
@@ -295,7 +274,7 @@ func TestLinesThatCannotBeKept(t *testing.T) {
 		"details ":  {Level: joblog.Info, Details: []byte(`{"a": "\u0000"}`)},
 		"details  ": {Level: joblog.Info, Details: []byte(`{"a": "` + strings.Repeat("x", 17<<10) + `"}`)},
 	} {
-		_, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []joblog.Line{line(joblog.Info, "good"), bad})
+		_, err := w.Dispatch.WriteLogs(w.Ctx, agent, ref(held), []joblog.Line{line(joblog.Info, "good"), bad})
 		var refusal *fault.Error
 		if !errors.As(err, &refusal) || refusal.Code != fault.Validation || refusal.Fields["lines[1]."+strings.TrimSpace(field)] == "" {
 			t.Errorf("%s: %v", field, err)

@@ -4,7 +4,8 @@ import (
 	"testing"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
@@ -13,33 +14,33 @@ import (
 
 // sweeps runs a loop's work and asserts how many jobs it changed.
 func (w *world) sweeps(name string, want int) {
-	w.t.Helper()
+	w.T.Helper()
 	do := map[string]func() (int, error){
-		"warn":     func() (int, error) { return w.dispatch.Warn(w.ctx) },
-		"time out": func() (int, error) { return w.dispatch.TimeOut(w.ctx) },
-		"reap":     func() (int, error) { return w.dispatch.Reap(w.ctx) },
-		"promote":  func() (int, error) { return w.dispatch.Promote(w.ctx) },
-		"cycles":   func() (int, error) { return w.dispatch.FailCycles(w.ctx) },
+		"warn":     func() (int, error) { return w.Dispatch.Warn(w.Ctx) },
+		"time out": func() (int, error) { return w.Dispatch.TimeOut(w.Ctx) },
+		"reap":     func() (int, error) { return w.Dispatch.Reap(w.Ctx) },
+		"promote":  func() (int, error) { return w.Dispatch.Promote(w.Ctx) },
+		"cycles":   func() (int, error) { return w.Dispatch.FailCycles(w.Ctx) },
 	}[name]
 	if n, err := do(); n != want || err != nil {
-		w.t.Fatalf("%s = %d, %v; want %d", name, n, err, want)
+		w.T.Fatalf("%s = %d, %v; want %d", name, n, err, want)
 	}
 }
 
 // told asserts what an agent is told of its lease by each call that keeps it.
 func (w *world) told(agent tenancy.Principal, held jobs.Job, want string) {
-	w.t.Helper()
-	progress, err := w.dispatch.Progress(w.ctx, agent, ref(held), dispatch.Progress{})
+	w.T.Helper()
+	progress, err := w.Dispatch.Progress(w.Ctx, agent, ref(held), report.Progress{})
 	if err != nil || progress.Directive != want {
-		w.t.Errorf("progress says %s, %v; want %s", progress.Directive, err, want)
+		w.T.Errorf("progress says %s, %v; want %s", progress.Directive, err, want)
 	}
-	renewed, err := w.dispatch.Renew(w.ctx, agent, ref(held), 0)
+	renewed, err := w.Dispatch.Renew(w.Ctx, agent, ref(held), 0)
 	if err != nil || renewed.Directive != want {
-		w.t.Errorf("renew says %s, %v; want %s", renewed.Directive, err, want)
+		w.T.Errorf("renew says %s, %v; want %s", renewed.Directive, err, want)
 	}
-	beat, err := w.dispatch.Heartbeat(w.ctx, agent, dispatch.Heartbeat{Agent: agent.Name, BootID: agent.Boot})
+	beat, err := w.Dispatch.Heartbeat(w.Ctx, agent, report.Heartbeat{Agent: agent.Name, BootID: agent.Boot})
 	if err != nil || len(beat.Leases) != 1 || beat.Leases[0].Directive != want {
-		w.t.Errorf("heartbeat says %+v, %v; want %s", beat.Leases, err, want)
+		w.T.Errorf("heartbeat says %+v, %v; want %s", beat.Leases, err, want)
 	}
 }
 
@@ -48,97 +49,97 @@ func (w *world) told(agent tenancy.Principal, held jobs.Job, want string) {
 // urgent and counts as a failure.
 func TestALongJobIsWarnedAndTimedOut(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one", estimate(20), priority(5), retries(1, 300))
-	held := w.claim(agent)
-	w.passed(held, 49)
+	agent := w.Agent("claude-1")
+	w.Job("one", estimate(20), priority(5), retries(1, 300))
+	held := w.Claim(agent)
+	w.Passed(held, 49)
 	w.sweeps("warn", 0)
-	w.passed(held, 1)
+	w.Passed(held, 1)
 	w.sweeps("time out", 0)
 	w.sweeps("warn", 1)
 	w.sweeps("warn", 0)
-	w.told(agent, held, dispatch.Warn)
-	w.passed(held, 9)
-	if _, err := w.dispatch.Progress(w.ctx, agent, ref(held), dispatch.Progress{Percent: number(60), Checkpoint: []byte(`{"at": 1}`)}); err != nil {
+	w.told(agent, held, lease.Warn)
+	w.Passed(held, 9)
+	if _, err := w.Dispatch.Progress(w.Ctx, agent, ref(held), report.Progress{Percent: number(60), Checkpoint: []byte(`{"at": 1}`)}); err != nil {
 		t.Fatal(err)
 	}
-	w.passed(held, 9) // since the progress; 18 since the warning
+	w.Passed(held, 9) // since the progress; 18 since the warning
 	w.sweeps("time out", 0)
-	w.passed(held, 1)
+	w.Passed(held, 1)
 	w.sweeps("time out", 1)
 	w.sweeps("time out", 0)
-	back := w.want(held, jobs.Ready)
+	back := w.Want(held, jobs.Ready)
 	if back.Priority != 6 || back.FailureCount != 1 || back.LostCount != 0 || string(back.Checkpoint) != `{"at": 1}` {
 		t.Errorf("it came back with priority %d, %d failures, %d losses, checkpoint %s", back.Priority, back.FailureCount, back.LostCount, back.Checkpoint)
 	}
-	if _, err := w.dispatch.Progress(w.ctx, agent, ref(held), dispatch.Progress{}); !fault.Is(err, fault.LeaseExpired) {
+	if _, err := w.Dispatch.Progress(w.Ctx, agent, ref(held), report.Progress{}); !fault.Is(err, fault.LeaseExpired) {
 		t.Errorf("progress after the time-out: %v", err)
 	}
-	attempts, err := attempts.NewService(w.db).Attempts(w.ctx, w.owner, held.Key)
+	attempts, err := attempts.NewService(w.DB).Attempts(w.Ctx, w.Owner, held.Key)
 	if err != nil || attempts[0].Outcome != "timeout" {
 		t.Errorf("attempts %+v, %v", attempts, err)
 	}
-	again := w.claim(agent)
-	w.passed(again, 50)
+	again := w.Claim(agent)
+	w.Passed(again, 50)
 	w.sweeps("warn", 1)
-	w.passed(again, 10)
+	w.Passed(again, 10)
 	w.sweeps("time out", 1)
-	w.want(held, jobs.Failed) // max_retries is 1
-	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM event WHERE type = 'job.warned' AND epoch IN (1, 2)`); n != 2 {
+	w.Want(held, jobs.Failed) // max_retries is 1
+	if n := dbfactory.Int(t, w.DB, `SELECT count(*) FROM event WHERE type = 'job.warned' AND epoch IN (1, 2)`); n != 2 {
 		t.Errorf("%d events of a warning; want 2", n)
 	}
-	w.consistent()
+	w.Consistent()
 }
 
 // A job without an estimate is never warned.
 func TestAJobWithoutAnEstimateTakesItsTime(t *testing.T) {
 	w := newWorld(t)
-	w.job("one")
-	held := w.claim(w.agent("claude-1"))
-	w.passed(held, 1_000_000)
+	w.Job("one")
+	held := w.Claim(w.Agent("claude-1"))
+	w.Passed(held, 1_000_000)
 	w.sweeps("warn", 0)
-	w.want(held, jobs.Assigned)
+	w.Want(held, jobs.Assigned)
 }
 
 // The most pressing directive is the one that is told: cancel before pause before
 // warn before drain. A warning is never carried out by the reaper.
 func TestDirectivesHaveAnOrder(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one", estimate(20))
-	held := w.claim(agent)
-	w.told(agent, held, dispatch.Continue)
-	if _, err := w.fleet.SetDraining(w.ctx, w.owner, agent.Factory, true); err != nil {
+	agent := w.Agent("claude-1")
+	w.Job("one", estimate(20))
+	held := w.Claim(agent)
+	w.told(agent, held, lease.Continue)
+	if _, err := w.Fleet.SetDraining(w.Ctx, w.Owner, agent.Factory, true); err != nil {
 		t.Fatal(err)
 	}
-	w.told(agent, held, dispatch.Drain)
-	w.passed(held, 50)
+	w.told(agent, held, lease.Drain)
+	w.Passed(held, 50)
 	w.sweeps("warn", 1)
-	w.told(agent, held, dispatch.Warn)
-	if grace := w.get(held).Lease.GraceEndsAt; grace != nil {
+	w.told(agent, held, lease.Warn)
+	if grace := w.Get(held).Lease.GraceEndsAt; grace != nil {
 		t.Errorf("a warning has a grace until %s", grace)
 	}
-	w.act(held, jobs.ByPause)
-	w.told(agent, held, dispatch.Pause)
-	w.act(held, jobs.ByCancel)
-	w.told(agent, held, dispatch.Cancel)
-	w.act(held, jobs.ByPause)
-	w.told(agent, held, dispatch.Cancel)
-	w.passed(held, 60)
+	w.Act(held, jobs.ByPause)
+	w.told(agent, held, lease.Pause)
+	w.Act(held, jobs.ByCancel)
+	w.told(agent, held, lease.Cancel)
+	w.Act(held, jobs.ByPause)
+	w.told(agent, held, lease.Cancel)
+	w.Passed(held, 60)
 	w.sweeps("warn", 0)
 	w.sweeps("time out", 1)
-	w.want(held, jobs.Aborted) // the cancel goes before the time-out
-	w.consistent()
+	w.Want(held, jobs.Aborted) // the cancel goes before the time-out
+	w.Consistent()
 }
 
 // A lease that is asked to stop is not warned as well.
 func TestAWarningDoesNotReplaceADirective(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one", estimate(20))
-	held := w.claim(agent)
-	w.act(held, jobs.ByPause)
-	w.passed(held, 60)
+	agent := w.Agent("claude-1")
+	w.Job("one", estimate(20))
+	held := w.Claim(agent)
+	w.Act(held, jobs.ByPause)
+	w.Passed(held, 60)
 	w.sweeps("warn", 0)
-	w.told(agent, held, dispatch.Pause)
+	w.told(agent, held, lease.Pause)
 }

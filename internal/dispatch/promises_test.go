@@ -15,24 +15,24 @@ import (
 // is dead, or whose lease has ended, and gets it.
 func TestAClaimNeedsNoCoordinator(t *testing.T) {
 	for name, gone := range map[string]func(w *world, held jobs.Job){
-		"the lease has ended": func(w *world, held jobs.Job) { w.expire(held) },
+		"the lease has ended": func(w *world, held jobs.Job) { w.Expire(held) },
 		"the agent is dead":   func(w *world, _ jobs.Job) { w.silence() },
 		"the agent's own time is over": func(w *world, _ jobs.Job) {
-			dbfactory.Exec(w.t, w.db, `UPDATE agent SET last_heartbeat_at = clock_timestamp() - interval '61 seconds' WHERE name = 'claude-1'`)
+			dbfactory.Exec(w.T, w.DB, `UPDATE agent SET last_heartbeat_at = clock_timestamp() - interval '61 seconds' WHERE name = 'claude-1'`)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			one := newWorld(t)
 			twenty := 20 // dead after three times as long
-			first := one.agent("claude-1", func(r *fleet.Registration) { r.StaleAfterSeconds = &twenty })
-			made := one.job("one")
-			held := one.claim(first)
+			first := one.Agent("claude-1", func(r *fleet.Registration) { r.StaleAfterSeconds = &twenty })
+			made := one.Job("one")
+			held := one.Claim(first)
 			gone(one, held)
-			two := inWorkspace(t, one.db, one.workspace)
-			if again := two.claim(two.agent("claude-2")); again.ID != made.ID || again.Epoch != 2 || again.LostCount != 1 {
+			two := inWorkspace(t, one.DB, one.Workspace)
+			if again := two.Claim(two.Agent("claude-2")); again.ID != made.ID || again.Epoch != 2 || again.LostCount != 1 {
 				t.Errorf("claimed %s of epoch %d after %d losses", again.Key, again.Epoch, again.LostCount)
 			}
-			two.consistent()
+			two.Consistent()
 		})
 	}
 }
@@ -42,10 +42,10 @@ func TestAClaimNeedsNoCoordinator(t *testing.T) {
 // how long its lease lasts.
 func TestAWorkersClockDecidesNothing(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one")
-	held := w.claim(agent)
-	before := w.get(held).Lease.ExpiresAt
+	agent := w.Agent("claude-1")
+	w.Job("one")
+	held := w.Claim(agent)
+	before := w.Get(held).Lease.ExpiresAt
 	line := func(message string, at time.Time) joblog.Line {
 		return joblog.Line{Level: joblog.Info, Message: message, At: &at}
 	}
@@ -55,14 +55,14 @@ func TestAWorkersClockDecidesNothing(t *testing.T) {
 	if list := w.written(held); len(list) != 3 || list[0][:5] != "first" || list[1][:6] != "second" || list[2][:5] != "third" {
 		t.Errorf("the log is %q", list)
 	}
-	if after := w.get(held).Lease.ExpiresAt; !after.Equal(before) {
+	if after := w.Get(held).Lease.ExpiresAt; !after.Equal(before) {
 		t.Errorf("the lease ends at %s; it did at %s", after, before)
 	}
-	if n, err := joblog.NewService(w.db).ExpireLogs(w.ctx); n != 0 || err != nil {
+	if n, err := joblog.NewService(w.DB).ExpireLogs(w.Ctx); n != 0 || err != nil {
 		t.Errorf("%d lines were deleted, %v: none of them came more than 30 days ago", n, err)
 	}
-	dbfactory.Exec(t, w.db, `UPDATE job_log SET received_at = clock_timestamp() - interval '31 days' WHERE message LIKE 'first%'`)
-	if n, err := joblog.NewService(w.db).ExpireLogs(w.ctx); n != 1 || err != nil {
+	dbfactory.Exec(t, w.DB, `UPDATE job_log SET received_at = clock_timestamp() - interval '31 days' WHERE message LIKE 'first%'`)
+	if n, err := joblog.NewService(w.DB).ExpireLogs(w.Ctx); n != 1 || err != nil {
 		t.Errorf("%d lines were deleted, %v; want the one that came 31 days ago", n, err)
 	}
 }
@@ -70,14 +70,14 @@ func TestAWorkersClockDecidesNothing(t *testing.T) {
 // Two processes that delete old lines at once delete each once.
 func TestTwoMayExpireLogsAtOnce(t *testing.T) {
 	one := newWorld(t)
-	made := one.job("one")
-	dbfactory.Exec(t, one.db, `INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, message, received_at)
-		SELECT $1, $2, 1, 'a', 'INFO', n::text, now() - interval '40 days' + n * interval '1 second' FROM generate_series(1, 3000) n`, one.workspace, made.ID)
-	two := inWorkspace(t, one.db, one.workspace)
+	made := one.Job("one")
+	dbfactory.Exec(t, one.DB, `INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, message, received_at)
+		SELECT $1, $2, 1, 'a', 'INFO', n::text, now() - interval '40 days' + n * interval '1 second' FROM generate_series(1, 3000) n`, one.Workspace, made.ID)
+	two := inWorkspace(t, one.DB, one.Workspace)
 	sums := make(chan int, 2)
 	for _, w := range []*world{one, two} {
 		go func() {
-			n, err := joblog.NewService(w.db).ExpireLogs(w.ctx)
+			n, err := joblog.NewService(w.DB).ExpireLogs(w.Ctx)
 			if err != nil {
 				t.Errorf("expire logs: %v", err)
 			}
@@ -94,57 +94,57 @@ func TestTwoMayExpireLogsAtOnce(t *testing.T) {
 // ever lowers the epoch.
 func TestCountersAreApart(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one", retries(5, 1), losses(5), estimate(20))
+	agent := w.Agent("claude-1")
+	w.Job("one", retries(5, 1), losses(5), estimate(20))
 	epoch := int64(0)
 	for _, step := range []struct {
 		name           string
 		end            func(held jobs.Job)
 		failures, lost int
 	}{
-		{"lost", func(held jobs.Job) { w.expire(held); w.sweeps("reap", 1) }, 0, 1},
+		{"lost", func(held jobs.Job) { w.Expire(held); w.sweeps("reap", 1) }, 0, 1},
 		{"failed", func(held jobs.Job) { w.must(fails, agent, held) }, 1, 1},
 		{"given back", func(held jobs.Job) { w.must(releases, agent, held) }, 1, 1},
-		{"taken away", func(held jobs.Job) { w.act(held, jobs.ByRelease) }, 1, 1},
+		{"taken away", func(held jobs.Job) { w.Act(held, jobs.ByRelease) }, 1, 1},
 		{"reclaimed", func(held jobs.Job) { w.must(reclaims, agent, held) }, 1, 1},
-		{"asked", func(held jobs.Job) { w.must(asks, agent, held); w.act(held, jobs.ByAnswer) }, 1, 1},
+		{"asked", func(held jobs.Job) { w.must(asks, agent, held); w.Act(held, jobs.ByAnswer) }, 1, 1},
 		{"paused", func(held jobs.Job) {
-			w.act(held, jobs.ByPause)
+			w.Act(held, jobs.ByPause)
 			w.must(releases, agent, held)
-			w.act(held, jobs.ByResume)
+			w.Act(held, jobs.ByResume)
 		}, 1, 1},
 		{"timed out", func(_ jobs.Job) {
-			dbfactory.Exec(t, w.db, `UPDATE job_lease SET warned_at = clock_timestamp() - interval '1 hour'`)
+			dbfactory.Exec(t, w.DB, `UPDATE job_lease SET warned_at = clock_timestamp() - interval '1 hour'`)
 			w.sweeps("time out", 1)
 		}, 2, 1},
-		{"lost again", func(held jobs.Job) { w.expire(held); w.sweeps("reap", 1) }, 2, 2},
+		{"lost again", func(held jobs.Job) { w.Expire(held); w.sweeps("reap", 1) }, 2, 2},
 		{"cancelled and tried again", func(held jobs.Job) {
-			w.act(held, jobs.ByCancel)
+			w.Act(held, jobs.ByCancel)
 			w.must(releases, agent, held)
-			w.act(held, jobs.ByRetry)
+			w.Act(held, jobs.ByRetry)
 		}, 0, 0},
 	} {
-		held := w.claim(agent)
+		held := w.Claim(agent)
 		if epoch++; held.Epoch != epoch {
 			t.Errorf("%s: epoch %d; want %d", step.name, held.Epoch, epoch)
 		}
 		step.end(held)
-		now := w.get(held)
+		now := w.Get(held)
 		if now.FailureCount != step.failures || now.LostCount != step.lost {
 			t.Errorf("%s: %d failures, %d losses; want %d and %d", step.name, now.FailureCount, now.LostCount, step.failures, step.lost)
 		}
-		dbfactory.Exec(t, w.db, `UPDATE job SET not_before = clock_timestamp() WHERE wait_reason = 'retry_backoff'`)
-		if _, err := w.dispatch.Promote(w.ctx); err != nil {
+		dbfactory.Exec(t, w.DB, `UPDATE job SET not_before = clock_timestamp() WHERE wait_reason = 'retry_backoff'`)
+		if _, err := w.Dispatch.Promote(w.Ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w.consistent()
+	w.Consistent()
 }
 
 // must runs what cannot be refused.
 func (w *world) must(r racer, agent tenancy.Principal, held jobs.Job) {
-	w.t.Helper()
+	w.T.Helper()
 	if err := r.run(w, agent, held); err != nil {
-		w.t.Fatalf("%s: %v", r.name, err)
+		w.T.Fatalf("%s: %v", r.name, err)
 	}
 }

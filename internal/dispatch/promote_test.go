@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/jobs"
 )
 
@@ -13,57 +13,57 @@ import (
 // way, and wait for their time once that job is done.
 func TestTimeAndDependencyTogether(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	first := w.job("first", priority(10))
+	agent := w.Agent("claude-1")
+	first := w.Job("first", priority(10))
 	past, future := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	both := make([]jobs.New, 250)
 	for i := range both {
 		both[i] = jobs.New{Title: "both", DependsOn: []string{first.Key}, NotBefore: &past}
 	}
-	if _, err := w.jobs.Create(w.ctx, w.owner, jobs.Origin{}, both...); err != nil {
+	if _, err := w.Jobs.Create(w.Ctx, w.Owner, jobs.Origin{}, both...); err != nil {
 		t.Fatal(err)
 	}
-	due := w.job("due", func(n *jobs.New) { n.NotBefore = &future })
-	later := w.job("later", dependsOn(first.Key), func(n *jobs.New) { n.NotBefore = &future })
-	dbfactory.Exec(t, w.db, `UPDATE job SET not_before = clock_timestamp() WHERE id = $1`, due.ID)
-	if n, err := w.dispatch.Promote(w.ctx); n != 1 || err != nil {
+	due := w.Job("due", func(n *jobs.New) { n.NotBefore = &future })
+	later := w.Job("later", dependsOn(first.Key), func(n *jobs.New) { n.NotBefore = &future })
+	dbfactory.Exec(t, w.DB, `UPDATE job SET not_before = clock_timestamp() WHERE id = $1`, due.ID)
+	if n, err := w.Dispatch.Promote(w.Ctx); n != 1 || err != nil {
 		t.Fatalf("promote = %d, %v; want the one whose time has come", n, err)
 	}
-	w.want(due, jobs.Ready)
-	held := w.claim(agent)
-	if _, err := w.dispatch.Complete(w.ctx, agent, ref(held), dispatch.Completion{}); err != nil {
+	w.Want(due, jobs.Ready)
+	held := w.Claim(agent)
+	if _, err := w.Dispatch.Complete(w.Ctx, agent, ref(held), report.Completion{}); err != nil {
 		t.Fatal(err)
 	}
 	for n := 1; n > 0; {
 		var err error
-		if n, err = w.dispatch.SweepDependencies(w.ctx); err != nil {
+		if n, err = w.Dispatch.SweepDependencies(w.Ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if now := w.want(later, jobs.Waiting); now.WaitReason != jobs.WaitNotBefore {
+	if now := w.Want(later, jobs.Waiting); now.WaitReason != jobs.WaitNotBefore {
 		t.Errorf("it waits for %s; want its time", now.WaitReason)
 	}
-	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job WHERE status = 'waiting'`); n != 1 {
+	if n := dbfactory.Int(t, w.DB, `SELECT count(*) FROM job WHERE status = 'waiting'`); n != 1 {
 		t.Errorf("%d jobs wait; want 1", n)
 	}
-	w.consistent()
+	w.Consistent()
 }
 
 // A job that is lost waits for the time that a person set while it was worked on.
 func TestALossKeepsWhatAPersonDecided(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one")
-	held := w.claim(agent)
+	agent := w.Agent("claude-1")
+	w.Job("one")
+	held := w.Claim(agent)
 	future := time.Now().Add(time.Hour)
-	if _, err := w.jobs.Patch(w.ctx, w.owner, held.Key, jobs.Patch{Version: held.Version, NotBefore: &future}); err != nil {
+	if _, err := w.Jobs.Patch(w.Ctx, w.Owner, held.Key, jobs.Patch{Version: held.Version, NotBefore: &future}); err != nil {
 		t.Fatal(err)
 	}
-	w.expire(held)
-	if n, err := w.dispatch.Reap(w.ctx); n != 1 || err != nil {
+	w.Expire(held)
+	if n, err := w.Dispatch.Reap(w.Ctx); n != 1 || err != nil {
 		t.Fatalf("reap = %d, %v", n, err)
 	}
-	if now := w.want(held, jobs.Waiting); now.WaitReason != jobs.WaitNotBefore || now.LostCount != 1 {
+	if now := w.Want(held, jobs.Waiting); now.WaitReason != jobs.WaitNotBefore || now.LostCount != 1 {
 		t.Errorf("it waits for %q after %d losses", now.WaitReason, now.LostCount)
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/db/dbtest"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/claim"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -16,9 +16,9 @@ import (
 func TestRacesForARepo(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
-	promotes := takesBack("promote", func(w *world, _ jobs.Job) (int, error) { return w.dispatch.Promote(w.ctx) })
+	promotes := takesBack("promote", func(w *world, _ jobs.Job) (int, error) { return w.Dispatch.Promote(w.Ctx) })
 	creates := racer{"create", func(w *world, _ tenancy.Principal, _ jobs.Job) error {
-		_, err := w.jobs.Create(w.ctx, w.owner, jobs.Origin{}, jobs.New{Title: "new", Repo: "ledger-api", Priority: number(9)})
+		_, err := w.Jobs.Create(w.Ctx, w.Owner, jobs.Origin{}, jobs.New{Title: "new", Repo: "ledger-api", Priority: number(9)})
 		return err
 	}}
 	for _, c := range []struct{ one, other racer }{
@@ -28,24 +28,24 @@ func TestRacesForARepo(t *testing.T) {
 		for _, hold := range []string{"job", "job_lease", "repo_slot"} {
 			t.Run(c.one.name+" and "+c.other.name+", "+hold+" held", func(t *testing.T) {
 				w := inWorkspace(t, d, dbfactory.Workspace(t, d))
-				agent := w.agent("claude-1")
-				w.product("atlas", jobs.ProductSettings{OneJobPerRepo: true, Repos: []string{"ledger-api"}})
-				w.job("one", inRepo("ledger-api"))
-				held := w.claim(agent)
-				w.job("next", inRepo("ledger-api"))
-				w.job("dependent", inRepo("ledger-api"), dependsOn(held.Key))
+				agent := w.Agent("claude-1")
+				w.Product("atlas", jobs.ProductSettings{OneJobPerRepo: true, Repos: []string{"ledger-api"}})
+				w.Job("one", inRepo("ledger-api"))
+				held := w.Claim(agent)
+				w.Job("next", inRepo("ledger-api"))
+				w.Job("dependent", inRepo("ledger-api"), dependsOn(held.Key))
 				errs := w.race(hold, agent, held, c.one, c.other)
 				w.judge(errs, c.one, c.other)
-				w.consistent()
+				w.Consistent()
 				w.onePerRepo()
-				if _, err := w.dispatch.Promote(w.ctx); err != nil {
+				if _, err := w.Dispatch.Promote(w.Ctx); err != nil {
 					t.Fatal(err)
 				}
 				w.onePerRepo()
-				if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job WHERE workspace_id = $1 AND status IN ('ready', 'assigned', 'running')`, w.workspace); n != 1 {
+				if n := dbfactory.Int(t, w.DB, `SELECT count(*) FROM job WHERE workspace_id = $1 AND status IN ('ready', 'assigned', 'running')`, w.Workspace); n != 1 {
 					t.Errorf("%d jobs of the repo are under way after the sweep; want 1", n)
 				}
-				w.consistent()
+				w.Consistent()
 			})
 		}
 	}
@@ -53,11 +53,11 @@ func TestRacesForARepo(t *testing.T) {
 
 // onePerRepo asserts that no repo has two jobs under way.
 func (w *world) onePerRepo() {
-	w.t.Helper()
-	n := dbfactory.Int(w.t, w.db, `SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM job WHERE workspace_id = $1
-		AND status IN ('ready', 'assigned', 'running') GROUP BY repo) r`, w.workspace)
+	w.T.Helper()
+	n := dbfactory.Int(w.T, w.DB, `SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM job WHERE workspace_id = $1
+		AND status IN ('ready', 'assigned', 'running') GROUP BY repo) r`, w.Workspace)
 	if n > 1 {
-		w.t.Errorf("%d jobs of one repo are under way", n)
+		w.T.Errorf("%d jobs of one repo are under way", n)
 	}
 }
 
@@ -65,47 +65,47 @@ func (w *world) onePerRepo() {
 // those repos beside them.
 func TestRacesForTwoRepos(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1", func(r *fleet.Registration) { r.Factory.Repos = []fleet.Repo{{Name: "a"}, {Name: "b"}} })
-	w.product("atlas", jobs.ProductSettings{OneJobPerRepo: true, Repos: []string{"a", "b"}})
+	agent := w.Agent("claude-1", func(r *fleet.Registration) { r.Factory.Repos = []fleet.Repo{{Name: "a"}, {Name: "b"}} })
+	w.Product("atlas", jobs.ProductSettings{OneJobPerRepo: true, Repos: []string{"a", "b"}})
 	const rounds = 10
 	for range rounds {
-		one, two := w.job("one", priority(9)), w.job("two", priority(9))
-		first, second := w.claim(agent), w.claim(agent)
-		w.job("a then b", inRepo("a"), dependsOn(one.Key))
-		w.job("b", inRepo("b"), dependsOn(one.Key))
-		w.job("b then a", inRepo("b"), dependsOn(two.Key))
-		w.job("a", inRepo("a"), dependsOn(two.Key))
+		one, two := w.Job("one", priority(9)), w.Job("two", priority(9))
+		first, second := w.Claim(agent), w.Claim(agent)
+		w.Job("a then b", inRepo("a"), dependsOn(one.Key))
+		w.Job("b", inRepo("b"), dependsOn(one.Key))
+		w.Job("b then a", inRepo("b"), dependsOn(two.Key))
+		w.Job("a", inRepo("a"), dependsOn(two.Key))
 		errs := w.race("job_lease", agent, first, completes, racer{"complete the other", func(w *world, a tenancy.Principal, _ jobs.Job) error {
 			return completes.run(w, a, second)
 		}}, claims)
 		w.judge(errs, completes, completes, claims)
 		for n := 1; n > 0; {
 			w.onePerRepo()
-			got, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{Max: 10})
+			got, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{Max: 10})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, j := range held(w) {
-				w.complete(agent, j)
+				w.Complete(agent, j)
 			}
-			if n, err = w.dispatch.Promote(w.ctx); err != nil {
+			if n, err = w.Dispatch.Promote(w.Ctx); err != nil {
 				t.Fatal(err)
 			}
 			n += len(got.Jobs)
 		}
 	}
-	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job WHERE status <> 'completed'`); n != 0 {
+	if n := dbfactory.Int(t, w.DB, `SELECT count(*) FROM job WHERE status <> 'completed'`); n != 0 {
 		t.Errorf("%d jobs are left", n)
 	}
-	w.consistent()
+	w.Consistent()
 }
 
 // held are the jobs that somebody works on.
 func held(w *world) []jobs.Job {
-	w.t.Helper()
-	list, _, err := w.jobs.List(w.ctx, w.owner, jobs.Filter{Statuses: []jobs.Status{jobs.Assigned, jobs.Running}, Limit: 200})
+	w.T.Helper()
+	list, _, err := w.Jobs.List(w.Ctx, w.Owner, jobs.Filter{Statuses: []jobs.Status{jobs.Assigned, jobs.Running}, Limit: 200})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return list
 }
@@ -118,24 +118,24 @@ func TestACreationBesideACompletion(t *testing.T) {
 	for _, hold := range []string{"job", "job_lease"} {
 		t.Run(hold+" held", func(t *testing.T) {
 			w := inWorkspace(t, d, dbfactory.Workspace(t, d))
-			agent := w.agent("claude-1")
+			agent := w.Agent("claude-1")
 			// The one that waits is older than the one that it waits for.
-			made, err := w.jobs.Create(w.ctx, w.owner, jobs.Origin{}, jobs.New{Title: "waits", Key: "WAITS", DependsOn: []string{"FIRST"}}, jobs.New{Title: "first", Key: "FIRST"})
+			made, err := w.Jobs.Create(w.Ctx, w.Owner, jobs.Origin{}, jobs.New{Title: "waits", Key: "WAITS", DependsOn: []string{"FIRST"}}, jobs.New{Title: "first", Key: "FIRST"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			running := w.claim(agent)
+			running := w.Claim(agent)
 			creates := racer{"create", func(w *world, _ tenancy.Principal, _ jobs.Job) error {
-				_, err := w.jobs.Create(w.ctx, w.owner, jobs.Origin{}, jobs.New{Title: "new", Key: "LATER", DependsOn: []string{"WAITS", "FIRST"}})
+				_, err := w.Jobs.Create(w.Ctx, w.Owner, jobs.Origin{}, jobs.New{Title: "new", Key: "LATER", DependsOn: []string{"WAITS", "FIRST"}})
 				return err
 			}}
 			errs := w.race(hold, agent, running, completes, creates)
 			if won := w.judge(errs, completes, creates); won != 2 {
 				t.Errorf("%d had their way: %v", won, errs)
 			}
-			w.want(made.Jobs[0], jobs.Ready)
-			w.want(jobs.Job{Key: "LATER"}, jobs.Waiting)
-			w.consistent()
+			w.Want(made.Jobs[0], jobs.Ready)
+			w.Want(jobs.Job{Key: "LATER"}, jobs.Waiting)
+			w.Consistent()
 		})
 	}
 }

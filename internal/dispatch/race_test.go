@@ -12,7 +12,10 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/db/dbtest"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
@@ -27,35 +30,35 @@ type racer struct {
 
 var (
 	completes = racer{"complete", func(w *world, a tenancy.Principal, j jobs.Job) error {
-		_, err := w.dispatch.Complete(w.ctx, a, ref(j), dispatch.Completion{Commit: "abc"})
+		_, err := w.Dispatch.Complete(w.Ctx, a, ref(j), report.Completion{Commit: "abc"})
 		return err
 	}}
 	completesOtherwise = racer{"another completion", func(w *world, a tenancy.Principal, j jobs.Job) error {
-		_, err := w.dispatch.Complete(w.ctx, a, ref(j), dispatch.Completion{Commit: "def"})
+		_, err := w.Dispatch.Complete(w.Ctx, a, ref(j), report.Completion{Commit: "def"})
 		return err
 	}}
 	fails = racer{"fail", func(w *world, a tenancy.Principal, j jobs.Job) error {
-		_, err := w.dispatch.Fail(w.ctx, a, ref(j), dispatch.Failure{Error: "x", Retryable: true})
+		_, err := w.Dispatch.Fail(w.Ctx, a, ref(j), report.Failure{Error: "x", Retryable: true})
 		return err
 	}}
 	releases = racer{"release", func(w *world, a tenancy.Principal, j jobs.Job) error {
-		_, err := w.dispatch.Release(w.ctx, a, ref(j), "", []byte(`{"at": 1}`))
+		_, err := w.Dispatch.Release(w.Ctx, a, ref(j), "", []byte(`{"at": 1}`))
 		return err
 	}}
 	starts = racer{"start", func(w *world, a tenancy.Principal, j jobs.Job) error {
-		_, err := w.dispatch.Start(w.ctx, a, ref(j))
+		_, err := w.Dispatch.Start(w.Ctx, a, ref(j))
 		return err
 	}}
 	beats = racer{"heartbeat", func(w *world, a tenancy.Principal, j jobs.Job) error {
-		answer, err := w.dispatch.Heartbeat(w.ctx, a, dispatch.Heartbeat{Agent: a.Name, BootID: a.Boot, Status: "working",
-			Leases: []dispatch.HeartbeatLease{{Job: j.Key, Epoch: j.Epoch, ProgressPercent: number(10)}}})
-		if err == nil && (len(answer.Leases) != 1 || answer.Leases[0].Directive == dispatch.Fenced) {
+		answer, err := w.Dispatch.Heartbeat(w.Ctx, a, report.Heartbeat{Agent: a.Name, BootID: a.Boot, Status: "working",
+			Leases: []report.HeartbeatLease{{Job: j.Key, Epoch: j.Epoch, ProgressPercent: number(10)}}})
+		if err == nil && (len(answer.Leases) != 1 || answer.Leases[0].Directive == lease.Fenced) {
 			return errLost
 		}
 		return err
 	}}
-	reaps     = takesBack("reap", func(w *world, _ jobs.Job) (int, error) { return w.dispatch.Reap(w.ctx) })
-	reclaims  = takesBack("reclaim", func(w *world, j jobs.Job) (int, error) { return w.dispatch.Reclaim(w.ctx, w.owner, j.Key) })
+	reaps     = takesBack("reap", func(w *world, _ jobs.Job) (int, error) { return w.Dispatch.Reap(w.Ctx) })
+	reclaims  = takesBack("reclaim", func(w *world, j jobs.Job) (int, error) { return w.Dispatch.Reclaim(w.Ctx, w.Owner, j.Key) })
 	cancels   = acts(jobs.ByCancel)
 	pauses    = acts(jobs.ByPause)
 	takesAway = acts(jobs.ByRelease)
@@ -63,51 +66,51 @@ var (
 	unblocks  = acts(jobs.ByUnblock)
 	approves  = acts(jobs.ByApprove)
 	rejects   = acts(jobs.ByReject)
-	timesOut  = takesBack("time-out", func(w *world, _ jobs.Job) (int, error) { return w.dispatch.TimeOut(w.ctx) })
-	warns     = takesBack("warn", func(w *world, _ jobs.Job) (int, error) { return w.dispatch.Warn(w.ctx) })
+	timesOut  = takesBack("time-out", func(w *world, _ jobs.Job) (int, error) { return w.Dispatch.TimeOut(w.Ctx) })
+	warns     = takesBack("warn", func(w *world, _ jobs.Job) (int, error) { return w.Dispatch.Warn(w.Ctx) })
 	asks      = racer{"ask", func(w *world, a tenancy.Principal, j jobs.Job) error {
-		_, err := w.dispatch.Ask(w.ctx, a, ref(j), "Which?", []byte(`{"at": 1}`))
+		_, err := w.Dispatch.Ask(w.Ctx, a, ref(j), "Which?", []byte(`{"at": 1}`))
 		return err
 	}}
 	links = racer{"link", func(w *world, _ tenancy.Principal, j jobs.Job) error {
-		_, err := w.jobs.Link(w.ctx, w.owner, j.Key, w.first().Key, jobs.Blocks)
+		_, err := w.Jobs.Link(w.Ctx, w.Owner, j.Key, w.first().Key, jobs.Blocks)
 		return err
 	}}
 	gatesOther = racer{"gate for another", func(w *world, _ tenancy.Principal, j jobs.Job) error {
-		_, err := w.jobs.LinkParent(w.ctx, w.owner, j.Key, w.first().Key, true)
+		_, err := w.Jobs.LinkParent(w.Ctx, w.Owner, j.Key, w.first().Key, true)
 		return err
 	}}
 	gated = racer{"gate", func(w *world, _ tenancy.Principal, j jobs.Job) error {
-		_, err := w.jobs.LinkParent(w.ctx, w.owner, w.first().Key, j.Key, true)
+		_, err := w.Jobs.LinkParent(w.Ctx, w.Owner, w.first().Key, j.Key, true)
 		return err
 	}}
 	reboots = racer{"register again", func(w *world, a tenancy.Principal, _ jobs.Job) error {
-		w.t.Helper()
-		_, err := w.dispatch.Register(w.ctx, dbfactory.Enrolment(w.workspace), fleet.Registration{Agent: a.Name, BootID: "boot-2",
+		w.T.Helper()
+		_, err := w.Dispatch.Register(w.Ctx, dbfactory.Enrolment(w.Workspace), fleet.Registration{Agent: a.Name, BootID: "boot-2",
 			MaxConcurrentJobs: 100, Factory: fleet.FactoryInfo{Name: a.Factory, OS: "linux", Seats: 1000}})
 		return err
 	}}
 	ends = racer{"terminate", func(w *world, a tenancy.Principal, _ jobs.Job) error {
-		_, err := w.dispatch.Terminate(w.ctx, w.owner, a.Name, "enough", false)
+		_, err := w.Dispatch.Terminate(w.Ctx, w.Owner, a.Name, "enough", false)
 		return err
 	}}
 	claims = racer{"claim", func(w *world, a tenancy.Principal, _ jobs.Job) error {
-		got, err := w.dispatch.Claim(w.ctx, a, dispatch.ClaimRequest{})
+		got, err := w.Dispatch.Claim(w.Ctx, a, claim.Request{})
 		if err == nil && len(got.Jobs) == 0 {
 			return errLost
 		}
 		return err
 	}}
 	moves = racer{"patch of the lane", func(w *world, _ tenancy.Principal, j jobs.Job) error {
-		_, err := w.jobs.Patch(w.ctx, w.owner, j.Key, jobs.Patch{Version: j.Version, Capabilities: &[]string{"gpu:h100"}})
+		_, err := w.Jobs.Patch(w.Ctx, w.Owner, j.Key, jobs.Patch{Version: j.Version, Capabilities: &[]string{"gpu:h100"}})
 		return err
 	}}
 )
 
 // first is the workspace's oldest job.
 func (w *world) first() jobs.Job {
-	w.t.Helper()
-	return w.get(jobs.Job{Key: dbfactory.Text(w.t, w.db, `SELECT key FROM job WHERE workspace_id = $1 ORDER BY created_at LIMIT 1`, w.workspace)})
+	w.T.Helper()
+	return w.Get(jobs.Job{Key: dbfactory.Text(w.T, w.DB, `SELECT key FROM job WHERE workspace_id = $1 ORDER BY created_at LIMIT 1`, w.Workspace)})
 }
 
 // errLost is the answer of a racer that was let through and got nothing.
@@ -125,7 +128,7 @@ func takesBack(name string, run func(*world, jobs.Job) (int, error)) racer {
 
 func acts(verb jobs.Trigger) racer {
 	return racer{string(verb), func(w *world, _ tenancy.Principal, j jobs.Job) error {
-		_, err := w.dispatch.Act(w.ctx, w.owner, j.Key, dispatch.Action{Verb: verb, Reason: "because"})
+		_, err := w.Dispatch.Act(w.Ctx, w.Owner, j.Key, actions.Action{Verb: verb, Reason: "because"})
 		return err
 	}}
 }
@@ -157,22 +160,22 @@ func TestRacesOnALeasedJob(t *testing.T) {
 		for _, hold := range []string{"job", "agent", "job_lease"} {
 			t.Run(c.one.name+" and "+c.other.name+", "+hold+" held", func(t *testing.T) {
 				w := inWorkspace(t, d, dbfactory.Workspace(t, d))
-				agent := w.agent("claude-1")
-				w.job("another", priority(1), needs("gpu:h100"))
-				w.job("one")
-				held := w.claim(agent)
+				agent := w.Agent("claude-1")
+				w.Job("another", priority(1), needs("gpu:h100"))
+				w.Job("one")
+				held := w.Claim(agent)
 				// Nobody was heard of for a while: each call counts as a sign of life.
-				dbfactory.Exec(t, w.db, `UPDATE agent SET last_heartbeat_at = clock_timestamp() - interval '20 seconds'
-					WHERE workspace_id = $1`, w.workspace)
+				dbfactory.Exec(t, w.DB, `UPDATE agent SET last_heartbeat_at = clock_timestamp() - interval '20 seconds'
+					WHERE workspace_id = $1`, w.Workspace)
 				if c.lapsed {
 					w.silence()
 				}
-				dbfactory.Exec(t, w.db, `UPDATE job_lease SET warned_at = clock_timestamp() - interval '1 hour' WHERE workspace_id = $1`, w.workspace)
+				dbfactory.Exec(t, w.DB, `UPDATE job_lease SET warned_at = clock_timestamp() - interval '1 hour' WHERE workspace_id = $1`, w.Workspace)
 				errs := w.race(hold, agent, held, c.one, c.other)
 				if won := w.judge(errs, c.one, c.other); won > c.wins || won == 0 {
 					t.Errorf("%d had their way; at most %d may: %v", won, c.wins, errs)
 				}
-				w.consistent()
+				w.Consistent()
 			})
 		}
 	}
@@ -193,16 +196,16 @@ func TestRacesOnAReadyJob(t *testing.T) {
 		for _, hold := range []string{"job", "factory", "agent"} {
 			t.Run("claim and "+c.other.name+", "+hold+" held", func(t *testing.T) {
 				w := inWorkspace(t, d, dbfactory.Workspace(t, d))
-				agent := w.agent("claude-1")
-				w.job("another", needs("gpu:h100"))
-				job := w.job("one")
+				agent := w.Agent("claude-1")
+				w.Job("another", needs("gpu:h100"))
+				job := w.Job("one")
 				errs := w.race(hold, agent, job, claims, c.other)
 				if won := w.judge(errs, claims, c.other); won > c.wins || won == 0 {
 					t.Errorf("%d had their way; at most %d may: %v", won, c.wins, errs)
 				}
-				w.consistent()
-				n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job_lease l JOIN agent a ON a.id = l.agent_id
-					WHERE a.workspace_id = $1 AND (a.terminated_at IS NOT NULL OR a.boot_id = 'boot-2')`, w.workspace)
+				w.Consistent()
+				n := dbfactory.Int(t, w.DB, `SELECT count(*) FROM job_lease l JOIN agent a ON a.id = l.agent_id
+					WHERE a.workspace_id = $1 AND (a.terminated_at IS NOT NULL OR a.boot_id = 'boot-2')`, w.Workspace)
 				if n != 0 {
 					t.Errorf("%d leases of an agent that was given up", n)
 				}
@@ -217,11 +220,11 @@ func TestRacesOfPeopleAndLoops(t *testing.T) {
 	d := dbtest.New(t)
 	asked := func(w *world, a tenancy.Principal, held jobs.Job) {
 		if err := asks.run(w, a, held); err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 	}
-	handedIn := func(w *world, a tenancy.Principal, held jobs.Job) { w.complete(a, held) }
-	late := func(w *world, _ tenancy.Principal, held jobs.Job) { w.passed(held, 60) }
+	handedIn := func(w *world, a tenancy.Principal, held jobs.Job) { w.Complete(a, held) }
+	late := func(w *world, _ tenancy.Principal, held jobs.Job) { w.Passed(held, 60) }
 	for _, c := range []struct {
 		one, other racer
 		wins       int
@@ -235,18 +238,18 @@ func TestRacesOfPeopleAndLoops(t *testing.T) {
 		for _, hold := range []string{"job", "job_lease", "job_ready"} {
 			t.Run(c.one.name+" and "+c.other.name+", "+hold+" held", func(t *testing.T) {
 				w := inWorkspace(t, d, dbfactory.Workspace(t, d))
-				agent := w.agent("claude-1")
-				w.job("one", reviewed, estimate(20))
-				held := w.claim(agent)
+				agent := w.Agent("claude-1")
+				w.Job("one", reviewed, estimate(20))
+				held := w.Claim(agent)
 				c.begin(w, agent, held)
 				errs := w.race(hold, agent, held, c.one, c.other)
 				if won := w.judge(errs, c.one, c.other); won > c.wins || won == 0 {
 					t.Errorf("%d had their way; at most %d may: %v", won, c.wins, errs)
 				}
-				if d := w.get(held).Lease; d != nil && d.Directive == dispatch.Warn && d.GraceEndsAt != nil {
+				if d := w.Get(held).Lease; d != nil && d.Directive == lease.Warn && d.GraceEndsAt != nil {
 					t.Error("a warning has a grace")
 				}
-				w.consistent()
+				w.Consistent()
 			})
 		}
 	}
@@ -254,22 +257,22 @@ func TestRacesOfPeopleAndLoops(t *testing.T) {
 
 // silence makes every agent dead without touching a lease.
 func (w *world) silence() {
-	w.t.Helper()
-	dbfactory.Exec(w.t, w.db, `UPDATE agent SET last_heartbeat_at = clock_timestamp() - interval '1 day' WHERE workspace_id = $1`, w.workspace)
+	w.T.Helper()
+	dbfactory.Exec(w.T, w.DB, `UPDATE agent SET last_heartbeat_at = clock_timestamp() - interval '1 day' WHERE workspace_id = $1`, w.Workspace)
 }
 
 // race starts both racers while another transaction holds every row of a table,
 // waits until PostgreSQL says that as many wait as will, and lets go.
 func (w *world) race(hold string, agent tenancy.Principal, j jobs.Job, racers ...racer) []error {
-	w.t.Helper()
-	conn := dbtest.Owner(w.t, w.db)
-	holder, err := conn.Begin(w.ctx)
+	w.T.Helper()
+	conn := dbtest.Owner(w.T, w.DB)
+	holder, err := conn.Begin(w.Ctx)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	defer func() { _ = holder.Rollback(context.WithoutCancel(w.ctx)) }()
-	if _, err := holder.Exec(w.ctx, `SELECT 1 FROM `+pgx.Identifier{hold}.Sanitize()+` FOR UPDATE`); err != nil {
-		w.t.Fatal(err)
+	defer func() { _ = holder.Rollback(context.WithoutCancel(w.Ctx)) }()
+	if _, err := holder.Exec(w.Ctx, `SELECT 1 FROM `+pgx.Identifier{hold}.Sanitize()+` FOR UPDATE`); err != nil {
+		w.T.Fatal(err)
 	}
 	errs := make([]error, len(racers))
 	done := make([]chan struct{}, len(racers))
@@ -279,8 +282,8 @@ func (w *world) race(hold string, agent tenancy.Principal, j jobs.Job, racers ..
 		all.Go(func() { defer close(done[i]); errs[i] = r.run(w, agent, j) })
 		w.underWay(holder, i+1, done[:i+1])
 	}
-	if err := holder.Rollback(w.ctx); err != nil {
-		w.t.Fatal(err)
+	if err := holder.Rollback(w.Ctx); err != nil {
+		w.T.Fatal(err)
 	}
 	all.Wait()
 	return errs
@@ -288,15 +291,15 @@ func (w *world) race(hold string, agent tenancy.Principal, j jobs.Job, racers ..
 
 // underWay waits until each of n racers has ended or waits for a lock.
 func (w *world) underWay(holder pgx.Tx, n int, done []chan struct{}) {
-	w.t.Helper()
+	w.T.Helper()
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
 		var waiting int
-		err := holder.QueryRow(w.ctx, `SELECT count(*) FROM (SELECT DISTINCT l.pid FROM pg_locks l
+		err := holder.QueryRow(w.Ctx, `SELECT count(*) FROM (SELECT DISTINCT l.pid FROM pg_locks l
 			JOIN pg_database d ON d.oid = l.database OR l.database IS NULL
 			WHERE NOT l.granted AND d.datname = current_database()
 			AND l.pid IN (SELECT pid FROM pg_locks o WHERE o.database = d.oid)) w`).Scan(&waiting)
 		if err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 		for _, d := range done {
 			select {
@@ -309,13 +312,13 @@ func (w *world) underWay(holder pgx.Tx, n int, done []chan struct{}) {
 			return
 		}
 	}
-	w.t.Fatal("the racers neither wait nor end")
+	w.T.Fatal("the racers neither wait nor end")
 }
 
 // judge counts who had their way. Whoever had not must have been refused in
 // words, and never because PostgreSQL found a deadlock.
 func (w *world) judge(errs []error, racers ...racer) int {
-	w.t.Helper()
+	w.T.Helper()
 	won := 0
 	for i, err := range errs {
 		var pg *pgconn.PgError
@@ -323,9 +326,9 @@ func (w *world) judge(errs []error, racers ...racer) int {
 		case err == nil:
 			won++
 		case errors.As(err, &pg):
-			w.t.Errorf("%s: %s: %v", racers[i].name, pg.Code, err)
+			w.T.Errorf("%s: %s: %v", racers[i].name, pg.Code, err)
 		case !errors.Is(err, errLost) && !fault.From(err).Code.Conflict():
-			w.t.Errorf("%s: %v; want a refusal as a conflict", racers[i].name, err)
+			w.T.Errorf("%s: %v; want a refusal as a conflict", racers[i].name, err)
 		}
 	}
 	return won

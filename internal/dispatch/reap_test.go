@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"fleetboard/db/dbtest"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/jobs"
 )
 
@@ -12,11 +12,11 @@ import (
 // although it had lapsed when the reaper looked.
 func TestTheReaperLooksAgainBeforeItTakes(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one")
-	held := w.claim(agent)
-	w.expire(held)
-	conn := dbtest.Owner(t, w.db)
+	agent := w.Agent("claude-1")
+	w.Job("one")
+	held := w.Claim(agent)
+	w.Expire(held)
+	conn := dbtest.Owner(t, w.DB)
 	holder, err := conn.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +28,7 @@ func TestTheReaperLooksAgainBeforeItTakes(t *testing.T) {
 	var reaped int
 	go func() {
 		defer close(done)
-		n, err := w.dispatch.Reap(w.ctx)
+		n, err := w.Dispatch.Reap(w.Ctx)
 		if reaped = n; err != nil {
 			t.Errorf("reap: %v", err)
 		}
@@ -44,24 +44,24 @@ func TestTheReaperLooksAgainBeforeItTakes(t *testing.T) {
 	if reaped != 0 {
 		t.Errorf("%d leases were taken back; want none", reaped)
 	}
-	if now := w.want(held, jobs.Assigned); now.LostCount != 0 {
+	if now := w.Want(held, jobs.Assigned); now.LostCount != 0 {
 		t.Errorf("%d losses", now.LostCount)
 	}
-	w.consistent()
+	w.Consistent()
 }
 
 // A checkpoint that is stored while the reaper waits for the lease is the one that
 // the next attempt is given.
 func TestTheLastCheckpointCounts(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one")
-	held := w.claim(agent)
-	if _, err := w.dispatch.Progress(w.ctx, agent, ref(held), dispatch.Progress{Checkpoint: []byte(`{"at": 1}`)}); err != nil {
+	agent := w.Agent("claude-1")
+	w.Job("one")
+	held := w.Claim(agent)
+	if _, err := w.Dispatch.Progress(w.Ctx, agent, ref(held), report.Progress{Checkpoint: []byte(`{"at": 1}`)}); err != nil {
 		t.Fatal(err)
 	}
-	w.expire(held)
-	holder, err := dbtest.Owner(t, w.db).Begin(t.Context())
+	w.Expire(held)
+	holder, err := dbtest.Owner(t, w.DB).Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestTheLastCheckpointCounts(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if n, err := w.dispatch.Reap(w.ctx); n != 1 || err != nil {
+		if n, err := w.Dispatch.Reap(w.Ctx); n != 1 || err != nil {
 			t.Errorf("reap = %d, %v", n, err)
 		}
 	}()
@@ -80,8 +80,8 @@ func TestTheLastCheckpointCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-done
-	if again := w.claim(agent); string(again.Checkpoint) != `{"at": 2}` {
+	if again := w.Claim(agent); string(again.Checkpoint) != `{"at": 2}` {
 		t.Errorf("the next attempt has %s", again.Checkpoint)
 	}
-	w.consistent()
+	w.Consistent()
 }

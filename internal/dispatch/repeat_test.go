@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/joblog"
@@ -31,15 +31,15 @@ var endings = map[string]ending{
 
 var (
 	failsOtherwise = racer{"another failure", func(w *world, a tenancy.Principal, j jobs.Job) error {
-		_, err := w.dispatch.Fail(w.ctx, a, ref(j), dispatch.Failure{Error: "x"})
+		_, err := w.Dispatch.Fail(w.Ctx, a, ref(j), report.Failure{Error: "x"})
 		return err
 	}}
 	releasesOtherwise = racer{"another release", func(w *world, a tenancy.Principal, j jobs.Job) error {
-		_, err := w.dispatch.Release(w.ctx, a, ref(j), "", []byte(`{"at": 2}`))
+		_, err := w.Dispatch.Release(w.Ctx, a, ref(j), "", []byte(`{"at": 2}`))
 		return err
 	}}
 	asksOtherwise = racer{"another question", func(w *world, a tenancy.Principal, j jobs.Job) error {
-		_, err := w.dispatch.Ask(w.ctx, a, ref(j), "Where?", []byte(`{"at": 1}`))
+		_, err := w.Dispatch.Ask(w.Ctx, a, ref(j), "Where?", []byte(`{"at": 1}`))
 		return err
 	}}
 )
@@ -51,11 +51,11 @@ func TestAnEndIsToldTwice(t *testing.T) {
 	for verb, e := range endings {
 		t.Run(verb, func(t *testing.T) {
 			w := newWorld(t)
-			agent, other := w.agent("claude-1"), w.agent("claude-2")
-			w.job("one", retries(5, 60))
-			held := w.claim(agent)
+			agent, other := w.Agent("claude-1"), w.Agent("claude-2")
+			w.Job("one", retries(5, 60))
+			held := w.Claim(agent)
 			w.must(e.tell, agent, held)
-			before := w.want(held, e.afterwards)
+			before := w.Want(held, e.afterwards)
 			check := func(when string) {
 				t.Helper()
 				if err := e.tell.run(w, agent, held); err != nil {
@@ -69,42 +69,42 @@ func TestAnEndIsToldTwice(t *testing.T) {
 				}
 			}
 			check("right after")
-			if after := w.get(held); after.Version != before.Version {
+			if after := w.Get(held); after.Version != before.Version {
 				t.Errorf("version %d became %d", before.Version, after.Version)
 			}
 			switch verb {
 			case "complete":
-				w.act(held, jobs.ByRetry)
+				w.Act(held, jobs.ByRetry)
 			case "ask":
-				w.act(held, jobs.ByUnblock)
+				w.Act(held, jobs.ByUnblock)
 			case "fail":
 				w.backoffOver()
 			}
-			if next := w.claim(other); next.Epoch != held.Epoch+1 {
+			if next := w.Claim(other); next.Epoch != held.Epoch+1 {
 				t.Fatalf("epoch %d was given", next.Epoch)
 			}
 			check("given to somebody else")
-			w.consistent()
+			w.Consistent()
 		})
 	}
 }
 
 // alreadyEnded asserts that a report is refused with how its lease was ended.
 func (w *world) alreadyEnded(r racer, agent tenancy.Principal, held jobs.Job, outcome string) {
-	w.t.Helper()
+	w.T.Helper()
 	err := r.run(w, agent, held)
 	var refused *fault.Error
 	if !errors.As(err, &refused) || refused.Code != fault.AlreadyEnded || refused.Details["outcome"] != outcome {
-		w.t.Errorf("%s: %v; want already_ended with outcome %s", r.name, err, outcome)
+		w.T.Errorf("%s: %v; want already_ended with outcome %s", r.name, err, outcome)
 	}
 }
 
 // backoffOver lets the time pass that failed jobs wait for.
 func (w *world) backoffOver() {
-	w.t.Helper()
-	dbfactory.Exec(w.t, w.db, `UPDATE job SET not_before = clock_timestamp() WHERE wait_reason = 'retry_backoff'`)
-	if _, err := w.dispatch.Promote(w.ctx); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	dbfactory.Exec(w.T, w.DB, `UPDATE job SET not_before = clock_timestamp() WHERE wait_reason = 'retry_backoff'`)
+	if _, err := w.Dispatch.Promote(w.Ctx); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
@@ -117,10 +117,10 @@ func TestACarriedOutDirectiveIsToldTwice(t *testing.T) {
 			}
 			t.Run(string(directive)+" "+verb, func(t *testing.T) {
 				w := newWorld(t)
-				agent := w.agent("claude-1")
-				w.job("one")
-				held := w.claim(agent)
-				w.act(held, directive)
+				agent := w.Agent("claude-1")
+				w.Job("one")
+				held := w.Claim(agent)
+				w.Act(held, directive)
 				w.must(e.tell, agent, held)
 				if err := e.tell.run(w, agent, held); err != nil {
 					t.Errorf("told again: %v", err)
@@ -136,17 +136,17 @@ func TestACarriedOutDirectiveIsToldTwice(t *testing.T) {
 // What somebody else decided is never taken for the agent's own word.
 func TestWhatOthersEndedIsNotRepeated(t *testing.T) {
 	for name, end := range map[string]func(w *world, held jobs.Job){
-		"expired":           func(w *world, held jobs.Job) { w.expire(held); w.sweeps("reap", 1) },
-		"taken by a person": func(w *world, held jobs.Job) { w.act(held, jobs.ByRelease) },
+		"expired":           func(w *world, held jobs.Job) { w.Expire(held); w.sweeps("reap", 1) },
+		"taken by a person": func(w *world, held jobs.Job) { w.Act(held, jobs.ByRelease) },
 		"agent started again": func(w *world, held jobs.Job) {
 			w.must(reboots, tenancy.Principal{Name: "claude-1", Factory: "factory-of-claude-1"}, held)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			agent := w.agent("claude-1")
-			w.job("one")
-			held := w.claim(agent)
+			agent := w.Agent("claude-1")
+			w.Job("one")
+			held := w.Claim(agent)
 			end(w, held)
 			for verb, e := range endings {
 				if err := e.tell.run(w, agent, held); !fault.Is(err, fault.LeaseExpired) {
@@ -161,9 +161,9 @@ func TestWhatOthersEndedIsNotRepeated(t *testing.T) {
 // without are kept as often as they come.
 func TestLogLinesAreKeptOnce(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one", retries(5, 0))
-	held := w.claim(agent)
+	agent := w.Agent("claude-1")
+	w.Job("one", retries(5, 0))
+	held := w.Claim(agent)
 	line := func(id, message string) joblog.Line {
 		return joblog.Line{LineID: id, Level: joblog.Info, Message: message, Details: json.RawMessage(`{}`)}
 	}
@@ -175,7 +175,7 @@ func TestLogLinesAreKeptOnce(t *testing.T) {
 		t.Errorf("the log is %q; want %q", got, want)
 	}
 	w.must(releases, agent, held)
-	again := w.claim(agent)
+	again := w.Claim(agent)
 	w.write(agent, again, line("a", "another lease"))
 	if got := w.written(held); !slices.Equal(got, append(want, "another lease")) {
 		t.Errorf("the log is %q", got)
@@ -186,19 +186,19 @@ func TestLogLinesAreKeptOnce(t *testing.T) {
 // what is new then is refused.
 func TestKeptLinesAreKnownAfterTheEnd(t *testing.T) {
 	w := newWorld(t)
-	agent := w.agent("claude-1")
-	w.job("one")
-	held := w.claim(agent)
+	agent := w.Agent("claude-1")
+	w.Job("one")
+	held := w.Claim(agent)
 	known := joblog.Line{LineID: "a", Level: joblog.Info, Message: "first"}
 	w.write(agent, held, known)
 	w.must(completes, agent, held)
-	standing, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), []joblog.Line{known})
+	standing, err := w.Dispatch.WriteLogs(w.Ctx, agent, ref(held), []joblog.Line{known})
 	if err != nil || standing.ExpiresAt != nil {
 		t.Errorf("kept lines told again: %+v, %v", standing, err)
 	}
 	fresh := joblog.Line{LineID: "b", Level: joblog.Info, Message: "second"}
 	for _, lines := range [][]joblog.Line{{known, fresh}, {{Level: joblog.Info, Message: "first"}}} {
-		if _, err := w.dispatch.WriteLogs(w.ctx, agent, ref(held), lines); !fault.Is(err, fault.AlreadyEnded) {
+		if _, err := w.Dispatch.WriteLogs(w.Ctx, agent, ref(held), lines); !fault.Is(err, fault.AlreadyEnded) {
 			t.Errorf("new lines after the end: %v; want already_ended", err)
 		}
 	}

@@ -4,7 +4,8 @@ import (
 	"testing"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
@@ -14,34 +15,34 @@ import (
 
 // enrolment is the holder of an enrolment token that stands in the database.
 func (w *world) enrolment(scope tenancy.Scope) tenancy.Principal {
-	w.t.Helper()
-	who := dbfactory.Enrolment(w.workspace)
+	w.T.Helper()
+	who := dbfactory.Enrolment(w.Workspace)
 	who.Token, who.Scope = ids.New(), scope
-	dbfactory.Exec(w.t, w.db, `INSERT INTO access_token (workspace_id, id, kind, name, token_hash, hint, created_by, products, capabilities, factory)
+	dbfactory.Exec(w.T, w.DB, `INSERT INTO access_token (workspace_id, id, kind, name, token_hash, hint, created_by, products, capabilities, factory)
 		VALUES ($1, $2, 'enrolment', 'hosts', sha256($3::bytea), 'fb_enrolment', 'Mara Ilić', coalesce($4, '{}'::text[]), coalesce($5, '{}'::text[]), $6)`,
-		w.workspace, who.Token, who.Token[:], scope.Products, scope.Capabilities, scope.Factory)
+		w.Workspace, who.Token, who.Token[:], scope.Products, scope.Capabilities, scope.Factory)
 	return who
 }
 
 // register registers ada, unless change says otherwise, and returns it with its
 // token.
 func (w *world) register(enrolment tenancy.Principal, change ...func(*fleet.Registration)) (tenancy.Principal, error) {
-	w.t.Helper()
+	w.T.Helper()
 	r := fleet.Registration{Agent: "ada", BootID: "boot-1", MaxConcurrentJobs: 100, Factory: fleet.FactoryInfo{Name: "desk", Seats: 100}}
 	for _, c := range change {
 		c(&r)
 	}
-	if _, err := w.dispatch.Register(w.ctx, enrolment, r); err != nil {
+	if _, err := w.Dispatch.Register(w.Ctx, enrolment, r); err != nil {
 		return tenancy.Principal{}, err
 	}
-	return w.tokens.issued[len(w.tokens.issued)-1], nil
+	return w.Tokens.Issued[len(w.Tokens.Issued)-1], nil
 }
 
 func (w *world) registered(enrolment tenancy.Principal, change ...func(*fleet.Registration)) tenancy.Principal {
-	w.t.Helper()
+	w.T.Helper()
 	who, err := w.register(enrolment, change...)
 	if err != nil {
-		w.t.Fatalf("register: %v", err)
+		w.T.Fatalf("register: %v", err)
 	}
 	return who
 }
@@ -76,14 +77,14 @@ func TestARegistrationStaysInItsTokensScope(t *testing.T) {
 		"another factory":              {tenancy.Scope{Factory: "roof"}, func(*fleet.Registration) {}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := dbfactory.Text(t, w.db, `SELECT coalesce(jsonb_agg(to_jsonb(f) - 'updated_at'), '[]')::text FROM factory f`)
+			before := dbfactory.Text(t, w.DB, `SELECT coalesce(jsonb_agg(to_jsonb(f) - 'updated_at'), '[]')::text FROM factory f`)
 			enrolment := w.enrolment(c.scope)
 			_, err := w.register(enrolment, c.change)
 			w.revoke(enrolment) // so that the next one takes over
 			if c.ok && err != nil || !c.ok && !fault.Is(err, fault.Forbidden) {
 				t.Errorf("= %v", err)
 			}
-			after := dbfactory.Text(t, w.db, `SELECT coalesce(jsonb_agg(to_jsonb(f) - 'updated_at'), '[]')::text FROM factory f`)
+			after := dbfactory.Text(t, w.DB, `SELECT coalesce(jsonb_agg(to_jsonb(f) - 'updated_at'), '[]')::text FROM factory f`)
 			if !c.ok && before != after {
 				t.Errorf("a refused registration changed the factory: %s", after)
 			}
@@ -97,7 +98,7 @@ func TestAHeartbeatStaysInItsTokensScope(t *testing.T) {
 	agent := w.registered(w.enrolment(tenancy.Scope{Capabilities: []string{"os:linux", "has:git"}}),
 		func(r *fleet.Registration) { r.Factory.OS = "linux" })
 	beat := func(f fleet.FactoryInfo) error {
-		_, err := w.dispatch.Heartbeat(w.ctx, agent, dispatch.Heartbeat{Agent: "ada", BootID: "boot-1", Factory: &f})
+		_, err := w.Dispatch.Heartbeat(w.Ctx, agent, report.Heartbeat{Agent: "ada", BootID: "boot-1", Factory: &f})
 		return err
 	}
 	if err := beat(fleet.FactoryInfo{Name: "desk", OS: "linux", Seats: 4, Capabilities: []string{"has:git"}}); err != nil {
@@ -113,7 +114,7 @@ func TestAHeartbeatStaysInItsTokensScope(t *testing.T) {
 			t.Errorf("another %s: %v; want forbidden", name, err)
 		}
 	}
-	f, err := w.fleet.Factory(w.ctx, w.owner, "desk")
+	f, err := w.Fleet.Factory(w.Ctx, w.Owner, "desk")
 	if err != nil || len(f.Capabilities) != 1 || f.OS != "linux" || len(f.Engines) != 0 {
 		t.Errorf("the factory is %+v, %v", f, err)
 	}
@@ -128,12 +129,12 @@ func TestAWiderNeighbourWidensNobody(t *testing.T) {
 	wide := w.registered(w.enrolment(tenancy.Scope{}), func(r *fleet.Registration) {
 		r.Agent, r.Factory.OS, r.Factory.Capabilities = "bob", "linux", []string{"has:gpu"}
 	})
-	gpu := w.job("render", needs("has:gpu"))
-	w.nothing(narrow, dispatch.ReasonEmpty)
-	if _, err := w.dispatch.Claim(w.ctx, narrow, dispatch.ClaimRequest{Job: gpu.Key}); !fault.Is(err, fault.NotClaimable) {
+	gpu := w.Job("render", needs("has:gpu"))
+	w.Nothing(narrow, claim.ReasonEmpty)
+	if _, err := w.Dispatch.Claim(w.Ctx, narrow, claim.Request{Job: gpu.Key}); !fault.Is(err, fault.NotClaimable) {
 		t.Errorf("by name: %v; want not_claimable", err)
 	}
-	if got := w.claim(wide); got.Key != gpu.Key {
+	if got := w.Claim(wide); got.Key != gpu.Key {
 		t.Errorf("claimed %s", got.Key)
 	}
 }
@@ -142,22 +143,22 @@ func TestAWiderNeighbourWidensNobody(t *testing.T) {
 // lane, not by its name, and not again by a request that once gave it.
 func TestNoJobOfAnotherProduct(t *testing.T) {
 	w := newWorld(t)
-	w.product("atlas", jobs.ProductSettings{})
-	vega := w.product("vega", jobs.ProductSettings{})
+	w.Product("atlas", jobs.ProductSettings{})
+	vega := w.Product("vega", jobs.ProductSettings{})
 	agent := w.registered(w.enrolment(tenancy.Scope{Products: []string{"atlas"}}))
-	own := w.job("own", inProduct("atlas"))
-	foreign := w.job("foreign", priority(10), inProduct("vega"))
+	own := w.Job("own", inProduct("atlas"))
+	foreign := w.Job("foreign", priority(10), inProduct("vega"))
 
-	got, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{Max: 10, RequestID: "r1"})
+	got, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{Max: 10, RequestID: "r1"})
 	if err != nil || len(got.Jobs) != 1 || got.Jobs[0].Key != own.Key {
 		t.Fatalf("claimed %v, %v", got.Jobs, err)
 	}
-	if _, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{Job: foreign.Key}); !fault.Is(err, fault.NotClaimable) {
+	if _, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{Job: foreign.Key}); !fault.Is(err, fault.NotClaimable) {
 		t.Errorf("by name: %v; want not_claimable", err)
 	}
 	// The job goes over to a product that the token does not reach.
-	dbfactory.Exec(t, w.db, `UPDATE job SET product_id = $2 WHERE id = $1`, own.ID, vega.ID)
-	again, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{Max: 10, RequestID: "r1"})
+	dbfactory.Exec(t, w.DB, `UPDATE job SET product_id = $2 WHERE id = $1`, own.ID, vega.ID)
+	again, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{Max: 10, RequestID: "r1"})
 	if err != nil || len(again.Jobs) != 0 {
 		t.Errorf("the same request gave %d jobs, %v", len(again.Jobs), err)
 	}
@@ -167,16 +168,16 @@ func TestNoJobOfAnotherProduct(t *testing.T) {
 // nothing, and one that is made under that name again is reached again.
 func TestAScopeOutlivesItsProduct(t *testing.T) {
 	w := newWorld(t)
-	w.product("atlas", jobs.ProductSettings{})
+	w.Product("atlas", jobs.ProductSettings{})
 	agent := w.registered(w.enrolment(tenancy.Scope{Products: []string{"atlas"}}))
-	if err := w.jobs.DeleteProduct(w.ctx, w.owner, "atlas"); err != nil {
+	if err := w.Jobs.DeleteProduct(w.Ctx, w.Owner, "atlas"); err != nil {
 		t.Fatal(err)
 	}
-	w.job("of default")
-	w.nothing(agent, dispatch.ReasonEmpty)
-	w.product("atlas", jobs.ProductSettings{})
-	made := w.job("of atlas", inProduct("atlas"))
-	if got := w.claim(agent); got.Key != made.Key {
+	w.Job("of default")
+	w.Nothing(agent, claim.ReasonEmpty)
+	w.Product("atlas", jobs.ProductSettings{})
+	made := w.Job("of atlas", inProduct("atlas"))
+	if got := w.Claim(agent); got.Key != made.Key {
 		t.Errorf("claimed %s", got.Key)
 	}
 }
@@ -185,15 +186,15 @@ func TestAScopeOutlivesItsProduct(t *testing.T) {
 func TestATokenForOneFactoryTakesNobodyFromAnother(t *testing.T) {
 	w := newWorld(t)
 	ada := w.registered(w.enrolment(tenancy.Scope{}))
-	j := w.job("work")
-	w.claim(ada)
+	j := w.Job("work")
+	w.Claim(ada)
 	roof := w.enrolment(tenancy.Scope{Factory: "roof"})
 	moved := func(r *fleet.Registration) { r.Factory.Name, r.BootID = "roof", "boot-2" }
 	if _, err := w.register(roof, moved); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("= %v; want forbidden", err)
 	}
-	w.want(j, jobs.Assigned)
+	w.Want(j, jobs.Assigned)
 	// Who may register everywhere may also move an agent.
 	w.registered(w.enrolment(tenancy.Scope{}), moved)
-	w.want(j, jobs.Ready)
+	w.Want(j, jobs.Ready)
 }

@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -15,18 +16,18 @@ import (
 
 // submitter is an agent whose token lets it create jobs.
 func (w *world) submitter(scope tenancy.Scope) tenancy.Principal {
-	w.t.Helper()
+	w.T.Helper()
 	token := w.enrolment(scope)
 	token.MaySubmit = true
 	return w.registered(token)
 }
 
-func (w *world) submit(who tenancy.Principal, holding dispatch.Ref, change ...func(*jobs.New)) (jobs.Job, error) {
+func (w *world) submit(who tenancy.Principal, holding lease.Ref, change ...func(*jobs.New)) (jobs.Job, error) {
 	n := jobs.New{Title: "found"}
 	for _, c := range change {
 		c(&n)
 	}
-	made, err := w.dispatch.Submit(w.ctx, who, jobs.Origin{}, holding, n)
+	made, err := w.Dispatch.Submit(w.Ctx, who, jobs.Origin{}, holding, n)
 	if err != nil {
 		return jobs.Job{}, err
 	}
@@ -37,11 +38,11 @@ func (w *world) submit(who tenancy.Principal, holding dispatch.Ref, change ...fu
 // within its token's scope and under the lease that it names.
 func TestAnAgentSubmitsWithinItsScope(t *testing.T) {
 	w := newWorld(t)
-	w.product("atlas", jobs.ProductSettings{Repos: []string{"atlas-api"}, ReviewRequired: true})
-	w.product("vega", jobs.ProductSettings{Repos: []string{"vega-api"}})
+	w.Product("atlas", jobs.ProductSettings{Repos: []string{"atlas-api"}, ReviewRequired: true})
+	w.Product("vega", jobs.ProductSettings{Repos: []string{"vega-api"}})
 	ada := w.submitter(tenancy.Scope{Products: []string{"atlas"}})
-	w.job("work", inProduct("atlas"))
-	held := w.claim(ada)
+	w.Job("work", inProduct("atlas"))
+	held := w.Claim(ada)
 	found, err := w.submit(ada, ref(held), inProduct("atlas"), inRepo("atlas-api"))
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +50,7 @@ func TestAnAgentSubmitsWithinItsScope(t *testing.T) {
 	if found.Status != jobs.Ready || !found.ReviewRequired {
 		t.Errorf("it is %s, reviewed %t", found.Status, found.ReviewRequired)
 	}
-	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job_dependency WHERE job_id = $1 AND depends_on_id = $2 AND type = 'discovered_from'`,
+	if n := dbfactory.Int(t, w.DB, `SELECT count(*) FROM job_dependency WHERE job_id = $1 AND depends_on_id = $2 AND type = 'discovered_from'`,
 		found.ID, held.ID); n != 1 {
 		t.Error("it is not linked to the job at work")
 	}
@@ -59,7 +60,7 @@ func TestAnAgentSubmitsWithinItsScope(t *testing.T) {
 	silent.MaySubmit = false
 	for name, c := range map[string]struct {
 		who    tenancy.Principal
-		lease  dispatch.Ref
+		lease  lease.Ref
 		change func(*jobs.New)
 		code   fault.Code
 	}{
@@ -70,32 +71,32 @@ func TestAnAgentSubmitsWithinItsScope(t *testing.T) {
 		"another epoch":          {ada, other, inProduct("atlas"), fault.StaleEpoch},
 		"a token without it":     {silent, ref(held), inProduct("atlas"), fault.Forbidden},
 		"without its review":     {ada, ref(held), func(n *jobs.New) { n.Product, n.ReviewRequired = "atlas", &no }, fault.Validation},
-		"no lease":               {ada, dispatch.Ref{}, inProduct("atlas"), fault.Validation},
-		"a job of another agent": {ada, dispatch.Ref{Job: found.Key, Epoch: 1}, inProduct("atlas"), fault.StaleEpoch},
+		"no lease":               {ada, lease.Ref{}, inProduct("atlas"), fault.Validation},
+		"a job of another agent": {ada, lease.Ref{Job: found.Key, Epoch: 1}, inProduct("atlas"), fault.StaleEpoch},
 	} {
 		if _, err := w.submit(c.who, c.lease, c.change); !fault.Is(err, c.code) {
 			t.Errorf("%s: %v; want %s", name, err, c.code)
 		}
 	}
-	w.complete(ada, held)
+	w.Complete(ada, held)
 	if _, err := w.submit(ada, ref(held), inProduct("atlas")); err == nil {
 		t.Error("a job was created under a lease that has ended")
 	}
-	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job`); n != 2 {
+	if n := dbfactory.Int(t, w.DB, `SELECT count(*) FROM job`); n != 2 {
 		t.Errorf("there are %d jobs; want 2", n)
 	}
-	w.consistent()
+	w.Consistent()
 }
 
 // At most twenty jobs come of one attempt, also at the same moment.
 func TestAnAttemptSubmitsAtMostTwenty(t *testing.T) {
 	w := newWorld(t)
 	ada := w.submitter(tenancy.Scope{})
-	w.job("work", priority(10))
-	held := w.claim(ada)
+	w.Job("work", priority(10))
+	held := w.Claim(ada)
 	var made atomic.Int32
 	var wg sync.WaitGroup
-	for n := range dispatch.MaxSubmitted + 5 {
+	for n := range report.MaxSubmitted + 5 {
 		wg.Go(func() {
 			switch _, err := w.submit(ada, ref(held), func(j *jobs.New) { j.Title = fmt.Sprint(n) }); {
 			case err == nil:
@@ -106,11 +107,11 @@ func TestAnAttemptSubmitsAtMostTwenty(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if made.Load() != dispatch.MaxSubmitted {
-		t.Errorf("%d jobs were created; want %d", made.Load(), dispatch.MaxSubmitted)
+	if made.Load() != report.MaxSubmitted {
+		t.Errorf("%d jobs were created; want %d", made.Load(), report.MaxSubmitted)
 	}
-	w.complete(ada, held)
-	if _, err := w.submit(ada, ref(w.claim(ada))); err != nil {
+	w.Complete(ada, held)
+	if _, err := w.submit(ada, ref(w.Claim(ada))); err != nil {
 		t.Errorf("in the next attempt: %v", err)
 	}
 }

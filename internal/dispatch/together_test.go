@@ -7,64 +7,28 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	"fleetboard/db/dbfactory"
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/dispatch"
+	"fleetboard/e2e/dispatchtest"
+	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
 
-// crew is many agents that do something at the same moment.
-func (w *world) crew(n int, change ...func(*fleet.Registration)) []tenancy.Principal {
-	agents := make([]tenancy.Principal, n)
-	for i := range agents {
-		agents[i] = w.agent(fmt.Sprint("agent-", i), change...)
-	}
-	return agents
-}
-
-// atOnce runs do for each agent at the same time.
-func atOnce(agents []tenancy.Principal, do func(i int, agent tenancy.Principal)) {
-	var all sync.WaitGroup
-	for i, a := range agents {
-		all.Go(func() { do(i, a) })
-	}
-	all.Wait()
-}
-
-// hold locks a row until release is called.
-func (w *world) hold(sql string, args ...any) (release func()) {
-	w.t.Helper()
-	conn := dbtest.Owner(w.t, w.db)
-	tx, err := conn.Begin(w.ctx)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if _, err := tx.Exec(w.ctx, sql, args...); err != nil {
-		w.t.Fatal(err)
-	}
-	return func() {
-		if err := tx.Rollback(context.WithoutCancel(w.ctx)); err != nil && !errors.Is(err, pgx.ErrTxClosed) {
-			w.t.Error(err)
-		}
-	}
-}
-
 // Claims that come together get different jobs, the most urgent ones there are,
 // and those that get none are told why.
 func TestClaimsTogetherTakeTheMostUrgentJobs(t *testing.T) {
 	w := newWorld(t)
-	agents := w.crew(40)
+	agents := w.Crew(40)
 	for i := range 60 {
-		w.job(fmt.Sprint("job ", i), priority(i%10))
+		w.Job(fmt.Sprint("job ", i), priority(i%10))
 	}
 	given := make([]jobs.Job, len(agents))
-	atOnce(agents, func(i int, agent tenancy.Principal) {
-		got, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{})
+	dispatchtest.AtOnce(agents, func(i int, agent tenancy.Principal) {
+		got, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{})
 		if err != nil || len(got.Jobs) != 1 || got.Jobs[0].Lease.AgentID != agent.Agent {
 			t.Errorf("%s got %v, %v", agent.Name, got, err)
 			return
@@ -78,32 +42,32 @@ func TestClaimsTogetherTakeTheMostUrgentJobs(t *testing.T) {
 		}
 		met[j.Key] = true
 	}
-	least := dbfactory.Int(t, w.db, `SELECT min(priority) FROM job WHERE status = 'assigned'`)
-	if left := dbfactory.Int(t, w.db, `SELECT max(priority) FROM job WHERE status = 'ready'`); left > least {
+	least := dbfactory.Int(t, w.DB, `SELECT min(priority) FROM job WHERE status = 'assigned'`)
+	if left := dbfactory.Int(t, w.DB, `SELECT max(priority) FROM job WHERE status = 'ready'`); left > least {
 		t.Errorf("a job of priority %d was left while one of %d was given", left, least)
 	}
-	w.consistent()
+	w.Consistent()
 }
 
 // However many ask at once, no factory and no agent gets more than its seats.
 func TestClaimsTogetherKeepToTheSeats(t *testing.T) {
 	w := newWorld(t)
 	one := func(r *fleet.Registration) { r.Factory.Name, r.Factory.Seats, r.MaxConcurrentJobs = "small", 3, 2 }
-	agents := w.crew(10, one)
+	agents := w.Crew(10, one)
 	for i := range 20 {
-		w.job(fmt.Sprint("job ", i))
+		w.Job(fmt.Sprint("job ", i))
 	}
 	var mu sync.Mutex
 	given, refused := 0, 0
-	atOnce(append(agents, agents...), func(_ int, agent tenancy.Principal) {
-		got, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{Max: 2})
+	dispatchtest.AtOnce(append(agents, agents...), func(_ int, agent tenancy.Principal) {
+		got, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{Max: 2})
 		mu.Lock()
 		defer mu.Unlock()
 		given += len(got.Jobs)
 		switch {
 		case err != nil:
 			t.Error(err)
-		case len(got.Jobs) == 0 && got.Reason != dispatch.ReasonNoSeats:
+		case len(got.Jobs) == 0 && got.Reason != claim.ReasonNoSeats:
 			t.Errorf("%s got nothing because %q", agent.Name, got.Reason)
 		case len(got.Jobs) == 0:
 			refused++
@@ -112,27 +76,27 @@ func TestClaimsTogetherKeepToTheSeats(t *testing.T) {
 	if given != 3 || refused < 17 {
 		t.Errorf("%d jobs were given to a factory of three seats; %d were refused", given, refused)
 	}
-	w.consistent()
+	w.Consistent()
 }
 
 // What was written for a claim whose caller went away does not stay: there are as
 // many leases as answers.
 func TestACancelledClaimLeavesNoLease(t *testing.T) {
 	w := newWorld(t)
-	agents := w.crew(30)
+	agents := w.Crew(30)
 	for i := range 200 {
-		w.job(fmt.Sprint("job ", i))
+		w.Job(fmt.Sprint("job ", i))
 	}
 	var mu sync.Mutex
 	answered, gone := 0, 0
 	for range 4 {
-		ctx, cancel := context.WithCancel(w.ctx)
-		atOnce(agents, func(i int, agent tenancy.Principal) {
-			mine := w.ctx
+		ctx, cancel := context.WithCancel(w.Ctx)
+		dispatchtest.AtOnce(agents, func(i int, agent tenancy.Principal) {
+			mine := w.Ctx
 			if i%2 == 0 {
 				mine = ctx
 			}
-			got, err := w.dispatch.Claim(mine, agent, dispatch.ClaimRequest{})
+			got, err := w.Dispatch.Claim(mine, agent, claim.Request{})
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -149,22 +113,22 @@ func TestACancelledClaimLeavesNoLease(t *testing.T) {
 		})
 		cancel()
 	}
-	if leases := dbfactory.Int(t, w.db, `SELECT count(*) FROM job_lease`); leases != answered || gone == 0 {
+	if leases := dbfactory.Int(t, w.DB, `SELECT count(*) FROM job_lease`); leases != answered || gone == 0 {
 		t.Errorf("%d leases for %d answers; %d callers went away", leases, answered, gone)
 	}
-	w.consistent()
+	w.Consistent()
 }
 
 // A row that somebody holds keeps only those waiting that need it.
 func TestAHeldRowKeepsNoNeighbour(t *testing.T) {
 	w := newWorld(t)
-	agents := w.crew(12)
+	agents := w.Crew(12)
 	for i := range 12 {
-		w.job(fmt.Sprint("job ", i))
+		w.Job(fmt.Sprint("job ", i))
 	}
-	release := w.hold(`SELECT FROM agent WHERE name = 'agent-0' FOR UPDATE`)
+	release := w.Hold(`SELECT FROM agent WHERE name = 'agent-0' FOR UPDATE`)
 	w.late(release, agents, func(_ int, agent tenancy.Principal) error {
-		got, err := w.dispatch.Claim(w.ctx, agent, dispatch.ClaimRequest{})
+		got, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{})
 		if err == nil && len(got.Jobs) != 1 {
 			err = fmt.Errorf("%s got nothing: %s", agent.Name, got.Reason)
 		}
@@ -173,24 +137,24 @@ func TestAHeldRowKeepsNoNeighbour(t *testing.T) {
 	// The same for those that hand in.
 	var held []jobs.Job
 	for _, a := range agents {
-		list, err := w.dispatch.Claim(w.ctx, a, dispatch.ClaimRequest{})
+		list, err := w.Dispatch.Claim(w.Ctx, a, claim.Request{})
 		if err != nil || len(list.Jobs) > 0 {
 			t.Fatal(list, err)
 		}
 		held = append(held, w.heldBy(a))
 	}
-	release = w.hold(`SELECT FROM job WHERE id = $1 FOR UPDATE`, held[0].ID)
+	release = w.Hold(`SELECT FROM job WHERE id = $1 FOR UPDATE`, held[0].ID)
 	w.late(release, agents, func(i int, agent tenancy.Principal) error {
-		_, err := w.dispatch.Complete(w.ctx, agent, ref(held[i]), dispatch.Completion{})
+		_, err := w.Dispatch.Complete(w.Ctx, agent, ref(held[i]), report.Completion{})
 		return err
 	})
-	w.consistent()
+	w.Consistent()
 }
 
 // late runs do for all agents at once and lets go of what keeps the first one when
 // all the others have come back.
 func (w *world) late(release func(), agents []tenancy.Principal, do func(int, tenancy.Principal) error) {
-	w.t.Helper()
+	w.T.Helper()
 	defer release()
 	var others sync.WaitGroup
 	others.Add(len(agents) - 1)
@@ -200,7 +164,7 @@ func (w *world) late(release func(), agents []tenancy.Principal, do func(int, te
 		first.Go(func() {
 			err := do(i, a)
 			if err != nil {
-				w.t.Errorf("%s: %v", a.Name, err)
+				w.T.Errorf("%s: %v", a.Name, err)
 			}
 			if i > 0 {
 				others.Done()
@@ -209,7 +173,7 @@ func (w *world) late(release func(), agents []tenancy.Principal, do func(int, te
 			select {
 			case <-back:
 			default:
-				w.t.Errorf("%s did not wait", a.Name)
+				w.T.Errorf("%s did not wait", a.Name)
 			}
 		})
 	}
@@ -221,11 +185,11 @@ func (w *world) late(release func(), agents []tenancy.Principal, do func(int, te
 
 // heldBy is the one job that an agent holds.
 func (w *world) heldBy(agent tenancy.Principal) jobs.Job {
-	w.t.Helper()
-	key := dbfactory.Text(w.t, w.db, `SELECT j.key FROM job j JOIN job_lease l ON l.job_id = j.id WHERE l.agent_id = $1`, agent.Agent)
-	j, err := w.jobs.Get(w.ctx, w.owner, key)
+	w.T.Helper()
+	key := dbfactory.Text(w.T, w.DB, `SELECT j.key FROM job j JOIN job_lease l ON l.job_id = j.id WHERE l.agent_id = $1`, agent.Agent)
+	j, err := w.Jobs.Get(w.Ctx, w.Owner, key)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return j
 }
@@ -233,66 +197,66 @@ func (w *world) heldBy(agent tenancy.Principal) jobs.Job {
 // Leases that end together end each in its own way.
 func TestLeasesThatEndTogether(t *testing.T) {
 	w := newWorld(t)
-	agents := w.crew(30)
+	agents := w.Crew(30)
 	for i := range 30 {
-		w.job(fmt.Sprint("job ", i), reviewed)
+		w.Job(fmt.Sprint("job ", i), reviewed)
 	}
-	last := w.job("last", dependsOn("FB-1", "FB-2"), priority(0))
+	last := w.Job("last", dependsOn("FB-1", "FB-2"), priority(0))
 	held := make([]jobs.Job, len(agents))
 	for i, a := range agents {
-		held[i] = w.claim(a)
+		held[i] = w.Claim(a)
 	}
-	atOnce(agents, func(i int, agent tenancy.Principal) {
+	dispatchtest.AtOnce(agents, func(i int, agent tenancy.Principal) {
 		var err error
 		var code fault.Code
 		after := jobs.InReview
 		switch i % 6 {
 		case 0, 1:
 			var done jobs.Job
-			done, err = w.dispatch.Complete(w.ctx, agent, ref(held[i]), dispatch.Completion{Summary: agent.Name})
+			done, err = w.Dispatch.Complete(w.Ctx, agent, ref(held[i]), report.Completion{Summary: agent.Name})
 			if err == nil && string(done.Result) != fmt.Sprintf(`{"summary":%q}`, agent.Name) {
 				t.Errorf("%s handed in %s", agent.Name, done.Result)
 			}
 		case 2:
 			after = jobs.Failed
-			_, err = w.dispatch.Fail(w.ctx, agent, ref(held[i]), dispatch.Failure{Error: "broken"})
+			_, err = w.Dispatch.Fail(w.Ctx, agent, ref(held[i]), report.Failure{Error: "broken"})
 		case 3:
 			after = jobs.Ready
-			_, err = w.dispatch.Release(w.ctx, agent, ref(held[i]), "tired", []byte(`{"at": 3}`))
+			_, err = w.Dispatch.Release(w.Ctx, agent, ref(held[i]), "tired", []byte(`{"at": 3}`))
 		case 4:
 			after, code = jobs.Assigned, fault.StaleEpoch
-			_, err = w.dispatch.Complete(w.ctx, agent, dispatch.Ref{Job: held[i].Key, Epoch: 2}, dispatch.Completion{})
+			_, err = w.Dispatch.Complete(w.Ctx, agent, lease.Ref{Job: held[i].Key, Epoch: 2}, report.Completion{})
 		case 5:
 			after, code = jobs.Assigned, fault.StaleEpoch
-			_, err = w.dispatch.Complete(w.ctx, agents[(i+1)%len(agents)], ref(held[i]), dispatch.Completion{})
+			_, err = w.Dispatch.Complete(w.Ctx, agents[(i+1)%len(agents)], ref(held[i]), report.Completion{})
 		}
 		if code == "" && err != nil || code != "" && !fault.Is(err, code) {
 			t.Errorf("%d: %v; want %q", i, err, code)
 		}
-		now, err := w.jobs.Get(w.ctx, w.owner, held[i].Key)
+		now, err := w.Jobs.Get(w.Ctx, w.Owner, held[i].Key)
 		if err != nil || now.Status != after {
 			t.Errorf("%d: %s is %s, %v; want %s", i, held[i].Key, now.Status, err, after)
 		}
 	})
-	w.want(last, jobs.Waiting)
-	w.consistent()
+	w.Want(last, jobs.Waiting)
+	w.Consistent()
 }
 
 // Jobs that others wait for, completed at once with many more, make them claimable.
 func TestCompletionsTogetherFreeTheirDependents(t *testing.T) {
 	w := newWorld(t)
-	agents := w.crew(20)
+	agents := w.Crew(20)
 	var keys []string
 	for i := range 20 {
-		keys = append(keys, w.job(fmt.Sprint("job ", i)).Key)
+		keys = append(keys, w.Job(fmt.Sprint("job ", i)).Key)
 	}
-	last, other := w.job("last", dependsOn(keys[:10]...)), w.job("other", dependsOn(keys[0]))
+	last, other := w.Job("last", dependsOn(keys[:10]...)), w.Job("other", dependsOn(keys[0]))
 	held := make([]jobs.Job, len(agents))
 	for i, a := range agents {
-		held[i] = w.claim(a)
+		held[i] = w.Claim(a)
 	}
-	atOnce(agents, func(i int, agent tenancy.Principal) { w.complete(agent, held[i]) })
-	w.want(last, jobs.Ready)
-	w.want(other, jobs.Ready)
-	w.consistent()
+	dispatchtest.AtOnce(agents, func(i int, agent tenancy.Principal) { w.Complete(agent, held[i]) })
+	w.Want(last, jobs.Ready)
+	w.Want(other, jobs.Ready)
+	w.Consistent()
 }

@@ -23,63 +23,63 @@ func TestEachSweepIsSafeTwice(t *testing.T) {
 		event   string
 		status  jobs.Status
 	}{
-		{"reap", func(w *world, ctx context.Context) (int, error) { return w.dispatch.Reap(ctx) }, func(w *world) {
+		{"reap", func(w *world, ctx context.Context) (int, error) { return w.Dispatch.Reap(ctx) }, func(w *world) {
 			w.leased(many)
-			dbfactory.Exec(w.t, w.db, `UPDATE job_lease SET expires_at = clock_timestamp() - interval '1 second'`)
+			dbfactory.Exec(w.T, w.DB, `UPDATE job_lease SET expires_at = clock_timestamp() - interval '1 second'`)
 		}, "job.lost", jobs.Ready},
-		{"warn", func(w *world, ctx context.Context) (int, error) { return w.dispatch.Warn(ctx) }, func(w *world) {
+		{"warn", func(w *world, ctx context.Context) (int, error) { return w.Dispatch.Warn(ctx) }, func(w *world) {
 			w.leased(many)
-			dbfactory.Exec(w.t, w.db, `UPDATE job_lease SET claimed_at = clock_timestamp() - interval '1 hour'`)
+			dbfactory.Exec(w.T, w.DB, `UPDATE job_lease SET claimed_at = clock_timestamp() - interval '1 hour'`)
 		}, "job.warned", jobs.Assigned},
-		{"time out", func(w *world, ctx context.Context) (int, error) { return w.dispatch.TimeOut(ctx) }, func(w *world) {
+		{"time out", func(w *world, ctx context.Context) (int, error) { return w.Dispatch.TimeOut(ctx) }, func(w *world) {
 			w.leased(many)
-			dbfactory.Exec(w.t, w.db, `UPDATE job_lease SET directive = 'warn', warned_at = clock_timestamp() - interval '11 minutes'`)
+			dbfactory.Exec(w.T, w.DB, `UPDATE job_lease SET directive = 'warn', warned_at = clock_timestamp() - interval '11 minutes'`)
 		}, "job.timed_out", jobs.Ready},
-		{"promote", func(w *world, ctx context.Context) (int, error) { return w.dispatch.Promote(ctx) }, func(w *world) {
+		{"promote", func(w *world, ctx context.Context) (int, error) { return w.Dispatch.Promote(ctx) }, func(w *world) {
 			for i := range many {
-				w.job(fmt.Sprint(i), func(n *jobs.New) { n.NotBefore = number(time.Now().Add(time.Hour)) })
+				w.Job(fmt.Sprint(i), func(n *jobs.New) { n.NotBefore = number(time.Now().Add(time.Hour)) })
 			}
-			dbfactory.Exec(w.t, w.db, `UPDATE job SET not_before = clock_timestamp()`)
+			dbfactory.Exec(w.T, w.DB, `UPDATE job SET not_before = clock_timestamp()`)
 		}, "job.promoted", jobs.Ready},
-		{"promote what a repo held", func(w *world, ctx context.Context) (int, error) { return w.dispatch.Promote(ctx) }, func(w *world) {
+		{"promote what a repo held", func(w *world, ctx context.Context) (int, error) { return w.Dispatch.Promote(ctx) }, func(w *world) {
 			repos := make([]string, many)
 			for i := range repos {
 				repos[i] = fmt.Sprint("repo-", i)
 			}
-			w.product("atlas", jobs.ProductSettings{OneJobPerRepo: true, Repos: repos})
+			w.Product("atlas", jobs.ProductSettings{OneJobPerRepo: true, Repos: repos})
 			for _, repo := range repos {
-				w.job("first", inRepo(repo))
-				w.job("held", inRepo(repo))
+				w.Job("first", inRepo(repo))
+				w.Job("held", inRepo(repo))
 			}
-			dbfactory.Exec(w.t, w.db, `WITH gone AS (DELETE FROM repo_slot RETURNING job_id) DELETE FROM job USING gone WHERE id = gone.job_id`)
+			dbfactory.Exec(w.T, w.DB, `WITH gone AS (DELETE FROM repo_slot RETURNING job_id) DELETE FROM job USING gone WHERE id = gone.job_id`)
 		}, "job.promoted", jobs.Ready},
-		{"sweep dependencies", func(w *world, ctx context.Context) (int, error) { return w.dispatch.SweepDependencies(ctx) }, func(w *world) {
-			first := w.job("first")
+		{"sweep dependencies", func(w *world, ctx context.Context) (int, error) { return w.Dispatch.SweepDependencies(ctx) }, func(w *world) {
+			first := w.Job("first")
 			for i := range many {
-				w.job(fmt.Sprint(i), dependsOn(first.Key))
+				w.Job(fmt.Sprint(i), dependsOn(first.Key))
 			}
-			dbfactory.Exec(w.t, w.db, `WITH gone AS (DELETE FROM job_dependency) DELETE FROM job WHERE id = $1`, first.ID)
+			dbfactory.Exec(w.T, w.DB, `WITH gone AS (DELETE FROM job_dependency) DELETE FROM job WHERE id = $1`, first.ID)
 		}, "job.promoted", jobs.Ready},
-		{"fail cycles", func(w *world, ctx context.Context) (int, error) { return w.dispatch.FailCycles(ctx) }, func(w *world) {
-			root := w.job("root")
+		{"fail cycles", func(w *world, ctx context.Context) (int, error) { return w.Dispatch.FailCycles(ctx) }, func(w *world) {
+			root := w.Job("root")
 			for range many / 2 {
-				w.entangle(w.job("a", dependsOn(root.Key)), w.job("b", dependsOn(root.Key)))
+				w.entangle(w.Job("a", dependsOn(root.Key)), w.Job("b", dependsOn(root.Key)))
 			}
-			dbfactory.Exec(w.t, w.db, `DELETE FROM job WHERE id = $1`, root.ID)
+			dbfactory.Exec(w.T, w.DB, `DELETE FROM job WHERE id = $1`, root.ID)
 		}, "job.failed", jobs.Failed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			one := newWorld(t)
 			c.prepare(one)
 			// Another process on the same database.
-			two := inWorkspace(t, one.db, one.workspace)
+			two := inWorkspace(t, one.DB, one.Workspace)
 			var sums [4]int
 			var all sync.WaitGroup
 			for i := range sums {
 				w := []*world{one, two}[i%2]
 				all.Go(func() {
 					for range 3 {
-						n, err := c.sweep(w, w.ctx)
+						n, err := c.sweep(w, w.Ctx)
 						if sums[i] += n; err != nil {
 							t.Errorf("%s: %v", c.name, err)
 						}
@@ -90,24 +90,24 @@ func TestEachSweepIsSafeTwice(t *testing.T) {
 			if n := sums[0] + sums[1] + sums[2] + sums[3]; n != many {
 				t.Errorf("together they changed %d; want %d", n, many)
 			}
-			if n := dbfactory.Int(t, one.db, `SELECT count(*) FROM event WHERE type = $1 AND job_id IS NOT NULL`, c.event); n != many {
+			if n := dbfactory.Int(t, one.DB, `SELECT count(*) FROM event WHERE type = $1 AND job_id IS NOT NULL`, c.event); n != many {
 				t.Errorf("%d events %s; want %d", n, c.event, many)
 			}
-			if n := dbfactory.Int(t, one.db, `SELECT count(*) FROM job WHERE status = $1`, string(c.status)); n != many {
+			if n := dbfactory.Int(t, one.DB, `SELECT count(*) FROM job WHERE status = $1`, string(c.status)); n != many {
 				t.Errorf("%d jobs are %s; want %d", n, c.status, many)
 			}
-			one.consistent()
+			one.Consistent()
 		})
 	}
 }
 
 // leased makes jobs with an estimate that one agent holds.
 func (w *world) leased(n int) {
-	w.t.Helper()
-	agent := w.agent("claude-1")
+	w.T.Helper()
+	agent := w.Agent("claude-1")
 	for i := range n {
-		w.job(fmt.Sprint(i), estimate(20))
-		w.claim(agent)
+		w.Job(fmt.Sprint(i), estimate(20))
+		w.Claim(agent)
 	}
 }
 
@@ -120,25 +120,25 @@ func TestTwoMayHoldTheSurplusAtOnce(t *testing.T) {
 	for i := range names {
 		names[i] = fmt.Sprint("repo-", i)
 	}
-	one.product("atlas", jobs.ProductSettings{Repos: names})
+	one.Product("atlas", jobs.ProductSettings{Repos: names})
 	for _, repo := range names {
 		for i := range 3 {
-			one.job(fmt.Sprint(i), inRepo(repo))
+			one.Job(fmt.Sprint(i), inRepo(repo))
 		}
 	}
 	// The setting comes without the work that its change does at once.
-	dbfactory.Exec(t, one.db, `UPDATE product SET one_job_per_repo = true WHERE name = 'atlas'`)
-	two := inWorkspace(t, one.db, one.workspace)
+	dbfactory.Exec(t, one.DB, `UPDATE product SET one_job_per_repo = true WHERE name = 'atlas'`)
+	two := inWorkspace(t, one.DB, one.Workspace)
 	var all sync.WaitGroup
 	for _, w := range []*world{one, two, one, two} {
 		all.Go(func() {
-			if _, err := w.dispatch.SweepDependencies(w.ctx); err != nil {
+			if _, err := w.Dispatch.SweepDependencies(w.Ctx); err != nil {
 				t.Errorf("sweep: %v", err)
 			}
 		})
 	}
 	all.Wait()
-	if _, err := one.dispatch.SweepDependencies(one.ctx); err != nil {
+	if _, err := one.Dispatch.SweepDependencies(one.Ctx); err != nil {
 		t.Fatal(err)
 	}
 	for what, sql := range map[string]string{
@@ -147,9 +147,9 @@ func TestTwoMayHoldTheSurplusAtOnce(t *testing.T) {
 		"slots":                        `SELECT abs(count(*) - 6)::int FROM repo_slot`,
 		"jobs that were held not once": `SELECT abs(count(*) - 12)::int FROM event WHERE type = 'job.held'`,
 	} {
-		if n := dbfactory.Int(t, one.db, sql); n != 0 {
+		if n := dbfactory.Int(t, one.DB, sql); n != 0 {
 			t.Errorf("%s: off by %d", what, n)
 		}
 	}
-	one.consistent()
+	one.Consistent()
 }

@@ -11,7 +11,10 @@ import (
 	"pgregory.net/rapid"
 
 	"fleetboard/db/dbtest"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
@@ -37,7 +40,7 @@ type walk struct {
 // ready rows agree with it.
 func TestTheLogTellsTheState(t *testing.T) {
 	w := newWorld(t)
-	conn := dbtest.Owner(t, w.db)
+	conn := dbtest.Owner(t, w.DB)
 	walks, reached := 0, map[string]bool{}
 	// Rounds of rapid's hundred walks: more where something rare was not met yet.
 	const usual, most = 2, 8
@@ -45,10 +48,10 @@ func TestTheLogTellsTheState(t *testing.T) {
 		rapid.Check(t, func(r *rapid.T) {
 			walks++
 			k := &walk{world: w, t: r, owner: conn, lane: fmt.Sprintf("walk:%d", walks), product: fmt.Sprintf("walk-%d", walks), reached: reached}
-			k.agent = w.agent(fmt.Sprintf("claude-%d", walks), func(r *fleet.Registration) {
+			k.agent = w.Agent(fmt.Sprintf("claude-%d", walks), func(r *fleet.Registration) {
 				r.Capabilities, r.Factory.Repos = []string{k.lane}, []fleet.Repo{{Name: k.product}}
 			})
-			w.product(k.product, jobs.ProductSettings{Repos: []string{k.product}, OneJobPerRepo: true, ReviewLimit: number(1)})
+			w.Product(k.product, jobs.ProductSettings{Repos: []string{k.product}, OneJobPerRepo: true, ReviewLimit: number(1)})
 			if err := k.create(); err != nil {
 				r.Fatal(err)
 			}
@@ -60,7 +63,7 @@ func TestTheLogTellsTheState(t *testing.T) {
 			}
 		})
 	}
-	w.consistent()
+	w.Consistent()
 	for _, what := range unreached(reached) {
 		t.Errorf("no walk led through %s", what)
 	}
@@ -84,27 +87,27 @@ func (k *walk) step() {
 	steps := map[string]func() error{
 		"create": k.create, "create more": k.create, "claim": k.claimSome, "claim more": k.claimSome, "expire and reap": k.reap, "time passes": k.promote,
 		"warn and time out": k.timeOut, "link": k.link, "unlink": k.unlink, "fail cycles": k.failCycles,
-		"progress": k.onLease(func(r dispatch.Ref) error {
-			_, err := k.dispatch.Progress(k.ctx, k.agent, r, dispatch.Progress{Percent: number(50)})
+		"progress": k.onLease(func(r lease.Ref) error {
+			_, err := k.Dispatch.Progress(k.Ctx, k.agent, r, report.Progress{Percent: number(50)})
 			return err
 		}),
 		"complete": k.onLease(k.handIn), "complete more": k.onLease(k.handIn),
-		"fail": k.onLease(func(r dispatch.Ref) error {
-			_, err := k.dispatch.Fail(k.ctx, k.agent, r, dispatch.Failure{Error: "x", Retryable: rapid.Bool().Draw(k.t, "retryable")})
+		"fail": k.onLease(func(r lease.Ref) error {
+			_, err := k.Dispatch.Fail(k.Ctx, k.agent, r, report.Failure{Error: "x", Retryable: rapid.Bool().Draw(k.t, "retryable")})
 			return err
 		}),
-		"ask": k.onLease(func(r dispatch.Ref) error {
-			_, err := k.dispatch.Ask(k.ctx, k.agent, r, "Which?", nil)
+		"ask": k.onLease(func(r lease.Ref) error {
+			_, err := k.Dispatch.Ask(k.Ctx, k.agent, r, "Which?", nil)
 			return err
 		}),
-		"give back": k.onLease(func(r dispatch.Ref) error {
-			_, err := k.dispatch.Release(k.ctx, k.agent, r, "", nil)
+		"give back": k.onLease(func(r lease.Ref) error {
+			_, err := k.Dispatch.Release(k.Ctx, k.agent, r, "", nil)
 			return err
 		}),
 	}
 	for _, verb := range verbs {
 		steps[string(verb)] = func() error {
-			_, err := k.dispatch.Act(k.ctx, k.world.owner, k.any(k.list).Key, dispatch.Action{Verb: verb, Reason: "because"})
+			_, err := k.Dispatch.Act(k.Ctx, k.Owner, k.any(k.list).Key, actions.Action{Verb: verb, Reason: "because"})
 			return err
 		}
 	}
@@ -138,7 +141,7 @@ func (k *walk) create() error {
 	if len(k.list) > 0 && rapid.Bool().Draw(k.t, "dependent") {
 		n.DependsOn = []string{k.any(k.list).Key}
 	}
-	made, err := k.jobs.Create(k.ctx, k.world.owner, jobs.Origin{}, n)
+	made, err := k.Jobs.Create(k.Ctx, k.Owner, jobs.Origin{}, n)
 	k.list = append(k.list, made.Jobs...)
 	for _, j := range made.Jobs {
 		k.reached[string(j.WaitReason)] = true
@@ -147,17 +150,17 @@ func (k *walk) create() error {
 }
 
 func (k *walk) claimSome() error {
-	got, err := k.dispatch.Claim(k.ctx, k.agent, dispatch.ClaimRequest{Max: rapid.IntRange(1, 3).Draw(k.t, "max")})
+	got, err := k.Dispatch.Claim(k.Ctx, k.agent, claim.Request{Max: rapid.IntRange(1, 3).Draw(k.t, "max")})
 	k.held = append(k.held, got.Jobs...)
 	return err
 }
 
-func (k *walk) handIn(r dispatch.Ref) error {
-	_, err := k.dispatch.Complete(k.ctx, k.agent, r, dispatch.Completion{})
+func (k *walk) handIn(r lease.Ref) error {
+	_, err := k.Dispatch.Complete(k.Ctx, k.agent, r, report.Completion{})
 	return err
 }
 
-func (k *walk) onLease(act func(dispatch.Ref) error) func() error {
+func (k *walk) onLease(act func(lease.Ref) error) func() error {
 	return func() error {
 		if len(k.held) == 0 {
 			return nil
@@ -171,14 +174,14 @@ func (k *walk) reap() error {
 		return nil
 	}
 	k.exec(`UPDATE job_lease SET expires_at = clock_timestamp() - interval '1 second' WHERE job_id = $1`, k.any(k.held).ID)
-	_, err := k.dispatch.Reap(k.ctx)
+	_, err := k.Dispatch.Reap(k.Ctx)
 	return err
 }
 
 func (k *walk) promote() error {
 	k.exec(`UPDATE job SET not_before = clock_timestamp() - interval '1 second'
-		WHERE workspace_id = $1 AND status = 'waiting' AND not_before IS NOT NULL`, k.workspace)
-	_, err := k.dispatch.Promote(k.ctx)
+		WHERE workspace_id = $1 AND status = 'waiting' AND not_before IS NOT NULL`, k.Workspace)
+	_, err := k.Dispatch.Promote(k.Ctx)
 	return err
 }
 
@@ -188,8 +191,8 @@ func (k *walk) timeOut() error {
 	}
 	k.exec(`UPDATE job_lease SET claimed_at = claimed_at - interval '1 hour', warned_at = warned_at - interval '1 hour',
 		progress_at = progress_at - interval '1 hour' WHERE job_id = $1`, k.any(k.held).ID)
-	_, warned := k.dispatch.Warn(k.ctx)
-	_, err := k.dispatch.TimeOut(k.ctx)
+	_, warned := k.Dispatch.Warn(k.Ctx)
+	_, err := k.Dispatch.TimeOut(k.Ctx)
 	return errors.Join(warned, err)
 }
 
@@ -201,16 +204,16 @@ func (k *walk) link() error {
 	}
 	if kind == jobs.Parent {
 		if gate := rapid.SampledFrom([]*bool{nil, number(true), number(true), number(false)}).Draw(k.t, "gate"); gate != nil {
-			_, err := k.jobs.LinkParent(k.ctx, k.world.owner, one.Key, other.Key, *gate)
+			_, err := k.Jobs.LinkParent(k.Ctx, k.Owner, one.Key, other.Key, *gate)
 			return err
 		}
 	}
-	_, err := k.jobs.Link(k.ctx, k.world.owner, one.Key, other.Key, kind)
+	_, err := k.Jobs.Link(k.Ctx, k.Owner, one.Key, other.Key, kind)
 	return err
 }
 
 func (k *walk) unlink() error {
-	_, err := k.jobs.Unlink(k.ctx, k.world.owner, k.any(k.list).Key, k.any(k.list).Key, "")
+	_, err := k.Jobs.Unlink(k.Ctx, k.Owner, k.any(k.list).Key, k.any(k.list).Key, "")
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}
@@ -219,7 +222,7 @@ func (k *walk) unlink() error {
 
 // failCycles finds none: links refuse them.
 func (k *walk) failCycles() error {
-	n, err := k.dispatch.FailCycles(k.ctx)
+	n, err := k.Dispatch.FailCycles(k.Ctx)
 	if n != 0 {
 		k.t.Fatalf("%d jobs were in a cycle", n)
 	}
@@ -229,7 +232,7 @@ func (k *walk) failCycles() error {
 // onePerRepo asserts that of the walk's repo one job at most is under way.
 func (k *walk) onePerRepo() {
 	var n int
-	err := k.owner.QueryRow(k.ctx, `SELECT count(*) FROM job WHERE repo = $1 AND status IN ('ready', 'assigned', 'running')`, k.product).Scan(&n)
+	err := k.owner.QueryRow(k.Ctx, `SELECT count(*) FROM job WHERE repo = $1 AND status IN ('ready', 'assigned', 'running')`, k.product).Scan(&n)
 	if err != nil || n > 1 {
 		k.t.Fatalf("%d jobs of one repo are under way, %v", n, err)
 	}
@@ -239,7 +242,7 @@ func (k *walk) onePerRepo() {
 // open, and that none waits for children alone that have ended.
 func (k *walk) gatesHold() {
 	var open, ended int
-	err := k.owner.QueryRow(k.ctx, `SELECT count(*) FILTER (WHERE j.status = 'ready' AND g.open > 0),
+	err := k.owner.QueryRow(k.Ctx, `SELECT count(*) FILTER (WHERE j.status = 'ready' AND g.open > 0),
 			count(*) FILTER (WHERE j.status = 'waiting' AND j.wait_reason = 'dependency' AND g.open = 0 AND g.blocked = 0)
 		FROM job j CROSS JOIN LATERAL (SELECT
 			count(*) FILTER (WHERE x.type = 'gate' AND c.status NOT IN ('completed', 'failed', 'aborted', 'archived')) AS open,
@@ -252,7 +255,7 @@ func (k *walk) gatesHold() {
 }
 
 func (k *walk) exec(sql string, arg any) {
-	if _, err := k.owner.Exec(k.ctx, sql, arg); err != nil {
+	if _, err := k.owner.Exec(k.Ctx, sql, arg); err != nil {
 		k.t.Fatal(err)
 	}
 }
@@ -260,7 +263,7 @@ func (k *walk) exec(sql string, arg any) {
 // replay follows the changes of a job's status through its events.
 func (k *walk) replay(j jobs.Job) {
 	var raw []byte
-	err := k.owner.QueryRow(k.ctx, `SELECT coalesce(jsonb_agg(c ORDER BY e.id), '[]')
+	err := k.owner.QueryRow(k.Ctx, `SELECT coalesce(jsonb_agg(c ORDER BY e.id), '[]')
 		FROM event e, jsonb_array_elements(e.changes) c WHERE e.job_id = $1 AND c->>'field' = 'status'`, j.ID).Scan(&raw)
 	if err != nil {
 		k.t.Fatal(err)
@@ -276,11 +279,11 @@ func (k *walk) replay(j jobs.Job) {
 		}
 		status, k.reached[c.New] = c.New, true
 	}
-	if now := k.get(j); string(now.Status) != status {
+	if now := k.Get(j); string(now.Status) != status {
 		k.t.Fatalf("%s is %s; its events say %s", j.Key, now.Status, status)
 	}
 	var reasons []string
-	err = k.owner.QueryRow(k.ctx, `SELECT coalesce(array_agg(DISTINCT c->>'new'), '{}')
+	err = k.owner.QueryRow(k.Ctx, `SELECT coalesce(array_agg(DISTINCT c->>'new'), '{}')
 		FROM event e, jsonb_array_elements(e.changes) c WHERE e.job_id = $1 AND c->>'field' = 'wait_reason'`, j.ID).Scan(&reasons)
 	if err != nil {
 		k.t.Fatal(err)

@@ -44,9 +44,9 @@ func (r *reader) unroutableLanes() ([]int64, error) {
 	if err := r.readLanes(); err != nil {
 		return nil, err
 	}
-	able := servingOf(r.snap)
+	offers := offersOf(r.snap)
 	for _, l := range r.lanes {
-		if !slices.ContainsFunc(able, func(a serving) bool { return a.serves(l.needs, l.factory) }) {
+		if !slices.ContainsFunc(offers, func(o fleet.Offer) bool { return o.Serves(l.needs, l.factory) }) {
 			r.unroutableList = append(r.unroutableList, l.id)
 		}
 	}
@@ -54,48 +54,29 @@ func (r *reader) unroutableLanes() ([]int64, error) {
 	return r.unroutableList, nil
 }
 
-// serving is what a live factory that takes jobs offers, and what its live agents
-// add to that: fleet.Snapshot.Route, as far as yes or no goes.
-type serving struct {
-	factory string
-	offers  map[string]bool
-	agents  [][]string
-}
-
-func servingOf(snap fleet.Snapshot) []serving {
-	var list []serving
+// offersOf are what the live factories that take jobs offer, by themselves and with
+// what their live agents add: fleet.Snapshot.Route, as far as yes or no goes.
+func offersOf(snap fleet.Snapshot) []fleet.Offer {
+	var list []fleet.Offer
 	for _, f := range snap.Factories {
 		if !f.Live() || f.Draining {
 			continue
 		}
-		a := serving{factory: f.Name, offers: map[string]bool{}}
-		for _, token := range f.Offers() {
-			a.offers[token] = true
-		}
+		own := f.Offers()
+		list = append(list, fleet.Offer{Factory: f.Name, Tokens: own})
+		var known [][]string
 		for _, agent := range f.Agents {
-			known := slices.ContainsFunc(a.agents, func(c []string) bool { return slices.Equal(c, agent.Capabilities) })
-			if agent.TakesJobs() && len(agent.Capabilities) > 0 && !known {
-				a.agents = append(a.agents, agent.Capabilities)
+			seen := slices.ContainsFunc(known, func(c []string) bool { return slices.Equal(c, agent.Capabilities) })
+			if !agent.TakesJobs() || len(agent.Capabilities) == 0 || seen {
+				continue
 			}
+			known = append(known, agent.Capabilities)
+			both := slices.Concat(own, agent.Capabilities)
+			slices.Sort(both)
+			list = append(list, fleet.Offer{Factory: f.Name, Tokens: both})
 		}
-		list = append(list, a)
 	}
 	return list
-}
-
-func (a serving) serves(needs []string, factory string) bool {
-	if factory != "" && factory != a.factory {
-		return false
-	}
-	var lacks []string
-	for _, need := range needs {
-		if !a.offers[need] {
-			lacks = append(lacks, need)
-		}
-	}
-	return len(lacks) == 0 || slices.ContainsFunc(a.agents, func(own []string) bool {
-		return !slices.ContainsFunc(lacks, func(need string) bool { return !slices.Contains(own, need) })
-	})
 }
 
 // route is fleet.Snapshot.Route, asked once for each lane.

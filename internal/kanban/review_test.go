@@ -7,7 +7,10 @@ import (
 	"testing"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
@@ -15,14 +18,14 @@ import (
 )
 
 // handIn lets the agent claim the only ready job and hand it in for review.
-func (w *world) handIn(agent tenancy.Principal, title string, c dispatch.Completion) jobs.Job {
+func (w *world) handIn(agent tenancy.Principal, title string, c report.Completion) jobs.Job {
 	w.t.Helper()
 	needed := true
 	job := w.job(jobs.New{Title: title, ReviewRequired: &needed})
-	if _, err := w.dispatch.Claim(w.t.Context(), agent, dispatch.ClaimRequest{}); err != nil {
+	if _, err := w.dispatch.Claim(w.t.Context(), agent, claim.Request{}); err != nil {
 		w.t.Fatal(err)
 	}
-	done, err := w.dispatch.Complete(w.t.Context(), agent, dispatch.Ref{Job: job.Key, Epoch: 1}, c)
+	done, err := w.dispatch.Complete(w.t.Context(), agent, lease.Ref{Job: job.Key, Epoch: 1}, c)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -51,11 +54,11 @@ func keysOf(list []kanban.Handed) string {
 func TestTheReviewQueueIsOldestFirst(t *testing.T) {
 	w := setup(t)
 	agent := w.agent()
-	w.handIn(agent, "second", dispatch.Completion{Result: json.RawMessage(`{"files_changed":3}`)})
-	w.handIn(agent, "first", dispatch.Completion{})
-	w.handIn(agent, "accepted", dispatch.Completion{})
+	w.handIn(agent, "second", report.Completion{Result: json.RawMessage(`{"files_changed":3}`)})
+	w.handIn(agent, "first", report.Completion{})
+	w.handIn(agent, "accepted", report.Completion{})
 	dbfactory.Exec(t, w.db, `UPDATE job SET status_at = now() - interval '1 hour', priority = 0 WHERE title = 'first'`)
-	if _, err := w.dispatch.Act(t.Context(), w.who, "FB-3", dispatch.Action{Verb: jobs.ByApprove}); err != nil {
+	if _, err := w.dispatch.Act(t.Context(), w.who, "FB-3", actions.Action{Verb: jobs.ByApprove}); err != nil {
 		t.Fatal(err)
 	}
 	page := w.reviews("")
@@ -73,7 +76,7 @@ func TestTheReviewQueueIsOldestFirst(t *testing.T) {
 // A large result is for the job's own page: a list of fifty would carry megabytes.
 func TestTheReviewQueueLeavesLargeResultsOut(t *testing.T) {
 	w := setup(t)
-	w.handIn(w.agent(), "large", dispatch.Completion{})
+	w.handIn(w.agent(), "large", report.Completion{})
 	dbfactory.Exec(t, w.db, `UPDATE job SET result = jsonb_build_object('log', (SELECT string_agg(gen_random_uuid()::text, '') FROM generate_series(1, 5000)))`)
 	if h := w.reviews("").InReview[0]; h.Result != nil {
 		t.Errorf("a result of %d bytes is listed", len(h.Result))
@@ -121,7 +124,7 @@ func TestTheReviewQueueIsPaged(t *testing.T) {
 // Another workspace's reviews are not seen and not counted.
 func TestReviewsStayInTheirWorkspace(t *testing.T) {
 	w := setup(t)
-	w.handIn(w.agent(), "ours", dispatch.Completion{})
+	w.handIn(w.agent(), "ours", report.Completion{})
 	stranger := dbfactory.Person(dbfactory.Workspace(t, w.db), tenancy.RoleOwner)
 	page, err := w.ReviewQueue(t.Context(), stranger, "")
 	if err != nil || len(page.InReview) != 0 || page.Count.Jobs != 0 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"fleetboard/db/dbfactory"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/claim"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
@@ -134,7 +134,7 @@ func TestJobsInWorkAreReadByTheirLeases(t *testing.T) {
 
 func (w *world) claimAll(agent tenancy.Principal, n int) {
 	w.t.Helper()
-	if got, err := w.dispatch.Claim(w.t.Context(), agent, dispatch.ClaimRequest{Max: n}); err != nil || len(got.Jobs) != n {
+	if got, err := w.dispatch.Claim(w.t.Context(), agent, claim.Request{Max: n}); err != nil || len(got.Jobs) != n {
 		w.t.Fatalf("claimed %d, %v", len(got.Jobs), err)
 	}
 }

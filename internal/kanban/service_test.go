@@ -10,6 +10,10 @@ import (
 	"fleetboard/db/dbfactory"
 	"fleetboard/db/dbtest"
 	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
@@ -101,7 +105,7 @@ func TestTheBoardShowsJobsInTheirColumns(t *testing.T) {
 	w.job(jobs.New{Title: "high", Priority: &high, Phase: "M2"})
 	w.job(jobs.New{Title: "waits", DependsOn: []string{"FB-1"}})
 	w.job(jobs.New{Title: "stuck", Capabilities: []string{"engine:codex"}})
-	if _, err := w.dispatch.Claim(t.Context(), agent, dispatch.ClaimRequest{}); err != nil {
+	if _, err := w.dispatch.Claim(t.Context(), agent, claim.Request{}); err != nil {
 		t.Fatal(err)
 	}
 	b := w.board(kanban.Filter{})
@@ -216,20 +220,20 @@ func TestWatchTellsOfEveryChangeAfterThePage(t *testing.T) {
 		}
 	}
 	next(t, updates, has(jobs.Ready))
-	if _, err := w.dispatch.Claim(t.Context(), agent, dispatch.ClaimRequest{}); err != nil {
+	if _, err := w.dispatch.Claim(t.Context(), agent, claim.Request{}); err != nil {
 		t.Fatal(err)
 	}
 	u := next(t, updates, has(jobs.Assigned))
 	if len(u.Touched) == 0 {
 		t.Error("no column was touched by the claim")
 	}
-	ref := dispatch.Ref{Job: made.Key, Epoch: 1}
-	if _, err := w.dispatch.Complete(t.Context(), agent, ref, dispatch.Completion{}); err != nil {
+	ref := lease.Ref{Job: made.Key, Epoch: 1}
+	if _, err := w.dispatch.Complete(t.Context(), agent, ref, report.Completion{}); err != nil {
 		t.Fatal(err)
 	}
 	u = next(t, updates, has(jobs.Completed))
 	// Whoever comes back with that cursor has missed only what follows.
-	if _, err := w.dispatch.Act(t.Context(), w.who, made.Key, dispatch.Action{Verb: jobs.ByArchive}); err != nil {
+	if _, err := w.dispatch.Act(t.Context(), w.who, made.Key, actions.Action{Verb: jobs.ByArchive}); err != nil {
 		t.Fatal(err)
 	}
 	again, err := w.Watch(t.Context(), w.who, u.Cursor)
@@ -248,7 +252,7 @@ func TestWatchTellsThoseThatWaitForTheJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.dispatch.Act(t.Context(), w.who, first.Key, dispatch.Action{Verb: jobs.ByCancel}); err != nil {
+	if _, err := w.dispatch.Act(t.Context(), w.who, first.Key, actions.Action{Verb: jobs.ByCancel}); err != nil {
 		t.Fatal(err)
 	}
 	next(t, updates, func(u *kanban.Update) bool {

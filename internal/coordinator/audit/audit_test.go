@@ -12,7 +12,10 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/internal/coordinator/audit"
-	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
@@ -50,11 +53,11 @@ func (w *world) life() map[string]jobs.Job {
 	}
 	j["waiting"] = w.job(jobs.New{Title: "Waiting", DependsOn: []string{j["running"].Key}})
 	must(w.dispatch.Start(ctx, ada, w.claim(ada, j["running"])))
-	must(w.dispatch.Complete(ctx, ada, w.claim(ada, j["done"]), dispatch.Completion{Summary: "All is well"}))
-	must(w.dispatch.Fail(ctx, ada, w.claim(ada, j["failed"]), dispatch.Failure{Error: "broken", Retryable: true}))
-	must(w.dispatch.Complete(ctx, ada, w.claim(ada, j["review"]), dispatch.Completion{}))
+	must(w.dispatch.Complete(ctx, ada, w.claim(ada, j["done"]), report.Completion{Summary: "All is well"}))
+	must(w.dispatch.Fail(ctx, ada, w.claim(ada, j["failed"]), report.Failure{Error: "broken", Retryable: true}))
+	must(w.dispatch.Complete(ctx, ada, w.claim(ada, j["review"]), report.Completion{}))
 	w.act(j["review"], jobs.ByReject)
-	must(w.dispatch.Complete(ctx, ada, w.claim(ada, j["review"]), dispatch.Completion{}))
+	must(w.dispatch.Complete(ctx, ada, w.claim(ada, j["review"]), report.Completion{}))
 	must(w.dispatch.Ask(ctx, ada, w.claim(ada, j["asked"]), "Which one?", nil))
 	w.act(j["asked"], jobs.ByAnswer)
 	w.act(j["paused"], jobs.ByPause)
@@ -248,19 +251,19 @@ func TestABusyDatabaseRaisesNoFalseAlarm(t *testing.T) {
 
 func (w *world) work(ctx context.Context, agent tenancy.Principal) {
 	for ctx.Err() == nil {
-		got, err := w.dispatch.Claim(ctx, agent, dispatch.ClaimRequest{Max: 3})
+		got, err := w.dispatch.Claim(ctx, agent, claim.Request{Max: 3})
 		w.expected(ctx, err)
 		for _, j := range got.Jobs {
-			ref := dispatch.Ref{Job: j.Key, Epoch: j.Epoch}
+			ref := lease.Ref{Job: j.Key, Epoch: j.Epoch}
 			_, err := w.dispatch.Start(ctx, agent, ref)
 			w.expected(ctx, err)
 			switch rand.IntN(3) {
 			case 0:
 				_, err = w.dispatch.Release(ctx, agent, ref, "", nil)
 			case 1:
-				_, err = w.dispatch.Complete(ctx, agent, ref, dispatch.Completion{})
+				_, err = w.dispatch.Complete(ctx, agent, ref, report.Completion{})
 			default:
-				_, err = w.dispatch.Fail(ctx, agent, ref, dispatch.Failure{Error: "broken"})
+				_, err = w.dispatch.Fail(ctx, agent, ref, report.Failure{Error: "broken"})
 			}
 			w.expected(ctx, err)
 		}
@@ -278,7 +281,7 @@ func (w *world) meddle(ctx context.Context) {
 			if verb == "" {
 				continue
 			}
-			_, err := w.dispatch.Act(ctx, w.owner, j.Key, dispatch.Action{Verb: verb, Reason: "because"})
+			_, err := w.dispatch.Act(ctx, w.owner, j.Key, actions.Action{Verb: verb, Reason: "because"})
 			w.expected(ctx, err)
 		}
 	}

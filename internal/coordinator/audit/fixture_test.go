@@ -15,6 +15,9 @@ import (
 	"fleetboard/db/dbtest"
 	"fleetboard/internal/coordinator/audit"
 	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
@@ -84,18 +87,18 @@ func (w *world) agent(name string) tenancy.Principal {
 }
 
 // claim takes one named job.
-func (w *world) claim(agent tenancy.Principal, j jobs.Job) dispatch.Ref {
+func (w *world) claim(agent tenancy.Principal, j jobs.Job) lease.Ref {
 	w.t.Helper()
-	got, err := w.dispatch.Claim(w.t.Context(), agent, dispatch.ClaimRequest{Job: j.Key})
+	got, err := w.dispatch.Claim(w.t.Context(), agent, claim.Request{Job: j.Key})
 	if err != nil || len(got.Jobs) != 1 {
 		w.t.Fatalf("claim %s: %d jobs, %v", j.Key, len(got.Jobs), err)
 	}
-	return dispatch.Ref{Job: j.Key, Epoch: got.Jobs[0].Epoch}
+	return lease.Ref{Job: j.Key, Epoch: got.Jobs[0].Epoch}
 }
 
 func (w *world) act(j jobs.Job, verb jobs.Trigger) {
 	w.t.Helper()
-	if _, err := w.dispatch.Act(w.t.Context(), w.owner, j.Key, dispatch.Action{Verb: verb, Reason: "because"}); err != nil {
+	if _, err := w.dispatch.Act(w.t.Context(), w.owner, j.Key, actions.Action{Verb: verb, Reason: "because"}); err != nil {
 		w.t.Fatalf("%s %s: %v", verb, j.Key, err)
 	}
 }

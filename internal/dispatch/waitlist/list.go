@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
 )
 
 // FanOut is how many waiters a successful claim wakes in turn: where one job
@@ -89,6 +90,12 @@ func (w *List) Latest() uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.counter
+}
+
+// AgentVersion is the version of an agent's lanes as Text writes it, as this process
+// knows it. It changes at least whenever one of them has got a claimable job.
+func (w *List) AgentVersion(who tenancy.Principal) string {
+	return w.Text(w.Version(who.Workspace, w.Hint(who.Agent).Lanes))
 }
 
 // Text is a version as agents see it.

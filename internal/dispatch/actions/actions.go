@@ -1,0 +1,225 @@
+package actions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"fleetboard/db"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// Service carries out what people decide.
+type Service struct {
+	jobs    *jobs.Service
+	effects *lease.Effects
+}
+
+// New returns the actions on the jobs of a list.
+func New(list *jobs.Service, effects *lease.Effects) *Service {
+	return &Service{jobs: list, effects: effects}
+}
+
+// maxReason bounds what people write about a change, in characters.
+const maxReason = 2000
+
+// Action is what a person wants of a job.
+type Action struct {
+	Verb    jobs.Trigger
+	Reason  string          // for an answer the answer itself
+	Version *int            // the version the person saw; nil does not care
+	Commit  string          // for a merge, or the head that was looked at for an approval
+	URL     string          // for a merge
+	Result  json.RawMessage // of a job that a person completes; nil keeps what is there
+	Key     string          // of a request for many jobs, which changes each of them once; "" for none
+}
+
+// Act changes a job's status for a person. A job that an agent works on is not
+// taken from it: pause and cancel ask the agent, and are applied when it answers or
+// its time to do so is over.
+//
+// Faults: Forbidden; NotFound; Validation for a missing reason or answer;
+// InvalidTransition with the detail "status"; VersionConflict with the current
+// job as the detail "job"; for a merge ChildrenOpen as of Complete.
+func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string, a Action) (jobs.Job, error) {
+	if !who.Can(tenancy.WriteJobs) {
+		return jobs.Job{}, fault.New(fault.Forbidden, "Your role does not allow changing jobs.")
+	}
+	if err := a.check(); err != nil {
+		return jobs.Job{}, err
+	}
+	var own lease.Change
+	var others []lease.Change // that wait for the job
+	job, err := s.jobs.Change(ctx, who, func(tx db.Tx) (jobs.Job, error) {
+		own, others = lease.Change{}, nil
+		locked, err := jobs.LockTx(ctx, tx, who.Workspace, keyOrID)
+		if err != nil {
+			return jobs.Job{}, err
+		}
+		if a.Key != "" {
+			first, err := jobs.OnceTx(ctx, tx, who.Workspace, a.Key, locked.ID)
+			if err != nil || !first {
+				own = lease.Change{Before: locked.Job, After: locked.Job}
+				return locked.Job, err
+			}
+		}
+		if err := locked.CheckVersion(a.Version); err != nil {
+			return jobs.Job{}, err
+		}
+		if a.Verb == jobs.ByResume {
+			if err := lease.RequireBudgetTx(ctx, tx, who.Workspace, locked.Job); err != nil {
+				return jobs.Job{}, err
+			}
+		}
+		if locked.Status.Leased() {
+			after, err := actOnLeased(ctx, tx, who, locked, a)
+			own = lease.Change{Before: locked.Job, After: after}
+			return after, err
+		}
+		if err := jobs.WithdrawTx(ctx, tx, who.Workspace, locked); err != nil {
+			return jobs.Job{}, err
+		}
+		saved, err := actOnFree(ctx, tx, who, locked, a)
+		if err != nil {
+			return jobs.Job{}, err
+		}
+		own = lease.Change{Before: locked.Job, After: saved}
+		if a.Verb == jobs.ByRetry {
+			others, err = lease.HoldParentsTx(ctx, tx, who.Workspace, saved)
+		} else {
+			others, err = lease.PromoteDependentsTx(ctx, tx, who.Workspace, saved)
+		}
+		return saved, err
+	})
+	if err != nil {
+		return job, err
+	}
+	s.effects.AfterCommit(ctx, who.Workspace, others...)
+	// Whoever waits for the job itself was woken by its change.
+	if own.FreesSeat() {
+		s.effects.Publish(who.Workspace, lease.FreedSeats(own))
+	}
+	s.effects.PromoteNext(ctx, who.Workspace, own)
+	return job, err
+}
+
+func (a Action) check() error {
+	field, limit, needed := "reason", maxReason, false
+	switch a.Verb {
+	case jobs.ByAnswer:
+		field, limit, needed = "answer", lease.MaxQuestion, true
+	case jobs.ByReject, jobs.ByBlock, jobs.ByMergeFail, jobs.ByFinish:
+		needed = true
+	}
+	if needed && strings.TrimSpace(a.Reason) == "" {
+		return fault.Invalid(field, "It must not be empty: whoever reads it next has nothing else.")
+	}
+	if !lease.IsText(a.Reason, limit) {
+		return fault.Invalid(field, "It must have at most %d characters of text.", limit)
+	}
+	if !lease.IsWebAddress(a.URL) {
+		return fault.Invalid("url", lease.NotWebAddress)
+	}
+	p := fault.Problems{}
+	p.Line("url", a.URL, jobs.MaxURL)
+	p.Line(map[bool]string{true: "head", false: "commit"}[a.Verb == jobs.ByApprove], a.Commit, jobs.MaxCommit)
+	return p.Err()
+}
+
+// actOnFree changes a job that nobody works on.
+func actOnFree(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, a Action) (jobs.Job, error) {
+	if a.Verb == jobs.ByMerge && job.Status == jobs.Approved || a.Verb == jobs.ByFinish && jobs.Can(job.Status, a.Verb) {
+		if err := jobs.RequireChildrenDoneTx(ctx, tx, who.Workspace, job.Job); err != nil {
+			return jobs.Job{}, err
+		}
+	}
+	open, err := jobs.DependencyOpenTx(ctx, tx, who.Workspace, job.ID)
+	if err != nil {
+		return jobs.Job{}, fmt.Errorf("dependencies of %s: %w", job.Key, err)
+	}
+	d, err := decide(job, a, open)
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	if a.Verb == jobs.ByReject {
+		if err := rejectAttempt(ctx, tx, who.Workspace, job.Job); err != nil {
+			return jobs.Job{}, err
+		}
+	}
+	return jobs.SaveTx(ctx, tx, who, d)
+}
+
+func decide(job jobs.Locked, a Action, dependencyOpen bool) (jobs.Decision, error) {
+	reason := strings.TrimSpace(a.Reason)
+	switch a.Verb {
+	case jobs.ByBlock:
+		return job.Block(reason)
+	case jobs.ByUnblock:
+		return job.Unblock(job.Now, dependencyOpen)
+	case jobs.ByAnswer:
+		return job.Reply(job.Now, dependencyOpen, reason)
+	case jobs.ByPause:
+		return job.Pause()
+	case jobs.ByResume:
+		return job.Resume(job.Now, dependencyOpen)
+	case jobs.ByCancel:
+		return job.Cancel(reason)
+	case jobs.ByRetry:
+		return job.Retry(job.Now, dependencyOpen)
+	case jobs.ByApprove:
+		return job.Approve(a.Commit)
+	case jobs.ByReject:
+		return job.Reject(reason)
+	case jobs.ByMerge:
+		return job.Merge(a.Commit, a.URL)
+	case jobs.ByFinish:
+		return job.Finish(reason, a.Result)
+	case jobs.ByMergeFail:
+		return job.FailMerge(reason)
+	case jobs.ByArchive:
+		return job.Archive()
+	}
+	return jobs.Decision{}, job.Refuse(a.Verb)
+}
+
+// actOnLeased asks the agent that works on a job to stop, or gives the job back
+// at once where a person says so.
+func actOnLeased(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, a Action) (jobs.Job, error) {
+	switch a.Verb {
+	case jobs.ByRelease:
+		d, err := job.GiveBack(job.Now, strings.TrimSpace(a.Reason))
+		if err != nil {
+			return jobs.Job{}, err
+		}
+		return lease.EndTx(ctx, tx, who, d, lease.AttemptEnd{Outcome: lease.Released, Error: a.Reason})
+	case jobs.ByCancel:
+		return lease.DirectTx(ctx, tx, who, job, lease.Cancel, strings.TrimSpace(a.Reason), nil)
+	case jobs.ByPause:
+		return lease.DirectTx(ctx, tx, who, job, lease.Pause, strings.TrimSpace(a.Reason), nil)
+	case jobs.ByResume:
+		return withdrawPause(ctx, tx, who, job)
+	}
+	return jobs.Job{}, job.Refuse(a.Verb)
+}
+
+// withdrawPause takes back a pause that the agent has not acknowledged: it works on
+// as if nothing had been asked.
+func withdrawPause(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked) (jobs.Job, error) {
+	if job.Lease.Directive != lease.Pause {
+		return jobs.Job{}, job.Refuse(jobs.ByResume)
+	}
+	if err := withdrawDirective(ctx, tx, who.Workspace, job.ID); err != nil {
+		return jobs.Job{}, err
+	}
+	after, err := jobs.LoadTx(ctx, tx, who.Workspace, job.ID.String())
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	return after, lease.AppendEvent(ctx, tx, who, eventlog.Event{Type: eventlog.JobResumed, JobID: &job.ID, Epoch: &job.Epoch,
+		Changes: []eventlog.Change{{Field: "directive", Old: lease.Pause, New: after.Lease.Directive}}})
+}

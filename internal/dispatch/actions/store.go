@@ -1,0 +1,31 @@
+package actions
+
+import (
+	"context"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+)
+
+var q = dbsqlc.New()
+
+// rejectAttempt marks a job's last attempt as rejected.
+func rejectAttempt(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) error {
+	err := q.AttemptReject(ctx, tx, dbsqlc.AttemptRejectParams{WorkspaceID: workspace, JobID: job.ID, Epoch: job.Epoch})
+	if err != nil {
+		return fmt.Errorf("reject attempt: %w", err)
+	}
+	return nil
+}
+
+// withdrawDirective takes back what was asked of a job's lease.
+func withdrawDirective(ctx context.Context, tx db.Tx, workspace, job ids.ID) error {
+	err := q.LeaseUndirect(ctx, tx, dbsqlc.LeaseUndirectParams{WorkspaceID: workspace, JobID: job})
+	if err != nil {
+		return fmt.Errorf("withdraw directive: %w", err)
+	}
+	return nil
+}

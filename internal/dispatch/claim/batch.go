@@ -1,0 +1,303 @@
+package claim
+
+import (
+	"context"
+	"slices"
+
+	"fleetboard/db"
+	"fleetboard/internal/batch"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/waitlist"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// claimCall is one try at a claim.
+type claimCall struct {
+	who  tenancy.Principal
+	in   Request
+	hint waitlist.Hint
+}
+
+// claimResult is what one try found.
+type claimResult struct {
+	claimed       Result
+	lanes         []int64
+	factory       ids.ID
+	version       uint64
+	began         uint64 // of this process's wake-ups, before anything was read
+	outOfCapacity bool   // there was a job, and this agent could not take it
+	again         bool   // what it was given has failed instead: there may be more behind it
+}
+
+// lockClaim waits for the locks of one claim: the factory, then the agent.
+func (s *Service) lockClaim(ctx context.Context, tx db.Tx, workspace ids.ID, c claimCall) error {
+	return waitForAgent(ctx, tx, workspace, c.who.Agent)
+}
+
+// execClaims answers the claims of many agents. Where there is nothing to take it only
+// reads.
+func (s *Service) execClaims(ctx context.Context, tx db.Tx, workspace ids.ID, items []*batch.Item[claimCall, claimResult]) (func(), error) {
+	b := &claimBatch{ctx: ctx, tx: tx, s: s, workspace: workspace, locked: map[ids.ID]bool{}}
+	for _, i := range items {
+		b.items = append(b.items, &claimItem{Item: i})
+	}
+	for _, step := range []func() error{b.authenticate, b.resolve, b.heads, b.reserve, b.dequeue, b.lease} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range b.items {
+		c.Res.claimed.QueueVersion = s.waiters.Text(c.Res.version)
+	}
+	if !b.wrote {
+		return b.notify, batch.ErrNothingWritten
+	}
+	return b.notify, nil
+}
+
+// claimBatch is the claims of one transaction.
+type claimBatch struct {
+	ctx       context.Context //nolint:containedctx // lives as long as the batch
+	tx        db.Tx
+	s         *Service
+	workspace ids.ID
+	items     []*claimItem
+
+	agents   map[ids.ID]claimant
+	locked   map[ids.ID]bool    // agents that are locked with their factories
+	closed   map[ids.ID]string  // products that give nothing now, and why
+	products map[string]ids.ID  // those that tokens are limited to
+	held     []int64            // lanes with jobs that wait for a place in review
+	hinted   []int64            // lanes that the agents served last
+	ready    []head             // the heads of the lanes, until something is taken
+	from     map[int64]readyKey // watermarks of lanes, from which jobs are looked for
+	reached  []watermark
+	broken   []lease.Change // jobs that failed instead of being given
+	wrote    bool           // it has something to save
+}
+
+// claimItem is one of the claims.
+type claimItem struct {
+	*batch.Item[claimCall, claimResult]
+
+	agent    claimant
+	products map[int64]ids.ID // of its lanes
+	named    *jobs.Job        // the one job wanted
+	closed   string           // why its lanes' jobs were left out, "" where none was
+	reserved int              // how many jobs may be taken for it
+	crowded  bool             // others of the batch have reserved what is free
+	taken    []ids.ID         // out of the queue, without a lease yet
+	given    []ids.ID
+	done     bool // what it gets is known
+}
+
+// open are the claims of which it is not known yet what they get.
+func (b *claimBatch) open() []*claimItem {
+	var open []*claimItem
+	for _, c := range b.items {
+		if c.Err == nil && !c.done && !c.Retrying() {
+			open = append(open, c)
+		}
+	}
+	return open
+}
+
+// notify tells the others what was given, after the commit: the pages, and the next in
+// line.
+func (b *claimBatch) notify() {
+	b.s.effects.AfterCommit(b.ctx, b.workspace, b.broken...)
+	var given []jobs.Job
+	for _, c := range b.items {
+		if len(c.Res.claimed.Jobs) > 0 {
+			given = append(given, c.Res.claimed.Jobs...)
+			b.s.waiters.NotifyNext(b.workspace, c.Res.lanes, waitlist.FanOut)
+		}
+		if c.Err == nil {
+			b.s.waiters.StoreHint(c.Req.who.Agent, waitlist.Hint{Factory: c.Res.factory, Lanes: c.Res.lanes})
+		}
+	}
+	if len(given) > 0 {
+		b.s.effects.Publish(b.workspace, nil, given...)
+	}
+	for _, w := range b.reached {
+		b.s.watermarks.advance(b.workspace, w)
+	}
+}
+
+// authenticate reads who claims, which lanes they serve, and the heads of the lanes that
+// they served last. Those for whom a job has just become ready are locked first.
+func (b *claimBatch) authenticate() error {
+	// Before anything is read: a product that opens, and a job that becomes ready,
+	// from here on changes the version.
+	began := b.s.waiters.Latest()
+	var likely []*claimItem
+	for _, c := range b.items {
+		if c.Req.in.Job != "" {
+			continue
+		}
+		b.hinted = append(b.hinted, c.Req.hint.Lanes...)
+		if c.Req.hint.Likely {
+			likely = append(likely, c)
+		}
+	}
+	b.hinted = compact(b.hinted)
+	b.from = b.s.watermarks.of(b.workspace, b.hinted)
+	before := []func(db.Tx) error{func(tx db.Tx) (err error) {
+		b.ready, err = b.headsOf(tx, b.hinted)
+		return err
+	}}
+	if len(likely) > 0 {
+		before = slices.Insert(before, 0, b.lockAgents(likely))
+	}
+	if err := b.read(before...); err != nil {
+		return err
+	}
+	for _, c := range b.open() {
+		c.Res.began = began
+		if c.Err = b.refuseEnded(c); c.Err != nil {
+			continue
+		}
+		if err := b.findLanes(c); err != nil {
+			return err
+		}
+	}
+	return b.replay()
+}
+
+// read loads the agents and products, after running the before steps in the same round
+// trip.
+func (b *claimBatch) read(before ...func(db.Tx) error) error {
+	var agents []ids.ID
+	names := []string{}
+	for _, c := range b.items {
+		agents, names = append(agents, c.Req.who.Agent), append(names, c.Req.who.Scope.Products...)
+	}
+	return b.tx.Together(b.ctx, append(before,
+		func(tx db.Tx) error { return b.readAgents(tx, agents) },
+		func(tx db.Tx) error { return b.readProducts(tx, names) })...)
+}
+
+func (b *claimBatch) readAgents(tx db.Tx, agents []ids.ID) (err error) {
+	b.agents, err = readClaimants(b.ctx, tx, b.workspace, b.s.leaseWatermarks.of(agents))
+	return err
+}
+
+// lockAgents locks the agents of these claims and their factories, as far as nobody
+// else has.
+func (b *claimBatch) lockAgents(claims []*claimItem) func(db.Tx) error {
+	agents, factories := make([]ids.ID, 0, len(claims)), make([]ids.ID, 0, len(claims))
+	for _, c := range claims {
+		factory := c.agent.factoryID
+		if factory == ids.Nil {
+			factory = c.Req.hint.Factory
+		}
+		agents, factories = append(agents, c.Req.who.Agent), append(factories, factory)
+	}
+	return func(tx db.Tx) error {
+		locked, err := lockAgents(b.ctx, tx, b.workspace, factories, agents)
+		for _, agent := range locked {
+			b.locked[agent] = true
+		}
+		return err
+	}
+}
+
+// refuseEnded refuses an agent whose token has ended, by what the database says: a
+// process that has not heard of it yet gives out nothing either.
+func (b *claimBatch) refuseEnded(c *claimItem) error {
+	agent, known := b.agents[c.Req.who.Agent]
+	c.agent = agent
+	switch {
+	case !known:
+		return fault.New(fault.Superseded, "This agent is no longer registered. Register it again.")
+	case agent.enrolmentRevoked:
+		return fault.New(fault.TokenRevoked, "The enrolment token of %s was revoked.", agent.name)
+	case agent.cutOff:
+		return fault.New(fault.TokenRevoked, "%s was cut off by a person.", agent.name)
+	case agent.boot != c.Req.who.Boot || agent.generation > c.Req.who.Generation:
+		return lease.Superseded(agent.name)
+	}
+	return nil
+}
+
+// findLanes finds the lanes whose jobs an agent may take.
+func (b *claimBatch) findLanes(c *claimItem) error {
+	offer, err := c.agent.offer(c.Req.who.Scope)
+	if err != nil {
+		return err
+	}
+	lanes, err := b.s.lanes.of(b.ctx, b.tx, b.workspace, c.agent.newestLane)
+	if err != nil {
+		return err
+	}
+	c.Res.factory = c.agent.factoryID
+	c.Res.lanes, c.products = []int64{}, map[int64]ids.ID{}
+	for _, l := range lanes {
+		if b.reaches(c, l.product) && offer.Serves(l.needs, l.factory) {
+			c.Res.lanes, c.products[l.id] = append(c.Res.lanes, l.id), l.product
+		}
+	}
+	c.Res.version = min(c.Res.began, b.s.waiters.Version(b.workspace, c.Res.lanes))
+	return nil
+}
+
+// replay gives the same leases again to a request that was answered before, but
+// those that its token does not reach any more.
+func (b *claimBatch) replay() error {
+	var asked []repeatable
+	for _, c := range b.open() {
+		if c.Req.in.RequestID == "" {
+			continue
+		}
+		asked = append(asked, repeatable{claim: c, digests: c.requestDigests(b.s.jobs),
+			fromNumber: b.s.leaseWatermarks.from(c.Req.who.Agent)})
+	}
+	given, err := leasesOfRequests(b.ctx, b.tx, b.workspace, asked)
+	if err != nil {
+		return err
+	}
+	for _, g := range given {
+		c := g.claim
+		if !b.reaches(c, g.product) {
+			continue
+		}
+		l, err := b.s.lanes.one(b.ctx, b.tx, b.workspace, g.lane)
+		if err != nil {
+			return err
+		}
+		if fleet.Allows(c.Req.who.Scope, l.needs, l.factory) {
+			c.given, c.done = append(c.given, g.job), true
+		}
+	}
+	return nil
+}
+
+// resolve finds the one job that an agent asks for.
+func (b *claimBatch) resolve() error {
+	for _, c := range b.open() {
+		if c.Req.in.Job == "" {
+			continue
+		}
+		job, err := jobs.LoadTx(b.ctx, b.tx, b.workspace, c.Req.in.Job)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
+		switch {
+		case err != nil:
+			c.Err = err
+		case !b.reaches(c, job.ProductID):
+			c.Err = fault.New(fault.NotClaimable, "The token of %s does not reach the product %s.", c.agent.name, job.Product)
+		case !slices.Contains(c.Res.lanes, job.LaneID):
+			c.Err = fault.New(fault.NotClaimable, "%s needs something that %s on %s does not offer.", job.Key, c.agent.name,
+				c.agent.factory)
+		default:
+			c.Err = b.requireOpen(job)
+		}
+		c.named = &job
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package claim
+
+import (
+	"cmp"
+	"slices"
+
+	"fleetboard/internal/ids"
+)
+
+// dequeue takes jobs out of the queue: for agents of the same lanes together, in the
+// order in which they came.
+func (b *claimBatch) dequeue() error {
+	claims := b.open()
+	for len(claims) > 0 {
+		first := claims[0]
+		var group, others []*claimItem
+		for _, c := range claims {
+			if c == first || first.named == nil && c.named == nil && slices.Equal(c.Res.lanes, first.Res.lanes) {
+				group = append(group, c)
+			} else {
+				others = append(others, c)
+			}
+		}
+		claims = others
+		take := func() error { return b.takeFor(group) }
+		if first.named != nil {
+			take = func() error { return b.takeNamed(first) }
+		}
+		if err := take(); err != nil {
+			return err
+		}
+	}
+	for _, c := range b.open() {
+		c.explainNothing(b.items)
+	}
+	return nil
+}
+
+// explainNothing says of a claim that has got nothing why. Where others of the batch
+// have reserved seats that they did not need, it is tried again alone.
+func (c *claimItem) explainNothing(all []*claimItem) {
+	switch {
+	case len(c.taken) > 0:
+	case !c.crowded:
+		c.Res.claimed.Reason, c.done = cmp.Or(c.closed, ReasonEmpty), true
+	default:
+		own, factory := c.ownSeats(), c.factorySeats()
+		for _, other := range all {
+			if other.agent.factoryID == c.agent.factoryID {
+				factory -= len(other.taken)
+			}
+			if other.agent.id == c.agent.id {
+				own -= len(other.taken)
+			}
+		}
+		if own > 0 && factory > 0 {
+			c.Retry()
+			return
+		}
+		c.Res.claimed.Reason, c.Res.outOfCapacity, c.done = ReasonNoSeats, true, true
+	}
+}
+
+// takeNamed takes the one job that was asked for.
+func (b *claimBatch) takeNamed(c *claimItem) error {
+	if c.crowded {
+		return nil
+	}
+	c.Err = b.requireOpen(*c.named)
+	if c.Err != nil {
+		return nil //nolint:nilerr // the refusal of this claim, not of the batch
+	}
+	taken, err := takeJob(b.ctx, b.tx, *c.named, b.workspace)
+	if err != nil {
+		return err
+	}
+	if !taken {
+		c.Err = notClaimable(*c.named)
+		return nil
+	}
+	c.taken = []ids.ID{c.named.ID}
+	return nil
+}
+
+// takeFor takes jobs for claims of the same lanes.
+func (b *claimBatch) takeFor(group []*claimItem) error {
+	n := 0
+	for _, c := range group {
+		n += c.reserved
+	}
+	if n == 0 {
+		return nil
+	}
+	taken, err := b.takeFrom(group[0], n)
+	if err != nil {
+		return err
+	}
+	for _, c := range group {
+		got := min(c.reserved, len(taken))
+		c.taken, taken = taken[:got:got], taken[got:]
+		c.closed = group[0].closed
+	}
+	return nil
+}
+
+// takeFrom takes up to n jobs, lane by lane: from the most urgent lane those that
+// are at least as urgent as the next lane's head, then it looks again. A job that
+// another claim is taking is passed over.
+func (b *claimBatch) takeFrom(c *claimItem, n int) ([]ids.ID, error) {
+	var taken []ids.ID
+	dry := map[int64]bool{}
+	for len(taken) < n {
+		// The first to take can go by the heads that were read already.
+		heads, again := b.ready, b.ready == nil
+		if b.ready = nil; again {
+			var err error
+			if heads, err = b.headsOf(b.tx, lanesOf([]*claimItem{c})); err != nil {
+				return nil, err
+			}
+		}
+		heads = slices.DeleteFunc(b.headsFor(c, heads), func(h head) bool { return dry[h.lane] })
+		if len(heads) == 0 && len(b.from) > 0 {
+			b.from = nil // once more, from the top
+			continue
+		}
+		if len(heads) == 0 {
+			break
+		}
+		rows, err := b.takeLane(heads, n-len(taken))
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			taken = append(taken, row.job)
+		}
+		dry[heads[0].lane] = again && len(rows) == 0
+	}
+	return taken, nil
+}
+
+// takeLane takes up to n jobs from the lane of the first head, in its order.
+func (b *claimBatch) takeLane(heads []head, n int) ([]readyKey, error) {
+	lane := heads[0].lane
+	var least int16
+	if len(heads) > 1 {
+		least = heads[1].priority
+	}
+	keys, err := takeReady(b.ctx, b.tx, b.workspace, lane, b.scanFrom(lane), least, n)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(keys, readyKey.compare)
+	if len(keys) > 0 {
+		b.reached = append(b.reached, watermark{lane, keys[len(keys)-1], 0})
+	}
+	return keys, nil
+}

@@ -1,0 +1,107 @@
+package claim
+
+import (
+	"cmp"
+	"slices"
+
+	"fleetboard/db"
+)
+
+// heads finds out for whom there is anything to take.
+func (b *claimBatch) heads() (err error) {
+	claims := b.open()
+	lanes := lanesOf(claims)
+	if !slices.Equal(lanes, b.hinted) {
+		b.reached, b.from = nil, b.s.watermarks.of(b.workspace, lanes)
+		b.ready, err = b.headsOf(b.tx, lanes)
+	}
+	empty := func(c *claimItem) bool { return c.named == nil && len(b.headsFor(c, b.ready)) == 0 }
+	if err == nil && len(b.from) > 0 && slices.ContainsFunc(claims, empty) {
+		b.from = nil // once more, from the top
+		b.ready, err = b.headsOf(b.tx, lanes)
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range claims {
+		if empty(c) {
+			c.Res.claimed.Reason, c.done = cmp.Or(c.closed, ReasonEmpty), true
+		}
+	}
+	return nil
+}
+
+// headsOf are the first ready jobs of those of the lanes that have one, the most urgent
+// first.
+func (b *claimBatch) headsOf(tx db.Tx, lanes []int64) ([]head, error) {
+	if len(lanes) == 0 {
+		return nil, nil
+	}
+	from := make([]readyKey, 0, len(lanes))
+	for _, id := range lanes {
+		from = append(from, b.scanFrom(id))
+	}
+	heads, err := readHeads(b.ctx, tx, b.workspace, lanes, from)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range heads {
+		if _, marked := b.from[h.lane]; !marked {
+			b.reached = append(b.reached, watermark(h))
+		}
+	}
+	slices.SortFunc(heads, func(x, y head) int {
+		return cmp.Or(cmp.Compare(y.priority, x.priority), x.readyAt.Compare(y.readyAt), cmp.Compare(x.lane, y.lane))
+	})
+	return heads, nil
+}
+
+// scanFrom is the key from which on jobs of a lane are looked for.
+func (b *claimBatch) scanFrom(lane int64) readyKey {
+	if at, ok := b.from[lane]; ok {
+		return at
+	}
+	return top
+}
+
+// headsFor are the heads of a claim's lanes without those of products that give
+// nothing now. It notes why the most urgent of these does not, or else why jobs of its
+// lanes are not even ready.
+func (b *claimBatch) headsFor(c *claimItem, heads []head) []head {
+	left := make([]head, 0, len(heads))
+	c.closed = ""
+	for _, h := range heads {
+		product, served := c.products[h.lane]
+		if !served {
+			continue
+		}
+		why := b.closed[product]
+		if why == "" {
+			left = append(left, h)
+		} else if c.closed == "" {
+			c.closed = why
+		}
+	}
+	for _, lane := range b.held {
+		if product, served := c.products[lane]; served && c.closed == "" {
+			c.closed = b.closed[product]
+		}
+	}
+	return left
+}
+
+// lanesOf are the lanes of all claims that want any job.
+func lanesOf(claims []*claimItem) []int64 {
+	var lanes []int64
+	for _, c := range claims {
+		if c.named == nil {
+			lanes = append(lanes, c.Res.lanes...)
+		}
+	}
+	return compact(lanes)
+}
+
+func compact(lanes []int64) []int64 {
+	slices.Sort(lanes)
+	return slices.Compact(lanes)
+}

@@ -1,0 +1,104 @@
+package claim
+
+import (
+	"slices"
+
+	"fleetboard/db"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+)
+
+// lease writes the leases, attempts and events of what was taken, and gives the agents
+// the jobs that are theirs, the most urgent first.
+func (b *claimBatch) lease() error {
+	said, err := b.words()
+	if err != nil {
+		return err
+	}
+	var leases []newLease
+	var all []ids.ID
+	for _, c := range b.items {
+		for _, id := range c.taken {
+			leases = append(leases, newLease{job: id, claimant: c.agent, claimWords: said[c], ttlSeconds: c.Req.in.TTLSeconds})
+			all = append(all, id)
+		}
+	}
+	for _, c := range b.items {
+		all = append(all, c.given...) // again, to repeated requests
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	b.wrote = true
+	var loaded []jobs.Job
+	err = b.tx.Together(b.ctx, func(tx db.Tx) error { return b.insertLeases(tx, leases) },
+		func(tx db.Tx) (err error) {
+			loaded, err = jobs.LoadManyTx(b.ctx, tx, b.workspace, all)
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	return b.give(loaded)
+}
+
+// insertLeases writes the leases, and notes which of the jobs that were taken for a
+// claim it got.
+func (b *claimBatch) insertLeases(tx db.Tx, leases []newLease) error {
+	if len(leases) == 0 {
+		return nil
+	}
+	numbers, err := insertLeases(b.ctx, tx, b.workspace, leases)
+	if err != nil {
+		return err
+	}
+	first := map[ids.ID]int64{} // number of an agent, and of a factory
+	for _, c := range b.items {
+		for _, id := range c.taken {
+			number, ok := numbers[id]
+			if !ok {
+				continue
+			}
+			c.given = append(c.given, id)
+			for _, holder := range []ids.ID{c.agent.id, c.agent.factoryID} {
+				if first[holder] == 0 || number < first[holder] {
+					first[holder] = number
+				}
+			}
+		}
+	}
+	for _, c := range b.items {
+		if len(c.given) > 0 && len(c.taken) > 0 {
+			b.s.leaseWatermarks.given(c.agent, first[c.agent.id], first[c.agent.factoryID])
+		}
+	}
+	return nil
+}
+
+// give hands the jobs to their claims, with the values of their secrets.
+func (b *claimBatch) give(loaded []jobs.Job) error {
+	given := map[ids.ID]bool{}
+	for _, c := range b.items {
+		for _, id := range c.given {
+			given[id] = true
+		}
+	}
+	list, err := b.reveal(slices.DeleteFunc(loaded, func(j jobs.Job) bool { return !given[j.ID] }))
+	if err != nil {
+		return err
+	}
+	byID := make(map[ids.ID]jobs.Job, len(list))
+	for _, j := range list {
+		byID[j.ID] = j
+	}
+	for _, c := range b.items {
+		for _, id := range c.given {
+			if j, ok := byID[id]; ok {
+				c.Res.claimed.Jobs = append(c.Res.claimed.Jobs, j)
+			}
+		}
+		slices.SortStableFunc(c.Res.claimed.Jobs, func(x, y jobs.Job) int { return y.Priority - x.Priority })
+		c.Res.again = len(c.given) > 0 && len(c.Res.claimed.Jobs) == 0
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package claim
+
+import (
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"fleetboard/internal/ids"
+)
+
+// maxLeaseWatermarks bounds the cache (least recently used out): one entry for each
+// agent or factory.
+const maxLeaseWatermarks = 1 << 16
+
+// leaseWatermarks are the numbers of leases before which an agent or a factory has none
+// left. Whoever gives a lease holds both their locks and takes the next number, so
+// what was counted under the locks stays true: ended leases that the database
+// cannot remove yet, for somebody holds a snapshot open, are not counted again
+// with each claim.
+type leaseWatermarks struct {
+	known *lru.Cache[ids.ID, leaseWatermark]
+}
+
+type leaseWatermark struct {
+	number  int64
+	factory ids.ID // of an agent
+}
+
+func newLeaseWatermarks() *leaseWatermarks {
+	cache, err := lru.New[ids.ID, leaseWatermark](maxLeaseWatermarks)
+	if err != nil {
+		panic(err) // only for a size below one
+	}
+	return &leaseWatermarks{cache}
+}
+
+// seatCount says from which numbers on the leases of an agent, and of its factory, have
+// to be counted.
+type seatCount struct {
+	agent, factory            ids.ID
+	fromNumber, fromOfFactory int64
+}
+
+// of returns what is needed to count the seats of these agents.
+func (m *leaseWatermarks) of(agents []ids.ID) []seatCount {
+	list := make([]seatCount, 0, len(agents))
+	for _, id := range agents {
+		own, _ := m.known.Get(id)
+		factory, _ := m.known.Get(own.factory)
+		list = append(list, seatCount{agent: id, factory: own.factory, fromNumber: own.number, fromOfFactory: factory.number})
+	}
+	return list
+}
+
+// from is the number before which an agent has no lease left.
+func (m *leaseWatermarks) from(agent ids.ID) int64 {
+	own, _ := m.known.Get(agent)
+	return own.number
+}
+
+// counted remembers the oldest leases that are left, while the agent and its factory
+// are locked.
+func (m *leaseWatermarks) counted(agent claimant) {
+	own, _ := m.known.Get(agent.id)
+	m.known.Add(agent.id, leaseWatermark{max(own.number, agent.oldestLease), agent.factoryID})
+	beside, _ := m.known.Get(agent.factoryID)
+	m.known.Add(agent.factoryID, leaseWatermark{number: max(beside.number, agent.factoryOldestLease)})
+}
+
+// given remembers the first leases that a batch has given to an agent and in its
+// factory, where it counted none before.
+func (m *leaseWatermarks) given(agent claimant, first, firstOfFactory int64) {
+	if agent.taken == 0 {
+		agent.oldestLease = first
+	}
+	if agent.factoryTaken == 0 {
+		agent.factoryOldestLease = firstOfFactory
+	}
+	m.counted(agent)
+}

@@ -1,0 +1,90 @@
+package claim
+
+import (
+	"cmp"
+
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/secrets"
+	"fleetboard/internal/redact"
+	"fleetboard/internal/tenancy"
+)
+
+// claimWords are what a claim says for itself, as it is kept: without the secrets of
+// jobs that its agent holds already. The digest is nil where the request id is as it
+// was said.
+type claimWords struct {
+	session, request string
+	digest           []byte
+}
+
+// requestDigests are by which a request is known again whose id held a secret, the one
+// that is kept first.
+func (c *claimItem) requestDigests(list *jobs.Service) [][]byte {
+	return list.Secrets.Digests([]byte("claim " + c.Req.who.Agent.String() + " " + c.Req.in.RequestID))
+}
+
+// words are what the claims say that get something. Agents without another lease cost
+// no look at secrets.
+func (b *claimBatch) words() (map[*claimItem]claimWords, error) {
+	said := map[*claimItem]claimWords{}
+	var holders []ids.ID
+	for _, c := range b.items {
+		if len(c.taken) == 0 {
+			continue
+		}
+		said[c] = claimWords{session: c.Req.in.SessionKey, request: c.Req.in.RequestID}
+		if c.agent.taken > 0 && cmp.Or(c.Req.in.SessionKey, c.Req.in.RequestID) != "" {
+			holders = append(holders, c.agent.id)
+		}
+	}
+	if len(holders) == 0 {
+		return said, nil
+	}
+	held, err := b.s.jobs.Secrets.HeldTx(b.ctx, b.tx, b.workspace, secrets.Holders{Agents: holders})
+	if err != nil {
+		return nil, err
+	}
+	for c, words := range said {
+		held.Hide(c.agent.id, &words.session, &words.request)
+		words.session, words.request = redact.Cut(words.session, maxClaimWord), redact.Cut(words.request, maxClaimWord)
+		if words.request != c.Req.in.RequestID {
+			words.digest = c.requestDigests(b.s.jobs)[0]
+		}
+		said[c] = words
+	}
+	return said, nil
+}
+
+// brokenSecrets is the error of a job whose secrets were damaged where they are
+// kept.
+const brokenSecrets = "The job's secrets cannot be read: what is kept of them was changed or moved. Create the job again with its secrets."
+
+// reveal adds the values of secrets to the jobs that the agent got. A job whose
+// secrets are damaged fails instead: as the most urgent one of its lane it would
+// keep all others from being given.
+func (b *claimBatch) reveal(given []jobs.Job) ([]jobs.Job, error) {
+	given, broken, err := b.s.jobs.RevealTx(b.ctx, b.tx, b.workspace, given)
+	if err != nil {
+		return nil, err
+	}
+	system := tenancy.System(b.workspace, "secrets")
+	for _, j := range broken {
+		job, err := jobs.LockTx(b.ctx, b.tx, b.workspace, j.ID.String())
+		if err != nil {
+			return nil, err
+		}
+		d, err := job.Fail(job.Now, false, jobs.FailedOther, brokenSecrets)
+		if err != nil {
+			return nil, err
+		}
+		failed, err := lease.EndTx(b.ctx, b.tx, system, d, lease.AttemptEnd{Outcome: lease.Failed, Error: brokenSecrets,
+			Kind: string(jobs.FailedOther)})
+		if err != nil {
+			return nil, err
+		}
+		b.broken = append(b.broken, lease.Change{Before: job.Job, After: failed})
+	}
+	return given, nil
+}

@@ -1,0 +1,78 @@
+package claim
+
+import (
+	"slices"
+
+	"fleetboard/internal/ids"
+)
+
+// maxClaimed is how many jobs a batch gives out at most, unless it has more agents:
+// each gets one at least.
+const maxClaimed = 1600
+
+// reserve sees which agents have a free seat, and keeps those for the batch. Claims
+// of one factory come one after another from here on; others are not touched.
+func (b *claimBatch) reserve() error {
+	for _, c := range b.open() {
+		// Whoever went away gets nothing; from here on nobody can be left out.
+		if c.Err = c.Ctx.Err(); c.Err == nil {
+			c.done = c.full()
+		}
+	}
+	if err := b.lockOpen(); err != nil {
+		return err
+	}
+	claims := b.open()
+	share := max(1, maxClaimed/max(1, len(claims)))
+	ofAgent, ofFactory := map[ids.ID]int{}, map[ids.ID]int{}
+	for _, c := range claims {
+		if c.Err = b.refuseEnded(c); c.Err != nil {
+			continue
+		}
+		b.s.leaseWatermarks.counted(c.agent)
+		if c.done = c.full(); c.done {
+			continue
+		}
+		free := min(c.ownSeats()-ofAgent[c.agent.id], c.factorySeats()-ofFactory[c.agent.factoryID])
+		c.crowded = free <= 0
+		c.reserved = max(0, min(free, c.Req.in.Max, share))
+		ofAgent[c.agent.id] += c.reserved
+		ofFactory[c.agent.factoryID] += c.reserved
+	}
+	return nil
+}
+
+// lockOpen locks the factories and agents that are to get something, and reads them
+// again, in statements that see what happened until they were locked. A new boot and an
+// end of an agent give back what it holds; neither may miss what is claimed at that
+// moment.
+func (b *claimBatch) lockOpen() error {
+	claims := b.open()
+	if !slices.ContainsFunc(claims, func(c *claimItem) bool { return !b.locked[c.agent.id] }) {
+		return nil
+	}
+	err := b.read(b.lockAgents(claims))
+	for _, c := range claims {
+		if !b.locked[c.agent.id] {
+			c.Retry()
+		}
+	}
+	return err
+}
+
+func (c *claimItem) ownSeats() int     { return c.agent.seats - c.agent.taken }
+func (c *claimItem) factorySeats() int { return c.agent.factorySeats - c.agent.factoryTaken }
+
+// full reports whether the agent may take nothing, and notes why.
+func (c *claimItem) full() bool {
+	switch {
+	case c.agent.draining:
+		c.Res.claimed.Reason = ReasonDraining
+	case c.ownSeats() <= 0 || c.factorySeats() <= 0:
+		c.Res.claimed.Reason = ReasonNoSeats
+	default:
+		return false
+	}
+	c.Res.outOfCapacity = c.named == nil
+	return true
+}

@@ -1,0 +1,91 @@
+package claim
+
+import (
+	"context"
+
+	"fleetboard/db"
+	"fleetboard/internal/accounts/tokens"
+	"fleetboard/internal/batch"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/waitlist"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+)
+
+// Subscriber tells of wake-ups, from every process of one database.
+type Subscriber interface {
+	Subscribe(prefix string, fn func(topic string)) (cancel func())
+}
+
+// Reaper takes back lapsed leases.
+type Reaper interface {
+	// ReapInPassing takes back a few of a workspace, where there are any.
+	ReapInPassing(ctx context.Context, workspace ids.ID)
+}
+
+// Service gives jobs to agents.
+type Service struct {
+	db              *db.DB
+	jobs            *jobs.Service
+	reaper          Reaper
+	waiters         *waitlist.List
+	effects         *lease.Effects
+	lanes           *laneCache
+	watermarks      *scanWatermarks
+	leaseWatermarks *leaseWatermarks
+	claims          *batch.Queue[claimCall, claimResult]
+	// unsubscribe ends the subscriptions to wake-ups.
+	unsubscribe []func()
+}
+
+// New returns the claims of the jobs kept in d. Close ends its subscriptions.
+func New(d *db.DB, list *jobs.Service, wake Subscriber, reaper Reaper, waiters *waitlist.List, effects *lease.Effects) *Service {
+	s := &Service{db: d, jobs: list, reaper: reaper, waiters: waiters, effects: effects,
+		lanes: newLaneCache(), watermarks: newScanWatermarks(), leaseWatermarks: newLeaseWatermarks()}
+	s.claims = batch.New(d, batch.Handler[claimCall, claimResult]{Lock: s.lockClaim, Exec: s.execClaims})
+	s.waiters.Watch = s.pollLanes
+	s.unsubscribe = []func(){wake.Subscribe("lane:", s.laneChanged), wake.Subscribe("seat:", s.waiters.SeatFreed),
+		wake.Subscribe(tokens.RevokedTopics, s.tokensEnded)}
+	return s
+}
+
+// Close ends the subscriptions to wake-ups and every wait.
+func (s *Service) Close() {
+	for _, end := range s.unsubscribe {
+		end()
+	}
+	s.waiters.Close()
+}
+
+// tokensEnded lets the waiting claims of a workspace look again, so that those
+// whose token has ended end. A missed wake-up wakes everybody by the lanes.
+func (s *Service) tokensEnded(topic string) {
+	if workspace, ok := tokens.ParseRevokedTopic(topic); ok {
+		s.waiters.WakeWorkspace(workspace)
+	}
+}
+
+// laneChanged is told of a claimable job in a lane, or, with the bare prefix,
+// that wake-ups may have been missed.
+func (s *Service) laneChanged(topic string) {
+	workspace, lane, ok := jobs.ParseLaneTopic(topic)
+	if !ok {
+		s.lanes.forgetAll()
+		s.waiters.WakeAll()
+		return
+	}
+	if !s.lanes.knows(workspace, lane) {
+		s.lanes.forget(workspace)
+		s.waiters.WakeWorkspace(workspace)
+		return
+	}
+	s.waiters.LaneChanged(workspace, lane)
+}
+
+// Transactions are how many transactions calls were answered in so far.
+func (s *Service) Transactions() int64 {
+	return s.claims.Transactions()
+}
+
+// Waiting is how many claims of a workspace wait in this process.
+func (s *Service) Waiting(workspace ids.ID) int { return s.waiters.Len(workspace) }

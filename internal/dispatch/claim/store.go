@@ -1,0 +1,208 @@
+package claim
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+var q = dbsqlc.New()
+
+// waitForAgent waits for the lock of an agent's factory, then for its own.
+func waitForAgent(ctx context.Context, tx db.Tx, workspace, agent ids.ID) error {
+	if err := q.FactoryWait(ctx, tx, dbsqlc.FactoryWaitParams{WorkspaceID: workspace, AgentID: agent}); err != nil {
+		return fmt.Errorf("lock factory: %w", err)
+	}
+	if err := q.AgentWait(ctx, tx, dbsqlc.AgentWaitParams{WorkspaceID: workspace, AgentID: agent}); err != nil {
+		return fmt.Errorf("lock agent: %w", err)
+	}
+	return nil
+}
+
+// lockAgents locks agents and their factories as far as nobody else has, and returns
+// the agents that it locked.
+func lockAgents(ctx context.Context, tx db.Tx, workspace ids.ID, factories, agents []ids.ID) ([]ids.ID, error) {
+	locked, err := q.AgentsLock(ctx, tx, dbsqlc.AgentsLockParams{WorkspaceID: workspace, Factories: factories, Agents: agents})
+	if err != nil {
+		return nil, fmt.Errorf("lock agents: %w", err)
+	}
+	return locked, nil
+}
+
+// claimant is an agent as a claim has to know it, with its factory.
+type claimant struct {
+	id, factoryID    ids.ID
+	name, factory    string
+	boot             string
+	generation       int64
+	model            string
+	os               string
+	engines          []string
+	capabilities     []string        // its own and its factory's
+	repos            json.RawMessage // of its factory
+	newestLane       int64           // of the workspace
+	draining         bool            // it, or its factory, takes no new jobs
+	cutOff           bool
+	enrolmentRevoked bool
+
+	seats, taken               int
+	factorySeats, factoryTaken int
+	// The numbers of the oldest leases that are left, 0 where there is none.
+	oldestLease, factoryOldestLease int64
+}
+
+// offer is what the agent offers, within the scope of its token: another agent with
+// another token may have described the factory since.
+func (c claimant) offer(scope tenancy.Scope) (fleet.Offer, error) {
+	var repos []fleet.Repo
+	if err := json.Unmarshal(c.repos, &repos); err != nil {
+		return fleet.Offer{}, fmt.Errorf("repos of factory: %w", err)
+	}
+	return fleet.Offer{Factory: c.factory, Tokens: fleet.Within(scope, fleet.Offers(c.os, c.engines, c.capabilities, repos))}, nil
+}
+
+// readClaimants reads agents, without a lock, and counts the seats that they and their
+// factories have taken.
+func readClaimants(ctx context.Context, tx db.Tx, workspace ids.ID, list []seatCount) (map[ids.ID]claimant, error) {
+	params := dbsqlc.AgentsForClaimParams{WorkspaceID: workspace}
+	for _, c := range list {
+		params.Ids, params.FromNumbers = append(params.Ids, c.agent), append(params.FromNumbers, c.fromNumber)
+		params.Factories, params.FactoryNumbers = append(params.Factories, c.factory), append(params.FactoryNumbers, c.fromOfFactory)
+	}
+	rows, err := q.AgentsForClaim(ctx, tx, params)
+	if err != nil {
+		return nil, fmt.Errorf("read agents: %w", err)
+	}
+	claimants := make(map[ids.ID]claimant, len(rows))
+	for _, a := range rows {
+		claimants[a.ID] = claimant{
+			id: a.ID, factoryID: a.FactoryID, name: a.Name, factory: a.Factory, boot: a.BootID, generation: a.Generation, model: a.Model,
+			os: a.Os, engines: a.Engines, capabilities: slices.Concat(a.FactoryCapabilities, a.Capabilities), repos: a.Repos,
+			newestLane: a.NewestLane, draining: a.Draining || a.TerminatedAt != nil, cutOff: a.CutOffAt != nil,
+			enrolmentRevoked: a.EnrolmentRevoked, seats: int(a.MaxConcurrentJobs), taken: int(a.AgentTaken),
+			factorySeats: int(a.Seats), factoryTaken: int(a.FactoryTaken),
+			oldestLease: a.OldestLease, factoryOldestLease: a.FactoryOldestLease,
+		}
+	}
+	return claimants, nil
+}
+
+// product is what a claim has to know of a product.
+type product struct {
+	id        ids.ID
+	name      string
+	closed    string  // why it gives nothing now, "" where it does
+	heldLanes []int64 // with jobs that wait for a place in review
+}
+
+// readProducts reads the products that give nothing now, and those with these names.
+func readProducts(ctx context.Context, tx db.Tx, workspace ids.ID, names []string) ([]product, error) {
+	rows, err := q.ProductsForClaim(ctx, tx, dbsqlc.ProductsForClaimParams{WorkspaceID: workspace, Names: names})
+	if err != nil {
+		return nil, fmt.Errorf("read products: %w", err)
+	}
+	list := make([]product, 0, len(rows))
+	for _, r := range rows {
+		p := product{id: r.ID, name: r.Name, heldLanes: r.HeldLanes}
+		switch {
+		case r.Paused:
+			p.closed = ReasonPaused
+		case r.IsFull:
+			p.closed = ReasonReviewBacklog
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// head is the first ready job of a lane, after so many blocks of jobs that were taken
+// and are not removed yet.
+type head struct {
+	lane int64
+	readyKey
+	blocks int64
+}
+
+// readHeads reads the heads of those of the lanes that have one, of each lane from its
+// key on.
+func readHeads(ctx context.Context, tx db.Tx, workspace ids.ID, lanes []int64, from []readyKey) ([]head, error) {
+	params := dbsqlc.ReadyHeadsParams{WorkspaceID: workspace, Lanes: lanes}
+	for _, k := range from {
+		params.Priorities, params.ReadyAts = append(params.Priorities, k.priority), append(params.ReadyAts, k.readyAt)
+		params.JobIds = append(params.JobIds, k.job)
+	}
+	rows, err := q.ReadyHeads(ctx, tx, params)
+	if err != nil {
+		return nil, fmt.Errorf("heads of lanes: %w", err)
+	}
+	heads := make([]head, 0, len(rows))
+	for _, r := range rows {
+		heads = append(heads, head{lane: r.LaneID, readyKey: readyKey{r.Priority, r.ReadyAt, r.JobID}, blocks: r.Blocks})
+	}
+	return heads, nil
+}
+
+// takeReady takes up to n jobs of a lane out of the queue that nobody else is taking,
+// from a key on and with at least a priority.
+func takeReady(ctx context.Context, tx db.Tx, workspace ids.ID, lane int64, from readyKey, least int16, n int) ([]readyKey, error) {
+	rows, err := q.ReadyTake(ctx, tx, dbsqlc.ReadyTakeParams{WorkspaceID: workspace, LaneID: lane,
+		MaxRows: int32(n), MinPriority: least, //nolint:gosec // bounded by maxClaimed
+		FromPriority: from.priority, FromReadyAt: from.readyAt, FromJobID: from.job})
+	if err != nil {
+		return nil, fmt.Errorf("claim: %w", err)
+	}
+	keys := make([]readyKey, 0, len(rows))
+	for _, r := range rows {
+		keys = append(keys, readyKey{r.Priority, r.ReadyAt, r.JobID})
+	}
+	return keys, nil
+}
+
+// takeJob takes one job out of the queue; false where it is not ready, or another claim
+// is taking it.
+func takeJob(ctx context.Context, tx db.Tx, job jobs.Job, workspace ids.ID) (bool, error) {
+	n, err := q.ReadyTakeOne(ctx, tx, dbsqlc.ReadyTakeOneParams{WorkspaceID: workspace, LaneID: job.LaneID, JobID: job.ID})
+	if err != nil {
+		return false, fmt.Errorf("claim %s: %w", job.Key, err)
+	}
+	return n > 0, nil
+}
+
+// readLanes reads a workspace's lanes, by their ids.
+func readLanes(ctx context.Context, tx db.Tx, workspace ids.ID) ([]lane, error) {
+	rows, err := q.LaneList(ctx, tx, workspace)
+	if err != nil {
+		return nil, fmt.Errorf("list lanes: %w", err)
+	}
+	list := make([]lane, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, lane{id: r.ID, product: r.ProductID, needs: r.Needs, factory: r.Factory})
+	}
+	return list, nil
+}
+
+// readyLanes are the first jobs of those of the lanes that have a claimable one, and
+// the workspace's newest lane.
+func readyLanes(ctx context.Context, tx db.Tx, workspace ids.ID, lanes []int64) (heads map[int64]ids.ID, newest int64, err error) {
+	rows, err := q.LanesReady(ctx, tx, dbsqlc.LanesReadyParams{WorkspaceID: workspace, Lanes: lanes})
+	if err != nil {
+		return nil, 0, fmt.Errorf("look at lanes: %w", err)
+	}
+	heads = make(map[int64]ids.ID, len(rows))
+	for _, r := range rows {
+		heads[r.LaneID] = r.JobID
+	}
+	newest, err = q.LaneNewest(ctx, tx, workspace)
+	if err != nil {
+		return nil, 0, fmt.Errorf("newest lane: %w", err)
+	}
+	return heads, newest, nil
+}

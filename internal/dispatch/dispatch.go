@@ -1,0 +1,66 @@
+package dispatch
+
+import (
+	"log/slog"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/enrol"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/recovery"
+	"fleetboard/internal/dispatch/report"
+	"fleetboard/internal/dispatch/waitlist"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// Notifier carries wake-ups between the processes of one database.
+type Notifier interface {
+	Publish(topics ...string)
+	Subscribe(prefix string, fn func(topic string)) (cancel func())
+}
+
+// TokenIssuer makes the tokens that agents work with.
+type TokenIssuer interface {
+	IssueAgentToken(p tenancy.Principal) (token string, expires time.Time, err error)
+}
+
+// The parts have names of their own, so that a struct can embed all of them.
+type (
+	actionsService  = actions.Service
+	claimService    = claim.Service
+	enrolService    = enrol.Service
+	recoveryService = recovery.Service
+	reportService   = report.Service
+)
+
+// Service is the parts together.
+type Service struct {
+	*actionsService
+	*claimService
+	*enrolService
+	*recoveryService
+	*reportService
+}
+
+// New returns the dispatch of the jobs kept in d. Close ends its subscriptions to
+// wake-ups and every wait.
+func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, log *slog.Logger) *Service {
+	waiters, effects := waitlist.New(), lease.NewEffects(d, wake, log)
+	agents := enrol.New(d, list, wake, tokens, waiters, effects)
+	reaper := recovery.New(d, list, effects, log)
+	return &Service{
+		actionsService:  actions.New(list, effects),
+		claimService:    claim.New(d, list, wake, reaper, waiters, effects),
+		enrolService:    agents,
+		recoveryService: reaper,
+		reportService:   report.New(d, list, wake, tokens, agents, waiters, effects),
+	}
+}
+
+// Transactions are how many transactions claims and reports were answered in so far.
+func (s *Service) Transactions() int64 {
+	return s.claimService.Transactions() + s.reportService.Transactions()
+}

@@ -1,0 +1,28 @@
+package enrol
+
+import (
+	"context"
+
+	"fleetboard/db"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs/secrets"
+	"fleetboard/internal/tenancy"
+)
+
+// DescribeFactoryTx writes what an agent says of its factory, without the secrets of
+// jobs that are held for it. It locks the factory.
+func (s *Service) DescribeFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal, f fleet.FactoryInfo) error {
+	held, err := updateFactoryTx(ctx, tx, who, f, false)
+	if err != nil || len(held) == 0 {
+		return err
+	}
+	hidden, err := s.jobs.Secrets.HeldTx(ctx, tx, who.Workspace, secrets.Holders{Agents: []ids.ID{who.Agent}, Factories: held})
+	if err != nil {
+		return err
+	}
+	f = f.Clone()
+	hidden.HideAll(f.Texts()...)
+	_, err = updateFactoryTx(ctx, tx, who, f, true)
+	return err
+}

@@ -1,0 +1,64 @@
+package enrol
+
+import (
+	"encoding/hex"
+	"slices"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/secrets"
+)
+
+// redact takes the secrets of jobs that the agent or its factory's agents hold out of
+// a registration. A new name that holds one is refused: it cannot be another one. What
+// is known already tells nothing new. Where no job with secrets is held it costs
+// nothing.
+func (r *registering) redact() error {
+	if slices.Contains(keptBoots(r.jobs, r.in.BootID), r.agent.boot) {
+		r.in.BootID = r.agent.boot
+	}
+	if !r.factory.secretHeld && !r.agent.secretHeld {
+		return nil
+	}
+	of := secrets.Holders{Agents: []ids.ID{r.agent.id}, Factories: []ids.ID{r.factory.id}}
+	held, err := r.jobs.Secrets.HeldTx(r.ctx, r.tx, r.who.Workspace, of)
+	if err != nil {
+		return err
+	}
+	agent, factory, boot := r.in.Agent, r.in.Factory.Name, r.in.BootID
+	r.in = r.in.Clone()
+	held.HideAll(append(r.in.Texts(), &agent, &factory, &boot)...)
+	p := fault.Problems{}
+	if r.agent.id == ids.Nil && agent != r.in.Agent {
+		p.Add("agent", "%s", secretName)
+	}
+	if r.factory.isNew && factory != r.in.Factory.Name {
+		p.Add("factory.name", "%s", secretName)
+	}
+	if boot != r.in.BootID && r.in.BootID != r.agent.boot {
+		r.in.BootID = keptBoots(r.jobs, r.in.BootID)[0]
+	}
+	return p.Err()
+}
+
+const secretName = "It must hold no secret of a job that is worked on."
+
+// keptBoots are how a boot id that holds a secret may be kept: as a digest, the first
+// under the present key of the server.
+func keptBoots(list *jobs.Service, boot string) []string {
+	var kept []string
+	for _, digest := range list.Secrets.Digests([]byte("boot " + boot)) {
+		kept = append(kept, "secret-"+hex.EncodeToString(digest))
+	}
+	return kept
+}
+
+// KeptBoot is the boot id that a call says, as it is kept where it is the boot id of
+// the caller's token.
+func (s *Service) KeptBoot(said, ofToken string) string {
+	if said != ofToken && slices.Contains(keptBoots(s.jobs, said), ofToken) {
+		return ofToken
+	}
+	return said
+}

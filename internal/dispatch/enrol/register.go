@@ -1,0 +1,165 @@
+package enrol
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/internal/accounts/tokens"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// Registered is the answer to a registration.
+type Registered struct {
+	Agent          fleet.Agent
+	Token          string
+	TokenExpiresAt time.Time
+}
+
+// Register makes an agent known, or describes it anew. A boot id other than the
+// last one supersedes that boot: its leases are given back and its tokens end.
+// With another enrolment token the same boot gets new tokens too, and gives back
+// what the new one does not reach.
+//
+// Faults: Forbidden outside the enrolment token's scope, and for an agent or a
+// factory of another token that reaches further; Superseded for a boot that a
+// person ended at once; Validation.
+func (s *Service) Register(ctx context.Context, who tenancy.Principal, in fleet.Registration) (Registered, error) {
+	if !who.Can(tenancy.Enrol) {
+		return Registered{}, fault.New(fault.Forbidden, "Agents register with an enrolment token.")
+	}
+	in = in.Defaults()
+	if err := in.Check(who.Scope); err != nil {
+		return Registered{}, err
+	}
+	r := &registering{ctx: ctx, who: who, in: in, jobs: s.jobs}
+	if err := s.db.InWorkspace(ctx, who.Workspace, r.run); err != nil {
+		return Registered{}, err
+	}
+	s.waiters.Forget(r.saved.ID)
+	if r.endsTokens {
+		s.wake.Publish(tokens.RevokedTopic(who.Workspace))
+	}
+	s.effects.Publish(who.Workspace, []ids.ID{r.factory.id})
+	s.effects.AfterCommit(ctx, who.Workspace, r.given...)
+	token, expires, err := s.tokens.IssueAgentToken(tenancy.Principal{
+		Kind: tenancy.KindAgent, Workspace: who.Workspace, Name: r.saved.Name, Token: who.Token, Agent: r.saved.ID,
+		Factory: in.Factory.Name, Boot: r.in.BootID, Generation: r.generation, Scope: who.Scope, MaySubmit: who.MaySubmit})
+	if err != nil {
+		return Registered{}, fmt.Errorf("issue agent token: %w", err)
+	}
+	return Registered{Agent: r.saved, Token: token, TokenExpiresAt: expires}, nil
+}
+
+// registering is one registration inside its transaction.
+type registering struct {
+	ctx context.Context //nolint:containedctx // lives as long as the call
+	tx  db.Tx
+	who tenancy.Principal
+	in  fleet.Registration
+
+	jobs *jobs.Service
+	belongings
+	saved      fleet.Agent
+	generation int64
+	endsTokens bool           // those that the agent had
+	given      []lease.Change // jobs that it had to give back
+}
+
+func (r *registering) run(tx db.Tx) (err error) {
+	r.tx = tx
+	for known := false; !known; {
+		if r.belongings, err = belongingsTx(r.ctx, tx, r); err != nil {
+			return err
+		}
+		if err = r.redact(); err != nil {
+			return err
+		}
+		if err = r.check(r.who, r.in.Agent, r.in.Factory.Name, r.in.BootID); err != nil {
+			return err
+		}
+		if err = r.supersede(); err != nil {
+			return err
+		}
+		// Somebody else may have made an agent of this name meanwhile.
+		if known, err = r.upsertAgent(); err != nil {
+			return err
+		}
+	}
+	if err = r.describe(); err != nil {
+		return err
+	}
+	if r.endsTokens {
+		err = tokens.RevokeAgentTx(r.ctx, tx, r.who.Workspace, r.saved.ID, tokens.EndedSuperseded, r.generation)
+		if err != nil {
+			return err
+		}
+	}
+	return eventlog.RecordTx(r.ctx, tx, r.who, eventlog.AgentRegistered,
+		map[string]any{"agent": r.in.Agent, "factory": r.in.Factory.Name, "model": r.in.Model})
+}
+
+// describe writes down what the factory offers, if the token may say so.
+func (r *registering) describe() error {
+	if !r.describes(r.who, r.in.Factory.Name) {
+		return nil
+	}
+	f := r.factory
+	if r.factoryOwner.token == ids.Nil {
+		f.enrolment = enrolmentOf(r.who)
+	}
+	return describeFactoryTx(r.ctx, r.tx, r.who.Workspace, f, r.in.Factory)
+}
+
+// supersede ends what an earlier boot of the agent held, or what a new enrolment
+// token does not reach.
+func (r *registering) supersede() (err error) {
+	old := r.agent
+	switch {
+	case old.id == ids.Nil, old.boot == r.in.BootID && old.isOf(r.who):
+		return nil
+	case old.boot == r.in.BootID:
+		r.endsTokens = true
+		r.given, err = lease.ReleaseTx(r.ctx, r.tx, r.who, old.id, r.in.Agent+" registered with another token", r.outOfReach)
+		return err
+	}
+	r.endsTokens = true
+	if r.given, err = lease.ReleaseTx(r.ctx, r.tx, r.who, old.id, r.in.Agent+" was started again", lease.All); err != nil {
+		return err
+	}
+	return eventlog.RecordTx(r.ctx, r.tx, r.who, eventlog.AgentSuperseded, map[string]any{"agent": r.in.Agent, "leases": len(r.given)})
+}
+
+// isOf reports whether the agent registered with this token before.
+func (a agentRow) isOf(who tenancy.Principal) bool {
+	if a.enrolment == nil {
+		return who.Token == ids.Nil
+	}
+	return *a.enrolment == who.Token
+}
+
+// outOfReach reports whether the token does not reach a job.
+func (r *registering) outOfReach(j jobs.Job) bool { return !lease.InScope(r.who.Scope, j) }
+
+// upsertAgent reports false where an agent of this name was made by somebody else
+// since it was looked for.
+func (r *registering) upsertAgent() (bool, error) {
+	id := r.agent.id
+	if id == ids.Nil {
+		id = ids.New()
+	}
+	generation, ok, err := saveAgent(r.ctx, r.tx, r.who, id, r.factory.id, r.in, r.endsTokens)
+	if err != nil || !ok {
+		return false, err
+	}
+	r.generation = generation
+	r.saved, err = fleet.AgentTx(r.ctx, r.tx, r.who.Workspace, r.in.Agent)
+	return true, err
+}

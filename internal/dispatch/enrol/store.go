@@ -1,0 +1,201 @@
+package enrol
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+var q = dbsqlc.New()
+
+type factoryRow struct {
+	id         ids.ID
+	enrolment  *ids.ID
+	isNew      bool
+	secretHeld bool // its agents hold a job with secrets
+}
+
+type agentRow struct {
+	id, factoryID ids.ID
+	factory       string
+	boot          string
+	enrolment     *ids.ID
+	ended         bool // at once, by a person
+	secretHeld    bool // it holds a job with secrets
+}
+
+// enrolmentOf is the enrolment token that somebody asks with.
+func enrolmentOf(who tenancy.Principal) *ids.ID {
+	if who.Token == ids.Nil {
+		return nil
+	}
+	return &who.Token
+}
+
+// lockFactoryTx locks a factory, and makes it where it is not there.
+func lockFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal, name string) (factoryRow, error) {
+	made, err := q.FactoryEnsure(ctx, tx, dbsqlc.FactoryEnsureParams{
+		WorkspaceID: who.Workspace, ID: ids.New(), Name: name, EnrolmentID: enrolmentOf(who)})
+	if err != nil {
+		return factoryRow{}, fmt.Errorf("make factory: %w", err)
+	}
+	row, err := q.FactoryOwner(ctx, tx, dbsqlc.FactoryOwnerParams{WorkspaceID: who.Workspace, Name: name})
+	if err != nil {
+		return factoryRow{}, fmt.Errorf("lock factory: %w", err)
+	}
+	return factoryRow{id: row.ID, enrolment: row.EnrolmentID, isNew: made > 0, secretHeld: row.SecretHeld}, nil
+}
+
+func describeFactoryTx(ctx context.Context, tx db.Tx, workspace ids.ID, f factoryRow, in fleet.FactoryInfo) error {
+	repos, err := encodeRepos(in.Repos)
+	if err != nil {
+		return err
+	}
+	err = q.FactoryDescribe(ctx, tx, dbsqlc.FactoryDescribeParams{
+		WorkspaceID: workspace, ID: f.id, Os: in.OS, Host: in.Host, EnrolmentID: f.enrolment,
+		Engines: orEmpty(in.Engines), Capabilities: orEmpty(in.Capabilities), Repos: repos,
+		Seats: int32(in.Seats), //nolint:gosec // 1..1000
+	})
+	if err != nil {
+		return fmt.Errorf("describe factory: %w", err)
+	}
+	return nil
+}
+
+// lockAgentTx locks an agent; it has no id where there is none of this name.
+func lockAgentTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (agentRow, error) {
+	row, err := q.AgentLock(ctx, tx, dbsqlc.AgentLockParams{WorkspaceID: workspace, Name: name})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return agentRow{}, nil
+	}
+	if err != nil {
+		return agentRow{}, fmt.Errorf("lock agent: %w", err)
+	}
+	return agentRow{id: row.ID, factoryID: row.FactoryID, factory: row.Factory, boot: row.BootID,
+		enrolment: row.EnrolmentID, ended: row.Ended, secretHeld: row.SecretHeld}, nil
+}
+
+// ownerTx reads an enrolment token as an owner.
+func ownerTx(ctx context.Context, tx db.Tx, workspace ids.ID, enrolment *ids.ID) (owner, error) {
+	if enrolment == nil {
+		return owner{}, nil
+	}
+	row, err := q.EnrolmentReach(ctx, tx, dbsqlc.EnrolmentReachParams{WorkspaceID: workspace, ID: *enrolment})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return owner{}, nil
+	}
+	if err != nil {
+		return owner{}, fmt.Errorf("read enrolment token: %w", err)
+	}
+	return owner{token: *enrolment, reach: tenancy.Scope{Products: row.Products, Capabilities: row.Capabilities, Factory: row.Factory}}, nil
+}
+
+// saveAgent writes an agent, new or known, and returns its generation; ok is false
+// where an agent of this name was made by somebody else since it was looked for.
+func saveAgent(ctx context.Context, tx db.Tx, who tenancy.Principal, id, factory ids.ID, in fleet.Registration, endsTokens bool) (
+	generation int64, ok bool, err error,
+) {
+	params := dbsqlc.AgentUpsertParams{
+		WorkspaceID: who.Workspace, ID: id, FactoryID: factory, Name: in.Agent, Model: in.Model,
+		Capabilities: orEmpty(in.Capabilities), MaxConcurrentJobs: int32(in.MaxConcurrentJobs), //nolint:gosec // 1..100
+		HeartbeatIntervalSeconds: int32(in.HeartbeatIntervalSeconds), BootID: in.BootID, //nolint:gosec // 1..3600
+		Products: orEmpty(who.Scope.Products), EndsTokens: endsTokens, EnrolmentID: enrolmentOf(who),
+	}
+	if in.StaleAfterSeconds != nil {
+		after := int32(*in.StaleAfterSeconds) //nolint:gosec // 1..86400
+		params.StaleAfterSeconds = &after
+	}
+	saved, err := q.AgentUpsert(ctx, tx, params)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("save agent: %w", err)
+	}
+	return saved.Generation, true, nil
+}
+
+// updateFactoryTx writes what an agent says of its factory, unless jobs with secrets
+// are held for the factories that it returns then: it has to be redacted first.
+func updateFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal, f fleet.FactoryInfo, redacted bool) ([]ids.ID, error) {
+	repos, err := encodeRepos(f.Repos)
+	if err != nil {
+		return nil, err
+	}
+	held, err := q.FactoryUpdate(ctx, tx, dbsqlc.FactoryUpdateParams{
+		WorkspaceID: who.Workspace, Name: f.Name, Os: f.OS, Host: f.Host, Engines: orEmpty(f.Engines),
+		Capabilities: orEmpty(f.Capabilities), Repos: repos, Seats: int32(f.Seats), //nolint:gosec // 1..1000
+		EnrolmentID: enrolmentOf(who), ScopeProducts: orEmpty(who.Scope.Products), ScopeCapabilities: orEmpty(who.Scope.Capabilities),
+		AgentID: who.Agent, Redacted: redacted,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("describe factory: %w", err)
+	}
+	return held, nil
+}
+
+// terminate ends an agent by its name. Fault: NotFound.
+func terminate(ctx context.Context, tx db.Tx, workspace ids.ID, name, reason string, graceful bool) (agent ids.ID, err error) {
+	agent, err = q.AgentTerminate(ctx, tx, dbsqlc.AgentTerminateParams{WorkspaceID: workspace, Name: name,
+		Reason: reason, Graceful: graceful})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return agent, noSuchAgent(name)
+	}
+	if err != nil {
+		return agent, fmt.Errorf("end agent: %w", err)
+	}
+	return agent, nil
+}
+
+// cutOff ends an agent at once by its name. Fault: NotFound.
+func cutOff(ctx context.Context, tx db.Tx, workspace ids.ID, name, reason string) (agent ids.ID, generation int64, err error) {
+	cut, err := q.AgentCutOff(ctx, tx, dbsqlc.AgentCutOffParams{WorkspaceID: workspace, Name: name, Reason: reason})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return ids.Nil, 0, noSuchAgent(name)
+	}
+	if err != nil {
+		return ids.Nil, 0, fmt.Errorf("cut off agent: %w", err)
+	}
+	return cut.ID, cut.Generation, nil
+}
+
+func noSuchAgent(name string) error {
+	return fault.New(fault.NotFound, "There is no agent %.64s in this workspace.", name)
+}
+
+// agentsOfEnrolment are the names of the agents that registered with an enrolment token.
+func agentsOfEnrolment(ctx context.Context, tx db.Tx, workspace, token ids.ID) ([]string, error) {
+	names, err := q.AgentsOfEnrolment(ctx, tx, dbsqlc.AgentsOfEnrolmentParams{WorkspaceID: workspace, EnrolmentID: token})
+	if err != nil {
+		return nil, fmt.Errorf("agents of an enrolment token: %w", err)
+	}
+	return names, nil
+}
+
+func encodeRepos(repos []fleet.Repo) (json.RawMessage, error) {
+	if repos == nil {
+		repos = []fleet.Repo{}
+	}
+	raw, err := json.Marshal(repos)
+	if err != nil {
+		return nil, fmt.Errorf("encode repos: %w", err)
+	}
+	return raw, nil
+}
+
+func orEmpty(in []string) []string {
+	if in == nil {
+		return []string{}
+	}
+	return in
+}

@@ -1,0 +1,53 @@
+package lease
+
+import (
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+)
+
+// Change is a job before and after something was done to it.
+type Change struct {
+	Before, After jobs.Job
+}
+
+// Happened is false for the zero change.
+func (c Change) Happened() bool { return c.After.Key != "" }
+
+// FreesSeat reports whether a lease ended with the change.
+func (c Change) FreesSeat() bool { return c.Before.Lease != nil && c.After.Lease == nil }
+
+// freesRepo reports whether the next job of the repo may come: the job was the
+// one of its repo that could be worked on, and is no more.
+func (c Change) freesRepo() bool {
+	return c.Before.OneJobPerRepo && c.Before.Repo != "" && occupies(c.Before.Status) && !occupies(c.After.Status)
+}
+
+// freesReview reports whether the product's review queue has a place more.
+func (c Change) freesReview() bool {
+	return c.Before.ReviewLimit != nil && c.Before.Status == jobs.InReview && c.After.Status != jobs.InReview
+}
+
+// opensGates reports whether the job has ended without being completed. Its parents may
+// go on all the same; those of a completed one do so with the completion.
+func (c Change) opensGates() bool {
+	return !c.Before.Status.Finished() && c.After.Status.Finished() && c.After.Status != jobs.Completed
+}
+
+// promotes reports whether the change made the job claimable for its dependencies.
+func (c Change) promotes() bool {
+	return c.Before.WaitReason == jobs.WaitDependency && c.After.Status == jobs.Ready
+}
+
+// occupies reports whether a job in this status keeps its repo from others.
+func occupies(s jobs.Status) bool { return s == jobs.Ready || s.Leased() }
+
+// FreedSeats are the factories of which changes freed seats.
+func FreedSeats(list ...Change) []ids.ID {
+	var factories []ids.ID
+	for _, c := range list {
+		if c.FreesSeat() {
+			factories = append(factories, c.Before.Lease.FactoryID)
+		}
+	}
+	return factories
+}

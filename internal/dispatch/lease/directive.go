@@ -1,0 +1,56 @@
+package lease
+
+import (
+	"context"
+	"encoding/json"
+
+	"fleetboard/db"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// graceSeconds is how long an agent has to answer a directive before it is applied
+// without it.
+const graceSeconds = 60
+
+// DirectTx asks the holder of a job to cancel or to pause it, and returns the job. A
+// cancel replaces a pause, and either of them a warning; asking twice changes nothing.
+// The event says the payload.
+func DirectTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, directive, reason string, payload json.RawMessage) (
+	jobs.Job, error,
+) {
+	if job.Lease.Directive == directive || job.Lease.Directive == Cancel {
+		return job.Job, nil
+	}
+	if err := writeDirective(ctx, tx, who, job.ID, directive, reason); err != nil {
+		return jobs.Job{}, err
+	}
+	kind := map[string]eventlog.Type{Cancel: eventlog.JobCancelRequested, Pause: eventlog.JobPauseRequested}[directive]
+	err := AppendEvent(ctx, tx, who, eventlog.Event{Type: kind, JobID: &job.ID, Epoch: &job.Epoch,
+		Changes: []eventlog.Change{{Field: "directive", Old: job.Lease.Directive, New: directive}}, Payload: payload})
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	return jobs.LoadTx(ctx, tx, who.Workspace, job.ID.String())
+}
+
+// ApplyDirective is the decision that a directive asks for, once its job is to be
+// taken from the agent. ok is false where there is none.
+func ApplyDirective(j jobs.Job, why string) (d jobs.Decision, e AttemptEnd, ok bool, err error) {
+	if j.Lease == nil {
+		return d, e, false, nil
+	}
+	switch j.Lease.Directive {
+	case Cancel:
+		d, err = j.Cancel(j.Lease.DirectiveReason)
+		e = AttemptEnd{Outcome: Cancelled, Error: why}
+	case Pause:
+		d, err = j.Pause()
+		e = AttemptEnd{Outcome: Paused, Error: why}
+	default:
+		return d, e, false, nil
+	}
+	d.DecidedBy = j.Lease.DirectiveBy
+	return d, e, true, err
+}

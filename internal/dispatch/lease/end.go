@@ -1,0 +1,116 @@
+package lease
+
+import (
+	"context"
+
+	"fleetboard/db"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// Outcomes of an attempt.
+const (
+	Completed = "completed"
+	Failed    = "failed"
+	Released  = "released"
+	Lost      = "lost"
+	Cancelled = "cancelled"
+	Paused    = "paused"
+	Asked     = "asked"
+	TimedOut  = "timeout"
+	Rejected  = "rejected"
+)
+
+// MaxLogMessage bounds the message of a log line, in characters.
+const MaxLogMessage = 10_000
+
+// AttemptEnd is what closes an attempt beside the job's new status.
+type AttemptEnd struct {
+	Outcome string
+	Error   string
+	Kind    string
+	Result  []byte
+	Digest  []byte // of the agent's call that ended it, nil where somebody else did
+}
+
+// End is a lease that ends: who ends it, what becomes of its job, and how.
+type End struct {
+	Who tenancy.Principal
+	jobs.Decision
+	AttemptEnd
+}
+
+// logMessage is what the job's log says of an attempt that did not end by its agent's
+// will or that failed; "" of the others.
+func (e End) logMessage() string {
+	what := map[string]string{Failed: "The attempt failed", Lost: "The lease was lost", TimedOut: "The attempt timed out"}[e.Outcome]
+	if e.Outcome == Released && e.Who.Kind != tenancy.KindAgent {
+		what = "The job was taken back"
+	}
+	if what != "" && e.Error != "" {
+		what += ": " + e.Error
+	}
+	if runes := []rune(what); len(runes) > MaxLogMessage {
+		return string(runes[:MaxLogMessage])
+	}
+	return what
+}
+
+// EndTx is EndManyTx for one job, locked.
+func EndTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d jobs.Decision, e AttemptEnd) (jobs.Job, error) {
+	after, err := EndManyTx(ctx, tx, who.Workspace, []End{{who, d, e}})
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	return after[0], nil
+}
+
+// EndManyTx ends the leases of locked jobs and writes the decisions. The leases go
+// first: the decision is made for a job that nobody holds any more. The jobs are
+// returned in the same order. Fault: LeaseExpired where one of them has no lease.
+func EndManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []End) ([]jobs.Job, error) {
+	ended, err := endLeases(ctx, tx, workspace, list)
+	if err != nil {
+		return nil, err
+	}
+	saving := make([]jobs.Change, 0, len(list))
+	for _, e := range list {
+		reported, ok := ended[e.Before.ID]
+		if !ok {
+			return nil, fault.New(fault.LeaseExpired, "The lease on %s has ended.", e.Before.Key)
+		}
+		// A report that came after the job was read counts as well.
+		e.After = reported.keptBy(e.Decision)
+		saving = append(saving, jobs.Change{Who: e.Who, Decision: e.Decision})
+	}
+	after, err := jobs.SaveManyTx(ctx, tx, workspace, saving)
+	for i := range after {
+		after[i].Lease, after[i].ProgressAt = nil, nil
+	}
+	return after, err
+}
+
+// progress is what was reported under a lease until it ended.
+type progress struct {
+	percent    *int
+	step       string
+	checkpoint []byte
+}
+
+// keptBy is the job that was decided on with what was reported: where the decision
+// does not say how far it is, it is where the lease was.
+func (p progress) keptBy(d jobs.Decision) jobs.Job {
+	after := d.After
+	if p.checkpoint != nil {
+		after.Checkpoint = p.checkpoint
+	}
+	if after.ProgressPercent == d.Before.ProgressPercent {
+		after.ProgressPercent = p.percent
+	}
+	if after.CurrentStep == d.Before.CurrentStep {
+		after.CurrentStep = p.step
+	}
+	return after
+}

@@ -1,0 +1,167 @@
+package lease
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+var q = dbsqlc.New()
+
+// AttemptTx reads how the attempt of a lease ended; the zero value where there was
+// none.
+func AttemptTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, epoch int64) (Attempt, error) {
+	row, err := q.AttemptEnd(ctx, tx, dbsqlc.AttemptEndParams{WorkspaceID: workspace, JobID: job, Epoch: epoch})
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return Attempt{}, fmt.Errorf("read attempt: %w", err)
+	}
+	return Attempt{agent: row.Agent, outcome: row.Outcome, digest: row.EndDigest}, nil
+}
+
+// endLeases closes the leases and their attempts, and returns what was reported under
+// each by its job.
+func endLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []End) (map[ids.ID]progress, error) {
+	type row struct {
+		JobID     ids.ID          `json:"job_id"`
+		Epoch     int64           `json:"epoch"`
+		Outcome   string          `json:"outcome"`
+		Error     string          `json:"error"`
+		ErrorKind string          `json:"error_kind"`
+		Result    json.RawMessage `json:"result"`
+		EndDigest *string         `json:"end_digest"`
+		Wrong     string          `json:"wrong"`
+	}
+	params := dbsqlc.LeasesEndParams{WorkspaceID: workspace}
+	rows := make([]row, 0, len(list))
+	for _, e := range list {
+		one := row{JobID: e.Before.ID, Epoch: e.Before.Epoch, Outcome: e.Outcome, Error: e.Error, ErrorKind: e.Kind, Result: e.Result,
+			Wrong: e.logMessage()}
+		if e.Digest != nil {
+			digest := hex.EncodeToString(e.Digest)
+			one.EndDigest = &digest
+		}
+		rows, params.JobIds = append(rows, one), append(params.JobIds, one.JobID)
+	}
+	var err error
+	if params.Endings, err = json.Marshal(rows); err != nil {
+		return nil, fmt.Errorf("encode ends of leases: %w", err)
+	}
+	ended, err := q.LeasesEnd(ctx, tx, params)
+	if err != nil {
+		return nil, fmt.Errorf("end leases: %w", err)
+	}
+	reported := make(map[ids.ID]progress, len(ended))
+	for _, e := range ended {
+		p := progress{step: e.CurrentStep, checkpoint: e.Checkpoint}
+		if e.ProgressPercent != nil {
+			percent := int(*e.ProgressPercent)
+			p.percent = &percent
+		}
+		reported[e.JobID] = p
+	}
+	return reported, nil
+}
+
+// leasedJobs are the jobs that an agent holds, in the order in which all lock.
+func leasedJobs(ctx context.Context, tx db.Tx, workspace, agent ids.ID) ([]ids.ID, error) {
+	held, err := q.LeaseJobsOfAgent(ctx, tx, dbsqlc.LeaseJobsOfAgentParams{WorkspaceID: workspace, AgentID: agent})
+	if err != nil {
+		return nil, fmt.Errorf("leases of agent: %w", err)
+	}
+	return held, nil
+}
+
+// writeDirective writes a directive of a person, or of a loop, on a job's lease.
+func writeDirective(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, directive, reason string) error {
+	by := who.Actor()
+	_, err := q.LeaseDirect(ctx, tx, dbsqlc.LeaseDirectParams{WorkspaceID: who.Workspace, JobID: job,
+		Directive: directive, Reason: reason, Actor: by.Name, ActorKind: string(by.Kind), ActorID: by.ID, GraceSeconds: graceSeconds})
+	if err != nil {
+		return fmt.Errorf("direct lease: %w", err)
+	}
+	return nil
+}
+
+// readAgents counts calls as signs of life of their agents, and reads those.
+func readAgents(ctx context.Context, tx db.Tx, workspace ids.ID, callers []tenancy.Principal) (Agents, error) {
+	params := dbsqlc.AgentsTouchParams{WorkspaceID: workspace}
+	for _, who := range callers {
+		params.Ids, params.Boots = append(params.Ids, who.Agent), append(params.Boots, who.Boot)
+		params.Generations = append(params.Generations, who.Generation)
+	}
+	rows, err := q.AgentsTouch(ctx, tx, params)
+	if err != nil {
+		return nil, fmt.Errorf("read agents: %w", err)
+	}
+	agents := make(Agents, len(rows))
+	for _, row := range rows {
+		agents[row.ID] = Agent{Draining: row.Draining, boot: row.BootID, generation: row.Generation}
+	}
+	return agents, nil
+}
+
+// overBudget are those of the jobs that have used more tokens than their budget and
+// whose holders were not asked to stop.
+func overBudget(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]ids.ID, error) {
+	return q.JobsToPauseForBudget(ctx, tx, dbsqlc.JobsToPauseForBudgetParams{WorkspaceID: workspace, Ids: list})
+}
+
+// budgetUsed reports how many tokens a job has used, and whether that is more than its
+// budget.
+func budgetUsed(ctx context.Context, tx db.Tx, workspace, job ids.ID) (used int64, over bool, err error) {
+	row, err := q.UsageAgainstBudget(ctx, tx, dbsqlc.UsageAgainstBudgetParams{WorkspaceID: workspace, JobID: job})
+	if err != nil {
+		return 0, false, fmt.Errorf("usage against budget: %w", err)
+	}
+	return row.Used, row.IsOver, nil
+}
+
+// readyLanes are the lanes in which a product has ready jobs.
+func readyLanes(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]int64, error) {
+	lanes, err := q.ReadyLanesOfProduct(ctx, tx, dbsqlc.ReadyLanesOfProductParams{WorkspaceID: workspace, ProductID: product})
+	if err != nil {
+		return nil, fmt.Errorf("lanes of product: %w", err)
+	}
+	return lanes, nil
+}
+
+// dependents are the jobs that wait for one by links of these types.
+func dependents(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job, types ...jobs.LinkType) ([]ids.ID, error) {
+	params := dbsqlc.JobDependentsParams{WorkspaceID: workspace, JobID: job.ID, MaxRows: maxPromoted}
+	for _, t := range types {
+		params.Types = append(params.Types, string(t))
+	}
+	waiting, err := q.JobDependents(ctx, tx, params)
+	if err != nil {
+		return nil, fmt.Errorf("dependents of %s: %w", job.Key, err)
+	}
+	return waiting, nil
+}
+
+// readyParents are the ready jobs that are to wait for a child.
+func readyParents(ctx context.Context, tx db.Tx, workspace ids.ID, child jobs.Job) ([]ids.ID, error) {
+	parents, err := q.JobReadyParents(ctx, tx, dbsqlc.JobReadyParentsParams{WorkspaceID: workspace, JobID: child.ID})
+	if err != nil {
+		return nil, fmt.Errorf("parents of %s: %w", child.Key, err)
+	}
+	return parents, nil
+}
+
+// independent are jobs that wait for others all of which are completed.
+func independent(ctx context.Context, tx db.Tx, workspace ids.ID) ([]ids.ID, error) {
+	list, err := q.JobDependencyFreed(ctx, tx, dbsqlc.JobDependencyFreedParams{WorkspaceID: workspace, MaxRows: MaxSwept})
+	if err != nil {
+		return nil, fmt.Errorf("freed jobs: %w", err)
+	}
+	return list, nil
+}

@@ -1,0 +1,180 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/graph"
+	"fleetboard/internal/tenancy"
+)
+
+var q = dbsqlc.New()
+
+// lockedLease is a lease that is locked with its job, as it is then.
+type lockedLease struct {
+	epoch     int64
+	agent     string
+	directive string
+	claimedAt time.Time
+	expiresAt time.Time
+	now       time.Time
+
+	warnedAt, progressAt *time.Time // nil: never
+
+	graceOver bool // the time to answer a directive is over
+	expired   bool
+	agentDead bool
+}
+
+// lockLease locks a job and the lease that it has; nil where there is none.
+func lockLease(ctx context.Context, tx db.Tx, workspace, id ids.ID) (jobs.Locked, *lockedLease, error) {
+	job, err := jobs.LockTx(ctx, tx, workspace, id.String())
+	if err != nil {
+		return job, nil, err
+	}
+	l, err := q.LeaseLock(ctx, tx, dbsqlc.LeaseLockParams{WorkspaceID: workspace, JobID: id})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return job, nil, nil
+	}
+	if err != nil {
+		return job, nil, fmt.Errorf("lock lease: %w", err)
+	}
+	return job, &lockedLease{epoch: l.Epoch, agent: l.Agent, directive: l.Directive, claimedAt: l.ClaimedAt, expiresAt: l.ExpiresAt,
+		now: l.Now, warnedAt: l.WarnedAt, progressAt: l.ProgressAt, graceOver: l.GraceOver, expired: l.Expired, agentDead: l.AgentDead}, nil
+}
+
+// lapsedWorkspaces are the workspaces that have leases to take back.
+func lapsedWorkspaces(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
+	list, err := q.LeaseLapsedWorkspaces(ctx, tx)
+	if err != nil {
+		return nil, fmt.Errorf("lapsed leases: %w", err)
+	}
+	return list, nil
+}
+
+// lapsedLeases are the jobs whose leases are to be taken back, the oldest first, at
+// most limit, and how many there are in all.
+func lapsedLeases(ctx context.Context, tx db.Tx, workspace ids.ID, limit int32) (list []ids.ID, inAll int, err error) {
+	rows, err := q.LeaseLapsed(ctx, tx, dbsqlc.LeaseLapsedParams{WorkspaceID: workspace, MaxRows: limit})
+	if err != nil {
+		return nil, 0, fmt.Errorf("lapsed leases: %w", err)
+	}
+	for _, l := range rows {
+		list, inAll = append(list, l.JobID), max(inAll, int(l.Lapsed))
+	}
+	return list, inAll, nil
+}
+
+// leasesToWarn are the jobs, by workspace, whose holders are to be warned.
+func leasesToWarn(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error) {
+	rows, err := q.LeaseToWarn(ctx, tx, dbsqlc.LeaseToWarnParams{PatienceMinutes: warnAfter, MaxRows: lease.MaxSwept})
+	if err != nil {
+		return nil, fmt.Errorf("leases to warn: %w", err)
+	}
+	late := map[ids.ID][]ids.ID{}
+	for _, r := range rows {
+		late[r.WorkspaceID] = append(late[r.WorkspaceID], r.JobID)
+	}
+	return late, nil
+}
+
+// leasesToTimeOut are the jobs, by workspace, whose leases are to be taken back for
+// want of progress.
+func leasesToTimeOut(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error) {
+	rows, err := q.LeaseToTimeOut(ctx, tx, dbsqlc.LeaseToTimeOutParams{PatienceMinutes: timeOutAfter, MaxRows: lease.MaxSwept})
+	if err != nil {
+		return nil, fmt.Errorf("leases to time out: %w", err)
+	}
+	late := map[ids.ID][]ids.ID{}
+	for _, r := range rows {
+		late[r.WorkspaceID] = append(late[r.WorkspaceID], r.JobID)
+	}
+	return late, nil
+}
+
+// writeWarning writes the warning on a job's lease, unless something else was asked of
+// it.
+func writeWarning(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, reason string) (bool, error) {
+	by := who.Actor()
+	n, err := q.LeaseWarn(ctx, tx, dbsqlc.LeaseWarnParams{WorkspaceID: who.Workspace, JobID: job, Reason: reason,
+		Actor: by.Name, ActorKind: string(by.Kind), ActorID: by.ID})
+	if err != nil {
+		return false, fmt.Errorf("warn: %w", err)
+	}
+	return n > 0, nil
+}
+
+// dueJobs are waiting jobs whose time has come, by workspace.
+func dueJobs(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error) {
+	rows, err := q.JobDue(ctx, tx, lease.MaxSwept)
+	if err != nil {
+		return nil, fmt.Errorf("due jobs: %w", err)
+	}
+	due := map[ids.ID][]ids.ID{}
+	for _, r := range rows {
+		due[r.WorkspaceID] = append(due[r.WorkspaceID], r.ID)
+	}
+	return due, nil
+}
+
+// heldWorkspaces are the workspaces with jobs that wait for a repo or a review place.
+func heldWorkspaces(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
+	list, err := q.JobHeldWorkspaces(ctx, tx)
+	if err != nil {
+		return nil, fmt.Errorf("held jobs: %w", err)
+	}
+	return list, nil
+}
+
+func workspaces(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
+	list, err := q.WorkspaceIDs(ctx, tx)
+	if err != nil {
+		return nil, fmt.Errorf("list workspaces: %w", err)
+	}
+	return list, nil
+}
+
+// waitingEdges are dependencies between jobs that wait for dependencies.
+func waitingEdges(ctx context.Context, tx db.Tx, workspace ids.ID) ([]graph.Edge, error) {
+	rows, err := q.CycleEdges(ctx, tx, dbsqlc.CycleEdgesParams{WorkspaceID: workspace, MaxRows: maxEdges})
+	if err != nil {
+		return nil, fmt.Errorf("edges between waiting jobs: %w", err)
+	}
+	edges := make([]graph.Edge, 0, len(rows))
+	for _, r := range rows {
+		edges = append(edges, graph.Edge{From: r.JobID, To: r.DependsOnID})
+	}
+	return edges, nil
+}
+
+// isClosed reports whether each job of a path waits for the next one still.
+func isClosed(ctx context.Context, tx db.Tx, workspace ids.ID, path []ids.ID) (bool, error) {
+	left, err := q.CycleEdgesLeft(ctx, tx, dbsqlc.CycleEdgesLeftParams{
+		WorkspaceID: workspace, JobIds: path[:len(path)-1], DependsOnIds: path[1:]})
+	if err != nil {
+		return false, fmt.Errorf("edges of a cycle: %w", err)
+	}
+	return int(left) == len(path)-1, nil
+}
+
+// jobKeys are the keys of jobs by their ids.
+func jobKeys(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (map[ids.ID]string, error) {
+	rows, err := q.JobIDs(ctx, tx, dbsqlc.JobIDsParams{WorkspaceID: workspace, Keys: []string{}, Ids: list})
+	if err != nil {
+		return nil, fmt.Errorf("keys of jobs: %w", err)
+	}
+	keys := make(map[ids.ID]string, len(rows))
+	for _, r := range rows {
+		keys[r.ID] = r.Key
+	}
+	return keys, nil
+}

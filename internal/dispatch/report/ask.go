@@ -1,0 +1,59 @@
+package report
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"fleetboard/db"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/redact"
+	"fleetboard/internal/tenancy"
+)
+
+// Ask parks a job with its holder's question: the lease ends now and frees the
+// seat, the checkpoint is kept. What a person asked of the job goes first: it is
+// carried out instead. Faults as of Complete, and Validation for a question of
+// none or more than 10,000 characters.
+func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref lease.Ref, question string, checkpoint json.RawMessage) (
+	jobs.Job, error,
+) {
+	question = strings.TrimSpace(question)
+	if question == "" || !lease.IsText(question, lease.MaxQuestion) {
+		return jobs.Job{}, fault.Invalid("question", "It must have 1 to %d characters of text.", lease.MaxQuestion)
+	}
+	if err := (Progress{Checkpoint: checkpoint}).check(); err != nil {
+		return jobs.Job{}, err
+	}
+	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked,
+		red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
+		job, err := keepCheckpoint(ctx, tx, who, job, red.JSON(checkpoint))
+		if err != nil {
+			return jobs.Decision{}, lease.AttemptEnd{}, err
+		}
+		if d, e, ok, err := lease.ApplyDirective(job.Job, ""); ok {
+			return d, e, err
+		}
+		d, err := job.Ask(red.Cut(question, lease.MaxQuestion))
+		return d, lease.AttemptEnd{Outcome: lease.Asked}, err
+	}, digest: func(red *redact.Redactor) ([]byte, error) {
+		return digestWords("ask", []any{red.Text(question), red.JSON(checkpoint)})
+	}})
+}
+
+// keepCheckpoint stores what the next attempt is to go on from with the lease that
+// ends now, which leaves it to the job.
+func keepCheckpoint(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, checkpoint json.RawMessage) (jobs.Locked,
+	error) {
+	if len(checkpoint) == 0 {
+		return job, nil
+	}
+	kept := &reportItem{who: who, ref: lease.Ref{Epoch: job.Epoch}, report: report{Progress: Progress{Checkpoint: checkpoint}}, job: job.ID}
+	if _, err := writeReports(ctx, tx, who.Workspace, []*reportItem{kept}); err != nil {
+		return job, fmt.Errorf("keep checkpoint: %w", err)
+	}
+	return job, nil
+}

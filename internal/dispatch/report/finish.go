@@ -1,0 +1,220 @@
+package report
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"fleetboard/db"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/redact"
+	"fleetboard/internal/tenancy"
+)
+
+const (
+	maxSummary = 10_000
+	maxBranch  = 255
+)
+
+// Completion is the result that an agent hands in.
+type Completion struct {
+	Result  json.RawMessage // an object, nil for none
+	Summary string
+	Commit  string
+	Branch  string
+	URL     string
+	// FilesTouched are the paths that it changed.
+	FilesTouched []string
+}
+
+func (c Completion) check() error {
+	fields := fault.Problems{}
+	for _, f := range []struct {
+		name, value string
+		limit       int
+	}{{"summary", c.Summary, maxSummary}, {"commit", c.Commit, jobs.MaxCommit}, {"branch", c.Branch, maxBranch},
+		{"url", c.URL, jobs.MaxURL}} {
+		if utf8.RuneCountInString(f.value) > f.limit || !utf8.ValidString(f.value) {
+			fields[f.name] = fmt.Sprintf("It must have at most %d characters of text.", f.limit)
+		}
+	}
+	if !lease.IsWebAddress(c.URL) {
+		fields["url"] = lease.NotWebAddress
+	}
+	fields.List("files_touched", c.FilesTouched, jobs.MaxFilesTouched, jobs.MaxFile)
+	return fields.Err()
+}
+
+// stored is the result as it is kept: what the agent gave, and the summary,
+// commit, branch and url beside it.
+func (c Completion) stored() ([]byte, error) {
+	all := map[string]json.RawMessage{}
+	if len(c.Result) > 0 {
+		if err := json.Unmarshal(c.Result, &all); err != nil || all == nil {
+			return nil, fault.Invalid("result", "It must be a JSON object.")
+		}
+	}
+	for name, value := range map[string]string{"summary": c.Summary, "commit": c.Commit, "branch": c.Branch, "url": c.URL} {
+		if value == "" {
+			continue
+		}
+		text, err := json.Marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("encode result: %w", err)
+		}
+		all[name] = text
+	}
+	result, err := json.Marshal(all)
+	if err != nil {
+		return nil, fmt.Errorf("encode result: %w", err)
+	}
+	return result, nil
+}
+
+// Complete hands in a job: it is in review, or completed where no review is
+// required, and its dependents become claimable. Said again, each end of a lease
+// is answered as before; AlreadyEnded, with the detail "outcome", where the agent
+// has ended the lease with other words. Faults: Validation, StaleEpoch,
+// LeaseExpired, Cancelled, Paused, Superseded; ChildrenOpen with the detail "children", keys,
+// where the job waits for its children: the lease goes on then.
+func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref lease.Ref, c Completion) (jobs.Job, error) {
+	if err := c.check(); err != nil {
+		return jobs.Job{}, err
+	}
+	if _, err := c.stored(); err != nil {
+		return jobs.Job{}, err
+	}
+	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked,
+		red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
+		if err := jobs.RequireChildrenDoneTx(ctx, tx, who.Workspace, job.Job); err != nil {
+			return jobs.Decision{}, lease.AttemptEnd{}, err
+		}
+		c := c.redacted(red)
+		result, err := c.stored()
+		if err != nil {
+			return jobs.Decision{}, lease.AttemptEnd{}, err
+		}
+		d, err := job.HandIn(jobs.Work{Result: result, FilesTouched: c.FilesTouched, URL: c.URL})
+		return d, lease.AttemptEnd{Outcome: lease.Completed, Result: result}, err
+	}, digest: func(red *redact.Redactor) ([]byte, error) {
+		c := c.redacted(red)
+		result, err := c.stored()
+		if err != nil || len(c.FilesTouched) == 0 {
+			return digestOf("", result), err
+		}
+		return digestWords("complete", []any{string(result), c.FilesTouched})
+	}})
+}
+
+// digestOf is by which the same words are recognised when they come again. A
+// completion's are those of its result alone, without a verb.
+func digestOf(verb string, words []byte) []byte {
+	sum := sha256.New()
+	sum.Write([]byte(verb))
+	sum.Write(words)
+	return sum.Sum(nil)
+}
+
+// digestWords is digestOf for words that have no stored form of their own.
+func digestWords(verb string, words any) ([]byte, error) {
+	text, err := json.Marshal(words)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", verb, err)
+	}
+	return digestOf(verb, text), nil
+}
+
+// Failure is what went wrong with an attempt.
+type Failure struct {
+	Error     string
+	Kind      string
+	Stack     string
+	Retryable bool
+	// RetryAfter is how long the job waits where a rate limit was hit; 0 is the job's own
+	// backoff.
+	RetryAfter time.Duration
+}
+
+// check tells all that is wrong with a failure.
+func (f Failure) check() error {
+	p := fault.Problems{}
+	if f.Error == "" || !utf8.ValidString(f.Error) {
+		p.Add("error", "It must say what went wrong.")
+	}
+	if f.Kind != "" && !slices.Contains(jobs.FailureKinds, jobs.FailureKind(f.Kind)) {
+		p.Add("kind", "It must be one of %s.", kindsOfFailures())
+	}
+	switch {
+	case f.RetryAfter == 0:
+	case f.Kind != string(jobs.FailedRateLimit):
+		p.Add("retry_after_seconds", "It must come with the kind %s.", jobs.FailedRateLimit)
+	case f.RetryAfter < jobs.MinRetryAfter || f.RetryAfter > jobs.MaxRetryAfter:
+		p.Add("retry_after_seconds", "It must be %d to %d.", int(jobs.MinRetryAfter.Seconds()), int(jobs.MaxRetryAfter.Seconds()))
+	}
+	return p.Err()
+}
+
+func kindsOfFailures() string {
+	words := make([]string, 0, len(jobs.FailureKinds))
+	for _, k := range jobs.FailureKinds {
+		words = append(words, string(k))
+	}
+	return strings.Join(words, ", ")
+}
+
+// Fail ends an attempt that went wrong: the job waits for its backoff, or fails
+// for good. The lease ends now. Faults as of Complete.
+func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref lease.Ref, f Failure) (jobs.Job, error) {
+	if err := f.check(); err != nil {
+		return jobs.Job{}, err
+	}
+	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(_ context.Context, _ db.Tx, job jobs.Locked,
+		red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
+		f := f.redacted(red)
+		if d, e, ok, err := lease.ApplyDirective(job.Job, f.Error); ok {
+			e.Kind = f.Kind
+			return d, e, err
+		}
+		d, err := job.Fail(job.Now, f.Retryable, jobs.FailureKindOf(f.Kind), f.Error)
+		if err != nil {
+			return d, lease.AttemptEnd{}, err
+		}
+		if d.After.WaitReason == jobs.WaitRetryBackoff && f.RetryAfter > 0 {
+			until := job.Now.Add(f.RetryAfter)
+			d.After.NotBefore = &until
+		}
+		d.Payload["kind"], d.Payload["stack"] = f.Kind, f.Stack
+		return d, lease.AttemptEnd{Outcome: lease.Failed, Error: d.After.LastError, Kind: f.Kind}, nil
+	}, digest: func(red *redact.Redactor) ([]byte, error) { return digestWords("fail", f.redacted(red)) }})
+}
+
+// Release gives a job back without a result and without blame; it is how an
+// agent acknowledges that it was asked to pause or cancel. The lease ends now.
+func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref lease.Ref, reason string, checkpoint json.RawMessage) (jobs.Job,
+	error) {
+	if err := (Progress{Checkpoint: checkpoint}).check(); err != nil {
+		return jobs.Job{}, err
+	}
+	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked,
+		red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
+		reason := red.Text(reason)
+		job, err := keepCheckpoint(ctx, tx, who, job, red.JSON(checkpoint))
+		if err != nil {
+			return jobs.Decision{}, lease.AttemptEnd{}, err
+		}
+		if d, e, ok, err := lease.ApplyDirective(job.Job, ""); ok {
+			return d, e, err
+		}
+		d, err := job.GiveBack(job.Now, reason)
+		return d, lease.AttemptEnd{Outcome: lease.Released, Error: reason}, err
+	}, digest: func(red *redact.Redactor) ([]byte, error) {
+		return digestWords("release", []any{red.Text(reason), red.JSON(checkpoint)})
+	}})
+}

@@ -1,0 +1,39 @@
+package report_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"fleetboard/db"
+	"fleetboard/e2e/dispatchtest"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+)
+
+// world is a workspace with everything that gives jobs to agents.
+type world struct{ *dispatchtest.World }
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	return &world{dispatchtest.New(t)}
+}
+
+// inWorkspace is another process on the same database.
+func inWorkspace(t testing.TB, d *db.DB, workspace ids.ID) *world {
+	t.Helper()
+	return &world{dispatchtest.In(t, d, workspace)}
+}
+
+var (
+	retries = dispatchtest.Retries
+	ref     = dispatchtest.Ref
+)
+
+func number[T any](v T) *T { return &v }
+
+const canary = "canary-7f3a"
+
+// secret makes TOKEN a secret input of a new job.
+func secret(n *jobs.New) {
+	n.InputContext, n.SecretKeys = json.RawMessage(`{"URL":"https://x","TOKEN":"`+canary+`"}`), []string{"TOKEN"}
+}

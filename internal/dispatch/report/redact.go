@@ -1,0 +1,61 @@
+package report
+
+import (
+	"context"
+	"slices"
+
+	"fleetboard/db"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/joblog"
+	"fleetboard/internal/redact"
+)
+
+// redactor takes the values of a job's secrets out of what its agent writes; nil
+// where it has none.
+func (s *Service) redactor(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) (*redact.Redactor, error) {
+	if len(job.SecretKeys) == 0 {
+		return nil, nil
+	}
+	return s.jobs.Secrets.RedactorTx(ctx, tx, workspace, job.ID)
+}
+
+// redactLines are log lines without the values of a job's secrets, also without those
+// that begin in one line and end in another, of this call or of the next.
+func redactLines(red *redact.Redactor, lines []joblog.Line) []joblog.Line {
+	messages := make([]string, 0, len(lines))
+	for _, l := range lines {
+		messages = append(messages, l.Message)
+	}
+	messages = red.Lines(messages)
+	clean := make([]joblog.Line, 0, len(lines))
+	for i, l := range lines {
+		l.Event, l.Details = red.Cut(l.Event, maxLogEvent), red.JSON(l.Details)
+		l.Message = redact.Cut(messages[i], lease.MaxLogMessage)
+		l.LineID = red.Cut(l.LineID, maxLineID)
+		clean = append(clean, l)
+	}
+	return clean
+}
+
+// redacted is a completion without the values of the job's secrets. An address
+// that is none without them is left out.
+func (c Completion) redacted(red *redact.Redactor) Completion {
+	c.Result, c.Summary = red.JSON(c.Result), red.Text(c.Summary)
+	c.Commit, c.Branch, c.URL = red.Text(c.Commit), red.Text(c.Branch), red.Text(c.URL)
+	if !lease.IsWebAddress(c.URL) {
+		c.URL = ""
+	}
+	c.FilesTouched = slices.Clone(c.FilesTouched)
+	for i, file := range c.FilesTouched {
+		c.FilesTouched[i] = red.Cut(file, jobs.MaxFile)
+	}
+	return c
+}
+
+// redacted is a failure without the values of the job's secrets.
+func (f Failure) redacted(red *redact.Redactor) Failure {
+	f.Error, f.Kind, f.Stack = red.Text(f.Error), red.Text(f.Kind), red.Text(f.Stack)
+	return f
+}

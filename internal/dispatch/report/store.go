@@ -1,0 +1,130 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+var q = dbsqlc.New()
+
+// jobsByName finds jobs by the keys or ids that agents call them by.
+func jobsByName(ctx context.Context, tx db.Tx, workspace ids.ID, refs []string) (map[string]ids.ID, error) {
+	params := dbsqlc.JobIDsParams{WorkspaceID: workspace, Keys: refs, Ids: []ids.ID{}}
+	for _, ref := range refs {
+		if id, ok := ids.Parse(ref); ok {
+			params.Ids = append(params.Ids, id)
+		}
+	}
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	rows, err := q.JobIDs(ctx, tx, params)
+	if err != nil {
+		return nil, fmt.Errorf("find jobs: %w", err)
+	}
+	byKey, byID := map[string]ids.ID{}, map[ids.ID]bool{}
+	for _, row := range rows {
+		byKey[row.Key], byID[row.ID] = row.ID, true
+	}
+	named := map[string]ids.ID{}
+	for _, ref := range refs {
+		if id, ok := byKey[ref]; ok {
+			named[ref] = id
+		} else if id, ok := ids.Parse(ref); ok && byID[id] {
+			named[ref] = id
+		}
+	}
+	return named, nil
+}
+
+// waitForAgent waits for the lock of the caller's agent.
+func waitForAgent(ctx context.Context, tx db.Tx, who tenancy.Principal) error {
+	if err := q.AgentWait(ctx, tx, dbsqlc.AgentWaitParams{WorkspaceID: who.Workspace, AgentID: who.Agent}); err != nil {
+		return fmt.Errorf("lock agent: %w", err)
+	}
+	return nil
+}
+
+// waitForLeases waits for the locks of those of the starting jobs that an agent holds
+// and has not started, and then for its leases on the named jobs, or for all of them:
+// the order in which everybody locks.
+func waitForLeases(ctx context.Context, tx db.Tx, who tenancy.Principal, starting, named map[string]ids.ID, every bool) error {
+	if len(starting) > 0 {
+		err := q.JobsWait(ctx, tx, dbsqlc.JobsWaitParams{WorkspaceID: who.Workspace, AgentID: who.Agent, JobIds: distinct(starting)})
+		if err != nil {
+			return fmt.Errorf("lock jobs: %w", err)
+		}
+	}
+	err := q.LeasesWait(ctx, tx, dbsqlc.LeasesWaitParams{WorkspaceID: who.Workspace, AgentID: who.Agent, Every: every,
+		JobIds: distinct(named)})
+	if err != nil {
+		return fmt.Errorf("lock leases: %w", err)
+	}
+	return nil
+}
+
+func distinct(named map[string]ids.ID) []ids.ID {
+	list := make([]ids.ID, 0, len(named))
+	for _, id := range named {
+		list = append(list, id)
+	}
+	slices.SortFunc(list, func(a, b ids.ID) int { return slices.Compare(a[:], b[:]) })
+	return slices.Compact(list)
+}
+
+// lockJobs locks those of the jobs that nobody else has locked, and returns them.
+func lockJobs(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]ids.ID, error) {
+	rows, err := q.JobsLock(ctx, tx, dbsqlc.JobsLockParams{WorkspaceID: workspace, Ids: list})
+	if err != nil {
+		return nil, fmt.Errorf("lock jobs: %w", err)
+	}
+	locked := make([]ids.ID, 0, len(rows))
+	for _, row := range rows {
+		locked = append(locked, row.ID)
+	}
+	return locked, nil
+}
+
+// jobsWithSecrets are those of the jobs that have secrets.
+func jobsWithSecrets(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]ids.ID, error) {
+	secret, err := q.JobsWithSecrets(ctx, tx, dbsqlc.JobsWithSecretsParams{WorkspaceID: workspace, Ids: list})
+	if err != nil {
+		return nil, fmt.Errorf("jobs with secrets: %w", err)
+	}
+	return secret, nil
+}
+
+// jobsWaitedFor are those of the jobs for which others wait.
+func jobsWaitedFor(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]ids.ID, error) {
+	waited, err := q.JobsWaitedFor(ctx, tx, dbsqlc.JobsWaitedForParams{WorkspaceID: workspace, Ids: list})
+	if err != nil {
+		return nil, fmt.Errorf("dependents: %w", err)
+	}
+	return waited, nil
+}
+
+// jobOfLog finds the job that log lines are for. Fault: NotFound.
+func jobOfLog(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) (id ids.ID, key string, hasSecrets bool, err error) {
+	params := dbsqlc.LeaseStateParams{WorkspaceID: workspace, Key: keyOrID}
+	if id, ok := ids.Parse(keyOrID); ok {
+		params.ID = &id
+	}
+	state, err := q.LeaseState(ctx, tx, params)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return ids.Nil, "", false, lease.NoSuchJob(keyOrID)
+	}
+	if err != nil {
+		return ids.Nil, "", false, fmt.Errorf("read lease: %w", err)
+	}
+	return state.ID, state.Key, state.HasSecrets, nil
+}

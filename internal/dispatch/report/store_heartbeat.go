@@ -1,0 +1,71 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+)
+
+// beatAgent is an agent after its heartbeat, with its leases.
+type beatAgent struct {
+	heard           bool // it is the agent's present boot
+	busy            bool // somebody else has locked it, or one of its leases
+	draining        bool
+	intervalSeconds int
+	now             time.Time
+	leases          []beatLease
+}
+
+// beatLease is one of its leases.
+type beatLease struct {
+	job       ids.ID
+	key       string
+	epoch     int64
+	status    jobs.Status
+	answer    string
+	directive string
+	reason    string
+	expiresAt time.Time
+	percent   int16 // below 0 where there is none
+	step      string
+}
+
+// writeBeats writes signs of life, extends the leases of their agents, and returns the
+// agents that nobody else has locked. Each agent is in the list once.
+func writeBeats(ctx context.Context, tx db.Tx, workspace ids.ID, list []*beatItem) (map[ids.ID]beatAgent, error) {
+	p := dbsqlc.AgentsBeatParams{WorkspaceID: workspace}
+	for _, h := range list {
+		memory, load := int32(-1), float32(-1)
+		if h.in.MemoryMB != nil {
+			memory = int32(*h.in.MemoryMB) //nolint:gosec // checked
+		}
+		if h.in.CPUPercent != nil {
+			load = float32(*h.in.CPUPercent)
+		}
+		p.Ids, p.BootIds, p.Generations = append(p.Ids, h.who.Agent), append(p.BootIds, h.who.Boot), append(p.Generations, h.who.Generation)
+		p.Statuses = append(p.Statuses, cmp.Or(h.in.Status, "idle"))
+		p.MemoryMb, p.CpuPercent = append(p.MemoryMb, memory), append(p.CpuPercent, load)
+	}
+	rows, err := q.AgentsBeat(ctx, tx, p)
+	if err != nil {
+		return nil, fmt.Errorf("heartbeats: %w", err)
+	}
+	agents := make(map[ids.ID]beatAgent, len(list))
+	for _, row := range rows {
+		leases := agents[row.AgentID].leases
+		if row.JobID != ids.Nil {
+			leases = append(leases, beatLease{job: row.JobID, key: row.Key, epoch: row.Epoch, status: jobs.Status(row.Status),
+				answer: row.Answer, directive: row.Directive, reason: row.DirectiveReason, expiresAt: row.ExpiresAt,
+				percent: row.ProgressPercent, step: row.CurrentStep})
+		}
+		agents[row.AgentID] = beatAgent{heard: row.Heard, busy: row.Busy, draining: row.Draining,
+			intervalSeconds: int(row.HeartbeatIntervalSeconds), now: row.Now, leases: leases}
+	}
+	return agents, nil
+}

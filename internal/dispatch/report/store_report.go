@@ -1,0 +1,118 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// reportedLease is a lease that is reported on, as it was before; the zero value where
+// the job has none.
+type reportedLease struct {
+	key     string
+	status  jobs.Status
+	agent   ids.ID
+	epoch   int64
+	live    bool
+	busy    bool  // somebody else has locked it
+	percent int16 // below 0 where there was none
+	step    string
+}
+
+// lockLeases locks the leases that are reported on, and returns them by their jobs.
+func lockLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []*reportItem) (map[ids.ID]reportedLease, error) {
+	params := dbsqlc.LeasesLockParams{WorkspaceID: workspace}
+	for _, t := range list {
+		params.JobIds, params.AgentIds = append(params.JobIds, t.job), append(params.AgentIds, t.who.Agent)
+	}
+	if len(params.JobIds) == 0 {
+		return nil, nil
+	}
+	rows, err := q.LeasesLock(ctx, tx, params)
+	if err != nil {
+		return nil, fmt.Errorf("lock leases: %w", err)
+	}
+	leases := make(map[ids.ID]reportedLease, len(rows))
+	for _, l := range rows {
+		leases[l.ID] = reportedLease{key: l.Key, status: jobs.Status(l.Status), agent: l.AgentID, epoch: l.Epoch, live: l.Live,
+			busy: l.Busy, percent: l.ProgressPercent, step: l.CurrentStep}
+	}
+	return leases, nil
+}
+
+// renewedLease is a lease that a report has kept.
+type renewedLease struct {
+	job       ids.ID
+	directive string
+	reason    string
+	expiresAt time.Time
+}
+
+// writeReports writes reports, and returns the leases that they kept: those that have
+// not ended at this moment.
+func writeReports(ctx context.Context, tx db.Tx, workspace ids.ID, list []*reportItem) ([]renewedLease, error) {
+	p := dbsqlc.LeasesReportParams{WorkspaceID: workspace}
+	for _, t := range list {
+		percent, ttl, step := int32(-1), int32(0), ""
+		if t.Percent != nil {
+			percent = int32(*t.Percent) //nolint:gosec // 0..100
+		}
+		if t.ttl != nil {
+			ttl = int32(*t.ttl) //nolint:gosec // 10..86400
+		}
+		if t.Step != nil {
+			step = *t.Step
+		}
+		p.JobIds, p.Epochs, p.AgentIds = append(p.JobIds, t.job), append(p.Epochs, t.ref.Epoch), append(p.AgentIds, t.who.Agent)
+		p.TtlSeconds, p.ProgressPercents = append(p.TtlSeconds, ttl), append(p.ProgressPercents, percent)
+		p.Steps, p.TellsStep = append(p.Steps, step), append(p.TellsStep, t.Step != nil)
+		p.Checkpoints, p.IsProgress = append(p.Checkpoints, string(t.Checkpoint)), append(p.IsProgress, t.isProgress)
+	}
+	rows, err := q.LeasesReport(ctx, tx, p)
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	renewed := make([]renewedLease, 0, len(rows))
+	for _, l := range rows {
+		renewed = append(renewed, renewedLease{job: l.JobID, directive: l.Directive, reason: l.DirectiveReason, expiresAt: l.ExpiresAt})
+	}
+	return renewed, nil
+}
+
+// startAttempts notes when the attempts of jobs that start began.
+func startAttempts(ctx context.Context, tx db.Tx, workspace ids.ID, starting []jobs.Change) error {
+	params := dbsqlc.AttemptsStartParams{WorkspaceID: workspace}
+	for _, s := range starting {
+		params.JobIds, params.Epochs = append(params.JobIds, s.Before.ID), append(params.Epochs, s.Before.Epoch)
+	}
+	if err := q.AttemptsStart(ctx, tx, params); err != nil {
+		return fmt.Errorf("start attempts: %w", err)
+	}
+	return nil
+}
+
+// progressEvent is what a report changed, encoded.
+type progressEvent struct {
+	*reportItem
+	changes string
+}
+
+func appendProgress(ctx context.Context, tx db.Tx, workspace ids.ID, list []progressEvent) error {
+	p := dbsqlc.EventsAppendParams{WorkspaceID: workspace, Type: string(eventlog.JobProgressed), ActorKind: string(tenancy.KindAgent)}
+	for _, e := range list {
+		p.JobIds, p.Epochs = append(p.JobIds, e.job), append(p.Epochs, e.ref.Epoch)
+		p.Actors, p.ActorIds = append(p.Actors, e.who.Name), append(p.ActorIds, e.who.Actor().ID)
+		p.Changes = append(p.Changes, e.changes)
+	}
+	if err := q.EventsAppend(ctx, tx, p); err != nil {
+		return fmt.Errorf("append events: %w", err)
+	}
+	return nil
+}

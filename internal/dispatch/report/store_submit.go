@@ -1,0 +1,29 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// countSubmittedTx counts one more job that an agent created in an attempt, or
+// refuses it.
+func countSubmittedTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64) error {
+	_, err := q.AttemptSubmit(ctx, tx, dbsqlc.AttemptSubmitParams{
+		WorkspaceID: who.Workspace, JobID: job, Epoch: epoch, Most: MaxSubmitted})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fault.New(fault.Forbidden, "An agent may create at most %d jobs in one attempt.", MaxSubmitted)
+	}
+	if err != nil {
+		return fmt.Errorf("count created jobs: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package report
+
+import (
+	"context"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
+)
+
+// leaseName is a lease, whether it lasts or not.
+type leaseName struct {
+	job   ids.ID
+	epoch int64
+}
+
+// usageLease is a lease that usage is reported for.
+type usageLease struct {
+	leaseName
+	key         string // of its job, "" where there is no such job
+	agent       string // that had it, "" where nobody had
+	product     ids.ID
+	productName string
+	cost        spend.Nanos // so far
+	busy        bool        // somebody else raises its sums
+	hasSecrets  bool
+	hasBudget   bool
+}
+
+// usageLeases finds leases. Where hold is set it locks their sums as far as nobody else
+// has.
+func usageLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []leaseName, hold bool) (map[leaseName]usageLease, error) {
+	params := dbsqlc.UsageLeasesParams{WorkspaceID: workspace, Hold: hold}
+	for _, l := range list {
+		params.JobIds, params.Epochs = append(params.JobIds, l.job), append(params.Epochs, l.epoch)
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	rows, err := q.UsageLeases(ctx, tx, params)
+	if err != nil {
+		return nil, fmt.Errorf("find leases: %w", err)
+	}
+	leases := make(map[leaseName]usageLease, len(rows))
+	for _, l := range rows {
+		name := leaseName{l.JobID, l.Epoch}
+		leases[name] = usageLease{leaseName: name, key: l.Key, agent: l.Agent, product: l.ProductID, productName: l.Product,
+			cost: spend.Nanos(l.CostNanos), busy: l.Busy, hasSecrets: l.HasSecrets, hasBudget: l.HasBudget}
+	}
+	return leases, nil
+}
