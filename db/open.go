@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,9 +24,9 @@ const (
 	connectTimeout  = 5 * time.Second
 	// pingTimeout is how long an idle connection may take to prove itself.
 	pingTimeout = time.Second
-	// acquireTimeout bounds the wait for a free connection: a full pool answers
-	// "not available" instead of piling up requests.
-	acquireTimeout = 5 * time.Second
+	// defaultAcquireTimeout is short: a full pool answers "not available" instead of
+	// piling up requests.
+	defaultAcquireTimeout = 5 * time.Second
 )
 
 // Options says how to reach the database.
@@ -39,6 +40,9 @@ type Options struct {
 	AppURL string
 	// MaxConns is the size of the pool; 0 means 16.
 	MaxConns int32
+	// AcquireTimeout is how long a transaction waits for a free connection at most;
+	// 0 means five seconds.
+	AcquireTimeout time.Duration
 }
 
 // DB is an open database. It is safe for concurrent use.
@@ -46,6 +50,8 @@ type DB struct {
 	pool *pgxpool.Pool
 	// direct is the configuration of connections outside the pool.
 	direct *pgx.ConnConfig
+	// acquireTimeout bounds the wait for a free connection.
+	acquireTimeout time.Duration
 }
 
 // Open connects to a migrated database and checks that it answers. The error
@@ -87,7 +93,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the pool cannot be made: %w", err)
 	}
-	d := &DB{pool: pool, direct: direct}
+	d := &DB{pool: pool, direct: direct, acquireTimeout: cmp.Or(o.AcquireTimeout, defaultAcquireTimeout)}
 	if err := d.Ping(ctx); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("the database does not answer: %w", err)
@@ -126,7 +132,7 @@ func (d *DB) Close() { d.pool.Close() }
 
 // acquire takes a connection from the pool, for at most acquireTimeout.
 func (d *DB) acquire(ctx context.Context) (*pgxpool.Conn, error) {
-	limited, cancel := context.WithTimeout(ctx, acquireTimeout)
+	limited, cancel := context.WithTimeout(ctx, d.acquireTimeout)
 	defer cancel()
 	conn, err := d.pool.Acquire(limited)
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {

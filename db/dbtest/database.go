@@ -8,14 +8,20 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"fleetboard/db"
 )
 
-// testConns is the pool of one test: many tests run at once on one server.
-const testConns = 8
+const (
+	// testConns is the pool of one test: many tests run at once on one server.
+	testConns = 8
+	// testPatience is how long a test waits for one of them: a machine may be busy
+	// with other tests.
+	testPatience = time.Minute
+)
 
 // template is the name of the migrated template, made once in a process.
 var template = sync.OnceValues(func() (string, error) {
@@ -36,7 +42,7 @@ var owners sync.Map // *db.DB -> string
 func New(t testing.TB) *db.DB {
 	t.Helper()
 	address := URL(t)
-	d, err := db.Open(t.Context(), db.Options{OwnerURL: address, MaxConns: testConns})
+	d, err := db.Open(t.Context(), db.Options{OwnerURL: address, MaxConns: testConns, AcquireTimeout: testPatience})
 	if err != nil {
 		t.Fatalf("dbtest: opening the database: %v", err)
 	}

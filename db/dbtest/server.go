@@ -78,13 +78,17 @@ func freeBytes(dir string) uint64 {
 	return s.Bavail * uint64(max(0, s.Bsize))
 }
 
-// at gives the server's address with another database.
+// at gives the server's address with another database. A machine that is busy with
+// other tests may take long to connect.
 func at(address, database string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return "", fmt.Errorf("%s must be a postgres:// URL: %w", overrideVariable, err)
 	}
 	u.Path = "/" + database
+	query := u.Query()
+	query.Set("connect_timeout", "60")
+	u.RawQuery = query.Encode()
 	return u.String(), nil
 }
 
