@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -56,6 +57,7 @@ func TestWholeLives(t *testing.T) {
 	}
 	var mu sync.Mutex
 	reached := map[string]bool{}
+	var failed atomic.Int64 // the number of the first worker that found something, from 1
 	t.Run("sequences", func(t *testing.T) {
 		for n := range workers {
 			t.Run(strconv.Itoa(n), func(t *testing.T) {
@@ -63,6 +65,14 @@ func TestWholeLives(t *testing.T) {
 				s := newServer(t)
 				conn := dbtest.Owner(t, s.db)
 				rapid.Check(t, func(r *rapid.T) {
+					if by := failed.Load(); by != 0 && by != int64(n+1) {
+						return // what another one found is enough
+					}
+					defer func() {
+						if r.Failed() {
+							failed.CompareAndSwap(0, int64(n+1))
+						}
+					}()
 					m := newMachine(r, s.newWorld(r, conn))
 					for range rapid.IntRange(10, 40).Draw(r, "steps") {
 						m.next()

@@ -106,7 +106,7 @@ func FuzzDecode(f *testing.F) {
 		op := ops[((which%len(ops))+len(ops))%len(ops)]
 		began := time.Now()
 		canonical, err := decode(raw, op.body)
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > 30*time.Second {
 			t.Errorf("%s: %s for %d bytes", op.id, took, len(raw))
 		}
 		if err != nil {

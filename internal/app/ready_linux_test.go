@@ -136,8 +136,8 @@ func TestMonitorsAreAnsweredWhileTheDatabaseStandsStill(t *testing.T) {
 			all.Go(func() {
 				began := time.Now()
 				got, _ := send(t, a.listener.Addr(), "GET "+path, "localhost")
-				// Twice the bound: this machine may be busy, while a database that stands still answers never.
-				if took := time.Since(began); got.StatusCode != want || took > 4*time.Second {
+				// This machine may be busy, while a database that stands still answers never.
+				if took := time.Since(began); got.StatusCode != want || took > 30*time.Second {
 					t.Errorf("%s: %d after %v", path, got.StatusCode, took)
 				}
 			})

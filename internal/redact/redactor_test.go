@@ -181,7 +181,7 @@ func TestRedactingTakesTimeByLengthAlone(t *testing.T) {
 		}
 		took := time.Since(begin)
 		t.Logf("%s: %d MB in %v", what, len(text)>>20, took)
-		if took > 5*time.Second { // far over a second even where tests run slowly means that it is not linear
+		if took > 30*time.Second { // over a hundred times what it takes: it is not linear
 			t.Errorf("%s: it took %v", what, took)
 		}
 	}
