@@ -1,7 +1,10 @@
 package api_test
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,9 +13,12 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/db/dbtest"
+	"fleetboard/internal/accounts/passwords"
 	"fleetboard/internal/accounts/people"
 	"fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/accounts/workspaces"
+	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 )
@@ -85,6 +91,53 @@ var limits = []limit{
 // elsewhere are bounds that are no limit of what somebody may write.
 const elsewhere = "job.epoch job.progress_percent agent.generation product.review_limit JobPatch.version " +
 	"NewJob.capabilities[] JobPatch.capabilities[] Registration.capabilities[] FactoryInfo.capabilities[] FactoryInfo.engines[]"
+
+// formLimits are the lengths of what is typed into forms, by page and field.
+var formLimits = []struct {
+	length int
+	fields string
+}{
+	{jobs.MaxTitle, "newjob.title"},
+	{jobs.MaxBody, "newjob.body"},
+	{jobs.MaxCriterion, "newjob.acceptance"},
+	{jobs.MaxName, "settings.name"},
+	{jobs.MaxCommit, "ui.commit"},
+	{jobs.MaxURL, "ui.url"},
+	{actions.MaxReason, "ui.reason review.reason"},
+	{lease.MaxQuestion, "job.answer"},
+	{people.MaxEmail, "login.email settings.email"},
+	{people.MaxName, "login.name login.workspace settings.name"},
+	{passwords.MaxLength, "login.password login.current"},
+}
+
+var formField = regexp.MustCompile(`name="(\w+)"[^>]*?maxlength="(\d+)"`)
+
+// A form takes what its noun takes: no field is cut by the browser, and none refused
+// for its length alone after it was typed.
+func TestFormsTakeWhatTheirNounsTake(t *testing.T) {
+	stated := map[string][]string{}
+	files, err := filepath.Glob("../../views/*/*.templ")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d templates, %v", len(files), err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range formField.FindAllStringSubmatch(string(text), -1) {
+			place := filepath.Base(filepath.Dir(file)) + "." + found[1]
+			stated[place] = append(stated[place], found[2])
+		}
+	}
+	for _, l := range formLimits {
+		for _, place := range strings.Fields(l.fields) {
+			if !slices.Contains(stated[place], strconv.Itoa(l.length)) {
+				t.Errorf("%s takes %v characters; the constant is %d", place, stated[place], l.length)
+			}
+		}
+	}
+}
 
 // A limit is one constant of its noun: openapi.yaml and the schema state the same, and state none beside.
 func TestLimitsAgree(t *testing.T) {

@@ -248,7 +248,7 @@ func titleAndBody(f Form) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "\" maxlength=\"300\" required autocomplete=\"off\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "\" maxlength=\"200\" required autocomplete=\"off\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -292,7 +292,7 @@ func titleAndBody(f Form) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "\"><div class=\"editor-tabs js-only\" role=\"tablist\" aria-label=\"Description\"><button type=\"button\" role=\"tab\" id=\"tab-write\" aria-selected=\"true\" aria-controls=\"body\" data-tab=\"write\">Write</button> <button type=\"button\" role=\"tab\" id=\"tab-preview\" aria-selected=\"false\" aria-controls=\"body-preview\" data-tab=\"preview\" tabindex=\"-1\">Preview</button> <span class=\"ml-auto text-xs text-faint\">Markdown</span></div><textarea class=\"editor-t\" id=\"body\" name=\"body\" rows=\"7\" maxlength=\"65536\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "\"><div class=\"editor-tabs js-only\" role=\"tablist\" aria-label=\"Description\"><button type=\"button\" role=\"tab\" id=\"tab-write\" aria-selected=\"true\" aria-controls=\"body\" data-tab=\"write\">Write</button> <button type=\"button\" role=\"tab\" id=\"tab-preview\" aria-selected=\"false\" aria-controls=\"body-preview\" data-tab=\"preview\" tabindex=\"-1\">Preview</button> <span class=\"ml-auto text-xs text-faint\">Markdown</span></div><textarea class=\"editor-t\" id=\"body\" name=\"body\" rows=\"7\" maxlength=\"100000\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -307,7 +307,7 @@ func titleAndBody(f Form) templ.Component {
 		var templ_7745c5c3_Var13 string
 		templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(f.Body)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `newjob/newjob.templ`, Line: 67, Col: 129}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `newjob/newjob.templ`, Line: 67, Col: 130}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 		if templ_7745c5c3_Err != nil {
@@ -1044,7 +1044,7 @@ func criterion(n int, text, class string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 80, "\" placeholder=\"Add a criterion, then press Enter\" maxlength=\"1000\" autocomplete=\"off\"></li>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 80, "\" placeholder=\"Add a criterion, then press Enter\" maxlength=\"500\" autocomplete=\"off\"></li>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1366,7 +1366,7 @@ func limitsGroup(f Form) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = textField(f, "phase", "Phase", f.Phase, templ.Attributes{"maxlength": "100", "list": "phases"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = textField(f, "phase", "Phase", f.Phase, templ.Attributes{"maxlength": "64", "list": "phases"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -25,8 +25,8 @@ func New(list *jobs.Service, effects *lease.Effects) *Service {
 	return &Service{jobs: list, effects: effects}
 }
 
-// maxReason bounds what people write about a change, in characters.
-const maxReason = 2000
+// MaxReason bounds what people write about a change, in characters.
+const MaxReason = 2000
 
 // Action is what a person wants of a job.
 type Action struct {
@@ -109,7 +109,7 @@ func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string
 }
 
 func (a Action) check() error {
-	field, limit, needed := "reason", maxReason, false
+	field, limit, needed := "reason", MaxReason, false
 	switch a.Verb {
 	case jobs.ByAnswer:
 		field, limit, needed = "answer", lease.MaxQuestion, true
