@@ -22,7 +22,7 @@ func init() {
 // batches measures how many jobs a second 64 agents take and complete over HTTP
 // in batches, with all that claims has. Beside it River works as many jobs that do
 // nothing, in the process that takes them.
-func batches(ctx context.Context, s *stage) ([]figure, error) {
+func batches(ctx context.Context, s *environment) ([]figure, error) {
 	n := s.sized(batchJobs, 2*claimAgents)
 	rate, err := s.drain(ctx, n, batchOf, false)
 	if err != nil {

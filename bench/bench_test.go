@@ -93,7 +93,7 @@ func TestTheBenchRefusesWhatItCannotRead(t *testing.T) {
 }
 
 func TestSizesGoWithTheRows(t *testing.T) {
-	s := &stage{rows: 1000}
+	s := &environment{rows: 1000}
 	if a, b, c := s.sized(10_000, 5), s.sized(1000, 5), s.lasting(time.Minute); a != 10 || b != 5 || c != time.Second {
 		t.Error(a, b, c)
 	}

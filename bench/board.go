@@ -33,7 +33,7 @@ func init() {
 // the time from the request that changes a job to the moment when it stands in
 // its new column on every one of many open boards: half of them of people who may
 // write, half of others, while jobs are claimed and completed one after another.
-func board(ctx context.Context, s *stage) (figures []figure, err error) {
+func board(ctx context.Context, s *environment) (figures []figure, err error) {
 	err = s.withWeb(ctx, func(w *web) error {
 		jobs := s.sized(boardJobs, minJobs)
 		if err := w.fill(ctx, load{ready: jobs * 3 / 10, waiting: jobs * 2 / 10, completed: jobs * 5 / 10}); err != nil {
@@ -70,7 +70,7 @@ const minJobs = 1000
 
 // firstBytes loads the board again and again. The first time after the fill, when
 // nothing of it was read before, is told apart.
-func (s *stage) firstBytes(ctx context.Context, w *web, p *person) ([]time.Duration, error) {
+func (s *environment) firstBytes(ctx context.Context, w *web, p *person) ([]time.Duration, error) {
 	var all []time.Duration
 	size := 0
 	for range s.sized(boardLoads, 5) + 1 {

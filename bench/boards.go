@@ -163,7 +163,7 @@ func (b *openBoard) see(c *changes, key string) {
 
 // watchBoards opens the boards, lets jobs be claimed and completed at an even
 // pace, and gives the time that each board took to show each of them.
-func (s *stage) watchBoards(ctx context.Context, w *web, people []*person, agents []*agent) ([]time.Duration, error) {
+func (s *environment) watchBoards(ctx context.Context, w *web, people []*person, agents []*agent) ([]time.Duration, error) {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	c := &changes{made: map[string]time.Time{}}
@@ -207,7 +207,7 @@ func (s *stage) watchBoards(ctx context.Context, w *web, people []*person, agent
 }
 
 // change claims and completes a job at each tick.
-func (s *stage) change(ctx context.Context, agents []*agent, c *changes) error {
+func (s *environment) change(ctx context.Context, agents []*agent, c *changes) error {
 	tick := time.NewTicker(boardEvery)
 	defer tick.Stop()
 	end := time.After(s.lasting(boardLasts))

@@ -28,7 +28,7 @@ func init() {
 // claims measures how many jobs a second 64 agents take and complete over HTTP,
 // one job a request, against a server process of its own: durable, with leases,
 // attempts and events. Beside it the raw loop with as many jobs, in the same run.
-func claims(ctx context.Context, s *stage) ([]figure, error) {
+func claims(ctx context.Context, s *environment) ([]figure, error) {
 	n := s.sized(claimJobs, 2*claimAgents)
 	raw, err := s.rawLoop(ctx, n)
 	if errors.Is(err, errNoPgbench) {
@@ -50,7 +50,7 @@ func claims(ctx context.Context, s *stage) ([]figure, error) {
 
 // fresh measures claims as they are on the first day, before autovacuum was there,
 // beside claims on a database that was vacuumed and analysed.
-func fresh(ctx context.Context, s *stage) ([]figure, error) {
+func fresh(ctx context.Context, s *environment) ([]figure, error) {
 	n := s.sized(claimJobs, 2*claimAgents)
 	first, err := s.drain(ctx, n, 1, true)
 	if err != nil {
@@ -66,7 +66,7 @@ func fresh(ctx context.Context, s *stage) ([]figure, error) {
 }
 
 // drain is that of a server of its own, fresh or not.
-func (s *stage) drain(ctx context.Context, n, most int, fresh bool) (rate float64, err error) {
+func (s *environment) drain(ctx context.Context, n, most int, fresh bool) (rate float64, err error) {
 	err = s.withWeb(ctx, func(w *web) (err error) {
 		w.fresh = fresh
 		rate, err = w.drain(ctx, n, most)

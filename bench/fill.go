@@ -103,7 +103,7 @@ func (w *web) fill(ctx context.Context, l load) error {
 		return err
 	}
 	w.filled += l.all()
-	w.stage.sayf("%d ready, %d waiting, %d completed and %d ready jobs in front, written in %.0f s", l.ready, l.waiting, l.completed,
+	w.environment.sayf("%d ready, %d waiting, %d completed and %d ready jobs in front, written in %.0f s", l.ready, l.waiting, l.completed,
 		l.front,
 		time.Since(began).Seconds())
 	// What the server knows of its lanes it learned before they were filled.

@@ -30,7 +30,7 @@ func init() {
 // so that what else the machine does meets both. First with statistics that were taken when
 // there were a thousand too, then with their own, and with jobs in front that nobody
 // there can take.
-func flat(ctx context.Context, s *stage) (figures []figure, err error) {
+func flat(ctx context.Context, s *environment) (figures []figure, err error) {
 	size := s.sized(flatJobs/10, flatFew)
 	if s.long {
 		size = s.sized(flatJobs, flatFew)
@@ -44,13 +44,13 @@ func flat(ctx context.Context, s *stage) (figures []figure, err error) {
 	return figures, err
 }
 
-// scene is a state of the database with many jobs.
-type scene struct {
+// setup is a state of the database with many jobs.
+type setup struct {
 	name   string
-	before func(context.Context, *web) error // sets the scene
+	before func(context.Context, *web) error // sets the setup
 }
 
-func (s *stage) compareSizes(ctx context.Context, few, many *web, size int) ([]figure, error) {
+func (s *environment) compareSizes(ctx context.Context, few, many *web, size int) ([]figure, error) {
 	agents := map[*web][]*agent{}
 	for _, w := range []*web{few, many} {
 		if err := w.fill(ctx, load{ready: flatFew}); err != nil {
@@ -71,7 +71,7 @@ func (s *stage) compareSizes(ctx context.Context, few, many *web, size int) ([]f
 	}
 	front := s.sized(flatFront, flatFew)
 	var figures []figure
-	for _, sc := range []scene{
+	for _, sc := range []setup{
 		{name: fmt.Sprintf("claim p99, %d ready + waiting + completed each, statistics of 1000 jobs; 1000 ready", size),
 			before: func(context.Context, *web) error { return nil }},
 		{name: "the same with their own statistics", before: func(ctx context.Context, w *web) error { return w.countAgain(ctx) }},
@@ -80,7 +80,7 @@ func (s *stage) compareSizes(ctx context.Context, few, many *web, size int) ([]f
 				return w.fill(ctx, load{front: front})
 			}},
 	} {
-		f, err := s.playScene(ctx, sc, few, many, agents)
+		f, err := s.measureSetup(ctx, sc, few, many, agents)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", sc.name, err)
 		}
@@ -89,8 +89,8 @@ func (s *stage) compareSizes(ctx context.Context, few, many *web, size int) ([]f
 	return figures, nil
 }
 
-// playScene measures both by turns, the one first that was last.
-func (s *stage) playScene(ctx context.Context, sc scene, few, many *web, agents map[*web][]*agent) (figure, error) {
+// measureSetup measures both by turns, the one first that was last.
+func (s *environment) measureSetup(ctx context.Context, sc setup, few, many *web, agents map[*web][]*agent) (figure, error) {
 	rounds, each := s.sized(flatRounds, 2), s.sized(flatClaims, flatAgents)
 	took := map[*web][]time.Duration{}
 	if err := sc.before(ctx, many); err != nil {

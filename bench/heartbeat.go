@@ -36,7 +36,7 @@ const (
 
 // heartbeats measures what the heartbeats of a large fleet cost the server, and how
 // long the slowest of them take, counted from the moment at which they were due.
-func heartbeats(ctx context.Context, s *stage) (figures []figure, err error) {
+func heartbeats(ctx context.Context, s *environment) (figures []figure, err error) {
 	n := s.sized(heartAgents, 100)
 	err = s.withWeb(ctx, func(w *web) (err error) {
 		figures, err = w.heartbeats(ctx, n)
@@ -72,7 +72,7 @@ func (w *web) heartbeats(ctx context.Context, n int) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	took, err := beat(ctx, agents, heartInterval, w.stage.lasting(heartTime))
+	took, err := beat(ctx, agents, heartInterval, w.environment.lasting(heartTime))
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +87,8 @@ func (w *web) heartbeats(ctx context.Context, n int) ([]figure, error) {
 		return nil, err
 	}
 	hot := 100 * float64(stayed2-stayed) / float64(max(1, rewritten2-rewritten))
-	w.stage.sayf("%d agents: %.0f heartbeats/s; p50 %.1f ms, p99 %.1f ms; server %.1f %% and PostgreSQL %.1f %% of a core, server %d MB",
-		n, float64(len(took))/passed.Seconds(), ms(percentile(took, 50)), ms(percentile(took, 99)),
+	w.environment.sayf("%d agents: %.0f heartbeats/s; p50 %.1f ms, p99 %.1f ms; server %.1f %% and PostgreSQL %.1f %% of a core, "+
+		"server %d MB", n, float64(len(took))/passed.Seconds(), ms(percentile(took, 50)), ms(percentile(took, 99)),
 		server, postgres, after.server.RSS>>20)
 	stays := figure{Name: "rows rewritten on their page, in no index", Ours: hot, Other: 100, Unit: "%", Ratio: hot / 100,
 		AtLeast: hotShare / 100, Runs: int(rewritten2 - rewritten)}

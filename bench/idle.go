@@ -31,7 +31,7 @@ const (
 // idle lets agents wait for jobs that do not come, and asks what the server took
 // meanwhile. A wait lasts 50 s, so that each agent asks again once: that look is
 // its own, all others count.
-func idle(ctx context.Context, s *stage) (figures []figure, err error) {
+func idle(ctx context.Context, s *environment) (figures []figure, err error) {
 	n := s.sized(idleAgents, 50)
 	err = s.withWeb(ctx, func(w *web) error {
 		empty, err := w.usage()
@@ -53,7 +53,7 @@ func idle(ctx context.Context, s *stage) (figures []figure, err error) {
 		if err := w.settle(ctx); err != nil {
 			return err
 		}
-		r := &room{w: w, agents: agents}
+		r := &idleFleet{w: w, agents: agents}
 		took, err := r.measure(ctx, s.lasting(idleSettle), s.lasting(idleTime))
 		if err != nil {
 			return err
@@ -81,8 +81,8 @@ func workOff(a *agent) error {
 	return err
 }
 
-// room is where agents wait.
-type room struct {
+// idleFleet is where agents wait.
+type idleFleet struct {
 	w      *web
 	agents []*agent
 	asked  atomic.Int64 // claims that were sent
@@ -97,7 +97,7 @@ type stay struct {
 }
 
 // measure lets all agents wait, and looks at the server for a time once they do.
-func (r *room) measure(ctx context.Context, settle, passed time.Duration) (*stay, error) {
+func (r *idleFleet) measure(ctx context.Context, settle, passed time.Duration) (*stay, error) {
 	waiting, stop := context.WithCancel(ctx)
 	all, _ := errgroup.WithContext(ctx)
 	for _, a := range r.agents {
@@ -110,7 +110,7 @@ func (r *room) measure(ctx context.Context, settle, passed time.Duration) (*stay
 }
 
 // wait asks for a job again and again until it is called off.
-func (r *room) wait(ctx context.Context, own *caller) error {
+func (r *idleFleet) wait(ctx context.Context, own *caller) error {
 	defer own.close()
 	for ctx.Err() == nil {
 		r.asked.Add(1)
@@ -122,7 +122,7 @@ func (r *room) wait(ctx context.Context, own *caller) error {
 	return nil
 }
 
-func (r *room) look(ctx context.Context, settle, passed time.Duration) (*stay, error) {
+func (r *idleFleet) look(ctx context.Context, settle, passed time.Duration) (*stay, error) {
 	for r.asked.Load() < int64(len(r.agents)) {
 		if err := signal.Sleep(ctx, 10*time.Millisecond); err != nil {
 			return nil, err
@@ -163,7 +163,7 @@ type taken struct {
 
 // taken counts a look wherever the table of claimable jobs is read: each of them
 // does once, for the one lane.
-func (r *room) taken(ctx context.Context) (taken, error) {
+func (r *idleFleet) taken(ctx context.Context) (taken, error) {
 	t := taken{asked: r.asked.Load()}
 	var err error
 	if t.costs, err = r.w.costs(ctx); err != nil {

@@ -18,7 +18,7 @@ const defaultRows = 1_000_000
 // line is a part of the bench that can be asked for by its name.
 type line struct {
 	name, text string
-	run        func(context.Context, *stage) ([]figure, error)
+	run        func(context.Context, *environment) ([]figure, error)
 }
 
 // lines are in the order of their files' names.

@@ -34,7 +34,7 @@ func (w *web) usage() (usage, error) { return usageOf(w.cmd.Process.Pid) }
 
 // postgresUsage is the usage of PostgreSQL, all its processes together, those
 // that ended too.
-func (s *stage) postgresUsage(ctx context.Context) (usage, error) {
+func (s *environment) postgresUsage(ctx context.Context) (usage, error) {
 	if runtime.GOOS != "linux" {
 		return usage{}, errNoProc
 	}
@@ -81,7 +81,7 @@ func (w *web) costs(ctx context.Context) (c costs, err error) {
 	if c.server, err = w.usage(); err != nil {
 		return c, err
 	}
-	c.postgres, err = w.stage.postgresUsage(ctx)
+	c.postgres, err = w.environment.postgresUsage(ctx)
 	return c, err
 }
 
@@ -94,7 +94,7 @@ func (w *web) sayCosts(ctx context.Context, before costs, n int) error {
 	each := func(before, after usage) float64 {
 		return float64((after.CPU - before.CPU).Microseconds()) / float64(n)
 	}
-	w.stage.sayf("processor time of a job: server %.0f µs, PostgreSQL %.0f µs, the bench's client %.0f µs",
+	w.environment.sayf("processor time of a job: server %.0f µs, PostgreSQL %.0f µs, the bench's client %.0f µs",
 		each(before.server, after.server),
 		each(before.postgres, after.postgres), each(before.bench, after.bench))
 	return nil

@@ -22,7 +22,7 @@ func profilesFrom(getenv func(string) string) (string, error) {
 
 // profiled is the program that w runs and what its environment needs for it: the
 // server as it is released, or the same around a profiler.
-func (s *stage) profiled(ctx context.Context, w *web) (program string, env []string, err error) {
+func (s *environment) profiled(ctx context.Context, w *web) (program string, env []string, err error) {
 	if s.profiles == "" {
 		return w.program, nil, nil
 	}
@@ -31,7 +31,7 @@ func (s *stage) profiled(ctx context.Context, w *web) (program string, env []str
 }
 
 // profile names a part of the present server's profile.
-func (s *stage) profile(kind string) string {
+func (s *environment) profile(kind string) string {
 	name := filepath.Join(s.profiles, fmt.Sprintf("%s-%d", s.line, s.webs))
 	if kind == "" {
 		return name
@@ -41,7 +41,7 @@ func (s *stage) profile(kind string) string {
 
 // databaseSettings are those of the PostgreSQL that is measured: its defaults, and
 // where profiles are wanted what tells the time of each statement.
-func (s *stage) databaseSettings() []string {
+func (s *environment) databaseSettings() []string {
 	if s.profiles == "" {
 		return nil
 	}

@@ -36,7 +36,7 @@ const (
 )
 
 // rawLoop measures n jobs with pgbench and gives the best jobs a second.
-func (s *stage) rawLoop(ctx context.Context, n int) (best float64, err error) {
+func (s *environment) rawLoop(ctx context.Context, n int) (best float64, err error) {
 	program, err := pgbench()
 	if err != nil {
 		return 0, err

@@ -27,7 +27,7 @@ type riverRates struct {
 }
 
 // river measures River once in a run of the bench.
-func (s *stage) river(ctx context.Context) (*riverRates, error) {
+func (s *environment) river(ctx context.Context) (*riverRates, error) {
 	if s.beside != nil {
 		return s.beside, nil
 	}
@@ -58,7 +58,7 @@ func (s *stage) river(ctx context.Context) (*riverRates, error) {
 
 // buildRiver builds the module below bench/river, for which the network may be
 // needed the first time.
-func (s *stage) buildRiver(ctx context.Context) (string, error) {
+func (s *environment) buildRiver(ctx context.Context) (string, error) {
 	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
 		return "", fmt.Errorf("where the module is: %w", err)

@@ -23,7 +23,7 @@ const (
 )
 
 // pairsOf are how often a statement is measured and warmed up: less on a small
-// town, which has few jobs to take.
+// dataset, which has few jobs to take.
 func pairsOf(rows int) (pairs, warm int) { return min(rlsPairs, rows/200), min(rlsWarm, rows/500) }
 
 // freeRole reads the same tables with the same rights, past every policy. It is
@@ -52,8 +52,8 @@ func init() {
 // sides open their transaction alike, as package db does: a role and the
 // workspace in the round trip that begins it. Only the statement is timed, as the
 // client sees it.
-func rls(ctx context.Context, s *stage) ([]figure, error) {
-	t, err := s.town(ctx)
+func rls(ctx context.Context, s *environment) ([]figure, error) {
+	t, err := s.dataset(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func compare(ctx context.Context, workspace ids.ID, st statement, with, without 
 		Runs: pairs}, nil
 }
 
-func (s *stage) side(ctx context.Context, role string) (*side, error) {
+func (s *environment) side(ctx context.Context, role string) (*side, error) {
 	conn, err := pgx.Connect(ctx, s.postgres.URL())
 	if err != nil {
 		return nil, err
@@ -210,9 +210,9 @@ func assertSides(ctx context.Context, workspace ids.ID, with, without *side) err
 
 // statements are the ones that a busy server runs most. Each call of a number
 // asks for other rows.
-func (t *town) statements() []statement {
+func (t *dataset) statements() []statement {
 	q := dbsqlc.New()
-	agent := func(n int) townAgent { return t.agents[n%len(t.agents)] }
+	agent := func(n int) datasetAgent { return t.agents[n%len(t.agents)] }
 	lane := func(n int) int64 { return t.lanes[n%len(t.lanes)] }
 	tops := dbsqlc.ReadyHeadsParams{WorkspaceID: t.workspace, Lanes: t.lanes, Priorities: make([]int16, len(t.lanes)),
 		ReadyAts: make([]time.Time, len(t.lanes)), JobIds: make([]ids.ID, len(t.lanes))}

@@ -30,7 +30,7 @@ func init() {
 // holds a snapshot open, so that no dead row can be removed, against the same
 // without it, each with a server of its own. The end of the time is told apart:
 // what was left behind weighs most there.
-func snapshot(ctx context.Context, s *stage) ([]figure, error) {
+func snapshot(ctx context.Context, s *environment) ([]figure, error) {
 	lasts := s.lasting(snapshotHeld)
 	if s.long {
 		lasts = s.lasting(snapshotHeldLong)
@@ -67,7 +67,7 @@ func (p *pace) all() float64  { return float64(p.jobs()) / (10 * p.tenth).Second
 func (p *pace) last() float64 { return float64(p.done[9]) / p.tenth.Seconds() }
 
 // workBeside lets the agents work for a time, beside a held snapshot or not.
-func (s *stage) workBeside(ctx context.Context, lasts time.Duration, held bool) (p *pace, err error) {
+func (s *environment) workBeside(ctx context.Context, lasts time.Duration, held bool) (p *pace, err error) {
 	err = s.withWeb(ctx, func(w *web) (err error) {
 		rate, err := w.drain(ctx, s.sized(snapshotTrial, 2*claimAgents), 1)
 		if err != nil {

@@ -23,7 +23,7 @@ const (
 // each statement, and what its sessions wait for. The returned function ends it and
 // writes both to the folder for profiles. Both do nothing without one.
 func (w *web) observe(ctx context.Context) (end func(ctx context.Context) error, err error) {
-	if w.stage.profiles == "" {
+	if w.environment.profiles == "" {
 		return func(context.Context) error { return nil }, nil
 	}
 	owner, err := w.connect(ctx)
@@ -47,7 +47,7 @@ func (w *web) observe(ctx context.Context) (end func(ctx context.Context) error,
 
 // keep writes a part of the profile.
 func (w *web) keep(kind, text string) error {
-	name := w.stage.profile(kind)
+	name := w.environment.profile(kind)
 	return os.WriteFile(name, []byte(text), 0o600)
 }
 

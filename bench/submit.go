@@ -20,7 +20,7 @@ var submitters = []int{1, 2, 4}
 
 // submits measures how many jobs a second are created over HTTP in batches of
 // 1,000, each batch answered with its jobs.
-func submits(ctx context.Context, s *stage) ([]figure, error) {
+func submits(ctx context.Context, s *environment) ([]figure, error) {
 	beside, err := s.river(ctx)
 	if errors.Is(err, errNoRiver) {
 		s.sayf("%v: nothing to compare with", err)

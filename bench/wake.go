@@ -26,7 +26,7 @@ const (
 
 // wake submits one job after another while agents wait, and measures from the
 // moment when a submission is sent to the moment when a claim's answer is there.
-func wake(ctx context.Context, s *stage) (figures []figure, err error) {
+func wake(ctx context.Context, s *environment) (figures []figure, err error) {
 	n := s.sized(wakeJobs, 20)
 	err = s.withWeb(ctx, func(w *web) error {
 		agents, err := w.register(ctx, s.sized(wakeAgents, 20), 10)
@@ -37,12 +37,12 @@ func wake(ctx context.Context, s *stage) (figures []figure, err error) {
 		if err := errors.Join(w.submit(ctx, 1), workOff(agents[0]), w.settle(ctx)); err != nil {
 			return err
 		}
-		bell := &bell{given: map[string]time.Time{}, rung: signal.New()}
+		alarm := &alarm{given: map[string]time.Time{}, rung: signal.New()}
 		observed, err := w.observe(ctx)
 		if err != nil {
 			return err
 		}
-		times, err := bell.ring(ctx, w, agents, n)
+		times, err := alarm.ring(ctx, w, agents, n)
 		if err := errors.Join(err, observed(ctx)); err != nil {
 			return err
 		}
@@ -55,8 +55,8 @@ func wake(ctx context.Context, s *stage) (figures []figure, err error) {
 	return figures, err
 }
 
-// bell is what waiting agents tell: when each job was given to one of them.
-type bell struct {
+// alarm is what waiting agents tell: when each job was given to one of them.
+type alarm struct {
 	mu    sync.Mutex
 	given map[string]time.Time // by key
 	rung  signal.Signal
@@ -64,7 +64,7 @@ type bell struct {
 
 // ring submits n jobs, each once the one before was given to an agent, and gives
 // the times they took.
-func (b *bell) ring(ctx context.Context, w *web, agents []*agent, n int) ([]time.Duration, error) {
+func (b *alarm) ring(ctx context.Context, w *web, agents []*agent, n int) ([]time.Duration, error) {
 	waiting, stop := context.WithCancel(ctx)
 	all, waiting := errgroup.WithContext(waiting)
 	asked := make(chan struct{}, len(agents))
@@ -79,7 +79,7 @@ func (b *bell) ring(ctx context.Context, w *web, agents []*agent, n int) ([]time
 	return times, errors.Join(err, all.Wait())
 }
 
-func (b *bell) submit(ctx context.Context, w *web, n int) ([]time.Duration, error) {
+func (b *alarm) submit(ctx context.Context, w *web, n int) ([]time.Duration, error) {
 	owner, err := w.first(ctx, "owner-token")
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (b *bell) submit(ctx context.Context, w *web, n int) ([]time.Duration, erro
 }
 
 // heard waits until a job was given to somebody, and says when.
-func (b *bell) heard(ctx context.Context, key string) (time.Time, error) {
+func (b *alarm) heard(ctx context.Context, key string) (time.Time, error) {
 	for {
 		b.mu.Lock()
 		at, ok := b.given[key]
@@ -132,7 +132,7 @@ func (b *bell) heard(ctx context.Context, key string) (time.Time, error) {
 }
 
 // listen waits for jobs and completes them until it is called off.
-func (b *bell) listen(ctx context.Context, own *caller, asked chan<- struct{}) error {
+func (b *alarm) listen(ctx context.Context, own *caller, asked chan<- struct{}) error {
 	defer own.close()
 	a := &agent{caller: own}
 	asked <- struct{}{}
@@ -158,7 +158,7 @@ func (b *bell) listen(ctx context.Context, own *caller, asked chan<- struct{}) e
 	}
 }
 
-func (b *bell) tell(key string, at time.Time) {
+func (b *alarm) tell(key string, at time.Time) {
 	b.mu.Lock()
 	b.given[key] = at
 	b.mu.Unlock()

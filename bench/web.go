@@ -21,19 +21,19 @@ const (
 	stopTimeout  = 20 * time.Second
 )
 
-// web is a server's process, with a database of its own beside the town.
+// web is a server's process, with a database of its own beside the dataset.
 type web struct {
-	stage    *stage
-	program  string // the server as it is released
-	dir      string
-	env      []string
-	url      string
-	name     string // of the database
-	database string // the owner's address of it
-	cmd      *exec.Cmd
-	logs     *os.File
-	ended    chan struct{}
-	filled   int // jobs written past the server
+	environment *environment
+	program     string // the server as it is released
+	dir         string
+	env         []string
+	url         string
+	name        string // of the database
+	database    string // the owner's address of it
+	cmd         *exec.Cmd
+	logs        *os.File
+	ended       chan struct{}
+	filled      int // jobs written past the server
 	// uncounted keeps the statistics as they are.
 	uncounted bool
 	// fresh keeps PostgreSQL from having looked at any table.
@@ -41,7 +41,7 @@ type web struct {
 }
 
 // database makes an empty one and gives its address.
-func (s *stage) database(ctx context.Context, name string) (string, error) {
+func (s *environment) database(ctx context.Context, name string) (string, error) {
 	if _, err := s.owner.Exec(ctx, "CREATE DATABASE "+name); err != nil {
 		return "", err
 	}
@@ -55,7 +55,7 @@ func (s *stage) database(ctx context.Context, name string) (string, error) {
 
 // drop removes a database, so that nothing of it is swept or written out while
 // something else is measured.
-func (s *stage) drop(ctx context.Context, name string) error {
+func (s *environment) drop(ctx context.Context, name string) error {
 	for _, sql := range []string{"DROP DATABASE " + name + " WITH (FORCE)", "CHECKPOINT"} {
 		if _, err := s.owner.Exec(ctx, sql); err != nil {
 			return err
@@ -65,7 +65,7 @@ func (s *stage) drop(ctx context.Context, name string) error {
 }
 
 // build compiles a program of this module once and says where it is.
-func (s *stage) build(ctx context.Context, pkg string) (string, error) {
+func (s *environment) build(ctx context.Context, pkg string) (string, error) {
 	program := filepath.Join(s.dir, strings.ReplaceAll(pkg, "/", "-"))
 	if _, err := os.Stat(program); err == nil {
 		return program, nil
@@ -80,9 +80,9 @@ func (s *stage) build(ctx context.Context, pkg string) (string, error) {
 // startWeb builds the server as it is released and starts it with an empty
 // database of its own, without a limit of requests: a limit would be what is
 // measured. More settings of the environment ("NAME=value") go before these.
-func (s *stage) startWeb(ctx context.Context, settings ...string) (_ *web, err error) {
+func (s *environment) startWeb(ctx context.Context, settings ...string) (_ *web, err error) {
 	s.webs++
-	w := &web{stage: s, name: fmt.Sprint("bench_web_", s.webs), dir: filepath.Join(s.dir, fmt.Sprint("web-", s.webs))}
+	w := &web{environment: s, name: fmt.Sprint("bench_web_", s.webs), dir: filepath.Join(s.dir, fmt.Sprint("web-", s.webs))}
 	if w.database, err = s.database(ctx, w.name); err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (s *stage) startWeb(ctx context.Context, settings ...string) (_ *web, err e
 
 // withWeb lets a line do its work with a server of its own, asks afterwards
 // whether what it left is right, and removes it.
-func (s *stage) withWeb(ctx context.Context, work func(w *web) error, settings ...string) (err error) {
+func (s *environment) withWeb(ctx context.Context, work func(w *web) error, settings ...string) (err error) {
 	w, err := s.startWeb(ctx, settings...)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (w *web) stop(ctx context.Context) error {
 		<-w.ended
 		slow = errors.New("the server did not end when it was asked to")
 	}
-	return errors.Join(slow, w.stage.drop(ctx, w.name))
+	return errors.Join(slow, w.environment.drop(ctx, w.name))
 }
 
 // connect opens a connection to the server's database as its owner, a superuser
@@ -176,7 +176,7 @@ func (w *web) asOwner(ctx context.Context, work func(*pgx.Conn) error) error {
 // inspect asks whether the rows agree and whether the log tells the state, and
 // whether all that was durable: what was fast and wrong does not count.
 func (w *web) inspect(ctx context.Context) error {
-	if err := w.stage.durable(ctx); err != nil {
+	if err := w.environment.durable(ctx); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -187,7 +187,7 @@ func (w *web) inspect(ctx context.Context) error {
 			return fmt.Errorf("%s: %w: %.2000s", command, err, out)
 		}
 	}
-	w.stage.sayf("audit and verify-log found nothing (%.1f s)", time.Since(began).Seconds())
+	w.environment.sayf("audit and verify-log found nothing (%.1f s)", time.Since(began).Seconds())
 	return nil
 }
 

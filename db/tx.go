@@ -18,17 +18,17 @@ type Tx interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-	// Together sends the statements of several asks in one round trip. Each ask runs
+	// Pipeline sends the statements of several steps in one round trip. Each step runs
 	// up to its one statement, and goes on with the answer when all were sent; the
 	// statements are run one after another. The first error is returned.
-	Together(ctx context.Context, asks ...func(Tx) error) error
+	Pipeline(ctx context.Context, steps ...func(Tx) error) error
 }
 
 var (
-	patient  = pace{"5s", "2s", "auto", "on"}
-	planned  = pace{"5s", "2s", "force_custom_plan", "on"}
-	hurried  = pace{"5s", "50ms", "force_generic_plan", "off"}
-	thorough = pace{"10min", "2s", "auto", "on"}
+	usual   = timeouts{"5s", "2s", "auto", "on"}
+	planned = timeouts{"5s", "2s", "force_custom_plan", "on"}
+	noWait  = timeouts{"5s", "50ms", "force_generic_plan", "off"}
+	bulk    = timeouts{"10min", "2s", "auto", "on"}
 )
 
 const (
@@ -49,39 +49,39 @@ const setScope = `SELECT set_config('role', $1, true), set_config($2, $3, true),
 	set_config('jit', 'off', true)`
 
 // scope is what a transaction may see: a role, and the setting its policies read;
-// and its pace.
+// and its timeouts.
 type scope struct {
 	role, setting, value string
-	pace
+	timeouts
 	once     bool // it is one statement that reads
 	snapshot bool // it only reads, all of it as it was at the first statement
 }
 
-// pace is how long each statement may take and wait for a lock, whether it may be
+// timeouts is how long each statement may take and wait for a lock, whether it may be
 // planned anew for its values, and whether it may read a table from end to end.
-type pace struct{ takes, waits, plans, scans string }
+type timeouts struct{ takes, waits, plans, scans string }
 
 // InWorkspace runs fn in a transaction that sees and writes the rows of one
 // workspace. It commits when fn returns nil and rolls back on an error or a
 // panic; fn must use tx for all it does and not keep it. Errors come through
 // Fault; see ErrOutcomeUnknown for the one that says nothing about the outcome.
 func (d *DB) InWorkspace(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), patient, false, false}, fn)
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), usual, false, false}, fn)
 }
 
-// InWorkspaceHurried is InWorkspace for what is done for many at once: it gives up
+// InWorkspaceNoWait is InWorkspace for what is done for many at once: it gives up
 // where it would wait for a lock for longer than 50 ms, since others are kept waiting
 // with it; IsLockTimeout tells. Its statements are planned once for a connection,
 // whatever their values, since of some the plan takes longer than the answer; and
 // without scans of whole tables, since the plan outlives the day when all are empty.
-func (d *DB) InWorkspaceHurried(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), hurried, false, false}, fn)
+func (d *DB) InWorkspaceNoWait(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), noWait, false, false}, fn)
 }
 
 // InWorkspaceSnapshot is InWorkspace for what several statements read and must agree
 // on: all of them see the rows as they were at the first, and none may write.
 func (d *DB) InWorkspaceSnapshot(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), patient, false, true}, fn)
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), usual, false, true}, fn)
 }
 
 // ListInWorkspace is InWorkspaceSnapshot for a list with filters and an order: each
@@ -93,47 +93,47 @@ func (d *DB) ListInWorkspace(ctx context.Context, ws ids.ID, fn func(Tx) error) 
 // InWorkspaceThorough is InWorkspace for a command that looks at every row: a
 // statement may take ten minutes instead of five seconds.
 func (d *DB) InWorkspaceThorough(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), thorough, false, false}, fn)
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), bulk, false, false}, fn)
 }
 
 // OnceInWorkspace is InWorkspace for one statement that only reads: it takes one
-// round trip instead of two. fn must not ask twice.
+// round trip instead of two. fn must not step twice.
 func (d *DB) OnceInWorkspace(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), patient, true, false}, fn)
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), usual, true, false}, fn)
 }
 
 // InAccount is InWorkspace for a person who has not yet chosen a workspace: it
 // shows the account's memberships and the workspaces they lead to.
 func (d *DB) InAccount(ctx context.Context, account ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.account_id", account.String(), patient, false, false}, fn)
+	return d.in(ctx, scope{roleApp, "app.account_id", account.String(), usual, false, false}, fn)
 }
 
 // InToken is InWorkspace for a bearer whose workspace is not yet known: it shows
 // the access token with that SHA-256 hash, if there is one.
 func (d *DB) InToken(ctx context.Context, hash []byte, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.token_hash", hex.EncodeToString(hash), patient, false, false}, fn)
+	return d.in(ctx, scope{roleApp, "app.token_hash", hex.EncodeToString(hash), usual, false, false}, fn)
 }
 
 // OnceInToken is InToken for one statement that only reads; see OnceInWorkspace.
 func (d *DB) OnceInToken(ctx context.Context, hash []byte, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.token_hash", hex.EncodeToString(hash), patient, true, false}, fn)
+	return d.in(ctx, scope{roleApp, "app.token_hash", hex.EncodeToString(hash), usual, true, false}, fn)
 }
 
 // InSystem runs fn with the system role: it reads, in all workspaces, the few
 // columns that tell a loop where there is work, and writes nothing.
 func (d *DB) InSystem(ctx context.Context, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleSystem, "app.workspace_id", "", patient, false, false}, fn)
+	return d.in(ctx, scope{roleSystem, "app.workspace_id", "", usual, false, false}, fn)
 }
 
 // InNone runs fn in no workspace: it sees the tables of people and sessions,
 // and no row of any table that belongs to a workspace.
 func (d *DB) InNone(ctx context.Context, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", "", patient, false, false}, fn)
+	return d.in(ctx, scope{roleApp, "app.workspace_id", "", usual, false, false}, fn)
 }
 
 // OnceInNone is InNone for one statement that only reads; see OnceInWorkspace.
 func (d *DB) OnceInNone(ctx context.Context, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", "", patient, true, false}, fn)
+	return d.in(ctx, scope{roleApp, "app.workspace_id", "", usual, true, false}, fn)
 }
 
 // in runs fn in a transaction that begins with its first statement.

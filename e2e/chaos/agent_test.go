@@ -18,7 +18,7 @@ type orders struct {
 	Name       string
 	Servers    []string
 	Enrolment  string // token
-	Diary      string // path
+	Journal    string // path
 	TTL        int    // of its leases, in seconds
 	StaleAfter int    // dead after three times that, in seconds; 0 for the server's default
 	Workers    int    // jobs at once
@@ -34,10 +34,10 @@ const strangeFor = 15 * time.Second
 // agent is one boot of an agent: a process.
 type agent struct {
 	orders
-	boot  string
-	token atomic.Pointer[string]
-	net   *network
-	diary *diary
+	boot    string
+	token   atomic.Pointer[string]
+	net     *network
+	journal *journal
 
 	mu sync.Mutex
 	// held are the leases that it works on, with what the server wants of each.
@@ -60,7 +60,7 @@ func beAgent(text string) error {
 	}
 	a.token.Store(&a.Enrolment)
 	var err error
-	if a.diary, err = openDiary(a.Diary); err != nil {
+	if a.journal, err = openDiary(a.Journal); err != nil {
 		return err
 	}
 	odd := func(status int, body []byte) { a.note(line{Verb: "odd", Status: status, Note: string(body)}) }
@@ -82,7 +82,7 @@ func beAgent(text string) error {
 // note writes down what it was answered.
 func (a *agent) note(l line) {
 	l.Who = a.Name
-	if err := a.diary.write(l); err != nil {
+	if err := a.journal.write(l); err != nil {
 		panic(err)
 	}
 }

@@ -148,7 +148,7 @@ func (s *stage) diaries() []line {
 	s.t.Helper()
 	var all []line
 	for _, w := range s.workers {
-		list, err := readDiary(w.Diary)
+		list, err := readDiary(w.Journal)
 		if err != nil {
 			s.t.Error(err)
 		}

@@ -70,7 +70,7 @@ func (w *worker) hears(ctx context.Context, verb string) (found line) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	every(ctx, 50*time.Millisecond, func() {
-		list, err := readDiary(w.Diary)
+		list, err := readDiary(w.Journal)
 		if err != nil {
 			w.t.Error(err)
 		}
@@ -82,7 +82,7 @@ func (w *worker) hears(ctx context.Context, verb string) (found line) {
 		}
 	})
 	if found.Verb == "" {
-		w.t.Fatalf("%s was not answered to %s, see %s", w.Name, verb, w.Diary)
+		w.t.Fatalf("%s was not answered to %s, see %s", w.Name, verb, w.Journal)
 	}
 	return found
 }

@@ -33,7 +33,7 @@ func newWorkers(t *testing.T, n int, servers []string, enrolment, dir string) []
 	for i := range list {
 		name := fmt.Sprintf("agent-%02d", i+1)
 		o := orders{Name: name, Servers: servers, Enrolment: enrolment, TTL: 10 + i/2, Workers: 2,
-			Diary: filepath.Join(dir, name+".diary")}
+			Journal: filepath.Join(dir, name+".journal")}
 		if i%2 == 1 {
 			o.TTL, o.StaleAfter = 60, 3
 		}

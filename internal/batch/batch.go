@@ -39,7 +39,7 @@ var ErrNothingWritten = errors.New("batch: nothing was written")
 // Transactor opens the transactions of a workspace; *db.DB is one.
 type Transactor interface {
 	InWorkspace(ctx context.Context, workspace ids.ID, do func(db.Tx) error) error
-	InWorkspaceHurried(ctx context.Context, workspace ids.ID, do func(db.Tx) error) error
+	InWorkspaceNoWait(ctx context.Context, workspace ids.ID, do func(db.Tx) error) error
 }
 
 // Handler answers the requests of one kind.
@@ -240,7 +240,7 @@ func (q *Queue[Req, Res]) Flush(workspace ids.ID, items []*Item[Req, Res]) {
 	if len(items) == 1 {
 		ctx = items[0].Ctx
 	}
-	err := q.run(ctx, workspace, items, q.db.InWorkspaceHurried, nil)
+	err := q.run(ctx, workspace, items, q.db.InWorkspaceNoWait, nil)
 	repeats := err != nil && !errors.Is(err, db.ErrOutcomeUnknown) && (len(items) > 1 || db.IsLockTimeout(err))
 	for _, i := range items {
 		if repeats || err == nil && i.retry {

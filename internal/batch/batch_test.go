@@ -23,7 +23,7 @@ type number = Item[int, string]
 type noDB struct{}
 
 func (noDB) InWorkspace(_ context.Context, _ ids.ID, do func(db.Tx) error) error { return do(nil) }
-func (noDB) InWorkspaceHurried(_ context.Context, _ ids.ID, do func(db.Tx) error) error {
+func (noDB) InWorkspaceNoWait(_ context.Context, _ ids.ID, do func(db.Tx) error) error {
 	return do(nil)
 }
 

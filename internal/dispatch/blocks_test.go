@@ -83,7 +83,7 @@ func assertBlocks(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 			return len(rows), err
 		}},
 	} {
-		err := d.InWorkspaceHurried(ctx, workspace, func(tx db.Tx) error {
+		err := d.InWorkspaceNoWait(ctx, workspace, func(tx db.Tx) error {
 			var before, after int64
 			// The first time the plan is made too, which looks at every index.
 			if c.reads {

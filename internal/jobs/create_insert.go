@@ -28,7 +28,7 @@ func (c *creation) ensureLanes() error {
 			return err
 		})
 	}
-	if err := c.tx.Together(c.ctx, append(asks, c.takeKeys)...); err != nil {
+	if err := c.tx.Pipeline(c.ctx, append(asks, c.takeKeys)...); err != nil {
 		return err
 	}
 	for at, digest := range digests {

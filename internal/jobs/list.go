@@ -88,7 +88,7 @@ func (f Filter) placesByPriorityTx(ctx context.Context, tx db.Tx, workspace ids.
 			})
 		}
 	}
-	if err := tx.Together(ctx, asks...); err != nil {
+	if err := tx.Pipeline(ctx, asks...); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(places, func(a, b place) int {

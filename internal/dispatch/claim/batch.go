@@ -176,7 +176,7 @@ func (b *claimBatch) read(before ...func(db.Tx) error) error {
 	for _, c := range b.items {
 		agents, names = append(agents, c.Req.who.Agent), append(names, c.Req.who.Scope.Products...)
 	}
-	return b.tx.Together(b.ctx, append(before,
+	return b.tx.Pipeline(b.ctx, append(before,
 		func(tx db.Tx) error { return b.readAgents(tx, agents) },
 		func(tx db.Tx) error { return b.readProducts(tx, names) })...)
 }

@@ -31,7 +31,7 @@ func (b *claimBatch) lease() error {
 	}
 	b.wrote = true
 	var loaded []jobs.Job
-	err = b.tx.Together(b.ctx, func(tx db.Tx) error { return b.insertLeases(tx, leases) },
+	err = b.tx.Pipeline(b.ctx, func(tx db.Tx) error { return b.insertLeases(tx, leases) },
 		func(tx db.Tx) (err error) {
 			loaded, err = jobs.LoadManyTx(b.ctx, tx, b.workspace, all)
 			return err

@@ -88,10 +88,10 @@ type decidedFinish struct {
 }
 
 func (b *finishBatch) exec() error {
-	if err := b.tx.Together(b.ctx, b.authenticate, b.lock); err != nil {
+	if err := b.tx.Pipeline(b.ctx, b.authenticate, b.lock); err != nil {
 		return err
 	}
-	if err := b.tx.Together(b.ctx, b.read, b.askWhoWaits); err != nil {
+	if err := b.tx.Pipeline(b.ctx, b.read, b.askWhoWaits); err != nil {
 		return err
 	}
 	met := map[ids.ID]bool{}

@@ -19,8 +19,8 @@ import (
 
 const closeTimeout = time.Minute
 
-// stage is the PostgreSQL that everything is measured on.
-type stage struct {
+// environment is the PostgreSQL that everything is measured on.
+type environment struct {
 	rows     int
 	long     bool   // the large sizes
 	profiles string // where profiles of the servers go; empty is nowhere
@@ -31,26 +31,26 @@ type stage struct {
 	dir      string
 	postgres *db.Embedded
 	owner    *pgx.Conn
-	loaded   *town // once it was asked for
-	webs     int   // how many servers were started
+	loaded   *dataset // once it was asked for
+	webs     int      // how many servers were started
 	beside   *riverRates
 }
 
 // sized is the part of full that belongs to the chosen number of rows, of which
 // a million is all, but not less than least.
-func (s *stage) sized(full, least int) int {
+func (s *environment) sized(full, least int) int {
 	return max(least, int(float64(full)*float64(s.rows)/defaultRows))
 }
 
 // lasting is sized for a time, with a whole second at least.
-func (s *stage) lasting(full time.Duration) time.Duration {
+func (s *environment) lasting(full time.Duration) time.Duration {
 	return time.Duration(s.sized(int(full), int(time.Second)))
 }
 
 // prepare starts and migrates a new database, and makes sure that it keeps its
 // promises: figures without durability are none.
-func prepare(ctx context.Context, getenv func(string) string, out io.Writer) (_ *stage, err error) {
-	s := &stage{out: out, long: getenv("FLEETBOARD_BENCH_LONG") != ""}
+func prepare(ctx context.Context, getenv func(string) string, out io.Writer) (_ *environment, err error) {
+	s := &environment{out: out, long: getenv("FLEETBOARD_BENCH_LONG") != ""}
 	if s.profiles, err = profilesFrom(getenv); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func prepare(ctx context.Context, getenv func(string) string, out io.Writer) (_ 
 }
 
 // check asserts durability and describes the machine.
-func (s *stage) check(ctx context.Context) error {
+func (s *environment) check(ctx context.Context) error {
 	if err := s.durable(ctx); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (s *stage) check(ctx context.Context) error {
 }
 
 // durable asserts that what is committed is on the disk, for every role and database.
-func (s *stage) durable(ctx context.Context) error {
+func (s *environment) durable(ctx context.Context) error {
 	var fsync, commit, pages string
 	var others int
 	err := s.owner.QueryRow(ctx, `SELECT current_setting('fsync'), current_setting('synchronous_commit'),
@@ -131,7 +131,7 @@ func processor() string {
 }
 
 // close ends the database and removes it.
-func (s *stage) close(ctx context.Context) error {
+func (s *environment) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	var errs []error
@@ -149,6 +149,6 @@ func (s *stage) close(ctx context.Context) error {
 }
 
 // sayf tells what is being done, on a line that begins with #.
-func (s *stage) sayf(format string, args ...any) {
+func (s *environment) sayf(format string, args ...any) {
 	fmt.Fprintf(s.out, "# "+format+"\n", args...)
 }

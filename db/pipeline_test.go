@@ -26,7 +26,7 @@ func TestAsksThatAreSentTogether(t *testing.T) {
 			if err := before(tx); err != nil {
 				return err
 			}
-			err := tx.Together(t.Context(), func(tx db.Tx) error {
+			err := tx.Pipeline(t.Context(), func(tx db.Tx) error {
 				told = append(told, "added")
 				tag, err := tx.Exec(t.Context(), "INSERT INTO account (id, email, name) VALUES ($1, $2, 'Ada')", ids.New(), name)
 				told = append(told, tag.String())
@@ -72,7 +72,7 @@ func TestOneOfThemFails(t *testing.T) {
 	}
 	own := errors.New("our own")
 	for name, c := range map[string]struct {
-		ask  func(db.Tx) error
+		step func(db.Tx) error
 		want string
 	}{
 		"a statement":                   {func(tx db.Tx) error { _, err := tx.Exec(t.Context(), "SELECT 1 / (SELECT 0)"); return err }, "division by zero"},
@@ -92,10 +92,10 @@ func TestOneOfThemFails(t *testing.T) {
 			}
 			return own
 		}, "our own"},
-		"together in together": {func(tx db.Tx) error { return tx.Together(t.Context(), add) }, "second statement"},
+		"together in together": {func(tx db.Tx) error { return tx.Pipeline(t.Context(), add) }, "second statement"},
 	} {
-		for _, asks := range [][]func(db.Tx) error{{c.ask}, {add, c.ask}, {c.ask, add}} {
-			err := d.InNone(t.Context(), func(tx db.Tx) error { return tx.Together(t.Context(), asks...) })
+		for _, steps := range [][]func(db.Tx) error{{c.step}, {add, c.step}, {c.step, add}} {
+			err := d.InNone(t.Context(), func(tx db.Tx) error { return tx.Pipeline(t.Context(), steps...) })
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s fails: %v", name, err)
 			}
@@ -110,7 +110,7 @@ func TestOneOfThemFails(t *testing.T) {
 	}
 }
 
-// A panic in an ask is the caller's, as anywhere in a transaction.
+// A panic in an step is the caller's, as anywhere in a transaction.
 func TestAPanicInAnAskThatIsSentTogether(t *testing.T) {
 	d := dbtest.New(t)
 	defer func() {
@@ -122,7 +122,7 @@ func TestAPanicInAnAskThatIsSentTogether(t *testing.T) {
 		}
 	}()
 	_ = d.InNone(t.Context(), func(tx db.Tx) error {
-		return tx.Together(t.Context(), func(tx db.Tx) error {
+		return tx.Pipeline(t.Context(), func(tx db.Tx) error {
 			_, err := tx.Exec(t.Context(), "SELECT 1")
 			if err != nil {
 				return err

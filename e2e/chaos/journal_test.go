@@ -24,18 +24,18 @@ type line struct {
 // accepted reports whether the answer promised something.
 func (l line) accepted() bool { return l.Status >= 200 && l.Status < 300 }
 
-// diary is a file of lines. Each is one write, so that what was written before
+// journal is a file of lines. Each is one write, so that what was written before
 // a kill is there.
-type diary struct {
+type journal struct {
 	file *os.File
 }
 
-func openDiary(path string) (*diary, error) {
+func openDiary(path string) (*journal, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	return &diary{f}, err
+	return &journal{f}, err
 }
 
-func (d *diary) write(l line) error {
+func (d *journal) write(l line) error {
 	l.At = time.Now()
 	text, err := json.Marshal(l)
 	if err != nil {

@@ -8,24 +8,24 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Together lets each of the asks run until its statement, sends all statements in
-// one round trip, and lets the asks go on one after another with the answers. Each
+// Pipeline lets each of the steps run until its statement, sends all statements in
+// one round trip, and lets the steps go on one after another with the answers. Each
 // asks once at most and reads its answer before it returns; a statement sees what
 // those before it have done. The first error is returned; after it nothing more is
 // asked or answered.
-func (t *transaction) Together(ctx context.Context, asks ...func(Tx) error) error {
-	var list []*deferred
+func (t *transaction) Pipeline(ctx context.Context, steps ...func(Tx) error) error {
+	var list []*pipelined
 	defer func() {
 		for _, d := range list {
 			d.stop()
 		}
 	}()
 	var statements []statement
-	for _, ask := range asks {
-		d := &deferred{}
+	for _, step := range steps {
+		d := &pipelined{}
 		d.next, d.stop = iter.Pull(func(yield func(statement) bool) {
 			d.yield = yield
-			d.err = ask(d)
+			d.err = step(d)
 		})
 		list = append(list, d)
 		if s, asked := d.next(); asked {
@@ -65,9 +65,9 @@ func (t *transaction) send(ctx context.Context, list []statement) (pgx.BatchResu
 	return t.tx.SendBatch(ctx, &b), nil
 }
 
-// deferred is the transaction as one of many asks has it: its statement waits until
+// pipelined is the transaction as one of many steps has it: its statement waits until
 // all are known.
-type deferred struct {
+type pipelined struct {
 	yield   func(statement) bool
 	next    func() (statement, bool)
 	stop    func()
@@ -76,31 +76,31 @@ type deferred struct {
 }
 
 // wait gives the statement away; false where it is never sent.
-func (d *deferred) wait(sql string, args []any) bool { return d.yield(statement{sql, args}) }
+func (d *pipelined) wait(sql string, args []any) bool { return d.yield(statement{sql, args}) }
 
-// Exec gives the answer to the ask's statement.
-func (d *deferred) Exec(_ context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+// Exec gives the answer to the step's statement.
+func (d *pipelined) Exec(_ context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	if !d.wait(sql, args) {
 		return pgconn.CommandTag{}, pgx.ErrTxClosed
 	}
 	return d.answers.Exec()
 }
 
-// Query gives the rows of the ask's statement.
-func (d *deferred) Query(_ context.Context, sql string, args ...any) (pgx.Rows, error) {
+// Query gives the rows of the step's statement.
+func (d *pipelined) Query(_ context.Context, sql string, args ...any) (pgx.Rows, error) {
 	if !d.wait(sql, args) {
 		return nil, pgx.ErrTxClosed
 	}
 	return d.answers.Query()
 }
 
-// QueryRow gives the row of the ask's statement.
-func (d *deferred) QueryRow(_ context.Context, sql string, args ...any) pgx.Row {
+// QueryRow gives the row of the step's statement.
+func (d *pipelined) QueryRow(_ context.Context, sql string, args ...any) pgx.Row {
 	if !d.wait(sql, args) {
 		return &firstRow{err: pgx.ErrTxClosed}
 	}
 	return d.answers.QueryRow()
 }
 
-// Together cannot be had inside of itself.
-func (d *deferred) Together(context.Context, ...func(Tx) error) error { return errAskedTwice }
+// Pipeline cannot be had inside of itself.
+func (d *pipelined) Pipeline(context.Context, ...func(Tx) error) error { return errAskedTwice }
