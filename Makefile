@@ -35,9 +35,8 @@ run:
 test: deps check-fmt vet lint check-generated test-go test-browser test-life test-chaos
 	$(call step,all checks passed)
 
-# What is fuzzed: a package and its target. One that fails leaves its input under testdata.
-FUZZ = handlers/api:FuzzDecode internal/redact:FuzzRedact internal/redact:FuzzLines views/ui:FuzzMarkdown views/ui:FuzzClean \
-	handlers:FuzzResults handlers:FuzzSafeNext handlers:FuzzEventStream internal/dispatch/report:FuzzLogLines
+# What is fuzzed: each package and target there is. One that fails leaves its input under testdata.
+FUZZ = $(shell grep -roE --include='*_test.go' '^func Fuzz\w+' $(CODE) | sed -E 's,/[^/]+:func ,:,')
 
 ## soak: twenty thousand random lives of jobs against the model (about a quarter of an hour), and each fuzz target for FLEETBOARD_FUZZ_TIME (60s)
 .PHONY: soak
