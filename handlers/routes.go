@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/examples"
 	"fleetboard/handlers/agents"
 	"fleetboard/handlers/board"
 	"fleetboard/handlers/job"
@@ -62,6 +63,7 @@ func (s *Server) routes() []web.Route {
 		web.Post(links.Theme, tenancy.Public, s.setTheme),
 		web.Get(links.Settings, tenancy.SignedIn, s.settingsHome),
 		web.Get(static.Prefix+"*", tenancy.Public, s.static),
+		web.Get(links.AgentScript, tenancy.Public, s.agentScript),
 		web.Get("/healthz", tenancy.Public, s.healthz),
 		web.Get("/readyz", tenancy.Public, s.readyz),
 		web.Get("/health/coordinator", tenancy.Public, s.healthOfCoordinator),
@@ -81,6 +83,11 @@ func (s *Server) settingsHome(c echo.Context, _ tenancy.Principal) error {
 func (s *Server) static(c echo.Context, _ tenancy.Principal) error {
 	static.Handler().ServeHTTP(c.Response(), c.Request())
 	return nil
+}
+
+// agentScript is the example agent, which hosts get without a token.
+func (s *Server) agentScript(c echo.Context, _ tenancy.Principal) error {
+	return c.Blob(http.StatusOK, "text/x-shellscript; charset=utf-8", examples.Agent)
 }
 
 // healthz says that the process runs; readyz that it can do its work.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -374,5 +375,18 @@ func TestContentPolicyReports(t *testing.T) {
 	}
 	if n := strings.Count(s.LogText.String(), "policy report"); n > handlers.ReportsPerMinute {
 		t.Errorf("%d reports logged in a minute", n)
+	}
+}
+
+// A host gets the agent without a token, just as it is in the source.
+func TestTheServerGivesTheAgentScript(t *testing.T) {
+	s := handlertest.OwnedSite(t)
+	got := s.Get("/agent.sh")
+	if kind := got.Header.Get("Content-Type"); !strings.HasPrefix(kind, "text/x-shellscript") {
+		t.Errorf("it is %q", kind)
+	}
+	want, err := os.ReadFile("../examples/agent.sh")
+	if body := handlertest.Read(t, got, http.StatusOK); err != nil || body != string(want) {
+		t.Errorf("the script differs: %v, %d characters", err, len(body))
 	}
 }

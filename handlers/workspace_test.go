@@ -65,10 +65,11 @@ func TestMakeAnotherWorkspace(t *testing.T) {
 	handlertest.WantCount(t, doc, "#more-menu button[name=workspace]", 2)
 	handlertest.Read(t, d.Get("/jobs/FB-1"), http.StatusNotFound)
 	// The token in the data directory is of the first workspace.
-	handlertest.WantText(t, doc, ".cmd", "FLEETBOARD_ENROLMENT_TOKEN_FILE=/path/to/enrolment-token")
+	handlertest.WantText(t, doc, "#first-run", "Make a token and show the lines")
+	handlertest.WantCount(t, doc, ".cmd", 0)
 	handlertest.WantRedirect(t, d.SwitchTo(d.Workspace.String(), ""), "/board")
 	dbfactory.Exec(t, d.DB, "DELETE FROM job")
-	handlertest.WantText(t, handlertest.Page(t, d.Get("/board"), http.StatusOK), ".cmd", "FLEETBOARD_ENROLMENT_TOKEN_FILE=/data/enrolment-token")
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/board"), http.StatusOK), ".cmd", `FLEETBOARD_ENROLMENT_TOKEN="$(cat /data/enrolment-token)"`)
 }
 
 // After a switch a page of the old workspace is not shown as one of the new one.

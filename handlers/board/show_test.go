@@ -20,6 +20,7 @@ func TestBoardBeforeTheFirstJob(t *testing.T) {
 
 	d.Agent("claude-1")
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/board"), http.StatusOK), "#first-run", "claude-1 on factory-of-claude-1 is here")
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/board"), http.StatusOK), "#first-offers", "Reposledger-api")
 }
 
 func TestBoardShowsJobsAndWhyTheyWait(t *testing.T) {

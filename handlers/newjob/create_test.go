@@ -16,6 +16,8 @@ func TestNewJobForm(t *testing.T) {
 	doc := handlertest.Page(t, d.Get("/jobs/new"), http.StatusOK)
 	handlertest.WantText(t, doc, "#job-form", "No factory is live.")
 	d.Agent("claude-1")
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/jobs/new?title=Alpha"), http.StatusOK), "#repo option[selected]", "ledger-api")
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/jobs/new?factory=other"), http.StatusOK), "#repo option[selected]", "No repo")
 	doc = handlertest.Page(t, d.Get("/jobs/new?repo=gone&engine=claude"), http.StatusOK)
 	handlertest.WantText(t, doc, "#repo", "No repoledger-api")
 	handlertest.WantText(t, doc, "#repo option[selected]", "gone, not live now")

@@ -163,3 +163,18 @@ func TestOfflineChoicesStay(t *testing.T) {
 		t.Errorf("offered besides: %v", m.Offered)
 	}
 }
+
+func TestTheLikelyRepoIsTheDemoOrTheOnlyOne(t *testing.T) {
+	for want, held := range map[string][]string{
+		"only": {"only"}, "fleetboard-demo": {"api", "fleetboard-demo"}, "demo": {"api", "demo"}, "": {"api", "web"},
+	} {
+		f := fleet.Factory{Name: "linux-1", Health: fleet.Healthy}
+		for _, name := range held {
+			f.Repos = append(f.Repos, fleet.Repo{Name: name})
+		}
+		dead := fleet.Factory{Name: "linux-2", Health: fleet.Dead, Repos: []fleet.Repo{{Name: "gone"}}}
+		if got := likelyRepo(fleet.Snapshot{Factories: []fleet.Factory{f, dead}}); got != want {
+			t.Errorf("of %v it is %q, want %q", held, got, want)
+		}
+	}
+}

@@ -21,6 +21,8 @@ type pageData struct {
 	errors   map[string]string
 	problem  string // about the form as a whole
 	blank    bool   // nothing was typed or prefilled
+
+	chooseRepo bool // the most likely repo is to be chosen
 }
 
 func (s pageData) model() view.Form {
@@ -54,13 +56,34 @@ func options(none string, values []string, chosen string) []ui.Option {
 }
 
 func (s pageData) repos() []ui.Option {
+	return options("No repo", repoNames(s.snap), s.form.repo)
+}
+
+// repoNames are the repos that live factories hold.
+func repoNames(snap fleet.Snapshot) []string {
 	var names []string
-	for _, f := range web.LiveFactories(s.snap) {
+	for _, f := range web.LiveFactories(snap) {
 		for _, r := range f.Repos {
 			names = append(names, r.Name)
 		}
 	}
-	return options("No repo", names, s.form.repo)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// likelyRepo is the demo repository, or the only one that live factories hold; "" where
+// there is a choice.
+func likelyRepo(snap fleet.Snapshot) string {
+	names := repoNames(snap)
+	for _, demo := range []string{ui.DemoRepo, "demo"} {
+		if slices.Contains(names, demo) {
+			return demo
+		}
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return ""
 }
 
 func (s pageData) factories() []ui.Option {

@@ -27,7 +27,9 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	asked := parseForm(c.QueryParams())
 	form.title, form.repo, form.factory, form.engine = asked.title, asked.repo, asked.factory, asked.engine
 	form.capabilities, form.dependsOn, form.product, form.phase = asked.capabilities, asked.dependsOn, asked.product, asked.phase
-	return p.newJobPage(c, who, http.StatusOK, pageData{form: form, blank: c.QueryString() == ""})
+	// Whoever asked for a certain host or product wants no repo that others hold.
+	free := form.repo == "" && form.factory == "" && form.product == "" && len(form.needed()) == 0
+	return p.newJobPage(c, who, http.StatusOK, pageData{form: form, blank: c.QueryString() == "", chooseRepo: free})
 }
 
 // showDraft is the form as it was typed before, which the browser has kept.
@@ -45,6 +47,9 @@ func (p *Pages) newJobPage(c echo.Context, who tenancy.Principal, status int, sh
 	around, depends, err := p.Kanban.NewJobPage(ctx, who, sheet.form.lookedUp())
 	if err != nil {
 		return err
+	}
+	if sheet.chooseRepo {
+		sheet.form.repo = likelyRepo(around.Fleet)
 	}
 	sheet.snap, sheet.products, sheet.phases, sheet.depends = around.Fleet, around.Products, around.Phases, depends
 	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionNewJob, "New job")

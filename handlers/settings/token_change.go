@@ -54,7 +54,11 @@ func (p *tokenPages) issueToken(c echo.Context, who tenancy.Principal, sheet *to
 	if err != nil {
 		return nil, err
 	}
-	return &view.MadeToken{Name: in.Name, Token: plain, Enrolment: in.Kind == tenancy.KindEnrolment}, nil
+	ends := "It does not end by itself."
+	if in.ExpiresAt != nil {
+		ends = "It ends on " + in.ExpiresAt.UTC().Format("2 January 2006 15:04 UTC") + "."
+	}
+	return &view.MadeToken{Name: in.Name, Token: plain, Ends: ends, Enrolment: in.Kind == tenancy.KindEnrolment}, nil
 }
 
 // madeBefore answers a form that was sent again.

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/e2e/handlertest"
@@ -166,7 +167,9 @@ func TestRevokeAnEnrolmentToken(t *testing.T) {
 func TestConnectPage(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	doc := handlertest.Page(t, d.Get("/settings/connect"), http.StatusOK)
-	handlertest.WantText(t, doc, "#connect-environment", "export FLEETBOARD_TOKEN=$(cat /data/enrolment-token)")
+	handlertest.WantText(t, doc, "#connect-environment", `export FLEETBOARD_ENROLMENT_TOKEN="$(cat /data/enrolment-token)"`)
+	handlertest.WantText(t, doc, "#connect-agent", `curl -fsSO "$FLEETBOARD_URL/agent.sh" && bash agent.sh`)
+	handlertest.WantCount(t, doc, "details#connect-calls:not([open]) #connect-register", 1)
 	handlertest.WantCount(t, doc, "#connect-form", 1)
 	member := handlertest.Page(t, d.As(tenancy.RoleMember).Get("/settings/connect"), http.StatusOK)
 	handlertest.WantCount(t, member, "#connect-form", 0)
@@ -174,7 +177,10 @@ func TestConnectPage(t *testing.T) {
 
 	doc = handlertest.Page(t, d.Post("/settings/connect", newToken("enrolment", "rack 3", url.Values{"life": {"7"}})), http.StatusOK)
 	handlertest.WantText(t, doc, "#new-token", "Copy the lines with the token “rack 3” now")
-	_, token, _ := strings.Cut(doc.Find("#connect-environment [data-copy]").AttrOr("data-copy", ""), "FLEETBOARD_TOKEN=")
+	handlertest.WantText(t, doc, "#new-token", "It ends on "+time.Now().UTC().AddDate(0, 0, 7).Format("2 January 2006"))
+	never := handlertest.Page(t, d.Post("/settings/connect", newToken("enrolment", "rack 4", url.Values{"life": {"0"}})), http.StatusOK)
+	handlertest.WantText(t, never, "#new-token", "It does not end by itself.")
+	_, token, _ := strings.Cut(doc.Find("#connect-environment [data-copy]").AttrOr("data-copy", ""), "FLEETBOARD_ENROLMENT_TOKEN=")
 	token = strings.TrimSpace(token)
 	who, err := d.People.Tokens.Bearer(t.Context(), token)
 	if err != nil || who.Kind != tenancy.KindEnrolment || who.Name != "rack 3" {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -102,14 +104,13 @@ func (s *Site) FirstRun(c echo.Context, who tenancy.Principal, snap fleet.Snapsh
 }
 
 // EnrolmentFile is where an enrolment token of the asker's workspace lies: the
-// one that the first start wrote is of the first workspace, and in any other one
-// the reader has to fill in his own.
+// one that the first start wrote is of the first workspace, and any other one has none: "".
 func (s *Site) EnrolmentFile(ctx context.Context, who tenancy.Principal) string {
 	list, err := s.Accounts.Workspaces.Of(ctx, who.Account)
 	if w, ok := WorkspaceOf(list, who.Workspace); err == nil && ok && w.First() {
 		return s.EnrolmentTokenFile
 	}
-	return "/path/to/enrolment-token"
+	return ""
 }
 
 // FirstRunModel says how to connect a factory to server.
@@ -118,9 +119,33 @@ func FirstRunModel(server, tokenFile string, canWrite bool, snap fleet.Snapshot)
 	for _, f := range snap.Factories {
 		for _, a := range f.Agents {
 			if m.Factory == "" && a.TakesJobs() {
-				m.Factory, m.Agent = f.Name, a.Name
+				m.Factory, m.Agent, m.Offers = f.Name, a.Name, firstOffers(f, a)
 			}
 		}
 	}
 	return m
+}
+
+// firstOffers is what a factory and its first agent offer.
+func firstOffers(f fleet.Factory, a fleet.Agent) []ui.FirstRunOffer {
+	repos := make([]string, len(f.Repos))
+	for i, r := range f.Repos {
+		repos[i] = r.Name
+	}
+	capabilities := slices.Concat(f.Capabilities, a.Capabilities)
+	slices.Sort(capabilities)
+	list := []ui.FirstRunOffer{
+		{Label: "Repos", Text: listed(repos)}, {Label: "Engines", Text: listed(f.Engines)},
+		{Label: "Capabilities", Text: listed(slices.Compact(capabilities))},
+	}
+	list = slices.DeleteFunc(list, func(o ui.FirstRunOffer) bool { return o.Text == "" })
+	return append(list, ui.FirstRunOffer{Label: "Seats", Text: strconv.Itoa(f.Seats)})
+}
+
+// listed are the first of some names, and how many more there are.
+func listed(names []string) string {
+	if more := len(names) - MaxListed; more > 0 {
+		return strings.Join(names[:MaxListed], ", ") + " and " + strconv.Itoa(more) + " more"
+	}
+	return strings.Join(names, ", ")
 }

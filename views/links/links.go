@@ -10,22 +10,24 @@ import (
 
 // Plain pages.
 const (
-	Home       = "/"
-	Login      = "/login"
-	Logout     = "/logout"
-	Theme      = "/theme"
-	Board      = "/board"
-	NewJob     = "/jobs/new"
-	Jobs       = "/jobs"
-	Routing    = "/jobs/new/routability"
-	Preview    = "/jobs/new/preview"
-	JobSearch  = "/jobs/search"
-	Agents     = "/agents"
-	AgentPanel = "/agents/panel"
-	Palette    = "/palette"
-	Review     = "/review"
-	Status     = "/status"
-	Recover    = "/status/recover"
+	Home    = "/"
+	Login   = "/login"
+	Logout  = "/logout"
+	Theme   = "/theme"
+	Board   = "/board"
+	NewJob  = "/jobs/new"
+	Jobs    = "/jobs"
+	Routing = "/jobs/new/routability"
+	Preview = "/jobs/new/preview"
+	// AgentScript is the example agent.
+	AgentScript = "/agent.sh"
+	JobSearch   = "/jobs/search"
+	Agents      = "/agents"
+	AgentPanel  = "/agents/panel"
+	Palette     = "/palette"
+	Review      = "/review"
+	Status      = "/status"
+	Recover     = "/status/recover"
 )
 
 // Setup is the page of a set-up link.

@@ -1,8 +1,6 @@
 package settings
 
 import (
-	"strings"
-
 	"fleetboard/views/layout"
 	"fleetboard/views/ui"
 )
@@ -16,7 +14,7 @@ type ConnectPage struct {
 // Connect is its content.
 type Connect struct {
 	Server    string // the address that the reader reached us by
-	TokenFile string // where the first start wrote an enrolment token
+	TokenFile string // where the first start wrote an enrolment token, "" where it wrote none
 	// Made is on the answer that made the token, and nowhere afterwards.
 	Made *MadeToken
 	// CanEnrol shows the form that makes a token.
@@ -26,22 +24,23 @@ type Connect struct {
 	Factory  string
 }
 
-// environment are the lines that name the server and the token. Without a new
-// token they read the one of the first start.
+// environment are the lines that name the server and the token.
 func (c Connect) environment() []string {
-	token := "$(cat " + shellWord(ui.Clean(c.TokenFile)) + ")"
 	if c.Made != nil {
-		token = ui.Clean(c.Made.Token)
+		return ui.AgentEnvironment(c.Server, c.Made.Token, "")
 	}
-	return []string{"export FLEETBOARD_URL=" + ui.Clean(c.Server), "export FLEETBOARD_TOKEN=" + token}
+	return ui.AgentEnvironment(c.Server, "", c.TokenFile)
 }
+
+// hasToken reports whether there is a token for the lines.
+func (c Connect) hasToken() bool { return c.Made != nil || c.TokenFile != "" }
 
 // registration are the lines that register an agent and keep the token that it
 // is given.
 func (c Connect) registration() []string {
 	return []string{
 		`agent_token=$(curl -sS --fail-with-body -X PUT "$FLEETBOARD_URL/api/v1/agents/` + ui.Clean(c.Agent) + `" \`,
-		`  -H "Authorization: Bearer $FLEETBOARD_TOKEN" -H 'Content-Type: application/json' \`,
+		`  -H "Authorization: Bearer $FLEETBOARD_ENROLMENT_TOKEN" -H 'Content-Type: application/json' \`,
 		`  -d '{"boot_id": "'"$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')"'", "model": "by-hand",`,
 		`    "factory": {"name": "` + ui.Clean(c.Factory) + `", "os": "linux", "seats": 1, "repos": [{"name": "demo"}]}}' \`,
 		`  | sed -n 's/.*"token":"\([^"]*\)".*/\1/p')`,
@@ -55,15 +54,4 @@ func (c Connect) claim() []string {
 		`  -H "Authorization: Bearer $agent_token" -H 'Content-Type: application/json' \`,
 		`  -d '{"wait_seconds": 2}'`,
 	}
-}
-
-// shellWord makes one word of a path, whatever is in it.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -1,21 +1,21 @@
 package ui
 
-// lines are the commands that start a factory by hand.
-func (f FirstRun) lines() []string {
-	return []string{
-		"export FLEETBOARD_URL=" + Clean(f.Server),
-		"export FLEETBOARD_ENROLMENT_TOKEN_FILE=" + Clean(f.TokenFile),
-		"export AGENT_NAME=agent-1 FACTORY_NAME=here",
-		"export REPO_NAME=demo REPO_DIR=/path/to/demo",
-		"examples/agent.sh",
-	}
-}
-
 // FirstRun is the board's empty state: no job and no factory yet.
 type FirstRun struct {
 	Server    string // "http://127.0.0.1:8080"
-	TokenFile string // path of the enrolment token on the server's machine
+	TokenFile string // path of the enrolment token on the server's machine, "" where there is none
 	Factory   string // name of the first factory, "" while there is none
 	Agent     string
+	Offers    []FirstRunOffer // what the factory offers
 	CanWrite  bool
+}
+
+// FirstRunOffer is one line of what a factory offers.
+type FirstRunOffer struct {
+	Label string // "Repos"
+	Text  string // "fleetboard-demo"
+}
+
+func (f FirstRun) lines() []string {
+	return append(AgentEnvironment(f.Server, "", f.TokenFile), AgentStart()...)
 }

@@ -203,7 +203,7 @@ func samplePages(theme layout.Theme) map[string]templ.Component {
 	form := shell(layout.SectionNewJob, "New job")
 	form.LiveURL = ""
 	seen := firstRun
-	seen.Factory, seen.Agent = "mac-1", "agent-1"
+	seen.Factory, seen.Agent, seen.Offers = "mac-1", "agent-1", []ui.FirstRunOffer{{Label: "Repos", Text: "fleetboard-demo"}, {Label: "Seats", Text: "1"}}
 	return map[string]templ.Component{
 		"board":        board.View(board.Page{Shell: nine, Board: Board()}),
 		"board-empty":  board.View(board.Page{Shell: toasted, Board: EmptyBoard()}),
