@@ -14,7 +14,7 @@ export GOVULN_VERSION   := v1.8.0
 BIN := $(CURDIR)/.tools/bin
 
 # Where the code is; folders that a clone does not have are left out.
-CODE := $(wildcard bench cmd db e2e handlers internal static views)
+CODE := $(wildcard bench cmd db e2e examples handlers internal static views)
 # The race detector needs a C compiler. It makes a test several times slower, so it
 # guards the packages below internal and db that start goroutines, in their code or in
 # their tests; the rest is tested without it, and the browser tests apart.
