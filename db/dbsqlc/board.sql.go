@@ -854,6 +854,93 @@ func (q *Queries) BoardSeatHolders(ctx context.Context, db DBTX, arg BoardSeatHo
 	return items, nil
 }
 
+const boardStart = `-- name: BoardStart :one
+WITH mine AS (
+    SELECT p.id, p.name, p.paused, p.review_limit, p.one_job_per_repo FROM product p
+    WHERE p.workspace_id = $1 AND p.name = coalesce(nullif($6::text, ''), (
+        SELECT o.name FROM product_repo r JOIN product o ON o.workspace_id = r.workspace_id AND o.id = r.product_id
+        WHERE r.workspace_id = $1 AND r.repo = $5::text), $7::text)
+), offer AS (
+    SELECT o.n, min(o.factory) AS factory, array_agg(o.token) AS tokens
+    FROM (SELECT unnest($8::int[]) AS n, unnest($9::text[]) AS factory, unnest($10::text[]) AS token) o GROUP BY o.n
+)
+SELECT coalesce(mine.name, '')::text AS product, coalesce(mine.paused, false)::boolean AS paused,
+    coalesce(mine.review_limit, 0)::int AS review_limit,
+    (SELECT count(*) FROM (SELECT 1 FROM job j WHERE j.workspace_id = $1 AND j.product_id = mine.id
+        AND j.status = 'in_review' AND mine.review_limit IS NOT NULL LIMIT $2) r)::int AS in_review,
+    coalesce(holder.key, '')::text AS holder, coalesce(holder.agent, '')::text AS agent,
+    (SELECT count(*) FROM (
+        SELECT 1 FROM lane l JOIN product p ON p.workspace_id = l.workspace_id AND p.id = l.product_id AND NOT p.paused
+        CROSS JOIN LATERAL (SELECT 1 FROM job_ready r WHERE r.workspace_id = l.workspace_id AND r.lane_id = l.id
+            AND r.priority >= $3::smallint AND r.job_id <> $4::uuid LIMIT $2) ready
+        WHERE l.workspace_id = $1 AND EXISTS (SELECT 1 FROM offer o
+            WHERE (l.factory = '' OR l.factory = o.factory) AND l.needs <@ o.tokens)
+        LIMIT $2) a)::int AS ahead
+FROM (SELECT 1) one
+LEFT JOIN mine ON true
+LEFT JOIN LATERAL (
+    SELECT j.key, a.name AS agent FROM repo_slot s
+    JOIN job j ON j.workspace_id = s.workspace_id AND j.id = s.job_id
+    LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
+    LEFT JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
+    WHERE s.workspace_id = $1 AND s.repo = $5::text AND s.job_id <> $4::uuid
+        AND (j.status <> 'ready' OR j.priority >= $3::smallint)
+) holder ON mine.one_job_per_repo
+`
+
+type BoardStartParams struct {
+	WorkspaceID    uuid.UUID
+	MaxRows        int32
+	Priority       int16
+	JobID          uuid.UUID
+	Repo           string
+	Product        string
+	DefaultProduct string
+	Offers         []int32
+	Factories      []string
+	Tokens         []string
+}
+
+type BoardStartRow struct {
+	Product     string
+	Paused      bool
+	ReviewLimit int32
+	InReview    int32
+	Holder      string
+	Agent       string
+	Ahead       int32
+}
+
+// What a new job of a product and a repo would meet: the product's settings, its jobs in
+// review, the job that holds the repo (not a less urgent one, which gives it up), and
+// how many jobs that are as urgent stand in lanes that the offers serve; all counted up
+// to a limit. Each offer has at least the token ”.
+func (q *Queries) BoardStart(ctx context.Context, db DBTX, arg BoardStartParams) (BoardStartRow, error) {
+	row := db.QueryRow(ctx, boardStart,
+		arg.WorkspaceID,
+		arg.MaxRows,
+		arg.Priority,
+		arg.JobID,
+		arg.Repo,
+		arg.Product,
+		arg.DefaultProduct,
+		arg.Offers,
+		arg.Factories,
+		arg.Tokens,
+	)
+	var i BoardStartRow
+	err := row.Scan(
+		&i.Product,
+		&i.Paused,
+		&i.ReviewLimit,
+		&i.InReview,
+		&i.Holder,
+		&i.Agent,
+		&i.Ahead,
+	)
+	return i, err
+}
+
 const boardUnroutable = `-- name: BoardUnroutable :many
 SELECT c.job_id FROM unnest($1::bigint[]) AS l(lane_id)
 CROSS JOIN LATERAL (

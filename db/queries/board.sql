@@ -278,3 +278,40 @@ SELECT j.id FROM job j
 WHERE j.workspace_id = @workspace_id AND j.id = ANY(@ids::uuid[])
     AND j.token_budget < (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens)
         FROM job_usage s WHERE s.workspace_id = @workspace_id AND s.job_id = j.id);
+
+-- name: BoardStart :one
+-- What a new job of a product and a repo would meet: the product's settings, its jobs in
+-- review, the job that holds the repo (not a less urgent one, which gives it up), and
+-- how many jobs that are as urgent stand in lanes that the offers serve; all counted up
+-- to a limit. Each offer has at least the token ''.
+WITH mine AS (
+    SELECT p.id, p.name, p.paused, p.review_limit, p.one_job_per_repo FROM product p
+    WHERE p.workspace_id = @workspace_id AND p.name = coalesce(nullif(@product::text, ''), (
+        SELECT o.name FROM product_repo r JOIN product o ON o.workspace_id = r.workspace_id AND o.id = r.product_id
+        WHERE r.workspace_id = @workspace_id AND r.repo = @repo::text), @default_product::text)
+), offer AS (
+    SELECT o.n, min(o.factory) AS factory, array_agg(o.token) AS tokens
+    FROM (SELECT unnest(@offers::int[]) AS n, unnest(@factories::text[]) AS factory, unnest(@tokens::text[]) AS token) o GROUP BY o.n
+)
+SELECT coalesce(mine.name, '')::text AS product, coalesce(mine.paused, false)::boolean AS paused,
+    coalesce(mine.review_limit, 0)::int AS review_limit,
+    (SELECT count(*) FROM (SELECT 1 FROM job j WHERE j.workspace_id = @workspace_id AND j.product_id = mine.id
+        AND j.status = 'in_review' AND mine.review_limit IS NOT NULL LIMIT @max_rows) r)::int AS in_review,
+    coalesce(holder.key, '')::text AS holder, coalesce(holder.agent, '')::text AS agent,
+    (SELECT count(*) FROM (
+        SELECT 1 FROM lane l JOIN product p ON p.workspace_id = l.workspace_id AND p.id = l.product_id AND NOT p.paused
+        CROSS JOIN LATERAL (SELECT 1 FROM job_ready r WHERE r.workspace_id = l.workspace_id AND r.lane_id = l.id
+            AND r.priority >= @priority::smallint AND r.job_id <> @job_id::uuid LIMIT @max_rows) ready
+        WHERE l.workspace_id = @workspace_id AND EXISTS (SELECT 1 FROM offer o
+            WHERE (l.factory = '' OR l.factory = o.factory) AND l.needs <@ o.tokens)
+        LIMIT @max_rows) a)::int AS ahead
+FROM (SELECT 1) one
+LEFT JOIN mine ON true
+LEFT JOIN LATERAL (
+    SELECT j.key, a.name AS agent FROM repo_slot s
+    JOIN job j ON j.workspace_id = s.workspace_id AND j.id = s.job_id
+    LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
+    LEFT JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
+    WHERE s.workspace_id = @workspace_id AND s.repo = @repo::text AND s.job_id <> @job_id::uuid
+        AND (j.status <> 'ready' OR j.priority >= @priority::smallint)
+) holder ON mine.one_job_per_repo;

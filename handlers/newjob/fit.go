@@ -10,6 +10,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
 	"fleetboard/views/links"
 	view "fleetboard/views/newjob"
 	"fleetboard/views/ui"
@@ -17,7 +18,7 @@ import (
 
 // routabilityModel says which factories could run the job that is being
 // written, and of each other one why not.
-func routabilityModel(f jobForm, snap fleet.Snapshot, depends []jobs.Job) view.Routability {
+func routabilityModel(f jobForm, snap fleet.Snapshot, start kanban.Start) view.Routability {
 	routing := snap.Route(f.needs())
 	m := view.Routability{Tone: ui.OK, RepoHint: repoHint(snap, f.repo), FactoryHint: factoryHint(snap, f.factory)}
 	seats := 0
@@ -38,7 +39,7 @@ func routabilityModel(f jobForm, snap fleet.Snapshot, depends []jobs.Job) view.R
 		m.Title = strconv.Itoa(can) + " of " + web.Plural(all, "factory", "factories") + " can run this"
 		m.Text = web.Plural(seats, "seat", "seats") + " free, " + heardText(snap)
 	}
-	m.Foot, m.FootIcon = startText(f, can, seats, depends, web.Now(snap))
+	m.Foot, m.FootIcon = startText(f, can, seats, start, web.Now(snap))
 	return m
 }
 
@@ -111,9 +112,9 @@ func deadText(f fleet.Factory, now time.Time) string {
 }
 
 // startText says when the job would start, and what it waits for first.
-func startText(f jobForm, can, seats int, depends []jobs.Job, now time.Time) (ui.Sentence, string) {
+func startText(f jobForm, can, seats int, start kanban.Start, now time.Time) (ui.Sentence, string) {
 	var open []string
-	for _, d := range depends {
+	for _, d := range start.Depends {
 		if d.Status != jobs.Completed {
 			open = append(open, d.Key)
 		}
@@ -125,14 +126,35 @@ func startText(f jobForm, can, seats int, depends []jobs.Job, now time.Time) (ui
 		return append(text, ui.T(".")), "link"
 	case at != nil && at.After(now):
 		return ui.Say(ui.Strong("It waits first"), ui.T(", until "+web.Until(*at, now)+".")), "calendar-clock"
+	case len(start.Reasons) > 0:
+		text := ui.Say(ui.Strong("It waits first."))
+		for _, why := range start.Reasons {
+			text = append(append(append(text, ui.T(" ")), reason.Text(jobs.Job{Repo: f.repo}, why, now)...), ui.T("."))
+		}
+		return text, "hourglass"
 	case can == 0:
 		return ui.Say(ui.Strong("It waits"), ui.T(" until a factory offers all it needs. "),
 			ui.Link("See the fleet", links.Agents)), "unplug"
+	case start.Ahead > 0:
+		return ui.Say(ui.Strong("It waits for its turn."), ui.T(" "+aheadText(start))), "server"
 	case seats == 0:
 		return ui.Say(ui.Strong("It waits for a seat."), ui.T(" All that could take it are taken.")), "server"
 	default:
 		return ui.Say(ui.Strong("Starts at once"), ui.T(", unless a more urgent job takes the seat.")), "circle-check"
 	}
+}
+
+// aheadText is how many jobs are claimed before this one.
+func aheadText(start kanban.Start) string {
+	n := web.Plural(start.Ahead, "job", "jobs")
+	if start.More {
+		n = "More than " + n
+	}
+	verb := " are"
+	if start.Ahead == 1 {
+		verb = " is"
+	}
+	return n + " of the same or a higher priority" + verb + " ahead of it."
 }
 
 // repoHint is who holds the chosen repo.

@@ -10,6 +10,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
 	view "fleetboard/views/newjob"
 	"fleetboard/views/ui"
 )
@@ -96,7 +97,7 @@ func theFleet() fleet.Snapshot {
 }
 
 func TestRoutability(t *testing.T) {
-	m := routabilityModel(jobForm{repo: "ledger-api", engine: "claude", capabilities: []string{"os:linux"}}, theFleet(), nil)
+	m := routabilityModel(jobForm{repo: "ledger-api", engine: "claude", capabilities: []string{"os:linux"}}, theFleet(), kanban.Start{})
 	if m.Title != "1 of 4 factories can run this" || m.Text != "2 seats free, from heartbeats 3s ago" || m.Tone != ui.OK {
 		t.Errorf("headline %q, %q, %q", m.Title, m.Text, m.Tone)
 	}
@@ -122,24 +123,28 @@ func TestRoutability(t *testing.T) {
 
 func TestWhenItStarts(t *testing.T) {
 	for name, test := range map[string]struct {
-		form    jobForm
-		depends []jobs.Job
-		want    string
+		form  jobForm
+		start kanban.Start
+		want  string
 	}{
-		"at once":     {form: jobForm{}, want: "Starts at once, unless a more urgent job takes the seat."},
-		"dependency":  {depends: []jobs.Job{{Key: "FB-1", Status: jobs.Running}, {Key: "FB-2", Status: jobs.Completed}}, want: "It waits first for FB-1."},
-		"time":        {form: jobForm{notBefore: "2025-11-21T18:00"}, want: "It waits first, until 18:00 UTC."},
+		"at once":    {form: jobForm{}, want: "Starts at once, unless a more urgent job takes the seat."},
+		"dependency": {start: kanban.Start{Depends: []jobs.Job{{Key: "FB-1", Status: jobs.Running}, {Key: "FB-2", Status: jobs.Completed}}}, want: "It waits first for FB-1."},
+		"time":       {form: jobForm{notBefore: "2025-11-21T18:00"}, want: "It waits first, until 18:00 UTC."},
+		"busy repo": {form: jobForm{repo: "ledger-api"}, start: kanban.Start{Reasons: []kanban.Reason{{Code: kanban.CodeRepoBusy, Keys: []string{"FB-1"}}}},
+			want: "It waits first. Repo busy: FB-1 holds ledger-api."},
+		"ahead":       {start: kanban.Start{Ahead: 1}, want: "It waits for its turn. 1 job of the same or a higher priority is ahead of it."},
+		"far ahead":   {start: kanban.Start{Ahead: 100, More: true}, want: "It waits for its turn. More than 100 jobs of the same or a higher priority are ahead of it."},
 		"no factory":  {form: jobForm{engine: "cobol"}, want: "It waits until a factory offers all it needs. See the fleet"},
 		"only a dead": {form: jobForm{engine: "codex"}, want: "It waits until a factory offers all it needs. See the fleet"},
 	} {
-		if got := routabilityModel(test.form, theFleet(), test.depends).Foot.String(); got != test.want {
+		if got := routabilityModel(test.form, theFleet(), test.start).Foot.String(); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
 	busy := theFleet()
 	busy.Factories = busy.Factories[:1]
 	busy.Factories[0].Taken, busy.Factories[0].Agents[0].Taken = 2, 2
-	if got := routabilityModel(jobForm{}, busy, nil); got.Foot.String() != "It waits for a seat. All that could take it are taken." || got.Rows[0].Text != "All its seats are taken." {
+	if got := routabilityModel(jobForm{}, busy, kanban.Start{}); got.Foot.String() != "It waits for a seat. All that could take it are taken." || got.Rows[0].Text != "All its seats are taken." {
 		t.Errorf("busy: %q, %q", got.Foot, got.Rows[0].Text)
 	}
 }

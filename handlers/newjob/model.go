@@ -7,6 +7,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
 	view "fleetboard/views/newjob"
 	"fleetboard/views/ui"
 )
@@ -17,7 +18,7 @@ type pageData struct {
 	snap     fleet.Snapshot
 	products []string
 	phases   []string
-	depends  []jobs.Job // the chosen dependencies that are there
+	start    kanban.Start // what stands before the job
 	errors   map[string]string
 	problem  string // about the form as a whole
 	blank    bool   // nothing was typed or prefilled
@@ -27,7 +28,7 @@ type pageData struct {
 
 func (s pageData) model() view.Form {
 	f := s.form
-	routability := routabilityModel(f, s.snap, s.depends)
+	routability := routabilityModel(f, s.snap, s.start)
 	chosen, offered := s.capabilities()
 	return view.Form{
 		IdempotencyKey: f.key, Blank: s.blank, Title: f.title, Body: f.body,
@@ -159,12 +160,12 @@ func (s pageData) capabilities() (chosen []view.Token, offered []string) {
 func (s pageData) dependencies() []view.Dependency {
 	var list []view.Dependency
 	for _, key := range s.form.dependsOn {
-		at := slices.IndexFunc(s.depends, func(j jobs.Job) bool { return j.Key == key })
+		at := slices.IndexFunc(s.start.Depends, func(j jobs.Job) bool { return j.Key == key })
 		if at < 0 {
 			list = append(list, view.Dependency{Key: key, Title: "not found", Status: ui.Archived, Percent: -1})
 			continue
 		}
-		list = append(list, dependencyModel(s.depends[at]))
+		list = append(list, dependencyModel(s.start.Depends[at]))
 	}
 	return list
 }

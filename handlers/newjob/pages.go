@@ -29,8 +29,8 @@ type Jobs interface {
 type Kanban interface {
 	Explain(ctx context.Context, who tenancy.Principal, keyOrID string) (kanban.Explanation, error)
 	Fleet(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
-	Named(ctx context.Context, who tenancy.Principal, keysOrIDs []string) ([]jobs.Job, error)
-	NewJobPage(ctx context.Context, who tenancy.Principal, dependsOn []string) (kanban.PageContext, []jobs.Job, error)
+	Start(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, query kanban.StartQuery) (kanban.Start, error)
+	NewJobPage(ctx context.Context, who tenancy.Principal, ask func(fleet.Snapshot) kanban.StartQuery) (kanban.PageContext, kanban.Start, error)
 }
 
 // Pages answers the requests of the page.

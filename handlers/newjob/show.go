@@ -10,6 +10,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/layout"
 	view "fleetboard/views/newjob"
@@ -44,14 +45,16 @@ func (p *Pages) showDraft(c echo.Context, who tenancy.Principal) error {
 // newJobPage shows the form with the present fleet around it.
 func (p *Pages) newJobPage(c echo.Context, who tenancy.Principal, status int, sheet pageData) error {
 	ctx := c.Request().Context()
-	around, depends, err := p.Kanban.NewJobPage(ctx, who, sheet.form.lookedUp())
+	around, start, err := p.Kanban.NewJobPage(ctx, who, func(snap fleet.Snapshot) kanban.StartQuery {
+		if sheet.chooseRepo {
+			sheet.form.repo = likelyRepo(snap)
+		}
+		return sheet.form.start()
+	})
 	if err != nil {
 		return err
 	}
-	if sheet.chooseRepo {
-		sheet.form.repo = likelyRepo(around.Fleet)
-	}
-	sheet.snap, sheet.products, sheet.phases, sheet.depends = around.Fleet, around.Products, around.Phases, depends
+	sheet.snap, sheet.products, sheet.phases, sheet.start = around.Fleet, around.Products, around.Phases, start
 	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionNewJob, "New job")
 	if err != nil {
 		return err
@@ -62,8 +65,17 @@ func (p *Pages) newJobPage(c echo.Context, who tenancy.Principal, status int, sh
 // lookedUp are the keys of the chosen dependencies that the page looks up.
 func (f jobForm) lookedUp() []string { return f.dependsOn[:min(len(f.dependsOn), maxLookedUp)] }
 
-// routability is the preview for the form as it is now. Without dependencies it costs
-// no query while the fleet stays as it is.
+// start asks what stands before the job.
+func (f jobForm) start() kanban.StartQuery {
+	query := kanban.StartQuery{Needs: f.needs(), Product: f.product, Priority: jobs.DefaultPriority, DependsOn: f.lookedUp()}
+	if priority := web.NumberChoice("priority", f.priority, 0, 10, map[string]string{}); priority != nil {
+		query.Priority = *priority
+	}
+	return query
+}
+
+// routability is the preview for the form as it is now. Without a repo, a product and
+// dependencies it costs no query while the fleet stays as it is, and else one.
 func (p *Pages) routability(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
 	form := parseForm(c.QueryParams())
@@ -71,11 +83,11 @@ func (p *Pages) routability(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	depends, err := p.Kanban.Named(ctx, who, form.lookedUp())
+	start, err := p.Kanban.Start(ctx, who, snap, form.start())
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, view.RoutabilityAnswer(routabilityModel(form, snap, depends)))
+	return web.Render(c, http.StatusOK, view.RoutabilityAnswer(routabilityModel(form, snap, start)))
 }
 
 // preview is the description as the job's page will show it.
@@ -118,8 +130,27 @@ func (p *Pages) startOf(ctx context.Context, who tenancy.Principal, j jobs.Job) 
 		}
 		t.Text += reason.Text(j, r, web.Now(fleet.Snapshot{})).String() + "."
 	}
+	if j.Status == jobs.Ready && len(why.Routing.Eligible) > 0 && !j.ProductPaused {
+		start, err := p.Kanban.Start(ctx, who, fleetOf(why.Routing), kanban.StartQuery{
+			Needs: fleet.Needs{Repo: j.Repo, Capabilities: j.Capabilities, Factory: j.Factory}, Product: j.Product, Priority: j.Priority, Job: j.ID})
+		if err != nil {
+			return ui.Toast{}, err
+		}
+		if start.Ahead > 0 {
+			t.Text += " " + aheadText(start)
+		}
+	}
 	if j.Status == jobs.Ready && len(why.Routing.Eligible) == 0 {
 		t.Tone = ui.Warn
 	}
 	return t, nil
+}
+
+// fleetOf are the factories that can run a job.
+func fleetOf(r fleet.Routing) fleet.Snapshot {
+	var snap fleet.Snapshot
+	for _, fit := range r.Eligible {
+		snap.Factories = append(snap.Factories, fit.Factory)
+	}
+	return snap
 }

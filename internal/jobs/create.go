@@ -37,7 +37,7 @@ const DefaultProduct = "default"
 
 // Defaults of a new job (docs/concepts.md).
 const (
-	defaultPriority   = 5
+	DefaultPriority   = 5
 	defaultMaxRetries = 3
 	defaultMaxLost    = 5
 	defaultBackoff    = 300
@@ -266,7 +266,7 @@ func (c *creation) build() error {
 		c.list = append(c.list, Job{
 			ID: c.ids[i], Key: n.Key, Title: strings.TrimSpace(n.Title), Body: n.Body, Kind: n.Kind,
 			ProductID: product.ID, Product: product.Name, Repo: n.Repo, Phase: strings.TrimSpace(n.Phase),
-			Priority: orDefault(n.Priority, defaultPriority), Capabilities: set(n.Capabilities), Factory: n.Factory,
+			Priority: orDefault(n.Priority, DefaultPriority), Capabilities: set(n.Capabilities), Factory: n.Factory,
 			Tags: set(n.Tags), Files: set(n.Files), FilesTouched: []string{}, Acceptance: orEmpty(n.Acceptance),
 			InputContext: orNoInput(input), SecretKeys: set(n.SecretKeys), DependsOn: []string{},
 			ReviewRequired: orDefault(n.ReviewRequired, product.ReviewRequired), ProductPaused: product.Paused,

@@ -158,7 +158,7 @@ func (c Patch) check() error {
 var clearable = map[string]func(*Job){
 	"body":                 func(j *Job) { j.Body = "" },
 	"phase":                func(j *Job) { j.Phase = "" },
-	"priority":             func(j *Job) { j.Priority = defaultPriority },
+	"priority":             func(j *Job) { j.Priority = DefaultPriority },
 	"files":                func(j *Job) { j.Files = []string{} },
 	"tags":                 func(j *Job) { j.Tags = []string{} },
 	"acceptance":           func(j *Job) { j.Acceptance = []string{} },

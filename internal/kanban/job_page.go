@@ -82,34 +82,23 @@ func jobPageTx(ctx context.Context, tx db.Tx, who tenancy.Principal, query JobQu
 }
 
 // NewJobPage reads what the form of a new job shows, in one snapshot: what the menus
-// offer, and the jobs that it names to depend on, in the order of their keys or ids.
-// What names no job is left out.
-func (s *Service) NewJobPage(ctx context.Context, who tenancy.Principal, dependsOn []string) (PageContext, []jobs.Job, error) {
+// offer, and what stands before the job that ask names, given the fleet.
+func (s *Service) NewJobPage(
+	ctx context.Context, who tenancy.Principal, ask func(fleet.Snapshot) StartQuery,
+) (PageContext, Start, error) {
 	var around PageContext
-	var depends []jobs.Job
+	var start Start
 	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
 		if _, around, err = pageContext(ctx, tx, who); err != nil {
 			return err
 		}
-		depends, err = namedTx(ctx, tx, who, dependsOn)
+		start, err = startTx(ctx, tx, who, around.Fleet, ask(around.Fleet))
 		return err
 	})
-	return around, depends, err
+	return around, start, err
 }
 
-// Named reads jobs by key or id, in the order asked for. What names no job is left out.
-func (s *Service) Named(ctx context.Context, who tenancy.Principal, keysOrIDs []string) ([]jobs.Job, error) {
-	if len(keysOrIDs) == 0 {
-		return nil, nil
-	}
-	var list []jobs.Job
-	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
-		list, err = namedTx(ctx, tx, who, keysOrIDs)
-		return err
-	})
-	return list, err
-}
-
+// namedTx reads jobs by key or id, in the order asked for. What names no job is left out.
 func namedTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keysOrIDs []string) ([]jobs.Job, error) {
 	found, err := jobs.FindManyTx(ctx, tx, who.Workspace, keysOrIDs)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/joblog"
@@ -110,10 +111,11 @@ func TestTheFormOfANewJobIsOfOneMoment(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		around, depends, err := s.NewJobPage(t.Context(), h.who, []string{j.Key})
-		if err != nil || len(depends) != 1 {
-			t.Fatal(depends, err)
+		around, start, err := s.NewJobPage(t.Context(), h.who, dependingOn(j.Key))
+		if err != nil || len(start.Depends) != 1 {
+			t.Fatal(start, err)
 		}
+		depends := start.Depends
 		offered := false
 		for _, p := range around.Phases {
 			offered = offered || p == phase
@@ -159,7 +161,8 @@ func TestThePagesOfAJobTakeTheSameStatements(t *testing.T) {
 			t.Fatalf("%d jobs, %d attempts, %d events, %d lines", len(got.Graph.Nodes), len(got.Attempts), len(got.Events), len(got.Log))
 		}
 		page = taken()
-		_, depends, err := s.NewJobPage(t.Context(), h.who, keys)
+		_, start, err := s.NewJobPage(t.Context(), h.who, dependingOn(keys...))
+		depends := start.Depends
 		if err != nil || len(depends) != dependencies || depends[0].Key != keys[0] {
 			t.Fatal(depends, err)
 		}
@@ -171,4 +174,9 @@ func TestThePagesOfAJobTakeTheSameStatements(t *testing.T) {
 		t.Errorf("the page takes %d statements and then %d, the form %d and then %d", page, manyPage, form, manyForm)
 	}
 	t.Logf("the page takes %d statements, the form %d", page, form)
+}
+
+// dependingOn asks about a new job that depends on these.
+func dependingOn(keys ...string) func(fleet.Snapshot) StartQuery {
+	return func(fleet.Snapshot) StartQuery { return StartQuery{DependsOn: keys} }
 }

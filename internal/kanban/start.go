@@ -1,0 +1,71 @@
+package kanban
+
+import (
+	"context"
+
+	"fleetboard/db"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// StartQuery is what decides when a job starts.
+type StartQuery struct {
+	Needs     fleet.Needs
+	Product   string
+	Priority  int
+	DependsOn []string // keys or ids
+	Job       ids.ID   // the job itself, where it was made already
+}
+
+// Start is what stands before a job, beside the fleet.
+type Start struct {
+	Depends []jobs.Job // those it names, in the order of their keys or ids
+	Reasons []Reason   // what keeps it back: paused product, review backlog, busy repo
+	Ahead   int        // ready jobs as urgent, in lanes that its factories serve
+	More    bool       // there are more than Ahead
+}
+
+// maxAhead is where counting the jobs ahead ends.
+const maxAhead = 100
+
+// Start reads what stands before a job. It costs nothing where neither a repo nor a
+// product nor a dependency is named.
+func (s *Service) Start(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, query StartQuery) (Start, error) {
+	if query.empty() {
+		return Start{}, nil
+	}
+	var start Start
+	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		start, err = startTx(ctx, tx, who, snap, query)
+		return err
+	})
+	return start, err
+}
+
+func (q StartQuery) empty() bool {
+	return q.Needs.Repo == "" && q.Product == "" && len(q.DependsOn) == 0
+}
+
+func startTx(ctx context.Context, tx db.Tx, who tenancy.Principal, snap fleet.Snapshot, query StartQuery) (Start, error) {
+	var start Start
+	if query.empty() {
+		return start, nil
+	}
+	err := readStartTx(ctx, tx, who.Workspace, servedLike(snap, query.Needs), query, &start)
+	if err != nil || len(query.DependsOn) == 0 {
+		return start, err
+	}
+	start.Depends, err = namedTx(ctx, tx, who, query.DependsOn)
+	return start, err
+}
+
+// servedLike are the offers of the factories that could run a job with these needs.
+func servedLike(snap fleet.Snapshot, needs fleet.Needs) []fleet.Offer {
+	var could fleet.Snapshot
+	for _, fit := range snap.Route(needs).Eligible {
+		could.Factories = append(could.Factories, fit.Factory)
+	}
+	return offersOf(could)
+}
