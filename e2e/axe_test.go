@@ -27,6 +27,7 @@ var pages = map[string]string{
 	"agents":      "/agents",
 	"not-found":   "/jobs/FB-999",
 	"review":      "/review",
+	"needs-you":   "/needs-you",
 	"timeline":    "/timeline",
 	"timeline-of": "/timeline?job=FB-1&group=jobs",
 	"log":         "/jobs/FB-2/log",

@@ -294,7 +294,7 @@ func (w *watched) lookEverywhere(owner, agent string) {
 		}
 		w.api(agent, "GET", "/jobs/"+key, 200, nil)
 	}
-	for _, path := range []string{"/board", "/timeline", "/review", "/review?job=FB-2", "/agents", "/status", "/palette", "/jobs/new", "/settings/secrets",
+	for _, path := range []string{"/board", "/timeline", "/needs-you", "/review", "/review?job=FB-2", "/agents", "/status", "/palette", "/jobs/new", "/settings/secrets",
 		"/settings/audit", "/settings/members", "/settings/tokens"} {
 		w.page(path, 200, nil)
 	}

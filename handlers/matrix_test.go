@@ -36,7 +36,7 @@ var webPermissions = map[tenancy.Permission][]string{
 		"POST /settings/tokens/:id/revoke", "POST /workspaces/switch"},
 	tenancy.ReadBoard: {"GET /agents", "GET /agents/panel", "GET /board", "GET /board/column/:column", "GET /jobs/:key",
 		"GET /jobs/:key/attempts", "GET /jobs/:key/linkable", "GET /jobs/:key/log", "GET /jobs/:key/log/stream", "GET /jobs/:key/panel",
-		"GET /jobs/search", "GET /live", "GET /palette", "GET /review", "GET /settings/members", "GET /settings/products",
+		"GET /jobs/search", "GET /live", "GET /needs-you", "GET /palette", "GET /review", "GET /settings/members", "GET /settings/products",
 		"GET /settings/workspace", "GET /status", "GET /timeline"},
 	tenancy.WriteJobs: {"GET /jobs/new", "GET /jobs/new/routability", "POST /jobs", "POST /jobs/:key/:action", "POST /jobs/:key/link",
 		"POST /jobs/:key/move", "POST /jobs/:key/tick", "POST /jobs/:key/unlink", "POST /jobs/new", "POST /jobs/new/preview", "POST /review/:key/:action"},

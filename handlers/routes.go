@@ -13,6 +13,7 @@ import (
 	"fleetboard/handlers/job"
 	"fleetboard/handlers/live"
 	"fleetboard/handlers/login"
+	"fleetboard/handlers/needsyou"
 	"fleetboard/handlers/newjob"
 	"fleetboard/handlers/palette"
 	"fleetboard/handlers/review"
@@ -40,11 +41,12 @@ func (s *Server) pages() []web.Route {
 		Dispatch: d.Dispatch})
 	agent := agents.New(agents.Deps{Web: site, Kanban: d.Kanban, Fleet: d.Fleet, Dispatch: d.Dispatch})
 	events := timeline.New(timeline.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Events: d.Events})
-	registry.Register(boards.Live(), jobPages.Live(), agent.Live(), reviews.Live(), events.Live())
+	needs := needsyou.New(needsyou.Deps{Web: site, Kanban: d.Kanban})
+	registry.Register(boards.Live(), jobPages.Live(), agent.Live(), reviews.Live(), events.Live(), needs.Live())
 
 	return slices.Concat(
 		[]web.Route{web.Get("/live", tenancy.ReadBoard, s.Live.Show)},
-		boards.Routes(), jobPages.Routes(), reviews.Routes(), agent.Routes(), events.Routes(),
+		boards.Routes(), jobPages.Routes(), reviews.Routes(), needs.Routes(), agent.Routes(), events.Routes(),
 		newjob.New(newjob.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs}).Routes(),
 		palette.New(palette.Deps{Jobs: d.Jobs, Fleet: d.Fleet}).Routes(),
 		statuspage.New(statuspage.Deps{Web: site, Coordinator: d.Coordinator, Dispatch: d.Dispatch, Fleet: d.Fleet}).Routes(),

@@ -102,7 +102,7 @@ func TestEveryFormSaysItsWorkspace(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	d.Job("Alpha", func(n *jobs.New) { n.Repo = "ledger-api" })
 	d.Agent("claude-1")
-	for _, address := range []string{"/board", "/jobs/FB-1", "/jobs/new", "/agents", "/review", "/timeline",
+	for _, address := range []string{"/board", "/jobs/FB-1", "/jobs/new", "/agents", "/needs-you", "/review", "/timeline",
 		"/settings/products", "/settings/products/new", "/settings/products/default", "/settings/members", "/settings/workspace"} {
 		doc := handlertest.Page(t, d.Get(address), http.StatusOK)
 		if got := doc.Find("body").AttrOr("hx-headers:inherited", ""); got != `{"X-Workspace":"`+d.Workspace.String()+`"}` {

@@ -22,7 +22,7 @@ import (
 // Prefix is the path that Handler serves.
 const Prefix = "/static/"
 
-//go:embed css/app.css js/*.js fonts/*.woff2 vendor mark.svg
+//go:embed css/app.css js/*.js fonts/*.woff2 vendor *.svg
 var content embed.FS
 
 // asset is a file as it is served.

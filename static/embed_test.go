@@ -33,6 +33,7 @@ func TestHandlerServesHashedNames(t *testing.T) {
 	for name, contentType := range map[string]string{
 		"css/app.css":                              "text/css; charset=utf-8",
 		"js/app.js":                                "text/javascript; charset=utf-8",
+		"mark-needed.svg":                          "image/svg+xml",
 		"mark.svg":                                 "image/svg+xml",
 		"fonts/geist-latin-wght-normal.woff2":      "font/woff2",
 		"vendor/htmx.org-4.0.1/htmx.min.js":        "text/javascript; charset=utf-8",

@@ -46,6 +46,7 @@ type Members interface {
 // Board is the feed of the board's changes.
 type Board interface {
 	Cursor(ctx context.Context, who tenancy.Principal) (cursor string, err error)
+	Needs(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot) (kanban.Needs, error)
 	Watch(ctx context.Context, who tenancy.Principal, cursor string) (<-chan *kanban.Update, error)
 	CatchUp(ctx context.Context, who tenancy.Principal, cursor string) (*kanban.Update, error)
 }

@@ -117,7 +117,11 @@ func (s *stream) beat(ctx context.Context) error {
 		return err
 	}
 	if !sameFleet(s.fleet, web.FleetModel(snap)) {
-		return s.take(ctx, &kanban.Update{Fleet: &snap})
+		needs, err := s.hub.deps.Board.Needs(ctx, s.who, snap)
+		if err != nil {
+			return err
+		}
+		return s.take(ctx, &kanban.Update{Fleet: &snap, Needs: &needs})
 	}
 	if s.view.Ages() {
 		return s.refresh(ctx)
@@ -149,7 +153,7 @@ func (n *Update) frame(u *kanban.Update) {
 	if u.Fleet != nil {
 		n.Parts = append(n.Parts, layout.LiveFleet(web.FleetModel(*u.Fleet)))
 	}
-	n.Parts = append(n.Parts, reviewCount(u)...)
+	n.Parts = append(n.Parts, counts(u)...)
 }
 
 // message is what goes out to a reader; nil where there is nothing to show.

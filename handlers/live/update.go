@@ -20,8 +20,8 @@ func merge(into, u *kanban.Update) {
 	if u.Fleet != nil {
 		into.Fleet = u.Fleet
 	}
-	if u.InReview != nil {
-		into.InReview = u.InReview
+	if u.Needs != nil {
+		into.Needs = u.Needs
 	}
 	into.Rules = into.Rules || u.Rules
 	into.Changed = append(into.Changed, u.Changed...)
@@ -73,10 +73,10 @@ func Holds(pages []kanban.ColumnPage, c kanban.Column) bool {
 	return slices.ContainsFunc(pages, func(p kanban.ColumnPage) bool { return p.Column == c })
 }
 
-// reviewCount is what an update changes in the navigation of every page.
-func reviewCount(u *kanban.Update) []templ.Component {
-	if u.InReview == nil {
+// counts are what an update changes in the navigation of every page.
+func counts(u *kanban.Update) []templ.Component {
+	if u.Needs == nil {
 		return nil
 	}
-	return []templ.Component{layout.LiveReviewCount(web.ReviewNumber(*u.InReview))}
+	return []templ.Component{layout.LiveCounts(web.CountText(u.Needs.All()), web.CountText(u.Needs.Reviews))}
 }

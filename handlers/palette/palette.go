@@ -84,6 +84,7 @@ var palettePages = []struct {
 }{
 	{view.Row{URL: links.Board, Icon: "square-kanban", Text: "Board", Keys: []string{"G", "B"}}, tenancy.ReadBoard, false},
 	{view.Row{URL: links.NewJob, Icon: "plus", Text: "New job", Keys: []string{"C"}}, tenancy.WriteJobs, false},
+	{view.Row{URL: links.NeedsYou, Icon: "bell", Text: "Needs you", Keys: []string{"G", "N"}}, tenancy.ReadBoard, false},
 	{view.Row{URL: links.Review, Icon: "eye", Text: "Review", Keys: []string{"G", "R"}}, tenancy.ReadBoard, false},
 	{view.Row{URL: links.Agents, Icon: "bot", Text: "Agents", Keys: []string{"G", "A"}}, tenancy.ReadBoard, false},
 	{view.Row{URL: links.Timeline, Icon: "history", Text: "Timeline", Keys: []string{"G", "T"}}, tenancy.ReadBoard, false},

@@ -78,7 +78,7 @@ func (s pageData) model() view.Review {
 	if s.queue.More {
 		m.Merging += "+"
 	}
-	if n := web.ReviewNumber(s.queue.Count); at >= 0 && at < len(s.queue.InReview) && s.place.after == "" {
+	if n := web.CountText(s.queue.Count); at >= 0 && at < len(s.queue.InReview) && s.place.after == "" {
 		m.Place = strconv.Itoa(at+1) + " of " + n
 	}
 	if at > 0 {
@@ -99,14 +99,14 @@ func (s pageData) model() view.Review {
 }
 
 // reviewWords is the count at the head of the page.
-func reviewWords(n kanban.ReviewCount) string {
+func reviewWords(n kanban.Count) string {
 	switch n.Jobs {
 	case 0:
 		return "nothing waits for a decision"
 	case 1:
 		return "1 waits for a decision"
 	default:
-		return web.ReviewNumber(n) + " wait for a decision"
+		return web.CountText(n) + " wait for a decision"
 	}
 }
 

@@ -40,7 +40,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 		return web.SeeOther(c, links.ReviewOf(first, at.after))
 	}
 	title := "Review"
-	if n := web.ReviewNumber(sheet.queue.Count); n != "" {
+	if n := web.CountText(sheet.queue.Count); n != "" {
 		title += " (" + n + ")"
 	}
 	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionReview, title)

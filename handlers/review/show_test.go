@@ -209,5 +209,5 @@ func TestTheNavigationCountsReviews(t *testing.T) {
 	agent := d.Agent("claude-1")
 	live := d.Stream(t, d.Listen(t)+d.LiveURL("/agents"), "")
 	d.HandIn(agent, "Alpha", report.Completion{})
-	handlertest.WantText(t, handlertest.Parse(t, live.Until(`id="nav-review-n"`).Data), "#nav-review-n", "1")
+	handlertest.WantText(t, handlertest.Parse(t, live.Until(`id="nav-review-n">1`).Data), "#nav-review-n", "1")
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // Page makes the shell of a Page, with the toast that waits for it and the
-// number of jobs to review.
+// numbers of jobs that wait for a person.
 func (s *Site) Page(
 	c echo.Context, who tenancy.Principal, snap fleet.Snapshot, section layout.Section, title string,
 ) (layout.Shell, error) {
@@ -30,13 +30,13 @@ func (s *Site) Page(
 	if _, ok := WorkspaceOf(list, who.Workspace); !ok {
 		return layout.Shell{}, notSignedIn()
 	}
-	reviews, err := s.Kanban.ReviewCount(c.Request().Context(), who)
+	needs, err := s.Kanban.Needs(c.Request().Context(), who, snap)
 	if err != nil {
 		return layout.Shell{}, err
 	}
 	shell := frame{who: who, workspaces: list, snap: snap, theme: ThemeOf(c), path: c.Request().URL.RequestURI()}.model()
 	shell.Section, shell.Title, shell.Toasts = section, title, s.takeFlash(c)
-	shell.Review = ReviewNumber(reviews)
+	shell.Needs, shell.Review = CountText(needs.All()), CountText(needs.Reviews)
 	return shell, nil
 }
 

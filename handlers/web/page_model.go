@@ -56,8 +56,8 @@ func initials(name string) string {
 	return strings.ToUpper(string([]rune{first, last}))
 }
 
-// ReviewNumber is the count beside Review in the navigation.
-func ReviewNumber(n kanban.ReviewCount) string {
+// CountText is a count beside an entry of the navigation: "4", "99+", "" for none.
+func CountText(n kanban.Count) string {
 	switch {
 	case n.Jobs == 0:
 		return ""

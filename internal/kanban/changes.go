@@ -30,14 +30,16 @@ type Update struct {
 	// Touched are the columns that a job entered or left, with the first page
 	// that an open filter shows.
 	Touched []ColumnPage
-	// InReview is set with the column Review among Touched.
-	InReview *ReviewCount
+	// Needs is set where jobs began or ceased to wait for a person, or may have.
+	Needs *Needs
 	// Fleet is set where factories or agents changed in a way that shows.
 	Fleet *fleet.Snapshot
 	// Rules is set where a product changed, and with it what may be claimed.
 	Rules bool
 	// Reset says that too much was missed: the page is to be fetched anew.
 	Reset bool
+
+	offers []fleet.Offer
 }
 
 // Ref names a job.
@@ -62,6 +64,14 @@ func (s *Service) changes(ctx context.Context, who tenancy.Principal, sum summar
 		}
 		if err := u.readColumns(r, sum.columns()); err != nil {
 			return err
+		}
+		u.offers = offersOf(r.snap)
+		if sum.needs || !sameOffers(sum.offers, u.offers) {
+			n, err := r.needs()
+			if err != nil {
+				return err
+			}
+			u.Needs = &n
 		}
 		if withFleet {
 			u.Fleet = &r.snap
@@ -100,12 +110,7 @@ func (u *Update) readColumns(r *reader, list []Column) error {
 		}
 		u.Touched = append(u.Touched, page)
 	}
-	if !slices.Contains(list, Review) {
-		return nil
-	}
-	n, err := countReview(r.ctx, r.tx, r.workspace)
-	u.InReview = &n
-	return err
+	return nil
 }
 
 func missingFrom(list, more []Card) []Card {
@@ -121,6 +126,8 @@ type summary struct {
 	moved   []ids.ID // those of them whose status changed
 	hit     map[Column]bool
 	rules   bool
+	needs   bool            // what waits for a person may be another now
+	offers  []fleet.Offer   // what the fleet offered before
 	seen    map[ids.ID]bool // changed jobs, and whether they moved
 }
 
@@ -145,6 +152,7 @@ func (s *summary) add(e eventlog.Event) {
 		s.changed = append(s.changed, Ref{ID: *e.JobID, Key: e.JobKey})
 	}
 	for _, c := range e.Changes {
+		s.needs = s.needs || concerns(c)
 		if c.Field == "status" {
 			if !moved {
 				s.moved, moved = append(s.moved, *e.JobID), true

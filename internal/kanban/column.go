@@ -91,7 +91,7 @@ func (r *reader) column(f Filter, c Column, after string) (ColumnPage, error) {
 	for i, p := range list {
 		found[i] = p.id
 	}
-	if page.Cards, err = r.cards(found); err != nil {
+	if page.Cards, err = r.pageCards(f, c, found, at, page.Next == ""); err != nil {
 		return page, err
 	}
 	if at.start && (page.Next == "" || edge != nil) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/signal"
 	"fleetboard/internal/tenancy"
@@ -46,6 +47,9 @@ type feed struct {
 	// soon, and when the next reading may begin.
 	looks int
 	next  time.Time
+	// What the fleet offered at the last update, by which it is known what no factory
+	// can run.
+	offers []fleet.Offer
 
 	// Guarded by owner.mu.
 	watchers map[*watcher]bool
@@ -110,8 +114,10 @@ func (f *feed) read(ctx context.Context, at eventlog.Cursor) (eventlog.Cursor, e
 	fleetChanged := f.takeFleet()
 	sum, next, more, err := f.tail(ctx, at)
 	if err == nil && (sum.cursor != "" || fleetChanged) {
+		sum.offers = f.offers
 		var u *Update
 		if u, err = f.owner.service.changes(ctx, f.who, sum, fleetChanged); err == nil {
+			f.offers = u.offers
 			f.deliver(u)
 		}
 	}

@@ -45,11 +45,11 @@ func (h *held) run(sql string) {
 // one moment.
 func (h *held) crowd(like jobs.Job, n int) {
 	h.t.Helper()
-	h.exec(`INSERT INTO job (workspace_id, id, key, title, product_id, repo, lane_id, phase, priority, status, wait_reason, not_before, created_by,
+	h.exec(`INSERT INTO job (workspace_id, id, key, title, product_id, repo, lane_id, phase, priority, status, wait_reason, not_before, created_by, question,
 			status_at, ready_at, completed_at, failed_at)
 		SELECT workspace_id, gen_random_uuid(), s || '-' || n || '-' || $3::int, 'Job ' || n, product_id, repo, lane_id, phase, n % 11, s,
-			CASE s WHEN 'waiting' THEN 'not_before' ELSE '' END, now() + interval '9 days', 'test', date_trunc('hour', now()), now(), now(), now()
-		FROM job, generate_series(1, $3::int) n, unnest(ARRAY['ready', 'waiting', 'completed', 'failed', 'in_review']) s
+			CASE s WHEN 'waiting' THEN 'not_before' ELSE '' END, now() + interval '9 days', 'test', CASE s WHEN 'blocked' THEN 'Which?' ELSE '' END, date_trunc('hour', now()), now(), now(), now()
+		FROM job, generate_series(1, $3::int) n, unnest(ARRAY['ready', 'waiting', 'completed', 'failed', 'in_review', 'blocked']) s
 		WHERE workspace_id = $1 AND id = $2`, like.ID, n)
 	h.exec(`INSERT INTO job_text (workspace_id, job_id) SELECT workspace_id, id FROM job WHERE workspace_id = $1 ON CONFLICT DO NOTHING`)
 	h.exec(`INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
@@ -92,6 +92,20 @@ func (h *held) plans(when string) {
 	for name, read := range map[string]func(tx db.Tx) error{
 		"the review queue": func(tx db.Tx) error {
 			_, _, err := handed(h.t.Context(), tx, h.who.Workspace, jobs.InReview, cursor{priority: 11, start: true})
+			return err
+		},
+		"what waits for a person": func(tx db.Tx) error {
+			r, err := newReader(h.t.Context(), tx, h.who.Workspace)
+			if err != nil {
+				return err
+			}
+			if _, err := r.needs(); err != nil {
+				return err
+			}
+			if _, err := r.openQuestions(); err != nil {
+				return err
+			}
+			_, _, err = r.needsList()
 			return err
 		},
 		"the number in review": func(tx db.Tx) error {

@@ -13,8 +13,6 @@ import (
 )
 
 const (
-	// reviewCap is where counting the jobs in review ends: pages say "99+".
-	reviewCap = 100
 	// maxListedResult is the stored size of a result, in bytes, up to which a
 	// list brings it.
 	maxListedResult = 16 << 10
@@ -44,13 +42,7 @@ type ReviewQueue struct {
 	Next     string // cursor of the next page, "" after the last one
 	Approved []Handed
 	More     bool // there are more approved jobs than listed
-	Count    ReviewCount
-}
-
-// ReviewCount is how many jobs are in review.
-type ReviewCount struct {
-	Jobs   int
-	Capped bool // there are more than Jobs
+	Count    Count
 }
 
 // ReviewQueue reads a page of the queue: the first where after is "", else the
@@ -93,19 +85,9 @@ func handed(ctx context.Context, tx db.Tx, workspace ids.ID, status jobs.Status,
 	return list, next, nil
 }
 
-// ReviewCount counts the jobs in review, for the navigation of every page.
-func (s *Service) ReviewCount(ctx context.Context, who tenancy.Principal) (ReviewCount, error) {
-	var n ReviewCount
-	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
-		n, err = countReview(ctx, tx, who.Workspace)
-		return err
-	})
-	return n, err
-}
-
-func countReview(ctx context.Context, tx db.Tx, workspace ids.ID) (ReviewCount, error) {
+func countReview(ctx context.Context, tx db.Tx, workspace ids.ID) (Count, error) {
 	n, err := countReviewTx(ctx, tx, workspace)
-	return ReviewCount{Jobs: min(n, reviewCap-1), Capped: n >= reviewCap}, err
+	return capped(n), err
 }
 
 // Conversation reads what agents and people last said to one another about a job:

@@ -130,7 +130,7 @@ func TestReviewsStayInTheirWorkspace(t *testing.T) {
 	if err != nil || len(page.InReview) != 0 || page.Count.Jobs != 0 {
 		t.Errorf("a stranger sees %+v, %v", page, err)
 	}
-	if n, err := w.ReviewCount(t.Context(), w.who); err != nil || n.Jobs != 1 {
-		t.Errorf("counted %+v, %v", n, err)
+	if page, err := w.ReviewQueue(t.Context(), w.who, ""); err != nil || page.Count.Jobs != 1 {
+		t.Errorf("counted %+v, %v", page.Count, err)
 	}
 }

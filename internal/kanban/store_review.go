@@ -28,9 +28,9 @@ func oldestTx(ctx context.Context, tx db.Tx, workspace ids.ID, status jobs.Statu
 	return list, nil
 }
 
-// countReviewTx counts the jobs in review, up to reviewCap.
+// countReviewTx counts the jobs in review, up to needsCap.
 func countReviewTx(ctx context.Context, tx db.Tx, workspace ids.ID) (int, error) {
-	n, err := q.ReviewCount(ctx, tx, dbsqlc.ReviewCountParams{WorkspaceID: workspace, MaxRows: reviewCap})
+	n, err := q.ReviewCount(ctx, tx, dbsqlc.ReviewCountParams{WorkspaceID: workspace, MaxRows: needsCap})
 	if err != nil {
 		return 0, fmt.Errorf("count reviews: %w", err)
 	}

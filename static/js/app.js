@@ -3,6 +3,7 @@ import "./drafts.js";
 import "./forms.js";
 import "./keys.js";
 import "./live.js";
+import "./needs.js";
 import "./palette.js";
 import "./send.js";
 import "./time.js";

@@ -94,7 +94,7 @@ func Door(title string, theme Theme) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = document(docTitle(title, ""), theme, "js/door.js", "vendor/htmx.org-4.0.1/htmx.min.js").Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = document(docTitle(title, ""), "", theme, "js/door.js", "vendor/htmx.org-4.0.1/htmx.min.js").Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

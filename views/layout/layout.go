@@ -6,14 +6,30 @@ package layout
 import (
 	"github.com/a-h/templ"
 
+	"fleetboard/static"
 	"fleetboard/views/ui"
 )
 
 // product is the product's name.
 const product = "Fleetboard"
 
-// DocTitle is the document's title: "Board (9 running) · Kestrel Labs · Fleetboard".
-func (s Shell) DocTitle() string { return docTitle(s.Title, s.Workspace) }
+// DocTitle is the document's title: "(4) Board (9 running) · Kestrel Labs · Fleetboard",
+// with what waits for a person in front. static/js/needs.js keeps that number.
+func (s Shell) DocTitle() string {
+	title := docTitle(s.Title, s.Workspace)
+	if s.Needs != "" {
+		title = "(" + ui.Clean(s.Needs) + ") " + title
+	}
+	return title
+}
+
+// iconOf is the icon of the tab: with a dot where something waits for a person.
+func iconOf(needs string) string {
+	if needs == "" {
+		return static.URL("mark.svg")
+	}
+	return static.URL("mark-needed.svg")
+}
 
 func docTitle(title, workspace string) string {
 	out := ui.Clean(title)

@@ -16,6 +16,7 @@ func keyHelp(s Shell) []keyGroup {
 		{"Search or jump to", []string{"⌘", "K"}},
 		{"Search on this page", []string{"/"}},
 		{"Board", []string{"G", "B"}},
+		{"Needs you", []string{"G", "N"}},
 		{"Review", []string{"G", "R"}},
 		{"Agents", []string{"G", "A"}},
 		{"Timeline", []string{"G", "T"}},

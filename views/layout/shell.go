@@ -14,6 +14,7 @@ const (
 	SectionBoard    Section = "board"
 	SectionNewJob   Section = "new"
 	SectionReview   Section = "review"
+	SectionNeedsYou Section = "needs-you"
 	SectionAgents   Section = "agents"
 	SectionTimeline Section = "timeline"
 	SectionSettings Section = "settings"
@@ -36,6 +37,7 @@ type Shell struct {
 	LiveURL     string    // links.LiveBoard(...) etc.; "" for a page without a stream
 	Fleet       Fleet
 	Review      string // how many jobs wait for a decision: "4", "99+", "" for none
+	Needs       string // how many jobs wait for a person: "4", "99+", "" for none
 	CanWrite    bool   // may create jobs: shows New job
 	CanManage   bool   // may change the workspace's settings
 	Toasts      []ui.Toast

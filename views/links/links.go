@@ -26,6 +26,7 @@ const (
 	AgentPanel  = "/agents/panel"
 	Palette     = "/palette"
 	Review      = "/review"
+	NeedsYou    = "/needs-you"
 	Status      = "/status"
 	Recover     = "/status/recover"
 )
@@ -87,6 +88,9 @@ func LiveReview(after, key, page string) string {
 	}
 	return live(after, v)
 }
+
+// LiveNeedsYou is the stream of the page of what waits for a person.
+func LiveNeedsYou(after string) string { return live(after, url.Values{"on": {"needs-you"}}) }
 
 // StatusBefore is the status page with the lines of the coordinator's log that
 // are older than one of them.

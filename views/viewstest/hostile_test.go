@@ -13,6 +13,7 @@ import (
 	"fleetboard/views/layout"
 	"fleetboard/views/links"
 	"fleetboard/views/login"
+	"fleetboard/views/needsyou"
 	"fleetboard/views/newjob"
 	"fleetboard/views/palette"
 	"fleetboard/views/review"
@@ -61,7 +62,8 @@ func samplePagesOf(t *testing.T, page board.Page) map[string]templ.Component {
 		"board":     board.View(page),
 		"first run": board.View(board.Page{Shell: shell, Board: board.Board{FirstRun: ptr(Poisoned(firstRun))}}),
 		"job":       job.View(job.Page{Shell: shell, Job: j}), "waiting": job.View(job.Page{Shell: shell, Job: w}), "done": job.View(job.Page{Shell: shell, Job: d}),
-		"review": review.View(review.Page{Shell: shell, Review: Poisoned(sampleReview())}), "linkable": job.LinkOptions(hostile, Poisoned([]job.LinkOption{{}})),
+		"needs-you": needsyou.View(needsyou.Page{Shell: shell, Needs: Poisoned(sampleNeeds())}),
+		"review":    review.View(review.Page{Shell: shell, Review: Poisoned(sampleReview())}), "linkable": job.LinkOptions(hostile, Poisoned([]job.LinkOption{{}})),
 		"form": newjob.View(newjob.Page{Shell: shell, Form: Poisoned(badForm())}), "agents": agents.View(agents.Page{Shell: shell, Agents: Poisoned(sampleAgents())}),
 		"log in":  login.LoginView(login.Login{Email: hostile, Next: hostile, Error: hostile}),
 		"set up":  login.SetupView(Poisoned(login.Setup{URL: links.Setup(hostile), Errors: map[string]string{"name": "x", "email": "x", "password": "x"}})),

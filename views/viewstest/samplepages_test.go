@@ -13,6 +13,7 @@ import (
 	"fleetboard/views/layout"
 	"fleetboard/views/links"
 	"fleetboard/views/login"
+	"fleetboard/views/needsyou"
 	"fleetboard/views/newjob"
 	"fleetboard/views/palette"
 	"fleetboard/views/review"
@@ -180,6 +181,18 @@ func sampleAgents() agents.Agents {
 	}
 }
 
+func sampleNeeds() needsyou.Needs {
+	return needsyou.Needs{Count: "1 question, 1 review, 1 failed", More: "These are the 3 oldest. There are more.", Rows: []needsyou.Row{
+		{Key: "FB-12", Title: "Publish the client to the registry", URL: links.Job("FB-12"), Status: ui.Failed, What: "Failed", Place: "fleetboard · M2",
+			Since: ui.For(ago(50*time.Hour), Noon), Version: 9, Reason: &jobparts.Reason{Icon: "octagon-alert", Text: ui.Text("Failed for good: exit status 2"), Tone: ui.Bad},
+			Actions: []ui.Action{{Verb: "retry", Label: "Retry", Icon: "rotate-cw", URL: links.JobAction("FB-12", "retry")}}},
+		{Key: "FB-136", Title: "Drain a factory without losing leases", URL: links.Job("FB-136"), Status: ui.InReview, What: "Review", Place: "fleetboard · M2",
+			Since: ui.For(ago(130*time.Minute), Noon), Link: &needsyou.Link{Label: "Review", Icon: "eye", URL: links.ReviewOf("FB-136", ""), Main: true}},
+		{Key: "FB-151", Title: "Rotate the signing key", URL: links.Job("FB-151"), Status: ui.Blocked, What: "Question", Place: "ledger-api",
+			Since: ui.For(ago(12*time.Minute), Noon), Version: 4, Question: &needsyou.Question{Agent: "claude-2", Text: "Is 24 hours of overlap enough, or 48?", URL: links.JobAction("FB-151", "answer")}},
+	}}
+}
+
 func samplePalette() palette.Results {
 	return palette.Results{Query: "reaper", Groups: []palette.Group{
 		{Title: "Jobs", Rows: []palette.Row{
@@ -218,6 +231,8 @@ func samplePages(theme layout.Theme) map[string]templ.Component {
 		"agents":       agents.View(agents.Page{Shell: shell(layout.SectionAgents, "Agents"), Agents: sampleAgents()}),
 		"review":       review.View(review.Page{Shell: shell(layout.SectionReview, "Review (2)"), Review: sampleReview()}),
 		"review-empty": review.View(review.Page{Shell: shell(layout.SectionReview, "Review"), Review: review.Review{Count: "nothing waits for a decision"}}),
+		"needs-you":    needsyou.View(needsyou.Page{Shell: shell(layout.SectionNeedsYou, "Needs you"), Needs: sampleNeeds()}),
+		"needs-none":   needsyou.View(needsyou.Page{Shell: shell(layout.SectionNeedsYou, "Needs you")}),
 		"agents-none":  agents.View(agents.Page{Shell: shell(layout.SectionAgents, "Agents"), Agents: agents.Agents{Count: "no factory yet", FirstRun: firstRun}}),
 		"login":        login.LoginView(login.Login{Theme: theme}),
 		"login-bad":    login.LoginView(login.Login{Theme: theme, Email: "mara@kestrel-labs.example", Error: "E-mail and password do not belong together."}),

@@ -1,0 +1,85 @@
+package needsyou
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/reason"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/views/links"
+	view "fleetboard/views/needsyou"
+	"fleetboard/views/ui"
+)
+
+// kinds are the words for why a job waits for a person.
+var kinds = map[kanban.NeedKind]string{
+	kanban.NeedAnswer: "Question", kanban.NeedReview: "Review", kanban.NeedRoute: "No factory", kanban.NeedRetry: "Failed",
+}
+
+func model(page kanban.NeedsPage, canWrite bool) view.Needs {
+	m := view.Needs{Count: countWords(page.Count)}
+	now := web.Now(page.Fleet)
+	for _, n := range page.List {
+		m.Rows = append(m.Rows, row(n, now, canWrite))
+	}
+	if page.More {
+		m.More = "These are the " + strconv.Itoa(len(m.Rows)) + " oldest. There are more."
+	}
+	return m
+}
+
+// countWords is the count at the head of the page.
+func countWords(n kanban.Needs) string {
+	var words []string
+	for _, k := range []struct {
+		count     kanban.Count
+		one, many string
+	}{
+		{n.Questions, "question", "questions"}, {n.Reviews, "review", "reviews"},
+		{n.Unroutable, "without a factory", "without a factory"}, {n.Failed, "failed", "failed"},
+	} {
+		switch k.count.Jobs {
+		case 0:
+		case 1:
+			words = append(words, "1 "+k.one)
+		default:
+			words = append(words, web.CountText(k.count)+" "+k.many)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func row(n kanban.Need, now time.Time, canWrite bool) view.Row {
+	j := n.Job
+	r := view.Row{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Status: ui.Status(j.Status), What: kinds[n.Kind],
+		Place: jobparts.PlaceOf(j), Since: ui.For(j.StatusAt, now), Version: j.Version}
+	if n.Kind == kanban.NeedAnswer {
+		r.Question = &view.Question{Agent: j.StatusBy.Name, Text: j.Question}
+		if canWrite {
+			r.Question.URL = links.JobAction(j.Key, string(jobs.ByAnswer))
+		}
+		return r
+	}
+	r.Reason = reason.Model(j, n.Why, now)
+	switch n.Kind {
+	case kanban.NeedReview:
+		r.Link = &view.Link{Label: "Review", Icon: "eye", URL: links.ReviewOf(j.Key, ""), Main: canWrite}
+	case kanban.NeedRoute:
+		r.Link = &view.Link{Label: "Why", Icon: "unplug", URL: links.Job(j.Key) + "#why"}
+	case kanban.NeedRetry:
+		if canWrite {
+			r.Actions = only(jobparts.Actions(j), jobs.ByRetry, jobs.ByArchive)
+		}
+	}
+	return r
+}
+
+// only are those of the actions that do one of some things.
+func only(actions []ui.Action, verbs ...jobs.Trigger) []ui.Action {
+	return slices.DeleteFunc(actions, func(a ui.Action) bool { return !slices.Contains(verbs, jobs.Trigger(a.Verb)) })
+}

@@ -1,0 +1,54 @@
+// Package needsyou shows the jobs that wait for a person.
+package needsyou
+
+import (
+	"fleetboard/views/jobparts"
+	"fleetboard/views/layout"
+	"fleetboard/views/ui"
+)
+
+// Page is the page of the jobs that wait for a person.
+type Page struct {
+	Shell layout.Shell
+	Needs Needs
+}
+
+// Needs is all that the page shows, and live.
+type Needs struct {
+	Count string // "1 question, 2 reviews"
+	Rows  []Row
+	More  string // that there are more, "" where all are listed
+}
+
+// Row is one job with what a person can do about it.
+type Row struct {
+	Key, Title, URL string
+	Status          ui.Status
+	What            string // "Question"
+	Place           string // "ledger-api · M2"
+	Since           ui.When
+	Reason          *jobparts.Reason
+	Question        *Question
+	Link            *Link // nil for none
+	Actions         []ui.Action
+	Version         int
+}
+
+// Question is what an agent asks.
+type Question struct {
+	Agent string
+	Text  string
+	URL   string // takes the answer, "" where the reader may not
+}
+
+// Link leads to where the job is looked after.
+type Link struct {
+	Label, Icon, URL string
+	Main             bool // it is what to do, not where to look
+}
+
+// DOMID is the id of the row.
+func (r Row) DOMID() string { return "need-" + ui.DOMID(r.Key) }
+
+// FieldID is the id of the answer's field.
+func (r Row) FieldID() string { return "answer-" + ui.DOMID(r.Key) }
