@@ -30,7 +30,8 @@ type Kanban interface {
 	Explain(ctx context.Context, who tenancy.Principal, keyOrID string) (kanban.Explanation, error)
 	Fleet(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
 	Start(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, query kanban.StartQuery) (kanban.Start, error)
-	NewJobPage(ctx context.Context, who tenancy.Principal, ask func(fleet.Snapshot) kanban.StartQuery) (kanban.PageContext, kanban.Start, error)
+	NewJobPage(ctx context.Context, who tenancy.Principal,
+		ask func(fleet.Snapshot) kanban.StartQuery) (kanban.PageContext, kanban.Start, error)
 }
 
 // Pages answers the requests of the page.

@@ -132,7 +132,8 @@ func (p *Pages) startOf(ctx context.Context, who tenancy.Principal, j jobs.Job) 
 	}
 	if j.Status == jobs.Ready && len(why.Routing.Eligible) > 0 && !j.ProductPaused {
 		start, err := p.Kanban.Start(ctx, who, fleetOf(why.Routing), kanban.StartQuery{
-			Needs: fleet.Needs{Repo: j.Repo, Capabilities: j.Capabilities, Factory: j.Factory}, Product: j.Product, Priority: j.Priority, Job: j.ID})
+			Needs:   fleet.Needs{Repo: j.Repo, Capabilities: j.Capabilities, Factory: j.Factory},
+			Product: j.Product, Priority: j.Priority, Job: j.ID})
 		if err != nil {
 			return ui.Toast{}, err
 		}

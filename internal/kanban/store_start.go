@@ -13,8 +13,9 @@ import (
 )
 
 func readStartTx(ctx context.Context, tx db.Tx, workspace ids.ID, offers []fleet.Offer, query StartQuery, start *Start) error {
-	in := dbsqlc.BoardStartParams{WorkspaceID: workspace, Product: query.Product, Repo: query.Needs.Repo, DefaultProduct: jobs.DefaultProduct,
-		Priority: int16(query.Priority), JobID: query.Job, MaxRows: maxAhead + 1, //nolint:gosec // 0 to 10
+	in := dbsqlc.BoardStartParams{WorkspaceID: workspace, Product: query.Product, Repo: query.Needs.Repo,
+		DefaultProduct: jobs.DefaultProduct,
+		Priority:       int16(query.Priority), JobID: query.Job, MaxRows: maxAhead + 1, //nolint:gosec // 0 to 10
 		Offers: []int32{}, Factories: []string{}, Tokens: []string{}}
 	for n, o := range offers {
 		for _, token := range append([]string{""}, o.Tokens...) {
