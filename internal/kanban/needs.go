@@ -146,7 +146,7 @@ func (r *reader) pageCards(f Filter, c Column, list []ids.ID, at cursor, last bo
 	if c != Waiting {
 		return r.cards(list)
 	}
-	if f.IsZero() && !(at.start && last) {
+	if f.IsZero() && (!at.start || !last) {
 		questions, err := r.openQuestions()
 		if err != nil {
 			return nil, err
