@@ -867,15 +867,15 @@ WITH mine AS (
 SELECT coalesce(mine.name, '')::text AS product, coalesce(mine.paused, false)::boolean AS paused,
     coalesce(mine.review_limit, 0)::int AS review_limit,
     (SELECT count(*) FROM (SELECT 1 FROM job j WHERE j.workspace_id = $1 AND j.product_id = mine.id
-        AND j.status = 'in_review' AND mine.review_limit IS NOT NULL LIMIT $2) r)::int AS in_review,
+        AND j.status = 'in_review' AND mine.review_limit IS NOT NULL LIMIT mine.review_limit) r)::int AS in_review,
     coalesce(holder.key, '')::text AS holder, coalesce(holder.agent, '')::text AS agent,
     (SELECT count(*) FROM (
         SELECT 1 FROM lane l JOIN product p ON p.workspace_id = l.workspace_id AND p.id = l.product_id AND NOT p.paused
         CROSS JOIN LATERAL (SELECT 1 FROM job_ready r WHERE r.workspace_id = l.workspace_id AND r.lane_id = l.id
-            AND r.priority >= $3::smallint AND r.job_id <> $4::uuid LIMIT $2) ready
+            AND r.priority >= $2::smallint AND r.job_id <> $3::uuid ORDER BY r.priority DESC LIMIT $4) ready
         WHERE l.workspace_id = $1 AND EXISTS (SELECT 1 FROM offer o
             WHERE (l.factory = '' OR l.factory = o.factory) AND l.needs <@ o.tokens)
-        LIMIT $2) a)::int AS ahead
+        LIMIT $4) a)::int AS ahead
 FROM (SELECT 1) one
 LEFT JOIN mine ON true
 LEFT JOIN LATERAL (
@@ -883,16 +883,16 @@ LEFT JOIN LATERAL (
     JOIN job j ON j.workspace_id = s.workspace_id AND j.id = s.job_id
     LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
     LEFT JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
-    WHERE s.workspace_id = $1 AND s.repo = $5::text AND s.job_id <> $4::uuid
-        AND (j.status <> 'ready' OR j.priority >= $3::smallint)
+    WHERE s.workspace_id = $1 AND s.repo = $5::text AND s.job_id <> $3::uuid
+        AND (j.status <> 'ready' OR j.priority >= $2::smallint)
 ) holder ON mine.one_job_per_repo
 `
 
 type BoardStartParams struct {
 	WorkspaceID    uuid.UUID
-	MaxRows        int32
 	Priority       int16
 	JobID          uuid.UUID
+	MaxRows        int32
 	Repo           string
 	Product        string
 	DefaultProduct string
@@ -918,9 +918,9 @@ type BoardStartRow struct {
 func (q *Queries) BoardStart(ctx context.Context, db DBTX, arg BoardStartParams) (BoardStartRow, error) {
 	row := db.QueryRow(ctx, boardStart,
 		arg.WorkspaceID,
-		arg.MaxRows,
 		arg.Priority,
 		arg.JobID,
+		arg.MaxRows,
 		arg.Repo,
 		arg.Product,
 		arg.DefaultProduct,

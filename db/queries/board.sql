@@ -296,12 +296,12 @@ WITH mine AS (
 SELECT coalesce(mine.name, '')::text AS product, coalesce(mine.paused, false)::boolean AS paused,
     coalesce(mine.review_limit, 0)::int AS review_limit,
     (SELECT count(*) FROM (SELECT 1 FROM job j WHERE j.workspace_id = @workspace_id AND j.product_id = mine.id
-        AND j.status = 'in_review' AND mine.review_limit IS NOT NULL LIMIT @max_rows) r)::int AS in_review,
+        AND j.status = 'in_review' AND mine.review_limit IS NOT NULL LIMIT mine.review_limit) r)::int AS in_review,
     coalesce(holder.key, '')::text AS holder, coalesce(holder.agent, '')::text AS agent,
     (SELECT count(*) FROM (
         SELECT 1 FROM lane l JOIN product p ON p.workspace_id = l.workspace_id AND p.id = l.product_id AND NOT p.paused
         CROSS JOIN LATERAL (SELECT 1 FROM job_ready r WHERE r.workspace_id = l.workspace_id AND r.lane_id = l.id
-            AND r.priority >= @priority::smallint AND r.job_id <> @job_id::uuid LIMIT @max_rows) ready
+            AND r.priority >= @priority::smallint AND r.job_id <> @job_id::uuid ORDER BY r.priority DESC LIMIT @max_rows) ready
         WHERE l.workspace_id = @workspace_id AND EXISTS (SELECT 1 FROM offer o
             WHERE (l.factory = '' OR l.factory = o.factory) AND l.needs <@ o.tokens)
         LIMIT @max_rows) a)::int AS ahead

@@ -11,6 +11,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/dbfactory"
+	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 )
 
@@ -107,6 +108,16 @@ func (h *held) plans(when string) {
 			}
 			_, _, err = r.needsList()
 			return err
+		},
+		"what stands before a new job": func(tx db.Tx) error {
+			snap := fleet.Snapshot{Factories: []fleet.Factory{{Name: "linux-2", Capabilities: []string{"gpu:1"},
+				Repos: []fleet.Repo{{Name: "ledger"}}, Agents: []fleet.Agent{{Name: "claude-1"}}}}}
+			for _, query := range []StartQuery{{Needs: fleet.Needs{Repo: "ledger"}}, {Product: "default"}} {
+				if _, err := startTx(h.t.Context(), tx, h.who, snap, query); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 		"the number in review": func(tx db.Tx) error {
 			_, err := countReview(h.t.Context(), tx, h.who.Workspace)
