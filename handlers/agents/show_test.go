@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fleetboard/e2e/handlertest"
+	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -27,6 +28,27 @@ func TestAgentsPage(t *testing.T) {
 
 	doc = handlertest.Page(t, d.As(tenancy.RoleMember).Get("/agents"), http.StatusOK)
 	handlertest.WantCount(t, doc, "#agents-panel form", 0)
+}
+
+// The token that the first start wrote is of the first workspace: no other one is shown
+// its file, with a factory or without.
+func TestTheFirstWorkspacesTokenIsShownToNoOther(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	other := d.AlsoIn("Other Labs", tenancy.RoleOwner)
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/agents"), http.StatusOK), "#add-factory .cmd", "/data/enrolment-token")
+	d.SwitchTo(other, "/agents")
+	id, ok := ids.Parse(other)
+	if !ok {
+		t.Fatal(other)
+	}
+	for factories := range 2 {
+		doc := handlertest.Page(t, d.Get("/agents"), http.StatusOK)
+		handlertest.WantCount(t, doc, "#agents-panel .factory", factories)
+		handlertest.WantCount(t, doc, ".cmd", 0)
+		handlertest.WantText(t, doc, "#add-factory", "Make a token and show the lines")
+		d.Workspace = id
+		d.Agent("theirs")
+	}
 }
 
 func TestDrainAndTerminate(t *testing.T) {

@@ -96,11 +96,7 @@ func (s *Site) ServerURL(c echo.Context) string {
 
 // FirstRun says how to connect a factory, and which one is there.
 func (s *Site) FirstRun(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) ui.FirstRun {
-	file := s.EnrolmentTokenFile
-	if len(snap.Factories) == 0 {
-		file = s.EnrolmentFile(c.Request().Context(), who)
-	}
-	return FirstRunModel(s.ServerURL(c), file, who.Can(tenancy.WriteJobs), snap)
+	return FirstRunModel(s.ServerURL(c), s.EnrolmentFile(c.Request().Context(), who), who.Can(tenancy.WriteJobs), snap)
 }
 
 // EnrolmentFile is where an enrolment token of the asker's workspace lies: the
