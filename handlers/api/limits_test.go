@@ -97,9 +97,9 @@ var formLimits = []struct {
 	length int
 	fields string
 }{
-	{jobs.MaxTitle, "newjob.title"},
-	{jobs.MaxBody, "newjob.body"},
-	{jobs.MaxCriterion, "newjob.acceptance"},
+	{jobs.MaxTitle, "jobform.title"},
+	{jobs.MaxBody, "jobform.body"},
+	{jobs.MaxCriterion, "jobform.acceptance"},
 	{jobs.MaxName, "settings.name"},
 	{jobs.MaxCommit, "ui.commit"},
 	{jobs.MaxURL, "ui.url"},

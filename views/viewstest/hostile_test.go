@@ -10,11 +10,11 @@ import (
 	"fleetboard/views/agents"
 	"fleetboard/views/board"
 	"fleetboard/views/job"
+	"fleetboard/views/jobform"
 	"fleetboard/views/layout"
 	"fleetboard/views/links"
 	"fleetboard/views/login"
 	"fleetboard/views/needsyou"
-	"fleetboard/views/newjob"
 	"fleetboard/views/palette"
 	"fleetboard/views/review"
 	"fleetboard/views/ui"
@@ -64,12 +64,12 @@ func samplePagesOf(t *testing.T, page board.Page) map[string]templ.Component {
 		"job":       job.View(job.Page{Shell: shell, Job: j}), "waiting": job.View(job.Page{Shell: shell, Job: w}), "done": job.View(job.Page{Shell: shell, Job: d}),
 		"needs-you": needsyou.View(needsyou.Page{Shell: shell, Needs: Poisoned(sampleNeeds())}),
 		"review":    review.View(review.Page{Shell: shell, Review: Poisoned(sampleReview())}), "linkable": job.LinkOptions(hostile, Poisoned([]job.LinkOption{{}})),
-		"form": newjob.View(newjob.Page{Shell: shell, Form: Poisoned(badForm())}), "agents": agents.View(agents.Page{Shell: shell, Agents: Poisoned(sampleAgents())}),
+		"form": jobform.View(jobform.Page{Shell: shell, Form: Poisoned(badForm())}), "agents": agents.View(agents.Page{Shell: shell, Agents: Poisoned(sampleAgents())}),
 		"log in":  login.LoginView(login.Login{Email: hostile, Next: hostile, Error: hostile}),
 		"set up":  login.SetupView(Poisoned(login.Setup{URL: links.Setup(hostile), Errors: map[string]string{"name": "x", "email": "x", "password": "x"}})),
 		"error":   layout.ErrorView(layout.ErrorPage{Code: 500, Title: hostile, Message: hostile, RequestID: hostile}),
-		"palette": palette.Rows(Poisoned(samplePalette())), "found": newjob.DependencyOptions(Poisoned(newjob.JobOptions{Jobs: []newjob.Dependency{{}}})),
-		"toast": layout.LiveToast(Poisoned(ui.Toast{Tone: ui.Bad})), "routing": newjob.RoutabilityAnswer(Poisoned(sampleRouting())),
+		"palette": palette.Rows(Poisoned(samplePalette())), "found": jobform.DependencyOptions(Poisoned(jobform.JobOptions{Jobs: []jobform.Dependency{{}}})),
+		"toast": layout.LiveToast(Poisoned(ui.Toast{Tone: ui.Bad})), "routing": jobform.RoutabilityAnswer(Poisoned(sampleRouting())),
 	}
 }
 

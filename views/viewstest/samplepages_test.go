@@ -9,12 +9,12 @@ import (
 	"fleetboard/views/board"
 	"fleetboard/views/events"
 	"fleetboard/views/job"
+	"fleetboard/views/jobform"
 	"fleetboard/views/jobparts"
 	"fleetboard/views/layout"
 	"fleetboard/views/links"
 	"fleetboard/views/login"
 	"fleetboard/views/needsyou"
-	"fleetboard/views/newjob"
 	"fleetboard/views/palette"
 	"fleetboard/views/review"
 	"fleetboard/views/ui"
@@ -115,20 +115,20 @@ func sampleReview() review.Review {
 	}
 }
 
-func sampleForm() newjob.Form {
-	return newjob.Form{
+func sampleForm() jobform.Form {
+	return jobform.Form{
 		IdempotencyKey: "0193-abc", Title: "Idempotency keys on every POST that creates",
 		Body:     "A repeated POST with the same `Idempotency-Key` must answer with the first result for 24 hours.",
 		Repo:     []ui.Option{{Label: "No repo"}, {Value: "ledger-api", Label: "ledger-api", Selected: true}},
 		RepoHint: "Held by linux-2 and linux-3",
 		Factory:  []ui.Option{{Label: "Any live factory", Selected: true}, {Value: "linux-2", Label: "linux-2"}}, FactoryHint: "Pick one only if it must run there",
-		Engines: []newjob.EngineOption{
+		Engines: []jobform.EngineOption{
 			{Label: "Any engine", Note: "the first free seat"}, {Value: "claude", Label: "claude", Note: "2 factories, 2 seats free", Selected: true},
 			{Value: "codex", Label: "codex", Note: "none live since 11:57", Offline: true},
 		},
-		Capabilities: []newjob.Token{{Value: "os:linux"}, {Value: "has:docker"}, {Value: "gpu:a100", Offline: true}},
+		Capabilities: []jobform.Token{{Value: "os:linux"}, {Value: "has:docker"}, {Value: "gpu:a100", Offline: true}},
 		Offered:      []string{"go:1.26", "has:git", "has:postgres", "node:20"},
-		DependsOn:    []newjob.Dependency{{Key: "FB-137", Title: "Double-entry check for settled reservations", Status: ui.Running, Percent: 48}},
+		DependsOn:    []jobform.Dependency{{Key: "FB-137", Title: "Double-entry check for settled reservations", Status: ui.Running, Percent: 48}},
 		Acceptance:   []string{"Same key and body: same status, same body", "50 equal requests at once create one invoice"},
 		Products:     []ui.Option{{Value: "ledger", Label: "Ledger API", Selected: true}}, Phase: "M2", Phases: []string{"M1", "M2"},
 		Priority: "6", MaxRetries: "3", Estimate: "25", Review: "yes",
@@ -136,20 +136,20 @@ func sampleForm() newjob.Form {
 	}
 }
 
-func sampleRouting() newjob.Routability {
-	return newjob.Routability{
+func sampleRouting() jobform.Routability {
+	return jobform.Routability{
 		Tone: ui.OK, Title: "1 of 4 factories can run this", Text: "2 seats free, from heartbeats 3 s ago",
-		Rows: []newjob.Fit{
-			{Name: "linux-2", About: "Debian 12 · claude", Kind: newjob.FitYes, Text: "Holds ledger-api. 2 agents idle: claude-8, claude-9.", Pips: ui.Pips{On: 4, Free: 2}, Seats: "2 free"},
-			{Name: "linux-3", About: "Ubuntu 24.04 · claude", Kind: newjob.FitSoon, Text: "Would fit, but it is draining and takes no new claims.", Pips: ui.Pips{Drain: 1, Free: 3}, Seats: "drain"},
-			{Name: "mac-1", About: "macOS 15 · claude", Kind: newjob.FitNo, Text: "Misses 2 of 4 needs.", Missing: []string{"os:linux", "repo:ledger-api"}, Pips: ui.Pips{On: 4}, Seats: "0 free"},
-			{Name: "linux-5", About: "Debian 12 · claude, codex", Kind: newjob.FitNo, Text: "Dead since 11:57, it offered engine:codex.", Pips: ui.Pips{Off: 4}, Seats: "dead"},
+		Rows: []jobform.Fit{
+			{Name: "linux-2", About: "Debian 12 · claude", Kind: jobform.FitYes, Text: "Holds ledger-api. 2 agents idle: claude-8, claude-9.", Pips: ui.Pips{On: 4, Free: 2}, Seats: "2 free"},
+			{Name: "linux-3", About: "Ubuntu 24.04 · claude", Kind: jobform.FitSoon, Text: "Would fit, but it is draining and takes no new claims.", Pips: ui.Pips{Drain: 1, Free: 3}, Seats: "drain"},
+			{Name: "mac-1", About: "macOS 15 · claude", Kind: jobform.FitNo, Text: "Misses 2 of 4 needs.", Missing: []string{"os:linux", "repo:ledger-api"}, Pips: ui.Pips{On: 4}, Seats: "0 free"},
+			{Name: "linux-5", About: "Debian 12 · claude, codex", Kind: jobform.FitNo, Text: "Dead since 11:57, it offered engine:codex.", Pips: ui.Pips{Off: 4}, Seats: "dead"},
 		},
 		Foot: ui.Say(ui.Strong("Starts at once."), ui.T(" FB-137 also holds ledger-api.")),
 	}
 }
 
-func badForm() newjob.Form {
+func badForm() jobform.Form {
 	f := sampleForm()
 	f.Title, f.Priority = "", "11"
 	f.Error = "The job was not created. Two fields need a look, your text is kept."
@@ -226,8 +226,8 @@ func samplePages(theme layout.Theme) map[string]templ.Component {
 		"job":          job.View(job.Page{Shell: shell("", "FB-142"), Job: sampleJob()}),
 		"job-waiting":  job.View(job.Page{Shell: shell("", "FB-151"), Job: waitingJob()}),
 		"job-done":     job.View(job.Page{Shell: shell("", "FB-142"), Job: doneJob()}),
-		"new-job":      newjob.View(newjob.Page{Shell: form, Form: sampleForm()}),
-		"new-job-bad":  newjob.View(newjob.Page{Shell: form, Form: badForm()}),
+		"new-job":      jobform.View(jobform.Page{Shell: form, Form: sampleForm()}),
+		"new-job-bad":  jobform.View(jobform.Page{Shell: form, Form: badForm()}),
 		"agents":       agents.View(agents.Page{Shell: shell(layout.SectionAgents, "Agents"), Agents: sampleAgents()}),
 		"review":       review.View(review.Page{Shell: shell(layout.SectionReview, "Review (2)"), Review: sampleReview()}),
 		"review-empty": review.View(review.Page{Shell: shell(layout.SectionReview, "Review"), Review: review.Review{Count: "nothing waits for a decision"}}),

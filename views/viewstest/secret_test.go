@@ -7,8 +7,8 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"fleetboard/views/job"
+	"fleetboard/views/jobform"
 	"fleetboard/views/layout"
-	"fleetboard/views/newjob"
 )
 
 // Names and values of inputs are anybody's text; of a secret only the placeholder
@@ -39,7 +39,7 @@ func TestInputsOfAJob(t *testing.T) {
 func TestTheFieldOfSecretsIsEmpty(t *testing.T) {
 	form := sampleForm()
 	form.Inputs, form.SecretsGone = "A=x", true
-	doc := Parsed(t, newjob.View(newjob.Page{Shell: Shell(layout.SectionNewJob, ""), Form: form}))
+	doc := Parsed(t, jobform.View(jobform.Page{Shell: Shell(layout.SectionNewJob, ""), Form: form}))
 	if text := doc.Find("#secrets").Text(); text != "" || doc.Find("#inputs").Text() != "A=x" {
 		t.Errorf("the field of secrets holds %q", text)
 	}

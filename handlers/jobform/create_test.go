@@ -1,4 +1,4 @@
-package newjob_test
+package jobform_test
 
 import (
 	"net/http"

@@ -1,4 +1,4 @@
-package newjob
+package jobform
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
+	view "fleetboard/views/jobform"
 	"fleetboard/views/layout"
-	view "fleetboard/views/newjob"
 	"fleetboard/views/ui"
 )
 

@@ -1,5 +1,5 @@
-// Package newjob shows the form for a new job and which factories can run it.
-package newjob
+// Package jobform shows the form of a job and which factories can run it.
+package jobform
 
 import (
 	"fleetboard/views/layout"

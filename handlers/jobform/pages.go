@@ -1,5 +1,5 @@
-// Package newjob is the form of a new job and the preview of where it can run.
-package newjob
+// Package jobform is the form of a job and the preview of where it can run.
+package jobform
 
 import (
 	"context"

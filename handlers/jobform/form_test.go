@@ -1,4 +1,4 @@
-package newjob
+package jobform
 
 import (
 	"net/url"
@@ -11,7 +11,7 @@ import (
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
-	view "fleetboard/views/newjob"
+	view "fleetboard/views/jobform"
 	"fleetboard/views/ui"
 )
 

@@ -1,4 +1,4 @@
-package newjob
+package jobform
 
 import (
 	"slices"
@@ -11,8 +11,8 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
+	view "fleetboard/views/jobform"
 	"fleetboard/views/links"
-	view "fleetboard/views/newjob"
 	"fleetboard/views/ui"
 )
 

@@ -1,4 +1,4 @@
-package newjob
+package jobform
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
-	view "fleetboard/views/newjob"
+	view "fleetboard/views/jobform"
 	"fleetboard/views/ui"
 )
 

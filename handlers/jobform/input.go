@@ -1,4 +1,4 @@
-package newjob
+package jobform
 
 import (
 	"encoding/json"
