@@ -128,6 +128,17 @@ func TestJobPageOfOlderEvents(t *testing.T) {
 	handlertest.WantCount(t, doc, "#live", 0)
 }
 
+// The links in texts are of the form that new jobs' keys have.
+func TestJobPageLeadsToTheJobsItNames(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	first := d.Job("Alpha")
+	d.Job("Beta", func(n *jobs.New) { n.Body = "- [x] after " + first.Key })
+	doc := handlertest.Page(t, d.Get("/jobs/FB-2"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#description input:checked:disabled", 1)
+	to := doc.Find("#description a").AttrOr("href", "")
+	handlertest.WantText(t, handlertest.Page(t, d.Get(to), http.StatusOK), "h1", "Alpha")
+}
+
 func TestUnknownJob(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	doc := handlertest.Page(t, d.Get("/jobs/FB-99"), http.StatusNotFound)

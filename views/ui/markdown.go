@@ -11,8 +11,11 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"fleetboard/views/links"
 )
 
 // maxMarkdown is how much source is turned into markup; more is cut. It is
@@ -21,7 +24,8 @@ const maxMarkdown = 256 << 10
 
 // Markdown turns text from people and agents into markup that is safe on our
 // pages: no raw HTML, no images, no style, class, id or data attributes; links
-// only to https and mailto, with rel "nofollow noopener ugc".
+// only to https and mailto, with rel "nofollow noopener ugc". Keys of jobs become
+// links to their pages, and the items of a task list get boxes that only show.
 func Markdown(src string) SafeHTML {
 	if len(src) > maxMarkdown {
 		src = strings.ToValidUTF8(src[:maxMarkdown], "")
@@ -31,17 +35,21 @@ func Markdown(src string) SafeHTML {
 		return SafeHTML{}
 	}
 	var out bytes.Buffer
-	if err := renderer().Convert([]byte(src), &out); err != nil {
+	if err := converter().Convert([]byte(src), &out); err != nil {
 		return SafeHTML{}
 	}
 	return SafeHTML{html: policy().Sanitize(out.String())}
 }
 
-// renderer is goldmark in its safe mode: raw HTML is left out.
-var renderer = sync.OnceValue(func() goldmark.Markdown {
+// converter is goldmark in its safe mode: raw HTML is left out.
+var converter = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(
 		goldmark.WithExtensions(extension.Strikethrough, extension.Table, extension.Linkify),
-		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(linkRel{}, 100))),
+		goldmark.WithParserOptions(
+			parser.WithInlineParsers(util.Prioritized(extension.NewTaskCheckBoxParser(), 0)),
+			parser.WithASTTransformers(util.Prioritized(linkRel{}, 100), util.Prioritized(jobLinks{}, 200)),
+		),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(taskBox{}, 100))),
 	)
 })
 
@@ -55,10 +63,13 @@ var policy = sync.OnceValue(func() *bluemonday.Policy {
 		"table", "thead", "tbody", "tr", "th", "td",
 	)
 	p.AllowAttrs("start").Matching(regexp.MustCompile(`^[0-9]{1,6}$`)).OnElements("ol")
-	p.AllowAttrs("href").OnElements("a")
+	p.AllowAttrs("type").Matching(regexp.MustCompile("^checkbox$")).OnElements("input")
+	p.AllowAttrs("disabled", "checked").Matching(regexp.MustCompile("^$")).OnElements("input")
+	p.AllowAttrs("aria-label").Matching(regexp.MustCompile("^(?:" + taskDone + "|" + taskOpen + ")$")).OnElements("input")
+	p.AllowAttrs("href").Matching(regexp.MustCompile("^(?:(?i:https|mailto):|" + links.Jobs + "/" + jobKey + "$)")).OnElements("a")
 	p.AllowURLSchemes("https", "mailto")
 	p.RequireParseableURLs(true)
-	p.AllowRelativeURLs(false)
+	p.AllowRelativeURLs(true)       // those of jobs
 	p.RequireNoFollowOnLinks(false) // linkRel writes the whole value
 	p.AllowAttrs("rel").Matching(regexp.MustCompile("^" + rel + "$")).OnElements("a")
 	return p

@@ -2,6 +2,9 @@ package ui_test
 
 import (
 	"context"
+	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,6 +60,77 @@ func TestMarkdownLinks(t *testing.T) {
 	})
 }
 
+// An item of a task list has a box that shows whether it is done and takes nothing.
+func TestMarkdownTaskLists(t *testing.T) {
+	got := markdown(t, "- [ ] write\n- [x] test\n- not [x] this")
+	doc, err := goquery.NewDocumentFromReader(strings.NewReader(got))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	doc.Find("li > input[type=checkbox][disabled]").Each(func(_ int, box *goquery.Selection) {
+		_, checked := box.Attr("checked")
+		names = append(names, fmt.Sprint(box.AttrOr("aria-label", ""), checked, strings.TrimSpace(box.Parent().Text())))
+	})
+	if want := []string{"Open" + "false" + "write", "Done" + "true" + "test"}; !slices.Equal(names, want) {
+		t.Errorf("boxes %q in %q, want %q", names, got, want)
+	}
+}
+
+// The keys of jobs lead to them, wherever they are words of their own.
+func TestMarkdownLinksKeysOfJobs(t *testing.T) {
+	for src, want := range map[string]string{
+		"After FB-12.":                                           "FB-12",
+		"FB-1, FB-2 and **FB-3**":                                "FB-1 FB-2 FB-3",
+		"# FB-4\n\n> (FB-5)\n\n- FB-6":                           "FB-4 FB-5 FB-6",
+		"- [ ] FB-7 first":                                       "FB-7",
+		"| a |\n|---|\n| FB-8: x |":                              "FB-8",
+		"one\nFB-9\ntwo":                                         "FB-9",
+		"`FB-12` and\n\n    FB-12":                               "",
+		"```\nFB-12\n```":                                        "",
+		"[FB-12](https://example.org/)":                          "https://example.org/",
+		"https://example.org/FB-12":                              "https://example.org/FB-12",
+		"UTF-8, SHA-256 and fb-12":                               "",
+		"FB-0, FB-012 and FB-99999999999":                        "",
+		"aFB-12, éFB-12, FB-12a, fleet/FB-12, FB-12-fix, FB-1_2": "",
+		"![FB-12](https://example.org/x.png)":                    "",
+		"[x](/jobs/FB-12/delete) [y](/jobs/../logout)":           "",
+	} {
+		doc, err := goquery.NewDocumentFromReader(strings.NewReader(markdown(t, src)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var to []string
+		doc.Find("a[href]").Each(func(_ int, a *goquery.Selection) {
+			to = append(to, strings.TrimPrefix(a.AttrOr("href", ""), "/jobs/"))
+		})
+		if got := strings.Join(to, " "); got != want {
+			t.Errorf("%q leads to %q, want %q", src, got, want)
+		}
+	}
+	if got, want := markdown(t, "See FB-1 & FB-2!"), `<p>See <a href="/jobs/FB-1">FB-1</a> &amp; <a href="/jobs/FB-2">FB-2</a>!</p>`; strings.TrimSpace(got) != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A plain text stays as it was typed, apart from the links to its jobs.
+func TestProseLinksKeysOfJobs(t *testing.T) {
+	for src, want := range map[string]string{
+		"Ask FB-1:\n<b>FB-2</b>?": `Ask <a class="tlink" href="/jobs/FB-1">FB-1</a>:` + "\n" +
+			`&lt;b&gt;<a class="tlink" href="/jobs/FB-2">FB-2</a>&lt;/b&gt;?`,
+		"fleet/FB-1": "fleet/FB-1",
+		"":           "",
+	} {
+		var b strings.Builder
+		if err := ui.Prose(src).Render(context.Background(), &b); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSpace(b.String()); got != want {
+			t.Errorf("%q gives %q, want %q", src, got, want)
+		}
+	}
+}
+
 // What agents may try, and what must never reach a page.
 func TestMarkdownIsSafe(t *testing.T) {
 	for _, src := range []string{
@@ -70,10 +144,13 @@ func TestMarkdownIsSafe(t *testing.T) {
 		"<math><mi//xlink:href=\"data:x,<script>alert(1)</script>\">", "<![CDATA[<script>alert(1)</script>]]>", "<!-- <script> -->",
 		"[a](https://e \"t\" onmouseover=alert(1))", "<object data=x></object>", "<embed src=x>", "<input autofocus onfocus=alert(1)>",
 		"| <script>a</script> |\n|---|\n| <img src=x> |", "# <img src=x>", "`<script>`", "&#60;script&#62;alert(1)&#60;/script&#62;",
+		"- [x] <input onclick=alert(1)>", "<input type=checkbox>", "- [ ] <b>FB-1</b> [FB-2](javascript:FB-3)", "[a](/jobs/FB-1/../../logout)",
 	} {
 		assertSafe(t, src, markdown(t, src))
 	}
 }
+
+var safeAddress = regexp.MustCompile(`^(https:|mailto:|/jobs/FB-[1-9][0-9]*$)`)
 
 func assertSafe(t *testing.T, src, got string) {
 	t.Helper()
@@ -83,11 +160,17 @@ func assertSafe(t *testing.T, src, got string) {
 	}
 	doc.Find("body *").Each(func(_ int, el *goquery.Selection) {
 		switch tag := goquery.NodeName(el); tag {
-		case "script", "img", "svg", "style", "iframe", "form", "input", "button", "base", "meta", "object", "embed", "template", "hx-partial", "math":
+		case "input":
+			_, disabled := el.Attr("disabled")
+			if !disabled || el.AttrOr("type", "") != "checkbox" {
+				t.Errorf("%q leaves a box that can be used in %q", src, got)
+			}
+		case "script", "img", "svg", "style", "iframe", "form", "button", "base", "meta", "object", "embed", "template", "hx-partial", "math":
 			t.Errorf("%q leaves <%s> in %q", src, tag, got)
 		}
 		for _, a := range el.Nodes[0].Attr {
-			ok := a.Key == "rel" || a.Key == "start" || a.Key == "href" && (strings.HasPrefix(a.Val, "https://") || strings.HasPrefix(a.Val, "mailto:"))
+			ok := a.Key == "rel" || a.Key == "start" || a.Key == "href" && safeAddress.MatchString(a.Val) ||
+				goquery.NodeName(el) == "input" && slices.Contains([]string{"type", "disabled", "checked", "aria-label"}, a.Key)
 			if !ok {
 				t.Errorf("%q leaves %s=%q in %q", src, a.Key, a.Val, got)
 			}
@@ -96,7 +179,7 @@ func assertSafe(t *testing.T, src, got string) {
 }
 
 func FuzzMarkdown(f *testing.F) {
-	for _, s := range []string{"# a", "<script>", "[a](javascript:x)", "![x](y)", "- a\n  - b", "| a |\n|--|\n"} {
+	for _, s := range []string{"# a", "<script>", "[a](javascript:x)", "![x](y)", "- a\n  - b", "- [x] FB-1", "\tFB-12 a", "> \tFB-1", "| a |\n|--|\n"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, src string) { assertSafe(t, src, markdown(t, src)) })
