@@ -569,6 +569,28 @@ func (q *Queries) JobPlaces(ctx context.Context, db DBTX, arg JobPlacesParams) (
 	return items, nil
 }
 
+const jobTermsUpdate = `-- name: JobTermsUpdate :exec
+UPDATE job SET max_retries = $1, review_required = $2
+WHERE workspace_id = $3 AND id = $4
+`
+
+type JobTermsUpdateParams struct {
+	MaxRetries     int32
+	ReviewRequired *bool
+	WorkspaceID    uuid.UUID
+	ID             uuid.UUID
+}
+
+func (q *Queries) JobTermsUpdate(ctx context.Context, db DBTX, arg JobTermsUpdateParams) error {
+	_, err := db.Exec(ctx, jobTermsUpdate,
+		arg.MaxRetries,
+		arg.ReviewRequired,
+		arg.WorkspaceID,
+		arg.ID,
+	)
+	return err
+}
+
 const jobTextUpdate = `-- name: JobTextUpdate :exec
 UPDATE job_text SET body = $1, acceptance = $2, acceptance_met = $3
 WHERE workspace_id = $4 AND job_id = $5

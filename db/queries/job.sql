@@ -2,6 +2,10 @@
 UPDATE job_text SET body = @body, acceptance = @acceptance, acceptance_met = @acceptance_met
 WHERE workspace_id = @workspace_id AND job_id = @job_id;
 
+-- name: JobTermsUpdate :exec
+UPDATE job SET max_retries = @max_retries, review_required = sqlc.narg('review_required')
+WHERE workspace_id = @workspace_id AND id = @id;
+
 -- name: JobLock :one
 -- Locks a job against every other change of it. Readers, and rows that merely
 -- refer to it, go on.

@@ -29,7 +29,7 @@ func TestNullClearsAField(t *testing.T) {
 	made := w.as(w.owner, "POST", "/jobs", object{"title": "Full", "body": "text", "phase": "M1", "priority": 9, "tags": []string{"a"}, "files": []string{"a/**"},
 		"acceptance": []string{"works"}, "waits_for_children": true, "capabilities": []string{"gpu:h100"}, "factory": "mac-1", "repo": "free",
 		"estimated_complexity": "high", "estimated_minutes": 30, "token_budget": 1000, "not_before": "2099-01-01T00:00:00Z",
-		"depends_on": []string{gate}}).want(201)
+		"max_retries": 7, "review_required": true, "depends_on": []string{gate}}).want(201)
 	key := made.text("key")
 	patch := func(more object) object {
 		now := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200)
@@ -38,7 +38,8 @@ func TestNullClearsAField(t *testing.T) {
 	w.as(w.owner, "PATCH", "/jobs/"+key, patch(object{"acceptance_met": []bool{true}})).want(200)
 	cleared := map[string]any{"acceptance_met": []any{false}, "body": "", "phase": "", "priority": 5, "tags": []any{}, "files": []any{},
 		"acceptance": []any{}, "waits_for_children": false, "capabilities": []any{}, "factory": "", "repo": "",
-		"estimated_complexity": "", "estimated_minutes": nil, "token_budget": nil, "not_before": nil, "depends_on": []any{}}
+		"estimated_complexity": "", "estimated_minutes": nil, "token_budget": nil, "not_before": nil, "depends_on": []any{},
+		"max_retries": 3, "review_required": false}
 	for field, want := range cleared {
 		if field == "acceptance" {
 			continue // after its ticks

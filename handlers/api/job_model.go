@@ -86,7 +86,8 @@ func jobPatch(in JobPatch, cleared []string) jobs.Patch {
 		Acceptance: in.Acceptance, AcceptanceMet: in.AcceptanceMet, WaitsForChildren: in.WaitsForChildren,
 		Capabilities: in.Capabilities, Factory: in.Factory, Repo: in.Repo,
 		EstimatedComplexity: in.EstimatedComplexity, EstimatedMinutes: in.EstimatedMinutes, NotBefore: in.NotBefore,
-		TokenBudget: in.TokenBudget, DependsOn: in.DependsOn, Clear: cleared,
+		TokenBudget: in.TokenBudget, MaxRetries: in.MaxRetries, ReviewRequired: in.ReviewRequired,
+		DependsOn: in.DependsOn, Clear: cleared,
 	}
 }
 

@@ -38,7 +38,7 @@ const DefaultProduct = "default"
 // Defaults of a new job (docs/concepts.md).
 const (
 	DefaultPriority   = 5
-	defaultMaxRetries = 3
+	DefaultMaxRetries = 3
 	defaultMaxLost    = 5
 	defaultBackoff    = 300
 )
@@ -270,7 +270,7 @@ func (c *creation) build() error {
 			Tags: set(n.Tags), Files: set(n.Files), FilesTouched: []string{}, Acceptance: orEmpty(n.Acceptance),
 			InputContext: orNoInput(input), SecretKeys: set(n.SecretKeys), DependsOn: []string{},
 			ReviewRequired: orDefault(n.ReviewRequired, product.ReviewRequired), ProductPaused: product.Paused,
-			MaxRetries: orDefault(n.MaxRetries, defaultMaxRetries), MaxLost: orDefault(n.MaxLost, defaultMaxLost),
+			MaxRetries: orDefault(n.MaxRetries, DefaultMaxRetries), MaxLost: orDefault(n.MaxLost, defaultMaxLost),
 			RetryBackoffSeconds: orDefault(n.RetryBackoffSeconds, defaultBackoff), ReviewOverride: n.ReviewRequired,
 			EstimatedComplexity: n.EstimatedComplexity, EstimatedMinutes: n.EstimatedMinutes,
 			TokenBudget: n.TokenBudget, NotBefore: keepable(n.NotBefore), IdempotencyKey: n.IdempotencyKey,

@@ -164,6 +164,8 @@ type Patch struct {
 	EstimatedComplexity *string
 	EstimatedMinutes    *int
 	TokenBudget         *int64
+	MaxRetries          *int
+	ReviewRequired      *bool
 	NotBefore           *time.Time
 	DependsOn           *[]string // keys or ids of all jobs that are to gate this one
 	// Clear names fields that lose their value, as the API calls them.

@@ -86,6 +86,8 @@ type linking struct {
 	who  tenancy.Principal
 	kind LinkType
 
+	retried bool // the job is retried in the same transaction
+
 	before Job      // the job of the link, once it is locked
 	after  Job      // it as it was saved
 	gate   *linking // of its parent, where that changed too

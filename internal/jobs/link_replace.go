@@ -61,7 +61,7 @@ func (l *linking) replace(locked Locked, names []string) (changes []eventlog.Cha
 
 // insertGate links a locked job with one that it is to wait for.
 func (l *linking) insertGate(locked Locked, y Job) error {
-	if locked.Status.Finished() {
+	if locked.Status.Finished() && !l.retried {
 		return fault.New(fault.InvalidTransition, "%s is %s; it waits for nothing any more.", locked.Key, locked.Status).
 			With("status", string(locked.Status))
 	}

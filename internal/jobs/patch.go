@@ -53,66 +53,82 @@ func (s *Service) Change(ctx context.Context, who tenancy.Principal, change Chan
 // detail "path", where it is to wait for a child that waits for it; Validation, also
 // for a repo of another product.
 func (s *Service) Patch(ctx context.Context, who tenancy.Principal, keyOrID string, p Patch) (Job, error) {
-	if err := p.check(); err != nil {
-		return Job{}, err
-	}
-	if slices.Contains(p.Clear, "depends_on") {
-		p.DependsOn = &[]string{}
-	}
-	gates := orDefault(p.WaitsForChildren, false) || p.DependsOn != nil
 	var before Job
-	edited, err := s.Change(ctx, who, func(tx db.Tx) (Job, error) {
-		if gates {
-			if err := lockLinksTx(ctx, tx, who.Workspace); err != nil {
-				return Job{}, err
-			}
-		}
-		locked, err := LockTx(ctx, tx, who.Workspace, keyOrID)
-		if err != nil {
-			return Job{}, err
-		}
-		before = locked.Job
-		if err := locked.CheckVersion(&p.Version); err != nil {
-			return Job{}, err
-		}
-		if orDefault(p.WaitsForChildren, false) && !locked.WaitsForChildren {
-			if err := refuseChildrenTx(ctx, tx, who.Workspace, locked.ID); err != nil {
-				return Job{}, err
-			}
-		}
-		if err := WithdrawTx(ctx, tx, who.Workspace, locked); err != nil {
-			return Job{}, err
-		}
-		d, err := locked.edit(p)
-		if err != nil {
-			return Job{}, err
-		}
-		l := &linking{ctx: ctx, tx: tx, who: who, kind: Blocks}
-		if p.DependsOn != nil {
-			changes, open, err := l.replace(locked, *p.DependsOn)
-			if err != nil {
-				return Job{}, err
-			}
-			d = d.regated(changes, open, locked)
-		}
-		if err := requireRepoTx(ctx, tx, who.Workspace, d); err != nil {
-			return Job{}, err
-		}
-		if d.After.LaneID, err = ensureLaneTx(ctx, tx, who.Workspace, d.After.Needs()); err != nil {
-			return Job{}, err
-		}
-		if err := d.saveTextTx(ctx, tx, who.Workspace); err != nil {
-			return Job{}, err
-		}
-		if p.DependsOn != nil {
-			return l.save(d)
-		}
-		return SaveTx(ctx, tx, who, d)
+	edited, err := s.Change(ctx, who, func(tx db.Tx) (edited Job, err error) {
+		before, edited, err = EditTx(ctx, tx, who, keyOrID, p, "")
+		return edited, err
 	})
 	if err == nil {
 		s.leftRepo(ctx, who.Workspace, before, edited)
 	}
 	return edited, err
+}
+
+// EditTx is Patch inside a transaction that next ends, "" where it ends with the edit:
+// a finished job that is retried next may wait for further jobs.
+func EditTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID string, p Patch, next Trigger) (before, edited Job, err error) {
+	if err := p.check(); err != nil {
+		return Job{}, Job{}, err
+	}
+	if slices.Contains(p.Clear, "depends_on") {
+		p.DependsOn = &[]string{}
+	}
+	if orDefault(p.WaitsForChildren, false) || p.DependsOn != nil {
+		if err := lockLinksTx(ctx, tx, who.Workspace); err != nil {
+			return Job{}, Job{}, err
+		}
+	}
+	locked, err := LockTx(ctx, tx, who.Workspace, keyOrID)
+	if err != nil {
+		return Job{}, Job{}, err
+	}
+	if err := locked.CheckVersion(&p.Version); err != nil {
+		return Job{}, Job{}, err
+	}
+	if orDefault(p.WaitsForChildren, false) && !locked.WaitsForChildren {
+		if err := refuseChildrenTx(ctx, tx, who.Workspace, locked.ID); err != nil {
+			return Job{}, Job{}, err
+		}
+	}
+	if err := WithdrawTx(ctx, tx, who.Workspace, locked); err != nil {
+		return Job{}, Job{}, err
+	}
+	d, err := locked.edit(p)
+	if err != nil {
+		return Job{}, Job{}, err
+	}
+	l := &linking{ctx: ctx, tx: tx, who: who, kind: Blocks, retried: next == ByRetry && Can(locked.Status, next)}
+	if p.DependsOn != nil {
+		changes, open, err := l.replace(locked, *p.DependsOn)
+		if err != nil {
+			return Job{}, Job{}, err
+		}
+		d = d.regated(changes, open, locked)
+	}
+	edited, err = l.saveEdit(d, p.DependsOn != nil || slices.Contains(p.Clear, "review_required"))
+	return locked.Job, edited, err
+}
+
+// saveEdit writes an edit. The job is read again where the decision does not know all of
+// it: its links, or its product's policy.
+func (l *linking) saveEdit(d Decision, again bool) (Job, error) {
+	if err := requireRepoTx(l.ctx, l.tx, l.who.Workspace, d); err != nil {
+		return Job{}, err
+	}
+	var err error
+	if d.After.LaneID, err = ensureLaneTx(l.ctx, l.tx, l.who.Workspace, d.After.Needs()); err != nil {
+		return Job{}, err
+	}
+	if err := d.saveTextTx(l.ctx, l.tx, l.who.Workspace); err != nil {
+		return Job{}, err
+	}
+	if err := d.saveTermsTx(l.ctx, l.tx, l.who.Workspace); err != nil {
+		return Job{}, err
+	}
+	if !again {
+		return SaveTx(l.ctx, l.tx, l.who, d)
+	}
+	return l.save(d)
 }
 
 // CheckVersion refuses a change made on another version than the job's; nil
@@ -156,6 +172,10 @@ func (l Locked) edit(p Patch) (Decision, error) {
 	}
 	if p.NotBefore != nil {
 		after.NotBefore = p.NotBefore
+	}
+	after.MaxRetries = orDefault(p.MaxRetries, after.MaxRetries)
+	if p.ReviewRequired != nil {
+		after.ReviewOverride, after.ReviewRequired = p.ReviewRequired, *p.ReviewRequired
 	}
 	if l.Status.Leased() && string(after.Needs().digest()) != string(l.Needs().digest()) {
 		return Decision{}, fault.New(fault.InvalidTransition,
@@ -225,4 +245,12 @@ func (d Decision) saveTextTx(ctx context.Context, tx db.Tx, workspace ids.ID) er
 		return nil
 	}
 	return writeTextTx(ctx, tx, workspace, d.After)
+}
+
+// saveTermsTx writes the retries and the review of a job, where the decision changes them.
+func (d Decision) saveTermsTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
+	if d.Before.MaxRetries == d.After.MaxRetries && isSame(d.Before.ReviewOverride, d.After.ReviewOverride) {
+		return nil
+	}
+	return writeTermsTx(ctx, tx, workspace, d.After)
 }

@@ -39,12 +39,13 @@ func TestTheStoredEventsTellWhatIsStored(t *testing.T) {
 	b.create(jobs.New{Title: "urgent", Repo: "web", Priority: number(9)})
 	empty := []string{}
 	edited, err := b.Patch(t.Context(), b.who, full.Key, jobs.Patch{Version: 1, Tags: &empty, Capabilities: &empty,
-		NotBefore: number(time.Now().Add(-time.Hour)), Factory: number(""), Priority: number(10)})
+		NotBefore: number(time.Now().Add(-time.Hour)), Factory: number(""), Priority: number(10),
+		MaxRetries: number(9), ReviewRequired: number(true)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if edited.Status != jobs.Ready {
-		t.Errorf("edited: %s %q", edited.Status, edited.WaitReason)
+	if edited.Status != jobs.Ready || edited.MaxRetries != 9 || !edited.ReviewRequired {
+		t.Errorf("edited: %s %q, %d retries, review %v", edited.Status, edited.WaitReason, edited.MaxRetries, edited.ReviewRequired)
 	}
 	b.link(edited, bare, jobs.Blocks)
 	b.decide(full, func(l jobs.Locked) (jobs.Decision, error) { return l.Block("later") })

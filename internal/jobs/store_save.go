@@ -80,6 +80,16 @@ func writeTextTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job) error {
 	return nil
 }
 
+// writeTermsTx writes how often a job is retried and whether it is reviewed.
+func writeTermsTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job) error {
+	err := q.JobTermsUpdate(ctx, tx, dbsqlc.JobTermsUpdateParams{WorkspaceID: workspace, ID: j.ID,
+		MaxRetries: int32(j.MaxRetries), ReviewRequired: j.ReviewOverride}) //nolint:gosec // 0 to MaxTries
+	if err != nil {
+		return fmt.Errorf("save retries and review: %w", err)
+	}
+	return nil
+}
+
 // repairTx writes every field of a state to a job's row, and records what was found there instead.
 func repairTx(ctx context.Context, tx db.Tx, workspace, job, product ids.ID, lane int64,
 	state map[string]any, found map[string]json.RawMessage) (err error) {

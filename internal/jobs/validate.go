@@ -137,6 +137,7 @@ func (c Patch) check() error {
 	p.Name("repo", orDefault(c.Repo, ""), MaxRepo)
 	optional(p, "priority", c.Priority, 0, MaxPriority)
 	optional(p, "estimated_minutes", c.EstimatedMinutes, MinEstimate, MaxEstimate)
+	optional(p, "max_retries", c.MaxRetries, 0, MaxTries)
 	p.List("tags", orDefault(c.Tags, nil), MaxTags, MaxName)
 	p.List("files", orDefault(c.Files, nil), MaxFiles, MaxFile)
 	p.List("acceptance", orDefault(c.Acceptance, nil), MaxAcceptance, MaxCriterion)
@@ -170,6 +171,8 @@ var clearable = map[string]func(*Job){
 	"estimated_complexity": func(j *Job) { j.EstimatedComplexity = "" },
 	"estimated_minutes":    func(j *Job) { j.EstimatedMinutes = nil },
 	"token_budget":         func(j *Job) { j.TokenBudget = nil },
+	"max_retries":          func(j *Job) { j.MaxRetries = DefaultMaxRetries },
+	"review_required":      func(j *Job) { j.ReviewOverride = nil },
 	"not_before":           func(j *Job) { j.NotBefore = nil },
 	"depends_on":           func(*Job) {},
 }

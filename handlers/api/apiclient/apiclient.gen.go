@@ -1381,19 +1381,25 @@ type JobPatch struct {
 	Capabilities  *[]string `json:"capabilities,omitempty"`
 
 	// DependsOn Keys or ids of all jobs that are to be completed first; others are not waited for any more.
-	DependsOn           *[]string  `json:"depends_on,omitempty"`
-	EstimatedComplexity *string    `json:"estimated_complexity,omitempty"`
-	EstimatedMinutes    *int       `json:"estimated_minutes,omitempty"`
-	Factory             *string    `json:"factory,omitempty"`
-	Files               *[]string  `json:"files,omitempty"`
-	NotBefore           *time.Time `json:"not_before,omitempty"`
-	Phase               *string    `json:"phase,omitempty"`
+	DependsOn           *[]string `json:"depends_on,omitempty"`
+	EstimatedComplexity *string   `json:"estimated_complexity,omitempty"`
+	EstimatedMinutes    *int      `json:"estimated_minutes,omitempty"`
+	Factory             *string   `json:"factory,omitempty"`
+	Files               *[]string `json:"files,omitempty"`
+
+	// MaxRetries 3 where it is null.
+	MaxRetries *int       `json:"max_retries,omitempty"`
+	NotBefore  *time.Time `json:"not_before,omitempty"`
+	Phase      *string    `json:"phase,omitempty"`
 
 	// Priority 5 where it is null.
-	Priority *int      `json:"priority,omitempty"`
-	Repo     *string   `json:"repo,omitempty"`
-	Tags     *[]string `json:"tags,omitempty"`
-	Title    *string   `json:"title,omitempty"`
+	Priority *int    `json:"priority,omitempty"`
+	Repo     *string `json:"repo,omitempty"`
+
+	// ReviewRequired The product's policy where it is null.
+	ReviewRequired *bool     `json:"review_required,omitempty"`
+	Tags           *[]string `json:"tags,omitempty"`
+	Title          *string   `json:"title,omitempty"`
 
 	// TokenBudget Once its usage passes it the job is paused at the next contact of its agent.
 	TokenBudget      *int64 `json:"token_budget,omitempty"`

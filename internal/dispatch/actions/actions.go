@@ -36,6 +36,7 @@ type Action struct {
 	Commit  string          // for a merge, or the head that was looked at for an approval
 	URL     string          // for a merge
 	Result  json.RawMessage // of a job that a person completes; nil keeps what is there
+	Edit    *jobs.Patch     // of a job that is retried: made first, both or neither
 	Key     string          // of a request for many jobs, which changes each of them once; "" for none
 }
 
@@ -45,7 +46,8 @@ type Action struct {
 //
 // Faults: Forbidden; NotFound; Validation for a missing reason or answer;
 // InvalidTransition with the detail "status"; VersionConflict with the current
-// job as the detail "job"; for a merge ChildrenOpen as of Complete.
+// job as the detail "job"; for a merge ChildrenOpen as of Complete; for an edit those of
+// Patch.
 func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string, a Action) (jobs.Job, error) {
 	if !who.Can(tenancy.WriteJobs) {
 		return jobs.Job{}, fault.New(fault.Forbidden, "Your role does not allow changing jobs.")
@@ -57,6 +59,11 @@ func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string
 	var others []lease.Change // that wait for the job
 	job, err := s.jobs.Change(ctx, who, func(tx db.Tx) (jobs.Job, error) {
 		own, others = lease.Change{}, nil
+		if a.Edit != nil {
+			if _, _, err := jobs.EditTx(ctx, tx, who, keyOrID, *a.Edit, a.Verb); err != nil {
+				return jobs.Job{}, err
+			}
+		}
 		locked, err := jobs.LockTx(ctx, tx, who.Workspace, keyOrID)
 		if err != nil {
 			return jobs.Job{}, err
