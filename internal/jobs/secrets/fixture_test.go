@@ -4,45 +4,26 @@ import (
 	"encoding/json"
 	"testing"
 
-	"fleetboard/db"
 	"fleetboard/db/dbfactory"
-	"fleetboard/db/dbtest"
+	"fleetboard/e2e/jobstest"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
 
-// fixture is a workspace with its jobs.
+// fixture is a workspace with its jobs and their secrets.
 type fixture struct {
-	t   *testing.T
-	db  *db.DB
-	who tenancy.Principal
+	*jobstest.Workspace
 	*jobs.Service
 }
 
-// silence tells nobody anything.
-type silence struct{}
-
-func (silence) Publish(...string) {}
-
 func setup(t *testing.T) *fixture {
 	t.Helper()
-	t.Parallel()
-	d := dbtest.New(t)
-	return &fixture{t: t, db: d, who: dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleMember),
-		Service: jobs.NewService(d, silence{}, dbtest.Vault(d))}
+	w := jobstest.New(t)
+	return &fixture{Workspace: w, Service: w.Jobs}
 }
 
 func (b *fixture) owner() tenancy.Principal {
-	return dbfactory.Person(b.who.Workspace, tenancy.RoleOwner)
-}
-
-func (b *fixture) create(list ...jobs.New) []jobs.Job {
-	b.t.Helper()
-	made, err := b.Create(b.t.Context(), b.who, jobs.Origin{}, list...)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return made.Jobs
+	return dbfactory.Person(b.Who.Workspace, tenancy.RoleOwner)
 }
 
 // withSecrets is a new job with the inputs of which the named ones are secret.

@@ -13,6 +13,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/db/dbfactory"
 	"fleetboard/db/dbtest"
+	"fleetboard/e2e/jobstest"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
@@ -21,29 +22,29 @@ import (
 )
 
 func (b *fixture) keys() []secrets.Key {
-	b.t.Helper()
-	list, err := b.Secrets.Keys(b.t.Context(), b.owner())
+	b.T.Helper()
+	list, err := b.Secrets.Keys(b.T.Context(), b.owner())
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	return list
 }
 
 // renew makes a new key, which must be possible.
 func (b *fixture) renew() {
-	b.t.Helper()
-	if err := b.Secrets.RenewKey(b.t.Context(), b.owner()); err != nil {
-		b.t.Fatal(err)
+	b.T.Helper()
+	if err := b.Secrets.RenewKey(b.T.Context(), b.owner()); err != nil {
+		b.T.Fatal(err)
 	}
 }
 
 // rotated calls the loop until nothing is left to do.
 func (b *fixture) rotated() (moved int) {
-	b.t.Helper()
+	b.T.Helper()
 	for {
-		n, err := b.Secrets.RotateSecrets(b.t.Context())
+		n, err := b.Secrets.RotateSecrets(b.T.Context())
 		if err != nil {
-			b.t.Fatal(err)
+			b.T.Fatal(err)
 		}
 		if moved += n; n == 0 {
 			return moved
@@ -53,7 +54,7 @@ func (b *fixture) rotated() (moved int) {
 
 // manySecrets makes n jobs with per secrets each; value is what each one is.
 func (b *fixture) manySecrets(n, per int) []jobs.Job {
-	b.t.Helper()
+	b.T.Helper()
 	var made []jobs.Job
 	for len(made) < n {
 		var list []jobs.New
@@ -65,11 +66,11 @@ func (b *fixture) manySecrets(n, per int) []jobs.Job {
 			}
 			raw, err := json.Marshal(input)
 			if err != nil {
-				b.t.Fatal(err)
+				b.T.Fatal(err)
 			}
 			list = append(list, withSecrets(fmt.Sprint("job ", len(made)+i), string(raw), keys...))
 		}
-		made = append(made, b.create(list...)...)
+		made = append(made, b.NewJobs(list...)...)
 	}
 	return made
 }
@@ -85,29 +86,29 @@ func (b *fixture) readers(made []jobs.Job, per int) (stop func() int64) {
 	for i := range 3 {
 		service := b.Service
 		if i == 2 {
-			service = jobs.NewService(b.db, silence{}, dbtest.Vault(b.db)) // another process
+			service = jobs.NewService(b.DB, jobstest.Silence{}, dbtest.Vault(b.DB)) // another process
 		}
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				at := rand.IntN(len(made) - 20)
 				var revealed []jobs.Job
-				err := b.db.InWorkspace(context.Background(), b.who.Workspace, func(tx db.Tx) (err error) {
-					revealed, _, err = service.RevealTx(context.Background(), tx, b.who.Workspace, made[at:at+20])
+				err := b.DB.InWorkspace(context.Background(), b.Who.Workspace, func(tx db.Tx) (err error) {
+					revealed, _, err = service.RevealTx(context.Background(), tx, b.Who.Workspace, made[at:at+20])
 					return err
 				})
 				if err != nil || len(revealed) != 20 {
-					b.t.Errorf("%d of 20 jobs were read: %v", len(revealed), err)
+					b.T.Errorf("%d of 20 jobs were read: %v", len(revealed), err)
 					return
 				}
 				for n, j := range revealed {
 					for name, secret := range j.Secrets {
 						if got, want := string(secret.Reveal()), `"`+value(at+n, name)+`"`; got != want {
-							b.t.Errorf("%s of %s is %s; want %s", name, j.Key, got, want)
+							b.T.Errorf("%s of %s is %s; want %s", name, j.Key, got, want)
 						}
 						read.Add(1)
 					}
 					if len(j.Secrets) != per {
-						b.t.Errorf("%s has %d secrets; want %d", j.Key, len(j.Secrets), per)
+						b.T.Errorf("%s has %d secrets; want %d", j.Key, len(j.Secrets), per)
 					}
 				}
 			}
@@ -131,7 +132,7 @@ func TestTenThousandValuesAreRotatedWhileTheyAreRead(t *testing.T) {
 	var moved atomic.Int64
 	var wg sync.WaitGroup
 	for range 2 {
-		other := jobs.NewService(b.db, silence{}, dbtest.Vault(b.db))
+		other := jobs.NewService(b.DB, jobstest.Silence{}, dbtest.Vault(b.DB))
 		wg.Go(func() {
 			for n := 1; n > 0; {
 				var err error
@@ -143,7 +144,7 @@ func TestTenThousandValuesAreRotatedWhileTheyAreRead(t *testing.T) {
 		})
 	}
 	for i := range 20 {
-		b.create(withSecrets(fmt.Sprint("meanwhile ", i), `{"A":"new"}`, "A"))
+		b.NewJobs(withSecrets(fmt.Sprint("meanwhile ", i), `{"A":"new"}`, "A"))
 	}
 	wg.Wait()
 	took := time.Since(begin)
@@ -154,11 +155,11 @@ func TestTenThousandValuesAreRotatedWhileTheyAreRead(t *testing.T) {
 	if len(list) != 2 || list[1].RetiredAt == nil || list[1].Values != 0 || list[1].Moved != count*per || !list[0].Writes || !list[0].More {
 		t.Errorf("the keys are %+v", list)
 	}
-	if left := dbfactory.Int(t, b.db, `SELECT count(*) FROM job_secret WHERE key_id <> 2`); left != 0 || read == 0 {
+	if left := dbfactory.Int(t, b.DB, `SELECT count(*) FROM job_secret WHERE key_id <> 2`); left != 0 || read == 0 {
 		t.Errorf("%d values are left behind, %d were read", left, read)
 	}
 	for kind, want := range map[eventlog.Type]string{eventlog.KeyRotationBegun: `{"key": 2, "values": 10000}`, eventlog.KeyRotationDone: `{"key": 1, "values": 10000}`} {
-		if got := dbfactory.Text(t, b.db, `SELECT string_agg(payload::text, ' ') FROM event WHERE type = $1`, string(kind)); got != want {
+		if got := dbfactory.Text(t, b.DB, `SELECT string_agg(payload::text, ' ') FROM event WHERE type = $1`, string(kind)); got != want {
 			t.Errorf("%s says %s; want %s", kind, got, want)
 		}
 	}
@@ -178,14 +179,14 @@ func TestARotationThatIsKilledGoesOn(t *testing.T) {
 			kills++
 		}
 		cancel()
-		left = dbfactory.Int(t, b.db, `SELECT count(*) FROM workspace_key WHERE retired_at IS NULL AND id = 1`)
+		left = dbfactory.Int(t, b.DB, `SELECT count(*) FROM workspace_key WHERE retired_at IS NULL AND id = 1`)
 	}
 	stop()
 	t.Logf("%d kills", kills)
-	if n := dbfactory.Int(t, b.db, `SELECT count(*) FROM job_secret WHERE key_id = 2`); n != 1800 {
+	if n := dbfactory.Int(t, b.DB, `SELECT count(*) FROM job_secret WHERE key_id = 2`); n != 1800 {
 		t.Errorf("%d values have the new key", n)
 	}
-	if n := dbfactory.Int(t, b.db, `SELECT count(*) FROM event WHERE type = 'key.rotation_done' AND payload->>'values' = '1800'`); n != 1 {
+	if n := dbfactory.Int(t, b.DB, `SELECT count(*) FROM event WHERE type = 'key.rotation_done' AND payload->>'values' = '1800'`); n != 1 {
 		t.Errorf("%d events tell of its end", n)
 	}
 }
@@ -194,12 +195,12 @@ func TestARotationThatIsKilledGoesOn(t *testing.T) {
 // value was moved, too.
 func TestAKeyIsNotRetiredUnderAWriter(t *testing.T) {
 	b := setup(t)
-	b.create(withSecrets("a", `{"A":"one"}`, "A"))
-	vault := dbtest.Vault(b.db)
+	b.NewJobs(withSecrets("a", `{"A":"one"}`, "A"))
+	vault := dbtest.Vault(b.DB)
 	retired := make(chan error, 1)
-	err := b.db.InWorkspace(t.Context(), b.who.Workspace, func(tx db.Tx) error {
+	err := b.DB.InWorkspace(t.Context(), b.Who.Workspace, func(tx db.Tx) error {
 		// A writer has taken the first key and is slow.
-		if _, err := vault.WriterTx(t.Context(), tx, b.who.Workspace); err != nil {
+		if _, err := vault.WriterTx(t.Context(), tx, b.Who.Workspace); err != nil {
 			return err
 		}
 		b.renew()
@@ -217,8 +218,8 @@ func TestAKeyIsNotRetiredUnderAWriter(t *testing.T) {
 		<-begun
 		// The value is moved; the key itself waits for the writer.
 		for waits := 0; waits == 0; {
-			waits = dbfactory.Int(t, b.db, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
-			if dbfactory.Int(t, b.db, `SELECT count(*) FROM workspace_key WHERE retired_at IS NOT NULL`) != 0 {
+			waits = dbfactory.Int(t, b.DB, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+			if dbfactory.Int(t, b.DB, `SELECT count(*) FROM workspace_key WHERE retired_at IS NOT NULL`) != 0 {
 				t.Error("the key was retired while somebody writes with it")
 				break
 			}
@@ -240,7 +241,7 @@ func TestAKeyIsNotRetiredUnderAWriter(t *testing.T) {
 func TestADamagedValueDoesNotStopARotation(t *testing.T) {
 	b := setup(t)
 	b.manySecrets(300, 1)
-	dbfactory.Exec(t, b.db, `UPDATE job_secret SET sealed = set_byte(sealed, 20, get_byte(sealed, 20) # 1)
+	dbfactory.Exec(t, b.DB, `UPDATE job_secret SET sealed = set_byte(sealed, 20, get_byte(sealed, 20) # 1)
 		WHERE job_id IN (SELECT job_id FROM job_secret ORDER BY job_id LIMIT 250)`)
 	b.renew()
 	if moved := b.rotated(); moved != 50 {
@@ -252,7 +253,7 @@ func TestADamagedValueDoesNotStopARotation(t *testing.T) {
 	if err := b.Secrets.RenewKey(t.Context(), b.owner()); !fault.Is(err, fault.InvalidTransition) {
 		t.Errorf("another key at once: %v", err)
 	}
-	dbfactory.Exec(t, b.db, `UPDATE workspace_key SET made_at = made_at - interval '2 hours'`)
+	dbfactory.Exec(t, b.DB, `UPDATE workspace_key SET made_at = made_at - interval '2 hours'`)
 	b.renew()
 	if moved := b.rotated(); moved != 50 || len(b.keys()) != 3 {
 		t.Errorf("the next rotation moved %d", moved)
@@ -262,7 +263,7 @@ func TestADamagedValueDoesNotStopARotation(t *testing.T) {
 func TestWhoMayMakeAKey(t *testing.T) {
 	b := setup(t)
 	for _, role := range []tenancy.Role{tenancy.RoleAdmin, tenancy.RoleMember, tenancy.RoleViewer} {
-		who := dbfactory.Person(b.who.Workspace, role)
+		who := dbfactory.Person(b.Who.Workspace, role)
 		if err := b.Secrets.RenewKey(t.Context(), who); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("%s makes a key: %v", role, err)
 		}
