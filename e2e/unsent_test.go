@@ -46,6 +46,39 @@ func TestAnOutageEatsNoText(t *testing.T) {
 	v.has("#title", "")
 }
 
+// Where somebody else signs in on the device after a session has ended by itself,
+// drafts stay with whom they are of.
+func TestADraftIsShownToItsAuthorOnly(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	v := s.visit(desktop)
+	v.logIn()
+	v.open("/settings/members")
+	v.fill("#email", "bob@kestrel.example")
+	v.click("#invite-form button[type=submit]")
+	link, err := v.tab.Locator("#new-link pre").TextContent()
+	v.must("read the link", err)
+	v.open("/jobs/new")
+	v.fill("#title", "Mine alone")
+	v.sees("text=Draft kept on this device")
+	v.must("end the session", v.tab.Context().ClearCookies())
+
+	v.open(link)
+	v.fill("#name", "Bob Lee")
+	v.fill("#password", guestPassword)
+	v.click("#join button[type=submit]")
+	v.must("reach the board", v.tab.WaitForURL("**/board"))
+	v.open("/jobs/new")
+	v.fill("#title", "Bob's")
+	v.sees("text=Draft kept on this device")
+
+	v.must("end the session", v.tab.Context().ClearCookies())
+	v.logIn()
+	v.open("/jobs/new")
+	v.sees("text=Your draft of")
+	v.has("#title", "Mine alone")
+}
+
 // A refused form comes back in its page, and keeps the secrets that were typed.
 func TestARefusedFormStaysInItsPage(t *testing.T) {
 	t.Parallel()

@@ -24,6 +24,7 @@ type frame struct {
 func (f frame) model() layout.Shell {
 	m := layout.Shell{
 		WorkspaceID: f.who.Workspace.String(),
+		AccountID:   f.who.Account.String(),
 		Person:      f.who.Name,
 		Initials:    initials(f.who.Name),
 		Theme:       f.theme,

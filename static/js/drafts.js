@@ -1,7 +1,9 @@
 // What is being written is kept on this device until it was sent: the form for a
-// new job, answers and reviews. Secrets are not kept.
+// new job, answers and reviews. Secrets are not kept. Whoever else signs in on this
+// device sees drafts of their own.
 
-const prefix = "draft:" + (document.body.dataset.workspace ?? "") + ":";
+const { workspace = "", account = "" } = document.body.dataset;
+const prefix = `draft:${account}:${workspace}:`;
 const longest = 30 * 24 * 3600 * 1000; // a draft is kept for thirty days
 const pause = 300; // after a key, before it is kept
 const timers = new WeakMap();

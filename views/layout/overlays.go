@@ -21,6 +21,7 @@ func keyHelp(s Shell) []keyGroup {
 		{"Agents", []string{"G", "A"}},
 		{"Timeline", []string{"G", "T"}},
 		{"Settings", []string{"G", "S"}},
+		{"Send the form", []string{"⌘", "↵"}},
 		{"This list", []string{"?"}},
 	}
 	if s.CanWrite {
@@ -38,9 +39,6 @@ func keyHelp(s Shell) []keyGroup {
 	}
 	if s.Section == SectionReview {
 		groups = append(groups, keyGroup{"In the review", reviewKeys(s.CanWrite)})
-	}
-	if s.Section == SectionNewJob {
-		groups = append(groups, keyGroup{"In the form", []keyLine{{"Create the job", []string{"⌘", "↵"}}}})
 	}
 	return groups
 }

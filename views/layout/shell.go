@@ -29,6 +29,7 @@ type Shell struct {
 	// no other workspace; Workspaces are those of the person.
 	WorkspaceID string
 	Workspaces  []ShellWorkspace
+	AccountID   string // whose drafts the page shows
 	Person      string // shown name
 	Initials    string // two letters
 	Theme       Theme

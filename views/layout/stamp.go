@@ -18,7 +18,7 @@ const (
 	WorkspaceField = "in_workspace"
 )
 
-// inWorkspaceAttrs tell htmx and js/workspace.js.
+// inWorkspaceAttrs tell htmx, js/workspace.js and js/drafts.js.
 func inWorkspaceAttrs(s Shell) templ.Attributes {
 	if s.WorkspaceID == "" {
 		return nil
@@ -27,7 +27,7 @@ func inWorkspaceAttrs(s Shell) templ.Attributes {
 	if err != nil {
 		return nil // strings always encode
 	}
-	return templ.Attributes{"data-workspace": s.WorkspaceID, "hx-headers:inherited": string(headers)}
+	return templ.Attributes{"data-workspace": s.WorkspaceID, "data-account": s.AccountID, "hx-headers:inherited": string(headers)}
 }
 
 // madeIn puts the workspace's id into every posted form of its children, so that
