@@ -20,7 +20,6 @@ const (
 	Paused    = "paused"
 	Asked     = "asked"
 	TimedOut  = "timeout"
-	Rejected  = "rejected"
 )
 
 // MaxLogMessage bounds the message of a log line, in characters.
