@@ -41,7 +41,7 @@ var webPermissions = map[tenancy.Permission][]string{
 	tenancy.WriteJobs: {"GET /jobs/new", "GET /jobs/new/routability", "POST /jobs", "POST /jobs/:key/:action", "POST /jobs/:key/link",
 		"POST /jobs/:key/move", "POST /jobs/:key/tick", "POST /jobs/:key/unlink", "POST /jobs/new", "POST /jobs/new/preview", "POST /review/:key/:action"},
 	tenancy.RunFleet: {"POST /agents/:name/cut-off", "POST /agents/:name/terminate", "POST /factories/:name/drain",
-		"POST /factories/:name/undrain", "POST /settings/connect", "POST /status/recover"},
+		"POST /factories/:name/remove", "POST /factories/:name/undrain", "POST /settings/connect", "POST /status/recover"},
 	tenancy.Manage: {"GET /settings/audit", "GET /settings/products/:product", "GET /settings/products/new", "GET /settings/secrets",
 		"POST /jobs/:key/delete", "POST /settings/members/:account/remove", "POST /settings/members/:account/role", "POST /settings/members/invitations",
 		"POST /settings/members/invitations/:invitation/revoke", "POST /settings/products", "POST /settings/products/:product",

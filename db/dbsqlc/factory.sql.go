@@ -13,6 +13,65 @@ import (
 	"github.com/google/uuid"
 )
 
+const factoryAgentsLock = `-- name: FactoryAgentsLock :many
+SELECT a.id, a.name, a.generation, ((a.terminated_at IS NOT NULL AND NOT a.ended_gracefully)
+        OR agent_health(a.last_heartbeat_at, a.dead_after_seconds, clock_timestamp()) = 'dead')::boolean AS dead
+FROM agent a WHERE a.workspace_id = $1 AND a.factory_id = $2 ORDER BY a.id FOR UPDATE
+`
+
+type FactoryAgentsLockParams struct {
+	WorkspaceID uuid.UUID
+	FactoryID   uuid.UUID
+}
+
+type FactoryAgentsLockRow struct {
+	ID         uuid.UUID
+	Name       string
+	Generation int64
+	Dead       bool
+}
+
+// A factory's agents, so that none of them gives a sign of life.
+func (q *Queries) FactoryAgentsLock(ctx context.Context, db DBTX, arg FactoryAgentsLockParams) ([]FactoryAgentsLockRow, error) {
+	rows, err := db.Query(ctx, factoryAgentsLock, arg.WorkspaceID, arg.FactoryID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []FactoryAgentsLockRow{}
+	for rows.Next() {
+		var i FactoryAgentsLockRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.Generation,
+			&i.Dead,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const factoryDelete = `-- name: FactoryDelete :exec
+DELETE FROM factory WHERE workspace_id = $1 AND id = $2
+`
+
+type FactoryDeleteParams struct {
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+}
+
+// With its agents.
+func (q *Queries) FactoryDelete(ctx context.Context, db DBTX, arg FactoryDeleteParams) error {
+	_, err := db.Exec(ctx, factoryDelete, arg.WorkspaceID, arg.ID)
+	return err
+}
+
 const factoryDescribe = `-- name: FactoryDescribe :exec
 UPDATE factory SET os = $1, host = $2, engines = $3, capabilities = $4, repos = $5,
     seats = $6, enrolment_id = $7, updated_at = now()
@@ -77,6 +136,26 @@ func (q *Queries) FactoryEnsure(ctx context.Context, db DBTX, arg FactoryEnsureP
 	return result.RowsAffected(), nil
 }
 
+const factoryLease = `-- name: FactoryLease :one
+SELECT coalesce((SELECT j.key FROM job_lease l JOIN job j ON j.workspace_id = l.workspace_id AND j.id = l.job_id
+    WHERE l.workspace_id = $1 AND (l.factory_id = $2 OR l.agent_id = ANY($3::uuid[]))
+    ORDER BY l.number LIMIT 1), '')::text AS key
+`
+
+type FactoryLeaseParams struct {
+	WorkspaceID uuid.UUID
+	FactoryID   uuid.UUID
+	Agents      []uuid.UUID
+}
+
+// The key of a job that was given to the factory or that one of its agents holds, ” where there is none.
+func (q *Queries) FactoryLease(ctx context.Context, db DBTX, arg FactoryLeaseParams) (string, error) {
+	row := db.QueryRow(ctx, factoryLease, arg.WorkspaceID, arg.FactoryID, arg.Agents)
+	var key string
+	err := row.Scan(&key)
+	return key, err
+}
+
 const factoryList = `-- name: FactoryList :many
 SELECT f.id, f.name, f.os, f.host, f.engines, f.capabilities, f.repos, f.seats, f.draining, f.drained_by, f.drained_at,
     f.created_at, f.updated_at, clock_timestamp()::timestamptz AS now
@@ -133,6 +212,23 @@ func (q *Queries) FactoryList(ctx context.Context, db DBTX, workspaceID uuid.UUI
 		return nil, err
 	}
 	return items, nil
+}
+
+const factoryLock = `-- name: FactoryLock :one
+SELECT f.id FROM factory f WHERE f.workspace_id = $1 AND f.name = $2 FOR UPDATE
+`
+
+type FactoryLockParams struct {
+	WorkspaceID uuid.UUID
+	Name        string
+}
+
+// The factory of a name, so that nobody registers in it and its agents take nothing.
+func (q *Queries) FactoryLock(ctx context.Context, db DBTX, arg FactoryLockParams) (uuid.UUID, error) {
+	row := db.QueryRow(ctx, factoryLock, arg.WorkspaceID, arg.Name)
+	var id uuid.UUID
+	err := row.Scan(&id)
+	return id, err
 }
 
 const factoryOwner = `-- name: FactoryOwner :one

@@ -56,3 +56,23 @@ UPDATE factory SET draining = @draining,
     drained_at = CASE WHEN @draining THEN now() END, updated_at = now()
 WHERE workspace_id = @workspace_id AND name = @name AND draining <> @draining
 RETURNING id;
+
+-- name: FactoryLock :one
+-- The factory of a name, so that nobody registers in it and its agents take nothing.
+SELECT f.id FROM factory f WHERE f.workspace_id = @workspace_id AND f.name = @name FOR UPDATE;
+
+-- name: FactoryAgentsLock :many
+-- A factory's agents, so that none of them gives a sign of life.
+SELECT a.id, a.name, a.generation, ((a.terminated_at IS NOT NULL AND NOT a.ended_gracefully)
+        OR agent_health(a.last_heartbeat_at, a.dead_after_seconds, clock_timestamp()) = 'dead')::boolean AS dead
+FROM agent a WHERE a.workspace_id = @workspace_id AND a.factory_id = @factory_id ORDER BY a.id FOR UPDATE;
+
+-- name: FactoryLease :one
+-- The key of a job that was given to the factory or that one of its agents holds, '' where there is none.
+SELECT coalesce((SELECT j.key FROM job_lease l JOIN job j ON j.workspace_id = l.workspace_id AND j.id = l.job_id
+    WHERE l.workspace_id = @workspace_id AND (l.factory_id = @factory_id OR l.agent_id = ANY(@agents::uuid[]))
+    ORDER BY l.number LIMIT 1), '')::text AS key;
+
+-- name: FactoryDelete :exec
+-- With its agents.
+DELETE FROM factory WHERE workspace_id = @workspace_id AND id = @id;

@@ -40,6 +40,16 @@ func (p *Pages) setDraining(c echo.Context, who tenancy.Principal, draining bool
 	return p.fleetChanged(c, who, t)
 }
 
+// factoryRemove forgets a factory whose agents are dead.
+func (p *Pages) factoryRemove(c echo.Context, who tenancy.Principal) error {
+	name := c.Param("name")
+	if err := p.Dispatch.RemoveFactory(c.Request().Context(), who, name); err != nil {
+		return err
+	}
+	return p.fleetChanged(c, who, ui.Toast{Tone: ui.OK, Title: name + " was removed",
+		Text: "Its attempts and the timeline keep its name. A host that comes back registers anew."})
+}
+
 // agentTerminate ends an agent, after its jobs or at once.
 func (p *Pages) agentTerminate(c echo.Context, who tenancy.Principal) error {
 	in, err := web.Form(c)

@@ -32,7 +32,7 @@ func (s pageData) model() view.Agents {
 		}
 	}
 	m := view.Agents{Count: web.AgentsCount(s.snap), CanRun: s.canRun, FirstRun: s.firstRun}
-	for _, f := range s.snap.Factories {
+	for _, f := range web.LiveFirst(s.snap) {
 		m.Factories = append(m.Factories, s.factory(f, held))
 	}
 	return m
@@ -49,6 +49,8 @@ func (s pageData) factory(f fleet.Factory, held map[ids.ID][]jobs.Job) view.Fact
 	}
 	switch {
 	case !s.canRun:
+	case m.Dead && removable(f, held):
+		m.Remove = links.RemoveFactory(f.Name)
 	case f.Draining:
 		m.Undrain = links.Undrain(f.Name)
 	case f.Live():
@@ -58,6 +60,11 @@ func (s pageData) factory(f fleet.Factory, held map[ids.ID][]jobs.Job) view.Fact
 		m.Agents = append(m.Agents, s.agent(a, held[a.ID]))
 	}
 	return m
+}
+
+// removable reports whether neither the factory nor one of its agents has a lease.
+func removable(f fleet.Factory, held map[ids.ID][]jobs.Job) bool {
+	return f.Taken == 0 && !slices.ContainsFunc(f.Agents, func(a fleet.Agent) bool { return len(held[a.ID]) > 0 })
 }
 
 func seatsText(f fleet.Factory) string {

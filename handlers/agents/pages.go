@@ -23,6 +23,7 @@ type Deps struct {
 
 // Dispatch is what the page asks of the work of agents.
 type Dispatch interface {
+	RemoveFactory(ctx context.Context, who tenancy.Principal, name string) error
 	CutOff(ctx context.Context, who tenancy.Principal, name string, reason string) (fleet.Agent, error)
 	Terminate(ctx context.Context, who tenancy.Principal, name string, reason string, graceful bool) (fleet.Agent, error)
 }
@@ -52,6 +53,7 @@ func (p *Pages) Routes() []web.Route {
 		web.Get(links.AgentPanel, tenancy.ReadBoard, p.panel),
 		web.Post("/factories/:name/drain", tenancy.RunFleet, p.factoryDrain),
 		web.Post("/factories/:name/undrain", tenancy.RunFleet, p.factoryUndrain),
+		web.Post("/factories/:name/remove", tenancy.RunFleet, p.factoryRemove),
 		web.Post("/agents/:name/terminate", tenancy.RunFleet, p.agentTerminate),
 		web.Post("/agents/:name/cut-off", tenancy.RunFleet, p.agentCutOff),
 	}

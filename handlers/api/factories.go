@@ -8,7 +8,15 @@ import (
 )
 
 // factoryHandlers answer the calls about factories.
-type factoryHandlers struct{ fleet factories }
+type factoryHandlers struct {
+	fleet   factories
+	removal factoryRemoval
+}
+
+// factoryRemoval forgets factories.
+type factoryRemoval interface {
+	RemoveFactory(ctx context.Context, who tenancy.Principal, name string) error
+}
 
 type factories interface {
 	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
@@ -44,4 +52,9 @@ func (s *factoryHandlers) DrainFactory(ctx context.Context, r DrainFactoryReques
 func (s *factoryHandlers) UndrainFactory(ctx context.Context, r UndrainFactoryRequestObject) (UndrainFactoryResponseObject, error) {
 	factory, err := s.fleet.SetDraining(ctx, whoOf(ctx), r.Factory, false)
 	return UndrainFactory200JSONResponse(fleetOf{whoOf(ctx)}.factory(factory)), err
+}
+
+// RemoveFactory forgets a factory whose agents are dead.
+func (s *factoryHandlers) RemoveFactory(ctx context.Context, r RemoveFactoryRequestObject) (RemoveFactoryResponseObject, error) {
+	return RemoveFactory204Response{}, s.removal.RemoveFactory(ctx, whoOf(ctx), r.Factory)
 }

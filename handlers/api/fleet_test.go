@@ -203,6 +203,7 @@ func TestFleetIsShown(t *testing.T) {
 	if none.header.Get("X-Claim-Reason") != "draining" || none.header.Get("X-Queue-Version") == "" {
 		t.Errorf("claim while draining: %v", none.header)
 	}
+	w.as(w.owner, "DELETE", "/factories/bob-host", nil).want(409).refused(fault.InUse)
 	w.as(w.owner, "POST", "/factories/bob-host/undrain", object{}).want(200)
 	if f := w.as(w.owner, "GET", "/factories/bob-host", nil).want(200); f.at("draining") != false {
 		t.Errorf("factory: %s", f.raw)
@@ -211,6 +212,9 @@ func TestFleetIsShown(t *testing.T) {
 	if ended := w.as(w.owner, "POST", "/agents/bob/terminate", object{"reason": "done", "graceful": false}).want(200); ended.at("terminated") != true {
 		t.Errorf("terminate: %s", ended.raw)
 	}
+	w.as(w.owner, "DELETE", "/factories/bob-host", nil).want(204)
+	w.as(w.owner, "GET", "/agents/bob", nil).want(404).refused(fault.NotFound)
+	w.as(w.owner, "DELETE", "/factories/bob-host", nil).want(404).refused(fault.NotFound)
 	for _, path := range []string{"/agents/nobody", "/agents/nobody/health", "/agents/nobody/jobs", "/factories/nobody"} {
 		w.as(w.owner, "GET", path, nil).want(404).refused(fault.NotFound)
 	}

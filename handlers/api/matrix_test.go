@@ -162,8 +162,12 @@ func (m *matrix) ask(c matrixCall, a asker) (status int, all string) {
 
 func (m *matrix) send(c matrixCall, a asker) *httptest.ResponseRecorder {
 	m.t.Helper()
+	factory := asked("-host")
+	if c.id == "removeFactory" {
+		factory = asked("-empty")
+	}
 	path := strings.NewReplacer("{job}", m.jobFor(c), "{dep}", asked("-1"), "{agent}", asked("-agent"),
-		"{factory}", asked("-host"), "{product}", asked("-spare")).Replace(c.path)
+		"{factory}", factory, "{product}", asked("-spare")).Replace(c.path)
 	if strings.Contains(path, "{") {
 		m.t.Fatalf("%s has a parameter that the matrix cannot fill in", path)
 	}

@@ -147,6 +147,8 @@ func (w *world) fill() {
 	w.as(w.owner, "PUT", "/products/"+canary+"-product", object{"repos": []string{canary + "-repo"}})
 	w.as(w.owner, "PUT", "/products/"+asked("-spare"), object{})
 	w.agent(canary)
+	dbfactory.Exec(w.t, w.db, "INSERT INTO factory (workspace_id, id, name, host) SELECT id, gen_random_uuid(), $1, $2 FROM workspace",
+		asked("-empty"), canary)
 	w.job("Canary7q beside", object{"key": canary + "-9"})
 	for i, more := range []object{{}, {}, {"depends_on": []string{asked("-1")}}, {}} {
 		w.job("Canary7q title", merge(object{"key": asked("-" + strconv.Itoa(i+1)), "body": "canary7q body", "phase": canary, "tags": []string{canary},

@@ -2493,6 +2493,9 @@ type ServerInterface interface {
 	// ListFactories The factories with their agents, by name; dead ones too.
 	// (GET /factories)
 	ListFactories(ctx echo.Context, params ListFactoriesParams) error
+	// RemoveFactory Forgets a factory whose agents are all dead, with its agents and their tokens.
+	// (DELETE /factories/{factory})
+	RemoveFactory(ctx echo.Context, factory FactoryPath) error
 	// GetFactory One factory with its agents.
 	// (GET /factories/{factory})
 	GetFactory(ctx echo.Context, factory FactoryPath) error
@@ -3048,6 +3051,22 @@ func (w *ServerInterfaceWrapper) ListFactories(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ListFactories(ctx, params)
+	return err
+}
+
+// RemoveFactory converts echo context to params.
+func (w *ServerInterfaceWrapper) RemoveFactory(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "factory" -------------
+	var factory FactoryPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "factory", ctx.Param("factory"), &factory, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter factory: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RemoveFactory(ctx, factory)
 	return err
 }
 
@@ -4109,6 +4128,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/agents/:agent/attempts", wrapper.ListAgentAttempts, options.OperationMiddlewares["listAgentAttempts"]...)
 	router.POST(options.BaseURL+"/agents/:agent/terminate", wrapper.TerminateAgent, options.OperationMiddlewares["terminateAgent"]...)
 	router.GET(options.BaseURL+"/factories", wrapper.ListFactories, options.OperationMiddlewares["listFactories"]...)
+	router.DELETE(options.BaseURL+"/factories/:factory", wrapper.RemoveFactory, options.OperationMiddlewares["removeFactory"]...)
 	router.GET(options.BaseURL+"/factories/:factory", wrapper.GetFactory, options.OperationMiddlewares["getFactory"]...)
 	router.POST(options.BaseURL+"/factories/:factory/drain", wrapper.DrainFactory, options.OperationMiddlewares["drainFactory"]...)
 	router.POST(options.BaseURL+"/factories/:factory/undrain", wrapper.UndrainFactory, options.OperationMiddlewares["undrainFactory"]...)
@@ -4803,6 +4823,46 @@ type ListFactoriesdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListFactoriesdefaultApplicationProblemPlusJSONResponse) VisitListFactoriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveFactoryRequestObject struct {
+	Factory FactoryPath `json:"factory"`
+}
+
+type RemoveFactoryResponseObject interface {
+	VisitRemoveFactoryResponse(w http.ResponseWriter) error
+}
+
+type RemoveFactory204Response struct {
+}
+
+func (response RemoveFactory204Response) VisitRemoveFactoryResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type RemoveFactorydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response RemoveFactorydefaultApplicationProblemPlusJSONResponse) VisitRemoveFactoryResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -7382,6 +7442,9 @@ type StrictServerInterface interface {
 	// ListFactories The factories with their agents, by name; dead ones too.
 	// (GET /factories)
 	ListFactories(ctx context.Context, request ListFactoriesRequestObject) (ListFactoriesResponseObject, error)
+	// RemoveFactory Forgets a factory whose agents are all dead, with its agents and their tokens.
+	// (DELETE /factories/{factory})
+	RemoveFactory(ctx context.Context, request RemoveFactoryRequestObject) (RemoveFactoryResponseObject, error)
 	// GetFactory One factory with its agents.
 	// (GET /factories/{factory})
 	GetFactory(ctx context.Context, request GetFactoryRequestObject) (GetFactoryResponseObject, error)
@@ -7963,6 +8026,31 @@ func (sh *strictHandler) ListFactories(ctx echo.Context, params ListFactoriesPar
 		return err
 	} else if validResponse, ok := response.(ListFactoriesResponseObject); ok {
 		return validResponse.VisitListFactoriesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RemoveFactory operation middleware
+func (sh *strictHandler) RemoveFactory(ctx echo.Context, factory FactoryPath) error {
+	var request RemoveFactoryRequestObject
+
+	request.Factory = factory
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RemoveFactory(ctx.Request().Context(), request.(RemoveFactoryRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RemoveFactory")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RemoveFactoryResponseObject); ok {
+		return validResponse.VisitRemoveFactoryResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

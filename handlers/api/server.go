@@ -102,7 +102,7 @@ func New(d Deps) *Server {
 		agentHandlers:   agentHandlers{agents: d.Dispatch, fleet: d.Fleet},
 		claimHandlers:   claimHandlers{queue: d.Dispatch},
 		eventHandlers:   eventHandlers{events: d.Events, jobs: d.Jobs, wake: d.Wake, done: d.Done, tokens: d.Tokens},
-		factoryHandlers: factoryHandlers{fleet: d.Fleet},
+		factoryHandlers: factoryHandlers{fleet: d.Fleet, removal: d.Dispatch},
 		historyHandlers: historyHandlers{jobs: d.Jobs, attempts: d.Attempts, logs: d.JobLogs, agents: d.Fleet, usage: d.Dispatch,
 			events: d.Events, board: d.Kanban},
 		jobHandlers:         jobHandlers{jobs: d.Jobs, discover: d.Dispatch, fleet: d.Fleet, agents: d.Fleet, usage: d.Dispatch},

@@ -32,7 +32,7 @@ var permissions = map[tenancy.Permission][]string{
 		"POST /jobs/{job}/cancel", "POST /jobs/{job}/complete", "POST /jobs/{job}/dependencies", "POST /jobs/{job}/merge", "POST /jobs/{job}/merge-failed",
 		"POST /jobs/{job}/pause", "POST /jobs/{job}/reject", "POST /jobs/{job}/release", "POST /jobs/{job}/resume",
 		"POST /jobs/{job}/retry", "POST /jobs/{job}/unblock"},
-	tenancy.RunFleet: {"GET /coordinator/logs", "POST /agents/{agent}/terminate", "POST /coordinator/recover",
+	tenancy.RunFleet: {"DELETE /factories/{factory}", "GET /coordinator/logs", "POST /agents/{agent}/terminate", "POST /coordinator/recover",
 		"POST /factories/{factory}/drain", "POST /factories/{factory}/undrain", "POST /reclaim"},
 	tenancy.Manage: {"DELETE /jobs/{job}", "DELETE /products/{product}", "PUT /products/{product}"},
 	tenancy.Enrol:  {"PUT /agents/{agent}"},

@@ -30,8 +30,8 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.JobRetried: "retried", eventlog.JobArchived: "archived", eventlog.JobLinked: "linked", eventlog.JobUnlinked: "unlinked",
 	eventlog.JobCompacted: "summed up", eventlog.JobRecorded: "recorded", eventlog.JobRepaired: "repaired", eventlog.JobPurged: "deleted",
 	eventlog.ProductSaved: "product saved", eventlog.ProductDeleted: "product deleted",
-	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.AgentRegistered: "registered",
-	eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
+	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.FactoryRemoved: "removed",
+	eventlog.AgentRegistered: "registered", eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
 	eventlog.AgentWentStale: "went silent", eventlog.AgentDied: "died", eventlog.AgentRevived: "came back",
 	eventlog.AgentCutOff: "cut off", eventlog.WorkspaceCreated: "workspace", eventlog.WorkspaceRenamed: "workspace",
 	eventlog.MemberInvited: "invited", eventlog.InvitationRevoked: "invitation", eventlog.MemberJoined: "joined",
@@ -163,6 +163,8 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 		return ui.Say(ui.Name(said("factory")), ui.T(" takes no new jobs"))
 	case eventlog.FactoryUndrained:
 		return ui.Say(ui.Name(said("factory")), ui.T(" takes jobs again"))
+	case eventlog.FactoryRemoved:
+		return ui.Say(ui.Name(said("factory")), ui.T(" with "+web.Plural(lengthOf(payload["agents"]), "agent", "agents")))
 	case eventlog.ProductSaved, eventlog.ProductDeleted:
 		for _, name := range []string{"product", "name"} {
 			if text := said(name); text != "" {
@@ -201,6 +203,12 @@ func newValue(changes []eventlog.Change, field string) string {
 		}
 	}
 	return ""
+}
+
+// lengthOf is how many elements a list of a payload has, 0 for anything else.
+func lengthOf(v any) int {
+	list, _ := v.([]any)
+	return len(list)
 }
 
 // numberOf is a number of a payload, 0 for anything else.

@@ -43,6 +43,18 @@ func LiveFactories(snap fleet.Snapshot) []fleet.Factory {
 	return list
 }
 
+// LiveFirst are the factories as the pages list them: those that somebody hears of
+// above the dead ones, each by name.
+func LiveFirst(snap fleet.Snapshot) []fleet.Factory {
+	list := LiveFactories(snap)
+	for _, f := range snap.Factories {
+		if !f.Live() {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
 // maxFleetRows is how many factories the sidebar names.
 const maxFleetRows = 8
 
@@ -58,7 +70,7 @@ func Now(snap fleet.Snapshot) time.Time {
 // FleetModel is the fleet in the sidebar.
 func FleetModel(snap fleet.Snapshot) layout.Fleet {
 	m := layout.Fleet{Free: FreeSeats(snap)}
-	for i, f := range snap.Factories {
+	for i, f := range LiveFirst(snap) {
 		if i == maxFleetRows {
 			m.More = strconv.Itoa(len(snap.Factories)-maxFleetRows) + " more"
 			break

@@ -88,6 +88,7 @@ const (
 	KeyRotationDone  Type = "key.rotation_done"
 	FactoryDrained   Type = "factory.drained"
 	FactoryUndrained Type = "factory.undrained"
+	FactoryRemoved   Type = "factory.removed"
 	AgentRegistered  Type = "agent.registered"
 	AgentSuperseded  Type = "agent.superseded"
 	AgentTerminated  Type = "agent.terminated"

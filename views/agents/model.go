@@ -2,6 +2,8 @@
 package agents
 
 import (
+	"strconv"
+
 	"fleetboard/views/layout"
 	"fleetboard/views/ui"
 )
@@ -36,7 +38,16 @@ type Factory struct {
 	Note      ui.Sentence // "Drained by Jonas Weber at 12:20."
 	DrainURL  string      // "" when not allowed
 	Undrain   string      // URL, "" when not allowed
+	Remove    string      // URL, "" when not allowed or not possible
 	Agents    []Agent
+}
+
+// agentCount is "1 agent", "3 agents".
+func (f Factory) agentCount() string {
+	if len(f.Agents) == 1 {
+		return "1 agent"
+	}
+	return strconv.Itoa(len(f.Agents)) + " agents"
 }
 
 // DOMID is the panel's element.

@@ -57,6 +57,9 @@ func Drain(factory string) string { return "/factories/" + url.PathEscape(factor
 // Undrain lets a factory claim again.
 func Undrain(factory string) string { return "/factories/" + url.PathEscape(factory) + "/undrain" }
 
+// RemoveFactory forgets a factory whose agents are dead.
+func RemoveFactory(factory string) string { return "/factories/" + url.PathEscape(factory) + "/remove" }
+
 // Terminate ends an agent; it takes reason and graceful.
 func Terminate(agent string) string { return "/agents/" + url.PathEscape(agent) + "/terminate" }
 

@@ -2620,6 +2620,14 @@ type ClientInterface interface {
 	// Corresponds with GET /factories (the `ListFactories` operationId).
 	ListFactories(ctx context.Context, params *ListFactoriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// RemoveFactory Forgets a factory whose agents are all dead, with its agents and their tokens.
+	//
+	// Attempts and events keep the names. An agent that comes back registers anew, also as the same boot. Refused
+	// (`in_use`) while one of its agents is not dead, or it or one of them has a lease.
+	//
+	// Corresponds with DELETE /factories/{factory} (the `RemoveFactory` operationId).
+	RemoveFactory(ctx context.Context, factory FactoryPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetFactory One factory with its agents.
 	//
 	// Corresponds with GET /factories/{factory} (the `GetFactory` operationId).
@@ -3430,6 +3438,24 @@ func (c *Client) StreamEvents(ctx context.Context, params *StreamEventsParams, r
 // Corresponds with GET /factories (the `ListFactories` operationId).
 func (c *Client) ListFactories(ctx context.Context, params *ListFactoriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListFactoriesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveFactory Forgets a factory whose agents are all dead, with its agents and their tokens.
+//
+// Attempts and events keep the names. An agent that comes back registers anew, also as the same boot. Refused
+// (`in_use`) while one of its agents is not dead, or it or one of them has a lease.
+//
+// Corresponds with DELETE /factories/{factory} (the `RemoveFactory` operationId).
+func (c *Client) RemoveFactory(ctx context.Context, factory FactoryPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveFactoryRequest(c.Server, factory)
 	if err != nil {
 		return nil, err
 	}
@@ -5735,6 +5761,40 @@ func NewListFactoriesRequest(server string, params *ListFactoriesParams) (*http.
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRemoveFactoryRequest constructs an http.Request for the RemoveFactory method
+func NewRemoveFactoryRequest(server string, factory FactoryPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "factory", factory, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/factories/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -8402,6 +8462,16 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /factories (the `ListFactories` operationId).
 	ListFactoriesWithResponse(ctx context.Context, params *ListFactoriesParams, reqEditors ...RequestEditorFn) (*ListFactoriesResponse, error)
 
+	// RemoveFactoryWithResponse Forgets a factory whose agents are all dead, with its agents and their tokens.
+	//
+	// Attempts and events keep the names. An agent that comes back registers anew, also as the same boot. Refused
+	// (`in_use`) while one of its agents is not dead, or it or one of them has a lease.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /factories/{factory} (the `RemoveFactory` operationId).
+	RemoveFactoryWithResponse(ctx context.Context, factory FactoryPath, reqEditors ...RequestEditorFn) (*RemoveFactoryResponse, error)
+
 	// GetFactoryWithResponse One factory with its agents.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -9762,6 +9832,55 @@ func (r ListFactoriesResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListFactoriesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RemoveFactoryResponseDefaultHeaders the declared response headers of an HTTP default response for RemoveFactory
+type RemoveFactoryResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type RemoveFactoryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RemoveFactoryResponseDefaultHeaders
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RemoveFactoryResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RemoveFactoryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemoveFactoryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemoveFactoryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemoveFactoryResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -12895,6 +13014,22 @@ func (c *ClientWithResponses) ListFactoriesWithResponse(ctx context.Context, par
 	return ParseListFactoriesResponse(rsp)
 }
 
+// RemoveFactoryWithResponse Forgets a factory whose agents are all dead, with its agents and their tokens.
+//
+// Attempts and events keep the names. An agent that comes back registers anew, also as the same boot. Refused
+// (`in_use`) while one of its agents is not dead, or it or one of them has a lease.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /factories/{factory} (the `RemoveFactory` operationId).
+func (c *ClientWithResponses) RemoveFactoryWithResponse(ctx context.Context, factory FactoryPath, reqEditors ...RequestEditorFn) (*RemoveFactoryResponse, error) {
+	rsp, err := c.RemoveFactory(ctx, factory, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveFactoryResponse(rsp)
+}
+
 // GetFactoryWithResponse One factory with its agents.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -14702,6 +14837,55 @@ func ParseListFactoriesResponse(rsp *http.Response) (*ListFactoriesResponse, err
 	switch {
 	case true:
 		var headers ListFactoriesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRemoveFactoryResponse parses an HTTP response from a RemoveFactoryWithResponse call
+func ParseRemoveFactoryResponse(rsp *http.Response) (*RemoveFactoryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemoveFactoryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers RemoveFactoryResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

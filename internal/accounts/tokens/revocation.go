@@ -51,6 +51,8 @@ const (
 	EndedCutOff Ended = "cut_off"
 	// EndedSuperseded is a later registration of the agent.
 	EndedSuperseded Ended = "superseded"
+	// EndedRemoved is a person's word about the agent's factory.
+	EndedRemoved Ended = "removed"
 )
 
 // RevokeAgentTx ends, in the caller's transaction, the tokens of an agent of a
@@ -118,6 +120,9 @@ func (r *revocations) judge(who *tenancy.Principal) error {
 		return nil
 	case found.why == EndedSuperseded:
 		return fault.New(fault.Superseded, "%s was started again; this process has no leases any more and is to stop.", who.Name)
+	}
+	if found.why == EndedRemoved {
+		return fault.New(fault.TokenRevoked, "The factory of %s was removed by a person; register again.", who.Name)
 	}
 	return fault.New(fault.TokenRevoked, "%s was cut off by a person.", who.Name)
 }

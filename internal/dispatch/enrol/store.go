@@ -42,18 +42,62 @@ func enrolmentOf(who tenancy.Principal) *ids.ID {
 	return &who.Token
 }
 
-// lockFactoryTx locks a factory, and makes it where it is not there.
+// lockFactoryTx locks a factory, and makes it where it is not there. One that is
+// removed while the lock is waited for is made again.
 func lockFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal, name string) (factoryRow, error) {
-	made, err := q.FactoryEnsure(ctx, tx, dbsqlc.FactoryEnsureParams{
-		WorkspaceID: who.Workspace, ID: ids.New(), Name: name, EnrolmentID: enrolmentOf(who)})
-	if err != nil {
-		return factoryRow{}, fmt.Errorf("make factory: %w", err)
+	for {
+		made, err := q.FactoryEnsure(ctx, tx, dbsqlc.FactoryEnsureParams{
+			WorkspaceID: who.Workspace, ID: ids.New(), Name: name, EnrolmentID: enrolmentOf(who)})
+		if err != nil {
+			return factoryRow{}, fmt.Errorf("make factory: %w", err)
+		}
+		row, err := q.FactoryOwner(ctx, tx, dbsqlc.FactoryOwnerParams{WorkspaceID: who.Workspace, Name: name})
+		if errors.Is(err, pgx.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return factoryRow{}, fmt.Errorf("lock factory: %w", err)
+		}
+		return factoryRow{id: row.ID, enrolment: row.EnrolmentID, isNew: made > 0, secretHeld: row.SecretHeld}, nil
 	}
-	row, err := q.FactoryOwner(ctx, tx, dbsqlc.FactoryOwnerParams{WorkspaceID: who.Workspace, Name: name})
-	if err != nil {
-		return factoryRow{}, fmt.Errorf("lock factory: %w", err)
+}
+
+// removal is a factory that is to be removed, locked with its agents.
+type removal struct {
+	id     ids.ID
+	agents []dbsqlc.FactoryAgentsLockRow
+	lease  string // the key of a job that it holds, "" where there is none
+}
+
+// lockForRemovalTx locks a factory and then its agents. Fault: NotFound.
+func lockForRemovalTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (f removal, err error) {
+	f.id, err = q.FactoryLock(ctx, tx, dbsqlc.FactoryLockParams{WorkspaceID: workspace, Name: name})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return f, fault.New(fault.NotFound, "There is no factory %.64s in this workspace.", name)
 	}
-	return factoryRow{id: row.ID, enrolment: row.EnrolmentID, isNew: made > 0, secretHeld: row.SecretHeld}, nil
+	if err != nil {
+		return f, fmt.Errorf("lock factory: %w", err)
+	}
+	f.agents, err = q.FactoryAgentsLock(ctx, tx, dbsqlc.FactoryAgentsLockParams{WorkspaceID: workspace, FactoryID: f.id})
+	if err != nil {
+		return f, fmt.Errorf("lock agents: %w", err)
+	}
+	of := make([]ids.ID, len(f.agents))
+	for i, a := range f.agents {
+		of[i] = a.ID
+	}
+	f.lease, err = q.FactoryLease(ctx, tx, dbsqlc.FactoryLeaseParams{WorkspaceID: workspace, FactoryID: f.id, Agents: of})
+	if err != nil {
+		return f, fmt.Errorf("read leases of a factory: %w", err)
+	}
+	return f, nil
+}
+
+func deleteFactoryTx(ctx context.Context, tx db.Tx, workspace, factory ids.ID) error {
+	if err := q.FactoryDelete(ctx, tx, dbsqlc.FactoryDeleteParams{WorkspaceID: workspace, ID: factory}); err != nil {
+		return fmt.Errorf("delete factory: %w", err)
+	}
+	return nil
 }
 
 func describeFactoryTx(ctx context.Context, tx db.Tx, workspace ids.ID, f factoryRow, in fleet.FactoryInfo) error {
