@@ -2,6 +2,7 @@ package agents
 
 import (
 	"net/http"
+	"net/url"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -95,7 +96,11 @@ func (p *Pages) fleetChanged(c echo.Context, who tenancy.Principal, t ui.Toast) 
 		p.Web.SetFlash(c, t)
 		return web.SeeOther(c, links.Agents)
 	}
-	m, err := p.now(c, who)
+	at, err := url.Parse(web.CurrentPath(c.Request()))
+	if err != nil {
+		at = &url.URL{}
+	}
+	m, err := p.now(c, who, parseFilter(at.Query()))
 	if err != nil {
 		return err
 	}

@@ -30,20 +30,21 @@ func (livePage) Key(q url.Values, who tenancy.Principal) string { return live.Ke
 
 // Open makes the live part of the page.
 func (p livePage) Open(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) (live.View, error) {
-	return &liveAgents{pages: p.pages, who: who, first: p.pages.Web.FirstRun(c, who, snap)}, nil
+	return &liveAgents{pages: p.pages, who: who, filter: parseFilter(c.QueryParams()), first: p.pages.Web.FirstRun(c, who, snap)}, nil
 }
 
 // Parts show the page as it is now.
-func (p livePage) Parts(c echo.Context, who tenancy.Principal, _ *url.URL, _ live.Act) ([]templ.Component, error) {
-	m, err := p.pages.now(c, who)
+func (p livePage) Parts(c echo.Context, who tenancy.Principal, at *url.URL, _ live.Act) ([]templ.Component, error) {
+	m, err := p.pages.now(c, who, parseFilter(at.Query()))
 	return []templ.Component{view.Live(m)}, err
 }
 
 // liveAgents is the page of agents.
 type liveAgents struct {
-	pages *Pages
-	who   tenancy.Principal
-	first ui.FirstRun
+	pages  *Pages
+	who    tenancy.Principal
+	first  ui.FirstRun
+	filter links.AgentsFilter
 }
 
 // Change sends what a change of the board changes on the page.
@@ -57,7 +58,7 @@ func (r *liveAgents) Refresh(ctx context.Context) ([]templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := r.pages.read(ctx, r.who, snap, r.first)
+	m, err := r.pages.read(ctx, r.who, snap, r.first, r.filter)
 	return []templ.Component{view.Live(m)}, err
 }
 

@@ -21,6 +21,7 @@ type pageData struct {
 	snap     fleet.Snapshot
 	leased   []jobs.Job // all that somebody works on
 	canRun   bool
+	filter   links.AgentsFilter
 	firstRun ui.FirstRun
 }
 
@@ -35,11 +36,12 @@ func (s pageData) model() view.Agents {
 	for _, f := range web.LiveFirst(s.snap) {
 		m.Factories = append(m.Factories, s.factory(f, held))
 	}
+	narrow(&m, s.snap, s.filter)
 	return m
 }
 
 func (s pageData) factory(f fleet.Factory, held map[ids.ID][]jobs.Job) view.Factory {
-	m := view.Factory{Name: f.Name, About: web.FactoryAbout(f), Pips: web.PipsOf(f), SeatsText: seatsText(f),
+	m := view.Factory{Name: f.Name, About: web.FactoryAbout(f), Pips: web.PipsOf(f), SeatsText: web.SeatsText(f),
 		Draining: f.Draining, Dead: !f.Live(), Caps: f.Capabilities, Note: drainNote(f, web.Now(s.snap))}
 	if m.Dead {
 		m.DeadSince = ui.Day(f.LastBeatAt)
@@ -67,20 +69,6 @@ func removable(f fleet.Factory, held map[ids.ID][]jobs.Job) bool {
 	return f.Taken == 0 && !slices.ContainsFunc(f.Agents, func(a fleet.Agent) bool { return len(held[a.ID]) > 0 })
 }
 
-func seatsText(f fleet.Factory) string {
-	seats := strconv.Itoa(f.Seats)
-	switch {
-	case !f.Live():
-		return web.Plural(f.Seats, "seat", "seats") + " gone"
-	case f.Draining:
-		return strconv.Itoa(f.Taken) + " of " + seats + " still working"
-	case f.Free() > 0:
-		return strconv.Itoa(f.Free()) + " of " + seats + " free"
-	default:
-		return strconv.Itoa(f.Taken) + " of " + seats + " taken"
-	}
-}
-
 func drainNote(f fleet.Factory, now time.Time) ui.Sentence {
 	if !f.Draining {
 		return nil
@@ -97,7 +85,8 @@ func drainNote(f fleet.Factory, now time.Time) ui.Sentence {
 
 func (s pageData) agent(a fleet.Agent, held []jobs.Job) view.Agent {
 	now := web.Now(s.snap)
-	m := view.Agent{Name: a.Name, Model: a.Model, Beat: ui.For(a.LastHeartbeatAt, now), CPU: -1, Leaves: leavesText(held)}
+	m := view.Agent{Name: a.Name, Model: a.Model, Beat: ui.For(a.LastHeartbeatAt, now), CPU: -1, Leaves: leavesText(held),
+		Caps: a.Capabilities, Idle: a.TakesJobs() && len(held) == 0}
 	_, m.BeatTone = jobparts.HeartbeatTones(a.Health)
 	if a.CPUPercent != nil {
 		m.CPU = int(*a.CPUPercent + 0.5)
@@ -143,6 +132,7 @@ func agentState(m *view.Agent, a fleet.Agent, held []jobs.Job) {
 	default:
 		m.State, m.Glyph = "Working", ui.Running
 	}
+	m.Attention = m.Icon != "" && !a.Terminated
 }
 
 func agentJob(j jobs.Job, now time.Time) view.AgentJob {

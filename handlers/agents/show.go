@@ -26,8 +26,9 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	shell.LiveURL = links.LiveAgents(around.Cursor)
-	m, err := p.read(ctx, who, around.Fleet, p.Web.FirstRun(c, who, around.Fleet))
+	filter := parseFilter(c.QueryParams())
+	shell.LiveURL = links.LiveAgents(around.Cursor, filter)
+	m, err := p.read(ctx, who, around.Fleet, p.Web.FirstRun(c, who, around.Fleet), filter)
 	if err != nil {
 		return err
 	}
@@ -36,23 +37,25 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 
 // panel is the live part of the page.
 func (p *Pages) panel(c echo.Context, who tenancy.Principal) error {
-	m, err := p.now(c, who)
+	m, err := p.now(c, who, parseFilter(c.QueryParams()))
 	if err != nil {
 		return err
 	}
 	return web.Render(c, http.StatusOK, view.Live(m))
 }
 
-func (p *Pages) now(c echo.Context, who tenancy.Principal) (view.Agents, error) {
+func (p *Pages) now(c echo.Context, who tenancy.Principal, f links.AgentsFilter) (view.Agents, error) {
 	snap, err := p.Fleet.Snapshot(c.Request().Context(), who)
 	if err != nil {
 		return view.Agents{}, err
 	}
-	return p.read(c.Request().Context(), who, snap, p.Web.FirstRun(c, who, snap))
+	return p.read(c.Request().Context(), who, snap, p.Web.FirstRun(c, who, snap), f)
 }
 
-func (p *Pages) read(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, first ui.FirstRun) (view.Agents, error) {
+func (p *Pages) read(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, first ui.FirstRun, f links.AgentsFilter) (
+	view.Agents, error,
+) {
 	leased, err := p.Kanban.Leased(ctx, who)
-	sheet := pageData{snap: snap, leased: leased, canRun: who.Can(tenancy.RunFleet), firstRun: first}
+	sheet := pageData{snap: snap, leased: leased, canRun: who.Can(tenancy.RunFleet), firstRun: first, filter: f}
 	return sheet.model(), err
 }

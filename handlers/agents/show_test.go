@@ -20,7 +20,7 @@ func TestAgentsPage(t *testing.T) {
 	doc := handlertest.Page(t, d.Get("/agents"), http.StatusOK)
 	handlertest.WantText(t, doc, "#agents-count", "2 live factories, 2 agents")
 	handlertest.WantText(t, doc, "#factory-factory-of-claude-1", "linux · claude")
-	handlertest.WantText(t, doc, "#factory-factory-of-claude-1", "1 of 2 free")
+	handlertest.WantText(t, doc, "#factory-factory-of-claude-1", "1 of 2 taken")
 	handlertest.WantText(t, doc, "#factory-factory-of-claude-1 tbody tr", "Starting")
 	handlertest.WantText(t, doc, "#factory-factory-of-claude-1 tbody tr", "FB-1 goes back to Ready.")
 	handlertest.WantText(t, doc, "#factory-factory-of-claude-2 tbody tr", "Idle")

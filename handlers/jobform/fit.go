@@ -59,7 +59,7 @@ func heardText(snap fleet.Snapshot) string {
 
 func eligible(f jobForm, fit fleet.Fit) view.Fit {
 	m := view.Fit{Name: fit.Factory.Name, About: web.FactoryAbout(fit.Factory), Kind: view.FitYes, Pips: web.PipsOf(fit.Factory),
-		Seats: strconv.Itoa(fit.Free) + " free"}
+		Seats: web.Plural(fit.Free, "seat", "seats") + " free"}
 	var parts []string
 	if f.repo != "" {
 		parts = append(parts, "Holds "+f.repo+".")
@@ -81,7 +81,7 @@ func eligible(f jobForm, fit fleet.Fit) view.Fit {
 func ineligible(f jobForm, fit fleet.Fit, now time.Time) view.Fit {
 	one := fit.Factory
 	m := view.Fit{Name: one.Name, About: web.FactoryAbout(one), Kind: view.FitNo, Missing: fit.Missing, Pips: web.PipsOf(one),
-		Seats: strconv.Itoa(one.Free()) + " free"}
+		Seats: web.Plural(one.Free(), "seat", "seats") + " free"}
 	needs := len(f.needed())
 	if f.repo != "" {
 		needs++

@@ -106,10 +106,10 @@ func TestRoutability(t *testing.T) {
 		text  string
 		seats string
 	}{
-		"linux-2": {view.FitYes, "Holds ledger-api. 1 agent idle: linux-2-a.", "2 free"},
+		"linux-2": {view.FitYes, "Holds ledger-api. 1 agent idle: linux-2-a.", "2 seats free"},
 		"linux-3": {view.FitSoon, "Would fit, but it is draining and takes no new claims.", "drain"},
 		"linux-5": {view.FitNo, "Dead, last heard of 54m ago.", "dead"},
-		"mac-1":   {view.FitNo, "Misses 2 of 3 needs.", "2 free"},
+		"mac-1":   {view.FitNo, "Misses 2 of 3 needs.", "2 seats free"},
 	}
 	for _, row := range m.Rows {
 		if w := want[row.Name]; row.Kind != w.kind || row.Text != w.text || row.Seats != w.seats {

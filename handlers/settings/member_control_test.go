@@ -26,7 +26,7 @@ func TestDisableAMember(t *testing.T) {
 	address := d.Listen(t)
 	other := d.As(tenancy.RoleMember)
 	id, token := d.IdOf(other), d.TokenOf(other)
-	stream := other.Stream(t, address+links.LiveAgents(""), "")
+	stream := other.Stream(t, address+links.LiveAgents("", links.AgentsFilter{}), "")
 	told := hearsOfMembers(d)
 	handlertest.WantRedirect(t, d.Post(links.MemberDisable(id), nil), links.Members)
 	for err := error(nil); err == nil; {

@@ -44,7 +44,7 @@ type pageData struct {
 func (s pageData) model() view.Status {
 	is := s.status
 	m := view.Status{Leader: is.Holder, Term: strconv.FormatInt(is.Term, 10), Cycles: ui.Count(int(is.Cycles)),
-		Fleet: web.AgentsCount(s.snap), Database: "Answers in " + strconv.FormatInt(max(1, s.took.Milliseconds()), 10) + " ms"}
+		Fleet: web.AgentsCount(s.snap) + seatsAfter(s.snap), Database: "Answers in " + strconv.FormatInt(max(1, s.took.Milliseconds()), 10) + " ms"}
 	if is.Since != nil {
 		m.Since = ui.Day(*is.Since)
 	}
@@ -61,6 +61,14 @@ func (s pageData) model() view.Status {
 		m.Recover, m.Log = links.Recover, s.log()
 	}
 	return m
+}
+
+// seatsAfter is ", 4 seats free" where there is a factory.
+func seatsAfter(snap fleet.Snapshot) string {
+	if len(snap.Factories) == 0 {
+		return ""
+	}
+	return ", " + web.FreeSeats(snap)
 }
 
 // health fills in the word, and the note where it is not a good one.

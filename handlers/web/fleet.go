@@ -102,12 +102,22 @@ func FreeSeats(snap fleet.Snapshot) string {
 	}
 }
 
+// SeatsText says how many of a factory's seats have a job: "2 of 6 taken".
+func SeatsText(f fleet.Factory) string {
+	if !f.Live() {
+		return Plural(f.Seats, "seat", "seats") + " gone"
+	}
+	return takenOf(f) + " taken"
+}
+
+func takenOf(f fleet.Factory) string { return strconv.Itoa(f.Taken) + " of " + strconv.Itoa(f.Seats) }
+
 // FleetRow is a factory in the sidebar.
 func FleetRow(f fleet.Factory) layout.FleetRow {
 	r := layout.FleetRow{
 		ID: ui.FactoryID(f.Name), Name: f.Name, Pips: PipsOf(f),
-		Text:  strconv.Itoa(f.Taken) + " / " + strconv.Itoa(f.Seats),
-		Title: Plural(f.Taken, "seat", "seats") + " of " + strconv.Itoa(f.Seats) + " taken",
+		Text:  takenOf(f),
+		Title: takenOf(f) + " seats taken",
 	}
 	switch {
 	case !f.Live():

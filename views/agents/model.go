@@ -19,6 +19,10 @@ type Agents struct {
 	Count     string // "3 live factories, 13 agents"
 	Factories []Factory
 	CanRun    bool // may drain and terminate
+	Kinds     []ui.FilterOption
+	Show      string    // of the filter, "" for all
+	Query     string    // that was searched for
+	None      *ui.Empty // where the filter leaves nothing
 	// FirstRun shows how to start a factory; used when there is none, and by
 	// the button Add a factory.
 	FirstRun ui.FirstRun
@@ -68,6 +72,9 @@ type Agent struct {
 	Memory    string
 	Terminate string // URL, "" when not allowed
 	CutOff    string // URL, "" when not allowed
+	Caps      []string
+	Idle      bool   // takes jobs and has none
+	Attention bool   // it is late, dead or does not get on
 	Leaves    string // "FB-142 goes back to Ready", said by the dialog
 }
 

@@ -161,9 +161,6 @@ func LiveJob(after, key string) string {
 	return live(after, url.Values{"on": {"job"}, "job": {key}})
 }
 
-// LiveAgents is the stream of the agents page.
-func LiveAgents(after string) string { return live(after, url.Values{"on": {"agents"}}) }
-
 func live(after string, v url.Values) string {
 	if after != "" {
 		v.Set("after", after)

@@ -1,0 +1,30 @@
+package links
+
+import "net/url"
+
+// AgentsFilter is what of the fleet the page of agents shows.
+type AgentsFilter struct {
+	Show  string // "" for all, "working", "idle", "attention"
+	Query string
+}
+
+// AgentsWith is the page of agents with a filter.
+func AgentsWith(f AgentsFilter) string { return with(Agents, f.values()) }
+
+// LiveAgents is the stream of the page of agents.
+func LiveAgents(after string, f AgentsFilter) string {
+	v := f.values()
+	v.Set("on", "agents")
+	return live(after, v)
+}
+
+func (f AgentsFilter) values() url.Values {
+	v := url.Values{}
+	if f.Show != "" {
+		v.Set("show", f.Show)
+	}
+	if f.Query != "" {
+		v.Set("q", f.Query)
+	}
+	return v
+}
