@@ -1390,7 +1390,7 @@ func rightsTable(t RightsTable) templ.Component {
 			templ_7745c5c3_Var68 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 89, "<div class=\"panel overflow-x-auto\" tabindex=\"0\" role=\"region\" aria-label=\"What each role may do\"><table class=\"table\"><thead><tr><th scope=\"col\">May</th>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 89, "<div class=\"panel overflow-x-auto\" tabindex=\"0\" role=\"region\" aria-label=\"Roles and rights, table\"><table class=\"table\"><thead><tr><th scope=\"col\">May</th>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
