@@ -21,8 +21,15 @@ func (v *visitor) box(selector string) *playwright.Rect {
 	return box
 }
 
-// drag moves the mouse from one element to another as a hand does.
+// drag moves a card to a column and lets go of it.
 func (v *visitor) drag(from, to string) {
+	v.t.Helper()
+	v.lift(from, to)
+	v.must("drag", v.tab.Mouse().Up())
+}
+
+// lift moves the mouse with a card from where it is to a column, as a hand does.
+func (v *visitor) lift(from, to string) {
 	v.t.Helper()
 	a, b := v.box(from), v.box(to)
 	mouse := v.tab.Mouse()
@@ -31,7 +38,6 @@ func (v *visitor) drag(from, to string) {
 	v.must("press", mouse.Down())
 	v.must("drag", mouse.Move(b.X+b.Width/2, b.Y+60, steps))
 	v.must("drag", mouse.Move(b.X+b.Width/2, b.Y+70, steps))
-	v.must("drop", mouse.Up())
 }
 
 // settled waits until a card shows the job as the server has it.

@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,12 +16,22 @@ import (
 	"github.com/playwright-community/playwright-go"
 )
 
-// The changes of the tests below: twenty a second for thirty seconds. A machine
-// that is too slow for the pace makes as many of them in a longer time.
-const (
-	changesEvery = 50 * time.Millisecond
-	changesInAll = 600
-)
+// changesEvery is the pace of the changes of the tests below. A machine that is too slow
+// for it makes as many of them in a longer time.
+const changesEvery = 50 * time.Millisecond
+
+// changesInAll is how many changes a board has to stand: thirty seconds of them, and
+// another number where FLEETBOARD_CHANGES says so; a multiple of three, of which the last
+// is an edit.
+func changesInAll(t *testing.T) int {
+	t.Helper()
+	text := cmp.Or(os.Getenv("FLEETBOARD_CHANGES"), "600")
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 3 {
+		t.Fatalf("FLEETBOARD_CHANGES is %q; want a number of at least 3", text)
+	}
+	return n / 3 * 3
+}
 
 // watchCards notes every card that is ever empty or there twice, every menu that
 // closes and every element that loses the focus.
@@ -123,8 +136,8 @@ func (v *visitor) text(expression string) string {
 }
 
 // While twenty things a second change, no card is ever empty, the board does not
-// fetch itself, and the focus, an open menu, the scroll position and typed text
-// stay as they are.
+// fetch itself, and the focus, an open menu, a drag under way, the scroll position and
+// typed text stay as they are.
 func TestALiveBoardStandsStill(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
@@ -151,21 +164,34 @@ func TestALiveBoardStandsStill(t *testing.T) {
 	writer.must("type", writer.tab.Keyboard().Type("half a thought"))
 	writer.must("put the caret back", writer.tab.Keyboard().Press("Home"))
 
+	mover := s.visit(desktop)
+	mover.logIn()
+	mover.live()
+
 	for _, v := range []*visitor{chooser, writer} {
 		v.must("watch", v.evaluate(watchCards))
 	}
-	chose, wrote := chooser.fetches(), writer.fetches()
+	chose, wrote, moved := chooser.fetches(), writer.fetches(), mover.fetches()
+	mover.lift(card("FB-25", "ready"), "#col-waiting")
 	pace := time.NewTicker(changesEvery)
 	defer pace.Stop()
-	for n := range changesInAll {
+	changes := changesInAll(t)
+	for n := range changes {
 		<-pace.C
 		change(n)
 	}
 	for _, v := range []*visitor{chooser, writer} {
-		v.sees("text='Edited 599'")
+		v.sees(fmt.Sprintf("text='Edited %d'", changes-1))
 	}
+	if got := mover.text(`document.querySelector(".drag-slot")?.closest("[data-card]").id + " in " + document.querySelector(".drag-yes#col-waiting")?.id`); got != "card-fb-25 in col-waiting" {
+		t.Errorf("under way is %s", got)
+	}
+	mover.must("let go", mover.tab.Mouse().Up())
+	mover.must("watch", mover.evaluate(watchCards))
+	mover.settled("FB-25", "waiting")
 	chooser.stoodStill("who chooses", chose)
 	writer.stoodStill("who writes", wrote)
+	mover.stoodStill("who moves a card", moved)
 	if now := chooser.text(place); now != placeBefore {
 		t.Errorf("scrolled to %s; want %s", now, placeBefore)
 	}
@@ -175,7 +201,7 @@ func TestALiveBoardStandsStill(t *testing.T) {
 	if got := writer.text(`document.activeElement.id + " " + document.activeElement.value + " " + document.activeElement.selectionStart`); got != "board-q half a thought 0" {
 		t.Errorf("the field is %q", got)
 	}
-	for column, want := range map[string]string{"running": "20", "ready": "40", "waiting": "12"} {
+	for column, want := range map[string]string{"running": "20", "ready": "39", "waiting": "13"} {
 		if got := writer.text(fmt.Sprintf(`document.querySelectorAll("#list-%s > [data-card]").length`, column)); got != want {
 			t.Errorf("%s cards in %s; want %s", got, column, want)
 		}
