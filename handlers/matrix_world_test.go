@@ -213,7 +213,7 @@ func (m *matrix) point() {
 		"GET /jobs/:key/log/stream": "/jobs/" + asked("-1") + "/log/stream?after=0",
 	}
 	m.fields = url.Values{"title": {"A title"}, "name": {"a-name"}, "reason": {"because"}, "email": {"guest@example.org"}, "role": {"member"},
-		"version": {"1"}, "to": {"ready"}, "job": {asked("-1")}, "depends_on": {asked("-1")}, "type": {"blocks"}, "index": {"0"}, "workspace": {m.first.String()}, "kind": {"person"}}
+		"version": {"1"}, "to": {"ready"}, "job": {asked("-1")}, "depends_on": {asked("-1")}, "type": {"blocks"}, "index": {"0"}, "base": {"title=0"}, "workspace": {m.first.String()}, "kind": {"person"}}
 	m.leaves = map[string]bool{"POST /settings/account/sessions/end-all": true, "POST /settings/members/leave": true}
 	m.private = map[string]bool{"POST /settings/account/sessions/:session/end": true, "POST /settings/tokens/:id/revoke": true,
 		// Without a provider there is none to link.

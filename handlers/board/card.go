@@ -48,7 +48,7 @@ func (l boardView) card(c kanban.Card) view.Card {
 	}
 	if l.canWrite {
 		m.Moves = jobparts.Moves(c.Moves)
-		m.Actions = besideMoves(jobparts.Actions(j), c.Moves)
+		m.Actions, m.Ways = besideMoves(jobparts.Actions(j), c.Moves), jobparts.Ways(j)
 		if c.Why.Code == kanban.CodeQuestion {
 			m.Answer = links.Job(j.Key) + "#answer"
 		}

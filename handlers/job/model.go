@@ -40,7 +40,7 @@ func (s pageData) model() view.Job {
 		Result: jobparts.Outcome(j), AttemptNote: s.attemptNote(),
 	}
 	if s.canWrite {
-		m.Actions, m.Moves = jobparts.Actions(j), s.moves()
+		m.Actions, m.Moves, m.Ways = jobparts.Actions(j), s.moves(), jobparts.Ways(j)
 		if s.canDelete && j.Status.Finished() {
 			m.Actions = append(m.Actions, deleteAction(j))
 		}

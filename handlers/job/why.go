@@ -24,7 +24,7 @@ func (s pageData) reason() *view.Why {
 		return s.failure()
 	case j.Status == jobs.Aborted:
 		return &view.Why{Icon: "circle-x", Title: reason.ByText(j.Key+" was cancelled",
-			tenancy.Credit(j.StatusBy, j.CarriedOutBy), j.LastError).String(), Lines: s.next(kanban.CodeAborted)}
+			tenancy.Credit(j.StatusBy, j.CarriedOutBy), j.LastError).String(), Lines: s.next(kanban.Reason{Code: kanban.CodeAborted})}
 	}
 	first := s.Why.Reasons[0]
 	shown := reason.Model(j, first, s.now)
@@ -33,7 +33,7 @@ func (s pageData) reason() *view.Why {
 		if r.Code != kanban.CodeQuestion { // it stands below, as a whole
 			m.Lines = append(m.Lines, reason.Text(j, r, s.now))
 		}
-		m.Lines = append(m.Lines, s.next(r.Code)...)
+		m.Lines = append(m.Lines, s.next(r)...)
 		switch r.Code {
 		case kanban.CodeNoFactory, kanban.CodeSeatsTaken, kanban.CodeAgentsBusy:
 			m.Rows = s.routingRows()
@@ -48,8 +48,8 @@ func (s pageData) failure() *view.Why {
 	switch {
 	case s.Why.Reasons[0].Code == kanban.CodeDependencyCycle:
 		m.Title += ", it waited for itself"
-		m.Lines = []ui.Sentence{ui.Text(web.FirstLine(s.Why.Reasons[0].Text, web.MaxQuote)),
-			ui.Text("Take one of the links away, then retry it")}
+		m.Lines = append([]ui.Sentence{ui.Text(web.FirstLine(s.Why.Reasons[0].Text, web.MaxQuote))},
+			s.next(kanban.Reason{Code: kanban.CodeDependencyCycle})...)
 		return m
 	case j.LostCount > j.MaxLost:
 		m.Title += ", it was lost too often"
@@ -59,26 +59,32 @@ func (s pageData) failure() *view.Why {
 	if line := web.FirstLine(j.LastError, web.MaxQuote); line != "" {
 		m.Lines = []ui.Sentence{ui.Text(line)}
 	}
-	m.Lines = append(m.Lines, s.next(kanban.CodeFailed)...)
+	m.Lines = append(m.Lines, s.next(kanban.Reason{Code: kanban.CodeFailed})...)
 	return m
 }
 
 // next is what the reader can do about it, one sentence or none.
-func (s pageData) next(code string) []ui.Sentence {
+func (s pageData) next(why kanban.Reason) []ui.Sentence {
 	j := s.job
 	if !s.canWrite {
 		return nil
 	}
-	switch code {
+	switch why.Code {
 	case kanban.CodeQuestion:
 		return []ui.Sentence{ui.Say(ui.Link("Answer it", "#answer"), ui.T(", and the next attempt goes on with your answer"))}
 	case kanban.CodeInReview:
 		return []ui.Sentence{ui.Say(ui.Link("Review it", links.ReviewOf(j.Key, "")), ui.T(" with its changes and checks"))}
 	case kanban.CodeProductPaused, kanban.CodeReviewBacklog, kanban.CodeRepoBusy:
 		return []ui.Sentence{ui.Say(ui.Link("The settings of "+j.Product, links.Product(j.Product)), ui.T(" decide about this"))}
+	case kanban.CodeDependencyCycle:
+		return []ui.Sentence{ui.Say(ui.T("Take one of its "), ui.Link("dependencies", links.JobRetryWith(j.Key)+"#dep"), ui.T(" away, and retry it"))}
 	case kanban.CodeFailed, kanban.CodeAborted:
-		return []ui.Sentence{ui.Text("Retry starts it anew, with all its retries")}
+		return []ui.Sentence{ui.Say(ui.T("Retry starts it anew, with all its retries. You can also "),
+			ui.Link("retry it with changes", links.JobRetryWith(j.Key)))}
 	default:
+		if mends := reason.Mends(j, why); len(mends) > 0 {
+			return []ui.Sentence{append(ui.Say(ui.T("Change its ")), web.AndSpans(mends)...)}
+		}
 		return nil
 	}
 }

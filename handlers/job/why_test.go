@@ -46,11 +46,13 @@ func TestTheExplanationSaysWhatToDoNext(t *testing.T) {
 		want   string
 		href   string
 	}{
-		"question":  {jobs.Blocked, kanban.CodeQuestion, "Answer it, and the next attempt goes on with your answer", "#answer"},
-		"in review": {jobs.InReview, kanban.CodeInReview, "Review it with its changes and checks", links.ReviewOf("FB-1", "")},
-		"repo busy": {jobs.Waiting, kanban.CodeRepoBusy, "The settings of web decide about this", links.Product("web")},
-		"failed":    {jobs.Failed, kanban.CodeFailed, "Retry starts it anew, with all its retries", ""},
-		"cancelled": {jobs.Aborted, kanban.CodeAborted, "Retry starts it anew, with all its retries", ""},
+		"question":          {jobs.Blocked, kanban.CodeQuestion, "Answer it, and the next attempt goes on with your answer", "#answer"},
+		"in review":         {jobs.InReview, kanban.CodeInReview, "Review it with its changes and checks", links.ReviewOf("FB-1", "")},
+		"repo busy":         {jobs.Waiting, kanban.CodeRepoBusy, "The settings of web decide about this", links.Product("web")},
+		"too early":         {jobs.Waiting, kanban.CodeNotBefore, "Change its time", links.JobEdit("FB-1", "not_before")},
+		"blocked by others": {jobs.Waiting, kanban.CodeDependencyFailed, "Change its dependencies", links.JobEdit("FB-1", "dep")},
+		"failed":            {jobs.Failed, kanban.CodeFailed, "Retry starts it anew, with all its retries. You can also retry it with changes", links.JobRetryWith("FB-1")},
+		"cancelled":         {jobs.Aborted, kanban.CodeAborted, "Retry starts it anew, with all its retries. You can also retry it with changes", links.JobRetryWith("FB-1")},
 	} {
 		lines, hrefs := saidIn(whySheet(test.status, test.code, true).reason())
 		if len(lines) == 0 || lines[len(lines)-1] != test.want {

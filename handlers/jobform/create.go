@@ -2,7 +2,6 @@ package jobform
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -51,6 +50,7 @@ func (p *Pages) created(c echo.Context, who tenancy.Principal, job jobs.Job, aga
 	if err != nil {
 		return err
 	}
+	toast.Title = job.Key + " created"
 	if !again {
 		p.Web.SetFlash(c, toast)
 		return web.SeeOther(c, links.Job(job.Key))
@@ -64,11 +64,7 @@ func (p *Pages) created(c echo.Context, who tenancy.Principal, job jobs.Job, aga
 func (p *Pages) formAgain(c echo.Context, who tenancy.Principal, typed jobForm, wrong map[string]string, problem string) error {
 	sheet := pageData{form: typed, errors: wrong, problem: problem}
 	if problem == "" {
-		fields := "One field needs"
-		if len(wrong) != 1 {
-			fields = strconv.Itoa(len(wrong)) + " fields need"
-		}
-		sheet.problem = "The job was not created. " + fields + " another value; your text is kept."
+		sheet.problem = "The job was not created. " + fieldsNeed(len(wrong))
 	}
 	return p.newJobPage(c, who, http.StatusUnprocessableEntity, sheet)
 }

@@ -16,6 +16,23 @@ import (
 	"fleetboard/views/ui"
 )
 
+// routability is routabilityModel of the page; of a job that cannot start as it is, how
+// it is.
+func (s pageData) routability() view.Routability {
+	m := routabilityModel(s.form, s.snap, s.start)
+	j := s.job
+	switch {
+	case j.Key == "", s.retry, j.Status == jobs.Ready, j.Status == jobs.Waiting:
+	case j.Lease != nil:
+		m.Foot, m.FootIcon = ui.Say(ui.Name(j.Lease.Agent), ui.T(" works on it now.")), "bot"
+	case jobs.Can(j.Status, jobs.ByRetry):
+		m.Foot, m.FootIcon = ui.Say(ui.Strong("It is over"), ui.T(" and starts again only when it is retried.")), "circle-stop"
+	default:
+		m.Foot, m.FootIcon = ui.Say(ui.Strong("It is "+strings.ToLower(ui.Status(j.Status).Word())), ui.T(" now.")), "hourglass"
+	}
+	return m
+}
+
 // routabilityModel says which factories could run the job that is being
 // written, and of each other one why not.
 func routabilityModel(f jobForm, snap fleet.Snapshot, start kanban.Start) view.Routability {
@@ -80,7 +97,7 @@ func eligible(f jobForm, fit fleet.Fit) view.Fit {
 
 func ineligible(f jobForm, fit fleet.Fit, now time.Time) view.Fit {
 	one := fit.Factory
-	m := view.Fit{Name: one.Name, About: web.FactoryAbout(one), Kind: view.FitNo, Missing: fit.Missing, Pips: web.PipsOf(one),
+	m := view.Fit{Name: one.Name, About: web.FactoryAbout(one), Kind: view.FitNo, Missing: missing(fit.Missing), Pips: web.PipsOf(one),
 		Seats: web.Plural(one.Free(), "seat", "seats") + " free"}
 	needs := len(f.needed())
 	if f.repo != "" {
@@ -101,6 +118,15 @@ func ineligible(f jobForm, fit fleet.Fit, now time.Time) view.Fit {
 		m.Text = misses
 	}
 	return m
+}
+
+// missing are the tokens that a factory lacks, each with the field that asks for it.
+func missing(tokens []string) []view.Missing {
+	list := make([]view.Missing, len(tokens))
+	for i, token := range tokens {
+		list[i] = view.Missing{Token: token, Field: reason.FieldOf(token)}
+	}
+	return list
 }
 
 // deadText is since when nobody has heard of a factory.

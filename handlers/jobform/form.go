@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,13 +23,14 @@ const enginePrefix = "engine:"
 // without seconds. The form says that it is UTC.
 var notBeforeForms = []string{"2006-01-02T15:04", "2006-01-02T15:04:05"}
 
-// jobForm is the form for a new job as it was typed.
+// jobForm is the form of a job as it was typed.
 type jobForm struct {
 	key                                  string // idempotency key
 	title, body, repo, factory, engine   string
 	capabilities, dependsOn, acceptance  []string
+	tags                                 []string
 	product, phase, priority, maxRetries string
-	estimate, review, notBefore          string
+	estimate, budget, review, notBefore  string
 	inputs, secrets                      string // lines of NAME=value
 	again                                bool   // write another one afterwards
 }
@@ -42,12 +44,12 @@ func blankForm() jobForm {
 func parseForm(in url.Values) jobForm {
 	line := func(name string) string { return strings.TrimSpace(in.Get(name)) }
 	return jobForm{
-		key: line("idempotency_key"), title: line("title"), body: in.Get("body"),
+		key: line("idempotency_key"), title: line("title"), body: strings.ReplaceAll(in.Get("body"), "\r\n", "\n"),
 		repo: line("repo"), factory: line("factory"), engine: line("engine"),
 		capabilities: web.Distinct(in["capabilities"]), dependsOn: web.Distinct(web.SplitKeys(in["depends_on"])),
-		acceptance: web.NonBlank(in["acceptance"]),
-		product:    line("product"), phase: line("phase"), priority: line("priority"), maxRetries: line("max_retries"),
-		estimate: line("estimated_minutes"), review: line("review_required"), notBefore: line("not_before"),
+		acceptance: web.NonBlank(in["acceptance"]), tags: web.Distinct(strings.Split(in.Get("tags"), ",")),
+		product: line("product"), phase: line("phase"), priority: line("priority"), maxRetries: line("max_retries"),
+		estimate: line("estimated_minutes"), budget: line("token_budget"), review: line("review_required"), notBefore: line("not_before"),
 		inputs: in.Get("inputs"), secrets: in.Get("secrets"), again: in.Get("again") != "",
 	}
 }
@@ -76,7 +78,8 @@ func (f jobForm) origin() jobs.Origin {
 		"title": {f.title}, "body": {f.body}, "repo": {f.repo}, "factory": {f.factory}, "engine": {f.engine},
 		"capabilities": f.capabilities, "depends_on": f.dependsOn, "acceptance": f.acceptance,
 		"product": {f.product}, "phase": {f.phase}, "priority": {f.priority}, "max_retries": {f.maxRetries},
-		"estimate": {f.estimate}, "review": {f.review}, "not_before": {f.notBefore}, "inputs": {f.inputs}, "secrets": {f.secrets},
+		"tags": f.tags,
+		"budget": {f.budget}, "estimate": {f.estimate}, "review": {f.review}, "not_before": {f.notBefore}, "inputs": {f.inputs}, "secrets": {f.secrets},
 	}
 	sum := sha256.Sum256([]byte("form POST /jobs\n" + said.Encode()))
 	return jobs.Origin{Key: f.key, Digest: sum[:]}
@@ -88,10 +91,11 @@ func (f jobForm) job() (jobs.New, map[string]string) {
 	wrong := map[string]string{}
 	n := jobs.New{
 		Title: f.title, Body: f.body, Product: f.product, Repo: f.repo, Phase: f.phase, Factory: f.factory,
-		Capabilities: f.needed(), DependsOn: f.dependsOn, Acceptance: f.acceptance,
+		Capabilities: f.needed(), DependsOn: f.dependsOn, Acceptance: f.acceptance, Tags: f.tags,
 		Priority:         web.NumberChoice("priority", f.priority, 0, 10, wrong),
 		MaxRetries:       web.NumberChoice("max_retries", f.maxRetries, 0, 100, wrong),
 		EstimatedMinutes: web.NumberChoice("estimated_minutes", f.estimate, jobs.MinEstimate, jobs.MaxEstimate, wrong),
+		TokenBudget:      budgetChoice(f.budget, wrong),
 		ReviewRequired:   reviewChoice(f.review, wrong),
 		NotBefore:        timeChoice(f.notBefore, wrong),
 	}
@@ -103,6 +107,18 @@ func (f jobForm) job() (jobs.New, map[string]string) {
 		wrong["engine"] = "Choose one of the engines."
 	}
 	return n, wrong
+}
+
+func budgetChoice(text string, wrong map[string]string) *int64 {
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < jobs.MinTokenBudget {
+		wrong["token_budget"] = "A whole number of tokens, 1 or more."
+		return nil
+	}
+	return &n
 }
 
 func reviewChoice(text string, wrong map[string]string) *bool {
@@ -138,7 +154,8 @@ func timeChoice(text string, wrong map[string]string) *time.Time {
 func (f jobForm) fieldErrors(err error) (byField map[string]string, rest string) {
 	byField = map[string]string{}
 	known := []string{"title", "body", "repo", "factory", "capabilities", "depends_on", "acceptance", "product",
-		"phase", "priority", "max_retries", "estimated_minutes", "review_required", "not_before", "inputs", "secrets"}
+		"phase", "priority", "max_retries", "estimated_minutes", "token_budget", "review_required", "not_before", "tags",
+		"inputs", "secrets"}
 	own := map[string]string{"input_context": "inputs", "secret_keys": "secrets"}
 	for field, text := range fault.From(err).Fields {
 		name, _, _ := strings.Cut(field, "[")

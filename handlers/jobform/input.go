@@ -2,6 +2,8 @@ package jobform
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,4 +53,11 @@ func (f jobForm) setInputs(n *jobs.New, wrong map[string]string) {
 		return
 	}
 	n.InputContext, n.SecretKeys = raw, secret
+}
+
+// inputNames are the inputs of a job that are no secrets.
+func inputNames(j jobs.Job) []string {
+	var inputs map[string]json.RawMessage
+	_ = json.Unmarshal(j.InputContext, &inputs) // it is an object
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(inputs)), func(name string) bool { return slices.Contains(j.SecretKeys, name) })
 }

@@ -23,12 +23,18 @@ type pageData struct {
 	problem  string // about the form as a whole
 	blank    bool   // nothing was typed or prefilled
 
+	job   jobs.Job // that the form changes; the zero value for a new one
+	retry bool     // it is retried with the changes
+
+	copied string // the job that is copied, by key or id; "" for none
+	copy   view.Copy
+
 	chooseRepo bool // the most likely repo is to be chosen
 }
 
 func (s pageData) model() view.Form {
 	f := s.form
-	routability := routabilityModel(f, s.snap, s.start)
+	routability := s.routability()
 	chosen, offered := s.capabilities()
 	return view.Form{
 		IdempotencyKey: f.key, Blank: s.blank, Title: f.title, Body: f.body,
@@ -36,8 +42,8 @@ func (s pageData) model() view.Form {
 		Engines: s.engines(), Capabilities: chosen, Offered: offered,
 		DependsOn: s.dependencies(), Acceptance: f.acceptance,
 		Products: productOptions(s.products, f.product), Phase: f.phase, Phases: s.phases,
-		Priority: f.priority, MaxRetries: f.maxRetries, Estimate: f.estimate, NotBefore: f.notBefore, Review: f.review,
-		Inputs: f.inputs, SecretsGone: f.secrets != "",
+		Priority: f.priority, MaxRetries: f.maxRetries, Estimate: f.estimate, Budget: f.budget, NotBefore: f.notBefore, Review: f.review,
+		Tags: strings.Join(f.tags, ", "), Copy: s.copy, Inputs: f.inputs, SecretsGone: f.secrets != "",
 		Errors: s.errors, Error: s.problem, Routability: routability, NoFleet: len(web.LiveFactories(s.snap)) == 0,
 	}
 }

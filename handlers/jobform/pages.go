@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"fleetboard/handlers/web"
+	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
@@ -14,15 +15,23 @@ import (
 
 // Deps is what the page needs.
 type Deps struct {
-	Web    *web.Site
-	Jobs   Jobs
-	Kanban Kanban
+	Web      *web.Site
+	Jobs     Jobs
+	Kanban   Kanban
+	Dispatch Dispatch
 }
 
 // Jobs is what the page asks of jobs.
 type Jobs interface {
 	Create(ctx context.Context, who tenancy.Principal, from jobs.Origin, in ...jobs.New) (jobs.Created, error)
+	Get(ctx context.Context, who tenancy.Principal, keyOrID string) (jobs.Job, error)
+	Patch(ctx context.Context, who tenancy.Principal, keyOrID string, p jobs.Patch) (jobs.Job, error)
 	Search(ctx context.Context, who tenancy.Principal, query string, limit int) ([]jobs.Job, error)
+}
+
+// Dispatch is what the page asks of the work of agents.
+type Dispatch interface {
+	Act(ctx context.Context, who tenancy.Principal, keyOrID string, a actions.Action) (jobs.Job, error)
 }
 
 // Kanban is what the page asks of the read model of the board.
@@ -30,8 +39,8 @@ type Kanban interface {
 	Explain(ctx context.Context, who tenancy.Principal, keyOrID string) (kanban.Explanation, error)
 	Fleet(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
 	Start(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, query kanban.StartQuery) (kanban.Start, error)
-	NewJobPage(ctx context.Context, who tenancy.Principal,
-		ask func(fleet.Snapshot) kanban.StartQuery) (kanban.PageContext, kanban.Start, error)
+	FormPage(ctx context.Context, who tenancy.Principal, query kanban.FormQuery,
+		ask func(kanban.FormPage) kanban.StartQuery) (kanban.FormPage, error)
 }
 
 // Pages answers the requests of the page.
@@ -48,6 +57,8 @@ func (p *Pages) Routes() []web.Route {
 		web.Post(links.Jobs, tenancy.WriteJobs, p.create),
 		web.Get(links.Routing, tenancy.WriteJobs, p.routability),
 		web.Post(links.Preview, tenancy.WriteJobs, p.preview),
+		web.Get("/jobs/:key/edit", tenancy.WriteJobs, p.edit),
+		web.Post("/jobs/:key/edit", tenancy.WriteJobs, p.save),
 		web.Get(links.JobSearch, tenancy.ReadBoard, p.search),
 	}
 }

@@ -17,13 +17,12 @@ import (
 	"fleetboard/views/ui"
 )
 
-// maxLookedUp is how many chosen dependencies the page looks up to show their
-// titles; creating the job checks all of them.
-const maxLookedUp = 20
-
 // show is the empty form. What an address says beforehand (repo, title)
-// is filled in.
+// is filled in; ?from=FB-12 fills in what that job is.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
+	if key := c.QueryParam("from"); key != "" {
+		return p.newJobPage(c, who, http.StatusOK, pageData{copied: key})
+	}
 	form := blankForm()
 	asked := parseForm(c.QueryParams())
 	form.title, form.repo, form.factory, form.engine = asked.title, asked.repo, asked.factory, asked.engine
@@ -45,16 +44,19 @@ func (p *Pages) showDraft(c echo.Context, who tenancy.Principal) error {
 // newJobPage shows the form with the present fleet around it.
 func (p *Pages) newJobPage(c echo.Context, who tenancy.Principal, status int, sheet pageData) error {
 	ctx := c.Request().Context()
-	around, start, err := p.Kanban.NewJobPage(ctx, who, func(snap fleet.Snapshot) kanban.StartQuery {
-		if sheet.chooseRepo {
-			sheet.form.repo = likelyRepo(snap)
+	around, err := p.Kanban.FormPage(ctx, who, kanban.FormQuery{Job: sheet.copied}, func(page kanban.FormPage) kanban.StartQuery {
+		switch {
+		case sheet.copied != "":
+			sheet.form, sheet.copy = copyOf(page.Job, web.Now(page.Fleet))
+		case sheet.chooseRepo:
+			sheet.form.repo = likelyRepo(page.Fleet)
 		}
 		return sheet.form.start()
 	})
 	if err != nil {
 		return err
 	}
-	sheet.snap, sheet.products, sheet.phases, sheet.start = around.Fleet, around.Products, around.Phases, start
+	sheet.snap, sheet.products, sheet.phases, sheet.start = around.Fleet, around.Products, around.Phases, around.Start
 	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionNewJob, "New job")
 	if err != nil {
 		return err
@@ -62,32 +64,44 @@ func (p *Pages) newJobPage(c echo.Context, who tenancy.Principal, status int, sh
 	return web.Render(c, status, view.View(view.Page{Shell: shell, Form: sheet.model()}))
 }
 
-// lookedUp are the keys of the chosen dependencies that the page looks up.
-func (f jobForm) lookedUp() []string { return f.dependsOn[:min(len(f.dependsOn), maxLookedUp)] }
-
 // start asks what stands before the job.
 func (f jobForm) start() kanban.StartQuery {
-	query := kanban.StartQuery{Needs: f.needs(), Product: f.product, Priority: jobs.DefaultPriority, DependsOn: f.lookedUp()}
-	if priority := web.NumberChoice("priority", f.priority, 0, 10, map[string]string{}); priority != nil {
+	query := kanban.StartQuery{Needs: f.needs(), Product: f.product, Priority: jobs.DefaultPriority,
+		DependsOn: f.dependsOn[:min(len(f.dependsOn), jobs.MaxDependencies)]}
+	if priority := web.NumberChoice("priority", f.priority, 0, jobs.MaxPriority, map[string]string{}); priority != nil {
 		query.Priority = *priority
 	}
 	return query
 }
 
+// startOf asks what stands before a job that is there already.
+func (f jobForm) startOf(j jobs.Job) kanban.StartQuery {
+	query := f.start()
+	query.Product, query.Job = j.Product, j.ID
+	return query
+}
+
 // routability is the preview for the form as it is now. Without a repo, a product and
-// dependencies it costs no query while the fleet stays as it is, and else one.
+// dependencies it costs no query while the fleet stays as it is, and else one; of a job
+// that is there one more.
 func (p *Pages) routability(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
-	form := parseForm(c.QueryParams())
-	snap, err := p.Kanban.Fleet(ctx, who)
-	if err != nil {
+	sheet := pageData{form: parseForm(c.QueryParams()), retry: c.QueryParam("then") == retryNext}
+	query := sheet.form.start()
+	var err error
+	if key := c.QueryParam("job"); key != "" {
+		if sheet.job, err = p.Jobs.Get(ctx, who, key); err != nil {
+			return err
+		}
+		query = sheet.form.startOf(sheet.job)
+	}
+	if sheet.snap, err = p.Kanban.Fleet(ctx, who); err != nil {
 		return err
 	}
-	start, err := p.Kanban.Start(ctx, who, snap, form.start())
-	if err != nil {
+	if sheet.start, err = p.Kanban.Start(ctx, who, sheet.snap, query); err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, view.RoutabilityAnswer(routabilityModel(form, snap, start)))
+	return web.Render(c, http.StatusOK, view.RoutabilityAnswer(sheet.routability()))
 }
 
 // preview is the description as the job's page will show it.
@@ -117,13 +131,13 @@ func (p *Pages) search(c echo.Context, who tenancy.Principal) error {
 	return web.Render(c, http.StatusOK, view.DependencyOptions(m))
 }
 
-// startOf says in one sentence whether and where a new job can start.
+// startOf says in one sentence whether and where a job can start.
 func (p *Pages) startOf(ctx context.Context, who tenancy.Principal, j jobs.Job) (ui.Toast, error) {
 	why, err := p.Kanban.Explain(ctx, who, j.ID.String())
 	if err != nil {
 		return ui.Toast{}, err
 	}
-	t := ui.Toast{Tone: ui.OK, Title: j.Key + " created"}
+	t := ui.Toast{Tone: ui.OK}
 	for i, r := range why.Reasons {
 		if i > 0 {
 			t.Text += " "

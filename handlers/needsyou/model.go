@@ -71,9 +71,13 @@ func row(n kanban.Need, now time.Time, canWrite bool) view.Row {
 		r.Link = &view.Link{Label: "Review", Icon: "eye", URL: links.ReviewOf(j.Key, ""), Main: canWrite}
 	case kanban.NeedRoute:
 		r.Link = &view.Link{Label: "Why", Icon: "unplug", URL: links.Job(j.Key) + "#why"}
+		if mends := reason.Mends(j, n.Why); canWrite && len(mends) > 0 {
+			r.Link = &view.Link{Label: "Change " + mends[0].Text, Icon: "pencil", URL: mends[0].Href, Main: true}
+		}
 	case kanban.NeedRetry:
 		if canWrite {
 			r.Actions = only(jobparts.Actions(j), jobs.ByRetry, jobs.ByArchive)
+			r.Link = &view.Link{Label: "Retry with changes", Icon: "pencil", URL: links.JobRetryWith(j.Key)}
 		}
 	}
 	return r

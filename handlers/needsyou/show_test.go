@@ -81,7 +81,8 @@ func TestThePageListsWhatWaitsForAPerson(t *testing.T) {
 	handlertest.WantCount(t, doc, `#need-fb-3 form[action="/jobs/FB-3/retry"]`, 1)
 	handlertest.WantCount(t, doc, `#need-fb-3 form[action="/jobs/FB-3/archive"]`, 1)
 	handlertest.WantText(t, doc, "#need-fb-4", "engine:codex")
-	handlertest.WantCount(t, doc, `#need-fb-4 a[href="/jobs/FB-4#why"]`, 1)
+	handlertest.WantCount(t, doc, `#need-fb-4 a[href="/jobs/FB-4/edit#engine"]`, 1)
+	handlertest.WantCount(t, doc, `#need-fb-3 a[href="/jobs/FB-3/edit?then=retry"]`, 1)
 	handlertest.WantCount(t, doc, `#live[hx-sse\:connect*="on=needs-you"]`, 1)
 }
 

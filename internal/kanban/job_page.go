@@ -81,21 +81,49 @@ func jobPageTx(ctx context.Context, tx db.Tx, who tenancy.Principal, query JobQu
 	return page, err
 }
 
-// NewJobPage reads what the form of a new job shows, in one snapshot: what the menus
-// offer, and what stands before the job that ask names, given the fleet.
-func (s *Service) NewJobPage(
-	ctx context.Context, who tenancy.Principal, ask func(fleet.Snapshot) StartQuery,
-) (PageContext, Start, error) {
-	var around PageContext
-	var start Start
+// FormQuery says what of a job the form of it shows.
+type FormQuery struct {
+	Job  string // its key or id; "" for a new one
+	Seen int    // the version that was shown before; another one brings the events since
+}
+
+// FormPage is what the form of a job shows, as it was at one moment.
+type FormPage struct {
+	PageContext
+
+	Job    jobs.Job // the zero value for a new one
+	Start  Start
+	Events []eventlog.Event // newest first, of a job that changed since it was seen
+}
+
+// maxFormEvents is how many events are read to tell who changed a job.
+const maxFormEvents = 100
+
+// FormPage reads what the form of a job shows, in one snapshot: the job, what the menus
+// offer, and what stands before the job that ask names, given the fleet. Fault: NotFound.
+func (s *Service) FormPage(
+	ctx context.Context, who tenancy.Principal, query FormQuery, ask func(FormPage) StartQuery,
+) (FormPage, error) {
+	var page FormPage
 	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
-		if _, around, err = pageContext(ctx, tx, who); err != nil {
+		page = FormPage{}
+		if _, page.PageContext, err = pageContext(ctx, tx, who); err != nil {
 			return err
 		}
-		start, err = startTx(ctx, tx, who, around.Fleet, ask(around.Fleet))
+		if query.Job != "" {
+			if page.Job, err = jobs.LoadTx(ctx, tx, who.Workspace, query.Job); err != nil {
+				return err
+			}
+		}
+		if query.Seen > 0 && query.Seen != page.Job.Version {
+			if page.Events, err = eventlog.OfJobTx(ctx, tx, who.Workspace, page.Job.ID, 0, maxFormEvents); err != nil {
+				return err
+			}
+		}
+		page.Start, err = startTx(ctx, tx, who, page.Fleet, ask(page))
 		return err
 	})
-	return around, start, err
+	return page, err
 }
 
 // namedTx reads jobs by key or id, in the order asked for. What names no job is left out.

@@ -9,7 +9,6 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/joblog"
@@ -98,8 +97,8 @@ func TestThePageOfAJobIsOfOneMoment(t *testing.T) {
 	}
 }
 
-// What the form of a new job shows is of one moment too.
-func TestTheFormOfANewJobIsOfOneMoment(t *testing.T) {
+// What the form of a job shows is of one moment too.
+func TestTheFormOfAJobIsOfOneMoment(t *testing.T) {
 	h := newHeld(t)
 	statements := 2
 	for at := 0; at < statements; at++ {
@@ -111,17 +110,20 @@ func TestTheFormOfANewJobIsOfOneMoment(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		around, start, err := s.NewJobPage(t.Context(), h.who, dependingOn(j.Key))
-		if err != nil || len(start.Depends) != 1 {
-			t.Fatal(start, err)
+		around, err := s.FormPage(t.Context(), h.who, FormQuery{Job: j.Key, Seen: j.Version}, dependingOn(j.Key))
+		depends := around.Start.Depends
+		if err != nil || len(depends) != 1 {
+			t.Fatal(depends, err)
 		}
-		depends := start.Depends
 		offered := false
 		for _, p := range around.Phases {
 			offered = offered || p == phase
 		}
 		if offered != (depends[0].Phase == phase) {
 			t.Errorf("changed before statement %d: the dependency has the phase %q, the menu offers %q", at, depends[0].Phase, around.Phases)
+		}
+		if told := len(around.Events) > 0 && around.Events[0].Type == eventlog.JobEdited; told != offered || offered != (around.Job.Phase == phase) {
+			t.Errorf("changed before statement %d: the job has the phase %q, its edit is told %v", at, around.Job.Phase, told)
 		}
 		statements = taken()
 	}
@@ -136,7 +138,7 @@ func TestThePagesOfAJobTakeTheSameStatements(t *testing.T) {
 	h := newHeld(t)
 	s := h.service()
 	taken := visit(s, -1, nil)
-	count := func(dependencies, rows int) (page, form int) {
+	count := func(dependencies, rows int) (page, form, edit int) {
 		var keys []string
 		for i := range dependencies {
 			keys = append(keys, h.made(jobs.New{Title: fmt.Sprintf("dependency %d", i)}).Key)
@@ -161,22 +163,27 @@ func TestThePagesOfAJobTakeTheSameStatements(t *testing.T) {
 			t.Fatalf("%d jobs, %d attempts, %d events, %d lines", len(got.Graph.Nodes), len(got.Attempts), len(got.Events), len(got.Log))
 		}
 		page = taken()
-		_, start, err := s.NewJobPage(t.Context(), h.who, dependingOn(keys...))
-		depends := start.Depends
-		if err != nil || len(depends) != dependencies || depends[0].Key != keys[0] {
-			t.Fatal(depends, err)
+		var counts []int
+		for _, query := range []FormQuery{{}, {Job: j.Key, Seen: j.Version}} {
+			shown, err := s.FormPage(t.Context(), h.who, query, dependingOn(keys...))
+			depends := shown.Start.Depends
+			if err != nil || len(depends) != dependencies || depends[0].Key != keys[0] {
+				t.Fatal(depends, err)
+			}
+			counts = append(counts, taken())
 		}
-		return page, taken()
+		return page, counts[0], counts[1]
 	}
-	page, form := count(1, 1)
-	manyPage, manyForm := count(20, 20)
-	if page != manyPage || form != manyForm {
-		t.Errorf("the page takes %d statements and then %d, the form %d and then %d", page, manyPage, form, manyForm)
+	page, form, edit := count(1, 1)
+	manyPage, manyForm, manyEdit := count(20, 20)
+	if page != manyPage || form != manyForm || edit != manyEdit {
+		t.Errorf("the page takes %d statements and then %d, the form %d and then %d, that of an edit %d and then %d",
+			page, manyPage, form, manyForm, edit, manyEdit)
 	}
-	t.Logf("the page takes %d statements, the form %d", page, form)
+	t.Logf("the page takes %d statements, the form %d, that of an edit %d", page, form, edit)
 }
 
 // dependingOn asks about a new job that depends on these.
-func dependingOn(keys ...string) func(fleet.Snapshot) StartQuery {
-	return func(fleet.Snapshot) StartQuery { return StartQuery{DependsOn: keys} }
+func dependingOn(keys ...string) func(FormPage) StartQuery {
+	return func(FormPage) StartQuery { return StartQuery{DependsOn: keys} }
 }

@@ -2,8 +2,12 @@
 import { openPalette } from "./palette.js";
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
-if (!isMac) {
+function nameKeys() {
   for (const k of document.querySelectorAll(".kbd")) if (k.textContent === "⌘") k.textContent = "Ctrl";
+}
+if (!isMac) {
+  nameKeys();
+  document.addEventListener("htmx:after:swap", nameKeys);
 }
 
 let waiting = null; // after g
@@ -72,6 +76,8 @@ function single(event) {
       return true;
     case "m":
       return openMenu();
+    case "e":
+      return editCard();
     default:
       return walk(key);
   }
@@ -106,6 +112,12 @@ function openMenu() {
   menu.showPopover({ source: button });
   items(menu)[0]?.focus();
   return true;
+}
+
+function editCard() {
+  const way = currentCard()?.querySelector(".way-edit");
+  way?.click();
+  return Boolean(way);
 }
 
 const steps = {

@@ -129,6 +129,7 @@ type Card struct {
 	MoveURL string
 	Moves   []jobparts.Move
 	Actions []ui.Action
+	Ways    []jobparts.Way
 }
 
 // DOMID is the card's element: "card-fb-142".

@@ -36,6 +36,7 @@ type Job struct {
 	MoveURL string
 	Moves   []jobparts.Move
 	Actions []ui.Action
+	Ways    []jobparts.Way
 
 	Strip []StripItem // for a job with a lease
 	Why   *Why        // for a job without one; takes the strip's place
@@ -150,19 +151,6 @@ type Event struct {
 	Text ui.Sentence
 	Who  events.Actor
 	Tag  string // "e3"
-}
-
-// hasMore says that the menu of the top bar holds something on wide screens.
-func (j Job) hasMore() bool {
-	if len(j.Moves) > 0 {
-		return true
-	}
-	for _, a := range j.Actions {
-		if !a.Main {
-			return true
-		}
-	}
-	return false
 }
 
 // barVerb is the action that stands in the top bar on small screens too, "" for

@@ -2,11 +2,28 @@
 package jobform
 
 import (
+	"slices"
+	"strings"
+
 	"fleetboard/views/layout"
 	"fleetboard/views/ui"
 )
 
-// Page is the form for a new job.
+// Fields are the fields of the form, in their order, as its error summary names them.
+var Fields = []ui.Field{
+	{Name: "title", Label: "Title"}, {Name: "body", Label: "Description"}, {Name: "repo", Label: "Repo"},
+	{Name: "factory", Label: "Factory"}, {Name: "engine", Label: "Engine"}, {Name: "capabilities", Label: "Capabilities"},
+	{Name: "depends_on", Label: "Depends on", ID: "dep"}, {Name: "acceptance", Label: "Acceptance criteria", ID: "criteria"},
+	{Name: "inputs", Label: "Inputs"}, {Name: "secrets", Label: "Secrets"}, {Name: "product", Label: "Product"},
+	{Name: "phase", Label: "Phase"}, {Name: "priority", Label: "Priority"}, {Name: "max_retries", Label: "Retries"},
+	{Name: "estimated_minutes", Label: "Estimate"}, {Name: "token_budget", Label: "Token budget"},
+	{Name: "review_required", Label: "Review"}, {Name: "not_before", Label: "Not before"}, {Name: "tags", Label: "Tags"},
+}
+
+// ReviewWords are the choices of who accepts the work.
+var ReviewWords = map[string]string{"inherit": "As the product says", "yes": "A person approves", "no": "Not needed"}
+
+// Page is the form of a job.
 type Page struct {
 	Shell layout.Shell
 	Form  Form
@@ -34,6 +51,8 @@ type Form struct {
 	Priority       string
 	MaxRetries     string
 	Estimate       string
+	Budget         string // of tokens
+	Tags           string // with commas
 	NotBefore      string // as <input type="datetime-local"> writes it
 	Review         string // "inherit", "yes", "no"
 	Inputs         string // lines of NAME=value
@@ -48,6 +67,112 @@ type Form struct {
 
 	Routability Routability
 	NoFleet     bool // no live factory: the form says so
+
+	Copy Copy  // the job that this one begins as, the zero value for none
+	Edit *Edit // nil for a new job
+}
+
+// Copy is the job that a new one begins as.
+type Copy struct {
+	Key, URL string
+	Secrets  []string // names of secrets, which are not copied
+	Left     []string // names of inputs that are not one line of text
+}
+
+// Edit is what the form of a job that is there has beside its fields.
+type Edit struct {
+	Key, Title string
+	URL        string // where the form is sent
+	JobURL     string
+	DraftURL   string
+	CopyURL    string
+	Version    int
+	Base       string            // what the fields held when the form was opened
+	Retry      bool              // saving also retries it
+	CanRetry   bool              // saving may also retry it
+	Locked     map[string]string // why a field cannot change, by its name
+	Changes    []Change
+	// Inputs and Secrets are the names of what the agent is given; they stay as they are.
+	Inputs, Secrets []string
+}
+
+// Change is a field that somebody else changed while the form was open.
+type Change struct {
+	Field, Label string
+	Now          string // what it is in the job
+	By           string
+	Differs      bool // the form has something else
+	Dropped      bool // what was typed can no longer be saved
+}
+
+// long reports whether what the field is now does not fit into a sentence.
+func (c Change) long() bool { return len(c.Now) > maxInSentence || strings.Contains(c.Now, "\n") }
+
+// maxInSentence is how many bytes of a value stand in a sentence.
+const maxInSentence = 80
+
+// says is "Priority is now 7, changed by claude-1."
+func (c Change) says() string {
+	if c.Dropped {
+		return "can no longer change; what you chose there is not saved."
+	}
+	text := "is now " + c.Now
+	switch {
+	case c.long():
+		text = "is another one now"
+	case strings.Contains(c.Now, " "):
+		text = "is now “" + c.Now + "”"
+	}
+	if c.By != "" {
+		text += ", changed by " + c.By
+	}
+	if !c.Differs {
+		return text + ". The form has it."
+	}
+	return text + ". Yours is still in the form."
+}
+
+// lock is why a field cannot change, "" where it can.
+func (f Form) lock(name string) string {
+	if f.Edit == nil {
+		return ""
+	}
+	return f.Edit.Locked[name]
+}
+
+// differs reports whether the form would undo somebody else's change.
+func (e *Edit) differs() bool {
+	return slices.ContainsFunc(e.Changes, func(c Change) bool { return c.Differs })
+}
+
+// saves is what the button says.
+func (e *Edit) saves() string {
+	switch {
+	case e.differs() && e.Retry:
+		return "Save over it and retry"
+	case e.differs():
+		return "Save over it"
+	case e.Retry:
+		return "Save and retry"
+	default:
+		return "Save"
+	}
+}
+
+// gone names the secrets of the copied job.
+func (c Copy) gone() string {
+	one, them := "a secret", "It is"
+	if len(c.Secrets) > 1 {
+		one, them = "secrets", "They are"
+	}
+	return c.Key + " has " + one + ", " + strings.Join(c.Secrets, ", ") + ". " + them + " not copied: write " + c.pronoun() + " once more."
+}
+
+func (c Copy) pronoun() string {
+	if len(c.Secrets) > 1 {
+		return "them"
+	}
+	return "it"
 }
 
 // EngineOption is one box of the engine choice.
@@ -90,6 +215,9 @@ type Routability struct {
 	RepoHint, FactoryHint string
 }
 
+// Missing is what a factory lacks, and the id of the field that asks for it.
+type Missing struct{ Token, Field string }
+
 // FitKind is how well a factory fits.
 type FitKind string
 
@@ -105,8 +233,8 @@ type Fit struct {
 	Name    string
 	About   string // "Debian 12 · claude"
 	Kind    FitKind
-	Text    string   // "Holds ledger-api. 2 agents idle: claude-8, claude-9."
-	Missing []string // what it lacks
+	Text    string    // "Holds ledger-api. 2 agents idle: claude-8, claude-9."
+	Missing []Missing // what it lacks
 	Pips    ui.Pips
 	Seats   string // "2 free", "drain", "dead"
 }

@@ -16,6 +16,12 @@ type Reason struct {
 	Ask  bool // an agent's question
 }
 
+// Way is a form that a job leads to.
+type Way struct {
+	Name, Label, Icon, URL string
+	Key                    string // the single key that follows it, "" for none
+}
+
 // columnOrder is the order of the columns, and so the digit that moves a card.
 var columnOrder = []string{"waiting", "ready", "running", "review", "done", "failed"}
 

@@ -29,13 +29,20 @@ func keyHelp(s Shell) []keyGroup {
 	}
 	groups := []keyGroup{{"Anywhere", anywhere}}
 	if s.Section == SectionBoard {
-		groups = append(groups, keyGroup{"On the board", []keyLine{
+		keys := []keyLine{
 			{"Next, previous card", []string{"J", "K"}},
 			{"Column left, right", []string{"H", "L"}},
 			{"Open the card", []string{"↵"}},
 			{"Menu of the card", []string{"M"}},
 			{"Move, in the menu", []string{"1", "–", "6"}},
-		}})
+		}
+		if s.CanWrite {
+			keys = append(keys, keyLine{"Edit the card's job", []string{"E"}})
+		}
+		groups = append(groups, keyGroup{"On the board", keys})
+	}
+	if s.Section == SectionJob && s.CanWrite {
+		groups = append(groups, keyGroup{"On a job's page", []keyLine{{"Edit the job", []string{"E"}}}})
 	}
 	if s.Section == SectionReview {
 		groups = append(groups, keyGroup{"In the review", reviewKeys(s.CanWrite)})

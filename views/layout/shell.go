@@ -13,6 +13,7 @@ type Section string
 const (
 	SectionBoard    Section = "board"
 	SectionNewJob   Section = "new"
+	SectionJob      Section = "job" // of one job; no entry is its
 	SectionReview   Section = "review"
 	SectionNeedsYou Section = "needs-you"
 	SectionAgents   Section = "agents"

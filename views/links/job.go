@@ -1,5 +1,7 @@
 package links
 
+import "net/url"
+
 // JobTick takes index, text and met: whether a person found a criterion met.
 func JobTick(key string) string { return Job(key) + "/tick" }
 
@@ -11,3 +13,25 @@ func JobUnlink(key string) string { return Job(key) + "/unlink" }
 
 // JobLinkable finds jobs to link with; it takes q.
 func JobLinkable(key string) string { return Job(key) + "/linkable" }
+
+// JobEdit is the form that changes a job, at one of its fields; "" is its beginning.
+func JobEdit(key, field string) string {
+	if field != "" {
+		field = "#" + field
+	}
+	return Job(key) + "/edit" + field
+}
+
+// JobRetryWith is the form that changes a job and retries it.
+func JobRetryWith(key string) string { return JobEdit(key, "") + "?then=retry" }
+
+// JobDraft shows the form that changes a job as a draft has it.
+func JobDraft(key string, retry bool) string {
+	if retry {
+		return JobRetryWith(key) + "&draft=1"
+	}
+	return JobEdit(key, "") + "?draft=1"
+}
+
+// JobCopy is the form of a new job like this one.
+func JobCopy(key string) string { return with(NewJob, url.Values{"from": {key}}) }

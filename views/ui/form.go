@@ -1,6 +1,61 @@
 package ui
 
-import "github.com/a-h/templ"
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+)
+
+// Field is a field of a form as its error summary names it.
+type Field struct {
+	Name, Label string
+	ID          string // of what takes the focus; "" is the name
+}
+
+// Fault is a refused field.
+type Fault struct{ ID, Label, Text string }
+
+// Faults are the refused fields in their order on the page, and after them what
+// belongs to none of them.
+func Faults(errs map[string]string, fields ...Field) []Fault {
+	left := maps.Clone(errs)
+	var list []Fault
+	for _, f := range fields {
+		text := left[f.Name]
+		delete(left, f.Name)
+		if text == "" {
+			continue
+		}
+		if f.ID == "" {
+			f.ID = f.Name
+		}
+		list = append(list, Fault{ID: f.ID, Label: f.Label, Text: text})
+	}
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		if left[name] != "" {
+			list = append(list, Fault{Label: capital(strings.ReplaceAll(name, "_", " ")), Text: left[name]})
+		}
+	}
+	return list
+}
+
+func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
+// sumUp is the sentence of an error summary: the form's own, else how many fields were
+// refused.
+func sumUp(text string, faults int) string {
+	switch {
+	case text != "":
+		return text
+	case faults == 1:
+		return "Nothing was saved. One field needs another value."
+	default:
+		return "Nothing was saved. " + strconv.Itoa(faults) + " fields need another value."
+	}
+}
 
 // BadInput is the class of a refused field.
 func BadInput(errs map[string]string, field string) string {

@@ -65,6 +65,7 @@ func samplePagesOf(t *testing.T, page board.Page) map[string]templ.Component {
 		"needs-you": needsyou.View(needsyou.Page{Shell: shell, Needs: Poisoned(sampleNeeds())}),
 		"review":    review.View(review.Page{Shell: shell, Review: Poisoned(sampleReview())}), "linkable": job.LinkOptions(hostile, Poisoned([]job.LinkOption{{}})),
 		"form": jobform.View(jobform.Page{Shell: shell, Form: Poisoned(badForm())}), "agents": agents.View(agents.Page{Shell: shell, Agents: Poisoned(sampleAgents())}),
+		"edit": jobform.EditView(jobform.Page{Shell: shell, Form: Poisoned(editForm())}), "copy": jobform.View(jobform.Page{Shell: shell, Form: Poisoned(copiedForm())}),
 		"log in":  login.LoginView(login.Login{Email: hostile, Next: hostile, Error: hostile}),
 		"set up":  login.SetupView(Poisoned(login.Setup{URL: links.Setup(hostile), Errors: map[string]string{"name": "x", "email": "x", "password": "x"}})),
 		"error":   layout.ErrorView(layout.ErrorPage{Code: 500, Title: hostile, Message: hostile, RequestID: hostile}),

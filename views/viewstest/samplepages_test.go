@@ -29,6 +29,7 @@ func sampleJob() job.Job {
 		Key: "FB-142", Title: "Fix flaky TestReaper under -race", Status: ui.Running, Percent: 62, Column: "Running", Version: 19,
 		Meta:    []ui.Sentence{ui.Text("fleetboard"), ui.Text("M2"), ui.Text("priority 8"), ui.Text("third attempt")},
 		Created: ui.Day(ago(108 * time.Minute)), CreatedBy: "Mara Ilić",
+		Ways:    []jobparts.Way{{Name: "edit", Label: "Edit", Icon: "pencil", URL: links.JobEdit("FB-142", ""), Key: "e"}, {Name: "copy", Label: "Duplicate", Icon: "copy", URL: links.JobCopy("FB-142")}},
 		MoveURL: links.JobMove("FB-142"),
 		Moves:   []jobparts.Move{{To: "waiting", Glyph: ui.Paused, Label: "Waiting, pause it"}, {To: "ready", Glyph: ui.Ready, Label: "Ready, give the lease back"}},
 		Actions: []ui.Action{{Verb: "pause", Label: "Pause", Icon: "pause", Main: true, URL: links.JobAction("FB-142", "pause")}, cancel},
@@ -142,7 +143,7 @@ func sampleRouting() jobform.Routability {
 		Rows: []jobform.Fit{
 			{Name: "linux-2", About: "Debian 12 · claude", Kind: jobform.FitYes, Text: "Holds ledger-api. 2 agents idle: claude-8, claude-9.", Pips: ui.Pips{On: 4, Free: 2}, Seats: "2 free"},
 			{Name: "linux-3", About: "Ubuntu 24.04 · claude", Kind: jobform.FitSoon, Text: "Would fit, but it is draining and takes no new claims.", Pips: ui.Pips{Drain: 1, Free: 3}, Seats: "drain"},
-			{Name: "mac-1", About: "macOS 15 · claude", Kind: jobform.FitNo, Text: "Misses 2 of 4 needs.", Missing: []string{"os:linux", "repo:ledger-api"}, Pips: ui.Pips{On: 4}, Seats: "0 free"},
+			{Name: "mac-1", About: "macOS 15 · claude", Kind: jobform.FitNo, Text: "Misses 2 of 4 needs.", Missing: []jobform.Missing{{Token: "os:linux", Field: "capabilities"}, {Token: "repo:ledger-api", Field: "repo"}}, Pips: ui.Pips{On: 4}, Seats: "0 free"},
 			{Name: "linux-5", About: "Debian 12 · claude, codex", Kind: jobform.FitNo, Text: "Dead since 11:57, it offered engine:codex.", Pips: ui.Pips{Off: 4}, Seats: "dead"},
 		},
 		Foot: ui.Say(ui.Strong("Starts at once."), ui.T(" FB-137 also holds ledger-api.")),
@@ -155,6 +156,22 @@ func badForm() jobform.Form {
 	f.Error = "The job was not created. Two fields need a look, your text is kept."
 	f.Errors = map[string]string{"title": "A title is needed.", "priority": "A whole number from 0 to 10.", "depends_on": "FB-9999 is not a job of this workspace.", "repo": "No live factory holds it.", "acceptance": "At most 50 criteria."}
 	f.Repo = append(f.Repo, ui.Option{Value: "billing-ui", Label: "billing-ui", Selected: true, Offline: true})
+	return f
+}
+
+func editForm() jobform.Form {
+	f := badForm()
+	f.Edit = &jobform.Edit{Key: "FB-142", Title: f.Title, URL: links.JobRetryWith("FB-142"), JobURL: links.Job("FB-142"), DraftURL: links.JobDraft("FB-142", true),
+		CopyURL: links.JobCopy("FB-142"), Version: 7, Base: "title=0a1b", Retry: true, CanRetry: true, Inputs: []string{"BRANCH"}, Secrets: []string{"TOKEN"},
+		Locked: map[string]string{"repo": "claude-2 works on it; this can change once nobody does.", "capabilities": "claude-2 works on it.", "engine": "claude-2 works on it.", "depends_on": "It is over."},
+		Changes: []jobform.Change{{Field: "priority", Label: "Priority", Now: "7", By: "claude-1", Differs: true}, {Field: "repo", Label: "Repo", Dropped: true},
+			{Field: "body", Label: "Description", Now: "One\nTwo", By: "Jonas Weber"}}}
+	return f
+}
+
+func copiedForm() jobform.Form {
+	f := sampleForm()
+	f.Copy = jobform.Copy{Key: "FB-12", URL: links.Job("FB-12"), Secrets: []string{"TOKEN", "KEY"}, Left: []string{"matrix"}}
 	return f
 }
 
@@ -228,6 +245,8 @@ func samplePages(theme layout.Theme) map[string]templ.Component {
 		"job-done":     job.View(job.Page{Shell: shell("", "FB-142"), Job: doneJob()}),
 		"new-job":      jobform.View(jobform.Page{Shell: form, Form: sampleForm()}),
 		"new-job-bad":  jobform.View(jobform.Page{Shell: form, Form: badForm()}),
+		"new-job-copy": jobform.View(jobform.Page{Shell: form, Form: copiedForm()}),
+		"edit-job":     jobform.EditView(jobform.Page{Shell: form, Form: editForm()}),
 		"agents":       agents.View(agents.Page{Shell: shell(layout.SectionAgents, "Agents"), Agents: sampleAgents()}),
 		"review":       review.View(review.Page{Shell: shell(layout.SectionReview, "Review (2)"), Review: sampleReview()}),
 		"review-empty": review.View(review.Page{Shell: shell(layout.SectionReview, "Review"), Review: review.Review{Count: "nothing waits for a decision"}}),

@@ -1,0 +1,69 @@
+package reason
+
+import (
+	"slices"
+	"strings"
+
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// The ids of the fields of a job's form that a reason leads to.
+const (
+	fieldRepo         = "repo"
+	fieldFactory      = "factory"
+	fieldEngine       = "engine"
+	fieldCapabilities = "capabilities"
+	fieldDependencies = "dep"
+	fieldNotBefore    = "not_before"
+	fieldBudget       = "token_budget"
+)
+
+// fieldNames are what a sentence calls the fields.
+var fieldNames = map[string]string{
+	fieldRepo: "repo", fieldFactory: "factory", fieldEngine: "engine", fieldCapabilities: "capabilities",
+	fieldDependencies: "dependencies", fieldNotBefore: "time", fieldBudget: "token budget",
+}
+
+// FieldOf is the field that asks for a token of a factory or an agent.
+func FieldOf(token string) string {
+	switch {
+	case strings.HasPrefix(token, "repo:"):
+		return fieldRepo
+	case strings.HasPrefix(token, "engine:"):
+		return fieldEngine
+	default:
+		return fieldCapabilities
+	}
+}
+
+// Mends are links to the fields of the job's form whose change ends the wait, none where
+// no change does.
+func Mends(j jobs.Job, why kanban.Reason) []ui.Span {
+	var fields []string
+	switch why.Code {
+	case kanban.CodeNoFactory:
+		if j.Factory != "" && why.Text != fleet.ReasonDraining && why.Text != fleet.ReasonDead {
+			fields = append(fields, fieldFactory)
+		}
+		for _, token := range why.Missing {
+			fields = append(fields, FieldOf(token))
+		}
+	case kanban.CodeDependency, kanban.CodeDependencyFailed:
+		fields = append(fields, fieldDependencies)
+	case kanban.CodeNotBefore:
+		fields = append(fields, fieldNotBefore)
+	case kanban.CodeBudget:
+		fields = append(fields, fieldBudget)
+	}
+	var spans []ui.Span
+	for i, field := range fields {
+		if !slices.Contains(fields[:i], field) {
+			spans = append(spans, ui.Link(fieldNames[field], links.JobEdit(j.Key, field)))
+		}
+	}
+	return spans
+}
