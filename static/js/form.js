@@ -4,6 +4,9 @@ import "./dependency.js";
 
 const form = document.getElementById("job-form");
 
+// Whoever comes for no certain field, and for no refused one, begins with the title.
+if (!location.hash && document.activeElement === document.body) document.getElementById("title").focus();
+
 // Whatever the preview depends on says so once, by an event of ours.
 form.addEventListener("change", (event) => {
   if (event.target.matches("[data-route]")) form.dispatchEvent(new Event("route-changed"));
