@@ -168,7 +168,7 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 	case eventlog.ProductSaved, eventlog.ProductDeleted:
 		for _, name := range []string{"product", "name"} {
 			if text := said(name); text != "" {
-				return ui.Say(ui.Name(text))
+				return append(ui.Say(ui.Name(text)), colon(said("reason"))...)
 			}
 		}
 	}

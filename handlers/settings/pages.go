@@ -54,7 +54,7 @@ type Fleet interface {
 // Jobs is what the page asks of jobs.
 type Jobs interface {
 	DeleteProduct(ctx context.Context, who tenancy.Principal, name string) error
-	PauseProduct(ctx context.Context, who tenancy.Principal, name string, paused bool) (jobs.Product, error)
+	PauseProduct(ctx context.Context, who tenancy.Principal, name string, paused bool, reason string) (jobs.Product, error)
 	Product(ctx context.Context, who tenancy.Principal, name string) (jobs.Product, error)
 	Products(ctx context.Context, who tenancy.Principal) ([]jobs.Product, error)
 	PutProduct(ctx context.Context, who tenancy.Principal, name string, in jobs.ProductSettings) (p jobs.Product, made bool, err error)

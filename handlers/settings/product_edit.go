@@ -2,6 +2,7 @@ package settings
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -83,7 +84,14 @@ func (p *productPages) productResume(c echo.Context, who tenancy.Principal) erro
 }
 
 func (p *productPages) setProductPaused(c echo.Context, who tenancy.Principal, paused bool) error {
-	product, err := p.Jobs.PauseProduct(c.Request().Context(), who, productName(c), paused)
+	in, err := web.Form(c)
+	if err != nil {
+		return err
+	}
+	product, err := p.Jobs.PauseProduct(c.Request().Context(), who, productName(c), paused, strings.TrimSpace(in.Get("reason")))
+	if fault.Is(err, fault.Validation) {
+		return web.Sentence(err)
+	}
 	if err != nil {
 		return err
 	}

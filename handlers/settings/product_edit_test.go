@@ -3,6 +3,7 @@ package settings_test
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"fleetboard/db/dbfactory"
@@ -170,4 +171,27 @@ func TestDeleteAProduct(t *testing.T) {
 	handlertest.WantCount(t, doc, "#dlg-delete", 0)
 	handlertest.WantText(t, doc, "#product-end", "Jobs that name no product belong to default; it stays.")
 	handlertest.WantRedirect(t, d.Post("/settings/products/default/delete", nil), "/settings/products/default")
+}
+
+// The product's page says whether agents get its jobs, asks why they are to stop, and
+// leads to what belongs to the product.
+func TestPauseAProductWithAReason(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api"}})
+	doc := handlertest.Page(t, d.Get("/settings/products/ledger"), http.StatusOK)
+	handlertest.WantText(t, doc, "#product-state", "Active")
+	for _, to := range []string{"/board?product=ledger", "/board?product=ledger&repo=ledger-api", "/jobs/new?product=ledger", "/timeline?group=products"} {
+		handlertest.WantCount(t, doc, "#main nav a[href='"+to+"']", 1)
+	}
+	handlertest.WantCount(t, doc, "p > form, p nav", 0)
+	pause := doc.Find("#product-pause form").AttrOr("action", "")
+	handlertest.Read(t, d.Post(pause, url.Values{"reason": {strings.Repeat("x", jobs.MaxPauseReason+1)}}), http.StatusUnprocessableEntity)
+	if d.Settings("ledger").Paused {
+		t.Error("it is paused, though its reason was refused")
+	}
+	handlertest.WantRedirect(t, d.Post(pause, url.Values{"reason": {"Release freeze"}}), "/settings/products")
+	doc = handlertest.Page(t, d.Get("/settings/products/ledger"), http.StatusOK)
+	handlertest.WantText(t, doc, "#product-state", "Paused")
+	handlertest.WantCount(t, doc, "#product-state form[action$='/resume']", 1)
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/settings/audit"), http.StatusOK), "#main", "ledger: Release freeze")
 }

@@ -179,6 +179,13 @@ func (s productFormData) model() view.ProductForm {
 	p := *s.product
 	m.Name, m.SaveURL, m.BoardURL, m.Paused = p.Name, links.Product(p.Name), links.BoardWith(links.Filter{Product: p.Name}), p.Paused
 	m.PauseURL, m.ResumeURL = pauseURLs(p)
+	m.Ways = []view.ProductWay{{Icon: "square-kanban", Label: "Its jobs", URL: m.BoardURL},
+		{Icon: "plus", Label: "New job", URL: links.NewJobIn(p.Name)},
+		{Icon: "history", Label: "Changes of products", URL: links.TimelineWith(links.TimelineFilter{Group: "products"})}}
+	for _, repo := range p.Repos {
+		m.RepoWays = append(m.RepoWays, view.ProductWay{Icon: "folder-git-2", Label: repo,
+			URL: links.BoardWith(links.Filter{Product: p.Name, Repo: repo})})
+	}
 	m.InReview = "In review now: " + s.inReview.text(p.Name) + "."
 	if p.Name == jobs.DefaultProduct {
 		m.Stays = "Jobs that name no product belong to " + p.Name + "; it stays."

@@ -38,6 +38,8 @@ const (
 	MaxRepos       = 200
 	MinReviewLimit = 1
 	MaxReviewLimit = 100_000
+	// MaxPauseReason is how long the reason for a pause may be, in characters.
+	MaxPauseReason = 2000
 
 	// maxSecretBytes bounds the values of one job's secrets together: each text
 	// that its agent writes is searched for all of them.

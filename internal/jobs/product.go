@@ -71,7 +71,7 @@ func (s *Service) PutProduct(ctx context.Context, who tenancy.Principal, name st
 	if err := in.check(name); err != nil {
 		return Product{}, false, err
 	}
-	return s.changeProduct(ctx, who, name, in.Repos, func(before Product) (Product, error) {
+	return s.changeProduct(ctx, who, name, "", in.Repos, func(before Product) (Product, error) {
 		p := Product{ID: before.ID, Name: name, Repos: set(in.Repos), ReviewRequired: in.ReviewRequired,
 			OneJobPerRepo: in.OneJobPerRepo, ReviewLimit: in.ReviewLimit, Paused: in.Paused}
 		if p.ID == ids.Nil {
@@ -82,9 +82,13 @@ func (s *Service) PutProduct(ctx context.Context, who tenancy.Principal, name st
 }
 
 // PauseProduct stops the claims of a product, or lets them go on, and leaves its
-// other settings alone. Forbidden; NotFound.
-func (s *Service) PauseProduct(ctx context.Context, who tenancy.Principal, name string, paused bool) (Product, error) {
-	p, _, err := s.changeProduct(ctx, who, name, nil, func(before Product) (Product, error) {
+// other settings alone. The log keeps the reason. Forbidden; NotFound; Validation.
+func (s *Service) PauseProduct(ctx context.Context, who tenancy.Principal, name string, paused bool, reason string) (Product, error) {
+	problems := fault.Problems{}
+	if problems.Line("reason", reason, MaxPauseReason); len(problems) > 0 {
+		return Product{}, problems.Err()
+	}
+	p, _, err := s.changeProduct(ctx, who, name, reason, nil, func(before Product) (Product, error) {
 		if before.ID == ids.Nil {
 			return Product{}, noProduct(name)
 		}
@@ -96,7 +100,7 @@ func (s *Service) PauseProduct(ctx context.Context, who tenancy.Principal, name 
 
 // changeProduct saves what change makes of a product, the zero Product where there
 // is none of that name, and wakes the claims of its lanes.
-func (s *Service) changeProduct(ctx context.Context, who tenancy.Principal, name string, repos []string,
+func (s *Service) changeProduct(ctx context.Context, who tenancy.Principal, name, reason string, repos []string,
 	change func(before Product) (Product, error),
 ) (p Product, made bool, err error) {
 	if !who.Can(tenancy.Manage) {
@@ -112,7 +116,7 @@ func (s *Service) changeProduct(ctx context.Context, who tenancy.Principal, name
 		if p, err = change(before); err != nil {
 			return err
 		}
-		if err := saveProductTx(ctx, tx, who, before, p); err != nil {
+		if err := saveProductTx(ctx, tx, who, before, p, reason); err != nil {
 			return err
 		}
 		lanes, err = lanesOfProductTx(ctx, tx, who.Workspace, p.ID)
@@ -178,7 +182,7 @@ func lockProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string,
 	return found, p.Err()
 }
 
-func saveProductTx(ctx context.Context, tx db.Tx, who tenancy.Principal, before, p Product) error {
+func saveProductTx(ctx context.Context, tx db.Tx, who tenancy.Principal, before, p Product, reason string) error {
 	if err := writeProductTx(ctx, tx, who.Workspace, p); err != nil {
 		return err
 	}
@@ -191,7 +195,11 @@ func saveProductTx(ctx context.Context, tx db.Tx, who tenancy.Principal, before,
 	if len(changes) == 0 && before.ID == p.ID {
 		return nil
 	}
-	return eventlog.RecordTx(ctx, tx, who, eventlog.ProductSaved, map[string]string{"product": p.Name}, changes...)
+	said := map[string]string{"product": p.Name}
+	if reason != "" {
+		said["reason"] = reason
+	}
+	return eventlog.RecordTx(ctx, tx, who, eventlog.ProductSaved, said, changes...)
 }
 
 // changes lists what differs from the product of before.

@@ -185,15 +185,15 @@ func TestAPauseLeavesTheOtherSettingsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, paused := range []bool{true, true, false} {
-		p, err := b.PauseProduct(t.Context(), owner, "web", paused)
+		p, err := b.PauseProduct(t.Context(), owner, "web", paused, "")
 		if err != nil || p.Paused != paused || len(p.Repos) != 1 || p.ReviewLimit == nil || *p.ReviewLimit != 2 {
 			t.Errorf("paused %t: %+v, %v", paused, p, err)
 		}
 	}
-	if _, err := b.PauseProduct(t.Context(), owner, "nothing", true); !fault.Is(err, fault.NotFound) {
+	if _, err := b.PauseProduct(t.Context(), owner, "nothing", true, ""); !fault.Is(err, fault.NotFound) {
 		t.Errorf("an unknown product: %v", err)
 	}
-	if _, err := b.PauseProduct(t.Context(), dbfactory.Person(b.who.Workspace, tenancy.RoleMember), "web", true); !fault.Is(err, fault.Forbidden) {
+	if _, err := b.PauseProduct(t.Context(), dbfactory.Person(b.who.Workspace, tenancy.RoleMember), "web", true, ""); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("a member: %v", err)
 	}
 }

@@ -42,6 +42,9 @@ func LoginNext(next string) string {
 	return Login + "?next=" + url.QueryEscape(next)
 }
 
+// NewJobIn is the form for a new job of a product.
+func NewJobIn(product string) string { return with(NewJob, url.Values{"product": {product}}) }
+
 // Job is a job's page.
 func Job(key string) string { return "/jobs/" + url.PathEscape(key) }
 

@@ -52,7 +52,9 @@ type ProductForm struct {
 	ReviewRequired bool
 	OneJobPerRepo  bool
 	ReviewLimit    string
-	InReview       string // "2 jobs are in review now.", "" for a new one
+	InReview       string       // "2 jobs are in review now.", "" for a new one
+	Ways           []ProductWay // of an existing one
+	RepoWays       []ProductWay // a repo's jobs each
 	Paused         bool
 	PauseURL       string // of an existing one that is not paused
 	ResumeURL      string // of one that is
@@ -64,6 +66,9 @@ type ProductForm struct {
 	// Error is about the form as a whole: what happened, what is kept.
 	Error string
 }
+
+// ProductWay leads from a product to what belongs to it.
+type ProductWay struct{ Icon, Label, URL string }
 
 // productMeaning is what a setting of a product does, in a sentence.
 type productMeaning struct{ name, text string }
