@@ -28,6 +28,7 @@ type look struct {
 	theme         string // light or dark
 	width, height int
 	noScript      bool
+	zone, locale  string // of the reader; "" for those of the machine
 }
 
 var desktop = look{theme: "light", width: 1440, height: 900}
@@ -35,12 +36,16 @@ var desktop = look{theme: "light", width: 1440, height: 900}
 // visit opens a browser at the server.
 func (s *server) visit(how look) *visitor {
 	s.t.Helper()
-	context, err := chromium.NewContext(playwright.BrowserNewContextOptions{
+	options := playwright.BrowserNewContextOptions{
 		Viewport:          &playwright.Size{Width: how.width, Height: how.height},
 		ColorScheme:       map[string]*playwright.ColorScheme{"light": playwright.ColorSchemeLight, "dark": playwright.ColorSchemeDark}[how.theme],
 		JavaScriptEnabled: playwright.Bool(!how.noScript),
 		BaseURL:           playwright.String(s.url),
-	})
+	}
+	if how.zone != "" {
+		options.TimezoneId, options.Locale = &how.zone, &how.locale
+	}
+	context, err := chromium.NewContext(options)
 	if err != nil {
 		s.t.Fatal(err)
 	}

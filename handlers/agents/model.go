@@ -73,14 +73,14 @@ func drainNote(f fleet.Factory, now time.Time) ui.Sentence {
 	if !f.Draining {
 		return nil
 	}
-	text := "Drained"
+	text := ui.Text("Drained")
 	if f.DrainedBy != "" {
-		text += " by " + f.DrainedBy
+		text = append(text, ui.T(" by "+f.DrainedBy))
 	}
 	if f.DrainedAt != nil {
-		text += " " + ui.Duration(now.Sub(*f.DrainedAt)) + " ago"
+		text = append(text, ui.T(" "), ui.Moment(ui.Ago(*f.DrainedAt, now)))
 	}
-	return ui.Text(text + ". No new claims, current jobs may end.")
+	return append(text, ui.T(". No new claims, current jobs may end."))
 }
 
 func (s pageData) agent(a fleet.Agent, held []jobs.Job) view.Agent {

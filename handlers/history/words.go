@@ -276,9 +276,6 @@ func fieldValue(field string, v any) string {
 		}
 		return strconv.FormatFloat(value, 'f', -1, 64)
 	case string:
-		if at, err := time.Parse(time.RFC3339Nano, value); err == nil {
-			return at.UTC().Format("2 Jan 15:04 UTC")
-		}
 		if text := web.FirstLine(value, maxField); text != "" {
 			return text
 		}
@@ -322,12 +319,17 @@ func met(field string, list []any) int {
 }
 
 // toldValue is fieldValue of a change; a value that stands apart is only long.
-func toldValue(c eventlog.Change, v any, apart string) string {
-	if apart != "" {
-		return "a long text"
+func toldValue(c eventlog.Change, v any, apart string) ui.Sentence {
+	text, _ := v.(string)
+	at, err := time.Parse(time.RFC3339Nano, text)
+	switch {
+	case apart != "":
+		return ui.Text("a long text")
+	case text != "" && c.Field == "body":
+		return ui.Text(web.Plural(len([]rune(text)), "character", "characters"))
+	case err == nil:
+		return ui.Say(ui.Moment(ui.Day(at)))
+	default:
+		return ui.Text(fieldValue(c.Field, v))
 	}
-	if text, ok := v.(string); ok && c.Field == "body" {
-		return web.Plural(len([]rune(text)), "character", "characters")
-	}
-	return fieldValue(c.Field, v)
 }

@@ -93,11 +93,11 @@ func (s pageData) meta() []ui.Sentence {
 	return list
 }
 
-func (s pageData) checkNote() string {
+func (s pageData) checkNote() ui.Sentence {
 	if s.job.ProgressAt != nil {
-		return "with the progress of " + ui.Duration(s.now.Sub(*s.job.ProgressAt)) + " ago; any factory can go on from it"
+		return ui.Say(ui.T("with the progress of "), ui.Moment(ui.Ago(*s.job.ProgressAt, s.now)), ui.T("; any factory can go on from it"))
 	}
-	return "any factory can go on from it"
+	return ui.Text("any factory can go on from it")
 }
 
 // overEstimate is how far past its estimate a job is warned (docs/concepts.md).
@@ -148,7 +148,7 @@ func (s pageData) limits() []view.Fact {
 		{Name: "Review", Text: ui.Text(review)},
 	}
 	if j.NotBefore != nil {
-		facts = append(facts, view.Fact{Name: "Not before", Text: ui.Text(web.Until(*j.NotBefore, s.now))})
+		facts = append(facts, view.Fact{Name: "Not before", Text: ui.Say(ui.Moment(ui.Until(*j.NotBefore, s.now)))})
 	}
 	if len(j.Tags) > 0 {
 		facts = append(facts, view.Fact{Name: "Tags", Chips: j.Tags})

@@ -26,7 +26,7 @@ func (s pageData) worker() view.StripItem {
 	for _, f := range s.Fleet.Factories {
 		for _, a := range f.Agents {
 			if a.ID == l.AgentID {
-				m.Note, m.NoteWhen = "heartbeat", ui.Ago(a.LastHeartbeatAt, s.now)
+				m.Note, m.NoteWhen = ui.Text("heartbeat"), ui.Ago(a.LastHeartbeatAt, s.now)
 				m.Beat, m.NoteTone = jobparts.HeartbeatTones(a.Health)
 			}
 		}
@@ -50,7 +50,7 @@ func (s pageData) progress() view.StripItem {
 		}
 	}
 	if d := reason.DirectiveReason(j, s.now); d != nil {
-		m.Note, m.NoteTone = d.Text.String(), d.Tone
+		m.Note, m.NoteTone = d.Text, d.Tone
 		m.NoteWhen = ui.When{}
 	}
 	return m
@@ -59,7 +59,7 @@ func (s pageData) progress() view.StripItem {
 func (s pageData) lease() view.StripItem {
 	l := s.job.Lease
 	return view.StripItem{Label: "Lease", Clock: ui.Left(l.ExpiresAt, s.now), Rest: "left",
-		Note: "epoch " + strconv.FormatInt(l.Epoch, 10) + ", until", NoteWhen: ui.At(l.ExpiresAt)}
+		Note: ui.Text("epoch " + strconv.FormatInt(l.Epoch, 10) + ", until"), NoteWhen: ui.At(l.ExpiresAt)}
 }
 
 func (s pageData) elapsed() view.StripItem {
@@ -70,21 +70,19 @@ func (s pageData) elapsed() view.StripItem {
 			m.NoteTone = ui.Warn
 		}
 	}
-	if len(s.Attempts) > 1 {
-		m.Note = ui.Duration(s.worked()) + " over all attempts"
+	if earlier := s.worked(); earlier > 0 {
+		m.Note = ui.Text("after " + ui.Duration(earlier) + " in earlier attempts")
 	}
 	return m
 }
 
-// worked is the time of all attempts together.
+// worked is the time of the attempts that have ended.
 func (s pageData) worked() time.Duration {
 	var sum time.Duration
 	for _, a := range s.Attempts {
-		end := s.now
 		if a.EndedAt != nil {
-			end = *a.EndedAt
+			sum += a.EndedAt.Sub(a.ClaimedAt)
 		}
-		sum += end.Sub(a.ClaimedAt)
 	}
 	return sum
 }

@@ -151,7 +151,7 @@ func startText(f jobForm, can, seats int, start kanban.Start, now time.Time) (ui
 		text := append(ui.Say(ui.Strong("It waits first"), ui.T(" for ")), web.AndSpans(reason.KeyLinks(open))...)
 		return append(text, ui.T(".")), "link"
 	case at != nil && at.After(now):
-		return ui.Say(ui.Strong("It waits first"), ui.T(", until "+web.Until(*at, now)+".")), "calendar-clock"
+		return ui.Say(ui.Strong("It waits first"), ui.T(", until "), ui.Moment(ui.Until(*at, now)), ui.T(".")), "calendar-clock"
 	case len(start.Reasons) > 0:
 		text := ui.Say(ui.Strong("It waits first."))
 		for _, why := range start.Reasons {

@@ -12,17 +12,11 @@ import (
 // DirectiveReason says what the agent was asked, nil for nothing.
 func DirectiveReason(j jobs.Job, now time.Time) *viewparts.Reason {
 	lease := j.Lease
-	grace := ""
-	if lease.GraceEndsAt != nil && lease.GraceEndsAt.After(now) {
-		grace = ", it has " + ui.Clock(lease.GraceEndsAt.Sub(now))
-	}
 	switch lease.Directive {
 	case string(jobs.ByPause):
-		return &viewparts.Reason{Icon: "circle-pause", Tone: ui.Warn,
-			Text: ui.Text(ByText("Asked to pause", tenancy.Credit(lease.DirectiveBy, tenancy.Actor{}), "").String() + grace)}
+		return &viewparts.Reason{Icon: "circle-pause", Tone: ui.Warn, Text: askedText("Asked to pause", lease, now)}
 	case string(jobs.ByCancel):
-		return &viewparts.Reason{Icon: "circle-stop", Tone: ui.Bad,
-			Text: ui.Text(ByText("Asked to stop", tenancy.Credit(lease.DirectiveBy, tenancy.Actor{}), "").String() + grace)}
+		return &viewparts.Reason{Icon: "circle-stop", Tone: ui.Bad, Text: askedText("Asked to stop", lease, now)}
 	case "warn":
 		return warnReason(lease)
 	case "drain":
@@ -33,6 +27,15 @@ func DirectiveReason(j jobs.Job, now time.Time) *viewparts.Reason {
 		}
 		return nil
 	}
+}
+
+// askedText is "Asked to stop by Mara Ilić, it has 40s".
+func askedText(what string, lease *jobs.Lease, now time.Time) ui.Sentence {
+	text := ByText(what, tenancy.Credit(lease.DirectiveBy, tenancy.Actor{}), "")
+	if lease.GraceEndsAt != nil && lease.GraceEndsAt.After(now) {
+		text = append(text, ui.T(", it has "), ui.Moment(ui.Left(*lease.GraceEndsAt, now)))
+	}
+	return text
 }
 
 // warnReason says that the agent was told of its time; that is still so when it

@@ -68,19 +68,19 @@ type clock struct {
 }
 
 // at is "18:00 UTC", or the moment itself.
-func (c clock) at(t time.Time) string {
+func (c clock) at(t time.Time) ui.Span {
 	if c.exact {
-		return t.UTC().Format(time.RFC3339)
+		return ui.T(t.UTC().Format(time.RFC3339))
 	}
-	return web.Until(t, c.now)
+	return ui.Moment(ui.Until(t, c.now))
 }
 
 // in is "in 4m 10s", or the moment itself.
-func (c clock) in(t time.Time) string {
+func (c clock) in(t time.Time) []ui.Span {
 	if c.exact {
-		return "at " + c.at(t)
+		return []ui.Span{ui.T("at "), c.at(t)}
 	}
-	return "in " + ui.Clock(t.Sub(c.now))
+	return []ui.Span{ui.T("in "), ui.Moment(ui.Left(t, c.now))}
 }
 
 func text(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
@@ -205,22 +205,22 @@ func notBeforeText(at *time.Time, c clock) ui.Sentence {
 	if at == nil || !at.After(c.now) {
 		return ui.Text("Its time has come")
 	}
-	return ui.Text("Not before " + c.at(*at))
+	return ui.Say(ui.T("Not before "), c.at(*at))
 }
 
 func retryText(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
-	next := "now"
+	next := []ui.Span{ui.T("now")}
 	if why.Until != nil && why.Until.After(c.now) {
 		next = c.in(*why.Until)
 	}
 	if why.Lost {
-		return ui.Text("Lost with many others, back " + next)
+		return append(ui.Text("Lost with many others, back "), next...)
 	}
-	text := "Retry " + strconv.Itoa(j.FailureCount) + " of " + strconv.Itoa(j.MaxRetries) + " " + next
+	text := append(ui.Text("Retry "+strconv.Itoa(j.FailureCount)+" of "+strconv.Itoa(j.MaxRetries)+" "), next...)
 	if why.Text != "" {
-		text += ". Last: " + web.FirstLine(why.Text, web.MaxQuote)
+		text = append(text, ui.T(". Last: "+web.FirstLine(why.Text, web.MaxQuote)))
 	}
-	return ui.Text(text)
+	return text
 }
 
 // repoBusyText is "Repo busy: FB-137 holds ios-client, claude-1 works on it".

@@ -151,7 +151,8 @@ func (s pageData) decided() *view.Job {
 func (s pageData) gone(j jobs.Job) *view.Gone {
 	word := ui.Status(j.Status).Word()
 	g := &view.Gone{Text: ui.Say(ui.Strong(j.Key+" is not in review."),
-		ui.T(" "+word+" since "+ui.Duration(s.now.Sub(j.StatusAt))+", by "+tenancy.Credit(j.StatusBy, j.CarriedOutBy)+"."))}
+		ui.T(" "+word+" since "), ui.Moment(ui.For(j.StatusAt, s.now)),
+		ui.T(", by "+tenancy.Credit(j.StatusBy, j.CarriedOutBy)+"."))}
 	if next := s.next(); next != "" {
 		g.NextURL = links.ReviewOf(next, s.place.after)
 	}

@@ -54,9 +54,9 @@ func (p *tokenPages) issueToken(c echo.Context, who tenancy.Principal, sheet *to
 	if err != nil {
 		return nil, err
 	}
-	ends := "It does not end by itself."
+	ends := ui.Text("It does not end by itself.")
 	if in.ExpiresAt != nil {
-		ends = "It ends on " + in.ExpiresAt.UTC().Format("2 January 2006 15:04 UTC") + "."
+		ends = ui.Say(ui.T("It ends on "), ui.Moment(ui.Date(*in.ExpiresAt)), ui.T("."))
 	}
 	return &view.MadeToken{Name: in.Name, Token: plain, Ends: ends, Enrolment: in.Kind == tenancy.KindEnrolment}, nil
 }

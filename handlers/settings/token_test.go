@@ -177,7 +177,7 @@ func TestConnectPage(t *testing.T) {
 
 	doc = handlertest.Page(t, d.Post("/settings/connect", newToken("enrolment", "rack 3", url.Values{"life": {"7"}})), http.StatusOK)
 	handlertest.WantText(t, doc, "#new-token", "Copy the lines with the token “rack 3” now")
-	handlertest.WantText(t, doc, "#new-token", "It ends on "+time.Now().UTC().AddDate(0, 0, 7).Format("2 January 2006"))
+	handlertest.WantText(t, doc, "#new-token", "It ends on "+time.Now().UTC().AddDate(0, 0, 7).Format("2 Jan 2006"))
 	never := handlertest.Page(t, d.Post("/settings/connect", newToken("enrolment", "rack 4", url.Values{"life": {"0"}})), http.StatusOK)
 	handlertest.WantText(t, never, "#new-token", "It does not end by itself.")
 	_, token, _ := strings.Cut(doc.Find("#connect-environment [data-copy]").AttrOr("data-copy", ""), "FLEETBOARD_ENROLMENT_TOKEN=")

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"fleetboard/internal/tenancy"
@@ -64,16 +63,6 @@ func PercentWord(p *int) string {
 		return ""
 	}
 	return strconv.Itoa(*p) + "%"
-}
-
-// Until names a coming moment in a sentence, where the reader's zone is not
-// known: "18:00 UTC", or with the day where it is not today.
-func Until(at, now time.Time) string {
-	at, now = at.UTC(), now.UTC()
-	if at.YearDay() == now.YearDay() && at.Year() == now.Year() {
-		return at.Format("15:04 UTC")
-	}
-	return at.Format("2 Jan 15:04 UTC")
 }
 
 // FirstLine is the beginning of a text, at most n characters of its first line.

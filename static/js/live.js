@@ -2,6 +2,8 @@
 // hold on live changes during a drag, and the reset. What happens to the cards of
 // the board is in cards.js, requests that got no answer are in send.js.
 
+import { timeToday } from "./time.js";
+
 const source = document.getElementById("live");
 const state = document.getElementById("live-state");
 const note = document.getElementById("offline-note");
@@ -29,7 +31,7 @@ function connected() {
 function broken() {
   if (since) return;
   since = new Date();
-  const at = since.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  const at = timeToday(since);
   timers = [
     setTimeout(() => show("wait", "Reconnecting"), slow),
     setTimeout(() => {

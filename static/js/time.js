@@ -1,5 +1,5 @@
 // Keeps the relative times of the page fresh, by the server's clock, and shows
-// clock times in the reader's zone. The words are those of views/ui/when.go.
+// moments in the reader's zone and locale. The words are those of views/ui/when.go.
 
 const skew = Date.now() - (Date.parse(document.body.dataset.now ?? "") || Date.now());
 
@@ -26,9 +26,18 @@ function two(a, au, b, bu) {
   return b === 0 ? a + au : `${a}${au} ${b}${bu}`;
 }
 
-const timeOfDay = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const dayAndTime = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
-const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+const format = (options) => new Intl.DateTimeFormat(undefined, options);
+const timeOfDay = format({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const minute = format({ hour: "2-digit", minute: "2-digit" });
+const dayAndTime = format({ day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+const date = format({ dateStyle: "medium", timeStyle: "short" });
+const yearAndDay = format({ dateStyle: "medium" });
+const whole = format({ dateStyle: "medium", timeStyle: "long" });
+
+const sameDay = (a, b) => yearAndDay.format(a) === yearAndDay.format(b);
+const sameYear = (a, b) => new Date(a).getFullYear() === new Date(b).getFullYear();
+export const timeToday = (at) => minute.format(at);
+const day = (at, t) => (sameYear(at, t) ? dayAndTime : date).format(at);
 
 const write = {
   ago: (at, t) => duration(t - at) + " ago",
@@ -37,7 +46,9 @@ const write = {
   left: (at, t) => clock(at - t),
   run: (at, t) => clock(t - at),
   clock: (at) => timeOfDay.format(at),
-  day: (at) => dayAndTime.format(at).replace(",", ""),
+  day,
+  date: (at) => date.format(at),
+  until: (at, t) => (sameDay(at, t) ? timeToday(at) : day(at, t)),
 };
 
 function refresh() {

@@ -3,8 +3,8 @@
 import { now } from "./time.js";
 
 const list = document.querySelector(".tl");
-const thisYear = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long" });
-const otherYear = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+const thisYear = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
+const otherYear = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long", year: "numeric" });
 
 const midnight = (date) => new Date(date.getFullYear(), date.getMonth(), date.getDate());
 
@@ -14,7 +14,7 @@ function heading(day) {
   if (day.getTime() === today.getTime()) return "Today";
   if (day.getTime() === yesterday.getTime()) return "Yesterday";
   const format = day.getFullYear() === today.getFullYear() ? thisYear : otherYear;
-  return format.format(day).replace(",", "");
+  return format.format(day);
 }
 
 // regroup puts one heading before the first event of each day.

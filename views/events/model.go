@@ -45,5 +45,6 @@ type Actor struct {
 
 // FieldChange is a field's old and new value in a few words.
 type FieldChange struct {
-	Field, Was, Now string
+	Field    string
+	Was, Now ui.Sentence
 }

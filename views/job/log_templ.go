@@ -512,7 +512,7 @@ func logLine(l LogLine) templ.Component {
 			templ_7745c5c3_Var23 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		var templ_7745c5c3_Var24 = []any{"grid-cols-[3.75rem_3.75rem_6.5rem_minmax(0,1fr)] max-md:grid-cols-[auto_auto_minmax(0,1fr)] max-md:gap-y-0", l.Tone.lineClass(), templ.KV("bg-red-tint", l.Tone == LogWorst)}
+		var templ_7745c5c3_Var24 = []any{"grid-cols-[6.75rem_3.75rem_6.5rem_minmax(0,1fr)] max-md:grid-cols-[auto_auto_minmax(0,1fr)] max-md:gap-y-0", l.Tone.lineClass(), templ.KV("bg-red-tint", l.Tone == LogWorst)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var24...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

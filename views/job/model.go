@@ -58,9 +58,9 @@ type Job struct {
 	AttemptNote string // "1 failure of 3, 1 loss of 5"
 	Used        Used   // by all attempts
 	Events      []Event
-	EventNote   string // "47", "newest 50"
-	Checkpoint  string // pretty JSON, "" shows no panel
-	CheckNote   string // "kept 40s ago, any factory can go on from it"
+	EventNote   string      // "47", "newest 50"
+	Checkpoint  string      // pretty JSON, "" shows no panel
+	CheckNote   ui.Sentence // "kept 40s ago, any factory can go on from it"
 }
 
 // StripItem is one box of the strip.
@@ -73,9 +73,9 @@ type StripItem struct {
 	Bar      bool
 	Percent  int
 	Wide     bool
-	Beat     ui.Tone // a dot before the note: OK, Warn or Bad; Plain for none
-	Note     string  // "heartbeat"
-	NoteWhen ui.When // "4s ago", after the note
+	Beat     ui.Tone     // a dot before the note: OK, Warn or Bad; Plain for none
+	Note     ui.Sentence // "heartbeat"
+	NoteWhen ui.When     // "4s ago", after the note
 	NoteTone ui.Tone
 }
 

@@ -19,7 +19,7 @@ type TokensPage struct {
 // MadeToken is a token with all of its text.
 type MadeToken struct {
 	Name, Token string
-	Ends        string // "It ends on 21 Feb 2027." or "It does not end by itself."
+	Ends        ui.Sentence // "It ends on 21 Feb 2027." or "It does not end by itself."
 	Enrolment   bool
 }
 

@@ -24,7 +24,7 @@ func sampleTimeline() timeline.Timeline {
 				{ID: 4, At: ui.At(viewstest.Noon), Kind: "claimed", Key: "FB-1", KeyURL: links.Job("FB-1"), From: "ready", To: "assigned",
 					Text: ui.Say(ui.T("on "), ui.Name("mac-1")), Who: events.Actor{Name: "claude-1", Mark: "agent", Icon: "bot", Title: "Agent", URL: who}, Tag: "e1"},
 				{ID: 3, At: ui.At(viewstest.Noon), Kind: "edited", Key: "FB-1", KeyURL: links.Job("FB-1"), More: "2 more",
-					Changes: []events.FieldChange{{Field: "priority", Was: "5", Now: "8"}}, Who: events.Actor{Name: "Mara Ilić", Mark: "person 1a2b3c", Icon: "user", Title: "Person", URL: who}},
+					Changes: []events.FieldChange{{Field: "priority", Was: ui.Text("5"), Now: ui.Text("8")}}, Who: events.Actor{Name: "Mara Ilić", Mark: "person 1a2b3c", Icon: "user", Title: "Person", URL: who}},
 			}},
 			{Heading: "Yesterday", Events: []events.Event{{ID: 2, At: ui.At(viewstest.Noon), Kind: "drained", Bad: true,
 				Text: ui.Text("mac-1 takes no new jobs"), Who: events.Actor{Name: "reaper", Mark: "system", Icon: "settings", Title: "System", URL: who}}}},

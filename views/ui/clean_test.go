@@ -78,8 +78,8 @@ func TestTimes(t *testing.T) {
 		{ui.Left(now.Add(14*time.Minute+56*time.Second), now), "14m 56s"},
 		{ui.Left(now.Add(-time.Hour), now), "0s"},
 		{ui.Run(now.Add(-760*time.Second), now), "12m 40s"},
-		{ui.At(now), "12:46:40"},
-		{ui.Day(now.Add(-108 * time.Minute)), "21 Nov 10:58"},
+		{ui.At(now), "12:46:40 UTC"},
+		{ui.Day(now.Add(-108 * time.Minute)), "21 Nov 10:58 UTC"},
 		{ui.Ago(time.Time{}, now), ""},
 	} {
 		if c.got.Text != c.want {

@@ -7,6 +7,7 @@ type Span struct {
 	Text string // shown as text only, cleaned
 	Href string // not empty: a link, built by views/links
 	Kind SpanKind
+	When When // not zero: a moment instead of Text
 }
 
 // SpanKind is how a Span looks.
@@ -21,7 +22,7 @@ const (
 )
 
 // Sentence is a line of text with names, keys and links in it. Handlers build
-// it from T, Key, Strong, Name and Link:
+// it from T, Key, Strong, Name, Link and Moment:
 //
 //	ui.Say(ui.T("Waits for "), ui.Link("FB-142", links.Job("FB-142")))
 type Sentence []Span
@@ -51,6 +52,9 @@ func Name(s string) Span { return Span{Text: s, Kind: SpanName} }
 
 // Link is a link inside a sentence. The href must come from views/links.
 func Link(s, href string) Span { return Span{Text: s, Href: href} }
+
+// Moment is a moment inside a sentence.
+func Moment(w When) Span { return Span{When: w, Text: w.Text} }
 
 // String is the sentence without its markup.
 func (s Sentence) String() string {

@@ -16,8 +16,10 @@ const (
 	RelIn    Rel = "in"    // "in 4m", to a future time; "now" when it is past
 	RelLeft  Rel = "left"  // "14m 56s", a clock that runs down; "0s" at the end
 	RelRun   Rel = "run"   // "12m 40s", a clock that runs up
-	RelClock Rel = "clock" // "12:46:00", in the reader's zone
-	RelDay   Rel = "day"   // "21 Nov 10:58", in the reader's zone
+	RelClock Rel = "clock" // "12:46:00 UTC"; the page's script says these
+	RelDay   Rel = "day"   // "21 Nov 10:58 UTC"; as the reader does, in his zone
+	RelDate  Rel = "date"  // "21 Nov 2025 10:58 UTC"
+	RelUntil Rel = "until" // "18:00 UTC", with the day where that is not today
 )
 
 // When is a moment with the text it is shown as. The zero value shows nothing.
@@ -50,12 +52,28 @@ func Left(at, now time.Time) When { return when(at, RelLeft, Clock(at.Sub(now)))
 // Run writes a clock that runs up from a moment: "12m 40s".
 func Run(at, now time.Time) When { return when(at, RelRun, Clock(now.Sub(at))) }
 
-// At writes the time of day: "12:46:00". The server writes UTC, the page
-// turns it into the reader's zone.
-func At(at time.Time) When { return when(at, RelClock, at.UTC().Format("15:04:05")) }
+// At writes the time of day: "12:46:00 UTC". The page turns it into the reader's
+// zone and locale.
+func At(at time.Time) When { return when(at, RelClock, at.UTC().Format("15:04:05 UTC")) }
 
-// Day writes the day and the time: "21 Nov 10:58".
-func Day(at time.Time) When { return when(at, RelDay, at.UTC().Format("2 Jan 15:04")) }
+// Day writes the day and the time: "21 Nov 10:58 UTC".
+func Day(at time.Time) When { return when(at, RelDay, at.UTC().Format("2 Jan 15:04 UTC")) }
+
+// Date writes the day with its year, and the time: "21 Nov 2025 10:58 UTC".
+func Date(at time.Time) When { return when(at, RelDate, at.UTC().Format("2 Jan 2006 15:04 UTC")) }
+
+// Until names a moment within a sentence: "18:00 UTC", with the day where it is
+// not that of now.
+func Until(at, now time.Time) When {
+	at, now = at.UTC(), now.UTC()
+	if at.YearDay() == now.YearDay() && at.Year() == now.Year() {
+		return when(at, RelUntil, at.Format("15:04 UTC"))
+	}
+	if at.Year() != now.Year() {
+		return when(at, RelUntil, Date(at).Text)
+	}
+	return when(at, RelUntil, Day(at).Text)
+}
 
 func when(at time.Time, rel Rel, text string) When {
 	if at.IsZero() {

@@ -34,10 +34,10 @@ func sampleJob() job.Job {
 		Moves:   []jobparts.Move{{To: "waiting", Glyph: ui.Paused, Label: "Waiting, pause it"}, {To: "ready", Glyph: ui.Ready, Label: "Ready, give the lease back"}},
 		Actions: []ui.Action{{Verb: "pause", Label: "Pause", Icon: "pause", Main: true, URL: links.JobAction("FB-142", "pause")}, cancel},
 		Strip: []job.StripItem{
-			{Label: "Working on it", Value: "claude-2", Rest: "on mac-1", Beat: ui.OK, Note: "heartbeat", NoteWhen: ui.Ago(ago(4*time.Second), Noon)},
+			{Label: "Working on it", Value: "claude-2", Rest: "on mac-1", Beat: ui.OK, Note: ui.Text("heartbeat"), NoteWhen: ui.Ago(ago(4*time.Second), Noon)},
 			{Label: "Progress", Value: "62%", Rest: "Reaper tests, 200 runs", Bar: true, Percent: 62, Wide: true, NoteWhen: ui.Ago(ago(40*time.Second), Noon)},
-			{Label: "Lease", Clock: ui.Left(Noon.Add(896*time.Second), Noon), Rest: "left", Note: "epoch 3, until", NoteWhen: ui.At(Noon.Add(896 * time.Second))},
-			{Label: "Elapsed", Clock: ui.Run(ago(760*time.Second), Noon), Rest: "of about 25m", Note: "54m over all attempts"},
+			{Label: "Lease", Clock: ui.Left(Noon.Add(896*time.Second), Noon), Rest: "left", Note: ui.Text("epoch 3, until"), NoteWhen: ui.At(Noon.Add(896 * time.Second))},
+			{Label: "Elapsed", Clock: ui.Run(ago(760*time.Second), Noon), Rest: "of about 25m", Note: ui.Text("after 41m in earlier attempts")},
 		},
 		Body:       ui.Markdown("Two sweeps that overlap can both take back the same lease, and `TestReaper/two_sweeps_overlap` then fails about once in 40 runs under `-race`. Make the take-back one guarded update, and let the test wait on a barrier instead of sleeping.\n\n- one guarded update\n- no sleep\n\n```\ngo test -race -count=200 ./internal/dispatch\n```\n"),
 		Acceptance: jobparts.Acceptance{Note: "2 of 4", URL: links.JobTick("FB-142"), Items: []jobparts.Criterion{{Text: "No sleep in the test", Met: true}, {Text: "A finished job is never taken back", Met: true}, {Text: "200 runs under -race without a failure"}, {Text: "The sweep stays under 20 ms at 10,000 leases"}}},
@@ -63,7 +63,7 @@ func sampleJob() job.Job {
 			{ID: 45, At: ui.At(ago(13 * time.Minute)), Kind: "claimed", From: ui.Ready, To: ui.Assigned, Who: sampleAgent, Tag: "e3"},
 			{ID: 44, At: ui.At(ago(49 * time.Minute)), Kind: "lease lost", From: ui.Running, To: ui.Ready, Text: ui.Text("linux-5 is dead, 1 of 5 losses"), Who: events.Actor{Name: "reaper", Mark: "system", Icon: "settings", Title: "System"}, Tag: "e2"},
 		},
-		Checkpoint: "{\n  \"step\": 3, \"of\": 4,\n  \"branch\": \"fb-142-reaper\"\n}", CheckNote: "kept 40s ago, any factory can go on from it",
+		Checkpoint: "{\n  \"step\": 3, \"of\": 4,\n  \"branch\": \"fb-142-reaper\"\n}", CheckNote: ui.Text("kept 40s ago, any factory can go on from it"),
 	}
 }
 
