@@ -127,6 +127,9 @@ func agentState(m *view.Agent, a fleet.Agent, held []jobs.Job) {
 		mark("No progress", "triangle-alert", ui.Warn)
 	case len(held) == 0:
 		m.State, m.Glyph = "Idle", ui.Ready
+	case jobparts.StatusOf(held[0]) != ui.Status(held[0].Status):
+		m.Glyph = jobparts.StatusOf(held[0])
+		m.State = m.Glyph.Word()
 	case held[0].Status == jobs.Assigned:
 		m.State, m.Glyph = "Starting", ui.Assigned
 	default:

@@ -29,7 +29,7 @@ func (l boardView) card(c kanban.Card) view.Card {
 	j := c.Job
 	m := view.Card{
 		Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Column: string(kanban.ColumnOf(j.Status)),
-		Status: ui.Status(j.Status), Percent: web.Percent(j.ProgressPercent), Place: jobparts.PlaceOf(j),
+		Status: jobparts.StatusOf(j), Percent: web.Percent(j.ProgressPercent), Place: jobparts.PlaceOf(j),
 		Priority: j.Priority, Version: j.Version, MoveURL: links.JobMove(j.Key),
 	}
 	switch {

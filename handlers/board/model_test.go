@@ -64,7 +64,7 @@ func TestCardsShowWhatWantsAttention(t *testing.T) {
 	}
 	asking := l.card(kanban.Card{Job: jobs.Job{Status: jobs.Running,
 		Lease: &jobs.Lease{Directive: "cancel", DirectiveBy: tenancy.Actor{Name: "Jo"}, GraceEndsAt: in(40 * time.Second), WarnedAt: in(-time.Minute)}}})
-	if asking.Notice == nil || asking.Notice.Text.String() != "Asked to stop by Jo, it has 40s" {
+	if asking.Notice == nil || asking.Notice.Text.String() != "Cancelling… asked by Jo, the agent has 40s" || asking.Status != ui.Cancelling {
 		t.Errorf("card of a job that is to stop %+v", asking.Notice)
 	}
 }

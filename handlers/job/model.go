@@ -30,7 +30,7 @@ func (s pageData) model() view.Job {
 	j := s.job
 	column := kanban.ColumnOf(j.Status)
 	m := view.Job{
-		Key: j.Key, Title: j.Title, Status: ui.Status(j.Status), Percent: web.Percent(j.ProgressPercent), Version: j.Version,
+		Key: j.Key, Title: j.Title, Status: jobparts.StatusOf(j), Percent: web.Percent(j.ProgressPercent), Version: j.Version,
 		Column: jobparts.ColumnTitles[column], ColumnURL: links.Board + "#col-" + string(column),
 		Meta: s.meta(), Created: ui.Day(j.CreatedAt), CreatedBy: j.CreatedBy, MoveURL: links.JobMove(j.Key),
 		Strip: s.strip(), Why: s.reason(),
@@ -196,7 +196,8 @@ func attemptModel(a attempts.Attempt, j jobs.Job, now time.Time) view.Attempt {
 	m := view.Attempt{Number: int(a.Epoch), Agent: a.Agent, Factory: a.Factory, Percent: web.PercentWord(a.ProgressPercent),
 		Detail: web.FirstLine(a.Error, web.MaxQuote)}
 	if a.EndedAt == nil {
-		m.Status, m.Outcome, m.Running = ui.Status(j.Status), ui.Status(j.Status).Word(), ui.Run(a.ClaimedAt, now)
+		m.Status, m.Running = jobparts.StatusOf(j), ui.Run(a.ClaimedAt, now)
+		m.Outcome = m.Status.Word()
 		return m
 	}
 	m.Took = ui.Clock(a.EndedAt.Sub(a.ClaimedAt))

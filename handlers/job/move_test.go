@@ -82,7 +82,12 @@ func TestMoveOfARunningJobAsksItsAgent(t *testing.T) {
 	j := d.Claim(d.Agent("claude-1"))
 	doc := handlertest.Page(t, d.Hx("/board", "/jobs/FB-1/move", url.Values{"to": {"waiting"}, "version": {version(j)}}), http.StatusOK)
 	handlertest.WantText(t, doc, `hx-partial[hx-target="#toasts"]`, "claude-1 is asked to pause FB-1")
-	handlertest.WantText(t, doc, "#col-running #card-fb-1", "Asked to pause by Mara Ilić, it has")
+	handlertest.WantText(t, doc, "#col-running #card-fb-1", "Pausing… asked by Mara Ilić, the agent has")
+	handlertest.WantCount(t, doc, "#card-fb-1 svg[role=img][aria-label='Pausing…']", 1)
+	doc = handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK)
+	handlertest.WantText(t, doc, ".jobhead .pill", "Pausing…")
+	handlertest.WantText(t, doc, "#attempt-1", "Pausing…")
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/agents"), http.StatusOK), "#agents-panel .ast", "Pausing…")
 }
 
 func TestActions(t *testing.T) {

@@ -55,7 +55,7 @@ func paletteModel(query string, found []jobs.Job, snap fleet.Snapshot, who tenan
 func jobRows(found []jobs.Job) []view.Row {
 	rows := make([]view.Row, len(found))
 	for i, j := range found {
-		rows[i] = view.Row{URL: links.Job(j.Key), Status: ui.Status(j.Status), Percent: web.Percent(j.ProgressPercent),
+		rows[i] = view.Row{URL: links.Job(j.Key), Status: jobparts.StatusOf(j), Percent: web.Percent(j.ProgressPercent),
 			Key: j.Key, Text: j.Title, Note: jobparts.PlaceOf(j)}
 		if j.Lease != nil {
 			rows[i].Note = j.Lease.Agent + " · " + j.Lease.Factory

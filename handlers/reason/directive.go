@@ -14,9 +14,9 @@ func DirectiveReason(j jobs.Job, now time.Time) *viewparts.Reason {
 	lease := j.Lease
 	switch lease.Directive {
 	case string(jobs.ByPause):
-		return &viewparts.Reason{Icon: "circle-pause", Tone: ui.Warn, Text: askedText("Asked to pause", lease, now)}
+		return &viewparts.Reason{Icon: "circle-pause", Tone: ui.Warn, Text: askedText(ui.Pausing, lease, now)}
 	case string(jobs.ByCancel):
-		return &viewparts.Reason{Icon: "circle-stop", Tone: ui.Bad, Text: askedText("Asked to stop", lease, now)}
+		return &viewparts.Reason{Icon: "circle-stop", Tone: ui.Bad, Text: askedText(ui.Cancelling, lease, now)}
 	case "warn":
 		return warnReason(lease)
 	case "drain":
@@ -29,11 +29,11 @@ func DirectiveReason(j jobs.Job, now time.Time) *viewparts.Reason {
 	}
 }
 
-// askedText is "Asked to stop by Mara Ilić, it has 40s".
-func askedText(what string, lease *jobs.Lease, now time.Time) ui.Sentence {
-	text := ByText(what, tenancy.Credit(lease.DirectiveBy, tenancy.Actor{}), "")
+// askedText is "Cancelling… asked by Mara Ilić, the agent has 40s".
+func askedText(what ui.Status, lease *jobs.Lease, now time.Time) ui.Sentence {
+	text := append(ui.Say(ui.Strong(what.Word()), ui.T(" ")), ByText("asked", tenancy.Credit(lease.DirectiveBy, tenancy.Actor{}), "")...)
 	if lease.GraceEndsAt != nil && lease.GraceEndsAt.After(now) {
-		text = append(text, ui.T(", it has "), ui.Moment(ui.Left(*lease.GraceEndsAt, now)))
+		text = append(text, ui.T(", the agent has "), ui.Moment(ui.Left(*lease.GraceEndsAt, now)))
 	}
 	return text
 }

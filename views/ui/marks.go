@@ -5,7 +5,11 @@ import "strconv"
 // maxPips is how many seats are drawn; the number beside them is exact.
 const maxPips = 12
 
+// symbol names the look of a status.
 func (s Status) symbol() string {
+	if to, ok := becomes[s]; ok {
+		return string(to)
+	}
 	if _, ok := statusWords[s]; ok {
 		return string(s)
 	}

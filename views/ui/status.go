@@ -20,6 +20,15 @@ const (
 	Archived  Status = "archived"
 )
 
+// What stands in the place of a status while an agent was asked and has not obeyed.
+const (
+	Pausing    Status = "pausing"
+	Cancelling Status = "cancelling"
+)
+
+// becomes is the status that an agent was asked for; it lends its look.
+var becomes = map[Status]Status{Pausing: Paused, Cancelling: Aborted}
+
 // Statuses lists all twelve.
 var Statuses = []Status{
 	Waiting, Ready, Assigned, Running, Paused, Blocked,
@@ -30,6 +39,7 @@ var statusWords = map[Status]string{
 	Waiting: "Waiting", Ready: "Ready", Assigned: "Assigned", Running: "Running",
 	Paused: "Paused", Blocked: "Blocked", InReview: "In review", Approved: "Approved",
 	Completed: "Completed", Failed: "Failed", Aborted: "Aborted", Archived: "Archived",
+	Pausing: "Pausing…", Cancelling: "Cancelling…",
 }
 
 // Word is the status as people read it: "In review". An unknown status is
@@ -42,12 +52,7 @@ func (s Status) Word() string {
 }
 
 // Class is the CSS class that gives the status its hue.
-func (s Status) Class() string {
-	if _, ok := statusWords[s]; ok {
-		return "st st-" + string(s)
-	}
-	return "st st-archived"
-}
+func (s Status) Class() string { return "st st-" + s.symbol() }
 
 // Tone is how loud a piece of text or a note is.
 type Tone string
