@@ -85,7 +85,7 @@ func AccountView(m AccountPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.FormError(m.errorIn("account")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.FormError(m.errorIn("account"), ui.Faults(ui.Only(m.Errors, "name"), nameField)...).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -382,7 +382,7 @@ func passwordForm(m AccountPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.FormError(m.errorIn("password")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.FormError(m.errorIn("password"), ui.Faults(ui.Only(m.Errors, "current", "password"), passwordFields...)...).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -470,7 +470,7 @@ func connectToken(c Connect) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.FormError(c.Form.Error).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.FormError(c.Form.Error, ui.Faults(c.Form.Errors, tokenFields...)...).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -42,6 +42,15 @@ func Faults(errs map[string]string, fields ...Field) []Fault {
 	return list
 }
 
+// Only are the errors of these fields, of a page with several forms.
+func Only(errs map[string]string, fields ...string) map[string]string {
+	own := map[string]string{}
+	for _, name := range fields {
+		own[name] = errs[name]
+	}
+	return own
+}
+
 func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 // sumUp is the sentence of an error summary: the form's own, else how many fields were
