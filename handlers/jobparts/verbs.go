@@ -3,6 +3,7 @@ package jobparts
 import (
 	"slices"
 
+	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	view "fleetboard/views/jobparts"
@@ -18,7 +19,7 @@ type Verb struct {
 	danger bool
 	// main are the statuses where it stands in the top bar of the job's page.
 	main []jobs.Status
-	// ask makes the dialog before it, nil for none.
+	// Ask makes the dialog before it; nil, or a nil dialog, asks nothing.
 	Ask func(j jobs.Job) *ui.Dialog
 	// hidden verbs have a form of their own on the page.
 	hidden bool
@@ -30,7 +31,7 @@ type Verb struct {
 // table of package jobs.
 var Verbs = []Verb{
 	{By: jobs.ByReject, Label: "Reject", Icon: "undo-2", main: []jobs.Status{jobs.InReview}, Ask: askReject, Done: "was sent back"},
-	{By: jobs.ByApprove, Label: "Approve", Icon: "circle-check", main: []jobs.Status{jobs.InReview}, Done: "approved"},
+	{By: jobs.ByApprove, Label: "Approve", Icon: "circle-check", main: []jobs.Status{jobs.InReview}, Ask: askApprove, Done: "approved"},
 	{By: jobs.ByMerge, Label: "Mark as merged", Icon: "git-merge", main: []jobs.Status{jobs.Approved}, Ask: askMerge, Done: "completed"},
 	{By: jobs.ByMergeFail, Label: "Merge failed", Icon: "undo-2", Ask: askMergeFail, Done: "is in review again"},
 	{By: jobs.ByAnswer, Label: "Answer", Icon: "reply", hidden: true, Done: "got its answer"},
@@ -118,6 +119,23 @@ func Moves(moves []kanban.Move) []view.Move {
 		list = append(list, view.Move{To: string(m.To), Glyph: w.glyph, Label: w.label})
 	}
 	return list
+}
+
+// askApprove asks where something speaks against it.
+func askApprove(j jobs.Job) *ui.Dialog {
+	open, failed := doubts(j)
+	if len(open)+len(failed) == 0 {
+		return nil
+	}
+	d := &ui.Dialog{Title: "Approve " + j.Key + " all the same?", Keep: "Look again", Confirm: "Approve all the same",
+		Text: ui.Text("It waits for its merge then.")}
+	if len(open) > 0 {
+		d.Lists = append(d.Lists, ui.DialogList{Title: web.Plural(len(open), "criterion is open", "criteria are open"), Items: open})
+	}
+	if len(failed) > 0 {
+		d.Lists = append(d.Lists, ui.DialogList{Title: web.Plural(len(failed), "check failed", "checks failed"), Items: failed})
+	}
+	return d
 }
 
 func askReject(j jobs.Job) *ui.Dialog {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fleetboard/handlers/jobparts"
 	"fleetboard/handlers/web"
 	view "fleetboard/views/review"
 	"fleetboard/views/ui"
@@ -165,8 +166,7 @@ func findingsOf(raw json.RawMessage) []view.Finding {
 	for _, name := range names {
 		text, ok := lineOf(o[name])
 		if ok && len(list) < maxFindings {
-			list = append(list, view.Finding{Name: web.FirstLine(strings.ReplaceAll(name, "_", " "), web.MaxSub),
-				Text: text, Tone: toneOf(o[name])})
+			list = append(list, view.Finding{Name: jobparts.CheckName(name), Text: text, Tone: jobparts.CheckTone(o[name])})
 		}
 	}
 	return list
@@ -229,16 +229,4 @@ func scalar(raw json.RawMessage) (string, bool) {
 	default:
 		return "", false
 	}
-}
-
-// toneOf is good or bad where the value says so itself.
-func toneOf(raw json.RawMessage) ui.Tone {
-	var yes bool
-	if json.Unmarshal(raw, &yes) == nil {
-		return map[bool]ui.Tone{true: ui.OK, false: ui.Warn}[yes]
-	}
-	if n, ok := objectOf(raw).number([]string{"failed", "failures", "errors"}); ok {
-		return map[bool]ui.Tone{true: ui.OK, false: ui.Warn}[n == 0]
-	}
-	return ui.Plain
 }

@@ -211,3 +211,39 @@ func TestTheNavigationCountsReviews(t *testing.T) {
 	d.HandIn(agent, "Alpha", report.Completion{})
 	handlertest.WantText(t, handlertest.Parse(t, live.Until(`id="nav-review-n">1`).Data), "#nav-review-n", "1")
 }
+
+// What speaks against an approval is named before it; with nothing against it
+// nothing is asked.
+func TestApprovalAsksWhereSomethingSpeaksAgainstIt(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	agent := d.Agent("claude-1")
+	d.HandIn(agent, "Alpha", report.Completion{Result: json.RawMessage(`{"tests": {"passed": 12, "failed": 2}, "race_free": true, "lint_clean": false}`)},
+		func(n *jobs.New) { n.Acceptance = []string{"It is so", "It stays so"} })
+	d.HandIn(agent, "Beta", report.Completion{Result: json.RawMessage(`{"tests": {"failed": 0}}`)})
+
+	doc := handlertest.Page(t, d.Get("/review?job=FB-1"), http.StatusOK)
+	handlertest.WantText(t, doc, "#dlg-approve", "2 criteria are open")
+	handlertest.WantText(t, doc, "#dlg-approve", "It stays so")
+	handlertest.WantText(t, doc, "#dlg-approve", "2 checks failed")
+	handlertest.WantText(t, doc, "#dlg-approve", "lint clean")
+	handlertest.WantCount(t, doc, `#do-approve[data-key=a][commandfor=dlg-approve]`, 1)
+	handlertest.WantCount(t, doc, `#review-bar form[action$="/approve"] [type=checkbox][required]`, 1)
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK), "#dlg-approve", "lint clean")
+
+	doc = handlertest.Page(t, d.Get("/review?job=FB-2"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#dlg-approve", 0)
+	handlertest.WantCount(t, doc, "#do-approve[type=submit]", 1)
+}
+
+// A decision that is sent twice is one.
+func TestADecisionSentTwiceIsOne(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	j := d.HandIn(d.Agent("claude-1"), "Alpha", report.Completion{})
+	sent := url.Values{"epoch": {strconv.FormatInt(j.Epoch, 10)}}
+	handlertest.WantRedirect(t, d.Post("/review/FB-1/approve", sent), "/review")
+	handlertest.WantRedirect(t, d.Post("/review/FB-1/approve", sent), "/review?job=FB-1")
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/review?job=FB-1"), http.StatusOK), "#toasts", "FB-1 is approved now")
+	if n := dbfactory.Text(t, d.DB, `SELECT count(*)::text FROM event WHERE type = 'job.approved'`); n != "1" {
+		t.Errorf("%s approvals", n)
+	}
+}

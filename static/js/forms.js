@@ -5,7 +5,7 @@
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (!form.matches("[data-once]")) return;
-  if (form.dataset.sent) {
+  if (form.dataset.sent || tooSoon(form)) {
     event.preventDefault();
     return;
   }
@@ -17,6 +17,16 @@ document.addEventListener("submit", (event) => {
     if (pressed?.dataset.busy) busy(pressed);
   });
 });
+
+// A decision leads on to the next job: a second press of the same key, or the second
+// half of a double click, is not meant for that one.
+const twice = 700;
+function tooSoon(form) {
+  if (!form.dataset.decision) return false;
+  const last = Number(sessionStorage.getItem("decided"));
+  sessionStorage.setItem("decided", Date.now());
+  return Date.now() - last < twice;
+}
 
 const words = new WeakMap(); // of busy buttons, what they say otherwise
 

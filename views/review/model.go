@@ -14,8 +14,8 @@ type Page struct {
 	Review Review
 }
 
-// Review is all that the page shows. The queue and the job are live; the dialogs
-// are not, so that nothing is taken from under a reason that is being written.
+// Review is all that the page shows. All of it is live; the dialogs stay as long as
+// there is none, so that nothing is taken from under a reason that is being written.
 type Review struct {
 	Count    string // "4 wait for a decision"
 	Queue    []Item

@@ -1,5 +1,7 @@
 package ui
 
+import "strings"
+
 // Action is a verb that a person may use on a job now.
 type Action struct {
 	Verb   string // "pause": also its key in the page
@@ -16,13 +18,29 @@ type Action struct {
 type Dialog struct {
 	Title    string   // "Cancel FB-142?"
 	Text     Sentence // what happens
-	Reason   bool     // shows the reason's field
-	Long     bool     // the reason may have several lines
-	Required bool     // the reason may not be empty
-	Keep     string   // the other button: "Keep it running"
-	Confirm  string   // "Cancel job"
+	Lists    []DialogList
+	Reason   bool   // shows the reason's field
+	Long     bool   // the reason may have several lines
+	Required bool   // the reason may not be empty
+	Keep     string // the other button: "Keep it running"
+	Confirm  string // "Cancel job"
 	// Commit and Link add fields named commit and url, for the merge that a
 	// person reports; Head is what stands in the first.
 	Commit, Link bool
 	Head         string
+}
+
+// DialogList is what a dialog names before it asks: open criteria, failed checks.
+type DialogList struct {
+	Title string // "2 criteria are open"
+	Items []string
+}
+
+// Summary is what the lists are about, in one line.
+func (d *Dialog) Summary() string {
+	titles := make([]string, len(d.Lists))
+	for i, l := range d.Lists {
+		titles[i] = l.Title
+	}
+	return strings.Join(titles, ", ")
 }

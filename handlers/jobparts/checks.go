@@ -1,0 +1,67 @@
+package jobparts
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/jobs"
+	"fleetboard/views/ui"
+)
+
+// CheckTone is good or bad where a member of a result says so itself.
+func CheckTone(raw json.RawMessage) ui.Tone {
+	var passed bool
+	if json.Unmarshal(raw, &passed) == nil {
+		return toneOf(passed)
+	}
+	var counts map[string]json.RawMessage
+	// What is no object counts nothing.
+	_ = json.Unmarshal(raw, &counts)
+	for _, name := range []string{"failed", "failures", "errors"} {
+		var n float64
+		if json.Unmarshal(counts[name], &n) == nil && n >= 0 {
+			return toneOf(n == 0)
+		}
+	}
+	return ui.Plain
+}
+
+func toneOf(passed bool) ui.Tone {
+	if passed {
+		return ui.OK
+	}
+	return ui.Warn
+}
+
+// CheckName is what a page calls a member of a result.
+func CheckName(name string) string {
+	return web.FirstLine(strings.ReplaceAll(name, "_", " "), web.MaxSub)
+}
+
+// failedChecks are the members of a result that say they failed, by their names.
+func failedChecks(j jobs.Job) []string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(j.Result, &members) != nil {
+		return nil
+	}
+	var list []string
+	for name, raw := range members {
+		if CheckTone(raw) == ui.Warn {
+			list = append(list, CheckName(name))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// doubts are what speaks against approving a job: open criteria and failed checks.
+func doubts(j jobs.Job) (open, failed []string) {
+	for i, text := range j.Acceptance {
+		if !j.AcceptanceMet[i] {
+			open = append(open, text)
+		}
+	}
+	return open, failedChecks(j)
+}
