@@ -47,7 +47,7 @@ func (l boardView) card(c kanban.Card) view.Card {
 			"times") + "; after more than " + strconv.Itoa(j.MaxLost) + " it fails"
 	}
 	if l.canWrite {
-		m.Moves = jobparts.Moves(c.Moves)
+		m.Moves = jobparts.Moves(j, c.Moves)
 		m.Actions, m.Ways = besideMoves(jobparts.Actions(j), c.Moves), jobparts.Ways(j)
 		if c.Why.Code == kanban.CodeQuestion {
 			m.Answer = links.Job(j.Key) + "#answer"

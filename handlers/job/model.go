@@ -64,14 +64,15 @@ func (s pageData) model() view.Job {
 func (s pageData) moves() []viewparts.Move {
 	var list []kanban.Move
 	for column := range jobparts.ColumnTitles {
-		if by, ok := kanban.MoveVerb(s.job.Status, column); ok && by != jobs.ByCancel && by != jobs.ByMerge {
+		by, ok := kanban.MoveVerb(s.job.Status, column)
+		if _, asks := jobparts.AskedAction(s.job, by); ok && !asks {
 			list = append(list, kanban.Move{To: column, Verb: by})
 		}
 	}
 	slices.SortFunc(list, func(a, b kanban.Move) int {
 		return slices.Index(kanban.Columns, a.To) - slices.Index(kanban.Columns, b.To)
 	})
-	return jobparts.Moves(list)
+	return jobparts.Moves(s.job, list)
 }
 
 // meta is the line under the title.

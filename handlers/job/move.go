@@ -16,7 +16,7 @@ import (
 
 // move takes a card to another column: by drag, menu, key or plain form. A
 // job that is there already, by whomever, has arrived. One that cannot go there
-// stays, and a toast says why.
+// stays, and a toast says why. A move that the job's page asks before leads there.
 func (p *Pages) move(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
 	in, err := web.Form(c)
@@ -42,6 +42,9 @@ func (p *Pages) move(c echo.Context, who tenancy.Principal) error {
 	by, ok := kanban.MoveVerb(job.Status, to)
 	if !ok {
 		return p.refused(c, who, job, wayOut(job, to))
+	}
+	if _, asks := jobparts.AskedAction(job, by); asks {
+		return web.SeeOther(c, links.JobDialog(job.Key, string(by)))
 	}
 	after, err := p.Dispatch.Act(ctx, who, job.Key, actions.Action{Verb: by, Version: version})
 	if jobparts.Outdated(err) {

@@ -148,3 +148,28 @@ func TestAFinishedJobIsDeletedOnItsPage(t *testing.T) {
 		t.Errorf("the timeline says %v", said)
 	}
 }
+
+// A move that the job's page asks before is not made without the question: the board is
+// given its dialog, a plain form leads to it.
+func TestAMoveThatAsksIsNotMadeAtOnce(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	j := d.Job("Alpha")
+	handlertest.WantRedirect(t, d.Post("/jobs/FB-1/move", url.Values{"to": {"failed"}, "version": {version(j)}}), "/jobs/FB-1#dlg-cancel")
+	handlertest.WantRedirect(t, d.Get("/jobs/FB-1/ask/cancel"), "/jobs/FB-1#dlg-cancel")
+	if now := d.Now(j); now.Status != jobs.Ready {
+		t.Errorf("FB-1 is %s", now.Status)
+	}
+	r := handlertest.Request(http.MethodGet, "/jobs/FB-1/ask/cancel", nil)
+	r.Header.Set("HX-Request", "true")
+	doc := handlertest.Page(t, d.Do(r), http.StatusOK)
+	handlertest.WantText(t, doc, "#dlg-cancel", "Cancel FB-1?")
+	handlertest.WantCount(t, doc, `#dlg-cancel form[data-about=card-fb-1] [name=version][value="`+version(j)+`"]`, 1)
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK), "#job-menu [name=to][value=failed]", 0)
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/board"), http.StatusOK), `#card-fb-1 a[data-to=failed][data-ask="/jobs/FB-1/ask/cancel"]`, 1)
+	r = handlertest.Request(http.MethodGet, "/jobs/FB-1/ask/merge", nil)
+	r.Header.Set("HX-Request", "true")
+	handlertest.Read(t, d.Do(r), http.StatusConflict)
+	r = handlertest.Request(http.MethodGet, "/jobs/FB-1/ask/nonsense", nil)
+	r.Header.Set("HX-Request", "true")
+	handlertest.Read(t, d.Do(r), http.StatusNotFound)
+}

@@ -90,6 +90,7 @@ func (p *Pages) Routes() []web.Route {
 		web.Get("/jobs/:key/log", tenancy.ReadBoard, p.showLog),
 		web.Get("/jobs/:key/log/stream", tenancy.ReadBoard, p.streamLog),
 		web.Get("/jobs/:key/attempts", tenancy.ReadBoard, p.showAttempts),
+		web.Get("/jobs/:key/ask/:action", tenancy.WriteJobs, p.ask),
 		web.Post("/jobs/:key/move", tenancy.WriteJobs, p.move),
 		web.Post("/jobs/:key/tick", tenancy.WriteJobs, p.tick),
 		web.Post("/jobs/:key/link", tenancy.WriteJobs, p.link),

@@ -20,7 +20,7 @@ func TestMovesHaveWords(t *testing.T) {
 				}
 				continue
 			}
-			m := jobparts.Moves([]kanban.Move{{To: to, Verb: by}})[0]
+			m := jobparts.Moves(jobs.Job{Key: "FB-1", Status: status}, []kanban.Move{{To: to, Verb: by}})[0]
 			if !strings.HasPrefix(m.Label, jobparts.ColumnTitles[to]+", ") {
 				t.Errorf("%s to %s by %s is called %q", status, to, by, m.Label)
 			}

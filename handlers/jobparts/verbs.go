@@ -37,7 +37,7 @@ var Verbs = []Verb{
 	{By: jobs.ByAnswer, Label: "Answer", Icon: "reply", hidden: true, Done: "got its answer"},
 	{By: jobs.ByResume, Label: "Resume", Icon: "rotate-cw", main: []jobs.Status{jobs.Paused}, Done: "resumed"},
 	{By: jobs.ByUnblock, Label: "Unblock", Icon: "rotate-cw", main: []jobs.Status{jobs.Blocked}, Done: "unblocked"},
-	{By: jobs.ByRetry, Label: "Retry", Icon: "rotate-cw", main: []jobs.Status{jobs.Failed, jobs.Aborted}, Done: "is tried again"},
+	{By: jobs.ByRetry, Label: "Retry", Icon: "rotate-cw", main: []jobs.Status{jobs.Failed, jobs.Aborted}, Ask: askRetry, Done: "is tried again"},
 	{By: jobs.ByPause, Label: "Pause", Icon: "pause", main: []jobs.Status{jobs.Assigned, jobs.Running}, Done: "paused"},
 	{By: jobs.ByRelease, Label: "Give the lease back", Icon: "reply", Ask: askRelease, Done: "went back to the queue"},
 	{By: jobs.ByBlock, Label: "Block", Icon: "circle-stop", main: []jobs.Status{jobs.Waiting, jobs.Ready}, Ask: askBlock, Done: "blocked"},
@@ -81,17 +81,31 @@ func (v Verb) Possible(j jobs.Job) bool {
 func Actions(j jobs.Job) []ui.Action {
 	var list []ui.Action
 	for _, v := range Verbs {
-		if v.hidden || !v.Possible(j) {
-			continue
+		if !v.hidden && v.Possible(j) {
+			list = append(list, v.action(j))
 		}
-		a := ui.Action{Verb: string(v.By), Label: v.Label, Icon: v.Icon, Danger: v.danger,
-			URL: links.JobAction(j.Key, string(v.By)), Main: slices.Contains(v.main, j.Status)}
-		if v.Ask != nil {
-			a.Dialog = v.Ask(j)
-		}
-		list = append(list, a)
 	}
 	return list
+}
+
+// action is the verb for a job, with what it asks before it is done.
+func (v Verb) action(j jobs.Job) ui.Action {
+	a := ui.Action{Verb: string(v.By), Label: v.Label, Icon: v.Icon, Danger: v.danger,
+		URL: links.JobAction(j.Key, string(v.By)), Main: slices.Contains(v.main, j.Status)}
+	if v.Ask != nil {
+		a.Dialog = v.Ask(j)
+	}
+	return a
+}
+
+// AskedAction is a verb that asks before it is done, where it is possible.
+func AskedAction(j jobs.Job, by jobs.Trigger) (ui.Action, bool) {
+	v, ok := VerbNamed(string(by))
+	if !ok || v.Ask == nil || !v.Possible(j) {
+		return ui.Action{}, false
+	}
+	a := v.action(j)
+	return a, a.Dialog != nil
 }
 
 // moveWords are the words and the glyph of a move, by what it does.
@@ -108,15 +122,21 @@ var moveWords = map[jobs.Trigger]struct {
 	jobs.ByCancel:  {ui.Aborted, "Failed, cancel it"},
 }
 
-// Moves are the columns that a card can go to now.
-func Moves(moves []kanban.Move) []view.Move {
+// Moves are the columns that a job's card can go to now; one that the job's page asks
+// before is asked before here too.
+func Moves(j jobs.Job, moves []kanban.Move) []view.Move {
 	var list []view.Move
 	for _, m := range moves {
 		w, ok := moveWords[m.Verb]
 		if !ok {
 			w.glyph, w.label = ui.Status(m.To), ColumnTitles[m.To]
 		}
-		list = append(list, view.Move{To: string(m.To), Glyph: w.glyph, Label: w.label})
+		move := view.Move{To: string(m.To), Glyph: w.glyph, Label: w.label}
+		if _, asks := AskedAction(j, m.Verb); asks {
+			move.Ask = links.JobAsk(j.Key, string(m.Verb))
+			move.AskPage = links.JobDialog(j.Key, string(m.Verb))
+		}
+		list = append(list, move)
 	}
 	return list
 }
@@ -154,6 +174,15 @@ func askMergeFail(j jobs.Job) *ui.Dialog {
 	return &ui.Dialog{Title: "Could " + j.Key + " not be merged?", Reason: true, Long: true, Required: true,
 		Keep: "Leave it approved", Confirm: "Back to review",
 		Text: ui.Text("It is in review again. Reject it there to have it done anew.")}
+}
+
+// askRetry asks where work was accepted.
+func askRetry(j jobs.Job) *ui.Dialog {
+	if j.Status != jobs.Completed {
+		return nil
+	}
+	return &ui.Dialog{Title: "Do " + j.Key + " again?", Keep: "Leave it done", Confirm: "Do it again",
+		Text: ui.Text("It is done and accepted. The next attempt replaces its result; the approval and the merge are forgotten.")}
 }
 
 func askRelease(j jobs.Job) *ui.Dialog {

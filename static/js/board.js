@@ -59,12 +59,31 @@ async function ended(event) {
   const moved = event.to !== event.from;
   const letGo = release;
   release = null;
+  const asking = moved && card.querySelector(`[data-to="${event.to.dataset.list}"][data-ask]`);
   try {
-    if (moved) await move(card, event.to.dataset.list, back);
+    if (asking) settle(card, back);
+    else if (moved) await move(card, event.to.dataset.list, back);
   } finally {
     letGo?.();
   }
+  if (asking) ask(card.id, asking.dataset.ask);
 }
+
+// What a move asks is asked here, in the dialog of the job's page. It stands outside of
+// the board, where no live change touches it; the card stays where it was until then.
+async function ask(id, url) {
+  await htmx.ajax("GET", url, { source: "#board", target: "#asked", swap: "innerHTML" });
+  const dialog = document.querySelector("#asked dialog");
+  if (!dialog) return;
+  dialog.addEventListener("close", () => document.getElementById(id)?.querySelector(".job-link")?.focus({ preventScroll: true }));
+  dialog.showModal();
+}
+document.addEventListener("click", (event) => {
+  const item = event.target.closest("#board [data-ask]");
+  if (!item || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  ask(item.closest("[data-card]").id, item.dataset.ask);
+});
 
 // move asks the server; meanwhile the card stands where it was dropped, marked
 // as pending. A newer state of the card is success, wherever it stands.

@@ -21,7 +21,7 @@ htmx.registerExtension("cards", {
     const parts = tasks.filter((task) => task.type === "partial").map((task) => task.fragment);
     const all = (selector) => parts.flatMap((part) => [...part.querySelectorAll(selector)]);
     const own = ctx.sourceElement.id !== "live";
-    const acted = own ? ctx.sourceElement.closest("[data-card]") : null;
+    const acted = own ? about(ctx.sourceElement) : null;
     if (acted) act(acted, all(`#${CSS.escape(acted.id)}`)[0]);
     const lists = all("[data-list]");
     for (const list of lists) forget(list.dataset.list);
@@ -33,6 +33,10 @@ htmx.registerExtension("cards", {
   // A card that is the same still comes as an empty place: what stands there stays.
   htmx_before_morph_node: (_, { newNode }) => newNode.dataset?.same === undefined,
 });
+
+// about is the card that a request is about: its source is in it, or names it.
+const about = (source) =>
+  source.closest("[data-card]") ?? document.getElementById(source.dataset.about || "none");
 
 const columnOf = (card) => card.closest("[data-list]")?.dataset.list;
 const versionOf = (card) => Number(card?.dataset.version ?? 0);

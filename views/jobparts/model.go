@@ -72,6 +72,9 @@ type Move struct {
 	To    string    // column: "ready"
 	Glyph ui.Status // shown before the words
 	Label string    // "Ready, give the lease back"
+	// Ask is the address of the dialog before it, AskPage that of the job's page with
+	// it open; "" where nothing is asked.
+	Ask, AskPage string
 }
 
 // Outcome is what the work came to.

@@ -35,3 +35,9 @@ func JobDraft(key string, retry bool) string {
 
 // JobCopy is the form of a new job like this one.
 func JobCopy(key string) string { return with(NewJob, url.Values{"from": {key}}) }
+
+// JobAsk is the dialog before a verb, for a page that shows it in place.
+func JobAsk(key, verb string) string { return Job(key) + "/ask/" + url.PathEscape(verb) }
+
+// JobDialog is the job's page with that dialog open.
+func JobDialog(key, verb string) string { return Job(key) + "#dlg-" + verb }
