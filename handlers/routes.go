@@ -42,14 +42,16 @@ func (s *Server) pages() []web.Route {
 	agent := agents.New(agents.Deps{Web: site, Kanban: d.Kanban, Fleet: d.Fleet, Dispatch: d.Dispatch})
 	events := timeline.New(timeline.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Events: d.Events})
 	needs := needsyou.New(needsyou.Deps{Web: site, Kanban: d.Kanban})
-	registry.Register(boards.Live(), jobPages.Live(), agent.Live(), reviews.Live(), events.Live(), needs.Live())
+	standing := statuspage.New(statuspage.Deps{Web: site, Coordinator: d.Coordinator, Dispatch: d.Dispatch, Fleet: d.Fleet,
+		Kanban: d.Kanban})
+	registry.Register(boards.Live(), jobPages.Live(), agent.Live(), reviews.Live(), events.Live(), needs.Live(), standing.Live())
 
 	return slices.Concat(
 		[]web.Route{web.Get("/live", tenancy.ReadBoard, s.Live.Show)},
 		boards.Routes(), jobPages.Routes(), reviews.Routes(), needs.Routes(), agent.Routes(), events.Routes(),
 		jobform.New(jobform.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Dispatch: d.Dispatch}).Routes(),
 		palette.New(palette.Deps{Jobs: d.Jobs, Fleet: d.Fleet}).Routes(),
-		statuspage.New(statuspage.Deps{Web: site, Coordinator: d.Coordinator, Dispatch: d.Dispatch, Fleet: d.Fleet}).Routes(),
+		standing.Routes(),
 		login.New(login.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions, Fleet: d.Fleet,
 			Log: d.Log}).Routes(),
 		settings.New(settings.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions,

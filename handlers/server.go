@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
@@ -76,11 +77,15 @@ type Server struct {
 	standing *edge.Probe[coordinator.Status]
 }
 
+// standingFresh is how old may be what the pages say of the coordinator.
+const standingFresh = 5 * time.Second
+
 // New returns the server with all its routes.
 func New(d Deps) *Server {
 	e := echo.New()
 	site := web.New(web.Deps{Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions, Log: d.Log, Fleet: d.Fleet,
-		Kanban: d.Kanban, EnrolmentTokenFile: d.EnrolmentTokenFile, Secure: d.Secure})
+		Kanban: d.Kanban, EnrolmentTokenFile: d.EnrolmentTokenFile, Secure: d.Secure,
+		Standing: edge.NewProbe(standingFresh, d.Coordinator.Status).Get})
 	s := &Server{Deps: d, Web: site, echo: e, origin: http.NewCrossOriginProtection()}
 	s.standing = edge.NewProbe(0, func(ctx context.Context) (coordinator.Status, error) { return s.Coordinator.Status(ctx) })
 	// Browsers send reports of the policy without saying from where.

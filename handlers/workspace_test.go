@@ -185,7 +185,7 @@ func TestTheWayToTheSettings(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	doc := handlertest.Page(t, d.Get("/board"), http.StatusOK)
 	handlertest.WantCount(t, doc, ".side .nav a[href='/settings'], #more-menu a[href='/settings']", 2)
-	handlertest.WantText(t, doc, "#person-menu", "Your account Keyboard ? StatusLog out")
+	handlertest.WantText(t, doc, "#person-menu", "Your account Keyboard ?Log out")
 	handlertest.WantText(t, doc, "#more-menu", "Log out")
 	handlertest.WantText(t, doc, "#keys", "SettingsGS")
 	all := []string{"/settings/account", "/settings/workspace", "/settings/members", "/settings/products", "/settings/tokens",

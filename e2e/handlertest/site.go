@@ -19,6 +19,7 @@ import (
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/accounts/setup"
+	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
@@ -86,6 +87,8 @@ func NewSite(t *testing.T, in setup.BootstrapInput, change ...func(*handlers.Dep
 		Dispatch: dispatch.New(d, list, wake, people.Tokens, log),
 		Kanban:   kanban.New(d, events, wake, log),
 		Events:   events,
+
+		Coordinator: coordinator.New(d, coordinator.Work{}, wake, log),
 	}
 	for _, f := range change {
 		f(&deps)

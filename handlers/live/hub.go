@@ -113,7 +113,7 @@ func (h *Hub) begin(o *sharedStream, c echo.Context, who tenancy.Principal) erro
 	if err != nil {
 		return err
 	}
-	o.who, o.fleet = who, web.FleetModel(snap)
+	o.who, o.fleet, o.health = who, web.FleetModel(snap), h.deps.Site.Health(c.Request().Context())
 	if o.view, err = h.open(c, who, snap); err != nil {
 		return err
 	}

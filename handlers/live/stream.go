@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/a-h/templ"
+
 	"fleetboard/handlers/web"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
@@ -24,6 +26,7 @@ type stream struct {
 	// Only run touches these.
 	updates <-chan *kanban.Update
 	fleet   layout.Fleet // as the sidebar shows it
+	health  layout.Health
 	later   <-chan time.Time
 }
 
@@ -94,6 +97,9 @@ func (s *stream) take(ctx context.Context, u *kanban.Update) error {
 		s.fleet = web.FleetModel(*u.Fleet)
 	}
 	n.frame(u)
+	if u.Fleet != nil {
+		n.Parts = append(n.Parts, layout.LiveHealth(s.health))
+	}
 	if n.Later && s.later == nil {
 		s.later = time.After(s.hub.Settle)
 	}
@@ -115,6 +121,12 @@ func (s *stream) beat(ctx context.Context) error {
 	snap, err := s.hub.deps.Fleet.Snapshot(ctx, s.who)
 	if err != nil {
 		return err
+	}
+	if now := s.hub.deps.Site.Health(ctx); now != s.health {
+		s.health = now
+		if err := s.subscribers.publish(ctx, Update{Parts: []templ.Component{layout.LiveHealth(now)}}, ""); err != nil {
+			return err
+		}
 	}
 	if !sameFleet(s.fleet, web.FleetModel(snap)) {
 		needs, err := s.hub.deps.Board.Needs(ctx, s.who, snap)

@@ -73,17 +73,13 @@ func seatsAfter(snap fleet.Snapshot) string {
 
 // health fills in the word, and the note where it is not a good one.
 func (s pageData) health(m *view.Status) {
-	switch is := s.status; {
-	case is.Healthy():
-		m.Word, m.Icon, m.Tone = "Working", "circle-check", ui.OK
-	case is.Active && is.LastCycleAt == nil:
-		m.Word, m.Icon, m.Tone = "Starting", "loader-circle", ui.Plain
-	case is.Active:
-		m.Word, m.Icon, m.Tone = "Late", "clock-alert", ui.Warn
+	is := web.HealthOf(s.status)
+	m.Word, m.Icon, m.Tone = is.Word, is.Icon, is.Tone
+	switch is.Tone {
+	case ui.Warn:
 		m.Note = ui.Say(ui.Strong("The coordinator does not get on. "),
 			ui.T("It leads, but finished no cycle in the last minute. Look at the server's log."))
-	default:
-		m.Word, m.Icon, m.Tone = "Nobody leads", "octagon-alert", ui.Bad
+	case ui.Bad:
 		m.Note = ui.Say(ui.Strong("Nobody coordinates. "),
 			ui.T("Claims take back expired leases themselves, a few at a time. Jobs that wait for a time or a repo stay where they are."))
 	}

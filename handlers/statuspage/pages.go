@@ -5,10 +5,12 @@ package statuspage
 import (
 	"context"
 
+	"fleetboard/handlers/live"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch/recovery"
 	"fleetboard/internal/fleet"
+	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
 )
@@ -19,6 +21,7 @@ type Deps struct {
 	Coordinator Coordinator
 	Dispatch    Dispatch
 	Fleet       Fleet
+	Kanban      Kanban
 }
 
 // Coordinator is what the page asks of the leader of the coordination.
@@ -37,6 +40,11 @@ type Fleet interface {
 	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
 }
 
+// Kanban is what the page asks of the read model of the board.
+type Kanban interface {
+	PageContext(ctx context.Context, who tenancy.Principal) (kanban.PageContext, error)
+}
+
 // Pages answers the requests of the page.
 type Pages struct{ Deps }
 
@@ -50,3 +58,6 @@ func (p *Pages) Routes() []web.Route {
 		web.Post(links.Recover, tenancy.RunFleet, p.recover),
 	}
 }
+
+// Live is the page among those with a live part.
+func (p *Pages) Live() live.Page { return livePage{p} }

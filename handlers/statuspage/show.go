@@ -1,7 +1,9 @@
 package statuspage
 
 import (
+	"context"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -10,7 +12,9 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
 	"fleetboard/internal/tenancy"
+	"fleetboard/views/layout"
 	"fleetboard/views/links"
 	view "fleetboard/views/statuspage"
 	"fleetboard/views/ui"
@@ -19,38 +23,55 @@ import (
 // show is the page of the coordinator. ?before= names a line of its log.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
-	sheet := pageData{canRun: who.Can(tenancy.RunFleet)}
-	if text := c.QueryParam("before"); text != "" {
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || n < 1 {
-			return fault.New(fault.NotFound, "The log has no such place.")
-		}
-		sheet.before = n
-	}
-	asked := time.Now()
-	var err error
-	if sheet.status, err = p.Coordinator.Status(ctx); err != nil {
-		return err
-	}
-	sheet.took = time.Since(asked)
-	if sheet.snap, err = p.Fleet.Snapshot(ctx, who); err != nil {
-		return err
-	}
-	if sheet.now = sheet.status.Now; sheet.now.IsZero() {
-		sheet.now = web.Now(sheet.snap)
-	}
-	if sheet.canRun {
-		if sheet.lines, sheet.older, err = p.Coordinator.Logs(ctx, who,
-			coordinator.LogFilter{Before: sheet.before, Limit: statusLines}); err != nil {
-			return err
-		}
-	}
-	shell, err := p.Web.Page(c, who, sheet.snap, "", "Status")
+	before, err := parseBefore(c.QueryParams())
 	if err != nil {
 		return err
 	}
-	shell.Now = sheet.now
+	around, err := p.Kanban.PageContext(ctx, who)
+	if err != nil {
+		return err
+	}
+	sheet, err := p.read(ctx, who, around.Fleet, before)
+	if err != nil {
+		return err
+	}
+	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionStatus, "Status")
+	if err != nil {
+		return err
+	}
+	shell.Now, shell.Health, shell.LiveURL = sheet.now, web.HealthOf(sheet.status), links.LiveStatus(around.Cursor, before)
 	return web.Render(c, http.StatusOK, view.View(view.Page{Shell: shell, Status: sheet.model()}))
+}
+
+// parseBefore reads the place in the log, 0 for its newest line. Fault: NotFound.
+func parseBefore(q url.Values) (int64, error) {
+	text := q.Get("before")
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return 0, fault.New(fault.NotFound, "The log has no such place.")
+	}
+	return n, nil
+}
+
+// read asks for what the page shows beside the fleet.
+func (p *Pages) read(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, before int64) (pageData, error) {
+	sheet := pageData{snap: snap, canRun: who.Can(tenancy.RunFleet), before: before}
+	asked := time.Now()
+	var err error
+	if sheet.status, err = p.Coordinator.Status(ctx); err != nil {
+		return sheet, err
+	}
+	sheet.took = time.Since(asked)
+	if sheet.now = sheet.status.Now; sheet.now.IsZero() {
+		sheet.now = web.Now(snap)
+	}
+	if sheet.canRun {
+		sheet.lines, sheet.older, err = p.Coordinator.Logs(ctx, who, coordinator.LogFilter{Before: before, Limit: statusLines})
+	}
+	return sheet, err
 }
 
 // recover does the coordinator's work in the workspace once.

@@ -2,6 +2,7 @@ package statuspage_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"fleetboard/db/dbfactory"
@@ -31,6 +32,27 @@ func TestStatusPage(t *testing.T) {
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/status"), http.StatusOK), "#coordinator", "Late")
 	handlertest.Leads(t, d, "0 seconds", "3 seconds")
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/status"), http.StatusOK), "#coordinator", "Nobody leads")
+}
+
+// Each page's navigation says how the coordinator is, and the page of the status shows
+// what has become of it without a reload.
+func TestStatusIsLive(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	for _, path := range []string{"/board", "/settings/account", "/status"} {
+		doc := handlertest.Page(t, d.Get(path), http.StatusOK)
+		handlertest.WantText(t, doc, ".nav a[href='/status'] #nav-health", "Nobody leads")
+		handlertest.WantText(t, doc, "#more-menu a[href='/status'] #more-health", "Nobody leads")
+	}
+	s := d.Stream(t, d.Listen(t)+d.LiveURL("/status"), "")
+	handlertest.Leads(t, d, "10 seconds", "4 seconds")
+	d.Agent("claude-1") // what the coordinator does makes no event
+	got := s.Until("status-body").Data
+	for _, text := range []string{"Working", "1 live factory, 1 agent, 2 seats free"} {
+		if !strings.Contains(got, text) {
+			t.Errorf("the stream says nothing of %q: %s", text, got)
+		}
+	}
+	handlertest.Read(t, d.Get("/live?on=status&before=x"), http.StatusNotFound)
 }
 
 func TestStatusLogAndItsOlderLines(t *testing.T) {

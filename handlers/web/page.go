@@ -36,6 +36,7 @@ func (s *Site) Page(
 	}
 	shell := frame{who: who, workspaces: list, snap: snap, theme: ThemeOf(c), path: c.Request().URL.RequestURI()}.model()
 	shell.Section, shell.Title, shell.Toasts = section, title, s.takeFlash(c)
+	shell.Health = s.Health(c.Request().Context())
 	shell.Needs, shell.Review = CountText(needs.All()), CountText(needs.Reviews)
 	return shell, nil
 }

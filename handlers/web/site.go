@@ -1,12 +1,14 @@
 package web
 
 import (
+	"context"
 	"log/slog"
 
 	"github.com/alexedwards/scs/v2"
 
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/oidc"
+	"fleetboard/internal/coordinator"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/kanban"
 )
@@ -21,6 +23,8 @@ type Deps struct {
 	Log      *slog.Logger
 	Fleet    *fleet.Service
 	Kanban   *kanban.Service
+	// Standing is who leads the coordination, at most a few seconds ago.
+	Standing func(ctx context.Context) (coordinator.Status, error)
 	// EnrolmentTokenFile is shown to people who connect their first factory.
 	EnrolmentTokenFile string
 	// Secure is whether people reach the server by https.

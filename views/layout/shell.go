@@ -18,6 +18,7 @@ const (
 	SectionNeedsYou Section = "needs-you"
 	SectionAgents   Section = "agents"
 	SectionTimeline Section = "timeline"
+	SectionStatus   Section = "status"
 	SectionSettings Section = "settings"
 )
 
@@ -38,6 +39,7 @@ type Shell struct {
 	Path        string    // path and query of this page, where the theme form comes back to
 	LiveURL     string    // links.LiveBoard(...) etc.; "" for a page without a stream
 	Fleet       Fleet
+	Health      Health
 	Review      string // how many jobs wait for a decision: "4", "99+", "" for none
 	Needs       string // how many jobs wait for a person: "4", "99+", "" for none
 	CanWrite    bool   // may create jobs: shows New job
@@ -94,6 +96,13 @@ func (t Theme) Word() string {
 	return string(t)
 }
 
+// Health is whether the coordinator works, in a word.
+type Health struct {
+	Word string // "Working", "Late", "Nobody leads"
+	Icon string
+	Tone ui.Tone
+}
+
 // Fleet is the block of factories at the bottom of the sidebar.
 type Fleet struct {
 	Free string // "2 seats free", "no seat free", "no factory yet"
@@ -106,7 +115,7 @@ type FleetRow struct {
 	ID    string // DOM id of its panel on the agents page: "factory-mac-1"
 	Name  string
 	Pips  ui.Pips
-	Text  string // "4 / 6", "drain", "dead"
+	Text  string // "4 of 6", "drain", "dead"
 	Tone  ui.Tone
 	Title string // "Draining: current jobs may end, no new claims"
 }

@@ -104,6 +104,15 @@ func StatusBefore(line int64) string {
 	return with(Status, url.Values{"before": {strconv.FormatInt(line, 10)}})
 }
 
+// LiveStatus is the stream of the status page.
+func LiveStatus(after string, before int64) string {
+	v := url.Values{"on": {"status"}}
+	if before > 0 {
+		v.Set("before", strconv.FormatInt(before, 10))
+	}
+	return live(after, v)
+}
+
 // AgentsOf is the place of a factory on the agents page.
 func AgentsOf(factoryID string) string { return Agents + "#" + factoryID }
 

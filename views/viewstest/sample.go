@@ -24,9 +24,10 @@ func Shell(section layout.Section, title string) layout.Shell {
 	return layout.Shell{
 		Title: title, Section: section, Workspace: "Kestrel Labs", Person: "Mara Ilić", Initials: "MI",
 		Now: Noon, Path: "/board", LiveURL: links.LiveBoard("17", links.Filter{}), CanWrite: true,
+		Health: layout.Health{Word: "Late", Icon: "clock-alert", Tone: ui.Warn},
 		Fleet: layout.Fleet{Free: "2 seats free", Rows: []layout.FleetRow{
-			{ID: ui.FactoryID("mac-1"), Name: "mac-1", Pips: ui.Pips{On: 4}, Text: "4 / 4"},
-			{ID: ui.FactoryID("linux-2"), Name: "linux-2", Pips: ui.Pips{On: 4, Free: 2}, Text: "4 / 6"},
+			{ID: ui.FactoryID("mac-1"), Name: "mac-1", Pips: ui.Pips{On: 4}, Text: "4 of 4"},
+			{ID: ui.FactoryID("linux-2"), Name: "linux-2", Pips: ui.Pips{On: 4, Free: 2}, Text: "4 of 6"},
 			{ID: ui.FactoryID("linux-3"), Name: "linux-3", Pips: ui.Pips{Drain: 1, Free: 3}, Text: "drain", Tone: ui.Warn,
 				Title: "Draining: current jobs may end, no new claims"},
 			{ID: ui.FactoryID("linux-5"), Name: "linux-5", Pips: ui.Pips{Off: 4}, Text: "dead", Tone: ui.Bad, Title: "Dead since 11:57"},

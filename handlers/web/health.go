@@ -1,0 +1,32 @@
+package web
+
+import (
+	"context"
+
+	"fleetboard/internal/coordinator"
+	"fleetboard/views/layout"
+	"fleetboard/views/ui"
+)
+
+// Health says in the navigation of every page whether the coordinator works.
+func (s *Site) Health(ctx context.Context) layout.Health {
+	is, err := s.Standing(ctx)
+	if err != nil {
+		return layout.Health{Word: "Not known", Icon: "circle-question-mark", Tone: ui.Warn}
+	}
+	return HealthOf(is)
+}
+
+// HealthOf is a status in a word.
+func HealthOf(is coordinator.Status) layout.Health {
+	switch {
+	case is.Healthy():
+		return layout.Health{Word: "Working", Icon: "circle-check", Tone: ui.OK}
+	case is.Active && is.LastCycleAt == nil:
+		return layout.Health{Word: "Starting", Icon: "loader-circle"}
+	case is.Active:
+		return layout.Health{Word: "Late", Icon: "clock-alert", Tone: ui.Warn}
+	default:
+		return layout.Health{Word: "Nobody leads", Icon: "octagon-alert", Tone: ui.Bad}
+	}
+}
