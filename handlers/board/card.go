@@ -107,6 +107,7 @@ func (l boardView) standing(m *view.Card, j jobs.Job, why kanban.Reason) {
 			m.FootWord, m.Foot = "asked", ui.Ago(j.StatusAt, l.now)
 		}
 	case jobs.InReview:
+		reviewed(m, j)
 		m.FootWord, m.FootLate = "in review", l.now.Sub(j.StatusAt) >= jobparts.LateReview
 	case jobs.Approved:
 		m.FootWord, m.Foot = "approved", ui.Ago(j.StatusAt, l.now)
@@ -114,6 +115,20 @@ func (l boardView) standing(m *view.Card, j jobs.Job, why kanban.Reason) {
 		if why.Until != nil && why.Until.After(l.now) && why.Code == kanban.CodeNotBefore {
 			m.FootWord, m.Foot = "starts", ui.In(*why.Until, l.now)
 		}
+	}
+}
+
+// reviewed says how much there is to look at.
+func reviewed(m *view.Card, j jobs.Job) {
+	size := jobparts.SizeOf(j)
+	if size.Files > 0 {
+		m.Files = web.Plural(size.Files, "file", "files")
+	}
+	if size.Counted {
+		m.Added, m.Deleted = "+"+ui.Count(size.Added), "−"+ui.Count(size.Deleted)
+	}
+	if note := jobparts.Criteria(j, false).Note; note != "" {
+		m.Criteria = note + " met"
 	}
 }
 

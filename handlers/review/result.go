@@ -20,16 +20,13 @@ const (
 
 // Agents name the same thing differently.
 var (
-	addedNames   = []string{"insertions", "additions", "added", "lines_added"}
-	deletedNames = []string{"deletions", "removed", "deleted", "lines_removed", "lines_deleted"}
-	filesNames   = []string{"files_changed", "changed_files", "files"}
-	pathNames    = []string{"path", "file", "filename", "name"}
-	statusNames  = []string{"status", "change"}
+	pathNames   = []string{"path", "file", "filename", "name"}
+	statusNames = []string{"status", "change"}
 )
 
 // shownElsewhere are the members of a result that the page shows in places of
 // their own.
-var shownElsewhere = slices.Concat([]string{"summary", "commit", "branch", "url", "diff", "changes"}, addedNames, deletedNames, filesNames)
+var shownElsewhere = slices.Concat([]string{"summary", "commit", "branch", "url", "diff", "changes"}, jobparts.AddedNames, jobparts.DeletedNames, jobparts.FilesNames)
 
 // object is a JSON object of which nothing is known for certain.
 type object map[string]json.RawMessage
@@ -40,17 +37,6 @@ func objectOf(raw json.RawMessage) object {
 		return nil
 	}
 	return o
-}
-
-// number is the first of the members that is a count.
-func (o object) number(names []string) (int, bool) {
-	for _, name := range names {
-		var f float64
-		if raw, there := o[name]; there && json.Unmarshal(raw, &f) == nil && f >= 0 && f <= 1e9 {
-			return int(f), true
-		}
-	}
-	return 0, false
 }
 
 // text is the first of the members that is a text.
@@ -99,17 +85,17 @@ func diffIn(raw json.RawMessage, m *view.Changes) *view.Changes {
 }
 
 func countsIn(o object, m *view.Changes) *view.Changes {
-	for _, name := range filesNames {
+	for _, name := range jobparts.FilesNames {
 		if len(m.Files) == 0 {
 			m.Files = filesIn(o[name])
 			m = sum(m)
 		}
 	}
-	if n, ok := o.number(filesNames); ok {
+	if n, ok := jobparts.Figure(o, jobparts.FilesNames); ok {
 		m.Count = n
 	}
-	added, yes := o.number(addedNames)
-	deleted, too := o.number(deletedNames)
+	added, yes := jobparts.Figure(o, jobparts.AddedNames)
+	deleted, too := jobparts.Figure(o, jobparts.DeletedNames)
 	if yes || too {
 		m.Added, m.Deleted, m.Counted = added, deleted, true
 	}
@@ -140,8 +126,8 @@ func filesIn(raw json.RawMessage) []view.ChangedFile {
 			o := objectOf(item)
 			f.Path, f.Note = o.text(pathNames), web.FirstLine(o.text(statusNames), web.MaxSub)
 			var yes, too bool
-			f.Added, yes = o.number(addedNames)
-			f.Deleted, too = o.number(deletedNames)
+			f.Added, yes = jobparts.Figure(o, jobparts.AddedNames)
+			f.Deleted, too = jobparts.Figure(o, jobparts.DeletedNames)
 			f.Counted = yes || too
 		}
 		if f.Path != "" {

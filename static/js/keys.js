@@ -83,6 +83,9 @@ function single(event) {
   }
 }
 
+// The row that a page with J and K is about.
+document.querySelector(".rq[aria-current]")?.scrollIntoView({ block: "nearest" });
+
 function focusSearch() {
   const field = document.querySelector("[data-search]");
   if (!field || field.offsetParent === null) {

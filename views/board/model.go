@@ -118,6 +118,11 @@ type Card struct {
 	Lost      string
 	LostTitle string
 
+	// For a review: what its result reports, "3 files", "+128", "−40", and how many of
+	// its criteria were checked off, "3 of 5 met".
+	Files, Added, Deleted string
+	Criteria              string
+
 	// For a row: the text after the key, "fleetboard" or the error.
 	Sub     string
 	SubTone ui.Tone

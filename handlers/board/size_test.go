@@ -1,0 +1,25 @@
+package board_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"fleetboard/e2e/handlertest"
+	"fleetboard/internal/dispatch/report"
+	"fleetboard/internal/jobs"
+)
+
+// The card of a review says how much there is to look at; that of one which reports
+// nothing says nothing.
+func TestTheCardOfAReviewSaysItsSize(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	agent := d.Agent("claude-1")
+	d.HandIn(agent, "Large", report.Completion{Commit: "abc", Result: json.RawMessage(`{"files_changed": 3, "insertions": 1280, "deletions": 40}`)},
+		func(n *jobs.New) { n.Acceptance = []string{"It builds", "It is fast"} })
+	d.HandIn(agent, "Unknown", report.Completion{Commit: "def"})
+	doc := handlertest.Page(t, d.Get("/board"), http.StatusOK)
+	handlertest.WantText(t, doc, "#card-fb-1", "3 files +1,280 −40")
+	handlertest.WantText(t, doc, "#card-fb-1", "0 of 2 met")
+	handlertest.WantCount(t, doc, "#card-fb-2 use[href='#i-file-diff'], #card-fb-2 use[href='#i-list-checks']", 0)
+}
