@@ -177,6 +177,49 @@ func TestOlderLinesOfALog(t *testing.T) {
 	plain.sees("text=No line of these levels")
 }
 
+// A link to a line opens the log there and marks it, also where the line is no longer
+// among the newest; long lines wrap or do not, as the reader chose before.
+func TestALinkToALineOfALog(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	s.submit("Chatty")
+	agent := s.agent("claude-1")
+	claim(t, agent)
+	write(t, agent, "FB-1", apiclient.INFO, numbered(1, 450)...)
+	v := s.visit(desktop)
+	v.logIn()
+	v.open("/jobs/FB-1#L120")
+	v.must("come to the page around the line", v.tab.WaitForURL("**/log?line=120#L120"))
+	v.sees("#L120:target:has-text('line 0120.')")
+	eventually(t, "the line in sight", func() bool {
+		box, err := v.tab.Locator("#L120").BoundingBox()
+		return err == nil && box != nil && v.within(box.Y)
+	})
+	v.click("#joblog-wrap")
+	v.sees("#joblog-body.log-long")
+	v.fill("#joblog-q", "LINE 044")
+	v.press("#joblog-q", "Enter")
+	v.sees("#joblog .chip:has-text('10 found')")
+	v.sees("#joblog-body.log-long")
+	v.click("#joblog-list a[aria-label='Line 445']")
+	v.sees("#L445:target")
+	v.open("/jobs/FB-1")
+	v.sees("#joblog-wrap[aria-pressed=false]")
+
+	plain := s.visit(look{theme: "dark", width: 390, height: 844, noScript: true})
+	plain.logIn()
+	plain.open("/jobs/FB-1")
+	plain.fill("#joblog-q", "line 0120")
+	plain.press("#joblog-q", "Enter")
+	plain.click("#joblog-list a[aria-label='Line 120']")
+	plain.sees("#L120:target:has-text('line 0120.')")
+	file, err := plain.tab.ExpectDownload(func() error { return plain.tab.Locator("#joblog a[download]").Click() })
+	plain.must("download the log", err)
+	if name := file.SuggestedFilename(); name != "FB-1.log.txt" {
+		t.Errorf("the file is %s", name)
+	}
+}
+
 // within says whether a height lies inside the log's box on the screen.
 func (v *visitor) within(y float64) bool {
 	b := v.box("#joblog-body")

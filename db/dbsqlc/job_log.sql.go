@@ -586,6 +586,120 @@ func (q *Queries) LogOlderOfAttempt(ctx context.Context, db DBTX, arg LogOlderOf
 	return items, nil
 }
 
+const logScanned = `-- name: LogScanned :many
+SELECT id FROM job_log
+WHERE workspace_id = $1 AND job_id = $2 AND ($3::bigint = 0 OR id < $3)
+ORDER BY id DESC OFFSET $4- 1 LIMIT 1
+`
+
+type LogScannedParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Before      int64
+	MaxScan     int32
+}
+
+// The last line that LogSearch looks at, where there may be more behind it.
+func (q *Queries) LogScanned(ctx context.Context, db DBTX, arg LogScannedParams) ([]int64, error) {
+	rows, err := db.Query(ctx, logScanned,
+		arg.WorkspaceID,
+		arg.JobID,
+		arg.Before,
+		arg.MaxScan,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []int64{}
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const logSearch = `-- name: LogSearch :many
+SELECT o.id, o.epoch, o.agent, o.level, o.event, o.message, o.details, o.at, o.received_at FROM (
+    SELECT l.workspace_id, l.id, l.job_id, l.epoch, l.agent, l.level, l.event, l.message, l.details, l.at, l.received_at, l.line_id FROM job_log l
+    WHERE l.workspace_id = $1 AND l.job_id = $2 AND ($3::bigint = 0 OR l.id < $3)
+    ORDER BY l.id DESC LIMIT $4
+) o
+WHERE ($5::bigint = 0 OR o.epoch = $5) AND o.level = ANY($6::text[])
+    AND (strpos(lower(o.message), lower($7::text)) > 0 OR strpos(lower(o.event), lower($7)) > 0)
+ORDER BY o.id DESC LIMIT $8
+`
+
+type LogSearchParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Before      int64
+	MaxScan     int32
+	Epoch       int64
+	Levels      []string
+	Q           string
+	MaxRows     int32
+}
+
+type LogSearchRow struct {
+	ID         int64
+	Epoch      int64
+	Agent      string
+	Level      string
+	Event      string
+	Message    string
+	Details    json.RawMessage
+	At         *time.Time
+	ReceivedAt time.Time
+}
+
+// Lines of a job with a text in them, newest first, of the last max_scan before a
+// line, 0 for the newest.
+func (q *Queries) LogSearch(ctx context.Context, db DBTX, arg LogSearchParams) ([]LogSearchRow, error) {
+	rows, err := db.Query(ctx, logSearch,
+		arg.WorkspaceID,
+		arg.JobID,
+		arg.Before,
+		arg.MaxScan,
+		arg.Epoch,
+		arg.Levels,
+		arg.Q,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []LogSearchRow{}
+	for rows.Next() {
+		var i LogSearchRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Epoch,
+			&i.Agent,
+			&i.Level,
+			&i.Event,
+			&i.Message,
+			&i.Details,
+			&i.At,
+			&i.ReceivedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const logUseSettle = `-- name: LogUseSettle :exec
 UPDATE job_log_use SET job_bytes = job_bytes - $1, attempt_bytes = attempt_bytes - $1, minute_bytes = minute_bytes - $1,
     left_out_line = $2::bigint, left_out = $3

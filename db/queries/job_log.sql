@@ -71,6 +71,24 @@ WHERE workspace_id = @workspace_id AND job_id = @job_id AND id > @after AND leve
     AND (@epoch::bigint = 0 OR epoch = @epoch)
 ORDER BY id LIMIT @max_rows;
 
+-- name: LogSearch :many
+-- Lines of a job with a text in them, newest first, of the last max_scan before a
+-- line, 0 for the newest.
+SELECT o.id, o.epoch, o.agent, o.level, o.event, o.message, o.details, o.at, o.received_at FROM (
+    SELECT l.* FROM job_log l
+    WHERE l.workspace_id = @workspace_id AND l.job_id = @job_id AND (@before::bigint = 0 OR l.id < @before)
+    ORDER BY l.id DESC LIMIT @max_scan
+) o
+WHERE (@epoch::bigint = 0 OR o.epoch = @epoch) AND o.level = ANY(@levels::text[])
+    AND (strpos(lower(o.message), lower(@q::text)) > 0 OR strpos(lower(o.event), lower(@q)) > 0)
+ORDER BY o.id DESC LIMIT @max_rows;
+
+-- name: LogScanned :many
+-- The last line that LogSearch looks at, where there may be more behind it.
+SELECT id FROM job_log
+WHERE workspace_id = @workspace_id AND job_id = @job_id AND (@before::bigint = 0 OR id < @before)
+ORDER BY id DESC OFFSET @max_scan - 1 LIMIT 1;
+
 -- name: LogExpire :execrows
 DELETE FROM job_log l WHERE l.workspace_id = @workspace_id AND l.id = ANY(ARRAY(
     SELECT o.id FROM job_log o

@@ -80,6 +80,9 @@ func (l boardView) working(m *view.Card, j jobs.Job) {
 		return
 	}
 	m.Elapsed = ui.For(j.Lease.ClaimedAt, l.now)
+	if m.Notice == nil {
+		m.Over = ui.OverEstimate(j.Lease.ClaimedAt, j.EstimatedMinutes, l.now)
+	}
 	m.Step = web.FirstLine(j.CurrentStep, web.MaxQuote)
 	if m.Step == "" && m.Percent < 0 {
 		m.Step = "Started"

@@ -58,6 +58,13 @@ func TestCardsShowWhatWantsAttention(t *testing.T) {
 	if asked.Answer != "/jobs/FB-3#answer" || !asked.Reason.Ask || asked.FootWord != "asked" || asked.Lost != "lost 2×" {
 		t.Errorf("card with a question %+v", asked)
 	}
+	minutes := 30
+	for over, elapsed := range map[bool]time.Duration{false: 29 * time.Minute, true: 31 * time.Minute} {
+		c := l.card(kanban.Card{Job: jobs.Job{Status: jobs.Running, EstimatedMinutes: &minutes, Lease: &jobs.Lease{ClaimedAt: noon.Add(-elapsed)}}})
+		if c.Over.Text != "over its estimate of 30 min" || c.Over.Now != over {
+			t.Errorf("card after %v %+v", elapsed, c.Over)
+		}
+	}
 	late := l.card(kanban.Card{Job: jobs.Job{Status: jobs.Running, Lease: &jobs.Lease{WarnedAt: in(-time.Minute)}}})
 	if late.Notice == nil || late.Notice.Text.String() != "Long past its estimate" {
 		t.Errorf("card of an overdue job %+v", late.Notice)

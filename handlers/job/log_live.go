@@ -112,7 +112,7 @@ func (t *logTail) send(ctx context.Context) error {
 	}
 	part := make([]view.LogLine, 0, len(lines))
 	for _, l := range lines {
-		part = append(part, logLineModel(l, time.Now()))
+		part = append(part, logLineModel(t.job.Key, l, time.Now()))
 	}
 	return t.show(ctx, lines[len(lines)-1].ID, view.LiveLogLines(part))
 }

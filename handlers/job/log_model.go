@@ -40,23 +40,31 @@ type logData struct {
 	view  links.LogView
 	found []joblog.Line // newest first
 	more  bool          // there are older ones
+	next  int64         // they are before this line; 0: before those found
 	now   time.Time
 }
 
 func (s logData) model() view.Log {
-	whole := links.LogView{Level: s.view.Level}
-	newest := links.LogView{Level: s.view.Level, Epoch: s.view.Epoch}
-	m := view.Log{Key: s.job.Key, JobURL: links.Job(s.job.Key), LogURL: links.JobLog(s.job.Key, whole),
-		Attempt: int(s.view.Epoch), Part: s.view.Before > 0, Newest: links.JobLog(s.job.Key, newest), Filters: s.filters()}
+	whole := links.LogView{Level: s.view.Level, Text: s.view.Text}
+	newest := links.LogView{Level: s.view.Level, Epoch: s.view.Epoch, Text: s.view.Text}
+	unsearched := newest
+	unsearched.Text = ""
+	m := view.Log{Key: s.job.Key, JobURL: links.Job(s.job.Key), LogURL: links.JobLog(s.job.Key, whole), PageURL: links.JobLog(s.job.Key, links.LogView{}),
+		Attempt: int(s.view.Epoch), Part: s.view.Before > 0, Newest: links.JobLog(s.job.Key, newest), Filters: s.filters(),
+		Level: s.view.Level, Text: s.view.Text, AllURL: links.JobLog(s.job.Key, unsearched), FileURL: links.LogText(s.job.Key, unsearched)}
+	marks := matcher(s.view.Text)
 	for _, l := range slices.Backward(s.found) {
-		m.Lines = append(m.Lines, logLineModel(l, s.now))
+		m.Lines = append(m.Lines, marks.mark(logLineModel(s.job.Key, l, s.now)))
 	}
 	older := newest
 	if len(m.Lines) > 0 {
 		older.Before = m.Lines[0].ID
 	}
+	if s.next > 0 {
+		older.Before = s.next
+	}
 	m.Older, m.HasOlder = links.JobLog(s.job.Key, older), s.more
-	if !m.Part && s.job.Status != jobs.Archived {
+	if !m.Part && m.Text == "" && s.job.Status != jobs.Archived {
 		m.LiveURL = links.LiveLog(s.job.Key, s.last(), newest)
 	}
 	return m
@@ -73,7 +81,7 @@ func (s logData) last() int64 {
 func (s logData) filters() []view.LogFilter {
 	choice := func(label, level string) view.LogFilter {
 		return view.LogFilter{Label: label, Current: level == s.view.Level,
-			URL: links.JobLog(s.job.Key, links.LogView{Level: level, Epoch: s.view.Epoch})}
+			URL: links.JobLog(s.job.Key, links.LogView{Level: level, Epoch: s.view.Epoch, Text: s.view.Text})}
 	}
 	list := []view.LogFilter{choice("All", "")}
 	for _, l := range logLevels {
@@ -84,13 +92,13 @@ func (s logData) filters() []view.LogFilter {
 	return list
 }
 
-func logLineModel(l joblog.Line, now time.Time) view.LogLine {
-	m := view.LogLine{ID: l.ID, At: ui.At(l.ReceivedAt), Level: string(l.Level), Agent: l.Agent, Attempt: int(l.Epoch),
-		Event: l.Event, Message: web.Beginning(l.Message, maxMessage), Details: detailsText(l.Details)}
+func logLineModel(key string, l joblog.Line, now time.Time) view.LogLine {
+	m := view.LogLine{ID: l.ID, URL: links.LogLine(key, l.ID), At: ui.At(l.ReceivedAt), Level: string(l.Level), Agent: l.Agent, Attempt: int(l.Epoch),
+		Event: l.Event, Message: []view.LogPiece{{Text: web.Beginning(l.Message, maxMessage)}}, Details: detailsText(l.Details)}
 	if now.Sub(l.ReceivedAt) >= 24*time.Hour {
 		m.At = ui.Day(l.ReceivedAt)
 	}
-	if m.Message != l.Message {
+	if m.Message[0].Text != l.Message {
 		m.Whole = l.Message
 	}
 	for _, k := range logLevels {

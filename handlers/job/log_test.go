@@ -224,3 +224,92 @@ func TestAttemptsPage(t *testing.T) {
 	handlertest.WantText(t, log, "#joblog-list", "The attempt failed: it <i>broke")
 	handlertest.WantText(t, log, "#joblog .chip", "attempt 1")
 }
+
+// A line has a link of its own, to the lines around it.
+func TestALineOfALogHasALink(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	agent, j := d.Working()
+	d.Write(agent, j, numbered(1, 450)...)
+	doc := handlertest.Page(t, d.Get("/jobs/FB-1/log?before=201"), http.StatusOK)
+	line := doc.Find("#joblog-list > li").FilterFunction(func(_ int, s *goquery.Selection) bool { return strings.Contains(s.Text(), "line 0100") })
+	to, id, _ := strings.Cut(line.Find("a[aria-label^='Line ']").AttrOr("href", ""), "#")
+	doc = handlertest.Page(t, d.Get(to), http.StatusOK)
+	handlertest.WantText(t, doc, "#joblog-list > li#"+id, "line 0100")
+	handlertest.WantText(t, doc, "#joblog-list > li:first-child", "line 0001")
+	handlertest.WantText(t, doc, "#joblog-list > li:last-child", "line 0150")
+	handlertest.WantCount(t, doc, "#joblog-live", 0)
+	to, _, _ = strings.Cut(doc.Find("#joblog-newer").AttrOr("href", ""), "#")
+	handlertest.WantText(t, handlertest.Page(t, d.Get(to), http.StatusOK), "#joblog-list > li:last-child", "line 0200")
+}
+
+func TestALogIsSearched(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	agent, j := d.Working()
+	d.Write(agent, j, numbered(1, 30)...)
+	d.Write(agent, j, joblog.Line{Level: joblog.Error, Message: "50% of LINE <b>", Event: "test.failed"})
+	search := func(q, more string) *goquery.Document {
+		return handlertest.Page(t, d.Get("/jobs/FB-1/log?q="+url.QueryEscape(q)+more), http.StatusOK)
+	}
+	doc := search("E 001", "")
+	handlertest.WantCount(t, doc, "#joblog-list > li", 10)
+	handlertest.WantText(t, doc, "#joblog-list > li:first-child mark", "e 001")
+	handlertest.WantText(t, doc, "#joblog .chip", "10 found")
+	handlertest.WantCount(t, doc, "#joblog-live", 0)
+	handlertest.WantText(t, search("0% of line <", ""), "#joblog-list > li bdi", "50% of LINE <b>")
+	handlertest.WantCount(t, search("TEST.fail", ""), "#joblog-list > li", 1)
+	handlertest.WantCount(t, search("line", "&level=ERROR"), "#joblog-list > li", 1)
+	handlertest.WantText(t, search("%%", ""), "#joblog-body", "No line has this text.")
+}
+
+// A search looks at a part of a long log, and goes on from there.
+func TestASearchLooksAtAPartOfALongLog(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	_, j := d.Working()
+	dbfactory.Exec(t, d.DB, `INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, message)
+		SELECT $1, $2, 1, 'claude-1', 'INFO', CASE n WHEN 1 THEN 'the needle' ELSE 'hay' END FROM generate_series(1, $3::int) n`,
+		d.Owner.Workspace, j.ID, joblog.MaxScan+10)
+	doc := handlertest.Page(t, d.Get("/jobs/FB-1/log?q=needle"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#joblog-list > li", 0)
+	handlertest.WantText(t, doc, "#joblog-body", "There are older ones.")
+	doc = handlertest.Page(t, d.Get(doc.Find("#joblog-older").AttrOr("href", "")), http.StatusOK)
+	handlertest.WantText(t, doc, "#joblog-list > li", "the needle")
+	handlertest.WantCount(t, doc, "p[hidden] #joblog-older", 1)
+}
+
+func TestALogIsAFile(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	agent, j := d.Working()
+	d.Write(agent, j, numbered(1, 450)...)
+	d.Write(agent, j, joblog.Line{Level: joblog.Error, Event: "test.failed", Message: "\x1b[2Jtwo\nlines", Details: json.RawMessage(`{"n":1}`)})
+	res := d.Get("/jobs/FB-1/log/text")
+	if got := res.Header.Get("Content-Disposition"); got != `attachment; filename="FB-1.log.txt"` {
+		t.Errorf("it is a file by %q", got)
+	}
+	lines := strings.Split(strings.TrimSpace(handlertest.Read(t, res, http.StatusOK)), "\n")
+	if len(lines) != 452 || !strings.HasSuffix(lines[0], " INFO     claude-1 e1  line 0001") ||
+		!strings.HasSuffix(lines[450], " ERROR    claude-1 e1  test.failed ␛[2Jtwo") || lines[451] != `    lines {"n": 1}` {
+		t.Errorf("%d lines: %q … %q", len(lines), lines[0], lines[len(lines)-2:])
+	}
+	if text := handlertest.Read(t, d.Get("/jobs/FB-1/log/text?level=ERROR"), http.StatusOK); strings.Count(text, "\n") != 2 {
+		t.Errorf("the errors are %q", text)
+	}
+	handlertest.Read(t, d.Get("/jobs/FB-9/log/text"), http.StatusNotFound)
+}
+
+// The log says whether more is to come.
+func TestALogSaysItsState(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Job("Later")
+	agent, j := d.Working()
+	state := func(key, want string) {
+		t.Helper()
+		handlertest.WantText(t, handlertest.Page(t, d.Get("/jobs/"+key), http.StatusOK), ".jobmain #joblog-state", want)
+	}
+	state(j.Key, "live")
+	dbfactory.Exec(t, d.DB, `UPDATE agent SET last_heartbeat_at = now() - interval '2 minutes'`)
+	state(j.Key, "agent silent since")
+	if _, err := d.Elsewhere.Complete(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Completion{}); err != nil {
+		t.Fatal(err)
+	}
+	state(j.Key, "ended")
+}

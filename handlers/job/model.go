@@ -37,7 +37,7 @@ func (s pageData) model() view.Job {
 		Body: ui.Markdown(j.Body), Feedback: j.Feedback, Question: s.question(),
 		Acceptance: jobparts.Criteria(j, s.canWrite), Graph: graphModel(s.Graph), Links: linksOf(s.Graph, j.Key, s.canWrite),
 		Needs: s.needs(), Limits: s.limits(), Inputs: inputsModel(j),
-		Result: jobparts.Outcome(j), AttemptNote: s.attemptNote(),
+		LogState: logState(j, s.Fleet), Result: jobparts.Outcome(j), AttemptNote: s.attemptNote(),
 	}
 	if s.canWrite {
 		m.Actions, m.Moves, m.Ways = jobparts.Actions(j), s.moves(), jobparts.Ways(j)
@@ -201,7 +201,7 @@ func attemptModel(a attempts.Attempt, j jobs.Job, now time.Time) view.Attempt {
 		m.Outcome = m.Status.Word()
 		return m
 	}
-	m.Took = ui.Clock(a.EndedAt.Sub(a.ClaimedAt))
+	m.Took = ui.Took(a.EndedAt.Sub(a.ClaimedAt))
 	o, known := outcomes[a.Outcome]
 	if !known {
 		o.word, o.icon = web.FirstLine(a.Outcome, web.MaxSub), "info"

@@ -66,10 +66,8 @@ func (s pageData) elapsed() view.StripItem {
 	m := view.StripItem{Label: "Elapsed", Clock: ui.Run(s.job.Lease.ClaimedAt, s.now)}
 	if est := s.job.EstimatedMinutes; est != nil {
 		m.Rest = "of about " + ui.Duration(time.Duration(*est)*time.Minute)
-		if s.now.Sub(s.job.Lease.ClaimedAt) >= time.Duration(*est)*time.Minute+overEstimate {
-			m.NoteTone = ui.Warn
-		}
 	}
+	m.Over = ui.OverEstimate(s.job.Lease.ClaimedAt, s.job.EstimatedMinutes, s.now)
 	if earlier := s.worked(); earlier > 0 {
 		m.Note = ui.Text("after " + ui.Duration(earlier) + " in earlier attempts")
 	}

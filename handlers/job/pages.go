@@ -88,6 +88,7 @@ func (p *Pages) Routes() []web.Route {
 		web.Get("/jobs/:key", tenancy.ReadBoard, p.show),
 		web.Get("/jobs/:key/panel", tenancy.ReadBoard, p.panel),
 		web.Get("/jobs/:key/log", tenancy.ReadBoard, p.showLog),
+		web.Get("/jobs/:key/log/text", tenancy.ReadBoard, p.downloadLog),
 		web.Get("/jobs/:key/log/stream", tenancy.ReadBoard, p.streamLog),
 		web.Get("/jobs/:key/attempts", tenancy.ReadBoard, p.showAttempts),
 		web.Get("/jobs/:key/ask/:action", tenancy.WriteJobs, p.ask),

@@ -36,9 +36,10 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if before <= 0 {
 		shell.LiveURL = links.LiveJob(page.Cursor, job.Key)
 	}
-	log := logData{job: job, found: page.Log, more: page.MoreLog, now: web.Now(page.Fleet)}
+	log := logData{job: job, found: page.Log, more: page.MoreLog, now: web.Now(page.Fleet)}.model()
+	log.State = logState(job, page.Fleet)
 	return web.Render(c, http.StatusOK, view.View(view.Page{Shell: shell,
-		Job: newPageData(who, page, max(0, before)).model(), Log: log.model()}))
+		Job: newPageData(who, page, max(0, before)).model(), Log: log}))
 }
 
 // panel is the live part of the page.

@@ -197,7 +197,7 @@ func (s pageData) meta() []ui.Sentence {
 	last := s.job.attempts[0]
 	list = append(list, ui.Say(ui.Name(last.Agent), ui.T(" on "), ui.Name(last.Factory)), ui.Text(web.Nth(len(s.job.attempts))+" attempt"))
 	if last.EndedAt != nil {
-		list = append(list, ui.Text("took "+ui.Duration(last.EndedAt.Sub(last.ClaimedAt))))
+		list = append(list, ui.Text("took "+ui.Took(last.EndedAt.Sub(last.ClaimedAt))))
 	}
 	return list
 }

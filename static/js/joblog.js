@@ -1,5 +1,5 @@
 // A job's log: it follows the newest lines unless the reader scrolled up or
-// paused it, and loads older ones above. Lines come by htmx; this looks at what
+// paused it or came for one line, and loads older ones above. Lines come by htmx; this looks at what
 // is in the list and never at the messages.
 
 const most = 2000; // lines kept on the page while it follows
@@ -14,7 +14,28 @@ const countText = (n) => n + (n === 1 ? " new line" : " new lines");
 
 // What the reader chose stays when the list is replaced.
 let pausedAt = null; // the last line that was shown then
-let following = true;
+let following = !wantedLine();
+
+// wantedLine is the line that the address names, "" for none.
+function wantedLine() {
+  return /^#L\d+$/.test(location.hash) ? location.hash.slice(1) : "";
+}
+
+// A line that is not among the newest has a page with those around it.
+function goToLine() {
+  const id = wantedLine();
+  const link = document.querySelector("#joblog form");
+  if (id && link && !el(id)) location.replace(`${link.action}?line=${id.slice(1)}#${id}`);
+}
+
+// Long lines are cut into several, or the log scrolls sideways; the choice is kept on
+// this device.
+function wrap(yes) {
+  if (yes !== undefined) localStorage.setItem("log-wrap", yes ? "" : "no");
+  const wraps = localStorage.getItem("log-wrap") !== "no";
+  el("joblog-body")?.classList.toggle("log-long", !wraps);
+  el("joblog-wrap")?.setAttribute("aria-pressed", String(wraps));
+}
 
 function setUp() {
   const list = el("joblog-list");
@@ -22,6 +43,7 @@ function setUp() {
   const body = el("joblog-body");
   const state = { seen: idOf(list.lastElementChild) };
   states.set(list, state);
+  wrap();
   new MutationObserver(() => settle(list, state)).observe(list, { childList: true });
   body.addEventListener("scroll", () => {
     following = body.scrollTop + body.clientHeight >= body.scrollHeight - near;
@@ -134,7 +156,9 @@ async function loadOlder(link) {
 
 document.addEventListener("click", (event) => {
   const at = event.target;
-  if (at.closest("#joblog-pause")) {
+  if (at.closest("#joblog-wrap")) {
+    wrap(at.closest("#joblog-wrap").getAttribute("aria-pressed") !== "true");
+  } else if (at.closest("#joblog-pause")) {
     if (pausedAt === null) pause();
     else resume();
   } else if (at.closest("#joblog-new")) {
@@ -152,4 +176,6 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("htmx:after:swap", setUp);
+window.addEventListener("hashchange", goToLine);
 setUp();
+goToLine();

@@ -61,6 +61,7 @@ function refresh() {
     const title = whole.format(at);
     if (el.title !== title) el.title = title;
   }
+  for (const el of document.querySelectorAll("[data-due][hidden]")) el.hidden = Date.parse(el.dataset.due) > t;
 }
 
 refresh();

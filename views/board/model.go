@@ -105,6 +105,7 @@ type Card struct {
 	Agent        string
 	Factory      string
 	Elapsed      ui.When
+	Over         ui.Overdue
 
 	// For a job that does not run: the reason in one sentence.
 	Reason *jobparts.Reason

@@ -18,6 +18,12 @@ type Log struct {
 	JobURL   string
 	LogURL   string // its page, with all levels and attempts
 	Filters  []LogFilter
+	PageURL  string // its page, where a search is sent
+	FileURL  string // the whole of it as a file
+	State    LogState
+	Level    string // what the filter and the search are narrowed to
+	Text     string
+	AllURL   string    // without the search
 	Attempt  int       // the one attempt that is shown, 0 for all
 	Part     bool      // an older part, which has no live changes
 	Newest   string    // of a part: the page with the newest lines
@@ -26,6 +32,19 @@ type Log struct {
 	Lines    []LogLine // oldest first
 	LiveURL  string    // "" for a log without a stream
 	Tall     bool      // on a page of its own
+}
+
+// LogState says whether more lines are to come.
+type LogState struct {
+	Tone  ui.Tone // OK, Warn, or Plain where there is nobody to write
+	Word  string  // "live", "agent silent since"
+	Since ui.When
+}
+
+// LogPiece is a part of a message, found by a search or not.
+type LogPiece struct {
+	Text string
+	Hit  bool
 }
 
 // LogFilter is a choice of levels.
@@ -37,13 +56,14 @@ type LogFilter struct {
 // LogLine is one line.
 type LogLine struct {
 	ID      int64
+	URL     string // the line among those around it
 	At      ui.When
 	Level   string // "Warning"
 	Tone    LogTone
 	Agent   string
 	Attempt int
 	Event   string
-	Message string
+	Message []LogPiece
 	Whole   string // the whole message where Message is the beginning of it
 	Details string // JSON, "" for none
 }
@@ -91,6 +111,10 @@ func (t LogTone) lineClass() string {
 // emptyText is what a log without lines says.
 func (l Log) emptyText() string {
 	switch {
+	case l.Text != "" && l.HasOlder:
+		return "No such line among those that were looked at. There are older ones."
+	case l.Text != "":
+		return "No line has this text."
 	case l.Part:
 		return "There are no older lines."
 	case len(l.Filters) > 0 && !l.Filters[0].Current:
@@ -106,4 +130,12 @@ func (l LogLine) moreLabel() string {
 		return "all of it"
 	}
 	return "details"
+}
+
+// newerURL is the page around the last of the lines, "" where none is shown.
+func (l Log) newerURL() string {
+	if len(l.Lines) == 0 {
+		return ""
+	}
+	return l.Lines[len(l.Lines)-1].URL
 }

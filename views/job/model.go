@@ -52,6 +52,7 @@ type Job struct {
 	Needs    []Fact
 	Limits   []Fact
 	Inputs   Inputs
+	LogState LogState
 
 	Result      *jobparts.Outcome
 	Attempts    []Attempt
@@ -77,6 +78,7 @@ type StripItem struct {
 	Note     ui.Sentence // "heartbeat"
 	NoteWhen ui.When     // "4s ago", after the note
 	NoteTone ui.Tone
+	Over     ui.Overdue
 }
 
 // Why is the explanation of a job that does not run (promise P12).

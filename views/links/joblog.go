@@ -11,6 +11,8 @@ type LogView struct {
 	Level  string // this one and graver ones
 	Epoch  int64  // of one attempt
 	Before int64  // lines older than the one with this id
+	Line   int64  // the lines around this one
+	Text   string // lines with this text
 }
 
 func (w LogView) values() url.Values {
@@ -24,8 +26,22 @@ func (w LogView) values() url.Values {
 	if w.Before > 0 {
 		v.Set("before", strconv.FormatInt(w.Before, 10))
 	}
+	if w.Line > 0 {
+		v.Set("line", strconv.FormatInt(w.Line, 10))
+	}
+	if w.Text != "" {
+		v.Set("q", w.Text)
+	}
 	return v
 }
+
+// LogLine is a line among those around it.
+func LogLine(key string, id int64) string {
+	return JobLog(key, LogView{Line: id}) + "#L" + strconv.FormatInt(id, 10)
+}
+
+// LogText is a job's log as a file.
+func LogText(key string, w LogView) string { return with(Job(key)+"/log/text", w.values()) }
 
 // JobLog is the page of a job's log.
 func JobLog(key string, w LogView) string { return with(Job(key)+"/log", w.values()) }

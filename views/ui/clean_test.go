@@ -86,6 +86,11 @@ func TestTimes(t *testing.T) {
 			t.Errorf("got %q, want %q", c.got.Text, c.want)
 		}
 	}
+	for d, want := range map[time.Duration]string{133 * time.Second: "2m 13s", 7813 * time.Second: "2h 10m 13s", 0: "0s"} {
+		if got := ui.Took(d); got != want {
+			t.Errorf("Took(%v) = %q, want %q", d, got, want)
+		}
+	}
 	for n, want := range map[int]string{0: "0", 999: "999", 1284: "1,284", -1000000: "-1,000,000"} {
 		if got := ui.Count(n); got != want {
 			t.Errorf("Count(%d) = %q, want %q", n, got, want)

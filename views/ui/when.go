@@ -110,6 +110,32 @@ func Clock(d time.Duration) string {
 	return Duration(d)
 }
 
+// Took writes how long something took, with its seconds: "2h 10m 13s".
+func Took(d time.Duration) string {
+	s := int64(max(d, 0) / time.Second)
+	if s < 3600 {
+		return Clock(d)
+	}
+	return fmt.Sprintf("%dh %dm %ds", s/3600, s%3600/60, s%60)
+}
+
+// Overdue is what is said from a moment on, also on a page that nothing else
+// changes. The zero value says nothing.
+type Overdue struct {
+	At   time.Time
+	Text string
+	Now  bool // the moment has come
+}
+
+// OverEstimate says that work is over its estimate, nil for none.
+func OverEstimate(began time.Time, minutes *int, now time.Time) Overdue {
+	if minutes == nil {
+		return Overdue{}
+	}
+	at := began.Add(time.Duration(*minutes) * time.Minute)
+	return Overdue{At: at, Text: "over its estimate of " + strconv.Itoa(*minutes) + " min", Now: !now.Before(at)}
+}
+
 func twoUnits(a int64, au string, b int64, bu string) string {
 	if b == 0 {
 		return fmt.Sprintf("%d%s", a, au)

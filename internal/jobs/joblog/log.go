@@ -62,7 +62,13 @@ type Filter struct {
 	Epoch  int64  // 0 is all
 	Cursor string // of the page before
 	Limit  int    // 1..200, 0 is 50
+	// Text is in the message or the event of each line, in capitals or not. A page of a
+	// search looks at MaxScan lines and may be empty with more to come.
+	Text string
 }
+
+// MaxScan is how many lines a page of a search looks at.
+const MaxScan = 5000
 
 // Topic is published when lines were written to a job's log.
 func Topic(workspace, job ids.ID) string { return "log:" + workspace.String() + ":" + job.String() }

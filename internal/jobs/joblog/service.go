@@ -45,10 +45,19 @@ func LogsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, f Filter) (lis
 	if err != nil {
 		return nil, "", err
 	}
-	list, err = olderTx(ctx, tx, workspace, job, window{epoch: f.Epoch, levels: levels, from: before, rows: limit + 1})
+	part := window{epoch: f.Epoch, levels: levels, from: before, rows: limit + 1}
+	var scanned int64
+	if f.Text == "" {
+		list, err = olderTx(ctx, tx, workspace, job, part)
+	} else {
+		list, scanned, err = searchTx(ctx, tx, workspace, job, part, f.Text)
+	}
 	if len(list) > int(limit) {
 		list = list[:limit]
-		next = strconv.FormatInt(list[limit-1].ID, 10)
+		scanned = list[limit-1].ID
+	}
+	if scanned > 0 {
+		next = strconv.FormatInt(scanned, 10)
 	}
 	return list, next, err
 }

@@ -43,6 +43,27 @@ func olderTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, w window) (li
 	return list, nil
 }
 
+// searchTx reads the lines with a text among the MaxScan before a line, newest first,
+// and the last one that it looked at, 0 where there are no more.
+func searchTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, w window, text string) (list []Line, scanned int64, err error) {
+	rows, err := q.LogSearch(ctx, tx, dbsqlc.LogSearchParams{WorkspaceID: workspace, JobID: job, Before: w.from, MaxScan: MaxScan,
+		Epoch: w.epoch, Levels: w.levels, Q: text, MaxRows: w.rows})
+	if err != nil {
+		return nil, 0, fmt.Errorf("search log lines: %w", err)
+	}
+	for _, r := range rows {
+		list = append(list, fromRow(dbsqlc.LogOlderRow(r)))
+	}
+	last, err := q.LogScanned(ctx, tx, dbsqlc.LogScannedParams{WorkspaceID: workspace, JobID: job, Before: w.from, MaxScan: MaxScan})
+	if err != nil {
+		return nil, 0, fmt.Errorf("find the end of a search of log lines: %w", err)
+	}
+	if len(last) > 0 {
+		scanned = last[0]
+	}
+	return list, scanned, nil
+}
+
 // newerTx reads lines from after a line, oldest first.
 func newerTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, w window) (list []Line, err error) {
 	rows, err := q.LogAfter(ctx, tx, dbsqlc.LogAfterParams{WorkspaceID: workspace, JobID: job, After: w.from, Levels: w.levels,
