@@ -31,6 +31,33 @@ func TestTheAuditSaysWhoDidIt(t *testing.T) {
 	v.must("reach all changes", v.tab.WaitForURL("**/settings/audit"))
 }
 
+// Nothing of a line is cut off or out of sight, at any width.
+func TestTheAuditShowsWholeLines(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	first := s.visit(desktop)
+	first.logIn()
+	first.open("/settings/products/new")
+	first.fill("#name", "a-product-with-a-long-name")
+	first.fill("#repos", "a-repo-of-the-product-with-a-long-name")
+	first.click("text=Create product")
+	first.sees("#toasts:has-text('created')")
+	for _, width := range []int{390, 768, 1440} {
+		v := s.visit(look{theme: "light", width: width, height: 900})
+		v.logIn()
+		v.open("/settings/audit")
+		v.sees(auditLines + ":has-text('a-product-with-a-long-name')")
+		cut, err := v.tab.Evaluate(`() => [...document.querySelectorAll("#audit [data-event], #audit [data-event] *:not(svg, svg *, .sr-only)")].filter((el) => {
+			const box = el.getBoundingClientRect(), style = getComputedStyle(el);
+			return box.right > document.documentElement.clientWidth || box.left < 0 ||
+				style.overflowX !== "visible" && el.scrollWidth > el.clientWidth + 1;
+		}).map((el) => el.className + ": " + el.textContent.slice(0, 60)).join("; ")`)
+		if err != nil || cut != "" {
+			t.Errorf("at %d px not whole: %v, %v", width, cut, err)
+		}
+	}
+}
+
 // The same on a phone, without scripts.
 func TestTheAuditWithoutScripts(t *testing.T) {
 	t.Parallel()

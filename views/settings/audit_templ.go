@@ -104,7 +104,7 @@ func AuditView(m AuditPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " <ol class=\"tl\" id=\"audit\" aria-label=\"Changes, the newest first\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " <ol class=\"tl tl-whole\" id=\"audit\" aria-label=\"Changes, the newest first\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

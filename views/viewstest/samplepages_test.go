@@ -22,6 +22,8 @@ import (
 
 var firstRun = ui.FirstRun{Server: "http://127.0.0.1:8080", TokenFile: "/var/lib/fleetboard/enrolment-token", CanWrite: true}
 
+var sampleLog = job.Log{PageURL: links.JobLog("FB-142", links.LogView{}), FileURL: links.LogText("FB-142", links.LogView{})}
+
 func sampleJob() job.Job {
 	cancel := ui.Action{Verb: "cancel", Label: "Cancel job", Icon: "circle-stop", Danger: true, Main: true, URL: links.JobAction("FB-142", "cancel"), Dialog: &ui.Dialog{
 		Title: "Cancel FB-142?", Text: ui.Text("claude-2 gets 60 seconds to stop. Two jobs depend on it."), Reason: true, Keep: "Keep it running", Confirm: "Cancel job"}}
@@ -240,9 +242,9 @@ func samplePages(theme layout.Theme) map[string]templ.Component {
 		"first-run":    board.View(board.Page{Shell: nine, Board: board.Board{CanWrite: true, FirstRun: &firstRun}}),
 		"first-seen":   board.View(board.Page{Shell: nine, Board: board.Board{CanWrite: true, FirstRun: &seen}}),
 		"column":       board.ColumnView(nine, Board().Columns[4]),
-		"job":          job.View(job.Page{Shell: shell("", "FB-142"), Job: sampleJob()}),
-		"job-waiting":  job.View(job.Page{Shell: shell("", "FB-151"), Job: waitingJob()}),
-		"job-done":     job.View(job.Page{Shell: shell("", "FB-142"), Job: doneJob()}),
+		"job":          job.View(job.Page{Shell: shell("", "FB-142"), Job: sampleJob(), Log: sampleLog}),
+		"job-waiting":  job.View(job.Page{Shell: shell("", "FB-151"), Job: waitingJob(), Log: sampleLog}),
+		"job-done":     job.View(job.Page{Shell: shell("", "FB-142"), Job: doneJob(), Log: sampleLog}),
 		"new-job":      jobform.View(jobform.Page{Shell: form, Form: sampleForm()}),
 		"new-job-bad":  jobform.View(jobform.Page{Shell: form, Form: badForm()}),
 		"new-job-copy": jobform.View(jobform.Page{Shell: form, Form: copiedForm()}),
