@@ -93,7 +93,7 @@ func lockedFields(j jobs.Job) map[string]string {
 			who = j.Lease.Agent
 		}
 		for _, name := range needs {
-			locked[name] = who + " works on it; this can change once nobody does."
+			locked[name] = who + " works on it; this part can change once nobody does."
 		}
 	}
 	if j.Status.Finished() && !jobs.Can(j.Status, jobs.ByRetry) {

@@ -149,7 +149,7 @@ func TestAnEditMeetsAClaim(t *testing.T) {
 	}
 	doc := handlertest.Page(t, d.Post("/jobs/FB-1/edit", asks), http.StatusUnprocessableEntity)
 	handlertest.WantText(t, doc, "#changed-capabilities", "Capabilities can no longer change; what you chose there is not saved.")
-	handlertest.WantText(t, doc, "#capabilities-h", "claude-1 works on it; this can change once nobody does.")
+	handlertest.WantText(t, doc, "#where-h", "claude-1 works on it; this part can change once nobody does.")
 	handlertest.WantCount(t, doc, "#repo[disabled], #factory[disabled]", 2)
 	handlertest.WantText(t, doc, "#routability", "claude-1 works on it now.")
 	handlertest.WantRedirect(t, d.Post("/jobs/FB-1/edit", sent(doc, nil)), "/jobs/FB-1")

@@ -79,7 +79,8 @@ func (f jobForm) origin() jobs.Origin {
 		"capabilities": f.capabilities, "depends_on": f.dependsOn, "acceptance": f.acceptance,
 		"product": {f.product}, "phase": {f.phase}, "priority": {f.priority}, "max_retries": {f.maxRetries},
 		"tags":   f.tags,
-		"budget": {f.budget}, "estimate": {f.estimate}, "review": {f.review}, "not_before": {f.notBefore}, "inputs": {f.inputs}, "secrets": {f.secrets},
+		"budget": {f.budget}, "estimate": {f.estimate}, "review": {f.review}, "not_before": {f.notBefore},
+		"inputs": {f.inputs}, "secrets": {f.secrets},
 	}
 	sum := sha256.Sum256([]byte("form POST /jobs\n" + said.Encode()))
 	return jobs.Origin{Key: f.key, Digest: sum[:]}

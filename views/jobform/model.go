@@ -140,6 +140,23 @@ func (f Form) lock(name string) string {
 	return f.Edit.Locked[name]
 }
 
+// lockID is the id of the sentence that says why a field of where the job can run cannot
+// change, "" where it can.
+func (f Form) lockID(name string) string {
+	if f.lock(name) == "" {
+		return ""
+	}
+	return "where-h"
+}
+
+// hintID is the id of what is said under such a field.
+func (f Form) hintID(name string) string {
+	if id := f.lockID(name); id != "" {
+		return id
+	}
+	return name + "-h"
+}
+
 // differs reports whether the form would undo somebody else's change.
 func (e *Edit) differs() bool {
 	return slices.ContainsFunc(e.Changes, func(c Change) bool { return c.Differs })
