@@ -1,4 +1,5 @@
-// Package palette is the command palette: it finds jobs, factories and pages.
+// Package palette is the command palette: it finds jobs, what can be
+// done with the one at hand, factories, agents and pages.
 package palette
 
 import (
@@ -25,6 +26,7 @@ type Fleet interface {
 
 // Jobs is what the page asks of jobs.
 type Jobs interface {
+	Get(ctx context.Context, who tenancy.Principal, keyOrID string) (jobs.Job, error)
 	Search(ctx context.Context, who tenancy.Principal, query string, limit int) ([]jobs.Job, error)
 }
 

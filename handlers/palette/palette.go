@@ -28,12 +28,16 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, view.Rows(paletteModel(query, found, snap, who)))
+	actions, err := p.actionRows(ctx, who, query, web.CurrentPath(c.Request()))
+	if err != nil {
+		return err
+	}
+	return web.Render(c, http.StatusOK, view.Rows(paletteModel(query, found, actions, snap, who)))
 }
 
 // paletteModel lists jobs, factories and pages. Without a query the pages come
 // first; they are what an empty palette is opened for.
-func paletteModel(query string, found []jobs.Job, snap fleet.Snapshot, who tenancy.Principal) view.Results {
+func paletteModel(query string, found []jobs.Job, actions []view.Row, snap fleet.Snapshot, who tenancy.Principal) view.Results {
 	var list []view.Group
 	add := func(title string, rows []view.Row) {
 		if len(rows) > 0 {
@@ -43,9 +47,12 @@ func paletteModel(query string, found []jobs.Job, snap fleet.Snapshot, who tenan
 	pages := pageRows(query, who)
 	if query == "" {
 		add("Go to", pages)
+		add("This job", actions)
 		add("Newest jobs", jobRows(found))
 	} else {
 		add("Jobs", jobRows(found))
+		add("Do", actions)
+		add("Agents", agentRows(query, snap))
 		add("Factories", factoryRows(query, snap))
 		add("Go to", pages)
 	}
@@ -70,6 +77,18 @@ func factoryRows(query string, snap fleet.Snapshot) []view.Row {
 		if len(rows) < web.MaxFound && contains(f.Name, query) {
 			rows = append(rows, view.Row{URL: links.AgentsOf(ui.FactoryID(f.Name)), Icon: "server",
 				Text: f.Name, Note: web.FleetRow(f).Text})
+		}
+	}
+	return rows
+}
+
+func agentRows(query string, snap fleet.Snapshot) []view.Row {
+	var rows []view.Row
+	for _, f := range snap.Factories {
+		for _, a := range f.Agents {
+			if len(rows) < web.MaxFound && contains(a.Name, query) {
+				rows = append(rows, view.Row{URL: links.AgentsOf(ui.AgentID(f.Name, a.Name)), Icon: "bot", Text: a.Name, Note: f.Name})
+			}
 		}
 	}
 	return rows
@@ -106,6 +125,9 @@ func pageRows(query string, who tenancy.Principal) []view.Row {
 		if who.Can(p.need) && contains(p.Text, query) && (query != "" || !p.settings) {
 			rows = append(rows, p.Row)
 		}
+	}
+	if query != "" && who.Can(tenancy.WriteJobs) {
+		rows = append(rows, view.Row{URL: links.NewJobNamed(query), Icon: "plus", Text: "New job named “" + query + "”"})
 	}
 	if query != "" {
 		rows = append(rows, view.Row{URL: links.BoardWith(links.Filter{Query: query}), Icon: "search",

@@ -89,7 +89,7 @@ type AgentJob struct {
 
 // DOMID is the row's element.
 func (a Agent) DOMID(factory string) string {
-	return "agent-" + ui.DOMID(factory) + "-" + ui.DOMID(a.Name)
+	return ui.AgentID(factory, a.Name)
 }
 
 // main is the job that the row's times are about: the first one.

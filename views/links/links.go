@@ -45,6 +45,9 @@ func LoginNext(next string) string {
 // NewJobIn is the form for a new job of a product.
 func NewJobIn(product string) string { return with(NewJob, url.Values{"product": {product}}) }
 
+// NewJobNamed is the form for a new job with a title.
+func NewJobNamed(title string) string { return with(NewJob, url.Values{"title": {title}}) }
+
 // Job is a job's page.
 func Job(key string) string { return "/jobs/" + url.PathEscape(key) }
 

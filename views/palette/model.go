@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/a-h/templ"
+
 	"fleetboard/views/ui"
 )
 
@@ -30,6 +32,18 @@ type Row struct {
 	Text    string
 	Note    string // at the right: "claude-2 · mac-1"
 	Keys    []string
+	// PostURL is where an action of a job is sent that asks nothing first; Version is
+	// the job's.
+	PostURL string
+	Version int
+}
+
+// posts are the attributes of a row that acts at once.
+func (r Row) posts() templ.Attributes {
+	if r.PostURL == "" {
+		return nil
+	}
+	return templ.Attributes{"hx-post": r.PostURL, "hx-swap": "none", "hx-vals": `{"version":` + strconv.Itoa(r.Version) + `}`}
 }
 
 // textPart is a piece of a found text.
