@@ -18,17 +18,38 @@ type Group struct {
 	Types       []eventlog.Type
 }
 
-// Days puts events, the newest first, under the headings of their days.
+// Days puts events, the newest first, under the headings of their days. Of the
+// progress that one attempt told in a row, the newest stands for the others.
 func Days(list []eventlog.Event, now time.Time, line func(eventlog.Event) events.Event) (days []events.Day) {
-	for _, e := range list {
-		heading := dayHeading(e.At, now)
+	for len(list) > 0 {
+		heading := dayHeading(list[0].At, now)
 		if n := len(days); n == 0 || days[n-1].Heading != heading {
 			days = append(days, events.Day{Heading: heading})
 		}
+		one, n := line(list[0]), row(list, now)
+		for _, e := range list[1:n] {
+			one.Folded = append(one.Folded, line(e))
+		}
 		day := &days[len(days)-1]
-		day.Events = append(day.Events, line(e))
+		day.Events, list = append(day.Events, one), list[n:]
 	}
 	return days
+}
+
+// minFolded is from how many events on a row stands for them.
+const minFolded = 3
+
+// row is how many events at the head of a list are one row.
+func row(list []eventlog.Event, now time.Time) int {
+	first, n := list[0], 1
+	for n < len(list) && first.Type == eventlog.JobProgressed && list[n].Type == first.Type && list[n].JobKey == first.JobKey &&
+		first.Epoch != nil && list[n].Epoch != nil && *list[n].Epoch == *first.Epoch && dayHeading(list[n].At, now) == dayHeading(first.At, now) {
+		n++
+	}
+	if n < minFolded {
+		return 1
+	}
+	return n
 }
 
 // dayHeading names a day of UTC; static/js/timeline.js says the same of the

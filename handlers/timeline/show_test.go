@@ -13,6 +13,8 @@ import (
 	"fleetboard/e2e/handlertest"
 	"fleetboard/handlers/timeline"
 	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -259,4 +261,21 @@ func TestTheStreamOfATimelineRefusesNonsense(t *testing.T) {
 			t.Errorf("%s answers %d, want %d", target, res.StatusCode, status)
 		}
 	}
+}
+
+// The progress that an attempt tells in a row is one row of the timeline, which opens.
+func TestTheTimelineFoldsProgress(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	agent, j := d.Working()
+	for n := range 6 {
+		done := 10 * n
+		if _, err := d.Elsewhere.Progress(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Progress{Percent: &done}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	doc := d.Timeline("/timeline?job=FB-1", 9)
+	handlertest.WantText(t, doc, ".tl > [data-event]:nth-child(2)", "50%, was 40%")
+	handlertest.WantText(t, doc, ".tl-fold summary", "and 5 more reports of FB-1")
+	handlertest.WantCount(t, doc, ".tl-fold details ol > [data-event]", 5)
+	handlertest.WantCount(t, doc, ".tl > [data-event]", 4)
 }

@@ -21,7 +21,7 @@ function heading(day) {
 function regroup() {
   const heads = [...list.querySelectorAll("[data-day]")];
   let last = null;
-  for (const event of list.querySelectorAll("[data-event]")) {
+  for (const event of list.querySelectorAll(":scope > [data-event]")) {
     const day = midnight(new Date(event.querySelector("time").dateTime));
     if (last?.getTime() === day.getTime()) continue;
     last = day;

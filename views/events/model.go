@@ -31,7 +31,8 @@ type Event struct {
 	Changes []FieldChange
 	More    string // "3 more" changes
 	Who     Actor
-	Tag     string // "e3"
+	Tag     string  // "e3"
+	Folded  []Event // those that this one stands for, of the same kind
 }
 
 // Actor is who did something, by the name of then.
