@@ -40,7 +40,7 @@ var webPermissions = map[tenancy.Permission][]string{
 		"GET /jobs/search", "GET /live", "GET /needs-you", "GET /palette", "GET /review", "GET /settings/members", "GET /settings/products",
 		"GET /settings/workspace", "GET /status", "GET /timeline"},
 	tenancy.WriteJobs: {"GET /jobs/:key/ask/:action", "GET /jobs/:key/edit", "GET /jobs/new", "GET /jobs/new/routability", "POST /jobs", "POST /jobs/:key/:action", "POST /jobs/:key/edit", "POST /jobs/:key/link",
-		"POST /jobs/:key/move", "POST /jobs/:key/tick", "POST /jobs/:key/unlink", "POST /jobs/new", "POST /jobs/new/preview", "POST /review/:key/:action"},
+		"POST /jobs/:key/move", "POST /jobs/:key/tick", "POST /jobs/:key/undo", "POST /jobs/:key/unlink", "POST /jobs/new", "POST /jobs/new/preview", "POST /review/:key/:action"},
 	tenancy.RunFleet: {"POST /agents/:name/cut-off", "POST /agents/:name/terminate", "POST /factories/:name/drain",
 		"POST /factories/:name/remove", "POST /factories/:name/undrain", "POST /settings/connect", "POST /status/recover"},
 	tenancy.Manage: {"GET /settings/audit", "GET /settings/products/:product", "GET /settings/products/new", "GET /settings/secrets",

@@ -13,6 +13,23 @@ import (
 	"github.com/google/uuid"
 )
 
+const attemptAccept = `-- name: AttemptAccept :exec
+UPDATE attempt SET outcome = 'completed'
+WHERE workspace_id = $1 AND job_id = $2 AND epoch = $3 AND outcome = 'rejected'
+`
+
+type AttemptAcceptParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Epoch       int64
+}
+
+// That the work was sent back is undone.
+func (q *Queries) AttemptAccept(ctx context.Context, db DBTX, arg AttemptAcceptParams) error {
+	_, err := db.Exec(ctx, attemptAccept, arg.WorkspaceID, arg.JobID, arg.Epoch)
+	return err
+}
+
 const attemptEnd = `-- name: AttemptEnd :one
 SELECT agent, outcome, result_digest AS end_digest FROM attempt
 WHERE workspace_id = $1 AND job_id = $2 AND epoch = $3

@@ -7,6 +7,7 @@ package dbsqlc
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -604,6 +605,42 @@ type JobReadyParentsParams struct {
 // locked.
 func (q *Queries) JobReadyParents(ctx context.Context, db DBTX, arg JobReadyParentsParams) ([]uuid.UUID, error) {
 	rows, err := db.Query(ctx, jobReadyParents, arg.WorkspaceID, arg.JobID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var job_id uuid.UUID
+		if err := rows.Scan(&job_id); err != nil {
+			return nil, err
+		}
+		items = append(items, job_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const jobReleasedDependents = `-- name: JobReleasedDependents :many
+SELECT DISTINCT x.job_id FROM job_dependency x
+WHERE x.workspace_id = $1 AND x.depends_on_id = $2 AND x.type IN ('blocks', 'gate')
+    AND (SELECT d.status = 'ready' OR d.assigned_at >= $3::timestamptz FROM job d
+        WHERE d.workspace_id = x.workspace_id AND d.id = x.job_id)
+ORDER BY x.job_id
+`
+
+type JobReleasedDependentsParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Since       time.Time
+}
+
+// Jobs that are to wait for this one and are ready, or were claimed since a time, in the
+// order in which they are locked.
+func (q *Queries) JobReleasedDependents(ctx context.Context, db DBTX, arg JobReleasedDependentsParams) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobReleasedDependents, arg.WorkspaceID, arg.JobID, arg.Since)
 	if err != nil {
 		return nil, err
 	}

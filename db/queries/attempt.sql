@@ -28,6 +28,11 @@ WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch;
 UPDATE attempt SET outcome = 'rejected'
 WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch AND outcome = 'completed';
 
+-- name: AttemptAccept :exec
+-- That the work was sent back is undone.
+UPDATE attempt SET outcome = 'completed'
+WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch AND outcome = 'rejected';
+
 -- name: AttemptSubmit :one
 -- Counts a job that an agent created; no row where it has created the most it may.
 UPDATE attempt SET submitted = submitted + 1

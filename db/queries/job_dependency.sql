@@ -45,6 +45,15 @@ WHERE x.workspace_id = @workspace_id AND x.depends_on_id = @job_id AND x.type = 
     AND (SELECT d.status = 'ready' FROM job d WHERE d.workspace_id = x.workspace_id AND d.id = x.job_id)
 ORDER BY x.job_id;
 
+-- name: JobReleasedDependents :many
+-- Jobs that are to wait for this one and are ready, or were claimed since a time, in the
+-- order in which they are locked.
+SELECT DISTINCT x.job_id FROM job_dependency x
+WHERE x.workspace_id = @workspace_id AND x.depends_on_id = @job_id AND x.type IN ('blocks', 'gate')
+    AND (SELECT d.status = 'ready' OR d.assigned_at >= @since::timestamptz FROM job d
+        WHERE d.workspace_id = x.workspace_id AND d.id = x.job_id)
+ORDER BY x.job_id;
+
 -- name: JobDependencyFreed :many
 -- Jobs that wait for nothing any more although they say so: what a cap on
 -- promotions, or a crash, left behind. What each waits for is looked at by its id;

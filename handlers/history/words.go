@@ -27,7 +27,7 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.JobApproved: "approved", eventlog.JobRejected: "sent back",
 	eventlog.JobMerged: "merged", eventlog.JobMergeFailed: "merge failed",
 	eventlog.JobCancelRequested: "cancel asked", eventlog.JobPauseRequested: "pause asked", eventlog.JobCancelled: "cancelled",
-	eventlog.JobRetried: "retried", eventlog.JobArchived: "archived", eventlog.JobLinked: "linked", eventlog.JobUnlinked: "unlinked",
+	eventlog.JobRetried: "retried", eventlog.JobArchived: "archived", eventlog.JobUndone: "undone", eventlog.JobLinked: "linked", eventlog.JobUnlinked: "unlinked",
 	eventlog.JobCompacted: "summed up", eventlog.JobRecorded: "recorded", eventlog.JobRepaired: "repaired", eventlog.JobPurged: "deleted",
 	eventlog.ProductSaved: "product saved", eventlog.ProductDeleted: "product deleted",
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.FactoryRemoved: "removed",
@@ -125,6 +125,8 @@ func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 		return ui.Text(newValue(e.Changes, "question"))
 	case eventlog.JobAnswered:
 		return ui.Text(newValue(e.Changes, "answer"))
+	case eventlog.JobUndone:
+		return ui.Text("“" + Kind(eventlog.Type(said("undid"))) + "” was taken back")
 	case eventlog.JobBlocked:
 		return ui.Text(newValue(e.Changes, "blocked_reason"))
 	}

@@ -37,7 +37,7 @@ func (p *Pages) move(c echo.Context, who tenancy.Principal) error {
 	}
 	from := kanban.ColumnOf(job.Status)
 	if from == to {
-		return p.moved(c, who, job, from)
+		return p.moved(c, who, job, from, nil)
 	}
 	by, ok := kanban.MoveVerb(job.Status, to)
 	if !ok {
@@ -47,7 +47,9 @@ func (p *Pages) move(c echo.Context, who tenancy.Principal) error {
 		return web.SeeOther(c, links.JobDialog(job.Key, string(by)))
 	}
 	after, err := p.Dispatch.Act(ctx, who, job.Key, actions.Action{Verb: by, Version: version})
+	undo := jobparts.UndoOf(by, after)
 	if jobparts.Outdated(err) {
+		undo = nil
 		if after, err = p.Jobs.Get(ctx, who, job.Key); err != nil {
 			return err
 		}
@@ -58,15 +60,18 @@ func (p *Pages) move(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return p.moved(c, who, after, from)
+	return p.moved(c, who, after, from, undo)
 }
 
-// moved answers a move that was made. htmx shows it by itself; only a request to
-// an agent, which leaves the card where it is, needs words.
-func (p *Pages) moved(c echo.Context, who tenancy.Principal, job jobs.Job, from kanban.Column) error {
+// moved answers a move that was made. htmx shows it by itself; a request to an agent,
+// which leaves the card where it is, needs words, and an undo its place.
+func (p *Pages) moved(c echo.Context, who tenancy.Principal, job jobs.Job, from kanban.Column, undo *ui.Undo) error {
 	toast := askedToast(job)
-	if toast == nil && !web.IsHX(c) {
+	if toast == nil && (undo != nil || !web.IsHX(c)) {
 		toast = &ui.Toast{Tone: ui.OK, Title: job.Key + " is in " + columnOrGone(job.Status)}
+	}
+	if toast != nil {
+		toast.Undo = undo
 	}
 	return p.changed(c, who, job, toast, from)
 }

@@ -35,6 +35,7 @@ type Deps struct {
 // Dispatch is what the page asks of the work of agents.
 type Dispatch interface {
 	Act(ctx context.Context, who tenancy.Principal, keyOrID string, a actions.Action) (jobs.Job, error)
+	Undo(ctx context.Context, who tenancy.Principal, keyOrID string, version int) (jobs.Job, error)
 	Usage(ctx context.Context, who tenancy.Principal, job ids.ID, epochs ...int64) (used spend.JobUsage, err error)
 	WatchLogs(workspace ids.ID, job ids.ID) (written <-chan struct{}, cancel func())
 }
@@ -93,6 +94,7 @@ func (p *Pages) Routes() []web.Route {
 		web.Get("/jobs/:key/attempts", tenancy.ReadBoard, p.showAttempts),
 		web.Get("/jobs/:key/ask/:action", tenancy.WriteJobs, p.ask),
 		web.Post("/jobs/:key/move", tenancy.WriteJobs, p.move),
+		web.Post("/jobs/:key/undo", tenancy.WriteJobs, p.undo),
 		web.Post("/jobs/:key/tick", tenancy.WriteJobs, p.tick),
 		web.Post("/jobs/:key/link", tenancy.WriteJobs, p.link),
 		web.Post("/jobs/:key/unlink", tenancy.WriteJobs, p.unlink),

@@ -53,7 +53,7 @@ func (p *Pages) act(c echo.Context, who tenancy.Principal) error {
 	case err != nil:
 		return err
 	}
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: job.Key + " " + v.Done, Text: consequence(v.By)})
+	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: job.Key + " " + v.Done, Text: consequence(v.By), Undo: jobparts.UndoOf(v.By, job)})
 	return web.SeeOther(c, links.ReviewOf(next, ""))
 }
 

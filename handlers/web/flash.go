@@ -48,6 +48,9 @@ func (s *Site) takeFlash(c echo.Context) []ui.Toast {
 	if t.ActionURL != "" {
 		t.ActionURL = SafeNext(t.ActionURL)
 	}
+	if t.Undo != nil {
+		t.Undo.URL = SafeNext(t.Undo.URL)
+	}
 	return []ui.Toast{t}
 }
 

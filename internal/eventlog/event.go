@@ -51,6 +51,7 @@ const (
 	JobCancelled       Type = "job.cancelled"
 	JobRetried         Type = "job.retried"
 	JobArchived        Type = "job.archived"
+	JobUndone          Type = "job.undone" // its last act was taken back
 	JobLinked          Type = "job.linked"
 	JobUnlinked        Type = "job.unlinked"
 	JobCompacted       Type = "job.compacted"

@@ -13,7 +13,7 @@ var Types = []Type{
 	JobCreated, JobEdited, JobPromoted, JobHeld, JobBlocked, JobUnblocked, JobAnswered, JobPaused, JobResumed, JobClaimed,
 	JobStarted, JobProgressed, JobReleased, JobLost, JobWarned, JobTimedOut, JobAttemptFailed, JobAsked, JobHandedIn,
 	JobCompleted, JobFailed, JobApproved, JobRejected, JobMerged, JobMergeFailed, JobCancelRequested, JobPauseRequested,
-	JobCancelled, JobRetried, JobArchived, JobLinked, JobUnlinked, JobCompacted, JobRecorded, JobRepaired, JobPurged, ProductSaved,
+	JobCancelled, JobRetried, JobArchived, JobUndone, JobLinked, JobUnlinked, JobCompacted, JobRecorded, JobRepaired, JobPurged, ProductSaved,
 	ProductDeleted,
 	WorkspaceCreated, WorkspaceRenamed, MemberInvited, InvitationRevoked, MemberJoined, MemberRoleChanged, MemberRemoved,
 	MemberLeft, AccountRenamed, PasswordChanged, SecondFactorOn, SecondFactorOff, IdentityLinked, IdentityUnlinked,

@@ -99,7 +99,6 @@ func (s *State) imply(e eventlog.Event) {
 	s.StatusAt, s.ReadyAt = at, nil
 	s.StatusBy, s.StatusByKind, s.StatusByID = e.Actor.Name, e.Actor.Kind, e.Actor.ID
 	s.CarriedOutBy = carriedOutBy(e)
-	ended := s.Status == Failed || s.Status == Aborted
 	switch status {
 	case Ready:
 		s.ReadyAt = &at
@@ -110,11 +109,14 @@ func (s *State) imply(e eventlog.Event) {
 	case Running:
 		s.StartedAt = &at
 	case Completed:
-		s.CompletedAt, s.FailedAt = &at, nil
+		if s.CompletedAt == nil { // else it comes back from the archive
+			s.CompletedAt = &at
+		}
+		s.FailedAt = nil
 		return
 	case Failed, Aborted:
 		s.CompletedAt = nil
-		if !ended {
+		if s.FailedAt == nil {
 			s.FailedAt = &at
 		}
 		return

@@ -84,6 +84,7 @@ const (
 	ByCancel    Trigger = "cancel"
 	ByRetry     Trigger = "retry"
 	ByArchive   Trigger = "archive"
+	ByUndo      Trigger = "undo"
 )
 
 // participles say what a trigger does to a job, where its name with -ed does not.
@@ -92,6 +93,7 @@ var participles = map[Trigger]string{
 	ByCycle: "failed for a dependency cycle", ByAsk: "parked with a question", ByComplete: "handed in", ByFinish: "completed by a person",
 	ByMerge: "merged", ByMergeFail: "sent back from its merge", ByCancel: "cancelled", ByRetry: "retried", ByPause: "paused",
 	ByResume: "resumed", ByRelease: "released", ByApprove: "approved", ByArchive: "archived", ByCreate: "created",
+	ByUndo: "undone",
 }
 
 // participle is what the trigger does to a job: paused, sent back from its merge.
@@ -135,6 +137,17 @@ var table = map[Trigger][]edges{
 		to: []Status{Aborted}}},
 	ByRetry:   {{from: []Status{Failed, Aborted, Completed}, to: []Status{Ready, Waiting}}},
 	ByArchive: {{from: []Status{Completed, Failed, Aborted}, to: []Status{Archived}}},
+	// The acts that can be undone, the other way round; none gives a lease back.
+	ByUndo: {
+		{from: []Status{Waiting, Ready}, to: []Status{Paused, Blocked, InReview, Completed, Failed, Aborted}},
+		{from: []Status{Paused}, to: []Status{Waiting, Ready}},
+		{from: []Status{Blocked}, to: []Status{Waiting, Ready, Paused}},
+		{from: []Status{InReview}, to: []Status{Approved}},
+		{from: []Status{Approved}, to: []Status{InReview}},
+		{from: []Status{Completed}, to: []Status{Approved, Waiting, Ready, Paused, Blocked}},
+		{from: []Status{Aborted}, to: []Status{Waiting, Ready, Paused, Blocked, InReview, Approved}},
+		{from: []Status{Archived}, to: []Status{Completed, Failed, Aborted}},
+	},
 }
 
 // Allowed reports whether the trigger may lead from one status to the other.

@@ -1,5 +1,5 @@
-// Toasts go after six seconds, unless they are bad news; a pointer or the
-// focus on one keeps it.
+// Toasts go after six seconds, unless they are bad news, and those that offer an undo
+// after ten; a pointer or the focus on one keeps it.
 
 const host = document.getElementById("toasts");
 const stay = 6000;
@@ -17,6 +17,8 @@ export function announce(text) {
   document.getElementById("announce").textContent = text;
 }
 
+const undo = 10; // seconds
+
 function watch(box) {
   let timer;
   const start = () => {
@@ -30,10 +32,33 @@ function watch(box) {
   start();
 }
 
+// count shows how long an undo is offered; the time stands still under a pointer and
+// with the focus. An undo that is sent takes its toast away.
+function count(box) {
+  const place = box.querySelector("[data-left]");
+  let left = undo;
+  place.textContent = left + " s";
+  const timer = setInterval(() => {
+    if (!box.isConnected) clearInterval(timer);
+    if (box.matches(":hover, :focus-within")) return;
+    left -= 1;
+    place.textContent = left + " s";
+    if (left <= 0) box.remove();
+  }, 1000);
+  box.addEventListener("htmx:finally:request", () => box.remove());
+}
+
+// latest offers one undo at a time: the newest.
+function latest(box) {
+  for (const other of host.querySelectorAll("[data-toast]:has([data-undo])")) if (other !== box) other.remove();
+  count(box);
+}
+
 function adopt(box) {
   if (box.dataset.seen) return;
   box.dataset.seen = "1";
-  if (box.dataset.toast !== "bad") watch(box);
+  if (box.querySelector("[data-undo]")) latest(box);
+  else if (box.dataset.toast !== "bad") watch(box);
   while (host.children.length > 4) host.firstElementChild.remove();
 }
 

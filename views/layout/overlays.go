@@ -25,7 +25,7 @@ func keyHelp(s Shell) []keyGroup {
 		{"This list", []string{"?"}},
 	}
 	if s.CanWrite {
-		anywhere = append([]keyLine{{"New job", []string{"C"}}}, anywhere...)
+		anywhere = append([]keyLine{{"New job", []string{"C"}}, {"Undo, while it is offered", []string{"Z"}}}, anywhere...)
 	}
 	groups := []keyGroup{{"Anywhere", anywhere}}
 	if s.Section == SectionBoard {

@@ -41,3 +41,6 @@ func JobAsk(key, verb string) string { return Job(key) + "/ask/" + url.PathEscap
 
 // JobDialog is the job's page with that dialog open.
 func JobDialog(key, verb string) string { return Job(key) + "#dlg-" + verb }
+
+// JobUndo takes back the last act on a job; it takes version.
+func JobUndo(key string) string { return Job(key) + "/undo" }

@@ -23,6 +23,14 @@ type Toast struct {
 	RequestID   string // shown in mono after the text
 	ActionLabel string
 	ActionURL   string // a link; "" means no action
+	Undo        *Undo  // offered for ten seconds
+}
+
+// Undo takes back what a toast tells of.
+type Undo struct {
+	URL     string
+	Version int    // of the job after what was done
+	About   string // the element of the job, where the page shows it
 }
 
 // Note is the bar under the top bar. At most one is shown at a time.

@@ -21,6 +21,15 @@ func rejectAttempt(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job
 	return nil
 }
 
+// acceptAttempt takes back that a job's last attempt was rejected.
+func acceptAttempt(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) error {
+	err := q.AttemptAccept(ctx, tx, dbsqlc.AttemptAcceptParams{WorkspaceID: workspace, JobID: job.ID, Epoch: job.Epoch})
+	if err != nil {
+		return fmt.Errorf("accept attempt: %w", err)
+	}
+	return nil
+}
+
 // withdrawDirective takes back what was asked of a job's lease.
 func withdrawDirective(ctx context.Context, tx db.Tx, workspace, job ids.ID) error {
 	err := q.LeaseUndirect(ctx, tx, dbsqlc.LeaseUndirectParams{WorkspaceID: workspace, JobID: job})

@@ -3,8 +3,11 @@ package lease
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"fleetboard/db"
+	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -102,18 +105,58 @@ func HoldParentsTx(ctx context.Context, tx db.Tx, workspace ids.ID, child jobs.J
 		if parent.Status != jobs.Ready {
 			continue
 		}
-		if err := jobs.WithdrawTx(ctx, tx, workspace, parent); err != nil {
-			return nil, err
-		}
-		d, err := parent.Hold(jobs.WaitDependency)
+		one, err := holdTx(ctx, tx, workspace, parent)
 		if err != nil {
 			return nil, err
 		}
-		saved, err := jobs.SaveTx(ctx, tx, tenancy.System(workspace, promoter), d)
+		held = append(held, one)
+	}
+	return held, nil
+}
+
+// holdTx keeps a ready job from being claimed, for what it depends on.
+func holdTx(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Locked) (Change, error) {
+	if err := jobs.WithdrawTx(ctx, tx, workspace, job); err != nil {
+		return Change{}, err
+	}
+	d, err := job.Hold(jobs.WaitDependency)
+	if err != nil {
+		return Change{}, err
+	}
+	saved, err := jobs.SaveTx(ctx, tx, tenancy.System(workspace, promoter), d)
+	return Change{Before: job.Job, After: saved}, err
+}
+
+// HoldDependentsTx lets wait again what the end of a job let go on and what it keeps
+// now that this was undone, in the same transaction. InvalidTransition where one of
+// them was claimed since the end: its work cannot be taken back.
+func HoldDependentsTx(ctx context.Context, tx db.Tx, workspace ids.ID, undone jobs.Job, since time.Time) ([]Change, error) {
+	list, err := releasedDependents(ctx, tx, workspace, undone, since)
+	if err != nil {
+		return nil, err
+	}
+	var held []Change
+	for _, id := range list {
+		dependent, err := jobs.LockTx(ctx, tx, workspace, id.String())
 		if err != nil {
 			return nil, err
 		}
-		held = append(held, Change{Before: parent.Job, After: saved})
+		open, err := jobs.DependencyOpenTx(ctx, tx, workspace, id)
+		if err != nil {
+			return nil, fmt.Errorf("dependencies of %s: %w", dependent.Key, err)
+		}
+		switch {
+		case !open:
+		case dependent.AssignedAt != nil && !dependent.AssignedAt.Before(since):
+			return nil, fault.New(fault.InvalidTransition, "%s, which waited for %s, was claimed meanwhile. Nothing was undone.",
+				dependent.Key, undone.Key).With("status", string(undone.Status))
+		case dependent.Status == jobs.Ready:
+			one, err := holdTx(ctx, tx, workspace, dependent)
+			if err != nil {
+				return nil, err
+			}
+			held = append(held, one)
+		}
 	}
 	return held, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -155,6 +156,16 @@ func readyParents(ctx context.Context, tx db.Tx, workspace ids.ID, child jobs.Jo
 		return nil, fmt.Errorf("parents of %s: %w", child.Key, err)
 	}
 	return parents, nil
+}
+
+// releasedDependents are jobs that are to wait for another one and are ready, or were
+// claimed since a time.
+func releasedDependents(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job, since time.Time) ([]ids.ID, error) {
+	list, err := q.JobReleasedDependents(ctx, tx, dbsqlc.JobReleasedDependentsParams{WorkspaceID: workspace, JobID: job.ID, Since: since})
+	if err != nil {
+		return nil, fmt.Errorf("released dependents of %s: %w", job.Key, err)
+	}
+	return list, nil
 }
 
 // independent are jobs that wait for others all of which are completed.

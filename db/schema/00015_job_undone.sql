@@ -1,0 +1,3 @@
+-- +goose Up
+-- A person took back the last act on a job.
+SELECT add_event_types('job.undone');

@@ -1,0 +1,52 @@
+package job
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// undo takes back the last act on a job. Where the job has moved on since, the toast
+// says who moved it.
+func (p *Pages) undo(c echo.Context, who tenancy.Principal) error {
+	ctx := c.Request().Context()
+	in, err := web.Form(c)
+	if err != nil {
+		return err
+	}
+	version, err := strconv.Atoi(in.Get("version"))
+	if err != nil {
+		return fault.Wrap(err, fault.Malformed, "The version is not a number.")
+	}
+	before, err := p.Jobs.Get(ctx, who, c.Param("key"))
+	if err != nil {
+		return err
+	}
+	after, err := p.Dispatch.Undo(ctx, who, before.Key, version)
+	if jobparts.Outdated(err) {
+		now, failed := p.Jobs.Get(ctx, who, before.Key)
+		if failed != nil {
+			return failed
+		}
+		return p.refused(c, who, now, jobparts.NotUndone(now, err))
+	}
+	if err != nil {
+		return err
+	}
+	toast := ui.Toast{Tone: ui.OK, Title: after.Key + " is " + strings.ToLower(ui.Status(after.Status).Word()) + " again",
+		Text: "What was done is undone."}
+	if strings.HasPrefix(web.CurrentPath(c.Request()), links.Review) {
+		p.Web.SetFlash(c, toast)
+		return web.SeeOther(c, links.ReviewOf(after.Key, ""))
+	}
+	return p.changed(c, who, after, &toast, kanban.ColumnOf(before.Status))
+}

@@ -1,0 +1,121 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+)
+
+// UndoFor is how long an act of a person can be undone: the ten seconds that pages
+// offer it for, and a minute for slow networks.
+const UndoFor = 70 * time.Second
+
+// undoneBy are the acts that can be undone, by the events that tell of them.
+var undoneBy = map[eventlog.Type]Trigger{
+	eventlog.JobApproved: ByApprove, eventlog.JobRejected: ByReject, eventlog.JobMerged: ByMerge, eventlog.JobMergeFailed: ByMergeFail,
+	eventlog.JobCancelled: ByCancel, eventlog.JobArchived: ByArchive, eventlog.JobRetried: ByRetry, eventlog.JobBlocked: ByBlock,
+	eventlog.JobUnblocked: ByUnblock, eventlog.JobPaused: ByPause, eventlog.JobResumed: ByResume, eventlog.JobCompleted: ByFinish,
+}
+
+// Undoable reports whether what a trigger does to a job that nobody holds can be undone.
+func (t Trigger) Undoable() bool {
+	for _, by := range undoneBy {
+		if by == t {
+			return true
+		}
+	}
+	return false
+}
+
+// lookedAt is how many of a job's newest events are looked at for the one that changed
+// its row last: few others are written without one.
+const lookedAt = 20
+
+// LastActTx is the event that changed a job's row last, with the contents of its changes.
+func LastActTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job) (eventlog.Event, map[string]json.RawMessage, error) {
+	list, err := eventlog.OfJobTx(ctx, tx, workspace, j.ID, 0, lookedAt)
+	if err != nil {
+		return eventlog.Event{}, nil, err
+	}
+	for _, e := range list {
+		if e.SavedAt == nil {
+			continue
+		}
+		var sums []string
+		for _, c := range e.Changes {
+			if c.OldSHA256 != "" {
+				sums = append(sums, c.OldSHA256)
+			}
+		}
+		contents, err := eventlog.ContentsTx(ctx, tx, workspace, sums)
+		return e, contents, err
+	}
+	return eventlog.Event{}, nil, nil
+}
+
+// Undo puts the job back to what it was before the act that an event tells of, the last
+// one that changed it. What was ready or waiting is claimable again unless something
+// holds it. InvalidTransition where the act was another one, was long ago, or took the
+// job from an agent: a lease does not come back.
+func (j Job) Undo(act eventlog.Event, contents map[string]json.RawMessage, now time.Time, dependencyOpen bool) (Decision, error) {
+	by, ok := undoneBy[act.Type]
+	if !ok {
+		return Decision{}, fault.New(fault.InvalidTransition, "%s has moved on. Nothing was undone.", j.Key).With("status", string(j.Status))
+	}
+	if act.SavedAt == nil || now.Sub(*act.SavedAt) > UndoFor {
+		return Decision{}, fault.New(fault.InvalidTransition, "It is too late to undo this. Nothing was undone.").With("status", string(j.Status))
+	}
+	was, err := j.before(act, contents)
+	if err != nil {
+		return Decision{}, err
+	}
+	if was.Status.Leased() || !Allowed(was.Status, by, j.Status) {
+		return Decision{}, fault.New(fault.InvalidTransition,
+			"%s was taken from its agent, which cannot be undone. Nothing was undone.", j.Key).With("status", string(j.Status))
+	}
+	return j.decide(ByUndo, was.Status, eventlog.JobUndone, func(d *Decision) {
+		d.After.restore(was)
+		d.Payload["undid"] = string(act.Type)
+		if was.Status != Ready && was.Status != Waiting {
+			return
+		}
+		*d = d.claimable(now, dependencyOpen)
+		switch {
+		case was.WaitReason == WaitBudget:
+			d.After.Status, d.After.WaitReason = Waiting, WaitBudget
+		case was.WaitReason == WaitRetryBackoff && d.After.WaitReason == WaitNotBefore:
+			d.After.WaitReason = WaitRetryBackoff
+		}
+	})
+}
+
+// before is what a decision may change as it was before an event.
+func (j Job) before(act eventlog.Event, contents map[string]json.RawMessage) (Saved, error) {
+	s := j.State()
+	s.long = map[string]string{}
+	for _, c := range act.Changes {
+		if _, known := fieldAt[c.Field]; !known {
+			continue
+		}
+		if err := s.take(eventlog.Change{Field: c.Field, New: c.Old, NewSHA256: c.OldSHA256}); err != nil {
+			return Saved{}, err
+		}
+	}
+	s, err := s.Fill(contents)
+	return s.Saved, err
+}
+
+// restore gives the job the fields of a state.
+func (j *Job) restore(s Saved) {
+	j.Status, j.WaitReason, j.BlockedReason = s.Status, s.WaitReason, s.BlockedReason
+	j.Question, j.Answer, j.Feedback = s.Question, s.Answer, s.Feedback
+	j.ApprovedHead, j.MergedCommit, j.URL = s.ApprovedHead, s.MergedCommit, s.URL
+	j.FailureKind, j.FailureCount, j.LostCount, j.LastError = s.FailureKind, s.FailureCount, s.LostCount, s.LastError
+	j.ProgressPercent, j.CurrentStep = s.ProgressPercent, s.CurrentStep
+	j.Result, j.NotBefore = s.Result, s.NotBefore
+}
