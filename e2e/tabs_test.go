@@ -52,6 +52,6 @@ func TestTabsShowWhereOneIs(t *testing.T) {
 		v.must("scroll up", v.tab.Mouse().Wheel(0, -5000))
 		v.current("#overview")
 		v.must("scroll down", v.tab.Mouse().Wheel(0, 5000))
-		v.current("#joblog")
+		v.current("#events")
 	}
 }
