@@ -44,7 +44,7 @@ type pageData struct {
 func (s pageData) model() view.Status {
 	is := s.status
 	m := view.Status{Leader: is.Holder, Term: strconv.FormatInt(is.Term, 10), Cycles: ui.Count(int(is.Cycles)),
-		Fleet: web.AgentsCount(s.snap) + seatsAfter(s.snap),
+		Fleet:    web.AgentsCount(s.snap) + seatsAfter(s.snap),
 		Database: "Answers in " + strconv.FormatInt(max(1, s.took.Milliseconds()), 10) + " ms"}
 	if is.Since != nil {
 		m.Since = ui.Day(*is.Since)
