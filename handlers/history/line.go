@@ -43,7 +43,8 @@ const minFolded = 3
 func row(list []eventlog.Event, now time.Time) int {
 	first, n := list[0], 1
 	for n < len(list) && first.Type == eventlog.JobProgressed && list[n].Type == first.Type && list[n].JobKey == first.JobKey &&
-		first.Epoch != nil && list[n].Epoch != nil && *list[n].Epoch == *first.Epoch && dayHeading(list[n].At, now) == dayHeading(first.At, now) {
+		first.Epoch != nil && list[n].Epoch != nil && *list[n].Epoch == *first.Epoch &&
+		dayHeading(list[n].At, now) == dayHeading(first.At, now) {
 		n++
 	}
 	if n < minFolded {

@@ -49,7 +49,8 @@ func (s logData) model() view.Log {
 	newest := links.LogView{Level: s.view.Level, Epoch: s.view.Epoch, Text: s.view.Text}
 	unsearched := newest
 	unsearched.Text = ""
-	m := view.Log{Key: s.job.Key, JobURL: links.Job(s.job.Key), LogURL: links.JobLog(s.job.Key, whole), PageURL: links.JobLog(s.job.Key, links.LogView{}),
+	m := view.Log{Key: s.job.Key, JobURL: links.Job(s.job.Key), LogURL: links.JobLog(s.job.Key, whole),
+		PageURL: links.JobLog(s.job.Key, links.LogView{}),
 		Attempt: int(s.view.Epoch), Part: s.view.Before > 0, Newest: links.JobLog(s.job.Key, newest), Filters: s.filters(),
 		Level: s.view.Level, Text: s.view.Text, AllURL: links.JobLog(s.job.Key, unsearched), FileURL: links.LogText(s.job.Key, unsearched)}
 	marks := matcher(s.view.Text)
@@ -93,7 +94,8 @@ func (s logData) filters() []view.LogFilter {
 }
 
 func logLineModel(key string, l joblog.Line, now time.Time) view.LogLine {
-	m := view.LogLine{ID: l.ID, URL: links.LogLine(key, l.ID), At: ui.At(l.ReceivedAt), Level: string(l.Level), Agent: l.Agent, Attempt: int(l.Epoch),
+	m := view.LogLine{ID: l.ID, URL: links.LogLine(key, l.ID), At: ui.At(l.ReceivedAt),
+		Level: string(l.Level), Agent: l.Agent, Attempt: int(l.Epoch),
 		Event: l.Event, Message: []view.LogPiece{{Text: web.Beginning(l.Message, maxMessage)}}, Details: detailsText(l.Details)}
 	if now.Sub(l.ReceivedAt) >= 24*time.Hour {
 		m.At = ui.Day(l.ReceivedAt)

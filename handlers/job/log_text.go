@@ -65,7 +65,8 @@ func writeLine(out *bufio.Writer, l joblog.Line) {
 		text += " " + details
 	}
 	text = strings.ReplaceAll(ui.CleanLines(text), "\n", "\n    ")
-	fmt.Fprintf(out, "%s %-8s %s e%d  %s\n", l.ReceivedAt.UTC().Format("2006-01-02T15:04:05.000Z"), l.Level, ui.Clean(l.Agent), l.Epoch, text)
+	fmt.Fprintf(out, "%s %-8s %s e%d  %s\n", l.ReceivedAt.UTC().Format("2006-01-02T15:04:05.000Z"), l.Level,
+		ui.Clean(l.Agent), l.Epoch, text)
 }
 
 // fileName is a key with nothing in it that a file's name must not have.

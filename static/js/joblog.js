@@ -1,6 +1,6 @@
 // A job's log: it follows the newest lines unless the reader scrolled up or
-// paused it or came for one line, and loads older ones above. Lines come by htmx; this looks at what
-// is in the list and never at the messages.
+// paused it or came for one line, and loads older ones above. Lines come by
+// htmx; this looks at what is in the list and never at the messages.
 
 const most = 2000; // lines kept on the page while it follows
 const held = 1000; // lines that wait during a pause; the others wait in the stream
