@@ -27,7 +27,7 @@ func TestUndoIsOfferedAndRefusedAfterAClaim(t *testing.T) {
 
 	d.Post("/jobs/FB-1/reject", url.Values{"reason": {"no"}})
 	doc = handlertest.Page(t, d.Get("/board"), http.StatusOK)
-	version := doc.Find(form + " [name=version]").AttrOr("value", "")
+	version := doc.Find(form+" [name=version]").AttrOr("value", "")
 	handlertest.WantCount(t, doc, form+" [type=submit]", 1)
 	d.Claim(d.Agent("claude-2"))
 	doc = handlertest.Page(t, d.Hx("/board", "/jobs/FB-1/undo", url.Values{"version": {version}}), http.StatusConflict)

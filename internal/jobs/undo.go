@@ -63,20 +63,22 @@ func LastActTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job) (eventlog
 // holds it. InvalidTransition where the act was another one, was long ago, or took the
 // job from an agent: a lease does not come back.
 func (j Job) Undo(act eventlog.Event, contents map[string]json.RawMessage, now time.Time, dependencyOpen bool) (Decision, error) {
+	refused := func(why string) (Decision, error) {
+		return Decision{}, fault.New(fault.InvalidTransition, "%s %s. Nothing was undone.", j.Key, why).With("status", string(j.Status))
+	}
 	by, ok := undoneBy[act.Type]
 	if !ok {
-		return Decision{}, fault.New(fault.InvalidTransition, "%s has moved on. Nothing was undone.", j.Key).With("status", string(j.Status))
+		return refused("has moved on")
 	}
 	if act.SavedAt == nil || now.Sub(*act.SavedAt) > UndoFor {
-		return Decision{}, fault.New(fault.InvalidTransition, "It is too late to undo this. Nothing was undone.").With("status", string(j.Status))
+		return refused("was changed too long ago")
 	}
 	was, err := j.before(act, contents)
 	if err != nil {
 		return Decision{}, err
 	}
 	if was.Status.Leased() || !Allowed(was.Status, by, j.Status) {
-		return Decision{}, fault.New(fault.InvalidTransition,
-			"%s was taken from its agent, which cannot be undone. Nothing was undone.", j.Key).With("status", string(j.Status))
+		return refused("was taken from its agent, which cannot be undone")
 	}
 	return j.decide(ByUndo, was.Status, eventlog.JobUndone, func(d *Decision) {
 		d.After.restore(was)
