@@ -121,6 +121,7 @@ func TestJobPageOfOlderEvents(t *testing.T) {
 	}
 	doc := handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK)
 	handlertest.WantText(t, doc, "#events .panel-h", "newest 50")
+	handlertest.WantCount(t, doc, "#events ol[tabindex='0'][aria-label]", 1) // it scrolls, also by keyboard
 	older, _, _ := strings.Cut(doc.Find("#events a[href*='before=']").AttrOr("href", ""), "#")
 	doc = handlertest.Page(t, d.Get(older), http.StatusOK)
 	handlertest.WantText(t, doc, "#events .panel-h", "11 older")
