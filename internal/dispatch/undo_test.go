@@ -24,6 +24,14 @@ func (w *world) handedIn(title string) jobs.Job {
 	return done
 }
 
+// toldEnd compares when a job ended, as its row has it, with what its events tell once
+// they are folded.
+const toldEnd = `SELECT ((SELECT (array_agg(c.change->>'new' ORDER BY e.id DESC, c.n DESC))[1]::timestamptz FROM event e, event_told(e) c
+		WHERE e.job_id = j.id AND c.change->>'field' = 'completed_at') IS NOT DISTINCT FROM j.completed_at
+	AND (SELECT (array_agg(c.change->>'new' ORDER BY e.id DESC, c.n DESC))[1]::timestamptz FROM event e, event_told(e) c
+		WHERE e.job_id = j.id AND c.change->>'field' = 'failed_at') IS NOT DISTINCT FROM j.failed_at)::text
+	FROM job j WHERE id = $1`
+
 // Each act of a person is undone: the job is what it was before, its history tells so,
 // and a second undo finds nothing to take back.
 func TestActsAreUndone(t *testing.T) {
@@ -64,6 +72,9 @@ func TestActsAreUndone(t *testing.T) {
 			}
 			if text := dbfactory.Text(t, w.DB, `SELECT type FROM event WHERE job_id = $1 ORDER BY id DESC LIMIT 1`, now.ID); text != "job.undone" {
 				t.Errorf("the last event is %s", text)
+			}
+			if told := dbfactory.Text(t, w.DB, toldEnd, now.ID); told != "true" {
+				t.Errorf("folded events tell another end: %s", told)
 			}
 			if _, err := w.Dispatch.Undo(w.Ctx, w.Owner, now.Key, now.Version); !fault.Is(err, fault.InvalidTransition) {
 				t.Errorf("a second undo: %v", err)
