@@ -37,7 +37,7 @@ func TestBoardShowsJobsAndWhyTheyWait(t *testing.T) {
 	handlertest.WantText(t, doc, "#board-note", "1 job cannot run on any live factory.")
 	handlertest.WantText(t, doc, "#board-total", "3 jobs")
 	handlertest.WantText(t, doc, "#sub-running", "2 seats free")
-	handlertest.WantText(t, doc, "#fleet", "0 / 2")
+	handlertest.WantText(t, doc, "#fleet", "0 of 2")
 	handlertest.WantCount(t, doc, "#card-fb-2 a[href='/jobs/"+first.Key+"']", 1)
 	if moves, _ := doc.Find("#card-fb-3").Attr("data-moves"); moves != "waiting failed" {
 		t.Errorf("a ready card moves to %q", moves)

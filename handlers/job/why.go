@@ -77,7 +77,8 @@ func (s pageData) next(why kanban.Reason) []ui.Sentence {
 	case kanban.CodeProductPaused, kanban.CodeReviewBacklog, kanban.CodeRepoBusy:
 		return []ui.Sentence{ui.Say(ui.Link("The settings of "+j.Product, links.Product(j.Product)), ui.T(" decide about this"))}
 	case kanban.CodeDependencyCycle:
-		return []ui.Sentence{ui.Say(ui.T("Take one of its "), ui.Link("dependencies", links.JobRetryWith(j.Key)+"#dep"), ui.T(" away, and retry it"))}
+		dependencies := ui.Link("dependencies", links.JobRetryWith(j.Key)+"#dep")
+		return []ui.Sentence{ui.Say(ui.T("Take one of its "), dependencies, ui.T(" away, and retry it"))}
 	case kanban.CodeFailed, kanban.CodeAborted:
 		return []ui.Sentence{ui.Say(ui.T("Retry starts it anew, with all its retries. You can also "),
 			ui.Link("retry it with changes", links.JobRetryWith(j.Key)))}

@@ -26,7 +26,8 @@ var (
 
 // shownElsewhere are the members of a result that the page shows in places of
 // their own.
-var shownElsewhere = slices.Concat([]string{"summary", "commit", "branch", "url", "diff", "changes"}, jobparts.AddedNames, jobparts.DeletedNames, jobparts.FilesNames)
+var shownElsewhere = slices.Concat([]string{"summary", "commit", "branch", "url", "diff", "changes"},
+	jobparts.AddedNames, jobparts.DeletedNames, jobparts.FilesNames)
 
 // object is a JSON object of which nothing is known for certain.
 type object map[string]json.RawMessage
