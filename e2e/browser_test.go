@@ -28,6 +28,7 @@ type look struct {
 	theme         string // light or dark
 	width, height int
 	noScript      bool
+	touch         bool
 	zone, locale  string // of the reader; "" for those of the machine
 }
 
@@ -40,6 +41,7 @@ func (s *server) visit(how look) *visitor {
 		Viewport:          &playwright.Size{Width: how.width, Height: how.height},
 		ColorScheme:       map[string]*playwright.ColorScheme{"light": playwright.ColorSchemeLight, "dark": playwright.ColorSchemeDark}[how.theme],
 		JavaScriptEnabled: playwright.Bool(!how.noScript),
+		HasTouch:          playwright.Bool(how.touch),
 		BaseURL:           playwright.String(s.url),
 	}
 	if how.zone != "" {
