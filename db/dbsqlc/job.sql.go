@@ -615,6 +615,40 @@ func (q *Queries) JobTextUpdate(ctx context.Context, db DBTX, arg JobTextUpdateP
 	return err
 }
 
+const jobTitles = `-- name: JobTitles :many
+SELECT id, title FROM job WHERE workspace_id = $1 AND id = ANY($2::uuid[])
+`
+
+type JobTitlesParams struct {
+	WorkspaceID uuid.UUID
+	Ids         []uuid.UUID
+}
+
+type JobTitlesRow struct {
+	ID    uuid.UUID
+	Title string
+}
+
+func (q *Queries) JobTitles(ctx context.Context, db DBTX, arg JobTitlesParams) ([]JobTitlesRow, error) {
+	rows, err := db.Query(ctx, jobTitles, arg.WorkspaceID, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []JobTitlesRow{}
+	for rows.Next() {
+		var i JobTitlesRow
+		if err := rows.Scan(&i.ID, &i.Title); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const leaseExpiredCount = `-- name: LeaseExpiredCount :one
 SELECT count(*)::int FROM job_lease WHERE workspace_id = $1 AND expires_at <= clock_timestamp()
 `

@@ -23,6 +23,9 @@ SELECT id FROM job WHERE workspace_id = @workspace_id AND key = @key;
 -- name: JobIDs :many
 SELECT id, key FROM job WHERE workspace_id = @workspace_id AND (key = ANY(@keys::text[]) OR id = ANY(@ids::uuid[]));
 
+-- name: JobTitles :many
+SELECT id, title FROM job WHERE workspace_id = @workspace_id AND id = ANY(@ids::uuid[]);
+
 -- name: JobFullByID :one
 SELECT * FROM job_full WHERE workspace_id = @workspace_id AND id = @id;
 

@@ -8,6 +8,8 @@ import (
 	"fleetboard/handlers/history"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
 	"fleetboard/views/events"
 	"fleetboard/views/links"
 	view "fleetboard/views/timeline"
@@ -53,6 +55,8 @@ func typesOf(f links.TimelineFilter) []string {
 type pageData struct {
 	filter links.TimelineFilter
 	events []eventlog.Event
+	titles map[ids.ID]string // of their jobs
+	fleet  fleet.Snapshot
 	older  string // place before the last of them, "" after the first event of the log
 	past   bool   // it is not the newest part
 	noJob  bool   // there is no job with the filter's key
@@ -70,7 +74,43 @@ func (s pageData) model() view.Timeline {
 	if len(s.events) == 0 {
 		m.Empty = s.empty()
 	}
+	m.Jobs, m.Actors = s.jobs(), s.actors()
 	return m
+}
+
+// jobs are suggested to the filter: those that the page speaks of.
+func (s pageData) jobs() (list []view.Suggestion) {
+	for _, e := range s.events {
+		if e.JobID != nil {
+			list = suggest(list, view.Suggestion{Value: e.JobKey, Label: s.titles[*e.JobID]})
+		}
+	}
+	return list
+}
+
+// actors are suggested to the filter: those of the page, and all agents.
+func (s pageData) actors() (list []view.Suggestion) {
+	for _, e := range s.events {
+		list = suggest(list, view.Suggestion{Value: e.Actor.Name, Label: history.Actor(e.Actor).Mark})
+	}
+	for _, f := range s.fleet.Factories {
+		for _, a := range f.Agents {
+			list = suggest(list, view.Suggestion{Value: a.Name, Label: "agent on " + f.Name})
+		}
+	}
+	return list
+}
+
+// maxSuggested is how many values a field suggests.
+const maxSuggested = 200
+
+// suggest adds a value that is not there yet.
+func suggest(list []view.Suggestion, one view.Suggestion) []view.Suggestion {
+	known := func(s view.Suggestion) bool { return s.Value == one.Value }
+	if one.Value == "" || len(list) == maxSuggested || slices.ContainsFunc(list, known) {
+		return list
+	}
+	return append(list, one)
 }
 
 // active are the filters that are on beside the group, which shows itself.
@@ -123,5 +163,9 @@ func (s pageData) event(e eventlog.Event) events.Event {
 	to := s.filter
 	to.Actor = history.ActorFilter(e.Actor)
 	m.Who.URL = links.TimelineWith(to)
+	// A new job's line ends with its title; the filter of one job names it once.
+	if e.JobID != nil && e.Type != eventlog.JobCreated && s.filter.Job == "" {
+		m.Title = s.titles[*e.JobID]
+	}
 	return m
 }

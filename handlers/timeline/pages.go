@@ -8,6 +8,7 @@ import (
 	"fleetboard/handlers/live"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/eventlog"
+	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
@@ -33,6 +34,7 @@ type Events interface {
 // Jobs is what the page asks of jobs.
 type Jobs interface {
 	Get(ctx context.Context, who tenancy.Principal, keyOrID string) (jobs.Job, error)
+	Titles(ctx context.Context, who tenancy.Principal, list []ids.ID) (map[ids.ID]string, error)
 }
 
 // Kanban is what the page asks of the read model of the board.

@@ -3,12 +3,14 @@ package timeline
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/web"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/events"
 	"fleetboard/views/layout"
@@ -37,7 +39,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	sheet.now = web.Now(around.Fleet)
+	sheet.now, sheet.fleet = web.Now(around.Fleet), around.Fleet
 	if web.IsHX(c) && sheet.past {
 		return web.Render(c, http.StatusOK, events.Rows(sheet.model().Items))
 	}
@@ -72,11 +74,25 @@ func (p *Pages) read(ctx context.Context, who tenancy.Principal, filter links.Ti
 		return sheet, err
 	}
 	events, place, err := p.Events.Older(ctx, who, f, before, timelineSize)
+	if err != nil {
+		return sheet, err
+	}
 	sheet.events = events
+	sheet.titles, err = p.Jobs.Titles(ctx, who, jobsOf(events))
 	if place != (eventlog.Cursor{}) {
 		sheet.older = place.String()
 	}
 	return sheet, err
+}
+
+// jobsOf are the jobs that events are of, each once.
+func jobsOf(events []eventlog.Event) (list []ids.ID) {
+	for _, e := range events {
+		if e.JobID != nil && !slices.Contains(list, *e.JobID) {
+			list = append(list, *e.JobID)
+		}
+	}
+	return list
 }
 
 // logFilter is the filter as the log takes it; NotFound where no job has its key.

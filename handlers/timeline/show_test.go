@@ -279,3 +279,25 @@ func TestTheTimelineFoldsProgress(t *testing.T) {
 	handlertest.WantCount(t, doc, ".tl-fold details ol > [data-event]", 5)
 	handlertest.WantCount(t, doc, ".tl > [data-event]", 4)
 }
+
+// A line says which job it is about, and the fields suggest jobs by their titles, the
+// people and agents of the page, and the agents of the fleet.
+func TestTheTimelineNamesJobsAndSuggests(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Agent("claude-2")
+	j := d.Job("Alpha <b>")
+	d.Claim(d.Agent("claude-1"))
+	doc := d.Timeline("/timeline", handlertest.FirstStart+4)
+	claimed := doc.Find("[data-event]:has(.ev-k:contains('claimed'))")
+	if got := claimed.Find(".tl-n").Text(); got != "Alpha <b>" {
+		t.Errorf("the claim names %q", got)
+	}
+	handlertest.WantCount(t, doc, "[data-event]:has(.ev-k:contains('created')) .tl-n", 0)
+	if label := doc.Find("#tl-jobs option[value="+j.Key+"]").AttrOr("label", ""); label != "Alpha <b>" {
+		t.Errorf("the job is suggested as %q", label)
+	}
+	for _, actor := range []string{"claude-1", "claude-2", d.Owner.Name} {
+		handlertest.WantCount(t, doc, `#tl-actors option[value="`+actor+`"]`, 1)
+	}
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/timeline?job="+j.Key), http.StatusOK), ".tl-n", 0)
+}

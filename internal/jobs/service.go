@@ -75,6 +75,18 @@ func (s *Service) Get(ctx context.Context, who tenancy.Principal, keyOrID string
 	return job, err
 }
 
+// Titles are the titles of jobs, by their ids; unknown ids are left out.
+func (s *Service) Titles(ctx context.Context, who tenancy.Principal, list []ids.ID) (titles map[ids.ID]string, err error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		titles, err = titlesTx(ctx, tx, who.Workspace, list)
+		return err
+	})
+	return titles, err
+}
+
 // Search finds jobs by part of their key or title, newest first, archived ones
 // left out.
 func (s *Service) Search(ctx context.Context, who tenancy.Principal, query string, limit int) ([]Job, error) {

@@ -53,6 +53,19 @@ func LoadTx(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) (Jo
 	return fromRow(row)
 }
 
+// titlesTx reads the titles of jobs by id; unknown ids are left out.
+func titlesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (map[ids.ID]string, error) {
+	rows, err := q.JobTitles(ctx, tx, dbsqlc.JobTitlesParams{WorkspaceID: workspace, Ids: list})
+	if err != nil {
+		return nil, fmt.Errorf("read titles: %w", err)
+	}
+	titles := make(map[ids.ID]string, len(rows))
+	for _, row := range rows {
+		titles[row.ID] = row.Title
+	}
+	return titles, nil
+}
+
 // LoadManyTx reads jobs by id, in no particular order; unknown ids are left out.
 func LoadManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]Job, error) {
 	rows, err := q.JobFullByIDs(ctx, tx, dbsqlc.JobFullByIDsParams{WorkspaceID: workspace, Ids: list})

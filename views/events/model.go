@@ -25,6 +25,7 @@ type Event struct {
 	Bad     bool   // something was lost or has failed
 	Key     string // of the job, "" for an event of the fleet
 	KeyURL  string
+	Title   string    // of the job, where the line does not say it elsewhere
 	From    ui.Status // with To: a change of status
 	To      ui.Status
 	Text    ui.Sentence

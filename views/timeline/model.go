@@ -19,6 +19,8 @@ type Timeline struct {
 	Group    string            // the selected one's name, "" for all
 	Job      string            // what the fields of the filter hold
 	Actor    string
+	Jobs     []Suggestion // what the fields suggest
+	Actors   []Suggestion
 	Active   []ui.ActiveFilter
 	ClearURL string
 	Older    bool   // it is not the newest part
@@ -26,3 +28,6 @@ type Timeline struct {
 	Items    events.Items
 	Empty    *ui.Empty // set where no event is shown
 }
+
+// Suggestion is a value that a field of the filter suggests, and what it is.
+type Suggestion struct{ Value, Label string }
