@@ -2,6 +2,7 @@
 // The server says which columns accept a card (data-moves) and decides again;
 // its answer holds the card or the columns as they are then.
 import { hold } from "./live.js";
+import { recall, remember } from "./memory.js";
 import { announce } from "./toast.js";
 import "./unfold.js";
 
@@ -146,8 +147,8 @@ document.addEventListener("htmx:after:swap", attach);
 const place = "scroll:" + location.pathname + location.search;
 const scrolled = () => [document.getElementById("board"), ...lists()].filter(Boolean);
 addEventListener("pagehide", () => {
-  sessionStorage.setItem(place, JSON.stringify(scrolled().map((el) => [el.id, el.scrollTop, el.scrollLeft])));
+  remember("sessionStorage", place, JSON.stringify(scrolled().map((el) => [el.id, el.scrollTop, el.scrollLeft])));
 });
 if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") {
-  for (const [id, top, left] of JSON.parse(sessionStorage.getItem(place)) ?? []) document.getElementById(id)?.scrollTo({ top, left });
+  for (const [id, top, left] of JSON.parse(recall("sessionStorage", place)) ?? []) document.getElementById(id)?.scrollTo({ top, left });
 }

@@ -1,5 +1,7 @@
 // Small help for plain forms, buttons and dialogs. All of them work without it.
 
+import { recall, remember } from "./memory.js";
+
 // A form marked data-once is sent once: its buttons are off while it is on its
 // way, and on again when the browser shows the page from its memory.
 document.addEventListener("submit", (event) => {
@@ -23,8 +25,8 @@ document.addEventListener("submit", (event) => {
 const twice = 700;
 function tooSoon(form) {
   if (!form.dataset.decision) return false;
-  const last = Number(sessionStorage.getItem("decided"));
-  sessionStorage.setItem("decided", Date.now());
+  const last = Number(recall("sessionStorage", "decided"));
+  remember("sessionStorage", "decided", Date.now());
   return Date.now() - last < twice;
 }
 

@@ -2,6 +2,8 @@
 // paused it or came for one line, and loads older ones above. Lines come by
 // htmx; this looks at what is in the list and never at the messages.
 
+import { recall, remember } from "./memory.js";
+
 const most = 2000; // lines kept on the page while it follows
 const held = 1000; // lines that wait during a pause; the others wait in the stream
 const near = 24; // px from the end that still count as the end
@@ -31,8 +33,8 @@ function goToLine() {
 // Long lines are cut into several, or the log scrolls sideways; the choice is kept on
 // this device.
 function wrap(yes) {
-  if (yes !== undefined) localStorage.setItem("log-wrap", yes ? "" : "no");
-  const wraps = localStorage.getItem("log-wrap") !== "no";
+  if (yes !== undefined) remember("localStorage", "log-wrap", yes ? "" : "no");
+  const wraps = yes ?? recall("localStorage", "log-wrap") !== "no";
   el("joblog-body")?.classList.toggle("log-long", !wraps);
   el("joblog-wrap")?.setAttribute("aria-pressed", String(wraps));
 }
