@@ -121,6 +121,111 @@ type Attempt struct {
 	AgentID         *uuid.UUID
 }
 
+type Budget struct {
+	WorkspaceID    uuid.UUID
+	ID             uuid.UUID
+	Name           string
+	Scope          string
+	ProductID      *uuid.UUID
+	Phase          string
+	JobID          *uuid.UUID
+	ScopeKey       string
+	Period         string
+	Timezone       string
+	LimitNanos     *int64
+	LimitTokens    *int64
+	LimitRuns      *int64
+	Hard           bool
+	SliceNanos     int64
+	SliceTokens    int64
+	AlertAt        []int16
+	Throttle       bool
+	ThrottledBelow int16
+	Version        int32
+	CreatedBy      string
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+	RemovedAt      *time.Time
+}
+
+type BudgetAlert struct {
+	WorkspaceID uuid.UUID
+	BudgetID    uuid.UUID
+	PeriodStart time.Time
+	Threshold   int16
+	FiredAt     time.Time
+}
+
+type BudgetHour struct {
+	WorkspaceID    uuid.UUID
+	BudgetID       uuid.UUID
+	PeriodStart    time.Time
+	Hour           time.Time
+	LimitNanos     *int64
+	SettledNanos   int64
+	ReservedNanos  int64
+	SettledTokens  int64
+	ReservedTokens int64
+	Runs           int64
+}
+
+type BudgetLedger struct {
+	WorkspaceID    uuid.UUID
+	ID             int64
+	BudgetID       uuid.UUID
+	PeriodStart    time.Time
+	Kind           string
+	FromAccount    string
+	ToAccount      string
+	Nanos          int64
+	Tokens         int64
+	Runs           int64
+	UnpricedTokens int64
+	JobID          *uuid.UUID
+	Epoch          *int64
+	Entry          string
+	OtherBudgetID  *uuid.UUID
+	Until          *time.Time
+	Reason         string
+	Actor          string
+	At             time.Time
+}
+
+type BudgetPeriod struct {
+	WorkspaceID    uuid.UUID
+	BudgetID       uuid.UUID
+	PeriodStart    time.Time
+	PeriodEnd      time.Time
+	LimitNanos     *int64
+	LimitTokens    *int64
+	LimitRuns      *int64
+	SettledNanos   int64
+	ReservedNanos  int64
+	SettledTokens  int64
+	ReservedTokens int64
+	Runs           int64
+	UnpricedTokens int64
+}
+
+type BudgetRaise struct {
+	WorkspaceID uuid.UUID
+	BudgetID    uuid.UUID
+	PeriodStart time.Time
+	Nanos       int64
+	Until       time.Time
+	Line        int64
+}
+
+type BudgetReservation struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Epoch       int64
+	BudgetID    uuid.UUID
+	PeriodStart time.Time
+	HeldNanos   int64
+	HeldTokens  int64
+}
+
 type Content struct {
 	WorkspaceID uuid.UUID
 	Sha256      []byte
@@ -476,16 +581,21 @@ type JobText struct {
 }
 
 type JobUsage struct {
-	WorkspaceID      uuid.UUID
-	JobID            uuid.UUID
-	Epoch            int64
-	Entries          int64
-	InputTokens      int64
-	OutputTokens     int64
-	CacheReadTokens  int64
-	CacheWriteTokens int64
-	CostNanos        int64
-	Unpriced         int64
+	WorkspaceID        uuid.UUID
+	JobID              uuid.UUID
+	Epoch              int64
+	Entries            int64
+	InputTokens        int64
+	OutputTokens       int64
+	CacheReadTokens    int64
+	CacheWriteTokens   int64
+	CostNanos          int64
+	Unpriced           int64
+	CacheWrite1hTokens int64
+	ChargedNanos       int64
+	ComputedNanos      int64
+	ImputedNanos       int64
+	UnpricedTokens     int64
 }
 
 type Lane struct {
@@ -547,6 +657,23 @@ type Membership struct {
 	Role        string
 	CreatedAt   time.Time
 	DisabledAt  *time.Time
+}
+
+type Price struct {
+	WorkspaceID  uuid.UUID
+	ID           int64
+	Provider     string
+	Model        string
+	ValidFrom    time.Time
+	Input        int64
+	CacheRead    int64
+	CacheWrite   int64
+	CacheWrite1h int64
+	Output       int64
+	FlatRate     bool
+	Source       string
+	CreatedBy    string
+	CreatedAt    time.Time
 }
 
 type Product struct {
@@ -612,23 +739,54 @@ type SetupLink struct {
 }
 
 type UsageEntry struct {
-	WorkspaceID      uuid.UUID
-	ID               string
-	JobID            uuid.UUID
-	Epoch            int64
-	AgentID          uuid.UUID
-	ProductID        uuid.UUID
-	Provider         string
-	Model            string
-	ProviderSession  string
-	InputTokens      int64
-	OutputTokens     int64
-	CacheReadTokens  int64
-	CacheWriteTokens int64
-	CostNanos        *int64
-	Operation        string
-	At               time.Time
-	RecordedAt       time.Time
+	WorkspaceID        uuid.UUID
+	ID                 string
+	JobID              uuid.UUID
+	Epoch              int64
+	AgentID            uuid.UUID
+	ProductID          uuid.UUID
+	Provider           string
+	Model              string
+	ProviderSession    string
+	InputTokens        int64
+	OutputTokens       int64
+	CacheReadTokens    int64
+	CacheWriteTokens   int64
+	CostNanos          *int64
+	Operation          string
+	At                 time.Time
+	RecordedAt         time.Time
+	CacheWrite1hTokens int64
+	PriceID            *int64
+	ComputedNanos      *int64
+	ChargedNanos       int64
+	Late               bool
+	BookedAt           time.Time
+}
+
+type UsageHour struct {
+	WorkspaceID        uuid.UUID
+	Hour               time.Time
+	JobID              uuid.UUID
+	Epoch              int64
+	Provider           string
+	Model              string
+	ProductID          uuid.UUID
+	Phase              string
+	Repo               string
+	Agent              string
+	Factory            string
+	Entries            int64
+	InputTokens        int64
+	OutputTokens       int64
+	CacheReadTokens    int64
+	CacheWriteTokens   int64
+	CacheWrite1hTokens int64
+	ChargedNanos       int64
+	ComputedNanos      int64
+	ReportedNanos      int64
+	ImputedNanos       int64
+	UnpricedTokens     int64
 }
 
 type Workspace struct {

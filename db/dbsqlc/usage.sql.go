@@ -244,7 +244,7 @@ const usageOfLeases = `-- name: UsageOfLeases :many
 SELECT u.job_id, u.epoch, u.entries, u.input_tokens, u.output_tokens, u.cache_read_tokens, u.cache_write_tokens, u.cost_nanos, u.unpriced
 FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::bigint[]) AS epoch) n
 CROSS JOIN LATERAL (
-    SELECT x.workspace_id, x.job_id, x.epoch, x.entries, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.cost_nanos, x.unpriced FROM job_usage x WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.epoch = n.epoch OFFSET 0
+    SELECT x.workspace_id, x.job_id, x.epoch, x.entries, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.cost_nanos, x.unpriced, x.cache_write_1h_tokens, x.charged_nanos, x.computed_nanos, x.imputed_nanos, x.unpriced_tokens FROM job_usage x WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.epoch = n.epoch OFFSET 0
 ) u
 `
 

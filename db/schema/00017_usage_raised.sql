@@ -1,0 +1,107 @@
+-- +goose Up
+SELECT add_event_types('price.saved');
+
+-- Dollars for tokens, as a workspace says: rows of its own over the built-in list. A
+-- row holds from valid_from until the next one of the same provider and model. What was
+-- booked by a row keeps it, so rows are only added.
+CREATE TABLE price (
+    workspace_id   uuid NOT NULL,
+    id             bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+    provider       text NOT NULL CHECK (char_length(provider) BETWEEN 1 AND 64),
+    -- Exact, or with one * for any text.
+    model          text NOT NULL CHECK (char_length(model) BETWEEN 1 AND 128),
+    valid_from     timestamptz NOT NULL,
+    -- Millionths of a dollar for a million tokens, which are pico-dollars for one.
+    input          bigint NOT NULL CHECK (input BETWEEN 0 AND 1000000000000),
+    cache_read     bigint NOT NULL CHECK (cache_read BETWEEN 0 AND 1000000000000),
+    cache_write    bigint NOT NULL CHECK (cache_write BETWEEN 0 AND 1000000000000),
+    cache_write_1h bigint NOT NULL CHECK (cache_write_1h BETWEEN 0 AND 1000000000000),
+    output         bigint NOT NULL CHECK (output BETWEEN 0 AND 1000000000000),
+    -- A plan at a flat rate: what the tokens would have cost is imputed and not charged.
+    flat_rate      boolean NOT NULL DEFAULT false,
+    source         text NOT NULL DEFAULT '' CHECK (char_length(source) <= 500),
+    created_by     text NOT NULL,
+    created_at     timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (workspace_id, id),
+    CONSTRAINT price_valid_from_key UNIQUE (workspace_id, provider, model, valid_from),
+    FOREIGN KEY (workspace_id) REFERENCES workspace(id) ON DELETE CASCADE
+);
+
+-- An entry is told many times and raised, meter by meter, to the larger number.
+ALTER TABLE usage_entry
+    ADD COLUMN cache_write_1h_tokens bigint NOT NULL DEFAULT 0 CHECK (cache_write_1h_tokens BETWEEN 0 AND 1000000000),
+    -- The price that it was booked by when it was first told: a row of price, or below
+    -- zero one of the built-in list. NULL has none, so what it cost is unknown.
+    ADD COLUMN price_id bigint,
+    -- By that price; NULL is unknown, which is not nothing.
+    ADD COLUMN computed_nanos bigint CHECK (computed_nanos >= 0),
+    -- What the budgets were charged: computed, or else reported, and nothing at a flat rate.
+    ADD COLUMN charged_nanos bigint NOT NULL DEFAULT 0 CHECK (charged_nanos >= 0),
+    -- Told after its lease had ended.
+    ADD COLUMN late boolean NOT NULL DEFAULT false,
+    -- The instant that its price, its hour and its budgets' periods go by: the agent's,
+    -- within the lease as the database's clock knows it.
+    ADD COLUMN booked_at timestamptz NOT NULL DEFAULT now();
+UPDATE usage_entry SET charged_nanos = coalesce(cost_nanos, 0), booked_at = recorded_at;
+CREATE INDEX usage_entry_booked ON usage_entry (workspace_id, booked_at, id);
+
+ALTER TABLE job_usage
+    ADD COLUMN cache_write_1h_tokens bigint NOT NULL DEFAULT 0,
+    ADD COLUMN charged_nanos bigint NOT NULL DEFAULT 0,
+    ADD COLUMN computed_nanos bigint NOT NULL DEFAULT 0,
+    ADD COLUMN imputed_nanos bigint NOT NULL DEFAULT 0,
+    ADD COLUMN unpriced_tokens bigint NOT NULL DEFAULT 0;
+UPDATE job_usage SET charged_nanos = cost_nanos;
+
+-- The sums of entries by the hour, the lease and the model: all that reports are made of,
+-- raised by the statement that raises the entries. Names are as they were.
+CREATE TABLE usage_hour (
+    workspace_id          uuid NOT NULL,
+    hour                  timestamptz NOT NULL,
+    job_id                uuid NOT NULL,
+    epoch                 bigint NOT NULL,
+    provider              text NOT NULL,
+    model                 text NOT NULL,
+    product_id            uuid NOT NULL,
+    phase                 text NOT NULL,
+    repo                  text NOT NULL,
+    agent                 text NOT NULL,
+    factory               text NOT NULL,
+    entries               bigint NOT NULL,
+    input_tokens          bigint NOT NULL,
+    output_tokens         bigint NOT NULL,
+    cache_read_tokens     bigint NOT NULL,
+    cache_write_tokens    bigint NOT NULL,
+    cache_write_1h_tokens bigint NOT NULL,
+    charged_nanos         bigint NOT NULL,
+    computed_nanos        bigint NOT NULL,
+    reported_nanos        bigint NOT NULL,
+    imputed_nanos         bigint NOT NULL,
+    unpriced_tokens       bigint NOT NULL,
+    PRIMARY KEY (workspace_id, hour, job_id, epoch, provider, model, product_id),
+    FOREIGN KEY (workspace_id) REFERENCES workspace(id) ON DELETE CASCADE
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
+CREATE INDEX usage_hour_job ON usage_hour (workspace_id, job_id, epoch);
+
+-- Each shows and takes only rows of the transaction's workspace. Outside a transaction
+-- the setting is the empty string, hence nullif; the sub-select makes it evaluated
+-- once, not per row.
+-- +goose StatementBegin
+DO $$
+DECLARE
+    t text;
+BEGIN
+    FOREACH t IN ARRAY ARRAY['price', 'usage_hour']
+    LOOP
+        EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', t);
+        EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', t);
+        EXECUTE format('CREATE POLICY workspace ON %I TO fleetboard_app
+            USING (workspace_id = (SELECT nullif(current_setting(''app.workspace_id'', true), '''')::uuid))
+            WITH CHECK (workspace_id = (SELECT nullif(current_setting(''app.workspace_id'', true), '''')::uuid))', t);
+    END LOOP;
+END
+$$;
+-- +goose StatementEnd
+
+GRANT SELECT, INSERT ON price TO fleetboard_app;
+GRANT SELECT, INSERT, UPDATE ON usage_hour TO fleetboard_app;

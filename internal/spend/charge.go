@@ -1,0 +1,22 @@
+package spend
+
+import (
+	"time"
+
+	"fleetboard/internal/ids"
+)
+
+// Charge is by how much a usage entry was raised: what the budgets of its job are
+// charged. A first telling is a raise from nothing.
+type Charge struct {
+	Lease
+
+	Product ids.ID // that it is billed to
+	Phase   string
+	At      time.Time // the instant that its budgets' periods go by
+	Entry   string    // the id of the usage entry
+	Nanos   Nanos     // what was charged more: 0 at a flat rate, and where the price is unknown
+	Tokens  int64     // of all kinds
+	// Unpriced are those of the tokens whose price is unknown.
+	Unpriced int64
+}
