@@ -23,13 +23,20 @@ const (
 
 var amountForm = regexp.MustCompile(`^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,9}))?$`)
 
-// ParseUSD reads an amount of dollars as JSON writes a number, exactly: "0.3" or
-// "1e-9". Fault: Validation of cost_usd, for what is no such number, is below 0 or
-// above MaxCost, or has more than nine decimal places.
-func ParseUSD(text string) (Nanos, error) {
+// MaxAmount is the most that a budget may have: a billion dollars, of which a few still
+// add up to a number.
+const MaxAmount = 1_000_000_000 * dollar
+
+// ParseUSD is ParseAmount of the cost of one entry, cost_usd, of at most MaxCost.
+func ParseUSD(text string) (Nanos, error) { return ParseAmount(costField, text, MaxCost) }
+
+// ParseAmount reads an amount of dollars as JSON writes a number, exactly: "0.3" or
+// "1e-9". Fault: Validation of the field, for what is no such number, is below 0 or
+// above most, or has more than nine decimal places.
+func ParseAmount(field, text string, most Nanos) (Nanos, error) {
 	parts := amountForm.FindStringSubmatch(text)
 	if parts == nil {
-		return 0, fault.Invalid(costField, "It must be an amount of dollars like 0.0123.")
+		return 0, fault.Invalid(field, "It must be an amount of dollars like 0.0123.")
 	}
 	// The amount is mantissa * 10^power nano-dollars.
 	mantissa := strings.TrimLeft(parts[2]+parts[3], "0")
@@ -37,7 +44,7 @@ func ParseUSD(text string) (Nanos, error) {
 	if parts[4] != "" {
 		exponent, err := strconv.Atoi(parts[4])
 		if err != nil {
-			return 0, fault.Invalid(costField, "It must be an amount of dollars like 0.0123.")
+			return 0, fault.Invalid(field, "It must be an amount of dollars like 0.0123.")
 		}
 		power += exponent
 	}
@@ -47,21 +54,29 @@ func ParseUSD(text string) (Nanos, error) {
 	case whole == "":
 		return 0, nil
 	case parts[1] != "":
-		return 0, fault.Invalid(costField, "It must be at least 0.")
+		return 0, fault.Invalid(field, "It must be at least 0.")
 	case power < 0:
-		return 0, fault.Invalid(costField, "It must have at most %d decimal places: billionths of a dollar.", places)
+		return 0, fault.Invalid(field, "It must have at most %d decimal places: billionths of a dollar.", places)
 	case len(whole)+power > digits:
-		return 0, tooDear()
+		return 0, tooDear(field, most)
 	}
 	n, err := strconv.ParseInt(whole+strings.Repeat("0", power), 10, 64)
-	if err != nil || Nanos(n) > MaxCost {
-		return 0, tooDear()
+	if err != nil || Nanos(n) > most {
+		return 0, tooDear(field, most)
 	}
 	return Nanos(n), nil
 }
 
-func tooDear() error {
-	return fault.Invalid(costField, "It must be at most %s dollars.", MaxCost.USD())
+func tooDear(field string, most Nanos) error {
+	return fault.Invalid(field, "It must be at most %s dollars.", most.USD())
+}
+
+// Fixed is the amount in dollars with all nine places, as the API gives money:
+// "12.340000000".
+func (n Nanos) Fixed() string {
+	text := n.USD()
+	whole, fraction, _ := strings.Cut(text, ".")
+	return whole + "." + fraction + strings.Repeat("0", places-len(fraction))
 }
 
 // USD is the amount in dollars, exactly, as JSON writes a number.

@@ -75,3 +75,25 @@ func TestWhatIsWrittenIsReadAgain(t *testing.T) {
 		}
 	}
 }
+
+// The API gives money with all nine places.
+func TestFixedPlaces(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[spend.Nanos]string{0: "0.000000000", 1: "0.000000001", -1: "-0.000000001", 12_340_000_000: "12.340000000"} {
+		if got := n.Fixed(); got != want {
+			t.Errorf("%d is %s; want %s", n, got, want)
+		}
+	}
+}
+
+// An amount is refused in the name of its own field and by its own limit.
+func TestAmountsOfBudgets(t *testing.T) {
+	t.Parallel()
+	if n, err := spend.ParseAmount("limit_usd", "1000000000", spend.MaxAmount); err != nil || n != spend.MaxAmount {
+		t.Errorf("the most is %d, %v", n, err)
+	}
+	_, err := spend.ParseAmount("limit_usd", "1000000000.01", spend.MaxAmount)
+	if told := fault.From(err).Fields["limit_usd"]; told != "It must be at most 1000000000 dollars." {
+		t.Errorf("too much is refused with %q", told)
+	}
+}
