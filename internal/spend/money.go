@@ -18,7 +18,7 @@ const dollar Nanos = 1_000_000_000
 
 const (
 	places = 9  // of a dollar's decimals
-	digits = 18 // that fit for sure
+	digits = 19 // of the greatest number
 )
 
 var amountForm = regexp.MustCompile(`^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,9}))?$`)
