@@ -68,7 +68,7 @@ SELECT s.id, s.key, s.lease_epoch, to_json(s)::text AS state,
 FROM (
     SELECT j.workspace_id, j.id, coalesce(l.epoch, 0)::bigint AS lease_epoch,
         j.status, j.wait_reason, j.blocked_reason, j.question, j.answer, j.waits_for_children, j.key, j.title, j.kind, j.phase, j.priority,
-        j.factory, j.repo, p.name AS product, j.estimated_complexity, j.estimated_minutes, j.token_budget, j.capabilities, j.tags,
+        j.factory, j.repo, p.name AS product, j.estimated_complexity, j.estimated_minutes, j.token_budget, j.budget_nanos, j.complexity, j.tier, j.capabilities, j.tags,
         j.review_required, j.max_retries, j.max_lost, j.retry_backoff_seconds, coalesce(j.idempotency_key, '') AS idempotency_key,
         j.files, j.files_touched, j.approved_head, j.merged_commit, j.url, j.failure_kind, j.failure_count, j.lost_count, j.last_error,
         j.feedback, CASE WHEN l.job_id IS NULL THEN j.progress_percent ELSE l.progress_percent END AS progress_percent,
@@ -77,7 +77,7 @@ FROM (
         j.created_at, j.updated_at, j.ready_at, j.assigned_at, j.started_at, j.completed_at, j.failed_at, j.epoch, j.attempts,
         t.body, t.acceptance, t.acceptance_met, t.input_context, t.secret_keys,
         rtrim(lp.name || '/' || n.factory || ' ' || array_to_string(n.needs, ' ')) AS lane
-    FROM (SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, files, files_touched, failure_kind, approved_head, merged_commit, url, status_by_kind, status_by_id, carried_out_by FROM job o WHERE o.workspace_id = $1 AND o.id > $2
+    FROM (SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, files, files_touched, failure_kind, approved_head, merged_commit, url, status_by_kind, status_by_id, carried_out_by, budget_nanos, complexity, tier FROM job o WHERE o.workspace_id = $1 AND o.id > $2
         AND ($3::uuid IS NULL OR o.id = $3::uuid) ORDER BY o.id LIMIT $4) j
     LEFT JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
     LEFT JOIN job_text t ON t.workspace_id = j.workspace_id AND t.job_id = j.id
@@ -146,7 +146,7 @@ SELECT j.id, j.key, j.status, j.wait_reason, j.epoch, j.attempts, j.lane_id, j.p
     s.repo AS slot_repo,
     a.count AS attempt_count, a.lowest AS attempt_lowest, a.highest AS attempt_highest, a.open AS attempts_open,
     a.open_epoch AS attempt_open_epoch
-FROM (SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, files, files_touched, failure_kind, approved_head, merged_commit, url, status_by_kind, status_by_id, carried_out_by FROM job p WHERE p.workspace_id = $1 AND p.id > $2 ORDER BY p.id LIMIT $3) j
+FROM (SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, files, files_touched, failure_kind, approved_head, merged_commit, url, status_by_kind, status_by_id, carried_out_by, budget_nanos, complexity, tier FROM job p WHERE p.workspace_id = $1 AND p.id > $2 ORDER BY p.id LIMIT $3) j
 LEFT JOIN job_ready r ON r.workspace_id = j.workspace_id AND r.job_id = j.id
 LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
 LEFT JOIN repo_slot s ON s.workspace_id = j.workspace_id AND s.job_id = j.id
@@ -334,6 +334,8 @@ WITH repaired AS (
         checkpoint = nullif($4::jsonb -> 'checkpoint', 'null'), result = nullif($4::jsonb -> 'result', 'null'),
         review_required = ($4::jsonb ->> 'review_required')::boolean, estimated_complexity = $4::jsonb ->> 'estimated_complexity',
         estimated_minutes = ($4::jsonb ->> 'estimated_minutes')::int, token_budget = ($4::jsonb ->> 'token_budget')::bigint,
+        budget_nanos = ($4::jsonb ->> 'budget_nanos')::bigint, complexity = ($4::jsonb ->> 'complexity')::smallint,
+        tier = coalesce($4::jsonb ->> 'tier', ''),
         not_before = ($4::jsonb ->> 'not_before')::timestamptz, idempotency_key = nullif($4::jsonb ->> 'idempotency_key', ''),
         version = ($4::jsonb ->> 'version')::int + 1, created_by = $4::jsonb ->> 'created_by',
         created_at = ($4::jsonb ->> 'created_at')::timestamptz, updated_at = now(),

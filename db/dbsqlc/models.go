@@ -370,6 +370,9 @@ type Job struct {
 	StatusByKind        string
 	StatusByID          string
 	CarriedOutBy        json.RawMessage
+	BudgetNanos         *int64
+	Complexity          *int16
+	Tier                string
 }
 
 type JobCount struct {
@@ -455,6 +458,9 @@ type JobFull struct {
 	StatusByKind         string
 	StatusByID           string
 	CarriedOutBy         json.RawMessage
+	BudgetNanos          *int64
+	Complexity           *int16
+	Tier                 string
 	Body                 string
 	Acceptance           json.RawMessage
 	AcceptanceMet        json.RawMessage

@@ -14,6 +14,7 @@ WITH input AS MATERIALIZED (
         unnest(@max_lost::integer[]) AS max_lost, unnest(@retry_backoff_seconds::integer[]) AS retry_backoff_seconds,
         unnest(@review_required::text[]) AS review_required, unnest(@estimated_complexity::text[]) AS estimated_complexity,
         unnest(@estimated_minutes::integer[]) AS estimated_minutes, unnest(@token_budgets::bigint[]) AS token_budget,
+        unnest(@budget_nanos::bigint[]) AS budget_nanos, unnest(@complexities::smallint[]) AS complexity, unnest(@tiers::text[]) AS tier,
         unnest(@not_before::text[]) AS not_before, unnest(@idempotency_keys::text[]) AS idempotency_key,
         unnest(@waits_for_children::boolean[]) AS waits_for_children, unnest(@bodies::text[]) AS body,
         unnest(@acceptances::text[]) AS acceptance, unnest(@input_contexts::text[]) AS input_context,
@@ -21,12 +22,13 @@ WITH input AS MATERIALIZED (
 ), made AS (
     INSERT INTO job (workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory,
         lane_id, tags, files, status, wait_reason, status_by, status_by_kind, status_by_id, max_retries, max_lost, retry_backoff_seconds,
-        review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, waits_for_children, created_by,
-        ready_at)
+        review_required, estimated_complexity, estimated_minutes, token_budget, budget_nanos, complexity, tier, not_before, idempotency_key,
+        waits_for_children, created_by, ready_at)
     SELECT @workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities::text[], factory,
         lane_id, tags::text[], files::text[], status, wait_reason, @created_by, @actor_kind, @actor_id, max_retries, max_lost,
         retry_backoff_seconds,
         nullif(review_required, '')::boolean, estimated_complexity, nullif(estimated_minutes, 0), nullif(token_budget, 0),
+        nullif(budget_nanos, 0), nullif(complexity, 0), tier,
         nullif(not_before, '')::timestamptz, nullif(idempotency_key, ''), waits_for_children, @created_by,
         CASE WHEN status = 'ready' THEN now() END
     FROM input

@@ -28,7 +28,7 @@ func TestNullClearsAField(t *testing.T) {
 	gate := w.job("Gate")
 	made := w.as(w.owner, "POST", "/jobs", object{"title": "Full", "body": "text", "phase": "M1", "priority": 9, "tags": []string{"a"}, "files": []string{"a/**"},
 		"acceptance": []string{"works"}, "waits_for_children": true, "capabilities": []string{"gpu:h100"}, "factory": "mac-1", "repo": "free",
-		"estimated_complexity": "high", "estimated_minutes": 30, "token_budget": 1000, "not_before": "2099-01-01T00:00:00Z",
+		"estimated_complexity": "high", "estimated_minutes": 30, "token_budget": 1000, "budget_usd": "2.5", "complexity": 4, "tier": "large", "not_before": "2099-01-01T00:00:00Z",
 		"max_retries": 7, "review_required": true, "depends_on": []string{gate}}).want(201)
 	key := made.text("key")
 	patch := func(more object) object {
@@ -38,7 +38,7 @@ func TestNullClearsAField(t *testing.T) {
 	w.as(w.owner, "PATCH", "/jobs/"+key, patch(object{"acceptance_met": []bool{true}})).want(200)
 	cleared := map[string]any{"acceptance_met": []any{false}, "body": "", "phase": "", "priority": 5, "tags": []any{}, "files": []any{},
 		"acceptance": []any{}, "waits_for_children": false, "capabilities": []any{}, "factory": "", "repo": "",
-		"estimated_complexity": "", "estimated_minutes": nil, "token_budget": nil, "not_before": nil, "depends_on": []any{},
+		"estimated_complexity": "", "estimated_minutes": nil, "token_budget": nil, "budget_usd": nil, "complexity": nil, "tier": "", "not_before": nil, "depends_on": []any{},
 		"max_retries": 3, "review_required": false}
 	for field, want := range cleared {
 		if field == "acceptance" {
@@ -54,6 +54,27 @@ func TestNullClearsAField(t *testing.T) {
 		t.Errorf("with nothing left that holds it: %s", after.raw)
 	}
 	w.as(w.owner, "PATCH", "/jobs/"+key, patch(object{"title": nil})).want(400).refused(fault.Malformed, "title")
+}
+
+// What a job may cost is a decimal, given back with all its places; how hard it is and
+// its tier are kept as they are said.
+func TestAJobsMoney(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	key := w.as(w.owner, "POST", "/jobs", object{"title": "Dear", "budget_usd": "12.34", "complexity": 5, "tier": "small"}).want(201).text("key")
+	now := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200)
+	if now.text("budget_usd") != "12.340000000" || now.number("complexity") != 5 || now.text("tier") != "small" {
+		t.Errorf("it was kept as %s", now.raw)
+	}
+	after := w.as(w.owner, "PATCH", "/jobs/"+key, object{"version": now.number("version"), "budget_usd": "0.000000001", "tier": "large"}).want(200)
+	if after.text("budget_usd") != "0.000000001" || after.number("complexity") != 5 || after.text("tier") != "large" {
+		t.Errorf("it was edited to %s", after.raw)
+	}
+	for _, amount := range []string{"-1", "0.0000000001", "a", "1 dollar", "99999999999", "9999999999", "0"} {
+		w.as(w.owner, "POST", "/jobs", object{"title": "x", "budget_usd": amount}).want(422).refused(fault.Validation, "budget_usd")
+	}
+	w.as(w.owner, "POST", "/jobs", object{"title": "x", "budget_usd": 12}).want(400).refused(fault.Malformed, "budget_usd")
+	w.as(w.owner, "POST", "/jobs", object{"title": "x", "complexity": 6, "tier": "huge"}).want(422).refused(fault.Validation, "complexity", "tier")
 }
 
 // An edit sets all that a job waits for.

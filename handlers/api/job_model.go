@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"math"
 	"time"
 
 	"fleetboard/internal/eventlog"
@@ -21,6 +22,7 @@ func jobModel(j jobs.Job) Job {
 		AcceptanceMet: list(j.AcceptanceMet), WaitsForChildren: j.WaitsForChildren,
 		ProgressPercent: j.ProgressPercent, CurrentStep: j.CurrentStep, EstimatedComplexity: j.EstimatedComplexity,
 		EstimatedMinutes: j.EstimatedMinutes, TokenBudget: j.TokenBudget, ReviewRequired: j.ReviewRequired,
+		BudgetUSD: dollars(j.BudgetNanos), Complexity: j.Complexity, Tier: Tier(j.Tier),
 		MaxRetries: j.MaxRetries, MaxLost: j.MaxLost, RetryBackoffSeconds: j.RetryBackoffSeconds,
 		FailureCount: j.FailureCount, LostCount: j.LostCount, Attempts: j.Attempts, LastError: j.LastError,
 		Feedback: j.Feedback, Lease: leaseModel(j.Lease), Checkpoint: j.Checkpoint, Result: j.Result,
@@ -42,6 +44,29 @@ func claimedModel(j jobs.Job) (Job, error) {
 	return model, err
 }
 
+// dollars are an amount as the API gives it; nil is none.
+func dollars(n *int64) *string {
+	if n == nil {
+		return nil
+	}
+	text := spend.Nanos(*n).Fixed()
+	return &text
+}
+
+// nanos read an amount of dollars. What is none is the greatest number, which the domain
+// refuses in its own words.
+func nanos(text *string) *int64 {
+	if text == nil {
+		return nil
+	}
+	n, err := spend.ParseAmount("budget_usd", *text, spend.MaxAmount)
+	if err != nil {
+		n = math.MaxInt64
+	}
+	amount := int64(n)
+	return &amount
+}
+
 func leaseModel(l *jobs.Lease) *Lease {
 	if l == nil {
 		return nil
@@ -59,6 +84,7 @@ func newJob(in NewJob) jobs.New {
 		Acceptance: value(in.Acceptance), InputContext: in.InputContext, SecretKeys: value(in.SecretKeys),
 		EstimatedComplexity: value(in.EstimatedComplexity),
 		EstimatedMinutes:    in.EstimatedMinutes, TokenBudget: in.TokenBudget, ReviewRequired: in.ReviewRequired,
+		BudgetNanos: nanos(in.BudgetUSD), Complexity: in.Complexity, Tier: jobs.Tier(value(in.Tier)),
 		MaxRetries: in.MaxRetries, MaxLost: in.MaxLost, RetryBackoffSeconds: in.RetryBackoffSeconds,
 		NotBefore: in.NotBefore, IdempotencyKey: value(in.IdempotencyKey),
 		WaitsForChildren: value(in.WaitsForChildren),
@@ -87,6 +113,7 @@ func jobPatch(in JobPatch, cleared []string) jobs.Patch {
 		Capabilities: in.Capabilities, Factory: in.Factory, Repo: in.Repo,
 		EstimatedComplexity: in.EstimatedComplexity, EstimatedMinutes: in.EstimatedMinutes, NotBefore: in.NotBefore,
 		TokenBudget: in.TokenBudget, MaxRetries: in.MaxRetries, ReviewRequired: in.ReviewRequired,
+		BudgetNanos: nanos(in.BudgetUSD), Complexity: in.Complexity, Tier: (*jobs.Tier)(in.Tier),
 		DependsOn: in.DependsOn, Clear: cleared,
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend"
 )
 
 // bound is a range; none is an end without a limit.
@@ -57,6 +58,9 @@ var limits = []limit{
 	{bound{0, jobs.MaxBackoffSeconds}, "NewJob.retry_backoff_seconds", "job.retry_backoff_seconds"},
 	{bound{jobs.MinEstimate, jobs.MaxEstimate}, "NewJob.estimated_minutes JobPatch.estimated_minutes", "job.estimated_minutes"},
 	{bound{jobs.MinTokenBudget, none}, "NewJob.token_budget JobPatch.token_budget", "job.token_budget"},
+	{bound{none, spend.MaxAmountText}, "NewJob.budget_usd JobPatch.budget_usd", ""},
+	{bound{jobs.MinComplexity, jobs.MaxComplexityStep}, "NewJob.complexity JobPatch.complexity", "job.complexity"},
+	{bound{jobs.MinBudgetNanos, jobs.MaxBudgetNanos}, "", "job.budget_nanos"},
 	{bound{none, jobs.MaxFiles}, "NewJob.files JobPatch.files", "job.files"},
 	{bound{1, jobs.MaxFile}, "NewJob.files[] JobPatch.files[] Completion.files_touched[]", ""},
 	{bound{none, jobs.MaxFilesTouched}, "Completion.files_touched", "job.files_touched"},

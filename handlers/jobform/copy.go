@@ -10,6 +10,7 @@ import (
 
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend"
 	view "fleetboard/views/jobform"
 	"fleetboard/views/links"
 )
@@ -34,6 +35,13 @@ func formOf(j jobs.Job) jobForm {
 	if j.TokenBudget != nil {
 		f.budget = strconv.FormatInt(*j.TokenBudget, 10)
 	}
+	if j.BudgetNanos != nil {
+		f.dollars = spend.Nanos(*j.BudgetNanos).USD()
+	}
+	if j.Complexity != nil {
+		f.complexity = strconv.Itoa(*j.Complexity)
+	}
+	f.tier = string(j.Tier)
 	if j.ReviewOverride != nil {
 		f.review = map[bool]string{true: "yes", false: "no"}[*j.ReviewOverride]
 	}

@@ -67,12 +67,13 @@ func TestAnEditChangesWhatWasTypedAndNothingElse(t *testing.T) {
 	}
 	handlertest.WantRedirect(t, d.Post("/jobs/FB-2/edit", opened(t, d, "/jobs/FB-2/edit", url.Values{"title": {"Renamed"},
 		"body": {"Line one\r\nline two"}, "engine": {""}, "priority": {"8"}, "max_retries": {"7"}, "review_required": {"inherit"}, "phase": {""},
-		"depends_on": {first.Key, ""}, "token_budget": {"5000"}, "tags": {"api"}, "estimated_minutes": {"25"}})), "/jobs/FB-2")
+		"depends_on": {first.Key, ""}, "token_budget": {"5000"}, "tags": {"api"}, "estimated_minutes": {"25"},
+		"budget_usd": {"$12.50"}, "complexity": {"4"}, "tier": {"large"}})), "/jobs/FB-2")
 	now := d.Now(j)
 	got := []any{now.Title, now.Body, now.Capabilities, now.Priority, now.MaxRetries, now.ReviewOverride, now.Phase, now.DependsOn,
-		*now.TokenBudget, now.Tags, *now.EstimatedMinutes, now.Repo, now.Acceptance}
+		*now.TokenBudget, *now.BudgetNanos, *now.Complexity, now.Tier, now.Tags, *now.EstimatedMinutes, now.Repo, now.Acceptance}
 	want := []any{"Renamed", j.Body, []string{"has:git"}, 8, 7, (*bool)(nil), "", []string{first.Key},
-		int64(5000), []string{"api"}, 25, "ledger-api", []string{"It works"}}
+		int64(5000), int64(12_500_000_000), 4, jobs.TierLarge, []string{"api"}, 25, "ledger-api", []string{"It works"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("edited (-want +got):\n%s", diff)
 	}
@@ -80,10 +81,23 @@ func TestAnEditChangesWhatWasTypedAndNothingElse(t *testing.T) {
 	handlertest.WantText(t, doc, "#toasts", "FB-2 saved")
 	handlertest.WantText(t, doc, "#toasts", "Waits for FB-1.")
 	handlertest.WantRedirect(t, d.Post("/jobs/FB-2/edit", opened(t, d, "/jobs/FB-2/edit", url.Values{"token_budget": {""},
+		"budget_usd": {""}, "complexity": {""}, "tier": {""},
 		"estimated_minutes": {""}, "depends_on": {""}})), "/jobs/FB-2")
-	if now := d.Now(j); now.TokenBudget != nil || now.EstimatedMinutes != nil || len(now.DependsOn) != 0 || now.Status != jobs.Ready {
+	if now := d.Now(j); now.TokenBudget != nil || now.BudgetNanos != nil || now.Complexity != nil || now.Tier != "" || now.EstimatedMinutes != nil || len(now.DependsOn) != 0 || now.Status != jobs.Ready {
 		t.Errorf("cleared %+v", now)
 	}
+}
+
+// An amount with a comma is refused: nobody can know whether it parts cents.
+func TestAmountsAreDecimal(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Job("One")
+	for _, amount := range []string{"12,50", "free", "0", "-1", "1e-12"} {
+		doc := handlertest.Page(t, d.Post("/jobs/FB-1/edit", opened(t, d, "/jobs/FB-1/edit", url.Values{"budget_usd": {amount}})), http.StatusUnprocessableEntity)
+		handlertest.WantText(t, doc, "#budget_usd-e", "An amount of dollars like 12.50, more than 0.")
+	}
+	doc := handlertest.Page(t, d.Post("/jobs/FB-1/edit", opened(t, d, "/jobs/FB-1/edit", url.Values{"tier": {"huge"}})), http.StatusUnprocessableEntity)
+	handlertest.WantText(t, doc, "#tier-e", "small, standard or large")
 }
 
 func TestARefusedEditKeepsWhatWasTyped(t *testing.T) {
@@ -206,10 +220,11 @@ func TestADuplicateHasAllButSecretsAndHistory(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	d.Agent("claude-1")
 	first := d.Job("First")
-	budget := int64(9000)
+	budget, nanos, hard := int64(9000), int64(1_500_000_001), 5
 	d.Job("Second", func(n *jobs.New) {
 		n.Body, n.Repo, n.Capabilities, n.Acceptance, n.DependsOn = "Text", "ledger-api", []string{"engine:claude"}, []string{"It works"}, []string{first.Key}
 		n.Tags, n.Phase, n.TokenBudget = []string{"api"}, "M1", &budget
+		n.BudgetNanos, n.Complexity, n.Tier = &nanos, &hard, jobs.TierSmall
 		n.InputContext, n.SecretKeys = []byte(`{"BRANCH":"main","TOKEN":"hush-hush","matrix":{"a":1}}`), []string{"TOKEN"}
 	})
 	res := d.Get("/jobs/new?from=FB-2")
@@ -223,7 +238,7 @@ func TestADuplicateHasAllButSecretsAndHistory(t *testing.T) {
 	made, err := d.Jobs.Get(t.Context(), d.Owner, "FB-3")
 	if err != nil || made.Title != "Second" || made.Body != "Text" || made.Repo != "ledger-api" || web.And(made.Capabilities) != "engine:claude" ||
 		web.And(made.Acceptance) != "It works" || web.And(made.DependsOn) != "FB-1" || web.And(made.Tags) != "api" || made.Phase != "M1" ||
-		*made.TokenBudget != budget || len(made.SecretKeys) != 0 || string(made.InputContext) != `{"BRANCH": "main"}` {
+		*made.TokenBudget != budget || *made.BudgetNanos != nanos || *made.Complexity != hard || made.Tier != jobs.TierSmall || len(made.SecretKeys) != 0 || string(made.InputContext) != `{"BRANCH": "main"}` {
 		t.Errorf("made %+v with %s, %v", made, made.InputContext, err)
 	}
 	handlertest.WantStatus(t, d.Get("/jobs/new?from=FB-404"), http.StatusNotFound)

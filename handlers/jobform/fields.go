@@ -51,6 +51,12 @@ var fields = []field{
 		}},
 	{name: "token_budget", text: func(f *jobForm) *string { return &f.budget },
 		into: func(p *jobs.Patch, n *jobs.New) bool { p.TokenBudget = n.TokenBudget; return n.TokenBudget != nil }},
+	{name: "budget_usd", told: "budget_nanos", text: func(f *jobForm) *string { return &f.dollars },
+		into: func(p *jobs.Patch, n *jobs.New) bool { p.BudgetNanos = n.BudgetNanos; return n.BudgetNanos != nil }},
+	{name: "complexity", text: func(f *jobForm) *string { return &f.complexity },
+		into: func(p *jobs.Patch, n *jobs.New) bool { p.Complexity = n.Complexity; return n.Complexity != nil }},
+	{name: "tier", text: func(f *jobForm) *string { return &f.tier },
+		into: func(p *jobs.Patch, n *jobs.New) bool { p.Tier = &n.Tier; return true }},
 	{name: "review_required", text: func(f *jobForm) *string { return &f.review },
 		into: func(p *jobs.Patch, n *jobs.New) bool {
 			p.ReviewRequired = n.ReviewRequired
@@ -115,6 +121,10 @@ func (fi field) shown(f jobForm) string {
 	switch {
 	case fi.name == "review_required":
 		return view.ReviewWords[text]
+	case fi.name == "tier":
+		return view.TierWords[text]
+	case fi.name == "complexity":
+		return view.ComplexityWords[text]
 	case fi.name == "engine" && text == "":
 		return "any"
 	case text == "":

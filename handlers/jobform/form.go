@@ -14,6 +14,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend"
 )
 
 // enginePrefix makes a capability of an engine.
@@ -31,6 +32,7 @@ type jobForm struct {
 	tags                                 []string
 	product, phase, priority, maxRetries string
 	estimate, budget, review, notBefore  string
+	dollars, complexity, tier            string
 	inputs, secrets                      string // lines of NAME=value
 	again                                bool   // write another one afterwards
 }
@@ -49,7 +51,8 @@ func parseForm(in url.Values) jobForm {
 		capabilities: web.Distinct(in["capabilities"]), dependsOn: web.Distinct(web.SplitKeys(in["depends_on"])),
 		acceptance: web.NonBlank(in["acceptance"]), tags: web.Distinct(strings.Split(in.Get("tags"), ",")),
 		product: line("product"), phase: line("phase"), priority: line("priority"), maxRetries: line("max_retries"),
-		estimate: line("estimated_minutes"), budget: line("token_budget"), review: line("review_required"), notBefore: line("not_before"),
+		estimate: line("estimated_minutes"), budget: line("token_budget"),
+		dollars: line("budget_usd"), complexity: line("complexity"), tier: line("tier"), review: line("review_required"), notBefore: line("not_before"),
 		inputs: in.Get("inputs"), secrets: in.Get("secrets"), again: in.Get("again") != "",
 	}
 }
@@ -78,7 +81,8 @@ func (f jobForm) origin() jobs.Origin {
 		"title": {f.title}, "body": {f.body}, "repo": {f.repo}, "factory": {f.factory}, "engine": {f.engine},
 		"capabilities": f.capabilities, "depends_on": f.dependsOn, "acceptance": f.acceptance,
 		"product": {f.product}, "phase": {f.phase}, "priority": {f.priority}, "max_retries": {f.maxRetries},
-		"tags":   f.tags,
+		"tags":       f.tags,
+		"budget_usd": {f.dollars}, "complexity": {f.complexity}, "tier": {f.tier},
 		"budget": {f.budget}, "estimate": {f.estimate}, "review": {f.review}, "not_before": {f.notBefore},
 		"inputs": {f.inputs}, "secrets": {f.secrets},
 	}
@@ -97,6 +101,9 @@ func (f jobForm) job() (jobs.New, map[string]string) {
 		MaxRetries:       web.NumberChoice("max_retries", f.maxRetries, 0, 100, wrong),
 		EstimatedMinutes: web.NumberChoice("estimated_minutes", f.estimate, jobs.MinEstimate, jobs.MaxEstimate, wrong),
 		TokenBudget:      budgetChoice(f.budget, wrong),
+		BudgetNanos:      dollarChoice(f.dollars, wrong),
+		Complexity:       web.NumberChoice("complexity", f.complexity, jobs.MinComplexity, jobs.MaxComplexityStep, wrong),
+		Tier:             jobs.Tier(f.tier),
 		ReviewRequired:   reviewChoice(f.review, wrong),
 		NotBefore:        timeChoice(f.notBefore, wrong),
 	}
@@ -120,6 +127,21 @@ func budgetChoice(text string, wrong map[string]string) *int64 {
 		return nil
 	}
 	return &n
+}
+
+// dollarChoice reads an amount of dollars, 12.5 or $12.50. It takes no commas: they part
+// thousands for some and cents for others.
+func dollarChoice(text string, wrong map[string]string) *int64 {
+	if text == "" {
+		return nil
+	}
+	n, err := spend.ParseAmount("budget_usd", strings.TrimPrefix(text, "$"), spend.MaxAmount)
+	if err != nil || n < jobs.MinBudgetNanos {
+		wrong["budget_usd"] = "An amount of dollars like 12.50, more than 0."
+		return nil
+	}
+	amount := int64(n)
+	return &amount
 }
 
 func reviewChoice(text string, wrong map[string]string) *bool {
@@ -155,7 +177,8 @@ func timeChoice(text string, wrong map[string]string) *time.Time {
 func (f jobForm) fieldErrors(err error) (byField map[string]string, rest string) {
 	byField = map[string]string{}
 	known := []string{"title", "body", "repo", "factory", "capabilities", "depends_on", "acceptance", "product",
-		"phase", "priority", "max_retries", "estimated_minutes", "token_budget", "review_required", "not_before", "tags",
+		"phase", "priority", "max_retries", "estimated_minutes", "token_budget", "budget_usd", "complexity", "tier", "review_required",
+		"not_before", "tags",
 		"inputs", "secrets"}
 	own := map[string]string{"input_context": "inputs", "secret_keys": "secrets"}
 	for field, text := range fault.From(err).Fields {

@@ -37,6 +37,7 @@ func TestTheAnswerToACreationIsWhatIsRead(t *testing.T) {
 		{Title: "plain"},
 		{Title: " spaces ", Body: "a\nb", Kind: "k", Phase: " M1 ", Priority: number(0), MaxRetries: number(0), MaxLost: number(0),
 			RetryBackoffSeconds: number(0), ReviewRequired: number(true), EstimatedComplexity: "large", EstimatedMinutes: number(1),
+			BudgetNanos: number(int64(1)), Complexity: number(5), Tier: jobs.TierSmall,
 			TokenBudget: number(int64(1)), IdempotencyKey: "once", WaitsForChildren: true, Factory: "mac-1", Repo: "elsewhere"},
 		{Title: "not reviewed", Product: "reviewed", ReviewRequired: number(false)},
 		{Title: "reviewed", Product: "reviewed", Acceptance: []string{"Tests pass", `"quoted"`}},

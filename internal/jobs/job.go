@@ -77,6 +77,10 @@ type Job struct {
 	EstimatedComplexity string
 	EstimatedMinutes    *int
 	TokenBudget         *int64
+	// BudgetNanos is what all attempts together may cost, in billionths of a dollar.
+	BudgetNanos *int64
+	Complexity  *int // 1..5
+	Tier        Tier
 
 	NotBefore      *time.Time
 	IdempotencyKey string
@@ -136,6 +140,9 @@ type New struct {
 	EstimatedComplexity string
 	EstimatedMinutes    *int
 	TokenBudget         *int64
+	BudgetNanos         *int64
+	Complexity          *int
+	Tier                Tier
 	ReviewRequired      *bool
 	MaxRetries          *int
 	MaxLost             *int
@@ -164,6 +171,9 @@ type Patch struct {
 	EstimatedComplexity *string
 	EstimatedMinutes    *int
 	TokenBudget         *int64
+	BudgetNanos         *int64
+	Complexity          *int
+	Tier                *Tier
 	MaxRetries          *int
 	ReviewRequired      *bool
 	NotBefore           *time.Time

@@ -24,6 +24,10 @@ const (
 	MinEstimate       = 1 // minutes
 	MaxEstimate       = 100_000
 	MinTokenBudget    = 1
+	MinBudgetNanos    = 1
+	MaxBudgetNanos    = 1_000_000_000_000_000_000 // a billion dollars
+	MinComplexity     = 1
+	MaxComplexityStep = 5
 	// MaxFiles is how many globs of files a job may declare, MaxFilesTouched how many
 	// files its agent may name, MaxFile how many characters each of them has.
 	MaxFiles        = 100

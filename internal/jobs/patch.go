@@ -170,6 +170,13 @@ func (l Locked) edit(p Patch) (Decision, error) {
 	if p.TokenBudget != nil {
 		after.TokenBudget = p.TokenBudget
 	}
+	if p.BudgetNanos != nil {
+		after.BudgetNanos = p.BudgetNanos
+	}
+	if p.Complexity != nil {
+		after.Complexity = p.Complexity
+	}
+	after.Tier = orDefault(p.Tier, after.Tier)
 	if p.NotBefore != nil {
 		after.NotBefore = p.NotBefore
 	}

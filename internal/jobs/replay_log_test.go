@@ -33,7 +33,8 @@ func TestTheStoredEventsTellWhatIsStored(t *testing.T) {
 	later := time.Now().Add(time.Hour)
 	full := b.create(jobs.New{Title: "full <of> \u2028 things", Body: "text", Kind: "fix", Repo: "web", Phase: "M1", Priority: number(0),
 		Capabilities: []string{"os:linux", "has:git"}, Factory: "mac-1", Tags: []string{"b", "a"}, Acceptance: []string{"x"},
-		EstimatedComplexity: "L", EstimatedMinutes: number(30), ReviewRequired: number(true), NotBefore: &later, WaitsForChildren: true})[0]
+		EstimatedComplexity: "L", EstimatedMinutes: number(30), BudgetNanos: number(int64(7)),
+		Complexity: number(2), Tier: jobs.TierLarge, ReviewRequired: number(true), NotBefore: &later, WaitsForChildren: true})[0]
 	bare := b.create(jobs.New{Title: "bare", Repo: "web"})[0]
 	held := b.create(jobs.New{Title: "held", Repo: "web"})[0]
 	b.create(jobs.New{Title: "urgent", Repo: "web", Priority: number(9)})

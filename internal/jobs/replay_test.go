@@ -251,6 +251,8 @@ func (l *life) patch() Patch {
 		for i := range met {
 			met[i] = l.coin("met")
 		}
+		budget, tier := int64(l.number(100)+1), Tiers[l.number(len(Tiers)-1)]
+		p.Complexity, p.BudgetNanos, p.Tier = l.optional(MaxComplexityStep), &budget, &tier
 		p.Body, p.Acceptance, p.AcceptanceMet, p.Files, p.EstimatedMinutes = &body, &criteria, &met, &files, l.optional(60)
 	}
 	if l.coin("rescheduled") {

@@ -26,6 +26,9 @@ type Saved struct {
 	EstimatedComplexity string          `json:"estimated_complexity"`
 	EstimatedMinutes    *int            `json:"estimated_minutes"`
 	TokenBudget         *int64          `json:"token_budget"`
+	BudgetNanos         *int64          `json:"budget_nanos"`
+	Complexity          *int            `json:"complexity"`
+	Tier                Tier            `json:"tier"`
 	Capabilities        []string        `json:"capabilities"`
 	Tags                []string        `json:"tags"`
 	Files               []string        `json:"files"`
@@ -51,7 +54,7 @@ func (j Job) saved() Saved {
 		Status: j.Status, WaitReason: j.WaitReason, BlockedReason: j.BlockedReason, Question: j.Question, Answer: j.Answer,
 		WaitsForChildren: j.WaitsForChildren, Title: j.Title, Phase: j.Phase, Priority: j.Priority, Factory: j.Factory,
 		Repo: j.Repo, EstimatedComplexity: j.EstimatedComplexity, EstimatedMinutes: j.EstimatedMinutes,
-		TokenBudget: j.TokenBudget, Capabilities: orEmpty(j.Capabilities), Tags: orEmpty(j.Tags), Files: orEmpty(j.Files),
+		TokenBudget: j.TokenBudget, BudgetNanos: j.BudgetNanos, Complexity: j.Complexity, Tier: j.Tier, Capabilities: orEmpty(j.Capabilities), Tags: orEmpty(j.Tags), Files: orEmpty(j.Files),
 		FilesTouched: orEmpty(j.FilesTouched), ApprovedHead: j.ApprovedHead, MergedCommit: j.MergedCommit, URL: j.URL,
 		FailureKind: j.FailureKind, FailureCount: j.FailureCount, LostCount: j.LostCount, LastError: j.LastError,
 		Feedback: j.Feedback, ProgressPercent: j.ProgressPercent, CurrentStep: j.CurrentStep, Checkpoint: j.Checkpoint,

@@ -212,6 +212,7 @@ func fromRow(r dbsqlc.JobFull) (Job, error) {
 		MergedCommit: r.MergedCommit, URL: r.Url,
 		WaitsForChildren:    r.WaitsForChildren,
 		EstimatedComplexity: r.EstimatedComplexity, EstimatedMinutes: db.Int(r.EstimatedMinutes), TokenBudget: r.TokenBudget,
+		BudgetNanos: r.BudgetNanos, Complexity: db.Int(r.Complexity), Tier: Tier(r.Tier),
 		NotBefore: r.NotBefore, Version: int(r.Version), CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
 		UpdatedAt: r.UpdatedAt, ReadyAt: r.ReadyAt, AssignedAt: r.AssignedAt, StartedAt: r.StartedAt,
 		CompletedAt: r.CompletedAt, FailedAt: r.FailedAt,

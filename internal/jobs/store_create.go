@@ -51,6 +51,8 @@ func addState(p *dbsqlc.JobInsertParams, j Job) {
 	p.EstimatedComplexity = append(p.EstimatedComplexity, j.EstimatedComplexity)
 	p.EstimatedMinutes = append(p.EstimatedMinutes, orDefault(db.Int32(j.EstimatedMinutes), 0))
 	p.TokenBudgets = append(p.TokenBudgets, orDefault(j.TokenBudget, 0))
+	p.BudgetNanos, p.Tiers = append(p.BudgetNanos, orDefault(j.BudgetNanos, 0)), append(p.Tiers, string(j.Tier))
+	p.Complexities = append(p.Complexities, int16(orDefault(j.Complexity, 0))) //nolint:gosec // 1..5
 	p.NotBefore = append(p.NotBefore, optionalText(j.NotBefore, func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }))
 	p.IdempotencyKeys = append(p.IdempotencyKeys, j.IdempotencyKey)
 	p.WaitsForChildren = append(p.WaitsForChildren, j.WaitsForChildren)

@@ -41,6 +41,9 @@ func (n New) check(p fault.Problems, at string) {
 	optional(p, at+"retry_backoff_seconds", n.RetryBackoffSeconds, 0, MaxBackoffSeconds)
 	optional(p, at+"estimated_minutes", n.EstimatedMinutes, MinEstimate, MaxEstimate)
 	positive(p, at+"token_budget", n.TokenBudget)
+	budget(p, at+"budget_usd", n.BudgetNanos)
+	optional(p, at+"complexity", n.Complexity, MinComplexity, MaxComplexityStep)
+	n.Tier.check(p, at+"tier")
 	p.Capabilities(at+"capabilities", n.Capabilities, MaxCapabilities)
 	p.List(at+"tags", n.Tags, MaxTags, MaxName)
 	p.List(at+"files", n.Files, MaxFiles, MaxFile)
@@ -143,6 +146,9 @@ func (c Patch) check() error {
 	p.List("acceptance", orDefault(c.Acceptance, nil), MaxAcceptance, MaxCriterion)
 	p.Capabilities("capabilities", orDefault(c.Capabilities, nil), MaxCapabilities)
 	positive(p, "token_budget", c.TokenBudget)
+	budget(p, "budget_usd", c.BudgetNanos)
+	optional(p, "complexity", c.Complexity, MinComplexity, MaxComplexityStep)
+	orDefault(c.Tier, NoTier).check(p, "tier")
 	if len(orDefault(c.DependsOn, nil)) > MaxDependencies {
 		p.Add("depends_on", "It must have at most %d dependencies.", MaxDependencies)
 	}
@@ -171,6 +177,9 @@ var clearable = map[string]func(*Job){
 	"estimated_complexity": func(j *Job) { j.EstimatedComplexity = "" },
 	"estimated_minutes":    func(j *Job) { j.EstimatedMinutes = nil },
 	"token_budget":         func(j *Job) { j.TokenBudget = nil },
+	"budget_usd":           func(j *Job) { j.BudgetNanos = nil },
+	"complexity":           func(j *Job) { j.Complexity = nil },
+	"tier":                 func(j *Job) { j.Tier = NoTier },
 	"max_retries":          func(j *Job) { j.MaxRetries = DefaultMaxRetries },
 	"review_required":      func(j *Job) { j.ReviewOverride = nil },
 	"not_before":           func(j *Job) { j.NotBefore = nil },
@@ -180,5 +189,12 @@ var clearable = map[string]func(*Job){
 func positive(p fault.Problems, field string, n *int64) {
 	if n != nil && *n < MinTokenBudget {
 		p.Add(field, "It must be at least %d (it is %d).", MinTokenBudget, *n)
+	}
+}
+
+// budget refuses an amount that no job can have.
+func budget(p fault.Problems, field string, nanos *int64) {
+	if nanos != nil && (*nanos < MinBudgetNanos || *nanos > MaxBudgetNanos) {
+		p.Add(field, "It must be an amount of dollars like 12.34, above 0 and at most 1000000000, with at most 9 decimal places.")
 	}
 }

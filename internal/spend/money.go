@@ -27,6 +27,9 @@ var amountForm = regexp.MustCompile(`^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE](
 // add up to a number.
 const MaxAmount = 1_000_000_000 * dollar
 
+// MaxAmountText is how many characters an amount may be written with.
+const MaxAmountText = 40
+
 // ParseUSD is ParseAmount of the cost of one entry, cost_usd, of at most MaxCost.
 func ParseUSD(text string) (Nanos, error) { return ParseAmount(costField, text, MaxCost) }
 

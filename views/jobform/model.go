@@ -16,12 +16,22 @@ var Fields = []ui.Field{
 	{Name: "depends_on", Label: "Depends on", ID: "dep"}, {Name: "acceptance", Label: "Acceptance criteria", ID: "criteria"},
 	{Name: "inputs", Label: "Inputs"}, {Name: "secrets", Label: "Secrets"}, {Name: "product", Label: "Product"},
 	{Name: "phase", Label: "Phase"}, {Name: "priority", Label: "Priority"}, {Name: "max_retries", Label: "Retries"},
-	{Name: "estimated_minutes", Label: "Estimate"}, {Name: "token_budget", Label: "Token budget"},
+	{Name: "estimated_minutes", Label: "Estimate"}, {Name: "budget_usd", Label: "Budget"}, {Name: "token_budget", Label: "Token budget"},
+	{Name: "complexity", Label: "Complexity"}, {Name: "tier", Label: "Model size"},
 	{Name: "review_required", Label: "Review"}, {Name: "not_before", Label: "Not before"}, {Name: "tags", Label: "Tags"},
 }
 
 // ReviewWords are the choices of who accepts the work.
 var ReviewWords = map[string]string{"inherit": "As the product says", "yes": "A person approves", "no": "Not needed"}
+
+// TierWords are the choices of the size of model, ComplexityWords those of how hard a job
+// is.
+var (
+	TierWords = map[string]string{"": "As the estimate says", "small": "Small", "standard": "Standard", "large": "Large"}
+
+	ComplexityWords = map[string]string{"": "Not said", "1": "1, trivial", "2": "2, easy", "3": "3, usual", "4": "4, hard",
+		"5": "5, very hard"}
+)
 
 // Page is the form of a job.
 type Page struct {
@@ -52,6 +62,9 @@ type Form struct {
 	MaxRetries     string
 	Estimate       string
 	Budget         string // of tokens
+	Dollars        string // that it may cost
+	Complexity     string // 1 to 5, or empty
+	Tier           string
 	Tags           string // with commas
 	NotBefore      string // as <input type="datetime-local"> writes it
 	Review         string // "inherit", "yes", "no"

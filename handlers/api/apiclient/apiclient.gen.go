@@ -247,9 +247,11 @@ const (
 	JobFieldAttempts            JobField = "attempts"
 	JobFieldBlockedReason       JobField = "blocked_reason"
 	JobFieldBody                JobField = "body"
+	JobFieldBudgetUsd           JobField = "budget_usd"
 	JobFieldCapabilities        JobField = "capabilities"
 	JobFieldCheckpoint          JobField = "checkpoint"
 	JobFieldCompletedAt         JobField = "completed_at"
+	JobFieldComplexity          JobField = "complexity"
 	JobFieldCreatedAt           JobField = "created_at"
 	JobFieldCreatedBy           JobField = "created_by"
 	JobFieldCurrentStep         JobField = "current_step"
@@ -289,6 +291,7 @@ const (
 	JobFieldStartedAt           JobField = "started_at"
 	JobFieldStatus              JobField = "status"
 	JobFieldTags                JobField = "tags"
+	JobFieldTier                JobField = "tier"
 	JobFieldTitle               JobField = "title"
 	JobFieldTokenBudget         JobField = "token_budget"
 	JobFieldURL                 JobField = "url"
@@ -317,11 +320,15 @@ func (e JobField) Valid() bool {
 		return true
 	case JobFieldBody:
 		return true
+	case JobFieldBudgetUsd:
+		return true
 	case JobFieldCapabilities:
 		return true
 	case JobFieldCheckpoint:
 		return true
 	case JobFieldCompletedAt:
+		return true
+	case JobFieldComplexity:
 		return true
 	case JobFieldCreatedAt:
 		return true
@@ -400,6 +407,8 @@ func (e JobField) Valid() bool {
 	case JobFieldStatus:
 		return true
 	case JobFieldTags:
+		return true
+	case JobFieldTier:
 		return true
 	case JobFieldTitle:
 		return true
@@ -645,6 +654,30 @@ func (e ProblemCode) Valid() bool {
 	case ProblemCodeValidationFailed:
 		return true
 	case ProblemCodeVersionConflict:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for Tier.
+const (
+	TierEmpty    Tier = ""
+	TierLarge    Tier = "large"
+	TierSmall    Tier = "small"
+	TierStandard Tier = "standard"
+)
+
+// Valid indicates whether the value is a known member of the Tier enum.
+func (e Tier) Valid() bool {
+	switch e {
+	case TierEmpty:
+		return true
+	case TierLarge:
+		return true
+	case TierSmall:
+		return true
+	case TierStandard:
 		return true
 	default:
 		return false
@@ -1261,12 +1294,16 @@ type Job struct {
 	BlockedReason string     `json:"blocked_reason"`
 
 	// Body Markdown.
-	Body         string   `json:"body"`
+	Body string `json:"body"`
+
+	// BudgetUSD Dollars that all attempts together may cost.
+	BudgetUSD    *string  `json:"budget_usd"`
 	Capabilities []string `json:"capabilities"`
 
 	// Checkpoint Any JSON object, or null.
 	Checkpoint  FreeFormOrNull `json:"checkpoint"`
 	CompletedAt *time.Time     `json:"completed_at"`
+	Complexity  *int           `json:"complexity"`
 	CreatedAt   time.Time      `json:"created_at"`
 	CreatedBy   string         `json:"created_by"`
 	CurrentStep string         `json:"current_step"`
@@ -1334,13 +1371,16 @@ type Job struct {
 	Routable *bool `json:"routable,omitempty"`
 
 	// SecretKeys The keys of `input_context` whose values are encrypted. They read `[secret]` everywhere but in the claim's answer.
-	SecretKeys  []string   `json:"secret_keys"`
-	StartedAt   *time.Time `json:"started_at"`
-	Status      JobStatus  `json:"status"`
-	Tags        []string   `json:"tags"`
-	Title       string     `json:"title"`
-	TokenBudget *int64     `json:"token_budget"`
-	UpdatedAt   time.Time  `json:"updated_at"`
+	SecretKeys []string   `json:"secret_keys"`
+	StartedAt  *time.Time `json:"started_at"`
+	Status     JobStatus  `json:"status"`
+	Tags       []string   `json:"tags"`
+
+	// Tier The size of model that a person wants; empty leaves it to the estimate.
+	Tier        Tier      `json:"tier"`
+	Title       string    `json:"title"`
+	TokenBudget *int64    `json:"token_budget"`
+	UpdatedAt   time.Time `json:"updated_at"`
 
 	// URL Where the work is to be seen, such as its pull request.
 	URL string `json:"url"`
@@ -1378,7 +1418,13 @@ type JobPatch struct {
 	Acceptance    *[]string `json:"acceptance,omitempty"`
 	AcceptanceMet *[]bool   `json:"acceptance_met,omitempty"`
 	Body          *string   `json:"body,omitempty"`
-	Capabilities  *[]string `json:"capabilities,omitempty"`
+
+	// BudgetUSD Dollars that all attempts together may cost, as a decimal with up to nine places. A job that has cost as much is not claimed, or paused at the next contact of its agent.
+	BudgetUSD    *string   `json:"budget_usd,omitempty"`
+	Capabilities *[]string `json:"capabilities,omitempty"`
+
+	// Complexity How hard it is; the estimate of its cost goes by it.
+	Complexity *int `json:"complexity,omitempty"`
 
 	// DependsOn Keys or ids of all jobs that are to be completed first; others are not waited for any more.
 	DependsOn           *[]string `json:"depends_on,omitempty"`
@@ -1399,7 +1445,10 @@ type JobPatch struct {
 	// ReviewRequired The product's policy where it is null.
 	ReviewRequired *bool     `json:"review_required,omitempty"`
 	Tags           *[]string `json:"tags,omitempty"`
-	Title          *string   `json:"title,omitempty"`
+
+	// Tier The size of model wanted; the estimate chooses where it is left out.
+	Tier  *string `json:"tier,omitempty"`
+	Title *string `json:"title,omitempty"`
 
 	// TokenBudget Once its usage passes it the job is paused at the next contact of its agent.
 	TokenBudget      *int64 `json:"token_budget,omitempty"`
@@ -1553,9 +1602,15 @@ type NewJob struct {
 	Acceptance *[]string `json:"acceptance,omitempty"`
 	Body       *string   `json:"body,omitempty"`
 
+	// BudgetUSD Dollars that all attempts together may cost, as a decimal with up to nine places. A job that has cost as much is not claimed, or paused at the next contact of its agent.
+	BudgetUSD *string `json:"budget_usd,omitempty"`
+
 	// Capabilities Tokens such as `os:linux` or `node:20`, all of which a factory must offer.
 	Capabilities *JobNeeds `json:"capabilities,omitempty"`
-	DependsOn    *[]string `json:"depends_on,omitempty"`
+
+	// Complexity How hard it is; the estimate of its cost goes by it.
+	Complexity *int      `json:"complexity,omitempty"`
+	DependsOn  *[]string `json:"depends_on,omitempty"`
 
 	// DiscoveredFrom The lease under which an agent found a job; needed from agents, and refused from people.
 	DiscoveredFrom      *Discovery `json:"discovered_from,omitempty"`
@@ -1586,7 +1641,10 @@ type NewJob struct {
 	// SecretKeys Keys of `input_context` whose values are encrypted at rest and shown only to the agent that claims the job; together they have at most 16,384 bytes.
 	SecretKeys *[]string `json:"secret_keys,omitempty"`
 	Tags       *[]string `json:"tags,omitempty"`
-	Title      string    `json:"title"`
+
+	// Tier The size of model wanted; the estimate chooses where it is left out.
+	Tier  *string `json:"tier,omitempty"`
+	Title string  `json:"title"`
 
 	// TokenBudget Tokens of all kinds. Once its usage passes it the job is paused at the next contact of its agent.
 	TokenBudget      *int64 `json:"token_budget,omitempty"`
@@ -1883,6 +1941,9 @@ type TerminateRequest struct {
 	Graceful *bool  `json:"graceful,omitempty"`
 	Reason   Reason `json:"reason"`
 }
+
+// Tier The size of model that a person wants; empty leaves it to the estimate.
+type Tier string
 
 // Usage Sums of usage entries, each of which is counted once.
 type Usage struct {
