@@ -23,9 +23,11 @@ const usage = `Usage: fleetboard [command]
               --at TIME as it was then; --workspace NAME where several have that key
   accept-log  take the log as it is now for whole, after a restore for instance, after asking;
               --yes does not ask
+  estimates --replay
+              estimate past jobs, each by those that ended before it, and compare with what they cost
   help        print this
 
-All are configured by the same environment. audit, verify-log and show only read,
+All are configured by the same environment. audit, verify-log, show and estimates only read,
 but for --repair, also while servers run. Exit codes: 0 all is well, 1 something differs or the server
 failed, 2 it was not possible to look.
 `
@@ -53,6 +55,8 @@ func run(ctx context.Context, args, environ []string, in io.Reader, out, logs io
 			return verifyLog(ctx, args[1:], environ, in, out, logs)
 		case "show":
 			return show(ctx, args[1:], environ, out, logs)
+		case "estimates":
+			return replayEstimates(ctx, args[1:], environ, out, logs)
 		case "accept-log":
 			return acceptLog(ctx, args[1:], environ, in, out, logs)
 		}

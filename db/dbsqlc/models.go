@@ -375,6 +375,31 @@ type Job struct {
 	Tier                string
 }
 
+type JobCost struct {
+	WorkspaceID        uuid.UUID
+	JobID              uuid.UUID
+	EndedAt            time.Time
+	Kind               string
+	Repo               string
+	Complexity         int16
+	Priority           int16
+	Failures           int32
+	Model              string
+	InputTokens        int64
+	CacheReadTokens    int64
+	CacheWriteTokens   int64
+	CacheWrite1hTokens int64
+	OutputTokens       int64
+	Tokens             int64
+	CostNanos          int64
+}
+
+type JobCostCursor struct {
+	WorkspaceID uuid.UUID
+	EndedAt     time.Time
+	JobID       uuid.UUID
+}
+
 type JobCount struct {
 	WorkspaceID uuid.UUID
 	ProductID   uuid.UUID

@@ -23,6 +23,7 @@ import (
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/spend/estimates"
 	"fleetboard/internal/tenancy"
 )
 
@@ -163,7 +164,7 @@ func (m *matrix) serve(change ...func(*api.Deps)) http.Handler {
 	list, events := jobs.NewService(m.db, silence{}, dbtest.Vault(m.db)), eventlog.New(m.db)
 	deps := api.Deps{Jobs: list, Attempts: attempts.NewService(m.db), JobLogs: joblog.NewService(m.db),
 		Fleet: fleet.NewService(m.db, silence{}), Dispatch: dispatch.New(m.db, list, silence{}, people.Tokens, log),
-		Kanban: kanban.New(m.db, events, silence{}, log), Events: events, Done: m.done, Tokens: people.Tokens, Log: log,
+		Kanban: kanban.New(m.db, events, silence{}, log), Events: events, Estimates: estimates.New(m.db), Done: m.done, Tokens: people.Tokens, Log: log,
 		Coordinator: coordinator.New(m.db, coordinator.Work{}, silence{}, log)}
 	for _, f := range change {
 		f(&deps)

@@ -147,6 +147,24 @@ func (e Directive) Valid() bool {
 	}
 }
 
+// Defines values for EstimateSource.
+const (
+	Formula EstimateSource = "formula"
+	History EstimateSource = "history"
+)
+
+// Valid indicates whether the value is a known member of the EstimateSource enum.
+func (e EstimateSource) Valid() bool {
+	switch e {
+	case Formula:
+		return true
+	case History:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FailureKind.
 const (
 	FailureKindBudgetExceeded     FailureKind = "budget_exceeded"
@@ -1106,6 +1124,52 @@ type Discovery struct {
 
 // Epoch The epoch of the lease.
 type Epoch = int64
+
+// Estimate defines model for Estimate.
+type Estimate struct {
+	// P50Usd Half of such jobs cost at most this.
+	P50Usd string `json:"p50_usd"`
+
+	// P90Usd Nine tenths of such jobs cost at most this.
+	P90Usd string `json:"p90_usd"`
+
+	// Samples How many of the newest 100 finished jobs of the same kind, complexity and repo there are, or else of a wider group.
+	Samples int `json:"samples"`
+
+	// Source `formula` where no job has finished with a known cost yet.
+	Source EstimateSource `json:"source"`
+
+	// Tier The size of model that a person wants; empty leaves it to the estimate.
+	Tier Tier `json:"tier"`
+
+	// TokensP50 Tokens of all kinds that half of such jobs use at most.
+	TokensP50 int64 `json:"tokens_p50"`
+
+	// Why What the estimate goes by, and why this tier.
+	Why string `json:"why"`
+}
+
+// EstimateSource `formula` where no job has finished with a known cost yet.
+type EstimateSource string
+
+// EstimateRequest defines model for EstimateRequest.
+type EstimateRequest struct {
+	Complexity *int `json:"complexity,omitempty"`
+
+	// Engine The estimate does not go by it yet.
+	Engine *string `json:"engine,omitempty"`
+
+	// EstimatedMinutes Stands for the complexity where that is left out.
+	EstimatedMinutes *int    `json:"estimated_minutes,omitempty"`
+	Kind             *string `json:"kind,omitempty"`
+
+	// Priority A job of priority 9 or 10 is worth a large model.
+	Priority *int `json:"priority,omitempty"`
+
+	// Product The estimate does not go by it yet.
+	Product *string `json:"product,omitempty"`
+	Repo    *string `json:"repo,omitempty"`
+}
 
 // Event defines model for Event.
 type Event struct {
@@ -2265,6 +2329,9 @@ type HeartbeatJSONRequestBody = Heartbeat
 // TerminateAgentJSONRequestBody defines body for TerminateAgent for application/json ContentType.
 type TerminateAgentJSONRequestBody = TerminateRequest
 
+// PreviewEstimateJSONRequestBody defines body for PreviewEstimate for application/json ContentType.
+type PreviewEstimateJSONRequestBody = EstimateRequest
+
 // AskQuestionJSONRequestBody defines body for AskQuestion for application/json ContentType.
 type AskQuestionJSONRequestBody = Question
 
@@ -2545,6 +2612,9 @@ type ServerInterface interface {
 	// GetCoordinatorStatus Who coordinates, what was done in this term, and how the workspace's jobs and agents are.
 	// (GET /coordinator/status)
 	GetCoordinatorStatus(ctx echo.Context) error
+	// PreviewEstimate What a job like this is expected to cost, before it exists.
+	// (POST /estimates)
+	PreviewEstimate(ctx echo.Context) error
 	// ListEvents The log from a place on, oldest first. Reading on from `next_after` gives everything later once. With `order=desc` it goes back from the place, or from the end, newest first; `next_after` is empty at the beginning of the log.
 	// (GET /events)
 	ListEvents(ctx echo.Context, params ListEventsParams) error
@@ -2653,6 +2723,9 @@ type ServerInterface interface {
 	// UnlinkJob Takes a link away, of every type where none is named; a parent's with its gate. A job that waited for it alone becomes claimable.
 	// (DELETE /jobs/{job}/dependencies/{dep})
 	UnlinkJob(ctx echo.Context, job JobPath, dep DependencyPath, params UnlinkJobParams) error
+	// EstimateJob What a job is expected to cost, and which size of model it is worth.
+	// (GET /jobs/{job}/estimate)
+	EstimateJob(ctx echo.Context, job JobPath) error
 	// ListJobEvents What happened to a job, newest first.
 	// (GET /jobs/{job}/events)
 	ListJobEvents(ctx echo.Context, job JobPath, params ListJobEventsParams) error
@@ -2971,6 +3044,15 @@ func (w *ServerInterfaceWrapper) GetCoordinatorStatus(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.GetCoordinatorStatus(ctx)
+	return err
+}
+
+// PreviewEstimate converts echo context to params.
+func (w *ServerInterfaceWrapper) PreviewEstimate(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PreviewEstimate(ctx)
 	return err
 }
 
@@ -3765,6 +3847,22 @@ func (w *ServerInterfaceWrapper) UnlinkJob(ctx echo.Context) error {
 	return err
 }
 
+// EstimateJob converts echo context to params.
+func (w *ServerInterfaceWrapper) EstimateJob(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "job" -------------
+	var job JobPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", ctx.Param("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.EstimateJob(ctx, job)
+	return err
+}
+
 // ListJobEvents converts echo context to params.
 func (w *ServerInterfaceWrapper) ListJobEvents(ctx echo.Context) error {
 	var err error
@@ -4173,6 +4271,8 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/jobs/:job/attempts", wrapper.ListAttempts, options.OperationMiddlewares["listAttempts"]...)
 	router.GET(options.BaseURL+"/jobs/:job/events", wrapper.ListJobEvents, options.OperationMiddlewares["listJobEvents"]...)
 	router.GET(options.BaseURL+"/jobs/:job/explanation", wrapper.ExplainJob, options.OperationMiddlewares["explainJob"]...)
+	router.GET(options.BaseURL+"/jobs/:job/estimate", wrapper.EstimateJob, options.OperationMiddlewares["estimateJob"]...)
+	router.POST(options.BaseURL+"/estimates", wrapper.PreviewEstimate, options.OperationMiddlewares["previewEstimate"]...)
 	router.POST(options.BaseURL+"/routability", wrapper.PreviewRoutability, options.OperationMiddlewares["previewRoutability"]...)
 	router.GET(options.BaseURL+"/stats", wrapper.GetStats, options.OperationMiddlewares["getStats"]...)
 	router.POST(options.BaseURL+"/reclaim", wrapper.ReclaimLeases, options.OperationMiddlewares["reclaimLeases"]...)
@@ -4717,6 +4817,52 @@ type GetCoordinatorStatusdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetCoordinatorStatusdefaultApplicationProblemPlusJSONResponse) VisitGetCoordinatorStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewEstimateRequestObject struct {
+	Body *PreviewEstimateJSONRequestBody
+}
+
+type PreviewEstimateResponseObject interface {
+	VisitPreviewEstimateResponse(w http.ResponseWriter) error
+}
+
+type PreviewEstimate200JSONResponse Estimate
+
+func (response PreviewEstimate200JSONResponse) VisitPreviewEstimateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewEstimatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PreviewEstimatedefaultApplicationProblemPlusJSONResponse) VisitPreviewEstimateResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -6517,6 +6663,52 @@ func (response UnlinkJobdefaultApplicationProblemPlusJSONResponse) VisitUnlinkJo
 	return err
 }
 
+type EstimateJobRequestObject struct {
+	Job JobPath `json:"job"`
+}
+
+type EstimateJobResponseObject interface {
+	VisitEstimateJobResponse(w http.ResponseWriter) error
+}
+
+type EstimateJob200JSONResponse Estimate
+
+func (response EstimateJob200JSONResponse) VisitEstimateJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EstimateJobdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response EstimateJobdefaultApplicationProblemPlusJSONResponse) VisitEstimateJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListJobEventsRequestObject struct {
 	Job    JobPath `json:"job"`
 	Params ListJobEventsParams
@@ -7494,6 +7686,9 @@ type StrictServerInterface interface {
 	// GetCoordinatorStatus Who coordinates, what was done in this term, and how the workspace's jobs and agents are.
 	// (GET /coordinator/status)
 	GetCoordinatorStatus(ctx context.Context, request GetCoordinatorStatusRequestObject) (GetCoordinatorStatusResponseObject, error)
+	// PreviewEstimate What a job like this is expected to cost, before it exists.
+	// (POST /estimates)
+	PreviewEstimate(ctx context.Context, request PreviewEstimateRequestObject) (PreviewEstimateResponseObject, error)
 	// ListEvents The log from a place on, oldest first. Reading on from `next_after` gives everything later once. With `order=desc` it goes back from the place, or from the end, newest first; `next_after` is empty at the beginning of the log.
 	// (GET /events)
 	ListEvents(ctx context.Context, request ListEventsRequestObject) (ListEventsResponseObject, error)
@@ -7602,6 +7797,9 @@ type StrictServerInterface interface {
 	// UnlinkJob Takes a link away, of every type where none is named; a parent's with its gate. A job that waited for it alone becomes claimable.
 	// (DELETE /jobs/{job}/dependencies/{dep})
 	UnlinkJob(ctx context.Context, request UnlinkJobRequestObject) (UnlinkJobResponseObject, error)
+	// EstimateJob What a job is expected to cost, and which size of model it is worth.
+	// (GET /jobs/{job}/estimate)
+	EstimateJob(ctx context.Context, request EstimateJobRequestObject) (EstimateJobResponseObject, error)
 	// ListJobEvents What happened to a job, newest first.
 	// (GET /jobs/{job}/events)
 	ListJobEvents(ctx context.Context, request ListJobEventsRequestObject) (ListJobEventsResponseObject, error)
@@ -8012,6 +8210,52 @@ func (sh *strictHandler) GetCoordinatorStatus(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(GetCoordinatorStatusResponseObject); ok {
 		return validResponse.VisitGetCoordinatorStatusResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PreviewEstimate operation middleware
+func (sh *strictHandler) PreviewEstimate(ctx echo.Context) error {
+	var request PreviewEstimateRequestObject
+
+	var body PreviewEstimateJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PreviewEstimate(ctx.Request().Context(), request.(PreviewEstimateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PreviewEstimate")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PreviewEstimateResponseObject); ok {
+		return validResponse.VisitPreviewEstimateResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -9408,6 +9652,31 @@ func (sh *strictHandler) UnlinkJob(ctx echo.Context, job JobPath, dep Dependency
 		return err
 	} else if validResponse, ok := response.(UnlinkJobResponseObject); ok {
 		return validResponse.VisitUnlinkJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// EstimateJob operation middleware
+func (sh *strictHandler) EstimateJob(ctx echo.Context, job JobPath) error {
+	var request EstimateJobRequestObject
+
+	request.Job = job
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.EstimateJob(ctx.Request().Context(), request.(EstimateJobRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EstimateJob")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(EstimateJobResponseObject); ok {
+		return validResponse.VisitEstimateJobResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

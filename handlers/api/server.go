@@ -18,6 +18,7 @@ import (
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/spend/estimates"
 	"fleetboard/internal/tenancy"
 	"fleetboard/internal/tenancy/quota"
 )
@@ -34,6 +35,8 @@ type Deps struct {
 	Dispatch *dispatch.Service
 	Kanban   *kanban.Service
 	Events   *eventlog.Log
+	// Estimates say what jobs are expected to cost.
+	Estimates *estimates.Service
 	// Coordinator says who leads.
 	Coordinator *coordinator.Service
 	// Wake tells of new events; nil leaves streams to their slow poll.
@@ -68,6 +71,7 @@ type Server struct {
 	actionHandlers
 	agentHandlers
 	claimHandlers
+	estimateHandlers
 	eventHandlers
 	factoryHandlers
 	historyHandlers
@@ -98,11 +102,12 @@ func New(d Deps) *Server {
 		bodies[id] = op.body
 	}
 	s := &Server{
-		actionHandlers:  actionHandlers{actions: d.Dispatch, keys: d.Jobs, log: d.Log},
-		agentHandlers:   agentHandlers{agents: d.Dispatch, fleet: d.Fleet},
-		claimHandlers:   claimHandlers{queue: d.Dispatch},
-		eventHandlers:   eventHandlers{events: d.Events, jobs: d.Jobs, wake: d.Wake, done: d.Done, tokens: d.Tokens},
-		factoryHandlers: factoryHandlers{fleet: d.Fleet, removal: d.Dispatch},
+		actionHandlers:   actionHandlers{actions: d.Dispatch, keys: d.Jobs, log: d.Log},
+		agentHandlers:    agentHandlers{agents: d.Dispatch, fleet: d.Fleet},
+		claimHandlers:    claimHandlers{queue: d.Dispatch},
+		estimateHandlers: estimateHandlers{jobs: d.Jobs, estimates: d.Estimates},
+		eventHandlers:    eventHandlers{events: d.Events, jobs: d.Jobs, wake: d.Wake, done: d.Done, tokens: d.Tokens},
+		factoryHandlers:  factoryHandlers{fleet: d.Fleet, removal: d.Dispatch},
 		historyHandlers: historyHandlers{jobs: d.Jobs, attempts: d.Attempts, logs: d.JobLogs, agents: d.Fleet, usage: d.Dispatch,
 			events: d.Events, board: d.Kanban},
 		jobHandlers:         jobHandlers{jobs: d.Jobs, discover: d.Dispatch, fleet: d.Fleet, agents: d.Fleet, usage: d.Dispatch},

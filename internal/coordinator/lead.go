@@ -18,6 +18,7 @@ type Work struct {
 	JobLogs   JobLogs
 	Secrets   Secrets
 	Seals     Seals
+	Costs     Costs
 }
 
 // Recovery takes jobs back from agents; each returns how many.
@@ -58,6 +59,12 @@ type Secrets interface {
 // Seals seals the log of events, and returns how many events.
 type Seals interface {
 	Seal(ctx context.Context) (int, error)
+}
+
+// Costs takes what finished jobs cost into the history that estimates go by, and
+// returns how many jobs it looked at.
+type Costs interface {
+	Extend(ctx context.Context) (int, error)
 }
 
 const (
@@ -108,6 +115,10 @@ func (t *term) loops() []runloop.Loop {
 		})},
 		{Name: "seals", Every: 5 * time.Second, Jitter: time.Second, Do: t.cycle(func(ctx context.Context) error {
 			_, err := w.Seals.Seal(ctx)
+			return err
+		})},
+		{Name: "costs", Every: time.Minute, Jitter: 10 * time.Second, Timeout: slowTimeout, Do: t.cycle(func(ctx context.Context) error {
+			_, err := t.exhausted(w.Costs.Extend)(ctx)
 			return err
 		})},
 		{Name: "sessions", Every: 10 * time.Minute, Jitter: time.Minute, Do: t.cycle(w.People.Expire)},

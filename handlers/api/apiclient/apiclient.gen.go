@@ -147,6 +147,24 @@ func (e Directive) Valid() bool {
 	}
 }
 
+// Defines values for EstimateSource.
+const (
+	Formula EstimateSource = "formula"
+	History EstimateSource = "history"
+)
+
+// Valid indicates whether the value is a known member of the EstimateSource enum.
+func (e EstimateSource) Valid() bool {
+	switch e {
+	case Formula:
+		return true
+	case History:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FailureKind.
 const (
 	FailureKindBudgetExceeded     FailureKind = "budget_exceeded"
@@ -1106,6 +1124,52 @@ type Discovery struct {
 
 // Epoch The epoch of the lease.
 type Epoch = int64
+
+// Estimate defines model for Estimate.
+type Estimate struct {
+	// P50Usd Half of such jobs cost at most this.
+	P50Usd string `json:"p50_usd"`
+
+	// P90Usd Nine tenths of such jobs cost at most this.
+	P90Usd string `json:"p90_usd"`
+
+	// Samples How many of the newest 100 finished jobs of the same kind, complexity and repo there are, or else of a wider group.
+	Samples int `json:"samples"`
+
+	// Source `formula` where no job has finished with a known cost yet.
+	Source EstimateSource `json:"source"`
+
+	// Tier The size of model that a person wants; empty leaves it to the estimate.
+	Tier Tier `json:"tier"`
+
+	// TokensP50 Tokens of all kinds that half of such jobs use at most.
+	TokensP50 int64 `json:"tokens_p50"`
+
+	// Why What the estimate goes by, and why this tier.
+	Why string `json:"why"`
+}
+
+// EstimateSource `formula` where no job has finished with a known cost yet.
+type EstimateSource string
+
+// EstimateRequest defines model for EstimateRequest.
+type EstimateRequest struct {
+	Complexity *int `json:"complexity,omitempty"`
+
+	// Engine The estimate does not go by it yet.
+	Engine *string `json:"engine,omitempty"`
+
+	// EstimatedMinutes Stands for the complexity where that is left out.
+	EstimatedMinutes *int    `json:"estimated_minutes,omitempty"`
+	Kind             *string `json:"kind,omitempty"`
+
+	// Priority A job of priority 9 or 10 is worth a large model.
+	Priority *int `json:"priority,omitempty"`
+
+	// Product The estimate does not go by it yet.
+	Product *string `json:"product,omitempty"`
+	Repo    *string `json:"repo,omitempty"`
+}
 
 // Event defines model for Event.
 type Event struct {
@@ -2265,6 +2329,9 @@ type HeartbeatJSONRequestBody = Heartbeat
 // TerminateAgentJSONRequestBody defines body for TerminateAgent for application/json ContentType.
 type TerminateAgentJSONRequestBody = TerminateRequest
 
+// PreviewEstimateJSONRequestBody defines body for PreviewEstimate for application/json ContentType.
+type PreviewEstimateJSONRequestBody = EstimateRequest
+
 // AskQuestionJSONRequestBody defines body for AskQuestion for application/json ContentType.
 type AskQuestionJSONRequestBody = Question
 
@@ -2666,6 +2733,20 @@ type ClientInterface interface {
 	// Corresponds with GET /coordinator/status (the `GetCoordinatorStatus` operationId).
 	GetCoordinatorStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// PreviewEstimateWithBody What a job like this is expected to cost, before it exists.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /estimates (the `PreviewEstimate` operationId).
+	PreviewEstimateWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PreviewEstimate What a job like this is expected to cost, before it exists.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /estimates (the `PreviewEstimate` operationId).
+	PreviewEstimate(ctx context.Context, body PreviewEstimateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListEvents The log from a place on, oldest first. Reading on from `next_after` gives everything later once. With `order=desc` it goes back from the place, or from the end, newest first; `next_after` is empty at the beginning of the log.
 	//
 	// Corresponds with GET /events (the `ListEvents` operationId).
@@ -3046,6 +3127,11 @@ type ClientInterface interface {
 	//
 	// Corresponds with DELETE /jobs/{job}/dependencies/{dep} (the `UnlinkJob` operationId).
 	UnlinkJob(ctx context.Context, job JobPath, dep DependencyPath, params *UnlinkJobParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EstimateJob What a job is expected to cost, and which size of model it is worth.
+	//
+	// Corresponds with GET /jobs/{job}/estimate (the `EstimateJob` operationId).
+	EstimateJob(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListJobEvents What happened to a job, newest first.
 	//
@@ -3454,6 +3540,40 @@ func (c *Client) Recover(ctx context.Context, reqEditors ...RequestEditorFn) (*h
 // Corresponds with GET /coordinator/status (the `GetCoordinatorStatus` operationId).
 func (c *Client) GetCoordinatorStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetCoordinatorStatusRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PreviewEstimateWithBody What a job like this is expected to cost, before it exists.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /estimates (the `PreviewEstimate` operationId).
+func (c *Client) PreviewEstimateWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreviewEstimateRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PreviewEstimate What a job like this is expected to cost, before it exists.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /estimates (the `PreviewEstimate` operationId).
+func (c *Client) PreviewEstimate(ctx context.Context, body PreviewEstimateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreviewEstimateRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4415,6 +4535,21 @@ func (c *Client) LinkJob(ctx context.Context, job JobPath, body LinkJobJSONReque
 // Corresponds with DELETE /jobs/{job}/dependencies/{dep} (the `UnlinkJob` operationId).
 func (c *Client) UnlinkJob(ctx context.Context, job JobPath, dep DependencyPath, params *UnlinkJobParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUnlinkJobRequest(c.Server, job, dep, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EstimateJob What a job is expected to cost, and which size of model it is worth.
+//
+// Corresponds with GET /jobs/{job}/estimate (the `EstimateJob` operationId).
+func (c *Client) EstimateJob(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEstimateJobRequest(c.Server, job)
 	if err != nil {
 		return nil, err
 	}
@@ -5528,6 +5663,46 @@ func NewGetCoordinatorStatusRequest(server string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewPreviewEstimateRequest calls the generic PreviewEstimate builder with application/json body
+func NewPreviewEstimateRequest(server string, body PreviewEstimateJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPreviewEstimateRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewPreviewEstimateRequestWithBody constructs an http.Request for the PreviewEstimate method, with any body, and a specified content type
+func NewPreviewEstimateRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/estimates")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -7477,6 +7652,40 @@ func NewUnlinkJobRequest(server string, job JobPath, dep DependencyPath, params 
 	return req, nil
 }
 
+// NewEstimateJobRequest constructs an http.Request for the EstimateJob method
+func NewEstimateJobRequest(server string, job JobPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s/estimate", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListJobEventsRequest constructs an http.Request for the ListJobEvents method
 func NewListJobEventsRequest(server string, job JobPath, params *ListJobEventsParams) (*http.Request, error) {
 	var err error
@@ -8502,6 +8711,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /coordinator/status (the `GetCoordinatorStatus` operationId).
 	GetCoordinatorStatusWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetCoordinatorStatusResponse, error)
 
+	// PreviewEstimateWithBodyWithResponse What a job like this is expected to cost, before it exists.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /estimates (the `PreviewEstimate` operationId).
+	PreviewEstimateWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewEstimateResponse, error)
+
+	// PreviewEstimateWithResponse What a job like this is expected to cost, before it exists.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /estimates (the `PreviewEstimate` operationId).
+	PreviewEstimateWithResponse(ctx context.Context, body PreviewEstimateJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewEstimateResponse, error)
+
 	// ListEventsWithResponse The log from a place on, oldest first. Reading on from `next_after` gives everything later once. With `order=desc` it goes back from the place, or from the end, newest first; `next_after` is empty at the beginning of the log.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -8910,6 +9133,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with DELETE /jobs/{job}/dependencies/{dep} (the `UnlinkJob` operationId).
 	UnlinkJobWithResponse(ctx context.Context, job JobPath, dep DependencyPath, params *UnlinkJobParams, reqEditors ...RequestEditorFn) (*UnlinkJobResponse, error)
+
+	// EstimateJobWithResponse What a job is expected to cost, and which size of model it is worth.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /jobs/{job}/estimate (the `EstimateJob` operationId).
+	EstimateJobWithResponse(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*EstimateJobResponse, error)
 
 	// ListJobEventsWithResponse What happened to a job, newest first.
 	//
@@ -9732,6 +9962,62 @@ func (r GetCoordinatorStatusResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetCoordinatorStatusResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PreviewEstimateResponseDefaultHeaders the declared response headers of an HTTP default response for PreviewEstimate
+type PreviewEstimateResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type PreviewEstimateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Estimate
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PreviewEstimateResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PreviewEstimateResponse) GetJSON200() *Estimate {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PreviewEstimateResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PreviewEstimateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PreviewEstimateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PreviewEstimateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PreviewEstimateResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -11790,6 +12076,62 @@ func (r UnlinkJobResponse) ContentType() string {
 	return ""
 }
 
+// EstimateJobResponseDefaultHeaders the declared response headers of an HTTP default response for EstimateJob
+type EstimateJobResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type EstimateJobResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Estimate
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *EstimateJobResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r EstimateJobResponse) GetJSON200() *Estimate {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r EstimateJobResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r EstimateJobResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EstimateJobResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EstimateJobResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EstimateJobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListJobEventsResponseDefaultHeaders the declared response headers of an HTTP default response for ListJobEvents
 type ListJobEventsResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -13036,6 +13378,32 @@ func (c *ClientWithResponses) GetCoordinatorStatusWithResponse(ctx context.Conte
 	return ParseGetCoordinatorStatusResponse(rsp)
 }
 
+// PreviewEstimateWithBodyWithResponse What a job like this is expected to cost, before it exists.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /estimates (the `PreviewEstimate` operationId).
+func (c *ClientWithResponses) PreviewEstimateWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewEstimateResponse, error) {
+	rsp, err := c.PreviewEstimateWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreviewEstimateResponse(rsp)
+}
+
+// PreviewEstimateWithResponse What a job like this is expected to cost, before it exists.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /estimates (the `PreviewEstimate` operationId).
+func (c *ClientWithResponses) PreviewEstimateWithResponse(ctx context.Context, body PreviewEstimateJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewEstimateResponse, error) {
+	rsp, err := c.PreviewEstimate(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreviewEstimateResponse(rsp)
+}
+
 // ListEventsWithResponse The log from a place on, oldest first. Reading on from `next_after` gives everything later once. With `order=desc` it goes back from the place, or from the end, newest first; `next_after` is empty at the beginning of the log.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -13791,6 +14159,19 @@ func (c *ClientWithResponses) UnlinkJobWithResponse(ctx context.Context, job Job
 		return nil, err
 	}
 	return ParseUnlinkJobResponse(rsp)
+}
+
+// EstimateJobWithResponse What a job is expected to cost, and which size of model it is worth.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /jobs/{job}/estimate (the `EstimateJob` operationId).
+func (c *ClientWithResponses) EstimateJobWithResponse(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*EstimateJobResponse, error) {
+	rsp, err := c.EstimateJob(ctx, job, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEstimateJobResponse(rsp)
 }
 
 // ListJobEventsWithResponse What happened to a job, newest first.
@@ -14746,6 +15127,59 @@ func ParseGetCoordinatorStatusResponse(rsp *http.Response) (*GetCoordinatorStatu
 	switch {
 	case true:
 		var headers GetCoordinatorStatusResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePreviewEstimateResponse parses an HTTP response from a PreviewEstimateWithResponse call
+func ParsePreviewEstimateResponse(rsp *http.Response) (*PreviewEstimateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PreviewEstimateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Estimate
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PreviewEstimateResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -16726,6 +17160,59 @@ func ParseUnlinkJobResponse(rsp *http.Response) (*UnlinkJobResponse, error) {
 	switch {
 	case true:
 		var headers UnlinkJobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseEstimateJobResponse parses an HTTP response from a EstimateJobWithResponse call
+func ParseEstimateJobResponse(rsp *http.Response) (*EstimateJobResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EstimateJobResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Estimate
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers EstimateJobResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

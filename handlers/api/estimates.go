@@ -1,0 +1,43 @@
+package api
+
+import (
+	"context"
+
+	"fleetboard/internal/spend/estimates"
+	"fleetboard/internal/tenancy"
+)
+
+// estimateHandlers say what jobs are expected to cost.
+type estimateHandlers struct {
+	jobs      jobReader
+	estimates estimator
+}
+
+// estimator estimates by the history of a workspace.
+type estimator interface {
+	Of(ctx context.Context, who tenancy.Principal, a estimates.Ask) (estimates.Estimate, error)
+}
+
+// EstimateJob says what a job is expected to cost.
+func (s *estimateHandlers) EstimateJob(ctx context.Context, r EstimateJobRequestObject) (EstimateJobResponseObject, error) {
+	who := whoOf(ctx)
+	job, err := s.jobs.Get(ctx, who, r.Job)
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.estimates.Of(ctx, who, estimates.Ask{Kind: job.Kind, Repo: job.Repo, Complexity: value(job.Complexity),
+		Minutes: value(job.EstimatedMinutes), Priority: job.Priority, Wanted: estimates.Tier(job.Tier)})
+	return EstimateJob200JSONResponse(estimateModel(e)), err
+}
+
+// PreviewEstimate says what a job is expected to cost that does not exist yet.
+func (s *estimateHandlers) PreviewEstimate(ctx context.Context, r PreviewEstimateRequestObject) (PreviewEstimateResponseObject, error) {
+	e, err := s.estimates.Of(ctx, whoOf(ctx), estimates.Ask{Kind: value(r.Body.Kind), Repo: value(r.Body.Repo),
+		Complexity: value(r.Body.Complexity), Minutes: value(r.Body.EstimatedMinutes), Priority: value(r.Body.Priority)})
+	return PreviewEstimate200JSONResponse(estimateModel(e)), err
+}
+
+func estimateModel(e estimates.Estimate) Estimate {
+	return Estimate{P50Usd: e.P50.Fixed(), P90Usd: e.P90.Fixed(), TokensP50: e.TokensP50, Source: EstimateSource(e.Source),
+		Samples: e.Samples, Tier: Tier(e.Tier), Why: e.Why}
+}

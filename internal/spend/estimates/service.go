@@ -1,0 +1,123 @@
+package estimates
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+const (
+	// settle is how long ago a job has to have ended before it is history: what is told
+	// late, such as the last usage of an agent, is in there then.
+	settle = 2 * time.Minute
+	// sweepBatch bounds how many jobs of a workspace become history at once.
+	sweepBatch = 500
+	// replayPage is how many jobs a replay reads at once.
+	replayPage = 2000
+)
+
+// Service estimates by the history of a workspace.
+type Service struct{ db *db.DB }
+
+// New returns the service.
+func New(d *db.DB) *Service { return &Service{db: d} }
+
+// Of is the estimate of a job. Forbidden to whoever may not read the board.
+func (s *Service) Of(ctx context.Context, who tenancy.Principal, a Ask) (Estimate, error) {
+	list, err := s.OfMany(ctx, who, []Ask{a})
+	if err != nil {
+		return Estimate{}, err
+	}
+	return list[0], nil
+}
+
+// OfMany is the estimate of each ask, by one statement. Forbidden to whoever may not
+// read the board.
+func (s *Service) OfMany(ctx context.Context, who tenancy.Principal, asks []Ask) ([]Estimate, error) {
+	if !who.Can(tenancy.ReadBoard) {
+		return nil, fault.New(fault.Forbidden, "You may not see what jobs cost.")
+	}
+	var found [][groups]group
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		found, err = groupsTx(ctx, tx, who.Workspace, asks)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Estimate, len(asks))
+	for i, a := range asks {
+		list[i] = of(a, found[i])
+	}
+	return list, nil
+}
+
+// Extend takes jobs that ended some minutes ago into the history, a bounded number of
+// each workspace, and returns how many it looked at.
+func (s *Service) Extend(ctx context.Context) (total int, err error) {
+	list, err := workspaces(ctx, s.db)
+	if err != nil {
+		return 0, err
+	}
+	var failed []error
+	for _, workspace := range list {
+		failed = append(failed, s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+			n, err := extendTx(ctx, tx, workspace, settle, sweepBatch)
+			total += n
+			return err
+		}))
+	}
+	return total, errors.Join(failed...)
+}
+
+// Replayed is the replay of a workspace.
+type Replayed struct {
+	Workspace string // its address
+	Result    Result
+}
+
+// ReplayAll replays the history of each workspace that has one, as it is stored.
+func ReplayAll(ctx context.Context, d *db.DB) ([]Replayed, error) {
+	list, err := workspaces(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	var all []Replayed
+	for _, workspace := range list {
+		one, err := replay(ctx, d, workspace)
+		if err != nil {
+			return nil, err
+		}
+		if one.Result.After.Jobs > 0 {
+			all = append(all, one)
+		}
+	}
+	return all, nil
+}
+
+func replay(ctx context.Context, d *db.DB, workspace ids.ID) (one Replayed, err error) {
+	var page []Finished
+	r, from := NewReplay(), place{}
+	for more := true; more; more = len(page) == replayPage {
+		err = d.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+			if one.Workspace, err = slugTx(ctx, tx, workspace); err != nil {
+				return err
+			}
+			page, from, err = pageTx(ctx, tx, workspace, from, replayPage)
+			return err
+		})
+		if err != nil {
+			return one, err
+		}
+		for _, f := range page {
+			r.Add(f)
+		}
+	}
+	one.Result = r.Result()
+	return one, nil
+}

@@ -1,0 +1,86 @@
+package estimates
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
+)
+
+var q = dbsqlc.New()
+
+// extendTx takes jobs that have ended since into the history, at most so many, and
+// returns how many it looked at.
+func extendTx(ctx context.Context, tx db.Tx, workspace ids.ID, settle time.Duration, most int32) (int, error) {
+	n, err := q.JobCostExtend(ctx, tx, dbsqlc.JobCostExtendParams{WorkspaceID: workspace, SettleSeconds: settle.Seconds(), MaxRows: most,
+		Minutes: minutesUpTo[:]})
+	if err != nil {
+		return 0, fmt.Errorf("extend the history of costs: %w", err)
+	}
+	return int(n), nil
+}
+
+// groupsTx are the groups of each ask.
+func groupsTx(ctx context.Context, tx db.Tx, workspace ids.ID, asks []Ask) ([][groups]group, error) {
+	p := dbsqlc.JobCostGroupsParams{WorkspaceID: workspace, Newest: Window}
+	for _, a := range asks {
+		p.Kinds, p.Repos = append(p.Kinds, a.Kind), append(p.Repos, a.Repo)
+		p.Complexities = append(p.Complexities, int16(a.Step())) //nolint:gosec // 0 to 5
+	}
+	rows, err := q.JobCostGroups(ctx, tx, p)
+	if err != nil {
+		return nil, fmt.Errorf("history of costs: %w", err)
+	}
+	found := make([][groups]group, len(asks))
+	for _, r := range rows {
+		found[r.Question][r.Level] = group{jobs: int(r.Jobs), p50: r.Costs[0], p90: r.Costs[1], tokensP50: r.Tokens}
+	}
+	return found, nil
+}
+
+// place is where a page of the history begins.
+type place struct {
+	at time.Time
+	id ids.ID
+}
+
+// pageTx is the history after a place, at most so many jobs, and where it goes on.
+func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, after place, most int32) ([]Finished, place, error) {
+	rows, err := q.JobCostAll(ctx, tx, dbsqlc.JobCostAllParams{WorkspaceID: workspace, AfterAt: after.at, AfterID: after.id, MaxRows: most})
+	if err != nil {
+		return nil, after, fmt.Errorf("read the history of costs: %w", err)
+	}
+	list := make([]Finished, len(rows))
+	for i, r := range rows {
+		list[i] = Finished{Kind: r.Kind, Repo: r.Repo, Complexity: int(r.Complexity), Priority: int(r.Priority), Failures: int(r.Failures),
+			Model: r.Model, Cost: spend.Nanos(r.CostNanos), Tokens: Tokens{Input: r.InputTokens, CacheRead: r.CacheReadTokens,
+				CacheWrite: r.CacheWriteTokens, CacheWrite1h: r.CacheWrite1hTokens, Output: r.OutputTokens}}
+		after = place{r.EndedAt, r.JobID}
+	}
+	return list, after, nil
+}
+
+// workspaces lists all.
+func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
+	err = d.InSystem(ctx, func(tx db.Tx) error {
+		list, err = q.WorkspaceIDs(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("workspaces: %w", err)
+	}
+	return list, nil
+}
+
+// slugTx is the address of the transaction's workspace.
+func slugTx(ctx context.Context, tx db.Tx, workspace ids.ID) (string, error) {
+	w, err := q.WorkspaceGet(ctx, tx, workspace)
+	if err != nil {
+		return "", fmt.Errorf("workspace: %w", err)
+	}
+	return w.Slug, nil
+}
