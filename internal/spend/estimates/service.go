@@ -42,9 +42,18 @@ func (s *Service) OfMany(ctx context.Context, who tenancy.Principal, asks []Ask)
 	if !who.Can(tenancy.ReadBoard) {
 		return nil, fault.New(fault.Forbidden, "You may not see what jobs cost.")
 	}
+	// Many jobs of a list are of one group.
+	at, distinct := map[key]int{}, []Ask(nil)
+	for _, a := range asks {
+		k := keys(a)[sameRepo]
+		if _, known := at[k]; !known {
+			at[k] = len(distinct)
+			distinct = append(distinct, a)
+		}
+	}
 	var found [][groups]group
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
-		found, err = groupsTx(ctx, tx, who.Workspace, asks)
+		found, err = groupsTx(ctx, tx, who.Workspace, distinct)
 		return err
 	})
 	if err != nil {
@@ -52,7 +61,7 @@ func (s *Service) OfMany(ctx context.Context, who tenancy.Principal, asks []Ask)
 	}
 	list := make([]Estimate, len(asks))
 	for i, a := range asks {
-		list[i] = of(a, found[i])
+		list[i] = of(a, found[at[keys(a)[sameRepo]]])
 	}
 	return list, nil
 }
