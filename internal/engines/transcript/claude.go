@@ -149,8 +149,9 @@ func (c *claude) entries(sums map[string]meters, costs map[string]string, at tim
 	for _, model := range slices.Sorted(maps.Keys(sums)) {
 		u := sums[model]
 		id := string(ClaudeCode) + ":" + c.session + ":" + c.run.ID + ":" + model
-		list = append(list, Entry{ID: id, Provider: anthropic, Model: model, Session: c.session, Input: u.input, CacheRead: u.cacheRead, CacheWrite: u.cacheWrite, CacheWrite1h: u.cacheWrite1h,
-			Output: u.output, Cost: costs[model], At: at})
+		list = append(list, Entry{ID: id, Provider: anthropic, Model: model, Session: c.session,
+			Input: u.input, CacheRead: u.cacheRead, CacheWrite: u.cacheWrite, CacheWrite1h: u.cacheWrite1h, Output: u.output,
+			Cost: costs[model], At: at})
 	}
 	return list
 }
