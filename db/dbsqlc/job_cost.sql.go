@@ -242,3 +242,56 @@ func (q *Queries) JobCostGroups(ctx context.Context, db DBTX, arg JobCostGroupsP
 	}
 	return items, nil
 }
+
+const jobCostNewest = `-- name: JobCostNewest :many
+SELECT coalesce((SELECT j.key FROM job j WHERE j.workspace_id = $1 AND j.id = c.job_id), '')::text AS key, c.ended_at,
+    c.kind, c.repo, c.complexity, c.priority, c.cost_nanos, c.tokens
+FROM job_cost c WHERE c.workspace_id = $1
+ORDER BY c.ended_at DESC, c.job_id DESC LIMIT $2
+`
+
+type JobCostNewestParams struct {
+	WorkspaceID uuid.UUID
+	MaxRows     int32
+}
+
+type JobCostNewestRow struct {
+	Key        string
+	EndedAt    time.Time
+	Kind       string
+	Repo       string
+	Complexity int16
+	Priority   int16
+	CostNanos  int64
+	Tokens     int64
+}
+
+// The newest of the history with the jobs' keys, which are empty where a job was deleted.
+func (q *Queries) JobCostNewest(ctx context.Context, db DBTX, arg JobCostNewestParams) ([]JobCostNewestRow, error) {
+	rows, err := db.Query(ctx, jobCostNewest, arg.WorkspaceID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []JobCostNewestRow{}
+	for rows.Next() {
+		var i JobCostNewestRow
+		if err := rows.Scan(
+			&i.Key,
+			&i.EndedAt,
+			&i.Kind,
+			&i.Repo,
+			&i.Complexity,
+			&i.Priority,
+			&i.CostNanos,
+			&i.Tokens,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

@@ -94,3 +94,10 @@ SELECT c.job_id, c.ended_at, c.kind, c.repo, c.complexity, c.priority, c.failure
 FROM job_cost c
 WHERE c.workspace_id = @workspace_id AND (c.ended_at, c.job_id) > (@after_at::timestamptz, @after_id::uuid)
 ORDER BY c.ended_at, c.job_id LIMIT @max_rows;
+
+-- name: JobCostNewest :many
+-- The newest of the history with the jobs' keys, which are empty where a job was deleted.
+SELECT coalesce((SELECT j.key FROM job j WHERE j.workspace_id = @workspace_id AND j.id = c.job_id), '')::text AS key, c.ended_at,
+    c.kind, c.repo, c.complexity, c.priority, c.cost_nanos, c.tokens
+FROM job_cost c WHERE c.workspace_id = @workspace_id
+ORDER BY c.ended_at DESC, c.job_id DESC LIMIT @max_rows;

@@ -106,14 +106,7 @@ func (r *Replay) Add(f Finished) {
 	formula, history := of(a, [groups]group{}), of(a, r.groups(a))
 	r.before.add(formula, f.Cost)
 	r.after.add(history, f.Cost)
-	for _, k := range keys(a) {
-		w := r.newest[k]
-		if w == nil {
-			w = &window{}
-			r.newest[k] = w
-		}
-		w.add(f)
-	}
+	r.learn(f)
 	large := float64(f.Tokens.at(Large))
 	r.actual += float64(f.Cost)
 	r.alwaysLarge += large
@@ -128,6 +121,18 @@ func (r *Replay) Add(f Finished) {
 		m.Failed++
 	}
 	r.result.Models[f.Model] = m
+}
+
+// learn adds a job to its groups.
+func (r *Replay) learn(f Finished) {
+	for _, k := range keys(f.ask()) {
+		w := r.newest[k]
+		if w == nil {
+			w = &window{}
+			r.newest[k] = w
+		}
+		w.add(f)
+	}
 }
 
 // Result is what was found up to now.
@@ -178,6 +183,11 @@ func percentile(values []float64, share float64) float64 {
 	return sorted[low] + (sorted[low+1]-sorted[low])*(at-float64(low))
 }
 
+// isWithin reports whether an estimate was within 20 % of what a job cost.
+func isWithin(e Estimate, actual spend.Nanos) bool {
+	return math.Abs(float64(e.P50-actual)) <= within*float64(actual)
+}
+
 // tally compares estimates with what was.
 type tally struct {
 	within, under int
@@ -185,7 +195,7 @@ type tally struct {
 }
 
 func (t *tally) add(e Estimate, actual spend.Nanos) {
-	if math.Abs(float64(e.P50-actual)) <= within*float64(actual) {
+	if isWithin(e, actual) {
 		t.within++
 	}
 	if actual <= e.P90 {

@@ -46,7 +46,11 @@ func TestReplayOf2000SimulatedJobs(t *testing.T) {
 	t.Parallel()
 	const jobs = 2000
 	r := NewReplay()
-	for _, f := range simulated(jobs) {
+	young := 0 // estimated within 20 % while groups are small
+	for i, f := range simulated(jobs) {
+		if i == jobs/2 {
+			young = r.Result().After.Within
+		}
 		r.Add(f)
 	}
 	got := r.Result()
@@ -62,6 +66,9 @@ func TestReplayOf2000SimulatedJobs(t *testing.T) {
 	}
 	if share < best-chance-0.08 {
 		t.Errorf("%.3f are within 20 %%, and the noise allows %.3f", share, best)
+	}
+	if old := float64(got.After.Within-young) / (jobs / 2); old < best-math.Sqrt2*chance-0.02 {
+		t.Errorf("%.3f of the second half are within 20 %%, and the noise allows %.3f", old, best)
 	}
 	if before := float64(got.Before.Within) / jobs; before > 0.05 || got.Before.Factor < 3 {
 		t.Errorf("the formula meets %.3f and is off by a factor of %.1f", before, got.Before.Factor)

@@ -8,6 +8,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
 	"fleetboard/internal/tenancy"
 )
 
@@ -17,6 +18,8 @@ const (
 	settle = 2 * time.Minute
 	// sweepBatch bounds how many jobs of a workspace become history at once.
 	sweepBatch = 500
+	// compareOver is how many of the newest jobs are replayed for a comparison.
+	compareOver = 1000
 	// replayPage is how many jobs a replay reads at once.
 	replayPage = 2000
 )
@@ -64,6 +67,46 @@ func (s *Service) OfMany(ctx context.Context, who tenancy.Principal, asks []Ask)
 		list[i] = of(a, found[at[keys(a)[sameRepo]]])
 	}
 	return list, nil
+}
+
+// Compared is a finished job: what it was expected to cost, by those that ended before it,
+// and what it cost.
+type Compared struct {
+	Key     string // "" where the job was deleted
+	EndedAt time.Time
+	P50     spend.Nanos
+	P90     spend.Nanos
+	Actual  spend.Nanos
+	Within  bool // 20 % of what it cost
+}
+
+// Compare replays the newest jobs of the history, and returns the last of them with how
+// well they were estimated; the oldest comes first. Forbidden to whoever may not read the
+// board.
+func (s *Service) Compare(ctx context.Context, who tenancy.Principal, last int) ([]Compared, Accuracy, error) {
+	if !who.Can(tenancy.ReadBoard) {
+		return nil, Accuracy{}, fault.New(fault.Forbidden, "You may not see what jobs cost.")
+	}
+	var jobs []Finished
+	var list []Compared
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		jobs, list, err = newestTx(ctx, tx, who.Workspace, compareOver)
+		return err
+	})
+	if err != nil {
+		return nil, Accuracy{}, err
+	}
+	r, found, from := NewReplay(), tally{}, max(len(list)-last, 0)
+	for i, f := range jobs {
+		if i >= from {
+			a := f.ask()
+			e := of(a, r.groups(a))
+			found.add(e, f.Cost)
+			list[i].P50, list[i].P90, list[i].Within = e.P50, e.P90, isWithin(e, f.Cost)
+		}
+		r.learn(f)
+	}
+	return list[from:], found.accuracy(), nil
 }
 
 // Extend takes jobs that ended some minutes ago into the history, a bounded number of

@@ -175,6 +175,23 @@ func TestTheServiceEstimatesAsTheReplayDoes(t *testing.T) {
 			t.Errorf("%+v (-replay +service):\n%s", a, diff)
 		}
 	}
+	compared, accuracy, err := w.service.Compare(t.Context(), w.who, 260)
+	if err != nil || len(compared) != 260 || accuracy != r.Result().After {
+		t.Errorf("%d jobs are compared, with %+v, %v; want %+v", len(compared), accuracy, err, r.Result().After)
+	}
+	inside := 0
+	for i, c := range compared {
+		if c.Actual != list[i].Cost || c.P50 <= 0 || c.P90 < c.P50 {
+			t.Errorf("job %d: %+v", i, c)
+		}
+		if c.Within {
+			inside++
+		}
+	}
+	last, accuracy, err := w.service.Compare(t.Context(), w.who, 10)
+	if diff := cmp.Diff(compared[250:], last); diff != "" || err != nil || inside != r.Result().After.Within || accuracy.Jobs != 10 {
+		t.Errorf("the last ten: %v, %+v, %d within 20 %%\n%s", err, accuracy, inside, diff)
+	}
 	all, err := ReplayAll(t.Context(), w.db)
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d workspaces were replayed: %v", len(all), err)
@@ -206,6 +223,9 @@ func TestAColdStart(t *testing.T) {
 	}
 	if list, err := w.service.OfMany(t.Context(), w.who, nil); err != nil || len(list) != 0 {
 		t.Errorf("no question has %d answers, %v", len(list), err)
+	}
+	if _, _, err := w.service.Compare(t.Context(), tenancy.Principal{Workspace: w.who.Workspace}, 1); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("somebody without a role compares: %v", err)
 	}
 	if _, err := w.service.Of(t.Context(), tenancy.Principal{Workspace: w.who.Workspace}, Ask{}); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("somebody without a role reads estimates: %v", err)

@@ -3,6 +3,7 @@ package estimates
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"fleetboard/db"
@@ -62,6 +63,21 @@ func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, after place, most i
 		after = place{r.EndedAt, r.JobID}
 	}
 	return list, after, nil
+}
+
+// newestTx is the newest of the history, at most so many jobs, the oldest first. Of their
+// tokens only the sum is known, as input.
+func newestTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int32) (jobs []Finished, compared []Compared, err error) {
+	rows, err := q.JobCostNewest(ctx, tx, dbsqlc.JobCostNewestParams{WorkspaceID: workspace, MaxRows: most})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the newest costs: %w", err)
+	}
+	for _, r := range slices.Backward(rows) {
+		jobs = append(jobs, Finished{Kind: r.Kind, Repo: r.Repo, Complexity: int(r.Complexity), Priority: int(r.Priority),
+			Cost: spend.Nanos(r.CostNanos), Tokens: Tokens{Input: r.Tokens}})
+		compared = append(compared, Compared{Key: r.Key, EndedAt: r.EndedAt, Actual: spend.Nanos(r.CostNanos)})
+	}
+	return jobs, compared, nil
 }
 
 // workspaces lists all.
