@@ -175,29 +175,36 @@ func TestTheServiceEstimatesAsTheReplayDoes(t *testing.T) {
 			t.Errorf("%+v (-replay +service):\n%s", a, diff)
 		}
 	}
-	compared, accuracy, err := w.service.Compare(t.Context(), w.who, 260)
-	if err != nil || len(compared) != 260 || accuracy != r.Result().After {
-		t.Errorf("%d jobs are compared, with %+v, %v; want %+v", len(compared), accuracy, err, r.Result().After)
-	}
-	inside := 0
-	for i, c := range compared {
-		if c.Actual != list[i].Cost || c.P50 <= 0 || c.P90 < c.P50 {
-			t.Errorf("job %d: %+v", i, c)
-		}
-		if c.Within {
-			inside++
-		}
-	}
-	last, accuracy, err := w.service.Compare(t.Context(), w.who, 10)
-	if diff := cmp.Diff(compared[250:], last); diff != "" || err != nil || inside != r.Result().After.Within || accuracy.Jobs != 10 {
-		t.Errorf("the last ten: %v, %+v, %d within 20 %%\n%s", err, accuracy, inside, diff)
-	}
+	w.compares(list, r.Result().After)
 	all, err := ReplayAll(t.Context(), w.db)
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d workspaces were replayed: %v", len(all), err)
 	}
 	if diff := cmp.Diff(r.Result(), all[0].Result); diff != "" || all[0].Workspace == "" {
 		t.Errorf("%s (-replay +stored):\n%s", all[0].Workspace, diff)
+	}
+}
+
+// compares expects that each of the jobs is compared with what those before it led to
+// expect, with that accuracy.
+func (w *world) compares(list []Finished, want Accuracy) {
+	w.t.Helper()
+	compared, accuracy, err := w.service.Compare(w.t.Context(), w.who, 260)
+	if err != nil || len(compared) != 260 || accuracy != want {
+		w.t.Errorf("%d jobs are compared, with %+v, %v; want %+v", len(compared), accuracy, err, want)
+	}
+	inside := 0
+	for i, c := range compared {
+		if c.Actual != list[i].Cost || c.P50 <= 0 || c.P90 < c.P50 {
+			w.t.Errorf("job %d: %+v", i, c)
+		}
+		if c.Within {
+			inside++
+		}
+	}
+	last, accuracy, err := w.service.Compare(w.t.Context(), w.who, 10)
+	if diff := cmp.Diff(compared[250:], last); diff != "" || err != nil || inside != want.Within || accuracy.Jobs != 10 {
+		w.t.Errorf("the last ten: %v, %+v, %d within 20 %%\n%s", err, accuracy, inside, diff)
 	}
 }
 
