@@ -225,6 +225,9 @@ func TestAColdStart(t *testing.T) {
 		!strings.HasPrefix(e.Why, "It goes by 1 finished job of kind fix with complexity 3 in web, drawn towards 1 finished job of kind fix with complexity 3.") {
 		t.Errorf("after one job: %+v", e)
 	}
+	if spread := float64(e.P90) / float64(e.P50); math.Abs(spread-formulaSpread) > 1e-6 {
+		t.Errorf("one job says that nine in ten cost up to %.2f times the median", spread)
+	}
 	if e = w.of(Ask{Kind: "docs"}); e.Samples != 1 || e.Why != "It goes by 1 finished job. Its complexity is not said." {
 		t.Errorf("of another kind: %+v", e)
 	}
