@@ -141,6 +141,12 @@ type Budget struct {
 	AlertAt        []int16
 	Throttle       bool
 	ThrottledBelow int16
+	BurnNanos1h    int64
+	BurnNanos24h   int64
+	BurnNanos7d    int64
+	ExhaustedP50   *time.Time
+	ExhaustedP90   *time.Time
+	Verdict        string
 	Version        int32
 	CreatedBy      string
 	CreatedAt      time.Time
@@ -185,6 +191,7 @@ type BudgetLedger struct {
 	Epoch          *int64
 	Entry          string
 	OtherBudgetID  *uuid.UUID
+	Reverses       *int64
 	Until          *time.Time
 	Reason         string
 	Actor          string
@@ -211,9 +218,9 @@ type BudgetRaise struct {
 	WorkspaceID uuid.UUID
 	BudgetID    uuid.UUID
 	PeriodStart time.Time
-	Nanos       int64
-	Until       time.Time
 	Line        int64
+	Nanos       int64
+	Until       *time.Time
 }
 
 type BudgetReservation struct {

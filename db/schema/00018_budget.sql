@@ -31,6 +31,15 @@ CREATE TABLE budget (
     throttle     boolean NOT NULL DEFAULT false,
     -- Jobs below this priority wait, as the projection decided last.
     throttled_below smallint NOT NULL DEFAULT 0 CHECK (throttled_below BETWEEN 0 AND 10),
+    -- That projection: what is spent in a day at the rate of the last hour, day and week,
+    -- when the money is gone, and whether that is before the period ends.
+    burn_nanos_1h   bigint NOT NULL DEFAULT 0,
+    burn_nanos_24h  bigint NOT NULL DEFAULT 0,
+    burn_nanos_7d   bigint NOT NULL DEFAULT 0,
+    exhausted_p50   timestamptz,
+    exhausted_p90   timestamptz,
+    verdict         text NOT NULL DEFAULT 'too_little_data'
+        CHECK (verdict IN ('enough', 'runs_out', 'throttle', 'exhausted', 'too_little_data')),
     version      integer NOT NULL DEFAULT 1,
     created_by   text NOT NULL,
     created_at   timestamptz NOT NULL DEFAULT now(),
@@ -110,8 +119,11 @@ CREATE TABLE budget_ledger (
     job_id          uuid,
     epoch           bigint,
     entry           text NOT NULL DEFAULT '',
-    -- The other budget of a transfer, and of a raise when it ends.
+    -- The other budget of a transfer; of one that takes another back, the line
+    -- transfer_out of that one.
     other_budget_id uuid,
+    reverses        bigint,
+    -- When a raise ends.
     until           timestamptz,
     reason          text NOT NULL DEFAULT '' CHECK (char_length(reason) <= 500),
     actor           text NOT NULL DEFAULT '',
@@ -121,17 +133,23 @@ CREATE TABLE budget_ledger (
     CHECK (from_account <> to_account)
 ) WITH (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_vacuum_insert_threshold = 50000);
 CREATE INDEX budget_ledger_period ON budget_ledger (workspace_id, budget_id, id);
--- Raises that end, until their line 'expire' is written.
+-- A transfer is taken back once.
+CREATE UNIQUE INDEX budget_ledger_reverses ON budget_ledger (workspace_id, reverses) WHERE (reverses IS NOT NULL);
+
+-- What is left of raises that were not taken back, by their ledger line. One that ends
+-- goes as far as it is free, the rest as it becomes free.
 CREATE TABLE budget_raise (
     workspace_id uuid NOT NULL,
     budget_id    uuid NOT NULL,
     period_start timestamptz NOT NULL,
-    nanos        bigint NOT NULL CHECK (nanos > 0),
-    until        timestamptz NOT NULL,
     line         bigint NOT NULL,
+    nanos        bigint NOT NULL CHECK (nanos > 0),
+    -- When it ends; NULL is with its period.
+    until        timestamptz,
     PRIMARY KEY (workspace_id, line),
     FOREIGN KEY (workspace_id, budget_id, period_start) REFERENCES budget_period(workspace_id, budget_id, period_start) ON DELETE CASCADE
 );
+CREATE INDEX budget_raise_until ON budget_raise (workspace_id, until) WHERE (until IS NOT NULL);
 
 -- A threshold is told once in each period; 101 is "runs out before the period ends".
 CREATE TABLE budget_alert (
@@ -187,5 +205,10 @@ $$;
 
 GRANT SELECT, INSERT, UPDATE ON budget, budget_period, budget_hour TO fleetboard_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON budget_reservation TO fleetboard_app;
-GRANT SELECT, INSERT, DELETE ON budget_raise TO fleetboard_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON budget_raise TO fleetboard_app;
 GRANT SELECT, INSERT ON budget_ledger, budget_alert TO fleetboard_app;
+
+-- Where there is something to open and to foresee.
+CREATE POLICY system ON budget FOR SELECT TO fleetboard_system
+    USING (removed_at IS NULL);
+GRANT SELECT (workspace_id, removed_at) ON budget TO fleetboard_system;

@@ -11,6 +11,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
@@ -31,6 +32,9 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.JobLinked: "linked", eventlog.JobUnlinked: "unlinked",
 	eventlog.JobCompacted: "summed up", eventlog.JobRecorded: "recorded", eventlog.JobRepaired: "repaired", eventlog.JobPurged: "deleted",
 	eventlog.ProductSaved: "product saved", eventlog.ProductDeleted: "product deleted",
+	eventlog.BudgetCreated: "budget made", eventlog.BudgetChanged: "budget changed", eventlog.BudgetRemoved: "budget removed",
+	eventlog.BudgetRaised: "budget raised", eventlog.BudgetTransferred: "transferred",
+	eventlog.BudgetThreshold: "budget alert", eventlog.BudgetWillRunOut: "runs out",
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.FactoryRemoved: "removed",
 	eventlog.AgentRegistered: "registered", eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
 	eventlog.AgentWentStale: "went silent", eventlog.AgentDied: "died", eventlog.AgentRevived: "came back",
@@ -168,12 +172,34 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 		return ui.Say(ui.Name(said("factory")), ui.T(" takes jobs again"))
 	case eventlog.FactoryRemoved:
 		return ui.Say(ui.Name(said("factory")), ui.T(" with "+web.Plural(lengthOf(payload["agents"]), "agent", "agents")))
+	case eventlog.BudgetCreated, eventlog.BudgetChanged, eventlog.BudgetRemoved, eventlog.BudgetRaised, eventlog.BudgetTransferred,
+		eventlog.BudgetThreshold, eventlog.BudgetWillRunOut:
+		return append(ui.Say(ui.Name(said("budget"))), budgetWords(kind, said, payload)...)
 	case eventlog.ProductSaved, eventlog.ProductDeleted:
 		for _, name := range []string{"product", "name"} {
 			if text := said(name); text != "" {
 				return append(ui.Say(ui.Name(text)), colon(said("reason"))...)
 			}
 		}
+	}
+	return nil
+}
+
+// budgetWords are what happened to a budget whose name stands before them.
+func budgetWords(kind eventlog.Type, said func(string) string, payload map[string]any) []ui.Span {
+	amount := said("amount_usd")
+	if n, err := spend.ParseAmount("", amount, math.MaxInt64); err == nil {
+		amount = "$" + n.USD()
+	}
+	switch kind { //nolint:exhaustive // the others say all by their names
+	case eventlog.BudgetTransferred:
+		return append([]ui.Span{ui.T(": " + amount + " to "), ui.Name(said("to"))}, colon(said("reason"))...)
+	case eventlog.BudgetRaised:
+		return append([]ui.Span{ui.T(" by " + amount)}, colon(said("reason"))...)
+	case eventlog.BudgetThreshold:
+		return []ui.Span{ui.T(fmt.Sprintf(" is at %d %%", numberOf(payload["threshold"])))}
+	case eventlog.BudgetWillRunOut:
+		return []ui.Span{ui.T(" runs out before its period ends")}
 	}
 	return nil
 }

@@ -60,6 +60,13 @@ const (
 	JobPurged          Type = "job.purged"   // the job was deleted; all that is kept of its events
 	ProductSaved       Type = "product.saved"
 	ProductDeleted     Type = "product.deleted"
+	BudgetCreated      Type = "budget.created"
+	BudgetChanged      Type = "budget.changed"
+	BudgetRemoved      Type = "budget.removed"
+	BudgetRaised       Type = "budget.raised"      // also when a raise ended
+	BudgetTransferred  Type = "budget.transferred" // from one budget to another
+	BudgetThreshold    Type = "budget.threshold_reached"
+	BudgetWillRunOut   Type = "budget.will_run_out" // before its period ends
 	WorkspaceCreated   Type = "workspace.created"
 	WorkspaceRenamed   Type = "workspace.renamed"
 	MemberInvited      Type = "member.invited"

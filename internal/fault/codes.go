@@ -32,6 +32,7 @@ const (
 	Cancelled            Code = "cancelled"
 	Paused               Code = "paused"
 	Superseded           Code = "superseded"
+	OverBudget           Code = "over_budget"
 	TooLarge             Code = "too_large"
 	UnsupportedMedia     Code = "unsupported_media_type"
 	TooMany              Code = "rate_limited"
@@ -65,6 +66,7 @@ var titles = map[Code]string{
 	Cancelled:            "The job was cancelled",
 	Paused:               "The job was paused",
 	Superseded:           "The agent was started again elsewhere",
+	OverBudget:           "Not enough is free",
 	TooLarge:             "The body is too large",
 	UnsupportedMedia:     "The body is not JSON",
 	TooMany:              "Too many requests",
@@ -85,7 +87,7 @@ func (c Code) Title() string {
 func (c Code) Conflict() bool {
 	switch c {
 	case VersionConflict, InvalidTransition, DependencyCycle, ChildrenOpen, InUse, AlreadyExists, NotClaimable, StaleEpoch, LeaseExpired,
-		AlreadyEnded, Cancelled, Paused, Superseded:
+		AlreadyEnded, Cancelled, Paused, Superseded, OverBudget:
 		return true
 	default:
 		return false

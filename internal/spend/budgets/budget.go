@@ -5,6 +5,7 @@ import (
 
 	"fleetboard/internal/ids"
 	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/forecast"
 )
 
 // Scope is what a budget is for.
@@ -17,6 +18,9 @@ const (
 	Milestone Scope = "milestone" // the jobs of a phase, of one product or of all
 	Job       Scope = "job"
 )
+
+// Scopes lists them, from the widest to the narrowest.
+var Scopes = []Scope{Workspace, Product, Milestone, Job}
 
 // Limits are the ceilings of a period; nil is none of that kind.
 type Limits struct {
@@ -49,6 +53,23 @@ type Budget struct {
 	CreatedBy      string
 	CreatedAt      time.Time
 	State          State
+	// Projection is what was foreseen in the last minute, of the money.
+	Projection forecast.Projection
+}
+
+// Covers reports whether a job of a product and a phase counts for the budget.
+func (b Budget) Covers(product ids.ID, phase string, job ids.ID) bool {
+	switch b.Scope {
+	case Workspace:
+		return true
+	case Product:
+		return b.ProductID == product
+	case Milestone:
+		return b.Phase == phase && (b.ProductID == ids.Nil || b.ProductID == product)
+	case Job:
+		return b.JobID == job
+	}
+	return false
 }
 
 // State is how one period of a budget stands. All are sums of its ledger's lines.

@@ -1,0 +1,98 @@
+-- name: BudgetPeriods :many
+-- Periods by their start.
+SELECT p.budget_id, p.period_start, p.period_end, p.limit_nanos, p.limit_tokens, p.limit_runs, p.settled_nanos, p.reserved_nanos,
+    p.settled_tokens, p.reserved_tokens, p.runs, p.unpriced_tokens
+FROM (SELECT unnest(@budget_ids::uuid[]) AS budget_id, unnest(@starts::timestamptz[]) AS period_start) w
+JOIN budget_period p ON p.workspace_id = @workspace_id AND p.budget_id = w.budget_id AND p.period_start = w.period_start;
+
+-- name: BudgetPeriodsLock :many
+-- BudgetPeriods of what nobody else changes until the transaction ends, in the order
+-- in which all lock them.
+SELECT p.budget_id, p.period_start, p.period_end, p.limit_nanos, p.limit_tokens, p.limit_runs, p.settled_nanos, p.reserved_nanos,
+    p.settled_tokens, p.reserved_tokens, p.runs, p.unpriced_tokens
+FROM (SELECT unnest(@budget_ids::uuid[]) AS budget_id, unnest(@starts::timestamptz[]) AS period_start) w
+JOIN budget_period p ON p.workspace_id = @workspace_id AND p.budget_id = w.budget_id AND p.period_start = w.period_start
+ORDER BY p.budget_id, p.period_start FOR NO KEY UPDATE OF p;
+
+-- name: BudgetAlerts :many
+SELECT a.budget_id, a.threshold, a.fired_at
+FROM (SELECT unnest(@budget_ids::uuid[]) AS budget_id, unnest(@starts::timestamptz[]) AS period_start) w
+JOIN budget_alert a ON a.workspace_id = @workspace_id AND a.budget_id = w.budget_id AND a.period_start = w.period_start
+ORDER BY a.budget_id, a.threshold;
+
+-- name: BudgetAlertFire :many
+-- Notes that a threshold was reached, and returns the budgets of which it was not known.
+INSERT INTO budget_alert (workspace_id, budget_id, period_start, threshold)
+SELECT @workspace_id, w.budget_id, w.period_start, @threshold
+FROM (SELECT unnest(@budget_ids::uuid[]) AS budget_id, unnest(@starts::timestamptz[]) AS period_start) w
+ORDER BY w.budget_id ON CONFLICT DO NOTHING
+RETURNING budget_id;
+
+-- name: BudgetPeriodsOpen :many
+-- Opens periods that are not open yet, each with its grant, and returns their budgets.
+WITH opened AS (
+    INSERT INTO budget_period (workspace_id, budget_id, period_start, period_end, limit_nanos, limit_tokens, limit_runs)
+    SELECT @workspace_id, b.id, w.period_start, w.period_end, b.limit_nanos, b.limit_tokens, b.limit_runs
+    FROM (SELECT unnest(@budget_ids::uuid[]) AS budget_id, unnest(@starts::timestamptz[]) AS period_start,
+        unnest(@ends::timestamptz[]) AS period_end) w
+    JOIN budget b ON b.workspace_id = @workspace_id AND b.id = w.budget_id AND b.removed_at IS NULL
+    ORDER BY b.id
+    ON CONFLICT DO NOTHING
+    RETURNING budget_id, period_start, limit_nanos, limit_tokens, limit_runs
+)
+INSERT INTO budget_ledger (workspace_id, budget_id, period_start, kind, from_account, to_account, nanos, tokens, runs, actor)
+SELECT @workspace_id, o.budget_id, o.period_start, 'grant', 'outside', 'free', coalesce(o.limit_nanos, 0), coalesce(o.limit_tokens, 0),
+    coalesce(o.limit_runs, 0), 'budgets'
+FROM opened o ORDER BY o.budget_id
+RETURNING budget_id;
+
+-- name: BudgetLimitsSave :exec
+-- Gives locked periods other limits, below 0 for none. The lines of it go with it.
+UPDATE budget_period p SET limit_nanos = CASE WHEN w.nanos >= 0 THEN w.nanos END,
+    limit_tokens = CASE WHEN w.tokens >= 0 THEN w.tokens END, limit_runs = CASE WHEN w.runs >= 0 THEN w.runs END
+FROM (SELECT unnest(@budget_ids::uuid[]) AS budget_id, unnest(@starts::timestamptz[]) AS period_start, unnest(@nanos::bigint[]) AS nanos,
+    unnest(@tokens::bigint[]) AS tokens, unnest(@runs::bigint[]) AS runs) w
+WHERE p.workspace_id = @workspace_id AND p.budget_id = w.budget_id AND p.period_start = w.period_start;
+
+-- name: BudgetReservationsFree :exec
+-- Frees all that leases have reserved of a budget whose periods are locked.
+WITH freed AS (
+    DELETE FROM budget_reservation r WHERE r.workspace_id = @workspace_id AND r.budget_id = @budget_id
+    RETURNING r.job_id, r.epoch, r.period_start, r.held_nanos, r.held_tokens
+), lines AS (
+    INSERT INTO budget_ledger (workspace_id, budget_id, period_start, kind, from_account, to_account, nanos, tokens, job_id, epoch, actor)
+    SELECT @workspace_id, @budget_id, f.period_start, 'free', 'reserved', 'free', f.held_nanos, f.held_tokens, f.job_id, f.epoch, @actor
+    FROM freed f WHERE f.held_nanos > 0 OR f.held_tokens > 0 ORDER BY f.period_start, f.job_id
+)
+UPDATE budget_period p SET reserved_nanos = p.reserved_nanos - s.nanos, reserved_tokens = p.reserved_tokens - s.tokens
+FROM (SELECT f.period_start, sum(f.held_nanos)::bigint AS nanos, sum(f.held_tokens)::bigint AS tokens FROM freed f GROUP BY f.period_start) s
+WHERE p.workspace_id = @workspace_id AND p.budget_id = @budget_id AND p.period_start = s.period_start;
+
+-- name: BudgetReservedPeriods :many
+-- The periods of a budget of which leases hold something.
+SELECT DISTINCT r.period_start FROM budget_reservation r WHERE r.workspace_id = @workspace_id AND r.budget_id = @budget_id;
+
+-- name: BudgetSnapshot :exec
+-- Keeps how the periods of now, and those that have just ended, stand in this hour.
+INSERT INTO budget_hour (workspace_id, budget_id, period_start, hour, limit_nanos, settled_nanos, reserved_nanos, settled_tokens,
+    reserved_tokens, runs)
+SELECT p.workspace_id, p.budget_id, p.period_start,
+    date_trunc('hour', least(CAST(@read_at AS timestamptz), p.period_end - interval '1 microsecond'), 'UTC'), p.limit_nanos, p.settled_nanos,
+    p.reserved_nanos, p.settled_tokens, p.reserved_tokens, p.runs
+FROM budget b JOIN budget_period p ON p.workspace_id = b.workspace_id AND p.budget_id = b.id
+WHERE b.workspace_id = @workspace_id AND b.removed_at IS NULL
+    AND p.period_start <= @read_at AND p.period_end > @since
+ORDER BY p.budget_id, p.period_start
+ON CONFLICT (workspace_id, budget_id, period_start, hour) DO UPDATE SET limit_nanos = excluded.limit_nanos,
+    settled_nanos = excluded.settled_nanos, reserved_nanos = excluded.reserved_nanos, settled_tokens = excluded.settled_tokens,
+    reserved_tokens = excluded.reserved_tokens, runs = excluded.runs;
+
+-- name: BudgetHours :many
+-- How periods stood, hour by hour, from an hour on: of these budgets, in the order of
+-- time. A period that ended within its last hour stood so at its end.
+SELECT h.budget_id, h.period_start, h.hour, least(h.hour + interval '1 hour', p.period_end)::timestamptz AS at, h.limit_nanos,
+    h.settled_nanos, h.reserved_nanos, h.settled_tokens, h.reserved_tokens, h.runs
+FROM budget_hour h
+JOIN budget_period p ON p.workspace_id = h.workspace_id AND p.budget_id = h.budget_id AND p.period_start = h.period_start
+WHERE h.workspace_id = @workspace_id AND h.budget_id = ANY(@budget_ids::uuid[]) AND h.hour >= @since
+ORDER BY h.budget_id, h.period_start, h.hour;

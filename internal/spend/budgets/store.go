@@ -1,0 +1,184 @@
+package budgets
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/forecast"
+)
+
+var q = dbsqlc.New()
+
+// budgetsTx reads those of the budgets that were not removed, all for nil, and the time
+// of the database.
+func budgetsTx(ctx context.Context, tx db.Tx, workspace ids.ID, some []ids.ID) ([]Budget, time.Time, error) {
+	rows, err := q.BudgetList(ctx, tx, dbsqlc.BudgetListParams{WorkspaceID: workspace, Ids: some})
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("list budgets: %w", err)
+	}
+	var now time.Time
+	list := make([]Budget, 0, len(rows))
+	for _, r := range rows {
+		now = r.ReadAt
+		b := Budget{ID: r.ID, Name: r.Name, Scope: Scope(r.Scope), ProductID: orNil(r.ProductID), Product: r.Product, Phase: r.Phase,
+			JobID: orNil(r.JobID), JobKey: r.JobKey, Period: Period(r.Period), Timezone: r.Timezone,
+			Limits: Limits{Money: money(r.LimitNanos), Tokens: r.LimitTokens, Runs: r.LimitRuns}, Hard: r.Hard,
+			Slice: spend.Nanos(r.SliceNanos), SliceTokens: r.SliceTokens, AlertAt: make([]int, len(r.AlertAt)), Throttle: r.Throttle,
+			ThrottledBelow: int(r.ThrottledBelow), Version: int(r.Version), CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
+			Projection: forecast.Projection{BurnPerDay1h: spend.Nanos(r.BurnNanos1h), BurnPerDay24h: spend.Nanos(r.BurnNanos24h),
+				BurnPerDay7d: spend.Nanos(r.BurnNanos7d), ExhaustedP50: r.ExhaustedP50, ExhaustedP90: r.ExhaustedP90,
+				Verdict: forecast.Verdict(r.Verdict)}}
+		for i, at := range r.AlertAt {
+			b.AlertAt[i] = int(at)
+		}
+		list = append(list, b)
+	}
+	return list, now, nil
+}
+
+func lockBudgetsTx(ctx context.Context, tx db.Tx, workspace ids.ID, some []ids.ID) error {
+	if _, err := q.BudgetLock(ctx, tx, dbsqlc.BudgetLockParams{WorkspaceID: workspace, Ids: some}); err != nil {
+		return fmt.Errorf("lock budgets: %w", err)
+	}
+	return nil
+}
+
+// lockNewTx keeps others from making budgets until the transaction ends.
+func lockNewTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
+	if err := q.NamedLock(ctx, tx, "budgets:"+workspace.String()); err != nil {
+		return fmt.Errorf("lock new budgets: %w", err)
+	}
+	return nil
+}
+
+func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, b Budget) error {
+	err := q.BudgetInsert(ctx, tx, dbsqlc.BudgetInsertParams{WorkspaceID: workspace, ID: b.ID, Name: b.Name, Scope: string(b.Scope),
+		ProductID: orNull(b.ProductID), Phase: b.Phase, JobID: orNull(b.JobID), ScopeKey: b.scopeKey(), Period: string(b.Period),
+		Timezone: b.Timezone, LimitNanos: nanos(b.Limits.Money), LimitTokens: b.Limits.Tokens, LimitRuns: b.Limits.Runs, Hard: b.Hard,
+		SliceNanos: int64(b.Slice), SliceTokens: b.SliceTokens, AlertAt: smallints(b.AlertAt), Throttle: b.Throttle, CreatedBy: b.CreatedBy})
+	if err != nil {
+		return fmt.Errorf("insert budget: %w", err)
+	}
+	return nil
+}
+
+// scopeKey is the scope as one word, as the function budget_scopes writes it.
+func (b Budget) scopeKey() string {
+	switch b.Scope {
+	case Product:
+		return "product:" + b.ProductID.String()
+	case Job:
+		return "job:" + b.JobID.String()
+	case Milestone:
+		if b.ProductID == ids.Nil {
+			return "milestone::" + b.Phase
+		}
+		return "milestone:" + b.ProductID.String() + ":" + b.Phase
+	case Workspace:
+	}
+	return "workspace"
+}
+
+func saveTx(ctx context.Context, tx db.Tx, workspace ids.ID, b Budget) error {
+	err := q.BudgetSave(ctx, tx, dbsqlc.BudgetSaveParams{WorkspaceID: workspace, ID: b.ID, Name: b.Name,
+		LimitNanos: nanos(b.Limits.Money), LimitTokens: b.Limits.Tokens, LimitRuns: b.Limits.Runs, Hard: b.Hard,
+		SliceNanos: int64(b.Slice), SliceTokens: b.SliceTokens, AlertAt: smallints(b.AlertAt), Throttle: b.Throttle,
+		ThrottledBelow: int16(b.ThrottledBelow)}) //nolint:gosec // 0 to 10
+	if err != nil {
+		return fmt.Errorf("save budget: %w", err)
+	}
+	return nil
+}
+
+func removeTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID) error {
+	if err := q.BudgetRemove(ctx, tx, dbsqlc.BudgetRemoveParams{WorkspaceID: workspace, ID: budget}); err != nil {
+		return fmt.Errorf("remove budget: %w", err)
+	}
+	return nil
+}
+
+// freeAllTx frees what leases have reserved of a budget, of all its periods.
+func freeAllTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, actor string) error {
+	starts, err := q.BudgetReservedPeriods(ctx, tx, dbsqlc.BudgetReservedPeriodsParams{WorkspaceID: workspace, BudgetID: budget})
+	if err != nil {
+		return fmt.Errorf("reserved periods: %w", err)
+	}
+	held := make([]window, len(starts))
+	for i, start := range starts {
+		held[i] = window{budget: budget, start: start}
+	}
+	if _, err := periodsTx(ctx, tx, workspace, held, true); err != nil {
+		return err
+	}
+	err = q.BudgetReservationsFree(ctx, tx, dbsqlc.BudgetReservationsFreeParams{WorkspaceID: workspace, BudgetID: budget, Actor: actor})
+	if err != nil {
+		return fmt.Errorf("free reservations: %w", err)
+	}
+	return nil
+}
+
+// productTx is the product of that name; false where there is none.
+func productTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (ids.ID, bool, error) {
+	found, err := q.BudgetProduct(ctx, tx, dbsqlc.BudgetProductParams{WorkspaceID: workspace, Name: name})
+	return one(found, err)
+}
+
+// jobTx is the job of that key; false where there is none.
+func jobTx(ctx context.Context, tx db.Tx, workspace ids.ID, key string) (ids.ID, bool, error) {
+	found, err := q.BudgetJob(ctx, tx, dbsqlc.BudgetJobParams{WorkspaceID: workspace, Key: key})
+	return one(found, err)
+}
+
+func one(found []ids.ID, err error) (ids.ID, bool, error) {
+	if err != nil {
+		return ids.Nil, false, fmt.Errorf("scope of a budget: %w", err)
+	}
+	if len(found) == 0 {
+		return ids.Nil, false, nil
+	}
+	return found[0], true, nil
+}
+
+func orNil(id *ids.ID) ids.ID {
+	if id == nil {
+		return ids.Nil
+	}
+	return *id
+}
+
+func orNull(id ids.ID) *ids.ID {
+	if id == ids.Nil {
+		return nil
+	}
+	return &id
+}
+
+func money(n *int64) *spend.Nanos {
+	if n == nil {
+		return nil
+	}
+	m := spend.Nanos(*n)
+	return &m
+}
+
+func nanos(m *spend.Nanos) *int64 {
+	if m == nil {
+		return nil
+	}
+	n := int64(*m)
+	return &n
+}
+
+func smallints(list []int) []int16 {
+	out := make([]int16, len(list))
+	for i, n := range list {
+		out[i] = int16(min(max(n, math.MinInt16), math.MaxInt16))
+	}
+	return out
+}

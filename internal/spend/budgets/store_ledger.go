@@ -1,0 +1,160 @@
+package budgets
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
+	"fleetboard/internal/tenancy"
+)
+
+// line is one that changes what a period may spend.
+type line struct {
+	Amounts
+
+	budget   ids.ID
+	start    time.Time
+	kind     Kind
+	other    ids.ID
+	reverses int64
+	until    time.Time // zero for none
+}
+
+// linesTx writes lines and returns their ids.
+func linesTx(ctx context.Context, tx db.Tx, who tenancy.Principal, reason string, lines []line) ([]int64, error) {
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	p := dbsqlc.BudgetLinesAddParams{WorkspaceID: who.Workspace, Reason: reason, Actor: who.Name}
+	for _, l := range lines {
+		if l.until.IsZero() {
+			l.until = Forever
+		}
+		p.BudgetIds, p.Starts, p.Kinds = append(p.BudgetIds, l.budget), append(p.Starts, l.start), append(p.Kinds, string(l.kind))
+		p.Takes = append(p.Takes, l.kind == Expired || l.kind == TransferredOut)
+		p.Nanos, p.Tokens, p.Runs = append(p.Nanos, int64(l.Money)), append(p.Tokens, l.Tokens), append(p.Runs, l.Runs)
+		p.OtherBudgetIds, p.Reverses = append(p.OtherBudgetIds, l.other), append(p.Reverses, l.reverses)
+		p.Untils = append(p.Untils, l.until)
+	}
+	written, err := q.BudgetLinesAdd(ctx, tx, p)
+	if err != nil {
+		return nil, fmt.Errorf("write ledger: %w", err)
+	}
+	return written, nil
+}
+
+// limitsTx keeps the limits of the periods at hand.
+func limitsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list ...Budget) error {
+	p := dbsqlc.BudgetLimitsSaveParams{WorkspaceID: workspace}
+	number := func(n *int64) int64 {
+		if n == nil {
+			return -1
+		}
+		return *n
+	}
+	for _, b := range list {
+		p.BudgetIds, p.Starts = append(p.BudgetIds, b.ID), append(p.Starts, b.State.Start)
+		p.Nanos, p.Tokens = append(p.Nanos, number(nanos(b.State.Limits.Money))), append(p.Tokens, number(b.State.Limits.Tokens))
+		p.Runs = append(p.Runs, number(b.State.Limits.Runs))
+	}
+	if err := q.BudgetLimitsSave(ctx, tx, p); err != nil {
+		return fmt.Errorf("save limits of periods: %w", err)
+	}
+	return nil
+}
+
+func ledgerTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, query LedgerQuery, limit int) ([]Line, error) {
+	kinds := make([]string, len(query.Kinds))
+	for i, kind := range query.Kinds {
+		kinds[i] = string(kind)
+	}
+	rows, err := q.BudgetLedger(ctx, tx, dbsqlc.BudgetLedgerParams{WorkspaceID: workspace, BudgetID: budget, Before: query.Before,
+		Kinds: kinds, MaxRows: int32(limit)}) //nolint:gosec // at most MaxLines + 1
+	if err != nil {
+		return nil, fmt.Errorf("read ledger: %w", err)
+	}
+	lines := make([]Line, len(rows))
+	for i, r := range rows {
+		lines[i] = Line{Amounts: Amounts{Money: spend.Nanos(r.Nanos), Tokens: r.Tokens, Runs: r.Runs}, ID: r.ID, PeriodStart: r.PeriodStart,
+			Kind: Kind(r.Kind), From: Account(r.FromAccount), To: Account(r.ToAccount), UnpricedTokens: r.UnpricedTokens,
+			JobID: orNil(r.JobID), JobKey: r.JobKey, Epoch: orZero(r.Epoch), Entry: r.Entry, Other: orNil(r.OtherBudgetID),
+			OtherName: r.Other, Reverses: orZero(r.Reverses), Until: r.Until, Reason: r.Reason, Actor: r.Actor, At: r.At}
+	}
+	return lines, nil
+}
+
+func orZero(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// lineTx reads one line of a budget. NotFound.
+func lineTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, id int64) (past, error) {
+	r, err := q.BudgetLine(ctx, tx, dbsqlc.BudgetLineParams{WorkspaceID: workspace, BudgetID: budget, ID: id})
+	if found, err := db.Found(err); err != nil {
+		return past{}, fmt.Errorf("read a line: %w", err)
+	} else if !found {
+		return past{}, fault.New(fault.NotFound, "The budget has no such line.")
+	}
+	return past{start: r.PeriodStart, kind: Kind(r.Kind), amount: spend.Nanos(r.Nanos), other: orNil(r.OtherBudgetID), reversed: r.Reversed}, nil
+}
+
+func keepRaiseTx(ctx context.Context, tx db.Tx, workspace ids.ID, id int64, l line, until *time.Time) error {
+	err := q.BudgetRaiseAdd(ctx, tx, dbsqlc.BudgetRaiseAddParams{WorkspaceID: workspace, Line: id, BudgetID: l.budget, PeriodStart: l.start,
+		Nanos: int64(l.Money), Until: until})
+	if err != nil {
+		return fmt.Errorf("keep raise: %w", err)
+	}
+	return nil
+}
+
+// endRaiseTx makes a raise end now; false where nothing of it is left.
+func endRaiseTx(ctx context.Context, tx db.Tx, workspace ids.ID, id int64) (bool, error) {
+	n, err := q.BudgetRaiseEnd(ctx, tx, dbsqlc.BudgetRaiseEndParams{WorkspaceID: workspace, Line: id})
+	if err != nil {
+		return false, fmt.Errorf("end raise: %w", err)
+	}
+	return n > 0, nil
+}
+
+// ended is a raise that has ended.
+type ended struct {
+	window
+
+	line int64
+}
+
+func dueTx(ctx context.Context, tx db.Tx, workspace ids.ID, budget *ids.ID) ([]ended, error) {
+	rows, err := q.BudgetRaisesDue(ctx, tx, dbsqlc.BudgetRaisesDueParams{WorkspaceID: workspace, BudgetID: budget})
+	if err != nil {
+		return nil, fmt.Errorf("raises that ended: %w", err)
+	}
+	due := make([]ended, len(rows))
+	for i, r := range rows {
+		due[i] = ended{window: window{budget: r.BudgetID, start: r.PeriodStart}, line: r.Line}
+	}
+	return due, nil
+}
+
+func raiseLeftTx(ctx context.Context, tx db.Tx, workspace ids.ID, id int64) (spend.Nanos, error) {
+	n, err := q.BudgetRaiseLeft(ctx, tx, dbsqlc.BudgetRaiseLeftParams{WorkspaceID: workspace, Line: id})
+	if err != nil {
+		return 0, fmt.Errorf("what is left of a raise: %w", err)
+	}
+	return spend.Nanos(n), nil
+}
+
+func takeRaiseTx(ctx context.Context, tx db.Tx, workspace ids.ID, id int64, amount spend.Nanos) error {
+	err := q.BudgetRaiseTake(ctx, tx, dbsqlc.BudgetRaiseTakeParams{WorkspaceID: workspace, Line: id, Nanos: int64(amount)})
+	if err != nil {
+		return fmt.Errorf("take a raise back: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package budgets
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
+)
+
+// columns are windows as the columns of a statement.
+func columns(windows []window) (budgets []ids.ID, starts, ends []time.Time) {
+	for _, w := range windows {
+		budgets, starts, ends = append(budgets, w.budget), append(starts, w.start), append(ends, w.end)
+	}
+	return budgets, starts, ends
+}
+
+func openPeriodsTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window) ([]ids.ID, error) {
+	budgets, starts, ends := columns(windows)
+	opened, err := q.BudgetPeriodsOpen(ctx, tx, dbsqlc.BudgetPeriodsOpenParams{WorkspaceID: workspace, BudgetIds: budgets, Starts: starts,
+		Ends: ends})
+	if err != nil {
+		return nil, fmt.Errorf("open periods: %w", err)
+	}
+	return opened, nil
+}
+
+// periodsTx reads those periods that are open, of each budget the last one that is named.
+func periodsTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window, locked bool) (map[ids.ID]State, error) {
+	budgets, starts, _ := columns(windows)
+	states := make(map[ids.ID]State, len(windows))
+	note := func(r dbsqlc.BudgetPeriodsRow) {
+		states[r.BudgetID] = State{Start: r.PeriodStart, End: r.PeriodEnd,
+			Limits:         Limits{Money: money(r.LimitNanos), Tokens: r.LimitTokens, Runs: r.LimitRuns},
+			Settled:        Amounts{Money: spend.Nanos(r.SettledNanos), Tokens: r.SettledTokens, Runs: r.Runs},
+			Reserved:       Amounts{Money: spend.Nanos(r.ReservedNanos), Tokens: r.ReservedTokens},
+			UnpricedTokens: r.UnpricedTokens}
+	}
+	if locked {
+		rows, err := q.BudgetPeriodsLock(ctx, tx, dbsqlc.BudgetPeriodsLockParams{WorkspaceID: workspace, BudgetIds: budgets, Starts: starts})
+		if err != nil {
+			return nil, fmt.Errorf("lock periods: %w", err)
+		}
+		for _, r := range rows {
+			note(dbsqlc.BudgetPeriodsRow(r))
+		}
+		return states, nil
+	}
+	rows, err := q.BudgetPeriods(ctx, tx, dbsqlc.BudgetPeriodsParams{WorkspaceID: workspace, BudgetIds: budgets, Starts: starts})
+	if err != nil {
+		return nil, fmt.Errorf("read periods: %w", err)
+	}
+	for _, r := range rows {
+		note(r)
+	}
+	return states, nil
+}
+
+func alertsTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window) (map[ids.ID][]Alert, error) {
+	budgets, starts, _ := columns(windows)
+	rows, err := q.BudgetAlerts(ctx, tx, dbsqlc.BudgetAlertsParams{WorkspaceID: workspace, BudgetIds: budgets, Starts: starts})
+	if err != nil {
+		return nil, fmt.Errorf("read alerts: %w", err)
+	}
+	alerts := map[ids.ID][]Alert{}
+	for _, r := range rows {
+		alerts[r.BudgetID] = append(alerts[r.BudgetID], Alert{Threshold: int(r.Threshold), At: r.FiredAt})
+	}
+	return alerts, nil
+}
+
+// fireTx notes a threshold, and returns the budgets of which it was not known.
+func fireTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window, threshold int16) ([]ids.ID, error) {
+	budgets, starts, _ := columns(windows)
+	fired, err := q.BudgetAlertFire(ctx, tx, dbsqlc.BudgetAlertFireParams{WorkspaceID: workspace, BudgetIds: budgets, Starts: starts,
+		Threshold: threshold})
+	if err != nil {
+		return nil, fmt.Errorf("fire alerts: %w", err)
+	}
+	return fired, nil
+}
