@@ -13,9 +13,12 @@ import (
 )
 
 const agentByName = `-- name: AgentByName :one
-SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, a.ended_gracefully, f.name AS factory, clock_timestamp()::timestamptz AS now,
+SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, a.ended_gracefully, a.provider, f.name AS factory, clock_timestamp()::timestamptz AS now,
+    h.until AS held_until,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS taken
 FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
+LEFT JOIN provider_hold h ON h.workspace_id = a.workspace_id AND h.provider = a.provider AND h.until > clock_timestamp()
+    AND h.enrolment_id = coalesce(a.enrolment_id, '00000000-0000-0000-0000-000000000000')
 WHERE a.workspace_id = $1 AND a.name = $2
 `
 
@@ -25,10 +28,11 @@ type AgentByNameParams struct {
 }
 
 type AgentByNameRow struct {
-	Agent   Agent
-	Factory string
-	Now     time.Time
-	Taken   int32
+	Agent     Agent
+	Factory   string
+	Now       time.Time
+	HeldUntil *time.Time
+	Taken     int32
 }
 
 func (q *Queries) AgentByName(ctx context.Context, db DBTX, arg AgentByNameParams) (AgentByNameRow, error) {
@@ -60,8 +64,10 @@ func (q *Queries) AgentByName(ctx context.Context, db DBTX, arg AgentByNameParam
 		&i.Agent.Generation,
 		&i.Agent.CutOffAt,
 		&i.Agent.EndedGracefully,
+		&i.Agent.Provider,
 		&i.Factory,
 		&i.Now,
+		&i.HeldUntil,
 		&i.Taken,
 	)
 	return i, err
@@ -148,45 +154,55 @@ func (q *Queries) AgentKinds(ctx context.Context, db DBTX, arg AgentKindsParams)
 }
 
 const agentList = `-- name: AgentList :many
-SELECT workspace_id, id, factory_id, name, model, capabilities, max_concurrent_jobs, heartbeat_interval_seconds, stale_after_seconds, boot_id, products, status, memory_mb, cpu_percent, last_heartbeat_at, terminated_at, terminate_reason, created_at, registered_at, dead_after_seconds, health_told, enrolment_id, generation, cut_off_at, ended_gracefully FROM agent WHERE workspace_id = $1
+SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, a.ended_gracefully, a.provider, h.until AS held_until
+FROM agent a LEFT JOIN provider_hold h ON h.workspace_id = a.workspace_id AND h.provider = a.provider AND h.until > clock_timestamp()
+    AND h.enrolment_id = coalesce(a.enrolment_id, '00000000-0000-0000-0000-000000000000')
+WHERE a.workspace_id = $1
 `
 
+type AgentListRow struct {
+	Agent     Agent
+	HeldUntil *time.Time
+}
+
 // In no order, without what they hold: of thousands both cost more than the rest.
-func (q *Queries) AgentList(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]Agent, error) {
+func (q *Queries) AgentList(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]AgentListRow, error) {
 	rows, err := db.Query(ctx, agentList, workspaceID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Agent{}
+	items := []AgentListRow{}
 	for rows.Next() {
-		var i Agent
+		var i AgentListRow
 		if err := rows.Scan(
-			&i.WorkspaceID,
-			&i.ID,
-			&i.FactoryID,
-			&i.Name,
-			&i.Model,
-			&i.Capabilities,
-			&i.MaxConcurrentJobs,
-			&i.HeartbeatIntervalSeconds,
-			&i.StaleAfterSeconds,
-			&i.BootID,
-			&i.Products,
-			&i.Status,
-			&i.MemoryMb,
-			&i.CpuPercent,
-			&i.LastHeartbeatAt,
-			&i.TerminatedAt,
-			&i.TerminateReason,
-			&i.CreatedAt,
-			&i.RegisteredAt,
-			&i.DeadAfterSeconds,
-			&i.HealthTold,
-			&i.EnrolmentID,
-			&i.Generation,
-			&i.CutOffAt,
-			&i.EndedGracefully,
+			&i.Agent.WorkspaceID,
+			&i.Agent.ID,
+			&i.Agent.FactoryID,
+			&i.Agent.Name,
+			&i.Agent.Model,
+			&i.Agent.Capabilities,
+			&i.Agent.MaxConcurrentJobs,
+			&i.Agent.HeartbeatIntervalSeconds,
+			&i.Agent.StaleAfterSeconds,
+			&i.Agent.BootID,
+			&i.Agent.Products,
+			&i.Agent.Status,
+			&i.Agent.MemoryMb,
+			&i.Agent.CpuPercent,
+			&i.Agent.LastHeartbeatAt,
+			&i.Agent.TerminatedAt,
+			&i.Agent.TerminateReason,
+			&i.Agent.CreatedAt,
+			&i.Agent.RegisteredAt,
+			&i.Agent.DeadAfterSeconds,
+			&i.Agent.HealthTold,
+			&i.Agent.EnrolmentID,
+			&i.Agent.Generation,
+			&i.Agent.CutOffAt,
+			&i.Agent.EndedGracefully,
+			&i.Agent.Provider,
+			&i.HeldUntil,
 		); err != nil {
 			return nil, err
 		}
@@ -265,11 +281,12 @@ func (q *Queries) AgentTerminate(ctx context.Context, db DBTX, arg AgentTerminat
 }
 
 const agentUpsert = `-- name: AgentUpsert :one
-INSERT INTO agent (workspace_id, id, factory_id, name, model, capabilities, max_concurrent_jobs,
+INSERT INTO agent (workspace_id, id, factory_id, name, model, provider, capabilities, max_concurrent_jobs,
     heartbeat_interval_seconds, stale_after_seconds, boot_id, products, enrolment_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7,
-    $8, $9, $10, $11, $12)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
+    $9, $10, $11, $12, $13)
 ON CONFLICT (workspace_id, name) DO UPDATE SET factory_id = excluded.factory_id, model = excluded.model,
+    provider = CASE WHEN excluded.provider = '' AND agent.model = excluded.model THEN agent.provider ELSE excluded.provider END,
     capabilities = excluded.capabilities, max_concurrent_jobs = excluded.max_concurrent_jobs,
     heartbeat_interval_seconds = excluded.heartbeat_interval_seconds,
     stale_after_seconds = excluded.stale_after_seconds, boot_id = excluded.boot_id, products = excluded.products,
@@ -278,7 +295,7 @@ ON CONFLICT (workspace_id, name) DO UPDATE SET factory_id = excluded.factory_id,
     terminate_reason = CASE WHEN agent.boot_id = excluded.boot_id THEN agent.terminate_reason ELSE '' END,
     ended_gracefully = agent.ended_gracefully AND agent.boot_id = excluded.boot_id,
     cut_off_at = NULL, enrolment_id = excluded.enrolment_id,
-    generation = agent.generation + CASE WHEN $13::boolean THEN 1 ELSE 0 END
+    generation = agent.generation + CASE WHEN $14::boolean THEN 1 ELSE 0 END
 WHERE agent.id = excluded.id
 RETURNING id, generation
 `
@@ -289,6 +306,7 @@ type AgentUpsertParams struct {
 	FactoryID                uuid.UUID
 	Name                     string
 	Model                    string
+	Provider                 string
 	Capabilities             []string
 	MaxConcurrentJobs        int32
 	HeartbeatIntervalSeconds int32
@@ -314,6 +332,7 @@ func (q *Queries) AgentUpsert(ctx context.Context, db DBTX, arg AgentUpsertParam
 		arg.FactoryID,
 		arg.Name,
 		arg.Model,
+		arg.Provider,
 		arg.Capabilities,
 		arg.MaxConcurrentJobs,
 		arg.HeartbeatIntervalSeconds,

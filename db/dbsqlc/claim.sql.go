@@ -19,6 +19,9 @@ WITH asked AS MATERIALIZED (
         unnest($4::uuid[]) AS factory_id, unnest($5::bigint[]) AS factory_number
 )
 SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
+    coalesce((SELECT extract(epoch FROM h.until - clock_timestamp()) FROM provider_hold h
+        WHERE h.workspace_id = $1 AND h.provider = a.provider
+            AND h.enrolment_id = coalesce(a.enrolment_id, '00000000-0000-0000-0000-000000000000')), 0)::double precision AS held_seconds,
     f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats, f.draining,
     own.taken AS agent_taken, coalesce(own.oldest, 0)::bigint AS oldest_lease,
     beside.taken AS factory_taken, coalesce(beside.oldest, 0)::bigint AS factory_oldest_lease,
@@ -55,6 +58,7 @@ type AgentsForClaimRow struct {
 	MaxConcurrentJobs   int32
 	TerminatedAt        *time.Time
 	Name                string
+	HeldSeconds         float64
 	Factory             string
 	Os                  string
 	Engines             []string
@@ -103,6 +107,7 @@ func (q *Queries) AgentsForClaim(ctx context.Context, db DBTX, arg AgentsForClai
 			&i.MaxConcurrentJobs,
 			&i.TerminatedAt,
 			&i.Name,
+			&i.HeldSeconds,
 			&i.Factory,
 			&i.Os,
 			&i.Engines,

@@ -96,6 +96,7 @@ type Agent struct {
 	Generation               int64
 	CutOffAt                 *time.Time
 	EndedGracefully          bool
+	Provider                 string
 }
 
 type Attempt struct {
@@ -730,6 +731,13 @@ type ProductRepo struct {
 	WorkspaceID uuid.UUID
 	Repo        string
 	ProductID   uuid.UUID
+}
+
+type ProviderHold struct {
+	WorkspaceID uuid.UUID
+	Provider    string
+	EnrolmentID uuid.UUID
+	Until       time.Time
 }
 
 type RecoveryCode struct {

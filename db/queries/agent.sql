@@ -10,11 +10,12 @@ FROM agent a WHERE a.workspace_id = @workspace_id AND a.name = @name FOR UPDATE;
 -- ends_tokens is true where the tokens that the agent had are to end. The same boot
 -- of an agent that was ended stays ended. No row: an agent of this name with another
 -- id has come meanwhile.
-INSERT INTO agent (workspace_id, id, factory_id, name, model, capabilities, max_concurrent_jobs,
+INSERT INTO agent (workspace_id, id, factory_id, name, model, provider, capabilities, max_concurrent_jobs,
     heartbeat_interval_seconds, stale_after_seconds, boot_id, products, enrolment_id)
-VALUES (@workspace_id, @id, @factory_id, @name, @model, @capabilities, @max_concurrent_jobs,
+VALUES (@workspace_id, @id, @factory_id, @name, @model, @provider, @capabilities, @max_concurrent_jobs,
     @heartbeat_interval_seconds, sqlc.narg('stale_after_seconds'), @boot_id, @products, sqlc.narg('enrolment_id'))
 ON CONFLICT (workspace_id, name) DO UPDATE SET factory_id = excluded.factory_id, model = excluded.model,
+    provider = CASE WHEN excluded.provider = '' AND agent.model = excluded.model THEN agent.provider ELSE excluded.provider END,
     capabilities = excluded.capabilities, max_concurrent_jobs = excluded.max_concurrent_jobs,
     heartbeat_interval_seconds = excluded.heartbeat_interval_seconds,
     stale_after_seconds = excluded.stale_after_seconds, boot_id = excluded.boot_id, products = excluded.products,
@@ -29,7 +30,10 @@ RETURNING id, generation;
 
 -- name: AgentList :many
 -- In no order, without what they hold: of thousands both cost more than the rest.
-SELECT * FROM agent WHERE workspace_id = @workspace_id;
+SELECT sqlc.embed(a), h.until AS held_until
+FROM agent a LEFT JOIN provider_hold h ON h.workspace_id = a.workspace_id AND h.provider = a.provider AND h.until > clock_timestamp()
+    AND h.enrolment_id = coalesce(a.enrolment_id, '00000000-0000-0000-0000-000000000000')
+WHERE a.workspace_id = @workspace_id;
 
 -- name: AgentCountPerHealth :many
 -- Whoever was ended at once is dead, as in fleet.Agent.
@@ -55,8 +59,11 @@ WHERE a.workspace_id = @workspace_id AND a.factory_id = ANY(@factories::uuid[]) 
 
 -- name: AgentByName :one
 SELECT sqlc.embed(a), f.name AS factory, clock_timestamp()::timestamptz AS now,
+    h.until AS held_until,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS taken
 FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
+LEFT JOIN provider_hold h ON h.workspace_id = a.workspace_id AND h.provider = a.provider AND h.until > clock_timestamp()
+    AND h.enrolment_id = coalesce(a.enrolment_id, '00000000-0000-0000-0000-000000000000')
 WHERE a.workspace_id = @workspace_id AND a.name = @name;
 
 -- name: LeaseCounts :many

@@ -11,6 +11,9 @@ WITH asked AS MATERIALIZED (
         unnest(@factories::uuid[]) AS factory_id, unnest(@factory_numbers::bigint[]) AS factory_number
 )
 SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
+    coalesce((SELECT extract(epoch FROM h.until - clock_timestamp()) FROM provider_hold h
+        WHERE h.workspace_id = @workspace_id AND h.provider = a.provider
+            AND h.enrolment_id = coalesce(a.enrolment_id, '00000000-0000-0000-0000-000000000000')), 0)::double precision AS held_seconds,
     f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats, f.draining,
     own.taken AS agent_taken, coalesce(own.oldest, 0)::bigint AS oldest_lease,
     beside.taken AS factory_taken, coalesce(beside.oldest, 0)::bigint AS factory_oldest_lease,

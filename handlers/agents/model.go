@@ -98,7 +98,7 @@ func (s pageData) agent(a fleet.Agent, held []jobs.Job) view.Agent {
 	for _, j := range held {
 		m.Jobs = append(m.Jobs, agentJob(j, now))
 	}
-	agentState(&m, a, held)
+	agentState(&m, a, held, now)
 	if s.canRun && !a.Terminated {
 		m.Terminate = links.Terminate(a.Name)
 	}
@@ -109,7 +109,7 @@ func (s pageData) agent(a fleet.Agent, held []jobs.Job) view.Agent {
 }
 
 // agentState fills in the word and the mark of what an agent does.
-func agentState(m *view.Agent, a fleet.Agent, held []jobs.Job) {
+func agentState(m *view.Agent, a fleet.Agent, held []jobs.Job, now time.Time) {
 	mark := func(word, icon string, tone ui.Tone) { m.State, m.Icon, m.Tone = word, icon, tone }
 	late := slices.ContainsFunc(m.Jobs, func(j view.AgentJob) bool { return j.ProgressLate })
 	switch {
@@ -123,6 +123,9 @@ func agentState(m *view.Agent, a fleet.Agent, held []jobs.Job) {
 		mark("Dead", "unplug", ui.Bad)
 	case a.Health != fleet.Healthy:
 		mark("Late", "clock-alert", ui.Warn)
+	case a.HeldUntil != nil && len(held) == 0:
+		mark("Rate limited", "timer-reset", ui.Warn)
+		m.HeldUntil = ui.Until(*a.HeldUntil, now)
 	case late:
 		mark("No progress", "triangle-alert", ui.Warn)
 	case len(held) == 0:

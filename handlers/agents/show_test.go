@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"testing"
 
+	"fleetboard/db/dbfactory"
 	"fleetboard/e2e/handlertest"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
@@ -26,6 +27,12 @@ func TestAgentsPage(t *testing.T) {
 	handlertest.WantText(t, doc, "#factory-factory-of-claude-2 tbody tr", "Idle")
 	handlertest.WantCount(t, doc, "form[action='/factories/factory-of-claude-1/drain']", 1)
 
+	dbfactory.Exec(t, d.DB, `UPDATE agent SET provider = 'anthropic' WHERE name = 'claude-2'`)
+	dbfactory.Exec(t, d.DB, `INSERT INTO provider_hold (workspace_id, provider, enrolment_id, until)
+		SELECT workspace_id, provider, coalesce(enrolment_id, '00000000-0000-0000-0000-000000000000'), '2099-01-01' FROM agent WHERE name = 'claude-2'`)
+	d.Job("Beta")
+	doc = handlertest.Page(t, d.Get("/agents"), http.StatusOK)
+	handlertest.WantText(t, doc, "#factory-factory-of-claude-2 tbody tr", "Rate limited until 1 Jan 2099")
 	doc = handlertest.Page(t, d.As(tenancy.RoleMember).Get("/agents"), http.StatusOK)
 	handlertest.WantCount(t, doc, "#agents-panel form", 0)
 }

@@ -16,7 +16,8 @@ type fleetOf struct{ who tenancy.Principal }
 
 func (s fleetOf) agent(a fleet.Agent) Agent {
 	out := Agent{
-		ID: a.ID, Name: a.Name, Model: a.Model, Factory: a.Factory, Capabilities: list(a.Capabilities),
+		ID: a.ID, Name: a.Name, Model: a.Model, Provider: a.Provider, HeldUntil: utcOrNil(a.HeldUntil),
+		Factory: a.Factory, Capabilities: list(a.Capabilities),
 		MaxConcurrentJobs: a.MaxConcurrentJobs, CurrentJobs: a.Taken, HeartbeatIntervalSeconds: a.HeartbeatIntervalSeconds,
 		StaleAfterSeconds: a.StaleAfterSeconds, Status: a.Status, MemoryMB: a.MemoryMB,
 		CPUPercent: a.CPUPercent, Health: Health(a.Health), LastHeartbeatAt: a.LastHeartbeatAt.UTC(), Terminated: a.Terminated,
@@ -84,7 +85,7 @@ func ineligible(r fleet.Routing) []Misfit {
 
 func registration(agent string, in Registration) fleet.Registration {
 	return fleet.Registration{
-		Agent: agent, Model: value(in.Model), Capabilities: value(in.Capabilities),
+		Agent: agent, Model: value(in.Model), Provider: value(in.Provider), Capabilities: value(in.Capabilities),
 		MaxConcurrentJobs:        value(in.MaxConcurrentJobs),
 		HeartbeatIntervalSeconds: value(in.HeartbeatIntervalSeconds), StaleAfterSeconds: in.StaleAfterSeconds,
 		Factory: factoryInfo(in.Factory), BootID: in.BootID,

@@ -38,7 +38,8 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.FactoryRemoved: "removed",
 	eventlog.AgentRegistered: "registered", eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
 	eventlog.AgentWentStale: "went silent", eventlog.AgentDied: "died", eventlog.AgentRevived: "came back",
-	eventlog.AgentCutOff: "cut off", eventlog.WorkspaceCreated: "workspace", eventlog.WorkspaceRenamed: "workspace",
+	eventlog.ProviderHeld: "rate limit",
+	eventlog.AgentCutOff:  "cut off", eventlog.WorkspaceCreated: "workspace", eventlog.WorkspaceRenamed: "workspace",
 	eventlog.MemberInvited: "invited", eventlog.InvitationRevoked: "invitation", eventlog.MemberJoined: "joined",
 	eventlog.MemberRoleChanged: "role", eventlog.MemberRemoved: "removed", eventlog.MemberLeft: "left",
 	eventlog.AccountRenamed: "account", eventlog.PasswordChanged: "password", eventlog.SecondFactorOn: "second factor",
@@ -166,6 +167,8 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 			"jobs")+" given back"))
 	case eventlog.AgentTerminated:
 		return append(ui.Say(ui.Name(said("agent"))), colon(said("reason"))...)
+	case eventlog.ProviderHeld:
+		return ui.Say(ui.Name(said("provider")), ui.T(" takes no requests for a time, as "), ui.Name(said("job")), ui.T(" found out"))
 	case eventlog.FactoryDrained:
 		return ui.Say(ui.Name(said("factory")), ui.T(" takes no new jobs"))
 	case eventlog.FactoryUndrained:

@@ -124,6 +124,8 @@ func whyTitle(j jobs.Job, r kanban.Reason) string {
 		return j.Key + " waits for its product"
 	case kanban.CodeAgentsBusy:
 		return j.Key + " waits for an agent"
+	case kanban.CodeProviderHeld:
+		return j.Key + " waits for a provider"
 	default:
 		return j.Key + " waits"
 	}

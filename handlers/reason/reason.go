@@ -23,7 +23,7 @@ var icons = map[string]string{
 	kanban.CodePaused: "circle-pause", kanban.CodeBlocked: "circle-stop", kanban.CodeQuestion: "message-circle-question-mark",
 	kanban.CodeNoFactory: "unplug", kanban.CodeSeatsTaken: "server", kanban.CodeCanStart: "circle-check",
 	kanban.CodeInReview: "eye", kanban.CodeApproved: "git-merge",
-	kanban.CodeDependencyFailed: "octagon-alert", kanban.CodeProductPaused: "circle-pause", kanban.CodeAgentsBusy: "bot",
+	kanban.CodeDependencyFailed: "octagon-alert", kanban.CodeProductPaused: "circle-pause", kanban.CodeAgentsBusy: "bot", kanban.CodeProviderHeld: "timer-reset",
 	kanban.CodeClaimed: "bot", kanban.CodeRunning: "bot", kanban.CodeCompleted: "circle-check", kanban.CodeArchived: "archive",
 	kanban.CodeFailed: "octagon-alert", kanban.CodeDependencyCycle: "refresh-cw", kanban.CodeAborted: "circle-x",
 }
@@ -91,6 +91,8 @@ func text(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
 		return seatsTakenText(j, why)
 	case kanban.CodeAgentsBusy:
 		return append(ui.Say(ui.T(web.Plural(why.Free, "seat", "seats")+" free, but no agent for it on ")), Factories(why.Factories)...)
+	case kanban.CodeProviderHeld:
+		return ui.Say(ui.T(why.Text+" takes no requests until "), c.at(*why.Until))
 	case kanban.CodeCanStart:
 		return append(ui.Say(ui.T(web.Plural(why.Free, "seat", "seats")+" free on ")), Factories(why.Factories)...)
 	case kanban.CodePaused:
@@ -216,7 +218,11 @@ func retryText(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
 	if why.Lost {
 		return append(ui.Text("Lost with many others, back "), next...)
 	}
-	text := append(ui.Text("Retry "+strconv.Itoa(j.FailureCount)+" of "+strconv.Itoa(j.MaxRetries)+" "), next...)
+	text := ui.Text("Retry " + strconv.Itoa(j.FailureCount) + " of " + strconv.Itoa(j.MaxRetries) + " ")
+	if j.FailureKind == jobs.FailedRateLimit {
+		text = ui.Text("Its provider took no requests; tried again ")
+	}
+	text = append(text, next...)
 	if why.Text != "" {
 		text = append(text, ui.T(". Last: "+web.FirstLine(why.Text, web.MaxQuote)))
 	}

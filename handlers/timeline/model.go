@@ -24,7 +24,7 @@ var timelineGroups = []history.Group{
 	{Name: "recovery", Label: "Recovery", Types: []eventlog.Type{eventlog.JobLost, eventlog.JobWarned, eventlog.JobTimedOut,
 		eventlog.JobReleased, eventlog.JobAttemptFailed, eventlog.JobFailed, eventlog.JobRetried, eventlog.AgentSuperseded,
 		eventlog.AgentDied, eventlog.AgentRevived}},
-	{Name: "agents", Label: "Agents", Types: []eventlog.Type{"agent.*"}},
+	{Name: "agents", Label: "Agents", Types: []eventlog.Type{"agent.*", "provider.*"}},
 	{Name: "factories", Label: "Factories", Types: []eventlog.Type{"factory.*"}},
 	{Name: "products", Label: "Products", Types: []eventlog.Type{"product.*"}},
 	{Name: "settings", Label: "Settings", Types: []eventlog.Type{"workspace.*", "member.*", "invitation.*", "account.*", "token.*",

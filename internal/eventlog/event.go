@@ -103,6 +103,7 @@ const (
 	AgentWentStale   Type = "agent.went_stale"
 	AgentDied        Type = "agent.died"
 	AgentRevived     Type = "agent.revived"
+	ProviderHeld     Type = "provider.held" // it takes no requests for a time
 )
 
 // Change is one field's old and new value, as JSON. Of one that is longer than

@@ -37,9 +37,12 @@ type Repo struct {
 
 // Agent is a registered worker identity inside a factory.
 type Agent struct {
-	ID                       ids.ID
-	Name                     string
-	Model                    string
+	ID       ids.ID
+	Name     string
+	Model    string
+	Provider string // whose models it works with, "" where that is unknown
+	// HeldUntil is when its provider takes requests again, nil where it does now.
+	HeldUntil                *time.Time
 	Factory                  string
 	Capabilities             []string
 	Products                 []string // whose jobs it may have; none is all
@@ -91,7 +94,9 @@ func (a Agent) NextBeat() time.Time {
 func (a Agent) TakesJobs() bool { return a.Health != Dead && !a.Terminated }
 
 // Idle reports whether the agent could take one more job of its own.
-func (a Agent) Idle() bool { return a.TakesJobs() && a.Taken < a.MaxConcurrentJobs }
+func (a Agent) Idle() bool { return a.HeldUntil == nil && a.hasSeat() }
+
+func (a Agent) hasSeat() bool { return a.TakesJobs() && a.Taken < a.MaxConcurrentJobs }
 
 // Factory is a worker host, as its agents last described it.
 type Factory struct {
@@ -191,6 +196,9 @@ type Fit struct {
 	Reason     string   // "" where it can run the job
 	Free       int      // seats that could take it now
 	IdleAgents []string // agents that could take it now, by name
+	// Held is the agent that could take it first, of those that only their providers keep
+	// from it; nil where there is none.
+	Held *Agent
 }
 
 // Routing splits the fleet by whether a job can run there. Ineligible factories
@@ -236,6 +244,9 @@ func (f Factory) fit(n Needs) Fit {
 			capable += a.MaxConcurrentJobs - a.Taken
 			fit.IdleAgents = append(fit.IdleAgents, a.Name)
 		}
+		if len(lacks) == 0 && a.hasSeat() && a.HeldUntil != nil && (fit.Held == nil || a.HeldUntil.Before(*fit.Held.HeldUntil)) {
+			fit.Held = &a
+		}
 	}
 	switch {
 	case n.Factory != "" && n.Factory != f.Name:
@@ -274,6 +285,7 @@ func missing(needs []string, sets ...[]string) []string {
 type Registration struct {
 	Agent                    string
 	Model                    string
+	Provider                 string // "" takes ProviderOf(Model)
 	Capabilities             []string
 	Products                 []string // whose jobs it may have; none is all
 	MaxConcurrentJobs        int      // 0 is 1

@@ -126,6 +126,7 @@ func TestARegistrationIsCheckedByFieldAndScope(t *testing.T) {
 	}
 	for field, spoil := range map[string]func(*Registration){
 		"agent":                      func(r *Registration) { r.Agent = "a/b" },
+		"provider":                   func(r *Registration) { r.Provider = "a\nb" },
 		"boot_id":                    func(r *Registration) { r.BootID = "" },
 		"capabilities[0]":            func(r *Registration) { r.Capabilities = []string{"NOT"} },
 		"max_concurrent_jobs":        func(r *Registration) { r.MaxConcurrentJobs = 101 },

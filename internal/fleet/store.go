@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -50,14 +51,14 @@ func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, erro
 		snap.Now, at[f.ID] = r.Now, i
 		snap.Factories = append(snap.Factories, f)
 	}
-	slices.SortFunc(agents, func(a, b dbsqlc.Agent) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(agents, func(a, b dbsqlc.AgentListRow) int { return cmp.Compare(a.Agent.Name, b.Agent.Name) })
 	for _, r := range agents {
-		i, known := at[r.FactoryID]
+		i, known := at[r.Agent.FactoryID]
 		if !known {
 			continue // it was deleted meanwhile
 		}
 		f := &snap.Factories[i]
-		f.add(agentFrom(r, f.Name, taken[r.ID]), snap)
+		f.add(agentFrom(r.Agent, r.HeldUntil, f.Name, taken[r.Agent.ID]), snap)
 	}
 	return snap, nil
 }
@@ -71,7 +72,7 @@ func AgentTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (Agen
 	if err != nil {
 		return Agent{}, fmt.Errorf("read agent: %w", err)
 	}
-	a := agentFrom(r.Agent, r.Factory, int(r.Taken))
+	a := agentFrom(r.Agent, r.HeldUntil, r.Factory, int(r.Taken))
 	a.Health = a.HealthAt(r.Now)
 	return a, nil
 }
@@ -141,9 +142,9 @@ func factoryFrom(r dbsqlc.FactoryListRow) (Factory, error) {
 	return f, nil
 }
 
-func agentFrom(r dbsqlc.Agent, factory string, taken int) Agent {
+func agentFrom(r dbsqlc.Agent, heldUntil *time.Time, factory string, taken int) Agent {
 	a := Agent{
-		ID: r.ID, Name: r.Name, Model: r.Model, Factory: factory, Capabilities: r.Capabilities, Products: r.Products,
+		ID: r.ID, Name: r.Name, Model: r.Model, Provider: r.Provider, HeldUntil: heldUntil, Factory: factory, Capabilities: r.Capabilities, Products: r.Products,
 		MaxConcurrentJobs: int(r.MaxConcurrentJobs), HeartbeatIntervalSeconds: int(r.HeartbeatIntervalSeconds),
 		StaleAfterSeconds: db.Int(r.StaleAfterSeconds), BootID: r.BootID, Status: r.Status, MemoryMB: db.Int(r.MemoryMb),
 		LastHeartbeatAt: r.LastHeartbeatAt, Terminated: r.TerminatedAt != nil, Graceful: r.EndedGracefully,

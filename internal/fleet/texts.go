@@ -17,7 +17,7 @@ func (f FactoryInfo) Clone() FactoryInfo {
 // Texts are the places of all that an agent tells in words of itself and its factory,
 // but for their names and the boot id, by which they are known.
 func (r *Registration) Texts() []*string {
-	return append(append(places(r.Capabilities), &r.Model), r.Factory.Texts()...)
+	return append(append(places(r.Capabilities), &r.Model, &r.Provider), r.Factory.Texts()...)
 }
 
 // Texts are the places of all that is told in words of a factory, but for its name.

@@ -52,6 +52,7 @@ func (r Registration) Check(scope tenancy.Scope) error {
 	p := fault.Problems{}
 	named(p, "agent", r.Agent, MaxName)
 	p.Line("model", r.Model, MaxName)
+	p.Line("provider", r.Provider, MaxName)
 	p.Capabilities("capabilities", r.Capabilities, MaxCapabilities)
 	p.Number("max_concurrent_jobs", r.MaxConcurrentJobs, 1, MaxConcurrentJobs)
 	p.Number("heartbeat_interval_seconds", r.HeartbeatIntervalSeconds, 1, MaxHeartbeatSeconds)

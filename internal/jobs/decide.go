@@ -336,6 +336,20 @@ func (j Job) Fail(now time.Time, retryable bool, of FailureKind, message string)
 	})
 }
 
+// LimitRate ends an attempt because the provider takes no requests for a time. The job
+// waits as long, or for its first backoff where wait is 0; it counts neither as a failure
+// nor as a loss.
+func (j Job) LimitRate(now time.Time, wait time.Duration, message string) (Decision, error) {
+	return j.decide(ByFailure, Waiting, eventlog.JobAttemptFailed, func(d *Decision) {
+		d.After.LastError, d.After.FailureKind = cut(message, maxErrorLength), FailedRateLimit
+		d.Payload["error"], d.Payload["retryable"] = d.After.LastError, true
+		d.backOff(now, 1)
+		if until := now.Add(wait); wait > 0 {
+			d.After.NotBefore = &until
+		}
+	})
+}
+
 // Lose takes a lease back from an agent that went silent. A loss is not a
 // failure: it has its own counter and its own limit. It waits for wait, which
 // spreads the return of many jobs that were lost at once, and for the time that a

@@ -163,7 +163,11 @@ func routeReason(routing fleet.Routing) Reason {
 	}
 	r := Reason{Code: CodeSeatsTaken}
 	empty := 0
+	var held *fleet.Agent
 	for _, fit := range routing.Eligible {
+		if h := fit.Held; h != nil && (held == nil || h.HeldUntil.Before(*held.HeldUntil)) {
+			held = h
+		}
 		r.Factories = append(r.Factories, fit.Factory.Name)
 		r.Seats += fit.Factory.Seats
 		r.Free += fit.Free
@@ -172,6 +176,8 @@ func routeReason(routing fleet.Routing) Reason {
 	switch {
 	case r.Free > 0:
 		r.Code = CodeCanStart
+	case empty > 0 && held != nil:
+		return Reason{Code: CodeProviderHeld, Text: held.Provider, Until: held.HeldUntil}
 	case empty > 0:
 		r.Code, r.Free = CodeAgentsBusy, empty
 	}

@@ -28,8 +28,14 @@ func fleetOf() fleet.Snapshot {
 	gone.Health, gone.Agents[0].Health = fleet.Dead, fleet.Dead
 	drains := host("linux-6", 4, 0, "engine:gemini")
 	drains.Draining = true
-	return fleet.Snapshot{Factories: []fleet.Factory{free, full, busy, gone, drains}}
+	limited := host("linux-7", 4, 0, "has:tpu")
+	limited.Agents = append(limited.Agents, limited.Agents[0])
+	limited.Agents[0].Provider, limited.Agents[0].HeldUntil = "openai", &tomorrow
+	limited.Agents[1].Provider, limited.Agents[1].HeldUntil = "anthropic", &soon
+	return fleet.Snapshot{Factories: []fleet.Factory{free, full, busy, gone, drains, limited}}
 }
+
+var soon, tomorrow = time.Now().Add(time.Minute), time.Now().Add(24 * time.Hour)
 
 // routeIn asks a fleet.
 func routeIn(snap fleet.Snapshot) func(int64, fleet.Needs) fleet.Routing {
@@ -94,6 +100,7 @@ func TestEveryStatusAndReasonSaysWhy(t *testing.T) {
 		"can start":         {known, ready("os:linux"), Reason{Code: CodeCanStart, Factories: []string{"linux-2"}, Seats: 4, Free: 2}},
 		"seats taken":       {known, ready("has:xcode"), Reason{Code: CodeSeatsTaken, Factories: []string{"mac-1"}, Seats: 2}},
 		"agents busy":       {known, ready("has:gpu"), Reason{Code: CodeAgentsBusy, Factories: []string{"linux-3"}, Seats: 4, Free: 3}},
+		"rate limited":      {known, ready("has:tpu"), Reason{Code: CodeProviderHeld, Text: "anthropic", Until: &soon}},
 		"nobody offers it":  {known, ready("os:linux", "engine:claude"), Reason{Code: CodeNoFactory, Nearest: "linux-2", Missing: []string{"engine:claude"}, Text: fleet.ReasonMissing}},
 		"only a dead one":   {known, ready("engine:codex"), Reason{Code: CodeNoFactory, Nearest: "linux-5", Text: fleet.ReasonDead}},
 		"one that drains":   {known, ready("engine:gemini"), Reason{Code: CodeNoFactory, Nearest: "linux-6", Text: fleet.ReasonDraining}},

@@ -24,16 +24,18 @@ const (
 	CodeNoFactory        = "no_factory"  // no live factory can run it
 	CodeSeatsTaken       = "seats_taken" // those that can have no free seat
 	CodeAgentsBusy       = "agents_busy" // they have seats, and no agent for them
-	CodeCanStart         = "can_start"
-	CodeClaimed          = "claimed"
-	CodeRunning          = "running"
-	CodeInReview         = "in_review"
-	CodeApproved         = "approved"
-	CodeCompleted        = "completed"
-	CodeFailed           = "failed"
-	CodeDependencyCycle  = "dependency_cycle"
-	CodeAborted          = "aborted"
-	CodeArchived         = "archived"
+	// The providers of the agents that could take it accept no requests for a time.
+	CodeProviderHeld    = "provider_held"
+	CodeCanStart        = "can_start"
+	CodeClaimed         = "claimed"
+	CodeRunning         = "running"
+	CodeInReview        = "in_review"
+	CodeApproved        = "approved"
+	CodeCompleted       = "completed"
+	CodeFailed          = "failed"
+	CodeDependencyCycle = "dependency_cycle"
+	CodeAborted         = "aborted"
+	CodeArchived        = "archived"
 )
 
 // Reason is one thing that stands between a job and its run, or why nothing
@@ -59,7 +61,7 @@ type Reason struct {
 	Seats        int      // of the factories that could run it
 	Free         int      // of those, free now; with CodeAgentsBusy, without an agent
 	Factories    []string // that could run it, or the one that does
-	Text         string   // a person's or an agent's words, an error
+	Text         string   // a person's or an agent's words, an error, a provider
 }
 
 // Ended is a job that is over and not completed.

@@ -841,18 +841,24 @@ type Agent struct {
 	CreatedAt    time.Time `json:"created_at"`
 
 	// CurrentJobs How many jobs it holds.
-	CurrentJobs              int                `json:"current_jobs"`
-	Factory                  string             `json:"factory"`
-	Health                   Health             `json:"health"`
-	HeartbeatIntervalSeconds int                `json:"heartbeat_interval_seconds"`
-	ID                       openapi_types.UUID `json:"id"`
-	LastHeartbeatAt          time.Time          `json:"last_heartbeat_at"`
-	MaxConcurrentJobs        int                `json:"max_concurrent_jobs"`
-	MemoryMB                 *int               `json:"memory_mb"`
-	Model                    string             `json:"model"`
-	Name                     string             `json:"name"`
-	RegisteredAt             time.Time          `json:"registered_at"`
-	StaleAfterSeconds        *int               `json:"stale_after_seconds"`
+	CurrentJobs              int    `json:"current_jobs"`
+	Factory                  string `json:"factory"`
+	Health                   Health `json:"health"`
+	HeartbeatIntervalSeconds int    `json:"heartbeat_interval_seconds"`
+
+	// HeldUntil Until then its provider takes no requests, and it is given no jobs.
+	HeldUntil         *time.Time         `json:"held_until"`
+	ID                openapi_types.UUID `json:"id"`
+	LastHeartbeatAt   time.Time          `json:"last_heartbeat_at"`
+	MaxConcurrentJobs int                `json:"max_concurrent_jobs"`
+	MemoryMB          *int               `json:"memory_mb"`
+	Model             string             `json:"model"`
+	Name              string             `json:"name"`
+
+	// Provider Whose models it works with; empty where that is unknown.
+	Provider          string    `json:"provider"`
+	RegisteredAt      time.Time `json:"registered_at"`
+	StaleAfterSeconds *int      `json:"stale_after_seconds"`
 
 	// Status What the agent last said of itself.
 	Status          string `json:"status"`
@@ -1283,10 +1289,15 @@ type Failure struct {
 	// Kind One of timeout, budget_exceeded, crash, checks_failed, capability_mismatch, engine_missing, rate_limited, merge_conflict, clone_failed and other; another word is 422.
 	Kind *string `json:"kind,omitempty"`
 
-	// RetryAfterSeconds With `rate_limited` and `retryable`: how long the job waits, instead of its backoff.
-	RetryAfterSeconds *int    `json:"retry_after_seconds,omitempty"`
-	Retryable         *bool   `json:"retryable,omitempty"`
-	Stack             *string `json:"stack,omitempty"`
+	// Provider With `rate_limited`: whose limit it is; the agent's provider where it is left out.
+	Provider *string `json:"provider,omitempty"`
+
+	// RetryAfterSeconds With `rate_limited`: how long the provider takes no requests. The job waits as long, the provider's agents are given no jobs until then, and it counts neither as a failure nor as a loss.
+	RetryAfterSeconds *int `json:"retry_after_seconds,omitempty"`
+
+	// Retryable Always true of `rate_limited`.
+	Retryable *bool   `json:"retryable,omitempty"`
+	Stack     *string `json:"stack,omitempty"`
 }
 
 // FailureKind Of which kind the last error is; empty where there is none.
@@ -1919,7 +1930,10 @@ type Registration struct {
 	Model                    *string         `json:"model,omitempty"`
 
 	// Name The agent's name; where given, the one in the path.
-	Name              *string `json:"name,omitempty"`
+	Name *string `json:"name,omitempty"`
+
+	// Provider Whose models it works with, as its usage entries say; by the model's name where it is left out.
+	Provider          *string `json:"provider,omitempty"`
 	StaleAfterSeconds *int    `json:"stale_after_seconds,omitempty"`
 }
 

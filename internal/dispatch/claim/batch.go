@@ -3,6 +3,7 @@ package claim
 import (
 	"context"
 	"slices"
+	"time"
 
 	"fleetboard/db"
 	"fleetboard/internal/batch"
@@ -28,9 +29,10 @@ type claimResult struct {
 	lanes         []int64
 	factory       ids.ID
 	version       uint64
-	began         uint64 // of this process's wake-ups, before anything was read
-	outOfCapacity bool   // there was a job, and this agent could not take it
-	again         bool   // what it was given has failed instead: there may be more behind it
+	began         uint64        // of this process's wake-ups, before anything was read
+	outOfCapacity bool          // there was a job, and this agent could not take it
+	held          time.Duration // until its provider takes requests again
+	again         bool          // what it was given has failed instead: there may be more behind it
 }
 
 // lockClaim waits for the locks of one claim: the factory, then the agent.

@@ -32,6 +32,8 @@ const (
 	// in review as they allow.
 	ReasonPaused        = "paused"
 	ReasonReviewBacklog = "review_backlog"
+	// The provider of the agent's models takes no requests for a time.
+	ReasonRateLimited = "rate_limited"
 )
 
 // Request is what an agent asks for.
@@ -92,7 +94,14 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in Request) 
 			}
 			defer leave()
 		}
-		why := s.waiters.Wait(ctx, who.Workspace, result.waiting(), left)
+		patience := left
+		if result.held > 0 {
+			patience = min(left, result.held)
+		}
+		why := s.waiters.Wait(ctx, who.Workspace, result.waiting(), patience)
+		if why == waitlist.TimedOut && patience < left && ctx.Err() == nil {
+			why = waitlist.Recheck // its provider takes requests again
+		}
 		if why == waitlist.TimedOut {
 			return result.claimed, ctx.Err()
 		}

@@ -68,6 +68,8 @@ func (c *claimItem) full() bool {
 	switch {
 	case c.agent.draining:
 		c.Res.claimed.Reason = ReasonDraining
+	case c.agent.held > 0:
+		c.Res.claimed.Reason, c.Res.held = ReasonRateLimited, c.agent.held
 	case c.ownSeats() <= 0 || c.factorySeats() <= 0:
 		c.Res.claimed.Reason = ReasonNoSeats
 	default:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
@@ -50,6 +51,7 @@ type claimant struct {
 	repos            json.RawMessage // of its factory
 	newestLane       int64           // of the workspace
 	draining         bool            // it, or its factory, takes no new jobs
+	held             time.Duration   // until its provider takes requests again, 0 where it does now
 	cutOff           bool
 	enrolmentRevoked bool
 
@@ -86,7 +88,8 @@ func readClaimants(ctx context.Context, tx db.Tx, workspace ids.ID, list []seatC
 		claimants[a.ID] = claimant{
 			id: a.ID, factoryID: a.FactoryID, name: a.Name, factory: a.Factory, boot: a.BootID, generation: a.Generation, model: a.Model,
 			os: a.Os, engines: a.Engines, capabilities: slices.Concat(a.FactoryCapabilities, a.Capabilities), repos: a.Repos,
-			newestLane: a.NewestLane, draining: a.Draining || a.TerminatedAt != nil, cutOff: a.CutOffAt != nil,
+			newestLane: a.NewestLane, draining: a.Draining || a.TerminatedAt != nil,
+			held: time.Duration(max(0, a.HeldSeconds) * float64(time.Second)), cutOff: a.CutOffAt != nil,
 			enrolmentRevoked: a.EnrolmentRevoked, seats: int(a.MaxConcurrentJobs), taken: int(a.AgentTaken),
 			factorySeats: int(a.Seats), factoryTaken: int(a.FactoryTaken),
 			oldestLease: a.OldestLease, factoryOldestLease: a.FactoryOldestLease,

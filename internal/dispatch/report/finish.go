@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/redact"
+	"fleetboard/internal/spend"
 	"fleetboard/internal/tenancy"
 )
 
@@ -137,9 +139,12 @@ type Failure struct {
 	Kind      string
 	Stack     string
 	Retryable bool
-	// RetryAfter is how long the job waits where a rate limit was hit; 0 is the job's own
-	// backoff.
+	// RetryAfter is how long a provider takes no requests where a rate limit was hit: the
+	// job waits as long, and the provider's other agents are given none. 0 is the job's own
+	// backoff, and holds nobody else.
 	RetryAfter time.Duration
+	// Provider is whose rate limit that is; "" takes the agent's.
+	Provider string
 }
 
 // check tells all that is wrong with a failure.
@@ -151,6 +156,7 @@ func (f Failure) check() error {
 	if f.Kind != "" && !slices.Contains(jobs.FailureKinds, jobs.FailureKind(f.Kind)) {
 		p.Add("kind", "It must be one of %s.", kindsOfFailures())
 	}
+	p.Line("provider", f.Provider, spend.MaxProvider)
 	switch {
 	case f.RetryAfter == 0:
 	case f.Kind != string(jobs.FailedRateLimit):
@@ -172,27 +178,30 @@ func kindsOfFailures() string {
 // Fail ends an attempt that went wrong: the job waits for its backoff, or fails
 // for good. The lease ends now. Faults as of Complete.
 func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref lease.Ref, f Failure) (jobs.Job, error) {
-	if err := f.check(); err != nil {
+	err := errors.Join(f.check(), lease.RequireAgent(who), ref.Check())
+	if err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(_ context.Context, _ db.Tx, job jobs.Locked,
+	said := f
+	if f.isRateLimit() && f.RetryAfter > 0 {
+		if f.Provider, err = s.learnProvider(ctx, who, ref, f); err != nil {
+			return jobs.Job{}, err
+		}
+	}
+	return s.finish(ctx, finishCall{who: who, ref: ref, alone: f.holdsProvider(), decide: func(ctx context.Context, tx db.Tx, job jobs.Locked,
 		red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
 		f := f.redacted(red)
 		if d, e, ok, err := lease.ApplyDirective(job.Job, f.Error); ok {
 			e.Kind = f.Kind
 			return d, e, err
 		}
-		d, err := job.Fail(job.Now, f.Retryable, jobs.FailureKindOf(f.Kind), f.Error)
+		d, err := judgeFailure(ctx, tx, who, job, f)
 		if err != nil {
 			return d, lease.AttemptEnd{}, err
 		}
-		if d.After.WaitReason == jobs.WaitRetryBackoff && f.RetryAfter > 0 {
-			until := job.Now.Add(f.RetryAfter)
-			d.After.NotBefore = &until
-		}
 		d.Payload["kind"], d.Payload["stack"] = f.Kind, f.Stack
 		return d, lease.AttemptEnd{Outcome: lease.Failed, Error: d.After.LastError, Kind: f.Kind}, nil
-	}, digest: func(red *redact.Redactor) ([]byte, error) { return digestWords("fail", f.redacted(red)) }})
+	}, digest: func(red *redact.Redactor) ([]byte, error) { return digestWords("fail", said.redacted(red)) }})
 }
 
 // Release gives a job back without a result and without blame; it is how an

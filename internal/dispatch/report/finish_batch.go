@@ -24,6 +24,7 @@ type finishCall struct {
 	ref    lease.Ref
 	decide func(context.Context, db.Tx, jobs.Locked, *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error)
 	digest func(*redact.Redactor) ([]byte, error)
+	alone  bool // what decide writes beside the job is not to be locked in a batch
 }
 
 // finishResult is what became of it.
@@ -164,6 +165,10 @@ func (b *finishBatch) decide(i *finishItem, job jobs.Locked) error {
 	}
 	if _, ok := b.current.Current(call.who); !ok {
 		return lease.Superseded(call.who.Name)
+	}
+	if call.alone && !b.alone {
+		i.Retry()
+		return nil
 	}
 	d, e, err := call.decide(b.ctx, b.tx, job, red)
 	if err != nil {

@@ -56,6 +56,6 @@ func (c Completion) redacted(red *redact.Redactor) Completion {
 
 // redacted is a failure without the values of the job's secrets.
 func (f Failure) redacted(red *redact.Redactor) Failure {
-	f.Error, f.Kind, f.Stack = red.Text(f.Error), red.Text(f.Kind), red.Text(f.Stack)
+	f.Error, f.Kind, f.Stack, f.Provider = red.Text(f.Error), red.Text(f.Kind), red.Text(f.Stack), red.Text(f.Provider)
 	return f
 }

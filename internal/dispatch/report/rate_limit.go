@@ -1,0 +1,68 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// learnProvider finds out whose rate limit a failure is about, in a transaction of its
+// own: agents are locked before jobs. It is "" where nobody knows.
+func (s *Service) learnProvider(ctx context.Context, who tenancy.Principal, ref lease.Ref, f Failure) (provider string, err error) {
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		named, err := jobsByName(ctx, tx, who.Workspace, []string{ref.Job})
+		if err != nil {
+			return err
+		}
+		red, err := s.jobs.Secrets.RedactorTx(ctx, tx, who.Workspace, named[ref.Job])
+		if err != nil {
+			return err
+		}
+		if red.Text(f.Provider) != f.Provider {
+			return fault.Invalid("provider", "It must not hold the value of a secret of the job.")
+		}
+		provider, err = q.AgentLearnProvider(ctx, tx, dbsqlc.AgentLearnProviderParams{WorkspaceID: who.Workspace, AgentID: who.Agent,
+			JobID: named[ref.Job], Epoch: ref.Epoch, Provider: f.Provider})
+		if err == nil || errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return fmt.Errorf("provider of an agent: %w", err)
+	})
+	return provider, err
+}
+
+// judgeFailure says what becomes of a job whose attempt has failed. A rate limit is
+// nobody's failure: the provider is held for the time that it asks for, for the agents of
+// the same enrolment token.
+func judgeFailure(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, f Failure) (jobs.Decision, error) {
+	if !f.isRateLimit() {
+		return job.Fail(job.Now, f.Retryable, jobs.FailureKindOf(f.Kind), f.Error)
+	}
+	d, err := job.LimitRate(job.Now, f.RetryAfter, f.Error)
+	if err != nil || !f.holdsProvider() {
+		return d, err
+	}
+	until, err := q.ProviderHold(ctx, tx, dbsqlc.ProviderHoldParams{WorkspaceID: who.Workspace, AgentID: who.Agent,
+		Provider: f.Provider, Seconds: f.RetryAfter.Seconds()})
+	if err != nil {
+		return d, fmt.Errorf("hold a provider: %w", err)
+	}
+	d.Payload["provider"] = f.Provider
+	return d, eventlog.RecordTx(ctx, tx, who, eventlog.ProviderHeld, map[string]any{"provider": f.Provider, "until": until, "job": job.Key})
+}
+
+func (f Failure) isRateLimit() bool { return f.Kind == string(jobs.FailedRateLimit) }
+
+// holdsProvider reports whether the agents of a provider are to be given no jobs for a
+// time.
+func (f Failure) holdsProvider() bool { return f.isRateLimit() && f.RetryAfter > 0 && f.Provider != "" }

@@ -1,0 +1,23 @@
+package fleet
+
+import "strings"
+
+// providers are whose models have names that begin like this.
+var providers = []struct{ prefix, provider string }{
+	{"claude", "anthropic"}, {"gpt-", "openai"}, {"codex", "openai"}, {"o1", "openai"}, {"o3", "openai"}, {"o4", "openai"},
+	{"gemini", "google"},
+}
+
+// ProviderOf is whose model it is by its name: what stands before a slash, or what the
+// well-known names tell; "" where neither does.
+func ProviderOf(model string) string {
+	if provider, _, found := strings.Cut(model, "/"); found {
+		return provider
+	}
+	for _, p := range providers {
+		if strings.HasPrefix(strings.ToLower(model), p.prefix) {
+			return p.provider
+		}
+	}
+	return ""
+}

@@ -1,0 +1,12 @@
+package fleet
+
+import "testing"
+
+func TestProviderOfAModel(t *testing.T) {
+	for model, want := range map[string]string{"claude-opus-4-8": "anthropic", "Claude": "anthropic", "gpt-5-codex": "openai",
+		"codex-mini": "openai", "o3": "openai", "gemini-3-pro": "google", "openrouter/claude-opus": "openrouter", "house-model": "", "": ""} {
+		if got := ProviderOf(model); got != want {
+			t.Errorf("%q is of %q; want %q", model, got, want)
+		}
+	}
+}
