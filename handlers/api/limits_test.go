@@ -71,7 +71,7 @@ var limits = []limit{
 	{bound{jobs.MinReviewLimit, jobs.MaxReviewLimit}, "ProductSettings.review_limit", ""},
 
 	{bound{1, fleet.MaxName}, "Registration.name FactoryInfo.name", "agent.name factory.name"},
-	{bound{none, fleet.MaxName}, "Registration.model FactoryInfo.os", ""},
+	{bound{none, fleet.MaxName}, "Registration.model Registration.provider FactoryInfo.os", "agent.provider"},
 	{bound{none, fleet.MaxCapabilities}, "Registration.capabilities FactoryInfo.capabilities", ""},
 	{bound{1, fleet.MaxConcurrentJobs}, "Registration.max_concurrent_jobs", "agent.max_concurrent_jobs"},
 	{bound{1, fleet.MaxHeartbeatSeconds}, "Registration.heartbeat_interval_seconds", "agent.heartbeat_interval_seconds"},
