@@ -672,7 +672,7 @@ func (q *Queries) BoardOpenEdge(ctx context.Context, db DBTX, arg BoardOpenEdgeP
 const boardOverBudget = `-- name: BoardOverBudget :many
 SELECT j.id FROM job j
 WHERE j.workspace_id = $1 AND j.id = ANY($2::uuid[])
-    AND j.token_budget < (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens)
+    AND j.token_budget < (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens)
         FROM job_usage s WHERE s.workspace_id = $1 AND s.job_id = j.id)
 `
 

@@ -460,7 +460,7 @@ func (q *Queries) JobLockReady(ctx context.Context, db DBTX, arg JobLockReadyPar
 
 const jobPlaces = `-- name: JobPlaces :many
 SELECT j.id, j.priority, j.status_at, j.updated_at, CASE WHEN $1::text = 'cost' THEN (
-    SELECT least(coalesce(sum(u.cost_nanos), 0), 9223372036854775807) FROM job_usage u
+    SELECT least(coalesce(sum(u.charged_nanos), 0), 9223372036854775807) FROM job_usage u
     WHERE u.workspace_id = $2 AND u.job_id = j.id) ELSE 0 END::bigint AS cost_nanos
 FROM job j
 WHERE j.workspace_id = $2

@@ -628,7 +628,7 @@ type JobUsage struct {
 	OutputTokens       int64
 	CacheReadTokens    int64
 	CacheWriteTokens   int64
-	CostNanos          int64
+	ReportedNanos      int64
 	Unpriced           int64
 	CacheWrite1hTokens int64
 	ChargedNanos       int64
@@ -798,7 +798,7 @@ type UsageEntry struct {
 	OutputTokens       int64
 	CacheReadTokens    int64
 	CacheWriteTokens   int64
-	CostNanos          *int64
+	ReportedNanos      *int64
 	Operation          string
 	At                 time.Time
 	RecordedAt         time.Time

@@ -7,6 +7,7 @@ package dbsqlc
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,7 +17,7 @@ const jobsToPauseForBudget = `-- name: JobsToPauseForBudget :many
 SELECT j.id FROM job j JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
 WHERE j.workspace_id = $1 AND j.id = ANY($2::uuid[]) AND l.job_id = ANY($2::uuid[])
     AND l.directive NOT IN ('pause', 'cancel')
-    AND j.token_budget < (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens)
+    AND j.token_budget < (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens)
         FROM job_usage s WHERE s.workspace_id = $1 AND s.job_id = j.id)
 `
 
@@ -49,7 +50,7 @@ func (q *Queries) JobsToPauseForBudget(ctx context.Context, db DBTX, arg JobsToP
 
 const usageAgainstBudget = `-- name: UsageAgainstBudget :one
 SELECT u.used::bigint AS used, coalesce(u.used > j.token_budget, false)::boolean AS is_over
-FROM job j CROSS JOIN LATERAL (SELECT least(coalesce(sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens), 0),
+FROM job j CROSS JOIN LATERAL (SELECT least(coalesce(sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens), 0),
     9223372036854775807)::bigint AS used FROM job_usage s WHERE s.workspace_id = $1 AND s.job_id = $2) u
 WHERE j.workspace_id = $1 AND j.id = $2
 `
@@ -73,6 +74,99 @@ func (q *Queries) UsageAgainstBudget(ctx context.Context, db DBTX, arg UsageAgai
 	return i, err
 }
 
+const usageBooked = `-- name: UsageBooked :many
+SELECT DISTINCT ON (u.job_id, u.epoch) u.job_id, u.epoch, u.phase, u.repo, u.agent, u.factory
+FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::bigint[]) AS epoch) n
+CROSS JOIN LATERAL (SELECT x.workspace_id, x.hour, x.job_id, x.epoch, x.provider, x.model, x.product_id, x.phase, x.repo, x.agent, x.factory, x.entries, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.cache_write_1h_tokens, x.charged_nanos, x.computed_nanos, x.reported_nanos, x.imputed_nanos, x.unpriced_tokens FROM usage_hour x WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.epoch = n.epoch LIMIT 1) u
+`
+
+type UsageBookedParams struct {
+	JobIds      []uuid.UUID
+	Epochs      []int64
+	WorkspaceID uuid.UUID
+}
+
+type UsageBookedRow struct {
+	JobID   uuid.UUID
+	Epoch   int64
+	Phase   string
+	Repo    string
+	Agent   string
+	Factory string
+}
+
+// What the usage of leases was booked under before, one row for each lease.
+func (q *Queries) UsageBooked(ctx context.Context, db DBTX, arg UsageBookedParams) ([]UsageBookedRow, error) {
+	rows, err := db.Query(ctx, usageBooked, arg.JobIds, arg.Epochs, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []UsageBookedRow{}
+	for rows.Next() {
+		var i UsageBookedRow
+		if err := rows.Scan(
+			&i.JobID,
+			&i.Epoch,
+			&i.Phase,
+			&i.Repo,
+			&i.Agent,
+			&i.Factory,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const usageInsert = `-- name: UsageInsert :many
+INSERT INTO usage_entry (workspace_id, id, job_id, epoch, agent_id, product_id, provider, model, provider_session, input_tokens,
+    output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, reported_nanos, price_id, computed_nanos,
+    charged_nanos, late, operation, at, booked_at)
+SELECT $1, t.id, t.job_id, t.epoch, t.agent_id, t.product_id, t.provider, t.model, t.provider_session, t.input_tokens,
+    t.output_tokens, t.cache_read_tokens, t.cache_write_tokens, t.cache_write_1h_tokens, t.reported_nanos, t.price_id,
+    t.computed_nanos, t.charged_nanos, t.late, t.operation, t.at, t.booked_at
+FROM jsonb_to_recordset($2::jsonb) AS t(id text, job_id uuid, epoch bigint, agent_id uuid, product_id uuid, provider text, model text,
+    provider_session text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint,
+    cache_write_1h_tokens bigint, reported_nanos bigint, price_id bigint, computed_nanos bigint, charged_nanos bigint, late boolean,
+    operation text, at timestamptz, booked_at timestamptz)
+ORDER BY t.id COLLATE "C"
+ON CONFLICT (workspace_id, id) DO NOTHING
+RETURNING id
+`
+
+type UsageInsertParams struct {
+	WorkspaceID uuid.UUID
+	Entries     json.RawMessage
+}
+
+// Adds entries that are not there yet, of which no two have the same id, and gives the
+// ids of those that were added. Everybody takes the entries in the order of their ids,
+// and the sums only then. An amount or a price of a null is unknown.
+func (q *Queries) UsageInsert(ctx context.Context, db DBTX, arg UsageInsertParams) ([]string, error) {
+	rows, err := db.Query(ctx, usageInsert, arg.WorkspaceID, arg.Entries)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const usageLeases = `-- name: UsageLeases :many
 
 WITH held AS MATERIALIZED (
@@ -82,15 +176,19 @@ WITH held AS MATERIALIZED (
 ), named AS MATERIALIZED (
     SELECT unnest($3::uuid[]) AS job_id, unnest($4::bigint[]) AS epoch
 )
-SELECT n.job_id::uuid AS job_id, n.epoch::bigint AS epoch, j.key, j.product_id, j.has_budget,
+SELECT n.job_id::uuid AS job_id, n.epoch::bigint AS epoch, j.key, j.product_id, j.phase, j.repo, j.has_budget,
     (SELECT p.name FROM product p WHERE p.workspace_id = $1 AND p.id = j.product_id)::text AS product,
-    coalesce((SELECT a.agent FROM attempt a WHERE a.workspace_id = $1 AND a.job_id = n.job_id AND a.epoch = n.epoch), '')::text AS agent,
-    coalesce((SELECT u.cost_nanos FROM job_usage u WHERE u.workspace_id = $1 AND u.job_id = n.job_id AND u.epoch = n.epoch), 0)::bigint AS cost_nanos,
+    coalesce(a.agent, '')::text AS agent, coalesce(a.factory, '')::text AS factory, coalesce(a.claimed_at, now())::timestamptz AS claimed_at,
+    (a.ended_at IS NOT NULL)::boolean AS is_over, clock_timestamp()::timestamptz AS now,
+    coalesce((SELECT u.charged_nanos FROM job_usage u WHERE u.workspace_id = $1 AND u.job_id = n.job_id AND u.epoch = n.epoch), 0)::bigint AS charged_nanos,
     ($2::boolean AND EXISTS (SELECT FROM job_usage u WHERE u.workspace_id = $1 AND u.job_id = n.job_id AND u.epoch = n.epoch)
         AND NOT EXISTS (SELECT FROM held h WHERE h.job_id = n.job_id AND h.epoch = n.epoch))::boolean AS busy,
     EXISTS (SELECT FROM job_secret s WHERE s.workspace_id = $1 AND s.job_id = n.job_id)::boolean AS has_secrets
 FROM named n
-CROSS JOIN LATERAL (SELECT k.key, k.product_id, (k.token_budget IS NOT NULL)::boolean AS has_budget FROM job k WHERE k.workspace_id = $1 AND k.id = n.job_id OFFSET 0) j
+CROSS JOIN LATERAL (SELECT k.key, k.product_id, k.phase, k.repo, (k.token_budget IS NOT NULL OR k.budget_nanos IS NOT NULL)::boolean AS has_budget
+    FROM job k WHERE k.workspace_id = $1 AND k.id = n.job_id OFFSET 0) j
+LEFT JOIN LATERAL (SELECT t.agent, t.factory, t.claimed_at, t.ended_at FROM attempt t
+    WHERE t.workspace_id = $1 AND t.job_id = n.job_id AND t.epoch = n.epoch OFFSET 0) a ON true
 `
 
 type UsageLeasesParams struct {
@@ -101,23 +199,28 @@ type UsageLeasesParams struct {
 }
 
 type UsageLeasesRow struct {
-	JobID      uuid.UUID
-	Epoch      int64
-	Key        string
-	ProductID  uuid.UUID
-	HasBudget  bool
-	Product    string
-	Agent      string
-	CostNanos  int64
-	Busy       bool
-	HasSecrets bool
+	JobID        uuid.UUID
+	Epoch        int64
+	Key          string
+	ProductID    uuid.UUID
+	Phase        string
+	Repo         string
+	HasBudget    bool
+	Product      string
+	Agent        string
+	Factory      string
+	ClaimedAt    time.Time
+	IsOver       bool
+	Now          time.Time
+	ChargedNanos int64
+	Busy         bool
+	HasSecrets   bool
 }
 
 // Usage of tokens. Entries are found and added by arrays, which are equally long.
-// Leases that agents name, as they were or are: whose they were, and the product
-// that they are billed to. No agent: the job never had that epoch. With hold the
-// sums of the leases are locked, of those that nobody else has locked; one that
-// somebody has is busy.
+// Leases that agents name, as they were or are: whose they were, and what their usage is
+// booked under. No agent: the job never had that epoch. With hold the sums of the leases
+// are locked, of those that nobody else has locked; one that somebody has is busy.
 func (q *Queries) UsageLeases(ctx context.Context, db DBTX, arg UsageLeasesParams) ([]UsageLeasesRow, error) {
 	rows, err := db.Query(ctx, usageLeases,
 		arg.WorkspaceID,
@@ -137,10 +240,16 @@ func (q *Queries) UsageLeases(ctx context.Context, db DBTX, arg UsageLeasesParam
 			&i.Epoch,
 			&i.Key,
 			&i.ProductID,
+			&i.Phase,
+			&i.Repo,
 			&i.HasBudget,
 			&i.Product,
 			&i.Agent,
-			&i.CostNanos,
+			&i.Factory,
+			&i.ClaimedAt,
+			&i.IsOver,
+			&i.Now,
+			&i.ChargedNanos,
 			&i.Busy,
 			&i.HasSecrets,
 		); err != nil {
@@ -154,42 +263,63 @@ func (q *Queries) UsageLeases(ctx context.Context, db DBTX, arg UsageLeasesParam
 	return items, nil
 }
 
-const usageNumbers = `-- name: UsageNumbers :many
-SELECT id, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, coalesce(cost_nanos, -1)::bigint AS cost_nanos
-FROM usage_entry WHERE workspace_id = $1 AND id = ANY($2::text[])
+const usageLock = `-- name: UsageLock :many
+SELECT e.id, e.job_id, e.epoch, e.product_id, e.provider, e.model, e.input_tokens, e.output_tokens, e.cache_read_tokens,
+    e.cache_write_tokens, e.cache_write_1h_tokens, e.reported_nanos, e.price_id, e.charged_nanos, e.computed_nanos
+FROM usage_entry e WHERE e.workspace_id = $1 AND e.id = ANY($2::text[])
+ORDER BY e.id COLLATE "C" FOR NO KEY UPDATE
 `
 
-type UsageNumbersParams struct {
+type UsageLockParams struct {
 	WorkspaceID uuid.UUID
 	Ids         []string
 }
 
-type UsageNumbersRow struct {
-	ID               string
-	InputTokens      int64
-	OutputTokens     int64
-	CacheReadTokens  int64
-	CacheWriteTokens int64
-	CostNanos        int64
+type UsageLockRow struct {
+	ID                 string
+	JobID              uuid.UUID
+	Epoch              int64
+	ProductID          uuid.UUID
+	Provider           string
+	Model              string
+	InputTokens        int64
+	OutputTokens       int64
+	CacheReadTokens    int64
+	CacheWriteTokens   int64
+	CacheWrite1hTokens int64
+	ReportedNanos      *int64
+	PriceID            *int64
+	ChargedNanos       int64
+	ComputedNanos      *int64
 }
 
-// The numbers of entries that are there. A cost below zero is unknown.
-func (q *Queries) UsageNumbers(ctx context.Context, db DBTX, arg UsageNumbersParams) ([]UsageNumbersRow, error) {
-	rows, err := db.Query(ctx, usageNumbers, arg.WorkspaceID, arg.Ids)
+// Locks entries that are there, in the order of their ids, and reads what may be raised of
+// them and what they are booked under.
+func (q *Queries) UsageLock(ctx context.Context, db DBTX, arg UsageLockParams) ([]UsageLockRow, error) {
+	rows, err := db.Query(ctx, usageLock, arg.WorkspaceID, arg.Ids)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []UsageNumbersRow{}
+	items := []UsageLockRow{}
 	for rows.Next() {
-		var i UsageNumbersRow
+		var i UsageLockRow
 		if err := rows.Scan(
 			&i.ID,
+			&i.JobID,
+			&i.Epoch,
+			&i.ProductID,
+			&i.Provider,
+			&i.Model,
 			&i.InputTokens,
 			&i.OutputTokens,
 			&i.CacheReadTokens,
 			&i.CacheWriteTokens,
-			&i.CostNanos,
+			&i.CacheWrite1hTokens,
+			&i.ReportedNanos,
+			&i.PriceID,
+			&i.ChargedNanos,
+			&i.ComputedNanos,
 		); err != nil {
 			return nil, err
 		}
@@ -205,7 +335,12 @@ const usageOfJob = `-- name: UsageOfJob :one
 SELECT coalesce(sum(entries), 0)::bigint AS entries, coalesce(sum(input_tokens), 0)::bigint AS input_tokens,
     coalesce(sum(output_tokens), 0)::bigint AS output_tokens, coalesce(sum(cache_read_tokens), 0)::bigint AS cache_read_tokens,
     coalesce(sum(cache_write_tokens), 0)::bigint AS cache_write_tokens,
-    least(coalesce(sum(cost_nanos), 0), 9223372036854775807)::bigint AS cost_nanos, coalesce(sum(unpriced), 0)::bigint AS unpriced
+    coalesce(sum(cache_write_1h_tokens), 0)::bigint AS cache_write_1h_tokens,
+    least(coalesce(sum(charged_nanos), 0), 9223372036854775807)::bigint AS charged_nanos,
+    least(coalesce(sum(computed_nanos), 0), 9223372036854775807)::bigint AS computed_nanos,
+    least(coalesce(sum(reported_nanos), 0), 9223372036854775807)::bigint AS reported_nanos,
+    least(coalesce(sum(imputed_nanos), 0), 9223372036854775807)::bigint AS imputed_nanos,
+    coalesce(sum(unpriced_tokens), 0)::bigint AS unpriced_tokens, coalesce(sum(unpriced), 0)::bigint AS unpriced
 FROM job_usage WHERE workspace_id = $1 AND job_id = $2
 `
 
@@ -215,13 +350,18 @@ type UsageOfJobParams struct {
 }
 
 type UsageOfJobRow struct {
-	Entries          int64
-	InputTokens      int64
-	OutputTokens     int64
-	CacheReadTokens  int64
-	CacheWriteTokens int64
-	CostNanos        int64
-	Unpriced         int64
+	Entries            int64
+	InputTokens        int64
+	OutputTokens       int64
+	CacheReadTokens    int64
+	CacheWriteTokens   int64
+	CacheWrite1hTokens int64
+	ChargedNanos       int64
+	ComputedNanos      int64
+	ReportedNanos      int64
+	ImputedNanos       int64
+	UnpricedTokens     int64
+	Unpriced           int64
 }
 
 // The sums of all attempts on a job. A cost beyond the greatest number is that one.
@@ -234,17 +374,22 @@ func (q *Queries) UsageOfJob(ctx context.Context, db DBTX, arg UsageOfJobParams)
 		&i.OutputTokens,
 		&i.CacheReadTokens,
 		&i.CacheWriteTokens,
-		&i.CostNanos,
+		&i.CacheWrite1hTokens,
+		&i.ChargedNanos,
+		&i.ComputedNanos,
+		&i.ReportedNanos,
+		&i.ImputedNanos,
+		&i.UnpricedTokens,
 		&i.Unpriced,
 	)
 	return i, err
 }
 
 const usageOfLeases = `-- name: UsageOfLeases :many
-SELECT u.job_id, u.epoch, u.entries, u.input_tokens, u.output_tokens, u.cache_read_tokens, u.cache_write_tokens, u.cost_nanos, u.unpriced
+SELECT u.workspace_id, u.job_id, u.epoch, u.entries, u.input_tokens, u.output_tokens, u.cache_read_tokens, u.cache_write_tokens, u.reported_nanos, u.unpriced, u.cache_write_1h_tokens, u.charged_nanos, u.computed_nanos, u.imputed_nanos, u.unpriced_tokens
 FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::bigint[]) AS epoch) n
 CROSS JOIN LATERAL (
-    SELECT x.workspace_id, x.job_id, x.epoch, x.entries, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.cost_nanos, x.unpriced, x.cache_write_1h_tokens, x.charged_nanos, x.computed_nanos, x.imputed_nanos, x.unpriced_tokens FROM job_usage x WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.epoch = n.epoch OFFSET 0
+    SELECT x.workspace_id, x.job_id, x.epoch, x.entries, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.reported_nanos, x.unpriced, x.cache_write_1h_tokens, x.charged_nanos, x.computed_nanos, x.imputed_nanos, x.unpriced_tokens FROM job_usage x WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.epoch = n.epoch OFFSET 0
 ) u
 `
 
@@ -254,29 +399,18 @@ type UsageOfLeasesParams struct {
 	WorkspaceID uuid.UUID
 }
 
-type UsageOfLeasesRow struct {
-	JobID            uuid.UUID
-	Epoch            int64
-	Entries          int64
-	InputTokens      int64
-	OutputTokens     int64
-	CacheReadTokens  int64
-	CacheWriteTokens int64
-	CostNanos        int64
-	Unpriced         int64
-}
-
 // One look for each lease, whatever the statistics say.
-func (q *Queries) UsageOfLeases(ctx context.Context, db DBTX, arg UsageOfLeasesParams) ([]UsageOfLeasesRow, error) {
+func (q *Queries) UsageOfLeases(ctx context.Context, db DBTX, arg UsageOfLeasesParams) ([]JobUsage, error) {
 	rows, err := db.Query(ctx, usageOfLeases, arg.JobIds, arg.Epochs, arg.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []UsageOfLeasesRow{}
+	items := []JobUsage{}
 	for rows.Next() {
-		var i UsageOfLeasesRow
+		var i JobUsage
 		if err := rows.Scan(
+			&i.WorkspaceID,
 			&i.JobID,
 			&i.Epoch,
 			&i.Entries,
@@ -284,8 +418,13 @@ func (q *Queries) UsageOfLeases(ctx context.Context, db DBTX, arg UsageOfLeasesP
 			&i.OutputTokens,
 			&i.CacheReadTokens,
 			&i.CacheWriteTokens,
-			&i.CostNanos,
+			&i.ReportedNanos,
 			&i.Unpriced,
+			&i.CacheWrite1hTokens,
+			&i.ChargedNanos,
+			&i.ComputedNanos,
+			&i.ImputedNanos,
+			&i.UnpricedTokens,
 		); err != nil {
 			return nil, err
 		}
@@ -297,93 +436,82 @@ func (q *Queries) UsageOfLeases(ctx context.Context, db DBTX, arg UsageOfLeasesP
 	return items, nil
 }
 
-const usageRecord = `-- name: UsageRecord :many
-WITH told AS MATERIALIZED (
-    SELECT unnest($1::text[]) AS id, unnest($2::uuid[]) AS job_id, unnest($3::bigint[]) AS epoch,
-        unnest($4::uuid[]) AS agent_id, unnest($5::uuid[]) AS product_id, unnest($6::text[]) AS provider,
-        unnest($7::text[]) AS model, unnest($8::text[]) AS provider_session,
-        unnest($9::bigint[]) AS input_tokens, unnest($10::bigint[]) AS output_tokens,
-        unnest($11::bigint[]) AS cache_read_tokens, unnest($12::bigint[]) AS cache_write_tokens,
-        unnest($13::bigint[]) AS cost_nanos, unnest($14::text[]) AS operation, unnest($15::timestamptz[]) AS at
-), added AS (
-    INSERT INTO usage_entry (workspace_id, id, job_id, epoch, agent_id, product_id, provider, model, provider_session, input_tokens,
-        output_tokens, cache_read_tokens, cache_write_tokens, cost_nanos, operation, at)
-    SELECT $16, t.id, t.job_id, t.epoch, t.agent_id, t.product_id, t.provider, t.model, t.provider_session, t.input_tokens,
-        t.output_tokens, t.cache_read_tokens, t.cache_write_tokens, CASE WHEN t.cost_nanos >= 0 THEN t.cost_nanos END, t.operation, t.at
-    FROM told t ORDER BY t.id COLLATE "C"
-    ON CONFLICT (workspace_id, id) DO NOTHING
-    RETURNING id, job_id, epoch, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_nanos
-), raised AS (
-    INSERT INTO job_usage AS u (workspace_id, job_id, epoch, entries, input_tokens, output_tokens, cache_read_tokens,
-        cache_write_tokens, cost_nanos, unpriced)
-    SELECT $16, a.job_id, a.epoch, count(*), sum(a.input_tokens), sum(a.output_tokens), sum(a.cache_read_tokens),
-        sum(a.cache_write_tokens), coalesce(sum(a.cost_nanos), 0), count(*) FILTER (WHERE a.cost_nanos IS NULL)
-    FROM added a GROUP BY a.job_id, a.epoch ORDER BY a.job_id, a.epoch
-    ON CONFLICT (workspace_id, job_id, epoch) DO UPDATE SET entries = u.entries + excluded.entries,
-        input_tokens = u.input_tokens + excluded.input_tokens, output_tokens = u.output_tokens + excluded.output_tokens,
-        cache_read_tokens = u.cache_read_tokens + excluded.cache_read_tokens,
-        cache_write_tokens = u.cache_write_tokens + excluded.cache_write_tokens,
-        cost_nanos = u.cost_nanos + excluded.cost_nanos, unpriced = u.unpriced + excluded.unpriced
-)
-SELECT id FROM added
+const usageRaise = `-- name: UsageRaise :exec
+UPDATE usage_entry e SET input_tokens = t.input_tokens, output_tokens = t.output_tokens, cache_read_tokens = t.cache_read_tokens,
+    cache_write_tokens = t.cache_write_tokens, cache_write_1h_tokens = t.cache_write_1h_tokens, reported_nanos = t.reported_nanos,
+    computed_nanos = t.computed_nanos, charged_nanos = t.charged_nanos
+FROM jsonb_to_recordset($3::jsonb) AS t(id text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint,
+    cache_write_tokens bigint, cache_write_1h_tokens bigint, reported_nanos bigint, computed_nanos bigint, charged_nanos bigint)
+WHERE e.workspace_id = $1 AND e.id = ANY($2::text[]) AND e.id = t.id
 `
 
-type UsageRecordParams struct {
-	Ids              []string
-	JobIds           []uuid.UUID
-	Epochs           []int64
-	AgentIds         []uuid.UUID
-	ProductIds       []uuid.UUID
-	Providers        []string
-	Models           []string
-	ProviderSessions []string
-	InputTokens      []int64
-	OutputTokens     []int64
-	CacheReadTokens  []int64
-	CacheWriteTokens []int64
-	CostNanos        []int64
-	Operations       []string
-	Ats              []time.Time
-	WorkspaceID      uuid.UUID
+type UsageRaiseParams struct {
+	WorkspaceID uuid.UUID
+	Ids         []string
+	Entries     json.RawMessage
 }
 
-// Adds entries, of which no two have the same id, and raises the sums of their
-// leases; gives the ids of those that were not there. Everybody takes the entries
-// in the order of their ids and only then the sums in theirs, so that nobody waits
-// for somebody who waits for him. A cost below zero is unknown.
-func (q *Queries) UsageRecord(ctx context.Context, db DBTX, arg UsageRecordParams) ([]string, error) {
-	rows, err := db.Query(ctx, usageRecord,
-		arg.Ids,
-		arg.JobIds,
-		arg.Epochs,
-		arg.AgentIds,
-		arg.ProductIds,
-		arg.Providers,
-		arg.Models,
-		arg.ProviderSessions,
-		arg.InputTokens,
-		arg.OutputTokens,
-		arg.CacheReadTokens,
-		arg.CacheWriteTokens,
-		arg.CostNanos,
-		arg.Operations,
-		arg.Ats,
-		arg.WorkspaceID,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []string{}
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		items = append(items, id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
+// Writes the numbers of locked entries.
+func (q *Queries) UsageRaise(ctx context.Context, db DBTX, arg UsageRaiseParams) error {
+	_, err := db.Exec(ctx, usageRaise, arg.WorkspaceID, arg.Ids, arg.Entries)
+	return err
+}
+
+const usageSum = `-- name: UsageSum :exec
+WITH t AS MATERIALIZED (
+    SELECT
+        (r.r ->> 'job_id')::uuid AS job_id, (r.r ->> 'epoch')::bigint AS epoch, (r.r ->> 'hour')::timestamptz AS hour,
+        (r.r ->> 'provider')::text AS provider, (r.r ->> 'model')::text AS model, (r.r ->> 'product_id')::uuid AS product_id,
+        (r.r ->> 'phase')::text AS phase, (r.r ->> 'repo')::text AS repo, (r.r ->> 'agent')::text AS agent,
+        (r.r ->> 'factory')::text AS factory, (r.r ->> 'entries')::bigint AS entries, (r.r ->> 'unpriced')::bigint AS unpriced,
+        (r.r ->> 'input_tokens')::bigint AS input_tokens, (r.r ->> 'output_tokens')::bigint AS output_tokens,
+        (r.r ->> 'cache_read_tokens')::bigint AS cache_read_tokens, (r.r ->> 'cache_write_tokens')::bigint AS cache_write_tokens,
+        (r.r ->> 'cache_write_1h_tokens')::bigint AS cache_write_1h_tokens, (r.r ->> 'charged_nanos')::bigint AS charged_nanos,
+        (r.r ->> 'computed_nanos')::bigint AS computed_nanos, (r.r ->> 'reported_nanos')::bigint AS reported_nanos,
+        (r.r ->> 'imputed_nanos')::bigint AS imputed_nanos, (r.r ->> 'unpriced_tokens')::bigint AS unpriced_tokens
+    FROM (SELECT jsonb_array_elements($2::jsonb) AS r) r
+), leases AS (
+    INSERT INTO job_usage AS u (workspace_id, job_id, epoch, entries, unpriced, input_tokens, output_tokens, cache_read_tokens,
+        cache_write_tokens, cache_write_1h_tokens, charged_nanos, computed_nanos, reported_nanos, imputed_nanos, unpriced_tokens)
+    SELECT $1, t.job_id, t.epoch, sum(t.entries), sum(t.unpriced), sum(t.input_tokens), sum(t.output_tokens),
+        sum(t.cache_read_tokens), sum(t.cache_write_tokens), sum(t.cache_write_1h_tokens), sum(t.charged_nanos), sum(t.computed_nanos),
+        sum(t.reported_nanos), sum(t.imputed_nanos), sum(t.unpriced_tokens)
+    FROM t WHERE (SELECT 1 FROM attempt a WHERE a.workspace_id = $1 AND a.job_id = t.job_id AND a.epoch = t.epoch) IS NOT NULL
+    GROUP BY t.job_id, t.epoch ORDER BY t.job_id, t.epoch
+    ON CONFLICT (workspace_id, job_id, epoch) DO UPDATE SET entries = u.entries + excluded.entries,
+        unpriced = u.unpriced + excluded.unpriced, input_tokens = u.input_tokens + excluded.input_tokens,
+        output_tokens = u.output_tokens + excluded.output_tokens, cache_read_tokens = u.cache_read_tokens + excluded.cache_read_tokens,
+        cache_write_tokens = u.cache_write_tokens + excluded.cache_write_tokens,
+        cache_write_1h_tokens = u.cache_write_1h_tokens + excluded.cache_write_1h_tokens,
+        charged_nanos = u.charged_nanos + excluded.charged_nanos, computed_nanos = u.computed_nanos + excluded.computed_nanos,
+        reported_nanos = u.reported_nanos + excluded.reported_nanos, imputed_nanos = u.imputed_nanos + excluded.imputed_nanos,
+        unpriced_tokens = u.unpriced_tokens + excluded.unpriced_tokens
+)
+INSERT INTO usage_hour AS u (workspace_id, hour, job_id, epoch, provider, model, product_id, phase, repo, agent, factory, entries,
+    input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, charged_nanos, computed_nanos,
+    reported_nanos, imputed_nanos, unpriced_tokens)
+SELECT $1, t.hour, t.job_id, t.epoch, t.provider, t.model, t.product_id, t.phase, t.repo, t.agent, t.factory, t.entries,
+    t.input_tokens, t.output_tokens, t.cache_read_tokens, t.cache_write_tokens, t.cache_write_1h_tokens, t.charged_nanos,
+    t.computed_nanos, t.reported_nanos, t.imputed_nanos, t.unpriced_tokens
+FROM t ORDER BY t.hour, t.job_id, t.epoch, t.provider, t.model, t.product_id
+ON CONFLICT (workspace_id, hour, job_id, epoch, provider, model, product_id) DO UPDATE SET entries = u.entries + excluded.entries,
+    input_tokens = u.input_tokens + excluded.input_tokens, output_tokens = u.output_tokens + excluded.output_tokens,
+    cache_read_tokens = u.cache_read_tokens + excluded.cache_read_tokens,
+    cache_write_tokens = u.cache_write_tokens + excluded.cache_write_tokens,
+    cache_write_1h_tokens = u.cache_write_1h_tokens + excluded.cache_write_1h_tokens,
+    charged_nanos = u.charged_nanos + excluded.charged_nanos, computed_nanos = u.computed_nanos + excluded.computed_nanos,
+    reported_nanos = u.reported_nanos + excluded.reported_nanos, imputed_nanos = u.imputed_nanos + excluded.imputed_nanos,
+    unpriced_tokens = u.unpriced_tokens + excluded.unpriced_tokens
+`
+
+type UsageSumParams struct {
+	WorkspaceID uuid.UUID
+	Raised      json.RawMessage
+}
+
+// Raises the sums of leases, and those of leases by the hour and the model, by what
+// entries were raised. Everybody takes first those and then these, in their orders.
+func (q *Queries) UsageSum(ctx context.Context, db DBTX, arg UsageSumParams) error {
+	_, err := db.Exec(ctx, usageSum, arg.WorkspaceID, arg.Raised)
+	return err
 }

@@ -276,7 +276,7 @@ SELECT l.job_id FROM job_lease l WHERE l.workspace_id = @workspace_id ORDER BY l
 -- Those of the jobs that have used more tokens than their budget.
 SELECT j.id FROM job j
 WHERE j.workspace_id = @workspace_id AND j.id = ANY(@ids::uuid[])
-    AND j.token_budget < (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens)
+    AND j.token_budget < (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens)
         FROM job_usage s WHERE s.workspace_id = @workspace_id AND s.job_id = j.id);
 
 -- name: BoardStart :one

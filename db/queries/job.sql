@@ -43,7 +43,7 @@ CROSS JOIN LATERAL (SELECT * FROM job_full j WHERE j.workspace_id = @workspace_i
 -- compared so that no other index than that of the board fits. No index has costs:
 -- they are only told.
 SELECT j.id, j.priority, j.status_at, j.updated_at, CASE WHEN @sort::text = 'cost' THEN (
-    SELECT least(coalesce(sum(u.cost_nanos), 0), 9223372036854775807) FROM job_usage u
+    SELECT least(coalesce(sum(u.charged_nanos), 0), 9223372036854775807) FROM job_usage u
     WHERE u.workspace_id = @workspace_id AND u.job_id = j.id) ELSE 0 END::bigint AS cost_nanos
 FROM job j
 WHERE j.workspace_id = @workspace_id

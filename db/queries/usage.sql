@@ -1,10 +1,9 @@
 -- Usage of tokens. Entries are found and added by arrays, which are equally long.
 
 -- name: UsageLeases :many
--- Leases that agents name, as they were or are: whose they were, and the product
--- that they are billed to. No agent: the job never had that epoch. With hold the
--- sums of the leases are locked, of those that nobody else has locked; one that
--- somebody has is busy.
+-- Leases that agents name, as they were or are: whose they were, and what their usage is
+-- booked under. No agent: the job never had that epoch. With hold the sums of the leases
+-- are locked, of those that nobody else has locked; one that somebody has is busy.
 WITH held AS MATERIALIZED (
     SELECT u.job_id, u.epoch FROM job_usage u
     WHERE @hold::boolean AND u.workspace_id = @workspace_id AND u.job_id = ANY(@job_ids::uuid[]) AND u.epoch = ANY(@epochs::bigint[])
@@ -12,66 +11,125 @@ WITH held AS MATERIALIZED (
 ), named AS MATERIALIZED (
     SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch
 )
-SELECT n.job_id::uuid AS job_id, n.epoch::bigint AS epoch, j.key, j.product_id, j.has_budget,
+SELECT n.job_id::uuid AS job_id, n.epoch::bigint AS epoch, j.key, j.product_id, j.phase, j.repo, j.has_budget,
     (SELECT p.name FROM product p WHERE p.workspace_id = @workspace_id AND p.id = j.product_id)::text AS product,
-    coalesce((SELECT a.agent FROM attempt a WHERE a.workspace_id = @workspace_id AND a.job_id = n.job_id AND a.epoch = n.epoch), '')::text AS agent,
-    coalesce((SELECT u.cost_nanos FROM job_usage u WHERE u.workspace_id = @workspace_id AND u.job_id = n.job_id AND u.epoch = n.epoch), 0)::bigint AS cost_nanos,
+    coalesce(a.agent, '')::text AS agent, coalesce(a.factory, '')::text AS factory, coalesce(a.claimed_at, now())::timestamptz AS claimed_at,
+    (a.ended_at IS NOT NULL)::boolean AS is_over, clock_timestamp()::timestamptz AS now,
+    coalesce((SELECT u.charged_nanos FROM job_usage u WHERE u.workspace_id = @workspace_id AND u.job_id = n.job_id AND u.epoch = n.epoch), 0)::bigint AS charged_nanos,
     (@hold::boolean AND EXISTS (SELECT FROM job_usage u WHERE u.workspace_id = @workspace_id AND u.job_id = n.job_id AND u.epoch = n.epoch)
         AND NOT EXISTS (SELECT FROM held h WHERE h.job_id = n.job_id AND h.epoch = n.epoch))::boolean AS busy,
     EXISTS (SELECT FROM job_secret s WHERE s.workspace_id = @workspace_id AND s.job_id = n.job_id)::boolean AS has_secrets
 FROM named n
-CROSS JOIN LATERAL (SELECT k.key, k.product_id, (k.token_budget IS NOT NULL)::boolean AS has_budget FROM job k WHERE k.workspace_id = @workspace_id AND k.id = n.job_id OFFSET 0) j;
+CROSS JOIN LATERAL (SELECT k.key, k.product_id, k.phase, k.repo, (k.token_budget IS NOT NULL OR k.budget_nanos IS NOT NULL)::boolean AS has_budget
+    FROM job k WHERE k.workspace_id = @workspace_id AND k.id = n.job_id OFFSET 0) j
+LEFT JOIN LATERAL (SELECT t.agent, t.factory, t.claimed_at, t.ended_at FROM attempt t
+    WHERE t.workspace_id = @workspace_id AND t.job_id = n.job_id AND t.epoch = n.epoch OFFSET 0) a ON true;
 
--- name: UsageRecord :many
--- Adds entries, of which no two have the same id, and raises the sums of their
--- leases; gives the ids of those that were not there. Everybody takes the entries
--- in the order of their ids and only then the sums in theirs, so that nobody waits
--- for somebody who waits for him. A cost below zero is unknown.
-WITH told AS MATERIALIZED (
-    SELECT unnest(@ids::text[]) AS id, unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch,
-        unnest(@agent_ids::uuid[]) AS agent_id, unnest(@product_ids::uuid[]) AS product_id, unnest(@providers::text[]) AS provider,
-        unnest(@models::text[]) AS model, unnest(@provider_sessions::text[]) AS provider_session,
-        unnest(@input_tokens::bigint[]) AS input_tokens, unnest(@output_tokens::bigint[]) AS output_tokens,
-        unnest(@cache_read_tokens::bigint[]) AS cache_read_tokens, unnest(@cache_write_tokens::bigint[]) AS cache_write_tokens,
-        unnest(@cost_nanos::bigint[]) AS cost_nanos, unnest(@operations::text[]) AS operation, unnest(@ats::timestamptz[]) AS at
-), added AS (
-    INSERT INTO usage_entry (workspace_id, id, job_id, epoch, agent_id, product_id, provider, model, provider_session, input_tokens,
-        output_tokens, cache_read_tokens, cache_write_tokens, cost_nanos, operation, at)
-    SELECT @workspace_id, t.id, t.job_id, t.epoch, t.agent_id, t.product_id, t.provider, t.model, t.provider_session, t.input_tokens,
-        t.output_tokens, t.cache_read_tokens, t.cache_write_tokens, CASE WHEN t.cost_nanos >= 0 THEN t.cost_nanos END, t.operation, t.at
-    FROM told t ORDER BY t.id COLLATE "C"
-    ON CONFLICT (workspace_id, id) DO NOTHING
-    RETURNING id, job_id, epoch, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_nanos
-), raised AS (
-    INSERT INTO job_usage AS u (workspace_id, job_id, epoch, entries, input_tokens, output_tokens, cache_read_tokens,
-        cache_write_tokens, cost_nanos, unpriced)
-    SELECT @workspace_id, a.job_id, a.epoch, count(*), sum(a.input_tokens), sum(a.output_tokens), sum(a.cache_read_tokens),
-        sum(a.cache_write_tokens), coalesce(sum(a.cost_nanos), 0), count(*) FILTER (WHERE a.cost_nanos IS NULL)
-    FROM added a GROUP BY a.job_id, a.epoch ORDER BY a.job_id, a.epoch
+-- name: UsageInsert :many
+-- Adds entries that are not there yet, of which no two have the same id, and gives the
+-- ids of those that were added. Everybody takes the entries in the order of their ids,
+-- and the sums only then. An amount or a price of a null is unknown.
+INSERT INTO usage_entry (workspace_id, id, job_id, epoch, agent_id, product_id, provider, model, provider_session, input_tokens,
+    output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, reported_nanos, price_id, computed_nanos,
+    charged_nanos, late, operation, at, booked_at)
+SELECT @workspace_id, t.id, t.job_id, t.epoch, t.agent_id, t.product_id, t.provider, t.model, t.provider_session, t.input_tokens,
+    t.output_tokens, t.cache_read_tokens, t.cache_write_tokens, t.cache_write_1h_tokens, t.reported_nanos, t.price_id,
+    t.computed_nanos, t.charged_nanos, t.late, t.operation, t.at, t.booked_at
+FROM jsonb_to_recordset(@entries::jsonb) AS t(id text, job_id uuid, epoch bigint, agent_id uuid, product_id uuid, provider text, model text,
+    provider_session text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint,
+    cache_write_1h_tokens bigint, reported_nanos bigint, price_id bigint, computed_nanos bigint, charged_nanos bigint, late boolean,
+    operation text, at timestamptz, booked_at timestamptz)
+ORDER BY t.id COLLATE "C"
+ON CONFLICT (workspace_id, id) DO NOTHING
+RETURNING id;
+
+-- name: UsageLock :many
+-- Locks entries that are there, in the order of their ids, and reads what may be raised of
+-- them and what they are booked under.
+SELECT e.id, e.job_id, e.epoch, e.product_id, e.provider, e.model, e.input_tokens, e.output_tokens, e.cache_read_tokens,
+    e.cache_write_tokens, e.cache_write_1h_tokens, e.reported_nanos, e.price_id, e.charged_nanos, e.computed_nanos
+FROM usage_entry e WHERE e.workspace_id = @workspace_id AND e.id = ANY(@ids::text[])
+ORDER BY e.id COLLATE "C" FOR NO KEY UPDATE;
+
+-- name: UsageBooked :many
+-- What the usage of leases was booked under before, one row for each lease.
+SELECT DISTINCT ON (u.job_id, u.epoch) u.job_id, u.epoch, u.phase, u.repo, u.agent, u.factory
+FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch) n
+CROSS JOIN LATERAL (SELECT x.* FROM usage_hour x WHERE x.workspace_id = @workspace_id AND x.job_id = n.job_id AND x.epoch = n.epoch LIMIT 1) u;
+
+-- name: UsageRaise :exec
+-- Writes the numbers of locked entries.
+UPDATE usage_entry e SET input_tokens = t.input_tokens, output_tokens = t.output_tokens, cache_read_tokens = t.cache_read_tokens,
+    cache_write_tokens = t.cache_write_tokens, cache_write_1h_tokens = t.cache_write_1h_tokens, reported_nanos = t.reported_nanos,
+    computed_nanos = t.computed_nanos, charged_nanos = t.charged_nanos
+FROM jsonb_to_recordset(@entries::jsonb) AS t(id text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint,
+    cache_write_tokens bigint, cache_write_1h_tokens bigint, reported_nanos bigint, computed_nanos bigint, charged_nanos bigint)
+WHERE e.workspace_id = @workspace_id AND e.id = ANY(@ids::text[]) AND e.id = t.id;
+
+-- name: UsageSum :exec
+-- Raises the sums of leases, and those of leases by the hour and the model, by what
+-- entries were raised. Everybody takes first those and then these, in their orders.
+WITH t AS MATERIALIZED (
+    SELECT
+        (r.r ->> 'job_id')::uuid AS job_id, (r.r ->> 'epoch')::bigint AS epoch, (r.r ->> 'hour')::timestamptz AS hour,
+        (r.r ->> 'provider')::text AS provider, (r.r ->> 'model')::text AS model, (r.r ->> 'product_id')::uuid AS product_id,
+        (r.r ->> 'phase')::text AS phase, (r.r ->> 'repo')::text AS repo, (r.r ->> 'agent')::text AS agent,
+        (r.r ->> 'factory')::text AS factory, (r.r ->> 'entries')::bigint AS entries, (r.r ->> 'unpriced')::bigint AS unpriced,
+        (r.r ->> 'input_tokens')::bigint AS input_tokens, (r.r ->> 'output_tokens')::bigint AS output_tokens,
+        (r.r ->> 'cache_read_tokens')::bigint AS cache_read_tokens, (r.r ->> 'cache_write_tokens')::bigint AS cache_write_tokens,
+        (r.r ->> 'cache_write_1h_tokens')::bigint AS cache_write_1h_tokens, (r.r ->> 'charged_nanos')::bigint AS charged_nanos,
+        (r.r ->> 'computed_nanos')::bigint AS computed_nanos, (r.r ->> 'reported_nanos')::bigint AS reported_nanos,
+        (r.r ->> 'imputed_nanos')::bigint AS imputed_nanos, (r.r ->> 'unpriced_tokens')::bigint AS unpriced_tokens
+    FROM (SELECT jsonb_array_elements(@raised::jsonb) AS r) r
+), leases AS (
+    INSERT INTO job_usage AS u (workspace_id, job_id, epoch, entries, unpriced, input_tokens, output_tokens, cache_read_tokens,
+        cache_write_tokens, cache_write_1h_tokens, charged_nanos, computed_nanos, reported_nanos, imputed_nanos, unpriced_tokens)
+    SELECT @workspace_id, t.job_id, t.epoch, sum(t.entries), sum(t.unpriced), sum(t.input_tokens), sum(t.output_tokens),
+        sum(t.cache_read_tokens), sum(t.cache_write_tokens), sum(t.cache_write_1h_tokens), sum(t.charged_nanos), sum(t.computed_nanos),
+        sum(t.reported_nanos), sum(t.imputed_nanos), sum(t.unpriced_tokens)
+    FROM t WHERE (SELECT 1 FROM attempt a WHERE a.workspace_id = @workspace_id AND a.job_id = t.job_id AND a.epoch = t.epoch) IS NOT NULL
+    GROUP BY t.job_id, t.epoch ORDER BY t.job_id, t.epoch
     ON CONFLICT (workspace_id, job_id, epoch) DO UPDATE SET entries = u.entries + excluded.entries,
-        input_tokens = u.input_tokens + excluded.input_tokens, output_tokens = u.output_tokens + excluded.output_tokens,
-        cache_read_tokens = u.cache_read_tokens + excluded.cache_read_tokens,
+        unpriced = u.unpriced + excluded.unpriced, input_tokens = u.input_tokens + excluded.input_tokens,
+        output_tokens = u.output_tokens + excluded.output_tokens, cache_read_tokens = u.cache_read_tokens + excluded.cache_read_tokens,
         cache_write_tokens = u.cache_write_tokens + excluded.cache_write_tokens,
-        cost_nanos = u.cost_nanos + excluded.cost_nanos, unpriced = u.unpriced + excluded.unpriced
+        cache_write_1h_tokens = u.cache_write_1h_tokens + excluded.cache_write_1h_tokens,
+        charged_nanos = u.charged_nanos + excluded.charged_nanos, computed_nanos = u.computed_nanos + excluded.computed_nanos,
+        reported_nanos = u.reported_nanos + excluded.reported_nanos, imputed_nanos = u.imputed_nanos + excluded.imputed_nanos,
+        unpriced_tokens = u.unpriced_tokens + excluded.unpriced_tokens
 )
-SELECT id FROM added;
-
--- name: UsageNumbers :many
--- The numbers of entries that are there. A cost below zero is unknown.
-SELECT id, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, coalesce(cost_nanos, -1)::bigint AS cost_nanos
-FROM usage_entry WHERE workspace_id = @workspace_id AND id = ANY(@ids::text[]);
+INSERT INTO usage_hour AS u (workspace_id, hour, job_id, epoch, provider, model, product_id, phase, repo, agent, factory, entries,
+    input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, charged_nanos, computed_nanos,
+    reported_nanos, imputed_nanos, unpriced_tokens)
+SELECT @workspace_id, t.hour, t.job_id, t.epoch, t.provider, t.model, t.product_id, t.phase, t.repo, t.agent, t.factory, t.entries,
+    t.input_tokens, t.output_tokens, t.cache_read_tokens, t.cache_write_tokens, t.cache_write_1h_tokens, t.charged_nanos,
+    t.computed_nanos, t.reported_nanos, t.imputed_nanos, t.unpriced_tokens
+FROM t ORDER BY t.hour, t.job_id, t.epoch, t.provider, t.model, t.product_id
+ON CONFLICT (workspace_id, hour, job_id, epoch, provider, model, product_id) DO UPDATE SET entries = u.entries + excluded.entries,
+    input_tokens = u.input_tokens + excluded.input_tokens, output_tokens = u.output_tokens + excluded.output_tokens,
+    cache_read_tokens = u.cache_read_tokens + excluded.cache_read_tokens,
+    cache_write_tokens = u.cache_write_tokens + excluded.cache_write_tokens,
+    cache_write_1h_tokens = u.cache_write_1h_tokens + excluded.cache_write_1h_tokens,
+    charged_nanos = u.charged_nanos + excluded.charged_nanos, computed_nanos = u.computed_nanos + excluded.computed_nanos,
+    reported_nanos = u.reported_nanos + excluded.reported_nanos, imputed_nanos = u.imputed_nanos + excluded.imputed_nanos,
+    unpriced_tokens = u.unpriced_tokens + excluded.unpriced_tokens;
 
 -- name: UsageOfJob :one
 -- The sums of all attempts on a job. A cost beyond the greatest number is that one.
 SELECT coalesce(sum(entries), 0)::bigint AS entries, coalesce(sum(input_tokens), 0)::bigint AS input_tokens,
     coalesce(sum(output_tokens), 0)::bigint AS output_tokens, coalesce(sum(cache_read_tokens), 0)::bigint AS cache_read_tokens,
     coalesce(sum(cache_write_tokens), 0)::bigint AS cache_write_tokens,
-    least(coalesce(sum(cost_nanos), 0), 9223372036854775807)::bigint AS cost_nanos, coalesce(sum(unpriced), 0)::bigint AS unpriced
+    coalesce(sum(cache_write_1h_tokens), 0)::bigint AS cache_write_1h_tokens,
+    least(coalesce(sum(charged_nanos), 0), 9223372036854775807)::bigint AS charged_nanos,
+    least(coalesce(sum(computed_nanos), 0), 9223372036854775807)::bigint AS computed_nanos,
+    least(coalesce(sum(reported_nanos), 0), 9223372036854775807)::bigint AS reported_nanos,
+    least(coalesce(sum(imputed_nanos), 0), 9223372036854775807)::bigint AS imputed_nanos,
+    coalesce(sum(unpriced_tokens), 0)::bigint AS unpriced_tokens, coalesce(sum(unpriced), 0)::bigint AS unpriced
 FROM job_usage WHERE workspace_id = @workspace_id AND job_id = @job_id;
 
 -- name: UsageOfLeases :many
 -- One look for each lease, whatever the statistics say.
-SELECT u.job_id, u.epoch, u.entries, u.input_tokens, u.output_tokens, u.cache_read_tokens, u.cache_write_tokens, u.cost_nanos, u.unpriced
+SELECT u.*
 FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch) n
 CROSS JOIN LATERAL (
     SELECT x.* FROM job_usage x WHERE x.workspace_id = @workspace_id AND x.job_id = n.job_id AND x.epoch = n.epoch OFFSET 0
@@ -81,7 +139,7 @@ CROSS JOIN LATERAL (
 -- How many tokens of all kinds a job has used, and whether that is more than its
 -- budget.
 SELECT u.used::bigint AS used, coalesce(u.used > j.token_budget, false)::boolean AS is_over
-FROM job j CROSS JOIN LATERAL (SELECT least(coalesce(sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens), 0),
+FROM job j CROSS JOIN LATERAL (SELECT least(coalesce(sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens), 0),
     9223372036854775807)::bigint AS used FROM job_usage s WHERE s.workspace_id = @workspace_id AND s.job_id = @job_id) u
 WHERE j.workspace_id = @workspace_id AND j.id = @job_id;
 
@@ -91,5 +149,5 @@ WHERE j.workspace_id = @workspace_id AND j.id = @job_id;
 SELECT j.id FROM job j JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
 WHERE j.workspace_id = @workspace_id AND j.id = ANY(@ids::uuid[]) AND l.job_id = ANY(@ids::uuid[])
     AND l.directive NOT IN ('pause', 'cancel')
-    AND j.token_budget < (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens)
+    AND j.token_budget < (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens)
         FROM job_usage s WHERE s.workspace_id = @workspace_id AND s.job_id = j.id);

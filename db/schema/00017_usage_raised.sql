@@ -12,11 +12,11 @@ CREATE TABLE price (
     model          text NOT NULL CHECK (char_length(model) BETWEEN 1 AND 128),
     valid_from     timestamptz NOT NULL,
     -- Millionths of a dollar for a million tokens, which are pico-dollars for one.
-    input          bigint NOT NULL CHECK (input BETWEEN 0 AND 1000000000000),
-    cache_read     bigint NOT NULL CHECK (cache_read BETWEEN 0 AND 1000000000000),
-    cache_write    bigint NOT NULL CHECK (cache_write BETWEEN 0 AND 1000000000000),
-    cache_write_1h bigint NOT NULL CHECK (cache_write_1h BETWEEN 0 AND 1000000000000),
-    output         bigint NOT NULL CHECK (output BETWEEN 0 AND 1000000000000),
+    input          bigint NOT NULL CHECK (input BETWEEN 0 AND 1000000000),
+    cache_read     bigint NOT NULL CHECK (cache_read BETWEEN 0 AND 1000000000),
+    cache_write    bigint NOT NULL CHECK (cache_write BETWEEN 0 AND 1000000000),
+    cache_write_1h bigint NOT NULL CHECK (cache_write_1h BETWEEN 0 AND 1000000000),
+    output         bigint NOT NULL CHECK (output BETWEEN 0 AND 1000000000),
     -- A plan at a flat rate: what the tokens would have cost is imputed and not charged.
     flat_rate      boolean NOT NULL DEFAULT false,
     source         text NOT NULL DEFAULT '' CHECK (char_length(source) <= 500),
@@ -28,6 +28,7 @@ CREATE TABLE price (
 );
 
 -- An entry is told many times and raised, meter by meter, to the larger number.
+ALTER TABLE usage_entry RENAME COLUMN cost_nanos TO reported_nanos;
 ALTER TABLE usage_entry
     ADD COLUMN cache_write_1h_tokens bigint NOT NULL DEFAULT 0 CHECK (cache_write_1h_tokens BETWEEN 0 AND 1000000000),
     -- The price that it was booked by when it was first told: a row of price, or below
@@ -42,16 +43,20 @@ ALTER TABLE usage_entry
     -- The instant that its price, its hour and its budgets' periods go by: the agent's,
     -- within the lease as the database's clock knows it.
     ADD COLUMN booked_at timestamptz NOT NULL DEFAULT now();
-UPDATE usage_entry SET charged_nanos = coalesce(cost_nanos, 0), booked_at = recorded_at;
+UPDATE usage_entry SET charged_nanos = coalesce(reported_nanos, 0), booked_at = recorded_at;
 CREATE INDEX usage_entry_booked ON usage_entry (workspace_id, booked_at, id);
 
+-- What is offered to a row of sums is a difference, which checks would look at.
+ALTER TABLE job_usage DROP CONSTRAINT job_usage_entries_check;
+ALTER TABLE job_usage DROP CONSTRAINT job_usage_check;
+ALTER TABLE job_usage RENAME COLUMN cost_nanos TO reported_nanos;
 ALTER TABLE job_usage
     ADD COLUMN cache_write_1h_tokens bigint NOT NULL DEFAULT 0,
     ADD COLUMN charged_nanos bigint NOT NULL DEFAULT 0,
     ADD COLUMN computed_nanos bigint NOT NULL DEFAULT 0,
     ADD COLUMN imputed_nanos bigint NOT NULL DEFAULT 0,
     ADD COLUMN unpriced_tokens bigint NOT NULL DEFAULT 0;
-UPDATE job_usage SET charged_nanos = cost_nanos;
+UPDATE job_usage SET charged_nanos = reported_nanos;
 
 -- The sums of entries by the hour, the lease and the model: all that reports are made of,
 -- raised by the statement that raises the entries. Names are as they were.
@@ -105,3 +110,5 @@ $$;
 
 GRANT SELECT, INSERT ON price TO fleetboard_app;
 GRANT SELECT, INSERT, UPDATE ON usage_hour TO fleetboard_app;
+GRANT UPDATE (input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, reported_nanos, computed_nanos,
+    charged_nanos) ON usage_entry TO fleetboard_app;

@@ -18,7 +18,7 @@ func (d *Desk) Use(agent tenancy.Principal, lease lease.Ref, id, cost string, in
 		e.CostUSD = nil
 	}
 	answers, err := d.Elsewhere.RecordUsage(d.t.Context(), agent, []report.UsageLine{{Lease: lease, Entry: e}})
-	if err != nil || !answers[0].Recorded {
+	if err != nil || answers[0].Outcome != spend.Recorded {
 		d.t.Fatal(answers, err)
 	}
 }

@@ -23,7 +23,7 @@ func (s *reportHandlers) ReportUsage(ctx context.Context, r ReportUsageRequestOb
 			Lease: lease.Ref{Job: cmp.Or(value(e.Job), value(r.Body.Job)), Epoch: cmp.Or(value(e.Epoch), value(r.Body.Epoch))},
 			Entry: spend.Entry{ID: e.ID, Provider: e.Provider, Model: e.Model, Session: value(e.ProviderSession),
 				Input: e.InputTokens, Output: e.OutputTokens, CacheRead: value(e.CacheReadTokens), CacheWrite: value(e.CacheWriteTokens),
-				CostUSD: cost, Operation: value(e.Operation), At: e.At}})
+				CacheWrite1h: value(e.CacheWrite1HTokens), CostUSD: cost, Operation: value(e.Operation), At: e.At}})
 	}
 	answers, err := s.work.RecordUsage(ctx, whoOf(ctx), lines)
 	if err != nil {
@@ -51,29 +51,24 @@ func amount(raw json.RawMessage) (*string, error) {
 }
 
 func usageResult(id string, a report.UsageAnswer) UsageResult {
-	out := UsageResult{ID: id, Status: Recorded}
-	switch {
-	case a.Refused != nil:
+	out := UsageResult{ID: id, Status: UsageResultStatus(a.Outcome)}
+	if a.Refused != nil {
 		code := ProblemCode(a.Refused.Code)
 		out.Status, out.Code, out.Message = Refused, &code, &a.Refused.Message
 		if len(a.Refused.Fields) > 0 {
 			out.Fields = &a.Refused.Fields
 		}
-	case a.Differs:
-		out.Status, out.Differs = Duplicate, &a.Differs
-		out.Message = given("An entry with this id was told before, with other numbers. Those count.")
-	case !a.Recorded:
-		out.Status = Duplicate
 	}
 	return out
 }
 
 func usageModel(u spend.Usage) Usage {
 	m := Usage{Entries: u.Entries, InputTokens: u.Input, OutputTokens: u.Output, CacheReadTokens: u.CacheRead,
-		CacheWriteTokens: u.CacheWrite, UnpricedEntries: u.Unpriced}
-	if u.Cost != nil {
-		cost := json.Number(u.Cost.USD())
-		m.CostUSD = &cost
+		CacheWriteTokens: u.CacheWrite, CacheWrite1HTokens: u.CacheWrite1h, UnpricedEntries: u.Unpriced,
+		UnpricedTokens: u.UnpricedTokens, ReportedCostUSD: u.Reported.Fixed(), ImputedUSD: u.Imputed.Fixed()}
+	if cost, known := u.Cost(); known {
+		number := json.Number(cost.USD())
+		m.CostUSD = &number
 	}
 	return m
 }

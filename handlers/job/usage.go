@@ -20,8 +20,8 @@ func usedModel(u spend.Usage) view.Used {
 	if u.CacheRead > 0 {
 		cached = append(cached, tokens(u.CacheRead)+" read from the cache")
 	}
-	if u.CacheWrite > 0 {
-		cached = append(cached, tokens(u.CacheWrite)+" written to the cache")
+	if written := u.CacheWrite + u.CacheWrite1h; written > 0 {
+		cached = append(cached, tokens(written)+" written to the cache")
 	}
 	m.Cache = strings.Join(cached, ", ")
 	return m
@@ -31,13 +31,14 @@ func tokens(n int64) string { return ui.Count(int(n)) }
 
 // costText never shows a sum as whole in which something is missing.
 func costText(u spend.Usage) string {
+	cost, known := u.Cost()
 	switch {
-	case u.Cost == nil:
+	case !known:
 		return "unpriced"
 	case u.Unpriced > 0:
-		return dollars(*u.Cost) + " + unpriced"
+		return dollars(cost) + " + unpriced"
 	}
-	return dollars(*u.Cost)
+	return dollars(cost)
 }
 
 // dollars is an amount to the cent; the nearest one, but never none for some.

@@ -10,16 +10,15 @@ import (
 // Amounts are shown to the cent; what is missing in a sum is said.
 func TestUsageInWords(t *testing.T) {
 	t.Parallel()
-	nanos := func(n spend.Nanos) *spend.Nanos { return &n }
 	for _, c := range []struct {
 		used spend.Usage
 		want view.Used
 	}{
 		{spend.Usage{}, view.Used{}},
-		{spend.Usage{Entries: 1}, view.Used{Tokens: "0 in, 0 out", Cost: "unpriced"}},
-		{spend.Usage{Entries: 1, Input: 1, Output: 1000, CacheRead: 3, CacheWrite: 4_000_000, Cost: nanos(0)},
+		{spend.Usage{Entries: 1, Unpriced: 1}, view.Used{Tokens: "0 in, 0 out", Cost: "unpriced"}},
+		{spend.Usage{Entries: 1, Input: 1, Output: 1000, CacheRead: 3, CacheWrite: 3_000_000, CacheWrite1h: 1_000_000},
 			view.Used{Tokens: "1 in, 1,000 out", Cache: "3 read from the cache, 4,000,000 written to the cache", Cost: "$0.00"}},
-		{spend.Usage{Entries: 2, Cost: nanos(1), Unpriced: 1}, view.Used{Tokens: "0 in, 0 out", Cost: "under $0.01 + unpriced"}},
+		{spend.Usage{Entries: 2, Charged: 1, Unpriced: 1}, view.Used{Tokens: "0 in, 0 out", Cost: "under $0.01 + unpriced"}},
 	} {
 		if got := usedModel(c.used); got != c.want {
 			t.Errorf("%+v is shown as %+v; want %+v", c.used, got, c.want)

@@ -1,8 +1,8 @@
 package dispatch_test
 
 import (
+	"fmt"
 	"testing"
-	"time"
 
 	"fleetboard/db"
 	"fleetboard/db/dbfactory"
@@ -39,6 +39,8 @@ func use(t *testing.T, d *db.DB, workspace ids.ID) {
 	dbfactory.Exec(t, d, `INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory)
 		SELECT workspace_id, id, 1, 'ada', 'desk' FROM job WHERE workspace_id = $1 ON CONFLICT DO NOTHING`, workspace)
 	dbfactory.Exec(t, d, `INSERT INTO job_usage SELECT workspace_id, id, 1, 3, 0, 0, 0, 0, 0, 0 FROM job WHERE workspace_id = $1 ON CONFLICT DO NOTHING`, workspace)
+	dbfactory.Exec(t, d, `INSERT INTO usage_hour SELECT workspace_id, '2026-11-21T10:00:00Z', id, 1, 'p', 'm', product_id, '', '', 'ada', 'desk', 3,
+		0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM job WHERE workspace_id = $1 ON CONFLICT DO NOTHING`, workspace)
 	dbfactory.Exec(t, d, `INSERT INTO usage_entry
 		SELECT workspace_id, key || '-' || n, id, 1, id, product_id, 'p', 'm', '', 0, 0, 0, 0, NULL, '', now() FROM job, generate_series(1, 3) n
 		WHERE workspace_id = $1 ON CONFLICT DO NOTHING`, workspace)
@@ -57,14 +59,31 @@ func assertUsage(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 			return err
 		},
 		"entries": func(c *capture) error {
-			_, err := q.UsageRecord(ctx, c, dbsqlc.UsageRecordParams{WorkspaceID: workspace, Ids: []string{when, told}, JobIds: list, Epochs: ones,
-				AgentIds: list, ProductIds: list, Providers: []string{"p", "p"}, Models: []string{"m", "m"}, ProviderSessions: []string{"", ""},
-				InputTokens: ones, OutputTokens: ones, CacheReadTokens: ones, CacheWriteTokens: ones, CostNanos: ones,
-				Operations: []string{"", ""}, Ats: []time.Time{time.Now(), time.Now()}})
+			_, err := q.UsageInsert(ctx, c, dbsqlc.UsageInsertParams{WorkspaceID: workspace, Entries: []byte(fmt.Sprintf(
+				`[{"id": %q, "job_id": %q, "epoch": 1, "agent_id": %q, "product_id": %q, "provider": "p", "model": "m", "provider_session": "",
+				"input_tokens": 1, "output_tokens": 1, "cache_read_tokens": 1, "cache_write_tokens": 1, "cache_write_1h_tokens": 1,
+				"charged_nanos": 1, "late": false, "operation": "", "at": "2026-11-21T10:00:00Z", "booked_at": "2026-11-21T10:00:00Z"}]`,
+				when, job, job, job))})
 			return err
 		},
-		"numbers": func(c *capture) error {
-			_, err := q.UsageNumbers(ctx, c, dbsqlc.UsageNumbersParams{WorkspaceID: workspace, Ids: []string{told, "none"}})
+		"sums": func(c *capture) error {
+			return q.UsageSum(ctx, c, dbsqlc.UsageSumParams{WorkspaceID: workspace, Raised: []byte(fmt.Sprintf(
+				`[{"job_id": %q, "epoch": 1, "hour": "2026-11-21T10:00:00Z", "provider": "p", "model": "m", "product_id": %q, "phase": "", "repo": "",
+				"agent": "ada", "factory": "desk", "entries": 1, "unpriced": 0, "input_tokens": 1, "output_tokens": 1, "cache_read_tokens": 1,
+				"cache_write_tokens": 1, "cache_write_1h_tokens": 1, "charged_nanos": 1, "computed_nanos": 1, "reported_nanos": 1,
+				"imputed_nanos": 0, "unpriced_tokens": 0}]`, job, job))})
+		},
+		"raise": func(c *capture) error {
+			return q.UsageRaise(ctx, c, dbsqlc.UsageRaiseParams{WorkspaceID: workspace, Ids: []string{told}, Entries: []byte(fmt.Sprintf(
+				`[{"id": %q, "input_tokens": 2, "output_tokens": 1, "cache_read_tokens": 1, "cache_write_tokens": 1, "cache_write_1h_tokens": 1,
+				"charged_nanos": 1}]`, told))})
+		},
+		"booked": func(c *capture) error {
+			_, err := q.UsageBooked(ctx, c, dbsqlc.UsageBookedParams{WorkspaceID: workspace, JobIds: list, Epochs: ones})
+			return err
+		},
+		"entries that are there": func(c *capture) error {
+			_, err := q.UsageLock(ctx, c, dbsqlc.UsageLockParams{WorkspaceID: workspace, Ids: []string{told, "none"}})
 			return err
 		},
 		"a job's": func(c *capture) error {

@@ -34,14 +34,16 @@ func (b *bundle) scatter(n int, seed uint64) map[string]int {
 		`INSERT INTO job_text (workspace_id, job_id) SELECT workspace_id, id FROM job WHERE workspace_id = $1 ON CONFLICT DO NOTHING`,
 		`INSERT INTO attempt (workspace_id, job_id, epoch, agent_id, agent, factory) SELECT workspace_id, id, e, md5('ada')::uuid, 'ada', 'desk'
 		FROM job, generate_series(1, 2) e WHERE workspace_id = $1`,
-		`INSERT INTO job_usage SELECT workspace_id, job_id, epoch, 1, 0, 0, 0, 0, 5 * (abs(hashtext(job_id::text || epoch)) % 3), 0
+		`INSERT INTO job_usage (workspace_id, job_id, epoch, entries, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
+			reported_nanos, charged_nanos, unpriced)
+		SELECT workspace_id, job_id, epoch, 1, 0, 0, 0, 0, 0, 5 * (abs(hashtext(job_id::text || epoch)) % 3), 0
 		FROM attempt WHERE workspace_id = $1 AND hashtext(job_id::text) % 3 <> 0`,
 	} {
 		dbfactory.Exec(b.t, b.db, sql, b.who.Workspace)
 	}
 	costs := map[string]int{}
 	for _, line := range strings.Fields(dbfactory.Text(b.t, b.db, `SELECT string_agg(key || '=' || c, ' ') FROM (
-		SELECT j.key, (SELECT coalesce(sum(cost_nanos), 0) FROM job_usage u WHERE u.workspace_id = j.workspace_id AND u.job_id = j.id) AS c
+		SELECT j.key, (SELECT coalesce(sum(charged_nanos), 0) FROM job_usage u WHERE u.workspace_id = j.workspace_id AND u.job_id = j.id) AS c
 		FROM job j WHERE j.workspace_id = $1) x`, b.who.Workspace)) {
 		var key string
 		var cost int

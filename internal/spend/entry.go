@@ -36,22 +36,47 @@ type Entry struct {
 	Model    string
 	Session  string // the provider's name for the conversation, "" where it has none
 
-	Input      int64 // tokens, without those of the cache
-	Output     int64
-	CacheRead  int64
-	CacheWrite int64
-	// CostUSD is what it cost in dollars, as ParseUSD reads it; nil is unknown.
+	Input        int64 // tokens, without those that were read from or written to a cache
+	Output       int64
+	CacheRead    int64
+	CacheWrite   int64 // to a cache of five minutes
+	CacheWrite1h int64 // to a cache of an hour
+	// CostUSD is what the agent says that it cost in dollars, as ParseUSD reads it; nil is
+	// unknown.
 	CostUSD *string
 
 	Operation string    // what it was for, in the agent's words
 	At        time.Time // by the agent's clock
 
-	// For whom, which agents do not say: the job under the lease's epoch, who held
-	// it, and the product that it is billed to.
-	Job     ids.ID
-	Epoch   int64
-	Agent   ids.ID
-	Product ids.ID
+	Booking
+}
+
+// Booking is what an entry is booked under, which agents do not say: the lease, who held
+// it, and where the job belongs now.
+type Booking struct {
+	Job       ids.ID
+	Epoch     int64
+	Agent     ids.ID
+	AgentName string
+	Factory   string
+	Product   ids.ID
+	Phase     string
+	Repo      string
+	Claimed   time.Time // when the lease began
+	Now       time.Time // by the database's clock
+	Late      bool      // the lease has ended
+}
+
+// bookedAt is the instant that the price, the hour and the periods of budgets go by: the
+// agent's, within the lease as the database's clock knows it.
+func (e Entry) bookedAt() time.Time {
+	switch {
+	case e.At.Before(e.Claimed):
+		return e.Claimed
+	case e.At.After(e.Now):
+		return e.Now
+	}
+	return e.At
 }
 
 // Check refuses what cannot be kept of what an agent says. Fault: Validation, with
@@ -69,7 +94,7 @@ func (e Entry) Check() error {
 		}
 	}
 	for field, n := range map[string]int64{"input_tokens": e.Input, "output_tokens": e.Output,
-		"cache_read_tokens": e.CacheRead, "cache_write_tokens": e.CacheWrite} {
+		"cache_read_tokens": e.CacheRead, "cache_write_tokens": e.CacheWrite, "cache_write_1h_tokens": e.CacheWrite1h} {
 		if n < 0 || n > MaxTokens {
 			p.Add(field, "It must be 0 to %d.", MaxTokens)
 		}

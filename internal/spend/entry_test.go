@@ -12,7 +12,7 @@ import (
 
 // message is an entry that is good; change says what matters.
 func message(id string, change ...func(*spend.Entry)) spend.Entry {
-	e := spend.Entry{ID: id, Provider: "anthropic", Model: "claude-sonnet-4-5", Session: "s-1", Input: 1, Output: 2, CacheRead: 3,
+	e := spend.Entry{ID: id, Provider: "house", Model: "house-1", Session: "s-1", Input: 1, Output: 2, CacheRead: 3,
 		CacheWrite: 4, CostUSD: usd("0.5"), Operation: "edit", At: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
 	for _, c := range change {
 		c(&e)
@@ -54,6 +54,7 @@ func TestWhatAnEntryMayHold(t *testing.T) {
 		"too much output":          {func(e *spend.Entry) { e.Output = math.MaxInt64 }, "output_tokens"},
 		"too much read":            {func(e *spend.Entry) { e.CacheRead = math.MinInt64 }, "cache_read_tokens"},
 		"too much written":         {func(e *spend.Entry) { e.CacheWrite = spend.MaxTokens + 1 }, "cache_write_tokens"},
+		"too much for an hour":     {func(e *spend.Entry) { e.CacheWrite1h = -1 }, "cache_write_1h_tokens"},
 		"too dear":                 {func(e *spend.Entry) { e.CostUSD = usd("1000.01") }, "cost_usd"},
 		"no amount":                {func(e *spend.Entry) { e.CostUSD = usd("") }, "cost_usd"},
 		"too many digits":          {func(e *spend.Entry) { e.CostUSD = usd("0.1234567891") }, "cost_usd"},
@@ -78,5 +79,6 @@ func most(e *spend.Entry) {
 	e.ID, e.Provider, e.Model = strings.Repeat("é", 200), strings.Repeat("é", 64), strings.Repeat("é", 128)
 	e.Session, e.Operation = strings.Repeat("é", 200), strings.Repeat("é", 64)
 	e.Input, e.Output, e.CacheRead, e.CacheWrite = spend.MaxTokens, spend.MaxTokens, spend.MaxTokens, spend.MaxTokens
+	e.CacheWrite1h = spend.MaxTokens
 	e.CostUSD, e.At = usd("1000"), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 }

@@ -3,79 +3,170 @@ package spend
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"fleetboard/db"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/spend/prices"
 )
 
-// Outcome is what became of an entry.
-type Outcome struct {
-	// Recorded is set where it was the first one with its id; the others are
-	// duplicates.
-	Recorded bool
-	// Differs is set for a duplicate of which the first one has other numbers: those
-	// count.
-	Differs bool
+// Outcome is what became of an entry that was told.
+type Outcome string
+
+// The outcomes.
+const (
+	Recorded Outcome = "recorded" // it was not there
+	Raised   Outcome = "raised"   // it was there, with less
+	Known    Outcome = "known"    // it was there, with as much
+)
+
+// RecordTx adds the entries that are not there yet, raises the others to what is larger,
+// meter by meter, and the sums of their leases by the difference, all or nothing. The
+// outcomes are in the order of the entries; the charges are what budgets are charged. Each
+// entry has passed Check and says what it is booked under. One that is raised stays booked
+// under its first lease, model and price; only its instant is that of the new telling. It
+// waits for whoever adds one of the same entries, or to the same sums, at this moment.
+func RecordTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Entry) ([]Outcome, []Charge, error) {
+	r := &recording{ctx: ctx, tx: tx, workspace: workspace, told: map[string]*telling{}}
+	outcomes := make([]Outcome, len(list))
+	for i, e := range list {
+		n, err := e.numbers()
+		if err != nil {
+			return nil, nil, fmt.Errorf("entry %d: %w", i, err)
+		}
+		outcomes[i] = r.tell(e, n)
+	}
+	if len(r.order) == 0 {
+		return outcomes, nil, nil
+	}
+	if err := r.save(); err != nil {
+		return nil, nil, err
+	}
+	for i, e := range list {
+		outcomes[i] = r.told[e.ID].judge(i, list, outcomes[i])
+	}
+	return outcomes, r.charges, nil
 }
 
-// RecordTx adds the entries that are not there yet and raises the sums of their
-// leases, all or nothing; the outcomes are in the order of the entries. Each entry
-// has passed Check and says for whom it is. Of several with one id the first
-// counts, also in one list. It waits for whoever adds one of the same entries, or
-// to the same sums, at this moment.
-func RecordTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Entry) ([]Outcome, error) {
-	outcomes := make([]Outcome, len(list))
-	var distinct []priced
-	first := map[string]int{}
-	given := make([]numbers, len(list))
-	for i, e := range list {
-		cost, err := e.cost()
-		if err != nil {
-			return nil, fmt.Errorf("entry %d: %w", i, err)
+// recording is what one call tells.
+type recording struct {
+	ctx       context.Context //nolint:containedctx // lives as long as the call
+	tx        db.Tx
+	workspace ids.ID
+
+	prices  prices.List
+	told    map[string]*telling // by the id of the entry
+	order   []*telling          // in the order in which they were told first
+	raised  []raise
+	charges []Charge
+}
+
+// telling is what one call tells of one entry, all together.
+type telling struct {
+	Entry
+
+	numbers numbers
+	price   *prices.Price
+	before  *numbers // nil where it was not there
+}
+
+// tell takes up one telling of an entry, and says what becomes of it within this call.
+func (r *recording) tell(e Entry, n numbers) Outcome {
+	t, again := r.told[e.ID]
+	if !again {
+		t = &telling{Entry: e, numbers: n}
+		r.told[e.ID], r.order = t, append(r.order, t)
+		return Recorded
+	}
+	more := t.numbers.raised(n)
+	if more == t.numbers {
+		return Known
+	}
+	t.numbers = more
+	return Raised
+}
+
+// judge is the outcome of telling i, which would have been the given one had the entry not
+// been there.
+func (t *telling) judge(i int, list []Entry, alone Outcome) Outcome {
+	if t.before == nil {
+		return alone
+	}
+	sum := *t.before
+	for _, e := range list[:i] {
+		if n, err := e.numbers(); err == nil && e.ID == t.ID {
+			sum = sum.raised(n)
 		}
-		given[i] = numbers{e.Input, e.Output, e.CacheRead, e.CacheWrite, int64(cost)}
-		if _, again := first[e.ID]; !again {
-			first[e.ID] = i
-			distinct = append(distinct, priced{e, cost})
+	}
+	if n, err := list[i].numbers(); err == nil && sum.raised(n) == sum {
+		return Known
+	}
+	return Raised
+}
+
+// save writes all tellings: new entries first, then those that were there, then the sums.
+func (r *recording) save() (err error) {
+	if r.prices, err = prices.OfTx(r.ctx, r.tx, r.workspace); err != nil {
+		return err
+	}
+	for _, t := range r.order {
+		if p, found := r.prices.Find(t.Provider, t.Model, t.bookedAt()); found {
+			t.price = &p
 		}
 	}
-	if len(first) == 0 {
-		return outcomes, nil
-	}
-	added, err := insertTx(ctx, tx, workspace, distinct)
+	added, err := insertTx(r.ctx, r.tx, r.workspace, r.order)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, id := range added {
-		outcomes[first[id]].Recorded = true
+	var known []*telling
+	for _, t := range r.order {
+		if added[t.ID] {
+			r.book(t, t.Booking, t.numbers.usage(t.numbers.cost(t.price)))
+		} else {
+			known = append(known, t)
+		}
 	}
-	kept, err := keptTx(ctx, tx, workspace, outcomes, first)
+	if err := r.raise(known); err != nil {
+		return err
+	}
+	return sumTx(r.ctx, r.tx, r.workspace, r.raised)
+}
+
+// raise raises entries that were there.
+func (r *recording) raise(known []*telling) error {
+	if len(known) == 0 {
+		return nil
+	}
+	kept, err := lockTx(r.ctx, r.tx, r.workspace, known)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for i, e := range list {
-		if outcomes[i].Recorded {
+	var more []keptEntry
+	for _, t := range known {
+		k := kept[t.ID]
+		stood := k.numbers
+		t.before = &stood
+		if p, found := r.prices.ByID(k.priceID); found {
+			k.price = &p
+		}
+		k.numbers = stood.raised(t.numbers)
+		if k.numbers == stood {
 			continue
 		}
-		stands, before := kept[e.ID]
-		if !before {
-			stands = given[first[e.ID]]
-		}
-		outcomes[i].Differs = stands != given[i]
+		more = append(more, k)
+		t.Provider, t.Model = k.provider, k.model
+		r.book(t, k.Booking, k.numbers.usage(k.numbers.cost(k.price)).minus(stood.usage(stood.cost(k.price))))
 	}
-	return outcomes, nil
+	return raiseTx(r.ctx, r.tx, r.workspace, more)
 }
 
-// keptTx reads the numbers of the entries that were there before.
-func keptTx(ctx context.Context, tx db.Tx, workspace ids.ID, outcomes []Outcome, first map[string]int) (map[string]numbers, error) {
-	var known []string
-	for id, i := range first {
-		if !outcomes[i].Recorded {
-			known = append(known, id)
-		}
+// book notes by how much an entry was raised, and what it is booked under.
+func (r *recording) book(t *telling, under Booking, more Usage) {
+	at := t.bookedAt()
+	key := hourKey{lease: Lease{under.Job, under.Epoch}, hour: at.UTC().Truncate(time.Hour), provider: t.Provider, model: t.Model, product: under.Product}
+	r.raised = append(r.raised, raise{hourKey: key, Booking: under, more: more})
+	if more.Charged != 0 || more.Tokens() != 0 {
+		r.charges = append(r.charges, Charge{Lease: key.lease, Product: under.Product, Phase: under.Phase, At: at, Entry: t.ID,
+			Nanos: more.Charged, Tokens: more.Tokens(), Unpriced: more.UnpricedTokens})
 	}
-	if len(known) == 0 {
-		return nil, nil
-	}
-	return numbersTx(ctx, tx, workspace, known)
 }

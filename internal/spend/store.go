@@ -2,67 +2,174 @@ package spend
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"time"
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/spend/prices"
 )
 
 var q = dbsqlc.New()
 
-// numbers are what is counted of an entry.
-type numbers struct{ input, output, cacheRead, cacheWrite, cost int64 }
-
-// priced is an entry with its cost.
-type priced struct {
-	Entry
-
-	cost Nanos
+// row is what is written of an entry.
+type row struct {
+	ID           string    `json:"id"`
+	Job          ids.ID    `json:"job_id"`
+	Epoch        int64     `json:"epoch"`
+	Agent        ids.ID    `json:"agent_id"`
+	Product      ids.ID    `json:"product_id"`
+	Provider     string    `json:"provider"`
+	Model        string    `json:"model"`
+	Session      string    `json:"provider_session"`
+	Input        int64     `json:"input_tokens"`
+	Output       int64     `json:"output_tokens"`
+	CacheRead    int64     `json:"cache_read_tokens"`
+	CacheWrite   int64     `json:"cache_write_tokens"`
+	CacheWrite1h int64     `json:"cache_write_1h_tokens"`
+	Reported     *Nanos    `json:"reported_nanos"`
+	Price        *int64    `json:"price_id"`
+	Computed     *Nanos    `json:"computed_nanos"`
+	Charged      Nanos     `json:"charged_nanos"`
+	Late         bool      `json:"late"`
+	Operation    string    `json:"operation"`
+	At           time.Time `json:"at"`
+	BookedAt     time.Time `json:"booked_at"`
 }
 
-// insertTx adds the entries that are not there yet and raises the sums of their
-// leases. It returns the ids of those that were added.
-func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []priced) ([]string, error) {
-	p := dbsqlc.UsageRecordParams{WorkspaceID: workspace}
-	for _, e := range list {
-		p.Ids, p.JobIds, p.Epochs = append(p.Ids, e.ID), append(p.JobIds, e.Job), append(p.Epochs, e.Epoch)
-		p.AgentIds, p.ProductIds = append(p.AgentIds, e.Agent), append(p.ProductIds, e.Product)
-		p.Providers, p.Models = append(p.Providers, e.Provider), append(p.Models, e.Model)
-		p.ProviderSessions, p.Operations = append(p.ProviderSessions, e.Session), append(p.Operations, e.Operation)
-		p.InputTokens, p.OutputTokens = append(p.InputTokens, e.Input), append(p.OutputTokens, e.Output)
-		p.CacheReadTokens, p.CacheWriteTokens = append(p.CacheReadTokens, e.CacheRead), append(p.CacheWriteTokens, e.CacheWrite)
-		p.CostNanos, p.Ats = append(p.CostNanos, int64(e.cost)), append(p.Ats, e.At)
+// write fills in what numbers and a price make of an entry.
+func (r *row) write(n numbers, p *prices.Price) {
+	r.Input, r.Output = n.tokens.Input, n.tokens.Output
+	r.CacheRead, r.CacheWrite, r.CacheWrite1h = n.tokens.CacheRead, n.tokens.CacheWrite, n.tokens.CacheWrite1h
+	c := n.cost(p)
+	r.Charged, r.Reported, r.Computed = c.charged, known(n.reported), known(c.computed)
+	if p != nil {
+		r.Price = &p.ID
 	}
-	added, err := q.UsageRecord(ctx, tx, p)
+}
+
+// known is an amount, or nil where it is unknown.
+func known(n Nanos) *Nanos {
+	if n == unknown {
+		return nil
+	}
+	return &n
+}
+
+// insertTx adds the entries that are not there yet, and returns the ids of those.
+func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*telling) (map[string]bool, error) {
+	rows := make([]row, len(list))
+	for i, t := range list {
+		rows[i] = row{ID: t.ID, Job: t.Job, Epoch: t.Epoch, Agent: t.Agent, Product: t.Product, Provider: t.Provider, Model: t.Model,
+			Session: t.Session, Late: t.Late, Operation: t.Operation, At: t.At, BookedAt: t.bookedAt()}
+		rows[i].write(t.numbers, t.price)
+	}
+	encoded, err := json.Marshal(rows)
+	if err != nil {
+		return nil, fmt.Errorf("encode usage: %w", err)
+	}
+	added, err := q.UsageInsert(ctx, tx, dbsqlc.UsageInsertParams{WorkspaceID: workspace, Entries: encoded})
 	if err != nil {
 		return nil, fmt.Errorf("record usage: %w", err)
 	}
-	return added, nil
+	set := make(map[string]bool, len(added))
+	for _, id := range added {
+		set[id] = true
+	}
+	return set, nil
 }
 
-// numbersTx reads the numbers of entries by their ids.
-func numbersTx(ctx context.Context, tx db.Tx, workspace ids.ID, entries []string) (map[string]numbers, error) {
-	rows, err := q.UsageNumbers(ctx, tx, dbsqlc.UsageNumbersParams{WorkspaceID: workspace, Ids: entries})
-	if err != nil {
-		return nil, fmt.Errorf("read usage: %w", err)
+// keptEntry is an entry that is there, locked.
+type keptEntry struct {
+	Booking
+
+	id              string
+	provider, model string
+	numbers         numbers
+	priceID         int64 // 0 is none
+	price           *prices.Price
+}
+
+// lockTx locks entries that are there, and reads what they are booked under.
+func lockTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*telling) (map[string]keptEntry, error) {
+	wanted := make([]string, len(list))
+	for i, t := range list {
+		wanted[i] = t.ID
 	}
-	kept := make(map[string]numbers, len(rows))
+	rows, err := q.UsageLock(ctx, tx, dbsqlc.UsageLockParams{WorkspaceID: workspace, Ids: wanted})
+	if err != nil {
+		return nil, fmt.Errorf("lock usage: %w", err)
+	}
+	booked, err := bookedTx(ctx, tx, workspace, rows)
+	if err != nil {
+		return nil, err
+	}
+	kept := make(map[string]keptEntry, len(rows))
 	for _, r := range rows {
-		kept[r.ID] = numbers{r.InputTokens, r.OutputTokens, r.CacheReadTokens, r.CacheWriteTokens, r.CostNanos}
+		k := keptEntry{id: r.ID, provider: r.Provider, model: r.Model, Booking: booked[Lease{r.JobID, r.Epoch}],
+			numbers: numbers{reported: unknown, tokens: prices.Tokens{Input: r.InputTokens, CacheRead: r.CacheReadTokens,
+				CacheWrite: r.CacheWriteTokens, CacheWrite1h: r.CacheWrite1hTokens, Output: r.OutputTokens}}}
+		k.Job, k.Epoch, k.Product = r.JobID, r.Epoch, r.ProductID
+		if r.ReportedNanos != nil {
+			k.numbers.reported = Nanos(*r.ReportedNanos)
+		}
+		if r.PriceID != nil {
+			k.priceID = *r.PriceID
+		}
+		kept[r.ID] = k
 	}
 	return kept, nil
 }
 
-// OfJobTx is the usage of all attempts on a job. A cost that is beyond a number is
-// the greatest one.
+// bookedTx reads what the usage of the entries' leases is booked under.
+func bookedTx(ctx context.Context, tx db.Tx, workspace ids.ID, entries []dbsqlc.UsageLockRow) (map[Lease]Booking, error) {
+	p := dbsqlc.UsageBookedParams{WorkspaceID: workspace}
+	for _, e := range entries {
+		p.JobIds, p.Epochs = append(p.JobIds, e.JobID), append(p.Epochs, e.Epoch)
+	}
+	rows, err := q.UsageBooked(ctx, tx, p)
+	if err != nil {
+		return nil, fmt.Errorf("read what usage is booked under: %w", err)
+	}
+	booked := make(map[Lease]Booking, len(rows))
+	for _, r := range rows {
+		booked[Lease{r.JobID, r.Epoch}] = Booking{Phase: r.Phase, Repo: r.Repo, AgentName: r.Agent, Factory: r.Factory}
+	}
+	return booked, nil
+}
+
+// raiseTx writes the numbers of locked entries.
+func raiseTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []keptEntry) error {
+	if len(list) == 0 {
+		return nil
+	}
+	rows, named := make([]row, len(list)), make([]string, len(list))
+	for i, k := range list {
+		rows[i], named[i] = row{ID: k.id}, k.id
+		rows[i].write(k.numbers, k.price)
+	}
+	encoded, err := json.Marshal(rows)
+	if err != nil {
+		return fmt.Errorf("encode usage: %w", err)
+	}
+	if err := q.UsageRaise(ctx, tx, dbsqlc.UsageRaiseParams{WorkspaceID: workspace, Entries: encoded, Ids: named}); err != nil {
+		return fmt.Errorf("raise usage: %w", err)
+	}
+	return nil
+}
+
+// OfJobTx is the usage of all attempts on a job. An amount that is beyond a number is the
+// greatest one.
 func OfJobTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (Usage, error) {
 	r, err := q.UsageOfJob(ctx, tx, dbsqlc.UsageOfJobParams{WorkspaceID: workspace, JobID: job})
 	if err != nil {
 		return Usage{}, fmt.Errorf("usage of a job: %w", err)
 	}
 	return Usage{Entries: r.Entries, Input: r.InputTokens, Output: r.OutputTokens, CacheRead: r.CacheReadTokens,
-		CacheWrite: r.CacheWriteTokens, Unpriced: r.Unpriced}.costing(r.CostNanos), nil
+		CacheWrite: r.CacheWriteTokens, CacheWrite1h: r.CacheWrite1hTokens, Charged: Nanos(r.ChargedNanos), Computed: Nanos(r.ComputedNanos),
+		Reported: Nanos(r.ReportedNanos), Imputed: Nanos(r.ImputedNanos), Unpriced: r.Unpriced, UnpricedTokens: r.UnpricedTokens}, nil
 }
 
 // OfAttemptsTx is the usage of all attempts on a job, and of each of those with the
@@ -95,8 +202,10 @@ func OfLeasesTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []Lease)
 	}
 	all := make(map[Lease]Usage, len(rows))
 	for _, r := range rows {
-		all[Lease{r.JobID, r.Epoch}] = Usage{Entries: r.Entries, Input: r.InputTokens, Output: r.OutputTokens,
-			CacheRead: r.CacheReadTokens, CacheWrite: r.CacheWriteTokens, Unpriced: r.Unpriced}.costing(r.CostNanos)
+		all[Lease{r.JobID, r.Epoch}] = Usage{Entries: r.Entries, Input: r.InputTokens, Output: r.OutputTokens, CacheRead: r.CacheReadTokens,
+			CacheWrite: r.CacheWriteTokens, CacheWrite1h: r.CacheWrite1hTokens, Charged: Nanos(r.ChargedNanos),
+			Computed: Nanos(r.ComputedNanos), Reported: Nanos(r.ReportedNanos), Imputed: Nanos(r.ImputedNanos), Unpriced: r.Unpriced,
+			UnpricedTokens: r.UnpricedTokens}
 	}
 	return all, nil
 }

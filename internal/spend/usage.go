@@ -2,17 +2,46 @@ package spend
 
 import "fleetboard/internal/ids"
 
-// Usage is the sums of entries.
+// Usage is the sums of entries. The meters are disjoint.
 type Usage struct {
-	Entries    int64
-	Input      int64 // tokens, without those of the cache
-	Output     int64
-	CacheRead  int64
-	CacheWrite int64
-	// Cost is that of the entries with a known one; nil where none has it.
-	Cost *Nanos
-	// Unpriced is how many entries have no known cost, and so are missing in Cost.
+	Entries      int64
+	Input        int64 // tokens, without those of caches
+	Output       int64
+	CacheRead    int64
+	CacheWrite   int64
+	CacheWrite1h int64
+
+	Charged  Nanos // to budgets: computed, or what agents said where no price is known
+	Computed Nanos // by prices
+	Reported Nanos // as agents said
+	Imputed  Nanos // what would have been paid without flat rates
+	// Unpriced is how many entries have no known cost, and so are missing in Charged.
 	Unpriced int64
+	// UnpricedTokens have no known price, whether their agents said a cost or not.
+	UnpricedTokens int64
+}
+
+// Cost is what the entries cost, as far as it is known; false where none has a known cost.
+func (u Usage) Cost() (Nanos, bool) { return u.Charged, u.Entries > u.Unpriced }
+
+// Tokens is the number of tokens of all meters.
+func (u Usage) Tokens() int64 {
+	return u.Input + u.Output + u.CacheRead + u.CacheWrite + u.CacheWrite1h
+}
+
+// plus is the sums of both.
+func (u Usage) plus(v Usage) Usage {
+	return Usage{Entries: u.Entries + v.Entries, Input: u.Input + v.Input, Output: u.Output + v.Output, CacheRead: u.CacheRead + v.CacheRead,
+		CacheWrite: u.CacheWrite + v.CacheWrite, CacheWrite1h: u.CacheWrite1h + v.CacheWrite1h, Charged: u.Charged + v.Charged,
+		Computed: u.Computed + v.Computed, Reported: u.Reported + v.Reported, Imputed: u.Imputed + v.Imputed,
+		Unpriced: u.Unpriced + v.Unpriced, UnpricedTokens: u.UnpricedTokens + v.UnpricedTokens}
+}
+
+// minus is by how much u is more than v.
+func (u Usage) minus(v Usage) Usage {
+	return u.plus(Usage{Entries: -v.Entries, Input: -v.Input, Output: -v.Output, CacheRead: -v.CacheRead, CacheWrite: -v.CacheWrite,
+		CacheWrite1h: -v.CacheWrite1h, Charged: -v.Charged, Computed: -v.Computed, Reported: -v.Reported, Imputed: -v.Imputed,
+		Unpriced: -v.Unpriced, UnpricedTokens: -v.UnpricedTokens})
 }
 
 // JobUsage is what a job has used, as a whole and by the epochs of attempts.
@@ -25,12 +54,4 @@ type JobUsage struct {
 type Lease struct {
 	Job   ids.ID
 	Epoch int64
-}
-
-// costing is u with the cost of its priced entries.
-func (u Usage) costing(nanos int64) Usage {
-	if cost := Nanos(nanos); u.Entries > u.Unpriced {
-		u.Cost = &cost
-	}
-	return u
 }

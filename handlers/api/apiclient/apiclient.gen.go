@@ -704,15 +704,18 @@ func (e Tier) Valid() bool {
 
 // Defines values for UsageResultStatus.
 const (
-	Duplicate UsageResultStatus = "duplicate"
-	Recorded  UsageResultStatus = "recorded"
-	Refused   UsageResultStatus = "refused"
+	Known    UsageResultStatus = "known"
+	Raised   UsageResultStatus = "raised"
+	Recorded UsageResultStatus = "recorded"
+	Refused  UsageResultStatus = "refused"
 )
 
 // Valid indicates whether the value is a known member of the UsageResultStatus enum.
 func (e UsageResultStatus) Valid() bool {
 	switch e {
-	case Duplicate:
+	case Known:
+		return true
+	case Raised:
 		return true
 	case Recorded:
 		return true
@@ -930,7 +933,7 @@ type Attempt struct {
 	SessionKey string         `json:"session_key"`
 	StartedAt  *time.Time     `json:"started_at"`
 
-	// Usage Sums of usage entries, each of which is counted once.
+	// Usage Sums of usage entries. The meters are disjoint.
 	Usage Usage `json:"usage"`
 }
 
@@ -2023,21 +2026,31 @@ type TerminateRequest struct {
 // Tier The size of model that a person wants; empty leaves it to the estimate.
 type Tier string
 
-// Usage Sums of usage entries, each of which is counted once.
+// Usage Sums of usage entries. The meters are disjoint.
 type Usage struct {
-	CacheReadTokens  int64 `json:"cache_read_tokens"`
-	CacheWriteTokens int64 `json:"cache_write_tokens"`
+	CacheReadTokens    int64 `json:"cache_read_tokens"`
+	CacheWrite1HTokens int64 `json:"cache_write_1h_tokens"`
+	CacheWriteTokens   int64 `json:"cache_write_tokens"`
 
-	// CostUSD Of the entries with a known cost, exact to the billionth; null where none has one.
+	// CostUSD What it cost, exact to the billionth: by the prices, or as agents said where a model has none; null where nothing is known.
 	CostUSD *json.Number `json:"cost_usd"`
 	Entries int64        `json:"entries"`
+
+	// ImputedUSD What it would have cost without flat rates, which `cost_usd` is without.
+	ImputedUSD string `json:"imputed_usd"`
 
 	// InputTokens Without those of the cache.
 	InputTokens  int64 `json:"input_tokens"`
 	OutputTokens int64 `json:"output_tokens"`
 
+	// ReportedCostUSD What agents said that it cost.
+	ReportedCostUSD string `json:"reported_cost_usd"`
+
 	// UnpricedEntries How many entries have no known cost and so are missing in `cost_usd`.
 	UnpricedEntries int64 `json:"unpriced_entries"`
+
+	// UnpricedTokens Tokens of models without a price.
+	UnpricedTokens int64 `json:"unpriced_tokens"`
 }
 
 // UsageAnswer defines model for UsageAnswer.
@@ -2054,20 +2067,24 @@ type UsageEntry struct {
 	// CacheReadTokens 0 where it is left out.
 	CacheReadTokens *int64 `json:"cache_read_tokens,omitempty"`
 
-	// CacheWriteTokens 0 where it is left out.
+	// CacheWrite1HTokens To a cache of an hour; 0 where it is left out.
+	CacheWrite1HTokens *int64 `json:"cache_write_1h_tokens,omitempty"`
+
+	// CacheWriteTokens To a cache of five minutes; 0 where it is left out.
 	CacheWriteTokens *int64 `json:"cache_write_tokens,omitempty"`
 
-	// CostUSD Dollars, as a number or as a text of one: 0 to 1,000 with at most nine decimal places, kept exactly. Leave it
-	// out where it is unknown; 0 says that it was free.
+	// CostUSD Dollars as your program reckons them, as a number or as a text of one: 0 to 1,000 with at most nine decimal places,
+	// kept exactly, beside what the server computes by its prices. It counts where the model has no price. Leave it out
+	// where it is unknown; 0 says that it was free.
 	CostUSD json.RawMessage `json:"cost_usd,omitempty"`
 
 	// Epoch The epoch of the lease, which may have ended, where it is not that of the body.
 	Epoch *int64 `json:"epoch,omitempty"`
 
-	// ID The message's own id, as the provider gave it; 1 to 200 characters. It is unique in the workspace: the first telling counts, so tell a message when it is whole.
+	// ID The message's own id, as the provider gave it; 1 to 200 characters. It is unique in the workspace. Told again, the entry is raised meter by meter to the larger number, so it may be told while it grows, in any order and as often as you like.
 	ID string `json:"id"`
 
-	// InputTokens 0 to 1,000,000,000, as each number of tokens; without those of the cache.
+	// InputTokens 0 to 1,000,000,000, as each number of tokens. Without those that were read from or written to a cache: where your program counts cached tokens among its input, subtract them.
 	InputTokens int64 `json:"input_tokens"`
 
 	// Job Key or id of the job that it was for, where it is not that of the body.
@@ -2103,19 +2120,16 @@ type UsageResult struct {
 	// Code Why it was refused.
 	Code *ProblemCode `json:"code,omitempty"`
 
-	// Differs Of a duplicate: the one that was told before has other tokens or another cost, and those count.
-	Differs *bool `json:"differs,omitempty"`
-
 	// Fields What is wrong, by field of the entry.
 	Fields  *map[string]string `json:"fields,omitempty"`
 	ID      string             `json:"id"`
 	Message *string            `json:"message,omitempty"`
 
-	// Status A `duplicate` was told before and changes nothing.
+	// Status `raised`: it was told before with less. `known`: it was told before with as much, and nothing changes.
 	Status UsageResultStatus `json:"status"`
 }
 
-// UsageResultStatus A `duplicate` was told before and changes nothing.
+// UsageResultStatus `raised`: it was told before with less. `known`: it was told before with as much, and nothing changes.
 type UsageResultStatus string
 
 // Version The version that was seen; another one is 409.

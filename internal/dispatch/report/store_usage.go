@@ -21,9 +21,9 @@ type usageLease struct {
 	leaseName
 	key         string // of its job, "" where there is no such job
 	agent       string // that had it, "" where nobody had
-	product     ids.ID
 	productName string
-	cost        spend.Nanos // so far
+	booking     spend.Booking
+	charged     spend.Nanos // so far
 	busy        bool        // somebody else raises its sums
 	hasSecrets  bool
 	hasBudget   bool
@@ -46,8 +46,10 @@ func usageLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []leaseNa
 	leases := make(map[leaseName]usageLease, len(rows))
 	for _, l := range rows {
 		name := leaseName{l.JobID, l.Epoch}
-		leases[name] = usageLease{leaseName: name, key: l.Key, agent: l.Agent, product: l.ProductID, productName: l.Product,
-			cost: spend.Nanos(l.CostNanos), busy: l.Busy, hasSecrets: l.HasSecrets, hasBudget: l.HasBudget}
+		leases[name] = usageLease{leaseName: name, key: l.Key, agent: l.Agent, productName: l.Product,
+			booking: spend.Booking{Job: l.JobID, Epoch: l.Epoch, AgentName: l.Agent, Factory: l.Factory, Product: l.ProductID,
+				Phase: l.Phase, Repo: l.Repo, Claimed: l.ClaimedAt, Now: l.Now, Late: l.IsOver},
+			charged: spend.Nanos(l.ChargedNanos), busy: l.Busy, hasSecrets: l.HasSecrets, hasBudget: l.HasBudget}
 	}
 	return leases, nil
 }

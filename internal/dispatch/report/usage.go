@@ -23,7 +23,7 @@ const (
 )
 
 // UsageLine is a usage entry, and the lease that it was spent under. Of the entry
-// the server fills in Job, Epoch, Agent and Product.
+// the server fills in its Booking.
 type UsageLine struct {
 	Lease lease.Ref
 	Entry spend.Entry
@@ -32,7 +32,7 @@ type UsageLine struct {
 // UsageAnswer is what became of one of them: Refused says why it was not kept, and
 // is nil otherwise.
 type UsageAnswer struct {
-	spend.Outcome
+	Outcome spend.Outcome
 	Refused *fault.Error
 }
 

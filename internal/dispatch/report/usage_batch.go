@@ -146,13 +146,14 @@ func (u *usageReport) judge(i int, l usageLease) {
 		u.Res[i].Refused = fault.New(fault.StaleEpoch, "Epoch %d of %s was another agent's.", named.Epoch, l.key)
 	case !lease.InScope(u.Req.who.Scope, jobs.Job{Product: l.productName}):
 		u.Res[i].Refused = fault.New(fault.Forbidden, "The token of %s does not reach %s any more.", u.Req.who.Name, l.key)
-	case l.cost >= spend.FullCost:
+	case l.charged >= spend.FullCost:
 		u.Res[i].Refused = fault.Invalid("cost_usd", "It must be less: the costs of this lease add up to more than can be kept.")
 	case l.busy:
 		u.Retry()
 	}
 	e := u.Req.lines[i].Entry
-	e.Job, e.Epoch, e.Agent, e.Product = l.job, l.epoch, u.Req.who.Agent, l.product
+	e.Booking = l.booking
+	e.Agent = u.Req.who.Agent
 	u.entries[i] = e
 }
 
@@ -193,7 +194,7 @@ func (u *usageReport) redact(i int, red *redact.Redactor) {
 func (b *usageBatch) record() error {
 	var list []spend.Entry
 	b.each(func(u *usageReport, i int) { list = append(list, u.entries[i]) })
-	outcomes, err := spend.RecordTx(b.ctx, b.tx, b.workspace, list)
+	outcomes, _, err := spend.RecordTx(b.ctx, b.tx, b.workspace, list)
 	if err != nil {
 		return err
 	}

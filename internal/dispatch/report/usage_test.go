@@ -24,7 +24,7 @@ import (
 // entry is a usage entry for a lease, of one input token and a cent.
 func entry(lease lease.Ref, id string, change ...func(*spend.Entry)) report.UsageLine {
 	cost := "0.01"
-	l := report.UsageLine{Lease: lease, Entry: spend.Entry{ID: id, Provider: "anthropic", Model: "claude-sonnet-4-5", Session: "s-1",
+	l := report.UsageLine{Lease: lease, Entry: spend.Entry{ID: id, Provider: "house", Model: "house-1", Session: "s-1",
 		Input: 1, Output: 10, CacheRead: 100, CacheWrite: 1000, CostUSD: &cost, Operation: "edit", At: time.Now()}}
 	for _, c := range change {
 		c(&l.Entry)
@@ -49,17 +49,12 @@ func (w *world) tell(agent tenancy.Principal, list ...report.UsageLine) []report
 	return answers
 }
 
-// said is an answer in a word: recorded, duplicate, differs, or a code.
+// said is an answer in a word: recorded, raised, known, or a code.
 func said(a report.UsageAnswer) string {
-	switch {
-	case a.Refused != nil:
+	if a.Refused != nil {
 		return string(a.Refused.Code)
-	case a.Recorded:
-		return "recorded"
-	case a.Differs:
-		return "differs"
 	}
-	return "duplicate"
+	return string(a.Outcome)
 }
 
 // sums are the sums of a job's attempts: entries by epoch.
@@ -164,9 +159,9 @@ func TestForWhichLeasesUsageCounts(t *testing.T) {
 	if used, err := w.Dispatch.Usage(w.Ctx, other.Owner, k.live.ID, 1); err != nil || used.Total.Entries != 0 || len(used.Attempts) != 0 {
 		t.Errorf("another workspace reads %+v, %v", used, err)
 	}
-	kept := dbfactory.Text(t, w.DB, `SELECT concat_ws(' ', p.name, a.name, e.provider, e.model, e.provider_session, e.operation, e.cost_nanos, e.epoch)
+	kept := dbfactory.Text(t, w.DB, `SELECT concat_ws(' ', p.name, a.name, e.provider, e.model, e.provider_session, e.operation, e.reported_nanos, e.epoch)
 		FROM usage_entry e JOIN product p ON p.id = e.product_id JOIN agent a ON a.id = e.agent_id WHERE e.id = 'alonea live lease'`)
-	if kept != "default ada anthropic claude-sonnet-4-5 s-1 edit 10000000 1" {
+	if kept != "default ada house house-1 s-1 edit 10000000 1" {
 		t.Errorf("an entry is kept as %q", kept)
 	}
 }
@@ -237,7 +232,7 @@ func TestALineThatIsRefused(t *testing.T) {
 		if a.Refused != nil {
 			got = slices.Sorted(maps.Keys(a.Refused.Fields))
 		}
-		if !slices.Equal(got, fields[i]) || a.Recorded != (fields[i] == nil) {
+		if !slices.Equal(got, fields[i]) || (a.Outcome == spend.Recorded) != (fields[i] == nil) {
 			t.Errorf("line %d: %s, fields %v; want %v", i, said(a), got, fields[i])
 		}
 	}

@@ -59,11 +59,11 @@ func TestABadReportOfUsageIsNobodyElses(t *testing.T) {
 		case 30:
 			list[1].Lease, want[i] = ref(held[31]), "recorded stale_epoch"
 		case 40:
-			list[0].Entry.ID, want[i] = "m-39", "duplicate recorded" // as its neighbour said
+			list[0].Entry.ID, want[i] = "m-39", "known recorded" // as its neighbour said
 		case 41:
-			list[1].Entry.ID, list[1].Entry.Input, want[i] = "m-39", 7, "recorded differs"
+			list[1].Entry.ID, list[1].Entry.Input, want[i] = "m-39", 7, "recorded raised"
 		case 50:
-			list[0].Entry.ID, want[i] = "n-50", "recorded duplicate" // the same one twice
+			list[0].Entry.ID, want[i] = "n-50", "recorded known" // the same one twice
 		case 51:
 			list, want[i] = nil, ""
 		}
@@ -183,9 +183,9 @@ func TestTwoProcessesAreToldTheSame(t *testing.T) {
 					t.Errorf("%s held: %v", name, err)
 				}
 				for _, a := range answers {
-					if a.Recorded {
+					if a.Outcome == spend.Recorded {
 						recorded[i]++
-					} else if said(a) != "duplicate" {
+					} else if said(a) != "known" {
 						t.Error(said(a))
 					}
 				}
@@ -295,9 +295,9 @@ func (k *spending) tell(ctx context.Context, processes []*world, reports []repor
 				k.r.Errorf("a report: %v", err)
 			}
 			for i, a := range answers {
-				if a.Recorded {
+				if a.Outcome == spend.Recorded {
 					recorded[one.Lines[i].Entry.ID]++
-				} else if said(a) != "duplicate" {
+				} else if said(a) != "known" {
 					k.r.Errorf("%s: %s", one.Lines[i].Entry.ID, said(a))
 				}
 			}
@@ -335,7 +335,7 @@ func (w *world) counted() map[string]string {
 	w.T.Helper()
 	all := map[string]string{}
 	text := dbfactory.Text(w.T, w.DB, `SELECT coalesce(string_agg(concat_ws(' ', j.key, u.entries, u.input_tokens, u.output_tokens, u.cache_read_tokens,
-		u.cache_write_tokens, u.cost_nanos, u.unpriced), E'\n'), '') FROM job_usage u JOIN job j ON j.id = u.job_id`)
+		u.cache_write_tokens, u.charged_nanos, u.unpriced), E'\n'), '') FROM job_usage u JOIN job j ON j.id = u.job_id`)
 	for line := range strings.Lines(text) {
 		key, sums, _ := strings.Cut(strings.TrimSpace(line), " ")
 		all[key] = sums

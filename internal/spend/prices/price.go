@@ -1,0 +1,96 @@
+package prices
+
+import (
+	"strings"
+	"time"
+)
+
+// MaxRate is the highest rate: a thousand dollars for a million tokens. With it the cost of
+// the largest usage entry is a number of 63 bits.
+const MaxRate = 1_000_000_000
+
+// Tokens are numbers of tokens by meter, or rates by meter. The meters are disjoint: input
+// is without what was read from or written to a cache.
+type Tokens struct {
+	Input        int64
+	CacheRead    int64
+	CacheWrite   int64 // to a cache of five minutes
+	CacheWrite1h int64
+	Output       int64
+}
+
+// Sum is the number of tokens of all meters.
+func (t Tokens) Sum() int64 {
+	return t.Input + t.CacheRead + t.CacheWrite + t.CacheWrite1h + t.Output
+}
+
+// Price is what the tokens of a model cost from an instant on.
+type Price struct {
+	ID       int64
+	Provider string
+	Model    string // exact, or with one *
+	From     time.Time
+	Rates    Tokens // pico-dollars a token, 0..MaxRate
+	// FlatRate is a plan that costs the same whatever is used: what the tokens would have
+	// cost is imputed and not charged.
+	FlatRate bool
+	Source   string // where it was read
+}
+
+// Cost is what tokens cost in nano-dollars, rounded once, half up.
+func (p Price) Cost(t Tokens) int64 {
+	picos := t.Input*p.Rates.Input + t.CacheRead*p.Rates.CacheRead + t.CacheWrite*p.Rates.CacheWrite +
+		t.CacheWrite1h*p.Rates.CacheWrite1h + t.Output*p.Rates.Output
+	return picos/1000 + picos%1000/500
+}
+
+// matches reports whether the price is of a model.
+func (p Price) matches(provider, model string) bool {
+	if p.Provider != provider {
+		return false
+	}
+	before, after, wild := strings.Cut(p.Model, "*")
+	if !wild {
+		return p.Model == model
+	}
+	return len(model) >= len(before)+len(after) && strings.HasPrefix(model, before) && strings.HasSuffix(model, after)
+}
+
+// better reports whether p is to be taken rather than another price that matches as well.
+func (p Price) better(than Price) bool {
+	own, other := p.ID > 0, than.ID > 0
+	switch {
+	case own != other:
+		return own
+	case len(p.Model) != len(than.Model):
+		return len(p.Model) > len(than.Model)
+	case p.Model != than.Model:
+		return p.Model > than.Model
+	}
+	return p.From.After(than.From)
+}
+
+// List is prices, in any order.
+type List []Price
+
+// Find is the price of a model at an instant; false where none is known.
+func (l List) Find(provider, model string, at time.Time) (Price, bool) {
+	var best Price
+	found := false
+	for _, p := range l {
+		if !p.From.After(at) && p.matches(provider, model) && (!found || p.better(best)) {
+			best, found = p, true
+		}
+	}
+	return best, found
+}
+
+// ByID is the price with that id; false where there is none.
+func (l List) ByID(id int64) (Price, bool) {
+	for _, p := range l {
+		if p.ID == id {
+			return p, true
+		}
+	}
+	return Price{}, false
+}

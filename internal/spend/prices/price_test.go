@@ -1,0 +1,106 @@
+package prices_test
+
+import (
+	"testing"
+	"time"
+
+	"fleetboard/internal/spend/prices"
+)
+
+func at(day string) time.Time {
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func TestFindAPrice(t *testing.T) {
+	t.Parallel()
+	list := prices.List{
+		{ID: -1, Provider: "anthropic", Model: "claude-*", From: at("2025-01-01")},
+		{ID: -2, Provider: "anthropic", Model: "claude-opus-*", From: at("2025-01-01")},
+		{ID: -3, Provider: "anthropic", Model: "claude-opus-*", From: at("2026-01-01")},
+		{ID: -4, Provider: "anthropic", Model: "claude-opus-4-8", From: at("2026-06-01")},
+		{ID: 7, Provider: "anthropic", Model: "*", From: at("2026-10-01")},
+		{ID: 8, Provider: "house", Model: "big-*-chat", From: at("2025-01-01")},
+	}
+	for name, c := range map[string]struct {
+		provider, model, at string
+		want                int64 // 0 is none
+	}{
+		"the longest name":                    {"anthropic", "claude-opus-4-8[1m]", "2025-05-01", -2},
+		"the newest of one name":              {"anthropic", "claude-opus-4-8[1m]", "2026-05-01", -3},
+		"exactly at its instant":              {"anthropic", "claude-opus-4-8", "2026-06-01", -4},
+		"before it":                           {"anthropic", "claude-opus-4-8", "2026-05-31", -3},
+		"a suffix is another model":           {"anthropic", "claude-opus-4-8[1m]", "2026-06-01", -3},
+		"a shorter name":                      {"anthropic", "claude-haiku", "2026-05-01", -1},
+		"the workspace's wins, however short": {"anthropic", "claude-opus-4-8", "2026-10-01", 7},
+		"text between":                        {"house", "big-7b-chat", "2026-01-01", 8},
+		"no text between":                     {"house", "big-chat", "2026-01-01", 0},
+		"another provider":                    {"bedrock", "claude-opus-4-8", "2026-10-01", 0},
+		"before all":                          {"anthropic", "claude-opus-4-8", "2024-12-31", 0},
+	} {
+		got, found := list.Find(c.provider, c.model, at(c.at))
+		if got.ID != c.want || found != (c.want != 0) {
+			t.Errorf("%s: %d, %t; want %d", name, got.ID, found, c.want)
+		}
+	}
+}
+
+// A cost is rounded once, half up, and the largest entry's is a number.
+func TestCost(t *testing.T) {
+	t.Parallel()
+	p := prices.Price{Rates: prices.Tokens{Input: 3_000_000, CacheRead: 37_500, CacheWrite: 3_750_000, CacheWrite1h: 6_000_000, Output: 15_000_000}}
+	for _, c := range []struct {
+		t    prices.Tokens
+		want int64
+	}{
+		{prices.Tokens{}, 0},
+		{prices.Tokens{Input: 1}, 3000},
+		{prices.Tokens{CacheRead: 1}, 38},
+		{prices.Tokens{CacheRead: 2}, 75},
+		{prices.Tokens{CacheRead: 3}, 113},
+		{prices.Tokens{Input: 1, CacheRead: 1, CacheWrite: 1, CacheWrite1h: 1, Output: 1}, 27_788},
+		{prices.Tokens{Input: 1_000_000, Output: 1_000_000}, 18_000_000_000},
+	} {
+		if got := p.Cost(c.t); got != c.want {
+			t.Errorf("%+v costs %d; want %d", c.t, got, c.want)
+		}
+	}
+	most := prices.Price{Rates: prices.Tokens{Input: prices.MaxRate, CacheRead: prices.MaxRate, CacheWrite: prices.MaxRate,
+		CacheWrite1h: prices.MaxRate, Output: prices.MaxRate}}
+	const billion = 1_000_000_000
+	if got := most.Cost(prices.Tokens{Input: billion, CacheRead: billion, CacheWrite: billion, CacheWrite1h: billion, Output: billion}); got != 5_000_000*billion {
+		t.Errorf("the dearest entry costs %d", got)
+	}
+}
+
+// The built-in list has an id for each row, below zero, a source, and rates within their
+// limits; the models that agents' programs name are found.
+func TestTheBuiltInList(t *testing.T) {
+	t.Parallel()
+	known := map[int64]bool{}
+	for _, p := range prices.Builtin {
+		if p.ID >= 0 || known[p.ID] || p.Source == "" || p.Provider == "" {
+			t.Errorf("row %d: %+v", p.ID, p)
+		}
+		known[p.ID] = true
+		for _, rate := range []int64{p.Rates.Input, p.Rates.CacheRead, p.Rates.CacheWrite, p.Rates.CacheWrite1h, p.Rates.Output} {
+			if rate <= 0 || rate > prices.MaxRate {
+				t.Errorf("row %d has a rate of %d", p.ID, rate)
+			}
+		}
+	}
+	for model, want := range map[string]int64{"claude-opus-4-8[1m]": 5_000_000, "claude-opus-4-1-20250805": 15_000_000,
+		"claude-opus-4-20250514": 15_000_000, "claude-sonnet-4-5-20250929": 3_000_000, "claude-haiku-4-5": 1_000_000} {
+		if p, found := prices.Builtin.Find("anthropic", model, at("2026-11-01")); !found || p.Rates.Input != want {
+			t.Errorf("%s costs %d by %q; want %d", model, p.Rates.Input, p.Model, want)
+		}
+	}
+	for model, want := range map[string]int64{"gpt-5-codex": 1_250_000, "gpt-5-mini": 250_000, "gpt-5.1-codex": 1_250_000} {
+		if p, found := prices.Builtin.Find("openai", model, at("2026-11-01")); !found || p.Rates.Input != want {
+			t.Errorf("%s costs %d by %q; want %d", model, p.Rates.Input, p.Model, want)
+		}
+	}
+}
