@@ -70,7 +70,7 @@ func TestJobsAreSorted(t *testing.T) {
 	}
 	dbfactory.Exec(t, w.db, `UPDATE job SET updated_at = now() + interval '1 hour' WHERE key = 'K-2'`)
 	dbfactory.Exec(t, w.db, `INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory) SELECT workspace_id, id, 1, 'ada', 'desk' FROM job`)
-	dbfactory.Exec(t, w.db, `INSERT INTO job_usage SELECT workspace_id, id, 1, 1, 0, 0, 0, 0, priority, 0 FROM job WHERE key <> 'K-2'`)
+	dbfactory.Exec(t, w.db, `INSERT INTO job_usage SELECT workspace_id, id, 1, 1, 0, 0, 0, 0, 0, 0, 0, priority FROM job WHERE key <> 'K-2'`)
 	cursors := map[string]string{}
 	for query, want := range map[string]string{
 		"sort=created": "K-3 K-2 K-1 K-0", "sort=age": "K-0 K-1 K-2 K-3", "sort=updated": "K-2 K-3 K-1 K-0", "sort=cost": "K-1 K-0 K-3 K-2",

@@ -25,7 +25,7 @@ func TestThePlansOfLists(t *testing.T) {
 		SELECT workspace_id, id, e, md5('agent-' || abs(hashtext(id::text)) % 4)::uuid, 'agent', 'desk', now() + e * interval '1 minute',
 			'failed', now()
 		FROM job, generate_series(1, 2) e WHERE workspace_id = $1`, b.who.Workspace)
-	dbfactory.Exec(t, b.db, `INSERT INTO job_usage SELECT workspace_id, job_id, epoch, 1, 0, 0, 0, 0, 5, 0 FROM attempt`)
+	dbfactory.Exec(t, b.db, `INSERT INTO job_usage SELECT workspace_id, job_id, epoch, 1, 0, 0, 0, 0, 5, 0, 0, 5 FROM attempt`)
 	b.assertLists("statistics of small tables")
 	dbfactory.Exec(t, b.db, `ANALYZE`)
 	b.assertLists("fresh statistics")

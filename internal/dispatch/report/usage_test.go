@@ -216,7 +216,7 @@ func TestALineThatIsRefused(t *testing.T) {
 	w := newWorld(t)
 	ada := w.Agent("ada")
 	one, two := w.claimOf(ada, w.Job("one")), w.claimOf(ada, w.Job("two"))
-	dbfactory.Exec(t, w.DB, `INSERT INTO job_usage SELECT workspace_id, id, 1, 1, 0, 0, 0, 0, $2, 0 FROM job WHERE id = $1`, two.ID, int64(spend.FullCost))
+	dbfactory.Exec(t, w.DB, `INSERT INTO job_usage SELECT workspace_id, id, 1, 1, 0, 0, 0, 0, 0, 0, 0, $2 FROM job WHERE id = $1`, two.ID, int64(spend.FullCost))
 	bad := func(change func(*spend.Entry)) report.UsageLine { return entry(ref(one), "bad", change) }
 	list := []report.UsageLine{
 		entry(ref(one), "a"),
