@@ -117,17 +117,17 @@ WITH seen AS (
         u.input_tokens, u.cache_read_tokens, u.cache_write_tokens, u.cache_write_1h_tokens, u.output_tokens, u.tokens, u.cost_nanos
     FROM due d
     CROSS JOIN LATERAL (
-        SELECT s.input_tokens, s.cache_read_tokens, s.cache_write_tokens, s.cache_write_1h_tokens, s.output_tokens, s.cost_nanos, s.input_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens + s.output_tokens AS tokens
+        SELECT s.input_tokens, s.cache_read_tokens, s.cache_write_tokens, s.cache_write_1h_tokens, s.output_tokens, s.cost_nanos, s.unpriced, s.input_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens + s.output_tokens AS tokens
         FROM (SELECT least(sum(x.input_tokens), 1000000000000000)::bigint AS input_tokens,
                 least(sum(x.cache_read_tokens), 1000000000000000)::bigint AS cache_read_tokens,
                 least(sum(x.cache_write_tokens), 1000000000000000)::bigint AS cache_write_tokens,
                 least(sum(x.cache_write_1h_tokens), 1000000000000000)::bigint AS cache_write_1h_tokens,
                 least(sum(x.output_tokens), 1000000000000000)::bigint AS output_tokens,
-                least(sum(x.charged_nanos::numeric + x.imputed_nanos), 9223372036854775807)::bigint AS cost_nanos
+                least(sum(x.charged_nanos::numeric + x.imputed_nanos), 9223372036854775807)::bigint AS cost_nanos,
+                sum(x.unpriced) AS unpriced
             FROM job_usage x WHERE x.workspace_id = $1 AND x.job_id = d.id) s
     ) u
-    WHERE u.tokens > 0 AND u.cost_nanos > 0 AND NOT EXISTS (SELECT FROM usage_hour h
-        WHERE h.workspace_id = $1 AND h.job_id = d.id AND h.unpriced_tokens > 0 AND h.reported_nanos = 0)
+    WHERE u.tokens > 0 AND u.cost_nanos > 0 AND u.unpriced = 0
     ON CONFLICT (workspace_id, job_id) DO UPDATE SET ended_at = excluded.ended_at, kind = excluded.kind, repo = excluded.repo,
         complexity = excluded.complexity, priority = excluded.priority, failures = excluded.failures, model = excluded.model,
         input_tokens = excluded.input_tokens, cache_read_tokens = excluded.cache_read_tokens,

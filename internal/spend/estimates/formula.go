@@ -28,6 +28,6 @@ func formulaTokens(a Ask) float64 {
 func byFormula(a Ask, tier Tier) group {
 	tokens := formulaTokens(a)
 	r := tierRates[tier]
-	p50 := tokens * (float64(r.input)*(1-outputShare) + float64(r.output)*outputShare) / picosPerNano
+	p50 := tokens * (float64(r.Input)*(1-outputShare) + float64(r.Output)*outputShare) / picosPerNano
 	return group{p50: p50, p90: p50 * formulaSpread, tokensP50: tokens}
 }

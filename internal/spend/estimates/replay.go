@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/prices"
 )
 
 // Finished is a job of the history.
@@ -15,7 +16,7 @@ type Finished struct {
 	Priority   int
 	Failures   int // attempts that failed
 	Model      string
-	Tokens     Tokens
+	Tokens     prices.Tokens
 	Cost       spend.Nanos
 }
 
@@ -107,10 +108,10 @@ func (r *Replay) Add(f Finished) {
 	r.before.add(formula, f.Cost)
 	r.after.add(history, f.Cost)
 	r.learn(f)
-	large := float64(f.Tokens.at(Large))
+	large := float64(costOf(f.Tokens, Large))
 	r.actual += float64(f.Cost)
 	r.alwaysLarge += large
-	r.byTier += float64(f.Tokens.at(history.Tier))
+	r.byTier += float64(costOf(f.Tokens, history.Tier))
 	if history.Tier != Large {
 		r.smaller += large
 	}

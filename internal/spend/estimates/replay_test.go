@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/prices"
 )
 
 // noise is the standard deviation of the logarithm of what simulated jobs of one group
@@ -29,8 +30,8 @@ func simulated(n int) []Finished {
 		f := Finished{Kind: []string{"feature", "fix", "refactor", "docs"}[random.IntN(4)], Repo: fmt.Sprint("repo-", random.IntN(5)),
 			Complexity: 1 + random.IntN(5), Priority: random.IntN(9), Model: "claude-sonnet-4-5", Failures: random.IntN(10) / 9}
 		tokens := 300_000 * kinds[f.Kind] * repos[f.Repo] * math.Pow(1.8, float64(f.Complexity)) * math.Exp(noise*random.NormFloat64())
-		f.Tokens = Tokens{Input: int64(tokens * 0.05), CacheRead: int64(tokens * 0.85), CacheWrite: int64(tokens * 0.07), Output: int64(tokens * 0.03)}
-		f.Cost = f.Tokens.at(Standard)
+		f.Tokens = prices.Tokens{Input: int64(tokens * 0.05), CacheRead: int64(tokens * 0.85), CacheWrite: int64(tokens * 0.07), Output: int64(tokens * 0.03)}
+		f.Cost = costOf(f.Tokens, Standard)
 		list[i] = f
 	}
 	return list
@@ -89,7 +90,7 @@ func TestTheSavingOfTiers(t *testing.T) {
 	if got := r.Result(); got.Saving() != 0 || got.BreakEven() != 0 || got.After != (Accuracy{}) {
 		t.Errorf("nothing was replayed: %+v", got)
 	}
-	tokens := Tokens{Output: 1_000_000} // $5, $15 and $25
+	tokens := prices.Tokens{Output: 1_000_000} // $5, $15 and $25
 	for i, step := range []int{1, 3, 5, 0} {
 		r.Add(Finished{Complexity: step, Tokens: tokens, Cost: 15_000_000_000, Model: "m", Failures: i % 2})
 	}

@@ -15,6 +15,7 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/prices"
 	"fleetboard/internal/tenancy"
 )
 
@@ -53,7 +54,7 @@ func (w *world) job(ago time.Duration, status, set string, tokens, nanos int64) 
 	dbfactory.Exec(w.t, w.db, `INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory, outcome, ended_at)
 		SELECT workspace_id, id, generate_series(1, 2), 'ada', 'desk', 'completed', now() FROM job WHERE id = $1`, id)
 	dbfactory.Exec(w.t, w.db, `INSERT INTO job_usage (workspace_id, job_id, epoch, entries, input_tokens, output_tokens, cache_read_tokens,
-			cache_write_tokens, cache_write_1h_tokens, cost_nanos, unpriced, charged_nanos, imputed_nanos)
+			cache_write_tokens, cache_write_1h_tokens, reported_nanos, unpriced, charged_nanos, imputed_nanos)
 		SELECT workspace_id, job_id, epoch, 1, $2::bigint / 2, 0, 0, 0, 0, 0, 0, $3::bigint / 4, $3::bigint / 4 FROM attempt WHERE job_id = $1`,
 		id, tokens, nanos)
 	return id
@@ -88,19 +89,16 @@ func TestWhatBecomesHistory(t *testing.T) {
 	w.job(2*hour, "completed", "", 0, 0)
 	w.job(2*hour, "aborted", "", 400, 4)
 	unknown := w.job(hour, "completed", "", 400, 4)
-	reported := w.job(hour/2, "completed", "", 400, 4)
+	known := w.job(hour/2, "completed", "", 400, 4)
 	w.job(time.Minute, "completed", "", 400, 4)
-	hourOf := func(job ids.ID, model string, tokens, unpriced, reported int64) {
+	dbfactory.Exec(t, w.db, `UPDATE job_usage SET unpriced = 1 WHERE job_id = $1 AND epoch = 2`, unknown)
+	for model, tokens := range map[string]int64{"a": 100, "b": 300} {
 		dbfactory.Exec(t, w.db, `INSERT INTO usage_hour (workspace_id, hour, job_id, epoch, provider, model, product_id, phase, repo, agent, factory,
 				entries, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, charged_nanos, computed_nanos,
 				reported_nanos, imputed_nanos, unpriced_tokens)
-			SELECT workspace_id, date_trunc('hour', now()), id, 1, 'p', $2, product_id, '', '', 'ada', 'desk', 1, $3, 0, 0, 0, 0, 0, 0, $5, 0, $4
-			FROM job WHERE id = $1`, job, model, tokens, unpriced, reported)
+			SELECT workspace_id, date_trunc('hour', now()), id, 1, 'p', $2, product_id, '', '', 'ada', 'desk', 1, $3, 0, 0, 0, 0, 0, 0, 0, 0, $3
+			FROM job WHERE id = $1`, known, model, tokens)
 	}
-	hourOf(unknown, "a", 100, 0, 0)
-	hourOf(unknown, "b", 100, 7, 0)
-	hourOf(reported, "a", 100, 0, 0)
-	hourOf(reported, "b", 300, 300, 4)
 	if n := w.extend(); n != 6 {
 		t.Errorf("%d jobs were looked at; want 6", n)
 	}
@@ -113,10 +111,10 @@ func TestWhatBecomesHistory(t *testing.T) {
 		return err
 	})
 	want := []Finished{
-		{Kind: "fix", Repo: "web", Complexity: 4, Priority: 9, Tokens: Tokens{Input: 2000}, Cost: 8_000_000_000},
-		{Kind: "docs", Repo: "web", Complexity: 2, Priority: 5, Failures: 3, Tokens: Tokens{Input: 400}, Cost: 4},
-		{Kind: "fix", Complexity: 3, Priority: 5, Tokens: Tokens{Input: 400}, Cost: 4},
-		{Kind: "fix", Repo: "web", Priority: 5, Model: "b", Tokens: Tokens{Input: 400}, Cost: 4},
+		{Kind: "fix", Repo: "web", Complexity: 4, Priority: 9, Tokens: prices.Tokens{Input: 2000}, Cost: 8_000_000_000},
+		{Kind: "docs", Repo: "web", Complexity: 2, Priority: 5, Failures: 3, Tokens: prices.Tokens{Input: 400}, Cost: 4},
+		{Kind: "fix", Complexity: 3, Priority: 5, Tokens: prices.Tokens{Input: 400}, Cost: 4},
+		{Kind: "fix", Repo: "web", Priority: 5, Model: "b", Tokens: prices.Tokens{Input: 400}, Cost: 4},
 	}
 	if diff := cmp.Diff(want, list); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

@@ -10,6 +10,7 @@ import (
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/prices"
 )
 
 var q = dbsqlc.New()
@@ -58,7 +59,7 @@ func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, after place, most i
 	list := make([]Finished, len(rows))
 	for i, r := range rows {
 		list[i] = Finished{Kind: r.Kind, Repo: r.Repo, Complexity: int(r.Complexity), Priority: int(r.Priority), Failures: int(r.Failures),
-			Model: r.Model, Cost: spend.Nanos(r.CostNanos), Tokens: Tokens{Input: r.InputTokens, CacheRead: r.CacheReadTokens,
+			Model: r.Model, Cost: spend.Nanos(r.CostNanos), Tokens: prices.Tokens{Input: r.InputTokens, CacheRead: r.CacheReadTokens,
 				CacheWrite: r.CacheWriteTokens, CacheWrite1h: r.CacheWrite1hTokens, Output: r.OutputTokens}}
 		after = place{r.EndedAt, r.JobID}
 	}
@@ -74,7 +75,7 @@ func newestTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int32) (jobs
 	}
 	for _, r := range slices.Backward(rows) {
 		jobs = append(jobs, Finished{Kind: r.Kind, Repo: r.Repo, Complexity: int(r.Complexity), Priority: int(r.Priority),
-			Cost: spend.Nanos(r.CostNanos), Tokens: Tokens{Input: r.Tokens}})
+			Cost: spend.Nanos(r.CostNanos), Tokens: prices.Tokens{Input: r.Tokens}})
 		compared = append(compared, Compared{Key: r.Key, EndedAt: r.EndedAt, Actual: spend.Nanos(r.CostNanos)})
 	}
 	return jobs, compared, nil

@@ -2,8 +2,10 @@ package estimates
 
 import (
 	"fmt"
+	"time"
 
 	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/prices"
 )
 
 // Tier is the size of model that a job is worth.
@@ -41,29 +43,37 @@ func TierOf(a Ask) (tier Tier, why string) {
 	return Standard, fmt.Sprintf("Complexity %d is usual work.", step)
 }
 
-// rates are pico-dollars for a token, which are millionths of a dollar for a million.
-type rates struct{ input, cacheRead, cacheWrite, cacheWrite1h, output int64 }
+// tierModels is a model of each tier, by whose list prices tiers are compared.
+var tierModels = map[Tier]string{Small: "claude-haiku-4-5", Standard: "claude-sonnet-4-5", Large: "claude-opus-4-5"}
 
-// tierRates are the list prices of a model of each tier: Claude Haiku 4.5, Sonnet 4.5 and
-// Opus 4.5 as of 2025-12-01.
-var tierRates = map[Tier]rates{
-	Small:    {1_000_000, 100_000, 1_250_000, 2_000_000, 5_000_000},
-	Standard: {3_000_000, 300_000, 3_750_000, 6_000_000, 15_000_000},
-	Large:    {5_000_000, 500_000, 6_250_000, 10_000_000, 25_000_000},
+// tierPricesOf is the day whose list prices are taken, so that a replay gives the same
+// figures on each day.
+var tierPricesOf = time.Date(2025, 12, 1, 0, 0, 0, 0, time.UTC)
+
+// tierRates are the list prices of the tiers, in pico-dollars for a token.
+var tierRates = readTierRates()
+
+func readTierRates() map[Tier]prices.Tokens {
+	rates := map[Tier]prices.Tokens{}
+	for tier, model := range tierModels {
+		price, known := prices.Builtin.Find("anthropic", model, tierPricesOf)
+		if !known {
+			panic(fmt.Errorf("the built-in prices have none for %s", model))
+		}
+		rates[tier] = price.Rates
+	}
+	return rates
 }
-
-// Tokens are those of a job by meter; each is counted once.
-type Tokens struct{ Input, CacheRead, CacheWrite, CacheWrite1h, Output int64 }
-
-// Sum is the tokens of all kinds.
-func (t Tokens) Sum() int64 { return t.Input + t.CacheRead + t.CacheWrite + t.CacheWrite1h + t.Output }
 
 const picosPerNano = 1000
 
-// at is what the tokens cost at a tier's prices, in nano-dollars.
-func (t Tokens) at(tier Tier) spend.Nanos {
+// costOf is what the tokens of a job cost at a tier's prices.
+func costOf(t prices.Tokens, tier Tier) spend.Nanos {
 	r := tierRates[tier]
-	nanos := (float64(t.Input)*float64(r.input) + float64(t.CacheRead)*float64(r.cacheRead) + float64(t.CacheWrite)*float64(r.cacheWrite) +
-		float64(t.CacheWrite1h)*float64(r.cacheWrite1h) + float64(t.Output)*float64(r.output)) / picosPerNano
-	return amount(nanos)
+	picos := 0.0
+	for _, meter := range [][2]int64{{t.Input, r.Input}, {t.CacheRead, r.CacheRead}, {t.CacheWrite, r.CacheWrite},
+		{t.CacheWrite1h, r.CacheWrite1h}, {t.Output, r.Output}} {
+		picos += float64(meter[0]) * float64(meter[1])
+	}
+	return amount(picos / picosPerNano)
 }
