@@ -62,7 +62,7 @@ func TestRecordedUsageReachesTheProgramsOwnTotals(t *testing.T) {
 				used := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200)
 				var tokens [5]int64
 				for i, meter := range []string{"input", "cache_read", "cache_write", "cache_write_1h", "output"} {
-					tokens[i] = int64(used.number("usage", meter+"_tokens"))
+					tokens[i] = used.number("usage", meter+"_tokens")
 				}
 				if diff := cmp.Diff(r.tokens, tokens); diff != "" {
 					t.Errorf("%s: tokens (-want +got):\n%s", r.title, diff)
