@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"fleetboard/internal/jobs"
 	"fleetboard/internal/spend/estimates"
 	"fleetboard/internal/tenancy"
 )
@@ -25,9 +26,14 @@ func (s *estimateHandlers) EstimateJob(ctx context.Context, r EstimateJobRequest
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.estimates.Of(ctx, who, estimates.Ask{Kind: job.Kind, Repo: job.Repo, Complexity: value(job.Complexity),
-		Minutes: value(job.EstimatedMinutes), Priority: job.Priority, Wanted: estimates.Tier(job.Tier)})
+	e, err := s.estimates.Of(ctx, who, askOf(job))
 	return EstimateJob200JSONResponse(estimateModel(e)), err
+}
+
+// askOf is what the estimate of a job goes by.
+func askOf(j jobs.Job) estimates.Ask {
+	return estimates.Ask{Kind: j.Kind, Repo: j.Repo, Complexity: value(j.Complexity), Minutes: value(j.EstimatedMinutes),
+		Priority: j.Priority, Wanted: estimates.Tier(j.Tier)}
 }
 
 // PreviewEstimate says what a job is expected to cost that does not exist yet.

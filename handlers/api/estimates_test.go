@@ -1,11 +1,31 @@
 package api_test
 
 import (
+	"strings"
 	"testing"
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/internal/fault"
 )
+
+// A claim says which size of model a job is worth and why: the one that a person wants, or
+// that of the estimate.
+func TestAClaimSaysTheTier(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada := w.agent("ada")
+	for want, job := range map[string]object{"large": {"complexity": 5}, "small": {"estimated_minutes": 15, "priority": 8},
+		"standard": {"priority": 10, "tier": "standard"}} {
+		key := w.as(w.owner, "POST", "/jobs", merge(object{"title": "One"}, job)).want(201).text("key")
+		claimed := w.as(ada, "POST", "/fleet/claim", object{"job": key}).want(200)
+		estimate := w.as(w.owner, "GET", "/jobs/"+key+"/estimate", nil).want(200)
+		why := claimed.text("jobs", 0, "tier_why")
+		if claimed.text("jobs", 0, "tier") != want || estimate.text("tier") != want || why == "" || !strings.HasSuffix(estimate.text("why"), why) {
+			t.Errorf("%v is worth %s: %s; the estimate says %s", job, claimed.text("jobs", 0, "tier"), why, estimate.raw)
+		}
+		w.as(ada, "POST", "/fleet/complete", object{"job": key, "epoch": 1}).want(200)
+	}
+}
 
 // A job that exists and one that does not get the same estimate: of the formula as long
 // as no job has finished, and of those like it afterwards. What a person wants is the tier.

@@ -10,6 +10,7 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/estimates"
 )
 
 func jobModel(j jobs.Job) Job {
@@ -36,9 +37,11 @@ func jobModel(j jobs.Job) Job {
 }
 
 // claimedModel is a job as the agent reads it that has just got its lease: with
-// the values of its secrets.
+// the values of its secrets, and the size of model that it is worth.
 func claimedModel(j jobs.Job) (Job, error) {
 	model := jobModel(j)
+	tier, why := estimates.TierOf(askOf(j))
+	model.Tier, model.TierWhy = Tier(tier), &why
 	input, err := j.RevealedInput()
 	model.InputContext = object(input)
 	return model, err

@@ -1455,7 +1455,10 @@ type Job struct {
 	Tags       []string   `json:"tags"`
 
 	// Tier The size of model that a person wants; empty leaves it to the estimate.
-	Tier        Tier      `json:"tier"`
+	Tier Tier `json:"tier"`
+
+	// TierWhy Why it is worth a model of that size; only in the claim's answer, where `tier` is never empty.
+	TierWhy     *string   `json:"tier_why,omitempty"`
 	Title       string    `json:"title"`
 	TokenBudget *int64    `json:"token_budget"`
 	UpdatedAt   time.Time `json:"updated_at"`
