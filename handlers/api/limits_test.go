@@ -22,6 +22,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/budgets"
 )
 
 // bound is a range; none is an end without a limit.
@@ -58,7 +59,18 @@ var limits = []limit{
 	{bound{0, jobs.MaxBackoffSeconds}, "NewJob.retry_backoff_seconds", "job.retry_backoff_seconds"},
 	{bound{jobs.MinEstimate, jobs.MaxEstimate}, "NewJob.estimated_minutes JobPatch.estimated_minutes EstimateRequest.estimated_minutes", "job.estimated_minutes"},
 	{bound{jobs.MinTokenBudget, none}, "NewJob.token_budget JobPatch.token_budget", "job.token_budget"},
-	{bound{none, spend.MaxAmountText}, "NewJob.budget_usd JobPatch.budget_usd", ""},
+	{bound{none, spend.MaxAmountText}, "NewJob.budget_usd JobPatch.budget_usd NewBudget.limit_usd NewBudget.slice_usd BudgetPatch.limit_usd BudgetPatch.slice_usd BudgetTransfer.amount_usd BudgetRaise.amount_usd", ""},
+	{bound{1, budgets.MaxName}, "NewBudget.name BudgetPatch.name", "budget.name"},
+	{bound{none, budgets.MaxPhase}, "NewBudget.phase", "budget.phase"},
+	{bound{none, budgets.MaxZone}, "NewBudget.timezone", ""},
+	{bound{none, budgets.MaxReason}, "BudgetTransfer.reason BudgetRaise.reason", "budget_ledger.reason"},
+	{bound{0, budgets.MaxTokens}, "NewBudget.limit_tokens BudgetPatch.limit_tokens", ""},
+	{bound{1, budgets.MaxTokens}, "NewBudget.slice_tokens BudgetPatch.slice_tokens", ""},
+	{bound{0, budgets.MaxRuns}, "NewBudget.limit_runs BudgetPatch.limit_runs", ""},
+	{bound{none, budgets.MaxAlerts}, "NewBudget.alert_at BudgetPatch.alert_at", ""},
+	{bound{1, budgets.MaxAlert}, "NewBudget.alert_at[] BudgetPatch.alert_at[]", ""},
+	{bound{none, jobs.MaxName}, "NewBudget.product", ""},
+	{bound{none, jobs.MaxKey}, "NewBudget.job", ""},
 	{bound{jobs.MinComplexity, jobs.MaxComplexityStep}, "NewJob.complexity JobPatch.complexity EstimateRequest.complexity", "job.complexity"},
 	{bound{jobs.MinBudgetNanos, jobs.MaxBudgetNanos}, "", "job.budget_nanos"},
 	{bound{none, jobs.MaxFiles}, "NewJob.files JobPatch.files", "job.files"},

@@ -167,7 +167,7 @@ func (m *matrix) send(c matrixCall, a asker) *httptest.ResponseRecorder {
 		factory = asked("-empty")
 	}
 	path := strings.NewReplacer("{job}", m.jobFor(c), "{dep}", asked("-1"), "{agent}", asked("-agent"),
-		"{factory}", factory, "{product}", asked("-spare")).Replace(c.path)
+		"{factory}", factory, "{product}", asked("-spare"), "{budget}", matrixBudget.String()).Replace(c.path)
 	if strings.Contains(path, "{") {
 		m.t.Fatalf("%s has a parameter that the matrix cannot fill in", path)
 	}
@@ -209,6 +209,12 @@ func (m *matrix) jobFor(c matrixCall) string {
 // more is what a call needs beyond the least, to get as far as the rows.
 func (m *matrix) more(c matrixCall) object {
 	switch {
+	case c.id == "createBudget":
+		return object{"limit_usd": "1"}
+	case c.id == "transferBudget":
+		return object{"to": matrixOther.String(), "amount_usd": "1"}
+	case c.id == "raiseBudget":
+		return object{"amount_usd": "1"}
 	case c.id == "bulkJobs":
 		return object{"jobs": []string{asked("-1")}}
 	case c.id == "reportBatch":

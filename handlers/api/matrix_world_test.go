@@ -23,6 +23,7 @@ import (
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/spend/budgets"
 	"fleetboard/internal/spend/estimates"
 	"fleetboard/internal/tenancy"
 )
@@ -142,11 +143,19 @@ func (m *matrix) revoked(w *world, who tenancy.Principal, in tokens.NewToken) st
 	return token
 }
 
+// matrixBudget and matrixOther are the budgets that the calls ask about.
+var matrixBudget, matrixOther = ids.New(), ids.New()
+
 // fill makes jobs in every state that the calls ask about.
 func (w *world) fill() {
 	w.t.Helper()
 	w.as(w.owner, "PUT", "/products/"+canary+"-product", object{"repos": []string{canary + "-repo"}})
 	w.as(w.owner, "PUT", "/products/"+asked("-spare"), object{})
+	for _, id := range []ids.ID{matrixBudget, matrixOther} {
+		dbfactory.Exec(w.t, w.db, `INSERT INTO budget (workspace_id, id, name, scope, phase, scope_key, period, timezone, limit_nanos, hard,
+			slice_nanos, slice_tokens, alert_at, created_by) SELECT id, $1, $2, 'milestone', $2, 'milestone::' || $2, 'month', 'UTC', 1000000000000,
+			true, 1, 1, '{}', $2 FROM workspace`, id, canary)
+	}
 	w.agent(canary)
 	dbfactory.Exec(w.t, w.db, "INSERT INTO factory (workspace_id, id, name, host) SELECT id, gen_random_uuid(), $1, $2 FROM workspace",
 		asked("-empty"), canary)
@@ -164,7 +173,8 @@ func (m *matrix) serve(change ...func(*api.Deps)) http.Handler {
 	list, events := jobs.NewService(m.db, silence{}, dbtest.Vault(m.db)), eventlog.New(m.db)
 	deps := api.Deps{Jobs: list, Attempts: attempts.NewService(m.db), JobLogs: joblog.NewService(m.db),
 		Fleet: fleet.NewService(m.db, silence{}), Dispatch: dispatch.New(m.db, list, silence{}, people.Tokens, log),
-		Kanban: kanban.New(m.db, events, silence{}, log), Events: events, Estimates: estimates.New(m.db), Done: m.done, Tokens: people.Tokens, Log: log,
+		Kanban: kanban.New(m.db, events, silence{}, log), Events: events, Estimates: estimates.New(m.db), Budgets: budgets.NewService(m.db, silence{}, nil),
+		Done: m.done, Tokens: people.Tokens, Log: log,
 		Coordinator: coordinator.New(m.db, coordinator.Work{}, silence{}, log)}
 	for _, f := range change {
 		f(&deps)

@@ -63,6 +63,171 @@ func (e AttemptOutcome) Valid() bool {
 	}
 }
 
+// Defines values for BudgetLineFrom.
+const (
+	BudgetLineFromFree     BudgetLineFrom = "free"
+	BudgetLineFromOutside  BudgetLineFrom = "outside"
+	BudgetLineFromReserved BudgetLineFrom = "reserved"
+	BudgetLineFromSettled  BudgetLineFrom = "settled"
+)
+
+// Valid indicates whether the value is a known member of the BudgetLineFrom enum.
+func (e BudgetLineFrom) Valid() bool {
+	switch e {
+	case BudgetLineFromFree:
+		return true
+	case BudgetLineFromOutside:
+		return true
+	case BudgetLineFromReserved:
+		return true
+	case BudgetLineFromSettled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BudgetLineKind.
+const (
+	BudgetLineKindExpire      BudgetLineKind = "expire"
+	BudgetLineKindFree        BudgetLineKind = "free"
+	BudgetLineKindGrant       BudgetLineKind = "grant"
+	BudgetLineKindRaise       BudgetLineKind = "raise"
+	BudgetLineKindReserve     BudgetLineKind = "reserve"
+	BudgetLineKindSettle      BudgetLineKind = "settle"
+	BudgetLineKindTopUp       BudgetLineKind = "top_up"
+	BudgetLineKindTransferIn  BudgetLineKind = "transfer_in"
+	BudgetLineKindTransferOut BudgetLineKind = "transfer_out"
+)
+
+// Valid indicates whether the value is a known member of the BudgetLineKind enum.
+func (e BudgetLineKind) Valid() bool {
+	switch e {
+	case BudgetLineKindExpire:
+		return true
+	case BudgetLineKindFree:
+		return true
+	case BudgetLineKindGrant:
+		return true
+	case BudgetLineKindRaise:
+		return true
+	case BudgetLineKindReserve:
+		return true
+	case BudgetLineKindSettle:
+		return true
+	case BudgetLineKindTopUp:
+		return true
+	case BudgetLineKindTransferIn:
+		return true
+	case BudgetLineKindTransferOut:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BudgetLineTo.
+const (
+	BudgetLineToFree     BudgetLineTo = "free"
+	BudgetLineToOutside  BudgetLineTo = "outside"
+	BudgetLineToReserved BudgetLineTo = "reserved"
+	BudgetLineToSettled  BudgetLineTo = "settled"
+)
+
+// Valid indicates whether the value is a known member of the BudgetLineTo enum.
+func (e BudgetLineTo) Valid() bool {
+	switch e {
+	case BudgetLineToFree:
+		return true
+	case BudgetLineToOutside:
+		return true
+	case BudgetLineToReserved:
+		return true
+	case BudgetLineToSettled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BudgetPeriod.
+const (
+	BudgetPeriodDay     BudgetPeriod = "day"
+	BudgetPeriodMonth   BudgetPeriod = "month"
+	BudgetPeriodOnce    BudgetPeriod = "once"
+	BudgetPeriodQuarter BudgetPeriod = "quarter"
+	BudgetPeriodWeek    BudgetPeriod = "week"
+)
+
+// Valid indicates whether the value is a known member of the BudgetPeriod enum.
+func (e BudgetPeriod) Valid() bool {
+	switch e {
+	case BudgetPeriodDay:
+		return true
+	case BudgetPeriodMonth:
+		return true
+	case BudgetPeriodOnce:
+		return true
+	case BudgetPeriodQuarter:
+		return true
+	case BudgetPeriodWeek:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BudgetProjectionVerdict.
+const (
+	Enough        BudgetProjectionVerdict = "enough"
+	Exhausted     BudgetProjectionVerdict = "exhausted"
+	RunsOut       BudgetProjectionVerdict = "runs_out"
+	Throttle      BudgetProjectionVerdict = "throttle"
+	TooLittleData BudgetProjectionVerdict = "too_little_data"
+)
+
+// Valid indicates whether the value is a known member of the BudgetProjectionVerdict enum.
+func (e BudgetProjectionVerdict) Valid() bool {
+	switch e {
+	case Enough:
+		return true
+	case Exhausted:
+		return true
+	case RunsOut:
+		return true
+	case Throttle:
+		return true
+	case TooLittleData:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BudgetScope.
+const (
+	BudgetScopeJob       BudgetScope = "job"
+	BudgetScopeMilestone BudgetScope = "milestone"
+	BudgetScopeProduct   BudgetScope = "product"
+	BudgetScopeWorkspace BudgetScope = "workspace"
+)
+
+// Valid indicates whether the value is a known member of the BudgetScope enum.
+func (e BudgetScope) Valid() bool {
+	switch e {
+	case BudgetScopeJob:
+		return true
+	case BudgetScopeMilestone:
+		return true
+	case BudgetScopeProduct:
+		return true
+	case BudgetScopeWorkspace:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for BulkActionName.
 const (
 	BulkActionNameAnswer      BulkActionName = "answer"
@@ -595,6 +760,7 @@ const (
 	ProblemCodeMethodNotAllowed     ProblemCode = "method_not_allowed"
 	ProblemCodeNotClaimable         ProblemCode = "not_claimable"
 	ProblemCodeNotFound             ProblemCode = "not_found"
+	ProblemCodeOverBudget           ProblemCode = "over_budget"
 	ProblemCodePaused               ProblemCode = "paused"
 	ProblemCodeRateLimited          ProblemCode = "rate_limited"
 	ProblemCodeStaleEpoch           ProblemCode = "stale_epoch"
@@ -646,6 +812,8 @@ func (e ProblemCode) Valid() bool {
 	case ProblemCodeNotClaimable:
 		return true
 	case ProblemCodeNotFound:
+		return true
+	case ProblemCodeOverBudget:
 		return true
 	case ProblemCodePaused:
 		return true
@@ -774,6 +942,24 @@ func (e ListAgentsParamsStatus) Valid() bool {
 	case ListAgentsParamsStatusIdle:
 		return true
 	case ListAgentsParamsStatusWorking:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetBudgetSeriesParamsBucket.
+const (
+	GetBudgetSeriesParamsBucketDay  GetBudgetSeriesParamsBucket = "day"
+	GetBudgetSeriesParamsBucketHour GetBudgetSeriesParamsBucket = "hour"
+)
+
+// Valid indicates whether the value is a known member of the GetBudgetSeriesParamsBucket enum.
+func (e GetBudgetSeriesParamsBucket) Valid() bool {
+	switch e {
+	case GetBudgetSeriesParamsBucketDay:
+		return true
+	case GetBudgetSeriesParamsBucketHour:
 		return true
 	default:
 		return false
@@ -972,6 +1158,211 @@ type BatchItemAnswer struct {
 
 // BootID New on every start of the agent, and random.
 type BootID = string
+
+// Budget Dollars are decimal strings with nine places. A limit that is null is none of its kind.
+type Budget struct {
+	// AlertAt Per cent of the limit.
+	AlertAt   []int     `json:"alert_at"`
+	CreatedAt time.Time `json:"created_at"`
+	CreatedBy string    `json:"created_by"`
+
+	// Hard It holds claims and pauses jobs; a soft one only tells.
+	Hard bool   `json:"hard"`
+	ID   string `json:"id"`
+
+	// Job Its key.
+	Job         string `json:"job"`
+	LimitRuns   *int64 `json:"limit_runs"`
+	LimitTokens *int64 `json:"limit_tokens"`
+
+	// LimitUSD Of each period that begins.
+	LimitUSD *string      `json:"limit_usd"`
+	Name     string       `json:"name"`
+	Period   BudgetPeriod `json:"period"`
+	Phase    string       `json:"phase"`
+
+	// Product By name; empty where the scope names none.
+	Product string `json:"product"`
+
+	// Projection As of the last minute. An instant that is null is not within 100 days, or cannot be told.
+	Projection  BudgetProjection `json:"projection"`
+	Scope       BudgetScope      `json:"scope"`
+	SliceTokens int64            `json:"slice_tokens"`
+
+	// SliceUSD What a job reserves at a time.
+	SliceUSD string `json:"slice_usd"`
+
+	// State The present period. Its limits are with what was raised and transferred.
+	State BudgetState `json:"state"`
+
+	// Throttle Whether jobs of low priority wait while it would run out before its period ends.
+	Throttle bool `json:"throttle"`
+
+	// ThrottledBelow Jobs below this priority wait now.
+	ThrottledBelow int    `json:"throttled_below"`
+	Timezone       string `json:"timezone"`
+	Version        int    `json:"version"`
+}
+
+// BudgetAlert defines model for BudgetAlert.
+type BudgetAlert struct {
+	At time.Time `json:"at"`
+
+	// Threshold Per cent; 101 is "runs out before the period ends".
+	Threshold int `json:"threshold"`
+}
+
+// BudgetLine Moves an amount from one account of a period to another.
+type BudgetLine struct {
+	Actor     string    `json:"actor"`
+	AmountUSD string    `json:"amount_usd"`
+	At        time.Time `json:"at"`
+
+	// Budget The id of the other budget of a transfer.
+	Budget string `json:"budget"`
+
+	// Entry The usage entry where the line is of one alone.
+	Entry string         `json:"entry"`
+	Epoch int64          `json:"epoch"`
+	From  BudgetLineFrom `json:"from"`
+	ID    int64          `json:"id"`
+
+	// Job Its key; empty where the line is not for a lease.
+	Job            string         `json:"job"`
+	Kind           BudgetLineKind `json:"kind"`
+	PeriodStart    time.Time      `json:"period_start"`
+	Reason         string         `json:"reason"`
+	Runs           int64          `json:"runs"`
+	To             BudgetLineTo   `json:"to"`
+	Tokens         int64          `json:"tokens"`
+	UnpricedTokens int64          `json:"unpriced_tokens"`
+	Until          *time.Time     `json:"until"`
+}
+
+// BudgetLineFrom defines model for BudgetLine.From.
+type BudgetLineFrom string
+
+// BudgetLineKind defines model for BudgetLine.Kind.
+type BudgetLineKind string
+
+// BudgetLineTo defines model for BudgetLine.To.
+type BudgetLineTo string
+
+// BudgetLinePage defines model for BudgetLinePage.
+type BudgetLinePage struct {
+	Items []BudgetLine `json:"items"`
+
+	// NextCursor Empty on the last page.
+	NextCursor string `json:"next_cursor"`
+}
+
+// BudgetList defines model for BudgetList.
+type BudgetList struct {
+	Items []Budget `json:"items"`
+}
+
+// BudgetPatch defines model for BudgetPatch.
+type BudgetPatch struct {
+	AlertAt     *[]int  `json:"alert_at,omitempty"`
+	Hard        *bool   `json:"hard,omitempty"`
+	LimitRuns   *int64  `json:"limit_runs,omitempty"`
+	LimitTokens *int64  `json:"limit_tokens,omitempty"`
+	LimitUSD    *string `json:"limit_usd,omitempty"`
+	Name        *string `json:"name,omitempty"`
+	SliceTokens *int64  `json:"slice_tokens,omitempty"`
+	SliceUSD    *string `json:"slice_usd,omitempty"`
+	Throttle    *bool   `json:"throttle,omitempty"`
+
+	// Version The version that was seen; another one is 409.
+	Version *Version `json:"version,omitempty"`
+}
+
+// BudgetPeriod defines model for BudgetPeriod.
+type BudgetPeriod string
+
+// BudgetPoint defines model for BudgetPoint.
+type BudgetPoint struct {
+	At             time.Time `json:"at"`
+	LimitUSD       *string   `json:"limit_usd"`
+	ReservedTokens int64     `json:"reserved_tokens"`
+	ReservedUSD    string    `json:"reserved_usd"`
+	Runs           int64     `json:"runs"`
+	SettledTokens  int64     `json:"settled_tokens"`
+	SettledUSD     string    `json:"settled_usd"`
+}
+
+// BudgetProjection As of the last minute. An instant that is null is not within 100 days, or cannot be told.
+type BudgetProjection struct {
+	BurnUsdPerDay1H  string                  `json:"burn_usd_per_day_1h"`
+	BurnUsdPerDay24H string                  `json:"burn_usd_per_day_24h"`
+	BurnUsdPerDay7D  string                  `json:"burn_usd_per_day_7d"`
+	ExhaustedAtP50   *time.Time              `json:"exhausted_at_p50"`
+	ExhaustedAtP90   *time.Time              `json:"exhausted_at_p90"`
+	Verdict          BudgetProjectionVerdict `json:"verdict"`
+}
+
+// BudgetProjectionVerdict defines model for BudgetProjection.Verdict.
+type BudgetProjectionVerdict string
+
+// BudgetRaise defines model for BudgetRaise.
+type BudgetRaise struct {
+	AmountUSD string  `json:"amount_usd"`
+	Reason    *string `json:"reason,omitempty"`
+
+	// Until Where nothing is said, it ends with the period.
+	Until *time.Time `json:"until,omitempty"`
+}
+
+// BudgetScope defines model for BudgetScope.
+type BudgetScope string
+
+// BudgetSeries defines model for BudgetSeries.
+type BudgetSeries struct {
+	// Points How the period stood at the end of each bucket, and now.
+	Points []BudgetPoint `json:"points"`
+
+	// Projection What will have been settled, from now on; empty where nothing can be told.
+	Projection []BudgetStep `json:"projection"`
+}
+
+// BudgetState The present period. Its limits are with what was raised and transferred.
+type BudgetState struct {
+	Alerts      []BudgetAlert `json:"alerts"`
+	LimitRuns   *int64        `json:"limit_runs"`
+	LimitTokens *int64        `json:"limit_tokens"`
+	LimitUSD    *string       `json:"limit_usd"`
+
+	// PeriodEnd null where it has none.
+	PeriodEnd   *time.Time `json:"period_end"`
+	PeriodStart time.Time  `json:"period_start"`
+
+	// RemainingUSD Below 0 where more was spent than there was.
+	RemainingUSD   *string `json:"remaining_usd"`
+	ReservedTokens int64   `json:"reserved_tokens"`
+	ReservedUSD    string  `json:"reserved_usd"`
+	Runs           int64   `json:"runs"`
+	SettledTokens  int64   `json:"settled_tokens"`
+	SettledUSD     string  `json:"settled_usd"`
+
+	// UnpricedTokens Tokens whose price is unknown, so that they are missing in settled_usd.
+	UnpricedTokens int64 `json:"unpriced_tokens"`
+}
+
+// BudgetStep defines model for BudgetStep.
+type BudgetStep struct {
+	At            time.Time `json:"at"`
+	SettledUsdP50 string    `json:"settled_usd_p50"`
+	SettledUsdP90 string    `json:"settled_usd_p90"`
+}
+
+// BudgetTransfer defines model for BudgetTransfer.
+type BudgetTransfer struct {
+	AmountUSD string  `json:"amount_usd"`
+	Reason    *string `json:"reason,omitempty"`
+
+	// To The id of the budget that gets it.
+	To string `json:"to"`
+}
 
 // Bulk defines model for Bulk.
 type Bulk struct {
@@ -1678,6 +2069,36 @@ type Misfit struct {
 	Reason string `json:"reason"`
 }
 
+// NewBudget At least one limit is needed.
+type NewBudget struct {
+	// AlertAt Per cent, rising. 50, 80, 90 and 100 where nothing is said.
+	AlertAt *[]int `json:"alert_at,omitempty"`
+	Hard    *bool  `json:"hard,omitempty"`
+
+	// Job By key; for a job.
+	Job         *string      `json:"job,omitempty"`
+	LimitRuns   *int64       `json:"limit_runs,omitempty"`
+	LimitTokens *int64       `json:"limit_tokens,omitempty"`
+	LimitUSD    *string      `json:"limit_usd,omitempty"`
+	Name        string       `json:"name"`
+	Period      BudgetPeriod `json:"period"`
+
+	// Phase For a milestone.
+	Phase *string `json:"phase,omitempty"`
+
+	// Product By name; for a product, and for a milestone of one product.
+	Product     *string     `json:"product,omitempty"`
+	Scope       BudgetScope `json:"scope"`
+	SliceTokens *int64      `json:"slice_tokens,omitempty"`
+
+	// SliceUSD One dollar where nothing is said, or the limit where that is less.
+	SliceUSD *string `json:"slice_usd,omitempty"`
+	Throttle *bool   `json:"throttle,omitempty"`
+
+	// Timezone Whose calendar the periods go by: Europe/Berlin. Weeks begin on Monday.
+	Timezone *string `json:"timezone,omitempty"`
+}
+
 // NewJob defines model for NewJob.
 type NewJob struct {
 	Acceptance *[]string `json:"acceptance,omitempty"`
@@ -2144,6 +2565,9 @@ type WaitReason string
 // AgentPath defines model for AgentPath.
 type AgentPath = string
 
+// BudgetPath defines model for BudgetPath.
+type BudgetPath = string
+
 // Cursor defines model for Cursor.
 type Cursor = string
 
@@ -2201,6 +2625,22 @@ type ListAgentJobsParams struct {
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
+
+// ListBudgetLinesParams defines parameters for ListBudgetLines.
+type ListBudgetLinesParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// GetBudgetSeriesParams defines parameters for GetBudgetSeries.
+type GetBudgetSeriesParams struct {
+	// Bucket A day is one of the budget's time zone; hours go back 31 days.
+	Bucket *GetBudgetSeriesParamsBucket `form:"bucket,omitempty" json:"bucket,omitempty"`
+}
+
+// GetBudgetSeriesParamsBucket defines parameters for GetBudgetSeries.
+type GetBudgetSeriesParamsBucket string
 
 // ListCoordinatorLogsParams defines parameters for ListCoordinatorLogs.
 type ListCoordinatorLogsParams struct {
@@ -2359,6 +2799,18 @@ type HeartbeatJSONRequestBody = Heartbeat
 
 // TerminateAgentJSONRequestBody defines body for TerminateAgent for application/json ContentType.
 type TerminateAgentJSONRequestBody = TerminateRequest
+
+// CreateBudgetJSONRequestBody defines body for CreateBudget for application/json ContentType.
+type CreateBudgetJSONRequestBody = NewBudget
+
+// PatchBudgetJSONRequestBody defines body for PatchBudget for application/json ContentType.
+type PatchBudgetJSONRequestBody = BudgetPatch
+
+// RaiseBudgetJSONRequestBody defines body for RaiseBudget for application/json ContentType.
+type RaiseBudgetJSONRequestBody = BudgetRaise
+
+// TransferBudgetJSONRequestBody defines body for TransferBudget for application/json ContentType.
+type TransferBudgetJSONRequestBody = BudgetTransfer
 
 // PreviewEstimateJSONRequestBody defines body for PreviewEstimate for application/json ContentType.
 type PreviewEstimateJSONRequestBody = EstimateRequest
@@ -2634,6 +3086,33 @@ type ServerInterface interface {
 	// TerminateAgent Ends an agent. Gracefully, its present jobs may end first.
 	// (POST /agents/{agent}/terminate)
 	TerminateAgent(ctx echo.Context, agent AgentPath) error
+	// ListBudgets The budgets by name, each as its present period stands.
+	// (GET /budgets)
+	ListBudgets(ctx echo.Context) error
+	// CreateBudget Makes a budget and opens its present period. What was spent before does not count.
+	// (POST /budgets)
+	CreateBudget(ctx echo.Context) error
+	// DeleteBudget Removes a budget and frees what jobs have reserved of it.
+	// (DELETE /budgets/{budget})
+	DeleteBudget(ctx echo.Context, budget BudgetPath) error
+	// GetBudget One budget as its present period stands.
+	// (GET /budgets/{budget})
+	GetBudget(ctx echo.Context, budget BudgetPath) error
+	// PatchBudget Edits a budget; null clears a limit. The limit of the present period moves by the difference. Scope, period and time zone stay.
+	// (PATCH /budgets/{budget})
+	PatchBudget(ctx echo.Context, budget BudgetPath) error
+	// ListBudgetLines The lines of a budget, newest first. The sums of each period are those of its lines.
+	// (GET /budgets/{budget}/ledger)
+	ListBudgetLines(ctx echo.Context, budget BudgetPath, params ListBudgetLinesParams) error
+	// RaiseBudget Gives a budget more money for its present period. At `until` it is taken back as far as it is free, the rest as it becomes free.
+	// (POST /budgets/{budget}/raise)
+	RaiseBudget(ctx echo.Context, budget BudgetPath) error
+	// GetBudgetSeries How the present period came about, and how its money may go on.
+	// (GET /budgets/{budget}/series)
+	GetBudgetSeries(ctx echo.Context, budget BudgetPath, params GetBudgetSeriesParams) error
+	// TransferBudget Moves money from the present period of a budget to that of another. What is settled or reserved stays; more than is free is 409 `over_budget` with `free_usd`.
+	// (POST /budgets/{budget}/transfer)
+	TransferBudget(ctx echo.Context, budget BudgetPath) error
 	// ListCoordinatorLogs What the coordinator did, newest first.
 	// (GET /coordinator/logs)
 	ListCoordinatorLogs(ctx echo.Context, params ListCoordinatorLogsParams) error
@@ -3025,6 +3504,161 @@ func (w *ServerInterfaceWrapper) TerminateAgent(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.TerminateAgent(ctx, agent)
+	return err
+}
+
+// ListBudgets converts echo context to params.
+func (w *ServerInterfaceWrapper) ListBudgets(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListBudgets(ctx)
+	return err
+}
+
+// CreateBudget converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateBudget(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateBudget(ctx)
+	return err
+}
+
+// DeleteBudget converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteBudget(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "budget" -------------
+	var budget BudgetPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "budget", ctx.Param("budget"), &budget, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter budget: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteBudget(ctx, budget)
+	return err
+}
+
+// GetBudget converts echo context to params.
+func (w *ServerInterfaceWrapper) GetBudget(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "budget" -------------
+	var budget BudgetPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "budget", ctx.Param("budget"), &budget, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter budget: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetBudget(ctx, budget)
+	return err
+}
+
+// PatchBudget converts echo context to params.
+func (w *ServerInterfaceWrapper) PatchBudget(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "budget" -------------
+	var budget BudgetPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "budget", ctx.Param("budget"), &budget, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter budget: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PatchBudget(ctx, budget)
+	return err
+}
+
+// ListBudgetLines converts echo context to params.
+func (w *ServerInterfaceWrapper) ListBudgetLines(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "budget" -------------
+	var budget BudgetPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "budget", ctx.Param("budget"), &budget, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter budget: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListBudgetLinesParams
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListBudgetLines(ctx, budget, params)
+	return err
+}
+
+// RaiseBudget converts echo context to params.
+func (w *ServerInterfaceWrapper) RaiseBudget(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "budget" -------------
+	var budget BudgetPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "budget", ctx.Param("budget"), &budget, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter budget: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RaiseBudget(ctx, budget)
+	return err
+}
+
+// GetBudgetSeries converts echo context to params.
+func (w *ServerInterfaceWrapper) GetBudgetSeries(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "budget" -------------
+	var budget BudgetPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "budget", ctx.Param("budget"), &budget, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter budget: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetBudgetSeriesParams
+	// ------------- Optional query parameter "bucket" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "bucket", ctx.QueryParams(), &params.Bucket, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter bucket: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetBudgetSeries(ctx, budget, params)
+	return err
+}
+
+// TransferBudget converts echo context to params.
+func (w *ServerInterfaceWrapper) TransferBudget(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "budget" -------------
+	var budget BudgetPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "budget", ctx.Param("budget"), &budget, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter budget: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.TransferBudget(ctx, budget)
 	return err
 }
 
@@ -4311,6 +4945,15 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.DELETE(options.BaseURL+"/products/:product", wrapper.DeleteProduct, options.OperationMiddlewares["deleteProduct"]...)
 	router.GET(options.BaseURL+"/products/:product", wrapper.GetProduct, options.OperationMiddlewares["getProduct"]...)
 	router.PUT(options.BaseURL+"/products/:product", wrapper.PutProduct, options.OperationMiddlewares["putProduct"]...)
+	router.GET(options.BaseURL+"/budgets", wrapper.ListBudgets, options.OperationMiddlewares["listBudgets"]...)
+	router.POST(options.BaseURL+"/budgets", wrapper.CreateBudget, options.OperationMiddlewares["createBudget"]...)
+	router.DELETE(options.BaseURL+"/budgets/:budget", wrapper.DeleteBudget, options.OperationMiddlewares["deleteBudget"]...)
+	router.GET(options.BaseURL+"/budgets/:budget", wrapper.GetBudget, options.OperationMiddlewares["getBudget"]...)
+	router.PATCH(options.BaseURL+"/budgets/:budget", wrapper.PatchBudget, options.OperationMiddlewares["patchBudget"]...)
+	router.POST(options.BaseURL+"/budgets/:budget/transfer", wrapper.TransferBudget, options.OperationMiddlewares["transferBudget"]...)
+	router.POST(options.BaseURL+"/budgets/:budget/raise", wrapper.RaiseBudget, options.OperationMiddlewares["raiseBudget"]...)
+	router.GET(options.BaseURL+"/budgets/:budget/ledger", wrapper.ListBudgetLines, options.OperationMiddlewares["listBudgetLines"]...)
+	router.GET(options.BaseURL+"/budgets/:budget/series", wrapper.GetBudgetSeries, options.OperationMiddlewares["getBudgetSeries"]...)
 	router.GET(options.BaseURL+"/agents", wrapper.ListAgents, options.OperationMiddlewares["listAgents"]...)
 	router.GET(options.BaseURL+"/agents/:agent", wrapper.GetAgent, options.OperationMiddlewares["getAgent"]...)
 	router.PUT(options.BaseURL+"/agents/:agent", wrapper.RegisterAgent, options.OperationMiddlewares["registerAgent"]...)
@@ -4712,6 +5355,418 @@ type TerminateAgentdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response TerminateAgentdefaultApplicationProblemPlusJSONResponse) VisitTerminateAgentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBudgetsRequestObject struct {
+}
+
+type ListBudgetsResponseObject interface {
+	VisitListBudgetsResponse(w http.ResponseWriter) error
+}
+
+type ListBudgets200JSONResponse BudgetList
+
+func (response ListBudgets200JSONResponse) VisitListBudgetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBudgetsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListBudgetsdefaultApplicationProblemPlusJSONResponse) VisitListBudgetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBudgetRequestObject struct {
+	Body *CreateBudgetJSONRequestBody
+}
+
+type CreateBudgetResponseObject interface {
+	VisitCreateBudgetResponse(w http.ResponseWriter) error
+}
+
+type CreateBudget201JSONResponse Budget
+
+func (response CreateBudget201JSONResponse) VisitCreateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBudgetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateBudgetdefaultApplicationProblemPlusJSONResponse) VisitCreateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteBudgetRequestObject struct {
+	Budget BudgetPath `json:"budget"`
+}
+
+type DeleteBudgetResponseObject interface {
+	VisitDeleteBudgetResponse(w http.ResponseWriter) error
+}
+
+type DeleteBudget204Response struct {
+}
+
+func (response DeleteBudget204Response) VisitDeleteBudgetResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteBudgetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteBudgetdefaultApplicationProblemPlusJSONResponse) VisitDeleteBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetBudgetRequestObject struct {
+	Budget BudgetPath `json:"budget"`
+}
+
+type GetBudgetResponseObject interface {
+	VisitGetBudgetResponse(w http.ResponseWriter) error
+}
+
+type GetBudget200JSONResponse Budget
+
+func (response GetBudget200JSONResponse) VisitGetBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetBudgetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetBudgetdefaultApplicationProblemPlusJSONResponse) VisitGetBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PatchBudgetRequestObject struct {
+	Budget BudgetPath `json:"budget"`
+	Body   *PatchBudgetJSONRequestBody
+}
+
+type PatchBudgetResponseObject interface {
+	VisitPatchBudgetResponse(w http.ResponseWriter) error
+}
+
+type PatchBudget200JSONResponse Budget
+
+func (response PatchBudget200JSONResponse) VisitPatchBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PatchBudgetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PatchBudgetdefaultApplicationProblemPlusJSONResponse) VisitPatchBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBudgetLinesRequestObject struct {
+	Budget BudgetPath `json:"budget"`
+	Params ListBudgetLinesParams
+}
+
+type ListBudgetLinesResponseObject interface {
+	VisitListBudgetLinesResponse(w http.ResponseWriter) error
+}
+
+type ListBudgetLines200JSONResponse BudgetLinePage
+
+func (response ListBudgetLines200JSONResponse) VisitListBudgetLinesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBudgetLinesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListBudgetLinesdefaultApplicationProblemPlusJSONResponse) VisitListBudgetLinesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RaiseBudgetRequestObject struct {
+	Budget BudgetPath `json:"budget"`
+	Body   *RaiseBudgetJSONRequestBody
+}
+
+type RaiseBudgetResponseObject interface {
+	VisitRaiseBudgetResponse(w http.ResponseWriter) error
+}
+
+type RaiseBudget200JSONResponse Budget
+
+func (response RaiseBudget200JSONResponse) VisitRaiseBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RaiseBudgetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response RaiseBudgetdefaultApplicationProblemPlusJSONResponse) VisitRaiseBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetBudgetSeriesRequestObject struct {
+	Budget BudgetPath `json:"budget"`
+	Params GetBudgetSeriesParams
+}
+
+type GetBudgetSeriesResponseObject interface {
+	VisitGetBudgetSeriesResponse(w http.ResponseWriter) error
+}
+
+type GetBudgetSeries200JSONResponse BudgetSeries
+
+func (response GetBudgetSeries200JSONResponse) VisitGetBudgetSeriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetBudgetSeriesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetBudgetSeriesdefaultApplicationProblemPlusJSONResponse) VisitGetBudgetSeriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TransferBudgetRequestObject struct {
+	Budget BudgetPath `json:"budget"`
+	Body   *TransferBudgetJSONRequestBody
+}
+
+type TransferBudgetResponseObject interface {
+	VisitTransferBudgetResponse(w http.ResponseWriter) error
+}
+
+type TransferBudget200JSONResponse Budget
+
+func (response TransferBudget200JSONResponse) VisitTransferBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TransferBudgetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response TransferBudgetdefaultApplicationProblemPlusJSONResponse) VisitTransferBudgetResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -7708,6 +8763,33 @@ type StrictServerInterface interface {
 	// TerminateAgent Ends an agent. Gracefully, its present jobs may end first.
 	// (POST /agents/{agent}/terminate)
 	TerminateAgent(ctx context.Context, request TerminateAgentRequestObject) (TerminateAgentResponseObject, error)
+	// ListBudgets The budgets by name, each as its present period stands.
+	// (GET /budgets)
+	ListBudgets(ctx context.Context, request ListBudgetsRequestObject) (ListBudgetsResponseObject, error)
+	// CreateBudget Makes a budget and opens its present period. What was spent before does not count.
+	// (POST /budgets)
+	CreateBudget(ctx context.Context, request CreateBudgetRequestObject) (CreateBudgetResponseObject, error)
+	// DeleteBudget Removes a budget and frees what jobs have reserved of it.
+	// (DELETE /budgets/{budget})
+	DeleteBudget(ctx context.Context, request DeleteBudgetRequestObject) (DeleteBudgetResponseObject, error)
+	// GetBudget One budget as its present period stands.
+	// (GET /budgets/{budget})
+	GetBudget(ctx context.Context, request GetBudgetRequestObject) (GetBudgetResponseObject, error)
+	// PatchBudget Edits a budget; null clears a limit. The limit of the present period moves by the difference. Scope, period and time zone stay.
+	// (PATCH /budgets/{budget})
+	PatchBudget(ctx context.Context, request PatchBudgetRequestObject) (PatchBudgetResponseObject, error)
+	// ListBudgetLines The lines of a budget, newest first. The sums of each period are those of its lines.
+	// (GET /budgets/{budget}/ledger)
+	ListBudgetLines(ctx context.Context, request ListBudgetLinesRequestObject) (ListBudgetLinesResponseObject, error)
+	// RaiseBudget Gives a budget more money for its present period. At `until` it is taken back as far as it is free, the rest as it becomes free.
+	// (POST /budgets/{budget}/raise)
+	RaiseBudget(ctx context.Context, request RaiseBudgetRequestObject) (RaiseBudgetResponseObject, error)
+	// GetBudgetSeries How the present period came about, and how its money may go on.
+	// (GET /budgets/{budget}/series)
+	GetBudgetSeries(ctx context.Context, request GetBudgetSeriesRequestObject) (GetBudgetSeriesResponseObject, error)
+	// TransferBudget Moves money from the present period of a budget to that of another. What is settled or reserved stays; more than is free is 409 `over_budget` with `free_usd`.
+	// (POST /budgets/{budget}/transfer)
+	TransferBudget(ctx context.Context, request TransferBudgetRequestObject) (TransferBudgetResponseObject, error)
 	// ListCoordinatorLogs What the coordinator did, newest first.
 	// (GET /coordinator/logs)
 	ListCoordinatorLogs(ctx context.Context, request ListCoordinatorLogsRequestObject) (ListCoordinatorLogsResponseObject, error)
@@ -8170,6 +9252,321 @@ func (sh *strictHandler) TerminateAgent(ctx echo.Context, agent AgentPath) error
 		return err
 	} else if validResponse, ok := response.(TerminateAgentResponseObject); ok {
 		return validResponse.VisitTerminateAgentResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListBudgets operation middleware
+func (sh *strictHandler) ListBudgets(ctx echo.Context) error {
+	var request ListBudgetsRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListBudgets(ctx.Request().Context(), request.(ListBudgetsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListBudgets")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListBudgetsResponseObject); ok {
+		return validResponse.VisitListBudgetsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateBudget operation middleware
+func (sh *strictHandler) CreateBudget(ctx echo.Context) error {
+	var request CreateBudgetRequestObject
+
+	var body CreateBudgetJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateBudget(ctx.Request().Context(), request.(CreateBudgetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateBudget")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateBudgetResponseObject); ok {
+		return validResponse.VisitCreateBudgetResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteBudget operation middleware
+func (sh *strictHandler) DeleteBudget(ctx echo.Context, budget BudgetPath) error {
+	var request DeleteBudgetRequestObject
+
+	request.Budget = budget
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteBudget(ctx.Request().Context(), request.(DeleteBudgetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteBudget")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteBudgetResponseObject); ok {
+		return validResponse.VisitDeleteBudgetResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetBudget operation middleware
+func (sh *strictHandler) GetBudget(ctx echo.Context, budget BudgetPath) error {
+	var request GetBudgetRequestObject
+
+	request.Budget = budget
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetBudget(ctx.Request().Context(), request.(GetBudgetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetBudget")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetBudgetResponseObject); ok {
+		return validResponse.VisitGetBudgetResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PatchBudget operation middleware
+func (sh *strictHandler) PatchBudget(ctx echo.Context, budget BudgetPath) error {
+	var request PatchBudgetRequestObject
+
+	request.Budget = budget
+
+	var body PatchBudgetJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PatchBudget(ctx.Request().Context(), request.(PatchBudgetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PatchBudget")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PatchBudgetResponseObject); ok {
+		return validResponse.VisitPatchBudgetResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListBudgetLines operation middleware
+func (sh *strictHandler) ListBudgetLines(ctx echo.Context, budget BudgetPath, params ListBudgetLinesParams) error {
+	var request ListBudgetLinesRequestObject
+
+	request.Budget = budget
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListBudgetLines(ctx.Request().Context(), request.(ListBudgetLinesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListBudgetLines")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListBudgetLinesResponseObject); ok {
+		return validResponse.VisitListBudgetLinesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RaiseBudget operation middleware
+func (sh *strictHandler) RaiseBudget(ctx echo.Context, budget BudgetPath) error {
+	var request RaiseBudgetRequestObject
+
+	request.Budget = budget
+
+	var body RaiseBudgetJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RaiseBudget(ctx.Request().Context(), request.(RaiseBudgetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RaiseBudget")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RaiseBudgetResponseObject); ok {
+		return validResponse.VisitRaiseBudgetResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetBudgetSeries operation middleware
+func (sh *strictHandler) GetBudgetSeries(ctx echo.Context, budget BudgetPath, params GetBudgetSeriesParams) error {
+	var request GetBudgetSeriesRequestObject
+
+	request.Budget = budget
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetBudgetSeries(ctx.Request().Context(), request.(GetBudgetSeriesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetBudgetSeries")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetBudgetSeriesResponseObject); ok {
+		return validResponse.VisitGetBudgetSeriesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// TransferBudget operation middleware
+func (sh *strictHandler) TransferBudget(ctx echo.Context, budget BudgetPath) error {
+	var request TransferBudgetRequestObject
+
+	request.Budget = budget
+
+	var body TransferBudgetJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.TransferBudget(ctx.Request().Context(), request.(TransferBudgetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TransferBudget")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(TransferBudgetResponseObject); ok {
+		return validResponse.VisitTransferBudgetResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -18,6 +18,7 @@ import (
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/spend/budgets"
 	"fleetboard/internal/spend/estimates"
 	"fleetboard/internal/tenancy"
 	"fleetboard/internal/tenancy/quota"
@@ -37,6 +38,7 @@ type Deps struct {
 	Events   *eventlog.Log
 	// Estimates say what jobs are expected to cost.
 	Estimates *estimates.Service
+	Budgets   *budgets.Service
 	// Coordinator says who leads.
 	Coordinator *coordinator.Service
 	// Wake tells of new events; nil leaves streams to their slow poll.
@@ -70,6 +72,7 @@ type Bearers interface {
 type Server struct {
 	actionHandlers
 	agentHandlers
+	budgetHandlers
 	claimHandlers
 	estimateHandlers
 	eventHandlers
@@ -105,6 +108,7 @@ func New(d Deps) *Server {
 		actionHandlers:   actionHandlers{actions: d.Dispatch, keys: d.Jobs, log: d.Log},
 		agentHandlers:    agentHandlers{agents: d.Dispatch, fleet: d.Fleet},
 		claimHandlers:    claimHandlers{queue: d.Dispatch},
+		budgetHandlers:   budgetHandlers{budgets: d.Budgets},
 		estimateHandlers: estimateHandlers{jobs: d.Jobs, estimates: d.Estimates},
 		eventHandlers:    eventHandlers{events: d.Events, jobs: d.Jobs, wake: d.Wake, done: d.Done, tokens: d.Tokens},
 		factoryHandlers:  factoryHandlers{fleet: d.Fleet, removal: d.Dispatch},

@@ -34,6 +34,7 @@ import (
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/notifier"
 	"fleetboard/internal/runloop"
+	"fleetboard/internal/spend/budgets"
 	"fleetboard/internal/spend/estimates"
 	"fleetboard/internal/tenancy/quota"
 )
@@ -181,9 +182,9 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, wa
 	a.dispatch = dispatch.New(a.db, list, wake, people.Tokens, a.log)
 	a.kanban = kanban.New(a.db, events, wake, a.log)
 
-	costs := estimates.New(a.db)
+	costs, money := estimates.New(a.db), budgets.NewService(a.db, wake, nil)
 	leader := coordinator.New(a.db, coordinator.Work{Recovery: a.dispatch, Promotion: a.dispatch, People: people,
-		Events: events, JobLogs: lines, Secrets: list.Secrets, Seals: sealer, Costs: costs}, wake, a.log)
+		Events: events, JobLogs: lines, Secrets: list.Secrets, Seals: sealer, Costs: costs, Budgets: money}, wake, a.log)
 
 	limits, client := quota.New(cfg.Network.RateLimit), cfg.Network.ClientAddress()
 	pages := handlers.New(handlers.Deps{
@@ -195,7 +196,7 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, wa
 	})
 	machines := api.New(api.Deps{
 		Tokens: people.Tokens, Jobs: list, Attempts: tries, JobLogs: lines,
-		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events, Estimates: costs,
+		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events, Estimates: costs, Budgets: money,
 		Coordinator: leader, Wake: wake, Done: a.done, Log: a.log,
 		Quota: limits, ClientAddress: client, Build: build()})
 

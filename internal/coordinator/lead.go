@@ -19,6 +19,7 @@ type Work struct {
 	Secrets   Secrets
 	Seals     Seals
 	Costs     Costs
+	Budgets   Budgets
 }
 
 // Recovery takes jobs back from agents; each returns how many.
@@ -65,6 +66,13 @@ type Seals interface {
 // returns how many jobs it looked at.
 type Costs interface {
 	Extend(ctx context.Context) (int, error)
+}
+
+// Budgets opens the periods of budgets and takes back raises that have ended; and
+// foresees whether money lasts. Each returns how many.
+type Budgets interface {
+	Sweep(ctx context.Context) (int, error)
+	Foresee(ctx context.Context) (int, error)
 }
 
 const (
@@ -121,6 +129,8 @@ func (t *term) loops() []runloop.Loop {
 			_, err := t.exhausted(w.Costs.Extend)(ctx)
 			return err
 		})},
+		{Name: "budgets", Every: 10 * time.Second, Jitter: 2 * time.Second, Do: t.cycle(uncounted(w.Budgets.Sweep))},
+		{Name: "projections", Every: time.Minute, Jitter: 5 * time.Second, Timeout: slowTimeout, Do: t.cycle(uncounted(w.Budgets.Foresee))},
 		{Name: "sessions", Every: 10 * time.Minute, Jitter: time.Minute, Do: t.cycle(w.People.Expire)},
 		{Name: "compaction", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
 			Do: t.counted(jobsCompacted, w.Events.Compact)},
@@ -141,6 +151,14 @@ func (t *term) counted(what counter, do func(context.Context) (int, error)) func
 		t.counters.did(what, n)
 		return err
 	})
+}
+
+// uncounted is a cycle of what nobody counts.
+func uncounted(do func(context.Context) (int, error)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := do(ctx)
+		return err
+	}
 }
 
 // exhausted does a part of something again and again, until nothing is left or

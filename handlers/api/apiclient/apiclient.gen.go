@@ -63,6 +63,171 @@ func (e AttemptOutcome) Valid() bool {
 	}
 }
 
+// Defines values for BudgetLineFrom.
+const (
+	BudgetLineFromFree     BudgetLineFrom = "free"
+	BudgetLineFromOutside  BudgetLineFrom = "outside"
+	BudgetLineFromReserved BudgetLineFrom = "reserved"
+	BudgetLineFromSettled  BudgetLineFrom = "settled"
+)
+
+// Valid indicates whether the value is a known member of the BudgetLineFrom enum.
+func (e BudgetLineFrom) Valid() bool {
+	switch e {
+	case BudgetLineFromFree:
+		return true
+	case BudgetLineFromOutside:
+		return true
+	case BudgetLineFromReserved:
+		return true
+	case BudgetLineFromSettled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BudgetLineKind.
+const (
+	BudgetLineKindExpire      BudgetLineKind = "expire"
+	BudgetLineKindFree        BudgetLineKind = "free"
+	BudgetLineKindGrant       BudgetLineKind = "grant"
+	BudgetLineKindRaise       BudgetLineKind = "raise"
+	BudgetLineKindReserve     BudgetLineKind = "reserve"
+	BudgetLineKindSettle      BudgetLineKind = "settle"
+	BudgetLineKindTopUp       BudgetLineKind = "top_up"
+	BudgetLineKindTransferIn  BudgetLineKind = "transfer_in"
+	BudgetLineKindTransferOut BudgetLineKind = "transfer_out"
+)
+
+// Valid indicates whether the value is a known member of the BudgetLineKind enum.
+func (e BudgetLineKind) Valid() bool {
+	switch e {
+	case BudgetLineKindExpire:
+		return true
+	case BudgetLineKindFree:
+		return true
+	case BudgetLineKindGrant:
+		return true
+	case BudgetLineKindRaise:
+		return true
+	case BudgetLineKindReserve:
+		return true
+	case BudgetLineKindSettle:
+		return true
+	case BudgetLineKindTopUp:
+		return true
+	case BudgetLineKindTransferIn:
+		return true
+	case BudgetLineKindTransferOut:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BudgetLineTo.
+const (
+	BudgetLineToFree     BudgetLineTo = "free"
+	BudgetLineToOutside  BudgetLineTo = "outside"
+	BudgetLineToReserved BudgetLineTo = "reserved"
+	BudgetLineToSettled  BudgetLineTo = "settled"
+)
+
+// Valid indicates whether the value is a known member of the BudgetLineTo enum.
+func (e BudgetLineTo) Valid() bool {
+	switch e {
+	case BudgetLineToFree:
+		return true
+	case BudgetLineToOutside:
+		return true
+	case BudgetLineToReserved:
+		return true
+	case BudgetLineToSettled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BudgetPeriod.
+const (
+	BudgetPeriodDay     BudgetPeriod = "day"
+	BudgetPeriodMonth   BudgetPeriod = "month"
+	BudgetPeriodOnce    BudgetPeriod = "once"
+	BudgetPeriodQuarter BudgetPeriod = "quarter"
+	BudgetPeriodWeek    BudgetPeriod = "week"
+)
+
+// Valid indicates whether the value is a known member of the BudgetPeriod enum.
+func (e BudgetPeriod) Valid() bool {
+	switch e {
+	case BudgetPeriodDay:
+		return true
+	case BudgetPeriodMonth:
+		return true
+	case BudgetPeriodOnce:
+		return true
+	case BudgetPeriodQuarter:
+		return true
+	case BudgetPeriodWeek:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BudgetProjectionVerdict.
+const (
+	Enough        BudgetProjectionVerdict = "enough"
+	Exhausted     BudgetProjectionVerdict = "exhausted"
+	RunsOut       BudgetProjectionVerdict = "runs_out"
+	Throttle      BudgetProjectionVerdict = "throttle"
+	TooLittleData BudgetProjectionVerdict = "too_little_data"
+)
+
+// Valid indicates whether the value is a known member of the BudgetProjectionVerdict enum.
+func (e BudgetProjectionVerdict) Valid() bool {
+	switch e {
+	case Enough:
+		return true
+	case Exhausted:
+		return true
+	case RunsOut:
+		return true
+	case Throttle:
+		return true
+	case TooLittleData:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BudgetScope.
+const (
+	BudgetScopeJob       BudgetScope = "job"
+	BudgetScopeMilestone BudgetScope = "milestone"
+	BudgetScopeProduct   BudgetScope = "product"
+	BudgetScopeWorkspace BudgetScope = "workspace"
+)
+
+// Valid indicates whether the value is a known member of the BudgetScope enum.
+func (e BudgetScope) Valid() bool {
+	switch e {
+	case BudgetScopeJob:
+		return true
+	case BudgetScopeMilestone:
+		return true
+	case BudgetScopeProduct:
+		return true
+	case BudgetScopeWorkspace:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for BulkActionName.
 const (
 	BulkActionNameAnswer      BulkActionName = "answer"
@@ -595,6 +760,7 @@ const (
 	ProblemCodeMethodNotAllowed     ProblemCode = "method_not_allowed"
 	ProblemCodeNotClaimable         ProblemCode = "not_claimable"
 	ProblemCodeNotFound             ProblemCode = "not_found"
+	ProblemCodeOverBudget           ProblemCode = "over_budget"
 	ProblemCodePaused               ProblemCode = "paused"
 	ProblemCodeRateLimited          ProblemCode = "rate_limited"
 	ProblemCodeStaleEpoch           ProblemCode = "stale_epoch"
@@ -646,6 +812,8 @@ func (e ProblemCode) Valid() bool {
 	case ProblemCodeNotClaimable:
 		return true
 	case ProblemCodeNotFound:
+		return true
+	case ProblemCodeOverBudget:
 		return true
 	case ProblemCodePaused:
 		return true
@@ -774,6 +942,24 @@ func (e ListAgentsParamsStatus) Valid() bool {
 	case ListAgentsParamsStatusIdle:
 		return true
 	case ListAgentsParamsStatusWorking:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetBudgetSeriesParamsBucket.
+const (
+	GetBudgetSeriesParamsBucketDay  GetBudgetSeriesParamsBucket = "day"
+	GetBudgetSeriesParamsBucketHour GetBudgetSeriesParamsBucket = "hour"
+)
+
+// Valid indicates whether the value is a known member of the GetBudgetSeriesParamsBucket enum.
+func (e GetBudgetSeriesParamsBucket) Valid() bool {
+	switch e {
+	case GetBudgetSeriesParamsBucketDay:
+		return true
+	case GetBudgetSeriesParamsBucketHour:
 		return true
 	default:
 		return false
@@ -972,6 +1158,211 @@ type BatchItemAnswer struct {
 
 // BootID New on every start of the agent, and random.
 type BootID = string
+
+// Budget Dollars are decimal strings with nine places. A limit that is null is none of its kind.
+type Budget struct {
+	// AlertAt Per cent of the limit.
+	AlertAt   []int     `json:"alert_at"`
+	CreatedAt time.Time `json:"created_at"`
+	CreatedBy string    `json:"created_by"`
+
+	// Hard It holds claims and pauses jobs; a soft one only tells.
+	Hard bool   `json:"hard"`
+	ID   string `json:"id"`
+
+	// Job Its key.
+	Job         string `json:"job"`
+	LimitRuns   *int64 `json:"limit_runs"`
+	LimitTokens *int64 `json:"limit_tokens"`
+
+	// LimitUSD Of each period that begins.
+	LimitUSD *string      `json:"limit_usd"`
+	Name     string       `json:"name"`
+	Period   BudgetPeriod `json:"period"`
+	Phase    string       `json:"phase"`
+
+	// Product By name; empty where the scope names none.
+	Product string `json:"product"`
+
+	// Projection As of the last minute. An instant that is null is not within 100 days, or cannot be told.
+	Projection  BudgetProjection `json:"projection"`
+	Scope       BudgetScope      `json:"scope"`
+	SliceTokens int64            `json:"slice_tokens"`
+
+	// SliceUSD What a job reserves at a time.
+	SliceUSD string `json:"slice_usd"`
+
+	// State The present period. Its limits are with what was raised and transferred.
+	State BudgetState `json:"state"`
+
+	// Throttle Whether jobs of low priority wait while it would run out before its period ends.
+	Throttle bool `json:"throttle"`
+
+	// ThrottledBelow Jobs below this priority wait now.
+	ThrottledBelow int    `json:"throttled_below"`
+	Timezone       string `json:"timezone"`
+	Version        int    `json:"version"`
+}
+
+// BudgetAlert defines model for BudgetAlert.
+type BudgetAlert struct {
+	At time.Time `json:"at"`
+
+	// Threshold Per cent; 101 is "runs out before the period ends".
+	Threshold int `json:"threshold"`
+}
+
+// BudgetLine Moves an amount from one account of a period to another.
+type BudgetLine struct {
+	Actor     string    `json:"actor"`
+	AmountUSD string    `json:"amount_usd"`
+	At        time.Time `json:"at"`
+
+	// Budget The id of the other budget of a transfer.
+	Budget string `json:"budget"`
+
+	// Entry The usage entry where the line is of one alone.
+	Entry string         `json:"entry"`
+	Epoch int64          `json:"epoch"`
+	From  BudgetLineFrom `json:"from"`
+	ID    int64          `json:"id"`
+
+	// Job Its key; empty where the line is not for a lease.
+	Job            string         `json:"job"`
+	Kind           BudgetLineKind `json:"kind"`
+	PeriodStart    time.Time      `json:"period_start"`
+	Reason         string         `json:"reason"`
+	Runs           int64          `json:"runs"`
+	To             BudgetLineTo   `json:"to"`
+	Tokens         int64          `json:"tokens"`
+	UnpricedTokens int64          `json:"unpriced_tokens"`
+	Until          *time.Time     `json:"until"`
+}
+
+// BudgetLineFrom defines model for BudgetLine.From.
+type BudgetLineFrom string
+
+// BudgetLineKind defines model for BudgetLine.Kind.
+type BudgetLineKind string
+
+// BudgetLineTo defines model for BudgetLine.To.
+type BudgetLineTo string
+
+// BudgetLinePage defines model for BudgetLinePage.
+type BudgetLinePage struct {
+	Items []BudgetLine `json:"items"`
+
+	// NextCursor Empty on the last page.
+	NextCursor string `json:"next_cursor"`
+}
+
+// BudgetList defines model for BudgetList.
+type BudgetList struct {
+	Items []Budget `json:"items"`
+}
+
+// BudgetPatch defines model for BudgetPatch.
+type BudgetPatch struct {
+	AlertAt     *[]int  `json:"alert_at,omitempty"`
+	Hard        *bool   `json:"hard,omitempty"`
+	LimitRuns   *int64  `json:"limit_runs,omitempty"`
+	LimitTokens *int64  `json:"limit_tokens,omitempty"`
+	LimitUSD    *string `json:"limit_usd,omitempty"`
+	Name        *string `json:"name,omitempty"`
+	SliceTokens *int64  `json:"slice_tokens,omitempty"`
+	SliceUSD    *string `json:"slice_usd,omitempty"`
+	Throttle    *bool   `json:"throttle,omitempty"`
+
+	// Version The version that was seen; another one is 409.
+	Version *Version `json:"version,omitempty"`
+}
+
+// BudgetPeriod defines model for BudgetPeriod.
+type BudgetPeriod string
+
+// BudgetPoint defines model for BudgetPoint.
+type BudgetPoint struct {
+	At             time.Time `json:"at"`
+	LimitUSD       *string   `json:"limit_usd"`
+	ReservedTokens int64     `json:"reserved_tokens"`
+	ReservedUSD    string    `json:"reserved_usd"`
+	Runs           int64     `json:"runs"`
+	SettledTokens  int64     `json:"settled_tokens"`
+	SettledUSD     string    `json:"settled_usd"`
+}
+
+// BudgetProjection As of the last minute. An instant that is null is not within 100 days, or cannot be told.
+type BudgetProjection struct {
+	BurnUsdPerDay1H  string                  `json:"burn_usd_per_day_1h"`
+	BurnUsdPerDay24H string                  `json:"burn_usd_per_day_24h"`
+	BurnUsdPerDay7D  string                  `json:"burn_usd_per_day_7d"`
+	ExhaustedAtP50   *time.Time              `json:"exhausted_at_p50"`
+	ExhaustedAtP90   *time.Time              `json:"exhausted_at_p90"`
+	Verdict          BudgetProjectionVerdict `json:"verdict"`
+}
+
+// BudgetProjectionVerdict defines model for BudgetProjection.Verdict.
+type BudgetProjectionVerdict string
+
+// BudgetRaise defines model for BudgetRaise.
+type BudgetRaise struct {
+	AmountUSD string  `json:"amount_usd"`
+	Reason    *string `json:"reason,omitempty"`
+
+	// Until Where nothing is said, it ends with the period.
+	Until *time.Time `json:"until,omitempty"`
+}
+
+// BudgetScope defines model for BudgetScope.
+type BudgetScope string
+
+// BudgetSeries defines model for BudgetSeries.
+type BudgetSeries struct {
+	// Points How the period stood at the end of each bucket, and now.
+	Points []BudgetPoint `json:"points"`
+
+	// Projection What will have been settled, from now on; empty where nothing can be told.
+	Projection []BudgetStep `json:"projection"`
+}
+
+// BudgetState The present period. Its limits are with what was raised and transferred.
+type BudgetState struct {
+	Alerts      []BudgetAlert `json:"alerts"`
+	LimitRuns   *int64        `json:"limit_runs"`
+	LimitTokens *int64        `json:"limit_tokens"`
+	LimitUSD    *string       `json:"limit_usd"`
+
+	// PeriodEnd null where it has none.
+	PeriodEnd   *time.Time `json:"period_end"`
+	PeriodStart time.Time  `json:"period_start"`
+
+	// RemainingUSD Below 0 where more was spent than there was.
+	RemainingUSD   *string `json:"remaining_usd"`
+	ReservedTokens int64   `json:"reserved_tokens"`
+	ReservedUSD    string  `json:"reserved_usd"`
+	Runs           int64   `json:"runs"`
+	SettledTokens  int64   `json:"settled_tokens"`
+	SettledUSD     string  `json:"settled_usd"`
+
+	// UnpricedTokens Tokens whose price is unknown, so that they are missing in settled_usd.
+	UnpricedTokens int64 `json:"unpriced_tokens"`
+}
+
+// BudgetStep defines model for BudgetStep.
+type BudgetStep struct {
+	At            time.Time `json:"at"`
+	SettledUsdP50 string    `json:"settled_usd_p50"`
+	SettledUsdP90 string    `json:"settled_usd_p90"`
+}
+
+// BudgetTransfer defines model for BudgetTransfer.
+type BudgetTransfer struct {
+	AmountUSD string  `json:"amount_usd"`
+	Reason    *string `json:"reason,omitempty"`
+
+	// To The id of the budget that gets it.
+	To string `json:"to"`
+}
 
 // Bulk defines model for Bulk.
 type Bulk struct {
@@ -1678,6 +2069,36 @@ type Misfit struct {
 	Reason string `json:"reason"`
 }
 
+// NewBudget At least one limit is needed.
+type NewBudget struct {
+	// AlertAt Per cent, rising. 50, 80, 90 and 100 where nothing is said.
+	AlertAt *[]int `json:"alert_at,omitempty"`
+	Hard    *bool  `json:"hard,omitempty"`
+
+	// Job By key; for a job.
+	Job         *string      `json:"job,omitempty"`
+	LimitRuns   *int64       `json:"limit_runs,omitempty"`
+	LimitTokens *int64       `json:"limit_tokens,omitempty"`
+	LimitUSD    *string      `json:"limit_usd,omitempty"`
+	Name        string       `json:"name"`
+	Period      BudgetPeriod `json:"period"`
+
+	// Phase For a milestone.
+	Phase *string `json:"phase,omitempty"`
+
+	// Product By name; for a product, and for a milestone of one product.
+	Product     *string     `json:"product,omitempty"`
+	Scope       BudgetScope `json:"scope"`
+	SliceTokens *int64      `json:"slice_tokens,omitempty"`
+
+	// SliceUSD One dollar where nothing is said, or the limit where that is less.
+	SliceUSD *string `json:"slice_usd,omitempty"`
+	Throttle *bool   `json:"throttle,omitempty"`
+
+	// Timezone Whose calendar the periods go by: Europe/Berlin. Weeks begin on Monday.
+	Timezone *string `json:"timezone,omitempty"`
+}
+
 // NewJob defines model for NewJob.
 type NewJob struct {
 	Acceptance *[]string `json:"acceptance,omitempty"`
@@ -2144,6 +2565,9 @@ type WaitReason string
 // AgentPath defines model for AgentPath.
 type AgentPath = string
 
+// BudgetPath defines model for BudgetPath.
+type BudgetPath = string
+
 // Cursor defines model for Cursor.
 type Cursor = string
 
@@ -2201,6 +2625,22 @@ type ListAgentJobsParams struct {
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
+
+// ListBudgetLinesParams defines parameters for ListBudgetLines.
+type ListBudgetLinesParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// GetBudgetSeriesParams defines parameters for GetBudgetSeries.
+type GetBudgetSeriesParams struct {
+	// Bucket A day is one of the budget's time zone; hours go back 31 days.
+	Bucket *GetBudgetSeriesParamsBucket `form:"bucket,omitempty" json:"bucket,omitempty"`
+}
+
+// GetBudgetSeriesParamsBucket defines parameters for GetBudgetSeries.
+type GetBudgetSeriesParamsBucket string
 
 // ListCoordinatorLogsParams defines parameters for ListCoordinatorLogs.
 type ListCoordinatorLogsParams struct {
@@ -2359,6 +2799,18 @@ type HeartbeatJSONRequestBody = Heartbeat
 
 // TerminateAgentJSONRequestBody defines body for TerminateAgent for application/json ContentType.
 type TerminateAgentJSONRequestBody = TerminateRequest
+
+// CreateBudgetJSONRequestBody defines body for CreateBudget for application/json ContentType.
+type CreateBudgetJSONRequestBody = NewBudget
+
+// PatchBudgetJSONRequestBody defines body for PatchBudget for application/json ContentType.
+type PatchBudgetJSONRequestBody = BudgetPatch
+
+// RaiseBudgetJSONRequestBody defines body for RaiseBudget for application/json ContentType.
+type RaiseBudgetJSONRequestBody = BudgetRaise
+
+// TransferBudgetJSONRequestBody defines body for TransferBudget for application/json ContentType.
+type TransferBudgetJSONRequestBody = BudgetTransfer
 
 // PreviewEstimateJSONRequestBody defines body for PreviewEstimate for application/json ContentType.
 type PreviewEstimateJSONRequestBody = EstimateRequest
@@ -2748,6 +3200,87 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /agents/{agent}/terminate (the `TerminateAgent` operationId).
 	TerminateAgent(ctx context.Context, agent AgentPath, body TerminateAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListBudgets The budgets by name, each as its present period stands.
+	//
+	// Corresponds with GET /budgets (the `ListBudgets` operationId).
+	ListBudgets(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateBudgetWithBody Makes a budget and opens its present period. What was spent before does not count.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /budgets (the `CreateBudget` operationId).
+	CreateBudgetWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateBudget Makes a budget and opens its present period. What was spent before does not count.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /budgets (the `CreateBudget` operationId).
+	CreateBudget(ctx context.Context, body CreateBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteBudget Removes a budget and frees what jobs have reserved of it.
+	//
+	// Corresponds with DELETE /budgets/{budget} (the `DeleteBudget` operationId).
+	DeleteBudget(ctx context.Context, budget BudgetPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetBudget One budget as its present period stands.
+	//
+	// Corresponds with GET /budgets/{budget} (the `GetBudget` operationId).
+	GetBudget(ctx context.Context, budget BudgetPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PatchBudgetWithBody Edits a budget; null clears a limit. The limit of the present period moves by the difference. Scope, period and time zone stay.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /budgets/{budget} (the `PatchBudget` operationId).
+	PatchBudgetWithBody(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PatchBudget Edits a budget; null clears a limit. The limit of the present period moves by the difference. Scope, period and time zone stay.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /budgets/{budget} (the `PatchBudget` operationId).
+	PatchBudget(ctx context.Context, budget BudgetPath, body PatchBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListBudgetLines The lines of a budget, newest first. The sums of each period are those of its lines.
+	//
+	// Corresponds with GET /budgets/{budget}/ledger (the `ListBudgetLines` operationId).
+	ListBudgetLines(ctx context.Context, budget BudgetPath, params *ListBudgetLinesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RaiseBudgetWithBody Gives a budget more money for its present period. At `until` it is taken back as far as it is free, the rest as it becomes free.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /budgets/{budget}/raise (the `RaiseBudget` operationId).
+	RaiseBudgetWithBody(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RaiseBudget Gives a budget more money for its present period. At `until` it is taken back as far as it is free, the rest as it becomes free.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /budgets/{budget}/raise (the `RaiseBudget` operationId).
+	RaiseBudget(ctx context.Context, budget BudgetPath, body RaiseBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetBudgetSeries How the present period came about, and how its money may go on.
+	//
+	// Corresponds with GET /budgets/{budget}/series (the `GetBudgetSeries` operationId).
+	GetBudgetSeries(ctx context.Context, budget BudgetPath, params *GetBudgetSeriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TransferBudgetWithBody Moves money from the present period of a budget to that of another. What is settled or reserved stays; more than is free is 409 `over_budget` with `free_usd`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /budgets/{budget}/transfer (the `TransferBudget` operationId).
+	TransferBudgetWithBody(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TransferBudget Moves money from the present period of a budget to that of another. What is settled or reserved stays; more than is free is 409 `over_budget` with `free_usd`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /budgets/{budget}/transfer (the `TransferBudget` operationId).
+	TransferBudget(ctx context.Context, budget BudgetPath, body TransferBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListCoordinatorLogs What the coordinator did, newest first.
 	//
@@ -3526,6 +4059,217 @@ func (c *Client) TerminateAgentWithBody(ctx context.Context, agent AgentPath, co
 // Corresponds with POST /agents/{agent}/terminate (the `TerminateAgent` operationId).
 func (c *Client) TerminateAgent(ctx context.Context, agent AgentPath, body TerminateAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewTerminateAgentRequest(c.Server, agent, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListBudgets The budgets by name, each as its present period stands.
+//
+// Corresponds with GET /budgets (the `ListBudgets` operationId).
+func (c *Client) ListBudgets(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListBudgetsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateBudgetWithBody Makes a budget and opens its present period. What was spent before does not count.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /budgets (the `CreateBudget` operationId).
+func (c *Client) CreateBudgetWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateBudgetRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateBudget Makes a budget and opens its present period. What was spent before does not count.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /budgets (the `CreateBudget` operationId).
+func (c *Client) CreateBudget(ctx context.Context, body CreateBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateBudgetRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteBudget Removes a budget and frees what jobs have reserved of it.
+//
+// Corresponds with DELETE /budgets/{budget} (the `DeleteBudget` operationId).
+func (c *Client) DeleteBudget(ctx context.Context, budget BudgetPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteBudgetRequest(c.Server, budget)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetBudget One budget as its present period stands.
+//
+// Corresponds with GET /budgets/{budget} (the `GetBudget` operationId).
+func (c *Client) GetBudget(ctx context.Context, budget BudgetPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetBudgetRequest(c.Server, budget)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PatchBudgetWithBody Edits a budget; null clears a limit. The limit of the present period moves by the difference. Scope, period and time zone stay.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /budgets/{budget} (the `PatchBudget` operationId).
+func (c *Client) PatchBudgetWithBody(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPatchBudgetRequestWithBody(c.Server, budget, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PatchBudget Edits a budget; null clears a limit. The limit of the present period moves by the difference. Scope, period and time zone stay.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /budgets/{budget} (the `PatchBudget` operationId).
+func (c *Client) PatchBudget(ctx context.Context, budget BudgetPath, body PatchBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPatchBudgetRequest(c.Server, budget, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListBudgetLines The lines of a budget, newest first. The sums of each period are those of its lines.
+//
+// Corresponds with GET /budgets/{budget}/ledger (the `ListBudgetLines` operationId).
+func (c *Client) ListBudgetLines(ctx context.Context, budget BudgetPath, params *ListBudgetLinesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListBudgetLinesRequest(c.Server, budget, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RaiseBudgetWithBody Gives a budget more money for its present period. At `until` it is taken back as far as it is free, the rest as it becomes free.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /budgets/{budget}/raise (the `RaiseBudget` operationId).
+func (c *Client) RaiseBudgetWithBody(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRaiseBudgetRequestWithBody(c.Server, budget, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RaiseBudget Gives a budget more money for its present period. At `until` it is taken back as far as it is free, the rest as it becomes free.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /budgets/{budget}/raise (the `RaiseBudget` operationId).
+func (c *Client) RaiseBudget(ctx context.Context, budget BudgetPath, body RaiseBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRaiseBudgetRequest(c.Server, budget, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetBudgetSeries How the present period came about, and how its money may go on.
+//
+// Corresponds with GET /budgets/{budget}/series (the `GetBudgetSeries` operationId).
+func (c *Client) GetBudgetSeries(ctx context.Context, budget BudgetPath, params *GetBudgetSeriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetBudgetSeriesRequest(c.Server, budget, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TransferBudgetWithBody Moves money from the present period of a budget to that of another. What is settled or reserved stays; more than is free is 409 `over_budget` with `free_usd`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /budgets/{budget}/transfer (the `TransferBudget` operationId).
+func (c *Client) TransferBudgetWithBody(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTransferBudgetRequestWithBody(c.Server, budget, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TransferBudget Moves money from the present period of a budget to that of another. What is settled or reserved stays; more than is free is 409 `over_budget` with `free_usd`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /budgets/{budget}/transfer (the `TransferBudget` operationId).
+func (c *Client) TransferBudget(ctx context.Context, budget BudgetPath, body TransferBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTransferBudgetRequest(c.Server, budget, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5547,6 +6291,416 @@ func NewTerminateAgentRequestWithBody(server string, agent AgentPath, contentTyp
 	}
 
 	operationPath := fmt.Sprintf("/agents/%s/terminate", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListBudgetsRequest constructs an http.Request for the ListBudgets method
+func NewListBudgetsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/budgets")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateBudgetRequest calls the generic CreateBudget builder with application/json body
+func NewCreateBudgetRequest(server string, body CreateBudgetJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateBudgetRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateBudgetRequestWithBody constructs an http.Request for the CreateBudget method, with any body, and a specified content type
+func NewCreateBudgetRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/budgets")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteBudgetRequest constructs an http.Request for the DeleteBudget method
+func NewDeleteBudgetRequest(server string, budget BudgetPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "budget", budget, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/budgets/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetBudgetRequest constructs an http.Request for the GetBudget method
+func NewGetBudgetRequest(server string, budget BudgetPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "budget", budget, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/budgets/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPatchBudgetRequest calls the generic PatchBudget builder with application/json body
+func NewPatchBudgetRequest(server string, budget BudgetPath, body PatchBudgetJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPatchBudgetRequestWithBody(server, budget, "application/json", bodyReader)
+}
+
+// NewPatchBudgetRequestWithBody constructs an http.Request for the PatchBudget method, with any body, and a specified content type
+func NewPatchBudgetRequestWithBody(server string, budget BudgetPath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "budget", budget, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/budgets/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListBudgetLinesRequest constructs an http.Request for the ListBudgetLines method
+func NewListBudgetLinesRequest(server string, budget BudgetPath, params *ListBudgetLinesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "budget", budget, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/budgets/%s/ledger", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRaiseBudgetRequest calls the generic RaiseBudget builder with application/json body
+func NewRaiseBudgetRequest(server string, budget BudgetPath, body RaiseBudgetJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRaiseBudgetRequestWithBody(server, budget, "application/json", bodyReader)
+}
+
+// NewRaiseBudgetRequestWithBody constructs an http.Request for the RaiseBudget method, with any body, and a specified content type
+func NewRaiseBudgetRequestWithBody(server string, budget BudgetPath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "budget", budget, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/budgets/%s/raise", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetBudgetSeriesRequest constructs an http.Request for the GetBudgetSeries method
+func NewGetBudgetSeriesRequest(server string, budget BudgetPath, params *GetBudgetSeriesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "budget", budget, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/budgets/%s/series", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Bucket != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "bucket", *params.Bucket, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewTransferBudgetRequest calls the generic TransferBudget builder with application/json body
+func NewTransferBudgetRequest(server string, budget BudgetPath, body TransferBudgetJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewTransferBudgetRequestWithBody(server, budget, "application/json", bodyReader)
+}
+
+// NewTransferBudgetRequestWithBody constructs an http.Request for the TransferBudget method, with any body, and a specified content type
+func NewTransferBudgetRequestWithBody(server string, budget BudgetPath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "budget", budget, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/budgets/%s/transfer", pathParam0)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -8721,6 +9875,97 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /agents/{agent}/terminate (the `TerminateAgent` operationId).
 	TerminateAgentWithResponse(ctx context.Context, agent AgentPath, body TerminateAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*TerminateAgentResponse, error)
 
+	// ListBudgetsWithResponse The budgets by name, each as its present period stands.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /budgets (the `ListBudgets` operationId).
+	ListBudgetsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListBudgetsResponse, error)
+
+	// CreateBudgetWithBodyWithResponse Makes a budget and opens its present period. What was spent before does not count.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /budgets (the `CreateBudget` operationId).
+	CreateBudgetWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateBudgetResponse, error)
+
+	// CreateBudgetWithResponse Makes a budget and opens its present period. What was spent before does not count.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /budgets (the `CreateBudget` operationId).
+	CreateBudgetWithResponse(ctx context.Context, body CreateBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBudgetResponse, error)
+
+	// DeleteBudgetWithResponse Removes a budget and frees what jobs have reserved of it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /budgets/{budget} (the `DeleteBudget` operationId).
+	DeleteBudgetWithResponse(ctx context.Context, budget BudgetPath, reqEditors ...RequestEditorFn) (*DeleteBudgetResponse, error)
+
+	// GetBudgetWithResponse One budget as its present period stands.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /budgets/{budget} (the `GetBudget` operationId).
+	GetBudgetWithResponse(ctx context.Context, budget BudgetPath, reqEditors ...RequestEditorFn) (*GetBudgetResponse, error)
+
+	// PatchBudgetWithBodyWithResponse Edits a budget; null clears a limit. The limit of the present period moves by the difference. Scope, period and time zone stay.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /budgets/{budget} (the `PatchBudget` operationId).
+	PatchBudgetWithBodyWithResponse(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PatchBudgetResponse, error)
+
+	// PatchBudgetWithResponse Edits a budget; null clears a limit. The limit of the present period moves by the difference. Scope, period and time zone stay.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /budgets/{budget} (the `PatchBudget` operationId).
+	PatchBudgetWithResponse(ctx context.Context, budget BudgetPath, body PatchBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchBudgetResponse, error)
+
+	// ListBudgetLinesWithResponse The lines of a budget, newest first. The sums of each period are those of its lines.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /budgets/{budget}/ledger (the `ListBudgetLines` operationId).
+	ListBudgetLinesWithResponse(ctx context.Context, budget BudgetPath, params *ListBudgetLinesParams, reqEditors ...RequestEditorFn) (*ListBudgetLinesResponse, error)
+
+	// RaiseBudgetWithBodyWithResponse Gives a budget more money for its present period. At `until` it is taken back as far as it is free, the rest as it becomes free.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /budgets/{budget}/raise (the `RaiseBudget` operationId).
+	RaiseBudgetWithBodyWithResponse(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RaiseBudgetResponse, error)
+
+	// RaiseBudgetWithResponse Gives a budget more money for its present period. At `until` it is taken back as far as it is free, the rest as it becomes free.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /budgets/{budget}/raise (the `RaiseBudget` operationId).
+	RaiseBudgetWithResponse(ctx context.Context, budget BudgetPath, body RaiseBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*RaiseBudgetResponse, error)
+
+	// GetBudgetSeriesWithResponse How the present period came about, and how its money may go on.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /budgets/{budget}/series (the `GetBudgetSeries` operationId).
+	GetBudgetSeriesWithResponse(ctx context.Context, budget BudgetPath, params *GetBudgetSeriesParams, reqEditors ...RequestEditorFn) (*GetBudgetSeriesResponse, error)
+
+	// TransferBudgetWithBodyWithResponse Moves money from the present period of a budget to that of another. What is settled or reserved stays; more than is free is 409 `over_budget` with `free_usd`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /budgets/{budget}/transfer (the `TransferBudget` operationId).
+	TransferBudgetWithBodyWithResponse(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TransferBudgetResponse, error)
+
+	// TransferBudgetWithResponse Moves money from the present period of a budget to that of another. What is settled or reserved stays; more than is free is 409 `over_budget` with `free_usd`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /budgets/{budget}/transfer (the `TransferBudget` operationId).
+	TransferBudgetWithResponse(ctx context.Context, budget BudgetPath, body TransferBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*TransferBudgetResponse, error)
+
 	// ListCoordinatorLogsWithResponse What the coordinator did, newest first.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -9825,6 +11070,503 @@ func (r TerminateAgentResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r TerminateAgentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListBudgetsResponseDefaultHeaders the declared response headers of an HTTP default response for ListBudgets
+type ListBudgetsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListBudgetsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BudgetList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListBudgetsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListBudgetsResponse) GetJSON200() *BudgetList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListBudgetsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListBudgetsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListBudgetsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListBudgetsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListBudgetsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateBudgetResponseDefaultHeaders the declared response headers of an HTTP default response for CreateBudget
+type CreateBudgetResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type CreateBudgetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Budget
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreateBudgetResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateBudgetResponse) GetJSON201() *Budget {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateBudgetResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateBudgetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateBudgetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateBudgetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateBudgetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteBudgetResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteBudget
+type DeleteBudgetResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type DeleteBudgetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteBudgetResponseDefaultHeaders
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteBudgetResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteBudgetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteBudgetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteBudgetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteBudgetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetBudgetResponseDefaultHeaders the declared response headers of an HTTP default response for GetBudget
+type GetBudgetResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type GetBudgetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Budget
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetBudgetResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetBudgetResponse) GetJSON200() *Budget {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetBudgetResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetBudgetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetBudgetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetBudgetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetBudgetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PatchBudgetResponseDefaultHeaders the declared response headers of an HTTP default response for PatchBudget
+type PatchBudgetResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type PatchBudgetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Budget
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PatchBudgetResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PatchBudgetResponse) GetJSON200() *Budget {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PatchBudgetResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PatchBudgetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PatchBudgetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PatchBudgetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PatchBudgetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListBudgetLinesResponseDefaultHeaders the declared response headers of an HTTP default response for ListBudgetLines
+type ListBudgetLinesResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListBudgetLinesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BudgetLinePage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListBudgetLinesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListBudgetLinesResponse) GetJSON200() *BudgetLinePage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListBudgetLinesResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListBudgetLinesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListBudgetLinesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListBudgetLinesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListBudgetLinesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RaiseBudgetResponseDefaultHeaders the declared response headers of an HTTP default response for RaiseBudget
+type RaiseBudgetResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type RaiseBudgetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Budget
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RaiseBudgetResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RaiseBudgetResponse) GetJSON200() *Budget {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RaiseBudgetResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RaiseBudgetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RaiseBudgetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RaiseBudgetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RaiseBudgetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetBudgetSeriesResponseDefaultHeaders the declared response headers of an HTTP default response for GetBudgetSeries
+type GetBudgetSeriesResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type GetBudgetSeriesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BudgetSeries
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetBudgetSeriesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetBudgetSeriesResponse) GetJSON200() *BudgetSeries {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetBudgetSeriesResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetBudgetSeriesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetBudgetSeriesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetBudgetSeriesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetBudgetSeriesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// TransferBudgetResponseDefaultHeaders the declared response headers of an HTTP default response for TransferBudget
+type TransferBudgetResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type TransferBudgetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Budget
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *TransferBudgetResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r TransferBudgetResponse) GetJSON200() *Budget {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r TransferBudgetResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r TransferBudgetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TransferBudgetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TransferBudgetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TransferBudgetResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -13370,6 +15112,175 @@ func (c *ClientWithResponses) TerminateAgentWithResponse(ctx context.Context, ag
 	return ParseTerminateAgentResponse(rsp)
 }
 
+// ListBudgetsWithResponse The budgets by name, each as its present period stands.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /budgets (the `ListBudgets` operationId).
+func (c *ClientWithResponses) ListBudgetsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListBudgetsResponse, error) {
+	rsp, err := c.ListBudgets(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListBudgetsResponse(rsp)
+}
+
+// CreateBudgetWithBodyWithResponse Makes a budget and opens its present period. What was spent before does not count.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /budgets (the `CreateBudget` operationId).
+func (c *ClientWithResponses) CreateBudgetWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateBudgetResponse, error) {
+	rsp, err := c.CreateBudgetWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateBudgetResponse(rsp)
+}
+
+// CreateBudgetWithResponse Makes a budget and opens its present period. What was spent before does not count.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /budgets (the `CreateBudget` operationId).
+func (c *ClientWithResponses) CreateBudgetWithResponse(ctx context.Context, body CreateBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBudgetResponse, error) {
+	rsp, err := c.CreateBudget(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateBudgetResponse(rsp)
+}
+
+// DeleteBudgetWithResponse Removes a budget and frees what jobs have reserved of it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /budgets/{budget} (the `DeleteBudget` operationId).
+func (c *ClientWithResponses) DeleteBudgetWithResponse(ctx context.Context, budget BudgetPath, reqEditors ...RequestEditorFn) (*DeleteBudgetResponse, error) {
+	rsp, err := c.DeleteBudget(ctx, budget, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteBudgetResponse(rsp)
+}
+
+// GetBudgetWithResponse One budget as its present period stands.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /budgets/{budget} (the `GetBudget` operationId).
+func (c *ClientWithResponses) GetBudgetWithResponse(ctx context.Context, budget BudgetPath, reqEditors ...RequestEditorFn) (*GetBudgetResponse, error) {
+	rsp, err := c.GetBudget(ctx, budget, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetBudgetResponse(rsp)
+}
+
+// PatchBudgetWithBodyWithResponse Edits a budget; null clears a limit. The limit of the present period moves by the difference. Scope, period and time zone stay.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /budgets/{budget} (the `PatchBudget` operationId).
+func (c *ClientWithResponses) PatchBudgetWithBodyWithResponse(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PatchBudgetResponse, error) {
+	rsp, err := c.PatchBudgetWithBody(ctx, budget, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePatchBudgetResponse(rsp)
+}
+
+// PatchBudgetWithResponse Edits a budget; null clears a limit. The limit of the present period moves by the difference. Scope, period and time zone stay.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /budgets/{budget} (the `PatchBudget` operationId).
+func (c *ClientWithResponses) PatchBudgetWithResponse(ctx context.Context, budget BudgetPath, body PatchBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchBudgetResponse, error) {
+	rsp, err := c.PatchBudget(ctx, budget, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePatchBudgetResponse(rsp)
+}
+
+// ListBudgetLinesWithResponse The lines of a budget, newest first. The sums of each period are those of its lines.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /budgets/{budget}/ledger (the `ListBudgetLines` operationId).
+func (c *ClientWithResponses) ListBudgetLinesWithResponse(ctx context.Context, budget BudgetPath, params *ListBudgetLinesParams, reqEditors ...RequestEditorFn) (*ListBudgetLinesResponse, error) {
+	rsp, err := c.ListBudgetLines(ctx, budget, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListBudgetLinesResponse(rsp)
+}
+
+// RaiseBudgetWithBodyWithResponse Gives a budget more money for its present period. At `until` it is taken back as far as it is free, the rest as it becomes free.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /budgets/{budget}/raise (the `RaiseBudget` operationId).
+func (c *ClientWithResponses) RaiseBudgetWithBodyWithResponse(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RaiseBudgetResponse, error) {
+	rsp, err := c.RaiseBudgetWithBody(ctx, budget, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRaiseBudgetResponse(rsp)
+}
+
+// RaiseBudgetWithResponse Gives a budget more money for its present period. At `until` it is taken back as far as it is free, the rest as it becomes free.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /budgets/{budget}/raise (the `RaiseBudget` operationId).
+func (c *ClientWithResponses) RaiseBudgetWithResponse(ctx context.Context, budget BudgetPath, body RaiseBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*RaiseBudgetResponse, error) {
+	rsp, err := c.RaiseBudget(ctx, budget, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRaiseBudgetResponse(rsp)
+}
+
+// GetBudgetSeriesWithResponse How the present period came about, and how its money may go on.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /budgets/{budget}/series (the `GetBudgetSeries` operationId).
+func (c *ClientWithResponses) GetBudgetSeriesWithResponse(ctx context.Context, budget BudgetPath, params *GetBudgetSeriesParams, reqEditors ...RequestEditorFn) (*GetBudgetSeriesResponse, error) {
+	rsp, err := c.GetBudgetSeries(ctx, budget, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetBudgetSeriesResponse(rsp)
+}
+
+// TransferBudgetWithBodyWithResponse Moves money from the present period of a budget to that of another. What is settled or reserved stays; more than is free is 409 `over_budget` with `free_usd`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /budgets/{budget}/transfer (the `TransferBudget` operationId).
+func (c *ClientWithResponses) TransferBudgetWithBodyWithResponse(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TransferBudgetResponse, error) {
+	rsp, err := c.TransferBudgetWithBody(ctx, budget, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTransferBudgetResponse(rsp)
+}
+
+// TransferBudgetWithResponse Moves money from the present period of a budget to that of another. What is settled or reserved stays; more than is free is 409 `over_budget` with `free_usd`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /budgets/{budget}/transfer (the `TransferBudget` operationId).
+func (c *ClientWithResponses) TransferBudgetWithResponse(ctx context.Context, budget BudgetPath, body TransferBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*TransferBudgetResponse, error) {
+	rsp, err := c.TransferBudget(ctx, budget, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTransferBudgetResponse(rsp)
+}
+
 // ListCoordinatorLogsWithResponse What the coordinator did, newest first.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -14999,6 +16910,479 @@ func ParseTerminateAgentResponse(rsp *http.Response) (*TerminateAgentResponse, e
 	switch {
 	case true:
 		var headers TerminateAgentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListBudgetsResponse parses an HTTP response from a ListBudgetsWithResponse call
+func ParseListBudgetsResponse(rsp *http.Response) (*ListBudgetsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListBudgetsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BudgetList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListBudgetsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateBudgetResponse parses an HTTP response from a CreateBudgetWithResponse call
+func ParseCreateBudgetResponse(rsp *http.Response) (*CreateBudgetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateBudgetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Budget
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers CreateBudgetResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteBudgetResponse parses an HTTP response from a DeleteBudgetWithResponse call
+func ParseDeleteBudgetResponse(rsp *http.Response) (*DeleteBudgetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteBudgetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteBudgetResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetBudgetResponse parses an HTTP response from a GetBudgetWithResponse call
+func ParseGetBudgetResponse(rsp *http.Response) (*GetBudgetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetBudgetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Budget
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetBudgetResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePatchBudgetResponse parses an HTTP response from a PatchBudgetWithResponse call
+func ParsePatchBudgetResponse(rsp *http.Response) (*PatchBudgetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PatchBudgetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Budget
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PatchBudgetResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListBudgetLinesResponse parses an HTTP response from a ListBudgetLinesWithResponse call
+func ParseListBudgetLinesResponse(rsp *http.Response) (*ListBudgetLinesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListBudgetLinesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BudgetLinePage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListBudgetLinesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRaiseBudgetResponse parses an HTTP response from a RaiseBudgetWithResponse call
+func ParseRaiseBudgetResponse(rsp *http.Response) (*RaiseBudgetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RaiseBudgetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Budget
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers RaiseBudgetResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetBudgetSeriesResponse parses an HTTP response from a GetBudgetSeriesWithResponse call
+func ParseGetBudgetSeriesResponse(rsp *http.Response) (*GetBudgetSeriesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetBudgetSeriesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BudgetSeries
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetBudgetSeriesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseTransferBudgetResponse parses an HTTP response from a TransferBudgetWithResponse call
+func ParseTransferBudgetResponse(rsp *http.Response) (*TransferBudgetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TransferBudgetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Budget
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers TransferBudgetResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -1,0 +1,188 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/budgets"
+	"fleetboard/internal/tenancy"
+)
+
+// budgetHandlers answer the calls about budgets.
+type budgetHandlers struct{ budgets budgetKeeper }
+
+type budgetKeeper interface {
+	List(ctx context.Context, who tenancy.Principal) ([]budgets.Budget, error)
+	Get(ctx context.Context, who tenancy.Principal, id ids.ID) (budgets.Budget, error)
+	Create(ctx context.Context, who tenancy.Principal, in budgets.Input) (budgets.Budget, error)
+	Change(ctx context.Context, who tenancy.Principal, id ids.ID, change budgets.Patch) (budgets.Budget, error)
+	Remove(ctx context.Context, who tenancy.Principal, id ids.ID) error
+	Transfer(ctx context.Context, who tenancy.Principal, from ids.ID, t budgets.Transfer) (int64, error)
+	Raise(ctx context.Context, who tenancy.Principal, id ids.ID, r budgets.Raise) (int64, error)
+	Ledger(ctx context.Context, who tenancy.Principal, id ids.ID, query budgets.LedgerQuery) ([]budgets.Line, int64, error)
+	Series(ctx context.Context, who tenancy.Principal, id ids.ID, bucket budgets.Bucket) (budgets.Series, error)
+}
+
+// budgetID reads the id of a budget. NotFound for what is none.
+func budgetID(text string) (ids.ID, error) {
+	id, ok := ids.Parse(text)
+	if !ok {
+		return ids.Nil, fault.New(fault.NotFound, "There is no such budget in this workspace.")
+	}
+	return id, nil
+}
+
+// ListBudgets gives all budgets, by name.
+func (s *budgetHandlers) ListBudgets(ctx context.Context, _ ListBudgetsRequestObject) (ListBudgetsResponseObject, error) {
+	list, err := s.budgets.List(ctx, whoOf(ctx))
+	return ListBudgets200JSONResponse{Items: models(list, budgetModel)}, err
+}
+
+// CreateBudget makes a budget.
+func (s *budgetHandlers) CreateBudget(ctx context.Context, r CreateBudgetRequestObject) (CreateBudgetResponseObject, error) {
+	limit, slice, err := dollarsOf(r.Body.LimitUSD, r.Body.SliceUSD)
+	if err != nil {
+		return nil, err
+	}
+	in := budgets.Input{Name: r.Body.Name, Scope: budgets.Scope(r.Body.Scope), Product: value(r.Body.Product), Phase: value(r.Body.Phase),
+		Job: value(r.Body.Job), Period: budgets.Period(r.Body.Period), Timezone: value(r.Body.Timezone),
+		Limits: budgets.Limits{Money: limit, Tokens: r.Body.LimitTokens, Runs: r.Body.LimitRuns}, Hard: r.Body.Hard == nil || *r.Body.Hard,
+		Slice: slice, SliceTokens: r.Body.SliceTokens, AlertAt: value(r.Body.AlertAt), Throttle: value(r.Body.Throttle)}
+	made, err := s.budgets.Create(ctx, whoOf(ctx), in)
+	return CreateBudget201JSONResponse(budgetModel(made)), err
+}
+
+// GetBudget reads one budget.
+func (s *budgetHandlers) GetBudget(ctx context.Context, r GetBudgetRequestObject) (GetBudgetResponseObject, error) {
+	b, err := s.get(ctx, r.Budget)
+	return GetBudget200JSONResponse(b), err
+}
+
+func (s *budgetHandlers) get(ctx context.Context, text string) (Budget, error) {
+	id, err := budgetID(text)
+	if err != nil {
+		return Budget{}, err
+	}
+	b, err := s.budgets.Get(ctx, whoOf(ctx), id)
+	return budgetModel(b), err
+}
+
+// PatchBudget edits a budget.
+func (s *budgetHandlers) PatchBudget(ctx context.Context, r PatchBudgetRequestObject) (PatchBudgetResponseObject, error) {
+	id, err := budgetID(r.Budget)
+	if err != nil {
+		return nil, err
+	}
+	limit, slice, err := dollarsOf(r.Body.LimitUSD, r.Body.SliceUSD)
+	if err != nil {
+		return nil, err
+	}
+	cleared := nullsOf(callOf(ctx).body)
+	sets := func(field string, given bool) bool { return given || slices.Contains(cleared, field) }
+	b, err := s.budgets.Change(ctx, whoOf(ctx), id, budgets.Patch{Version: r.Body.Version, Name: r.Body.Name,
+		Money:  budgets.Ceiling[spend.Nanos]{Set: sets("limit_usd", limit != nil), Value: limit},
+		Tokens: budgets.Ceiling[int64]{Set: sets("limit_tokens", r.Body.LimitTokens != nil), Value: r.Body.LimitTokens},
+		Runs:   budgets.Ceiling[int64]{Set: sets("limit_runs", r.Body.LimitRuns != nil), Value: r.Body.LimitRuns},
+		Hard:   r.Body.Hard, Slice: slice, SliceTokens: r.Body.SliceTokens, AlertAt: r.Body.AlertAt, Throttle: r.Body.Throttle})
+	return PatchBudget200JSONResponse(budgetModel(b)), err
+}
+
+// DeleteBudget removes a budget.
+func (s *budgetHandlers) DeleteBudget(ctx context.Context, r DeleteBudgetRequestObject) (DeleteBudgetResponseObject, error) {
+	id, err := budgetID(r.Budget)
+	if err != nil {
+		return nil, err
+	}
+	return DeleteBudget204Response{}, s.budgets.Remove(ctx, whoOf(ctx), id)
+}
+
+// TransferBudget moves money from one budget to another.
+func (s *budgetHandlers) TransferBudget(ctx context.Context, r TransferBudgetRequestObject) (TransferBudgetResponseObject, error) {
+	id, err := budgetID(r.Budget)
+	if err != nil {
+		return nil, err
+	}
+	to, ok := ids.Parse(r.Body.To)
+	if !ok {
+		return nil, fault.Invalid("to", "It must be the id of a budget.")
+	}
+	amount, err := spend.ParseAmount("amount_usd", r.Body.AmountUSD, spend.MaxAmount)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.budgets.Transfer(ctx, whoOf(ctx), id, budgets.Transfer{To: to, Amount: amount, Reason: value(r.Body.Reason)}); err != nil {
+		return nil, err
+	}
+	b, err := s.get(ctx, r.Budget)
+	return TransferBudget200JSONResponse(b), err
+}
+
+// RaiseBudget gives a budget more money.
+func (s *budgetHandlers) RaiseBudget(ctx context.Context, r RaiseBudgetRequestObject) (RaiseBudgetResponseObject, error) {
+	id, err := budgetID(r.Budget)
+	if err != nil {
+		return nil, err
+	}
+	amount, err := spend.ParseAmount("amount_usd", r.Body.AmountUSD, spend.MaxAmount)
+	if err != nil {
+		return nil, err
+	}
+	raise := budgets.Raise{Amount: amount, Until: r.Body.Until, Reason: value(r.Body.Reason)}
+	if _, err := s.budgets.Raise(ctx, whoOf(ctx), id, raise); err != nil {
+		return nil, err
+	}
+	b, err := s.get(ctx, r.Budget)
+	return RaiseBudget200JSONResponse(b), err
+}
+
+// ListBudgetLines gives a page of a budget's ledger, newest first.
+func (s *budgetHandlers) ListBudgetLines(ctx context.Context, r ListBudgetLinesRequestObject) (ListBudgetLinesResponseObject, error) {
+	id, err := budgetID(r.Budget)
+	if err != nil {
+		return nil, err
+	}
+	var before int64
+	if cursor := value(r.Params.Cursor); cursor != "" {
+		if before, err = strconv.ParseInt(cursor, 10, 64); err != nil || before < 1 {
+			return nil, fault.Invalid("cursor", "It must be one that this server gave out.")
+		}
+	}
+	lines, last, err := s.budgets.Ledger(ctx, whoOf(ctx), id, budgets.LedgerQuery{Before: before, Limit: limit(r.Params.Limit)})
+	next := ""
+	if last > 0 {
+		next = strconv.FormatInt(last, 10)
+	}
+	return ListBudgetLines200JSONResponse{Items: models(lines, budgetLineModel), NextCursor: next}, err
+}
+
+// GetBudgetSeries tells how the present period came about.
+func (s *budgetHandlers) GetBudgetSeries(ctx context.Context, r GetBudgetSeriesRequestObject) (GetBudgetSeriesResponseObject, error) {
+	id, err := budgetID(r.Budget)
+	if err != nil {
+		return nil, err
+	}
+	bucket := budgets.Daily
+	if r.Params.Bucket != nil {
+		bucket = budgets.Bucket(*r.Params.Bucket)
+	}
+	series, err := s.budgets.Series(ctx, whoOf(ctx), id, bucket)
+	return GetBudgetSeries200JSONResponse(seriesModel(series)), err
+}
+
+// dollarsOf reads a limit and a slice; nil for what is not there.
+func dollarsOf(limit, slice *string) (most, each *spend.Nanos, err error) {
+	read := func(field string, text *string) *spend.Nanos {
+		if text == nil || err != nil {
+			return nil
+		}
+		var n spend.Nanos
+		n, err = spend.ParseAmount(field, *text, spend.MaxAmount)
+		return &n
+	}
+	most, each = read("limit_usd", limit), read("slice_usd", slice)
+	return most, each, err
+}

@@ -1,0 +1,68 @@
+package budgets
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
+)
+
+// workspacesTx are the workspaces that have budgets, as the system role sees them.
+func workspacesTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
+	list, err := q.BudgetWorkspaces(ctx, tx)
+	if err != nil {
+		return nil, fmt.Errorf("workspaces with budgets: %w", err)
+	}
+	return list, nil
+}
+
+// hoursTx reads how periods of budgets stood, hour by hour, in the order of time.
+func hoursTx(ctx context.Context, tx db.Tx, workspace ids.ID, budgets []ids.ID, since time.Time) (map[ids.ID][]hour, error) {
+	rows, err := q.BudgetHours(ctx, tx, dbsqlc.BudgetHoursParams{WorkspaceID: workspace, BudgetIds: budgets, Since: since})
+	if err != nil {
+		return nil, fmt.Errorf("read hours: %w", err)
+	}
+	found := map[ids.ID][]hour{}
+	for _, r := range rows {
+		found[r.BudgetID] = append(found[r.BudgetID], hour{period: r.PeriodStart, begins: r.Hour, Point: Point{At: r.At,
+			Limits:   Limits{Money: money(r.LimitNanos)},
+			Settled:  Amounts{Money: spend.Nanos(r.SettledNanos), Tokens: r.SettledTokens, Runs: r.Runs},
+			Reserved: Amounts{Money: spend.Nanos(r.ReservedNanos), Tokens: r.ReservedTokens}}})
+	}
+	return found, nil
+}
+
+// snapshotTx keeps how the periods stand in this hour.
+func snapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID, now time.Time) error {
+	err := q.BudgetSnapshot(ctx, tx, dbsqlc.BudgetSnapshotParams{WorkspaceID: workspace, ReadAt: now, Since: now.Add(-2 * time.Hour)})
+	if err != nil {
+		return fmt.Errorf("keep hours: %w", err)
+	}
+	return nil
+}
+
+// foreseeTx keeps the projections of budgets.
+func foreseeTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Budget) error {
+	p := dbsqlc.BudgetProjectParams{WorkspaceID: workspace}
+	orForever := func(at *time.Time) time.Time {
+		if at == nil {
+			return Forever
+		}
+		return *at
+	}
+	for _, b := range list {
+		f := b.Projection
+		p.Ids, p.Verdicts = append(p.Ids, b.ID), append(p.Verdicts, string(f.Verdict))
+		p.Burn1h, p.Burn24h, p.Burn7d = append(p.Burn1h, int64(f.BurnPerDay1h)), append(p.Burn24h, int64(f.BurnPerDay24h)), append(p.Burn7d, int64(f.BurnPerDay7d))
+		p.P50, p.P90 = append(p.P50, orForever(f.ExhaustedP50)), append(p.P90, orForever(f.ExhaustedP90))
+		p.ThrottledBelow = append(p.ThrottledBelow, int16(b.ThrottledBelow)) //nolint:gosec // 0 to 10
+	}
+	if err := q.BudgetProject(ctx, tx, p); err != nil {
+		return fmt.Errorf("keep projections: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package budgets_test
+
+import (
+	"slices"
+	"testing"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend/budgets"
+	"fleetboard/internal/spend/forecast"
+)
+
+// A period that has begun is opened by the sweep, and who waits is told.
+func TestPeriodsOpenByThemselves(t *testing.T) {
+	w := newWorld(t)
+	b := w.made(monthly(100))
+	dbfactory.Exec(t, w.db, `DELETE FROM budget_period`)
+	w.told()
+	for want := 1; want >= 0; want-- {
+		if n, err := w.Sweep(t.Context()); n != want || err != nil {
+			t.Errorf("opened %d, %v; want %d", n, err, want)
+		}
+		if slices.Contains(w.told(), b.ID) != (want == 1) {
+			t.Errorf("of %d opened periods the waiting were told otherwise", want)
+		}
+	}
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM budget_period`); n != 1 || w.unequal() != 0 {
+		t.Errorf("%d periods", n)
+	}
+}
+
+// A budget whose money will not last says so once a period and holds low priorities;
+// with enough money it lets them go.
+func TestABudgetThatRunsOut(t *testing.T) {
+	w := newWorld(t)
+	b := w.made(monthly(100, func(in *budgets.Input) { in.Throttle, in.Period = true, budgets.Once }))
+	// Seven days of ten dollars a day, and twenty are left.
+	dbfactory.Exec(t, w.db, `INSERT INTO budget_hour (workspace_id, budget_id, period_start, hour, limit_nanos, settled_nanos, reserved_nanos,
+			settled_tokens, reserved_tokens, runs)
+		SELECT workspace_id, budget_id, period_start, date_trunc('hour', now(), 'UTC') - h * interval '1 hour', limit_nanos,
+			80000000000 - h * 10000000000 / 24, 0, 0, 0, 0 FROM budget_period, generate_series(1, 168) AS h`)
+	w.book(b.ID, budgets.Settled, budgets.Free, budgets.Consumed, 80*dollar)
+	for want := 1; want >= 0; want-- {
+		if n, err := w.Foresee(t.Context()); n != want || err != nil {
+			t.Errorf("told of %d, %v; want %d", n, err, want)
+		}
+	}
+	got := w.get(b.ID)
+	if v := got.Projection.Verdict; v != forecast.Throttle || got.ThrottledBelow == 0 || got.Projection.ExhaustedP50 == nil {
+		t.Errorf("it holds priorities below %d and says %+v", got.ThrottledBelow, got.Projection)
+	}
+	if len(got.State.Alerts) != 1 || got.State.Alerts[0].Threshold != budgets.RunsOut || dbfactory.EventCount(t, w.db, "budget.will_run_out") != 1 {
+		t.Errorf("it told %v", got.State.Alerts)
+	}
+	w.checkSeries(b.ID)
+	if _, err := w.Raise(t.Context(), w.who, b.ID, budgets.Raise{Amount: 1000 * dollar}); err != nil {
+		t.Fatal(err)
+	}
+	w.told()
+	if _, err := w.Foresee(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.get(b.ID); got.ThrottledBelow != 0 || got.Projection.Verdict != forecast.Enough || !slices.Contains(w.told(), b.ID) {
+		t.Errorf("it holds priorities below %d and says %s", got.ThrottledBelow, got.Projection.Verdict)
+	}
+}
+
+// checkSeries checks the series of a budget with a week behind it, of which 80 dollars are
+// settled.
+func (w *world) checkSeries(id ids.ID) {
+	t := w.t
+	t.Helper()
+	series, err := w.Series(t.Context(), w.who, id, budgets.Daily)
+	if err != nil || len(series.Points) < 8 || len(series.Fan) == 0 || series.Points[len(series.Points)-1].Settled.Money != 80*dollar {
+		t.Errorf("%d points, %d steps, %v", len(series.Points), len(series.Fan), err)
+	}
+	for i := 1; i < len(series.Points); i++ {
+		if a, b := series.Points[i-1], series.Points[i]; !a.At.Before(b.At) || a.Settled.Money > b.Settled.Money {
+			t.Errorf("%v comes before %v", a, b)
+		}
+	}
+	if hours, err := w.Series(t.Context(), w.who, id, budgets.Hourly); err != nil || len(hours.Points) < 168 {
+		t.Errorf("%d points by the hour, %v", len(hours.Points), err)
+	}
+}
+
+// The hour's row follows the period, and the hours before stay.
+func TestHoursAreKept(t *testing.T) {
+	w := newWorld(t)
+	b := w.made(monthly(100))
+	for i := range 2 {
+		w.book(b.ID, budgets.Settled, budgets.Free, budgets.Consumed, dollar)
+		if _, err := w.Foresee(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := dbfactory.Int(t, w.db, `SELECT max(settled_nanos) / 1000000000 FROM budget_hour`); n != i+1 {
+			t.Errorf("%d dollars are kept", n)
+		}
+	}
+}
