@@ -19,6 +19,7 @@ import (
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/notifier"
+	"fleetboard/internal/spend/estimates"
 	"fleetboard/internal/tenancy"
 )
 
@@ -138,7 +139,8 @@ func (m *matrix) fill() {
 		"UPDATE access_token SET name = 'canary7q ' || name"} {
 		dbfactory.Exec(m.t, m.DB, sql)
 	}
-	calls := api.New(api.Deps{Jobs: m.Jobs, Attempts: m.Attempts, JobLogs: m.JobLogs, Fleet: m.Fleet, Dispatch: m.Dispatch, Kanban: m.Kanban, Events: m.Events, Tokens: m.Accounts.Tokens, Log: m.Log})
+	calls := api.New(api.Deps{Jobs: m.Jobs, Attempts: m.Attempts, JobLogs: m.JobLogs, Fleet: m.Fleet, Dispatch: m.Dispatch, Kanban: m.Kanban, Events: m.Events,
+		Estimates: estimates.New(m.DB), Tokens: m.Accounts.Tokens, Log: m.Log})
 	call := func(token, method, path string, body any) map[string]any {
 		m.t.Helper()
 		raw, err := json.Marshal(body)

@@ -29,6 +29,7 @@ import (
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/notifier"
+	"fleetboard/internal/spend/estimates"
 	"fleetboard/internal/tenancy"
 )
 
@@ -60,7 +61,7 @@ func newServer(t *testing.T) *server {
 	work, board := dispatch.New(d, list, wake, people.Tokens, log), kanban.New(d, events, wake, log)
 	front := httptest.NewServer(api.New(api.Deps{Tokens: people.Tokens, Jobs: list, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: work,
-		Kanban: board, Events: events, Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Wake: wake, Log: log}))
+		Kanban: board, Events: events, Estimates: estimates.New(d), Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Wake: wake, Log: log}))
 	s := &server{db: d, url: front.URL + api.BasePath, people: people,
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	t.Cleanup(func() {

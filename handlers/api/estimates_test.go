@@ -34,6 +34,9 @@ func TestEstimates(t *testing.T) {
 	w := newWorld(t)
 	key := w.as(w.owner, "POST", "/jobs", object{"title": "Fix", "kind": "fix", "estimated_minutes": 200, "tier": "large"}).want(201).text("key")
 	cold := w.as(w.owner, "GET", "/jobs/"+key+"/estimate", nil).want(200)
+	if read := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200).text("estimated_usd"); read != cold.text("p50_usd") {
+		t.Errorf("the job says $%s, its estimate $%s", read, cold.text("p50_usd"))
+	}
 	if cold.text("source") != "formula" || cold.number("samples") != 0 || cold.text("tier") != "large" || cold.text("p50_usd") != "0.129168000" {
 		t.Errorf("a cold start: %s", cold.raw)
 	}

@@ -24,6 +24,7 @@ import (
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/notifier"
+	"fleetboard/internal/spend/estimates"
 )
 
 // liveServer is a second process on a world's database, which hears of news and
@@ -58,7 +59,7 @@ func newLiveServer(w *world) *liveServer {
 		defer close(stopped)
 		_ = wake.Run(ctx)
 	}()
-	server := api.New(api.Deps{Jobs: w.jobs, Dispatch: w.dispatch, Events: eventlog.New(w.db), Tokens: w.accounts.Tokens, Log: log,
+	server := api.New(api.Deps{Jobs: w.jobs, Dispatch: w.dispatch, Events: eventlog.New(w.db), Estimates: estimates.New(w.db), Tokens: w.accounts.Tokens, Log: log,
 		Wake: counted{wake, &s.subs}, Done: s.done})
 	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		server.ServeHTTP(late{rw}, r)

@@ -17,6 +17,8 @@ type jobHandlers struct {
 	fleet    reach
 	agents   agentFinder
 	usage    jobUsage
+
+	estimates estimator
 }
 
 type jobKeeper interface {
@@ -67,8 +69,12 @@ func (s *jobHandlers) GetJob(ctx context.Context, r GetJobRequestObject) (GetJob
 		return nil, err
 	}
 	used, err := s.usage.Usage(ctx, who, job.ID)
-	model, total := jobModel(job), usageModel(used.Total)
-	model.Usage = &total
+	if err != nil {
+		return nil, err
+	}
+	expected, err := s.estimates.Of(ctx, who, askOf(job))
+	model, total, estimated := jobModel(job), usageModel(used.Total), expected.P50.Fixed()
+	model.Usage, model.EstimatedUSD = &total, &estimated
 	return GetJob200JSONResponse(model), err
 }
 

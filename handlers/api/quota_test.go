@@ -16,6 +16,7 @@ import (
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/spend/estimates"
 	"fleetboard/internal/tenancy"
 	"fleetboard/internal/tenancy/quota"
 )
@@ -38,7 +39,7 @@ func (w *world) limited(perSecond int) (http.Handler, *lookups) {
 	log := slog.New(slog.DiscardHandler)
 	events := eventlog.New(w.db)
 	return api.New(api.Deps{Jobs: w.jobs, Fleet: fleet.NewService(w.db, silence{}), Dispatch: w.dispatch, Kanban: kanban.New(w.db, events, silence{}, log),
-		Events: events, Tokens: looked, Log: log, Quota: quota.New(perSecond),
+		Events: events, Estimates: estimates.New(w.db), Tokens: looked, Log: log, Quota: quota.New(perSecond),
 		ClientAddress: func(r *http.Request) string { return r.Header.Get("X-Test-Client") }}), looked
 }
 

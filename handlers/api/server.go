@@ -114,7 +114,7 @@ func New(d Deps) *Server {
 		factoryHandlers:  factoryHandlers{fleet: d.Fleet, removal: d.Dispatch},
 		historyHandlers: historyHandlers{jobs: d.Jobs, attempts: d.Attempts, logs: d.JobLogs, agents: d.Fleet, usage: d.Dispatch,
 			events: d.Events, board: d.Kanban},
-		jobHandlers:         jobHandlers{jobs: d.Jobs, discover: d.Dispatch, fleet: d.Fleet, agents: d.Fleet, usage: d.Dispatch},
+		jobHandlers:         jobHandlers{jobs: d.Jobs, discover: d.Dispatch, fleet: d.Fleet, agents: d.Fleet, usage: d.Dispatch, estimates: d.Estimates},
 		linkHandlers:        linkHandlers{links: d.Jobs},
 		metaHandlers:        metaHandlers{build: d.Build, version: version},
 		productHandlers:     productHandlers{products: d.Jobs},

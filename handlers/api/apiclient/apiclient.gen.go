@@ -1782,6 +1782,9 @@ type Job struct {
 	EstimatedComplexity string   `json:"estimated_complexity"`
 	EstimatedMinutes    *int     `json:"estimated_minutes"`
 
+	// EstimatedUSD What half of such jobs cost at most, as GET /jobs/{job}/estimate says; only where one job is read.
+	EstimatedUSD *string `json:"estimated_usd,omitempty"`
+
 	// Factory The one factory that may run it; empty where any may.
 	Factory      string     `json:"factory"`
 	FailedAt     *time.Time `json:"failed_at"`
