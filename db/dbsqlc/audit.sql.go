@@ -13,6 +13,160 @@ import (
 	"github.com/google/uuid"
 )
 
+const auditBudgetLeft = `-- name: AuditBudgetLeft :many
+SELECT b.name, r.job_id, r.epoch FROM budget_reservation r JOIN budget b ON b.workspace_id = r.workspace_id AND b.id = r.budget_id
+WHERE r.workspace_id = $1 AND NOT EXISTS (
+    SELECT FROM job_lease l WHERE l.workspace_id = r.workspace_id AND l.job_id = r.job_id AND l.epoch = r.epoch)
+ORDER BY b.name, r.job_id, r.epoch
+`
+
+type AuditBudgetLeftRow struct {
+	Name  string
+	JobID uuid.UUID
+	Epoch int64
+}
+
+// What is held of budgets for leases that have ended.
+func (q *Queries) AuditBudgetLeft(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]AuditBudgetLeftRow, error) {
+	rows, err := db.Query(ctx, auditBudgetLeft, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AuditBudgetLeftRow{}
+	for rows.Next() {
+		var i AuditBudgetLeftRow
+		if err := rows.Scan(&i.Name, &i.JobID, &i.Epoch); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const auditBudgetReserved = `-- name: AuditBudgetReserved :many
+SELECT b.name, p.period_start, p.reserved_nanos, p.reserved_tokens, coalesce(sum(r.held_nanos), 0)::bigint AS held_nanos,
+    coalesce(sum(r.held_tokens), 0)::bigint AS held_tokens
+FROM budget_period p JOIN budget b ON b.workspace_id = p.workspace_id AND b.id = p.budget_id
+LEFT JOIN budget_reservation r ON r.workspace_id = p.workspace_id AND r.budget_id = p.budget_id AND r.period_start = p.period_start
+WHERE p.workspace_id = $1
+GROUP BY p.budget_id, p.period_start, b.name, p.reserved_nanos, p.reserved_tokens
+HAVING p.reserved_nanos <> coalesce(sum(r.held_nanos), 0) OR p.reserved_tokens <> coalesce(sum(r.held_tokens), 0)
+ORDER BY b.name, p.period_start
+`
+
+type AuditBudgetReservedRow struct {
+	Name           string
+	PeriodStart    time.Time
+	ReservedNanos  int64
+	ReservedTokens int64
+	HeldNanos      int64
+	HeldTokens     int64
+}
+
+// Periods of budgets that have reserved something else than leases hold of them.
+func (q *Queries) AuditBudgetReserved(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]AuditBudgetReservedRow, error) {
+	rows, err := db.Query(ctx, auditBudgetReserved, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AuditBudgetReservedRow{}
+	for rows.Next() {
+		var i AuditBudgetReservedRow
+		if err := rows.Scan(
+			&i.Name,
+			&i.PeriodStart,
+			&i.ReservedNanos,
+			&i.ReservedTokens,
+			&i.HeldNanos,
+			&i.HeldTokens,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const auditBudgetSums = `-- name: AuditBudgetSums :many
+SELECT b.name, p.period_start, (coalesce(p.limit_nanos, 0) - coalesce(s.limit_nanos, 0))::bigint AS limit_nanos,
+    (coalesce(p.limit_tokens, 0) - coalesce(s.limit_tokens, 0))::bigint AS limit_tokens, (coalesce(p.limit_runs, 0) - coalesce(s.limit_runs, 0))::bigint AS limit_runs,
+    (p.settled_nanos - coalesce(s.settled_nanos, 0))::bigint AS settled_nanos, (p.settled_tokens - coalesce(s.settled_tokens, 0))::bigint AS settled_tokens,
+    (p.reserved_nanos - coalesce(s.reserved_nanos, 0))::bigint AS reserved_nanos, (p.reserved_tokens - coalesce(s.reserved_tokens, 0))::bigint AS reserved_tokens,
+    (p.runs - coalesce(s.runs, 0))::bigint AS runs
+FROM budget_period p JOIN budget b ON b.workspace_id = p.workspace_id AND b.id = p.budget_id
+LEFT JOIN (
+    SELECT l.budget_id, l.period_start,
+        sum(CASE 'outside' WHEN l.from_account THEN l.nanos WHEN l.to_account THEN -l.nanos ELSE 0 END) AS limit_nanos,
+        sum(CASE 'outside' WHEN l.from_account THEN l.tokens WHEN l.to_account THEN -l.tokens ELSE 0 END) AS limit_tokens,
+        sum(CASE 'outside' WHEN l.from_account THEN l.runs WHEN l.to_account THEN -l.runs ELSE 0 END) AS limit_runs,
+        sum(CASE 'settled' WHEN l.to_account THEN l.nanos WHEN l.from_account THEN -l.nanos ELSE 0 END) AS settled_nanos,
+        sum(CASE 'settled' WHEN l.to_account THEN l.tokens WHEN l.from_account THEN -l.tokens ELSE 0 END) AS settled_tokens,
+        sum(CASE 'settled' WHEN l.to_account THEN l.runs WHEN l.from_account THEN -l.runs ELSE 0 END) AS runs,
+        sum(CASE 'reserved' WHEN l.to_account THEN l.nanos WHEN l.from_account THEN -l.nanos ELSE 0 END) AS reserved_nanos,
+        sum(CASE 'reserved' WHEN l.to_account THEN l.tokens WHEN l.from_account THEN -l.tokens ELSE 0 END) AS reserved_tokens
+    FROM budget_ledger l WHERE l.workspace_id = $1 GROUP BY l.budget_id, l.period_start
+) s ON s.budget_id = p.budget_id AND s.period_start = p.period_start
+WHERE p.workspace_id = $1 AND (s.budget_id IS NULL
+    OR coalesce(p.limit_nanos, 0) <> s.limit_nanos OR coalesce(p.limit_tokens, 0) <> s.limit_tokens OR coalesce(p.limit_runs, 0) <> s.limit_runs
+    OR p.settled_nanos <> s.settled_nanos OR p.settled_tokens <> s.settled_tokens OR p.reserved_nanos <> s.reserved_nanos
+    OR p.reserved_tokens <> s.reserved_tokens OR p.runs <> s.runs)
+ORDER BY b.name, p.period_start
+`
+
+type AuditBudgetSumsRow struct {
+	Name           string
+	PeriodStart    time.Time
+	LimitNanos     int64
+	LimitTokens    int64
+	LimitRuns      int64
+	SettledNanos   int64
+	SettledTokens  int64
+	ReservedNanos  int64
+	ReservedTokens int64
+	Runs           int64
+}
+
+// Periods of budgets whose sums are not those of their ledger, as one moment saw them: by
+// how much each sum is larger.
+func (q *Queries) AuditBudgetSums(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]AuditBudgetSumsRow, error) {
+	rows, err := db.Query(ctx, auditBudgetSums, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AuditBudgetSumsRow{}
+	for rows.Next() {
+		var i AuditBudgetSumsRow
+		if err := rows.Scan(
+			&i.Name,
+			&i.PeriodStart,
+			&i.LimitNanos,
+			&i.LimitTokens,
+			&i.LimitRuns,
+			&i.SettledNanos,
+			&i.SettledTokens,
+			&i.ReservedNanos,
+			&i.ReservedTokens,
+			&i.Runs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const auditCounts = `-- name: AuditCounts :many
 SELECT coalesce(p.name, 'a product that is gone')::text AS product, c.status::text AS status, sum(c.counted)::bigint AS counted,
     sum(c.present)::bigint AS present

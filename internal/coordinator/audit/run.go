@@ -30,14 +30,14 @@ var rules = []rule{
 }
 
 // Run checks, for every job of every workspace, that the rows about it agree, and
-// that the counts of jobs are right. An error means that it could not look at all
+// that the counts of jobs and the sums of budgets are right. An error means that it could not look at all
 // of them; the report then holds what it saw.
 func Run(ctx context.Context, d *db.DB) (Report, error) {
 	var r Report
 	for _, rule := range rules {
 		r.Checks = append(r.Checks, Check{Name: rule.name, About: rule.about})
 	}
-	r.Checks = append(r.Checks, wholes...)
+	r.Checks = append(append(r.Checks, wholes...), budgetChecks...)
 	err := r.walk(ctx, d, runPage, func(ctx context.Context, tx db.Tx, w workspace, after ids.ID) (int, ids.ID, error) {
 		rows, err := recordsTx(ctx, tx, w.ID, after, runPage)
 		last := lastID
@@ -54,6 +54,9 @@ func Run(ctx context.Context, d *db.DB) (Report, error) {
 		}
 		if err == nil && len(rows) < runPage {
 			err = r.counts(ctx, tx, w)
+		}
+		if err == nil && len(rows) < runPage {
+			err = r.budgets(ctx, tx, w)
 		}
 		return len(rows), last, err
 	})
