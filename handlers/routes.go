@@ -10,6 +10,7 @@ import (
 	"fleetboard/examples"
 	"fleetboard/handlers/agents"
 	"fleetboard/handlers/board"
+	"fleetboard/handlers/budgets"
 	"fleetboard/handlers/job"
 	"fleetboard/handlers/jobform"
 	"fleetboard/handlers/live"
@@ -44,14 +45,16 @@ func (s *Server) pages() []web.Route {
 	needs := needsyou.New(needsyou.Deps{Web: site, Kanban: d.Kanban})
 	standing := statuspage.New(statuspage.Deps{Web: site, Coordinator: d.Coordinator, Dispatch: d.Dispatch, Fleet: d.Fleet,
 		Kanban: d.Kanban})
-	registry.Register(boards.Live(), jobPages.Live(), agent.Live(), reviews.Live(), events.Live(), needs.Live(), standing.Live())
+	money := budgets.New(budgets.Deps{Web: site, Kanban: d.Kanban, Budgets: d.Budgets})
+	registry.Register(boards.Live(), jobPages.Live(), agent.Live(), reviews.Live(), events.Live(), needs.Live(), standing.Live(),
+		money.Live())
 
 	return slices.Concat(
 		[]web.Route{web.Get("/live", tenancy.ReadBoard, s.Live.Show)},
 		boards.Routes(), jobPages.Routes(), reviews.Routes(), needs.Routes(), agent.Routes(), events.Routes(),
 		jobform.New(jobform.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Dispatch: d.Dispatch}).Routes(),
 		palette.New(palette.Deps{Jobs: d.Jobs, Fleet: d.Fleet}).Routes(),
-		standing.Routes(),
+		standing.Routes(), money.Routes(),
 		login.New(login.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions, Fleet: d.Fleet,
 			Log: d.Log}).Routes(),
 		settings.New(settings.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions,

@@ -22,6 +22,7 @@ import (
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/spend/budgets"
 	"fleetboard/internal/tenancy/quota"
 )
 
@@ -41,6 +42,7 @@ type Deps struct {
 	Dispatch *dispatch.Service
 	Kanban   *kanban.Service
 	Events   *eventlog.Log
+	Budgets  *budgets.Service
 	// Coordinator says who leads.
 	Coordinator *coordinator.Service
 

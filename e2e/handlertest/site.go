@@ -28,6 +28,7 @@ import (
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/notifier"
+	"fleetboard/internal/spend/budgets"
 )
 
 // The owner of an OwnedSite.
@@ -87,6 +88,7 @@ func NewSite(t *testing.T, in setup.BootstrapInput, change ...func(*handlers.Dep
 		Dispatch: dispatch.New(d, list, wake, people.Tokens, log),
 		Kanban:   kanban.New(d, events, wake, log),
 		Events:   events,
+		Budgets:  budgets.NewService(d, wake, nil),
 
 		Coordinator: coordinator.New(d, coordinator.Work{}, wake, log),
 	}

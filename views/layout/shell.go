@@ -17,6 +17,7 @@ const (
 	SectionReview   Section = "review"
 	SectionNeedsYou Section = "needs-you"
 	SectionAgents   Section = "agents"
+	SectionBudgets  Section = "budgets"
 	SectionTimeline Section = "timeline"
 	SectionStatus   Section = "status"
 	SectionSettings Section = "settings"

@@ -23,6 +23,7 @@ const (
 	AgentScript = "/agent.sh"
 	JobSearch   = "/jobs/search"
 	Agents      = "/agents"
+	Budgets     = "/budgets"
 	AgentPanel  = "/agents/panel"
 	Palette     = "/palette"
 	Review      = "/review"
@@ -188,4 +189,16 @@ func with(path string, v url.Values) string {
 		return path
 	}
 	return path + "?" + v.Encode()
+}
+
+// Budget is the page of budgets with one of them at length.
+func Budget(id string) string { return with(Budgets, url.Values{"budget": {id}}) }
+
+// LiveBudgets is the stream of the page of budgets; budget may be "".
+func LiveBudgets(after, budget string) string {
+	q := url.Values{"on": {"budgets"}}
+	if budget != "" {
+		q.Set("budget", budget)
+	}
+	return live(after, q)
 }

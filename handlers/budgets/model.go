@@ -1,0 +1,228 @@
+package budgets
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend/budgets"
+	"fleetboard/internal/spend/forecast"
+	view "fleetboard/views/budgets"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// model is the page with all budgets and the chosen one at length, else the widest.
+func model(list []budgets.Budget, chosen string) view.Budgets {
+	m := view.Budgets{Count: web.Plural(len(list), "budget", "budgets")}
+	if len(list) == 0 {
+		m.Empty = &ui.Empty{Title: "No budget yet", Text: "A budget says how much a workspace, a product, a phase or a job may spend. " +
+			"A hard one holds claims before the money is gone; a soft one only tells. Make the first one with POST /api/v1/budgets."}
+		return m
+	}
+	list = inOrder(list)
+	at := max(slices.IndexFunc(list, func(b budgets.Budget) bool { return b.ID.String() == chosen }), 0)
+	one := summary(list[at])
+	m.One = &one
+	for i, b := range list {
+		row := rowOf(b)
+		row.Current = i == at
+		m.Rows = append(m.Rows, row)
+	}
+	return m
+}
+
+// inOrder puts the workspace's budgets first, then each product's with its phases.
+func inOrder(list []budgets.Budget) []budgets.Budget {
+	scopes := []budgets.Scope{budgets.Workspace, budgets.Product, budgets.Milestone, budgets.Job}
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b budgets.Budget) int {
+		last := func(b budgets.Budget) int { // jobs, and phases of all products, follow the products
+			switch {
+			case b.Scope == budgets.Workspace:
+				return 0
+			case b.Product != "":
+				return 1
+			}
+			return 2
+		}
+		return cmp.Or(cmp.Compare(last(a), last(b)), cmp.Compare(a.Product, b.Product),
+			cmp.Compare(slices.Index(scopes, a.Scope), slices.Index(scopes, b.Scope)), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// measure is what a budget limits first: money, else tokens, else runs.
+type measure struct {
+	limit, settled, reserved int64
+	limited                  bool
+	text                     func(int64) string
+}
+
+func measureOf(s budgets.State) measure {
+	switch {
+	case s.Limits.Money == nil && s.Limits.Tokens != nil:
+		return measure{*s.Limits.Tokens, s.Settled.Tokens, s.Reserved.Tokens, true, counted("token", "tokens")}
+	case s.Limits.Money == nil && s.Limits.Runs != nil:
+		return measure{*s.Limits.Runs, s.Settled.Runs, s.Reserved.Runs, true, counted("run", "runs")}
+	}
+	m := measure{settled: int64(s.Settled.Money), reserved: int64(s.Reserved.Money), text: ui.Dollars}
+	if s.Limits.Money != nil {
+		m.limit, m.limited = int64(*s.Limits.Money), true
+	}
+	return m
+}
+
+func counted(one, many string) func(int64) string {
+	return func(n int64) string { return web.Plural(int(n), one, many) }
+}
+
+func (m measure) free() int64 { return m.limit - m.settled - m.reserved }
+
+func (m measure) freeText() string {
+	if !m.limited {
+		return "no limit"
+	}
+	return m.text(m.free())
+}
+
+func (m measure) limitText() string {
+	if !m.limited {
+		return "no limit"
+	}
+	return m.text(m.limit)
+}
+
+// tone is that of what is free: nothing is bad.
+func (m measure) tone() ui.Tone {
+	if m.limited && m.free() <= 0 {
+		return ui.Bad
+	}
+	return ""
+}
+
+// bar is what is used, in thousandths of the limit, and of what is used where there is
+// no limit or more than it.
+func (m measure) bar() view.Bar {
+	whole := max(float64(m.limit), float64(m.settled)+float64(m.reserved), 1)
+	settled, reserved := thousandths(m.settled, whole), thousandths(m.reserved, whole)
+	return view.Bar{Settled: strconv.Itoa(settled), ReservedFrom: strconv.Itoa(settled),
+		Reserved: strconv.Itoa(min(reserved, 1000-settled)),
+		Label:    "Settled " + m.text(m.settled) + ", reserved " + m.text(m.reserved) + ", free " + m.freeText() + " of " + m.limitText()}
+}
+
+func thousandths(part int64, whole float64) int {
+	return int(min(max(float64(part)/whole, 0), 1)*1000 + 0.5)
+}
+
+func rowOf(b budgets.Budget) view.Row {
+	m, end := measureOf(b.State), endOf(b)
+	return view.Row{ID: b.ID.String(), Name: b.Name, About: about(b), URL: links.Budget(b.ID.String()),
+		Indented: b.Scope == budgets.Milestone && b.ProductID != ids.Nil, Bar: m.bar(),
+		Allocated: m.limitText(), Settled: m.text(m.settled), Reserved: m.text(m.reserved), Free: m.freeText(), FreeTone: m.tone(),
+		PerDay: ui.Dollars(int64(b.Projection.BurnPerDay7d)), RunsOut: end.text, Tone: end.tone}
+}
+
+func summary(b budgets.Budget) view.Summary {
+	m, end := measureOf(b.State), endOf(b)
+	s := view.Summary{Title: b.Name + ", free of " + m.limitText(), Free: m.freeText(), FreeTone: m.tone(), Settled: m.text(m.settled),
+		Reserved: m.text(m.reserved), Bar: m.bar(), Burn: ui.Dollars(int64(b.Projection.BurnPerDay7d)), BurnOver: "over 7 days",
+		BurnNow: ui.Dollars(int64(b.Projection.BurnPerDay1h)) + " a day over the last hour",
+		RunsOut: end.text, Tone: end.tone, Likely: end.likely, Warning: end.warning, Facts: facts(b)}
+	if n := b.State.UnpricedTokens; n > 0 {
+		s.Unpriced = web.Plural(int(n), "token has", "tokens have") + " no known price and cost nothing here."
+	}
+	return s
+}
+
+// end is when the money is gone, in words.
+type end struct {
+	text, likely, warning string
+	tone                  ui.Tone
+}
+
+func endOf(b budgets.Budget) end {
+	m := measureOf(b.State)
+	switch {
+	case m.limited && m.free() <= 0 && b.Hard:
+		return end{text: "now, new claims held", tone: ui.Bad}
+	case m.limited && m.free() <= 0:
+		return end{text: "now", tone: ui.Bad}
+	case b.State.Limits.Money == nil:
+		return end{text: "not foreseen"}
+	}
+	p, zone := b.Projection, zoneOf(b)
+	day := func(at time.Time) string { return at.In(zone).Format("2 Jan") }
+	e := end{text: "not in this period"}
+	switch p.Verdict {
+	case forecast.RunsOut, forecast.Throttle:
+		e.text, e.tone = "soon", ui.Warn
+		if p.ExhaustedP50 != nil {
+			e.text = day(*p.ExhaustedP50)
+			if left := b.State.End.Sub(*p.ExhaustedP50); b.Period != budgets.Once && left > 0 {
+				e.warning = ui.Duration(left) + " before the period ends"
+			}
+		}
+		if p.ExhaustedP90 != nil {
+			e.likely = "in nine of ten futures by " + day(*p.ExhaustedP90)
+		}
+	case forecast.Enough:
+		if p.ExhaustedP50 != nil && b.Period == budgets.Once {
+			e.text = day(*p.ExhaustedP50)
+		}
+	default:
+		e.text = "too little data"
+	}
+	return e
+}
+
+func zoneOf(b budgets.Budget) *time.Location {
+	if zone, err := time.LoadLocation(b.Timezone); err == nil {
+		return zone
+	}
+	return time.UTC
+}
+
+// about says beside its name what a budget is for.
+func about(b budgets.Budget) string {
+	switch b.Scope {
+	case budgets.Workspace:
+		return "workspace"
+	case budgets.Product:
+		return b.Product
+	case budgets.Job:
+		return b.JobKey
+	}
+	if b.Product == "" {
+		return b.Phase + " of all products"
+	}
+	return b.Product + " " + b.Phase
+}
+
+// facts are the settings of a budget.
+func facts(b budgets.Budget) []view.Fact {
+	period, zone := "does not begin anew", zoneOf(b)
+	if b.Period != budgets.Once {
+		period = "each " + string(b.Period) + ", now until " + b.State.End.In(zone).Format("2 Jan 15:04") + " " + b.Timezone
+	}
+	full := "Soft: it only tells"
+	if b.Hard {
+		full = "Hard: it holds claims and pauses jobs"
+	}
+	list := []view.Fact{{Name: "For", Text: about(b)}, {Name: "Period", Text: period}, {Name: "When used up", Text: full}}
+	if b.State.Limits.Tokens != nil {
+		list = append(list, view.Fact{Name: "Tokens",
+			Text: ui.Count(int(b.State.Settled.Tokens)) + " of " + ui.Count(int(*b.State.Limits.Tokens))})
+	}
+	if b.State.Limits.Runs != nil {
+		list = append(list, view.Fact{Name: "Runs",
+			Text: ui.Count(int(b.State.Settled.Runs)) + " of " + ui.Count(int(*b.State.Limits.Runs))})
+	}
+	if b.ThrottledBelow > 0 {
+		list = append(list, view.Fact{Name: "Throttled", Text: "Jobs below priority " + strconv.Itoa(b.ThrottledBelow) + " wait"})
+	}
+	return list
+}

@@ -1,0 +1,79 @@
+// Package budgets is the page of budgets: what is left of each, and whether it lasts.
+package budgets
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/live"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/spend/budgets"
+	"fleetboard/internal/tenancy"
+	view "fleetboard/views/budgets"
+	"fleetboard/views/layout"
+	"fleetboard/views/links"
+)
+
+// Deps is what the page needs.
+type Deps struct {
+	Web     *web.Site
+	Budgets Budgets
+	Kanban  Kanban
+}
+
+// Budgets is what the page asks of budgets.
+type Budgets interface {
+	List(ctx context.Context, who tenancy.Principal) ([]budgets.Budget, error)
+}
+
+// Kanban is what the page asks of the read model of the board.
+type Kanban interface {
+	PageContext(ctx context.Context, who tenancy.Principal) (kanban.PageContext, error)
+}
+
+// Pages answers the requests of the page.
+type Pages struct{ Deps }
+
+// New returns the page.
+func New(d Deps) *Pages { return &Pages{d} }
+
+// Routes are the pages, each with the permission it needs.
+func (p *Pages) Routes() []web.Route {
+	return []web.Route{
+		web.Get(links.Budgets, tenancy.ReadBoard, p.show),
+	}
+}
+
+// Live is the page among those with a live part.
+func (p *Pages) Live() live.Page { return livePage{p} }
+
+// show is the page. ?budget= names the one that is shown at length.
+func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
+	ctx, chosen := c.Request().Context(), c.QueryParam("budget")
+	around, err := p.Kanban.PageContext(ctx, who)
+	if err != nil {
+		return err
+	}
+	m, err := p.read(ctx, who, chosen)
+	if err != nil {
+		return err
+	}
+	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionBudgets, "Budgets")
+	if err != nil {
+		return err
+	}
+	shell.LiveURL = links.LiveBudgets(around.Cursor, chosen)
+	return web.Render(c, http.StatusOK, view.View(view.Page{Shell: shell, Budgets: m}))
+}
+
+// read makes the live part of the page.
+func (p *Pages) read(ctx context.Context, who tenancy.Principal, chosen string) (view.Budgets, error) {
+	list, err := p.Budgets.List(ctx, who)
+	if err != nil {
+		return view.Budgets{}, err
+	}
+	return model(list, chosen), nil
+}

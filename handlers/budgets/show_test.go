@@ -1,0 +1,84 @@
+package budgets_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/e2e/handlertest"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/budgets"
+	"fleetboard/internal/tenancy"
+)
+
+// budget makes one of a desk.
+func budget(t *testing.T, d *handlertest.Desk, in budgets.Input) budgets.Budget {
+	t.Helper()
+	b, err := d.Budgets.Create(t.Context(), d.Owner, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func dollars(n int64) *spend.Nanos {
+	amount := spend.Nanos(n * 1_000_000_000)
+	return &amount
+}
+
+func TestNoBudgetYet(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	doc := handlertest.Page(t, d.As(tenancy.RoleViewer).Get("/budgets"), http.StatusOK)
+	handlertest.WantText(t, doc, "#budgets-body", "No budget yet")
+	handlertest.WantCount(t, doc, "table", 0)
+	handlertest.WantCount(t, doc, ".nav a[href='/budgets'][aria-current=page]", 1)
+}
+
+// The page says how each budget stands, and one at length: that of the workspace, or
+// the one that is asked for.
+func TestShowBudgets(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api"}})
+	budget(t, d, budgets.Input{Name: "M2", Scope: budgets.Milestone, Product: "ledger", Phase: "m2", Period: budgets.Once,
+		Limits: budgets.Limits{Money: dollars(60)}, Hard: true})
+	ledger := budget(t, d, budgets.Input{Name: "Ledger", Scope: budgets.Product, Product: "ledger", Period: budgets.Month,
+		Limits: budgets.Limits{Money: dollars(1200)}})
+	budget(t, d, budgets.Input{Name: "All", Scope: budgets.Workspace, Period: budgets.Week, Limits: budgets.Limits{Money: dollars(2000)}})
+	dbfactory.Exec(t, d.DB, `UPDATE budget_period SET settled_nanos = 742180000000, reserved_nanos = 38000000000
+		WHERE budget_id = $1`, ledger.ID)
+	dbfactory.Exec(t, d.DB, `UPDATE budget_period SET settled_nanos = 60000000000
+		WHERE budget_id = (SELECT id FROM budget WHERE name = 'M2')`)
+
+	doc := handlertest.Page(t, d.Get("/budgets"), http.StatusOK)
+	handlertest.WantText(t, doc, "#budget-h", "All, free of $2,000.00")
+	handlertest.WantText(t, doc, "#all-budgets .count", "3 budgets")
+	names := doc.Find("#all-budgets tbody a").Text()
+	if names != "AllLedgerM2" {
+		t.Errorf("the order is %s", names)
+	}
+	row := "#budget-" + ledger.ID.String()
+	handlertest.WantText(t, doc, row, "$1,200.00")
+	handlertest.WantText(t, doc, row, "$742.18")
+	handlertest.WantText(t, doc, row, "$419.82")
+	handlertest.WantCount(t, doc, row+" rect.bar-set[width='618']", 1)
+	handlertest.WantCount(t, doc, row+" rect.bar-res[x='618'][width='32']", 1)
+	handlertest.WantCount(t, doc, row+" svg[aria-label='Settled $742.18, reserved $38.00, free $419.82 of $1,200.00']", 1)
+	handlertest.WantText(t, doc, "#all-budgets tbody tr:last-child .bad", "now, new claims held")
+
+	doc = handlertest.Page(t, d.Get("/budgets?budget="+ledger.ID.String()), http.StatusOK)
+	handlertest.WantText(t, doc, "#budget-h", "Ledger, free of $1,200.00")
+	handlertest.WantText(t, doc, "#budget .big", "$419.82")
+	handlertest.WantCount(t, doc, row+" a[aria-current=true]", 1)
+	handlertest.WantCount(t, doc, "#live[hx-sse\\:connect*='"+url.QueryEscape(ledger.ID.String())+"']", 1)
+}
+
+// A budget that limits tokens alone is told in tokens.
+func TestABudgetOfTokens(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	most := int64(1_000_000)
+	budget(t, d, budgets.Input{Name: "Tokens", Scope: budgets.Workspace, Period: budgets.Day, Limits: budgets.Limits{Tokens: &most}})
+	doc := handlertest.Page(t, d.Get("/budgets"), http.StatusOK)
+	handlertest.WantText(t, doc, "#budget-h", "Tokens, free of 1,000,000 tokens")
+}
