@@ -11,7 +11,8 @@ import (
 func budgetModel(b budgets.Budget) Budget {
 	return Budget{ID: b.ID.String(), Name: b.Name, Scope: BudgetScope(b.Scope), Product: b.Product, Phase: b.Phase, Job: b.JobKey,
 		Period: BudgetPeriod(b.Period), Timezone: b.Timezone, LimitUSD: usdOrNull(b.Limits.Money), LimitTokens: b.Limits.Tokens,
-		LimitRuns: b.Limits.Runs, Hard: b.Hard, SliceUSD: b.Slice.Fixed(), SliceTokens: b.SliceTokens, AlertAt: append([]int{}, b.AlertAt...),
+		LimitRuns: b.Limits.Runs, Hard: b.Hard, SliceUSD: b.Slice.Fixed(), SliceTokens: b.SliceTokens,
+		AlertAt:  append([]int{}, b.AlertAt...),
 		Throttle: b.Throttle, ThrottledBelow: b.ThrottledBelow, Version: b.Version, CreatedBy: b.CreatedBy, CreatedAt: b.CreatedAt,
 		State: budgetStateModel(b.State), Projection: BudgetProjection{BurnUsdPerDay1H: b.Projection.BurnPerDay1h.Fixed(),
 			BurnUsdPerDay24H: b.Projection.BurnPerDay24h.Fixed(), BurnUsdPerDay7D: b.Projection.BurnPerDay7d.Fixed(),
@@ -47,7 +48,8 @@ func seriesModel(s budgets.Series) BudgetSeries {
 	m := BudgetSeries{Points: []BudgetPoint{}, Projection: []BudgetStep{}}
 	for _, p := range s.Points {
 		m.Points = append(m.Points, BudgetPoint{At: p.At, LimitUSD: usdOrNull(p.Limits.Money), SettledUSD: p.Settled.Money.Fixed(),
-			ReservedUSD: p.Reserved.Money.Fixed(), SettledTokens: p.Settled.Tokens, ReservedTokens: p.Reserved.Tokens, Runs: p.Settled.Runs})
+			ReservedUSD: p.Reserved.Money.Fixed(), SettledTokens: p.Settled.Tokens,
+			ReservedTokens: p.Reserved.Tokens, Runs: p.Settled.Runs})
 	}
 	settled := s.Budget.State.Settled.Money
 	for _, f := range s.Fan {

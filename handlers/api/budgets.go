@@ -114,7 +114,8 @@ func (s *budgetHandlers) TransferBudget(ctx context.Context, r TransferBudgetReq
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.budgets.Transfer(ctx, whoOf(ctx), id, budgets.Transfer{To: to, Amount: amount, Reason: value(r.Body.Reason)}); err != nil {
+	if _, err := s.budgets.Transfer(ctx, whoOf(ctx), id, budgets.Transfer{To: to, Amount: amount,
+		Reason: value(r.Body.Reason)}); err != nil {
 		return nil, err
 	}
 	b, err := s.get(ctx, r.Budget)

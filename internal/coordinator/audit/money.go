@@ -57,7 +57,8 @@ func (r *Report) budgets(ctx context.Context, tx db.Tx, w workspace) error {
 		return fmt.Errorf("reservations: %w", err)
 	}
 	for _, l := range left {
-		r.note(reservationCheck, w.Slug, l.JobID.String(), fmt.Sprintf("its lease of epoch %d has ended and holds something of %s", l.Epoch, l.Name))
+		r.note(reservationCheck, w.Slug, l.JobID.String(),
+			fmt.Sprintf("its lease of epoch %d has ended and holds something of %s", l.Epoch, l.Name))
 	}
 	return nil
 }

@@ -163,7 +163,8 @@ func moved[T spend.Nanos | int64](now, before, after *T, more, less *T) *T {
 func (b Budget) roomier(before Budget) bool {
 	more := func(now, was *int64) bool { return was != nil && (now == nil || *now > *was) }
 	return before.Hard && !b.Hard || b.ThrottledBelow < before.ThrottledBelow || b.Slice < before.Slice ||
-		before.Limits.Tokens != nil && b.SliceTokens < before.SliceTokens || more(nanos(b.State.Limits.Money), nanos(before.State.Limits.Money)) ||
+		before.Limits.Tokens != nil && b.SliceTokens < before.SliceTokens ||
+		more(nanos(b.State.Limits.Money), nanos(before.State.Limits.Money)) ||
 		more(b.State.Limits.Tokens, before.State.Limits.Tokens) || more(b.State.Limits.Runs, before.State.Limits.Runs)
 }
 

@@ -80,7 +80,8 @@ func (s *Service) transfer(ctx context.Context, who tenancy.Principal, from ids.
 		*giver.State.Limits.Money -= t.Amount
 		*taker.State.Limits.Money += t.Amount
 		lines, err := linesTx(ctx, tx, who, t.Reason, []line{
-			{budget: from, start: giver.State.Start, kind: TransferredOut, Amounts: Amounts{Money: t.Amount}, other: t.To, reverses: reverses},
+			{budget: from, start: giver.State.Start, kind: TransferredOut, Amounts: Amounts{Money: t.Amount}, other: t.To,
+				reverses: reverses},
 			{budget: t.To, start: taker.State.Start, kind: TransferredIn, Amounts: Amounts{Money: t.Amount}, other: from},
 		})
 		if err != nil {
@@ -254,7 +255,8 @@ func expireTx(ctx context.Context, tx db.Tx, who tenancy.Principal, budget *ids.
 		}
 		*state.Limits.Money -= take
 		states[r.budget] = state
-		if _, err := linesTx(ctx, tx, who, "", []line{{budget: r.budget, start: r.start, kind: Expired, Amounts: Amounts{Money: take}}}); err != nil {
+		l := line{budget: r.budget, start: r.start, kind: Expired, Amounts: Amounts{Money: take}}
+		if _, err := linesTx(ctx, tx, who, "", []line{l}); err != nil {
 			return nil, err
 		}
 		if err := limitsTx(ctx, tx, who.Workspace, Budget{ID: r.budget, State: state}); err != nil {

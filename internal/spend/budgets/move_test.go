@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbtest"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/spend"
@@ -99,6 +100,15 @@ func TestARaiseEnds(t *testing.T) {
 func TestTwoTransfersOfTheLastDollar(t *testing.T) {
 	w := newWorld(t)
 	from, to, other := w.made(monthly(1)), w.made(monthly(1)), w.made(monthly(1))
+	// Both are under way while somebody else holds the budget.
+	holder := dbtest.Owner(t, w.db)
+	held, err := holder.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := held.Exec(t.Context(), `SELECT FROM budget WHERE id = $1 FOR UPDATE`, from.ID); err != nil {
+		t.Fatal(err)
+	}
 	var all sync.WaitGroup
 	errs := make([]error, 2)
 	for i, taker := range []ids.ID{to.ID, other.ID} {
@@ -106,6 +116,14 @@ func TestTwoTransfersOfTheLastDollar(t *testing.T) {
 		all.Go(func() {
 			_, errs[i] = service.Transfer(t.Context(), w.who, from.ID, budgets.Transfer{To: taker, Amount: dollar})
 		})
+	}
+	for dbfactory.Int(t, w.db, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) < 2 {
+		if t.Context().Err() != nil {
+			t.Fatal("nobody waits")
+		}
+	}
+	if err := held.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	all.Wait()
 	if (errs[0] == nil) == (errs[1] == nil) || !fault.Is(errs[0], fault.OverBudget) && !fault.Is(errs[1], fault.OverBudget) {
@@ -140,9 +158,9 @@ func TestTheLedgerHoldsWhateverHappens(t *testing.T) {
 		total := func() int {
 			return dbfactory.Int(t, w.db, `SELECT sum(limit_nanos)::bigint FROM budget_period`)
 		}
-		for range rapid.IntRange(1, 12).Draw(r, "steps") {
+		for range rapid.IntRange(1, 16).Draw(r, "steps") {
 			id := rapid.SampledFrom(list).Draw(r, "budget")
-			amount := spend.Nanos(rapid.Int64Range(1, int64(40*dollar)).Draw(r, "amount"))
+			amount := spend.Nanos(rapid.IntRange(1, 40).Draw(r, "amount"))*dollar + 1
 			before, state := total(), w.get(id).State
 			free, _ := state.Free()
 			switch rapid.IntRange(0, 7).Draw(r, "step") {

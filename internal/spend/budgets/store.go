@@ -61,7 +61,8 @@ func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, b Budget) error {
 	err := q.BudgetInsert(ctx, tx, dbsqlc.BudgetInsertParams{WorkspaceID: workspace, ID: b.ID, Name: b.Name, Scope: string(b.Scope),
 		ProductID: orNull(b.ProductID), Phase: b.Phase, JobID: orNull(b.JobID), ScopeKey: b.scopeKey(), Period: string(b.Period),
 		Timezone: b.Timezone, LimitNanos: nanos(b.Limits.Money), LimitTokens: b.Limits.Tokens, LimitRuns: b.Limits.Runs, Hard: b.Hard,
-		SliceNanos: int64(b.Slice), SliceTokens: b.SliceTokens, AlertAt: smallints(b.AlertAt), Throttle: b.Throttle, CreatedBy: b.CreatedBy})
+		SliceNanos: int64(b.Slice), SliceTokens: b.SliceTokens, AlertAt: smallints(b.AlertAt), Throttle: b.Throttle,
+		CreatedBy: b.CreatedBy})
 	if err != nil {
 		return fmt.Errorf("insert budget: %w", err)
 	}

@@ -41,7 +41,8 @@ func periodsTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window
 			UnpricedTokens: r.UnpricedTokens}
 	}
 	if locked {
-		rows, err := q.BudgetPeriodsLock(ctx, tx, dbsqlc.BudgetPeriodsLockParams{WorkspaceID: workspace, BudgetIds: budgets, Starts: starts})
+		rows, err := q.BudgetPeriodsLock(ctx, tx, dbsqlc.BudgetPeriodsLockParams{WorkspaceID: workspace, BudgetIds: budgets,
+			Starts: starts})
 		if err != nil {
 			return nil, fmt.Errorf("lock periods: %w", err)
 		}

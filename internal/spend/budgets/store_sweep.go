@@ -57,7 +57,8 @@ func foreseeTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Budget) e
 	for _, b := range list {
 		f := b.Projection
 		p.Ids, p.Verdicts = append(p.Ids, b.ID), append(p.Verdicts, string(f.Verdict))
-		p.Burn1h, p.Burn24h, p.Burn7d = append(p.Burn1h, int64(f.BurnPerDay1h)), append(p.Burn24h, int64(f.BurnPerDay24h)), append(p.Burn7d, int64(f.BurnPerDay7d))
+		p.Burn1h, p.Burn24h, p.Burn7d = append(p.Burn1h, int64(f.BurnPerDay1h)), append(p.Burn24h, int64(f.BurnPerDay24h)),
+			append(p.Burn7d, int64(f.BurnPerDay7d))
 		p.P50, p.P90 = append(p.P50, orForever(f.ExhaustedP50)), append(p.P90, orForever(f.ExhaustedP90))
 		p.ThrottledBelow = append(p.ThrottledBelow, int16(b.ThrottledBelow)) //nolint:gosec // 0 to 10
 	}

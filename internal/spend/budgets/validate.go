@@ -157,7 +157,8 @@ func text[T spend.Nanos | int64](n T) string {
 // apply is the budget with what p changes. Validation; VersionConflict.
 func (p Patch) apply(b Budget) (Budget, error) {
 	if p.Version != nil && *p.Version != b.Version {
-		return b, fault.New(fault.VersionConflict, "The budget has changed: it has version %d by now.", b.Version).With("version", b.Version)
+		return b, fault.New(fault.VersionConflict, "The budget has changed: it has version %d by now.",
+			b.Version).With("version", b.Version)
 	}
 	b.Limits = Limits{Money: p.Money.or(b.Limits.Money), Tokens: p.Tokens.or(b.Limits.Tokens), Runs: p.Runs.or(b.Limits.Runs)}
 	set(&b.Name, p.Name)
