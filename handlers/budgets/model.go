@@ -23,8 +23,7 @@ func model(list []budgets.Budget, chosen string) view.Budgets {
 			"A hard one holds claims before the money is gone; a soft one only tells. Make the first one with POST /api/v1/budgets."}
 		return m
 	}
-	list = inOrder(list)
-	at := max(slices.IndexFunc(list, func(b budgets.Budget) bool { return b.ID.String() == chosen }), 0)
+	at := chosenOf(list, chosen)
 	one := summary(list[at])
 	m.One = &one
 	for i, b := range list {
@@ -33,6 +32,11 @@ func model(list []budgets.Budget, chosen string) view.Budgets {
 		m.Rows = append(m.Rows, row)
 	}
 	return m
+}
+
+// chosenOf is the place of the chosen budget in a list, of the first where none is.
+func chosenOf(list []budgets.Budget, chosen string) int {
+	return max(slices.IndexFunc(list, func(b budgets.Budget) bool { return b.ID.String() == chosen }), 0)
 }
 
 // inOrder puts the workspace's budgets first, then each product's with its phases.

@@ -9,6 +9,7 @@ import (
 
 	"fleetboard/handlers/live"
 	"fleetboard/handlers/web"
+	"fleetboard/internal/ids"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/spend/budgets"
 	"fleetboard/internal/tenancy"
@@ -27,6 +28,7 @@ type Deps struct {
 // Budgets is what the page asks of budgets.
 type Budgets interface {
 	List(ctx context.Context, who tenancy.Principal) ([]budgets.Budget, error)
+	Series(ctx context.Context, who tenancy.Principal, id ids.ID, bucket budgets.Bucket) (budgets.Series, error)
 }
 
 // Kanban is what the page asks of the read model of the board.
@@ -75,5 +77,16 @@ func (p *Pages) read(ctx context.Context, who tenancy.Principal, chosen string) 
 	if err != nil {
 		return view.Budgets{}, err
 	}
-	return model(list, chosen), nil
+	list = inOrder(list)
+	m := model(list, chosen)
+	if len(list) == 0 {
+		return m, nil
+	}
+	one, bucket := list[chosenOf(list, chosen)], budgets.Hourly
+	if one.Period == budgets.Once || one.Period == budgets.Quarter {
+		bucket = budgets.Daily
+	}
+	series, err := p.Budgets.Series(ctx, who, one.ID, bucket)
+	m.Chart = chart(series)
+	return m, err
 }
