@@ -150,7 +150,7 @@ func (p plane) draw(s budgets.Series, list []standing, marks int, zone *time.Loc
 	for i := range 5 {
 		amount := p.most * float64(4-i) / 4
 		at := p.y(amount)
-		d.Grid = append(d.Grid, view.Mark{Path: "M" + move(p.left, at) + "H" + coordinate(p.right), Y: coordinate(at + 4), Text:
+		d.Grid = append(d.Grid, view.Mark{Path: "M" + move(p.left, at) + "H" + coordinate(p.right), Y: coordinate(at + 4),
 			Text: axisText(amount)})
 	}
 	for i := range marks {
