@@ -140,65 +140,99 @@ func TestTheLedgerHoldsWhateverHappens(t *testing.T) {
 	w := newWorld(t)
 	rapid.Check(t, func(r *rapid.T) {
 		dbfactory.Exec(t, w.db, `DELETE FROM budget`)
-		list := []ids.ID{w.made(monthly(50)).ID, w.made(monthly(50)).ID, w.made(monthly(50)).ID}
-		var lines []struct {
-			budget ids.ID
-			id     int64
-		}
-		keep := func(budget ids.ID, id int64, err error) {
-			if err == nil {
-				lines = append(lines, struct {
-					budget ids.ID
-					id     int64
-				}{budget, id})
-			} else if !fault.Is(err, fault.OverBudget) {
-				r.Fatal(err)
-			}
-		}
-		total := func() int {
-			return dbfactory.Int(t, w.db, `SELECT sum(limit_nanos)::bigint FROM budget_period`)
-		}
+		p := &play{world: w, r: r, list: []ids.ID{w.made(monthly(50)).ID, w.made(monthly(50)).ID, w.made(monthly(50)).ID}}
 		for range rapid.IntRange(1, 16).Draw(r, "steps") {
-			id := rapid.SampledFrom(list).Draw(r, "budget")
+			id := rapid.SampledFrom(p.list).Draw(r, "budget")
 			amount := spend.Nanos(rapid.IntRange(1, 40).Draw(r, "amount"))*dollar + 1
-			before, state := total(), w.get(id).State
-			free, _ := state.Free()
-			switch rapid.IntRange(0, 7).Draw(r, "step") {
-			case 0, 1:
-				to := rapid.SampledFrom(list).Filter(func(o ids.ID) bool { return o != id }).Draw(r, "to")
-				line, err := w.Transfer(t.Context(), w.who, id, budgets.Transfer{To: to, Amount: amount})
-				if keep(id, line, err); (err == nil) != (amount <= free) || total() != before {
-					r.Fatalf("%s of %s free: %v, %d before, %d after", amount.USD(), free.USD(), err, before, total())
-				}
-			case 2:
-				line, err := w.Raise(t.Context(), w.who, id, budgets.Raise{Amount: amount})
-				keep(id, line, err)
-			case 3:
-				limit := budgets.Ceiling[spend.Nanos]{Set: true, Value: &amount}
-				if _, err := w.Change(t.Context(), w.who, id, budgets.Patch{Money: limit}); err != nil {
-					r.Fatal(err)
-				}
-			case 4:
-				w.book(id, budgets.Reserved, budgets.Free, budgets.InUse, amount)
-			case 5:
-				w.book(id, budgets.Settled, budgets.InUse, budgets.Consumed, min(amount, state.Reserved.Money))
-			case 6:
-				w.book(id, budgets.Freeing, budgets.InUse, budgets.Free, min(amount, state.Reserved.Money))
-			case 7:
-				if len(lines) > 0 {
-					l := rapid.SampledFrom(lines).Draw(r, "line")
-					if err := w.Undo(t.Context(), w.who, l.budget, l.id); err != nil && !fault.Is(err, fault.OverBudget) &&
-						!fault.Is(err, fault.InvalidTransition) {
-						r.Fatal(err)
-					}
-				}
-			}
-			if _, err := w.Sweep(t.Context()); err != nil {
-				r.Fatal(err)
-			}
-			if n := w.unequal(); n != 0 {
-				r.Fatalf("%d periods are not what their ledger says", n)
-			}
+			rapid.SampledFrom([]func(ids.ID, spend.Nanos){p.transfer, p.transfer, p.raise, p.edit, p.work, p.work, p.takeBack, p.sweep}).
+				Draw(r, "step")(id, amount)
+		}
+		if n := w.unequal(); n != 0 {
+			r.Fatalf("%d periods are not what their ledger says", n)
 		}
 	})
+}
+
+// play is what people and jobs do with three budgets.
+type play struct {
+	*world
+
+	r     *rapid.T
+	list  []ids.ID
+	lines []taken
+}
+
+// taken is a line that may be taken back.
+type taken struct {
+	budget ids.ID
+	line   int64
+}
+
+func (p *play) free(id ids.ID) spend.Nanos {
+	free, _ := p.get(id).State.Free()
+	return free
+}
+
+func (p *play) transfer(id ids.ID, amount spend.Nanos) {
+	total := func() int { return dbfactory.Int(p.t, p.db, `SELECT sum(limit_nanos)::bigint FROM budget_period`) }
+	to := rapid.SampledFrom(p.list).Filter(func(o ids.ID) bool { return o != id }).Draw(p.r, "to")
+	before, free := total(), p.free(id)
+	line, err := p.Transfer(p.t.Context(), p.who, id, budgets.Transfer{To: to, Amount: amount})
+	switch {
+	case err == nil:
+		p.lines = append(p.lines, taken{id, line})
+	case !fault.Is(err, fault.OverBudget):
+		p.r.Fatal(err)
+	}
+	if after := total(); (err == nil) != (amount <= free) || after != before {
+		p.r.Fatalf("%s of %s free: %v, %d before, %d after", amount.USD(), free.USD(), err, before, after)
+	}
+}
+
+func (p *play) raise(id ids.ID, amount spend.Nanos) {
+	line, err := p.Raise(p.t.Context(), p.who, id, budgets.Raise{Amount: amount})
+	if err != nil {
+		p.r.Fatal(err)
+	}
+	p.lines = append(p.lines, taken{id, line})
+}
+
+func (p *play) edit(id ids.ID, amount spend.Nanos) {
+	limit := budgets.Ceiling[spend.Nanos]{Set: true, Value: &amount}
+	if _, err := p.Change(p.t.Context(), p.who, id, budgets.Patch{Money: limit}); err != nil {
+		p.r.Fatal(err)
+	}
+}
+
+// work reserves, settles or frees.
+func (p *play) work(id ids.ID, amount spend.Nanos) {
+	switch held := p.get(id).State.Reserved.Money; rapid.IntRange(0, 2).Draw(p.r, "work") {
+	case 0:
+		p.book(id, budgets.Reserved, budgets.Free, budgets.InUse, amount)
+	case 1:
+		p.book(id, budgets.Settled, budgets.InUse, budgets.Consumed, min(amount, held))
+	default:
+		p.book(id, budgets.Freeing, budgets.InUse, budgets.Free, min(amount, held))
+	}
+}
+
+func (p *play) takeBack(ids.ID, spend.Nanos) {
+	if len(p.lines) == 0 {
+		return
+	}
+	l := rapid.SampledFrom(p.lines).Draw(p.r, "line")
+	before := p.free(l.budget)
+	err := p.Undo(p.t.Context(), p.who, l.budget, l.line)
+	if err != nil && !fault.Is(err, fault.OverBudget) && !fault.Is(err, fault.InvalidTransition) {
+		p.r.Fatal(err)
+	}
+	if after := p.free(l.budget); after < min(before, 0) {
+		p.r.Fatalf("%s was free before a line was taken back, %s is after", before.USD(), after.USD())
+	}
+}
+
+func (p *play) sweep(ids.ID, spend.Nanos) {
+	if _, err := p.Sweep(p.t.Context()); err != nil {
+		p.r.Fatal(err)
+	}
 }
