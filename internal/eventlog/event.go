@@ -67,6 +67,7 @@ const (
 	BudgetTransferred  Type = "budget.transferred" // from one budget to another
 	BudgetThreshold    Type = "budget.threshold_reached"
 	BudgetWillRunOut   Type = "budget.will_run_out" // before its period ends
+	PriceSaved         Type = "price.saved"
 	WorkspaceCreated   Type = "workspace.created"
 	WorkspaceRenamed   Type = "workspace.renamed"
 	MemberInvited      Type = "member.invited"

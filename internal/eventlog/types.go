@@ -15,7 +15,7 @@ var Types = []Type{
 	JobCompleted, JobFailed, JobApproved, JobRejected, JobMerged, JobMergeFailed, JobCancelRequested, JobPauseRequested,
 	JobCancelled, JobRetried, JobArchived, JobUndone, JobLinked, JobUnlinked, JobCompacted, JobRecorded,
 	JobRepaired, JobPurged, ProductSaved, ProductDeleted,
-	BudgetCreated, BudgetChanged, BudgetRemoved, BudgetRaised, BudgetTransferred, BudgetThreshold, BudgetWillRunOut,
+	BudgetCreated, BudgetChanged, BudgetRemoved, BudgetRaised, BudgetTransferred, BudgetThreshold, BudgetWillRunOut, PriceSaved,
 	WorkspaceCreated, WorkspaceRenamed, MemberInvited, InvitationRevoked, MemberJoined, MemberRoleChanged, MemberRemoved,
 	MemberLeft, AccountRenamed, PasswordChanged, SecondFactorOn, SecondFactorOff, IdentityLinked, IdentityUnlinked,
 	SessionsEnded, TokenIssued, TokenRevoked, AgentCutOff, KeyRotationBegun, KeyRotationDone, FactoryDrained,
