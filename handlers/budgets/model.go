@@ -16,11 +16,17 @@ import (
 )
 
 // model is the page with all budgets and the chosen one at length, else the widest.
-func model(list []budgets.Budget, chosen string) view.Budgets {
+func model(list []budgets.Budget, chosen string, mayMake bool) view.Budgets {
 	m := view.Budgets{Count: web.Plural(len(list), "budget", "budgets")}
+	if mayMake {
+		m.NewURL = links.NewBudget
+	}
 	if len(list) == 0 {
 		m.Empty = &ui.Empty{Title: "No budget yet", Text: "A budget says how much a workspace, a product, a phase or a job may spend. " +
-			"A hard one holds claims before the money is gone; a soft one only tells. Make the first one with POST /api/v1/budgets."}
+			"A hard one holds claims before the money is gone; a soft one only tells."}
+		if mayMake {
+			m.Empty.ActionLabel, m.Empty.ActionURL = "Make the first budget", links.NewBudget
+		}
 		return m
 	}
 	at := chosenOf(list, chosen)

@@ -28,6 +28,7 @@ type Deps struct {
 // Budgets is what the page asks of budgets.
 type Budgets interface {
 	List(ctx context.Context, who tenancy.Principal) ([]budgets.Budget, error)
+	Create(ctx context.Context, who tenancy.Principal, in budgets.Input) (budgets.Budget, error)
 	Series(ctx context.Context, who tenancy.Principal, id ids.ID, bucket budgets.Bucket) (budgets.Series, error)
 }
 
@@ -46,6 +47,8 @@ func New(d Deps) *Pages { return &Pages{d} }
 func (p *Pages) Routes() []web.Route {
 	return []web.Route{
 		web.Get(links.Budgets, tenancy.ReadBoard, p.show),
+		web.Get(links.NewBudget, tenancy.Manage, p.ask),
+		web.Post(links.Budgets, tenancy.Manage, p.create),
 	}
 }
 
@@ -78,7 +81,7 @@ func (p *Pages) read(ctx context.Context, who tenancy.Principal, chosen string) 
 		return view.Budgets{}, err
 	}
 	list = inOrder(list)
-	m := model(list, chosen)
+	m := model(list, chosen, who.Can(tenancy.Manage))
 	if len(list) == 0 {
 		return m, nil
 	}

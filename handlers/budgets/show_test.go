@@ -82,3 +82,30 @@ func TestABudgetOfTokens(t *testing.T) {
 	doc := handlertest.Page(t, d.Get("/budgets"), http.StatusOK)
 	handlertest.WantText(t, doc, "#budget-h", "Tokens, free of 1,000,000 tokens")
 }
+
+// The form makes a budget; refused, it keeps what was typed and says at the field what
+// must be.
+func TestMakeABudget(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/budgets"), http.StatusOK), "a[href='/budgets/new']", 2)
+	handlertest.Page(t, d.Get("/budgets/new"), http.StatusOK)
+	handlertest.Read(t, d.As(tenancy.RoleMember).Get("/budgets/new"), http.StatusForbidden)
+	in := url.Values{"name": {"All"}, "scope": {"workspace"}, "period": {"month"}, "timezone": {"Europe/Berlin"}, "limit_usd": {"much"}, "hard": {"1"}}
+	doc := handlertest.Page(t, d.Post("/budgets", in), http.StatusUnprocessableEntity)
+	handlertest.WantText(t, doc, "#limit_usd-e", "amount of dollars")
+	handlertest.WantCount(t, doc, "#limit_usd[value=much][aria-invalid], #name[value=All], #hard[checked]", 3)
+	in.Set("limit_usd", "12.50")
+	in.Set("timezone", "Nowhere")
+	handlertest.WantCount(t, handlertest.Page(t, d.Post("/budgets", in), http.StatusUnprocessableEntity), "#timezone-e", 1)
+	in.Set("timezone", "Europe/Berlin")
+	if res := d.Post("/budgets", in); res.StatusCode != http.StatusSeeOther {
+		t.Fatalf("it answers %d", res.StatusCode)
+	}
+	list, err := d.Budgets.List(t.Context(), d.Owner)
+	if err != nil || len(list) != 1 || *list[0].Limits.Money != 12_500_000_000 || !list[0].Hard || list[0].Timezone != "Europe/Berlin" {
+		t.Errorf("made %+v, %v", list, err)
+	}
+	doc = handlertest.Page(t, d.Get("/budgets"), http.StatusOK)
+	handlertest.WantText(t, doc, "#toasts", "All was made")
+	handlertest.WantCount(t, doc, "#burn-down svg", 3)
+}

@@ -24,6 +24,7 @@ const (
 	JobSearch   = "/jobs/search"
 	Agents      = "/agents"
 	Budgets     = "/budgets"
+	NewBudget   = "/budgets/new"
 	AgentPanel  = "/agents/panel"
 	Palette     = "/palette"
 	Review      = "/review"
