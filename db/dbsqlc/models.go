@@ -525,6 +525,7 @@ type JobFull struct {
 	LeaseDirectiveByID   *string
 	LeaseGraceEndsAt     *time.Time
 	LeaseWarnedAt        *time.Time
+	LeaseReserved        bool
 }
 
 type JobLease struct {

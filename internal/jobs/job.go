@@ -115,6 +115,7 @@ type Lease struct {
 	DirectiveReason string
 	DirectiveBy     tenancy.Actor
 	GraceEndsAt     *time.Time
+	Reserved        bool       // it has reserved something of a budget
 	WarnedAt        *time.Time // when the holder was told that its estimate is long over
 }
 

@@ -256,6 +256,7 @@ func (j *Job) takeLease(r dbsqlc.JobFull) {
 		DirectiveBy:     tenancy.ActorOf(*r.LeaseDirectiveByKind, *r.LeaseDirectiveByID, *r.LeaseDirectiveBy),
 		GraceEndsAt:     r.LeaseGraceEndsAt,
 		WarnedAt:        r.LeaseWarnedAt,
+		Reserved:        r.LeaseReserved,
 	}
 	j.ProgressPercent, j.CurrentStep, j.ProgressAt = db.Int(r.LeaseProgressPercent), *r.LeaseCurrentStep, r.LeaseProgressAt
 	if r.LeaseCheckpoint != nil {

@@ -7,6 +7,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/internal/batch"
+	"fleetboard/internal/budgeting"
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/fault"
@@ -47,7 +48,7 @@ func (s *Service) execClaims(ctx context.Context, tx db.Tx, workspace ids.ID, it
 	for _, i := range items {
 		b.items = append(b.items, &claimItem{Item: i})
 	}
-	for _, step := range []func() error{b.authenticate, b.resolve, b.heads, b.reserve, b.dequeue, b.lease} {
+	for _, step := range []func() error{b.authenticate, b.resolve, b.heads, b.reserve, b.dequeue, b.afford, b.lease} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -80,6 +81,9 @@ type claimBatch struct {
 	reached  []watermark
 	broken   []lease.Change // jobs that failed instead of being given
 	wrote    bool           // it has something to save
+
+	hasBudgets bool // of the workspace
+	grants     map[ids.ID]budgeting.Grant
 }
 
 // claimItem is one of the claims.
@@ -180,7 +184,11 @@ func (b *claimBatch) read(before ...func(db.Tx) error) error {
 	}
 	return b.tx.Pipeline(b.ctx, append(before,
 		func(tx db.Tx) error { return b.readAgents(tx, agents) },
-		func(tx db.Tx) error { return b.readProducts(tx, names) })...)
+		func(tx db.Tx) error { return b.readProducts(tx, names) },
+		func(tx db.Tx) (err error) {
+			b.hasBudgets, err = budgeting.ActiveTx(b.ctx, tx, b.workspace)
+			return err
+		})...)
 }
 
 func (b *claimBatch) readAgents(tx db.Tx, agents []ids.ID) (err error) {

@@ -21,6 +21,9 @@ const (
 	maxClaim = 100
 	// maxClaimWord bounds a session key and a request id, in characters.
 	maxClaimWord = 255
+	// maxLooks is how often one claim looks again because what it was given failed or was
+	// held instead. What is left behind is the sweep's.
+	maxLooks = 100
 )
 
 // Why a claim gave nothing.
@@ -32,6 +35,8 @@ const (
 	// in review as they allow.
 	ReasonPaused        = "paused"
 	ReasonReviewBacklog = "review_backlog"
+	// What there is to do has no room in its budget.
+	ReasonBudget = "budget"
 	// The provider of the agent's models takes no requests for a time.
 	ReasonRateLimited = "rate_limited"
 )
@@ -70,6 +75,7 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in Request) 
 	end := time.Now().Add(in.Wait)
 	call := claimCall{who, in, s.waiters.Hint(who.Agent)}
 	var leave func()
+	looked := 0
 	for {
 		result, err := s.claims.Do(ctx, who.Workspace, call)
 		if err != nil {
@@ -78,7 +84,8 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in Request) 
 		if len(result.claimed.Jobs) > 0 {
 			return result.claimed, s.revokeUndelivered(ctx, who, in, result.claimed.Jobs)
 		}
-		if result.again && ctx.Err() == nil {
+		if result.again && looked < maxLooks && ctx.Err() == nil {
+			looked++
 			continue
 		}
 		if result.outOfCapacity {

@@ -39,6 +39,11 @@ func (b *claimBatch) lease() error {
 	if err != nil {
 		return err
 	}
+	if len(b.grants) > 0 {
+		if err := b.reserveBudgets(); err != nil {
+			return err
+		}
+	}
 	return b.give(loaded)
 }
 

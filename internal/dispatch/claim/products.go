@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fleetboard/db"
+	"fleetboard/internal/budgeting"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
@@ -46,6 +47,11 @@ func (b *claimBatch) requireOpen(job jobs.Job) error {
 			With("status", string(job.Status))
 	}
 	return nil
+}
+
+// notAffordable refuses a named job whose budget has no room for it.
+func notAffordable(job jobs.Job, why budgeting.Refusal) error {
+	return fault.New(fault.NotClaimable, "%s waits for its budget. %s", job.Key, why.Reason()).With("status", string(jobs.Waiting))
 }
 
 // notClaimable refuses a named job that is not ready, or that another claim is

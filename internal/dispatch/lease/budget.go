@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"fleetboard/db"
+	"fleetboard/internal/budgeting"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
@@ -14,7 +15,7 @@ import (
 
 // budgetKeeper is what events name as who pauses a job that has used its budget, and
 // as the reason.
-const budgetKeeper = "budget"
+const budgetKeeper = budgeting.Actor
 
 // KeepBudgets asks the holders of those jobs to pause that have used more tokens than
 // their budget. An error there is not the caller's: the next contact asks again.
@@ -46,6 +47,98 @@ func (e *Effects) KeepBudgets(ctx context.Context, workspace ids.ID, list []ids.
 	if err != nil {
 		e.log.WarnContext(ctx, "a job has used its budget", "err", err)
 	}
+}
+
+// PauseForBudgets asks the holders of jobs to pause that a budget has nothing left for. An
+// error there is not the caller's: what they tell next is charged again.
+func (e *Effects) PauseForBudgets(ctx context.Context, workspace ids.ID, charged budgeting.Charged) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), AfterCommitTimeout)
+	defer cancel()
+	for job, reason := range charged.Pause {
+		if err := e.pauseForBudget(ctx, workspace, job, reason); err != nil {
+			e.log.WarnContext(ctx, "a budget is used up", "job", job, "err", err)
+		}
+	}
+}
+
+// pauseForBudget asks the holder of one job to pause.
+func (e *Effects) pauseForBudget(ctx context.Context, workspace, id ids.ID, reason string) error {
+	payload, err := json.Marshal(map[string]any{"reason": budgetKeeper, "text": reason})
+	if err != nil {
+		return fmt.Errorf("encode payload: %w", err)
+	}
+	var asked []jobs.Job
+	err = e.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		job, err := jobs.LockTx(ctx, tx, workspace, id.String())
+		if err != nil || job.Lease == nil || job.Lease.Directive == Pause || job.Lease.Directive == Cancel {
+			return err
+		}
+		after, err := DirectTx(ctx, tx, tenancy.System(workspace, budgetKeeper), job, Pause, reason, payload)
+		asked = []jobs.Job{after}
+		return err
+	})
+	if err == nil && len(asked) > 0 {
+		e.Publish(workspace, nil, asked...)
+	}
+	return err
+}
+
+// BudgetsFreed lets the jobs go on that the budgets of a workspace have room for now: those
+// that wait for one, the most urgent first, and those that one has paused.
+func (e *Effects) BudgetsFreed(ctx context.Context, workspace ids.ID, _ []ids.ID) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), AfterCommitTimeout)
+	defer cancel()
+	if _, err := e.wakeForBudgets(ctx, workspace); err != nil {
+		e.log.WarnContext(ctx, "a budget has room", "err", err)
+	}
+}
+
+// wakeForBudgets lets the jobs of a workspace go on that its budgets have room for, and
+// returns how many.
+func (e *Effects) wakeForBudgets(ctx context.Context, workspace ids.ID) (int, error) {
+	var woken budgeting.Woken
+	err := e.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+		woken, err = budgeting.WokenTx(ctx, tx, workspace)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	n, err := e.PromoteAll(ctx, workspace, woken.Held)
+	if err != nil {
+		return n, err
+	}
+	resumed, err := ForEachJob(woken.Paused, func(id ids.ID) (bool, error) { return e.resumeForBudget(ctx, workspace, id) })
+	return n + resumed, err
+}
+
+// resumeForBudget lets a job go on that a budget paused, unless its own is used up.
+func (e *Effects) resumeForBudget(ctx context.Context, workspace, id ids.ID) (resumed bool, err error) {
+	var after jobs.Job
+	err = e.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		job, err := jobs.LockTx(ctx, tx, workspace, id.String())
+		if err != nil || job.Status != jobs.Paused || job.StatusBy.Name != budgetKeeper {
+			return err
+		}
+		if RequireBudgetTx(ctx, tx, workspace, job.Job) != nil {
+			return nil //nolint:nilerr // it waits for its own budget
+		}
+		open, err := jobs.DependencyOpenTx(ctx, tx, workspace, id)
+		if err != nil {
+			return err
+		}
+		d, err := job.Resume(job.Now, open)
+		if err != nil {
+			return err
+		}
+		after, err = jobs.SaveTx(ctx, tx, tenancy.System(workspace, budgetKeeper), d)
+		resumed = err == nil
+		return err
+	})
+	if resumed && err == nil {
+		e.wake.Publish(jobs.Topics(workspace, after)...)
+	}
+	return resumed && err == nil, err
 }
 
 // keepBudgetTx asks the holder of one job to pause, where it has used its budget and

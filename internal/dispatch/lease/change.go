@@ -22,6 +22,9 @@ func (c Change) freesRepo() bool {
 	return c.Before.OneJobPerRepo && c.Before.Repo != "" && occupies(c.Before.Status) && !occupies(c.After.Status)
 }
 
+// freesBudget reports whether what a lease had reserved of budgets came free.
+func (c Change) freesBudget() bool { return c.FreesSeat() && c.Before.Lease.Reserved }
+
 // freesReview reports whether the product's review queue has a place more.
 func (c Change) freesReview() bool {
 	return c.Before.ReviewLimit != nil && c.Before.Status == jobs.InReview && c.After.Status != jobs.InReview

@@ -98,6 +98,9 @@ func (e *Effects) PromoteNext(ctx context.Context, workspace ids.ID, list ...Cha
 			e.log.WarnContext(ctx, "a child has ended", "err", err)
 		}
 	}
+	if slices.ContainsFunc(list, Change.freesBudget) {
+		e.BudgetsFreed(ctx, workspace, nil)
+	}
 	if promoted >= maxPromoted {
 		if err := e.promoteRest(ctx, workspace); err != nil {
 			e.log.WarnContext(ctx, "a job with many dependents is done", "err", err)

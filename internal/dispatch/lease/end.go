@@ -4,9 +4,11 @@ import (
 	"context"
 
 	"fleetboard/db"
+	"fleetboard/internal/budgeting"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend"
 	"fleetboard/internal/tenancy"
 )
 
@@ -70,7 +72,15 @@ func EndTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d jobs.Decision
 // first: the decision is made for a job that nobody holds any more. The jobs are
 // returned in the same order. Fault: LeaseExpired where one of them has no lease.
 func EndManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []End) ([]jobs.Job, error) {
-	ended, err := endLeases(ctx, tx, workspace, list)
+	var ended map[ids.ID]progress
+	leases := make([]spend.Lease, 0, len(list))
+	for _, e := range list {
+		leases = append(leases, spend.Lease{Job: e.Before.ID, Epoch: e.Before.Epoch})
+	}
+	err := tx.Pipeline(ctx, func(tx db.Tx) (err error) {
+		ended, err = endLeases(ctx, tx, workspace, list)
+		return err
+	}, func(tx db.Tx) error { return budgeting.FreeTx(ctx, tx, workspace, leases) })
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/internal/batch"
+	"fleetboard/internal/budgeting"
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
@@ -24,7 +25,10 @@ func (s *Service) execUsage(ctx context.Context, tx db.Tx, workspace ids.ID, ite
 	if err := b.exec(); err != nil {
 		return nil, err
 	}
-	return func() { s.effects.KeepBudgets(ctx, workspace, b.budgeted) }, nil
+	return func() {
+		s.effects.KeepBudgets(ctx, workspace, b.budgeted)
+		s.effects.PauseForBudgets(ctx, workspace, b.charged)
+	}, nil
 }
 
 type usageItem = batch.Item[usageCall, []UsageAnswer]
@@ -39,7 +43,8 @@ type usageBatch struct {
 	items     []*usageReport
 
 	secret   map[ids.ID]bool // the jobs that have secrets
-	budgeted []ids.ID        // the jobs that have a budget
+	budgeted []ids.ID        // the jobs that have a budget of their own
+	charged  budgeting.Charged
 }
 
 // usageReport is one of them, line by line.
@@ -194,8 +199,11 @@ func (u *usageReport) redact(i int, red *redact.Redactor) {
 func (b *usageBatch) record() error {
 	var list []spend.Entry
 	b.each(func(u *usageReport, i int) { list = append(list, u.entries[i]) })
-	outcomes, _, err := spend.RecordTx(b.ctx, b.tx, b.workspace, list)
+	outcomes, charges, err := spend.RecordTx(b.ctx, b.tx, b.workspace, list)
 	if err != nil {
+		return err
+	}
+	if b.charged, err = budgeting.ChargeTx(b.ctx, b.tx, b.workspace, charges); err != nil {
 		return err
 	}
 	b.each(func(u *usageReport, i int) { u.Res[i].Outcome, outcomes = outcomes[0], outcomes[1:] })

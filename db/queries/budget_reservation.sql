@@ -1,0 +1,116 @@
+-- name: BudgetsActive :one
+-- Whether a workspace has budgets at all: without one nothing else is asked.
+SELECT EXISTS (SELECT FROM budget b WHERE b.workspace_id = @workspace_id AND b.removed_at IS NULL);
+
+-- name: BudgetsOfJobs :many
+-- The budgets that jobs count for, by their scopes, one row for each job and budget, in the
+-- order in which all lock.
+SELECT j.id AS job_id, j.key, j.priority, j.epoch, b.id AS budget_id, b.name, b.hard, b.slice_nanos, b.slice_tokens, b.alert_at,
+    b.throttled_below, b.period, b.timezone, clock_timestamp()::timestamptz AS now
+FROM (SELECT DISTINCT unnest(@job_ids::uuid[]) AS id) n
+CROSS JOIN LATERAL (SELECT k.id, k.key, k.priority, k.epoch, k.product_id, k.phase FROM job k
+    WHERE k.workspace_id = @workspace_id AND k.id = n.id OFFSET 0) j
+CROSS JOIN LATERAL (SELECT x.* FROM budget x WHERE x.workspace_id = @workspace_id AND x.removed_at IS NULL
+    AND x.scope_key = ANY(budget_scopes(j.product_id, j.phase, j.id)) OFFSET 0) b
+ORDER BY b.id, j.id;
+
+-- name: BudgetReserve :exec
+-- Reserves slices for leases, each with its lines, and counts the runs that begin. The
+-- periods are locked.
+WITH t AS MATERIALIZED (
+    SELECT (r.r ->> 'job_id')::uuid AS job_id, (r.r ->> 'epoch')::bigint AS epoch, (r.r ->> 'budget_id')::uuid AS budget_id,
+        (r.r ->> 'period_start')::timestamptz AS period_start, (r.r ->> 'nanos')::bigint AS nanos, (r.r ->> 'tokens')::bigint AS tokens
+    FROM (SELECT jsonb_array_elements(@slices::jsonb) AS r) r
+), kept AS (
+    INSERT INTO budget_reservation (workspace_id, job_id, epoch, budget_id, period_start, held_nanos, held_tokens)
+    SELECT @workspace_id, t.job_id, t.epoch, t.budget_id, t.period_start, t.nanos, t.tokens FROM t
+), told AS (
+    INSERT INTO budget_ledger (workspace_id, budget_id, period_start, kind, from_account, to_account, nanos, tokens, runs, job_id, epoch)
+    SELECT @workspace_id, t.budget_id, t.period_start, 'reserve', 'free', 'reserved', t.nanos, t.tokens, 0, t.job_id, t.epoch FROM t
+    UNION ALL
+    SELECT @workspace_id, t.budget_id, t.period_start, 'settle', 'free', 'settled', 0, 0, 1, t.job_id, t.epoch FROM t
+)
+UPDATE budget_period p SET reserved_nanos = p.reserved_nanos + s.nanos, reserved_tokens = p.reserved_tokens + s.tokens, runs = p.runs + s.runs
+FROM (SELECT t.budget_id, t.period_start, sum(t.nanos)::bigint AS nanos, sum(t.tokens)::bigint AS tokens, count(*) AS runs
+    FROM t GROUP BY t.budget_id, t.period_start) s
+WHERE p.workspace_id = @workspace_id AND p.budget_id = s.budget_id AND p.period_start = s.period_start;
+
+-- name: BudgetReservations :many
+-- What leases have reserved and not used yet.
+SELECT r.job_id, r.epoch, r.budget_id, r.period_start, r.held_nanos, r.held_tokens
+FROM (SELECT DISTINCT unnest(@job_ids::uuid[]) AS job_id) n
+JOIN budget_reservation r ON r.workspace_id = @workspace_id AND r.job_id = n.job_id;
+
+-- name: BudgetSettle :exec
+-- Settles what was used: out of what its lease has reserved, and the rest out of what is
+-- free; and reserves more for leases that have used most of theirs. The periods are locked.
+WITH t AS MATERIALIZED (
+    SELECT (r.r ->> 'job_id')::uuid AS job_id, (r.r ->> 'epoch')::bigint AS epoch, (r.r ->> 'budget_id')::uuid AS budget_id,
+        (r.r ->> 'period_start')::timestamptz AS period_start, (r.r ->> 'held_nanos')::bigint AS held_nanos,
+        (r.r ->> 'held_tokens')::bigint AS held_tokens, (r.r ->> 'free_nanos')::bigint AS free_nanos,
+        (r.r ->> 'free_tokens')::bigint AS free_tokens, (r.r ->> 'unpriced')::bigint AS unpriced,
+        (r.r ->> 'more_nanos')::bigint AS more_nanos, (r.r ->> 'more_tokens')::bigint AS more_tokens, r.r ->> 'entry' AS entry,
+        (r.r ->> 'is_new')::boolean AS is_new
+    FROM (SELECT jsonb_array_elements(@settlements::jsonb) AS r) r
+), used AS (
+    UPDATE budget_reservation v SET held_nanos = v.held_nanos - t.held_nanos + t.more_nanos,
+        held_tokens = v.held_tokens - t.held_tokens + t.more_tokens
+    FROM t WHERE v.workspace_id = @workspace_id AND v.job_id = t.job_id AND v.epoch = t.epoch AND v.budget_id = t.budget_id
+        AND v.period_start = t.period_start
+), begun AS (
+    INSERT INTO budget_reservation (workspace_id, job_id, epoch, budget_id, period_start, held_nanos, held_tokens)
+    SELECT @workspace_id, t.job_id, t.epoch, t.budget_id, t.period_start, t.more_nanos, t.more_tokens FROM t WHERE t.is_new
+), told AS (
+    INSERT INTO budget_ledger (workspace_id, budget_id, period_start, kind, from_account, to_account, nanos, tokens, unpriced_tokens,
+        job_id, epoch, entry)
+    SELECT @workspace_id, t.budget_id, t.period_start, 'settle', 'reserved', 'settled', t.held_nanos, t.held_tokens, 0, t.job_id, t.epoch, t.entry
+    FROM t WHERE t.held_nanos > 0 OR t.held_tokens > 0
+    UNION ALL
+    SELECT @workspace_id, t.budget_id, t.period_start, 'settle', 'free', 'settled', t.free_nanos, t.free_tokens, t.unpriced, t.job_id, t.epoch, t.entry
+    FROM t WHERE t.free_nanos > 0 OR t.free_tokens > 0 OR t.unpriced > 0
+    UNION ALL
+    SELECT @workspace_id, t.budget_id, t.period_start, 'top_up', 'free', 'reserved', t.more_nanos, t.more_tokens, 0, t.job_id, t.epoch, ''
+    FROM t WHERE t.more_nanos > 0 OR t.more_tokens > 0
+)
+UPDATE budget_period p SET settled_nanos = p.settled_nanos + s.held_nanos + s.free_nanos,
+    settled_tokens = p.settled_tokens + s.held_tokens + s.free_tokens, unpriced_tokens = p.unpriced_tokens + s.unpriced,
+    reserved_nanos = p.reserved_nanos - s.held_nanos + s.more_nanos, reserved_tokens = p.reserved_tokens - s.held_tokens + s.more_tokens
+FROM (SELECT t.budget_id, t.period_start, sum(t.held_nanos)::bigint AS held_nanos, sum(t.held_tokens)::bigint AS held_tokens,
+        sum(t.free_nanos)::bigint AS free_nanos, sum(t.free_tokens)::bigint AS free_tokens, sum(t.unpriced)::bigint AS unpriced,
+        sum(t.more_nanos)::bigint AS more_nanos, sum(t.more_tokens)::bigint AS more_tokens
+    FROM t GROUP BY t.budget_id, t.period_start) s
+WHERE p.workspace_id = @workspace_id AND p.budget_id = s.budget_id AND p.period_start = s.period_start;
+
+-- name: BudgetFree :exec
+-- Frees what ended leases have reserved and not used. The periods are locked first, in the
+-- order in which all lock; where nothing is reserved there are none.
+WITH held AS MATERIALIZED (
+    SELECT r.budget_id, r.period_start FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch) n
+    JOIN budget_reservation r ON r.workspace_id = @workspace_id AND r.job_id = n.job_id AND r.epoch = n.epoch
+), locked AS MATERIALIZED (
+    SELECT p.budget_id FROM budget_period p
+    WHERE p.workspace_id = @workspace_id AND (p.budget_id, p.period_start) IN (SELECT h.budget_id, h.period_start FROM held h)
+    ORDER BY p.budget_id, p.period_start FOR NO KEY UPDATE
+), gone AS (
+    DELETE FROM budget_reservation r USING (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch) n
+    WHERE (SELECT count(*) FROM locked) > 0 AND r.workspace_id = @workspace_id AND r.job_id = n.job_id AND r.epoch = n.epoch
+    RETURNING r.job_id, r.epoch, r.budget_id, r.period_start, r.held_nanos, r.held_tokens
+), told AS (
+    INSERT INTO budget_ledger (workspace_id, budget_id, period_start, kind, from_account, to_account, nanos, tokens, job_id, epoch)
+    SELECT @workspace_id, g.budget_id, g.period_start, 'free', 'reserved', 'free', g.held_nanos, g.held_tokens, g.job_id, g.epoch
+    FROM gone g WHERE g.held_nanos > 0 OR g.held_tokens > 0
+)
+UPDATE budget_period p SET reserved_nanos = p.reserved_nanos - s.nanos, reserved_tokens = p.reserved_tokens - s.tokens
+FROM (SELECT g.budget_id, g.period_start, sum(g.held_nanos)::bigint AS nanos, sum(g.held_tokens)::bigint AS tokens
+    FROM gone g GROUP BY g.budget_id, g.period_start) s
+WHERE p.workspace_id = @workspace_id AND p.budget_id = s.budget_id AND p.period_start = s.period_start;
+
+-- name: JobsHeldByBudget :many
+-- The jobs that wait for a budget, the most urgent first.
+SELECT j.id FROM job j WHERE j.workspace_id = @workspace_id AND j.status = 'waiting' AND j.wait_reason = 'budget'
+ORDER BY j.priority DESC, j.status_at, j.id LIMIT @max_rows;
+
+-- name: JobsPausedByBudget :many
+-- The jobs that a budget paused, and no person.
+SELECT j.id FROM job j WHERE j.workspace_id = @workspace_id AND j.status = 'paused' AND j.status_by_kind = 'system' AND j.status_by = 'budget'
+ORDER BY j.id LIMIT @max_rows;

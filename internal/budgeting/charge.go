@@ -1,0 +1,300 @@
+package budgeting
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/budgets"
+	"fleetboard/internal/tenancy"
+)
+
+// Actor is what events name as who acts for budgets.
+const Actor = "budget"
+
+// maxSum keeps the sums of a period within what a number holds, whatever agents tell.
+const maxSum = math.MaxInt64 / 2
+
+// Charged is what follows from charges.
+type Charged struct {
+	// Pause are running jobs that a hard budget has nothing left for, with the sentence
+	// that their holders are told.
+	Pause map[ids.ID]string
+}
+
+// ChargeTx settles what was used in the budgets of its jobs, in the periods of its
+// instants: first out of what the lease has reserved, the rest out of what is free. A
+// lease that has used more than half of a slice gets another one where there is room.
+// Thresholds that are reached are told, each once in a period. The periods are locked
+// until the transaction ends.
+func ChargeTx(ctx context.Context, tx db.Tx, workspace ids.ID, charges []spend.Charge) (Charged, error) {
+	jobs := make([]ids.ID, 0, len(charges))
+	for _, ch := range charges {
+		jobs = append(jobs, ch.Job)
+	}
+	c, err := coveredTx(ctx, tx, workspace, jobs)
+	if err != nil || len(c.budgets) == 0 {
+		return Charged{}, err
+	}
+	s := &settling{ctx: ctx, tx: tx, workspace: workspace, covered: c, byKey: map[reservationKey]*settlement{}}
+	// What was used in other periods than the present ones is settled there.
+	for _, at := range s.instants(charges) {
+		if err := s.settle(at, charges); err != nil {
+			return Charged{}, err
+		}
+	}
+	return s.followUp()
+}
+
+// settling is the charges of one transaction.
+type settling struct {
+	ctx       context.Context //nolint:containedctx // lives as long as the call
+	tx        db.Tx
+	workspace ids.ID
+	covered
+
+	held  map[reservationKey]*held
+	byKey map[reservationKey]*settlement
+	out   Charged
+	fired []crossing
+}
+
+// reservationKey names what a lease has reserved of one period of a budget.
+type reservationKey struct {
+	lease  spend.Lease
+	budget ids.ID
+	start  time.Time
+}
+
+// held is what a lease has reserved and not used.
+type held struct {
+	nanos  spend.Nanos
+	tokens int64
+}
+
+// crossing is a threshold that a budget has reached.
+type crossing struct {
+	budget    *budget
+	start     time.Time
+	threshold int16
+}
+
+// settlement is what is settled of one period for one lease, as it is written.
+type settlement struct {
+	Job        ids.ID      `json:"job_id"`
+	Epoch      int64       `json:"epoch"`
+	Budget     ids.ID      `json:"budget_id"`
+	Start      time.Time   `json:"period_start"`
+	HeldNanos  spend.Nanos `json:"held_nanos"`
+	HeldTokens int64       `json:"held_tokens"`
+	FreeNanos  spend.Nanos `json:"free_nanos"`
+	FreeTokens int64       `json:"free_tokens"`
+	Unpriced   int64       `json:"unpriced"`
+	MoreNanos  spend.Nanos `json:"more_nanos"`
+	MoreTokens int64       `json:"more_tokens"`
+	Entry      string      `json:"entry"`
+	IsNew      bool        `json:"is_new"`
+}
+
+// instants are one instant of each set of periods that the charges fall into, the latest
+// last: charges of the present, which are nearly all, are one set.
+func (s *settling) instants(charges []spend.Charge) []time.Time {
+	var list []time.Time
+	seen := map[string]bool{}
+	for _, ch := range charges {
+		if key := s.periodsAt(ch.At); !seen[key] {
+			seen[key] = true
+			list = append(list, ch.At)
+		}
+	}
+	slices.SortFunc(list, time.Time.Compare)
+	return list
+}
+
+// periodsAt names the periods of all budgets in which an instant lies.
+func (s *settling) periodsAt(at time.Time) string {
+	key := make([]byte, 0, 16*len(s.budgets))
+	for _, b := range s.budgets {
+		if zone, err := time.LoadLocation(b.zone); err == nil {
+			start, _, _ := b.period.Bounds(at, zone)
+			key = start.AppendFormat(key, time.RFC3339)
+		}
+	}
+	return string(key)
+}
+
+// settle settles the charges of the periods in which an instant lies.
+func (s *settling) settle(at time.Time, charges []spend.Charge) error {
+	if err := periodTx(s.ctx, s.tx, s.workspace, s.budgets, at, true); err != nil {
+		return err
+	}
+	if s.held == nil {
+		if err := s.readHeld(charges); err != nil {
+			return err
+		}
+	}
+	before := map[ids.ID]budgets.State{}
+	for _, b := range s.budgets {
+		before[b.id] = b.state
+	}
+	key := s.periodsAt(at)
+	clear(s.byKey)
+	for _, ch := range charges {
+		a := s.asks[ch.Job]
+		if a == nil || s.periodsAt(ch.At) != key {
+			continue
+		}
+		for _, b := range a.budgets {
+			s.charge(ch, b)
+		}
+	}
+	for _, b := range s.budgets {
+		for _, threshold := range b.reached(before[b.id]) {
+			s.fired = append(s.fired, crossing{budget: b, start: b.state.Start, threshold: threshold})
+		}
+	}
+	return s.write()
+}
+
+// readHeld reads what the leases have reserved, after the periods are locked.
+func (s *settling) readHeld(charges []spend.Charge) error {
+	p := dbsqlc.BudgetReservationsParams{WorkspaceID: s.workspace}
+	for _, ch := range charges {
+		p.JobIds = append(p.JobIds, ch.Job)
+	}
+	rows, err := q.BudgetReservations(s.ctx, s.tx, p)
+	if err != nil {
+		return fmt.Errorf("read reservations: %w", err)
+	}
+	s.held = map[reservationKey]*held{}
+	for _, r := range rows {
+		key := reservationKey{spend.Lease{Job: r.JobID, Epoch: r.Epoch}, r.BudgetID, r.PeriodStart.UTC()}
+		s.held[key] = &held{nanos: spend.Nanos(r.HeldNanos), tokens: r.HeldTokens}
+	}
+	return nil
+}
+
+// lives reports whether a lease has reserved something, which only one that lasts has.
+func (s *settling) lives(lease spend.Lease) bool {
+	for key := range s.held {
+		if key.lease == lease {
+			return true
+		}
+	}
+	return false
+}
+
+// charge settles one charge in one budget.
+func (s *settling) charge(ch spend.Charge, b *budget) {
+	key := reservationKey{ch.Lease, b.id, b.state.Start.UTC()}
+	w := s.byKey[key]
+	if w == nil {
+		w = &settlement{Job: ch.Job, Epoch: ch.Epoch, Budget: b.id, Start: b.state.Start, Entry: ch.Entry}
+		s.byKey[key] = w
+	} else {
+		w.Entry = ""
+	}
+	nanos := min(ch.Nanos, max(0, maxSum-b.state.Settled.Money))
+	tokens := min(ch.Tokens, max(0, maxSum-b.state.Settled.Tokens))
+	h, reserved := s.held[key]
+	if !reserved {
+		h = &held{}
+	}
+	fromNanos, fromTokens := min(nanos, h.nanos), min(tokens, h.tokens)
+	h.nanos, h.tokens = h.nanos-fromNanos, h.tokens-fromTokens
+	w.HeldNanos, w.HeldTokens = w.HeldNanos+fromNanos, w.HeldTokens+fromTokens
+	w.FreeNanos, w.FreeTokens = w.FreeNanos+nanos-fromNanos, w.FreeTokens+tokens-fromTokens
+	w.Unpriced += ch.Unpriced
+	b.state.Settled.Money += nanos
+	b.state.Settled.Tokens += tokens
+	b.state.Reserved.Money -= fromNanos
+	b.state.Reserved.Tokens -= fromTokens
+	b.state.UnpricedTokens += ch.Unpriced
+	present := !s.now.Before(b.state.Start) && s.now.Before(b.state.End)
+	if present && (reserved || s.lives(ch.Lease)) {
+		s.topUp(ch.Lease, b, w, h, !reserved)
+		if !reserved {
+			s.held[key] = h
+		}
+	}
+}
+
+// topUp reserves another slice where less than half of one is left, as far as there is
+// room; what has no limit is not reserved.
+func (s *settling) topUp(lease spend.Lease, b *budget, w *settlement, h *held, isNew bool) {
+	w.IsNew = w.IsNew || isNew
+	money, limited := b.state.Free()
+	noMoney := false
+	if limited && h.nanos < b.slice/2 {
+		if noMoney = b.hard && money < b.slice; !noMoney {
+			w.MoreNanos, h.nanos = w.MoreNanos+b.slice, h.nanos+b.slice
+			b.state.Reserved.Money += b.slice
+		}
+	}
+	tokens, limitedTokens := b.state.FreeTokens()
+	noTokens := false
+	if limitedTokens && h.tokens < b.sliceTokens/2 {
+		if noTokens = b.hard && tokens < b.sliceTokens; !noTokens {
+			w.MoreTokens, h.tokens = w.MoreTokens+b.sliceTokens, h.tokens+b.sliceTokens
+			b.state.Reserved.Tokens += b.sliceTokens
+		}
+	}
+	if noMoney && h.nanos == 0 || noTokens && h.tokens == 0 {
+		if s.out.Pause == nil {
+			s.out.Pause = map[ids.ID]string{}
+		}
+		s.out.Pause[lease.Job] = fmt.Sprintf("The budget %q is used up. Somebody raises it, then the job goes on.", b.name)
+	}
+}
+
+// write writes what is settled of one set of periods.
+func (s *settling) write() error {
+	rows := make([]*settlement, 0, len(s.byKey))
+	for _, w := range s.byKey {
+		rows = append(rows, w)
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	slices.SortFunc(rows, func(a, b *settlement) int {
+		return cmp.Or(slices.Compare(a.Budget[:], b.Budget[:]), slices.Compare(a.Job[:], b.Job[:]), cmp.Compare(a.Epoch, b.Epoch))
+	})
+	encoded, err := json.Marshal(rows)
+	if err != nil {
+		return fmt.Errorf("encode settlements: %w", err)
+	}
+	if err := q.BudgetSettle(s.ctx, s.tx, dbsqlc.BudgetSettleParams{WorkspaceID: s.workspace, Settlements: encoded}); err != nil {
+		return fmt.Errorf("settle: %w", err)
+	}
+	return nil
+}
+
+// followUp tells of thresholds that were reached, and says which jobs are to stop.
+func (s *settling) followUp() (Charged, error) {
+	who := tenancy.System(s.workspace, Actor)
+	for _, f := range s.fired {
+		fired, err := q.BudgetAlertFire(s.ctx, s.tx, dbsqlc.BudgetAlertFireParams{WorkspaceID: s.workspace, Threshold: f.threshold,
+			BudgetIds: []ids.ID{f.budget.id}, Starts: []time.Time{f.start}})
+		if err != nil {
+			return Charged{}, fmt.Errorf("fire an alert: %w", err)
+		}
+		if len(fired) == 0 {
+			continue
+		}
+		err = eventlog.RecordTx(s.ctx, s.tx, who, eventlog.BudgetThreshold, map[string]any{
+			"id": f.budget.id, "name": f.budget.name, "threshold": f.threshold, "period_start": f.start})
+		if err != nil {
+			return Charged{}, err
+		}
+	}
+	return s.out, nil
+}

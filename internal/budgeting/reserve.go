@@ -1,0 +1,118 @@
+package budgeting
+
+import (
+	"context"
+
+	"fleetboard/db"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
+)
+
+// Grant is what a lease reserves, as far as it is decided. Job has no slices where no
+// budget is for it.
+type Grant struct {
+	Job ids.ID
+	// Slice and Remaining are of the budget that has the least left: what the lease may
+	// spend before it reports, and what is free besides. Both are nil without a limit of
+	// money.
+	Slice, Remaining *spend.Nanos
+
+	epoch  int64
+	slices []slice
+}
+
+// DecideTx says of jobs that are about to be claimed, in this order, which of them have
+// room in all of their budgets, and locks those budgets' periods until the transaction
+// ends. ReserveTx has to follow for those that get their lease.
+func DecideTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (map[ids.ID]Grant, map[ids.ID]Refusal, error) {
+	c, err := coveredTx(ctx, tx, workspace, jobs)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := periodTx(ctx, tx, workspace, c.budgets, c.now, true); err != nil {
+		return nil, nil, err
+	}
+	given, refused := decide(c.inOrder(jobs))
+	grants := make(map[ids.ID]Grant, len(given))
+	for job, slices := range given {
+		g := Grant{Job: job, epoch: c.asks[job].epoch, slices: slices}
+		for _, s := range slices {
+			free, limited := s.budget.state.Free()
+			if limited && (g.Remaining == nil || free < *g.Remaining) {
+				g.Remaining, g.Slice = &free, &s.nanos
+			}
+		}
+		grants[job] = g
+	}
+	return grants, refused, nil
+}
+
+// inOrder are the jobs that have budgets, as they were asked for.
+func (c covered) inOrder(jobs []ids.ID) []ask {
+	list := make([]ask, 0, len(jobs))
+	for _, id := range jobs {
+		if a := c.asks[id]; a != nil {
+			list = append(list, *a)
+		}
+	}
+	return list
+}
+
+// ReserveTx writes what was decided, of those jobs that got their lease.
+func ReserveTx(ctx context.Context, tx db.Tx, workspace ids.ID, grants []Grant) error {
+	return reserveTx(ctx, tx, workspace, grants)
+}
+
+// maxWoken is how many jobs one change of a budget lets go on; the sweep does the rest.
+const maxWoken = 200
+
+// Woken are jobs that may go on.
+type Woken struct {
+	Held   []ids.ID // they wait for a budget
+	Paused []ids.ID // a budget paused them
+}
+
+// WokenTx are the jobs that have room in all of their budgets now, together, the most
+// urgent first. It locks nothing: whoever claims them decides again.
+func WokenTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Woken, error) {
+	held, err := heldTx(ctx, tx, workspace, maxWoken)
+	if err != nil {
+		return Woken{}, err
+	}
+	paused, err := pausedTx(ctx, tx, workspace, maxWoken)
+	if err != nil || len(held)+len(paused) == 0 {
+		return Woken{}, err
+	}
+	all := append(append([]ids.ID{}, held...), paused...)
+	c, err := coveredTx(ctx, tx, workspace, all)
+	if err != nil {
+		return Woken{}, err
+	}
+	if err := periodTx(ctx, tx, workspace, c.budgets, c.now, false); err != nil {
+		return Woken{}, err
+	}
+	_, refused := decide(c.inOrder(all))
+	fit := func(list []ids.ID) (some []ids.ID) {
+		for _, id := range list {
+			if _, no := refused[id]; !no {
+				some = append(some, id)
+			}
+		}
+		return some
+	}
+	return Woken{Held: fit(held), Paused: fit(paused)}, nil
+}
+
+// RefusalTx is why a job would not be claimed now; false where its budgets have room.
+func RefusalTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (Refusal, bool, error) {
+	c, err := coveredTx(ctx, tx, workspace, []ids.ID{job})
+	if err != nil {
+		return Refusal{}, false, err
+	}
+	if err := periodTx(ctx, tx, workspace, c.budgets, c.now, false); err != nil {
+		return Refusal{}, false, err
+	}
+	_, refused := decide(c.inOrder([]ids.ID{job}))
+	r, no := refused[job]
+	return r, no, nil
+}

@@ -1,0 +1,96 @@
+package claim
+
+import (
+	"slices"
+
+	"fleetboard/internal/budgeting"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// afford decides which of the jobs that were taken their budgets have room for, in the
+// order in which they were taken. The others wait for a budget, and whoever got nothing
+// but such looks again.
+func (b *claimBatch) afford() error {
+	if !b.hasBudgets {
+		return nil
+	}
+	var taken []ids.ID
+	for _, c := range b.items {
+		taken = append(taken, c.taken...)
+	}
+	if len(taken) == 0 {
+		return nil
+	}
+	grants, refused, err := budgeting.DecideTx(b.ctx, b.tx, b.workspace, taken)
+	if err != nil {
+		return err
+	}
+	b.grants = grants
+	for _, c := range b.items {
+		if err := b.withhold(c, refused); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withhold takes from a claim the jobs that have no room in their budgets.
+func (b *claimBatch) withhold(c *claimItem, refused map[ids.ID]budgeting.Refusal) error {
+	var last budgeting.Refusal
+	for _, id := range c.taken {
+		r, no := refused[id]
+		if !no {
+			continue
+		}
+		last = r
+		if err := b.hold(id, r); err != nil {
+			return err
+		}
+	}
+	c.taken = slices.DeleteFunc(c.taken, func(id ids.ID) bool { _, no := refused[id]; return no })
+	switch {
+	case last.Name == "" || len(c.taken) > 0:
+	case c.named != nil:
+		c.Err = notAffordable(*c.named, last)
+	default:
+		c.Res.claimed.Reason, c.Res.again = ReasonBudget, true
+	}
+	return nil
+}
+
+// hold keeps a job that was taken out of the queue from being claimed until its budget
+// has room.
+func (b *claimBatch) hold(id ids.ID, r budgeting.Refusal) error {
+	job, err := jobs.LockTx(b.ctx, b.tx, b.workspace, id.String())
+	if err != nil {
+		return err
+	}
+	d, err := job.Hold(jobs.WaitBudget)
+	if err != nil {
+		return err
+	}
+	d.Payload["budget"], d.Payload["reason"] = r.Name, r.Reason()
+	held, err := jobs.SaveTx(b.ctx, b.tx, tenancy.System(b.workspace, budgeting.Actor), d)
+	if err != nil {
+		return err
+	}
+	b.wrote = true
+	b.broken = append(b.broken, lease.Change{Before: job.Job, After: held})
+	return nil
+}
+
+// reserveBudgets reserves slices for the jobs that got their leases.
+func (b *claimBatch) reserveBudgets() error {
+	var given []budgeting.Grant
+	for _, c := range b.items {
+		for _, id := range c.taken {
+			if g, known := b.grants[id]; known && slices.Contains(c.given, id) {
+				given = append(given, g)
+			}
+		}
+	}
+	return budgeting.ReserveTx(b.ctx, b.tx, b.workspace, given)
+}
