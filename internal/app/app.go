@@ -182,7 +182,7 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, wa
 	a.dispatch = dispatch.New(a.db, list, wake, people.Tokens, a.log)
 	a.kanban = kanban.New(a.db, events, wake, a.log)
 
-	costs, money := estimates.New(a.db), budgets.NewService(a.db, wake, nil)
+	costs, money := estimates.New(a.db), budgets.NewService(a.db, wake, a.dispatch)
 	leader := coordinator.New(a.db, coordinator.Work{Recovery: a.dispatch, Promotion: a.dispatch, People: people,
 		Events: events, JobLogs: lines, Secrets: list.Secrets, Seals: sealer, Costs: costs, Budgets: money}, wake, a.log)
 

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"fleetboard/internal/dispatch/recovery"
 	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/dispatch/waitlist"
+	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -43,6 +45,13 @@ type Service struct {
 	*enrolService
 	*recoveryService
 	*reportService
+
+	effects *lease.Effects
+}
+
+// BudgetsFreed lets the jobs of a workspace go on that its budgets have room for now.
+func (s *Service) BudgetsFreed(ctx context.Context, workspace ids.ID, budgets []ids.ID) {
+	s.effects.BudgetsFreed(ctx, workspace, budgets)
 }
 
 // New returns the dispatch of the jobs kept in d. Close ends its subscriptions to
@@ -52,6 +61,7 @@ func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, log *s
 	agents := enrol.New(d, list, wake, tokens, waiters, effects)
 	reaper := recovery.New(d, list, effects, log)
 	return &Service{
+		effects:         effects,
 		actionsService:  actions.New(list, effects),
 		claimService:    claim.New(d, list, wake, reaper, waiters, effects),
 		enrolService:    agents,

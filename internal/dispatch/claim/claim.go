@@ -75,7 +75,7 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in Request) 
 	end := time.Now().Add(in.Wait)
 	call := claimCall{who, in, s.waiters.Hint(who.Agent)}
 	var leave func()
-	looked := 0
+	looked, short := 0, false // how often it has looked again, and whether a budget was why
 	for {
 		result, err := s.claims.Do(ctx, who.Workspace, call)
 		if err != nil {
@@ -86,7 +86,11 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in Request) 
 		}
 		if result.again && looked < maxLooks && ctx.Err() == nil {
 			looked++
+			short = short || result.claimed.Reason == ReasonBudget
 			continue
+		}
+		if short && result.claimed.Reason == ReasonEmpty {
+			result.claimed.Reason = ReasonBudget
 		}
 		if result.outOfCapacity {
 			s.waiters.NotifyNext(who.Workspace, result.lanes, 1)

@@ -88,14 +88,14 @@ func (e *Effects) pauseForBudget(ctx context.Context, workspace, id ids.ID, reas
 func (e *Effects) BudgetsFreed(ctx context.Context, workspace ids.ID, _ []ids.ID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), AfterCommitTimeout)
 	defer cancel()
-	if _, err := e.wakeForBudgets(ctx, workspace); err != nil {
+	if _, err := e.WakeForBudgets(ctx, workspace); err != nil {
 		e.log.WarnContext(ctx, "a budget has room", "err", err)
 	}
 }
 
-// wakeForBudgets lets the jobs of a workspace go on that its budgets have room for, and
+// WakeForBudgets lets the jobs of a workspace go on that its budgets have room for, and
 // returns how many.
-func (e *Effects) wakeForBudgets(ctx context.Context, workspace ids.ID) (int, error) {
+func (e *Effects) WakeForBudgets(ctx context.Context, workspace ids.ID) (int, error) {
 	var woken budgeting.Woken
 	err := e.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
 		woken, err = budgeting.WokenTx(ctx, tx, workspace)

@@ -67,14 +67,16 @@ func (s *Service) promoteFreed(ctx context.Context, workspace ids.ID) (int, erro
 }
 
 // SweepDependencies finds jobs that wait for nothing any more, in every
-// workspace: what the limit of a completion, or a crash, left behind. Jobs that are
+// workspace: what the limit of a completion, or a crash, left behind, and what a budget
+// has room for. Jobs that are
 // ready where their product allows fewer wait from then on. It returns how many
 // were made claimable.
 func (s *Service) SweepDependencies(ctx context.Context) (int, error) {
 	return s.everywhere(ctx, func(ctx context.Context, workspace ids.ID) (int, error) {
 		_, excess := s.jobs.DemoteExcess(ctx, workspace)
 		n, err := s.effects.PromoteIndependent(ctx, workspace)
-		return n, errors.Join(excess, err)
+		woken, budgets := s.effects.WakeForBudgets(ctx, workspace)
+		return n + woken, errors.Join(excess, err, budgets)
 	})
 }
 
