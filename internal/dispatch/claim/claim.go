@@ -89,9 +89,7 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in Request) 
 			short = short || result.claimed.Reason == ReasonBudget
 			continue
 		}
-		if short && result.claimed.Reason == ReasonEmpty {
-			result.claimed.Reason = ReasonBudget
-		}
+		result.sayShort(short)
 		if result.outOfCapacity {
 			s.waiters.NotifyNext(who.Workspace, result.lanes, 1)
 		}
@@ -105,19 +103,33 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in Request) 
 			}
 			defer leave()
 		}
-		patience := left
-		if result.held > 0 {
-			patience = min(left, result.held)
-		}
-		why := s.waiters.Wait(ctx, who.Workspace, result.waiting(), patience)
-		if why == waitlist.TimedOut && patience < left && ctx.Err() == nil {
-			why = waitlist.Recheck // its provider takes requests again
-		}
+		why := s.await(ctx, who, result, left)
 		if why == waitlist.TimedOut {
 			return result.claimed, ctx.Err()
 		}
 		call.hint = waitlist.Hint{Factory: result.factory, Lanes: result.lanes, Likely: why == waitlist.JobReady}
 	}
+}
+
+// sayShort says that there was something to do, where a budget was short of it.
+func (r *claimResult) sayShort(short bool) {
+	if short && r.claimed.Reason == ReasonEmpty {
+		r.claimed.Reason = ReasonBudget
+	}
+}
+
+// await waits for what a claim found nothing of, or until its provider takes requests
+// again.
+func (s *Service) await(ctx context.Context, who tenancy.Principal, result claimResult, left time.Duration) waitlist.Reason {
+	patience := left
+	if result.held > 0 {
+		patience = min(left, result.held)
+	}
+	why := s.waiters.Wait(ctx, who.Workspace, result.waiting(), patience)
+	if why == waitlist.TimedOut && patience < left && ctx.Err() == nil {
+		return waitlist.Recheck
+	}
+	return why
 }
 
 // waiting is what a claim that found nothing waits for: a seat where it found the
