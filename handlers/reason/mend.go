@@ -57,7 +57,9 @@ func Mends(j jobs.Job, why kanban.Reason) []ui.Span {
 	case kanban.CodeNotBefore:
 		fields = append(fields, fieldNotBefore)
 	case kanban.CodeBudget:
-		fields = append(fields, fieldBudget)
+		if j.Status == jobs.Paused {
+			fields = append(fields, fieldBudget)
+		}
 	}
 	var spans []ui.Span
 	for i, field := range fields {

@@ -125,7 +125,7 @@ func waitText(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
 	case kanban.CodeRetryBackoff:
 		return retryText(j, why, c)
 	case kanban.CodeBudget:
-		return ui.Text("Its budget is used up")
+		return budgetText(why)
 	case kanban.CodeRepoBusy:
 		return repoBusyText(j, why)
 	case kanban.CodeReviewBacklog:
@@ -227,6 +227,14 @@ func retryText(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
 		text = append(text, ui.T(". Last: "+web.FirstLine(why.Text, web.MaxQuote)))
 	}
 	return text
+}
+
+// budgetText is which budget has no room, or that the job's own is used up.
+func budgetText(why kanban.Reason) ui.Sentence {
+	if why.Text != "" {
+		return ui.Text(why.Text)
+	}
+	return ui.Text("Its budget is used up")
 }
 
 // repoBusyText is "Repo busy: FB-137 holds ios-client, claude-1 works on it".

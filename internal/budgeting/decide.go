@@ -18,12 +18,12 @@ type Refusal struct {
 	Throttled bool   // it has room, and keeps it for jobs of a higher priority
 }
 
-// Reason says so in a sentence.
+// Reason says so in a sentence without its full stop.
 func (r Refusal) Reason() string {
 	if r.Throttled {
-		return fmt.Sprintf("The budget %q would run out before its period ends, and keeps what is left for jobs of a higher priority.", r.Name)
+		return fmt.Sprintf("The budget %q would run out before its period ends, and keeps what is left for jobs of a higher priority", r.Name)
 	}
-	return fmt.Sprintf("The budget %q has %s free, and the job needs %s.", r.Name, r.Free, r.Needed)
+	return fmt.Sprintf("The budget %q has %s free, and the job needs %s", r.Name, r.Free, r.Needed)
 }
 
 // budget is one that a job counts for, with the present state of its period.

@@ -103,16 +103,21 @@ func WokenTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Woken, error) {
 	return Woken{Held: fit(held), Paused: fit(paused)}, nil
 }
 
-// RefusalTx is why a job would not be claimed now; false where its budgets have room.
-func RefusalTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (Refusal, bool, error) {
-	c, err := coveredTx(ctx, tx, workspace, []ids.ID{job})
+// RefusalsTx are why jobs would not be claimed now, each by itself; those whose budgets have
+// room are not in there.
+func RefusalsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (map[ids.ID]Refusal, error) {
+	c, err := coveredTx(ctx, tx, workspace, jobs)
 	if err != nil {
-		return Refusal{}, false, err
+		return nil, err
 	}
 	if err := periodTx(ctx, tx, workspace, c.budgets, c.now, false); err != nil {
-		return Refusal{}, false, err
+		return nil, err
 	}
-	_, refused := decide(c.inOrder([]ids.ID{job}))
-	r, no := refused[job]
-	return r, no, nil
+	refused := map[ids.ID]Refusal{}
+	for id, a := range c.asks {
+		if r, no := a.refusal(); no {
+			refused[id] = r
+		}
+	}
+	return refused, nil
 }

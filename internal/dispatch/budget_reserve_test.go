@@ -7,12 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"fleetboard/db"
 	"fleetboard/db/dbfactory"
+	"fleetboard/internal/budgeting"
 	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/dispatch/claim"
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/spend"
 	"fleetboard/internal/spend/budgets"
@@ -54,6 +57,20 @@ func (w *world) stands(b budgets.Budget, settled, reserved, runs int64) {
 		w.T.Errorf("%s has settled %s, reserved %s, %d runs; want %d and %d cents, %d runs", b.Name, s.Settled.Money.USD(), s.Reserved.Money.USD(),
 			s.Settled.Runs, settled, reserved, runs)
 	}
+}
+
+// why is why a job's budgets have no room for it.
+func (w *world) why(j jobs.Job) (why string) {
+	w.T.Helper()
+	err := w.DB.InWorkspace(w.Ctx, w.Workspace, func(tx db.Tx) error {
+		refused, err := budgeting.RefusalsTx(w.Ctx, tx, w.Workspace, []ids.ID{j.ID})
+		why = refused[j.ID].Reason()
+		return err
+	})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return why
 }
 
 // spends tells of usage that cost so many cents.
@@ -191,6 +208,9 @@ func TestAJobWaitsForItsBudget(t *testing.T) {
 	w.waitsFor(held, jobs.WaitBudget)
 	w.Nothing(agent, claim.ReasonEmpty)
 	w.Want(held, jobs.Waiting)
+	if why := w.why(held); why != `The budget "Small" has $0 free, and the job needs $0.1` {
+		t.Errorf("it waits because %s", why)
+	}
 	list, err := w.money().List(w.Ctx, w.Owner)
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ type facts struct {
 	backlog      map[ids.ID]int          // jobs in review, of each product
 	lost         map[ids.ID]bool         // jobs whose last attempt was lost
 	overBudget   map[ids.ID]bool         // paused jobs that have used more than their budget
+	refused      map[ids.ID]string       // why jobs that wait for a budget have no room in it
 	seats        seatHolders
 }
 
@@ -107,6 +108,8 @@ func (f facts) waitReason(j jobs.Job) Reason {
 		if h, found := f.repos[j.Repo]; found {
 			r.Keys, r.By = []string{h.key}, tenancy.Actor{Kind: tenancy.KindAgent, Name: h.agent}
 		}
+	case jobs.WaitBudget:
+		r.Text = f.refused[j.ID]
 	case jobs.WaitReviewBacklog:
 		return f.backlogReason(j)
 	}

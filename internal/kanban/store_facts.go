@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/budgeting"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 )
@@ -77,6 +78,18 @@ func (r *reader) readOverBudget(f facts, list []ids.ID) error {
 		f.overBudget[id] = true
 	}
 	return nil
+}
+
+// readRefused reads which budgets have no room for jobs, and why.
+func (r *reader) readRefused(f facts, list []ids.ID) error {
+	if len(list) == 0 {
+		return nil
+	}
+	refused, err := budgeting.RefusalsTx(r.ctx, r.tx, r.workspace, list)
+	for id, why := range refused {
+		f.refused[id] = why.Reason()
+	}
+	return err
 }
 
 // jobsOnSeats reads the keys of jobs that sit on seats of the factories.

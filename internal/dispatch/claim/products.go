@@ -51,7 +51,7 @@ func (b *claimBatch) requireOpen(job jobs.Job) error {
 
 // notAffordable refuses a named job whose budget has no room for it.
 func notAffordable(job jobs.Job, why budgeting.Refusal) error {
-	return fault.New(fault.NotClaimable, "%s waits for its budget. %s", job.Key, why.Reason()).With("status", string(jobs.Waiting))
+	return fault.New(fault.NotClaimable, "%s waits for its budget. %s.", job.Key, why.Reason()).With("status", string(jobs.Waiting))
 }
 
 // notClaimable refuses a named job that is not ready, or that another claim is
