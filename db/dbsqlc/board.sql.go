@@ -672,7 +672,8 @@ func (q *Queries) BoardOpenEdge(ctx context.Context, db DBTX, arg BoardOpenEdgeP
 const boardOverBudget = `-- name: BoardOverBudget :many
 SELECT j.id FROM job j
 WHERE j.workspace_id = $1 AND j.id = ANY($2::uuid[])
-    AND j.token_budget < (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens)
+    AND (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens) > j.token_budget
+            OR sum(s.charged_nanos) > j.budget_nanos
         FROM job_usage s WHERE s.workspace_id = $1 AND s.job_id = j.id)
 `
 
@@ -681,7 +682,7 @@ type BoardOverBudgetParams struct {
 	Ids         []uuid.UUID
 }
 
-// Those of the jobs that have used more tokens than their budget.
+// Those of the jobs that have used more than their own ceilings.
 func (q *Queries) BoardOverBudget(ctx context.Context, db DBTX, arg BoardOverBudgetParams) ([]uuid.UUID, error) {
 	rows, err := db.Query(ctx, boardOverBudget, arg.WorkspaceID, arg.Ids)
 	if err != nil {

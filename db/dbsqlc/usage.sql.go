@@ -17,7 +17,8 @@ const jobsToPauseForBudget = `-- name: JobsToPauseForBudget :many
 SELECT j.id FROM job j JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
 WHERE j.workspace_id = $1 AND j.id = ANY($2::uuid[]) AND l.job_id = ANY($2::uuid[])
     AND l.directive NOT IN ('pause', 'cancel')
-    AND j.token_budget < (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens)
+    AND (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens) > j.token_budget
+            OR sum(s.charged_nanos) > j.budget_nanos
         FROM job_usage s WHERE s.workspace_id = $1 AND s.job_id = j.id)
 `
 
@@ -26,8 +27,8 @@ type JobsToPauseForBudgetParams struct {
 	Ids         []uuid.UUID
 }
 
-// Those of the jobs that have used more tokens than their budget and whose holder is
-// not asked to stop yet.
+// Those of the jobs that have used more than their own ceilings and whose holder is not
+// asked to stop yet.
 func (q *Queries) JobsToPauseForBudget(ctx context.Context, db DBTX, arg JobsToPauseForBudgetParams) ([]uuid.UUID, error) {
 	rows, err := db.Query(ctx, jobsToPauseForBudget, arg.WorkspaceID, arg.Ids)
 	if err != nil {
@@ -49,9 +50,12 @@ func (q *Queries) JobsToPauseForBudget(ctx context.Context, db DBTX, arg JobsToP
 }
 
 const usageAgainstBudget = `-- name: UsageAgainstBudget :one
-SELECT u.used::bigint AS used, coalesce(u.used > j.token_budget, false)::boolean AS is_over
-FROM job j CROSS JOIN LATERAL (SELECT least(coalesce(sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens), 0),
-    9223372036854775807)::bigint AS used FROM job_usage s WHERE s.workspace_id = $1 AND s.job_id = $2) u
+SELECT u.used::bigint AS used, u.charged::bigint AS charged_nanos,
+    coalesce(u.used > j.token_budget, false)::boolean AS is_over_tokens, coalesce(u.charged > j.budget_nanos, false)::boolean AS is_over_money
+FROM job j CROSS JOIN LATERAL (SELECT least(coalesce(sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens
+        + s.cache_write_1h_tokens), 0), 9223372036854775807)::bigint AS used,
+    least(coalesce(sum(s.charged_nanos), 0), 9223372036854775807)::bigint AS charged
+    FROM job_usage s WHERE s.workspace_id = $1 AND s.job_id = $2) u
 WHERE j.workspace_id = $1 AND j.id = $2
 `
 
@@ -61,16 +65,23 @@ type UsageAgainstBudgetParams struct {
 }
 
 type UsageAgainstBudgetRow struct {
-	Used   int64
-	IsOver bool
+	Used         int64
+	ChargedNanos int64
+	IsOverTokens bool
+	IsOverMoney  bool
 }
 
-// How many tokens of all kinds a job has used, and whether that is more than its
-// budget.
+// How many tokens of all kinds a job has used and what it has cost, and whether that is
+// more than its own ceilings.
 func (q *Queries) UsageAgainstBudget(ctx context.Context, db DBTX, arg UsageAgainstBudgetParams) (UsageAgainstBudgetRow, error) {
 	row := db.QueryRow(ctx, usageAgainstBudget, arg.WorkspaceID, arg.JobID)
 	var i UsageAgainstBudgetRow
-	err := row.Scan(&i.Used, &i.IsOver)
+	err := row.Scan(
+		&i.Used,
+		&i.ChargedNanos,
+		&i.IsOverTokens,
+		&i.IsOverMoney,
+	)
 	return i, err
 }
 

@@ -273,10 +273,11 @@ ORDER BY w.priority DESC, w.status_at, w.id LIMIT @max_rows);
 SELECT l.job_id FROM job_lease l WHERE l.workspace_id = @workspace_id ORDER BY l.job_id DESC LIMIT @max_rows;
 
 -- name: BoardOverBudget :many
--- Those of the jobs that have used more tokens than their budget.
+-- Those of the jobs that have used more than their own ceilings.
 SELECT j.id FROM job j
 WHERE j.workspace_id = @workspace_id AND j.id = ANY(@ids::uuid[])
-    AND j.token_budget < (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens)
+    AND (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens) > j.token_budget
+            OR sum(s.charged_nanos) > j.budget_nanos
         FROM job_usage s WHERE s.workspace_id = @workspace_id AND s.job_id = j.id);
 
 -- name: BoardStart :one

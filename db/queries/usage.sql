@@ -136,18 +136,22 @@ CROSS JOIN LATERAL (
 ) u;
 
 -- name: UsageAgainstBudget :one
--- How many tokens of all kinds a job has used, and whether that is more than its
--- budget.
-SELECT u.used::bigint AS used, coalesce(u.used > j.token_budget, false)::boolean AS is_over
-FROM job j CROSS JOIN LATERAL (SELECT least(coalesce(sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens), 0),
-    9223372036854775807)::bigint AS used FROM job_usage s WHERE s.workspace_id = @workspace_id AND s.job_id = @job_id) u
+-- How many tokens of all kinds a job has used and what it has cost, and whether that is
+-- more than its own ceilings.
+SELECT u.used::bigint AS used, u.charged::bigint AS charged_nanos,
+    coalesce(u.used > j.token_budget, false)::boolean AS is_over_tokens, coalesce(u.charged > j.budget_nanos, false)::boolean AS is_over_money
+FROM job j CROSS JOIN LATERAL (SELECT least(coalesce(sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens
+        + s.cache_write_1h_tokens), 0), 9223372036854775807)::bigint AS used,
+    least(coalesce(sum(s.charged_nanos), 0), 9223372036854775807)::bigint AS charged
+    FROM job_usage s WHERE s.workspace_id = @workspace_id AND s.job_id = @job_id) u
 WHERE j.workspace_id = @workspace_id AND j.id = @job_id;
 
 -- name: JobsToPauseForBudget :many
--- Those of the jobs that have used more tokens than their budget and whose holder is
--- not asked to stop yet.
+-- Those of the jobs that have used more than their own ceilings and whose holder is not
+-- asked to stop yet.
 SELECT j.id FROM job j JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
 WHERE j.workspace_id = @workspace_id AND j.id = ANY(@ids::uuid[]) AND l.job_id = ANY(@ids::uuid[])
     AND l.directive NOT IN ('pause', 'cancel')
-    AND j.token_budget < (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens)
+    AND (SELECT sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens + s.cache_write_1h_tokens) > j.token_budget
+            OR sum(s.charged_nanos) > j.budget_nanos
         FROM job_usage s WHERE s.workspace_id = @workspace_id AND s.job_id = j.id);

@@ -108,6 +108,34 @@ func TestUnknownEventTypesAreRefused(t *testing.T) {
 	}
 }
 
+// A job that has cost more than its budget is paused as well, and says so.
+func TestABudgetOfMoneyPauses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada := w.agent("ada")
+	key := w.job("Costly", object{"budget_usd": "0.10"})
+	ref := w.claim(ada)
+	tell := func(id, cost string) string {
+		entry := object{"id": id, "provider": "house", "model": "m", "input_tokens": 1, "output_tokens": 0, "cost_usd": cost, "at": "2026-11-21T10:00:00Z"}
+		w.as(ada, "POST", "/fleet/usage", merge(ref, object{"entries": []object{entry}})).want(200)
+		return w.as(ada, "POST", "/fleet/progress", ref).want(200).text("directive")
+	}
+	if got := tell("one", "0.1"); got != "continue" {
+		t.Errorf("at its budget: %s", got)
+	}
+	if got := tell("two", "0.000000001"); got != "pause" {
+		t.Errorf("past its budget: %s", got)
+	}
+	w.as(ada, "POST", "/fleet/release", merge(ref, object{"reason": "as asked"})).want(200)
+	if why := w.as(w.owner, "GET", "/jobs/"+key+"/explanation", nil).want(200); why.text("reasons", 0, "code") != "budget" {
+		t.Errorf("it says %s", why.raw)
+	}
+	w.as(w.owner, "POST", "/jobs/"+key+"/resume", nil).want(409).refused(fault.InvalidTransition)
+	now := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200)
+	w.as(w.owner, "PATCH", "/jobs/"+key, object{"version": now.number("version"), "budget_usd": "0.2"}).want(200)
+	w.as(w.owner, "POST", "/jobs/"+key+"/resume", nil).want(200)
+}
+
 // A job that has used its budget is paused at the next contact, by the system, and
 // goes on once its budget allows it.
 func TestATokenBudgetPauses(t *testing.T) {

@@ -1894,7 +1894,7 @@ type JobPatch struct {
 	AcceptanceMet *[]bool   `json:"acceptance_met,omitempty"`
 	Body          *string   `json:"body,omitempty"`
 
-	// BudgetUSD Dollars that all attempts together may cost, as a decimal with up to nine places. A job that has cost as much is not claimed, or paused at the next contact of its agent.
+	// BudgetUSD Dollars that all attempts together may cost, as a decimal with up to nine places. Once it has cost more it is paused at the next contact of its agent.
 	BudgetUSD    *string   `json:"budget_usd,omitempty"`
 	Capabilities *[]string `json:"capabilities,omitempty"`
 
@@ -2107,7 +2107,7 @@ type NewJob struct {
 	Acceptance *[]string `json:"acceptance,omitempty"`
 	Body       *string   `json:"body,omitempty"`
 
-	// BudgetUSD Dollars that all attempts together may cost, as a decimal with up to nine places. A job that has cost as much is not claimed, or paused at the next contact of its agent.
+	// BudgetUSD Dollars that all attempts together may cost, as a decimal with up to nine places. Once it has cost more it is paused at the next contact of its agent.
 	BudgetUSD *string `json:"budget_usd,omitempty"`
 
 	// Capabilities Tokens such as `os:linux` or `node:20`, all of which a factory must offer.

@@ -29,7 +29,7 @@ func (r *reader) facts(list []jobs.Job) (facts, error) {
 		case jobs.WaitRepoBusy:
 			repos = append(repos, j.Repo)
 		}
-		if j.Status == jobs.Paused && j.TokenBudget != nil {
+		if j.Status == jobs.Paused && (j.TokenBudget != nil || j.BudgetNanos != nil) {
 			budgeted = append(budgeted, j.ID)
 		}
 		limited := j.Status == jobs.Ready && j.ReviewLimit != nil

@@ -10,6 +10,7 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend"
 	"fleetboard/internal/tenancy"
 )
 
@@ -17,8 +18,8 @@ import (
 // as the reason.
 const budgetKeeper = budgeting.Actor
 
-// KeepBudgets asks the holders of those jobs to pause that have used more tokens than
-// their budget. An error there is not the caller's: the next contact asks again.
+// KeepBudgets asks the holders of those jobs to pause that have used more than their own
+// ceilings, token_budget and budget_usd. An error there is not the caller's: the next contact asks again.
 func (e *Effects) KeepBudgets(ctx context.Context, workspace ids.ID, list []ids.ID) {
 	if len(list) == 0 {
 		return
@@ -141,22 +142,27 @@ func (e *Effects) resumeForBudget(ctx context.Context, workspace, id ids.ID) (re
 	return resumed && err == nil, err
 }
 
-// keepBudgetTx asks the holder of one job to pause, where it has used its budget and
-// is not asked to stop already.
+// keepBudgetTx asks the holder of one job to pause, where it has used up its own ceiling
+// and is not asked to stop already.
 func keepBudgetTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID) (bool, error) {
-	used, over, err := budgetUsed(ctx, tx, who.Workspace, id)
-	if err != nil || !over {
+	used, err := budgetUsed(ctx, tx, who.Workspace, id)
+	if err != nil || !used.overTokens && !used.overMoney {
 		return false, err
 	}
 	job, err := jobs.LockTx(ctx, tx, who.Workspace, id.String())
 	if err != nil || job.Lease == nil || job.Lease.Directive == Pause || job.Lease.Directive == Cancel {
 		return false, err
 	}
-	payload, err := json.Marshal(map[string]any{"reason": budgetKeeper, "used_tokens": used, "token_budget": job.TokenBudget})
+	told := map[string]any{"reason": budgetKeeper, "used_tokens": used.tokens, "token_budget": job.TokenBudget}
+	reason := "The job has used more tokens than its token_budget. Somebody raises it, then it goes on."
+	if used.overMoney {
+		told = map[string]any{"reason": budgetKeeper, "cost_usd": used.cost.Fixed(), "budget_usd": spend.Nanos(*job.BudgetNanos).Fixed()}
+		reason = "The job has cost more than its budget_usd. Somebody raises it, then it goes on."
+	}
+	payload, err := json.Marshal(told)
 	if err != nil {
 		return false, fmt.Errorf("encode payload: %w", err)
 	}
-	reason := "The job has used more tokens than its token_budget. Somebody raises it, then it goes on."
 	_, err = DirectTx(ctx, tx, who, job, Pause, reason, payload)
 	return true, err
 }
@@ -164,13 +170,19 @@ func keepBudgetTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.I
 // RequireBudgetTx refuses to let a job go on that would be paused again at its next
 // contact.
 func RequireBudgetTx(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) error {
-	if job.TokenBudget == nil {
+	if job.TokenBudget == nil && job.BudgetNanos == nil {
 		return nil
 	}
-	used, over, err := budgetUsed(ctx, tx, workspace, job.ID)
-	if err != nil || !over {
+	used, err := budgetUsed(ctx, tx, workspace, job.ID)
+	switch {
+	case err != nil:
 		return err
+	case used.overTokens:
+		return fault.New(fault.InvalidTransition, "%s has used %d of %d tokens. Raise or clear its token_budget first.",
+			job.Key, used.tokens, *job.TokenBudget).With("status", string(job.Status)).With("used_tokens", used.tokens)
+	case used.overMoney:
+		return fault.New(fault.InvalidTransition, "%s has cost $%s of $%s. Raise or clear its budget_usd first.",
+			job.Key, used.cost.USD(), spend.Nanos(*job.BudgetNanos).USD()).With("status", string(job.Status))
 	}
-	return fault.New(fault.InvalidTransition, "%s has used %d of %d tokens. Raise or clear its token_budget first.",
-		job.Key, used, *job.TokenBudget).With("status", string(job.Status)).With("used_tokens", used)
+	return nil
 }

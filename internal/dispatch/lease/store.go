@@ -14,6 +14,7 @@ import (
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend"
 	"fleetboard/internal/tenancy"
 )
 
@@ -117,14 +118,20 @@ func overBudget(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) 
 	return q.JobsToPauseForBudget(ctx, tx, dbsqlc.JobsToPauseForBudgetParams{WorkspaceID: workspace, Ids: list})
 }
 
-// budgetUsed reports how many tokens a job has used, and whether that is more than its
-// budget.
-func budgetUsed(ctx context.Context, tx db.Tx, workspace, job ids.ID) (used int64, over bool, err error) {
+// ownUse is what a job has used beside its own ceilings.
+type ownUse struct {
+	tokens                int64
+	cost                  spend.Nanos
+	overTokens, overMoney bool
+}
+
+// budgetUsed reads what a job has used, and whether that is more than its own ceilings.
+func budgetUsed(ctx context.Context, tx db.Tx, workspace, job ids.ID) (ownUse, error) {
 	row, err := q.UsageAgainstBudget(ctx, tx, dbsqlc.UsageAgainstBudgetParams{WorkspaceID: workspace, JobID: job})
 	if err != nil {
-		return 0, false, fmt.Errorf("usage against budget: %w", err)
+		return ownUse{}, fmt.Errorf("usage against budget: %w", err)
 	}
-	return row.Used, row.IsOver, nil
+	return ownUse{row.Used, spend.Nanos(row.ChargedNanos), row.IsOverTokens, row.IsOverMoney}, nil
 }
 
 // readyLanes are the lanes in which a product has ready jobs.

@@ -44,11 +44,11 @@ type leaseReports struct {
 	changed bool // something that others see
 }
 
-// budgeted are those of the jobs that have a budget of tokens.
+// budgeted are those of the jobs that have ceilings of their own.
 func budgeted(list []jobs.Job) []ids.ID {
 	var some []ids.ID
 	for _, j := range list {
-		if j.TokenBudget != nil {
+		if j.TokenBudget != nil || j.BudgetNanos != nil {
 			some = append(some, j.ID)
 		}
 	}
