@@ -178,11 +178,7 @@ func (p plane) fan(s budgets.Series, now standing) (area, line string) {
 	return start + out.String() + back.String() + "Z", start + out.String()
 }
 
-// axisText is an amount of the axis, without cents where it is large.
+// axisText is an amount of the axis, without cents where there are none.
 func axisText(nanos float64) string {
-	text := ui.Dollars(int64(min(nanos, math.MaxInt64/2)))
-	if nanos >= 10_000_000_000 {
-		text, _, _ = strings.Cut(text, ".")
-	}
-	return text
+	return strings.TrimSuffix(ui.Dollars(int64(min(nanos, math.MaxInt64/2))), ".00")
 }
