@@ -67,8 +67,9 @@ func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
 		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(d), false), Log: log,
 		Jobs: list, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: dispatch.New(d, list, wake, people.Tokens, log),
-		Kanban: kanban.New(d, events, wake, log), Events: events, Budgets: budgets.NewService(d, wake, nil), EnrolmentTokenFile: "/data/enrolment-token",
-		Coordinator: coordinator.New(d, coordinator.Work{}, wake, log),
+		Kanban: kanban.New(d, events, wake, log), Events: events, Budgets: budgets.NewService(d, wake, nil),
+		EnrolmentTokenFile: "/data/enrolment-token",
+		Coordinator:        coordinator.New(d, coordinator.Work{}, wake, log),
 	}
 	for _, f := range change {
 		f(&deps)

@@ -71,7 +71,8 @@ func (s *reportHandlers) CompleteJob(ctx context.Context, r CompleteJobRequestOb
 // FailJob ends an attempt that went wrong.
 func (s *reportHandlers) FailJob(ctx context.Context, r FailJobRequestObject) (FailJobResponseObject, error) {
 	job, err := s.ends.Fail(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, report.Failure{
-		Error: r.Body.Error, Kind: value(r.Body.Kind), Stack: value(r.Body.Stack), Provider: value(r.Body.Provider), Retryable: value(r.Body.Retryable),
+		Error: r.Body.Error, Kind: value(r.Body.Kind), Stack: value(r.Body.Stack), Provider: value(r.Body.Provider),
+		Retryable:  value(r.Body.Retryable),
 		RetryAfter: time.Duration(value(r.Body.RetryAfterSeconds)) * time.Second})
 	return FailJob200JSONResponse(jobModel(job)), err
 }

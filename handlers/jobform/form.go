@@ -52,8 +52,9 @@ func parseForm(in url.Values) jobForm {
 		acceptance: web.NonBlank(in["acceptance"]), tags: web.Distinct(strings.Split(in.Get("tags"), ",")),
 		product: line("product"), phase: line("phase"), priority: line("priority"), maxRetries: line("max_retries"),
 		estimate: line("estimated_minutes"), budget: line("token_budget"),
-		dollars: line("budget_usd"), complexity: line("complexity"), tier: line("tier"), review: line("review_required"), notBefore: line("not_before"),
-		inputs: in.Get("inputs"), secrets: in.Get("secrets"), again: in.Get("again") != "",
+		dollars: line("budget_usd"), complexity: line("complexity"), tier: line("tier"), review: line("review_required"),
+		notBefore: line("not_before"),
+		inputs:    in.Get("inputs"), secrets: in.Get("secrets"), again: in.Get("again") != "",
 	}
 }
 

@@ -42,7 +42,8 @@ func (s pageData) model() view.Form {
 		Engines: s.engines(), Capabilities: chosen, Offered: offered,
 		DependsOn: s.dependencies(), Acceptance: f.acceptance,
 		Products: productOptions(s.products, f.product), Phase: f.phase, Phases: s.phases,
-		Priority: f.priority, MaxRetries: f.maxRetries, Estimate: f.estimate, Budget: f.budget, Dollars: f.dollars, Complexity: f.complexity, Tier: f.tier, NotBefore: f.notBefore, Review: f.review,
+		Priority: f.priority, MaxRetries: f.maxRetries, Estimate: f.estimate, Budget: f.budget, Dollars: f.dollars,
+		Complexity: f.complexity, Tier: f.tier, NotBefore: f.notBefore, Review: f.review,
 		Tags: strings.Join(f.tags, ", "), Copy: s.copy, Inputs: f.inputs, SecretsGone: f.secrets != "",
 		Errors: s.errors, Error: s.problem, Routability: routability, NoFleet: len(web.LiveFactories(s.snap)) == 0,
 	}

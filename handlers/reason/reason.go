@@ -23,8 +23,9 @@ var icons = map[string]string{
 	kanban.CodePaused: "circle-pause", kanban.CodeBlocked: "circle-stop", kanban.CodeQuestion: "message-circle-question-mark",
 	kanban.CodeNoFactory: "unplug", kanban.CodeSeatsTaken: "server", kanban.CodeCanStart: "circle-check",
 	kanban.CodeInReview: "eye", kanban.CodeApproved: "git-merge",
-	kanban.CodeDependencyFailed: "octagon-alert", kanban.CodeProductPaused: "circle-pause", kanban.CodeAgentsBusy: "bot", kanban.CodeProviderHeld: "timer-reset",
-	kanban.CodeClaimed: "bot", kanban.CodeRunning: "bot", kanban.CodeCompleted: "circle-check", kanban.CodeArchived: "archive",
+	kanban.CodeDependencyFailed: "octagon-alert", kanban.CodeProductPaused: "circle-pause", kanban.CodeAgentsBusy: "bot",
+	kanban.CodeProviderHeld: "timer-reset",
+	kanban.CodeClaimed:      "bot", kanban.CodeRunning: "bot", kanban.CodeCompleted: "circle-check", kanban.CodeArchived: "archive",
 	kanban.CodeFailed: "octagon-alert", kanban.CodeDependencyCycle: "refresh-cw", kanban.CodeAborted: "circle-x",
 }
 

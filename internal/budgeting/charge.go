@@ -3,14 +3,12 @@ package budgeting
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/spend"
@@ -88,23 +86,6 @@ type crossing struct {
 	threshold int16
 }
 
-// settlement is what is settled of one period for one lease, as it is written.
-type settlement struct {
-	Job        ids.ID      `json:"job_id"`
-	Epoch      int64       `json:"epoch"`
-	Budget     ids.ID      `json:"budget_id"`
-	Start      time.Time   `json:"period_start"`
-	HeldNanos  spend.Nanos `json:"held_nanos"`
-	HeldTokens int64       `json:"held_tokens"`
-	FreeNanos  spend.Nanos `json:"free_nanos"`
-	FreeTokens int64       `json:"free_tokens"`
-	Unpriced   int64       `json:"unpriced"`
-	MoreNanos  spend.Nanos `json:"more_nanos"`
-	MoreTokens int64       `json:"more_tokens"`
-	Entry      string      `json:"entry"`
-	IsNew      bool        `json:"is_new"`
-}
-
 // instants are one instant of each set of periods that the charges fall into, the latest
 // last: charges of the present, which are nearly all, are one set.
 func (s *settling) instants(charges []spend.Charge) []time.Time {
@@ -167,20 +148,13 @@ func (s *settling) settle(at time.Time, charges []spend.Charge) error {
 
 // readHeld reads what the leases have reserved, after the periods are locked.
 func (s *settling) readHeld(charges []spend.Charge) error {
-	p := dbsqlc.BudgetReservationsParams{WorkspaceID: s.workspace}
+	jobs := make([]ids.ID, 0, len(charges))
 	for _, ch := range charges {
-		p.JobIds = append(p.JobIds, ch.Job)
+		jobs = append(jobs, ch.Job)
 	}
-	rows, err := q.BudgetReservations(s.ctx, s.tx, p)
-	if err != nil {
-		return fmt.Errorf("read reservations: %w", err)
-	}
-	s.held = map[reservationKey]*held{}
-	for _, r := range rows {
-		key := reservationKey{spend.Lease{Job: r.JobID, Epoch: r.Epoch}, r.BudgetID, r.PeriodStart.UTC()}
-		s.held[key] = &held{nanos: spend.Nanos(r.HeldNanos), tokens: r.HeldTokens}
-	}
-	return nil
+	var err error
+	s.held, err = reservedTx(s.ctx, s.tx, s.workspace, jobs)
+	return err
 }
 
 // lives reports whether a lease has reserved something, which only one that lasts has.
@@ -268,26 +242,18 @@ func (s *settling) write() error {
 	slices.SortFunc(rows, func(a, b *settlement) int {
 		return cmp.Or(slices.Compare(a.Budget[:], b.Budget[:]), slices.Compare(a.Job[:], b.Job[:]), cmp.Compare(a.Epoch, b.Epoch))
 	})
-	encoded, err := json.Marshal(rows)
-	if err != nil {
-		return fmt.Errorf("encode settlements: %w", err)
-	}
-	if err := q.BudgetSettle(s.ctx, s.tx, dbsqlc.BudgetSettleParams{WorkspaceID: s.workspace, Settlements: encoded}); err != nil {
-		return fmt.Errorf("settle: %w", err)
-	}
-	return nil
+	return settleTx(s.ctx, s.tx, s.workspace, rows)
 }
 
 // followUp tells of thresholds that were reached, and says which jobs are to stop.
 func (s *settling) followUp() (Charged, error) {
 	who := tenancy.System(s.workspace, Actor)
 	for _, f := range s.fired {
-		fired, err := q.BudgetAlertFire(s.ctx, s.tx, dbsqlc.BudgetAlertFireParams{WorkspaceID: s.workspace, Threshold: f.threshold,
-			BudgetIds: []ids.ID{f.budget.id}, Starts: []time.Time{f.start}})
+		isNew, err := fireTx(s.ctx, s.tx, s.workspace, f)
 		if err != nil {
-			return Charged{}, fmt.Errorf("fire an alert: %w", err)
+			return Charged{}, err
 		}
-		if len(fired) == 0 {
+		if !isNew {
 			continue
 		}
 		err = eventlog.RecordTx(s.ctx, s.tx, who, eventlog.BudgetThreshold, map[string]any{

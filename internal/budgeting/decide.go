@@ -21,7 +21,7 @@ type Refusal struct {
 // Reason says so in a sentence without its full stop.
 func (r Refusal) Reason() string {
 	if r.Throttled {
-		return fmt.Sprintf("The budget %q would run out before its period ends, and keeps what is left for jobs of a higher priority", r.Name)
+		return fmt.Sprintf("The budget %q would run out before its period ends, and keeps what is left for more urgent jobs", r.Name)
 	}
 	return fmt.Sprintf("The budget %q has %s free, and the job needs %s", r.Name, r.Free, r.Needed)
 }

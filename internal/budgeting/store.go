@@ -43,7 +43,8 @@ func coveredTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (
 		last := len(c.budgets) - 1
 		if last < 0 || c.budgets[last].id != r.BudgetID {
 			c.budgets = append(c.budgets, &budget{id: r.BudgetID, name: r.Name, hard: r.Hard, slice: spend.Nanos(r.SliceNanos),
-				sliceTokens: r.SliceTokens, alertAt: r.AlertAt, throttledBelow: int(r.ThrottledBelow), period: budgets.Period(r.Period), zone: r.Timezone})
+				sliceTokens: r.SliceTokens, alertAt: r.AlertAt, throttledBelow: int(r.ThrottledBelow),
+				period: budgets.Period(r.Period), zone: r.Timezone})
 			last++
 		}
 		a := c.asks[r.JobID]
@@ -137,7 +138,8 @@ func reserveTx(ctx context.Context, tx db.Tx, workspace ids.ID, grants []Grant) 
 	var rows []row
 	for _, g := range grants {
 		for _, s := range g.slices {
-			rows = append(rows, row{Job: g.Job, Epoch: g.epoch, Budget: s.budget.id, Start: s.budget.state.Start, Nanos: s.nanos, Tokens: s.tokens})
+			rows = append(rows, row{Job: g.Job, Epoch: g.epoch, Budget: s.budget.id, Start: s.budget.state.Start, Nanos: s.nanos,
+				Tokens: s.tokens})
 		}
 	}
 	if len(rows) == 0 {

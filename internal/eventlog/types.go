@@ -19,7 +19,8 @@ var Types = []Type{
 	WorkspaceCreated, WorkspaceRenamed, MemberInvited, InvitationRevoked, MemberJoined, MemberRoleChanged, MemberRemoved,
 	MemberLeft, AccountRenamed, PasswordChanged, SecondFactorOn, SecondFactorOff, IdentityLinked, IdentityUnlinked,
 	SessionsEnded, TokenIssued, TokenRevoked, AgentCutOff, KeyRotationBegun, KeyRotationDone, FactoryDrained,
-	FactoryUndrained, FactoryRemoved, AgentRegistered, AgentSuperseded, AgentTerminated, AgentWentStale, AgentDied, AgentRevived, ProviderHeld,
+	FactoryUndrained, FactoryRemoved, AgentRegistered, AgentSuperseded, AgentTerminated, AgentWentStale, AgentDied, AgentRevived,
+	ProviderHeld,
 	MemberDisabled, MemberEnabled, MemberSessionsEnded, LogInDisowned, WorkspaceFactorSet,
 }
 

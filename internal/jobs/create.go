@@ -273,7 +273,8 @@ func (c *creation) build() error {
 			MaxRetries: orDefault(n.MaxRetries, DefaultMaxRetries), MaxLost: orDefault(n.MaxLost, defaultMaxLost),
 			RetryBackoffSeconds: orDefault(n.RetryBackoffSeconds, defaultBackoff), ReviewOverride: n.ReviewRequired,
 			EstimatedComplexity: n.EstimatedComplexity, EstimatedMinutes: n.EstimatedMinutes,
-			TokenBudget: n.TokenBudget, BudgetNanos: n.BudgetNanos, Complexity: n.Complexity, Tier: n.Tier, NotBefore: keepable(n.NotBefore), IdempotencyKey: n.IdempotencyKey,
+			TokenBudget: n.TokenBudget, BudgetNanos: n.BudgetNanos, Complexity: n.Complexity, Tier: n.Tier,
+			NotBefore: keepable(n.NotBefore), IdempotencyKey: n.IdempotencyKey,
 			WaitsForChildren: n.WaitsForChildren, OneJobPerRepo: product.OneJobPerRepo, ReviewLimit: product.ReviewLimit,
 		})
 	}

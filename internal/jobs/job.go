@@ -9,6 +9,20 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
+// Tier is the size of model that a job is worth.
+type Tier string
+
+// The tiers. NoTier leaves the choice to the estimate.
+const (
+	NoTier       Tier = ""
+	TierSmall    Tier = "small"
+	TierStandard Tier = "standard"
+	TierLarge    Tier = "large"
+)
+
+// Tiers are those that a person may ask for, the smallest first.
+var Tiers = []Tier{TierSmall, TierStandard, TierLarge}
+
 // Job is the unit of work, a card on the board. Times are the database's.
 type Job struct {
 	ID           ids.ID

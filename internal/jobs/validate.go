@@ -198,3 +198,9 @@ func budget(p fault.Problems, field string, nanos *int64) {
 		p.Add(field, "It must be an amount of dollars like 12.34, above 0 and at most 1000000000, with at most 9 decimal places.")
 	}
 }
+
+func (t Tier) check(p fault.Problems, field string) {
+	if t != NoTier && !slices.Contains(Tiers, t) {
+		p.Add(field, "It must be small, standard or large.")
+	}
+}

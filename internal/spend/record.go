@@ -163,7 +163,8 @@ func (r *recording) raise(known []*telling) error {
 // book notes by how much an entry was raised, and what it is booked under.
 func (r *recording) book(t *telling, under Booking, more Usage) {
 	at := t.bookedAt()
-	key := hourKey{lease: Lease{under.Job, under.Epoch}, hour: at.UTC().Truncate(time.Hour), provider: t.Provider, model: t.Model, product: under.Product}
+	key := hourKey{lease: Lease{under.Job, under.Epoch}, hour: at.UTC().Truncate(time.Hour), provider: t.Provider, model: t.Model,
+		product: under.Product}
 	r.raised = append(r.raised, raise{hourKey: key, Booking: under, more: more})
 	if more.Charged != 0 || more.Tokens() != 0 {
 		r.charges = append(r.charges, Charge{Lease: key.lease, Product: under.Product, Phase: under.Phase, At: at, Entry: t.ID,

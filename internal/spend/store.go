@@ -168,7 +168,8 @@ func OfJobTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (Usage, error
 		return Usage{}, fmt.Errorf("usage of a job: %w", err)
 	}
 	return Usage{Entries: r.Entries, Input: r.InputTokens, Output: r.OutputTokens, CacheRead: r.CacheReadTokens,
-		CacheWrite: r.CacheWriteTokens, CacheWrite1h: r.CacheWrite1hTokens, Charged: Nanos(r.ChargedNanos), Computed: Nanos(r.ComputedNanos),
+		CacheWrite: r.CacheWriteTokens, CacheWrite1h: r.CacheWrite1hTokens, Charged: Nanos(r.ChargedNanos),
+		Computed: Nanos(r.ComputedNanos),
 		Reported: Nanos(r.ReportedNanos), Imputed: Nanos(r.ImputedNanos), Unpriced: r.Unpriced, UnpricedTokens: r.UnpricedTokens}, nil
 }
 

@@ -31,7 +31,8 @@ func (u Usage) Tokens() int64 {
 
 // plus is the sums of both.
 func (u Usage) plus(v Usage) Usage {
-	return Usage{Entries: u.Entries + v.Entries, Input: u.Input + v.Input, Output: u.Output + v.Output, CacheRead: u.CacheRead + v.CacheRead,
+	return Usage{Entries: u.Entries + v.Entries, Input: u.Input + v.Input, Output: u.Output + v.Output,
+		CacheRead:  u.CacheRead + v.CacheRead,
 		CacheWrite: u.CacheWrite + v.CacheWrite, CacheWrite1h: u.CacheWrite1h + v.CacheWrite1h, Charged: u.Charged + v.Charged,
 		Computed: u.Computed + v.Computed, Reported: u.Reported + v.Reported, Imputed: u.Imputed + v.Imputed,
 		Unpriced: u.Unpriced + v.Unpriced, UnpricedTokens: u.UnpricedTokens + v.UnpricedTokens}

@@ -65,7 +65,7 @@ type Agent struct {
 	Glyph     ui.Status // for a state that is no warning
 	Icon      string    // for a state that is one
 	Tone      ui.Tone
-	HeldUntil ui.When   // when its provider takes requests again, zero where it does now
+	HeldUntil ui.When // when its provider takes requests again, zero where it does now
 	Jobs      []AgentJob
 	Beat      ui.When
 	BeatTone  ui.Tone

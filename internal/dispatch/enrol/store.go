@@ -151,7 +151,8 @@ func saveAgent(ctx context.Context, tx db.Tx, who tenancy.Principal, id, factory
 	generation int64, ok bool, err error,
 ) {
 	params := dbsqlc.AgentUpsertParams{
-		WorkspaceID: who.Workspace, ID: id, FactoryID: factory, Name: in.Agent, Model: in.Model, Provider: cmp.Or(in.Provider, fleet.ProviderOf(in.Model)),
+		WorkspaceID: who.Workspace, ID: id, FactoryID: factory, Name: in.Agent, Model: in.Model, Provider: cmp.Or(in.Provider,
+			fleet.ProviderOf(in.Model)),
 		Capabilities: orEmpty(in.Capabilities), MaxConcurrentJobs: int32(in.MaxConcurrentJobs), //nolint:gosec // 1..100
 		HeartbeatIntervalSeconds: int32(in.HeartbeatIntervalSeconds), BootID: in.BootID, //nolint:gosec // 1..3600
 		Products: orEmpty(who.Scope.Products), EndsTokens: endsTokens, EnrolmentID: enrolmentOf(who),

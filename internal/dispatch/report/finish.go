@@ -188,7 +188,8 @@ func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref lease.Ref
 			return jobs.Job{}, err
 		}
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, alone: f.holdsProvider(), decide: func(ctx context.Context, tx db.Tx, job jobs.Locked,
+	return s.finish(ctx, finishCall{who: who, ref: ref, alone: f.holdsProvider(), decide: func(ctx context.Context, tx db.Tx,
+		job jobs.Locked,
 		red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
 		f := f.redacted(red)
 		if d, e, ok, err := lease.ApplyDirective(job.Job, f.Error); ok {

@@ -2,13 +2,8 @@ package report
 
 import (
 	"context"
-	"errors"
-	"fmt"
-
-	"github.com/jackc/pgx/v5"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
@@ -31,12 +26,8 @@ func (s *Service) learnProvider(ctx context.Context, who tenancy.Principal, ref 
 		if red.Text(f.Provider) != f.Provider {
 			return fault.Invalid("provider", "It must not hold the value of a secret of the job.")
 		}
-		provider, err = q.AgentLearnProvider(ctx, tx, dbsqlc.AgentLearnProviderParams{WorkspaceID: who.Workspace, AgentID: who.Agent,
-			JobID: named[ref.Job], Epoch: ref.Epoch, Provider: f.Provider})
-		if err == nil || errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		return fmt.Errorf("provider of an agent: %w", err)
+		provider, err = agentProvider(ctx, tx, who, leaseName{named[ref.Job], ref.Epoch}, f.Provider)
+		return err
 	})
 	return provider, err
 }
@@ -52,10 +43,9 @@ func judgeFailure(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs
 	if err != nil || !f.holdsProvider() {
 		return d, err
 	}
-	until, err := q.ProviderHold(ctx, tx, dbsqlc.ProviderHoldParams{WorkspaceID: who.Workspace, AgentID: who.Agent,
-		Provider: f.Provider, Seconds: f.RetryAfter.Seconds()})
+	until, err := holdProvider(ctx, tx, who, f.Provider, f.RetryAfter)
 	if err != nil {
-		return d, fmt.Errorf("hold a provider: %w", err)
+		return d, err
 	}
 	d.Payload["provider"] = f.Provider
 	return d, eventlog.RecordTx(ctx, tx, who, eventlog.ProviderHeld, map[string]any{"provider": f.Provider, "until": until, "job": job.Key})

@@ -37,7 +37,8 @@ func readBuiltin(text []byte) List {
 			panic(fmt.Errorf("the built-in price %d: %w", r.ID, err))
 		}
 		list = append(list, Price{ID: r.ID, Provider: r.Provider, Model: r.Model, From: from, Source: r.Source,
-			Rates: Tokens{Input: r.Input, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite, CacheWrite1h: r.CacheWrite1h, Output: r.Output}})
+			Rates: Tokens{Input: r.Input, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite, CacheWrite1h: r.CacheWrite1h,
+				Output: r.Output}})
 	}
 	return list
 }

@@ -21,7 +21,8 @@ func OfTx(ctx context.Context, tx db.Tx, workspace ids.ID) (List, error) {
 	own := make(List, 0, len(rows)+len(Builtin))
 	for _, r := range rows {
 		own = append(own, Price{ID: r.ID, Provider: r.Provider, Model: r.Model, From: r.ValidFrom, FlatRate: r.FlatRate, Source: r.Source,
-			Rates: Tokens{Input: r.Input, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite, CacheWrite1h: r.CacheWrite1h, Output: r.Output}})
+			Rates: Tokens{Input: r.Input, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite, CacheWrite1h: r.CacheWrite1h,
+				Output: r.Output}})
 	}
 	return slices.Concat(own, Builtin), nil
 }

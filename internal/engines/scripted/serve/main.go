@@ -1,4 +1,4 @@
-// Command serve is the scripted model on loopback, until it is stopped: it prints its
+// Package main is serve, the scripted model on loopback, until it is stopped: it prints its
 // address first.
 package main
 

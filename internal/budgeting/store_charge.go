@@ -1,0 +1,66 @@
+package budgeting
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
+)
+
+// settlement is what is settled of one period for one lease, as it is written.
+type settlement struct {
+	Job        ids.ID      `json:"job_id"`
+	Epoch      int64       `json:"epoch"`
+	Budget     ids.ID      `json:"budget_id"`
+	Start      time.Time   `json:"period_start"`
+	HeldNanos  spend.Nanos `json:"held_nanos"`
+	HeldTokens int64       `json:"held_tokens"`
+	FreeNanos  spend.Nanos `json:"free_nanos"`
+	FreeTokens int64       `json:"free_tokens"`
+	Unpriced   int64       `json:"unpriced"`
+	MoreNanos  spend.Nanos `json:"more_nanos"`
+	MoreTokens int64       `json:"more_tokens"`
+	Entry      string      `json:"entry"`
+	IsNew      bool        `json:"is_new"`
+}
+
+// settleTx writes settlements, of which no two have the same lease and period.
+func settleTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows []*settlement) error {
+	encoded, err := json.Marshal(rows)
+	if err != nil {
+		return fmt.Errorf("encode settlements: %w", err)
+	}
+	if err := q.BudgetSettle(ctx, tx, dbsqlc.BudgetSettleParams{WorkspaceID: workspace, Settlements: encoded}); err != nil {
+		return fmt.Errorf("settle: %w", err)
+	}
+	return nil
+}
+
+// reservedTx reads what the leases of jobs have reserved and not used.
+func reservedTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (map[reservationKey]*held, error) {
+	rows, err := q.BudgetReservations(ctx, tx, dbsqlc.BudgetReservationsParams{WorkspaceID: workspace, JobIds: jobs})
+	if err != nil {
+		return nil, fmt.Errorf("read reservations: %w", err)
+	}
+	reserved := make(map[reservationKey]*held, len(rows))
+	for _, r := range rows {
+		key := reservationKey{spend.Lease{Job: r.JobID, Epoch: r.Epoch}, r.BudgetID, r.PeriodStart.UTC()}
+		reserved[key] = &held{nanos: spend.Nanos(r.HeldNanos), tokens: r.HeldTokens}
+	}
+	return reserved, nil
+}
+
+// fireTx notes a threshold, and reports whether it was not known.
+func fireTx(ctx context.Context, tx db.Tx, workspace ids.ID, f crossing) (bool, error) {
+	fired, err := q.BudgetAlertFire(ctx, tx, dbsqlc.BudgetAlertFireParams{WorkspaceID: workspace, Threshold: f.threshold,
+		BudgetIds: []ids.ID{f.budget.id}, Starts: []time.Time{f.start}})
+	if err != nil {
+		return false, fmt.Errorf("fire an alert: %w", err)
+	}
+	return len(fired) > 0, nil
+}

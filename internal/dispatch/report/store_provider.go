@@ -1,0 +1,39 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/tenancy"
+)
+
+// agentProvider is whose models an agent works with: as it says now, or said before, or
+// told of what it used under a lease; "" where nobody knows. It is kept of the agent.
+func agentProvider(ctx context.Context, tx db.Tx, who tenancy.Principal, under leaseName, said string) (string, error) {
+	provider, err := q.AgentLearnProvider(ctx, tx, dbsqlc.AgentLearnProviderParams{WorkspaceID: who.Workspace, AgentID: who.Agent,
+		JobID: under.job, Epoch: under.epoch, Provider: said})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("provider of an agent: %w", err)
+	}
+	return provider, nil
+}
+
+// holdProvider keeps the agents of a provider that registered with the same token from new
+// jobs for a while, and returns until when.
+func holdProvider(ctx context.Context, tx db.Tx, who tenancy.Principal, provider string, wait time.Duration) (time.Time, error) {
+	until, err := q.ProviderHold(ctx, tx, dbsqlc.ProviderHoldParams{WorkspaceID: who.Workspace, AgentID: who.Agent, Provider: provider,
+		Seconds: wait.Seconds()})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("hold a provider: %w", err)
+	}
+	return until, nil
+}
