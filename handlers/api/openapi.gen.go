@@ -2187,6 +2187,40 @@ type NewLogLine struct {
 	Message string   `json:"message"`
 }
 
+// NewPrice defines model for NewPrice.
+type NewPrice struct {
+	// CacheRead As input.
+	CacheRead string `json:"cache_read"`
+
+	// CacheWrite As input; a cache of five minutes.
+	CacheWrite string `json:"cache_write"`
+
+	// CacheWrite1H As input; a cache of an hour.
+	CacheWrite1H string `json:"cache_write_1h"`
+
+	// FlatRate A plan that costs the same whatever is used: what tokens would have cost is imputed, and charged to no budget.
+	FlatRate *bool `json:"flat_rate,omitempty"`
+
+	// Input Dollars for a million tokens, with at most six decimal places.
+	Input string `json:"input"`
+
+	// Model Exact, or with one * for any text.
+	Model string `json:"model"`
+
+	// Output As input.
+	Output   string `json:"output"`
+	Provider string `json:"provider"`
+
+	// Source Where it was read.
+	Source    *string   `json:"source,omitempty"`
+	ValidFrom time.Time `json:"valid_from"`
+}
+
+// NewPrices defines model for NewPrices.
+type NewPrices struct {
+	Prices []NewPrice `json:"prices"`
+}
+
 // NextCursor Cursor of the next page; empty at the end.
 type NextCursor = string
 
@@ -2194,6 +2228,29 @@ type NextCursor = string
 type PlainAction struct {
 	// Version The version that was seen; another one is 409.
 	Version *Version `json:"version,omitempty"`
+}
+
+// Price defines model for Price.
+type Price struct {
+	// BuiltIn Of the built-in list, and not of the workspace.
+	BuiltIn      bool   `json:"built_in"`
+	CacheRead    string `json:"cache_read"`
+	CacheWrite   string `json:"cache_write"`
+	CacheWrite1H string `json:"cache_write_1h"`
+	FlatRate     bool   `json:"flat_rate"`
+
+	// Input Dollars for a million tokens.
+	Input     string    `json:"input"`
+	Model     string    `json:"model"`
+	Output    string    `json:"output"`
+	Provider  string    `json:"provider"`
+	Source    string    `json:"source"`
+	ValidFrom time.Time `json:"valid_from"`
+}
+
+// PriceList defines model for PriceList.
+type PriceList struct {
+	Items []Price `json:"items"`
 }
 
 // Problem Beside these members a problem may carry what helps to go on, such as `job`, `path`, `job_status` or `retry_after`.
@@ -2908,6 +2965,9 @@ type RetryJobJSONRequestBody = PlainAction
 // UnblockJobJSONRequestBody defines body for UnblockJob for application/json ContentType.
 type UnblockJobJSONRequestBody = PlainAction
 
+// SavePricesJSONRequestBody defines body for SavePrices for application/json ContentType.
+type SavePricesJSONRequestBody = NewPrices
+
 // PutProductJSONRequestBody defines body for PutProduct for application/json ContentType.
 type PutProductJSONRequestBody = ProductSettings
 
@@ -3275,6 +3335,12 @@ type ServerInterface interface {
 	// GetDescription This description.
 	// (GET /openapi.yaml)
 	GetDescription(ctx echo.Context) error
+	// ListPrices What tokens cost. The workspace's own prices win over the built-in list, and of those that match the one with the longest name.
+	// (GET /prices)
+	ListPrices(ctx echo.Context) error
+	// SavePrices Adds prices. A price that is there with the same numbers stays; with others it is 422, since what was booked keeps its price.
+	// (PUT /prices)
+	SavePrices(ctx echo.Context) error
 	// ListProducts The products with their repos, by name.
 	// (GET /products)
 	ListProducts(ctx echo.Context, params ListProductsParams) error
@@ -4755,6 +4821,24 @@ func (w *ServerInterfaceWrapper) GetDescription(ctx echo.Context) error {
 	return err
 }
 
+// ListPrices converts echo context to params.
+func (w *ServerInterfaceWrapper) ListPrices(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListPrices(ctx)
+	return err
+}
+
+// SavePrices converts echo context to params.
+func (w *ServerInterfaceWrapper) SavePrices(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.SavePrices(ctx)
+	return err
+}
+
 // ListProducts converts echo context to params.
 func (w *ServerInterfaceWrapper) ListProducts(ctx echo.Context) error {
 	var err error
@@ -4948,6 +5032,8 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.DELETE(options.BaseURL+"/products/:product", wrapper.DeleteProduct, options.OperationMiddlewares["deleteProduct"]...)
 	router.GET(options.BaseURL+"/products/:product", wrapper.GetProduct, options.OperationMiddlewares["getProduct"]...)
 	router.PUT(options.BaseURL+"/products/:product", wrapper.PutProduct, options.OperationMiddlewares["putProduct"]...)
+	router.GET(options.BaseURL+"/prices", wrapper.ListPrices, options.OperationMiddlewares["listPrices"]...)
+	router.PUT(options.BaseURL+"/prices", wrapper.SavePrices, options.OperationMiddlewares["savePrices"]...)
 	router.GET(options.BaseURL+"/budgets", wrapper.ListBudgets, options.OperationMiddlewares["listBudgets"]...)
 	router.POST(options.BaseURL+"/budgets", wrapper.CreateBudget, options.OperationMiddlewares["createBudget"]...)
 	router.DELETE(options.BaseURL+"/budgets/:budget", wrapper.DeleteBudget, options.OperationMiddlewares["deleteBudget"]...)
@@ -8365,6 +8451,97 @@ func (response GetDescriptiondefaultApplicationProblemPlusJSONResponse) VisitGet
 	return err
 }
 
+type ListPricesRequestObject struct {
+}
+
+type ListPricesResponseObject interface {
+	VisitListPricesResponse(w http.ResponseWriter) error
+}
+
+type ListPrices200JSONResponse PriceList
+
+func (response ListPrices200JSONResponse) VisitListPricesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPricesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListPricesdefaultApplicationProblemPlusJSONResponse) VisitListPricesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SavePricesRequestObject struct {
+	Body *SavePricesJSONRequestBody
+}
+
+type SavePricesResponseObject interface {
+	VisitSavePricesResponse(w http.ResponseWriter) error
+}
+
+type SavePrices200JSONResponse PriceList
+
+func (response SavePrices200JSONResponse) VisitSavePricesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SavePricesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response SavePricesdefaultApplicationProblemPlusJSONResponse) VisitSavePricesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListProductsRequestObject struct {
 	Params ListProductsParams
 }
@@ -8952,6 +9129,12 @@ type StrictServerInterface interface {
 	// GetDescription This description.
 	// (GET /openapi.yaml)
 	GetDescription(ctx context.Context, request GetDescriptionRequestObject) (GetDescriptionResponseObject, error)
+	// ListPrices What tokens cost. The workspace's own prices win over the built-in list, and of those that match the one with the longest name.
+	// (GET /prices)
+	ListPrices(ctx context.Context, request ListPricesRequestObject) (ListPricesResponseObject, error)
+	// SavePrices Adds prices. A price that is there with the same numbers stays; with others it is 422, since what was booked keeps its price.
+	// (PUT /prices)
+	SavePrices(ctx context.Context, request SavePricesRequestObject) (SavePricesResponseObject, error)
 	// ListProducts The products with their repos, by name.
 	// (GET /products)
 	ListProducts(ctx context.Context, request ListProductsRequestObject) (ListProductsResponseObject, error)
@@ -11607,6 +11790,75 @@ func (sh *strictHandler) GetDescription(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(GetDescriptionResponseObject); ok {
 		return validResponse.VisitGetDescriptionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListPrices operation middleware
+func (sh *strictHandler) ListPrices(ctx echo.Context) error {
+	var request ListPricesRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListPrices(ctx.Request().Context(), request.(ListPricesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListPrices")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListPricesResponseObject); ok {
+		return validResponse.VisitListPricesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// SavePrices operation middleware
+func (sh *strictHandler) SavePrices(ctx echo.Context) error {
+	var request SavePricesRequestObject
+
+	var body SavePricesJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SavePrices(ctx.Request().Context(), request.(SavePricesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SavePrices")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(SavePricesResponseObject); ok {
+		return validResponse.VisitSavePricesResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -20,6 +20,7 @@ import (
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/spend/budgets"
 	"fleetboard/internal/spend/estimates"
+	"fleetboard/internal/spend/prices"
 	"fleetboard/internal/tenancy"
 	"fleetboard/internal/tenancy/quota"
 )
@@ -39,6 +40,7 @@ type Deps struct {
 	// Estimates say what jobs are expected to cost.
 	Estimates *estimates.Service
 	Budgets   *budgets.Service
+	Prices    *prices.Service
 	// Coordinator says who leads.
 	Coordinator *coordinator.Service
 	// Wake tells of new events; nil leaves streams to their slow poll.
@@ -73,6 +75,7 @@ type Server struct {
 	actionHandlers
 	agentHandlers
 	budgetHandlers
+	priceHandlers
 	claimHandlers
 	estimateHandlers
 	eventHandlers
@@ -109,6 +112,7 @@ func New(d Deps) *Server {
 		agentHandlers:    agentHandlers{agents: d.Dispatch, fleet: d.Fleet},
 		claimHandlers:    claimHandlers{queue: d.Dispatch},
 		budgetHandlers:   budgetHandlers{budgets: d.Budgets},
+		priceHandlers:    priceHandlers{prices: d.Prices},
 		estimateHandlers: estimateHandlers{jobs: d.Jobs, estimates: d.Estimates},
 		eventHandlers:    eventHandlers{events: d.Events, jobs: d.Jobs, wake: d.Wake, done: d.Done, tokens: d.Tokens},
 		factoryHandlers:  factoryHandlers{fleet: d.Fleet, removal: d.Dispatch},

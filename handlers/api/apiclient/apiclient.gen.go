@@ -2187,6 +2187,40 @@ type NewLogLine struct {
 	Message string   `json:"message"`
 }
 
+// NewPrice defines model for NewPrice.
+type NewPrice struct {
+	// CacheRead As input.
+	CacheRead string `json:"cache_read"`
+
+	// CacheWrite As input; a cache of five minutes.
+	CacheWrite string `json:"cache_write"`
+
+	// CacheWrite1H As input; a cache of an hour.
+	CacheWrite1H string `json:"cache_write_1h"`
+
+	// FlatRate A plan that costs the same whatever is used: what tokens would have cost is imputed, and charged to no budget.
+	FlatRate *bool `json:"flat_rate,omitempty"`
+
+	// Input Dollars for a million tokens, with at most six decimal places.
+	Input string `json:"input"`
+
+	// Model Exact, or with one * for any text.
+	Model string `json:"model"`
+
+	// Output As input.
+	Output   string `json:"output"`
+	Provider string `json:"provider"`
+
+	// Source Where it was read.
+	Source    *string   `json:"source,omitempty"`
+	ValidFrom time.Time `json:"valid_from"`
+}
+
+// NewPrices defines model for NewPrices.
+type NewPrices struct {
+	Prices []NewPrice `json:"prices"`
+}
+
 // NextCursor Cursor of the next page; empty at the end.
 type NextCursor = string
 
@@ -2194,6 +2228,29 @@ type NextCursor = string
 type PlainAction struct {
 	// Version The version that was seen; another one is 409.
 	Version *Version `json:"version,omitempty"`
+}
+
+// Price defines model for Price.
+type Price struct {
+	// BuiltIn Of the built-in list, and not of the workspace.
+	BuiltIn      bool   `json:"built_in"`
+	CacheRead    string `json:"cache_read"`
+	CacheWrite   string `json:"cache_write"`
+	CacheWrite1H string `json:"cache_write_1h"`
+	FlatRate     bool   `json:"flat_rate"`
+
+	// Input Dollars for a million tokens.
+	Input     string    `json:"input"`
+	Model     string    `json:"model"`
+	Output    string    `json:"output"`
+	Provider  string    `json:"provider"`
+	Source    string    `json:"source"`
+	ValidFrom time.Time `json:"valid_from"`
+}
+
+// PriceList defines model for PriceList.
+type PriceList struct {
+	Items []Price `json:"items"`
 }
 
 // Problem Beside these members a problem may carry what helps to go on, such as `job`, `path`, `job_status` or `retry_after`.
@@ -2907,6 +2964,9 @@ type RetryJobJSONRequestBody = PlainAction
 
 // UnblockJobJSONRequestBody defines body for UnblockJob for application/json ContentType.
 type UnblockJobJSONRequestBody = PlainAction
+
+// SavePricesJSONRequestBody defines body for SavePrices for application/json ContentType.
+type SavePricesJSONRequestBody = NewPrices
 
 // PutProductJSONRequestBody defines body for PutProduct for application/json ContentType.
 type PutProductJSONRequestBody = ProductSettings
@@ -3826,6 +3886,25 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /jobs/{job}/unblock (the `UnblockJob` operationId).
 	UnblockJob(ctx context.Context, job JobPath, body UnblockJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListPrices What tokens cost. The workspace's own prices win over the built-in list, and of those that match the one with the longest name.
+	//
+	// Corresponds with GET /prices (the `ListPrices` operationId).
+	ListPrices(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SavePricesWithBody Adds prices. A price that is there with the same numbers stays; with others it is 422, since what was booked keeps its price.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /prices (the `SavePrices` operationId).
+	SavePricesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SavePrices Adds prices. A price that is there with the same numbers stays; with others it is 422, since what was booked keeps its price.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /prices (the `SavePrices` operationId).
+	SavePrices(ctx context.Context, body SavePricesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListProducts The products with their repos, by name.
 	//
@@ -5645,6 +5724,55 @@ func (c *Client) UnblockJobWithBody(ctx context.Context, job JobPath, contentTyp
 // Corresponds with POST /jobs/{job}/unblock (the `UnblockJob` operationId).
 func (c *Client) UnblockJob(ctx context.Context, job JobPath, body UnblockJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUnblockJobRequest(c.Server, job, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListPrices What tokens cost. The workspace's own prices win over the built-in list, and of those that match the one with the longest name.
+//
+// Corresponds with GET /prices (the `ListPrices` operationId).
+func (c *Client) ListPrices(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListPricesRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SavePricesWithBody Adds prices. A price that is there with the same numbers stays; with others it is 422, since what was booked keeps its price.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /prices (the `SavePrices` operationId).
+func (c *Client) SavePricesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSavePricesRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SavePrices Adds prices. A price that is there with the same numbers stays; with others it is 422, since what was booked keeps its price.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /prices (the `SavePrices` operationId).
+func (c *Client) SavePrices(ctx context.Context, body SavePricesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSavePricesRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -9442,6 +9570,73 @@ func NewUnblockJobRequestWithBody(server string, job JobPath, contentType string
 	return req, nil
 }
 
+// NewListPricesRequest constructs an http.Request for the ListPrices method
+func NewListPricesRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/prices")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSavePricesRequest calls the generic SavePrices builder with application/json body
+func NewSavePricesRequest(server string, body SavePricesJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSavePricesRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewSavePricesRequestWithBody constructs an http.Request for the SavePrices method, with any body, and a specified content type
+func NewSavePricesRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/prices")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListProductsRequest constructs an http.Request for the ListProducts method
 func NewListProductsRequest(server string, params *ListProductsParams) (*http.Request, error) {
 	var err error
@@ -10552,6 +10747,27 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /jobs/{job}/unblock (the `UnblockJob` operationId).
 	UnblockJobWithResponse(ctx context.Context, job JobPath, body UnblockJobJSONRequestBody, reqEditors ...RequestEditorFn) (*UnblockJobResponse, error)
+
+	// ListPricesWithResponse What tokens cost. The workspace's own prices win over the built-in list, and of those that match the one with the longest name.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /prices (the `ListPrices` operationId).
+	ListPricesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListPricesResponse, error)
+
+	// SavePricesWithBodyWithResponse Adds prices. A price that is there with the same numbers stays; with others it is 422, since what was booked keeps its price.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /prices (the `SavePrices` operationId).
+	SavePricesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SavePricesResponse, error)
+
+	// SavePricesWithResponse Adds prices. A price that is there with the same numbers stays; with others it is 422, since what was booked keeps its price.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /prices (the `SavePrices` operationId).
+	SavePricesWithResponse(ctx context.Context, body SavePricesJSONRequestBody, reqEditors ...RequestEditorFn) (*SavePricesResponse, error)
 
 	// ListProductsWithResponse The products with their repos, by name.
 	//
@@ -14524,6 +14740,118 @@ func (r UnblockJobResponse) ContentType() string {
 	return ""
 }
 
+// ListPricesResponseDefaultHeaders the declared response headers of an HTTP default response for ListPrices
+type ListPricesResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListPricesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PriceList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListPricesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListPricesResponse) GetJSON200() *PriceList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListPricesResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListPricesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListPricesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListPricesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListPricesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// SavePricesResponseDefaultHeaders the declared response headers of an HTTP default response for SavePrices
+type SavePricesResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type SavePricesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PriceList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *SavePricesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SavePricesResponse) GetJSON200() *PriceList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SavePricesResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SavePricesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SavePricesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SavePricesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SavePricesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListProductsResponseDefaultHeaders the declared response headers of an HTTP default response for ListProducts
 type ListProductsResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -16364,6 +16692,45 @@ func (c *ClientWithResponses) UnblockJobWithResponse(ctx context.Context, job Jo
 		return nil, err
 	}
 	return ParseUnblockJobResponse(rsp)
+}
+
+// ListPricesWithResponse What tokens cost. The workspace's own prices win over the built-in list, and of those that match the one with the longest name.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /prices (the `ListPrices` operationId).
+func (c *ClientWithResponses) ListPricesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListPricesResponse, error) {
+	rsp, err := c.ListPrices(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListPricesResponse(rsp)
+}
+
+// SavePricesWithBodyWithResponse Adds prices. A price that is there with the same numbers stays; with others it is 422, since what was booked keeps its price.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /prices (the `SavePrices` operationId).
+func (c *ClientWithResponses) SavePricesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SavePricesResponse, error) {
+	rsp, err := c.SavePricesWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSavePricesResponse(rsp)
+}
+
+// SavePricesWithResponse Adds prices. A price that is there with the same numbers stays; with others it is 422, since what was booked keeps its price.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /prices (the `SavePrices` operationId).
+func (c *ClientWithResponses) SavePricesWithResponse(ctx context.Context, body SavePricesJSONRequestBody, reqEditors ...RequestEditorFn) (*SavePricesResponse, error) {
+	rsp, err := c.SavePrices(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSavePricesResponse(rsp)
 }
 
 // ListProductsWithResponse The products with their repos, by name.
@@ -20214,6 +20581,112 @@ func ParseUnblockJobResponse(rsp *http.Response) (*UnblockJobResponse, error) {
 	switch {
 	case true:
 		var headers UnblockJobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListPricesResponse parses an HTTP response from a ListPricesWithResponse call
+func ParseListPricesResponse(rsp *http.Response) (*ListPricesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListPricesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PriceList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListPricesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseSavePricesResponse parses an HTTP response from a SavePricesWithResponse call
+func ParseSavePricesResponse(rsp *http.Response) (*SavePricesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SavePricesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PriceList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers SavePricesResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -8,6 +8,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
 )
 
 var q = dbsqlc.New()
@@ -25,4 +26,23 @@ func OfTx(ctx context.Context, tx db.Tx, workspace ids.ID) (List, error) {
 				Output: r.Output}})
 	}
 	return slices.Concat(own, Builtin), nil
+}
+
+// insertTx adds prices that are not there yet, and returns how many.
+func insertTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (int, error) {
+	p := dbsqlc.PriceInsertParams{WorkspaceID: who.Workspace, CreatedBy: who.Name}
+	for i := range list {
+		price := &list[i]
+		price.From = kept(price.From)
+		p.Providers, p.Models = append(p.Providers, price.Provider), append(p.Models, price.Model)
+		p.ValidFroms, p.Inputs = append(p.ValidFroms, price.From), append(p.Inputs, price.Rates.Input)
+		p.CacheReads, p.CacheWrites = append(p.CacheReads, price.Rates.CacheRead), append(p.CacheWrites, price.Rates.CacheWrite)
+		p.CacheWrites1h, p.Outputs = append(p.CacheWrites1h, price.Rates.CacheWrite1h), append(p.Outputs, price.Rates.Output)
+		p.FlatRates, p.Sources = append(p.FlatRates, price.FlatRate), append(p.Sources, price.Source)
+	}
+	added, err := q.PriceInsert(ctx, tx, p)
+	if err != nil {
+		return 0, fmt.Errorf("save prices: %w", err)
+	}
+	return len(added), nil
 }

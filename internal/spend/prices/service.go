@@ -1,0 +1,143 @@
+package prices
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+)
+
+// Limits of a workspace's prices. The table has those of the texts too.
+const (
+	MaxSaved    = 200 // in one call
+	MaxOwn      = 1000
+	MaxProvider = 64
+	MaxModel    = 128
+	MaxSource   = 500
+)
+
+// Service reads and saves the prices of workspaces.
+type Service struct{ db *db.DB }
+
+// NewService returns the prices that are kept in d.
+func NewService(d *db.DB) *Service { return &Service{db: d} }
+
+// List is the prices of a workspace, its own before the built-in ones.
+func (s *Service) List(ctx context.Context, who tenancy.Principal) (list List, err error) {
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		list, err = OfTx(ctx, tx, who.Workspace)
+		return err
+	})
+	return list, err
+}
+
+// Save adds prices of a workspace, all or none, and returns all its prices. A price that is
+// there with the same numbers is left as it is. What was booked keeps its price.
+//
+// Faults: Forbidden; Validation by place and field, also for a price of the same provider,
+// model and instant with other numbers, and for more than MaxOwn.
+func (s *Service) Save(ctx context.Context, who tenancy.Principal, list List) (all List, err error) {
+	if !who.Can(tenancy.Manage) {
+		return nil, fault.New(fault.Forbidden, "Only owners and admins change prices.")
+	}
+	if err := check(list); err != nil {
+		return nil, err
+	}
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		all, err = saveTx(ctx, tx, who, list)
+		return err
+	})
+	return all, err
+}
+
+func saveTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (List, error) {
+	added, err := insertTx(ctx, tx, who, list)
+	if err != nil {
+		return nil, err
+	}
+	all, err := OfTx(ctx, tx, who.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	p := fault.Problems{}
+	if own := len(all) - len(Builtin); own > MaxOwn {
+		p.Add("prices", "A workspace must have at most %d prices of its own (these would be %d).", MaxOwn, own)
+	}
+	for i, price := range list {
+		kept, _ := all.own(price)
+		if price.ID = kept.ID; kept.Rates != price.Rates || kept.FlatRate != price.FlatRate {
+			p.Add(fmt.Sprintf("prices[%d].valid_from", i), "It must be another instant: %s has other prices from then on already, and what was booked keeps them.", price.Model)
+		}
+	}
+	if err := p.Err(); err != nil || added == 0 {
+		return all, err
+	}
+	models := make([]string, len(list))
+	for i, price := range list {
+		models[i] = price.Provider + "/" + price.Model
+	}
+	return all, eventlog.RecordTx(ctx, tx, who, eventlog.PriceSaved, map[string]any{"models": models, "added": added})
+}
+
+// own is the workspace's price of the same provider, model and instant.
+func (l List) own(like Price) (Price, bool) {
+	i := slices.IndexFunc(l, func(p Price) bool {
+		return p.ID > 0 && p.Provider == like.Provider && p.Model == like.Model && p.From.Equal(like.From)
+	})
+	if i < 0 {
+		return Price{}, false
+	}
+	return l[i], true
+}
+
+// check refuses what cannot be kept, by place and field.
+func check(list List) error {
+	p := fault.Problems{}
+	if len(list) < 1 || len(list) > MaxSaved {
+		p.Add("prices", "It must have 1 to %d prices (it has %d).", MaxSaved, len(list))
+		return p.Err()
+	}
+	type key struct {
+		provider, model string
+		from            int64
+	}
+	seen := map[key]bool{}
+	for i, price := range list {
+		at := fmt.Sprintf("prices[%d].", i)
+		p.Line(at+"provider", price.Provider, MaxProvider)
+		p.Line(at+"model", price.Model, MaxModel)
+		p.Text(at+"source", price.Source, MaxSource)
+		for field, text := range map[string]string{"provider": price.Provider, "model": price.Model} {
+			if strings.TrimSpace(text) == "" {
+				p.Add(at+field, "It must not be empty.")
+			}
+		}
+		if strings.Count(price.Model, "*") > 1 {
+			p.Add(at+"model", "It must have one * at most.")
+		}
+		for field, rate := range map[string]int64{"input": price.Rates.Input, "output": price.Rates.Output, "cache_read": price.Rates.CacheRead,
+			"cache_write": price.Rates.CacheWrite, "cache_write_1h": price.Rates.CacheWrite1h} {
+			if rate < 0 || rate > MaxRate {
+				p.Add(at+field, "It must be an amount of dollars for a million tokens like 1.25, 0 to 1000, with at most 6 decimal places.")
+			}
+		}
+		if year := price.From.UTC().Year(); year < 2000 || year > 2200 {
+			p.Add(at+"valid_from", "Its year must be 2000 to 2200 (it is %d).", year)
+		}
+		k := key{price.Provider, price.Model, price.From.UnixMicro()}
+		if seen[k] {
+			p.Add(at+"valid_from", "It must be another instant than that of the same model before it.")
+		}
+		seen[k] = true
+	}
+	return p.Err()
+}
+
+// kept is an instant as exact as the database keeps it.
+func kept(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }
