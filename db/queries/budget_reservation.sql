@@ -106,9 +106,21 @@ FROM (SELECT g.budget_id, g.period_start, sum(g.held_nanos)::bigint AS nanos, su
 WHERE p.workspace_id = @workspace_id AND p.budget_id = s.budget_id AND p.period_start = s.period_start;
 
 -- name: JobsHeldByBudget :many
--- The jobs that wait for a budget, the most urgent first.
-SELECT j.id FROM job j WHERE j.workspace_id = @workspace_id AND j.status = 'waiting' AND j.wait_reason = 'budget'
-ORDER BY j.priority DESC, j.status_at, j.id LIMIT @max_rows;
+-- Of the most urgent jobs that wait for a budget those of which no hard budget is short
+-- now, the most urgent first: a budget with nothing left does not keep those of others.
+SELECT h.id FROM (
+    SELECT j.id, j.priority, j.status_at, j.product_id, j.phase FROM job j
+    WHERE j.workspace_id = @workspace_id AND j.status = 'waiting' AND j.wait_reason = 'budget'
+    ORDER BY j.priority DESC, j.status_at, j.id LIMIT 5000
+) h
+WHERE NOT EXISTS (
+    SELECT FROM budget b JOIN budget_period p ON p.workspace_id = b.workspace_id AND p.budget_id = b.id
+        AND p.period_start <= now() AND p.period_end > now()
+    WHERE b.workspace_id = @workspace_id AND b.removed_at IS NULL AND b.hard
+        AND b.scope_key = ANY(budget_scopes(h.product_id, h.phase, h.id))
+        AND (h.priority < b.throttled_below OR p.limit_nanos - p.settled_nanos - p.reserved_nanos < b.slice_nanos
+            OR p.limit_tokens - p.settled_tokens - p.reserved_tokens < b.slice_tokens OR p.limit_runs - p.runs < 1))
+ORDER BY h.priority DESC, h.status_at, h.id LIMIT @max_rows;
 
 -- name: JobsPausedByBudget :many
 -- The jobs that a budget paused, and no person.

@@ -35,6 +35,9 @@ type Charged struct {
 // Thresholds that are reached are told, each once in a period. The periods are locked
 // until the transaction ends.
 func ChargeTx(ctx context.Context, tx db.Tx, workspace ids.ID, charges []spend.Charge) (Charged, error) {
+	if len(charges) == 0 {
+		return Charged{}, nil
+	}
 	jobs := make([]ids.ID, 0, len(charges))
 	for _, ch := range charges {
 		jobs = append(jobs, ch.Job)

@@ -168,7 +168,8 @@ func FreeTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []spend.Leas
 	return nil
 }
 
-// heldTx are jobs that wait for a budget, the most urgent first.
+// heldTx are jobs that wait for a budget and that no hard one is short for by itself, the
+// most urgent first.
 func heldTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int32) ([]ids.ID, error) {
 	list, err := q.JobsHeldByBudget(ctx, tx, dbsqlc.JobsHeldByBudgetParams{WorkspaceID: workspace, MaxRows: most})
 	if err != nil {

@@ -246,6 +246,40 @@ func TestWhatALeaseFreesGoesToTheNext(t *testing.T) {
 	w.ledgerIsRight()
 }
 
+// However many jobs wait for a budget that has nothing left, those of another one go on.
+func TestAnEmptyBudgetKeepsNoOther(t *testing.T) {
+	w := newWorld(t)
+	agents := w.Crew(3)
+	other := "other"
+	if _, _, err := w.Jobs.PutProduct(w.Ctx, w.Owner, other, jobs.ProductSettings{}); err != nil {
+		t.Fatal(err)
+	}
+	of := func(product string) func(*budgets.Input) {
+		return func(in *budgets.Input) { in.Name, in.Scope, in.Product = product, budgets.Product, product }
+	}
+	w.budget(10, of("default"))
+	full := w.budget(10, of(other))
+	for _, product := range []string{"default", other} {
+		w.Job("running in "+product, inProduct(product), priority(10))
+		w.Claim(agents[0])
+	}
+	for i := range 205 {
+		w.Job(fmt.Sprint("urgent ", i), priority(9))
+	}
+	last := w.Job("last", inProduct(other), priority(1))
+	if _, err := w.Dispatch.Claim(w.Ctx, agents[1], claim.Request{Max: 100}); err != nil {
+		t.Fatal(err)
+	}
+	for dbfactory.Int(t, w.DB, `SELECT count(*) FROM job_ready`) > 0 {
+		w.Nothing(agents[2], claim.ReasonBudget)
+	}
+	w.waitsFor(last, jobs.WaitBudget)
+	if _, err := w.money().Raise(w.Ctx, w.Owner, full.ID, budgets.Raise{Amount: 10 * 10_000_000, Reason: "more"}); err != nil {
+		t.Fatal(err)
+	}
+	w.Want(last, jobs.Ready)
+}
+
 // A running job whose budget is used up is asked to pause, and goes on by itself once
 // there is room. What it spent beyond the budget is settled all the same.
 func TestAUsedUpBudgetPausesWhatRuns(t *testing.T) {
