@@ -205,6 +205,10 @@ func (m *matrix) point() {
 	dbfactory.Exec(m.t, m.DB, `INSERT INTO invitation (workspace_id, id, email, role, token_hash, hint, invited_by, expires_at)
 		SELECT $1, $2, 'canary7q-guest@example.org', 'viewer', 'x', 'canary7q', account_id, now() + interval '1 day' FROM membership
 		WHERE workspace_id = $1 AND role = 'owner' LIMIT 1`, m.first, m.rows[":invitation"])
+	m.rows[":budget"] = ids.New().String()
+	dbfactory.Exec(m.t, m.DB, `INSERT INTO budget (workspace_id, id, name, scope, scope_key, period, timezone, limit_nanos, hard, slice_nanos,
+		slice_tokens, alert_at, created_by) VALUES ($1, $2, 'canary7q', 'workspace', 'workspace', 'once', 'UTC', 1000000000, false, 1, 1, '{80}', 'test')`,
+		m.first, m.rows[":budget"])
 	m.rows[":token"], m.rows["static/*"] = "none", "css/app.css"
 	m.special = map[string]string{
 		"GET /static/*":             "/static/css/none.css",
@@ -215,7 +219,7 @@ func (m *matrix) point() {
 		"GET /jobs/:key/log/stream": "/jobs/" + asked("-1") + "/log/stream?after=0",
 	}
 	m.fields = url.Values{"title": {"A title"}, "name": {"a-name"}, "reason": {"because"}, "email": {"guest@example.org"}, "role": {"member"},
-		"version": {"1"}, "to": {"ready"}, "job": {asked("-1")}, "depends_on": {asked("-1")}, "type": {"blocks"}, "index": {"0"}, "base": {"title=0"}, "workspace": {m.first.String()}, "kind": {"person"}}
+		"version": {"1"}, "to": {"ready"}, "job": {asked("-1")}, "depends_on": {asked("-1")}, "type": {"blocks"}, "index": {"0"}, "amount_usd": {"1"}, "base": {"title=0"}, "workspace": {m.first.String()}, "kind": {"person"}}
 	m.leaves = map[string]bool{"POST /settings/account/sessions/end-all": true, "POST /settings/members/leave": true}
 	m.private = map[string]bool{"POST /settings/account/sessions/:session/end": true, "POST /settings/tokens/:id/revoke": true,
 		// Without a provider there is none to link.

@@ -31,6 +31,9 @@ func model(list []budgets.Budget, chosen string, mayMake bool) view.Budgets {
 	}
 	at := chosenOf(list, chosen)
 	one := summary(list[at])
+	if mayMake && list[at].State.Limits.Money != nil {
+		one.RaiseURL = links.RaiseBudget(list[at].ID.String())
+	}
 	m.One = &one
 	for i, b := range list {
 		row := rowOf(b)

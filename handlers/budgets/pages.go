@@ -28,6 +28,8 @@ type Deps struct {
 // Budgets is what the page asks of budgets.
 type Budgets interface {
 	List(ctx context.Context, who tenancy.Principal) ([]budgets.Budget, error)
+	Get(ctx context.Context, who tenancy.Principal, id ids.ID) (budgets.Budget, error)
+	Raise(ctx context.Context, who tenancy.Principal, id ids.ID, r budgets.Raise) (int64, error)
 	Create(ctx context.Context, who tenancy.Principal, in budgets.Input) (budgets.Budget, error)
 	Series(ctx context.Context, who tenancy.Principal, id ids.ID, bucket budgets.Bucket) (budgets.Series, error)
 }
@@ -49,6 +51,8 @@ func (p *Pages) Routes() []web.Route {
 		web.Get(links.Budgets, tenancy.ReadBoard, p.show),
 		web.Get(links.NewBudget, tenancy.Manage, p.ask),
 		web.Post(links.Budgets, tenancy.Manage, p.create),
+		web.Get(links.Budgets+"/:budget/raise", tenancy.Manage, p.askRaise),
+		web.Post(links.Budgets+"/:budget/raise", tenancy.Manage, p.raise),
 	}
 }
 

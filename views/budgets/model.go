@@ -48,7 +48,8 @@ type Summary struct {
 	Likely  string // "nine futures of ten by 30 Nov"
 	Warning string // "2 days before the period ends"
 
-	Facts []Fact
+	Facts    []Fact
+	RaiseURL string // "" where the person may not, or there is no money to raise
 }
 
 // Fact is a setting of a budget.

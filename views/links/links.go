@@ -195,6 +195,9 @@ func with(path string, v url.Values) string {
 // Budget is the page of budgets with one of them at length.
 func Budget(id string) string { return with(Budgets, url.Values{"budget": {id}}) }
 
+// RaiseBudget is the form of a raise of a budget, and what it is sent to.
+func RaiseBudget(id string) string { return Budgets + "/" + url.PathEscape(id) + "/raise" }
+
 // LiveBudgets is the stream of the page of budgets; budget may be "".
 func LiveBudgets(after, budget string) string {
 	q := url.Values{"on": {"budgets"}}

@@ -1,0 +1,99 @@
+package budgets
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/budgets"
+	"fleetboard/internal/tenancy"
+	view "fleetboard/views/budgets"
+	"fleetboard/views/layout"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// askRaise is the form of a raise.
+func (p *Pages) askRaise(c echo.Context, who tenancy.Principal) error {
+	b, err := p.named(c, who)
+	if err != nil {
+		return err
+	}
+	return p.raiseForm(c, who, http.StatusOK, b, view.Raise{})
+}
+
+// raise gives the present period of a budget more money, or shows the refused form with
+// all that was typed.
+func (p *Pages) raise(c echo.Context, who tenancy.Principal) error {
+	b, err := p.named(c, who)
+	if err != nil {
+		return err
+	}
+	typed, err := web.Form(c)
+	if err != nil {
+		return err
+	}
+	get := func(name string) string { return strings.TrimSpace(typed.Get(name)) }
+	f := view.Raise{Amount: get("amount_usd"), Until: get("until"), Reason: get("reason")}
+	amount, err := spend.ParseAmount("amount_usd", strings.TrimPrefix(f.Amount, "$"), budgets.MaxMoney)
+	r := budgets.Raise{Amount: amount, Reason: f.Reason}
+	if err == nil {
+		r.Until, err = dayOf(f.Until)
+	}
+	if err == nil {
+		_, err = p.Budgets.Raise(c.Request().Context(), who, b.ID, r)
+	}
+	if err == nil {
+		p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: b.Name + " was raised", Text: "Jobs that waited for it go on as far as it reaches."})
+		return web.SeeOther(c, links.Budget(b.ID.String()))
+	}
+	refused := fault.From(err)
+	if refused.Code != fault.Validation {
+		return err
+	}
+	f.Errors = refused.Fields
+	return p.raiseForm(c, who, http.StatusUnprocessableEntity, b, f)
+}
+
+// dayOf is the end of a day as <input type="date"> writes it, in UTC; nil for none.
+func dayOf(text string) (*time.Time, error) {
+	if text == "" {
+		return nil, nil
+	}
+	day, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return nil, fault.Invalid("until", "It must be a day such as 2030-01-31.")
+	}
+	end := day.AddDate(0, 0, 1)
+	return &end, nil
+}
+
+// named is the budget of the request. NotFound where there is none.
+func (p *Pages) named(c echo.Context, who tenancy.Principal) (budgets.Budget, error) {
+	id, ok := ids.Parse(c.Param("budget"))
+	if !ok {
+		return budgets.Budget{}, fault.New(fault.NotFound, "There is no such budget in this workspace.")
+	}
+	return p.Budgets.Get(c.Request().Context(), who, id)
+}
+
+func (p *Pages) raiseForm(c echo.Context, who tenancy.Principal, status int, b budgets.Budget, f view.Raise) error {
+	around, err := p.Kanban.PageContext(c.Request().Context(), who)
+	if err != nil {
+		return err
+	}
+	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionBudgets, "Raise "+b.Name)
+	if err != nil {
+		return err
+	}
+	m := measureOf(b.State)
+	f.URL, f.Back = links.RaiseBudget(b.ID.String()), links.Budget(b.ID.String())
+	f.Stands = m.freeText() + " of " + m.limitText() + " is free."
+	return web.Render(c, status, view.RaiseView(view.RaisePage{Shell: shell, Name: b.Name, Form: f}))
+}
