@@ -26,7 +26,8 @@ func (s *priceHandlers) ListPrices(ctx context.Context, _ ListPricesRequestObjec
 func (s *priceHandlers) SavePrices(ctx context.Context, r SavePricesRequestObject) (SavePricesResponseObject, error) {
 	list := make(prices.List, len(r.Body.Prices))
 	for i, p := range r.Body.Prices {
-		list[i] = prices.Price{Provider: p.Provider, Model: p.Model, From: p.ValidFrom, FlatRate: value(p.FlatRate), Source: value(p.Source),
+		list[i] = prices.Price{Provider: p.Provider, Model: p.Model, From: p.ValidFrom, FlatRate: value(p.FlatRate),
+			Source: value(p.Source),
 			Rates: prices.Tokens{Input: rate(p.Input), Output: rate(p.Output), CacheRead: rate(p.CacheRead), CacheWrite: rate(p.CacheWrite),
 				CacheWrite1h: rate(p.CacheWrite1H)}}
 	}

@@ -197,7 +197,8 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, wa
 	})
 	machines := api.New(api.Deps{
 		Tokens: people.Tokens, Jobs: list, Attempts: tries, JobLogs: lines,
-		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events, Estimates: costs, Budgets: money, Prices: prices.NewService(a.db),
+		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events, Estimates: costs, Budgets: money,
+		Prices:      prices.NewService(a.db),
 		Coordinator: leader, Wake: wake, Done: a.done, Log: a.log,
 		Quota: limits, ClientAddress: client, Build: build()})
 

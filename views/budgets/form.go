@@ -34,7 +34,8 @@ type Raise struct {
 	Errors                map[string]string
 }
 
-var raiseFields = []ui.Field{{Name: "amount_usd", Label: "Dollars more"}, {Name: "until", Label: "Until"}, {Name: "reason", Label: "Reason"}}
+var raiseFields = []ui.Field{{Name: "amount_usd", Label: "Dollars more"}, {Name: "until", Label: "Until"}, {Name: "reason",
+	Label: "Reason"}}
 
 var formFields = []ui.Field{{Name: "name", Label: "Name"}, {Name: "scope", Label: "For"}, {Name: "product", Label: "Product"},
 	{Name: "phase", Label: "Phase"}, {Name: "job", Label: "Job"}, {Name: "limit_usd", Label: "Limit"}, {Name: "period", Label: "Period"},

@@ -72,7 +72,8 @@ func saveTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (Li
 	for i, price := range list {
 		kept, _ := all.own(price)
 		if price.ID = kept.ID; kept.Rates != price.Rates || kept.FlatRate != price.FlatRate {
-			p.Add(fmt.Sprintf("prices[%d].valid_from", i), "It must be another instant: %s has other prices from then on already, and what was booked keeps them.", price.Model)
+			p.Add(fmt.Sprintf("prices[%d].valid_from", i),
+				"It must be another instant: %s has other prices from then on already, and what was booked keeps them.", price.Model)
 		}
 	}
 	if err := p.Err(); err != nil || added == 0 {
@@ -121,7 +122,8 @@ func check(list List) error {
 		if strings.Count(price.Model, "*") > 1 {
 			p.Add(at+"model", "It must have one * at most.")
 		}
-		for field, rate := range map[string]int64{"input": price.Rates.Input, "output": price.Rates.Output, "cache_read": price.Rates.CacheRead,
+		for field, rate := range map[string]int64{"input": price.Rates.Input, "output": price.Rates.Output,
+			"cache_read":  price.Rates.CacheRead,
 			"cache_write": price.Rates.CacheWrite, "cache_write_1h": price.Rates.CacheWrite1h} {
 			if rate < 0 || rate > MaxRate {
 				p.Add(at+field, "It must be an amount of dollars for a million tokens like 1.25, 0 to 1000, with at most 6 decimal places.")
