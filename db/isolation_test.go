@@ -240,7 +240,9 @@ func (c *crossing) cross(r *rand.Rand, one *tenant) {
 		}()
 		return in.open(ctx, func(tx db.Tx) error {
 			if fate == "killed" && early {
-				c.kill(ctx, tx)
+				if err := c.kill(ctx, tx); err != nil {
+					return err
+				}
 			}
 			if err := c.look(ctx, tx, one, what, in.want); err != nil {
 				return err
@@ -284,7 +286,7 @@ func (c *crossing) end(ctx context.Context, tx db.Tx, fate string) error {
 		_, err := tx.Exec(ctx, `SELECT pg_sleep(5)`)
 		return err
 	case "killed":
-		c.kill(ctx, tx)
+		return c.kill(ctx, tx)
 	case "somebody killed":
 		_, err := c.owner.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity
 			WHERE datname = current_database() AND application_name = 'fleetboard' ORDER BY random() LIMIT 1) one`)
@@ -293,15 +295,17 @@ func (c *crossing) end(ctx context.Context, tx db.Tx, fate string) error {
 	return nil
 }
 
-// kill ends the transaction's own connection from outside.
-func (c *crossing) kill(ctx context.Context, tx db.Tx) {
+// kill ends the transaction's own connection from outside. Its error is that of a
+// transaction whose connection somebody else killed before.
+func (c *crossing) kill(ctx context.Context, tx db.Tx) error {
 	var pid int
-	if tx.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&pid) != nil {
-		return // somebody else did
+	if err := tx.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&pid); err != nil {
+		return err
 	}
 	if _, err := c.owner.Exec(c.t.Context(), `SELECT pg_terminate_backend($1)`, pid); err != nil {
 		c.t.Errorf("kill: %v", err)
 	}
+	return nil
 }
 
 // account checks that the error is one that the fate explains, and keeps what

@@ -175,7 +175,7 @@ func (m *machine) steps() map[string]func() {
 		"claim": m.claim, "claim more": m.claim, "claim again": m.claim, "beat": m.beat, "start": m.report("start"), "progress": m.report("progress"), "renew": m.report("renew"),
 		"complete": m.handIn, "complete more": m.handIn, "complete again": m.handIn, "fail": m.failed, "fail again": m.failed, "give back": m.release, "ask": m.ask, "link": m.link, "unlink": m.unlink,
 		"lease ends": m.leaseEnds, "agent dies": m.agentDies, "grace ends": m.graceEnds, "time passes": m.timePasses,
-		"agent restarts": m.restart, "another token": m.another, "token revoked": m.revoke, "coordinator": m.coordinate, "coordinator again": m.coordinate,
+		"agent restarts": m.restart, "another token": m.another, "token revoked": m.revoke, "token revoked again": m.revoke, "coordinator": m.coordinate, "coordinator again": m.coordinate,
 	} {
 		steps[name] = step
 	}
@@ -330,8 +330,8 @@ func (m *machine) again(old *worker) *worker {
 // revoke rotates a token: another one like it takes its place, and each of its agents
 // registers with any token there is.
 func (m *machine) revoke() {
-	i := rapid.IntRange(0, len(m.tokens)-1).Draw(m.r, "token")
-	gone := m.tokens[i]
+	gone := m.worker().enrolment // one that no agent has would show nothing
+	i := slices.Index(m.tokens, gone)
 	m.note("the token %s is revoked", gone.name)
 	if err := m.people.Tokens.Revoke(context.Background(), m.owner, gone.id); err != nil {
 		m.stop("%v", err)
