@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fleetboard/internal/dispatch/enrol"
+	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
@@ -15,6 +16,7 @@ import (
 type agentHandlers struct {
 	agents agentLives
 	fleet  agentReader
+	usage  usageRecorder
 }
 
 // agentLives begins, continues and ends agents.
@@ -41,8 +43,35 @@ func (s *agentHandlers) RegisterAgent(ctx context.Context, r RegisterAgentReques
 
 // Heartbeat is an agent's sign of life.
 func (s *agentHandlers) Heartbeat(ctx context.Context, r HeartbeatRequestObject) (HeartbeatResponseObject, error) {
-	answer, err := s.agents.Heartbeat(ctx, whoOf(ctx), beat(r.Agent, *r.Body))
-	return Heartbeat200JSONResponse(beatAnswerModel(answer)), err
+	used, err := s.usageOf(ctx, value(r.Body.Leases))
+	if err != nil {
+		return nil, err
+	}
+	beaten, err := s.agents.Heartbeat(ctx, whoOf(ctx), beat(r.Agent, *r.Body))
+	answer := beatAnswerModel(beaten)
+	answer.UsageResults = used
+	return Heartbeat200JSONResponse(answer), err
+}
+
+// usageOf books the usage that a heartbeat tells of its leases. Without any it does
+// nothing.
+func (s *agentHandlers) usageOf(ctx context.Context, leases []ProgressReport) (*UsageResults, error) {
+	var lines []report.UsageLine
+	for _, l := range leases {
+		of, err := usageLines(lease.Ref{Job: l.Job, Epoch: l.Epoch}, value(l.Usage))
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, of...)
+	}
+	switch n := len(lines); {
+	case n == 0:
+		return nil, nil
+	case n > report.MaxUsage:
+		return nil, fault.Invalid("leases", "They must have at most %d entries of usage together (they have %d).", report.MaxUsage, n)
+	}
+	results, err := recordUsage(ctx, s.usage, lines)
+	return &results, err
 }
 
 // ListAgents gives a page of the agents that the filters take, by name.

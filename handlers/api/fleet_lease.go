@@ -29,7 +29,7 @@ type work interface {
 	Progress(ctx context.Context, who tenancy.Principal, ref lease.Ref, p report.Progress) (lease.Status, error)
 	Renew(ctx context.Context, who tenancy.Principal, ref lease.Ref, ttlSeconds int) (lease.Status, error)
 	WriteLogs(ctx context.Context, who tenancy.Principal, ref lease.Ref, lines []joblog.Line) (lease.Status, error)
-	RecordUsage(ctx context.Context, who tenancy.Principal, lines []report.UsageLine) ([]report.UsageAnswer, error)
+	usageRecorder
 }
 
 // leaseEnds are the ways in which an agent's lease ends.
@@ -49,9 +49,16 @@ func (s *reportHandlers) StartJob(ctx context.Context, r StartJobRequestObject) 
 
 // ReportProgress says how far the work is.
 func (s *reportHandlers) ReportProgress(ctx context.Context, r ReportProgressRequestObject) (ReportProgressResponseObject, error) {
-	standing, err := s.work.Progress(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch},
+	ref := lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}
+	used, err := s.usageOf(ctx, ref, r.Body.Usage)
+	if err != nil {
+		return nil, err
+	}
+	standing, err := s.work.Progress(ctx, whoOf(ctx), ref,
 		report.Progress{Percent: r.Body.ProgressPercent, Step: r.Body.CurrentStep, Checkpoint: r.Body.Checkpoint})
-	return ReportProgress200JSONResponse(standingModel(standing)), err
+	answer := standingModel(standing)
+	answer.UsageResults = used
+	return ReportProgress200JSONResponse(answer), err
 }
 
 // RenewLease extends a lease.
@@ -62,25 +69,31 @@ func (s *reportHandlers) RenewLease(ctx context.Context, r RenewLeaseRequestObje
 
 // CompleteJob hands work in.
 func (s *reportHandlers) CompleteJob(ctx context.Context, r CompleteJobRequestObject) (CompleteJobResponseObject, error) {
-	job, err := s.ends.Complete(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, report.Completion{
-		Result: r.Body.Result, Summary: value(r.Body.Summary), Commit: value(r.Body.Commit), Branch: value(r.Body.Branch),
-		URL: value(r.Body.URL), FilesTouched: value(r.Body.FilesTouched)})
-	return CompleteJob200JSONResponse(jobModel(job)), err
+	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (jobs.Job, error) {
+		return s.ends.Complete(ctx, whoOf(ctx), ref, report.Completion{
+			Result: r.Body.Result, Summary: value(r.Body.Summary), Commit: value(r.Body.Commit), Branch: value(r.Body.Branch),
+			URL: value(r.Body.URL), FilesTouched: value(r.Body.FilesTouched)})
+	})
+	return CompleteJob200JSONResponse(answer), err
 }
 
 // FailJob ends an attempt that went wrong.
 func (s *reportHandlers) FailJob(ctx context.Context, r FailJobRequestObject) (FailJobResponseObject, error) {
-	job, err := s.ends.Fail(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, report.Failure{
-		Error: r.Body.Error, Kind: value(r.Body.Kind), Stack: value(r.Body.Stack), Provider: value(r.Body.Provider),
-		Retryable:  value(r.Body.Retryable),
-		RetryAfter: time.Duration(value(r.Body.RetryAfterSeconds)) * time.Second})
-	return FailJob200JSONResponse(jobModel(job)), err
+	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (jobs.Job, error) {
+		return s.ends.Fail(ctx, whoOf(ctx), ref, report.Failure{
+			Error: r.Body.Error, Kind: value(r.Body.Kind), Stack: value(r.Body.Stack), Provider: value(r.Body.Provider),
+			Retryable:  value(r.Body.Retryable),
+			RetryAfter: time.Duration(value(r.Body.RetryAfterSeconds)) * time.Second})
+	})
+	return FailJob200JSONResponse(answer), err
 }
 
 // ReleaseLease gives a job back.
 func (s *reportHandlers) ReleaseLease(ctx context.Context, r ReleaseLeaseRequestObject) (ReleaseLeaseResponseObject, error) {
-	job, err := s.ends.Release(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Reason, r.Body.Checkpoint)
-	return ReleaseLease200JSONResponse(jobModel(job)), err
+	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (jobs.Job, error) {
+		return s.ends.Release(ctx, whoOf(ctx), ref, r.Body.Reason, r.Body.Checkpoint)
+	})
+	return ReleaseLease200JSONResponse(answer), err
 }
 
 // ReclaimLeases ends leases that are past their time, or one job's lease.
@@ -91,6 +104,21 @@ func (s *reportHandlers) ReclaimLeases(ctx context.Context, r ReclaimLeasesReque
 
 // AskQuestion parks a job with a question.
 func (s *reportHandlers) AskQuestion(ctx context.Context, r AskQuestionRequestObject) (AskQuestionResponseObject, error) {
-	job, err := s.ends.Ask(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Question, r.Body.Checkpoint)
-	return AskQuestion200JSONResponse(jobModel(job)), err
+	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (jobs.Job, error) {
+		return s.ends.Ask(ctx, whoOf(ctx), ref, r.Body.Question, r.Body.Checkpoint)
+	})
+	return AskQuestion200JSONResponse(answer), err
+}
+
+// ended books the usage that comes with the end of a lease, ends it, and gives the job as
+// it is then.
+func (s *reportHandlers) ended(ctx context.Context, ref lease.Ref, usage *UsageEntries, end func(lease.Ref) (jobs.Job, error)) (Job, error) {
+	used, err := s.usageOf(ctx, ref, usage)
+	if err != nil {
+		return Job{}, err
+	}
+	job, err := end(ref)
+	answer := jobModel(job)
+	answer.UsageResults = used
+	return answer, err
 }

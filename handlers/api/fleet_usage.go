@@ -9,23 +9,27 @@ import (
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/spend"
+	"fleetboard/internal/tenancy"
 )
 
 // ReportUsage says what models were used for.
 func (s *reportHandlers) ReportUsage(ctx context.Context, r ReportUsageRequestObject) (ReportUsageResponseObject, error) {
-	lines := make([]report.UsageLine, 0, len(r.Body.Entries))
-	for i, e := range r.Body.Entries {
-		cost, err := amount(e.CostUSD)
-		if err != nil {
-			return nil, fmt.Errorf("checked cost of entry %d: %w", i, err)
-		}
-		lines = append(lines, report.UsageLine{
-			Lease: lease.Ref{Job: cmp.Or(value(e.Job), value(r.Body.Job)), Epoch: cmp.Or(value(e.Epoch), value(r.Body.Epoch))},
-			Entry: spend.Entry{ID: e.ID, Provider: e.Provider, Model: e.Model, Session: value(e.ProviderSession),
-				Input: e.InputTokens, Output: e.OutputTokens, CacheRead: value(e.CacheReadTokens), CacheWrite: value(e.CacheWriteTokens),
-				CacheWrite1h: value(e.CacheWrite1HTokens), CostUSD: cost, Operation: value(e.Operation), At: e.At}})
+	lines, err := usageLines(lease.Ref{Job: value(r.Body.Job), Epoch: value(r.Body.Epoch)}, r.Body.Entries)
+	if err != nil {
+		return nil, err
 	}
-	answers, err := s.work.RecordUsage(ctx, whoOf(ctx), lines)
+	results, err := recordUsage(ctx, s.work, lines)
+	return ReportUsage200JSONResponse{Results: results}, err
+}
+
+// usageRecorder books what models were used for.
+type usageRecorder interface {
+	RecordUsage(ctx context.Context, who tenancy.Principal, lines []report.UsageLine) ([]report.UsageAnswer, error)
+}
+
+// recordUsage books usage, and says what became of each entry.
+func recordUsage(ctx context.Context, to usageRecorder, lines []report.UsageLine) ([]UsageResult, error) {
+	answers, err := to.RecordUsage(ctx, whoOf(ctx), lines)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +37,39 @@ func (s *reportHandlers) ReportUsage(ctx context.Context, r ReportUsageRequestOb
 	for i, a := range answers {
 		results = append(results, usageResult(lines[i].Entry.ID, a))
 	}
-	return ReportUsage200JSONResponse{Results: results}, nil
+	return results, nil
+}
+
+// usageOf books the usage that comes with another report on a lease, before that is
+// carried out: the money was spent whatever becomes of the report. Without any it does
+// nothing.
+func (s *reportHandlers) usageOf(ctx context.Context, ref lease.Ref, entries *UsageEntries) (*UsageResults, error) {
+	if len(value(entries)) == 0 {
+		return nil, nil
+	}
+	lines, err := usageLines(ref, *entries)
+	if err != nil {
+		return nil, err
+	}
+	results, err := recordUsage(ctx, s.work, lines)
+	return &results, err
+}
+
+// usageLines are entries of usage; the lease is that of those that name none.
+func usageLines(of lease.Ref, entries []UsageEntry) ([]report.UsageLine, error) {
+	lines := make([]report.UsageLine, 0, len(entries))
+	for i, e := range entries {
+		cost, err := amount(e.CostUSD)
+		if err != nil {
+			return nil, fmt.Errorf("checked cost of entry %d: %w", i, err)
+		}
+		lines = append(lines, report.UsageLine{
+			Lease: lease.Ref{Job: cmp.Or(value(e.Job), of.Job), Epoch: cmp.Or(value(e.Epoch), of.Epoch)},
+			Entry: spend.Entry{ID: e.ID, Provider: e.Provider, Model: e.Model, Session: value(e.ProviderSession),
+				Input: e.InputTokens, Output: e.OutputTokens, CacheRead: value(e.CacheReadTokens), CacheWrite: value(e.CacheWriteTokens),
+				CacheWrite1h: value(e.CacheWrite1HTokens), CostUSD: cost, Operation: value(e.Operation), At: e.At}})
+	}
+	return lines, nil
 }
 
 // amount is the text of a number, also of one that stands in a text; nil where none

@@ -173,3 +173,67 @@ func TestUsageOfAReplacedBoot(t *testing.T) {
 		t.Errorf("the present boot: %s", a.raw)
 	}
 }
+
+// Usage comes with other reports too, is booked before they are carried out, and is
+// answered beside their answers.
+func TestUsageComesWithOtherReports(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada := w.agent("ada")
+	for i, r := range []struct {
+		path   string
+		body   object
+		status int
+	}{
+		{"/fleet/progress", object{"progress_percent": 10}, 200},
+		{"/fleet/complete", object{"summary": "done"}, 200},
+		{"/fleet/fail", object{"error": "boom"}, 200},
+		{"/fleet/ask", object{"question": "Which one?"}, 200},
+		{"/fleet/release", object{"reason": "shift ends"}, 200},
+		{"/fleet/renew", object{}, 400}, // which tells none
+	} {
+		key := w.job(r.path)
+		id := fmt.Sprintf("u-%d", i)
+		a := w.as(ada, "POST", r.path, merge(merge(w.claim(ada), r.body), object{"usage": []object{told(id), told(id)}}))
+		a.want(r.status)
+		if r.status != 200 {
+			continue
+		}
+		if is := a.text("usage_results", 0, "status") + " " + a.text("usage_results", 1, "status"); is != "recorded known" {
+			t.Errorf("%s: %s", r.path, a.raw)
+		}
+		if job := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200); job.number("usage", "entries") != 1 {
+			t.Errorf("after %s: %s", r.path, job.raw)
+		}
+	}
+}
+
+// A heartbeat tells the usage of all leases in their order; one whose lease is gone is
+// booked as well, and so is that of a report that is refused.
+func TestUsageComesWithHeartbeats(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada := w.agent("ada")
+	w.job("One")
+	w.job("Two")
+	first, second := w.claim(ada), w.claim(ada)
+	w.as(ada, "POST", "/fleet/complete", first).want(200)
+	beat := object{"boot_id": "ada-boot", "status": "working", "leases": []object{
+		merge(first, object{"usage": []object{told("a")}}), merge(second, object{"usage": []object{told("b"), told("c", object{"input_tokens": -1})}})}}
+	a := w.as(ada, "POST", "/agents/ada/heartbeat", beat).want(200)
+	for i, want := range []string{"a recorded", "b recorded", "c refused"} {
+		if is := a.text("usage_results", i, "id") + " " + a.text("usage_results", i, "status"); is != want {
+			t.Errorf("result %d is %q; want %q", i, is, want)
+		}
+	}
+	w.as(ada, "POST", "/fleet/complete", merge(first, object{"summary": "another", "usage": []object{told("d")}})).want(409).refused(fault.AlreadyEnded)
+	if a := w.as(ada, "POST", "/fleet/usage", merge(first, object{"entries": []object{told("d")}})).want(200); a.text("results", 0, "status") != "known" {
+		t.Errorf("the usage of a refused report was not booked: %s", a.raw)
+	}
+	var many []object
+	for i := range 201 {
+		many = append(many, told(fmt.Sprint("m", i)))
+	}
+	w.as(ada, "POST", "/agents/ada/heartbeat", merge(beat, object{"leases": []object{
+		merge(first, object{"usage": many[:100]}), merge(second, object{"usage": many[100:]})}})).want(422).refused(fault.Validation, "leases")
+}

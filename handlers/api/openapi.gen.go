@@ -1453,6 +1453,9 @@ type Completion struct {
 	Result  FreeForm `json:"result,omitempty"`
 	Summary *string  `json:"summary,omitempty"`
 	URL     *string  `json:"url,omitempty"`
+
+	// Usage What models were used for since the last call, as POST /fleet/usage takes it; the entries are booked before the call is carried out, also where it is refused, and are answered in `usage_results`. A call may have 200 of them.
+	Usage *UsageEntries `json:"usage,omitempty"`
 }
 
 // CoordinatorLogLine defines model for CoordinatorLogLine.
@@ -1692,6 +1695,9 @@ type Failure struct {
 	// Retryable Always true of `rate_limited`.
 	Retryable *bool   `json:"retryable,omitempty"`
 	Stack     *string `json:"stack,omitempty"`
+
+	// Usage What models were used for since the last call, as POST /fleet/usage takes it; the entries are booked before the call is carried out, also where it is refused, and are answered in `usage_results`. A call may have 200 of them.
+	Usage *UsageEntries `json:"usage,omitempty"`
 }
 
 // FailureKind Of which kind the last error is; empty where there is none.
@@ -1744,6 +1750,9 @@ type HeartbeatAnswer struct {
 	// Token A new token to use from now on; absent while the old one is good.
 	Token          *string    `json:"token,omitempty"`
 	TokenExpiresAt *time.Time `json:"token_expires_at,omitempty"`
+
+	// UsageResults What became of each entry of `usage`, in their order.
+	UsageResults *UsageResults `json:"usage_results,omitempty"`
 }
 
 // Job defines model for Job.
@@ -1861,8 +1870,11 @@ type Job struct {
 	URL string `json:"url"`
 
 	// Usage What all attempts have used; only in the answer to GET /jobs/{job}.
-	Usage   *Usage `json:"usage,omitempty"`
-	Version int    `json:"version"`
+	Usage *Usage `json:"usage,omitempty"`
+
+	// UsageResults Only in the answer to a report that told usage.
+	UsageResults *UsageResults `json:"usage_results,omitempty"`
+	Version      int           `json:"version"`
 
 	// WaitReason Why a waiting job is not claimable; empty otherwise.
 	WaitReason WaitReason `json:"wait_reason"`
@@ -1975,6 +1987,9 @@ type LeaseRelease struct {
 	// Job Key or id of the job.
 	Job    JobRef `json:"job"`
 	Reason Reason `json:"reason"`
+
+	// Usage What models were used for since the last call, as POST /fleet/usage takes it; the entries are booked before the call is carried out, also where it is refused, and are answered in `usage_results`. A call may have 200 of them.
+	Usage *UsageEntries `json:"usage,omitempty"`
 }
 
 // LeaseStanding defines model for LeaseStanding.
@@ -2321,6 +2336,9 @@ type ProgressReport struct {
 	// Job Key or id of the job.
 	Job             JobRef `json:"job"`
 	ProgressPercent *int   `json:"progress_percent,omitempty"`
+
+	// Usage What models were used for since the last call, as POST /fleet/usage takes it; the entries are booked before the call is carried out, also where it is refused, and are answered in `usage_results`. A call may have 200 of them.
+	Usage *UsageEntries `json:"usage,omitempty"`
 }
 
 // Question defines model for Question.
@@ -2334,6 +2352,9 @@ type Question struct {
 	// Job Key or id of the job.
 	Job      JobRef `json:"job"`
 	Question string `json:"question"`
+
+	// Usage What models were used for since the last call, as POST /fleet/usage takes it; the entries are booked before the call is carried out, also where it is refused, and are answered in `usage_results`. A call may have 200 of them.
+	Usage *UsageEntries `json:"usage,omitempty"`
 }
 
 // QueueState defines model for QueueState.
@@ -2488,6 +2509,9 @@ type Standing struct {
 	// LinesLeftOut Of log lines: how many at the end of the batch were not kept. The log of a job keeps 8 MB of lines a minute, 64 MB an attempt and 256 MB in all; a line in it says how many were left out.
 	LinesLeftOut *int    `json:"lines_left_out,omitempty"`
 	Reason       *string `json:"reason,omitempty"`
+
+	// UsageResults What became of each entry of `usage`, in their order.
+	UsageResults *UsageResults `json:"usage_results,omitempty"`
 }
 
 // Stats defines model for Stats.
@@ -2541,6 +2565,9 @@ type Usage struct {
 type UsageAnswer struct {
 	Results []UsageResult `json:"results"`
 }
+
+// UsageEntries What models were used for since the last call, as POST /fleet/usage takes it; the entries are booked before the call is carried out, also where it is refused, and are answered in `usage_results`. A call may have 200 of them.
+type UsageEntries = []UsageEntry
 
 // UsageEntry One message to a model. What has the wrong type refuses the whole call; a value that does not fit refuses its
 // entry alone. Texts are one line.
@@ -2615,6 +2642,9 @@ type UsageResult struct {
 
 // UsageResultStatus `raised`: it was told before with less. `known`: it was told before with as much, and nothing changes.
 type UsageResultStatus string
+
+// UsageResults What became of each entry of `usage`, in their order.
+type UsageResults = []UsageResult
 
 // Version The version that was seen; another one is 409.
 type Version = int
@@ -3242,7 +3272,7 @@ type ServerInterface interface {
 	// StartJob Says that the work on a claimed job begins.
 	// (POST /fleet/start)
 	StartJob(ctx echo.Context) error
-	// ReportUsage Says what models were used for. Each entry is answered by itself; the first telling of an id counts, and one of an ended lease counts as well.
+	// ReportUsage Says what models were used for. Each entry is answered by itself; an entry that is told again is raised, and one of an ended lease counts as well.
 	// (POST /fleet/usage)
 	ReportUsage(ctx echo.Context) error
 	// ListJobs Lists jobs, newest first or in the order asked for.
@@ -9036,7 +9066,7 @@ type StrictServerInterface interface {
 	// StartJob Says that the work on a claimed job begins.
 	// (POST /fleet/start)
 	StartJob(ctx context.Context, request StartJobRequestObject) (StartJobResponseObject, error)
-	// ReportUsage Says what models were used for. Each entry is answered by itself; the first telling of an id counts, and one of an ended lease counts as well.
+	// ReportUsage Says what models were used for. Each entry is answered by itself; an entry that is told again is raised, and one of an ended lease counts as well.
 	// (POST /fleet/usage)
 	ReportUsage(ctx context.Context, request ReportUsageRequestObject) (ReportUsageResponseObject, error)
 	// ListJobs Lists jobs, newest first or in the order asked for.

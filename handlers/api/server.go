@@ -109,7 +109,7 @@ func New(d Deps) *Server {
 	}
 	s := &Server{
 		actionHandlers:   actionHandlers{actions: d.Dispatch, keys: d.Jobs, log: d.Log},
-		agentHandlers:    agentHandlers{agents: d.Dispatch, fleet: d.Fleet},
+		agentHandlers:    agentHandlers{agents: d.Dispatch, fleet: d.Fleet, usage: d.Dispatch},
 		claimHandlers:    claimHandlers{queue: d.Dispatch},
 		budgetHandlers:   budgetHandlers{budgets: d.Budgets},
 		priceHandlers:    priceHandlers{prices: d.Prices},

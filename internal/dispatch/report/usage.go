@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxUsage is how many entries one report of usage may have.
-	maxUsage = 200
+	// MaxUsage is how many entries one report of usage may have.
+	MaxUsage = 200
 	// maxBatchedUsage is how many of them a report in a batch may have: the others of the
 	// batch wait for it.
 	maxBatchedUsage = 32
@@ -56,8 +56,8 @@ func (s *Service) RecordUsage(ctx context.Context, who tenancy.Principal, lines 
 	if err := lease.RequireAgent(who); err != nil {
 		return nil, err
 	}
-	if len(lines) < 1 || len(lines) > maxUsage {
-		return nil, fault.Invalid("entries", "It must have 1 to %d entries (it has %d).", maxUsage, len(lines))
+	if len(lines) < 1 || len(lines) > MaxUsage {
+		return nil, fault.Invalid("entries", "It must have 1 to %d entries (it has %d).", MaxUsage, len(lines))
 	}
 	call := newUsageCall(who, lines)
 	if len(lines) > maxBatchedUsage {
