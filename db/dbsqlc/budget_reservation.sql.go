@@ -50,14 +50,16 @@ func (q *Queries) BudgetFree(ctx context.Context, db DBTX, arg BudgetFreeParams)
 }
 
 const budgetReservations = `-- name: BudgetReservations :many
-SELECT r.job_id, r.epoch, r.budget_id, r.period_start, r.held_nanos, r.held_tokens
-FROM (SELECT DISTINCT unnest($1::uuid[]) AS job_id) n
-JOIN budget_reservation r ON r.workspace_id = $2 AND r.job_id = n.job_id
+SELECT r.job_id, r.epoch, r.budget_id, r.period_start, r.held_nanos, r.held_tokens,
+    EXISTS (SELECT FROM job_lease l WHERE l.workspace_id = $1 AND l.job_id = r.job_id AND l.epoch = r.epoch
+        AND l.directive = 'warn' AND l.directive_by = 'budget')::boolean AS warned
+FROM (SELECT DISTINCT unnest($2::uuid[]) AS job_id) n
+JOIN budget_reservation r ON r.workspace_id = $1 AND r.job_id = n.job_id
 `
 
 type BudgetReservationsParams struct {
-	JobIds      []uuid.UUID
 	WorkspaceID uuid.UUID
+	JobIds      []uuid.UUID
 }
 
 type BudgetReservationsRow struct {
@@ -67,11 +69,13 @@ type BudgetReservationsRow struct {
 	PeriodStart time.Time
 	HeldNanos   int64
 	HeldTokens  int64
+	Warned      bool
 }
 
-// What leases have reserved and not used yet.
+// What leases have reserved and not used yet, and whether a budget has warned their
+// holders.
 func (q *Queries) BudgetReservations(ctx context.Context, db DBTX, arg BudgetReservationsParams) ([]BudgetReservationsRow, error) {
-	rows, err := db.Query(ctx, budgetReservations, arg.JobIds, arg.WorkspaceID)
+	rows, err := db.Query(ctx, budgetReservations, arg.WorkspaceID, arg.JobIds)
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +90,7 @@ func (q *Queries) BudgetReservations(ctx context.Context, db DBTX, arg BudgetRes
 			&i.PeriodStart,
 			&i.HeldNanos,
 			&i.HeldTokens,
+			&i.Warned,
 		); err != nil {
 			return nil, err
 		}
@@ -329,6 +334,86 @@ func (q *Queries) JobsPausedByBudget(ctx context.Context, db DBTX, arg JobsPause
 			return nil, err
 		}
 		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const leaseWarnForBudget = `-- name: LeaseWarnForBudget :execrows
+UPDATE job_lease SET directive = 'warn', directive_reason = $1, directive_by = 'budget', directive_by_kind = 'system', directive_by_id = ''
+WHERE workspace_id = $2 AND job_id = $3 AND epoch = $4 AND directive = ''
+`
+
+type LeaseWarnForBudgetParams struct {
+	Reason      string
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Epoch       int64
+}
+
+// Tells a holder that a budget is nearly used up, unless something is asked of it already.
+func (q *Queries) LeaseWarnForBudget(ctx context.Context, db DBTX, arg LeaseWarnForBudgetParams) (int64, error) {
+	result, err := db.Exec(ctx, leaseWarnForBudget,
+		arg.Reason,
+		arg.WorkspaceID,
+		arg.JobID,
+		arg.Epoch,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const leasesUnwarnForBudget = `-- name: LeasesUnwarnForBudget :exec
+UPDATE job_lease SET directive = '', directive_reason = '', directive_by = '', directive_by_kind = '', directive_by_id = ''
+WHERE workspace_id = $1 AND job_id = ANY($2::uuid[]) AND directive = 'warn' AND directive_by = 'budget'
+`
+
+type LeasesUnwarnForBudgetParams struct {
+	WorkspaceID uuid.UUID
+	JobIds      []uuid.UUID
+}
+
+// Takes the warnings of budgets back.
+func (q *Queries) LeasesUnwarnForBudget(ctx context.Context, db DBTX, arg LeasesUnwarnForBudgetParams) error {
+	_, err := db.Exec(ctx, leasesUnwarnForBudget, arg.WorkspaceID, arg.JobIds)
+	return err
+}
+
+const leasesWarnedByBudget = `-- name: LeasesWarnedByBudget :many
+SELECT l.job_id, l.epoch, clock_timestamp()::timestamptz AS now FROM job_lease l
+WHERE l.workspace_id = $1 AND l.directive = 'warn' AND l.directive_by = 'budget'
+ORDER BY l.job_id LIMIT $2
+`
+
+type LeasesWarnedByBudgetParams struct {
+	WorkspaceID uuid.UUID
+	MaxRows     int32
+}
+
+type LeasesWarnedByBudgetRow struct {
+	JobID uuid.UUID
+	Epoch int64
+	Now   time.Time
+}
+
+// The leases whose holders a budget has warned.
+func (q *Queries) LeasesWarnedByBudget(ctx context.Context, db DBTX, arg LeasesWarnedByBudgetParams) ([]LeasesWarnedByBudgetRow, error) {
+	rows, err := db.Query(ctx, leasesWarnedByBudget, arg.WorkspaceID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []LeasesWarnedByBudgetRow{}
+	for rows.Next() {
+		var i LeasesWarnedByBudgetRow
+		if err := rows.Scan(&i.JobID, &i.Epoch, &i.Now); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

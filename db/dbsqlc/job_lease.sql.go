@@ -332,7 +332,7 @@ func (q *Queries) LeaseToTimeOut(ctx context.Context, db DBTX, arg LeaseToTimeOu
 
 const leaseToWarn = `-- name: LeaseToWarn :many
 SELECT l.workspace_id, l.job_id FROM job_lease l
-WHERE l.warned_at IS NULL AND l.directive = '' AND l.expires_at > clock_timestamp()
+WHERE l.warned_at IS NULL AND l.directive IN ('', 'warn') AND l.expires_at > clock_timestamp()
     AND l.claimed_at <= clock_timestamp() - make_interval(mins => $1::int)
     AND l.claimed_at <= clock_timestamp() - make_interval(mins => $1::int)
         - (SELECT make_interval(mins => j.estimated_minutes) FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id)
@@ -392,7 +392,7 @@ func (q *Queries) LeaseUndirect(ctx context.Context, db DBTX, arg LeaseUndirectP
 const leaseWarn = `-- name: LeaseWarn :execrows
 UPDATE job_lease SET directive = 'warn', directive_reason = $1, directive_by = $2,
     directive_by_kind = $3, directive_by_id = $4, warned_at = clock_timestamp()
-WHERE workspace_id = $5 AND job_id = $6 AND directive = '' AND warned_at IS NULL
+WHERE workspace_id = $5 AND job_id = $6 AND directive IN ('', 'warn') AND warned_at IS NULL
 `
 
 type LeaseWarnParams struct {

@@ -36,10 +36,29 @@ FROM (SELECT t.budget_id, t.period_start, sum(t.nanos)::bigint AS nanos, sum(t.t
 WHERE p.workspace_id = @workspace_id AND p.budget_id = s.budget_id AND p.period_start = s.period_start;
 
 -- name: BudgetReservations :many
--- What leases have reserved and not used yet.
-SELECT r.job_id, r.epoch, r.budget_id, r.period_start, r.held_nanos, r.held_tokens
+-- What leases have reserved and not used yet, and whether a budget has warned their
+-- holders.
+SELECT r.job_id, r.epoch, r.budget_id, r.period_start, r.held_nanos, r.held_tokens,
+    EXISTS (SELECT FROM job_lease l WHERE l.workspace_id = @workspace_id AND l.job_id = r.job_id AND l.epoch = r.epoch
+        AND l.directive = 'warn' AND l.directive_by = 'budget')::boolean AS warned
 FROM (SELECT DISTINCT unnest(@job_ids::uuid[]) AS job_id) n
 JOIN budget_reservation r ON r.workspace_id = @workspace_id AND r.job_id = n.job_id;
+
+-- name: LeasesWarnedByBudget :many
+-- The leases whose holders a budget has warned.
+SELECT l.job_id, l.epoch, clock_timestamp()::timestamptz AS now FROM job_lease l
+WHERE l.workspace_id = @workspace_id AND l.directive = 'warn' AND l.directive_by = 'budget'
+ORDER BY l.job_id LIMIT @max_rows;
+
+-- name: LeaseWarnForBudget :execrows
+-- Tells a holder that a budget is nearly used up, unless something is asked of it already.
+UPDATE job_lease SET directive = 'warn', directive_reason = @reason, directive_by = 'budget', directive_by_kind = 'system', directive_by_id = ''
+WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch AND directive = '';
+
+-- name: LeasesUnwarnForBudget :exec
+-- Takes the warnings of budgets back.
+UPDATE job_lease SET directive = '', directive_reason = '', directive_by = '', directive_by_kind = '', directive_by_id = ''
+WHERE workspace_id = @workspace_id AND job_id = ANY(@job_ids::uuid[]) AND directive = 'warn' AND directive_by = 'budget';
 
 -- name: BudgetSettle :exec
 -- Settles what was used: out of what its lease has reserved, and the rest out of what is

@@ -41,14 +41,14 @@ FOR UPDATE OF l;
 -- Tells the holder that its estimate is long over, where it is told nothing else.
 UPDATE job_lease SET directive = 'warn', directive_reason = @reason, directive_by = @actor,
     directive_by_kind = @actor_kind, directive_by_id = @actor_id, warned_at = clock_timestamp()
-WHERE workspace_id = @workspace_id AND job_id = @job_id AND directive = '' AND warned_at IS NULL;
+WHERE workspace_id = @workspace_id AND job_id = @job_id AND directive IN ('', 'warn') AND warned_at IS NULL;
 
 -- name: LeaseToWarn :many
 -- Leases that are older than the job's estimate and the patience beyond it, and
 -- of which nothing is asked yet: those that the role may see. The estimate is
 -- asked for each by its id, and only where the lease is old enough for any.
 SELECT l.workspace_id, l.job_id FROM job_lease l
-WHERE l.warned_at IS NULL AND l.directive = '' AND l.expires_at > clock_timestamp()
+WHERE l.warned_at IS NULL AND l.directive IN ('', 'warn') AND l.expires_at > clock_timestamp()
     AND l.claimed_at <= clock_timestamp() - make_interval(mins => @patience_minutes::int)
     AND l.claimed_at <= clock_timestamp() - make_interval(mins => @patience_minutes::int)
         - (SELECT make_interval(mins => j.estimated_minutes) FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id)

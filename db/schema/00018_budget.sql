@@ -180,6 +180,9 @@ CREATE TABLE budget_hour (
 );
 
 -- The jobs that wait for a budget, the most urgent first.
+-- The holders that a budget has warned.
+CREATE INDEX job_lease_budget_warned ON job_lease (workspace_id, job_id) WHERE (directive = 'warn' AND directive_by = 'budget');
+
 CREATE INDEX job_held_budget ON job (workspace_id, priority DESC, status_at, id)
     WHERE ((status = 'waiting') AND (wait_reason = 'budget'));
 

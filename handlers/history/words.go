@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -114,7 +115,7 @@ func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 	case eventlog.JobCancelRequested, eventlog.JobPauseRequested:
 		return ui.Text("the agent has 60 seconds to answer")
 	case eventlog.JobWarned:
-		return ui.Text("long past its estimate")
+		return ui.Text(cmp.Or(said("text"), "long past its estimate"))
 	case eventlog.JobLinked, eventlog.JobUnlinked:
 		return linkText(said("type"), said("job"))
 	case eventlog.JobCompacted:

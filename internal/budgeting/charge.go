@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -27,6 +28,11 @@ type Charged struct {
 	// Pause are running jobs that a hard budget has nothing left for, with the sentence
 	// that their holders are told.
 	Pause map[ids.ID]string
+	// Warn are leases that live on the last of what they have reserved and whose holders
+	// were not told yet.
+	Warn map[spend.Lease]string
+	// Eased are jobs whose holders were warned and that have room again.
+	Eased []ids.ID
 }
 
 // ChargeTx settles what was used in the budgets of its jobs, in the periods of its
@@ -46,7 +52,8 @@ func ChargeTx(ctx context.Context, tx db.Tx, workspace ids.ID, charges []spend.C
 	if err != nil || len(c.budgets) == 0 {
 		return Charged{}, err
 	}
-	s := &settling{ctx: ctx, tx: tx, workspace: workspace, covered: c, byKey: map[reservationKey]*settlement{}}
+	s := &settling{ctx: ctx, tx: tx, workspace: workspace, covered: c, byKey: map[reservationKey]*settlement{},
+		short: map[ids.ID]bool{}, out: Charged{Pause: map[ids.ID]string{}, Warn: map[spend.Lease]string{}}}
 	// What was used in other periods than the present ones is settled there.
 	for _, at := range s.instants(charges) {
 		if err := s.settle(at, charges); err != nil {
@@ -65,6 +72,7 @@ type settling struct {
 
 	held  map[reservationKey]*held
 	byKey map[reservationKey]*settlement
+	short map[ids.ID]bool // running jobs that a hard budget has no room for
 	out   Charged
 	fired []crossing
 }
@@ -80,6 +88,7 @@ type reservationKey struct {
 type held struct {
 	nanos  spend.Nanos
 	tokens int64
+	warned bool // its holder, by a budget
 }
 
 // crossing is a threshold that a budget has reached.
@@ -225,19 +234,37 @@ func (s *settling) topUp(lease spend.Lease, b *budget, w *settlement, h *held, i
 			b.state.Reserved.Tokens += b.sliceTokens
 		}
 	}
-	if noMoney && h.nanos == 0 || noTokens && h.tokens == 0 {
-		if s.out.Pause == nil {
-			s.out.Pause = map[ids.ID]string{}
-		}
+	s.judge(lease, b, h, noMoney, noTokens)
+}
+
+// judge says what follows for the holder of a lease from what a budget has no room for.
+func (s *settling) judge(lease spend.Lease, b *budget, h *held, noMoney, noTokens bool) {
+	s.short[lease.Job] = s.short[lease.Job] || noMoney || noTokens
+	switch {
+	case noMoney && h.nanos == 0 || noTokens && h.tokens == 0:
 		s.out.Pause[lease.Job] = fmt.Sprintf("The budget %q is used up. Somebody raises it, then the job goes on.", b.name)
+	case (noMoney || noTokens) && !h.warned:
+		s.out.Warn[lease] = fmt.Sprintf("The budget %q is nearly used up: the job has %s of it left.", b.name, left(noMoney, h))
+	case h.warned:
+		s.out.Eased = append(s.out.Eased, lease.Job)
 	}
+}
+
+// left is what a lease has left of what it has reserved, in money or in tokens.
+func left(money bool, h *held) string {
+	if money {
+		return "$" + h.nanos.USD()
+	}
+	return fmt.Sprintf("%d tokens", h.tokens)
 }
 
 // write writes what is settled of one set of periods.
 func (s *settling) write() error {
 	rows := make([]*settlement, 0, len(s.byKey))
 	for _, w := range s.byKey {
-		rows = append(rows, w)
+		if !w.isNothing() {
+			rows = append(rows, w)
+		}
 	}
 	if len(rows) == 0 {
 		return nil
@@ -265,5 +292,20 @@ func (s *settling) followUp() (Charged, error) {
 			return Charged{}, err
 		}
 	}
+	maps.DeleteFunc(s.out.Warn, func(lease spend.Lease, _ string) bool { return s.out.Pause[lease.Job] != "" })
+	s.out.Eased = slices.DeleteFunc(s.out.Eased, func(job ids.ID) bool { return s.short[job] })
 	return s.out, nil
+}
+
+// maxTopUps is how many warned leases one change of a budget looks at; their next reports
+// of usage do the rest.
+const maxTopUps = 200
+
+// TopUpTx reserves more for the leases that were warned, as far as there is room now.
+func TopUpTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Charged, error) {
+	warned, err := warnedTx(ctx, tx, workspace, maxTopUps)
+	if err != nil {
+		return Charged{}, err
+	}
+	return ChargeTx(ctx, tx, workspace, warned)
 }

@@ -29,6 +29,12 @@ type settlement struct {
 	IsNew      bool        `json:"is_new"`
 }
 
+// isNothing reports whether there is nothing to write.
+func (s *settlement) isNothing() bool {
+	return !s.IsNew && s.HeldNanos == 0 && s.HeldTokens == 0 && s.FreeNanos == 0 && s.FreeTokens == 0 && s.Unpriced == 0 &&
+		s.MoreNanos == 0 && s.MoreTokens == 0
+}
+
 // settleTx writes settlements, of which no two have the same lease and period.
 func settleTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows []*settlement) error {
 	encoded, err := json.Marshal(rows)
@@ -50,7 +56,7 @@ func reservedTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) 
 	reserved := make(map[reservationKey]*held, len(rows))
 	for _, r := range rows {
 		key := reservationKey{spend.Lease{Job: r.JobID, Epoch: r.Epoch}, r.BudgetID, r.PeriodStart.UTC()}
-		reserved[key] = &held{nanos: spend.Nanos(r.HeldNanos), tokens: r.HeldTokens}
+		reserved[key] = &held{nanos: spend.Nanos(r.HeldNanos), tokens: r.HeldTokens, warned: r.Warned}
 	}
 	return reserved, nil
 }
@@ -63,4 +69,17 @@ func fireTx(ctx context.Context, tx db.Tx, workspace ids.ID, f crossing) (bool, 
 		return false, fmt.Errorf("fire an alert: %w", err)
 	}
 	return len(fired) > 0, nil
+}
+
+// warnedTx are the leases whose holders a budget has warned, as charges of nothing.
+func warnedTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int32) ([]spend.Charge, error) {
+	rows, err := q.LeasesWarnedByBudget(ctx, tx, dbsqlc.LeasesWarnedByBudgetParams{WorkspaceID: workspace, MaxRows: most})
+	if err != nil {
+		return nil, fmt.Errorf("leases that a budget has warned: %w", err)
+	}
+	list := make([]spend.Charge, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, spend.Charge{Lease: spend.Lease{Job: r.JobID, Epoch: r.Epoch}, At: r.Now})
+	}
+	return list, nil
 }

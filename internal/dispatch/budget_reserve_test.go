@@ -289,7 +289,7 @@ func TestAUsedUpBudgetPausesWhatRuns(t *testing.T) {
 	w.Job("one")
 	j := w.Claim(agent)
 	w.spends(agent, j, "m-1", 9)
-	w.told(agent, j, "continue")
+	w.told(agent, j, "warn")
 	w.spends(agent, j, "m-2", 4)
 	w.told(agent, j, "pause")
 	w.stands(b, 13, 0, 1)
@@ -306,6 +306,48 @@ func TestAUsedUpBudgetPausesWhatRuns(t *testing.T) {
 	if n := dbfactory.Int(t, w.DB, `SELECT count(*) FROM event WHERE type = 'budget.threshold_reached'`); n != 4 {
 		t.Errorf("%d thresholds were told; want 50, 80, 90 and 100 once each", n)
 	}
+	w.ledgerIsRight()
+	w.Consistent()
+}
+
+// Whoever lives on the last of its slice is warned before it is asked to pause; the
+// warning is told once, keeps no other directive away, and goes when there is room.
+func TestAHolderIsWarnedBeforeItsBudgetIsUsedUp(t *testing.T) {
+	w := newWorld(t)
+	agent := w.Agent("claude-1")
+	b := w.budget(10)
+	w.Job("one", func(in *jobs.New) { in.EstimatedMinutes = number(1) })
+	j := w.Claim(agent)
+	w.spends(agent, j, "m-1", 4)
+	w.told(agent, j, "continue")
+	w.spends(agent, j, "m-2", 3)
+	w.told(agent, j, "warn")
+	w.spends(agent, j, "m-3", 1)
+	w.told(agent, j, "warn")
+	warnings := func(want int) {
+		t.Helper()
+		if n := dbfactory.Int(t, w.DB, `SELECT count(*) FROM event WHERE type = 'job.warned'`); n != want {
+			t.Errorf("%d warnings were told; want %d", n, want)
+		}
+	}
+	warnings(1)
+	if _, err := w.money().Raise(w.Ctx, w.Owner, b.ID, budgets.Raise{Amount: 10 * 10_000_000, Reason: "more"}); err != nil {
+		t.Fatal(err)
+	}
+	w.told(agent, j, "continue")
+	w.stands(b, 8, 12, 1)
+	w.spends(agent, j, "m-4", 9)
+	w.told(agent, j, "warn")
+	warnings(2)
+
+	// Its estimate is over too, which ends it where nothing happens.
+	w.Passed(j, 60)
+	if n, err := w.Dispatch.Warn(w.Ctx); err != nil || n != 1 {
+		t.Errorf("%d overdue holders were warned, %v; want 1", n, err)
+	}
+	warnings(3)
+	w.spends(agent, j, "m-5", 4)
+	w.told(agent, j, "pause")
 	w.ledgerIsRight()
 	w.Consistent()
 }

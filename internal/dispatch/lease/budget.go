@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"fleetboard/db"
 	"fleetboard/internal/budgeting"
+	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
@@ -50,9 +53,9 @@ func (e *Effects) KeepBudgets(ctx context.Context, workspace ids.ID, list []ids.
 	}
 }
 
-// PauseForBudgets asks the holders of jobs to pause that a budget has nothing left for. An
-// error there is not the caller's: what they tell next is charged again.
-func (e *Effects) PauseForBudgets(ctx context.Context, workspace ids.ID, charged budgeting.Charged) {
+// DirectForBudgets asks the holders of jobs to pause that a budget has nothing left for,
+// and warns those that it has little left for. An error there is not the caller's: what they tell next is charged again.
+func (e *Effects) DirectForBudgets(ctx context.Context, workspace ids.ID, charged budgeting.Charged) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), AfterCommitTimeout)
 	defer cancel()
 	for job, reason := range charged.Pause {
@@ -60,6 +63,41 @@ func (e *Effects) PauseForBudgets(ctx context.Context, workspace ids.ID, charged
 			e.log.WarnContext(ctx, "a budget is used up", "job", job, "err", err)
 		}
 	}
+	if len(charged.Warn)+len(charged.Eased) == 0 {
+		return
+	}
+	err := e.db.InWorkspace(ctx, workspace, func(tx db.Tx) error { return warnForBudgetsTx(ctx, tx, workspace, charged) })
+	if err != nil {
+		e.log.WarnContext(ctx, "a budget is nearly used up", "err", err)
+		return
+	}
+	e.Publish(workspace, nil)
+}
+
+// warnForBudgetsTx writes the warnings of budgets, and takes back those that are over.
+func warnForBudgetsTx(ctx context.Context, tx db.Tx, workspace ids.ID, charged budgeting.Charged) error {
+	if err := unwarnForBudgets(ctx, tx, workspace, charged.Eased); err != nil {
+		return err
+	}
+	who := tenancy.System(workspace, budgetKeeper)
+	leases := slices.SortedFunc(maps.Keys(charged.Warn), func(a, b spend.Lease) int { return slices.Compare(a.Job[:], b.Job[:]) })
+	for _, of := range leases {
+		if warned, err := warnForBudget(ctx, tx, workspace, of, charged.Warn[of]); err != nil {
+			return err
+		} else if !warned {
+			continue
+		}
+		payload, err := json.Marshal(map[string]any{"reason": budgetKeeper, "text": charged.Warn[of]})
+		if err != nil {
+			return fmt.Errorf("encode payload: %w", err)
+		}
+		err = AppendEvent(ctx, tx, who, eventlog.Event{Type: eventlog.JobWarned, JobID: &of.Job, Epoch: &of.Epoch, Payload: payload,
+			Changes: []eventlog.Change{{Field: "directive", Old: "", New: Warn}}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pauseForBudget asks the holder of one job to pause.
@@ -98,13 +136,18 @@ func (e *Effects) BudgetsFreed(ctx context.Context, workspace ids.ID, _ []ids.ID
 // returns how many.
 func (e *Effects) WakeForBudgets(ctx context.Context, workspace ids.ID) (int, error) {
 	var woken budgeting.Woken
+	var eased budgeting.Charged
 	err := e.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+		if eased, err = budgeting.TopUpTx(ctx, tx, workspace); err != nil {
+			return err
+		}
 		woken, err = budgeting.WokenTx(ctx, tx, workspace)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
+	e.DirectForBudgets(ctx, workspace, eased)
 	n, err := e.PromoteAll(ctx, workspace, woken.Held)
 	if err != nil {
 		return n, err

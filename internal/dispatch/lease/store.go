@@ -134,6 +134,28 @@ func budgetUsed(ctx context.Context, tx db.Tx, workspace, job ids.ID) (ownUse, e
 	return ownUse{row.Used, spend.Nanos(row.ChargedNanos), row.IsOverTokens, row.IsOverMoney}, nil
 }
 
+// warnForBudget tells the holder of a lease that a budget is nearly used up, and reports
+// whether it did: not where something is asked of it already, or the lease has ended.
+func warnForBudget(ctx context.Context, tx db.Tx, workspace ids.ID, of spend.Lease, reason string) (bool, error) {
+	n, err := q.LeaseWarnForBudget(ctx, tx, dbsqlc.LeaseWarnForBudgetParams{WorkspaceID: workspace, JobID: of.Job, Epoch: of.Epoch,
+		Reason: reason})
+	if err != nil {
+		return false, fmt.Errorf("warn for a budget: %w", err)
+	}
+	return n > 0, nil
+}
+
+// unwarnForBudgets takes back what budgets have warned the holders of jobs of.
+func unwarnForBudgets(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) error {
+	if len(list) == 0 {
+		return nil
+	}
+	if err := q.LeasesUnwarnForBudget(ctx, tx, dbsqlc.LeasesUnwarnForBudgetParams{WorkspaceID: workspace, JobIds: list}); err != nil {
+		return fmt.Errorf("take back warnings of budgets: %w", err)
+	}
+	return nil
+}
+
 // readyLanes are the lanes in which a product has ready jobs.
 func readyLanes(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]int64, error) {
 	lanes, err := q.ReadyLanesOfProduct(ctx, tx, dbsqlc.ReadyLanesOfProductParams{WorkspaceID: workspace, ProductID: product})

@@ -104,10 +104,10 @@ func warnTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID) (bo
 		Changes: []eventlog.Change{{Field: "directive", Old: held.directive, New: lease.Warn}}})
 }
 
-// overdue reports whether a holder is to be warned: nothing else is asked of it,
-// and the estimate is exceeded by more than is overlooked.
+// overdue reports whether a holder is to be warned: it is not asked to stop, and the
+// estimate is exceeded by more than is overlooked.
 func overdue(job jobs.Job, l lockedLease) bool {
-	return job.EstimatedMinutes != nil && l.warnedAt == nil && l.directive == "" && l.expiresAt.After(l.now) &&
+	return job.EstimatedMinutes != nil && l.warnedAt == nil && (l.directive == "" || l.directive == lease.Warn) && l.expiresAt.After(l.now) &&
 		l.now.Sub(l.claimedAt) >= time.Duration(*job.EstimatedMinutes+warnAfter)*time.Minute
 }
 

@@ -27,7 +27,7 @@ func (s *Service) execUsage(ctx context.Context, tx db.Tx, workspace ids.ID, ite
 	}
 	return func() {
 		s.effects.KeepBudgets(ctx, workspace, b.budgeted)
-		s.effects.PauseForBudgets(ctx, workspace, b.charged)
+		s.effects.DirectForBudgets(ctx, workspace, b.charged)
 	}, nil
 }
 
