@@ -50,7 +50,7 @@ func (q *Queries) JobsToPauseForBudget(ctx context.Context, db DBTX, arg JobsToP
 }
 
 const usageAgainstBudget = `-- name: UsageAgainstBudget :one
-SELECT u.used::bigint AS used, u.charged::bigint AS charged_nanos,
+SELECT j.key, j.token_budget, j.budget_nanos, u.used::bigint AS used, u.charged::bigint AS charged_nanos,
     coalesce(u.used > j.token_budget, false)::boolean AS is_over_tokens, coalesce(u.charged > j.budget_nanos, false)::boolean AS is_over_money
 FROM job j CROSS JOIN LATERAL (SELECT least(coalesce(sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens
         + s.cache_write_1h_tokens), 0), 9223372036854775807)::bigint AS used,
@@ -65,6 +65,9 @@ type UsageAgainstBudgetParams struct {
 }
 
 type UsageAgainstBudgetRow struct {
+	Key          string
+	TokenBudget  *int64
+	BudgetNanos  *int64
 	Used         int64
 	ChargedNanos int64
 	IsOverTokens bool
@@ -77,6 +80,9 @@ func (q *Queries) UsageAgainstBudget(ctx context.Context, db DBTX, arg UsageAgai
 	row := db.QueryRow(ctx, usageAgainstBudget, arg.WorkspaceID, arg.JobID)
 	var i UsageAgainstBudgetRow
 	err := row.Scan(
+		&i.Key,
+		&i.TokenBudget,
+		&i.BudgetNanos,
 		&i.Used,
 		&i.ChargedNanos,
 		&i.IsOverTokens,

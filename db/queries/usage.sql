@@ -138,7 +138,7 @@ CROSS JOIN LATERAL (
 -- name: UsageAgainstBudget :one
 -- How many tokens of all kinds a job has used and what it has cost, and whether that is
 -- more than its own ceilings.
-SELECT u.used::bigint AS used, u.charged::bigint AS charged_nanos,
+SELECT j.key, j.token_budget, j.budget_nanos, u.used::bigint AS used, u.charged::bigint AS charged_nanos,
     coalesce(u.used > j.token_budget, false)::boolean AS is_over_tokens, coalesce(u.charged > j.budget_nanos, false)::boolean AS is_over_money
 FROM job j CROSS JOIN LATERAL (SELECT least(coalesce(sum(s.input_tokens + s.output_tokens + s.cache_read_tokens + s.cache_write_tokens
         + s.cache_write_1h_tokens), 0), 9223372036854775807)::bigint AS used,

@@ -23,6 +23,7 @@ type budgetKeeper interface {
 	Remove(ctx context.Context, who tenancy.Principal, id ids.ID) error
 	Transfer(ctx context.Context, who tenancy.Principal, from ids.ID, t budgets.Transfer) (int64, error)
 	Raise(ctx context.Context, who tenancy.Principal, id ids.ID, r budgets.Raise) (int64, error)
+	Undo(ctx context.Context, who tenancy.Principal, budget ids.ID, line int64) error
 	Ledger(ctx context.Context, who tenancy.Principal, id ids.ID, query budgets.LedgerQuery) ([]budgets.Line, int64, error)
 	Series(ctx context.Context, who tenancy.Principal, id ids.ID, bucket budgets.Bucket) (budgets.Series, error)
 }
@@ -138,6 +139,19 @@ func (s *budgetHandlers) RaiseBudget(ctx context.Context, r RaiseBudgetRequestOb
 	}
 	b, err := s.get(ctx, r.Budget)
 	return RaiseBudget200JSONResponse(b), err
+}
+
+// UndoBudgetLine takes a raise or a transfer back.
+func (s *budgetHandlers) UndoBudgetLine(ctx context.Context, r UndoBudgetLineRequestObject) (UndoBudgetLineResponseObject, error) {
+	id, err := budgetID(r.Budget)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.budgets.Undo(ctx, whoOf(ctx), id, r.Body.Line); err != nil {
+		return nil, err
+	}
+	b, err := s.get(ctx, r.Budget)
+	return UndoBudgetLine200JSONResponse(b), err
 }
 
 // ListBudgetLines gives a page of a budget's ledger, newest first.

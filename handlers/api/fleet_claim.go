@@ -44,6 +44,9 @@ func claimAnswer(claimed claim.Result) (ClaimJobsResponseObject, error) {
 		if err != nil {
 			return nil, err
 		}
+		if g := claimed.Budgets[j.ID]; g.Slice != nil {
+			model.Budget = &ClaimedBudget{SliceUSD: g.Slice.Fixed(), RemainingUSD: g.Remaining.Fixed()}
+		}
 		answer.Jobs = append(answer.Jobs, model)
 	}
 	return answer, nil

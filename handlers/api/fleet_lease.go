@@ -30,6 +30,7 @@ type work interface {
 	Renew(ctx context.Context, who tenancy.Principal, ref lease.Ref, ttlSeconds int) (lease.Status, error)
 	WriteLogs(ctx context.Context, who tenancy.Principal, ref lease.Ref, lines []joblog.Line) (lease.Status, error)
 	usageRecorder
+	CheckBudget(ctx context.Context, who tenancy.Principal, ref lease.Ref, in report.BudgetCheck) (report.BudgetAnswer, error)
 }
 
 // leaseEnds are the ways in which an agent's lease ends.

@@ -216,6 +216,8 @@ func (m *matrix) more(c matrixCall) object {
 			"cache_read": "1", "cache_write": "1", "cache_write_1h": "1"}}}
 	case c.id == "transferBudget":
 		return object{"to": matrixOther.String(), "amount_usd": "1"}
+	case c.id == "undoBudgetLine":
+		return object{"line": matrixLine}
 	case c.id == "raiseBudget":
 		return object{"amount_usd": "1"}
 	case c.id == "bulkJobs":

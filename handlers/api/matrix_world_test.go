@@ -147,6 +147,9 @@ func (m *matrix) revoked(w *world, who tenancy.Principal, in tokens.NewToken) st
 // matrixBudget and matrixOther are the budgets that the calls ask about.
 var matrixBudget, matrixOther = ids.New(), ids.New()
 
+// matrixLine is the line of a raise of the first one.
+var matrixLine int64
+
 // fill makes jobs in every state that the calls ask about.
 func (w *world) fill() {
 	w.t.Helper()
@@ -157,6 +160,8 @@ func (w *world) fill() {
 			slice_nanos, slice_tokens, alert_at, created_by) SELECT id, $1, $2, 'milestone', $2, 'milestone::' || $2, 'month', 'UTC', 1000000000000,
 			true, 1, 1, '{}', $2 FROM workspace`, id, canary)
 	}
+	w.as(w.owner, "POST", "/budgets/"+matrixBudget.String()+"/raise", object{"amount_usd": "1"}).want(200)
+	matrixLine = w.as(w.owner, "GET", "/budgets/"+matrixBudget.String()+"/ledger", nil).want(200).number("items", 0, "id")
 	w.agent(canary)
 	dbfactory.Exec(w.t, w.db, "INSERT INTO factory (workspace_id, id, name, host) SELECT id, gen_random_uuid(), $1, $2 FROM workspace",
 		asked("-empty"), canary)

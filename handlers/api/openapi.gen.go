@@ -63,6 +63,27 @@ func (e AttemptOutcome) Valid() bool {
 	}
 }
 
+// Defines values for BudgetCheckAt.
+const (
+	BudgetCheckAtCheckpoint BudgetCheckAt = "checkpoint"
+	BudgetCheckAtCommit     BudgetCheckAt = "commit"
+	BudgetCheckAtSpawn      BudgetCheckAt = "spawn"
+)
+
+// Valid indicates whether the value is a known member of the BudgetCheckAt enum.
+func (e BudgetCheckAt) Valid() bool {
+	switch e {
+	case BudgetCheckAtCheckpoint:
+		return true
+	case BudgetCheckAtCommit:
+		return true
+	case BudgetCheckAtSpawn:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for BudgetLineFrom.
 const (
 	BudgetLineFromFree     BudgetLineFrom = "free"
@@ -1212,6 +1233,38 @@ type BudgetAlert struct {
 	Threshold int `json:"threshold"`
 }
 
+// BudgetCheck defines model for BudgetCheck.
+type BudgetCheck struct {
+	// At What the agent is about to do.
+	At BudgetCheckAt `json:"at"`
+
+	// ChangedLines Of a commit: how many lines of the repository the attempt has changed.
+	ChangedLines *int `json:"changed_lines,omitempty"`
+
+	// Epoch The epoch of the lease.
+	Epoch Epoch `json:"epoch"`
+
+	// EstimateUSD What it is expected to cost.
+	EstimateUSD *string `json:"estimate_usd,omitempty"`
+
+	// Job Key or id of the job.
+	Job JobRef `json:"job"`
+}
+
+// BudgetCheckAt What the agent is about to do.
+type BudgetCheckAt string
+
+// BudgetCheckAnswer defines model for BudgetCheckAnswer.
+type BudgetCheckAnswer struct {
+	// Budget The name of that budget; the job's key where the limit is its own `budget_usd`, and empty where there is none.
+	Budget    string    `json:"budget"`
+	Directive Directive `json:"directive"`
+	Reason    *string   `json:"reason,omitempty"`
+
+	// RemainingUSD What the attempt may still spend: what is free of the tightest budget, and what the lease has reserved of it; below 0 where that is overspent, null where nothing limits money.
+	RemainingUSD *string `json:"remaining_usd"`
+}
+
 // BudgetLine Moves an amount from one account of a period to another.
 type BudgetLine struct {
 	Actor     string    `json:"actor"`
@@ -1364,6 +1417,12 @@ type BudgetTransfer struct {
 	To string `json:"to"`
 }
 
+// BudgetUndo defines model for BudgetUndo.
+type BudgetUndo struct {
+	// Line The id of the line.
+	Line int64 `json:"line"`
+}
+
 // Bulk defines model for Bulk.
 type Bulk struct {
 	Action BulkActionName `json:"action"`
@@ -1433,6 +1492,12 @@ type ClaimRequest struct {
 type Claimed struct {
 	Jobs         []Job  `json:"jobs"`
 	QueueVersion string `json:"queue_version"`
+}
+
+// ClaimedBudget defines model for ClaimedBudget.
+type ClaimedBudget struct {
+	RemainingUSD string `json:"remaining_usd"`
+	SliceUSD     string `json:"slice_usd"`
 }
 
 // Completion defines model for Completion.
@@ -1773,6 +1838,9 @@ type Job struct {
 
 	// Body Markdown.
 	Body string `json:"body"`
+
+	// Budget What the lease may spend before it tells usage, and what is free besides, of the tightest of its budgets; only in the answer that claimed the job, and only where a budget limits its money.
+	Budget *ClaimedBudget `json:"budget,omitempty"`
 
 	// BudgetUSD Dollars that all attempts together may cost.
 	BudgetUSD    *string  `json:"budget_usd"`
@@ -2902,6 +2970,9 @@ type RaiseBudgetJSONRequestBody = BudgetRaise
 // TransferBudgetJSONRequestBody defines body for TransferBudget for application/json ContentType.
 type TransferBudgetJSONRequestBody = BudgetTransfer
 
+// UndoBudgetLineJSONRequestBody defines body for UndoBudgetLine for application/json ContentType.
+type UndoBudgetLineJSONRequestBody = BudgetUndo
+
 // PreviewEstimateJSONRequestBody defines body for PreviewEstimate for application/json ContentType.
 type PreviewEstimateJSONRequestBody = EstimateRequest
 
@@ -2910,6 +2981,9 @@ type AskQuestionJSONRequestBody = Question
 
 // ReportBatchJSONRequestBody defines body for ReportBatch for application/json ContentType.
 type ReportBatchJSONRequestBody = Batch
+
+// CheckBudgetJSONRequestBody defines body for CheckBudget for application/json ContentType.
+type CheckBudgetJSONRequestBody = BudgetCheck
 
 // ClaimJobsJSONRequestBody defines body for ClaimJobs for application/json ContentType.
 type ClaimJobsJSONRequestBody = ClaimRequest
@@ -3206,6 +3280,9 @@ type ServerInterface interface {
 	// TransferBudget Moves money from the present period of a budget to that of another. What is settled or reserved stays; more than is free is 409 `over_budget` with `free_usd`.
 	// (POST /budgets/{budget}/transfer)
 	TransferBudget(ctx echo.Context, budget BudgetPath) error
+	// UndoBudgetLine Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+	// (POST /budgets/{budget}/undo)
+	UndoBudgetLine(ctx echo.Context, budget BudgetPath) error
 	// ListCoordinatorLogs What the coordinator did, newest first.
 	// (GET /coordinator/logs)
 	ListCoordinatorLogs(ctx echo.Context, params ListCoordinatorLogsParams) error
@@ -3245,6 +3322,9 @@ type ServerInterface interface {
 	// ReportBatch Several reports in one call, answered in their order. One that is refused does not fail the others; those on one job are carried out one after another. A body may be 5 MB.
 	// (POST /fleet/batch)
 	ReportBatch(ctx echo.Context) error
+	// CheckBudget Says before something costly whether the budgets of the job have room for it. It keeps the lease, as a renewal does. `pause`: nothing is left, or less than `estimate_usd` before a spawn; `warn`: little is left, or a commit took many tokens for its lines.
+	// (POST /fleet/budget)
+	CheckBudget(ctx echo.Context) error
 	// ClaimJobs Takes the most urgent jobs that the agent can run, waiting for one where there is none.
 	// (POST /fleet/claim)
 	ClaimJobs(ctx echo.Context) error
@@ -3761,6 +3841,22 @@ func (w *ServerInterfaceWrapper) TransferBudget(ctx echo.Context) error {
 	return err
 }
 
+// UndoBudgetLine converts echo context to params.
+func (w *ServerInterfaceWrapper) UndoBudgetLine(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "budget" -------------
+	var budget BudgetPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "budget", ctx.Param("budget"), &budget, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter budget: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UndoBudgetLine(ctx, budget)
+	return err
+}
+
 // ListCoordinatorLogs converts echo context to params.
 func (w *ServerInterfaceWrapper) ListCoordinatorLogs(ctx echo.Context) error {
 	var err error
@@ -4040,6 +4136,15 @@ func (w *ServerInterfaceWrapper) ReportBatch(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ReportBatch(ctx)
+	return err
+}
+
+// CheckBudget converts echo context to params.
+func (w *ServerInterfaceWrapper) CheckBudget(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CheckBudget(ctx)
 	return err
 }
 
@@ -5071,6 +5176,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.PATCH(options.BaseURL+"/budgets/:budget", wrapper.PatchBudget, options.OperationMiddlewares["patchBudget"]...)
 	router.POST(options.BaseURL+"/budgets/:budget/transfer", wrapper.TransferBudget, options.OperationMiddlewares["transferBudget"]...)
 	router.POST(options.BaseURL+"/budgets/:budget/raise", wrapper.RaiseBudget, options.OperationMiddlewares["raiseBudget"]...)
+	router.POST(options.BaseURL+"/budgets/:budget/undo", wrapper.UndoBudgetLine, options.OperationMiddlewares["undoBudgetLine"]...)
 	router.GET(options.BaseURL+"/budgets/:budget/ledger", wrapper.ListBudgetLines, options.OperationMiddlewares["listBudgetLines"]...)
 	router.GET(options.BaseURL+"/budgets/:budget/series", wrapper.GetBudgetSeries, options.OperationMiddlewares["getBudgetSeries"]...)
 	router.GET(options.BaseURL+"/agents", wrapper.ListAgents, options.OperationMiddlewares["listAgents"]...)
@@ -5095,6 +5201,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/fleet/release", wrapper.ReleaseLease, options.OperationMiddlewares["releaseLease"]...)
 	router.POST(options.BaseURL+"/fleet/logs", wrapper.WriteLogs, options.OperationMiddlewares["writeLogs"]...)
 	router.POST(options.BaseURL+"/fleet/usage", wrapper.ReportUsage, options.OperationMiddlewares["reportUsage"]...)
+	router.POST(options.BaseURL+"/fleet/budget", wrapper.CheckBudget, options.OperationMiddlewares["checkBudget"]...)
 	router.POST(options.BaseURL+"/fleet/ask", wrapper.AskQuestion, options.OperationMiddlewares["askQuestion"]...)
 	router.POST(options.BaseURL+"/fleet/batch", wrapper.ReportBatch, options.OperationMiddlewares["reportBatch"]...)
 	router.GET(options.BaseURL+"/fleet/queue-state", wrapper.GetQueueState, options.OperationMiddlewares["getQueueState"]...)
@@ -5903,6 +6010,53 @@ func (response TransferBudgetdefaultApplicationProblemPlusJSONResponse) VisitTra
 	return err
 }
 
+type UndoBudgetLineRequestObject struct {
+	Budget BudgetPath `json:"budget"`
+	Body   *UndoBudgetLineJSONRequestBody
+}
+
+type UndoBudgetLineResponseObject interface {
+	VisitUndoBudgetLineResponse(w http.ResponseWriter) error
+}
+
+type UndoBudgetLine200JSONResponse Budget
+
+func (response UndoBudgetLine200JSONResponse) VisitUndoBudgetLineResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UndoBudgetLinedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response UndoBudgetLinedefaultApplicationProblemPlusJSONResponse) VisitUndoBudgetLineResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListCoordinatorLogsRequestObject struct {
 	Params ListCoordinatorLogsParams
 }
@@ -6505,6 +6659,52 @@ type ReportBatchdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ReportBatchdefaultApplicationProblemPlusJSONResponse) VisitReportBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CheckBudgetRequestObject struct {
+	Body *CheckBudgetJSONRequestBody
+}
+
+type CheckBudgetResponseObject interface {
+	VisitCheckBudgetResponse(w http.ResponseWriter) error
+}
+
+type CheckBudget200JSONResponse BudgetCheckAnswer
+
+func (response CheckBudget200JSONResponse) VisitCheckBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CheckBudgetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CheckBudgetdefaultApplicationProblemPlusJSONResponse) VisitCheckBudgetResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -9000,6 +9200,9 @@ type StrictServerInterface interface {
 	// TransferBudget Moves money from the present period of a budget to that of another. What is settled or reserved stays; more than is free is 409 `over_budget` with `free_usd`.
 	// (POST /budgets/{budget}/transfer)
 	TransferBudget(ctx context.Context, request TransferBudgetRequestObject) (TransferBudgetResponseObject, error)
+	// UndoBudgetLine Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+	// (POST /budgets/{budget}/undo)
+	UndoBudgetLine(ctx context.Context, request UndoBudgetLineRequestObject) (UndoBudgetLineResponseObject, error)
 	// ListCoordinatorLogs What the coordinator did, newest first.
 	// (GET /coordinator/logs)
 	ListCoordinatorLogs(ctx context.Context, request ListCoordinatorLogsRequestObject) (ListCoordinatorLogsResponseObject, error)
@@ -9039,6 +9242,9 @@ type StrictServerInterface interface {
 	// ReportBatch Several reports in one call, answered in their order. One that is refused does not fail the others; those on one job are carried out one after another. A body may be 5 MB.
 	// (POST /fleet/batch)
 	ReportBatch(ctx context.Context, request ReportBatchRequestObject) (ReportBatchResponseObject, error)
+	// CheckBudget Says before something costly whether the budgets of the job have room for it. It keeps the lease, as a renewal does. `pause`: nothing is left, or less than `estimate_usd` before a spawn; `warn`: little is left, or a commit took many tokens for its lines.
+	// (POST /fleet/budget)
+	CheckBudget(ctx context.Context, request CheckBudgetRequestObject) (CheckBudgetResponseObject, error)
 	// ClaimJobs Takes the most urgent jobs that the agent can run, waiting for one where there is none.
 	// (POST /fleet/claim)
 	ClaimJobs(ctx context.Context, request ClaimJobsRequestObject) (ClaimJobsResponseObject, error)
@@ -9789,6 +9995,54 @@ func (sh *strictHandler) TransferBudget(ctx echo.Context, budget BudgetPath) err
 	return nil
 }
 
+// UndoBudgetLine operation middleware
+func (sh *strictHandler) UndoBudgetLine(ctx echo.Context, budget BudgetPath) error {
+	var request UndoBudgetLineRequestObject
+
+	request.Budget = budget
+
+	var body UndoBudgetLineJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UndoBudgetLine(ctx.Request().Context(), request.(UndoBudgetLineRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UndoBudgetLine")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UndoBudgetLineResponseObject); ok {
+		return validResponse.VisitUndoBudgetLineResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListCoordinatorLogs operation middleware
 func (sh *strictHandler) ListCoordinatorLogs(ctx echo.Context, params ListCoordinatorLogsParams) error {
 	var request ListCoordinatorLogsRequestObject
@@ -10167,6 +10421,52 @@ func (sh *strictHandler) ReportBatch(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(ReportBatchResponseObject); ok {
 		return validResponse.VisitReportBatchResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CheckBudget operation middleware
+func (sh *strictHandler) CheckBudget(ctx echo.Context) error {
+	var request CheckBudgetRequestObject
+
+	var body CheckBudgetJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CheckBudget(ctx.Request().Context(), request.(CheckBudgetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CheckBudget")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CheckBudgetResponseObject); ok {
+		return validResponse.VisitCheckBudgetResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -242,7 +242,7 @@ func (s *settling) judge(lease spend.Lease, b *budget, h *held, noMoney, noToken
 	s.short[lease.Job] = s.short[lease.Job] || noMoney || noTokens
 	switch {
 	case noMoney && h.nanos == 0 || noTokens && h.tokens == 0:
-		s.out.Pause[lease.Job] = fmt.Sprintf("The budget %q is used up. Somebody raises it, then the job goes on.", b.name)
+		s.out.Pause[lease.Job] = b.usedUp()
 	case (noMoney || noTokens) && !h.warned:
 		s.out.Warn[lease] = fmt.Sprintf("The budget %q is nearly used up: the job has %s of it left.", b.name, left(noMoney, h))
 	case h.warned:

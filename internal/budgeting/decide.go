@@ -116,6 +116,11 @@ func (b *budget) take() slice {
 	return s
 }
 
+// usedUp is what the holder of a job is told that the budget has nothing left for.
+func (b *budget) usedUp() string {
+	return fmt.Sprintf("The budget %q is used up. Somebody raises it, then the job goes on.", b.name)
+}
+
 // reached are the thresholds, in per cent, that a settlement has brought the budget to.
 func (b *budget) reached(before budgets.State) []int16 {
 	var list []int16

@@ -12,9 +12,9 @@ import (
 // budget is for it.
 type Grant struct {
 	Job ids.ID
-	// Slice and Remaining are of the budget that has the least left: what the lease may
-	// spend before it reports, and what is free besides. Both are nil without a limit of
-	// money.
+	// Slice and Remaining are of the budget that has the least money left, of the hard ones
+	// where there are such: what the lease may spend before it reports, and what is free
+	// besides. Both are nil where none limits money.
 	Slice, Remaining *spend.Nanos
 
 	epoch  int64
@@ -36,9 +36,10 @@ func DecideTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (m
 	grants := make(map[ids.ID]Grant, len(given))
 	for job, slices := range given {
 		g := Grant{Job: job, epoch: c.asks[job].epoch, slices: slices}
+		var tightest Room
 		for _, s := range slices {
-			free, limited := s.budget.state.Free()
-			if limited && (g.Remaining == nil || free < *g.Remaining) {
+			if tightest.add(s.budget, &held{}) {
+				free := tightest.Left
 				g.Remaining, g.Slice = &free, &s.nanos
 			}
 		}

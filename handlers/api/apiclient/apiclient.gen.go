@@ -63,6 +63,27 @@ func (e AttemptOutcome) Valid() bool {
 	}
 }
 
+// Defines values for BudgetCheckAt.
+const (
+	BudgetCheckAtCheckpoint BudgetCheckAt = "checkpoint"
+	BudgetCheckAtCommit     BudgetCheckAt = "commit"
+	BudgetCheckAtSpawn      BudgetCheckAt = "spawn"
+)
+
+// Valid indicates whether the value is a known member of the BudgetCheckAt enum.
+func (e BudgetCheckAt) Valid() bool {
+	switch e {
+	case BudgetCheckAtCheckpoint:
+		return true
+	case BudgetCheckAtCommit:
+		return true
+	case BudgetCheckAtSpawn:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for BudgetLineFrom.
 const (
 	BudgetLineFromFree     BudgetLineFrom = "free"
@@ -1212,6 +1233,38 @@ type BudgetAlert struct {
 	Threshold int `json:"threshold"`
 }
 
+// BudgetCheck defines model for BudgetCheck.
+type BudgetCheck struct {
+	// At What the agent is about to do.
+	At BudgetCheckAt `json:"at"`
+
+	// ChangedLines Of a commit: how many lines of the repository the attempt has changed.
+	ChangedLines *int `json:"changed_lines,omitempty"`
+
+	// Epoch The epoch of the lease.
+	Epoch Epoch `json:"epoch"`
+
+	// EstimateUSD What it is expected to cost.
+	EstimateUSD *string `json:"estimate_usd,omitempty"`
+
+	// Job Key or id of the job.
+	Job JobRef `json:"job"`
+}
+
+// BudgetCheckAt What the agent is about to do.
+type BudgetCheckAt string
+
+// BudgetCheckAnswer defines model for BudgetCheckAnswer.
+type BudgetCheckAnswer struct {
+	// Budget The name of that budget; the job's key where the limit is its own `budget_usd`, and empty where there is none.
+	Budget    string    `json:"budget"`
+	Directive Directive `json:"directive"`
+	Reason    *string   `json:"reason,omitempty"`
+
+	// RemainingUSD What the attempt may still spend: what is free of the tightest budget, and what the lease has reserved of it; below 0 where that is overspent, null where nothing limits money.
+	RemainingUSD *string `json:"remaining_usd"`
+}
+
 // BudgetLine Moves an amount from one account of a period to another.
 type BudgetLine struct {
 	Actor     string    `json:"actor"`
@@ -1364,6 +1417,12 @@ type BudgetTransfer struct {
 	To string `json:"to"`
 }
 
+// BudgetUndo defines model for BudgetUndo.
+type BudgetUndo struct {
+	// Line The id of the line.
+	Line int64 `json:"line"`
+}
+
 // Bulk defines model for Bulk.
 type Bulk struct {
 	Action BulkActionName `json:"action"`
@@ -1433,6 +1492,12 @@ type ClaimRequest struct {
 type Claimed struct {
 	Jobs         []Job  `json:"jobs"`
 	QueueVersion string `json:"queue_version"`
+}
+
+// ClaimedBudget defines model for ClaimedBudget.
+type ClaimedBudget struct {
+	RemainingUSD string `json:"remaining_usd"`
+	SliceUSD     string `json:"slice_usd"`
 }
 
 // Completion defines model for Completion.
@@ -1773,6 +1838,9 @@ type Job struct {
 
 	// Body Markdown.
 	Body string `json:"body"`
+
+	// Budget What the lease may spend before it tells usage, and what is free besides, of the tightest of its budgets; only in the answer that claimed the job, and only where a budget limits its money.
+	Budget *ClaimedBudget `json:"budget,omitempty"`
 
 	// BudgetUSD Dollars that all attempts together may cost.
 	BudgetUSD    *string  `json:"budget_usd"`
@@ -2902,6 +2970,9 @@ type RaiseBudgetJSONRequestBody = BudgetRaise
 // TransferBudgetJSONRequestBody defines body for TransferBudget for application/json ContentType.
 type TransferBudgetJSONRequestBody = BudgetTransfer
 
+// UndoBudgetLineJSONRequestBody defines body for UndoBudgetLine for application/json ContentType.
+type UndoBudgetLineJSONRequestBody = BudgetUndo
+
 // PreviewEstimateJSONRequestBody defines body for PreviewEstimate for application/json ContentType.
 type PreviewEstimateJSONRequestBody = EstimateRequest
 
@@ -2910,6 +2981,9 @@ type AskQuestionJSONRequestBody = Question
 
 // ReportBatchJSONRequestBody defines body for ReportBatch for application/json ContentType.
 type ReportBatchJSONRequestBody = Batch
+
+// CheckBudgetJSONRequestBody defines body for CheckBudget for application/json ContentType.
+type CheckBudgetJSONRequestBody = BudgetCheck
 
 // ClaimJobsJSONRequestBody defines body for ClaimJobs for application/json ContentType.
 type ClaimJobsJSONRequestBody = ClaimRequest
@@ -3375,6 +3449,20 @@ type ClientInterface interface {
 	// Corresponds with POST /budgets/{budget}/transfer (the `TransferBudget` operationId).
 	TransferBudget(ctx context.Context, budget BudgetPath, body TransferBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// UndoBudgetLineWithBody Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /budgets/{budget}/undo (the `UndoBudgetLine` operationId).
+	UndoBudgetLineWithBody(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UndoBudgetLine Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /budgets/{budget}/undo (the `UndoBudgetLine` operationId).
+	UndoBudgetLine(ctx context.Context, budget BudgetPath, body UndoBudgetLineJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListCoordinatorLogs What the coordinator did, newest first.
 	//
 	// Corresponds with GET /coordinator/logs (the `ListCoordinatorLogs` operationId).
@@ -3469,6 +3557,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /fleet/batch (the `ReportBatch` operationId).
 	ReportBatch(ctx context.Context, body ReportBatchJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CheckBudgetWithBody Says before something costly whether the budgets of the job have room for it. It keeps the lease, as a renewal does. `pause`: nothing is left, or less than `estimate_usd` before a spawn; `warn`: little is left, or a commit took many tokens for its lines.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /fleet/budget (the `CheckBudget` operationId).
+	CheckBudgetWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CheckBudget Says before something costly whether the budgets of the job have room for it. It keeps the lease, as a renewal does. `pause`: nothing is left, or less than `estimate_usd` before a spawn; `warn`: little is left, or a commit took many tokens for its lines.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /fleet/budget (the `CheckBudget` operationId).
+	CheckBudget(ctx context.Context, body CheckBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ClaimJobsWithBody Takes the most urgent jobs that the agent can run, waiting for one where there is none.
 	//
@@ -4392,6 +4494,40 @@ func (c *Client) TransferBudget(ctx context.Context, budget BudgetPath, body Tra
 	return c.Client.Do(req)
 }
 
+// UndoBudgetLineWithBody Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /budgets/{budget}/undo (the `UndoBudgetLine` operationId).
+func (c *Client) UndoBudgetLineWithBody(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUndoBudgetLineRequestWithBody(c.Server, budget, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UndoBudgetLine Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /budgets/{budget}/undo (the `UndoBudgetLine` operationId).
+func (c *Client) UndoBudgetLine(ctx context.Context, budget BudgetPath, body UndoBudgetLineJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUndoBudgetLineRequest(c.Server, budget, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListCoordinatorLogs What the coordinator did, newest first.
 //
 // Corresponds with GET /coordinator/logs (the `ListCoordinatorLogs` operationId).
@@ -4637,6 +4773,40 @@ func (c *Client) ReportBatchWithBody(ctx context.Context, contentType string, bo
 // Corresponds with POST /fleet/batch (the `ReportBatch` operationId).
 func (c *Client) ReportBatch(ctx context.Context, body ReportBatchJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReportBatchRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CheckBudgetWithBody Says before something costly whether the budgets of the job have room for it. It keeps the lease, as a renewal does. `pause`: nothing is left, or less than `estimate_usd` before a spawn; `warn`: little is left, or a commit took many tokens for its lines.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /fleet/budget (the `CheckBudget` operationId).
+func (c *Client) CheckBudgetWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCheckBudgetRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CheckBudget Says before something costly whether the budgets of the job have room for it. It keeps the lease, as a renewal does. `pause`: nothing is left, or less than `estimate_usd` before a spawn; `warn`: little is left, or a commit took many tokens for its lines.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /fleet/budget (the `CheckBudget` operationId).
+func (c *Client) CheckBudget(ctx context.Context, body CheckBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCheckBudgetRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6881,6 +7051,53 @@ func NewTransferBudgetRequestWithBody(server string, budget BudgetPath, contentT
 	return req, nil
 }
 
+// NewUndoBudgetLineRequest calls the generic UndoBudgetLine builder with application/json body
+func NewUndoBudgetLineRequest(server string, budget BudgetPath, body UndoBudgetLineJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUndoBudgetLineRequestWithBody(server, budget, "application/json", bodyReader)
+}
+
+// NewUndoBudgetLineRequestWithBody constructs an http.Request for the UndoBudgetLine method, with any body, and a specified content type
+func NewUndoBudgetLineRequestWithBody(server string, budget BudgetPath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "budget", budget, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/budgets/%s/undo", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListCoordinatorLogsRequest constructs an http.Request for the ListCoordinatorLogs method
 func NewListCoordinatorLogsRequest(server string, params *ListCoordinatorLogsParams) (*http.Request, error) {
 	var err error
@@ -7547,6 +7764,46 @@ func NewReportBatchRequestWithBody(server string, contentType string, body io.Re
 	}
 
 	operationPath := fmt.Sprintf("/fleet/batch")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCheckBudgetRequest calls the generic CheckBudget builder with application/json body
+func NewCheckBudgetRequest(server string, body CheckBudgetJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCheckBudgetRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCheckBudgetRequestWithBody constructs an http.Request for the CheckBudget method, with any body, and a specified content type
+func NewCheckBudgetRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/fleet/budget")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -10194,6 +10451,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /budgets/{budget}/transfer (the `TransferBudget` operationId).
 	TransferBudgetWithResponse(ctx context.Context, budget BudgetPath, body TransferBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*TransferBudgetResponse, error)
 
+	// UndoBudgetLineWithBodyWithResponse Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /budgets/{budget}/undo (the `UndoBudgetLine` operationId).
+	UndoBudgetLineWithBodyWithResponse(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UndoBudgetLineResponse, error)
+
+	// UndoBudgetLineWithResponse Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /budgets/{budget}/undo (the `UndoBudgetLine` operationId).
+	UndoBudgetLineWithResponse(ctx context.Context, budget BudgetPath, body UndoBudgetLineJSONRequestBody, reqEditors ...RequestEditorFn) (*UndoBudgetLineResponse, error)
+
 	// ListCoordinatorLogsWithResponse What the coordinator did, newest first.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -10308,6 +10579,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /fleet/batch (the `ReportBatch` operationId).
 	ReportBatchWithResponse(ctx context.Context, body ReportBatchJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportBatchResponse, error)
+
+	// CheckBudgetWithBodyWithResponse Says before something costly whether the budgets of the job have room for it. It keeps the lease, as a renewal does. `pause`: nothing is left, or less than `estimate_usd` before a spawn; `warn`: little is left, or a commit took many tokens for its lines.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /fleet/budget (the `CheckBudget` operationId).
+	CheckBudgetWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CheckBudgetResponse, error)
+
+	// CheckBudgetWithResponse Says before something costly whether the budgets of the job have room for it. It keeps the lease, as a renewal does. `pause`: nothing is left, or less than `estimate_usd` before a spawn; `warn`: little is left, or a commit took many tokens for its lines.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /fleet/budget (the `CheckBudget` operationId).
+	CheckBudgetWithResponse(ctx context.Context, body CheckBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*CheckBudgetResponse, error)
 
 	// ClaimJobsWithBodyWithResponse Takes the most urgent jobs that the agent can run, waiting for one where there is none.
 	//
@@ -11822,6 +12107,62 @@ func (r TransferBudgetResponse) ContentType() string {
 	return ""
 }
 
+// UndoBudgetLineResponseDefaultHeaders the declared response headers of an HTTP default response for UndoBudgetLine
+type UndoBudgetLineResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type UndoBudgetLineResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Budget
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *UndoBudgetLineResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UndoBudgetLineResponse) GetJSON200() *Budget {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UndoBudgetLineResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UndoBudgetLineResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UndoBudgetLineResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UndoBudgetLineResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UndoBudgetLineResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListCoordinatorLogsResponseDefaultHeaders the declared response headers of an HTTP default response for ListCoordinatorLogs
 type ListCoordinatorLogsResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -12530,6 +12871,62 @@ func (r ReportBatchResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ReportBatchResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CheckBudgetResponseDefaultHeaders the declared response headers of an HTTP default response for CheckBudget
+type CheckBudgetResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type CheckBudgetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BudgetCheckAnswer
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CheckBudgetResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CheckBudgetResponse) GetJSON200() *BudgetCheckAnswer {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CheckBudgetResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CheckBudgetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CheckBudgetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CheckBudgetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CheckBudgetResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -15642,6 +16039,32 @@ func (c *ClientWithResponses) TransferBudgetWithResponse(ctx context.Context, bu
 	return ParseTransferBudgetResponse(rsp)
 }
 
+// UndoBudgetLineWithBodyWithResponse Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /budgets/{budget}/undo (the `UndoBudgetLine` operationId).
+func (c *ClientWithResponses) UndoBudgetLineWithBodyWithResponse(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UndoBudgetLineResponse, error) {
+	rsp, err := c.UndoBudgetLineWithBody(ctx, budget, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUndoBudgetLineResponse(rsp)
+}
+
+// UndoBudgetLineWithResponse Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /budgets/{budget}/undo (the `UndoBudgetLine` operationId).
+func (c *ClientWithResponses) UndoBudgetLineWithResponse(ctx context.Context, budget BudgetPath, body UndoBudgetLineJSONRequestBody, reqEditors ...RequestEditorFn) (*UndoBudgetLineResponse, error) {
+	rsp, err := c.UndoBudgetLine(ctx, budget, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUndoBudgetLineResponse(rsp)
+}
+
 // ListCoordinatorLogsWithResponse What the coordinator did, newest first.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -15851,6 +16274,32 @@ func (c *ClientWithResponses) ReportBatchWithResponse(ctx context.Context, body 
 		return nil, err
 	}
 	return ParseReportBatchResponse(rsp)
+}
+
+// CheckBudgetWithBodyWithResponse Says before something costly whether the budgets of the job have room for it. It keeps the lease, as a renewal does. `pause`: nothing is left, or less than `estimate_usd` before a spawn; `warn`: little is left, or a commit took many tokens for its lines.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /fleet/budget (the `CheckBudget` operationId).
+func (c *ClientWithResponses) CheckBudgetWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CheckBudgetResponse, error) {
+	rsp, err := c.CheckBudgetWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCheckBudgetResponse(rsp)
+}
+
+// CheckBudgetWithResponse Says before something costly whether the budgets of the job have room for it. It keeps the lease, as a renewal does. `pause`: nothing is left, or less than `estimate_usd` before a spawn; `warn`: little is left, or a commit took many tokens for its lines.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /fleet/budget (the `CheckBudget` operationId).
+func (c *ClientWithResponses) CheckBudgetWithResponse(ctx context.Context, body CheckBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*CheckBudgetResponse, error) {
+	rsp, err := c.CheckBudget(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCheckBudgetResponse(rsp)
 }
 
 // ClaimJobsWithBodyWithResponse Takes the most urgent jobs that the agent can run, waiting for one where there is none.
@@ -17803,6 +18252,59 @@ func ParseTransferBudgetResponse(rsp *http.Response) (*TransferBudgetResponse, e
 	return response, nil
 }
 
+// ParseUndoBudgetLineResponse parses an HTTP response from a UndoBudgetLineWithResponse call
+func ParseUndoBudgetLineResponse(rsp *http.Response) (*UndoBudgetLineResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UndoBudgetLineResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Budget
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers UndoBudgetLineResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListCoordinatorLogsResponse parses an HTTP response from a ListCoordinatorLogsWithResponse call
 func ParseListCoordinatorLogsResponse(rsp *http.Response) (*ListCoordinatorLogsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -18461,6 +18963,59 @@ func ParseReportBatchResponse(rsp *http.Response) (*ReportBatchResponse, error) 
 	switch {
 	case true:
 		var headers ReportBatchResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCheckBudgetResponse parses an HTTP response from a CheckBudgetWithResponse call
+func ParseCheckBudgetResponse(rsp *http.Response) (*CheckBudgetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CheckBudgetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BudgetCheckAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers CheckBudgetResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -9,9 +9,11 @@ import (
 	"unicode/utf8"
 
 	"fleetboard/db"
+	"fleetboard/internal/budgeting"
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -53,7 +55,10 @@ type Request struct {
 
 // Result is what an agent got: jobs with their leases, or the reason for none.
 type Result struct {
-	Jobs         []jobs.Job
+	Jobs []jobs.Job
+	// Budgets are what the leases have reserved, of those jobs that have budgets; a repeated
+	// answer is without.
+	Budgets      map[ids.ID]budgeting.Grant
 	QueueVersion string
 	Reason       string
 }

@@ -102,6 +102,7 @@ func (b *claimBatch) give(loaded []jobs.Job) error {
 				c.Res.claimed.Jobs = append(c.Res.claimed.Jobs, j)
 			}
 		}
+		c.Res.claimed.Budgets = b.grants
 		slices.SortStableFunc(c.Res.claimed.Jobs, func(x, y jobs.Job) int { return y.Priority - x.Priority })
 		c.Res.again = len(c.given) > 0 && len(c.Res.claimed.Jobs) == 0
 	}

@@ -188,7 +188,7 @@ func (e *Effects) resumeForBudget(ctx context.Context, workspace, id ids.ID) (re
 // keepBudgetTx asks the holder of one job to pause, where it has used up its own ceiling
 // and is not asked to stop already.
 func keepBudgetTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID) (bool, error) {
-	used, err := budgetUsed(ctx, tx, who.Workspace, id)
+	used, err := OwnUseTx(ctx, tx, who.Workspace, id)
 	if err != nil || !used.overTokens && !used.overMoney {
 		return false, err
 	}
@@ -196,10 +196,10 @@ func keepBudgetTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.I
 	if err != nil || job.Lease == nil || job.Lease.Directive == Pause || job.Lease.Directive == Cancel {
 		return false, err
 	}
-	told := map[string]any{"reason": budgetKeeper, "used_tokens": used.tokens, "token_budget": job.TokenBudget}
+	told := map[string]any{"reason": budgetKeeper, "used_tokens": used.Tokens, "token_budget": job.TokenBudget}
 	reason := "The job has used more tokens than its token_budget. Somebody raises it, then it goes on."
 	if used.overMoney {
-		told = map[string]any{"reason": budgetKeeper, "cost_usd": used.cost.Fixed(), "budget_usd": spend.Nanos(*job.BudgetNanos).Fixed()}
+		told = map[string]any{"reason": budgetKeeper, "cost_usd": used.Cost.Fixed(), "budget_usd": spend.Nanos(*job.BudgetNanos).Fixed()}
 		reason = "The job has cost more than its budget_usd. Somebody raises it, then it goes on."
 	}
 	payload, err := json.Marshal(told)
@@ -216,16 +216,16 @@ func RequireBudgetTx(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.J
 	if job.TokenBudget == nil && job.BudgetNanos == nil {
 		return nil
 	}
-	used, err := budgetUsed(ctx, tx, workspace, job.ID)
+	used, err := OwnUseTx(ctx, tx, workspace, job.ID)
 	switch {
 	case err != nil:
 		return err
 	case used.overTokens:
 		return fault.New(fault.InvalidTransition, "%s has used %d of %d tokens. Raise or clear its token_budget first.",
-			job.Key, used.tokens, *job.TokenBudget).With("status", string(job.Status)).With("used_tokens", used.tokens)
+			job.Key, used.Tokens, *job.TokenBudget).With("status", string(job.Status)).With("used_tokens", used.Tokens)
 	case used.overMoney:
 		return fault.New(fault.InvalidTransition, "%s has cost $%s of $%s. Raise or clear its budget_usd first.",
-			job.Key, used.cost.USD(), spend.Nanos(*job.BudgetNanos).USD()).With("status", string(job.Status))
+			job.Key, used.Cost.USD(), spend.Nanos(*job.BudgetNanos).USD()).With("status", string(job.Status))
 	}
 	return nil
 }

@@ -118,20 +118,25 @@ func overBudget(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) 
 	return q.JobsToPauseForBudget(ctx, tx, dbsqlc.JobsToPauseForBudgetParams{WorkspaceID: workspace, Ids: list})
 }
 
-// ownUse is what a job has used beside its own ceilings.
-type ownUse struct {
-	tokens                int64
-	cost                  spend.Nanos
+// OwnUse is what a job has used beside its own ceilings, which are nil where it has none.
+type OwnUse struct {
+	Key         string
+	TokenBudget *int64
+	Budget      *spend.Nanos
+	Tokens      int64
+	Cost        spend.Nanos
+
 	overTokens, overMoney bool
 }
 
-// budgetUsed reads what a job has used, and whether that is more than its own ceilings.
-func budgetUsed(ctx context.Context, tx db.Tx, workspace, job ids.ID) (ownUse, error) {
+// OwnUseTx reads what a job has used, and whether that is more than its own ceilings.
+func OwnUseTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (OwnUse, error) {
 	row, err := q.UsageAgainstBudget(ctx, tx, dbsqlc.UsageAgainstBudgetParams{WorkspaceID: workspace, JobID: job})
 	if err != nil {
-		return ownUse{}, fmt.Errorf("usage against budget: %w", err)
+		return OwnUse{}, fmt.Errorf("usage against budget: %w", err)
 	}
-	return ownUse{row.Used, spend.Nanos(row.ChargedNanos), row.IsOverTokens, row.IsOverMoney}, nil
+	return OwnUse{Key: row.Key, TokenBudget: row.TokenBudget, Budget: (*spend.Nanos)(row.BudgetNanos), Tokens: row.Used,
+		Cost: spend.Nanos(row.ChargedNanos), overTokens: row.IsOverTokens, overMoney: row.IsOverMoney}, nil
 }
 
 // warnForBudget tells the holder of a lease that a budget is nearly used up, and reports
