@@ -267,6 +267,69 @@ func (q *Queries) BudgetsOfJobs(ctx context.Context, db DBTX, arg BudgetsOfJobsP
 	return items, nil
 }
 
+const budgetsOfScope = `-- name: BudgetsOfScope :many
+SELECT b.id, b.name, b.hard, b.slice_nanos, b.slice_tokens, b.throttled_below, b.period, b.timezone, clock_timestamp()::timestamptz AS now
+FROM budget b WHERE b.workspace_id = $1 AND b.removed_at IS NULL AND b.scope_key = ANY(budget_scopes(
+    (SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = $2), $3, $4))
+ORDER BY b.id
+`
+
+type BudgetsOfScopeParams struct {
+	WorkspaceID uuid.UUID
+	Product     string
+	Phase       string
+	JobID       uuid.UUID
+}
+
+type BudgetsOfScopeRow struct {
+	ID             uuid.UUID
+	Name           string
+	Hard           bool
+	SliceNanos     int64
+	SliceTokens    int64
+	ThrottledBelow int16
+	Period         string
+	Timezone       string
+	Now            time.Time
+}
+
+// The budgets that a job of a product and a phase counts for, also one that is not there
+// yet.
+func (q *Queries) BudgetsOfScope(ctx context.Context, db DBTX, arg BudgetsOfScopeParams) ([]BudgetsOfScopeRow, error) {
+	rows, err := db.Query(ctx, budgetsOfScope,
+		arg.WorkspaceID,
+		arg.Product,
+		arg.Phase,
+		arg.JobID,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BudgetsOfScopeRow{}
+	for rows.Next() {
+		var i BudgetsOfScopeRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.Hard,
+			&i.SliceNanos,
+			&i.SliceTokens,
+			&i.ThrottledBelow,
+			&i.Period,
+			&i.Timezone,
+			&i.Now,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const jobsHeldByBudget = `-- name: JobsHeldByBudget :many
 SELECT h.id FROM (
     SELECT j.id, j.priority, j.status_at, j.product_id, j.phase FROM job j

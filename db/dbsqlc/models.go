@@ -636,6 +636,8 @@ type JobUsage struct {
 	ComputedNanos      int64
 	ImputedNanos       int64
 	UnpricedTokens     int64
+	SinceNanos         int64
+	SinceAt            *time.Time
 }
 
 type Lane struct {

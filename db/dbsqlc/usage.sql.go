@@ -13,6 +13,56 @@ import (
 	"github.com/google/uuid"
 )
 
+const jobsSpent = `-- name: JobsSpent :many
+SELECT u.job_id, least(sum(u.charged_nanos), 9223372036854775807)::bigint AS charged_nanos, sum(u.entries)::bigint AS entries,
+    sum(u.unpriced)::bigint AS unpriced, coalesce(sum(u.since_nanos) FILTER (WHERE u.since_at IS NOT DISTINCT FROM l.progress_at
+        AND u.epoch = l.epoch), 0)::bigint AS since_nanos
+FROM (SELECT unnest($1::uuid[]) AS id) n
+CROSS JOIN LATERAL (SELECT x.workspace_id, x.job_id, x.epoch, x.entries, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.reported_nanos, x.unpriced, x.cache_write_1h_tokens, x.charged_nanos, x.computed_nanos, x.imputed_nanos, x.unpriced_tokens, x.since_nanos, x.since_at FROM job_usage x WHERE x.workspace_id = $2 AND x.job_id = n.id OFFSET 0) u
+LEFT JOIN job_lease l ON l.workspace_id = $2 AND l.job_id = n.id
+GROUP BY u.job_id
+`
+
+type JobsSpentParams struct {
+	JobIds      []uuid.UUID
+	WorkspaceID uuid.UUID
+}
+
+type JobsSpentRow struct {
+	JobID        uuid.UUID
+	ChargedNanos int64
+	Entries      int64
+	Unpriced     int64
+	SinceNanos   int64
+}
+
+// What jobs have cost, and how much of that since the last progress of the lease that lasts.
+func (q *Queries) JobsSpent(ctx context.Context, db DBTX, arg JobsSpentParams) ([]JobsSpentRow, error) {
+	rows, err := db.Query(ctx, jobsSpent, arg.JobIds, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []JobsSpentRow{}
+	for rows.Next() {
+		var i JobsSpentRow
+		if err := rows.Scan(
+			&i.JobID,
+			&i.ChargedNanos,
+			&i.Entries,
+			&i.Unpriced,
+			&i.SinceNanos,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const jobsToPauseForBudget = `-- name: JobsToPauseForBudget :many
 SELECT j.id FROM job j JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
 WHERE j.workspace_id = $1 AND j.id = ANY($2::uuid[]) AND l.job_id = ANY($2::uuid[])
@@ -403,10 +453,10 @@ func (q *Queries) UsageOfJob(ctx context.Context, db DBTX, arg UsageOfJobParams)
 }
 
 const usageOfLeases = `-- name: UsageOfLeases :many
-SELECT u.workspace_id, u.job_id, u.epoch, u.entries, u.input_tokens, u.output_tokens, u.cache_read_tokens, u.cache_write_tokens, u.reported_nanos, u.unpriced, u.cache_write_1h_tokens, u.charged_nanos, u.computed_nanos, u.imputed_nanos, u.unpriced_tokens
+SELECT u.workspace_id, u.job_id, u.epoch, u.entries, u.input_tokens, u.output_tokens, u.cache_read_tokens, u.cache_write_tokens, u.reported_nanos, u.unpriced, u.cache_write_1h_tokens, u.charged_nanos, u.computed_nanos, u.imputed_nanos, u.unpriced_tokens, u.since_nanos, u.since_at
 FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::bigint[]) AS epoch) n
 CROSS JOIN LATERAL (
-    SELECT x.workspace_id, x.job_id, x.epoch, x.entries, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.reported_nanos, x.unpriced, x.cache_write_1h_tokens, x.charged_nanos, x.computed_nanos, x.imputed_nanos, x.unpriced_tokens FROM job_usage x WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.epoch = n.epoch OFFSET 0
+    SELECT x.workspace_id, x.job_id, x.epoch, x.entries, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.reported_nanos, x.unpriced, x.cache_write_1h_tokens, x.charged_nanos, x.computed_nanos, x.imputed_nanos, x.unpriced_tokens, x.since_nanos, x.since_at FROM job_usage x WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.epoch = n.epoch OFFSET 0
 ) u
 `
 
@@ -442,6 +492,8 @@ func (q *Queries) UsageOfLeases(ctx context.Context, db DBTX, arg UsageOfLeasesP
 			&i.ComputedNanos,
 			&i.ImputedNanos,
 			&i.UnpricedTokens,
+			&i.SinceNanos,
+			&i.SinceAt,
 		); err != nil {
 			return nil, err
 		}
@@ -489,10 +541,12 @@ WITH t AS MATERIALIZED (
     FROM (SELECT jsonb_array_elements($2::jsonb) AS r) r
 ), leases AS (
     INSERT INTO job_usage AS u (workspace_id, job_id, epoch, entries, unpriced, input_tokens, output_tokens, cache_read_tokens,
-        cache_write_tokens, cache_write_1h_tokens, charged_nanos, computed_nanos, reported_nanos, imputed_nanos, unpriced_tokens)
+        cache_write_tokens, cache_write_1h_tokens, charged_nanos, computed_nanos, reported_nanos, imputed_nanos, unpriced_tokens,
+        since_nanos, since_at)
     SELECT $1, t.job_id, t.epoch, sum(t.entries), sum(t.unpriced), sum(t.input_tokens), sum(t.output_tokens),
         sum(t.cache_read_tokens), sum(t.cache_write_tokens), sum(t.cache_write_1h_tokens), sum(t.charged_nanos), sum(t.computed_nanos),
-        sum(t.reported_nanos), sum(t.imputed_nanos), sum(t.unpriced_tokens)
+        sum(t.reported_nanos), sum(t.imputed_nanos), sum(t.unpriced_tokens), sum(t.charged_nanos),
+        (SELECT l.progress_at FROM job_lease l WHERE l.workspace_id = $1 AND l.job_id = t.job_id AND l.epoch = t.epoch)
     FROM t WHERE (SELECT 1 FROM attempt a WHERE a.workspace_id = $1 AND a.job_id = t.job_id AND a.epoch = t.epoch) IS NOT NULL
     GROUP BY t.job_id, t.epoch ORDER BY t.job_id, t.epoch
     ON CONFLICT (workspace_id, job_id, epoch) DO UPDATE SET entries = u.entries + excluded.entries,
@@ -502,7 +556,9 @@ WITH t AS MATERIALIZED (
         cache_write_1h_tokens = u.cache_write_1h_tokens + excluded.cache_write_1h_tokens,
         charged_nanos = u.charged_nanos + excluded.charged_nanos, computed_nanos = u.computed_nanos + excluded.computed_nanos,
         reported_nanos = u.reported_nanos + excluded.reported_nanos, imputed_nanos = u.imputed_nanos + excluded.imputed_nanos,
-        unpriced_tokens = u.unpriced_tokens + excluded.unpriced_tokens
+        unpriced_tokens = u.unpriced_tokens + excluded.unpriced_tokens,
+        since_nanos = excluded.since_nanos + CASE WHEN u.since_at IS NOT DISTINCT FROM excluded.since_at THEN u.since_nanos ELSE 0 END,
+        since_at = excluded.since_at
 )
 INSERT INTO usage_hour AS u (workspace_id, hour, job_id, epoch, provider, model, product_id, phase, repo, agent, factory, entries,
     input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, charged_nanos, computed_nanos,

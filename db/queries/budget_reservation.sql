@@ -14,6 +14,14 @@ CROSS JOIN LATERAL (SELECT x.* FROM budget x WHERE x.workspace_id = @workspace_i
     AND x.scope_key = ANY(budget_scopes(j.product_id, j.phase, j.id)) OFFSET 0) b
 ORDER BY b.id, j.id;
 
+-- name: BudgetsOfScope :many
+-- The budgets that a job of a product and a phase counts for, also one that is not there
+-- yet.
+SELECT b.id, b.name, b.hard, b.slice_nanos, b.slice_tokens, b.throttled_below, b.period, b.timezone, clock_timestamp()::timestamptz AS now
+FROM budget b WHERE b.workspace_id = @workspace_id AND b.removed_at IS NULL AND b.scope_key = ANY(budget_scopes(
+    (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product), @phase, @job_id))
+ORDER BY b.id;
+
 -- name: BudgetReserve :exec
 -- Reserves slices for leases, each with its lines, and counts the runs that begin. The
 -- periods are locked.

@@ -83,10 +83,12 @@ WITH t AS MATERIALIZED (
     FROM (SELECT jsonb_array_elements(@raised::jsonb) AS r) r
 ), leases AS (
     INSERT INTO job_usage AS u (workspace_id, job_id, epoch, entries, unpriced, input_tokens, output_tokens, cache_read_tokens,
-        cache_write_tokens, cache_write_1h_tokens, charged_nanos, computed_nanos, reported_nanos, imputed_nanos, unpriced_tokens)
+        cache_write_tokens, cache_write_1h_tokens, charged_nanos, computed_nanos, reported_nanos, imputed_nanos, unpriced_tokens,
+        since_nanos, since_at)
     SELECT @workspace_id, t.job_id, t.epoch, sum(t.entries), sum(t.unpriced), sum(t.input_tokens), sum(t.output_tokens),
         sum(t.cache_read_tokens), sum(t.cache_write_tokens), sum(t.cache_write_1h_tokens), sum(t.charged_nanos), sum(t.computed_nanos),
-        sum(t.reported_nanos), sum(t.imputed_nanos), sum(t.unpriced_tokens)
+        sum(t.reported_nanos), sum(t.imputed_nanos), sum(t.unpriced_tokens), sum(t.charged_nanos),
+        (SELECT l.progress_at FROM job_lease l WHERE l.workspace_id = @workspace_id AND l.job_id = t.job_id AND l.epoch = t.epoch)
     FROM t WHERE (SELECT 1 FROM attempt a WHERE a.workspace_id = @workspace_id AND a.job_id = t.job_id AND a.epoch = t.epoch) IS NOT NULL
     GROUP BY t.job_id, t.epoch ORDER BY t.job_id, t.epoch
     ON CONFLICT (workspace_id, job_id, epoch) DO UPDATE SET entries = u.entries + excluded.entries,
@@ -96,7 +98,9 @@ WITH t AS MATERIALIZED (
         cache_write_1h_tokens = u.cache_write_1h_tokens + excluded.cache_write_1h_tokens,
         charged_nanos = u.charged_nanos + excluded.charged_nanos, computed_nanos = u.computed_nanos + excluded.computed_nanos,
         reported_nanos = u.reported_nanos + excluded.reported_nanos, imputed_nanos = u.imputed_nanos + excluded.imputed_nanos,
-        unpriced_tokens = u.unpriced_tokens + excluded.unpriced_tokens
+        unpriced_tokens = u.unpriced_tokens + excluded.unpriced_tokens,
+        since_nanos = excluded.since_nanos + CASE WHEN u.since_at IS NOT DISTINCT FROM excluded.since_at THEN u.since_nanos ELSE 0 END,
+        since_at = excluded.since_at
 )
 INSERT INTO usage_hour AS u (workspace_id, hour, job_id, epoch, provider, model, product_id, phase, repo, agent, factory, entries,
     input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, charged_nanos, computed_nanos,
@@ -126,6 +130,16 @@ SELECT coalesce(sum(entries), 0)::bigint AS entries, coalesce(sum(input_tokens),
     least(coalesce(sum(imputed_nanos), 0), 9223372036854775807)::bigint AS imputed_nanos,
     coalesce(sum(unpriced_tokens), 0)::bigint AS unpriced_tokens, coalesce(sum(unpriced), 0)::bigint AS unpriced
 FROM job_usage WHERE workspace_id = @workspace_id AND job_id = @job_id;
+
+-- name: JobsSpent :many
+-- What jobs have cost, and how much of that since the last progress of the lease that lasts.
+SELECT u.job_id, least(sum(u.charged_nanos), 9223372036854775807)::bigint AS charged_nanos, sum(u.entries)::bigint AS entries,
+    sum(u.unpriced)::bigint AS unpriced, coalesce(sum(u.since_nanos) FILTER (WHERE u.since_at IS NOT DISTINCT FROM l.progress_at
+        AND u.epoch = l.epoch), 0)::bigint AS since_nanos
+FROM (SELECT unnest(@job_ids::uuid[]) AS id) n
+CROSS JOIN LATERAL (SELECT x.* FROM job_usage x WHERE x.workspace_id = @workspace_id AND x.job_id = n.id OFFSET 0) u
+LEFT JOIN job_lease l ON l.workspace_id = @workspace_id AND l.job_id = n.id
+GROUP BY u.job_id;
 
 -- name: UsageOfLeases :many
 -- One look for each lease, whatever the statistics say.

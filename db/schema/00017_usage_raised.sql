@@ -55,7 +55,10 @@ ALTER TABLE job_usage
     ADD COLUMN charged_nanos bigint NOT NULL DEFAULT 0,
     ADD COLUMN computed_nanos bigint NOT NULL DEFAULT 0,
     ADD COLUMN imputed_nanos bigint NOT NULL DEFAULT 0,
-    ADD COLUMN unpriced_tokens bigint NOT NULL DEFAULT 0;
+    ADD COLUMN unpriced_tokens bigint NOT NULL DEFAULT 0,
+    -- What was charged since the last progress of the lease, which was at since_at.
+    ADD COLUMN since_nanos bigint NOT NULL DEFAULT 0,
+    ADD COLUMN since_at timestamptz;
 UPDATE job_usage SET charged_nanos = reported_nanos;
 
 -- The sums of entries by the hour, the lease and the model: all that reports are made of,

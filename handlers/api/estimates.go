@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 
-	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
 	"fleetboard/internal/spend/estimates"
 	"fleetboard/internal/tenancy"
 )
@@ -26,14 +26,8 @@ func (s *estimateHandlers) EstimateJob(ctx context.Context, r EstimateJobRequest
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.estimates.Of(ctx, who, askOf(job))
+	e, err := s.estimates.Of(ctx, who, kanban.EstimateAsk(job))
 	return EstimateJob200JSONResponse(estimateModel(e)), err
-}
-
-// askOf is what the estimate of a job goes by.
-func askOf(j jobs.Job) estimates.Ask {
-	return estimates.Ask{Kind: j.Kind, Repo: j.Repo, Complexity: value(j.Complexity), Minutes: value(j.EstimatedMinutes),
-		Priority: j.Priority, Wanted: estimates.Tier(j.Tier)}
 }
 
 // PreviewEstimate says what a job is expected to cost that does not exist yet.

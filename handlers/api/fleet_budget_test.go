@@ -105,3 +105,36 @@ func TestARaiseIsTakenBack(t *testing.T) {
 	w.as(w.owner, "POST", path+"/undo", line).want(409).refused(fault.InvalidTransition)
 	w.as(w.owner, "POST", path+"/undo", object{"line": 999999}).want(404).refused(fault.NotFound)
 }
+
+// A job says what it has cost, and what of that since the last progress of the attempt
+// that runs.
+func TestAJobSaysWhatItHasCost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada := w.agent("ada")
+	key := w.job("One")
+	spends := func(ref object, id, cost string) {
+		t.Helper()
+		w.as(ada, "POST", "/fleet/usage", merge(ref, object{"entries": []object{told(id, object{"cost_usd": cost})}})).want(200)
+	}
+	costs := func(spent, since string) {
+		t.Helper()
+		if j := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200); j.text("spent_usd") != spent || j.text("spent_since_progress_usd") != since {
+			t.Errorf("spent %s, since the last progress %s; want %s and %s", j.text("spent_usd"), j.text("spent_since_progress_usd"), spent, since)
+		}
+	}
+	costs("0.000000000", "0.000000000")
+	ref := w.claim(ada)
+	spends(ref, "a", "0.5")
+	spends(ref, "b", "0.25")
+	costs("0.750000000", "0.750000000")
+	w.as(ada, "POST", "/fleet/progress", merge(ref, object{"progress_percent": 10})).want(200)
+	costs("0.750000000", "0.000000000")
+	spends(ref, "b", "0.35") // raised by 0.10
+	spends(ref, "c", "1")
+	costs("1.850000000", "1.100000000")
+	w.as(ada, "POST", "/fleet/release", merge(ref, object{"reason": "shift ends"})).want(200)
+	costs("1.850000000", "0.000000000")
+	spends(w.claim(ada), "d", "1")
+	costs("2.850000000", "1.000000000")
+}

@@ -9,6 +9,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
+	"fleetboard/internal/kanban"
 	"fleetboard/internal/spend"
 	"fleetboard/internal/spend/estimates"
 )
@@ -40,7 +41,7 @@ func jobModel(j jobs.Job) Job {
 // the values of its secrets, and the size of model that it is worth.
 func claimedModel(j jobs.Job) (Job, error) {
 	model := jobModel(j)
-	tier, why := estimates.TierOf(askOf(j))
+	tier, why := estimates.TierOf(kanban.EstimateAsk(j))
 	model.Tier, model.TierWhy = Tier(tier), &why
 	input, err := j.RevealedInput()
 	model.InputContext = object(input)

@@ -6,6 +6,7 @@ import (
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
 	"fleetboard/internal/spend"
 	"fleetboard/internal/tenancy"
 )
@@ -72,9 +73,10 @@ func (s *jobHandlers) GetJob(ctx context.Context, r GetJobRequestObject) (GetJob
 	if err != nil {
 		return nil, err
 	}
-	expected, err := s.estimates.Of(ctx, who, askOf(job))
+	expected, err := s.estimates.Of(ctx, who, kanban.EstimateAsk(job))
 	model, total, estimated := jobModel(job), usageModel(used.Total), expected.P50.Fixed()
-	model.Usage, model.EstimatedUSD = &total, &estimated
+	spent, since := used.Spent.Cost.Fixed(), used.Spent.Since.Fixed()
+	model.Usage, model.EstimatedUSD, model.SpentUSD, model.SpentSinceProgressUSD = &total, &estimated, &spent, &since
 	return GetJob200JSONResponse(model), err
 }
 

@@ -2,6 +2,7 @@ package board
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"fleetboard/handlers/jobparts"
@@ -10,6 +11,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/spend"
 	"fleetboard/internal/tenancy"
 	view "fleetboard/views/board"
 	"fleetboard/views/links"
@@ -41,6 +43,7 @@ func (l boardView) card(c kanban.Card) view.Card {
 		m.Reason = reason.Model(j, c.Why, l.now)
 		l.standing(&m, j, c.Why)
 	}
+	cost(&m, c.Spent)
 	if j.LostCount > 0 && !j.Status.Finished() {
 		m.Lost = "lost " + strconv.Itoa(j.LostCount) + "×"
 		m.LostTitle = "Its lease was lost " + web.Plural(j.LostCount, "time",
@@ -54,6 +57,21 @@ func (l boardView) card(c kanban.Card) view.Card {
 		}
 	}
 	return m
+}
+
+// muchSince is how much may be spent since the last progress before it stands out.
+const muchSince = spend.Nanos(1_000_000_000)
+
+// cost fills in what was spent on a job, and how much of it since its last progress.
+func cost(m *view.Card, s spend.Spent) {
+	m.Cost = jobparts.Cost(s)
+	if s.Since <= 0 || m.Elapsed.IsZero() {
+		return
+	}
+	m.CostSince = "+" + strings.TrimPrefix(ui.Dollars(int64(s.Since)), "$")
+	if s.Since >= muchSince {
+		m.MuchSince = ui.Dollars(int64(s.Since)) + " spent since the last progress"
+	}
 }
 
 // besideMoves leaves out the actions that the moves already offer.

@@ -10,6 +10,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/spend"
 	view "fleetboard/views/board"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
@@ -81,6 +82,7 @@ func (l boardView) column(p kanban.ColumnPage) view.Column {
 				Text: "None of the next " + ui.Count(p.Scanned) + " jobs passes the filters. “Show more” looks further."}
 		}
 	}
+	m.Spent = spentText(p.Cards)
 	if p.Next != "" {
 		m.MoreURL = links.BoardColumn(m.Name, p.Next, l.filter)
 	}
@@ -93,6 +95,22 @@ func (l boardView) column(p kanban.ColumnPage) view.Column {
 		m.Sub = "7 days"
 	}
 	return m
+}
+
+// spentText is what the jobs of cards have cost together, "" where that is nothing.
+func spentText(cards []kanban.Card) string {
+	var sum spend.Nanos
+	unpriced := ""
+	for _, c := range cards {
+		sum += min(c.Spent.Cost, spend.MaxAmount)
+		if c.Spent.Unpriced {
+			unpriced = " and what is unpriced"
+		}
+	}
+	if sum == 0 {
+		return ""
+	}
+	return ui.Dollars(int64(sum)) + unpriced + " spent on the " + web.Plural(len(cards), "job", "jobs") + " shown"
 }
 
 // grouped puts the cards under headings, in the order of their names; cards

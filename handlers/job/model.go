@@ -36,7 +36,7 @@ func (s pageData) model() view.Job {
 		Strip: s.strip(), Why: s.reason(),
 		Body: ui.Markdown(j.Body), Feedback: j.Feedback, Question: s.question(),
 		Acceptance: jobparts.Criteria(j, s.canWrite), Graph: graphModel(s.Graph), Links: linksOf(s.Graph, j.Key, s.canWrite),
-		Needs: s.needs(), Limits: s.limits(), Inputs: inputsModel(j),
+		Needs: s.needs(), Money: s.money(), Limits: s.limits(), Inputs: inputsModel(j),
 		LogState: logState(j, s.Fleet), Result: jobparts.Outcome(j), AttemptNote: s.attemptNote(),
 	}
 	if s.canWrite {
@@ -127,6 +127,30 @@ func (s pageData) needs() []view.Fact {
 	}
 	if len(j.Files) > 0 {
 		facts = append(facts, view.Fact{Name: "Means to change", Chips: j.Files})
+	}
+	return facts
+}
+
+// money is what the job costs, and the budgets that it counts for.
+func (s pageData) money() []view.Fact {
+	spent := jobparts.Cost(s.Used.Spent)
+	if spent == "" {
+		spent = "nothing yet"
+	}
+	facts := []view.Fact{{Name: "Spent", Text: ui.Text(spent)}, {Name: "Expected", Text: jobparts.Expected(s.Money.Expected)}}
+	if own := s.job.BudgetNanos; own != nil {
+		facts = append(facts, view.Fact{Name: "Its own budget", Text: ui.Text(ui.Dollars(*own))})
+	}
+	if own := s.job.TokenBudget; own != nil {
+		facts = append(facts, view.Fact{Name: "Its own tokens", Text: ui.Text(tokens(*own))})
+	}
+	for i, b := range s.Money.Budgets {
+		fact := view.Fact{}
+		if i == 0 {
+			fact.Name = "Budgets"
+		}
+		fact.Text, _ = jobparts.Room(b)
+		facts = append(facts, fact)
 	}
 	return facts
 }

@@ -17,7 +17,7 @@ func (s pageData) strip() []view.StripItem {
 	if s.job.Lease == nil {
 		return nil
 	}
-	return []view.StripItem{s.worker(), s.progress(), s.lease(), s.elapsed()}
+	return []view.StripItem{s.worker(), s.progress(), s.lease(), s.elapsed(), s.cost()}
 }
 
 func (s pageData) worker() view.StripItem {
@@ -70,6 +70,21 @@ func (s pageData) elapsed() view.StripItem {
 	m.Over = ui.OverEstimate(s.job.Lease.ClaimedAt, s.job.EstimatedMinutes, s.now)
 	if earlier := s.worked(); earlier > 0 {
 		m.Note = ui.Text("after " + ui.Duration(earlier) + " in earlier attempts")
+	}
+	return m
+}
+
+// cost is what all attempts have cost, and what is expected.
+func (s pageData) cost() view.StripItem {
+	m := view.StripItem{Label: "Cost", Value: jobparts.Cost(s.Used.Spent), Rest: "of about " + ui.Dollars(int64(s.Money.Expected.P50))}
+	if m.Value == "" {
+		m.Value = ui.Dollars(0)
+	}
+	if s.Used.Spent.Since > 0 {
+		m.Note = ui.Text(ui.Dollars(int64(s.Used.Spent.Since)) + " since the last progress")
+	}
+	if s.Used.Spent.Cost > s.Money.Expected.P90 {
+		m.Note, m.NoteTone = ui.Text("more than nine of ten such jobs"), ui.Warn
 	}
 	return m
 }

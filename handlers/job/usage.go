@@ -1,7 +1,6 @@
 package job
 
 import (
-	"fmt"
 	"strings"
 
 	"fleetboard/internal/spend"
@@ -36,20 +35,7 @@ func costText(u spend.Usage) string {
 	case !known:
 		return "unpriced"
 	case u.Unpriced > 0:
-		return dollars(cost) + " + unpriced"
+		return ui.Dollars(int64(cost)) + " + unpriced"
 	}
-	return dollars(cost)
-}
-
-// dollars is an amount to the cent; the nearest one, but never none for some.
-func dollars(n spend.Nanos) string {
-	const cent = 10_000_000
-	if n > 0 && n < cent {
-		return "under $0.01"
-	}
-	cents := n / cent
-	if n%cent >= cent/2 {
-		cents++
-	}
-	return fmt.Sprintf("$%s.%02d", ui.Count(int(cents/100)), cents%100)
+	return ui.Dollars(int64(cost))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"fleetboard/handlers/jobparts"
 	"fleetboard/handlers/reason"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/fleet"
@@ -57,7 +58,19 @@ func routabilityModel(f jobForm, snap fleet.Snapshot, start kanban.Start) view.R
 		m.Text = web.Plural(seats, "seat", "seats") + " free, " + heardText(snap)
 	}
 	m.Foot, m.FootIcon = startText(f, can, seats, start, web.Now(snap))
+	m.Money = moneyLines(start.Money)
 	return m
+}
+
+// moneyLines say what the job is expected to cost, and whether its budgets have room.
+func moneyLines(m kanban.Money) []view.MoneyLine {
+	lines := []view.MoneyLine{{Icon: "coins", Text: jobparts.Expected(m.Expected)}}
+	for _, b := range m.Budgets {
+		line := view.MoneyLine{Icon: "wallet"}
+		line.Text, line.Short = jobparts.Room(b)
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // heardText says how fresh the preview is.

@@ -11,6 +11,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/spend/estimates"
 	"fleetboard/internal/tenancy"
 	view "fleetboard/views/jobform"
 	"fleetboard/views/layout"
@@ -66,10 +67,17 @@ func (p *Pages) newJobPage(c echo.Context, who tenancy.Principal, status int, sh
 
 // start asks what stands before the job.
 func (f jobForm) start() kanban.StartQuery {
-	query := kanban.StartQuery{Needs: f.needs(), Product: f.product, Priority: jobs.DefaultPriority,
+	query := kanban.StartQuery{Needs: f.needs(), Product: f.product, Phase: f.phase, Priority: jobs.DefaultPriority,
 		DependsOn: f.dependsOn[:min(len(f.dependsOn), jobs.MaxDependencies)]}
 	if priority := web.NumberChoice("priority", f.priority, 0, jobs.MaxPriority, map[string]string{}); priority != nil {
 		query.Priority = *priority
+	}
+	query.Ask = estimates.Ask{Repo: f.repo, Priority: query.Priority, Wanted: estimates.Tier(f.tier)}
+	if step := web.NumberChoice("complexity", f.complexity, jobs.MinComplexity, jobs.MaxComplexityStep, map[string]string{}); step != nil {
+		query.Ask.Complexity = *step
+	}
+	if minutes := web.NumberChoice("estimated_minutes", f.estimate, jobs.MinEstimate, jobs.MaxEstimate, map[string]string{}); minutes != nil {
+		query.Ask.Minutes = *minutes
 	}
 	return query
 }
@@ -77,13 +85,12 @@ func (f jobForm) start() kanban.StartQuery {
 // startOf asks what stands before a job that is there already.
 func (f jobForm) startOf(j jobs.Job) kanban.StartQuery {
 	query := f.start()
-	query.Product, query.Job = j.Product, j.ID
+	query.Product, query.Job, query.Ask.Kind = j.Product, j.ID, j.Kind
 	return query
 }
 
-// routability is the preview for the form as it is now. Without a repo, a product and
-// dependencies it costs no query while the fleet stays as it is, and else one; of a job
-// that is there one more.
+// routability is the preview for the form as it is now: where it can run, when it starts
+// and what it is expected to cost.
 func (p *Pages) routability(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
 	sheet := pageData{form: parseForm(c.QueryParams()), retry: c.QueryParam("then") == retryNext}
@@ -147,7 +154,7 @@ func (p *Pages) startOf(ctx context.Context, who tenancy.Principal, j jobs.Job) 
 	if j.Status == jobs.Ready && len(why.Routing.Eligible) > 0 && !j.ProductPaused {
 		start, err := p.Kanban.Start(ctx, who, fleetOf(why.Routing), kanban.StartQuery{
 			Needs:   fleet.Needs{Repo: j.Repo, Capabilities: j.Capabilities, Factory: j.Factory},
-			Product: j.Product, Priority: j.Priority, Job: j.ID})
+			Product: j.Product, Phase: j.Phase, Priority: j.Priority, Job: j.ID, Ask: kanban.EstimateAsk(j)})
 		if err != nil {
 			return ui.Toast{}, err
 		}

@@ -5,6 +5,7 @@ import (
 
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend"
 )
 
 // Column is a column of the board.
@@ -109,6 +110,7 @@ type Card struct {
 	Job   jobs.Job
 	Why   Reason
 	Moves []Move
+	Spent spend.Spent // on it so far
 }
 
 // Move is what dragging a card to a column means for it now.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"fleetboard/db"
+	"fleetboard/internal/budgeting"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
@@ -28,6 +29,7 @@ type JobPage struct {
 	Why          Explanation
 	Attempts     []attempts.Attempt // newest first
 	Used         spend.JobUsage
+	Money        Money
 	Graph        jobs.Graph
 	Conversation []eventlog.Event // newest first
 	Events       []eventlog.Event // newest first
@@ -64,6 +66,10 @@ func jobPageTx(ctx context.Context, tx db.Tx, who tenancy.Principal, query JobQu
 		epochs[i] = a.Epoch
 	}
 	if page.Used, err = spend.OfAttemptsTx(ctx, tx, who.Workspace, job.ID, epochs); err != nil {
+		return page, err
+	}
+	of := budgeting.Scope{Product: job.Product, Phase: job.Phase, Job: job.ID, Priority: job.Priority}
+	if page.Money, err = moneyTx(ctx, tx, who.Workspace, EstimateAsk(job), of); err != nil {
 		return page, err
 	}
 	if page.Graph, err = jobs.GraphTx(ctx, tx, who.Workspace, job.ID); err != nil {

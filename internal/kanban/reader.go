@@ -8,6 +8,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend"
 )
 
 // reader reads parts of a board in one transaction.
@@ -81,10 +82,14 @@ func (r *reader) cards(list []ids.ID) ([]Card, error) {
 	if err != nil {
 		return nil, err
 	}
+	spent, err := spend.OfJobsTx(r.ctx, r.tx, r.workspace, list)
+	if err != nil {
+		return nil, err
+	}
 	cards := make([]Card, 0, len(found))
 	for _, j := range found {
 		if j.Status != jobs.Archived {
-			cards = append(cards, Card{Job: j, Why: known.reasonOf(j), Moves: movesOf(j)})
+			cards = append(cards, Card{Job: j, Why: known.reasonOf(j), Moves: movesOf(j), Spent: spent[j.ID]})
 		}
 	}
 	return cards, nil

@@ -1,12 +1,15 @@
 package kanban
 
 import (
+	"cmp"
 	"context"
 
 	"fleetboard/db"
+	"fleetboard/internal/budgeting"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend/estimates"
 	"fleetboard/internal/tenancy"
 )
 
@@ -14,7 +17,9 @@ import (
 type StartQuery struct {
 	Needs     fleet.Needs
 	Product   string
+	Phase     string
 	Priority  int
+	Ask       estimates.Ask
 	DependsOn []string // keys or ids
 	Job       ids.ID   // the job itself, where it was made already
 }
@@ -25,17 +30,15 @@ type Start struct {
 	Reasons []Reason   // what keeps it back: paused product, review backlog, busy repo
 	Ahead   int        // ready jobs as urgent, in lanes that its factories serve
 	More    bool       // there are more than Ahead
+	Money   Money
 }
 
 // maxAhead is where counting the jobs ahead ends.
 const maxAhead = 100
 
-// Start reads what stands before a job. It costs nothing where neither a repo nor a
-// product nor a dependency is named.
+// Start reads what stands before a job, what it is expected to cost, and how its budgets
+// stand.
 func (s *Service) Start(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, query StartQuery) (Start, error) {
-	if query.empty() {
-		return Start{}, nil
-	}
 	var start Start
 	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
 		start, err = startTx(ctx, tx, who, snap, query)
@@ -44,16 +47,19 @@ func (s *Service) Start(ctx context.Context, who tenancy.Principal, snap fleet.S
 	return start, err
 }
 
-func (q StartQuery) empty() bool {
+// isBare reports whether only the fleet stands before the job.
+func (q StartQuery) isBare() bool {
 	return q.Needs.Repo == "" && q.Product == "" && len(q.DependsOn) == 0
 }
 
-func startTx(ctx context.Context, tx db.Tx, who tenancy.Principal, snap fleet.Snapshot, query StartQuery) (Start, error) {
-	var start Start
-	if query.empty() {
-		return start, nil
+func startTx(ctx context.Context, tx db.Tx, who tenancy.Principal, snap fleet.Snapshot, query StartQuery) (start Start, err error) {
+	product := cmp.Or(query.Product, jobs.DefaultProduct)
+	start.Money, err = moneyTx(ctx, tx, who.Workspace, query.Ask,
+		budgeting.Scope{Product: product, Phase: query.Phase, Job: query.Job, Priority: query.Priority})
+	if err != nil || query.isBare() {
+		return start, err
 	}
-	err := readStartTx(ctx, tx, who.Workspace, servedLike(snap, query.Needs), query, &start)
+	err = readStartTx(ctx, tx, who.Workspace, servedLike(snap, query.Needs), query, &start)
 	if err != nil || len(query.DependsOn) == 0 {
 		return start, err
 	}

@@ -173,10 +173,31 @@ func OfJobTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (Usage, error
 		Reported: Nanos(r.ReportedNanos), Imputed: Nanos(r.ImputedNanos), Unpriced: r.Unpriced, UnpricedTokens: r.UnpricedTokens}, nil
 }
 
-// OfAttemptsTx is the usage of all attempts on a job, and of each of those with the
+// OfJobsTx is what jobs have cost; those that used nothing are not in there.
+func OfJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (map[ids.ID]Spent, error) {
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	rows, err := q.JobsSpent(ctx, tx, dbsqlc.JobsSpentParams{WorkspaceID: workspace, JobIds: jobs})
+	if err != nil {
+		return nil, fmt.Errorf("what jobs have cost: %w", err)
+	}
+	spent := make(map[ids.ID]Spent, len(rows))
+	for _, r := range rows {
+		spent[r.JobID] = Spent{Cost: Nanos(r.ChargedNanos), Since: Nanos(r.SinceNanos), Unpriced: r.Unpriced > 0, known: r.Entries > r.Unpriced}
+	}
+	return spent, nil
+}
+
+// OfAttemptsTx is the usage of all attempts on a job, what it has cost, and of each of those with the
 // epochs that used something.
 func OfAttemptsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, epochs []int64) (used JobUsage, err error) {
-	if used.Total, err = OfJobTx(ctx, tx, workspace, job); err != nil || used.Total.Entries == 0 || len(epochs) == 0 {
+	if used.Total, err = OfJobTx(ctx, tx, workspace, job); err != nil || used.Total.Entries == 0 {
+		return used, err
+	}
+	spent, err := OfJobsTx(ctx, tx, workspace, []ids.ID{job})
+	used.Spent = spent[job]
+	if err != nil || len(epochs) == 0 {
 		return used, err
 	}
 	leases := make([]Lease, len(epochs))

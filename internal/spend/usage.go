@@ -45,9 +45,22 @@ func (u Usage) minus(v Usage) Usage {
 		Unpriced: -v.Unpriced, UnpricedTokens: -v.UnpricedTokens})
 }
 
+// Spent is what a job has cost.
+type Spent struct {
+	Cost     Nanos
+	Since    Nanos // of it since the last progress of the lease that lasts
+	Unpriced bool  // some usage has no known cost, and so is missing
+
+	known bool
+}
+
+// Known reports whether the cost of any usage is known.
+func (s Spent) Known() bool { return s.known }
+
 // JobUsage is what a job has used, as a whole and by the epochs of attempts.
 type JobUsage struct {
 	Total    Usage
+	Spent    Spent
 	Attempts map[int64]Usage
 }
 

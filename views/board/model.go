@@ -55,6 +55,7 @@ type Column struct {
 	Title  string // "Waiting"
 	Count  string // "11", "1,000+"
 	Sub    string // what limits it: "2 seats free", "limit 8"
+	Spent  string // on the jobs that it shows: "$12.40 spent on the 20 jobs shown"
 	Groups []CardGroup
 	// MoreURL is links.BoardColumn with the next cursor, "" at the end.
 	MoreURL string
@@ -131,6 +132,7 @@ type Card struct {
 
 	Cost      string // "" shows nothing
 	CostSince string // "+0.06" since the last progress
+	MuchSince string // a sentence where that is much
 
 	MoveURL string
 	Moves   []jobparts.Move

@@ -50,6 +50,7 @@ type Job struct {
 	Links    []Link    // those of the job itself
 	LinkForm *LinkForm // nil for those who may not link
 	Needs    []Fact
+	Money    []Fact
 	Limits   []Fact
 	Inputs   Inputs
 	LogState LogState

@@ -240,9 +240,17 @@ type Routability struct {
 	Rows     []Fit
 	Foot     ui.Sentence // "Starts now." "It waits for FB-137."
 	FootIcon string
+	Money    []MoneyLine // what it is expected to cost, and how its budgets stand
 	// Hints that follow from the choice of repo and factory; shown under
 	// these fields.
 	RepoHint, FactoryHint string
+}
+
+// MoneyLine is a sentence about money; Short where the job would wait for a budget.
+type MoneyLine struct {
+	Icon  string
+	Text  ui.Sentence
+	Short bool
 }
 
 // Missing is what a factory lacks, and the id of the field that asks for it.

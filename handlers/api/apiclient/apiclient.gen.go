@@ -1920,10 +1920,16 @@ type Job struct {
 	Routable *bool `json:"routable,omitempty"`
 
 	// SecretKeys The keys of `input_context` whose values are encrypted. They read `[secret]` everywhere but in the claim's answer.
-	SecretKeys []string   `json:"secret_keys"`
-	StartedAt  *time.Time `json:"started_at"`
-	Status     JobStatus  `json:"status"`
-	Tags       []string   `json:"tags"`
+	SecretKeys []string `json:"secret_keys"`
+
+	// SpentSinceProgressUSD What the running attempt has cost since its last progress; only in the answer to GET /jobs/{job}.
+	SpentSinceProgressUSD *string `json:"spent_since_progress_usd,omitempty"`
+
+	// SpentUSD What all attempts have cost; only in the answer to GET /jobs/{job}.
+	SpentUSD  *string    `json:"spent_usd,omitempty"`
+	StartedAt *time.Time `json:"started_at"`
+	Status    JobStatus  `json:"status"`
+	Tags      []string   `json:"tags"`
 
 	// Tier The size of model that a person wants; empty leaves it to the estimate.
 	Tier Tier `json:"tier"`

@@ -39,6 +39,15 @@ func (s *Service) Of(ctx context.Context, who tenancy.Principal, a Ask) (Estimat
 	return list[0], nil
 }
 
+// OfTx is the estimate of a job, in a transaction of whoever may read the board.
+func OfTx(ctx context.Context, tx db.Tx, workspace ids.ID, a Ask) (Estimate, error) {
+	found, err := groupsTx(ctx, tx, workspace, []Ask{a})
+	if err != nil {
+		return Estimate{}, err
+	}
+	return of(a, found[0]), nil
+}
+
 // OfMany is the estimate of each ask, by one statement. Forbidden to whoever may not
 // read the board.
 func (s *Service) OfMany(ctx context.Context, who tenancy.Principal, asks []Ask) ([]Estimate, error) {

@@ -1,0 +1,50 @@
+package jobparts
+
+import (
+	"fleetboard/handlers/web"
+	"fleetboard/internal/budgeting"
+	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/estimates"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// Cost is what a job has cost in words, "" where it used nothing. It never shows a sum
+// as whole in which something is missing.
+func Cost(s spend.Spent) string {
+	switch {
+	case !s.Known() && s.Unpriced:
+		return "unpriced"
+	case !s.Known():
+		return ""
+	case s.Unpriced:
+		return ui.Dollars(int64(s.Cost)) + " + unpriced"
+	}
+	return ui.Dollars(int64(s.Cost))
+}
+
+// Expected is what a job is expected to cost, in words.
+func Expected(e estimates.Estimate) ui.Sentence {
+	text := "; nine of ten such jobs cost at most " + ui.Dollars(int64(e.P90)) + ". "
+	if e.Source == estimates.History {
+		text += "By what " + web.Plural(e.Samples, "finished job", "finished jobs") + " cost."
+	} else {
+		text += "By a formula, until jobs like it have finished."
+	}
+	return ui.Say(ui.T("About "), ui.Strong(ui.Dollars(int64(e.P50))), ui.T(text))
+}
+
+// Room is what a budget has left for a job, in words, and whether the job would wait for
+// it.
+func Room(s budgeting.Standing) (text ui.Sentence, short bool) {
+	name := ui.Link(s.Name, links.Budget(s.ID.String()))
+	switch {
+	case s.Short != "":
+		return ui.Say(ui.T(s.Short+". "), ui.Link("Open it", links.Budget(s.ID.String()))), true
+	case s.Free == nil:
+		return ui.Say(name, ui.T(" has room.")), false
+	case *s.Free < 0:
+		return ui.Say(name, ui.T(" is overspent by "+ui.Dollars(-int64(*s.Free))+"; it is soft and holds nothing.")), false
+	}
+	return ui.Say(name, ui.T(" has "+ui.Dollars(int64(*s.Free))+" free.")), false
+}

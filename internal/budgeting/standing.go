@@ -1,0 +1,69 @@
+package budgeting
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/budgets"
+)
+
+// Scope says which budgets a job counts for.
+type Scope struct {
+	Product  string // its name
+	Phase    string
+	Job      ids.ID // the zero value for one that is not there yet
+	Priority int
+}
+
+// Standing is a budget that a job counts for, and whether it has room for it now.
+type Standing struct {
+	ID   ids.ID
+	Name string
+	Hard bool
+	// Free is what it has left of its limit of money, nil where it has none.
+	Free *spend.Nanos
+	// Short is why the job would wait for it, "" where it would not.
+	Short string
+}
+
+// StandingsTx reads the budgets that a job counts for. It locks nothing.
+func StandingsTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Scope) ([]Standing, error) {
+	list, now, err := scopedTx(ctx, tx, workspace, of)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	if err := periodTx(ctx, tx, workspace, list, now, false); err != nil {
+		return nil, err
+	}
+	standings := make([]Standing, len(list))
+	for i, b := range list {
+		s := Standing{ID: b.id, Name: b.name, Hard: b.hard}
+		if free, limited := b.state.Free(); limited {
+			s.Free = &free
+		}
+		if r, no := (ask{priority: of.Priority, budgets: []*budget{b}}).refusal(); no {
+			s.Short = r.Reason()
+		}
+		standings[i] = s
+	}
+	return standings, nil
+}
+
+// scopedTx reads the budgets of a scope, without the state of their periods.
+func scopedTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Scope) (list []*budget, now time.Time, err error) {
+	rows, err := q.BudgetsOfScope(ctx, tx, dbsqlc.BudgetsOfScopeParams{WorkspaceID: workspace, Product: of.Product, Phase: of.Phase, JobID: of.Job})
+	if err != nil {
+		return nil, now, fmt.Errorf("budgets of a scope: %w", err)
+	}
+	for _, r := range rows {
+		now = r.Now
+		list = append(list, &budget{id: r.ID, name: r.Name, hard: r.Hard, slice: spend.Nanos(r.SliceNanos), sliceTokens: r.SliceTokens,
+			throttledBelow: int(r.ThrottledBelow), period: budgets.Period(r.Period), zone: r.Timezone})
+	}
+	return list, now, nil
+}
