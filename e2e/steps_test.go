@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/playwright-community/playwright-go"
 
@@ -46,6 +47,26 @@ func complete(t *testing.T, agent *apiclient.ClientWithResponses, key string) {
 	answer, err := agent.CompleteJobWithResponse(t.Context(), apiclient.Completion{Job: key, Epoch: 1})
 	if err != nil || answer.StatusCode() != http.StatusOK {
 		t.Fatalf("complete: %v %s", err, answer.Body)
+	}
+}
+
+// spends tells usage of a job's first attempt that cost so many dollars.
+func spends(t *testing.T, agent *apiclient.ClientWithResponses, key, id, usd string) {
+	t.Helper()
+	answer, err := agent.ReportUsageWithResponse(t.Context(), apiclient.UsageReport{Job: &key, Epoch: new(int64(1)), Entries: []apiclient.UsageEntry{{
+		ID: id, Provider: "house", Model: "house-1", InputTokens: 12_000, OutputTokens: 900, CostUSD: json.RawMessage(usd), At: time.Now()}}})
+	if err != nil || answer.JSON200 == nil || answer.JSON200.Results[0].Status != apiclient.Recorded {
+		t.Fatalf("tell usage: %v %s", err, body(answer))
+	}
+}
+
+// budget makes a hard budget of so many dollars a month for all jobs.
+func budget(t *testing.T, s *server, name, usd string) {
+	t.Helper()
+	answer, err := s.owner().CreateBudgetWithResponse(t.Context(), apiclient.NewBudget{Name: name, Scope: apiclient.BudgetScopeWorkspace,
+		Period: apiclient.BudgetPeriodMonth, LimitUSD: &usd})
+	if err != nil || answer.StatusCode() != http.StatusCreated {
+		t.Fatalf("make a budget: %v %s", err, answer.Body)
 	}
 }
 

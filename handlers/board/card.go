@@ -68,10 +68,11 @@ func cost(m *view.Card, s spend.Spent) {
 	if s.Since <= 0 || m.Elapsed.IsZero() {
 		return
 	}
-	m.CostSince = "+" + strings.TrimPrefix(ui.Dollars(int64(s.Since)), "$")
 	if s.Since >= muchSince {
 		m.MuchSince = ui.Dollars(int64(s.Since)) + " spent since the last progress"
+		return
 	}
+	m.CostSince = "+" + strings.TrimPrefix(ui.Dollars(int64(s.Since)), "$")
 }
 
 // besideMoves leaves out the actions that the moves already offer.

@@ -8,6 +8,7 @@ import (
 	"fleetboard/handlers/reason"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend/estimates"
 	view "fleetboard/views/job"
 	"fleetboard/views/ui"
 )
@@ -83,7 +84,7 @@ func (s pageData) cost() view.StripItem {
 	if s.Used.Spent.Since > 0 {
 		m.Note = ui.Text(ui.Dollars(int64(s.Used.Spent.Since)) + " since the last progress")
 	}
-	if s.Used.Spent.Cost > s.Money.Expected.P90 {
+	if s.Money.Expected.Source == estimates.History && s.Used.Spent.Cost > s.Money.Expected.P90 {
 		m.Note, m.NoteTone = ui.Text("more than nine of ten such jobs"), ui.Warn
 	}
 	return m
