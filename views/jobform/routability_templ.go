@@ -105,7 +105,7 @@ func RoutabilityPanel(r Routability) templ.Component {
 			}
 		}
 		if len(r.Money) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<div class=\"route-f\" id=\"route-money\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<div class=\"route-f route-money\" id=\"route-money\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -152,7 +152,9 @@ func (c *budgetChecked) verdict(a BudgetAnswer, stops bool) (directive, reason s
 }
 
 // isPast reports whether more than the unwarned share of a limit is used.
-func isPast(used, limit int64) bool { return used > limit/100*warnedPercent+limit%100*warnedPercent/100 }
+func isPast(used, limit int64) bool {
+	return used > limit/100*warnedPercent+limit%100*warnedPercent/100
+}
 
 // efficiency warns of a commit that took many tokens for its lines.
 func (c *budgetChecked) efficiency() (directive, reason string) {
