@@ -133,7 +133,7 @@ test-go:
 .PHONY: test-browser
 test-browser:
 	$(call step,browser tests)
-	@tools/run-go-tests.sh -count=1 -timeout 10m ./e2e
+	@tools/run-go-tests.sh -count=1 -timeout 20m ./e2e
 
 .PHONY: test-life
 test-life:

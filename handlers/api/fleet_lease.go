@@ -113,7 +113,9 @@ func (s *reportHandlers) AskQuestion(ctx context.Context, r AskQuestionRequestOb
 
 // ended books the usage that comes with the end of a lease, ends it, and gives the job as
 // it is then.
-func (s *reportHandlers) ended(ctx context.Context, ref lease.Ref, usage *UsageEntries, end func(lease.Ref) (jobs.Job, error)) (Job, error) {
+func (s *reportHandlers) ended(
+	ctx context.Context, ref lease.Ref, usage *UsageEntries, end func(lease.Ref) (jobs.Job, error),
+) (Job, error) {
 	used, err := s.usageOf(ctx, ref, usage)
 	if err != nil {
 		return Job{}, err

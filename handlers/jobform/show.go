@@ -76,7 +76,8 @@ func (f jobForm) start() kanban.StartQuery {
 	if step := web.NumberChoice("complexity", f.complexity, jobs.MinComplexity, jobs.MaxComplexityStep, map[string]string{}); step != nil {
 		query.Ask.Complexity = *step
 	}
-	if minutes := web.NumberChoice("estimated_minutes", f.estimate, jobs.MinEstimate, jobs.MaxEstimate, map[string]string{}); minutes != nil {
+	minutes := web.NumberChoice("estimated_minutes", f.estimate, jobs.MinEstimate, jobs.MaxEstimate, map[string]string{})
+	if minutes != nil {
 		query.Ask.Minutes = *minutes
 	}
 	return query

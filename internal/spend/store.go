@@ -184,7 +184,10 @@ func OfJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (m
 	}
 	spent := make(map[ids.ID]Spent, len(rows))
 	for _, r := range rows {
-		spent[r.JobID] = Spent{Cost: Nanos(r.ChargedNanos), Since: Nanos(r.SinceNanos), Unpriced: r.Unpriced > 0, known: r.Entries > r.Unpriced}
+		spent[r.JobID] = Spent{
+			Cost: Nanos(r.ChargedNanos), Since: Nanos(r.SinceNanos),
+			Unpriced: r.Unpriced > 0, known: r.Entries > r.Unpriced,
+		}
 	}
 	return spent, nil
 }

@@ -107,7 +107,8 @@ func warnTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID) (bo
 // overdue reports whether a holder is to be warned: it is not asked to stop, and the
 // estimate is exceeded by more than is overlooked.
 func overdue(job jobs.Job, l lockedLease) bool {
-	return job.EstimatedMinutes != nil && l.warnedAt == nil && (l.directive == "" || l.directive == lease.Warn) && l.expiresAt.After(l.now) &&
+	return job.EstimatedMinutes != nil && l.warnedAt == nil &&
+		(l.directive == "" || l.directive == lease.Warn) && l.expiresAt.After(l.now) &&
 		l.now.Sub(l.claimedAt) >= time.Duration(*job.EstimatedMinutes+warnAfter)*time.Minute
 }
 

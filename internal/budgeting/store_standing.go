@@ -1,0 +1,29 @@
+package budgeting
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/budgets"
+)
+
+// scopedTx reads the budgets of a scope, without the state of their periods.
+func scopedTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Scope) (list []*budget, now time.Time, err error) {
+	rows, err := q.BudgetsOfScope(ctx, tx, dbsqlc.BudgetsOfScopeParams{
+		WorkspaceID: workspace, Product: of.Product, Phase: of.Phase, JobID: of.Job,
+	})
+	if err != nil {
+		return nil, now, fmt.Errorf("budgets of a scope: %w", err)
+	}
+	for _, r := range rows {
+		now = r.Now
+		list = append(list, &budget{id: r.ID, name: r.Name, hard: r.Hard, slice: spend.Nanos(r.SliceNanos), sliceTokens: r.SliceTokens,
+			throttledBelow: int(r.ThrottledBelow), period: budgets.Period(r.Period), zone: r.Timezone})
+	}
+	return list, now, nil
+}
