@@ -836,6 +836,7 @@ type UsageHour struct {
 	ReportedNanos      int64
 	ImputedNanos       int64
 	UnpricedTokens     int64
+	Unpriced           int64
 }
 
 type Workspace struct {

@@ -144,7 +144,7 @@ func (q *Queries) UsageAgainstBudget(ctx context.Context, db DBTX, arg UsageAgai
 const usageBooked = `-- name: UsageBooked :many
 SELECT DISTINCT ON (u.job_id, u.epoch) u.job_id, u.epoch, u.phase, u.repo, u.agent, u.factory
 FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::bigint[]) AS epoch) n
-CROSS JOIN LATERAL (SELECT x.workspace_id, x.hour, x.job_id, x.epoch, x.provider, x.model, x.product_id, x.phase, x.repo, x.agent, x.factory, x.entries, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.cache_write_1h_tokens, x.charged_nanos, x.computed_nanos, x.reported_nanos, x.imputed_nanos, x.unpriced_tokens FROM usage_hour x WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.epoch = n.epoch LIMIT 1) u
+CROSS JOIN LATERAL (SELECT x.workspace_id, x.hour, x.job_id, x.epoch, x.provider, x.model, x.product_id, x.phase, x.repo, x.agent, x.factory, x.entries, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.cache_write_1h_tokens, x.charged_nanos, x.computed_nanos, x.reported_nanos, x.imputed_nanos, x.unpriced_tokens, x.unpriced FROM usage_hour x WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.epoch = n.epoch LIMIT 1) u
 `
 
 type UsageBookedParams struct {
@@ -562,10 +562,10 @@ WITH t AS MATERIALIZED (
 )
 INSERT INTO usage_hour AS u (workspace_id, hour, job_id, epoch, provider, model, product_id, phase, repo, agent, factory, entries,
     input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, charged_nanos, computed_nanos,
-    reported_nanos, imputed_nanos, unpriced_tokens)
+    reported_nanos, imputed_nanos, unpriced_tokens, unpriced)
 SELECT $1, t.hour, t.job_id, t.epoch, t.provider, t.model, t.product_id, t.phase, t.repo, t.agent, t.factory, t.entries,
     t.input_tokens, t.output_tokens, t.cache_read_tokens, t.cache_write_tokens, t.cache_write_1h_tokens, t.charged_nanos,
-    t.computed_nanos, t.reported_nanos, t.imputed_nanos, t.unpriced_tokens
+    t.computed_nanos, t.reported_nanos, t.imputed_nanos, t.unpriced_tokens, t.unpriced
 FROM t ORDER BY t.hour, t.job_id, t.epoch, t.provider, t.model, t.product_id
 ON CONFLICT (workspace_id, hour, job_id, epoch, provider, model, product_id) DO UPDATE SET entries = u.entries + excluded.entries,
     input_tokens = u.input_tokens + excluded.input_tokens, output_tokens = u.output_tokens + excluded.output_tokens,
@@ -574,7 +574,7 @@ ON CONFLICT (workspace_id, hour, job_id, epoch, provider, model, product_id) DO 
     cache_write_1h_tokens = u.cache_write_1h_tokens + excluded.cache_write_1h_tokens,
     charged_nanos = u.charged_nanos + excluded.charged_nanos, computed_nanos = u.computed_nanos + excluded.computed_nanos,
     reported_nanos = u.reported_nanos + excluded.reported_nanos, imputed_nanos = u.imputed_nanos + excluded.imputed_nanos,
-    unpriced_tokens = u.unpriced_tokens + excluded.unpriced_tokens
+    unpriced_tokens = u.unpriced_tokens + excluded.unpriced_tokens, unpriced = u.unpriced + excluded.unpriced
 `
 
 type UsageSumParams struct {

@@ -104,10 +104,10 @@ WITH t AS MATERIALIZED (
 )
 INSERT INTO usage_hour AS u (workspace_id, hour, job_id, epoch, provider, model, product_id, phase, repo, agent, factory, entries,
     input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, charged_nanos, computed_nanos,
-    reported_nanos, imputed_nanos, unpriced_tokens)
+    reported_nanos, imputed_nanos, unpriced_tokens, unpriced)
 SELECT @workspace_id, t.hour, t.job_id, t.epoch, t.provider, t.model, t.product_id, t.phase, t.repo, t.agent, t.factory, t.entries,
     t.input_tokens, t.output_tokens, t.cache_read_tokens, t.cache_write_tokens, t.cache_write_1h_tokens, t.charged_nanos,
-    t.computed_nanos, t.reported_nanos, t.imputed_nanos, t.unpriced_tokens
+    t.computed_nanos, t.reported_nanos, t.imputed_nanos, t.unpriced_tokens, t.unpriced
 FROM t ORDER BY t.hour, t.job_id, t.epoch, t.provider, t.model, t.product_id
 ON CONFLICT (workspace_id, hour, job_id, epoch, provider, model, product_id) DO UPDATE SET entries = u.entries + excluded.entries,
     input_tokens = u.input_tokens + excluded.input_tokens, output_tokens = u.output_tokens + excluded.output_tokens,
@@ -116,7 +116,7 @@ ON CONFLICT (workspace_id, hour, job_id, epoch, provider, model, product_id) DO 
     cache_write_1h_tokens = u.cache_write_1h_tokens + excluded.cache_write_1h_tokens,
     charged_nanos = u.charged_nanos + excluded.charged_nanos, computed_nanos = u.computed_nanos + excluded.computed_nanos,
     reported_nanos = u.reported_nanos + excluded.reported_nanos, imputed_nanos = u.imputed_nanos + excluded.imputed_nanos,
-    unpriced_tokens = u.unpriced_tokens + excluded.unpriced_tokens;
+    unpriced_tokens = u.unpriced_tokens + excluded.unpriced_tokens, unpriced = u.unpriced + excluded.unpriced;
 
 -- name: UsageOfJob :one
 -- The sums of all attempts on a job. A cost beyond the greatest number is that one.

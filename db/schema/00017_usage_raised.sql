@@ -59,7 +59,8 @@ ALTER TABLE job_usage
     -- What was charged since the last progress of the lease, which was at since_at.
     ADD COLUMN since_nanos bigint NOT NULL DEFAULT 0,
     ADD COLUMN since_at timestamptz;
-UPDATE job_usage SET charged_nanos = reported_nanos;
+UPDATE job_usage SET charged_nanos = reported_nanos,
+    unpriced_tokens = input_tokens + output_tokens + cache_read_tokens + cache_write_tokens;
 
 -- The sums of entries by the hour, the lease and the model: all that reports are made of,
 -- raised by the statement that raises the entries. Names are as they were.
@@ -86,10 +87,25 @@ CREATE TABLE usage_hour (
     reported_nanos        bigint NOT NULL,
     imputed_nanos         bigint NOT NULL,
     unpriced_tokens       bigint NOT NULL,
+    -- The number of entries whose cost is unknown.
+    unpriced              bigint NOT NULL,
     PRIMARY KEY (workspace_id, hour, job_id, epoch, provider, model, product_id),
     FOREIGN KEY (workspace_id) REFERENCES workspace(id) ON DELETE CASCADE
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX usage_hour_job ON usage_hour (workspace_id, job_id, epoch);
+-- What was told before: under the names of today.
+INSERT INTO usage_hour (workspace_id, hour, job_id, epoch, provider, model, product_id, phase, repo, agent, factory, entries, input_tokens,
+    output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, charged_nanos, computed_nanos, reported_nanos,
+    imputed_nanos, unpriced_tokens, unpriced)
+SELECT e.workspace_id, date_trunc('hour', e.booked_at, 'UTC'), e.job_id, e.epoch, e.provider, e.model, e.product_id,
+    coalesce(min(j.phase), ''), coalesce(min(j.repo), ''), coalesce(min(a.agent), ''), coalesce(min(a.factory), ''), count(*),
+    sum(e.input_tokens), sum(e.output_tokens), sum(e.cache_read_tokens), sum(e.cache_write_tokens), 0, sum(e.charged_nanos), 0,
+    coalesce(sum(e.reported_nanos), 0), 0, sum(e.input_tokens + e.output_tokens + e.cache_read_tokens + e.cache_write_tokens),
+    count(*) FILTER (WHERE e.reported_nanos IS NULL)
+FROM usage_entry e
+LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+LEFT JOIN attempt a ON a.workspace_id = e.workspace_id AND a.job_id = e.job_id AND a.epoch = e.epoch
+GROUP BY e.workspace_id, 2, e.job_id, e.epoch, e.provider, e.model, e.product_id;
 
 -- Each shows and takes only rows of the transaction's workspace. Outside a transaction
 -- the setting is the empty string, hence nullif; the sub-select makes it evaluated

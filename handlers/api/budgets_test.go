@@ -44,6 +44,9 @@ func TestABudgetIsKept(t *testing.T) {
 	if n := w.as(w.owner, "GET", "/budgets", nil).want(200).count("items"); n != 2 {
 		t.Errorf("%d budgets", n)
 	}
+	if now := w.as(w.owner, "GET", path, nil).want(200); now.text("state", "remaining_usd") != "0.000000001" {
+		t.Errorf("it stands %v", now)
+	}
 	w.as(w.owner, "DELETE", path, nil).want(204)
 	w.as(w.owner, "GET", path, nil).want(404).refused(fault.NotFound)
 	w.as(w.owner, "GET", "/budgets/nothing", nil).want(404).refused(fault.NotFound)

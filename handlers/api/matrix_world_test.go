@@ -26,6 +26,7 @@ import (
 	"fleetboard/internal/spend/budgets"
 	"fleetboard/internal/spend/estimates"
 	"fleetboard/internal/spend/prices"
+	"fleetboard/internal/spend/usage"
 	"fleetboard/internal/tenancy"
 )
 
@@ -179,7 +180,7 @@ func (m *matrix) serve(change ...func(*api.Deps)) http.Handler {
 	list, events := jobs.NewService(m.db, silence{}, dbtest.Vault(m.db)), eventlog.New(m.db)
 	deps := api.Deps{Jobs: list, Attempts: attempts.NewService(m.db), JobLogs: joblog.NewService(m.db),
 		Fleet: fleet.NewService(m.db, silence{}), Dispatch: dispatch.New(m.db, list, silence{}, people.Tokens, log),
-		Kanban: kanban.New(m.db, events, silence{}, log), Events: events, Estimates: estimates.New(m.db), Budgets: budgets.NewService(m.db, silence{}, nil), Prices: prices.NewService(m.db),
+		Kanban: kanban.New(m.db, events, silence{}, log), Events: events, Estimates: estimates.New(m.db), Budgets: budgets.NewService(m.db, silence{}, nil), Prices: prices.NewService(m.db), Usage: usage.NewService(m.db),
 		Done: m.done, Tokens: people.Tokens, Log: log,
 		Coordinator: coordinator.New(m.db, coordinator.Work{}, silence{}, log)}
 	for _, f := range change {

@@ -891,6 +891,48 @@ func (e Tier) Valid() bool {
 	}
 }
 
+// Defines values for UsageDimension.
+const (
+	UsageDimensionAgent    UsageDimension = "agent"
+	UsageDimensionDay      UsageDimension = "day"
+	UsageDimensionFactory  UsageDimension = "factory"
+	UsageDimensionHour     UsageDimension = "hour"
+	UsageDimensionJob      UsageDimension = "job"
+	UsageDimensionModel    UsageDimension = "model"
+	UsageDimensionPhase    UsageDimension = "phase"
+	UsageDimensionProduct  UsageDimension = "product"
+	UsageDimensionProvider UsageDimension = "provider"
+	UsageDimensionRepo     UsageDimension = "repo"
+)
+
+// Valid indicates whether the value is a known member of the UsageDimension enum.
+func (e UsageDimension) Valid() bool {
+	switch e {
+	case UsageDimensionAgent:
+		return true
+	case UsageDimensionDay:
+		return true
+	case UsageDimensionFactory:
+		return true
+	case UsageDimensionHour:
+		return true
+	case UsageDimensionJob:
+		return true
+	case UsageDimensionModel:
+		return true
+	case UsageDimensionPhase:
+		return true
+	case UsageDimensionProduct:
+		return true
+	case UsageDimensionProvider:
+		return true
+	case UsageDimensionRepo:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for UsageResultStatus.
 const (
 	Known    UsageResultStatus = "known"
@@ -1454,6 +1496,9 @@ type BulkItemAnswer struct {
 	// Status As the HTTP status of the call alone would be.
 	Status int `json:"status"`
 }
+
+// CacheShare What part of all that models read came from a cache, 0 to 1; null where they read nothing.
+type CacheShare = json.Number
 
 // CapabilityList Tokens such as `os:linux` or `node:20`.
 type CapabilityList = []string
@@ -2640,6 +2685,61 @@ type UsageAnswer struct {
 	Results []UsageResult `json:"results"`
 }
 
+// UsageBooked A usage entry as it stands now, and what it is booked under.
+type UsageBooked struct {
+	Agent string `json:"agent"`
+
+	// At As the agent said.
+	At time.Time `json:"at"`
+
+	// BookedAt The instant that its price, its hour and its budgets' periods go by.
+	BookedAt           time.Time `json:"booked_at"`
+	CacheReadTokens    int64     `json:"cache_read_tokens"`
+	CacheWrite1HTokens int64     `json:"cache_write_1h_tokens"`
+	CacheWriteTokens   int64     `json:"cache_write_tokens"`
+
+	// ChargedUSD What budgets were charged.
+	ChargedUSD string `json:"charged_usd"`
+
+	// ComputedUSD By its price; null where its model has none.
+	ComputedUSD *string `json:"computed_usd"`
+	Epoch       int64   `json:"epoch"`
+	Factory     string  `json:"factory"`
+	ID          string  `json:"id"`
+	InputTokens int64   `json:"input_tokens"`
+
+	// Job Its key; empty where the job is gone.
+	Job string `json:"job"`
+
+	// Late Told after its lease had ended.
+	Late         bool   `json:"late"`
+	Model        string `json:"model"`
+	Operation    string `json:"operation"`
+	OutputTokens int64  `json:"output_tokens"`
+	Phase        string `json:"phase"`
+
+	// Price The price that it is booked by, below zero for a built-in one.
+	Price           *int64 `json:"price"`
+	Product         string `json:"product"`
+	Provider        string `json:"provider"`
+	ProviderSession string `json:"provider_session"`
+	Repo            string `json:"repo"`
+
+	// ReportedUSD As the agent said; null where it did not.
+	ReportedUSD *string `json:"reported_usd"`
+}
+
+// UsageBookedPage defines model for UsageBookedPage.
+type UsageBookedPage struct {
+	Items []UsageBooked `json:"items"`
+
+	// NextCursor Cursor of the next page; empty at the end.
+	NextCursor NextCursor `json:"next_cursor"`
+}
+
+// UsageDimension defines model for UsageDimension.
+type UsageDimension string
+
 // UsageEntries What models were used for since the last call, as POST /fleet/usage takes it; the entries are booked before the call is carried out, also where it is refused, and are answered in `usage_results`. A call may have 200 of them.
 type UsageEntries = []UsageEntry
 
@@ -2689,6 +2789,21 @@ type UsageEntry struct {
 	ProviderSession *string `json:"provider_session,omitempty"`
 }
 
+// UsageGroup defines model for UsageGroup.
+type UsageGroup struct {
+	// CacheShare What part of all that models read came from a cache, 0 to 1; null where they read nothing.
+	CacheShare *CacheShare `json:"cache_share"`
+
+	// Group The name of the group: of a job its key, of a day its date, of an hour its beginning.
+	Group string `json:"group"`
+
+	// Label The title of a job, empty otherwise.
+	Label string `json:"label"`
+
+	// Usage Sums of usage entries. The meters are disjoint.
+	Usage Usage `json:"usage"`
+}
+
 // UsageReport defines model for UsageReport.
 type UsageReport struct {
 	Entries []UsageEntry `json:"entries"`
@@ -2719,6 +2834,22 @@ type UsageResultStatus string
 
 // UsageResults What became of each entry of `usage`, in their order.
 type UsageResults = []UsageResult
+
+// UsageSummary defines model for UsageSummary.
+type UsageSummary struct {
+	// CacheShare What part of all that models read came from a cache, 0 to 1; null where they read nothing.
+	CacheShare *CacheShare    `json:"cache_share"`
+	From       time.Time      `json:"from"`
+	GroupBy    UsageDimension `json:"group_by"`
+
+	// Groups How many groups there are, also beyond `limit`.
+	Groups int          `json:"groups"`
+	Items  []UsageGroup `json:"items"`
+	To     time.Time    `json:"to"`
+
+	// Total Sums of usage entries. The meters are disjoint.
+	Total Usage `json:"total"`
+}
 
 // Version The version that was seen; another one is 409.
 type Version = int
@@ -2950,6 +3081,82 @@ type ListJobLogsParams struct {
 
 // ListProductsParams defines parameters for ListProducts.
 type ListProductsParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// GetUsageParams defines parameters for GetUsage.
+type GetUsageParams struct {
+	// GroupBy Days and hours are in UTC.
+	GroupBy *UsageDimension `form:"group_by,omitempty" json:"group_by,omitempty"`
+
+	// From Moved back to a whole hour. 30 days before `to` where it is left out.
+	From *time.Time `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Moved on to a whole hour, at most 366 days after `from`. Now where it is left out.
+	To *time.Time `form:"to,omitempty" json:"to,omitempty"`
+
+	// Product By name.
+	Product *string `form:"product,omitempty" json:"product,omitempty"`
+
+	// Phase Empty for jobs of no phase.
+	Phase *string `form:"phase,omitempty" json:"phase,omitempty"`
+
+	// Repo Empty for jobs of no repository.
+	Repo *string `form:"repo,omitempty" json:"repo,omitempty"`
+
+	// Model As agents name it.
+	Model *string `form:"model,omitempty" json:"model,omitempty"`
+
+	// Provider As agents name it.
+	Provider *string `form:"provider,omitempty" json:"provider,omitempty"`
+
+	// Agent By name.
+	Agent *string `form:"agent,omitempty" json:"agent,omitempty"`
+
+	// Factory By name.
+	Factory *string `form:"factory,omitempty" json:"factory,omitempty"`
+
+	// Job By key.
+	Job *string `form:"job,omitempty" json:"job,omitempty"`
+
+	// Limit How many groups.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListUsageEntriesParams defines parameters for ListUsageEntries.
+type ListUsageEntriesParams struct {
+	// From Moved back to a whole hour. 30 days before `to` where it is left out.
+	From *time.Time `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Moved on to a whole hour, at most 366 days after `from`. Now where it is left out.
+	To *time.Time `form:"to,omitempty" json:"to,omitempty"`
+
+	// Product By name.
+	Product *string `form:"product,omitempty" json:"product,omitempty"`
+
+	// Phase Empty for jobs of no phase.
+	Phase *string `form:"phase,omitempty" json:"phase,omitempty"`
+
+	// Repo Empty for jobs of no repository.
+	Repo *string `form:"repo,omitempty" json:"repo,omitempty"`
+
+	// Model As agents name it.
+	Model *string `form:"model,omitempty" json:"model,omitempty"`
+
+	// Provider As agents name it.
+	Provider *string `form:"provider,omitempty" json:"provider,omitempty"`
+
+	// Agent By name.
+	Agent *string `form:"agent,omitempty" json:"agent,omitempty"`
+
+	// Factory By name.
+	Factory *string `form:"factory,omitempty" json:"factory,omitempty"`
+
+	// Job By key.
+	Job *string `form:"job,omitempty" json:"job,omitempty"`
+
 	// Cursor `next_cursor` of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
@@ -3478,6 +3685,12 @@ type ServerInterface interface {
 	// GetStats Counts by status and product, the age of the oldest ready job, leases past their end.
 	// (GET /stats)
 	GetStats(ctx echo.Context) error
+	// GetUsage What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them.
+	// (GET /usage)
+	GetUsage(ctx echo.Context, params GetUsageParams) error
+	// ListUsageEntries The usage entries, by the instant that they are booked at, newest first. `Accept` with `text/csv` streams all of them from `cursor` on as CSV.
+	// (GET /usage/entries)
+	ListUsageEntries(ctx echo.Context, params ListUsageEntriesParams) error
 	// GetVersion What runs, and the lowest version of a client that is answered.
 	// (GET /version)
 	GetVersion(ctx echo.Context) error
@@ -5080,6 +5293,196 @@ func (w *ServerInterfaceWrapper) GetStats(ctx echo.Context) error {
 	return err
 }
 
+// GetUsage converts echo context to params.
+func (w *ServerInterfaceWrapper) GetUsage(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetUsageParams
+	// ------------- Optional query parameter "group_by" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "group_by", ctx.QueryParams(), &params.GroupBy, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter group_by: %s", err))
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", ctx.QueryParams(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter from: %s", err))
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", ctx.QueryParams(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter to: %s", err))
+	}
+
+	// ------------- Optional query parameter "product" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "product", ctx.QueryParams(), &params.Product, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter product: %s", err))
+	}
+
+	// ------------- Optional query parameter "phase" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "phase", ctx.QueryParams(), &params.Phase, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter phase: %s", err))
+	}
+
+	// ------------- Optional query parameter "repo" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "repo", ctx.QueryParams(), &params.Repo, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter repo: %s", err))
+	}
+
+	// ------------- Optional query parameter "model" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "model", ctx.QueryParams(), &params.Model, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter model: %s", err))
+	}
+
+	// ------------- Optional query parameter "provider" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "provider", ctx.QueryParams(), &params.Provider, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter provider: %s", err))
+	}
+
+	// ------------- Optional query parameter "agent" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent", ctx.QueryParams(), &params.Agent, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter agent: %s", err))
+	}
+
+	// ------------- Optional query parameter "factory" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "factory", ctx.QueryParams(), &params.Factory, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter factory: %s", err))
+	}
+
+	// ------------- Optional query parameter "job" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "job", ctx.QueryParams(), &params.Job, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetUsage(ctx, params)
+	return err
+}
+
+// ListUsageEntries converts echo context to params.
+func (w *ServerInterfaceWrapper) ListUsageEntries(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListUsageEntriesParams
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", ctx.QueryParams(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter from: %s", err))
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", ctx.QueryParams(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter to: %s", err))
+	}
+
+	// ------------- Optional query parameter "product" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "product", ctx.QueryParams(), &params.Product, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter product: %s", err))
+	}
+
+	// ------------- Optional query parameter "phase" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "phase", ctx.QueryParams(), &params.Phase, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter phase: %s", err))
+	}
+
+	// ------------- Optional query parameter "repo" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "repo", ctx.QueryParams(), &params.Repo, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter repo: %s", err))
+	}
+
+	// ------------- Optional query parameter "model" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "model", ctx.QueryParams(), &params.Model, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter model: %s", err))
+	}
+
+	// ------------- Optional query parameter "provider" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "provider", ctx.QueryParams(), &params.Provider, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter provider: %s", err))
+	}
+
+	// ------------- Optional query parameter "agent" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent", ctx.QueryParams(), &params.Agent, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter agent: %s", err))
+	}
+
+	// ------------- Optional query parameter "factory" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "factory", ctx.QueryParams(), &params.Factory, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter factory: %s", err))
+	}
+
+	// ------------- Optional query parameter "job" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "job", ctx.QueryParams(), &params.Job, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListUsageEntries(ctx, params)
+	return err
+}
+
 // GetVersion converts echo context to params.
 func (w *ServerInterfaceWrapper) GetVersion(ctx echo.Context) error {
 	var err error
@@ -5175,6 +5578,8 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.PUT(options.BaseURL+"/products/:product", wrapper.PutProduct, options.OperationMiddlewares["putProduct"]...)
 	router.GET(options.BaseURL+"/prices", wrapper.ListPrices, options.OperationMiddlewares["listPrices"]...)
 	router.PUT(options.BaseURL+"/prices", wrapper.SavePrices, options.OperationMiddlewares["savePrices"]...)
+	router.GET(options.BaseURL+"/usage", wrapper.GetUsage, options.OperationMiddlewares["getUsage"]...)
+	router.GET(options.BaseURL+"/usage/entries", wrapper.ListUsageEntries, options.OperationMiddlewares["listUsageEntries"]...)
 	router.GET(options.BaseURL+"/budgets", wrapper.ListBudgets, options.OperationMiddlewares["listBudgets"]...)
 	router.POST(options.BaseURL+"/budgets", wrapper.CreateBudget, options.OperationMiddlewares["createBudget"]...)
 	router.DELETE(options.BaseURL+"/budgets/:budget", wrapper.DeleteBudget, options.OperationMiddlewares["deleteBudget"]...)
@@ -9108,6 +9513,138 @@ func (response GetStatsdefaultApplicationProblemPlusJSONResponse) VisitGetStatsR
 	return err
 }
 
+type GetUsageRequestObject struct {
+	Params GetUsageParams
+}
+
+type GetUsageResponseObject interface {
+	VisitGetUsageResponse(w http.ResponseWriter) error
+}
+
+type GetUsage200JSONResponse UsageSummary
+
+func (response GetUsage200JSONResponse) VisitGetUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetUsage200TextCsvResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetUsage200TextCsvResponse) VisitGetUsageResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/csv")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetUsagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetUsagedefaultApplicationProblemPlusJSONResponse) VisitGetUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListUsageEntriesRequestObject struct {
+	Params ListUsageEntriesParams
+}
+
+type ListUsageEntriesResponseObject interface {
+	VisitListUsageEntriesResponse(w http.ResponseWriter) error
+}
+
+type ListUsageEntries200JSONResponse UsageBookedPage
+
+func (response ListUsageEntries200JSONResponse) VisitListUsageEntriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListUsageEntries200TextCsvResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ListUsageEntries200TextCsvResponse) VisitListUsageEntriesResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/csv")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type ListUsageEntriesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListUsageEntriesdefaultApplicationProblemPlusJSONResponse) VisitListUsageEntriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetVersionRequestObject struct {
 }
 
@@ -9398,6 +9935,12 @@ type StrictServerInterface interface {
 	// GetStats Counts by status and product, the age of the oldest ready job, leases past their end.
 	// (GET /stats)
 	GetStats(ctx context.Context, request GetStatsRequestObject) (GetStatsResponseObject, error)
+	// GetUsage What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them.
+	// (GET /usage)
+	GetUsage(ctx context.Context, request GetUsageRequestObject) (GetUsageResponseObject, error)
+	// ListUsageEntries The usage entries, by the instant that they are booked at, newest first. `Accept` with `text/csv` streams all of them from `cursor` on as CSV.
+	// (GET /usage/entries)
+	ListUsageEntries(ctx context.Context, request ListUsageEntriesRequestObject) (ListUsageEntriesResponseObject, error)
 	// GetVersion What runs, and the lowest version of a client that is answered.
 	// (GET /version)
 	GetVersion(ctx context.Context, request GetVersionRequestObject) (GetVersionResponseObject, error)
@@ -12436,6 +12979,56 @@ func (sh *strictHandler) GetStats(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(GetStatsResponseObject); ok {
 		return validResponse.VisitGetStatsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetUsage operation middleware
+func (sh *strictHandler) GetUsage(ctx echo.Context, params GetUsageParams) error {
+	var request GetUsageRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetUsage(ctx.Request().Context(), request.(GetUsageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetUsage")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetUsageResponseObject); ok {
+		return validResponse.VisitGetUsageResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListUsageEntries operation middleware
+func (sh *strictHandler) ListUsageEntries(ctx echo.Context, params ListUsageEntriesParams) error {
+	var request ListUsageEntriesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListUsageEntries(ctx.Request().Context(), request.(ListUsageEntriesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListUsageEntries")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListUsageEntriesResponseObject); ok {
+		return validResponse.VisitListUsageEntriesResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -35,6 +35,7 @@ type call struct {
 	token string // as it was sent; streams ask again what it allows
 	// requestID is the one that the answer's header says.
 	requestID string
+	csv       bool // the answer is wanted as CSV
 }
 
 type callKey struct{}
@@ -84,7 +85,8 @@ func (s *Server) admit(c echo.Context, op operation) (*quota.Share, error) {
 		return nil, err
 	}
 	ctx := context.WithValue(c.Request().Context(), callKey{}, call{op: op, who: who, body: body, token: bearerOf(c.Request()),
-		requestID: c.Response().Header().Get(echo.HeaderXRequestID)})
+		requestID: c.Response().Header().Get(echo.HeaderXRequestID),
+		csv:       strings.Contains(c.Request().Header.Get(echo.HeaderAccept), "text/csv")})
 	c.SetRequest(c.Request().WithContext(ctx))
 	return share, nil
 }

@@ -21,6 +21,7 @@ import (
 	"fleetboard/internal/spend/budgets"
 	"fleetboard/internal/spend/estimates"
 	"fleetboard/internal/spend/prices"
+	"fleetboard/internal/spend/usage"
 	"fleetboard/internal/tenancy"
 	"fleetboard/internal/tenancy/quota"
 )
@@ -41,6 +42,7 @@ type Deps struct {
 	Estimates *estimates.Service
 	Budgets   *budgets.Service
 	Prices    *prices.Service
+	Usage     *usage.Service
 	// Coordinator says who leads.
 	Coordinator *coordinator.Service
 	// Wake tells of new events; nil leaves streams to their slow poll.
@@ -88,6 +90,7 @@ type Server struct {
 	reportHandlers
 	routabilityHandlers
 	statusHandlers
+	usageHandlers
 
 	tokens   Bearers
 	log      *slog.Logger
@@ -126,6 +129,7 @@ func New(d Deps) *Server {
 		reportHandlers:      reportHandlers{work: d.Dispatch, ends: d.Dispatch, bodies: bodies, log: d.Log},
 		routabilityHandlers: routabilityHandlers{fleet: d.Fleet, products: d.Jobs},
 		statusHandlers:      statusHandlers{coordinator: d.Coordinator, recovery: d.Dispatch, jobs: d.Jobs, fleet: d.Fleet},
+		usageHandlers:       usageHandlers{usage: d.Usage},
 
 		tokens: d.Tokens, log: d.Log, quota: d.Quota, memory: quota.NewBudget(bodyBudget, bodyPatience),
 		decoding: semaphore.NewWeighted(int64(max(runtime.GOMAXPROCS(0)/2, 1))), echo: echo.New(),

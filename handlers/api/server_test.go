@@ -38,6 +38,7 @@ import (
 	"fleetboard/internal/spend/budgets"
 	"fleetboard/internal/spend/estimates"
 	"fleetboard/internal/spend/prices"
+	"fleetboard/internal/spend/usage"
 	"fleetboard/internal/tenancy"
 )
 
@@ -142,7 +143,7 @@ func newWorld(t *testing.T) *world {
 	board := kanban.New(d, events, wake, log)
 	server := api.New(api.Deps{Jobs: w.jobs, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: w.dispatch, Kanban: board, Estimates: estimates.New(d),
-		Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d),
+		Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d), Usage: usage.NewService(d),
 		Events: events, Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Tokens: arrivals{w}, Log: log, Build: api.Build{Server: "test", Schema: 7}})
 	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		server.ServeHTTP(rw, r)

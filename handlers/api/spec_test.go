@@ -26,7 +26,7 @@ var permissions = map[tenancy.Permission][]string{
 		"GET /events", "GET /events/stream", "GET /factories", "GET /factories/{factory}", "GET /jobs",
 		"GET /jobs/{job}", "GET /jobs/{job}/attempts", "GET /jobs/{job}/dependencies", "GET /jobs/{job}/estimate", "GET /jobs/{job}/events",
 		"GET /jobs/{job}/explanation", "GET /jobs/{job}/logs", "GET /prices", "GET /products", "GET /products/{product}", "GET /stats",
-		"POST /estimates", "POST /routability"},
+		"GET /usage", "GET /usage/entries", "POST /estimates", "POST /routability"},
 	tenancy.CreateJobs: {"POST /jobs"},
 	tenancy.WriteJobs: {"DELETE /jobs/{job}/dependencies/{dep}", "PATCH /jobs/{job}", "POST /jobs/batch", "POST /jobs/bulk",
 		"POST /jobs/{job}/answer", "POST /jobs/{job}/approve", "POST /jobs/{job}/archive", "POST /jobs/{job}/block",

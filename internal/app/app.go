@@ -37,6 +37,7 @@ import (
 	"fleetboard/internal/spend/budgets"
 	"fleetboard/internal/spend/estimates"
 	"fleetboard/internal/spend/prices"
+	"fleetboard/internal/spend/usage"
 	"fleetboard/internal/tenancy/quota"
 )
 
@@ -199,6 +200,7 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, wa
 		Tokens: people.Tokens, Jobs: list, Attempts: tries, JobLogs: lines,
 		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events, Estimates: costs, Budgets: money,
 		Prices:      prices.NewService(a.db),
+		Usage:       usage.NewService(a.db),
 		Coordinator: leader, Wake: wake, Done: a.done, Log: a.log,
 		Quota: limits, ClientAddress: client, Build: build()})
 

@@ -40,7 +40,7 @@ func use(t *testing.T, d *db.DB, workspace ids.ID) {
 		SELECT workspace_id, id, 1, 'ada', 'desk' FROM job WHERE workspace_id = $1 ON CONFLICT DO NOTHING`, workspace)
 	dbfactory.Exec(t, d, `INSERT INTO job_usage SELECT workspace_id, id, 1, 3, 0, 0, 0, 0, 0, 0 FROM job WHERE workspace_id = $1 ON CONFLICT DO NOTHING`, workspace)
 	dbfactory.Exec(t, d, `INSERT INTO usage_hour SELECT workspace_id, '2026-11-21T10:00:00Z', id, 1, 'p', 'm', product_id, '', '', 'ada', 'desk', 3,
-		0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM job WHERE workspace_id = $1 ON CONFLICT DO NOTHING`, workspace)
+		0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM job WHERE workspace_id = $1 ON CONFLICT DO NOTHING`, workspace)
 	dbfactory.Exec(t, d, `INSERT INTO usage_entry
 		SELECT workspace_id, key || '-' || n, id, 1, id, product_id, 'p', 'm', '', 0, 0, 0, 0, NULL, '', now() FROM job, generate_series(1, 3) n
 		WHERE workspace_id = $1 ON CONFLICT DO NOTHING`, workspace)

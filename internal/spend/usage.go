@@ -29,6 +29,16 @@ func (u Usage) Tokens() int64 {
 	return u.Input + u.Output + u.CacheRead + u.CacheWrite + u.CacheWrite1h
 }
 
+// CacheShare is what part of all that models read came from a cache, 0 to 1; false where
+// they read nothing.
+func (u Usage) CacheShare() (float64, bool) {
+	read := u.Input + u.CacheRead + u.CacheWrite + u.CacheWrite1h
+	if read == 0 {
+		return 0, false
+	}
+	return float64(u.CacheRead) / float64(read), true
+}
+
 // plus is the sums of both.
 func (u Usage) plus(v Usage) Usage {
 	return Usage{Entries: u.Entries + v.Entries, Input: u.Input + v.Input, Output: u.Output + v.Output,

@@ -891,6 +891,48 @@ func (e Tier) Valid() bool {
 	}
 }
 
+// Defines values for UsageDimension.
+const (
+	UsageDimensionAgent    UsageDimension = "agent"
+	UsageDimensionDay      UsageDimension = "day"
+	UsageDimensionFactory  UsageDimension = "factory"
+	UsageDimensionHour     UsageDimension = "hour"
+	UsageDimensionJob      UsageDimension = "job"
+	UsageDimensionModel    UsageDimension = "model"
+	UsageDimensionPhase    UsageDimension = "phase"
+	UsageDimensionProduct  UsageDimension = "product"
+	UsageDimensionProvider UsageDimension = "provider"
+	UsageDimensionRepo     UsageDimension = "repo"
+)
+
+// Valid indicates whether the value is a known member of the UsageDimension enum.
+func (e UsageDimension) Valid() bool {
+	switch e {
+	case UsageDimensionAgent:
+		return true
+	case UsageDimensionDay:
+		return true
+	case UsageDimensionFactory:
+		return true
+	case UsageDimensionHour:
+		return true
+	case UsageDimensionJob:
+		return true
+	case UsageDimensionModel:
+		return true
+	case UsageDimensionPhase:
+		return true
+	case UsageDimensionProduct:
+		return true
+	case UsageDimensionProvider:
+		return true
+	case UsageDimensionRepo:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for UsageResultStatus.
 const (
 	Known    UsageResultStatus = "known"
@@ -1454,6 +1496,9 @@ type BulkItemAnswer struct {
 	// Status As the HTTP status of the call alone would be.
 	Status int `json:"status"`
 }
+
+// CacheShare What part of all that models read came from a cache, 0 to 1; null where they read nothing.
+type CacheShare = json.Number
 
 // CapabilityList Tokens such as `os:linux` or `node:20`.
 type CapabilityList = []string
@@ -2640,6 +2685,61 @@ type UsageAnswer struct {
 	Results []UsageResult `json:"results"`
 }
 
+// UsageBooked A usage entry as it stands now, and what it is booked under.
+type UsageBooked struct {
+	Agent string `json:"agent"`
+
+	// At As the agent said.
+	At time.Time `json:"at"`
+
+	// BookedAt The instant that its price, its hour and its budgets' periods go by.
+	BookedAt           time.Time `json:"booked_at"`
+	CacheReadTokens    int64     `json:"cache_read_tokens"`
+	CacheWrite1HTokens int64     `json:"cache_write_1h_tokens"`
+	CacheWriteTokens   int64     `json:"cache_write_tokens"`
+
+	// ChargedUSD What budgets were charged.
+	ChargedUSD string `json:"charged_usd"`
+
+	// ComputedUSD By its price; null where its model has none.
+	ComputedUSD *string `json:"computed_usd"`
+	Epoch       int64   `json:"epoch"`
+	Factory     string  `json:"factory"`
+	ID          string  `json:"id"`
+	InputTokens int64   `json:"input_tokens"`
+
+	// Job Its key; empty where the job is gone.
+	Job string `json:"job"`
+
+	// Late Told after its lease had ended.
+	Late         bool   `json:"late"`
+	Model        string `json:"model"`
+	Operation    string `json:"operation"`
+	OutputTokens int64  `json:"output_tokens"`
+	Phase        string `json:"phase"`
+
+	// Price The price that it is booked by, below zero for a built-in one.
+	Price           *int64 `json:"price"`
+	Product         string `json:"product"`
+	Provider        string `json:"provider"`
+	ProviderSession string `json:"provider_session"`
+	Repo            string `json:"repo"`
+
+	// ReportedUSD As the agent said; null where it did not.
+	ReportedUSD *string `json:"reported_usd"`
+}
+
+// UsageBookedPage defines model for UsageBookedPage.
+type UsageBookedPage struct {
+	Items []UsageBooked `json:"items"`
+
+	// NextCursor Cursor of the next page; empty at the end.
+	NextCursor NextCursor `json:"next_cursor"`
+}
+
+// UsageDimension defines model for UsageDimension.
+type UsageDimension string
+
 // UsageEntries What models were used for since the last call, as POST /fleet/usage takes it; the entries are booked before the call is carried out, also where it is refused, and are answered in `usage_results`. A call may have 200 of them.
 type UsageEntries = []UsageEntry
 
@@ -2689,6 +2789,21 @@ type UsageEntry struct {
 	ProviderSession *string `json:"provider_session,omitempty"`
 }
 
+// UsageGroup defines model for UsageGroup.
+type UsageGroup struct {
+	// CacheShare What part of all that models read came from a cache, 0 to 1; null where they read nothing.
+	CacheShare *CacheShare `json:"cache_share"`
+
+	// Group The name of the group: of a job its key, of a day its date, of an hour its beginning.
+	Group string `json:"group"`
+
+	// Label The title of a job, empty otherwise.
+	Label string `json:"label"`
+
+	// Usage Sums of usage entries. The meters are disjoint.
+	Usage Usage `json:"usage"`
+}
+
 // UsageReport defines model for UsageReport.
 type UsageReport struct {
 	Entries []UsageEntry `json:"entries"`
@@ -2719,6 +2834,22 @@ type UsageResultStatus string
 
 // UsageResults What became of each entry of `usage`, in their order.
 type UsageResults = []UsageResult
+
+// UsageSummary defines model for UsageSummary.
+type UsageSummary struct {
+	// CacheShare What part of all that models read came from a cache, 0 to 1; null where they read nothing.
+	CacheShare *CacheShare    `json:"cache_share"`
+	From       time.Time      `json:"from"`
+	GroupBy    UsageDimension `json:"group_by"`
+
+	// Groups How many groups there are, also beyond `limit`.
+	Groups int          `json:"groups"`
+	Items  []UsageGroup `json:"items"`
+	To     time.Time    `json:"to"`
+
+	// Total Sums of usage entries. The meters are disjoint.
+	Total Usage `json:"total"`
+}
 
 // Version The version that was seen; another one is 409.
 type Version = int
@@ -2950,6 +3081,82 @@ type ListJobLogsParams struct {
 
 // ListProductsParams defines parameters for ListProducts.
 type ListProductsParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// GetUsageParams defines parameters for GetUsage.
+type GetUsageParams struct {
+	// GroupBy Days and hours are in UTC.
+	GroupBy *UsageDimension `form:"group_by,omitempty" json:"group_by,omitempty"`
+
+	// From Moved back to a whole hour. 30 days before `to` where it is left out.
+	From *time.Time `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Moved on to a whole hour, at most 366 days after `from`. Now where it is left out.
+	To *time.Time `form:"to,omitempty" json:"to,omitempty"`
+
+	// Product By name.
+	Product *string `form:"product,omitempty" json:"product,omitempty"`
+
+	// Phase Empty for jobs of no phase.
+	Phase *string `form:"phase,omitempty" json:"phase,omitempty"`
+
+	// Repo Empty for jobs of no repository.
+	Repo *string `form:"repo,omitempty" json:"repo,omitempty"`
+
+	// Model As agents name it.
+	Model *string `form:"model,omitempty" json:"model,omitempty"`
+
+	// Provider As agents name it.
+	Provider *string `form:"provider,omitempty" json:"provider,omitempty"`
+
+	// Agent By name.
+	Agent *string `form:"agent,omitempty" json:"agent,omitempty"`
+
+	// Factory By name.
+	Factory *string `form:"factory,omitempty" json:"factory,omitempty"`
+
+	// Job By key.
+	Job *string `form:"job,omitempty" json:"job,omitempty"`
+
+	// Limit How many groups.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListUsageEntriesParams defines parameters for ListUsageEntries.
+type ListUsageEntriesParams struct {
+	// From Moved back to a whole hour. 30 days before `to` where it is left out.
+	From *time.Time `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Moved on to a whole hour, at most 366 days after `from`. Now where it is left out.
+	To *time.Time `form:"to,omitempty" json:"to,omitempty"`
+
+	// Product By name.
+	Product *string `form:"product,omitempty" json:"product,omitempty"`
+
+	// Phase Empty for jobs of no phase.
+	Phase *string `form:"phase,omitempty" json:"phase,omitempty"`
+
+	// Repo Empty for jobs of no repository.
+	Repo *string `form:"repo,omitempty" json:"repo,omitempty"`
+
+	// Model As agents name it.
+	Model *string `form:"model,omitempty" json:"model,omitempty"`
+
+	// Provider As agents name it.
+	Provider *string `form:"provider,omitempty" json:"provider,omitempty"`
+
+	// Agent By name.
+	Agent *string `form:"agent,omitempty" json:"agent,omitempty"`
+
+	// Factory By name.
+	Factory *string `form:"factory,omitempty" json:"factory,omitempty"`
+
+	// Job By key.
+	Job *string `form:"job,omitempty" json:"job,omitempty"`
+
 	// Cursor `next_cursor` of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
@@ -4105,6 +4312,16 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /stats (the `GetStats` operationId).
 	GetStats(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetUsage What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them.
+	//
+	// Corresponds with GET /usage (the `GetUsage` operationId).
+	GetUsage(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListUsageEntries The usage entries, by the instant that they are booked at, newest first. `Accept` with `text/csv` streams all of them from `cursor` on as CSV.
+	//
+	// Corresponds with GET /usage/entries (the `ListUsageEntries` operationId).
+	ListUsageEntries(ctx context.Context, params *ListUsageEntriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetVersion What runs, and the lowest version of a client that is answered.
 	//
@@ -6141,6 +6358,36 @@ func (c *Client) PreviewRoutability(ctx context.Context, body PreviewRoutability
 // Corresponds with GET /stats (the `GetStats` operationId).
 func (c *Client) GetStats(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetStatsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetUsage What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them.
+//
+// Corresponds with GET /usage (the `GetUsage` operationId).
+func (c *Client) GetUsage(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetUsageRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListUsageEntries The usage entries, by the instant that they are booked at, newest first. `Accept` with `text/csv` streams all of them from `cursor` on as CSV.
+//
+// Corresponds with GET /usage/entries (the `ListUsageEntries` operationId).
+func (c *Client) ListUsageEntries(ctx context.Context, params *ListUsageEntriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListUsageEntriesRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -10218,6 +10465,378 @@ func NewGetStatsRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewGetUsageRequest constructs an http.Request for the GetUsage method
+func NewGetUsageRequest(server string, params *GetUsageParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/usage")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.GroupBy != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "group_by", *params.GroupBy, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Product != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "product", *params.Product, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Phase != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "phase", *params.Phase, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Repo != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "repo", *params.Repo, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Model != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "model", *params.Model, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Provider != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "provider", *params.Provider, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Agent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "agent", *params.Agent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Factory != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "factory", *params.Factory, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Job != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "job", *params.Job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListUsageEntriesRequest constructs an http.Request for the ListUsageEntries method
+func NewListUsageEntriesRequest(server string, params *ListUsageEntriesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/usage/entries")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Product != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "product", *params.Product, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Phase != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "phase", *params.Phase, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Repo != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "repo", *params.Repo, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Model != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "model", *params.Model, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Provider != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "provider", *params.Provider, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Agent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "agent", *params.Agent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Factory != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "factory", *params.Factory, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Job != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "job", *params.Job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetVersionRequest constructs an http.Request for the GetVersion method
 func NewGetVersionRequest(server string) (*http.Request, error) {
 	var err error
@@ -11159,6 +11778,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /stats (the `GetStats` operationId).
 	GetStatsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetStatsResponse, error)
+
+	// GetUsageWithResponse What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /usage (the `GetUsage` operationId).
+	GetUsageWithResponse(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*GetUsageResponse, error)
+
+	// ListUsageEntriesWithResponse The usage entries, by the instant that they are booked at, newest first. `Accept` with `text/csv` streams all of them from `cursor` on as CSV.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /usage/entries (the `ListUsageEntries` operationId).
+	ListUsageEntriesWithResponse(ctx context.Context, params *ListUsageEntriesParams, reqEditors ...RequestEditorFn) (*ListUsageEntriesResponse, error)
 
 	// GetVersionWithResponse What runs, and the lowest version of a client that is answered.
 	//
@@ -15677,6 +16310,118 @@ func (r GetStatsResponse) ContentType() string {
 	return ""
 }
 
+// GetUsageResponseDefaultHeaders the declared response headers of an HTTP default response for GetUsage
+type GetUsageResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type GetUsageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UsageSummary
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetUsageResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetUsageResponse) GetJSON200() *UsageSummary {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetUsageResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetUsageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetUsageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetUsageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetUsageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListUsageEntriesResponseDefaultHeaders the declared response headers of an HTTP default response for ListUsageEntries
+type ListUsageEntriesResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListUsageEntriesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UsageBookedPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListUsageEntriesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListUsageEntriesResponse) GetJSON200() *UsageBookedPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListUsageEntriesResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListUsageEntriesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListUsageEntriesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListUsageEntriesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListUsageEntriesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetVersionResponseDefaultHeaders the declared response headers of an HTTP default response for GetVersion
 type GetVersionResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -17346,6 +18091,32 @@ func (c *ClientWithResponses) GetStatsWithResponse(ctx context.Context, reqEdito
 		return nil, err
 	}
 	return ParseGetStatsResponse(rsp)
+}
+
+// GetUsageWithResponse What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /usage (the `GetUsage` operationId).
+func (c *ClientWithResponses) GetUsageWithResponse(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*GetUsageResponse, error) {
+	rsp, err := c.GetUsage(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetUsageResponse(rsp)
+}
+
+// ListUsageEntriesWithResponse The usage entries, by the instant that they are booked at, newest first. `Accept` with `text/csv` streams all of them from `cursor` on as CSV.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /usage/entries (the `ListUsageEntries` operationId).
+func (c *ClientWithResponses) ListUsageEntriesWithResponse(ctx context.Context, params *ListUsageEntriesParams, reqEditors ...RequestEditorFn) (*ListUsageEntriesResponse, error) {
+	rsp, err := c.ListUsageEntries(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListUsageEntriesResponse(rsp)
 }
 
 // GetVersionWithResponse What runs, and the lowest version of a client that is answered.
@@ -21652,6 +22423,118 @@ func ParseGetStatsResponse(rsp *http.Response) (*GetStatsResponse, error) {
 	switch {
 	case true:
 		var headers GetStatsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetUsageResponse parses an HTTP response from a GetUsageWithResponse call
+func ParseGetUsageResponse(rsp *http.Response) (*GetUsageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetUsageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UsageSummary
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	case rsp.StatusCode == 200:
+		// Content-type (text/csv) unsupported
+
+	}
+
+	switch {
+	case true:
+		var headers GetUsageResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListUsageEntriesResponse parses an HTTP response from a ListUsageEntriesWithResponse call
+func ParseListUsageEntriesResponse(rsp *http.Response) (*ListUsageEntriesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListUsageEntriesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UsageBookedPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	case rsp.StatusCode == 200:
+		// Content-type (text/csv) unsupported
+
+	}
+
+	switch {
+	case true:
+		var headers ListUsageEntriesResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

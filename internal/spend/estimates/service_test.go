@@ -95,8 +95,8 @@ func TestWhatBecomesHistory(t *testing.T) {
 	for model, tokens := range map[string]int64{"a": 100, "b": 300} {
 		dbfactory.Exec(t, w.db, `INSERT INTO usage_hour (workspace_id, hour, job_id, epoch, provider, model, product_id, phase, repo, agent, factory,
 				entries, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, charged_nanos, computed_nanos,
-				reported_nanos, imputed_nanos, unpriced_tokens)
-			SELECT workspace_id, date_trunc('hour', now()), id, 1, 'p', $2, product_id, '', '', 'ada', 'desk', 1, $3, 0, 0, 0, 0, 0, 0, 0, 0, $3
+				reported_nanos, imputed_nanos, unpriced_tokens, unpriced)
+			SELECT workspace_id, date_trunc('hour', now()), id, 1, 'p', $2, product_id, '', '', 'ada', 'desk', 1, $3, 0, 0, 0, 0, 0, 0, 0, 0, $3, 1
 			FROM job WHERE id = $1`, known, model, tokens)
 	}
 	if n := w.extend(); n != 6 {

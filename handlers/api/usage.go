@@ -1,0 +1,184 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"fleetboard/handlers/usagecsv"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/usage"
+	"fleetboard/internal/tenancy"
+)
+
+// usageHandlers answer the calls about what was used.
+type usageHandlers struct{ usage usageReporter }
+
+type usageReporter interface {
+	Report(ctx context.Context, who tenancy.Principal, query usage.Query, most int, by ...usage.Dimension) (usage.Report, error)
+	Entries(ctx context.Context, who tenancy.Principal, query usage.EntryQuery) (list []usage.Entry, more bool, err error)
+}
+
+const (
+	defaultGroups = 100
+	// defaultSpan is how far a report goes back where the call does not say.
+	defaultSpan = 30 * 24 * time.Hour
+)
+
+// GetUsage gives sums in groups.
+func (s *usageHandlers) GetUsage(ctx context.Context, r GetUsageRequestObject) (GetUsageResponseObject, error) {
+	p, by := r.Params, usage.Product
+	if p.GroupBy != nil {
+		by = usage.Dimension(*p.GroupBy)
+	}
+	query := usageQuery(p.From, p.To, map[usage.Dimension]*string{usage.Product: p.Product, usage.Phase: p.Phase, usage.Repo: p.Repo,
+		usage.Model: p.Model, usage.Provider: p.Provider, usage.Agent: p.Agent, usage.Factory: p.Factory, usage.Job: p.Job})
+	most := defaultGroups
+	if p.Limit != nil {
+		most = *p.Limit
+	}
+	csv := callOf(ctx).csv
+	if csv {
+		most = usage.MaxGroups
+	}
+	report, err := s.usage.Report(ctx, whoOf(ctx), query, most, by)
+	if err != nil {
+		return nil, err
+	}
+	groups := report.By[by]
+	if csv {
+		if groups.Count > most {
+			return nil, fault.Invalid("group_by", "It must give at most %d groups (these are %d): take a shorter period or filter.", most,
+				groups.Count)
+		}
+		var text bytes.Buffer
+		err := usagecsv.WriteSums(&text, by, groups.Sums)
+		return GetUsage200TextCsvResponse{Body: &text, ContentLength: int64(text.Len())}, err
+	}
+	return GetUsage200JSONResponse{From: report.From, To: report.Until, GroupBy: UsageDimension(by), Groups: groups.Count,
+		Items: models(groups.Sums, usageGroupModel), Total: usageModel(report.Total), CacheShare: cacheShare(report.Total)}, nil
+}
+
+func usageGroupModel(s usage.Sum) UsageGroup {
+	return UsageGroup{Group: s.Group, Label: s.Label, Usage: usageModel(s.Usage), CacheShare: cacheShare(s.Usage)}
+}
+
+// cacheShare is what part of what was read came from a cache, to four places.
+func cacheShare(u spend.Usage) *CacheShare {
+	share, any := u.CacheShare()
+	if !any {
+		return nil
+	}
+	number := CacheShare(json.Number(strconv.FormatFloat(share, 'f', 4, 64)))
+	return &number
+}
+
+func usageQuery(from, until *time.Time, filter map[usage.Dimension]*string) usage.Query {
+	q := usage.Query{Until: time.Now(), Filter: map[usage.Dimension]string{}}
+	if until != nil {
+		q.Until = *until
+	}
+	if q.From = q.Until.Add(-defaultSpan); from != nil {
+		q.From = *from
+	}
+	for d, value := range filter {
+		if value != nil {
+			q.Filter[d] = *value
+		}
+	}
+	return q
+}
+
+// ListUsageEntries gives entries, newest first.
+func (s *usageHandlers) ListUsageEntries(ctx context.Context, r ListUsageEntriesRequestObject) (ListUsageEntriesResponseObject, error) {
+	p := r.Params
+	query := usage.EntryQuery{Limit: limit(p.Limit), Query: usageQuery(p.From, p.To, map[usage.Dimension]*string{usage.Product: p.Product,
+		usage.Phase: p.Phase, usage.Repo: p.Repo, usage.Model: p.Model, usage.Provider: p.Provider, usage.Agent: p.Agent,
+		usage.Factory: p.Factory, usage.Job: p.Job})}
+	var err error
+	if query.Before, err = usagePosition(p.Cursor); err != nil {
+		return nil, err
+	}
+	csv := callOf(ctx).csv
+	if csv {
+		query.Limit = usage.MaxEntries
+	}
+	list, more, err := s.usage.Entries(ctx, whoOf(ctx), query)
+	if err != nil {
+		return nil, err
+	}
+	if csv {
+		return entriesCSV{ctx: ctx, usage: s.usage, query: query, first: list, more: more}, nil
+	}
+	return ListUsageEntries200JSONResponse{Items: models(list, usageBookedModel), NextCursor: usageCursor(list, more)}, nil
+}
+
+// usageCursor names the last entry of a page, "" where nothing comes after it.
+func usageCursor(list []usage.Entry, more bool) string {
+	if !more {
+		return ""
+	}
+	last := list[len(list)-1]
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(last.BookedAt.UnixMicro(), 10) + " " + last.ID))
+}
+
+func usagePosition(cursor *string) (usage.Position, error) {
+	if value(cursor) == "" {
+		return usage.Position{}, nil
+	}
+	text, err := base64.RawURLEncoding.DecodeString(*cursor)
+	micros, id, cut := strings.Cut(string(text), " ")
+	at, bad := strconv.ParseInt(micros, 10, 64)
+	if err != nil || !cut || bad != nil || at <= 0 || at > newestMicros {
+		return usage.Position{}, fault.Invalid("cursor", "It must be one that this server gave out.")
+	}
+	return usage.Position{At: time.UnixMicro(at), ID: strings.ToValidUTF8(strings.ReplaceAll(id, "\x00", ""), "")}, nil
+}
+
+// newestMicros is the year 9999, beyond which no entry is booked.
+var newestMicros = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
+
+// entriesCSV streams entries page by page, so that it holds one page whatever there is.
+type entriesCSV struct {
+	ctx   context.Context //nolint:containedctx // of the call; it ends when the reader leaves
+	usage usageReporter
+	query usage.EntryQuery
+	first []usage.Entry
+	more  bool
+}
+
+// VisitListUsageEntriesResponse writes all pages. What breaks off is cut, so that nobody
+// takes a part for the whole.
+func (e entriesCSV) VisitListUsageEntriesResponse(w http.ResponseWriter) error {
+	w.Header().Set("Content-Type", usagecsv.ContentType)
+	w.WriteHeader(http.StatusOK)
+	err := usagecsv.WriteEntryHead(w)
+	for list, more := e.first, e.more; err == nil; {
+		// Where the connection cannot be given more time, the server's own limit holds.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
+		if err = usagecsv.WriteEntries(w, list); err != nil || !more {
+			break
+		}
+		last := list[len(list)-1]
+		e.query.Before = usage.Position{At: last.BookedAt, ID: last.ID}
+		list, more, err = e.usage.Entries(e.ctx, whoOf(e.ctx), e.query)
+	}
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+func usageBookedModel(e usage.Entry) UsageBooked {
+	return UsageBooked{ID: e.ID, BookedAt: e.BookedAt.UTC(), At: e.At.UTC(), Job: e.JobKey, Epoch: e.Epoch, Product: e.Product, Phase: e.Phase,
+		Repo: e.Repo, Agent: e.Agent, Factory: e.Factory, Provider: e.Provider, Model: e.Model, ProviderSession: e.Session,
+		Operation: e.Operation, InputTokens: e.Input, OutputTokens: e.Output, CacheReadTokens: e.CacheRead,
+		CacheWriteTokens: e.CacheWrite, CacheWrite1HTokens: e.CacheWrite1h, ChargedUSD: e.Charged.Fixed(),
+		ComputedUSD: usdOrNull(e.ComputedNanos), ReportedUSD: usdOrNull(e.ReportedNanos), Price: e.Price, Late: e.Late}
+}

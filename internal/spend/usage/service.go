@@ -1,0 +1,132 @@
+package usage
+
+import (
+	"context"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
+	"fleetboard/internal/tenancy"
+)
+
+// Service reads usage.
+type Service struct{ db *db.DB }
+
+// NewService returns the usage that is kept in d.
+func NewService(d *db.DB) *Service { return &Service{db: d} }
+
+// Sum is what one group used.
+type Sum struct {
+	spend.Usage
+
+	Group string // what the dimension calls it
+	Label string // the title of a job, "" otherwise
+}
+
+// Groups are the groups of a dimension: the dearest first, and of days and hours the
+// latest.
+type Groups struct {
+	Sums []Sum
+	// Count is how many groups there are, of which Sums may be the first.
+	Count int
+}
+
+// Report is what was used within whole hours.
+type Report struct {
+	From, Until time.Time
+	Total       spend.Usage
+	By          map[Dimension]Groups
+}
+
+// Report sums up usage by dimensions, at most so many groups of each.
+//
+// Faults: Forbidden; Validation by field.
+func (s *Service) Report(ctx context.Context, who tenancy.Principal, query Query, most int, by ...Dimension) (r Report, err error) {
+	if err := mayRead(who); err != nil {
+		return r, err
+	}
+	if err := checkDimensions(by); err != nil {
+		return r, err
+	}
+	if query, err = query.checked(); err != nil {
+		return r, err
+	}
+	r = Report{From: query.From, Until: query.Until, By: map[Dimension]Groups{}}
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		return r.sumTx(ctx, tx, who.Workspace, query, min(max(most, 1), MaxGroups), by)
+	})
+	return r, err
+}
+
+// EntryQuery says which entries are listed.
+type EntryQuery struct {
+	Query
+
+	// Before is the entry whose older ones are wanted; the zero value begins with the
+	// newest.
+	Before Position
+	Limit  int
+}
+
+// Position is where a list of entries goes on.
+type Position struct {
+	At time.Time
+	ID string
+}
+
+// Entry is a usage entry with what it is booked under.
+type Entry struct {
+	spend.Usage
+
+	ID        string
+	BookedAt  time.Time // whose price, hour and periods it counts in
+	At        time.Time // as its agent said
+	JobID     ids.ID
+	JobKey    string // "" where the job is gone
+	Epoch     int64
+	Product   string
+	Phase     string
+	Repo      string
+	Agent     string
+	Factory   string
+	Provider  string
+	Model     string
+	Session   string
+	Operation string
+	// ComputedNanos and ReportedNanos are nil where they are unknown.
+	ComputedNanos, ReportedNanos *spend.Nanos
+	// Price is the price that it was booked by: below zero a built-in one, nil for none.
+	Price *int64
+	Late  bool // told after its lease had ended
+}
+
+// Entries lists usage entries by the instant that they are booked at, newest first, and
+// says whether there are more.
+//
+// Faults: Forbidden; Validation by field.
+func (s *Service) Entries(ctx context.Context, who tenancy.Principal, query EntryQuery) (list []Entry, more bool, err error) {
+	if err := mayRead(who); err != nil {
+		return nil, false, err
+	}
+	if query.Query, err = query.checked(); err != nil {
+		return nil, false, err
+	}
+	limit := min(max(query.Limit, 1), MaxEntries)
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		list, err = entriesTx(ctx, tx, who.Workspace, query, limit+1)
+		return err
+	})
+	if len(list) > limit {
+		return list[:limit], true, err
+	}
+	return list, false, err
+}
+
+func mayRead(who tenancy.Principal) error {
+	if !who.Can(tenancy.ReadBoard) {
+		return fault.New(fault.Forbidden, "Only members of the workspace read usage.")
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package usage
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
+)
+
+var q = dbsqlc.New()
+
+// newest is later than all entries.
+var newest = Position{At: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
+
+// filter is the value that a query wants of a dimension, nil where it wants all.
+func (q Query) filter(d Dimension) *string {
+	value, wanted := q.Filter[d]
+	if !wanted {
+		return nil
+	}
+	return &value
+}
+
+// sumTx reads the sums of a report.
+func (r *Report) sumTx(ctx context.Context, tx db.Tx, workspace ids.ID, query Query, most int, by []Dimension) error {
+	p := dbsqlc.UsageSumsParams{WorkspaceID: workspace, MaxGroups: int64(most), Since: query.From, Until: query.Until,
+		Product: query.filter(Product), Phase: query.filter(Phase), Repo: query.filter(Repo), Provider: query.filter(Provider),
+		Model: query.filter(Model), Agent: query.filter(Agent), Factory: query.filter(Factory), Job: query.filter(Job),
+		Dimensions: []string{string(total)}}
+	for _, d := range by {
+		p.Dimensions = append(p.Dimensions, string(d))
+		r.By[d] = Groups{}
+	}
+	rows, err := q.UsageSums(ctx, tx, p)
+	if err != nil {
+		return fmt.Errorf("sum up usage: %w", err)
+	}
+	for _, row := range rows {
+		used := spend.Usage{Entries: row.Entries, Input: row.InputTokens, Output: row.OutputTokens, CacheRead: row.CacheReadTokens,
+			CacheWrite: row.CacheWriteTokens, CacheWrite1h: row.CacheWrite1hTokens, Charged: spend.Nanos(row.ChargedNanos),
+			Computed: spend.Nanos(row.ComputedNanos), Reported: spend.Nanos(row.ReportedNanos), Imputed: spend.Nanos(row.ImputedNanos),
+			UnpricedTokens: row.UnpricedTokens, Unpriced: row.Unpriced}
+		if Dimension(row.Dimension) == total {
+			r.Total = used
+			continue
+		}
+		g := r.By[Dimension(row.Dimension)]
+		g.Count = int(row.GroupCount)
+		g.Sums = append(g.Sums, Sum{Usage: used, Group: row.Name, Label: row.Label})
+		r.By[Dimension(row.Dimension)] = g
+	}
+	return nil
+}
+
+func entriesTx(ctx context.Context, tx db.Tx, workspace ids.ID, query EntryQuery, most int) ([]Entry, error) {
+	before := query.Before
+	if before.At.IsZero() {
+		before = newest
+	}
+	rows, err := q.UsageEntries(ctx, tx, dbsqlc.UsageEntriesParams{WorkspaceID: workspace, Since: query.From, Until: query.Until,
+		BeforeAt: before.At, BeforeID: before.ID, MaxRows: int32(most), //nolint:gosec // at most MaxEntries and one
+		Product: query.filter(Product), Phase: query.filter(Phase), Repo: query.filter(Repo), Provider: query.filter(Provider),
+		Model: query.filter(Model), Agent: query.filter(Agent), Factory: query.filter(Factory), Job: query.filter(Job)})
+	if err != nil {
+		return nil, fmt.Errorf("list usage entries: %w", err)
+	}
+	list := make([]Entry, 0, len(rows))
+	for _, r := range rows {
+		e := Entry{ID: r.ID, BookedAt: r.BookedAt, At: r.At, JobID: r.JobID, JobKey: r.JobKey, Epoch: r.Epoch, Product: r.Product,
+			Phase: r.Phase, Repo: r.Repo, Agent: r.Agent, Factory: r.Factory, Provider: r.Provider, Model: r.Model,
+			Session: r.ProviderSession, Operation: r.Operation, Price: r.PriceID, Late: r.Late,
+			ComputedNanos: (*spend.Nanos)(r.ComputedNanos), ReportedNanos: (*spend.Nanos)(r.ReportedNanos),
+			Usage: spend.Usage{Entries: 1, Input: r.InputTokens, Output: r.OutputTokens, CacheRead: r.CacheReadTokens,
+				CacheWrite: r.CacheWriteTokens, CacheWrite1h: r.CacheWrite1hTokens, Charged: spend.Nanos(r.ChargedNanos)}}
+		if r.PriceID == nil {
+			e.UnpricedTokens = e.Tokens()
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
