@@ -17,10 +17,12 @@ import (
 	"fleetboard/handlers/login"
 	"fleetboard/handlers/needsyou"
 	"fleetboard/handlers/palette"
+	"fleetboard/handlers/prices"
 	"fleetboard/handlers/review"
 	"fleetboard/handlers/settings"
 	"fleetboard/handlers/statuspage"
 	"fleetboard/handlers/timeline"
+	"fleetboard/handlers/usage"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/tenancy"
 	"fleetboard/static"
@@ -55,6 +57,8 @@ func (s *Server) pages() []web.Route {
 		jobform.New(jobform.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Dispatch: d.Dispatch}).Routes(),
 		palette.New(palette.Deps{Jobs: d.Jobs, Fleet: d.Fleet}).Routes(),
 		standing.Routes(), money.Routes(),
+		usage.New(usage.Deps{Web: site, Kanban: d.Kanban, Usage: d.Usage}).Routes(),
+		prices.New(prices.Deps{Web: site, Kanban: d.Kanban, Prices: d.Prices}).Routes(),
 		login.New(login.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions, Fleet: d.Fleet,
 			Log: d.Log}).Routes(),
 		settings.New(settings.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions,

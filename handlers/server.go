@@ -23,6 +23,8 @@ import (
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/spend/budgets"
+	"fleetboard/internal/spend/prices"
+	"fleetboard/internal/spend/usage"
 	"fleetboard/internal/tenancy/quota"
 )
 
@@ -43,6 +45,8 @@ type Deps struct {
 	Kanban   *kanban.Service
 	Events   *eventlog.Log
 	Budgets  *budgets.Service
+	Prices   *prices.Service
+	Usage    *usage.Service
 	// Coordinator says who leads.
 	Coordinator *coordinator.Service
 

@@ -363,3 +363,48 @@ func (q *Queries) UsageSums(ctx context.Context, db DBTX, arg UsageSumsParams) (
 	}
 	return items, nil
 }
+
+const usageUnpriced = `-- name: UsageUnpriced :many
+SELECT h.provider, h.model, sum(h.unpriced_tokens)::bigint AS tokens
+FROM usage_hour h WHERE h.workspace_id = $1 AND h.hour >= $2 AND h.hour < $3 AND h.unpriced_tokens > 0
+GROUP BY h.provider, h.model ORDER BY tokens DESC, h.provider, h.model LIMIT $4
+`
+
+type UsageUnpricedParams struct {
+	WorkspaceID uuid.UUID
+	Since       time.Time
+	Until       time.Time
+	MaxGroups   int32
+}
+
+type UsageUnpricedRow struct {
+	Provider string
+	Model    string
+	Tokens   int64
+}
+
+// The models with tokens that have no price, those with the most first.
+func (q *Queries) UsageUnpriced(ctx context.Context, db DBTX, arg UsageUnpricedParams) ([]UsageUnpricedRow, error) {
+	rows, err := db.Query(ctx, usageUnpriced,
+		arg.WorkspaceID,
+		arg.Since,
+		arg.Until,
+		arg.MaxGroups,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []UsageUnpricedRow{}
+	for rows.Next() {
+		var i UsageUnpricedRow
+		if err := rows.Scan(&i.Provider, &i.Model, &i.Tokens); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

@@ -96,3 +96,9 @@ SELECT h.provider, h.model, sum(h.entries)::bigint AS entries, sum(h.input_token
     least(sum(h.imputed_nanos), 9223372036854775807)::bigint AS imputed_nanos, sum(h.unpriced_tokens)::bigint AS unpriced_tokens, sum(h.unpriced)::bigint AS unpriced
 FROM usage_hour h WHERE h.workspace_id = @workspace_id AND h.job_id = @job_id
 GROUP BY h.provider, h.model ORDER BY charged_nanos DESC, h.provider, h.model LIMIT @max_groups;
+
+-- name: UsageUnpriced :many
+-- The models with tokens that have no price, those with the most first.
+SELECT h.provider, h.model, sum(h.unpriced_tokens)::bigint AS tokens
+FROM usage_hour h WHERE h.workspace_id = @workspace_id AND h.hour >= @since AND h.hour < @until AND h.unpriced_tokens > 0
+GROUP BY h.provider, h.model ORDER BY tokens DESC, h.provider, h.model LIMIT @max_groups;

@@ -3,11 +3,9 @@ package api
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"fleetboard/handlers/usagecsv"
@@ -124,25 +122,16 @@ func usageCursor(list []usage.Entry, more bool) string {
 	if !more {
 		return ""
 	}
-	last := list[len(list)-1]
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(last.BookedAt.UnixMicro(), 10) + " " + last.ID))
+	return list[len(list)-1].Position().String()
 }
 
 func usagePosition(cursor *string) (usage.Position, error) {
-	if value(cursor) == "" {
-		return usage.Position{}, nil
+	at, ok := usage.ParsePosition(value(cursor))
+	if !ok {
+		return at, fault.Invalid("cursor", "It must be one that this server gave out.")
 	}
-	text, err := base64.RawURLEncoding.DecodeString(*cursor)
-	micros, id, cut := strings.Cut(string(text), " ")
-	at, bad := strconv.ParseInt(micros, 10, 64)
-	if err != nil || !cut || bad != nil || at <= 0 || at > newestMicros {
-		return usage.Position{}, fault.Invalid("cursor", "It must be one that this server gave out.")
-	}
-	return usage.Position{At: time.UnixMicro(at), ID: strings.ToValidUTF8(strings.ReplaceAll(id, "\x00", ""), "")}, nil
+	return at, nil
 }
-
-// newestMicros is the year 9999, beyond which no entry is booked.
-var newestMicros = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 
 // entriesCSV streams entries page by page, so that it holds one page whatever there is.
 type entriesCSV struct {
@@ -158,17 +147,12 @@ type entriesCSV struct {
 func (e entriesCSV) VisitListUsageEntriesResponse(w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", usagecsv.ContentType)
 	w.WriteHeader(http.StatusOK)
-	err := usagecsv.WriteEntryHead(w)
-	for list, more := e.first, e.more; err == nil; {
+	err := usagecsv.WriteEntries(w, e.first, e.more, func(last usage.Position) ([]usage.Entry, bool, error) {
 		// Where the connection cannot be given more time, the server's own limit holds.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
-		if err = usagecsv.WriteEntries(w, list); err != nil || !more {
-			break
-		}
-		last := list[len(list)-1]
-		e.query.Before = usage.Position{At: last.BookedAt, ID: last.ID}
-		list, more, err = e.usage.Entries(e.ctx, whoOf(e.ctx), e.query)
-	}
+		e.query.Before = last
+		return e.usage.Entries(e.ctx, whoOf(e.ctx), e.query)
+	})
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}

@@ -107,6 +107,8 @@ var palettePages = []struct {
 	{view.Row{URL: links.Review, Icon: "eye", Text: "Review", Keys: []string{"G", "R"}}, tenancy.ReadBoard, false},
 	{view.Row{URL: links.Agents, Icon: "bot", Text: "Agents", Keys: []string{"G", "A"}}, tenancy.ReadBoard, false},
 	{view.Row{URL: links.Budgets, Icon: "wallet", Text: "Budgets"}, tenancy.ReadBoard, false},
+	{view.Row{URL: links.Usage, Icon: "wallet", Text: "Usage"}, tenancy.ReadBoard, false},
+	{view.Row{URL: links.Prices, Icon: "wallet", Text: "Prices"}, tenancy.ReadBoard, false},
 	{view.Row{URL: links.Timeline, Icon: "history", Text: "Timeline", Keys: []string{"G", "T"}}, tenancy.ReadBoard, false},
 	{view.Row{URL: links.Status, Icon: "gauge", Text: "Status"}, tenancy.ReadBoard, false},
 	{view.Row{URL: links.Settings, Icon: "settings", Text: "Settings", Keys: []string{"G", "S"}}, tenancy.SignedIn, false},

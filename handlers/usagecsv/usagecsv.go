@@ -35,15 +35,23 @@ func WriteSums(w io.Writer, by usage.Dimension, sums []usage.Sum) error {
 	return write(w, lines)
 }
 
-// WriteEntryHead writes the line with the names of columns of entries.
-func WriteEntryHead(w io.Writer) error {
+// WriteEntries writes a line with the names of columns and one for each entry: those of
+// the first page, then those that next gives until there are no more. It holds one page at
+// a time. An amount that is unknown is empty.
+func WriteEntries(w io.Writer, page []usage.Entry, more bool, next func(usage.Position) ([]usage.Entry, bool, error)) error {
 	head := append([]string{"id", "booked_at", "job", "epoch", "product", "phase", "repo", "agent", "factory", "provider", "model",
 		"provider_session", "operation"}, meters...)
-	return write(w, [][]string{append(head, "charged_usd", "computed_usd", "reported_usd", "late")})
+	err := write(w, [][]string{append(head, "charged_usd", "computed_usd", "reported_usd", "late")})
+	for err == nil {
+		if err = write(w, entryLines(page)); err != nil || !more {
+			return err
+		}
+		page, more, err = next(page[len(page)-1].Position())
+	}
+	return err
 }
 
-// WriteEntries writes a line for each entry. An amount that is unknown is empty.
-func WriteEntries(w io.Writer, list []usage.Entry) error {
+func entryLines(list []usage.Entry) [][]string {
 	lines := make([][]string, 0, len(list))
 	for _, e := range list {
 		line := append([]string{text(e.ID), e.BookedAt.UTC().Format(time.RFC3339Nano), text(e.JobKey), number(e.Epoch), text(e.Product),
@@ -51,7 +59,7 @@ func WriteEntries(w io.Writer, list []usage.Entry) error {
 			text(e.Operation)}, tokens(e.Usage)...)
 		lines = append(lines, append(line, e.Charged.Fixed(), amount(e.ComputedNanos), amount(e.ReportedNanos), strconv.FormatBool(e.Late)))
 	}
-	return write(w, lines)
+	return lines
 }
 
 func write(w io.Writer, lines [][]string) error {

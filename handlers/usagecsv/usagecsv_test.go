@@ -21,7 +21,7 @@ func TestNoCellIsAFormula(t *testing.T) {
 			Provider: name, Model: name, Session: name, Operation: name})
 	}
 	var text strings.Builder
-	for _, err := range []error{usagecsv.WriteSums(&text, usage.Model, sums), usagecsv.WriteEntryHead(&text), usagecsv.WriteEntries(&text, entries)} {
+	for _, err := range []error{usagecsv.WriteSums(&text, usage.Model, sums), usagecsv.WriteEntries(&text, entries, false, nil)} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -185,6 +185,7 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, wa
 	a.kanban = kanban.New(a.db, events, wake, a.log)
 
 	costs, money := estimates.New(a.db), budgets.NewService(a.db, wake, a.dispatch)
+	rates, used := prices.NewService(a.db), usage.NewService(a.db)
 	leader := coordinator.New(a.db, coordinator.Work{Recovery: a.dispatch, Promotion: a.dispatch, People: people,
 		Events: events, JobLogs: lines, Secrets: list.Secrets, Seals: sealer, Costs: costs, Budgets: money}, wake, a.log)
 
@@ -192,16 +193,14 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, wa
 	pages := handlers.New(handlers.Deps{
 		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(a.db), cfg.Secure()), Log: a.log, Ready: a.readiness(),
 		Secure: cfg.Secure(), Jobs: list, Attempts: tries, JobLogs: lines,
-		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events, Budgets: money,
+		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events, Budgets: money, Prices: rates, Usage: used,
 		Coordinator: leader, Done: a.done, EnrolmentTokenFile: cfg.EnrolmentTokenFile(),
 		Quota: limits, ClientAddress: client, Provider: cfg.OIDC.Provider(a.publicURL(cfg)),
 	})
 	machines := api.New(api.Deps{
 		Tokens: people.Tokens, Jobs: list, Attempts: tries, JobLogs: lines,
 		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events, Estimates: costs, Budgets: money,
-		Prices:      prices.NewService(a.db),
-		Usage:       usage.NewService(a.db),
-		Coordinator: leader, Wake: wake, Done: a.done, Log: a.log,
+		Prices: rates, Usage: used, Coordinator: leader, Wake: wake, Done: a.done, Log: a.log,
 		Quota: limits, ClientAddress: client, Build: build()})
 
 	mux := http.NewServeMux()

@@ -25,6 +25,11 @@ const (
 	Agents      = "/agents"
 	Budgets     = "/budgets"
 	NewBudget   = "/budgets/new"
+	Usage       = "/usage"
+	UsageGroups = "/usage/groups.csv"
+	// UsageEntries are the entries as CSV.
+	UsageEntries = "/usage/entries.csv"
+	Prices       = "/prices"
 	AgentPanel  = "/agents/panel"
 	Palette     = "/palette"
 	Review      = "/review"

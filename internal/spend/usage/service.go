@@ -2,7 +2,11 @@ package usage
 
 import (
 	"context"
+	"encoding/base64"
+	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"fleetboard/db"
 	"fleetboard/internal/fault"
@@ -60,6 +64,52 @@ func (s *Service) Report(ctx context.Context, who tenancy.Principal, query Query
 	return r, err
 }
 
+// Named is a model of a provider, and how many tokens it used.
+type Named struct {
+	Provider, Name string
+	Tokens         int64
+}
+
+// maxUnpriced is how many models without a price are named.
+const maxUnpriced = 5
+
+// Unpriced names the models whose tokens have no price, at most five, those with the most
+// tokens first. Only the period of the query counts.
+//
+// Faults: Forbidden; Validation by field.
+func (s *Service) Unpriced(ctx context.Context, who tenancy.Principal, query Query) (list []Named, err error) {
+	if err := mayRead(who); err != nil {
+		return nil, err
+	}
+	if query, err = query.checked(); err != nil {
+		return nil, err
+	}
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		list, err = unpricedTx(ctx, tx, who.Workspace, query)
+		return err
+	})
+	return list, err
+}
+
+// OfJob is what a job used by its models, the dearest first, at most twenty.
+func (s *Service) OfJob(ctx context.Context, who tenancy.Principal, job ids.ID) (list []JobModel, err error) {
+	if err := mayRead(who); err != nil {
+		return nil, err
+	}
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		list, err = modelsTx(ctx, tx, who.Workspace, job)
+		return err
+	})
+	return list, err
+}
+
+// JobModel is what a job used of one model.
+type JobModel struct {
+	spend.Usage
+
+	Provider, Model string
+}
+
 // EntryQuery says which entries are listed.
 type EntryQuery struct {
 	Query
@@ -74,6 +124,23 @@ type EntryQuery struct {
 type Position struct {
 	At time.Time
 	ID string
+}
+
+// String writes a position for an address.
+func (p Position) String() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.At.UnixMicro(), 10) + " " + p.ID))
+}
+
+// ParsePosition reads what String has written; "" is the beginning. False for all else.
+func ParsePosition(text string) (Position, bool) {
+	if text == "" {
+		return Position{}, true
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	micros, id, cut := strings.Cut(string(raw), " ")
+	at, wrong := strconv.ParseInt(micros, 10, 64)
+	p := Position{At: time.UnixMicro(at), ID: id}
+	return p, err == nil && wrong == nil && cut && at > 0 && p.At.Before(newest.At) && utf8.ValidString(id) && !strings.Contains(id, "\x00")
 }
 
 // Entry is a usage entry with what it is booked under.
@@ -123,6 +190,9 @@ func (s *Service) Entries(ctx context.Context, who tenancy.Principal, query Entr
 	}
 	return list, false, err
 }
+
+// Position is where the entry stands in the list.
+func (e Entry) Position() Position { return Position{At: e.BookedAt, ID: e.ID} }
 
 func mayRead(who tenancy.Principal) error {
 	if !who.Can(tenancy.ReadBoard) {

@@ -83,3 +83,33 @@ func entriesTx(ctx context.Context, tx db.Tx, workspace ids.ID, query EntryQuery
 	}
 	return list, nil
 }
+
+func unpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID, query Query) ([]Named, error) {
+	rows, err := q.UsageUnpriced(ctx, tx, dbsqlc.UsageUnpricedParams{WorkspaceID: workspace, Since: query.From, Until: query.Until,
+		MaxGroups: maxUnpriced})
+	if err != nil {
+		return nil, fmt.Errorf("find models without a price: %w", err)
+	}
+	list := make([]Named, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, Named{Provider: r.Provider, Name: r.Model, Tokens: r.Tokens})
+	}
+	return list, nil
+}
+
+// maxJobModels is how many models of a job are told of.
+const maxJobModels = 20
+
+func modelsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([]JobModel, error) {
+	rows, err := q.UsageModelsOfJob(ctx, tx, dbsqlc.UsageModelsOfJobParams{WorkspaceID: workspace, JobID: job, MaxGroups: maxJobModels})
+	if err != nil {
+		return nil, fmt.Errorf("usage of a job by model: %w", err)
+	}
+	list := make([]JobModel, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, JobModel{Provider: r.Provider, Model: r.Model, Usage: spend.Usage{Entries: r.Entries, Input: r.InputTokens,
+			Output: r.OutputTokens, CacheRead: r.CacheReadTokens, CacheWrite: r.CacheWriteTokens, CacheWrite1h: r.CacheWrite1hTokens,
+			Charged: spend.Nanos(r.ChargedNanos), Imputed: spend.Nanos(r.ImputedNanos), Unpriced: r.Unpriced, UnpricedTokens: r.UnpricedTokens}})
+	}
+	return list, nil
+}

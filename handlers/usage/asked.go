@@ -1,0 +1,127 @@
+package usage
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/spend/usage"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// defaultDays is how far the page goes back where its address does not say.
+const defaultDays = 30
+
+// periodDays are the periods that the page offers.
+var periodDays = []int{1, 7, 30, 90, 365}
+
+// asked is what an address of the page asks for.
+type asked struct {
+	days   int
+	query  usage.Query
+	before usage.Position
+}
+
+// parseAsked reads an address. Validation for a period or a place that there is not.
+func parseAsked(q url.Values, now time.Time) (asked, error) {
+	a := asked{days: defaultDays, query: usage.Query{Filter: map[usage.Dimension]string{}}}
+	if text := q.Get("days"); text != "" {
+		days, err := strconv.Atoi(text)
+		if err != nil || !slices.Contains(periodDays, days) {
+			return a, fault.Invalid("days", "It must be 1, 7, 30, 90 or 365.")
+		}
+		a.days = days
+	}
+	// Whole days in UTC, today the last one; a single day is the last 24 hours.
+	a.query.Until = now.UTC().Truncate(time.Hour).Add(time.Hour)
+	a.query.From = a.query.Until.Add(-24 * time.Hour)
+	if a.days > 1 {
+		a.query.From = now.UTC().Truncate(24 * time.Hour).AddDate(0, 0, 1-a.days)
+	}
+	for _, d := range usage.Filters {
+		if q.Has(string(d)) {
+			a.query.Filter[d] = q.Get(string(d))
+		}
+	}
+	var ok bool
+	if a.before, ok = usage.ParsePosition(q.Get("before")); !ok {
+		return a, fault.Invalid("before", "It must be a place that the page gave.")
+	}
+	return a, nil
+}
+
+// strip is what the strip of spending is divided by.
+func (a asked) strip() usage.Dimension {
+	if a.days == 1 {
+		return usage.Hour
+	}
+	return usage.Day
+}
+
+// view is what links within the page keep.
+func (a asked) view() links.UsageView {
+	v := links.UsageView{Filter: map[string]string{}}
+	if a.days != defaultDays {
+		v.Days = a.days
+	}
+	for d, value := range a.query.Filter {
+		v.Filter[string(d)] = value
+	}
+	return v
+}
+
+// with filters by one more dimension, without by one less.
+func (a asked) with(d usage.Dimension, value string) string {
+	v := a.view()
+	v.Filter[string(d)] = value
+	return links.UsageOf(v)
+}
+
+func (a asked) without(d usage.Dimension) string {
+	v := a.view()
+	delete(v.Filter, string(d))
+	return links.UsageOf(v)
+}
+
+// chips are the filters in force.
+func (a asked) chips() []ui.ActiveFilter {
+	var list []ui.ActiveFilter
+	for _, d := range usage.Filters {
+		if value, on := a.query.Filter[d]; on {
+			list = append(list, ui.ActiveFilter{Text: dimensionNames[d] + ": " + nameOf(d, value), RemoveURL: a.without(d)})
+		}
+	}
+	return list
+}
+
+// periods are the periods to choose from.
+func (a asked) periods() []ui.Tab {
+	list := make([]ui.Tab, 0, len(periodDays))
+	for _, days := range periodDays {
+		v := a.view()
+		v.Days = days
+		list = append(list, ui.Tab{Text: periodNames[days], URL: links.UsageOf(v), Current: days == a.days})
+	}
+	return list
+}
+
+var periodNames = map[int]string{1: "24 h", 7: "7 d", 30: "30 d", 90: "90 d", 365: "1 year"}
+
+var dimensionNames = map[usage.Dimension]string{usage.Product: "Product", usage.Phase: "Phase", usage.Repo: "Repository",
+	usage.Model: "Model", usage.Provider: "Provider", usage.Agent: "Agent", usage.Factory: "Factory", usage.Job: "Job"}
+
+// nameOf is a group in words.
+func nameOf(d usage.Dimension, value string) string {
+	switch {
+	case value != "":
+		return value
+	case d == usage.Phase:
+		return "no phase"
+	case d == usage.Repo:
+		return "no repository"
+	}
+	return "none"
+}

@@ -1,0 +1,224 @@
+package usage
+
+import (
+	"strconv"
+	"time"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/usage"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+	view "fleetboard/views/usage"
+)
+
+// shownCells is how many days or hours the strip may have.
+const shownCells = 366
+
+// panels are the dimensions that the page shows, each as a list of bars.
+var panels = []struct {
+	of    usage.Dimension
+	title string
+}{
+	{usage.Product, "By product"}, {usage.Model, "By model"}, {usage.Factory, "By factory"}, {usage.Agent, "By agent"},
+	{usage.Phase, "By phase"}, {usage.Job, "By job"},
+}
+
+func panelDimensions() []usage.Dimension {
+	list := make([]usage.Dimension, len(panels))
+	for i, p := range panels {
+		list[i] = p.of
+	}
+	return list
+}
+
+// sheet is what the page is made of.
+type sheet struct {
+	asked
+
+	report   usage.Report
+	unpriced []usage.Named
+	entries  []usage.Entry
+	more     bool // older entries
+	now      time.Time
+	mayPrice bool
+}
+
+func (s sheet) model() view.Usage {
+	total := s.report.Total
+	if total.Entries == 0 {
+		e := ui.Empty{Title: "Nothing was used", Text: "Agents tell what models they used, and what is told within the period is summed up here."}
+		if len(s.query.Filter) > 0 {
+			e.Text, e.ActionLabel, e.ActionURL = "Nothing passes the filters in this period.", "Take the filters away", links.Usage
+		}
+		return view.Usage{Empty: &e}
+	}
+	m := view.Usage{Period: s.report.From.Format("2 Jan") + " to " + s.report.Until.Add(-time.Second).Format("2 Jan 2006, UTC"),
+		Cost: cost(total), Tokens: ui.Count(int(total.Tokens())) + " tokens", Meters: meters(total), Unpriced: s.withoutPrice(),
+		Days: s.heat(), Entries: s.entryList()}
+	if share, any := total.CacheShare(); any {
+		m.Cached = percent(share) + " of what was read came from a cache."
+	}
+	if total.Imputed > 0 {
+		m.Imputed = ui.Dollars(int64(total.Imputed)) + " more without flat rates"
+	}
+	for _, p := range panels {
+		m.Panels = append(m.Panels, s.panel(p.of, p.title))
+	}
+	return m
+}
+
+// cost never shows a sum as whole in which something is missing.
+func cost(u spend.Usage) string {
+	known, any := u.Cost()
+	switch {
+	case !any:
+		return "unpriced"
+	case u.Unpriced > 0:
+		return ui.Dollars(int64(known)) + " + unpriced"
+	}
+	return ui.Dollars(int64(known))
+}
+
+func meters(u spend.Usage) []view.Meter {
+	return []view.Meter{{Name: "Input", Text: short(u.Input)}, {Name: "Cache read", Text: short(u.CacheRead)},
+		{Name: "Cache write", Text: short(u.CacheWrite + u.CacheWrite1h)}, {Name: "Output", Text: short(u.Output)}}
+}
+
+// short writes a number of tokens in few places: 18.2 M.
+func short(n int64) string {
+	for _, unit := range []struct {
+		size int64
+		name string
+	}{{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e4, " k"}} {
+		if n >= unit.size {
+			size := unit.size
+			if unit.name == " k" {
+				size = 1e3
+			}
+			return strconv.FormatFloat(float64(n)/float64(size), 'f', 1, 64) + unit.name
+		}
+	}
+	return ui.Count(int(n))
+}
+
+func percent(share float64) string { return strconv.Itoa(int(share*100+0.5)) + "%" }
+
+// withoutPrice says which tokens have no price, nil where all have one.
+func (s sheet) withoutPrice() *view.Unpriced {
+	if s.report.Total.UnpricedTokens == 0 {
+		return nil
+	}
+	u := &view.Unpriced{Text: web.Plural(int(s.report.Total.UnpricedTokens), "token has", "tokens have") + " no known price. "}
+	if len(s.unpriced) > 0 && s.mayPrice {
+		u.Text += "Add a price for "
+		for _, m := range s.unpriced {
+			u.Models = append(u.Models, view.Link{Text: m.Provider + " " + m.Name, URL: links.PriceOf(m.Provider, m.Name)})
+		}
+	}
+	return u
+}
+
+// heat is the strip of days or hours, from the first to the last, those without usage too.
+func (s sheet) heat() *view.Strip {
+	step, title, layout, key := 24*time.Hour, "By day", "2 Jan", "2006-01-02"
+	if s.strip() == usage.Hour {
+		step, title, layout, key = time.Hour, "By hour", "2 Jan 15:04", "2006-01-02T15:04:05Z"
+	}
+	spent, most, dearest := map[string]usage.Sum{}, spend.Nanos(0), ""
+	for _, g := range s.report.By[s.strip()].Sums {
+		spent[g.Group], most = g, max(most, g.Charged)
+	}
+	strip := &view.Strip{Title: title}
+	for at := s.report.From; at.Before(s.report.Until); at = at.Add(step) {
+		g, used := spent[at.Format(key)]
+		cell := view.Cell{X: strconv.Itoa(len(strip.Cells) * 20), Level: "0", When: at.Format(layout), Cost: "nothing"}
+		if used {
+			cell.Cost, cell.Level = cost(g.Usage), "1"
+			if most > 0 {
+				cell.Level = strconv.Itoa(min(1+int(4*float64(g.Charged)/float64(most+1)), 4))
+			}
+			if g.Charged == most {
+				dearest = cell.When + ", " + cell.Cost
+			}
+		}
+		strip.Cells = append(strip.Cells, cell)
+	}
+	strip.ViewBox = "0 0 " + strconv.Itoa(len(strip.Cells)*20) + " 20"
+	strip.Label = "The dearest: " + dearest
+	return strip
+}
+
+func (s sheet) panel(d usage.Dimension, title string) view.Panel {
+	groups := s.report.By[d]
+	p := view.Panel{ID: string(d), Title: title, Count: ui.Count(groups.Count), CSV: links.UsageGroupsOf(s.view(), string(d))}
+	var dearest, most float64
+	for _, g := range groups.Sums {
+		dearest, most = max(dearest, float64(g.Charged)), max(most, float64(g.Tokens()))
+	}
+	for i, g := range groups.Sums {
+		if i == shownGroups {
+			p.More = "and " + ui.Count(groups.Count-shownGroups) + " more"
+			break
+		}
+		r := s.row(d, g, dearest, most)
+		if d == usage.Model {
+			r.Series = strconv.Itoa(min(i+1, 5))
+		}
+		p.Rows = append(p.Rows, r)
+	}
+	return p
+}
+
+// row is one group; its bar goes by money, or by tokens where nothing has cost anything.
+func (s sheet) row(d usage.Dimension, g usage.Sum, dearest, most float64) view.Row {
+	name := nameOf(d, g.Group)
+	r := view.Row{Name: name, URL: s.with(d, g.Group), Cost: cost(g.Usage), Series: "1", About: short(g.Tokens()) + " tokens"}
+	if value, on := s.query.Filter[d]; on && value == g.Group {
+		r.On, r.URL = true, s.without(d)
+	}
+	if g.Label != "" {
+		r.Name += " " + g.Label
+	}
+	if share, any := g.CacheShare(); any {
+		r.About += ", " + percent(share) + " cached"
+	}
+	part, whole := float64(g.Charged), float64(s.report.Total.Charged)
+	if dearest == 0 {
+		part, whole, dearest = float64(g.Tokens()), float64(s.report.Total.Tokens()), most
+	}
+	if whole > 0 {
+		r.Share = percent(part / whole)
+	}
+	r.Width = strconv.Itoa(int(1000 * part / max(dearest, 1)))
+	return r
+}
+
+func (s sheet) entryList() view.Entries {
+	m := view.Entries{CSV: links.UsageEntriesOf(s.view())}
+	for _, e := range s.entries {
+		r := view.Entry{At: ui.Ago(e.BookedAt, s.now), JobKey: e.JobKey, Agent: e.Agent, Model: e.Model, Tokens: ui.Count(int(e.Tokens())),
+			Cost: entryCost(e), ID: e.ID}
+		if e.JobKey != "" {
+			r.JobURL = links.Job(e.JobKey)
+		}
+		if e.Late {
+			r.Note = "told after its lease had ended"
+		}
+		m.Rows = append(m.Rows, r)
+	}
+	if s.more {
+		m.Older = links.UsageBefore(s.view(), s.entries[len(s.entries)-1].Position().String())
+	}
+	return m
+}
+
+func entryCost(e usage.Entry) string {
+	switch {
+	case e.ComputedNanos != nil && e.Charged == 0 && *e.ComputedNanos > 0:
+		return "flat rate"
+	case e.ComputedNanos == nil && e.ReportedNanos == nil:
+		return "unpriced"
+	}
+	return ui.Dollars(int64(e.Charged))
+}

@@ -1,0 +1,82 @@
+package usage_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"fleetboard/e2e/handlertest"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+func TestNothingWasUsed(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	doc := handlertest.Page(t, d.As(tenancy.RoleViewer).Get("/usage"), http.StatusOK)
+	handlertest.WantText(t, doc, "#usage-scroll", "Nothing was used")
+	handlertest.WantCount(t, doc, ".nav a[href='/budgets'][aria-current=page], .subnav a[href='/usage'][aria-current=page]", 2)
+}
+
+// The page sums up what was used in groups that filter each other; a group in force takes
+// its filter away.
+func TestShowUsage(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	agent := d.Agent("ada")
+	one := d.Job("<b>One</b>", func(n *jobs.New) { n.Phase = "m1" })
+	d.Claim(agent)
+	d.Use(agent, lease.Ref{Job: one.Key, Epoch: 1}, "a", "1.25", 1000)
+	d.Use(agent, lease.Ref{Job: one.Key, Epoch: 1}, "b", "", 500)
+
+	doc := handlertest.Page(t, d.Get("/usage"), http.StatusOK)
+	handlertest.WantText(t, doc, "#usage .big", "$1.25 + unpriced")
+	handlertest.WantText(t, doc, "#by-agent", "ada")
+	handlertest.WantText(t, doc, "#by-phase", "m1")
+	handlertest.WantText(t, doc, "#by-job", "<b>One</b>")
+	handlertest.WantCount(t, doc, "#entries tbody tr", 2)
+	handlertest.WantCount(t, doc, "#entries a[href='/jobs/"+one.Key+"']", 2)
+	handlertest.WantCount(t, doc, ".heat rect", 30)
+	handlertest.WantCount(t, doc, ".heat rect.heat-4", 1)
+	handlertest.WantCount(t, doc, "#unpriced a[href^='/prices?model=']", 1)
+	handlertest.WantCount(t, handlertest.Page(t, d.As(tenancy.RoleMember).Get("/usage"), http.StatusOK), "#unpriced a", 0)
+
+	filtered := handlertest.Page(t, d.Get("/usage?agent=ada&days=7&phase=m1"), http.StatusOK)
+	handlertest.WantText(t, filtered, ".chips-on", "Agent: ada")
+	handlertest.WantCount(t, filtered, "#by-agent a[aria-current][href='/usage?days=7&phase=m1']", 1)
+	handlertest.WantCount(t, filtered, "#by-product a[href='/usage?agent=ada&days=7&phase=m1&product=default']", 1)
+	handlertest.WantCount(t, filtered, ".heat rect", 7)
+	none := handlertest.Page(t, d.Get("/usage?agent=bob"), http.StatusOK)
+	handlertest.WantText(t, none, "#usage-scroll", "Nothing passes the filters")
+	handlertest.WantStatus(t, d.Get("/usage?days=2"), http.StatusUnprocessableEntity)
+	handlertest.WantStatus(t, d.Get("/usage?before=x"), http.StatusUnprocessableEntity)
+	handlertest.WantStatus(t, d.Get("/usage/groups.csv?by=colour"), http.StatusUnprocessableEntity)
+
+	groups := d.Get("/usage/groups.csv?by=phase&agent=ada")
+	if kind, named := groups.Header.Get("Content-Type"), groups.Header.Get("Content-Disposition"); !strings.HasPrefix(kind, "text/csv") ||
+		!strings.HasPrefix(named, `attachment; filename="usage-by-phase-`) {
+		t.Errorf("it is %s, %s", kind, named)
+	}
+	if text := handlertest.Read(t, groups, http.StatusOK); !strings.Contains(text, "\nm1,,2,1500,") {
+		t.Errorf("groups: %s", text)
+	}
+	if text := handlertest.Read(t, d.Get("/usage/entries.csv"), http.StatusOK); strings.Count(text, "\n") != 3 || !strings.Contains(text, "\nb,") {
+		t.Errorf("entries: %s", text)
+	}
+}
+
+// More entries than a page has are reached page by page.
+func TestOlderEntries(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	agent := d.Agent("ada")
+	one := d.Job("One")
+	d.Claim(agent)
+	for _, id := range strings.Split("abcdefghijklmnopqrstuvwxyz", "") {
+		d.Use(agent, lease.Ref{Job: one.Key, Epoch: 1}, id, "0.01", 1)
+	}
+	doc := handlertest.Page(t, d.Get("/usage"), http.StatusOK)
+	older, ok := doc.Find("#entries a.more").Attr("href")
+	if !ok {
+		t.Fatal("there is no way to older entries")
+	}
+	handlertest.WantCount(t, handlertest.Page(t, d.Get(strings.TrimSuffix(older, "#entries")), http.StatusOK), "#entries tbody tr", 1)
+}

@@ -1,0 +1,52 @@
+package links
+
+import (
+	"net/url"
+	"strconv"
+)
+
+// UsageView says which usage a page shows: of so many days (0 is the page's own choice),
+// filtered by dimensions.
+type UsageView struct {
+	Days   int
+	Filter map[string]string
+}
+
+func (v UsageView) values() url.Values {
+	q := url.Values{}
+	if v.Days > 0 {
+		q.Set("days", strconv.Itoa(v.Days))
+	}
+	for dimension, value := range v.Filter {
+		q.Set(dimension, value)
+	}
+	return q
+}
+
+// UsageOf is the page of usage.
+func UsageOf(v UsageView) string { return with(Usage, v.values()) }
+
+// UsageOfJob is the page of usage with that of one job.
+func UsageOfJob(key string) string { return UsageOf(UsageView{Filter: map[string]string{"job": key}}) }
+
+// UsageBefore is the page with entries older than one that a cursor names.
+func UsageBefore(v UsageView, cursor string) string {
+	q := v.values()
+	q.Set("before", cursor)
+	return with(Usage, q) + "#entries"
+}
+
+// UsageGroupsOf are the groups of a dimension as CSV.
+func UsageGroupsOf(v UsageView, by string) string {
+	q := v.values()
+	q.Set("by", by)
+	return with(UsageGroups, q)
+}
+
+// UsageEntriesOf are the entries as CSV.
+func UsageEntriesOf(v UsageView) string { return with(UsageEntries, v.values()) }
+
+// PriceOf is the page of prices with the form for a model begun.
+func PriceOf(provider, model string) string {
+	return with(Prices, url.Values{"provider": {provider}, "model": {model}}) + "#price-form"
+}

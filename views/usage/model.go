@@ -1,0 +1,94 @@
+// Package usage shows what models were used for, and what that cost.
+package usage
+
+import (
+	"fleetboard/views/layout"
+	"fleetboard/views/ui"
+)
+
+// Page is the page of usage.
+type Page struct {
+	Shell   layout.Shell
+	Usage   Usage
+	Filters []ui.ActiveFilter
+	Periods []ui.Tab
+}
+
+// Usage is what was used in a period, under filters.
+type Usage struct {
+	Empty    *ui.Empty // nil where anything was used
+	Period   string    // "24 Oct to 23 Nov"
+	Cost     string
+	Tokens   string
+	Meters   []Meter
+	Cached   string // "71% of what was read came from a cache", "" where nothing was read
+	Imputed  string // what flat rates saved, "" for nothing
+	Unpriced *Unpriced
+	Days     *Strip
+	Panels   []Panel
+	Entries  Entries
+}
+
+// Meter is the tokens of one kind.
+type Meter struct{ Name, Text string }
+
+// Unpriced says what has no price, and where one is added.
+type Unpriced struct {
+	Text   string
+	Models []Link
+}
+
+// Link is a name that leads somewhere.
+type Link struct{ Text, URL string }
+
+// Strip is spending by days or hours, one cell each.
+type Strip struct {
+	Title   string // "By day"
+	Label   string // what it shows, in a sentence
+	ViewBox string
+	Cells   []Cell
+}
+
+// Cell is one day: Level is 0 for nothing to 4 for the dearest.
+type Cell struct {
+	X, Level   string
+	When, Cost string
+}
+
+// Panel is the groups of one dimension.
+type Panel struct {
+	ID, Title string
+	Count     string
+	CSV       string // its groups as CSV
+	Rows      []Row
+	More      string // "and 12 more", "" for none
+}
+
+// Row is one group. URL filters by it, or takes that filter away.
+type Row struct {
+	Name, URL, Cost string
+	On              bool
+	Width           string // of the bar, in thousandths of the dearest
+	Share           string // "54%"
+	About           string // "18.2 M tokens, 71% cached"
+	Series          string // which colour
+}
+
+// Entries are the newest entries.
+type Entries struct {
+	CSV   string
+	Rows  []Entry
+	Older string // "" at the end
+}
+
+// Entry is one usage entry.
+type Entry struct {
+	At           ui.When
+	JobKey       string
+	JobURL       string
+	Agent, Model string
+	Tokens       string
+	Cost         string
+	Note         string // "told after its lease had ended"
+	ID           string
+}
