@@ -155,6 +155,7 @@ var systemReads = []string{
 	"job_lease: agent_id claimed_at directive expires_at grace_ends_at job_id progress_at warned_at workspace_id",
 	"log_seal: digest number signature signer to_id to_xid workspace_id",
 	"revocation: at floor reason subject workspace_id",
+	"usage_pricing: workspace_id",
 	"workspace: id slug",
 	"workspace_key: id retired_at server_key workspace_id",
 }

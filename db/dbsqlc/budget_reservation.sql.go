@@ -158,7 +158,7 @@ WITH t AS MATERIALIZED (
     FROM t WHERE t.held_nanos > 0 OR t.held_tokens > 0
     UNION ALL
     SELECT $1, t.budget_id, t.period_start, 'settle', 'free', 'settled', t.free_nanos, t.free_tokens, t.unpriced, t.job_id, t.epoch, t.entry
-    FROM t WHERE t.free_nanos > 0 OR t.free_tokens > 0 OR t.unpriced > 0
+    FROM t WHERE t.free_nanos > 0 OR t.free_tokens > 0 OR t.unpriced <> 0
     UNION ALL
     SELECT $1, t.budget_id, t.period_start, 'top_up', 'free', 'reserved', t.more_nanos, t.more_tokens, 0, t.job_id, t.epoch, ''
     FROM t WHERE t.more_nanos > 0 OR t.more_tokens > 0

@@ -839,6 +839,15 @@ type UsageHour struct {
 	Unpriced           int64
 }
 
+type UsagePricing struct {
+	WorkspaceID uuid.UUID
+	Since       time.Time
+	AfterAt     time.Time
+	AfterID     string
+	WasLocked   bool
+	SavedAt     time.Time
+}
+
 type Workspace struct {
 	ID                  uuid.UUID
 	Slug                string

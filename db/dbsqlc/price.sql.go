@@ -142,3 +142,105 @@ func (q *Queries) PriceList(ctx context.Context, db DBTX, workspaceID uuid.UUID)
 	}
 	return items, nil
 }
+
+const usagePricingAsk = `-- name: UsagePricingAsk :exec
+INSERT INTO usage_pricing AS u (workspace_id, since, after_at, after_id, saved_at)
+VALUES ($1, $2, $2, '', clock_timestamp())
+ON CONFLICT (workspace_id) DO UPDATE SET since = least(u.since, excluded.since), after_at = least(u.since, excluded.since), after_id = '',
+    was_locked = false, saved_at = excluded.saved_at
+`
+
+type UsagePricingAskParams struct {
+	WorkspaceID uuid.UUID
+	Since       time.Time
+}
+
+// Has what was booked since an instant priced, from the beginning.
+func (q *Queries) UsagePricingAsk(ctx context.Context, db DBTX, arg UsagePricingAskParams) error {
+	_, err := db.Exec(ctx, usagePricingAsk, arg.WorkspaceID, arg.Since)
+	return err
+}
+
+const usagePricingEnd = `-- name: UsagePricingEnd :exec
+DELETE FROM usage_pricing WHERE workspace_id = $1
+`
+
+func (q *Queries) UsagePricingEnd(ctx context.Context, db DBTX, workspaceID uuid.UUID) error {
+	_, err := db.Exec(ctx, usagePricingEnd, workspaceID)
+	return err
+}
+
+const usagePricingLock = `-- name: UsagePricingLock :one
+SELECT p.since, p.after_at, p.after_id, p.was_locked, p.saved_at, clock_timestamp()::timestamptz AS now
+FROM usage_pricing p WHERE p.workspace_id = $1 FOR UPDATE SKIP LOCKED
+`
+
+type UsagePricingLockRow struct {
+	Since     time.Time
+	AfterAt   time.Time
+	AfterID   string
+	WasLocked bool
+	SavedAt   time.Time
+	Now       time.Time
+}
+
+// Where the pricing of a workspace stands, unless somebody else is at it.
+func (q *Queries) UsagePricingLock(ctx context.Context, db DBTX, workspaceID uuid.UUID) (UsagePricingLockRow, error) {
+	row := db.QueryRow(ctx, usagePricingLock, workspaceID)
+	var i UsagePricingLockRow
+	err := row.Scan(
+		&i.Since,
+		&i.AfterAt,
+		&i.AfterID,
+		&i.WasLocked,
+		&i.SavedAt,
+		&i.Now,
+	)
+	return i, err
+}
+
+const usagePricingMove = `-- name: UsagePricingMove :exec
+UPDATE usage_pricing SET after_at = $1, after_id = $2, was_locked = $3 WHERE workspace_id = $4
+`
+
+type UsagePricingMoveParams struct {
+	AfterAt     time.Time
+	AfterID     string
+	WasLocked   bool
+	WorkspaceID uuid.UUID
+}
+
+func (q *Queries) UsagePricingMove(ctx context.Context, db DBTX, arg UsagePricingMoveParams) error {
+	_, err := db.Exec(ctx, usagePricingMove,
+		arg.AfterAt,
+		arg.AfterID,
+		arg.WasLocked,
+		arg.WorkspaceID,
+	)
+	return err
+}
+
+const usagePricingWorkspaces = `-- name: UsagePricingWorkspaces :many
+SELECT p.workspace_id FROM usage_pricing p ORDER BY p.workspace_id
+`
+
+// The workspaces that have usage to price.
+func (q *Queries) UsagePricingWorkspaces(ctx context.Context, db DBTX) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, usagePricingWorkspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var workspace_id uuid.UUID
+		if err := rows.Scan(&workspace_id); err != nil {
+			return nil, err
+		}
+		items = append(items, workspace_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

@@ -190,6 +190,44 @@ func (q *Queries) UsageBooked(ctx context.Context, db DBTX, arg UsageBookedParam
 	return items, nil
 }
 
+const usageHold = `-- name: UsageHold :many
+SELECT u.job_id, u.epoch FROM job_usage u
+WHERE u.workspace_id = $1 AND u.job_id = ANY($2::uuid[]) AND u.epoch = ANY($3::bigint[])
+ORDER BY u.job_id, u.epoch FOR NO KEY UPDATE SKIP LOCKED
+`
+
+type UsageHoldParams struct {
+	WorkspaceID uuid.UUID
+	JobIds      []uuid.UUID
+	Epochs      []int64
+}
+
+type UsageHoldRow struct {
+	JobID uuid.UUID
+	Epoch int64
+}
+
+// Locks the sums of leases that nobody else has locked.
+func (q *Queries) UsageHold(ctx context.Context, db DBTX, arg UsageHoldParams) ([]UsageHoldRow, error) {
+	rows, err := db.Query(ctx, usageHold, arg.WorkspaceID, arg.JobIds, arg.Epochs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []UsageHoldRow{}
+	for rows.Next() {
+		var i UsageHoldRow
+		if err := rows.Scan(&i.JobID, &i.Epoch); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const usageInsert = `-- name: UsageInsert :many
 INSERT INTO usage_entry (workspace_id, id, job_id, epoch, agent_id, product_id, provider, model, provider_session, input_tokens,
     output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, reported_nanos, price_id, computed_nanos,
@@ -398,6 +436,73 @@ func (q *Queries) UsageLock(ctx context.Context, db DBTX, arg UsageLockParams) (
 	return items, nil
 }
 
+const usageLockFree = `-- name: UsageLockFree :many
+SELECT e.id, e.job_id, e.epoch, e.product_id, e.provider, e.model, e.input_tokens, e.output_tokens, e.cache_read_tokens,
+    e.cache_write_tokens, e.cache_write_1h_tokens, e.reported_nanos, e.price_id, e.charged_nanos, e.computed_nanos
+FROM usage_entry e WHERE e.workspace_id = $1 AND e.id = ANY($2::text[])
+ORDER BY e.id COLLATE "C" FOR NO KEY UPDATE SKIP LOCKED
+`
+
+type UsageLockFreeParams struct {
+	WorkspaceID uuid.UUID
+	Ids         []string
+}
+
+type UsageLockFreeRow struct {
+	ID                 string
+	JobID              uuid.UUID
+	Epoch              int64
+	ProductID          uuid.UUID
+	Provider           string
+	Model              string
+	InputTokens        int64
+	OutputTokens       int64
+	CacheReadTokens    int64
+	CacheWriteTokens   int64
+	CacheWrite1hTokens int64
+	ReportedNanos      *int64
+	PriceID            *int64
+	ChargedNanos       int64
+	ComputedNanos      *int64
+}
+
+// Those of the entries that nobody else has locked, locked, and what they are booked under.
+func (q *Queries) UsageLockFree(ctx context.Context, db DBTX, arg UsageLockFreeParams) ([]UsageLockFreeRow, error) {
+	rows, err := db.Query(ctx, usageLockFree, arg.WorkspaceID, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []UsageLockFreeRow{}
+	for rows.Next() {
+		var i UsageLockFreeRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobID,
+			&i.Epoch,
+			&i.ProductID,
+			&i.Provider,
+			&i.Model,
+			&i.InputTokens,
+			&i.OutputTokens,
+			&i.CacheReadTokens,
+			&i.CacheWriteTokens,
+			&i.CacheWrite1hTokens,
+			&i.ReportedNanos,
+			&i.PriceID,
+			&i.ChargedNanos,
+			&i.ComputedNanos,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const usageOfJob = `-- name: UsageOfJob :one
 SELECT coalesce(sum(entries), 0)::bigint AS entries, coalesce(sum(input_tokens), 0)::bigint AS input_tokens,
     coalesce(sum(output_tokens), 0)::bigint AS output_tokens, coalesce(sum(cache_read_tokens), 0)::bigint AS cache_read_tokens,
@@ -508,8 +613,8 @@ func (q *Queries) UsageOfLeases(ctx context.Context, db DBTX, arg UsageOfLeasesP
 const usageRaise = `-- name: UsageRaise :exec
 UPDATE usage_entry e SET input_tokens = t.input_tokens, output_tokens = t.output_tokens, cache_read_tokens = t.cache_read_tokens,
     cache_write_tokens = t.cache_write_tokens, cache_write_1h_tokens = t.cache_write_1h_tokens, reported_nanos = t.reported_nanos,
-    computed_nanos = t.computed_nanos, charged_nanos = t.charged_nanos
-FROM jsonb_to_recordset($3::jsonb) AS t(id text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint,
+    computed_nanos = t.computed_nanos, charged_nanos = t.charged_nanos, price_id = t.price_id
+FROM jsonb_to_recordset($3::jsonb) AS t(id text, price_id bigint, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint,
     cache_write_tokens bigint, cache_write_1h_tokens bigint, reported_nanos bigint, computed_nanos bigint, charged_nanos bigint)
 WHERE e.workspace_id = $1 AND e.id = ANY($2::text[]) AND e.id = t.id
 `
@@ -587,4 +692,60 @@ type UsageSumParams struct {
 func (q *Queries) UsageSum(ctx context.Context, db DBTX, arg UsageSumParams) error {
 	_, err := db.Exec(ctx, usageSum, arg.WorkspaceID, arg.Raised)
 	return err
+}
+
+const usageToPrice = `-- name: UsageToPrice :many
+SELECT e.id, e.booked_at, e.job_id, e.epoch, e.provider, e.model
+FROM usage_entry e WHERE e.workspace_id = $1 AND e.price_id IS NULL AND e.reported_nanos IS NULL
+    AND (e.booked_at, e.id) > ($2::timestamptz, $3::text)
+ORDER BY e.booked_at, e.id LIMIT $4
+`
+
+type UsageToPriceParams struct {
+	WorkspaceID uuid.UUID
+	AfterAt     time.Time
+	AfterID     string
+	MaxRows     int32
+}
+
+type UsageToPriceRow struct {
+	ID       string
+	BookedAt time.Time
+	JobID    uuid.UUID
+	Epoch    int64
+	Provider string
+	Model    string
+}
+
+// Entries of which no cost is known, in the order of their instants.
+func (q *Queries) UsageToPrice(ctx context.Context, db DBTX, arg UsageToPriceParams) ([]UsageToPriceRow, error) {
+	rows, err := db.Query(ctx, usageToPrice,
+		arg.WorkspaceID,
+		arg.AfterAt,
+		arg.AfterID,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []UsageToPriceRow{}
+	for rows.Next() {
+		var i UsageToPriceRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.BookedAt,
+			&i.JobID,
+			&i.Epoch,
+			&i.Provider,
+			&i.Model,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

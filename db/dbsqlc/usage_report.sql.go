@@ -366,7 +366,7 @@ func (q *Queries) UsageSums(ctx context.Context, db DBTX, arg UsageSumsParams) (
 
 const usageUnpriced = `-- name: UsageUnpriced :many
 SELECT h.provider, h.model, sum(h.unpriced_tokens)::bigint AS tokens
-FROM usage_hour h WHERE h.workspace_id = $1 AND h.hour >= $2 AND h.hour < $3 AND h.unpriced_tokens > 0
+FROM usage_hour h WHERE h.workspace_id = $1 AND h.hour >= $2 AND h.hour < $3 AND h.unpriced > 0
 GROUP BY h.provider, h.model ORDER BY tokens DESC, h.provider, h.model LIMIT $4
 `
 
@@ -383,7 +383,7 @@ type UsageUnpricedRow struct {
 	Tokens   int64
 }
 
-// The models with tokens that have no price, those with the most first.
+// The models with entries of which no cost is known, those with the most tokens first.
 func (q *Queries) UsageUnpriced(ctx context.Context, db DBTX, arg UsageUnpricedParams) ([]UsageUnpricedRow, error) {
 	rows, err := db.Query(ctx, usageUnpriced,
 		arg.WorkspaceID,

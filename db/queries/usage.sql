@@ -51,6 +51,26 @@ SELECT e.id, e.job_id, e.epoch, e.product_id, e.provider, e.model, e.input_token
 FROM usage_entry e WHERE e.workspace_id = @workspace_id AND e.id = ANY(@ids::text[])
 ORDER BY e.id COLLATE "C" FOR NO KEY UPDATE;
 
+-- name: UsageToPrice :many
+-- Entries of which no cost is known, in the order of their instants.
+SELECT e.id, e.booked_at, e.job_id, e.epoch, e.provider, e.model
+FROM usage_entry e WHERE e.workspace_id = @workspace_id AND e.price_id IS NULL AND e.reported_nanos IS NULL
+    AND (e.booked_at, e.id) > (@after_at::timestamptz, @after_id::text)
+ORDER BY e.booked_at, e.id LIMIT @max_rows;
+
+-- name: UsageHold :many
+-- Locks the sums of leases that nobody else has locked.
+SELECT u.job_id, u.epoch FROM job_usage u
+WHERE u.workspace_id = @workspace_id AND u.job_id = ANY(@job_ids::uuid[]) AND u.epoch = ANY(@epochs::bigint[])
+ORDER BY u.job_id, u.epoch FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: UsageLockFree :many
+-- Those of the entries that nobody else has locked, locked, and what they are booked under.
+SELECT e.id, e.job_id, e.epoch, e.product_id, e.provider, e.model, e.input_tokens, e.output_tokens, e.cache_read_tokens,
+    e.cache_write_tokens, e.cache_write_1h_tokens, e.reported_nanos, e.price_id, e.charged_nanos, e.computed_nanos
+FROM usage_entry e WHERE e.workspace_id = @workspace_id AND e.id = ANY(@ids::text[])
+ORDER BY e.id COLLATE "C" FOR NO KEY UPDATE SKIP LOCKED;
+
 -- name: UsageBooked :many
 -- What the usage of leases was booked under before, one row for each lease.
 SELECT DISTINCT ON (u.job_id, u.epoch) u.job_id, u.epoch, u.phase, u.repo, u.agent, u.factory
@@ -61,8 +81,8 @@ CROSS JOIN LATERAL (SELECT x.* FROM usage_hour x WHERE x.workspace_id = @workspa
 -- Writes the numbers of locked entries.
 UPDATE usage_entry e SET input_tokens = t.input_tokens, output_tokens = t.output_tokens, cache_read_tokens = t.cache_read_tokens,
     cache_write_tokens = t.cache_write_tokens, cache_write_1h_tokens = t.cache_write_1h_tokens, reported_nanos = t.reported_nanos,
-    computed_nanos = t.computed_nanos, charged_nanos = t.charged_nanos
-FROM jsonb_to_recordset(@entries::jsonb) AS t(id text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint,
+    computed_nanos = t.computed_nanos, charged_nanos = t.charged_nanos, price_id = t.price_id
+FROM jsonb_to_recordset(@entries::jsonb) AS t(id text, price_id bigint, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint,
     cache_write_tokens bigint, cache_write_1h_tokens bigint, reported_nanos bigint, computed_nanos bigint, charged_nanos bigint)
 WHERE e.workspace_id = @workspace_id AND e.id = ANY(@ids::text[]) AND e.id = t.id;
 

@@ -1,5 +1,5 @@
 -- +goose Up
-SELECT add_event_types('price.saved');
+SELECT add_event_types('price.saved', 'usage.priced');
 
 -- Dollars for tokens, as a workspace says: rows of its own over the built-in list. A
 -- row holds from valid_from until the next one of the same provider and model. What was
@@ -45,6 +45,21 @@ ALTER TABLE usage_entry
     ADD COLUMN booked_at timestamptz NOT NULL DEFAULT now();
 UPDATE usage_entry SET charged_nanos = coalesce(reported_nanos, 0), booked_at = recorded_at;
 CREATE INDEX usage_entry_booked ON usage_entry (workspace_id, booked_at, id);
+-- Those that a price may still be found for.
+CREATE INDEX usage_entry_unpriced ON usage_entry (workspace_id, booked_at, id) WHERE price_id IS NULL AND reported_nanos IS NULL;
+
+-- That a workspace has new prices, by which what has no known cost is to be priced: what
+-- is booked from since on, of which after is done. At the end of a pass the row goes,
+-- unless something was locked by others, or records that began before the prices were
+-- saved may still come.
+CREATE TABLE usage_pricing (
+    workspace_id uuid PRIMARY KEY REFERENCES workspace(id) ON DELETE CASCADE,
+    since        timestamptz NOT NULL,
+    after_at     timestamptz NOT NULL,
+    after_id     text NOT NULL,
+    was_locked   boolean NOT NULL DEFAULT false,
+    saved_at     timestamptz NOT NULL
+);
 
 -- What is offered to a row of sums is a difference, which checks would look at.
 ALTER TABLE job_usage DROP CONSTRAINT job_usage_entries_check;
@@ -115,7 +130,7 @@ DO $$
 DECLARE
     t text;
 BEGIN
-    FOREACH t IN ARRAY ARRAY['price', 'usage_hour']
+    FOREACH t IN ARRAY ARRAY['price', 'usage_hour', 'usage_pricing']
     LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', t);
         EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', t);
@@ -129,5 +144,8 @@ $$;
 
 GRANT SELECT, INSERT ON price TO fleetboard_app;
 GRANT SELECT, INSERT, UPDATE ON usage_hour TO fleetboard_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON usage_pricing TO fleetboard_app;
+CREATE POLICY system ON usage_pricing FOR SELECT TO fleetboard_system USING (true);
+GRANT SELECT (workspace_id) ON usage_pricing TO fleetboard_system;
 GRANT UPDATE (input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, reported_nanos, computed_nanos,
-    charged_nanos) ON usage_entry TO fleetboard_app;
+    charged_nanos, price_id) ON usage_entry TO fleetboard_app;

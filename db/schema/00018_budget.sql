@@ -114,7 +114,8 @@ CREATE TABLE budget_ledger (
     nanos           bigint NOT NULL DEFAULT 0 CHECK (nanos >= 0),
     tokens          bigint NOT NULL DEFAULT 0 CHECK (tokens >= 0),
     runs            bigint NOT NULL DEFAULT 0 CHECK (runs >= 0),
-    unpriced_tokens bigint NOT NULL DEFAULT 0 CHECK (unpriced_tokens >= 0),
+    -- Below zero where a price was found for them.
+    unpriced_tokens bigint NOT NULL DEFAULT 0,
     -- For whom: a lease, and the usage entry where the line is of one alone.
     job_id          uuid,
     epoch           bigint,

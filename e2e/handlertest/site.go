@@ -91,7 +91,7 @@ func NewSite(t *testing.T, in setup.BootstrapInput, change ...func(*handlers.Dep
 		Kanban:   kanban.New(d, events, wake, log),
 		Events:   events,
 		Budgets:  budgets.NewService(d, wake, nil),
-		Prices: prices.NewService(d), Usage: usage.NewService(d),
+		Prices:   prices.NewService(d), Usage: usage.NewService(d),
 
 		Coordinator: coordinator.New(d, coordinator.Work{}, wake, log),
 	}

@@ -73,7 +73,7 @@ func cacheShare(u spend.Usage) *CacheShare {
 	if !any {
 		return nil
 	}
-	number := CacheShare(json.Number(strconv.FormatFloat(share, 'f', 4, 64)))
+	number := json.Number(strconv.FormatFloat(share, 'f', 4, 64))
 	return &number
 }
 
@@ -160,8 +160,9 @@ func (e entriesCSV) VisitListUsageEntriesResponse(w http.ResponseWriter) error {
 }
 
 func usageBookedModel(e usage.Entry) UsageBooked {
-	return UsageBooked{ID: e.ID, BookedAt: e.BookedAt.UTC(), At: e.At.UTC(), Job: e.JobKey, Epoch: e.Epoch, Product: e.Product, Phase: e.Phase,
-		Repo: e.Repo, Agent: e.Agent, Factory: e.Factory, Provider: e.Provider, Model: e.Model, ProviderSession: e.Session,
+	return UsageBooked{ID: e.ID, BookedAt: e.BookedAt.UTC(), At: e.At.UTC(), Job: e.JobKey, Epoch: e.Epoch,
+		Product: e.Product, Phase: e.Phase, Repo: e.Repo, Agent: e.Agent, Factory: e.Factory, Provider: e.Provider,
+		Model: e.Model, ProviderSession: e.Session,
 		Operation: e.Operation, InputTokens: e.Input, OutputTokens: e.Output, CacheReadTokens: e.CacheRead,
 		CacheWriteTokens: e.CacheWrite, CacheWrite1HTokens: e.CacheWrite1h, ChargedUSD: e.Charged.Fixed(),
 		ComputedUSD: usdOrNull(e.ComputedNanos), ReportedUSD: usdOrNull(e.ReportedNanos), Price: e.Price, Late: e.Late}

@@ -146,7 +146,8 @@ func summary(b budgets.Budget) view.Summary {
 		BurnNow: ui.Dollars(int64(b.Projection.BurnPerDay1h)) + " a day over the last hour",
 		RunsOut: end.text, Tone: end.tone, Likely: end.likely, Warning: end.warning, Facts: facts(b)}
 	if n := b.State.UnpricedTokens; n > 0 {
-		s.Unpriced = web.Plural(int(n), "token has", "tokens have") + " no known price and cost nothing here."
+		s.Unpriced = web.Plural(int(n), "token has", "tokens have") +
+			" no known price: they count with what agents said that they cost, if anything."
 	}
 	return s
 }

@@ -36,6 +36,7 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.BudgetCreated: "budget made", eventlog.BudgetChanged: "budget changed", eventlog.BudgetRemoved: "budget removed",
 	eventlog.BudgetRaised: "budget raised", eventlog.BudgetTransferred: "transferred",
 	eventlog.BudgetThreshold: "budget alert", eventlog.BudgetWillRunOut: "runs out", eventlog.PriceSaved: "price saved",
+	eventlog.UsagePriced:    "usage priced",
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.FactoryRemoved: "removed",
 	eventlog.AgentRegistered: "registered", eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
 	eventlog.AgentWentStale: "went silent", eventlog.AgentDied: "died", eventlog.AgentRevived: "came back",

@@ -39,7 +39,7 @@ func parseAsked(q url.Values, now time.Time) (asked, error) {
 	a.query.Until = now.UTC().Truncate(time.Hour).Add(time.Hour)
 	a.query.From = a.query.Until.Add(-24 * time.Hour)
 	if a.days > 1 {
-		a.query.From = now.UTC().Truncate(24 * time.Hour).AddDate(0, 0, 1-a.days)
+		a.query.From = now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-a.days)
 	}
 	for _, d := range usage.Filters {
 		if q.Has(string(d)) {

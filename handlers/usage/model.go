@@ -47,7 +47,8 @@ type sheet struct {
 func (s sheet) model() view.Usage {
 	total := s.report.Total
 	if total.Entries == 0 {
-		e := ui.Empty{Title: "Nothing was used", Text: "Agents tell what models they used, and what is told within the period is summed up here."}
+		e := ui.Empty{Title: "Nothing was used",
+			Text: "Agents tell what models they used, and what is told within the period is summed up here."}
 		if len(s.query.Filter) > 0 {
 			e.Text, e.ActionLabel, e.ActionURL = "Nothing passes the filters in this period.", "Take the filters away", links.Usage
 		}
@@ -104,12 +105,13 @@ func short(n int64) string {
 
 func percent(share float64) string { return strconv.Itoa(int(share*100+0.5)) + "%" }
 
-// withoutPrice says which tokens have no price, nil where all have one.
+// withoutPrice says what has no known cost, nil where all has one.
 func (s sheet) withoutPrice() *view.Unpriced {
-	if s.report.Total.UnpricedTokens == 0 {
+	if s.report.Total.Unpriced == 0 {
 		return nil
 	}
-	u := &view.Unpriced{Text: web.Plural(int(s.report.Total.UnpricedTokens), "token has", "tokens have") + " no known price. "}
+	u := &view.Unpriced{Text: web.Plural(int(s.report.Total.Unpriced), "entry has", "entries have") +
+		" no known cost: the model has no price, and the agent told none. "}
 	if len(s.unpriced) > 0 && s.mayPrice {
 		u.Text += "Add a price for "
 		for _, m := range s.unpriced {

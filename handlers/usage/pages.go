@@ -82,12 +82,13 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	seen := sheet{asked: asked, report: report, now: around.Fleet.Now, mayPrice: who.Can(tenancy.Manage)}
-	if report.Total.UnpricedTokens > 0 {
+	if report.Total.Unpriced > 0 {
 		if seen.unpriced, err = p.Usage.Unpriced(ctx, who, asked.query); err != nil {
 			return err
 		}
 	}
-	seen.entries, seen.more, err = p.Usage.Entries(ctx, who, usage.EntryQuery{Query: asked.query, Before: asked.before, Limit: shownEntries})
+	query := usage.EntryQuery{Query: asked.query, Before: asked.before, Limit: shownEntries}
+	seen.entries, seen.more, err = p.Usage.Entries(ctx, who, query)
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,8 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, view.View(view.Page{Shell: shell, Usage: seen.model(), Filters: asked.chips(), Periods: asked.periods()}))
+	m := view.Page{Shell: shell, Usage: seen.model(), Filters: asked.chips(), Periods: asked.periods()}
+	return web.Render(c, http.StatusOK, view.View(m))
 }
 
 // groups are the groups of one dimension as CSV.

@@ -187,7 +187,8 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, wa
 	costs, money := estimates.New(a.db), budgets.NewService(a.db, wake, a.dispatch)
 	rates, used := prices.NewService(a.db), usage.NewService(a.db)
 	leader := coordinator.New(a.db, coordinator.Work{Recovery: a.dispatch, Promotion: a.dispatch, People: people,
-		Events: events, JobLogs: lines, Secrets: list.Secrets, Seals: sealer, Costs: costs, Budgets: money}, wake, a.log)
+		Events: events, JobLogs: lines, Secrets: list.Secrets, Seals: sealer, Costs: costs,
+		Prices: a.dispatch, Budgets: money}, wake, a.log)
 
 	limits, client := quota.New(cfg.Network.RateLimit), cfg.Network.ClientAddress()
 	pages := handlers.New(handlers.Deps{

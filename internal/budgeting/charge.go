@@ -199,12 +199,13 @@ func (s *settling) charge(ch spend.Charge, b *budget) {
 	h.nanos, h.tokens = h.nanos-fromNanos, h.tokens-fromTokens
 	w.HeldNanos, w.HeldTokens = w.HeldNanos+fromNanos, w.HeldTokens+fromTokens
 	w.FreeNanos, w.FreeTokens = w.FreeNanos+nanos-fromNanos, w.FreeTokens+tokens-fromTokens
-	w.Unpriced += ch.Unpriced
+	unpriced := max(ch.Unpriced, -b.state.UnpricedTokens)
+	w.Unpriced += unpriced
 	b.state.Settled.Money += nanos
 	b.state.Settled.Tokens += tokens
 	b.state.Reserved.Money -= fromNanos
 	b.state.Reserved.Tokens -= fromTokens
-	b.state.UnpricedTokens += ch.Unpriced
+	b.state.UnpricedTokens += unpriced
 	present := !s.now.Before(b.state.Start) && s.now.Before(b.state.End)
 	if present && (reserved || s.lives(ch.Lease)) {
 		s.topUp(ch.Lease, b, w, h, !reserved)

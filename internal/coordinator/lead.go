@@ -19,6 +19,7 @@ type Work struct {
 	Secrets   Secrets
 	Seals     Seals
 	Costs     Costs
+	Prices    Prices
 	Budgets   Budgets
 }
 
@@ -66,6 +67,12 @@ type Seals interface {
 // returns how many jobs it looked at.
 type Costs interface {
 	Extend(ctx context.Context) (int, error)
+}
+
+// Prices prices what was used without a known cost, once there is a price for it, and
+// returns how many usage entries.
+type Prices interface {
+	PriceUsage(ctx context.Context) (int, error)
 }
 
 // Budgets opens the periods of budgets and takes back raises that have ended; and
@@ -129,6 +136,7 @@ func (t *term) loops() []runloop.Loop {
 			_, err := t.exhausted(w.Costs.Extend)(ctx)
 			return err
 		})},
+		{Name: "prices", Every: 5 * time.Second, Jitter: time.Second, Timeout: slowTimeout, Do: t.cycle(uncounted(w.Prices.PriceUsage))},
 		{Name: "budgets", Every: 10 * time.Second, Jitter: 2 * time.Second, Do: t.cycle(uncounted(w.Budgets.Sweep))},
 		{Name: "projections", Every: time.Minute, Jitter: 5 * time.Second, Timeout: slowTimeout, Do: t.cycle(uncounted(w.Budgets.Foresee))},
 		{Name: "sessions", Every: 10 * time.Minute, Jitter: time.Minute, Do: t.cycle(w.People.Expire)},

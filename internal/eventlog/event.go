@@ -68,6 +68,7 @@ const (
 	BudgetThreshold    Type = "budget.threshold_reached"
 	BudgetWillRunOut   Type = "budget.will_run_out" // before its period ends
 	PriceSaved         Type = "price.saved"
+	UsagePriced        Type = "usage.priced"
 	WorkspaceCreated   Type = "workspace.created"
 	WorkspaceRenamed   Type = "workspace.renamed"
 	MemberInvited      Type = "member.invited"

@@ -16,6 +16,7 @@ var Types = []Type{
 	JobCancelled, JobRetried, JobArchived, JobUndone, JobLinked, JobUnlinked, JobCompacted, JobRecorded,
 	JobRepaired, JobPurged, ProductSaved, ProductDeleted,
 	BudgetCreated, BudgetChanged, BudgetRemoved, BudgetRaised, BudgetTransferred, BudgetThreshold, BudgetWillRunOut, PriceSaved,
+	UsagePriced,
 	WorkspaceCreated, WorkspaceRenamed, MemberInvited, InvitationRevoked, MemberJoined, MemberRoleChanged, MemberRemoved,
 	MemberLeft, AccountRenamed, PasswordChanged, SecondFactorOn, SecondFactorOff, IdentityLinked, IdentityUnlinked,
 	SessionsEnded, TokenIssued, TokenRevoked, AgentCutOff, KeyRotationBegun, KeyRotationDone, FactoryDrained,

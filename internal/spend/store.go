@@ -108,19 +108,23 @@ func lockTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*telling) (m
 	}
 	kept := make(map[string]keptEntry, len(rows))
 	for _, r := range rows {
-		k := keptEntry{id: r.ID, provider: r.Provider, model: r.Model, Booking: booked[Lease{r.JobID, r.Epoch}],
-			numbers: numbers{reported: unknown, tokens: prices.Tokens{Input: r.InputTokens, CacheRead: r.CacheReadTokens,
-				CacheWrite: r.CacheWriteTokens, CacheWrite1h: r.CacheWrite1hTokens, Output: r.OutputTokens}}}
-		k.Job, k.Epoch, k.Product = r.JobID, r.Epoch, r.ProductID
-		if r.ReportedNanos != nil {
-			k.numbers.reported = Nanos(*r.ReportedNanos)
-		}
-		if r.PriceID != nil {
-			k.priceID = *r.PriceID
-		}
-		kept[r.ID] = k
+		kept[r.ID] = keptOf(r, booked)
 	}
 	return kept, nil
+}
+
+func keptOf(r dbsqlc.UsageLockRow, booked map[Lease]Booking) keptEntry {
+	k := keptEntry{id: r.ID, provider: r.Provider, model: r.Model, Booking: booked[Lease{r.JobID, r.Epoch}],
+		numbers: numbers{reported: unknown, tokens: prices.Tokens{Input: r.InputTokens, CacheRead: r.CacheReadTokens,
+			CacheWrite: r.CacheWriteTokens, CacheWrite1h: r.CacheWrite1hTokens, Output: r.OutputTokens}}}
+	k.Job, k.Epoch, k.Product = r.JobID, r.Epoch, r.ProductID
+	if r.ReportedNanos != nil {
+		k.numbers.reported = Nanos(*r.ReportedNanos)
+	}
+	if r.PriceID != nil {
+		k.priceID = *r.PriceID
+	}
+	return k
 }
 
 // bookedTx reads what the usage of the entries' leases is booked under.

@@ -30,12 +30,12 @@ const (
 	// UsageEntries are the entries as CSV.
 	UsageEntries = "/usage/entries.csv"
 	Prices       = "/prices"
-	AgentPanel  = "/agents/panel"
-	Palette     = "/palette"
-	Review      = "/review"
-	NeedsYou    = "/needs-you"
-	Status      = "/status"
-	Recover     = "/status/recover"
+	AgentPanel   = "/agents/panel"
+	Palette      = "/palette"
+	Review       = "/review"
+	NeedsYou     = "/needs-you"
+	Status       = "/status"
+	Recover      = "/status/recover"
 )
 
 // Setup is the page of a set-up link.

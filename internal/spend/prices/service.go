@@ -38,7 +38,8 @@ func (s *Service) List(ctx context.Context, who tenancy.Principal) (list List, e
 }
 
 // Save adds prices of a workspace, all or none, and returns all its prices. A price that is
-// there with the same numbers is left as it is. What was booked keeps its price.
+// there with the same numbers is left as it is. What was booked keeps its price; what has no
+// known cost is priced within a minute.
 //
 // Faults: Forbidden; Validation by place and field, also for a price of the same provider,
 // model and instant with other numbers, and for more than MaxOwn.
@@ -78,6 +79,15 @@ func saveTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (Li
 	}
 	if err := p.Err(); err != nil || added == 0 {
 		return all, err
+	}
+	since := list[0].From
+	for _, price := range list {
+		if price.From.Before(since) {
+			since = price.From
+		}
+	}
+	if err := askTx(ctx, tx, who.Workspace, since); err != nil {
+		return nil, err
 	}
 	models := make([]string, len(list))
 	for i, price := range list {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
@@ -45,4 +46,12 @@ func insertTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (
 		return 0, fmt.Errorf("save prices: %w", err)
 	}
 	return len(added), nil
+}
+
+// askTx has what was booked since an instant, and has no known cost, priced.
+func askTx(ctx context.Context, tx db.Tx, workspace ids.ID, since time.Time) error {
+	if err := q.UsagePricingAsk(ctx, tx, dbsqlc.UsagePricingAskParams{WorkspaceID: workspace, Since: since}); err != nil {
+		return fmt.Errorf("ask for usage to be priced: %w", err)
+	}
+	return nil
 }

@@ -70,11 +70,11 @@ type Named struct {
 	Tokens         int64
 }
 
-// maxUnpriced is how many models without a price are named.
+// maxUnpriced is how many models without a known cost are named.
 const maxUnpriced = 5
 
-// Unpriced names the models whose tokens have no price, at most five, those with the most
-// tokens first. Only the period of the query counts.
+// Unpriced names the models with entries of which no cost is known, at most five, those
+// with the most tokens first. Only the period of the query counts.
 //
 // Faults: Forbidden; Validation by field.
 func (s *Service) Unpriced(ctx context.Context, who tenancy.Principal, query Query) (list []Named, err error) {

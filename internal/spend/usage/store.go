@@ -88,7 +88,7 @@ func unpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID, query Query) ([
 	rows, err := q.UsageUnpriced(ctx, tx, dbsqlc.UsageUnpricedParams{WorkspaceID: workspace, Since: query.From, Until: query.Until,
 		MaxGroups: maxUnpriced})
 	if err != nil {
-		return nil, fmt.Errorf("find models without a price: %w", err)
+		return nil, fmt.Errorf("find models without a known cost: %w", err)
 	}
 	list := make([]Named, 0, len(rows))
 	for _, r := range rows {
@@ -109,7 +109,8 @@ func modelsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([]JobModel,
 	for _, r := range rows {
 		list = append(list, JobModel{Provider: r.Provider, Model: r.Model, Usage: spend.Usage{Entries: r.Entries, Input: r.InputTokens,
 			Output: r.OutputTokens, CacheRead: r.CacheReadTokens, CacheWrite: r.CacheWriteTokens, CacheWrite1h: r.CacheWrite1hTokens,
-			Charged: spend.Nanos(r.ChargedNanos), Imputed: spend.Nanos(r.ImputedNanos), Unpriced: r.Unpriced, UnpricedTokens: r.UnpricedTokens}})
+			Charged: spend.Nanos(r.ChargedNanos), Imputed: spend.Nanos(r.ImputedNanos), Unpriced: r.Unpriced,
+			UnpricedTokens: r.UnpricedTokens}})
 	}
 	return list, nil
 }

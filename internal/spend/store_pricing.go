@@ -1,0 +1,114 @@
+package spend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+)
+
+// ToPrice are the workspaces that have usage to price.
+func ToPrice(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
+	err = d.InSystem(ctx, func(tx db.Tx) error {
+		list, err = q.UsagePricingWorkspaces(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("workspaces with usage to price: %w", err)
+	}
+	return list, nil
+}
+
+// pricingTx locks where the pricing of a workspace stands; false where nothing is asked
+// for or somebody else is at it.
+func pricingTx(ctx context.Context, tx db.Tx, workspace ids.ID) (pricing, bool, error) {
+	r, err := q.UsagePricingLock(ctx, tx, workspace)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return pricing{}, false, nil
+	}
+	if err != nil {
+		return pricing{}, false, fmt.Errorf("pricing of usage: %w", err)
+	}
+	return pricing{since: r.Since, after: place{r.AfterAt, r.AfterID}, locked: r.WasLocked, savedAt: r.SavedAt, now: r.Now}, true, nil
+}
+
+// moveTx keeps how far a pass is.
+func (p pricing) moveTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
+	err := q.UsagePricingMove(ctx, tx, dbsqlc.UsagePricingMoveParams{WorkspaceID: workspace, AfterAt: p.after.at, AfterID: p.after.id,
+		WasLocked: p.locked})
+	if err != nil {
+		return fmt.Errorf("keep how far usage is priced: %w", err)
+	}
+	return nil
+}
+
+// endTx ends a pass: the next one begins later where something may be left.
+func (p pricing) endTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
+	if p.locked || p.now.Sub(p.savedAt) < settleTime {
+		p.after, p.locked = place{at: p.since}, false
+		return p.moveTx(ctx, tx, workspace)
+	}
+	if err := q.UsagePricingEnd(ctx, tx, workspace); err != nil {
+		return fmt.Errorf("end the pricing of usage: %w", err)
+	}
+	return nil
+}
+
+// toPriceTx reads entries of which no cost is known.
+func toPriceTx(ctx context.Context, tx db.Tx, workspace ids.ID, after place, most int) ([]unpriced, error) {
+	rows, err := q.UsageToPrice(ctx, tx, dbsqlc.UsageToPriceParams{WorkspaceID: workspace, AfterAt: after.at, AfterID: after.id,
+		MaxRows: int32(most)}) //nolint:gosec // a batch
+	if err != nil {
+		return nil, fmt.Errorf("find usage without a price: %w", err)
+	}
+	list := make([]unpriced, len(rows))
+	for i, r := range rows {
+		list[i] = unpriced{place: place{r.BookedAt, r.ID}, lease: Lease{r.JobID, r.Epoch}, provider: r.Provider, model: r.Model}
+	}
+	return list, nil
+}
+
+// lockFreeTx locks the sums and then the entries that nobody else has locked, and reads
+// those entries.
+func lockFreeTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []unpriced) ([]keptEntry, error) {
+	p := dbsqlc.UsageHoldParams{WorkspaceID: workspace}
+	for _, u := range list {
+		p.JobIds, p.Epochs = append(p.JobIds, u.lease.Job), append(p.Epochs, u.lease.Epoch)
+	}
+	sums, err := q.UsageHold(ctx, tx, p)
+	if err != nil {
+		return nil, fmt.Errorf("lock sums of usage: %w", err)
+	}
+	held := map[Lease]bool{}
+	for _, s := range sums {
+		held[Lease{s.JobID, s.Epoch}] = true
+	}
+	var wanted []string
+	for _, u := range list {
+		if held[u.lease] {
+			wanted = append(wanted, u.id)
+		}
+	}
+	rows, err := q.UsageLockFree(ctx, tx, dbsqlc.UsageLockFreeParams{WorkspaceID: workspace, Ids: wanted})
+	if err != nil {
+		return nil, fmt.Errorf("lock usage: %w", err)
+	}
+	same := make([]dbsqlc.UsageLockRow, len(rows))
+	for i, r := range rows {
+		same[i] = dbsqlc.UsageLockRow(r)
+	}
+	booked, err := bookedTx(ctx, tx, workspace, same)
+	if err != nil {
+		return nil, err
+	}
+	kept := make([]keptEntry, len(same))
+	for i, r := range same {
+		kept[i] = keptOf(r, booked)
+	}
+	return kept, nil
+}
