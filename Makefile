@@ -71,7 +71,7 @@ fmt: $(BIN)/templ
 	@gofmt -s -w $(CODE)
 	@$(BIN)/templ fmt -log-level=error views
 
-## bench: measure this machine, about ten minutes (LINES="claims flat" measures some lines)
+## bench: measure this machine, about fifteen minutes (LINES="claims flat" measures some lines)
 .PHONY: bench
 bench:
 	@go run ./bench $(LINES)

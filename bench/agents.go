@@ -55,7 +55,8 @@ func (w *web) submit(ctx context.Context, n int) error {
 			if i > 0 {
 				body = append(body, ',')
 			}
-			body = append(strconv.AppendInt(append(body, `{"title":"Job `...), int64(made+i), 10), `"}`...)
+			body = strconv.AppendInt(append(body, `{"title":"Job `...), int64(made+i), 10)
+			body = append(append(append(body, `","phase":"`...), w.phase...), `"}`...)
 		}
 		if _, err := owner.must(http.MethodPost, "/api/v1/jobs/batch", append(body, `]}`...), http.StatusCreated); err != nil {
 			return err

@@ -38,6 +38,7 @@ type web struct {
 	uncounted bool
 	// fresh keeps PostgreSQL from having looked at any table.
 	fresh bool
+	phase string // of the jobs that are submitted
 }
 
 // database makes an empty one and gives its address.
