@@ -31,9 +31,7 @@ func model(list []budgets.Budget, chosen string, mayMake bool) view.Budgets {
 	}
 	at := chosenOf(list, chosen)
 	one := summary(list[at])
-	if mayMake && list[at].State.Limits.Money != nil {
-		one.RaiseURL = links.RaiseBudget(list[at].ID.String())
-	}
+	one.Actions = actionsOf(list[at], mayMake)
 	m.One = &one
 	for i, b := range list {
 		row := rowOf(b)
@@ -41,6 +39,20 @@ func model(list []budgets.Budget, chosen string, mayMake bool) view.Budgets {
 		m.Rows = append(m.Rows, row)
 	}
 	return m
+}
+
+// actionsOf are the pages about a budget that the reader may open.
+func actionsOf(b budgets.Budget, mayChange bool) []view.Link {
+	id := b.ID.String()
+	var list []view.Link
+	if mayChange && b.State.Limits.Money != nil {
+		list = append(list, view.Link{Text: "Raise", URL: links.RaiseBudget(id)},
+			view.Link{Text: "Transfer", URL: links.TransferBudget(id)})
+	}
+	if mayChange {
+		list = append(list, view.Link{Text: "Edit", URL: links.EditBudget(id)})
+	}
+	return append(list, view.Link{Text: "Ledger", URL: links.BudgetLedger(id, "", 0)})
 }
 
 // chosenOf is the place of the chosen budget in a list, of the first where none is.

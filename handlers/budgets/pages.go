@@ -31,6 +31,11 @@ type Budgets interface {
 	Get(ctx context.Context, who tenancy.Principal, id ids.ID) (budgets.Budget, error)
 	Raise(ctx context.Context, who tenancy.Principal, id ids.ID, r budgets.Raise) (int64, error)
 	Create(ctx context.Context, who tenancy.Principal, in budgets.Input) (budgets.Budget, error)
+	Change(ctx context.Context, who tenancy.Principal, id ids.ID, change budgets.Patch) (budgets.Budget, error)
+	Remove(ctx context.Context, who tenancy.Principal, id ids.ID) error
+	Transfer(ctx context.Context, who tenancy.Principal, from ids.ID, t budgets.Transfer) (int64, error)
+	Undo(ctx context.Context, who tenancy.Principal, budget ids.ID, line int64) error
+	Ledger(ctx context.Context, who tenancy.Principal, id ids.ID, query budgets.LedgerQuery) ([]budgets.Line, int64, error)
 	Series(ctx context.Context, who tenancy.Principal, id ids.ID, bucket budgets.Bucket) (budgets.Series, error)
 }
 
@@ -51,6 +56,13 @@ func (p *Pages) Routes() []web.Route {
 		web.Get(links.Budgets, tenancy.ReadBoard, p.show),
 		web.Get(links.NewBudget, tenancy.Manage, p.ask),
 		web.Post(links.Budgets, tenancy.Manage, p.create),
+		web.Get(links.Budgets+"/:budget/ledger", tenancy.ReadBoard, p.ledger),
+		web.Get(links.Budgets+"/:budget/edit", tenancy.Manage, p.askEdit),
+		web.Post(links.Budgets+"/:budget/edit", tenancy.Manage, p.edit),
+		web.Post(links.Budgets+"/:budget/remove", tenancy.Manage, p.remove),
+		web.Get(links.Budgets+"/:budget/transfer", tenancy.Manage, p.askTransfer),
+		web.Post(links.Budgets+"/:budget/transfer", tenancy.Manage, p.transfer),
+		web.Post(links.Budgets+"/:budget/undo", tenancy.Manage, p.undo),
 		web.Get(links.Budgets+"/:budget/raise", tenancy.Manage, p.askRaise),
 		web.Post(links.Budgets+"/:budget/raise", tenancy.Manage, p.raise),
 	}

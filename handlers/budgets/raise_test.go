@@ -35,6 +35,6 @@ func TestRaiseABudget(t *testing.T) {
 	handlertest.WantText(t, doc, "#toasts", "All was raised")
 	handlertest.WantStatus(t, d.Get("/budgets/nonsense/raise"), http.StatusNotFound)
 	member := d.As(tenancy.RoleMember)
-	handlertest.WantCount(t, handlertest.Page(t, member.Get("/budgets"), http.StatusOK), "#budget a.btn", 0)
+	handlertest.WantCount(t, handlertest.Page(t, member.Get("/budgets"), http.StatusOK), "#budget a.btn", 1)
 	handlertest.WantStatus(t, member.Post(path, url.Values{"amount_usd": {"5"}}), http.StatusForbidden)
 }

@@ -48,9 +48,12 @@ type Summary struct {
 	Likely  string // "nine futures of ten by 30 Nov"
 	Warning string // "2 days before the period ends"
 
-	Facts    []Fact
-	RaiseURL string // "" where the person may not, or there is no money to raise
+	Facts   []Fact
+	Actions []Link // what may be done with it
 }
+
+// Link leads to a page about the budget.
+type Link struct{ Text, URL string }
 
 // Fact is a setting of a budget.
 type Fact struct{ Name, Text string }

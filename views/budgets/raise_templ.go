@@ -98,7 +98,7 @@ func RaiseView(m RaisePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = text(Form{Errors: m.Form.Errors}, "amount_usd", "Dollars more", m.Form.Amount, "40", "For the present period, for example 50 or 12.50.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = text(Form{Errors: m.Form.Errors}, "amount_usd", "Dollars more", m.Form.Amount, "40", "For the present period, for example 50 or 12.50.", "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -157,7 +157,7 @@ func RaiseView(m RaisePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = text(Form{Errors: m.Form.Errors}, "reason", "Reason", m.Form.Reason, "500", "The ledger keeps it.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = text(Form{Errors: m.Form.Errors}, "reason", "Reason", m.Form.Reason, "500", "The ledger keeps it.", "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -203,6 +203,31 @@ func Budget(id string) string { return with(Budgets, url.Values{"budget": {id}})
 // RaiseBudget is the form of a raise of a budget, and what it is sent to.
 func RaiseBudget(id string) string { return Budgets + "/" + url.PathEscape(id) + "/raise" }
 
+// BudgetLedger is the ledger of a budget: lines of a kind ("" is all) older than one (0
+// begins with the newest).
+func BudgetLedger(id, kind string, before int64) string {
+	q := url.Values{}
+	if kind != "" {
+		q.Set("kind", kind)
+	}
+	if before > 0 {
+		q.Set("before", strconv.FormatInt(before, 10))
+	}
+	return with(Budgets+"/"+url.PathEscape(id)+"/ledger", q)
+}
+
+// EditBudget is the form of an edit of a budget, and what it is sent to.
+func EditBudget(id string) string { return Budgets + "/" + url.PathEscape(id) + "/edit" }
+
+// TransferBudget is the form of a transfer from a budget, and what it is sent to.
+func TransferBudget(id string) string { return Budgets + "/" + url.PathEscape(id) + "/transfer" }
+
+// RemoveBudget removes a budget.
+func RemoveBudget(id string) string { return Budgets + "/" + url.PathEscape(id) + "/remove" }
+
+// UndoBudget takes a line of a budget back.
+func UndoBudget(id string) string { return Budgets + "/" + url.PathEscape(id) + "/undo" }
+
 // LiveBudgets is the stream of the page of budgets; budget may be "".
 func LiveBudgets(after, budget string) string {
 	q := url.Values{"on": {"budgets"}}

@@ -1,0 +1,112 @@
+package budgets_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/e2e/handlertest"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend/budgets"
+	"fleetboard/internal/tenancy"
+)
+
+func hard(name string, limit int64) budgets.Input {
+	return budgets.Input{Name: name, Scope: budgets.Workspace, Period: budgets.Month, Hard: true, Limits: budgets.Limits{Money: dollars(limit)}}
+}
+
+// A budget is edited in the form that made it, without what never changes; who was faster
+// is said, and nothing that was typed is lost.
+func TestEditABudget(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	b := budget(t, d, hard("All", 100))
+	path := "/budgets/" + b.ID.String() + "/edit"
+	doc := handlertest.Page(t, d.Get(path), http.StatusOK)
+	handlertest.WantCount(t, doc, "#name[value=All], #limit_usd[value='100'], #slice_usd[value='1'], #alert_at[value='50, 80, 90, 100'], #hard[checked]", 5)
+	handlertest.WantCount(t, doc, "#scope, #period, #timezone", 0)
+	in := url.Values{"name": {"Most"}, "version": {"1"}, "limit_usd": {"80"}, "limit_tokens": {"some"}, "limit_runs": {"40"}, "slice_usd": {""},
+		"alert_at": {"75, 50"}, "throttle": {"1"}}
+	doc = handlertest.Page(t, d.Post(path, in), http.StatusUnprocessableEntity)
+	handlertest.WantCount(t, doc, "#limit_tokens-e, #limit_tokens[value=some], #alert_at[value='75, 50'], #throttle[checked]", 4)
+	in.Set("limit_tokens", "1,000")
+	handlertest.WantText(t, handlertest.Page(t, d.Post(path, in), http.StatusUnprocessableEntity), "#alert_at-e", "must rise")
+	in.Set("alert_at", "50, 75%")
+	handlertest.WantRedirect(t, d.Post(path, in), "/budgets?budget="+b.ID.String())
+	now, err := d.Budgets.Get(t.Context(), d.Owner, b.ID)
+	if err != nil || now.Name != "Most" || *now.State.Limits.Money != 80_000_000_000 || *now.Limits.Tokens != 1000 || *now.Limits.Runs != 40 || now.Hard ||
+		!now.Throttle || len(now.AlertAt) != 2 {
+		t.Errorf("changed to %+v, %v", now, err)
+	}
+	doc = handlertest.Page(t, d.Post(path, in), http.StatusUnprocessableEntity)
+	handlertest.WantText(t, doc, "#budget-form", "The budget has changed")
+	handlertest.WantStatus(t, d.As(tenancy.RoleMember).Get(path), http.StatusForbidden)
+}
+
+// What is removed is asked about, gone from the page, and holds nothing any more.
+func TestRemoveABudget(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	b := budget(t, d, hard("All", 100))
+	doc := handlertest.Page(t, d.Get("/budgets/"+b.ID.String()+"/edit"), http.StatusOK)
+	action, ok := doc.Find("#dlg-remove form[method=post]").Attr("action")
+	if !ok {
+		t.Fatal("nobody asks before it is removed")
+	}
+	handlertest.WantRedirect(t, d.Post(action, nil), "/budgets")
+	doc = handlertest.Page(t, d.Get("/budgets"), http.StatusOK)
+	handlertest.WantText(t, doc, "#budgets-body", "No budget yet")
+	handlertest.WantText(t, doc, "#toasts", "All was removed")
+}
+
+// Money goes to another budget, in both ledgers, and comes back by the ledger's button.
+func TestTransferAndUndo(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api"}})
+	all := budget(t, d, hard("All", 100))
+	small := budget(t, d, budgets.Input{Name: "Small", Scope: budgets.Product, Product: "ledger", Period: budgets.Month,
+		Limits: budgets.Limits{Money: dollars(5)}})
+	path := "/budgets/" + all.ID.String() + "/transfer"
+	doc := handlertest.Page(t, d.Get(path), http.StatusOK)
+	handlertest.WantText(t, doc, "#to", "Small, ledger")
+	doc = handlertest.Page(t, d.Post(path, url.Values{"to": {small.ID.String()}, "amount_usd": {"1000"}, "reason": {"beta"}}), http.StatusUnprocessableEntity)
+	handlertest.WantText(t, doc, "#amount_usd-e", "100 dollars free")
+	handlertest.WantCount(t, doc, "#to option[selected][value='"+small.ID.String()+"'], #reason[value=beta]", 2)
+	handlertest.WantText(t, handlertest.Page(t, d.Post(path, url.Values{"amount_usd": {"1"}}), http.StatusUnprocessableEntity), "#to-e", "Choose")
+	handlertest.WantRedirect(t, d.Post(path, url.Values{"to": {small.ID.String()}, "amount_usd": {"20"}, "reason": {"beta"}}), "/budgets?budget="+all.ID.String())
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/budgets?budget="+small.ID.String()), http.StatusOK), "#budget", "Small, free of $25.00")
+
+	ledger := "/budgets/" + all.ID.String() + "/ledger"
+	doc = handlertest.Page(t, d.Get(ledger), http.StatusOK)
+	handlertest.WantText(t, doc, "#ledger tbody tr:first-child", "−$20.00")
+	handlertest.WantText(t, doc, "#ledger tbody tr:first-child", "to Small: beta")
+	line, _ := doc.Find("#ledger input[name=line]").Attr("value")
+	handlertest.WantCount(t, handlertest.Page(t, d.As(tenancy.RoleViewer).Get(ledger), http.StatusOK), "#ledger form", 0)
+	undo := "/budgets/" + all.ID.String() + "/undo"
+	handlertest.WantRedirect(t, d.Post(undo, url.Values{"line": {line}}), ledger)
+	doc = handlertest.Page(t, d.Get(ledger), http.StatusOK)
+	handlertest.WantText(t, doc, "#toasts", "It was taken back")
+	handlertest.WantText(t, doc, "#ledger tbody tr:first-child", "+$20.00")
+	handlertest.WantRedirect(t, d.Post(undo, url.Values{"line": {line}}), ledger)
+	handlertest.WantText(t, handlertest.Page(t, d.Get(ledger), http.StatusOK), "#toasts", "It was not taken back")
+}
+
+// A ledger is read page by page, and one kind of lines alone.
+func TestALongLedger(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	b := budget(t, d, hard("All", 100))
+	dbfactory.Exec(t, d.DB, `INSERT INTO budget_ledger (workspace_id, budget_id, period_start, kind, from_account, to_account, nanos)
+		SELECT workspace_id, budget_id, period_start, 'settle', 'free', 'settled', 10000000 FROM budget_period, generate_series(1, 60)`)
+	doc := handlertest.Page(t, d.Get("/budgets/"+b.ID.String()+"/ledger"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#ledger tbody tr", 50)
+	older, _ := doc.Find("a.more").Attr("href")
+	if !strings.Contains(older, "before=") {
+		t.Fatalf("older lines are at %q", older)
+	}
+	handlertest.WantCount(t, handlertest.Page(t, d.Get(older), http.StatusOK), "#ledger tbody tr", 11)
+	doc = handlertest.Page(t, d.Get("/budgets/"+b.ID.String()+"/ledger?kind=limit"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#ledger tbody tr", 1)
+	handlertest.WantText(t, doc, ".subnav [aria-current]", "Limit")
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/budgets/"+b.ID.String()+"/ledger?kind=transfer"), http.StatusOK), "#main", "No such lines")
+	handlertest.WantStatus(t, d.Get("/budgets/"+b.ID.String()+"/ledger?before=x"), http.StatusUnprocessableEntity)
+}
