@@ -15,15 +15,17 @@ import (
 
 const budgetFree = `-- name: BudgetFree :exec
 WITH held AS MATERIALIZED (
-    SELECT r.budget_id, r.period_start FROM (SELECT unnest($2::uuid[]) AS job_id, unnest($3::bigint[]) AS epoch) n
-    JOIN budget_reservation r ON r.workspace_id = $1 AND r.job_id = n.job_id AND r.epoch = n.epoch
+    SELECT DISTINCT r.budget_id, r.period_start FROM (SELECT unnest($2::uuid[]) AS job_id, unnest($3::bigint[]) AS epoch) n
+    CROSS JOIN LATERAL (SELECT x.budget_id, x.period_start FROM budget_reservation x
+        WHERE x.workspace_id = $1 AND x.job_id = n.job_id AND x.epoch = n.epoch OFFSET 0) r
 ), locked AS MATERIALIZED (
     SELECT p.budget_id FROM budget_period p
     WHERE p.workspace_id = $1 AND (p.budget_id, p.period_start) IN (SELECT h.budget_id, h.period_start FROM held h)
     ORDER BY p.budget_id, p.period_start FOR NO KEY UPDATE
 ), gone AS (
     DELETE FROM budget_reservation r USING (SELECT unnest($2::uuid[]) AS job_id, unnest($3::bigint[]) AS epoch) n
-    WHERE (SELECT count(*) FROM locked) > 0 AND r.workspace_id = $1 AND r.job_id = n.job_id AND r.epoch = n.epoch
+    WHERE (SELECT count(*) FROM locked) > 0 AND r.workspace_id = $1 AND r.job_id = ANY($2::uuid[])
+        AND r.job_id = n.job_id AND r.epoch = n.epoch
     RETURNING r.job_id, r.epoch, r.budget_id, r.period_start, r.held_nanos, r.held_tokens
 ), told AS (
     INSERT INTO budget_ledger (workspace_id, budget_id, period_start, kind, from_account, to_account, nanos, tokens, job_id, epoch)
@@ -54,7 +56,7 @@ SELECT r.job_id, r.epoch, r.budget_id, r.period_start, r.held_nanos, r.held_toke
     EXISTS (SELECT FROM job_lease l WHERE l.workspace_id = $1 AND l.job_id = r.job_id AND l.epoch = r.epoch
         AND l.directive = 'warn' AND l.directive_by = 'budget')::boolean AS warned
 FROM (SELECT DISTINCT unnest($2::uuid[]) AS job_id) n
-JOIN budget_reservation r ON r.workspace_id = $1 AND r.job_id = n.job_id
+CROSS JOIN LATERAL (SELECT x.workspace_id, x.job_id, x.epoch, x.budget_id, x.period_start, x.held_nanos, x.held_tokens FROM budget_reservation x WHERE x.workspace_id = $1 AND x.job_id = n.job_id OFFSET 0) r
 `
 
 type BudgetReservationsParams struct {
@@ -114,7 +116,8 @@ WITH t AS MATERIALIZED (
     INSERT INTO budget_ledger (workspace_id, budget_id, period_start, kind, from_account, to_account, nanos, tokens, runs, job_id, epoch)
     SELECT $1, t.budget_id, t.period_start, 'reserve', 'free', 'reserved', t.nanos, t.tokens, 0, t.job_id, t.epoch FROM t
     UNION ALL
-    SELECT $1, t.budget_id, t.period_start, 'settle', 'free', 'settled', 0, 0, 1, t.job_id, t.epoch FROM t
+    SELECT $1, t.budget_id, t.period_start, 'settle', 'free', 'settled', 0, 0, count(*), NULL, NULL FROM t
+    GROUP BY t.budget_id, t.period_start
 )
 UPDATE budget_period p SET reserved_nanos = p.reserved_nanos + s.nanos, reserved_tokens = p.reserved_tokens + s.tokens, runs = p.runs + s.runs
 FROM (SELECT t.budget_id, t.period_start, sum(t.nanos)::bigint AS nanos, sum(t.tokens)::bigint AS tokens, count(*) AS runs
@@ -127,8 +130,8 @@ type BudgetReserveParams struct {
 	Slices      json.RawMessage
 }
 
-// Reserves slices for leases, each with its lines, and counts the runs that begin. The
-// periods are locked.
+// Reserves slices for leases, each with its line, and counts the runs that begin, in one
+// line for each period. The periods are locked.
 func (q *Queries) BudgetReserve(ctx context.Context, db DBTX, arg BudgetReserveParams) error {
 	_, err := db.Exec(ctx, budgetReserve, arg.WorkspaceID, arg.Slices)
 	return err
@@ -146,8 +149,8 @@ WITH t AS MATERIALIZED (
 ), used AS (
     UPDATE budget_reservation v SET held_nanos = v.held_nanos - t.held_nanos + t.more_nanos,
         held_tokens = v.held_tokens - t.held_tokens + t.more_tokens
-    FROM t WHERE v.workspace_id = $1 AND v.job_id = t.job_id AND v.epoch = t.epoch AND v.budget_id = t.budget_id
-        AND v.period_start = t.period_start
+    FROM t WHERE v.workspace_id = $1 AND v.job_id = ANY($3::uuid[]) AND v.job_id = t.job_id AND v.epoch = t.epoch
+        AND v.budget_id = t.budget_id AND v.period_start = t.period_start
 ), begun AS (
     INSERT INTO budget_reservation (workspace_id, job_id, epoch, budget_id, period_start, held_nanos, held_tokens)
     SELECT $1, t.job_id, t.epoch, t.budget_id, t.period_start, t.more_nanos, t.more_tokens FROM t WHERE t.is_new
@@ -176,12 +179,13 @@ WHERE p.workspace_id = $1 AND p.budget_id = s.budget_id AND p.period_start = s.p
 type BudgetSettleParams struct {
 	WorkspaceID uuid.UUID
 	Settlements json.RawMessage
+	JobIds      []uuid.UUID
 }
 
 // Settles what was used: out of what its lease has reserved, and the rest out of what is
 // free; and reserves more for leases that have used most of theirs. The periods are locked.
 func (q *Queries) BudgetSettle(ctx context.Context, db DBTX, arg BudgetSettleParams) error {
-	_, err := db.Exec(ctx, budgetSettle, arg.WorkspaceID, arg.Settlements)
+	_, err := db.Exec(ctx, budgetSettle, arg.WorkspaceID, arg.Settlements, arg.JobIds)
 	return err
 }
 

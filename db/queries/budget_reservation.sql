@@ -23,8 +23,8 @@ FROM budget b WHERE b.workspace_id = @workspace_id AND b.removed_at IS NULL AND 
 ORDER BY b.id;
 
 -- name: BudgetReserve :exec
--- Reserves slices for leases, each with its lines, and counts the runs that begin. The
--- periods are locked.
+-- Reserves slices for leases, each with its line, and counts the runs that begin, in one
+-- line for each period. The periods are locked.
 WITH t AS MATERIALIZED (
     SELECT (r.r ->> 'job_id')::uuid AS job_id, (r.r ->> 'epoch')::bigint AS epoch, (r.r ->> 'budget_id')::uuid AS budget_id,
         (r.r ->> 'period_start')::timestamptz AS period_start, (r.r ->> 'nanos')::bigint AS nanos, (r.r ->> 'tokens')::bigint AS tokens
@@ -36,7 +36,8 @@ WITH t AS MATERIALIZED (
     INSERT INTO budget_ledger (workspace_id, budget_id, period_start, kind, from_account, to_account, nanos, tokens, runs, job_id, epoch)
     SELECT @workspace_id, t.budget_id, t.period_start, 'reserve', 'free', 'reserved', t.nanos, t.tokens, 0, t.job_id, t.epoch FROM t
     UNION ALL
-    SELECT @workspace_id, t.budget_id, t.period_start, 'settle', 'free', 'settled', 0, 0, 1, t.job_id, t.epoch FROM t
+    SELECT @workspace_id, t.budget_id, t.period_start, 'settle', 'free', 'settled', 0, 0, count(*), NULL, NULL FROM t
+    GROUP BY t.budget_id, t.period_start
 )
 UPDATE budget_period p SET reserved_nanos = p.reserved_nanos + s.nanos, reserved_tokens = p.reserved_tokens + s.tokens, runs = p.runs + s.runs
 FROM (SELECT t.budget_id, t.period_start, sum(t.nanos)::bigint AS nanos, sum(t.tokens)::bigint AS tokens, count(*) AS runs
@@ -50,7 +51,7 @@ SELECT r.job_id, r.epoch, r.budget_id, r.period_start, r.held_nanos, r.held_toke
     EXISTS (SELECT FROM job_lease l WHERE l.workspace_id = @workspace_id AND l.job_id = r.job_id AND l.epoch = r.epoch
         AND l.directive = 'warn' AND l.directive_by = 'budget')::boolean AS warned
 FROM (SELECT DISTINCT unnest(@job_ids::uuid[]) AS job_id) n
-JOIN budget_reservation r ON r.workspace_id = @workspace_id AND r.job_id = n.job_id;
+CROSS JOIN LATERAL (SELECT x.* FROM budget_reservation x WHERE x.workspace_id = @workspace_id AND x.job_id = n.job_id OFFSET 0) r;
 
 -- name: LeasesWarnedByBudget :many
 -- The leases whose holders a budget has warned.
@@ -82,8 +83,8 @@ WITH t AS MATERIALIZED (
 ), used AS (
     UPDATE budget_reservation v SET held_nanos = v.held_nanos - t.held_nanos + t.more_nanos,
         held_tokens = v.held_tokens - t.held_tokens + t.more_tokens
-    FROM t WHERE v.workspace_id = @workspace_id AND v.job_id = t.job_id AND v.epoch = t.epoch AND v.budget_id = t.budget_id
-        AND v.period_start = t.period_start
+    FROM t WHERE v.workspace_id = @workspace_id AND v.job_id = ANY(@job_ids::uuid[]) AND v.job_id = t.job_id AND v.epoch = t.epoch
+        AND v.budget_id = t.budget_id AND v.period_start = t.period_start
 ), begun AS (
     INSERT INTO budget_reservation (workspace_id, job_id, epoch, budget_id, period_start, held_nanos, held_tokens)
     SELECT @workspace_id, t.job_id, t.epoch, t.budget_id, t.period_start, t.more_nanos, t.more_tokens FROM t WHERE t.is_new
@@ -112,15 +113,17 @@ WHERE p.workspace_id = @workspace_id AND p.budget_id = s.budget_id AND p.period_
 -- Frees what ended leases have reserved and not used. The periods are locked first, in the
 -- order in which all lock; where nothing is reserved there are none.
 WITH held AS MATERIALIZED (
-    SELECT r.budget_id, r.period_start FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch) n
-    JOIN budget_reservation r ON r.workspace_id = @workspace_id AND r.job_id = n.job_id AND r.epoch = n.epoch
+    SELECT DISTINCT r.budget_id, r.period_start FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch) n
+    CROSS JOIN LATERAL (SELECT x.budget_id, x.period_start FROM budget_reservation x
+        WHERE x.workspace_id = @workspace_id AND x.job_id = n.job_id AND x.epoch = n.epoch OFFSET 0) r
 ), locked AS MATERIALIZED (
     SELECT p.budget_id FROM budget_period p
     WHERE p.workspace_id = @workspace_id AND (p.budget_id, p.period_start) IN (SELECT h.budget_id, h.period_start FROM held h)
     ORDER BY p.budget_id, p.period_start FOR NO KEY UPDATE
 ), gone AS (
     DELETE FROM budget_reservation r USING (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch) n
-    WHERE (SELECT count(*) FROM locked) > 0 AND r.workspace_id = @workspace_id AND r.job_id = n.job_id AND r.epoch = n.epoch
+    WHERE (SELECT count(*) FROM locked) > 0 AND r.workspace_id = @workspace_id AND r.job_id = ANY(@job_ids::uuid[])
+        AND r.job_id = n.job_id AND r.epoch = n.epoch
     RETURNING r.job_id, r.epoch, r.budget_id, r.period_start, r.held_nanos, r.held_tokens
 ), told AS (
     INSERT INTO budget_ledger (workspace_id, budget_id, period_start, kind, from_account, to_account, nanos, tokens, job_id, epoch)

@@ -86,7 +86,8 @@ CREATE TABLE budget_period (
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200);
 
 -- What a lease has reserved of a budget and not used yet. It is there exactly as long
--- as the lease.
+-- as the lease. It and the ledger have no foreign key to the period, whose row each claim
+-- has locked anyway (ADR 31); they go with it by a trigger.
 CREATE TABLE budget_reservation (
     workspace_id uuid NOT NULL,
     job_id       uuid NOT NULL,
@@ -95,10 +96,8 @@ CREATE TABLE budget_reservation (
     period_start timestamptz NOT NULL,
     held_nanos   bigint NOT NULL CHECK (held_nanos >= 0),
     held_tokens  bigint NOT NULL CHECK (held_tokens >= 0),
-    PRIMARY KEY (workspace_id, job_id, epoch, budget_id, period_start),
-    FOREIGN KEY (workspace_id, budget_id, period_start) REFERENCES budget_period(workspace_id, budget_id, period_start) ON DELETE CASCADE
+    PRIMARY KEY (workspace_id, job_id, epoch, budget_id, period_start)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
-CREATE INDEX budget_reservation_budget ON budget_reservation (workspace_id, budget_id, period_start);
 
 -- Each line moves an amount between two of a period's accounts: outside (what is not
 -- the budget's), free, reserved and settled. Only added to.
@@ -130,12 +129,24 @@ CREATE TABLE budget_ledger (
     actor           text NOT NULL DEFAULT '',
     at              timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (workspace_id, id),
-    FOREIGN KEY (workspace_id, budget_id, period_start) REFERENCES budget_period(workspace_id, budget_id, period_start) ON DELETE CASCADE,
     CHECK (from_account <> to_account)
 ) WITH (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_vacuum_insert_threshold = 50000);
 CREATE INDEX budget_ledger_period ON budget_ledger (workspace_id, budget_id, id);
 -- A transfer is taken back once.
 CREATE UNIQUE INDEX budget_ledger_reverses ON budget_ledger (workspace_id, reverses) WHERE (reverses IS NOT NULL);
+
+-- +goose StatementBegin
+CREATE FUNCTION budget_period_gone() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+BEGIN
+    DELETE FROM budget_reservation r
+    WHERE r.workspace_id = OLD.workspace_id AND r.budget_id = OLD.budget_id AND r.period_start = OLD.period_start;
+    DELETE FROM budget_ledger l
+    WHERE l.workspace_id = OLD.workspace_id AND l.budget_id = OLD.budget_id AND l.period_start = OLD.period_start;
+    RETURN NULL;
+END
+$$;
+-- +goose StatementEnd
+CREATE TRIGGER budget_period_gone AFTER DELETE ON budget_period FOR EACH ROW EXECUTE FUNCTION budget_period_gone();
 
 -- What is left of raises that were not taken back, by their ledger line. One that ends
 -- goes as far as it is free, the rest as it becomes free.

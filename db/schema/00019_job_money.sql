@@ -46,8 +46,9 @@ SELECT j.*,
     l.directive_by_id AS lease_directive_by_id,
     l.grace_ends_at AS lease_grace_ends_at,
     l.warned_at AS lease_warned_at,
-    EXISTS (SELECT FROM budget_reservation v WHERE v.workspace_id = j.workspace_id AND v.job_id = l.job_id AND v.epoch = l.epoch)
-        AS lease_reserved
+    -- One look for each job: an EXISTS would be hashed, from the whole table.
+    coalesce((SELECT true FROM budget_reservation v WHERE v.workspace_id = j.workspace_id AND v.job_id = l.job_id AND v.epoch = l.epoch
+        LIMIT 1), false)::boolean AS lease_reserved
 FROM job j
 JOIN job_text t ON t.workspace_id = j.workspace_id AND t.job_id = j.id
 JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id

@@ -17,7 +17,8 @@ type form view.Form
 func parseForm(typed url.Values) form {
 	get := func(name string) string { return strings.TrimSpace(typed.Get(name)) }
 	return form{Name: get("name"), Scope: get("scope"), Product: get("product"), Phase: get("phase"), Job: get("job"),
-		Version: get("version"), Period: get("period"), Timezone: get("timezone"), Limit: get("limit_usd"), Tokens: get("limit_tokens"), Runs: get("limit_runs"),
+		Version: get("version"), Period: get("period"), Timezone: get("timezone"), Limit: get("limit_usd"),
+		Tokens: get("limit_tokens"), Runs: get("limit_runs"),
 		Slice: get("slice_usd"), Alerts: get("alert_at"), Hard: get("hard") == "1", Throttle: get("throttle") == "1"}
 }
 

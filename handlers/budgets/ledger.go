@@ -78,7 +78,8 @@ func (p *Pages) ledger(c echo.Context, who tenancy.Principal) error {
 
 // lineWords says what a line does.
 var lineWords = map[budgets.Kind]string{budgets.Granted: "Limit of the period", budgets.Raised: "Raised",
-	budgets.Expired: "Taken off the limit", budgets.TransferredIn: "Transferred in", budgets.TransferredOut: "Transferred out", budgets.Reserved: "Reserved",
+	budgets.Expired: "Taken off the limit", budgets.TransferredIn: "Transferred in", budgets.TransferredOut: "Transferred out",
+	budgets.Reserved: "Reserved",
 	budgets.ToppedUp: "Reserved more", budgets.Settled: "Settled", budgets.Freeing: "Freed"}
 
 func lineOf(l budgets.Line, b budgets.Budget, now time.Time) view.Line {

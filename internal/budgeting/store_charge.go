@@ -41,7 +41,12 @@ func settleTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows []*settlemen
 	if err != nil {
 		return fmt.Errorf("encode settlements: %w", err)
 	}
-	if err := q.BudgetSettle(ctx, tx, dbsqlc.BudgetSettleParams{WorkspaceID: workspace, Settlements: encoded}); err != nil {
+	jobs := make([]ids.ID, len(rows))
+	for i, r := range rows {
+		jobs[i] = r.Job
+	}
+	err = q.BudgetSettle(ctx, tx, dbsqlc.BudgetSettleParams{WorkspaceID: workspace, Settlements: encoded, JobIds: jobs})
+	if err != nil {
 		return fmt.Errorf("settle: %w", err)
 	}
 	return nil

@@ -24,6 +24,8 @@ type Effects struct {
 	db   *db.DB
 	wake Publisher
 	log  *slog.Logger
+	// wakings of what ended leases have freed of budgets.
+	wakings together
 }
 
 // NewEffects returns the effects on the jobs kept in d.
@@ -99,7 +101,7 @@ func (e *Effects) PromoteNext(ctx context.Context, workspace ids.ID, list ...Cha
 		}
 	}
 	if slices.ContainsFunc(list, Change.freesBudget) {
-		e.BudgetsFreed(ctx, workspace, nil)
+		e.wakings.do(workspace, func() { e.BudgetsFreed(ctx, workspace, nil) })
 	}
 	if promoted >= maxPromoted {
 		if err := e.promoteRest(ctx, workspace); err != nil {
