@@ -155,7 +155,7 @@ func (q *Queries) BudgetHours(ctx context.Context, db DBTX, arg BudgetHoursParam
 
 const budgetLimitsSave = `-- name: BudgetLimitsSave :exec
 UPDATE budget_period p SET limit_nanos = CASE WHEN w.nanos >= 0 THEN w.nanos END,
-    limit_tokens = CASE WHEN w.tokens >= 0 THEN w.tokens END, limit_runs = CASE WHEN w.runs >= 0 THEN w.runs END
+    limit_tokens = CASE WHEN w.tokens >= 0 THEN w.tokens END, limit_runs = CASE WHEN w.runs >= 0 THEN w.runs END, stopped_at = NULL
 FROM (SELECT unnest($2::uuid[]) AS budget_id, unnest($3::timestamptz[]) AS period_start, unnest($4::bigint[]) AS nanos,
     unnest($5::bigint[]) AS tokens, unnest($6::bigint[]) AS runs) w
 WHERE p.workspace_id = $1 AND p.budget_id = w.budget_id AND p.period_start = w.period_start
@@ -181,6 +181,80 @@ func (q *Queries) BudgetLimitsSave(ctx context.Context, db DBTX, arg BudgetLimit
 		arg.Runs,
 	)
 	return err
+}
+
+const budgetNotices = `-- name: BudgetNotices :many
+SELECT n.id, n.name, n.hard, n.limit_nanos, n.settled_nanos, n.limit_tokens, n.settled_tokens, n.limit_runs, n.runs, n.period_end,
+    n.exhausted_p50, n.runs_out, n.used_up, n.thresholds
+FROM (
+    SELECT b.id, b.name, b.hard, p.limit_nanos, p.settled_nanos, p.limit_tokens, p.settled_tokens, p.limit_runs, p.runs, p.period_end,
+        b.exhausted_p50, (b.verdict IN ('runs_out', 'throttle'))::boolean AS runs_out,
+        (b.hard AND p.stopped_at IS NULL AND coalesce(p.limit_nanos - p.settled_nanos < b.slice_nanos
+            OR p.limit_tokens - p.settled_tokens < b.slice_tokens OR p.limit_runs - p.runs < 1, false))::boolean AS used_up,
+        ARRAY(SELECT a.threshold FROM budget_alert a WHERE a.workspace_id = b.workspace_id AND a.budget_id = b.id
+            AND a.period_start = p.period_start ORDER BY a.threshold)::smallint[] AS thresholds
+    FROM budget b
+    CROSS JOIN LATERAL (SELECT x.workspace_id, x.budget_id, x.period_start, x.period_end, x.limit_nanos, x.limit_tokens, x.limit_runs, x.settled_nanos, x.reserved_nanos, x.settled_tokens, x.reserved_tokens, x.runs, x.unpriced_tokens, x.stopped_at FROM budget_period x WHERE x.workspace_id = b.workspace_id AND x.budget_id = b.id
+        AND x.period_start <= now() AND x.period_end > now() OFFSET 0) p
+    WHERE b.workspace_id = $1 AND b.removed_at IS NULL
+) n
+WHERE n.used_up OR n.runs_out OR cardinality(n.thresholds) > 0
+ORDER BY n.name, n.id LIMIT 500
+`
+
+type BudgetNoticesRow struct {
+	ID            uuid.UUID
+	Name          string
+	Hard          bool
+	LimitNanos    *int64
+	SettledNanos  int64
+	LimitTokens   *int64
+	SettledTokens int64
+	LimitRuns     *int64
+	Runs          int64
+	PeriodEnd     time.Time
+	ExhaustedP50  *time.Time
+	RunsOut       bool
+	UsedUp        bool
+	Thresholds    []int16
+}
+
+// How the present periods of budgets stand, those that have reached a threshold or whose
+// money does not last. used_up: a hard one that has no room for another slice, of which
+// nobody has decided that it stays so.
+func (q *Queries) BudgetNotices(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]BudgetNoticesRow, error) {
+	rows, err := db.Query(ctx, budgetNotices, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BudgetNoticesRow{}
+	for rows.Next() {
+		var i BudgetNoticesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.Hard,
+			&i.LimitNanos,
+			&i.SettledNanos,
+			&i.LimitTokens,
+			&i.SettledTokens,
+			&i.LimitRuns,
+			&i.Runs,
+			&i.PeriodEnd,
+			&i.ExhaustedP50,
+			&i.RunsOut,
+			&i.UsedUp,
+			&i.Thresholds,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const budgetPeriods = `-- name: BudgetPeriods :many
@@ -441,4 +515,24 @@ type BudgetSnapshotParams struct {
 func (q *Queries) BudgetSnapshot(ctx context.Context, db DBTX, arg BudgetSnapshotParams) error {
 	_, err := db.Exec(ctx, budgetSnapshot, arg.ReadAt, arg.WorkspaceID, arg.Since)
 	return err
+}
+
+const budgetStop = `-- name: BudgetStop :execrows
+UPDATE budget_period p SET stopped_at = now()
+WHERE p.workspace_id = $1 AND p.budget_id = $2 AND p.period_start <= now() AND p.period_end > now()
+    AND p.stopped_at IS NULL
+`
+
+type BudgetStopParams struct {
+	WorkspaceID uuid.UUID
+	BudgetID    uuid.UUID
+}
+
+// Notes of a present period that is used up that a person has decided to leave it so.
+func (q *Queries) BudgetStop(ctx context.Context, db DBTX, arg BudgetStopParams) (int64, error) {
+	result, err := db.Exec(ctx, budgetStop, arg.WorkspaceID, arg.BudgetID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }

@@ -213,6 +213,7 @@ type BudgetPeriod struct {
 	ReservedTokens int64
 	Runs           int64
 	UnpricedTokens int64
+	StoppedAt      *time.Time
 }
 
 type BudgetRaise struct {

@@ -49,7 +49,7 @@ RETURNING budget_id;
 -- name: BudgetLimitsSave :exec
 -- Gives locked periods other limits, below 0 for none. The lines of it go with it.
 UPDATE budget_period p SET limit_nanos = CASE WHEN w.nanos >= 0 THEN w.nanos END,
-    limit_tokens = CASE WHEN w.tokens >= 0 THEN w.tokens END, limit_runs = CASE WHEN w.runs >= 0 THEN w.runs END
+    limit_tokens = CASE WHEN w.tokens >= 0 THEN w.tokens END, limit_runs = CASE WHEN w.runs >= 0 THEN w.runs END, stopped_at = NULL
 FROM (SELECT unnest(@budget_ids::uuid[]) AS budget_id, unnest(@starts::timestamptz[]) AS period_start, unnest(@nanos::bigint[]) AS nanos,
     unnest(@tokens::bigint[]) AS tokens, unnest(@runs::bigint[]) AS runs) w
 WHERE p.workspace_id = @workspace_id AND p.budget_id = w.budget_id AND p.period_start = w.period_start;
@@ -96,3 +96,30 @@ FROM budget_hour h
 JOIN budget_period p ON p.workspace_id = h.workspace_id AND p.budget_id = h.budget_id AND p.period_start = h.period_start
 WHERE h.workspace_id = @workspace_id AND h.budget_id = ANY(@budget_ids::uuid[]) AND h.hour >= @since
 ORDER BY h.budget_id, h.period_start, h.hour;
+
+-- name: BudgetNotices :many
+-- How the present periods of budgets stand, those that have reached a threshold or whose
+-- money does not last. used_up: a hard one that has no room for another slice, of which
+-- nobody has decided that it stays so.
+SELECT n.id, n.name, n.hard, n.limit_nanos, n.settled_nanos, n.limit_tokens, n.settled_tokens, n.limit_runs, n.runs, n.period_end,
+    n.exhausted_p50, n.runs_out, n.used_up, n.thresholds
+FROM (
+    SELECT b.id, b.name, b.hard, p.limit_nanos, p.settled_nanos, p.limit_tokens, p.settled_tokens, p.limit_runs, p.runs, p.period_end,
+        b.exhausted_p50, (b.verdict IN ('runs_out', 'throttle'))::boolean AS runs_out,
+        (b.hard AND p.stopped_at IS NULL AND coalesce(p.limit_nanos - p.settled_nanos < b.slice_nanos
+            OR p.limit_tokens - p.settled_tokens < b.slice_tokens OR p.limit_runs - p.runs < 1, false))::boolean AS used_up,
+        ARRAY(SELECT a.threshold FROM budget_alert a WHERE a.workspace_id = b.workspace_id AND a.budget_id = b.id
+            AND a.period_start = p.period_start ORDER BY a.threshold)::smallint[] AS thresholds
+    FROM budget b
+    CROSS JOIN LATERAL (SELECT x.* FROM budget_period x WHERE x.workspace_id = b.workspace_id AND x.budget_id = b.id
+        AND x.period_start <= now() AND x.period_end > now() OFFSET 0) p
+    WHERE b.workspace_id = @workspace_id AND b.removed_at IS NULL
+) n
+WHERE n.used_up OR n.runs_out OR cardinality(n.thresholds) > 0
+ORDER BY n.name, n.id LIMIT 500;
+
+-- name: BudgetStop :execrows
+-- Notes of a present period that is used up that a person has decided to leave it so.
+UPDATE budget_period p SET stopped_at = now()
+WHERE p.workspace_id = @workspace_id AND p.budget_id = @budget_id AND p.period_start <= now() AND p.period_end > now()
+    AND p.stopped_at IS NULL;

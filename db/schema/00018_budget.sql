@@ -1,6 +1,6 @@
 -- +goose Up
 SELECT add_event_types('budget.created', 'budget.changed', 'budget.removed', 'budget.raised', 'budget.transferred',
-    'budget.threshold_reached', 'budget.will_run_out');
+    'budget.threshold_reached', 'budget.will_run_out', 'budget.stopped');
 
 -- What may be spent on a workspace, a product, a milestone (a phase, of one product or
 -- of all) or a job, in each period.
@@ -80,6 +80,8 @@ CREATE TABLE budget_period (
     -- Attempts that were begun.
     runs            bigint NOT NULL DEFAULT 0 CHECK (runs >= 0),
     unpriced_tokens bigint NOT NULL DEFAULT 0 CHECK (unpriced_tokens >= 0),
+    -- When a person decided that it stays used up; another limit asks again.
+    stopped_at      timestamptz,
     PRIMARY KEY (workspace_id, budget_id, period_start),
     FOREIGN KEY (workspace_id, budget_id) REFERENCES budget(workspace_id, id) ON DELETE CASCADE,
     CHECK (period_start < period_end)

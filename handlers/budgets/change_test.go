@@ -66,14 +66,15 @@ func TestTransferAndUndo(t *testing.T) {
 	all := budget(t, d, hard("All", 100))
 	small := budget(t, d, budgets.Input{Name: "Small", Scope: budgets.Product, Product: "ledger", Period: budgets.Month,
 		Limits: budgets.Limits{Money: dollars(5)}})
-	path := "/budgets/" + all.ID.String() + "/transfer"
-	doc := handlertest.Page(t, d.Get(path), http.StatusOK)
+	path, from := "/budgets/transfer", all.ID.String()
+	doc := handlertest.Page(t, d.Get(path+"?from="+from), http.StatusOK)
 	handlertest.WantText(t, doc, "#to", "Small, ledger")
-	doc = handlertest.Page(t, d.Post(path, url.Values{"to": {small.ID.String()}, "amount_usd": {"1000"}, "reason": {"beta"}}), http.StatusUnprocessableEntity)
+	handlertest.WantText(t, doc, "#from option[selected]", "All, workspace, $100.00 free")
+	doc = handlertest.Page(t, d.Post(path, url.Values{"from": {from}, "to": {small.ID.String()}, "amount_usd": {"1000"}, "reason": {"beta"}}), http.StatusUnprocessableEntity)
 	handlertest.WantText(t, doc, "#amount_usd-e", "100 dollars free")
 	handlertest.WantCount(t, doc, "#to option[selected][value='"+small.ID.String()+"'], #reason[value=beta]", 2)
-	handlertest.WantText(t, handlertest.Page(t, d.Post(path, url.Values{"amount_usd": {"1"}}), http.StatusUnprocessableEntity), "#to-e", "Choose")
-	handlertest.WantRedirect(t, d.Post(path, url.Values{"to": {small.ID.String()}, "amount_usd": {"20"}, "reason": {"beta"}}), "/budgets?budget="+all.ID.String())
+	handlertest.WantText(t, handlertest.Page(t, d.Post(path, url.Values{"from": {from}, "amount_usd": {"1"}}), http.StatusUnprocessableEntity), "#to-e", "Choose")
+	handlertest.WantRedirect(t, d.Post(path, url.Values{"from": {from}, "to": {small.ID.String()}, "amount_usd": {"20"}, "reason": {"beta"}}), "/budgets?budget="+all.ID.String())
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/budgets?budget="+small.ID.String()), http.StatusOK), "#budget", "Small, free of $25.00")
 
 	ledger := "/budgets/" + all.ID.String() + "/ledger"
@@ -109,4 +110,42 @@ func TestALongLedger(t *testing.T) {
 	handlertest.WantText(t, doc, ".subnav [aria-current]", "Limit")
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/budgets/"+b.ID.String()+"/ledger?kind=transfer"), http.StatusOK), "#main", "No such lines")
 	handlertest.WantStatus(t, d.Get("/budgets/"+b.ID.String()+"/ledger?before=x"), http.StatusUnprocessableEntity)
+}
+
+// A hard budget that is used up is said on every page and asks a person in one place: to
+// raise it, to transfer to it, or to leave it so. Another limit asks again.
+func TestAUsedUpBudgetAsksAPerson(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	b := budget(t, d, hard("All", 10))
+	soft := hard("Soft", 10)
+	soft.Hard = false
+	budget(t, d, soft)
+	spent := func(usd int) {
+		dbfactory.Exec(t, d.DB, `UPDATE budget_period SET settled_nanos = $1::bigint * 1000000000`, usd)
+	}
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/agents"), http.StatusOK), "#money-note .note", 0)
+	spent(9)
+	dbfactory.Exec(t, d.DB, `INSERT INTO budget_alert (workspace_id, budget_id, period_start, threshold)
+		SELECT workspace_id, budget_id, period_start, 90 FROM budget_period`)
+	doc := handlertest.Page(t, d.Get("/agents"), http.StatusOK)
+	handlertest.WantText(t, doc, "#money-note", "All is at 90%.")
+	handlertest.WantText(t, doc, "#money-note", "1 other budget besides")
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/needs-you"), http.StatusOK), "#need-budget-"+b.ID.String(), 0)
+	spent(10)
+	doc = handlertest.Page(t, d.Get("/needs-you"), http.StatusOK)
+	handlertest.WantText(t, doc, "#money-note", "All is used up.")
+	handlertest.WantText(t, doc, "#need-budget-"+b.ID.String(), "100% of it is settled")
+	handlertest.WantText(t, doc, "#needs-count", "1 budget used up")
+	handlertest.WantCount(t, doc, ".need a[href='/budgets/"+b.ID.String()+"/raise'], .need a[href='/budgets/transfer?to="+b.ID.String()+"']", 2)
+	handlertest.WantCount(t, handlertest.Page(t, d.As(tenancy.RoleMember).Get("/needs-you"), http.StatusOK), ".need a.btn, .need form", 0)
+	handlertest.WantRedirect(t, d.Post("/budgets/"+b.ID.String()+"/stop", nil), "/needs-you")
+	doc = handlertest.Page(t, d.Get("/needs-you"), http.StatusOK)
+	handlertest.WantText(t, doc, "#needs-panel", "Nothing needs you")
+	handlertest.WantText(t, doc, "#money-note", "All is at 100%.")
+	handlertest.WantRedirect(t, d.Post("/budgets/"+b.ID.String()+"/raise", url.Values{"amount_usd": {"0.50"}}), "/budgets?budget="+b.ID.String())
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/needs-you"), http.StatusOK), "#need-budget-"+b.ID.String(), 1)
+	handlertest.WantRedirect(t, d.Post("/budgets/"+b.ID.String()+"/raise", url.Values{"amount_usd": {"90"}}), "/budgets?budget="+b.ID.String())
+	doc = handlertest.Page(t, d.Get("/needs-you"), http.StatusOK)
+	handlertest.WantText(t, doc, "#needs-panel", "Nothing needs you")
+	handlertest.WantText(t, doc, "#money-note", "Soft is at 100%.")
 }

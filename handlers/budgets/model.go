@@ -47,7 +47,7 @@ func actionsOf(b budgets.Budget, mayChange bool) []view.Link {
 	var list []view.Link
 	if mayChange && b.State.Limits.Money != nil {
 		list = append(list, view.Link{Text: "Raise", URL: links.RaiseBudget(id)},
-			view.Link{Text: "Transfer", URL: links.TransferBudget(id)})
+			view.Link{Text: "Transfer", URL: links.TransferFrom(id)})
 	}
 	if mayChange {
 		list = append(list, view.Link{Text: "Edit", URL: links.EditBudget(id)})

@@ -34,6 +34,7 @@ type Budgets interface {
 	Change(ctx context.Context, who tenancy.Principal, id ids.ID, change budgets.Patch) (budgets.Budget, error)
 	Remove(ctx context.Context, who tenancy.Principal, id ids.ID) error
 	Transfer(ctx context.Context, who tenancy.Principal, from ids.ID, t budgets.Transfer) (int64, error)
+	Stop(ctx context.Context, who tenancy.Principal, id ids.ID) error
 	Undo(ctx context.Context, who tenancy.Principal, budget ids.ID, line int64) error
 	Ledger(ctx context.Context, who tenancy.Principal, id ids.ID, query budgets.LedgerQuery) ([]budgets.Line, int64, error)
 	Series(ctx context.Context, who tenancy.Principal, id ids.ID, bucket budgets.Bucket) (budgets.Series, error)
@@ -60,8 +61,9 @@ func (p *Pages) Routes() []web.Route {
 		web.Get(links.Budgets+"/:budget/edit", tenancy.Manage, p.askEdit),
 		web.Post(links.Budgets+"/:budget/edit", tenancy.Manage, p.edit),
 		web.Post(links.Budgets+"/:budget/remove", tenancy.Manage, p.remove),
-		web.Get(links.Budgets+"/:budget/transfer", tenancy.Manage, p.askTransfer),
-		web.Post(links.Budgets+"/:budget/transfer", tenancy.Manage, p.transfer),
+		web.Get(links.Transfer, tenancy.Manage, p.askTransfer),
+		web.Post(links.Transfer, tenancy.Manage, p.transfer),
+		web.Post(links.Budgets+"/:budget/stop", tenancy.Manage, p.stop),
 		web.Post(links.Budgets+"/:budget/undo", tenancy.Manage, p.undo),
 		web.Get(links.Budgets+"/:budget/raise", tenancy.Manage, p.askRaise),
 		web.Post(links.Budgets+"/:budget/raise", tenancy.Manage, p.raise),

@@ -35,7 +35,8 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.ProductSaved: "product saved", eventlog.ProductDeleted: "product deleted",
 	eventlog.BudgetCreated: "budget made", eventlog.BudgetChanged: "budget changed", eventlog.BudgetRemoved: "budget removed",
 	eventlog.BudgetRaised: "budget raised", eventlog.BudgetTransferred: "transferred",
-	eventlog.BudgetThreshold: "budget alert", eventlog.BudgetWillRunOut: "runs out", eventlog.PriceSaved: "price saved",
+	eventlog.BudgetThreshold: "budget alert", eventlog.BudgetWillRunOut: "runs out",
+	eventlog.BudgetStopped: "budget left used up", eventlog.PriceSaved: "price saved",
 	eventlog.UsagePriced:    "usage priced",
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.FactoryRemoved: "removed",
 	eventlog.AgentRegistered: "registered", eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
@@ -178,8 +179,10 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 	case eventlog.FactoryRemoved:
 		return ui.Say(ui.Name(said("factory")), ui.T(" with "+web.Plural(lengthOf(payload["agents"]), "agent", "agents")))
 	case eventlog.BudgetCreated, eventlog.BudgetChanged, eventlog.BudgetRemoved, eventlog.BudgetRaised, eventlog.BudgetTransferred,
-		eventlog.BudgetThreshold, eventlog.BudgetWillRunOut:
+		eventlog.BudgetThreshold, eventlog.BudgetWillRunOut, eventlog.BudgetStopped:
 		return append(ui.Say(ui.Name(said("budget"))), budgetWords(kind, said, payload)...)
+	case eventlog.UsagePriced:
+		return ui.Say(ui.T(web.Plural(numberOf(payload["entries"]), "entry", "entries") + ", $" + said("cost_usd")))
 	case eventlog.ProductSaved, eventlog.ProductDeleted:
 		for _, name := range []string{"product", "name"} {
 			if text := said(name); text != "" {

@@ -78,5 +78,6 @@ func counts(u *kanban.Update) []templ.Component {
 	if u.Needs == nil {
 		return nil
 	}
-	return []templ.Component{layout.LiveCounts(web.CountText(u.Needs.All()), web.CountText(u.Needs.Reviews))}
+	return []templ.Component{layout.LiveCounts(web.CountText(u.Needs.All()), web.CountText(u.Needs.Reviews)),
+		layout.LiveMoney(web.MoneyNote(u.Needs.Budgets))}
 }

@@ -59,5 +59,5 @@ func (r *liveNeeds) Ages() bool { return false }
 // parts are the live parts of the page.
 func (p *Pages) parts(ctx context.Context, who tenancy.Principal) ([]templ.Component, error) {
 	page, err := p.Kanban.NeedsPage(ctx, who)
-	return []templ.Component{view.Live(model(page, who.Can(tenancy.WriteJobs)))}, err
+	return []templ.Component{view.Live(model(page, who))}, err
 }

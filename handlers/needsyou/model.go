@@ -11,6 +11,8 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/spend/budgets"
+	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
 	view "fleetboard/views/needsyou"
 	"fleetboard/views/ui"
@@ -21,14 +23,32 @@ var kinds = map[kanban.NeedKind]string{
 	kanban.NeedAnswer: "Question", kanban.NeedReview: "Review", kanban.NeedRoute: "No factory", kanban.NeedRetry: "Failed",
 }
 
-func model(page kanban.NeedsPage, canWrite bool) view.Needs {
-	m := view.Needs{Count: countWords(page.Count)}
+func model(page kanban.NeedsPage, who tenancy.Principal) view.Needs {
+	m, canWrite := view.Needs{Count: countWords(page.Count)}, who.Can(tenancy.WriteJobs)
+	for _, b := range page.Count.UsedUp() {
+		m.Budgets = append(m.Budgets, budget(b, who.Can(tenancy.Manage)))
+	}
 	now := web.Now(page.Fleet)
 	for _, n := range page.List {
 		m.Rows = append(m.Rows, row(n, now, canWrite))
 	}
 	if page.More {
 		m.More = "These are the " + strconv.Itoa(len(m.Rows)) + " oldest. There are more."
+	}
+	return m
+}
+
+// budget is one that is used up, with what an owner can do about it.
+func budget(b budgets.Notice, mayChange bool) view.Budget {
+	id := b.ID.String()
+	m := view.Budget{ID: id, Name: b.Name, URL: links.Budget(id),
+		Text: strconv.Itoa(b.Percent) + "% of it is settled, and no job has room any more. " +
+			"Its jobs wait; running ones pause at their next report."}
+	if mayChange {
+		m.Stop = links.StopBudget(id)
+	}
+	if mayChange && b.HasMoney {
+		m.Raise, m.Transfer = links.RaiseBudget(id), links.TransferTo(id)
 	}
 	return m
 }
@@ -41,6 +61,7 @@ func countWords(n kanban.Needs) string {
 		one, many string
 	}{
 		{n.Questions, "question", "questions"}, {n.Reviews, "review", "reviews"},
+		{kanban.Count{Jobs: len(n.UsedUp())}, "budget used up", "budgets used up"},
 		{n.Unroutable, "without a factory", "without a factory"}, {n.Failed, "failed", "failed"},
 	} {
 		switch k.count.Jobs {

@@ -23,5 +23,5 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	shell.LiveURL = links.LiveNeedsYou(page.Cursor)
-	return web.Render(c, http.StatusOK, view.View(view.Page{Shell: shell, Needs: model(page, who.Can(tenancy.WriteJobs))}))
+	return web.Render(c, http.StatusOK, view.View(view.Page{Shell: shell, Needs: model(page, who)}))
 }

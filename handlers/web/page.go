@@ -38,6 +38,7 @@ func (s *Site) Page(
 	shell.Section, shell.Title, shell.Toasts = section, title, s.takeFlash(c)
 	shell.Health = s.Health(c.Request().Context())
 	shell.Needs, shell.Review = CountText(needs.All()), CountText(needs.Reviews)
+	shell.Money = MoneyNote(needs.Budgets)
 	return shell, nil
 }
 

@@ -288,7 +288,7 @@ func (s *settling) followUp() (Charged, error) {
 			continue
 		}
 		err = eventlog.RecordTx(s.ctx, s.tx, who, eventlog.BudgetThreshold, map[string]any{
-			"id": f.budget.id, "name": f.budget.name, "threshold": f.threshold, "period_start": f.start})
+			"budget": f.budget.name, "budget_id": f.budget.id, "threshold": f.threshold, "period_start": f.start})
 		if err != nil {
 			return Charged{}, err
 		}

@@ -65,6 +65,7 @@ const (
 	BudgetRemoved      Type = "budget.removed"
 	BudgetRaised       Type = "budget.raised"      // also when a raise ended
 	BudgetTransferred  Type = "budget.transferred" // from one budget to another
+	BudgetStopped      Type = "budget.stopped"
 	BudgetThreshold    Type = "budget.threshold_reached"
 	BudgetWillRunOut   Type = "budget.will_run_out" // before its period ends
 	PriceSaved         Type = "price.saved"

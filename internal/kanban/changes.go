@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"fleetboard/db"
 	"fleetboard/internal/eventlog"
@@ -119,6 +120,9 @@ func missingFrom(list, more []Card) []Card {
 	})
 }
 
+// budgetEvents are those that tell of budgets.
+const budgetEvents = "budget."
+
 // summary is what a run of events is about.
 type summary struct {
 	cursor  string // after the last of them, "" where there are none
@@ -144,6 +148,7 @@ func summaryOf(events []eventlog.Event) summary {
 func (s *summary) add(e eventlog.Event) {
 	s.cursor = e.Cursor.String()
 	s.rules = s.rules || e.Type == eventlog.ProductSaved || e.Type == eventlog.ProductDeleted
+	s.needs = s.needs || strings.HasPrefix(string(e.Type), budgetEvents)
 	if e.JobID == nil {
 		return
 	}

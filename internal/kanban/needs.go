@@ -9,6 +9,7 @@ import (
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend/budgets"
 	"fleetboard/internal/tenancy"
 )
 
@@ -42,12 +43,26 @@ type Count struct {
 func capped(n int) Count { return Count{Jobs: min(n, needsCap-1), Capped: n >= needsCap} }
 
 // Needs is how many jobs wait for a person: for an answer, a review, a factory that
-// can run them, and for somebody who looks why they failed.
-type Needs struct{ Questions, Reviews, Unroutable, Failed Count }
+// can run them, and for somebody who looks why they failed; and the budgets that people
+// should know of.
+type Needs struct {
+	Questions, Reviews, Unroutable, Failed Count
+	Budgets                                []budgets.Notice
+}
+
+// UsedUp are the budgets that wait for a person to raise them or to leave them used up.
+func (n Needs) UsedUp() (list []budgets.Notice) {
+	for _, b := range n.Budgets {
+		if b.UsedUp {
+			list = append(list, b)
+		}
+	}
+	return list
+}
 
 // All is how many there are of all kinds.
 func (n Needs) All() Count {
-	sum := 0
+	sum := len(n.UsedUp())
 	for _, c := range []Count{n.Questions, n.Reviews, n.Unroutable, n.Failed} {
 		if c.Capped {
 			return c
@@ -111,7 +126,12 @@ func (r *reader) needs() (Needs, error) {
 	if err != nil {
 		return Needs{}, err
 	}
-	return r.countNeeds(lanes)
+	n, err := r.countNeeds(lanes)
+	if err != nil {
+		return n, err
+	}
+	n.Budgets, err = budgets.NoticesTx(r.ctx, r.tx, r.workspace)
+	return n, err
 }
 
 func (r *reader) needsList() (list []Need, more bool, err error) {

@@ -32,7 +32,7 @@ func TestWhatWaitsForAPersonIsBounded(t *testing.T) {
 		t.Errorf("%d listed, more %v, counted %+v", len(page.List), page.More, n)
 	}
 	stranger := dbfactory.Person(dbfactory.Workspace(t, w.db), tenancy.RoleOwner)
-	if page, err := w.NeedsPage(t.Context(), stranger); err != nil || len(page.List) != 0 || page.Count != (kanban.Needs{}) {
+	if page, err := w.NeedsPage(t.Context(), stranger); err != nil || len(page.List) != 0 || page.Count.All() != (kanban.Count{}) {
 		t.Errorf("a stranger sees %+v, %v", page, err)
 	}
 }

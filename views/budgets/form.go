@@ -45,23 +45,21 @@ type Raise struct {
 // TransferPage is the form of a transfer.
 type TransferPage struct {
 	Shell layout.Shell
-	Name  string // of the budget that gives
 	Form  Transfer
 }
 
 // Transfer is what was typed, and what of it was refused.
 type Transfer struct {
-	URL, Back, Stands  string
-	To, Amount, Reason string
-	Takers             []ui.Option // "" is none yet
-	Error              string
-	Errors             map[string]string
+	From, To, Amount, Reason string
+	Givers, Takers           []ui.Option
+	Errors                   map[string]string
 }
 
 var raiseFields = []ui.Field{{Name: "amount_usd", Label: "Dollars more"}, {Name: "until", Label: "Until"}, {Name: "reason",
 	Label: "Reason"}}
 
-var transferFields = []ui.Field{{Name: "to", Label: "To"}, {Name: "amount_usd", Label: "Dollars"}, {Name: "reason", Label: "Reason"}}
+var transferFields = []ui.Field{{Name: "from", Label: "From"}, {Name: "to", Label: "To"},
+	{Name: "amount_usd", Label: "Dollars"}, {Name: "reason", Label: "Reason"}}
 
 var formFields = []ui.Field{{Name: "name", Label: "Name"}, {Name: "scope", Label: "For"}, {Name: "product", Label: "Product"},
 	{Name: "phase", Label: "Phase"}, {Name: "job", Label: "Job"}, {Name: "limit_usd", Label: "Dollars"},

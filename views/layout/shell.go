@@ -41,10 +41,11 @@ type Shell struct {
 	LiveURL     string    // links.LiveBoard(...) etc.; "" for a page without a stream
 	Fleet       Fleet
 	Health      Health
-	Review      string // how many jobs wait for a decision: "4", "99+", "" for none
-	Needs       string // how many jobs wait for a person: "4", "99+", "" for none
-	CanWrite    bool   // may create jobs: shows New job
-	CanManage   bool   // may change the workspace's settings
+	Review      string   // how many jobs wait for a decision: "4", "99+", "" for none
+	Needs       string   // how many jobs wait for a person: "4", "99+", "" for none
+	Money       *ui.Note // what people should know of a budget, nil for nothing
+	CanWrite    bool     // may create jobs: shows New job
+	CanManage   bool     // may change the workspace's settings
 	Toasts      []ui.Toast
 }
 

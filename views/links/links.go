@@ -25,6 +25,7 @@ const (
 	Agents      = "/agents"
 	Budgets     = "/budgets"
 	NewBudget   = "/budgets/new"
+	Transfer    = "/budgets/transfer"
 	Usage       = "/usage"
 	UsageGroups = "/usage/groups.csv"
 	// UsageEntries are the entries as CSV.
@@ -219,8 +220,14 @@ func BudgetLedger(id, kind string, before int64) string {
 // EditBudget is the form of an edit of a budget, and what it is sent to.
 func EditBudget(id string) string { return Budgets + "/" + url.PathEscape(id) + "/edit" }
 
-// TransferBudget is the form of a transfer from a budget, and what it is sent to.
-func TransferBudget(id string) string { return Budgets + "/" + url.PathEscape(id) + "/transfer" }
+// TransferFrom is the form of a transfer from a budget.
+func TransferFrom(id string) string { return with(Transfer, url.Values{"from": {id}}) }
+
+// TransferTo is the form of a transfer to a budget.
+func TransferTo(id string) string { return with(Transfer, url.Values{"to": {id}}) }
+
+// StopBudget takes that a budget stays used up.
+func StopBudget(id string) string { return Budgets + "/" + url.PathEscape(id) + "/stop" }
 
 // RemoveBudget removes a budget.
 func RemoveBudget(id string) string { return Budgets + "/" + url.PathEscape(id) + "/remove" }

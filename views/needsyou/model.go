@@ -16,8 +16,19 @@ type Page struct {
 // Needs is all that the page shows, and live.
 type Needs struct {
 	Count string // "1 question, 2 reviews"
-	Rows  []Row
-	More  string // that there are more, "" where all are listed
+	// Budgets are used up: a person decides what becomes of them.
+	Budgets []Budget
+	Rows    []Row
+	More    string // that there are more, "" where all are listed
+}
+
+// Budget is one that is used up.
+type Budget struct {
+	ID, Name, URL string
+	Text          string
+	Raise         string // "" for who may not
+	Transfer      string
+	Stop          string
 }
 
 // Row is one job with what a person can do about it.

@@ -1,0 +1,62 @@
+package web
+
+import (
+	"strconv"
+
+	"fleetboard/internal/spend/budgets"
+	"fleetboard/views/links"
+	"fleetboard/views/ui"
+)
+
+// warnFrom is the per cent of a limit from which on every page says so.
+const warnFrom = 80
+
+// MoneyNote is the bar that every page shows about the gravest of some budgets, nil where
+// none is worth it.
+func MoneyNote(list []budgets.Notice) *ui.Note {
+	var worst budgets.Notice
+	more := 0
+	for _, n := range list {
+		if gravity(n) == 0 {
+			continue
+		}
+		more++
+		if gravity(n) > gravity(worst) {
+			worst = n
+		}
+	}
+	if more == 0 {
+		return nil
+	}
+	note := moneyNote(worst)
+	note.ActionLabel, note.ActionURL = "Open", links.Budget(worst.ID.String())
+	if more > 1 {
+		note.Text = append(note.Text, ui.T(" "+Plural(more-1, "other budget", "other budgets")+" besides."))
+	}
+	return &note
+}
+
+// gravity orders notices: used up before nearly used up, and that before what is foreseen.
+func gravity(n budgets.Notice) int {
+	switch {
+	case n.UsedUp:
+		return 1000
+	case n.Threshold >= warnFrom:
+		return n.Threshold
+	case n.RunsOut != nil:
+		return 1
+	}
+	return 0
+}
+
+func moneyNote(n budgets.Notice) ui.Note {
+	switch {
+	case n.UsedUp:
+		return ui.Note{Tone: ui.Bad, Icon: "octagon-alert", Strong: n.Name + " is used up.",
+			Text: ui.Text("Its jobs wait, and running ones are asked to pause.")}
+	case n.Threshold >= warnFrom:
+		return ui.Note{Tone: ui.Warn, Icon: "triangle-alert", Strong: n.Name + " is at " + strconv.Itoa(n.Percent) + "%."}
+	}
+	return ui.Note{Tone: ui.Warn, Icon: "triangle-alert", Strong: n.Name + " runs out before its period ends:",
+		Text: ui.Text(" probably on " + n.RunsOut.UTC().Format("2 Jan") + ".")}
+}

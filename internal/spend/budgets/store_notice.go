@@ -1,0 +1,44 @@
+package budgets
+
+import (
+	"context"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
+)
+
+func noticesTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Notice, error) {
+	rows, err := q.BudgetNotices(ctx, tx, workspace)
+	if err != nil {
+		return nil, fmt.Errorf("notices of budgets: %w", err)
+	}
+	var list []Notice
+	for _, r := range rows {
+		n := Notice{ID: r.ID, Name: r.Name, Hard: r.Hard, UsedUp: r.UsedUp, HasMoney: r.LimitNanos != nil, Percent: percent(State{
+			Limits:  Limits{Money: money(r.LimitNanos), Tokens: r.LimitTokens, Runs: r.LimitRuns},
+			Settled: Amounts{Money: spend.Nanos(r.SettledNanos), Tokens: r.SettledTokens, Runs: r.Runs}})}
+		for _, at := range r.Thresholds {
+			if int(at) <= min(n.Percent, MaxAlert) {
+				n.Threshold = int(at)
+			}
+		}
+		if r.RunsOut && r.ExhaustedP50 != nil && r.ExhaustedP50.Before(r.PeriodEnd) {
+			n.RunsOut = r.ExhaustedP50
+		}
+		if n.UsedUp || n.Threshold > 0 || n.RunsOut != nil {
+			list = append(list, n)
+		}
+	}
+	return list, nil
+}
+
+func stopTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (bool, error) {
+	n, err := q.BudgetStop(ctx, tx, dbsqlc.BudgetStopParams{WorkspaceID: workspace, BudgetID: id})
+	if err != nil {
+		return false, fmt.Errorf("leave a budget used up: %w", err)
+	}
+	return n > 0, nil
+}
