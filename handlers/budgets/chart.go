@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"fleetboard/internal/spend"
 	"fleetboard/internal/spend/budgets"
 	view "fleetboard/views/budgets"
 	"fleetboard/views/ui"
@@ -18,13 +19,30 @@ type plane struct {
 	left, right, top, bottom float64
 	from, until              time.Time
 	most                     float64
+	step                     float64 // between the lines of the grid
+	days                     int     // at most so many marks on the axis of time
 }
 
-// planes are the sizes of a chart: for wide windows and for those below 768 pixels.
-func planes(from, until time.Time, most float64) (wide, narrow plane) {
-	wide = plane{width: 772, height: 268, left: 64, right: 758, top: 14, bottom: 242, from: from, until: until, most: most}
-	narrow = plane{width: 340, height: 220, left: 64, right: 332, top: 14, bottom: 194, from: from, until: until, most: most}
-	return wide, narrow
+// planes are the sizes of a chart, of which the page shows the one that fits its room.
+func planes(from, until time.Time, most float64) (broad, wide, narrow plane) {
+	step := stepFor(most)
+	wide = plane{width: 772, height: 268, left: 64, right: 758, top: 14, bottom: 242, from: from, until: until,
+		most: max(math.Ceil(most/step), 1) * step, step: step, days: 7}
+	broad, narrow = wide, wide
+	broad.width, broad.height, broad.right, broad.bottom, broad.days = 1160, 300, 1146, 274, 11
+	narrow.width, narrow.height, narrow.right, narrow.bottom, narrow.days = 340, 220, 328, 194, 4
+	return broad, wide, narrow
+}
+
+// stepFor is the least round amount, of a cent or more, of which five reach the most.
+func stepFor(most float64) float64 {
+	for unit := 1e7; ; unit *= 10 {
+		for _, times := range []float64{1, 2, 2.5, 5} {
+			if step := unit * times; step*5 >= most && step == math.Floor(step/1e7)*1e7 {
+				return step
+			}
+		}
+	}
 }
 
 func (p plane) x(at time.Time) float64 {
@@ -35,12 +53,7 @@ func (p plane) x(at time.Time) float64 {
 	return p.left + (p.right-p.left)*clamp(float64(at.Sub(p.from))/float64(span))
 }
 
-func (p plane) y(amount float64) float64 {
-	if p.most <= 0 {
-		return p.bottom
-	}
-	return p.bottom - (p.bottom-p.top)*clamp(amount/p.most)
-}
+func (p plane) y(amount float64) float64 { return p.bottom - (p.bottom-p.top)*clamp(amount/p.most) }
 
 func clamp(part float64) float64 {
 	if math.IsNaN(part) {
@@ -87,13 +100,17 @@ func (p plane) steps(list []standing, amount func(standing) float64) string {
 	return b.String()
 }
 
+func free(s standing) float64 { return s.free }
+
+func freeOrReserved(s standing) float64 { return s.free + s.reserved }
+
 // band lies between what is free and what is free or reserved.
 func (p plane) band(list []standing) string {
 	if len(list) == 0 {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString(p.steps(list, func(s standing) float64 { return s.free + s.reserved }))
+	b.WriteString(p.steps(list, freeOrReserved))
 	for i := len(list) - 1; i >= 0; i-- {
 		b.WriteString("L" + move(p.x(list[i].at), p.y(list[i].free)))
 		if i > 0 {
@@ -101,6 +118,45 @@ func (p plane) band(list []standing) string {
 		}
 	}
 	return b.String() + "Z"
+}
+
+// even is the line of who spends the same each day, under each limit that there was.
+func (p plane) even(list []standing) string {
+	span := float64(p.until.Sub(p.from))
+	if span <= 0 {
+		return ""
+	}
+	line := "M" + move(p.left, p.y(list[0].limit))
+	for _, c := range changesOf(list) {
+		left := float64(p.until.Sub(c.at)) / span
+		line += "L" + move(p.x(c.at), p.y((c.limit-c.by)*left)) + "V" + coordinate(p.y(c.limit*left))
+	}
+	return line + "L" + move(p.right, p.bottom)
+}
+
+// change is how the limit became another.
+type change struct {
+	standing
+
+	by float64
+}
+
+func (c change) text(zone *time.Location) string {
+	amount := ui.Dollars(int64(c.by))
+	if c.by > 0 {
+		amount = "+" + amount
+	}
+	return c.at.In(zone).Format("2 Jan") + ", " + amount
+}
+
+func changesOf(list []standing) []change {
+	var changes []change
+	for i := 1; i < len(list); i++ {
+		if by := list[i].limit - list[i-1].limit; by != 0 {
+			changes = append(changes, change{list[i], by})
+		}
+	}
+	return changes
 }
 
 // chart draws what was left of a budget's money since its period began, and how it may
@@ -121,8 +177,9 @@ func chart(s budgets.Series) *view.Chart {
 	for _, one := range list {
 		most = max(most, one.limit)
 	}
-	wide, narrow := planes(from, until, most)
-	c := &view.Chart{Title: chartSentence(s, list, zone), Wide: wide.draw(s, list, 6, zone), Narrow: narrow.draw(s, list, 3, zone)}
+	broad, wide, narrow := planes(from, until, most)
+	c := &view.Chart{Title: chartSentence(s, list, zone), Broad: broad.draw(s, list, zone), Wide: wide.draw(s, list, zone),
+		Narrow: narrow.draw(s, list, zone)}
 	for _, one := range list {
 		c.Table = append(c.Table, view.Point{At: one.at.In(zone).Format("2 Jan 15:04"), Free: ui.Dollars(int64(one.free)),
 			Reserved: ui.Dollars(int64(one.reserved)), Limit: ui.Dollars(int64(one.limit))})
@@ -133,52 +190,134 @@ func chart(s budgets.Series) *view.Chart {
 // chartSentence says what the chart shows.
 func chartSentence(s budgets.Series, list []standing, zone *time.Location) string {
 	first, last := list[0], list[len(list)-1]
-	text := ui.Dollars(int64(first.free)) + " on " + first.at.In(zone).Format("2 Jan") + ", " + ui.Dollars(int64(last.free)) + " free now. "
-	return text + "Runs out: " + endOf(s.Budget).text + "."
+	text := ui.Dollars(int64(first.free)) + " on " + first.at.In(zone).Format("2 Jan") + ", "
+	changes := changesOf(list)
+	if most := 3; len(changes) > most {
+		text += "limit changed " + strconv.Itoa(len(changes)) + " times, "
+		changes = nil
+	}
+	for _, c := range changes {
+		text += "limit " + ui.Dollars(int64(c.limit)) + " from " + c.at.In(zone).Format("2 Jan") + " on, "
+	}
+	return text + ui.Dollars(int64(last.free)) + " free now. Runs out: " + endOf(s.Budget).text + "."
 }
 
-// draw is the chart in one size, with so many marks on the axis of time.
-func (p plane) draw(s budgets.Series, list []standing, marks int, zone *time.Location) view.Drawing {
+// draw is the chart in one size.
+func (p plane) draw(s budgets.Series, list []standing, zone *time.Location) view.Drawing {
 	now := list[len(list)-1]
 	x, y := p.x(now.at), p.y(now.free)
-	d := view.Drawing{ViewBox: "0 0 " + move(p.width, p.height), Free: p.steps(list, func(s standing) float64 { return s.free }),
-		Reserved: p.band(list), Even: "M" + move(p.x(p.from), p.y(now.limit)) + "L" + move(p.x(p.until), p.y(0)),
-		Now: "M" + move(x, p.top) + "V" + coordinate(p.bottom), X: coordinate(x), Y: coordinate(y), AxisX: coordinate(p.left - 8)}
+	d := view.Drawing{ViewBox: "0 0 " + move(p.width, p.height), Free: p.steps(list, free), Reserved: p.band(list), Even: p.even(list),
+		Now: "M" + move(x, p.top) + "V" + coordinate(p.bottom), X: coordinate(x), Y: coordinate(y), AxisX: coordinate(p.left - 8),
+		Days: p.daysAt(zone)}
 	if s.Budget.Period == budgets.Once {
 		d.Even = ""
 	}
-	for i := range 5 {
-		amount := p.most * float64(4-i) / 4
+	for amount := p.most; amount > -p.step/2; amount -= p.step {
 		at := p.y(amount)
 		d.Grid = append(d.Grid, view.Mark{Path: "M" + move(p.left, at) + "H" + coordinate(p.right), Y: coordinate(at + 4),
-			Text: axisText(amount)})
-	}
-	for i := range marks {
-		at := p.from.Add(time.Duration(float64(p.until.Sub(p.from)) * float64(i) / float64(marks)))
-		d.Days = append(d.Days, view.Mark{X: coordinate(p.x(at)), Y: coordinate(p.height - 7), Text: at.In(zone).Format("2 Jan")})
+			Text: p.axisText(amount)})
 	}
 	d.Fan, d.Likely = p.fan(s, now)
+	p.mark(&d, s, list, zone)
 	return d
 }
 
+// axisText is an amount of the axis, without cents where no line of the grid has any.
+func (p plane) axisText(nanos float64) string {
+	text := ui.Dollars(int64(min(nanos, math.MaxInt64/2)))
+	if math.Mod(p.step, 1e9) == 0 {
+		text = strings.TrimSuffix(text, ".00")
+	}
+	return text
+}
+
+// daysAt are the marks on the axis of time: days of the zone, or hours in a short time.
+func (p plane) daysAt(zone *time.Location) []view.Mark {
+	span := p.until.Sub(p.from)
+	format, step := "2 Jan", 1
+	next := func(i int) time.Time { return p.from.In(zone).AddDate(0, 0, i*step) }
+	if span <= 2*24*time.Hour {
+		format = "15:04"
+		next = func(i int) time.Time { return p.from.In(zone).Add(time.Duration(i*step) * time.Hour) }
+		step = roundStep(span.Hours()/float64(p.days), 1, 2, 3, 4, 6, 12)
+	} else {
+		step = roundStep(span.Hours()/24/float64(p.days), 1, 2, 3, 5, 7, 10, 14)
+	}
+	var marks []view.Mark
+	for i := range p.days + 1 {
+		at := next(i)
+		m := mark{x: p.x(at), y: p.height - 7, text: at.In(zone).Format(format), anchor: middle, perLetter: noteLetter}
+		if i == 0 {
+			m.anchor = start
+		}
+		if i > 0 && !at.Before(p.until) || m.box().right > p.width {
+			break
+		}
+		marks = append(marks, m.view(""))
+	}
+	return marks
+}
+
+// roundStep is the first of some round numbers that is no less than n, else n rounded up.
+func roundStep(n float64, round ...int) int {
+	for _, step := range round {
+		if float64(step) >= n {
+			return step
+		}
+	}
+	return int(math.Ceil(n))
+}
+
+// future is what is left at an instant to come; below zero where more is spent.
+type future struct {
+	at   time.Time
+	left float64
+}
+
+// futures are what is left now and after each step of a fan, up to the end of the plane.
+func (p plane) futures(s budgets.Series, now standing, spent func(i int) spend.Nanos) []future {
+	list := []future{{now.at, now.free}}
+	for i, step := range s.Fan {
+		last, next := list[len(list)-1], future{step.At, now.free - float64(spent(i))}
+		if !last.at.Before(p.until) {
+			break
+		}
+		if next.at.After(p.until) {
+			next = between(last, next, float64(p.until.Sub(last.at))/float64(next.at.Sub(last.at)))
+		}
+		if last.left > 0 && next.left < 0 {
+			list = append(list, between(last, next, last.left/(last.left-next.left)))
+		}
+		list = append(list, next)
+	}
+	return list[1:]
+}
+
+func between(a, b future, part float64) future {
+	return future{a.at.Add(time.Duration(float64(b.at.Sub(a.at)) * part)), a.left + (b.left-a.left)*part}
+}
+
 // fan is where what is left may go: the area between what half and nine tenths of the
-// futures leave, and the line of the half.
+// futures leave, and the line of the half down to nothing.
 func (p plane) fan(s budgets.Series, now standing) (area, line string) {
 	if len(s.Fan) == 0 {
 		return "", ""
 	}
-	var out, back strings.Builder
-	start := "M" + move(p.x(now.at), p.y(now.free))
-	for _, step := range s.Fan {
-		out.WriteString("L" + move(p.x(step.At), p.y(now.free-float64(step.P50))))
+	half := p.futures(s, now, func(i int) spend.Nanos { return s.Fan[i].P50 })
+	most := p.futures(s, now, func(i int) spend.Nanos { return s.Fan[i].P90 })
+	area = "M" + move(p.x(now.at), p.y(now.free))
+	line = area
+	over := now.free <= 0
+	for _, f := range half {
+		next := "L" + move(p.x(f.at), p.y(f.left))
+		area += next
+		if !over {
+			line += next
+		}
+		over = over || f.left < 1
 	}
-	for i := len(s.Fan) - 1; i >= 0; i-- {
-		back.WriteString("L" + move(p.x(s.Fan[i].At), p.y(now.free-float64(s.Fan[i].P90))))
+	for i := len(most) - 1; i >= 0; i-- {
+		area += "L" + move(p.x(most[i].at), p.y(most[i].left))
 	}
-	return start + out.String() + back.String() + "Z", start + out.String()
-}
-
-// axisText is an amount of the axis, without cents where there are none.
-func axisText(nanos float64) string {
-	return strings.TrimSuffix(ui.Dollars(int64(min(nanos, math.MaxInt64/2))), ".00")
+	return area + "Z", line
 }

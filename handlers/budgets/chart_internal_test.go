@@ -70,12 +70,13 @@ func TestAChartStaysInItsPlane(t *testing.T) {
 		"huge": hours(math.MaxInt64/2, 0, math.MaxInt64/2), "once": once, "no time": still,
 	} {
 		c := chart(s)
-		for _, d := range []string{c.Wide.Free, c.Wide.Reserved, c.Wide.Even, c.Wide.Now, c.Narrow.Free, c.Narrow.Reserved} {
+		for _, d := range []string{c.Wide.Free, c.Wide.Reserved, c.Wide.Even, c.Wide.Now, c.Narrow.Free, c.Narrow.Reserved, c.Broad.Free,
+			c.Broad.Reserved, c.Broad.Even} {
 			if strings.Contains(d, "NaN") || strings.Contains(d, "Inf") {
 				t.Errorf("%s: %s", name, d)
 			}
 			for _, n := range numbers.FindAllString(d, -1) {
-				if strings.HasPrefix(n, "-") || len(n) > 5 {
+				if strings.HasPrefix(n, "-") || len(n) > 6 {
 					t.Errorf("%s: %s in %s", name, n, d)
 				}
 			}

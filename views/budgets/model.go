@@ -82,28 +82,3 @@ func icon(t ui.Tone) string {
 	}
 	return "triangle-alert"
 }
-
-// Chart is what was left of a budget over time, drawn in two sizes from one table.
-type Chart struct {
-	Title  string // what it shows, in a sentence
-	Wide   Drawing
-	Narrow Drawing
-	Table  []Point
-}
-
-// Point is a row of the chart's table.
-type Point struct{ At, Free, Reserved, Limit string }
-
-// Drawing is a chart in one size: paths and places.
-type Drawing struct {
-	ViewBox        string
-	Free, Reserved string
-	Even           string
-	Fan, Likely    string
-	Now, X, Y      string
-	AxisX          string
-	Grid, Days     []Mark
-}
-
-// Mark is a line or a word at an axis.
-type Mark struct{ Path, X, Y, Text string }

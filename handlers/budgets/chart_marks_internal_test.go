@@ -1,0 +1,206 @@
+package budgets
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/budgets"
+	"fleetboard/internal/spend/forecast"
+	view "fleetboard/views/budgets"
+)
+
+const dollar = spend.Nanos(1_000_000_000)
+
+// raised is a month's series of 20 days whose limit goes from 100 to 150 dollars on the 12th.
+func raised() budgets.Series {
+	var settled []spend.Nanos
+	for i := range 20 {
+		settled = append(settled, spend.Nanos(i)*4*dollar)
+	}
+	s := hours(100*dollar, settled...)
+	more := 150 * dollar
+	for i := range s.Points[11:] {
+		s.Points[11+i].Limits.Money = &more
+	}
+	s.Budget.State.Limits.Money = &more
+	s.Budget.AlertAt = []int{50, 80, 90, 100}
+	gone := s.Budget.State.Start.AddDate(0, 0, 26)
+	s.Budget.Projection = forecast.Projection{ExhaustedP50: &gone, Verdict: forecast.RunsOut}
+	return s
+}
+
+func shown(m view.Mark) string {
+	return m.Path + " | " + m.X + " " + m.Y + " " + m.Anchor + " " + m.Text
+}
+
+// What the lines do not tell is beside them.
+func TestTheMarksOfAChart(t *testing.T) {
+	d := chart(raised()).Wide
+	if want := " | 510.5 24 start now, $64.00 free"; shown(d.NowNote) != want {
+		t.Errorf("the note of now is %s, want %s", shown(d.NowNote), want)
+	}
+	if want := "M64 196.4H758 | 70 191.4 start 80% spent"; shown(d.Threshold) != want {
+		t.Errorf("the threshold is %s, want %s", shown(d.Threshold), want)
+	}
+	if want := "M665.5 237V181 | 665.5 176 middle 27 Nov"; d.RunsOut == nil || shown(d.RunsOut.Mark) != want {
+		t.Errorf("it runs out at %+v, want %s", d.RunsOut, want)
+	} else if d.RunsOut.At != "665.5" || d.RunsOut.On != "242" {
+		t.Errorf("it runs out at %s %s", d.RunsOut.At, d.RunsOut.On)
+	}
+	if len(d.Changes) != 1 || !strings.HasPrefix(shown(d.Changes[0]), "M318.5 242v-6 | ") || d.Changes[0].Text != "12 Nov, +$50.00" {
+		t.Errorf("the limit changed at %v", d.Changes)
+	}
+	if want := "M64 90L318.5 145.7V97.6L758 242"; d.Even != want {
+		t.Errorf("the even pace is %s, want %s", d.Even, want)
+	}
+	title := "$90.00 on 1 Nov, limit $150.00 from 12 Nov on, $64.00 free now. Runs out: 27 Nov."
+	if got := chart(raised()).Title; got != title {
+		t.Errorf("it is called %s, want %s", got, title)
+	}
+}
+
+// A mark is not drawn where there is nothing to tell.
+func TestAChartWithoutMarks(t *testing.T) {
+	for name, change := range map[string]func(*budgets.Series){
+		"nothing foreseen":        func(s *budgets.Series) { s.Budget.Projection.ExhaustedP50 = nil },
+		"after the period":        func(s *budgets.Series) { s.Budget.Projection.ExhaustedP50 = new(s.Budget.State.End.Add(time.Hour)) },
+		"before now":              func(s *budgets.Series) { s.Budget.Projection.ExhaustedP50 = &s.Budget.State.Start },
+		"everything spent by now": func(s *budgets.Series) { s.Points[19].Settled.Money = 150 * dollar },
+	} {
+		s := raised()
+		change(&s)
+		if d := chart(s).Wide; d.RunsOut != nil {
+			t.Errorf("%s: it runs out at %+v", name, d.RunsOut)
+		}
+	}
+	for want, alerts := range map[string][]int{
+		"": {100}, " ": nil, "90% spent": {100, 90, 50}, "50% spent": {10, 50}, "80% spent": {80, 90}, "99% spent": {99},
+	} {
+		s := raised()
+		s.Budget.AlertAt = alerts
+		if got := chart(s).Wide.Threshold; got.Text != strings.TrimSpace(want) || (got.Text == "") != (got.Path == "") {
+			t.Errorf("of %v it draws %s", alerts, shown(got))
+		}
+	}
+	if d := chart(hours(100*dollar, 0, 1)).Wide; len(d.Changes) != 0 {
+		t.Errorf("the limit changed at %v", d.Changes)
+	}
+}
+
+// No text leaves the drawing or lies on another one, wherever now is, whatever was
+// changed and however narrow it is.
+func TestTextsOfAChartHaveRoom(t *testing.T) {
+	for days := 1; days <= 29; days++ {
+		for each := range 6 {
+			s := raised()
+			s.Points = s.Points[:min(days, 20)]
+			for i := range s.Points {
+				limit := dollar * spend.Nanos(100+40*(i%(each+1)))
+				s.Points[i].Limits.Money, s.Points[i].Settled.Money = &limit, spend.Nanos(i*each)*dollar
+				s.Points[i].At = s.Budget.State.Start.Add(time.Duration((i+1)*days*24/len(s.Points)) * time.Hour)
+			}
+			gone := s.Points[len(s.Points)-1].At.Add(time.Duration(each*7) * time.Hour)
+			s.Budget.Projection.ExhaustedP50 = &gone
+			c := chart(s)
+			for size, d := range map[string]view.Drawing{"broad": c.Broad, "wide": c.Wide, "narrow": c.Narrow} {
+				wantRoom(t, fmt.Sprintf("%s, day %d, each %d", size, days, each), d)
+			}
+		}
+	}
+}
+
+func wantRoom(t *testing.T, name string, d view.Drawing) {
+	t.Helper()
+	var width, height float64
+	if _, err := fmt.Sscanf(d.ViewBox, "0 0 %g %g", &width, &height); err != nil {
+		t.Fatal(err)
+	}
+	labels, notes := []view.Mark{d.NowNote}, append([]view.Mark{d.Threshold}, d.Changes...)
+	if d.RunsOut != nil {
+		labels = append(labels, d.RunsOut.Mark)
+	}
+	if d.NowNote.Text == "" {
+		t.Errorf("%s: nothing tells what is free now", name)
+	}
+	var taken []box
+	for i, m := range append(append(labels, notes...), d.Days...) {
+		if m.Text == "" {
+			continue
+		}
+		letter := noteLetter
+		if i < len(labels) {
+			letter = labelLetter
+		}
+		x, _ := strconv.ParseFloat(m.X, 64)
+		y, _ := strconv.ParseFloat(m.Y, 64)
+		b := mark{x, y, m.Text, m.Anchor, letter}.box()
+		if b.left < 0 || b.top < 0 || b.right > width || b.bottom > height {
+			t.Errorf("%s: %s leaves the drawing", name, shown(m))
+		}
+		for _, other := range taken {
+			// Places are rounded to a tenth.
+			if b.left+0.2 < other.right && other.left+0.2 < b.right && b.top+0.2 < other.bottom && other.top+0.2 < b.bottom {
+				t.Errorf("%s: %s lies on another text", name, shown(m))
+			}
+		}
+		taken = append(taken, b)
+	}
+}
+
+// The axis of time has round days, or hours where the time is short.
+func TestTheAxisOfTime(t *testing.T) {
+	for name, of := range map[string]struct {
+		length time.Duration
+		want   string
+	}{
+		"a month": {30 * 24 * time.Hour, "1 Nov, 6 Nov, 11 Nov, 16 Nov, 21 Nov, 26 Nov"},
+		"a week":  {7 * 24 * time.Hour, "1 Nov, 2 Nov, 3 Nov, 4 Nov, 5 Nov, 6 Nov, 7 Nov"},
+		"a day":   {24 * time.Hour, "00:00, 04:00, 08:00, 12:00, 16:00, 20:00"},
+		"an hour": {time.Hour, "00:00"},
+	} {
+		s := hours(dollar, 0)
+		s.Budget.State.End = s.Budget.State.Start.Add(of.length)
+		var got []string
+		for _, m := range chart(s).Wide.Days {
+			got = append(got, m.Text)
+		}
+		if text := strings.Join(got, ", "); text != of.want {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+// The axis of money has round amounts and reaches the limit.
+func TestTheAxisOfMoney(t *testing.T) {
+	for limit, want := range map[spend.Nanos]string{
+		0: "$0.01 $0.00", 250 * dollar: "$250 $200 $150 $100 $50 $0", dollar / 8: "$0.15 $0.10 $0.05 $0.00",
+		1240 * dollar: "$1,250 $1,000 $750 $500 $250 $0", 12 * dollar: "$12.50 $10.00 $7.50 $5.00 $2.50 $0.00",
+	} {
+		var got []string
+		for _, m := range chart(hours(limit, 0)).Narrow.Grid {
+			got = append(got, m.Text)
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%d: %s, want %s", limit, text, want)
+		}
+	}
+}
+
+// What is foreseen ends with the period, and its line where the money does.
+func TestTheFanEndsWithThePeriod(t *testing.T) {
+	s := hours(100*dollar, 0, 20*dollar, 50*dollar) // 40 dollars are free
+	now := s.Points[2].At
+	s.Fan = []forecast.Step{{At: now}, {At: now.AddDate(0, 0, 10), P50: 20 * dollar, P90: 80 * dollar},
+		{At: now.AddDate(0, 0, 60), P50: 80 * dollar, P90: 90 * dollar}}
+	d := chart(s).Wide
+	if want := "M110.3 150.8L110.3 150.8L341.6 196.4L727.2 242"; d.Likely != want {
+		t.Errorf("the line is %s, want %s", d.Likely, want)
+	}
+	if want := d.Likely + "L758 242L758 242L341.6 242L225.9 242L110.3 150.8Z"; d.Fan != want {
+		t.Errorf("the area is %s, want %s", d.Fan, want)
+	}
+}
