@@ -47,7 +47,7 @@ func (s *Server) pages() []web.Route {
 	needs := needsyou.New(needsyou.Deps{Web: site, Kanban: d.Kanban})
 	standing := statuspage.New(statuspage.Deps{Web: site, Coordinator: d.Coordinator, Dispatch: d.Dispatch, Fleet: d.Fleet,
 		Kanban: d.Kanban})
-	money := budgets.New(budgets.Deps{Web: site, Kanban: d.Kanban, Budgets: d.Budgets})
+	money := budgets.New(budgets.Deps{Web: site, Kanban: d.Kanban, Budgets: d.Budgets, Usage: d.Usage, Estimates: d.Estimates})
 	registry.Register(boards.Live(), jobPages.Live(), agent.Live(), reviews.Live(), events.Live(), needs.Live(), standing.Live(),
 		money.Live())
 

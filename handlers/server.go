@@ -23,6 +23,7 @@ import (
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/spend/budgets"
+	"fleetboard/internal/spend/estimates"
 	"fleetboard/internal/spend/prices"
 	"fleetboard/internal/spend/usage"
 	"fleetboard/internal/tenancy/quota"
@@ -46,7 +47,9 @@ type Deps struct {
 	Events   *eventlog.Log
 	Budgets  *budgets.Service
 	Prices   *prices.Service
-	Usage    *usage.Service
+	// Estimates say what jobs are expected to cost.
+	Estimates *estimates.Service
+	Usage     *usage.Service
 	// Coordinator says who leads.
 	Coordinator *coordinator.Service
 

@@ -32,6 +32,7 @@ func TestUsageOnTheJobsPage(t *testing.T) {
 		t.Errorf("the tokens' title is %q", title)
 	}
 	handlertest.WantCount(t, doc, "#attempts-used", 0)
+	handlertest.WantCount(t, doc, ".side a[href='/usage?job=FB-1&model=sonnet'], aside a[href='/usage?job=FB-1&model=sonnet']", 1)
 
 	if _, err := d.Elsewhere.Release(t.Context(), agent, first, "tired", nil); err != nil {
 		t.Fatal(err)

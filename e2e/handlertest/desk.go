@@ -31,6 +31,7 @@ import (
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/notifier"
 	"fleetboard/internal/spend/budgets"
+	"fleetboard/internal/spend/estimates"
 	"fleetboard/internal/spend/prices"
 	"fleetboard/internal/spend/usage"
 	"fleetboard/internal/tenancy"
@@ -70,7 +71,7 @@ func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
 		Jobs: list, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: dispatch.New(d, list, wake, people.Tokens, log),
 		Kanban: kanban.New(d, events, wake, log), Events: events, Budgets: budgets.NewService(d, wake, nil),
-		Prices: prices.NewService(d), Usage: usage.NewService(d),
+		Prices: prices.NewService(d), Usage: usage.NewService(d), Estimates: estimates.New(d),
 		EnrolmentTokenFile: "/data/enrolment-token",
 		Coordinator:        coordinator.New(d, coordinator.Work{}, wake, log),
 	}

@@ -29,6 +29,7 @@ import (
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/notifier"
 	"fleetboard/internal/spend/budgets"
+	"fleetboard/internal/spend/estimates"
 	"fleetboard/internal/spend/prices"
 	"fleetboard/internal/spend/usage"
 )
@@ -91,7 +92,7 @@ func NewSite(t *testing.T, in setup.BootstrapInput, change ...func(*handlers.Dep
 		Kanban:   kanban.New(d, events, wake, log),
 		Events:   events,
 		Budgets:  budgets.NewService(d, wake, nil),
-		Prices:   prices.NewService(d), Usage: usage.NewService(d),
+		Prices:   prices.NewService(d), Usage: usage.NewService(d), Estimates: estimates.New(d),
 
 		Coordinator: coordinator.New(d, coordinator.Work{}, wake, log),
 	}

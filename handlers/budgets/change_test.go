@@ -8,6 +8,7 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/e2e/handlertest"
+	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/spend/budgets"
 	"fleetboard/internal/tenancy"
@@ -148,4 +149,27 @@ func TestAUsedUpBudgetAsksAPerson(t *testing.T) {
 	doc = handlertest.Page(t, d.Get("/needs-you"), http.StatusOK)
 	handlertest.WantText(t, doc, "#needs-panel", "Nothing needs you")
 	handlertest.WantText(t, doc, "#money-note", "Soft is at 100%.")
+}
+
+// Beside the chart stands what the budget's jobs used by model, and below it how well the
+// last finished jobs were estimated.
+func TestModelsAndEstimates(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api"}})
+	agent := d.Agent("ada")
+	one := d.Job("One")
+	d.Claim(agent)
+	all := budget(t, d, hard("All", 100))
+	other := budget(t, d, budgets.Input{Name: "Ledger", Scope: budgets.Product, Product: "ledger", Period: budgets.Month,
+		Limits: budgets.Limits{Money: dollars(5)}})
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/budgets"), http.StatusOK), "#by-model, #estimates", 0)
+	d.Use(agent, lease.Ref{Job: one.Key, Epoch: 1}, "a", "1.25", 1000)
+	dbfactory.Exec(t, d.DB, `INSERT INTO job_cost SELECT workspace_id, id, now(), kind, '', 2, 5, 0, 'sonnet', 1000, 0, 0, 0, 0, 1000, 3000000000 FROM job`)
+	doc := handlertest.Page(t, d.Get("/budgets?budget="+all.ID.String()), http.StatusOK)
+	handlertest.WantText(t, doc, "#by-model", "sonnet")
+	handlertest.WantText(t, doc, "#by-model .models-f", "$1.25")
+	handlertest.WantCount(t, doc, "#by-model a[href='/usage?model=sonnet']", 1)
+	handlertest.WantText(t, doc, "#estimates", one.Key)
+	handlertest.WantText(t, doc, "#estimates .models-f", "Of the last 1 job,")
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/budgets?budget="+other.ID.String()), http.StatusOK), "#by-model", 0)
 }

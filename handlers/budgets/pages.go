@@ -4,6 +4,7 @@ package budgets
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -12,6 +13,8 @@ import (
 	"fleetboard/internal/ids"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/spend/budgets"
+	"fleetboard/internal/spend/estimates"
+	"fleetboard/internal/spend/usage"
 	"fleetboard/internal/tenancy"
 	view "fleetboard/views/budgets"
 	"fleetboard/views/layout"
@@ -20,9 +23,21 @@ import (
 
 // Deps is what the page needs.
 type Deps struct {
-	Web     *web.Site
-	Budgets Budgets
-	Kanban  Kanban
+	Web       *web.Site
+	Budgets   Budgets
+	Usage     Usage
+	Estimates Estimates
+	Kanban    Kanban
+}
+
+// Usage is what the page asks of usage.
+type Usage interface {
+	Report(ctx context.Context, who tenancy.Principal, query usage.Query, most int, by ...usage.Dimension) (usage.Report, error)
+}
+
+// Estimates is what the page asks of estimates.
+type Estimates interface {
+	Compare(ctx context.Context, who tenancy.Principal, last int) ([]estimates.Compared, estimates.Accuracy, error)
 }
 
 // Budgets is what the page asks of budgets.
@@ -84,12 +99,16 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
+	compared, err := p.estimates(ctx, who)
+	if err != nil {
+		return err
+	}
 	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionBudgets, "Budgets")
 	if err != nil {
 		return err
 	}
 	shell.LiveURL = links.LiveBudgets(around.Cursor, chosen)
-	return web.Render(c, http.StatusOK, view.View(view.Page{Shell: shell, Budgets: m}))
+	return web.Render(c, http.StatusOK, view.View(view.Page{Shell: shell, Budgets: m, Estimates: compared}))
 }
 
 // read makes the live part of the page.
@@ -108,6 +127,10 @@ func (p *Pages) read(ctx context.Context, who tenancy.Principal, chosen string) 
 		bucket = budgets.Daily
 	}
 	series, err := p.Budgets.Series(ctx, who, one.ID, bucket)
+	if err != nil {
+		return m, err
+	}
 	m.Chart = chart(series)
+	m.Models, err = p.models(ctx, who, one, time.Now())
 	return m, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"fleetboard/handlers/jobparts"
 	"fleetboard/handlers/reason"
+	"fleetboard/handlers/usageparts"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
@@ -137,7 +138,16 @@ func (s pageData) money() []view.Fact {
 	if spent == "" {
 		spent = "nothing yet"
 	}
-	facts := []view.Fact{{Name: "Spent", Text: ui.Text(spent)}, {Name: "Expected", Text: jobparts.Expected(s.Money.Expected)}}
+	facts := []view.Fact{{Name: "Spent", Text: ui.Text(spent)}}
+	for i, m := range s.Models {
+		fact := view.Fact{Text: ui.Say(ui.Link(m.Model, links.UsageOf(links.UsageView{Filter: map[string]string{
+			"job": s.job.Key, "model": m.Model}})), ui.T(" "+usageparts.Cost(m.Usage)+", "+usageparts.Tokens(m.Tokens())+" tokens"))}
+		if i == 0 {
+			fact.Name = "By model"
+		}
+		facts = append(facts, fact)
+	}
+	facts = append(facts, view.Fact{Name: "Expected", Text: jobparts.Expected(s.Money.Expected)})
 	if own := s.job.BudgetNanos; own != nil {
 		facts = append(facts, view.Fact{Name: "Its own budget", Text: ui.Text(ui.Dollars(*own))})
 	}

@@ -3,6 +3,7 @@ package job
 import (
 	"strings"
 
+	"fleetboard/handlers/usageparts"
 	"fleetboard/internal/spend"
 	view "fleetboard/views/job"
 	"fleetboard/views/ui"
@@ -14,7 +15,7 @@ func usedModel(u spend.Usage) view.Used {
 	if u.Entries == 0 {
 		return view.Used{}
 	}
-	m := view.Used{Tokens: tokens(u.Input) + " in, " + tokens(u.Output) + " out", Cost: costText(u)}
+	m := view.Used{Tokens: tokens(u.Input) + " in, " + tokens(u.Output) + " out", Cost: usageparts.Cost(u)}
 	var cached []string
 	if u.CacheRead > 0 {
 		cached = append(cached, tokens(u.CacheRead)+" read from the cache")
@@ -27,15 +28,3 @@ func usedModel(u spend.Usage) view.Used {
 }
 
 func tokens(n int64) string { return ui.Count(int(n)) }
-
-// costText never shows a sum as whole in which something is missing.
-func costText(u spend.Usage) string {
-	cost, known := u.Cost()
-	switch {
-	case !known:
-		return "unpriced"
-	case u.Unpriced > 0:
-		return ui.Dollars(int64(cost)) + " + unpriced"
-	}
-	return ui.Dollars(int64(cost))
-}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"fleetboard/handlers/usageparts"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/spend"
 	"fleetboard/internal/spend/usage"
@@ -55,10 +56,10 @@ func (s sheet) model() view.Usage {
 		return view.Usage{Empty: &e}
 	}
 	m := view.Usage{Period: s.report.From.Format("2 Jan") + " to " + s.report.Until.Add(-time.Second).Format("2 Jan 2006, UTC"),
-		Cost: cost(total), Tokens: ui.Count(int(total.Tokens())) + " tokens", Meters: meters(total), Unpriced: s.withoutPrice(),
+		Cost: usageparts.Cost(total), Tokens: ui.Count(int(total.Tokens())) + " tokens", Meters: meters(total), Unpriced: s.withoutPrice(),
 		Days: s.heat(), Entries: s.entryList()}
 	if share, any := total.CacheShare(); any {
-		m.Cached = percent(share) + " of what was read came from a cache."
+		m.Cached = usageparts.Percent(share) + " of what was read came from a cache."
 	}
 	if total.Imputed > 0 {
 		m.Imputed = ui.Dollars(int64(total.Imputed)) + " more without flat rates"
@@ -69,41 +70,10 @@ func (s sheet) model() view.Usage {
 	return m
 }
 
-// cost never shows a sum as whole in which something is missing.
-func cost(u spend.Usage) string {
-	known, any := u.Cost()
-	switch {
-	case !any:
-		return "unpriced"
-	case u.Unpriced > 0:
-		return ui.Dollars(int64(known)) + " + unpriced"
-	}
-	return ui.Dollars(int64(known))
-}
-
 func meters(u spend.Usage) []view.Meter {
-	return []view.Meter{{Name: "Input", Text: short(u.Input)}, {Name: "Cache read", Text: short(u.CacheRead)},
-		{Name: "Cache write", Text: short(u.CacheWrite + u.CacheWrite1h)}, {Name: "Output", Text: short(u.Output)}}
+	return []view.Meter{{Name: "Input", Text: usageparts.Tokens(u.Input)}, {Name: "Cache read", Text: usageparts.Tokens(u.CacheRead)},
+		{Name: "Cache write", Text: usageparts.Tokens(u.CacheWrite + u.CacheWrite1h)}, {Name: "Output", Text: usageparts.Tokens(u.Output)}}
 }
-
-// short writes a number of tokens in few places: 18.2 M.
-func short(n int64) string {
-	for _, unit := range []struct {
-		size int64
-		name string
-	}{{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e4, " k"}} {
-		if n >= unit.size {
-			size := unit.size
-			if unit.name == " k" {
-				size = 1e3
-			}
-			return strconv.FormatFloat(float64(n)/float64(size), 'f', 1, 64) + unit.name
-		}
-	}
-	return ui.Count(int(n))
-}
-
-func percent(share float64) string { return strconv.Itoa(int(share*100+0.5)) + "%" }
 
 // withoutPrice says what has no known cost, nil where all has one.
 func (s sheet) withoutPrice() *view.Unpriced {
@@ -136,7 +106,7 @@ func (s sheet) heat() *view.Strip {
 		g, used := spent[at.Format(key)]
 		cell := view.Cell{X: strconv.Itoa(len(strip.Cells) * 20), Level: "0", When: at.Format(layout), Cost: "nothing"}
 		if used {
-			cell.Cost, cell.Level = cost(g.Usage), "1"
+			cell.Cost, cell.Level = usageparts.Cost(g.Usage), "1"
 			if most > 0 {
 				cell.Level = strconv.Itoa(min(1+int(4*float64(g.Charged)/float64(most+1)), 4))
 			}
@@ -154,46 +124,25 @@ func (s sheet) heat() *view.Strip {
 func (s sheet) panel(d usage.Dimension, title string) view.Panel {
 	groups := s.report.By[d]
 	p := view.Panel{ID: string(d), Title: title, Count: ui.Count(groups.Count), CSV: links.UsageGroupsOf(s.view(), string(d))}
-	var dearest, most float64
-	for _, g := range groups.Sums {
-		dearest, most = max(dearest, float64(g.Charged)), max(most, float64(g.Tokens()))
+	if groups.Count > shownGroups {
+		p.More = "and " + ui.Count(groups.Count-shownGroups) + " more"
 	}
-	for i, g := range groups.Sums {
-		if i == shownGroups {
-			p.More = "and " + ui.Count(groups.Count-shownGroups) + " more"
-			break
+	shown := groups.Sums[:min(len(groups.Sums), shownGroups)]
+	p.Rows = usageparts.Bars(shown, s.report.Total)
+	for i, g := range shown {
+		r := &p.Rows[i]
+		r.Name, r.URL = nameOf(d, g.Group), s.with(d, g.Group)
+		if g.Label != "" {
+			r.Name += " " + g.Label
 		}
-		r := s.row(d, g, dearest, most)
+		if value, on := s.query.Filter[d]; on && value == g.Group {
+			r.On, r.URL = true, s.without(d)
+		}
 		if d == usage.Model {
 			r.Series = strconv.Itoa(min(i+1, 5))
 		}
-		p.Rows = append(p.Rows, r)
 	}
 	return p
-}
-
-// row is one group; its bar goes by money, or by tokens where nothing has cost anything.
-func (s sheet) row(d usage.Dimension, g usage.Sum, dearest, most float64) view.Row {
-	name := nameOf(d, g.Group)
-	r := view.Row{Name: name, URL: s.with(d, g.Group), Cost: cost(g.Usage), Series: "1", About: short(g.Tokens()) + " tokens"}
-	if value, on := s.query.Filter[d]; on && value == g.Group {
-		r.On, r.URL = true, s.without(d)
-	}
-	if g.Label != "" {
-		r.Name += " " + g.Label
-	}
-	if share, any := g.CacheShare(); any {
-		r.About += ", " + percent(share) + " cached"
-	}
-	part, whole := float64(g.Charged), float64(s.report.Total.Charged)
-	if dearest == 0 {
-		part, whole, dearest = float64(g.Tokens()), float64(s.report.Total.Tokens()), most
-	}
-	if whole > 0 {
-		r.Share = percent(part / whole)
-	}
-	r.Width = strconv.Itoa(int(1000 * part / max(dearest, 1)))
-	return r
 }
 
 func (s sheet) entryList() view.Entries {

@@ -11,6 +11,7 @@ import (
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/usage"
 	"fleetboard/internal/tenancy"
 )
 
@@ -29,6 +30,7 @@ type JobPage struct {
 	Why          Explanation
 	Attempts     []attempts.Attempt // newest first
 	Used         spend.JobUsage
+	Models       []usage.JobModel // that it was used of, the dearest first
 	Money        Money
 	Graph        jobs.Graph
 	Conversation []eventlog.Event // newest first
@@ -67,6 +69,11 @@ func jobPageTx(ctx context.Context, tx db.Tx, who tenancy.Principal, query JobQu
 	}
 	if page.Used, err = spend.OfAttemptsTx(ctx, tx, who.Workspace, job.ID, epochs); err != nil {
 		return page, err
+	}
+	if page.Used.Total.Entries > 0 {
+		if page.Models, err = usage.OfJobTx(ctx, tx, who.Workspace, job.ID); err != nil {
+			return page, err
+		}
 	}
 	of := budgeting.Scope{Product: job.Product, Phase: job.Phase, Job: job.ID, Priority: job.Priority}
 	if page.Money, err = moneyTx(ctx, tx, who.Workspace, EstimateAsk(job), of); err != nil {

@@ -8,8 +8,9 @@ import (
 
 // Page is the page of budgets.
 type Page struct {
-	Shell   layout.Shell
-	Budgets Budgets
+	Shell     layout.Shell
+	Budgets   Budgets
+	Estimates *Estimates // nil where nothing has finished
 }
 
 // Budgets are all budgets, and one of them at length.
@@ -17,7 +18,8 @@ type Budgets struct {
 	NewURL string // "" for who may not make one
 	Empty  *ui.Empty
 	One    *Summary
-	Chart  *Chart // nil where nothing can be drawn
+	Chart  *Chart  // nil where nothing can be drawn
+	Models *Models // nil where nothing was used
 	Rows   []Row
 	Count  string // "6 budgets"
 }
@@ -50,6 +52,33 @@ type Summary struct {
 
 	Facts   []Fact
 	Actions []Link // what may be done with it
+}
+
+// Models are what the budget's jobs used in its period, by model.
+type Models struct {
+	Period string // "since 1 Nov"
+	Rows   []ui.BarRow
+	Cost   string
+	URL    string // the page of usage
+}
+
+// Estimates are the last finished jobs, as they were expected to cost and as they did.
+type Estimates struct {
+	About  string // "the last 7 finished jobs"
+	Within string // "5 of 7 were within 20%"
+	Rows   []Estimate
+}
+
+// Estimate is one job.
+type Estimate struct {
+	Key, URL         string
+	Expected, Actual string
+	Factor           string // "1.2 ×"
+	Over             bool   // by more than 20 %
+	// Places on a line of 540: where each is, the line between them, and the band of 20 %
+	// around what it cost.
+	X, Y, Line, Band string
+	Label            string
 }
 
 // Link leads to a page about the budget.

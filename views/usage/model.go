@@ -60,18 +60,8 @@ type Panel struct {
 	ID, Title string
 	Count     string
 	CSV       string // its groups as CSV
-	Rows      []Row
+	Rows      []ui.BarRow
 	More      string // "and 12 more", "" for none
-}
-
-// Row is one group. URL filters by it, or takes that filter away.
-type Row struct {
-	Name, URL, Cost string
-	On              bool
-	Width           string // of the bar, in thousandths of the dearest
-	Share           string // "54%"
-	About           string // "18.2 M tokens, 71% cached"
-	Series          string // which colour
 }
 
 // Entries are the newest entries.

@@ -91,16 +91,9 @@ func (s *Service) Unpriced(ctx context.Context, who tenancy.Principal, query Que
 	return list, err
 }
 
-// OfJob is what a job used by its models, the dearest first, at most twenty.
-func (s *Service) OfJob(ctx context.Context, who tenancy.Principal, job ids.ID) (list []JobModel, err error) {
-	if err := mayRead(who); err != nil {
-		return nil, err
-	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
-		list, err = modelsTx(ctx, tx, who.Workspace, job)
-		return err
-	})
-	return list, err
+// OfJobTx is what a job used by its models, the dearest first, at most twenty.
+func OfJobTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([]JobModel, error) {
+	return modelsTx(ctx, tx, workspace, job)
 }
 
 // JobModel is what a job used of one model.
