@@ -39,6 +39,7 @@ var pages = map[string]string{
 	"status":      "/status",
 	"budgets":     "/budgets",
 	"budget-new":  "/budgets/new",
+	"transfer":    "/budgets/transfer",
 	"usage":       "/usage",
 	"usage-of":    "/usage?days=7&model=house-1",
 	"prices":      "/prices?provider=house&model=house-1",

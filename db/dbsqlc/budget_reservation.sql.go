@@ -343,10 +343,10 @@ SELECT h.id FROM (
 WHERE NOT EXISTS (
     SELECT FROM budget b JOIN budget_period p ON p.workspace_id = b.workspace_id AND p.budget_id = b.id
         AND p.period_start <= now() AND p.period_end > now()
-    WHERE b.workspace_id = $1 AND b.removed_at IS NULL AND b.hard
+    WHERE b.workspace_id = $1 AND b.removed_at IS NULL
         AND b.scope_key = ANY(budget_scopes(h.product_id, h.phase, h.id))
-        AND (h.priority < b.throttled_below OR p.limit_nanos - p.settled_nanos - p.reserved_nanos < b.slice_nanos
-            OR p.limit_tokens - p.settled_tokens - p.reserved_tokens < b.slice_tokens OR p.limit_runs - p.runs < 1))
+        AND (h.priority < b.throttled_below OR b.hard AND (p.limit_nanos - p.settled_nanos - p.reserved_nanos < b.slice_nanos
+            OR p.limit_tokens - p.settled_tokens - p.reserved_tokens < b.slice_tokens OR p.limit_runs - p.runs < 1)))
 ORDER BY h.priority DESC, h.status_at, h.id LIMIT $2
 `
 
@@ -356,7 +356,7 @@ type JobsHeldByBudgetParams struct {
 }
 
 // Of the most urgent jobs that wait for a budget those of which no hard budget is short
-// now, the most urgent first: a budget with nothing left does not keep those of others.
+// now and no budget keeps its money for more urgent ones, the most urgent first: a budget with nothing left does not keep those of others.
 func (q *Queries) JobsHeldByBudget(ctx context.Context, db DBTX, arg JobsHeldByBudgetParams) ([]uuid.UUID, error) {
 	rows, err := db.Query(ctx, jobsHeldByBudget, arg.WorkspaceID, arg.MaxRows)
 	if err != nil {

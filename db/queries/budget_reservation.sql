@@ -137,7 +137,7 @@ WHERE p.workspace_id = @workspace_id AND p.budget_id = s.budget_id AND p.period_
 
 -- name: JobsHeldByBudget :many
 -- Of the most urgent jobs that wait for a budget those of which no hard budget is short
--- now, the most urgent first: a budget with nothing left does not keep those of others.
+-- now and no budget keeps its money for more urgent ones, the most urgent first: a budget with nothing left does not keep those of others.
 SELECT h.id FROM (
     SELECT j.id, j.priority, j.status_at, j.product_id, j.phase FROM job j
     WHERE j.workspace_id = @workspace_id AND j.status = 'waiting' AND j.wait_reason = 'budget'
@@ -146,10 +146,10 @@ SELECT h.id FROM (
 WHERE NOT EXISTS (
     SELECT FROM budget b JOIN budget_period p ON p.workspace_id = b.workspace_id AND p.budget_id = b.id
         AND p.period_start <= now() AND p.period_end > now()
-    WHERE b.workspace_id = @workspace_id AND b.removed_at IS NULL AND b.hard
+    WHERE b.workspace_id = @workspace_id AND b.removed_at IS NULL
         AND b.scope_key = ANY(budget_scopes(h.product_id, h.phase, h.id))
-        AND (h.priority < b.throttled_below OR p.limit_nanos - p.settled_nanos - p.reserved_nanos < b.slice_nanos
-            OR p.limit_tokens - p.settled_tokens - p.reserved_tokens < b.slice_tokens OR p.limit_runs - p.runs < 1))
+        AND (h.priority < b.throttled_below OR b.hard AND (p.limit_nanos - p.settled_nanos - p.reserved_nanos < b.slice_nanos
+            OR p.limit_tokens - p.settled_tokens - p.reserved_tokens < b.slice_tokens OR p.limit_runs - p.runs < 1)))
 ORDER BY h.priority DESC, h.status_at, h.id LIMIT @max_rows;
 
 -- name: JobsPausedByBudget :many

@@ -71,14 +71,15 @@ func decide(asks []ask) (map[ids.ID][]slice, map[ids.ID]Refusal) {
 	return given, refused
 }
 
-// refusal is by the first hard budget that has no room.
+// refusal is by the first budget that keeps what is left for more urgent jobs, or that is
+// hard and has no room.
 func (a ask) refusal() (Refusal, bool) {
 	for _, b := range a.budgets {
-		if !b.hard {
-			continue
-		}
 		if a.priority < b.throttledBelow {
 			return Refusal{Budget: b.id, Name: b.name, Throttled: true}, true
+		}
+		if !b.hard {
+			continue
 		}
 		if free, needed, short := b.short(); short {
 			return Refusal{Budget: b.id, Name: b.name, Free: free, Needed: needed}, true

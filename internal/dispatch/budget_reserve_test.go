@@ -401,3 +401,36 @@ func TestSoftBudgetsAndRuns(t *testing.T) {
 		t.Errorf("the soft budget has %d free; want less than nothing", free)
 	}
 }
+
+// A throttle keeps the money of a budget, hard or soft, for more urgent jobs, says so, and
+// lets the others go on once it is lifted.
+func TestAThrottleKeepsMoneyForUrgentJobs(t *testing.T) {
+	for _, hard := range []bool{true, false} {
+		t.Run(fmt.Sprintf("hard_%t", hard), func(t *testing.T) {
+			w := newWorld(t)
+			b := w.budget(1000, func(in *budgets.Input) { in.Throttle, in.Hard = true, hard })
+			dbfactory.Exec(t, w.DB, `UPDATE budget SET throttled_below = 6`)
+			agent := w.Agent("claude-1")
+			low := w.Job("Low", func(n *jobs.New) { n.Priority = new(5) })
+			high := w.Job("High", func(n *jobs.New) { n.Priority = new(6) })
+			got := w.Claim(agent)
+			if got.ID != high.ID {
+				t.Fatalf("claimed %s", got.Key)
+			}
+			w.Complete(agent, got)
+			result, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{})
+			if err != nil || len(result.Jobs) != 0 {
+				t.Fatalf("claimed %v, %v", result.Jobs, err)
+			}
+			w.waitsFor(low, jobs.WaitBudget)
+			if why := w.why(low); !strings.Contains(why, "keeps what is left") {
+				t.Errorf("it says: %s", why)
+			}
+			dbfactory.Exec(t, w.DB, `UPDATE budget SET throttled_below = 0`)
+			w.Dispatch.BudgetsFreed(w.Ctx, w.Workspace, []ids.ID{b.ID})
+			if got := w.Claim(agent); got.ID != low.ID {
+				t.Errorf("claimed %s", got.Key)
+			}
+		})
+	}
+}
