@@ -147,13 +147,16 @@ func rowOf(b budgets.Budget) view.Row {
 	m, end := measureOf(b.State), endOf(b)
 	return view.Row{ID: b.ID.String(), Name: b.Name, About: about(b), URL: links.Budget(b.ID.String()),
 		Indented: b.Scope == budgets.Milestone && b.ProductID != ids.Nil, Bar: m.bar(),
-		Allocated: m.limitText(), Settled: m.text(m.settled), Reserved: m.text(m.reserved), Free: m.freeText(), FreeTone: m.tone(),
+		SettledURL:  links.BudgetLedger(b.ID.String(), "settle", 0),
+		ReservedURL: links.BudgetLedger(b.ID.String(), "reserve", 0), Allocated: m.limitText(),
+		Settled: m.text(m.settled), Reserved: m.text(m.reserved), Free: m.freeText(), FreeTone: m.tone(),
 		PerDay: ui.Dollars(int64(b.Projection.BurnPerDay7d)), RunsOut: end.text, Tone: end.tone}
 }
 
 func summary(b budgets.Budget) view.Summary {
 	m, end := measureOf(b.State), endOf(b)
 	s := view.Summary{Title: b.Name + ", free of " + m.limitText(), Free: m.freeText(), FreeTone: m.tone(), Settled: m.text(m.settled),
+		SettledURL: links.BudgetLedger(b.ID.String(), "settle", 0), ReservedURL: links.BudgetLedger(b.ID.String(), "reserve", 0),
 		Reserved: m.text(m.reserved), Bar: m.bar(), Burn: ui.Dollars(int64(b.Projection.BurnPerDay7d)), BurnOver: "over 7 days",
 		BurnNow: ui.Dollars(int64(b.Projection.BurnPerDay1h)) + " a day over the last hour",
 		RunsOut: end.text, Tone: end.tone, Likely: end.likely, Warning: end.warning, Facts: facts(b)}

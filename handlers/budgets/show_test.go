@@ -54,7 +54,7 @@ func TestShowBudgets(t *testing.T) {
 	doc := handlertest.Page(t, d.Get("/budgets"), http.StatusOK)
 	handlertest.WantText(t, doc, "#budget-h", "All, free of $2,000.00")
 	handlertest.WantText(t, doc, "#all-budgets .count", "3 budgets")
-	names := doc.Find("#all-budgets tbody a").Text()
+	names := doc.Find("#all-budgets tbody th a").Text()
 	if names != "AllLedgerM2" {
 		t.Errorf("the order is %s", names)
 	}

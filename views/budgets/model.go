@@ -38,8 +38,10 @@ type Summary struct {
 	FreeTone ui.Tone
 	Settled  string
 	Reserved string
-	Bar      Bar
-	Unpriced string // "1,200 tokens have no known price", "" for none
+	// SettledURL and ReservedURL are the lines of the ledger that they are the sums of.
+	SettledURL, ReservedURL string
+	Bar                     Bar
+	Unpriced                string // "1,200 tokens have no known price", "" for none
 
 	Burn     string // "$31.70"
 	BurnOver string // "over 7 days"
@@ -97,6 +99,8 @@ type Row struct {
 	Allocated       string
 	Settled         string
 	Reserved        string
+	SettledURL      string // the lines of the ledger
+	ReservedURL     string
 	Free            string
 	FreeTone        ui.Tone
 	PerDay          string
