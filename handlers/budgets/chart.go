@@ -120,18 +120,28 @@ func (p plane) band(list []standing) string {
 	return b.String() + "Z"
 }
 
-// even is the line of who spends the same each day, under each limit that there was.
-func (p plane) even(list []standing) string {
+// even are the corners of the line of who spends the same each day, under each limit that
+// there was. A budget without periods has none.
+func (p plane) even(s budgets.Series, list []standing) [][2]float64 {
 	span := float64(p.until.Sub(p.from))
-	if span <= 0 {
-		return ""
+	if span <= 0 || s.Budget.Period == budgets.Once {
+		return nil
 	}
-	line := "M" + move(p.left, p.y(list[0].limit))
+	corners := [][2]float64{{p.left, p.y(list[0].limit)}}
 	for _, c := range changesOf(list) {
 		left := float64(p.until.Sub(c.at)) / span
-		line += "L" + move(p.x(c.at), p.y((c.limit-c.by)*left)) + "V" + coordinate(p.y(c.limit*left))
+		corners = append(corners, [2]float64{p.x(c.at), p.y((c.limit - c.by) * left)}, [2]float64{p.x(c.at), p.y(c.limit * left)})
 	}
-	return line + "L" + move(p.right, p.bottom)
+	return append(corners, [2]float64{p.right, p.bottom})
+}
+
+// through is a line through points.
+func through(points [][2]float64) string {
+	var b strings.Builder
+	for i, at := range points {
+		b.WriteString(map[bool]string{true: "M", false: "L"}[i == 0] + move(at[0], at[1]))
+	}
+	return b.String()
 }
 
 // change is how the limit became another.
@@ -141,12 +151,12 @@ type change struct {
 	by float64
 }
 
-func (c change) text(zone *time.Location) string {
+func (c change) text(day string) string {
 	amount := ui.Dollars(int64(c.by))
 	if c.by > 0 {
 		amount = "+" + amount
 	}
-	return c.at.In(zone).Format("2 Jan") + ", " + amount
+	return day + ", " + amount
 }
 
 func changesOf(list []standing) []change {
@@ -169,7 +179,7 @@ func chart(s budgets.Series) *view.Chart {
 	now, zone := list[len(list)-1], zoneOf(s.Budget)
 	from, until := list[0].at, s.Budget.State.End
 	if s.Budget.Period == budgets.Once {
-		until = now.at.Add(max(now.at.Sub(from)/2, 7*24*time.Hour))
+		until = now.at.Add(ahead(now.at, now.at.Sub(from), s.Budget.Projection.ExhaustedP50))
 	} else {
 		from = s.Budget.State.Start
 	}
@@ -185,6 +195,20 @@ func chart(s budgets.Series) *view.Chart {
 			Reserved: ui.Dollars(int64(one.reserved)), Limit: ui.Dollars(int64(one.limit))})
 	}
 	return c
+}
+
+// ahead is how much of the time to come is drawn of a budget without periods after such
+// a past: a week or an eighth of the past, and up to half of it to show when money is gone.
+func ahead(now time.Time, past time.Duration, gone *time.Time) time.Duration {
+	least := max(7*24*time.Hour, past/8)
+	if gone == nil {
+		return least
+	}
+	left := gone.Sub(now)
+	if left += left / 10; left > max(least, past/2) {
+		return least
+	}
+	return max(least, left)
 }
 
 // chartSentence says what the chart shows.
@@ -206,12 +230,10 @@ func chartSentence(s budgets.Series, list []standing, zone *time.Location) strin
 func (p plane) draw(s budgets.Series, list []standing, zone *time.Location) view.Drawing {
 	now := list[len(list)-1]
 	x, y := p.x(now.at), p.y(now.free)
-	d := view.Drawing{ViewBox: "0 0 " + move(p.width, p.height), Free: p.steps(list, free), Reserved: p.band(list), Even: p.even(list),
-		Now: "M" + move(x, p.top) + "V" + coordinate(p.bottom), X: coordinate(x), Y: coordinate(y), AxisX: coordinate(p.left - 8),
+	d := view.Drawing{ViewBox: "0 0 " + move(p.width, p.height), Free: p.steps(list, free), Reserved: p.band(list),
+		Even: through(p.even(s, list)),
+		Now:  "M" + move(x, p.top) + "V" + coordinate(p.bottom), X: coordinate(x), Y: coordinate(y), AxisX: coordinate(p.left - 8),
 		Days: p.daysAt(zone)}
-	if s.Budget.Period == budgets.Once {
-		d.Even = ""
-	}
 	for amount := p.most; amount > -p.step/2; amount -= p.step {
 		at := p.y(amount)
 		d.Grid = append(d.Grid, view.Mark{Path: "M" + move(p.left, at) + "H" + coordinate(p.right), Y: coordinate(at + 4),
@@ -234,10 +256,9 @@ func (p plane) axisText(nanos float64) string {
 // daysAt are the marks on the axis of time: days of the zone, or hours in a short time.
 func (p plane) daysAt(zone *time.Location) []view.Mark {
 	span := p.until.Sub(p.from)
-	format, step := "2 Jan", 1
+	step := 1
 	next := func(i int) time.Time { return p.from.In(zone).AddDate(0, 0, i*step) }
-	if span <= 2*24*time.Hour {
-		format = "15:04"
+	if p.short() {
 		next = func(i int) time.Time { return p.from.In(zone).Add(time.Duration(i*step) * time.Hour) }
 		step = roundStep(span.Hours()/float64(p.days), 1, 2, 3, 4, 6, 12)
 	} else {
@@ -246,7 +267,7 @@ func (p plane) daysAt(zone *time.Location) []view.Mark {
 	var marks []view.Mark
 	for i := range p.days + 1 {
 		at := next(i)
-		m := mark{x: p.x(at), y: p.height - 7, text: at.In(zone).Format(format), anchor: middle, perLetter: noteLetter}
+		m := mark{x: p.x(at), y: p.height - 7, text: p.told(at, zone), anchor: middle, perLetter: noteLetter}
 		if i == 0 {
 			m.anchor = start
 		}
@@ -256,6 +277,17 @@ func (p plane) daysAt(zone *time.Location) []view.Mark {
 		marks = append(marks, m.view(""))
 	}
 	return marks
+}
+
+// short reports whether the plane shows so little time that hours tell more than days.
+func (p plane) short() bool { return p.until.Sub(p.from) <= 2*24*time.Hour }
+
+// told is an instant in words: its day, or its hour where the time is short.
+func (p plane) told(at time.Time, zone *time.Location) string {
+	if p.short() {
+		return at.In(zone).Format("15:04")
+	}
+	return at.In(zone).Format("2 Jan")
 }
 
 // roundStep is the first of some round numbers that is no less than n, else n rounded up.

@@ -121,6 +121,10 @@ func (p plane) placeOf(s budgets.Series, list []standing) *place {
 			room.line(x2, y1, x2, y2)
 		}
 	}
+	even := p.even(s, list)
+	for i := 1; i < len(even); i++ {
+		room.line(even[i-1][0], even[i-1][1], even[i][0], even[i][1])
+	}
 	now := list[len(list)-1]
 	x, y := p.x(now.at), p.y(now.free)
 	room.line(x, p.top, x, p.bottom)
@@ -136,13 +140,20 @@ func (p plane) placeOf(s budgets.Series, list []standing) *place {
 // be gone, where the budget alerts and how its limit changed.
 func (p plane) mark(d *view.Drawing, s budgets.Series, list []standing, zone *time.Location) {
 	room := p.placeOf(s, list)
-	now := list[len(list)-1]
+	now, percent := list[len(list)-1], alertOf(s.Budget.AlertAt)
+	alert := p.y(now.limit * float64(100-percent) / 100)
+	if now.limit <= 0 {
+		percent = 0
+	}
+	if percent > 0 {
+		room.line(p.left, alert, p.right, alert)
+	}
 	d.NowNote = room.put(true, p.nowNotes(now)...).view("")
 	if gone := s.Budget.Projection.ExhaustedP50; gone != nil && now.free > 0 && gone.After(now.at) && !gone.After(p.until) {
 		d.RunsOut = p.runsOut(room, *gone, zone)
 	}
-	if percent := alertOf(s.Budget.AlertAt); percent > 0 && now.limit > 0 {
-		d.Threshold = p.threshold(room, now.limit, percent)
+	if percent > 0 {
+		d.Threshold = p.threshold(room, alert, strconv.Itoa(percent)+"% spent")
 	}
 	d.Changes = p.changes(room, list, zone)
 }
@@ -159,10 +170,7 @@ func (p plane) nowNotes(now standing) []mark {
 
 // runsOut is a line up from the instant at which the money is gone to its day.
 func (p plane) runsOut(room *place, gone time.Time, zone *time.Location) *view.Dot {
-	x, text := p.x(gone), gone.In(zone).Format("2 Jan")
-	if p.until.Sub(p.from) <= 2*24*time.Hour {
-		text = gone.In(zone).Format("15:04")
-	}
+	x, text := p.x(gone), p.told(gone, zone)
 	var marks []mark
 	for _, up := range []float64{66, 52, 80, 94, 38, 108} {
 		for _, anchor := range []string{middle, finish, start} {
@@ -186,13 +194,16 @@ func alertOf(percents []int) int {
 	return drawn
 }
 
-// threshold is the line at which so many per cent of the limit are used.
-func (p plane) threshold(room *place, limit float64, percent int) view.Mark {
-	y, text := p.y(limit*float64(100-percent)/100), strconv.Itoa(percent)+"% spent"
-	m := room.put(false, mark{p.left + 6, y - 5, text, start, noteLetter}, mark{p.right - 4, y - 5, text, finish, noteLetter},
-		mark{p.left + 6, y + 13, text, start, noteLetter}, mark{p.right - 4, y + 13, text, finish, noteLetter})
-	room.line(p.left, y, p.right, y)
-	return m.view("M" + move(p.left, y) + "H" + coordinate(p.right))
+// threshold is a line across, with its name.
+func (p plane) threshold(room *place, y float64, text string) view.Mark {
+	var marks []mark
+	for _, at := range []float64{y - 5, y + 13} {
+		marks = append(marks, mark{p.left + 6, at, text, start, noteLetter}, mark{p.right - 4, at, text, finish, noteLetter})
+		for part := 1.0; part < 8; part++ {
+			marks = append(marks, mark{p.left + (p.right-p.left)*part/8, at, text, middle, noteLetter})
+		}
+	}
+	return room.put(true, marks...).view("M" + move(p.left, y) + "H" + coordinate(p.right))
 }
 
 // changes are ticks where the limit changed. The greatest ones get a text first.
@@ -203,8 +214,9 @@ func (p plane) changes(room *place, list []standing, zone *time.Location) []view
 	for _, c := range changes {
 		x, y := p.x(c.at), p.y(max(c.free+c.reserved, c.free+c.reserved-c.by))
 		var marks []mark
-		for up := -8.0; up > -64; up -= 12 {
-			marks = append(marks, mark{x + 8, y + up, c.text(zone), start, noteLetter}, mark{x - 8, y + up, c.text(zone), finish, noteLetter})
+		text := c.text(p.told(c.at, zone))
+		for _, down := range []float64{-8, -20, -32, -44, -56, 16, 28, 40, 52, 64} {
+			marks = append(marks, mark{x + 8, y + down, text, start, noteLetter}, mark{x - 8, y + down, text, finish, noteLetter})
 		}
 		ticks = append(ticks, room.put(false, marks...).view("M"+move(x, p.bottom)+"v-6"))
 	}

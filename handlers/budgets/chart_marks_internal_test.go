@@ -54,7 +54,7 @@ func TestTheMarksOfAChart(t *testing.T) {
 	if len(d.Changes) != 1 || !strings.HasPrefix(shown(d.Changes[0]), "M318.5 242v-6 | ") || d.Changes[0].Text != "12 Nov, +$50.00" {
 		t.Errorf("the limit changed at %v", d.Changes)
 	}
-	if want := "M64 90L318.5 145.7V97.6L758 242"; d.Even != want {
+	if want := "M64 90L318.5 145.7L318.5 97.6L758 242"; d.Even != want {
 		t.Errorf("the even pace is %s, want %s", d.Even, want)
 	}
 	title := "$90.00 on 1 Nov, limit $150.00 from 12 Nov on, $64.00 free now. Runs out: 27 Nov."
@@ -170,6 +170,38 @@ func TestTheAxisOfTime(t *testing.T) {
 		}
 		if text := strings.Join(got, ", "); text != of.want {
 			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+// A change within a day is told by its hour.
+func TestAChangeWithinADay(t *testing.T) {
+	s := raised()
+	s.Points = s.Points[:2]
+	s.Points[1].Limits.Money, s.Points[1].At = s.Budget.State.Limits.Money, s.Points[0].At.Add(5*time.Hour)
+	s.Budget.State.End = s.Budget.State.Start.AddDate(0, 0, 1)
+	if d := chart(s).Broad; len(d.Changes) != 1 || d.Changes[0].Text != "05:00, +$50.00" {
+		t.Errorf("the limit changed at %v", d.Changes)
+	}
+}
+
+// A budget without periods shows when its money is gone unless that is far away.
+func TestTheTimeToCome(t *testing.T) {
+	day := 24 * time.Hour
+	now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	for name, of := range map[string]struct{ past, gone, want time.Duration }{
+		"not foreseen, young": {past: day, want: 7 * day},
+		"not foreseen, old":   {past: 80 * day, want: 10 * day},
+		"soon":                {past: 80 * day, gone: day, want: 10 * day},
+		"later":               {past: 80 * day, gone: 30 * day, want: 33 * day},
+		"far away":            {past: 80 * day, gone: 60 * day, want: 10 * day},
+	} {
+		var gone *time.Time
+		if of.gone > 0 {
+			gone = new(now.Add(of.gone))
+		}
+		if got := ahead(now, of.past, gone); got != of.want {
+			t.Errorf("%s: %s, want %s", name, got, of.want)
 		}
 	}
 }
