@@ -40,6 +40,12 @@ func TestTheChartOfABudget(t *testing.T) {
 				v.open(path)
 				v.checkAxe(string(script), fmt.Sprintf("budgets-%d-%s", width, theme))
 			}
+			for _, name := range []string{"Raise", "Transfer", "Edit", "Ledger"} {
+				v.open("/budgets")
+				v.must("open "+name, v.tab.Locator("#budget a.btn:has-text('"+name+"')").Click())
+				v.sees("h1:visible")
+				v.checkAxe(string(script), fmt.Sprintf("budget-%s-%d-%s", strings.ToLower(name), width, theme))
+			}
 			v.open("/budgets")
 			v.sees("#burn-down svg.chart:visible")
 			v.must("open the table", v.tab.Locator("#burn-down-table summary").Click())
