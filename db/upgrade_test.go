@@ -58,6 +58,12 @@ func TestAnOwnerWithoutPrivilegesMigratesRows(t *testing.T) {
 		SELECT $1, $2, 'FB-1', 'old', $3, id, 'ready', 'Mara' FROM lane`, workspace, job, product)
 	run(rows, `INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
 		SELECT workspace_id, lane_id, priority, now(), id FROM job`)
+	run(rows, `INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory) SELECT workspace_id, id, 1, 'ada', 'desk' FROM job`)
+	run(rows, `INSERT INTO usage_entry (workspace_id, id, job_id, epoch, agent_id, product_id, provider, model, provider_session, input_tokens,
+			output_tokens, cache_read_tokens, cache_write_tokens, cost_nanos, operation, at)
+		SELECT workspace_id, 'm-' || n, id, 1, id, product_id, 'p', 'm', '', 10, 5, 0, 0, CASE n WHEN 1 THEN 700 END, '', now()
+		FROM job, generate_series(1, 2) n`)
+	run(rows, `INSERT INTO job_usage SELECT workspace_id, id, 1, 2, 20, 10, 0, 0, 700, 1 FROM job`)
 
 	if err := db.Migrate(t.Context(), owner); err != nil {
 		t.Fatal(err)
@@ -69,6 +75,7 @@ func TestAnOwnerWithoutPrivilegesMigratesRows(t *testing.T) {
 	if err != nil || foreign != "" {
 		t.Errorf("policies for others than the owner and the two roles: %s (%v)", foreign, err)
 	}
+	checkUsage(t, rows)
 	var lanes, fitting, open, counted int
 	err = rows.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM lane),
 		(SELECT count(*) FROM job j JOIN lane l ON l.id = j.lane_id AND l.product_id = j.product_id
@@ -77,6 +84,18 @@ func TestAnOwnerWithoutPrivilegesMigratesRows(t *testing.T) {
 		(SELECT sum(jobs) FROM job_count_change WHERE status = 'ready')`).Scan(&lanes, &fitting, &open, &counted)
 	if err != nil || lanes != 1 || fitting != 1 || open != 0 || counted != 1 {
 		t.Errorf("%d lanes, %d jobs in the lane of their product, %d tables whose policies are not forced, %d ready jobs counted (%v)", lanes, fitting, open, counted, err)
+	}
+}
+
+// What was used before is charged, summed up by the hour, and of unknown price.
+func checkUsage(t *testing.T, rows *pgx.Conn) {
+	t.Helper()
+	var text string
+	err := rows.QueryRow(t.Context(), `SELECT concat_ws(' ', (SELECT sum(charged_nanos) FROM usage_entry),
+		(SELECT concat_ws('/', charged_nanos, unpriced_tokens) FROM job_usage),
+		(SELECT concat_ws('/', agent, entries, input_tokens, charged_nanos, unpriced_tokens, unpriced) FROM usage_hour))`).Scan(&text)
+	if want := "700 700/30 ada/2/20/700/30/1"; err != nil || text != want {
+		t.Errorf("what was used is %q, want %q (%v)", text, want, err)
 	}
 }
 

@@ -27,6 +27,13 @@ CREATE TABLE price (
     FOREIGN KEY (workspace_id) REFERENCES workspace(id) ON DELETE CASCADE
 );
 
+-- Policies that are forced hide the rows from an owner that is no superuser; they are
+-- forced again at the end.
+ALTER TABLE usage_entry NO FORCE ROW LEVEL SECURITY;
+ALTER TABLE job_usage NO FORCE ROW LEVEL SECURITY;
+ALTER TABLE job NO FORCE ROW LEVEL SECURITY;
+ALTER TABLE attempt NO FORCE ROW LEVEL SECURITY;
+
 -- An entry is told many times and raised, meter by meter, to the larger number.
 ALTER TABLE usage_entry RENAME COLUMN cost_nanos TO reported_nanos;
 ALTER TABLE usage_entry
@@ -121,6 +128,11 @@ FROM usage_entry e
 LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
 LEFT JOIN attempt a ON a.workspace_id = e.workspace_id AND a.job_id = e.job_id AND a.epoch = e.epoch
 GROUP BY e.workspace_id, 2, e.job_id, e.epoch, e.provider, e.model, e.product_id;
+
+ALTER TABLE usage_entry FORCE ROW LEVEL SECURITY;
+ALTER TABLE job_usage FORCE ROW LEVEL SECURITY;
+ALTER TABLE job FORCE ROW LEVEL SECURITY;
+ALTER TABLE attempt FORCE ROW LEVEL SECURITY;
 
 -- Each shows and takes only rows of the transaction's workspace. Outside a transaction
 -- the setting is the empty string, hence nullif; the sub-select makes it evaluated

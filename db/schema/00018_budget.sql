@@ -138,12 +138,17 @@ CREATE INDEX budget_ledger_period ON budget_ledger (workspace_id, budget_id, id)
 CREATE UNIQUE INDEX budget_ledger_reverses ON budget_ledger (workspace_id, reverses) WHERE (reverses IS NOT NULL);
 
 -- +goose StatementBegin
-CREATE FUNCTION budget_period_gone() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+CREATE FUNCTION budget_period_gone() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+    before constant text := current_setting('app.workspace_id', true);
 BEGIN
-    DELETE FROM budget_reservation r
+    PERFORM set_config('app.workspace_id', OLD.workspace_id::text, true);
+    DELETE FROM public.budget_reservation r
     WHERE r.workspace_id = OLD.workspace_id AND r.budget_id = OLD.budget_id AND r.period_start = OLD.period_start;
-    DELETE FROM budget_ledger l
+    DELETE FROM public.budget_ledger l
     WHERE l.workspace_id = OLD.workspace_id AND l.budget_id = OLD.budget_id AND l.period_start = OLD.period_start;
+    PERFORM set_config('app.workspace_id', coalesce(before, ''), true);
     RETURN NULL;
 END
 $$;

@@ -250,3 +250,14 @@ func TestAPeriodIsOpenedOnce(t *testing.T) {
 		t.Error("the periods do not follow one another")
 	}
 }
+
+// What periods are the sums of goes with them, and they with their workspace.
+func TestALedgerGoesWithItsWorkspace(t *testing.T) {
+	w := newWorld(t)
+	w.made(monthly(100))
+	dbfactory.Exec(t, w.db, `INSERT INTO budget_reservation SELECT workspace_id, gen_random_uuid(), 1, budget_id, period_start, 1, 1 FROM budget_period`)
+	dbfactory.Exec(t, w.db, `DELETE FROM workspace`)
+	if n := dbfactory.Int(t, w.db, `SELECT (SELECT count(*) FROM budget_ledger) + (SELECT count(*) FROM budget_reservation)`); n != 0 {
+		t.Errorf("%d rows are left behind", n)
+	}
+}
