@@ -724,7 +724,7 @@ func entries(e Entries) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 58, "\" aria-label=\"All entries as CSV\">CSV of all</a></header><div class=\"overflow-x-auto\" role=\"region\" aria-label=\"Entries, table\" tabindex=\"0\"><table class=\"table btable\"><thead><tr><th scope=\"col\">Time</th><th scope=\"col\">Job</th><th scope=\"col\">Agent</th><th scope=\"col\">Model</th><th scope=\"col\" class=\"r\">Tokens</th><th scope=\"col\" class=\"r\">Cost</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 58, "\" aria-label=\"CSV of all entries\">CSV of all</a></header><div class=\"overflow-x-auto\" role=\"region\" aria-label=\"Entries, table\" tabindex=\"0\"><table class=\"table btable\"><thead><tr><th scope=\"col\">Time</th><th scope=\"col\">Job</th><th scope=\"col\">Agent</th><th scope=\"col\">Model</th><th scope=\"col\" class=\"r\">Tokens</th><th scope=\"col\" class=\"r\">Cost</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
