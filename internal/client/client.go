@@ -1,0 +1,124 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+
+	"fleetboard/handlers/api/apiclient"
+)
+
+const (
+	// Version is that of the fleet command. It goes with each call, so that a server can
+	// refuse a client that is too old for it.
+	Version = "1.0.0"
+	// basePath is where a server has the API.
+	basePath = "/api/v1"
+	// slowestAnswer is longer than a claim may wait for a job, which is 50 seconds.
+	slowestAnswer = 70 * time.Second
+	shortestPause = 200 * time.Millisecond
+)
+
+// Client is a connection to a server with a token. Its calls are the generated ones: their
+// error is a *Problem where the server refused, and otherwise the answer of success is set.
+type Client struct {
+	*apiclient.ClientWithResponses
+	server string
+	token  atomic.Pointer[string]
+}
+
+// Options say how to ask.
+type Options struct {
+	// Retries is how often a call is sent again that does not arrive, or that gets 429 or
+	// one of 500 and above. What would do harm twice is sent once.
+	Retries int
+	// LongestPause is between two tries; they begin with 200 ms.
+	LongestPause time.Duration
+	// Log hears of retries; nil says nothing.
+	Log *slog.Logger
+}
+
+// New returns a client for a server, such as "http://127.0.0.1:8080", with a token. The
+// error says what is wrong with the address.
+func New(server, token string, o Options) (*Client, error) {
+	at, err := url.Parse(server)
+	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
+		return nil, fmt.Errorf("the server's address must be like https://fleetboard.example.com, and is %q", server)
+	}
+	c := &Client{server: strings.TrimSuffix(server, "/")}
+	c.SetToken(token)
+	c.ClientWithResponses, err = apiclient.NewClientWithResponses(c.server+basePath,
+		apiclient.WithHTTPClient(newDoer(o)), apiclient.WithRequestEditorFn(c.sign))
+	return c, err
+}
+
+// Server is the address that New was given.
+func (c *Client) Server() string { return c.server }
+
+// SetToken is the token of calls from now on; agents are given new ones by heartbeats.
+func (c *Client) SetToken(token string) { c.token.Store(&token) }
+
+// sign says who asks, and with which program.
+func (c *Client) sign(_ context.Context, r *http.Request) error {
+	r.Header.Set("Fleetboard-Client", "fleet/"+Version)
+	if token := *c.token.Load(); token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	return nil
+}
+
+// doer sends requests, some of them again, and makes a Problem of each refusal.
+type doer struct {
+	once  *http.Client
+	again *http.Client
+}
+
+func newDoer(o Options) *doer {
+	once := &http.Client{Timeout: slowestAnswer, Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	retrying := retryablehttp.NewClient()
+	retrying.HTTPClient = once
+	retrying.Logger = nil
+	if o.Log != nil {
+		retrying.Logger = o.Log
+	}
+	retrying.RetryMax = o.Retries
+	retrying.RetryWaitMin = shortestPause
+	retrying.RetryWaitMax = max(o.LongestPause, shortestPause)
+	retrying.ErrorHandler = retryablehttp.PassthroughErrorHandler
+	return &doer{once: once, again: retrying.StandardClient()}
+}
+
+// Do sends a request. The error is a *Problem where the server refused it, and an
+// *Unreachable where no answer came.
+func (d *doer) Do(r *http.Request) (*http.Response, error) {
+	send := d.once
+	if repeatable(r) {
+		send = d.again
+	}
+	answer, err := send.Do(r)
+	if err != nil {
+		if r.Context().Err() != nil {
+			return nil, r.Context().Err()
+		}
+		return nil, &Unreachable{Server: r.URL.Scheme + "://" + r.URL.Host, cause: err}
+	}
+	if answer.StatusCode < http.StatusBadRequest {
+		return answer, nil
+	}
+	defer answer.Body.Close()
+	return nil, problemOf(answer)
+}
+
+// repeatable reports whether a request does no harm when it arrives twice: reads and
+// replacements, what has an idempotency key, and what agents say of their leases.
+func repeatable(r *http.Request) bool {
+	return r.Method != http.MethodPost && r.Method != http.MethodPatch || r.Header.Get("Idempotency-Key") != "" ||
+		strings.HasPrefix(r.URL.Path, basePath+"/fleet/") || strings.HasPrefix(r.URL.Path, basePath+"/agents/")
+}
