@@ -30,6 +30,11 @@ run:
 	@go build -o bin/fleetboard ./cmd/web
 	@exec bin/fleetboard
 
+## fleet: build the fleet command, as bin/fleet
+.PHONY: fleet
+fleet:
+	@go build -trimpath -ldflags "-s -w" -o bin/fleet ./cmd/fleet
+
 ## test: every check and every test, as the build server does
 .PHONY: test
 test: deps check-fmt vet lint check-generated test-go test-browser test-life test-chaos

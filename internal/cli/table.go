@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// table is rows of cells in columns that are as wide as their widest cell. Colour is put on
+// after the widths are known. The widest column gives way where the terminal is narrow.
+type table struct {
+	c     *cli
+	head  []string
+	rows  [][]cell
+	wraps int // the column that is cut where a row is too long; -1 for none
+}
+
+// cell is a text and the colour that it has on a terminal.
+type cell struct {
+	text  string
+	paint string
+}
+
+// Colours of cells, as SGR parameters.
+const (
+	plain  = ""
+	dim    = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	blue   = "34"
+)
+
+func (c *cli) table(head ...string) *table { return &table{c: c, head: head, wraps: -1} }
+
+// cuts names the column that gives way on a narrow terminal.
+func (t *table) cuts(column int) *table {
+	t.wraps = column
+	return t
+}
+
+// row adds a row of texts and cells.
+func (t *table) row(cells ...any) {
+	row := make([]cell, len(cells))
+	for i, one := range cells {
+		switch one := one.(type) {
+		case cell:
+			row[i] = cell{cleanLine(one.text), one.paint}
+		default:
+			row[i] = cell{text: cleanLine(fmt.Sprint(one))}
+		}
+	}
+	t.rows = append(t.rows, row)
+}
+
+func (t *table) print(w io.Writer) {
+	widths := make([]int, len(t.head))
+	for i, name := range t.head {
+		widths[i] = utf8.RuneCountInString(name)
+		for _, row := range t.rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i].text))
+		}
+	}
+	t.narrow(widths)
+	head := make([]cell, len(t.head))
+	for i, name := range t.head {
+		head[i] = cell{name, dim}
+	}
+	t.line(w, head, widths)
+	for _, row := range t.rows {
+		t.line(w, row, widths)
+	}
+}
+
+// narrow makes the column that gives way as narrow as the terminal wants, within reason.
+func (t *table) narrow(widths []int) {
+	if t.wraps < 0 || !t.c.env.Terminal || t.c.env.Width == nil {
+		return
+	}
+	const least = 12
+	room := t.c.env.Width()
+	if room <= 0 {
+		return
+	}
+	for _, width := range widths {
+		room -= width + len(gap)
+	}
+	if room < 0 {
+		widths[t.wraps] = max(min(widths[t.wraps], least), widths[t.wraps]+room)
+	}
+}
+
+const gap = "  "
+
+func (t *table) line(w io.Writer, row []cell, widths []int) {
+	var b strings.Builder
+	for i, one := range row {
+		text := cut(one.text, widths[i])
+		b.WriteString(t.c.paint(text, one.paint))
+		if i < len(row)-1 {
+			b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)) + gap)
+		}
+	}
+	fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+}
+
+// cut shortens a text to a number of characters.
+func cut(text string, width int) string {
+	if utf8.RuneCountInString(text) <= width {
+		return text
+	}
+	return string([]rune(text)[:max(width-1, 0)]) + "…"
+}
+
+// paint colours a text where a person looks at a terminal that wants it.
+func (c *cli) paint(text, colour string) string {
+	if colour == plain || text == "" || !c.env.Terminal || c.noColor || c.env.Getenv("NO_COLOR") != "" || c.env.Getenv("TERM") == "dumb" {
+		return text
+	}
+	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+}
