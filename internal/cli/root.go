@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -62,7 +63,8 @@ func (c *cli) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fail(exitUsage, "%w; `%s --help` shows what there is", err, cmd.CommandPath())
 	})
-	root.AddCommand(c.versionCommand(), c.loginCommand(), c.logoutCommand(), c.contextCommand(), exitCodesTopic())
+	root.AddCommand(c.versionCommand(), c.loginCommand(), c.logoutCommand(), c.contextCommand(), exitCodesTopic(),
+		c.jobCommand(), c.backlogCommand())
 	wrapArgs(root)
 	return root
 }
@@ -155,6 +157,15 @@ func (c *cli) raw(body []byte) error {
 	}
 	_, err := fmt.Fprintln(c.env.Out, text)
 	return err
+}
+
+// rawOf prints a part of an answer as JSON in a line.
+func (c *cli) rawOf(part any) error {
+	body, err := json.Marshal(part)
+	if err != nil {
+		return err
+	}
+	return c.raw(body)
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

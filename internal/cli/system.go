@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,6 +20,8 @@ type Env struct {
 	// ConfigDir has config.json, StateDir what commands remember for later ones.
 	ConfigDir, StateDir string
 	Now                 func() time.Time
+	// Pause is between two looks at what a command follows; 0 takes the usual one.
+	Pause time.Duration
 	// Terminal says that Out is one, Width how many columns it has; 0 is unknown.
 	Terminal bool
 	Width    func() int
@@ -46,6 +49,9 @@ func System() Env {
 	e.StateDir = stateDir(e.ConfigDir)
 	return e
 }
+
+// pace is how often a command looks that usually does so every usual.
+func (e Env) pace(usual time.Duration) time.Duration { return cmp.Or(e.Pause, usual) }
 
 // stateDir is $XDG_STATE_HOME/fleet where systems have such a folder, and else beside the
 // configuration.

@@ -1,0 +1,289 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fleetboard/handlers/api/apiclient"
+	"fleetboard/internal/client"
+)
+
+// paints are the colours of statuses and healths.
+var paints = map[string]string{
+	"assigned": blue, "running": blue, "blocked": yellow, "in_review": yellow, "paused": yellow, "approved": green,
+	"completed": green, "failed": red, "aborted": red, "archived": dim, "waiting": dim,
+	"healthy": green, "warn": yellow, "stale": yellow, "dead": red,
+}
+
+// painted is a word of the API in its colour.
+func painted(word string) cell { return cell{words(word), paints[word]} }
+
+// words writes a name of the API as people do.
+func words(name string) string { return cleanLine(strings.ReplaceAll(name, "_", " ")) }
+
+// page are the flags of a list that comes in pages.
+type page struct {
+	limit  int
+	cursor string
+}
+
+func (p *page) flags(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&p.limit, "limit", 50, "how many at most, 1 to 200")
+	cmd.Flags().StringVar(&p.cursor, "cursor", "", "go on where the page before ended: its next_`cursor`")
+}
+
+// more says how to see the next page.
+func more(w io.Writer, cursor string) {
+	if cursor != "" {
+		fmt.Fprintf(w, "There are more: --cursor %s\n", cleanLine(cursor))
+	}
+}
+
+// listedJobs are the filters of a list of jobs.
+type listedJobs struct {
+	page
+	statuses, fields                                    []string
+	product, repo, phase, tag, factory, agent, q, since string
+	failure, wait, sort                                 string
+	priority                                            int
+	ready                                               bool
+}
+
+func (c *cli) jobList() *cobra.Command {
+	var l listedJobs
+	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List jobs", Annotations: calls("listJobs")}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.listJobs(cmd, l) }
+	flags := cmd.Flags()
+	flags.StringSliceVarP(&l.statuses, "status", "s", nil, "`status`, as running; several with commas or repeated")
+	flags.StringVar(&l.product, "product", "", "of this product, by `name`")
+	flags.StringVar(&l.repo, "repo", "", "of this repository, by `name`")
+	flags.StringVar(&l.phase, "phase", "", "of this phase, by `name`")
+	flags.StringVar(&l.tag, "tag", "", "with this `tag`")
+	flags.StringVar(&l.factory, "factory", "", "of the factory with this `name`")
+	flags.StringVar(&l.agent, "agent", "", "that the agent with this `name` runs now")
+	flags.StringVarP(&l.q, "query", "q", "", "with this `text` in key or title")
+	flags.StringVar(&l.since, "since", "", "changed since this `time`, as 2h")
+	flags.StringVar(&l.failure, "failure-kind", "", "whose last failure was of this `kind`")
+	flags.StringVar(&l.wait, "wait-reason", "", "that wait for this `reason`")
+	flags.StringVar(&l.sort, "sort", "", "`order`: created, age, updated, priority or cost")
+	flags.IntVar(&l.priority, "priority", 0, "of at least this priority")
+	flags.BoolVar(&l.ready, "ready-only", false, "that can be claimed now")
+	flags.StringSliceVar(&l.fields, "fields", nil, "with --json: only these `fields`")
+	l.page.flags(cmd)
+	return cmd
+}
+
+func (c *cli) listJobs(cmd *cobra.Command, l listedJobs) error {
+	since, err := c.instantOf(l.since)
+	if err != nil {
+		return err
+	}
+	params := &apiclient.ListJobsParams{Product: some(l.product), Repo: some(l.repo), Phase: some(l.phase), Tag: some(l.tag),
+		Factory: some(l.factory), Agent: some(l.agent), Q: some(l.q), FailureKind: some(apiclient.FailureKind(l.failure)),
+		WaitReason: some(apiclient.WaitReason(l.wait)), Sort: some(apiclient.ListJobsParamsSort(l.sort)),
+		PriorityGTE: given(cmd, "priority", l.priority), UpdatedSince: since, Cursor: some(l.cursor), Limit: &l.limit}
+	if l.ready {
+		params.ReadyOnly = &l.ready
+	}
+	if len(l.statuses) > 0 {
+		wanted := make([]apiclient.JobStatus, len(l.statuses))
+		for i, s := range l.statuses {
+			wanted[i] = apiclient.JobStatus(s)
+		}
+		params.Status = &wanted
+	}
+	if len(l.fields) > 0 && c.json {
+		wanted := make([]apiclient.JobField, len(l.fields))
+		for i, f := range l.fields {
+			wanted[i] = apiclient.JobField(f)
+		}
+		params.Fields = &wanted
+	}
+	return printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
+		return to.ListJobs(ctx, params)
+	}, c.tableOfJobs)(cmd, nil)
+}
+
+func (c *cli) tableOfJobs(w io.Writer, said apiclient.JobPage) {
+	if len(said.Items) == 0 {
+		fmt.Fprintln(w, "There are no such jobs.")
+		return
+	}
+	t := c.table("KEY", "STATUS", "PRI", "TITLE", "REPO", "NOW", "CHANGED").cuts(3)
+	for _, job := range said.Items {
+		t.row(job.Key, painted(string(job.Status)), job.Priority, job.Title, job.Repo, now(job), c.ago(job.UpdatedAt))
+	}
+	t.print(w)
+	more(w, said.NextCursor)
+}
+
+// now says who works on a job and how far it is, or what it waits for.
+func now(job apiclient.Job) string {
+	switch {
+	case job.Lease != nil && job.ProgressPercent != nil:
+		return fmt.Sprintf("%s %d %%", job.Lease.Agent, *job.ProgressPercent)
+	case job.Lease != nil:
+		return job.Lease.Agent
+	case job.Question != "" && job.Answer == "" && job.Status == apiclient.JobStatusBlocked:
+		return "asks a question"
+	case job.WaitReason != "":
+		return words(string(job.WaitReason))
+	case job.Status == apiclient.JobStatusFailed:
+		return words(string(job.FailureKind))
+	}
+	return ""
+}
+
+func (c *cli) jobShow() *cobra.Command {
+	return &cobra.Command{Use: "show JOB", Args: cobra.ExactArgs(1), Short: "Show a job", Annotations: calls("getJob"),
+		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+			return to.GetJob(ctx, args[0])
+		}, c.wholeJob)}
+}
+
+// facts are names and values, one to a line; those without a value are left out.
+type facts struct {
+	w io.Writer
+}
+
+func (f facts) say(name string, value any) {
+	if text := cleanLine(fmt.Sprint(value)); text != "" {
+		fmt.Fprintf(f.w, "%-13s %s\n", name, text)
+	}
+}
+
+// text is a value of several lines, below its name.
+func (f facts) text(name, value string) {
+	value = strings.TrimSpace(clean(strings.ReplaceAll(value, "\r\n", "\n")))
+	if value != "" {
+		fmt.Fprintf(f.w, "\n%s\n  %s\n", name, strings.ReplaceAll(value, "\n", "\n  "))
+	}
+}
+
+func (c *cli) wholeJob(w io.Writer, job apiclient.Job) {
+	fmt.Fprintf(w, "%s  %s\n", cleanLine(job.Key), cleanLine(job.Title))
+	f := facts{w}
+	f.say("status", words(string(job.Status))+reasonOf(job))
+	f.say("priority", job.Priority)
+	f.say("product", job.Product)
+	f.say("repo", job.Repo)
+	f.say("phase", job.Phase)
+	f.say("kind", job.Kind)
+	f.say("tags", strings.Join(job.Tags, ", "))
+	f.say("needs", strings.Join(job.Capabilities, ", "))
+	f.say("factory", job.Factory)
+	f.say("waits for", strings.Join(job.DependsOn, ", "))
+	if job.Lease != nil {
+		f.say("agent", fmt.Sprintf("%s in %s, attempt %d, lease ends %s", job.Lease.Agent, job.Lease.Factory, job.Lease.Epoch, c.ago(job.Lease.ExpiresAt)))
+		f.say("step", job.CurrentStep)
+	}
+	if job.ProgressPercent != nil {
+		f.say("progress", strconv.Itoa(*job.ProgressPercent)+" %")
+	}
+	f.say("attempts", job.Attempts)
+	if job.SpentUSD != nil {
+		f.say("spent", dollars(*job.SpentUSD))
+	}
+	if job.EstimatedUSD != nil {
+		f.say("estimate", dollars(*job.EstimatedUSD))
+	}
+	if job.BudgetUSD != nil {
+		f.say("budget", dollars(*job.BudgetUSD))
+	}
+	f.say("approved", job.ApprovedHead)
+	f.say("merged as", job.MergedCommit)
+	f.say("url", job.URL)
+	f.say("not before", c.agoOf(job.NotBefore))
+	f.say("created", cleanLine(job.CreatedBy)+", "+c.ago(job.CreatedAt))
+	f.say("changed", c.ago(job.UpdatedAt)+", version "+strconv.Itoa(job.Version))
+	f.text("question", job.Question)
+	f.text("answer", job.Answer)
+	f.text("feedback", job.Feedback)
+	f.text("last error", job.LastError)
+	for i, one := range job.Acceptance {
+		if i == 0 {
+			fmt.Fprintln(w, "\nacceptance")
+		}
+		box := "[ ]"
+		if i < len(job.AcceptanceMet) && job.AcceptanceMet[i] {
+			box = "[x]"
+		}
+		fmt.Fprintf(w, "  %s %s\n", box, cleanLine(one))
+	}
+	f.text("body", job.Body)
+}
+
+// reasonOf is why a job is as it is, where it says so.
+func reasonOf(job apiclient.Job) string {
+	why := cmp.Or(job.BlockedReason, words(string(job.WaitReason)), words(string(job.FailureKind)))
+	if why == "" {
+		return ""
+	}
+	return " (" + why + ")"
+}
+
+// dollars writes an amount of the API with two places, or more where it is small.
+func dollars(amount string) string {
+	value, err := strconv.ParseFloat(amount, 64)
+	switch {
+	case err != nil:
+		return cleanLine(amount)
+	case value != 0 && value < 0.01 && value > -0.01:
+		return fmt.Sprintf("$%.4f", value)
+	}
+	return fmt.Sprintf("$%.2f", value)
+}
+
+func (c *cli) jobExplain() *cobra.Command {
+	return &cobra.Command{Use: "explain JOB", Args: cobra.ExactArgs(1), Short: "Say why a job does not run", Annotations: calls("explainJob"),
+		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+			return to.ExplainJob(ctx, args[0])
+		}, func(w io.Writer, said apiclient.Explanation) {
+			fmt.Fprintf(w, "It is %s.\n", words(string(said.Status)))
+			for _, one := range said.Reasons {
+				fmt.Fprintln(w, cleanLine(one.Detail))
+			}
+			c.canRun(w, said.EligibleFactories, said.IneligibleFactories)
+		})}
+}
+
+// statuses are in the order of a job's life.
+var statuses = []string{"waiting", "ready", "assigned", "running", "paused", "blocked", "in_review", "approved", "completed", "failed", "aborted", "archived"}
+
+func (c *cli) jobStats() *cobra.Command {
+	return &cobra.Command{Use: "stats", Args: cobra.NoArgs, Short: "Count jobs by status and product", Annotations: calls("getStats"),
+		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
+			return to.GetStats(ctx)
+		}, func(w io.Writer, said apiclient.Stats) {
+			head := []string{"STATUS", "JOBS"}
+			for _, p := range said.Products {
+				head = append(head, cleanLine(p.Product))
+			}
+			t := c.table(head...)
+			for _, status := range statuses {
+				if said.ByStatus[status] == 0 {
+					continue
+				}
+				row := []any{painted(status), said.ByStatus[status]}
+				for _, p := range said.Products {
+					row = append(row, p.ByStatus[status])
+				}
+				t.row(row...)
+			}
+			t.print(w)
+			if age := said.OldestReadyAgeSeconds; age != nil {
+				fmt.Fprintf(w, "The oldest ready job waits for %s.\n", span(time.Duration(*age)*time.Second))
+			}
+			if said.ExpiredLeases > 0 {
+				fmt.Fprintf(w, "Leases past their time: %d; `fleet job reclaim` takes them back.\n", said.ExpiredLeases)
+			}
+		})}
+}
