@@ -35,6 +35,12 @@ run:
 fleet:
 	@go build -trimpath -ldflags "-s -w" -o bin/fleet ./cmd/fleet
 
+## demo: a server of its own with three workers on small repositories, and a stream of jobs
+.PHONY: demo
+demo: fleet
+	@go build -o bin/fleetboard ./cmd/web
+	@exec tools/demo.sh
+
 ## test: every check and every test, as the build server does
 .PHONY: test
 test: deps check-fmt vet lint check-generated test-go test-browser test-life test-chaos

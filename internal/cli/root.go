@@ -63,6 +63,7 @@ func (c *cli) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fail(exitUsage, "%w; `%s --help` shows what there is", err, cmd.CommandPath())
 	})
+	root.AddCommand(c.workerCommand(), c.mcpCommand(), c.simCommand(), c.demoCommand())
 	root.AddCommand(c.versionCommand(), c.loginCommand(), c.logoutCommand(), c.contextCommand(), exitCodesTopic(),
 		c.jobCommand(), c.backlogCommand())
 	wrapArgs(root)

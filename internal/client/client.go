@@ -102,7 +102,7 @@ func (d *doer) Do(r *http.Request) (*http.Response, error) {
 	if repeatable(r) {
 		send = d.again
 	}
-	answer, err := send.Do(r)
+	answer, err := send.Do(r) //nolint:gosec // the server is the one that the caller chose
 	if err != nil {
 		if r.Context().Err() != nil {
 			return nil, r.Context().Err()
@@ -112,8 +112,9 @@ func (d *doer) Do(r *http.Request) (*http.Response, error) {
 	if answer.StatusCode < http.StatusBadRequest {
 		return answer, nil
 	}
-	defer answer.Body.Close()
-	return nil, problemOf(answer)
+	err = problemOf(answer)
+	_ = answer.Body.Close() // it was read
+	return nil, err
 }
 
 // repeatable reports whether a request does no harm when it arrives twice: reads and

@@ -15,7 +15,7 @@ import (
 const maxProblem = 1 << 20
 
 // Problem is what a server refused, and why. Code is stable.
-type Problem struct {
+type Problem struct { //nolint:errname // RFC 9457 calls it so
 	apiclient.Problem
 	// Body is the whole answer: a conflict brings the job as it is now.
 	Body []byte
@@ -52,7 +52,7 @@ func problemOf(answer *http.Response) error {
 }
 
 // Unreachable is a server that gave no answer.
-type Unreachable struct {
+type Unreachable struct { //nolint:errname // beside Problem it reads as what it is
 	Server string
 	cause  error
 }

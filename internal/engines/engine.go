@@ -75,6 +75,8 @@ type Result struct {
 	OK bool
 	// Summary is the last that the agent said, or what it printed at its end.
 	Summary string
+	// Question is what the program wants a person to decide before it goes on; it has ended.
+	Question string
 	// Failure is set where OK is not: its kind as POST /fleet/fail takes it, and a sentence.
 	Failure *Failure
 }

@@ -1,0 +1,251 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"fleetboard/handlers/api/apiclient"
+	"fleetboard/internal/engines"
+	"fleetboard/internal/worker/repos"
+)
+
+// Names in a job's input_context that are for the worker.
+const (
+	scriptKey  = "script"  // what the scripted engine plays
+	commandKey = "command" // what examples/agent.sh runs
+	mergeKey   = "merge"   // what a job of kind merge merges
+)
+
+// attempt is the work on a claimed job.
+type attempt struct {
+	w     *Worker
+	job   apiclient.Job
+	lease *lease
+
+	scratch string
+	env     []string
+	engine  engines.Engine
+	tree    *repos.Worktree // nil where the job has no repository
+	told    *reporter
+	again   bool   // the process before this one was killed in it
+	commit  string // the newest on the branch
+
+	mu       sync.Mutex
+	session  string
+	agent    json.RawMessage // the agent's own checkpoint
+	question string
+	spoke    bool // the engine has done something
+}
+
+// start begins an attempt; its lease is held.
+func (w *Worker) start(ctx context.Context, c claimed, again bool) {
+	w.group.Go(func() {
+		defer w.letGo(c.lease)
+		secretEnv, secret := secretsOf(c.Job)
+		a := &attempt{w: w, job: c.Job, lease: c.lease, told: newReporter(c.lease, w.api, secret), again: again}
+		a.scratch = filepath.Join(w.State, "attempts", attemptName(c.Key, c.lease.epoch))
+		a.env = append(a.environment(), secretEnv...)
+		defer context.AfterFunc(w.stopped, func() { c.lease.end(whyStopping, "The worker stops.") })()
+		a.run(ctx)
+	})
+}
+
+// run works on the job and tells how it ended.
+func (a *attempt) run(ctx context.Context) {
+	log := a.w.Log.With("job", a.job.Key, "epoch", a.lease.epoch)
+	log.Info("begins: " + a.job.Title)
+	telling, stop := context.WithCancel(ctx)
+	var teller sync.WaitGroup
+	teller.Go(func() { a.told.run(telling) })
+	end := a.ending(a.lease.work)
+	a.killLeftOvers()
+	stop()
+	teller.Wait()
+	log.Info("ends: " + end.said)
+	if err := a.conclude(ctx, end); err != nil {
+		log.Error("the end of the attempt could not be dealt with: " + err.Error())
+		return
+	}
+	if err := os.RemoveAll(a.scratch); err != nil {
+		log.Warn("the directory of the attempt stays: " + err.Error())
+	}
+}
+
+// ending does the work and returns how it ended. ctx ends when the lease's work is to stop.
+func (a *attempt) ending(ctx context.Context) ending {
+	if err := a.prepare(ctx); err != nil {
+		return a.stoppedOr(failure(kindOf(err), err.Error(), !errors.Is(err, errNoEngine)))
+	}
+	if a.isMerge() {
+		return a.merge(ctx)
+	}
+	if reason, ok := a.mayBegin(ctx); !ok {
+		return release(reason)
+	}
+	if a.w.MaxTime > 0 {
+		limit := time.AfterFunc(a.w.MaxTime, func() { a.lease.end(whyTimeout, "") })
+		defer limit.Stop()
+	}
+	result, err := a.runEngine(ctx)
+	if err != nil {
+		return a.stoppedOr(failure("engine_missing", err.Error(), true))
+	}
+	if end, stopped := a.stopped(); stopped {
+		return end
+	}
+	if result.Question != "" {
+		a.question = result.Question
+	}
+	if end, asked := a.asked(); asked {
+		return end
+	}
+	if !result.OK {
+		return failed(result)
+	}
+	return a.handIn(ctx, result)
+}
+
+// prepare makes the directory of the attempt, its worktree, and chooses the engine.
+func (a *attempt) prepare(ctx context.Context) error {
+	if err := os.MkdirAll(a.scratch, 0o700); err != nil {
+		return err
+	}
+	if err := a.remember(); err != nil {
+		return err
+	}
+	if a.job.Repo != "" && !a.isMerge() {
+		a.told.step("makes a worktree of " + a.job.Repo)
+		if err := a.openTree(ctx); err != nil {
+			return err
+		}
+	}
+	if a.isMerge() {
+		return nil
+	}
+	var err error
+	a.engine, err = a.w.choose(a.job.Capabilities)
+	return err
+}
+
+// openTree makes the worktree, from where an earlier attempt left its work, if it can be
+// found.
+func (a *attempt) openTree(ctx context.Context) (err error) {
+	if a.again {
+		a.tree, err = a.w.Repos.Reopen(ctx, a.job.Repo, a.job.Key, a.lease.epoch)
+		if err == nil || !errors.Is(err, repos.ErrGone) {
+			return err
+		}
+	}
+	left := leftBehind(a.job.Checkpoint)
+	a.tree, err = a.w.Repos.Begin(
+		ctx,
+		repos.Attempt{Repo: a.job.Repo, Job: a.job.Key, Epoch: a.lease.epoch, Continue: left.Commit, Place: a.job.Key},
+	)
+	if err == nil && left.Commit != "" && !a.tree.Continued {
+		a.told.log("WARNING", "worktree", "The work of the last attempt ("+left.Branch+") is not to be found here; this one begins anew.")
+	}
+	return err
+}
+
+// dir is where the engine works.
+func (a *attempt) dir() string {
+	if a.tree != nil {
+		return a.tree.Dir
+	}
+	return a.scratch
+}
+
+// mayBegin asks whether the budgets have room for what the job is expected to cost.
+func (a *attempt) mayBegin(ctx context.Context) (reason string, ok bool) {
+	answer, err := a.w.api.CheckBudgetWithResponse(
+		ctx,
+		apiclient.BudgetCheck{Job: a.job.Key, Epoch: a.lease.epoch, At: apiclient.BudgetCheckAtSpawn, EstimateUSD: a.job.EstimatedUSD},
+	)
+	if err != nil {
+		if refused(err, apiclient.ProblemCodeStaleEpoch, apiclient.ProblemCodeLeaseExpired, apiclient.ProblemCodeSuperseded) {
+			a.lease.end(whyFenced, err.Error())
+		}
+		return "", true // heartbeats say what must be obeyed
+	}
+	if answer.JSON200.Directive == apiclient.DirectivePause {
+		return "The budgets have no room for it.", false
+	}
+	a.lease.obey(answer.JSON200.Directive, answer.JSON200.Reason)
+	return "", true
+}
+
+// runEngine runs the engine on the job; where its last session cannot go on, once more
+// without it.
+func (a *attempt) runEngine(ctx context.Context) (engines.Result, error) {
+	left := leftBehind(a.job.Checkpoint)
+	if left.Engine == a.engine.Name() && left.Factory == a.w.Factory {
+		a.session = left.Session
+	}
+	socket, closeTools, err := a.serveTools(ctx)
+	if err != nil {
+		return engines.Result{}, err
+	}
+	defer closeTools()
+	result, err := a.once(ctx, socket, a.session)
+	if err == nil && !result.OK && a.session != "" && !a.hasSpoken() && ctx.Err() == nil {
+		a.told.log("WARNING", "session", "The session of the last attempt cannot go on; the agent begins a new one.")
+		a.setSession("")
+		return a.once(ctx, socket, "")
+	}
+	return result, err
+}
+
+// once runs the engine once.
+func (a *attempt) once(ctx context.Context, socket, session string) (engines.Result, error) {
+	task := engines.Task{
+		Prompt:     prompt(a.job, session != "", socket != ""),
+		Dir:        a.dir(),
+		Scratch:    a.scratch,
+		Session:    session,
+		Model:      a.w.Model,
+		MaxCostUSD: a.mayCost(),
+		RunID:      attemptName(a.job.Key, a.lease.epoch) + "-" + random()[:8],
+		Script:     a.script(),
+		Env:        append(a.env, "FLEETBOARD_PROMPT_FILE="+filepath.Join(a.scratch, "prompt.md")),
+	}
+	if err := os.WriteFile(filepath.Join(a.scratch, "prompt.md"), []byte(task.Prompt), 0o600); err != nil {
+		return engines.Result{}, err
+	}
+	if socket != "" {
+		task.MCP = []string{a.w.Program, "mcp"}
+		task.Env = append(task.Env, "FLEETBOARD_WORKER_SOCKET="+socket)
+	}
+	return a.engine.Run(ctx, task, a.heard)
+}
+
+// heard takes what the engine does.
+func (a *attempt) heard(e engines.Event) {
+	if e.Session != "" {
+		a.setSession(e.Session)
+		a.told.checkpoint(a.checkpointNow())
+		return
+	}
+	if e.Usage != nil || e.Step != "" {
+		a.mu.Lock()
+		a.spoke = true
+		a.mu.Unlock()
+	}
+	a.told.event(e)
+}
+
+func (a *attempt) hasSpoken() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.spoke
+}
+
+func (a *attempt) setSession(s string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.session = s
+}

@@ -1,0 +1,108 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"fleetboard/handlers/api/apiclient"
+	"fleetboard/internal/client"
+	"fleetboard/internal/signal"
+)
+
+const (
+	// claimWait is how long a claim waits for a job, in seconds.
+	claimWait = 25
+	// longestPause is between two claims that fail.
+	longestPause = 15 * time.Second
+)
+
+// forGood are refusals after which the worker can never claim again.
+var forGood = []apiclient.ProblemCode{apiclient.ProblemCodeSuperseded, apiclient.ProblemCodeTokenRevoked, apiclient.ProblemCodeForbidden,
+	apiclient.ProblemCodeClientTooOld}
+
+// claims claims jobs for all seats by one call at a time, and starts an attempt on each,
+// until ctx ends. The error says why the worker can never claim again.
+func (w *Worker) claims(ctx, background context.Context) error {
+	pause := time.Duration(0)
+	for ctx.Err() == nil {
+		n := w.free()
+		if n <= 0 {
+			select {
+			case <-w.freed.C():
+			case <-ctx.Done():
+			}
+			continue
+		}
+		found, err := w.claim(ctx, n)
+		switch {
+		case ctx.Err() != nil:
+		case err == nil:
+			pause = 0
+		case refused(err, forGood...):
+			return err
+		default:
+			pause = min(max(2*pause, time.Second/4), longestPause)
+			w.Log.Warn("claiming failed: "+err.Error(), "again_in", pause)
+			_ = signal.Sleep(ctx, signal.Jitter(pause, 0.3)) // the loop looks at ctx
+		}
+		for _, j := range found {
+			w.start(background, j, false)
+		}
+	}
+	return nil
+}
+
+// claim asks for up to n jobs. A call that got no answer is sent again under its id, which
+// gives the same leases.
+func (w *Worker) claim(ctx context.Context, n int) (found []claimed, err error) {
+	w.setClaiming(true)
+	defer w.setClaiming(false)
+	id, wait, ttl := random(), claimWait, int(w.Lease.Seconds())
+	body := apiclient.ClaimRequest{Max: &n, WaitSeconds: &wait, TTLSeconds: &ttl, RequestID: &id, SessionKey: text(w.Factory)}
+	for range 5 {
+		sent := sinceBoot()
+		var answer *apiclient.ClaimJobsResponse
+		err = w.enrolled(ctx, func() (err error) {
+			answer, err = w.api.ClaimJobsWithResponse(ctx, body)
+			return err
+		})
+		if err == nil {
+			return w.take(answer, sent), nil
+		}
+		var away *client.Unreachable
+		if !errors.As(err, &away) || signal.Sleep(ctx, time.Second) != nil {
+			return nil, err
+		}
+	}
+	return nil, err
+}
+
+// claimed is a job that was claimed, and its lease.
+type claimed struct {
+	apiclient.Job
+	lease *lease
+}
+
+// take holds the leases of a claim's answer. The claim was sent earlier than the lease
+// began, so that it lasts longer than is reckoned here; a heartbeat says how long.
+func (w *Worker) take(answer *apiclient.ClaimJobsResponse, sent time.Duration) []claimed {
+	if answer.JSON200 == nil {
+		return nil
+	}
+	var found []claimed
+	for _, j := range answer.JSON200.Jobs {
+		l := newLease(j.Key, j.Lease.Epoch, sent+time.Duration(j.Lease.TTLSeconds)*time.Second)
+		if w.hold(l) {
+			found = append(found, claimed{Job: j, lease: l})
+		}
+	}
+	w.beatNow.Set()
+	return found
+}
+
+func (w *Worker) setClaiming(on bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.claiming = on
+}

@@ -1,0 +1,172 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"fleetboard/handlers/api/apiclient"
+	"fleetboard/internal/signal"
+	"fleetboard/internal/worker/outbox"
+	"fleetboard/internal/worker/repos"
+)
+
+const (
+	// lastChance is how long a worker that is told to stop tries to send a report. What is
+	// not sent stays in the outbox for the next start.
+	lastChance = 5 * time.Second
+	// pushTries is how often a branch is pushed before the worker gives up.
+	pushTries = 6
+)
+
+// conclude writes the final report down, sends it until the server decides, and then
+// pushes the branch, or puts it into quarantine. What could not be sent is no error.
+func (a *attempt) conclude(ctx context.Context, end ending) error {
+	a.save(end)
+	if end.verb == verbNone {
+		return a.refuse(ctx)
+	}
+	a.told.checkpoint(a.checkpointNow())
+	if !a.told.flush(ctx) {
+		a.w.Log.Warn("the last lines wait for the server", "job", a.job.Key)
+	}
+	lines, usage := a.told.rest()
+	body, err := a.body(end, usage)
+	if err != nil {
+		return err
+	}
+	r := outbox.Report{Job: a.job.Key, Epoch: a.lease.epoch, Verb: end.verb, Body: body, Repo: a.job.Repo, At: time.Now()}
+	if len(lines) > 0 {
+		if r.Logs, err = json.Marshal(
+			apiclient.LogBatch{Job: a.job.Key, Epoch: a.lease.epoch, Lines: lines[:min(len(lines), maxSent)]},
+		); err != nil {
+			return err
+		}
+	}
+	if err := a.w.out.Put(r); err != nil {
+		return fmt.Errorf("the report could not be written down: %w", err)
+	}
+	return a.w.deliver(ctx, r, a.tree)
+}
+
+// deliver sends a report until the server decides about it, and does what follows.
+func (w *Worker) deliver(ctx context.Context, r outbox.Report, tree *repos.Worktree) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(w.stopped, func() { time.AfterFunc(lastChance, cancel) })()
+	if !r.Accepted {
+		accepted, err := w.decide(ctx, r)
+		if err != nil {
+			return err // it stays in the outbox
+		}
+		if !accepted {
+			return errors.Join(quarantine(ctx, tree), w.out.Remove(r.Job, r.Epoch))
+		}
+		r.Accepted, r.Logs = true, nil
+		if err := w.out.Put(r); err != nil {
+			return err
+		}
+	}
+	if err := w.push(ctx, r, tree); err != nil {
+		return err
+	}
+	return w.out.Remove(r.Job, r.Epoch)
+}
+
+// decide sends a report until the server takes or refuses it.
+func (w *Worker) decide(ctx context.Context, r outbox.Report) (accepted bool, err error) {
+	pause := time.Second / 4
+	for {
+		err = w.enrolled(ctx, func() error { return w.send(ctx, r) })
+		if decided(err) {
+			if err != nil {
+				w.Log.Warn("the report was refused: "+err.Error(), "job", r.Job, "epoch", r.Epoch, "verb", r.Verb)
+			}
+			return err == nil, nil
+		}
+		w.Log.Warn("the report waits for the server: "+err.Error(), "job", r.Job, "verb", r.Verb)
+		if signal.Sleep(ctx, signal.Jitter(pause, 0.3)) != nil {
+			return false, fmt.Errorf("the report stays in the outbox: %w", ctx.Err())
+		}
+		pause = min(2*pause, 5*time.Second)
+	}
+}
+
+// send sends a report, and the lines before it.
+func (w *Worker) send(ctx context.Context, r outbox.Report) error {
+	if r.Logs != nil {
+		var lines apiclient.LogBatch
+		if err := json.Unmarshal(r.Logs, &lines); err != nil {
+			return err
+		}
+		if _, err := w.api.WriteLogsWithResponse(ctx, lines); !decided(err) {
+			return err
+		}
+	}
+	var err error
+	switch r.Verb {
+	case verbComplete:
+		err = call(r.Body, func(b apiclient.Completion) error { _, err := w.api.CompleteJobWithResponse(ctx, b); return err })
+	case verbFail:
+		err = call(r.Body, func(b apiclient.Failure) error { _, err := w.api.FailJobWithResponse(ctx, b); return err })
+	case verbRelease:
+		err = call(r.Body, func(b apiclient.LeaseRelease) error { _, err := w.api.ReleaseLeaseWithResponse(ctx, b); return err })
+	case verbAsk:
+		err = call(r.Body, func(b apiclient.Question) error { _, err := w.api.AskQuestionWithResponse(ctx, b); return err })
+	default:
+		err = fmt.Errorf("no call ends a lease with %q", r.Verb)
+	}
+	return err
+}
+
+// call reads the body of a call and makes it.
+func call[B any](raw json.RawMessage, do func(B) error) error {
+	var body B
+	if err := json.Unmarshal(raw, &body); err != nil {
+		return err
+	}
+	return do(body)
+}
+
+// push pushes the branch of a report that the server took, and removes the worktree. A
+// branch that cannot be pushed stays on this host, and gc never removes it unmerged.
+func (w *Worker) push(ctx context.Context, r outbox.Report, tree *repos.Worktree) error {
+	if tree == nil {
+		return nil
+	}
+	pause := time.Second
+	for try := 1; ; try++ {
+		pushed, err := tree.Push(ctx)
+		if err == nil {
+			if pushed {
+				w.Log.Info("pushed "+tree.Branch, "job", r.Job)
+			}
+			break
+		}
+		w.Log.Warn("the branch could not be pushed: "+err.Error(), "job", r.Job, "branch", tree.Branch, "try", try)
+		if try == pushTries {
+			break
+		}
+		if signal.Sleep(ctx, pause) != nil {
+			return fmt.Errorf("the branch is pushed at the next start: %w", ctx.Err())
+		}
+		pause *= 2
+	}
+	return tree.Close(ctx)
+}
+
+// refuse deals with an attempt that the server has fenced off: nothing of it is pushed.
+func (a *attempt) refuse(ctx context.Context) error {
+	a.w.Log.Warn("fenced: the work stays in quarantine", "job", a.job.Key, "epoch", a.lease.epoch)
+	return quarantine(ctx, a.tree)
+}
+
+// quarantine puts the work of an attempt aside, where nothing takes it for accepted.
+func quarantine(ctx context.Context, tree *repos.Worktree) error {
+	if tree == nil {
+		return nil
+	}
+	return errors.Join(tree.Quarantine(ctx), tree.Close(ctx))
+}

@@ -1,0 +1,246 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"fleetboard/handlers/api/apiclient"
+	"fleetboard/internal/engines"
+	"fleetboard/internal/redact"
+	"fleetboard/internal/worker/repos"
+)
+
+// ending is how an attempt ends: the call that reports it, without what all have in common.
+type ending struct {
+	verb string
+	said string // for the worker's own log
+	// One of these is the body of the call.
+	completion apiclient.Completion
+	failure    apiclient.Failure
+	release    apiclient.LeaseRelease
+	question   apiclient.Question
+}
+
+// The verbs of the calls that end a lease. An attempt whose lease is not ours says nothing.
+const (
+	verbComplete = "complete"
+	verbFail     = "fail"
+	verbRelease  = "release"
+	verbAsk      = "ask"
+	verbNone     = ""
+)
+
+const (
+	// maxReason, maxError and maxSummary are the API's limits, in characters.
+	maxReason  = 500
+	maxError   = 10_000
+	maxSummary = 2000
+	// maxCheckOutput is how much of what a check printed is told, in bytes.
+	maxCheckOutput = 4000
+)
+
+// release gives the job back.
+func release(reason string) ending {
+	return ending{verb: verbRelease, said: "given back: " + reason, release: apiclient.LeaseRelease{Reason: redact.Cut(reason, maxReason)}}
+}
+
+// failure says that the attempt failed.
+func failure(kind, message string, retryable bool) ending {
+	if message == "" {
+		message = "The attempt failed."
+	}
+	return ending{verb: verbFail, said: "failed: " + message,
+		failure: apiclient.Failure{Kind: &kind, Error: redact.Cut(message, maxError), Retryable: &retryable}}
+}
+
+// failed is what an engine said of its failure.
+func failed(r engines.Result) ending {
+	f := r.Failure
+	if f == nil {
+		f = &engines.Failure{Kind: "crash", Message: "The agent program ended without a result.", Retryable: true}
+	}
+	end := failure(f.Kind, f.Message, f.Retryable)
+	if f.RetryAfter > 0 {
+		seconds := int(f.RetryAfter.Round(time.Second).Seconds())
+		end.failure.RetryAfterSeconds = &seconds
+	}
+	return end
+}
+
+// stoppedOr is how the attempt ends where it was stopped, and otherwise another ending.
+func (a *attempt) stoppedOr(other ending) ending {
+	if end, stopped := a.stopped(); stopped {
+		return end
+	}
+	return other
+}
+
+// stopped is how the attempt ends where its work was stopped.
+func (a *attempt) stopped() (ending, bool) {
+	cause, reason := a.lease.ended()
+	switch cause {
+	case whyFenced:
+		return ending{verb: verbNone, said: "the lease is not ours any more: " + reason}, true
+	case whyUnheard:
+		return release("The worker did not hear the server for as long as the lease lasts."), true
+	case whyCancelled:
+		return release("Stopped, since the job was cancelled."), true
+	case whyPaused:
+		return release("Stopped, since the job was paused."), true
+	case whyStopping:
+		return release("The worker stops."), true
+	case whyTimeout:
+		return failure("timeout", fmt.Sprintf("The attempt took longer than %s.", a.w.MaxTime), true), true
+	case whyAsked:
+		return a.asked()
+	}
+	return ending{}, false
+}
+
+// handIn checks the work and completes the job with it.
+func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
+	end := ending{verb: verbComplete, said: "done"}
+	summary := a.told.secret.Cut(strings.TrimSpace(r.Summary), maxSummary)
+	end.completion.Summary = text(summary)
+	if a.tree == nil {
+		return end
+	}
+	a.told.step("commits its work")
+	commit, changed, err := a.tree.Commit(ctx, a.job.Key+": "+a.job.Title)
+	if err != nil {
+		return a.stoppedOr(failure("other", "The work could not be committed: "+err.Error(), true))
+	}
+	a.commit = commit
+	if a.w.Check != "" {
+		a.told.step("checks: " + a.w.Check)
+		if said, err := a.check(ctx, a.tree.Dir); err != nil {
+			return a.stoppedOr(failure("checks_failed", fmt.Sprintf("%s: %v\n\n%s", a.w.Check, err, said), true))
+		}
+	}
+	diff, err := a.tree.Diff(ctx)
+	if err != nil {
+		return a.stoppedOr(failure("other", "The changes could not be read: "+err.Error(), true))
+	}
+	if end, stopped := a.stopped(); stopped {
+		return end
+	}
+	if changed || commit != a.tree.Base {
+		end.completion.Commit, end.completion.Branch = &commit, &a.tree.Branch
+	}
+	end.completion.FilesTouched = &diff.Files
+	end.completion.Result = diffResult(diff, a.told.secret)
+	return end
+}
+
+// diffResult is what the review page shows of the changes.
+func diffResult(d repos.Diff, secret *redact.Redactor) json.RawMessage {
+	raw, err := json.Marshal(map[string]any{"files_changed": len(d.Files), "lines_added": d.Added, "lines_deleted": d.Deleted,
+		"patch": secret.Text(d.Patch), "patch_truncated": d.Truncated})
+	if err != nil {
+		return nil // texts and numbers only
+	}
+	return raw
+}
+
+// check runs the worker's check in a directory; it returns the end of what it printed, and
+// the error of one that is not passed.
+func (a *attempt) check(ctx context.Context, dir string) (said string, err error) {
+	cmd := exec.CommandContext(ctx, "sh", "-c", a.w.Check)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, a.env, time.Second
+	out, err := cmd.CombinedOutput()
+	if len(out) > maxCheckOutput {
+		out = out[len(out)-maxCheckOutput:]
+	}
+	said = a.told.secret.Text(strings.ToValidUTF8(string(out), "?"))
+	a.told.log("INFO", "check", said)
+	return said, err
+}
+
+// body is what the call sends: all have the lease, its usage, and what the next attempt
+// needs.
+func (a *attempt) body(end ending, usage apiclient.UsageEntries) (json.RawMessage, error) {
+	job, epoch := a.job.Key, a.lease.epoch
+	var told *apiclient.UsageEntries
+	if len(usage) > 0 {
+		told = &usage
+	}
+	switch end.verb {
+	case verbComplete:
+		c := end.completion
+		c.Job, c.Epoch, c.Usage = job, epoch, told
+		return json.Marshal(c)
+	case verbFail:
+		f := end.failure
+		f.Job, f.Epoch, f.Usage = job, epoch, told
+		return json.Marshal(f)
+	case verbRelease:
+		r := end.release
+		r.Job, r.Epoch, r.Usage, r.Checkpoint = job, epoch, told, a.checkpointNow()
+		return json.Marshal(r)
+	case verbAsk:
+		q := end.question
+		q.Job, q.Epoch, q.Usage, q.Checkpoint = job, epoch, told, a.checkpointNow()
+		return json.Marshal(q)
+	}
+	return nil, fmt.Errorf("no call ends a lease with %q", end.verb)
+}
+
+// save commits what there is as work in progress, whatever the end was.
+func (a *attempt) save(end ending) {
+	if a.tree == nil || end.verb == verbComplete {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	commit, err := a.tree.SaveWIP(ctx, end.said)
+	if err != nil {
+		a.w.Log.Warn("work in progress could not be saved: "+err.Error(), "job", a.job.Key)
+		return
+	}
+	a.commit = commit
+}
+
+// errNoEngine is a job that asks for an engine that this worker does not have.
+var errNoEngine = errors.New("this worker has no engine that the job asks for")
+
+// choose returns the engine that a job asks for, or the first one.
+func (w *Worker) choose(capabilities []string) (engines.Engine, error) {
+	for _, e := range w.Engines {
+		for _, c := range capabilities {
+			if c == "engine:"+e.Name() && w.usable(e) {
+				return e, nil
+			}
+		}
+	}
+	for _, c := range capabilities {
+		if strings.HasPrefix(c, "engine:") {
+			return nil, errNoEngine
+		}
+	}
+	for _, e := range w.Engines {
+		if w.usable(e) {
+			return e, nil
+		}
+	}
+	return nil, errNoEngine
+}
+
+// usable reports whether an engine ran when the host was probed.
+func (w *Worker) usable(e engines.Engine) bool { return w.host.Missing[e.Name()] == "" }
+
+// kindOf is the kind of failure that the API has for what kept an attempt from beginning.
+func kindOf(err error) string {
+	switch {
+	case errors.Is(err, errNoEngine):
+		return "engine_missing"
+	case errors.Is(err, os.ErrPermission):
+		return "other"
+	}
+	return "clone_failed"
+}

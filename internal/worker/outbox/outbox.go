@@ -1,0 +1,123 @@
+// Package outbox keeps final reports on disk until the server has decided about them, so
+// that neither a crash of the worker nor an outage of the server loses one.
+package outbox
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Outbox is a directory with one file for each report.
+type Outbox struct{ dir string }
+
+// Report is how an attempt ended.
+type Report struct {
+	// Job and Epoch name the lease that it ends.
+	Job   string `json:"job"`
+	Epoch int64  `json:"epoch"`
+	// Verb is that of the call: complete, fail, release or ask. Body is what it sends.
+	Verb string          `json:"verb"`
+	Body json.RawMessage `json:"body"`
+	// Logs are lines that the server has not been told, as POST /fleet/logs takes them.
+	Logs json.RawMessage `json:"logs,omitempty"`
+	// Repo is where the work of the attempt is; "" where the job has none.
+	Repo string `json:"repo,omitempty"`
+	// Accepted: the server took it, and what follows from it is still to be done.
+	Accepted bool `json:"accepted,omitempty"`
+	// At is when it was written, by this host's clock.
+	At time.Time `json:"at"`
+}
+
+// Open returns the outbox of a directory, which it makes.
+func Open(dir string) (*Outbox, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return &Outbox{dir: dir}, nil
+}
+
+// Put writes a report, in place of an earlier one for the same lease. When it returns, the
+// report outlives a crash of the host.
+func (o *Outbox) Put(r Report) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return writeDurably(o.path(r.Job, r.Epoch), text)
+}
+
+// Remove takes the report of a lease away. One that is not there is no error.
+func (o *Outbox) Remove(job string, epoch int64) error {
+	if err := os.Remove(o.path(job, epoch)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return syncDir(o.dir)
+}
+
+// Pending returns all reports, the oldest first. A file that cannot be read is an error
+// that names it; the others are returned beside it.
+func (o *Outbox) Pending() ([]Report, error) {
+	names, err := filepath.Glob(filepath.Join(o.dir, "*"+ending))
+	if err != nil {
+		return nil, err
+	}
+	var reports []Report
+	var faults []error
+	for _, name := range names {
+		var r Report
+		text, err := os.ReadFile(name)
+		if err == nil {
+			err = json.Unmarshal(text, &r)
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("report %s: %w", filepath.Base(name), err))
+			continue
+		}
+		reports = append(reports, r)
+	}
+	slices.SortFunc(reports, func(a, b Report) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Job, b.Job), cmp.Compare(a.Epoch, b.Epoch))
+	})
+	return reports, errors.Join(faults...)
+}
+
+// ending is that of a report's file; one that is being written has another.
+const ending = ".json"
+
+// path is the file of a lease. Keys of jobs may hold what file names may not.
+func (o *Outbox) path(job string, epoch int64) string {
+	return filepath.Join(o.dir, fmt.Sprintf("%x-e%d%s", job, epoch, ending))
+}
+
+// writeDurably replaces a file at once: after a crash it holds the old text or the new one.
+func writeDurably(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "new-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // it is gone once it was renamed
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

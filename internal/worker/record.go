@@ -1,0 +1,110 @@
+package worker
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"fleetboard/handlers/api/apiclient"
+)
+
+// remains is what an attempt leaves for the next one in the job's checkpoint.
+type remains struct {
+	Engine  string `json:"engine,omitempty"`
+	Session string `json:"session,omitempty"` // of the engine, on the factory
+	Factory string `json:"factory,omitempty"`
+	Branch  string `json:"branch,omitempty"`
+	Commit  string `json:"commit,omitempty"` // the newest on the branch
+	// Agent is what the agent itself saved.
+	Agent json.RawMessage `json:"agent,omitempty"`
+}
+
+// checkpoint is the form of a job's checkpoint that workers write.
+type checkpoint struct {
+	Worker remains `json:"fleet_worker"`
+}
+
+// leftBehind reads a job's checkpoint. One that no worker wrote is the agent's own.
+func leftBehind(raw json.RawMessage) remains {
+	var c checkpoint
+	if err := json.Unmarshal(raw, &c); err != nil || c.Worker.Factory == "" {
+		if len(raw) == 0 || string(raw) == "null" {
+			return remains{}
+		}
+		return remains{Agent: raw}
+	}
+	return c.Worker
+}
+
+// checkpointNow is what the next attempt needs, as far as it is known.
+func (a *attempt) checkpointNow() json.RawMessage {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r := remains{Session: a.session, Factory: a.w.Factory, Agent: a.agent}
+	if a.engine != nil {
+		r.Engine = a.engine.Name()
+	}
+	if a.tree != nil {
+		r.Branch, r.Commit = a.tree.Branch, a.commit
+	}
+	raw, err := json.Marshal(checkpoint{Worker: r})
+	if err != nil {
+		return nil // the agent's checkpoint was read as JSON
+	}
+	return raw
+}
+
+// attemptName names an attempt among files. Keys of jobs may hold what file names may not.
+func attemptName(job string, epoch int64) string {
+	for _, c := range job {
+		if (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return fmt.Sprintf("%x-e%d", job, epoch)
+		}
+	}
+	return fmt.Sprintf("%s-e%d", job, epoch)
+}
+
+// recordFile is in the scratch directory of each attempt from its beginning on: the job as
+// it was claimed. Programs find it as FLEETBOARD_JOB_FILE.
+const recordFile = "job.json"
+
+// remember writes the job down, so that a worker that starts after a crash knows of it.
+func (a *attempt) remember() error {
+	raw, err := json.MarshalIndent(a.job, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(a.scratch, recordFile), raw, 0o600)
+}
+
+// remembered are the jobs of attempts that did not end. Directories without a job are
+// removed: nothing had begun in them.
+func remembered(state string) ([]apiclient.Job, error) {
+	dir := filepath.Join(state, "attempts")
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []apiclient.Job
+	for _, e := range entries {
+		var j apiclient.Job
+		raw, err := os.ReadFile(filepath.Join(dir, e.Name(), recordFile))
+		if err == nil {
+			err = json.Unmarshal(raw, &j)
+		}
+		if err != nil || j.Lease == nil {
+			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		all = append(all, j)
+	}
+	return all, nil
+}

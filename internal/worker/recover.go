@@ -1,0 +1,123 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"fleetboard/handlers/api/apiclient"
+	"fleetboard/internal/worker/outbox"
+	"fleetboard/internal/worker/repos"
+)
+
+// recover goes on with what the process before this one left when it was killed: reports
+// in the outbox are sent, attempts whose lease is still ours continue, and the work of the
+// others goes into quarantine.
+func (w *Worker) recover(ctx context.Context) error {
+	reports, err := w.out.Pending()
+	if err != nil {
+		w.Log.Error("some reports cannot be read: " + err.Error())
+	}
+	left, err := remembered(w.State)
+	if err != nil {
+		return err
+	}
+	if len(reports)+len(left) == 0 {
+		return nil
+	}
+	killMarked(w.marker())
+	reported := map[leaseID]bool{}
+	for _, r := range reports {
+		reported[leaseID{r.Job, r.Epoch}] = true
+		w.sendLeft(ctx, r)
+	}
+	ours, err := w.stillOurs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, j := range left {
+		id := leaseID{j.Key, j.Lease.Epoch}
+		switch l := ours[id]; {
+		case reported[id]:
+		case l != nil && w.hold(l):
+			w.Log.Info("goes on with an attempt that was cut off", "job", j.Key, "epoch", id.epoch)
+			w.start(ctx, claimed{Job: j, lease: l}, true)
+		default:
+			w.Log.Warn("an attempt that was cut off is not ours any more", "job", j.Key, "epoch", id.epoch)
+			w.clearAway(ctx, j)
+		}
+	}
+	return nil
+}
+
+// sendLeft sends a report that was left in the outbox; its lease is held until then.
+func (w *Worker) sendLeft(ctx context.Context, r outbox.Report) {
+	l := newLease(r.Job, r.Epoch, sinceBoot()+w.Lease)
+	if !w.hold(l) {
+		return
+	}
+	w.group.Go(func() {
+		defer w.letGo(l)
+		tree, err := w.reopen(ctx, r.Repo, r.Job, r.Epoch)
+		if err == nil {
+			err = w.deliver(ctx, r, tree)
+		}
+		if err == nil {
+			err = os.RemoveAll(filepath.Join(w.State, "attempts", attemptName(r.Job, r.Epoch)))
+		}
+		if err != nil {
+			w.Log.Error("a report of before could not be dealt with: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
+		}
+	})
+}
+
+// reopen returns the worktree of an attempt, nil where it has none any more.
+func (w *Worker) reopen(ctx context.Context, repo, job string, epoch int64) (*repos.Worktree, error) {
+	if repo == "" {
+		return nil, nil
+	}
+	tree, err := w.Repos.Reopen(ctx, repo, job, epoch)
+	if errors.Is(err, repos.ErrGone) {
+		return nil, nil
+	}
+	return tree, err
+}
+
+// stillOurs asks the server which leases the worker holds.
+func (w *Worker) stillOurs(ctx context.Context) (map[leaseID]*lease, error) {
+	sent := sinceBoot()
+	answer, err := w.beats.HeartbeatWithResponse(
+		ctx,
+		w.Name,
+		apiclient.Heartbeat{BootID: w.bootID, Status: apiclient.HeartbeatStatusWorking},
+	)
+	if err != nil {
+		return nil, err
+	}
+	ours := map[leaseID]*lease{}
+	for _, s := range answer.JSON200.Leases {
+		if s.Directive == apiclient.DirectiveFenced || s.ExpiresAt == nil {
+			continue
+		}
+		l := newLease(s.Job, s.Epoch, sent+s.ExpiresAt.Sub(answer.JSON200.Now))
+		l.obey(s.Directive, s.Reason)
+		ours[leaseID{s.Job, s.Epoch}] = l
+	}
+	return ours, nil
+}
+
+// clearAway saves the work of an attempt that is not ours any more and puts it aside.
+func (w *Worker) clearAway(ctx context.Context, j apiclient.Job) {
+	tree, err := w.reopen(ctx, j.Repo, j.Key, j.Lease.Epoch)
+	if err == nil && tree != nil {
+		_, saved := tree.SaveWIP(ctx, "the worker was killed")
+		err = errors.Join(saved, quarantine(ctx, tree))
+	}
+	if err == nil {
+		err = os.RemoveAll(filepath.Join(w.State, "attempts", attemptName(j.Key, j.Lease.Epoch)))
+	}
+	if err != nil {
+		w.Log.Error("what a killed attempt left could not be put aside: "+err.Error(), "job", j.Key)
+	}
+}

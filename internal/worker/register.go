@@ -1,0 +1,82 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+
+	"fleetboard/handlers/api/apiclient"
+	"fleetboard/internal/client"
+)
+
+// register says who the worker is and what it offers, and takes the token that it is given.
+func (w *Worker) register(ctx context.Context) error {
+	factory, err := w.factory(ctx)
+	if err != nil {
+		return err
+	}
+	beat, stale := int(w.Beat.Seconds()), max(30*int(w.Beat.Seconds()), int(w.Lease.Seconds()))
+	answer, err := w.enrol.RegisterAgentWithResponse(ctx, w.Name, apiclient.Registration{BootID: w.bootID, Factory: factory,
+		MaxConcurrentJobs: &w.Seats, HeartbeatIntervalSeconds: &beat, StaleAfterSeconds: &stale, Model: text(w.Model)})
+	if err != nil {
+		return err
+	}
+	w.setToken(answer.JSON200.Token)
+	return nil
+}
+
+func (w *Worker) setToken(token string) {
+	w.api.SetToken(token)
+	w.beats.SetToken(token)
+}
+
+// factory describes this host.
+func (w *Worker) factory(ctx context.Context) (apiclient.FactoryInfo, error) {
+	found, err := w.Repos.Discover(ctx)
+	if err != nil {
+		return apiclient.FactoryInfo{}, err
+	}
+	repos := make([]apiclient.Repo, 0, len(found))
+	for _, r := range found {
+		repos = append(repos, apiclient.Repo{Name: r.Name, URL: text(r.URL), DefaultBranch: text(r.DefaultBranch)})
+	}
+	host, _ := os.Hostname() // a host without a name is known by its factory's
+	capabilities := slices.Compact(slices.Sorted(slices.Values(slices.Concat(w.host.Capabilities, w.Labels))))
+	return apiclient.FactoryInfo{Name: w.Factory, OS: &w.host.OS, Host: text(host), Engines: &w.host.Engines,
+		Capabilities: &capabilities, Repos: &repos, Seats: &w.Seats}, nil
+}
+
+// enrolled calls until the call is not refused for its token: a token that has ended is
+// replaced by registering again, once.
+func (w *Worker) enrolled(ctx context.Context, call func() error) error {
+	err := call()
+	if !refused(err, apiclient.ProblemCodeTokenExpired, apiclient.ProblemCodeTokenInvalid, apiclient.ProblemCodeUnauthenticated) {
+		return err
+	}
+	if err := w.register(ctx); err != nil {
+		return err
+	}
+	return call()
+}
+
+// refused reports whether a call was refused with one of the codes.
+func refused(err error, codes ...apiclient.ProblemCode) bool {
+	var p *client.Problem
+	return errors.As(err, &p) && slices.Contains(codes, p.Code)
+}
+
+// decided reports whether the server has said what became of a call: asking again would
+// bring the same.
+func decided(err error) bool {
+	var p *client.Problem
+	return err == nil || errors.As(err, &p) && p.Status < 500 && p.Status != 429 && p.Status != 401 && p.Status != 408
+}
+
+// text is nil for "", as the API leaves fields out.
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

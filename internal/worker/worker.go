@@ -1,0 +1,178 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"fleetboard/internal/client"
+	"fleetboard/internal/engines"
+	"fleetboard/internal/signal"
+	"fleetboard/internal/worker/outbox"
+	"fleetboard/internal/worker/probe"
+	"fleetboard/internal/worker/repos"
+)
+
+// Options are what a worker is started with.
+type Options struct {
+	// Server is the address of the server, Enrolment the token to register with.
+	Server, Enrolment string
+	// Name is the agent's, Factory that of the host on the board.
+	Name, Factory string
+	// State is the worker's own directory; no other worker uses it.
+	State string
+	// Repos are the repositories that it works in.
+	Repos *repos.Repos
+	// Engines are tried in this order where a job asks for none.
+	Engines []engines.Engine
+	// Seats is how many jobs it works on at once, Labels are capabilities beside those
+	// that are found.
+	Seats  int
+	Labels []string
+	// Check is a command that must pass before work is handed in; "" for none.
+	Check string
+	// Model is the one that engines use; "" leaves it to them.
+	Model string
+	// Lease is how long a job stays ours while the server hears nothing.
+	Lease time.Duration
+	// Beat is how often the server hears from it.
+	Beat time.Duration
+	// MaxTime is how long an attempt may take; 0 is no limit.
+	MaxTime time.Duration
+	// Pass names variables of the environment that engines get beside the usual ones.
+	Pass []string
+	// Program is the path of the fleet command, which engines start as `fleet mcp`; ""
+	// gives them no tools.
+	Program string
+	Log     *slog.Logger
+}
+
+// Worker is a running factory.
+type Worker struct {
+	Options
+	host   probe.Host
+	api    *client.Client // of the work
+	beats  *client.Client // of heartbeats: they wait for no other call
+	enrol  *client.Client
+	out    *outbox.Outbox
+	bootID string
+
+	freed   signal.Signal // a seat may be free
+	beatNow signal.Signal // the server should hear at once
+	stopped context.Context
+
+	mu       sync.Mutex
+	held     map[leaseID]*lease
+	claiming bool
+	group    sync.WaitGroup
+}
+
+// leaseID names a lease.
+type leaseID struct {
+	job   string
+	epoch int64
+}
+
+// Run works until ctx ends; then it claims nothing more and returns when the attempts that
+// run have ended. When stop ends, they are ended too: their work is saved and given back.
+// The error says why the worker could not begin or go on.
+func Run(ctx, stop context.Context, o Options) error {
+	w, err := newWorker(stop, o)
+	if err != nil {
+		return err
+	}
+	lock, err := lockState(o.State)
+	if err != nil {
+		return err
+	}
+	defer lock.unlock()
+	if w.bootID, err = bootID(o.State); err != nil {
+		return err
+	}
+	w.host = probe.Of(ctx, o.Engines)
+	for _, name := range slices.Sorted(maps.Keys(w.host.Missing)) {
+		o.Log.Warn("an engine cannot be used: "+w.host.Missing[name], "engine", name)
+	}
+	if err := w.register(ctx); err != nil {
+		return err
+	}
+	o.Log.Info("registered", "server", o.Server, "agent", o.Name, "factory", o.Factory, "seats", o.Seats, "engines", w.host.Engines)
+	if err := w.work(ctx); err != nil {
+		return err
+	}
+	left, err := w.out.Pending()
+	if len(left) > 0 || err != nil {
+		return err // the next start goes on under the same boot id
+	}
+	return forgetBoot(o.State)
+}
+
+func newWorker(stop context.Context, o Options) (*Worker, error) {
+	w := &Worker{Options: o, held: map[leaseID]*lease{}, freed: signal.New(), beatNow: signal.New(), stopped: stop}
+	var errs [4]error
+	again := client.Options{Retries: 3, LongestPause: 2 * time.Second}
+	w.api, errs[0] = client.New(o.Server, "", again)
+	w.beats, errs[1] = client.New(o.Server, "", client.Options{})
+	w.enrol, errs[2] = client.New(o.Server, o.Enrolment, again)
+	w.out, errs[3] = outbox.Open(filepath.Join(o.State, "outbox"))
+	return w, errors.Join(errs[:]...)
+}
+
+// work runs the loops. Heartbeats and the outbox end last: what the attempts left is told.
+func (w *Worker) work(ctx context.Context) error {
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var loops sync.WaitGroup
+	defer loops.Wait()
+	defer cancel()
+	if err := w.recover(background); err != nil {
+		return err
+	}
+	loops.Go(func() { w.heartbeats(background) })
+	loops.Go(func() { w.watchLeases(background) })
+	err := w.claims(ctx, background)
+	w.group.Wait()
+	return err
+}
+
+// free is how many seats are free.
+func (w *Worker) free() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.Seats - len(w.held)
+}
+
+// hold takes a lease into account; it reports false where it is there already.
+func (w *Worker) hold(l *lease) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	id := leaseID{l.job, l.epoch}
+	if w.held[id] != nil {
+		return false
+	}
+	w.held[id] = l
+	return true
+}
+
+// letGo forgets a lease that has ended.
+func (w *Worker) letGo(l *lease) {
+	w.mu.Lock()
+	delete(w.held, leaseID{l.job, l.epoch})
+	w.mu.Unlock()
+	w.freed.Set()
+}
+
+// leases are those held now.
+func (w *Worker) leases() []*lease {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := make([]*lease, 0, len(w.held))
+	for _, l := range w.held {
+		all = append(all, l)
+	}
+	return all
+}
