@@ -1,0 +1,310 @@
+package factory
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"fleetboard/db/dbtest"
+	"fleetboard/handlers/api/apiclient"
+	"fleetboard/internal/client"
+)
+
+// patience is how long a test waits for what must happen; it does not say how fast it is.
+const patience = 90 * time.Second
+
+// stage is a server, a directory of repositories, and a person who watches.
+type stage struct {
+	t       *testing.T
+	dir     string // data, repositories and the states of workers are below it
+	address string
+	server  *process
+	person  *client.Client
+}
+
+// newStage starts a server on a database of its own, and makes a repository "ledger" that
+// has an origin.
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{t: t, dir: t.TempDir(), address: freeAddress(t)}
+	database := dbtest.URL(t)
+	s.server = &process{t: t, path: serverBinary, env: []string{"DATABASE_URL=" + database, "FLEETBOARD_DATA_DIR=" + filepath.Join(s.dir, "data"),
+		"FLEETBOARD_LISTEN=" + s.address, "FLEETBOARD_RATE_LIMIT=0", "FLEETBOARD_ADMIN_EMAIL=mara@kestrel.example",
+		"FLEETBOARD_ADMIN_PASSWORD=quiet watch room 12", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}}
+	s.startServer()
+	var err error
+	if s.person, err = client.New(s.url(), s.token("owner-token"), client.Options{Retries: 20, LongestPause: time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	s.repository("ledger")
+	return s
+}
+
+func (s *stage) url() string { return "http://" + s.address }
+
+// startServer starts the server, and waits until it is ready.
+func (s *stage) startServer() {
+	s.t.Helper()
+	s.server.start()
+	s.until("the server is ready", func() bool {
+		request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url()+"/readyz", nil)
+		if err != nil {
+			return false
+		}
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return false
+		}
+		_ = answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	})
+}
+
+// token is one of those that the first start wrote.
+func (s *stage) token(name string) string {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.dir, "data", name))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// repository makes one with a commit and an origin, among those that workers offer.
+func (s *stage) repository(name string) string {
+	s.t.Helper()
+	at, origin := s.clone(name), s.origin(name)
+	for _, dir := range []string{at, filepath.Dir(origin)} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.git(at, "init", "-q", "-b", "main")
+	if err := os.WriteFile(filepath.Join(at, "README.md"), []byte("# "+name+"\n"), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	s.git(at, "add", "-A")
+	s.git(at, "commit", "-q", "-m", "Begin")
+	s.git(at, "clone", "-q", "--bare", at, origin)
+	s.git(at, "remote", "add", "origin", origin)
+	return at
+}
+
+func (s *stage) clone(repo string) string { return filepath.Join(s.dir, "repos", repo) }
+func (s *stage) origin(repo string) string {
+	return filepath.Join(s.dir, "origins", repo+".git")
+}
+
+// git runs git as a person would.
+func (s *stage) git(dir string, args ...string) string {
+	s.t.Helper()
+	cmd := exec.CommandContext(context.Background(), "git", append([]string{"-c", "user.name=Mara", "-c", "user.email=mara@kestrel.example"}, args...)...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// branches are those of a repository, with what they hold.
+func (s *stage) branches(dir string) []string {
+	s.t.Helper()
+	return strings.Fields(s.git(dir, "for-each-ref", "--format=%(refname:short)", "refs/heads"))
+}
+
+// worker prepares the fleet command as a factory on the repositories of the stage.
+func (s *stage) worker(name string, flags ...string) *process {
+	s.t.Helper()
+	p := &process{t: s.t, path: fleetBinary, args: append([]string{"worker", "--repos", filepath.Join(s.dir, "repos"), "--engine", "scripted", "--name", name,
+		"--factory", name, "--state", s.state(name), "--lease", "10s", "--heartbeat", "1s"}, flags...),
+		env: []string{"FLEETBOARD_URL=" + s.url(), "FLEETBOARD_ENROLMENT_TOKEN=" + s.token("enrolment-token"), "HOME=" + s.dir, "PATH=" + os.Getenv("PATH")}}
+	p.start()
+	return p
+}
+
+func (s *stage) state(worker string) string { return filepath.Join(s.dir, "state", worker) }
+
+// submit submits a job that plays steps, and returns its key.
+func (s *stage) submit(steps ...step) string {
+	s.t.Helper()
+	return s.submitAs(apiclient.NewJob{Title: "Play a script", Repo: new("ledger")}, steps...)
+}
+
+// step is one of a script, as the scripted engine takes it.
+type step map[string]any
+
+func (s *stage) submitAs(j apiclient.NewJob, steps ...step) string {
+	s.t.Helper()
+	raw, err := json.Marshal(map[string]any{"script": map[string]any{"steps": steps}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	j.InputContext = raw
+	answer, err := s.person.CreateJobWithResponse(s.t.Context(), nil, j)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer.JSON201.Key
+}
+
+// job is a job as it is now.
+func (s *stage) job(key string) *apiclient.Job {
+	s.t.Helper()
+	answer, err := s.person.GetJobWithResponse(context.Background(), key)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer.JSON200
+}
+
+// untilStatus waits until a job is in a status, and returns it.
+func (s *stage) untilStatus(key string, want apiclient.JobStatus) (j *apiclient.Job) {
+	s.t.Helper()
+	defer func() {
+		if s.t.Failed() {
+			s.t.Logf("%s is %s: %s %s", key, j.Status, j.CurrentStep, j.LastError)
+		}
+	}()
+	s.until(fmt.Sprintf("%s is %s", key, want), func() bool { j = s.job(key); return j.Status == want })
+	return j
+}
+
+// untilFile waits until a script has written a file in the stage's directory.
+func (s *stage) untilFile(name string) {
+	s.t.Helper()
+	s.until(name+" is there", func() bool { _, err := os.Stat(filepath.Join(s.dir, name)); return err == nil })
+}
+
+// until waits until something is so.
+func (s *stage) until(what string, so func() bool) {
+	s.t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !so() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			s.t.Fatalf("it is not so within %s that %s", patience, what)
+		}
+	}
+}
+
+// events are the types of what happened to a job, the oldest first.
+func (s *stage) events(key string) []string {
+	s.t.Helper()
+	answer, err := s.person.ListJobEventsWithResponse(context.Background(), key, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var types []string
+	for _, e := range answer.JSON200.Items {
+		types = append(types, string(e.Type))
+	}
+	return types
+}
+
+// process is a program that a test starts and kills.
+type process struct {
+	t    *testing.T
+	path string
+	args []string
+	env  []string
+
+	cmd   *exec.Cmd
+	ended chan struct{}
+	log   log
+}
+
+// log is what a process printed.
+type log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// start starts the program, also again after it has ended.
+func (p *process) start() {
+	p.t.Helper()
+	first := p.cmd == nil
+	p.cmd = exec.Command(p.path, p.args...) //nolint:noctx // ended by the test's clean-up
+	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = p.env, &p.log, &p.log
+	if err := p.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.ended = make(chan struct{})
+	go func(cmd *exec.Cmd, ended chan struct{}) { _ = cmd.Wait(); close(ended) }(p.cmd, p.ended)
+	if first {
+		p.t.Cleanup(func() {
+			p.signal(syscall.SIGCONT)
+			p.kill()
+			if p.t.Failed() {
+				p.t.Logf("%s %s printed:\n%s", filepath.Base(p.path), strings.Join(p.args, " "), p.log.String())
+			}
+		})
+	}
+}
+
+// signal sends a signal; a process that has ended gets none.
+func (p *process) signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
+
+// kill ends the process as a power cut would.
+func (p *process) kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.ended
+}
+
+// ends waits until the process has ended by itself.
+func (p *process) ends() {
+	p.t.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(patience):
+		p.t.Fatalf("it did not end within %s", patience)
+	}
+}
+
+// freeAddress finds a port that outgoing connections are not given while the server is
+// down.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	for port := 15000 + os.Getpid()%3000; port < 21000; port++ {
+		if _, used := ports.LoadOrStore(port, true); used {
+			continue
+		}
+		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", fmt.Sprint("127.0.0.1:", port))
+		if err == nil {
+			_ = l.Close()
+			return l.Addr().String()
+		}
+	}
+	t.Fatal("there is no free port")
+	return ""
+}
+
+// ports were given away before.
+var ports sync.Map

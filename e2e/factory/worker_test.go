@@ -1,0 +1,208 @@
+package factory
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"fleetboard/handlers/api/apiclient"
+)
+
+// A job goes from the board through a worker to a branch at the origin.
+func TestAJobIsDone(t *testing.T) {
+	s := newStage(t)
+	s.worker("desk", "--check", "grep -q hello greeting.txt")
+	key := s.submit(step{"step": "writes the file", "run": "echo hello > greeting.txt", "log": "it will say hello",
+		"usage": step{"provider": "anthropic", "model": "claude-sonnet-4-5", "input_tokens": 1000, "output_tokens": 100}})
+	j := s.untilStatus(key, apiclient.JobStatusCompleted)
+	branch := "fleet/" + key + "-e1"
+	s.until("the branch is pushed", func() bool { return slices.Contains(s.branches(s.origin("ledger")), branch) })
+	if got := s.git(s.origin("ledger"), "show", branch+":greeting.txt"); got != "hello" {
+		t.Errorf("the file says %q", got)
+	}
+	if !slices.Equal(j.FilesTouched, []string{"greeting.txt"}) || !strings.Contains(string(j.Result), "+hello") {
+		t.Errorf("files %v, result %s", j.FilesTouched, j.Result)
+	}
+	if j.Usage == nil || j.Usage.InputTokens != 1000 || j.Usage.OutputTokens != 100 {
+		t.Errorf("the usage is %+v", j.Usage)
+	}
+	logs, err := s.person.ListJobLogsWithResponse(t.Context(), key, nil)
+	if err != nil || !strings.Contains(string(logs.Body), "it will say hello") {
+		t.Errorf("the log is %s, %v", logs.Body, err)
+	}
+	s.until("the worktree is gone", func() bool { return s.git(s.clone("ledger"), "worktree", "list") == s.clone("ledger")+s.rest() })
+}
+
+// rest is the rest of git's line on the clone itself.
+func (s *stage) rest() string {
+	_, rest, _ := strings.Cut(strings.SplitN(s.git(s.clone("ledger"), "worktree", "list"), "\n", 2)[0], s.clone("ledger"))
+	return rest
+}
+
+// A check that does not pass sends the job back, with what it printed.
+func TestAFailedCheckFailsTheJob(t *testing.T) {
+	s := newStage(t)
+	s.worker("desk", "--check", "echo 3 tests fail; false")
+	key := s.submitAs(apiclient.NewJob{Title: "Break it", Repo: new("ledger"), MaxRetries: new(0)}, step{"run": "echo broken > a.txt"})
+	j := s.untilStatus(key, apiclient.JobStatusFailed)
+	if j.FailureKind != "checks_failed" || !strings.Contains(j.LastError, "3 tests fail") {
+		t.Errorf("it failed with %s: %s", j.FailureKind, j.LastError)
+	}
+}
+
+// The agent asks, a person answers, and the session goes on in the same place.
+func TestAQuestionIsAnsweredAndTheWorkGoesOn(t *testing.T) {
+	s := newStage(t)
+	s.worker("desk")
+	key := s.submit(step{"run": "pwd > place.txt; echo one > work.txt"}, step{"ask": "Shall I go on?"}, step{"run": "echo two >> work.txt; test \"$(pwd)\" = \"$(cat place.txt)\""})
+	j := s.untilStatus(key, apiclient.JobStatusBlocked)
+	if j.Question != "Shall I go on?" {
+		t.Fatalf("it asks %q", j.Question)
+	}
+	if _, err := s.person.AnswerJobWithResponse(t.Context(), key, apiclient.AnswerAction{Answer: "Yes."}); err != nil {
+		t.Fatal(err)
+	}
+	s.untilStatus(key, apiclient.JobStatusCompleted)
+	s.until("the branch is pushed", func() bool { return slices.Contains(s.branches(s.origin("ledger")), "fleet/"+key+"-e2") })
+	if got := s.git(s.origin("ledger"), "show", "fleet/"+key+"-e2:work.txt"); got != "one\ntwo" {
+		t.Errorf("the file says %q", got)
+	}
+}
+
+// A worker that is killed goes on with its attempt: under the same lease, with the files
+// that were there, once.
+func TestAKilledWorkerGoesOn(t *testing.T) {
+	s := newStage(t)
+	w := s.worker("desk")
+	flag := filepath.Join(s.dir, "go")
+	key := s.submit(step{"run": "echo begun >> work.txt; touch " + filepath.Join(s.dir, "begun")}, step{"run": "until test -e " + flag + "; do sleep 0.1; done"})
+	s.untilFile("begun")
+	w.kill()
+	if err := os.WriteFile(flag, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	j := s.untilStatus(key, apiclient.JobStatusCompleted)
+	if j.Attempts != 1 || j.LostCount != 0 {
+		t.Errorf("it took %d attempts, %d were lost", j.Attempts, j.LostCount)
+	}
+	if got := s.git(s.clone("ledger"), "show", "fleet/"+key+"-e1:work.txt"); !strings.HasPrefix(got, "begun") {
+		t.Errorf("the file says %q", got)
+	}
+}
+
+// What was done while the server was away arrives afterwards, once.
+func TestACompletionOutlivesAnOutage(t *testing.T) {
+	s := newStage(t)
+	w := s.worker("desk")
+	flag := filepath.Join(s.dir, "go")
+	key := s.submit(step{"run": "touch " + filepath.Join(s.dir, "begun") + "; until test -e " + flag + "; do sleep 0.1; done; echo done > work.txt"})
+	s.untilFile("begun")
+	s.server.kill()
+	if err := os.WriteFile(flag, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.until("the report is written down", func() bool {
+		files, _ := filepath.Glob(filepath.Join(s.state("desk"), "outbox", "*.json"))
+		return len(files) == 1
+	})
+	w.kill() // the worker's host loses its power as well
+	s.startServer()
+	w.start()
+	j := s.untilStatus(key, apiclient.JobStatusCompleted)
+	if n := count(s.events(key), "job.completed"); n != 1 || j.Attempts != 1 {
+		t.Errorf("it was completed %d times in %d attempts", n, j.Attempts)
+	}
+	s.until("the branch is pushed", func() bool { return slices.Contains(s.branches(s.origin("ledger")), "fleet/"+key+"-e1") })
+}
+
+func count(list []string, one string) (n int) {
+	for _, s := range list {
+		if s == one {
+			n++
+		}
+	}
+	return n
+}
+
+// A worker that is stopped for longer than its lease finds that another one has the job:
+// it pushes nothing, and its work is in quarantine.
+func TestAFencedAttemptPushesNothing(t *testing.T) {
+	s := newStage(t)
+	first := s.worker("desk")
+	flag := filepath.Join(s.dir, "go")
+	key := s.submit(step{"run": "echo $FLEETBOARD_EPOCH > work.txt; touch " + filepath.Join(s.dir, "begun") + "-$FLEETBOARD_EPOCH; until test -e " + flag + "; do sleep 0.1; done"})
+	s.untilFile("begun-1")
+	first.signal(syscall.SIGSTOP)
+	s.worker("basalt")
+	s.untilFile("begun-2")
+	if err := os.WriteFile(flag, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.untilStatus(key, apiclient.JobStatusCompleted)
+	first.signal(syscall.SIGCONT)
+	s.until("its work is in quarantine", func() bool { return slices.Contains(s.branches(s.clone("ledger")), "fleet-quarantine/"+key+"-e1") })
+	if got := s.branches(s.origin("ledger")); slices.Contains(got, "fleet/"+key+"-e1") || !slices.Contains(got, "fleet/"+key+"-e2") {
+		t.Errorf("pushed were %v", got)
+	}
+}
+
+// A cancelled job's agent is ended with all that it has started.
+func TestACancelEndsTheWholeGroup(t *testing.T) {
+	s := newStage(t)
+	s.worker("desk")
+	mark := filepath.Join(s.dir, "pids")
+	key := s.submit(step{"run": "echo half > work.txt; (trap '' TERM; setsid sleep 1000 & echo $! > " + mark + "; wait) & touch " + filepath.Join(s.dir, "begun") + "; wait"})
+	s.untilFile("begun")
+	if _, err := s.person.CancelJobWithResponse(t.Context(), key, apiclient.ReasonedAction{Reason: "Not needed."}); err != nil {
+		t.Fatal(err)
+	}
+	s.untilStatus(key, apiclient.JobStatusAborted)
+	pid, err := os.ReadFile(mark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.until("the sleeper is gone", func() bool { _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); return err != nil })
+	if got := s.git(s.clone("ledger"), "show", "fleet/"+key+"-e1:work.txt"); got != "half" {
+		t.Errorf("the work in progress says %q", got)
+	}
+}
+
+// SIGTERM lets the attempt end; the second one saves it and gives the job back.
+func TestAWorkerDrains(t *testing.T) {
+	s := newStage(t)
+	w := s.worker("desk")
+	flag := filepath.Join(s.dir, "go")
+	wait := "; until test -e " + flag + "; do sleep 0.1; done"
+	first := s.submit(step{"run": "echo one > work.txt; touch " + filepath.Join(s.dir, "begun") + wait})
+	s.untilFile("begun")
+	second := s.submit(step{"run": "true"})
+	w.signal(syscall.SIGTERM)
+	s.until("it claims nothing more", func() bool { return strings.Contains(w.log.String(), "claims nothing more") })
+	if err := os.WriteFile(flag, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.ends()
+	if a, b := s.job(first).Status, s.job(second).Status; a != apiclient.JobStatusCompleted || b != apiclient.JobStatusReady {
+		t.Errorf("they are %s and %s", a, b)
+	}
+	w.start()
+	s.untilStatus(second, apiclient.JobStatusCompleted)
+
+	third := s.submit(step{"run": "echo three > work.txt; touch " + filepath.Join(s.dir, "again")}, step{"run": "sleep 1000"})
+	s.untilFile("again")
+	w.signal(syscall.SIGTERM)
+	s.until("it heard", func() bool { return strings.Count(w.log.String(), "claims nothing more") == 2 })
+	w.signal(syscall.SIGTERM)
+	w.ends()
+	j := s.job(third)
+	if j.Status != apiclient.JobStatusReady || !strings.Contains(string(j.Checkpoint), "fleet/"+third+"-e1") {
+		t.Errorf("it is %s with the checkpoint %s", j.Status, j.Checkpoint)
+	}
+	if got := s.git(s.clone("ledger"), "show", "fleet/"+third+"-e1:work.txt"); got != "three" {
+		t.Errorf("the work in progress says %q", got)
+	}
+}
