@@ -43,7 +43,7 @@ demo: fleet
 
 ## test: every check and every test, as the build server does
 .PHONY: test
-test: deps check-fmt vet lint check-generated test-go test-browser test-life test-chaos
+test: deps check-fmt vet lint check-generated test-go test-browser test-factory test-life test-chaos
 	$(call step,all checks passed)
 
 # What is fuzzed: each package and target there is. One that fails leaves its input under testdata.
@@ -145,6 +145,11 @@ test-go:
 test-browser:
 	$(call step,browser tests)
 	@tools/run-go-tests.sh -count=1 -timeout 20m ./e2e
+
+.PHONY: test-factory
+test-factory:
+	$(call step,workers as processes)
+	@tools/run-go-tests.sh -count=1 -timeout 10m ./e2e/factory
 
 .PHONY: test-life
 test-life:

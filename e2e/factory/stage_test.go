@@ -39,9 +39,13 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{t: t, dir: t.TempDir(), address: freeAddress(t)}
 	database := dbtest.URL(t)
-	s.server = &process{t: t, path: serverBinary, env: []string{"DATABASE_URL=" + database, "FLEETBOARD_DATA_DIR=" + filepath.Join(s.dir, "data"),
-		"FLEETBOARD_LISTEN=" + s.address, "FLEETBOARD_RATE_LIMIT=0", "FLEETBOARD_ADMIN_EMAIL=mara@kestrel.example",
-		"FLEETBOARD_ADMIN_PASSWORD=quiet watch room 12", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}}
+	s.server = &process{
+		t:    t,
+		path: serverBinary,
+		env: []string{"DATABASE_URL=" + database, "FLEETBOARD_DATA_DIR=" + filepath.Join(s.dir, "data"),
+			"FLEETBOARD_LISTEN=" + s.address, "FLEETBOARD_RATE_LIMIT=0", "FLEETBOARD_ADMIN_EMAIL=mara@kestrel.example",
+			"FLEETBOARD_ADMIN_PASSWORD=quiet watch room 12", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")},
+	}
 	s.startServer()
 	var err error
 	if s.person, err = client.New(s.url(), s.token("owner-token"), client.Options{Retries: 20, LongestPause: time.Second}); err != nil {
@@ -109,7 +113,10 @@ func (s *stage) origin(repo string) string {
 // git runs git as a person would.
 func (s *stage) git(dir string, args ...string) string {
 	s.t.Helper()
-	cmd := exec.CommandContext(context.Background(), "git", append([]string{"-c", "user.name=Mara", "-c", "user.email=mara@kestrel.example"}, args...)...)
+	cmd := exec.CommandContext(
+		context.Background(),
+		"git",
+		append([]string{"-c", "user.name=Mara", "-c", "user.email=mara@kestrel.example"}, args...)...)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -127,9 +134,18 @@ func (s *stage) branches(dir string) []string {
 // worker prepares the fleet command as a factory on the repositories of the stage.
 func (s *stage) worker(name string, flags ...string) *process {
 	s.t.Helper()
-	p := &process{t: s.t, path: fleetBinary, args: append([]string{"worker", "--repos", filepath.Join(s.dir, "repos"), "--engine", "scripted", "--name", name,
-		"--factory", name, "--state", s.state(name), "--lease", "10s", "--heartbeat", "1s"}, flags...),
-		env: []string{"FLEETBOARD_URL=" + s.url(), "FLEETBOARD_ENROLMENT_TOKEN=" + s.token("enrolment-token"), "HOME=" + s.dir, "PATH=" + os.Getenv("PATH")}}
+	p := &process{
+		t:    s.t,
+		path: fleetBinary,
+		args: append([]string{"worker", "--repos", filepath.Join(s.dir, "repos"), "--engine", "scripted", "--name", name,
+			"--factory", name, "--state", s.state(name), "--lease", "10s", "--heartbeat", "1s"}, flags...),
+		env: []string{
+			"FLEETBOARD_URL=" + s.url(),
+			"FLEETBOARD_ENROLMENT_TOKEN=" + s.token("enrolment-token"),
+			"HOME=" + s.dir,
+			"PATH=" + os.Getenv("PATH"),
+		},
+	}
 	p.start()
 	return p
 }
@@ -212,7 +228,7 @@ func (s *stage) events(key string) []string {
 	}
 	var types []string
 	for _, e := range answer.JSON200.Items {
-		types = append(types, string(e.Type))
+		types = append(types, e.Type)
 	}
 	return types
 }

@@ -57,7 +57,11 @@ func TestAFailedCheckFailsTheJob(t *testing.T) {
 func TestAQuestionIsAnsweredAndTheWorkGoesOn(t *testing.T) {
 	s := newStage(t)
 	s.worker("desk")
-	key := s.submit(step{"run": "pwd > place.txt; echo one > work.txt"}, step{"ask": "Shall I go on?"}, step{"run": "echo two >> work.txt; test \"$(pwd)\" = \"$(cat place.txt)\""})
+	key := s.submit(
+		step{"run": "pwd > place.txt; echo one > work.txt"},
+		step{"ask": "Shall I go on?"},
+		step{"run": "echo two >> work.txt; test \"$(pwd)\" = \"$(cat place.txt)\""},
+	)
 	j := s.untilStatus(key, apiclient.JobStatusBlocked)
 	if j.Question != "Shall I go on?" {
 		t.Fatalf("it asks %q", j.Question)
@@ -78,7 +82,10 @@ func TestAKilledWorkerGoesOn(t *testing.T) {
 	s := newStage(t)
 	w := s.worker("desk")
 	flag := filepath.Join(s.dir, "go")
-	key := s.submit(step{"run": "echo begun >> work.txt; touch " + filepath.Join(s.dir, "begun")}, step{"run": "until test -e " + flag + "; do sleep 0.1; done"})
+	key := s.submit(
+		step{"run": "echo begun >> work.txt; touch " + filepath.Join(s.dir, "begun")},
+		step{"run": "until test -e " + flag + "; do sleep 0.1; done"},
+	)
 	s.untilFile("begun")
 	w.kill()
 	if err := os.WriteFile(flag, nil, 0o600); err != nil {
@@ -99,7 +106,9 @@ func TestACompletionOutlivesAnOutage(t *testing.T) {
 	s := newStage(t)
 	w := s.worker("desk")
 	flag := filepath.Join(s.dir, "go")
-	key := s.submit(step{"run": "touch " + filepath.Join(s.dir, "begun") + "; until test -e " + flag + "; do sleep 0.1; done; echo done > work.txt"})
+	key := s.submit(
+		step{"run": "touch " + filepath.Join(s.dir, "begun") + "; until test -e " + flag + "; do sleep 0.1; done; echo done > work.txt"},
+	)
 	s.untilFile("begun")
 	s.server.kill()
 	if err := os.WriteFile(flag, nil, 0o600); err != nil {
@@ -134,7 +143,14 @@ func TestAFencedAttemptPushesNothing(t *testing.T) {
 	s := newStage(t)
 	first := s.worker("desk")
 	flag := filepath.Join(s.dir, "go")
-	key := s.submit(step{"run": "echo $FLEETBOARD_EPOCH > work.txt; touch " + filepath.Join(s.dir, "begun") + "-$FLEETBOARD_EPOCH; until test -e " + flag + "; do sleep 0.1; done"})
+	key := s.submit(
+		step{
+			"run": "echo $FLEETBOARD_EPOCH > work.txt; touch " + filepath.Join(
+				s.dir,
+				"begun",
+			) + "-$FLEETBOARD_EPOCH; until test -e " + flag + "; do sleep 0.1; done",
+		},
+	)
 	s.untilFile("begun-1")
 	first.signal(syscall.SIGSTOP)
 	s.worker("basalt")
@@ -144,7 +160,10 @@ func TestAFencedAttemptPushesNothing(t *testing.T) {
 	}
 	s.untilStatus(key, apiclient.JobStatusCompleted)
 	first.signal(syscall.SIGCONT)
-	s.until("its work is in quarantine", func() bool { return slices.Contains(s.branches(s.clone("ledger")), "fleet-quarantine/"+key+"-e1") })
+	s.until(
+		"its work is in quarantine",
+		func() bool { return slices.Contains(s.branches(s.clone("ledger")), "fleet-quarantine/"+key+"-e1") },
+	)
 	if got := s.branches(s.origin("ledger")); slices.Contains(got, "fleet/"+key+"-e1") || !slices.Contains(got, "fleet/"+key+"-e2") {
 		t.Errorf("pushed were %v", got)
 	}
@@ -155,7 +174,14 @@ func TestACancelEndsTheWholeGroup(t *testing.T) {
 	s := newStage(t)
 	s.worker("desk")
 	mark := filepath.Join(s.dir, "pids")
-	key := s.submit(step{"run": "echo half > work.txt; (trap '' TERM; setsid sleep 1000 & echo $! > " + mark + "; wait) & touch " + filepath.Join(s.dir, "begun") + "; wait"})
+	key := s.submit(
+		step{
+			"run": "echo half > work.txt; (trap '' TERM; setsid sleep 1000 & echo $! > " + mark + "; wait) & touch " + filepath.Join(
+				s.dir,
+				"begun",
+			) + "; wait",
+		},
+	)
 	s.untilFile("begun")
 	if _, err := s.person.CancelJobWithResponse(t.Context(), key, apiclient.ReasonedAction{Reason: "Not needed."}); err != nil {
 		t.Fatal(err)
