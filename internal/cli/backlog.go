@@ -9,9 +9,9 @@ import (
 
 // backlogCommand has the verbs and flags under which scripts know a backlog: the job is
 // named with --id, and the statuses are ready, claimed, blocked and done.
-func (c *cli) backlogCommand() *cobra.Command {
-	create, claim, block := c.jobCreate(), c.jobClaim(), c.decision(decisions[0])
-	complete, reclaim, link, list := c.jobComplete(), c.jobReclaim(), c.jobLink(), c.jobList()
+func backlogCommand(c *cli) *cobra.Command {
+	create, claim, block := jobCreate(c), jobClaim(c), decide(c, decisions[0])
+	complete, reclaim, link, list := jobComplete(c), jobReclaim(c), jobLink(c), jobList(c)
 	create.Flags().String("title", "", "`title`")
 	create.Flags().SetNormalizeFunc(otherName("id", "key"))
 	byFlags(create, "title")
@@ -27,7 +27,7 @@ func (c *cli) backlogCommand() *cobra.Command {
 	link.Flags().String("to", "", "`key` of the job that it waits for")
 	byFlags(link, "from", "to")
 	asStatuses(list)
-	return group("backlog", "The same as job, with the verbs and flags of a backlog", create, list, claim, reclaim, link, c.jobStats(), block, complete)
+	return group("backlog", "The same as job, with the verbs and flags of a backlog", create, list, claim, reclaim, link, jobStats(c), block, complete)
 }
 
 // byFlags lets arguments be given as flags.

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (c *cli) contextCommand() *cobra.Command {
+func contextCommand(c *cli) *cobra.Command {
 	list := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "The servers that you have logged in to",
 		RunE: func(*cobra.Command, []string) error { return c.listContexts() }}
 	use := &cobra.Command{Use: "use NAME", Args: cobra.ExactArgs(1), Short: "Make a context the current one", ValidArgsFunction: c.completeContexts,

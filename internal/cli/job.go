@@ -12,96 +12,21 @@ import (
 	"fleetboard/internal/client"
 )
 
-func (c *cli) jobCommand() *cobra.Command {
-	cmd := group("job", "Jobs: create, look at, decide, and work on them", c.jobCommands()...)
+func jobCommand(c *cli) *cobra.Command {
+	cmd := group("job", "Jobs: create, look at, decide, and work on them", jobCommands(c)...)
 	cmd.Aliases = []string{"jobs"}
 	return cmd
 }
 
 // jobCommands are those below `fleet job`.
-func (c *cli) jobCommands() []*cobra.Command {
-	all := []*cobra.Command{c.jobCreate(), c.jobList(), c.jobShow(), c.jobExplain(), c.jobLogs(), c.jobStats(), c.jobReclaim(),
-		c.jobLink(), c.jobUnlink(), c.jobAnswer(), c.jobClaim(), c.jobComplete(), c.jobRelease(), c.jobProgress(), c.jobFail(),
-		c.jobAsk(), c.jobRenew()}
+func jobCommands(c *cli) []*cobra.Command {
+	all := []*cobra.Command{jobCreate(c), jobList(c), jobShow(c), jobExplain(c), jobLogs(c), jobStats(c), jobReclaim(c),
+		jobLink(c), jobUnlink(c), jobAnswer(c), jobClaim(c), jobComplete(c), jobRelease(c), jobProgress(c), jobFail(c),
+		jobAsk(c), jobRenew(c), jobWatch(c)}
 	for _, d := range decisions {
-		all = append(all, c.decision(d))
+		all = append(all, decide(c, d))
 	}
 	return all
-}
-
-// decided are the flags of a decision.
-type decided struct {
-	reason, head, commit, url string
-	version                   *int
-}
-
-// decision is a verb that a person says about jobs.
-type decision struct {
-	name, short, call string
-	// reasoned decisions need a reason.
-	reasoned bool
-	do       func(ctx context.Context, to *client.Client, job string, d decided) (*http.Response, error)
-}
-
-var decisions = []decision{
-	{"block", "Park jobs that no agent holds", "blockJob", true, func(ctx context.Context, to *client.Client, job string, d decided) (*http.Response, error) {
-		return to.BlockJob(ctx, job, apiclient.ReasonedAction{Reason: d.reason, Version: d.version})
-	}},
-	{"unblock", "Let blocked jobs go on", "unblockJob", false, func(ctx context.Context, to *client.Client, job string, d decided) (*http.Response, error) {
-		return to.UnblockJob(ctx, job, apiclient.PlainAction{Version: d.version})
-	}},
-	{"pause", "Pause jobs; agents that hold them are asked to stop", "pauseJob", false, func(ctx context.Context, to *client.Client, job string, d decided) (*http.Response, error) {
-		return to.PauseJob(ctx, job, apiclient.PlainAction{Version: d.version})
-	}},
-	{"resume", "Let paused jobs go on", "resumeJob", false, func(ctx context.Context, to *client.Client, job string, d decided) (*http.Response, error) {
-		return to.ResumeJob(ctx, job, apiclient.PlainAction{Version: d.version})
-	}},
-	{"cancel", "Cancel jobs; agents that hold them are asked to stop first", "cancelJob", true, func(ctx context.Context, to *client.Client, job string, d decided) (*http.Response, error) {
-		return to.CancelJob(ctx, job, apiclient.ReasonedAction{Reason: d.reason, Version: d.version})
-	}},
-	{"retry", "Run finished jobs again, with their counters at zero", "retryJob", false, func(ctx context.Context, to *client.Client, job string, d decided) (*http.Response, error) {
-		return to.RetryJob(ctx, job, apiclient.PlainAction{Version: d.version})
-	}},
-	{"approve", "Accept the work of jobs in review", "approveJob", false, func(ctx context.Context, to *client.Client, job string, d decided) (*http.Response, error) {
-		return to.ApproveJob(ctx, job, apiclient.ApproveAction{Head: some(d.head), Version: d.version})
-	}},
-	{"reject", "Send jobs in review back; the next attempt is told the reason", "rejectJob", true, func(ctx context.Context, to *client.Client, job string, d decided) (*http.Response, error) {
-		return to.RejectJob(ctx, job, apiclient.ReasonedAction{Reason: d.reason, Version: d.version})
-	}},
-	{"merge", "Say that the approved work of a job was merged", "mergeJob", false, func(ctx context.Context, to *client.Client, job string, d decided) (*http.Response, error) {
-		return to.MergeJob(ctx, job, apiclient.MergeAction{Commit: some(d.commit), URL: some(d.url), Version: d.version})
-	}},
-	{"archive", "Take finished jobs off the board", "archiveJob", false, func(ctx context.Context, to *client.Client, job string, d decided) (*http.Response, error) {
-		return to.ArchiveJob(ctx, job, apiclient.PlainAction{Version: d.version})
-	}},
-}
-
-// decision makes a command of a decision.
-func (c *cli) decision(of decision) *cobra.Command {
-	var d decided
-	var version int
-	cmd := &cobra.Command{Use: of.name + " JOB…", Short: of.short, Args: cobra.MinimumNArgs(1), Annotations: calls(of.call)}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if of.reasoned && d.reason == "" {
-			return fail(exitUsage, "a reason is needed: --reason \"…\"")
-		}
-		d.version = given(cmd, "if-version", version)
-		return c.each(func(ctx context.Context, to *client.Client, job string) error {
-			return c.showJob(of.do(ctx, to, job, d))
-		})(cmd, args)
-	}
-	cmd.Flags().IntVar(&version, "if-version", 0, "only where the job still has this `version`")
-	if of.reasoned {
-		cmd.Flags().StringVarP(&d.reason, "reason", "m", "", "why, for people and for the next attempt")
-	}
-	switch of.name {
-	case "approve":
-		cmd.Flags().StringVar(&d.head, "head", "", "the `commit` that was looked at; by default the one handed in")
-	case "merge":
-		cmd.Flags().StringVar(&d.commit, "commit", "", "the `commit` that it was merged as")
-		cmd.Flags().StringVar(&d.url, "url", "", "`address` of the merge")
-	}
-	return cmd
 }
 
 // showJob prints how a job stands after something was done with it.
@@ -122,9 +47,10 @@ func (c *cli) stands(w io.Writer, job apiclient.Job) {
 	fmt.Fprintf(w, "%s %s: %s\n", cleanLine(job.Key), said, cleanLine(job.Title))
 }
 
-func (c *cli) jobAnswer() *cobra.Command {
+func jobAnswer(c *cli) *cobra.Command {
 	var version int
-	cmd := &cobra.Command{Use: "answer JOB TEXT", Args: cobra.ExactArgs(2), Annotations: calls("answerJob"),
+	cmd := &cobra.Command{Use: "answer JOB TEXT", ValidArgsFunction: c.complete(jobKeys("blocked"), 1),
+		Args: cobra.ExactArgs(2), Annotations: calls("answerJob"),
 		Short: "Answer the question that parked a job", Long: "Answers the question that an agent asked. With - as TEXT the answer is read from stdin."}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		text, err := c.textOf(args[1])
@@ -150,10 +76,11 @@ func (c *cli) textOf(arg string) (string, error) {
 	return string(raw), err
 }
 
-func (c *cli) jobLink() *cobra.Command {
+func jobLink(c *cli) *cobra.Command {
 	var kind string
 	var gate bool
-	cmd := &cobra.Command{Use: "link JOB OTHER", Args: cobra.ExactArgs(2), Short: "Link a job with another one, which it waits for", Annotations: calls("linkJob"),
+	cmd := &cobra.Command{Use: "link JOB OTHER", ValidArgsFunction: c.complete(jobKeys(), 2),
+		Args: cobra.ExactArgs(2), Short: "Link a job with another one, which it waits for", Annotations: calls("linkJob"),
 		Long: "Links a job with another one: by default it waits until OTHER is completed. The types parent, discovered_from,\n" +
 			"duplicates and supersedes inform; a parent may wait for the job with --gate."}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -169,9 +96,10 @@ func (c *cli) jobLink() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) jobUnlink() *cobra.Command {
+func jobUnlink(c *cli) *cobra.Command {
 	var kind string
-	cmd := &cobra.Command{Use: "unlink JOB OTHER", Args: cobra.ExactArgs(2), Short: "Take a link between two jobs away", Annotations: calls("unlinkJob")}
+	cmd := &cobra.Command{Use: "unlink JOB OTHER", ValidArgsFunction: c.complete(jobKeys(), 2),
+		Args: cobra.ExactArgs(2), Short: "Take a link between two jobs away", Annotations: calls("unlinkJob")}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		to, err := c.connect()
 		if err != nil {
@@ -183,8 +111,9 @@ func (c *cli) jobUnlink() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) jobReclaim() *cobra.Command {
-	return &cobra.Command{Use: "reclaim [JOB]", Args: cobra.MaximumNArgs(1), Annotations: calls("reclaimLeases"),
+func jobReclaim(c *cli) *cobra.Command {
+	return &cobra.Command{Use: "reclaim [JOB]", ValidArgsFunction: c.complete(jobKeys(), 1),
+		Args: cobra.MaximumNArgs(1), Annotations: calls("reclaimLeases"),
 		Short: "Take back leases that are past their time, or that of one job",
 		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
 			var which apiclient.ReclaimRequest

@@ -36,9 +36,10 @@ type claim struct {
 	ttl, wait             int
 }
 
-func (c *cli) jobClaim() *cobra.Command {
+func jobClaim(c *cli) *cobra.Command {
 	var k claim
-	cmd := &cobra.Command{Use: "claim [JOB]", Args: cobra.MaximumNArgs(1), Annotations: calls("registerAgent", "claimJobs"),
+	cmd := &cobra.Command{Use: "claim [JOB]", ValidArgsFunction: c.complete(jobKeys("ready"), 1),
+		Args: cobra.MaximumNArgs(1), Annotations: calls("registerAgent", "claimJobs"),
 		Short: "Claim the most urgent job, or a certain one, to work on it by hand or in a script",
 		Long: "Claims a job as an agent of this machine, which is registered with the enrolment token of the context, of\n" +
 			"FLEETBOARD_ENROLMENT_TOKEN or of the server's data directory on this machine. A job is only given to a factory\n" +
@@ -226,10 +227,11 @@ func (c *cli) holds(job string) (bool, error) {
 	return a != nil, err
 }
 
-func (c *cli) jobComplete() *cobra.Command {
+func jobComplete(c *cli) *cobra.Command {
 	var summary, commit, branch, url, result, reason string
 	var files []string
-	cmd := &cobra.Command{Use: "complete JOB", Args: cobra.ExactArgs(1), Annotations: calls("completeJob", "finishJob", "registerAgent"),
+	cmd := &cobra.Command{Use: "complete JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running", "ready", "waiting", "blocked", "paused"), 1),
+		Args: cobra.ExactArgs(1), Annotations: calls("completeJob", "finishJob", "registerAgent"),
 		Short: "Hand in the work on a job that you claimed, or finish one that nobody holds",
 		Long: "Hands in the work on a job that you claimed from here with `fleet job claim`. A job that you did not claim is\n" +
 			"finished as a person does it, which needs a --reason; it must not be held by an agent."}
@@ -276,9 +278,10 @@ func (c *cli) finish(ctx context.Context, job, reason string, result json.RawMes
 	return c.showJob(to.FinishJob(ctx, job, apiclient.FinishAction{Reason: reason, Result: result}))
 }
 
-func (c *cli) jobRelease() *cobra.Command {
+func jobRelease(c *cli) *cobra.Command {
 	var reason string
-	cmd := &cobra.Command{Use: "release JOB", Args: cobra.ExactArgs(1), Annotations: calls("releaseLease", "releaseJob", "registerAgent"),
+	cmd := &cobra.Command{Use: "release JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running"), 1),
+		Args: cobra.ExactArgs(1), Annotations: calls("releaseLease", "releaseJob", "registerAgent"),
 		Short: "Give back a job that you claimed, or take it back from its agent"}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if reason == "" {
@@ -303,10 +306,11 @@ func (c *cli) jobRelease() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) jobFail() *cobra.Command {
+func jobFail(c *cli) *cobra.Command {
 	var reason, kind string
 	var retryable bool
-	cmd := &cobra.Command{Use: "fail JOB", Args: cobra.ExactArgs(1), Short: "Say that the work on a job that you claimed failed", Annotations: calls("failJob", "registerAgent")}
+	cmd := &cobra.Command{Use: "fail JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running"), 1),
+		Args: cobra.ExactArgs(1), Short: "Say that the work on a job that you claimed failed", Annotations: calls("failJob", "registerAgent")}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if reason == "" {
 			return fail(exitUsage, "what went wrong is needed: --error \"…\"")
@@ -321,8 +325,9 @@ func (c *cli) jobFail() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) jobAsk() *cobra.Command {
-	return &cobra.Command{Use: "ask JOB QUESTION", Args: cobra.ExactArgs(2), Annotations: calls("askQuestion", "registerAgent"),
+func jobAsk(c *cli) *cobra.Command {
+	return &cobra.Command{Use: "ask JOB QUESTION", ValidArgsFunction: c.complete(jobKeys("assigned", "running"), 1),
+		Args: cobra.ExactArgs(2), Annotations: calls("askQuestion", "registerAgent"),
 		Short: "Park a job that you claimed with a question to a person",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			question, err := c.textOf(args[1])
@@ -357,10 +362,11 @@ func (c *cli) standing(ctx context.Context, job string, do func(to *client.Clien
 	})
 }
 
-func (c *cli) jobProgress() *cobra.Command {
+func jobProgress(c *cli) *cobra.Command {
 	var percent int
 	var step, checkpoint string
-	cmd := &cobra.Command{Use: "progress JOB", Args: cobra.ExactArgs(1), Short: "Say how far the work on a job that you claimed is", Annotations: calls("reportProgress", "registerAgent")}
+	cmd := &cobra.Command{Use: "progress JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running"), 1),
+		Args: cobra.ExactArgs(1), Short: "Say how far the work on a job that you claimed is", Annotations: calls("reportProgress", "registerAgent")}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		report := apiclient.ProgressReport{Job: args[0], ProgressPercent: given(cmd, "percent", percent), CurrentStep: some(step)}
 		if checkpoint != "" {
@@ -383,9 +389,10 @@ func (c *cli) jobProgress() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) jobRenew() *cobra.Command {
+func jobRenew(c *cli) *cobra.Command {
 	var ttl int
-	cmd := &cobra.Command{Use: "renew JOB", Args: cobra.ExactArgs(1), Short: "Make the lease of a job that you claimed longer", Annotations: calls("renewLease", "registerAgent")}
+	cmd := &cobra.Command{Use: "renew JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running"), 1),
+		Args: cobra.ExactArgs(1), Short: "Make the lease of a job that you claimed longer", Annotations: calls("renewLease", "registerAgent")}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.standing(cmd.Context(), args[0], func(to *client.Client, epoch int64) (*http.Response, error) {
 			return to.RenewLease(cmd.Context(), apiclient.RenewRequest{Job: args[0], Epoch: epoch, TTLSeconds: &ttl})

@@ -48,7 +48,7 @@ var newJobFlags = []struct {
 	{"waits-for-children", "waits_for_children", "it is not completed while a child is open", "bool"},
 }
 
-func (c *cli) jobCreate() *cobra.Command {
+func jobCreate(c *cli) *cobra.Command {
 	var from, notBefore string
 	var input, secrets []string
 	cmd := &cobra.Command{Use: "create [TITLE]", Args: cobra.MaximumNArgs(1), Short: "Create a job", Annotations: calls("createJob"),

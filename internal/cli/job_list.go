@@ -57,7 +57,7 @@ type listedJobs struct {
 	ready                                               bool
 }
 
-func (c *cli) jobList() *cobra.Command {
+func jobList(c *cli) *cobra.Command {
 	var l listedJobs
 	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List jobs", Annotations: calls("listJobs")}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.listJobs(cmd, l) }
@@ -142,8 +142,9 @@ func now(job apiclient.Job) string {
 	return ""
 }
 
-func (c *cli) jobShow() *cobra.Command {
-	return &cobra.Command{Use: "show JOB", Args: cobra.ExactArgs(1), Short: "Show a job", Annotations: calls("getJob"),
+func jobShow(c *cli) *cobra.Command {
+	return &cobra.Command{Use: "show JOB", ValidArgsFunction: c.complete(jobKeys(), 1),
+		Args: cobra.ExactArgs(1), Short: "Show a job", Annotations: calls("getJob"),
 		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
 			return to.GetJob(ctx, args[0])
 		}, c.wholeJob)}
@@ -242,8 +243,9 @@ func dollars(amount string) string {
 	return fmt.Sprintf("$%.2f", value)
 }
 
-func (c *cli) jobExplain() *cobra.Command {
-	return &cobra.Command{Use: "explain JOB", Args: cobra.ExactArgs(1), Short: "Say why a job does not run", Annotations: calls("explainJob"),
+func jobExplain(c *cli) *cobra.Command {
+	return &cobra.Command{Use: "explain JOB", ValidArgsFunction: c.complete(jobKeys(), 1),
+		Args: cobra.ExactArgs(1), Short: "Say why a job does not run", Annotations: calls("explainJob"),
 		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
 			return to.ExplainJob(ctx, args[0])
 		}, func(w io.Writer, said apiclient.Explanation) {
@@ -258,7 +260,7 @@ func (c *cli) jobExplain() *cobra.Command {
 // statuses are in the order of a job's life.
 var statuses = []string{"waiting", "ready", "assigned", "running", "paused", "blocked", "in_review", "approved", "completed", "failed", "aborted", "archived"}
 
-func (c *cli) jobStats() *cobra.Command {
+func jobStats(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "stats", Args: cobra.NoArgs, Short: "Count jobs by status and product", Annotations: calls("getStats"),
 		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
 			return to.GetStats(ctx)

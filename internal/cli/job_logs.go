@@ -21,11 +21,12 @@ const (
 	backPages = 20
 )
 
-func (c *cli) jobLogs() *cobra.Command {
+func jobLogs(c *cli) *cobra.Command {
 	var follow bool
 	var level string
 	var p page
-	cmd := &cobra.Command{Use: "logs JOB", Args: cobra.ExactArgs(1), Short: "Show what agents wrote down while they worked", Annotations: calls("listJobLogs", "getJob"),
+	cmd := &cobra.Command{Use: "logs JOB", ValidArgsFunction: c.complete(jobKeys(), 1),
+		Args: cobra.ExactArgs(1), Short: "Show what agents wrote down while they worked", Annotations: calls("listJobLogs", "getJob"),
 		Long: "Shows the newest lines of the log of a job, oldest first. With -f it goes on until the job has ended; --json then\n" +
 			"prints one line of the log as JSON in each line."}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

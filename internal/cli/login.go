@@ -20,7 +20,7 @@ import (
 // maxToken bounds what is read of a file or of stdin as a token, in bytes.
 const maxToken = 4096
 
-func (c *cli) loginCommand() *cobra.Command {
+func loginCommand(c *cli) *cobra.Command {
 	var name, tokenFile string
 	cmd := &cobra.Command{
 		Use: "login [SERVER]", Args: cobra.MaximumNArgs(1), Annotations: calls("getVersion", "listProducts"),
@@ -159,7 +159,7 @@ func (c *cli) warnOfPlainHTTP(server string) {
 	}
 }
 
-func (c *cli) logoutCommand() *cobra.Command {
+func logoutCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "logout", Args: cobra.NoArgs, Short: "Forget the tokens of a context",
 		Long: "Forgets the current context, or that of --context, with its tokens. They stay good until they are\nrevoked in the browser under Settings, Tokens.",
@@ -173,7 +173,7 @@ func (c *cli) logoutCommand() *cobra.Command {
 	}
 }
 
-func (c *cli) versionCommand() *cobra.Command {
+func versionCommand(c *cli) *cobra.Command {
 	var onlyClient bool
 	cmd := &cobra.Command{
 		Use: "version", Args: cobra.NoArgs, Short: "Versions of this command and of the server", Annotations: calls("getVersion"),

@@ -58,14 +58,17 @@ func (c *cli) root() *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.BoolVar(&c.json, "json", false, "print the API's own JSON")
 	flags.StringVar(&c.context, "context", "", "use this context, as `name`")
+	_ = root.RegisterFlagCompletionFunc("context", c.completeContexts)
 	flags.StringVar(&c.server, "server", "", "ask the server at this `address`")
 	flags.BoolVar(&c.noColor, "no-color", false, "print without colour, as with NO_COLOR in the environment")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fail(exitUsage, "%w; `%s --help` shows what there is", err, cmd.CommandPath())
 	})
 	root.AddCommand(c.workerCommand(), c.mcpCommand(), c.simCommand(), c.demoCommand())
-	root.AddCommand(c.versionCommand(), c.loginCommand(), c.logoutCommand(), c.contextCommand(), exitCodesTopic(),
-		c.jobCommand(), c.backlogCommand())
+	root.AddCommand(versionCommand(c), loginCommand(c), logoutCommand(c), contextCommand(c), exitCodesTopic(),
+		jobCommand(c), backlogCommand(c), eventsCommand(c), usageCommand(c), budgetCommand(c), factoryCommand(c),
+		agentCommand(c), productCommand(c), doctorCommand(c))
+	c.completeFlags(root)
 	wrapArgs(root)
 	return root
 }
