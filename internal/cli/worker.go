@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -61,6 +60,7 @@ func (c *cli) workerCommand() *cobra.Command {
 		),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.work(cmd.Context(), f) },
 	}
+	cmd.AddCommand(c.workerGCCommand(), c.workerInstallCommand())
 	host := hostName()
 	flags := cmd.Flags()
 	flags.StringVar(&f.repos, "repos", "", "offer the git repositories in this `directory`, or the one that it is")
@@ -141,7 +141,7 @@ func (c *cli) workerOptions(f workerFlags) (worker.Options, error) {
 	if err != nil {
 		return worker.Options{}, err
 	}
-	state := cmp.Or(f.state, filepath.Join(c.env.StateDir, "worker", f.name))
+	state := cmp.Or(f.state, c.workerState(f.name))
 	log := slog.New(slog.NewTextHandler(c.env.Err, nil))
 	found, err := repos.Open(repos.Options{Dir: f.repos, State: state, Clone: f.clone, Log: log,
 		Author: repos.Identity{Name: f.name, Email: f.name + "@fleetboard.invalid"}})

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
 	"fleetboard/handlers/api/apiclient"
 	"fleetboard/internal/engines"
+	"fleetboard/internal/engines/process"
 	"fleetboard/internal/redact"
 	"fleetboard/internal/worker/repos"
 )
@@ -119,7 +119,7 @@ func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 	a.commit = commit
 	if a.w.Check != "" {
 		a.told.step("checks: " + a.w.Check)
-		if said, err := a.check(ctx, a.tree.Dir); err != nil {
+		if said, err := a.check(ctx, a.w.Check, a.tree.Dir); err != nil {
 			return a.stoppedOr(failure("checks_failed", fmt.Sprintf("%s: %v\n\n%s", a.w.Check, err, said), true))
 		}
 	}
@@ -148,18 +148,20 @@ func diffResult(d repos.Diff, secret *redact.Redactor) json.RawMessage {
 	return raw
 }
 
-// check runs the worker's check in a directory; it returns the end of what it printed, and
-// the error of one that is not passed.
-func (a *attempt) check(ctx context.Context, dir string) (said string, err error) {
-	cmd := exec.CommandContext(ctx, "sh", "-c", a.w.Check)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, a.env, time.Second
-	out, err := cmd.CombinedOutput()
-	if len(out) > maxCheckOutput {
-		out = out[len(out)-maxCheckOutput:]
+// check runs a command in a directory, with its lines in the log of the job; it returns
+// the end of what it printed, and the error of one that is not passed.
+func (a *attempt) check(ctx context.Context, command, dir string) (said string, err error) {
+	var printed []byte
+	exit, err := process.Run(ctx, process.Spec{Argv: []string{"sh", "-c", command}, Dir: dir, Env: a.env, Grace: engines.Grace,
+		Line: func(_ process.Stream, line []byte) {
+			a.told.log("INFO", "check", strings.ToValidUTF8(string(line), "?"))
+			printed = append(append(printed, line...), '\n')
+			printed = printed[max(0, len(printed)-maxCheckOutput):]
+		}})
+	if err == nil && exit.Status != 0 {
+		err = fmt.Errorf("it ended with status %d", exit.Status)
 	}
-	said = a.told.secret.Text(strings.ToValidUTF8(string(out), "?"))
-	a.told.log("INFO", "check", said)
-	return said, err
+	return a.told.secret.Text(strings.ToValidUTF8(string(printed), "?")), err
 }
 
 // body is what the call sends: all have the lease, its usage, and what the next attempt

@@ -1,10 +1,66 @@
 package worker
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"fleetboard/internal/worker/repos"
+)
+
+// mergeOrder is what a job of kind merge says in its input_context under "merge".
+type mergeOrder struct {
+	Job    string `json:"job"`    // whose work it is
+	Commit string `json:"commit"` // that was approved
+	Branch string `json:"branch"` // that it was handed in on
+	Into   string `json:"into"`   // "" is the default branch
+	Method string `json:"method"` // fast_forward or merge_commit
+	Checks string `json:"checks"` // a command that the merged work must pass; "" for none
+}
 
 // isMerge reports whether the job is to merge the work of another one.
 func (a *attempt) isMerge() bool { return a.job.Kind == "merge" && inputOf(a.job)[mergeKey] != nil }
 
-func (a *attempt) merge(context.Context) ending {
-	return failure("other", "Merging is not built yet.", false)
+// merge merges exactly what was approved. What a person must decide ends the job for good,
+// with the reason.
+func (a *attempt) merge(ctx context.Context) ending {
+	var order mergeOrder
+	if err := json.Unmarshal(inputOf(a.job)[mergeKey], &order); err != nil {
+		return failure("other", "The order to merge cannot be read: "+err.Error(), false)
+	}
+	a.told.step("merges " + order.Job)
+	said := ""
+	request := repos.MergeRequest{Repo: a.job.Repo, Commit: order.Commit, Branch: order.Branch, Into: order.Into,
+		FastForward: order.Method == "fast_forward", Message: fmt.Sprintf("Merge %s\n\nFleetboard-Job: %s", a.job.Title, order.Job)}
+	if order.Checks != "" {
+		request.Check = func(ctx context.Context, dir string) (err error) {
+			a.told.step("checks: " + order.Checks)
+			said, err = a.check(ctx, order.Checks, dir)
+			return err
+		}
+	}
+	commit, err := a.w.Repos.Merge(ctx, request)
+	if err != nil {
+		return a.stoppedOr(unmerged(err, said))
+	}
+	raw, err := json.Marshal(map[string]string{"merged_commit": commit})
+	if err != nil {
+		return failure("other", err.Error(), false)
+	}
+	end := ending{verb: verbComplete, said: "merged " + commit}
+	end.completion.Result, end.completion.Summary = raw, text("Merged as "+commit+".")
+	return end
+}
+
+// unmerged is how the attempt ends where the work was not merged. said is what a check
+// printed.
+func unmerged(err error, said string) ending {
+	switch {
+	case errors.Is(err, repos.ErrConflict), errors.Is(err, repos.ErrInTheWay):
+		return failure("merge_conflict", err.Error(), false)
+	case errors.Is(err, repos.ErrCheck):
+		return failure("checks_failed", err.Error()+"\n\n"+said, false)
+	}
+	return failure("other", err.Error(), true)
 }

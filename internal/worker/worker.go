@@ -134,6 +134,7 @@ func (w *Worker) work(ctx context.Context) error {
 	}
 	loops.Go(func() { w.heartbeats(background) })
 	loops.Go(func() { w.watchLeases(background) })
+	loops.Go(func() { w.cleanUps(background) })
 	err := w.claims(ctx, background)
 	w.group.Wait()
 	return err

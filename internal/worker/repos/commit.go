@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -133,8 +132,8 @@ func (r *Repos) identity() []string {
 
 // Push pushes the branch to the origin; it reports false where there is none.
 func (w *Worktree) Push(ctx context.Context) (pushed bool, err error) {
-	remotes, err := git(ctx, w.repo.path, "remote")
-	if err != nil || !slices.Contains(strings.Fields(remotes), "origin") {
+	remote, err := hasOrigin(ctx, w.repo)
+	if err != nil || !remote {
 		return false, err
 	}
 	// A second call pushes the same, or what a continued attempt added.

@@ -14,16 +14,18 @@ import (
 const (
 	// retryLock is how often a taken lock is tried again.
 	retryLock = 20 * time.Millisecond
-	// freshFor is how long a mirror that was fetched is new enough.
+	// freshFor is how long a repository that was fetched is new enough.
 	freshFor = 10 * time.Second
+	// fetchPatience is how long an attempt waits for the origin.
+	fetchPatience = 30 * time.Second
 )
 
 // mirror returns the mirror of a repository that a pattern reaches, cloned where it is not
-// there yet and fetched where it is old.
+// there yet.
 func (r *Repos) mirror(ctx context.Context, name string) (Repo, error) {
 	for _, pattern := range r.Clone {
 		origin := strings.Replace(pattern, "*", name, 1)
-		repo, err := r.fetchMirror(ctx, name, origin)
+		repo, err := r.cloneMirror(ctx, name, origin)
 		if err == nil {
 			return repo, nil
 		}
@@ -34,8 +36,8 @@ func (r *Repos) mirror(ctx context.Context, name string) (Repo, error) {
 	return Repo{}, fmt.Errorf("%w %q", ErrUnknown, name)
 }
 
-// fetchMirror clones or fetches under a lock of the host.
-func (r *Repos) fetchMirror(ctx context.Context, name, origin string) (Repo, error) {
+// cloneMirror clones under a lock of the host.
+func (r *Repos) cloneMirror(ctx context.Context, name, origin string) (Repo, error) {
 	dir := filepath.Join(r.State, "mirrors", name+".git")
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return Repo{}, err
@@ -48,10 +50,6 @@ func (r *Repos) fetchMirror(ctx context.Context, name, origin string) (Repo, err
 	if _, err := os.Stat(dir); err != nil {
 		if err := clone(ctx, origin, dir); err != nil {
 			return Repo{}, err
-		}
-	} else if fetched(dir).Add(freshFor).Before(time.Now()) {
-		if _, err := git(ctx, dir, "fetch", "--quiet", "--prune", "origin"); err != nil {
-			r.Log.Warn("a mirror could not be fetched; it is used as it is: "+err.Error(), "repo", name)
 		}
 	}
 	repo := describe(ctx, dir)
@@ -80,9 +78,26 @@ func clone(ctx context.Context, origin, dir string) error {
 	return os.Rename(half, dir)
 }
 
-// fetched is when a mirror was fetched last.
+// refresh fetches what is new at the origin, where there is one. An origin that does not
+// answer keeps no attempt from beginning.
+func (r *Repos) refresh(ctx context.Context, repo Repo) {
+	remote, err := hasOrigin(ctx, repo)
+	if err != nil || !remote || fetched(repo.path).Add(freshFor).After(time.Now()) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, fetchPatience)
+	defer cancel()
+	if _, err := git(ctx, repo.path, "fetch", "--quiet", "--no-tags", "origin"); err != nil {
+		r.Log.Warn("the origin could not be fetched; the work begins from what is here: "+err.Error(), "repo", repo.Name)
+	}
+}
+
+// fetched is when a repository was fetched last.
 func fetched(dir string) time.Time {
 	info, err := os.Stat(filepath.Join(dir, "FETCH_HEAD"))
+	if err != nil {
+		info, err = os.Stat(filepath.Join(dir, ".git", "FETCH_HEAD"))
+	}
 	if err != nil {
 		return time.Time{}
 	}

@@ -70,6 +70,7 @@ func (r *Repos) Begin(ctx context.Context, a Attempt) (*Worktree, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.refresh(ctx, repo)
 	w = &Worktree{repos: r, repo: repo, job: a.Job, epoch: a.Epoch, Branch: branchPrefix + attemptName(a.Job, a.Epoch)}
 	if err := w.takePlace(a); err != nil {
 		return nil, err
@@ -169,33 +170,24 @@ func (w *Worktree) start(ctx context.Context, a Attempt) (commit string, err err
 	return left, nil
 }
 
-// resolve is the commit of a branch or of a commit's name, here or at the origin; an
-// origin's branch is newer than a local one of the same name that is behind it.
+// resolve is the commit of a branch or of a commit's name. The origin's branch comes before
+// a person's own of that name, which may hold what is not for others.
 func (w *Worktree) resolve(ctx context.Context, name string) (string, bool) {
-	if strings.HasPrefix(name, "-") || strings.ContainsAny(name, " ~^:?*[\\\x00\n") || strings.Contains(name, "..") ||
-		strings.Contains(name, "@{") {
+	if !goodBranch(name) {
 		return "", false
 	}
-	local, err := git(ctx, w.repo.path, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+name+"^{commit}")
-	remote, errRemote := git(
-		ctx,
-		w.repo.path,
-		"rev-parse",
-		"--verify",
-		"--quiet",
-		"--end-of-options",
-		"refs/remotes/origin/"+name+"^{commit}",
-	)
-	switch {
-	case err == nil && errRemote == nil:
-		if _, err := git(ctx, w.repo.path, "merge-base", "--is-ancestor", local, remote); err == nil {
-			return remote, true
+	for _, prefix := range []string{"refs/remotes/origin/", "refs/heads/"} {
+		if commit, err := git(
+			ctx,
+			w.repo.path,
+			"rev-parse",
+			"--verify",
+			"--quiet",
+			"--end-of-options",
+			prefix+name+"^{commit}",
+		); err == nil {
+			return commit, true
 		}
-		return local, true
-	case err == nil:
-		return local, true
-	case errRemote == nil:
-		return remote, true
 	}
 	if !isHash.MatchString(name) {
 		return "", false

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fleetboard/internal/worker"
+	"fleetboard/internal/worker/repos"
+)
+
+func (c *cli) workerGCCommand() *cobra.Command {
+	var dir, state, name string
+	o := repos.GCOptions{KeepUnused: worker.KeepUnused}
+	cmd := &cobra.Command{
+		Use: "gc", Args: cobra.NoArgs,
+		Short: "Remove what the worker needs no more: merged branches, left-over worktrees, unused mirrors",
+		Long: "gc prints what it removes, and why. It never removes work that is not merged and is nowhere else, nor a worktree that an\n" +
+			"attempt works in. Workers do the same once an hour.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			found, err := repos.Open(repos.Options{Dir: dir, State: cmp.Or(state, c.workerState(name)),
+				Log:    slog.New(slog.NewTextHandler(c.env.Err, nil)),
+				Author: repos.Identity{Name: name, Email: name + "@fleetboard.invalid"}})
+			if err != nil {
+				return fail(exitUsage, "%w", err)
+			}
+			return c.collect(cmd.Context(), found, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&dir, "repos", "", "the `directory` of repositories that the worker was given")
+	flags.StringVar(&name, "name", hostName(), "the `name` that the worker was given")
+	flags.StringVar(&state, "state", "", "the `directory` that the worker was given for its state")
+	flags.DurationVar(&o.KeepUnused, "keep", worker.KeepUnused, "keep mirrors that were used within this time")
+	flags.BoolVar(&o.DryRun, "dry-run", false, "only print what would be removed")
+	return cmd
+}
+
+// workerState is where a worker keeps its state unless it is told otherwise.
+func (c *cli) workerState(name string) string { return filepath.Join(c.env.StateDir, "worker", name) }
+
+// collect cleans up and prints what was removed.
+func (c *cli) collect(ctx context.Context, found *repos.Repos, o repos.GCOptions) error {
+	began := time.Now()
+	removed, err := found.GC(ctx, o)
+	for _, r := range removed {
+		fmt.Fprintf(c.env.Out, "%s: %s\n", cleanLine(r.What), cleanLine(r.Why))
+	}
+	switch {
+	case err != nil:
+		return err
+	case o.DryRun:
+		fmt.Fprintf(c.env.Out, "%d would be removed.\n", len(removed))
+	default:
+		fmt.Fprintf(c.env.Out, "%d removed in %s.\n", len(removed), time.Since(began).Round(time.Millisecond))
+	}
+	return nil
+}
