@@ -170,6 +170,7 @@ generate-go: tools
 	@$(BIN)/oapi-codegen -config handlers/api/oapi-server.yaml handlers/api/openapi.yaml
 	@$(BIN)/oapi-codegen -config handlers/api/oapi-client.yaml handlers/api/openapi.yaml
 	@$(BIN)/templ generate -log-level=error -path views
+	@go run ./internal/cli/clidoc
 
 .PHONY: generate-css
 generate-css:

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,7 +59,8 @@ func printed[T any](c *cli, ask func(ctx context.Context, to *client.Client, arg
 }
 
 // gone is the whole work of a command that takes something away.
-func gone(c *cli, what string, ask func(ctx context.Context, to *client.Client, name string) (*http.Response, error)) func(*cobra.Command, []string) error {
+func gone(c *cli, what string, ask func(ctx context.Context, to *client.Client, name string) (*http.Response,
+	error)) func(*cobra.Command, []string) error {
 	return c.each(func(ctx context.Context, to *client.Client, name string) error {
 		if _, err := read(ask(ctx, to, name)); err != nil || c.json {
 			return err
@@ -114,18 +117,24 @@ func (c *cli) instant(text string) (time.Time, error) {
 			return at.UTC(), nil
 		}
 	}
-	ahead, days := time.Duration(-1), 0
-	rest := text
-	if len(rest) > 0 && rest[0] == '+' {
-		ahead, rest = 1, rest[1:]
+	rest, ahead := strings.CutPrefix(text, "+")
+	if d, err := time.ParseDuration(inHours(rest)); err == nil && d >= 0 {
+		if !ahead {
+			d = -d
+		}
+		return c.env.Now().Add(d).UTC(), nil
 	}
-	if _, err := fmt.Sscanf(rest, "%dd", &days); err == nil && fmt.Sprintf("%dd", days) == rest && days >= 0 && days <= 36500 {
-		return c.env.Now().Add(ahead * time.Duration(days) * 24 * time.Hour).UTC(), nil
+	return time.Time{}, fail(exitUsage,
+		"%q is no time: it must be like 2026-11-30T09:00:00Z, 2026-11-30, or 2h and 3d for so long ago (+2h from now)", text)
+}
+
+// inHours writes days, as 3d, in hours.
+func inHours(span string) string {
+	days, ok := strings.CutSuffix(span, "d")
+	if n, err := strconv.Atoi(days); ok && err == nil && n <= 36500 {
+		return strconv.Itoa(24*n) + "h"
 	}
-	if d, err := time.ParseDuration(rest); err == nil && d >= 0 {
-		return c.env.Now().Add(ahead * d).UTC(), nil
-	}
-	return time.Time{}, fail(exitUsage, "%q is no time: it must be like 2026-11-30T09:00:00Z, 2026-11-30, or 2h and 3d for so long ago (+2h from now)", text)
+	return span
 }
 
 // instantOf is instant of a flag, nil where it was not given.

@@ -78,7 +78,8 @@ func (c *cli) choices(ctx context.Context, ask names, begun string) []choice {
 func jobKeys(statuses ...apiclient.JobStatus) names {
 	return func(ctx context.Context, to *client.Client, begun string) ([]choice, error) {
 		most, order := mostCompletions, apiclient.ListJobsParamsSort("updated")
-		params := &apiclient.ListJobsParams{Q: some(begun), Sort: &order, Limit: &most, Fields: &[]apiclient.JobField{"key", "title", "status"}}
+		params := &apiclient.ListJobsParams{Q: some(begun), Sort: &order, Limit: &most,
+			Fields: &[]apiclient.JobField{"key", "title", "status"}}
 		if len(statuses) > 0 {
 			params.Status = &statuses
 		}

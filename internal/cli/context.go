@@ -11,7 +11,8 @@ import (
 func contextCommand(c *cli) *cobra.Command {
 	list := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "The servers that you have logged in to",
 		RunE: func(*cobra.Command, []string) error { return c.listContexts() }}
-	use := &cobra.Command{Use: "use NAME", Args: cobra.ExactArgs(1), Short: "Make a context the current one", ValidArgsFunction: c.completeContexts,
+	use := &cobra.Command{Use: "use NAME", Args: cobra.ExactArgs(1), Short: "Make a context the current one",
+		ValidArgsFunction: c.completeContexts,
 		RunE: func(_ *cobra.Command, args []string) error {
 			cfg, err := c.loadConfig()
 			if err != nil {
@@ -27,7 +28,8 @@ func contextCommand(c *cli) *cobra.Command {
 			fmt.Fprintf(c.env.Out, "Commands ask %s now.\n", cfg.Contexts[args[0]].Server)
 			return nil
 		}}
-	remove := &cobra.Command{Use: "remove NAME", Aliases: []string{"rm"}, Args: cobra.ExactArgs(1), Short: "Forget a context with its tokens",
+	remove := &cobra.Command{Use: "remove NAME", Aliases: []string{"rm"}, Args: cobra.ExactArgs(1),
+		Short:             "Forget a context with its tokens",
 		ValidArgsFunction: c.completeContexts,
 		RunE: func(_ *cobra.Command, args []string) error {
 			cfg, err := c.loadConfig()

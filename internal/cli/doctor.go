@@ -45,7 +45,8 @@ func (e *examination) say(what, state, format string, args ...any) {
 }
 
 func doctorCommand(c *cli) *cobra.Command {
-	return &cobra.Command{Use: "doctor", Args: cobra.NoArgs, Annotations: calls("getVersion", "listProducts", "createJobs", "reclaimLeases", "createBudget"),
+	return &cobra.Command{Use: "doctor", Args: cobra.NoArgs, Annotations: calls("getVersion", "listProducts", "createJobs",
+		"reclaimLeases", "createBudget"),
 		Short: "Look whether this machine and its server can work together",
 		Long: "Looks at the server, the clocks, the token and what it may do, the files with tokens, and the programs that\n" +
 			"workers need. It changes nothing. Where something is bad it ends with code 1.",
@@ -141,7 +142,8 @@ func (e *examination) clock(said string, asked time.Time, took time.Duration) {
 	// The header has whole seconds: the middle of its second against the middle of the call.
 	apart := asked.Add(took / 2).Sub(theirs.Add(time.Second / 2))
 	if apart.Abs() > farClock {
-		e.warn("clock", "this machine's clock is %s from the server's; leases go by the server's, logs look out of order", span(apart.Abs()))
+		e.warn("clock", "this machine's clock is %s from the server's; leases go by the server's, logs look out of order",
+			span(apart.Abs()))
 		return
 	}
 	e.ok("clock", "like the server's")

@@ -24,7 +24,8 @@ type wantedEvents struct {
 
 func eventsCommand(c *cli) *cobra.Command {
 	var e wantedEvents
-	cmd := &cobra.Command{Use: "events", Args: cobra.NoArgs, Short: "Show what happened, and follow what happens", Annotations: calls("listEvents", "streamEvents"),
+	cmd := &cobra.Command{Use: "events", Args: cobra.NoArgs, Short: "Show what happened, and follow what happens",
+		Annotations: calls("listEvents", "streamEvents"),
 		Long: "Shows the newest events, oldest first; with --since all from a time on. With --follow it goes on with those that\n" +
 			"come, also when the server was away meanwhile. --json prints one event in each line."}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return e.run(cmd.Context(), c) }
@@ -47,7 +48,7 @@ func (e wantedEvents) run(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	after := ""
+	var after string
 	if from == nil {
 		after, err = e.newest(ctx, c, to)
 	} else {
@@ -91,7 +92,8 @@ func endOfLog(ctx context.Context, to *client.Client, said apiclient.EventTail) 
 	if len(said.Items) == 0 {
 		one, back := 1, apiclient.ListEventsParamsOrder("desc")
 		var err error
-		if _, said, err = readInto[apiclient.EventTail](to.ListEvents(ctx, &apiclient.ListEventsParams{Order: &back, Limit: &one})); err != nil {
+		if _, said, err = readInto[apiclient.EventTail](to.ListEvents(ctx,
+			&apiclient.ListEventsParams{Order: &back, Limit: &one})); err != nil {
 			return "", err
 		}
 	}

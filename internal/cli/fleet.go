@@ -15,7 +15,8 @@ import (
 
 func factoryCommand(c *cli) *cobra.Command {
 	var p page
-	listing := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List the factories", Annotations: calls("listFactories"),
+	listing := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List the factories",
+		Annotations: calls("listFactories"),
 		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
 			return to.ListFactories(ctx, &apiclient.ListFactoriesParams{Cursor: some(p.cursor), Limit: &p.limit})
 		}, func(w io.Writer, said apiclient.FactoryPage) {
@@ -29,29 +30,34 @@ func factoryCommand(c *cli) *cobra.Command {
 				if f.Draining {
 					health.text += ", draining"
 				}
-				t.row(f.Name, health, fmt.Sprintf("%d/%d", f.SeatsTaken, f.Seats), len(f.Agents), reposOf(f.Repos), offers(f), c.agoOf(f.LastHeartbeatAt))
+				t.row(f.Name, health, fmt.Sprintf("%d/%d", f.SeatsTaken, f.Seats), len(f.Agents), reposOf(f.Repos), offers(f),
+					c.agoOf(f.LastHeartbeatAt))
 			}
 			t.print(w)
 			more(w, said.NextCursor)
 		})}
 	p.flags(listing)
-	show := &cobra.Command{Use: "show FACTORY", Args: cobra.ExactArgs(1), Short: "Show a factory and its agents", Annotations: calls("getFactory"),
+	show := &cobra.Command{Use: "show FACTORY", Args: cobra.ExactArgs(1), Short: "Show a factory and its agents",
+		Annotations:       calls("getFactory"),
 		ValidArgsFunction: c.complete(factoryNames, 1),
 		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
 			return to.GetFactory(ctx, args[0])
 		}, c.wholeFactory)}
-	drain := &cobra.Command{Use: "drain FACTORY…", Args: cobra.MinimumNArgs(1), Short: "Give factories no new jobs; present ones may end", Annotations: calls("drainFactory"),
+	drain := &cobra.Command{Use: "drain FACTORY…", Args: cobra.MinimumNArgs(1),
+		Short: "Give factories no new jobs; present ones may end", Annotations: calls("drainFactory"),
 		ValidArgsFunction: c.complete(factoryNames, 0),
 		RunE: c.each(func(ctx context.Context, to *client.Client, name string) error {
 			return c.showFactory(to.DrainFactory(ctx, name))
 		})}
-	undrain := &cobra.Command{Use: "undrain FACTORY…", Args: cobra.MinimumNArgs(1), Short: "Give drained factories jobs again", Annotations: calls("undrainFactory"),
+	undrain := &cobra.Command{Use: "undrain FACTORY…", Args: cobra.MinimumNArgs(1), Short: "Give drained factories jobs again",
+		Annotations:       calls("undrainFactory"),
 		ValidArgsFunction: c.complete(factoryNames, 0),
 		RunE: c.each(func(ctx context.Context, to *client.Client, name string) error {
 			return c.showFactory(to.UndrainFactory(ctx, name))
 		})}
-	remove := &cobra.Command{Use: "remove FACTORY…", Aliases: []string{"rm"}, Args: cobra.MinimumNArgs(1), Annotations: calls("removeFactory"),
-		Short: "Forget factories whose agents are all dead", ValidArgsFunction: c.complete(factoryNames, 0),
+	remove := &cobra.Command{Use: "remove FACTORY…", Aliases: []string{"rm"}, Args: cobra.MinimumNArgs(1),
+		Annotations: calls("removeFactory"),
+		Short:       "Forget factories whose agents are all dead", ValidArgsFunction: c.complete(factoryNames, 0),
 		RunE: gone(c, "factory", func(ctx context.Context, to *client.Client, name string) (*http.Response, error) {
 			return to.RemoveFactory(ctx, name)
 		})}
@@ -117,7 +123,8 @@ func agentCommand(c *cli) *cobra.Command {
 			return to.GetAgent(ctx, args[0])
 		}, c.wholeAgent)}
 	var p page
-	jobs := &cobra.Command{Use: "jobs AGENT", Args: cobra.ExactArgs(1), Short: "List the jobs that an agent holds now", Annotations: calls("listAgentJobs"),
+	jobs := &cobra.Command{Use: "jobs AGENT", Args: cobra.ExactArgs(1), Short: "List the jobs that an agent holds now",
+		Annotations:       calls("listAgentJobs"),
 		ValidArgsFunction: c.complete(agentNames, 1),
 		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
 			return to.ListAgentJobs(ctx, args[0], &apiclient.ListAgentJobsParams{Cursor: some(p.cursor), Limit: &p.limit})
@@ -129,10 +136,12 @@ func agentCommand(c *cli) *cobra.Command {
 func agentList(c *cli) *cobra.Command {
 	var p page
 	var factory, health, product, status string
-	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List the agents", Annotations: calls("listAgents"),
+	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List the agents",
+		Annotations: calls("listAgents"),
 		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
-			return to.ListAgents(ctx, &apiclient.ListAgentsParams{Factory: some(factory), Health: some(apiclient.Health(health)), Product: some(product),
-				Status: some(apiclient.ListAgentsParamsStatus(status)), Cursor: some(p.cursor), Limit: &p.limit})
+			return to.ListAgents(ctx, &apiclient.ListAgentsParams{Factory: some(factory), Health: some(apiclient.Health(health)),
+				Product: some(product),
+				Status:  some(apiclient.ListAgentsParamsStatus(status)), Cursor: some(p.cursor), Limit: &p.limit})
 		}, c.tableOfAgents)}
 	cmd.Flags().StringVar(&factory, "factory", "", "of the factory with this `name`")
 	cmd.Flags().StringVar(&health, "health", "", "with this `health`: healthy, warn, stale or dead")
@@ -145,14 +154,16 @@ func agentList(c *cli) *cobra.Command {
 func agentTerminate(c *cli) *cobra.Command {
 	var graceful bool
 	var reason string
-	cmd := &cobra.Command{Use: "terminate AGENT…", Args: cobra.MinimumNArgs(1), Annotations: calls("terminateAgent"), ValidArgsFunction: c.complete(agentNames, 0),
-		Short: "End agents: at once, or with --graceful after their jobs"}
+	cmd := &cobra.Command{Use: "terminate AGENT…", Args: cobra.MinimumNArgs(1), Annotations: calls("terminateAgent"),
+		ValidArgsFunction: c.complete(agentNames, 0),
+		Short:             "End agents: at once, or with --graceful after their jobs"}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if reason == "" {
 			return fail(exitUsage, "a reason is needed: --reason \"…\"")
 		}
 		return c.each(func(ctx context.Context, to *client.Client, name string) error {
-			body, a, err := readInto[apiclient.Agent](to.TerminateAgent(ctx, name, apiclient.TerminateRequest{Reason: reason, Graceful: &graceful}))
+			body, a, err := readInto[apiclient.Agent](to.TerminateAgent(ctx, name,
+				apiclient.TerminateRequest{Reason: reason, Graceful: &graceful}))
 			if err != nil {
 				return err
 			}
@@ -177,7 +188,8 @@ func (c *cli) tableOfAgents(w io.Writer, said apiclient.AgentPage) {
 		if a.Terminated {
 			status = "ended"
 		}
-		t.row(a.Name, painted(string(a.Health)), status, a.Factory, a.Model, fmt.Sprintf("%d/%d", a.CurrentJobs, a.MaxConcurrentJobs), c.ago(a.LastHeartbeatAt))
+		t.row(a.Name, painted(string(a.Health)), status, a.Factory, a.Model,
+			fmt.Sprintf("%d/%d", a.CurrentJobs, a.MaxConcurrentJobs), c.ago(a.LastHeartbeatAt))
 	}
 	t.print(w)
 	more(w, said.NextCursor)

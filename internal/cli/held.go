@@ -121,7 +121,8 @@ func (c *cli) keep(ctx context.Context, a *heldAgent, job string, epoch int64) e
 // register registers an agent, or gets it a new token, with the enrolment token.
 func (c *cli) register(ctx context.Context, a *heldAgent, enrolment string) error {
 	if enrolment == "" {
-		return fail(exitNotAllowed, "an agent of %s needs an enrolment token: `fleet login` with one, or set FLEETBOARD_ENROLMENT_TOKEN", a.Server)
+		return fail(exitNotAllowed,
+			"an agent of %s needs an enrolment token: `fleet login` with one, or set FLEETBOARD_ENROLMENT_TOKEN", a.Server)
 	}
 	to, err := dial(a.Server, enrolment)
 	if err != nil {

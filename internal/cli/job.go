@@ -51,7 +51,8 @@ func jobAnswer(c *cli) *cobra.Command {
 	var version int
 	cmd := &cobra.Command{Use: "answer JOB TEXT", ValidArgsFunction: c.complete(jobKeys("blocked"), 1),
 		Args: cobra.ExactArgs(2), Annotations: calls("answerJob"),
-		Short: "Answer the question that parked a job", Long: "Answers the question that an agent asked. With - as TEXT the answer is read from stdin."}
+		Short: "Answer the question that parked a job",
+		Long:  "Answers the question that an agent asked. With - as TEXT the answer is read from stdin."}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		text, err := c.textOf(args[1])
 		if err != nil {
@@ -61,7 +62,8 @@ func jobAnswer(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.showJob(to.AnswerJob(cmd.Context(), args[0], apiclient.AnswerAction{Answer: text, Version: given(cmd, "if-version", version)}))
+		return c.showJob(to.AnswerJob(cmd.Context(), args[0], apiclient.AnswerAction{Answer: text,
+			Version: given(cmd, "if-version", version)}))
 	}
 	cmd.Flags().IntVar(&version, "if-version", 0, "only where the job still has this `version`")
 	return cmd

@@ -81,7 +81,8 @@ func (c *cli) claim(ctx context.Context, k claim, job string) error {
 	if err != nil {
 		return err
 	}
-	answer, err := to.ClaimJobs(ctx, apiclient.ClaimRequest{Job: some(job), WaitSeconds: &k.wait, TTLSeconds: &k.ttl, RequestID: requestKey()})
+	answer, err := to.ClaimJobs(ctx, apiclient.ClaimRequest{Job: some(job), WaitSeconds: &k.wait, TTLSeconds: &k.ttl,
+		RequestID: requestKey()})
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,8 @@ func (c *cli) claim(ctx context.Context, k claim, job string) error {
 	}
 	return c.show(body, func(w io.Writer) {
 		for _, one := range said.Jobs {
-			fmt.Fprintf(w, "%s is yours, as %s, until %s: %s\n", cleanLine(one.Key), a.Name, one.Lease.ExpiresAt.Local().Format("15:04:05"), cleanLine(one.Title))
+			fmt.Fprintf(w, "%s is yours, as %s, until %s: %s\n", cleanLine(one.Key), a.Name,
+				one.Lease.ExpiresAt.Local().Format("15:04:05"), cleanLine(one.Title))
 			facts{w}.text("body", one.Body)
 			facts{w}.text("feedback", one.Feedback)
 			facts{w}.text("question", one.Question)
@@ -156,7 +158,8 @@ func (c *cli) agentFor(at target, k claim) (*heldAgent, error) {
 		repos = append(repos, apiclient.Repo{Name: repo})
 	}
 	system := runtime.GOOS
-	a.Registration = apiclient.Registration{BootID: a.BootID, Model: some(k.model), HeartbeatIntervalSeconds: &beat, MaxConcurrentJobs: &most,
+	a.Registration = apiclient.Registration{BootID: a.BootID, Model: some(k.model), HeartbeatIntervalSeconds: &beat,
+		MaxConcurrentJobs: &most,
 		Factory: apiclient.FactoryInfo{Name: cmp.Or(k.factory, name), OS: &system, Host: some(host), Seats: &most,
 			Repos: &repos, Engines: list(k.engines), Capabilities: list(k.offers)}}
 	return a, nil
@@ -181,7 +184,8 @@ func plainName(text string) string {
 
 // asHolder does something as the agent of this person that holds a job. Where none does,
 // it tells how jobs are claimed.
-func (c *cli) asHolder(ctx context.Context, job string, do func(to *client.Client, epoch int64) (*http.Response, error)) ([]byte, *heldAgent, error) {
+func (c *cli) asHolder(ctx context.Context, job string, do func(to *client.Client, epoch int64) (*http.Response,
+	error)) ([]byte, *heldAgent, error) {
 	at, err := c.target()
 	if err != nil {
 		return nil, nil, err
@@ -191,7 +195,8 @@ func (c *cli) asHolder(ctx context.Context, job string, do func(to *client.Clien
 		return nil, nil, err
 	}
 	if a == nil {
-		return nil, nil, fail(exitRefused, "you do not hold %s here: `fleet job claim %s` claims it, and this is said under the same account", job, job)
+		return nil, nil, fail(exitRefused,
+			"you do not hold %s here: `fleet job claim %s` claims it, and this is said under the same account", job, job)
 	}
 	to, err := c.dialAgent(ctx, a, at.enrolment)
 	if err != nil {
@@ -230,7 +235,8 @@ func (c *cli) holds(job string) (bool, error) {
 func jobComplete(c *cli) *cobra.Command {
 	var summary, commit, branch, url, result, reason string
 	var files []string
-	cmd := &cobra.Command{Use: "complete JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running", "ready", "waiting", "blocked", "paused"), 1),
+	cmd := &cobra.Command{Use: "complete JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running", "ready", "waiting",
+		"blocked", "paused"), 1),
 		Args: cobra.ExactArgs(1), Annotations: calls("completeJob", "finishJob", "registerAgent"),
 		Short: "Hand in the work on a job that you claimed, or finish one that nobody holds",
 		Long: "Hands in the work on a job that you claimed from here with `fleet job claim`. A job that you did not claim is\n" +
@@ -310,13 +316,15 @@ func jobFail(c *cli) *cobra.Command {
 	var reason, kind string
 	var retryable bool
 	cmd := &cobra.Command{Use: "fail JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running"), 1),
-		Args: cobra.ExactArgs(1), Short: "Say that the work on a job that you claimed failed", Annotations: calls("failJob", "registerAgent")}
+		Args: cobra.ExactArgs(1), Short: "Say that the work on a job that you claimed failed",
+		Annotations: calls("failJob", "registerAgent")}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if reason == "" {
 			return fail(exitUsage, "what went wrong is needed: --error \"…\"")
 		}
 		return c.ends(cmd.Context(), args[0], func(to *client.Client, epoch int64) (*http.Response, error) {
-			return to.FailJob(cmd.Context(), apiclient.Failure{Job: args[0], Epoch: epoch, Error: reason, Kind: &kind, Retryable: &retryable})
+			return to.FailJob(cmd.Context(), apiclient.Failure{Job: args[0], Epoch: epoch, Error: reason,
+				Kind: &kind, Retryable: &retryable})
 		})
 	}
 	cmd.Flags().StringVarP(&reason, "error", "m", "", "what went wrong")
@@ -366,7 +374,8 @@ func jobProgress(c *cli) *cobra.Command {
 	var percent int
 	var step, checkpoint string
 	cmd := &cobra.Command{Use: "progress JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running"), 1),
-		Args: cobra.ExactArgs(1), Short: "Say how far the work on a job that you claimed is", Annotations: calls("reportProgress", "registerAgent")}
+		Args: cobra.ExactArgs(1), Short: "Say how far the work on a job that you claimed is", Annotations: calls("reportProgress",
+			"registerAgent")}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		report := apiclient.ProgressReport{Job: args[0], ProgressPercent: given(cmd, "percent", percent), CurrentStep: some(step)}
 		if checkpoint != "" {
@@ -392,7 +401,8 @@ func jobProgress(c *cli) *cobra.Command {
 func jobRenew(c *cli) *cobra.Command {
 	var ttl int
 	cmd := &cobra.Command{Use: "renew JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running"), 1),
-		Args: cobra.ExactArgs(1), Short: "Make the lease of a job that you claimed longer", Annotations: calls("renewLease", "registerAgent")}
+		Args: cobra.ExactArgs(1), Short: "Make the lease of a job that you claimed longer",
+		Annotations: calls("renewLease", "registerAgent")}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.standing(cmd.Context(), args[0], func(to *client.Client, epoch int64) (*http.Response, error) {
 			return to.RenewLease(cmd.Context(), apiclient.RenewRequest{Job: args[0], Epoch: epoch, TTLSeconds: &ttl})

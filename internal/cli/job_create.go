@@ -202,7 +202,8 @@ func (c *cli) create(cmd *cobra.Command, job map[string]any) error {
 	if err != nil {
 		return err
 	}
-	answer, err := to.CreateJobWithBody(cmd.Context(), &apiclient.CreateJobParams{IdempotencyKey: requestKey()}, "application/json", bytes.NewReader(raw))
+	answer, err := to.CreateJobWithBody(cmd.Context(), &apiclient.CreateJobParams{IdempotencyKey: requestKey()},
+		"application/json", bytes.NewReader(raw))
 	if err != nil {
 		return err
 	}

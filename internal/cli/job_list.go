@@ -60,7 +60,7 @@ type listedJobs struct {
 func jobList(c *cli) *cobra.Command {
 	var l listedJobs
 	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List jobs", Annotations: calls("listJobs")}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.listJobs(cmd, l) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return c.listJobs(cmd, l) }
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&l.statuses, "status", "s", nil, "`status`, as running; several with commas or repeated")
 	flags.StringVar(&l.product, "product", "", "of this product, by `name`")
@@ -77,7 +77,7 @@ func jobList(c *cli) *cobra.Command {
 	flags.IntVar(&l.priority, "priority", 0, "of at least this priority")
 	flags.BoolVar(&l.ready, "ready-only", false, "that can be claimed now")
 	flags.StringSliceVar(&l.fields, "fields", nil, "with --json: only these `fields`")
-	l.page.flags(cmd)
+	l.flags(cmd)
 	return cmd
 }
 
@@ -165,7 +165,10 @@ func (f facts) say(name string, value any) {
 func (f facts) text(name, value string) {
 	value = strings.TrimSpace(clean(strings.ReplaceAll(value, "\r\n", "\n")))
 	if value != "" {
-		fmt.Fprintf(f.w, "\n%s\n  %s\n", name, strings.ReplaceAll(value, "\n", "\n  "))
+		fmt.Fprintf(f.w, "\n%s\n", name)
+		for line := range strings.SplitSeq(value, "\n") {
+			fmt.Fprintln(f.w, strings.TrimRight("  "+line, " "))
+		}
 	}
 }
 
@@ -183,7 +186,8 @@ func (c *cli) wholeJob(w io.Writer, job apiclient.Job) {
 	f.say("factory", job.Factory)
 	f.say("waits for", strings.Join(job.DependsOn, ", "))
 	if job.Lease != nil {
-		f.say("agent", fmt.Sprintf("%s in %s, attempt %d, lease ends %s", job.Lease.Agent, job.Lease.Factory, job.Lease.Epoch, c.ago(job.Lease.ExpiresAt)))
+		f.say("agent", fmt.Sprintf("%s in %s, attempt %d, lease ends %s", job.Lease.Agent, job.Lease.Factory, job.Lease.Epoch,
+			c.ago(job.Lease.ExpiresAt)))
 		f.say("step", job.CurrentStep)
 	}
 	if job.ProgressPercent != nil {
@@ -258,7 +262,8 @@ func jobExplain(c *cli) *cobra.Command {
 }
 
 // statuses are in the order of a job's life.
-var statuses = []string{"waiting", "ready", "assigned", "running", "paused", "blocked", "in_review", "approved", "completed", "failed", "aborted", "archived"}
+var statuses = []string{"waiting", "ready", "assigned", "running", "paused", "blocked", "in_review", "approved", "completed",
+	"failed", "aborted", "archived"}
 
 func jobStats(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "stats", Args: cobra.NoArgs, Short: "Count jobs by status and product", Annotations: calls("getStats"),

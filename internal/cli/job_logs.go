@@ -98,7 +98,7 @@ func (f *follower) run(ctx context.Context) error {
 
 // over reports whether nothing happens with a job any more until a person wants it.
 func over(s apiclient.JobStatus) bool {
-	return s == apiclient.JobStatusCompleted || s == apiclient.JobStatusFailed || s == apiclient.JobStatusAborted || s == apiclient.JobStatusArchived
+	return slices.Contains(of("completed", "failed", "aborted", "archived"), s)
 }
 
 // news prints the lines that came since the last one.
@@ -107,7 +107,8 @@ func (f *follower) news(ctx context.Context) error {
 	var cursor string
 	most := 200
 	for range backPages {
-		_, said, err := readInto[apiclient.LogPage](f.to.ListJobLogs(ctx, f.job, &apiclient.ListJobLogsParams{Level: f.level, Cursor: some(cursor), Limit: &most}))
+		_, said, err := readInto[apiclient.LogPage](f.to.ListJobLogs(ctx, f.job,
+			&apiclient.ListJobLogsParams{Level: f.level, Cursor: some(cursor), Limit: &most}))
 		if err != nil {
 			return err
 		}
@@ -144,6 +145,7 @@ func (c *cli) logLine(line apiclient.LogLine) error {
 	if line.Event != "" {
 		event = cleanLine(line.Event) + ": "
 	}
-	_, err := fmt.Fprintf(c.env.Out, "%s %s %s\n", c.paint(at.Local().Format(time.TimeOnly), dim), c.paint(fmt.Sprintf("%-7s", line.Level), colour), event+cleanLine(line.Message))
+	_, err := fmt.Fprintf(c.env.Out, "%s %s %s\n", c.paint(at.Local().Format(time.TimeOnly), dim),
+		c.paint(fmt.Sprintf("%-7s", line.Level), colour), event+cleanLine(line.Message))
 	return err
 }

@@ -136,7 +136,8 @@ func (c *cli) watchBoard(ctx context.Context, to *client.Client) error {
 			return false, err
 		}
 		var drawn bytes.Buffer
-		fmt.Fprintf(&drawn, "%s  %s\n", c.paint(c.env.Now().Local().Format(time.TimeOnly), dim), "The jobs that changed last; Ctrl-C ends this.")
+		fmt.Fprintf(&drawn, "%s  %s\n", c.paint(c.env.Now().Local().Format(time.TimeOnly), dim),
+			"The jobs that changed last; Ctrl-C ends this.")
 		said.NextCursor = ""
 		c.tableOfJobs(&drawn, said)
 		return false, screen.draw(drawn.String())

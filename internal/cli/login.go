@@ -162,7 +162,8 @@ func (c *cli) warnOfPlainHTTP(server string) {
 func logoutCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "logout", Args: cobra.NoArgs, Short: "Forget the tokens of a context",
-		Long: "Forgets the current context, or that of --context, with its tokens. They stay good until they are\nrevoked in the browser under Settings, Tokens.",
+		Long: "Forgets the current context, or that of --context, with its tokens. They stay good until they are\n" +
+			"revoked in the browser under Settings, Tokens.",
 		RunE: func(*cobra.Command, []string) error {
 			cfg, err := c.loadConfig()
 			if err != nil {

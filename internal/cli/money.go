@@ -14,11 +14,13 @@ import (
 )
 
 func budgetCommand(c *cli) *cobra.Command {
-	listing := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List the budgets and how they stand", Annotations: calls("listBudgets"),
+	listing := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs,
+		Short: "List the budgets and how they stand", Annotations: calls("listBudgets"),
 		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
 			return to.ListBudgets(ctx)
 		}, c.tableOfBudgets)}
-	show := &cobra.Command{Use: "show BUDGET", Args: cobra.ExactArgs(1), Short: "Show a budget, by name or id", Annotations: calls("listBudgets", "getBudget"),
+	show := &cobra.Command{Use: "show BUDGET", Args: cobra.ExactArgs(1), Short: "Show a budget, by name or id",
+		Annotations:       calls("listBudgets", "getBudget"),
 		ValidArgsFunction: c.complete(budgetNames, 1),
 		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
 			id, err := budgetID(ctx, to, args[0])
@@ -155,7 +157,8 @@ type usageFilters struct {
 
 func usageCommand(c *cli) *cobra.Command {
 	var u usageFilters
-	cmd := &cobra.Command{Use: "usage", Args: cobra.NoArgs, Short: "What models were used for, and what it cost", Annotations: calls("getUsage")}
+	cmd := &cobra.Command{Use: "usage", Args: cobra.NoArgs, Short: "What models were used for, and what it cost",
+		Annotations: calls("getUsage")}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		from, err := c.instantOf(u.from)
 		if err != nil {
@@ -166,8 +169,10 @@ func usageCommand(c *cli) *cobra.Command {
 			return err
 		}
 		return printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
-			return to.GetUsage(ctx, &apiclient.GetUsageParams{GroupBy: some(apiclient.UsageDimension(u.by)), From: from, To: end, Product: some(u.product),
-				Repo: some(u.repo), Model: some(u.model), Agent: some(u.agent), Factory: some(u.factory), Job: some(u.job), Limit: &u.limit})
+			return to.GetUsage(ctx, &apiclient.GetUsageParams{GroupBy: some(apiclient.UsageDimension(u.by)), From: from, To: end,
+				Product: some(u.product),
+				Repo:    some(u.repo), Model: some(u.model), Agent: some(u.agent), Factory: some(u.factory),
+				Job: some(u.job), Limit: &u.limit})
 		}, c.tableOfUsage)(cmd, args)
 	}
 	flags := cmd.Flags()
@@ -191,7 +196,8 @@ func (c *cli) tableOfUsage(w io.Writer, said apiclient.UsageSummary) {
 		if u.CostUSD != nil {
 			cost = dollars(u.CostUSD.String())
 		}
-		t.row(name, cost, tokens(u.InputTokens), tokens(u.OutputTokens), tokens(u.CacheReadTokens), tokens(u.CacheWriteTokens+u.CacheWrite1HTokens), tokens(u.UnpricedTokens))
+		t.row(name, cost, tokens(u.InputTokens), tokens(u.OutputTokens), tokens(u.CacheReadTokens),
+			tokens(u.CacheWriteTokens+u.CacheWrite1HTokens), tokens(u.UnpricedTokens))
 	}
 	for _, one := range said.Items {
 		name := cmp.Or(one.Group, "none")

@@ -18,7 +18,8 @@ import (
 
 func productCommand(c *cli) *cobra.Command {
 	var p page
-	listing := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List the products", Annotations: calls("listProducts"),
+	listing := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List the products",
+		Annotations: calls("listProducts"),
 		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
 			return to.ListProducts(ctx, &apiclient.ListProductsParams{Cursor: some(p.cursor), Limit: &p.limit})
 		}, func(w io.Writer, said apiclient.ProductPage) {
@@ -35,8 +36,9 @@ func productCommand(c *cli) *cobra.Command {
 		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
 			return to.GetProduct(ctx, args[0])
 		}, c.wholeProduct)}
-	remove := &cobra.Command{Use: "remove PRODUCT…", Aliases: []string{"rm"}, Args: cobra.MinimumNArgs(1), Annotations: calls("deleteProduct"),
-		Short: "Take away products that have no jobs", ValidArgsFunction: c.complete(productNames, 0),
+	remove := &cobra.Command{Use: "remove PRODUCT…", Aliases: []string{"rm"}, Args: cobra.MinimumNArgs(1),
+		Annotations: calls("deleteProduct"),
+		Short:       "Take away products that have no jobs", ValidArgsFunction: c.complete(productNames, 0),
 		RunE: gone(c, "product", func(ctx context.Context, to *client.Client, name string) (*http.Response, error) {
 			return to.DeleteProduct(ctx, name)
 		})}
@@ -78,9 +80,9 @@ func productSet(c *cli) *cobra.Command {
 			return err
 		}
 		flags := cmd.Flags()
-		for name, value := range map[string]any{"review": review, "one-job-per-repo": single, "paused": paused} {
-			if flags.Changed(name) {
-				settings[map[string]string{"review": "review_required", "one-job-per-repo": "one_job_per_repo", "paused": "paused"}[name]] = value
+		for flag, is := range map[string]bool{"review": review, "one-job-per-repo": single, "paused": paused} {
+			if flags.Changed(flag) {
+				settings[settingOf[flag]] = is
 			}
 		}
 		if flags.Changed("review-limit") {
@@ -115,6 +117,9 @@ func productSet(c *cli) *cobra.Command {
 	flags.BoolVar(&paused, "paused", false, "whether no job of it is claimed")
 	return cmd
 }
+
+// settingOf is the setting that a flag changes.
+var settingOf = map[string]string{"review": "review_required", "one-job-per-repo": "one_job_per_repo", "paused": "paused"}
 
 // settingsOf are a product's settings as they are; none where there is no such product.
 func settingsOf(ctx context.Context, to *client.Client, name string) (map[string]any, error) {

@@ -82,7 +82,8 @@ func needsCommand(cmd *cobra.Command, args []string) error {
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		guess = fmt.Sprintf(" Did you mean %s?", strings.Join(near, " or "))
 	}
-	return fail(exitUsage, "`%s` has no command %q.%s `%s --help` shows those that there are", cmd.CommandPath(), args[0], guess, cmd.CommandPath())
+	return fail(exitUsage, "`%s` has no command %q.%s `%s --help` shows those that there are", cmd.CommandPath(), args[0],
+		guess, cmd.CommandPath())
 }
 
 // wrapArgs makes a wrong number of arguments a mistake of usage.

@@ -22,7 +22,8 @@ const (
 
 // follow passes on the events that come, until take says that it is enough. A connection
 // that ends is made again from the last place on, so that each event comes once.
-func follow(ctx context.Context, c *cli, to *client.Client, from apiclient.StreamEventsParams, take func(apiclient.Event) (bool, error)) error {
+func follow(ctx context.Context, c *cli, to *client.Client, from apiclient.StreamEventsParams,
+	take func(apiclient.Event) (bool, error)) error {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	away := false
