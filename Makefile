@@ -56,10 +56,11 @@ soak:
 	@set -e; for target in $(FUZZ); do \
 		go test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime "$${FLEETBOARD_FUZZ_TIME:-60s}" "./$${target%:*}"; done
 
-## chaos: five minutes of kills, stops and crashes (FLEETBOARD_CHAOS_SECONDS, FLEETBOARD_CHAOS_SEED)
+## chaos: five minutes of kills, stops and crashes, of servers and of workers (FLEETBOARD_CHAOS_SECONDS, FLEETBOARD_CHAOS_SEED)
 .PHONY: chaos
 chaos:
 	@FLEETBOARD_CHAOS_SECONDS=$${FLEETBOARD_CHAOS_SECONDS:-300} go test -count=1 -v -timeout 20m ./e2e/chaos
+	@FLEETBOARD_CHAOS_SECONDS=$${FLEETBOARD_CHAOS_SECONDS:-300} go test -count=1 -v -timeout 30m -run ThirtyJobs ./e2e/factory
 
 ## generate: bring all generated files up to date
 .PHONY: generate

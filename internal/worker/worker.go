@@ -3,10 +3,12 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -97,6 +99,9 @@ func Run(ctx, stop context.Context, o Options) error {
 	w.host = probe.Of(ctx, o.Engines)
 	for _, name := range slices.Sorted(maps.Keys(w.host.Missing)) {
 		o.Log.Warn("an engine cannot be used: "+w.host.Missing[name], "engine", name)
+	}
+	if len(w.host.Engines) == 0 {
+		return fmt.Errorf("no engine can be used here: %s", strings.Join(slices.Sorted(maps.Values(w.host.Missing)), "; "))
 	}
 	if err := w.register(ctx); err != nil {
 		return err

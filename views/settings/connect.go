@@ -32,6 +32,14 @@ func (c Connect) environment() []string {
 	return ui.AgentEnvironment(c.Server, "", c.TokenFile)
 }
 
+// worker is the line that starts a worker.
+func (c Connect) worker() []string {
+	if c.Made != nil {
+		return ui.WorkerStart(c.Server, c.Made.Token, "")
+	}
+	return ui.WorkerStart(c.Server, "", c.TokenFile)
+}
+
 // hasToken reports whether there is a token for the lines.
 func (c Connect) hasToken() bool { return c.Made != nil || c.TokenFile != "" }
 
