@@ -6,11 +6,11 @@ import (
 )
 
 // ago says when something was or will be, as people do.
-func (c *cli) ago(at time.Time) string {
+func (s *screen) ago(at time.Time) string {
 	if at.IsZero() {
 		return ""
 	}
-	since := c.env.Now().Sub(at)
+	since := s.env.Now().Sub(at)
 	if since < 0 {
 		if -since < time.Second {
 			return "now"
@@ -27,11 +27,11 @@ func (c *cli) ago(at time.Time) string {
 }
 
 // agoOf is ago of a time that may be missing.
-func (c *cli) agoOf(at *time.Time) string {
+func (s *screen) agoOf(at *time.Time) string {
 	if at == nil {
 		return ""
 	}
-	return c.ago(*at)
+	return s.ago(*at)
 }
 
 // span says how long something is, in its largest unit.

@@ -111,7 +111,7 @@ func some[T ~string](text T) *T {
 }
 
 // instant reads a time: RFC 3339, a date, or a span before (or with + after) now.
-func (c *cli) instant(text string) (time.Time, error) {
+func (s *screen) instant(text string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
 		if at, err := time.ParseInLocation(layout, text, time.Local); err == nil {
 			return at.UTC(), nil
@@ -122,7 +122,7 @@ func (c *cli) instant(text string) (time.Time, error) {
 		if !ahead {
 			d = -d
 		}
-		return c.env.Now().Add(d).UTC(), nil
+		return s.env.Now().Add(d).UTC(), nil
 	}
 	return time.Time{}, fail(exitUsage,
 		"%q is no time: it must be like 2026-11-30T09:00:00Z, 2026-11-30, or 2h and 3d for so long ago (+2h from now)", text)
@@ -138,11 +138,11 @@ func inHours(span string) string {
 }
 
 // instantOf is instant of a flag, nil where it was not given.
-func (c *cli) instantOf(text string) (*time.Time, error) {
+func (s *screen) instantOf(text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil
 	}
-	at, err := c.instant(text)
+	at, err := s.instant(text)
 	if err != nil {
 		return nil, err
 	}

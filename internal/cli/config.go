@@ -28,17 +28,17 @@ type savedContext struct {
 }
 
 // configPath is where the file is.
-func (c *cli) configPath() (string, error) {
-	if c.env.ConfigDir == "" {
+func (e Env) configPath() (string, error) {
+	if e.ConfigDir == "" {
 		return "", errors.New("there is no folder for the configuration: set HOME, or XDG_CONFIG_HOME")
 	}
-	return filepath.Join(c.env.ConfigDir, configFile), nil
+	return filepath.Join(e.ConfigDir, configFile), nil
 }
 
 // loadConfig reads the file; where there is none yet, nothing is in it.
-func (c *cli) loadConfig() (config, error) {
+func (e Env) loadConfig() (config, error) {
 	empty := config{Contexts: map[string]savedContext{}}
-	path, err := c.configPath()
+	path, err := e.configPath()
 	if err != nil {
 		return empty, err
 	}
@@ -59,8 +59,8 @@ func (c *cli) loadConfig() (config, error) {
 	return read, nil
 }
 
-func (c *cli) saveConfig(cfg config) error {
-	path, err := c.configPath()
+func (e Env) saveConfig(cfg config) error {
+	path, err := e.configPath()
 	if err != nil {
 		return err
 	}

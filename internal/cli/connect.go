@@ -31,7 +31,7 @@ type target struct {
 // target finds the server: --context, then --server or FLEETBOARD_URL, then the current
 // context, then this machine. A stored token goes only to the server that it is stored for.
 func (c *cli) target() (target, error) {
-	cfg, err := c.loadConfig()
+	cfg, err := c.env.loadConfig()
 	if err != nil {
 		return target{}, err
 	}
@@ -51,15 +51,15 @@ func (c *cli) target() (target, error) {
 	if token := c.env.Getenv("FLEETBOARD_TOKEN"); token != "" {
 		found.token, found.from = strings.TrimSpace(token), "FLEETBOARD_TOKEN"
 	}
-	found.enrolment = cmp.Or(c.enrolmentOfEnv(), found.enrolment)
+	found.enrolment = cmp.Or(c.env.enrolmentOfEnv(), found.enrolment)
 	if loopback(found.server) {
-		c.addLocal(&found)
+		c.env.addLocal(&found)
 	}
 	return found, nil
 }
 
 func (c *cli) ofContext(name string, saved savedContext) target {
-	return target{name: name, server: saved.Server, token: saved.Token, enrolment: cmp.Or(saved.EnrolmentToken, c.enrolmentOfEnv()),
+	return target{name: name, server: saved.Server, token: saved.Token, enrolment: cmp.Or(saved.EnrolmentToken, c.env.enrolmentOfEnv()),
 		from: "context " + name}
 }
 
@@ -80,19 +80,19 @@ func (cfg config) contextOf(server string) (string, bool) {
 }
 
 // enrolmentOfEnv is FLEETBOARD_ENROLMENT_TOKEN, or what its _FILE has.
-func (c *cli) enrolmentOfEnv() string {
-	if token := c.env.Getenv("FLEETBOARD_ENROLMENT_TOKEN"); token != "" {
+func (e Env) enrolmentOfEnv() string {
+	if token := e.Getenv("FLEETBOARD_ENROLMENT_TOKEN"); token != "" {
 		return strings.TrimSpace(token)
 	}
-	if path := c.env.Getenv("FLEETBOARD_ENROLMENT_TOKEN_FILE"); path != "" {
+	if path := e.Getenv("FLEETBOARD_ENROLMENT_TOKEN_FILE"); path != "" {
 		return readTrimmed(path)
 	}
 	return ""
 }
 
 // addLocal adds the tokens that a server on this machine left in its data directory.
-func (c *cli) addLocal(found *target) {
-	dir := c.dataDir()
+func (e Env) addLocal(found *target) {
+	dir := e.dataDir()
 	if dir == "" {
 		return
 	}
@@ -107,14 +107,14 @@ func (c *cli) addLocal(found *target) {
 }
 
 // dataDir is where a server of this person keeps its data.
-func (c *cli) dataDir() string {
-	if dir := c.env.Getenv("FLEETBOARD_DATA_DIR"); dir != "" {
+func (e Env) dataDir() string {
+	if dir := e.Getenv("FLEETBOARD_DATA_DIR"); dir != "" {
 		return dir
 	}
-	if base := c.env.Getenv("XDG_DATA_HOME"); base != "" {
+	if base := e.Getenv("XDG_DATA_HOME"); base != "" {
 		return filepath.Join(base, "fleetboard")
 	}
-	if home := c.env.Getenv("HOME"); home != "" {
+	if home := e.Getenv("HOME"); home != "" {
 		return filepath.Join(home, ".local", "share", "fleetboard")
 	}
 	return ""

@@ -10,11 +10,11 @@ import (
 
 func contextCommand(c *cli) *cobra.Command {
 	list := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "The servers that you have logged in to",
-		RunE: func(*cobra.Command, []string) error { return c.listContexts() }}
+		RunE: func(*cobra.Command, []string) error { return listContexts(c) }}
 	use := &cobra.Command{Use: "use NAME", Args: cobra.ExactArgs(1), Short: "Make a context the current one",
 		ValidArgsFunction: c.completeContexts,
 		RunE: func(_ *cobra.Command, args []string) error {
-			cfg, err := c.loadConfig()
+			cfg, err := c.env.loadConfig()
 			if err != nil {
 				return err
 			}
@@ -22,7 +22,7 @@ func contextCommand(c *cli) *cobra.Command {
 				return fail(exitNotFound, "there is no context %q: `fleet context list` shows those that there are", args[0])
 			}
 			cfg.Current = args[0]
-			if err := c.saveConfig(cfg); err != nil {
+			if err := c.env.saveConfig(cfg); err != nil {
 				return err
 			}
 			fmt.Fprintf(c.env.Out, "Commands ask %s now.\n", cfg.Contexts[args[0]].Server)
@@ -32,16 +32,16 @@ func contextCommand(c *cli) *cobra.Command {
 		Short:             "Forget a context with its tokens",
 		ValidArgsFunction: c.completeContexts,
 		RunE: func(_ *cobra.Command, args []string) error {
-			cfg, err := c.loadConfig()
+			cfg, err := c.env.loadConfig()
 			if err != nil {
 				return err
 			}
-			return c.removeContext(cfg, args[0])
+			return removeContext(c, cfg, args[0])
 		}}
 	return group("context", "The servers that you have logged in to", list, use, remove)
 }
 
-func (c *cli) removeContext(cfg config, name string) error {
+func removeContext(c *cli, cfg config, name string) error {
 	saved, ok := cfg.Contexts[name]
 	if !ok {
 		return fail(exitNotFound, "there is no context %q: `fleet context list` shows those that there are", name)
@@ -50,7 +50,7 @@ func (c *cli) removeContext(cfg config, name string) error {
 	if cfg.Current == name {
 		cfg.Current = ""
 	}
-	if err := c.saveConfig(cfg); err != nil {
+	if err := c.env.saveConfig(cfg); err != nil {
 		return err
 	}
 	fmt.Fprintf(c.env.Out, "The tokens of %s are forgotten here; they stay good until they are revoked.\n", saved.Server)
@@ -66,8 +66,8 @@ type listedContext struct {
 	Enrols  bool   `json:"enrolment_token"`
 }
 
-func (c *cli) listContexts() error {
-	cfg, err := c.loadConfig()
+func listContexts(c *cli) error {
+	cfg, err := c.env.loadConfig()
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (c *cli) listContexts() error {
 }
 
 func (c *cli) completeContexts(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	cfg, err := c.loadConfig()
+	cfg, err := c.env.loadConfig()
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -50,10 +50,10 @@ func doctorCommand(c *cli) *cobra.Command {
 		Short: "Look whether this machine and its server can work together",
 		Long: "Looks at the server, the clocks, the token and what it may do, the files with tokens, and the programs that\n" +
 			"workers need. It changes nothing. Where something is bad it ends with code 1.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.examine(cmd.Context()) }}
+		RunE: func(cmd *cobra.Command, _ []string) error { return examine(cmd.Context(), c) }}
 }
 
-func (c *cli) examine(ctx context.Context) error {
+func examine(ctx context.Context, c *cli) error {
 	e := &examination{c: c}
 	e.files()
 	if at, err := c.target(); err != nil {
@@ -88,7 +88,7 @@ func (e *examination) print(w io.Writer) {
 
 // files looks whether others can read tokens.
 func (e *examination) files() {
-	path, err := e.c.configPath()
+	path, err := e.c.env.configPath()
 	if err != nil {
 		e.warn("configuration", "%v", err)
 		return

@@ -127,12 +127,12 @@ func (e wantedEvents) all(ctx context.Context, c *cli, to *client.Client, from *
 }
 
 // eventLine prints an event: when, who, what, of which job.
-func (c *cli) eventLine(one apiclient.Event) error {
-	if c.json {
-		return c.rawOf(one)
+func (s *screen) eventLine(one apiclient.Event) error {
+	if s.json {
+		return s.rawOf(one)
 	}
-	_, err := fmt.Fprintf(c.env.Out, "%s %s %s %s%s\n", c.paint(one.At.Local().Format("2006-01-02 15:04:05"), dim),
-		c.paint(fmt.Sprintf("%-10s", cleanLine(one.Job)), blue), cleanLine(one.Type), cleanLine(one.Actor), changed(one.Changes))
+	_, err := fmt.Fprintf(s.env.Out, "%s %s %s %s%s\n", s.paint(one.At.Local().Format("2006-01-02 15:04:05"), dim),
+		s.paint(fmt.Sprintf("%-10s", cleanLine(one.Job)), blue), cleanLine(one.Type), cleanLine(one.Actor), changed(one.Changes))
 	return err
 }
 

@@ -83,21 +83,21 @@ func offers(f apiclient.Factory) string {
 	return strings.Join(all, ", ")
 }
 
-func (c *cli) wholeFactory(w io.Writer, f apiclient.Factory) {
+func (s *screen) wholeFactory(w io.Writer, f apiclient.Factory) {
 	fmt.Fprintln(w, cleanLine(f.Name))
 	say := facts{w}
 	say.say("health", words(string(f.Health)))
 	say.say("host", f.Host)
 	say.say("seats", fmt.Sprintf("%d of %d taken", f.SeatsTaken, f.Seats))
 	if f.Draining {
-		say.say("draining", "by "+f.DrainedBy+", "+c.agoOf(f.DrainedAt))
+		say.say("draining", "by "+f.DrainedBy+", "+s.agoOf(f.DrainedAt))
 	}
 	say.say("offers", offers(f))
 	say.say("repos", reposOf(f.Repos))
-	say.say("heard", c.agoOf(f.LastHeartbeatAt))
+	say.say("heard", s.agoOf(f.LastHeartbeatAt))
 	if len(f.Agents) > 0 {
 		fmt.Fprintln(w)
-		c.tableOfAgents(w, apiclient.AgentPage{Items: f.Agents})
+		s.tableOfAgents(w, apiclient.AgentPage{Items: f.Agents})
 	}
 }
 
@@ -177,25 +177,25 @@ func agentTerminate(c *cli) *cobra.Command {
 	return cmd
 }
 
-func (c *cli) tableOfAgents(w io.Writer, said apiclient.AgentPage) {
+func (s *screen) tableOfAgents(w io.Writer, said apiclient.AgentPage) {
 	if len(said.Items) == 0 {
 		fmt.Fprintln(w, "There are no such agents.")
 		return
 	}
-	t := c.table("NAME", "HEALTH", "STATUS", "FACTORY", "MODEL", "JOBS", "HEARD")
+	t := s.table("NAME", "HEALTH", "STATUS", "FACTORY", "MODEL", "JOBS", "HEARD")
 	for _, a := range said.Items {
 		status := words(a.Status)
 		if a.Terminated {
 			status = "ended"
 		}
 		t.row(a.Name, painted(string(a.Health)), status, a.Factory, a.Model,
-			fmt.Sprintf("%d/%d", a.CurrentJobs, a.MaxConcurrentJobs), c.ago(a.LastHeartbeatAt))
+			fmt.Sprintf("%d/%d", a.CurrentJobs, a.MaxConcurrentJobs), s.ago(a.LastHeartbeatAt))
 	}
 	t.print(w)
 	more(w, said.NextCursor)
 }
 
-func (c *cli) wholeAgent(w io.Writer, a apiclient.Agent) {
+func (s *screen) wholeAgent(w io.Writer, a apiclient.Agent) {
 	fmt.Fprintln(w, cleanLine(a.Name))
 	say := facts{w}
 	say.say("health", words(string(a.Health)))
@@ -205,8 +205,8 @@ func (c *cli) wholeAgent(w io.Writer, a apiclient.Agent) {
 	say.say("provider", a.Provider)
 	say.say("offers", strings.Join(a.Capabilities, ", "))
 	say.say("jobs", fmt.Sprintf("%d of %d", a.CurrentJobs, a.MaxConcurrentJobs))
-	say.say("heard", c.ago(a.LastHeartbeatAt))
-	say.say("held until", c.agoOf(a.HeldUntil))
+	say.say("heard", s.ago(a.LastHeartbeatAt))
+	say.say("held until", s.agoOf(a.HeldUntil))
 	if a.Terminated {
 		say.say("ended", a.TerminateReason)
 	}

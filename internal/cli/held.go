@@ -38,18 +38,18 @@ type heldAgent struct {
 const agentDir = "agents"
 
 // agentPath is the file of an agent on a server.
-func (c *cli) agentPath(server, name string) (string, error) {
-	if c.env.StateDir == "" {
+func (e Env) agentPath(server, name string) (string, error) {
+	if e.StateDir == "" {
 		return "", errors.New("there is no folder to remember leases in: set HOME, or XDG_STATE_HOME")
 	}
 	sum := sha256.Sum256([]byte(server + "\n" + name))
-	return filepath.Join(c.env.StateDir, agentDir, hex.EncodeToString(sum[:8])+".json"), nil
+	return filepath.Join(e.StateDir, agentDir, hex.EncodeToString(sum[:8])+".json"), nil
 }
 
 // withAgents holds the lock on what commands remember, so that two of them at once do not
 // lose each other's leases.
-func (c *cli) withAgents(ctx context.Context, do func() error) error {
-	dir := filepath.Join(c.env.StateDir, agentDir)
+func (e Env) withAgents(ctx context.Context, do func() error) error {
+	dir := filepath.Join(e.StateDir, agentDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func loadAgent(path string) (*heldAgent, error) {
 }
 
 // holder is the agent of this person that holds a job on a server; nil where none does.
-func (c *cli) holder(server, job string) (*heldAgent, error) {
-	paths, err := filepath.Glob(filepath.Join(c.env.StateDir, agentDir, "*.json"))
+func (e Env) holder(server, job string) (*heldAgent, error) {
+	paths, err := filepath.Glob(filepath.Join(e.StateDir, agentDir, "*.json"))
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +96,8 @@ func (c *cli) holder(server, job string) (*heldAgent, error) {
 }
 
 // keep notes a lease, or with an epoch of 0 that it ended.
-func (c *cli) keep(ctx context.Context, a *heldAgent, job string, epoch int64) error {
-	return c.withAgents(ctx, func() error {
+func (e Env) keep(ctx context.Context, a *heldAgent, job string, epoch int64) error {
+	return e.withAgents(ctx, func() error {
 		now, err := loadAgent(a.path)
 		if err != nil {
 			return err

@@ -39,7 +39,7 @@ func (c *cli) showJob(answer *http.Response, err error) error {
 }
 
 // stands says in a line how a job is.
-func (c *cli) stands(w io.Writer, job apiclient.Job) {
+func (s *screen) stands(w io.Writer, job apiclient.Job) {
 	said := "is " + words(string(job.Status))
 	if job.Lease != nil && (job.Lease.Directive == "pause" || job.Lease.Directive == "cancel") {
 		said += fmt.Sprintf("; %s was asked to %s it", cleanLine(job.Lease.Agent), job.Lease.Directive)
@@ -70,11 +70,11 @@ func jobAnswer(c *cli) *cobra.Command {
 }
 
 // textOf is a text of the command line, or stdin where it is -.
-func (c *cli) textOf(arg string) (string, error) {
+func (s *screen) textOf(arg string) (string, error) {
 	if arg != "-" {
 		return arg, nil
 	}
-	raw, err := io.ReadAll(io.LimitReader(c.env.In, maxInput))
+	raw, err := io.ReadAll(io.LimitReader(s.env.In, maxInput))
 	return string(raw), err
 }
 

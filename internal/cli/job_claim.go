@@ -51,7 +51,7 @@ func jobClaim(c *cli) *cobra.Command {
 			"With nothing to claim it ends with code 7, and says why; with --json it prints null.\n" +
 			"For a machine that works on its own use `fleet worker`."}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.claim(cmd.Context(), k, strings.Join(args, ""))
+		return claimJob(cmd.Context(), c, k, strings.Join(args, ""))
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&k.agent, "agent", "", "`name` of the agent; by default cli-, your name and the host's")
@@ -65,12 +65,12 @@ func jobClaim(c *cli) *cobra.Command {
 	return cmd
 }
 
-func (c *cli) claim(ctx context.Context, k claim, job string) error {
+func claimJob(ctx context.Context, c *cli, k claim, job string) error {
 	at, err := c.target()
 	if err != nil {
 		return err
 	}
-	a, err := c.agentFor(at, k)
+	a, err := agentFor(c, at, k)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (c *cli) claim(ctx context.Context, k claim, job string) error {
 		return err
 	}
 	for _, one := range said.Jobs {
-		if err := c.keep(ctx, a, one.Key, one.Lease.Epoch); err != nil {
+		if err := c.env.keep(ctx, a, one.Key, one.Lease.Epoch); err != nil {
 			return err
 		}
 	}
@@ -134,14 +134,14 @@ func noClaim(reason string) string {
 }
 
 // agentFor is the agent that claims: as it was kept, or a new one.
-func (c *cli) agentFor(at target, k claim) (*heldAgent, error) {
+func agentFor(c *cli, at target, k claim) (*heldAgent, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "host"
 	}
 	user := cmp.Or(c.env.Getenv("USER"), c.env.Getenv("LOGNAME"), "me")
 	name := cmp.Or(k.agent, plainName("cli-"+user+"-"+host))
-	path, err := c.agentPath(at.server, name)
+	path, err := c.env.agentPath(at.server, name)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (c *cli) asHolder(ctx context.Context, job string, do func(to *client.Clien
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := c.holder(at.server, job)
+	a, err := c.env.holder(at.server, job)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -212,7 +212,7 @@ func (c *cli) ends(ctx context.Context, job string, do func(to *client.Client, e
 	if err != nil {
 		return err
 	}
-	if err := c.keep(ctx, a, job, 0); err != nil {
+	if err := c.env.keep(ctx, a, job, 0); err != nil {
 		return err
 	}
 	var said apiclient.Job
@@ -228,7 +228,7 @@ func (c *cli) holds(job string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	a, err := c.holder(at.server, job)
+	a, err := c.env.holder(at.server, job)
 	return a != nil, err
 }
 
@@ -254,7 +254,7 @@ func jobComplete(c *cli) *cobra.Command {
 			return err
 		}
 		if !held {
-			return c.finish(cmd.Context(), args[0], reason, freeForm)
+			return finishJob(cmd.Context(), c, args[0], reason, freeForm)
 		}
 		return c.ends(cmd.Context(), args[0], func(to *client.Client, epoch int64) (*http.Response, error) {
 			return to.CompleteJob(cmd.Context(), apiclient.Completion{Job: args[0], Epoch: epoch, Summary: some(cmp.Or(summary, reason)),
@@ -272,8 +272,8 @@ func jobComplete(c *cli) *cobra.Command {
 	return cmd
 }
 
-// finish completes a job that nobody holds.
-func (c *cli) finish(ctx context.Context, job, reason string, result json.RawMessage) error {
+// finishJob completes a job that nobody holds.
+func finishJob(ctx context.Context, c *cli, job, reason string, result json.RawMessage) error {
 	if reason == "" {
 		return fail(exitUsage, "you did not claim %s from here, so it is finished as a person does it, with a reason: --reason \"…\"", job)
 	}

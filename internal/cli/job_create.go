@@ -72,14 +72,14 @@ func jobCreate(c *cli) *cobra.Command {
 	flags.StringArrayVar(&input, "input", nil, "`name=value` of input_context, JSON or a text; repeatable")
 	flags.StringArrayVar(&secrets, "secret-file", nil, "`name=file`: a secret of input_context, read from a file; repeatable")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		job, err := c.jobFrom(from)
+		job, err := jobFrom(c, from)
 		if err != nil {
 			return err
 		}
 		if len(args) > 0 {
 			job["title"] = args[0]
 		}
-		if err := c.takeFlags(cmd.Flags(), job); err != nil {
+		if err := takeFlags(c, cmd.Flags(), job); err != nil {
 			return err
 		}
 		at, err := c.instantOf(notBefore)
@@ -92,13 +92,13 @@ func jobCreate(c *cli) *cobra.Command {
 		if err := takeInput(job, input, secrets); err != nil {
 			return err
 		}
-		return c.create(cmd, job)
+		return createJob(c, cmd, job)
 	}
 	return cmd
 }
 
 // jobFrom reads the job that --from names.
-func (c *cli) jobFrom(path string) (map[string]any, error) {
+func jobFrom(c *cli, path string) (map[string]any, error) {
 	job := map[string]any{}
 	if path == "" {
 		return job, nil
@@ -116,9 +116,9 @@ func (c *cli) jobFrom(path string) (map[string]any, error) {
 }
 
 // fileOrIn reads a file, or stdin where it is named -.
-func (c *cli) fileOrIn(path string) ([]byte, error) {
+func (s *screen) fileOrIn(path string) ([]byte, error) {
 	if path == "-" {
-		return io.ReadAll(io.LimitReader(c.env.In, maxInput))
+		return io.ReadAll(io.LimitReader(s.env.In, maxInput))
 	}
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *cli) fileOrIn(path string) ([]byte, error) {
 }
 
 // takeFlags sets the fields whose flags were given.
-func (c *cli) takeFlags(flags *pflag.FlagSet, job map[string]any) error {
+func takeFlags(c *cli, flags *pflag.FlagSet, job map[string]any) error {
 	for _, f := range newJobFlags {
 		if !flags.Changed(f.flag) {
 			continue
@@ -193,7 +193,7 @@ func takeInput(job map[string]any, input, secrets []string) error {
 	return nil
 }
 
-func (c *cli) create(cmd *cobra.Command, job map[string]any) error {
+func createJob(c *cli, cmd *cobra.Command, job map[string]any) error {
 	to, err := c.connect()
 	if err != nil {
 		return err
@@ -225,12 +225,12 @@ func (c *cli) create(cmd *cobra.Command, job map[string]any) error {
 }
 
 // canRun says which factories can run a job, and else what the nearest lacks.
-func (c *cli) canRun(w io.Writer, eligible []string, others []apiclient.Misfit) {
+func (s *screen) canRun(w io.Writer, eligible []string, others []apiclient.Misfit) {
 	if len(eligible) > 0 {
 		fmt.Fprintf(w, "Factories that can run it: %s\n", cleanLine(strings.Join(eligible, ", ")))
 		return
 	}
-	fmt.Fprintln(w, c.paint("No live factory can run it now.", yellow))
+	fmt.Fprintln(w, s.paint("No live factory can run it now.", yellow))
 	for _, one := range others[:min(len(others), 3)] {
 		why := words(one.Reason)
 		if len(one.Missing) > 0 {

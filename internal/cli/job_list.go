@@ -60,7 +60,7 @@ type listedJobs struct {
 func jobList(c *cli) *cobra.Command {
 	var l listedJobs
 	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List jobs", Annotations: calls("listJobs")}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return c.listJobs(cmd, l) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return listJobs(c, cmd, l) }
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&l.statuses, "status", "s", nil, "`status`, as running; several with commas or repeated")
 	flags.StringVar(&l.product, "product", "", "of this product, by `name`")
@@ -81,7 +81,7 @@ func jobList(c *cli) *cobra.Command {
 	return cmd
 }
 
-func (c *cli) listJobs(cmd *cobra.Command, l listedJobs) error {
+func listJobs(c *cli, cmd *cobra.Command, l listedJobs) error {
 	since, err := c.instantOf(l.since)
 	if err != nil {
 		return err
@@ -112,14 +112,14 @@ func (c *cli) listJobs(cmd *cobra.Command, l listedJobs) error {
 	}, c.tableOfJobs)(cmd, nil)
 }
 
-func (c *cli) tableOfJobs(w io.Writer, said apiclient.JobPage) {
+func (s *screen) tableOfJobs(w io.Writer, said apiclient.JobPage) {
 	if len(said.Items) == 0 {
 		fmt.Fprintln(w, "There are no such jobs.")
 		return
 	}
-	t := c.table("KEY", "STATUS", "PRI", "TITLE", "REPO", "NOW", "CHANGED").cuts(3)
+	t := s.table("KEY", "STATUS", "PRI", "TITLE", "REPO", "NOW", "CHANGED").cuts(3)
 	for _, job := range said.Items {
-		t.row(job.Key, painted(string(job.Status)), job.Priority, job.Title, job.Repo, now(job), c.ago(job.UpdatedAt))
+		t.row(job.Key, painted(string(job.Status)), job.Priority, job.Title, job.Repo, now(job), s.ago(job.UpdatedAt))
 	}
 	t.print(w)
 	more(w, said.NextCursor)
@@ -172,7 +172,7 @@ func (f facts) text(name, value string) {
 	}
 }
 
-func (c *cli) wholeJob(w io.Writer, job apiclient.Job) {
+func (s *screen) wholeJob(w io.Writer, job apiclient.Job) {
 	fmt.Fprintf(w, "%s  %s\n", cleanLine(job.Key), cleanLine(job.Title))
 	f := facts{w}
 	f.say("status", words(string(job.Status))+reasonOf(job))
@@ -187,7 +187,7 @@ func (c *cli) wholeJob(w io.Writer, job apiclient.Job) {
 	f.say("waits for", strings.Join(job.DependsOn, ", "))
 	if job.Lease != nil {
 		f.say("agent", fmt.Sprintf("%s in %s, attempt %d, lease ends %s", job.Lease.Agent, job.Lease.Factory, job.Lease.Epoch,
-			c.ago(job.Lease.ExpiresAt)))
+			s.ago(job.Lease.ExpiresAt)))
 		f.say("step", job.CurrentStep)
 	}
 	if job.ProgressPercent != nil {
@@ -206,9 +206,9 @@ func (c *cli) wholeJob(w io.Writer, job apiclient.Job) {
 	f.say("approved", job.ApprovedHead)
 	f.say("merged as", job.MergedCommit)
 	f.say("url", job.URL)
-	f.say("not before", c.agoOf(job.NotBefore))
-	f.say("created", cleanLine(job.CreatedBy)+", "+c.ago(job.CreatedAt))
-	f.say("changed", c.ago(job.UpdatedAt)+", version "+strconv.Itoa(job.Version))
+	f.say("not before", s.agoOf(job.NotBefore))
+	f.say("created", cleanLine(job.CreatedBy)+", "+s.ago(job.CreatedAt))
+	f.say("changed", s.ago(job.UpdatedAt)+", version "+strconv.Itoa(job.Version))
 	f.text("question", job.Question)
 	f.text("answer", job.Answer)
 	f.text("feedback", job.Feedback)

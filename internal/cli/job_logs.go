@@ -132,9 +132,9 @@ func (f *follower) news(ctx context.Context) error {
 }
 
 // logLine prints a line of a log: its time, level, event and message.
-func (c *cli) logLine(line apiclient.LogLine) error {
-	if c.json {
-		return c.rawOf(line)
+func (s *screen) logLine(line apiclient.LogLine) error {
+	if s.json {
+		return s.rawOf(line)
 	}
 	colour := map[apiclient.LogLevel]string{"DEBUG": dim, "WARNING": yellow, "ERROR": red, "CRITICAL": red}[line.Level]
 	at := line.ReceivedAt
@@ -145,7 +145,7 @@ func (c *cli) logLine(line apiclient.LogLine) error {
 	if line.Event != "" {
 		event = cleanLine(line.Event) + ": "
 	}
-	_, err := fmt.Fprintf(c.env.Out, "%s %s %s\n", c.paint(at.Local().Format(time.TimeOnly), dim),
-		c.paint(fmt.Sprintf("%-7s", line.Level), colour), event+cleanLine(line.Message))
+	_, err := fmt.Fprintf(s.env.Out, "%s %s %s\n", s.paint(at.Local().Format(time.TimeOnly), dim),
+		s.paint(fmt.Sprintf("%-7s", line.Level), colour), event+cleanLine(line.Message))
 	return err
 }

@@ -32,7 +32,7 @@ func jobWatch(c *cli) *cobra.Command {
 			return err
 		}
 		if len(args) == 1 {
-			return c.watchJob(cmd.Context(), to, args[0])
+			return watchJob(cmd.Context(), c, to, args[0])
 		}
 		if !c.env.Terminal || c.json {
 			place, err := endOfLog(cmd.Context(), to, apiclient.EventTail{})
@@ -42,14 +42,14 @@ func jobWatch(c *cli) *cobra.Command {
 			from := apiclient.StreamEventsParams{Type: &[]string{"job.*"}, After: some(place)}
 			return follow(cmd.Context(), c, to, from, func(one apiclient.Event) (bool, error) { return false, c.eventLine(one) })
 		}
-		return c.watchBoard(cmd.Context(), to)
+		return watchBoard(cmd.Context(), c, to)
 	}
 	return cmd
 }
 
-// watch looks at once, and again when something happened or a while has passed, until look
+// watchUntil looks at once, and again when something happened or a while has passed, until look
 // says that it is enough.
-func (c *cli) watch(ctx context.Context, to *client.Client, job string, look func() (bool, error)) error {
+func watchUntil(ctx context.Context, c *cli, to *client.Client, job string, look func() (bool, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	place, err := endOfLog(ctx, to, apiclient.EventTail{})
@@ -86,11 +86,11 @@ func (c *cli) watch(ctx context.Context, to *client.Client, job string, look fun
 }
 
 // watchJob tells how a job changes until it ends.
-func (c *cli) watchJob(ctx context.Context, to *client.Client, key string) error {
+func watchJob(ctx context.Context, c *cli, to *client.Client, key string) error {
 	screen := &redrawn{c: c}
 	var last apiclient.Job
 	told := ""
-	err := c.watch(ctx, to, key, func() (bool, error) {
+	err := watchUntil(ctx, c, to, key, func() (bool, error) {
 		body, job, err := readInto[apiclient.Job](to.GetJob(ctx, key))
 		if err != nil {
 			return false, err
@@ -114,8 +114,8 @@ func (c *cli) watchJob(ctx context.Context, to *client.Client, key string) error
 }
 
 // progressLine says how a job is and what is done on it now.
-func (c *cli) progressLine(job apiclient.Job) string {
-	line := cleanLine(job.Key) + " " + c.paint(words(string(job.Status)), paints[string(job.Status)])
+func (s *screen) progressLine(job apiclient.Job) string {
+	line := cleanLine(job.Key) + " " + s.paint(words(string(job.Status)), paints[string(job.Status)])
 	if doing := now(job); doing != "" {
 		line += " (" + cleanLine(doing) + ")"
 	}
@@ -126,11 +126,11 @@ func (c *cli) progressLine(job apiclient.Job) string {
 }
 
 // watchBoard draws the jobs that are not finished, again and again.
-func (c *cli) watchBoard(ctx context.Context, to *client.Client) error {
+func watchBoard(ctx context.Context, c *cli, to *client.Client) error {
 	screen := &redrawn{c: c}
 	open := of("assigned", "running", "in_review", "blocked", "paused", "approved", "ready", "waiting")
 	most, order := watched, apiclient.ListJobsParamsSort("updated")
-	return c.watch(ctx, to, "", func() (bool, error) {
+	return watchUntil(ctx, c, to, "", func() (bool, error) {
 		_, said, err := readInto[apiclient.JobPage](to.ListJobs(ctx, &apiclient.ListJobsParams{Status: &open, Limit: &most, Sort: &order}))
 		if err != nil {
 			return false, err

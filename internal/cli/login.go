@@ -30,7 +30,7 @@ func loginCommand(c *cli) *cobra.Command {
 			"is kept beside it: log in once with each. The token is asked for on a terminal and read from stdin elsewhere.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			server := cmp.Or(strings.Join(args, ""), c.server, c.env.Getenv("FLEETBOARD_URL"))
-			return c.login(cmd.Context(), server, name, tokenFile)
+			return logIn(cmd.Context(), c, server, name, tokenFile)
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", "", "`name` of the context; by default the server's host")
@@ -38,7 +38,7 @@ func loginCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-func (c *cli) login(ctx context.Context, server, name, tokenFile string) error {
+func logIn(ctx context.Context, c *cli, server, name, tokenFile string) error {
 	in := bufio.NewReader(io.LimitReader(c.env.In, maxToken))
 	if server == "" && c.env.AskSecret != nil {
 		fmt.Fprintf(c.env.Err, "Server [%s]: ", localServer)
@@ -52,12 +52,12 @@ func (c *cli) login(ctx context.Context, server, name, tokenFile string) error {
 	if _, err := dial(server, ""); err != nil {
 		return err
 	}
-	token, err := c.readToken(in, tokenFile)
+	token, err := readToken(c, in, tokenFile)
 	if err != nil {
 		return err
 	}
-	c.warnOfPlainHTTP(server)
-	cfg, err := c.loadConfig()
+	warnOfPlainHTTP(c, server)
+	cfg, err := c.env.loadConfig()
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (c *cli) login(ctx context.Context, server, name, tokenFile string) error {
 	}
 	if strings.HasPrefix(token, "fb_enrolment_") {
 		saved.EnrolmentToken = token
-		err = c.checkServer(ctx, server)
+		err = checkServer(ctx, server)
 	} else {
 		saved.Token = token
 		err = checkToken(ctx, server, token)
@@ -79,7 +79,7 @@ func (c *cli) login(ctx context.Context, server, name, tokenFile string) error {
 		return err
 	}
 	cfg.Contexts[name], cfg.Current = saved, name
-	if err := c.saveConfig(cfg); err != nil {
+	if err := c.env.saveConfig(cfg); err != nil {
 		return err
 	}
 	fmt.Fprintf(c.env.Out, "Logged in to %s as context %s.\n", server, name)
@@ -103,7 +103,7 @@ func nameFor(cfg config, server string) string {
 }
 
 // readToken reads the token: of a file, of stdin, or hidden on a terminal.
-func (c *cli) readToken(in io.Reader, file string) (string, error) {
+func readToken(c *cli, in io.Reader, file string) (string, error) {
 	var raw []byte
 	var err error
 	switch {
@@ -132,7 +132,7 @@ func (c *cli) readToken(in io.Reader, file string) (string, error) {
 }
 
 // checkServer asks something that needs no token.
-func (c *cli) checkServer(ctx context.Context, server string) error {
+func checkServer(ctx context.Context, server string) error {
 	to, err := dial(server, "")
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func checkToken(ctx context.Context, server, token string) error {
 }
 
 // warnOfPlainHTTP says that a token goes over a network as it is.
-func (c *cli) warnOfPlainHTTP(server string) {
+func warnOfPlainHTTP(c *cli, server string) {
 	if strings.HasPrefix(server, "http://") && !loopback(server) {
 		fmt.Fprintf(c.env.Err, "Warning: %s is plain http: whoever is on the way can read the token. Use https.\n", server)
 	}
@@ -165,11 +165,11 @@ func logoutCommand(c *cli) *cobra.Command {
 		Long: "Forgets the current context, or that of --context, with its tokens. They stay good until they are\n" +
 			"revoked in the browser under Settings, Tokens.",
 		RunE: func(*cobra.Command, []string) error {
-			cfg, err := c.loadConfig()
+			cfg, err := c.env.loadConfig()
 			if err != nil {
 				return err
 			}
-			return c.removeContext(cfg, cmp.Or(c.context, cfg.Current))
+			return removeContext(c, cfg, cmp.Or(c.context, cfg.Current))
 		},
 	}
 }

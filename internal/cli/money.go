@@ -97,12 +97,12 @@ func budgetID(ctx context.Context, to *client.Client, name string) (string, erro
 	return found, nil
 }
 
-func (c *cli) tableOfBudgets(w io.Writer, said apiclient.BudgetList) {
+func (s *screen) tableOfBudgets(w io.Writer, said apiclient.BudgetList) {
 	if len(said.Items) == 0 {
 		fmt.Fprintln(w, "There are no budgets.")
 		return
 	}
-	t := c.table("NAME", "OF", "PERIOD", "LIMIT", "SETTLED", "RESERVED", "FREE", "LASTS", "ID").cuts(0)
+	t := s.table("NAME", "OF", "PERIOD", "LIMIT", "SETTLED", "RESERVED", "FREE", "LASTS", "ID").cuts(0)
 	for _, b := range said.Items {
 		t.row(b.Name, scopeOf(b), b.Period, orNone(b.State.LimitUSD), dollars(b.State.SettledUSD), dollars(b.State.ReservedUSD),
 			orNone(b.State.RemainingUSD), verdict(b), b.ID)
@@ -131,19 +131,19 @@ func verdict(b apiclient.Budget) cell {
 	return cell{words(said), map[string]string{"enough": green, "runs_out": yellow, "throttle": yellow, "exhausted": red}[said]}
 }
 
-func (c *cli) wholeBudget(w io.Writer, b apiclient.Budget) {
+func (s *screen) wholeBudget(w io.Writer, b apiclient.Budget) {
 	fmt.Fprintln(w, cleanLine(b.Name))
 	say := facts{w}
 	say.say("id", b.ID)
 	say.say("of", scopeOf(b))
-	say.say("period", fmt.Sprintf("%s in %s, since %s", b.Period, b.Timezone, c.ago(b.State.PeriodStart)))
-	say.say("ends", c.agoOf(b.State.PeriodEnd))
+	say.say("period", fmt.Sprintf("%s in %s, since %s", b.Period, b.Timezone, s.ago(b.State.PeriodStart)))
+	say.say("ends", s.agoOf(b.State.PeriodEnd))
 	say.say("limit", orNone(b.State.LimitUSD))
 	say.say("settled", dollars(b.State.SettledUSD))
 	say.say("reserved", dollars(b.State.ReservedUSD))
 	say.say("free", orNone(b.State.RemainingUSD))
 	say.say("lasts", verdict(b).text)
-	say.say("used up", c.agoOf(b.Projection.ExhaustedAtP50))
+	say.say("used up", s.agoOf(b.Projection.ExhaustedAtP50))
 	if !b.Hard {
 		say.say("kind", "soft: it only tells")
 	}
@@ -189,8 +189,8 @@ func usageCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-func (c *cli) tableOfUsage(w io.Writer, said apiclient.UsageSummary) {
-	t := c.table("GROUP", "COST", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "UNPRICED").cuts(0)
+func (s *screen) tableOfUsage(w io.Writer, said apiclient.UsageSummary) {
+	t := s.table("GROUP", "COST", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "UNPRICED").cuts(0)
 	line := func(name string, u apiclient.Usage) {
 		cost := "unknown"
 		if u.CostUSD != nil {

@@ -52,7 +52,7 @@ func yes(is bool) string {
 	return ""
 }
 
-func (c *cli) wholeProduct(w io.Writer, one apiclient.Product) {
+func (s *screen) wholeProduct(w io.Writer, one apiclient.Product) {
 	fmt.Fprintln(w, cleanLine(one.Name))
 	say := facts{w}
 	say.say("repos", strings.Join(one.Repos, ", "))

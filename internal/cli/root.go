@@ -17,14 +17,19 @@ import (
 
 // cli is one run of the command.
 type cli struct {
-	env             Env
+	screen
 	context, server string
-	json, noColor   bool
+}
+
+// screen is where a command prints, for people or for programs.
+type screen struct {
+	env           Env
+	json, noColor bool
 }
 
 // Run carries out a command line and returns the exit code.
 func Run(ctx context.Context, args []string, env Env) int {
-	c := &cli{env: env}
+	c := &cli{screen: screen{env: env}}
 	root := c.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -39,7 +44,9 @@ func Run(ctx context.Context, args []string, env Env) int {
 }
 
 // NewRoot is the tree of commands, for its description.
-func NewRoot() *cobra.Command { return (&cli{env: Env{Out: io.Discard, Err: io.Discard}}).root() }
+func NewRoot() *cobra.Command {
+	return (&cli{screen: screen{env: Env{Out: io.Discard, Err: io.Discard}}}).root()
+}
 
 func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
@@ -118,59 +125,59 @@ func calls(operations ...string) map[string]string {
 
 // complain says in a sentence what went wrong, with the fields that are refused; with
 // --json it passes on the server's own refusal.
-func (c *cli) complain(err error) {
+func (s *screen) complain(err error) {
 	problem, refused := errors.AsType[*client.Problem](err)
-	if refused && c.json {
-		fmt.Fprintln(c.env.Err, strings.TrimSpace(string(problem.Body)))
+	if refused && s.json {
+		fmt.Fprintln(s.env.Err, strings.TrimSpace(string(problem.Body)))
 		return
 	}
 	if errors.Is(err, context.Canceled) {
-		fmt.Fprintln(c.env.Err, "fleet: interrupted")
+		fmt.Fprintln(s.env.Err, "fleet: interrupted")
 		return
 	}
 	if !refused {
-		fmt.Fprintln(c.env.Err, "fleet:", cleanLine(err.Error()))
+		fmt.Fprintln(s.env.Err, "fleet:", cleanLine(err.Error()))
 		return
 	}
 	said := problem.Detail
 	if said == "" {
 		said = problem.Title
 	}
-	fmt.Fprintln(c.env.Err, "fleet:", cleanLine(said))
+	fmt.Fprintln(s.env.Err, "fleet:", cleanLine(said))
 	if problem.Fields == nil {
 		return
 	}
 	for _, name := range sortedKeys(*problem.Fields) {
-		fmt.Fprintf(c.env.Err, "  %s %s\n", cleanLine(name), cleanLine((*problem.Fields)[name]))
+		fmt.Fprintf(s.env.Err, "  %s %s\n", cleanLine(name), cleanLine((*problem.Fields)[name]))
 	}
 }
 
 // show prints the API's answer: as it came with --json, and else for people.
-func (c *cli) show(body []byte, human func(w io.Writer)) error {
-	if !c.json {
-		human(c.env.Out)
+func (s *screen) show(body []byte, human func(w io.Writer)) error {
+	if !s.json {
+		human(s.env.Out)
 		return nil
 	}
-	return c.raw(body)
+	return s.raw(body)
 }
 
 // raw passes an answer on. On a terminal what could control it is written as JSON allows.
-func (c *cli) raw(body []byte) error {
+func (s *screen) raw(body []byte) error {
 	text := strings.TrimRight(string(body), "\n")
-	if c.env.Terminal {
+	if s.env.Terminal {
 		text = escapeControls(text)
 	}
-	_, err := fmt.Fprintln(c.env.Out, text)
+	_, err := fmt.Fprintln(s.env.Out, text)
 	return err
 }
 
 // rawOf prints a part of an answer as JSON in a line.
-func (c *cli) rawOf(part any) error {
+func (s *screen) rawOf(part any) error {
 	body, err := json.Marshal(part)
 	if err != nil {
 		return err
 	}
-	return c.raw(body)
+	return s.raw(body)
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -10,7 +10,7 @@ import (
 // table is rows of cells in columns that are as wide as their widest cell. Colour is put on
 // after the widths are known. The widest column gives way where the terminal is narrow.
 type table struct {
-	c     *cli
+	s     *screen
 	head  []string
 	rows  [][]cell
 	wraps int // the column that is cut where a row is too long; -1 for none
@@ -32,7 +32,7 @@ const (
 	blue   = "34"
 )
 
-func (c *cli) table(head ...string) *table { return &table{c: c, head: head, wraps: -1} }
+func (s *screen) table(head ...string) *table { return &table{s: s, head: head, wraps: -1} }
 
 // cuts names the column that gives way on a narrow terminal.
 func (t *table) cuts(column int) *table {
@@ -75,11 +75,11 @@ func (t *table) print(w io.Writer) {
 
 // narrow makes the column that gives way as narrow as the terminal wants, within reason.
 func (t *table) narrow(widths []int) {
-	if t.wraps < 0 || !t.c.env.Terminal || t.c.env.Width == nil {
+	if t.wraps < 0 || !t.s.env.Terminal || t.s.env.Width == nil {
 		return
 	}
 	const least = 12
-	room := t.c.env.Width()
+	room := t.s.env.Width()
 	if room <= 0 {
 		return
 	}
@@ -97,7 +97,7 @@ func (t *table) line(w io.Writer, row []cell, widths []int) {
 	var b strings.Builder
 	for i, one := range row {
 		text := cut(one.text, widths[i])
-		b.WriteString(t.c.paint(text, one.paint))
+		b.WriteString(t.s.paint(text, one.paint))
 		if i < len(row)-1 {
 			b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)) + gap)
 		}
@@ -114,8 +114,8 @@ func cut(text string, width int) string {
 }
 
 // paint colours a text where a person looks at a terminal that wants it.
-func (c *cli) paint(text, colour string) string {
-	if colour == plain || text == "" || !c.env.Terminal || c.noColor || c.env.Getenv("NO_COLOR") != "" || c.env.Getenv("TERM") == "dumb" {
+func (s *screen) paint(text, colour string) string {
+	if colour == plain || text == "" || !s.env.Terminal || s.noColor || s.env.Getenv("NO_COLOR") != "" || s.env.Getenv("TERM") == "dumb" {
 		return text
 	}
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
