@@ -34,6 +34,7 @@ run:
 .PHONY: fleet
 fleet:
 	@go build -trimpath -ldflags "-s -w" -o bin/fleet ./cmd/fleet
+	@echo "bin/fleet has $$(($$(wc -c <bin/fleet) / 1000)) KB"
 
 ## demo: a server of its own with three workers on small repositories, and a stream of jobs
 .PHONY: demo

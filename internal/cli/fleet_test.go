@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -180,6 +182,18 @@ func TestCompletion(t *testing.T) {
 	}
 	w.env["FLEETBOARD_URL"] = "http://127.0.0.1:1"
 	w.fleet("__complete", "job", "show", "").ok()
+}
+
+// TestCompletionDoesNotWait: a server that gives no answer keeps no shell waiting.
+func TestCompletionDoesNotWait(t *testing.T) {
+	t.Parallel()
+	w := newPerson(t)
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	t.Cleanup(silent.Close)
+	w.env["FLEETBOARD_URL"], w.env["FLEETBOARD_TOKEN"] = silent.URL, "fb_person_x"
+	if out := w.fleet("__complete", "job", "show", "").ok(); out != ":4\n" {
+		t.Errorf("it offers %q", out)
+	}
 }
 
 // words splits a line as a shell does that completes at the bar.
