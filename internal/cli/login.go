@@ -119,7 +119,7 @@ func readToken(c *cli, in io.Reader, file string) (string, error) {
 		raw, err = io.ReadAll(in)
 	}
 	if err != nil {
-		return "", fmt.Errorf("the token cannot be read: %w", err)
+		return "", fail(exitUsage, "the token cannot be read: %w", err)
 	}
 	token := strings.TrimSpace(string(raw))
 	if token == "" {

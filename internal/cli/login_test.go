@@ -50,6 +50,53 @@ func TestLogin(t *testing.T) {
 	}
 }
 
+// TestLoginAsks: on a terminal the server and the token are asked for, and the token is
+// read where it is not shown. A file may have it as well.
+func TestLoginAsks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	token := w.owner
+	clear(w.env)
+	w.secret = token
+	r := w.fleetIn(w.url+"\n", "login", "--name", "work").ends(0)
+	if strings.Contains(r.out+r.err, token) || !strings.Contains(r.err, "Token (it is not shown): ") || !strings.Contains(r.out, w.url+" as context work") {
+		t.Errorf("login said %q and %q", r.out, r.err)
+	}
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.secret = "fb_person_other"
+	w.fleet("login", w.url, "--name", "home", "--token-file", file).ok()
+	w.fleet("context", "use", "work").ok()
+	w.fleet("context", "remove", "home").ok()
+	w.fleet("job", "list").ok()
+	w.fleet("login", w.url, "--token-file", file+"s").ends(2)
+}
+
+// TestTokensAreNotLaidOpen: plain http over a network is warned about before the token
+// goes there, and the doctor finds a file that others can read.
+func TestTokensAreNotLaidOpen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if said := w.fleetIn("fb_person_x", "login", "http://fleetboard.invalid").ends(6).err; !strings.HasPrefix(said, "Warning: ") {
+		t.Errorf("login said %q", said)
+	}
+	if said := w.fleetIn(w.owner, "login", w.url).ends(0).err; said != "" {
+		t.Errorf("on this machine it said %q", said)
+	}
+	if err := os.Chmod(filepath.Join(w.home, "config", "fleet", "config.json"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if said := w.fleet("doctor").ends(1).out; !strings.Contains(said, "others can read the tokens") {
+		t.Errorf("the doctor said %s", said)
+	}
+	w.fleet("context", "use", "127.0.0.1").ok()
+	if said := w.fleet("doctor").ok(); !strings.Contains(said, "for you alone") {
+		t.Errorf("the doctor said %s", said)
+	}
+}
+
 // TestLoginRefusesBadTokens: nothing is kept that the server does not know.
 func TestLoginRefusesBadTokens(t *testing.T) {
 	t.Parallel()

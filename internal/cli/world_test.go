@@ -48,6 +48,7 @@ type world struct {
 	env              map[string]string
 	now              time.Time
 	terminal         bool
+	secret           string // what is typed where a token is asked for
 
 	mu     sync.Mutex
 	called map[string]bool // operations of the API
@@ -231,7 +232,7 @@ func (w *world) fleetIn(in string, args ...string) ran {
 
 // around is what a command finds.
 func (w *world) around(in string, out, complaints *buffer) cli.Env {
-	return cli.Env{In: strings.NewReader(in), Out: out, Err: complaints, Getenv: func(name string) string { return w.env[name] },
+	e := cli.Env{In: strings.NewReader(in), Out: out, Err: complaints, Getenv: func(name string) string { return w.env[name] },
 		ConfigDir: filepath.Join(w.home, "config", "fleet"), StateDir: filepath.Join(w.home, "state", "fleet"),
 		Now: func() time.Time {
 			if w.now.IsZero() {
@@ -240,6 +241,10 @@ func (w *world) around(in string, out, complaints *buffer) cli.Env {
 			return w.now
 		},
 		Pause: 5 * time.Millisecond, Terminal: w.terminal, Width: func() int { return 100 }}
+	if w.secret != "" {
+		e.AskSecret = func() (string, error) { return w.secret, nil }
+	}
+	return e
 }
 
 // ok fails the test where the command did not end with 0, and returns what it printed.
