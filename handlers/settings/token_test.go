@@ -168,7 +168,7 @@ func TestConnectPage(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	doc := handlertest.Page(t, d.Get("/settings/connect"), http.StatusOK)
 	handlertest.WantText(t, doc, "#connect-environment", `export FLEETBOARD_ENROLMENT_TOKEN="$(cat /data/enrolment-token)"`)
-	handlertest.WantText(t, doc, "#connect-worker", `FLEETBOARD_ENROLMENT_TOKEN="$(cat /data/enrolment-token)" fleet worker --repos ~/src`)
+	handlertest.WantText(t, doc, "#connect-worker", "fleet worker --repos ~/src")
 	handlertest.WantText(t, doc, "#connect-agent", `curl -fsSO "$FLEETBOARD_URL/agent.sh" && bash agent.sh`)
 	handlertest.WantCount(t, doc, "details#connect-calls:not([open]) #connect-register", 1)
 	handlertest.WantCount(t, doc, "#connect-form", 1)

@@ -112,7 +112,7 @@ func (d *demo) furnish(ctx context.Context) error {
 			return err
 		}
 	}
-	dollars := map[string]string{"": "40", "payments": "12"}
+	dollars := map[string]string{"": "400", "payments": "60"}
 	for product, limit := range dollars {
 		b := apiclient.NewBudget{
 			Name:     "All work, by the day",

@@ -134,14 +134,21 @@ func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 		end.completion.Commit, end.completion.Branch = &commit, &a.tree.Branch
 	}
 	end.completion.FilesTouched = &diff.Files
-	end.completion.Result = diffResult(diff, a.told.secret)
+	end.completion.Result = a.result(diff)
 	return end
 }
 
-// diffResult is what the review page shows of the changes.
-func diffResult(d repos.Diff, secret *redact.Redactor) json.RawMessage {
-	raw, err := json.Marshal(map[string]any{"files_changed": len(d.Files), "lines_added": d.Added, "lines_deleted": d.Deleted,
-		"patch": secret.Text(d.Patch), "patch_truncated": d.Truncated})
+// result is what the review page shows of the work: the changes, whether the check passed,
+// and a doubt where the changes are too long to be shown whole.
+func (a *attempt) result(d repos.Diff) json.RawMessage {
+	said := map[string]any{"files_changed": len(d.Files), "insertions": d.Added, "deletions": d.Deleted, "diff": a.told.secret.Text(d.Patch)}
+	if a.w.Check != "" {
+		said["check: "+a.w.Check] = true
+	}
+	if d.Truncated {
+		said["whole_diff_shown"] = false
+	}
+	raw, err := json.Marshal(said)
 	if err != nil {
 		return nil // texts and numbers only
 	}

@@ -24,14 +24,14 @@ func AgentStart() []string {
 	}
 }
 
-// WorkerStart is the line that starts a worker on the repositories below ~/src, with the
+// WorkerStart is the line, broken for the eye, that starts a worker on the repositories below ~/src, with the
 // server and the token of AgentEnvironment.
 func WorkerStart(server, token, file string) []string {
-	said := make([]string, 0, 3)
-	for _, line := range AgentEnvironment(server, token, file) {
-		said = append(said, strings.TrimPrefix(line, "export "))
+	var said []string
+	for i, line := range AgentEnvironment(server, token, file) {
+		said = append(said, strings.Repeat("  ", i)+strings.TrimPrefix(line, "export ")+` \`)
 	}
-	return []string{strings.Join(append(said, "fleet worker --repos ~/src"), " ")}
+	return append(said, "  fleet worker --repos ~/src")
 }
 
 // DemoRepo is the repository that AgentStart makes, by its name on the board.
