@@ -34,7 +34,7 @@ func TestThirtyJobsUnderKills(t *testing.T) {
 		keys = append(keys, s.submitAs(apiclient.NewJob{Title: "One of thirty", Repo: new("ledger"), MaxRetries: &many, MaxLost: &many, RetryBackoffSeconds: new(1)},
 			step{"step": "begins", "run": work}, step{"step": "goes on", "sleep_ms": 2500}, step{"run": work}))
 	}
-	m := &monkey{s: s, workers: workers, cut: cut, draw: rand.New(rand.NewPCG(uint64(seed), 0))} //nolint:gosec // a seed that is printed
+	m := &monkey{s: s, workers: workers, cut: cut, draw: rand.New(rand.NewPCG(uint64(seed), 0))}
 	m.rage(time.Duration(seconds) * time.Second)
 	for _, key := range keys {
 		s.untilStatus(key, apiclient.JobStatusCompleted)

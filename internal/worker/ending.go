@@ -141,7 +141,8 @@ func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 // result is what the review page shows of the work: the changes, whether the check passed,
 // and a doubt where the changes are too long to be shown whole.
 func (a *attempt) result(d repos.Diff) json.RawMessage {
-	said := map[string]any{"files_changed": len(d.Files), "insertions": d.Added, "deletions": d.Deleted, "diff": a.told.secret.Text(d.Patch)}
+	said := map[string]any{"files_changed": len(d.Files), "insertions": d.Added, "deletions": d.Deleted,
+		"diff": a.told.secret.Text(d.Patch)}
 	if a.w.Check != "" {
 		said["check: "+a.w.Check] = true
 	}

@@ -58,7 +58,7 @@ const (
 // says that it could not be started; it is exec.ErrNotFound where there is no such
 // program.
 func Run(ctx context.Context, s Spec) (Exit, error) {
-	cmd := exec.Command(s.Argv[0], s.Argv[1:]...) //nolint:gosec,noctx // the program is the operator's choice; ctx ends the group below
+	cmd := exec.Command(s.Argv[0], s.Argv[1:]...) //nolint:noctx // the program is the operator's choice; ctx ends the group below
 	cmd.Dir, cmd.Env, cmd.WaitDelay = s.Dir, s.Env, stdinDelay
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if s.Stdin != "" {
