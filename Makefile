@@ -47,6 +47,13 @@ demo: fleet
 test: deps check-fmt vet lint check-generated test-go test-browser test-factory test-life test-chaos
 	$(call step,all checks passed)
 
+## test-agents: the tests with the real Codex and OpenCode (1 GB from npm)
+.PHONY: test-agents
+test-agents:
+	$(call step,Codex and OpenCode)
+	@tools/ensure-engines.sh all
+	@tools/run-go-tests.sh -count=1 -timeout 10m -tags agents -run 'TestCodex|TestOpenCode' ./internal/engines
+
 # What is fuzzed: each package and target there is. One that fails leaves its input under testdata.
 FUZZ = $(shell grep -roE --include='*_test.go' '^func Fuzz\w+' $(CODE) | sed -E 's,/[^/]+:func ,:,')
 
@@ -119,6 +126,7 @@ help:
 deps:
 	$(call step,what the tests need)
 	@tools/ensure-test-deps.sh
+	@tools/ensure-engines.sh
 
 .PHONY: check-fmt
 check-fmt: $(BIN)/templ

@@ -12,6 +12,12 @@ func ByName(name string) (Engine, error) {
 		return Command(line), nil
 	}
 	switch name {
+	case "claude":
+		return Claude(Options{}), nil
+	case "codex":
+		return Codex(Options{}), nil
+	case "opencode":
+		return OpenCode(Options{}), nil
 	case "scripted":
 		return Scripted(), nil
 	}

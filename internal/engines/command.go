@@ -45,7 +45,7 @@ func shell(ctx context.Context, task Task, line string, tell func(Event)) (Resul
 	last := ""
 	exit, err := process.Run(
 		ctx,
-		process.Spec{Argv: []string{"sh", "-c", line}, Dir: task.Dir, Env: task.Env, Stdin: task.Prompt, Grace: Grace,
+		process.Spec{Argv: []string{"sh", "-c", line}, Dir: task.Dir, Env: task.Env, Stdin: task.Prompt, Mark: task.mark(), Grace: Grace,
 			Line: func(s process.Stream, raw []byte) {
 				text := strings.ToValidUTF8(string(raw), "?")
 				if strings.TrimSpace(text) == "" {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"fleetboard/handlers/api/apiclient"
+	"fleetboard/internal/engines/process"
 	"fleetboard/internal/worker/outbox"
 	"fleetboard/internal/worker/repos"
 )
@@ -26,7 +27,7 @@ func (w *Worker) recover(ctx context.Context) error {
 	if len(reports)+len(left) == 0 {
 		return nil
 	}
-	killMarked(w.marker())
+	process.KillMarked(w.marker())
 	reported := map[leaseID]bool{}
 	for _, r := range reports {
 		reported[leaseID{r.Job, r.Epoch}] = true

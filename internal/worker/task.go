@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"path/filepath"
 	"strconv"
+
+	"fleetboard/internal/engines/process"
 )
 
 // marker is a variable that all processes have that this worker starts.
@@ -29,7 +31,7 @@ func (a *attempt) attemptMarker() string {
 }
 
 // killLeftOvers kills what an engine left running.
-func (a *attempt) killLeftOvers() { killMarked(a.attemptMarker()) }
+func (a *attempt) killLeftOvers() { process.KillMarked(a.attemptMarker()) }
 
 // script is what the scripted engine plays: the job's own, or its command.
 func (a *attempt) script() []byte {

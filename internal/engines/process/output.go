@@ -26,6 +26,7 @@ type output struct {
 	mu      sync.Mutex
 	tail    tail
 	readers sync.WaitGroup
+	over    chan struct{} // closed when all has been told
 }
 
 // newOutput makes the pipes.
@@ -33,7 +34,7 @@ func newOutput(s Spec) (*output, error) {
 	if s.MaxLine == 0 {
 		s.MaxLine = MaxLine
 	}
-	o := &output{spec: s}
+	o := &output{spec: s, over: make(chan struct{})}
 	for i, stream := range []Stream{Stdout, Stderr} {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -62,6 +63,10 @@ func (o *output) read() {
 			lines(p, o.spec.MaxLine, func(line []byte) { o.line(p.stream, line) })
 		})
 	}
+	go func() {
+		o.readers.Wait()
+		close(o.over)
+	}()
 }
 
 // finish waits until what the program printed has been told, now that it has ended.
@@ -70,7 +75,7 @@ func (o *output) finish() {
 		p.ended.Store(true)
 		_ = p.r.SetReadDeadline(time.Now()) // a read that waits looks at ended
 	}
-	o.readers.Wait()
+	<-o.over
 	for _, p := range o.pipes {
 		_ = p.r.Close() // all is read
 	}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -28,6 +27,9 @@ type Spec struct {
 	Argv []string
 	Dir  string
 	Env  []string // the whole environment
+	// Mark is a variable, as "NAME=value", that no other program has: on Linux those that
+	// inherited it are killed at the end, also where they have left the group. "" is none.
+	Mark string
 	// Stdin is what the program reads; "" is nothing.
 	Stdin string
 	// Grace is how long it may take to end once it is asked to.
@@ -54,12 +56,15 @@ const (
 )
 
 // Run runs a program until it ends. When ctx ends, its process group gets SIGTERM, and
-// SIGKILL after Grace. What the program leaves running in its group is killed. The error
-// says that it could not be started; it is exec.ErrNotFound where there is no such
-// program.
+// SIGKILL after Grace. What a program that ends by itself leaves running in its group is
+// killed. The error says that it could not be started; it is exec.ErrNotFound where there
+// is no such program.
 func Run(ctx context.Context, s Spec) (Exit, error) {
-	cmd := exec.Command(s.Argv[0], s.Argv[1:]...) //nolint:noctx // the program is the operator's choice; ctx ends the group below
+	cmd := exec.Command(s.Argv[0], s.Argv[1:]...) //nolint:noctx // ctx ends the whole group, below
 	cmd.Dir, cmd.Env, cmd.WaitDelay = s.Dir, s.Env, stdinDelay
+	if s.Mark != "" {
+		cmd.Env = append(s.Env[:len(s.Env):len(s.Env)], s.Mark)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if s.Stdin != "" {
 		cmd.Stdin = strings.NewReader(s.Stdin)
@@ -74,14 +79,26 @@ func Run(ctx context.Context, s Spec) (Exit, error) {
 		return Exit{}, err
 	}
 	out.read()
-	ended := make(chan struct{})
-	var guard sync.WaitGroup
-	guard.Go(func() { endGroup(ctx, cmd.Process.Pid, s.Grace, ended) })
-	_ = cmd.Wait()                                      // its state says how it ended
+	ended, guarded := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(guarded)
+		endGroup(ctx, cmd.Process.Pid, s.Grace, ended)
+	}()
+	_ = cmd.Wait() // its state says how it ended
+	if ctx.Err() != nil {
+		// Others of the group were asked to end too, and end what they have started.
+		select {
+		case <-out.over:
+		case <-guarded:
+		}
+	}
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the group may be empty
+	if s.Mark != "" {
+		KillMarked(s.Mark)
+	}
 	close(ended)
 	out.finish()
-	guard.Wait()
+	<-guarded
 	return Exit{Status: status(cmd.ProcessState), Tail: out.tail.String()}, nil
 }
 

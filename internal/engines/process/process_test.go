@@ -129,6 +129,9 @@ func TestWhoLeftTheGroupIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// sleeper tells its process once it is what a signal ends.
+const sleeper = `sh -c 'echo $$; exec sleep 1000'`
+
 func TestTheGroupEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -137,8 +140,10 @@ func TestTheGroupEndsWithTheContext(t *testing.T) {
 		status int
 		said   string
 	}{
-		"asked":  {`trap 'echo bye; exit 7' TERM; sleep 1000 & echo $!; wait`, time.Hour, 7, "stdout bye"},
-		"killed": {`trap '' TERM; sleep 1000 & echo $!; while :; do wait; done`, time.Millisecond, 128 + 9, ""},
+		"asked": {`trap 'echo bye; exit 7' TERM; ` + sleeper + ` & wait`, time.Minute, 7, "stdout bye"},
+		"a child is slower than the program": {`trap 'exit 7' TERM; sh -c "trap 'while kill -0 \$PPID; do :; done; echo bye; exit' TERM; ` + strings.ReplaceAll(sleeper, "$", `\$`) + ` & wait" & wait`,
+			time.Minute, 7, "stdout bye"},
+		"killed": {`trap '' TERM; ` + sleeper + ` & while :; do wait; done`, time.Millisecond, 128 + 9, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

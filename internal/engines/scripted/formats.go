@@ -9,7 +9,10 @@ import (
 // output.
 func (m *model) messages(s *stream, in request) {
 	isResult := func(i item) bool { return bytes.Contains(i.Content, []byte(`"tool_result"`)) }
-	step, shell := m.step(in, in.Messages, isResult, "Bash")
+	step, call, ok := m.step(s, in, in.Messages, isResult, "Bash")
+	if !ok {
+		return
+	}
 	u := step.Usage
 	usage := object{"input_tokens": u.Input, "cache_read_input_tokens": u.CacheRead,
 		"cache_creation_input_tokens": u.CacheWrite + u.CacheWrite1h,
@@ -24,10 +27,10 @@ func (m *model) messages(s *stream, in request) {
 	}
 	block(0, object{"type": "text", "text": ""}, object{"type": "text_delta", "text": step.Text})
 	reason := "end_turn"
-	if step.Command != "" {
+	if call != nil {
 		reason = "tool_use"
-		block(1, object{"type": "tool_use", "id": s.id("toolu"), "name": shell, "input": object{}},
-			object{"type": "input_json_delta", "partial_json": raw(object{"command": step.Command, "description": "Scripted"})})
+		block(1, object{"type": "tool_use", "id": s.id("toolu"), "name": call.name, "input": object{}},
+			object{"type": "input_json_delta", "partial_json": raw(call.arguments)})
 	}
 	s.send("message_delta", object{"delta": object{"stop_reason": reason, "stop_sequence": nil}, "usage": object{"input_tokens": u.Input,
 		"cache_read_input_tokens": u.CacheRead, "cache_creation_input_tokens": u.CacheWrite + u.CacheWrite1h, "output_tokens": u.Output}})
@@ -40,17 +43,20 @@ func (u Usage) all() int { return u.Input + u.CacheRead + u.CacheWrite + u.Cache
 // responses is OpenAI's newer format.
 func (m *model) responses(s *stream, in request) {
 	isResult := func(i item) bool { return i.Type == "function_call_output" }
-	step, shell := m.step(in, in.Input, isResult, "exec_command", "shell_command", "shell")
+	step, call, ok := m.step(s, in, in.Input, isResult, "exec_command", "shell_command", "shell")
+	if !ok {
+		return
+	}
 	s.send("response.created", object{"response": object{"id": s.id("resp")}})
 	s.send("response.output_item.done", object{"output_index": 0, "item": object{"type": "message", "id": s.id("item"), "role": "assistant",
 		"content": []any{object{"type": "output_text", "text": step.Text}}}})
-	if step.Command != "" {
-		argument := "command"
-		if shell == "exec_command" {
-			argument = "cmd"
+	if call != nil {
+		item := object{"type": "function_call", "id": s.id("fc"), "call_id": s.id("call"),
+			"name": call.name, "arguments": raw(call.arguments)}
+		if call.namespace != "" {
+			item["namespace"] = call.namespace
 		}
-		s.send("response.output_item.done", object{"output_index": 1, "item": object{"type": "function_call", "id": s.id("fc"),
-			"call_id": s.id("call"), "name": shell, "arguments": raw(object{argument: step.Command})}})
+		s.send("response.output_item.done", object{"output_index": 1, "item": item})
 	}
 	u := step.Usage
 	s.send("response.completed", object{"response": object{"id": s.id("resp"), "usage": object{
@@ -60,7 +66,10 @@ func (m *model) responses(s *stream, in request) {
 
 // completions is OpenAI's older format, which others speak too.
 func (m *model) completions(s *stream, in request) {
-	step, shell := m.step(in, in.Messages, func(i item) bool { return i.Role == "tool" }, "bash")
+	step, call, ok := m.step(s, in, in.Messages, func(i item) bool { return i.Role == "tool" }, "bash")
+	if !ok {
+		return
+	}
 	chunk := func(choices []any, more object) {
 		data := object{"id": s.id("chatcmpl"), "object": "chat.completion.chunk", "created": 1, "model": in.Model, "choices": choices}
 		for field, value := range more {
@@ -73,10 +82,10 @@ func (m *model) completions(s *stream, in request) {
 	}
 	choice(object{"role": "assistant", "content": step.Text}, nil)
 	finish := "stop"
-	if step.Command != "" {
+	if call != nil {
 		finish = "tool_calls"
 		choice(object{"tool_calls": []any{object{"index": 0, "id": s.id("call"), "type": "function",
-			"function": object{"name": shell, "arguments": raw(object{"command": step.Command, "description": "Scripted"})}}}}, nil)
+			"function": object{"name": call.name, "arguments": raw(call.arguments)}}}}, nil)
 	}
 	choice(object{}, finish)
 	u := step.Usage

@@ -1,10 +1,25 @@
 package scripted
 
-// Step is one answer of the model.
+// Step is one answer of the model: with Command it asks for the shell, with Tool for another
+// tool, with neither it ends the turn.
 type Step struct {
 	Text    string
-	Command string // for the shell; "" ends the turn
-	Usage   Usage
+	Command string
+	// Tool is the end of the name of a tool, such as "ask_person" for one of an MCP server,
+	// which programs name after the server too. Where none is offered, the text says so
+	// and the turn ends.
+	Tool      string
+	Arguments map[string]any
+	Usage     Usage
+	// Refuse comes before the answer.
+	Refuse Refuse
+}
+
+// Refuse is an error instead of an answer, for the first Times calls that would get it.
+type Refuse struct {
+	Status     int // of HTTP, such as 429
+	Times      int
+	RetryAfter int // seconds that the header says; 0 for none
 }
 
 // Usage is what an answer used. Each token is in one number only; those of reasoning are

@@ -1,4 +1,4 @@
-package worker
+package process
 
 import (
 	"bytes"
@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// killMarked kills all processes of this user that have a variable, as "NAME=value", in
+// KillMarked kills all processes of this user that have a variable, as "NAME=value", in
 // the environment that they were started with: also those that have left their group.
-func killMarked(variable string) {
+func KillMarked(variable string) {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is good
 	for _, file := range files {
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
