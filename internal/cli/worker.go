@@ -28,7 +28,7 @@ type workerFlags struct {
 }
 
 // defaultEngines are looked for where --engine names none.
-var defaultEngines = []string{"scripted"}
+var defaultEngines = []string{"claude", "codex", "opencode"}
 
 func (c *cli) workerCommand() *cobra.Command {
 	var f workerFlags
