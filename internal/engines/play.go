@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"fleetboard/internal/engines/transcript"
@@ -48,20 +50,24 @@ func (scripted) Name() string { return "scripted" }
 // Probe always finds it.
 func (scripted) Probe(context.Context) (string, error) { return "1.0", nil }
 
-// Run plays the task's script. A session that goes on plays it from after the question
-// that ended it before.
+// Run plays the task's script. A session that goes on plays it from after the last question
+// that it asked.
 func (scripted) Run(ctx context.Context, task Task, tell func(Event)) (Result, error) {
 	script, unreadable := readScript(task.Script)
 	if unreadable != nil {
 		return Result{Failure: unreadable}, nil
 	}
-	tell(Event{Session: "script-" + task.RunID})
-	steps := script.Steps
+	begin := 0
 	if task.Session != "" {
-		steps = afterQuestion(steps)
+		n, err := strconv.Atoi(strings.TrimPrefix(task.Session, sessionPrefix))
+		if err != nil || n < 0 || n > len(script.Steps) {
+			return Result{Failure: &Failure{Kind: "other", Message: "There is no session " + task.Session + ".", Retryable: true}}, nil
+		}
+		begin = n
 	}
-	for i, s := range steps {
-		r, over, err := play(ctx, task, i, s, tell)
+	tell(sessionAt(begin))
+	for i, s := range script.Steps[begin:] {
+		r, over, err := play(ctx, task, begin+i, s, tell)
 		if over || err != nil {
 			return r, err
 		}
@@ -81,15 +87,10 @@ func readScript(raw []byte) (Script, *Failure) {
 	return s, nil
 }
 
-// afterQuestion is what is left of a script once its question was answered.
-func afterQuestion(steps []ScriptStep) []ScriptStep {
-	for i, s := range steps {
-		if s.Ask != "" {
-			return steps[i+1:]
-		}
-	}
-	return steps
-}
+const sessionPrefix = "script-"
+
+// sessionAt is the session that goes on with step i.
+func sessionAt(i int) Event { return Event{Session: sessionPrefix + strconv.Itoa(i)} }
 
 // play plays a step; over says that the script ends with it.
 func play(ctx context.Context, task Task, i int, s ScriptStep, tell func(Event)) (r Result, over bool, err error) {
@@ -119,6 +120,7 @@ func play(ctx context.Context, task Task, i int, s ScriptStep, tell func(Event))
 	}
 	switch {
 	case s.Ask != "":
+		tell(sessionAt(i + 1))
 		return Result{OK: true, Question: s.Ask}, true, nil
 	case s.Fail != nil:
 		return Result{Failure: &Failure{Kind: s.Fail.Kind, Message: s.Fail.Message, Retryable: !s.Fail.Final,

@@ -72,6 +72,67 @@ func TestTheScriptIsFollowedInEachFormat(t *testing.T) {
 	}
 }
 
+// In each format a step may call another tool than the shell, which is found by the end of
+// its name, also in a namespace.
+func TestAStepCallsATool(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(scripted.New([]scripted.Step{{Text: "I ask.", Tool: "ask_person", Arguments: map[string]any{"question": "Why?"}}}))
+	t.Cleanup(server.Close)
+	for path, format := range map[string]struct{ said, tools, none, want string }{
+		"/v1/messages": {"messages", `[{"name":"Bash"},{"name":"mcp__fleetboard__ask_person"}]`, `[{"name":"Bash"}]`, `"name":"mcp__fleetboard__ask_person"`},
+		"/v1/responses": {"input", `[{"name":"shell"},{"name":"mcp__fleetboard","tools":[{"name":"ask_person"}]}]`, `[{"name":"shell"}]`,
+			`"name":"ask_person","namespace":"mcp__fleetboard"`},
+		"/v1/chat/completions": {"messages", `[{"function":{"name":"bash"}},{"function":{"name":"fleetboard_ask_person"}}]`, `[{"function":{"name":"bash"}}]`,
+			`"name":"fleetboard_ask_person"`},
+	} {
+		all := strings.Join(events(t, server, path, fmt.Sprintf(`{"tools":%s,%q:[{"role":"user","content":"x"}]}`, format.tools, format.said)), "\n")
+		if !strings.Contains(all, format.want) || !strings.Contains(all, "Why?") {
+			t.Errorf("%s: %s", path, all)
+		}
+		all = strings.Join(events(t, server, path, fmt.Sprintf(`{"tools":%s,%q:[{"role":"user","content":"x"}]}`, format.none, format.said)), "\n")
+		if !strings.Contains(all, "No tool ask_person is offered.") || strings.Contains(all, "Why?") {
+			t.Errorf("%s without the tool: %s", path, all)
+		}
+	}
+}
+
+// Each time that the person says something, the next script begins; what programs add for
+// themselves beside it, does not count.
+func TestEachTurnHasItsScript(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(scripted.Turns([]scripted.Step{{Text: "First.", Command: "true"}, {Text: "Second."}}, []scripted.Step{{Text: "Third."}}))
+	t.Cleanup(server.Close)
+	user, assistant, result := `{"role":"user","content":"x"}`, `{"role":"assistant"}`, `{"role":"tool"}`
+	for said, want := range map[string]string{
+		user: "First.", user + "," + user: "First.", strings.Join([]string{user, assistant, result}, ","): "Second.",
+		strings.Join([]string{user, assistant, result, assistant, user}, ","):                "Third.",
+		strings.Join([]string{user, assistant, user, assistant, user, user, assistant}, ","): "Third.",
+	} {
+		all := strings.Join(events(t, server, "/v1/chat/completions", fmt.Sprintf(`{"tools":[{"function":{"name":"bash"}}],"messages":[%s]}`, said)), "\n")
+		if !strings.Contains(all, want) {
+			t.Errorf("%s: %s; want %s", said, all, want)
+		}
+	}
+}
+
+func TestAStepIsRefusedFirst(t *testing.T) {
+	t.Parallel()
+	model := scripted.New([]scripted.Step{{Text: "At last.", Refuse: scripted.Refuse{Status: http.StatusTooManyRequests, Times: 2, RetryAfter: 7}}})
+	for _, want := range []int{http.StatusTooManyRequests, http.StatusTooManyRequests, http.StatusOK, http.StatusOK} {
+		answer := httptest.NewRecorder()
+		model.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(`{"tools":[{"name":"Bash"}],"messages":[{"role":"user","content":"x"}]}`)))
+		if answer.Code != want {
+			t.Fatalf("status %d; want %d", answer.Code, want)
+		}
+		wait, kind := answer.Header().Get("Retry-After"), answer.Header().Get("Content-Type")
+		if refused := want != http.StatusOK; refused && (wait != "7" || kind != "application/json" || !strings.Contains(answer.Body.String(), "rate_limit_error")) {
+			t.Errorf("refused with %q %q %s", wait, kind, answer.Body)
+		} else if !refused && (wait != "" || !strings.Contains(answer.Body.String(), "At last.")) {
+			t.Errorf("answered with %q %s", wait, answer.Body)
+		}
+	}
+}
+
 func TestOtherCallsAreRefused(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]int{"/v1/messages": http.StatusBadRequest, "/v1/messages/count_tokens": http.StatusNotFound, "/": http.StatusNotFound} {
