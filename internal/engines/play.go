@@ -57,13 +57,9 @@ func (scripted) Run(ctx context.Context, task Task, tell func(Event)) (Result, e
 	if unreadable != nil {
 		return Result{Failure: unreadable}, nil
 	}
-	begin := 0
-	if task.Session != "" {
-		n, err := strconv.Atoi(strings.TrimPrefix(task.Session, sessionPrefix))
-		if err != nil || n < 0 || n > len(script.Steps) {
-			return Result{Failure: &Failure{Kind: "other", Message: "There is no session " + task.Session + ".", Retryable: true}}, nil
-		}
-		begin = n
+	begin, ok := beginOf(task.Session, len(script.Steps))
+	if !ok {
+		return failed("other", "There is no session "+task.Session+".", true), nil
 	}
 	tell(sessionAt(begin))
 	for i, s := range script.Steps[begin:] {
@@ -91,6 +87,15 @@ const sessionPrefix = "script-"
 
 // sessionAt is the session that goes on with step i.
 func sessionAt(i int) Event { return Event{Session: sessionPrefix + strconv.Itoa(i)} }
+
+// beginOf is the step that a session goes on with; ok is false where there is no such one.
+func beginOf(session string, steps int) (begin int, ok bool) {
+	if session == "" {
+		return 0, true
+	}
+	begin, err := strconv.Atoi(strings.TrimPrefix(session, sessionPrefix))
+	return begin, err == nil && begin >= 0 && begin <= steps
+}
 
 // play plays a step; over says that the script ends with it.
 func play(ctx context.Context, task Task, i int, s ScriptStep, tell func(Event)) (r Result, over bool, err error) {
