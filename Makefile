@@ -52,7 +52,7 @@ test: deps check-fmt vet lint check-generated test-go test-browser test-factory 
 test-agents:
 	$(call step,Codex and OpenCode)
 	@tools/ensure-engines.sh all
-	@tools/run-go-tests.sh -count=1 -timeout 10m -tags agents -run 'TestCodex|TestOpenCode' ./internal/engines
+	@tools/run-go-tests.sh -count=1 -timeout 10m -tags agents -run 'TestCodex|TestOpenCode' ./internal/engines ./e2e/factory
 
 # What is fuzzed: each package and target there is. One that fails leaves its input under testdata.
 FUZZ = $(shell grep -roE --include='*_test.go' '^func Fuzz\w+' $(CODE) | sed -E 's,/[^/]+:func ,:,')
