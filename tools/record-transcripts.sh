@@ -1,16 +1,13 @@
 #!/usr/bin/env bash
 # Records what Claude Code, Codex and OpenCode print, against the scripted model of
 # internal/engines/scripted, and puts it into internal/engines/transcript/testdata: one
-# run of each and another one that resumes it. The directory given is where the programs
-# were installed to:
-#
-#   npm install --prefix DIR @anthropic-ai/claude-code @openai/codex opencode-ai
+# run of each and another one that resumes it.
 #
 # The recording with a subagent is not made again: the script has no such step.
 set -euo pipefail
-[ $# = 1 ] || { echo "usage: tools/record-transcripts.sh DIR" >&2; exit 2; }
-bin=$(cd "$1" && pwd)/node_modules/.bin
 cd "$(dirname "$0")/.."
+tools/ensure-engines.sh all
+bin=$PWD/.tools/engines/node_modules/.bin
 into=$PWD/internal/engines/transcript/testdata
 work=$(mktemp -d)
 go build -o "$work/serve" ./internal/engines/scripted/serve

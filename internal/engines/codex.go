@@ -96,6 +96,7 @@ type codexLines struct {
 	said    string
 	done    bool
 	failure string
+	final   bool // another try would fail in the same way
 }
 
 // codexItem is something that Codex did.
@@ -142,6 +143,7 @@ func (c *codexLines) line(line []byte) {
 		c.done, c.failure = true, ""
 	case "turn.failed":
 		c.failure = cmp.Or(l.Error.Message, "Codex failed.")
+		c.refused(l.Error.Message)
 	}
 }
 
@@ -205,18 +207,33 @@ func (c *codexLines) completed(i codexItem) {
 	}
 }
 
+// noUse is what a message says of a status that stays.
+var noUse = regexp.MustCompile(`\b(401|403|404) [A-Z]`)
+
+// refused reads why the model's API refused a call: some answers are told as they came.
+func (c *codexLines) refused(message string) {
+	var answer struct {
+		Error struct {
+			Message string `json:"message"`
+			Type    string `json:"type"`
+		} `json:"error"`
+	}
+	if json.Unmarshal([]byte(message), &answer) == nil && answer.Error.Message != "" {
+		c.failure, c.final = answer.Error.Message, answer.Error.Type == "invalid_request_error"
+		return
+	}
+	c.final = noUse.MatchString(message)
+}
+
 // rateLimited is what a message about too many calls says.
 var rateLimited = regexp.MustCompile(`(?i)\b429\b|rate limit|usage limit`)
-
-// noUse is what a message says where another try would end in the same way.
-var noUse = regexp.MustCompile(`\b(400|401|403|404) [A-Z]`)
 
 func (c *codexLines) result() (Result, bool) {
 	switch {
 	case rateLimited.MatchString(c.failure):
 		return failed("rate_limited", c.failure, true), true
 	case c.failure != "":
-		return failed("other", c.failure, !noUse.MatchString(c.failure)), true
+		return failed("other", c.failure, !c.final), true
 	}
 	return Result{OK: true, Summary: c.said}, c.done
 }

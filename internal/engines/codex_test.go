@@ -5,6 +5,7 @@ package engines_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"fleetboard/internal/engines"
@@ -52,6 +53,16 @@ func TestCodex(t *testing.T) {
 		w := worldOf(t, codex, scripted.New([]scripted.Step{{Refuse: scripted.Refuse{Status: 429, Times: 1000}}}))
 		if f := w.run(t.Context(), t).result.Failure; f == nil || f.Kind != "rate_limited" || !f.Retryable {
 			t.Errorf("failure %+v", f)
+		}
+	})
+	t.Run("what is refused is not tried again", func(t *testing.T) {
+		t.Parallel()
+		for status, want := range map[int]string{400: "The script refuses.", 401: "unexpected status 401 Unauthorized: The script refuses."} {
+			w := worldOf(t, codex, scripted.New([]scripted.Step{{Refuse: scripted.Refuse{Status: status, Times: 1000}}}))
+			f := w.run(t.Context(), t).result.Failure
+			if f == nil || f.Kind != "other" || f.Retryable || !strings.HasPrefix(f.Message, want) {
+				t.Errorf("%d: failure %+v", status, f)
+			}
 		}
 	})
 	t.Run("usage names the model of the configuration", func(t *testing.T) {
