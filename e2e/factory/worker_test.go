@@ -232,3 +232,24 @@ func TestAWorkerDrains(t *testing.T) {
 		t.Errorf("the work in progress says %q", got)
 	}
 }
+
+// A repository of a product that the worker can clone is offered, and cloned when a job
+// needs it.
+func TestARepositoryIsClonedOnDemand(t *testing.T) {
+	s := newStage(t)
+	s.repository("atlas")
+	if _, err := s.person.PutProductWithResponse(t.Context(), "maps", apiclient.ProductSettings{Repos: &[]string{"atlas", "nowhere"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(s.clone("atlas")); err != nil {
+		t.Fatal(err)
+	}
+	s.worker("desk", "--clone", "file://"+filepath.Join(s.dir, "origins")+"/*.git")
+	key := s.submitAs(apiclient.NewJob{Title: "Draw a map", Repo: new("atlas")}, step{"run": "echo map > map.txt"})
+	s.untilStatus(key, apiclient.JobStatusCompleted)
+	s.until("the branch is pushed", func() bool { return slices.Contains(s.branches(s.origin("atlas")), "fleet/"+key+"-e1") })
+	answer, err := s.person.GetFactoryWithResponse(t.Context(), "desk")
+	if err != nil || strings.Contains(string(answer.Body), "nowhere") {
+		t.Errorf("it offers what it cannot reach: %s, %v", answer.Body, err)
+	}
+}

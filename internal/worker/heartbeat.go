@@ -37,10 +37,9 @@ func (w *Worker) heartbeat(ctx context.Context) error {
 	for _, l := range held {
 		named = append(named, apiclient.ProgressReport{Job: l.job, Epoch: l.epoch})
 	}
-	body := apiclient.Heartbeat{BootID: w.bootID, Status: status, Leases: &named}
-	if factory, err := w.factory(ctx); err == nil {
-		body.Factory = &factory
-	}
+	w.mu.Lock()
+	body := apiclient.Heartbeat{BootID: w.bootID, Status: status, Leases: &named, Factory: w.offers}
+	w.mu.Unlock()
 	claiming := w.isClaiming()
 	sent := sinceBoot()
 	answer, err := w.beats.HeartbeatWithResponse(ctx, w.Name, body)

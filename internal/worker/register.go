@@ -5,9 +5,11 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"time"
 
 	"fleetboard/handlers/api/apiclient"
 	"fleetboard/internal/client"
+	"fleetboard/internal/signal"
 )
 
 // register says who the worker is and what it offers, and takes the token that it is given.
@@ -29,6 +31,56 @@ func (w *Worker) register(ctx context.Context) error {
 func (w *Worker) setToken(token string) {
 	w.api.SetToken(token)
 	w.beats.SetToken(token)
+}
+
+const (
+	// describeEvery is how often the worker looks for new repositories below its directory,
+	// and reachEvery for those of products that it could clone.
+	describeEvery = 30 * time.Second
+	reachEvery    = 5 * time.Minute
+)
+
+// descriptions keep up to date what heartbeats say that the host offers, until ctx ends.
+func (w *Worker) descriptions(ctx context.Context) {
+	var reached time.Duration
+	for {
+		if now := sinceBoot(); len(w.Repos.Clone) > 0 && (reached == 0 || now-reached > reachEvery) {
+			reached = now
+			w.Repos.Reach(ctx, w.namesOfProducts(ctx))
+		}
+		factory, err := w.factory(ctx)
+		if err != nil && ctx.Err() == nil {
+			w.Log.Warn("the repositories could not be looked at: " + err.Error())
+		}
+		if err == nil {
+			w.mu.Lock()
+			w.offers = &factory
+			w.mu.Unlock()
+		}
+		if signal.Sleep(ctx, describeEvery) != nil {
+			return
+		}
+	}
+}
+
+// namesOfProducts are the repositories that jobs may be about, as far as the server says.
+func (w *Worker) namesOfProducts(ctx context.Context) (names []string) {
+	var cursor string
+	for {
+		page, err := w.api.ListProductsWithResponse(ctx, &apiclient.ListProductsParams{Cursor: text(cursor)})
+		if err != nil {
+			if ctx.Err() == nil {
+				w.Log.Warn("the repositories of products are unknown: " + err.Error())
+			}
+			return names
+		}
+		for _, p := range page.JSON200.Items {
+			names = append(names, p.Repos...)
+		}
+		if cursor = page.JSON200.NextCursor; cursor == "" {
+			return names
+		}
+	}
 }
 
 // factory describes this host.

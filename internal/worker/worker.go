@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"fleetboard/handlers/api/apiclient"
 	"fleetboard/internal/client"
 	"fleetboard/internal/engines"
 	"fleetboard/internal/signal"
@@ -70,6 +71,7 @@ type Worker struct {
 
 	mu       sync.Mutex
 	held     map[leaseID]*lease
+	offers   *apiclient.FactoryInfo // what the host offers; nil until it was looked at again
 	claiming bool
 	group    sync.WaitGroup
 }
@@ -140,6 +142,7 @@ func (w *Worker) work(ctx context.Context) error {
 	loops.Go(func() { w.heartbeats(background) })
 	loops.Go(func() { w.watchLeases(background) })
 	loops.Go(func() { w.cleanUps(background) })
+	loops.Go(func() { w.descriptions(background) })
 	err := w.claims(ctx, background)
 	w.group.Wait()
 	return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,7 @@ func (r *Repos) all(ctx context.Context) ([]Repo, error) {
 	if err != nil {
 		return nil, err
 	}
+	found = slices.DeleteFunc(found, func(repo Repo) bool { return repo.path == "" })
 	mirrors, err := filepath.Glob(filepath.Join(r.State, "mirrors", "*.git"))
 	for _, dir := range mirrors {
 		found = append(found, describe(ctx, dir))

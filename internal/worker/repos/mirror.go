@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,20 +21,63 @@ const (
 	fetchPatience = 30 * time.Second
 )
 
+// Reach finds out which of the names Clone reaches, by asking the hosts.
+func (r *Repos) Reach(ctx context.Context, names []string) {
+	for _, name := range names {
+		if ctx.Err() != nil || len(r.Clone) == 0 || !goodName.MatchString(name) {
+			continue
+		}
+		origin, ok := r.origin(ctx, name)
+		r.mu.Lock()
+		if ok {
+			r.reached[name] = origin
+		} else {
+			delete(r.reached, name)
+		}
+		r.mu.Unlock()
+	}
+}
+
+// origin is the first address of a name at which there is a repository.
+func (r *Repos) origin(ctx context.Context, name string) (string, bool) {
+	for _, pattern := range r.Clone {
+		origin := strings.Replace(pattern, "*", name, 1)
+		ctx, cancel := context.WithTimeout(ctx, fetchPatience)
+		_, err := git(ctx, r.State, "ls-remote", "--quiet", "--exit-code", origin, "HEAD")
+		cancel()
+		if err == nil {
+			return origin, true
+		}
+	}
+	return "", false
+}
+
+// reachable are those that Reach found, but for those that are here.
+func (r *Repos) reachable(here []Repo) []Repo {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var more []Repo
+	for name, origin := range r.reached {
+		if !slices.ContainsFunc(here, func(repo Repo) bool { return repo.Name == name }) {
+			more = append(more, Repo{Name: name, URL: publicURL(origin)})
+		}
+	}
+	return more
+}
+
 // mirror returns the mirror of a repository that a pattern reaches, cloned where it is not
 // there yet.
 func (r *Repos) mirror(ctx context.Context, name string) (Repo, error) {
-	for _, pattern := range r.Clone {
-		origin := strings.Replace(pattern, "*", name, 1)
-		repo, err := r.cloneMirror(ctx, name, origin)
-		if err == nil {
-			return repo, nil
-		}
-		if len(r.Clone) == 1 || ctx.Err() != nil {
-			return Repo{}, err
+	r.mu.Lock()
+	origin := r.reached[name]
+	r.mu.Unlock()
+	if origin == "" {
+		var ok bool
+		if origin, ok = r.origin(ctx, name); !ok {
+			return Repo{}, fmt.Errorf("%w %q", ErrUnknown, name)
 		}
 	}
-	return Repo{}, fmt.Errorf("%w %q", ErrUnknown, name)
+	return r.cloneMirror(ctx, name, origin)
 }
 
 // cloneMirror clones under a lock of the host.

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gofrs/flock"
 )
@@ -20,8 +21,8 @@ type Options struct {
 	Dir string
 	// State is where worktrees and mirrors are made.
 	State string
-	// Clone are addresses with one * for the name: what the names stand for is cloned when
-	// a job needs it.
+	// Clone are addresses with one * for the name: those that Reach has found are offered,
+	// and cloned when a job needs one.
 	Clone []string
 	// Author makes the commits.
 	Author Identity
@@ -32,7 +33,11 @@ type Options struct {
 type Identity struct{ Name, Email string }
 
 // Repos are the repositories of a host. Its methods may be called by several goroutines.
-type Repos struct{ Options }
+type Repos struct {
+	Options
+	mu      sync.Mutex
+	reached map[string]string // addresses by the names that Clone reaches
+}
 
 // Repo is a repository that is offered.
 type Repo struct {
@@ -61,6 +66,9 @@ func Open(o Options) (*Repos, error) {
 		return nil, err
 	}
 	o.State = state
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return nil, err
+	}
 	for _, p := range o.Clone {
 		if strings.Count(p, "*") != 1 || strings.HasPrefix(p, "-") {
 			return nil, fmt.Errorf(
@@ -69,10 +77,10 @@ func Open(o Options) (*Repos, error) {
 			)
 		}
 	}
-	return &Repos{o}, nil
+	return &Repos{Options: o, reached: map[string]string{}}, nil
 }
 
-// Discover finds the repositories in Dir, sorted by name, and the mirrors that there are.
+// Discover finds the repositories in Dir and those that Reach found, sorted by name.
 func (r *Repos) Discover(ctx context.Context) ([]Repo, error) {
 	var found []Repo
 	if r.Dir != "" && isRepository(r.Dir) {
@@ -88,6 +96,7 @@ func (r *Repos) Discover(ctx context.Context) ([]Repo, error) {
 			}
 		}
 	}
+	found = append(found, r.reachable(found)...)
 	slices.SortFunc(found, func(a, b Repo) int { return strings.Compare(a.Name, b.Name) })
 	return found, ctx.Err()
 }
@@ -139,13 +148,11 @@ func (r *Repos) find(ctx context.Context, name string) (Repo, error) {
 	if !goodName.MatchString(name) {
 		return Repo{}, fmt.Errorf("%w %q", ErrUnknown, name)
 	}
-	found, err := r.Discover(ctx)
-	if err != nil {
-		return Repo{}, err
-	}
-	for _, repo := range found {
-		if repo.Name == name {
-			return repo, nil
+	if r.Dir != "" {
+		for _, at := range []string{filepath.Join(r.Dir, name), filepath.Join(r.Dir, name+".git"), r.Dir} {
+			if strings.TrimSuffix(filepath.Base(at), ".git") == name && isRepository(at) {
+				return describe(ctx, at), nil
+			}
 		}
 	}
 	return r.mirror(ctx, name)

@@ -262,6 +262,10 @@ func TestMirrorsAreClonedOnDemand(t *testing.T) {
 	if _, err := r.Begin(t.Context(), Attempt{Repo: "other", Job: "FB-3", Epoch: 1}); err == nil {
 		t.Error("there is no such repository")
 	}
+	r.Reach(t.Context(), []string{"other", "ledger", "../ledger"})
+	if found := must[[]Repo](t)(r.Discover(t.Context())); len(found) != 1 || found[0].Name != "ledger" {
+		t.Errorf("it offers %+v", found)
+	}
 }
 
 func TestARepositoryWithoutACommit(t *testing.T) {
