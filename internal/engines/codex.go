@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"fleetboard/internal/engines/transcript"
@@ -51,14 +52,15 @@ func (c codex) Run(ctx context.Context, task Task, tell func(Event)) (Result, er
 }
 
 // codexTools are the options for the server of tools. Codex gives such servers few of its
-// own variables.
+// own variables, and waits only for those that are required.
 func codexTools(task Task) []string {
 	if len(task.MCP) == 0 {
 		return nil
 	}
 	server := "-cmcp_servers." + toolServer
 	return []string{server + ".command=" + list(task.MCP[0]), server + ".args=[" + list(task.MCP[1:]...) + "]",
-		server + ".env_vars=[" + list(task.variables()...) + "]"}
+		server + ".env_vars=[" + list(task.variables()...) + "]",
+		server + ".required=true", server + ".startup_timeout_sec=" + strconv.Itoa(int(toolPatience.Seconds()))}
 }
 
 // list is a list of strings as TOML has them, without its brackets. Those of JSON are.

@@ -48,6 +48,9 @@ const (
 // toolServer is the name that programs know Task.MCP by.
 const toolServer = "fleetboard"
 
+// toolPatience is how long that server may take to start, on a host that is busy.
+const toolPatience = time.Minute
+
 // invocation is how a program that prints lines of JSON is run on a task.
 type invocation struct {
 	name  string // of the program, in sentences

@@ -258,7 +258,8 @@ func testEnd(t *testing.T, p program) {
 func testTools(t *testing.T, p program) {
 	t.Parallel()
 	w := worldOf(t, p, scripted.New([]scripted.Step{{Text: "I ask.", Tool: "ask_person", Arguments: map[string]any{"question": "Blue or green?"}}, {Text: "I end my turn."}}))
-	w.task.MCP = []string{os.Args[0], "serve-tools"}
+	// It is slow to start, as on a host that is busy: the program must wait for it.
+	w.task.MCP = []string{"sh", "-c", `sleep 3; exec "$0" serve-tools`, os.Args[0]}
 	said := w.run(t.Context(), t)
 	if asked := w.file("../asked"); asked != "Blue or green?" || said.result.Summary != "I end my turn." {
 		t.Errorf("asked %q, result %+v %+v, logs %q", asked, said.result, said.result.Failure, said.logs)
