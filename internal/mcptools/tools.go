@@ -8,6 +8,7 @@
 package mcptools
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -88,25 +89,22 @@ func Serve(ctx context.Context, l net.Listener, h Handler) error {
 	}
 }
 
-// Pipe passes bytes between a program and the socket, until either ends.
+// Pipe passes bytes between a program and the socket, until the socket's end. When the
+// program has said all, it still gets the answers.
 func Pipe(ctx context.Context, socket string, in io.Reader, out io.Writer) error {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", socket)
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return fmt.Errorf("the worker does not answer: %w", err)
 	}
 	defer func() { _ = conn.Close() }() // it may be closed already
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	ended := make(chan error, 2)
 	go func() { // it may wait for stdin until the process ends
-		_, err := io.Copy(conn, in)
-		ended <- err
+		_, _ = io.Copy(conn, in) // where it fails, so does reading below
+		if c, ok := conn.(*net.UnixConn); ok {
+			_ = c.CloseWrite() // it may be closed already
+		}
 	}()
-	go func() {
-		_, err := io.Copy(out, conn)
-		ended <- err
-	}()
-	if err := <-ended; err != nil && !errors.Is(err, net.ErrClosed) {
+	if _, err := io.Copy(out, conn); err != nil && !errors.Is(err, net.ErrClosed) {
 		return err
 	}
 	return nil
@@ -154,8 +152,8 @@ func server(h Handler) *mcp.Server {
 			Description: "Keep what whoever goes on with this job would need to know if you were interrupted now: " +
 				"what is done, what is left, what you found out. It replaces what you saved before.",
 		},
-		func(ctx context.Context, _ *mcp.CallToolRequest, in saved) (*mcp.CallToolResult, any, error) {
-			raw, err := json.Marshal(in.Checkpoint)
+		func(ctx context.Context, r *mcp.CallToolRequest, in saved) (*mcp.CallToolResult, any, error) {
+			raw, err := exact(r.Params.Arguments)
 			if err != nil || len(in.Checkpoint) == 0 || len(raw) > maxCheckpoint {
 				return nil, nil, fmt.Errorf("checkpoint must be an object of at most %d bytes that is not empty", maxCheckpoint)
 			}
@@ -186,6 +184,20 @@ type question struct {
 
 type saved struct {
 	Checkpoint map[string]any `json:"checkpoint" jsonschema:"an object of your own making"`
+}
+
+// exact is the checkpoint among a tool's arguments as it was written: numbers lose no
+// digit, as they do in a map.
+func exact(arguments json.RawMessage) (json.RawMessage, error) {
+	var in struct {
+		Checkpoint json.RawMessage `json:"checkpoint"`
+	}
+	if err := json.Unmarshal(arguments, &in); err != nil {
+		return nil, err
+	}
+	var short bytes.Buffer
+	err := json.Compact(&short, in.Checkpoint)
+	return short.Bytes(), err
 }
 
 // said is what a tool answers.

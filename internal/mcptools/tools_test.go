@@ -186,3 +186,42 @@ func TestNobodyThere(t *testing.T) {
 		t.Error("a pipe to nobody ended well")
 	}
 }
+
+// Numbers that no float64 holds stay as the agent wrote them.
+func TestACheckpointKeepsItsNumbers(t *testing.T) {
+	w := &work{}
+	s := program(t, serve(t, w))
+	const exact = `{"id":9007199254740993,"cost":0.1000000000000000055511}`
+	if said, refused := call(t, s, "save_checkpoint", map[string]any{"checkpoint": json.RawMessage(exact)}); refused {
+		t.Fatal(said)
+	}
+	if w.checkpoint != exact {
+		t.Errorf("the worker was told %s", w.checkpoint)
+	}
+}
+
+// A program that has said all and closed its end still gets the answers.
+func TestAnswersComeAfterTheLastCall(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer func() { _ = conn.Close() }()
+		asked, _ := io.ReadAll(conn) // until the program's end
+		_, _ = io.WriteString(conn, "to "+string(asked))
+	}()
+	var out strings.Builder
+	if err := mcptools.Pipe(t.Context(), socket, strings.NewReader("a call"), &out); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != "to a call" {
+		t.Errorf("the program was told %q", out.String())
+	}
+}
