@@ -584,6 +584,14 @@ type JobLogUse struct {
 	LeftOut      int64
 }
 
+type JobMerge struct {
+	WorkspaceID uuid.UUID
+	MergeJobID  uuid.UUID
+	JobID       uuid.UUID
+	CreatedAt   time.Time
+	DecidedAt   *time.Time
+}
+
 type JobNumber struct {
 	WorkspaceID uuid.UUID
 	Next        int64
@@ -729,6 +737,10 @@ type Product struct {
 	Paused         bool
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
+	MergeBy        string
+	MergeMethod    string
+	MergeInto      string
+	MergeChecks    string
 }
 
 type ProductRepo struct {

@@ -27,6 +27,7 @@ func (q *Queries) ProductDelete(ctx context.Context, db DBTX, arg ProductDeleteP
 
 const productList = `-- name: ProductList :many
 SELECT p.id, p.name, p.review_required, p.one_job_per_repo, p.review_limit, p.paused,
+    p.merge_by, p.merge_method, p.merge_into, p.merge_checks,
     ARRAY(SELECT r.repo FROM product_repo r
         WHERE r.workspace_id = p.workspace_id AND r.product_id = p.id ORDER BY r.repo)::text[] AS repos
 FROM product p WHERE p.workspace_id = $1 ORDER BY p.name
@@ -39,6 +40,10 @@ type ProductListRow struct {
 	OneJobPerRepo  bool
 	ReviewLimit    *int32
 	Paused         bool
+	MergeBy        string
+	MergeMethod    string
+	MergeInto      string
+	MergeChecks    string
 	Repos          []string
 }
 
@@ -58,6 +63,10 @@ func (q *Queries) ProductList(ctx context.Context, db DBTX, workspaceID uuid.UUI
 			&i.OneJobPerRepo,
 			&i.ReviewLimit,
 			&i.Paused,
+			&i.MergeBy,
+			&i.MergeMethod,
+			&i.MergeInto,
+			&i.MergeChecks,
 			&i.Repos,
 		); err != nil {
 			return nil, err
@@ -146,11 +155,14 @@ func (q *Queries) ProductReposSave(ctx context.Context, db DBTX, arg ProductRepo
 }
 
 const productSave = `-- name: ProductSave :exec
-INSERT INTO product (workspace_id, id, name, review_required, one_job_per_repo, review_limit, paused)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO product (workspace_id, id, name, review_required, one_job_per_repo, review_limit, paused,
+    merge_by, merge_method, merge_into, merge_checks)
+VALUES ($1, $2, $3, $4, $5, $6, $7,
+    $8, $9, $10, $11)
 ON CONFLICT (workspace_id, id) DO UPDATE SET review_required = excluded.review_required,
     one_job_per_repo = excluded.one_job_per_repo, review_limit = excluded.review_limit, paused = excluded.paused,
-    updated_at = now()
+    merge_by = excluded.merge_by, merge_method = excluded.merge_method, merge_into = excluded.merge_into,
+    merge_checks = excluded.merge_checks, updated_at = now()
 `
 
 type ProductSaveParams struct {
@@ -161,6 +173,10 @@ type ProductSaveParams struct {
 	OneJobPerRepo  bool
 	ReviewLimit    *int32
 	Paused         bool
+	MergeBy        string
+	MergeMethod    string
+	MergeInto      string
+	MergeChecks    string
 }
 
 // Makes a product or replaces its settings.
@@ -173,6 +189,10 @@ func (q *Queries) ProductSave(ctx context.Context, db DBTX, arg ProductSaveParam
 		arg.OneJobPerRepo,
 		arg.ReviewLimit,
 		arg.Paused,
+		arg.MergeBy,
+		arg.MergeMethod,
+		arg.MergeInto,
+		arg.MergeChecks,
 	)
 	return err
 }

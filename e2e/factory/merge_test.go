@@ -60,3 +60,22 @@ func (s *stage) fileAt(branch, name string) (text string, there bool) {
 	}
 	return s.git(s.origin("ledger"), "show", branch+":"+name), true
 }
+
+// With a product whose work factories merge, an approval is all that a person does.
+func TestAnApprovalIsMergedByItself(t *testing.T) {
+	s := newStage(t)
+	if _, err := s.person.PutProductWithResponse(t.Context(), "books", apiclient.ProductSettings{Repos: &[]string{"ledger"}, ReviewRequired: new(true),
+		MergeBy: new(apiclient.MergeByWorker), MergeChecks: new("grep -q one one.txt")}); err != nil {
+		t.Fatal(err)
+	}
+	s.worker("desk")
+	key := s.submit(step{"run": "echo one > one.txt"})
+	s.untilStatus(key, apiclient.JobStatusInReview)
+	if _, err := s.person.ApproveJobWithResponse(t.Context(), key, apiclient.ApproveAction{}); err != nil {
+		t.Fatal(err)
+	}
+	j := s.untilStatus(key, apiclient.JobStatusCompleted)
+	if text, _ := s.fileAt("main", "one.txt"); text != "one" || j.MergedCommit != s.git(s.origin("ledger"), "rev-parse", "main") {
+		t.Errorf("main has %q; it was merged as %s", text, j.MergedCommit)
+	}
+}

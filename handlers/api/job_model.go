@@ -159,7 +159,8 @@ func eventModel(e eventlog.Event, key string) Event {
 
 func productModel(p jobs.Product) Product {
 	return Product{Name: p.Name, Repos: list(p.Repos), ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo,
-		ReviewLimit: p.ReviewLimit, Paused: p.Paused}
+		ReviewLimit: p.ReviewLimit, Paused: p.Paused, MergeBy: MergeBy(p.Merge.By), MergeMethod: MergeMethod(p.Merge.Method),
+		MergeInto: p.Merge.Into, MergeChecks: p.Merge.Checks}
 }
 
 func statsModel(in jobs.Stats) Stats {

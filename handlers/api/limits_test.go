@@ -81,6 +81,8 @@ var limits = []limit{
 	{bound{1, jobs.MaxBatch}, "NewJobs.jobs", ""},
 	{bound{none, jobs.MaxRepos}, "ProductSettings.repos", ""},
 	{bound{jobs.MinReviewLimit, jobs.MaxReviewLimit}, "ProductSettings.review_limit", ""},
+	{bound{none, jobs.MaxMergeInto}, "ProductSettings.merge_into", "product.merge_into"},
+	{bound{none, jobs.MaxMergeChecks}, "ProductSettings.merge_checks", "product.merge_checks"},
 
 	{bound{1, fleet.MaxName}, "Registration.name FactoryInfo.name", "agent.name factory.name"},
 	{bound{none, fleet.MaxName}, "Registration.model Registration.provider FactoryInfo.os", "agent.provider"},

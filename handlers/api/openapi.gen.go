@@ -762,6 +762,42 @@ func (e LogLevel) Valid() bool {
 	}
 }
 
+// Defines values for MergeBy.
+const (
+	MergeByPerson MergeBy = "person"
+	MergeByWorker MergeBy = "worker"
+)
+
+// Valid indicates whether the value is a known member of the MergeBy enum.
+func (e MergeBy) Valid() bool {
+	switch e {
+	case MergeByPerson:
+		return true
+	case MergeByWorker:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MergeMethod.
+const (
+	MergeMethodCommit      MergeMethod = "merge_commit"
+	MergeMethodFastForward MergeMethod = "fast_forward"
+)
+
+// Valid indicates whether the value is a known member of the MergeMethod enum.
+func (e MergeMethod) Valid() bool {
+	switch e {
+	case MergeMethodCommit:
+		return true
+	case MergeMethodFastForward:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ProblemCode.
 const (
 	ProblemCodeAlreadyEnded         ProblemCode = "already_ended"
@@ -2197,6 +2233,12 @@ type MergeAction struct {
 	Version *Version `json:"version,omitempty"`
 }
 
+// MergeBy Who merges approved work: a person, or whichever factory has the repo.
+type MergeBy string
+
+// MergeMethod defines model for MergeMethod.
+type MergeMethod string
+
 // Misfit defines model for Misfit.
 type Misfit struct {
 	Factory string   `json:"factory"`
@@ -2408,12 +2450,17 @@ type ProblemCode string
 
 // Product defines model for Product.
 type Product struct {
-	Name           string   `json:"name"`
-	OneJobPerRepo  bool     `json:"one_job_per_repo"`
-	Paused         bool     `json:"paused"`
-	Repos          []string `json:"repos"`
-	ReviewLimit    *int     `json:"review_limit"`
-	ReviewRequired bool     `json:"review_required"`
+	// MergeBy Who merges approved work: a person, or whichever factory has the repo.
+	MergeBy        MergeBy     `json:"merge_by"`
+	MergeChecks    string      `json:"merge_checks"`
+	MergeInto      string      `json:"merge_into"`
+	MergeMethod    MergeMethod `json:"merge_method"`
+	Name           string      `json:"name"`
+	OneJobPerRepo  bool        `json:"one_job_per_repo"`
+	Paused         bool        `json:"paused"`
+	Repos          []string    `json:"repos"`
+	ReviewLimit    *int        `json:"review_limit"`
+	ReviewRequired bool        `json:"review_required"`
 }
 
 // ProductPage defines model for ProductPage.
@@ -2426,6 +2473,16 @@ type ProductPage struct {
 
 // ProductSettings defines model for ProductSettings.
 type ProductSettings struct {
+	// MergeBy Who merges approved work: a person, or whichever factory has the repo.
+	MergeBy *MergeBy `json:"merge_by,omitempty"`
+
+	// MergeChecks A command that the merged work must pass before it is pushed; empty is none.
+	MergeChecks *string `json:"merge_checks,omitempty"`
+
+	// MergeInto The branch that work is merged into; empty is the repository's default one.
+	MergeInto   *string      `json:"merge_into,omitempty"`
+	MergeMethod *MergeMethod `json:"merge_method,omitempty"`
+
 	// Name Where given, the one in the path.
 	Name          *string `json:"name,omitempty"`
 	OneJobPerRepo *bool   `json:"one_job_per_repo,omitempty"`

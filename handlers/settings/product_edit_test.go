@@ -195,3 +195,26 @@ func TestPauseAProductWithAReason(t *testing.T) {
 	handlertest.WantCount(t, doc, "#product-state form[action$='/resume']", 1)
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/settings/audit"), http.StatusOK), "#main", "ledger: Release freeze")
 }
+
+// How approved work is merged is chosen in the form, kept where it is refused, and shown
+// again.
+func TestMergesAreChosenInTheForm(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	chosen := productFields("ledger", func(v url.Values) {
+		v.Set("merge_by", "worker")
+		v.Set("merge_method", "fast_forward")
+		v.Set("merge_into", "a..b")
+		v.Set("merge_checks", "make test")
+	})
+	doc := handlertest.Page(t, d.Post("/settings/products", chosen), http.StatusUnprocessableEntity)
+	handlertest.WantText(t, doc, "#merge_into-e", "It must be the name of a branch.")
+	chosen.Set("merge_into", "trunk")
+	d.Post("/settings/products", chosen)
+	doc = handlertest.Page(t, d.Get("/settings/products/ledger"), http.StatusOK)
+	for field, want := range map[string]string{"#merge_by option[selected]": "worker", "#merge_method option[selected]": "fast_forward",
+		"#merge_into": "trunk", "#merge_checks": "make test"} {
+		if got := doc.Find(field).AttrOr("value", ""); got != want {
+			t.Errorf("%s is %q", field, got)
+		}
+	}
+}

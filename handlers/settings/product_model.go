@@ -84,18 +84,30 @@ func pauseURLs(p jobs.Product) (pause, resume string) {
 type productForm struct {
 	name, repos, reviewLimit      string
 	reviewRequired, oneJobPerRepo bool
+	merge                         jobs.MergePolicy
 }
 
 // parseProductForm reads what was sent; nothing is judged yet.
 func parseProductForm(in url.Values) productForm {
-	return productForm{name: strings.TrimSpace(in.Get("name")), repos: in.Get("repos"),
+	return productForm{
+		name:           strings.TrimSpace(in.Get("name")),
+		repos:          in.Get("repos"),
 		reviewLimit:    strings.TrimSpace(in.Get("review_limit")),
-		reviewRequired: in.Get("review_required") != "", oneJobPerRepo: in.Get("one_job_per_repo") != ""}
+		reviewRequired: in.Get("review_required") != "",
+		oneJobPerRepo:  in.Get("one_job_per_repo") != "",
+		merge: jobs.MergePolicy{
+			By:     cmp.Or(in.Get("merge_by"), jobs.MergeByPerson),
+			Method: cmp.Or(in.Get("merge_method"), jobs.MergeCommit),
+			Into:   strings.TrimSpace(in.Get("merge_into")),
+			Checks: strings.TrimSpace(in.Get("merge_checks")),
+		},
+	}
 }
 
 // productFormOf is the form of a product that is there.
 func productFormOf(p jobs.Product) productForm {
-	f := productForm{name: p.Name, repos: strings.Join(p.Repos, "\n"), reviewRequired: p.ReviewRequired, oneJobPerRepo: p.OneJobPerRepo}
+	f := productForm{name: p.Name, repos: strings.Join(p.Repos, "\n"), reviewRequired: p.ReviewRequired, oneJobPerRepo: p.OneJobPerRepo,
+		merge: p.Merge}
 	if p.ReviewLimit != nil {
 		f.reviewLimit = strconv.Itoa(*p.ReviewLimit)
 	}
@@ -110,7 +122,7 @@ func (f productForm) repoList() []string { return web.Distinct(strings.Split(f.r
 func (f productForm) settings(paused bool) (jobs.ProductSettings, map[string]string) {
 	wrong := map[string]string{}
 	return jobs.ProductSettings{Repos: f.repoList(), ReviewRequired: f.reviewRequired, OneJobPerRepo: f.oneJobPerRepo,
-		ReviewLimit: web.NumberChoice("review_limit", f.reviewLimit, 1, jobs.MaxReviewLimit, wrong), Paused: paused}, wrong
+		ReviewLimit: web.NumberChoice("review_limit", f.reviewLimit, 1, jobs.MaxReviewLimit, wrong), Paused: paused, Merge: f.merge}, wrong
 }
 
 // fieldErrors turns the fields of a fault into those of the form: what is wrong
@@ -124,7 +136,7 @@ func (f productForm) fieldErrors(err error) (byField map[string]string, rest str
 		case indexed && name == "repos":
 			n, _ := strconv.Atoi(strings.TrimSuffix(index, "]"))
 			repos[n] = text
-		case name == "name" || name == "repos" || name == "review_limit":
+		case slices.Contains(faultyFields, name):
 			byField[name] = text
 		default:
 			rest = text
@@ -167,8 +179,24 @@ type productFormData struct {
 
 func (s productFormData) model() view.ProductForm {
 	f := s.form
-	m := view.ProductForm{New: s.product == nil, Name: f.name, SaveURL: links.Products, Repos: f.repos, ReviewRequired: f.reviewRequired,
-		OneJobPerRepo: f.oneJobPerRepo, ReviewLimit: f.reviewLimit, Errors: s.wrong, Error: s.rest}
+	m := view.ProductForm{
+		New:            s.product == nil,
+		Name:           f.name,
+		SaveURL:        links.Products,
+		Repos:          f.repos,
+		ReviewRequired: f.reviewRequired,
+		OneJobPerRepo:  f.oneJobPerRepo,
+		ReviewLimit:    f.reviewLimit,
+		MergeBy:        mergeChoices(mergers, f.merge.By),
+		MergeMethod: mergeChoices(
+			mergeMethods,
+			f.merge.Method,
+		),
+		MergeInto:   f.merge.Into,
+		MergeChecks: f.merge.Checks,
+		Errors:      s.wrong,
+		Error:       s.rest,
+	}
 	if len(s.wrong) > 0 {
 		m.Error = "The product was not saved. " + web.Plural(len(s.wrong), "field needs",
 			"fields need") + " another value; your text is kept."
@@ -197,6 +225,30 @@ func (s productFormData) model() view.ProductForm {
 	return m
 }
 
+// faultyFields are those of the form that may be wrong.
+var faultyFields = []string{"name", "repos", "review_limit", "merge_by", "merge_method", "merge_into", "merge_checks"}
+
+// mergers and mergeMethods are what a product's merges may be, the first by default.
+var (
+	mergers = []view.Choice{
+		{Value: jobs.MergeByPerson, Label: "A person"},
+		{Value: jobs.MergeByWorker, Label: "A factory that has the repo"},
+	}
+	mergeMethods = []view.Choice{
+		{Value: jobs.MergeCommit, Label: "A merge commit"},
+		{Value: jobs.MergeFastForward, Label: "Fast-forward only"},
+	}
+)
+
+// mergeChoices are choices with the chosen one marked.
+func mergeChoices(all []view.Choice, chosen string) []view.Choice {
+	list := slices.Clone(all)
+	for i := range list {
+		list[i].Chosen = list[i].Value == chosen || chosen == "" && i == 0
+	}
+	return list
+}
+
 // productChanges says in a few words each what differs, but for the pause.
 func productChanges(before jobs.Product, in jobs.ProductSettings) []string {
 	var list []string
@@ -210,6 +262,11 @@ func productChanges(before jobs.Product, in jobs.ProductSettings) []string {
 	say(len(removed) > 0, "removed "+web.And(few(removed)))
 	say(before.ReviewRequired != in.ReviewRequired, choose(in.ReviewRequired, "a person approves", "no review needed"))
 	say(before.OneJobPerRepo != in.OneJobPerRepo, choose(in.OneJobPerRepo, "one job per repo", "any number of jobs per repo"))
+	was, now := before.Merge, in.Merge
+	say(was.By != now.By, choose(now.By == jobs.MergeByWorker, "factories merge", "a person merges"))
+	say(was.Method != now.Method, choose(now.Method == jobs.MergeFastForward, "merges by fast-forward only", "merges with a merge commit"))
+	say(was.Into != now.Into, "merges into "+cmp.Or(now.Into, "the default branch"))
+	say(was.Checks != now.Checks, choose(now.Checks == "", "no check after merges", "another check after merges"))
 	if was, now := limitText(before.ReviewLimit), limitText(in.ReviewLimit); was != now {
 		list = append(list, "review limit "+was+" to "+now)
 	}

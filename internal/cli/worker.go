@@ -64,7 +64,12 @@ func (c *cli) workerCommand() *cobra.Command {
 	host := hostName()
 	flags := cmd.Flags()
 	flags.StringVar(&f.repos, "repos", "", "offer the git repositories in this `directory`, or the one that it is")
-	flags.StringArrayVar(&f.clone, "clone", nil, "offer the repositories of products that this `pattern` reaches, with * for the name: https://host/team/*")
+	flags.StringArrayVar(
+		&f.clone,
+		"clone",
+		nil,
+		"offer the repositories of products that this `pattern` reaches, with * for the name: https://host/team/*",
+	)
 	flags.StringArrayVar(&f.engines, "engine", nil, "use this `engine`: claude, codex, opencode, command:LINE, scripted")
 	flags.IntVar(&f.seats, "seats", 1, "work on this many jobs at once")
 	flags.StringArrayVar(&f.labels, "label", nil, "offer this `capability` beside those that are found")

@@ -27,7 +27,7 @@ type hands struct {
 
 func newHands() *hands { return &hands{called: make(chan string, 100)} }
 
-func (h *hands) work() Work { return Work{h, h, h, h, h, h, h, h, h, h} }
+func (h *hands) work() Work { return Work{h, h, h, h, h, h, h, h, h, h, h} }
 
 func (h *hands) call(what string) (int, error) {
 	h.called <- what
@@ -50,6 +50,7 @@ func (h *hands) RotateSecrets(context.Context) (int, error)     { return h.call(
 func (h *hands) Sweep(context.Context) (int, error)             { return h.call("sweep budgets") }
 func (h *hands) Foresee(context.Context) (int, error)           { return h.call("foresee budgets") }
 func (h *hands) Extend(context.Context) (int, error)            { return h.call("extend the history of costs") }
+func (h *hands) MergeApproved(context.Context) (int, error)     { return h.call("merge approved") }
 func (h *hands) PriceUsage(context.Context) (int, error)        { return h.call("price usage") }
 func (h *hands) Expire(context.Context) error {
 	_, err := h.call("expire")
@@ -137,7 +138,7 @@ func TestTheLeaderDoesAllItsWorkAndTellsOfIt(t *testing.T) {
 	h.reaped = 2
 	s := New(d, h.work(), &topics{}, quiet())
 	stop := serve(t, s)
-	want := []string{"compact", "expire", "expire logs", "extend the history of costs", "fail cycles", "foresee budgets", "price usage", "promote", "reap", "rotate secrets",
+	want := []string{"compact", "expire", "expire logs", "extend the history of costs", "fail cycles", "foresee budgets", "merge approved", "price usage", "promote", "reap", "rotate secrets",
 		"seal", "sweep budgets", "sweep dependencies", "time out", "warn"}
 	var called []string
 	for range want {

@@ -21,6 +21,7 @@ type Work struct {
 	Costs     Costs
 	Prices    Prices
 	Budgets   Budgets
+	Merges    Merges
 }
 
 // Recovery takes jobs back from agents; each returns how many.
@@ -73,6 +74,12 @@ type Costs interface {
 // returns how many usage entries.
 type Prices interface {
 	PriceUsage(ctx context.Context) (int, error)
+}
+
+// Merges has approved work merged by factories, and returns how many merges it began, ended
+// or decided about.
+type Merges interface {
+	MergeApproved(ctx context.Context) (int, error)
 }
 
 // Budgets opens the periods of budgets and takes back raises that have ended; and
@@ -137,6 +144,7 @@ func (t *term) loops() []runloop.Loop {
 			return err
 		})},
 		{Name: "prices", Every: 5 * time.Second, Jitter: time.Second, Timeout: slowTimeout, Do: t.cycle(uncounted(w.Prices.PriceUsage))},
+		{Name: "merges", Every: 2 * time.Second, Jitter: time.Second, Timeout: slowTimeout, Do: t.cycle(uncounted(w.Merges.MergeApproved))},
 		{Name: "budgets", Every: 10 * time.Second, Jitter: 2 * time.Second, Do: t.cycle(uncounted(w.Budgets.Sweep))},
 		{Name: "projections", Every: time.Minute, Jitter: 5 * time.Second, Timeout: slowTimeout, Do: t.cycle(uncounted(w.Budgets.Foresee))},
 		{Name: "sessions", Every: 10 * time.Minute, Jitter: time.Minute, Do: t.cycle(w.People.Expire)},

@@ -36,6 +36,10 @@ const (
 	// MaxCommit and MaxURL bound what is said of merged work, in characters.
 	MaxCommit = 100
 	MaxURL    = 2000
+	// MaxMergeInto and MaxMergeChecks bound a product's branch and command for merges, in
+	// characters.
+	MaxMergeInto   = 200
+	MaxMergeChecks = 1000
 	// MaxBatch is how many jobs one request may create.
 	MaxBatch = 1000
 	// MaxRepos is how many repos a product owns.

@@ -1,9 +1,11 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"fleetboard/db"
 	"fleetboard/internal/eventlog"
@@ -21,6 +23,45 @@ type Product struct {
 	OneJobPerRepo  bool
 	ReviewLimit    *int
 	Paused         bool
+	Merge          MergePolicy
+}
+
+// MergePolicy is how approved work of a product is merged.
+type MergePolicy struct {
+	By     string // MergeByPerson, the zero value's meaning too, or MergeByWorker
+	Method string // MergeCommit, the zero value's meaning too, or MergeFastForward
+	Into   string // a branch; "" is the repository's default one
+	Checks string // a command that the merged work must pass; "" for none
+}
+
+// Who merges, and how.
+const (
+	MergeByPerson    = "person"
+	MergeByWorker    = "worker" // whichever factory has the repo
+	MergeCommit      = "merge_commit"
+	MergeFastForward = "fast_forward"
+)
+
+// orDefault is the policy with what was left out.
+func (m MergePolicy) orDefault() MergePolicy {
+	m.By, m.Method = cmp.Or(m.By, MergeByPerson), cmp.Or(m.Method, MergeCommit)
+	return m
+}
+
+func (m MergePolicy) check(p fault.Problems) {
+	m = m.orDefault()
+	if m.By != MergeByPerson && m.By != MergeByWorker {
+		p.Add("merge_by", "It must be person or worker.")
+	}
+	if m.Method != MergeCommit && m.Method != MergeFastForward {
+		p.Add("merge_method", "It must be merge_commit or fast_forward.")
+	}
+	p.Line("merge_into", m.Into, MaxMergeInto)
+	if strings.HasPrefix(m.Into, "-") || strings.ContainsAny(m.Into, " ~^:?*[\\") || strings.Contains(m.Into, "..") ||
+		strings.Contains(m.Into, "@{") {
+		p.Add("merge_into", "It must be the name of a branch.")
+	}
+	p.Line("merge_checks", m.Checks, MaxMergeChecks)
 }
 
 // ProductSettings is what a product allows and owns.
@@ -30,6 +71,7 @@ type ProductSettings struct {
 	OneJobPerRepo  bool
 	ReviewLimit    *int // 1 or more; nil is no limit
 	Paused         bool
+	Merge          MergePolicy
 }
 
 // Products lists the workspace's products by name.
@@ -73,7 +115,7 @@ func (s *Service) PutProduct(ctx context.Context, who tenancy.Principal, name st
 	}
 	return s.changeProduct(ctx, who, name, "", in.Repos, func(before Product) (Product, error) {
 		p := Product{ID: before.ID, Name: name, Repos: set(in.Repos), ReviewRequired: in.ReviewRequired,
-			OneJobPerRepo: in.OneJobPerRepo, ReviewLimit: in.ReviewLimit, Paused: in.Paused}
+			OneJobPerRepo: in.OneJobPerRepo, ReviewLimit: in.ReviewLimit, Paused: in.Paused, Merge: in.Merge.orDefault()}
 		if p.ID == ids.Nil {
 			p.ID = ids.New()
 		}
@@ -152,6 +194,7 @@ func (in ProductSettings) check(name string) error {
 		}
 	}
 	optional(p, "review_limit", in.ReviewLimit, MinReviewLimit, MaxReviewLimit)
+	in.Merge.check(p)
 	return p.Err()
 }
 
@@ -214,6 +257,11 @@ func (p Product) changes(before Product) []eventlog.Change {
 	note("review_required", before.ReviewRequired != p.ReviewRequired, before.ReviewRequired, p.ReviewRequired)
 	note("one_job_per_repo", before.OneJobPerRepo != p.OneJobPerRepo, before.OneJobPerRepo, p.OneJobPerRepo)
 	note("review_limit", !same(before.ReviewLimit, p.ReviewLimit), before.ReviewLimit, p.ReviewLimit)
+	was := before.Merge.orDefault()
+	note("merge_by", was.By != p.Merge.By, was.By, p.Merge.By)
+	note("merge_method", was.Method != p.Merge.Method, was.Method, p.Merge.Method)
+	note("merge_into", was.Into != p.Merge.Into, was.Into, p.Merge.Into)
+	note("merge_checks", was.Checks != p.Merge.Checks, was.Checks, p.Merge.Checks)
 	note("paused", before.Paused != p.Paused, before.Paused, p.Paused)
 	return list
 }

@@ -17,7 +17,8 @@ func productsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Product, err
 	list := make([]Product, 0, len(rows))
 	for _, r := range rows {
 		list = append(list, Product{ID: r.ID, Name: r.Name, Repos: r.Repos, ReviewRequired: r.ReviewRequired,
-			OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: db.Int(r.ReviewLimit), Paused: r.Paused})
+			OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: db.Int(r.ReviewLimit), Paused: r.Paused,
+			Merge: MergePolicy{By: r.MergeBy, Method: r.MergeMethod, Into: r.MergeInto, Checks: r.MergeChecks}})
 	}
 	return list, nil
 }
@@ -63,7 +64,8 @@ func lockLanesOfProductTx(ctx context.Context, tx db.Tx, workspace, product ids.
 // writeProductTx inserts a product or replaces its settings and repos.
 func writeProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) error {
 	err := q.ProductSave(ctx, tx, dbsqlc.ProductSaveParams{WorkspaceID: workspace, ID: p.ID, Name: p.Name,
-		ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo, ReviewLimit: db.Int32(p.ReviewLimit), Paused: p.Paused})
+		ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo, ReviewLimit: db.Int32(p.ReviewLimit), Paused: p.Paused,
+		MergeBy: p.Merge.By, MergeMethod: p.Merge.Method, MergeInto: p.Merge.Into, MergeChecks: p.Merge.Checks})
 	if err != nil {
 		return fmt.Errorf("save product: %w", err)
 	}

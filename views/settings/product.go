@@ -52,6 +52,10 @@ type ProductForm struct {
 	ReviewRequired bool
 	OneJobPerRepo  bool
 	ReviewLimit    string
+	MergeBy        []Choice
+	MergeMethod    []Choice
+	MergeInto      string
+	MergeChecks    string
 	InReview       string       // "2 jobs are in review now.", "" for a new one
 	Ways           []ProductWay // of an existing one
 	RepoWays       []ProductWay // a repo's jobs each
@@ -61,10 +65,17 @@ type ProductForm struct {
 	Delete         *ui.Action
 	Stays          string // why it cannot be deleted, "" where it may be
 
-	// Errors by field name: name, repos, review_limit.
+	// Errors by field name: name, repos, review_limit, merge_by, merge_method, merge_into,
+	// merge_checks.
 	Errors map[string]string
 	// Error is about the form as a whole: what happened, what is kept.
 	Error string
+}
+
+// Choice is one of several.
+type Choice struct {
+	Value, Label string
+	Chosen       bool
 }
 
 // ProductWay leads from a product to what belongs to it.
@@ -83,11 +94,15 @@ var productMeanings = []productMeaning{
 }
 
 const (
-	meansRepos  = "A new job in one of these repos belongs to this product; a repo belongs to one product at most."
-	meansReview = "A person approves what an agent hands in before the job is done; a job may say otherwise."
-	meansOneJob = "One job of a repo is ready or in work at a time; the next one waits until that is handed in or ends."
-	meansLimit  = "While so many of its jobs wait for a decision, agents get no new ones."
-	meansPaused = "Agents get no new jobs of a paused product; what they work on goes on."
+	meansRepos       = "A new job in one of these repos belongs to this product; a repo belongs to one product at most."
+	meansReview      = "A person approves what an agent hands in before the job is done; a job may say otherwise."
+	meansOneJob      = "One job of a repo is ready or in work at a time; the next one waits until that is handed in or ends."
+	meansMergeBy     = "Factories merge exactly what was approved. A conflict sends it back to review with the reason."
+	meansMergeMethod = "Fast-forward only refuses work that began before the branch moved on."
+	meansMergeInto   = "Factories push it to the origin."
+	meansMergeChecks = "It must pass in what came out of the merge, before that is pushed: make test."
+	meansLimit       = "While so many of its jobs wait for a decision, agents get no new ones."
+	meansPaused      = "Agents get no new jobs of a paused product; what they work on goes on."
 )
 
 func (f ProductForm) heading() string {

@@ -14,7 +14,7 @@ const (
 	maxPatch = 100 << 10
 	maxFiles = 1000
 	// maxFile is the API's limit of a file's name, in bytes.
-	maxFile = 200
+	maxFile = 512
 )
 
 // Commit commits all that was changed, with trailers that name the job and the epoch. It

@@ -1,0 +1,157 @@
+package dispatch_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"fleetboard/internal/dispatch/merging"
+	"fleetboard/internal/dispatch/report"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+)
+
+// hasAtlas is an agent of a factory that has the repo of the work.
+func hasAtlas(r *fleet.Registration) { r.Factory.Repos = []fleet.Repo{{Name: "atlas"}} }
+
+// byFactories is a product whose approved work factories merge.
+func (w *world) byFactories() {
+	w.T.Helper()
+	w.Product(jobs.DefaultProduct, jobs.ProductSettings{Merge: jobs.MergePolicy{By: jobs.MergeByWorker, Into: "trunk", Checks: "make test"}})
+}
+
+// merging is what the coordinator has merge.
+func (w *world) merging() *merging.Service { return merging.New(w.DB, w.Jobs, w.Dispatch) }
+
+// mergeCycle is one cycle of it, which must do so much.
+func (w *world) mergeCycle(want int) {
+	w.T.Helper()
+	if n, err := w.merging().MergeApproved(w.Ctx); n != want || err != nil {
+		w.T.Fatalf("a cycle did %d, want %d: %v", n, want, err)
+	}
+}
+
+// approved is a job with approved work in a repo.
+func (w *world) approved() jobs.Job {
+	w.T.Helper()
+	w.Job("work", reviewed, inRepo("atlas"))
+	agent := w.Agent("author", hasAtlas)
+	done, err := w.Dispatch.Complete(w.Ctx, agent, ref(w.Claim(agent)), report.Completion{Commit: "abc", Branch: "fleet/FB-1-e1"})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return w.Act(done, jobs.ByApprove)
+}
+
+// Approved work gets one merge job, and is what becomes of it.
+func TestApprovedWorkIsMergedByAFactory(t *testing.T) {
+	w := newWorld(t)
+	w.byFactories()
+	j := w.approved()
+	w.mergeCycle(1)
+	w.mergeCycle(0)
+	smith := w.Agent("smith", hasAtlas)
+	m := w.Claim(smith)
+	if m.Kind != merging.Kind || m.Title != "Merge FB-1: work" || m.ReviewRequired {
+		t.Errorf("the merge job is %+v", m)
+	}
+	for _, part := range []string{`"job": "FB-1"`, `"commit": "abc"`, `"branch": "fleet/FB-1-e1"`, `"into": "trunk"`, `"method": "merge_commit"`, `"checks": "make test"`} {
+		if !strings.Contains(strings.ReplaceAll(string(m.InputContext), `":"`, `": "`), part) {
+			t.Errorf("the factory is not told %s: %s", part, m.InputContext)
+		}
+	}
+	if _, err := w.Dispatch.Complete(w.Ctx, smith, ref(m), report.Completion{Result: []byte(`{"merged_commit": "def"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	w.mergeCycle(1)
+	if merged := w.Want(j, jobs.Completed); merged.MergedCommit != "def" {
+		t.Errorf("it was merged as %q", merged.MergedCommit)
+	}
+	w.mergeCycle(0)
+	w.Consistent()
+}
+
+// A conflict sends the work back to review with the reason; approved again it gets another
+// merge job.
+func TestWorkThatCannotBeMergedGoesBackToReview(t *testing.T) {
+	w := newWorld(t)
+	w.byFactories()
+	j := w.approved()
+	w.mergeCycle(1)
+	smith := w.Agent("smith", hasAtlas)
+	_, err := w.Dispatch.Fail(w.Ctx, smith, ref(w.Claim(smith)), report.Failure{Kind: string(jobs.FailedMergeConflict), Error: "It conflicts in login.go."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.mergeCycle(1)
+	if back := w.Want(j, jobs.InReview); !strings.Contains(back.LastError, "login.go") {
+		t.Errorf("the reason is %q", back.LastError)
+	}
+	w.mergeCycle(0)
+	w.Act(w.Get(j), jobs.ByApprove)
+	w.mergeCycle(1)
+	if again := w.Claim(smith); again.Key != "FB-3" {
+		t.Errorf("it is merged by %s", again.Key)
+	}
+}
+
+// Work that is not approved any more is not merged: its merge job is cancelled.
+func TestAnApprovalThatIsTakenBackEndsTheMerge(t *testing.T) {
+	w := newWorld(t)
+	w.byFactories()
+	j := w.approved()
+	w.mergeCycle(1)
+	w.Act(j, jobs.ByCancel)
+	w.mergeCycle(1)
+	m, err := w.Jobs.Get(w.Ctx, w.Owner, "FB-2")
+	if err != nil || m.Status != jobs.Aborted {
+		t.Fatalf("the merge job is %s, %v", m.Status, err)
+	}
+	w.mergeCycle(1) // it is closed
+	w.mergeCycle(0)
+	w.Consistent()
+}
+
+// Who cancels a merge job has the work in review again.
+func TestACancelledMergeGoesBackToReview(t *testing.T) {
+	w := newWorld(t)
+	w.byFactories()
+	j := w.approved()
+	w.mergeCycle(1)
+	m, err := w.Jobs.Get(w.Ctx, w.Owner, "FB-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Act(m, jobs.ByCancel)
+	w.mergeCycle(1)
+	w.Want(j, jobs.InReview)
+}
+
+// Two processes at once make one merge job.
+func TestTwoCoordinatorsMakeOneMerge(t *testing.T) {
+	w := newWorld(t)
+	w.byFactories()
+	w.approved()
+	var both sync.WaitGroup
+	for range 4 {
+		both.Go(func() {
+			if _, err := w.merging().MergeApproved(w.Ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	w.mergeCycle(0)
+	list, _, err := w.Jobs.List(w.Ctx, w.Owner, jobs.Filter{})
+	if err != nil || len(list) != 2 {
+		t.Errorf("there are %d jobs, %v", len(list), err)
+	}
+}
+
+// What people merge is theirs.
+func TestPeopleMergeWhereTheProductSaysSo(t *testing.T) {
+	w := newWorld(t)
+	j := w.approved()
+	w.mergeCycle(0)
+	w.Want(j, jobs.Approved)
+}
