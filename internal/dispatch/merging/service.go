@@ -103,18 +103,24 @@ func (s *Service) look(ctx context.Context, workspace ids.ID, m openMerge) (did 
 		m.mergeStatus == jobs.Archived
 	switch {
 	case ended:
-		err := s.decide(ctx, workspace, m)
-		if fault.From(err).Code == fault.ChildrenOpen && err != nil {
-			return false, nil // the job waits for its children
-		}
-		if err != nil {
-			return false, err
-		}
-		return true, s.close(ctx, workspace, m.merge)
+		return s.conclude(ctx, workspace, m)
 	case m.jobStatus != jobs.Approved:
 		return true, s.act(ctx, workspace, m.mergeKey, actions.Action{Verb: jobs.ByCancel, Reason: m.key + " is not approved any more."})
 	}
 	return false, nil
+}
+
+// conclude decides about the job and closes the merge; not yet while the job has children
+// that are open.
+func (s *Service) conclude(ctx context.Context, workspace ids.ID, m openMerge) (did bool, err error) {
+	err = s.decide(ctx, workspace, m)
+	switch {
+	case err == nil:
+		return true, s.close(ctx, workspace, m.merge)
+	case fault.Is(err, fault.ChildrenOpen):
+		return false, nil
+	}
+	return false, err
 }
 
 // decide does with the job what became of its merge. A job that somebody else has decided
