@@ -3,12 +3,10 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -103,7 +101,7 @@ func Run(ctx, stop context.Context, o Options) error {
 		o.Log.Warn("an engine cannot be used: "+w.host.Missing[name], "engine", name)
 	}
 	if len(w.host.Engines) == 0 {
-		return fmt.Errorf("no engine can be used here: %s", strings.Join(slices.Sorted(maps.Values(w.host.Missing)), "; "))
+		return errors.New("no engine can be used here: install Claude Code, Codex or OpenCode, or name a program with --engine 'command:…'")
 	}
 	if err := w.register(ctx); err != nil {
 		return err
