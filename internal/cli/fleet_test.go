@@ -55,10 +55,12 @@ func TestProducts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.fleet("product", "set", "ledger", "--repos", "api,web", "--review", "--review-limit", "3").ok()
+	w.fleet("product", "set", "ledger", "--merge-by", "worker", "--merge-checks", "make test").ok()
 	w.fleet("product", "set", "ledger", "--add-repo", "docs", "--drop-repo", "web", "--paused").ok()
 	var p apiclient.Product
 	w.fleet("product", "show", "ledger", "--json").into(&p)
-	if strings.Join(p.Repos, " ") != "api docs" || !p.ReviewRequired || !p.Paused || p.ReviewLimit == nil || *p.ReviewLimit != 3 {
+	if strings.Join(p.Repos, " ") != "api docs" || !p.ReviewRequired || !p.Paused || p.ReviewLimit == nil || *p.ReviewLimit != 3 ||
+		p.MergeBy != apiclient.MergeByWorker || p.MergeChecks != "make test" {
 		t.Errorf("the product is %+v", p)
 	}
 	if said := w.fleet("product", "list").ok(); !strings.Contains(said, "ledger") || !strings.Contains(said, "api, docs") {

@@ -62,11 +62,15 @@ func (s *screen) wholeProduct(w io.Writer, one apiclient.Product) {
 		say.say("in review", fmt.Sprintf("at most %d", *one.ReviewLimit))
 	}
 	say.say("paused", yes(one.Paused))
+	say.say("merged by", fmt.Sprintf("a %s, as %s", one.MergeBy, strings.ReplaceAll(string(one.MergeMethod), "_", " ")))
+	say.say("merged into", one.MergeInto)
+	say.say("checked by", one.MergeChecks)
 }
 
 func productSet(c *cli) *cobra.Command {
 	var repos, add, drop []string
 	var review, single, paused bool
+	merge := map[string]*string{}
 	var limit int
 	cmd := &cobra.Command{Use: "set PRODUCT", Args: cobra.ExactArgs(1), Annotations: calls("getProduct", "putProduct"),
 		Short: "Make a product, or change what is named of its settings", ValidArgsFunction: c.complete(productNames, 1)}
@@ -83,6 +87,11 @@ func productSet(c *cli) *cobra.Command {
 		for flag, is := range map[string]bool{"review": review, "one-job-per-repo": single, "paused": paused} {
 			if flags.Changed(flag) {
 				settings[settingOf[flag]] = is
+			}
+		}
+		for flag, text := range merge {
+			if flags.Changed(flag) {
+				settings[settingOf[flag]] = *text
 			}
 		}
 		if flags.Changed("review-limit") {
@@ -115,11 +124,16 @@ func productSet(c *cli) *cobra.Command {
 	flags.BoolVar(&single, "one-job-per-repo", false, "whether a repository has one running job at most")
 	flags.IntVar(&limit, "review-limit", 0, "how many jobs may be in review before no more are claimed; 0 is no limit")
 	flags.BoolVar(&paused, "paused", false, "whether no job of it is claimed")
+	merge["merge-by"] = flags.String("merge-by", "", "`who` merges approved work: person, or worker for any factory that has the repository")
+	merge["merge-method"] = flags.String("merge-method", "", "`how` it is merged: merge_commit or fast_forward")
+	merge["merge-into"] = flags.String("merge-into", "", "the `branch` it is merged into; empty is the default one")
+	merge["merge-checks"] = flags.String("merge-checks", "", "the `command` that the merged work must pass; empty is none")
 	return cmd
 }
 
 // settingOf is the setting that a flag changes.
-var settingOf = map[string]string{"review": "review_required", "one-job-per-repo": "one_job_per_repo", "paused": "paused"}
+var settingOf = map[string]string{"review": "review_required", "one-job-per-repo": "one_job_per_repo", "paused": "paused",
+	"merge-by": "merge_by", "merge-method": "merge_method", "merge-into": "merge_into", "merge-checks": "merge_checks"}
 
 // settingsOf are a product's settings as they are; none where there is no such product.
 func settingsOf(ctx context.Context, to *client.Client, name string) (map[string]any, error) {
