@@ -253,3 +253,22 @@ func TestARepositoryIsClonedOnDemand(t *testing.T) {
 		t.Errorf("it offers what it cannot reach: %s, %v", answer.Body, err)
 	}
 }
+
+// An agent that a person has ended stays ended until it is started again.
+func TestAnEndedWorkerIsStartedAgain(t *testing.T) {
+	s := newStage(t)
+	w := s.worker("desk")
+	s.until("it is registered", func() bool { return strings.Contains(w.log.String(), "registered") })
+	if _, err := s.person.TerminateAgentWithResponse(t.Context(), "desk", apiclient.TerminateRequest{Reason: "The host is to be cleaned."}); err != nil {
+		t.Fatal(err)
+	}
+	key := s.submit(step{"run": "echo one > one.txt"})
+	w.kill()
+	w.start()
+	w.ends() // under the boot that was ended
+	if !strings.Contains(w.log.String(), "fleet: ") || s.job(key).Status != apiclient.JobStatusReady {
+		t.Errorf("it goes on: %s", s.job(key).Status)
+	}
+	w.start()
+	s.untilStatus(key, apiclient.JobStatusCompleted)
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"fleetboard/handlers/api/apiclient"
@@ -38,12 +39,12 @@ func (a *attempt) conclude(ctx context.Context, end ending) error {
 		return err
 	}
 	r := outbox.Report{Job: a.job.Key, Epoch: a.lease.epoch, Verb: end.verb, Body: body, Repo: a.job.Repo, At: time.Now()}
-	if len(lines) > 0 {
-		if r.Logs, err = json.Marshal(
-			apiclient.LogBatch{Job: a.job.Key, Epoch: a.lease.epoch, Lines: lines[:min(len(lines), maxSent)]},
-		); err != nil {
+	for part := range slices.Chunk(lines, maxSent) {
+		raw, err := json.Marshal(apiclient.LogBatch{Job: a.job.Key, Epoch: a.lease.epoch, Lines: part})
+		if err != nil {
 			return err
 		}
+		r.Logs = append(r.Logs, raw)
 	}
 	if err := a.w.out.Put(r); err != nil {
 		return fmt.Errorf("the report could not be written down: %w", err)
@@ -96,12 +97,11 @@ func (w *Worker) decide(ctx context.Context, r outbox.Report) (accepted bool, er
 
 // send sends a report, and the lines before it.
 func (w *Worker) send(ctx context.Context, r outbox.Report) error {
-	if r.Logs != nil {
-		var lines apiclient.LogBatch
-		if err := json.Unmarshal(r.Logs, &lines); err != nil {
+	for _, raw := range r.Logs {
+		if err := call(raw, func(b apiclient.LogBatch) error {
+			_, err := w.api.WriteLogsWithResponse(ctx, b)
 			return err
-		}
-		if _, err := w.api.WriteLogsWithResponse(ctx, lines); !decided(err) {
+		}); !decided(err) {
 			return err
 		}
 	}

@@ -102,12 +102,17 @@ func (r *reporter) log(level, event, message string) {
 		return
 	}
 	r.allowed--
+	r.tellLeftOut(now)
+	r.add(now, level, event, message)
+	r.wake.Set()
+}
+
+// tellLeftOut writes how many lines were left out, if any.
+func (r *reporter) tellLeftOut(now time.Time) {
 	if r.leftOut > 0 {
 		r.add(now, "WARNING", "log.left_out", fmt.Sprintf("%d lines were left out: the agent writes too many at once.", r.leftOut))
 		r.leftOut = 0
 	}
-	r.add(now, level, event, message)
-	r.wake.Set()
 }
 
 // add keeps a line; its id makes that it is stored once, however often it is sent.
@@ -247,5 +252,6 @@ func (r *reporter) again(p *apiclient.ProgressReport) {
 func (r *reporter) rest() ([]apiclient.NewLogLine, apiclient.UsageEntries) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.tellLeftOut(r.now())
 	return r.lines, r.entries(maxEntries)
 }

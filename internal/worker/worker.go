@@ -104,17 +104,26 @@ func Run(ctx, stop context.Context, o Options) error {
 		return errors.New("no engine can be used here: install Claude Code, Codex or OpenCode, or name a program with --engine 'command:…'")
 	}
 	if err := w.register(ctx); err != nil {
-		return err
+		return w.over(err)
 	}
 	o.Log.Info("registered", "server", o.Server, "agent", o.Name, "factory", o.Factory, "seats", o.Seats, "engines", w.host.Engines)
 	if err := w.work(ctx); err != nil {
-		return err
+		return w.over(err)
 	}
 	left, err := w.out.Pending()
 	if len(left) > 0 || err != nil {
 		return err // the next start goes on under the same boot id
 	}
 	return forgetBoot(o.State)
+}
+
+// over forgets the boot id where the server wants no more of it: the next start is another
+// boot.
+func (w *Worker) over(err error) error {
+	if refused(err, apiclient.ProblemCodeSuperseded, apiclient.ProblemCodeTokenRevoked) {
+		return errors.Join(err, forgetBoot(w.State))
+	}
+	return err
 }
 
 func newWorker(stop context.Context, o Options) (*Worker, error) {
@@ -143,6 +152,11 @@ func (w *Worker) work(ctx context.Context) error {
 	loops.Go(func() { w.descriptions(background) })
 	err := w.claims(ctx, background)
 	w.group.Wait()
+	if err == nil { // a claim that was broken off may have been given something
+		if err := w.heartbeat(background); err != nil {
+			w.Log.Warn("the last heartbeat failed: " + err.Error())
+		}
+	}
 	return err
 }
 

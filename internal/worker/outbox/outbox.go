@@ -26,8 +26,8 @@ type Report struct {
 	// Verb is that of the call: complete, fail, release or ask. Body is what it sends.
 	Verb string          `json:"verb"`
 	Body json.RawMessage `json:"body"`
-	// Logs are lines that the server has not been told, as POST /fleet/logs takes them.
-	Logs json.RawMessage `json:"logs,omitempty"`
+	// Logs are lines that the server has not been told, in bodies of POST /fleet/logs.
+	Logs []json.RawMessage `json:"logs,omitempty"`
 	// Repo is where the work of the attempt is; "" where the job has none.
 	Repo string `json:"repo,omitempty"`
 	// Accepted: the server took it, and what follows from it is still to be done.
