@@ -29,20 +29,21 @@ type stage struct {
 	t       *testing.T
 	dir     string // data, repositories and the states of workers are below it
 	address string
-	server  *process
-	person  *client.Client
+	// database is its address, for its owner.
+	database string
+	server   *process
+	person   *client.Client
 }
 
 // newStage starts a server on a database of its own, and makes a repository "ledger" that
 // has an origin.
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{t: t, dir: t.TempDir(), address: freeAddress(t)}
-	database := dbtest.URL(t)
+	s := &stage{t: t, dir: t.TempDir(), address: freeAddress(t), database: dbtest.URL(t)}
 	s.server = &process{
 		t:    t,
 		path: serverBinary,
-		env: []string{"DATABASE_URL=" + database, "FLEETBOARD_DATA_DIR=" + filepath.Join(s.dir, "data"),
+		env: []string{"DATABASE_URL=" + s.database, "FLEETBOARD_DATA_DIR=" + filepath.Join(s.dir, "data"),
 			"FLEETBOARD_LISTEN=" + s.address, "FLEETBOARD_RATE_LIMIT=0", "FLEETBOARD_ADMIN_EMAIL=mara@kestrel.example",
 			"FLEETBOARD_ADMIN_PASSWORD=quiet watch room 12", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")},
 	}
