@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -69,6 +70,7 @@ func begin(t *testing.T, r *Repos, a Attempt) *Worktree {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { runtime.KeepAlive(w) }) // its lock goes with it
 	return w
 }
 
