@@ -12,8 +12,12 @@ import (
 	"time"
 )
 
-// patience is how long a call of git may take that asks no other host.
-const patience = 2 * time.Minute
+const (
+	// patience is how long a call of git may take.
+	patience = 2 * time.Minute
+	// clonePatience is how long the first fetch of a repository may take.
+	clonePatience = time.Hour
+)
 
 // git runs git in a directory, without the repository's hooks, without questions, and
 // without what the caller's environment says about repositories. It returns what was
@@ -23,7 +27,12 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 }
 
 func gitWith(ctx context.Context, dir string, env []string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	return gitFor(ctx, patience, dir, env, args...)
+}
+
+// gitFor runs git for so long at most.
+func gitFor(ctx context.Context, longest time.Duration, dir string, env []string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	all := append(
 		[]string{"-c", "core.hooksPath=/dev/null", "-c", "commit.gpgsign=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",

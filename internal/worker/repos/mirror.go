@@ -115,7 +115,7 @@ func clone(ctx context.Context, origin, dir string) error {
 		{"-C", half, "remote", "set-head", "origin", "--auto"},
 	}
 	for _, args := range steps {
-		if _, err := git(ctx, filepath.Dir(dir), args...); err != nil {
+		if _, err := gitFor(ctx, clonePatience, filepath.Dir(dir), nil, args...); err != nil {
 			return err
 		}
 	}
