@@ -475,22 +475,24 @@ WHERE j.workspace_id = $2
                 ELSE j.priority < $7::int END
         ELSE j.id < $3::uuid END
     AND (cardinality($8::text[]) = 0 OR j.status = ANY($8::text[]))
-    AND ($9::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $2 AND p.name = $9))
-    AND ($10::text = '' OR j.repo = $10)
-    AND ($11::text = '' OR j.phase = $11)
-    AND ($12::text = '' OR $12 = ANY(j.tags))
-    AND ($13::text = '' OR j.factory = $13 OR j.id = ANY(ARRAY(
-        SELECT l.job_id FROM job_lease l WHERE l.workspace_id = $2 AND l.factory = $13)))
-    AND ($14::text = '' OR j.id = ANY(ARRAY(
-        SELECT l.job_id FROM job_lease l WHERE l.workspace_id = $2 AND l.agent = $14)))
-    AND ($15::text = '' OR j.failure_kind = $15)
-    AND ($16::text = '' OR j.wait_reason = $16)
-    AND j.priority >= $17::int
-    AND ($18::timestamptz IS NULL OR j.updated_at >= $18::timestamptz)
-    AND ($19::text = '' OR j.title ILIKE '%' || $19 || '%' OR j.key ILIKE $19 || '%')
+    AND (cardinality($9::text[]) = 0 OR j.id = ANY(ARRAY(
+        SELECT k.id FROM job k WHERE k.workspace_id = $2 AND k.key = ANY($9::text[]))))
+    AND ($10::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $2 AND p.name = $10))
+    AND ($11::text = '' OR j.repo = $11)
+    AND ($12::text = '' OR j.phase = $12)
+    AND ($13::text = '' OR $13 = ANY(j.tags))
+    AND ($14::text = '' OR j.factory = $14 OR j.id = ANY(ARRAY(
+        SELECT l.job_id FROM job_lease l WHERE l.workspace_id = $2 AND l.factory = $14)))
+    AND ($15::text = '' OR j.id = ANY(ARRAY(
+        SELECT l.job_id FROM job_lease l WHERE l.workspace_id = $2 AND l.agent = $15)))
+    AND ($16::text = '' OR j.failure_kind = $16)
+    AND ($17::text = '' OR j.wait_reason = $17)
+    AND j.priority >= $18::int
+    AND ($19::timestamptz IS NULL OR j.updated_at >= $19::timestamptz)
+    AND ($20::text = '' OR j.title ILIKE '%' || $20 || '%' OR j.key ILIKE $20 || '%')
 ORDER BY CASE WHEN $1 = 'priority' THEN j.priority END DESC, CASE WHEN $1 = 'priority' THEN j.status_at END,
     CASE WHEN $1 = 'updated' THEN j.updated_at END DESC, CASE WHEN $1 IN ('age', 'priority') THEN j.id END, j.id DESC
-LIMIT $20
+LIMIT $21
 `
 
 type JobPlacesParams struct {
@@ -502,6 +504,7 @@ type JobPlacesParams struct {
 	Within        bool
 	AfterPriority int32
 	Statuses      []string
+	Keys          []string
 	Product       string
 	Repo          string
 	Phase         string
@@ -540,6 +543,7 @@ func (q *Queries) JobPlaces(ctx context.Context, db DBTX, arg JobPlacesParams) (
 		arg.Within,
 		arg.AfterPriority,
 		arg.Statuses,
+		arg.Keys,
 		arg.Product,
 		arg.Repo,
 		arg.Phase,

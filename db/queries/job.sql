@@ -56,6 +56,8 @@ WHERE j.workspace_id = @workspace_id
                 ELSE j.priority < @after_priority::int END
         ELSE j.id < @after_id::uuid END
     AND (cardinality(@statuses::text[]) = 0 OR j.status = ANY(@statuses::text[]))
+    AND (cardinality(@keys::text[]) = 0 OR j.id = ANY(ARRAY(
+        SELECT k.id FROM job k WHERE k.workspace_id = @workspace_id AND k.key = ANY(@keys::text[]))))
     AND (@product::text = '' OR j.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product))
     AND (@repo::text = '' OR j.repo = @repo)
     AND (@phase::text = '' OR j.phase = @phase)

@@ -124,7 +124,7 @@ func jobPatch(in JobPatch, cleared []string) jobs.Patch {
 
 func jobFilter(in ListJobsParams) jobs.Filter {
 	f := jobs.Filter{
-		Product: value(in.Product), Repo: value(in.Repo), Phase: value(in.Phase), Tag: value(in.Tag),
+		Keys: value(in.Key), Product: value(in.Product), Repo: value(in.Repo), Phase: value(in.Phase), Tag: value(in.Tag),
 		FailureKind: string(value(in.FailureKind)), WaitReason: string(value(in.WaitReason)),
 		Factory: value(in.Factory), Agent: value(in.Agent), PriorityGTE: in.PriorityGTE, ReadyOnly: value(in.ReadyOnly),
 		Query: value(in.Q), UpdatedSince: in.UpdatedSince, Sort: jobs.Sort(value(in.Sort)),

@@ -169,7 +169,7 @@ func TestListFiltersAndPages(t *testing.T) {
 		t.Errorf("pages gave %v, want %v", seen, want)
 	}
 	for query, want := range map[string]int{"status=waiting": 1, "status=waiting&status=ready": 6, "priority_gte=3": 3,
-		"ready_only=true": 5, "q=job%203": 1, "tag=blue": 5, "tag=red": 0, "repo=atlas": 5, "product=default": 6,
+		"ready_only=true": 5, "q=job%203": 1, "key=FB-1&key=FB-3&key=none": 2, "tag=blue": 5, "tag=red": 0, "repo=atlas": 5, "product=default": 6,
 		"updated_since=2099-01-01T00:00:00Z": 0, "factory=none": 0, "agent=none": 0} {
 		if got := w.as(w.owner, "GET", "/jobs?"+query, nil).want(200).count("items"); got != want {
 			t.Errorf("%s gave %d jobs, want %d", query, got, want)

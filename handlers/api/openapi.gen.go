@@ -3051,11 +3051,14 @@ type GetQueueStateParams struct {
 // ListJobsParams defines parameters for ListJobs.
 type ListJobsParams struct {
 	// Status One of these statuses.
-	Status  *[]JobStatus `form:"status,omitempty" json:"status,omitempty"`
-	Product *string      `form:"product,omitempty" json:"product,omitempty"`
-	Repo    *string      `form:"repo,omitempty" json:"repo,omitempty"`
-	Phase   *string      `form:"phase,omitempty" json:"phase,omitempty"`
-	Tag     *string      `form:"tag,omitempty" json:"tag,omitempty"`
+	Status *[]JobStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Key One of these keys.
+	Key     *[]string `form:"key,omitempty" json:"key,omitempty"`
+	Product *string   `form:"product,omitempty" json:"product,omitempty"`
+	Repo    *string   `form:"repo,omitempty" json:"repo,omitempty"`
+	Phase   *string   `form:"phase,omitempty" json:"phase,omitempty"`
+	Tag     *string   `form:"tag,omitempty" json:"tag,omitempty"`
 
 	// Factory The factory that must run the job or runs it now.
 	Factory *string `form:"factory,omitempty" json:"factory,omitempty"`
@@ -4545,6 +4548,13 @@ func (w *ServerInterfaceWrapper) ListJobs(ctx echo.Context) error {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", ctx.QueryParams(), &params.Status, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter status: %s", err))
+	}
+
+	// ------------- Optional query parameter "key" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "key", ctx.QueryParams(), &params.Key, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter key: %s", err))
 	}
 
 	// ------------- Optional query parameter "product" -------------

@@ -200,6 +200,7 @@ type Patch struct {
 // Filter narrows a list. Zero fields narrow nothing.
 type Filter struct {
 	Statuses     []Status
+	Keys         []string
 	Product      string
 	Repo         string
 	Phase        string

@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,7 +43,7 @@ func (b *bundle) assertLists(when string) {
 	const page = 51
 	list := func(sort jobs.Sort, change func(p *dbsqlc.JobPlacesParams)) {
 		for _, start := range []bool{true, false} {
-			p := dbsqlc.JobPlacesParams{WorkspaceID: w, Sort: string(sort), Within: !start, Statuses: []string{}, MaxRows: page,
+			p := dbsqlc.JobPlacesParams{WorkspaceID: w, Sort: string(sort), Within: !start, Statuses: []string{}, Keys: []string{}, MaxRows: page,
 				AfterID: middle, AfterAt: time.Now(), AfterPriority: 6}
 			if start {
 				p.AfterAt, p.AfterID, p.AfterPriority = time.Now().AddDate(100, 0, 0), ids.Max, 11
@@ -57,6 +58,11 @@ func (b *bundle) assertLists(when string) {
 	all := func(*dbsqlc.JobPlacesParams) {}
 	list(jobs.SortCreated, all)
 	list(jobs.SortAge, all)
+	if when != "no statistics" { // then it is a walk, as with other filters
+		keys := strings.Fields(dbfactory.Text(b.t, b.db, `SELECT string_agg(key, ' ') FROM (
+			SELECT key FROM job WHERE workspace_id = $1 ORDER BY md5(id::text) LIMIT 50) k`, w))
+		list(jobs.SortAge, func(p *dbsqlc.JobPlacesParams) { p.Keys = keys })
+	}
 	list(jobs.SortUpdated, all)
 	list(jobs.SortUpdated, func(p *dbsqlc.JobPlacesParams) { p.UpdatedSince = &time.Time{} })
 	list(jobs.SortCost, func(p *dbsqlc.JobPlacesParams) { p.MaxRows = jobs.MaxSortedByCost + 1 })

@@ -267,6 +267,8 @@ func TestListsArePagedAndFiltered(t *testing.T) {
 		"a percent":     {jobs.Filter{Query: "100%"}, 7},
 		"only literal":  {jobs.Filter{Query: "1%0"}, 0},
 		"key":           {jobs.Filter{Query: "fb-2"}, 1},
+		"keys":          {jobs.Filter{Keys: []string{"FB-2", "FB-5", "fb-1", "none"}}, 2},
+		"keys of M2":    {jobs.Filter{Keys: []string{"FB-2", "FB-5"}, Phase: "M2"}, 1},
 		"tag":           {jobs.Filter{Tag: "t"}, 7},
 		"status":        {jobs.Filter{Statuses: []jobs.Status{jobs.Completed}}, 0},
 		"ready only":    {jobs.Filter{ReadyOnly: true}, 7},

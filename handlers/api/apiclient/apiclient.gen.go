@@ -3051,11 +3051,14 @@ type GetQueueStateParams struct {
 // ListJobsParams defines parameters for ListJobs.
 type ListJobsParams struct {
 	// Status One of these statuses.
-	Status  *[]JobStatus `form:"status,omitempty" json:"status,omitempty"`
-	Product *string      `form:"product,omitempty" json:"product,omitempty"`
-	Repo    *string      `form:"repo,omitempty" json:"repo,omitempty"`
-	Phase   *string      `form:"phase,omitempty" json:"phase,omitempty"`
-	Tag     *string      `form:"tag,omitempty" json:"tag,omitempty"`
+	Status *[]JobStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Key One of these keys.
+	Key     *[]string `form:"key,omitempty" json:"key,omitempty"`
+	Product *string   `form:"product,omitempty" json:"product,omitempty"`
+	Repo    *string   `form:"repo,omitempty" json:"repo,omitempty"`
+	Phase   *string   `form:"phase,omitempty" json:"phase,omitempty"`
+	Tag     *string   `form:"tag,omitempty" json:"tag,omitempty"`
 
 	// Factory The factory that must run the job or runs it now.
 	Factory *string `form:"factory,omitempty" json:"factory,omitempty"`
@@ -8566,6 +8569,18 @@ func NewListJobsRequest(server string, params *ListJobsParams) (*http.Request, e
 		if params.Status != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Key != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "key", *params.Key, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
