@@ -2,13 +2,16 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"fleetboard/internal/client"
 	"fleetboard/internal/importing"
 )
 
@@ -36,9 +39,10 @@ func importFrom(c *cli, format, short, long string) *cobra.Command {
 	cmd := &cobra.Command{Use: format + " FILE", Args: cobra.ExactArgs(1), Short: short,
 		Annotations: calls("listJobs", "createJobs", "patchJob"),
 		Long: long + " - is stdin.\n\n" +
-			"The same file can be imported again: jobs that it made before are found by their keys and the tag\n" +
-			"import:" + format + ", and get the title, the body and the new tags of the file while they are waiting, ready\n" +
-			"or blocked. What is done makes no job, and what has left the file stays."}
+			"The same file can be imported again: jobs that it made before are found by their keys, and get the title,\n" +
+			"the body, the priority, the new tags and the dependencies of the file while they are waiting, ready or\n" +
+			"blocked. Dependencies on other work than the file's stay. What is done makes no job, and what has left the\n" +
+			"file is listed and stays: as long as it has the tag import:" + format + "."}
 	flags := cmd.Flags()
 	flags.StringVar(&target.Product, "product", "", "`name` of the product of new jobs")
 	flags.StringVar(&target.Repo, "repo", "", "`name` of the repository of new jobs")
@@ -70,15 +74,28 @@ func importFrom(c *cli, format, short, long string) *cobra.Command {
 				return err
 			}
 		}
-		if err := importing.Apply(cmd.Context(), to, diff); err != nil {
-			return err
-		}
-		if !c.json {
-			fmt.Fprintln(c.env.Out, "Imported.")
-		}
-		return nil
+		return c.apply(cmd.Context(), to, diff)
 	}
 	return cmd
+}
+
+// apply carries a difference out, and says which jobs were refused.
+func (c *cli) apply(ctx context.Context, to *client.Client, d importing.Difference) error {
+	refused, err := importing.Apply(ctx, to, d)
+	for _, one := range refused {
+		fmt.Fprintln(c.env.Err, "fleet:", cleanLine(one.String()))
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(refused) == 1:
+		return fail(exitRefused, "1 job was refused; the rest is imported")
+	case len(refused) > 1:
+		return fail(exitRefused, "%d jobs were refused; the rest is imported", len(refused))
+	case !c.json:
+		fmt.Fprintln(c.env.Out, "Imported.")
+	}
+	return nil
 }
 
 // itemsOf reads a file, or stdin where it is named -.
@@ -107,17 +124,63 @@ func (s *screen) difference(w io.Writer, d importing.Difference) {
 		if one.Action == importing.Unchanged && len(one.Notes) == 0 {
 			continue
 		}
-		why := append(append([]string{}, one.Fields...), one.Notes...)
+		why := one.Notes
 		if one.Why != "" {
 			why = append([]string{one.Why}, why...)
 		}
 		t.row(one.Line, cell{string(one.Action), colours[one.Action]}, one.Key, one.Title, strings.Join(why, ", "))
+		for _, change := range one.Changes {
+			t.row("", "", "", fieldChange(change), "")
+		}
 	}
 	if len(t.rows) > 0 {
 		t.print(w)
 	}
 	fmt.Fprintf(w, "%d to create, %d to change, %d unchanged, %d skipped\n", d.Count(importing.Create),
 		d.Count(importing.Change), d.Count(importing.Unchanged), d.Count(importing.Skip))
+	if len(d.Gone) > 0 {
+		fmt.Fprintf(w, "not in the file any more: %s\n", cleanLine(strings.Join(d.Gone, ", ")))
+	}
+}
+
+// fieldChange says what becomes of a field: of a text the first line that differs, of a list what
+// comes and goes.
+func fieldChange(c importing.FieldChange) string {
+	switch before := c.Old.(type) {
+	case string:
+		after, _ := c.New.(string)
+		return changedText(c.Field, strings.Split(before, "\n"), strings.Split(after, "\n"))
+	case []string:
+		after, _ := c.New.([]string)
+		return c.Field + ": " + strings.Join(append(without("+", after, before), without("−", before, after)...), " ")
+	}
+	return fmt.Sprintf("%s: %v → %v", c.Field, c.Old, c.New)
+}
+
+// changedText says how the first line that differs does.
+func changedText(field string, before, after []string) string {
+	const most = 40
+	lines := max(len(before), len(after))
+	before, after = append(before, make([]string, lines-len(before))...), append(after, make([]string, lines-len(after))...)
+	n := 0
+	for n < lines-1 && before[n] == after[n] {
+		n++
+	}
+	if lines > 1 {
+		field = fmt.Sprintf("%s, line %d", field, n+1)
+	}
+	return fmt.Sprintf("%s: %q → %q", field, cut(before[n], most), cut(after[n], most))
+}
+
+// without are the texts of a list that another does not have, each behind a sign.
+func without(sign string, list, other []string) []string {
+	var found []string
+	for _, one := range list {
+		if !slices.Contains(other, one) {
+			found = append(found, sign+one)
+		}
+	}
+	return found
 }
 
 // agree asks the person at the terminal; without one --yes must be given.

@@ -4,10 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,22 +30,27 @@ const (
 
 // Step is the difference between an item and its job.
 type Step struct {
-	Action Action   `json:"action"`
-	Source string   `json:"source"`
-	Line   int      `json:"line"`
-	Key    string   `json:"key"`
-	Title  string   `json:"title"`
-	Fields []string `json:"fields,omitempty"` // that change
-	Why    string   `json:"why,omitempty"`    // it is skipped
-	Notes  []string `json:"notes,omitempty"`  // what is not taken over as it is
+	Action  Action        `json:"action"`
+	Source  string        `json:"source"`
+	Line    int           `json:"line"`
+	Key     string        `json:"key"`
+	Title   string        `json:"title"`
+	Changes []FieldChange `json:"changes,omitempty"` // field by field
+	Why     string        `json:"why,omitempty"`     // it is skipped
+	Notes   []string      `json:"notes,omitempty"`   // what is not taken over as it is
 
 	Job   *apiclient.NewJob   `json:"job,omitempty"`   // to create
 	Patch *apiclient.JobPatch `json:"patch,omitempty"` // to send
+
+	needs []string // keys of the jobs that the file has it wait for
 }
 
 // Difference is what an import does, in the order of the file.
 type Difference struct {
 	Steps []Step `json:"steps"`
+	// Gone are the keys of unfinished jobs of the same sources that the file does not have.
+	// Nothing is done with them.
+	Gone []string `json:"gone,omitempty"`
 }
 
 // Count is how many steps have an action.
@@ -62,69 +64,36 @@ func (d Difference) Count(a Action) int {
 	return n
 }
 
-// maxAnswer bounds what is read of an answer, in bytes; pageSize is how many jobs a page has.
-const (
-	maxAnswer = 64 << 20
-	pageSize  = 50
-)
-
 // Plan compares items with the jobs of the server. A job keeps its source in its key, which
-// nobody can change, and is found by the tag of its format.
+// nobody can change.
 func Plan(ctx context.Context, to *client.Client, items []Item, target Target) (Difference, error) {
-	known := map[string]apiclient.Job{}
-	tags := map[string]bool{}
-	for _, one := range items {
-		tags[tagOf(one.Source)] = true
-	}
-	for tag := range tags {
-		if err := tagged(ctx, to, tag, known); err != nil {
-			return Difference{}, err
-		}
-	}
-	p := planner{items: map[string]Item{}, known: known, target: target}
+	p := planner{items: map[string]Item{}, target: target}
 	for _, one := range items {
 		p.items[one.Source] = one
 	}
+	var err error
+	if p.known, err = jobsOf(ctx, to, keysIn(items)); err != nil {
+		return Difference{}, err
+	}
 	d := Difference{Steps: []Step{}}
+	if d.Gone, err = goneFrom(ctx, to, items); err != nil {
+		return Difference{}, err
+	}
+	p.ours = map[string]bool{}
 	for _, one := range items {
-		d.Steps = append(d.Steps, p.step(one))
+		p.ours[KeyOf(one.Source)] = true
+	}
+	for _, key := range d.Gone {
+		p.ours[key] = true
+	}
+	for _, one := range items {
+		d.Steps = append(d.Steps, p.begin(one))
 	}
 	breakCircles(d.Steps)
+	for i, one := range items {
+		p.finish(&d.Steps[i], one)
+	}
 	return d, nil
-}
-
-// tagged adds the jobs that have a tag, by their keys.
-func tagged(ctx context.Context, to *client.Client, tag string, into map[string]apiclient.Job) error {
-	limit, sort := pageSize, apiclient.ListJobsParamsSort("age")
-	fields := []apiclient.JobField{"key", "title", "body", "tags", "status", "version"}
-	for cursor := (*string)(nil); ; {
-		var page apiclient.JobPage
-		params := &apiclient.ListJobsParams{Tag: &tag, Limit: &limit, Sort: &sort, Fields: &fields, Cursor: cursor}
-		if err := read(&page)(to.ListJobs(ctx, params)); err != nil {
-			return err
-		}
-		for _, job := range page.Items {
-			into[job.Key] = job
-		}
-		if page.NextCursor == "" {
-			return nil
-		}
-		cursor = &page.NextCursor
-	}
-}
-
-// read reads an answer.
-func read(v any) func(*http.Response, error) error {
-	return func(answer *http.Response, err error) error {
-		if err != nil {
-			return err
-		}
-		defer func() { _ = answer.Body.Close() }()
-		if err := json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(v); err != nil {
-			return fmt.Errorf("the answer of the server is none of its API: %w", err)
-		}
-		return nil
-	}
 }
 
 // tagOf is the tag of all jobs of a format.
@@ -147,9 +116,22 @@ func KeyOf(source string) string {
 	return strings.TrimPrefix(end+"-"+hex.EncodeToString(hash[:])[:exact], "-")
 }
 
+// onceKey is the idempotency key of a source's job. It says where the job comes from, as far
+// as that is readable within the server's limit.
+func onceKey(source string) string {
+	const most, exact = 200, 12
+	key := []rune("import:" + lineText(source))
+	if len(key) <= most {
+		return string(key)
+	}
+	hash := sha256.Sum256([]byte(source))
+	return string(key[:most]) + " " + hex.EncodeToString(hash[:])[:exact]
+}
+
 type planner struct {
 	items  map[string]Item
-	known  map[string]apiclient.Job
+	known  map[string]apiclient.Job // by their keys
+	ours   map[string]bool          // keys of all jobs of the same sources
 	target Target
 }
 
@@ -162,32 +144,49 @@ const (
 	maxDepends = 100
 )
 
-func (p planner) step(one Item) Step {
+// begin decides what is done with an item, and what its job is to wait for.
+func (p planner) begin(one Item) Step {
 	s := Step{Source: one.Source, Line: one.Line, Key: KeyOf(one.Source)}
 	s.Title = s.cut(one.Title, maxTitle, "title")
-	body := s.cut(one.Body, maxBody, "body")
-	if fits := fitting(body, maxBytes); len(fits) < len(body) {
-		body = strings.TrimSpace(fits)
-		s.note("body cut to what a request holds")
-	}
-	tags := s.tags(one)
-	job, there := p.known[s.Key]
+	_, there := p.known[s.Key]
 	switch {
 	case s.Title == "":
 		s.skip("has no title")
 	case one.Done && !there:
 		s.skip("done")
-	case there:
-		s.compare(job, body, tags)
 	default:
-		s.Action = Create
-		s.Job = &apiclient.NewJob{Key: &s.Key, Title: s.Title, Tags: &tags, Priority: one.Priority, Body: filled(body),
-			Kind: filled(s.kind(one.Kind)), Product: filled(p.target.Product), Repo: filled(p.target.Repo)}
-		if needs := p.needs(&s, one); len(needs) > 0 {
-			s.Job.DependsOn = &needs
+		s.Action = Unchanged
+		if !there {
+			s.Action = Create
 		}
+		s.needs = p.needs(&s, one)
 	}
 	return s
+}
+
+// finish makes the job to create, or what of the job changes.
+func (p planner) finish(s *Step, one Item) {
+	if s.Action == Skip {
+		return
+	}
+	body := s.cut(one.Body, maxBody, "body")
+	if fits := fitting(body, maxBytes); len(fits) < len(body) {
+		body = strings.TrimSpace(fits)
+		s.note("body cut to what a request holds")
+	}
+	kind := s.kind(one.Kind)
+	labels := s.labels(one)
+	if job, there := p.known[s.Key]; there {
+		p.compare(s, one, job, terms{body: body, kind: kind, labels: labels})
+		return
+	}
+	tags := append([]string{tagOf(one.Source)}, labels...)
+	once := onceKey(one.Source)
+	s.Job = &apiclient.NewJob{Key: &s.Key, IdempotencyKey: &once, Title: s.Title, Tags: &tags, Priority: one.Priority, Body: filled(body),
+		Kind: filled(kind), Product: filled(p.target.Product), Repo: filled(p.target.Repo)}
+	if len(s.needs) > 0 {
+		s.Job.DependsOn = &s.needs
+	}
 }
 
 func filled(text string) *string {
@@ -201,6 +200,13 @@ func (s *Step) skip(why string) { s.Action, s.Why = Skip, why }
 
 func (s *Step) note(format string, args ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
+}
+
+// noteNew is said once, when the job is made.
+func (s *Step) noteNew(format string, args ...any) {
+	if s.Action == Create {
+		s.note(format, args...)
+	}
 }
 
 // cut shortens a text to what the server takes.
@@ -244,52 +250,23 @@ func (s *Step) kind(name string) string {
 	return ""
 }
 
-func (s *Step) tags(one Item) []string {
-	tags := []string{tagOf(one.Source)}
+// labels are an item's tags, with room for that of its format.
+func (s *Step) labels(one Item) []string {
+	const most = maxTags - 1
+	var labels []string
 	for _, tag := range one.Tags {
-		if tag = s.cut(tag, maxName, "tag"); !slices.Contains(tags, tag) {
-			tags = append(tags, tag)
+		if tag = s.cut(tag, maxName, "tag"); tag != tagOf(one.Source) && !slices.Contains(labels, tag) {
+			labels = append(labels, tag)
 		}
 	}
-	if len(tags) > maxTags {
-		s.note("%d tags left out", len(tags)-maxTags)
-		tags = tags[:maxTags]
+	if len(labels) > most {
+		s.note("%d tags left out", len(labels)-most)
+		labels = labels[:most]
 	}
-	return tags
+	return labels
 }
 
-// compare finds what of a job differs. Tags that people have added stay.
-func (s *Step) compare(job apiclient.Job, body string, tags []string) {
-	patch := apiclient.JobPatch{Version: job.Version}
-	if job.Title != s.Title {
-		patch.Title = &s.Title
-		s.Fields = append(s.Fields, "title")
-	}
-	if job.Body != body {
-		patch.Body = &body
-		s.Fields = append(s.Fields, "body")
-	}
-	all := slices.Clone(job.Tags)
-	for _, tag := range tags {
-		if !slices.Contains(all, tag) && len(all) < maxTags {
-			all = append(all, tag)
-		}
-	}
-	if len(all) > len(job.Tags) {
-		patch.Tags = &all
-		s.Fields = append(s.Fields, "tags")
-	}
-	switch {
-	case len(s.Fields) == 0:
-		s.Action = Unchanged
-	case job.Status == apiclient.JobStatusWaiting, job.Status == apiclient.JobStatusReady, job.Status == apiclient.JobStatusBlocked:
-		s.Action, s.Patch = Change, &patch
-	default:
-		s.skip("job is " + strings.ReplaceAll(string(job.Status), "_", " "))
-	}
-}
-
-// needs are the keys of the jobs that an item's job depends on.
+// needs are the keys of the jobs that the file has an item's job wait for.
 func (p planner) needs(s *Step, one Item) []string {
 	var keys []string
 	for _, source := range one.DependsOn {
@@ -299,49 +276,12 @@ func (p planner) needs(s *Step, one Item) []string {
 		switch {
 		case source == one.Source, slices.Contains(keys, key), listed && other.Done:
 		case !there && (!listed || other.Title == ""):
-			s.note("depends on %s, which is not there", source)
+			s.noteNew("depends on %s, which is not there", source)
 		case len(keys) == maxDepends:
-			s.note("depends on %s, which is more than %d", source, maxDepends)
+			s.noteNew("depends on %s, which is more than %d", source, maxDepends)
 		default:
 			keys = append(keys, key)
 		}
 	}
 	return keys
-}
-
-// breakCircles leaves out dependencies of new jobs that lead back to the job.
-func breakCircles(steps []Step) {
-	at := map[string]int{}
-	for i, s := range steps {
-		if s.Job != nil {
-			at[s.Key] = i
-		}
-	}
-	const open, closed = 1, 2
-	state := make([]int, len(steps))
-	var visit func(i int)
-	visit = func(i int) {
-		state[i] = open
-		s := &steps[i]
-		if s.Job.DependsOn != nil {
-			kept := slices.DeleteFunc(*s.Job.DependsOn, func(key string) bool {
-				to, isNew := at[key]
-				if isNew && state[to] == 0 {
-					visit(to)
-				}
-				if isNew && state[to] == open {
-					s.note("does not wait for %s, which waits for it", steps[to].Source)
-					return true
-				}
-				return false
-			})
-			s.Job.DependsOn = &kept
-		}
-		state[i] = closed
-	}
-	for i := range steps {
-		if steps[i].Job != nil && state[i] == 0 {
-			visit(i)
-		}
-	}
 }
