@@ -24,13 +24,13 @@ func factoryCommand(c *cli) *cobra.Command {
 				fmt.Fprintln(w, "There are no factories. `fleet worker` makes this machine one.")
 				return
 			}
-			t := c.table("NAME", "HEALTH", "SEATS", "AGENTS", "REPOS", "OFFERS", "HEARD").cuts(5)
+			t := c.table("NAME", "HEALTH", "SEATS", "AGENTS", "OFFERS", "HEARD").cuts(4)
 			for _, f := range said.Items {
 				health := painted(string(f.Health))
 				if f.Draining {
 					health.text += ", draining"
 				}
-				t.row(f.Name, health, fmt.Sprintf("%d/%d", f.SeatsTaken, f.Seats), len(f.Agents), reposOf(f.Repos), offers(f),
+				t.row(f.Name, health, fmt.Sprintf("%d/%d", f.SeatsTaken, f.Seats), len(f.Agents), offersInShort(f),
 					c.agoOf(f.LastHeartbeatAt))
 			}
 			t.print(w)

@@ -19,7 +19,7 @@ func TestFactoriesAndAgents(t *testing.T) {
 	}
 	key := w.create("One", "--repo", "ledger-api")
 	w.fleet("job", "claim", "--agent", "ada", "--factory", "attic", "--repo", "ledger-api", "--engine", "claude", "--model", "m-1").ok()
-	if said := w.fleet("factory", "list").ok(); !strings.Contains(said, "attic") || !strings.Contains(said, "ledger-api") || !strings.Contains(said, "engine:claude") {
+	if said := w.fleet("factory", "list").ok(); !strings.Contains(said, "attic") || !strings.Contains(said, "ledger-api") || !strings.Contains(said, "claude") {
 		t.Errorf("factories: %q", said)
 	}
 	if said := w.fleet("factory", "show", "attic").ok(); !strings.Contains(said, "ada") || !strings.Contains(said, "1 of 100 taken") {
