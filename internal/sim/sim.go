@@ -224,6 +224,7 @@ func (a *agent) report(ctx context.Context, j apiclient.Job, step int) (over boo
 // end hands the job in, fails it, or asks a person.
 func (a *agent) end(ctx context.Context, j apiclient.Job) error {
 	var err error
+	did := &a.counts.Completed
 	switch fate := a.draw.Float64(); {
 	case fate < a.Fail:
 		kind, again := "checks_failed", true
@@ -231,17 +232,19 @@ func (a *agent) end(ctx context.Context, j apiclient.Job) error {
 			ctx,
 			apiclient.Failure{Job: j.Key, Epoch: j.Lease.Epoch, Kind: &kind, Retryable: &again, Error: "2 of 214 tests fail."},
 		)
-		a.counts.Failed.Add(1)
+		did = &a.counts.Failed
 	case fate < a.Fail+a.Ask && j.Answer == "":
 		_, err = a.api.AskQuestionWithResponse(
 			ctx,
 			apiclient.Question{Job: j.Key, Epoch: j.Lease.Epoch, Question: "May I change the public interface for this?"},
 		)
-		a.counts.Asked.Add(1)
+		did = &a.counts.Asked
 	default:
 		summary := "Done, with a test."
 		_, err = a.api.CompleteJobWithResponse(ctx, apiclient.Completion{Job: j.Key, Epoch: j.Lease.Epoch, Summary: &summary})
-		a.counts.Completed.Add(1)
+	}
+	if err == nil {
+		did.Add(1)
 	}
 	return a.unlessRefused(err)
 }
