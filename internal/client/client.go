@@ -91,8 +91,19 @@ func newDoer(o Options) *doer {
 	retrying.RetryMax = o.Retries
 	retrying.RetryWaitMin = shortestPause
 	retrying.RetryWaitMax = max(o.LongestPause, shortestPause)
-	retrying.ErrorHandler = retryablehttp.PassthroughErrorHandler
+	retrying.ErrorHandler = giveUp
 	return &doer{once: once, again: retrying.StandardClient()}
+}
+
+// giveUp passes the last answer on, and none to a caller who does not wait any more.
+func giveUp(answer *http.Response, err error, _ int) (*http.Response, error) {
+	if err == nil {
+		return answer, nil
+	}
+	if answer != nil {
+		_ = answer.Body.Close() // nobody reads it
+	}
+	return nil, err
 }
 
 // Do sends a request. The error is a *Problem where the server refused it, and an
@@ -102,7 +113,7 @@ func (d *doer) Do(r *http.Request) (*http.Response, error) {
 	if repeatable(r) {
 		send = d.again
 	}
-	answer, err := send.Do(r) //nolint:gosec // the server is the one that the caller chose
+	answer, err := send.Do(r)
 	if err != nil {
 		if r.Context().Err() != nil {
 			return nil, r.Context().Err()
