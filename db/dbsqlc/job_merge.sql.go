@@ -41,9 +41,35 @@ func (q *Queries) JobMergeInsert(ctx context.Context, db DBTX, arg JobMergeInser
 	return err
 }
 
+const jobMergeLast = `-- name: JobMergeLast :one
+SELECT own.key, own.status, coalesce(own.result->>'url', own.checkpoint->>'url', '')::text AS url
+FROM job_merge m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.merge_job_id
+WHERE m.workspace_id = $1 AND m.job_id = $2 ORDER BY m.created_at DESC, m.merge_job_id DESC LIMIT 1
+`
+
+type JobMergeLastParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+}
+
+type JobMergeLastRow struct {
+	Key    string
+	Status string
+	Url    string
+}
+
+// The job that merges a job, or did it last, and the address of its pull request as far as
+// it is known.
+func (q *Queries) JobMergeLast(ctx context.Context, db DBTX, arg JobMergeLastParams) (JobMergeLastRow, error) {
+	row := db.QueryRow(ctx, jobMergeLast, arg.WorkspaceID, arg.JobID)
+	var i JobMergeLastRow
+	err := row.Scan(&i.Key, &i.Status, &i.Url)
+	return i, err
+}
+
 const jobMergeOpen = `-- name: JobMergeOpen :many
 SELECT m.merge_job_id, m.job_id, own.key AS merge_key, own.status AS merge_status, own.last_error,
-    coalesce(own.result->>'merged_commit', '')::text AS merged_commit, j.key, j.status
+    coalesce(own.result->>'merged_commit', '')::text AS merged_commit, coalesce(own.result->>'url', '')::text AS url, j.key, j.status
 FROM job_merge m
 JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.merge_job_id
 JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
@@ -62,6 +88,7 @@ type JobMergeOpenRow struct {
 	MergeStatus  string
 	LastError    string
 	MergedCommit string
+	Url          string
 	Key          string
 	Status       string
 }
@@ -83,6 +110,7 @@ func (q *Queries) JobMergeOpen(ctx context.Context, db DBTX, arg JobMergeOpenPar
 			&i.MergeStatus,
 			&i.LastError,
 			&i.MergedCommit,
+			&i.Url,
 			&i.Key,
 			&i.Status,
 		); err != nil {
@@ -97,11 +125,11 @@ func (q *Queries) JobMergeOpen(ctx context.Context, db DBTX, arg JobMergeOpenPar
 }
 
 const jobMergeWanted = `-- name: JobMergeWanted :many
-SELECT j.id, j.key, j.title, j.repo, j.priority, j.approved_head, p.name AS product, p.merge_method, p.merge_into, p.merge_checks,
+SELECT j.id, j.key, j.title, j.repo, j.priority, j.approved_head, p.name AS product, p.merge_by, p.merge_method, p.merge_into, p.merge_checks,
     coalesce(j.result->>'branch', '')::text AS branch,
     (SELECT count(*) FROM job_merge m WHERE m.workspace_id = j.workspace_id AND m.job_id = j.id)::bigint AS times
 FROM product p JOIN job j ON j.workspace_id = p.workspace_id AND j.product_id = p.id
-WHERE p.workspace_id = $1 AND p.merge_by = 'worker' AND j.status = 'approved' AND j.kind <> 'merge'
+WHERE p.workspace_id = $1 AND p.merge_by <> 'person' AND j.status = 'approved' AND j.kind <> 'merge'
     AND j.repo <> '' AND j.approved_head <> ''
     AND NOT EXISTS (SELECT FROM job_merge m WHERE m.workspace_id = j.workspace_id AND m.job_id = j.id AND m.decided_at IS NULL)
 ORDER BY j.id LIMIT $2
@@ -120,6 +148,7 @@ type JobMergeWantedRow struct {
 	Priority     int16
 	ApprovedHead string
 	Product      string
+	MergeBy      string
 	MergeMethod  string
 	MergeInto    string
 	MergeChecks  string
@@ -146,6 +175,7 @@ func (q *Queries) JobMergeWanted(ctx context.Context, db DBTX, arg JobMergeWante
 			&i.Priority,
 			&i.ApprovedHead,
 			&i.Product,
+			&i.MergeBy,
 			&i.MergeMethod,
 			&i.MergeInto,
 			&i.MergeChecks,
@@ -163,7 +193,7 @@ func (q *Queries) JobMergeWanted(ctx context.Context, db DBTX, arg JobMergeWante
 }
 
 const jobMergeWorkspaces = `-- name: JobMergeWorkspaces :many
-SELECT workspace_id FROM product WHERE merge_by = 'worker'
+SELECT workspace_id FROM product WHERE merge_by <> 'person'
 UNION
 SELECT workspace_id FROM job_merge WHERE decided_at IS NULL
 `

@@ -233,12 +233,17 @@ var (
 	mergers = []view.Choice{
 		{Value: jobs.MergeByPerson, Label: "A person"},
 		{Value: jobs.MergeByWorker, Label: "A factory that has the repo"},
+		{Value: jobs.MergeByPullRequest, Label: "A pull request of the forge"},
 	}
 	mergeMethods = []view.Choice{
 		{Value: jobs.MergeCommit, Label: "A merge commit"},
 		{Value: jobs.MergeFastForward, Label: "Fast-forward only"},
 	}
 )
+
+// whoMerges says who merges from now on.
+var whoMerges = map[string]string{jobs.MergeByPerson: "a person merges", jobs.MergeByWorker: "factories merge",
+	jobs.MergeByPullRequest: "pull requests merge"}
 
 // mergeChoices are choices with the chosen one marked.
 func mergeChoices(all []view.Choice, chosen string) []view.Choice {
@@ -263,7 +268,7 @@ func productChanges(before jobs.Product, in jobs.ProductSettings) []string {
 	say(before.ReviewRequired != in.ReviewRequired, choose(in.ReviewRequired, "a person approves", "no review needed"))
 	say(before.OneJobPerRepo != in.OneJobPerRepo, choose(in.OneJobPerRepo, "one job per repo", "any number of jobs per repo"))
 	was, now := before.Merge, in.Merge
-	say(was.By != now.By, choose(now.By == jobs.MergeByWorker, "factories merge", "a person merges"))
+	say(was.By != now.By, whoMerges[now.By])
 	say(was.Method != now.Method, choose(now.Method == jobs.MergeFastForward, "merges by fast-forward only", "merges with a merge commit"))
 	say(was.Into != now.Into, "merges into "+cmp.Or(now.Into, "the default branch"))
 	say(was.Checks != now.Checks, choose(now.Checks == "", "no check after merges", "another check after merges"))

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"fleetboard/internal/dispatch/claim"
 	"fleetboard/internal/dispatch/merging"
 	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fleet"
@@ -21,7 +22,9 @@ func (w *world) byFactories() {
 }
 
 // merging is what the coordinator has merge.
-func (w *world) merging() *merging.Service { return merging.New(w.DB, w.Jobs, w.Dispatch) }
+func (w *world) merging() *merging.Service {
+	return merging.New(w.DB, w.Jobs, w.Dispatch, "https://fleet.example/")
+}
 
 // mergeCycle is one cycle of it, which must do so much.
 func (w *world) mergeCycle(want int) {
@@ -69,6 +72,50 @@ func TestApprovedWorkIsMergedByAFactory(t *testing.T) {
 	}
 	w.mergeCycle(0)
 	w.Consistent()
+}
+
+// Where pull requests merge, the merge job asks for a factory that can open one, tells it
+// what the pull request says, and leaves the address with the work.
+func TestApprovedWorkIsMergedByAPullRequest(t *testing.T) {
+	w := newWorld(t)
+	w.Product(jobs.DefaultProduct, jobs.ProductSettings{Merge: jobs.MergePolicy{By: jobs.MergeByPullRequest}})
+	j := w.approved()
+	w.mergeCycle(1)
+	w.Nothing(w.Agent("smith", hasAtlas), claim.ReasonEmpty)
+	forger := w.Agent("forger", hasAtlas, func(r *fleet.Registration) { r.Factory.Capabilities = []string{merging.Capability} })
+	m := w.Claim(forger)
+	for _, part := range []string{`"by": "pull_request"`, `"title": "work"`, `"url": "https://fleet.example/jobs/FB-1"`} {
+		if !strings.Contains(strings.ReplaceAll(string(m.InputContext), `":"`, `": "`), part) {
+			t.Errorf("the factory is not told %s: %s", part, m.InputContext)
+		}
+	}
+	said := report.Completion{Result: []byte(`{"merged_commit": "def", "url": "https://git.example/team/atlas/pulls/4"}`)}
+	if _, err := w.Dispatch.Complete(w.Ctx, forger, ref(m), said); err != nil {
+		t.Fatal(err)
+	}
+	w.mergeCycle(1)
+	if merged := w.Want(j, jobs.Completed); merged.MergedCommit != "def" || merged.URL != "https://git.example/team/atlas/pulls/4" {
+		t.Errorf("it was merged as %q by %q", merged.MergedCommit, merged.URL)
+	}
+	w.Consistent()
+}
+
+// What a factory says is the pull request's address, and is none, keeps nothing from being
+// merged.
+func TestAMergeWithoutAGoodAddressIsOne(t *testing.T) {
+	w := newWorld(t)
+	w.byFactories()
+	j := w.approved()
+	w.mergeCycle(1)
+	smith := w.Agent("smith", hasAtlas)
+	said := report.Completion{Result: []byte(`{"merged_commit": "def", "url": "javascript:alert(1)"}`)}
+	if _, err := w.Dispatch.Complete(w.Ctx, smith, ref(w.Claim(smith)), said); err != nil {
+		t.Fatal(err)
+	}
+	w.mergeCycle(1)
+	if merged := w.Want(j, jobs.Completed); merged.URL != "" {
+		t.Errorf("its address is %q", merged.URL)
+	}
 }
 
 // A conflict sends the work back to review with the reason; approved again it gets another

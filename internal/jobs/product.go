@@ -28,7 +28,7 @@ type Product struct {
 
 // MergePolicy is how approved work of a product is merged.
 type MergePolicy struct {
-	By     string // MergeByPerson, the zero value's meaning too, or MergeByWorker
+	By     string // MergeByPerson, the zero value's meaning too, or one of the others
 	Method string // MergeCommit, the zero value's meaning too, or MergeFastForward
 	Into   string // a branch; "" is the repository's default one
 	Checks string // a command that the merged work must pass; "" for none
@@ -36,10 +36,11 @@ type MergePolicy struct {
 
 // Who merges, and how.
 const (
-	MergeByPerson    = "person"
-	MergeByWorker    = "worker" // whichever factory has the repo
-	MergeCommit      = "merge_commit"
-	MergeFastForward = "fast_forward"
+	MergeByPerson      = "person"
+	MergeByWorker      = "worker"       // whichever factory has the repo
+	MergeByPullRequest = "pull_request" // the forge, by one that a factory opens and follows
+	MergeCommit        = "merge_commit"
+	MergeFastForward   = "fast_forward"
 )
 
 // orDefault is the policy with what was left out.
@@ -50,8 +51,8 @@ func (m MergePolicy) orDefault() MergePolicy {
 
 func (m MergePolicy) check(p fault.Problems) {
 	m = m.orDefault()
-	if m.By != MergeByPerson && m.By != MergeByWorker {
-		p.Add("merge_by", "It must be person or worker.")
+	if m.By != MergeByPerson && m.By != MergeByWorker && m.By != MergeByPullRequest {
+		p.Add("merge_by", "It must be person, worker or pull_request.")
 	}
 	if m.Method != MergeCommit && m.Method != MergeFastForward {
 		p.Add("merge_method", "It must be merge_commit or fast_forward.")

@@ -764,14 +764,17 @@ func (e LogLevel) Valid() bool {
 
 // Defines values for MergeBy.
 const (
-	MergeByPerson MergeBy = "person"
-	MergeByWorker MergeBy = "worker"
+	MergeByPerson      MergeBy = "person"
+	MergeByPullRequest MergeBy = "pull_request"
+	MergeByWorker      MergeBy = "worker"
 )
 
 // Valid indicates whether the value is a known member of the MergeBy enum.
 func (e MergeBy) Valid() bool {
 	switch e {
 	case MergeByPerson:
+		return true
+	case MergeByPullRequest:
 		return true
 	case MergeByWorker:
 		return true
@@ -2233,7 +2236,7 @@ type MergeAction struct {
 	Version *Version `json:"version,omitempty"`
 }
 
-// MergeBy Who merges approved work: a person, or whichever factory has the repo.
+// MergeBy Who merges approved work: a person, whichever factory has the repo, or the forge, by a pull request that a factory opens and follows.
 type MergeBy string
 
 // MergeMethod defines model for MergeMethod.
@@ -2450,7 +2453,7 @@ type ProblemCode string
 
 // Product defines model for Product.
 type Product struct {
-	// MergeBy Who merges approved work: a person, or whichever factory has the repo.
+	// MergeBy Who merges approved work: a person, whichever factory has the repo, or the forge, by a pull request that a factory opens and follows.
 	MergeBy        MergeBy     `json:"merge_by"`
 	MergeChecks    string      `json:"merge_checks"`
 	MergeInto      string      `json:"merge_into"`
@@ -2473,7 +2476,7 @@ type ProductPage struct {
 
 // ProductSettings defines model for ProductSettings.
 type ProductSettings struct {
-	// MergeBy Who merges approved work: a person, or whichever factory has the repo.
+	// MergeBy Who merges approved work: a person, whichever factory has the repo, or the forge, by a pull request that a factory opens and follows.
 	MergeBy *MergeBy `json:"merge_by,omitempty"`
 
 	// MergeChecks A command that the merged work must pass before it is pushed; empty is none.

@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 
 	"fleetboard/db"
 	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
@@ -21,6 +24,8 @@ const (
 	loop = "merging"
 	// atOnce bounds what one cycle does in a workspace.
 	atOnce = 50
+	// Capability is that of factories that can open a pull request.
+	Capability = "pull_request"
 	// urgent is the least priority of a merge job: work that is done should not wait behind
 	// work that begins.
 	urgent = 7
@@ -40,14 +45,16 @@ type Actor interface {
 
 // Service has approved work merged.
 type Service struct {
-	db    *db.DB
-	jobs  Creator
-	actor Actor
+	db     *db.DB
+	jobs   Creator
+	actor  Actor
+	public string
 }
 
-// New returns the merging of a database.
-func New(d *db.DB, list Creator, actor Actor) *Service {
-	return &Service{db: d, jobs: list, actor: actor}
+// New returns the merging of a database. public is the address that people reach the server
+// by, which pull requests name; "" where nobody said.
+func New(d *db.DB, list Creator, actor Actor, public string) *Service {
+	return &Service{db: d, jobs: list, actor: actor, public: strings.TrimSuffix(public, "/")}
 }
 
 // MergeApproved decides about merges that have ended, ends those that are not wanted any
@@ -94,7 +101,7 @@ type openMerge struct {
 	merge, job             ids.ID
 	mergeKey, key          string
 	mergeStatus, jobStatus jobs.Status
-	lastError, commit      string
+	lastError, commit, url string
 }
 
 // look decides about a merge, where there is something to decide.
@@ -130,11 +137,20 @@ func (s *Service) decide(ctx context.Context, workspace ids.ID, m openMerge) err
 	case m.jobStatus != jobs.Approved:
 		return nil
 	case m.mergeStatus == jobs.Completed:
-		return s.act(ctx, workspace, m.key, actions.Action{Verb: jobs.ByMerge, Commit: m.commit})
+		return s.act(ctx, workspace, m.key, actions.Action{Verb: jobs.ByMerge, Commit: m.commit, URL: address(m.url)})
 	case m.lastError != "" && m.mergeStatus == jobs.Failed:
 		return s.act(ctx, workspace, m.key, actions.Action{Verb: jobs.ByMergeFail, Reason: short(m.lastError, actions.MaxReason)})
 	}
 	return s.act(ctx, workspace, m.key, actions.Action{Verb: jobs.ByMergeFail, Reason: "The merge job " + m.mergeKey + " was ended."})
+}
+
+// address is what a factory says is the address of a merge, "" where it is none.
+func address(url string) string {
+	p := fault.Problems{}
+	if p.Line("url", url, jobs.MaxURL); len(p) > 0 || !lease.IsWebAddress(url) {
+		return ""
+	}
+	return url
 }
 
 // act carries a decision out, unless the job's status allows it no more.
@@ -152,13 +168,16 @@ type wantedMerge struct {
 	key, title, repo, product string
 	priority                  int
 	commit, branch            string
-	method, into, checks      string
+	by, method, into, checks  string
 	times                     int64
 }
 
 // order is what the factory is told, in input_context.
 type order struct {
 	Job    string `json:"job"`
+	Title  string `json:"title"`
+	URL    string `json:"url,omitempty"`
+	By     string `json:"by"`
 	Commit string `json:"commit"`
 	Branch string `json:"branch"`
 	Into   string `json:"into"`
@@ -168,20 +187,31 @@ type order struct {
 
 // begin makes the merge job. The key makes it one, also where two processes do this at once.
 func (s *Service) begin(ctx context.Context, workspace ids.ID, w wantedMerge) error {
-	said, err := json.Marshal(
-		map[string]order{"merge": {Job: w.key, Commit: w.commit, Branch: w.branch, Into: w.into, Method: w.method, Checks: w.checks}},
-	)
+	said, err := json.Marshal(map[string]order{"merge": s.orderOf(w)})
 	if err != nil {
 		return err
+	}
+	var needs []string
+	if w.by == jobs.MergeByPullRequest {
+		needs = []string{Capability}
 	}
 	priority, review := max(w.priority, urgent), false
 	created, err := s.jobs.Create(ctx, tenancy.System(workspace, loop), jobs.Origin{}, jobs.New{
 		Title: fmt.Sprintf("Merge %s: %s", w.key, short(w.title, maxShort-len(w.key))), Kind: Kind, Product: w.product, Repo: w.repo,
-		Priority: &priority, ReviewRequired: &review, InputContext: said, IdempotencyKey: fmt.Sprintf("merge %s %d", w.job, w.times+1)})
+		Capabilities: needs, Priority: &priority, ReviewRequired: &review, InputContext: said, IdempotencyKey: fmt.Sprintf("merge %s %d", w.job, w.times+1)})
 	if err != nil {
 		return fmt.Errorf("merge job of %s: %w", w.key, err)
 	}
 	return s.note(ctx, workspace, created.Jobs[0].ID, w.job)
+}
+
+// orderOf is what the factory is told of a merge.
+func (s *Service) orderOf(w wantedMerge) order {
+	o := order{Job: w.key, Title: w.title, By: w.by, Commit: w.commit, Branch: w.branch, Into: w.into, Method: w.method, Checks: w.checks}
+	if s.public != "" {
+		o.URL = s.public + "/jobs/" + url.PathEscape(w.key)
+	}
+	return o
 }
 
 // short is a text of at most n characters.

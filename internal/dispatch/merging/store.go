@@ -31,7 +31,7 @@ func (s *Service) open(ctx context.Context, workspace ids.ID) (list []openMerge,
 		list = make([]openMerge, 0, len(rows))
 		for _, r := range rows {
 			list = append(list, openMerge{merge: r.MergeJobID, job: r.JobID, mergeKey: r.MergeKey, key: r.Key,
-				mergeStatus: jobs.Status(r.MergeStatus), jobStatus: jobs.Status(r.Status), lastError: r.LastError, commit: r.MergedCommit})
+				mergeStatus: jobs.Status(r.MergeStatus), jobStatus: jobs.Status(r.Status), lastError: r.LastError, commit: r.MergedCommit, url: r.Url})
 		}
 		return err
 	})
@@ -58,6 +58,7 @@ func (s *Service) wanted(ctx context.Context, workspace ids.ID) (list []wantedMe
 					priority: int(r.Priority),
 					commit:   r.ApprovedHead,
 					branch:   r.Branch,
+					by:       r.MergeBy,
 					method:   r.MergeMethod,
 					into:     r.MergeInto,
 					checks:   r.MergeChecks,
