@@ -12,14 +12,18 @@ import (
 // mergeJob submits what a worker is given to merge a job's work.
 func (s *stage) mergeJob(key, commit, checks string) string {
 	s.t.Helper()
-	raw, err := json.Marshal(
-		map[string]any{"merge": map[string]string{"job": key, "commit": commit, "branch": "fleet/" + key + "-e1", "checks": checks}},
-	)
+	return s.orderMerge(map[string]string{"job": key, "commit": commit, "branch": "fleet/" + key + "-e1", "checks": checks})
+}
+
+// orderMerge submits a job of kind merge.
+func (s *stage) orderMerge(order map[string]string) string {
+	s.t.Helper()
+	raw, err := json.Marshal(map[string]any{"merge": order})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	answer, err := s.person.CreateJobWithResponse(s.t.Context(), nil,
-		apiclient.NewJob{Title: key, Kind: new("merge"), Repo: new("ledger"), InputContext: raw})
+		apiclient.NewJob{Title: "Merge " + order["job"], Kind: new("merge"), Repo: new("ledger"), InputContext: raw})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -33,6 +33,7 @@ type stage struct {
 	database string
 	server   *process
 	person   *client.Client
+	env      []string // of workers, beside what they need
 }
 
 // newStage starts a server on a database of its own, and makes a repository "ledger" that
@@ -140,12 +141,12 @@ func (s *stage) worker(name string, flags ...string) *process {
 		path: fleetBinary,
 		args: append([]string{"worker", "--repos", filepath.Join(s.dir, "repos"), "--engine", "scripted", "--name", name,
 			"--factory", name, "--state", s.state(name), "--lease", "10s", "--heartbeat", "1s"}, flags...),
-		env: []string{
+		env: append([]string{
 			"FLEETBOARD_URL=" + s.url(),
 			"FLEETBOARD_ENROLMENT_TOKEN=" + s.token("enrolment-token"),
 			"HOME=" + s.dir,
 			"PATH=" + os.Getenv("PATH"),
-		},
+		}, s.env...),
 	}
 	p.start()
 	return p

@@ -62,7 +62,7 @@ func (s *screen) wholeProduct(w io.Writer, one apiclient.Product) {
 		say.say("in review", fmt.Sprintf("at most %d", *one.ReviewLimit))
 	}
 	say.say("paused", yes(one.Paused))
-	say.say("merged by", fmt.Sprintf("a %s, as %s", strings.ReplaceAll(string(one.MergeBy), "_", " "), strings.ReplaceAll(string(one.MergeMethod), "_", " ")))
+	say.say("merged by", strings.ReplaceAll(fmt.Sprintf("a %s, as %s", one.MergeBy, one.MergeMethod), "_", " "))
 	say.say("merged into", one.MergeInto)
 	say.say("checked by", one.MergeChecks)
 }
@@ -124,7 +124,8 @@ func productSet(c *cli) *cobra.Command {
 	flags.BoolVar(&single, "one-job-per-repo", false, "whether a repository has one running job at most")
 	flags.IntVar(&limit, "review-limit", 0, "how many jobs may be in review before no more are claimed; 0 is no limit")
 	flags.BoolVar(&paused, "paused", false, "whether no job of it is claimed")
-	merge["merge-by"] = flags.String("merge-by", "", "`who` merges approved work: person, worker for any factory with the repository, or pull_request")
+	merge["merge-by"] = flags.String("merge-by", "",
+		"`who` merges approved work: person, worker for any factory with the repository, or pull_request")
 	merge["merge-method"] = flags.String("merge-method", "", "`how` it is merged: merge_commit or fast_forward")
 	merge["merge-into"] = flags.String("merge-into", "", "the `branch` it is merged into; empty is the default one")
 	merge["merge-checks"] = flags.String("merge-checks", "", "the `command` that the merged work must pass; empty is none")

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fleetboard/internal/engines"
+	"fleetboard/internal/forge"
 	"fleetboard/internal/worker"
 	"fleetboard/internal/worker/repos"
 )
@@ -24,6 +25,8 @@ type workerFlags struct {
 	clone, engines, labels, pass              []string
 	seats                                     int
 	lease, beat, maxTime                      time.Duration
+	forges                                    []string
+	forgePoll, forgeQuiet                     time.Duration
 	noTools                                   bool
 }
 
@@ -44,7 +47,8 @@ func (c *cli) workerCommand() *cobra.Command {
 			"AGENTS RUN WITH YOUR RIGHTS: use an account or a container for them that may do no harm.",
 		Example: "  fleet worker --repos ~/src\n" +
 			"  fleet worker --repos ~/src --engine claude --seats 3 --check 'make test'\n" +
-			"  fleet worker --clone 'https://git.example.com/team/*' --engine codex",
+			"  fleet worker --clone 'https://git.example.com/team/*' --engine codex\n" +
+			"  GITEA_TOKEN=… fleet worker --repos ~/src --forge gitea=https://git.example.com",
 		Annotations: calls(
 			"registerAgent",
 			"heartbeat",
@@ -82,6 +86,10 @@ func (c *cli) workerCommand() *cobra.Command {
 	flags.DurationVar(&f.beat, "heartbeat", 10*time.Second, "tell the server so often that the worker lives")
 	flags.DurationVar(&f.maxTime, "max-time", 2*time.Hour, "stop an attempt that takes longer; 0 is no limit")
 	flags.StringArrayVar(&f.pass, "pass", nil, "give agents this `variable` of the environment too")
+	flags.StringArrayVar(&f.forges, "forge", nil, "open pull requests at this `forge`, KIND=URL with the kind github, gitea or forgejo; "+
+		"GITHUB_TOKEN and GITEA_TOKEN are their tokens")
+	flags.DurationVar(&f.forgePoll, "forge-poll", 15*time.Second, "ask so often about a pull request")
+	flags.DurationVar(&f.forgeQuiet, "forge-quiet", 30*time.Second, "merge a pull request that has no checks for so long")
 	flags.BoolVar(&f.noTools, "no-tools", false, "give agents no tools to report, ask and file jobs with")
 	return cmd
 }
@@ -142,6 +150,13 @@ func (c *cli) workerOptions(f workerFlags) (worker.Options, error) {
 	if f.lease < 10*time.Second || f.beat < time.Second || f.beat > f.lease/2 {
 		return worker.Options{}, fail(exitUsage, "--lease must be at least 10s, and --heartbeat from 1s to half of it")
 	}
+	if f.forgePoll <= 0 || f.forgeQuiet < 0 {
+		return worker.Options{}, fail(exitUsage, "--forge-poll must be more than 0, and --forge-quiet not less")
+	}
+	forges, err := forge.Known(f.forges, c.env.Getenv)
+	if err != nil {
+		return worker.Options{}, fail(exitUsage, "%w", err)
+	}
 	engines, err := c.engines(f.engines)
 	if err != nil {
 		return worker.Options{}, err
@@ -160,23 +175,26 @@ func (c *cli) workerOptions(f workerFlags) (worker.Options, error) {
 		}
 	}
 	return worker.Options{
-		Server:    to.server,
-		Enrolment: to.enrolment,
-		Name:      f.name,
-		Factory:   f.factory,
-		State:     state,
-		Repos:     found,
-		Engines:   engines,
-		Seats:     f.seats,
-		Labels:    f.labels,
-		Check:     f.check,
-		Model:     f.model,
-		Lease:     f.lease,
-		Beat:      f.beat,
-		MaxTime:   f.maxTime,
-		Pass:      f.pass,
-		Program:   program,
-		Log:       log,
+		Server:     to.server,
+		Enrolment:  to.enrolment,
+		Forges:     forges,
+		ForgePoll:  f.forgePoll,
+		ForgeQuiet: f.forgeQuiet,
+		Name:       f.name,
+		Factory:    f.factory,
+		State:      state,
+		Repos:      found,
+		Engines:    engines,
+		Seats:      f.seats,
+		Labels:     f.labels,
+		Check:      f.check,
+		Model:      f.model,
+		Lease:      f.lease,
+		Beat:       f.beat,
+		MaxTime:    f.maxTime,
+		Pass:       f.pass,
+		Program:    program,
+		Log:        log,
 	}, nil
 }
 

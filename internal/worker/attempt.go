@@ -11,6 +11,7 @@ import (
 
 	"fleetboard/handlers/api/apiclient"
 	"fleetboard/internal/engines"
+	"fleetboard/internal/forge"
 	"fleetboard/internal/worker/repos"
 )
 
@@ -39,14 +40,15 @@ type attempt struct {
 	session  string
 	agent    json.RawMessage // the agent's own checkpoint
 	question string
-	spoke    bool // the engine has done something
+	spoke    bool              // the engine has done something
+	pull     forge.PullRequest // the one that merges
 }
 
 // start begins an attempt; its lease is held.
 func (w *Worker) start(ctx context.Context, c claimed, again bool) {
 	w.group.Go(func() {
 		defer w.letGo(c.lease)
-		secretEnv, secret := secretsOf(c.Job)
+		secretEnv, secret := secretsOf(c.Job, w.Forges.Secrets()...)
 		a := &attempt{w: w, job: c.Job, lease: c.lease, told: newReporter(c.lease, w.api, secret), again: again}
 		a.scratch = filepath.Join(w.State, "attempts", attemptName(c.Key, c.lease.epoch))
 		a.env = append(a.environment(), secretEnv...)

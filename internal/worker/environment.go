@@ -38,9 +38,15 @@ func environment(pass []string, more ...string) []string {
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // secretsOf are the secrets of a job, as variables FLEETBOARD_SECRET_<NAME>, and what takes
-// them out of all that is told.
-func secretsOf(j apiclient.Job) (env []string, r *redact.Redactor) {
+// them, and the worker's own, out of all that is told.
+func secretsOf(j apiclient.Job, own ...string) (env []string, r *redact.Redactor) {
 	var values []json.RawMessage
+	for _, secret := range own {
+		raw, err := json.Marshal(secret)
+		if err == nil { // it is a text
+			values = append(values, raw)
+		}
+	}
 	in := inputOf(j)
 	for _, name := range j.SecretKeys {
 		raw := in[name]

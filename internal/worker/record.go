@@ -18,12 +18,16 @@ type remains struct {
 	Factory string `json:"factory,omitempty"`
 	Branch  string `json:"branch,omitempty"`
 	Commit  string `json:"commit,omitempty"` // the newest on the branch
+	// PullRequest is the number of the one that merges; its address stands in the checkpoint.
+	PullRequest int `json:"pull_request,omitempty"`
 	// Agent is what the agent itself saved.
 	Agent json.RawMessage `json:"agent,omitempty"`
 }
 
 // checkpoint is the form of a job's checkpoint that workers write.
 type checkpoint struct {
+	// URL is the address of the pull request that a job of kind merge follows.
+	URL    string  `json:"url,omitempty"`
 	Worker remains `json:"fleet_worker"`
 }
 
@@ -43,14 +47,14 @@ func leftBehind(raw json.RawMessage) remains {
 func (a *attempt) checkpointNow() json.RawMessage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	r := remains{Session: a.session, Factory: a.w.Factory, Agent: a.agent}
+	r := remains{Session: a.session, Factory: a.w.Factory, Agent: a.agent, PullRequest: a.pull.Number}
 	if a.engine != nil {
 		r.Engine = a.engine.Name()
 	}
 	if a.tree != nil {
 		r.Branch, r.Commit = a.tree.Branch, a.commit
 	}
-	raw, err := json.Marshal(checkpoint{Worker: r})
+	raw, err := json.Marshal(checkpoint{URL: a.pull.URL, Worker: r})
 	if err != nil {
 		return nil // the agent's checkpoint was read as JSON
 	}

@@ -94,7 +94,11 @@ func (w *Worker) factory(ctx context.Context) (apiclient.FactoryInfo, error) {
 		repos = append(repos, apiclient.Repo{Name: r.Name, URL: text(r.URL), DefaultBranch: text(r.DefaultBranch)})
 	}
 	host, _ := os.Hostname() // a host without a name is known by its factory's
-	capabilities := slices.Compact(slices.Sorted(slices.Values(slices.Concat(w.host.Capabilities, w.Labels))))
+	offered := slices.Concat(w.host.Capabilities, w.Labels)
+	if w.Forges.Ready() {
+		offered = append(offered, byPullRequest)
+	}
+	capabilities := slices.Compact(slices.Sorted(slices.Values(offered)))
 	return apiclient.FactoryInfo{Name: w.Factory, OS: &w.host.OS, Host: text(host), Engines: &w.host.Engines,
 		Capabilities: &capabilities, Repos: &repos, Seats: &w.Seats}, nil
 }

@@ -13,6 +13,7 @@ import (
 	"fleetboard/handlers/api/apiclient"
 	"fleetboard/internal/client"
 	"fleetboard/internal/engines"
+	"fleetboard/internal/forge"
 	"fleetboard/internal/signal"
 	"fleetboard/internal/worker/outbox"
 	"fleetboard/internal/worker/probe"
@@ -47,6 +48,10 @@ type Options struct {
 	MaxTime time.Duration
 	// Pass names variables of the environment that engines get beside the usual ones.
 	Pass []string
+	// Forges are those at which it opens pull requests. It asks about one each ForgePoll,
+	// and waits for ForgeQuiet for a first check.
+	Forges                forge.Forges
+	ForgePoll, ForgeQuiet time.Duration
 	// Program is the path of the fleet command, which engines start as `fleet mcp`; ""
 	// gives them no tools.
 	Program string

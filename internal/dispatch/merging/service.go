@@ -207,7 +207,8 @@ func (s *Service) begin(ctx context.Context, workspace ids.ID, w wantedMerge) er
 
 // orderOf is what the factory is told of a merge.
 func (s *Service) orderOf(w wantedMerge) order {
-	o := order{Job: w.key, Title: w.title, By: w.by, Commit: w.commit, Branch: w.branch, Into: w.into, Method: w.method, Checks: w.checks}
+	o := order{Job: w.key, Title: w.title, By: w.by, Commit: w.commit, Branch: w.branch, Into: w.into, Method: w.method,
+		Checks: w.checks}
 	if s.public != "" {
 		o.URL = s.public + "/jobs/" + url.PathEscape(w.key)
 	}

@@ -31,7 +31,8 @@ func (s *Service) open(ctx context.Context, workspace ids.ID) (list []openMerge,
 		list = make([]openMerge, 0, len(rows))
 		for _, r := range rows {
 			list = append(list, openMerge{merge: r.MergeJobID, job: r.JobID, mergeKey: r.MergeKey, key: r.Key,
-				mergeStatus: jobs.Status(r.MergeStatus), jobStatus: jobs.Status(r.Status), lastError: r.LastError, commit: r.MergedCommit, url: r.Url})
+				mergeStatus: jobs.Status(r.MergeStatus), jobStatus: jobs.Status(r.Status), lastError: r.LastError,
+				commit: r.MergedCommit, url: r.Url})
 		}
 		return err
 	})

@@ -47,17 +47,7 @@ const mergeTries = 5
 // Where there is an origin, it is pushed there, and nothing that somebody else pushes
 // meanwhile is lost. A commit that is merged already is no error.
 func (r *Repos) Merge(ctx context.Context, m MergeRequest) (commit string, err error) {
-	repo, err := r.find(ctx, m.Repo)
-	if err != nil {
-		return "", err
-	}
-	if m.Into == "" {
-		m.Into = repo.DefaultBranch
-	}
-	if !goodBranch(m.Into) || !isHash.MatchString(m.Commit) {
-		return "", fmt.Errorf("%q cannot be merged into %q", m.Commit, m.Into)
-	}
-	remote, err := hasOrigin(ctx, repo)
+	repo, m, remote, err := r.whereTo(ctx, m)
 	if err != nil {
 		return "", err
 	}
@@ -68,6 +58,23 @@ func (r *Repos) Merge(ctx context.Context, m MergeRequest) (commit string, err e
 		}
 	}
 	return "", fmt.Errorf("%s moves faster than it can be merged into: %w", m.Into, err)
+}
+
+// whereTo finds the repository of a merge, fills in the branch, and tells whether there is
+// an origin.
+func (r *Repos) whereTo(ctx context.Context, m MergeRequest) (Repo, MergeRequest, bool, error) {
+	repo, err := r.Find(ctx, m.Repo)
+	if err != nil {
+		return Repo{}, m, false, err
+	}
+	if m.Into == "" {
+		m.Into = repo.DefaultBranch
+	}
+	if !goodBranch(m.Into) || !isHash.MatchString(m.Commit) {
+		return Repo{}, m, false, fmt.Errorf("%q cannot be merged into %q", m.Commit, m.Into)
+	}
+	remote, err := hasOrigin(ctx, repo)
+	return repo, m, remote, err
 }
 
 // errMoved is a branch that somebody else moved meanwhile.
@@ -82,6 +89,15 @@ func (r *Repos) mergeOnce(ctx context.Context, repo Repo, m MergeRequest, remote
 	if _, err := git(ctx, repo.path, "merge-base", "--is-ancestor", m.Commit, old); err == nil {
 		return old, nil // it is in there
 	}
+	merged, err := r.result(ctx, repo, m, old)
+	if err != nil {
+		return "", err
+	}
+	return merged, r.move(ctx, repo, m.Into, old, merged, remote)
+}
+
+// result is the commit that comes out of a merge into a commit. No branch has it yet.
+func (r *Repos) result(ctx context.Context, repo Repo, m MergeRequest, old string) (string, error) {
 	dir, drop, err := r.mergePlace(repo)
 	if err != nil {
 		return "", err
@@ -99,7 +115,7 @@ func (r *Repos) mergeOnce(ctx context.Context, repo Repo, m MergeRequest, remote
 			return "", fmt.Errorf("%w: %w", ErrCheck, err)
 		}
 	}
-	return merged, r.move(ctx, repo, m.Into, old, merged, remote)
+	return merged, nil
 }
 
 // target is the commit of the branch that is merged into, and makes sure that the approved

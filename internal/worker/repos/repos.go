@@ -143,8 +143,8 @@ func defaultBranch(ctx context.Context, path string) string {
 // ErrUnknown is a repository that this host does not have.
 var ErrUnknown = errors.New("this host does not have the repository")
 
-// find returns a repository by its name.
-func (r *Repos) find(ctx context.Context, name string) (Repo, error) {
+// Find returns a repository by its name. The error is ErrUnknown where the host has none.
+func (r *Repos) Find(ctx context.Context, name string) (Repo, error) {
 	if !goodName.MatchString(name) {
 		return Repo{}, fmt.Errorf("%w %q", ErrUnknown, name)
 	}

@@ -66,7 +66,7 @@ func (r *Repos) Begin(ctx context.Context, a Attempt) (*Worktree, error) {
 	if !errors.Is(err, ErrGone) {
 		return w, err
 	}
-	repo, err := r.find(ctx, a.Repo)
+	repo, err := r.Find(ctx, a.Repo)
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +226,7 @@ func (r *Repos) worktrees(repo string) string { return filepath.Join(r.State, "w
 // Reopen returns the worktree of an attempt whose process has ended: where it was, or made
 // again from its branch. The error is ErrGone where there is neither.
 func (r *Repos) Reopen(ctx context.Context, name, job string, epoch int64) (*Worktree, error) {
-	repo, err := r.find(ctx, name)
+	repo, err := r.Find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
