@@ -42,8 +42,9 @@ func (q *Queries) JobMergeInsert(ctx context.Context, db DBTX, arg JobMergeInser
 }
 
 const jobMergeLast = `-- name: JobMergeLast :one
-SELECT own.key, own.status, coalesce(own.result->>'url', own.checkpoint->>'url', '')::text AS url
+SELECT own.key, own.status, coalesce(own.result->>'url', l.checkpoint->>'url', own.checkpoint->>'url', '')::text AS url
 FROM job_merge m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.merge_job_id
+LEFT JOIN job_lease l ON l.workspace_id = own.workspace_id AND l.job_id = own.id
 WHERE m.workspace_id = $1 AND m.job_id = $2 ORDER BY m.created_at DESC, m.merge_job_id DESC LIMIT 1
 `
 

@@ -35,6 +35,7 @@ UPDATE job_merge SET decided_at = now() WHERE workspace_id = @workspace_id AND m
 -- name: JobMergeLast :one
 -- The job that merges a job, or did it last, and the address of its pull request as far as
 -- it is known.
-SELECT own.key, own.status, coalesce(own.result->>'url', own.checkpoint->>'url', '')::text AS url
+SELECT own.key, own.status, coalesce(own.result->>'url', l.checkpoint->>'url', own.checkpoint->>'url', '')::text AS url
 FROM job_merge m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.merge_job_id
+LEFT JOIN job_lease l ON l.workspace_id = own.workspace_id AND l.job_id = own.id
 WHERE m.workspace_id = @workspace_id AND m.job_id = @job_id ORDER BY m.created_at DESC, m.merge_job_id DESC LIMIT 1;

@@ -64,7 +64,7 @@ type liveJob struct {
 	pages  *Pages
 	who    tenancy.Principal
 	id     ids.ID
-	near   map[string]bool // keys of the jobs before and after it
+	near   map[string]bool // keys of the jobs before and after it, and of its merge
 	leased bool
 	waits  bool // what it waits for may be the fleet
 }
@@ -74,6 +74,9 @@ func (r *liveJob) note(sheet pageData) {
 	r.waits = !r.leased && !sheet.job.Status.Finished()
 	for _, l := range sheet.Graph.Nodes {
 		r.near[l.Key] = true
+	}
+	if sheet.Merge.Key != "" {
+		r.near[sheet.Merge.Key] = true
 	}
 }
 

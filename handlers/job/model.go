@@ -40,6 +40,9 @@ func (s pageData) model() view.Job {
 		Needs: s.needs(), Money: s.money(), Limits: s.limits(), Inputs: inputsModel(j),
 		LogState: logState(j, s.Fleet), Result: jobparts.Outcome(j), AttemptNote: s.attemptNote(),
 	}
+	if m.Result != nil {
+		m.Result.Merge = s.merge()
+	}
 	if s.canWrite {
 		m.Actions, m.Moves, m.Ways = jobparts.Actions(j), s.moves(), jobparts.Ways(j)
 		if s.canDelete && j.Status.Finished() {
@@ -59,6 +62,21 @@ func (s pageData) model() view.Job {
 		m.Checkpoint, m.CheckNote = web.PrettyJSON(j.Checkpoint), s.checkNote()
 	}
 	return m
+}
+
+// merge is the job that merges this one, nil where a person does or did.
+func (s pageData) merge() *viewparts.Merge {
+	by := s.Merge
+	key := ui.Link(by.Key, links.Job(by.Key))
+	switch {
+	case by.Key == "":
+		return nil
+	case s.job.Status == jobs.Approved && !by.Status.Finished():
+		return &viewparts.Merge{Label: "Merge", Job: ui.Say(key, ui.T(" merges it")), Pull: jobparts.SafeAddress(by.URL)}
+	case s.job.MergedCommit != "" && (by.Status == jobs.Completed || by.Status == jobs.Archived):
+		return &viewparts.Merge{Label: "Merged by", Job: ui.Say(key), Pull: jobparts.SafeAddress(by.URL)}
+	}
+	return nil
 }
 
 // moves leaves out those that the buttons of the page do, with their questions.

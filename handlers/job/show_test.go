@@ -6,11 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/PuerkitoBio/goquery"
+
 	"fleetboard/db/dbtest"
 	"fleetboard/e2e/handlertest"
 	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/merging"
 	"fleetboard/internal/dispatch/report"
+	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 )
 
@@ -146,4 +150,59 @@ func TestUnknownJob(t *testing.T) {
 	handlertest.WantText(t, doc, "main", "There is no job FB-99 in this workspace.")
 	handlertest.WantCount(t, doc, "nav a[href='/board']", 2)
 	handlertest.Read(t, d.Get("/jobs/FB-99/panel"), http.StatusNotFound)
+}
+
+// Approved work leads to the job that merges it, to its pull request once that is known, and
+// keeps both when it is merged.
+func TestJobPageLeadsToItsMerge(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	_, _, err := d.Jobs.PutProduct(t.Context(), d.Owner, "books", jobs.ProductSettings{Repos: []string{"ledger-api"},
+		Merge: jobs.MergePolicy{By: jobs.MergeByPullRequest}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Job("Alpha", func(n *jobs.New) { n.ReviewRequired, n.Repo = new(true), "ledger-api" })
+	agent := d.Agent("claude-1", func(r *fleet.Registration) { r.Factory.Capabilities = []string{merging.Capability} })
+	j := d.Claim(agent)
+	if _, err := d.Elsewhere.Complete(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Completion{Commit: "9be04d1f00"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Dispatch.Act(t.Context(), d.Owner, j.Key, actions.Action{Verb: jobs.ByApprove}); err != nil {
+		t.Fatal(err)
+	}
+	merges := merging.New(d.DB, d.Jobs, d.Dispatch, "")
+	cycle := func() {
+		if _, err := merges.MergeApproved(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := func() *goquery.Document { return handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK) }
+	handlertest.WantCount(t, page(), "#merge-job", 0)
+
+	cycle()
+	doc := page()
+	handlertest.WantText(t, doc, "#why", "FB-2 merges it")
+	handlertest.WantText(t, doc, "#merge-job", "FB-2 merges it")
+	handlertest.WantCount(t, doc, "#merge-job a[href='/jobs/FB-2']", 1)
+	handlertest.WantCount(t, doc, "#merge-job a[rel]", 0)
+
+	const address = "https://git.example/team/ledger-api/pulls/4"
+	m := d.Claim(agent)
+	ref := lease.Ref{Job: m.Key, Epoch: m.Epoch}
+	said := report.Progress{Checkpoint: []byte(`{"url": "` + address + `"}`)}
+	if _, err := d.Elsewhere.Progress(t.Context(), agent, ref, said); err != nil {
+		t.Fatal(err)
+	}
+	handlertest.WantCount(t, page(), "#merge-job a[href='"+address+"']", 1)
+
+	result := []byte(`{"merged_commit": "77aa", "url": "` + address + `"}`)
+	if _, err := d.Elsewhere.Complete(t.Context(), agent, ref, report.Completion{Result: result}); err != nil {
+		t.Fatal(err)
+	}
+	cycle()
+	doc = page()
+	handlertest.WantText(t, doc, "#merged-commit", "77aa")
+	handlertest.WantText(t, doc, "#result", "Merged byFB-2")
+	handlertest.WantCount(t, doc, "#merge-job a[href='"+address+"']", 1)
+	handlertest.WantCount(t, doc, "#why", 0)
 }

@@ -60,9 +60,7 @@ func Outcome(j jobs.Job) *view.Outcome {
 	if n := len(j.FilesTouched); n > 0 {
 		m.Touched = web.Plural(n, "file", "files")
 	}
-	if u, err := url.Parse(address); err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil {
-		m.LinkURL = u.String()
-	}
+	m.LinkURL = SafeAddress(address)
 	if hasResult(j) {
 		m.JSON = web.PrettyJSON(j.Result)
 	}
@@ -73,6 +71,15 @@ func Outcome(j jobs.Job) *view.Outcome {
 		return nil
 	}
 	return m
+}
+
+// SafeAddress is an address that pages may lead to, "" for another one.
+func SafeAddress(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return ""
+	}
+	return u.String()
 }
 
 func hasResult(j jobs.Job) bool {

@@ -33,10 +33,18 @@ type JobPage struct {
 	Models       []usage.JobModel // that it was used of, the dearest first
 	Money        Money
 	Graph        jobs.Graph
+	Merge        Merge            // of approved and merged work
 	Conversation []eventlog.Event // newest first
 	Events       []eventlog.Event // newest first
 	Log          []joblog.Line    // newest first
 	MoreLog      bool             // there are older lines than those of Log
+}
+
+// Merge is the job that merges another one, or did it last; the zero value for none.
+type Merge struct {
+	Key    string
+	Status jobs.Status
+	URL    string // of its pull request, as far as its factory says
 }
 
 // JobPage reads all that the page of a job shows, in one snapshot. Fault: NotFound.
@@ -81,6 +89,11 @@ func jobPageTx(ctx context.Context, tx db.Tx, who tenancy.Principal, query JobQu
 	}
 	if page.Graph, err = jobs.GraphTx(ctx, tx, who.Workspace, job.ID); err != nil {
 		return page, err
+	}
+	if job.Status == jobs.Approved || job.MergedCommit != "" {
+		if page.Merge, err = mergeTx(ctx, tx, who.Workspace, job.ID); err != nil {
+			return page, err
+		}
 	}
 	if page.Conversation, err = conversationTx(ctx, tx, who.Workspace, job.ID); err != nil {
 		return page, err

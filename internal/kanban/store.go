@@ -2,12 +2,16 @@ package kanban
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/jackc/pgx/v5"
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
 )
 
 var q = dbsqlc.New()
@@ -25,6 +29,18 @@ type product struct {
 	id    ids.ID
 	name  string
 	repos []string
+}
+
+// mergeTx reads the job that merges another one.
+func mergeTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (Merge, error) {
+	row, err := q.JobMergeLast(ctx, tx, dbsqlc.JobMergeLastParams{WorkspaceID: workspace, JobID: job})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Merge{}, nil
+	}
+	if err != nil {
+		return Merge{}, fmt.Errorf("the merge of a job: %w", err)
+	}
+	return Merge{Key: row.Key, Status: jobs.Status(row.Status), URL: row.Url}, nil
 }
 
 // readLanes reads the workspace's lanes, once.

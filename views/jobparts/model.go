@@ -86,15 +86,24 @@ type Outcome struct {
 	LinkText string
 	Approved string // the commit
 	Merged   string // the commit
+	Merge    *Merge // nil where no job merges it
 	Touched  string // how many files
 	Error    string // of a failed job, as it came
 	Kind     string // of the error
 	JSON     string // the whole result, pretty
 }
 
+// Merge is the job that merges another one.
+type Merge struct {
+	Label string      // "Merged by"
+	Job   ui.Sentence // its key, and what it does
+	Pull  string      // https address of its pull request, "" for none
+}
+
 // hasFacts reports whether there is more to show than words.
 func (o Outcome) hasFacts() bool {
-	return o.Commit != "" || o.Branch != "" || o.LinkText != "" || o.Approved != "" || o.Merged != "" || o.Touched != "" || o.Kind != ""
+	return o.Commit != "" || o.Branch != "" || o.LinkText != "" || o.Approved != "" || o.Merged != "" || o.Touched != "" || o.Kind != "" ||
+		o.Merge != nil
 }
 
 // checked is a state of a check mark, in words that ARIA knows.

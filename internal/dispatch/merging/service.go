@@ -198,7 +198,8 @@ func (s *Service) begin(ctx context.Context, workspace ids.ID, w wantedMerge) er
 	priority, review := max(w.priority, urgent), false
 	created, err := s.jobs.Create(ctx, tenancy.System(workspace, loop), jobs.Origin{}, jobs.New{
 		Title: fmt.Sprintf("Merge %s: %s", w.key, short(w.title, maxShort-len(w.key))), Kind: Kind, Product: w.product, Repo: w.repo,
-		Capabilities: needs, Priority: &priority, ReviewRequired: &review, InputContext: said, IdempotencyKey: fmt.Sprintf("merge %s %d", w.job, w.times+1)})
+		Capabilities: needs, Priority: &priority, ReviewRequired: &review, InputContext: said,
+		IdempotencyKey: fmt.Sprintf("merge %s %d", w.job, w.times+1)})
 	if err != nil {
 		return fmt.Errorf("merge job of %s: %w", w.key, err)
 	}
