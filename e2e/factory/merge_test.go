@@ -23,7 +23,8 @@ func (s *stage) orderMerge(order map[string]string) string {
 		s.t.Fatal(err)
 	}
 	answer, err := s.person.CreateJobWithResponse(s.t.Context(), nil,
-		apiclient.NewJob{Title: "Merge " + order["job"], Kind: new("merge"), Repo: new("ledger"), InputContext: raw})
+		apiclient.NewJob{Title: "Merge " + order["job"], Kind: new("merge"), Repo: new("ledger"), ReviewRequired: new(false),
+			InputContext: raw})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"fleetboard/e2e/forgetest"
@@ -130,7 +131,7 @@ func TestAFactoryWithoutATokenOpensNothing(t *testing.T) {
 func (s *stage) work(name, text string) (branch, commit string) {
 	s.t.Helper()
 	at, branch := filepath.Join(s.dir, "mara"), "work-"+strings.NewReplacer(".", "-", " ", "-").Replace(name+" "+text)
-	s.git(s.dir, "clone", "-q", s.origin("ledger"), at+branch)
+	s.git(s.dir, "clone", "-q", s.git(s.clone("ledger"), "remote", "get-url", "origin"), at+branch)
 	s.git(at+branch, "checkout", "-q", "-b", branch)
 	if err := os.WriteFile(filepath.Join(at+branch, name), []byte(text+"\n"), 0o600); err != nil {
 		s.t.Fatal(err)
@@ -182,18 +183,26 @@ func TestWhatPeopleDoToAPullRequest(t *testing.T) {
 		t.Errorf("a person merged it as %s; the result is %s", by, j.Result)
 	}
 
-	// The worker is killed while it waits for a review, and goes on.
+	// The worker is killed while it waits for a review, and goes on with the pull request.
 	forge.WantReviews(1)
 	merge, _, commit := begin("review.txt")
 	forge.Refuse(forgetest.Refusal{Status: 502, Body: "<html>"})
 	forge.SetStatus(commit, "@build", "success")
 	s.until("it waits for a review", func() bool { return strings.Contains(s.job(merge).CurrentStep, "approving review") })
 	w.kill()
-	forge.Approve(number())
 	opened := number()
 	w.start()
+	s.until("it goes on", func() bool { return strings.Contains(w.log.String(), "goes on with an attempt") })
+	// Told to end, it gives the job back, although nobody has approved yet.
+	w.signal(syscall.SIGTERM)
+	w.ends()
+	if j := s.untilStatus(merge, apiclient.JobStatusReady); j.Attempts != 1 {
+		t.Errorf("the killed worker began anew: %d attempts", j.Attempts)
+	}
+	forge.Approve(number())
+	w.start()
 	j := s.untilStatus(merge, apiclient.JobStatusCompleted)
-	if text, _ := s.atMain("review.txt"); text != "work" || j.Attempts != 1 || number() != opened {
+	if text, _ := s.atMain("review.txt"); text != "work" || j.Attempts != 2 || number() != opened {
 		t.Errorf("main has %q after %d attempts, and %d pull requests instead of %d", text, j.Attempts, number(), opened)
 	}
 

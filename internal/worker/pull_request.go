@@ -28,6 +28,8 @@ type following struct {
 // mergeByPullRequest has the forge merge exactly what was approved. What a person must
 // decide ends the job for good, with the reason; everything else is waited for.
 func (a *attempt) mergeByPullRequest(ctx context.Context, order mergeOrder) ending {
+	// It may last for days, and whoever goes on with it loses nothing.
+	defer context.AfterFunc(a.w.leaving, func() { a.lease.end(whyStopping, "The worker stops.") })()
 	f := &following{a: a, order: order, git: a.mergeRequest(order)}
 	repo, err := a.w.Repos.Find(ctx, a.job.Repo)
 	if err == nil {

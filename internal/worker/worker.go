@@ -71,6 +71,7 @@ type Worker struct {
 	freed   signal.Signal // a seat may be free
 	beatNow signal.Signal // the server should hear at once
 	stopped context.Context
+	leaving context.Context // ends when the worker claims nothing more
 
 	mu       sync.Mutex
 	held     map[leaseID]*lease
@@ -89,7 +90,7 @@ type leaseID struct {
 // run have ended. When stop ends, they are ended too: their work is saved and given back.
 // The error says why the worker could not begin or go on.
 func Run(ctx, stop context.Context, o Options) error {
-	w, err := newWorker(stop, o)
+	w, err := newWorker(ctx, stop, o)
 	if err != nil {
 		return err
 	}
@@ -131,8 +132,9 @@ func (w *Worker) over(err error) error {
 	return err
 }
 
-func newWorker(stop context.Context, o Options) (*Worker, error) {
-	w := &Worker{Options: o, held: map[leaseID]*lease{}, freed: signal.New(), beatNow: signal.New(), stopped: stop}
+func newWorker(ctx, stop context.Context, o Options) (*Worker, error) {
+	w := &Worker{Options: o, held: map[leaseID]*lease{}, freed: signal.New(), beatNow: signal.New(), stopped: stop,
+		leaving: ctx}
 	var errs [4]error
 	again := client.Options{Retries: 3, LongestPause: 2 * time.Second}
 	w.api, errs[0] = client.New(o.Server, "", again)
