@@ -62,7 +62,7 @@ func TestWorktreesShareTheObjects(t *testing.T) {
 		"clone": host(t, origins, t.TempDir()), "mirror": host(t, "", t.TempDir(), "file://"+origins+"/*"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			repo := must[Repo](t)(r.find(t.Context(), "ledger")) // a mirror is cloned here
+			repo := must[Repo](t)(r.Find(t.Context(), "ledger")) // a mirror is cloned here
 			before, had := onDisk(t, origins, r.State), countObjects(t, repo)
 			if at := onDisk(t, repo.path); at < history<<20 {
 				t.Fatalf("the history takes %d bytes only", at)
