@@ -13,7 +13,7 @@ import (
 )
 
 const agentByName = `-- name: AgentByName :one
-SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, a.ended_gracefully, a.provider, f.name AS factory, clock_timestamp()::timestamptz AS now,
+SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, a.ended_gracefully, a.provider, a.roles, f.name AS factory, clock_timestamp()::timestamptz AS now,
     h.until AS held_until,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS taken
 FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
@@ -65,6 +65,7 @@ func (q *Queries) AgentByName(ctx context.Context, db DBTX, arg AgentByNameParam
 		&i.Agent.CutOffAt,
 		&i.Agent.EndedGracefully,
 		&i.Agent.Provider,
+		&i.Agent.Roles,
 		&i.Factory,
 		&i.Now,
 		&i.HeldUntil,
@@ -154,7 +155,7 @@ func (q *Queries) AgentKinds(ctx context.Context, db DBTX, arg AgentKindsParams)
 }
 
 const agentList = `-- name: AgentList :many
-SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, a.ended_gracefully, a.provider, h.until AS held_until
+SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, a.ended_gracefully, a.provider, a.roles, h.until AS held_until
 FROM agent a LEFT JOIN provider_hold h ON h.workspace_id = a.workspace_id AND h.provider = a.provider AND h.until > clock_timestamp()
     AND h.enrolment_id = coalesce(a.enrolment_id, '00000000-0000-0000-0000-000000000000')
 WHERE a.workspace_id = $1
@@ -202,6 +203,7 @@ func (q *Queries) AgentList(ctx context.Context, db DBTX, workspaceID uuid.UUID)
 			&i.Agent.CutOffAt,
 			&i.Agent.EndedGracefully,
 			&i.Agent.Provider,
+			&i.Agent.Roles,
 			&i.HeldUntil,
 		); err != nil {
 			return nil, err

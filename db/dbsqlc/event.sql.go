@@ -171,7 +171,7 @@ func (q *Queries) EventCompactable(ctx context.Context, db DBTX, arg EventCompac
 }
 
 const eventHead = `-- name: EventHead :one
-SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid
+SELECT log_horizon()::text AS xid
 `
 
 // The place after everything that can no longer change.
@@ -251,7 +251,7 @@ func (q *Queries) EventOfJob(ctx context.Context, db DBTX, arg EventOfJobParams)
 
 const eventPlaceAt = `-- name: EventPlaceAt :one
 WITH RECURSIVE span AS (
-    SELECT 0::bigint AS low, (pg_snapshot_xmin(pg_current_snapshot())::text)::bigint AS high
+    SELECT 0::bigint AS low, (log_horizon()::text)::bigint AS high
     UNION ALL
     SELECT CASE WHEN p.late THEN s.low ELSE s.low + (s.high - s.low) / 2 + 1 END,
         CASE WHEN p.late THEN s.low + (s.high - s.low) / 2 ELSE s.high END
@@ -287,7 +287,7 @@ WITH batch AS MATERIALIZED (
     FROM event e
     WHERE e.workspace_id = $1
         AND (e.xid, e.id) > (cast($6::text AS xid8), $7::bigint)
-        AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+        AND e.xid < log_horizon()
     ORDER BY e.workspace_id, e.xid, e.id LIMIT $8
 ), chosen AS MATERIALIZED (
     (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid, b.id LIMIT $9)
@@ -392,7 +392,7 @@ WITH batch AS MATERIALIZED (
     WHERE e.workspace_id = $1
         AND (e.xid, e.id) < (cast($6::text AS xid8), $7::bigint)
         AND e.xid >= cast($8::text AS xid8)
-        AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+        AND e.xid < log_horizon()
     ORDER BY e.workspace_id DESC, e.xid DESC, e.id DESC LIMIT $9
 ), chosen AS MATERIALIZED (
     (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid DESC, b.id DESC LIMIT $10)
@@ -491,7 +491,7 @@ SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.
 FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
 WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
     AND (e.xid, e.id) > (cast($3::text AS xid8), $4::bigint)
-    AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+    AND e.xid < log_horizon()
     AND (cardinality($5::text[]) = 0 OR e.type LIKE ANY($5::text[]))
     AND ($6::text = '' OR $6 IN (e.actor, e.actor_id))
     AND ($7::timestamptz IS NULL OR e.at >= $7::timestamptz)
@@ -574,7 +574,7 @@ SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.
 FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
 WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
     AND (e.xid, e.id) < (cast($3::text AS xid8), $4::bigint)
-    AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+    AND e.xid < log_horizon()
     AND (cardinality($5::text[]) = 0 OR e.type LIKE ANY($5::text[]))
     AND ($6::text = '' OR $6 IN (e.actor, e.actor_id))
     AND ($7::timestamptz IS NULL OR e.at >= $7::timestamptz)
@@ -655,7 +655,7 @@ SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.
 FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
 WHERE e.workspace_id = $1
     AND (e.xid, e.id) > (cast($2::text AS xid8), $3::bigint)
-    AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+    AND e.xid < log_horizon()
 ORDER BY e.workspace_id, e.xid, e.id LIMIT $4
 `
 

@@ -254,7 +254,7 @@ LEFT JOIN LATERAL (SELECT s.to_xid, s.to_id FROM log_seal s WHERE s.workspace_id
     ORDER BY s.number DESC LIMIT 1) s ON true
 WHERE EXISTS (SELECT FROM event e WHERE e.workspace_id = w.id
     AND (e.xid, e.id) > (coalesce(s.to_xid, '0'::xid8), coalesce(s.to_id, 0))
-    AND e.xid < pg_snapshot_xmin(pg_current_snapshot()))
+    AND e.xid < log_horizon())
 ORDER BY w.id
 `
 
@@ -331,7 +331,7 @@ FROM event e
 WHERE e.workspace_id = $1
     AND (e.xid, e.id) > (cast($2::text AS xid8), $3::bigint)
     AND (e.xid, e.id) <= (cast($4::text AS xid8), $5::bigint)
-    AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+    AND e.xid < log_horizon()
 ORDER BY e.workspace_id, e.xid, e.id LIMIT $6
 `
 

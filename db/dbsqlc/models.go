@@ -29,6 +29,7 @@ type AccessToken struct {
 	RevokedAt    *time.Time
 	FormKey      string
 	MaySubmit    bool
+	Roles        []string
 }
 
 type Account struct {
@@ -97,6 +98,7 @@ type Agent struct {
 	CutOffAt                 *time.Time
 	EndedGracefully          bool
 	Provider                 string
+	Roles                    []string
 }
 
 type Attempt struct {
@@ -708,6 +710,57 @@ type Membership struct {
 	Role        string
 	CreatedAt   time.Time
 	DisabledAt  *time.Time
+}
+
+type Message struct {
+	WorkspaceID   uuid.UUID
+	Seq           int64
+	ID            uuid.UUID
+	Type          string
+	FromKind      string
+	FromID        *uuid.UUID
+	FromName      string
+	ToKind        string
+	ToID          *uuid.UUID
+	ToName        string
+	CorrelationID string
+	InReplyTo     *uuid.UUID
+	JobID         *uuid.UUID
+	ProductID     *uuid.UUID
+	Payload       json.RawMessage
+	Blob          []byte
+	Digest        []byte
+	At            time.Time
+	ExpiresAt     *time.Time
+}
+
+type MessageBridge struct {
+	WorkspaceID uuid.UUID
+	Place       string
+}
+
+type MessageDelivery struct {
+	WorkspaceID uuid.UUID
+	Inbox       string
+	Seq         int64
+	ProductID   *uuid.UUID
+	Deliveries  int32
+	ReaderID    *uuid.UUID
+	TakenUntil  *time.Time
+	NotBefore   *time.Time
+	ExpiresAt   *time.Time
+	Error       string
+	DeadAt      *time.Time
+}
+
+type MessageExport struct {
+	WorkspaceID uuid.UUID
+	Name        string
+	Source      string
+	Place       string
+	CreatedBy   string
+	CreatedAt   time.Time
+	AckedAt     *time.Time
 }
 
 type Price struct {

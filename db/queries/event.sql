@@ -42,12 +42,12 @@ SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.
 FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
 WHERE e.workspace_id = @workspace_id
     AND (e.xid, e.id) > (cast(sqlc.arg('after_xid')::text AS xid8), sqlc.arg('after_id')::bigint)
-    AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+    AND e.xid < log_horizon()
 ORDER BY e.workspace_id, e.xid, e.id LIMIT @max_rows;
 
 -- name: EventHead :one
 -- The place after everything that can no longer change.
-SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid;
+SELECT log_horizon()::text AS xid;
 
 -- name: EventScan :many
 -- Looks at most at max_scan events after a place, up to the oldest transaction
@@ -64,7 +64,7 @@ WITH batch AS MATERIALIZED (
     FROM event e
     WHERE e.workspace_id = @workspace_id
         AND (e.xid, e.id) > (cast(sqlc.arg('after_xid')::text AS xid8), sqlc.arg('after_id')::bigint)
-        AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+        AND e.xid < log_horizon()
     ORDER BY e.workspace_id, e.xid, e.id LIMIT @max_scan
 ), chosen AS MATERIALIZED (
     (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid, b.id LIMIT @max_rows)
@@ -91,7 +91,7 @@ WITH batch AS MATERIALIZED (
     WHERE e.workspace_id = @workspace_id
         AND (e.xid, e.id) < (cast(sqlc.arg('before_xid')::text AS xid8), sqlc.arg('before_id')::bigint)
         AND e.xid >= cast(sqlc.arg('from_xid')::text AS xid8)
-        AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+        AND e.xid < log_horizon()
     ORDER BY e.workspace_id DESC, e.xid DESC, e.id DESC LIMIT @max_scan
 ), chosen AS MATERIALIZED (
     (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid DESC, b.id DESC LIMIT @max_rows)
@@ -109,7 +109,7 @@ ORDER BY e.xid DESC, e.id DESC;
 -- The first transaction that has an event of a time or later, found by halving: the
 -- order of transactions is nearly that of time.
 WITH RECURSIVE span AS (
-    SELECT 0::bigint AS low, (pg_snapshot_xmin(pg_current_snapshot())::text)::bigint AS high
+    SELECT 0::bigint AS low, (log_horizon()::text)::bigint AS high
     UNION ALL
     SELECT CASE WHEN p.late THEN s.low ELSE s.low + (s.high - s.low) / 2 + 1 END,
         CASE WHEN p.late THEN s.low + (s.high - s.low) / 2 ELSE s.high END
@@ -128,7 +128,7 @@ SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.
 FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
 WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
     AND (e.xid, e.id) > (cast(sqlc.arg('after_xid')::text AS xid8), sqlc.arg('after_id')::bigint)
-    AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+    AND e.xid < log_horizon()
     AND (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
     AND (@actor::text = '' OR @actor IN (e.actor, e.actor_id))
     AND (sqlc.narg('since')::timestamptz IS NULL OR e.at >= sqlc.narg('since')::timestamptz)
@@ -140,7 +140,7 @@ SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.
 FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
 WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
     AND (e.xid, e.id) < (cast(sqlc.arg('before_xid')::text AS xid8), sqlc.arg('before_id')::bigint)
-    AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+    AND e.xid < log_horizon()
     AND (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
     AND (@actor::text = '' OR @actor IN (e.actor, e.actor_id))
     AND (sqlc.narg('since')::timestamptz IS NULL OR e.at >= sqlc.narg('since')::timestamptz)

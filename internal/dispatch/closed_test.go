@@ -6,11 +6,11 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/internal/dispatch/claim"
-	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/waitlist"
 )
 
 // A paused product gives no jobs, whatever their priority; the others do.

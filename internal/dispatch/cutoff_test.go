@@ -10,11 +10,11 @@ import (
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/dispatch/claim"
 	"fleetboard/internal/dispatch/report"
-	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/waitlist"
 )
 
 // An agent that is cut off loses its jobs at once, gets none, and its process

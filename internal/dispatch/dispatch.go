@@ -12,10 +12,10 @@ import (
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/dispatch/recovery"
 	"fleetboard/internal/dispatch/report"
-	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/waitlist"
 )
 
 // Notifier carries wake-ups between the processes of one database.

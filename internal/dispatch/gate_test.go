@@ -9,10 +9,10 @@ import (
 	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/dispatch/claim"
 	"fleetboard/internal/dispatch/report"
-	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/waitlist"
 )
 
 // gate makes a job another one's child for which that waits, or, with false, does not.

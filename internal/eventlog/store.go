@@ -80,6 +80,11 @@ func tailTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, limit
 	return eventsFrom(rows), err
 }
 
+// TailTx is Tail in the caller's transaction, for the server itself.
+func TailTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, limit int) ([]Event, error) {
+	return tailTx(ctx, tx, workspace, after, limit)
+}
+
 // OfJobTx reads the events of a job before one of them, 0 for the newest, newest first.
 func OfJobTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, before int64, limit int) ([]Event, error) {
 	rows, err := q.EventOfJob(ctx, tx, dbsqlc.EventOfJobParams{WorkspaceID: workspace, JobID: job, Before: before,

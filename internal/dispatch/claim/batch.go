@@ -9,12 +9,12 @@ import (
 	"fleetboard/internal/batch"
 	"fleetboard/internal/budgeting"
 	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/waitlist"
 )
 
 // claimCall is one try at a claim.

@@ -11,11 +11,11 @@ import (
 	"fleetboard/db"
 	"fleetboard/internal/budgeting"
 	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/waitlist"
 )
 
 // Limits of a claim, as openapi.yaml has them.

@@ -10,11 +10,11 @@ import (
 	"fleetboard/db/dbfactory"
 	"fleetboard/internal/dispatch/claim"
 	"fleetboard/internal/dispatch/report"
-	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
+	"fleetboard/internal/waitlist"
 )
 
 func TestClaimTakesTheMostUrgentJobOfAllLanes(t *testing.T) {

@@ -3,7 +3,7 @@ package claim
 import (
 	"time"
 
-	"fleetboard/internal/dispatch/waitlist"
+	"fleetboard/internal/waitlist"
 )
 
 // WatchEvery is how often the service looks for lost wake-ups.

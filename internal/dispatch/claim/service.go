@@ -7,9 +7,9 @@ import (
 	"fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/batch"
 	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/waitlist"
 )
 
 // Subscriber tells of wake-ups, from every process of one database.

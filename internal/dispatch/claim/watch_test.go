@@ -7,11 +7,11 @@ import (
 
 	"fleetboard/db/dbtest"
 	"fleetboard/internal/dispatch/claim"
-	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/notifier"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/waitlist"
 )
 
 // silent makes jobs as another process does whose wake-ups are all lost.

@@ -5,9 +5,9 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/waitlist"
 )
 
 // TokenIssuer makes the tokens that agents work with.

@@ -7,10 +7,10 @@ import (
 	"fleetboard/db"
 	"fleetboard/internal/batch"
 	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/dispatch/waitlist"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/waitlist"
 )
 
 // Notifier carries wake-ups between the processes of one database.

@@ -46,6 +46,15 @@ func (s *Service) HeldTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Hol
 // Hide takes the values of the jobs that an agent holds out of texts, in place.
 func (h Held) Hide(agent ids.ID, texts ...*string) { redact.Short(distinct(h[agent]), texts...) }
 
+// Redactor takes the values of the jobs that an agent holds out of what it writes; nil
+// where there are none.
+func (h Held) Redactor(agent ids.ID) *redact.Redactor {
+	if len(h[agent]) == 0 {
+		return nil
+	}
+	return redact.New(distinct(h[agent])...)
+}
+
 // HideAll takes the values of all of the jobs out of texts, in place.
 func (h Held) HideAll(texts ...*string) {
 	var all []Secret

@@ -1,0 +1,264 @@
+-- name: MessageAgents :many
+-- Agents by name, or all that live: whom a message is for.
+SELECT a.id, a.name, a.products, l.alive::boolean AS alive FROM agent a
+CROSS JOIN LATERAL (SELECT (a.terminated_at IS NULL OR a.ended_gracefully)
+    AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds) AS alive) l
+WHERE a.workspace_id = @workspace_id AND (a.name = ANY(@names::text[]) OR @everybody::boolean AND l.alive);
+
+-- name: MessageFactories :many
+SELECT f.id, f.name FROM factory f WHERE f.workspace_id = @workspace_id AND f.name = ANY(@names::text[]);
+
+-- name: MessagePersons :many
+-- Members by e-mail address or by id.
+SELECT m.account_id AS id, a.name, a.email::text AS email FROM membership m JOIN account a ON a.id = m.account_id
+WHERE m.workspace_id = @workspace_id AND m.disabled_at IS NULL
+    AND (a.email::text = ANY(@emails::text[]) OR m.account_id = ANY(@ids::uuid[]));
+
+-- name: MessageJobs :many
+SELECT j.id, j.key, j.product_id, p.name AS product FROM job j
+JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
+WHERE j.workspace_id = @workspace_id AND (j.key = ANY(@keys::text[]) OR j.id = ANY(@ids::uuid[]));
+
+-- name: MessageThreads :many
+-- The threads of messages that are answered.
+SELECT m.id, m.correlation_id FROM message m WHERE m.workspace_id = @workspace_id AND m.id = ANY(@ids::uuid[]);
+
+-- name: MessageReader :one
+-- What an agent may read: the messages of its roles, and those about these products.
+SELECT a.factory_id, a.roles, a.boot_id, a.generation, (cardinality(a.products) > 0)::boolean AS limited,
+    ARRAY(SELECT p.id FROM product p WHERE p.workspace_id = a.workspace_id AND p.name = ANY(a.products))::uuid[] AS products
+FROM agent a WHERE a.workspace_id = @workspace_id AND a.id = @agent_id;
+
+-- name: InboxesFull :many
+-- Those of the inboxes that hold as much as one may.
+SELECT i.inbox::text AS inbox FROM unnest(@inboxes::text[]) AS i(inbox)
+WHERE EXISTS (SELECT FROM message_delivery d WHERE d.workspace_id = @workspace_id AND d.inbox = i.inbox
+    ORDER BY d.seq OFFSET @most LIMIT 1);
+
+-- name: MessageInsert :many
+-- Inserts messages that are not there yet, of which no two have the same id or number;
+-- gives those that were inserted.
+INSERT INTO message (workspace_id, seq, id, type, from_kind, from_id, from_name, to_kind, to_id, to_name, correlation_id, in_reply_to,
+    job_id, product_id, payload, blob, digest, expires_at)
+SELECT @workspace_id, (pg_current_xact_id()::text::bigint << 10) | t.n, t.id, t.type, t.from_kind, t.from_id, t.from_name, t.to_kind,
+    t.to_id, t.to_name, t.correlation_id, t.in_reply_to, t.job_id, t.product_id, t.payload, decode(t.blob, 'hex'),
+    decode(t.digest, 'hex'), t.expires_at
+FROM jsonb_to_recordset(@messages::jsonb) AS t(n bigint, id uuid, type text, from_kind text, from_id uuid, from_name text, to_kind text,
+    to_id uuid, to_name text, correlation_id text, in_reply_to uuid, job_id uuid, product_id uuid, payload jsonb, blob text, digest text,
+    expires_at timestamptz)
+ORDER BY t.id
+ON CONFLICT (workspace_id, id) DO NOTHING
+RETURNING id, seq, at;
+
+-- name: MessageDeliver :exec
+-- Puts messages into inboxes.
+INSERT INTO message_delivery (workspace_id, inbox, seq, product_id, expires_at)
+SELECT @workspace_id, t.inbox, t.seq, m.product_id, m.expires_at
+FROM (SELECT unnest(@inboxes::text[]) AS inbox, unnest(@seqs::bigint[]) AS seq) t
+JOIN message m ON m.workspace_id = @workspace_id AND m.seq = t.seq;
+
+-- name: MessageDigests :many
+SELECT m.id, m.digest FROM message m WHERE m.workspace_id = @workspace_id AND m.id = ANY(@ids::uuid[]);
+
+-- name: DeliveryTake :many
+-- Hands out what a reader's inboxes hold after a place, the oldest first, up to the
+-- horizon of the log, and counts it; with that what was put off until now, wherever it
+-- stands. Of shared inboxes a reader gets, for a time, what no other has. What was handed
+-- out as often as may be becomes a dead letter instead.
+WITH due AS MATERIALIZED (
+    SELECT o.inbox, o.seq, o.deliveries, false AS shared FROM (SELECT @own::text AS inbox) i CROSS JOIN LATERAL (
+        SELECT d.inbox, d.seq, d.deliveries FROM message_delivery d
+        WHERE d.workspace_id = @workspace_id AND d.inbox = i.inbox
+            AND d.seq < log_horizon()::text::bigint << 10 AND d.dead_at IS NULL
+            AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
+            AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())
+            AND (NOT @limited::boolean OR d.product_id IS NULL OR d.product_id = ANY(@products::uuid[]))
+            AND (cardinality(@types::text[]) = 0 OR (SELECT m.type FROM message m
+                WHERE m.workspace_id = d.workspace_id AND m.seq = d.seq) = ANY(@types::text[]))
+            AND (d.seq > @after OR d.not_before IS NOT NULL)
+        ORDER BY d.seq LIMIT @max_rows FOR UPDATE) o
+    UNION ALL
+    SELECT o.inbox, o.seq, o.deliveries, true FROM unnest(@shared::text[]) AS i(inbox) CROSS JOIN LATERAL (
+        SELECT d.inbox, d.seq, d.deliveries FROM message_delivery d
+        WHERE d.workspace_id = @workspace_id AND d.inbox = i.inbox
+            AND d.seq < log_horizon()::text::bigint << 10 AND d.dead_at IS NULL
+            AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
+            AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())
+            AND (NOT @limited::boolean OR d.product_id IS NULL OR d.product_id = ANY(@products::uuid[]))
+            AND (cardinality(@types::text[]) = 0 OR (SELECT m.type FROM message m
+                WHERE m.workspace_id = d.workspace_id AND m.seq = d.seq) = ANY(@types::text[]))
+            AND (d.seq > @after AND d.reader_id = @reader::uuid OR d.reader_id IS NULL OR d.taken_until <= clock_timestamp())
+        ORDER BY d.seq LIMIT @max_rows FOR UPDATE SKIP LOCKED) o
+    ORDER BY seq LIMIT @max_rows
+), taken AS (
+    UPDATE message_delivery d SET deliveries = least(u.deliveries + 1, @most::int), not_before = NULL,
+        dead_at = CASE WHEN u.deliveries >= @most::int THEN clock_timestamp() END,
+        error = CASE WHEN u.deliveries >= @most::int AND d.error = '' THEN 'It was handed out ' || u.deliveries || ' times and not acknowledged.'
+            ELSE d.error END,
+        reader_id = CASE WHEN u.shared THEN @reader::uuid END,
+        taken_until = CASE WHEN u.shared THEN clock_timestamp() + make_interval(secs => @hold_seconds::double precision) END
+    FROM due u WHERE d.workspace_id = @workspace_id AND d.inbox = u.inbox AND d.seq = u.seq
+    RETURNING d.seq, d.deliveries, d.dead_at
+)
+SELECT t.deliveries, (t.dead_at IS NOT NULL)::boolean AS dead, sqlc.embed(m), j.key AS job_key
+FROM taken t JOIN message m ON m.workspace_id = @workspace_id AND m.seq = t.seq
+LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+ORDER BY t.seq;
+
+-- name: DeliveryPeek :many
+-- What DeliveryTake would hand out, without counting it.
+WITH due AS MATERIALIZED (
+    SELECT o.seq, o.deliveries FROM (SELECT @own::text AS inbox) i CROSS JOIN LATERAL (
+        SELECT d.seq, d.deliveries FROM message_delivery d
+        WHERE d.workspace_id = @workspace_id AND d.inbox = i.inbox
+            AND d.seq < log_horizon()::text::bigint << 10 AND d.dead_at IS NULL
+            AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
+            AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())
+            AND (NOT @limited::boolean OR d.product_id IS NULL OR d.product_id = ANY(@products::uuid[]))
+            AND (cardinality(@types::text[]) = 0 OR (SELECT m.type FROM message m
+                WHERE m.workspace_id = d.workspace_id AND m.seq = d.seq) = ANY(@types::text[]))
+            AND (d.seq > @after OR d.not_before IS NOT NULL)
+        ORDER BY d.seq LIMIT @max_rows) o
+    UNION ALL
+    SELECT o.seq, o.deliveries FROM unnest(@shared::text[]) AS i(inbox) CROSS JOIN LATERAL (
+        SELECT d.seq, d.deliveries FROM message_delivery d
+        WHERE d.workspace_id = @workspace_id AND d.inbox = i.inbox
+            AND d.seq < log_horizon()::text::bigint << 10 AND d.dead_at IS NULL
+            AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
+            AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())
+            AND (NOT @limited::boolean OR d.product_id IS NULL OR d.product_id = ANY(@products::uuid[]))
+            AND (cardinality(@types::text[]) = 0 OR (SELECT m.type FROM message m
+                WHERE m.workspace_id = d.workspace_id AND m.seq = d.seq) = ANY(@types::text[]))
+            AND (d.seq > @after AND d.reader_id = @reader::uuid OR d.reader_id IS NULL OR d.taken_until <= clock_timestamp())
+        ORDER BY d.seq LIMIT @max_rows) o
+    ORDER BY seq LIMIT @max_rows
+)
+SELECT t.deliveries, sqlc.embed(m), j.key AS job_key
+FROM due t JOIN message m ON m.workspace_id = @workspace_id AND m.seq = t.seq
+LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+ORDER BY t.seq;
+
+-- name: DeliveryHeldBack :one
+-- Whether one of the inboxes holds something that a transaction still running keeps back.
+SELECT EXISTS (SELECT FROM unnest(@inboxes::text[]) AS i(inbox) JOIN message_delivery d
+    ON d.workspace_id = @workspace_id AND d.inbox = i.inbox AND d.seq > @after AND d.seq >= log_horizon()::text::bigint << 10)::boolean AS held_back;
+
+-- name: InboxesDue :many
+-- Those of the inboxes that have something to hand out now, a dead reader's too.
+SELECT i.inbox::text AS inbox FROM unnest(@inboxes::text[]) AS i(inbox)
+WHERE EXISTS (SELECT FROM message_delivery d WHERE d.workspace_id = @workspace_id AND d.inbox = i.inbox AND d.dead_at IS NULL
+    AND d.seq < log_horizon()::text::bigint << 10 AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
+    AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())
+    AND (d.taken_until IS NULL OR d.taken_until <= clock_timestamp()));
+
+-- name: DeliveryAckUpTo :execrows
+-- Takes out of a reader's inboxes what it was given, up to a place; what was put off stays.
+DELETE FROM message_delivery d
+WHERE d.workspace_id = @workspace_id AND d.inbox = ANY(@inboxes::text[]) AND d.seq <= @seq AND d.deliveries > 0
+    AND d.dead_at IS NULL AND d.not_before IS NULL AND (d.inbox = @own::text OR d.reader_id = @reader::uuid);
+
+-- name: DeliveryAck :execrows
+-- Takes single messages out of a reader's inboxes.
+DELETE FROM message_delivery d
+WHERE d.workspace_id = @workspace_id AND d.inbox = ANY(@inboxes::text[]) AND d.seq = ANY(@seqs::bigint[]) AND d.deliveries > 0
+    AND d.dead_at IS NULL AND (d.inbox = @own::text OR d.reader_id = @reader::uuid);
+
+-- name: DeliveryNack :many
+-- Gives a message back for later, or to the dead letters after the last delivery.
+UPDATE message_delivery d SET error = @error, reader_id = NULL, taken_until = NULL,
+    not_before = clock_timestamp() + make_interval(secs => @retry_seconds::double precision),
+    dead_at = CASE WHEN d.deliveries >= @most::int THEN clock_timestamp() END
+WHERE d.workspace_id = @workspace_id AND d.inbox = ANY(@inboxes::text[]) AND d.seq = @seq
+    AND d.deliveries > 0 AND d.dead_at IS NULL AND (d.inbox = @own::text OR d.reader_id = @reader::uuid)
+RETURNING (d.dead_at IS NOT NULL)::boolean AS dead;
+
+-- name: DeadLetters :many
+SELECT d.inbox, d.deliveries, d.error, d.dead_at, sqlc.embed(m), j.key AS job_key
+FROM message_delivery d JOIN message m ON m.workspace_id = d.workspace_id AND m.seq = d.seq
+LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+WHERE d.workspace_id = @workspace_id AND d.dead_at IS NOT NULL AND d.seq < @before
+ORDER BY d.seq DESC LIMIT @max_rows;
+
+-- name: DeadRedrive :many
+-- Lets dead letters of a message be handed out again, as if for the first time.
+UPDATE message_delivery d SET deliveries = 0, dead_at = NULL, not_before = clock_timestamp(), reader_id = NULL, taken_until = NULL, error = ''
+FROM message m WHERE m.workspace_id = @workspace_id AND m.id = @id AND d.workspace_id = m.workspace_id AND d.seq = m.seq
+    AND d.dead_at IS NOT NULL
+RETURNING d.inbox;
+
+-- name: DeadDiscard :execrows
+DELETE FROM message_delivery d USING message m
+WHERE m.workspace_id = @workspace_id AND m.id = @id AND d.workspace_id = m.workspace_id AND d.seq = m.seq AND d.dead_at IS NOT NULL;
+
+-- name: MessageByID :one
+SELECT sqlc.embed(m), j.key AS job_key FROM message m
+LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+WHERE m.workspace_id = @workspace_id AND m.id = @id;
+
+-- name: MessagePage :many
+-- Messages before a place, the newest first; everything that is empty narrows nothing.
+SELECT sqlc.embed(m), j.key AS job_key FROM message m
+LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+WHERE m.workspace_id = @workspace_id AND m.seq < @before
+    AND (cardinality(@types::text[]) = 0 OR m.type = ANY(@types::text[]))
+    AND (@sender::text = '' OR m.from_name = @sender)
+ORDER BY m.seq DESC LIMIT @max_rows;
+
+-- name: MessageThread :many
+-- A thread from a place on, the oldest first.
+SELECT sqlc.embed(m), j.key AS job_key FROM message m
+LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+WHERE m.workspace_id = @workspace_id AND m.correlation_id = @correlation_id AND m.seq > @after
+ORDER BY m.seq LIMIT @max_rows;
+
+-- name: MessageSearch :many
+-- Messages with these words: the best of the newest ones that have them.
+SELECT sqlc.embed(m), j.key AS job_key, f.rank::real AS rank,
+    ts_headline('simple', coalesce(m.payload::text, ''), to_tsquery('simple', @wanted::text),
+        'StartSel="' || chr(2) || '", StopSel="' || chr(3) || '", MaxFragments=2, MinWords=5, MaxWords=20')::text AS passage
+FROM find_messages(@workspace_id::uuid, to_tsquery('simple', @wanted::text), @before::bigint, @scan::int) f
+JOIN message m ON m.workspace_id = @workspace_id AND m.seq = f.seq
+LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+WHERE (@type::text = '' OR m.type = @type) AND (@sender::text = '' OR m.from_name = @sender)
+    AND (@job::text = '' OR j.key = @job)
+ORDER BY f.rank DESC, m.seq DESC LIMIT @max_rows;
+
+-- name: MessageTail :many
+-- What was said after a place, up to the horizon of the log, the oldest first.
+SELECT sqlc.embed(m), j.key AS job_key FROM message m
+LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+WHERE m.workspace_id = @workspace_id AND m.seq > @after AND m.seq < log_horizon()::text::bigint << 10
+ORDER BY m.seq LIMIT @max_rows;
+
+-- name: DeliveryExpire :execrows
+DELETE FROM message_delivery d WHERE d.workspace_id = @workspace_id AND d.seq IN (
+    SELECT e.seq FROM message_delivery e WHERE e.workspace_id = @workspace_id AND e.expires_at <= now()
+    ORDER BY e.expires_at LIMIT @max_rows) AND d.expires_at <= now();
+
+-- name: MessageDrop :execrows
+-- Drops the oldest messages that were said before a time, with what no inbox has
+-- acknowledged of them.
+DELETE FROM message m WHERE m.workspace_id = @workspace_id AND m.seq = ANY(ARRAY(
+    SELECT o.seq FROM message o WHERE o.workspace_id = @workspace_id ORDER BY o.seq LIMIT @max_rows)) AND m.at < @before;
+
+-- name: BridgeLock :one
+-- Locks how far events have become messages; a workspace begins with its first event.
+INSERT INTO message_bridge (workspace_id, place) VALUES (@workspace_id, '')
+ON CONFLICT (workspace_id) DO UPDATE SET place = message_bridge.place
+RETURNING place;
+
+-- name: BridgeSave :exec
+UPDATE message_bridge SET place = @place WHERE workspace_id = @workspace_id;
+
+-- name: BridgeSubmitters :many
+-- Who submitted jobs, by their first event.
+SELECT j.id::uuid AS job_id, e.actor_kind, e.actor_id, e.actor FROM unnest(@jobs::uuid[]) AS j(id)
+CROSS JOIN LATERAL (SELECT c.actor_kind, c.actor_id, c.actor, c.type FROM event c
+    WHERE c.workspace_id = @workspace_id AND c.job_id = j.id ORDER BY c.id LIMIT 1) e
+WHERE e.type = 'job.created';
+
+-- name: RoleLives :one
+-- Whether an agent of a role lives.
+SELECT EXISTS (SELECT FROM agent a WHERE a.workspace_id = @workspace_id AND @role::text = ANY(a.roles)
+    AND (a.terminated_at IS NULL OR a.ended_gracefully)
+    AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds))::boolean AS lives;

@@ -1,0 +1,114 @@
+package bus
+
+import (
+	"hash/fnv"
+	"regexp"
+	"strings"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// Kind is what sort of sender or addressee somebody is.
+type Kind string
+
+// The kinds. Messages come from agents, people and the system.
+const (
+	ToAgent   Kind = "agent"
+	ToRole    Kind = "role"    // one live agent of the role
+	ToFactory Kind = "factory" // one agent of the factory
+	ToPerson  Kind = "person"
+	ToAll     Kind = "all" // each live agent
+	System    Kind = "system"
+)
+
+// Address is a sender or an addressee.
+type Address struct {
+	Kind Kind
+	Name string // of an agent, role, factory or person; "" for all
+	ID   ids.ID // Nil where there is none
+}
+
+// The roles that agents have. Others begin with "custom:".
+const (
+	RoleWorker       = "worker"
+	RoleOrchestrator = "orchestrator"
+	RoleReviewer     = "reviewer"
+)
+
+var customRole = regexp.MustCompile(`^custom:[a-z0-9][a-z0-9_.-]{0,49}$`)
+
+// IsRole reports whether a name is that of a role.
+func IsRole(name string) bool {
+	return name == RoleWorker || name == RoleOrchestrator || name == RoleReviewer || customRole.MatchString(name)
+}
+
+// inboxOf names the inbox of one agent, person, role or factory.
+func inboxOf(a Address) string {
+	if a.Kind == ToRole {
+		return "role:" + a.Name
+	}
+	return string(a.Kind) + ":" + a.ID.String()
+}
+
+// lane is an inbox as those who wait for it name it.
+func lane(inbox string) int64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(inbox))
+	return int64(h.Sum64()) //nolint:gosec // only told apart
+}
+
+// sender is who sends, as others see it.
+func sender(who tenancy.Principal) Address {
+	switch who.Kind {
+	case tenancy.KindAgent:
+		return Address{Kind: ToAgent, Name: who.Name, ID: who.Agent}
+	case tenancy.KindPerson:
+		return Address{Kind: ToPerson, Name: who.Name, ID: who.Account}
+	}
+	return Address{Kind: System, Name: who.Name}
+}
+
+// mayAddress refuses those to whom somebody must not write; docs/concepts.md has the
+// table. roles are those of an agent.
+func mayAddress(who tenancy.Principal, roles []string, to Address) error {
+	switch who.Kind {
+	case tenancy.KindSystem:
+		return nil
+	case tenancy.KindPerson:
+		if !who.Can(tenancy.WriteJobs) {
+			return fault.New(fault.Forbidden, "Viewers read messages and write none.")
+		}
+		if to.Kind == ToAll && !who.Can(tenancy.RunFleet) {
+			return fault.New(fault.Forbidden, "Only owners and admins write to all agents.")
+		}
+		return nil
+	case tenancy.KindAgent:
+		if to.Kind == ToAll && !has(roles, RoleOrchestrator) {
+			return fault.New(fault.Forbidden, "Only orchestrators write to all agents.")
+		}
+		if to.Kind == ToFactory && to.Name != who.Factory && !has(roles, RoleOrchestrator) {
+			return fault.New(fault.Forbidden, "An agent writes to its own factory; orchestrators write to each.")
+		}
+		return nil
+	}
+	return fault.New(fault.Forbidden, "Messages are for agents and people.")
+}
+
+func has(list []string, one string) bool {
+	for _, s := range list {
+		if s == one {
+			return true
+		}
+	}
+	return false
+}
+
+// checkRole refuses an agent that sends what only another role may say.
+func checkType(who tenancy.Principal, kind string) error {
+	if who.Kind == tenancy.KindSystem || strings.HasPrefix(kind, customPrefix) || !reserved[kind] {
+		return nil
+	}
+	return fault.Invalid("type", "Only the server says %s.", kind)
+}

@@ -1,0 +1,68 @@
+package bus_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/internal/bus"
+	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+)
+
+type fleetRegistration = fleet.Registration
+
+// thread is that of a job once it has so many messages: events are seen when older
+// transactions of other tests have ended.
+func (p *post) thread(by *bus.Service, job jobs.Job, want int) []bus.Message {
+	p.T.Helper()
+	for {
+		if _, err := by.Bridge(p.Ctx); err != nil {
+			p.T.Fatal(err)
+		}
+		list, err := p.bus.Thread(p.Ctx, p.Owner, job.Key, 0, 100)
+		if err != nil {
+			p.T.Fatal(err)
+		}
+		if len(list) >= want {
+			return list
+		}
+	}
+}
+
+// What happens to a job is told in its thread, each event once, whoever looks and however
+// often, and to the agent that submitted it.
+func TestWhatHappensIsToldOnce(t *testing.T) {
+	p := newPost(t)
+	boss, ada := p.as("boss", "orchestrator"), p.as("ada", "worker")
+	job := p.Job("work", func(n *jobs.New) { yes := true; n.ReviewRequired = &yes })
+	held := p.Claim(ada)
+	p.Complete(ada, held)
+	if _, err := p.Dispatch.Act(p.Ctx, p.Owner, job.Key, actions.Action{Verb: jobs.ByReject, Reason: "more tests"}); err != nil {
+		t.Fatal(err)
+	}
+	other := bus.NewService(p.DB, p.Wake, p.Jobs.Secrets)
+	t.Cleanup(other.Close)
+	var both sync.WaitGroup
+	both.Go(func() { p.thread(other, job, 4) })
+	thread := p.thread(p.bus, job, 4)
+	both.Wait()
+	var got []string
+	for _, m := range thread {
+		got = append(got, m.Type)
+	}
+	want := []string{bus.StateChange, bus.TaskClaim, bus.ReviewRequest, bus.ReviewResult}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the thread (-want +got):\n%s", diff)
+	}
+	inbox := p.read(boss, bus.Query{})
+	if len(inbox.Messages) == 0 {
+		t.Error("the orchestrator heard nothing")
+	}
+	if n := dbfactory.Int(t, p.DB, `SELECT count(*) FROM message WHERE type = 'agent_started'`); n != 2 {
+		t.Errorf("%d agents are told to have started; want 2", n)
+	}
+}

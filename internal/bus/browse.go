@@ -1,0 +1,184 @@
+package bus
+
+import (
+	"context"
+	"math"
+	"strings"
+	"unicode"
+
+	"fleetboard/db"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// Filter narrows messages. Zero fields narrow nothing.
+type Filter struct {
+	Types []string
+	From  string // name of the sender
+	Job   string // key
+}
+
+// Found is a message with the passage that has the words looked for, in which they stand
+// between MarkBegin and MarkEnd.
+type Found struct {
+	Message
+
+	Passage string
+	Rank    float32
+}
+
+// What stands around a word that was looked for.
+const (
+	MarkBegin = "\x02"
+	MarkEnd   = "\x03"
+)
+
+const (
+	// searchScan is how many of the newest messages with the words are ranked.
+	searchScan = 500
+	// maxQuery bounds a search, in characters.
+	maxQuery = 200
+)
+
+// Get reads a message. An agent reads what it sent and what was for it.
+func (s *Service) Get(ctx context.Context, who tenancy.Principal, id ids.ID) (m Message, err error) {
+	err = s.browse(ctx, who, func(tx db.Tx, mine func([]Message) []Message) error {
+		if m, err = byIDTx(ctx, tx, who.Workspace, id); err != nil {
+			return err
+		}
+		if len(mine([]Message{m})) == 0 {
+			return fault.New(fault.NotFound, "There is no such message in this workspace.")
+		}
+		return nil
+	})
+	return m, err
+}
+
+// Thread reads a thread after a position, the oldest message first, at most limit.
+func (s *Service) Thread(ctx context.Context, who tenancy.Principal, name string, after int64, limit int) (list []Message, err error) {
+	err = s.browse(ctx, who, func(tx db.Tx, mine func([]Message) []Message) error {
+		list, err = threadTx(ctx, tx, who.Workspace, name, after, limit)
+		list = mine(list)
+		return err
+	})
+	return list, err
+}
+
+// Page reads the messages of the workspace before a position, 0 for the newest, the newest
+// first, at most limit.
+func (s *Service) Page(ctx context.Context, who tenancy.Principal, f Filter, before int64, limit int) (list []Message, err error) {
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	err = s.browse(ctx, who, func(tx db.Tx, mine func([]Message) []Message) error {
+		list, err = pageTx(ctx, tx, who.Workspace, f, before, limit)
+		list = mine(list)
+		return err
+	})
+	return list, err
+}
+
+// Search finds messages by their words: those in quotes stand together, the last one may
+// be the beginning of a word. The best of the newest come first, at most limit.
+//
+// Fault: Validation for a search without a word.
+func (s *Service) Search(ctx context.Context, who tenancy.Principal, words string, f Filter, limit int) (list []Found, err error) {
+	wanted, err := searchQuery(words)
+	if err != nil {
+		return nil, err
+	}
+	err = s.browse(ctx, who, func(tx db.Tx, mine func([]Message) []Message) error {
+		all, err := searchTx(ctx, tx, who.Workspace, wanted, f, limit)
+		for _, one := range all {
+			if len(mine([]Message{one.Message})) > 0 {
+				list = append(list, one)
+			}
+		}
+		return err
+	})
+	return list, err
+}
+
+// searchQuery writes a search as PostgreSQL reads it: words and phrases that must all be
+// there, the last word as a beginning.
+func searchQuery(text string) (string, error) {
+	p := fault.Problems{}
+	p.Text("q", text, maxQuery)
+	var parts []string
+	for i, piece := range strings.Split(text, `"`) {
+		words := strings.FieldsFunc(piece, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+		switch {
+		case len(words) == 0:
+		case i%2 == 1: // between quotes
+			parts = append(parts, "("+strings.Join(words, " <-> ")+")")
+		default:
+			parts = append(parts, words...)
+		}
+	}
+	if len(parts) == 0 {
+		p.Add("q", "There must be a word to look for.")
+		return "", p.Err()
+	}
+	if last := len(parts) - 1; !strings.HasSuffix(parts[last], ")") {
+		parts[last] += ":*"
+	}
+	return strings.Join(parts, " & "), p.Err()
+}
+
+// browse reads in one transaction, with what leaves of messages those that who may read:
+// people all, an agent what it sent, and what was for it, its factory, a role of its, or
+// all, about products that its token reaches.
+func (s *Service) browse(ctx context.Context, who tenancy.Principal, read func(tx db.Tx, mine func([]Message) []Message) error) error {
+	if !who.Can(tenancy.ReadBoard) {
+		return fault.New(fault.Forbidden, "Messages are for those who read the board.")
+	}
+	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		if who.Kind != tenancy.KindAgent {
+			return read(tx, func(list []Message) []Message { return list })
+		}
+		r, err := s.readerOf(ctx, tx, who)
+		if err != nil {
+			return err
+		}
+		return read(tx, func(list []Message) []Message { return r.readable(list) })
+	})
+}
+
+// readable leaves of messages those that an agent may read.
+func (r reader) readable(list []Message) []Message {
+	var mine []Message
+	for _, m := range list {
+		sent := m.From.Kind == ToAgent && m.From.ID == r.id
+		if (sent || r.isFor(m.To)) && r.inScope(m) {
+			mine = append(mine, m)
+		}
+	}
+	return mine
+}
+
+func (r reader) isFor(to Address) bool {
+	switch to.Kind {
+	case ToAgent:
+		return to.ID == r.id
+	case ToFactory:
+		return to.ID == r.factory
+	case ToRole:
+		return has(r.roles, to.Name)
+	case ToAll:
+		return true
+	}
+	return false
+}
+
+func (r reader) inScope(m Message) bool {
+	if !r.limited || m.productID == ids.Nil {
+		return true
+	}
+	for _, p := range r.products {
+		if p == m.productID {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,89 @@
+package bus
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// DeadLetter is a message that an inbox gave up.
+type DeadLetter struct {
+	Message
+
+	Inbox string
+	Error string
+	At    time.Time
+}
+
+// DeadLetters reads those before a position, 0 for the newest, the newest first. They are
+// for people who run the fleet.
+func (s *Service) DeadLetters(ctx context.Context, who tenancy.Principal, before int64, limit int) (list []DeadLetter, err error) {
+	if err := mayRunFleet(who); err != nil {
+		return nil, err
+	}
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		list, err = deadLettersTx(ctx, tx, who.Workspace, before, limit)
+		return err
+	})
+	return list, err
+}
+
+// Redrive lets the dead letters of a message be handed out again. Fault: NotFound where it
+// has none.
+func (s *Service) Redrive(ctx context.Context, who tenancy.Principal, id ids.ID) error {
+	if err := mayRunFleet(who); err != nil {
+		return err
+	}
+	var inboxes []string
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		inboxes, err = redriveTx(ctx, tx, who.Workspace, id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(inboxes) == 0 {
+		return noDeadLetter()
+	}
+	s.tell(who.Workspace, inboxes)
+	return nil
+}
+
+// Discard removes the dead letters of a message; the message itself stays in its thread.
+// Fault: NotFound where it has none.
+func (s *Service) Discard(ctx context.Context, who tenancy.Principal, id ids.ID) error {
+	if err := mayRunFleet(who); err != nil {
+		return err
+	}
+	var n int64
+	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		n, err = discardTx(ctx, tx, who.Workspace, id)
+		return err
+	})
+	if err == nil && n == 0 {
+		return noDeadLetter()
+	}
+	if err == nil {
+		s.tell(who.Workspace, nil)
+	}
+	return err
+}
+
+func noDeadLetter() error {
+	return fault.New(fault.NotFound, "There is no dead letter of this message in this workspace.")
+}
+
+func mayRunFleet(who tenancy.Principal) error {
+	if !who.Can(tenancy.RunFleet) {
+		return fault.New(fault.Forbidden, "Dead letters are for owners and admins.")
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package bus
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"regexp"
+	"time"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+)
+
+// Types of messages, after the design of the message bus. Others begin with "custom.".
+const (
+	TaskAssign    = "task_assign"
+	TaskClaim     = "task_claim"
+	TaskProgress  = "task_progress"
+	TaskDone      = "task_done"
+	TaskFailed    = "task_failed"
+	TaskBlocked   = "task_blocked"
+	Heartbeat     = "heartbeat"
+	StateChange   = "state_change"
+	ReviewRequest = "review_request"
+	ReviewResult  = "review_result"
+	AgentStarted  = "agent_started"
+	AgentStopped  = "agent_stopped"
+)
+
+const customPrefix = "custom."
+
+var (
+	known = map[string]bool{TaskAssign: true, TaskClaim: true, TaskProgress: true, TaskDone: true, TaskFailed: true, TaskBlocked: true,
+		Heartbeat: true, StateChange: true, ReviewRequest: true, ReviewResult: true, AgentStarted: true, AgentStopped: true}
+	// reserved are facts that the server knows: nobody else says them.
+	reserved   = map[string]bool{StateChange: true, AgentStarted: true, AgentStopped: true}
+	customType = regexp.MustCompile(`^custom\.[a-z0-9][a-z0-9_.-]{0,55}$`)
+)
+
+// Limits of a message.
+const (
+	// MaxPayload is how many bytes of JSON a message carries itself; what is larger is a blob.
+	MaxPayload = 4096
+	// MaxBatch is how many messages one call sends.
+	MaxBatch = 500
+	// MaxThread bounds the name of a thread, in characters.
+	MaxThread = 128
+	// MaxDeliveries is how often a message is handed out before it is a dead letter.
+	MaxDeliveries = 5
+	// MaxInbox is how many messages an inbox holds.
+	MaxInbox = 10_000
+)
+
+// Draft is a message to send. To has the name of its addressee; of a person that is the
+// e-mail address or the id.
+type Draft struct {
+	ID            ids.ID // Nil takes a fresh one; the same id again is the same message
+	Type          string
+	To            Address
+	CorrelationID string // names the thread; "" takes that of the message answered, or the job's key
+	InReplyTo     ids.ID
+	Job           string // key or id
+	Payload       json.RawMessage
+	Blob          string // SHA-256 of a payload that is a blob, as hexadecimal digits
+	ExpiresAt     *time.Time
+}
+
+// Message is one that was sent.
+type Message struct {
+	Seq           int64
+	ID            ids.ID
+	Type          string
+	From, To      Address
+	CorrelationID string
+	InReplyTo     ids.ID
+	JobID         ids.ID
+	JobKey        string
+	Payload       json.RawMessage
+	Blob          string
+	At            time.Time
+	ExpiresAt     *time.Time
+	// Deliveries is how often it was handed out, in an inbox.
+	Deliveries int
+
+	productID ids.ID // of its job
+}
+
+// check refuses what a message must not have.
+func (n Draft) check() error {
+	p := fault.Problems{}
+	if !known[n.Type] && !customType.MatchString(n.Type) {
+		p.Add("type", "It must be one of the types of messages, or custom.<name>.")
+	}
+	if n.To.Kind == ToRole && !IsRole(n.To.Name) {
+		p.Add("to.role", "It must be worker, orchestrator, reviewer or custom:<name>.")
+	}
+	if len(n.Payload) > MaxPayload {
+		p.Add("payload", "It must have at most %d bytes (it has %d); put what is larger as a blob.", MaxPayload, len(n.Payload))
+	}
+	if len(n.Payload) > 0 && n.Blob != "" {
+		p.Add("blob", "A message has a payload or a blob.")
+	}
+	if n.Blob != "" && !isSHA256(n.Blob) {
+		p.Add("blob", "It must be a SHA-256 as 64 hexadecimal digits.")
+	}
+	if n.ExpiresAt != nil && !n.ExpiresAt.After(time.Now()) {
+		p.Add("expires_at", "It must lie in the future.")
+	}
+	return p.Err()
+}
+
+func isSHA256(s string) bool {
+	raw, err := hex.DecodeString(s)
+	return err == nil && len(raw) == sha256.Size
+}
+
+// digest tells a repeat of the message from another one with its id.
+func (n Draft) digest() [sha256.Size]byte {
+	said, err := json.Marshal([]any{n.Type, n.To.Kind, n.To.Name, n.CorrelationID, n.InReplyTo, n.Job, n.Payload, n.Blob, n.ExpiresAt})
+	if err != nil {
+		said = nil // Payload was checked to be JSON
+	}
+	return sha256.Sum256(said)
+}

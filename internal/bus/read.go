@@ -1,0 +1,152 @@
+package bus
+
+import (
+	"context"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// Query says what of an inbox is read.
+type Query struct {
+	After int64 // messages after this position; 0 is all that is not acknowledged
+	Wait  time.Duration
+	Types []string // of these types; the others stay where they are
+	Limit int      // 1 to 100
+	Peek  bool     // shows them without handing them out
+}
+
+// Inbox is what was read.
+type Inbox struct {
+	Messages []Message
+	// Next is the position to read on from.
+	Next int64
+}
+
+const (
+	// MaxRead is how many messages one call reads.
+	MaxRead = 100
+	// MaxWait is how long one call waits.
+	MaxWait = 50 * time.Second
+	// firstLook and lastLook bound how soon a reader looks again for what a transaction
+	// that still runs keeps back.
+	firstLook = 2 * time.Millisecond
+	lastLook  = 100 * time.Millisecond
+)
+
+// reader is who reads, and which inboxes.
+type reader struct {
+	id       ids.ID
+	direct   string
+	shared   []string
+	roles    []string
+	limited  bool     // reads of these products only
+	products []ids.ID // its token's
+	factory  ids.ID
+}
+
+func (r reader) inboxes() []string { return append([]string{r.direct}, r.shared...) }
+
+// Read hands out what is in the caller's inbox, the oldest first, and waits for the first
+// message where there is none. An agent's inbox holds what is for it, for its roles and
+// for its factory.
+//
+// Faults: Forbidden for others than agents and people; Superseded for a boot that was
+// replaced; TooMany where too many reads of the caller wait.
+func (s *Service) Read(ctx context.Context, who tenancy.Principal, in Query) (Inbox, error) {
+	if err := mayRead(who); err != nil {
+		return Inbox{}, err
+	}
+	end, pause := time.Now().Add(in.Wait), firstLook
+	var leave func()
+	for {
+		r, got, heldBack, version, err := s.readOnce(ctx, who, in)
+		if err != nil || len(got) > 0 {
+			return inboxOfMessages(got, in.After), err
+		}
+		left := time.Until(end)
+		if left <= 0 || ctx.Err() != nil {
+			return inboxOfMessages(nil, in.After), ctx.Err()
+		}
+		if leave == nil {
+			if leave, err = s.waiters.Admit(asker(who)); err != nil {
+				return Inbox{}, err
+			}
+			defer leave()
+		}
+		if heldBack {
+			left = min(left, pause)
+			pause = min(2*pause, lastLook)
+		} else {
+			pause = firstLook
+		}
+		if !s.await(ctx, who.Workspace, r.inboxes(), version, left) && !heldBack {
+			return inboxOfMessages(nil, in.After), ctx.Err()
+		}
+	}
+}
+
+// asker is whom a wait counts for: of a person the token or account.
+func asker(who tenancy.Principal) tenancy.Principal {
+	if who.Kind == tenancy.KindPerson {
+		who.Agent = who.Account
+	}
+	return who
+}
+
+func inboxOfMessages(list []Message, after int64) Inbox {
+	if n := len(list); n > 0 {
+		after = max(after, list[n-1].Seq)
+	}
+	return Inbox{Messages: list, Next: after}
+}
+
+// mayRead refuses those who have no inbox.
+func mayRead(who tenancy.Principal) error {
+	if who.Kind != tenancy.KindAgent && who.Kind != tenancy.KindPerson || !who.Can(tenancy.ReadBoard) {
+		return fault.New(fault.Forbidden, "Agents and people have an inbox.")
+	}
+	return nil
+}
+
+// readOnce reads once. version is that of the inboxes before they were looked at; heldBack
+// says that there is something which a transaction that still runs keeps back.
+func (s *Service) readOnce(ctx context.Context, who tenancy.Principal, in Query) (r reader, got []Message, heldBack bool, version uint64,
+	err error,
+) {
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		if r, err = s.readerOf(ctx, tx, who); err != nil {
+			return err
+		}
+		version = s.waiters.Version(who.Workspace, lanesOf(r.inboxes()))
+		if got, err = s.takeTx(ctx, tx, who.Workspace, r, in); err != nil || len(got) > 0 {
+			return err
+		}
+		heldBack, err = heldBackTx(ctx, tx, who.Workspace, r.inboxes(), in.After)
+		return err
+	})
+	return r, got, heldBack, version, err
+}
+
+// readerOf finds the inboxes of who reads.
+func (s *Service) readerOf(ctx context.Context, tx db.Tx, who tenancy.Principal) (reader, error) {
+	if who.Kind == tenancy.KindPerson {
+		return reader{id: who.Account, direct: inboxOf(Address{Kind: ToPerson, ID: who.Account})}, nil
+	}
+	row, err := readerTx(ctx, tx, who.Workspace, who.Agent)
+	if err != nil {
+		return reader{}, err
+	}
+	if row.boot != who.Boot || row.generation > who.Generation {
+		return reader{}, fault.New(fault.Superseded, "%s was started again elsewhere; this boot has no inbox any more.", who.Name)
+	}
+	r := reader{id: who.Agent, direct: inboxOf(Address{Kind: ToAgent, ID: who.Agent}), roles: row.roles, limited: row.limited,
+		products: row.products, factory: row.factory, shared: []string{inboxOf(Address{Kind: ToFactory, ID: row.factory})}}
+	for _, role := range row.roles {
+		r.shared = append(r.shared, inboxOf(Address{Kind: ToRole, Name: role}))
+	}
+	return r, nil
+}

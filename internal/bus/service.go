@@ -1,0 +1,58 @@
+package bus
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs/secrets"
+	"fleetboard/internal/waitlist"
+)
+
+// Notifier carries wake-ups between the processes of one database.
+type Notifier interface {
+	Publish(topics ...string)
+	Subscribe(prefix string, fn func(topic string)) (cancel func())
+}
+
+// Secrets are the values that an agent must not tell.
+type Secrets interface {
+	HeldTx(ctx context.Context, tx db.Tx, workspace ids.ID, of secrets.Holders) (secrets.Held, error)
+}
+
+// Service sends and reads messages.
+type Service struct {
+	db      *db.DB
+	wake    Notifier
+	secrets Secrets
+	waiters *waitlist.List
+	cancel  func()
+	// hold is how long one reader of a shared inbox has a message before another may.
+	hold time.Duration
+
+	mu      sync.Mutex
+	waiting map[ids.ID]map[string]int // how many wait for an inbox, by workspace
+	bridge  bridge
+}
+
+// handed is how long a message of a role or a factory belongs to the reader that got it.
+const handed = 2 * time.Minute
+
+// NewService returns the bus of the messages kept in d. Close ends its subscription and every
+// wait.
+func NewService(d *db.DB, wake Notifier, values Secrets) *Service {
+	s := &Service{db: d, wake: wake, secrets: values, waiters: waitlist.New(), hold: handed, waiting: map[ids.ID]map[string]int{}}
+	s.waiters.Watch = s.watch
+	inboxes := wake.Subscribe(topicPrefix, s.heard)
+	events := wake.Subscribe("event:", s.bridge.heard)
+	s.cancel = func() { inboxes(); events() }
+	return s
+}
+
+// Close ends every wait.
+func (s *Service) Close() {
+	s.cancel()
+	s.waiters.Close()
+}

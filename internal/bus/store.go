@@ -1,0 +1,219 @@
+package bus
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+)
+
+var q = dbsqlc.New()
+
+// row is a message as MessageInsert takes it.
+type row struct {
+	N             int             `json:"n"`
+	ID            ids.ID          `json:"id"`
+	Type          string          `json:"type"`
+	FromKind      Kind            `json:"from_kind"`
+	FromID        *ids.ID         `json:"from_id"`
+	FromName      string          `json:"from_name"`
+	ToKind        Kind            `json:"to_kind"`
+	ToID          *ids.ID         `json:"to_id"`
+	ToName        string          `json:"to_name"`
+	CorrelationID string          `json:"correlation_id"`
+	InReplyTo     *ids.ID         `json:"in_reply_to"`
+	JobID         *ids.ID         `json:"job_id"`
+	ProductID     *ids.ID         `json:"product_id"`
+	Payload       json.RawMessage `json:"payload,omitempty"`
+	Blob          *string         `json:"blob"`
+	Digest        string          `json:"digest"`
+	ExpiresAt     *time.Time      `json:"expires_at"`
+
+	key string // of the job
+}
+
+// place is where and when a message was written.
+type place struct {
+	seq int64
+	at  time.Time
+}
+
+func (r row) message(at place) Message {
+	m := Message{Seq: at.seq, ID: r.ID, Type: r.Type, From: Address{Kind: r.FromKind, Name: r.FromName, ID: orNil(r.FromID)},
+		To: Address{Kind: r.ToKind, Name: r.ToName, ID: orNil(r.ToID)}, CorrelationID: r.CorrelationID, InReplyTo: orNil(r.InReplyTo),
+		JobID: orNil(r.JobID), JobKey: r.key, Payload: r.Payload, At: at.at, ExpiresAt: r.ExpiresAt}
+	if r.Blob != nil {
+		m.Blob = *r.Blob
+	}
+	return m
+}
+
+func messageFrom(m dbsqlc.Message, key *string) Message {
+	out := Message{Seq: m.Seq, ID: m.ID, Type: m.Type, From: Address{Kind: Kind(m.FromKind), Name: m.FromName, ID: orNil(m.FromID)},
+		To: Address{Kind: Kind(m.ToKind), Name: m.ToName, ID: orNil(m.ToID)}, CorrelationID: m.CorrelationID, InReplyTo: orNil(m.InReplyTo),
+		JobID: orNil(m.JobID), Payload: m.Payload, At: m.At, ExpiresAt: m.ExpiresAt, productID: orNil(m.ProductID)}
+	if len(m.Blob) > 0 {
+		out.Blob = hex.EncodeToString(m.Blob)
+	}
+	if key != nil {
+		out.JobKey = *key
+	}
+	return out
+}
+
+func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows json.RawMessage) (map[ids.ID]place, error) {
+	list, err := q.MessageInsert(ctx, tx, dbsqlc.MessageInsertParams{WorkspaceID: workspace, Messages: rows})
+	if err != nil {
+		return nil, fmt.Errorf("insert messages: %w", err)
+	}
+	places := make(map[ids.ID]place, len(list))
+	for _, r := range list {
+		places[r.ID] = place{r.Seq, r.At}
+	}
+	return places, nil
+}
+
+func deliverTx(ctx context.Context, tx db.Tx, workspace ids.ID, inboxes []string, seqs []int64) error {
+	if len(inboxes) == 0 {
+		return nil
+	}
+	err := q.MessageDeliver(ctx, tx, dbsqlc.MessageDeliverParams{WorkspaceID: workspace, Inboxes: inboxes, Seqs: seqs})
+	if err != nil {
+		return fmt.Errorf("deliver messages: %w", err)
+	}
+	return nil
+}
+
+func digestsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (map[ids.ID]string, error) {
+	rows, err := q.MessageDigests(ctx, tx, dbsqlc.MessageDigestsParams{WorkspaceID: workspace, Ids: list})
+	if err != nil {
+		return nil, fmt.Errorf("digests of messages: %w", err)
+	}
+	digests := make(map[ids.ID]string, len(rows))
+	for _, r := range rows {
+		digests[r.ID] = hex.EncodeToString(r.Digest)
+	}
+	return digests, nil
+}
+
+func fullInboxes(ctx context.Context, tx db.Tx, workspace ids.ID, inboxes []string) ([]string, error) {
+	if len(inboxes) == 0 {
+		return nil, nil
+	}
+	full, err := q.InboxesFull(ctx, tx, dbsqlc.InboxesFullParams{WorkspaceID: workspace, Inboxes: inboxes, Most: MaxInbox - 1})
+	if err != nil {
+		return nil, fmt.Errorf("full inboxes: %w", err)
+	}
+	return full, nil
+}
+
+func byIDTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (Message, error) {
+	r, err := q.MessageByID(ctx, tx, dbsqlc.MessageByIDParams{WorkspaceID: workspace, ID: id})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Message{}, fault.New(fault.NotFound, "There is no such message in this workspace.")
+	}
+	if err != nil {
+		return Message{}, fmt.Errorf("read message: %w", err)
+	}
+	return messageFrom(r.Message, r.JobKey), nil
+}
+
+func (d *directory) readAgents(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
+	rows, err := q.MessageAgents(ctx, tx, dbsqlc.MessageAgentsParams{WorkspaceID: workspace, Names: orEmpty(w.agents), Everybody: w.everybody})
+	if err != nil {
+		return fmt.Errorf("agents addressed: %w", err)
+	}
+	for _, r := range rows {
+		a := agentRow{id: r.ID, name: r.Name, products: r.Products}
+		d.agents[r.Name] = a
+		if r.Alive {
+			d.live = append(d.live, a)
+		}
+		d.products[inboxOf(Address{Kind: ToAgent, ID: r.ID})] = r.Products
+	}
+	return nil
+}
+
+func (d *directory) readFactories(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
+	rows, err := q.MessageFactories(ctx, tx, dbsqlc.MessageFactoriesParams{WorkspaceID: workspace, Names: w.factories})
+	if err != nil {
+		return fmt.Errorf("factories addressed: %w", err)
+	}
+	for _, r := range rows {
+		d.factories[r.Name] = r.ID
+	}
+	return nil
+}
+
+func (d *directory) readPeople(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
+	rows, err := q.MessagePersons(ctx, tx, dbsqlc.MessagePersonsParams{WorkspaceID: workspace, Emails: orEmpty(w.emails), Ids: orEmpty(w.people)})
+	if err != nil {
+		return fmt.Errorf("people addressed: %w", err)
+	}
+	for _, r := range rows {
+		p := personRow{id: r.ID, name: r.Name}
+		d.people[strings.ToLower(r.Email)], d.people[r.ID.String()] = p, p
+	}
+	return nil
+}
+
+func (d *directory) readJobs(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
+	rows, err := q.MessageJobs(ctx, tx, dbsqlc.MessageJobsParams{WorkspaceID: workspace, Keys: orEmpty(w.jobKeys), Ids: orEmpty(w.jobs)})
+	if err != nil {
+		return fmt.Errorf("jobs of messages: %w", err)
+	}
+	for _, r := range rows {
+		j := jobRow{id: r.ID, key: r.Key, productID: r.ProductID, product: r.Product}
+		d.jobs[r.Key], d.jobs[r.ID.String()] = j, j
+	}
+	return nil
+}
+
+func (d *directory) readThreads(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
+	rows, err := q.MessageThreads(ctx, tx, dbsqlc.MessageThreadsParams{WorkspaceID: workspace, Ids: w.replies})
+	if err != nil {
+		return fmt.Errorf("threads of messages: %w", err)
+	}
+	for _, r := range rows {
+		d.threads[r.ID] = r.CorrelationID
+	}
+	return nil
+}
+
+func orNil(id *ids.ID) ids.ID {
+	if id == nil {
+		return ids.Nil
+	}
+	return *id
+}
+
+func orNull(id ids.ID) *ids.ID {
+	if id == ids.Nil {
+		return nil
+	}
+	return &id
+}
+
+func orNone(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

@@ -1,0 +1,62 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// workspaces are all there are.
+func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
+	err = d.InSystem(ctx, func(tx db.Tx) error {
+		list, err = q.WorkspaceIDs(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list workspaces: %w", err)
+	}
+	return list, nil
+}
+
+func lockBridgeTx(ctx context.Context, tx db.Tx, workspace ids.ID) (eventlog.Cursor, error) {
+	place, err := q.BridgeLock(ctx, tx, workspace)
+	if err != nil {
+		return eventlog.Cursor{}, fmt.Errorf("lock the bridge: %w", err)
+	}
+	return eventlog.ParseCursor(place)
+}
+
+func saveBridgeTx(ctx context.Context, tx db.Tx, workspace ids.ID, at eventlog.Cursor) error {
+	if err := q.BridgeSave(ctx, tx, dbsqlc.BridgeSaveParams{WorkspaceID: workspace, Place: at.String()}); err != nil {
+		return fmt.Errorf("save the bridge: %w", err)
+	}
+	return nil
+}
+
+func submittersTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (map[ids.ID]tenancy.Actor, error) {
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	rows, err := q.BridgeSubmitters(ctx, tx, dbsqlc.BridgeSubmittersParams{WorkspaceID: workspace, Jobs: jobs})
+	if err != nil {
+		return nil, fmt.Errorf("who submitted jobs: %w", err)
+	}
+	by := make(map[ids.ID]tenancy.Actor, len(rows))
+	for _, r := range rows {
+		by[r.JobID] = tenancy.ActorOf(r.ActorKind, r.ActorID, r.Actor)
+	}
+	return by, nil
+}
+
+func roleLivesTx(ctx context.Context, tx db.Tx, workspace ids.ID, role string) (bool, error) {
+	lives, err := q.RoleLives(ctx, tx, dbsqlc.RoleLivesParams{WorkspaceID: workspace, Role: role})
+	if err != nil {
+		return false, fmt.Errorf("look for agents of a role: %w", err)
+	}
+	return lives, nil
+}

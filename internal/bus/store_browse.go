@@ -1,0 +1,100 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+)
+
+func threadTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, after int64, limit int) ([]Message, error) {
+	rows, err := q.MessageThread(ctx, tx, dbsqlc.MessageThreadParams{WorkspaceID: workspace, CorrelationID: name, After: after,
+		MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
+	if err != nil {
+		return nil, fmt.Errorf("read thread: %w", err)
+	}
+	list := make([]Message, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, messageFrom(r.Message, r.JobKey))
+	}
+	return list, nil
+}
+
+func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, before int64, limit int) ([]Message, error) {
+	rows, err := q.MessagePage(ctx, tx, dbsqlc.MessagePageParams{WorkspaceID: workspace, Before: before, Types: orEmpty(f.Types),
+		Sender: f.From, MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
+	if err != nil {
+		return nil, fmt.Errorf("read messages: %w", err)
+	}
+	list := make([]Message, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, messageFrom(r.Message, r.JobKey))
+	}
+	return list, nil
+}
+
+func searchTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted string, f Filter, limit int) ([]Found, error) {
+	kind := ""
+	if len(f.Types) > 0 {
+		kind = f.Types[0]
+	}
+	rows, err := q.MessageSearch(ctx, tx, dbsqlc.MessageSearchParams{WorkspaceID: workspace, Wanted: wanted, Before: 1<<63 - 1,
+		Scan: searchScan, Type: kind, Sender: f.From, Job: f.Job, MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
+	if err != nil {
+		return nil, fmt.Errorf("search messages: %w", err)
+	}
+	list := make([]Found, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, Found{Message: messageFrom(r.Message, r.JobKey), Passage: r.Passage, Rank: r.Rank})
+	}
+	return list, nil
+}
+
+func deadLettersTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64, limit int) ([]DeadLetter, error) {
+	rows, err := q.DeadLetters(ctx, tx, dbsqlc.DeadLettersParams{WorkspaceID: workspace, Before: before,
+		MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
+	if err != nil {
+		return nil, fmt.Errorf("read dead letters: %w", err)
+	}
+	list := make([]DeadLetter, 0, len(rows))
+	for _, r := range rows {
+		l := DeadLetter{Message: messageFrom(r.Message, r.JobKey), Inbox: r.Inbox, Error: r.Error}
+		l.Deliveries = int(r.Deliveries)
+		if r.DeadAt != nil {
+			l.At = *r.DeadAt
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+func redriveTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) ([]string, error) {
+	inboxes, err := q.DeadRedrive(ctx, tx, dbsqlc.DeadRedriveParams{WorkspaceID: workspace, ID: id})
+	if err != nil {
+		return nil, fmt.Errorf("redrive a dead letter: %w", err)
+	}
+	return inboxes, nil
+}
+
+func discardTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (int64, error) {
+	n, err := q.DeadDiscard(ctx, tx, dbsqlc.DeadDiscardParams{WorkspaceID: workspace, ID: id})
+	if err != nil {
+		return 0, fmt.Errorf("discard a dead letter: %w", err)
+	}
+	return n, nil
+}
+
+func dropTx(ctx context.Context, tx db.Tx, workspace ids.ID, before time.Time) (int, error) {
+	expired, err := q.DeliveryExpire(ctx, tx, dbsqlc.DeliveryExpireParams{WorkspaceID: workspace, MaxRows: sweepRows})
+	if err != nil {
+		return 0, fmt.Errorf("expire messages: %w", err)
+	}
+	old, err := q.MessageDrop(ctx, tx, dbsqlc.MessageDropParams{WorkspaceID: workspace, Before: before, MaxRows: sweepRows})
+	if err != nil {
+		return 0, fmt.Errorf("drop old messages: %w", err)
+	}
+	return int(expired + old), nil
+}

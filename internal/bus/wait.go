@@ -1,0 +1,119 @@
+package bus
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"fleetboard/internal/ids"
+	"fleetboard/internal/waitlist"
+)
+
+// Topics are "message:<workspace>:<inbox>"; Topic of a workspace alone is told of each
+// message in it.
+const (
+	topicPrefix = "message:"
+	// watchTimeout bounds one look at the inboxes that are waited for.
+	watchTimeout = 5 * time.Second
+)
+
+// Topic is published when a message was sent in a workspace.
+func Topic(workspace ids.ID) string { return "messages:" + workspace.String() }
+
+func inboxTopic(workspace ids.ID, inbox string) string {
+	return topicPrefix + workspace.String() + ":" + inbox
+}
+
+// heard wakes whoever waits for an inbox, the longest waiting first.
+func (s *Service) heard(topic string) {
+	workspace, inbox, ok := strings.Cut(strings.TrimPrefix(topic, topicPrefix), ":")
+	id, known := ids.Parse(workspace)
+	if !ok || !known {
+		s.waiters.WakeAll() // something may have been missed
+		return
+	}
+	s.waiters.LaneChanged(id, lane(inbox))
+}
+
+// tell wakes the readers of inboxes, and the pages of the workspace.
+func (s *Service) tell(workspace ids.ID, inboxes []string) {
+	topics := make([]string, 0, len(inboxes)+1)
+	for _, inbox := range inboxes {
+		topics = append(topics, inboxTopic(workspace, inbox))
+	}
+	s.wake.Publish(append(topics, Topic(workspace))...)
+}
+
+// enter notes that a reader waits for inboxes, so that the watch looks after them.
+func (s *Service) enter(workspace ids.ID, inboxes []string) (leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	here := s.waiting[workspace]
+	if here == nil {
+		here = map[string]int{}
+		s.waiting[workspace] = here
+	}
+	for _, inbox := range inboxes {
+		here[inbox]++
+	}
+	return func() { s.leave(workspace, inboxes) }
+}
+
+func (s *Service) leave(workspace ids.ID, inboxes []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	here := s.waiting[workspace]
+	for _, inbox := range inboxes {
+		if here[inbox]--; here[inbox] == 0 {
+			delete(here, inbox)
+		}
+	}
+	if len(here) == 0 {
+		delete(s.waiting, workspace)
+	}
+}
+
+func (s *Service) waitedFor(workspace ids.ID) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]string, 0, len(s.waiting[workspace]))
+	for inbox := range s.waiting[workspace] {
+		list = append(list, inbox)
+	}
+	return list
+}
+
+// watch looks, for all readers that wait in a workspace at once, for what no wake-up tells
+// of: a message that was to be tried again later, one that a dead reader had, and one
+// whose wake-up was lost. It ends when nobody waits.
+func (s *Service) watch(workspace ids.ID) {
+	for s.waiters.Rest() {
+		if s.waiters.WaitingLanes(workspace) == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), watchTimeout)
+		due, err := s.due(ctx, workspace, s.waitedFor(workspace))
+		cancel()
+		if err != nil {
+			continue // the database's absence is told elsewhere
+		}
+		for _, inbox := range due {
+			s.waiters.LaneChanged(workspace, lane(inbox))
+		}
+	}
+}
+
+// await sleeps until one of the inboxes may have something, false when the time is over.
+func (s *Service) await(ctx context.Context, workspace ids.ID, inboxes []string, version uint64, left time.Duration) bool {
+	defer s.enter(workspace, inboxes)()
+	why := s.waiters.Wait(ctx, workspace, waitlist.Waiting{Lanes: lanesOf(inboxes), Version: version}, left)
+	return why != waitlist.TimedOut
+}
+
+func lanesOf(inboxes []string) []int64 {
+	list := make([]int64, 0, len(inboxes))
+	for _, inbox := range inboxes {
+		list = append(list, lane(inbox))
+	}
+	return list
+}
