@@ -13,7 +13,7 @@ import (
 )
 
 const accessTokenByHash = `-- name: AccessTokenByHash :one
-SELECT t.workspace_id, t.id, t.kind, t.name, t.account_id, t.products, t.capabilities, t.factory, t.may_submit,
+SELECT t.workspace_id, t.id, t.kind, t.name, t.account_id, t.products, t.capabilities, t.factory, t.may_submit, t.roles,
     m.role, a.name AS account_name,
     coalesce(w.require_second_factor AND a.password_hash <> '' AND NOT EXISTS (SELECT 1 FROM account_totp f
         WHERE f.account_id = a.id AND f.confirmed_at IS NOT NULL), false)::boolean AS needs_factor,
@@ -37,6 +37,7 @@ type AccessTokenByHashRow struct {
 	Capabilities []string
 	Factory      string
 	MaySubmit    bool
+	Roles        []string
 	Role         *string
 	AccountName  *string
 	NeedsFactor  bool
@@ -60,6 +61,7 @@ func (q *Queries) AccessTokenByHash(ctx context.Context, db DBTX, tokenHash []by
 		&i.Capabilities,
 		&i.Factory,
 		&i.MaySubmit,
+		&i.Roles,
 		&i.Role,
 		&i.AccountName,
 		&i.NeedsFactor,
@@ -72,9 +74,9 @@ func (q *Queries) AccessTokenByHash(ctx context.Context, db DBTX, tokenHash []by
 
 const accessTokenInsert = `-- name: AccessTokenInsert :execrows
 INSERT INTO access_token (workspace_id, id, kind, name, token_hash, hint, account_id,
-    products, capabilities, factory, may_submit, created_by, expires_at, form_key)
+    products, capabilities, factory, may_submit, roles, created_by, expires_at, form_key)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
-    $8, $9, $10, $11, $12, $13, $14)
+    $8, $9, $10, $11, $12, $13, $14, $15)
 ON CONFLICT (workspace_id, form_key) WHERE form_key <> '' DO NOTHING
 `
 
@@ -90,6 +92,7 @@ type AccessTokenInsertParams struct {
 	Capabilities []string
 	Factory      string
 	MaySubmit    bool
+	Roles        []string
 	CreatedBy    string
 	ExpiresAt    *time.Time
 	FormKey      string
@@ -109,6 +112,7 @@ func (q *Queries) AccessTokenInsert(ctx context.Context, db DBTX, arg AccessToke
 		arg.Capabilities,
 		arg.Factory,
 		arg.MaySubmit,
+		arg.Roles,
 		arg.CreatedBy,
 		arg.ExpiresAt,
 		arg.FormKey,
@@ -120,7 +124,7 @@ func (q *Queries) AccessTokenInsert(ctx context.Context, db DBTX, arg AccessToke
 }
 
 const accessTokenList = `-- name: AccessTokenList :many
-SELECT t.id, t.kind, t.name, t.hint, t.products, t.capabilities, t.factory, t.may_submit, t.created_by, t.created_at, t.expires_at,
+SELECT t.id, t.kind, t.name, t.hint, t.products, t.capabilities, t.factory, t.may_submit, t.roles, t.created_by, t.created_at, t.expires_at,
     t.last_used_at, t.revoked_at, now()::timestamptz AS now,
     (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))::boolean AS live,
     (SELECT count(*) FROM agent a WHERE a.workspace_id = t.workspace_id AND a.enrolment_id = t.id
@@ -150,6 +154,7 @@ type AccessTokenListRow struct {
 	Capabilities []string
 	Factory      string
 	MaySubmit    bool
+	Roles        []string
 	CreatedBy    string
 	CreatedAt    time.Time
 	ExpiresAt    *time.Time
@@ -186,6 +191,7 @@ func (q *Queries) AccessTokenList(ctx context.Context, db DBTX, arg AccessTokenL
 			&i.Capabilities,
 			&i.Factory,
 			&i.MaySubmit,
+			&i.Roles,
 			&i.CreatedBy,
 			&i.CreatedAt,
 			&i.ExpiresAt,
@@ -231,7 +237,7 @@ UPDATE access_token t SET revoked_at = coalesce(t.revoked_at, now())
 FROM (SELECT o.workspace_id, o.id, o.revoked_at FROM access_token o
     WHERE o.workspace_id = $3 AND o.id = $4 FOR NO KEY UPDATE) was
 WHERE t.workspace_id = was.workspace_id AND t.id = was.id AND ($1::boolean OR t.account_id = $2::uuid)
-RETURNING t.kind, t.name, t.hint, t.products, t.capabilities, t.factory, t.may_submit, (was.revoked_at IS NOT NULL)::boolean AS before
+RETURNING t.kind, t.name, t.hint, t.products, t.capabilities, t.factory, t.may_submit, t.roles, (was.revoked_at IS NOT NULL)::boolean AS before
 `
 
 type AccessTokenRevokeParams struct {
@@ -249,6 +255,7 @@ type AccessTokenRevokeRow struct {
 	Capabilities []string
 	Factory      string
 	MaySubmit    bool
+	Roles        []string
 	Before       bool
 }
 
@@ -270,6 +277,7 @@ func (q *Queries) AccessTokenRevoke(ctx context.Context, db DBTX, arg AccessToke
 		&i.Capabilities,
 		&i.Factory,
 		&i.MaySubmit,
+		&i.Roles,
 		&i.Before,
 	)
 	return i, err

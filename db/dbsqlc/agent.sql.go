@@ -284,9 +284,9 @@ func (q *Queries) AgentTerminate(ctx context.Context, db DBTX, arg AgentTerminat
 
 const agentUpsert = `-- name: AgentUpsert :one
 INSERT INTO agent (workspace_id, id, factory_id, name, model, provider, capabilities, max_concurrent_jobs,
-    heartbeat_interval_seconds, stale_after_seconds, boot_id, products, enrolment_id)
+    heartbeat_interval_seconds, stale_after_seconds, boot_id, products, enrolment_id, roles)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
-    $9, $10, $11, $12, $13)
+    $9, $10, $11, $12, $13, $14)
 ON CONFLICT (workspace_id, name) DO UPDATE SET factory_id = excluded.factory_id, model = excluded.model,
     provider = CASE WHEN excluded.provider = '' AND agent.model = excluded.model THEN agent.provider ELSE excluded.provider END,
     capabilities = excluded.capabilities, max_concurrent_jobs = excluded.max_concurrent_jobs,
@@ -296,8 +296,8 @@ ON CONFLICT (workspace_id, name) DO UPDATE SET factory_id = excluded.factory_id,
     terminated_at = CASE WHEN agent.boot_id = excluded.boot_id THEN agent.terminated_at END,
     terminate_reason = CASE WHEN agent.boot_id = excluded.boot_id THEN agent.terminate_reason ELSE '' END,
     ended_gracefully = agent.ended_gracefully AND agent.boot_id = excluded.boot_id,
-    cut_off_at = NULL, enrolment_id = excluded.enrolment_id,
-    generation = agent.generation + CASE WHEN $14::boolean THEN 1 ELSE 0 END
+    cut_off_at = NULL, enrolment_id = excluded.enrolment_id, roles = excluded.roles,
+    generation = agent.generation + CASE WHEN $15::boolean THEN 1 ELSE 0 END
 WHERE agent.id = excluded.id
 RETURNING id, generation
 `
@@ -316,6 +316,7 @@ type AgentUpsertParams struct {
 	BootID                   string
 	Products                 []string
 	EnrolmentID              *uuid.UUID
+	Roles                    []string
 	EndsTokens               bool
 }
 
@@ -342,6 +343,7 @@ func (q *Queries) AgentUpsert(ctx context.Context, db DBTX, arg AgentUpsertParam
 		arg.BootID,
 		arg.Products,
 		arg.EnrolmentID,
+		arg.Roles,
 		arg.EndsTokens,
 	)
 	var i AgentUpsertRow

@@ -577,6 +577,145 @@ func (q *Queries) DeliveryTake(ctx context.Context, db DBTX, arg DeliveryTakePar
 	return items, nil
 }
 
+const exportByName = `-- name: ExportByName :one
+SELECT workspace_id, name, source, place, created_by, created_at, acked_at FROM message_export WHERE workspace_id = $1 AND name = $2
+`
+
+type ExportByNameParams struct {
+	WorkspaceID uuid.UUID
+	Name        string
+}
+
+func (q *Queries) ExportByName(ctx context.Context, db DBTX, arg ExportByNameParams) (MessageExport, error) {
+	row := db.QueryRow(ctx, exportByName, arg.WorkspaceID, arg.Name)
+	var i MessageExport
+	err := row.Scan(
+		&i.WorkspaceID,
+		&i.Name,
+		&i.Source,
+		&i.Place,
+		&i.CreatedBy,
+		&i.CreatedAt,
+		&i.AckedAt,
+	)
+	return i, err
+}
+
+const exportInsert = `-- name: ExportInsert :one
+INSERT INTO message_export (workspace_id, name, source, created_by) VALUES ($1, $2, $3, $4)
+ON CONFLICT (workspace_id, name) DO UPDATE SET name = excluded.name
+RETURNING workspace_id, name, source, place, created_by, created_at, acked_at
+`
+
+type ExportInsertParams struct {
+	WorkspaceID uuid.UUID
+	Name        string
+	Source      string
+	CreatedBy   string
+}
+
+func (q *Queries) ExportInsert(ctx context.Context, db DBTX, arg ExportInsertParams) (MessageExport, error) {
+	row := db.QueryRow(ctx, exportInsert,
+		arg.WorkspaceID,
+		arg.Name,
+		arg.Source,
+		arg.CreatedBy,
+	)
+	var i MessageExport
+	err := row.Scan(
+		&i.WorkspaceID,
+		&i.Name,
+		&i.Source,
+		&i.Place,
+		&i.CreatedBy,
+		&i.CreatedAt,
+		&i.AckedAt,
+	)
+	return i, err
+}
+
+const exportList = `-- name: ExportList :many
+SELECT workspace_id, name, source, place, created_by, created_at, acked_at FROM message_export WHERE workspace_id = $1 ORDER BY name
+`
+
+func (q *Queries) ExportList(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]MessageExport, error) {
+	rows, err := db.Query(ctx, exportList, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []MessageExport{}
+	for rows.Next() {
+		var i MessageExport
+		if err := rows.Scan(
+			&i.WorkspaceID,
+			&i.Name,
+			&i.Source,
+			&i.Place,
+			&i.CreatedBy,
+			&i.CreatedAt,
+			&i.AckedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const exportLock = `-- name: ExportLock :one
+SELECT workspace_id, name, source, place, created_by, created_at, acked_at FROM message_export WHERE workspace_id = $1 AND name = $2 FOR NO KEY UPDATE
+`
+
+type ExportLockParams struct {
+	WorkspaceID uuid.UUID
+	Name        string
+}
+
+func (q *Queries) ExportLock(ctx context.Context, db DBTX, arg ExportLockParams) (MessageExport, error) {
+	row := db.QueryRow(ctx, exportLock, arg.WorkspaceID, arg.Name)
+	var i MessageExport
+	err := row.Scan(
+		&i.WorkspaceID,
+		&i.Name,
+		&i.Source,
+		&i.Place,
+		&i.CreatedBy,
+		&i.CreatedAt,
+		&i.AckedAt,
+	)
+	return i, err
+}
+
+const exportMove = `-- name: ExportMove :one
+UPDATE message_export SET place = $1, acked_at = now() WHERE workspace_id = $2 AND name = $3
+RETURNING workspace_id, name, source, place, created_by, created_at, acked_at
+`
+
+type ExportMoveParams struct {
+	Place       string
+	WorkspaceID uuid.UUID
+	Name        string
+}
+
+func (q *Queries) ExportMove(ctx context.Context, db DBTX, arg ExportMoveParams) (MessageExport, error) {
+	row := db.QueryRow(ctx, exportMove, arg.Place, arg.WorkspaceID, arg.Name)
+	var i MessageExport
+	err := row.Scan(
+		&i.WorkspaceID,
+		&i.Name,
+		&i.Source,
+		&i.Place,
+		&i.CreatedBy,
+		&i.CreatedAt,
+		&i.AckedAt,
+	)
+	return i, err
+}
+
 const inboxesDue = `-- name: InboxesDue :many
 SELECT i.inbox::text AS inbox FROM unnest($1::text[]) AS i(inbox)
 WHERE EXISTS (SELECT FROM message_delivery d WHERE d.workspace_id = $2 AND d.inbox = i.inbox AND d.dead_at IS NULL

@@ -1,15 +1,15 @@
 -- name: AccessTokenInsert :execrows
 -- No row means that the same form has made a token before.
 INSERT INTO access_token (workspace_id, id, kind, name, token_hash, hint, account_id,
-    products, capabilities, factory, may_submit, created_by, expires_at, form_key)
+    products, capabilities, factory, may_submit, roles, created_by, expires_at, form_key)
 VALUES (@workspace_id, @id, @kind, @name, @token_hash, @hint, @account_id,
-    @products, @capabilities, @factory, @may_submit, @created_by, @expires_at, @form_key)
+    @products, @capabilities, @factory, @may_submit, @roles, @created_by, @expires_at, @form_key)
 ON CONFLICT (workspace_id, form_key) WHERE form_key <> '' DO NOTHING;
 
 -- name: AccessTokenByHash :one
 -- With it the role and the name that its person has now; none of one who has left
 -- or is disabled.
-SELECT t.workspace_id, t.id, t.kind, t.name, t.account_id, t.products, t.capabilities, t.factory, t.may_submit,
+SELECT t.workspace_id, t.id, t.kind, t.name, t.account_id, t.products, t.capabilities, t.factory, t.may_submit, t.roles,
     m.role, a.name AS account_name,
     coalesce(w.require_second_factor AND a.password_hash <> '' AND NOT EXISTS (SELECT 1 FROM account_totp f
         WHERE f.account_id = a.id AND f.confirmed_at IS NOT NULL), false)::boolean AS needs_factor,
@@ -31,7 +31,7 @@ WHERE workspace_id = @workspace_id AND id = @id
 -- A person's own tokens, and where enrolment is true the workspace's enrolment
 -- tokens; what ended over a month ago is left out. Live ones come first, then
 -- the newest.
-SELECT t.id, t.kind, t.name, t.hint, t.products, t.capabilities, t.factory, t.may_submit, t.created_by, t.created_at, t.expires_at,
+SELECT t.id, t.kind, t.name, t.hint, t.products, t.capabilities, t.factory, t.may_submit, t.roles, t.created_by, t.created_at, t.expires_at,
     t.last_used_at, t.revoked_at, now()::timestamptz AS now,
     (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))::boolean AS live,
     (SELECT count(*) FROM agent a WHERE a.workspace_id = t.workspace_id AND a.enrolment_id = t.id
@@ -64,7 +64,7 @@ UPDATE access_token t SET revoked_at = coalesce(t.revoked_at, now())
 FROM (SELECT o.workspace_id, o.id, o.revoked_at FROM access_token o
     WHERE o.workspace_id = @workspace_id AND o.id = @id FOR NO KEY UPDATE) was
 WHERE t.workspace_id = was.workspace_id AND t.id = was.id AND (@any_owner::boolean OR t.account_id = @account_id::uuid)
-RETURNING t.kind, t.name, t.hint, t.products, t.capabilities, t.factory, t.may_submit, (was.revoked_at IS NOT NULL)::boolean AS before;
+RETURNING t.kind, t.name, t.hint, t.products, t.capabilities, t.factory, t.may_submit, t.roles, (was.revoked_at IS NOT NULL)::boolean AS before;
 
 -- name: AccessTokenRevokeOwn :many
 -- All live ones of a person.

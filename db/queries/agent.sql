@@ -11,9 +11,9 @@ FROM agent a WHERE a.workspace_id = @workspace_id AND a.name = @name FOR UPDATE;
 -- of an agent that was ended stays ended. No row: an agent of this name with another
 -- id has come meanwhile.
 INSERT INTO agent (workspace_id, id, factory_id, name, model, provider, capabilities, max_concurrent_jobs,
-    heartbeat_interval_seconds, stale_after_seconds, boot_id, products, enrolment_id)
+    heartbeat_interval_seconds, stale_after_seconds, boot_id, products, enrolment_id, roles)
 VALUES (@workspace_id, @id, @factory_id, @name, @model, @provider, @capabilities, @max_concurrent_jobs,
-    @heartbeat_interval_seconds, sqlc.narg('stale_after_seconds'), @boot_id, @products, sqlc.narg('enrolment_id'))
+    @heartbeat_interval_seconds, sqlc.narg('stale_after_seconds'), @boot_id, @products, sqlc.narg('enrolment_id'), @roles)
 ON CONFLICT (workspace_id, name) DO UPDATE SET factory_id = excluded.factory_id, model = excluded.model,
     provider = CASE WHEN excluded.provider = '' AND agent.model = excluded.model THEN agent.provider ELSE excluded.provider END,
     capabilities = excluded.capabilities, max_concurrent_jobs = excluded.max_concurrent_jobs,
@@ -23,7 +23,7 @@ ON CONFLICT (workspace_id, name) DO UPDATE SET factory_id = excluded.factory_id,
     terminated_at = CASE WHEN agent.boot_id = excluded.boot_id THEN agent.terminated_at END,
     terminate_reason = CASE WHEN agent.boot_id = excluded.boot_id THEN agent.terminate_reason ELSE '' END,
     ended_gracefully = agent.ended_gracefully AND agent.boot_id = excluded.boot_id,
-    cut_off_at = NULL, enrolment_id = excluded.enrolment_id,
+    cut_off_at = NULL, enrolment_id = excluded.enrolment_id, roles = excluded.roles,
     generation = agent.generation + CASE WHEN @ends_tokens::boolean THEN 1 ELSE 0 END
 WHERE agent.id = excluded.id
 RETURNING id, generation;

@@ -262,3 +262,21 @@ WHERE e.type = 'job.created';
 SELECT EXISTS (SELECT FROM agent a WHERE a.workspace_id = @workspace_id AND @role::text = ANY(a.roles)
     AND (a.terminated_at IS NULL OR a.ended_gracefully)
     AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds))::boolean AS lives;
+
+-- name: ExportList :many
+SELECT * FROM message_export WHERE workspace_id = @workspace_id ORDER BY name;
+
+-- name: ExportInsert :one
+INSERT INTO message_export (workspace_id, name, source, created_by) VALUES (@workspace_id, @name, @source, @created_by)
+ON CONFLICT (workspace_id, name) DO UPDATE SET name = excluded.name
+RETURNING *;
+
+-- name: ExportByName :one
+SELECT * FROM message_export WHERE workspace_id = @workspace_id AND name = @name;
+
+-- name: ExportLock :one
+SELECT * FROM message_export WHERE workspace_id = @workspace_id AND name = @name FOR NO KEY UPDATE;
+
+-- name: ExportMove :one
+UPDATE message_export SET place = @place, acked_at = now() WHERE workspace_id = @workspace_id AND name = @name
+RETURNING *;

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -74,10 +73,9 @@ func (s *eventHandlers) StreamEvents(ctx context.Context, r StreamEventsRequestO
 	if err != nil {
 		return nil, err
 	}
-	leave, full := openStreams.enter(streamAskers(who))
-	if full != nil {
-		return nil, fault.New(fault.TooMany, "%d streams of this %s are open; end one of them first.", full.Most, full.What).
-			With("retry_after", int(streaming.beat.Seconds()))
+	leave, err := openStream(who)
+	if err != nil {
+		return nil, err
 	}
 	return &eventStream{eventHandlers: s, ctx: ctx, who: who, filter: f, at: at, leave: leave}, nil
 }

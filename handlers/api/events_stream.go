@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,6 +50,7 @@ const (
 // eventStream is one reader of the log.
 type eventStream struct {
 	*eventHandlers
+	streamWriter
 
 	ctx    context.Context //nolint:containedctx // of the call; it ends when the reader leaves
 	who    tenancy.Principal
@@ -59,30 +59,19 @@ type eventStream struct {
 	told   eventlog.Cursor // the place that the reader knows
 	looks  int             // how often an empty look is to be repeated soon
 	leave  func()
-
-	w       http.ResponseWriter
-	control *http.ResponseController
-	buf     bytes.Buffer
-	// gone says that the reader did not take what was written.
-	gone bool
 }
 
 // VisitStreamEventsResponse sends until the reader, its token or the server
 // ends. A reader that is cut off goes on from the last id it got.
 func (e *eventStream) VisitStreamEventsResponse(w http.ResponseWriter) error {
 	defer e.leave()
-	e.w, e.control = w, http.NewResponseController(w)
+	e.begin(w)
 	// The end has a time of its own: that of the last piece may be over.
 	defer e.allowTime()
 	news := signal.New()
 	if e.wake != nil {
 		defer e.wake.Subscribe(eventlog.Topic(e.who.Workspace), func(string) { news.Set() })()
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-store, no-transform")
-	h.Set("X-Accel-Buffering", "no")
-	w.WriteHeader(http.StatusOK)
 	fmt.Fprintf(&e.buf, "retry: %d\n", retryMillis)
 	e.place()
 	err := e.flush()
@@ -136,12 +125,15 @@ func (e *eventStream) run(news <-chan struct{}) error {
 
 // mayGoOn asks again what the token allows. A database that cannot be asked ends
 // no stream.
-func (e *eventStream) mayGoOn() bool {
-	now, err := e.tokens.Bearer(e.ctx, callOf(e.ctx).token)
+func (e *eventStream) mayGoOn() bool { return mayGoOn(e.ctx, e.tokens, e.who) }
+
+// mayGoOn asks again what a stream's token allows.
+func mayGoOn(ctx context.Context, tokens Bearers, who tenancy.Principal) bool {
+	now, err := tokens.Bearer(ctx, callOf(ctx).token)
 	if err != nil {
 		return status.OfError(err) >= http.StatusInternalServerError
 	}
-	return now.Workspace == e.who.Workspace && now.Can(tenancy.ReadBoard)
+	return now.Workspace == who.Workspace && now.Can(tenancy.ReadBoard)
 }
 
 // look sends the next page and says when to look again.
@@ -206,23 +198,3 @@ func (e *eventStream) place() {
 	e.told = e.at
 	fmt.Fprintf(&e.buf, "id: %s\n\n", e.at)
 }
-
-// flush sends what was gathered. A reader that does not take it in time is cut
-// off, so that nothing piles up.
-func (e *eventStream) flush() error {
-	if e.buf.Len() == 0 {
-		return nil
-	}
-	e.allowTime()
-	_, err := e.w.Write(e.buf.Bytes())
-	e.buf.Reset()
-	if err == nil {
-		err = e.control.Flush()
-	}
-	e.gone = err != nil
-	return err
-}
-
-// allowTime gives the reader time for what is written next. Where the connection
-// cannot be given more, the server's own limit holds.
-func (e *eventStream) allowTime() { _ = e.control.SetWriteDeadline(time.Now().Add(streaming.write)) }

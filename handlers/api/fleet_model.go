@@ -16,7 +16,7 @@ type fleetOf struct{ who tenancy.Principal }
 
 func (s fleetOf) agent(a fleet.Agent) Agent {
 	out := Agent{
-		ID: a.ID, Name: a.Name, Model: a.Model, Provider: a.Provider, HeldUntil: utcOrNil(a.HeldUntil),
+		ID: a.ID, Name: a.Name, Model: a.Model, Provider: a.Provider, HeldUntil: utcOrNil(a.HeldUntil), Roles: append([]string{}, a.Roles...),
 		Factory: a.Factory, Capabilities: list(a.Capabilities),
 		MaxConcurrentJobs: a.MaxConcurrentJobs, CurrentJobs: a.Taken, HeartbeatIntervalSeconds: a.HeartbeatIntervalSeconds,
 		StaleAfterSeconds: a.StaleAfterSeconds, Status: a.Status, MemoryMB: a.MemoryMB,
@@ -88,7 +88,7 @@ func registration(agent string, in Registration) fleet.Registration {
 		Agent: agent, Model: value(in.Model), Provider: value(in.Provider), Capabilities: value(in.Capabilities),
 		MaxConcurrentJobs:        value(in.MaxConcurrentJobs),
 		HeartbeatIntervalSeconds: value(in.HeartbeatIntervalSeconds), StaleAfterSeconds: in.StaleAfterSeconds,
-		Factory: factoryInfo(in.Factory), BootID: in.BootID,
+		Factory: factoryInfo(in.Factory), BootID: in.BootID, Roles: value(in.Roles),
 	}
 }
 

@@ -17,12 +17,14 @@ import (
 	"fleetboard/internal/accounts/people"
 	"fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/accounts/workspaces"
+	"fleetboard/internal/bus"
 	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/spend"
 	"fleetboard/internal/spend/budgets"
+	"fleetboard/internal/tenancy"
 )
 
 // bound is a range; none is an end without a limit.
@@ -91,6 +93,13 @@ var limits = []limit{
 	{bound{1, fleet.MaxHeartbeatSeconds}, "Registration.heartbeat_interval_seconds", "agent.heartbeat_interval_seconds"},
 	{bound{1, fleet.MaxStaleSeconds}, "Registration.stale_after_seconds", "agent.stale_after_seconds"},
 	{bound{1, fleet.MaxBootID}, "Registration.boot_id", "agent.boot_id"},
+	{bound{none, tenancy.MaxAgentRoles}, "Registration.roles", ""},
+	{bound{1, fleet.MaxName}, "Registration.roles[]", ""},
+	{bound{1, bus.MaxBatch}, "NewMessages.messages", ""},
+	{bound{1, bus.MaxThread}, "NewMessage.correlation_id", "message.correlation_id"},
+	{bound{1, bus.MaxAck}, "MessageAck.seqs", ""},
+	{bound{none, bus.MaxError}, "MessageNack.error", "message_delivery.error"},
+	{bound{1, bus.MaxExportName}, "NewExport.name", "message_export.name"},
 	{bound{none, fleet.MaxHost}, "FactoryInfo.host", ""},
 	{bound{none, fleet.MaxEngines}, "FactoryInfo.engines", ""},
 	{bound{none, fleet.MaxRepos}, "FactoryInfo.repos", ""},

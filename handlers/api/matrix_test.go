@@ -141,7 +141,7 @@ func (m *matrix) others(c matrixCall, a asker) bool { return a.foreign && c.id =
 // status of the job, or something that is not there.
 func (m *matrix) shouldWork(c matrixCall) bool {
 	return !slices.Contains([]string{"unblockJob", "resumeJob", "retryJob", "approveJob", "rejectJob", "mergeJob", "failMerge",
-		"archiveJob", "deleteJob", "releaseJob", "answerJob", "registerAgent"}, c.id)
+		"archiveJob", "deleteJob", "releaseJob", "answerJob", "registerAgent", "nackMessage"}, c.id)
 }
 
 // listen tells of each text of the workspace that somebody outside got to see.
@@ -167,7 +167,11 @@ func (m *matrix) send(c matrixCall, a asker) *httptest.ResponseRecorder {
 		factory = asked("-empty")
 	}
 	path := strings.NewReplacer("{job}", m.jobFor(c), "{dep}", asked("-1"), "{agent}", asked("-agent"),
-		"{factory}", factory, "{product}", asked("-spare"), "{budget}", matrixBudget.String()).Replace(c.path)
+		"{factory}", factory, "{product}", asked("-spare"), "{budget}", matrixBudget.String(),
+		"{message}", matrixMessage.String(), "{thread}", asked("-thread"), "{export}", asked("-export")).Replace(c.path)
+	if c.id == "searchMessages" {
+		path += "?q=" + canary
+	}
 	if strings.Contains(path, "{") {
 		m.t.Fatalf("%s has a parameter that the matrix cannot fill in", path)
 	}
@@ -234,6 +238,14 @@ func (m *matrix) more(c matrixCall) object {
 		return object{"boot_id": "nest-boot", "leases": []object{{"job": asked("-2"), "epoch": 1, "progress_percent": 7}}}
 	case c.id == "registerAgent":
 		return object{"boot_id": "another", "factory": object{"name": "elsewhere", "seats": 1}}
+	case c.id == "sendMessage":
+		return object{"type": "custom.x", "to": object{"role": "worker"}}
+	case c.id == "sendMessages":
+		return object{"messages": []object{{"type": "custom.x", "to": object{"role": "worker"}}}}
+	case c.id == "ackMessages":
+		return object{"seq": 1}
+	case c.id == "ackExport":
+		return object{"position": "1"}
 	case c.id == "linkJob":
 		return object{"depends_on": asked("-4")}
 	}

@@ -14,6 +14,7 @@ import (
 	"fleetboard/handlers/api"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/tokens"
+	"fleetboard/internal/bus"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
@@ -148,6 +149,9 @@ func (m *matrix) revoked(w *world, who tenancy.Principal, in tokens.NewToken) st
 // matrixBudget and matrixOther are the budgets that the calls ask about.
 var matrixBudget, matrixOther = ids.New(), ids.New()
 
+// matrixMessage is the message that the calls ask about, a dead letter.
+var matrixMessage = ids.New()
+
 // matrixLine is the line of a raise of the first one.
 var matrixLine int64
 
@@ -164,6 +168,11 @@ func (w *world) fill() {
 	w.as(w.owner, "POST", "/budgets/"+matrixBudget.String()+"/raise", object{"amount_usd": "1"}).want(200)
 	matrixLine = w.as(w.owner, "GET", "/budgets/"+matrixBudget.String()+"/ledger", nil).want(200).number("items", 0, "id")
 	w.agent(canary)
+	w.as(w.owner, "POST", "/messages", object{"id": matrixMessage.String(), "type": "custom.nest", "to": object{"role": "worker"},
+		"correlation_id": asked("-thread"), "payload": object{canary: "canary7q text"}}).want(201)
+	dbfactory.Exec(w.t, w.db, "UPDATE message_delivery SET deliveries = 5, dead_at = now(), error = $1", canary)
+	w.as(w.owner, "POST", "/exports", object{"name": asked("-export"), "source": "messages"}).want(200)
+	dbfactory.Exec(w.t, w.db, "UPDATE message_export SET created_by = $1", canary)
 	dbfactory.Exec(w.t, w.db, "INSERT INTO factory (workspace_id, id, name, host) SELECT id, gen_random_uuid(), $1, $2 FROM workspace",
 		asked("-empty"), canary)
 	w.job("Canary7q beside", object{"key": canary + "-9"})
@@ -181,7 +190,7 @@ func (m *matrix) serve(change ...func(*api.Deps)) http.Handler {
 	deps := api.Deps{Jobs: list, Attempts: attempts.NewService(m.db), JobLogs: joblog.NewService(m.db),
 		Fleet: fleet.NewService(m.db, silence{}), Dispatch: dispatch.New(m.db, list, silence{}, people.Tokens, log),
 		Kanban: kanban.New(m.db, events, silence{}, log), Events: events, Estimates: estimates.New(m.db), Budgets: budgets.NewService(m.db, silence{}, nil), Prices: prices.NewService(m.db), Usage: usage.NewService(m.db),
-		Done: m.done, Tokens: people.Tokens, Log: log,
+		Bus: bus.NewService(m.db, silence{}, list.Secrets), Done: m.done, Tokens: people.Tokens, Log: log,
 		Coordinator: coordinator.New(m.db, coordinator.Work{}, silence{}, log)}
 	for _, f := range change {
 		f(&deps)

@@ -351,6 +351,24 @@ func (e EstimateSource) Valid() bool {
 	}
 }
 
+// Defines values for ExportSource.
+const (
+	ExportSourceEvents   ExportSource = "events"
+	ExportSourceMessages ExportSource = "messages"
+)
+
+// Valid indicates whether the value is a known member of the ExportSource enum.
+func (e ExportSource) Valid() bool {
+	switch e {
+	case ExportSourceEvents:
+		return true
+	case ExportSourceMessages:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FailureKind.
 const (
 	FailureKindBudgetExceeded     FailureKind = "budget_exceeded"
@@ -801,6 +819,54 @@ func (e MergeMethod) Valid() bool {
 	}
 }
 
+// Defines values for MessageAddressKind.
+const (
+	MessageAddressKindAgent   MessageAddressKind = "agent"
+	MessageAddressKindAll     MessageAddressKind = "all"
+	MessageAddressKindFactory MessageAddressKind = "factory"
+	MessageAddressKindPerson  MessageAddressKind = "person"
+	MessageAddressKindRole    MessageAddressKind = "role"
+	MessageAddressKindSystem  MessageAddressKind = "system"
+)
+
+// Valid indicates whether the value is a known member of the MessageAddressKind enum.
+func (e MessageAddressKind) Valid() bool {
+	switch e {
+	case MessageAddressKindAgent:
+		return true
+	case MessageAddressKindAll:
+		return true
+	case MessageAddressKindFactory:
+		return true
+	case MessageAddressKindPerson:
+		return true
+	case MessageAddressKindRole:
+		return true
+	case MessageAddressKindSystem:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NewExportSource.
+const (
+	NewExportSourceEvents   NewExportSource = "events"
+	NewExportSourceMessages NewExportSource = "messages"
+)
+
+// Valid indicates whether the value is a known member of the NewExportSource enum.
+func (e NewExportSource) Valid() bool {
+	switch e {
+	case NewExportSourceEvents:
+		return true
+	case NewExportSourceMessages:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ProblemCode.
 const (
 	ProblemCodeAlreadyEnded         ProblemCode = "already_ended"
@@ -1149,6 +1215,7 @@ type Agent struct {
 	// Provider Whose models it works with; empty where that is unknown.
 	Provider          string    `json:"provider"`
 	RegisteredAt      time.Time `json:"registered_at"`
+	Roles             []string  `json:"roles"`
 	StaleAfterSeconds *int      `json:"stale_after_seconds"`
 
 	// Status What the agent last said of itself.
@@ -1656,6 +1723,19 @@ type CreatedJobs struct {
 	Jobs []Job `json:"jobs"`
 }
 
+// DeadLetter defines model for DeadLetter.
+type DeadLetter struct {
+	DeadAt  time.Time `json:"dead_at"`
+	Error   string    `json:"error"`
+	Inbox   string    `json:"inbox"`
+	Message Message   `json:"message"`
+}
+
+// DeadLetterList defines model for DeadLetterList.
+type DeadLetterList struct {
+	Items []DeadLetter `json:"items"`
+}
+
 // DependencyGraph defines model for DependencyGraph.
 type DependencyGraph struct {
 	Jobs  []LinkedJob `json:"jobs"`
@@ -1773,6 +1853,46 @@ type Explanation struct {
 	Status              JobStatus   `json:"status"`
 }
 
+// Export defines model for Export.
+type Export struct {
+	AckedAt   *time.Time `json:"acked_at"`
+	CreatedAt time.Time  `json:"created_at"`
+	CreatedBy string     `json:"created_by"`
+	Name      string     `json:"name"`
+
+	// Position Up to where it was acknowledged; empty at the beginning.
+	Position string       `json:"position"`
+	Source   ExportSource `json:"source"`
+}
+
+// ExportSource defines model for Export.Source.
+type ExportSource string
+
+// ExportAck defines model for ExportAck.
+type ExportAck struct {
+	Position string `json:"position"`
+}
+
+// ExportLine The position, and a message or an event as the other calls show them.
+type ExportLine struct {
+	Event    *Event   `json:"event,omitempty"`
+	Message  *Message `json:"message,omitempty"`
+	Position string   `json:"position"`
+}
+
+// ExportList defines model for ExportList.
+type ExportList struct {
+	Items []Export `json:"items"`
+}
+
+// ExportPage defines model for ExportPage.
+type ExportPage struct {
+	Items []ExportLine `json:"items"`
+
+	// Position That of the last line, to be acknowledged once all are written.
+	Position string `json:"position"`
+}
+
 // Factory defines model for Factory.
 type Factory struct {
 	Agents          []Agent            `json:"agents"`
@@ -1866,6 +1986,19 @@ type FinishAction struct {
 	Version *Version `json:"version,omitempty"`
 }
 
+// FoundMessage defines model for FoundMessage.
+type FoundMessage struct {
+	Message Message `json:"message"`
+
+	// Passage Where the words stand in it, each between U+0002 and U+0003.
+	Passage string `json:"passage"`
+}
+
+// FoundMessages defines model for FoundMessages.
+type FoundMessages struct {
+	Items []FoundMessage `json:"items"`
+}
+
 // FreeForm Any JSON object; numbers are kept exactly.
 type FreeForm = json.RawMessage
 
@@ -1902,6 +2035,14 @@ type HeartbeatAnswer struct {
 
 	// UsageResults What became of each entry of `usage`, in their order.
 	UsageResults *UsageResults `json:"usage_results,omitempty"`
+}
+
+// Inbox defines model for Inbox.
+type Inbox struct {
+	Items []Message `json:"items"`
+
+	// NextAfter Where to read on.
+	NextAfter int64 `json:"next_after"`
 }
 
 // Job defines model for Job.
@@ -2242,6 +2383,76 @@ type MergeBy string
 // MergeMethod defines model for MergeMethod.
 type MergeMethod string
 
+// Message defines model for Message.
+type Message struct {
+	At            time.Time `json:"at"`
+	Blob          string    `json:"blob"`
+	CorrelationID string    `json:"correlation_id"`
+
+	// Deliveries How often it was handed out, in an inbox.
+	Deliveries *int               `json:"deliveries,omitempty"`
+	ExpiresAt  *time.Time         `json:"expires_at"`
+	From       MessageAddress     `json:"from"`
+	ID         openapi_types.UUID `json:"id"`
+	InReplyTo  string             `json:"in_reply_to"`
+
+	// Job Key of the job; empty where there is none.
+	Job string `json:"job"`
+
+	// Payload Any JSON object, or null.
+	Payload FreeFormOrNull `json:"payload"`
+
+	// Seq Its position; later ones are higher.
+	Seq  int64          `json:"seq"`
+	To   MessageAddress `json:"to"`
+	Type string         `json:"type"`
+}
+
+// MessageAck One of them.
+type MessageAck struct {
+	// Seq All that was handed out up to here.
+	Seq  *int64   `json:"seq,omitempty"`
+	Seqs *[]int64 `json:"seqs,omitempty"`
+}
+
+// MessageAddress defines model for MessageAddress.
+type MessageAddress struct {
+	// ID Empty where there is none.
+	ID   string             `json:"id"`
+	Kind MessageAddressKind `json:"kind"`
+	Name string             `json:"name"`
+}
+
+// MessageAddressKind defines model for MessageAddress.Kind.
+type MessageAddressKind string
+
+// MessageList defines model for MessageList.
+type MessageList struct {
+	Items []Message `json:"items"`
+}
+
+// MessageNack defines model for MessageNack.
+type MessageNack struct {
+	Error *string `json:"error,omitempty"`
+
+	// RetryInSeconds 0 is 5 seconds.
+	RetryInSeconds *int  `json:"retry_in_seconds,omitempty"`
+	Seq            int64 `json:"seq"`
+}
+
+// MessageNacked defines model for MessageNacked.
+type MessageNacked struct {
+	Dead bool `json:"dead"`
+}
+
+// MessageType task_assign, task_claim, task_progress, task_done, task_failed, task_blocked, heartbeat, state_change, review_request, review_result, agent_started, agent_stopped, or custom.<name>.
+type MessageType = string
+
+// MessagesAcked defines model for MessagesAcked.
+type MessagesAcked struct {
+	Acked int64 `json:"acked"`
+}
+
 // Misfit defines model for Misfit.
 type Misfit struct {
 	Factory string   `json:"factory"`
@@ -2280,6 +2491,15 @@ type NewBudget struct {
 	// Timezone Whose calendar the periods go by: Europe/Berlin. Weeks begin on Monday.
 	Timezone *string `json:"timezone,omitempty"`
 }
+
+// NewExport defines model for NewExport.
+type NewExport struct {
+	Name   string          `json:"name"`
+	Source NewExportSource `json:"source"`
+}
+
+// NewExportSource defines model for NewExport.Source.
+type NewExportSource string
 
 // NewJob defines model for NewJob.
 type NewJob struct {
@@ -2364,6 +2584,50 @@ type NewLogLine struct {
 	ID      *string  `json:"id,omitempty"`
 	Level   LogLevel `json:"level"`
 	Message string   `json:"message"`
+}
+
+// NewMessage defines model for NewMessage.
+type NewMessage struct {
+	// Blob The SHA-256 of a payload that is a blob; a payload itself has at most 4,096 bytes.
+	Blob *string `json:"blob,omitempty"`
+
+	// CorrelationID The thread. Left out: that of the message answered, else the key of the job.
+	CorrelationID *string `json:"correlation_id,omitempty"`
+
+	// ExpiresAt After that it is not handed out any more.
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+
+	// ID A UUID of the sender's own; a repeat under it is not sent again.
+	ID *string `json:"id,omitempty"`
+
+	// InReplyTo Id of the message answered.
+	InReplyTo *string `json:"in_reply_to,omitempty"`
+
+	// Job Key or id of the job.
+	Job *JobRef `json:"job,omitempty"`
+
+	// Payload Any JSON object; numbers are kept exactly.
+	Payload FreeForm `json:"payload,omitempty"`
+
+	// To One of them. A person is named by e-mail address or id; a role is worker, orchestrator, reviewer or custom:<name>.
+	To NewMessageAddress `json:"to"`
+
+	// Type task_assign, task_claim, task_progress, task_done, task_failed, task_blocked, heartbeat, state_change, review_request, review_result, agent_started, agent_stopped, or custom.<name>.
+	Type MessageType `json:"type"`
+}
+
+// NewMessageAddress One of them. A person is named by e-mail address or id; a role is worker, orchestrator, reviewer or custom:<name>.
+type NewMessageAddress struct {
+	Agent   *string `json:"agent,omitempty"`
+	All     *bool   `json:"all,omitempty"`
+	Factory *string `json:"factory,omitempty"`
+	Person  *string `json:"person,omitempty"`
+	Role    *string `json:"role,omitempty"`
+}
+
+// NewMessages defines model for NewMessages.
+type NewMessages struct {
+	Messages []NewMessage `json:"messages"`
 }
 
 // NewPrice defines model for NewPrice.
@@ -2620,8 +2884,11 @@ type Registration struct {
 	Name *string `json:"name,omitempty"`
 
 	// Provider Whose models it works with, as its usage entries say; by the model's name where it is left out.
-	Provider          *string `json:"provider,omitempty"`
-	StaleAfterSeconds *int    `json:"stale_after_seconds,omitempty"`
+	Provider *string `json:"provider,omitempty"`
+
+	// Roles What messages may address it as, as far as its enrolment token allows: worker (where it is left out), orchestrator, reviewer, custom:<name>.
+	Roles             *[]string `json:"roles,omitempty"`
+	StaleAfterSeconds *int      `json:"stale_after_seconds,omitempty"`
 }
 
 // RenewRequest defines model for RenewRequest.
@@ -2929,6 +3196,9 @@ type Cursor = string
 // DependencyPath defines model for DependencyPath.
 type DependencyPath = string
 
+// ExportPath defines model for ExportPath.
+type ExportPath = string
+
 // FactoryPath defines model for FactoryPath.
 type FactoryPath = string
 
@@ -2940,6 +3210,9 @@ type JobPath = string
 
 // Limit defines model for Limit.
 type Limit = int
+
+// MessagePath defines model for MessagePath.
+type MessagePath = string
 
 // ProductPath defines model for ProductPath.
 type ProductPath = string
@@ -3037,6 +3310,13 @@ type StreamEventsParams struct {
 	Job         *string   `form:"job,omitempty" json:"job,omitempty"`
 	Actor       *string   `form:"actor,omitempty" json:"actor,omitempty"`
 	LastEventID *string   `json:"Last-Event-ID,omitempty"`
+}
+
+// ReadExportParams defines parameters for ReadExport.
+type ReadExportParams struct {
+	// After A position behind the export's own, to read ahead.
+	After *string `form:"after,omitempty" json:"after,omitempty"`
+	Limit *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListFactoriesParams defines parameters for ListFactories.
@@ -3140,6 +3420,47 @@ type ListJobLogsParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ReadMessagesParams defines parameters for ReadMessages.
+type ReadMessagesParams struct {
+	// After `next_after` of the reading before; without it, all that was not acknowledged. What was put off, or taken from a dead reader, comes wherever it stands.
+	After       *int64 `form:"after,omitempty" json:"after,omitempty"`
+	WaitSeconds *int   `form:"wait_seconds,omitempty" json:"wait_seconds,omitempty"`
+
+	// Types Of these types only; the others stay where they are.
+	Types *[]MessageType `form:"types,omitempty" json:"types,omitempty"`
+
+	// Peek Shows them without handing them out.
+	Peek  *bool `form:"peek,omitempty" json:"peek,omitempty"`
+	Limit *int  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListDeadLettersParams defines parameters for ListDeadLetters.
+type ListDeadLettersParams struct {
+	// Before `seq` of the last one known.
+	Before *int64 `form:"before,omitempty" json:"before,omitempty"`
+	Limit  *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// SearchMessagesParams defines parameters for SearchMessages.
+type SearchMessagesParams struct {
+	Q    string       `form:"q" json:"q"`
+	Type *MessageType `form:"type,omitempty" json:"type,omitempty"`
+
+	// From Name of the sender.
+	From *string `form:"from,omitempty" json:"from,omitempty"`
+
+	// Job Key of the job.
+	Job   *string `form:"job,omitempty" json:"job,omitempty"`
+	Limit *int    `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ReadThreadParams defines parameters for ReadThread.
+type ReadThreadParams struct {
+	// After `seq` of the last message known.
+	After *int64 `form:"after,omitempty" json:"after,omitempty"`
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListProductsParams defines parameters for ListProducts.
@@ -3252,6 +3573,12 @@ type UndoBudgetLineJSONRequestBody = BudgetUndo
 // PreviewEstimateJSONRequestBody defines body for PreviewEstimate for application/json ContentType.
 type PreviewEstimateJSONRequestBody = EstimateRequest
 
+// CreateExportJSONRequestBody defines body for CreateExport for application/json ContentType.
+type CreateExportJSONRequestBody = NewExport
+
+// AckExportJSONRequestBody defines body for AckExport for application/json ContentType.
+type AckExportJSONRequestBody = ExportAck
+
 // AskQuestionJSONRequestBody defines body for AskQuestion for application/json ContentType.
 type AskQuestionJSONRequestBody = Question
 
@@ -3344,6 +3671,18 @@ type RetryJobJSONRequestBody = PlainAction
 
 // UnblockJobJSONRequestBody defines body for UnblockJob for application/json ContentType.
 type UnblockJobJSONRequestBody = PlainAction
+
+// SendMessageJSONRequestBody defines body for SendMessage for application/json ContentType.
+type SendMessageJSONRequestBody = NewMessage
+
+// AckMessagesJSONRequestBody defines body for AckMessages for application/json ContentType.
+type AckMessagesJSONRequestBody = MessageAck
+
+// SendMessagesJSONRequestBody defines body for SendMessages for application/json ContentType.
+type SendMessagesJSONRequestBody = NewMessages
+
+// NackMessageJSONRequestBody defines body for NackMessage for application/json ContentType.
+type NackMessageJSONRequestBody = MessageNack
 
 // SavePricesJSONRequestBody defines body for SavePrices for application/json ContentType.
 type SavePricesJSONRequestBody = NewPrices
@@ -3577,6 +3916,18 @@ type ServerInterface interface {
 	// StreamEvents The log as server-sent events, from `Last-Event-ID`, else from `after`, else from now on. The id of each is its `cursor`.
 	// (GET /events/stream)
 	StreamEvents(ctx echo.Context, params StreamEventsParams) error
+	// ListExports The exports, by name, each with its position.
+	// (GET /exports)
+	ListExports(ctx echo.Context) error
+	// CreateExport Makes an export, which begins with the oldest that is kept. The same name and source again are the same export.
+	// (POST /exports)
+	CreateExport(ctx echo.Context) error
+	// AckExport Moves an export's position on; an older one does nothing.
+	// (POST /exports/{export}/ack)
+	AckExport(ctx echo.Context, export ExportPath) error
+	// ReadExport What follows the export's position, the oldest first. It moves on only by what is acknowledged.
+	// (GET /exports/{export}/next)
+	ReadExport(ctx echo.Context, export ExportPath, params ReadExportParams) error
 	// ListFactories The factories with their agents, by name; dead ones too.
 	// (GET /factories)
 	ListFactories(ctx echo.Context, params ListFactoriesParams) error
@@ -3718,6 +4069,39 @@ type ServerInterface interface {
 	// UnblockJob Lets a blocked job go on.
 	// (POST /jobs/{job}/unblock)
 	UnblockJob(ctx echo.Context, job JobPath) error
+	// ReadMessages Hands out what is in the caller's inbox and was not acknowledged, the oldest first, and waits for the first message where there is none. With `Accept: text/event-stream` it goes on for as long as the reader stays.
+	// (GET /messages)
+	ReadMessages(ctx echo.Context, params ReadMessagesParams) error
+	// SendMessage Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+	// (POST /messages)
+	SendMessage(ctx echo.Context) error
+	// AckMessages Takes messages out of the caller's inbox, all that it was handed up to a position or single ones.
+	// (POST /messages/ack)
+	AckMessages(ctx echo.Context) error
+	// SendMessages Sends up to 500 messages, all or none.
+	// (POST /messages/batch)
+	SendMessages(ctx echo.Context) error
+	// ListDeadLetters Messages that an inbox gave up, the newest first.
+	// (GET /messages/dead)
+	ListDeadLetters(ctx echo.Context, params ListDeadLettersParams) error
+	// DiscardDeadLetter Removes a dead letter; the message stays in its thread.
+	// (POST /messages/dead/{message}/discard)
+	DiscardDeadLetter(ctx echo.Context, message MessagePath) error
+	// RedriveDeadLetter Lets a dead letter be handed out again, as if for the first time.
+	// (POST /messages/dead/{message}/redrive)
+	RedriveDeadLetter(ctx echo.Context, message MessagePath) error
+	// NackMessage Says that a message could not be processed. It is handed out again later; after the fifth time it is a dead letter.
+	// (POST /messages/nack)
+	NackMessage(ctx echo.Context) error
+	// SearchMessages Messages by their words, the best of the newest first. Words in quotes stand together; the last one may be the beginning of a word.
+	// (GET /messages/search)
+	SearchMessages(ctx echo.Context, params SearchMessagesParams) error
+	// ReadThread A thread, the oldest message first. That of a job has the job's key.
+	// (GET /messages/threads/{thread})
+	ReadThread(ctx echo.Context, thread string, params ReadThreadParams) error
+	// GetMessage One message. An agent reads what it sent and what was for it.
+	// (GET /messages/{message})
+	GetMessage(ctx echo.Context, message MessagePath) error
 	// GetDescription This description.
 	// (GET /openapi.yaml)
 	GetDescription(ctx echo.Context) error
@@ -4311,6 +4695,72 @@ func (w *ServerInterfaceWrapper) StreamEvents(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.StreamEvents(ctx, params)
+	return err
+}
+
+// ListExports converts echo context to params.
+func (w *ServerInterfaceWrapper) ListExports(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListExports(ctx)
+	return err
+}
+
+// CreateExport converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateExport(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateExport(ctx)
+	return err
+}
+
+// AckExport converts echo context to params.
+func (w *ServerInterfaceWrapper) AckExport(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "export" -------------
+	var export ExportPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "export", ctx.Param("export"), &export, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter export: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.AckExport(ctx, export)
+	return err
+}
+
+// ReadExport converts echo context to params.
+func (w *ServerInterfaceWrapper) ReadExport(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "export" -------------
+	var export ExportPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "export", ctx.Param("export"), &export, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter export: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReadExportParams
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ReadExport(ctx, export, params)
 	return err
 }
 
@@ -5236,6 +5686,239 @@ func (w *ServerInterfaceWrapper) UnblockJob(ctx echo.Context) error {
 	return err
 }
 
+// ReadMessages converts echo context to params.
+func (w *ServerInterfaceWrapper) ReadMessages(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReadMessagesParams
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// ------------- Optional query parameter "wait_seconds" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "wait_seconds", ctx.QueryParams(), &params.WaitSeconds, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter wait_seconds: %s", err))
+	}
+
+	// ------------- Optional query parameter "types" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "types", ctx.QueryParams(), &params.Types, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter types: %s", err))
+	}
+
+	// ------------- Optional query parameter "peek" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "peek", ctx.QueryParams(), &params.Peek, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter peek: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ReadMessages(ctx, params)
+	return err
+}
+
+// SendMessage converts echo context to params.
+func (w *ServerInterfaceWrapper) SendMessage(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.SendMessage(ctx)
+	return err
+}
+
+// AckMessages converts echo context to params.
+func (w *ServerInterfaceWrapper) AckMessages(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.AckMessages(ctx)
+	return err
+}
+
+// SendMessages converts echo context to params.
+func (w *ServerInterfaceWrapper) SendMessages(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.SendMessages(ctx)
+	return err
+}
+
+// ListDeadLetters converts echo context to params.
+func (w *ServerInterfaceWrapper) ListDeadLetters(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListDeadLettersParams
+	// ------------- Optional query parameter "before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "before", ctx.QueryParams(), &params.Before, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter before: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListDeadLetters(ctx, params)
+	return err
+}
+
+// DiscardDeadLetter converts echo context to params.
+func (w *ServerInterfaceWrapper) DiscardDeadLetter(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "message" -------------
+	var message MessagePath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "message", ctx.Param("message"), &message, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter message: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DiscardDeadLetter(ctx, message)
+	return err
+}
+
+// RedriveDeadLetter converts echo context to params.
+func (w *ServerInterfaceWrapper) RedriveDeadLetter(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "message" -------------
+	var message MessagePath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "message", ctx.Param("message"), &message, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter message: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RedriveDeadLetter(ctx, message)
+	return err
+}
+
+// NackMessage converts echo context to params.
+func (w *ServerInterfaceWrapper) NackMessage(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.NackMessage(ctx)
+	return err
+}
+
+// SearchMessages converts echo context to params.
+func (w *ServerInterfaceWrapper) SearchMessages(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params SearchMessagesParams
+	// ------------- Required query parameter "q" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "q", ctx.QueryParams(), &params.Q, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter q: %s", err))
+	}
+
+	// ------------- Optional query parameter "type" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "type", ctx.QueryParams(), &params.Type, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter type: %s", err))
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", ctx.QueryParams(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter from: %s", err))
+	}
+
+	// ------------- Optional query parameter "job" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "job", ctx.QueryParams(), &params.Job, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter job: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.SearchMessages(ctx, params)
+	return err
+}
+
+// ReadThread converts echo context to params.
+func (w *ServerInterfaceWrapper) ReadThread(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "thread" -------------
+	var thread string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "thread", ctx.Param("thread"), &thread, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter thread: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReadThreadParams
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ReadThread(ctx, thread, params)
+	return err
+}
+
+// GetMessage converts echo context to params.
+func (w *ServerInterfaceWrapper) GetMessage(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "message" -------------
+	var message MessagePath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "message", ctx.Param("message"), &message, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter message: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetMessage(ctx, message)
+	return err
+}
+
 // GetDescription converts echo context to params.
 func (w *ServerInterfaceWrapper) GetDescription(ctx echo.Context) error {
 	var err error
@@ -5691,6 +6374,21 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/coordinator/logs", wrapper.ListCoordinatorLogs, options.OperationMiddlewares["listCoordinatorLogs"]...)
 	router.GET(options.BaseURL+"/events", wrapper.ListEvents, options.OperationMiddlewares["listEvents"]...)
 	router.GET(options.BaseURL+"/events/stream", wrapper.StreamEvents, options.OperationMiddlewares["streamEvents"]...)
+	router.GET(options.BaseURL+"/messages", wrapper.ReadMessages, options.OperationMiddlewares["readMessages"]...)
+	router.POST(options.BaseURL+"/messages", wrapper.SendMessage, options.OperationMiddlewares["sendMessage"]...)
+	router.POST(options.BaseURL+"/messages/batch", wrapper.SendMessages, options.OperationMiddlewares["sendMessages"]...)
+	router.POST(options.BaseURL+"/messages/ack", wrapper.AckMessages, options.OperationMiddlewares["ackMessages"]...)
+	router.POST(options.BaseURL+"/messages/nack", wrapper.NackMessage, options.OperationMiddlewares["nackMessage"]...)
+	router.GET(options.BaseURL+"/messages/search", wrapper.SearchMessages, options.OperationMiddlewares["searchMessages"]...)
+	router.GET(options.BaseURL+"/messages/threads/:thread", wrapper.ReadThread, options.OperationMiddlewares["readThread"]...)
+	router.GET(options.BaseURL+"/messages/dead", wrapper.ListDeadLetters, options.OperationMiddlewares["listDeadLetters"]...)
+	router.POST(options.BaseURL+"/messages/dead/:message/redrive", wrapper.RedriveDeadLetter, options.OperationMiddlewares["redriveDeadLetter"]...)
+	router.POST(options.BaseURL+"/messages/dead/:message/discard", wrapper.DiscardDeadLetter, options.OperationMiddlewares["discardDeadLetter"]...)
+	router.GET(options.BaseURL+"/messages/:message", wrapper.GetMessage, options.OperationMiddlewares["getMessage"]...)
+	router.GET(options.BaseURL+"/exports", wrapper.ListExports, options.OperationMiddlewares["listExports"]...)
+	router.POST(options.BaseURL+"/exports", wrapper.CreateExport, options.OperationMiddlewares["createExport"]...)
+	router.GET(options.BaseURL+"/exports/:export/next", wrapper.ReadExport, options.OperationMiddlewares["readExport"]...)
+	router.POST(options.BaseURL+"/exports/:export/ack", wrapper.AckExport, options.OperationMiddlewares["ackExport"]...)
 	router.GET(options.BaseURL+"/version", wrapper.GetVersion, options.OperationMiddlewares["getVersion"]...)
 	router.GET(options.BaseURL+"/openapi.yaml", wrapper.GetDescription, options.OperationMiddlewares["getDescription"]...)
 
@@ -6824,6 +7522,191 @@ type StreamEventsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response StreamEventsdefaultApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListExportsRequestObject struct {
+}
+
+type ListExportsResponseObject interface {
+	VisitListExportsResponse(w http.ResponseWriter) error
+}
+
+type ListExports200JSONResponse ExportList
+
+func (response ListExports200JSONResponse) VisitListExportsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListExportsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListExportsdefaultApplicationProblemPlusJSONResponse) VisitListExportsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateExportRequestObject struct {
+	Body *CreateExportJSONRequestBody
+}
+
+type CreateExportResponseObject interface {
+	VisitCreateExportResponse(w http.ResponseWriter) error
+}
+
+type CreateExport200JSONResponse Export
+
+func (response CreateExport200JSONResponse) VisitCreateExportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateExportdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateExportdefaultApplicationProblemPlusJSONResponse) VisitCreateExportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AckExportRequestObject struct {
+	Export ExportPath `json:"export"`
+	Body   *AckExportJSONRequestBody
+}
+
+type AckExportResponseObject interface {
+	VisitAckExportResponse(w http.ResponseWriter) error
+}
+
+type AckExport200JSONResponse Export
+
+func (response AckExport200JSONResponse) VisitAckExportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AckExportdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response AckExportdefaultApplicationProblemPlusJSONResponse) VisitAckExportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReadExportRequestObject struct {
+	Export ExportPath `json:"export"`
+	Params ReadExportParams
+}
+
+type ReadExportResponseObject interface {
+	VisitReadExportResponse(w http.ResponseWriter) error
+}
+
+type ReadExport200JSONResponse ExportPage
+
+func (response ReadExport200JSONResponse) VisitReadExportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReadExportdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ReadExportdefaultApplicationProblemPlusJSONResponse) VisitReadExportResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -9111,6 +9994,558 @@ func (response UnblockJobdefaultApplicationProblemPlusJSONResponse) VisitUnblock
 	return err
 }
 
+type ReadMessagesRequestObject struct {
+	Params ReadMessagesParams
+}
+
+type ReadMessagesResponseObject interface {
+	VisitReadMessagesResponse(w http.ResponseWriter) error
+}
+
+type ReadMessages200JSONResponse Inbox
+
+func (response ReadMessages200JSONResponse) VisitReadMessagesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReadMessages200TextEventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ReadMessages200TextEventStreamResponse) VisitReadMessagesResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type ReadMessagesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ReadMessagesdefaultApplicationProblemPlusJSONResponse) VisitReadMessagesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SendMessageRequestObject struct {
+	Body *SendMessageJSONRequestBody
+}
+
+type SendMessageResponseObject interface {
+	VisitSendMessageResponse(w http.ResponseWriter) error
+}
+
+type SendMessage200JSONResponse Message
+
+func (response SendMessage200JSONResponse) VisitSendMessageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SendMessage201JSONResponse Message
+
+func (response SendMessage201JSONResponse) VisitSendMessageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SendMessagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response SendMessagedefaultApplicationProblemPlusJSONResponse) VisitSendMessageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AckMessagesRequestObject struct {
+	Body *AckMessagesJSONRequestBody
+}
+
+type AckMessagesResponseObject interface {
+	VisitAckMessagesResponse(w http.ResponseWriter) error
+}
+
+type AckMessages200JSONResponse MessagesAcked
+
+func (response AckMessages200JSONResponse) VisitAckMessagesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AckMessagesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response AckMessagesdefaultApplicationProblemPlusJSONResponse) VisitAckMessagesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SendMessagesRequestObject struct {
+	Body *SendMessagesJSONRequestBody
+}
+
+type SendMessagesResponseObject interface {
+	VisitSendMessagesResponse(w http.ResponseWriter) error
+}
+
+type SendMessages200JSONResponse MessageList
+
+func (response SendMessages200JSONResponse) VisitSendMessagesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SendMessagesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response SendMessagesdefaultApplicationProblemPlusJSONResponse) VisitSendMessagesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDeadLettersRequestObject struct {
+	Params ListDeadLettersParams
+}
+
+type ListDeadLettersResponseObject interface {
+	VisitListDeadLettersResponse(w http.ResponseWriter) error
+}
+
+type ListDeadLetters200JSONResponse DeadLetterList
+
+func (response ListDeadLetters200JSONResponse) VisitListDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDeadLettersdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListDeadLettersdefaultApplicationProblemPlusJSONResponse) VisitListDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiscardDeadLetterRequestObject struct {
+	Message MessagePath `json:"message"`
+}
+
+type DiscardDeadLetterResponseObject interface {
+	VisitDiscardDeadLetterResponse(w http.ResponseWriter) error
+}
+
+type DiscardDeadLetter204Response struct {
+}
+
+func (response DiscardDeadLetter204Response) VisitDiscardDeadLetterResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DiscardDeadLetterdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DiscardDeadLetterdefaultApplicationProblemPlusJSONResponse) VisitDiscardDeadLetterResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedriveDeadLetterRequestObject struct {
+	Message MessagePath `json:"message"`
+}
+
+type RedriveDeadLetterResponseObject interface {
+	VisitRedriveDeadLetterResponse(w http.ResponseWriter) error
+}
+
+type RedriveDeadLetter204Response struct {
+}
+
+func (response RedriveDeadLetter204Response) VisitRedriveDeadLetterResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type RedriveDeadLetterdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response RedriveDeadLetterdefaultApplicationProblemPlusJSONResponse) VisitRedriveDeadLetterResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type NackMessageRequestObject struct {
+	Body *NackMessageJSONRequestBody
+}
+
+type NackMessageResponseObject interface {
+	VisitNackMessageResponse(w http.ResponseWriter) error
+}
+
+type NackMessage200JSONResponse MessageNacked
+
+func (response NackMessage200JSONResponse) VisitNackMessageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type NackMessagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response NackMessagedefaultApplicationProblemPlusJSONResponse) VisitNackMessageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SearchMessagesRequestObject struct {
+	Params SearchMessagesParams
+}
+
+type SearchMessagesResponseObject interface {
+	VisitSearchMessagesResponse(w http.ResponseWriter) error
+}
+
+type SearchMessages200JSONResponse FoundMessages
+
+func (response SearchMessages200JSONResponse) VisitSearchMessagesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SearchMessagesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response SearchMessagesdefaultApplicationProblemPlusJSONResponse) VisitSearchMessagesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReadThreadRequestObject struct {
+	Thread string `json:"thread"`
+	Params ReadThreadParams
+}
+
+type ReadThreadResponseObject interface {
+	VisitReadThreadResponse(w http.ResponseWriter) error
+}
+
+type ReadThread200JSONResponse MessageList
+
+func (response ReadThread200JSONResponse) VisitReadThreadResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReadThreaddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ReadThreaddefaultApplicationProblemPlusJSONResponse) VisitReadThreadResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMessageRequestObject struct {
+	Message MessagePath `json:"message"`
+}
+
+type GetMessageResponseObject interface {
+	VisitGetMessageResponse(w http.ResponseWriter) error
+}
+
+type GetMessage200JSONResponse Message
+
+func (response GetMessage200JSONResponse) VisitGetMessageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMessagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetMessagedefaultApplicationProblemPlusJSONResponse) VisitGetMessageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetDescriptionRequestObject struct {
 }
 
@@ -9834,6 +11269,18 @@ type StrictServerInterface interface {
 	// StreamEvents The log as server-sent events, from `Last-Event-ID`, else from `after`, else from now on. The id of each is its `cursor`.
 	// (GET /events/stream)
 	StreamEvents(ctx context.Context, request StreamEventsRequestObject) (StreamEventsResponseObject, error)
+	// ListExports The exports, by name, each with its position.
+	// (GET /exports)
+	ListExports(ctx context.Context, request ListExportsRequestObject) (ListExportsResponseObject, error)
+	// CreateExport Makes an export, which begins with the oldest that is kept. The same name and source again are the same export.
+	// (POST /exports)
+	CreateExport(ctx context.Context, request CreateExportRequestObject) (CreateExportResponseObject, error)
+	// AckExport Moves an export's position on; an older one does nothing.
+	// (POST /exports/{export}/ack)
+	AckExport(ctx context.Context, request AckExportRequestObject) (AckExportResponseObject, error)
+	// ReadExport What follows the export's position, the oldest first. It moves on only by what is acknowledged.
+	// (GET /exports/{export}/next)
+	ReadExport(ctx context.Context, request ReadExportRequestObject) (ReadExportResponseObject, error)
 	// ListFactories The factories with their agents, by name; dead ones too.
 	// (GET /factories)
 	ListFactories(ctx context.Context, request ListFactoriesRequestObject) (ListFactoriesResponseObject, error)
@@ -9975,6 +11422,39 @@ type StrictServerInterface interface {
 	// UnblockJob Lets a blocked job go on.
 	// (POST /jobs/{job}/unblock)
 	UnblockJob(ctx context.Context, request UnblockJobRequestObject) (UnblockJobResponseObject, error)
+	// ReadMessages Hands out what is in the caller's inbox and was not acknowledged, the oldest first, and waits for the first message where there is none. With `Accept: text/event-stream` it goes on for as long as the reader stays.
+	// (GET /messages)
+	ReadMessages(ctx context.Context, request ReadMessagesRequestObject) (ReadMessagesResponseObject, error)
+	// SendMessage Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+	// (POST /messages)
+	SendMessage(ctx context.Context, request SendMessageRequestObject) (SendMessageResponseObject, error)
+	// AckMessages Takes messages out of the caller's inbox, all that it was handed up to a position or single ones.
+	// (POST /messages/ack)
+	AckMessages(ctx context.Context, request AckMessagesRequestObject) (AckMessagesResponseObject, error)
+	// SendMessages Sends up to 500 messages, all or none.
+	// (POST /messages/batch)
+	SendMessages(ctx context.Context, request SendMessagesRequestObject) (SendMessagesResponseObject, error)
+	// ListDeadLetters Messages that an inbox gave up, the newest first.
+	// (GET /messages/dead)
+	ListDeadLetters(ctx context.Context, request ListDeadLettersRequestObject) (ListDeadLettersResponseObject, error)
+	// DiscardDeadLetter Removes a dead letter; the message stays in its thread.
+	// (POST /messages/dead/{message}/discard)
+	DiscardDeadLetter(ctx context.Context, request DiscardDeadLetterRequestObject) (DiscardDeadLetterResponseObject, error)
+	// RedriveDeadLetter Lets a dead letter be handed out again, as if for the first time.
+	// (POST /messages/dead/{message}/redrive)
+	RedriveDeadLetter(ctx context.Context, request RedriveDeadLetterRequestObject) (RedriveDeadLetterResponseObject, error)
+	// NackMessage Says that a message could not be processed. It is handed out again later; after the fifth time it is a dead letter.
+	// (POST /messages/nack)
+	NackMessage(ctx context.Context, request NackMessageRequestObject) (NackMessageResponseObject, error)
+	// SearchMessages Messages by their words, the best of the newest first. Words in quotes stand together; the last one may be the beginning of a word.
+	// (GET /messages/search)
+	SearchMessages(ctx context.Context, request SearchMessagesRequestObject) (SearchMessagesResponseObject, error)
+	// ReadThread A thread, the oldest message first. That of a job has the job's key.
+	// (GET /messages/threads/{thread})
+	ReadThread(ctx context.Context, request ReadThreadRequestObject) (ReadThreadResponseObject, error)
+	// GetMessage One message. An agent reads what it sent and what was for it.
+	// (GET /messages/{message})
+	GetMessage(ctx context.Context, request GetMessageRequestObject) (GetMessageResponseObject, error)
 	// GetDescription This description.
 	// (GET /openapi.yaml)
 	GetDescription(ctx context.Context, request GetDescriptionRequestObject) (GetDescriptionResponseObject, error)
@@ -10823,6 +12303,149 @@ func (sh *strictHandler) StreamEvents(ctx echo.Context, params StreamEventsParam
 		return err
 	} else if validResponse, ok := response.(StreamEventsResponseObject); ok {
 		return validResponse.VisitStreamEventsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListExports operation middleware
+func (sh *strictHandler) ListExports(ctx echo.Context) error {
+	var request ListExportsRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListExports(ctx.Request().Context(), request.(ListExportsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListExports")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListExportsResponseObject); ok {
+		return validResponse.VisitListExportsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateExport operation middleware
+func (sh *strictHandler) CreateExport(ctx echo.Context) error {
+	var request CreateExportRequestObject
+
+	var body CreateExportJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateExport(ctx.Request().Context(), request.(CreateExportRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateExport")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateExportResponseObject); ok {
+		return validResponse.VisitCreateExportResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// AckExport operation middleware
+func (sh *strictHandler) AckExport(ctx echo.Context, export ExportPath) error {
+	var request AckExportRequestObject
+
+	request.Export = export
+
+	var body AckExportJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AckExport(ctx.Request().Context(), request.(AckExportRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AckExport")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(AckExportResponseObject); ok {
+		return validResponse.VisitAckExportResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ReadExport operation middleware
+func (sh *strictHandler) ReadExport(ctx echo.Context, export ExportPath, params ReadExportParams) error {
+	var request ReadExportRequestObject
+
+	request.Export = export
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReadExport(ctx.Request().Context(), request.(ReadExportRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReadExport")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ReadExportResponseObject); ok {
+		return validResponse.VisitReadExportResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -12716,6 +14339,366 @@ func (sh *strictHandler) UnblockJob(ctx echo.Context, job JobPath) error {
 		return err
 	} else if validResponse, ok := response.(UnblockJobResponseObject); ok {
 		return validResponse.VisitUnblockJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ReadMessages operation middleware
+func (sh *strictHandler) ReadMessages(ctx echo.Context, params ReadMessagesParams) error {
+	var request ReadMessagesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReadMessages(ctx.Request().Context(), request.(ReadMessagesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReadMessages")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ReadMessagesResponseObject); ok {
+		return validResponse.VisitReadMessagesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// SendMessage operation middleware
+func (sh *strictHandler) SendMessage(ctx echo.Context) error {
+	var request SendMessageRequestObject
+
+	var body SendMessageJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SendMessage(ctx.Request().Context(), request.(SendMessageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SendMessage")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(SendMessageResponseObject); ok {
+		return validResponse.VisitSendMessageResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// AckMessages operation middleware
+func (sh *strictHandler) AckMessages(ctx echo.Context) error {
+	var request AckMessagesRequestObject
+
+	var body AckMessagesJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AckMessages(ctx.Request().Context(), request.(AckMessagesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AckMessages")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(AckMessagesResponseObject); ok {
+		return validResponse.VisitAckMessagesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// SendMessages operation middleware
+func (sh *strictHandler) SendMessages(ctx echo.Context) error {
+	var request SendMessagesRequestObject
+
+	var body SendMessagesJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SendMessages(ctx.Request().Context(), request.(SendMessagesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SendMessages")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(SendMessagesResponseObject); ok {
+		return validResponse.VisitSendMessagesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListDeadLetters operation middleware
+func (sh *strictHandler) ListDeadLetters(ctx echo.Context, params ListDeadLettersParams) error {
+	var request ListDeadLettersRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListDeadLetters(ctx.Request().Context(), request.(ListDeadLettersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListDeadLetters")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListDeadLettersResponseObject); ok {
+		return validResponse.VisitListDeadLettersResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DiscardDeadLetter operation middleware
+func (sh *strictHandler) DiscardDeadLetter(ctx echo.Context, message MessagePath) error {
+	var request DiscardDeadLetterRequestObject
+
+	request.Message = message
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DiscardDeadLetter(ctx.Request().Context(), request.(DiscardDeadLetterRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DiscardDeadLetter")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DiscardDeadLetterResponseObject); ok {
+		return validResponse.VisitDiscardDeadLetterResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RedriveDeadLetter operation middleware
+func (sh *strictHandler) RedriveDeadLetter(ctx echo.Context, message MessagePath) error {
+	var request RedriveDeadLetterRequestObject
+
+	request.Message = message
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RedriveDeadLetter(ctx.Request().Context(), request.(RedriveDeadLetterRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RedriveDeadLetter")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RedriveDeadLetterResponseObject); ok {
+		return validResponse.VisitRedriveDeadLetterResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// NackMessage operation middleware
+func (sh *strictHandler) NackMessage(ctx echo.Context) error {
+	var request NackMessageRequestObject
+
+	var body NackMessageJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.NackMessage(ctx.Request().Context(), request.(NackMessageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "NackMessage")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(NackMessageResponseObject); ok {
+		return validResponse.VisitNackMessageResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// SearchMessages operation middleware
+func (sh *strictHandler) SearchMessages(ctx echo.Context, params SearchMessagesParams) error {
+	var request SearchMessagesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SearchMessages(ctx.Request().Context(), request.(SearchMessagesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SearchMessages")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(SearchMessagesResponseObject); ok {
+		return validResponse.VisitSearchMessagesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ReadThread operation middleware
+func (sh *strictHandler) ReadThread(ctx echo.Context, thread string, params ReadThreadParams) error {
+	var request ReadThreadRequestObject
+
+	request.Thread = thread
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReadThread(ctx.Request().Context(), request.(ReadThreadRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReadThread")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ReadThreadResponseObject); ok {
+		return validResponse.VisitReadThreadResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetMessage operation middleware
+func (sh *strictHandler) GetMessage(ctx echo.Context, message MessagePath) error {
+	var request GetMessageRequestObject
+
+	request.Message = message
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetMessage(ctx.Request().Context(), request.(GetMessageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetMessage")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetMessageResponseObject); ok {
+		return validResponse.VisitGetMessageResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

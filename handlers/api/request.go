@@ -36,6 +36,7 @@ type call struct {
 	// requestID is the one that the answer's header says.
 	requestID string
 	csv       bool // the answer is wanted as CSV
+	stream    bool // the answer is wanted as server-sent events
 }
 
 type callKey struct{}
@@ -86,9 +87,14 @@ func (s *Server) admit(c echo.Context, op operation) (*quota.Share, error) {
 	}
 	ctx := context.WithValue(c.Request().Context(), callKey{}, call{op: op, who: who, body: body, token: bearerOf(c.Request()),
 		requestID: c.Response().Header().Get(echo.HeaderXRequestID),
-		csv:       strings.Contains(c.Request().Header.Get(echo.HeaderAccept), "text/csv")})
+		csv:       accepts(c, "text/csv"), stream: accepts(c, "text/event-stream")})
 	c.SetRequest(c.Request().WithContext(ctx))
 	return share, nil
+}
+
+// accepts reports whether the request names a type of answer.
+func accepts(c echo.Context, name string) bool {
+	return strings.Contains(c.Request().Header.Get(echo.HeaderAccept), name)
 }
 
 // bothOf is a refusal of the parameters and one of the body as one, so that all that

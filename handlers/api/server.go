@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"golang.org/x/sync/semaphore"
 
+	"fleetboard/internal/bus"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
@@ -45,6 +46,7 @@ type Deps struct {
 	Usage     *usage.Service
 	// Coordinator says who leads.
 	Coordinator *coordinator.Service
+	Bus         *bus.Service
 	// Wake tells of new events; nil leaves streams to their slow poll.
 	Wake Subscriber
 	// Done is closed when the server stops: streams end then. Nil is never.
@@ -85,6 +87,8 @@ type Server struct {
 	historyHandlers
 	jobHandlers
 	linkHandlers
+	messageHandlers
+	exportHandlers
 	metaHandlers
 	productHandlers
 	reportHandlers
@@ -124,6 +128,8 @@ func New(d Deps) *Server {
 		jobHandlers: jobHandlers{jobs: d.Jobs, discover: d.Dispatch, fleet: d.Fleet, agents: d.Fleet, usage: d.Dispatch,
 			estimates: d.Estimates},
 		linkHandlers:        linkHandlers{links: d.Jobs},
+		messageHandlers:     messageHandlers{bus: d.Bus, done: d.Done, tokens: d.Tokens},
+		exportHandlers:      exportHandlers{exports: d.Bus},
 		metaHandlers:        metaHandlers{build: d.Build, version: version},
 		productHandlers:     productHandlers{products: d.Jobs},
 		reportHandlers:      reportHandlers{work: d.Dispatch, ends: d.Dispatch, bodies: bodies, log: d.Log},

@@ -24,6 +24,7 @@ import (
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/setup"
 	"fleetboard/internal/accounts/tokens"
+	"fleetboard/internal/bus"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
@@ -141,10 +142,11 @@ func newWorld(t *testing.T) *world {
 	w.dispatch = dispatch.New(d, w.jobs, wake, w.accounts.Tokens, log)
 	events := eventlog.New(d)
 	board := kanban.New(d, events, wake, log)
+	messages := bus.NewService(d, wake, w.jobs.Secrets)
 	server := api.New(api.Deps{Jobs: w.jobs, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: w.dispatch, Kanban: board, Estimates: estimates.New(d),
 		Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d), Usage: usage.NewService(d),
-		Events: events, Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Tokens: arrivals{w}, Log: log, Build: api.Build{Server: "test", Schema: 7}})
+		Bus: messages, Events: events, Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Tokens: arrivals{w}, Log: log, Build: api.Build{Server: "test", Schema: 7}})
 	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		server.ServeHTTP(rw, r)
 		w.left <- r.URL.Path
@@ -154,6 +156,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() {
 		w.dispatch.Close()
 		board.Close()
+		messages.Close()
 		listening.Close()
 		cancel()
 		<-ended

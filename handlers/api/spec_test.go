@@ -25,16 +25,20 @@ var permissions = map[tenancy.Permission][]string{
 		"GET /budgets", "GET /budgets/{budget}", "GET /budgets/{budget}/ledger", "GET /budgets/{budget}/series",
 		"GET /events", "GET /events/stream", "GET /factories", "GET /factories/{factory}", "GET /jobs",
 		"GET /jobs/{job}", "GET /jobs/{job}/attempts", "GET /jobs/{job}/dependencies", "GET /jobs/{job}/estimate", "GET /jobs/{job}/events",
-		"GET /jobs/{job}/explanation", "GET /jobs/{job}/logs", "GET /prices", "GET /products", "GET /products/{product}", "GET /stats",
-		"GET /usage", "GET /usage/entries", "POST /estimates", "POST /routability"},
+		"GET /jobs/{job}/explanation", "GET /jobs/{job}/logs", "GET /messages", "GET /messages/search", "GET /messages/threads/{thread}",
+		"GET /messages/{message}", "GET /prices", "GET /products", "GET /products/{product}", "GET /stats",
+		"GET /usage", "GET /usage/entries", "POST /estimates", "POST /messages/ack", "POST /messages/nack", "POST /routability"},
+	tenancy.SendMessages: {"POST /messages", "POST /messages/batch"},
 	tenancy.CreateJobs: {"POST /jobs"},
 	tenancy.WriteJobs: {"DELETE /jobs/{job}/dependencies/{dep}", "PATCH /jobs/{job}", "POST /jobs/batch", "POST /jobs/bulk",
 		"POST /jobs/{job}/answer", "POST /jobs/{job}/approve", "POST /jobs/{job}/archive", "POST /jobs/{job}/block",
 		"POST /jobs/{job}/cancel", "POST /jobs/{job}/complete", "POST /jobs/{job}/dependencies", "POST /jobs/{job}/merge", "POST /jobs/{job}/merge-failed",
 		"POST /jobs/{job}/pause", "POST /jobs/{job}/reject", "POST /jobs/{job}/release", "POST /jobs/{job}/resume",
 		"POST /jobs/{job}/retry", "POST /jobs/{job}/unblock"},
-	tenancy.RunFleet: {"DELETE /factories/{factory}", "GET /coordinator/logs", "POST /agents/{agent}/terminate", "POST /coordinator/recover",
-		"POST /factories/{factory}/drain", "POST /factories/{factory}/undrain", "POST /reclaim"},
+	tenancy.RunFleet: {"DELETE /factories/{factory}", "GET /coordinator/logs", "GET /exports", "GET /exports/{export}/next", "GET /messages/dead",
+		"POST /agents/{agent}/terminate", "POST /coordinator/recover", "POST /exports", "POST /exports/{export}/ack",
+		"POST /factories/{factory}/drain", "POST /factories/{factory}/undrain", "POST /messages/dead/{message}/discard",
+		"POST /messages/dead/{message}/redrive", "POST /reclaim"},
 	tenancy.Manage: {"DELETE /budgets/{budget}", "DELETE /jobs/{job}", "DELETE /products/{product}", "PATCH /budgets/{budget}", "POST /budgets",
 		"POST /budgets/{budget}/raise", "POST /budgets/{budget}/transfer", "POST /budgets/{budget}/undo", "PUT /prices", "PUT /products/{product}"},
 	tenancy.Enrol: {"PUT /agents/{agent}"},
@@ -45,7 +49,7 @@ var permissions = map[tenancy.Permission][]string{
 
 // kinds are the tokens that have a permission, as the description names them.
 var kinds = map[tenancy.Permission][]string{
-	tenancy.Public: nil, tenancy.SignedIn: {"personToken"}, tenancy.ReadBoard: {"agentToken", "personToken"}, tenancy.CreateJobs: {"agentToken", "personToken"}, tenancy.WriteJobs: {"personToken"},
+	tenancy.Public: nil, tenancy.SignedIn: {"personToken"}, tenancy.ReadBoard: {"agentToken", "personToken"}, tenancy.CreateJobs: {"agentToken", "personToken"}, tenancy.WriteJobs: {"personToken"}, tenancy.SendMessages: {"agentToken", "personToken"},
 	tenancy.RunFleet: {"personToken"}, tenancy.Manage: {"personToken"}, tenancy.Enrol: {"enrolmentToken"}, tenancy.WorkJobs: {"agentToken"},
 }
 

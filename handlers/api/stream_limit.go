@@ -3,6 +3,7 @@ package api
 import (
 	"sync"
 
+	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 	"fleetboard/internal/tenancy/quota"
@@ -10,6 +11,16 @@ import (
 
 // openStreams are those of this process.
 var openStreams streamLimit
+
+// openStream takes a place for a stream. Fault: TooMany.
+func openStream(who tenancy.Principal) (leave func(), err error) {
+	leave, full := openStreams.enter(streamAskers(who))
+	if full != nil {
+		return nil, fault.New(fault.TooMany, "%d streams of this %s are open; end one of them first.", full.Most, full.What).
+			With("retry_after", int(streaming.beat.Seconds()))
+	}
+	return leave, nil
+}
 
 // streamLimit counts the open streams of each workspace and of each asker in it. The
 // zero value is ready.

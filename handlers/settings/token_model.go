@@ -43,7 +43,7 @@ func tokensModel(list []tokens.Token, canEnrol bool) view.TokensPage {
 func tokenModel(t tokens.Token) view.AccessToken {
 	m := view.AccessToken{
 		ID: t.ID.String(), Name: t.Name, Hint: t.Hint, Limits: limitsOf(t.Scope), By: t.CreatedBy, Made: ui.Day(t.CreatedAt),
-		MaySubmit: t.MaySubmit, Live: t.State == tokens.Live, Agents: t.Agents, Enrolment: t.Kind == tenancy.KindEnrolment,
+		MaySubmit: t.MaySubmit, Roles: strings.Join(rolesOf(t), ", "), Live: t.State == tokens.Live, Agents: t.Agents, Enrolment: t.Kind == tenancy.KindEnrolment,
 	}
 	if t.LastUsedAt != nil {
 		m.Used = ui.Ago(*t.LastUsedAt, t.Now)
@@ -71,18 +71,24 @@ func limitsOf(s tenancy.Scope) []string {
 	return append(list, s.Capabilities...)
 }
 
+// rolesOf are the roles that its agents may have beside worker.
+func rolesOf(t tokens.Token) []string {
+	return slices.DeleteFunc(slices.Clone(t.Roles), func(r string) bool { return r == tenancy.AgentWorker })
+}
+
 // tokenForm is the form of a new token as it was typed.
 type tokenForm struct {
 	kind                     tenancy.Kind
 	key, name, life, factory string
 	products                 []string
 	capabilities             string
+	roles                    string
 	maySubmit                bool
 }
 
 // blankToken is the form with its defaults.
 func blankToken(kind tenancy.Kind, name string) tokenForm {
-	return tokenForm{kind: kind, key: ids.New().String(), name: name, life: strconv.Itoa(defaultLife)}
+	return tokenForm{kind: kind, key: ids.New().String(), name: name, roles: tenancy.AgentWorker, life: strconv.Itoa(defaultLife)}
 }
 
 // parseTokenForm reads what was sent; nothing is judged yet.
@@ -90,6 +96,7 @@ func parseTokenForm(in url.Values) tokenForm {
 	line := func(name string) string { return strings.TrimSpace(in.Get(name)) }
 	return tokenForm{kind: tenancy.Kind(line("kind")), key: line("form_key"), name: line("name"), life: line("life"),
 		factory: line("factory"), products: web.Distinct(in["products"]), capabilities: in.Get("capabilities"),
+		roles:     in.Get("roles"),
 		maySubmit: in.Get("may_submit") != ""}
 }
 
@@ -97,7 +104,8 @@ func parseTokenForm(in url.Values) tokenForm {
 // The domain judges the rest.
 func (f tokenForm) token(now time.Time) (tokens.NewToken, map[string]string) {
 	in := tokens.NewToken{Kind: f.kind, Name: f.name, Products: f.products,
-		Capabilities: web.Distinct(web.SplitKeys([]string{f.capabilities})), Factory: f.factory, MaySubmit: f.maySubmit, FormKey: f.key}
+		Capabilities: web.Distinct(web.SplitKeys([]string{f.capabilities})), Factory: f.factory,
+		Roles: web.Distinct(web.SplitKeys([]string{f.roles})), MaySubmit: f.maySubmit, FormKey: f.key}
 	for _, life := range tokenLives {
 		if f.life != strconv.Itoa(life.days) {
 			continue
@@ -140,7 +148,7 @@ type tokenFormData struct {
 
 func (s tokenFormData) model() view.TokenForm {
 	f := s.form
-	m := view.TokenForm{Kind: string(f.kind), Key: f.key, Name: f.name, Caps: f.capabilities, Factory: f.factory, MaySubmit: f.maySubmit,
+	m := view.TokenForm{Kind: string(f.kind), Key: f.key, Name: f.name, Caps: f.capabilities, Factory: f.factory, Roles: f.roles, MaySubmit: f.maySubmit,
 		Errors: s.wrong, Error: s.rest, Proof: s.proof, Enrolment: f.kind == tenancy.KindEnrolment}
 	if len(s.wrong) > 0 && s.rest == "" {
 		m.Error = "No token was made. " + web.Plural(len(s.wrong), "field needs", "fields need") + " another value; your text is kept."

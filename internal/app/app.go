@@ -23,6 +23,7 @@ import (
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/accounts/setup"
+	"fleetboard/internal/bus"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/dispatch/merging"
@@ -63,6 +64,7 @@ type App struct {
 	db         *db.DB
 	dispatch   *dispatch.Service
 	kanban     *kanban.Service
+	bus        *bus.Service
 	seals      *seal.Keys
 	listener   net.Listener
 	metrics    net.Listener // nil where /metrics has no address of its own
@@ -184,6 +186,7 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, wa
 	hosts := fleet.NewService(a.db, wake)
 	a.dispatch = dispatch.New(a.db, list, wake, people.Tokens, a.log)
 	a.kanban = kanban.New(a.db, events, wake, a.log)
+	a.bus = bus.NewService(a.db, wake, list.Secrets)
 
 	costs, money := estimates.New(a.db), budgets.NewService(a.db, wake, a.dispatch)
 	rates, used := prices.NewService(a.db), usage.NewService(a.db)
@@ -195,13 +198,13 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, wa
 	pages := handlers.New(handlers.Deps{
 		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(a.db), cfg.Secure()), Log: a.log, Ready: a.readiness(),
 		Secure: cfg.Secure(), Jobs: list, Attempts: tries, JobLogs: lines,
-		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events, Budgets: money, Prices: rates, Usage: used, Estimates: costs,
-		Coordinator: leader, Done: a.done, EnrolmentTokenFile: cfg.EnrolmentTokenFile(),
+		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events, Budgets: money, Prices: rates, Usage: used,
+		Estimates: costs, Coordinator: leader, Done: a.done, EnrolmentTokenFile: cfg.EnrolmentTokenFile(),
 		Quota: limits, ClientAddress: client, Provider: cfg.OIDC.Provider(a.publicURL(cfg)),
 	})
 	machines := api.New(api.Deps{
 		Tokens: people.Tokens, Jobs: list, Attempts: tries, JobLogs: lines,
-		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events, Estimates: costs, Budgets: money,
+		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Bus: a.bus, Events: events, Estimates: costs, Budgets: money,
 		Prices: rates, Usage: used, Coordinator: leader, Wake: wake, Done: a.done, Log: a.log,
 		Quota: limits, ClientAddress: client, Build: build()})
 
@@ -279,6 +282,7 @@ func (a *App) close() error {
 	close(a.done)
 	if a.dispatch != nil {
 		a.kanban.Close()
+		a.bus.Close()
 		a.dispatch.Close()
 	}
 	if a.server != nil {

@@ -13,8 +13,8 @@ import (
 const (
 	// MaxAck is how many messages one call acknowledges one by one.
 	MaxAck = 500
-	// maxError bounds what a reader says of a message that it could not process.
-	maxError = 1000
+	// MaxError bounds what a reader says of a message that it could not process.
+	MaxError = 1000
 	// MaxRetry is how long a message may be put off.
 	MaxRetry = 24 * time.Hour
 	// firstRetry is when a message is tried again where the reader does not say.
@@ -67,7 +67,7 @@ func (s *Service) Nack(ctx context.Context, who tenancy.Principal, seq int64, re
 		return false, err
 	}
 	p := fault.Problems{}
-	p.Text("error", reason, maxError)
+	p.Text("error", reason, MaxError)
 	if retry < 0 || retry > MaxRetry {
 		p.Add("retry_in_seconds", "It must be 0 to %d.", int(MaxRetry.Seconds()))
 	}

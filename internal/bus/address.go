@@ -2,7 +2,6 @@ package bus
 
 import (
 	"hash/fnv"
-	"regexp"
 	"strings"
 
 	"fleetboard/internal/fault"
@@ -28,20 +27,6 @@ type Address struct {
 	Kind Kind
 	Name string // of an agent, role, factory or person; "" for all
 	ID   ids.ID // Nil where there is none
-}
-
-// The roles that agents have. Others begin with "custom:".
-const (
-	RoleWorker       = "worker"
-	RoleOrchestrator = "orchestrator"
-	RoleReviewer     = "reviewer"
-)
-
-var customRole = regexp.MustCompile(`^custom:[a-z0-9][a-z0-9_.-]{0,49}$`)
-
-// IsRole reports whether a name is that of a role.
-func IsRole(name string) bool {
-	return name == RoleWorker || name == RoleOrchestrator || name == RoleReviewer || customRole.MatchString(name)
 }
 
 // inboxOf names the inbox of one agent, person, role or factory.
@@ -77,7 +62,7 @@ func mayAddress(who tenancy.Principal, roles []string, to Address) error {
 	case tenancy.KindSystem:
 		return nil
 	case tenancy.KindPerson:
-		if !who.Can(tenancy.WriteJobs) {
+		if !who.Can(tenancy.SendMessages) {
 			return fault.New(fault.Forbidden, "Viewers read messages and write none.")
 		}
 		if to.Kind == ToAll && !who.Can(tenancy.RunFleet) {
@@ -85,10 +70,10 @@ func mayAddress(who tenancy.Principal, roles []string, to Address) error {
 		}
 		return nil
 	case tenancy.KindAgent:
-		if to.Kind == ToAll && !has(roles, RoleOrchestrator) {
+		if to.Kind == ToAll && !has(roles, tenancy.AgentOrchestrator) {
 			return fault.New(fault.Forbidden, "Only orchestrators write to all agents.")
 		}
-		if to.Kind == ToFactory && to.Name != who.Factory && !has(roles, RoleOrchestrator) {
+		if to.Kind == ToFactory && to.Name != who.Factory && !has(roles, tenancy.AgentOrchestrator) {
 			return fault.New(fault.Forbidden, "An agent writes to its own factory; orchestrators write to each.")
 		}
 		return nil
@@ -105,7 +90,7 @@ func has(list []string, one string) bool {
 	return false
 }
 
-// checkRole refuses an agent that sends what only another role may say.
+// checkType refuses whoever says what only the server knows.
 func checkType(who tenancy.Principal, kind string) error {
 	if who.Kind == tenancy.KindSystem || strings.HasPrefix(kind, customPrefix) || !reserved[kind] {
 		return nil

@@ -120,7 +120,7 @@ func (p *publishing) bridge(tx db.Tx) (more bool, err error) {
 		return false, err
 	}
 	if len(p.list) > 0 {
-		lives, err := roleLivesTx(p.ctx, tx, workspace, RoleOrchestrator)
+		lives, err := roleLivesTx(p.ctx, tx, workspace, tenancy.AgentOrchestrator)
 		if err != nil {
 			return false, err
 		}
@@ -173,7 +173,7 @@ func told(ctx context.Context, tx db.Tx, workspace ids.ID, events []eventlog.Eve
 		if err != nil {
 			return nil, err
 		}
-		d := Draft{ID: ids.New(), Type: kind, To: Address{Kind: ToRole, Name: RoleOrchestrator}, Job: e.JobKey, Payload: said, ExpiresAt: &expires}
+		d := Draft{ID: ids.New(), Type: kind, To: Address{Kind: ToRole, Name: tenancy.AgentOrchestrator}, Job: e.JobKey, Payload: said, ExpiresAt: &expires}
 		if e.JobID != nil {
 			d.To = addresseeOf(submitters[*e.JobID], kind)
 		}
@@ -190,7 +190,7 @@ func addresseeOf(by tenancy.Actor, kind string) Address {
 	case by.Kind == tenancy.KindPerson && forPeople[kind]:
 		return Address{Kind: ToPerson, Name: by.ID}
 	}
-	return Address{Kind: ToRole, Name: RoleOrchestrator}
+	return Address{Kind: ToRole, Name: tenancy.AgentOrchestrator}
 }
 
 // kindOf is the type of an event's message, "" where it is not told.

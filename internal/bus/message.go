@@ -9,6 +9,7 @@ import (
 
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
 )
 
 // Types of messages, after the design of the message bus. Others begin with "custom.".
@@ -91,7 +92,7 @@ func (n Draft) check() error {
 	if !known[n.Type] && !customType.MatchString(n.Type) {
 		p.Add("type", "It must be one of the types of messages, or custom.<name>.")
 	}
-	if n.To.Kind == ToRole && !IsRole(n.To.Name) {
+	if n.To.Kind == ToRole && !tenancy.IsAgentRole(n.To.Name) {
 		p.Add("to.role", "It must be worker, orchestrator, reviewer or custom:<name>.")
 	}
 	if len(n.Payload) > MaxPayload {

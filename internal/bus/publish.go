@@ -35,16 +35,16 @@ func (s *Service) Publish(ctx context.Context, who tenancy.Principal, list ...Dr
 	for i := range list {
 		n := &list[i]
 		if err := n.check(); err != nil {
-			return nil, inBatch(err, i, len(list))
+			return nil, InBatch(err, i, len(list))
 		}
 		if err := checkType(who, n.Type); err != nil {
-			return nil, inBatch(err, i, len(list))
+			return nil, InBatch(err, i, len(list))
 		}
 		if n.ID == ids.Nil {
 			n.ID = ids.New()
 		}
 		if seen[n.ID] {
-			return nil, inBatch(fault.Invalid("id", "Another message of the batch has this id."), i, len(list))
+			return nil, InBatch(fault.Invalid("id", "Another message of the batch has this id."), i, len(list))
 		}
 		seen[n.ID] = true
 	}
@@ -60,8 +60,8 @@ func (s *Service) Publish(ctx context.Context, who tenancy.Principal, list ...Dr
 	return p.sent, nil
 }
 
-// inBatch names the place of a message of which something is wrong.
-func inBatch(err error, i, of int) error {
+// InBatch names the place of a message of which something is wrong.
+func InBatch(err error, i, of int) error {
 	f := fault.From(err)
 	if of == 1 || f == nil || len(f.Fields) == 0 {
 		return err
@@ -107,7 +107,7 @@ func (p *publishing) run(tx db.Tx) error {
 	for i, n := range p.list {
 		r, inboxes, err := p.address(n, held.Redactor(p.who.Agent))
 		if err != nil {
-			return inBatch(err, i, len(p.list))
+			return InBatch(err, i, len(p.list))
 		}
 		r.N = i + 1
 		rows, targets[r.ID] = append(rows, r), inboxes

@@ -27,7 +27,7 @@ type hands struct {
 
 func newHands() *hands { return &hands{called: make(chan string, 100)} }
 
-func (h *hands) work() Work { return Work{h, h, h, h, h, h, h, h, h, h, h} }
+func (h *hands) work() Work { return Work{h, h, h, h, h, h, h, h, h, h, h, h} }
 
 func (h *hands) call(what string) (int, error) {
 	h.called <- what
@@ -51,6 +51,8 @@ func (h *hands) Sweep(context.Context) (int, error)             { return h.call(
 func (h *hands) Foresee(context.Context) (int, error)           { return h.call("foresee budgets") }
 func (h *hands) Extend(context.Context) (int, error)            { return h.call("extend the history of costs") }
 func (h *hands) MergeApproved(context.Context) (int, error)     { return h.call("merge approved") }
+func (h *hands) Bridge(context.Context) (int, error)            { return h.call("bridge messages") }
+func (h *hands) DropOld(context.Context) (int, error)           { return h.call("drop old messages") }
 func (h *hands) PriceUsage(context.Context) (int, error)        { return h.call("price usage") }
 func (h *hands) Expire(context.Context) error {
 	_, err := h.call("expire")
@@ -138,7 +140,8 @@ func TestTheLeaderDoesAllItsWorkAndTellsOfIt(t *testing.T) {
 	h.reaped = 2
 	s := New(d, h.work(), &topics{}, quiet())
 	stop := serve(t, s)
-	want := []string{"compact", "expire", "expire logs", "extend the history of costs", "fail cycles", "foresee budgets", "merge approved", "price usage", "promote", "reap", "rotate secrets",
+	want := []string{"bridge messages", "compact", "drop old messages", "expire", "expire logs", "extend the history of costs", "fail cycles",
+		"foresee budgets", "merge approved", "price usage", "promote", "reap", "rotate secrets",
 		"seal", "sweep budgets", "sweep dependencies", "time out", "warn"}
 	var called []string
 	for range want {

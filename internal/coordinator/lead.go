@@ -22,6 +22,7 @@ type Work struct {
 	Prices    Prices
 	Budgets   Budgets
 	Merges    Merges
+	Messages  Messages
 }
 
 // Recovery takes jobs back from agents; each returns how many.
@@ -80,6 +81,13 @@ type Prices interface {
 // or decided about.
 type Merges interface {
 	MergeApproved(ctx context.Context) (int, error)
+}
+
+// Messages tells agents and people what happened, as messages, and drops old ones. Each
+// returns how many.
+type Messages interface {
+	Bridge(ctx context.Context) (int, error)
+	DropOld(ctx context.Context) (int, error)
 }
 
 // Budgets opens the periods of budgets and takes back raises that have ended; and
@@ -145,6 +153,10 @@ func (t *term) loops() []runloop.Loop {
 		})},
 		{Name: "prices", Every: 5 * time.Second, Jitter: time.Second, Timeout: slowTimeout, Do: t.cycle(uncounted(w.Prices.PriceUsage))},
 		{Name: "merges", Every: 2 * time.Second, Jitter: time.Second, Timeout: slowTimeout, Do: t.cycle(uncounted(w.Merges.MergeApproved))},
+		{Name: "messages", Every: 500 * time.Millisecond, Jitter: 100 * time.Millisecond, Timeout: slowTimeout,
+			Do: t.cycle(uncounted(w.Messages.Bridge))},
+		{Name: "old messages", Every: time.Hour, Jitter: 10 * time.Minute, Timeout: slowTimeout,
+			Do: t.cycle(uncounted(t.exhausted(w.Messages.DropOld)))},
 		{Name: "budgets", Every: 10 * time.Second, Jitter: 2 * time.Second, Do: t.cycle(uncounted(w.Budgets.Sweep))},
 		{Name: "projections", Every: time.Minute, Jitter: 5 * time.Second, Timeout: slowTimeout, Do: t.cycle(uncounted(w.Budgets.Foresee))},
 		{Name: "sessions", Every: 10 * time.Minute, Jitter: time.Minute, Do: t.cycle(w.People.Expire)},

@@ -43,6 +43,7 @@ type Agent struct {
 	Provider string // whose models it works with, "" where that is unknown
 	// HeldUntil is when its provider takes requests again, nil where it does now.
 	HeldUntil                *time.Time
+	Roles                    []string // what messages address it as
 	Factory                  string
 	Capabilities             []string
 	Products                 []string // whose jobs it may have; none is all
@@ -292,7 +293,8 @@ type Registration struct {
 	HeartbeatIntervalSeconds int      // 0 is 10
 	StaleAfterSeconds        *int
 	Factory                  FactoryInfo
-	BootID                   string // new on every start
+	BootID                   string   // new on every start
+	Roles                    []string // what messages address it as; none is worker
 }
 
 // FactoryInfo is how an agent describes its factory.

@@ -144,7 +144,7 @@ func factoryFrom(r dbsqlc.FactoryListRow) (Factory, error) {
 
 func agentFrom(r dbsqlc.Agent, heldUntil *time.Time, factory string, taken int) Agent {
 	a := Agent{
-		ID: r.ID, Name: r.Name, Model: r.Model, Provider: r.Provider, HeldUntil: heldUntil, Factory: factory,
+		ID: r.ID, Name: r.Name, Model: r.Model, Provider: r.Provider, HeldUntil: heldUntil, Roles: r.Roles, Factory: factory,
 		Capabilities: r.Capabilities, Products: r.Products,
 		MaxConcurrentJobs: int(r.MaxConcurrentJobs), HeartbeatIntervalSeconds: int(r.HeartbeatIntervalSeconds),
 		StaleAfterSeconds: db.Int(r.StaleAfterSeconds), BootID: r.BootID, Status: r.Status, MemoryMB: db.Int(r.MemoryMb),

@@ -34,6 +34,9 @@ func (r Registration) Defaults() Registration {
 	if r.HeartbeatIntervalSeconds == 0 {
 		r.HeartbeatIntervalSeconds = 10
 	}
+	if len(r.Roles) == 0 {
+		r.Roles = []string{tenancy.AgentWorker}
+	}
 	r.Factory = r.Factory.Defaults()
 	return r
 }
@@ -63,11 +66,30 @@ func (r Registration) Check(scope tenancy.Scope) error {
 	if r.BootID == "" {
 		p.Add("boot_id", "It must be given: something new on every start.")
 	}
+	if len(r.Roles) > tenancy.MaxAgentRoles {
+		p.Add("roles", "It must have at most %d entries.", tenancy.MaxAgentRoles)
+	}
+	for i, name := range r.Roles {
+		if !tenancy.IsAgentRole(name) {
+			p.Add(fmt.Sprintf("roles[%d]", i), "It must be worker, orchestrator, reviewer or custom:<name>.")
+		}
+	}
 	r.Factory.check(p)
 	if err := p.Err(); err != nil {
 		return err
 	}
 	return r.inScope(scope)
+}
+
+// CheckRoles refuses, with Forbidden, roles that an enrolment token does not allow; one
+// that names none allows worker.
+func (r Registration) CheckRoles(allowed []string) error {
+	for _, name := range r.Roles {
+		if !slices.Contains(allowed, name) && (name != tenancy.AgentWorker || len(allowed) > 0) {
+			return fault.New(fault.Forbidden, "This enrolment token does not allow the role %s.", name)
+		}
+	}
+	return nil
 }
 
 // Check refuses a factory's description with Validation.

@@ -47,6 +47,8 @@ const (
 	CreateJobs Permission = "create_jobs"
 	// WriteJobs creates, edits and moves jobs.
 	WriteJobs Permission = "write_jobs"
+	// SendMessages writes messages to agents and people.
+	SendMessages Permission = "send_messages"
 	// RunFleet drains factories, ends agents, takes leases back.
 	RunFleet Permission = "run_fleet"
 	// Manage changes products, members and other settings.
@@ -60,16 +62,16 @@ const (
 )
 
 var roleRights = map[Role][]Permission{
-	RoleOwner:  {SignedIn, ReadBoard, CreateJobs, WriteJobs, RunFleet, Manage, Own},
-	RoleAdmin:  {SignedIn, ReadBoard, CreateJobs, WriteJobs, RunFleet, Manage},
-	RoleMember: {SignedIn, ReadBoard, CreateJobs, WriteJobs},
+	RoleOwner:  {SignedIn, ReadBoard, CreateJobs, WriteJobs, SendMessages, RunFleet, Manage, Own},
+	RoleAdmin:  {SignedIn, ReadBoard, CreateJobs, WriteJobs, SendMessages, RunFleet, Manage},
+	RoleMember: {SignedIn, ReadBoard, CreateJobs, WriteJobs, SendMessages},
 	RoleViewer: {SignedIn, ReadBoard},
 }
 
 var kindRights = map[Kind][]Permission{
 	KindEnrolment: {Enrol},
-	KindAgent:     {WorkJobs, ReadBoard},
-	KindSystem:    {ReadBoard, CreateJobs, WriteJobs, RunFleet},
+	KindAgent:     {WorkJobs, ReadBoard, SendMessages},
+	KindSystem:    {ReadBoard, CreateJobs, WriteJobs, SendMessages, RunFleet},
 }
 
 // Principal is who is asking. The zero value may do nothing but what is Public.
@@ -100,6 +102,8 @@ type Principal struct {
 	Expires time.Time
 	// Scope limits enrolment and agent tokens.
 	Scope Scope
+	// Roles are those that the agents of an enrolment token may have.
+	Roles []string
 	// MaySubmit lets an agent create jobs; of an enrolment token, those that register with it.
 	MaySubmit bool
 }

@@ -30,6 +30,7 @@ type AccessToken struct {
 	Hint      string   // "fb_person_3fA9xz…"
 	Limits    []string // what an enrolment token is limited to: "atlas", "os:mac", "factory mac-1"
 	MaySubmit bool     // its agents may create jobs
+	Roles     string   // that its agents may have beside worker
 	By        string
 	Made      ui.When
 	Expires   ui.When // zero: never
@@ -70,6 +71,7 @@ type TokenForm struct {
 	Products  []ui.Option // the workspace's, an enrolment token's choice
 	Caps      string      // capabilities, commas between them
 	Factory   string
+	Roles     string // commas between them
 	MaySubmit bool
 	Errors    map[string]string
 	Error     string

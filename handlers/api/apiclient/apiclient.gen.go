@@ -351,6 +351,24 @@ func (e EstimateSource) Valid() bool {
 	}
 }
 
+// Defines values for ExportSource.
+const (
+	ExportSourceEvents   ExportSource = "events"
+	ExportSourceMessages ExportSource = "messages"
+)
+
+// Valid indicates whether the value is a known member of the ExportSource enum.
+func (e ExportSource) Valid() bool {
+	switch e {
+	case ExportSourceEvents:
+		return true
+	case ExportSourceMessages:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FailureKind.
 const (
 	FailureKindBudgetExceeded     FailureKind = "budget_exceeded"
@@ -801,6 +819,54 @@ func (e MergeMethod) Valid() bool {
 	}
 }
 
+// Defines values for MessageAddressKind.
+const (
+	MessageAddressKindAgent   MessageAddressKind = "agent"
+	MessageAddressKindAll     MessageAddressKind = "all"
+	MessageAddressKindFactory MessageAddressKind = "factory"
+	MessageAddressKindPerson  MessageAddressKind = "person"
+	MessageAddressKindRole    MessageAddressKind = "role"
+	MessageAddressKindSystem  MessageAddressKind = "system"
+)
+
+// Valid indicates whether the value is a known member of the MessageAddressKind enum.
+func (e MessageAddressKind) Valid() bool {
+	switch e {
+	case MessageAddressKindAgent:
+		return true
+	case MessageAddressKindAll:
+		return true
+	case MessageAddressKindFactory:
+		return true
+	case MessageAddressKindPerson:
+		return true
+	case MessageAddressKindRole:
+		return true
+	case MessageAddressKindSystem:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NewExportSource.
+const (
+	NewExportSourceEvents   NewExportSource = "events"
+	NewExportSourceMessages NewExportSource = "messages"
+)
+
+// Valid indicates whether the value is a known member of the NewExportSource enum.
+func (e NewExportSource) Valid() bool {
+	switch e {
+	case NewExportSourceEvents:
+		return true
+	case NewExportSourceMessages:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ProblemCode.
 const (
 	ProblemCodeAlreadyEnded         ProblemCode = "already_ended"
@@ -1149,6 +1215,7 @@ type Agent struct {
 	// Provider Whose models it works with; empty where that is unknown.
 	Provider          string    `json:"provider"`
 	RegisteredAt      time.Time `json:"registered_at"`
+	Roles             []string  `json:"roles"`
 	StaleAfterSeconds *int      `json:"stale_after_seconds"`
 
 	// Status What the agent last said of itself.
@@ -1656,6 +1723,19 @@ type CreatedJobs struct {
 	Jobs []Job `json:"jobs"`
 }
 
+// DeadLetter defines model for DeadLetter.
+type DeadLetter struct {
+	DeadAt  time.Time `json:"dead_at"`
+	Error   string    `json:"error"`
+	Inbox   string    `json:"inbox"`
+	Message Message   `json:"message"`
+}
+
+// DeadLetterList defines model for DeadLetterList.
+type DeadLetterList struct {
+	Items []DeadLetter `json:"items"`
+}
+
 // DependencyGraph defines model for DependencyGraph.
 type DependencyGraph struct {
 	Jobs  []LinkedJob `json:"jobs"`
@@ -1773,6 +1853,46 @@ type Explanation struct {
 	Status              JobStatus   `json:"status"`
 }
 
+// Export defines model for Export.
+type Export struct {
+	AckedAt   *time.Time `json:"acked_at"`
+	CreatedAt time.Time  `json:"created_at"`
+	CreatedBy string     `json:"created_by"`
+	Name      string     `json:"name"`
+
+	// Position Up to where it was acknowledged; empty at the beginning.
+	Position string       `json:"position"`
+	Source   ExportSource `json:"source"`
+}
+
+// ExportSource defines model for Export.Source.
+type ExportSource string
+
+// ExportAck defines model for ExportAck.
+type ExportAck struct {
+	Position string `json:"position"`
+}
+
+// ExportLine The position, and a message or an event as the other calls show them.
+type ExportLine struct {
+	Event    *Event   `json:"event,omitempty"`
+	Message  *Message `json:"message,omitempty"`
+	Position string   `json:"position"`
+}
+
+// ExportList defines model for ExportList.
+type ExportList struct {
+	Items []Export `json:"items"`
+}
+
+// ExportPage defines model for ExportPage.
+type ExportPage struct {
+	Items []ExportLine `json:"items"`
+
+	// Position That of the last line, to be acknowledged once all are written.
+	Position string `json:"position"`
+}
+
 // Factory defines model for Factory.
 type Factory struct {
 	Agents          []Agent            `json:"agents"`
@@ -1866,6 +1986,19 @@ type FinishAction struct {
 	Version *Version `json:"version,omitempty"`
 }
 
+// FoundMessage defines model for FoundMessage.
+type FoundMessage struct {
+	Message Message `json:"message"`
+
+	// Passage Where the words stand in it, each between U+0002 and U+0003.
+	Passage string `json:"passage"`
+}
+
+// FoundMessages defines model for FoundMessages.
+type FoundMessages struct {
+	Items []FoundMessage `json:"items"`
+}
+
 // FreeForm Any JSON object; numbers are kept exactly.
 type FreeForm = json.RawMessage
 
@@ -1902,6 +2035,14 @@ type HeartbeatAnswer struct {
 
 	// UsageResults What became of each entry of `usage`, in their order.
 	UsageResults *UsageResults `json:"usage_results,omitempty"`
+}
+
+// Inbox defines model for Inbox.
+type Inbox struct {
+	Items []Message `json:"items"`
+
+	// NextAfter Where to read on.
+	NextAfter int64 `json:"next_after"`
 }
 
 // Job defines model for Job.
@@ -2242,6 +2383,76 @@ type MergeBy string
 // MergeMethod defines model for MergeMethod.
 type MergeMethod string
 
+// Message defines model for Message.
+type Message struct {
+	At            time.Time `json:"at"`
+	Blob          string    `json:"blob"`
+	CorrelationID string    `json:"correlation_id"`
+
+	// Deliveries How often it was handed out, in an inbox.
+	Deliveries *int               `json:"deliveries,omitempty"`
+	ExpiresAt  *time.Time         `json:"expires_at"`
+	From       MessageAddress     `json:"from"`
+	ID         openapi_types.UUID `json:"id"`
+	InReplyTo  string             `json:"in_reply_to"`
+
+	// Job Key of the job; empty where there is none.
+	Job string `json:"job"`
+
+	// Payload Any JSON object, or null.
+	Payload FreeFormOrNull `json:"payload"`
+
+	// Seq Its position; later ones are higher.
+	Seq  int64          `json:"seq"`
+	To   MessageAddress `json:"to"`
+	Type string         `json:"type"`
+}
+
+// MessageAck One of them.
+type MessageAck struct {
+	// Seq All that was handed out up to here.
+	Seq  *int64   `json:"seq,omitempty"`
+	Seqs *[]int64 `json:"seqs,omitempty"`
+}
+
+// MessageAddress defines model for MessageAddress.
+type MessageAddress struct {
+	// ID Empty where there is none.
+	ID   string             `json:"id"`
+	Kind MessageAddressKind `json:"kind"`
+	Name string             `json:"name"`
+}
+
+// MessageAddressKind defines model for MessageAddress.Kind.
+type MessageAddressKind string
+
+// MessageList defines model for MessageList.
+type MessageList struct {
+	Items []Message `json:"items"`
+}
+
+// MessageNack defines model for MessageNack.
+type MessageNack struct {
+	Error *string `json:"error,omitempty"`
+
+	// RetryInSeconds 0 is 5 seconds.
+	RetryInSeconds *int  `json:"retry_in_seconds,omitempty"`
+	Seq            int64 `json:"seq"`
+}
+
+// MessageNacked defines model for MessageNacked.
+type MessageNacked struct {
+	Dead bool `json:"dead"`
+}
+
+// MessageType task_assign, task_claim, task_progress, task_done, task_failed, task_blocked, heartbeat, state_change, review_request, review_result, agent_started, agent_stopped, or custom.<name>.
+type MessageType = string
+
+// MessagesAcked defines model for MessagesAcked.
+type MessagesAcked struct {
+	Acked int64 `json:"acked"`
+}
+
 // Misfit defines model for Misfit.
 type Misfit struct {
 	Factory string   `json:"factory"`
@@ -2280,6 +2491,15 @@ type NewBudget struct {
 	// Timezone Whose calendar the periods go by: Europe/Berlin. Weeks begin on Monday.
 	Timezone *string `json:"timezone,omitempty"`
 }
+
+// NewExport defines model for NewExport.
+type NewExport struct {
+	Name   string          `json:"name"`
+	Source NewExportSource `json:"source"`
+}
+
+// NewExportSource defines model for NewExport.Source.
+type NewExportSource string
 
 // NewJob defines model for NewJob.
 type NewJob struct {
@@ -2364,6 +2584,50 @@ type NewLogLine struct {
 	ID      *string  `json:"id,omitempty"`
 	Level   LogLevel `json:"level"`
 	Message string   `json:"message"`
+}
+
+// NewMessage defines model for NewMessage.
+type NewMessage struct {
+	// Blob The SHA-256 of a payload that is a blob; a payload itself has at most 4,096 bytes.
+	Blob *string `json:"blob,omitempty"`
+
+	// CorrelationID The thread. Left out: that of the message answered, else the key of the job.
+	CorrelationID *string `json:"correlation_id,omitempty"`
+
+	// ExpiresAt After that it is not handed out any more.
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+
+	// ID A UUID of the sender's own; a repeat under it is not sent again.
+	ID *string `json:"id,omitempty"`
+
+	// InReplyTo Id of the message answered.
+	InReplyTo *string `json:"in_reply_to,omitempty"`
+
+	// Job Key or id of the job.
+	Job *JobRef `json:"job,omitempty"`
+
+	// Payload Any JSON object; numbers are kept exactly.
+	Payload FreeForm `json:"payload,omitempty"`
+
+	// To One of them. A person is named by e-mail address or id; a role is worker, orchestrator, reviewer or custom:<name>.
+	To NewMessageAddress `json:"to"`
+
+	// Type task_assign, task_claim, task_progress, task_done, task_failed, task_blocked, heartbeat, state_change, review_request, review_result, agent_started, agent_stopped, or custom.<name>.
+	Type MessageType `json:"type"`
+}
+
+// NewMessageAddress One of them. A person is named by e-mail address or id; a role is worker, orchestrator, reviewer or custom:<name>.
+type NewMessageAddress struct {
+	Agent   *string `json:"agent,omitempty"`
+	All     *bool   `json:"all,omitempty"`
+	Factory *string `json:"factory,omitempty"`
+	Person  *string `json:"person,omitempty"`
+	Role    *string `json:"role,omitempty"`
+}
+
+// NewMessages defines model for NewMessages.
+type NewMessages struct {
+	Messages []NewMessage `json:"messages"`
 }
 
 // NewPrice defines model for NewPrice.
@@ -2620,8 +2884,11 @@ type Registration struct {
 	Name *string `json:"name,omitempty"`
 
 	// Provider Whose models it works with, as its usage entries say; by the model's name where it is left out.
-	Provider          *string `json:"provider,omitempty"`
-	StaleAfterSeconds *int    `json:"stale_after_seconds,omitempty"`
+	Provider *string `json:"provider,omitempty"`
+
+	// Roles What messages may address it as, as far as its enrolment token allows: worker (where it is left out), orchestrator, reviewer, custom:<name>.
+	Roles             *[]string `json:"roles,omitempty"`
+	StaleAfterSeconds *int      `json:"stale_after_seconds,omitempty"`
 }
 
 // RenewRequest defines model for RenewRequest.
@@ -2929,6 +3196,9 @@ type Cursor = string
 // DependencyPath defines model for DependencyPath.
 type DependencyPath = string
 
+// ExportPath defines model for ExportPath.
+type ExportPath = string
+
 // FactoryPath defines model for FactoryPath.
 type FactoryPath = string
 
@@ -2940,6 +3210,9 @@ type JobPath = string
 
 // Limit defines model for Limit.
 type Limit = int
+
+// MessagePath defines model for MessagePath.
+type MessagePath = string
 
 // ProductPath defines model for ProductPath.
 type ProductPath = string
@@ -3037,6 +3310,13 @@ type StreamEventsParams struct {
 	Job         *string   `form:"job,omitempty" json:"job,omitempty"`
 	Actor       *string   `form:"actor,omitempty" json:"actor,omitempty"`
 	LastEventID *string   `json:"Last-Event-ID,omitempty"`
+}
+
+// ReadExportParams defines parameters for ReadExport.
+type ReadExportParams struct {
+	// After A position behind the export's own, to read ahead.
+	After *string `form:"after,omitempty" json:"after,omitempty"`
+	Limit *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListFactoriesParams defines parameters for ListFactories.
@@ -3140,6 +3420,47 @@ type ListJobLogsParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ReadMessagesParams defines parameters for ReadMessages.
+type ReadMessagesParams struct {
+	// After `next_after` of the reading before; without it, all that was not acknowledged. What was put off, or taken from a dead reader, comes wherever it stands.
+	After       *int64 `form:"after,omitempty" json:"after,omitempty"`
+	WaitSeconds *int   `form:"wait_seconds,omitempty" json:"wait_seconds,omitempty"`
+
+	// Types Of these types only; the others stay where they are.
+	Types *[]MessageType `form:"types,omitempty" json:"types,omitempty"`
+
+	// Peek Shows them without handing them out.
+	Peek  *bool `form:"peek,omitempty" json:"peek,omitempty"`
+	Limit *int  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListDeadLettersParams defines parameters for ListDeadLetters.
+type ListDeadLettersParams struct {
+	// Before `seq` of the last one known.
+	Before *int64 `form:"before,omitempty" json:"before,omitempty"`
+	Limit  *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// SearchMessagesParams defines parameters for SearchMessages.
+type SearchMessagesParams struct {
+	Q    string       `form:"q" json:"q"`
+	Type *MessageType `form:"type,omitempty" json:"type,omitempty"`
+
+	// From Name of the sender.
+	From *string `form:"from,omitempty" json:"from,omitempty"`
+
+	// Job Key of the job.
+	Job   *string `form:"job,omitempty" json:"job,omitempty"`
+	Limit *int    `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ReadThreadParams defines parameters for ReadThread.
+type ReadThreadParams struct {
+	// After `seq` of the last message known.
+	After *int64 `form:"after,omitempty" json:"after,omitempty"`
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListProductsParams defines parameters for ListProducts.
@@ -3252,6 +3573,12 @@ type UndoBudgetLineJSONRequestBody = BudgetUndo
 // PreviewEstimateJSONRequestBody defines body for PreviewEstimate for application/json ContentType.
 type PreviewEstimateJSONRequestBody = EstimateRequest
 
+// CreateExportJSONRequestBody defines body for CreateExport for application/json ContentType.
+type CreateExportJSONRequestBody = NewExport
+
+// AckExportJSONRequestBody defines body for AckExport for application/json ContentType.
+type AckExportJSONRequestBody = ExportAck
+
 // AskQuestionJSONRequestBody defines body for AskQuestion for application/json ContentType.
 type AskQuestionJSONRequestBody = Question
 
@@ -3344,6 +3671,18 @@ type RetryJobJSONRequestBody = PlainAction
 
 // UnblockJobJSONRequestBody defines body for UnblockJob for application/json ContentType.
 type UnblockJobJSONRequestBody = PlainAction
+
+// SendMessageJSONRequestBody defines body for SendMessage for application/json ContentType.
+type SendMessageJSONRequestBody = NewMessage
+
+// AckMessagesJSONRequestBody defines body for AckMessages for application/json ContentType.
+type AckMessagesJSONRequestBody = MessageAck
+
+// SendMessagesJSONRequestBody defines body for SendMessages for application/json ContentType.
+type SendMessagesJSONRequestBody = NewMessages
+
+// NackMessageJSONRequestBody defines body for NackMessage for application/json ContentType.
+type NackMessageJSONRequestBody = MessageNack
 
 // SavePricesJSONRequestBody defines body for SavePrices for application/json ContentType.
 type SavePricesJSONRequestBody = NewPrices
@@ -3777,6 +4116,44 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /events/stream (the `StreamEvents` operationId).
 	StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListExports The exports, by name, each with its position.
+	//
+	// Corresponds with GET /exports (the `ListExports` operationId).
+	ListExports(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateExportWithBody Makes an export, which begins with the oldest that is kept. The same name and source again are the same export.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /exports (the `CreateExport` operationId).
+	CreateExportWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateExport Makes an export, which begins with the oldest that is kept. The same name and source again are the same export.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /exports (the `CreateExport` operationId).
+	CreateExport(ctx context.Context, body CreateExportJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AckExportWithBody Moves an export's position on; an older one does nothing.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /exports/{export}/ack (the `AckExport` operationId).
+	AckExportWithBody(ctx context.Context, export ExportPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AckExport Moves an export's position on; an older one does nothing.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /exports/{export}/ack (the `AckExport` operationId).
+	AckExport(ctx context.Context, export ExportPath, body AckExportJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReadExport What follows the export's position, the oldest first. It moves on only by what is acknowledged.
+	//
+	// Corresponds with GET /exports/{export}/next (the `ReadExport` operationId).
+	ReadExport(ctx context.Context, export ExportPath, params *ReadExportParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListFactories The factories with their agents, by name; dead ones too.
 	//
@@ -4294,6 +4671,97 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /jobs/{job}/unblock (the `UnblockJob` operationId).
 	UnblockJob(ctx context.Context, job JobPath, body UnblockJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReadMessages Hands out what is in the caller's inbox and was not acknowledged, the oldest first, and waits for the first message where there is none. With `Accept: text/event-stream` it goes on for as long as the reader stays.
+	//
+	// Corresponds with GET /messages (the `ReadMessages` operationId).
+	ReadMessages(ctx context.Context, params *ReadMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SendMessageWithBody Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /messages (the `SendMessage` operationId).
+	SendMessageWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SendMessage Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /messages (the `SendMessage` operationId).
+	SendMessage(ctx context.Context, body SendMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AckMessagesWithBody Takes messages out of the caller's inbox, all that it was handed up to a position or single ones.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /messages/ack (the `AckMessages` operationId).
+	AckMessagesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AckMessages Takes messages out of the caller's inbox, all that it was handed up to a position or single ones.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /messages/ack (the `AckMessages` operationId).
+	AckMessages(ctx context.Context, body AckMessagesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SendMessagesWithBody Sends up to 500 messages, all or none.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /messages/batch (the `SendMessages` operationId).
+	SendMessagesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SendMessages Sends up to 500 messages, all or none.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /messages/batch (the `SendMessages` operationId).
+	SendMessages(ctx context.Context, body SendMessagesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListDeadLetters Messages that an inbox gave up, the newest first.
+	//
+	// Corresponds with GET /messages/dead (the `ListDeadLetters` operationId).
+	ListDeadLetters(ctx context.Context, params *ListDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DiscardDeadLetter Removes a dead letter; the message stays in its thread.
+	//
+	// Corresponds with POST /messages/dead/{message}/discard (the `DiscardDeadLetter` operationId).
+	DiscardDeadLetter(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RedriveDeadLetter Lets a dead letter be handed out again, as if for the first time.
+	//
+	// Corresponds with POST /messages/dead/{message}/redrive (the `RedriveDeadLetter` operationId).
+	RedriveDeadLetter(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// NackMessageWithBody Says that a message could not be processed. It is handed out again later; after the fifth time it is a dead letter.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /messages/nack (the `NackMessage` operationId).
+	NackMessageWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// NackMessage Says that a message could not be processed. It is handed out again later; after the fifth time it is a dead letter.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /messages/nack (the `NackMessage` operationId).
+	NackMessage(ctx context.Context, body NackMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SearchMessages Messages by their words, the best of the newest first. Words in quotes stand together; the last one may be the beginning of a word.
+	//
+	// Corresponds with GET /messages/search (the `SearchMessages` operationId).
+	SearchMessages(ctx context.Context, params *SearchMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReadThread A thread, the oldest message first. That of a job has the job's key.
+	//
+	// Corresponds with GET /messages/threads/{thread} (the `ReadThread` operationId).
+	ReadThread(ctx context.Context, thread string, params *ReadThreadParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetMessage One message. An agent reads what it sent and what was for it.
+	//
+	// Corresponds with GET /messages/{message} (the `GetMessage` operationId).
+	GetMessage(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListPrices What tokens cost. The workspace's own prices win over the built-in list, and of those that match the one with the longest name.
 	//
@@ -4913,6 +5381,104 @@ func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEd
 // Corresponds with GET /events/stream (the `StreamEvents` operationId).
 func (c *Client) StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStreamEventsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListExports The exports, by name, each with its position.
+//
+// Corresponds with GET /exports (the `ListExports` operationId).
+func (c *Client) ListExports(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListExportsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateExportWithBody Makes an export, which begins with the oldest that is kept. The same name and source again are the same export.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /exports (the `CreateExport` operationId).
+func (c *Client) CreateExportWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateExportRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateExport Makes an export, which begins with the oldest that is kept. The same name and source again are the same export.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /exports (the `CreateExport` operationId).
+func (c *Client) CreateExport(ctx context.Context, body CreateExportJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateExportRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AckExportWithBody Moves an export's position on; an older one does nothing.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /exports/{export}/ack (the `AckExport` operationId).
+func (c *Client) AckExportWithBody(ctx context.Context, export ExportPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAckExportRequestWithBody(c.Server, export, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AckExport Moves an export's position on; an older one does nothing.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /exports/{export}/ack (the `AckExport` operationId).
+func (c *Client) AckExport(ctx context.Context, export ExportPath, body AckExportJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAckExportRequest(c.Server, export, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReadExport What follows the export's position, the oldest first. It moves on only by what is acknowledged.
+//
+// Corresponds with GET /exports/{export}/next (the `ReadExport` operationId).
+func (c *Client) ReadExport(ctx context.Context, export ExportPath, params *ReadExportParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReadExportRequest(c.Server, export, params)
 	if err != nil {
 		return nil, err
 	}
@@ -6210,6 +6776,247 @@ func (c *Client) UnblockJobWithBody(ctx context.Context, job JobPath, contentTyp
 // Corresponds with POST /jobs/{job}/unblock (the `UnblockJob` operationId).
 func (c *Client) UnblockJob(ctx context.Context, job JobPath, body UnblockJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUnblockJobRequest(c.Server, job, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReadMessages Hands out what is in the caller's inbox and was not acknowledged, the oldest first, and waits for the first message where there is none. With `Accept: text/event-stream` it goes on for as long as the reader stays.
+//
+// Corresponds with GET /messages (the `ReadMessages` operationId).
+func (c *Client) ReadMessages(ctx context.Context, params *ReadMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReadMessagesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SendMessageWithBody Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /messages (the `SendMessage` operationId).
+func (c *Client) SendMessageWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSendMessageRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SendMessage Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /messages (the `SendMessage` operationId).
+func (c *Client) SendMessage(ctx context.Context, body SendMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSendMessageRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AckMessagesWithBody Takes messages out of the caller's inbox, all that it was handed up to a position or single ones.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /messages/ack (the `AckMessages` operationId).
+func (c *Client) AckMessagesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAckMessagesRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AckMessages Takes messages out of the caller's inbox, all that it was handed up to a position or single ones.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /messages/ack (the `AckMessages` operationId).
+func (c *Client) AckMessages(ctx context.Context, body AckMessagesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAckMessagesRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SendMessagesWithBody Sends up to 500 messages, all or none.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /messages/batch (the `SendMessages` operationId).
+func (c *Client) SendMessagesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSendMessagesRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SendMessages Sends up to 500 messages, all or none.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /messages/batch (the `SendMessages` operationId).
+func (c *Client) SendMessages(ctx context.Context, body SendMessagesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSendMessagesRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListDeadLetters Messages that an inbox gave up, the newest first.
+//
+// Corresponds with GET /messages/dead (the `ListDeadLetters` operationId).
+func (c *Client) ListDeadLetters(ctx context.Context, params *ListDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListDeadLettersRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DiscardDeadLetter Removes a dead letter; the message stays in its thread.
+//
+// Corresponds with POST /messages/dead/{message}/discard (the `DiscardDeadLetter` operationId).
+func (c *Client) DiscardDeadLetter(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDiscardDeadLetterRequest(c.Server, message)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RedriveDeadLetter Lets a dead letter be handed out again, as if for the first time.
+//
+// Corresponds with POST /messages/dead/{message}/redrive (the `RedriveDeadLetter` operationId).
+func (c *Client) RedriveDeadLetter(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRedriveDeadLetterRequest(c.Server, message)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// NackMessageWithBody Says that a message could not be processed. It is handed out again later; after the fifth time it is a dead letter.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /messages/nack (the `NackMessage` operationId).
+func (c *Client) NackMessageWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewNackMessageRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// NackMessage Says that a message could not be processed. It is handed out again later; after the fifth time it is a dead letter.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /messages/nack (the `NackMessage` operationId).
+func (c *Client) NackMessage(ctx context.Context, body NackMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewNackMessageRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SearchMessages Messages by their words, the best of the newest first. Words in quotes stand together; the last one may be the beginning of a word.
+//
+// Corresponds with GET /messages/search (the `SearchMessages` operationId).
+func (c *Client) SearchMessages(ctx context.Context, params *SearchMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSearchMessagesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReadThread A thread, the oldest message first. That of a job has the job's key.
+//
+// Corresponds with GET /messages/threads/{thread} (the `ReadThread` operationId).
+func (c *Client) ReadThread(ctx context.Context, thread string, params *ReadThreadParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReadThreadRequest(c.Server, thread, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetMessage One message. An agent reads what it sent and what was for it.
+//
+// Corresponds with GET /messages/{message} (the `GetMessage` operationId).
+func (c *Client) GetMessage(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetMessageRequest(c.Server, message)
 	if err != nil {
 		return nil, err
 	}
@@ -7812,6 +8619,193 @@ func NewStreamEventsRequest(server string, params *StreamEventsParams) (*http.Re
 			req.Header.Set("Last-Event-ID", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewListExportsRequest constructs an http.Request for the ListExports method
+func NewListExportsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/exports")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateExportRequest calls the generic CreateExport builder with application/json body
+func NewCreateExportRequest(server string, body CreateExportJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateExportRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateExportRequestWithBody constructs an http.Request for the CreateExport method, with any body, and a specified content type
+func NewCreateExportRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/exports")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewAckExportRequest calls the generic AckExport builder with application/json body
+func NewAckExportRequest(server string, export ExportPath, body AckExportJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAckExportRequestWithBody(server, export, "application/json", bodyReader)
+}
+
+// NewAckExportRequestWithBody constructs an http.Request for the AckExport method, with any body, and a specified content type
+func NewAckExportRequestWithBody(server string, export ExportPath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "export", export, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/exports/%s/ack", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewReadExportRequest constructs an http.Request for the ReadExport method
+func NewReadExportRequest(server string, export ExportPath, params *ReadExportParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "export", export, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/exports/%s/next", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -10185,6 +11179,607 @@ func NewUnblockJobRequestWithBody(server string, job JobPath, contentType string
 	return req, nil
 }
 
+// NewReadMessagesRequest constructs an http.Request for the ReadMessages method
+func NewReadMessagesRequest(server string, params *ReadMessagesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/messages")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.WaitSeconds != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "wait_seconds", *params.WaitSeconds, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Types != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "types", *params.Types, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Peek != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "peek", *params.Peek, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSendMessageRequest calls the generic SendMessage builder with application/json body
+func NewSendMessageRequest(server string, body SendMessageJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSendMessageRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewSendMessageRequestWithBody constructs an http.Request for the SendMessage method, with any body, and a specified content type
+func NewSendMessageRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/messages")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewAckMessagesRequest calls the generic AckMessages builder with application/json body
+func NewAckMessagesRequest(server string, body AckMessagesJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAckMessagesRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewAckMessagesRequestWithBody constructs an http.Request for the AckMessages method, with any body, and a specified content type
+func NewAckMessagesRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/messages/ack")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewSendMessagesRequest calls the generic SendMessages builder with application/json body
+func NewSendMessagesRequest(server string, body SendMessagesJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSendMessagesRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewSendMessagesRequestWithBody constructs an http.Request for the SendMessages method, with any body, and a specified content type
+func NewSendMessagesRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/messages/batch")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListDeadLettersRequest constructs an http.Request for the ListDeadLetters method
+func NewListDeadLettersRequest(server string, params *ListDeadLettersParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/messages/dead")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Before != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "before", *params.Before, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDiscardDeadLetterRequest constructs an http.Request for the DiscardDeadLetter method
+func NewDiscardDeadLetterRequest(server string, message MessagePath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "message", message, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/messages/dead/%s/discard", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRedriveDeadLetterRequest constructs an http.Request for the RedriveDeadLetter method
+func NewRedriveDeadLetterRequest(server string, message MessagePath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "message", message, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/messages/dead/%s/redrive", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewNackMessageRequest calls the generic NackMessage builder with application/json body
+func NewNackMessageRequest(server string, body NackMessageJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewNackMessageRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewNackMessageRequestWithBody constructs an http.Request for the NackMessage method, with any body, and a specified content type
+func NewNackMessageRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/messages/nack")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewSearchMessagesRequest constructs an http.Request for the SearchMessages method
+func NewSearchMessagesRequest(server string, params *SearchMessagesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/messages/search")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "q", params.Q, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Type != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "type", *params.Type, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Job != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "job", *params.Job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewReadThreadRequest constructs an http.Request for the ReadThread method
+func NewReadThreadRequest(server string, thread string, params *ReadThreadParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "thread", thread, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/messages/threads/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetMessageRequest constructs an http.Request for the GetMessage method
+func NewGetMessageRequest(server string, message MessagePath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "message", message, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/messages/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListPricesRequest constructs an http.Request for the ListPrices method
 func NewListPricesRequest(server string) (*http.Request, error) {
 	var err error
@@ -11214,6 +12809,48 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /events/stream (the `StreamEvents` operationId).
 	StreamEventsWithResponse(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*StreamEventsResponse, error)
 
+	// ListExportsWithResponse The exports, by name, each with its position.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /exports (the `ListExports` operationId).
+	ListExportsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListExportsResponse, error)
+
+	// CreateExportWithBodyWithResponse Makes an export, which begins with the oldest that is kept. The same name and source again are the same export.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /exports (the `CreateExport` operationId).
+	CreateExportWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateExportResponse, error)
+
+	// CreateExportWithResponse Makes an export, which begins with the oldest that is kept. The same name and source again are the same export.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /exports (the `CreateExport` operationId).
+	CreateExportWithResponse(ctx context.Context, body CreateExportJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateExportResponse, error)
+
+	// AckExportWithBodyWithResponse Moves an export's position on; an older one does nothing.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /exports/{export}/ack (the `AckExport` operationId).
+	AckExportWithBodyWithResponse(ctx context.Context, export ExportPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AckExportResponse, error)
+
+	// AckExportWithResponse Moves an export's position on; an older one does nothing.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /exports/{export}/ack (the `AckExport` operationId).
+	AckExportWithResponse(ctx context.Context, export ExportPath, body AckExportJSONRequestBody, reqEditors ...RequestEditorFn) (*AckExportResponse, error)
+
+	// ReadExportWithResponse What follows the export's position, the oldest first. It moves on only by what is acknowledged.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /exports/{export}/next (the `ReadExport` operationId).
+	ReadExportWithResponse(ctx context.Context, export ExportPath, params *ReadExportParams, reqEditors ...RequestEditorFn) (*ReadExportResponse, error)
+
 	// ListFactoriesWithResponse The factories with their agents, by name; dead ones too.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -11762,6 +13399,111 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /jobs/{job}/unblock (the `UnblockJob` operationId).
 	UnblockJobWithResponse(ctx context.Context, job JobPath, body UnblockJobJSONRequestBody, reqEditors ...RequestEditorFn) (*UnblockJobResponse, error)
+
+	// ReadMessagesWithResponse Hands out what is in the caller's inbox and was not acknowledged, the oldest first, and waits for the first message where there is none. With `Accept: text/event-stream` it goes on for as long as the reader stays.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /messages (the `ReadMessages` operationId).
+	ReadMessagesWithResponse(ctx context.Context, params *ReadMessagesParams, reqEditors ...RequestEditorFn) (*ReadMessagesResponse, error)
+
+	// SendMessageWithBodyWithResponse Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /messages (the `SendMessage` operationId).
+	SendMessageWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendMessageResponse, error)
+
+	// SendMessageWithResponse Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /messages (the `SendMessage` operationId).
+	SendMessageWithResponse(ctx context.Context, body SendMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*SendMessageResponse, error)
+
+	// AckMessagesWithBodyWithResponse Takes messages out of the caller's inbox, all that it was handed up to a position or single ones.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /messages/ack (the `AckMessages` operationId).
+	AckMessagesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AckMessagesResponse, error)
+
+	// AckMessagesWithResponse Takes messages out of the caller's inbox, all that it was handed up to a position or single ones.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /messages/ack (the `AckMessages` operationId).
+	AckMessagesWithResponse(ctx context.Context, body AckMessagesJSONRequestBody, reqEditors ...RequestEditorFn) (*AckMessagesResponse, error)
+
+	// SendMessagesWithBodyWithResponse Sends up to 500 messages, all or none.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /messages/batch (the `SendMessages` operationId).
+	SendMessagesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendMessagesResponse, error)
+
+	// SendMessagesWithResponse Sends up to 500 messages, all or none.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /messages/batch (the `SendMessages` operationId).
+	SendMessagesWithResponse(ctx context.Context, body SendMessagesJSONRequestBody, reqEditors ...RequestEditorFn) (*SendMessagesResponse, error)
+
+	// ListDeadLettersWithResponse Messages that an inbox gave up, the newest first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /messages/dead (the `ListDeadLetters` operationId).
+	ListDeadLettersWithResponse(ctx context.Context, params *ListDeadLettersParams, reqEditors ...RequestEditorFn) (*ListDeadLettersResponse, error)
+
+	// DiscardDeadLetterWithResponse Removes a dead letter; the message stays in its thread.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /messages/dead/{message}/discard (the `DiscardDeadLetter` operationId).
+	DiscardDeadLetterWithResponse(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*DiscardDeadLetterResponse, error)
+
+	// RedriveDeadLetterWithResponse Lets a dead letter be handed out again, as if for the first time.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /messages/dead/{message}/redrive (the `RedriveDeadLetter` operationId).
+	RedriveDeadLetterWithResponse(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*RedriveDeadLetterResponse, error)
+
+	// NackMessageWithBodyWithResponse Says that a message could not be processed. It is handed out again later; after the fifth time it is a dead letter.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /messages/nack (the `NackMessage` operationId).
+	NackMessageWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*NackMessageResponse, error)
+
+	// NackMessageWithResponse Says that a message could not be processed. It is handed out again later; after the fifth time it is a dead letter.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /messages/nack (the `NackMessage` operationId).
+	NackMessageWithResponse(ctx context.Context, body NackMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*NackMessageResponse, error)
+
+	// SearchMessagesWithResponse Messages by their words, the best of the newest first. Words in quotes stand together; the last one may be the beginning of a word.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /messages/search (the `SearchMessages` operationId).
+	SearchMessagesWithResponse(ctx context.Context, params *SearchMessagesParams, reqEditors ...RequestEditorFn) (*SearchMessagesResponse, error)
+
+	// ReadThreadWithResponse A thread, the oldest message first. That of a job has the job's key.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /messages/threads/{thread} (the `ReadThread` operationId).
+	ReadThreadWithResponse(ctx context.Context, thread string, params *ReadThreadParams, reqEditors ...RequestEditorFn) (*ReadThreadResponse, error)
+
+	// GetMessageWithResponse One message. An agent reads what it sent and what was for it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /messages/{message} (the `GetMessage` operationId).
+	GetMessageWithResponse(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*GetMessageResponse, error)
 
 	// ListPricesWithResponse What tokens cost. The workspace's own prices win over the built-in list, and of those that match the one with the longest name.
 	//
@@ -13200,6 +14942,230 @@ func (r StreamEventsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r StreamEventsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListExportsResponseDefaultHeaders the declared response headers of an HTTP default response for ListExports
+type ListExportsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListExportsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ExportList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListExportsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListExportsResponse) GetJSON200() *ExportList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListExportsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListExportsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListExportsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListExportsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListExportsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateExportResponseDefaultHeaders the declared response headers of an HTTP default response for CreateExport
+type CreateExportResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type CreateExportResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Export
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreateExportResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CreateExportResponse) GetJSON200() *Export {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateExportResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateExportResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateExportResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateExportResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateExportResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// AckExportResponseDefaultHeaders the declared response headers of an HTTP default response for AckExport
+type AckExportResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type AckExportResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Export
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *AckExportResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AckExportResponse) GetJSON200() *Export {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AckExportResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AckExportResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AckExportResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AckExportResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AckExportResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ReadExportResponseDefaultHeaders the declared response headers of an HTTP default response for ReadExport
+type ReadExportResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ReadExportResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ExportPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ReadExportResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReadExportResponse) GetJSON200() *ExportPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReadExportResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReadExportResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReadExportResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReadExportResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReadExportResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -15881,6 +17847,615 @@ func (r UnblockJobResponse) ContentType() string {
 	return ""
 }
 
+// ReadMessagesResponseDefaultHeaders the declared response headers of an HTTP default response for ReadMessages
+type ReadMessagesResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ReadMessagesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Inbox
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ReadMessagesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReadMessagesResponse) GetJSON200() *Inbox {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReadMessagesResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReadMessagesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReadMessagesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReadMessagesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReadMessagesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// SendMessageResponseDefaultHeaders the declared response headers of an HTTP default response for SendMessage
+type SendMessageResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type SendMessageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Message
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Message
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *SendMessageResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SendMessageResponse) GetJSON200() *Message {
+	return r.JSON200
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r SendMessageResponse) GetJSON201() *Message {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SendMessageResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SendMessageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SendMessageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SendMessageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SendMessageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// AckMessagesResponseDefaultHeaders the declared response headers of an HTTP default response for AckMessages
+type AckMessagesResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type AckMessagesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MessagesAcked
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *AckMessagesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AckMessagesResponse) GetJSON200() *MessagesAcked {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AckMessagesResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AckMessagesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AckMessagesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AckMessagesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AckMessagesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// SendMessagesResponseDefaultHeaders the declared response headers of an HTTP default response for SendMessages
+type SendMessagesResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type SendMessagesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MessageList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *SendMessagesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SendMessagesResponse) GetJSON200() *MessageList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SendMessagesResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SendMessagesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SendMessagesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SendMessagesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SendMessagesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListDeadLettersResponseDefaultHeaders the declared response headers of an HTTP default response for ListDeadLetters
+type ListDeadLettersResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListDeadLettersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DeadLetterList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListDeadLettersResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListDeadLettersResponse) GetJSON200() *DeadLetterList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListDeadLettersResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListDeadLettersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListDeadLettersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListDeadLettersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListDeadLettersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DiscardDeadLetterResponseDefaultHeaders the declared response headers of an HTTP default response for DiscardDeadLetter
+type DiscardDeadLetterResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type DiscardDeadLetterResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DiscardDeadLetterResponseDefaultHeaders
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DiscardDeadLetterResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DiscardDeadLetterResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DiscardDeadLetterResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DiscardDeadLetterResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DiscardDeadLetterResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RedriveDeadLetterResponseDefaultHeaders the declared response headers of an HTTP default response for RedriveDeadLetter
+type RedriveDeadLetterResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type RedriveDeadLetterResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RedriveDeadLetterResponseDefaultHeaders
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RedriveDeadLetterResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RedriveDeadLetterResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RedriveDeadLetterResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RedriveDeadLetterResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RedriveDeadLetterResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// NackMessageResponseDefaultHeaders the declared response headers of an HTTP default response for NackMessage
+type NackMessageResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type NackMessageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MessageNacked
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *NackMessageResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r NackMessageResponse) GetJSON200() *MessageNacked {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r NackMessageResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r NackMessageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r NackMessageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r NackMessageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r NackMessageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// SearchMessagesResponseDefaultHeaders the declared response headers of an HTTP default response for SearchMessages
+type SearchMessagesResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type SearchMessagesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *FoundMessages
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *SearchMessagesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SearchMessagesResponse) GetJSON200() *FoundMessages {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SearchMessagesResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SearchMessagesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SearchMessagesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SearchMessagesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SearchMessagesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ReadThreadResponseDefaultHeaders the declared response headers of an HTTP default response for ReadThread
+type ReadThreadResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ReadThreadResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MessageList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ReadThreadResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReadThreadResponse) GetJSON200() *MessageList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReadThreadResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReadThreadResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReadThreadResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReadThreadResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReadThreadResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetMessageResponseDefaultHeaders the declared response headers of an HTTP default response for GetMessage
+type GetMessageResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type GetMessageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Message
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetMessageResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetMessageResponse) GetJSON200() *Message {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetMessageResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetMessageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetMessageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetMessageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetMessageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListPricesResponseDefaultHeaders the declared response headers of an HTTP default response for ListPrices
 type ListPricesResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -16982,6 +19557,84 @@ func (c *ClientWithResponses) StreamEventsWithResponse(ctx context.Context, para
 	return ParseStreamEventsResponse(rsp)
 }
 
+// ListExportsWithResponse The exports, by name, each with its position.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /exports (the `ListExports` operationId).
+func (c *ClientWithResponses) ListExportsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListExportsResponse, error) {
+	rsp, err := c.ListExports(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListExportsResponse(rsp)
+}
+
+// CreateExportWithBodyWithResponse Makes an export, which begins with the oldest that is kept. The same name and source again are the same export.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /exports (the `CreateExport` operationId).
+func (c *ClientWithResponses) CreateExportWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateExportResponse, error) {
+	rsp, err := c.CreateExportWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateExportResponse(rsp)
+}
+
+// CreateExportWithResponse Makes an export, which begins with the oldest that is kept. The same name and source again are the same export.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /exports (the `CreateExport` operationId).
+func (c *ClientWithResponses) CreateExportWithResponse(ctx context.Context, body CreateExportJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateExportResponse, error) {
+	rsp, err := c.CreateExport(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateExportResponse(rsp)
+}
+
+// AckExportWithBodyWithResponse Moves an export's position on; an older one does nothing.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /exports/{export}/ack (the `AckExport` operationId).
+func (c *ClientWithResponses) AckExportWithBodyWithResponse(ctx context.Context, export ExportPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AckExportResponse, error) {
+	rsp, err := c.AckExportWithBody(ctx, export, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAckExportResponse(rsp)
+}
+
+// AckExportWithResponse Moves an export's position on; an older one does nothing.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /exports/{export}/ack (the `AckExport` operationId).
+func (c *ClientWithResponses) AckExportWithResponse(ctx context.Context, export ExportPath, body AckExportJSONRequestBody, reqEditors ...RequestEditorFn) (*AckExportResponse, error) {
+	rsp, err := c.AckExport(ctx, export, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAckExportResponse(rsp)
+}
+
+// ReadExportWithResponse What follows the export's position, the oldest first. It moves on only by what is acknowledged.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /exports/{export}/next (the `ReadExport` operationId).
+func (c *ClientWithResponses) ReadExportWithResponse(ctx context.Context, export ExportPath, params *ReadExportParams, reqEditors ...RequestEditorFn) (*ReadExportResponse, error) {
+	rsp, err := c.ReadExport(ctx, export, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReadExportResponse(rsp)
+}
+
 // ListFactoriesWithResponse The factories with their agents, by name; dead ones too.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -17997,6 +20650,201 @@ func (c *ClientWithResponses) UnblockJobWithResponse(ctx context.Context, job Jo
 		return nil, err
 	}
 	return ParseUnblockJobResponse(rsp)
+}
+
+// ReadMessagesWithResponse Hands out what is in the caller's inbox and was not acknowledged, the oldest first, and waits for the first message where there is none. With `Accept: text/event-stream` it goes on for as long as the reader stays.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /messages (the `ReadMessages` operationId).
+func (c *ClientWithResponses) ReadMessagesWithResponse(ctx context.Context, params *ReadMessagesParams, reqEditors ...RequestEditorFn) (*ReadMessagesResponse, error) {
+	rsp, err := c.ReadMessages(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReadMessagesResponse(rsp)
+}
+
+// SendMessageWithBodyWithResponse Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /messages (the `SendMessage` operationId).
+func (c *ClientWithResponses) SendMessageWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendMessageResponse, error) {
+	rsp, err := c.SendMessageWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSendMessageResponse(rsp)
+}
+
+// SendMessageWithResponse Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /messages (the `SendMessage` operationId).
+func (c *ClientWithResponses) SendMessageWithResponse(ctx context.Context, body SendMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*SendMessageResponse, error) {
+	rsp, err := c.SendMessage(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSendMessageResponse(rsp)
+}
+
+// AckMessagesWithBodyWithResponse Takes messages out of the caller's inbox, all that it was handed up to a position or single ones.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /messages/ack (the `AckMessages` operationId).
+func (c *ClientWithResponses) AckMessagesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AckMessagesResponse, error) {
+	rsp, err := c.AckMessagesWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAckMessagesResponse(rsp)
+}
+
+// AckMessagesWithResponse Takes messages out of the caller's inbox, all that it was handed up to a position or single ones.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /messages/ack (the `AckMessages` operationId).
+func (c *ClientWithResponses) AckMessagesWithResponse(ctx context.Context, body AckMessagesJSONRequestBody, reqEditors ...RequestEditorFn) (*AckMessagesResponse, error) {
+	rsp, err := c.AckMessages(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAckMessagesResponse(rsp)
+}
+
+// SendMessagesWithBodyWithResponse Sends up to 500 messages, all or none.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /messages/batch (the `SendMessages` operationId).
+func (c *ClientWithResponses) SendMessagesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendMessagesResponse, error) {
+	rsp, err := c.SendMessagesWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSendMessagesResponse(rsp)
+}
+
+// SendMessagesWithResponse Sends up to 500 messages, all or none.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /messages/batch (the `SendMessages` operationId).
+func (c *ClientWithResponses) SendMessagesWithResponse(ctx context.Context, body SendMessagesJSONRequestBody, reqEditors ...RequestEditorFn) (*SendMessagesResponse, error) {
+	rsp, err := c.SendMessages(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSendMessagesResponse(rsp)
+}
+
+// ListDeadLettersWithResponse Messages that an inbox gave up, the newest first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /messages/dead (the `ListDeadLetters` operationId).
+func (c *ClientWithResponses) ListDeadLettersWithResponse(ctx context.Context, params *ListDeadLettersParams, reqEditors ...RequestEditorFn) (*ListDeadLettersResponse, error) {
+	rsp, err := c.ListDeadLetters(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListDeadLettersResponse(rsp)
+}
+
+// DiscardDeadLetterWithResponse Removes a dead letter; the message stays in its thread.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /messages/dead/{message}/discard (the `DiscardDeadLetter` operationId).
+func (c *ClientWithResponses) DiscardDeadLetterWithResponse(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*DiscardDeadLetterResponse, error) {
+	rsp, err := c.DiscardDeadLetter(ctx, message, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDiscardDeadLetterResponse(rsp)
+}
+
+// RedriveDeadLetterWithResponse Lets a dead letter be handed out again, as if for the first time.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /messages/dead/{message}/redrive (the `RedriveDeadLetter` operationId).
+func (c *ClientWithResponses) RedriveDeadLetterWithResponse(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*RedriveDeadLetterResponse, error) {
+	rsp, err := c.RedriveDeadLetter(ctx, message, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRedriveDeadLetterResponse(rsp)
+}
+
+// NackMessageWithBodyWithResponse Says that a message could not be processed. It is handed out again later; after the fifth time it is a dead letter.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /messages/nack (the `NackMessage` operationId).
+func (c *ClientWithResponses) NackMessageWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*NackMessageResponse, error) {
+	rsp, err := c.NackMessageWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseNackMessageResponse(rsp)
+}
+
+// NackMessageWithResponse Says that a message could not be processed. It is handed out again later; after the fifth time it is a dead letter.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /messages/nack (the `NackMessage` operationId).
+func (c *ClientWithResponses) NackMessageWithResponse(ctx context.Context, body NackMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*NackMessageResponse, error) {
+	rsp, err := c.NackMessage(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseNackMessageResponse(rsp)
+}
+
+// SearchMessagesWithResponse Messages by their words, the best of the newest first. Words in quotes stand together; the last one may be the beginning of a word.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /messages/search (the `SearchMessages` operationId).
+func (c *ClientWithResponses) SearchMessagesWithResponse(ctx context.Context, params *SearchMessagesParams, reqEditors ...RequestEditorFn) (*SearchMessagesResponse, error) {
+	rsp, err := c.SearchMessages(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSearchMessagesResponse(rsp)
+}
+
+// ReadThreadWithResponse A thread, the oldest message first. That of a job has the job's key.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /messages/threads/{thread} (the `ReadThread` operationId).
+func (c *ClientWithResponses) ReadThreadWithResponse(ctx context.Context, thread string, params *ReadThreadParams, reqEditors ...RequestEditorFn) (*ReadThreadResponse, error) {
+	rsp, err := c.ReadThread(ctx, thread, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReadThreadResponse(rsp)
+}
+
+// GetMessageWithResponse One message. An agent reads what it sent and what was for it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /messages/{message} (the `GetMessage` operationId).
+func (c *ClientWithResponses) GetMessageWithResponse(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*GetMessageResponse, error) {
+	rsp, err := c.GetMessage(ctx, message, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetMessageResponse(rsp)
 }
 
 // ListPricesWithResponse What tokens cost. The workspace's own prices win over the built-in list, and of those that match the one with the longest name.
@@ -19448,6 +22296,218 @@ func ParseStreamEventsResponse(rsp *http.Response) (*StreamEventsResponse, error
 	switch {
 	case true:
 		var headers StreamEventsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListExportsResponse parses an HTTP response from a ListExportsWithResponse call
+func ParseListExportsResponse(rsp *http.Response) (*ListExportsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListExportsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ExportList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListExportsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateExportResponse parses an HTTP response from a CreateExportWithResponse call
+func ParseCreateExportResponse(rsp *http.Response) (*CreateExportResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateExportResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Export
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers CreateExportResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseAckExportResponse parses an HTTP response from a AckExportWithResponse call
+func ParseAckExportResponse(rsp *http.Response) (*AckExportResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AckExportResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Export
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers AckExportResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReadExportResponse parses an HTTP response from a ReadExportWithResponse call
+func ParseReadExportResponse(rsp *http.Response) (*ReadExportResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReadExportResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ExportPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ReadExportResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -22018,6 +25078,591 @@ func ParseUnblockJobResponse(rsp *http.Response) (*UnblockJobResponse, error) {
 	switch {
 	case true:
 		var headers UnblockJobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReadMessagesResponse parses an HTTP response from a ReadMessagesWithResponse call
+func ParseReadMessagesResponse(rsp *http.Response) (*ReadMessagesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReadMessagesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Inbox
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	case rsp.StatusCode == 200:
+		// Content-type (text/event-stream) unsupported
+
+	}
+
+	switch {
+	case true:
+		var headers ReadMessagesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseSendMessageResponse parses an HTTP response from a SendMessageWithResponse call
+func ParseSendMessageResponse(rsp *http.Response) (*SendMessageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SendMessageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Message
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Message
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers SendMessageResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseAckMessagesResponse parses an HTTP response from a AckMessagesWithResponse call
+func ParseAckMessagesResponse(rsp *http.Response) (*AckMessagesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AckMessagesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MessagesAcked
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers AckMessagesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseSendMessagesResponse parses an HTTP response from a SendMessagesWithResponse call
+func ParseSendMessagesResponse(rsp *http.Response) (*SendMessagesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SendMessagesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MessageList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers SendMessagesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListDeadLettersResponse parses an HTTP response from a ListDeadLettersWithResponse call
+func ParseListDeadLettersResponse(rsp *http.Response) (*ListDeadLettersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListDeadLettersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DeadLetterList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListDeadLettersResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDiscardDeadLetterResponse parses an HTTP response from a DiscardDeadLetterWithResponse call
+func ParseDiscardDeadLetterResponse(rsp *http.Response) (*DiscardDeadLetterResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DiscardDeadLetterResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DiscardDeadLetterResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRedriveDeadLetterResponse parses an HTTP response from a RedriveDeadLetterWithResponse call
+func ParseRedriveDeadLetterResponse(rsp *http.Response) (*RedriveDeadLetterResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RedriveDeadLetterResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers RedriveDeadLetterResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseNackMessageResponse parses an HTTP response from a NackMessageWithResponse call
+func ParseNackMessageResponse(rsp *http.Response) (*NackMessageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &NackMessageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MessageNacked
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers NackMessageResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseSearchMessagesResponse parses an HTTP response from a SearchMessagesWithResponse call
+func ParseSearchMessagesResponse(rsp *http.Response) (*SearchMessagesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SearchMessagesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest FoundMessages
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers SearchMessagesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReadThreadResponse parses an HTTP response from a ReadThreadWithResponse call
+func ParseReadThreadResponse(rsp *http.Response) (*ReadThreadResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReadThreadResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MessageList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ReadThreadResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetMessageResponse parses an HTTP response from a GetMessageWithResponse call
+func ParseGetMessageResponse(rsp *http.Response) (*GetMessageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetMessageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Message
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetMessageResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -22,6 +22,7 @@ type accessToken struct {
 	needsFactor              bool
 	revoked, expired, oldUse bool
 	maySubmit                bool
+	roles                    []string
 }
 
 // Bearer says who holds a token: a person's, an enrolment token or an agent's
@@ -94,6 +95,7 @@ func (s *Service) tokenPrincipal(ctx context.Context, t accessToken) (tenancy.Pr
 		Token:     t.id,
 		Scope:     t.scope,
 		MaySubmit: t.maySubmit,
+		Roles:     t.roles,
 	}
 	if who.Kind == tenancy.KindPerson {
 		who.Account, who.Role, who.Name = t.account, t.role, t.owner

@@ -24,5 +24,8 @@ func appendTx(ctx context.Context, tx db.Tx, who tenancy.Principal, kind eventlo
 	if t.MaySubmit {
 		said["may_submit"] = true
 	}
+	if t.Kind == tenancy.KindEnrolment {
+		said["roles"] = t.Roles
+	}
 	return eventlog.RecordTx(ctx, tx, who, kind, said)
 }

@@ -75,6 +75,14 @@ func (s *Service) validateToken(in NewToken) error {
 	if in.Kind == tenancy.KindPerson && in.MaySubmit {
 		p.Add("may_submit", "Only agents of enrolment tokens are given it.")
 	}
+	if len(in.Roles) > tenancy.MaxAgentRoles {
+		p.Add("roles", "It must have at most %d entries.", tenancy.MaxAgentRoles)
+	}
+	for i, name := range in.Roles {
+		if !tenancy.IsAgentRole(name) {
+			p.Add("roles", "Entry %d must be worker, orchestrator, reviewer or custom:<name>.", i+1)
+		}
+	}
 	if len(in.Products) > MaxScope {
 		p.Add("products", "It must have at most %d entries.", MaxScope)
 	}
@@ -126,6 +134,6 @@ func IssueTx(ctx context.Context, tx db.Tx, who, by tenancy.Principal, in NewTok
 		return "", fault.New(fault.AlreadyExists, "This form has made its token already. It was shown then and cannot be shown again.")
 	}
 	t := Token{Kind: in.Kind, Name: in.Name, Hint: secrets.Hint(plain),
-		Scope: tenancy.Scope{Products: in.Products, Capabilities: in.Capabilities, Factory: in.Factory}, MaySubmit: in.MaySubmit}
+		Scope: tenancy.Scope{Products: in.Products, Capabilities: in.Capabilities, Factory: in.Factory}, MaySubmit: in.MaySubmit, Roles: in.Roles}
 	return plain, appendTx(ctx, tx, by, eventlog.TokenIssued, t)
 }

@@ -25,6 +25,7 @@ func tokenByHashTx(ctx context.Context, tx db.Tx, hash []byte) (accessToken, boo
 		name:      row.Name,
 		scope:     tenancy.Scope{Products: row.Products, Capabilities: row.Capabilities, Factory: row.Factory},
 		maySubmit: row.MaySubmit,
+		roles:     row.Roles,
 		revoked:   row.Revoked,
 		expired:   row.Expired,
 		oldUse:    row.UseIsOld,
@@ -53,6 +54,7 @@ func insertTokenTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in NewT
 		Capabilities: append([]string{}, in.Capabilities...),
 		Factory:      in.Factory,
 		MaySubmit:    in.MaySubmit,
+		Roles:        append([]string{}, in.Roles...),
 		CreatedBy:    who.Name,
 		ExpiresAt:    in.ExpiresAt,
 		FormKey:      in.FormKey,
@@ -81,7 +83,7 @@ func listTokensTx(ctx context.Context, tx db.Tx, who tenancy.Principal, enrolmen
 			ID: row.ID, Kind: tenancy.Kind(row.Kind), Name: row.Name, Hint: row.Hint,
 			Scope:     tenancy.Scope{Products: row.Products, Capabilities: row.Capabilities, Factory: row.Factory},
 			CreatedBy: row.CreatedBy, CreatedAt: row.CreatedAt, ExpiresAt: row.ExpiresAt, LastUsedAt: row.LastUsedAt,
-			MaySubmit: row.MaySubmit, Agents: int(row.Agents), Now: row.Now, State: Live,
+			MaySubmit: row.MaySubmit, Roles: row.Roles, Agents: int(row.Agents), Now: row.Now, State: Live,
 		}
 		switch {
 		case row.RevokedAt != nil:
@@ -123,7 +125,7 @@ func revokeTokenTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.
 		return Token{}, false, false, err
 	}
 	t = Token{ID: id, Kind: tenancy.Kind(row.Kind), Name: row.Name, Hint: row.Hint,
-		Scope: tenancy.Scope{Products: row.Products, Capabilities: row.Capabilities, Factory: row.Factory}, MaySubmit: row.MaySubmit}
+		Scope: tenancy.Scope{Products: row.Products, Capabilities: row.Capabilities, Factory: row.Factory}, MaySubmit: row.MaySubmit, Roles: row.Roles}
 	if t.Kind == tenancy.KindEnrolment && !row.Before {
 		err = putRevocationTx(ctx, tx, who.Workspace, id, EndedRevoked, 0)
 	}

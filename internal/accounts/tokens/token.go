@@ -42,6 +42,8 @@ type NewToken struct {
 	Factory      string
 	// MaySubmit lets the agents of an enrolment token create jobs.
 	MaySubmit bool
+	// Roles are those that the agents of an enrolment token may have; none is worker.
+	Roles []string
 	// ExpiresAt is in the future, or nil for a token without an end.
 	ExpiresAt *time.Time
 	// FormKey is random and the same where the same form is sent again: it makes
@@ -67,6 +69,7 @@ type Token struct {
 	Hint       string // its first characters
 	Scope      tenancy.Scope
 	MaySubmit  bool
+	Roles      []string
 	CreatedBy  string
 	CreatedAt  time.Time
 	ExpiresAt  *time.Time

@@ -39,6 +39,9 @@ func (s *Service) Register(ctx context.Context, who tenancy.Principal, in fleet.
 	if err := in.Check(who.Scope); err != nil {
 		return Registered{}, err
 	}
+	if err := in.CheckRoles(who.Roles); err != nil {
+		return Registered{}, err
+	}
 	r := &registering{ctx: ctx, who: who, in: in, jobs: s.jobs}
 	if err := s.db.InWorkspace(ctx, who.Workspace, r.run); err != nil {
 		return Registered{}, err

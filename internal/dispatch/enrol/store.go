@@ -155,7 +155,7 @@ func saveAgent(ctx context.Context, tx db.Tx, who tenancy.Principal, id, factory
 			fleet.ProviderOf(in.Model)),
 		Capabilities: orEmpty(in.Capabilities), MaxConcurrentJobs: int32(in.MaxConcurrentJobs), //nolint:gosec // 1..100
 		HeartbeatIntervalSeconds: int32(in.HeartbeatIntervalSeconds), BootID: in.BootID, //nolint:gosec // 1..3600
-		Products: orEmpty(who.Scope.Products), EndsTokens: endsTokens, EnrolmentID: enrolmentOf(who),
+		Products: orEmpty(who.Scope.Products), EndsTokens: endsTokens, EnrolmentID: enrolmentOf(who), Roles: orEmpty(in.Roles),
 	}
 	if in.StaleAfterSeconds != nil {
 		after := int32(*in.StaleAfterSeconds) //nolint:gosec // 1..86400

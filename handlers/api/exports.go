@@ -1,0 +1,64 @@
+package api
+
+import (
+	"context"
+
+	"fleetboard/internal/bus"
+	"fleetboard/internal/tenancy"
+)
+
+// exportHandlers answer the calls about exports.
+type exportHandlers struct{ exports exporter }
+
+type exporter interface {
+	Exports(ctx context.Context, who tenancy.Principal) ([]bus.Export, error)
+	CreateExport(ctx context.Context, who tenancy.Principal, name string, source bus.Source) (bus.Export, error)
+	Next(ctx context.Context, who tenancy.Principal, name, after string, limit int) ([]bus.Line, error)
+	AckExport(ctx context.Context, who tenancy.Principal, name, position string) (bus.Export, error)
+}
+
+// ListExports lists the exports.
+func (s *exportHandlers) ListExports(ctx context.Context, _ ListExportsRequestObject) (ListExportsResponseObject, error) {
+	list, err := s.exports.Exports(ctx, whoOf(ctx))
+	return ListExports200JSONResponse{Items: models(list, exportModel)}, err
+}
+
+// CreateExport makes an export.
+func (s *exportHandlers) CreateExport(ctx context.Context, r CreateExportRequestObject) (CreateExportResponseObject, error) {
+	e, err := s.exports.CreateExport(ctx, whoOf(ctx), r.Body.Name, bus.Source(r.Body.Source))
+	return CreateExport200JSONResponse(exportModel(e)), err
+}
+
+// ReadExport reads what follows an export's position.
+func (s *exportHandlers) ReadExport(ctx context.Context, r ReadExportRequestObject) (ReadExportResponseObject, error) {
+	lines, err := s.exports.Next(ctx, whoOf(ctx), r.Export, value(r.Params.After), limit(r.Params.Limit))
+	page := ReadExport200JSONResponse{Items: models(lines, exportLineModel), Position: value(r.Params.After)}
+	if n := len(lines); n > 0 {
+		page.Position = lines[n-1].Position
+	}
+	return page, err
+}
+
+// AckExport moves an export's position on.
+func (s *exportHandlers) AckExport(ctx context.Context, r AckExportRequestObject) (AckExportResponseObject, error) {
+	e, err := s.exports.AckExport(ctx, whoOf(ctx), r.Export, r.Body.Position)
+	return AckExport200JSONResponse(exportModel(e)), err
+}
+
+func exportModel(e bus.Export) Export {
+	return Export{Name: e.Name, Source: ExportSource(e.Source), Position: e.Position, CreatedBy: e.CreatedBy, CreatedAt: e.CreatedAt.UTC(),
+		AckedAt: utcOrNil(e.AckedAt)}
+}
+
+func exportLineModel(l bus.Line) ExportLine {
+	out := ExportLine{Position: l.Position}
+	if l.Message != nil {
+		m := messageModel(*l.Message)
+		out.Message = &m
+	}
+	if l.Event != nil {
+		e := eventModel(*l.Event, l.Event.JobKey)
+		out.Event = &e
+	}
+	return out
+}

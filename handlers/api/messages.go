@@ -1,0 +1,164 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"fleetboard/internal/bus"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// messageHandlers answer the calls about messages.
+type messageHandlers struct {
+	bus    messageBus
+	done   <-chan struct{}
+	tokens Bearers
+}
+
+type messageBus interface {
+	Publish(ctx context.Context, who tenancy.Principal, list ...bus.Draft) ([]bus.Sent, error)
+	Read(ctx context.Context, who tenancy.Principal, in bus.Query) (bus.Inbox, error)
+	AckUpTo(ctx context.Context, who tenancy.Principal, seq int64) (int64, error)
+	Ack(ctx context.Context, who tenancy.Principal, seqs []int64) (int64, error)
+	Nack(ctx context.Context, who tenancy.Principal, seq int64, reason string, retry time.Duration) (bool, error)
+	Get(ctx context.Context, who tenancy.Principal, id ids.ID) (bus.Message, error)
+	Thread(ctx context.Context, who tenancy.Principal, name string, after int64, limit int) ([]bus.Message, error)
+	Search(ctx context.Context, who tenancy.Principal, words string, f bus.Filter, limit int) ([]bus.Found, error)
+	DeadLetters(ctx context.Context, who tenancy.Principal, before int64, limit int) ([]bus.DeadLetter, error)
+	Redrive(ctx context.Context, who tenancy.Principal, id ids.ID) error
+	Discard(ctx context.Context, who tenancy.Principal, id ids.ID) error
+}
+
+// SendMessage sends one message.
+func (s *messageHandlers) SendMessage(ctx context.Context, r SendMessageRequestObject) (SendMessageResponseObject, error) {
+	draft, err := draftOf(*r.Body)
+	if err != nil {
+		return nil, err
+	}
+	sent, err := s.bus.Publish(ctx, whoOf(ctx), draft)
+	if err != nil {
+		return nil, err
+	}
+	if !sent[0].New {
+		return SendMessage200JSONResponse(messageModel(sent[0].Message)), nil
+	}
+	return SendMessage201JSONResponse(messageModel(sent[0].Message)), nil
+}
+
+// SendMessages sends several messages, all or none.
+func (s *messageHandlers) SendMessages(ctx context.Context, r SendMessagesRequestObject) (SendMessagesResponseObject, error) {
+	drafts := make([]bus.Draft, 0, len(r.Body.Messages))
+	for i, in := range r.Body.Messages {
+		draft, err := draftOf(in)
+		if err != nil {
+			return nil, bus.InBatch(err, i, len(r.Body.Messages))
+		}
+		drafts = append(drafts, draft)
+	}
+	sent, err := s.bus.Publish(ctx, whoOf(ctx), drafts...)
+	return SendMessages200JSONResponse{Items: models(sent, func(m bus.Sent) Message { return messageModel(m.Message) })}, err
+}
+
+// ReadMessages hands out what is in the caller's inbox, once or as a stream.
+func (s *messageHandlers) ReadMessages(ctx context.Context, r ReadMessagesRequestObject) (ReadMessagesResponseObject, error) {
+	p, who := r.Params, whoOf(ctx)
+	in := bus.Query{After: value(p.After), Wait: time.Duration(value(p.WaitSeconds)) * time.Second, Types: value(p.Types),
+		Limit: limit(p.Limit), Peek: value(p.Peek)}
+	if callOf(ctx).stream {
+		leave, err := openStream(who)
+		if err != nil {
+			return nil, err
+		}
+		return &messageStream{messageHandlers: s, ctx: ctx, who: who, query: in, leave: leave}, nil
+	}
+	got, err := s.bus.Read(ctx, who, in)
+	return ReadMessages200JSONResponse{Items: models(got.Messages, messageModel), NextAfter: got.Next}, err
+}
+
+// AckMessages takes messages out of the caller's inbox.
+func (s *messageHandlers) AckMessages(ctx context.Context, r AckMessagesRequestObject) (AckMessagesResponseObject, error) {
+	if (r.Body.Seq == nil) == (r.Body.Seqs == nil) {
+		return nil, fault.Invalid("seq", "There must be seq or seqs.")
+	}
+	var n int64
+	var err error
+	if r.Body.Seq != nil {
+		n, err = s.bus.AckUpTo(ctx, whoOf(ctx), *r.Body.Seq)
+	} else {
+		n, err = s.bus.Ack(ctx, whoOf(ctx), *r.Body.Seqs)
+	}
+	return AckMessages200JSONResponse{Acked: n}, err
+}
+
+// NackMessage gives a message back for later.
+func (s *messageHandlers) NackMessage(ctx context.Context, r NackMessageRequestObject) (NackMessageResponseObject, error) {
+	dead, err := s.bus.Nack(ctx, whoOf(ctx), r.Body.Seq, value(r.Body.Error), time.Duration(value(r.Body.RetryInSeconds))*time.Second)
+	return NackMessage200JSONResponse{Dead: dead}, err
+}
+
+// SearchMessages finds messages by their words.
+func (s *messageHandlers) SearchMessages(ctx context.Context, r SearchMessagesRequestObject) (SearchMessagesResponseObject, error) {
+	f := bus.Filter{From: value(r.Params.From), Job: value(r.Params.Job)}
+	if r.Params.Type != nil {
+		f.Types = []string{*r.Params.Type}
+	}
+	most := 20
+	if r.Params.Limit != nil {
+		most = *r.Params.Limit
+	}
+	found, err := s.bus.Search(ctx, whoOf(ctx), r.Params.Q, f, most)
+	return SearchMessages200JSONResponse{Items: models(found, func(f bus.Found) FoundMessage {
+		return FoundMessage{Message: messageModel(f.Message), Passage: f.Passage}
+	})}, err
+}
+
+// ReadThread reads a thread.
+func (s *messageHandlers) ReadThread(ctx context.Context, r ReadThreadRequestObject) (ReadThreadResponseObject, error) {
+	list, err := s.bus.Thread(ctx, whoOf(ctx), r.Thread, value(r.Params.After), limit(r.Params.Limit))
+	return ReadThread200JSONResponse{Items: models(list, messageModel)}, err
+}
+
+// GetMessage reads one message.
+func (s *messageHandlers) GetMessage(ctx context.Context, r GetMessageRequestObject) (GetMessageResponseObject, error) {
+	id, err := messageID(r.Message)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.bus.Get(ctx, whoOf(ctx), id)
+	return GetMessage200JSONResponse(messageModel(m)), err
+}
+
+// ListDeadLetters lists what inboxes gave up.
+func (s *messageHandlers) ListDeadLetters(ctx context.Context, r ListDeadLettersRequestObject) (ListDeadLettersResponseObject, error) {
+	list, err := s.bus.DeadLetters(ctx, whoOf(ctx), value(r.Params.Before), limit(r.Params.Limit))
+	return ListDeadLetters200JSONResponse{Items: models(list, deadLetterModel)}, err
+}
+
+// RedriveDeadLetter lets a dead letter be handed out again.
+func (s *messageHandlers) RedriveDeadLetter(ctx context.Context, r RedriveDeadLetterRequestObject) (RedriveDeadLetterResponseObject, error) {
+	id, err := messageID(r.Message)
+	if err != nil {
+		return nil, err
+	}
+	return RedriveDeadLetter204Response{}, s.bus.Redrive(ctx, whoOf(ctx), id)
+}
+
+// DiscardDeadLetter removes a dead letter.
+func (s *messageHandlers) DiscardDeadLetter(ctx context.Context, r DiscardDeadLetterRequestObject) (DiscardDeadLetterResponseObject, error) {
+	id, err := messageID(r.Message)
+	if err != nil {
+		return nil, err
+	}
+	return DiscardDeadLetter204Response{}, s.bus.Discard(ctx, whoOf(ctx), id)
+}
+
+// messageID reads the id of a message. NotFound for what is none.
+func messageID(text string) (ids.ID, error) {
+	id, ok := ids.Parse(text)
+	if !ok {
+		return ids.Nil, fault.New(fault.NotFound, "There is no such message in this workspace.")
+	}
+	return id, nil
+}

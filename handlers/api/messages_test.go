@@ -1,0 +1,202 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/handlers/api"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+)
+
+// hear reads an inbox until so many messages are there, and gives their texts.
+func (w *world) hear(token string, n int) (texts []string, last int64) {
+	w.t.Helper()
+	for after := int64(0); len(texts) < n; {
+		page := w.as(token, "GET", fmt.Sprintf("/messages?wait_seconds=50&after=%d", after), nil).want(200)
+		for i := range page.count("items") {
+			texts = append(texts, page.text("items", i, "payload", "text"))
+		}
+		after = page.number("next_after")
+		last = after
+	}
+	return texts, last
+}
+
+// A message is sent, heard, answered in its thread, found and acknowledged.
+func TestAgentsTalk(t *testing.T) {
+	w := newWorld(t)
+	ada, bob := w.agent("ada"), w.agent("bob")
+	id := ids.New().String()
+	said := object{"id": id, "type": "custom.question", "to": object{"agent": "bob"}, "payload": object{"text": "which parser?"}}
+	sent := w.as(ada, "POST", "/messages", said).want(201)
+	if again := w.as(ada, "POST", "/messages", said).want(200); again.number("seq") != sent.number("seq") {
+		t.Errorf("again %v, first %v", again, sent)
+	}
+	w.as(ada, "POST", "/messages", object{"id": id, "type": "custom.other", "to": object{"agent": "bob"}}).want(422).
+		refused(fault.IdempotencyKeyReused)
+	heard, last := w.hear(bob, 1)
+	if heard[0] != "which parser?" {
+		t.Errorf("heard %v", heard)
+	}
+	answers := w.as(bob, "POST", "/messages/batch", object{"messages": []object{
+		{"type": "custom.answer", "to": object{"agent": "ada"}, "in_reply_to": id, "payload": object{"text": "the second one"}},
+		{"type": "custom.note", "to": object{"role": "worker"}, "correlation_id": id, "payload": object{"text": "asked by ada"}}}}).want(200)
+	if answers.count("items") != 2 {
+		t.Errorf("sent %v", answers)
+	}
+	thread := w.as(ada, "GET", "/messages/threads/"+id, nil).want(200)
+	if thread.count("items") != 3 || thread.text("items", 1, "from", "name") != "bob" {
+		t.Errorf("thread %v", thread)
+	}
+	found := w.as(w.owner, "GET", "/messages/search?q=pars&from=ada", nil).want(200)
+	if found.count("items") != 1 || !strings.Contains(found.text("items", 0, "passage"), "\x02parser\x03") {
+		t.Errorf("found %v", found)
+	}
+	if w.as(bob, "GET", "/messages/"+id, nil).want(200).text("type") != "custom.question" {
+		t.Error("the message reads otherwise")
+	}
+	if n := w.as(bob, "POST", "/messages/ack", object{"seq": last}).want(200).number("acked"); n != 1 {
+		t.Errorf("%d acknowledged", n)
+	}
+	w.as(bob, "POST", "/messages/ack", object{}).want(422).refused(fault.Validation, "seq")
+	if n := w.as(bob, "POST", "/messages/ack", object{"seqs": []int64{last}}).want(200).number("acked"); n != 0 {
+		t.Errorf("%d acknowledged twice", n)
+	}
+}
+
+func TestWhatIsWrongWithAMessageIsNamed(t *testing.T) {
+	w := newWorld(t)
+	ada := w.agent("ada")
+	to := object{"agent": "ada"}
+	for field, body := range map[string]object{
+		"type":        {"type": "gossip", "to": to},
+		"to":          {"type": "custom.x", "to": object{"agent": "ada", "all": true}},
+		"to.agent":    {"type": "custom.x", "to": object{"agent": "nobody"}},
+		"to.role":     {"type": "custom.x", "to": object{"role": "king"}},
+		"to.factory":  {"type": "custom.x", "to": object{"factory": "nowhere"}},
+		"to.person":   {"type": "custom.x", "to": object{"person": "nobody@example.org"}},
+		"id":          {"type": "custom.x", "to": to, "id": strings.Repeat("x", 36)},
+		"in_reply_to": {"type": "custom.x", "to": to, "in_reply_to": ids.New().String()},
+		"job":         {"type": "custom.x", "to": to, "job": "FB-99"},
+		"payload":     {"type": "custom.x", "to": to, "payload": object{"text": strings.Repeat("x", 5000)}},
+		"blob":        {"type": "custom.x", "to": to, "blob": strings.Repeat("x", 64)},
+		"expires_at":  {"type": "custom.x", "to": to, "expires_at": "2020-01-02T03:04:05Z"},
+	} {
+		w.as(ada, "POST", "/messages", body).want(422).refused(fault.Validation, field)
+	}
+	w.as(ada, "POST", "/messages/batch", object{"messages": []object{{"type": "custom.x", "to": to}, {"type": "gossip", "to": to}}}).want(422).
+		refused(fault.Validation, "messages[1].type")
+	w.as(ada, "GET", "/messages/nothing", nil).want(404).refused(fault.NotFound)
+	w.as(ada, "POST", "/messages", object{"type": "custom.x", "to": object{"all": true}}).want(403).refused(fault.Forbidden)
+}
+
+// What cannot be processed becomes a dead letter, which people hand out again or remove.
+func TestDeadLettersAreDealtWith(t *testing.T) {
+	w := newWorld(t)
+	ada := w.agent("ada")
+	id := ids.New().String()
+	w.as(w.owner, "POST", "/messages", object{"id": id, "type": "custom.x", "to": object{"agent": "ada"}, "payload": object{"text": "poison"}}).want(201)
+	_, last := w.hear(ada, 1)
+	w.as(ada, "POST", "/messages/nack", object{"seq": 7}).want(404).refused(fault.NotFound)
+	dbfactory.Exec(t, w.db, "UPDATE message_delivery SET deliveries = 5")
+	if w.as(ada, "POST", "/messages/nack", object{"seq": last, "error": "no parser"}).want(200).at("dead") != true {
+		t.Error("it is not dead")
+	}
+	dead := w.as(w.owner, "GET", "/messages/dead", nil).want(200)
+	if dead.count("items") != 1 || dead.text("items", 0, "error") != "no parser" || dead.text("items", 0, "message", "id") != id {
+		t.Errorf("dead letters %v", dead)
+	}
+	w.as(w.owner, "POST", "/messages/dead/"+id+"/redrive", nil).want(204)
+	w.as(w.owner, "POST", "/messages/dead/"+id+"/discard", nil).want(404).refused(fault.NotFound)
+	w.hear(ada, 1)
+	dbfactory.Exec(t, w.db, "UPDATE message_delivery SET dead_at = now()")
+	w.as(w.owner, "POST", "/messages/dead/"+id+"/discard", nil).want(204)
+}
+
+// An export goes on from the position that was acknowledged last.
+func TestAnExportKeepsItsPosition(t *testing.T) {
+	w := newWorld(t)
+	ada := w.agent("ada")
+	for i := range 3 {
+		w.as(w.owner, "POST", "/messages", object{"type": "custom.x", "to": object{"agent": "ada"}, "payload": object{"text": fmt.Sprint(i)}}).want(201)
+	}
+	w.hear(ada, 3)
+	w.as(w.owner, "POST", "/exports", object{"name": "disk", "source": "messages"}).want(200)
+	w.as(w.owner, "POST", "/exports", object{"name": "disk", "source": "events"}).want(409).refused(fault.AlreadyExists)
+	first := w.as(w.owner, "GET", "/exports/disk/next?limit=2", nil).want(200)
+	if first.count("items") != 2 || first.text("items", 1, "message", "payload", "text") != "1" {
+		t.Errorf("first %v", first)
+	}
+	ahead := w.as(w.owner, "GET", "/exports/disk/next?after="+first.text("position"), nil).want(200)
+	if ahead.count("items") != 1 || ahead.text("items", 0, "message", "payload", "text") != "2" {
+		t.Errorf("ahead %v", ahead)
+	}
+	w.as(w.owner, "POST", "/exports/disk/ack", object{"position": first.text("position")}).want(200)
+	back := w.as(w.owner, "POST", "/exports/disk/ack", object{"position": "1"}).want(200)
+	if back.text("position") != first.text("position") {
+		t.Errorf("it went back to %v", back)
+	}
+	w.as(w.owner, "POST", "/exports/disk/ack", object{"position": "here"}).want(422).refused(fault.Validation, "position")
+	w.as(w.owner, "POST", "/exports", object{"name": "log", "source": "events"}).want(200)
+	if log := w.as(w.owner, "GET", "/exports/log/next?limit=1", nil).want(200); log.count("items") != 1 || log.text("items", 0, "event", "type") == "" {
+		t.Errorf("log %v", log)
+	}
+	if n := w.as(w.owner, "GET", "/exports", nil).want(200).count("items"); n != 2 {
+		t.Errorf("%d exports", n)
+	}
+	w.as(w.owner, "GET", "/exports/other/next", nil).want(404).refused(fault.NotFound)
+	w.as(ada, "GET", "/exports", nil).want(403).refused(fault.Forbidden)
+}
+
+// A reader that stays is sent each message as it comes, with its position.
+func TestAnInboxIsStreamed(t *testing.T) {
+	w := newWorld(t)
+	ada := w.agent("ada")
+	ctx, leave := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer leave()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+api.BasePath+"/messages", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+ada)
+	r.Header.Set("Accept", "text/event-stream")
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	sent := w.as(w.owner, "POST", "/messages", object{"type": "custom.x", "to": object{"agent": "ada"}, "payload": object{"text": "live"}}).want(201)
+	var got []string
+	for lines := bufio.NewScanner(response.Body); lines.Scan() && len(got) < 3; {
+		if line := lines.Text(); line != "" && line != ":" && !strings.HasPrefix(line, "retry") {
+			got = append(got, line)
+		}
+	}
+	if len(got) < 3 || got[0] != fmt.Sprintf("id: %d", sent.number("seq")) || got[1] != "event: custom.x" || !strings.Contains(got[2], `"live"`) {
+		t.Errorf("streamed %q", got)
+	}
+}
+
+// An agent has the roles that its enrolment token allows.
+func TestRolesAreThoseOfTheToken(t *testing.T) {
+	w := newWorld(t)
+	factory := object{"boot_id": "b", "factory": object{"name": "host", "seats": 1}}
+	plain := w.as(w.enrolment, "PUT", "/agents/ada", factory).want(200)
+	if roles := fmt.Sprint(plain.at("agent", "roles")); roles != "[worker]" {
+		t.Errorf("roles %s", roles)
+	}
+	boss := merge(factory, object{"roles": []string{"worker", "orchestrator"}})
+	w.as(w.enrolment, "PUT", "/agents/boss", boss).want(403).refused(fault.Forbidden)
+	w.as(w.enrolment, "PUT", "/agents/boss", merge(factory, object{"roles": []string{"king"}})).want(422).refused(fault.Validation, "roles[0]")
+	dbfactory.Exec(t, w.db, "UPDATE access_token SET roles = '{worker,orchestrator}'")
+	if roles := fmt.Sprint(w.as(w.enrolment, "PUT", "/agents/boss", boss).want(200).at("agent", "roles")); roles != "[worker orchestrator]" {
+		t.Errorf("roles %s", roles)
+	}
+}

@@ -1,0 +1,176 @@
+package bus
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// Source is what an export writes elsewhere.
+type Source string
+
+// What can be exported.
+const (
+	Messages Source = "messages"
+	Events   Source = "events"
+)
+
+// Export is a position of somebody who writes messages or events elsewhere.
+type Export struct {
+	Name      string
+	Source    Source
+	Position  string // up to where it was acknowledged, "" at the beginning
+	CreatedBy string
+	CreatedAt time.Time
+	AckedAt   *time.Time
+}
+
+// Line is a message or an event with its position.
+type Line struct {
+	Position string
+	Message  *Message
+	Event    *eventlog.Event
+}
+
+// MaxExports is how many exports a workspace has.
+const MaxExports = 100
+
+// Exports lists the exports of a workspace by name. They are for those who run the fleet.
+func (s *Service) Exports(ctx context.Context, who tenancy.Principal) (list []Export, err error) {
+	err = s.exporting(ctx, who, func(tx db.Tx) error {
+		list, err = exportsTx(ctx, tx, who.Workspace)
+		return err
+	})
+	return list, err
+}
+
+// CreateExport makes an export that begins with the oldest that is kept; the same name and
+// source again give the one that is there.
+//
+// Faults: Validation; AlreadyExists for a name that exports something else; TooMany.
+func (s *Service) CreateExport(ctx context.Context, who tenancy.Principal, name string, source Source) (e Export, err error) {
+	p := fault.Problems{}
+	p.Name("name", name, MaxExportName)
+	if name == "" {
+		p.Add("name", "It must be given.")
+	}
+	if err := p.Err(); err != nil {
+		return e, err
+	}
+	err = s.exporting(ctx, who, func(tx db.Tx) error {
+		e, err = createExportTx(ctx, tx, who, name, source)
+		return err
+	})
+	if err == nil && e.Source != source {
+		return e, fault.New(fault.AlreadyExists, "The export %s is one of %s.", name, e.Source)
+	}
+	return e, err
+}
+
+// MaxExportName bounds the name of an export, in characters.
+const MaxExportName = 64
+
+// Next reads what follows an export's position, or one behind it, the oldest first.
+//
+// Faults: NotFound; Validation for a position of which this server knows nothing.
+func (s *Service) Next(ctx context.Context, who tenancy.Principal, name, after string, limit int) (list []Line, err error) {
+	err = s.exporting(ctx, who, func(tx db.Tx) error {
+		e, err := exportTx(ctx, tx, who.Workspace, name, false)
+		if err != nil {
+			return err
+		}
+		at, err := e.place("after", e.Position)
+		if err != nil {
+			return err
+		}
+		if after != "" {
+			ahead, err := e.place("after", after)
+			if err != nil {
+				return err
+			}
+			if at.before(ahead) {
+				at = ahead
+			}
+		}
+		list, err = at.read(ctx, tx, who.Workspace, limit)
+		return err
+	})
+	return list, err
+}
+
+// AckExport moves an export's position on. One that does not lie behind its own does
+// nothing.
+func (s *Service) AckExport(ctx context.Context, who tenancy.Principal, name, position string) (e Export, err error) {
+	err = s.exporting(ctx, who, func(tx db.Tx) error {
+		if e, err = exportTx(ctx, tx, who.Workspace, name, true); err != nil {
+			return err
+		}
+		from, err := e.place("position", e.Position)
+		if err != nil {
+			return err
+		}
+		to, err := e.place("position", position)
+		if err != nil || !from.before(to) {
+			return err
+		}
+		e, err = moveExportTx(ctx, tx, who.Workspace, name, position)
+		return err
+	})
+	return e, err
+}
+
+// exporting runs a step for those who may export.
+func (s *Service) exporting(ctx context.Context, who tenancy.Principal, step func(db.Tx) error) error {
+	if !who.Can(tenancy.RunFleet) {
+		return fault.New(fault.Forbidden, "Only owners and admins export.")
+	}
+	return s.db.InWorkspace(ctx, who.Workspace, step)
+}
+
+// exportPlace is a position in messages or in events.
+type exportPlace struct {
+	source Source
+	seq    int64
+	cursor eventlog.Cursor
+}
+
+// place reads a position of an export's source.
+func (e Export) place(field, text string) (exportPlace, error) {
+	p := exportPlace{source: e.Source}
+	var err error
+	if e.Source == Events {
+		p.cursor, err = eventlog.ParseCursor(text)
+	} else if text != "" {
+		p.seq, err = strconv.ParseInt(text, 10, 64)
+	}
+	if err != nil || p.seq < 0 {
+		return p, fault.Invalid(field, "It must be a position that this server gave out.")
+	}
+	return p, nil
+}
+
+func (p exportPlace) before(other exportPlace) bool {
+	return p.seq < other.seq || p.cursor.Before(other.cursor)
+}
+
+// read reads what follows a place.
+func (p exportPlace) read(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) (list []Line, err error) {
+	if p.source == Events {
+		events, err := eventlog.TailTx(ctx, tx, workspace, p.cursor, limit)
+		for i := range events {
+			list = append(list, Line{Position: events[i].Cursor.String(), Event: &events[i]})
+		}
+		return list, err
+	}
+	messages, err := tailTx(ctx, tx, workspace, p.seq, limit)
+	for i := range messages {
+		list = append(list, Line{Position: strconv.FormatInt(messages[i].Seq, 10), Message: &messages[i]})
+	}
+	return list, err
+}

@@ -1,0 +1,89 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+func exportFrom(r dbsqlc.MessageExport) Export {
+	return Export{Name: r.Name, Source: Source(r.Source), Position: r.Place, CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt, AckedAt: r.AckedAt}
+}
+
+func exportsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Export, error) {
+	rows, err := q.ExportList(ctx, tx, workspace)
+	if err != nil {
+		return nil, fmt.Errorf("list exports: %w", err)
+	}
+	list := make([]Export, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, exportFrom(r))
+	}
+	return list, nil
+}
+
+// createExportTx makes an export unless there is one of this name.
+func createExportTx(ctx context.Context, tx db.Tx, who tenancy.Principal, name string, source Source) (Export, error) {
+	e, err := exportTx(ctx, tx, who.Workspace, name, false)
+	if !fault.Is(err, fault.NotFound) {
+		return e, err
+	}
+	all, err := exportsTx(ctx, tx, who.Workspace)
+	if err != nil {
+		return e, err
+	}
+	if len(all) >= MaxExports {
+		return e, fault.New(fault.TooMany, "The workspace has %d exports already.", MaxExports)
+	}
+	r, err := q.ExportInsert(ctx, tx, dbsqlc.ExportInsertParams{WorkspaceID: who.Workspace, Name: name, Source: string(source), CreatedBy: who.Name})
+	if err != nil {
+		return e, fmt.Errorf("insert export: %w", err)
+	}
+	return exportFrom(r), nil
+}
+
+// exportTx reads an export, and locks it where it is to be moved.
+func exportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, lock bool) (Export, error) {
+	read := q.ExportByName
+	if lock {
+		read = func(ctx context.Context, tx dbsqlc.DBTX, p dbsqlc.ExportByNameParams) (dbsqlc.MessageExport, error) {
+			return q.ExportLock(ctx, tx, dbsqlc.ExportLockParams(p))
+		}
+	}
+	r, err := read(ctx, tx, dbsqlc.ExportByNameParams{WorkspaceID: workspace, Name: name})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Export{}, fault.New(fault.NotFound, "There is no export %.64s in this workspace.", name)
+	}
+	if err != nil {
+		return Export{}, fmt.Errorf("read export: %w", err)
+	}
+	return exportFrom(r), nil
+}
+
+func moveExportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name, position string) (Export, error) {
+	r, err := q.ExportMove(ctx, tx, dbsqlc.ExportMoveParams{WorkspaceID: workspace, Name: name, Place: position})
+	if err != nil {
+		return Export{}, fmt.Errorf("move export: %w", err)
+	}
+	return exportFrom(r), nil
+}
+
+func tailTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64, limit int) ([]Message, error) {
+	rows, err := q.MessageTail(ctx, tx, dbsqlc.MessageTailParams{WorkspaceID: workspace, After: after, MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
+	if err != nil {
+		return nil, fmt.Errorf("read messages to export: %w", err)
+	}
+	list := make([]Message, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, messageFrom(r.Message, r.JobKey))
+	}
+	return list, nil
+}
