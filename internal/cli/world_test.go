@@ -22,6 +22,7 @@ import (
 	"fleetboard/handlers/api"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/setup"
+	"fleetboard/internal/bus"
 	"fleetboard/internal/cli"
 	"fleetboard/internal/client"
 	"fleetboard/internal/coordinator"
@@ -80,7 +81,7 @@ func (w *world) note(r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, api.BasePath)
 	parts := strings.Split(path, "/")
 	name := all[r.Method+" "+path]
-	for _, hidden := range [][]int{{2}, {2, 4}} {
+	for _, hidden := range [][]int{{2}, {2, 4}, {3}} {
 		masked := slices.Clone(parts)
 		for _, i := range hidden {
 			if i < len(masked) {
@@ -139,9 +140,10 @@ func newWorld(t *testing.T) *world {
 	flow := dispatch.New(d, work, wake, people.Tokens, log)
 	events := eventlog.New(d)
 	board := kanban.New(d, events, wake, log)
+	messages := bus.NewService(d, wake, work.Secrets)
 	server := api.New(api.Deps{Jobs: work, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: flow, Kanban: board, Estimates: estimates.New(d),
-		Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d), Usage: usage.NewService(d), Events: events,
+		Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d), Usage: usage.NewService(d), Bus: messages, Events: events,
 		Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Tokens: people.Tokens, Log: log, Wake: wake,
 		Build: api.Build{Server: "test", Schema: 7}})
 	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -151,6 +153,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() {
 		flow.Close()
 		board.Close()
+		messages.Close()
 		listening.CloseClientConnections()
 		listening.Close()
 		cancel()

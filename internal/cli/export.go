@@ -1,0 +1,270 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/spf13/cobra"
+
+	"fleetboard/handlers/api/apiclient"
+	"fleetboard/internal/client"
+)
+
+func busCommand(c *cli) *cobra.Command {
+	listing := &cobra.Command{Use: "exports", Args: cobra.NoArgs, Short: "List the exports and their positions",
+		Annotations: calls("listExports"),
+		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
+			return to.ListExports(ctx)
+		}, func(w io.Writer, said apiclient.ExportList) {
+			t := c.table("NAME", "SOURCE", "POSITION", "BY", "LAST")
+			for _, e := range said.Items {
+				last := ""
+				if e.AckedAt != nil {
+					last = c.ago(*e.AckedAt)
+				}
+				t.row(e.Name, e.Source, e.Position, e.CreatedBy, last)
+			}
+			t.print(w)
+		})}
+	return group("bus", "Messages and events, written elsewhere", busExport(c), busTail(c), listing)
+}
+
+// export is what is written where.
+type export struct {
+	source, file string
+	follow       bool
+}
+
+func busExport(c *cli) *cobra.Command {
+	var e export
+	cmd := &cobra.Command{Use: "export NAME", Args: cobra.ExactArgs(1), Annotations: calls("createExport", "readExport", "ackExport"),
+		Short: "Append messages or events to a file, a line each, and go on from there the next time",
+		Long: "Appends messages, or with --source events the log, to a file, one JSON object in each line, oldest first. The server\n" +
+			"keeps the position under the name; it moves on once the lines are on the disk. After a crash each line is in the file\n" +
+			"once."}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return e.run(cmd.Context(), c, args[0]) }
+	flags := cmd.Flags()
+	flags.StringVar(&e.source, "source", "messages", "`what`: messages or events")
+	flags.StringVarP(&e.file, "output", "o", "", "`file`; by default NAME.jsonl in this folder")
+	flags.BoolVarP(&e.follow, "follow", "f", false, "go on with those that come")
+	return cmd
+}
+
+// pageOfExport is how many lines are read and synced at once.
+const pageOfExport = 200
+
+func (e export) run(ctx context.Context, c *cli, name string) error {
+	to, err := c.connect()
+	if err != nil {
+		return err
+	}
+	if e.file == "" {
+		e.file = name + ".jsonl"
+	}
+	unlock := flock.New(e.file + ".lock")
+	if held, err := unlock.TryLock(); err != nil || !held {
+		return fail(exitRefused, "another process writes %s", e.file)
+	}
+	defer func() { _ = unlock.Close() }()
+	if _, err := read(to.CreateExport(ctx, apiclient.NewExport{Name: name, Source: apiclient.NewExportSource(e.source)})); err != nil {
+		return err
+	}
+	out, last, err := openExport(e.file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = out.Close() }() // what matters was synced
+	if last != "" {
+		// It was on the disk, and perhaps the server was not told.
+		if _, err := read(to.AckExport(ctx, name, apiclient.ExportAck{Position: last})); err != nil {
+			return err
+		}
+	}
+	step := func(ctx context.Context) (int, error) { return exportPage(ctx, to, name, out) }
+	if !e.follow {
+		for {
+			if n, err := step(ctx); err != nil || n == 0 {
+				return err
+			}
+		}
+	}
+	return c.persist(ctx, func(ctx context.Context) error {
+		n, err := step(ctx)
+		if err == nil && n == 0 {
+			return errNothingYet
+		}
+		return err
+	})
+}
+
+// exportPage appends a page, syncs it, and then moves the export on.
+func exportPage(ctx context.Context, to *client.Client, name string, out *os.File) (int, error) {
+	most := pageOfExport
+	_, page, err := readInto[struct {
+		Items    []json.RawMessage `json:"items"`
+		Position string            `json:"position"`
+	}](to.ReadExport(ctx, name, &apiclient.ReadExportParams{Limit: &most}))
+	if err != nil || len(page.Items) == 0 {
+		return 0, err
+	}
+	var lines bytes.Buffer
+	for _, item := range page.Items {
+		if err := json.Compact(&lines, item); err != nil {
+			return 0, err
+		}
+		lines.WriteByte('\n')
+	}
+	if _, err := out.Write(lines.Bytes()); err != nil {
+		return 0, err
+	}
+	if err := out.Sync(); err != nil {
+		return 0, err
+	}
+	_, err = read(to.AckExport(ctx, name, apiclient.ExportAck{Position: page.Position}))
+	return len(page.Items), err
+}
+
+// openExport opens a file to append to, takes off a line that was broken off, and gives the
+// position of the last whole one.
+func openExport(path string) (file *os.File, last string, err error) {
+	file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, "", err
+	}
+	whole, line, err := lastLine(file)
+	if err == nil {
+		err = file.Truncate(whole)
+	}
+	if err == nil {
+		_, err = file.Seek(whole, io.SeekStart)
+	}
+	var said struct{ Position string }
+	if err == nil && len(line) > 0 {
+		if err = json.Unmarshal(line, &said); err != nil || said.Position == "" {
+			err = fail(exitRefused, "%s is not what an export has written; name another file with --output", path)
+		}
+	}
+	if err != nil {
+		_ = file.Close() // the error is told
+		return nil, "", err
+	}
+	return file, said.Position, nil
+}
+
+// lastLine reads how many bytes of a file are whole lines, and the last of them.
+func lastLine(r io.Reader) (whole int64, last []byte, err error) {
+	lines := bufio.NewReaderSize(r, 64<<10)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return whole, last, nil
+		}
+		if err != nil {
+			return 0, nil, err
+		}
+		whole, last = whole+int64(len(line)), line
+	}
+}
+
+func busTail(c *cli) *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{Use: "tail NAME", Args: cobra.ExactArgs(1), Annotations: calls("readExport"),
+		Short: "Show what an export has not written yet, without moving it on"}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		to, err := c.connect()
+		if err != nil {
+			return err
+		}
+		after := ""
+		step := func(ctx context.Context) error {
+			most := pageOfExport
+			_, page, err := readInto[apiclient.ExportPage](to.ReadExport(ctx, args[0], &apiclient.ReadExportParams{Limit: &most, After: some(after)}))
+			if err != nil {
+				return err
+			}
+			if len(page.Items) == 0 {
+				return errNothingYet
+			}
+			after = page.Position
+			return c.exportLines(page.Items)
+		}
+		if follow {
+			return c.persist(cmd.Context(), step)
+		}
+		for err == nil {
+			err = step(cmd.Context())
+		}
+		if errors.Is(err, errNothingYet) {
+			return nil
+		}
+		return err
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
+	return cmd
+}
+
+// exportLines prints lines of an export.
+func (s *screen) exportLines(items []apiclient.ExportLine) error {
+	for _, item := range items {
+		var err error
+		switch {
+		case s.json:
+			err = s.rawOf(item)
+		case item.Message != nil:
+			err = s.messageLine(*item.Message)
+		case item.Event != nil:
+			err = s.eventLine(*item.Event)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errNothingYet is a step of persist that found nothing.
+var errNothingYet = errors.New("there is nothing yet")
+
+// emptyPause is how long persist waits where there is nothing yet.
+const emptyPause = time.Second
+
+// persist repeats a step until ctx ends, also while the server is away.
+func (c *cli) persist(ctx context.Context, step func(ctx context.Context) error) error {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	away := false
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-pause.C:
+		}
+		wait := time.Duration(0)
+		switch err := step(ctx); {
+		case err == nil:
+			away = false
+		case errors.Is(err, errNothingYet):
+			away, wait = false, c.env.pace(emptyPause)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !passes(err):
+			return err
+		default:
+			wait = c.env.pace(pauseStream)
+			if !away {
+				away = true
+				fmt.Fprintln(c.env.Err, "fleet: the server is away; this goes on when it is back")
+			}
+		}
+		pause.Reset(wait)
+	}
+}
