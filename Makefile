@@ -47,13 +47,19 @@ demo: fleet
 test: deps check-fmt vet lint check-generated test-go test-browser test-factory test-life test-chaos
 	$(call step,all checks passed)
 
-## test-agents: the tests with the real Codex and OpenCode (1 GB from npm) and a real Gitea (built once, in minutes)
+## test-agents: the tests with the real Codex and OpenCode (1 GB from npm)
 .PHONY: test-agents
 test-agents:
-	$(call step,Codex and OpenCode and Gitea)
+	$(call step,Codex and OpenCode)
 	@tools/ensure-engines.sh all
+	@tools/run-go-tests.sh -count=1 -timeout 10m -tags agents -run 'TestCodex|TestOpenCode' ./internal/engines ./e2e/factory
+
+## test-gitea: the test of merging at a real Gitea, which is built from its source first (minutes)
+.PHONY: test-gitea
+test-gitea:
+	$(call step,Gitea)
 	@tools/ensure-gitea.sh
-	@tools/run-go-tests.sh -count=1 -timeout 10m -tags agents -run 'TestCodex|TestOpenCode|TestARealGitea' ./internal/engines ./e2e/factory
+	@tools/run-go-tests.sh -count=1 -timeout 10m -tags agents -run TestARealGitea ./e2e/factory
 
 # What is fuzzed: each package and target there is. One that fails leaves its input under testdata.
 FUZZ = $(shell grep -roE --include='*_test.go' '^func Fuzz\w+' $(CODE) | sed -E 's,/[^/]+:func ,:,')
