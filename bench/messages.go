@@ -50,13 +50,17 @@ func messages(ctx context.Context, s *environment) (figures []figure, err error)
 		if err != nil {
 			return err
 		}
-		figures = append(figures, versus("messages sent, 16 senders over HTTP; one table by plain SQL, 16 connections", single, plain, "messages/s", n),
-			versus("the same, 100 a request", batch, plain, "messages/s", n))
+		figures = append(
+			figures,
+			versus("messages sent, 16 senders over HTTP; one table by plain SQL, 16 connections", single, plain, "messages/s", n),
+			versus("the same, 100 a request", batch, plain, "messages/s", n),
+		)
 		times, err := w.hear(ctx, agents, s.sized(messagesHeard, 20))
 		if err != nil {
 			return err
 		}
-		figures = append(figures, within("send to answer of a waiting reader, 1,000 wait, p50", ms(percentile(times, 50)), 10, "ms", len(times)),
+		figures = append(figures,
+			within("send to answer of a waiting reader, 1,000 wait, p50", ms(percentile(times, 50)), 10, "ms", len(times)),
 			within("send to answer of a waiting reader, 1,000 wait, p99", ms(percentile(times, 99)), 50, "ms", len(times)))
 		found, err := w.search(ctx, s.sized(messagesFound, 1000), s.sized(messageSearches, 10))
 		if err != nil {
@@ -70,8 +74,13 @@ func messages(ctx context.Context, s *environment) (figures []figure, err error)
 
 // message is one as the API takes it.
 func message(to string, n int) string {
-	return fmt.Sprintf(`{"type":"custom.bench","to":{"agent":%q},"correlation_id":"bench-%d","payload":{"n":%d,"text":"the build of branch %d is green"}}`,
-		to, n, n, n)
+	return fmt.Sprintf(
+		`{"type":"custom.bench","to":{"agent":%q},"correlation_id":"bench-%d","payload":{"n":%d,"text":"the build of branch %d is green"}}`,
+		to,
+		n,
+		n,
+		n,
+	)
 }
 
 // publish sends n messages, so many in a request, and gives how many a second.
@@ -119,7 +128,8 @@ func (w *web) plainQueue(ctx context.Context, n int) (float64, error) {
 	}
 	defer func() { _ = owner.Close(ctx) }() // the database goes
 	if _, err := owner.Exec(ctx, `CREATE TABLE bench_queue (msg_id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY, read_ct int DEFAULT 0,
-		enqueued_at timestamptz DEFAULT now(), vt timestamptz DEFAULT now(), message jsonb); CREATE INDEX ON bench_queue (vt)`); err != nil {
+		enqueued_at timestamptz DEFAULT now(), vt timestamptz DEFAULT now(), message jsonb);
+		CREATE INDEX ON bench_queue (vt)`); err != nil {
 		return 0, err
 	}
 	all, ctx := errgroup.WithContext(ctx)
@@ -154,7 +164,7 @@ func (w *web) hear(ctx context.Context, agents []*agent, n int) ([]time.Duration
 		readers.Go(func() error {
 			err := w.caller(waiting, a.token).listen(heard, empty)
 			if waiting.Err() != nil {
-				return nil
+				return nil //nolint:nilerr // the test has ended it
 			}
 			return err
 		})
@@ -212,7 +222,12 @@ func (c *caller) listen(heard chan<- string, empty chan<- struct{}) error {
 	empty <- struct{}{}
 	after := int64(0)
 	for {
-		got, err := c.must(http.MethodGet, fmt.Sprintf("/api/v1/messages?wait_seconds=50&types=custom.way&after=%d", after), nil, http.StatusOK)
+		got, err := c.must(
+			http.MethodGet,
+			fmt.Sprintf("/api/v1/messages?wait_seconds=50&types=custom.way&after=%d", after),
+			nil,
+			http.StatusOK,
+		)
 		if err != nil {
 			return err
 		}
@@ -245,10 +260,15 @@ func (w *web) search(ctx context.Context, n, times int) ([]time.Duration, error)
 		return nil, err
 	}
 	defer func() { _ = owner.Close(ctx) }() // the database goes
-	if _, err := owner.Exec(ctx, `INSERT INTO message (workspace_id, seq, id, type, from_kind, from_name, to_kind, to_name, correlation_id, payload, digest)
-		SELECT (SELECT id FROM workspace), i, gen_random_uuid(), 'custom.fill', 'agent', 'agent-' || i % 100, 'role', 'worker', 'thread-' || i / 10,
+	if _, err := owner.Exec(
+		ctx,
+		`INSERT INTO message (workspace_id, seq, id, type, from_kind, from_name, to_kind, to_name, correlation_id, payload, digest)
+		SELECT (SELECT id FROM workspace), i, gen_random_uuid(), 'custom.fill', 'agent', 'agent-' || i % 100, 'role', 'worker',
+			'thread-' || i / 10,
 			jsonb_build_object('text', 'word' || i % 997 || ' in part' || i % 10007 || ' of build' || i), sha256(i::text::bytea)
-		FROM generate_series(1, $1::int) i`, n); err != nil {
+		FROM generate_series(1, $1::int) i`,
+		n,
+	); err != nil {
 		return nil, err
 	}
 	if _, err := owner.Exec(ctx, "ANALYZE message"); err != nil {
@@ -261,7 +281,8 @@ func (w *web) search(ctx context.Context, n, times int) ([]time.Duration, error)
 	defer person.close()
 	var took []time.Duration
 	for i := range times {
-		words := []string{fmt.Sprintf("word%d", i%997), fmt.Sprintf("word%d%%20part%d", i%997, i), fmt.Sprintf("build%d", i), "%22in%20part" + fmt.Sprint(i) + "%22"}[i%4]
+		words := []string{fmt.Sprintf("word%d", i%997), fmt.Sprintf("word%d%%20part%d", i%997, i), fmt.Sprintf("build%d", i),
+			"%22in%20part" + fmt.Sprint(i) + "%22"}[i%4]
 		began := time.Now()
 		if _, err := person.must(http.MethodGet, "/api/v1/messages/search?q="+words, nil, http.StatusOK); err != nil {
 			return nil, err

@@ -16,7 +16,8 @@ type fleetOf struct{ who tenancy.Principal }
 
 func (s fleetOf) agent(a fleet.Agent) Agent {
 	out := Agent{
-		ID: a.ID, Name: a.Name, Model: a.Model, Provider: a.Provider, HeldUntil: utcOrNil(a.HeldUntil), Roles: append([]string{}, a.Roles...),
+		ID: a.ID, Name: a.Name, Model: a.Model, Provider: a.Provider, HeldUntil: utcOrNil(a.HeldUntil),
+		Roles:   append([]string{}, a.Roles...),
 		Factory: a.Factory, Capabilities: list(a.Capabilities),
 		MaxConcurrentJobs: a.MaxConcurrentJobs, CurrentJobs: a.Taken, HeartbeatIntervalSeconds: a.HeartbeatIntervalSeconds,
 		StaleAfterSeconds: a.StaleAfterSeconds, Status: a.Status, MemoryMB: a.MemoryMB,

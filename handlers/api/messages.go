@@ -137,7 +137,10 @@ func (s *messageHandlers) ListDeadLetters(ctx context.Context, r ListDeadLetters
 }
 
 // RedriveDeadLetter lets a dead letter be handed out again.
-func (s *messageHandlers) RedriveDeadLetter(ctx context.Context, r RedriveDeadLetterRequestObject) (RedriveDeadLetterResponseObject, error) {
+func (s *messageHandlers) RedriveDeadLetter(
+	ctx context.Context,
+	r RedriveDeadLetterRequestObject,
+) (RedriveDeadLetterResponseObject, error) {
 	id, err := messageID(r.Message)
 	if err != nil {
 		return nil, err
@@ -146,7 +149,10 @@ func (s *messageHandlers) RedriveDeadLetter(ctx context.Context, r RedriveDeadLe
 }
 
 // DiscardDeadLetter removes a dead letter.
-func (s *messageHandlers) DiscardDeadLetter(ctx context.Context, r DiscardDeadLetterRequestObject) (DiscardDeadLetterResponseObject, error) {
+func (s *messageHandlers) DiscardDeadLetter(
+	ctx context.Context,
+	r DiscardDeadLetterRequestObject,
+) (DiscardDeadLetterResponseObject, error) {
 	id, err := messageID(r.Message)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ var permissions = map[tenancy.Permission][]string{
 		"GET /messages/{message}", "GET /prices", "GET /products", "GET /products/{product}", "GET /stats",
 		"GET /usage", "GET /usage/entries", "POST /estimates", "POST /messages/ack", "POST /messages/nack", "POST /routability"},
 	tenancy.SendMessages: {"POST /messages", "POST /messages/batch"},
-	tenancy.CreateJobs: {"POST /jobs"},
+	tenancy.CreateJobs:   {"POST /jobs"},
 	tenancy.WriteJobs: {"DELETE /jobs/{job}/dependencies/{dep}", "PATCH /jobs/{job}", "POST /jobs/batch", "POST /jobs/bulk",
 		"POST /jobs/{job}/answer", "POST /jobs/{job}/approve", "POST /jobs/{job}/archive", "POST /jobs/{job}/block",
 		"POST /jobs/{job}/cancel", "POST /jobs/{job}/complete", "POST /jobs/{job}/dependencies", "POST /jobs/{job}/merge", "POST /jobs/{job}/merge-failed",

@@ -42,8 +42,17 @@ func tokensModel(list []tokens.Token, canEnrol bool) view.TokensPage {
 
 func tokenModel(t tokens.Token) view.AccessToken {
 	m := view.AccessToken{
-		ID: t.ID.String(), Name: t.Name, Hint: t.Hint, Limits: limitsOf(t.Scope), By: t.CreatedBy, Made: ui.Day(t.CreatedAt),
-		MaySubmit: t.MaySubmit, Roles: strings.Join(rolesOf(t), ", "), Live: t.State == tokens.Live, Agents: t.Agents, Enrolment: t.Kind == tenancy.KindEnrolment,
+		ID:        t.ID.String(),
+		Name:      t.Name,
+		Hint:      t.Hint,
+		Limits:    limitsOf(t.Scope),
+		By:        t.CreatedBy,
+		Made:      ui.Day(t.CreatedAt),
+		MaySubmit: t.MaySubmit,
+		Roles:     strings.Join(rolesOf(t), ", "),
+		Live:      t.State == tokens.Live,
+		Agents:    t.Agents,
+		Enrolment: t.Kind == tenancy.KindEnrolment,
 	}
 	if t.LastUsedAt != nil {
 		m.Used = ui.Ago(*t.LastUsedAt, t.Now)
@@ -148,8 +157,19 @@ type tokenFormData struct {
 
 func (s tokenFormData) model() view.TokenForm {
 	f := s.form
-	m := view.TokenForm{Kind: string(f.kind), Key: f.key, Name: f.name, Caps: f.capabilities, Factory: f.factory, Roles: f.roles, MaySubmit: f.maySubmit,
-		Errors: s.wrong, Error: s.rest, Proof: s.proof, Enrolment: f.kind == tenancy.KindEnrolment}
+	m := view.TokenForm{
+		Kind:      string(f.kind),
+		Key:       f.key,
+		Name:      f.name,
+		Caps:      f.capabilities,
+		Factory:   f.factory,
+		Roles:     f.roles,
+		MaySubmit: f.maySubmit,
+		Errors:    s.wrong,
+		Error:     s.rest,
+		Proof:     s.proof,
+		Enrolment: f.kind == tenancy.KindEnrolment,
+	}
 	if len(s.wrong) > 0 && s.rest == "" {
 		m.Error = "No token was made. " + web.Plural(len(s.wrong), "field needs", "fields need") + " another value; your text is kept."
 	}

@@ -173,7 +173,14 @@ func told(ctx context.Context, tx db.Tx, workspace ids.ID, events []eventlog.Eve
 		if err != nil {
 			return nil, err
 		}
-		d := Draft{ID: ids.New(), Type: kind, To: Address{Kind: ToRole, Name: tenancy.AgentOrchestrator}, Job: e.JobKey, Payload: said, ExpiresAt: &expires}
+		d := Draft{
+			ID:        ids.New(),
+			Type:      kind,
+			To:        Address{Kind: ToRole, Name: tenancy.AgentOrchestrator},
+			Job:       e.JobKey,
+			Payload:   said,
+			ExpiresAt: &expires,
+		}
 		if e.JobID != nil {
 			d.To = addresseeOf(submitters[*e.JobID], kind)
 		}

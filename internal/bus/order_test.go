@@ -67,7 +67,7 @@ func (s *storm) fault(format string, args ...any) {
 // publish sends messages of one sender to all readers, each in a transaction that takes its
 // number early and commits late, or not at all.
 func (s *storm) publish(sender string, to []Address) {
-	rnd := rand.New(rand.NewPCG(1, uint64(len(sender)))) //nolint:gosec // chance for a test
+	rnd := rand.New(rand.NewPCG(1, uint64(len(sender))))
 	for n := int64(1); !s.ended.Load(); n++ {
 		var list []Draft
 		for _, a := range to {
@@ -105,7 +105,7 @@ func (s *storm) publish(sender string, to []Address) {
 // read processes what comes to one reader until everything was sent and its inbox is empty.
 // One that crashes forgets how far it had read.
 func (s *storm) read(who tenancy.Principal, into map[ids.ID]int, crashes bool) {
-	rnd := rand.New(rand.NewPCG(2, uint64(len(who.Name)))) //nolint:gosec // chance for a test
+	rnd := rand.New(rand.NewPCG(2, uint64(len(who.Name))))
 	last, after := map[string]int64{}, int64(0)
 	for {
 		over := s.ended.Load()

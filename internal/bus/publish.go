@@ -128,8 +128,9 @@ func (p *publishing) address(n Draft, red *redact.Redactor) (row, []string, erro
 		return row{}, nil, err
 	}
 	from, digest := sender(p.who), n.digest()
-	r := row{ID: n.ID, Type: n.Type, FromKind: from.Kind, FromID: orNull(from.ID), FromName: from.Name, ToKind: to.Kind, ToID: orNull(to.ID),
-		ToName: to.Name, InReplyTo: orNull(n.InReplyTo), Payload: red.JSON(n.Payload), Blob: orNone(n.Blob), Digest: fmt.Sprintf("%x", digest),
+	r := row{ID: n.ID, Type: n.Type, FromKind: from.Kind, FromID: orNull(from.ID), FromName: from.Name, ToKind: to.Kind,
+		ToID: orNull(to.ID), ToName: to.Name, InReplyTo: orNull(n.InReplyTo), Payload: red.JSON(n.Payload), Blob: orNone(n.Blob),
+		Digest:    fmt.Sprintf("%x", digest),
 		ExpiresAt: n.ExpiresAt}
 	if n.Job != "" {
 		job, ok := p.names.jobs[n.Job]

@@ -129,7 +129,8 @@ func byIDTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (Message, error
 }
 
 func (d *directory) readAgents(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
-	rows, err := q.MessageAgents(ctx, tx, dbsqlc.MessageAgentsParams{WorkspaceID: workspace, Names: orEmpty(w.agents), Everybody: w.everybody})
+	rows, err := q.MessageAgents(ctx, tx, dbsqlc.MessageAgentsParams{WorkspaceID: workspace, Names: orEmpty(w.agents),
+		Everybody: w.everybody})
 	if err != nil {
 		return fmt.Errorf("agents addressed: %w", err)
 	}
@@ -156,7 +157,11 @@ func (d *directory) readFactories(ctx context.Context, tx db.Tx, workspace ids.I
 }
 
 func (d *directory) readPeople(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
-	rows, err := q.MessagePersons(ctx, tx, dbsqlc.MessagePersonsParams{WorkspaceID: workspace, Emails: orEmpty(w.emails), Ids: orEmpty(w.people)})
+	rows, err := q.MessagePersons(
+		ctx,
+		tx,
+		dbsqlc.MessagePersonsParams{WorkspaceID: workspace, Emails: orEmpty(w.emails), Ids: orEmpty(w.people)},
+	)
 	if err != nil {
 		return fmt.Errorf("people addressed: %w", err)
 	}

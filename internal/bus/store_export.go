@@ -15,7 +15,14 @@ import (
 )
 
 func exportFrom(r dbsqlc.MessageExport) Export {
-	return Export{Name: r.Name, Source: Source(r.Source), Position: r.Place, CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt, AckedAt: r.AckedAt}
+	return Export{
+		Name:      r.Name,
+		Source:    Source(r.Source),
+		Position:  r.Place,
+		CreatedBy: r.CreatedBy,
+		CreatedAt: r.CreatedAt,
+		AckedAt:   r.AckedAt,
+	}
 }
 
 func exportsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Export, error) {
@@ -43,7 +50,11 @@ func createExportTx(ctx context.Context, tx db.Tx, who tenancy.Principal, name s
 	if len(all) >= MaxExports {
 		return e, fault.New(fault.TooMany, "The workspace has %d exports already.", MaxExports)
 	}
-	r, err := q.ExportInsert(ctx, tx, dbsqlc.ExportInsertParams{WorkspaceID: who.Workspace, Name: name, Source: string(source), CreatedBy: who.Name})
+	r, err := q.ExportInsert(
+		ctx,
+		tx,
+		dbsqlc.ExportInsertParams{WorkspaceID: who.Workspace, Name: name, Source: string(source), CreatedBy: who.Name},
+	)
 	if err != nil {
 		return e, fmt.Errorf("insert export: %w", err)
 	}
@@ -77,7 +88,11 @@ func moveExportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name, positio
 }
 
 func tailTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64, limit int) ([]Message, error) {
-	rows, err := q.MessageTail(ctx, tx, dbsqlc.MessageTailParams{WorkspaceID: workspace, After: after, MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
+	rows, err := q.MessageTail(
+		ctx,
+		tx,
+		dbsqlc.MessageTailParams{WorkspaceID: workspace, After: after, MaxRows: int32(limit)},
+	) //nolint:gosec // bounded by the caller
 	if err != nil {
 		return nil, fmt.Errorf("read messages to export: %w", err)
 	}

@@ -117,9 +117,21 @@ func ackTx(ctx context.Context, tx db.Tx, workspace ids.ID, r reader, seqs []int
 	return n, nil
 }
 
-func nackTx(ctx context.Context, tx db.Tx, workspace ids.ID, r reader, seq int64, reason string, retry time.Duration) (dead bool, err error) {
-	rows, err := q.DeliveryNack(ctx, tx, dbsqlc.DeliveryNackParams{WorkspaceID: workspace, Inboxes: r.inboxes(), Own: r.direct, Seq: seq, Error: reason,
-		RetrySeconds: retry.Seconds(), Most: MaxDeliveries, Reader: r.id})
+func nackTx(
+	ctx context.Context,
+	tx db.Tx,
+	workspace ids.ID,
+	r reader,
+	seq int64,
+	reason string,
+	retry time.Duration,
+) (dead bool, err error) {
+	rows, err := q.DeliveryNack(
+		ctx,
+		tx,
+		dbsqlc.DeliveryNackParams{WorkspaceID: workspace, Inboxes: r.inboxes(), Own: r.direct, Seq: seq, Error: reason,
+			RetrySeconds: retry.Seconds(), Most: MaxDeliveries, Reader: r.id},
+	)
 	if err != nil {
 		return false, fmt.Errorf("give a message back: %w", err)
 	}

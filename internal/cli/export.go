@@ -187,7 +187,9 @@ func busTail(c *cli) *cobra.Command {
 		after := ""
 		step := func(ctx context.Context) error {
 			most := pageOfExport
-			_, page, err := readInto[apiclient.ExportPage](to.ReadExport(ctx, args[0], &apiclient.ReadExportParams{Limit: &most, After: some(after)}))
+			_, page, err := readInto[apiclient.ExportPage](
+				to.ReadExport(ctx, args[0], &apiclient.ReadExportParams{Limit: &most, After: some(after)}),
+			)
 			if err != nil {
 				return err
 			}

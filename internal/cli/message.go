@@ -57,7 +57,8 @@ func (d draft) body(args []string) (apiclient.NewMessage, error) {
 	if err != nil {
 		return apiclient.NewMessage{}, err
 	}
-	m := apiclient.NewMessage{Type: d.kind, To: to, Job: some(d.job), CorrelationID: some(d.thread), InReplyTo: some(d.reply), ID: some(d.id)}
+	m := apiclient.NewMessage{Type: d.kind, To: to, Job: some(d.job), CorrelationID: some(d.thread), InReplyTo: some(d.reply),
+		ID: some(d.id)}
 	switch {
 	case d.payload != "" && len(args) > 0:
 		return m, fail(exitUsage, "give a text or --payload, not both")
@@ -198,7 +199,10 @@ func messageSearch(c *cli) *cobra.Command {
 		Annotations: calls("searchMessages"),
 		Long:        "Finds messages that have all the words; words in quotes stand together, the last one may be the beginning of a word."}
 	cmd.RunE = printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
-		return to.SearchMessages(ctx, &apiclient.SearchMessagesParams{Q: strings.Join(args, " "), Type: some(kind), From: some(from), Job: some(job)})
+		return to.SearchMessages(
+			ctx,
+			&apiclient.SearchMessagesParams{Q: strings.Join(args, " "), Type: some(kind), From: some(from), Job: some(job)},
+		)
 	}, func(w io.Writer, said apiclient.FoundMessages) {
 		t := c.table("POSITION", "WHEN", "FROM", "TYPE", "THREAD", "PASSAGE").cuts(5)
 		for _, f := range said.Items {

@@ -134,6 +134,7 @@ func IssueTx(ctx context.Context, tx db.Tx, who, by tenancy.Principal, in NewTok
 		return "", fault.New(fault.AlreadyExists, "This form has made its token already. It was shown then and cannot be shown again.")
 	}
 	t := Token{Kind: in.Kind, Name: in.Name, Hint: secrets.Hint(plain),
-		Scope: tenancy.Scope{Products: in.Products, Capabilities: in.Capabilities, Factory: in.Factory}, MaySubmit: in.MaySubmit, Roles: in.Roles}
+		Scope: tenancy.Scope{Products: in.Products, Capabilities: in.Capabilities, Factory: in.Factory}, MaySubmit: in.MaySubmit,
+		Roles: in.Roles}
 	return plain, appendTx(ctx, tx, by, eventlog.TokenIssued, t)
 }

@@ -124,8 +124,19 @@ func revokeTokenTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.
 	if found, err = db.Found(err); !found {
 		return Token{}, false, false, err
 	}
-	t = Token{ID: id, Kind: tenancy.Kind(row.Kind), Name: row.Name, Hint: row.Hint,
-		Scope: tenancy.Scope{Products: row.Products, Capabilities: row.Capabilities, Factory: row.Factory}, MaySubmit: row.MaySubmit, Roles: row.Roles}
+	t = Token{
+		ID:   id,
+		Kind: tenancy.Kind(row.Kind),
+		Name: row.Name,
+		Hint: row.Hint,
+		Scope: tenancy.Scope{
+			Products:     row.Products,
+			Capabilities: row.Capabilities,
+			Factory:      row.Factory,
+		},
+		MaySubmit: row.MaySubmit,
+		Roles:     row.Roles,
+	}
 	if t.Kind == tenancy.KindEnrolment && !row.Before {
 		err = putRevocationTx(ctx, tx, who.Workspace, id, EndedRevoked, 0)
 	}
