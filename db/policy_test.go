@@ -147,6 +147,8 @@ func list(t *testing.T, d *db.DB, sql string) []string {
 // nothing that people or agents wrote. A migration that needs more says so here.
 var systemReads = []string{
 	"agent: dead_after_seconds health_told id last_heartbeat_at terminated_at workspace_id",
+	"blob: free_since workspace_id",
+	"blob_data: expires_at workspace_id",
 	"budget: removed_at workspace_id",
 	"coordinator_log: at workspace_id",
 	"event: id workspace_id xid",

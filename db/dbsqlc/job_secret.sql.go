@@ -88,7 +88,8 @@ func (q *Queries) JobSecretInsert(ctx context.Context, db DBTX, arg JobSecretIns
 }
 
 const jobSecretLeft = `-- name: JobSecretLeft :many
-SELECT 1::int AS one FROM job_secret WHERE workspace_id = $1 AND key_id = $2 LIMIT 1
+(SELECT 1::int AS one FROM job_secret s WHERE s.workspace_id = $1 AND s.key_id = $2 LIMIT 1)
+UNION ALL (SELECT 1::int FROM blob_data d WHERE d.workspace_id = $1 AND d.key_id = $2 LIMIT 1)
 `
 
 type JobSecretLeftParams struct {
@@ -96,7 +97,7 @@ type JobSecretLeftParams struct {
 	KeyID       int32
 }
 
-// A row where a key still has a value.
+// A row where a key still has a value, also one of a blob.
 func (q *Queries) JobSecretLeft(ctx context.Context, db DBTX, arg JobSecretLeftParams) ([]int32, error) {
 	rows, err := db.Query(ctx, jobSecretLeft, arg.WorkspaceID, arg.KeyID)
 	if err != nil {

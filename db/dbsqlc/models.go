@@ -124,6 +124,57 @@ type Attempt struct {
 	AgentID         *uuid.UUID
 }
 
+type Blob struct {
+	WorkspaceID uuid.UUID
+	Sha256      []byte
+	DataID      uuid.UUID
+	Size        int64
+	PutBy       string
+	CreatedAt   time.Time
+	FreeSince   *time.Time
+	DamagedAt   *time.Time
+}
+
+type BlobChunk struct {
+	WorkspaceID uuid.UUID
+	DataID      uuid.UUID
+	N           int32
+	Data        []byte
+}
+
+type BlobDatum struct {
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+	Store       string
+	Counted     int64
+	Size        int64
+	Digests     []byte
+	KeyID       *int32
+	SealedKey   []byte
+	MadeAt      time.Time
+	ExpiresAt   *time.Time
+}
+
+type BlobPutter struct {
+	WorkspaceID uuid.UUID
+	Sha256      []byte
+	AgentID     uuid.UUID
+}
+
+type BlobRef struct {
+	WorkspaceID uuid.UUID
+	ID          int64
+	Sha256      []byte
+	JobID       *uuid.UUID
+	MessageID   *uuid.UUID
+	MadeAt      time.Time
+}
+
+type BlobRoom struct {
+	WorkspaceID uuid.UUID
+	Bytes       int64
+}
+
 type Budget struct {
 	WorkspaceID    uuid.UUID
 	ID             uuid.UUID

@@ -34,6 +34,7 @@ var codes = map[fault.Code]int{
 	fault.Paused:               http.StatusConflict,
 	fault.Superseded:           http.StatusConflict,
 	fault.OverBudget:           http.StatusConflict,
+	fault.StorageFull:          http.StatusConflict,
 	fault.TooLarge:             http.StatusRequestEntityTooLarge,
 	fault.UnsupportedMedia:     http.StatusUnsupportedMediaType,
 	fault.TooMany:              http.StatusTooManyRequests,

@@ -33,6 +33,7 @@ const (
 	Paused               Code = "paused"
 	Superseded           Code = "superseded"
 	OverBudget           Code = "over_budget"
+	StorageFull          Code = "storage_full"
 	TooLarge             Code = "too_large"
 	UnsupportedMedia     Code = "unsupported_media_type"
 	TooMany              Code = "rate_limited"
@@ -67,6 +68,7 @@ var titles = map[Code]string{
 	Paused:               "The job was paused",
 	Superseded:           "The agent was started again elsewhere",
 	OverBudget:           "Not enough is free",
+	StorageFull:          "No room is left",
 	TooLarge:             "The body is too large",
 	UnsupportedMedia:     "The body is not JSON",
 	TooMany:              "Too many requests",
@@ -87,7 +89,7 @@ func (c Code) Title() string {
 func (c Code) Conflict() bool {
 	switch c {
 	case VersionConflict, InvalidTransition, DependencyCycle, ChildrenOpen, InUse, AlreadyExists, NotClaimable, StaleEpoch, LeaseExpired,
-		AlreadyEnded, Cancelled, Paused, Superseded, OverBudget:
+		AlreadyEnded, Cancelled, Paused, Superseded, OverBudget, StorageFull:
 		return true
 	default:
 		return false

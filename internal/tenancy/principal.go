@@ -49,6 +49,8 @@ const (
 	WriteJobs Permission = "write_jobs"
 	// SendMessages writes messages to agents and people.
 	SendMessages Permission = "send_messages"
+	// PutBlobs stores contents that a result or a message names.
+	PutBlobs Permission = "put_blobs"
 	// RunFleet drains factories, ends agents, takes leases back.
 	RunFleet Permission = "run_fleet"
 	// Manage changes products, members and other settings.
@@ -62,15 +64,15 @@ const (
 )
 
 var roleRights = map[Role][]Permission{
-	RoleOwner:  {SignedIn, ReadBoard, CreateJobs, WriteJobs, SendMessages, RunFleet, Manage, Own},
-	RoleAdmin:  {SignedIn, ReadBoard, CreateJobs, WriteJobs, SendMessages, RunFleet, Manage},
-	RoleMember: {SignedIn, ReadBoard, CreateJobs, WriteJobs, SendMessages},
+	RoleOwner:  {SignedIn, ReadBoard, CreateJobs, WriteJobs, SendMessages, PutBlobs, RunFleet, Manage, Own},
+	RoleAdmin:  {SignedIn, ReadBoard, CreateJobs, WriteJobs, SendMessages, PutBlobs, RunFleet, Manage},
+	RoleMember: {SignedIn, ReadBoard, CreateJobs, WriteJobs, SendMessages, PutBlobs},
 	RoleViewer: {SignedIn, ReadBoard},
 }
 
 var kindRights = map[Kind][]Permission{
 	KindEnrolment: {Enrol},
-	KindAgent:     {WorkJobs, ReadBoard, SendMessages},
+	KindAgent:     {WorkJobs, ReadBoard, SendMessages, PutBlobs},
 	KindSystem:    {ReadBoard, CreateJobs, WriteJobs, SendMessages, RunFleet},
 }
 

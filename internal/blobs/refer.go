@@ -1,0 +1,60 @@
+package blobs
+
+import (
+	"context"
+
+	"fleetboard/db"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// Ref is what names a blob: a job or a message, one of both.
+type Ref struct{ Job, Message ids.ID }
+
+// ReferTx has a job or a message name a blob, as part of the transaction that writes it:
+// the blob stays as long as that, and whoever may read that may read the blob. Said again
+// it changes nothing. NotFound where there is no such blob, or who may not read it.
+func (s *Service) ReferTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum Sum, by Ref) error {
+	isPutter, err := lockTx(ctx, tx, who, sum)
+	if err != nil {
+		return err
+	}
+	if err := s.requireReaderTx(ctx, tx, who, sum, isPutter); err != nil {
+		return err
+	}
+	return insertRefTx(ctx, tx, who.Workspace, sum, by)
+}
+
+// ForgetMessagesTx drops what messages refer to, for whoever deletes the messages. Those
+// of a job go with the job.
+func (s *Service) ForgetMessagesTx(ctx context.Context, tx db.Tx, workspace ids.ID, messages []ids.ID) error {
+	return dropRefsTx(ctx, tx, workspace, messages)
+}
+
+// requireReaderTx is NotFound for whoever may not read a blob. A person who reads the
+// board reads all blobs; an agent those that it put, and those of the jobs and messages
+// within its reach.
+func (s *Service) requireReaderTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum Sum, isPutter bool) error {
+	switch {
+	case !who.Can(tenancy.ReadBoard):
+		return notFound()
+	case who.Kind != tenancy.KindAgent || isPutter:
+		return nil
+	}
+	jobs, messages, err := referrersTx(ctx, tx, who.Workspace, sum)
+	if err != nil {
+		return err
+	}
+	for _, of := range []struct {
+		readable Readable
+		list     []ids.ID
+	}{{s.jobs, jobs}, {s.messages, messages}} {
+		if of.readable == nil || len(of.list) == 0 {
+			continue
+		}
+		if may, err := of.readable.MayReadAnyTx(ctx, tx, who, of.list); may || err != nil {
+			return err
+		}
+	}
+	return notFound()
+}

@@ -1,0 +1,210 @@
+package blobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+var q = dbsqlc.New()
+
+// maxReferrers is how many of those that refer to a blob are asked about.
+const maxReferrers = 1000
+
+// stored are bytes as their row describes them.
+type stored struct {
+	id        ids.ID
+	store     string
+	digests   []byte
+	key       *int32 // nil where they are not sealed
+	sealedKey []byte
+}
+
+// holdsSecretsTx reports whether an agent holds a job with secret inputs.
+func holdsSecretsTx(ctx context.Context, tx db.Tx, who tenancy.Principal) (bool, error) {
+	if who.Kind != tenancy.KindAgent {
+		return false, nil
+	}
+	return q.BlobSeals(ctx, tx, dbsqlc.BlobSealsParams{WorkspaceID: who.Workspace, AgentID: who.Agent})
+}
+
+// beginTx adds bytes that are to be uploaded.
+func beginTx(ctx context.Context, tx db.Tx, workspace ids.ID, of stored) error {
+	if err := q.BlobRoomOpen(ctx, tx, workspace); err != nil {
+		return fmt.Errorf("open the room: %w", err)
+	}
+	err := q.BlobDataInsert(ctx, tx, dbsqlc.BlobDataInsertParams{WorkspaceID: workspace, ID: of.id, Store: of.store, KeyID: of.key,
+		SealedKey: of.sealedKey, Seconds: uploadLife.Seconds()})
+	if err != nil {
+		return fmt.Errorf("begin an upload: %w", err)
+	}
+	return nil
+}
+
+// growTx counts more bytes of an upload, of which a workspace has at most a total.
+func growTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, bytes, most int64) error {
+	n, err := q.BlobDataGrow(ctx, tx, dbsqlc.BlobDataGrowParams{WorkspaceID: workspace, ID: id, Bytes: bytes, Seconds: uploadLife.Seconds()})
+	if err != nil {
+		return fmt.Errorf("count an upload: %w", err)
+	}
+	if n == 0 {
+		return expired()
+	}
+	n, err = q.BlobRoomTake(ctx, tx, dbsqlc.BlobRoomTakeParams{WorkspaceID: workspace, Bytes: bytes, Most: most})
+	if err != nil {
+		return fmt.Errorf("take room: %w", err)
+	}
+	if n == 0 {
+		return fault.New(fault.StorageFull, "The workspace's blobs may have %d MB in all, and there is no room left. "+
+			"Delete jobs that nobody needs; what they named goes a day later.", most>>20).With("max_bytes", most)
+	}
+	return nil
+}
+
+func expired() error {
+	return fault.New(fault.Unavailable, "The upload stood still for too long. Send it again.")
+}
+
+// keepTx ends an upload with its bytes kept.
+func keepTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, size int64, digests []byte) error {
+	n, err := q.BlobDataKeep(ctx, tx, dbsqlc.BlobDataKeepParams{WorkspaceID: workspace, ID: id, Size: size, Digests: digests})
+	if err != nil {
+		return fmt.Errorf("end an upload: %w", err)
+	}
+	if n == 0 {
+		return expired()
+	}
+	return nil
+}
+
+// dropTx gives up bytes that no blob names, after a while, and their room at once.
+func dropTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, after time.Duration) error {
+	counted, err := q.BlobDataDrop(ctx, tx, dbsqlc.BlobDataDropParams{WorkspaceID: workspace, ID: id, Seconds: after.Seconds()})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil // collected already
+	}
+	if err != nil {
+		return fmt.Errorf("drop bytes: %w", err)
+	}
+	return giveTx(ctx, tx, workspace, counted)
+}
+
+func giveTx(ctx context.Context, tx db.Tx, workspace ids.ID, bytes int64) error {
+	if bytes == 0 {
+		return nil
+	}
+	if err := q.BlobRoomGive(ctx, tx, dbsqlc.BlobRoomGiveParams{WorkspaceID: workspace, Bytes: bytes}); err != nil {
+		return fmt.Errorf("give room back: %w", err)
+	}
+	return nil
+}
+
+// nameTx names bytes, or returns those that have the name and what is wrong with them.
+func nameTx(ctx context.Context, tx db.Tx, who tenancy.Principal, b Blob, id ids.ID) (dbsqlc.BlobNameRow, error) {
+	row, err := q.BlobName(ctx, tx, dbsqlc.BlobNameParams{WorkspaceID: who.Workspace, Sha256: b.Sum[:], DataID: id, Size: b.Size,
+		PutBy: who.Name})
+	if err != nil {
+		return row, fmt.Errorf("name a blob: %w", err)
+	}
+	return row, nil
+}
+
+// replaceTx gives a name to other bytes of the same content.
+func replaceTx(ctx context.Context, tx db.Tx, workspace ids.ID, sum Sum, id ids.ID) error {
+	err := q.BlobReplace(ctx, tx, dbsqlc.BlobReplaceParams{WorkspaceID: workspace, Sha256: sum[:], DataID: id})
+	if err != nil {
+		return fmt.Errorf("replace bytes: %w", err)
+	}
+	return nil
+}
+
+// rememberTx notes that an agent has put a content.
+func rememberTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum Sum) error {
+	if who.Kind != tenancy.KindAgent {
+		return nil
+	}
+	err := q.BlobPutterInsert(ctx, tx, dbsqlc.BlobPutterInsertParams{WorkspaceID: who.Workspace, Sha256: sum[:], AgentID: who.Agent})
+	if err != nil {
+		return fmt.Errorf("note who put a blob: %w", err)
+	}
+	return nil
+}
+
+// getTx reads a blob and where its bytes are. NotFound.
+func getTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum Sum) (b Blob, of stored, isPutter bool, err error) {
+	row, err := q.BlobGet(ctx, tx, dbsqlc.BlobGetParams{WorkspaceID: who.Workspace, Sha256: sum[:], AgentID: who.Agent})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Blob{}, stored{}, false, notFound()
+	}
+	if err != nil {
+		return Blob{}, stored{}, false, fmt.Errorf("read a blob: %w", err)
+	}
+	return Blob{Sum: sum, Size: row.Size, CreatedAt: row.CreatedAt},
+		stored{id: row.DataID, store: row.Store, digests: row.Digests, key: row.KeyID, sealedKey: row.SealedKey}, row.PutByAgent, nil
+}
+
+// lockTx keeps a blob from being collected until the transaction ends. NotFound.
+func lockTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum Sum) (isPutter bool, err error) {
+	isPutter, err = q.BlobLock(ctx, tx, dbsqlc.BlobLockParams{WorkspaceID: who.Workspace, Sha256: sum[:], AgentID: who.Agent})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, notFound()
+	}
+	if err != nil {
+		return false, fmt.Errorf("lock a blob: %w", err)
+	}
+	return isPutter, nil
+}
+
+// referrersTx lists what refers to a blob, the newest first.
+func referrersTx(ctx context.Context, tx db.Tx, workspace ids.ID, sum Sum) (jobs, messages []ids.ID, err error) {
+	rows, err := q.BlobRefs(ctx, tx, dbsqlc.BlobRefsParams{WorkspaceID: workspace, Sha256: sum[:], MaxRows: maxReferrers})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read what refers to a blob: %w", err)
+	}
+	for _, r := range rows {
+		if r.JobID != nil {
+			jobs = append(jobs, *r.JobID)
+		} else {
+			messages = append(messages, *r.MessageID)
+		}
+	}
+	return jobs, messages, nil
+}
+
+func insertRefTx(ctx context.Context, tx db.Tx, workspace ids.ID, sum Sum, by Ref) error {
+	err := q.BlobRefInsert(ctx, tx, dbsqlc.BlobRefInsertParams{WorkspaceID: workspace, Sha256: sum[:], JobID: orNil(by.Job),
+		MessageID: orNil(by.Message)})
+	if err != nil {
+		return fmt.Errorf("refer to a blob: %w", err)
+	}
+	return nil
+}
+
+func orNil(id ids.ID) *ids.ID {
+	if id == ids.Nil {
+		return nil
+	}
+	return &id
+}
+
+func dropRefsTx(ctx context.Context, tx db.Tx, workspace ids.ID, messages []ids.ID) error {
+	err := q.BlobRefDropMessages(ctx, tx, dbsqlc.BlobRefDropMessagesParams{WorkspaceID: workspace, Messages: messages})
+	if err != nil {
+		return fmt.Errorf("drop what refers to blobs: %w", err)
+	}
+	return nil
+}
+
+// noteDamageTx notes that bytes are not those that were put.
+func noteDamageTx(ctx context.Context, tx db.Tx, workspace ids.ID, sum Sum, id ids.ID) error {
+	return q.BlobDamaged(ctx, tx, dbsqlc.BlobDamagedParams{WorkspaceID: workspace, Sha256: sum[:], DataID: id})
+}

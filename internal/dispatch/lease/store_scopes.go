@@ -1,0 +1,28 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+)
+
+// scopesTx reads of jobs what a scope is about.
+func scopesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]jobs.Job, error) {
+	rows, err := q.JobScopes(ctx, tx, dbsqlc.JobScopesParams{WorkspaceID: workspace, Jobs: list})
+	if err != nil {
+		return nil, fmt.Errorf("read the scopes of jobs: %w", err)
+	}
+	of := make([]jobs.Job, 0, len(rows))
+	for _, r := range rows {
+		job := jobs.Job{Product: r.Product, Capabilities: r.Capabilities}
+		if r.Factory != "" {
+			job.Lease = &jobs.Lease{Factory: r.Factory}
+		}
+		of = append(of, job)
+	}
+	return of, nil
+}
