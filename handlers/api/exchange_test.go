@@ -115,7 +115,7 @@ func (a answer) checkAgainst(r *http.Request, body []byte) {
 	if a.header.Get("X-Request-Id") == "" {
 		a.t.Errorf("%s %s: no X-Request-Id", r.Method, r.URL.Path)
 	}
-	if a.status >= 400 {
+	if a.status >= 400 && r.Method != http.MethodHead {
 		a.checkProblem(r)
 	}
 	r = r.Clone(context.Background())

@@ -6,6 +6,8 @@ import "time"
 const (
 	StreamsPerWorkspace = 8
 	StreamsPerToken     = 3
+	TransferPiece       = 2 * time.Second
+	TransfersPerToken   = transferTokenBudget / transferMemory
 )
 
 // Streams of the tests live faster.
@@ -13,4 +15,5 @@ func init() {
 	streaming.perWorkspace, streaming.perToken = StreamsPerWorkspace, StreamsPerToken
 	streaming.beat, streaming.check, streaming.poll = 300*time.Millisecond, 100*time.Millisecond, time.Second
 	streaming.write = 2 * time.Second
+	transferring.piece = TransferPiece
 }

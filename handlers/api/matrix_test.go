@@ -64,7 +64,9 @@ func (m *matrix) calls() []matrixCall {
 		for method, op := range item.Operations() {
 			c := matrixCall{method: method, path: path, id: op.OperationID, need: tenancy.Permission(fmt.Sprint(op.Extensions["x-permission"]))}
 			if op.RequestBody != nil {
-				c.body = op.RequestBody.Value.Content.Get("application/json").Schema.Value
+				if json := op.RequestBody.Value.Content["application/json"]; json != nil {
+					c.body = json.Schema.Value
+				}
 			}
 			list = append(list, c)
 		}
@@ -168,7 +170,7 @@ func (m *matrix) send(c matrixCall, a asker) *httptest.ResponseRecorder {
 	}
 	path := strings.NewReplacer("{job}", m.jobFor(c), "{dep}", asked("-1"), "{agent}", asked("-agent"),
 		"{factory}", factory, "{product}", asked("-spare"), "{budget}", matrixBudget.String(),
-		"{message}", matrixMessage.String(), "{thread}", asked("-thread"), "{export}", asked("-export")).Replace(c.path)
+		"{message}", matrixMessage.String(), "{thread}", asked("-thread"), "{export}", asked("-export"), "{blob}", matrixBlob).Replace(c.path)
 	if c.id == "searchMessages" {
 		path += "?q=" + canary
 	}

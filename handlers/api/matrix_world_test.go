@@ -14,9 +14,11 @@ import (
 	"fleetboard/handlers/api"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/tokens"
+	"fleetboard/internal/blobs"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
@@ -152,6 +154,9 @@ var matrixBudget, matrixOther = ids.New(), ids.New()
 // matrixMessage is the message that the calls ask about, a dead letter.
 var matrixMessage = ids.New()
 
+// matrixBlob is the blob that a job names.
+var matrixBlob string
+
 // matrixLine is the line of a raise of the first one.
 var matrixLine int64
 
@@ -167,6 +172,7 @@ func (w *world) fill() {
 	}
 	w.as(w.owner, "POST", "/budgets/"+matrixBudget.String()+"/raise", object{"amount_usd": "1"}).want(200)
 	matrixLine = w.as(w.owner, "GET", "/budgets/"+matrixBudget.String()+"/ledger", nil).want(200).number("items", 0, "id")
+	matrixBlob = w.putBlob(w.owner, "canary7q blob").want(201).text("sha256")
 	w.agent(canary)
 	w.as(w.owner, "POST", "/messages", object{"id": matrixMessage.String(), "type": "custom.nest", "to": object{"role": "worker"},
 		"correlation_id": asked("-thread"), "payload": object{canary: "canary7q text"}}).want(201)
@@ -180,6 +186,8 @@ func (w *world) fill() {
 		w.job("Canary7q title", merge(object{"key": asked("-" + strconv.Itoa(i+1)), "body": "canary7q body", "phase": canary, "tags": []string{canary},
 			"acceptance": []string{"canary7q criterion"}, "product": canary + "-product", "input_context": object{canary: "canary7q"}}, more))
 	}
+	dbfactory.Exec(w.t, w.db, `INSERT INTO blob_ref (workspace_id, sha256, job_id) SELECT b.workspace_id, b.sha256, j.id FROM blob b, job j
+		WHERE j.key = $1`, asked("-1"))
 }
 
 // serve is a server on the database, without a limit of requests.
@@ -190,7 +198,8 @@ func (m *matrix) serve(change ...func(*api.Deps)) http.Handler {
 	deps := api.Deps{Jobs: list, Attempts: attempts.NewService(m.db), JobLogs: joblog.NewService(m.db),
 		Fleet: fleet.NewService(m.db, silence{}), Dispatch: dispatch.New(m.db, list, silence{}, people.Tokens, log),
 		Kanban: kanban.New(m.db, events, silence{}, log), Events: events, Estimates: estimates.New(m.db), Budgets: budgets.NewService(m.db, silence{}, nil), Prices: prices.NewService(m.db), Usage: usage.NewService(m.db),
-		Bus: bus.NewService(m.db, silence{}, list.Secrets), Done: m.done, Tokens: people.Tokens, Log: log,
+		Blobs: blobs.New(m.db, dbtest.Vault(m.db), blobs.Options{Jobs: lease.Scopes{}}),
+		Bus:   bus.NewService(m.db, silence{}, list.Secrets), Done: m.done, Tokens: people.Tokens, Log: log,
 		Coordinator: coordinator.New(m.db, coordinator.Work{}, silence{}, log)}
 	for _, f := range change {
 		f(&deps)

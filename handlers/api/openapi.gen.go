@@ -890,6 +890,7 @@ const (
 	ProblemCodePaused               ProblemCode = "paused"
 	ProblemCodeRateLimited          ProblemCode = "rate_limited"
 	ProblemCodeStaleEpoch           ProblemCode = "stale_epoch"
+	ProblemCodeStorageFull          ProblemCode = "storage_full"
 	ProblemCodeSuperseded           ProblemCode = "superseded"
 	ProblemCodeTokenExpired         ProblemCode = "token_expired"
 	ProblemCodeTokenInvalid         ProblemCode = "token_invalid"
@@ -946,6 +947,8 @@ func (e ProblemCode) Valid() bool {
 	case ProblemCodeRateLimited:
 		return true
 	case ProblemCodeStaleEpoch:
+		return true
+	case ProblemCodeStorageFull:
 		return true
 	case ProblemCodeSuperseded:
 		return true
@@ -1323,6 +1326,15 @@ type BatchItemAnswer struct {
 
 	// Status As the HTTP status of the call alone would be.
 	Status int `json:"status"`
+}
+
+// Blob defines model for Blob.
+type Blob struct {
+	// Sha256 In lower-case hexadecimal digits.
+	Sha256 string `json:"sha256"`
+
+	// Size In bytes.
+	Size int64 `json:"size"`
 }
 
 // BootID New on every start of the agent, and random.
@@ -3868,6 +3880,15 @@ type ServerInterface interface {
 	// TerminateAgent Ends an agent. Gracefully, its present jobs may end first.
 	// (POST /agents/{agent}/terminate)
 	TerminateAgent(ctx echo.Context, agent AgentPath) error
+	// PutBlob Stores a content under its SHA-256. The body is taken as it is, of whatever media type, with a length or in chunks; one of an agent that holds a job with secrets is encrypted at rest.
+	// (PUT /blobs)
+	PutBlob(ctx echo.Context) error
+	// GetBlob Reads a blob, or with `Range` a part of it; `If-Range` and `If-None-Match` take its ETag. An agent reads what it put itself, and what jobs and messages within its token's scope name; what is not there and what may not be read are both 404.
+	// (GET /blobs/{blob})
+	GetBlob(ctx echo.Context, blob string) error
+	// HeadBlob Says whether a blob is there, and its length.
+	// (HEAD /blobs/{blob})
+	HeadBlob(ctx echo.Context, blob string) error
 	// ListBudgets The budgets by name, each as its present period stands.
 	// (GET /budgets)
 	ListBudgets(ctx echo.Context) error
@@ -4349,6 +4370,47 @@ func (w *ServerInterfaceWrapper) TerminateAgent(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.TerminateAgent(ctx, agent)
+	return err
+}
+
+// PutBlob converts echo context to params.
+func (w *ServerInterfaceWrapper) PutBlob(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PutBlob(ctx)
+	return err
+}
+
+// GetBlob converts echo context to params.
+func (w *ServerInterfaceWrapper) GetBlob(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "blob" -------------
+	var blob string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "blob", ctx.Param("blob"), &blob, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter blob: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetBlob(ctx, blob)
+	return err
+}
+
+// HeadBlob converts echo context to params.
+func (w *ServerInterfaceWrapper) HeadBlob(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "blob" -------------
+	var blob string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "blob", ctx.Param("blob"), &blob, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter blob: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.HeadBlob(ctx, blob)
 	return err
 }
 
@@ -6374,6 +6436,9 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/coordinator/logs", wrapper.ListCoordinatorLogs, options.OperationMiddlewares["listCoordinatorLogs"]...)
 	router.GET(options.BaseURL+"/events", wrapper.ListEvents, options.OperationMiddlewares["listEvents"]...)
 	router.GET(options.BaseURL+"/events/stream", wrapper.StreamEvents, options.OperationMiddlewares["streamEvents"]...)
+	router.PUT(options.BaseURL+"/blobs", wrapper.PutBlob, options.OperationMiddlewares["putBlob"]...)
+	router.GET(options.BaseURL+"/blobs/:blob", wrapper.GetBlob, options.OperationMiddlewares["getBlob"]...)
+	router.HEAD(options.BaseURL+"/blobs/:blob", wrapper.HeadBlob, options.OperationMiddlewares["headBlob"]...)
 	router.GET(options.BaseURL+"/messages", wrapper.ReadMessages, options.OperationMiddlewares["readMessages"]...)
 	router.POST(options.BaseURL+"/messages", wrapper.SendMessage, options.OperationMiddlewares["sendMessage"]...)
 	router.POST(options.BaseURL+"/messages/batch", wrapper.SendMessages, options.OperationMiddlewares["sendMessages"]...)
@@ -6392,6 +6457,17 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/version", wrapper.GetVersion, options.OperationMiddlewares["getVersion"]...)
 	router.GET(options.BaseURL+"/openapi.yaml", wrapper.GetDescription, options.OperationMiddlewares["getDescription"]...)
 
+}
+
+type ContentResponseHeaders struct {
+	ContentLength *int
+	ETag          *string
+}
+type ContentApplicationOctetStreamResponse struct {
+	Body io.Reader
+
+	Headers       ContentResponseHeaders
+	ContentLength int64
 }
 
 type ProblemResponseHeaders struct {
@@ -6775,6 +6851,234 @@ func (response TerminateAgentdefaultApplicationProblemPlusJSONResponse) VisitTer
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
+}
+
+type PutBlobRequestObject struct {
+	Body io.Reader
+}
+
+type PutBlobResponseObject interface {
+	VisitPutBlobResponse(w http.ResponseWriter) error
+}
+
+type PutBlob200JSONResponse Blob
+
+func (response PutBlob200JSONResponse) VisitPutBlobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutBlob201JSONResponse Blob
+
+func (response PutBlob201JSONResponse) VisitPutBlobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutBlobdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutBlobdefaultApplicationProblemPlusJSONResponse) VisitPutBlobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetBlobRequestObject struct {
+	Blob string `json:"blob"`
+}
+
+type GetBlobResponseObject interface {
+	VisitGetBlobResponse(w http.ResponseWriter) error
+}
+
+type GetBlob200ApplicationOctetStreamResponse struct {
+	ContentApplicationOctetStreamResponse
+}
+
+func (response GetBlob200ApplicationOctetStreamResponse) VisitGetBlobResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.ContentLength != nil {
+		w.Header().Set("Content-Length", fmt.Sprint(*response.Headers.ContentLength))
+	}
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetBlob206ResponseHeaders struct {
+	ContentLength *int
+	ETag          *string
+}
+
+type GetBlob206ApplicationOctetStreamResponse struct {
+	Body          io.Reader
+	Headers       GetBlob206ResponseHeaders
+	ContentLength int64
+}
+
+func (response GetBlob206ApplicationOctetStreamResponse) VisitGetBlobResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.ContentLength != nil {
+		w.Header().Set("Content-Length", fmt.Sprint(*response.Headers.ContentLength))
+	}
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(206)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetBlob304ResponseHeaders struct {
+	ETag *string
+}
+
+type GetBlob304Response struct {
+	Headers GetBlob304ResponseHeaders
+}
+
+func (response GetBlob304Response) VisitGetBlobResponse(w http.ResponseWriter) error {
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(304)
+	return nil
+}
+
+type GetBlob416TextResponse string
+
+func (response GetBlob416TextResponse) VisitGetBlobResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(416)
+
+	_, err := w.Write([]byte(fmt.Sprint(response)))
+	return err
+}
+
+type GetBlobdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetBlobdefaultApplicationProblemPlusJSONResponse) VisitGetBlobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type HeadBlobRequestObject struct {
+	Blob string `json:"blob"`
+}
+
+type HeadBlobResponseObject interface {
+	VisitHeadBlobResponse(w http.ResponseWriter) error
+}
+
+type HeadBlob200ResponseHeaders struct {
+	ContentLength *int
+	ETag          *string
+}
+
+type HeadBlob200Response struct {
+	Headers HeadBlob200ResponseHeaders
+}
+
+func (response HeadBlob200Response) VisitHeadBlobResponse(w http.ResponseWriter) error {
+	if response.Headers.ContentLength != nil {
+		w.Header().Set("Content-Length", fmt.Sprint(*response.Headers.ContentLength))
+	}
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(200)
+	return nil
+}
+
+type HeadBlob206Response struct {
+}
+
+func (response HeadBlob206Response) VisitHeadBlobResponse(w http.ResponseWriter) error {
+	w.WriteHeader(206)
+	return nil
+}
+
+type HeadBlob304Response struct {
+}
+
+func (response HeadBlob304Response) VisitHeadBlobResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type HeadBlob416Response struct {
+}
+
+func (response HeadBlob416Response) VisitHeadBlobResponse(w http.ResponseWriter) error {
+	w.WriteHeader(416)
+	return nil
 }
 
 type ListBudgetsRequestObject struct {
@@ -11221,6 +11525,15 @@ type StrictServerInterface interface {
 	// TerminateAgent Ends an agent. Gracefully, its present jobs may end first.
 	// (POST /agents/{agent}/terminate)
 	TerminateAgent(ctx context.Context, request TerminateAgentRequestObject) (TerminateAgentResponseObject, error)
+	// PutBlob Stores a content under its SHA-256. The body is taken as it is, of whatever media type, with a length or in chunks; one of an agent that holds a job with secrets is encrypted at rest.
+	// (PUT /blobs)
+	PutBlob(ctx context.Context, request PutBlobRequestObject) (PutBlobResponseObject, error)
+	// GetBlob Reads a blob, or with `Range` a part of it; `If-Range` and `If-None-Match` take its ETag. An agent reads what it put itself, and what jobs and messages within its token's scope name; what is not there and what may not be read are both 404.
+	// (GET /blobs/{blob})
+	GetBlob(ctx context.Context, request GetBlobRequestObject) (GetBlobResponseObject, error)
+	// HeadBlob Says whether a blob is there, and its length.
+	// (HEAD /blobs/{blob})
+	HeadBlob(ctx context.Context, request HeadBlobRequestObject) (HeadBlobResponseObject, error)
 	// ListBudgets The budgets by name, each as its present period stands.
 	// (GET /budgets)
 	ListBudgets(ctx context.Context, request ListBudgetsRequestObject) (ListBudgetsResponseObject, error)
@@ -11773,6 +12086,81 @@ func (sh *strictHandler) TerminateAgent(ctx echo.Context, agent AgentPath) error
 		return err
 	} else if validResponse, ok := response.(TerminateAgentResponseObject); ok {
 		return validResponse.VisitTerminateAgentResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PutBlob operation middleware
+func (sh *strictHandler) PutBlob(ctx echo.Context) error {
+	var request PutBlobRequestObject
+
+	request.Body = ctx.Request().Body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PutBlob(ctx.Request().Context(), request.(PutBlobRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutBlob")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PutBlobResponseObject); ok {
+		return validResponse.VisitPutBlobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetBlob operation middleware
+func (sh *strictHandler) GetBlob(ctx echo.Context, blob string) error {
+	var request GetBlobRequestObject
+
+	request.Blob = blob
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetBlob(ctx.Request().Context(), request.(GetBlobRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetBlob")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetBlobResponseObject); ok {
+		return validResponse.VisitGetBlobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// HeadBlob operation middleware
+func (sh *strictHandler) HeadBlob(ctx echo.Context, blob string) error {
+	var request HeadBlobRequestObject
+
+	request.Blob = blob
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.HeadBlob(ctx.Request().Context(), request.(HeadBlobRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "HeadBlob")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(HeadBlobResponseObject); ok {
+		return validResponse.VisitHeadBlobResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

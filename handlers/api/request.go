@@ -36,7 +36,9 @@ type call struct {
 	// requestID is the one that the answer's header says.
 	requestID string
 	csv       bool // the answer is wanted as CSV
-	stream    bool // the answer is wanted as server-sent events
+	// transfer is what carries the bytes of a blob; nil where none are.
+	transfer *transfer
+	stream   bool // the answer is wanted as server-sent events
 }
 
 type callKey struct{}
@@ -77,6 +79,9 @@ func (s *Server) admit(c echo.Context, op operation) (*quota.Share, error) {
 	refused := checkParameters(c, op.params)
 	if fault.Is(refused, fault.NotFound) {
 		return nil, refused
+	}
+	if op.transfers {
+		return s.admitTransfer(c, op, who, refused)
 	}
 	body, share, err := s.readBody(c, op, who)
 	if refused != nil && err == nil {

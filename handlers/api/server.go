@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"golang.org/x/sync/semaphore"
 
+	"fleetboard/internal/blobs"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
@@ -39,6 +40,7 @@ type Deps struct {
 	Dispatch *dispatch.Service
 	Kanban   *kanban.Service
 	Events   *eventlog.Log
+	Blobs    *blobs.Service
 	// Estimates say what jobs are expected to cost.
 	Estimates *estimates.Service
 	Budgets   *budgets.Service
@@ -78,6 +80,7 @@ type Bearers interface {
 type Server struct {
 	actionHandlers
 	agentHandlers
+	blobHandlers
 	budgetHandlers
 	priceHandlers
 	claimHandlers
@@ -100,6 +103,7 @@ type Server struct {
 	log      *slog.Logger
 	quota    *quota.Quota
 	memory   *quota.Budget       // for what is read of bodies
+	carrying *quota.Budget       // for what is held of blobs under way
 	decoding *semaphore.Weighted // of large bodies
 	echo     *echo.Echo
 }
@@ -118,6 +122,7 @@ func New(d Deps) *Server {
 		actionHandlers:   actionHandlers{actions: d.Dispatch, keys: d.Jobs, log: d.Log},
 		agentHandlers:    agentHandlers{agents: d.Dispatch, fleet: d.Fleet, usage: d.Dispatch},
 		claimHandlers:    claimHandlers{queue: d.Dispatch},
+		blobHandlers:     blobHandlers{blobs: d.Blobs},
 		budgetHandlers:   budgetHandlers{budgets: d.Budgets},
 		priceHandlers:    priceHandlers{prices: d.Prices},
 		estimateHandlers: estimateHandlers{jobs: d.Jobs, estimates: d.Estimates},
@@ -138,6 +143,7 @@ func New(d Deps) *Server {
 		usageHandlers:       usageHandlers{usage: d.Usage},
 
 		tokens: d.Tokens, log: d.Log, quota: d.Quota, memory: quota.NewBudget(bodyBudget, bodyPatience),
+		carrying: quota.NewBudget(transferBudget, bodyPatience),
 		decoding: semaphore.NewWeighted(int64(max(runtime.GOMAXPROCS(0)/2, 1))), echo: echo.New(),
 	}
 	s.echo.IPExtractor = d.ClientAddress

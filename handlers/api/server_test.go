@@ -24,9 +24,11 @@ import (
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/setup"
 	"fleetboard/internal/accounts/tokens"
+	"fleetboard/internal/blobs"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
@@ -145,6 +147,7 @@ func newWorld(t *testing.T) *world {
 	messages := bus.NewService(d, wake, w.jobs.Secrets)
 	server := api.New(api.Deps{Jobs: w.jobs, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: w.dispatch, Kanban: board, Estimates: estimates.New(d),
+		Blobs:   blobs.New(d, dbtest.Vault(d), blobs.Options{Jobs: lease.Scopes{}, MaxSize: maxBlob, MaxTotal: maxBlobs}),
 		Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d), Usage: usage.NewService(d),
 		Bus: messages, Events: events, Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Tokens: arrivals{w}, Log: log, Build: api.Build{Server: "test", Schema: 7}})
 	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

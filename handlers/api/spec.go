@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -21,6 +22,9 @@ type operation struct {
 	params       openapi3.Parameters
 	body         *openapi3.Schema // nil where the call takes none
 	bodyRequired bool
+	// transfers says that the call sends or takes bytes that are no JSON, as many as
+	// there are.
+	transfers bool
 }
 
 // operations reads the description, and its version. It panics where a call has no permission:
@@ -42,8 +46,11 @@ func operations() (all map[string]operation, version string) {
 			op.params = append(append(op.params, item.Parameters...), o.Parameters...)
 			if o.RequestBody != nil {
 				op.bodyRequired = o.RequestBody.Value.Required
-				op.body = o.RequestBody.Value.Content.Get("application/json").Schema.Value
+				if json := o.RequestBody.Value.Content["application/json"]; json != nil {
+					op.body = json.Schema.Value
+				}
 			}
+			op.transfers = slices.Contains(o.Tags, "blobs")
 			all[op.id] = op
 		}
 	}

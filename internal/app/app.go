@@ -23,9 +23,11 @@ import (
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/accounts/setup"
+	"fleetboard/internal/blobs"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/dispatch/merging"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/eventlog/seal"
@@ -127,7 +129,12 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (_ *App, err error
 	if boot.SetupToken != "" {
 		a.setup = a.URL() + "/setup/" + boot.SetupToken
 	}
-	a.serve(cfg, people, secrets, wake)
+	kept, err := cfg.Blobs.options()
+	if err != nil {
+		return nil, fmt.Errorf("FLEETBOARD_BLOBS_URL: %w", err)
+	}
+	kept.Jobs = lease.Scopes{}
+	a.serve(cfg, people, secrets, blobs.New(a.db, secrets, kept), wake)
 	return a, nil
 }
 
@@ -177,7 +184,8 @@ func (a *App) openDatabase(ctx context.Context, cfg Config) (err error) {
 }
 
 // serve builds the services and sets everything going.
-func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, wake *notifier.Notifier) {
+func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, contents *blobs.Service,
+	wake *notifier.Notifier) {
 	events, sealer := eventlog.New(a.db), seal.New(a.db, a.seals)
 	events.NoteFolds(sealer)
 	list := jobs.NewService(a.db, wake, secrets)
@@ -192,7 +200,7 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, wa
 	rates, used := prices.NewService(a.db), usage.NewService(a.db)
 	leader := coordinator.New(a.db, coordinator.Work{Recovery: a.dispatch, Promotion: a.dispatch, People: people,
 		Events: events, JobLogs: lines, Secrets: list.Secrets, Seals: sealer, Costs: costs,
-		Prices: a.dispatch, Budgets: money, Merges: merging.New(a.db, list, a.dispatch, cfg.PublicURL), Messages: a.bus}, wake, a.log)
+		Prices: a.dispatch, Budgets: money, Merges: merging.New(a.db, list, a.dispatch, cfg.PublicURL), Messages: a.bus, Blobs: contents}, wake, a.log)
 
 	limits, client := quota.New(cfg.Network.RateLimit), cfg.Network.ClientAddress()
 	pages := handlers.New(handlers.Deps{
@@ -205,7 +213,7 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, wa
 	machines := api.New(api.Deps{
 		Tokens: people.Tokens, Jobs: list, Attempts: tries, JobLogs: lines,
 		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Bus: a.bus, Events: events, Estimates: costs, Budgets: money,
-		Prices: rates, Usage: used, Coordinator: leader, Wake: wake, Done: a.done, Log: a.log,
+		Prices: rates, Usage: used, Blobs: contents, Coordinator: leader, Wake: wake, Done: a.done, Log: a.log,
 		Quota: limits, ClientAddress: client, Build: build()})
 
 	mux := http.NewServeMux()

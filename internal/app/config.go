@@ -46,6 +46,7 @@ type Config struct {
 	OIDC    OIDCConfig
 	Network NetworkConfig
 	Keys    KeyConfig
+	Blobs   BlobConfig
 }
 
 // LoadConfig reads the configuration out of an environment. The error names
@@ -56,7 +57,7 @@ func LoadConfig(environ map[string]string) (Config, error) {
 	dirErr := c.placeDataDir(environ)
 	if err := errors.Join(readErr, dirErr, checkAddress("FLEETBOARD_LISTEN", c.Listen), c.checkPublicURL(), c.checkDatabase(),
 		checkKey(secretKeyVariable, c.SecretKeyText, c.SecretKeyPath), c.checkAdmin(),
-		c.OIDC.check(), c.Network.check(), c.Keys.check()); err != nil {
+		c.OIDC.check(), c.Network.check(), c.Keys.check(), c.Blobs.check()); err != nil {
 		return Config{}, err
 	}
 	return c, nil

@@ -24,7 +24,7 @@ func TestConfigDefaults(t *testing.T) {
 		{map[string]string{"HOME": "/home/ada", "FLEETBOARD_DATA_DIR": "/srv/fb"}, "/srv/fb"},
 	} {
 		got, err := LoadConfig(c.environ)
-		if diff := cmp.Diff(Config{Listen: "127.0.0.1:8080", DataDir: c.want, OIDC: OIDCConfig{Name: "single sign-on"}, Network: NetworkConfig{RateLimit: 200}}, got); err != nil || diff != "" {
+		if diff := cmp.Diff(Config{Listen: "127.0.0.1:8080", DataDir: c.want, OIDC: OIDCConfig{Name: "single sign-on"}, Network: NetworkConfig{RateLimit: 200}, Blobs: BlobConfig{Max: 64, Total: 5120}}, got); err != nil || diff != "" {
 			t.Errorf("%v: %v (-want +got):\n%s", c.environ, err, diff)
 		}
 	}
@@ -37,10 +37,13 @@ func TestConfigReadsEveryVariable(t *testing.T) {
 		"DATABASE_URL": "postgres://owner@db/fb", "FLEETBOARD_APP_DATABASE_URL": "postgresql://app@pooler/fb",
 		"FLEETBOARD_SECRET_KEY": key, "FLEETBOARD_METRICS_LISTEN": ":9090",
 		"FLEETBOARD_ADMIN_EMAIL": "ada@example.com", "FLEETBOARD_ADMIN_PASSWORD": "quite long enough",
+		"FLEETBOARD_BLOBS_URL": "s3://bucket?region=eu-1", "FLEETBOARD_BLOB_MAX": "10", "FLEETBOARD_BLOBS_TOTAL": "100",
+		"AWS_ACCESS_KEY_ID": "AK", "AWS_SECRET_ACCESS_KEY": "SK",
 	})
 	want := Config{Listen: ":9000", DatabaseURL: "postgres://owner@db/fb", AppDatabaseURL: "postgresql://app@pooler/fb",
 		DataDir: "/srv/fb", SecretKeyText: key, AdminEmail: "ada@example.com", AdminPassword: "quite long enough",
-		OIDC: OIDCConfig{Name: "single sign-on"}, Network: NetworkConfig{RateLimit: 200, MetricsListen: ":9090"}}
+		OIDC: OIDCConfig{Name: "single sign-on"}, Network: NetworkConfig{RateLimit: 200, MetricsListen: ":9090"},
+		Blobs: BlobConfig{URL: "s3://bucket?region=eu-1", Max: 10, Total: 100, AccessKey: "AK", SecretKey: "SK"}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -66,6 +69,9 @@ func TestConfigNamesTheVariable(t *testing.T) {
 		{"FLEETBOARD_PREVIOUS_SECRET_KEY", secret, ""},
 		{"FLEETBOARD_OIDC_ISSUER", secret, ""},
 		{"FLEETBOARD_OIDC_NAME", "Acme", ""},
+		{"FLEETBOARD_BLOB_MAX", "0", ""},
+		{"FLEETBOARD_BLOBS_TOTAL", "10", ""},
+		{"FLEETBOARD_BLOBS_URL", "s3://key:" + secret + "@bucket", ""},
 		{"FLEETBOARD_ADMIN_EMAIL", "ada@example.com", ""},
 		{"FLEETBOARD_ADMIN_PASSWORD", secret + secret, ""},
 		{"FLEETBOARD_ADMIN_EMAIL", "ada", "FLEETBOARD_ADMIN_PASSWORD"},

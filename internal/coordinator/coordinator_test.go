@@ -27,7 +27,7 @@ type hands struct {
 
 func newHands() *hands { return &hands{called: make(chan string, 100)} }
 
-func (h *hands) work() Work { return Work{h, h, h, h, h, h, h, h, h, h, h, h} }
+func (h *hands) work() Work { return Work{h, h, h, h, h, h, h, h, h, h, h, h, h} }
 
 func (h *hands) call(what string) (int, error) {
 	h.called <- what
@@ -47,6 +47,8 @@ func (h *hands) Compact(context.Context) (int, error)           { return h.call(
 func (h *hands) ExpireLogs(context.Context) (int, error)        { return h.call("expire logs") }
 func (h *hands) Seal(context.Context) (int, error)              { return h.call("seal") }
 func (h *hands) RotateSecrets(context.Context) (int, error)     { return h.call("rotate secrets") }
+func (h *hands) RotateKeys(context.Context) (int, error)        { return h.call("rotate keys of blobs") }
+func (h *hands) Collect(context.Context) (int, error)           { return h.call("collect blobs") }
 func (h *hands) Sweep(context.Context) (int, error)             { return h.call("sweep budgets") }
 func (h *hands) Foresee(context.Context) (int, error)           { return h.call("foresee budgets") }
 func (h *hands) Extend(context.Context) (int, error)            { return h.call("extend the history of costs") }
@@ -140,8 +142,8 @@ func TestTheLeaderDoesAllItsWorkAndTellsOfIt(t *testing.T) {
 	h.reaped = 2
 	s := New(d, h.work(), &topics{}, quiet())
 	stop := serve(t, s)
-	want := []string{"bridge messages", "compact", "drop old messages", "expire", "expire logs", "extend the history of costs", "fail cycles",
-		"foresee budgets", "merge approved", "price usage", "promote", "reap", "rotate secrets",
+	want := []string{"bridge messages", "collect blobs", "compact", "drop old messages", "expire", "expire logs", "extend the history of costs", "fail cycles",
+		"foresee budgets", "merge approved", "price usage", "promote", "reap", "rotate keys of blobs", "rotate secrets",
 		"seal", "sweep budgets", "sweep dependencies", "time out", "warn"}
 	var called []string
 	for range want {

@@ -22,6 +22,7 @@ type Work struct {
 	Prices    Prices
 	Budgets   Budgets
 	Merges    Merges
+	Blobs     Blobs
 	Messages  Messages
 }
 
@@ -97,6 +98,13 @@ type Budgets interface {
 	Foresee(ctx context.Context) (int, error)
 }
 
+// Blobs collects contents that nothing refers to any more, and seals the keys of others
+// with the present keys of their workspaces. Each returns how many.
+type Blobs interface {
+	Collect(ctx context.Context) (int, error)
+	RotateKeys(ctx context.Context) (int, error)
+}
+
 const (
 	// reportEvery is how often what was done is written down, at most.
 	reportEvery = 5 * time.Second
@@ -168,6 +176,10 @@ func (t *term) loops() []runloop.Loop {
 			Do: t.counted(linesExpired, t.exhausted(t.expireLog))},
 		{Name: "key rotation", Every: 15 * time.Second, Jitter: 5 * time.Second, Timeout: slowTimeout,
 			Do: t.counted(secretsMoved, t.exhausted(w.Secrets.RotateSecrets))},
+		{Name: "blob keys", Every: 15 * time.Second, Jitter: 5 * time.Second, Timeout: slowTimeout,
+			Do: t.counted(secretsMoved, t.exhausted(w.Blobs.RotateKeys))},
+		{Name: "blobs", Every: time.Minute, Jitter: 10 * time.Second, Timeout: slowTimeout,
+			Do: t.cycle(uncounted(t.exhausted(w.Blobs.Collect)))},
 		{Name: "report", Every: reportEvery, Kick: t.counters.firstCycle.C(), Do: t.report},
 	}
 }

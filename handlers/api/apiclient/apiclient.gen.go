@@ -890,6 +890,7 @@ const (
 	ProblemCodePaused               ProblemCode = "paused"
 	ProblemCodeRateLimited          ProblemCode = "rate_limited"
 	ProblemCodeStaleEpoch           ProblemCode = "stale_epoch"
+	ProblemCodeStorageFull          ProblemCode = "storage_full"
 	ProblemCodeSuperseded           ProblemCode = "superseded"
 	ProblemCodeTokenExpired         ProblemCode = "token_expired"
 	ProblemCodeTokenInvalid         ProblemCode = "token_invalid"
@@ -946,6 +947,8 @@ func (e ProblemCode) Valid() bool {
 	case ProblemCodeRateLimited:
 		return true
 	case ProblemCodeStaleEpoch:
+		return true
+	case ProblemCodeStorageFull:
 		return true
 	case ProblemCodeSuperseded:
 		return true
@@ -1323,6 +1326,15 @@ type BatchItemAnswer struct {
 
 	// Status As the HTTP status of the call alone would be.
 	Status int `json:"status"`
+}
+
+// Blob defines model for Blob.
+type Blob struct {
+	// Sha256 In lower-case hexadecimal digits.
+	Sha256 string `json:"sha256"`
+
+	// Size In bytes.
+	Size int64 `json:"size"`
 }
 
 // BootID New on every start of the agent, and random.
@@ -3983,6 +3995,27 @@ type ClientInterface interface {
 	// Corresponds with POST /agents/{agent}/terminate (the `TerminateAgent` operationId).
 	TerminateAgent(ctx context.Context, agent AgentPath, body TerminateAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// PutBlobWithBody Stores a content under its SHA-256. The body is taken as it is, of whatever media type, with a length or in chunks; one of an agent that holds a job with secrets is encrypted at rest.
+	//
+	// A blob has at most 64 MB, and the blobs of a workspace 5 GB, unless the server is set up otherwise: 413 `too_large`, 409 `storage_full`. A body that stands still for 30 seconds, or takes longer than 20 minutes, is broken off. A caller sends and reads at most 8 blobs at once: 429 `rate_limited`. What nothing refers to is deleted after 24 hours; a content that is put again has 24 hours more.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /blobs (the `PutBlob` operationId).
+	PutBlobWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetBlob Reads a blob, or with `Range` a part of it; `If-Range` and `If-None-Match` take its ETag. An agent reads what it put itself, and what jobs and messages within its token's scope name; what is not there and what may not be read are both 404.
+	//
+	// Each piece of 256 KB is checked before it is sent, and the SHA-256 before the last bytes of a whole are: where the stored bytes are not those that were put, the body is cut off and is shorter than its `Content-Length`. Whoever puts the content again repairs it.
+	//
+	// Corresponds with GET /blobs/{blob} (the `GetBlob` operationId).
+	GetBlob(ctx context.Context, blob string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// HeadBlob Says whether a blob is there, and its length.
+	//
+	// Corresponds with HEAD /blobs/{blob} (the `HeadBlob` operationId).
+	HeadBlob(ctx context.Context, blob string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListBudgets The budgets by name, each as its present period stands.
 	//
 	// Corresponds with GET /budgets (the `ListBudgets` operationId).
@@ -5027,6 +5060,57 @@ func (c *Client) TerminateAgentWithBody(ctx context.Context, agent AgentPath, co
 // Corresponds with POST /agents/{agent}/terminate (the `TerminateAgent` operationId).
 func (c *Client) TerminateAgent(ctx context.Context, agent AgentPath, body TerminateAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewTerminateAgentRequest(c.Server, agent, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutBlobWithBody Stores a content under its SHA-256. The body is taken as it is, of whatever media type, with a length or in chunks; one of an agent that holds a job with secrets is encrypted at rest.
+//
+// A blob has at most 64 MB, and the blobs of a workspace 5 GB, unless the server is set up otherwise: 413 `too_large`, 409 `storage_full`. A body that stands still for 30 seconds, or takes longer than 20 minutes, is broken off. A caller sends and reads at most 8 blobs at once: 429 `rate_limited`. What nothing refers to is deleted after 24 hours; a content that is put again has 24 hours more.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /blobs (the `PutBlob` operationId).
+func (c *Client) PutBlobWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutBlobRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetBlob Reads a blob, or with `Range` a part of it; `If-Range` and `If-None-Match` take its ETag. An agent reads what it put itself, and what jobs and messages within its token's scope name; what is not there and what may not be read are both 404.
+//
+// Each piece of 256 KB is checked before it is sent, and the SHA-256 before the last bytes of a whole are: where the stored bytes are not those that were put, the body is cut off and is shorter than its `Content-Length`. Whoever puts the content again repairs it.
+//
+// Corresponds with GET /blobs/{blob} (the `GetBlob` operationId).
+func (c *Client) GetBlob(ctx context.Context, blob string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetBlobRequest(c.Server, blob)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// HeadBlob Says whether a blob is there, and its length.
+//
+// Corresponds with HEAD /blobs/{blob} (the `HeadBlob` operationId).
+func (c *Client) HeadBlob(ctx context.Context, blob string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewHeadBlobRequest(c.Server, blob)
 	if err != nil {
 		return nil, err
 	}
@@ -7760,6 +7844,103 @@ func NewTerminateAgentRequestWithBody(server string, agent AgentPath, contentTyp
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewPutBlobRequestWithBody constructs an http.Request for the PutBlob method, with any body, and a specified content type
+func NewPutBlobRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/blobs")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetBlobRequest constructs an http.Request for the GetBlob method
+func NewGetBlobRequest(server string, blob string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "blob", blob, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/blobs/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewHeadBlobRequest constructs an http.Request for the HeadBlob method
+func NewHeadBlobRequest(server string, blob string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "blob", blob, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/blobs/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodHead, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -12655,6 +12836,31 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /agents/{agent}/terminate (the `TerminateAgent` operationId).
 	TerminateAgentWithResponse(ctx context.Context, agent AgentPath, body TerminateAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*TerminateAgentResponse, error)
 
+	// PutBlobWithBodyWithResponse Stores a content under its SHA-256. The body is taken as it is, of whatever media type, with a length or in chunks; one of an agent that holds a job with secrets is encrypted at rest.
+	//
+	// A blob has at most 64 MB, and the blobs of a workspace 5 GB, unless the server is set up otherwise: 413 `too_large`, 409 `storage_full`. A body that stands still for 30 seconds, or takes longer than 20 minutes, is broken off. A caller sends and reads at most 8 blobs at once: 429 `rate_limited`. What nothing refers to is deleted after 24 hours; a content that is put again has 24 hours more.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /blobs (the `PutBlob` operationId).
+	PutBlobWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutBlobResponse, error)
+
+	// GetBlobWithResponse Reads a blob, or with `Range` a part of it; `If-Range` and `If-None-Match` take its ETag. An agent reads what it put itself, and what jobs and messages within its token's scope name; what is not there and what may not be read are both 404.
+	//
+	// Each piece of 256 KB is checked before it is sent, and the SHA-256 before the last bytes of a whole are: where the stored bytes are not those that were put, the body is cut off and is shorter than its `Content-Length`. Whoever puts the content again repairs it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /blobs/{blob} (the `GetBlob` operationId).
+	GetBlobWithResponse(ctx context.Context, blob string, reqEditors ...RequestEditorFn) (*GetBlobResponse, error)
+
+	// HeadBlobWithResponse Says whether a blob is there, and its length.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with HEAD /blobs/{blob} (the `HeadBlob` operationId).
+	HeadBlobWithResponse(ctx context.Context, blob string, reqEditors ...RequestEditorFn) (*HeadBlobResponse, error)
+
 	// ListBudgetsWithResponse The budgets by name, each as its present period stands.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -14060,6 +14266,183 @@ func (r TerminateAgentResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r TerminateAgentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutBlobResponseDefaultHeaders the declared response headers of an HTTP default response for PutBlob
+type PutBlobResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type PutBlobResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Blob
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Blob
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutBlobResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutBlobResponse) GetJSON200() *Blob {
+	return r.JSON200
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r PutBlobResponse) GetJSON201() *Blob {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutBlobResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutBlobResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutBlobResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutBlobResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutBlobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetBlobResponse200Headers the declared response headers of an HTTP 200 response for GetBlob
+type GetBlobResponse200Headers struct {
+	ContentLength *int
+	ETag          *string
+}
+
+// GetBlobResponse206Headers the declared response headers of an HTTP 206 response for GetBlob
+type GetBlobResponse206Headers struct {
+	ContentLength *int
+	ETag          *string
+}
+
+// GetBlobResponse304Headers the declared response headers of an HTTP 304 response for GetBlob
+type GetBlobResponse304Headers struct {
+	ETag *string
+}
+
+// GetBlobResponseDefaultHeaders the declared response headers of an HTTP default response for GetBlob
+type GetBlobResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type GetBlobResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetBlobResponse200Headers
+	// Headers206 the parsed response headers for an HTTP 206 response
+	Headers206 *GetBlobResponse206Headers
+	// Headers304 the parsed response headers for an HTTP 304 response
+	Headers304 *GetBlobResponse304Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetBlobResponseDefaultHeaders
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetBlobResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetBlobResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetBlobResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetBlobResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetBlobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// HeadBlobResponse200Headers the declared response headers of an HTTP 200 response for HeadBlob
+type HeadBlobResponse200Headers struct {
+	ContentLength *int
+	ETag          *string
+}
+
+type HeadBlobResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *HeadBlobResponse200Headers
+}
+
+// GetBody returns the raw response body bytes
+func (r HeadBlobResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r HeadBlobResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r HeadBlobResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r HeadBlobResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -19271,6 +19654,49 @@ func (c *ClientWithResponses) TerminateAgentWithResponse(ctx context.Context, ag
 	return ParseTerminateAgentResponse(rsp)
 }
 
+// PutBlobWithBodyWithResponse Stores a content under its SHA-256. The body is taken as it is, of whatever media type, with a length or in chunks; one of an agent that holds a job with secrets is encrypted at rest.
+//
+// A blob has at most 64 MB, and the blobs of a workspace 5 GB, unless the server is set up otherwise: 413 `too_large`, 409 `storage_full`. A body that stands still for 30 seconds, or takes longer than 20 minutes, is broken off. A caller sends and reads at most 8 blobs at once: 429 `rate_limited`. What nothing refers to is deleted after 24 hours; a content that is put again has 24 hours more.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /blobs (the `PutBlob` operationId).
+func (c *ClientWithResponses) PutBlobWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutBlobResponse, error) {
+	rsp, err := c.PutBlobWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutBlobResponse(rsp)
+}
+
+// GetBlobWithResponse Reads a blob, or with `Range` a part of it; `If-Range` and `If-None-Match` take its ETag. An agent reads what it put itself, and what jobs and messages within its token's scope name; what is not there and what may not be read are both 404.
+//
+// Each piece of 256 KB is checked before it is sent, and the SHA-256 before the last bytes of a whole are: where the stored bytes are not those that were put, the body is cut off and is shorter than its `Content-Length`. Whoever puts the content again repairs it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /blobs/{blob} (the `GetBlob` operationId).
+func (c *ClientWithResponses) GetBlobWithResponse(ctx context.Context, blob string, reqEditors ...RequestEditorFn) (*GetBlobResponse, error) {
+	rsp, err := c.GetBlob(ctx, blob, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetBlobResponse(rsp)
+}
+
+// HeadBlobWithResponse Says whether a blob is there, and its length.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with HEAD /blobs/{blob} (the `HeadBlob` operationId).
+func (c *ClientWithResponses) HeadBlobWithResponse(ctx context.Context, blob string, reqEditors ...RequestEditorFn) (*HeadBlobResponse, error) {
+	rsp, err := c.HeadBlob(ctx, blob, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseHeadBlobResponse(rsp)
+}
+
 // ListBudgetsWithResponse The budgets by name, each as its present period stands.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -21474,6 +21900,195 @@ func ParseTerminateAgentResponse(rsp *http.Response) (*TerminateAgentResponse, e
 			headers.WWWAuthenticate = &value
 		}
 		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutBlobResponse parses an HTTP response from a PutBlobWithResponse call
+func ParsePutBlobResponse(rsp *http.Response) (*PutBlobResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutBlobResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Blob
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Blob
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutBlobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetBlobResponse parses an HTTP response from a GetBlobWithResponse call
+func ParseGetBlobResponse(rsp *http.Response) (*GetBlobResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetBlobResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 304:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetBlobResponse200Headers
+		if values := rsp.Header.Values("Content-Length"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Length", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentLength = &value
+		}
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 206:
+		var headers GetBlobResponse206Headers
+		if values := rsp.Header.Values("Content-Length"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Length", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentLength = &value
+		}
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers206 = &headers
+	case rsp.StatusCode == 304:
+		var headers GetBlobResponse304Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers304 = &headers
+	case true:
+		var headers GetBlobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseHeadBlobResponse parses an HTTP response from a HeadBlobWithResponse call
+func ParseHeadBlobResponse(rsp *http.Response) (*HeadBlobResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &HeadBlobResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers HeadBlobResponse200Headers
+		if values := rsp.Header.Values("Content-Length"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Length", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentLength = &value
+		}
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil

@@ -1,0 +1,252 @@
+package api_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/handlers/api"
+	"fleetboard/internal/fault"
+)
+
+// maxBlob and maxBlobs are the limits of the tests' server.
+const (
+	maxBlob  = 2 << 20
+	maxBlobs = 5 << 20
+)
+
+// putBlob stores a content.
+func (w *world) putBlob(token, content string) answer {
+	w.t.Helper()
+	return w.as(token, "PUT", "/blobs", content, "Content-Type", "application/octet-stream")
+}
+
+// raw makes a call whose answer is not checked against the description.
+func (w *world) raw(r *http.Request, token string) (*http.Response, error) {
+	w.t.Helper()
+	r.Header.Set("Authorization", "Bearer "+token)
+	return http.DefaultClient.Do(r)
+}
+
+func (w *world) request(method, path string, body io.Reader) *http.Request {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), method, w.url+api.BasePath+path, body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+func noise(seed byte, size int) string {
+	all := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{seed}).Read(all)
+	return string(all)
+}
+
+// until waits for a number in the database.
+func (w *world) until(sql string, want int) {
+	w.t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for dbfactory.Int(w.t, w.db, sql) != want {
+		select {
+		case <-tick.C:
+		case <-w.t.Context().Done():
+			w.t.Fatalf("%s is never %d", sql, want)
+		}
+	}
+}
+
+func sumOf(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return hex.EncodeToString(sum[:])
+}
+
+func TestABlobGoesUpAndDown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada := w.agent("ada")
+	content := noise(1, 700<<10)
+	made := w.putBlob(ada, content).want(201)
+	if made.text("sha256") != sumOf(content) || made.number("size") != int64(len(content)) {
+		t.Errorf("it was put as %s", made.raw)
+	}
+	w.putBlob(w.owner, content).want(200)
+	path := "/blobs/" + made.text("sha256")
+	for _, token := range []string{ada, w.owner} {
+		got := w.as(token, "GET", path, nil).want(200)
+		if string(got.raw) != content || got.header.Get("ETag") != `"`+sumOf(content)+`"` || got.header.Get("Content-Type") != "application/octet-stream" {
+			t.Errorf("%d bytes, %v", len(got.raw), got.header)
+		}
+	}
+	head := w.as(w.owner, "HEAD", path, nil).want(200)
+	if len(head.raw) != 0 || head.header.Get("Content-Length") != strconv.Itoa(len(content)) {
+		t.Errorf("HEAD: %d bytes, %v", len(head.raw), head.header)
+	}
+	w.as(w.owner, "GET", path, nil, "If-None-Match", `"`+sumOf(content)+`"`).want(304)
+	part := w.as(w.owner, "GET", path, nil, "Range", "bytes=262140-262150").want(206)
+	if string(part.raw) != content[262140:262151] || part.header.Get("Content-Range") != "bytes 262140-262150/716800" {
+		t.Errorf("a range: %q, %v", part.raw, part.header)
+	}
+	several := w.request("GET", path, nil)
+	several.Header.Set("Range", "bytes=0-9,-10")
+	if a, err := w.raw(several, w.owner); err != nil || a.StatusCode != 206 || !strings.HasPrefix(a.Header.Get("Content-Type"), "multipart/byteranges") {
+		t.Errorf("two ranges: %v, %v", a, err)
+	}
+	behind := w.request("GET", path, nil)
+	behind.Header.Set("Range", "bytes=716800-")
+	if a, err := w.raw(behind, w.owner); err != nil || a.StatusCode != http.StatusRequestedRangeNotSatisfiable {
+		t.Errorf("a range behind the end: %v, %v", a, err)
+	}
+	// In chunks, without a length and without a media type.
+	chunked := w.request("PUT", "/blobs", io.MultiReader(strings.NewReader(content), strings.NewReader("!")))
+	if a, err := w.raw(chunked, w.owner); err != nil || a.StatusCode != 201 {
+		t.Errorf("in chunks: %v, %v", a, err)
+	}
+	w.as(w.owner, "GET", "/blobs/"+sumOf(content+"!"), nil).want(200)
+	w.putBlob(w.owner, "").want(201)
+	if got := w.as(w.owner, "GET", "/blobs/"+sumOf(""), nil).want(200); len(got.raw) != 0 {
+		t.Errorf("nothing is read as %q", got.raw)
+	}
+}
+
+// What is not there, what is another's and what has no such name are the same answer.
+func TestBlobsThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sum := w.putBlob(w.owner, "mine").want(201).text("sha256")
+	other := w.otherWorkspace()
+	bob := w.agent("bob")
+	for _, c := range []struct{ token, name string }{{w.owner, sumOf("nothing")}, {other, sum}, {bob, sum}, {w.owner, "x"}, {w.owner, strings.ToUpper(sum)}} {
+		a := w.as(c.token, "GET", "/blobs/"+c.name, nil).want(404).refused(fault.NotFound)
+		if a.text("detail") != "There is no such blob here." {
+			t.Errorf("it says %s", a.raw)
+		}
+		w.as(c.token, "HEAD", "/blobs/"+c.name, nil).want(404)
+	}
+}
+
+func TestLimitsOfBlobs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.putBlob(w.owner, noise(1, maxBlob+1)).want(413).refused(fault.TooLarge)
+	endless := w.request("PUT", "/blobs", io.MultiReader(strings.NewReader(noise(2, maxBlob)), strings.NewReader("!")))
+	if a, err := w.raw(endless, w.owner); err != nil || a.StatusCode != 413 {
+		t.Errorf("in chunks: %v, %v", a, err)
+	}
+	w.putBlob(w.owner, noise(3, maxBlob)).want(201)
+	w.putBlob(w.owner, noise(4, maxBlob)).want(201)
+	w.putBlob(w.owner, noise(5, maxBlob)).want(409).refused(fault.StorageFull)
+	w.putBlob(w.owner, noise(6, maxBlob/2)).want(201)
+	w.as(w.owner, "PUT", "/blobs", "x", "Content-Type", "application/octet-stream", "Content-Encoding", "gzip").want(415).refused(fault.UnsupportedMedia)
+	if n := dbfactory.Int(t, w.db, `SELECT bytes FROM blob_room`); n != maxBlobs {
+		t.Errorf("%d bytes are counted", n)
+	}
+}
+
+// slow is a body of which a byte comes now and then until it is closed.
+func slow(t *testing.T) io.ReadCloser {
+	r, feed := io.Pipe()
+	tick := time.NewTicker(100 * time.Millisecond)
+	go func() {
+		defer tick.Stop()
+		for _, err := feed.Write([]byte{1}); err == nil; _, err = feed.Write([]byte{1}) {
+			<-tick.C
+		}
+	}()
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+// A caller has a few transfers at once; others go on.
+func TestACallerHasAFewTransfersAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada := w.agent("ada")
+	ended := make(chan struct{}, api.TransfersPerToken)
+	var bodies []io.Closer
+	for range api.TransfersPerToken {
+		body := slow(t)
+		bodies = append(bodies, body)
+		go func() {
+			_, _ = w.raw(w.request("PUT", "/blobs", body), w.owner)
+			ended <- struct{}{}
+		}()
+	}
+	w.until(`SELECT count(*) FROM blob_data`, api.TransfersPerToken)
+	w.putBlob(w.owner, "one more").want(429).refused(fault.TooMany)
+	w.putBlob(ada, "another's").want(201)
+	for _, body := range bodies {
+		_ = body.Close()
+		<-ended
+	}
+	w.until(`SELECT count(*) FROM blob_data WHERE expires_at > now()`, 0)
+	w.putBlob(w.owner, "afterwards").want(201)
+}
+
+// An upload that stands still is broken off; meanwhile it holds no connection to the
+// database.
+func TestAnUploadThatStandsStill(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r, feed := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := w.raw(w.request("PUT", "/blobs", r), w.owner)
+		ended <- err
+	}()
+	if _, err := feed.Write([]byte(noise(1, 1200<<10))); err != nil {
+		t.Fatal(err)
+	}
+	w.until(`SELECT count(*) FROM blob_data WHERE counted > 0`, 1)
+	w.until(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in transaction%'`, 0)
+	w.until(`SELECT bytes FROM blob_room`, 0)
+	_ = feed.Close()
+	<-ended
+	w.putBlob(w.owner, "afterwards").want(201)
+}
+
+// A body that ends before its length leaves nothing; the client hears it where it listens.
+func TestABodyThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.request("PUT", "/blobs", io.LimitReader(strings.NewReader(noise(1, 300<<10)), 300<<10))
+	r.ContentLength = 400 << 10
+	if _, err := w.raw(r, w.owner); err == nil {
+		t.Error("the client sent all")
+	}
+	<-w.left
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM blob`) + dbfactory.Int(t, w.db, `SELECT bytes FROM blob_room`); n != 0 {
+		t.Errorf("a blob or room is taken: %d", n)
+	}
+}
+
+// A flipped bit ends the body before it, so that the client misses bytes.
+func TestADamagedBlobIsCutOff(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	content := noise(1, 1<<20)
+	sum := w.putBlob(w.owner, content).want(201).text("sha256")
+	dbfactory.Exec(t, w.db, `UPDATE blob_chunk SET data = set_bit(data, 999, 1 - get_bit(data, 999)) WHERE n = 2`)
+	a, err := w.raw(w.request("GET", "/blobs/"+sum, nil), w.owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(a.Body)
+	if !errors.Is(err, io.ErrUnexpectedEOF) || len(got) >= len(content) || !bytes.HasPrefix([]byte(content), got) {
+		t.Errorf("%d bytes of %d, %v", len(got), len(content), err)
+	}
+	w.putBlob(w.owner, content).want(200)
+	if got := w.as(w.owner, "GET", "/blobs/"+sum, nil).want(200); string(got.raw) != content {
+		t.Errorf("%d bytes after it was put again", len(got.raw))
+	}
+}
