@@ -74,7 +74,7 @@ func (c *cli) root() *cobra.Command {
 	root.AddCommand(c.workerCommand(), c.mcpCommand(), c.simCommand(), c.demoCommand())
 	root.AddCommand(versionCommand(c), loginCommand(c), logoutCommand(c), contextCommand(c), exitCodesTopic(),
 		jobCommand(c), backlogCommand(c), eventsCommand(c), usageCommand(c), budgetCommand(c), factoryCommand(c),
-		agentCommand(c), productCommand(c), messageCommand(c), busCommand(c), importCommand(c), doctorCommand(c))
+		agentCommand(c), productCommand(c), messageCommand(c), busCommand(c), blobCommand(c), importCommand(c), doctorCommand(c))
 	c.completeFlags(root)
 	wrapArgs(root)
 	return root

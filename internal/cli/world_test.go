@@ -22,6 +22,7 @@ import (
 	"fleetboard/handlers/api"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/setup"
+	"fleetboard/internal/blobs"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/cli"
 	"fleetboard/internal/client"
@@ -144,6 +145,7 @@ func newWorld(t *testing.T) *world {
 	server := api.New(api.Deps{Jobs: work, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: flow, Kanban: board, Estimates: estimates.New(d),
 		Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d), Usage: usage.NewService(d), Bus: messages, Events: events,
+		Blobs:       blobs.New(d, dbtest.Vault(d), blobs.Options{}),
 		Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Tokens: people.Tokens, Log: log, Wake: wake,
 		Build: api.Build{Server: "test", Schema: 7}})
 	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

@@ -78,6 +78,8 @@ func (c *Client) sign(_ context.Context, r *http.Request) error {
 type doer struct {
 	once  *http.Client
 	again *http.Client
+	// carries blobs, which take their time and are not held in memory to be sent again.
+	carries *http.Client
 }
 
 func newDoer(o Options) *doer {
@@ -92,7 +94,7 @@ func newDoer(o Options) *doer {
 	retrying.RetryWaitMin = shortestPause
 	retrying.RetryWaitMax = max(o.LongestPause, shortestPause)
 	retrying.ErrorHandler = giveUp
-	return &doer{once: once, again: retrying.StandardClient()}
+	return &doer{once: once, again: retrying.StandardClient(), carries: &http.Client{Transport: once.Transport}}
 }
 
 // giveUp passes the last answer on, and none to a caller who does not wait any more.
@@ -110,7 +112,13 @@ func giveUp(answer *http.Response, err error, _ int) (*http.Response, error) {
 // *Unreachable where no answer came.
 func (d *doer) Do(r *http.Request) (*http.Response, error) {
 	send := d.once
-	if repeatable(r) {
+	switch {
+	case strings.HasPrefix(r.URL.Path, basePath+"/blobs"):
+		if r.Method == http.MethodPut {
+			r.Header.Set("Expect", "100-continue") // so that a refusal comes before the body is sent
+		}
+		send = d.carries
+	case repeatable(r):
 		send = d.again
 	}
 	answer, err := send.Do(r)
