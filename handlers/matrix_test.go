@@ -37,7 +37,7 @@ var webPermissions = map[tenancy.Permission][]string{
 	tenancy.ReadBoard: {"GET /agents", "GET /agents/panel", "GET /board", "GET /board/column/:column", "GET /budgets", "GET /budgets/:budget/ledger", "GET /jobs/:key",
 		"GET /jobs/:key/attempts", "GET /jobs/:key/linkable", "GET /jobs/:key/log", "GET /jobs/:key/log/stream",
 		"GET /jobs/:key/log/text", "GET /jobs/:key/panel",
-		"GET /jobs/search", "GET /live", "GET /needs-you", "GET /palette", "GET /prices", "GET /review", "GET /settings/members", "GET /settings/products",
+		"GET /jobs/search", "GET /live", "GET /needs-you", "GET /palette", "GET /prices", "GET /review", "GET /review/:key/patch", "GET /settings/members", "GET /settings/products",
 		"GET /settings/workspace", "GET /status", "GET /timeline", "GET /usage", "GET /usage/entries.csv", "GET /usage/groups.csv"},
 	tenancy.WriteJobs: {"GET /jobs/:key/ask/:action", "GET /jobs/:key/edit", "GET /jobs/new", "GET /jobs/new/routability", "POST /jobs", "POST /jobs/:key/:action", "POST /jobs/:key/edit", "POST /jobs/:key/link",
 		"POST /jobs/:key/move", "POST /jobs/:key/tick", "POST /jobs/:key/undo", "POST /jobs/:key/unlink", "POST /jobs/new", "POST /jobs/new/preview", "POST /review/:key/:action"},

@@ -140,7 +140,7 @@ func (m *matrix) fill() {
 		dbfactory.Exec(m.t, m.DB, sql)
 	}
 	calls := api.New(api.Deps{Jobs: m.Jobs, Attempts: m.Attempts, JobLogs: m.JobLogs, Fleet: m.Fleet, Dispatch: m.Dispatch, Kanban: m.Kanban, Events: m.Events,
-		Estimates: estimates.New(m.DB), Tokens: m.Accounts.Tokens, Log: m.Log})
+		Blobs: m.deps.Blobs, Estimates: estimates.New(m.DB), Tokens: m.Accounts.Tokens, Log: m.Log})
 	call := func(token, method, path string, body any) map[string]any {
 		m.t.Helper()
 		raw, err := json.Marshal(body)
@@ -187,7 +187,8 @@ func (m *matrix) fill() {
 	}
 	call(agent, "POST", "/fleet/progress", at(1, object{"progress_percent": 40, "current_step": "canary7q step", "checkpoint": object{"at": canary}}))
 	call(agent, "POST", "/fleet/logs", at(1, object{"lines": []object{{"level": "INFO", "event": canary, "message": "canary7q line"}}}))
-	call(agent, "POST", "/fleet/complete", at(2, object{"summary": "canary7q done", "branch": canary, "result": object{canary: 1}}))
+	patch, _ := call(agent, "PUT", "/blobs", "canary7q patch")["sha256"].(string)
+	call(agent, "POST", "/fleet/complete", at(2, object{"patch_blob": patch, "summary": "canary7q done", "branch": canary, "result": object{canary: 1}}))
 	call(agent, "POST", "/fleet/ask", at(3, object{"question": "canary7q?"}))
 }
 
@@ -212,6 +213,7 @@ func (m *matrix) point() {
 	m.rows[":token"], m.rows["static/*"] = "none", "css/app.css"
 	m.special = map[string]string{
 		"GET /static/*":             "/static/css/none.css",
+		"GET /review/:key/patch":    "/review/" + asked("-2") + "/patch",
 		"POST /review/:key/:action": "/review/" + asked("-2") + "/approve",
 		"POST /jobs/:key/link":      "/jobs/" + asked("-5") + "/link",
 		"POST /jobs/:key/unlink":    "/jobs/" + asked("-4") + "/unlink",

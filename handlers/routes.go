@@ -41,7 +41,7 @@ func (s *Server) pages() []web.Route {
 	jobPages := job.New(job.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Links: d.Jobs, Attempts: d.Attempts, Logs: d.JobLogs,
 		Fleet: d.Fleet, Dispatch: d.Dispatch, Registry: registry, Streams: live.NewStreams(streams)})
 	reviews := review.New(review.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Attempts: d.Attempts, Fleet: d.Fleet,
-		Dispatch: d.Dispatch})
+		Dispatch: d.Dispatch, Blobs: d.Blobs})
 	agent := agents.New(agents.Deps{Web: site, Kanban: d.Kanban, Fleet: d.Fleet, Dispatch: d.Dispatch})
 	events := timeline.New(timeline.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Events: d.Events})
 	needs := needsyou.New(needsyou.Deps{Web: site, Kanban: d.Kanban})

@@ -14,6 +14,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/oidc"
+	"fleetboard/internal/blobs"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
@@ -46,6 +47,7 @@ type Deps struct {
 	Kanban   *kanban.Service
 	Events   *eventlog.Log
 	Budgets  *budgets.Service
+	Blobs    *blobs.Service
 	Prices   *prices.Service
 	// Estimates say what jobs are expected to cost.
 	Estimates *estimates.Service

@@ -19,9 +19,11 @@ import (
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/accounts/setup"
+	"fleetboard/internal/blobs"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
@@ -66,10 +68,12 @@ func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
 		t.Fatal(err)
 	}
 	list, events := jobs.NewService(d, wake, dbtest.Vault(d)), eventlog.New(d)
+	flow, contents := dispatch.New(d, list, wake, people.Tokens, log), blobs.New(d, dbtest.Vault(d), blobs.Options{Jobs: lease.Scopes{}})
+	flow.NamesBlobs(contents)
 	deps := handlers.Deps{
 		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(d), false), Log: log,
 		Jobs: list, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
-		Fleet: fleet.NewService(d, wake), Dispatch: dispatch.New(d, list, wake, people.Tokens, log),
+		Fleet: fleet.NewService(d, wake), Dispatch: flow, Blobs: contents,
 		Kanban: kanban.New(d, events, wake, log), Events: events, Budgets: budgets.NewService(d, wake, nil),
 		Prices: prices.NewService(d), Usage: usage.NewService(d), Estimates: estimates.New(d),
 		EnrolmentTokenFile: "/data/enrolment-token",

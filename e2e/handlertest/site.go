@@ -19,8 +19,10 @@ import (
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/accounts/setup"
+	"fleetboard/internal/blobs"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
+	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
@@ -80,6 +82,8 @@ func NewSite(t *testing.T, in setup.BootstrapInput, change ...func(*handlers.Dep
 		t.Fatal(err)
 	}
 	list, events := jobs.NewService(d, wake, dbtest.Vault(d)), eventlog.New(d)
+	flow, contents := dispatch.New(d, list, wake, people.Tokens, log), blobs.New(d, dbtest.Vault(d), blobs.Options{Jobs: lease.Scopes{}})
+	flow.NamesBlobs(contents)
 	deps := handlers.Deps{
 		Accounts: people,
 		Sessions: web.NewSessions(sessions.NewStore(d), false),
@@ -88,11 +92,11 @@ func NewSite(t *testing.T, in setup.BootstrapInput, change ...func(*handlers.Dep
 		Attempts: attempts.NewService(d),
 		JobLogs:  joblog.NewService(d),
 		Fleet:    fleet.NewService(d, wake),
-		Dispatch: dispatch.New(d, list, wake, people.Tokens, log),
-		Kanban:   kanban.New(d, events, wake, log),
-		Events:   events,
-		Budgets:  budgets.NewService(d, wake, nil),
-		Prices:   prices.NewService(d), Usage: usage.NewService(d), Estimates: estimates.New(d),
+		Dispatch: flow, Blobs: contents,
+		Kanban:  kanban.New(d, events, wake, log),
+		Events:  events,
+		Budgets: budgets.NewService(d, wake, nil),
+		Prices:  prices.NewService(d), Usage: usage.NewService(d), Estimates: estimates.New(d),
 
 		Coordinator: coordinator.New(d, coordinator.Work{}, wake, log),
 	}

@@ -250,3 +250,32 @@ func TestADamagedBlobIsCutOff(t *testing.T) {
 		t.Errorf("%d bytes after it was put again", len(got.raw))
 	}
 }
+
+// A completion names the blob of the whole patch: the job keeps it, and whoever reads the
+// job reads it. One that is not there, or that the agent has only heard of, is refused
+// and the lease goes on.
+func TestACompletionNamesItsPatch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada, bob := w.agent("ada"), w.agent("bob")
+	w.job("A large change")
+	lease := w.claim(ada)
+	theirs := w.putBlob(bob, "somebody else's").want(201).text("sha256")
+	for _, name := range []string{sumOf("nothing"), theirs} {
+		w.as(ada, "POST", "/fleet/complete", merge(lease, object{"patch_blob": name})).want(422).refused(fault.Validation, "patch_blob")
+	}
+	w.as(ada, "POST", "/fleet/complete", merge(lease, object{"patch_blob": "x"})).want(422).refused(fault.Validation, "patch_blob")
+	patch := w.putBlob(ada, "diff --git a/a b/a").want(201).text("sha256")
+	ending := merge(lease, object{"patch_blob": patch, "result": object{"diff": "diff", "patch_blob": theirs}})
+	for range 2 {
+		done := w.as(ada, "POST", "/fleet/complete", ending).want(200)
+		if done.text("result", "patch_blob") != patch {
+			t.Errorf("the result is %s", done.raw)
+		}
+	}
+	w.as(bob, "GET", "/blobs/"+patch, nil).want(200)
+	w.as(w.owner, "GET", "/blobs/"+patch, nil).want(200)
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM blob_ref`); n != 1 {
+		t.Errorf("%d references", n)
+	}
+}

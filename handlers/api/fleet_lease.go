@@ -73,7 +73,7 @@ func (s *reportHandlers) CompleteJob(ctx context.Context, r CompleteJobRequestOb
 	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (jobs.Job, error) {
 		return s.ends.Complete(ctx, whoOf(ctx), ref, report.Completion{
 			Result: r.Body.Result, Summary: value(r.Body.Summary), Commit: value(r.Body.Commit), Branch: value(r.Body.Branch),
-			URL: value(r.Body.URL), FilesTouched: value(r.Body.FilesTouched)})
+			URL: value(r.Body.URL), FilesTouched: value(r.Body.FilesTouched), PatchBlob: value(r.Body.PatchBlob)})
 	})
 	return CompleteJob200JSONResponse(answer), err
 }

@@ -1677,6 +1677,9 @@ type Completion struct {
 	// Job Key or id of the job.
 	Job JobRef `json:"job"`
 
+	// PatchBlob The SHA-256 of a blob with the whole patch, where the diff in `result` is only its beginning. The job keeps the blob; its `result` names it as `patch_blob`.
+	PatchBlob *string `json:"patch_blob,omitempty"`
+
 	// Result Any JSON object; numbers are kept exactly.
 	Result  FreeForm `json:"result,omitempty"`
 	Summary *string  `json:"summary,omitempty"`

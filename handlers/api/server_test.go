@@ -144,6 +144,8 @@ func newWorld(t *testing.T) *world {
 	w.dispatch = dispatch.New(d, w.jobs, wake, w.accounts.Tokens, log)
 	events := eventlog.New(d)
 	board := kanban.New(d, events, wake, log)
+	contents := blobs.New(d, dbtest.Vault(d), blobs.Options{Jobs: lease.Scopes{}, MaxSize: maxBlob, MaxTotal: maxBlobs})
+	w.dispatch.NamesBlobs(contents)
 	messages := bus.NewService(d, wake, w.jobs.Secrets)
 	server := api.New(api.Deps{Jobs: w.jobs, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: w.dispatch, Kanban: board, Estimates: estimates.New(d),

@@ -34,7 +34,7 @@ func (p *Pages) downloadLog(c echo.Context, who tenancy.Principal) error {
 	}
 	h := c.Response().Header()
 	h.Set(echo.HeaderContentType, "text/plain; charset=utf-8")
-	h.Set(echo.HeaderContentDisposition, `attachment; filename="`+fileName(job.Key)+`.log.txt"`)
+	h.Set(echo.HeaderContentDisposition, `attachment; filename="`+web.FileName(job.Key)+`.log.txt"`)
 	h.Set(echo.HeaderCacheControl, "no-store")
 	c.Response().WriteHeader(http.StatusOK)
 	out, control := bufio.NewWriter(c.Response()), http.NewResponseController(c.Response())
@@ -67,14 +67,4 @@ func writeLine(out *bufio.Writer, l joblog.Line) {
 	text = strings.ReplaceAll(ui.CleanLines(text), "\n", "\n    ")
 	fmt.Fprintf(out, "%s %-8s %s e%d  %s\n", l.ReceivedAt.UTC().Format("2006-01-02T15:04:05.000Z"), l.Level,
 		ui.Clean(l.Agent), l.Epoch, text)
-}
-
-// fileName is a key with nothing in it that a file's name must not have.
-func fileName(key string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '-' || r == '_' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}, web.Beginning(key, 64))
 }

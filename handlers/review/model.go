@@ -134,6 +134,9 @@ func (s pageData) decided() *view.Job {
 		Sent: s.sent(), Body: ui.Markdown(j.Body), Changes: changesOf(j.Result), Findings: findingsOf(j.Result),
 		Acceptance: jobparts.Criteria(j, s.canWrite), Commit: jobparts.ShortCommit(r.Commit), Head: r.Commit, Branch: r.Branch,
 		Epoch: strconv.FormatInt(j.Epoch, 10), CanWrite: s.canWrite}
+	if m.Changes != nil {
+		m.Changes.PatchURL = patchURL(j.Key, j.Result)
+	}
 	if o := jobparts.Outcome(j); o != nil {
 		m.Summary, m.LinkURL, m.LinkText, m.JSON = o.Summary, o.LinkURL, o.LinkText, o.JSON
 	}

@@ -7,6 +7,7 @@ import (
 
 	"fleetboard/handlers/live"
 	"fleetboard/handlers/web"
+	"fleetboard/internal/blobs"
 	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
@@ -26,6 +27,7 @@ type Deps struct {
 	Jobs     Jobs
 	Attempts Attempts
 	Kanban   Kanban
+	Blobs    Blobs
 }
 
 // Dispatch is what the page asks of the work of agents.
@@ -55,6 +57,11 @@ type Kanban interface {
 	Conversation(ctx context.Context, who tenancy.Principal, job ids.ID) ([]eventlog.Event, error)
 }
 
+// Blobs is what the page asks of contents.
+type Blobs interface {
+	Open(ctx context.Context, who tenancy.Principal, sum blobs.Sum) (*blobs.Reader, error)
+}
+
 // Pages answers the requests of the page.
 type Pages struct{ Deps }
 
@@ -65,6 +72,7 @@ func New(d Deps) *Pages { return &Pages{d} }
 func (p *Pages) Routes() []web.Route {
 	return []web.Route{
 		web.Get(links.Review, tenancy.ReadBoard, p.show),
+		web.Get("/review/:key/patch", tenancy.ReadBoard, p.downloadPatch),
 		web.Post("/review/:key/:action", tenancy.WriteJobs, p.act),
 	}
 }

@@ -26,7 +26,7 @@ var (
 
 // shownElsewhere are the members of a result that the page shows in places of
 // their own.
-var shownElsewhere = slices.Concat([]string{"summary", "commit", "branch", "url", "diff", "changes"},
+var shownElsewhere = slices.Concat([]string{"summary", "commit", "branch", "url", "diff", "changes", "patch_blob"},
 	jobparts.AddedNames, jobparts.DeletedNames, jobparts.FilesNames)
 
 // object is a JSON object of which nothing is known for certain.

@@ -193,6 +193,7 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, co
 	tries, lines := attempts.NewService(a.db), joblog.NewService(a.db)
 	hosts := fleet.NewService(a.db, wake)
 	a.dispatch = dispatch.New(a.db, list, wake, people.Tokens, a.log)
+	a.dispatch.NamesBlobs(contents)
 	a.kanban = kanban.New(a.db, events, wake, a.log)
 	a.bus = bus.NewService(a.db, wake, list.Secrets)
 
@@ -207,7 +208,7 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, co
 		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(a.db), cfg.Secure()), Log: a.log, Ready: a.readiness(),
 		Secure: cfg.Secure(), Jobs: list, Attempts: tries, JobLogs: lines,
 		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Events: events, Budgets: money, Prices: rates, Usage: used,
-		Estimates: costs, Coordinator: leader, Done: a.done, EnrolmentTokenFile: cfg.EnrolmentTokenFile(),
+		Estimates: costs, Coordinator: leader, Blobs: contents, Done: a.done, EnrolmentTokenFile: cfg.EnrolmentTokenFile(),
 		Quota: limits, ClientAddress: client, Provider: cfg.OIDC.Provider(a.publicURL(cfg)),
 	})
 	machines := api.New(api.Deps{

@@ -94,6 +94,9 @@ func ReviewAction(key, action string) string {
 	return Review + "/" + url.PathEscape(key) + "/" + url.PathEscape(action)
 }
 
+// ReviewPatch is the whole patch of a job's result.
+func ReviewPatch(key string) string { return Review + "/" + url.PathEscape(key) + "/patch" }
+
 // LiveReview is the stream of the review page that shows a job.
 func LiveReview(after, key, page string) string {
 	v := url.Values{"on": {"review"}}

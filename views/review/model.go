@@ -80,7 +80,8 @@ type Changes struct {
 	Counted        bool // Added and Deleted are known
 	Added, Deleted int
 	Files          []ChangedFile
-	Hidden         int // files beyond those listed
+	Hidden         int    // files beyond those listed
+	PatchURL       string // the whole patch as a file, "" for none
 }
 
 // ChangedFile is one of them.

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"fleetboard/db"
+	"fleetboard/internal/blobs"
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
@@ -34,6 +35,8 @@ type Completion struct {
 	URL     string
 	// FilesTouched are the paths that it changed.
 	FilesTouched []string
+	// PatchBlob is the SHA-256 of a blob with the whole patch, "" for none.
+	PatchBlob string
 }
 
 func (c Completion) check() error {
@@ -50,12 +53,15 @@ func (c Completion) check() error {
 	if !lease.IsWebAddress(c.URL) {
 		fields["url"] = lease.NotWebAddress
 	}
+	if _, err := blobs.ParseSum(c.PatchBlob); c.PatchBlob != "" && err != nil {
+		fields.Add("patch_blob", "It must be a SHA-256 in lower-case hexadecimal digits.")
+	}
 	fields.List("files_touched", c.FilesTouched, jobs.MaxFilesTouched, jobs.MaxFile)
 	return fields.Err()
 }
 
 // stored is the result as it is kept: what the agent gave, and the summary,
-// commit, branch and url beside it.
+// commit, branch, url and whole patch beside it.
 func (c Completion) stored() ([]byte, error) {
 	all := map[string]json.RawMessage{}
 	if len(c.Result) > 0 {
@@ -63,7 +69,9 @@ func (c Completion) stored() ([]byte, error) {
 			return nil, fault.Invalid("result", "It must be a JSON object.")
 		}
 	}
-	for name, value := range map[string]string{"summary": c.Summary, "commit": c.Commit, "branch": c.Branch, "url": c.URL} {
+	delete(all, "patch_blob") // the job keeps only what the call names
+	for name, value := range map[string]string{"summary": c.Summary, "commit": c.Commit, "branch": c.Branch, "url": c.URL,
+		"patch_blob": c.PatchBlob} {
 		if value == "" {
 			continue
 		}
@@ -83,7 +91,7 @@ func (c Completion) stored() ([]byte, error) {
 // Complete hands in a job: it is in review, or completed where no review is
 // required, and its dependents become claimable. Said again, each end of a lease
 // is answered as before; AlreadyEnded, with the detail "outcome", where the agent
-// has ended the lease with other words. Faults: Validation, StaleEpoch,
+// has ended the lease with other words. Faults: Validation, also for a blob that is not there, StaleEpoch,
 // LeaseExpired, Cancelled, Paused, Superseded; ChildrenOpen with the detail "children", keys,
 // where the job waits for its children: the lease goes on then.
 func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref lease.Ref, c Completion) (jobs.Job, error) {
@@ -93,8 +101,8 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref lease
 	if _, err := c.stored(); err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked,
-		red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
+	return s.finish(ctx, finishCall{who: who, ref: ref, alone: c.PatchBlob != "", decide: func(ctx context.Context, tx db.Tx,
+		job jobs.Locked, red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
 		if err := jobs.RequireChildrenDoneTx(ctx, tx, who.Workspace, job.Job); err != nil {
 			return jobs.Decision{}, lease.AttemptEnd{}, err
 		}
@@ -104,6 +112,9 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref lease
 			return jobs.Decision{}, lease.AttemptEnd{}, err
 		}
 		d, err := job.HandIn(jobs.Work{Result: result, FilesTouched: c.FilesTouched, URL: c.URL})
+		if err == nil {
+			err = s.namePatchTx(ctx, tx, who, job.ID, c.PatchBlob)
+		}
 		return d, lease.AttemptEnd{Outcome: lease.Completed, Result: result}, err
 	}, digest: func(red *redact.Redactor) ([]byte, error) {
 		c := c.redacted(red)

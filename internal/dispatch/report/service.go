@@ -41,6 +41,7 @@ type Service struct {
 	enrolment Enrolment
 	waiters   *waitlist.List
 	effects   *lease.Effects
+	contents  Contents // nil where there are no blobs
 
 	finishes *batch.Queue[finishCall, finishResult]
 	beats    *batch.Queue[beatCall, HeartbeatResult]

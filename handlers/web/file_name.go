@@ -1,0 +1,14 @@
+package web
+
+import "strings"
+
+// FileName is a key as the name of a file has it: with nothing in it that a name or a
+// header could be changed by.
+func FileName(key string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, Beginning(key, 64))
+}
