@@ -99,7 +99,7 @@ func TestABlobGoesUpAndDown(t *testing.T) {
 	}
 	several := w.request("GET", path, nil)
 	several.Header.Set("Range", "bytes=0-9,-10")
-	if a, err := w.raw(several, w.owner); err != nil || a.StatusCode != 206 || !strings.HasPrefix(a.Header.Get("Content-Type"), "multipart/byteranges") {
+	if a, err := w.raw(several, w.owner); err != nil || a.StatusCode != http.StatusPartialContent || !strings.HasPrefix(a.Header.Get("Content-Type"), "multipart/byteranges") {
 		t.Errorf("two ranges: %v, %v", a, err)
 	}
 	behind := w.request("GET", path, nil)
@@ -109,7 +109,7 @@ func TestABlobGoesUpAndDown(t *testing.T) {
 	}
 	// In chunks, without a length and without a media type.
 	chunked := w.request("PUT", "/blobs", io.MultiReader(strings.NewReader(content), strings.NewReader("!")))
-	if a, err := w.raw(chunked, w.owner); err != nil || a.StatusCode != 201 {
+	if a, err := w.raw(chunked, w.owner); err != nil || a.StatusCode != http.StatusCreated {
 		t.Errorf("in chunks: %v, %v", a, err)
 	}
 	w.as(w.owner, "GET", "/blobs/"+sumOf(content+"!"), nil).want(200)
@@ -140,7 +140,7 @@ func TestLimitsOfBlobs(t *testing.T) {
 	w := newWorld(t)
 	w.putBlob(w.owner, noise(1, maxBlob+1)).want(413).refused(fault.TooLarge)
 	endless := w.request("PUT", "/blobs", io.MultiReader(strings.NewReader(noise(2, maxBlob)), strings.NewReader("!")))
-	if a, err := w.raw(endless, w.owner); err != nil || a.StatusCode != 413 {
+	if a, err := w.raw(endless, w.owner); err != nil || a.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("in chunks: %v, %v", a, err)
 	}
 	w.putBlob(w.owner, noise(3, maxBlob)).want(201)

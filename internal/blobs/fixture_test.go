@@ -127,10 +127,6 @@ func (f *fixture) count(table string) int {
 // broken is a reader that gives a content and then fails.
 var errBroken = errors.New("the client went away")
 
-type failing struct{}
-
-func (failing) Read([]byte) (int, error) { return 0, errBroken }
-
 // stranger is an agent of another workspace, a member of it, and its workspace.
 func (f *fixture) stranger() (tenancy.Principal, tenancy.Principal) {
 	f.T.Helper()

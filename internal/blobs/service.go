@@ -17,9 +17,9 @@ const (
 	// piecesAtOnce is how many pieces are held in memory and given to a store at once.
 	piecesAtOnce = 4
 
-	// DefaultMaxSize and DefaultMaxTotal are the limits of one blob and of a workspace's,
-	// in bytes, where nothing else is configured.
-	DefaultMaxSize  = 64 << 20
+	// DefaultMaxSize is how many bytes a blob may have where nothing else is configured.
+	DefaultMaxSize = 64 << 20
+	// DefaultMaxTotal is how many all of a workspace may have.
 	DefaultMaxTotal = 5 << 30
 )
 

@@ -52,7 +52,8 @@ func beginTx(ctx context.Context, tx db.Tx, workspace ids.ID, of stored) error {
 
 // growTx counts more bytes of an upload, of which a workspace has at most a total.
 func growTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, bytes, most int64) error {
-	n, err := q.BlobDataGrow(ctx, tx, dbsqlc.BlobDataGrowParams{WorkspaceID: workspace, ID: id, Bytes: bytes, Seconds: uploadLife.Seconds()})
+	n, err := q.BlobDataGrow(ctx, tx, dbsqlc.BlobDataGrowParams{WorkspaceID: workspace, ID: id, Bytes: bytes,
+		Seconds: uploadLife.Seconds()})
 	if err != nil {
 		return fmt.Errorf("count an upload: %w", err)
 	}

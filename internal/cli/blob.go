@@ -37,7 +37,7 @@ func (s *screen) open(path string) (io.ReadCloser, error) {
 	if path == "-" {
 		return io.NopCloser(s.env.In), nil
 	}
-	file, err := os.Open(path) //nolint:gosec // the file that the person names
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, fail(exitUsage, "%w", err)
 	}

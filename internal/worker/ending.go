@@ -134,6 +134,7 @@ func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 		end.completion.Commit, end.completion.Branch = &commit, &a.tree.Branch
 	}
 	end.completion.FilesTouched = &diff.Files
+	end.completion.PatchBlob = a.keepPatch(ctx, diff)
 	end.completion.Result = a.result(diff)
 	return end
 }

@@ -79,9 +79,9 @@ func (w *Worktree) commit(ctx context.Context, message string) (string, error) {
 type Diff struct {
 	Files          []string // at most maxFiles
 	Added, Deleted int      // lines
-	// Patch is cut at maxPatch; Truncated says so.
-	Patch     string
-	Truncated bool
+	// Patch is cut at maxPatch; Truncated says so, and Whole is all of it then.
+	Patch, Whole string
+	Truncated    bool
 }
 
 // Diff compares the branch with Base.
@@ -108,7 +108,7 @@ func (w *Worktree) Diff(ctx context.Context) (Diff, error) {
 		return Diff{}, err
 	}
 	if d.Truncated = len(patch) > maxPatch; d.Truncated {
-		patch = patch[:maxPatch]
+		d.Whole, patch = patch, patch[:maxPatch]
 		patch = patch[:strings.LastIndexByte(patch, '\n')+1]
 	}
 	d.Patch = strings.ToValidUTF8(patch, "?")
