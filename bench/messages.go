@@ -38,15 +38,15 @@ func messages(ctx context.Context, s *environment) (figures []figure, err error)
 			return err
 		}
 		n := s.sized(messagesSent, 400)
-		single, err := w.publish(ctx, agents, n, 1)
+		single, err := publishMessages(ctx, w, agents, n, 1)
 		if err != nil {
 			return err
 		}
-		batch, err := w.publish(ctx, agents, n, s.sized(messagesBatch, 10))
+		batch, err := publishMessages(ctx, w, agents, n, s.sized(messagesBatch, 10))
 		if err != nil {
 			return err
 		}
-		plain, err := w.plainQueue(ctx, n)
+		plain, err := plainQueue(ctx, w, n)
 		if err != nil {
 			return err
 		}
@@ -55,14 +55,14 @@ func messages(ctx context.Context, s *environment) (figures []figure, err error)
 			versus("messages sent, 16 senders over HTTP; one table by plain SQL, 16 connections", single, plain, "messages/s", n),
 			versus("the same, 100 a request", batch, plain, "messages/s", n),
 		)
-		times, err := w.hear(ctx, agents, s.sized(messagesHeard, 20))
+		times, err := hearMessages(ctx, w, agents, s.sized(messagesHeard, 20))
 		if err != nil {
 			return err
 		}
 		figures = append(figures,
 			within("send to answer of a waiting reader, 1,000 wait, p50", ms(percentile(times, 50)), 10, "ms", len(times)),
 			within("send to answer of a waiting reader, 1,000 wait, p99", ms(percentile(times, 99)), 50, "ms", len(times)))
-		found, err := w.search(ctx, s.sized(messagesFound, 1000), s.sized(messageSearches, 10))
+		found, err := searchMessages(ctx, w, s.sized(messagesFound, 1000), s.sized(messageSearches, 10))
 		if err != nil {
 			return err
 		}
@@ -83,8 +83,8 @@ func message(to string, n int) string {
 	)
 }
 
-// publish sends n messages, so many in a request, and gives how many a second.
-func (w *web) publish(ctx context.Context, agents []*agent, n, each int) (float64, error) {
+// publishMessages sends n messages, so many in a request, and gives how many a second.
+func publishMessages(ctx context.Context, w *web, agents []*agent, n, each int) (float64, error) {
 	all, ctx := errgroup.WithContext(ctx)
 	began := time.Now()
 	for p := range messagePublishers {
@@ -121,7 +121,7 @@ func (c *caller) sendMessages(agents []*agent, from, each int) error {
 
 // plainQueue inserts n messages into one table, each in a transaction of its own, as
 // queues on PostgreSQL do.
-func (w *web) plainQueue(ctx context.Context, n int) (float64, error) {
+func plainQueue(ctx context.Context, w *web, n int) (float64, error) {
 	owner, err := pgx.Connect(ctx, w.database)
 	if err != nil {
 		return 0, err
@@ -153,9 +153,9 @@ func (w *web) plainQueue(ctx context.Context, n int) (float64, error) {
 	return float64(n) / time.Since(began).Seconds(), err
 }
 
-// hear lets all agents wait for messages, sends one after another, and gives how long each
+// hearMessages lets all agents wait for messages, sends one after another, and gives how long each
 // was on its way.
-func (w *web) hear(ctx context.Context, agents []*agent, n int) ([]time.Duration, error) {
+func hearMessages(ctx context.Context, w *web, agents []*agent, n int) ([]time.Duration, error) {
 	waiting, stop := context.WithCancel(ctx)
 	defer stop()
 	readers, waiting := errgroup.WithContext(waiting)
@@ -253,8 +253,8 @@ func inboxIn(got answer) (in inbox, err error) {
 	return in, err
 }
 
-// search fills the workspace with n messages and looks for words of some of them.
-func (w *web) search(ctx context.Context, n, times int) ([]time.Duration, error) {
+// searchMessages fills the workspace with n messages and looks for words of some of them.
+func searchMessages(ctx context.Context, w *web, n, times int) ([]time.Duration, error) {
 	owner, err := pgx.Connect(ctx, w.database)
 	if err != nil {
 		return nil, err
