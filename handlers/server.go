@@ -15,6 +15,7 @@ import (
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/oidc"
 	"fleetboard/internal/blobs"
+	"fleetboard/internal/bus"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
@@ -45,6 +46,7 @@ type Deps struct {
 	Fleet    *fleet.Service
 	Dispatch *dispatch.Service
 	Kanban   *kanban.Service
+	Bus      *bus.Service
 	Events   *eventlog.Log
 	Budgets  *budgets.Service
 	Blobs    *blobs.Service

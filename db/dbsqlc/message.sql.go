@@ -716,6 +716,67 @@ func (q *Queries) ExportMove(ctx context.Context, db DBTX, arg ExportMoveParams)
 	return i, err
 }
 
+const inboxSeen = `-- name: InboxSeen :execrows
+DELETE FROM message_delivery d USING message m
+WHERE d.workspace_id = $1 AND d.inbox = $2 AND d.seq <= $3 AND d.dead_at IS NULL
+    AND m.workspace_id = d.workspace_id AND m.seq = d.seq AND m.correlation_id = $4
+`
+
+type InboxSeenParams struct {
+	WorkspaceID   uuid.UUID
+	Inbox         string
+	Seq           int64
+	CorrelationID string
+}
+
+// Takes out of an inbox what it holds of a thread up to a place.
+func (q *Queries) InboxSeen(ctx context.Context, db DBTX, arg InboxSeenParams) (int64, error) {
+	result, err := db.Exec(ctx, inboxSeen,
+		arg.WorkspaceID,
+		arg.Inbox,
+		arg.Seq,
+		arg.CorrelationID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const inboxThreads = `-- name: InboxThreads :many
+SELECT DISTINCT m.correlation_id FROM message_delivery d
+JOIN message m ON m.workspace_id = d.workspace_id AND m.seq = d.seq
+WHERE d.workspace_id = $1 AND d.inbox = $2 AND d.dead_at IS NULL
+    AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp()) AND m.correlation_id = ANY($3::text[])
+`
+
+type InboxThreadsParams struct {
+	WorkspaceID uuid.UUID
+	Inbox       string
+	Threads     []string
+}
+
+// Those of the threads of which an inbox holds something.
+func (q *Queries) InboxThreads(ctx context.Context, db DBTX, arg InboxThreadsParams) ([]string, error) {
+	rows, err := db.Query(ctx, inboxThreads, arg.WorkspaceID, arg.Inbox, arg.Threads)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var correlation_id string
+		if err := rows.Scan(&correlation_id); err != nil {
+			return nil, err
+		}
+		items = append(items, correlation_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const inboxesDue = `-- name: InboxesDue :many
 SELECT i.inbox::text AS inbox FROM unnest($1::text[]) AS i(inbox)
 WHERE EXISTS (SELECT FROM message_delivery d WHERE d.workspace_id = $2 AND d.inbox = i.inbox AND d.dead_at IS NULL
@@ -1477,4 +1538,183 @@ func (q *Queries) RoleLives(ctx context.Context, db DBTX, arg RoleLivesParams) (
 	var lives bool
 	err := row.Scan(&lives)
 	return lives, err
+}
+
+const threadEnds = `-- name: ThreadEnds :many
+SELECT l.seq, (NOT EXISTS (SELECT FROM message x WHERE x.workspace_id = $1 AND x.correlation_id = l.correlation_id
+    AND x.seq > l.seq))::boolean AS ends
+FROM (SELECT m.seq, m.correlation_id FROM message m WHERE m.workspace_id = $1 AND m.seq < $2
+    ORDER BY m.seq DESC LIMIT $3) l
+ORDER BY l.seq DESC
+`
+
+type ThreadEndsParams struct {
+	WorkspaceID uuid.UUID
+	Before      int64
+	MaxRows     int32
+}
+
+type ThreadEndsRow struct {
+	Seq  int64
+	Ends bool
+}
+
+// Messages before a place, the newest first, and of each whether its thread ends with it.
+func (q *Queries) ThreadEnds(ctx context.Context, db DBTX, arg ThreadEndsParams) ([]ThreadEndsRow, error) {
+	rows, err := db.Query(ctx, threadEnds, arg.WorkspaceID, arg.Before, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ThreadEndsRow{}
+	for rows.Next() {
+		var i ThreadEndsRow
+		if err := rows.Scan(&i.Seq, &i.Ends); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const threadNewest = `-- name: ThreadNewest :many
+SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, j.key AS job_key FROM message m
+LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+WHERE m.workspace_id = $1 AND m.correlation_id = $2 AND m.seq < $3
+ORDER BY m.seq DESC LIMIT $4
+`
+
+type ThreadNewestParams struct {
+	WorkspaceID   uuid.UUID
+	CorrelationID string
+	Before        int64
+	MaxRows       int32
+}
+
+type ThreadNewestRow struct {
+	Message Message
+	JobKey  *string
+}
+
+// The newest messages of a thread before a place, the newest first.
+func (q *Queries) ThreadNewest(ctx context.Context, db DBTX, arg ThreadNewestParams) ([]ThreadNewestRow, error) {
+	rows, err := db.Query(ctx, threadNewest,
+		arg.WorkspaceID,
+		arg.CorrelationID,
+		arg.Before,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ThreadNewestRow{}
+	for rows.Next() {
+		var i ThreadNewestRow
+		if err := rows.Scan(
+			&i.Message.WorkspaceID,
+			&i.Message.Seq,
+			&i.Message.ID,
+			&i.Message.Type,
+			&i.Message.FromKind,
+			&i.Message.FromID,
+			&i.Message.FromName,
+			&i.Message.ToKind,
+			&i.Message.ToID,
+			&i.Message.ToName,
+			&i.Message.CorrelationID,
+			&i.Message.InReplyTo,
+			&i.Message.JobID,
+			&i.Message.ProductID,
+			&i.Message.Payload,
+			&i.Message.Blob,
+			&i.Message.Digest,
+			&i.Message.At,
+			&i.Message.ExpiresAt,
+			&i.JobKey,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const threadsEnding = `-- name: ThreadsEnding :many
+SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, j.key AS job_key, coalesce(j.title, '')::text AS job_title, f.type AS first_type, f.payload AS first_payload,
+    ARRAY(SELECT DISTINCT w.from_name FROM (SELECT p.from_name FROM message p
+        WHERE p.workspace_id = m.workspace_id AND p.correlation_id = m.correlation_id
+        ORDER BY p.seq DESC LIMIT 20) w ORDER BY w.from_name)::text[] AS who
+FROM message m
+LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+CROSS JOIN LATERAL (SELECT g.type, g.payload FROM message g
+    WHERE g.workspace_id = m.workspace_id AND g.correlation_id = m.correlation_id ORDER BY g.seq LIMIT 1) f
+WHERE m.workspace_id = $1 AND m.seq = ANY($2::bigint[])
+ORDER BY m.seq DESC
+`
+
+type ThreadsEndingParams struct {
+	WorkspaceID uuid.UUID
+	Seqs        []int64
+}
+
+type ThreadsEndingRow struct {
+	Message      Message
+	JobKey       *string
+	JobTitle     string
+	FirstType    string
+	FirstPayload json.RawMessage
+	Who          []string
+}
+
+// The threads that end with these messages: how they began, who wrote the newest messages.
+func (q *Queries) ThreadsEnding(ctx context.Context, db DBTX, arg ThreadsEndingParams) ([]ThreadsEndingRow, error) {
+	rows, err := db.Query(ctx, threadsEnding, arg.WorkspaceID, arg.Seqs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ThreadsEndingRow{}
+	for rows.Next() {
+		var i ThreadsEndingRow
+		if err := rows.Scan(
+			&i.Message.WorkspaceID,
+			&i.Message.Seq,
+			&i.Message.ID,
+			&i.Message.Type,
+			&i.Message.FromKind,
+			&i.Message.FromID,
+			&i.Message.FromName,
+			&i.Message.ToKind,
+			&i.Message.ToID,
+			&i.Message.ToName,
+			&i.Message.CorrelationID,
+			&i.Message.InReplyTo,
+			&i.Message.JobID,
+			&i.Message.ProductID,
+			&i.Message.Payload,
+			&i.Message.Blob,
+			&i.Message.Digest,
+			&i.Message.At,
+			&i.Message.ExpiresAt,
+			&i.JobKey,
+			&i.JobTitle,
+			&i.FirstType,
+			&i.FirstPayload,
+			&i.Who,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -280,3 +280,44 @@ SELECT * FROM message_export WHERE workspace_id = @workspace_id AND name = @name
 -- name: ExportMove :one
 UPDATE message_export SET place = @place, acked_at = now() WHERE workspace_id = @workspace_id AND name = @name
 RETURNING *;
+
+-- name: ThreadEnds :many
+-- Messages before a place, the newest first, and of each whether its thread ends with it.
+SELECT l.seq, (NOT EXISTS (SELECT FROM message x WHERE x.workspace_id = @workspace_id AND x.correlation_id = l.correlation_id
+    AND x.seq > l.seq))::boolean AS ends
+FROM (SELECT m.seq, m.correlation_id FROM message m WHERE m.workspace_id = @workspace_id AND m.seq < @before
+    ORDER BY m.seq DESC LIMIT @max_rows) l
+ORDER BY l.seq DESC;
+
+-- name: ThreadsEnding :many
+-- The threads that end with these messages: how they began, who wrote the newest messages.
+SELECT sqlc.embed(m), j.key AS job_key, coalesce(j.title, '')::text AS job_title, f.type AS first_type, f.payload AS first_payload,
+    ARRAY(SELECT DISTINCT w.from_name FROM (SELECT p.from_name FROM message p
+        WHERE p.workspace_id = m.workspace_id AND p.correlation_id = m.correlation_id
+        ORDER BY p.seq DESC LIMIT 20) w ORDER BY w.from_name)::text[] AS who
+FROM message m
+LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+CROSS JOIN LATERAL (SELECT g.type, g.payload FROM message g
+    WHERE g.workspace_id = m.workspace_id AND g.correlation_id = m.correlation_id ORDER BY g.seq LIMIT 1) f
+WHERE m.workspace_id = @workspace_id AND m.seq = ANY(@seqs::bigint[])
+ORDER BY m.seq DESC;
+
+-- name: ThreadNewest :many
+-- The newest messages of a thread before a place, the newest first.
+SELECT sqlc.embed(m), j.key AS job_key FROM message m
+LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+WHERE m.workspace_id = @workspace_id AND m.correlation_id = @correlation_id AND m.seq < @before
+ORDER BY m.seq DESC LIMIT @max_rows;
+
+-- name: InboxThreads :many
+-- Those of the threads of which an inbox holds something.
+SELECT DISTINCT m.correlation_id FROM message_delivery d
+JOIN message m ON m.workspace_id = d.workspace_id AND m.seq = d.seq
+WHERE d.workspace_id = @workspace_id AND d.inbox = @inbox AND d.dead_at IS NULL
+    AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp()) AND m.correlation_id = ANY(@threads::text[]);
+
+-- name: InboxSeen :execrows
+-- Takes out of an inbox what it holds of a thread up to a place.
+DELETE FROM message_delivery d USING message m
+WHERE d.workspace_id = @workspace_id AND d.inbox = @inbox AND d.seq <= @seq AND d.dead_at IS NULL
+    AND m.workspace_id = d.workspace_id AND m.seq = d.seq AND m.correlation_id = @correlation_id;

@@ -20,6 +20,7 @@ import (
 	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/accounts/setup"
 	"fleetboard/internal/blobs"
+	"fleetboard/internal/bus"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/dispatch/claim"
@@ -74,7 +75,7 @@ func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
 		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(d), false), Log: log,
 		Jobs: list, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: flow, Blobs: contents,
-		Kanban: kanban.New(d, events, wake, log), Events: events, Budgets: budgets.NewService(d, wake, nil),
+		Kanban: kanban.New(d, events, wake, log), Bus: bus.NewService(d, wake, list.Secrets), Events: events, Budgets: budgets.NewService(d, wake, nil),
 		Prices: prices.NewService(d), Usage: usage.NewService(d), Estimates: estimates.New(d),
 		EnrolmentTokenFile: "/data/enrolment-token",
 		Coordinator:        coordinator.New(d, coordinator.Work{}, wake, log),
@@ -86,7 +87,7 @@ func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
 	desk := &Desk{t: t, Workspace: first.Workspace, People: people,
 		Elsewhere: dispatch.New(d, jobs.NewService(d, other, dbtest.Vault(d)), other, people.Tokens, log),
 		Site:      &Site{Server: handlers.New(deps), DB: d, LogText: text}}
-	t.Cleanup(func() { deps.Kanban.Close(); deps.Dispatch.Close(); desk.Elsewhere.Close() })
+	t.Cleanup(func() { deps.Kanban.Close(); deps.Bus.Close(); deps.Dispatch.Close(); desk.Elsewhere.Close() })
 	desk.Cookies = desk.As(tenancy.RoleOwner).Cookies
 	desk.Owner = dbfactory.Person(first.Workspace, tenancy.RoleOwner)
 	return desk

@@ -20,6 +20,7 @@ import (
 	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/accounts/setup"
 	"fleetboard/internal/blobs"
+	"fleetboard/internal/bus"
 	"fleetboard/internal/coordinator"
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/dispatch/lease"
@@ -94,6 +95,7 @@ func NewSite(t *testing.T, in setup.BootstrapInput, change ...func(*handlers.Dep
 		Fleet:    fleet.NewService(d, wake),
 		Dispatch: flow, Blobs: contents,
 		Kanban:  kanban.New(d, events, wake, log),
+		Bus:     bus.NewService(d, wake, list.Secrets),
 		Events:  events,
 		Budgets: budgets.NewService(d, wake, nil),
 		Prices:  prices.NewService(d), Usage: usage.NewService(d), Estimates: estimates.New(d),

@@ -42,8 +42,11 @@ type connection struct {
 func (f *connection) Begin(ctx context.Context, out *Writer) error {
 	f.out = out
 	u, err := f.hub.deps.Board.CatchUp(ctx, f.who, f.after)
-	if err != nil || u == nil {
+	if err != nil {
 		return err
+	}
+	if u == nil {
+		return f.heard(ctx)
 	}
 	if u.Reset {
 		return f.startOver(ctx)
@@ -67,9 +70,17 @@ func (f *connection) Begin(ctx context.Context, out *Writer) error {
 		return err
 	}
 	if !n.Later {
-		return nil
+		return f.heard(ctx)
 	}
 	return f.refresh(ctx, view)
+}
+
+// heard shows what a view listens to, which has no place in the board's log.
+func (f *connection) heard(ctx context.Context) error {
+	if l, listens := f.stream.view.(Listener); listens {
+		return f.refresh(ctx, l)
+	}
+	return nil
 }
 
 // startOver is Begin where too much was missed to tell one after another. A page

@@ -127,6 +127,11 @@ func (h *Hub) begin(o *sharedStream, c echo.Context, who tenancy.Principal) erro
 		return err
 	}
 	o.stop = stop
+	if l, listens := o.view.(Listener); listens {
+		var unheard func()
+		o.changed, unheard = l.Listen()
+		o.stop = func() { stop(); unheard() }
+	}
 	go o.run(ctx)
 	return nil
 }

@@ -41,6 +41,13 @@ type View interface {
 	Ages() bool
 }
 
+// Listener is a View of more than the board shows: it is refreshed when what it listens
+// to changed, and once for each reader that comes. It keeps nothing between calls.
+type Listener interface {
+	View
+	Listen() (changed <-chan struct{}, stop func())
+}
+
 // Update is what a change means for a page.
 type Update struct {
 	Parts []templ.Component

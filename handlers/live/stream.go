@@ -28,6 +28,7 @@ type stream struct {
 	fleet   layout.Fleet // as the sidebar shows it
 	health  layout.Health
 	later   <-chan time.Time
+	changed <-chan struct{} // what the view listens to, nil for nothing
 }
 
 // run makes messages until ctx ends. What cannot be made ends the streams: their
@@ -46,6 +47,8 @@ func (s *stream) run(ctx context.Context) {
 		case <-s.later:
 			s.later = nil
 			err = s.refresh(ctx)
+		case <-s.changed:
+			s.soon()
 		case u, ok := <-s.updates:
 			if !ok {
 				return
@@ -100,10 +103,17 @@ func (s *stream) take(ctx context.Context, u *kanban.Update) error {
 	if u.Fleet != nil {
 		n.Parts = append(n.Parts, layout.LiveHealth(s.health))
 	}
-	if n.Later && s.later == nil {
-		s.later = time.After(s.hub.Settle)
+	if n.Later {
+		s.soon()
 	}
 	return s.subscribers.publish(ctx, n, u.Cursor)
+}
+
+// soon has the view refreshed when what else follows was gathered.
+func (s *stream) soon() {
+	if s.later == nil {
+		s.later = time.After(s.hub.Settle)
+	}
 }
 
 // refresh reads again what follows from changes.
@@ -151,9 +161,7 @@ func (s *stream) reset(ctx context.Context) error {
 	if s.updates, err = s.hub.deps.Board.Watch(ctx, s.who, place); err != nil {
 		return err
 	}
-	if s.later == nil {
-		s.later = time.After(s.hub.Settle)
-	}
+	s.soon()
 	return s.subscribers.publish(ctx, Update{Reset: true}, place)
 }
 
