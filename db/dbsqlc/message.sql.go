@@ -1541,8 +1541,8 @@ func (q *Queries) RoleLives(ctx context.Context, db DBTX, arg RoleLivesParams) (
 }
 
 const threadEnds = `-- name: ThreadEnds :many
-SELECT l.seq, (NOT EXISTS (SELECT FROM message x WHERE x.workspace_id = $1 AND x.correlation_id = l.correlation_id
-    AND x.seq > l.seq))::boolean AS ends
+SELECT l.seq, (l.seq = (SELECT x.seq FROM message x WHERE x.workspace_id = $1 AND x.correlation_id = l.correlation_id
+    ORDER BY x.seq DESC LIMIT 1))::boolean AS ends
 FROM (SELECT m.seq, m.correlation_id FROM message m WHERE m.workspace_id = $1 AND m.seq < $2
     ORDER BY m.seq DESC LIMIT $3) l
 ORDER BY l.seq DESC

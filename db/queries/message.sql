@@ -283,8 +283,8 @@ RETURNING *;
 
 -- name: ThreadEnds :many
 -- Messages before a place, the newest first, and of each whether its thread ends with it.
-SELECT l.seq, (NOT EXISTS (SELECT FROM message x WHERE x.workspace_id = @workspace_id AND x.correlation_id = l.correlation_id
-    AND x.seq > l.seq))::boolean AS ends
+SELECT l.seq, (l.seq = (SELECT x.seq FROM message x WHERE x.workspace_id = @workspace_id AND x.correlation_id = l.correlation_id
+    ORDER BY x.seq DESC LIMIT 1))::boolean AS ends
 FROM (SELECT m.seq, m.correlation_id FROM message m WHERE m.workspace_id = @workspace_id AND m.seq < @before
     ORDER BY m.seq DESC LIMIT @max_rows) l
 ORDER BY l.seq DESC;

@@ -1,0 +1,80 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+)
+
+// threadEnd is a message and whether its thread ends with it.
+type threadEnd struct {
+	seq  int64
+	ends bool
+}
+
+func threadEndsTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64) ([]threadEnd, error) {
+	rows, err := q.ThreadEnds(ctx, tx, dbsqlc.ThreadEndsParams{WorkspaceID: workspace, Before: before, MaxRows: threadScan})
+	if err != nil {
+		return nil, fmt.Errorf("ends of threads: %w", err)
+	}
+	list := make([]threadEnd, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, threadEnd{r.Seq, r.Ends})
+	}
+	return list, nil
+}
+
+// threadsTx reads the threads that end with messages, for who has an inbox.
+func threadsTx(ctx context.Context, tx db.Tx, workspace ids.ID, inbox string, ends []int64) ([]Conversation, error) {
+	rows, err := q.ThreadsEnding(ctx, tx, dbsqlc.ThreadsEndingParams{WorkspaceID: workspace, Seqs: ends})
+	if err != nil {
+		return nil, fmt.Errorf("read threads: %w", err)
+	}
+	list, names := make([]Conversation, 0, len(rows)), make([]string, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, Conversation{Last: messageFrom(r.Message, r.JobKey), JobTitle: r.JobTitle,
+			First: Message{Type: r.FirstType, Payload: r.FirstPayload}, Who: r.Who})
+		names = append(names, r.Message.CorrelationID)
+	}
+	unread, err := unreadTx(ctx, tx, workspace, inbox, names)
+	for i := range list {
+		list[i].Unread = unread[names[i]]
+	}
+	return list, err
+}
+
+func unreadTx(ctx context.Context, tx db.Tx, workspace ids.ID, inbox string, threads []string) (map[string]bool, error) {
+	rows, err := q.InboxThreads(ctx, tx, dbsqlc.InboxThreadsParams{WorkspaceID: workspace, Inbox: inbox, Threads: threads})
+	if err != nil {
+		return nil, fmt.Errorf("threads of an inbox: %w", err)
+	}
+	unread := make(map[string]bool, len(rows))
+	for _, name := range rows {
+		unread[name] = true
+	}
+	return unread, nil
+}
+
+func newestTx(ctx context.Context, tx db.Tx, workspace ids.ID, thread string, before int64, limit int) ([]Message, error) {
+	rows, err := q.ThreadNewest(ctx, tx, dbsqlc.ThreadNewestParams{WorkspaceID: workspace, CorrelationID: thread, Before: before,
+		MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
+	if err != nil {
+		return nil, fmt.Errorf("end of a thread: %w", err)
+	}
+	list := make([]Message, len(rows))
+	for i, r := range rows {
+		list[len(rows)-1-i] = messageFrom(r.Message, r.JobKey)
+	}
+	return list, nil
+}
+
+func seenTx(ctx context.Context, tx db.Tx, workspace ids.ID, inbox, thread string, seq int64) (int64, error) {
+	n, err := q.InboxSeen(ctx, tx, dbsqlc.InboxSeenParams{WorkspaceID: workspace, Inbox: inbox, Seq: seq, CorrelationID: thread})
+	if err != nil {
+		return 0, fmt.Errorf("acknowledge a thread: %w", err)
+	}
+	return n, nil
+}

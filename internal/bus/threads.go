@@ -1,0 +1,114 @@
+package bus
+
+import (
+	"context"
+	"math"
+
+	"fleetboard/db"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/tenancy"
+)
+
+// Conversation is a thread as a list shows it.
+type Conversation struct {
+	Last     Message
+	JobTitle string // of the job of its last message
+	First    Message
+	Who      []string // wrote the newest messages
+	Unread   bool     // the reader's own inbox holds some of it
+}
+
+const (
+	// threadScan is how many messages one step looks at for the ends of threads.
+	threadScan = 500
+	// threadSteps is how many steps one page takes; a page may be short, with more behind it.
+	threadSteps = 10
+)
+
+// Threads reads the threads that were last written to before a position, 0 for the newest,
+// the newest first, at most limit. next is where to read on, 0 at the end. It is for people.
+func (s *Service) Threads(ctx context.Context, who tenancy.Principal, before int64, limit int) (list []Conversation, next int64, err error) {
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	err = s.forPerson(ctx, who, func(tx db.Tx, r reader) error {
+		var ends []int64
+		if ends, next, err = threadEnds(ctx, tx, who, before, limit); err != nil || len(ends) == 0 {
+			return err
+		}
+		list, err = threadsTx(ctx, tx, who.Workspace, r.direct, ends)
+		return err
+	})
+	return list, next, err
+}
+
+// threadEnds walks back until there are enough.
+func threadEnds(ctx context.Context, tx db.Tx, who tenancy.Principal, before int64, limit int) (ends []int64, next int64, err error) {
+	for range threadSteps {
+		step, err := threadEndsTx(ctx, tx, who.Workspace, before)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, e := range step {
+			if before = e.seq; !e.ends {
+				continue
+			}
+			if ends = append(ends, e.seq); len(ends) == limit {
+				return ends, before, nil
+			}
+		}
+		if len(step) < threadScan {
+			return ends, 0, nil
+		}
+	}
+	return ends, before, nil
+}
+
+// Newest reads the newest messages of a thread before a position, 0 for its end, at most
+// limit, the oldest of them first. It is for people.
+func (s *Service) Newest(ctx context.Context, who tenancy.Principal, thread string, before int64, limit int) (list []Message, err error) {
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	err = s.forPerson(ctx, who, func(tx db.Tx, _ reader) error {
+		list, err = newestTx(ctx, tx, who.Workspace, thread, before, limit)
+		return err
+	})
+	return list, err
+}
+
+// Unread says of which threads the caller's own inbox holds something.
+func (s *Service) Unread(ctx context.Context, who tenancy.Principal, threads ...string) (unread map[string]bool, err error) {
+	err = s.forPerson(ctx, who, func(tx db.Tx, r reader) error {
+		unread, err = unreadTx(ctx, tx, who.Workspace, r.direct, threads)
+		return err
+	})
+	return unread, err
+}
+
+// Seen takes out of a person's own inbox what it holds of a thread up to a position, also
+// what was only shown, and returns how many messages that were.
+func (s *Service) Seen(ctx context.Context, who tenancy.Principal, thread string, seq int64) (n int64, err error) {
+	err = s.forPerson(ctx, who, func(tx db.Tx, r reader) error {
+		n, err = seenTx(ctx, tx, who.Workspace, r.direct, thread, seq)
+		return err
+	})
+	if err == nil && n > 0 {
+		s.tell(who.Workspace, nil)
+	}
+	return n, err
+}
+
+// forPerson runs a transaction for a person, with the inbox that is theirs.
+func (s *Service) forPerson(ctx context.Context, who tenancy.Principal, do func(tx db.Tx, r reader) error) error {
+	if who.Kind != tenancy.KindPerson || !who.Can(tenancy.ReadBoard) {
+		return fault.New(fault.Forbidden, "Threads are for people who read the board.")
+	}
+	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		r, err := s.readerOf(ctx, tx, who)
+		if err != nil {
+			return err
+		}
+		return do(tx, r)
+	})
+}
