@@ -15,6 +15,7 @@ import (
 	"fleetboard/handlers/jobform"
 	"fleetboard/handlers/live"
 	"fleetboard/handlers/login"
+	"fleetboard/handlers/messages"
 	"fleetboard/handlers/needsyou"
 	"fleetboard/handlers/palette"
 	"fleetboard/handlers/prices"
@@ -39,7 +40,7 @@ func (s *Server) pages() []web.Route {
 
 	boards := board.New(board.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Fleet: d.Fleet})
 	jobPages := job.New(job.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Links: d.Jobs, Attempts: d.Attempts, Logs: d.JobLogs,
-		Fleet: d.Fleet, Dispatch: d.Dispatch, Registry: registry, Streams: live.NewStreams(streams)})
+		Fleet: d.Fleet, Dispatch: d.Dispatch, Messages: d.Bus, Registry: registry, Streams: live.NewStreams(streams)})
 	reviews := review.New(review.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Attempts: d.Attempts, Fleet: d.Fleet,
 		Dispatch: d.Dispatch, Blobs: d.Blobs})
 	agent := agents.New(agents.Deps{Web: site, Kanban: d.Kanban, Fleet: d.Fleet, Dispatch: d.Dispatch})
@@ -48,15 +49,17 @@ func (s *Server) pages() []web.Route {
 	standing := statuspage.New(statuspage.Deps{Web: site, Coordinator: d.Coordinator, Dispatch: d.Dispatch, Fleet: d.Fleet,
 		Kanban: d.Kanban})
 	money := budgets.New(budgets.Deps{Web: site, Kanban: d.Kanban, Budgets: d.Budgets, Usage: d.Usage, Estimates: d.Estimates})
+	threads := messages.New(messages.Deps{Web: site, Threads: d.Bus, Bus: d.Bus, Dead: d.Bus, Fleet: d.Fleet, Members: d.Accounts.Members,
+		Kanban: d.Kanban})
 	registry.Register(boards.Live(), jobPages.Live(), agent.Live(), reviews.Live(), events.Live(), needs.Live(), standing.Live(),
-		money.Live())
+		money.Live(), threads.Live())
 
 	return slices.Concat(
 		[]web.Route{web.Get("/live", tenancy.ReadBoard, s.Live.Show)},
 		boards.Routes(), jobPages.Routes(), reviews.Routes(), needs.Routes(), agent.Routes(), events.Routes(),
 		jobform.New(jobform.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Dispatch: d.Dispatch}).Routes(),
 		palette.New(palette.Deps{Jobs: d.Jobs, Fleet: d.Fleet}).Routes(),
-		standing.Routes(), money.Routes(),
+		standing.Routes(), money.Routes(), threads.Routes(),
 		usage.New(usage.Deps{Web: site, Kanban: d.Kanban, Usage: d.Usage}).Routes(),
 		prices.New(prices.Deps{Web: site, Kanban: d.Kanban, Prices: d.Prices}).Routes(),
 		login.New(login.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions, Fleet: d.Fleet,

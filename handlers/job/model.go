@@ -9,6 +9,7 @@ import (
 	"fleetboard/handlers/reason"
 	"fleetboard/handlers/usageparts"
 	"fleetboard/handlers/web"
+	"fleetboard/internal/bus"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/kanban"
@@ -24,6 +25,7 @@ type pageData struct {
 	job                 jobs.Job
 	before              int64 // the event that the shown ones are older than, 0 for the newest
 	now                 time.Time
+	messages            []bus.Message // the newest ones of its thread
 	canWrite, canDelete bool
 }
 
@@ -35,7 +37,7 @@ func (s pageData) model() view.Job {
 		Column: jobparts.ColumnTitles[column], ColumnURL: links.Board + "#col-" + string(column),
 		Meta: s.meta(), Created: ui.Day(j.CreatedAt), CreatedBy: j.CreatedBy, MoveURL: links.JobMove(j.Key),
 		Strip: s.strip(), Why: s.reason(),
-		Body: ui.Markdown(j.Body), Feedback: j.Feedback, Question: s.question(),
+		Body: ui.Markdown(j.Body), Feedback: j.Feedback, Question: s.question(), Thread: s.thread(),
 		Acceptance: jobparts.Criteria(j, s.canWrite), Graph: graphModel(s.Graph), Links: linksOf(s.Graph, j.Key, s.canWrite),
 		Needs: s.needs(), Money: s.money(), Limits: s.limits(), Inputs: inputsModel(j),
 		LogState: logState(j, s.Fleet), Result: jobparts.Outcome(j), AttemptNote: s.attemptNote(),

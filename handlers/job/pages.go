@@ -7,6 +7,7 @@ import (
 
 	"fleetboard/handlers/live"
 	"fleetboard/handlers/web"
+	"fleetboard/internal/bus"
 	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
@@ -28,6 +29,7 @@ type Deps struct {
 	Links    Links
 	Logs     Logs
 	Kanban   Kanban
+	Messages Messages
 	Registry *live.Registry
 	Streams  *live.Streams
 }
@@ -75,6 +77,11 @@ type Logs interface {
 // Kanban is what the page asks of the read model of the board.
 type Kanban interface {
 	JobPage(ctx context.Context, who tenancy.Principal, query kanban.JobQuery) (kanban.JobPage, error)
+}
+
+// Messages is what the page asks of messages.
+type Messages interface {
+	Newest(ctx context.Context, who tenancy.Principal, thread string, before int64, limit int) ([]bus.Message, error)
 }
 
 // Pages answers the requests of the page.

@@ -36,10 +36,14 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if before <= 0 {
 		shell.LiveURL = links.LiveJob(page.Cursor, job.Key)
 	}
+	data := newPageData(who, page, max(0, before))
+	if err := p.readMessages(c.Request().Context(), who, &data); err != nil {
+		return err
+	}
 	log := logData{job: job, found: page.Log, more: page.MoreLog, now: web.Now(page.Fleet)}.model()
 	log.State = logState(job, page.Fleet)
 	return web.Render(c, http.StatusOK, view.View(view.Page{Shell: shell,
-		Job: newPageData(who, page, max(0, before)).model(), Log: log}))
+		Job: data.model(), Log: log}))
 }
 
 // panel is the live part of the page.
@@ -54,7 +58,11 @@ func (p *Pages) panel(c echo.Context, who tenancy.Principal) error {
 // read reads the live part of a job's page.
 func (p *Pages) read(ctx context.Context, who tenancy.Principal, key string) (pageData, error) {
 	page, err := p.Kanban.JobPage(ctx, who, kanban.JobQuery{Job: key, Events: eventPage + 1})
-	return newPageData(who, page, 0), err
+	if err != nil {
+		return pageData{}, err
+	}
+	data := newPageData(who, page, 0)
+	return data, p.readMessages(ctx, who, &data)
 }
 
 func newPageData(who tenancy.Principal, page kanban.JobPage, before int64) pageData {

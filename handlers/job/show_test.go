@@ -2,6 +2,7 @@ package job_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"fleetboard/db/dbtest"
 	"fleetboard/e2e/handlertest"
+	"fleetboard/internal/bus"
 	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/dispatch/merging"
@@ -205,4 +207,28 @@ func TestJobPageLeadsToItsMerge(t *testing.T) {
 	handlertest.WantText(t, doc, "#result", "Merged byFB-2")
 	handlertest.WantCount(t, doc, "#merge-job a[href='"+address+"']", 1)
 	handlertest.WantCount(t, doc, "#why", 0)
+}
+
+// A job's page shows the end of its thread and leads to the whole of it.
+func TestJobPageShowsTheEndOfItsThread(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	job := d.Job("Alpha")
+	ada := d.Agent("ada")
+	doc := handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#messages a[href='/messages?job=FB-1&new=1']", 1)
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/messages?job=FB-1&new=1"), http.StatusOK), "#new-message #job[value='FB-1']", 1)
+	var list []bus.Draft
+	for n := range 25 {
+		list = append(list, bus.Draft{Type: "custom.note", To: bus.Address{Kind: bus.ToAgent, Name: "ada"}, Job: job.Key,
+			Payload: []byte(fmt.Sprintf(`{"text": "note %d."}`, n))})
+	}
+	if _, err := d.Bus.Publish(t.Context(), ada, list...); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/jobs/FB-1", "/jobs/FB-1/panel"} {
+		html := handlertest.Read(t, d.Get(path), http.StatusOK)
+		if strings.Contains(html, "note 4.") || strings.Count(html, "note ") < 20 || !strings.Contains(html, `href="/messages?thread=FB-1"`) {
+			t.Errorf("%s does not show the newest 20", path)
+		}
+	}
 }

@@ -110,6 +110,7 @@ var palettePages = []struct {
 	{view.Row{URL: links.Usage, Icon: "wallet", Text: "Usage"}, tenancy.ReadBoard, false},
 	{view.Row{URL: links.Prices, Icon: "wallet", Text: "Prices"}, tenancy.ReadBoard, false},
 	{view.Row{URL: links.Timeline, Icon: "history", Text: "Timeline", Keys: []string{"G", "T"}}, tenancy.ReadBoard, false},
+	{view.Row{URL: links.Messages, Icon: "messages-square", Text: "Messages", Keys: []string{"G", "M"}}, tenancy.ReadBoard, false},
 	{view.Row{URL: links.Status, Icon: "gauge", Text: "Status"}, tenancy.ReadBoard, false},
 	{view.Row{URL: links.Settings, Icon: "settings", Text: "Settings", Keys: []string{"G", "S"}}, tenancy.SignedIn, false},
 	{view.Row{URL: links.Account, Icon: "user", Text: "Your account", Note: "Settings"}, tenancy.SignedIn, true},

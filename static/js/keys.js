@@ -12,7 +12,7 @@ if (!isMac) {
 
 let waiting = null; // after g
 
-const go = { b: "/board", r: "/review", n: "/needs-you", a: "/agents", t: "/timeline", s: "/settings" };
+const go = { b: "/board", r: "/review", n: "/needs-you", a: "/agents", t: "/timeline", m: "/messages", s: "/settings" };
 
 document.addEventListener("keydown", (event) => {
   const mod = event.metaKey || event.ctrlKey;

@@ -9,6 +9,7 @@ import (
 	"fleetboard/views/events"
 	"fleetboard/views/jobparts"
 	"fleetboard/views/layout"
+	"fleetboard/views/messageparts"
 	"fleetboard/views/ui"
 )
 
@@ -44,6 +45,7 @@ type Job struct {
 	Body       ui.SafeHTML
 	Feedback   string // the last rejection
 	Question   *Question
+	Thread     Thread
 	Acceptance jobparts.Acceptance
 
 	Graph    *Graph    // nil for a job without links
@@ -111,6 +113,15 @@ type Question struct {
 	Answer   string
 	By       string
 	Answered ui.When
+}
+
+// Thread is the end of the job's thread. URL is where the whole of it is, or where one writes
+// the first message.
+type Thread struct {
+	Blocks []messageparts.Block
+	More   bool
+	URL    string
+	Write  bool
 }
 
 // Fact is a row of a list of names and values.

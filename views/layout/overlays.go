@@ -20,6 +20,7 @@ func keyHelp(s Shell) []keyGroup {
 		{"Review", []string{"G", "R"}},
 		{"Agents", []string{"G", "A"}},
 		{"Timeline", []string{"G", "T"}},
+		{"Messages", []string{"G", "M"}},
 		{"Settings", []string{"G", "S"}},
 		{"Send the form", []string{"⌘", "↵"}},
 		{"This list", []string{"?"}},

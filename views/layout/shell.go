@@ -19,6 +19,8 @@ const (
 	SectionAgents   Section = "agents"
 	SectionBudgets  Section = "budgets"
 	SectionTimeline Section = "timeline"
+	SectionMessages Section = "messages"
+	SectionSearch   Section = "search" // no entry is its
 	SectionStatus   Section = "status"
 	SectionSettings Section = "settings"
 )

@@ -1,0 +1,34 @@
+package job
+
+import (
+	"context"
+
+	"fleetboard/handlers/messageparts"
+	"fleetboard/internal/tenancy"
+	view "fleetboard/views/job"
+	"fleetboard/views/links"
+)
+
+// messagesShown is how many messages of its thread the page of a job shows.
+const messagesShown = 20
+
+// readMessages reads the end of the job's thread, one message more than is shown where there
+// are more.
+func (p *Pages) readMessages(ctx context.Context, who tenancy.Principal, d *pageData) (err error) {
+	d.messages, err = p.Messages.Newest(ctx, who, d.job.Key, 0, messagesShown+1)
+	return err
+}
+
+// thread is what the job's thread says.
+func (s pageData) thread() view.Thread {
+	m := view.Thread{URL: links.Thread(s.job.Key), Write: s.canWrite}
+	list := s.messages
+	if len(list) > messagesShown {
+		list, m.More = list[1:], true
+	}
+	m.Blocks = messageparts.Blocks(list, s.now)
+	if len(list) == 0 {
+		m.URL = links.MessagesWith(links.MessageView{New: true, Filter: links.MessageFilter{Job: s.job.Key}})
+	}
+	return m
+}

@@ -1,0 +1,106 @@
+// Package messageparts makes of messages what several pages show of them.
+package messageparts
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/bus"
+	"fleetboard/views/links"
+	view "fleetboard/views/messageparts"
+	"fleetboard/views/ui"
+)
+
+// shortJSON is how long a payload may be that stands in one line, in bytes.
+const shortJSON = 160
+
+// Blocks are messages as a thread shows them.
+func Blocks(list []bus.Message, now time.Time) []view.Block {
+	blocks := make([]view.Block, len(list))
+	for i, m := range list {
+		text, rest := Said(m.Payload)
+		blocks[i] = view.Block{ID: links.MessageID(m.Seq), URL: links.ThreadAt(m.CorrelationID, m.Seq), From: NameOf(m.From),
+			To: NameOf(m.To), Icon: icons[m.From.Kind], Who: kinds[m.From.Kind], Type: m.Type, At: ui.Ago(m.At, now), Text: text,
+			JSON: rest, Blob: m.Blob}
+	}
+	return blocks
+}
+
+// Said takes a payload apart into its text and what else it says.
+func Said(payload json.RawMessage) (text, rest string) {
+	if len(payload) == 0 {
+		return "", ""
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(payload, &fields) != nil || json.Unmarshal(fields["text"], &text) != nil {
+		return "", inLines(payload)
+	}
+	delete(fields, "text")
+	if len(fields) == 0 {
+		return text, ""
+	}
+	raw, err := json.Marshal(fields)
+	if err != nil {
+		return "", inLines(payload)
+	}
+	return text, inLines(raw)
+}
+
+func inLines(raw json.RawMessage) string {
+	if len(raw) <= shortJSON {
+		return string(raw)
+	}
+	return web.PrettyJSON(raw)
+}
+
+// kinds and icons are how senders are shown.
+var (
+	kinds = map[bus.Kind]string{bus.ToAgent: "Agent", bus.ToPerson: "Person", bus.System: "System"}
+	icons = map[bus.Kind]string{bus.ToAgent: "bot", bus.ToPerson: "user", bus.System: "settings"}
+)
+
+// NameOf names a sender or an addressee.
+func NameOf(a bus.Address) string {
+	switch a.Kind {
+	case bus.ToAll:
+		return "all agents"
+	case bus.ToRole:
+		return "role " + a.Name
+	case bus.ToFactory:
+		return "factory " + a.Name
+	}
+	return a.Name
+}
+
+// Subject is the name of a thread in a list: the title of its job, else how it began.
+func Subject(c bus.Conversation) string {
+	if c.JobTitle != "" && c.Last.JobKey == c.Last.CorrelationID {
+		return c.JobTitle
+	}
+	if text, _ := Said(c.First.Payload); text != "" {
+		return web.FirstLine(text, web.MaxQuote)
+	}
+	return c.First.Type
+}
+
+// Passage cuts what a search found where its marks are.
+func Passage(text string) []view.Piece {
+	text = strings.TrimPrefix(strings.TrimSuffix(text, `"}`), `{"text": "`)
+	var list []view.Piece
+	for text != "" {
+		before, rest, found := strings.Cut(text, bus.MarkBegin)
+		if before != "" {
+			list = append(list, view.Piece{Text: before})
+		}
+		if !found {
+			break
+		}
+		var hit string
+		if hit, text, _ = strings.Cut(rest, bus.MarkEnd); hit != "" {
+			list = append(list, view.Piece{Text: hit, Hit: true})
+		}
+	}
+	return list
+}

@@ -1,0 +1,151 @@
+package messages
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/web"
+	"fleetboard/internal/bus"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views/layout"
+	"fleetboard/views/links"
+	view "fleetboard/views/messages"
+)
+
+const (
+	// listSize is how many threads, hits or dead letters the page lists at once.
+	listSize = 40
+	// threadSize is how many messages of a thread it shows.
+	threadSize = 100
+	// maxID bounds a name that an address may hold, in characters.
+	maxID = 254
+)
+
+// The tabs.
+const (
+	tabYou  = "you"
+	tabDead = "dead"
+)
+
+// show is the page of messages.
+func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
+	return p.page(c, who, http.StatusOK, parseView(c.QueryParams()), nil)
+}
+
+// page shows a view; refused is the form that was sent, nil for none.
+func (p *Pages) page(c echo.Context, who tenancy.Principal, status int, at links.MessageView, refused *view.Form) error {
+	ctx := c.Request().Context()
+	around, err := p.Kanban.PageContext(ctx, who)
+	if err != nil {
+		return err
+	}
+	d, err := p.read(ctx, who, at, around.Fleet)
+	if err != nil {
+		return err
+	}
+	if at.New && d.canWrite {
+		if d.members, err = p.Members.List(ctx, who); err != nil {
+			return err
+		}
+	}
+	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionMessages, "Messages")
+	if err != nil {
+		return err
+	}
+	shell.LiveURL = links.LiveMessages(around.Cursor, at)
+	m := d.model()
+	d.addForms(&m, refused)
+	return web.Render(c, status, view.View(view.Page{Shell: shell, Messages: m}))
+}
+
+// parseView reads the page's query. What makes no sense is left out.
+func parseView(q url.Values) links.MessageView {
+	number := func(name string) int64 {
+		n, _ := strconv.ParseInt(q.Get(name), 10, 64)
+		return max(0, n)
+	}
+	v := links.MessageView{At: number("at"), Before: number("before"), New: q.Get("new") != "", To: web.FilterValue(q, "to"),
+		Filter: links.MessageFilter{Query: web.SearchText(q.Get("q")), Type: web.FilterValue(q, "type"), From: web.FilterValue(q, "from"),
+			Job: web.FilterValue(q, "job")}}
+	if tab := q.Get("tab"); tab == tabYou || tab == tabDead {
+		v.Tab = tab
+	}
+	if name := q.Get("thread"); web.Fits(name, bus.MaxThread) {
+		v.Thread = name
+	}
+	return v
+}
+
+// read reads what a view shows.
+func (p *Pages) read(ctx context.Context, who tenancy.Principal, at links.MessageView, snap fleet.Snapshot) (pageData, error) {
+	d := pageData{at: at, who: who, fleet: snap, now: web.Now(snap), canWrite: who.Can(tenancy.WriteJobs)}
+	if at.Tab == tabDead {
+		letters, err := p.Dead.DeadLetters(ctx, who, at.Before, listSize+1)
+		d.letters = letters
+		return d, err
+	}
+	if err := p.readList(ctx, who, &d); err != nil {
+		return d, err
+	}
+	return d, p.readThread(ctx, who, &d)
+}
+
+// readList reads the column at the left: what a search finds, what is for the reader, or
+// the threads of the workspace.
+func (p *Pages) readList(ctx context.Context, who tenancy.Principal, d *pageData) (err error) {
+	f := d.at.Filter
+	switch {
+	case f.Query != "":
+		filter := bus.Filter{From: f.From, Job: f.Job}
+		if f.Type != "" {
+			filter.Types = []string{f.Type}
+		}
+		d.found, err = p.Bus.Search(ctx, who, f.Query, filter, listSize)
+		if fault.Is(err, fault.Validation) {
+			d.refused = web.FieldText(err)
+			return nil
+		}
+	case d.at.Tab == tabYou:
+		d.inbox, err = p.Bus.Read(ctx, who, bus.Query{After: d.at.Before, Limit: bus.MaxRead, Peek: true})
+	default:
+		d.threads, d.next, err = p.Threads.Threads(ctx, who, d.at.Before, listSize)
+	}
+	return err
+}
+
+// readThread reads the thread that is open: its end, or what stands around a message.
+func (p *Pages) readThread(ctx context.Context, who tenancy.Principal, d *pageData) error {
+	name := d.at.Thread
+	if name == "" {
+		return nil
+	}
+	unread, err := p.Threads.Unread(ctx, who, name)
+	if err != nil {
+		return err
+	}
+	d.unread = unread[name]
+	first, err := p.Threads.Thread(ctx, who, name, 0, 1)
+	if err != nil || len(first) == 0 {
+		return err
+	}
+	d.first = &first[0]
+	if d.at.At == 0 {
+		d.thread, err = p.Threads.Newest(ctx, who, name, 0, threadSize)
+		return err
+	}
+	if d.thread, err = p.Threads.Newest(ctx, who, name, d.at.At+1, threadSize/2); err != nil {
+		return err
+	}
+	after, err := p.Threads.Thread(ctx, who, name, d.at.At, threadSize/2+1)
+	if len(after) > threadSize/2 {
+		after, d.later = after[:threadSize/2], true
+	}
+	d.thread = append(d.thread, after...)
+	return err
+}

@@ -1,0 +1,94 @@
+package links
+
+import (
+	"net/url"
+	"strconv"
+)
+
+// The pages of messages and of the search.
+const (
+	Messages     = "/messages"
+	SendMessage  = "/messages/send"
+	SeenMessages = "/messages/seen"
+	Search       = "/search"
+)
+
+// MessageView is what the page of messages shows. The zero value is the inbox of the
+// workspace.
+type MessageView struct {
+	Tab    string // "you", "dead"; "" is the inbox
+	Thread string // the one that is open
+	At     int64  // a message of it, 0 for its end
+	Before int64  // threads or dead letters before a position, 0 for the newest; of "you" those after it
+	New    bool   // the form of a new message
+	To     string // an agent that the form is for
+	Filter MessageFilter
+}
+
+// MessageFilter is a search of messages.
+type MessageFilter struct{ Query, Type, From, Job string }
+
+func (f MessageFilter) set(v url.Values) {
+	for name, value := range map[string]string{"q": f.Query, "type": f.Type, "from": f.From, "job": f.Job} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+}
+
+// Values are the view as a query.
+func (m MessageView) Values() url.Values {
+	v := url.Values{}
+	for name, value := range map[string]string{"tab": m.Tab, "thread": m.Thread, "to": m.To} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	for name, value := range map[string]int64{"at": m.At, "before": m.Before} {
+		if value > 0 {
+			v.Set(name, strconv.FormatInt(value, 10))
+		}
+	}
+	if m.New {
+		v.Set("new", "1")
+	}
+	m.Filter.set(v)
+	return v
+}
+
+// MessagesWith is the page of messages with a view.
+func MessagesWith(m MessageView) string { return with(Messages, m.Values()) }
+
+// Thread is the end of a thread.
+func Thread(name string) string { return MessagesWith(MessageView{Thread: name}) }
+
+// ThreadAt is a thread at a message of it.
+func ThreadAt(name string, seq int64) string {
+	return MessagesWith(MessageView{Thread: name, At: seq}) + "#" + MessageID(seq)
+}
+
+// MessageID is the id of a message in a page.
+func MessageID(seq int64) string { return "m-" + strconv.FormatInt(seq, 10) }
+
+// LiveMessages is the stream of the page of messages.
+func LiveMessages(after string, m MessageView) string {
+	v := m.Values()
+	v.Set("on", "messages")
+	return live(after, v)
+}
+
+// Redrive and Discard take a dead letter by the id of its message.
+func Redrive(id string) string { return Messages + "/dead/" + url.PathEscape(id) + "/redrive" }
+
+// Discard removes a dead letter.
+func Discard(id string) string { return Messages + "/dead/" + url.PathEscape(id) + "/discard" }
+
+// SearchFor is the search in "messages", "jobs", "logs"; "" is all.
+func SearchFor(in string, f MessageFilter) string {
+	v := url.Values{}
+	f.set(v)
+	if in != "" {
+		v.Set("in", in)
+	}
+	return with(Search, v)
+}
