@@ -20,6 +20,7 @@ import (
 	"fleetboard/handlers/palette"
 	"fleetboard/handlers/prices"
 	"fleetboard/handlers/review"
+	"fleetboard/handlers/search"
 	"fleetboard/handlers/settings"
 	"fleetboard/handlers/statuspage"
 	"fleetboard/handlers/timeline"
@@ -58,7 +59,8 @@ func (s *Server) pages() []web.Route {
 		[]web.Route{web.Get("/live", tenancy.ReadBoard, s.Live.Show)},
 		boards.Routes(), jobPages.Routes(), reviews.Routes(), needs.Routes(), agent.Routes(), events.Routes(),
 		jobform.New(jobform.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Dispatch: d.Dispatch}).Routes(),
-		palette.New(palette.Deps{Jobs: d.Jobs, Fleet: d.Fleet}).Routes(),
+		palette.New(palette.Deps{Jobs: d.Jobs, Words: d.JobSearch, Messages: d.Bus, Fleet: d.Fleet}).Routes(),
+		search.New(search.Deps{Web: site, Messages: d.Bus, Jobs: d.JobSearch, Logs: d.JobLogs, Kanban: d.Kanban}).Routes(),
 		standing.Routes(), money.Routes(), threads.Routes(),
 		usage.New(usage.Deps{Web: site, Kanban: d.Kanban, Usage: d.Usage}).Routes(),
 		prices.New(prices.Deps{Web: site, Kanban: d.Kanban, Prices: d.Prices}).Routes(),

@@ -23,6 +23,7 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/jobs/joblog"
+	"fleetboard/internal/jobs/jobsearch"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/spend/budgets"
 	"fleetboard/internal/spend/estimates"
@@ -43,14 +44,16 @@ type Deps struct {
 	Jobs     *jobs.Service
 	Attempts *attempts.Service
 	JobLogs  *joblog.Service
-	Fleet    *fleet.Service
-	Dispatch *dispatch.Service
-	Kanban   *kanban.Service
-	Bus      *bus.Service
-	Events   *eventlog.Log
-	Budgets  *budgets.Service
-	Blobs    *blobs.Service
-	Prices   *prices.Service
+	// JobSearch finds jobs by words.
+	JobSearch *jobsearch.Service
+	Fleet     *fleet.Service
+	Dispatch  *dispatch.Service
+	Kanban    *kanban.Service
+	Bus       *bus.Service
+	Events    *eventlog.Log
+	Budgets   *budgets.Service
+	Blobs     *blobs.Service
+	Prices    *prices.Service
 	// Estimates say what jobs are expected to cost.
 	Estimates *estimates.Service
 	Usage     *usage.Service

@@ -702,6 +702,12 @@ type JobUsage struct {
 	SinceAt            *time.Time
 }
 
+type JobWord struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Words       interface{}
+}
+
 type Lane struct {
 	WorkspaceID uuid.UUID
 	ID          int64

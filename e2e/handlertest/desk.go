@@ -31,6 +31,7 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/jobs/joblog"
+	"fleetboard/internal/jobs/jobsearch"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/notifier"
 	"fleetboard/internal/spend/budgets"
@@ -73,7 +74,7 @@ func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
 	flow.NamesBlobs(contents)
 	deps := handlers.Deps{
 		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(d), false), Log: log,
-		Jobs: list, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
+		Jobs: list, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d), JobSearch: jobsearch.New(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: flow, Blobs: contents,
 		Kanban: kanban.New(d, events, wake, log), Bus: bus.NewService(d, wake, list.Secrets), Events: events, Budgets: budgets.NewService(d, wake, nil),
 		Prices: prices.NewService(d), Usage: usage.NewService(d), Estimates: estimates.New(d),

@@ -29,6 +29,7 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/jobs/joblog"
+	"fleetboard/internal/jobs/jobsearch"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/notifier"
 	"fleetboard/internal/spend/budgets"
@@ -91,7 +92,7 @@ func NewSite(t *testing.T, in setup.BootstrapInput, change ...func(*handlers.Dep
 		Log:      log,
 		Jobs:     list,
 		Attempts: attempts.NewService(d),
-		JobLogs:  joblog.NewService(d),
+		JobLogs:  joblog.NewService(d), JobSearch: jobsearch.New(d),
 		Fleet:    fleet.NewService(d, wake),
 		Dispatch: flow, Blobs: contents,
 		Kanban:  kanban.New(d, events, wake, log),

@@ -6,17 +6,31 @@ import (
 	"context"
 
 	"fleetboard/handlers/web"
+	"fleetboard/internal/bus"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/jobsearch"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
 )
 
 // Deps is what the page needs.
 type Deps struct {
-	Web   *web.Site
-	Fleet Fleet
-	Jobs  Jobs
+	Web      *web.Site
+	Fleet    Fleet
+	Jobs     Jobs
+	Words    Words
+	Messages Messages
+}
+
+// Words finds jobs by words of all their texts.
+type Words interface {
+	Find(ctx context.Context, who tenancy.Principal, words string, limit int) ([]jobsearch.Found, error)
+}
+
+// Messages is what the page asks of the bus.
+type Messages interface {
+	Search(ctx context.Context, who tenancy.Principal, words string, f bus.Filter, limit int) ([]bus.Found, error)
 }
 
 // Fleet is what the page asks of factories and agents.

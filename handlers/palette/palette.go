@@ -24,6 +24,10 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
+	found, said, err := p.words(ctx, who, query, found)
+	if err != nil {
+		return err
+	}
 	snap, err := p.Fleet.Snapshot(ctx, who)
 	if err != nil {
 		return err
@@ -32,12 +36,12 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, view.Rows(paletteModel(query, found, actions, snap, who)))
+	return web.Render(c, http.StatusOK, view.Rows(paletteModel(query, found, actions, said, snap, who)))
 }
 
 // paletteModel lists jobs, factories and pages. Without a query the pages come
 // first; they are what an empty palette is opened for.
-func paletteModel(query string, found []jobs.Job, actions []view.Row, snap fleet.Snapshot, who tenancy.Principal) view.Results {
+func paletteModel(query string, found []jobs.Job, actions, said []view.Row, snap fleet.Snapshot, who tenancy.Principal) view.Results {
 	var list []view.Group
 	add := func(title string, rows []view.Row) {
 		if len(rows) > 0 {
@@ -52,6 +56,7 @@ func paletteModel(query string, found []jobs.Job, actions []view.Row, snap fleet
 	} else {
 		add("Jobs", jobRows(found))
 		add("Do", actions)
+		add("Messages", said)
 		add("Agents", agentRows(query, snap))
 		add("Factories", factoryRows(query, snap))
 		add("Go to", pages)
@@ -134,6 +139,8 @@ func pageRows(query string, who tenancy.Principal) []view.Row {
 		rows = append(rows, view.Row{URL: links.NewJobNamed(query), Icon: "plus", Text: "New job named “" + query + "”"})
 	}
 	if query != "" {
+		rows = append(rows, view.Row{URL: links.SearchFor("", links.MessageFilter{Query: query}), Icon: "search",
+			Text: "Search jobs and messages for “" + query + "”"})
 		rows = append(rows, view.Row{URL: links.BoardWith(links.Filter{Query: query}), Icon: "search",
 			Text: "Search the board for “" + query + "”"})
 	}

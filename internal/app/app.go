@@ -35,6 +35,7 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/jobs/joblog"
+	"fleetboard/internal/jobs/jobsearch"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/notifier"
 	"fleetboard/internal/runloop"
@@ -206,7 +207,7 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, co
 	limits, client := quota.New(cfg.Network.RateLimit), cfg.Network.ClientAddress()
 	pages := handlers.New(handlers.Deps{
 		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(a.db), cfg.Secure()), Log: a.log, Ready: a.readiness(),
-		Secure: cfg.Secure(), Jobs: list, Attempts: tries, JobLogs: lines,
+		Secure: cfg.Secure(), Jobs: list, Attempts: tries, JobLogs: lines, JobSearch: jobsearch.New(a.db),
 		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Bus: a.bus, Events: events, Budgets: money, Prices: rates, Usage: used,
 		Estimates: costs, Coordinator: leader, Blobs: contents, Done: a.done, EnrolmentTokenFile: cfg.EnrolmentTokenFile(),
 		Quota: limits, ClientAddress: client, Provider: cfg.OIDC.Provider(a.publicURL(cfg)),

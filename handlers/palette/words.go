@@ -1,0 +1,50 @@
+package palette
+
+import (
+	"context"
+	"slices"
+
+	"fleetboard/handlers/messageparts"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/bus"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views/links"
+	view "fleetboard/views/palette"
+)
+
+// messagesFound is how many messages the palette lists.
+const messagesFound = 4
+
+// words adds to the jobs that were found by key or title those with the words elsewhere, and
+// finds messages. A query without a word finds none.
+func (p *Pages) words(ctx context.Context, who tenancy.Principal, query string, found []jobs.Job) ([]jobs.Job, []view.Row, error) {
+	if query == "" {
+		return found, nil, nil
+	}
+	more, err := p.Words.Find(ctx, who, query, web.MaxFound)
+	if fault.Is(err, fault.Validation) {
+		return found, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range more {
+		known := slices.ContainsFunc(found, func(j jobs.Job) bool { return j.ID == f.ID })
+		if !known && len(found) < web.MaxFound && f.Status != jobs.Archived {
+			found = append(found, f.Job)
+		}
+	}
+	list, err := p.Messages.Search(ctx, who, query, bus.Filter{}, messagesFound)
+	rows := make([]view.Row, len(list))
+	for i, m := range list {
+		text, _ := messageparts.Said(m.Payload)
+		if text == "" {
+			text = m.Type
+		}
+		rows[i] = view.Row{URL: links.ThreadAt(m.CorrelationID, m.Seq), Icon: "messages-square", Text: web.FirstLine(text, web.MaxQuote),
+			Note: messageparts.NameOf(m.From)}
+	}
+	return found, rows, err
+}

@@ -1,0 +1,206 @@
+// Package search is the search of the workspace: messages, jobs, and the log lines of a job.
+package search
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/jobparts"
+	"fleetboard/handlers/messageparts"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/bus"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/jobs/joblog"
+	"fleetboard/internal/jobs/jobsearch"
+	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+	"fleetboard/views/layout"
+	"fleetboard/views/links"
+	viewparts "fleetboard/views/messageparts"
+	view "fleetboard/views/search"
+	"fleetboard/views/ui"
+)
+
+// Deps is what the page needs.
+type Deps struct {
+	Web      *web.Site
+	Messages Messages
+	Jobs     Jobs
+	Logs     Logs
+	Kanban   Kanban
+}
+
+// Messages is what the page asks of the bus.
+type Messages interface {
+	Search(ctx context.Context, who tenancy.Principal, words string, f bus.Filter, limit int) ([]bus.Found, error)
+}
+
+// Jobs finds jobs.
+type Jobs interface {
+	Find(ctx context.Context, who tenancy.Principal, words string, limit int) ([]jobsearch.Found, error)
+}
+
+// Logs is what the page asks of the log lines of jobs.
+type Logs interface {
+	Logs(ctx context.Context, who tenancy.Principal, job string, f joblog.Filter) (list []joblog.Line, next string, err error)
+}
+
+// Kanban is what the page asks of the read model of the board.
+type Kanban interface {
+	PageContext(ctx context.Context, who tenancy.Principal) (kanban.PageContext, error)
+}
+
+// Pages answers the requests of the page.
+type Pages struct{ Deps }
+
+// New returns the page.
+func New(d Deps) *Pages { return &Pages{d} }
+
+// Routes are the page, with the permission it needs.
+func (p *Pages) Routes() []web.Route {
+	return []web.Route{web.Get(links.Search, tenancy.ReadBoard, p.show)}
+}
+
+// What is searched; "" is all.
+const (
+	inMessages = "messages"
+	inJobs     = "jobs"
+	inLogs     = "logs"
+)
+
+const (
+	// few is how many hits of a kind stand beside those of others, many how many alone.
+	few  = 8
+	many = 50
+)
+
+// asked is a search.
+type asked struct {
+	in    string
+	f     links.MessageFilter
+	now   time.Time
+	limit int
+}
+
+// show is the page.
+func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
+	ctx, q := c.Request().Context(), c.QueryParams()
+	around, err := p.Kanban.PageContext(ctx, who)
+	if err != nil {
+		return err
+	}
+	a := asked{f: links.MessageFilter{Query: web.SearchText(q.Get("q")), Type: web.FilterValue(q, "type"), From: web.FilterValue(q, "from"),
+		Job: web.FilterValue(q, "job")}, now: web.Now(around.Fleet), limit: few}
+	if in := q.Get("in"); in == inMessages || in == inJobs || in == inLogs {
+		a.in, a.limit = in, many
+	}
+	m := view.Search{In: a.in, Filter: a.f, Tabs: a.tabs()}
+	if a.f.Query != "" {
+		err = p.look(ctx, who, a, &m)
+	}
+	if fault.Is(err, fault.Validation) {
+		m.Groups, m.Empty, err = nil, &ui.Empty{Title: "Nothing was looked for", Text: web.FieldText(err)}, nil
+	}
+	if err != nil {
+		return err
+	}
+	if a.f.Query == "" {
+		m.Empty = &ui.Empty{Title: "Write a word to look for", Text: "Jobs are found by key, title, description, question, answer and error; messages by all they say."}
+	}
+	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionSearch, "Search")
+	if err != nil {
+		return err
+	}
+	return web.Render(c, http.StatusOK, view.View(view.Page{Shell: shell, Search: m}))
+}
+
+// look searches what is asked for.
+func (p *Pages) look(ctx context.Context, who tenancy.Principal, a asked, m *view.Search) error {
+	for _, kind := range []struct {
+		in   string
+		look func(context.Context, tenancy.Principal, asked) (view.Group, error)
+	}{{inJobs, p.jobs}, {inMessages, p.messages}, {inLogs, p.logs}} {
+		if a.in != "" && a.in != kind.in || a.in == "" && kind.in == inLogs {
+			continue
+		}
+		g, err := kind.look(ctx, who, a)
+		if err != nil {
+			return err
+		}
+		g.ID, g.Title = kind.in, web.Capital(kind.in)
+		if len(g.Hits) == 0 && g.Note == "" {
+			g.Note = "None has these words."
+		}
+		if a.in == "" && len(g.Hits) == few {
+			g.More = links.SearchFor(kind.in, a.f)
+		}
+		m.Groups = append(m.Groups, g)
+	}
+	return nil
+}
+
+func (p *Pages) jobs(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
+	list, err := p.Jobs.Find(ctx, who, a.f.Query, a.limit)
+	for _, f := range list {
+		g.Hits = append(g.Hits, view.Hit{URL: links.Job(f.Key), Status: jobparts.StatusOf(f.Job), Percent: web.Percent(f.ProgressPercent),
+			Key: f.Key, Title: f.Title, At: ui.For(f.UpdatedAt, a.now), Passage: messageparts.Passage(f.Passage)})
+	}
+	return g, err
+}
+
+func (p *Pages) messages(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
+	filter := bus.Filter{}
+	if a.in == inMessages {
+		filter.From, filter.Job = a.f.From, a.f.Job
+		if a.f.Type != "" {
+			filter.Types = []string{a.f.Type}
+		}
+	}
+	list, err := p.Messages.Search(ctx, who, a.f.Query, filter, a.limit)
+	for _, f := range list {
+		g.Hits = append(g.Hits, view.Hit{URL: links.ThreadAt(f.CorrelationID, f.Seq), Icon: "messages-square", Key: f.JobKey,
+			Title: messageparts.NameOf(f.From) + " to " + messageparts.NameOf(f.To) + ", " + f.Type, At: ui.For(f.At, a.now),
+			Passage: messageparts.Passage(f.Passage)})
+	}
+	return g, err
+}
+
+// logs looks at the newest lines of one job: lines have no index of words, which would cost
+// their writers more than it gives.
+func (p *Pages) logs(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
+	if a.f.Job == "" {
+		return view.Group{Note: "Name the job whose log is to be searched."}, nil
+	}
+	key := strings.ToUpper(a.f.Job)
+	list, _, err := p.Logs.Logs(ctx, who, key, joblog.Filter{Text: a.f.Query, Limit: a.limit})
+	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Malformed) {
+		return view.Group{Note: "There is no job " + a.f.Job + "."}, nil
+	}
+	for _, l := range list {
+		g.Hits = append(g.Hits, view.Hit{URL: links.JobLog(key, links.LogView{Line: l.ID}), Icon: "scroll-text", Key: key,
+			Title: l.Agent + ", " + string(l.Level), At: ui.For(l.ReceivedAt, a.now), Passage: marked(l.Message, a.f.Query)})
+	}
+	g.More = links.JobLog(key, links.LogView{Text: a.f.Query})
+	return g, err
+}
+
+// marked is a line with the text in it that was looked for.
+func marked(line, text string) []viewparts.Piece {
+	line = web.Beginning(line, 4*web.MaxQuote)
+	at := strings.Index(strings.ToLower(line), strings.ToLower(text))
+	if at < 0 || at+len(text) > len(line) {
+		return []viewparts.Piece{{Text: line}}
+	}
+	return []viewparts.Piece{{Text: line[:at]}, {Text: line[at : at+len(text)], Hit: true}, {Text: line[at+len(text):]}}
+}
+
+func (a asked) tabs() (list []ui.Tab) {
+	for _, t := range []struct{ in, text string }{{"", "All"}, {inJobs, "Jobs"}, {inMessages, "Messages"}, {inLogs, "Log of a job"}} {
+		list = append(list, ui.Tab{Text: t.text, URL: links.SearchFor(t.in, a.f), Current: t.in == a.in})
+	}
+	return list
+}

@@ -1,0 +1,44 @@
+// Package search shows what a search of the workspace finds.
+package search
+
+import (
+	"fleetboard/views/layout"
+	"fleetboard/views/links"
+	"fleetboard/views/messageparts"
+	"fleetboard/views/ui"
+)
+
+// Page is the page of the search.
+type Page struct {
+	Shell  layout.Shell
+	Search Search
+}
+
+// Search is what was looked for and found.
+type Search struct {
+	In     string
+	Filter links.MessageFilter
+	Tabs   []ui.Tab
+	Groups []Group
+	Empty  *ui.Empty
+}
+
+// Group are the hits of a kind.
+type Group struct {
+	ID, Title string
+	Hits      []Hit
+	More      string // address of all of them, "" where they are here
+	Note      string // why there are none
+}
+
+// Hit is one of them.
+type Hit struct {
+	URL     string
+	Icon    string // "" with a Status
+	Status  ui.Status
+	Percent int
+	Key     string // of a job
+	Title   string
+	At      ui.When
+	Passage []messageparts.Piece
+}
