@@ -210,6 +210,12 @@ func (m *matrix) point() {
 	dbfactory.Exec(m.t, m.DB, `INSERT INTO budget (workspace_id, id, name, scope, scope_key, period, timezone, limit_nanos, hard, slice_nanos,
 		slice_tokens, alert_at, created_by) VALUES ($1, $2, 'canary7q', 'workspace', 'workspace', 'once', 'UTC', 1000000000, false, 1, 1, '{80}', 'test')`,
 		m.first, m.rows[":budget"])
+	m.rows[":message"] = ids.New().String()
+	dbfactory.Exec(m.t, m.DB, `INSERT INTO message (workspace_id, seq, id, type, from_kind, from_name, to_kind, to_name, correlation_id, payload, digest)
+		VALUES ($1, 7, $2, 'custom.note', 'agent', 'canary7q', 'role', 'worker', 'canary7q', '{"text": "canary7q"}', decode(repeat('00', 32), 'hex'))`,
+		m.first, m.rows[":message"])
+	dbfactory.Exec(m.t, m.DB, `INSERT INTO message_delivery (workspace_id, inbox, seq, deliveries, error, dead_at)
+		VALUES ($1, 'role:worker', 7, 5, 'canary7q', now())`, m.first)
 	m.rows[":token"], m.rows["static/*"] = "none", "css/app.css"
 	m.special = map[string]string{
 		"GET /static/*":             "/static/css/none.css",
@@ -221,7 +227,8 @@ func (m *matrix) point() {
 		"GET /jobs/:key/log/stream": "/jobs/" + asked("-1") + "/log/stream?after=0",
 	}
 	m.fields = url.Values{"title": {"A title"}, "name": {"a-name"}, "reason": {"because"}, "email": {"guest@example.org"}, "role": {"member"},
-		"version": {"1"}, "to": {"ready"}, "job": {asked("-1")}, "depends_on": {asked("-1")}, "type": {"blocks"}, "index": {"0"}, "amount_usd": {"1"}, "base": {"title=0"}, "workspace": {m.first.String()}, "kind": {"person"}}
+		"version": {"1"}, "to": {"ready"}, "job": {asked("-1")}, "depends_on": {asked("-1")}, "type": {"blocks"}, "index": {"0"}, "amount_usd": {"1"}, "base": {"title=0"}, "workspace": {m.first.String()}, "kind": {"person"},
+		"text": {"Hello"}, "seq": {"7"}, "thread": {asked("-1")}}
 	m.leaves = map[string]bool{"POST /settings/account/sessions/end-all": true, "POST /settings/members/leave": true}
 	m.private = map[string]bool{"POST /settings/account/sessions/:session/end": true, "POST /settings/tokens/:id/revoke": true,
 		// Without a provider there is none to link.
