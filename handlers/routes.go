@@ -60,7 +60,7 @@ func (s *Server) pages() []web.Route {
 		boards.Routes(), jobPages.Routes(), reviews.Routes(), needs.Routes(), agent.Routes(), events.Routes(),
 		jobform.New(jobform.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Dispatch: d.Dispatch}).Routes(),
 		palette.New(palette.Deps{Jobs: d.Jobs, Words: d.JobSearch, Messages: d.Bus, Fleet: d.Fleet}).Routes(),
-		search.New(search.Deps{Web: site, Messages: d.Bus, Jobs: d.JobSearch, Logs: d.JobLogs, Kanban: d.Kanban}).Routes(),
+		search.New(search.Deps{Web: site, Messages: d.Bus, Jobs: d.JobSearch, Titles: d.Jobs, Logs: d.JobLogs, Kanban: d.Kanban}).Routes(),
 		standing.Routes(), money.Routes(), threads.Routes(),
 		usage.New(usage.Deps{Web: site, Kanban: d.Kanban, Usage: d.Usage}).Routes(),
 		prices.New(prices.Deps{Web: site, Kanban: d.Kanban, Prices: d.Prices}).Routes(),

@@ -82,6 +82,10 @@ func Subject(c bus.Conversation) string {
 	if text, _ := Said(c.First.Payload); text != "" {
 		return web.FirstLine(text, web.MaxQuote)
 	}
+	var about struct{ Actor string }
+	if json.Unmarshal(c.First.Payload, &about) == nil && about.Actor != "" {
+		return web.FirstLine(about.Actor+": "+c.First.Type, web.MaxQuote)
+	}
 	return c.First.Type
 }
 

@@ -88,8 +88,8 @@ func (d pageData) list() view.List {
 	for _, c := range d.threads {
 		i := d.item(c.Last, messageparts.Subject(c))
 		i.Unread, i.Who = c.Unread, strings.Join(c.Who, ", ")
-		if i.Key != "" && i.Note == i.Key {
-			i.Note = ""
+		if i.Key == "" {
+			i.Note = c.Last.Type
 		}
 		l.Items = append(l.Items, i)
 	}
@@ -202,7 +202,7 @@ func (d pageData) open() view.Thread {
 	if d.first.JobKey != "" {
 		t.JobKey, t.JobURL = d.first.JobKey, links.Job(d.first.JobKey)
 		if d.first.JobKey == d.at.Thread {
-			t.Subject = "Thread of the job"
+			t.Subject = d.titleOf(d.first.JobKey)
 		}
 	}
 	to := d.at
@@ -219,6 +219,16 @@ func (d pageData) open() view.Thread {
 		t.SeenSeq = strconv.FormatInt(d.thread[n-1].Seq, 10)
 	}
 	return t
+}
+
+// titleOf is the title of a job, where the list has it.
+func (d pageData) titleOf(key string) string {
+	for _, c := range d.threads {
+		if c.Last.JobKey == key && c.JobTitle != "" {
+			return c.JobTitle
+		}
+	}
+	return "Messages about " + key
 }
 
 // dead are the dead letters.

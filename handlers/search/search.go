@@ -4,6 +4,7 @@ package search
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/jobs/jobsearch"
 	"fleetboard/internal/kanban"
@@ -30,6 +32,7 @@ type Deps struct {
 	Web      *web.Site
 	Messages Messages
 	Jobs     Jobs
+	Titles   Titles
 	Logs     Logs
 	Kanban   Kanban
 }
@@ -39,7 +42,12 @@ type Messages interface {
 	Search(ctx context.Context, who tenancy.Principal, words string, f bus.Filter, limit int) ([]bus.Found, error)
 }
 
-// Jobs finds jobs.
+// Titles finds jobs by part of their key or title.
+type Titles interface {
+	Search(ctx context.Context, who tenancy.Principal, query string, limit int) ([]jobs.Job, error)
+}
+
+// Jobs finds jobs by words of all their texts.
 type Jobs interface {
 	Find(ctx context.Context, who tenancy.Principal, words string, limit int) ([]jobsearch.Found, error)
 }
@@ -145,6 +153,16 @@ func (p *Pages) look(ctx context.Context, who tenancy.Principal, a asked, m *vie
 
 func (p *Pages) jobs(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
 	list, err := p.Jobs.Find(ctx, who, a.f.Query, a.limit)
+	if err != nil {
+		return g, err
+	}
+	named, err := p.Titles.Search(ctx, who, a.f.Query, a.limit)
+	for _, job := range named {
+		known := slices.ContainsFunc(list, func(f jobsearch.Found) bool { return f.ID == job.ID })
+		if !known && len(list) < a.limit {
+			list = append(list, jobsearch.Found{Job: job})
+		}
+	}
 	for _, f := range list {
 		g.Hits = append(g.Hits, view.Hit{URL: links.Job(f.Key), Status: jobparts.StatusOf(f.Job), Percent: web.Percent(f.ProgressPercent),
 			Key: f.Key, Title: f.Title, At: ui.For(f.UpdatedAt, a.now), Passage: messageparts.Passage(f.Passage)})
