@@ -74,10 +74,12 @@ func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
 	flow.NamesBlobs(contents)
 	deps := handlers.Deps{
 		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(d), false), Log: log,
-		Jobs: list, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d), JobSearch: jobsearch.New(d),
+		Jobs: list, Attempts: attempts.NewService(d),
+		JobLogs: joblog.NewService(d), JobSearch: jobsearch.New(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: flow, Blobs: contents,
-		Kanban: kanban.New(d, events, wake, log), Bus: bus.NewService(d, wake, list.Secrets), Events: events, Budgets: budgets.NewService(d, wake, nil),
-		Prices: prices.NewService(d), Usage: usage.NewService(d), Estimates: estimates.New(d),
+		Kanban: kanban.New(d, events, wake, log), Bus: bus.NewService(d, wake, list.Secrets), Events: events,
+		Budgets: budgets.NewService(d, wake, nil),
+		Prices:  prices.NewService(d), Usage: usage.NewService(d), Estimates: estimates.New(d),
 		EnrolmentTokenFile: "/data/enrolment-token",
 		Coordinator:        coordinator.New(d, coordinator.Work{}, wake, log),
 	}

@@ -27,7 +27,8 @@ func (d pageData) addForms(m *view.Messages, refused *view.Form) {
 		if refused != nil {
 			f = *refused
 		}
-		f.MaxText, f.BackURL, f.Targets, f.Names = maxText, links.MessagesWith(links.MessageView{Tab: d.listTab()}), d.kinds(f.To), d.names()
+		f.BackURL = links.MessagesWith(links.MessageView{Tab: d.listTab()})
+		f.MaxText, f.Targets, f.Names = maxText, d.kinds(f.To), d.names()
 		m.Form = &f
 	case m.Thread != nil && len(d.thread) > 0:
 		last := d.thread[len(d.thread)-1]
@@ -61,7 +62,7 @@ func (d pageData) names() (list []view.Name) {
 		}
 		list = append(list, view.Name{Value: f.Name, Label: "factory"})
 	}
-	for _, role := range []string{bus.RoleWorker, bus.RoleOrchestrator, bus.RoleReviewer} {
+	for _, role := range []string{tenancy.AgentWorker, tenancy.AgentOrchestrator, tenancy.AgentReviewer} {
 		list = append(list, view.Name{Value: role, Label: "role"})
 	}
 	for _, m := range d.members {
@@ -92,7 +93,7 @@ func (d pageData) targets(chosen string) (list []ui.Option) {
 		}
 		add(m.To)
 	}
-	add(bus.Address{Kind: bus.ToRole, Name: bus.RoleOrchestrator})
+	add(bus.Address{Kind: bus.ToRole, Name: tenancy.AgentOrchestrator})
 	return list
 }
 

@@ -98,7 +98,8 @@ func (d pageData) list() view.List {
 	}
 	d.newer(&l)
 	if len(l.Items) == 0 && l.OlderURL == "" {
-		l.Empty = &ui.Empty{Title: "No messages yet", Text: "What agents, people and the server tell one another comes here, a thread a job."}
+		l.Empty = &ui.Empty{Title: "No messages yet",
+			Text: "What agents, people and the server tell one another comes here, a thread a job."}
 	}
 	if d.at.Filter != (links.MessageFilter{}) && !d.at.New {
 		l.Empty = &ui.Empty{Title: "Write a word to look for", Text: "The filters narrow what is found."}
@@ -142,7 +143,8 @@ func (d pageData) foundList() view.List {
 		l.Items = append(l.Items, i)
 	}
 	if len(l.Items) == 0 {
-		l.Empty = &ui.Empty{Title: "No message has these words", Text: d.refused, ActionLabel: "Show all messages", ActionURL: links.Messages}
+		l.Empty = &ui.Empty{Title: "No message has these words", Text: d.refused,
+			ActionLabel: "Show all messages", ActionURL: links.Messages}
 		if f := d.at.Filter; d.refused == "" && f.Type+f.From+f.Job != "" {
 			l.Empty.Text = "The filters narrow what is found."
 			l.Empty.ActionLabel, l.Empty.ActionURL = "Search without filters",
@@ -182,7 +184,8 @@ func (d pageData) yours() view.List {
 		l.NewerURL = links.MessagesWith(links.MessageView{Tab: tabYou})
 	}
 	if len(l.Items) == 0 {
-		l.Empty = &ui.Empty{Title: "Nothing waits for you", Text: "What somebody writes to you, and what agents ask about your jobs, stays here until you open it."}
+		l.Empty = &ui.Empty{Title: "Nothing waits for you",
+			Text: "What somebody writes to you, and what agents ask about your jobs, stays here until you open it."}
 	}
 	return l
 }
@@ -191,8 +194,9 @@ func (d pageData) yours() view.List {
 func (d pageData) open() view.Thread {
 	back := d.at
 	back.Thread, back.At = "", 0
-	t := view.Thread{Name: d.at.Thread, Subject: d.at.Thread, BackURL: links.MessagesWith(back), Blocks: messageparts.Blocks(d.thread, d.now),
-		Gone: d.first == nil}
+	t := view.Thread{Name: d.at.Thread, Subject: d.at.Thread, BackURL: links.MessagesWith(back),
+		Blocks: messageparts.Blocks(d.thread, d.now),
+		Gone:   d.first == nil}
 	if t.Gone {
 		return t
 	}
@@ -246,7 +250,8 @@ func (d pageData) dead() view.Dead {
 		id := l.ID.String()
 		m.Rows = append(m.Rows, view.Letter{ID: "dead-" + strconv.FormatInt(l.Seq, 10) + "-" + ui.DOMID(l.Inbox),
 			Block: messageparts.Blocks([]bus.Message{l.Message}, d.now)[0], Inbox: d.inboxName(l), Error: l.Error,
-			Times: web.Plural(l.Deliveries, "time", "times"), At: ui.Ago(l.At, d.now), Redrive: links.Redrive(id), Discard: links.Discard(id)})
+			Times: web.Plural(l.Deliveries, "time", "times"), At: ui.Ago(l.At, d.now),
+			Redrive: links.Redrive(id), Discard: links.Discard(id)})
 		if i > 0 && list[i-1].Seq == l.Seq {
 			m.Rows[i].Block.ID += "-" + strconv.Itoa(i)
 		}

@@ -117,7 +117,8 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	if a.f.Query == "" {
-		m.Empty = &ui.Empty{Title: "Write a word to look for", Text: "Jobs are found by key, title, description, question, answer and error; messages by all they say."}
+		m.Empty = &ui.Empty{Title: "Write a word to look for",
+			Text: "Jobs are found by key, title, description, question, answer and error; messages by all they say."}
 	}
 	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionSearch, "Search")
 	if err != nil {

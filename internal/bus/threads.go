@@ -27,7 +27,9 @@ const (
 
 // Threads reads the threads that were last written to before a position, 0 for the newest,
 // the newest first, at most limit. next is where to read on, 0 at the end. It is for people.
-func (s *Service) Threads(ctx context.Context, who tenancy.Principal, before int64, limit int) (list []Conversation, next int64, err error) {
+func (s *Service) Threads(ctx context.Context, who tenancy.Principal, before int64, limit int) (list []Conversation, next int64,
+	err error,
+) {
 	if before <= 0 {
 		before = math.MaxInt64
 	}
