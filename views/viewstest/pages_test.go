@@ -40,7 +40,7 @@ func TestNavigationHasOnlyWhatExists(t *testing.T) {
 	doc := Parsed(t, samplePages(layout.ThemeLight)["board"])
 	var got []string
 	doc.Find("nav.nav a").Each(func(_ int, a *goquery.Selection) { got = append(got, a.AttrOr("href", "")) })
-	if strings.Join(got, " ") != "/board /jobs/new /needs-you /review /agents /budgets /timeline /status /settings" {
+	if strings.Join(got, " ") != "/board /jobs/new /needs-you /review /agents /budgets /timeline /messages /status /settings" {
 		t.Errorf("the navigation has %v", got)
 	}
 	if got := doc.Find("nav.nav [aria-current=page]").AttrOr("href", ""); got != "/board" {
