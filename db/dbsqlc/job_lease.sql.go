@@ -243,6 +243,27 @@ func (q *Queries) LeaseLock(ctx context.Context, db DBTX, arg LeaseLockParams) (
 	return i, err
 }
 
+const leaseOfOrigin = `-- name: LeaseOfOrigin :one
+SELECT EXISTS (SELECT FROM job_dependency x
+    JOIN job_lease l ON l.workspace_id = x.workspace_id AND l.job_id = x.depends_on_id
+    WHERE x.workspace_id = $1 AND x.job_id = $2 AND x.type = 'discovered_from'
+        AND l.agent_id = $3 AND l.expires_at > clock_timestamp())::boolean AS held
+`
+
+type LeaseOfOriginParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	AgentID     uuid.UUID
+}
+
+// Whether an agent holds, live, a job from which another one was discovered.
+func (q *Queries) LeaseOfOrigin(ctx context.Context, db DBTX, arg LeaseOfOriginParams) (bool, error) {
+	row := db.QueryRow(ctx, leaseOfOrigin, arg.WorkspaceID, arg.JobID, arg.AgentID)
+	var held bool
+	err := row.Scan(&held)
+	return held, err
+}
+
 const leaseState = `-- name: LeaseState :one
 SELECT j.id, j.key, j.status, j.epoch, l.epoch AS lease_epoch, l.agent_id, l.progress_percent, l.current_step,
     l.expires_at, clock_timestamp()::timestamptz AS now,

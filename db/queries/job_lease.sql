@@ -5,6 +5,13 @@ UPDATE job_lease SET directive = @directive, directive_reason = @reason, directi
     grace_ends_at = clock_timestamp() + make_interval(secs => @grace_seconds::int)
 WHERE workspace_id = @workspace_id AND job_id = @job_id;
 
+-- name: LeaseOfOrigin :one
+-- Whether an agent holds, live, a job from which another one was discovered.
+SELECT EXISTS (SELECT FROM job_dependency x
+    JOIN job_lease l ON l.workspace_id = x.workspace_id AND l.job_id = x.depends_on_id
+    WHERE x.workspace_id = @workspace_id AND x.job_id = @job_id AND x.type = 'discovered_from'
+        AND l.agent_id = @agent_id AND l.expires_at > clock_timestamp())::boolean AS held;
+
 -- name: LeaseLapsed :many
 -- Leases that have to be taken back in one workspace: expired, of an agent that
 -- is dead, or with a directive whose grace is over; and how many there are in all.

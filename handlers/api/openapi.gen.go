@@ -2067,7 +2067,7 @@ type Job struct {
 	// AcceptanceMet Which of the criteria a person ticked.
 	AcceptanceMet []bool `json:"acceptance_met"`
 
-	// Answer What a person answered.
+	// Answer What was answered.
 	Answer string `json:"answer"`
 
 	// ApprovedHead The commit that was approved.
@@ -4027,7 +4027,7 @@ type ServerInterface interface {
 	// PatchJob Edits a job; null clears a field. A version that is not the present one is 409 `version_conflict` with the present job.
 	// (PATCH /jobs/{job})
 	PatchJob(ctx echo.Context, job JobPath) error
-	// AnswerJob Answers the question that parked a job. The next attempt gets question and answer.
+	// AnswerJob Answers the question that parked a job. The next attempt gets question and answer. An agent answers while it holds the job from which that one was `discovered_from`, and gets 403 otherwise.
 	// (POST /jobs/{job}/answer)
 	AnswerJob(ctx echo.Context, job JobPath) error
 	// ApproveJob Accepts the work of a job in review.
@@ -11672,7 +11672,7 @@ type StrictServerInterface interface {
 	// PatchJob Edits a job; null clears a field. A version that is not the present one is 409 `version_conflict` with the present job.
 	// (PATCH /jobs/{job})
 	PatchJob(ctx context.Context, request PatchJobRequestObject) (PatchJobResponseObject, error)
-	// AnswerJob Answers the question that parked a job. The next attempt gets question and answer.
+	// AnswerJob Answers the question that parked a job. The next attempt gets question and answer. An agent answers while it holds the job from which that one was `discovered_from`, and gets 403 otherwise.
 	// (POST /jobs/{job}/answer)
 	AnswerJob(ctx context.Context, request AnswerJobRequestObject) (AnswerJobResponseObject, error)
 	// ApproveJob Accepts the work of a job in review.

@@ -28,11 +28,12 @@ var permissions = map[tenancy.Permission][]string{
 		"GET /jobs/{job}/explanation", "GET /jobs/{job}/logs", "GET /messages", "GET /messages/search", "GET /messages/threads/{thread}",
 		"GET /messages/{message}", "GET /prices", "GET /products", "GET /products/{product}", "GET /stats",
 		"GET /usage", "GET /usage/entries", "HEAD /blobs/{blob}", "POST /estimates", "POST /messages/ack", "POST /messages/nack", "POST /routability"},
-	tenancy.SendMessages: {"POST /messages", "POST /messages/batch"},
-	tenancy.CreateJobs:   {"POST /jobs"},
-	tenancy.PutBlobs:     {"PUT /blobs"},
+	tenancy.AnswerQuestions: {"POST /jobs/{job}/answer"},
+	tenancy.SendMessages:    {"POST /messages", "POST /messages/batch"},
+	tenancy.CreateJobs:      {"POST /jobs"},
+	tenancy.PutBlobs:        {"PUT /blobs"},
 	tenancy.WriteJobs: {"DELETE /jobs/{job}/dependencies/{dep}", "PATCH /jobs/{job}", "POST /jobs/batch", "POST /jobs/bulk",
-		"POST /jobs/{job}/answer", "POST /jobs/{job}/approve", "POST /jobs/{job}/archive", "POST /jobs/{job}/block",
+		"POST /jobs/{job}/approve", "POST /jobs/{job}/archive", "POST /jobs/{job}/block",
 		"POST /jobs/{job}/cancel", "POST /jobs/{job}/complete", "POST /jobs/{job}/dependencies", "POST /jobs/{job}/merge", "POST /jobs/{job}/merge-failed",
 		"POST /jobs/{job}/pause", "POST /jobs/{job}/reject", "POST /jobs/{job}/release", "POST /jobs/{job}/resume",
 		"POST /jobs/{job}/retry", "POST /jobs/{job}/unblock"},
@@ -50,8 +51,9 @@ var permissions = map[tenancy.Permission][]string{
 
 // kinds are the tokens that have a permission, as the description names them.
 var kinds = map[tenancy.Permission][]string{
-	tenancy.Public: nil, tenancy.SignedIn: {"personToken"}, tenancy.ReadBoard: {"agentToken", "personToken"}, tenancy.CreateJobs: {"agentToken", "personToken"}, tenancy.PutBlobs: {"agentToken", "personToken"}, tenancy.WriteJobs: {"personToken"}, tenancy.SendMessages: {"agentToken", "personToken"},
-	tenancy.RunFleet: {"personToken"}, tenancy.Manage: {"personToken"}, tenancy.Enrol: {"enrolmentToken"}, tenancy.WorkJobs: {"agentToken"},
+	tenancy.Public: nil, tenancy.SignedIn: {"personToken"}, tenancy.ReadBoard: {"agentToken", "personToken"}, tenancy.CreateJobs: {"agentToken", "personToken"}, tenancy.PutBlobs: {"agentToken", "personToken"}, tenancy.WriteJobs: {"personToken"}, tenancy.AnswerQuestions: {"agentToken", "personToken"},
+	tenancy.SendMessages: {"agentToken", "personToken"},
+	tenancy.RunFleet:     {"personToken"}, tenancy.Manage: {"personToken"}, tenancy.Enrol: {"enrolmentToken"}, tenancy.WorkJobs: {"agentToken"},
 }
 
 func TestEveryCallHasItsPermission(t *testing.T) {

@@ -47,6 +47,9 @@ const (
 	CreateJobs Permission = "create_jobs"
 	// WriteJobs creates, edits and moves jobs.
 	WriteJobs Permission = "write_jobs"
+	// AnswerQuestions answers what agents ask; an agent answers that of the jobs found in
+	// its own work only.
+	AnswerQuestions Permission = "answer_questions"
 	// SendMessages writes messages to agents and people.
 	SendMessages Permission = "send_messages"
 	// PutBlobs stores contents that a result or a message names.
@@ -64,16 +67,16 @@ const (
 )
 
 var roleRights = map[Role][]Permission{
-	RoleOwner:  {SignedIn, ReadBoard, CreateJobs, WriteJobs, SendMessages, PutBlobs, RunFleet, Manage, Own},
-	RoleAdmin:  {SignedIn, ReadBoard, CreateJobs, WriteJobs, SendMessages, PutBlobs, RunFleet, Manage},
-	RoleMember: {SignedIn, ReadBoard, CreateJobs, WriteJobs, SendMessages, PutBlobs},
+	RoleOwner:  {SignedIn, ReadBoard, CreateJobs, WriteJobs, AnswerQuestions, SendMessages, PutBlobs, RunFleet, Manage, Own},
+	RoleAdmin:  {SignedIn, ReadBoard, CreateJobs, WriteJobs, AnswerQuestions, SendMessages, PutBlobs, RunFleet, Manage},
+	RoleMember: {SignedIn, ReadBoard, CreateJobs, WriteJobs, AnswerQuestions, SendMessages, PutBlobs},
 	RoleViewer: {SignedIn, ReadBoard},
 }
 
 var kindRights = map[Kind][]Permission{
 	KindEnrolment: {Enrol},
-	KindAgent:     {WorkJobs, ReadBoard, SendMessages, PutBlobs},
-	KindSystem:    {ReadBoard, CreateJobs, WriteJobs, SendMessages, RunFleet},
+	KindAgent:     {WorkJobs, ReadBoard, AnswerQuestions, SendMessages, PutBlobs},
+	KindSystem:    {ReadBoard, CreateJobs, WriteJobs, AnswerQuestions, SendMessages, RunFleet},
 }
 
 // Principal is who is asking. The zero value may do nothing but what is Public.

@@ -2067,7 +2067,7 @@ type Job struct {
 	// AcceptanceMet Which of the criteria a person ticked.
 	AcceptanceMet []bool `json:"acceptance_met"`
 
-	// Answer What a person answered.
+	// Answer What was answered.
 	Answer string `json:"answer"`
 
 	// ApprovedHead The commit that was approved.
@@ -4463,14 +4463,14 @@ type ClientInterface interface {
 	// Corresponds with PATCH /jobs/{job} (the `PatchJob` operationId).
 	PatchJob(ctx context.Context, job JobPath, body PatchJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AnswerJobWithBody Answers the question that parked a job. The next attempt gets question and answer.
+	// AnswerJobWithBody Answers the question that parked a job. The next attempt gets question and answer. An agent answers while it holds the job from which that one was `discovered_from`, and gets 403 otherwise.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /jobs/{job}/answer (the `AnswerJob` operationId).
 	AnswerJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AnswerJob Answers the question that parked a job. The next attempt gets question and answer.
+	// AnswerJob Answers the question that parked a job. The next attempt gets question and answer. An agent answers while it holds the job from which that one was `discovered_from`, and gets 403 otherwise.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -6258,7 +6258,7 @@ func (c *Client) PatchJob(ctx context.Context, job JobPath, body PatchJobJSONReq
 	return c.Client.Do(req)
 }
 
-// AnswerJobWithBody Answers the question that parked a job. The next attempt gets question and answer.
+// AnswerJobWithBody Answers the question that parked a job. The next attempt gets question and answer. An agent answers while it holds the job from which that one was `discovered_from`, and gets 403 otherwise.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6275,7 +6275,7 @@ func (c *Client) AnswerJobWithBody(ctx context.Context, job JobPath, contentType
 	return c.Client.Do(req)
 }
 
-// AnswerJob Answers the question that parked a job. The next attempt gets question and answer.
+// AnswerJob Answers the question that parked a job. The next attempt gets question and answer. An agent answers while it holds the job from which that one was `discovered_from`, and gets 403 otherwise.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -13350,14 +13350,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /jobs/{job} (the `PatchJob` operationId).
 	PatchJobWithResponse(ctx context.Context, job JobPath, body PatchJobJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchJobResponse, error)
 
-	// AnswerJobWithBodyWithResponse Answers the question that parked a job. The next attempt gets question and answer.
+	// AnswerJobWithBodyWithResponse Answers the question that parked a job. The next attempt gets question and answer. An agent answers while it holds the job from which that one was `discovered_from`, and gets 403 otherwise.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /jobs/{job}/answer (the `AnswerJob` operationId).
 	AnswerJobWithBodyWithResponse(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AnswerJobResponse, error)
 
-	// AnswerJobWithResponse Answers the question that parked a job. The next attempt gets question and answer.
+	// AnswerJobWithResponse Answers the question that parked a job. The next attempt gets question and answer. An agent answers while it holds the job from which that one was `discovered_from`, and gets 403 otherwise.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -20600,7 +20600,7 @@ func (c *ClientWithResponses) PatchJobWithResponse(ctx context.Context, job JobP
 	return ParsePatchJobResponse(rsp)
 }
 
-// AnswerJobWithBodyWithResponse Answers the question that parked a job. The next attempt gets question and answer.
+// AnswerJobWithBodyWithResponse Answers the question that parked a job. The next attempt gets question and answer. An agent answers while it holds the job from which that one was `discovered_from`, and gets 403 otherwise.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20613,7 +20613,7 @@ func (c *ClientWithResponses) AnswerJobWithBodyWithResponse(ctx context.Context,
 	return ParseAnswerJobResponse(rsp)
 }
 
-// AnswerJobWithResponse Answers the question that parked a job. The next attempt gets question and answer.
+// AnswerJobWithResponse Answers the question that parked a job. The next attempt gets question and answer. An agent answers while it holds the job from which that one was `discovered_from`, and gets 403 otherwise.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -40,16 +40,17 @@ type Action struct {
 	Key     string          // of a request for many jobs, which changes each of them once; "" for none
 }
 
-// Act changes a job's status for a person. A job that an agent works on is not
+// Act changes a job's status for a person, and answers for an agent. A job that an agent works on is not
 // taken from it: pause and cancel ask the agent, and are applied when it answers or
 // its time to do so is over.
 //
-// Faults: Forbidden; NotFound; Validation for a missing reason or answer;
+// Faults: Forbidden, of agents for all but the answer to a job that was found in one that
+// they hold; NotFound; Validation for a missing reason or answer;
 // InvalidTransition with the detail "status"; VersionConflict with the current
 // job as the detail "job"; for a merge ChildrenOpen as of Complete; for an edit those of
 // Patch.
 func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string, a Action) (jobs.Job, error) {
-	if !who.Can(tenancy.WriteJobs) {
+	if !who.Can(needed(a.Verb)) {
 		return jobs.Job{}, fault.New(fault.Forbidden, "Your role does not allow changing jobs.")
 	}
 	if err := a.check(); err != nil {
@@ -59,6 +60,12 @@ func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string
 	var others []lease.Change // that wait for the job
 	job, err := s.jobs.Change(ctx, who, func(tx db.Tx) (jobs.Job, error) {
 		own, others = lease.Change{}, nil
+		a := a
+		if who.Kind == tenancy.KindAgent {
+			if err := s.speakAsAgent(ctx, tx, who, &a); err != nil {
+				return jobs.Job{}, err
+			}
+		}
 		if a.Edit != nil {
 			if _, _, err := jobs.EditTx(ctx, tx, who, keyOrID, *a.Edit, a.Verb); err != nil {
 				return jobs.Job{}, err
@@ -152,6 +159,11 @@ func actOnFree(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Lo
 	d, err := decide(job, a, open)
 	if err != nil {
 		return jobs.Job{}, err
+	}
+	if who.Kind == tenancy.KindAgent {
+		if err := requireOrigin(ctx, tx, who, job.Job); err != nil {
+			return jobs.Job{}, err
+		}
 	}
 	if a.Verb == jobs.ByReject {
 		if err := rejectAttempt(ctx, tx, who.Workspace, job.Job); err != nil {

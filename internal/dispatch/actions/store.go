@@ -12,6 +12,15 @@ import (
 
 var q = dbsqlc.New()
 
+// holdsOrigin reports whether an agent holds a job from which another one was discovered.
+func holdsOrigin(ctx context.Context, tx db.Tx, workspace, agent ids.ID, job jobs.Job) (bool, error) {
+	held, err := q.LeaseOfOrigin(ctx, tx, dbsqlc.LeaseOfOriginParams{WorkspaceID: workspace, JobID: job.ID, AgentID: agent})
+	if err != nil {
+		return false, fmt.Errorf("look for the lease of the origin: %w", err)
+	}
+	return held, nil
+}
+
 // rejectAttempt marks a job's last attempt as rejected.
 func rejectAttempt(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) error {
 	err := q.AttemptReject(ctx, tx, dbsqlc.AttemptRejectParams{WorkspaceID: workspace, JobID: job.ID, Epoch: job.Epoch})

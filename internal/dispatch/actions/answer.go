@@ -1,0 +1,49 @@
+package actions
+
+import (
+	"context"
+	"slices"
+
+	"fleetboard/db"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/secrets"
+	"fleetboard/internal/tenancy"
+)
+
+// needed is the permission that an action needs.
+func needed(verb jobs.Trigger) tenancy.Permission {
+	if verb == jobs.ByAnswer {
+		return tenancy.AnswerQuestions
+	}
+	return tenancy.WriteJobs
+}
+
+// speakAsAgent refuses a boot that was replaced, and takes the secrets of the agent's jobs
+// out of what it says.
+func (s *Service) speakAsAgent(ctx context.Context, tx db.Tx, who tenancy.Principal, a *Action) error {
+	if _, err := lease.TouchTx(ctx, tx, who); err != nil {
+		return err
+	}
+	held, err := s.jobs.Secrets.HeldTx(ctx, tx, who.Workspace, secrets.Holders{Agents: []ids.ID{who.Agent}})
+	if err != nil {
+		return err
+	}
+	a.Reason = held.Redactor(who.Agent).Cut(a.Reason, lease.MaxQuestion)
+	return nil
+}
+
+// requireOrigin refuses an agent that does not hold the job in which this one was found, or
+// whose token does not reach this one.
+func requireOrigin(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Job) error {
+	held, err := holdsOrigin(ctx, tx, who.Workspace, who.Agent, job)
+	if err != nil {
+		return err
+	}
+	if scope := who.Scope.Products; !held || len(scope) > 0 && !slices.Contains(scope, job.Product) {
+		return fault.New(fault.Forbidden, "An agent answers %s only while it holds the job from which that one was discovered.", job.Key)
+	}
+	return nil
+}
