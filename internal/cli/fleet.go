@@ -182,13 +182,13 @@ func (s *screen) tableOfAgents(w io.Writer, said apiclient.AgentPage) {
 		fmt.Fprintln(w, "There are no such agents.")
 		return
 	}
-	t := s.table("NAME", "HEALTH", "STATUS", "FACTORY", "MODEL", "JOBS", "HEARD")
+	t := s.table("NAME", "HEALTH", "STATUS", "FACTORY", "ROLES", "MODEL", "JOBS", "HEARD").cuts(4)
 	for _, a := range said.Items {
 		status := words(a.Status)
 		if a.Terminated {
 			status = "ended"
 		}
-		t.row(a.Name, painted(string(a.Health)), status, a.Factory, a.Model,
+		t.row(a.Name, painted(string(a.Health)), status, a.Factory, strings.Join(a.Roles, ", "), a.Model,
 			fmt.Sprintf("%d/%d", a.CurrentJobs, a.MaxConcurrentJobs), s.ago(a.LastHeartbeatAt))
 	}
 	t.print(w)
@@ -201,6 +201,7 @@ func (s *screen) wholeAgent(w io.Writer, a apiclient.Agent) {
 	say.say("health", words(string(a.Health)))
 	say.say("status", words(a.Status))
 	say.say("factory", a.Factory)
+	say.say("roles", strings.Join(a.Roles, ", "))
 	say.say("model", a.Model)
 	say.say("provider", a.Provider)
 	say.say("offers", strings.Join(a.Capabilities, ", "))

@@ -22,7 +22,7 @@ import (
 // workerFlags are what `fleet worker` is told.
 type workerFlags struct {
 	repos, state, name, factory, check, model string
-	clone, engines, labels, pass              []string
+	clone, engines, labels, pass, roles       []string
 	seats                                     int
 	lease, beat, maxTime                      time.Duration
 	forges                                    []string
@@ -61,6 +61,11 @@ func (c *cli) workerCommand() *cobra.Command {
 			"releaseLease",
 			"askQuestion",
 			"createJob",
+			"answerJob",
+			"sendMessage",
+			"readMessages",
+			"ackMessages",
+			"nackMessage",
 		),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.work(cmd.Context(), f) },
 	}
@@ -81,6 +86,7 @@ func (c *cli) workerCommand() *cobra.Command {
 	flags.StringVar(&f.model, "model", "", "have the engine use this `model`")
 	flags.StringVar(&f.name, "name", host, "the agent's `name`")
 	flags.StringVar(&f.factory, "factory", host, "the factory's `name` on the board")
+	flags.StringArrayVar(&f.roles, "role", nil, "take messages to this `role`: worker (where none is named), orchestrator, reviewer, custom:NAME")
 	flags.StringVar(&f.state, "state", "", "keep worktrees and what is to be sent in this `directory`")
 	flags.DurationVar(&f.lease, "lease", 2*time.Minute, "give a job back that the server has not heard of for so long")
 	flags.DurationVar(&f.beat, "heartbeat", 10*time.Second, "tell the server so often that the worker lives")
@@ -182,6 +188,7 @@ func (c *cli) workerOptions(f workerFlags) (worker.Options, error) {
 		ForgeQuiet: f.forgeQuiet,
 		Name:       f.name,
 		Factory:    f.factory,
+		Roles:      f.roles,
 		State:      state,
 		Repos:      found,
 		Engines:    engines,

@@ -46,6 +46,8 @@ type Task struct {
 	RunID string
 	// MCP is the command line of a server of tools on stdin and stdout; empty for none.
 	MCP []string
+	// Later: the work was done, and the prompt is what came meanwhile.
+	Later bool
 	// Script is what the scripted engine does, as JSON; others ignore it.
 	Script []byte
 }

@@ -21,7 +21,8 @@ type Script struct {
 }
 
 // ScriptStep is what happens one after the other: it says Step, writes Log, tells Usage,
-// waits SleepMS milliseconds, runs Run in the shell. Ask, Fail and Crash end the script: with
+// waits SleepMS milliseconds, runs Run in the shell, calls Tool, and reads messages until one
+// of the type Await comes. Ask, Fail and Crash end the script: with
 // a question to a person, a failure, or the end of the program without a word.
 type ScriptStep struct {
 	Step    string            `json:"step,omitempty"`
@@ -29,6 +30,8 @@ type ScriptStep struct {
 	Usage   *transcript.Entry `json:"usage,omitempty"`
 	SleepMS int               `json:"sleep_ms,omitempty"`
 	Run     string            `json:"run,omitempty"`
+	Tool    *ScriptTool       `json:"tool,omitempty"`
+	Await   string            `json:"await,omitempty"`
 	Ask     string            `json:"ask,omitempty"`
 	Fail    *ScriptFailure    `json:"fail,omitempty"`
 	Crash   bool              `json:"crash,omitempty"`
@@ -51,8 +54,12 @@ func (scripted) Name() string { return "scripted" }
 func (scripted) Probe(context.Context) (string, error) { return "1.0", nil }
 
 // Run plays the task's script. A session that goes on plays it from after the last question
-// that it asked.
+// that it asked; one that messages come to later logs them.
 func (scripted) Run(ctx context.Context, task Task, tell func(Event)) (Result, error) {
+	if task.Later {
+		tell(Event{Log: &LogLine{Level: "INFO", Event: "messages", Message: cut(task.Prompt)}})
+		return Result{OK: true}, nil
+	}
 	script, unreadable := readScript(task.Script)
 	if unreadable != nil {
 		return Result{Failure: unreadable}, nil
@@ -62,8 +69,9 @@ func (scripted) Run(ctx context.Context, task Task, tell func(Event)) (Result, e
 		return failed("other", "There is no session "+task.Session+".", true), nil
 	}
 	tell(sessionAt(begin))
+	var known scene
 	for i, s := range script.Steps[begin:] {
-		r, over, err := play(ctx, task, begin+i, s, tell)
+		r, over, err := play(ctx, task, begin+i, s, &known, tell)
 		if over || err != nil {
 			return r, err
 		}
@@ -98,7 +106,7 @@ func beginOf(session string, steps int) (begin int, ok bool) {
 }
 
 // play plays a step; over says that the script ends with it.
-func play(ctx context.Context, task Task, i int, s ScriptStep, tell func(Event)) (r Result, over bool, err error) {
+func play(ctx context.Context, task Task, i int, s ScriptStep, known *scene, tell func(Event)) (r Result, over bool, err error) {
 	if s.Step != "" {
 		tell(Event{Step: s.Step})
 	}
@@ -123,6 +131,9 @@ func play(ctx context.Context, task Task, i int, s ScriptStep, tell func(Event))
 			return r, true, err
 		}
 	}
+	if r, over := useTools(ctx, task, s, known, tell); over {
+		return r, true, nil
+	}
 	switch {
 	case s.Ask != "":
 		tell(sessionAt(i + 1))
@@ -134,4 +145,19 @@ func play(ctx context.Context, task Task, i int, s ScriptStep, tell func(Event))
 		return Result{Failure: &Failure{Kind: "crash", Message: "The agent program ended without a result.", Retryable: true}}, true, nil
 	}
 	return Result{}, ctx.Err() != nil, nil
+}
+
+// useTools does what a step wants of the task's tools; over says that it failed.
+func useTools(ctx context.Context, task Task, s ScriptStep, known *scene, tell func(Event)) (r Result, over bool) {
+	var err error
+	if s.Tool != nil {
+		err = known.call(ctx, task, *s.Tool)
+	}
+	if err == nil && s.Await != "" {
+		err = known.await(ctx, task, s.Await, tell)
+	}
+	if err == nil {
+		return Result{}, false
+	}
+	return failed("other", "A tool failed: "+err.Error(), true), true
 }

@@ -1,5 +1,6 @@
 // Package mcptools are the tools that an agent program gets for its job, over the Model
-// Context Protocol: report progress, ask a person, save a checkpoint, file a follow-up job.
+// Context Protocol: report progress, ask a person, save a checkpoint, file a follow-up job and answer
+// its questions, and send and read messages.
 //
 // The server of the protocol is the worker, at a socket of its own for each attempt. The
 // program starts `fleet mcp`, which only passes bytes between its stdin and stdout and
@@ -30,6 +31,8 @@ type Handler interface {
 	Checkpoint(ctx context.Context, checkpoint json.RawMessage) error
 	// FileJob makes a job that follows from this one, and returns its key.
 	FileJob(ctx context.Context, n NewJob) (key string, err error)
+	// Answer answers the question of a job that was filed.
+	Answer(ctx context.Context, job, answer string) error
 }
 
 // Progress is what the agent does, and how much is done.
@@ -60,7 +63,7 @@ const (
 )
 
 // Serve answers programs at a listener until ctx ends, which closes it.
-func Serve(ctx context.Context, l net.Listener, h Handler) error {
+func Serve(ctx context.Context, l net.Listener, h Handler, box Mailbox) error {
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -84,7 +87,7 @@ func Serve(ctx context.Context, l net.Listener, h Handler) error {
 			defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 			defer func() { _ = conn.Close() }() // it may be closed already
 			// It ends when the program goes away, or says what is no message.
-			_ = server(h).Run(ctx, &mcp.IOTransport{Reader: conn, Writer: conn, MaxLineLength: maxMessage})
+			_ = server(h, box).Run(ctx, &mcp.IOTransport{Reader: conn, Writer: conn, MaxLineLength: maxMessage})
 		})
 	}
 }
@@ -111,7 +114,8 @@ func Pipe(ctx context.Context, socket string, in io.Reader, out io.Writer) error
 }
 
 // server is one with all tools.
-func server(h Handler) *mcp.Server {
+func server(h Handler, box Mailbox) *mcp.Server {
+	said := func(text string) *mcp.CallToolResult { return said(text + hint(box.Waiting())) }
 	s := mcp.NewServer(&mcp.Implementation{Name: "fleetboard", Version: "1.0.0"}, nil)
 	mcp.AddTool(
 		s,
@@ -175,11 +179,31 @@ func server(h Handler) *mcp.Server {
 			return said("Filed as " + key + "."), nil, err
 		},
 	)
+	mcp.AddTool(
+		s,
+		&mcp.Tool{
+			Name: "answer_question",
+			Description: "Answer the question of a job that you filed: a message of type task_blocked says what it asks. " +
+				"Whoever goes on with that job is given your answer.",
+		},
+		func(ctx context.Context, _ *mcp.CallToolRequest, in answer) (*mcp.CallToolResult, any, error) {
+			if n := utf8.RuneCountInString(in.Answer); in.Job == "" || n == 0 || n > maxQuestion {
+				return nil, nil, fmt.Errorf("job must be a key, and answer must have 1 to %d characters", maxQuestion)
+			}
+			return said("Answered."), nil, h.Answer(ctx, in.Job, in.Answer)
+		},
+	)
+	addMessages(s, box)
 	return s
 }
 
 type question struct {
 	Question string `json:"question" jsonschema:"what is to be decided, with what you know and what you would do"`
+}
+
+type answer struct {
+	Job    string `json:"job" jsonschema:"the key of the job that asks"`
+	Answer string `json:"answer" jsonschema:"what you decide, with the reason"`
 }
 
 type saved struct {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -23,6 +24,10 @@ type work struct {
 	question   string
 	checkpoint string
 	filed      []mcptools.NewJob
+	answers    map[string]string
+	sent       []mcptools.NewMessage
+	inbox      []mcptools.Message
+	waited     time.Duration
 }
 
 func (w *work) Progress(_ context.Context, p mcptools.Progress) error {
@@ -56,8 +61,36 @@ func (w *work) FileJob(_ context.Context, n mcptools.NewJob) (string, error) {
 	return "FB-99", nil
 }
 
+func (w *work) Answer(_ context.Context, job, answer string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.answers = map[string]string{job: answer}
+	return nil
+}
+
+func (w *work) Send(_ context.Context, m mcptools.NewMessage) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sent = append(w.sent, m)
+	return nil
+}
+
+func (w *work) Receive(_ context.Context, wait time.Duration) ([]mcptools.Message, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := w.inbox
+	w.inbox, w.waited = nil, wait
+	return list, nil
+}
+
+func (w *work) Waiting() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.inbox)
+}
+
 // serve starts the worker's side and returns its socket.
-func serve(t *testing.T, h mcptools.Handler) string {
+func serve(t *testing.T, h *work) string {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")
 	var config net.ListenConfig
@@ -67,7 +100,7 @@ func serve(t *testing.T, h mcptools.Handler) string {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- mcptools.Serve(ctx, l, h) }()
+	go func() { ended <- mcptools.Serve(ctx, l, h, h) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -128,6 +161,8 @@ func TestAProgramReachesItsWorker(t *testing.T) {
 		{"report_progress", map[string]any{"step": "reads the code", "percent": 10}, "Reported."},
 		{"save_checkpoint", map[string]any{"checkpoint": map[string]any{"done": 3}}, "Saved."},
 		{"file_job", map[string]any{"title": "Mend the flaky test", "priority": 7}, "Filed as FB-99."},
+		{"answer_question", map[string]any{"job": "FB-99", "answer": "Yes."}, "Answered."},
+		{"send_message", map[string]any{"to": "agent:bob", "text": "Look at FB-99.", "thread": "FB-99"}, "Sent."},
 		{"ask_person", map[string]any{"question": "May I?"}, "End your turn now"},
 	} {
 		if said, refused := call(t, s, c.tool, c.args); refused || !strings.Contains(said, c.want) {
@@ -136,7 +171,7 @@ func TestAProgramReachesItsWorker(t *testing.T) {
 	}
 	if w.steps[0] != "reads the code" || w.checkpoint != `{"done":3}` || w.filed[0].Title != "Mend the flaky test" ||
 		*w.filed[0].Priority != 7 ||
-		w.question != "May I?" {
+		w.question != "May I?" || w.answers["FB-99"] != "Yes." || w.sent[0] != (mcptools.NewMessage{To: "agent:bob", Text: "Look at FB-99.", Thread: "FB-99"}) {
 		t.Errorf("the worker was told %+v", w)
 	}
 }
@@ -154,6 +189,9 @@ func TestRefusalsAreToldToTheAgent(t *testing.T) {
 		{"report_progress", map[string]any{"step": "x", "percent": 101}, "from 0 to 100"},
 		{"save_checkpoint", map[string]any{"checkpoint": map[string]any{"x": strings.Repeat("x", 70_000)}}, "at most 65536 bytes"},
 		{"file_job", map[string]any{"title": ""}, "1 to 200 characters"},
+		{"answer_question", map[string]any{"job": "FB-1", "answer": ""}, "1 to 10000 characters"},
+		{"send_message", map[string]any{"to": "all", "text": strings.Repeat("x", 4001)}, "1 to 4000 bytes"},
+		{"read_messages", map[string]any{"wait_seconds": 31}, "from 0 to 30"},
 	} {
 		if said, refused := call(t, s, c.tool, c.args); !refused || !strings.Contains(said, c.want) {
 			t.Errorf("%s said %q (refused: %v)", c.tool, said, refused)
@@ -223,5 +261,29 @@ func TestAnswersComeAfterTheLastCall(t *testing.T) {
 	}
 	if out.String() != "to a call" {
 		t.Errorf("the program was told %q", out.String())
+	}
+}
+
+// Messages are announced by every tool until they are read, and are read as they came.
+func TestMessagesAreAnnouncedAndRead(t *testing.T) {
+	at := time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
+	w := &work{inbox: []mcptools.Message{
+		{From: "agent:bob", Type: "custom.question", Thread: "FB-2", Job: "FB-2", Payload: json.RawMessage(`{"n":9007199254740993}`), At: at},
+		{From: "system:fleetboard", Type: "task_done", Thread: "FB-3", At: at},
+	}}
+	s := program(t, serve(t, w))
+	if said, _ := call(t, s, "report_progress", map[string]any{"step": "reads"}); said != "Reported. 2 messages wait: call read_messages." {
+		t.Errorf("it says %q", said)
+	}
+	const want = `[{"from":"agent:bob","type":"custom.question","thread":"FB-2","job":"FB-2","payload":{"n":9007199254740993},` +
+		`"at":"2026-11-23T10:00:00Z"},{"from":"system:fleetboard","type":"task_done","thread":"FB-3","at":"2026-11-23T10:00:00Z"}]`
+	if said, refused := call(t, s, "read_messages", nil); refused || said != want {
+		t.Errorf("it reads %s", said)
+	}
+	if said, _ := call(t, s, "read_messages", map[string]any{"wait_seconds": 30}); said != "[]" || w.waited != 30*time.Second {
+		t.Errorf("it reads %s after %s", said, w.waited)
+	}
+	if said, _ := call(t, s, "report_progress", map[string]any{"step": "goes on"}); said != "Reported." {
+		t.Errorf("it says %q", said)
 	}
 }

@@ -64,7 +64,9 @@ func (a *attempt) run(ctx context.Context) {
 	telling, stop := context.WithCancel(ctx)
 	var teller sync.WaitGroup
 	teller.Go(func() { a.told.run(telling) })
+	a.w.inbox.begin(a.job.Key)
 	end := a.ending(a.lease.work)
+	a.w.inbox.end(a.job.Key)
 	a.killLeftOvers()
 	stop()
 	teller.Wait()
@@ -120,6 +122,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 	if err := a.remember(); err != nil {
 		return err
 	}
+	a.recallFiled()
 	if a.job.Repo != "" && !a.isMerge() {
 		a.told.step("makes a worktree of " + a.job.Repo)
 		if err := a.openTree(ctx); err != nil {
@@ -197,15 +200,27 @@ func (a *attempt) runEngine(ctx context.Context) (engines.Result, error) {
 	if err == nil && !result.OK && a.session != "" && !a.hasSpoken() && ctx.Err() == nil {
 		a.told.log("WARNING", "session", "The session of the last attempt cannot go on; the agent begins a new one.")
 		a.setSession("")
-		return a.once(ctx, socket, "")
+		result, err = a.once(ctx, socket, "")
 	}
-	return result, err
+	if err != nil {
+		return result, err
+	}
+	return a.turns(ctx, socket, result)
 }
 
-// once runs the engine once.
+// once runs the engine once on the job.
 func (a *attempt) once(ctx context.Context, socket, session string) (engines.Result, error) {
+	task, err := a.task(socket, session, prompt(a.job, session != "", socket != ""))
+	if err != nil {
+		return engines.Result{}, err
+	}
+	return a.engine.Run(ctx, task, a.heard)
+}
+
+// task is what the engine is to do, which its prompt says.
+func (a *attempt) task(socket, session, prompt string) (engines.Task, error) {
 	task := engines.Task{
-		Prompt:     prompt(a.job, session != "", socket != ""),
+		Prompt:     prompt,
 		Dir:        a.dir(),
 		Scratch:    a.scratch,
 		Session:    session,
@@ -216,13 +231,13 @@ func (a *attempt) once(ctx context.Context, socket, session string) (engines.Res
 		Env:        append(a.env, "FLEETBOARD_PROMPT_FILE="+filepath.Join(a.scratch, "prompt.md")),
 	}
 	if err := os.WriteFile(filepath.Join(a.scratch, "prompt.md"), []byte(task.Prompt), 0o600); err != nil {
-		return engines.Result{}, err
+		return engines.Task{}, err
 	}
 	if socket != "" {
 		task.MCP = []string{a.w.Program, "mcp"}
 		task.Env = append(task.Env, "FLEETBOARD_WORKER_SOCKET="+socket)
 	}
-	return a.engine.Run(ctx, task, a.heard)
+	return task, nil
 }
 
 // heard takes what the engine does.

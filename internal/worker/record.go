@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"fleetboard/handlers/api/apiclient"
 )
@@ -20,6 +21,8 @@ type remains struct {
 	Commit  string `json:"commit,omitempty"` // the newest on the branch
 	// PullRequest is the number of the one that merges; its address stands in the checkpoint.
 	PullRequest int `json:"pull_request,omitempty"`
+	// Filed are the keys of the jobs that were filed, of which messages tell.
+	Filed []string `json:"filed,omitempty"`
 	// Agent is what the agent itself saved.
 	Agent json.RawMessage `json:"agent,omitempty"`
 }
@@ -47,7 +50,8 @@ func leftBehind(raw json.RawMessage) remains {
 func (a *attempt) checkpointNow() json.RawMessage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	r := remains{Session: a.session, Factory: a.w.Factory, Agent: a.agent, PullRequest: a.pull.Number}
+	r := remains{Session: a.session, Factory: a.w.Factory, Agent: a.agent, PullRequest: a.pull.Number,
+		Filed: a.w.inbox.filedBy(a.job.Key)}
 	if a.engine != nil {
 		r.Engine = a.engine.Name()
 	}
@@ -82,6 +86,24 @@ func (a *attempt) remember() error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(a.scratch, recordFile), raw, 0o600)
+}
+
+// filedFile is in the scratch directory of an attempt that filed jobs: their keys, one a line.
+const filedFile = "filed"
+
+// rememberFiled writes down which jobs were filed, for a worker that starts after a crash.
+func (a *attempt) rememberFiled() error {
+	keys := strings.Join(a.w.inbox.filedBy(a.job.Key), "\n")
+	return os.WriteFile(filepath.Join(a.scratch, filedFile), []byte(keys), 0o600)
+}
+
+// recallFiled tells the inbox of the jobs that were filed by earlier attempts, and by this
+// one before the worker was killed.
+func (a *attempt) recallFiled() {
+	a.w.inbox.files(a.job.Key, leftBehind(a.job.Checkpoint).Filed...)
+	if keys, err := os.ReadFile(filepath.Join(a.scratch, filedFile)); err == nil {
+		a.w.inbox.files(a.job.Key, strings.Fields(string(keys))...)
+	}
 }
 
 // remembered are the jobs of attempts that did not end. Directories without a job are

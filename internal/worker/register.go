@@ -3,8 +3,10 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"fleetboard/handlers/api/apiclient"
@@ -20,7 +22,10 @@ func (w *Worker) register(ctx context.Context) error {
 	}
 	beat, stale := int(w.Beat.Seconds()), max(30*int(w.Beat.Seconds()), int(w.Lease.Seconds()))
 	answer, err := w.enrol.RegisterAgentWithResponse(ctx, w.Name, apiclient.Registration{BootID: w.bootID, Factory: factory,
-		MaxConcurrentJobs: &w.Seats, HeartbeatIntervalSeconds: &beat, StaleAfterSeconds: &stale, Model: text(w.Model)})
+		MaxConcurrentJobs: &w.Seats, HeartbeatIntervalSeconds: &beat, StaleAfterSeconds: &stale, Model: text(w.Model), Roles: some(w.Roles)})
+	if refused(err, apiclient.ProblemCodeForbidden) && len(w.Roles) > 0 {
+		return fmt.Errorf("registering as %s with the roles %s: %w", w.Name, strings.Join(w.Roles, ", "), err)
+	}
 	if err != nil {
 		return err
 	}
@@ -31,6 +36,7 @@ func (w *Worker) register(ctx context.Context) error {
 func (w *Worker) setToken(token string) {
 	w.api.SetToken(token)
 	w.beats.SetToken(token)
+	w.mail.SetToken(token)
 }
 
 const (
@@ -127,6 +133,14 @@ func refused(err error, codes ...apiclient.ProblemCode) bool {
 func decided(err error) bool {
 	var p *client.Problem
 	return err == nil || errors.As(err, &p) && p.Status < 500 && p.Status != 429 && p.Status != 401 && p.Status != 408
+}
+
+// some is nil for an empty list, as the API leaves fields out.
+func some(list []string) *[]string {
+	if len(list) == 0 {
+		return nil
+	}
+	return &list
 }
 
 // text is nil for "", as the API leaves fields out.

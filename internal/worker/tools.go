@@ -37,7 +37,7 @@ func (a *attempt) serveTools(ctx context.Context) (socket string, closing func()
 	serving, stop := context.WithCancel(ctx)
 	var server sync.WaitGroup
 	server.Go(func() {
-		if err := mcptools.Serve(serving, listener, a); err != nil && serving.Err() == nil {
+		if err := mcptools.Serve(serving, listener, a, a); err != nil && serving.Err() == nil {
 			a.w.Log.Warn("the tools of an attempt ended: "+err.Error(), "job", a.job.Key)
 		}
 	})
@@ -95,7 +95,19 @@ func (a *attempt) FileJob(ctx context.Context, n mcptools.NewJob) (key string, e
 	if err != nil {
 		return "", err
 	}
-	return answer.JSON201.Key, nil
+	key = answer.JSON201.Key
+	a.w.inbox.files(a.job.Key, key)
+	a.told.checkpoint(a.checkpointNow())
+	if err := a.rememberFiled(); err != nil {
+		a.w.Log.Warn("messages about filed jobs may be lost to this attempt: "+err.Error(), "job", a.job.Key)
+	}
+	return key, nil
+}
+
+// Answer answers the question of a job that was filed.
+func (a *attempt) Answer(ctx context.Context, job, answer string) error {
+	_, err := a.w.api.AnswerJobWithResponse(ctx, job, apiclient.AnswerAction{Answer: a.told.secret.Text(answer)})
+	return err
 }
 
 // asked is how the attempt ends where the agent asked a person.

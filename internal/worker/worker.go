@@ -26,6 +26,8 @@ type Options struct {
 	Server, Enrolment string
 	// Name is the agent's, Factory that of the host on the board.
 	Name, Factory string
+	// Roles are what messages may address the agent as; none is worker.
+	Roles []string
 	// State is the worker's own directory; no other worker uses it.
 	State string
 	// Repos are the repositories that it works in.
@@ -64,9 +66,11 @@ type Worker struct {
 	host   probe.Host
 	api    *client.Client // of the work
 	beats  *client.Client // of heartbeats: they wait for no other call
+	mail   *client.Client // of messages: reading waits
 	enrol  *client.Client
 	out    *outbox.Outbox
 	bootID string
+	inbox  *inbox
 
 	freed   signal.Signal // a seat may be free
 	beatNow signal.Signal // the server should hear at once
@@ -133,14 +137,15 @@ func (w *Worker) over(err error) error {
 }
 
 func newWorker(ctx, stop context.Context, o Options) (*Worker, error) {
-	w := &Worker{Options: o, held: map[leaseID]*lease{}, freed: signal.New(), beatNow: signal.New(), stopped: stop,
+	w := &Worker{Options: o, held: map[leaseID]*lease{}, inbox: newInbox(o.Name), freed: signal.New(), beatNow: signal.New(), stopped: stop,
 		leaving: ctx}
-	var errs [4]error
+	var errs [5]error
 	again := client.Options{Retries: 3, LongestPause: 2 * time.Second}
 	w.api, errs[0] = client.New(o.Server, "", again)
 	w.beats, errs[1] = client.New(o.Server, "", client.Options{})
 	w.enrol, errs[2] = client.New(o.Server, o.Enrolment, again)
-	w.out, errs[3] = outbox.Open(filepath.Join(o.State, "outbox"))
+	w.mail, errs[3] = client.New(o.Server, "", client.Options{})
+	w.out, errs[4] = outbox.Open(filepath.Join(o.State, "outbox"))
 	return w, errors.Join(errs[:]...)
 }
 
@@ -157,8 +162,10 @@ func (w *Worker) work(ctx context.Context) error {
 	loops.Go(func() { w.watchLeases(background) })
 	loops.Go(func() { w.cleanUps(background) })
 	loops.Go(func() { w.descriptions(background) })
+	loops.Go(func() { w.messages(background) })
 	err := w.claims(ctx, background)
 	w.group.Wait()
+	w.settle(background)
 	if err == nil { // a claim that was broken off may have been given something
 		if err := w.heartbeat(background); err != nil {
 			w.Log.Warn("the last heartbeat failed: " + err.Error())

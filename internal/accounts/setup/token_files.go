@@ -44,6 +44,9 @@ func (s *Service) tokenFiles(ctx context.Context, workspace, owner ids.ID, dir s
 	} {
 		who := tenancy.Principal{Kind: tenancy.KindPerson, Role: tenancy.RoleOwner, Workspace: workspace, Account: owner, Name: OwnerName}
 		token := tokens.NewToken{Kind: kind, Name: file + " on " + place}
+		if kind == tenancy.KindEnrolment { // whoever reads it here reads the owner's as well
+			token.MaySubmit, token.Roles = true, []string{tenancy.AgentWorker, tenancy.AgentOrchestrator, tenancy.AgentReviewer}
+		}
 		if err := s.tokenFile(ctx, who, token, filepath.Join(dir, file)); err != nil {
 			return fmt.Errorf("the file %s: %w", file, err)
 		}

@@ -1,0 +1,151 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"fleetboard/handlers/api/apiclient"
+	"fleetboard/internal/client"
+	"fleetboard/internal/engines"
+	"fleetboard/internal/mcptools"
+)
+
+const (
+	// note is the type of messages that are sent without one.
+	note = "custom.note"
+	// maxTurns is how many turns messages bring an engine in an attempt.
+	maxTurns = 10
+)
+
+// Send sends a message of the attempt, for mcptools.Mailbox.
+func (a *attempt) Send(ctx context.Context, m mcptools.NewMessage) error {
+	to, err := addressee(m.To)
+	if err != nil {
+		return err
+	}
+	kind := m.Type
+	if kind == "" {
+		kind = note
+	}
+	payload, err := json.Marshal(map[string]string{"text": a.told.secret.Text(m.Text)})
+	if err != nil {
+		return err
+	}
+	_, err = a.w.api.SendMessageWithResponse(ctx, apiclient.NewMessage{Type: kind, To: to, Job: &a.job.Key,
+		CorrelationID: text(m.Thread), Payload: payload})
+	var refusal *client.Problem
+	if errors.As(err, &refusal) {
+		return fmt.Errorf("the message was refused: %w", refusal)
+	}
+	return err
+}
+
+// addressee reads an address: kind:name, or all.
+func addressee(address string) (to apiclient.NewMessageAddress, err error) {
+	kind, name, _ := strings.Cut(address, ":")
+	if address == "all" {
+		return apiclient.NewMessageAddress{All: new(true)}, nil
+	}
+	for known, place := range map[string]**string{"agent": &to.Agent, "role": &to.Role, "factory": &to.Factory, "person": &to.Person} {
+		if kind == known && name != "" {
+			*place = &name
+			return to, nil
+		}
+	}
+	return to, errors.New("to must be agent:NAME, role:NAME, factory:NAME, person:MAIL or all")
+}
+
+// Receive gives the agent what waits, and waits for the first message where nothing does.
+func (a *attempt) Receive(ctx context.Context, wait time.Duration) ([]mcptools.Message, error) {
+	over := time.NewTimer(wait)
+	defer over.Stop()
+	for {
+		got, changed := a.w.inbox.take(a.job.Key)
+		if len(got) > 0 {
+			_ = a.w.acknowledge(ctx, seqsOf(got)) // it is told again
+			return a.shown(got), nil
+		}
+		select {
+		case <-changed:
+		case <-over.C:
+			return nil, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Waiting is how many messages wait for the attempt.
+func (a *attempt) Waiting() int { return a.w.inbox.count(a.job.Key) }
+
+// shown are messages as the agent reads them.
+func (a *attempt) shown(list []apiclient.Message) []mcptools.Message {
+	all := make([]mcptools.Message, 0, len(list))
+	for _, m := range list {
+		all = append(all, mcptools.Message{From: whom(m.From), Type: m.Type, Thread: m.CorrelationID, Job: m.Job,
+			Payload: a.told.secret.JSON(json.RawMessage(m.Payload)), Blob: m.Blob, At: m.At})
+	}
+	return all
+}
+
+// turns give the engine, after a turn that ended well, another one in its session for what
+// came meanwhile. An engine without sessions would begin its work anew, and gets none.
+func (a *attempt) turns(ctx context.Context, socket string, result engines.Result) (engines.Result, error) {
+	for range maxTurns {
+		session := a.sessionNow()
+		if !result.OK || result.Question != "" || a.hasAsked() || session == "" || ctx.Err() != nil {
+			return result, nil
+		}
+		got, _ := a.w.inbox.take(a.job.Key)
+		if len(got) == 0 {
+			return result, nil
+		}
+		said, err := a.turn(ctx, socket, session, got)
+		if err != nil {
+			return said, err
+		}
+		if said.Summary == "" {
+			said.Summary = result.Summary
+		}
+		result = said
+	}
+	return result, nil
+}
+
+// turn is one for messages. They are acknowledged once the engine does something.
+func (a *attempt) turn(ctx context.Context, socket, session string, got []apiclient.Message) (engines.Result, error) {
+	a.told.step("reads messages")
+	task, err := a.task(socket, session, messagesPrompt(a.shown(got)))
+	if err != nil {
+		return engines.Result{}, err
+	}
+	task.Later = true
+	var once sync.Once
+	heard := func() { _ = a.w.acknowledge(ctx, seqsOf(got)) } // it is told again
+	result, err := a.engine.Run(ctx, task, func(e engines.Event) {
+		once.Do(heard)
+		a.heard(e)
+	})
+	if err == nil && result.OK {
+		once.Do(heard)
+	}
+	once.Do(func() { a.w.inbox.put(got, 0, sinceBoot()) }) // it came to nothing: they wait again
+	return result, err
+}
+
+func (a *attempt) sessionNow() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.session
+}
+
+func (a *attempt) hasAsked() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.question != ""
+}
