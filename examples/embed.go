@@ -1,4 +1,5 @@
-// Package examples holds the example agent, which the server gives to hosts.
+// Package examples holds the example agents: the server gives one to hosts, the demo runs
+// the other.
 package examples
 
 import _ "embed"
@@ -7,3 +8,8 @@ import _ "embed"
 //
 //go:embed agent.sh
 var Agent []byte
+
+// Orchestrator is orchestrator.sh, which splits plans among other agents.
+//
+//go:embed orchestrator.sh
+var Orchestrator []byte

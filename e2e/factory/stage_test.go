@@ -136,20 +136,21 @@ func (s *stage) branches(dir string) []string {
 // worker prepares the fleet command as a factory on the repositories of the stage.
 func (s *stage) worker(name string, flags ...string) *process {
 	s.t.Helper()
-	p := &process{
-		t:    s.t,
-		path: fleetBinary,
-		args: append([]string{"worker", "--repos", filepath.Join(s.dir, "repos"), "--engine", "scripted", "--name", name,
-			"--factory", name, "--state", s.state(name), "--lease", "10s", "--heartbeat", "1s"}, flags...),
-		env: append([]string{
-			"FLEETBOARD_URL=" + s.url(),
-			"FLEETBOARD_ENROLMENT_TOKEN=" + s.token("enrolment-token"),
-			"HOME=" + s.dir,
-			"PATH=" + os.Getenv("PATH"),
-		}, s.env...),
-	}
+	p := s.program(fleetBinary, append([]string{"worker", "--repos", filepath.Join(s.dir, "repos"), "--engine", "scripted", "--name", name,
+		"--factory", name, "--state", s.state(name), "--lease", "10s", "--heartbeat", "1s"}, flags...)...)
 	p.start()
 	return p
+}
+
+// program prepares one that registers agents.
+func (s *stage) program(path string, args ...string) *process {
+	s.t.Helper()
+	return &process{t: s.t, path: path, args: args, env: append([]string{
+		"FLEETBOARD_URL=" + s.url(),
+		"FLEETBOARD_ENROLMENT_TOKEN=" + s.token("enrolment-token"),
+		"HOME=" + s.dir,
+		"PATH=" + os.Getenv("PATH"),
+	}, s.env...)}
 }
 
 func (s *stage) state(worker string) string { return filepath.Join(s.dir, "state", worker) }

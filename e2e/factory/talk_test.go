@@ -44,11 +44,12 @@ func (s *stage) filedBy(agent string, steps ...step) (key string) {
 		}
 		return key != ""
 	})
-	s.query("UPDATE job SET input_context = $1 WHERE key = $2 RETURNING 1", string(raw(s.t, steps...)), key) // no agent files a script
+	s.query("UPDATE job_text SET input_context = $1 WHERE job_id = (SELECT id FROM job WHERE key = $2) RETURNING 1", string(raw(s.t, steps...)), key) // no agent files a script
 	return key
 }
 
-// thread is who said what in a thread, the oldest first.
+// thread is who said what in a thread, the oldest first, without what the server tells of
+// claims and steps in between: it may tell it later.
 func (s *stage) thread(name string) (said []string) {
 	s.t.Helper()
 	answer, err := s.person.ReadThreadWithResponse(context.Background(), name, nil)
@@ -56,7 +57,9 @@ func (s *stage) thread(name string) (said []string) {
 		s.t.Fatal(err)
 	}
 	for _, m := range answer.JSON200.Items {
-		said = append(said, m.From.Name+" "+m.Type)
+		if m.Type != "state_change" && m.Type != "task_claim" {
+			said = append(said, m.From.Name+" "+m.Type)
+		}
 	}
 	return said
 }
@@ -101,7 +104,7 @@ func TestAgentsTalkThroughTheirWorkers(t *testing.T) {
 	s.worker("bob")
 	s.untilStatus(second, apiclient.JobStatusCompleted)
 	s.untilStatus(first, apiclient.JobStatusCompleted)
-	if said, want := s.thread(second), []string{"fleetboard task_claim", "bob custom.question", "ada custom.note", "fleetboard task_done"}; !slices.Equal(
+	if said, want := s.thread(second), []string{"bob custom.question", "ada custom.note", "fleetboard task_done"}; !slices.Equal(
 		said, want) {
 		t.Errorf("the thread says %q; want %q", said, want)
 	}
@@ -125,8 +128,9 @@ func TestAnAgentAnswersTheJobThatItFiled(t *testing.T) {
 	)
 	second := s.filedBy("ada", step{"ask": "May I?"}, step{"run": "echo half > half.txt"})
 	s.worker("bob")
-	if j := s.untilStatus(second, apiclient.JobStatusCompleted); j.Answer != "Yes." || j.Attempts != 2 {
-		t.Errorf("it was answered %q in %d attempts", j.Answer, j.Attempts)
+	s.untilStatus(second, apiclient.JobStatusCompleted)
+	if n := s.query("SELECT count(*) FROM event WHERE type = 'job.answered' AND actor = 'ada'"); n != 1 {
+		t.Errorf("ada answered it %d times", n)
 	}
 	s.untilStatus(first, apiclient.JobStatusCompleted)
 	s.until("all is acknowledged", func() bool { return s.unacknowledged() == 0 })

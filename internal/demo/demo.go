@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fleetboard/handlers/api/apiclient"
@@ -62,6 +63,7 @@ func Run(ctx context.Context, o Options) error {
 			}
 		})
 	}
+	all.Go(func() { d.orchestrate(ctx) })
 	all.Go(func() { d.submitAll(ctx) })
 	if !o.HandsOff {
 		all.Go(func() { d.decideAll(ctx) })
@@ -81,6 +83,8 @@ type demo struct {
 	api  *client.Client
 	draw *rand.Rand
 	made int
+	// plans says that there is an orchestrator for them.
+	plans atomic.Bool
 }
 
 // work is one of the workers. When the demo ends, so does its work.
@@ -104,10 +108,11 @@ func (d *demo) work(ctx context.Context, name string, seats int) error {
 func (d *demo) furnish(ctx context.Context) error {
 	yes, limit := true, 12
 	for product, names := range products {
+		review := product != unreviewed
 		if _, err := d.api.PutProductWithResponse(
 			ctx,
 			product,
-			apiclient.ProductSettings{Repos: &names, ReviewRequired: &yes, ReviewLimit: &limit},
+			apiclient.ProductSettings{Repos: &names, ReviewRequired: &review, ReviewLimit: &limit},
 		); err != nil {
 			return err
 		}
@@ -142,8 +147,11 @@ func (d *demo) submitAll(ctx context.Context) {
 	for range 4 {
 		d.submit(ctx)
 	}
-	for signal.Sleep(ctx, signal.Jitter(d.Pace, 0.5)) == nil {
+	for n := 0; signal.Sleep(ctx, signal.Jitter(d.Pace, 0.5)) == nil; n++ {
 		d.submit(ctx)
+		if n%planEvery == 0 && d.plans.Load() {
+			d.plan(ctx)
+		}
 	}
 }
 

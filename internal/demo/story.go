@@ -8,7 +8,10 @@ import (
 )
 
 // products are those of the demo, with their repositories.
-var products = map[string][]string{"payments": {"ledger-api", "checkout-web"}, "platform": {"deploy-tools"}}
+var products = map[string][]string{"payments": {"ledger-api", "checkout-web"}, "platform": {"deploy-tools"}, unreviewed: {"notebook"}}
+
+// unreviewed is the product whose work is done without a person.
+const unreviewed = "labs"
 
 // step is one of a script, as the scripted engine takes it.
 type step map[string]any
