@@ -27,7 +27,7 @@ func (s *stage) orchestrator() *process {
 func TestAnOrchestratorSplitsAnswersAndJoins(t *testing.T) {
 	s := newStage(t)
 	part := func(title string, steps ...step) step {
-		return step{"title": title, "repo": "ledger", "input_context": json.RawMessage(raw(t, steps...))}
+		return step{"title": title, "repo": "ledger", "input_context": raw(t, steps...)}
 	}
 	input, err := json.Marshal(step{"answer": "PostgreSQL.", "parts": []step{
 		part("Write the schema", step{"run": "echo schema > schema.txt"}),

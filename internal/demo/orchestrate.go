@@ -57,7 +57,8 @@ func (d *demo) plan(ctx context.Context) {
 		"answer": "Count each customer once, by the account.",
 		"parts": []step{
 			part("Count visits for the dashboard", write("visits")),
-			part("Count customers for the dashboard", step{"ask": "A customer may have two accounts. Is that one or two?"}, write("customers")),
+			part("Count customers for the dashboard", step{"ask": "A customer may have two accounts. Is that one or two?"},
+				write("customers")),
 			part("Draw the dashboard", write("dashboard")),
 		},
 	})

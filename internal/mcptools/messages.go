@@ -22,8 +22,8 @@ type Mailbox interface {
 type NewMessage struct {
 	To     string `json:"to" jsonschema:"agent:NAME, role:NAME, factory:NAME, person:MAIL, or all"`
 	Text   string `json:"text" jsonschema:"what you say"`
-	Type   string `json:"type,omitempty" jsonschema:"task_progress, task_blocked, review_request or custom.NAME; custom.note where it is left out"`
-	Thread string `json:"thread,omitempty" jsonschema:"where it belongs: the thread of the message that you answer, or a job's key; your own job where it is left out"`
+	Type   string `json:"type,omitempty" jsonschema:"task_progress, task_blocked or custom.NAME; custom.note where it is left out"`
+	Thread string `json:"thread,omitempty" jsonschema:"of the message that you answer, or a job's key; your own job where it is left out"`
 }
 
 // Message is one that came.

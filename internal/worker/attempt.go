@@ -122,7 +122,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 	if err := a.remember(); err != nil {
 		return err
 	}
-	a.recallFiled()
+	a.w.inbox.files(a.job.Key, readFiled(a.scratch, a.job)...)
 	if a.job.Repo != "" && !a.isMerge() {
 		a.told.step("makes a worktree of " + a.job.Repo)
 		if err := a.openTree(ctx); err != nil {

@@ -37,7 +37,8 @@ type waiting struct {
 }
 
 func newInbox(agent string) *inbox {
-	return &inbox{agent: agent, running: map[string]int{}, here: map[string]bool{}, filed: map[string]string{}, changed: make(chan struct{})}
+	return &inbox{agent: agent, running: map[string]int{}, here: map[string]bool{}, filed: map[string]string{},
+		changed: make(chan struct{})}
 }
 
 // change wakes whoever waits for a message or for an attempt. The caller holds mu.

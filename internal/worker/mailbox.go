@@ -13,6 +13,7 @@ import (
 	"fleetboard/internal/client"
 	"fleetboard/internal/engines"
 	"fleetboard/internal/mcptools"
+	"fleetboard/internal/redact"
 )
 
 const (
@@ -22,8 +23,17 @@ const (
 	maxTurns = 10
 )
 
+// mailbox is what the attempt on a job sends and reads.
+type mailbox struct {
+	w      *Worker
+	job    string
+	secret *redact.Redactor
+}
+
+func (a *attempt) mailbox() mailbox { return mailbox{w: a.w, job: a.job.Key, secret: a.told.secret} }
+
 // Send sends a message of the attempt, for mcptools.Mailbox.
-func (a *attempt) Send(ctx context.Context, m mcptools.NewMessage) error {
+func (b mailbox) Send(ctx context.Context, m mcptools.NewMessage) error {
 	to, err := addressee(m.To)
 	if err != nil {
 		return err
@@ -32,11 +42,11 @@ func (a *attempt) Send(ctx context.Context, m mcptools.NewMessage) error {
 	if kind == "" {
 		kind = note
 	}
-	payload, err := json.Marshal(map[string]string{"text": a.told.secret.Text(m.Text)})
+	payload, err := json.Marshal(map[string]string{"text": b.secret.Text(m.Text)})
 	if err != nil {
 		return err
 	}
-	_, err = a.w.api.SendMessageWithResponse(ctx, apiclient.NewMessage{Type: kind, To: to, Job: &a.job.Key,
+	_, err = b.w.api.SendMessageWithResponse(ctx, apiclient.NewMessage{Type: kind, To: to, Job: &b.job,
 		CorrelationID: text(m.Thread), Payload: payload})
 	var refusal *client.Problem
 	if errors.As(err, &refusal) {
@@ -61,14 +71,14 @@ func addressee(address string) (to apiclient.NewMessageAddress, err error) {
 }
 
 // Receive gives the agent what waits, and waits for the first message where nothing does.
-func (a *attempt) Receive(ctx context.Context, wait time.Duration) ([]mcptools.Message, error) {
+func (b mailbox) Receive(ctx context.Context, wait time.Duration) ([]mcptools.Message, error) {
 	over := time.NewTimer(wait)
 	defer over.Stop()
 	for {
-		got, changed := a.w.inbox.take(a.job.Key)
+		got, changed := b.w.inbox.take(b.job)
 		if len(got) > 0 {
-			_ = a.w.acknowledge(ctx, seqsOf(got)) // it is told again
-			return a.shown(got), nil
+			_ = b.w.mail.acknowledge(ctx, seqsOf(got)) // it is told again
+			return b.shown(got), nil
 		}
 		select {
 		case <-changed:
@@ -81,14 +91,14 @@ func (a *attempt) Receive(ctx context.Context, wait time.Duration) ([]mcptools.M
 }
 
 // Waiting is how many messages wait for the attempt.
-func (a *attempt) Waiting() int { return a.w.inbox.count(a.job.Key) }
+func (b mailbox) Waiting() int { return b.w.inbox.count(b.job) }
 
 // shown are messages as the agent reads them.
-func (a *attempt) shown(list []apiclient.Message) []mcptools.Message {
+func (b mailbox) shown(list []apiclient.Message) []mcptools.Message {
 	all := make([]mcptools.Message, 0, len(list))
 	for _, m := range list {
 		all = append(all, mcptools.Message{From: whom(m.From), Type: m.Type, Thread: m.CorrelationID, Job: m.Job,
-			Payload: a.told.secret.JSON(json.RawMessage(m.Payload)), Blob: m.Blob, At: m.At})
+			Payload: b.secret.JSON(m.Payload), Blob: m.Blob, At: m.At})
 	}
 	return all
 }
@@ -97,8 +107,8 @@ func (a *attempt) shown(list []apiclient.Message) []mcptools.Message {
 // came meanwhile. An engine without sessions would begin its work anew, and gets none.
 func (a *attempt) turns(ctx context.Context, socket string, result engines.Result) (engines.Result, error) {
 	for range maxTurns {
-		session := a.sessionNow()
-		if !result.OK || result.Question != "" || a.hasAsked() || session == "" || ctx.Err() != nil {
+		session, asked := a.state()
+		if stopped := ctx.Err() != nil; stopped || asked || session == "" || !result.OK || result.Question != "" {
 			return result, nil
 		}
 		got, _ := a.w.inbox.take(a.job.Key)
@@ -120,13 +130,13 @@ func (a *attempt) turns(ctx context.Context, socket string, result engines.Resul
 // turn is one for messages. They are acknowledged once the engine does something.
 func (a *attempt) turn(ctx context.Context, socket, session string, got []apiclient.Message) (engines.Result, error) {
 	a.told.step("reads messages")
-	task, err := a.task(socket, session, messagesPrompt(a.shown(got)))
+	task, err := a.task(socket, session, messagesPrompt(a.mailbox().shown(got)))
 	if err != nil {
 		return engines.Result{}, err
 	}
 	task.Later = true
 	var once sync.Once
-	heard := func() { _ = a.w.acknowledge(ctx, seqsOf(got)) } // it is told again
+	heard := func() { _ = a.w.mail.acknowledge(ctx, seqsOf(got)) } // it is told again
 	result, err := a.engine.Run(ctx, task, func(e engines.Event) {
 		once.Do(heard)
 		a.heard(e)
@@ -138,14 +148,9 @@ func (a *attempt) turn(ctx context.Context, socket, session string, got []apicli
 	return result, err
 }
 
-func (a *attempt) sessionNow() string {
+// state is the session of the engine, and whether it asked a person.
+func (a *attempt) state() (session string, asked bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.session
-}
-
-func (a *attempt) hasAsked() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.question != ""
+	return a.session, a.question != ""
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fleetboard/handlers/api/apiclient"
+	"fleetboard/internal/client"
 	"fleetboard/internal/signal"
 )
 
@@ -22,18 +23,24 @@ const (
 	callTime = 10 * time.Second
 )
 
-// messages reads the agent's messages while an attempt runs, until ctx ends. What no
+// mail reads the agent's messages and says what became of them.
+type mail struct {
+	w   *Worker
+	api *client.Client // of its own: reading waits
+}
+
+// run reads the agent's messages while an attempt runs, until ctx ends. What no
 // attempt is meant by stays unacknowledged: the position is kept, so that it is not handed
 // out again before the worker starts anew.
-func (w *Worker) messages(ctx context.Context) {
+func (m *mail) run(ctx context.Context) {
 	pause := time.Duration(0)
 	for ctx.Err() == nil {
-		err := w.tell(ctx)
-		active, changed := w.inbox.active()
+		err := m.tell(ctx)
+		active, changed := m.w.inbox.active()
 		switch {
 		case err != nil:
 		case active:
-			err = w.read(ctx)
+			err = m.read(ctx)
 		default:
 			select {
 			case <-changed:
@@ -45,7 +52,7 @@ func (w *Worker) messages(ctx context.Context) {
 			continue
 		}
 		if pause == 0 {
-			w.Log.Warn("messages cannot be read: " + err.Error())
+			m.w.Log.Warn("messages cannot be read: " + err.Error())
 		}
 		pause = min(max(2*pause, time.Second/4), longestPause)
 		_ = signal.Sleep(ctx, signal.Jitter(pause, 0.3)) // the loop looks at ctx
@@ -53,13 +60,13 @@ func (w *Worker) messages(ctx context.Context) {
 }
 
 // read reads once, and waits for a message where there is none.
-func (w *Worker) read(ctx context.Context) error {
-	wait, after := readWait, w.inbox.place()
-	listening, stop := w.inbox.listening(ctx)
+func (m *mail) read(ctx context.Context) error {
+	wait, after := readWait, m.w.inbox.place()
+	listening, stop := m.w.inbox.listening(ctx)
 	defer stop()
 	var answer *apiclient.ReadMessagesResponse
-	err := w.enrolled(listening, func() (err error) {
-		answer, err = w.mail.ReadMessagesWithResponse(listening, &apiclient.ReadMessagesParams{After: &after, WaitSeconds: &wait})
+	err := m.w.enrolled(listening, func() (err error) {
+		answer, err = m.api.ReadMessagesWithResponse(listening, &apiclient.ReadMessagesParams{After: &after, WaitSeconds: &wait})
 		return err
 	})
 	switch {
@@ -68,16 +75,16 @@ func (w *Worker) read(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	w.giveBackMessages(ctx, w.inbox.put(answer.JSON200.Items, answer.JSON200.NextAfter, sinceBoot()))
+	m.giveBack(ctx, m.w.inbox.put(answer.JSON200.Items, answer.JSON200.NextAfter, sinceBoot()))
 	return nil
 }
 
 // tell tells the server what it has not heard: messages that were acknowledged, and those
 // that others may read instead.
-func (w *Worker) tell(ctx context.Context) error {
-	w.giveBackMessages(ctx, w.inbox.overdue(sinceBoot()))
-	for seqs := w.inbox.toTell(maxAck); len(seqs) > 0; seqs = w.inbox.toTell(maxAck) {
-		if err := w.acknowledge(ctx, seqs); err != nil {
+func (m *mail) tell(ctx context.Context) error {
+	m.giveBack(ctx, m.w.inbox.overdue(sinceBoot()))
+	for seqs := m.w.inbox.toTell(maxAck); len(seqs) > 0; seqs = m.w.inbox.toTell(maxAck) {
+		if err := m.acknowledge(ctx, seqs); err != nil {
 			return err
 		}
 	}
@@ -85,13 +92,13 @@ func (w *Worker) tell(ctx context.Context) error {
 }
 
 // acknowledge says that engines got messages. What does not arrive is told later.
-func (w *Worker) acknowledge(ctx context.Context, seqs []int64) error {
+func (m *mail) acknowledge(ctx context.Context, seqs []int64) error {
 	for part := range slices.Chunk(seqs, maxAck) {
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
-		_, err := w.mail.AckMessagesWithResponse(call, apiclient.MessageAck{Seqs: &part})
+		_, err := m.api.AckMessagesWithResponse(call, apiclient.MessageAck{Seqs: &part})
 		cancel()
 		if !decided(err) {
-			w.inbox.unheard(part)
+			m.w.inbox.unheard(part)
 			return err
 		}
 	}
@@ -100,27 +107,27 @@ func (w *Worker) acknowledge(ctx context.Context, seqs []int64) error {
 
 // giveBackMessages lets other readers of shared inboxes have messages after a while. A
 // message that is not given back is given to others by the server.
-func (w *Worker) giveBackMessages(ctx context.Context, list []apiclient.Message) {
-	for _, m := range list {
+func (m *mail) giveBack(ctx context.Context, list []apiclient.Message) {
+	for _, one := range list {
 		retry := int(firstBack.Seconds())
-		for n := 1; m.Deliveries != nil && n < *m.Deliveries; n++ {
+		for n := 1; one.Deliveries != nil && n < *one.Deliveries; n++ {
 			retry *= 4
 		}
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
-		_, err := w.mail.NackMessageWithResponse(call, apiclient.MessageNack{Seq: m.Seq, RetryInSeconds: &retry,
-			Error: text("No attempt of " + w.Name + " read it in time.")})
+		_, err := m.api.NackMessageWithResponse(call, apiclient.MessageNack{Seq: one.Seq, RetryInSeconds: &retry,
+			Error: text("No attempt of " + m.w.Name + " read it in time.")})
 		cancel()
 		if err != nil {
-			w.Log.Warn("a message could not be given back: "+err.Error(), "seq", m.Seq)
+			m.w.Log.Warn("a message could not be given back: "+err.Error(), "seq", one.Seq)
 		}
 	}
 }
 
 // settle does at the worker's end what messages still want: what is not acknowledged then
 // is read again after the next start.
-func (w *Worker) settle(ctx context.Context) {
-	if err := w.tell(ctx); err != nil {
-		w.Log.Warn("messages that were read are read again at the next start: " + err.Error())
+func (m *mail) settle(ctx context.Context) {
+	if err := m.tell(ctx); err != nil {
+		m.w.Log.Warn("messages that were read are read again at the next start: " + err.Error())
 	}
 }
 

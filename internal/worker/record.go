@@ -91,19 +91,16 @@ func (a *attempt) remember() error {
 // filedFile is in the scratch directory of an attempt that filed jobs: their keys, one a line.
 const filedFile = "filed"
 
-// rememberFiled writes down which jobs were filed, for a worker that starts after a crash.
-func (a *attempt) rememberFiled() error {
-	keys := strings.Join(a.w.inbox.filedBy(a.job.Key), "\n")
-	return os.WriteFile(filepath.Join(a.scratch, filedFile), []byte(keys), 0o600)
+// writeFiled writes down which jobs were filed, for a worker that starts after a crash.
+func writeFiled(scratch string, keys []string) error {
+	return os.WriteFile(filepath.Join(scratch, filedFile), []byte(strings.Join(keys, "\n")), 0o600)
 }
 
-// recallFiled tells the inbox of the jobs that were filed by earlier attempts, and by this
-// one before the worker was killed.
-func (a *attempt) recallFiled() {
-	a.w.inbox.files(a.job.Key, leftBehind(a.job.Checkpoint).Filed...)
-	if keys, err := os.ReadFile(filepath.Join(a.scratch, filedFile)); err == nil {
-		a.w.inbox.files(a.job.Key, strings.Fields(string(keys))...)
-	}
+// readFiled are the jobs that earlier attempts filed, and this one before the worker was
+// killed.
+func readFiled(scratch string, j apiclient.Job) []string {
+	keys, _ := os.ReadFile(filepath.Join(scratch, filedFile)) // an attempt that filed none has no such file
+	return append(strings.Fields(string(keys)), leftBehind(j.Checkpoint).Filed...)
 }
 
 // remembered are the jobs of attempts that did not end. Directories without a job are

@@ -22,7 +22,8 @@ func (w *Worker) register(ctx context.Context) error {
 	}
 	beat, stale := int(w.Beat.Seconds()), max(30*int(w.Beat.Seconds()), int(w.Lease.Seconds()))
 	answer, err := w.enrol.RegisterAgentWithResponse(ctx, w.Name, apiclient.Registration{BootID: w.bootID, Factory: factory,
-		MaxConcurrentJobs: &w.Seats, HeartbeatIntervalSeconds: &beat, StaleAfterSeconds: &stale, Model: text(w.Model), Roles: some(w.Roles)})
+		MaxConcurrentJobs: &w.Seats, HeartbeatIntervalSeconds: &beat, StaleAfterSeconds: &stale, Model: text(w.Model),
+		Roles: some(w.Roles)})
 	if refused(err, apiclient.ProblemCodeForbidden) && len(w.Roles) > 0 {
 		return fmt.Errorf("registering as %s with the roles %s: %w", w.Name, strings.Join(w.Roles, ", "), err)
 	}
@@ -36,7 +37,7 @@ func (w *Worker) register(ctx context.Context) error {
 func (w *Worker) setToken(token string) {
 	w.api.SetToken(token)
 	w.beats.SetToken(token)
-	w.mail.SetToken(token)
+	w.mail.api.SetToken(token)
 }
 
 const (

@@ -37,7 +37,7 @@ func (a *attempt) serveTools(ctx context.Context) (socket string, closing func()
 	serving, stop := context.WithCancel(ctx)
 	var server sync.WaitGroup
 	server.Go(func() {
-		if err := mcptools.Serve(serving, listener, a, a); err != nil && serving.Err() == nil {
+		if err := mcptools.Serve(serving, listener, a, a.mailbox()); err != nil && serving.Err() == nil {
 			a.w.Log.Warn("the tools of an attempt ended: "+err.Error(), "job", a.job.Key)
 		}
 	})
@@ -98,7 +98,7 @@ func (a *attempt) FileJob(ctx context.Context, n mcptools.NewJob) (key string, e
 	key = answer.JSON201.Key
 	a.w.inbox.files(a.job.Key, key)
 	a.told.checkpoint(a.checkpointNow())
-	if err := a.rememberFiled(); err != nil {
+	if err := writeFiled(a.scratch, a.w.inbox.filedBy(a.job.Key)); err != nil {
 		a.w.Log.Warn("messages about filed jobs may be lost to this attempt: "+err.Error(), "job", a.job.Key)
 	}
 	return key, nil

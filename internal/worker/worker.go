@@ -66,7 +66,7 @@ type Worker struct {
 	host   probe.Host
 	api    *client.Client // of the work
 	beats  *client.Client // of heartbeats: they wait for no other call
-	mail   *client.Client // of messages: reading waits
+	mail   *mail
 	enrol  *client.Client
 	out    *outbox.Outbox
 	bootID string
@@ -144,7 +144,8 @@ func newWorker(ctx, stop context.Context, o Options) (*Worker, error) {
 	w.api, errs[0] = client.New(o.Server, "", again)
 	w.beats, errs[1] = client.New(o.Server, "", client.Options{})
 	w.enrol, errs[2] = client.New(o.Server, o.Enrolment, again)
-	w.mail, errs[3] = client.New(o.Server, "", client.Options{})
+	w.mail = &mail{w: w}
+	w.mail.api, errs[3] = client.New(o.Server, "", client.Options{})
 	w.out, errs[4] = outbox.Open(filepath.Join(o.State, "outbox"))
 	return w, errors.Join(errs[:]...)
 }
@@ -162,10 +163,10 @@ func (w *Worker) work(ctx context.Context) error {
 	loops.Go(func() { w.watchLeases(background) })
 	loops.Go(func() { w.cleanUps(background) })
 	loops.Go(func() { w.descriptions(background) })
-	loops.Go(func() { w.messages(background) })
+	loops.Go(func() { w.mail.run(background) })
 	err := w.claims(ctx, background)
 	w.group.Wait()
-	w.settle(background)
+	w.mail.settle(background)
 	if err == nil { // a claim that was broken off may have been given something
 		if err := w.heartbeat(background); err != nil {
 			w.Log.Warn("the last heartbeat failed: " + err.Error())
