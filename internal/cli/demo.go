@@ -18,7 +18,8 @@ func (c *cli) demoCommand() *cobra.Command {
 		Short: "Show a fleet at work: three workers, small repositories, a stream of jobs",
 		Long: "demo makes small git repositories, products and budgets, runs three workers whose agents play scripts, and submits\n" +
 			"jobs that depend on each other, ask, fail and are reviewed. Use a server of its own for it: `make demo` starts one.",
-		Annotations: calls("putProduct", "createBudget", "createJobs", "listJobs", "approveJob", "rejectJob", "answerJob", "mergeJob", "createJob"),
+		Annotations: calls("putProduct", "createBudget", "createJobs", "listJobs", "approveJob", "rejectJob", "answerJob", "mergeJob",
+			"createJob"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			to, err := c.target()
 			if err != nil {

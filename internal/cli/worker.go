@@ -86,7 +86,8 @@ func (c *cli) workerCommand() *cobra.Command {
 	flags.StringVar(&f.model, "model", "", "have the engine use this `model`")
 	flags.StringVar(&f.name, "name", host, "the agent's `name`")
 	flags.StringVar(&f.factory, "factory", host, "the factory's `name` on the board")
-	flags.StringArrayVar(&f.roles, "role", nil, "take messages to this `role`: worker (where none is named), orchestrator, reviewer, custom:NAME")
+	flags.StringArrayVar(&f.roles, "role", nil,
+		"take messages to this `role`: worker (where none is named), orchestrator, reviewer, custom:NAME")
 	flags.StringVar(&f.state, "state", "", "keep worktrees and what is to be sent in this `directory`")
 	flags.DurationVar(&f.lease, "lease", 2*time.Minute, "give a job back that the server has not heard of for so long")
 	flags.DurationVar(&f.beat, "heartbeat", 10*time.Second, "tell the server so often that the worker lives")

@@ -205,7 +205,7 @@ func (a *attempt) runEngine(ctx context.Context) (engines.Result, error) {
 	if err != nil {
 		return result, err
 	}
-	return a.turns(ctx, socket, result)
+	return laterTurns{a, socket}.run(ctx, result)
 }
 
 // once runs the engine once on the job.

@@ -30,7 +30,7 @@ type mailbox struct {
 	secret *redact.Redactor
 }
 
-func (a *attempt) mailbox() mailbox { return mailbox{w: a.w, job: a.job.Key, secret: a.told.secret} }
+func mailboxOf(a *attempt) mailbox { return mailbox{w: a.w, job: a.job.Key, secret: a.told.secret} }
 
 // Send sends a message of the attempt, for mcptools.Mailbox.
 func (b mailbox) Send(ctx context.Context, m mcptools.NewMessage) error {
@@ -103,9 +103,16 @@ func (b mailbox) shown(list []apiclient.Message) []mcptools.Message {
 	return all
 }
 
-// turns give the engine, after a turn that ended well, another one in its session for what
+// laterTurns are those of an engine whose work is done.
+type laterTurns struct {
+	*attempt
+
+	socket string // of its tools
+}
+
+// run gives the engine, after a turn that ended well, another one in its session for what
 // came meanwhile. An engine without sessions would begin its work anew, and gets none.
-func (a *attempt) turns(ctx context.Context, socket string, result engines.Result) (engines.Result, error) {
+func (a laterTurns) run(ctx context.Context, result engines.Result) (engines.Result, error) {
 	for range maxTurns {
 		session, asked := a.state()
 		if stopped := ctx.Err() != nil; stopped || asked || session == "" || !result.OK || result.Question != "" {
@@ -115,7 +122,7 @@ func (a *attempt) turns(ctx context.Context, socket string, result engines.Resul
 		if len(got) == 0 {
 			return result, nil
 		}
-		said, err := a.turn(ctx, socket, session, got)
+		said, err := a.one(ctx, session, got)
 		if err != nil {
 			return said, err
 		}
@@ -127,10 +134,10 @@ func (a *attempt) turns(ctx context.Context, socket string, result engines.Resul
 	return result, nil
 }
 
-// turn is one for messages. They are acknowledged once the engine does something.
-func (a *attempt) turn(ctx context.Context, socket, session string, got []apiclient.Message) (engines.Result, error) {
+// one is a turn for messages. They are acknowledged once the engine does something.
+func (a laterTurns) one(ctx context.Context, session string, got []apiclient.Message) (engines.Result, error) {
 	a.told.step("reads messages")
-	task, err := a.task(socket, session, messagesPrompt(a.mailbox().shown(got)))
+	task, err := a.task(a.socket, session, messagesPrompt(mailboxOf(a.attempt).shown(got)))
 	if err != nil {
 		return engines.Result{}, err
 	}
