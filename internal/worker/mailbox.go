@@ -115,7 +115,7 @@ type laterTurns struct {
 func (a laterTurns) run(ctx context.Context, result engines.Result) (engines.Result, error) {
 	for range maxTurns {
 		session, asked := a.state()
-		if stopped := ctx.Err() != nil; stopped || asked || session == "" || !result.OK || result.Question != "" {
+		if asked || session == "" || !result.OK || result.Question != "" {
 			return result, nil
 		}
 		got, _ := a.w.inbox.take(a.job.Key)
