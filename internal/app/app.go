@@ -202,7 +202,8 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, co
 	rates, used := prices.NewService(a.db), usage.NewService(a.db)
 	leader := coordinator.New(a.db, coordinator.Work{Recovery: a.dispatch, Promotion: a.dispatch, People: people,
 		Events: events, JobLogs: lines, Secrets: list.Secrets, Seals: sealer, Costs: costs,
-		Prices: a.dispatch, Budgets: money, Merges: merging.New(a.db, list, a.dispatch, cfg.PublicURL), Messages: a.bus, Blobs: contents}, wake, a.log)
+		Prices: a.dispatch, Budgets: money, Merges: merging.New(a.db, list, a.dispatch, cfg.PublicURL),
+		Messages: a.bus, Blobs: contents}, wake, a.log)
 
 	limits, client := quota.New(cfg.Network.RateLimit), cfg.Network.ClientAddress()
 	pages := handlers.New(handlers.Deps{
