@@ -987,9 +987,10 @@ func (q *Queries) MessageDigests(ctx context.Context, db DBTX, arg MessageDigest
 	return items, nil
 }
 
-const messageDrop = `-- name: MessageDrop :execrows
+const messageDrop = `-- name: MessageDrop :many
 DELETE FROM message m WHERE m.workspace_id = $1 AND m.seq = ANY(ARRAY(
     SELECT o.seq FROM message o WHERE o.workspace_id = $1 ORDER BY o.seq LIMIT $2)) AND m.at < $3
+RETURNING m.id
 `
 
 type MessageDropParams struct {
@@ -999,13 +1000,25 @@ type MessageDropParams struct {
 }
 
 // Drops the oldest messages that were said before a time, with what no inbox has
-// acknowledged of them.
-func (q *Queries) MessageDrop(ctx context.Context, db DBTX, arg MessageDropParams) (int64, error) {
-	result, err := db.Exec(ctx, messageDrop, arg.WorkspaceID, arg.MaxRows, arg.Before)
+// acknowledged of them, and gives their ids.
+func (q *Queries) MessageDrop(ctx context.Context, db DBTX, arg MessageDropParams) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, messageDrop, arg.WorkspaceID, arg.MaxRows, arg.Before)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected(), nil
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const messageFactories = `-- name: MessageFactories :many
@@ -1511,6 +1524,59 @@ func (q *Queries) MessageThreads(ctx context.Context, db DBTX, arg MessageThread
 	for rows.Next() {
 		var i MessageThreadsRow
 		if err := rows.Scan(&i.ID, &i.CorrelationID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const messagesByIDs = `-- name: MessagesByIDs :many
+SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at FROM message m WHERE m.workspace_id = $1 AND m.id = ANY($2::uuid[])
+`
+
+type MessagesByIDsParams struct {
+	WorkspaceID uuid.UUID
+	Ids         []uuid.UUID
+}
+
+type MessagesByIDsRow struct {
+	Message Message
+}
+
+func (q *Queries) MessagesByIDs(ctx context.Context, db DBTX, arg MessagesByIDsParams) ([]MessagesByIDsRow, error) {
+	rows, err := db.Query(ctx, messagesByIDs, arg.WorkspaceID, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []MessagesByIDsRow{}
+	for rows.Next() {
+		var i MessagesByIDsRow
+		if err := rows.Scan(
+			&i.Message.WorkspaceID,
+			&i.Message.Seq,
+			&i.Message.ID,
+			&i.Message.Type,
+			&i.Message.FromKind,
+			&i.Message.FromID,
+			&i.Message.FromName,
+			&i.Message.ToKind,
+			&i.Message.ToID,
+			&i.Message.ToName,
+			&i.Message.CorrelationID,
+			&i.Message.InReplyTo,
+			&i.Message.JobID,
+			&i.Message.ProductID,
+			&i.Message.Payload,
+			&i.Message.Blob,
+			&i.Message.Digest,
+			&i.Message.At,
+			&i.Message.ExpiresAt,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -235,11 +235,12 @@ DELETE FROM message_delivery d WHERE d.workspace_id = @workspace_id AND d.seq IN
     SELECT e.seq FROM message_delivery e WHERE e.workspace_id = @workspace_id AND e.expires_at <= now()
     ORDER BY e.expires_at LIMIT @max_rows) AND d.expires_at <= now();
 
--- name: MessageDrop :execrows
+-- name: MessageDrop :many
 -- Drops the oldest messages that were said before a time, with what no inbox has
--- acknowledged of them.
+-- acknowledged of them, and gives their ids.
 DELETE FROM message m WHERE m.workspace_id = @workspace_id AND m.seq = ANY(ARRAY(
-    SELECT o.seq FROM message o WHERE o.workspace_id = @workspace_id ORDER BY o.seq LIMIT @max_rows)) AND m.at < @before;
+    SELECT o.seq FROM message o WHERE o.workspace_id = @workspace_id ORDER BY o.seq LIMIT @max_rows)) AND m.at < @before
+RETURNING m.id;
 
 -- name: BridgeLock :one
 -- Locks how far events have become messages; a workspace begins with its first event.
@@ -321,3 +322,6 @@ WHERE d.workspace_id = @workspace_id AND d.inbox = @inbox AND d.dead_at IS NULL
 DELETE FROM message_delivery d USING message m
 WHERE d.workspace_id = @workspace_id AND d.inbox = @inbox AND d.seq <= @seq AND d.dead_at IS NULL
     AND m.workspace_id = d.workspace_id AND m.seq = d.seq AND m.correlation_id = @correlation_id;
+
+-- name: MessagesByIDs :many
+SELECT sqlc.embed(m) FROM message m WHERE m.workspace_id = @workspace_id AND m.id = ANY(@ids::uuid[]);

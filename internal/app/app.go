@@ -197,6 +197,8 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, co
 	a.dispatch.NamesBlobs(contents)
 	a.kanban = kanban.New(a.db, events, wake, a.log)
 	a.bus = bus.NewService(a.db, wake, list.Secrets)
+	a.bus.NamesBlobs(contents)
+	contents.ReadMessages(a.bus)
 
 	costs, money := estimates.New(a.db), budgets.NewService(a.db, wake, a.dispatch)
 	rates, used := prices.NewService(a.db), usage.NewService(a.db)

@@ -145,6 +145,19 @@ func (s *Service) browse(ctx context.Context, who tenancy.Principal, read func(t
 	})
 }
 
+// MayReadAnyTx reports whether who may read one of these messages.
+func (s *Service) MayReadAnyTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list []ids.ID) (bool, error) {
+	if who.Kind != tenancy.KindAgent {
+		return who.Can(tenancy.ReadBoard), nil
+	}
+	r, err := s.readerOf(ctx, tx, who)
+	if err != nil {
+		return false, err
+	}
+	messages, err := byIDsTx(ctx, tx, who.Workspace, list)
+	return len(r.readable(messages)) > 0, err
+}
+
 // readable leaves of messages those that an agent may read.
 func (r reader) readable(list []Message) []Message {
 	var mine []Message

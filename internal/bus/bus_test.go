@@ -10,7 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fleetboard/db/dbfactory"
+	"fleetboard/db/dbtest"
 	"fleetboard/e2e/dispatchtest"
+	"fleetboard/internal/blobs"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
@@ -389,5 +391,33 @@ func TestMessagesAreFoundByTheirWords(t *testing.T) {
 	stranger := dbfactory.Person(dbfactory.Workspace(t, p.DB), tenancy.RoleOwner)
 	if found, err := p.bus.Search(p.Ctx, stranger, "quick", bus.Filter{}, 10); err != nil || len(found) > 0 {
 		t.Errorf("another workspace found %v, %v", found, err)
+	}
+}
+
+// A payload that is a blob is named by the message: it stays as long, and whoever has the
+// message reads it, also an agent.
+func TestAMessageNamesABlob(t *testing.T) {
+	p := newPost(t)
+	contents := blobs.New(p.DB, dbtest.Vault(p.DB), blobs.Options{})
+	p.bus.NamesBlobs(contents)
+	contents.ReadMessages(p.bus)
+	ada, eve := p.as("ada"), p.as("eve")
+	stored, _, err := contents.Put(p.Ctx, p.Owner, strings.NewReader("a long story"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := p.send(p.Owner, bus.Draft{Type: "custom.story", To: agent("ada"), Blob: stored.Sum.String()})[0]
+	if got := p.read(ada, bus.Query{}); len(got.Messages) != 1 || got.Messages[0].Blob != stored.Sum.String() || got.Messages[0].ID != sent.ID {
+		t.Errorf("got %+v", got.Messages)
+	}
+	if _, err := contents.Open(p.Ctx, ada, stored.Sum); err != nil {
+		t.Error(err)
+	}
+	if _, err := contents.Open(p.Ctx, eve, stored.Sum); !fault.Is(err, fault.NotFound) {
+		t.Errorf("eve, who has no such message: %v", err)
+	}
+	_, err = p.bus.Publish(p.Ctx, eve, bus.Draft{Type: "custom.story", To: agent("eve"), Blob: stored.Sum.String()})
+	if !fault.Is(err, fault.Validation) {
+		t.Errorf("eve names what she may not read: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fleetboard/db"
+	"fleetboard/internal/blobs"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs/secrets"
@@ -220,6 +221,9 @@ func (p *publishing) write(tx db.Tx, rows []row, targets map[ids.ID][]string) er
 			inboxes, seqs = append(inboxes, inbox), append(seqs, place.seq)
 		}
 	}
+	if err := p.refer(tx, rows, places); err != nil {
+		return err
+	}
 	if err := deliverTx(p.ctx, tx, p.who.Workspace, inboxes, seqs); err != nil {
 		return err
 	}
@@ -229,6 +233,27 @@ func (p *publishing) write(tx db.Tx, rows []row, targets map[ids.ID][]string) er
 		return err
 	}
 	return p.answer(tx, rows, places)
+}
+
+// refer has the new messages name their blobs.
+func (p *publishing) refer(tx db.Tx, rows []row, places map[ids.ID]place) error {
+	for i, r := range rows {
+		if _, fresh := places[r.ID]; !fresh || r.Blob == nil {
+			continue
+		}
+		sum, err := blobs.ParseSum(*r.Blob)
+		if p.s.blobs == nil || err != nil {
+			return InBatch(fault.Invalid("blob", "There is no such blob in this workspace."), i, len(rows))
+		}
+		err = p.s.blobs.ReferTx(p.ctx, tx, p.who, sum, blobs.Ref{Message: r.ID})
+		if fault.Is(err, fault.NotFound) {
+			err = InBatch(fault.Invalid("blob", "There is no such blob in this workspace."), i, len(rows))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // compare refuses other messages under known ids.

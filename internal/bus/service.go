@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"fleetboard/db"
+	"fleetboard/internal/blobs"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs/secrets"
+	"fleetboard/internal/tenancy"
 	"fleetboard/internal/waitlist"
 )
 
@@ -22,11 +24,21 @@ type Secrets interface {
 	HeldTx(ctx context.Context, tx db.Tx, workspace ids.ID, of secrets.Holders) (secrets.Held, error)
 }
 
+// Blobs are contents that messages name instead of a payload of their own.
+type Blobs interface {
+	ReferTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum blobs.Sum, by blobs.Ref) error
+	ForgetMessagesTx(ctx context.Context, tx db.Tx, workspace ids.ID, messages []ids.ID) error
+}
+
+// NamesBlobs lets messages name blobs of b. It is to be called before the service is used.
+func (s *Service) NamesBlobs(b Blobs) { s.blobs = b }
+
 // Service sends and reads messages.
 type Service struct {
 	db      *db.DB
 	wake    Notifier
 	secrets Secrets
+	blobs   Blobs // nil where messages name none
 	waiters *waitlist.List
 	cancel  func()
 	// hold is how long one reader of a shared inbox has a message before another may.

@@ -53,6 +53,18 @@ func searchTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted string, f 
 	return list, nil
 }
 
+func byIDsTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted []ids.ID) ([]Message, error) {
+	rows, err := q.MessagesByIDs(ctx, tx, dbsqlc.MessagesByIDsParams{WorkspaceID: workspace, Ids: wanted})
+	if err != nil {
+		return nil, fmt.Errorf("read messages: %w", err)
+	}
+	list := make([]Message, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, messageFrom(r.Message, nil))
+	}
+	return list, nil
+}
+
 func deadLettersTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64, limit int) ([]DeadLetter, error) {
 	rows, err := q.DeadLetters(ctx, tx, dbsqlc.DeadLettersParams{WorkspaceID: workspace, Before: before,
 		MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
@@ -87,7 +99,7 @@ func discardTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (int64, erro
 	return n, nil
 }
 
-func dropTx(ctx context.Context, tx db.Tx, workspace ids.ID, before time.Time) (int, error) {
+func (s *Service) dropTx(ctx context.Context, tx db.Tx, workspace ids.ID, before time.Time) (int, error) {
 	expired, err := q.DeliveryExpire(ctx, tx, dbsqlc.DeliveryExpireParams{WorkspaceID: workspace, MaxRows: sweepRows})
 	if err != nil {
 		return 0, fmt.Errorf("expire messages: %w", err)
@@ -96,5 +108,8 @@ func dropTx(ctx context.Context, tx db.Tx, workspace ids.ID, before time.Time) (
 	if err != nil {
 		return 0, fmt.Errorf("drop old messages: %w", err)
 	}
-	return int(expired + old), nil
+	if s.blobs != nil && len(old) > 0 {
+		err = s.blobs.ForgetMessagesTx(ctx, tx, workspace, old)
+	}
+	return int(expired) + len(old), err
 }

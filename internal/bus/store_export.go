@@ -88,11 +88,8 @@ func moveExportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name, positio
 }
 
 func tailTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64, limit int) ([]Message, error) {
-	rows, err := q.MessageTail(
-		ctx,
-		tx,
-		dbsqlc.MessageTailParams{WorkspaceID: workspace, After: after, MaxRows: int32(limit)},
-	) //nolint:gosec // bounded by the caller
+	params := dbsqlc.MessageTailParams{WorkspaceID: workspace, After: after, MaxRows: int32(limit)} //nolint:gosec // bounded by the caller
+	rows, err := q.MessageTail(ctx, tx, params)
 	if err != nil {
 		return nil, fmt.Errorf("read messages to export: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"fleetboard/handlers/api/apiclient"
 	"fleetboard/internal/engines"
+	"fleetboard/internal/engines/process"
 	"fleetboard/internal/forge"
 	"fleetboard/internal/worker/repos"
 )
@@ -67,7 +68,7 @@ func (a *attempt) run(ctx context.Context) {
 	a.w.inbox.begin(a.job.Key)
 	end := a.ending(a.lease.work)
 	a.w.inbox.end(a.job.Key)
-	a.killLeftOvers()
+	process.KillMarked(a.attemptMarker()) // what the engine left running
 	stop()
 	teller.Wait()
 	log.Info("ends: " + end.said)

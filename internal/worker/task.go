@@ -5,8 +5,6 @@ import (
 	"math/big"
 	"path/filepath"
 	"strconv"
-
-	"fleetboard/internal/engines/process"
 )
 
 // marker is a variable that all processes have that this worker starts.
@@ -29,9 +27,6 @@ func (a *attempt) environment() []string {
 func (a *attempt) attemptMarker() string {
 	return "FLEETBOARD_ATTEMPT=" + filepath.Join(a.w.State, attemptName(a.job.Key, a.lease.epoch))
 }
-
-// killLeftOvers kills what an engine left running.
-func (a *attempt) killLeftOvers() { process.KillMarked(a.attemptMarker()) }
 
 // script is what the scripted engine plays: the job's own, or its command.
 func (a *attempt) script() []byte {

@@ -94,17 +94,17 @@ var productMeanings = []productMeaning{
 }
 
 const (
-	meansRepos       = "A new job in one of these repos belongs to this product; a repo belongs to one product at most."
-	meansReview      = "A person approves what an agent hands in before the job is done; a job may say otherwise."
-	meansOneJob      = "One job of a repo is ready or in work at a time; the next one waits until that is handed in or ends."
-	meansMergeBy     = "Exactly what was approved is merged. A conflict sends it back to review with the reason. " +
+	meansRepos   = "A new job in one of these repos belongs to this product; a repo belongs to one product at most."
+	meansReview  = "A person approves what an agent hands in before the job is done; a job may say otherwise."
+	meansOneJob  = "One job of a repo is ready or in work at a time; the next one waits until that is handed in or ends."
+	meansMergeBy = "Exactly what was approved is merged. A conflict sends it back to review with the reason. " +
 		"Pull requests want a factory that has a token of the forge."
 	meansMergeMethod = "Fast-forward only refuses work that began before the branch moved on."
 	meansMergeInto   = "At the origin of the repo."
 	meansMergeChecks = "It must pass in what came out of the merge, before that is pushed: make test. " +
 		"Pull requests have the checks of the forge instead."
-	meansLimit       = "While so many of its jobs wait for a decision, agents get no new ones."
-	meansPaused      = "Agents get no new jobs of a paused product; what they work on goes on."
+	meansLimit  = "While so many of its jobs wait for a decision, agents get no new ones."
+	meansPaused = "Agents get no new jobs of a paused product; what they work on goes on."
 )
 
 func (f ProductForm) heading() string {
