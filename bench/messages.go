@@ -55,6 +55,17 @@ func messages(ctx context.Context, s *environment) (figures []figure, err error)
 			versus("messages sent, 16 senders over HTTP; one table by plain SQL, 16 connections", single, plain, "messages/s", n),
 			versus("the same, 100 a request", batch, plain, "messages/s", n),
 		)
+		beside, err := s.nats(ctx, n)
+		if err != nil {
+			return err
+		}
+		if beside != nil {
+			figures = append(
+				figures,
+				versus("messages sent, 16 senders over HTTP; NATS JetStream, synced", single, beside.Single, "messages/s", n),
+				versus("the same, 100 a request; 100 at once", batch, beside.Batches, "messages/s", n),
+			)
+		}
 		times, err := hearMessages(ctx, w, agents, s.sized(messagesHeard, 20))
 		if err != nil {
 			return err

@@ -56,19 +56,28 @@ func (s *environment) river(ctx context.Context) (*riverRates, error) {
 	return rates, s.drop(ctx, "bench_river")
 }
 
-// buildRiver builds the module below bench/river, for which the network may be
-// needed the first time.
+// buildRiver builds the module below bench/river.
 func (s *environment) buildRiver(ctx context.Context) (string, error) {
+	program, err := buildBeside(ctx, s.dir, "river")
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", errNoRiver, err)
+	}
+	return program, nil
+}
+
+// buildBeside builds a module below bench that the product does not depend on, for which
+// the network may be needed the first time.
+func buildBeside(ctx context.Context, into, name string) (string, error) {
 	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
 		return "", fmt.Errorf("where the module is: %w", err)
 	}
-	program := filepath.Join(s.dir, "river")
-	cmd := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join(strings.TrimSpace(string(root)), "bench", "river"), "-o", program,
+	program := filepath.Join(into, name)
+	cmd := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join(strings.TrimSpace(string(root)), "bench", name), "-o", program,
 		".") // #nosec G204 -- our own program
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %w: %.300s", errNoRiver, err, oneLine(string(out)))
+		return "", fmt.Errorf("%w: %.300s", err, oneLine(string(out)))
 	}
 	return program, nil
 }

@@ -99,7 +99,7 @@ func discardTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (int64, erro
 	return n, nil
 }
 
-func (s *Service) dropTx(ctx context.Context, tx db.Tx, workspace ids.ID, before time.Time) (int, error) {
+func dropTx(ctx context.Context, tx db.Tx, contents Blobs, workspace ids.ID, before time.Time) (int, error) {
 	expired, err := q.DeliveryExpire(ctx, tx, dbsqlc.DeliveryExpireParams{WorkspaceID: workspace, MaxRows: sweepRows})
 	if err != nil {
 		return 0, fmt.Errorf("expire messages: %w", err)
@@ -108,8 +108,8 @@ func (s *Service) dropTx(ctx context.Context, tx db.Tx, workspace ids.ID, before
 	if err != nil {
 		return 0, fmt.Errorf("drop old messages: %w", err)
 	}
-	if s.blobs != nil && len(old) > 0 {
-		err = s.blobs.ForgetMessagesTx(ctx, tx, workspace, old)
+	if contents != nil && len(old) > 0 {
+		err = contents.ForgetMessagesTx(ctx, tx, workspace, old)
 	}
 	return int(expired) + len(old), err
 }

@@ -88,8 +88,8 @@ func heldBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, inboxes []strin
 }
 
 // due gives those of the inboxes that have something to hand out.
-func (s *Service) due(ctx context.Context, workspace ids.ID, inboxes []string) (list []string, err error) {
-	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+func due(ctx context.Context, d *db.DB, workspace ids.ID, inboxes []string) (list []string, err error) {
+	err = d.InWorkspace(ctx, workspace, func(tx db.Tx) error {
 		list, err = q.InboxesDue(ctx, tx, dbsqlc.InboxesDueParams{WorkspaceID: workspace, Inboxes: inboxes})
 		return err
 	})

@@ -24,7 +24,7 @@ func (s *Service) DropOld(ctx context.Context) (total int, err error) {
 			return total, errors.Join(err, ctx.Err())
 		}
 		failed := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-			n, err := s.dropTx(ctx, tx, workspace, time.Now().Add(-keptFor))
+			n, err := dropTx(ctx, tx, s.blobs, workspace, time.Now().Add(-keptFor))
 			total += n
 			return err
 		})

@@ -92,12 +92,12 @@ func (s *Service) watch(workspace ids.ID) {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), watchTimeout)
-		due, err := s.due(ctx, workspace, s.waitedFor(workspace))
+		inboxes, err := due(ctx, s.db, workspace, s.waitedFor(workspace))
 		cancel()
 		if err != nil {
 			continue // the database's absence is told elsewhere
 		}
-		for _, inbox := range due {
+		for _, inbox := range inboxes {
 			s.waiters.LaneChanged(workspace, lane(inbox))
 		}
 	}
