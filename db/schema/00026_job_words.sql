@@ -43,7 +43,8 @@ BEGIN
     INSERT INTO job_words (workspace_id, job_id, words)
     SELECT a.workspace_id, a.job_id, (SELECT job_words_of(j.workspace_id, j.key, j.title, a.body, j.question, j.answer, j.last_error)
         FROM job j WHERE j.workspace_id = a.workspace_id AND j.id = a.job_id)
-    FROM added a;
+    FROM added a
+    ON CONFLICT (workspace_id, job_id) DO UPDATE SET words = excluded.words;
     RETURN NULL;
 END
 $$;
