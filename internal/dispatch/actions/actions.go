@@ -75,6 +75,11 @@ func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string
 		if err != nil {
 			return jobs.Job{}, err
 		}
+		if who.Kind == tenancy.KindAgent {
+			if err := requireOrigin(ctx, tx, who, locked.Job); err != nil {
+				return jobs.Job{}, err
+			}
+		}
 		if a.Key != "" {
 			first, err := jobs.OnceTx(ctx, tx, who.Workspace, a.Key, locked.ID)
 			if err != nil || !first {
@@ -159,11 +164,6 @@ func actOnFree(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Lo
 	d, err := decide(job, a, open)
 	if err != nil {
 		return jobs.Job{}, err
-	}
-	if who.Kind == tenancy.KindAgent {
-		if err := requireOrigin(ctx, tx, who, job.Job); err != nil {
-			return jobs.Job{}, err
-		}
 	}
 	if a.Verb == jobs.ByReject {
 		if err := rejectAttempt(ctx, tx, who.Workspace, job.Job); err != nil {
