@@ -161,7 +161,7 @@ test-go:
 .PHONY: test-browser
 test-browser:
 	$(call step,browser tests)
-	@tools/run-go-tests.sh -count=1 -timeout 20m ./e2e
+	@tools/run-go-tests.sh -count=1 -timeout 30m ./e2e
 
 .PHONY: test-factory
 test-factory:
