@@ -71,14 +71,9 @@ func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string
 				return jobs.Job{}, err
 			}
 		}
-		locked, err := jobs.LockTx(ctx, tx, who.Workspace, keyOrID)
+		locked, err := lockFor(ctx, tx, who, keyOrID)
 		if err != nil {
 			return jobs.Job{}, err
-		}
-		if who.Kind == tenancy.KindAgent {
-			if err := requireOrigin(ctx, tx, who, locked.Job); err != nil {
-				return jobs.Job{}, err
-			}
 		}
 		if a.Key != "" {
 			first, err := jobs.OnceTx(ctx, tx, who.Workspace, a.Key, locked.ID)

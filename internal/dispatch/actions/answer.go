@@ -35,6 +35,15 @@ func (s *Service) speakAsAgent(ctx context.Context, tx db.Tx, who tenancy.Princi
 	return nil
 }
 
+// lockFor locks a job, if who may act on it at all.
+func lockFor(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID string) (jobs.Locked, error) {
+	locked, err := jobs.LockTx(ctx, tx, who.Workspace, keyOrID)
+	if err == nil && who.Kind == tenancy.KindAgent {
+		err = requireOrigin(ctx, tx, who, locked.Job)
+	}
+	return locked, err
+}
+
 // requireOrigin refuses an agent that does not hold the job in which this one was found, or
 // whose token does not reach this one.
 func requireOrigin(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Job) error {
