@@ -2,6 +2,7 @@ package bus
 
 import (
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"fleetboard/internal/fault"
@@ -70,24 +71,15 @@ func mayAddress(who tenancy.Principal, roles []string, to Address) error {
 		}
 		return nil
 	case tenancy.KindAgent:
-		if to.Kind == ToAll && !has(roles, tenancy.AgentOrchestrator) {
+		if to.Kind == ToAll && !slices.Contains(roles, tenancy.AgentOrchestrator) {
 			return fault.New(fault.Forbidden, "Only orchestrators write to all agents.")
 		}
-		if to.Kind == ToFactory && to.Name != who.Factory && !has(roles, tenancy.AgentOrchestrator) {
+		if to.Kind == ToFactory && to.Name != who.Factory && !slices.Contains(roles, tenancy.AgentOrchestrator) {
 			return fault.New(fault.Forbidden, "An agent writes to its own factory; orchestrators write to each.")
 		}
 		return nil
 	}
 	return fault.New(fault.Forbidden, "Messages are for agents and people.")
-}
-
-func has(list []string, one string) bool {
-	for _, s := range list {
-		if s == one {
-			return true
-		}
-	}
-	return false
 }
 
 // checkType refuses whoever says what only the server knows.

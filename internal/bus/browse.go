@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -177,7 +178,7 @@ func (r reader) isFor(to Address) bool {
 	case ToFactory:
 		return to.ID == r.factory
 	case ToRole:
-		return has(r.roles, to.Name)
+		return slices.Contains(r.roles, to.Name)
 	case ToAll:
 		return true
 	}

@@ -137,6 +137,6 @@ func (d *directory) resolve(to Address) (Address, []string, error) {
 func (d *directory) inScope(inboxes []string, product string) []string {
 	return slices.DeleteFunc(inboxes, func(inbox string) bool {
 		limits, known := d.products[inbox]
-		return known && len(limits) > 0 && !has(limits, product)
+		return known && len(limits) > 0 && !slices.Contains(limits, product)
 	})
 }

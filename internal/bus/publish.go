@@ -138,7 +138,7 @@ func (p *publishing) address(n Draft, red *redact.Redactor) (row, []string, erro
 		if !ok {
 			return row{}, nil, fault.Invalid("job", "There is no job %s in this workspace.", n.Job)
 		}
-		if scope := p.who.Scope.Products; len(scope) > 0 && !has(scope, job.product) {
+		if scope := p.who.Scope.Products; len(scope) > 0 && !slices.Contains(scope, job.product) {
 			return row{}, nil, fault.New(fault.Forbidden, "The token of %s does not reach the product %s.", p.who.Name, job.product)
 		}
 		r.JobID, r.ProductID, r.key = &job.id, &job.productID, job.key
@@ -184,7 +184,7 @@ func (p *publishing) refuseFull(tx db.Tx, targets map[ids.ID][]string) error {
 		return err
 	}
 	for _, n := range p.list {
-		left := slices.DeleteFunc(targets[n.ID], func(inbox string) bool { return has(full, inbox) })
+		left := slices.DeleteFunc(targets[n.ID], func(inbox string) bool { return slices.Contains(full, inbox) })
 		if len(left) < len(targets[n.ID]) && n.To.Kind != ToAll && !p.drop {
 			return fault.New(fault.TooMany, "The inbox of %s holds %d messages already. Send again when some were acknowledged.",
 				n.To.Name, MaxInbox).With("retry_after", retryFull)
