@@ -8,6 +8,7 @@ import (
 
 	"fleetboard/handlers/web"
 	"fleetboard/internal/bus"
+	"fleetboard/internal/fulltext"
 	"fleetboard/views/links"
 	view "fleetboard/views/messageparts"
 	"fleetboard/views/ui"
@@ -94,7 +95,7 @@ func Passage(text string) []view.Piece {
 	text = strings.TrimPrefix(strings.TrimSuffix(text, `"}`), `{"text": "`)
 	var list []view.Piece
 	for text != "" {
-		before, rest, found := strings.Cut(text, bus.MarkBegin)
+		before, rest, found := strings.Cut(text, fulltext.MarkBegin)
 		if before != "" {
 			list = append(list, view.Piece{Text: before})
 		}
@@ -102,7 +103,7 @@ func Passage(text string) []view.Piece {
 			break
 		}
 		var hit string
-		if hit, text, _ = strings.Cut(rest, bus.MarkEnd); hit != "" {
+		if hit, text, _ = strings.Cut(rest, fulltext.MarkEnd); hit != "" {
 			list = append(list, view.Piece{Text: hit, Hit: true})
 		}
 	}

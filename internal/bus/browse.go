@@ -4,11 +4,10 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strings"
-	"unicode"
 
 	"fleetboard/db"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/fulltext"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
@@ -21,26 +20,13 @@ type Filter struct {
 }
 
 // Found is a message with the passage that has the words looked for, in which they stand
-// between MarkBegin and MarkEnd.
+// between fulltext.MarkBegin and fulltext.MarkEnd.
 type Found struct {
 	Message
 
 	Passage string
 	Rank    float32
 }
-
-// What stands around a word that was looked for.
-const (
-	MarkBegin = "\x02"
-	MarkEnd   = "\x03"
-)
-
-const (
-	// searchScan is how many of the newest messages with the words are ranked.
-	searchScan = 500
-	// maxQuery bounds a search, in characters.
-	maxQuery = 200
-)
 
 // Get reads a message. An agent reads what it sent and what was for it.
 func (s *Service) Get(ctx context.Context, who tenancy.Principal, id ids.ID) (m Message, err error) {
@@ -85,7 +71,7 @@ func (s *Service) Page(ctx context.Context, who tenancy.Principal, f Filter, bef
 //
 // Fault: Validation for a search without a word.
 func (s *Service) Search(ctx context.Context, who tenancy.Principal, words string, f Filter, limit int) (list []Found, err error) {
-	wanted, err := searchQuery(words)
+	wanted, err := fulltext.Query(words)
 	if err != nil {
 		return nil, err
 	}
@@ -99,32 +85,6 @@ func (s *Service) Search(ctx context.Context, who tenancy.Principal, words strin
 		return err
 	})
 	return list, err
-}
-
-// searchQuery writes a search as PostgreSQL reads it: words and phrases that must all be
-// there, the last word as a beginning.
-func searchQuery(text string) (string, error) {
-	p := fault.Problems{}
-	p.Text("q", text, maxQuery)
-	var parts []string
-	for i, piece := range strings.Split(text, `"`) {
-		words := strings.FieldsFunc(piece, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
-		switch {
-		case len(words) == 0:
-		case i%2 == 1: // between quotes
-			parts = append(parts, "("+strings.Join(words, " <-> ")+")")
-		default:
-			parts = append(parts, words...)
-		}
-	}
-	if len(parts) == 0 {
-		p.Add("q", "There must be a word to look for.")
-		return "", p.Err()
-	}
-	if last := len(parts) - 1; !strings.HasSuffix(parts[last], ")") {
-		parts[last] += ":*"
-	}
-	return strings.Join(parts, " & "), p.Err()
 }
 
 // browse reads in one transaction, with what leaves of messages those that who may read:

@@ -15,6 +15,7 @@ import (
 	"fleetboard/internal/blobs"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/fulltext"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -377,7 +378,7 @@ func TestMessagesAreFoundByTheirWords(t *testing.T) {
 		var got []string
 		for _, f := range found {
 			got = append(got, texts([]bus.Message{f.Message})...)
-			if !strings.Contains(f.Passage, bus.MarkBegin) {
+			if !strings.Contains(f.Passage, fulltext.MarkBegin) {
 				t.Errorf("%q: no mark in %q", words, f.Passage)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fulltext"
 	"fleetboard/internal/ids"
 )
 
@@ -42,7 +43,7 @@ func searchTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted string, f 
 		kind = f.Types[0]
 	}
 	rows, err := q.MessageSearch(ctx, tx, dbsqlc.MessageSearchParams{WorkspaceID: workspace, Wanted: wanted, Before: 1<<63 - 1,
-		Scan: searchScan, Type: kind, Sender: f.From, Job: f.Job, MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
+		Scan: fulltext.Scan, Type: kind, Sender: f.From, Job: f.Job, MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
 	if err != nil {
 		return nil, fmt.Errorf("search messages: %w", err)
 	}

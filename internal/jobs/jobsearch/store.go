@@ -7,6 +7,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fulltext"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 )
@@ -14,7 +15,7 @@ import (
 var q = dbsqlc.New()
 
 func findTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted string, limit int) ([]Found, error) {
-	rows, err := q.JobSearch(ctx, tx, dbsqlc.JobSearchParams{WorkspaceID: workspace, Wanted: wanted, Scan: findScan,
+	rows, err := q.JobSearch(ctx, tx, dbsqlc.JobSearchParams{WorkspaceID: workspace, Wanted: wanted, Scan: fulltext.Scan,
 		MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
 	if err != nil {
 		return nil, fmt.Errorf("search jobs: %w", err)
