@@ -14,6 +14,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/api/schema"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 	"fleetboard/internal/tenancy/quota"
@@ -36,11 +37,8 @@ const (
 	// bodyPatience is how long a call waits for its share.
 	bodyPatience = 2 * time.Second
 	// copies is how often a body is in memory at once while it is read, and again
-	// while its call is carried out; beside them a value takes bytesOfValue once it
-	// is parsed, and what a byte of a body stands for bytesOfByte, at most.
-	copies       = 6
-	bytesOfValue = 180
-	bytesOfByte  = 45
+	// while its call is carried out, beside the values that are parsed from it.
+	copies = 6
 )
 
 // bodyLimit is how many bytes the body of a call may have.
@@ -73,9 +71,9 @@ func (s *Server) readBody(c echo.Context, op operation, who *tenancy.Principal) 
 	if err := isJSON(c.Request().Header); err != nil {
 		return nil, share, err
 	}
-	schema := op.body
-	if schema == nil {
-		schema = nothing
+	wanted := op.body
+	if wanted == nil {
+		wanted = nothing
 	}
 	if share != nil {
 		// Half of the processors are left to the calls with small bodies.
@@ -84,7 +82,7 @@ func (s *Server) readBody(c echo.Context, op operation, who *tenancy.Principal) 
 		}
 		defer s.decoding.Release(1)
 	}
-	body, err := decode(raw, schema)
+	body, err := schema.Decode(raw, wanted)
 	if err == nil && op.id != "reportBatch" { // the batch parses each of its reports once more
 		share.Shrink(kept(len(body)))
 	}
@@ -146,9 +144,7 @@ func askersOf(who *tenancy.Principal) []quota.Asker {
 }
 
 // parsed is the memory that a body takes at most while it is read.
-func parsed(length int64) int64 {
-	return copies*length + min(bytesOfByte*length, bytesOfValue*MaxValues)
-}
+func parsed(length int64) int64 { return copies*length + schema.Memory(length) }
 
 // kept is the memory that a body takes at most while its call is carried out.
 func kept(length int) int64 {

@@ -4,7 +4,7 @@
 // every request is checked against its schemas before a handler sees it.
 //
 // A request goes through request id and recovery, then, for the operation it
-// reached: credentials and permission, parameters, body. A body is read once,
+// reached: credentials and permission, parameters, body (schema). A body is read once,
 // refused with the names of the fields where it is not what the schema says, and
 // handed on in its canonical form, on which idempotency keys are compared too.
 // The handlers of a noun (jobHandlers, agentHandlers, ...) translate to the domain

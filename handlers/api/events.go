@@ -62,22 +62,22 @@ func (s *eventHandlers) StreamEvents(ctx context.Context, r StreamEventsRequestO
 	if err != nil {
 		return nil, err
 	}
-	place := value(r.Params.LastEventID)
-	if place == "" {
-		place = value(r.Params.After)
+	last := value(r.Params.LastEventID)
+	if last == "" {
+		last = value(r.Params.After)
 	}
-	at, err := eventlog.ParseCursor(place)
-	if err == nil && place == "" {
+	at, err := eventlog.ParseCursor(last)
+	if err == nil && last == "" {
 		at, err = s.events.Head(ctx, who)
 	}
 	if err != nil {
 		return nil, err
 	}
-	leave, err := openStream(who)
+	place, err := openStream(ctx, s.tokens, s.done)
 	if err != nil {
 		return nil, err
 	}
-	return &eventStream{eventHandlers: s, ctx: ctx, who: who, filter: f, at: at, leave: leave}, nil
+	return &eventStream{eventHandlers: s, ctx: ctx, stream: place, who: who, filter: f, at: at}, nil
 }
 
 func (s *eventHandlers) eventFilter(ctx context.Context, who tenancy.Principal, types *[]string, job, actor *string) (

@@ -12,8 +12,8 @@ const (
 
 // Streams of the tests live faster.
 func init() {
-	streaming.perWorkspace, streaming.perToken = StreamsPerWorkspace, StreamsPerToken
-	streaming.beat, streaming.check, streaming.poll = 300*time.Millisecond, 100*time.Millisecond, time.Second
-	streaming.write = 2 * time.Second
+	streams.PerWorkspace, streams.PerToken = StreamsPerWorkspace, StreamsPerToken
+	streams.Beat, streams.Check, streams.Write = 300*time.Millisecond, 100*time.Millisecond, 2*time.Second
+	streamPoll = time.Second
 	transferring.piece = TransferPiece
 }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"fleetboard/handlers/api/schema"
 	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
 )
@@ -74,23 +75,22 @@ func withBody[B any](body []byte, call func(*B) (any, error)) (any, error) {
 
 // batchReport is an item of a batch: a verb, and the body that its call has alone.
 type batchReport struct {
-	verb  batchVerb
-	job   string
-	found *findings // in the body
-	body  map[string]any
+	verb batchVerb
+	job  string
+	body *schema.Document
 }
 
 // reportOf reads an item; the batch as a whole was checked.
 func reportOf(raw json.RawMessage) (batchReport, error) {
-	item, found, err := parse(raw, nil)
+	item, err := schema.Parse(raw)
 	if err != nil {
 		return batchReport{}, err
 	}
-	body, _ := item.(map[string]any)
-	verb, _ := body["verb"].(string)
-	job, _ := body["job"].(string)
-	delete(body, "verb")
-	return batchReport{verb: batchVerbs[verb], job: job, found: found, body: body}, nil
+	fields, _ := item.Value.(map[string]any)
+	verb, _ := fields["verb"].(string)
+	job, _ := fields["job"].(string)
+	delete(fields, "verb")
+	return batchReport{verb: batchVerbs[verb], job: job, body: item}, nil
 }
 
 // ReportBatch carries out several reports: those on one job in their order, the
@@ -150,7 +150,7 @@ func (s *reportHandlers) carryOut(ctx context.Context, r batchReport) (answer an
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	body, err := r.found.canonical(r.body, s.bodies[r.verb.operation])
+	body, err := r.body.Canonical(s.bodies[r.verb.operation])
 	if err != nil {
 		return nil, err
 	}

@@ -67,11 +67,11 @@ func (s *messageHandlers) ReadMessages(ctx context.Context, r ReadMessagesReques
 	in := bus.Query{After: value(p.After), Wait: time.Duration(value(p.WaitSeconds)) * time.Second, Types: value(p.Types),
 		Limit: limit(p.Limit), Peek: value(p.Peek)}
 	if callOf(ctx).stream {
-		leave, err := openStream(who)
+		place, err := openStream(ctx, s.tokens, s.done)
 		if err != nil {
 			return nil, err
 		}
-		return &messageStream{messageHandlers: s, ctx: ctx, who: who, query: in, leave: leave}, nil
+		return &messageStream{messageHandlers: s, ctx: ctx, stream: place, who: who, query: in}, nil
 	}
 	got, err := s.bus.Read(ctx, who, in)
 	return ReadMessages200JSONResponse{Items: models(got.Messages, messageModel), NextAfter: got.Next}, err

@@ -2,11 +2,10 @@ package api
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
-	"time"
+	"strconv"
 
+	"fleetboard/handlers/api/stream"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/tenancy"
 )
@@ -14,75 +13,43 @@ import (
 // messageStream is one reader of an inbox that stays.
 type messageStream struct {
 	*messageHandlers
-	streamWriter
 
-	ctx   context.Context //nolint:containedctx // of the call; it ends when the reader leaves
-	who   tenancy.Principal
-	query bus.Query
-	leave func()
+	ctx    context.Context //nolint:containedctx // of the call; it ends when the reader leaves
+	stream *stream.Stream
+	who    tenancy.Principal
+	query  bus.Query
 }
 
 // VisitReadMessagesResponse sends until the reader, its token or the server ends. What it
 // sends counts as handed out; the reader acknowledges it by a call.
 func (m *messageStream) VisitReadMessagesResponse(w http.ResponseWriter) error {
-	defer m.leave()
-	m.begin(w)
-	// The end has a time of its own: that of the last piece may be over.
-	defer m.allowTime()
-	ctx, end := context.WithCancel(m.ctx)
-	defer end()
-	go m.watch(ctx, end)
-	fmt.Fprintf(&m.buf, "retry: %d\n\n", retryMillis)
-	err := m.flush()
+	return m.stream.Serve(m.ctx, w, m.send)
+}
+
+func (m *messageStream) send(ctx context.Context, out *stream.Writer) error {
+	out.Beat()
+	err := out.Flush()
 	for err == nil {
-		err = m.next(ctx)
-	}
-	if m.gone || ctx.Err() != nil {
-		return nil // there is nobody to tell
+		err = m.next(ctx, out)
 	}
 	return err
 }
 
-// watch ends the stream when the server stops, or soon after its token has ended.
-func (m *messageStream) watch(ctx context.Context, end func()) {
-	defer end()
-	every := streaming.check
-	if m.who.Kind == tenancy.KindAgent {
-		every = min(every, streaming.agentCheck)
-	}
-	check := time.NewTicker(every)
-	defer check.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-m.done:
-			return
-		case <-check.C:
-			if !mayGoOn(m.ctx, m.tokens, m.who) {
-				return
-			}
-		}
-	}
-}
-
 // next waits for messages and sends them, or a sign of life.
-func (m *messageStream) next(ctx context.Context) error {
-	m.query.Wait = streaming.beat
+func (m *messageStream) next(ctx context.Context, out *stream.Writer) error {
+	m.query.Wait = streams.Beat
 	got, err := m.bus.Read(ctx, m.who, m.query)
 	if err != nil {
 		return err
 	}
 	m.query.After = got.Next
 	if len(got.Messages) == 0 {
-		m.buf.WriteString(":\n\n")
+		out.Beat()
 	}
 	for _, one := range got.Messages {
-		data, err := json.Marshal(messageModel(one))
-		if err != nil {
-			return fmt.Errorf("encode message %s: %w", one.ID, err)
+		if err := out.Event(strconv.FormatInt(one.Seq, 10), one.Type, messageModel(one)); err != nil {
+			return err
 		}
-		fmt.Fprintf(&m.buf, "id: %d\nevent: %s\ndata: %s\n\n", one.Seq, one.Type, data)
 	}
-	return m.flush()
+	return out.Flush()
 }

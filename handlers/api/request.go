@@ -8,15 +8,12 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/url"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/api/schema"
 	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
@@ -76,7 +73,7 @@ func (s *Server) admit(c echo.Context, op operation) (*quota.Share, error) {
 	if err != nil {
 		return nil, err
 	}
-	refused := checkParameters(c, op.params)
+	refused := schema.Parameters(op.params, c.Request(), c.Param)
 	if fault.Is(refused, fault.NotFound) {
 		return nil, refused
 	}
@@ -217,90 +214,4 @@ func (checkedBinder) Bind(into any, c echo.Context) error {
 		return fault.Wrap(err, fault.Malformed, "The body does not have the form of this call.")
 	}
 	return nil
-}
-
-var wholeNumber = regexp.MustCompile(`^-?[0-9]{1,20}$`)
-
-// checkParameters compares path, query and headers with the description. A name
-// in the path that cannot be one is NotFound; an unknown query parameter is
-// Malformed.
-func checkParameters(c echo.Context, params openapi3.Parameters) error {
-	query, err := url.ParseQuery(c.Request().URL.RawQuery)
-	if err != nil {
-		return fault.Wrap(err, fault.Malformed, "The query of the address could not be read.")
-	}
-	var found findings
-	for _, ref := range params {
-		p := ref.Value
-		switch p.In {
-		case openapi3.ParameterInPath:
-			if err := checkPath(c.Param(p.Name)); err != nil {
-				return err
-			}
-		case openapi3.ParameterInHeader:
-			if values := c.Request().Header.Values(p.Name); len(values) > 0 {
-				found.parameter(p.Name, strings.Join(values, ", "), p.Schema.Value)
-			}
-		case openapi3.ParameterInQuery:
-			found.query(p, query[p.Name])
-			delete(query, p.Name)
-		}
-	}
-	for name := range query {
-		found.unreadable(name, "There is no such query parameter.")
-	}
-	return found.fault()
-}
-
-func checkPath(escaped string) error {
-	name, err := url.PathUnescape(escaped)
-	var found findings
-	found.text("", name)
-	if err != nil || found.fault() != nil {
-		return fault.New(fault.NotFound, "Nothing can have this name.")
-	}
-	return nil
-}
-
-func (f *findings) query(p *openapi3.Parameter, values []string) {
-	schema := p.Schema.Value
-	if schema.Type.Is("array") {
-		if apart := p.Explode == nil || *p.Explode; !apart && len(values) > 1 {
-			f.unreadable(p.Name, "It must be given once.")
-		} else if !apart && len(values) == 1 {
-			values = strings.Split(values[0], ",")
-		}
-		list := make([]any, len(values))
-		for i, v := range values {
-			list[i] = v
-			f.text(p.Name+"["+strconv.Itoa(i)+"]", v)
-		}
-		f.array(p.Name, list, schema)
-		return
-	}
-	if len(values) > 1 {
-		f.unreadable(p.Name, "It must be given once.")
-	}
-	if len(values) > 0 {
-		f.parameter(p.Name, values[0], schema)
-	}
-}
-
-// parameter checks one value that came as text.
-func (f *findings) parameter(name, value string, schema *openapi3.Schema) {
-	f.text(name, value)
-	switch {
-	case schema.Type.Is("boolean"):
-		if value != "true" && value != "false" {
-			f.unreadable(name, "It must be true or false.")
-		}
-	case schema.Type.Is("integer"):
-		if !wholeNumber.MatchString(value) {
-			f.unreadable(name, "It must be a whole number.")
-			return
-		}
-		f.integer(name, json.Number(value), schema)
-	default:
-		f.check(name, value, schema)
-	}
 }

@@ -1,16 +1,20 @@
-package api
+package schema_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"fleetboard/handlers/api"
+	"fleetboard/handlers/api/schema"
 	"fleetboard/internal/fault"
 )
 
 // Entries and values are counted while they are read: what is too much takes little
 // memory. It counts what the process allocates, and so runs alone.
 func TestTooManyValuesCostLittle(t *testing.T) {
-	all, _ := operations()
+	all := bodies(t)
 	for what, c := range map[string]struct {
 		call, before, item, after, field string
 	}{
@@ -20,18 +24,18 @@ func TestTooManyValuesCostLittle(t *testing.T) {
 		"values of a report":  {"reportBatch", `{"items":[{"verb":"logs","job":"A","epoch":1,"lines":[`, "{}", "]}]}", ""},
 		"values of no schema": {"writeLogs", `{"none":[`, "{}", "]}", ""},
 	} {
-		body := []byte(c.before + strings.Repeat(c.item+",", (MaxLogBody-200)/(len(c.item)+1)) + c.item + c.after)
-		_, err := decode(body, all[c.call].body)
+		body := []byte(c.before + strings.Repeat(c.item+",", (api.MaxLogBody-200)/(len(c.item)+1)) + c.item + c.after)
+		_, err := schema.Decode(body, all[c.call])
 		refusal := fault.From(err)
 		if _, ok := refusal.Fields[c.field]; refusal.Code != fault.Validation || !ok && c.field != "" {
 			t.Errorf("%s: %v %v", what, err, refusal.Fields)
 		}
 		measured := testing.Benchmark(func(b *testing.B) {
 			for b.Loop() {
-				_, _ = decode(body, all[c.call].body)
+				_, _ = schema.Decode(body, all[c.call])
 			}
 		})
-		if n := measured.AllocedBytesPerOp(); n > bytesOfValue*MaxValues {
+		if n := measured.AllocedBytesPerOp(); n > schema.BytesOfValue*schema.MaxValues {
 			t.Errorf("%s: %d MB for a body of %d MB", what, n>>20, len(body)>>20)
 		}
 	}
@@ -40,10 +44,10 @@ func TestTooManyValuesCostLittle(t *testing.T) {
 // What is not UTF-8 is refused before it is written out. It counts what the process
 // allocates, and so runs alone.
 func TestALargeBodyThatIsNoTextCostsLittle(t *testing.T) {
-	body := []byte(`{"lines":["` + strings.Repeat("\xffa", MaxLogBody/2-50) + `"]}`)
+	body := []byte(`{"lines":["` + strings.Repeat("\xffa", api.MaxLogBody/2-50) + `"]}`)
 	measured := testing.Benchmark(func(b *testing.B) {
 		for b.Loop() {
-			if _, err := decode(body, nothing); !fault.Is(err, fault.Malformed) {
+			if _, err := schema.Decode(body, openapi3.NewObjectSchema()); !fault.Is(err, fault.Malformed) {
 				b.Fatal(err)
 			}
 		}

@@ -1,4 +1,4 @@
-package api
+package schema
 
 import (
 	"bytes"
@@ -21,62 +21,83 @@ const (
 	// maxDigits bounds a number's length and its exponent, so that PostgreSQL
 	// can keep it exactly.
 	maxDigits = 300
-	// MaxValues bounds how many values a body holds, with those in lists and objects:
-	// a value of two bytes takes a hundred in memory.
-	MaxValues = 65_536
+	// maxValues bounds how many values a body holds, with those in lists and objects.
+	maxValues = 65_536
+	// bytesOfValue is the memory that a value takes at most once it is parsed,
+	// bytesOfByte what a byte of a body stands for.
+	bytesOfValue = 180
+	bytesOfByte  = 45
+	// maxRepaired bounds a body in which what is not UTF-8 is written out, so that its
+	// fields can be named: each byte may become six.
+	maxRepaired = 256 << 10
 )
 
-// decode reads a JSON body strictly, checks it against a schema and returns it
+// Memory is what the values of a body take at most once it is parsed; length and result
+// are bytes.
+func Memory(length int64) int64 { return min(bytesOfByte*length, bytesOfValue*maxValues) }
+
+// Decode reads a JSON body strictly, checks it against a schema and returns it
 // in canonical form: keys sorted, no spaces, numbers as they were written.
 //
 // Faults: Malformed for what is not JSON, trailing data, nesting deeper than
 // maxDepth, fields that are unknown, given twice or of the wrong type;
 // Validation for values that do not fit, and for too many of them, as soon as there
 // is one too many.
-func decode(raw []byte, schema *openapi3.Schema) ([]byte, error) {
-	value, found, err := parse(raw, schema)
+func Decode(raw []byte, schema *openapi3.Schema) ([]byte, error) {
+	d, err := parse(raw, schema)
 	if err != nil {
 		return nil, err
 	}
-	return found.canonical(value, schema)
+	return d.Canonical(schema)
 }
 
-// canonical is the second half of decode: value is what parse gave.
-func (f *findings) canonical(value any, schema *openapi3.Schema) ([]byte, error) {
-	f.check("", value, schema)
-	if err := f.fault(); err != nil {
+// Document is a JSON value that was read and not yet checked: objects are
+// map[string]any, arrays []any, numbers json.Number.
+type Document struct {
+	Value any
+	found findings
+}
+
+// Parse reads a body strictly, like Decode, where its schema is known only from what
+// stands in it.
+func Parse(raw []byte) (*Document, error) { return parse(raw, nil) }
+
+// Canonical checks the document against a schema and returns it in canonical form. Its
+// faults are those of Decode.
+func (d *Document) Canonical(schema *openapi3.Schema) ([]byte, error) {
+	d.found.check("", d.Value, schema)
+	if err := d.found.fault(); err != nil {
 		return nil, err
 	}
 	var canonical bytes.Buffer
 	encoder := json.NewEncoder(&canonical)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
+	if err := encoder.Encode(d.Value); err != nil {
 		return nil, fmt.Errorf("canonical body: %w", err)
 	}
 	return canonical.Bytes(), nil
 }
 
-// parse reads one JSON value and nothing after it. Objects become
-// map[string]any, arrays []any, numbers json.Number. The schema, nil for any value,
-// says how many entries its lists may have.
-func parse(raw []byte, schema *openapi3.Schema) (any, *findings, error) {
+// parse reads one JSON value and nothing after it. The schema, nil for any value, says how
+// many entries its lists may have.
+func parse(raw []byte, schema *openapi3.Schema) (*Document, error) {
 	// Bytes that are no UTF-8, and escapes that are half a character, become a
 	// NUL: inside a string it is refused with
 	// the name of its field, anywhere else it is no JSON.
 	if !utf8.Valid(raw) {
-		if len(raw) > MaxBody { // each may become six
-			return nil, nil, fault.New(fault.Malformed, "The body is not UTF-8.")
+		if len(raw) > maxRepaired {
+			return nil, fault.New(fault.Malformed, "The body is not UTF-8.")
 		}
 		raw = bytes.ToValidUTF8(raw, []byte(`\u0000`))
 	}
 	raw = withoutHalves(raw)
 	if !json.Valid(raw) {
-		return nil, nil, notJSON(json.Unmarshal(raw, new(json.RawMessage)))
+		return nil, notJSON(json.Unmarshal(raw, new(json.RawMessage)))
 	}
 	p := &parser{decoder: json.NewDecoder(bytes.NewReader(raw))}
 	p.decoder.UseNumber()
 	value, err := p.value("", 0, schema)
-	return value, &p.found, err
+	return &Document{Value: value, found: p.found}, err
 }
 
 // withoutHalves turns each escape of a surrogate that has no partner into that
@@ -142,8 +163,8 @@ func (p *parser) value(path string, depth int, schema *openapi3.Schema) (any, er
 	if err != nil {
 		return nil, notJSON(err)
 	}
-	if p.values++; p.values > MaxValues {
-		return nil, fault.Invalid(short(path), "It must hold at most %d values, with those in lists and objects.", MaxValues)
+	if p.values++; p.values > maxValues {
+		return nil, fault.Invalid(short(path), "It must hold at most %d values, with those in lists and objects.", maxValues)
 	}
 	switch t := token.(type) {
 	case json.Delim:

@@ -1,4 +1,4 @@
-package api
+package schema_test
 
 import (
 	"bytes"
@@ -8,36 +8,65 @@ import (
 	"testing"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"fleetboard/handlers/api"
+	"fleetboard/handlers/api/schema"
 	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
 )
 
-// bodies are the operations with a body, in a fixed order, and the types that
-// their bodies are read into.
-func bodies() ([]operation, map[string]func() any) {
-	into := map[string]func() any{
-		"createJob": func() any { return new(NewJob) }, "createJobs": func() any { return new(NewJobs) },
-		"patchJob": func() any { return new(JobPatch) }, "registerAgent": func() any { return new(Registration) },
-		"heartbeat": func() any { return new(Heartbeat) }, "claimJobs": func() any { return new(ClaimRequest) },
-		"reportProgress": func() any { return new(ProgressReport) }, "completeJob": func() any { return new(Completion) },
-		"failJob": func() any { return new(Failure) }, "releaseLease": func() any { return new(LeaseRelease) },
-		"previewRoutability": func() any { return new(RoutabilityRequest) }, "blockJob": func() any { return new(ReasonedAction) },
+// body is the description of the body of a call.
+type body struct {
+	call   string
+	schema *openapi3.Schema
+}
+
+// bodies are all of the API by the names of their calls.
+func bodies(t testing.TB) map[string]*openapi3.Schema {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromFile("../openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
 	}
-	var list []operation
-	all, _ := operations()
-	for _, op := range all {
-		if into[op.id] != nil {
-			list = append(list, op)
+	all := map[string]*openapi3.Schema{}
+	for _, item := range doc.Paths.Map() {
+		for _, op := range item.Operations() {
+			if op.RequestBody == nil {
+				continue
+			}
+			if json := op.RequestBody.Value.Content["application/json"]; json != nil {
+				all[op.OperationID] = json.Schema.Value
+			}
 		}
 	}
-	slices.SortFunc(list, func(a, b operation) int { return strings.Compare(a.id, b.id) })
+	return all
+}
+
+// typed are bodies in a fixed order, and the types that they are read into.
+func typed(t testing.TB) ([]body, map[string]func() any) {
+	t.Helper()
+	into := map[string]func() any{
+		"createJob": func() any { return new(api.NewJob) }, "createJobs": func() any { return new(api.NewJobs) },
+		"patchJob": func() any { return new(api.JobPatch) }, "registerAgent": func() any { return new(api.Registration) },
+		"heartbeat": func() any { return new(api.Heartbeat) }, "claimJobs": func() any { return new(api.ClaimRequest) },
+		"reportProgress": func() any { return new(api.ProgressReport) }, "completeJob": func() any { return new(api.Completion) },
+		"failJob": func() any { return new(api.Failure) }, "releaseLease": func() any { return new(api.LeaseRelease) },
+		"previewRoutability": func() any { return new(api.RoutabilityRequest) }, "blockJob": func() any { return new(api.ReasonedAction) },
+	}
+	var list []body
+	for call, described := range bodies(t) {
+		if into[call] != nil {
+			list = append(list, body{call, described})
+		}
+	}
+	slices.SortFunc(list, func(a, b body) int { return strings.Compare(a.call, b.call) })
 	return list, into
 }
 
 func TestDecodeIsCanonical(t *testing.T) {
 	t.Parallel()
-	ops, _ := bodies()
-	schema := ops[slices.IndexFunc(ops, func(op operation) bool { return op.id == "createJob" })].body
+	job := bodies(t)["createJob"]
 	for in, want := range map[string]string{
 		" { \"title\" : \"<a>\" } ":                   `{"title":"<a>"}`,
 		`{"title":"x","body":"\u00e9\u2028"}`:         "{\"body\":\"é\\u2028\",\"title\":\"x\"}",
@@ -46,7 +75,7 @@ func TestDecodeIsCanonical(t *testing.T) {
 		`{"title":"x","input_context":{"n":null}}`:    `{"input_context":{"n":null},"title":"x"}`,
 		`{"title":"x","tags":[],"input_context":{}} `: `{"input_context":{},"tags":[],"title":"x"}`,
 	} {
-		got, err := decode([]byte(in), schema)
+		got, err := schema.Decode([]byte(in), job)
 		if err != nil || string(bytes.TrimSpace(got)) != want {
 			t.Errorf("%s: %s, %v; want %s", in, got, err, want)
 		}
@@ -55,30 +84,28 @@ func TestDecodeIsCanonical(t *testing.T) {
 
 func TestDepthLimit(t *testing.T) {
 	t.Parallel()
-	ops, _ := bodies()
-	schema := ops[slices.IndexFunc(ops, func(op operation) bool { return op.id == "createJob" })].body
+	job := bodies(t)["createJob"]
 	nested := func(levels int) []byte {
 		// The body and input_context are the first two levels.
 		return []byte(`{"title":"x","input_context":` + strings.Repeat(`{"a":`, levels-2) + "{}" + strings.Repeat("}", levels-2) + "}")
 	}
-	if _, err := decode(nested(maxDepth), schema); err != nil {
-		t.Errorf("%d levels: %v", maxDepth, err)
+	if _, err := schema.Decode(nested(schema.MaxDepth), job); err != nil {
+		t.Errorf("%d levels: %v", schema.MaxDepth, err)
 	}
-	if _, err := decode(nested(maxDepth+1), schema); !fault.Is(err, fault.Malformed) {
-		t.Errorf("%d levels: %v", maxDepth+1, err)
+	if _, err := schema.Decode(nested(schema.MaxDepth+1), job); !fault.Is(err, fault.Malformed) {
+		t.Errorf("%d levels: %v", schema.MaxDepth+1, err)
 	}
 }
 
 func TestFindingsAreBounded(t *testing.T) {
 	t.Parallel()
-	ops, _ := bodies()
 	var many strings.Builder
 	for i := range 1000 {
 		many.WriteString(`,"` + strings.Repeat("k", 500+i) + `":1`)
 	}
-	_, err := decode([]byte(`{"title":"x"`+many.String()+`}`), ops[0].body)
+	_, err := schema.Decode([]byte(`{"title":"x"`+many.String()+`}`), bodies(t)["createJob"])
 	refusal := fault.From(err)
-	if refusal.Code != fault.Malformed || len(refusal.Fields) > maxFindings {
+	if refusal.Code != fault.Malformed || len(refusal.Fields) > schema.MaxFindings {
 		t.Fatalf("%s with %d fields", refusal.Code, len(refusal.Fields))
 	}
 	for field := range refusal.Fields {
@@ -101,29 +128,29 @@ func FuzzDecode(f *testing.F) {
 			f.Add(i, []byte(seed))
 		}
 	}
-	ops, into := bodies()
+	calls, into := typed(f)
 	f.Fuzz(func(t *testing.T, which int, raw []byte) {
-		op := ops[((which%len(ops))+len(ops))%len(ops)]
+		of := calls[((which%len(calls))+len(calls))%len(calls)]
 		began := time.Now()
-		canonical, err := decode(raw, op.body)
+		canonical, err := schema.Decode(raw, of.schema)
 		if took := time.Since(began); took > 30*time.Second {
-			t.Errorf("%s: %s for %d bytes", op.id, took, len(raw))
+			t.Errorf("%s: %s for %d bytes", of.call, took, len(raw))
 		}
 		if err != nil {
 			if status := status.OfError(err); status < 400 || status > 499 {
-				t.Fatalf("%s: %d %v", op.id, status, err)
+				t.Fatalf("%s: %d %v", of.call, status, err)
 			}
 			return
 		}
-		if err := json.Unmarshal(canonical, into[op.id]()); err != nil {
-			t.Fatalf("%s: checked, and yet %v: %s", op.id, err, canonical)
+		if err := json.Unmarshal(canonical, into[of.call]()); err != nil {
+			t.Fatalf("%s: checked, and yet %v: %s", of.call, err, canonical)
 		}
 		if bytes.Contains(canonical, []byte(`\u0000`)) && !bytes.Contains(canonical, []byte(`\\u0000`)) {
-			t.Fatalf("%s: a NUL came through: %s", op.id, canonical)
+			t.Fatalf("%s: a NUL came through: %s", of.call, canonical)
 		}
-		again, err := decode(canonical, op.body)
+		again, err := schema.Decode(canonical, of.schema)
 		if err != nil || !bytes.Equal(again, canonical) {
-			t.Fatalf("%s: not canonical: %s and %s, %v", op.id, canonical, again, err)
+			t.Fatalf("%s: not canonical: %s and %s, %v", of.call, canonical, again, err)
 		}
 	})
 }
@@ -132,12 +159,11 @@ func FuzzDecode(f *testing.F) {
 // not grow with what the sender wrote.
 func TestLongNamesCostLittle(t *testing.T) {
 	t.Parallel()
-	ops, _ := bodies()
-	schema := ops[slices.IndexFunc(ops, func(op operation) bool { return op.id == "createJob" })].body
+	job := bodies(t)["createJob"]
 	body := []byte(`{"title":"x","input_context":{"` + strings.Repeat("k", 120<<10) + `":[` + strings.Repeat("1,", 60<<10) + `1]}}`)
 	measured := testing.Benchmark(func(b *testing.B) {
 		for range b.N {
-			if _, err := decode(body, schema); err != nil {
+			if _, err := schema.Decode(body, job); err != nil {
 				b.Fatal(err)
 			}
 		}

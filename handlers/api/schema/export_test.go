@@ -1,0 +1,9 @@
+package schema
+
+// Limits for tests.
+const (
+	MaxDepth     = maxDepth
+	MaxFindings  = maxFindings
+	MaxValues    = maxValues
+	BytesOfValue = bytesOfValue
+)
