@@ -780,19 +780,39 @@ func (q *Queries) InboxThreads(ctx context.Context, db DBTX, arg InboxThreadsPar
 const inboxesDue = `-- name: InboxesDue :many
 SELECT i.inbox::text AS inbox FROM unnest($1::text[]) AS i(inbox)
 WHERE EXISTS (SELECT FROM message_delivery d WHERE d.workspace_id = $2 AND d.inbox = i.inbox AND d.dead_at IS NULL
-    AND d.seq < log_horizon()::text::bigint << 10 AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
+    AND d.seq < $3
+    AND (d.deliveries = 0 AND d.seq >= $4 AND d.not_before IS NULL
+        OR d.not_before <= clock_timestamp() AND d.not_before > $5::timestamptz)
+    AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp()))
+UNION ALL
+SELECT i.inbox::text FROM unnest($6::text[]) AS i(inbox)
+WHERE EXISTS (SELECT FROM message_delivery d WHERE d.workspace_id = $2 AND d.inbox = i.inbox AND d.dead_at IS NULL
+    AND d.seq < $3 AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
     AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())
     AND (d.taken_until IS NULL OR d.taken_until <= clock_timestamp()))
 `
 
 type InboxesDueParams struct {
-	Inboxes     []string
+	Own         []string
 	WorkspaceID uuid.UUID
+	Until       int64
+	SinceSeq    int64
+	SinceTime   time.Time
+	Shared      []string
 }
 
-// Those of the inboxes that have something to hand out now, a dead reader's too.
+// Those of the inboxes that have something to hand out of which no wake-up told those who
+// wait: in a reader's own what was written or put off since the last look, in a shared one
+// whatever nobody has.
 func (q *Queries) InboxesDue(ctx context.Context, db DBTX, arg InboxesDueParams) ([]string, error) {
-	rows, err := db.Query(ctx, inboxesDue, arg.Inboxes, arg.WorkspaceID)
+	rows, err := db.Query(ctx, inboxesDue,
+		arg.Own,
+		arg.WorkspaceID,
+		arg.Until,
+		arg.SinceSeq,
+		arg.SinceTime,
+		arg.Shared,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -842,6 +862,23 @@ func (q *Queries) InboxesFull(ctx context.Context, db DBTX, arg InboxesFullParam
 		return nil, err
 	}
 	return items, nil
+}
+
+const logNow = `-- name: LogNow :one
+SELECT clock_timestamp()::timestamptz AS at, (log_horizon()::text::bigint << 10)::bigint AS seq
+`
+
+type LogNowRow struct {
+	At  time.Time
+	Seq int64
+}
+
+// The time, and the horizon of the log as a position: what stands below is final.
+func (q *Queries) LogNow(ctx context.Context, db DBTX) (LogNowRow, error) {
+	row := db.QueryRow(ctx, logNow)
+	var i LogNowRow
+	err := row.Scan(&i.At, &i.Seq)
+	return i, err
 }
 
 const messageAgents = `-- name: MessageAgents :many
@@ -934,59 +971,6 @@ func (q *Queries) MessageByID(ctx context.Context, db DBTX, arg MessageByIDParam
 	return i, err
 }
 
-const messageDeliver = `-- name: MessageDeliver :exec
-INSERT INTO message_delivery (workspace_id, inbox, seq, product_id, expires_at)
-SELECT $1, t.inbox, t.seq, m.product_id, m.expires_at
-FROM (SELECT unnest($2::text[]) AS inbox, unnest($3::bigint[]) AS seq) t
-JOIN message m ON m.workspace_id = $1 AND m.seq = t.seq
-`
-
-type MessageDeliverParams struct {
-	WorkspaceID uuid.UUID
-	Inboxes     []string
-	Seqs        []int64
-}
-
-// Puts messages into inboxes.
-func (q *Queries) MessageDeliver(ctx context.Context, db DBTX, arg MessageDeliverParams) error {
-	_, err := db.Exec(ctx, messageDeliver, arg.WorkspaceID, arg.Inboxes, arg.Seqs)
-	return err
-}
-
-const messageDigests = `-- name: MessageDigests :many
-SELECT m.id, m.digest FROM message m WHERE m.workspace_id = $1 AND m.id = ANY($2::uuid[])
-`
-
-type MessageDigestsParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-}
-
-type MessageDigestsRow struct {
-	ID     uuid.UUID
-	Digest []byte
-}
-
-func (q *Queries) MessageDigests(ctx context.Context, db DBTX, arg MessageDigestsParams) ([]MessageDigestsRow, error) {
-	rows, err := db.Query(ctx, messageDigests, arg.WorkspaceID, arg.Ids)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []MessageDigestsRow{}
-	for rows.Next() {
-		var i MessageDigestsRow
-		if err := rows.Scan(&i.ID, &i.Digest); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const messageDrop = `-- name: MessageDrop :many
 DELETE FROM message m WHERE m.workspace_id = $1 AND m.seq = ANY(ARRAY(
     SELECT o.seq FROM message o WHERE o.workspace_id = $1 ORDER BY o.seq LIMIT $2)) AND m.at < $3
@@ -1045,53 +1029,6 @@ func (q *Queries) MessageFactories(ctx context.Context, db DBTX, arg MessageFact
 	for rows.Next() {
 		var i MessageFactoriesRow
 		if err := rows.Scan(&i.ID, &i.Name); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const messageInsert = `-- name: MessageInsert :many
-INSERT INTO message (workspace_id, seq, id, type, from_kind, from_id, from_name, to_kind, to_id, to_name, correlation_id, in_reply_to,
-    job_id, product_id, payload, blob, digest, expires_at)
-SELECT $1, (pg_current_xact_id()::text::bigint << 10) | t.n, t.id, t.type, t.from_kind, t.from_id, t.from_name, t.to_kind,
-    t.to_id, t.to_name, t.correlation_id, t.in_reply_to, t.job_id, t.product_id, t.payload, decode(t.blob, 'hex'),
-    decode(t.digest, 'hex'), t.expires_at
-FROM jsonb_to_recordset($2::jsonb) AS t(n bigint, id uuid, type text, from_kind text, from_id uuid, from_name text, to_kind text,
-    to_id uuid, to_name text, correlation_id text, in_reply_to uuid, job_id uuid, product_id uuid, payload jsonb, blob text, digest text,
-    expires_at timestamptz)
-ORDER BY t.id
-ON CONFLICT (workspace_id, id) DO NOTHING
-RETURNING id, seq, at
-`
-
-type MessageInsertParams struct {
-	WorkspaceID uuid.UUID
-	Messages    json.RawMessage
-}
-
-type MessageInsertRow struct {
-	ID  uuid.UUID
-	Seq int64
-	At  time.Time
-}
-
-// Inserts messages that are not there yet, of which no two have the same id or number;
-// gives those that were inserted.
-func (q *Queries) MessageInsert(ctx context.Context, db DBTX, arg MessageInsertParams) ([]MessageInsertRow, error) {
-	rows, err := db.Query(ctx, messageInsert, arg.WorkspaceID, arg.Messages)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []MessageInsertRow{}
-	for rows.Next() {
-		var i MessageInsertRow
-		if err := rows.Scan(&i.ID, &i.Seq, &i.At); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1255,18 +1192,19 @@ func (q *Queries) MessagePersons(ctx context.Context, db DBTX, arg MessagePerson
 	return items, nil
 }
 
-const messageReader = `-- name: MessageReader :one
-SELECT a.factory_id, a.roles, a.boot_id, a.generation, (cardinality(a.products) > 0)::boolean AS limited,
+const messageReaders = `-- name: MessageReaders :many
+SELECT a.id, a.factory_id, a.roles, a.boot_id, a.generation, (cardinality(a.products) > 0)::boolean AS limited,
     ARRAY(SELECT p.id FROM product p WHERE p.workspace_id = a.workspace_id AND p.name = ANY(a.products))::uuid[] AS products
-FROM agent a WHERE a.workspace_id = $1 AND a.id = $2
+FROM agent a WHERE a.workspace_id = $1 AND a.id = ANY($2::uuid[])
 `
 
-type MessageReaderParams struct {
+type MessageReadersParams struct {
 	WorkspaceID uuid.UUID
-	AgentID     uuid.UUID
+	Ids         []uuid.UUID
 }
 
-type MessageReaderRow struct {
+type MessageReadersRow struct {
+	ID         uuid.UUID
 	FactoryID  uuid.UUID
 	Roles      []string
 	BootID     string
@@ -1275,19 +1213,33 @@ type MessageReaderRow struct {
 	Products   []uuid.UUID
 }
 
-// What an agent may read: the messages of its roles, and those about these products.
-func (q *Queries) MessageReader(ctx context.Context, db DBTX, arg MessageReaderParams) (MessageReaderRow, error) {
-	row := db.QueryRow(ctx, messageReader, arg.WorkspaceID, arg.AgentID)
-	var i MessageReaderRow
-	err := row.Scan(
-		&i.FactoryID,
-		&i.Roles,
-		&i.BootID,
-		&i.Generation,
-		&i.Limited,
-		&i.Products,
-	)
-	return i, err
+// What agents may read: the messages of their roles, and those about these products.
+func (q *Queries) MessageReaders(ctx context.Context, db DBTX, arg MessageReadersParams) ([]MessageReadersRow, error) {
+	rows, err := db.Query(ctx, messageReaders, arg.WorkspaceID, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []MessageReadersRow{}
+	for rows.Next() {
+		var i MessageReadersRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.FactoryID,
+			&i.Roles,
+			&i.BootID,
+			&i.Generation,
+			&i.Limited,
+			&i.Products,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const messageSearch = `-- name: MessageSearch :many
@@ -1534,8 +1486,71 @@ func (q *Queries) MessageThreads(ctx context.Context, db DBTX, arg MessageThread
 	return items, nil
 }
 
+const messageWrite = `-- name: MessageWrite :many
+WITH written AS (
+INSERT INTO message (workspace_id, seq, id, type, from_kind, from_id, from_name, to_kind, to_id, to_name, correlation_id, in_reply_to,
+    job_id, product_id, payload, blob, digest, expires_at)
+SELECT $1, (pg_current_xact_id()::text::bigint << 10) | t.n, t.id, t.type, t.from_kind, t.from_id, t.from_name, t.to_kind,
+    t.to_id, t.to_name, t.correlation_id, t.in_reply_to, t.job_id, t.product_id, t.payload, decode(t.blob, 'hex'),
+    decode(t.digest, 'hex'), t.expires_at
+FROM jsonb_to_recordset($2::jsonb) AS t(n bigint, id uuid, type text, from_kind text, from_id uuid, from_name text, to_kind text,
+    to_id uuid, to_name text, correlation_id text, in_reply_to uuid, job_id uuid, product_id uuid, payload jsonb, blob text, digest text,
+    expires_at timestamptz)
+ORDER BY t.id
+ON CONFLICT (workspace_id, id) DO NOTHING
+RETURNING id, seq, at, product_id, expires_at
+), delivered AS (
+INSERT INTO message_delivery (workspace_id, inbox, seq, product_id, expires_at)
+SELECT $1, d.inbox, w.seq, w.product_id, w.expires_at
+FROM (SELECT unnest($3::text[]) AS inbox, unnest($4::uuid[]) AS id) d JOIN written w ON w.id = d.id
+)
+SELECT w.id, w.seq, w.at FROM written w
+`
+
+type MessageWriteParams struct {
+	WorkspaceID uuid.UUID
+	Messages    json.RawMessage
+	Inboxes     []string
+	Ids         []uuid.UUID
+}
+
+type MessageWriteRow struct {
+	ID  uuid.UUID
+	Seq int64
+	At  time.Time
+}
+
+// Inserts messages that are not there yet, of which no two have the same id or number, and
+// puts them into inboxes; gives those that were inserted.
+func (q *Queries) MessageWrite(ctx context.Context, db DBTX, arg MessageWriteParams) ([]MessageWriteRow, error) {
+	rows, err := db.Query(ctx, messageWrite,
+		arg.WorkspaceID,
+		arg.Messages,
+		arg.Inboxes,
+		arg.Ids,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []MessageWriteRow{}
+	for rows.Next() {
+		var i MessageWriteRow
+		if err := rows.Scan(&i.ID, &i.Seq, &i.At); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const messagesByIDs = `-- name: MessagesByIDs :many
-SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at FROM message m WHERE m.workspace_id = $1 AND m.id = ANY($2::uuid[])
+SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, j.key AS job_key FROM message m
+LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+WHERE m.workspace_id = $1 AND m.id = ANY($2::uuid[])
 `
 
 type MessagesByIDsParams struct {
@@ -1545,6 +1560,7 @@ type MessagesByIDsParams struct {
 
 type MessagesByIDsRow struct {
 	Message Message
+	JobKey  *string
 }
 
 func (q *Queries) MessagesByIDs(ctx context.Context, db DBTX, arg MessagesByIDsParams) ([]MessagesByIDsRow, error) {
@@ -1576,6 +1592,7 @@ func (q *Queries) MessagesByIDs(ctx context.Context, db DBTX, arg MessagesByIDsP
 			&i.Message.Digest,
 			&i.Message.At,
 			&i.Message.ExpiresAt,
+			&i.JobKey,
 		); err != nil {
 			return nil, err
 		}

@@ -23,11 +23,11 @@ WHERE j.workspace_id = @workspace_id AND (j.key = ANY(@keys::text[]) OR j.id = A
 -- The threads of messages that are answered.
 SELECT m.id, m.correlation_id FROM message m WHERE m.workspace_id = @workspace_id AND m.id = ANY(@ids::uuid[]);
 
--- name: MessageReader :one
--- What an agent may read: the messages of its roles, and those about these products.
-SELECT a.factory_id, a.roles, a.boot_id, a.generation, (cardinality(a.products) > 0)::boolean AS limited,
+-- name: MessageReaders :many
+-- What agents may read: the messages of their roles, and those about these products.
+SELECT a.id, a.factory_id, a.roles, a.boot_id, a.generation, (cardinality(a.products) > 0)::boolean AS limited,
     ARRAY(SELECT p.id FROM product p WHERE p.workspace_id = a.workspace_id AND p.name = ANY(a.products))::uuid[] AS products
-FROM agent a WHERE a.workspace_id = @workspace_id AND a.id = @agent_id;
+FROM agent a WHERE a.workspace_id = @workspace_id AND a.id = ANY(@ids::uuid[]);
 
 -- name: InboxesFull :many
 -- Those of the inboxes that hold as much as one may.
@@ -35,9 +35,10 @@ SELECT i.inbox::text AS inbox FROM unnest(@inboxes::text[]) AS i(inbox)
 WHERE EXISTS (SELECT FROM message_delivery d WHERE d.workspace_id = @workspace_id AND d.inbox = i.inbox
     ORDER BY d.seq OFFSET @most LIMIT 1);
 
--- name: MessageInsert :many
--- Inserts messages that are not there yet, of which no two have the same id or number;
--- gives those that were inserted.
+-- name: MessageWrite :many
+-- Inserts messages that are not there yet, of which no two have the same id or number, and
+-- puts them into inboxes; gives those that were inserted.
+WITH written AS (
 INSERT INTO message (workspace_id, seq, id, type, from_kind, from_id, from_name, to_kind, to_id, to_name, correlation_id, in_reply_to,
     job_id, product_id, payload, blob, digest, expires_at)
 SELECT @workspace_id, (pg_current_xact_id()::text::bigint << 10) | t.n, t.id, t.type, t.from_kind, t.from_id, t.from_name, t.to_kind,
@@ -48,17 +49,13 @@ FROM jsonb_to_recordset(@messages::jsonb) AS t(n bigint, id uuid, type text, fro
     expires_at timestamptz)
 ORDER BY t.id
 ON CONFLICT (workspace_id, id) DO NOTHING
-RETURNING id, seq, at;
-
--- name: MessageDeliver :exec
--- Puts messages into inboxes.
+RETURNING id, seq, at, product_id, expires_at
+), delivered AS (
 INSERT INTO message_delivery (workspace_id, inbox, seq, product_id, expires_at)
-SELECT @workspace_id, t.inbox, t.seq, m.product_id, m.expires_at
-FROM (SELECT unnest(@inboxes::text[]) AS inbox, unnest(@seqs::bigint[]) AS seq) t
-JOIN message m ON m.workspace_id = @workspace_id AND m.seq = t.seq;
-
--- name: MessageDigests :many
-SELECT m.id, m.digest FROM message m WHERE m.workspace_id = @workspace_id AND m.id = ANY(@ids::uuid[]);
+SELECT @workspace_id, d.inbox, w.seq, w.product_id, w.expires_at
+FROM (SELECT unnest(@inboxes::text[]) AS inbox, unnest(@ids::uuid[]) AS id) d JOIN written w ON w.id = d.id
+)
+SELECT w.id, w.seq, w.at FROM written w;
 
 -- name: DeliveryTake :many
 -- Hands out what a reader's inboxes hold after a place, the oldest first, up to the
@@ -143,11 +140,24 @@ ORDER BY t.seq;
 SELECT EXISTS (SELECT FROM unnest(@inboxes::text[]) AS i(inbox) JOIN message_delivery d
     ON d.workspace_id = @workspace_id AND d.inbox = i.inbox AND d.seq > @after AND d.seq >= log_horizon()::text::bigint << 10)::boolean AS held_back;
 
+-- name: LogNow :one
+-- The time, and the horizon of the log as a position: what stands below is final.
+SELECT clock_timestamp()::timestamptz AS at, (log_horizon()::text::bigint << 10)::bigint AS seq;
+
 -- name: InboxesDue :many
--- Those of the inboxes that have something to hand out now, a dead reader's too.
-SELECT i.inbox::text AS inbox FROM unnest(@inboxes::text[]) AS i(inbox)
+-- Those of the inboxes that have something to hand out of which no wake-up told those who
+-- wait: in a reader's own what was written or put off since the last look, in a shared one
+-- whatever nobody has.
+SELECT i.inbox::text AS inbox FROM unnest(@own::text[]) AS i(inbox)
 WHERE EXISTS (SELECT FROM message_delivery d WHERE d.workspace_id = @workspace_id AND d.inbox = i.inbox AND d.dead_at IS NULL
-    AND d.seq < log_horizon()::text::bigint << 10 AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
+    AND d.seq < @until
+    AND (d.deliveries = 0 AND d.seq >= @since_seq AND d.not_before IS NULL
+        OR d.not_before <= clock_timestamp() AND d.not_before > @since_time::timestamptz)
+    AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp()))
+UNION ALL
+SELECT i.inbox::text FROM unnest(@shared::text[]) AS i(inbox)
+WHERE EXISTS (SELECT FROM message_delivery d WHERE d.workspace_id = @workspace_id AND d.inbox = i.inbox AND d.dead_at IS NULL
+    AND d.seq < @until AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
     AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())
     AND (d.taken_until IS NULL OR d.taken_until <= clock_timestamp()));
 
@@ -324,4 +334,6 @@ WHERE d.workspace_id = @workspace_id AND d.inbox = @inbox AND d.seq <= @seq AND 
     AND m.workspace_id = d.workspace_id AND m.seq = d.seq AND m.correlation_id = @correlation_id;
 
 -- name: MessagesByIDs :many
-SELECT sqlc.embed(m) FROM message m WHERE m.workspace_id = @workspace_id AND m.id = ANY(@ids::uuid[]);
+SELECT sqlc.embed(m), j.key AS job_key FROM message m
+LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+WHERE m.workspace_id = @workspace_id AND m.id = ANY(@ids::uuid[]);

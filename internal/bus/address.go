@@ -38,6 +38,11 @@ func inboxOf(a Address) string {
 	return string(a.Kind) + ":" + a.ID.String()
 }
 
+// isShared reports whether several readers share an inbox.
+func isShared(inbox string) bool {
+	return strings.HasPrefix(inbox, string(ToRole)+":") || strings.HasPrefix(inbox, string(ToFactory)+":")
+}
+
 // lane is an inbox as those who wait for it name it.
 func lane(inbox string) int64 {
 	h := fnv.New64a()

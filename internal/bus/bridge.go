@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"fleetboard/db"
+	"fleetboard/internal/batch"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/redact"
@@ -89,16 +91,17 @@ func (s *Service) Bridge(ctx context.Context) (total int, err error) {
 // bridgeWorkspace works the log of a workspace off, page by page.
 func (s *Service) bridgeWorkspace(ctx context.Context, workspace ids.ID) (total int, err error) {
 	for more := true; more && ctx.Err() == nil; {
-		p := &publishing{ctx: ctx, s: s, who: tenancy.System(workspace, "fleetboard"), drop: true}
+		p := &publishing{ctx: ctx, s: s, workspace: workspace}
 		err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-			more, err = p.bridge(tx)
+			p.tx = tx
+			more, err = p.bridge()
 			return err
 		})
 		if err != nil {
 			return total, err
 		}
-		total += len(p.sent)
-		if len(p.sent) > 0 {
+		total += p.written
+		if p.written > 0 {
 			s.tell(workspace, p.inboxes)
 		}
 	}
@@ -106,30 +109,31 @@ func (s *Service) bridgeWorkspace(ctx context.Context, workspace ids.ID) (total 
 }
 
 // bridge makes messages of one page of events; more is false at the log's end.
-func (p *publishing) bridge(tx db.Tx) (more bool, err error) {
-	workspace := p.who.Workspace
-	after, err := lockBridgeTx(p.ctx, tx, workspace)
+func (p *publishing) bridge() (more bool, err error) {
+	after, err := lockBridgeTx(p.ctx, p.tx, p.workspace)
 	if err != nil {
 		return false, err
 	}
-	events, err := eventlog.TailTx(p.ctx, tx, workspace, after, bridgePage)
+	events, err := eventlog.TailTx(p.ctx, p.tx, p.workspace, after, bridgePage)
 	if err != nil || len(events) == 0 {
 		return false, err
 	}
-	if p.list, err = told(p.ctx, tx, workspace, events); err != nil {
+	list, err := told(p.ctx, p.tx, p.workspace, events)
+	if err != nil {
 		return false, err
 	}
-	if len(p.list) > 0 {
-		lives, err := roleLivesTx(p.ctx, tx, workspace, tenancy.AgentOrchestrator)
+	if len(list) > 0 {
+		lives, err := roleLivesTx(p.ctx, p.tx, p.workspace, tenancy.AgentOrchestrator)
 		if err != nil {
 			return false, err
 		}
-		p.silent = map[Kind]bool{ToRole: !lives}
-		if err := p.run(tx); err != nil {
+		call := batch.NewItem[sending, []Sent](p.ctx, sending{who: tenancy.System(p.workspace, "fleetboard"), list: list, drop: true,
+			silent: map[Kind]bool{ToRole: !lives}})
+		if err := cmp.Or(p.run(call), call.Err); err != nil {
 			return false, err
 		}
 	}
-	return len(events) == bridgePage, saveBridgeTx(p.ctx, tx, workspace, events[len(events)-1].Cursor)
+	return len(events) == bridgePage, saveBridgeTx(p.ctx, p.tx, p.workspace, events[len(events)-1].Cursor)
 }
 
 // messageTypes are the events that are told, and as what.

@@ -115,8 +115,16 @@ func (s *Service) MayReadAnyTx(ctx context.Context, tx db.Tx, who tenancy.Princi
 	if err != nil {
 		return false, err
 	}
-	messages, err := byIDsTx(ctx, tx, who.Workspace, list)
-	return len(r.readable(messages)) > 0, err
+	known, err := knownTx(ctx, tx, who.Workspace, list)
+	if err != nil {
+		return false, err
+	}
+	for _, m := range known {
+		if len(r.readable([]Message{m.Message})) > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // readable leaves of messages those that an agent may read.
@@ -146,13 +154,5 @@ func (r reader) isFor(to Address) bool {
 }
 
 func (r reader) inScope(m Message) bool {
-	if !r.limited || m.productID == ids.Nil {
-		return true
-	}
-	for _, p := range r.products {
-		if p == m.productID {
-			return true
-		}
-	}
-	return false
+	return !r.limited || m.productID == ids.Nil || slices.Contains(r.products, m.productID)
 }

@@ -1,19 +1,20 @@
 package bus
 
 import (
-	"context"
 	"slices"
 	"strings"
 
 	"fleetboard/db"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs/secrets"
 	"fleetboard/internal/tenancy"
 )
 
 // directory is what has to be known to address messages.
 type directory struct {
-	reader    readerRow // the agent that sends
+	readers   map[ids.ID]readerRow // the agents that send
+	known     map[ids.ID]knownMessage
 	agents    map[string]agentRow
 	live      []agentRow
 	factories map[string]ids.ID
@@ -39,15 +40,28 @@ type jobRow struct {
 	key, product  string
 }
 
-// wanted is what of a directory a list of messages needs.
+// knownMessage is one that was sent before.
+type knownMessage struct {
+	Message
+
+	digest string
+}
+
+// wanted is what of a directory some messages need.
 type wanted struct {
 	agents, factories, emails, jobKeys []string
-	people, jobs, replies              []ids.ID
+	senders, people, jobs, replies     []ids.ID
+	named                              []ids.ID
 	everybody                          bool
 }
 
-func wantedBy(list []Draft) (w wanted) {
-	for _, n := range list {
+// add adds what a call needs.
+func (w *wanted) add(call sending) {
+	if call.who.Kind == tenancy.KindAgent && !slices.Contains(w.senders, call.who.Agent) {
+		w.senders = append(w.senders, call.who.Agent)
+	}
+	w.named = append(w.named, call.named...)
+	for _, n := range call.list {
 		switch n.To.Kind {
 		case ToAgent:
 			w.agents = append(w.agents, n.To.Name)
@@ -73,32 +87,44 @@ func wantedBy(list []Draft) (w wanted) {
 			w.replies = append(w.replies, n.InReplyTo)
 		}
 	}
-	return w
 }
 
-// lookUp reads, in one round trip, what messages need to be addressed, and runs one step
-// more.
-func lookUp(ctx context.Context, tx db.Tx, who tenancy.Principal, list []Draft, also func(db.Tx) error) (directory, error) {
+// lookUp reads, in one round trip, what the messages of the calls need to be addressed.
+func (p *publishing) lookUp() (directory, secrets.Held, error) {
 	d := directory{agents: map[string]agentRow{}, factories: map[string]ids.ID{}, people: map[string]personRow{}, jobs: map[string]jobRow{},
 		threads: map[ids.ID]string{}, products: map[string][]string{}}
-	w := wantedBy(list)
-	steps := []func(db.Tx) error{also}
+	var w wanted
+	for _, c := range p.calls {
+		w.add(c.Req)
+	}
+	var held secrets.Held
+	var steps []func(db.Tx) error
 	add := func(needed bool, step func(db.Tx) error) {
 		if needed {
 			steps = append(steps, step)
 		}
 	}
-	add(who.Kind == tenancy.KindAgent, func(tx db.Tx) (err error) {
-		d.reader, err = readerTx(ctx, tx, who.Workspace, who.Agent)
+	add(len(w.senders) > 0, func(tx db.Tx) (err error) {
+		held, err = p.s.secrets.HeldTx(p.ctx, tx, p.workspace, secrets.Holders{Agents: w.senders})
 		return err
 	})
-	add(len(w.agents) > 0 || w.everybody, func(tx db.Tx) error { return d.readAgents(ctx, tx, who.Workspace, w) })
-	add(len(w.factories) > 0, func(tx db.Tx) error { return d.readFactories(ctx, tx, who.Workspace, w) })
-	add(len(w.emails)+len(w.people) > 0, func(tx db.Tx) error { return d.readPeople(ctx, tx, who.Workspace, w) })
-	add(len(w.jobs)+len(w.jobKeys) > 0, func(tx db.Tx) error { return d.readJobs(ctx, tx, who.Workspace, w) })
-	add(len(w.replies) > 0, func(tx db.Tx) error { return d.readThreads(ctx, tx, who.Workspace, w) })
-	err := tx.Pipeline(ctx, steps...)
-	return d, err
+	add(len(w.senders) > 0, func(tx db.Tx) (err error) {
+		d.readers, err = readersTx(p.ctx, tx, p.workspace, w.senders)
+		return err
+	})
+	add(len(w.named) > 0, func(tx db.Tx) (err error) {
+		d.known, err = knownTx(p.ctx, tx, p.workspace, w.named)
+		return err
+	})
+	add(len(w.agents) > 0 || w.everybody, func(tx db.Tx) error { return d.readAgents(p.ctx, tx, p.workspace, w) })
+	add(len(w.factories) > 0, func(tx db.Tx) error { return d.readFactories(p.ctx, tx, p.workspace, w) })
+	add(len(w.emails)+len(w.people) > 0, func(tx db.Tx) error { return d.readPeople(p.ctx, tx, p.workspace, w) })
+	add(len(w.jobs)+len(w.jobKeys) > 0, func(tx db.Tx) error { return d.readJobs(p.ctx, tx, p.workspace, w) })
+	add(len(w.replies) > 0, func(tx db.Tx) error { return d.readThreads(p.ctx, tx, p.workspace, w) })
+	if len(steps) == 0 {
+		return d, nil, nil
+	}
+	return d, held, p.tx.Pipeline(p.ctx, steps...)
 }
 
 // resolve finds whom an address names, and the inboxes that its messages go to.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"time"
 
@@ -50,6 +51,8 @@ const (
 	MaxDeliveries = 5
 	// MaxInbox is how many messages an inbox holds.
 	MaxInbox = 10_000
+	// seqBits is how many bits of a position number the messages of one transaction.
+	seqBits = 10
 )
 
 // Draft is a message to send. To has the name of its addressee; of a person that is the
@@ -116,10 +119,10 @@ func isSHA256(s string) bool {
 }
 
 // digest tells a repeat of the message from another one with its id.
-func (n Draft) digest() [sha256.Size]byte {
+func (n Draft) digest() string {
 	said, err := json.Marshal([]any{n.Type, n.To.Kind, n.To.Name, n.CorrelationID, n.InReplyTo, n.Job, n.Payload, n.Blob, n.ExpiresAt})
 	if err != nil {
 		said = nil // Payload was checked to be JSON
 	}
-	return sha256.Sum256(said)
+	return fmt.Sprintf("%x", sha256.Sum256(said))
 }

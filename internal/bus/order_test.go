@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/db/dbfactory"
 	"fleetboard/e2e/dispatchtest"
+	"fleetboard/internal/batch"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
@@ -58,6 +60,12 @@ func newStorm(t *testing.T) *storm {
 	return s
 }
 
+// sendingIn is a call that is written in a transaction of the test.
+func sendingIn(s *Service, w *dispatchtest.World, who tenancy.Principal, list ...Draft) (*publishing, *sendItem) {
+	call := batch.NewItem[sending, []Sent](w.Ctx, sending{who: who, list: list})
+	return &publishing{ctx: w.Ctx, s: s, workspace: w.Workspace}, call
+}
+
 func (s *storm) fault(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,10 +82,11 @@ func (s *storm) publish(sender string, to []Address) {
 			list = append(list, Draft{ID: ids.New(), Type: "custom.storm", To: a, CorrelationID: sender,
 				Payload: fmt.Appendf(nil, `{"n":%d}`, n)})
 		}
-		p := &publishing{ctx: s.t.Context(), s: s.bus, who: tenancy.System(s.w.Workspace, sender), list: list}
+		p, call := sendingIn(s.bus, s.w, tenancy.System(s.w.Workspace, sender), list...)
 		broken := fmt.Errorf("broken off")
 		err := s.w.DB.InWorkspace(s.t.Context(), s.w.Workspace, func(tx db.Tx) error {
-			if err := p.run(tx); err != nil {
+			p.tx = tx
+			if err := cmp.Or(p.run(call), call.Err); err != nil {
 				return err
 			}
 			<-time.After(time.Duration(rnd.IntN(40)) * time.Millisecond) // holds the transaction open
@@ -200,10 +209,10 @@ func lateCommit(t *testing.T, w *dispatchtest.World, want int) (before, after []
 	t.Cleanup(s.Close)
 	ada := w.Agent("ada")
 	send := func(text string, meanwhile func()) {
-		p := &publishing{ctx: w.Ctx, s: s, who: w.Owner,
-			list: []Draft{{ID: ids.New(), Type: "custom." + text, To: Address{Kind: ToAgent, Name: "ada"}}}}
+		p, call := sendingIn(s, w, w.Owner, Draft{ID: ids.New(), Type: "custom." + text, To: Address{Kind: ToAgent, Name: "ada"}})
 		err := w.DB.InWorkspace(w.Ctx, w.Workspace, func(tx db.Tx) error {
-			err := p.run(tx)
+			p.tx = tx
+			err := cmp.Or(p.run(call), call.Err)
 			meanwhile()
 			return err
 		})

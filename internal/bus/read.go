@@ -63,7 +63,7 @@ func (s *Service) Read(ctx context.Context, who tenancy.Principal, in Query) (In
 	end, pause := time.Now().Add(in.Wait), firstLook
 	var leave func()
 	for {
-		r, got, heldBack, version, err := s.readOnce(ctx, who, in)
+		r, got, heldBack, version, err := s.readShared(ctx, who, in)
 		if err != nil || len(got) > 0 {
 			return inboxOfMessages(got, in.After), err
 		}
@@ -112,6 +112,18 @@ func mayRead(who tenancy.Principal) error {
 	return nil
 }
 
+// readShared reads once, within the workspace's share.
+func (s *Service) readShared(ctx context.Context, who tenancy.Principal, in Query) (r reader, got []Message, heldBack bool, version uint64,
+	err error,
+) {
+	leave, err := s.reads.enter(ctx, who.Workspace)
+	if err != nil {
+		return r, nil, false, 0, err
+	}
+	defer leave()
+	return s.readOnce(ctx, who, in)
+}
+
 // readOnce reads once. version is that of the inboxes before they were looked at; heldBack
 // says that there is something which a transaction that still runs keeps back.
 func (s *Service) readOnce(ctx context.Context, who tenancy.Principal, in Query) (r reader, got []Message, heldBack bool, version uint64,
@@ -122,11 +134,20 @@ func (s *Service) readOnce(ctx context.Context, who tenancy.Principal, in Query)
 			return err
 		}
 		version = s.waiters.Version(who.Workspace, lanesOf(r.inboxes()))
-		if got, err = s.takeTx(ctx, tx, who.Workspace, r, in); err != nil || len(got) > 0 {
-			return err
+		for onlyDead := true; onlyDead; {
+			// What is held back is asked first: it may come free before the inboxes are
+			// read, and what is written in between is told of.
+			if err := tx.Pipeline(ctx, func(tx db.Tx) (err error) {
+				heldBack, err = heldBackTx(ctx, tx, who.Workspace, r.inboxes(), in.After)
+				return err
+			}, func(tx db.Tx) (err error) {
+				got, onlyDead, err = s.takeTx(ctx, tx, who.Workspace, r, in)
+				return err
+			}); err != nil {
+				return err
+			}
 		}
-		heldBack, err = heldBackTx(ctx, tx, who.Workspace, r.inboxes(), in.After)
-		return err
+		return nil
 	})
 	return r, got, heldBack, version, err
 }
@@ -136,12 +157,13 @@ func (s *Service) readerOf(ctx context.Context, tx db.Tx, who tenancy.Principal)
 	if who.Kind == tenancy.KindPerson {
 		return reader{id: who.Account, direct: inboxOf(Address{Kind: ToPerson, ID: who.Account})}, nil
 	}
-	row, err := readerTx(ctx, tx, who.Workspace, who.Agent)
+	rows, err := readersTx(ctx, tx, who.Workspace, []ids.ID{who.Agent})
 	if err != nil {
 		return reader{}, err
 	}
-	if row.boot != who.Boot || row.generation > who.Generation {
-		return reader{}, fault.New(fault.Superseded, "%s was started again elsewhere; this boot has no inbox any more.", who.Name)
+	row := rows[who.Agent]
+	if err := row.answersTo(who); err != nil {
+		return reader{}, err
 	}
 	r := reader{id: who.Agent, direct: inboxOf(Address{Kind: ToAgent, ID: who.Agent}), roles: row.roles, limited: row.limited,
 		products: row.products, factory: row.factory, shared: []string{inboxOf(Address{Kind: ToFactory, ID: row.factory})}}
@@ -149,4 +171,15 @@ func (s *Service) readerOf(ctx context.Context, tx db.Tx, who tenancy.Principal)
 		r.shared = append(r.shared, inboxOf(Address{Kind: ToRole, Name: role}))
 	}
 	return r, nil
+}
+
+// answersTo refuses an agent that is not registered as this one any more.
+func (r readerRow) answersTo(who tenancy.Principal) error {
+	switch {
+	case r.boot == "":
+		return fault.New(fault.Superseded, "This agent is no longer registered. Register it again.")
+	case r.boot != who.Boot || r.generation > who.Generation:
+		return fault.New(fault.Superseded, "%s was started again elsewhere; this boot sends and reads no messages any more.", who.Name)
+	}
+	return nil
 }

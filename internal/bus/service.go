@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fleetboard/db"
+	"fleetboard/internal/batch"
 	"fleetboard/internal/blobs"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs/secrets"
@@ -43,6 +44,10 @@ type Service struct {
 	cancel  func()
 	// hold is how long one reader of a shared inbox has a message before another may.
 	hold time.Duration
+	// sends are the short calls that send, written together; longLists and reads bound how
+	// many transactions of other calls a workspace has at once.
+	sends            *batch.Queue[sending, []Sent]
+	longLists, reads *share
 
 	mu      sync.Mutex
 	waiting map[ids.ID]map[string]int // how many wait for an inbox, by workspace
@@ -56,6 +61,8 @@ const handed = 2 * time.Minute
 // wait.
 func NewService(d *db.DB, wake Notifier, values Secrets) *Service {
 	s := &Service{db: d, wake: wake, secrets: values, waiters: waitlist.New(), hold: handed, waiting: map[ids.ID]map[string]int{}}
+	s.sends = batch.New(d, batch.Handler[sending, []Sent]{Exec: s.execSends})
+	s.longLists, s.reads = newShare(maxLongLists), newShare(maxReads)
 	s.waiters.Watch = s.watch
 	inboxes := wake.Subscribe(topicPrefix, s.heard)
 	events := wake.Subscribe("event:", s.bridge.heard)

@@ -71,10 +71,23 @@ func messageFrom(m dbsqlc.Message, key *string) Message {
 	return out
 }
 
-func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows json.RawMessage) (map[ids.ID]place, error) {
-	list, err := q.MessageInsert(ctx, tx, dbsqlc.MessageInsertParams{WorkspaceID: workspace, Messages: rows})
+// deliveries are messages and the inboxes that they go to, pair by pair.
+type deliveries struct {
+	inboxes []string
+	ids     []ids.ID
+}
+
+func (d *deliveries) add(inbox string, r row) {
+	d.inboxes, d.ids = append(d.inboxes, inbox), append(d.ids, r.ID)
+}
+
+// writeTx inserts messages that are not there yet, puts them into inboxes, and gives where
+// they stand.
+func writeTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows json.RawMessage, d deliveries) (map[ids.ID]place, error) {
+	list, err := q.MessageWrite(ctx, tx, dbsqlc.MessageWriteParams{WorkspaceID: workspace, Messages: rows, Inboxes: orEmpty(d.inboxes),
+		Ids: orEmpty(d.ids)})
 	if err != nil {
-		return nil, fmt.Errorf("insert messages: %w", err)
+		return nil, fmt.Errorf("write messages: %w", err)
 	}
 	places := make(map[ids.ID]place, len(list))
 	for _, r := range list {
@@ -83,27 +96,17 @@ func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows json.RawMess
 	return places, nil
 }
 
-func deliverTx(ctx context.Context, tx db.Tx, workspace ids.ID, inboxes []string, seqs []int64) error {
-	if len(inboxes) == 0 {
-		return nil
-	}
-	err := q.MessageDeliver(ctx, tx, dbsqlc.MessageDeliverParams{WorkspaceID: workspace, Inboxes: inboxes, Seqs: seqs})
+// knownTx reads those of the messages that are there.
+func knownTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (map[ids.ID]knownMessage, error) {
+	rows, err := q.MessagesByIDs(ctx, tx, dbsqlc.MessagesByIDsParams{WorkspaceID: workspace, Ids: list})
 	if err != nil {
-		return fmt.Errorf("deliver messages: %w", err)
+		return nil, fmt.Errorf("read messages: %w", err)
 	}
-	return nil
-}
-
-func digestsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (map[ids.ID]string, error) {
-	rows, err := q.MessageDigests(ctx, tx, dbsqlc.MessageDigestsParams{WorkspaceID: workspace, Ids: list})
-	if err != nil {
-		return nil, fmt.Errorf("digests of messages: %w", err)
-	}
-	digests := make(map[ids.ID]string, len(rows))
+	known := make(map[ids.ID]knownMessage, len(rows))
 	for _, r := range rows {
-		digests[r.ID] = hex.EncodeToString(r.Digest)
+		known[r.Message.ID] = knownMessage{messageFrom(r.Message, r.JobKey), hex.EncodeToString(r.Message.Digest)}
 	}
-	return digests, nil
+	return known, nil
 }
 
 func fullInboxes(ctx context.Context, tx db.Tx, workspace ids.ID, inboxes []string) ([]string, error) {

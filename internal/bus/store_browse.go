@@ -54,18 +54,6 @@ func searchTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted string, f 
 	return list, nil
 }
 
-func byIDsTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted []ids.ID) ([]Message, error) {
-	rows, err := q.MessagesByIDs(ctx, tx, dbsqlc.MessagesByIDsParams{WorkspaceID: workspace, Ids: wanted})
-	if err != nil {
-		return nil, fmt.Errorf("read messages: %w", err)
-	}
-	list := make([]Message, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, messageFrom(r.Message, nil))
-	}
-	return list, nil
-}
-
 func deadLettersTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64, limit int) ([]DeadLetter, error) {
 	rows, err := q.DeadLetters(ctx, tx, dbsqlc.DeadLettersParams{WorkspaceID: workspace, Before: before,
 		MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller

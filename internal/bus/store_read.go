@@ -2,12 +2,9 @@ package bus
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
@@ -25,30 +22,33 @@ type readerRow struct {
 	factory    ids.ID
 }
 
-func readerTx(ctx context.Context, tx db.Tx, workspace, agent ids.ID) (readerRow, error) {
-	r, err := q.MessageReader(ctx, tx, dbsqlc.MessageReaderParams{WorkspaceID: workspace, AgentID: agent})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return readerRow{}, fault.New(fault.Superseded, "This agent is no longer registered. Register it again.")
-	}
+// readersTx reads agents.
+func readersTx(ctx context.Context, tx db.Tx, workspace ids.ID, agents []ids.ID) (map[ids.ID]readerRow, error) {
+	rows, err := q.MessageReaders(ctx, tx, dbsqlc.MessageReadersParams{WorkspaceID: workspace, Ids: agents})
 	if err != nil {
-		return readerRow{}, fmt.Errorf("read the reader: %w", err)
+		return nil, fmt.Errorf("read agents: %w", err)
 	}
-	return readerRow{boot: r.BootID, generation: r.Generation, roles: r.Roles, limited: r.Limited, products: r.Products,
-		factory: r.FactoryID}, nil
+	readers := make(map[ids.ID]readerRow, len(rows))
+	for _, r := range rows {
+		readers[r.ID] = readerRow{boot: r.BootID, generation: r.Generation, roles: r.Roles, limited: r.Limited, products: r.Products,
+			factory: r.FactoryID}
+	}
+	return readers, nil
 }
 
-// takeTx reads the inboxes of a reader.
-func (s *Service) takeTx(ctx context.Context, tx db.Tx, workspace ids.ID, r reader, in Query) ([]Message, error) {
+// takeTx reads the inboxes of a reader. onlyDead says that what was there is among the dead
+// letters now, and there may be more.
+func (s *Service) takeTx(ctx context.Context, tx db.Tx, workspace ids.ID, r reader, in Query) (list []Message, onlyDead bool, err error) {
 	if in.Peek {
-		return peekTx(ctx, tx, workspace, r, in)
+		list, err = peekTx(ctx, tx, workspace, r, in)
+		return list, false, err
 	}
 	rows, err := q.DeliveryTake(ctx, tx, dbsqlc.DeliveryTakeParams{WorkspaceID: workspace, Own: r.direct, Shared: orEmpty(r.shared),
 		After: in.After, Types: orEmpty(in.Types), Limited: r.limited, Products: orEmpty(r.products), Reader: r.id, Most: MaxDeliveries,
 		HoldSeconds: s.hold.Seconds(), MaxRows: int32(in.Limit)}) //nolint:gosec // bounded by the caller
 	if err != nil {
-		return nil, fmt.Errorf("read inbox: %w", err)
+		return nil, false, fmt.Errorf("read inbox: %w", err)
 	}
-	list := make([]Message, 0, len(rows))
 	for _, row := range rows {
 		if row.Dead {
 			continue
@@ -57,10 +57,7 @@ func (s *Service) takeTx(ctx context.Context, tx db.Tx, workspace ids.ID, r read
 		m.Deliveries = int(row.Deliveries)
 		list = append(list, m)
 	}
-	if len(rows) > 0 && len(list) == 0 {
-		return s.takeTx(ctx, tx, workspace, r, in) // what was there is among the dead letters now
-	}
-	return list, nil
+	return list, len(rows) > 0 && len(list) == 0, nil
 }
 
 func peekTx(ctx context.Context, tx db.Tx, workspace ids.ID, r reader, in Query) ([]Message, error) {
@@ -79,6 +76,8 @@ func peekTx(ctx context.Context, tx db.Tx, workspace ids.ID, r reader, in Query)
 	return list, nil
 }
 
+// heldBackTx reports whether inboxes have something after a position that a transaction
+// still running keeps back.
 func heldBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, inboxes []string, after int64) (bool, error) {
 	held, err := q.DeliveryHeldBack(ctx, tx, dbsqlc.DeliveryHeldBackParams{WorkspaceID: workspace, Inboxes: inboxes, After: after})
 	if err != nil {
@@ -87,16 +86,36 @@ func heldBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, inboxes []strin
 	return held, nil
 }
 
-// due gives those of the inboxes that have something to hand out.
-func due(ctx context.Context, d *db.DB, workspace ids.ID, inboxes []string) (list []string, err error) {
+// look is when inboxes were looked at, and where the log ended then: all below that was
+// committed or never will be.
+type look struct {
+	at  time.Time
+	seq int64
+}
+
+func lookTx(ctx context.Context, tx db.Tx) (look, error) {
+	now, err := q.LogNow(ctx, tx)
+	if err != nil {
+		return look{}, fmt.Errorf("the end of the log: %w", err)
+	}
+	return look{now.At, now.Seq}, nil
+}
+
+// dueSince gives those of the inboxes that have something to hand out of which nobody has
+// been told since an earlier look, and this look.
+func dueSince(ctx context.Context, d *db.DB, workspace ids.ID, own, shared []string, last look) (list []string, now look, err error) {
 	err = d.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-		list, err = q.InboxesDue(ctx, tx, dbsqlc.InboxesDueParams{WorkspaceID: workspace, Inboxes: inboxes})
+		if now, err = lookTx(ctx, tx); err != nil {
+			return err
+		}
+		list, err = q.InboxesDue(ctx, tx, dbsqlc.InboxesDueParams{WorkspaceID: workspace, Own: orEmpty(own), Shared: orEmpty(shared),
+			SinceSeq: last.seq, SinceTime: last.at, Until: now.seq})
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look at inboxes: %w", err)
+		return nil, last, fmt.Errorf("look at inboxes: %w", err)
 	}
-	return list, nil
+	return list, now, nil
 }
 
 func ackUpToTx(ctx context.Context, tx db.Tx, workspace ids.ID, r reader, seq int64) (int64, error) {

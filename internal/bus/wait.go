@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"math"
 	"strings"
 	"time"
 
@@ -15,6 +16,9 @@ const (
 	topicPrefix = "message:"
 	// watchTimeout bounds one look at the inboxes that are waited for.
 	watchTimeout = 5 * time.Second
+	// lookOverlap is what two looks have in common, for a reader that looked itself just
+	// before the watch began.
+	lookOverlap = 5 * time.Second
 )
 
 // Topic is published when a message was sent in a workspace.
@@ -32,7 +36,17 @@ func (s *Service) heard(topic string) {
 		s.waiters.WakeAll() // something may have been missed
 		return
 	}
-	s.waiters.LaneChanged(id, lane(inbox))
+	s.changed(id, inbox)
+}
+
+// changed wakes who waits for an inbox: for a shared one the longest waiting, for its own
+// each read of the agent or person, since they may want messages of different types.
+func (s *Service) changed(workspace ids.ID, inbox string) {
+	at := lane(inbox)
+	s.waiters.LaneChanged(workspace, at)
+	if !isShared(inbox) {
+		s.waiters.NotifyNext(workspace, []int64{at}, waitlist.MaxAgentClaims)
+	}
 }
 
 // tell wakes the readers of inboxes, and the pages of the workspace.
@@ -73,34 +87,49 @@ func (s *Service) leave(workspace ids.ID, inboxes []string) {
 	}
 }
 
-func (s *Service) waitedFor(workspace ids.ID) []string {
+// waitedFor gives the inboxes that are waited for: those of one agent or person, and those
+// that several share.
+func (s *Service) waitedFor(workspace ids.ID) (own, shared []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := make([]string, 0, len(s.waiting[workspace]))
 	for inbox := range s.waiting[workspace] {
-		list = append(list, inbox)
+		if isShared(inbox) {
+			shared = append(shared, inbox)
+		} else {
+			own = append(own, inbox)
+		}
 	}
-	return list
+	return own, shared
 }
 
 // watch looks, for all readers that wait in a workspace at once, for what no wake-up tells
 // of: a message that was to be tried again later, one that a dead reader had, and one
 // whose wake-up was lost. It ends when nobody waits.
 func (s *Service) watch(workspace ids.ID) {
+	last := s.lookAgain(workspace, look{at: time.Now(), seq: math.MaxInt64})
 	for s.waiters.Rest() {
 		if s.waiters.WaitingLanes(workspace) == nil {
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), watchTimeout)
-		inboxes, err := due(ctx, s.db, workspace, s.waitedFor(workspace))
-		cancel()
-		if err != nil {
-			continue // the database's absence is told elsewhere
-		}
-		for _, inbox := range inboxes {
-			s.waiters.LaneChanged(workspace, lane(inbox))
-		}
+		last = s.lookAgain(workspace, last)
 	}
+}
+
+// lookAgain wakes those whose inboxes have something that came since the last look. The
+// database's absence is told elsewhere: then the last look stays what it was.
+func (s *Service) lookAgain(workspace ids.ID, last look) look {
+	ctx, cancel := context.WithTimeout(context.Background(), watchTimeout)
+	defer cancel()
+	own, shared := s.waitedFor(workspace)
+	inboxes, now, err := dueSince(ctx, s.db, workspace, own, shared, last)
+	if err != nil {
+		return last
+	}
+	for _, inbox := range inboxes {
+		s.changed(workspace, inbox)
+	}
+	now.at = now.at.Add(-lookOverlap)
+	return now
 }
 
 // await sleeps until one of the inboxes may have something, false when the time is over.
