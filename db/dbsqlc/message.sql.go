@@ -351,110 +351,6 @@ func (q *Queries) DeliveryNack(ctx context.Context, db DBTX, arg DeliveryNackPar
 	return items, nil
 }
 
-const deliveryPeek = `-- name: DeliveryPeek :many
-WITH due AS MATERIALIZED (
-    SELECT o.seq, o.deliveries FROM (SELECT $3::text AS inbox) i CROSS JOIN LATERAL (
-        SELECT d.seq, d.deliveries FROM message_delivery d
-        WHERE d.workspace_id = $1 AND d.inbox = i.inbox
-            AND d.seq < log_horizon()::text::bigint << 10 AND d.dead_at IS NULL
-            AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
-            AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())
-            AND (NOT $4::boolean OR d.product_id IS NULL OR d.product_id = ANY($5::uuid[]))
-            AND (cardinality($6::text[]) = 0 OR (SELECT m.type FROM message m
-                WHERE m.workspace_id = d.workspace_id AND m.seq = d.seq) = ANY($6::text[]))
-            AND (d.seq > $7 OR d.not_before IS NOT NULL)
-        ORDER BY d.seq LIMIT $2) o
-    UNION ALL
-    SELECT o.seq, o.deliveries FROM unnest($8::text[]) AS i(inbox) CROSS JOIN LATERAL (
-        SELECT d.seq, d.deliveries FROM message_delivery d
-        WHERE d.workspace_id = $1 AND d.inbox = i.inbox
-            AND d.seq < log_horizon()::text::bigint << 10 AND d.dead_at IS NULL
-            AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
-            AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())
-            AND (NOT $4::boolean OR d.product_id IS NULL OR d.product_id = ANY($5::uuid[]))
-            AND (cardinality($6::text[]) = 0 OR (SELECT m.type FROM message m
-                WHERE m.workspace_id = d.workspace_id AND m.seq = d.seq) = ANY($6::text[]))
-            AND (d.seq > $7 AND d.reader_id = $9::uuid OR d.reader_id IS NULL OR d.taken_until <= clock_timestamp())
-        ORDER BY d.seq LIMIT $2) o
-    ORDER BY seq LIMIT $2
-)
-SELECT t.deliveries, m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, j.key AS job_key
-FROM due t JOIN message m ON m.workspace_id = $1 AND m.seq = t.seq
-LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
-ORDER BY t.seq
-`
-
-type DeliveryPeekParams struct {
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-	Own         string
-	Limited     bool
-	Products    []uuid.UUID
-	Types       []string
-	After       int64
-	Shared      []string
-	Reader      uuid.UUID
-}
-
-type DeliveryPeekRow struct {
-	Deliveries int32
-	Message    Message
-	JobKey     *string
-}
-
-// What DeliveryTake would hand out, without counting it.
-func (q *Queries) DeliveryPeek(ctx context.Context, db DBTX, arg DeliveryPeekParams) ([]DeliveryPeekRow, error) {
-	rows, err := db.Query(ctx, deliveryPeek,
-		arg.WorkspaceID,
-		arg.MaxRows,
-		arg.Own,
-		arg.Limited,
-		arg.Products,
-		arg.Types,
-		arg.After,
-		arg.Shared,
-		arg.Reader,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []DeliveryPeekRow{}
-	for rows.Next() {
-		var i DeliveryPeekRow
-		if err := rows.Scan(
-			&i.Deliveries,
-			&i.Message.WorkspaceID,
-			&i.Message.Seq,
-			&i.Message.ID,
-			&i.Message.Type,
-			&i.Message.FromKind,
-			&i.Message.FromID,
-			&i.Message.FromName,
-			&i.Message.ToKind,
-			&i.Message.ToID,
-			&i.Message.ToName,
-			&i.Message.CorrelationID,
-			&i.Message.InReplyTo,
-			&i.Message.JobID,
-			&i.Message.ProductID,
-			&i.Message.Payload,
-			&i.Message.Blob,
-			&i.Message.Digest,
-			&i.Message.At,
-			&i.Message.ExpiresAt,
-			&i.JobKey,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const deliveryTake = `-- name: DeliveryTake :many
 WITH due AS MATERIALIZED (
     SELECT o.inbox, o.seq, o.deliveries, false AS shared FROM (SELECT $3::text AS inbox) i CROSS JOIN LATERAL (
@@ -488,13 +384,14 @@ WITH due AS MATERIALIZED (
             ELSE d.error END,
         reader_id = CASE WHEN u.shared THEN $9::uuid END,
         taken_until = CASE WHEN u.shared THEN clock_timestamp() + make_interval(secs => $11::double precision) END
-    FROM due u WHERE d.workspace_id = $1 AND d.inbox = u.inbox AND d.seq = u.seq
-    RETURNING d.seq, d.deliveries, d.dead_at
+    FROM due u WHERE NOT $12::boolean AND d.workspace_id = $1 AND d.inbox = u.inbox AND d.seq = u.seq
+    RETURNING d.inbox, d.seq, d.deliveries, d.dead_at
 )
-SELECT t.deliveries, (t.dead_at IS NOT NULL)::boolean AS dead, m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, j.key AS job_key
-FROM taken t JOIN message m ON m.workspace_id = $1 AND m.seq = t.seq
+SELECT coalesce(t.deliveries, u.deliveries)::int AS deliveries, (t.dead_at IS NOT NULL)::boolean AS dead, m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, j.key AS job_key
+FROM due u LEFT JOIN taken t ON t.inbox = u.inbox AND t.seq = u.seq
+JOIN message m ON m.workspace_id = $1 AND m.seq = u.seq
 LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
-ORDER BY t.seq
+ORDER BY u.seq
 `
 
 type DeliveryTakeParams struct {
@@ -509,6 +406,7 @@ type DeliveryTakeParams struct {
 	Reader      uuid.UUID
 	Most        int32
 	HoldSeconds float64
+	Peek        bool
 }
 
 type DeliveryTakeRow struct {
@@ -521,7 +419,7 @@ type DeliveryTakeRow struct {
 // Hands out what a reader's inboxes hold after a place, the oldest first, up to the
 // horizon of the log, and counts it; with that what was put off until now, wherever it
 // stands. Of shared inboxes a reader gets, for a time, what no other has. What was handed
-// out as often as may be becomes a dead letter instead.
+// out as often as may be becomes a dead letter instead. A look (peek) hands out nothing.
 func (q *Queries) DeliveryTake(ctx context.Context, db DBTX, arg DeliveryTakeParams) ([]DeliveryTakeRow, error) {
 	rows, err := db.Query(ctx, deliveryTake,
 		arg.WorkspaceID,
@@ -535,6 +433,7 @@ func (q *Queries) DeliveryTake(ctx context.Context, db DBTX, arg DeliveryTakePar
 		arg.Reader,
 		arg.Most,
 		arg.HoldSeconds,
+		arg.Peek,
 	)
 	if err != nil {
 		return nil, err

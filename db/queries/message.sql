@@ -61,7 +61,7 @@ SELECT w.id, w.seq, w.at FROM written w;
 -- Hands out what a reader's inboxes hold after a place, the oldest first, up to the
 -- horizon of the log, and counts it; with that what was put off until now, wherever it
 -- stands. Of shared inboxes a reader gets, for a time, what no other has. What was handed
--- out as often as may be becomes a dead letter instead.
+-- out as often as may be becomes a dead letter instead. A look (peek) hands out nothing.
 WITH due AS MATERIALIZED (
     SELECT o.inbox, o.seq, o.deliveries, false AS shared FROM (SELECT @own::text AS inbox) i CROSS JOIN LATERAL (
         SELECT d.inbox, d.seq, d.deliveries FROM message_delivery d
@@ -94,46 +94,14 @@ WITH due AS MATERIALIZED (
             ELSE d.error END,
         reader_id = CASE WHEN u.shared THEN @reader::uuid END,
         taken_until = CASE WHEN u.shared THEN clock_timestamp() + make_interval(secs => @hold_seconds::double precision) END
-    FROM due u WHERE d.workspace_id = @workspace_id AND d.inbox = u.inbox AND d.seq = u.seq
-    RETURNING d.seq, d.deliveries, d.dead_at
+    FROM due u WHERE NOT @peek::boolean AND d.workspace_id = @workspace_id AND d.inbox = u.inbox AND d.seq = u.seq
+    RETURNING d.inbox, d.seq, d.deliveries, d.dead_at
 )
-SELECT t.deliveries, (t.dead_at IS NOT NULL)::boolean AS dead, sqlc.embed(m), j.key AS job_key
-FROM taken t JOIN message m ON m.workspace_id = @workspace_id AND m.seq = t.seq
+SELECT coalesce(t.deliveries, u.deliveries)::int AS deliveries, (t.dead_at IS NOT NULL)::boolean AS dead, sqlc.embed(m), j.key AS job_key
+FROM due u LEFT JOIN taken t ON t.inbox = u.inbox AND t.seq = u.seq
+JOIN message m ON m.workspace_id = @workspace_id AND m.seq = u.seq
 LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
-ORDER BY t.seq;
-
--- name: DeliveryPeek :many
--- What DeliveryTake would hand out, without counting it.
-WITH due AS MATERIALIZED (
-    SELECT o.seq, o.deliveries FROM (SELECT @own::text AS inbox) i CROSS JOIN LATERAL (
-        SELECT d.seq, d.deliveries FROM message_delivery d
-        WHERE d.workspace_id = @workspace_id AND d.inbox = i.inbox
-            AND d.seq < log_horizon()::text::bigint << 10 AND d.dead_at IS NULL
-            AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
-            AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())
-            AND (NOT @limited::boolean OR d.product_id IS NULL OR d.product_id = ANY(@products::uuid[]))
-            AND (cardinality(@types::text[]) = 0 OR (SELECT m.type FROM message m
-                WHERE m.workspace_id = d.workspace_id AND m.seq = d.seq) = ANY(@types::text[]))
-            AND (d.seq > @after OR d.not_before IS NOT NULL)
-        ORDER BY d.seq LIMIT @max_rows) o
-    UNION ALL
-    SELECT o.seq, o.deliveries FROM unnest(@shared::text[]) AS i(inbox) CROSS JOIN LATERAL (
-        SELECT d.seq, d.deliveries FROM message_delivery d
-        WHERE d.workspace_id = @workspace_id AND d.inbox = i.inbox
-            AND d.seq < log_horizon()::text::bigint << 10 AND d.dead_at IS NULL
-            AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
-            AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())
-            AND (NOT @limited::boolean OR d.product_id IS NULL OR d.product_id = ANY(@products::uuid[]))
-            AND (cardinality(@types::text[]) = 0 OR (SELECT m.type FROM message m
-                WHERE m.workspace_id = d.workspace_id AND m.seq = d.seq) = ANY(@types::text[]))
-            AND (d.seq > @after AND d.reader_id = @reader::uuid OR d.reader_id IS NULL OR d.taken_until <= clock_timestamp())
-        ORDER BY d.seq LIMIT @max_rows) o
-    ORDER BY seq LIMIT @max_rows
-)
-SELECT t.deliveries, sqlc.embed(m), j.key AS job_key
-FROM due t JOIN message m ON m.workspace_id = @workspace_id AND m.seq = t.seq
-LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
-ORDER BY t.seq;
+ORDER BY u.seq;
 
 -- name: DeliveryHeldBack :one
 -- Whether one of the inboxes holds something that a transaction still running keeps back.

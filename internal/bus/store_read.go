@@ -39,13 +39,9 @@ func readersTx(ctx context.Context, tx db.Tx, workspace ids.ID, agents []ids.ID)
 // takeTx reads the inboxes of a reader. onlyDead says that what was there is among the dead
 // letters now, and there may be more.
 func (s *Service) takeTx(ctx context.Context, tx db.Tx, workspace ids.ID, r reader, in Query) (list []Message, onlyDead bool, err error) {
-	if in.Peek {
-		list, err = peekTx(ctx, tx, workspace, r, in)
-		return list, false, err
-	}
 	rows, err := q.DeliveryTake(ctx, tx, dbsqlc.DeliveryTakeParams{WorkspaceID: workspace, Own: r.direct, Shared: orEmpty(r.shared),
 		After: in.After, Types: orEmpty(in.Types), Limited: r.limited, Products: orEmpty(r.products), Reader: r.id, Most: MaxDeliveries,
-		HoldSeconds: s.hold.Seconds(), MaxRows: int32(in.Limit)}) //nolint:gosec // bounded by the caller
+		HoldSeconds: s.hold.Seconds(), Peek: in.Peek, MaxRows: int32(in.Limit)}) //nolint:gosec // bounded by the caller
 	if err != nil {
 		return nil, false, fmt.Errorf("read inbox: %w", err)
 	}
@@ -58,22 +54,6 @@ func (s *Service) takeTx(ctx context.Context, tx db.Tx, workspace ids.ID, r read
 		list = append(list, m)
 	}
 	return list, len(rows) > 0 && len(list) == 0, nil
-}
-
-func peekTx(ctx context.Context, tx db.Tx, workspace ids.ID, r reader, in Query) ([]Message, error) {
-	rows, err := q.DeliveryPeek(ctx, tx, dbsqlc.DeliveryPeekParams{WorkspaceID: workspace, Own: r.direct, Shared: orEmpty(r.shared),
-		After: in.After, Types: orEmpty(in.Types), Limited: r.limited, Products: orEmpty(r.products), Reader: r.id,
-		MaxRows: int32(in.Limit)}) //nolint:gosec // bounded by the caller
-	if err != nil {
-		return nil, fmt.Errorf("look into inbox: %w", err)
-	}
-	list := make([]Message, 0, len(rows))
-	for _, row := range rows {
-		m := messageFrom(row.Message, row.JobKey)
-		m.Deliveries = int(row.Deliveries)
-		list = append(list, m)
-	}
-	return list, nil
 }
 
 // heldBackTx reports whether inboxes have something after a position that a transaction
