@@ -13,7 +13,7 @@ type exportHandlers struct{ exports exporter }
 type exporter interface {
 	Exports(ctx context.Context, who tenancy.Principal) ([]bus.Export, error)
 	CreateExport(ctx context.Context, who tenancy.Principal, name string, source bus.Source) (bus.Export, error)
-	Next(ctx context.Context, who tenancy.Principal, name, after string, limit int) ([]bus.Line, error)
+	Next(ctx context.Context, who tenancy.Principal, name, after string, limit int) ([]bus.Line, string, error)
 	AckExport(ctx context.Context, who tenancy.Principal, name, position string) (bus.Export, error)
 }
 
@@ -31,12 +31,8 @@ func (s *exportHandlers) CreateExport(ctx context.Context, r CreateExportRequest
 
 // ReadExport reads what follows an export's position.
 func (s *exportHandlers) ReadExport(ctx context.Context, r ReadExportRequestObject) (ReadExportResponseObject, error) {
-	lines, err := s.exports.Next(ctx, whoOf(ctx), r.Export, value(r.Params.After), limit(r.Params.Limit))
-	page := ReadExport200JSONResponse{Items: models(lines, exportLineModel), Position: value(r.Params.After)}
-	if n := len(lines); n > 0 {
-		page.Position = lines[n-1].Position
-	}
-	return page, err
+	lines, position, err := s.exports.Next(ctx, whoOf(ctx), r.Export, value(r.Params.After), limit(r.Params.Limit))
+	return ReadExport200JSONResponse{Items: models(lines, exportLineModel), Position: position}, err
 }
 
 // AckExport moves an export's position on.

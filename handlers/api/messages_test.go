@@ -138,11 +138,21 @@ func TestAnExportKeepsItsPosition(t *testing.T) {
 	if ahead.count("items") != 1 || ahead.text("items", 0, "message", "payload", "text") != "2" {
 		t.Errorf("ahead %v", ahead)
 	}
+	place := func(query, want string) {
+		t.Helper()
+		if page := w.as(w.owner, "GET", "/exports/disk/next"+query, nil).want(200); page.count("items") != 0 || page.text("position") != want {
+			t.Errorf("after all %s: %v; want the place %s", query, page, want)
+		}
+	}
+	place("?after="+ahead.text("position"), ahead.text("position"))
 	w.as(w.owner, "POST", "/exports/disk/ack", object{"position": first.text("position")}).want(200)
 	back := w.as(w.owner, "POST", "/exports/disk/ack", object{"position": "1"}).want(200)
 	if back.text("position") != first.text("position") {
 		t.Errorf("it went back to %v", back)
 	}
+	w.as(w.owner, "POST", "/exports/disk/ack", object{"position": ahead.text("position")}).want(200)
+	place("", ahead.text("position"))
+	place("?after="+first.text("position"), ahead.text("position"))
 	w.as(w.owner, "POST", "/exports/disk/ack", object{"position": "here"}).want(422).refused(fault.Validation, "position")
 	w.as(w.owner, "POST", "/exports", object{"name": "log", "source": "events"}).want(200)
 	if log := w.as(w.owner, "GET", "/exports/log/next?limit=1", nil).want(200); log.count("items") != 1 || log.text("items", 0, "event", "type") == "" {

@@ -76,10 +76,11 @@ func (s *Service) CreateExport(ctx context.Context, who tenancy.Principal, name 
 // MaxExportName bounds the name of an export, in characters.
 const MaxExportName = 64
 
-// Next reads what follows an export's position, or one behind it, the oldest first.
+// Next reads what follows an export's position, or one behind it, the oldest first. position
+// is that of the last line, where there is none the place that was read from.
 //
 // Faults: NotFound; Validation for a position of which this server knows nothing.
-func (s *Service) Next(ctx context.Context, who tenancy.Principal, name, after string, limit int) (list []Line, err error) {
+func (s *Service) Next(ctx context.Context, who tenancy.Principal, name, after string, limit int) (list []Line, position string, err error) {
 	err = s.exporting(ctx, who, func(tx db.Tx) error {
 		e, err := exportTx(ctx, tx, who.Workspace, name, false)
 		if err != nil {
@@ -98,10 +99,14 @@ func (s *Service) Next(ctx context.Context, who tenancy.Principal, name, after s
 				at = ahead
 			}
 		}
+		position = at.String()
 		list, err = at.read(ctx, tx, who.Workspace, limit)
+		if n := len(list); n > 0 {
+			position = list[n-1].Position
+		}
 		return err
 	})
-	return list, err
+	return list, position, err
 }
 
 // AckExport moves an export's position on. One that does not lie behind its own does
@@ -155,6 +160,17 @@ func (e Export) place(field, text string) (exportPlace, error) {
 	return p, nil
 }
 
+// String is the position as it is given out, "" for the beginning.
+func (p exportPlace) String() string {
+	switch {
+	case p == exportPlace{source: p.source}:
+		return ""
+	case p.source == Events:
+		return p.cursor.String()
+	}
+	return strconv.FormatInt(p.seq, 10)
+}
+
 func (p exportPlace) before(other exportPlace) bool {
 	return p.seq < other.seq || p.cursor.Before(other.cursor)
 }
@@ -170,7 +186,7 @@ func (p exportPlace) read(ctx context.Context, tx db.Tx, workspace ids.ID, limit
 	}
 	messages, err := tailTx(ctx, tx, workspace, p.seq, limit)
 	for i := range messages {
-		list = append(list, Line{Position: strconv.FormatInt(messages[i].Seq, 10), Message: &messages[i]})
+		list = append(list, Line{Position: exportPlace{source: Messages, seq: messages[i].Seq}.String(), Message: &messages[i]})
 	}
 	return list, err
 }

@@ -1904,7 +1904,7 @@ type ExportList struct {
 type ExportPage struct {
 	Items []ExportLine `json:"items"`
 
-	// Position That of the last line, to be acknowledged once all are written.
+	// Position That of the last line, to be acknowledged once all are written; without lines the one that was read from, empty at the beginning.
 	Position string `json:"position"`
 }
 
