@@ -10,8 +10,10 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/live"
+	"fleetboard/handlers/web"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
 	view "fleetboard/views/job"
@@ -33,7 +35,7 @@ func (livePage) Key(q url.Values, who tenancy.Principal) string { return live.Ke
 // Open makes the live part of the page.
 func (p livePage) Open(c echo.Context, who tenancy.Principal, _ fleet.Snapshot) (live.View, error) {
 	sheet, err := p.pages.read(c.Request().Context(), who, c.QueryParam("job"))
-	r := &liveJob{pages: p.pages, who: who, id: sheet.job.ID}
+	r := &liveJob{pages: p.pages, who: who, id: sheet.job.ID, key: sheet.job.Key}
 	r.note(sheet)
 	return r, err
 }
@@ -64,6 +66,7 @@ type liveJob struct {
 	pages  *Pages
 	who    tenancy.Principal
 	id     ids.ID
+	key    string
 	near   map[string]bool // keys of the jobs before and after it, and of its merge
 	leased bool
 	waits  bool // what it waits for may be the fleet
@@ -78,6 +81,22 @@ func (r *liveJob) note(sheet pageData) {
 	if sheet.Merge.Key != "" {
 		r.near[sheet.Merge.Key] = true
 	}
+}
+
+// Listen tells of messages.
+func (r *liveJob) Listen() (changed <-chan struct{}, stop func()) {
+	return r.pages.Messages.Watch(r.who.Workspace)
+}
+
+// Heard reads the job's thread again.
+func (r *liveJob) Heard(ctx context.Context) ([]templ.Component, error) {
+	snap, err := r.pages.Fleet.Snapshot(ctx, r.who)
+	if err != nil {
+		return nil, err
+	}
+	d := pageData{job: jobs.Job{Key: r.key}, now: web.Now(snap), canWrite: r.who.Can(tenancy.WriteJobs)}
+	err = r.pages.readMessages(ctx, r.who, &d)
+	return []templ.Component{view.LiveThread(d.thread())}, err
 }
 
 // Change sends what a change of the board changes on the page.

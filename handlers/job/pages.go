@@ -81,6 +81,7 @@ type Kanban interface {
 
 // Messages is what the page asks of messages.
 type Messages interface {
+	Watch(workspace ids.ID) (changed <-chan struct{}, stop func())
 	Newest(ctx context.Context, who tenancy.Principal, thread string, before int64, limit int) ([]bus.Message, error)
 }
 

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/internal/eventlog"
@@ -77,10 +78,12 @@ func (f *connection) Begin(ctx context.Context, out *Writer) error {
 
 // heard shows what a view listens to, which has no place in the board's log.
 func (f *connection) heard(ctx context.Context) error {
-	if l, listens := f.stream.view.(Listener); listens {
-		return f.refresh(ctx, l)
+	l, listens := f.stream.view.(Listener)
+	if !listens {
+		return nil
 	}
-	return nil
+	parts, err := l.Heard(ctx)
+	return f.send(ctx, parts, err)
 }
 
 // startOver is Begin where too much was missed to tell one after another. A page
@@ -102,6 +105,11 @@ func (f *connection) startOver(ctx context.Context) error {
 
 func (f *connection) refresh(ctx context.Context, view View) error {
 	parts, err := view.Refresh(ctx)
+	return f.send(ctx, parts, err)
+}
+
+// send sends parts that were made without err.
+func (f *connection) send(ctx context.Context, parts []templ.Component, err error) error {
 	if err != nil || len(parts) == 0 {
 		return err
 	}

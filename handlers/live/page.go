@@ -41,11 +41,14 @@ type View interface {
 	Ages() bool
 }
 
-// Listener is a View of more than the board shows: it is refreshed when what it listens
-// to changed, and once for each reader that comes. It keeps nothing between calls.
+// Listener is a View of more than the board shows.
 type Listener interface {
 	View
 	Listen() (changed <-chan struct{}, stop func())
+	// Heard gives the parts that show what it listens to. It is asked after each change,
+	// with each heartbeat, and once for each reader that comes, so it keeps nothing
+	// between calls.
+	Heard(ctx context.Context) ([]templ.Component, error)
 }
 
 // Update is what a change means for a page.

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -28,7 +29,9 @@ type stream struct {
 	fleet   layout.Fleet // as the sidebar shows it
 	health  layout.Health
 	later   <-chan time.Time
-	changed <-chan struct{} // what the view listens to, nil for nothing
+	changed <-chan struct{}  // what the view listens to, nil for nothing
+	hear    <-chan time.Time // when that is to be shown
+	heard   []byte           // what was last shown of it
 }
 
 // run makes messages until ctx ends. What cannot be made ends the streams: their
@@ -48,7 +51,12 @@ func (s *stream) run(ctx context.Context) {
 			s.later = nil
 			err = s.refresh(ctx)
 		case <-s.changed:
-			s.soon()
+			if s.hear == nil {
+				s.hear = time.After(s.hub.Settle)
+			}
+		case <-s.hear:
+			s.hear = nil
+			err = s.listen(ctx)
 		case u, ok := <-s.updates:
 			if !ok {
 				return
@@ -148,7 +156,26 @@ func (s *stream) beat(ctx context.Context) error {
 	if s.view.Ages() {
 		return s.refresh(ctx)
 	}
-	return nil
+	return s.listen(ctx)
+}
+
+// listen shows what the view listens to, unless that is what was shown last: others may be
+// meant by a change.
+func (s *stream) listen(ctx context.Context) error {
+	l, listens := s.view.(Listener)
+	if !listens {
+		return nil
+	}
+	parts, err := l.Heard(ctx)
+	if err != nil || len(parts) == 0 {
+		return err
+	}
+	shown, err := partsMessage(ctx, "", parts)
+	if err != nil || bytes.Equal(shown, s.heard) {
+		return err
+	}
+	s.heard = shown
+	return s.subscribers.publish(ctx, Update{Parts: parts}, "")
 }
 
 // reset lets every page fetch itself again, for the stream missed too much, and

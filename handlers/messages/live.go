@@ -66,5 +66,8 @@ func (r *liveMessages) Refresh(ctx context.Context) ([]templ.Component, error) {
 	return []templ.Component{view.Live(d.model())}, err
 }
 
+// Heard reads the page again.
+func (r *liveMessages) Heard(ctx context.Context) ([]templ.Component, error) { return r.Refresh(ctx) }
+
 // Ages is true: what a transaction keeps back shows later without a sign of its own.
 func (r *liveMessages) Ages() bool { return true }
