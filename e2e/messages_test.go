@@ -1,6 +1,10 @@
 package e2e
 
-import "testing"
+import (
+	"testing"
+
+	"fleetboard/handlers/api/apiclient"
+)
 
 // One person answers in a job's thread while another writes there: the answer appears, and
 // what is half typed stays.
@@ -50,4 +54,68 @@ func TestMessagesWithoutScripts(t *testing.T) {
 	v.sees("#msg-list mark:has-text('schema')")
 	v.click("#msg-list a.rq")
 	v.sees("#msg-ol .msg:target")
+}
+
+// What is written about a job appears on its open page, and what somebody looks at there
+// stays.
+func TestAMessageAppearsOnItsJobsPage(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	s.submit("Fix flaky TestReaper")
+	agent := s.agent("claude-1")
+	v := s.visit(desktop)
+	v.logIn()
+	v.open("/jobs/FB-1")
+	v.live()
+	for _, text := range []string{"It is the clock.", "It is not the clock."} {
+		send(t, agent, apiclient.NewMessage{Type: "custom.note", To: apiclient.NewMessageAddress{Agent: new("claude-1")},
+			Job: new("FB-1"), Payload: apiclient.FreeForm(`{"text": "` + text + `"}`)})
+		v.sees("#messages .msg-job:has-text('" + text + "')")
+		v.must("look at the thread", v.tab.Locator(".msg-job").Focus())
+	}
+	v.sees("#messages .msg-job:focus")
+}
+
+// A message that an agent gave back too often is a dead letter; a person redrives it, and
+// the agent has it again.
+func TestADeadLetterIsRedriven(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	agent := s.agent("claude-1")
+	send(t, s.owner(), apiclient.NewMessage{Type: "custom.note", To: apiclient.NewMessageAddress{Agent: new("claude-1")},
+		Payload: apiclient.FreeForm(`{"text": "Which schema is it?"}`)})
+	v := s.visit(desktop)
+	v.logIn()
+	for dead := false; !dead; {
+		answer, err := agent.NackMessageWithResponse(t.Context(), apiclient.MessageNack{Seq: hears(t, agent).Seq,
+			Error: new("no such table"), RetryInSeconds: new(1)})
+		if err != nil || answer.JSON200 == nil {
+			t.Fatalf("give back: %v %s", err, body(answer))
+		}
+		dead = answer.JSON200.Dead
+	}
+	v.open("/messages?tab=dead")
+	v.sees("#dead-panel .need:has-text('no such table')")
+	v.click("#dead-panel button:has-text('Redrive')")
+	v.sees("#dead-panel:has-text('No dead letters')")
+	hears(t, agent)
+}
+
+// send sends a message.
+func send(t *testing.T, from *apiclient.ClientWithResponses, m apiclient.NewMessage) {
+	t.Helper()
+	answer, err := from.SendMessageWithResponse(t.Context(), m)
+	if err != nil || answer.JSON201 == nil {
+		t.Fatalf("send: %v %s", err, body(answer))
+	}
+}
+
+// hears waits for a message in an agent's inbox.
+func hears(t *testing.T, agent *apiclient.ClientWithResponses) apiclient.Message {
+	t.Helper()
+	answer, err := agent.ReadMessagesWithResponse(t.Context(), &apiclient.ReadMessagesParams{WaitSeconds: new(30)})
+	if err != nil || answer.JSON200 == nil || len(answer.JSON200.Items) != 1 {
+		t.Fatalf("read: %v %s", err, body(answer))
+	}
+	return answer.JSON200.Items[0]
 }
