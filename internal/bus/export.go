@@ -80,7 +80,9 @@ const MaxExportName = 64
 // is that of the last line, where there is none the place that was read from.
 //
 // Faults: NotFound; Validation for a position of which this server knows nothing.
-func (s *Service) Next(ctx context.Context, who tenancy.Principal, name, after string, limit int) (list []Line, position string, err error) {
+func (s *Service) Next(ctx context.Context, who tenancy.Principal, name, after string, limit int) (
+	list []Line, position string, err error,
+) {
 	err = s.exporting(ctx, who, func(tx db.Tx) error {
 		e, err := exportTx(ctx, tx, who.Workspace, name, false)
 		if err != nil {
