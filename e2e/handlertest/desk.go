@@ -72,12 +72,14 @@ func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
 	list, events := jobs.NewService(d, wake, dbtest.Vault(d)), eventlog.New(d)
 	flow, contents := dispatch.New(d, list, wake, people.Tokens, log), blobs.New(d, dbtest.Vault(d), blobs.Options{Jobs: lease.Scopes{}})
 	flow.NamesBlobs(contents)
+	messages := bus.NewService(d, wake, list.Secrets)
+	messages.NamesBlobs(contents)
 	deps := handlers.Deps{
 		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(d), false), Log: log,
 		Jobs: list, Attempts: attempts.NewService(d),
 		JobLogs: joblog.NewService(d), JobSearch: jobsearch.New(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: flow, Blobs: contents,
-		Kanban: kanban.New(d, events, wake, log), Bus: bus.NewService(d, wake, list.Secrets), Events: events,
+		Kanban: kanban.New(d, events, wake, log), Bus: messages, Events: events,
 		Budgets: budgets.NewService(d, wake, nil),
 		Prices:  prices.NewService(d), Usage: usage.NewService(d), Estimates: estimates.New(d),
 		EnrolmentTokenFile: "/data/enrolment-token",

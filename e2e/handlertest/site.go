@@ -86,6 +86,8 @@ func NewSite(t *testing.T, in setup.BootstrapInput, change ...func(*handlers.Dep
 	list, events := jobs.NewService(d, wake, dbtest.Vault(d)), eventlog.New(d)
 	flow, contents := dispatch.New(d, list, wake, people.Tokens, log), blobs.New(d, dbtest.Vault(d), blobs.Options{Jobs: lease.Scopes{}})
 	flow.NamesBlobs(contents)
+	messages := bus.NewService(d, wake, list.Secrets)
+	messages.NamesBlobs(contents)
 	deps := handlers.Deps{
 		Accounts: people,
 		Sessions: web.NewSessions(sessions.NewStore(d), false),
@@ -96,7 +98,7 @@ func NewSite(t *testing.T, in setup.BootstrapInput, change ...func(*handlers.Dep
 		Fleet:    fleet.NewService(d, wake),
 		Dispatch: flow, Blobs: contents,
 		Kanban:  kanban.New(d, events, wake, log),
-		Bus:     bus.NewService(d, wake, list.Secrets),
+		Bus:     messages,
 		Events:  events,
 		Budgets: budgets.NewService(d, wake, nil),
 		Prices:  prices.NewService(d), Usage: usage.NewService(d), Estimates: estimates.New(d),

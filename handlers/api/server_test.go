@@ -150,10 +150,11 @@ func newWorld(t *testing.T) *world {
 	contents := blobs.New(d, dbtest.Vault(d), blobs.Options{Jobs: lease.Scopes{}, MaxSize: maxBlob, MaxTotal: maxBlobs})
 	w.dispatch.NamesBlobs(contents)
 	messages := bus.NewService(d, wake, w.jobs.Secrets)
+	messages.NamesBlobs(contents)
+	contents.ReadMessages(messages)
 	server := api.New(api.Deps{Jobs: w.jobs, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: w.dispatch, Kanban: board, Estimates: estimates.New(d),
-		Blobs:   blobs.New(d, dbtest.Vault(d), blobs.Options{Jobs: lease.Scopes{}, MaxSize: maxBlob, MaxTotal: maxBlobs}),
-		Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d), Usage: usage.NewService(d),
+		Blobs: contents, Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d), Usage: usage.NewService(d),
 		Bus: messages, Events: events, Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Tokens: arrivals{w}, Log: log, Build: api.Build{Server: "test", Schema: 7}})
 	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		server.ServeHTTP(rw, r)

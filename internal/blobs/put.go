@@ -29,6 +29,17 @@ func (s *Service) Put(ctx context.Context, who tenancy.Principal, r io.Reader) (
 	if !who.Can(tenancy.PutBlobs) {
 		return Blob{}, false, fault.New(fault.Forbidden, "Viewers do not store blobs.")
 	}
+	return s.put(ctx, who, r)
+}
+
+// Keep is Put of what the server makes a blob of, out of what who said to it: who needs no
+// right to store blobs of their own.
+func (s *Service) Keep(ctx context.Context, who tenancy.Principal, r io.Reader) (Blob, error) {
+	b, _, err := s.put(ctx, who, r)
+	return b, err
+}
+
+func (s *Service) put(ctx context.Context, who tenancy.Principal, r io.Reader) (b Blob, created bool, err error) {
 	u, err := s.begin(ctx, who)
 	if err != nil {
 		return Blob{}, false, err

@@ -69,7 +69,7 @@ func mayAddress(who tenancy.Principal, roles []string, to Address) error {
 		return nil
 	case tenancy.KindPerson:
 		if !who.Can(tenancy.SendMessages) {
-			return fault.New(fault.Forbidden, "Viewers read messages and write none.")
+			return mayNotSend()
 		}
 		if to.Kind == ToAll && !who.Can(tenancy.RunFleet) {
 			return fault.New(fault.Forbidden, "Only owners and admins write to all agents.")
@@ -85,6 +85,10 @@ func mayAddress(who tenancy.Principal, roles []string, to Address) error {
 		return nil
 	}
 	return fault.New(fault.Forbidden, "Messages are for agents and people.")
+}
+
+func mayNotSend() error {
+	return fault.New(fault.Forbidden, "Viewers read messages and write none.")
 }
 
 // checkType refuses whoever says what only the server knows.

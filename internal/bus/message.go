@@ -41,7 +41,7 @@ var (
 
 // Limits of a message.
 const (
-	// MaxPayload is how many bytes of JSON a message carries itself; what is larger is a blob.
+	// MaxPayload is how many bytes of JSON a message carries itself; what is larger becomes a blob.
 	MaxPayload = 4096
 	// MaxBatch is how many messages one call sends.
 	MaxBatch = 500
@@ -67,6 +67,8 @@ type Draft struct {
 	Payload       json.RawMessage
 	Blob          string // SHA-256 of a payload that is a blob, as hexadecimal digits
 	ExpiresAt     *time.Time
+
+	said string // the digest from before its payload became a blob
 }
 
 // Message is one that was sent.
@@ -98,9 +100,6 @@ func (n Draft) check() error {
 	if n.To.Kind == ToRole && !tenancy.IsAgentRole(n.To.Name) {
 		p.Add("to.role", "It must be worker, orchestrator, reviewer or custom:<name>.")
 	}
-	if len(n.Payload) > MaxPayload {
-		p.Add("payload", "It must have at most %d bytes (it has %d); put what is larger as a blob.", MaxPayload, len(n.Payload))
-	}
 	if len(n.Payload) > 0 && n.Blob != "" {
 		p.Add("blob", "A message has a payload or a blob.")
 	}
@@ -120,6 +119,9 @@ func isSHA256(s string) bool {
 
 // digest tells a repeat of the message from another one with its id.
 func (n Draft) digest() string {
+	if n.said != "" {
+		return n.said
+	}
 	said, err := json.Marshal([]any{n.Type, n.To.Kind, n.To.Name, n.CorrelationID, n.InReplyTo, n.Job, n.Payload, n.Blob, n.ExpiresAt})
 	if err != nil {
 		said = nil // Payload was checked to be JSON

@@ -22,14 +22,19 @@ type Sent struct {
 const sharedMost = 15
 
 // Publish sends messages, all or none, and gives them with their positions. One whose id
-// is known is not sent again.
+// is known is not sent again. A payload that is larger than a message carries is kept as a
+// blob, which the message names.
 //
 // Faults: Validation; Forbidden for an addressee that who may not write to, and for a job
 // outside an agent's scope; IdempotencyKeyReused for another message under a known id;
-// TooMany where an inbox is full, or the workspace's share is.
+// TooMany where an inbox is full, or the workspace's share is; StorageFull where a large
+// payload finds no room.
 func (s *Service) Publish(ctx context.Context, who tenancy.Principal, list ...Draft) ([]Sent, error) {
 	call, err := newSending(who, list)
 	if err != nil {
+		return nil, err
+	}
+	if call.list, err = s.moveLarge(ctx, who, call.list); err != nil {
 		return nil, err
 	}
 	if !call.alone() {
@@ -83,9 +88,11 @@ func newSending(who tenancy.Principal, list []Draft) (sending, error) {
 }
 
 // alone reports whether a call has a transaction of its own: a long list, and one that
-// locks blobs.
+// locks blobs or is large.
 func (c sending) alone() bool {
-	return len(c.list) > sharedMost || slices.ContainsFunc(c.list, func(n Draft) bool { return n.Blob != "" })
+	return len(c.list) > sharedMost || slices.ContainsFunc(c.list, func(n Draft) bool {
+		return n.Blob != "" || len(n.Payload) > MaxPayload
+	})
 }
 
 // InBatch names the place of a message of which something is wrong.
@@ -98,5 +105,7 @@ func InBatch(err error, i, of int) error {
 	for name, what := range f.Fields {
 		fields[fmt.Sprintf("messages[%d].%s", i, name)] = what
 	}
-	return fault.InvalidFields(fields)
+	in := *f
+	in.Fields = fields
+	return &in
 }

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"io"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ type Secrets interface {
 
 // Blobs are contents that messages name instead of a payload of their own.
 type Blobs interface {
+	Keep(ctx context.Context, who tenancy.Principal, r io.Reader) (blobs.Blob, error)
 	ReferTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum blobs.Sum, by blobs.Ref) error
 	ForgetMessagesTx(ctx context.Context, tx db.Tx, workspace ids.ID, messages []ids.ID) error
 }
