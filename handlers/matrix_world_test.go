@@ -216,6 +216,7 @@ func (m *matrix) point() {
 		m.first, m.rows[":message"])
 	dbfactory.Exec(m.t, m.DB, `INSERT INTO message_delivery (workspace_id, inbox, seq, deliveries, error, dead_at)
 		VALUES ($1, 'role:worker', 7, 5, 'canary7q', now())`, m.first)
+	m.rows[":blob"] = text("SELECT encode(sha256, 'hex') FROM blob WHERE workspace_id = $1", m.first)
 	m.rows[":token"], m.rows["static/*"] = "none", "css/app.css"
 	m.special = map[string]string{
 		"GET /static/*":             "/static/css/none.css",

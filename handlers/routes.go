@@ -9,6 +9,7 @@ import (
 
 	"fleetboard/examples"
 	"fleetboard/handlers/agents"
+	"fleetboard/handlers/blob"
 	"fleetboard/handlers/board"
 	"fleetboard/handlers/budgets"
 	"fleetboard/handlers/job"
@@ -41,7 +42,7 @@ func (s *Server) pages() []web.Route {
 
 	boards := board.New(board.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Fleet: d.Fleet})
 	jobPages := job.New(job.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Links: d.Jobs, Attempts: d.Attempts, Logs: d.JobLogs,
-		Fleet: d.Fleet, Dispatch: d.Dispatch, Messages: d.Bus, Registry: registry, Streams: live.NewStreams(streams)})
+		Fleet: d.Fleet, Dispatch: d.Dispatch, Messages: d.Bus, Blobs: d.Blobs, Registry: registry, Streams: live.NewStreams(streams)})
 	reviews := review.New(review.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Attempts: d.Attempts, Fleet: d.Fleet,
 		Dispatch: d.Dispatch, Blobs: d.Blobs})
 	agent := agents.New(agents.Deps{Web: site, Kanban: d.Kanban, Fleet: d.Fleet, Dispatch: d.Dispatch})
@@ -51,7 +52,7 @@ func (s *Server) pages() []web.Route {
 		Kanban: d.Kanban})
 	money := budgets.New(budgets.Deps{Web: site, Kanban: d.Kanban, Budgets: d.Budgets, Usage: d.Usage, Estimates: d.Estimates})
 	threads := messages.New(messages.Deps{Web: site, Threads: d.Bus, Bus: d.Bus, Dead: d.Bus, Fleet: d.Fleet, Members: d.Accounts.Members,
-		Kanban: d.Kanban})
+		Kanban: d.Kanban, Blobs: d.Blobs})
 	registry.Register(boards.Live(), jobPages.Live(), agent.Live(), reviews.Live(), events.Live(), needs.Live(), standing.Live(),
 		money.Live(), threads.Live())
 
@@ -61,7 +62,7 @@ func (s *Server) pages() []web.Route {
 		jobform.New(jobform.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Dispatch: d.Dispatch}).Routes(),
 		palette.New(palette.Deps{Jobs: d.Jobs, Words: d.JobSearch, Messages: d.Bus, Fleet: d.Fleet}).Routes(),
 		search.New(search.Deps{Web: site, Messages: d.Bus, Jobs: d.JobSearch, Titles: d.Jobs, Logs: d.JobLogs, Kanban: d.Kanban}).Routes(),
-		standing.Routes(), money.Routes(), threads.Routes(),
+		standing.Routes(), money.Routes(), threads.Routes(), blob.New(d.Blobs).Routes(),
 		usage.New(usage.Deps{Web: site, Kanban: d.Kanban, Usage: d.Usage}).Routes(),
 		prices.New(prices.Deps{Web: site, Kanban: d.Kanban, Prices: d.Prices}).Routes(),
 		login.New(login.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions, Fleet: d.Fleet,

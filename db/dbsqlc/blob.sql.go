@@ -735,6 +735,40 @@ func (q *Queries) BlobSeals(ctx context.Context, db DBTX, arg BlobSealsParams) (
 	return column_1, err
 }
 
+const blobSizes = `-- name: BlobSizes :many
+SELECT sha256, size FROM blob WHERE workspace_id = $1 AND sha256 = ANY($2::bytea[])
+`
+
+type BlobSizesParams struct {
+	WorkspaceID uuid.UUID
+	List        [][]byte
+}
+
+type BlobSizesRow struct {
+	Sha256 []byte
+	Size   int64
+}
+
+func (q *Queries) BlobSizes(ctx context.Context, db DBTX, arg BlobSizesParams) ([]BlobSizesRow, error) {
+	rows, err := db.Query(ctx, blobSizes, arg.WorkspaceID, arg.List)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BlobSizesRow{}
+	for rows.Next() {
+		var i BlobSizesRow
+		if err := rows.Scan(&i.Sha256, &i.Size); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const jobScopes = `-- name: JobScopes :many
 SELECT p.name AS product, j.capabilities, coalesce(l.factory, '')::text AS factory
 FROM job j JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id

@@ -58,6 +58,9 @@ SELECT b.size, b.created_at, b.data_id, d.store, d.digests, d.key_id, d.sealed_k
 FROM blob b JOIN blob_data d ON d.workspace_id = b.workspace_id AND d.id = b.data_id
 WHERE b.workspace_id = @workspace_id AND b.sha256 = @sha256;
 
+-- name: BlobSizes :many
+SELECT sha256, size FROM blob WHERE workspace_id = @workspace_id AND sha256 = ANY(@list::bytea[]);
+
 -- name: BlobLock :one
 -- Keeps a blob from being collected until the transaction ends.
 SELECT EXISTS (SELECT FROM blob_putter p WHERE p.workspace_id = b.workspace_id AND p.sha256 = b.sha256

@@ -85,7 +85,6 @@ func TestWhatIsWrongWithAMessageIsNamed(t *testing.T) {
 		"id":          {"type": "custom.x", "to": to, "id": strings.Repeat("x", 36)},
 		"in_reply_to": {"type": "custom.x", "to": to, "in_reply_to": ids.New().String()},
 		"job":         {"type": "custom.x", "to": to, "job": "FB-99"},
-		"payload":     {"type": "custom.x", "to": to, "payload": object{"text": strings.Repeat("x", 5000)}},
 		"blob":        {"type": "custom.x", "to": to, "blob": strings.Repeat("x", 64)},
 		"expires_at":  {"type": "custom.x", "to": to, "expires_at": "2020-01-02T03:04:05Z"},
 	} {
@@ -209,4 +208,33 @@ func TestRolesAreThoseOfTheToken(t *testing.T) {
 	if roles := fmt.Sprint(w.as(w.enrolment, "PUT", "/agents/boss", boss).want(200).at("agent", "roles")); roles != "[worker orchestrator]" {
 		t.Errorf("roles %s", roles)
 	}
+}
+
+// A payload that is larger than a message carries is kept as a blob, which the receiver
+// reads; the same message again is answered with it. Where there is no room for it, that is
+// said at the payload.
+func TestALargePayloadIsReadAsABlob(t *testing.T) {
+	w := newWorld(t)
+	ada, bob, eve := w.agent("ada"), w.agent("bob"), w.agent("eve")
+	text := strings.Repeat("word ", 20<<10)
+	said := object{"id": ids.New().String(), "type": "custom.report", "to": object{"agent": "bob"}, "payload": object{"text": text}}
+	sent := w.as(ada, "POST", "/messages", said).want(201)
+	if sent.at("payload") != nil || sent.text("blob") == "" {
+		t.Fatalf("sent %s", sent.raw)
+	}
+	w.hear(bob, 1)
+	got := w.as(bob, "GET", "/messages/"+sent.text("id"), nil).want(200)
+	content := w.as(bob, "GET", "/blobs/"+got.text("blob"), nil).want(200)
+	if want := `{"text":"` + text + `"}`; string(content.raw) != want || got.at("payload") != nil {
+		t.Errorf("bob reads %d bytes, want %d", len(content.raw), len(want))
+	}
+	w.as(eve, "GET", "/blobs/"+got.text("blob"), nil).want(404).refused(fault.NotFound)
+	dbfactory.Exec(t, w.db, "UPDATE blob_room SET bytes = $1", maxBlobs)
+	if again := w.as(ada, "POST", "/messages", said).want(200); again.text("blob") != got.text("blob") {
+		t.Errorf("again %s", again.raw)
+	}
+	other := merge(said, object{"id": ids.New().String(), "payload": object{"text": text + "!"}})
+	w.as(ada, "POST", "/messages", other).want(409).refused(fault.StorageFull, "payload")
+	w.as(ada, "POST", "/messages/batch", object{"messages": []object{{"type": "custom.x", "to": object{"agent": "bob"}}, other}}).want(409).
+		refused(fault.StorageFull, "messages[1].payload")
 }

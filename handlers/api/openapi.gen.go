@@ -2400,9 +2400,11 @@ type MergeMethod string
 
 // Message defines model for Message.
 type Message struct {
-	At            time.Time `json:"at"`
-	Blob          string    `json:"blob"`
-	CorrelationID string    `json:"correlation_id"`
+	At time.Time `json:"at"`
+
+	// Blob The SHA-256 of the blob that is the payload, for `GET /blobs/{sha256}`; empty where the message carries it or has none.
+	Blob          string `json:"blob"`
+	CorrelationID string `json:"correlation_id"`
 
 	// Deliveries How often it was handed out, in an inbox.
 	Deliveries *int               `json:"deliveries,omitempty"`
@@ -2603,7 +2605,7 @@ type NewLogLine struct {
 
 // NewMessage defines model for NewMessage.
 type NewMessage struct {
-	// Blob The SHA-256 of a payload that is a blob; a payload itself has at most 4,096 bytes.
+	// Blob The SHA-256 of a blob that is what the message says, instead of a payload. A payload of more than 4,096 bytes becomes a blob by itself.
 	Blob *string `json:"blob,omitempty"`
 
 	// CorrelationID The thread. Left out: that of the message answered, else the key of the job.
@@ -4096,7 +4098,7 @@ type ServerInterface interface {
 	// ReadMessages Hands out what is in the caller's inbox and was not acknowledged, the oldest first, and waits for the first message where there is none. With `Accept: text/event-stream` it goes on for as long as the reader stays.
 	// (GET /messages)
 	ReadMessages(ctx echo.Context, params ReadMessagesParams) error
-	// SendMessage Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+	// SendMessage Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives. A payload of more than 4,096 bytes is kept as a blob: 409 `storage_full` where the workspace has no room for it.
 	// (POST /messages)
 	SendMessage(ctx echo.Context) error
 	// AckMessages Takes messages out of the caller's inbox, all that it was handed up to a position or single ones.
@@ -11741,7 +11743,7 @@ type StrictServerInterface interface {
 	// ReadMessages Hands out what is in the caller's inbox and was not acknowledged, the oldest first, and waits for the first message where there is none. With `Accept: text/event-stream` it goes on for as long as the reader stays.
 	// (GET /messages)
 	ReadMessages(ctx context.Context, request ReadMessagesRequestObject) (ReadMessagesResponseObject, error)
-	// SendMessage Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+	// SendMessage Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives. A payload of more than 4,096 bytes is kept as a blob: 409 `storage_full` where the workspace has no room for it.
 	// (POST /messages)
 	SendMessage(ctx context.Context, request SendMessageRequestObject) (SendMessageResponseObject, error)
 	// AckMessages Takes messages out of the caller's inbox, all that it was handed up to a position or single ones.

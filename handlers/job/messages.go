@@ -15,7 +15,10 @@ const messagesShown = 20
 // readMessages reads the end of the job's thread, one message more than is shown where there
 // are more.
 func (p *Pages) readMessages(ctx context.Context, who tenancy.Principal, d *pageData) (err error) {
-	d.messages, err = p.Messages.Newest(ctx, who, d.job.Key, 0, messagesShown+1)
+	if d.messages, err = p.Messages.Newest(ctx, who, d.job.Key, 0, messagesShown+1); err != nil {
+		return err
+	}
+	d.messageSizes, err = messageparts.Sizes(ctx, p.Blobs, who, d.messages)
 	return err
 }
 
@@ -26,7 +29,7 @@ func (s pageData) thread() view.Thread {
 	if len(list) > messagesShown {
 		list, m.More = list[1:], true
 	}
-	m.Blocks = messageparts.Blocks(list, s.now)
+	m.Blocks = messageparts.Blocks(list, s.messageSizes, s.now)
 	if len(list) == 0 {
 		m.URL = links.MessagesWith(links.MessageView{New: true, Filter: links.MessageFilter{Job: s.job.Key}})
 	}

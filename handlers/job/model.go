@@ -9,6 +9,7 @@ import (
 	"fleetboard/handlers/reason"
 	"fleetboard/handlers/usageparts"
 	"fleetboard/handlers/web"
+	"fleetboard/internal/blobs"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
@@ -26,6 +27,7 @@ type pageData struct {
 	before              int64 // the event that the shown ones are older than, 0 for the newest
 	now                 time.Time
 	messages            []bus.Message // the newest ones of its thread
+	messageSizes        map[blobs.Sum]int64
 	canWrite, canDelete bool
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"fleetboard/handlers/live"
+	"fleetboard/handlers/messageparts"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/dispatch/actions"
@@ -30,6 +31,7 @@ type Deps struct {
 	Logs     Logs
 	Kanban   Kanban
 	Messages Messages
+	Blobs    messageparts.Blobs
 	Registry *live.Registry
 	Streams  *live.Streams
 }

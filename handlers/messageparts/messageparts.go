@@ -2,13 +2,17 @@
 package messageparts
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"time"
 
+	"fleetboard/handlers/blobparts"
 	"fleetboard/handlers/web"
+	"fleetboard/internal/blobs"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/fulltext"
+	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
 	view "fleetboard/views/messageparts"
 	"fleetboard/views/ui"
@@ -17,14 +21,36 @@ import (
 // shortJSON is how long a payload may be that stands in one line, in bytes.
 const shortJSON = 160
 
-// Blocks are messages as a thread shows them.
-func Blocks(list []bus.Message, now time.Time) []view.Block {
+// Blobs is what is asked of contents.
+type Blobs interface {
+	Sizes(ctx context.Context, who tenancy.Principal, sums ...blobs.Sum) (map[blobs.Sum]int64, error)
+}
+
+// Sizes are the sizes of the payloads that are kept as blobs.
+func Sizes(ctx context.Context, b Blobs, who tenancy.Principal, list []bus.Message) (map[blobs.Sum]int64, error) {
+	var sums []blobs.Sum
+	for _, m := range list {
+		if sum, err := blobs.ParseSum(m.Blob); err == nil {
+			sums = append(sums, sum)
+		}
+	}
+	if len(sums) == 0 {
+		return nil, nil
+	}
+	return b.Sizes(ctx, who, sums...)
+}
+
+// Blocks are messages as a thread shows them. sizes are those of their blobs.
+func Blocks(list []bus.Message, sizes map[blobs.Sum]int64, now time.Time) []view.Block {
 	blocks := make([]view.Block, len(list))
 	for i, m := range list {
 		text, rest := Said(m.Payload)
 		blocks[i] = view.Block{ID: links.MessageID(m.Seq), URL: links.ThreadAt(m.CorrelationID, m.Seq), From: NameOf(m.From),
 			To: NameOf(m.To), Icon: icons[m.From.Kind], Who: kinds[m.From.Kind], Type: m.Type, At: ui.Ago(m.At, now), Text: text,
-			JSON: rest, Blob: m.Blob}
+			JSON: rest}
+		if sum, err := blobs.ParseSum(m.Blob); err == nil {
+			blocks[i].BlobURL, blocks[i].BlobSize = links.Blob(m.Blob), blobparts.SizeText(sizes[sum])
+		}
 	}
 	return blocks
 }

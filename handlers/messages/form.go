@@ -14,9 +14,9 @@ import (
 	"fleetboard/views/ui"
 )
 
-// maxText is how many characters a person writes at once: a payload of them fits into a
-// message but for texts of many bytes a character, which the bus refuses.
-const maxText = 4000
+// maxText is how many characters a person writes at once: as many as fit into a form, but
+// for texts in which most characters take several bytes.
+const maxText = 20_000
 
 // addForms adds the form of the view, as it was sent where it was refused.
 func (d pageData) addForms(m *view.Messages, refused *view.Form) {

@@ -9,6 +9,7 @@ import (
 	"fleetboard/handlers/messageparts"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts/members"
+	"fleetboard/internal/blobs"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/tenancy"
@@ -32,6 +33,7 @@ type pageData struct {
 	refused string // why nothing was looked for
 	inbox   bus.Inbox
 	letters []bus.DeadLetter
+	sizes   map[blobs.Sum]int64 // of payloads that are blobs
 
 	first  *bus.Message // of the open thread, nil for none
 	thread []bus.Message
@@ -195,7 +197,7 @@ func (d pageData) open() view.Thread {
 	back := d.at
 	back.Thread, back.At = "", 0
 	t := view.Thread{Name: d.at.Thread, Subject: d.at.Thread, BackURL: links.MessagesWith(back),
-		Blocks: messageparts.Blocks(d.thread, d.now),
+		Blocks: messageparts.Blocks(d.thread, d.sizes, d.now),
 		Gone:   d.first == nil}
 	if t.Gone {
 		return t
@@ -249,7 +251,7 @@ func (d pageData) dead() view.Dead {
 	for i, l := range list {
 		id := l.ID.String()
 		m.Rows = append(m.Rows, view.Letter{ID: "dead-" + strconv.FormatInt(l.Seq, 10) + "-" + ui.DOMID(l.Inbox),
-			Block: messageparts.Blocks([]bus.Message{l.Message}, d.now)[0], Inbox: d.inboxName(l), Error: l.Error,
+			Block: messageparts.Blocks([]bus.Message{l.Message}, d.sizes, d.now)[0], Inbox: d.inboxName(l), Error: l.Error,
 			Times: web.Plural(l.Deliveries, "time", "times"), At: ui.Ago(l.At, d.now),
 			Redrive: links.Redrive(id), Discard: links.Discard(id)})
 		if i > 0 && list[i-1].Seq == l.Seq {

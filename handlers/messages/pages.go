@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"fleetboard/handlers/live"
+	"fleetboard/handlers/messageparts"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts/members"
 	"fleetboard/internal/bus"
@@ -25,6 +26,7 @@ type Deps struct {
 	Fleet   Fleet
 	Members Members
 	Kanban  Kanban
+	Blobs   messageparts.Blobs
 }
 
 // Threads is what the page asks of the threads of the bus.

@@ -92,7 +92,7 @@ func draftOf(f view.Form) (bus.Draft, map[string]string) {
 func fieldsOf(err error, f view.Form) (fields map[string]string, above string) {
 	fields = map[string]string{}
 	switch r := fault.From(err); r.Code {
-	case fault.Validation:
+	case fault.Validation, fault.StorageFull:
 		for name, text := range r.Fields {
 			fields[fieldOf(name, f)] = text
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/messageparts"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/fault"
@@ -87,13 +88,29 @@ func (p *Pages) read(ctx context.Context, who tenancy.Principal, at links.Messag
 	d := pageData{at: at, who: who, fleet: snap, now: web.Now(snap), canWrite: who.Can(tenancy.WriteJobs)}
 	if at.Tab == tabDead {
 		letters, err := p.Dead.DeadLetters(ctx, who, at.Before, listSize+1)
+		if err != nil {
+			return d, err
+		}
 		d.letters = letters
-		return d, err
+		return d, p.readSizes(ctx, who, &d)
 	}
 	if err := p.readList(ctx, who, &d); err != nil {
 		return d, err
 	}
-	return d, p.readThread(ctx, who, &d)
+	if err := p.readThread(ctx, who, &d); err != nil {
+		return d, err
+	}
+	return d, p.readSizes(ctx, who, &d)
+}
+
+// readSizes reads how large the payloads are that are shown at length and kept as blobs.
+func (p *Pages) readSizes(ctx context.Context, who tenancy.Principal, d *pageData) (err error) {
+	shown := d.thread
+	for _, l := range d.letters {
+		shown = append(shown, l.Message)
+	}
+	d.sizes, err = messageparts.Sizes(ctx, p.Blobs, who, shown)
+	return err
 }
 
 // readList reads the column at the left: what a search finds, what is for the reader, or

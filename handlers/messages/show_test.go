@@ -9,6 +9,7 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/e2e/handlertest"
+	"fleetboard/internal/blobs"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
@@ -159,8 +160,8 @@ func TestANewMessageIsRefusedAtItsFields(t *testing.T) {
 		handlertest.WantCount(t, doc, "#"+field+"-e", 1)
 		handlertest.WantCount(t, doc, "#new-message .field-e", 1)
 	}
-	large := url.Values{"to": {"agent"}, "name": {"ada"}, "text": {strings.Repeat("ä", 3000)}}
-	handlertest.WantText(t, handlertest.Page(t, d.Post("/messages/send", large), http.StatusUnprocessableEntity), "#text-e", "4096 bytes")
+	large := url.Values{"to": {"agent"}, "name": {"ada"}, "text": {strings.Repeat("x", 20_001)}}
+	handlertest.WantText(t, handlertest.Page(t, d.Post("/messages/send", large), http.StatusUnprocessableEntity), "#text-e", "20,000 characters")
 	all := url.Values{"to": {"all"}, "text": {"Stop"}}
 	doc := handlertest.Page(t, d.As(tenancy.RoleMember).Post("/messages/send", all), http.StatusForbidden)
 	handlertest.WantText(t, doc, "#new-message .form-err", "Only owners and admins write to all agents.")
@@ -247,4 +248,26 @@ func TestDeadLettersAreRedrivenAndDiscarded(t *testing.T) {
 		handlertest.WantStatus(t, d.Post("/messages/dead/"+id+"/discard", nil), http.StatusNotFound)
 	}
 	handlertest.WantStatus(t, d.As(tenancy.RoleMember).Post("/messages/dead/"+list[0].ID.String()+"/redrive", nil), http.StatusForbidden)
+}
+
+// A large text is sent like any other; the thread leads to it and says its size. Where the
+// workspace has no room for it that stands at the field.
+func TestALargeTextIsSent(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Agent("ada")
+	text := strings.Repeat("large ", 3000)
+	form := url.Values{"to": {"agent"}, "name": {"ada"}, "text": {text}, "thread": {"long"}}
+	handlertest.WantRedirect(t, d.Post("/messages/send", form), "/messages?thread=long")
+	doc := handlertest.Page(t, d.Get("/messages?thread=long"), http.StatusOK)
+	handlertest.WantText(t, doc, "#msg-ol .msg-p", "Download what it says 18 KB")
+	content := d.As(tenancy.RoleViewer).Get(doc.Find("#msg-ol .msg-p a").AttrOr("href", ""))
+	handlertest.WantStatus(t, content, http.StatusOK)
+	if said := content.Body.String(); said != `{"text":"`+text+`"}` {
+		t.Errorf("it says %.80s", said)
+	}
+	handlertest.WantStatus(t, d.Get("/blobs/none"), http.StatusNotFound)
+	dbfactory.Exec(t, d.DB, `UPDATE blob_room SET bytes = $1`, blobs.DefaultMaxTotal)
+	form.Set("text", strings.Repeat("other ", 3000))
+	doc = handlertest.Page(t, d.Post("/messages/send", form), http.StatusConflict)
+	handlertest.WantText(t, doc, "#text-e", "no room")
 }

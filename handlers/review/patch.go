@@ -2,25 +2,14 @@ package review
 
 import (
 	"encoding/json"
-	"errors"
-	"io"
-	"net/http"
-	"strconv"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"fleetboard/handlers/blobparts"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/blobs"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
-)
-
-const (
-	// patchPart is how many bytes are sent at a time, patchPartTime how long a reader may
-	// take for them.
-	patchPart     = 256 << 10
-	patchPartTime = 30 * time.Second
 )
 
 // patchOf is the blob with the whole patch that a result names, if it does.
@@ -50,19 +39,5 @@ func (p *Pages) downloadPatch(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	h := c.Response().Header()
-	h.Set(echo.HeaderContentType, "text/plain; charset=utf-8")
-	h.Set(echo.HeaderContentDisposition, `attachment; filename="`+web.FileName(job.Key)+`.patch"`)
-	h.Set(echo.HeaderContentLength, strconv.FormatInt(patch.Size, 10))
-	h.Set(echo.HeaderCacheControl, "no-store")
-	c.Response().WriteHeader(http.StatusOK)
-	control := http.NewResponseController(c.Response())
-	for err == nil {
-		_ = control.SetWriteDeadline(time.Now().Add(patchPartTime))
-		_, err = io.CopyN(c.Response(), patch, patchPart)
-	}
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return patch.Err() // otherwise the reader left
+	return blobparts.Send(c, patch, web.FileName(job.Key)+".patch", "text/plain; charset=utf-8")
 }

@@ -209,3 +209,20 @@ func dropRefsTx(ctx context.Context, tx db.Tx, workspace ids.ID, messages []ids.
 func noteDamageTx(ctx context.Context, tx db.Tx, workspace ids.ID, sum Sum, id ids.ID) error {
 	return q.BlobDamaged(ctx, tx, dbsqlc.BlobDamagedParams{WorkspaceID: workspace, Sha256: sum[:], DataID: id})
 }
+
+// sizesTx reads how many bytes blobs have.
+func sizesTx(ctx context.Context, tx db.Tx, workspace ids.ID, sums []Sum) (map[Sum]int64, error) {
+	list := make([][]byte, 0, len(sums))
+	for _, sum := range sums {
+		list = append(list, sum[:])
+	}
+	rows, err := q.BlobSizes(ctx, tx, dbsqlc.BlobSizesParams{WorkspaceID: workspace, List: list})
+	if err != nil {
+		return nil, fmt.Errorf("read sizes of blobs: %w", err)
+	}
+	sizes := make(map[Sum]int64, len(rows))
+	for _, r := range rows {
+		sizes[Sum(r.Sha256)] = r.Size
+	}
+	return sizes, nil
+}

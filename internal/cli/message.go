@@ -29,9 +29,17 @@ func messageSend(c *cli) *cobra.Command {
 	var d draft
 	cmd := &cobra.Command{Use: "send TEXT...", Short: "Send a message to an agent, a role, a factory, a person or all agents",
 		Annotations: calls("sendMessage"), Args: cobra.ArbitraryArgs,
-		Long: "Sends a message. The text becomes the payload {\"text\": ...}; --payload sends an object of your own instead.\n" +
-			"--to is agent:NAME, role:NAME, factory:NAME, person:MAIL or all."}
+		Long: "Sends a message. The text becomes the payload {\"text\": ...}, - is what comes on stdin; --payload sends an object of\n" +
+			"your own instead. --to is agent:NAME, role:NAME, factory:NAME, person:MAIL or all. The server keeps a payload of more\n" +
+			"than 4,096 bytes as a blob, which `fleet blob get` reads."}
 	cmd.RunE = printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+		if len(args) == 1 && args[0] == "-" {
+			text, err := c.fileOrIn("-")
+			if err != nil {
+				return nil, err
+			}
+			args = []string{string(text)}
+		}
 		body, err := d.body(args)
 		if err != nil {
 			return nil, err

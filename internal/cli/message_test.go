@@ -66,3 +66,21 @@ func (r ran) shows(texts ...string) {
 		}
 	}
 }
+
+// A large text comes from stdin, and is read back as the blob that the message names.
+func TestALargeTextIsKeptAsABlob(t *testing.T) {
+	w := newWorld(t)
+	text := strings.Repeat("large ", 10_000)
+	said := w.fleetIn(text, "msg", "send", "--to", "role:worker", "--thread", "large", "-", "--json").ok()
+	var sent struct {
+		Blob    string
+		Payload any
+	}
+	if err := json.Unmarshal([]byte(said), &sent); err != nil || sent.Payload != nil {
+		t.Fatalf("it was sent as %.200s, %v", said, err)
+	}
+	w.fleet("msg", "thread", "large").shows("blob " + sent.Blob[:8])
+	if got := w.fleet("blob", "get", sent.Blob).ok(); got != `{"text":"`+text+`"}` {
+		t.Errorf("it is read as %d bytes", len(got))
+	}
+}

@@ -141,11 +141,12 @@ func newWorld(t *testing.T) *world {
 	flow := dispatch.New(d, work, wake, people.Tokens, log)
 	events := eventlog.New(d)
 	board := kanban.New(d, events, wake, log)
-	messages := bus.NewService(d, wake, work.Secrets)
+	messages, contents := bus.NewService(d, wake, work.Secrets), blobs.New(d, dbtest.Vault(d), blobs.Options{})
+	messages.NamesBlobs(contents)
 	server := api.New(api.Deps{Jobs: work, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: flow, Kanban: board, Estimates: estimates.New(d),
 		Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d), Usage: usage.NewService(d), Bus: messages, Events: events,
-		Blobs:       blobs.New(d, dbtest.Vault(d), blobs.Options{}),
+		Blobs:       contents,
 		Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Tokens: people.Tokens, Log: log, Wake: wake,
 		Build: api.Build{Server: "test", Schema: 7}})
 	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

@@ -33,13 +33,13 @@ type Message struct {
 	Thread  string          `json:"thread"`
 	Job     string          `json:"job,omitempty"`
 	Payload json.RawMessage `json:"payload,omitempty"`
-	Blob    string          `json:"blob,omitempty"` // SHA-256 of a payload that is not carried along
+	Blob    string          `json:"blob,omitempty"` // SHA-256 of a payload that is too large to be shown here
 	At      time.Time       `json:"at"`
 }
 
 const (
-	// maxText is how much of a message's 4,096 bytes its text may take.
-	maxText = 4000
+	// maxText bounds the text of a message, in bytes.
+	maxText = 64 << 10
 	// maxWait is how long read_messages waits, in seconds.
 	maxWait = 30
 )

@@ -190,7 +190,7 @@ func TestRefusalsAreToldToTheAgent(t *testing.T) {
 		{"save_checkpoint", map[string]any{"checkpoint": map[string]any{"x": strings.Repeat("x", 70_000)}}, "at most 65536 bytes"},
 		{"file_job", map[string]any{"title": ""}, "1 to 200 characters"},
 		{"answer_question", map[string]any{"job": "FB-1", "answer": ""}, "1 to 10000 characters"},
-		{"send_message", map[string]any{"to": "all", "text": strings.Repeat("x", 4001)}, "1 to 4000 bytes"},
+		{"send_message", map[string]any{"to": "all", "text": strings.Repeat("x", 64<<10+1)}, "1 to 65536 bytes"},
 		{"read_messages", map[string]any{"wait_seconds": 31}, "from 0 to 30"},
 	} {
 		if said, refused := call(t, s, c.tool, c.args); !refused || !strings.Contains(said, c.want) {

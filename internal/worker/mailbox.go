@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +22,9 @@ const (
 	note = "custom.note"
 	// maxTurns is how many turns messages bring an engine in an attempt.
 	maxTurns = 10
+	// maxPayload bounds a payload that is read from a blob, payloadTimeout how long that takes.
+	maxPayload     = 256 << 10
+	payloadTimeout = 30 * time.Second
 )
 
 // mailbox is what the attempt on a job sends and reads.
@@ -78,7 +82,7 @@ func (b mailbox) Receive(ctx context.Context, wait time.Duration) ([]mcptools.Me
 		got, changed := b.w.inbox.take(b.job)
 		if len(got) > 0 {
 			_ = b.w.mail.acknowledge(ctx, seqsOf(got)) // it is told again
-			return b.shown(got), nil
+			return b.shown(ctx, got), nil
 		}
 		select {
 		case <-changed:
@@ -94,13 +98,34 @@ func (b mailbox) Receive(ctx context.Context, wait time.Duration) ([]mcptools.Me
 func (b mailbox) Waiting() int { return b.w.inbox.count(b.job) }
 
 // shown are messages as the agent reads them.
-func (b mailbox) shown(list []apiclient.Message) []mcptools.Message {
+func (b mailbox) shown(ctx context.Context, list []apiclient.Message) []mcptools.Message {
 	all := make([]mcptools.Message, 0, len(list))
 	for _, m := range list {
+		if m.Blob != "" {
+			m.Payload, m.Blob = b.kept(ctx, m.Blob)
+		}
 		all = append(all, mcptools.Message{From: whom(m.From), Type: m.Type, Thread: m.CorrelationID, Job: m.Job,
 			Payload: b.secret.JSON(m.Payload), Blob: m.Blob, At: m.At})
 	}
 	return all
+}
+
+// kept reads a payload that is kept as a blob. The name stays where it cannot be read now,
+// where it is no JSON, and where it is larger than one that the server makes a blob of.
+func (b mailbox) kept(ctx context.Context, name string) (payload json.RawMessage, left string) {
+	ctx, cancel := context.WithTimeout(ctx, payloadTimeout)
+	defer cancel()
+	answer, err := b.w.api.GetBlob(ctx, name)
+	if err != nil {
+		b.w.Log.Warn("the payload of a message could not be read: "+err.Error(), "blob", name)
+		return nil, name
+	}
+	defer func() { _ = answer.Body.Close() }()
+	payload, err = io.ReadAll(io.LimitReader(answer.Body, maxPayload+1))
+	if err != nil || len(payload) > maxPayload || !json.Valid(payload) {
+		return nil, name
+	}
+	return payload, ""
 }
 
 // laterTurns are those of an engine whose work is done.
@@ -137,7 +162,7 @@ func (a laterTurns) run(ctx context.Context, result engines.Result) (engines.Res
 // one is a turn for messages. They are acknowledged once the engine does something.
 func (a laterTurns) one(ctx context.Context, session string, got []apiclient.Message) (engines.Result, error) {
 	a.told.step("reads messages")
-	task, err := a.task(a.socket, session, messagesPrompt(mailboxOf(a.attempt).shown(got)))
+	task, err := a.task(a.socket, session, messagesPrompt(mailboxOf(a.attempt).shown(ctx, got)))
 	if err != nil {
 		return engines.Result{}, err
 	}

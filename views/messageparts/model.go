@@ -15,7 +15,8 @@ type Block struct {
 	At       ui.When
 	Text     string
 	JSON     string // what the payload says beside the text
-	Blob     string // digits of a payload that is kept apart
+	// BlobURL is the download of a payload that is kept apart, "" where there is none.
+	BlobURL, BlobSize string
 }
 
 // Piece is a part of a passage.

@@ -2400,9 +2400,11 @@ type MergeMethod string
 
 // Message defines model for Message.
 type Message struct {
-	At            time.Time `json:"at"`
-	Blob          string    `json:"blob"`
-	CorrelationID string    `json:"correlation_id"`
+	At time.Time `json:"at"`
+
+	// Blob The SHA-256 of the blob that is the payload, for `GET /blobs/{sha256}`; empty where the message carries it or has none.
+	Blob          string `json:"blob"`
+	CorrelationID string `json:"correlation_id"`
 
 	// Deliveries How often it was handed out, in an inbox.
 	Deliveries *int               `json:"deliveries,omitempty"`
@@ -2603,7 +2605,7 @@ type NewLogLine struct {
 
 // NewMessage defines model for NewMessage.
 type NewMessage struct {
-	// Blob The SHA-256 of a payload that is a blob; a payload itself has at most 4,096 bytes.
+	// Blob The SHA-256 of a blob that is what the message says, instead of a payload. A payload of more than 4,096 bytes becomes a blob by itself.
 	Blob *string `json:"blob,omitempty"`
 
 	// CorrelationID The thread. Left out: that of the message answered, else the key of the job.
@@ -4713,14 +4715,14 @@ type ClientInterface interface {
 	// Corresponds with GET /messages (the `ReadMessages` operationId).
 	ReadMessages(ctx context.Context, params *ReadMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SendMessageWithBody Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+	// SendMessageWithBody Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives. A payload of more than 4,096 bytes is kept as a blob: 409 `storage_full` where the workspace has no room for it.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /messages (the `SendMessage` operationId).
 	SendMessageWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SendMessage Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+	// SendMessage Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives. A payload of more than 4,096 bytes is kept as a blob: 409 `storage_full` where the workspace has no room for it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -6888,7 +6890,7 @@ func (c *Client) ReadMessages(ctx context.Context, params *ReadMessagesParams, r
 	return c.Client.Do(req)
 }
 
-// SendMessageWithBody Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+// SendMessageWithBody Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives. A payload of more than 4,096 bytes is kept as a blob: 409 `storage_full` where the workspace has no room for it.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6905,7 +6907,7 @@ func (c *Client) SendMessageWithBody(ctx context.Context, contentType string, bo
 	return c.Client.Do(req)
 }
 
-// SendMessage Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+// SendMessage Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives. A payload of more than 4,096 bytes is kept as a blob: 409 `storage_full` where the workspace has no room for it.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -13616,14 +13618,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /messages (the `ReadMessages` operationId).
 	ReadMessagesWithResponse(ctx context.Context, params *ReadMessagesParams, reqEditors ...RequestEditorFn) (*ReadMessagesResponse, error)
 
-	// SendMessageWithBodyWithResponse Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+	// SendMessageWithBodyWithResponse Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives. A payload of more than 4,096 bytes is kept as a blob: 409 `storage_full` where the workspace has no room for it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /messages (the `SendMessage` operationId).
 	SendMessageWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendMessageResponse, error)
 
-	// SendMessageWithResponse Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+	// SendMessageWithResponse Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives. A payload of more than 4,096 bytes is kept as a blob: 409 `storage_full` where the workspace has no room for it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -21094,7 +21096,7 @@ func (c *ClientWithResponses) ReadMessagesWithResponse(ctx context.Context, para
 	return ParseReadMessagesResponse(rsp)
 }
 
-// SendMessageWithBodyWithResponse Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+// SendMessageWithBodyWithResponse Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives. A payload of more than 4,096 bytes is kept as a blob: 409 `storage_full` where the workspace has no room for it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21107,7 +21109,7 @@ func (c *ClientWithResponses) SendMessageWithBodyWithResponse(ctx context.Contex
 	return ParseSendMessageResponse(rsp)
 }
 
-// SendMessageWithResponse Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives.
+// SendMessageWithResponse Sends a message. The same id again is the same message. What is for a role or a factory goes to one agent of it, what is for all to each that lives. A payload of more than 4,096 bytes is kept as a blob: 409 `storage_full` where the workspace has no room for it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -1,0 +1,43 @@
+// Package blob lets people download what pages name: payloads of messages, results and
+// checkpoints that are blobs.
+package blob
+
+import (
+	"context"
+
+	"github.com/labstack/echo/v4"
+
+	"fleetboard/handlers/blobparts"
+	"fleetboard/handlers/web"
+	"fleetboard/internal/blobs"
+	"fleetboard/internal/tenancy"
+)
+
+// Blobs is what the downloads ask of contents.
+type Blobs interface {
+	Open(ctx context.Context, who tenancy.Principal, sum blobs.Sum) (*blobs.Reader, error)
+}
+
+// Pages answers the requests of downloads.
+type Pages struct{ blobs Blobs }
+
+// New returns the downloads.
+func New(b Blobs) *Pages { return &Pages{b} }
+
+// Routes are the downloads, with the permission that they need.
+func (p *Pages) Routes() []web.Route {
+	return []web.Route{web.Get("/blobs/:blob", tenancy.ReadBoard, p.download)}
+}
+
+// download is a blob as a file that has its SHA-256 for a name.
+func (p *Pages) download(c echo.Context, who tenancy.Principal) error {
+	sum, err := blobs.ParseSum(c.Param("blob"))
+	if err != nil {
+		return err
+	}
+	content, err := p.blobs.Open(c.Request().Context(), who, sum)
+	if err != nil {
+		return err
+	}
+	return blobparts.Send(c, content, sum.String(), echo.MIMEOctetStream)
+}

@@ -1,0 +1,6 @@
+package links
+
+import "net/url"
+
+// Blob is the download of a blob by its SHA-256.
+func Blob(sum string) string { return "/blobs/" + url.PathEscape(sum) }
