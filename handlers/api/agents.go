@@ -43,11 +43,15 @@ func (s *agentHandlers) RegisterAgent(ctx context.Context, r RegisterAgentReques
 
 // Heartbeat is an agent's sign of life.
 func (s *agentHandlers) Heartbeat(ctx context.Context, r HeartbeatRequestObject) (HeartbeatResponseObject, error) {
+	said, err := beat(r.Agent, *r.Body)
+	if err != nil {
+		return nil, err
+	}
 	used, err := s.usageOf(ctx, value(r.Body.Leases))
 	if err != nil {
 		return nil, err
 	}
-	beaten, err := s.agents.Heartbeat(ctx, whoOf(ctx), beat(r.Agent, *r.Body))
+	beaten, err := s.agents.Heartbeat(ctx, whoOf(ctx), said)
 	answer := beatAnswerModel(beaten)
 	answer.UsageResults = used
 	return Heartbeat200JSONResponse(answer), err

@@ -279,3 +279,73 @@ func TestACompletionNamesItsPatch(t *testing.T) {
 		t.Errorf("%d references", n)
 	}
 }
+
+// A completion names a large result as it names a patch.
+func TestACompletionNamesALargeResult(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada, bob := w.agent("ada"), w.agent("bob")
+	w.job("A large result")
+	lease := w.claim(ada)
+	w.as(ada, "POST", "/fleet/complete", merge(lease, object{"result_blob": sumOf("nothing")})).want(422).refused(fault.Validation, "result_blob")
+	table := w.putBlob(ada, "a,b\n1,2\n").want(201).text("sha256")
+	ending := merge(lease, object{"result_blob": table, "result": object{"rows": 1, "result_blob": "mine"}})
+	for range 2 {
+		if done := w.as(ada, "POST", "/fleet/complete", ending).want(200); done.text("result", "result_blob") != table || done.number("result", "rows") != 1 {
+			t.Errorf("the result is %s", done.raw)
+		}
+	}
+	w.as(bob, "GET", "/blobs/"+table, nil).want(200)
+}
+
+// A checkpoint can be a blob, however it is told; the next agent that claims the job is
+// given its name and reads it. One that is not there is refused, and changes nothing.
+func TestACheckpointIsABlob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada, bob := w.agent("ada"), w.agent("bob")
+	theirs := w.putBlob(bob, "somebody else's").want(201).text("sha256")
+	for _, c := range []struct {
+		path string
+		body func(object) object
+	}{
+		{"/agents/ada/heartbeat", func(said object) object {
+			return object{"boot_id": "ada-boot", "status": "working", "leases": []object{said}}
+		}},
+		{"/fleet/progress", func(said object) object { return said }},
+		{"/fleet/release", func(said object) object { return merge(said, object{"reason": "another host is better"}) }},
+		{"/fleet/ask", func(said object) object { return merge(said, object{"question": "which one?"}) }},
+	} {
+		job := w.job("Goes on: " + c.path)
+		lease := w.claim(ada)
+		tell := func(more object) answer { return w.as(ada, "POST", c.path, c.body(merge(lease, more))) }
+		for _, name := range []string{sumOf("nothing"), theirs} {
+			tell(object{"checkpoint_blob": name}).want(422).refused(fault.Validation, "checkpoint_blob")
+		}
+		saved := w.putBlob(ada, "the state of "+c.path).want(201).text("sha256")
+		tell(object{"checkpoint_blob": saved, "checkpoint": object{"at": 1}}).want(422).refused(fault.Validation, "checkpoint_blob")
+		if w.as(w.owner, "GET", "/jobs/"+job, nil).want(200).at("checkpoint") != nil {
+			t.Errorf("%s: what was refused was kept", c.path)
+		}
+		w.as(bob, "GET", "/blobs/"+saved, nil).want(404)
+		tell(object{"checkpoint_blob": saved}).want(200)
+		if kept := w.as(w.owner, "GET", "/jobs/"+job, nil).want(200); kept.text("checkpoint", "checkpoint_blob") != saved {
+			t.Errorf("%s: the job has %s", c.path, kept.raw)
+		}
+		w.as(w.owner, "POST", "/jobs/"+job+"/cancel", object{"reason": "it was tried"}).want(200)
+	}
+	// What the next agent is given.
+	w.job("Handed on")
+	lease := w.claim(ada)
+	saved := w.putBlob(ada, "all of it").want(201).text("sha256")
+	for range 2 {
+		w.as(ada, "POST", "/fleet/release", merge(lease, object{"reason": "for bob", "checkpoint_blob": saved})).want(200)
+	}
+	claimed := w.as(bob, "POST", "/fleet/claim", object{"max": 1, "ttl_seconds": 60, "wait_seconds": 0}).want(200)
+	if got := w.as(bob, "GET", "/blobs/"+claimed.text("jobs", 0, "checkpoint", "checkpoint_blob"), nil).want(200); string(got.raw) != "all of it" {
+		t.Errorf("bob reads %q", got.raw)
+	}
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM blob_ref WHERE job_id IS NOT NULL`); n != 5 {
+		t.Errorf("%d references", n)
+	}
+}

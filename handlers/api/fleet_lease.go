@@ -10,6 +10,7 @@ import (
 
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/dispatch/report"
+	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
@@ -55,8 +56,12 @@ func (s *reportHandlers) ReportProgress(ctx context.Context, r ReportProgressReq
 	if err != nil {
 		return nil, err
 	}
+	checkpoint, err := checkpointOf(r.Body.Checkpoint, r.Body.CheckpointBlob)
+	if err != nil {
+		return nil, err
+	}
 	standing, err := s.work.Progress(ctx, whoOf(ctx), ref,
-		report.Progress{Percent: r.Body.ProgressPercent, Step: r.Body.CurrentStep, Checkpoint: r.Body.Checkpoint})
+		report.Progress{Percent: r.Body.ProgressPercent, Step: r.Body.CurrentStep, Checkpoint: checkpoint})
 	answer := standingModel(standing)
 	answer.UsageResults = used
 	return ReportProgress200JSONResponse(answer), err
@@ -73,7 +78,8 @@ func (s *reportHandlers) CompleteJob(ctx context.Context, r CompleteJobRequestOb
 	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (jobs.Job, error) {
 		return s.ends.Complete(ctx, whoOf(ctx), ref, report.Completion{
 			Result: r.Body.Result, Summary: value(r.Body.Summary), Commit: value(r.Body.Commit), Branch: value(r.Body.Branch),
-			URL: value(r.Body.URL), FilesTouched: value(r.Body.FilesTouched), PatchBlob: value(r.Body.PatchBlob)})
+			URL: value(r.Body.URL), FilesTouched: value(r.Body.FilesTouched), PatchBlob: value(r.Body.PatchBlob),
+			ResultBlob: value(r.Body.ResultBlob)})
 	})
 	return CompleteJob200JSONResponse(answer), err
 }
@@ -92,7 +98,11 @@ func (s *reportHandlers) FailJob(ctx context.Context, r FailJobRequestObject) (F
 // ReleaseLease gives a job back.
 func (s *reportHandlers) ReleaseLease(ctx context.Context, r ReleaseLeaseRequestObject) (ReleaseLeaseResponseObject, error) {
 	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (jobs.Job, error) {
-		return s.ends.Release(ctx, whoOf(ctx), ref, r.Body.Reason, r.Body.Checkpoint)
+		checkpoint, err := checkpointOf(r.Body.Checkpoint, r.Body.CheckpointBlob)
+		if err != nil {
+			return jobs.Job{}, err
+		}
+		return s.ends.Release(ctx, whoOf(ctx), ref, r.Body.Reason, checkpoint)
 	})
 	return ReleaseLease200JSONResponse(answer), err
 }
@@ -106,9 +116,24 @@ func (s *reportHandlers) ReclaimLeases(ctx context.Context, r ReclaimLeasesReque
 // AskQuestion parks a job with a question.
 func (s *reportHandlers) AskQuestion(ctx context.Context, r AskQuestionRequestObject) (AskQuestionResponseObject, error) {
 	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (jobs.Job, error) {
-		return s.ends.Ask(ctx, whoOf(ctx), ref, r.Body.Question, r.Body.Checkpoint)
+		checkpoint, err := checkpointOf(r.Body.Checkpoint, r.Body.CheckpointBlob)
+		if err != nil {
+			return jobs.Job{}, err
+		}
+		return s.ends.Ask(ctx, whoOf(ctx), ref, r.Body.Question, checkpoint)
 	})
 	return AskQuestion200JSONResponse(answer), err
+}
+
+// checkpointOf is the checkpoint of a body: an object, or a blob that is named instead.
+func checkpointOf(checkpoint json.RawMessage, blob *string) (json.RawMessage, error) {
+	switch {
+	case blob == nil:
+		return checkpoint, nil
+	case len(checkpoint) > 0:
+		return nil, fault.Invalid("checkpoint_blob", "There must be checkpoint or checkpoint_blob.")
+	}
+	return report.BlobCheckpoint(*blob)
 }
 
 // ended books the usage that comes with the end of a lease, ends it, and gives the job as

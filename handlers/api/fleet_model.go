@@ -102,17 +102,21 @@ func factoryInfo(in FactoryInfo) fleet.FactoryInfo {
 	return out
 }
 
-func beat(agent string, in Heartbeat) report.Heartbeat {
+func beat(agent string, in Heartbeat) (report.Heartbeat, error) {
 	out := report.Heartbeat{Agent: agent, BootID: in.BootID, Status: string(in.Status), MemoryMB: in.MemoryMB, CPUPercent: in.CPUPercent}
 	if in.Factory != nil {
 		info := factoryInfo(*in.Factory)
 		out.Factory = &info
 	}
 	for _, l := range value(in.Leases) {
+		checkpoint, err := checkpointOf(l.Checkpoint, l.CheckpointBlob)
+		if err != nil {
+			return out, err
+		}
 		out.Leases = append(out.Leases, report.HeartbeatLease{Job: l.Job, Epoch: l.Epoch, ProgressPercent: l.ProgressPercent,
-			CurrentStep: l.CurrentStep, Checkpoint: l.Checkpoint})
+			CurrentStep: l.CurrentStep, Checkpoint: checkpoint})
 	}
-	return out
+	return out, nil
 }
 
 func beatAnswerModel(in report.HeartbeatResult) HeartbeatAnswer {

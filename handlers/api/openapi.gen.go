@@ -1638,6 +1638,9 @@ type Change struct {
 	OldSha256 *string `json:"old_sha256,omitempty"`
 }
 
+// CheckpointBlob The SHA-256 of a blob that is the checkpoint, instead of `checkpoint`. The job keeps the blob as long as it lives, and its `checkpoint` is `{"checkpoint_blob": "<sha256>"}` then, also for the next agent that claims it.
+type CheckpointBlob = string
+
 // ClaimRequest defines model for ClaimRequest.
 type ClaimRequest struct {
 	// Job Key or id of the job.
@@ -1681,9 +1684,12 @@ type Completion struct {
 	PatchBlob *string `json:"patch_blob,omitempty"`
 
 	// Result Any JSON object; numbers are kept exactly.
-	Result  FreeForm `json:"result,omitempty"`
-	Summary *string  `json:"summary,omitempty"`
-	URL     *string  `json:"url,omitempty"`
+	Result FreeForm `json:"result,omitempty"`
+
+	// ResultBlob The SHA-256 of a blob with what does not fit into `result`. The job keeps the blob; its `result` names it as `result_blob`.
+	ResultBlob *string `json:"result_blob,omitempty"`
+	Summary    *string `json:"summary,omitempty"`
+	URL        *string `json:"url,omitempty"`
 
 	// Usage What models were used for since the last call, as POST /fleet/usage takes it; the entries are booked before the call is carried out, also where it is refused, and are answered in `usage_results`. A call may have 200 of them.
 	Usage *UsageEntries `json:"usage,omitempty"`
@@ -2295,6 +2301,9 @@ type LeaseRelease struct {
 	// Checkpoint Any JSON object; numbers are kept exactly.
 	Checkpoint FreeForm `json:"checkpoint,omitempty"`
 
+	// CheckpointBlob The SHA-256 of a blob that is the checkpoint, instead of `checkpoint`. The job keeps the blob as long as it lives, and its `checkpoint` is `{"checkpoint_blob": "<sha256>"}` then, also for the next agent that claims it.
+	CheckpointBlob *CheckpointBlob `json:"checkpoint_blob,omitempty"`
+
 	// Epoch The epoch of the lease.
 	Epoch Epoch `json:"epoch"`
 
@@ -2787,8 +2796,11 @@ type ProductStats struct {
 // ProgressReport defines model for ProgressReport.
 type ProgressReport struct {
 	// Checkpoint Any JSON object; numbers are kept exactly.
-	Checkpoint  FreeForm `json:"checkpoint,omitempty"`
-	CurrentStep *string  `json:"current_step,omitempty"`
+	Checkpoint FreeForm `json:"checkpoint,omitempty"`
+
+	// CheckpointBlob The SHA-256 of a blob that is the checkpoint, instead of `checkpoint`. The job keeps the blob as long as it lives, and its `checkpoint` is `{"checkpoint_blob": "<sha256>"}` then, also for the next agent that claims it.
+	CheckpointBlob *CheckpointBlob `json:"checkpoint_blob,omitempty"`
+	CurrentStep    *string         `json:"current_step,omitempty"`
 
 	// Epoch The epoch of the lease.
 	Epoch Epoch `json:"epoch"`
@@ -2805,6 +2817,9 @@ type ProgressReport struct {
 type Question struct {
 	// Checkpoint Any JSON object; numbers are kept exactly.
 	Checkpoint FreeForm `json:"checkpoint,omitempty"`
+
+	// CheckpointBlob The SHA-256 of a blob that is the checkpoint, instead of `checkpoint`. The job keeps the blob as long as it lives, and its `checkpoint` is `{"checkpoint_blob": "<sha256>"}` then, also for the next agent that claims it.
+	CheckpointBlob *CheckpointBlob `json:"checkpoint_blob,omitempty"`
 
 	// Epoch The epoch of the lease.
 	Epoch Epoch `json:"epoch"`

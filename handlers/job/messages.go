@@ -13,13 +13,12 @@ import (
 const messagesShown = 20
 
 // readMessages reads the end of the job's thread, one message more than is shown where there
-// are more.
+// are more, and how large the blobs are that the page names.
 func (p *Pages) readMessages(ctx context.Context, who tenancy.Principal, d *pageData) (err error) {
 	if d.messages, err = p.Messages.Newest(ctx, who, d.job.Key, 0, messagesShown+1); err != nil {
 		return err
 	}
-	d.messageSizes, err = messageparts.Sizes(ctx, p.Blobs, who, d.messages)
-	return err
+	return p.readSizes(ctx, who, d)
 }
 
 // thread is what the job's thread says.
@@ -29,7 +28,7 @@ func (s pageData) thread() view.Thread {
 	if len(list) > messagesShown {
 		list, m.More = list[1:], true
 	}
-	m.Blocks = messageparts.Blocks(list, s.messageSizes, s.now)
+	m.Blocks = messageparts.Blocks(list, s.sizes, s.now)
 	if len(list) == 0 {
 		m.URL = links.MessagesWith(links.MessageView{New: true, Filter: links.MessageFilter{Job: s.job.Key}})
 	}

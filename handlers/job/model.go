@@ -27,7 +27,7 @@ type pageData struct {
 	before              int64 // the event that the shown ones are older than, 0 for the newest
 	now                 time.Time
 	messages            []bus.Message // the newest ones of its thread
-	messageSizes        map[blobs.Sum]int64
+	sizes               map[blobs.Sum]int64
 	canWrite, canDelete bool
 }
 
@@ -45,7 +45,7 @@ func (s pageData) model() view.Job {
 		LogState: logState(j, s.Fleet), Result: jobparts.Outcome(j), AttemptNote: s.attemptNote(),
 	}
 	if m.Result != nil {
-		m.Result.Merge = s.merge()
+		m.Result.Merge, m.Result.Blob = s.merge(), s.download(s.resultBlob())
 	}
 	if s.canWrite {
 		m.Actions, m.Moves, m.Ways = jobparts.Actions(j), s.moves(), jobparts.Ways(j)
@@ -64,6 +64,7 @@ func (s pageData) model() view.Job {
 	m.Events, m.EventNote = s.history()
 	if jobparts.HasCheckpoint(j) {
 		m.Checkpoint, m.CheckNote = web.PrettyJSON(j.Checkpoint), s.checkNote()
+		m.CheckBlob = s.download(s.checkpointBlob())
 	}
 	return m
 }

@@ -232,3 +232,31 @@ func TestJobPageShowsTheEndOfItsThread(t *testing.T) {
 		}
 	}
 }
+
+// A large result and a checkpoint that is a blob are downloads, with their size.
+func TestBlobsOfAJobAreDownloads(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	agent := d.Agent("ada")
+	d.Job("Count the rows")
+	j := d.Claim(agent)
+	stored, _, err := d.Blobs.Put(t.Context(), agent, strings.NewReader(strings.Repeat("1,2\n", 1<<10)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkpoint, err := report.BlobCheckpoint(stored.Sum.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := lease.Ref{Job: j.Key, Epoch: j.Epoch}
+	if _, err := d.Dispatch.Progress(t.Context(), agent, ref, report.Progress{Checkpoint: checkpoint}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Dispatch.Complete(t.Context(), agent, ref, report.Completion{ResultBlob: stored.Sum.String()}); err != nil {
+		t.Fatal(err)
+	}
+	doc := handlertest.Page(t, d.Get("/jobs/"+j.Key), http.StatusOK)
+	for _, place := range []string{"#result-blob", "#checkpoint"} {
+		handlertest.WantText(t, doc, place, "Download 4 KB")
+		handlertest.WantCount(t, doc, place+` a[href="/blobs/`+stored.Sum.String()+`"]`, 1)
+	}
+}

@@ -26,18 +26,14 @@ type Blobs interface {
 	Sizes(ctx context.Context, who tenancy.Principal, sums ...blobs.Sum) (map[blobs.Sum]int64, error)
 }
 
-// Sizes are the sizes of the payloads that are kept as blobs.
-func Sizes(ctx context.Context, b Blobs, who tenancy.Principal, list []bus.Message) (map[blobs.Sum]int64, error) {
-	var sums []blobs.Sum
+// Sums are the payloads that are kept as blobs.
+func Sums(list []bus.Message) (sums []blobs.Sum) {
 	for _, m := range list {
 		if sum, err := blobs.ParseSum(m.Blob); err == nil {
 			sums = append(sums, sum)
 		}
 	}
-	if len(sums) == 0 {
-		return nil, nil
-	}
-	return b.Sizes(ctx, who, sums...)
+	return sums
 }
 
 // Blocks are messages as a thread shows them. sizes are those of their blobs.

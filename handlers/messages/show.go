@@ -109,7 +109,7 @@ func (p *Pages) readSizes(ctx context.Context, who tenancy.Principal, d *pageDat
 	for _, l := range d.letters {
 		shown = append(shown, l.Message)
 	}
-	d.sizes, err = messageparts.Sizes(ctx, p.Blobs, who, shown)
+	d.sizes, err = p.Blobs.Sizes(ctx, who, messageparts.Sums(shown)...)
 	return err
 }
 

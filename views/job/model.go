@@ -65,6 +65,7 @@ type Job struct {
 	EventNote   string      // "47", "newest 50"
 	Checkpoint  string      // pretty JSON, "" shows no panel
 	CheckNote   ui.Sentence // "kept 40s ago, any factory can go on from it"
+	CheckBlob   *jobparts.Download
 }
 
 // StripItem is one box of the strip.

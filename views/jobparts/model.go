@@ -91,6 +91,13 @@ type Outcome struct {
 	Error    string // of a failed job, as it came
 	Kind     string // of the error
 	JSON     string // the whole result, pretty
+	Blob     *Download
+}
+
+// Download is the way to a blob, nil where there is none.
+type Download struct {
+	URL  string
+	Size string
 }
 
 // Merge is the job that merges another one.
@@ -103,7 +110,7 @@ type Merge struct {
 // hasFacts reports whether there is more to show than words.
 func (o Outcome) hasFacts() bool {
 	return o.Commit != "" || o.Branch != "" || o.LinkText != "" || o.Approved != "" || o.Merged != "" || o.Touched != "" || o.Kind != "" ||
-		o.Merge != nil
+		o.Merge != nil || o.Blob != nil
 }
 
 // checked is a state of a check mark, in words that ARIA knows.

@@ -28,9 +28,9 @@ func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref lease.Ref,
 	if err := (Progress{Checkpoint: checkpoint}).check(); err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked,
-		red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
-		job, err := keepCheckpoint(ctx, tx, who, job, red.JSON(checkpoint))
+	return s.finish(ctx, finishCall{who: who, ref: ref, alone: blobOf(checkpoint) != "", decide: func(ctx context.Context, tx db.Tx,
+		job jobs.Locked, red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
+		job, err := s.keepCheckpoint(ctx, tx, who, job, red.JSON(checkpoint))
 		if err != nil {
 			return jobs.Decision{}, lease.AttemptEnd{}, err
 		}
@@ -46,10 +46,15 @@ func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref lease.Ref,
 
 // keepCheckpoint stores what the next attempt is to go on from with the lease that
 // ends now, which leaves it to the job.
-func keepCheckpoint(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, checkpoint json.RawMessage) (jobs.Locked,
-	error) {
+func (s *Service) keepCheckpoint(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, checkpoint json.RawMessage) (
+	jobs.Locked, error,
+) {
 	if len(checkpoint) == 0 {
 		return job, nil
+	}
+	// First, for what is refused here is not rolled back.
+	if err := s.nameBlobTx(ctx, tx, who, job.ID, checkpointBlob, blobOf(checkpoint)); err != nil {
+		return job, err
 	}
 	kept := &reportItem{who: who, ref: lease.Ref{Epoch: job.Epoch}, report: report{Progress: Progress{Checkpoint: checkpoint}}, job: job.ID}
 	if _, err := writeReports(ctx, tx, who.Workspace, []*reportItem{kept}); err != nil {

@@ -35,8 +35,14 @@ type Completion struct {
 	URL     string
 	// FilesTouched are the paths that it changed.
 	FilesTouched []string
-	// PatchBlob is the SHA-256 of a blob with the whole patch, "" for none.
-	PatchBlob string
+	// PatchBlob is the SHA-256 of a blob with the whole patch, ResultBlob that of one with
+	// what else came of the work; "" for none.
+	PatchBlob, ResultBlob string
+}
+
+// blobs are the blobs that it names, by their fields.
+func (c Completion) blobs() map[string]string {
+	return map[string]string{patchBlob: c.PatchBlob, resultBlob: c.ResultBlob}
 }
 
 func (c Completion) check() error {
@@ -53,15 +59,17 @@ func (c Completion) check() error {
 	if !lease.IsWebAddress(c.URL) {
 		fields["url"] = lease.NotWebAddress
 	}
-	if _, err := blobs.ParseSum(c.PatchBlob); c.PatchBlob != "" && err != nil {
-		fields.Add("patch_blob", "It must be a SHA-256 in lower-case hexadecimal digits.")
+	for field, name := range c.blobs() {
+		if _, err := blobs.ParseSum(name); name != "" && err != nil {
+			fields.Add(field, notASum)
+		}
 	}
 	fields.List("files_touched", c.FilesTouched, jobs.MaxFilesTouched, jobs.MaxFile)
 	return fields.Err()
 }
 
 // stored is the result as it is kept: what the agent gave, and the summary,
-// commit, branch, url and whole patch beside it.
+// commit, branch, url and blobs beside it.
 func (c Completion) stored() ([]byte, error) {
 	all := map[string]json.RawMessage{}
 	if len(c.Result) > 0 {
@@ -69,9 +77,12 @@ func (c Completion) stored() ([]byte, error) {
 			return nil, fault.Invalid("result", "It must be a JSON object.")
 		}
 	}
-	delete(all, "patch_blob") // the job keeps only what the call names
-	for name, value := range map[string]string{"summary": c.Summary, "commit": c.Commit, "branch": c.Branch, "url": c.URL,
-		"patch_blob": c.PatchBlob} {
+	beside := map[string]string{"summary": c.Summary, "commit": c.Commit, "branch": c.Branch, "url": c.URL}
+	for field, name := range c.blobs() {
+		delete(all, field) // the job keeps only what the call names
+		beside[field] = name
+	}
+	for name, value := range beside {
 		if value == "" {
 			continue
 		}
@@ -101,7 +112,7 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref lease
 	if _, err := c.stored(); err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, alone: c.PatchBlob != "", decide: func(ctx context.Context, tx db.Tx,
+	return s.finish(ctx, finishCall{who: who, ref: ref, alone: c.PatchBlob+c.ResultBlob != "", decide: func(ctx context.Context, tx db.Tx,
 		job jobs.Locked, red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
 		if err := jobs.RequireChildrenDoneTx(ctx, tx, who.Workspace, job.Job); err != nil {
 			return jobs.Decision{}, lease.AttemptEnd{}, err
@@ -113,7 +124,10 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref lease
 		}
 		d, err := job.HandIn(jobs.Work{Result: result, FilesTouched: c.FilesTouched, URL: c.URL})
 		if err == nil {
-			err = s.namePatchTx(ctx, tx, who, job.ID, c.PatchBlob)
+			err = s.nameBlobTx(ctx, tx, who, job.ID, patchBlob, c.PatchBlob)
+		}
+		if err == nil {
+			err = s.nameBlobTx(ctx, tx, who, job.ID, resultBlob, c.ResultBlob)
 		}
 		return d, lease.AttemptEnd{Outcome: lease.Completed, Result: result}, err
 	}, digest: func(red *redact.Redactor) ([]byte, error) {
@@ -223,10 +237,10 @@ func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref lease.
 	if err := (Progress{Checkpoint: checkpoint}).check(); err != nil {
 		return jobs.Job{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, decide: func(ctx context.Context, tx db.Tx, job jobs.Locked,
-		red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
+	return s.finish(ctx, finishCall{who: who, ref: ref, alone: blobOf(checkpoint) != "", decide: func(ctx context.Context, tx db.Tx,
+		job jobs.Locked, red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
 		reason := red.Text(reason)
-		job, err := keepCheckpoint(ctx, tx, who, job, red.JSON(checkpoint))
+		job, err := s.keepCheckpoint(ctx, tx, who, job, red.JSON(checkpoint))
 		if err != nil {
 			return jobs.Decision{}, lease.AttemptEnd{}, err
 		}

@@ -168,10 +168,24 @@ func (w *leaseReports) write(list []*reportItem) error {
 	for _, t := range byJob {
 		t.refused = true
 	}
+	if err := w.nameBlobs(written); err != nil {
+		return err
+	}
 	if err := w.start(written); err != nil {
 		return err
 	}
 	return w.recordProgress(written)
+}
+
+// nameBlobs has jobs name the checkpoints that are blobs. Reports with a checkpoint are alone
+// in their transaction.
+func (w *leaseReports) nameBlobs(list []*reportItem) error {
+	for _, t := range list {
+		if err := w.s.nameBlobTx(w.ctx, w.tx, t.who, t.job, checkpointBlob, blobOf(t.Checkpoint)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // start makes the jobs of first reports running.
