@@ -530,7 +530,8 @@ func (q *Queries) BlobRefDropMessages(ctx context.Context, db DBTX, arg BlobRefD
 }
 
 const blobRefInsert = `-- name: BlobRefInsert :exec
-INSERT INTO blob_ref (workspace_id, sha256, job_id, message_id) VALUES ($1, $2, $3, $4)
+INSERT INTO blob_ref (workspace_id, sha256, job_id, message_id, archive_id)
+VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT DO NOTHING
 `
 
@@ -539,6 +540,7 @@ type BlobRefInsertParams struct {
 	Sha256      []byte
 	JobID       *uuid.UUID
 	MessageID   *uuid.UUID
+	ArchiveID   *uuid.UUID
 }
 
 func (q *Queries) BlobRefInsert(ctx context.Context, db DBTX, arg BlobRefInsertParams) error {
@@ -547,13 +549,14 @@ func (q *Queries) BlobRefInsert(ctx context.Context, db DBTX, arg BlobRefInsertP
 		arg.Sha256,
 		arg.JobID,
 		arg.MessageID,
+		arg.ArchiveID,
 	)
 	return err
 }
 
 const blobRefs = `-- name: BlobRefs :many
 SELECT job_id, message_id FROM blob_ref
-WHERE workspace_id = $1 AND sha256 = $2 ORDER BY id DESC LIMIT $3
+WHERE workspace_id = $1 AND sha256 = $2 AND archive_id IS NULL ORDER BY id DESC LIMIT $3
 `
 
 type BlobRefsParams struct {
@@ -567,7 +570,7 @@ type BlobRefsRow struct {
 	MessageID *uuid.UUID
 }
 
-// What refers to a blob, the newest first.
+// Jobs and messages that refer to a blob, the newest first.
 func (q *Queries) BlobRefs(ctx context.Context, db DBTX, arg BlobRefsParams) ([]BlobRefsRow, error) {
 	rows, err := db.Query(ctx, blobRefs, arg.WorkspaceID, arg.Sha256, arg.MaxRows)
 	if err != nil {

@@ -13,6 +13,103 @@ import (
 	"github.com/google/uuid"
 )
 
+const archiveDrop = `-- name: ArchiveDrop :execrows
+DELETE FROM message_archive a WHERE a.workspace_id = $1 AND a.id IN (SELECT o.id FROM message_archive o
+    WHERE o.workspace_id = $1 AND o.at < $2 LIMIT $3)
+`
+
+type ArchiveDropParams struct {
+	WorkspaceID uuid.UUID
+	Before      time.Time
+	MaxRows     int32
+}
+
+func (q *Queries) ArchiveDrop(ctx context.Context, db DBTX, arg ArchiveDropParams) (int64, error) {
+	result, err := db.Exec(ctx, archiveDrop, arg.WorkspaceID, arg.Before, arg.MaxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const archiveInsert = `-- name: ArchiveInsert :exec
+INSERT INTO message_archive (workspace_id, id, first_seq, last_seq, messages, blob)
+VALUES ($1, $2, $3, $4, $5, $6)
+`
+
+type ArchiveInsertParams struct {
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+	FirstSeq    int64
+	LastSeq     int64
+	Messages    int32
+	Blob        []byte
+}
+
+func (q *Queries) ArchiveInsert(ctx context.Context, db DBTX, arg ArchiveInsertParams) error {
+	_, err := db.Exec(ctx, archiveInsert,
+		arg.WorkspaceID,
+		arg.ID,
+		arg.FirstSeq,
+		arg.LastSeq,
+		arg.Messages,
+		arg.Blob,
+	)
+	return err
+}
+
+const archiveList = `-- name: ArchiveList :many
+SELECT a.id, a.first_seq, a.last_seq, a.messages, a.blob, a.at, b.size FROM message_archive a
+JOIN blob b ON b.workspace_id = a.workspace_id AND b.sha256 = a.blob
+WHERE a.workspace_id = $1 AND a.last_seq < $2
+ORDER BY a.last_seq DESC LIMIT $3
+`
+
+type ArchiveListParams struct {
+	WorkspaceID uuid.UUID
+	Before      int64
+	MaxRows     int32
+}
+
+type ArchiveListRow struct {
+	ID       uuid.UUID
+	FirstSeq int64
+	LastSeq  int64
+	Messages int32
+	Blob     []byte
+	At       time.Time
+	Size     int64
+}
+
+// Archives before a place, the newest messages first.
+func (q *Queries) ArchiveList(ctx context.Context, db DBTX, arg ArchiveListParams) ([]ArchiveListRow, error) {
+	rows, err := db.Query(ctx, archiveList, arg.WorkspaceID, arg.Before, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ArchiveListRow{}
+	for rows.Next() {
+		var i ArchiveListRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.FirstSeq,
+			&i.LastSeq,
+			&i.Messages,
+			&i.Blob,
+			&i.At,
+			&i.Size,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const bridgeLock = `-- name: BridgeLock :one
 INSERT INTO message_bridge (workspace_id, place) VALUES ($1, '')
 ON CONFLICT (workspace_id) DO UPDATE SET place = message_bridge.place
@@ -871,21 +968,23 @@ func (q *Queries) MessageByID(ctx context.Context, db DBTX, arg MessageByIDParam
 }
 
 const messageDrop = `-- name: MessageDrop :many
-DELETE FROM message m WHERE m.workspace_id = $1 AND m.seq = ANY(ARRAY(
-    SELECT o.seq FROM message o WHERE o.workspace_id = $1 ORDER BY o.seq LIMIT $2)) AND m.at < $3
+DELETE FROM message m WHERE m.workspace_id = $1 AND m.seq = ANY($2::bigint[])
+    AND NOT EXISTS (SELECT FROM message_delivery d
+        WHERE d.workspace_id = m.workspace_id AND d.seq = m.seq AND (d.expires_at IS NULL OR d.expires_at > now()))
+    AND NOT EXISTS (SELECT FROM message_export e WHERE e.workspace_id = m.workspace_id AND e.source = 'messages'
+        AND e.acked_at > $3::timestamptz AND m.seq > coalesce(nullif(e.place, '')::bigint, 0))
 RETURNING m.id
 `
 
 type MessageDropParams struct {
 	WorkspaceID uuid.UUID
-	MaxRows     int32
+	Seqs        []int64
 	Before      time.Time
 }
 
-// Drops the oldest messages that were said before a time, with what no inbox has
-// acknowledged of them, and gives their ids.
+// Drops old messages that can go, after MessageOld, and gives their ids.
 func (q *Queries) MessageDrop(ctx context.Context, db DBTX, arg MessageDropParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, messageDrop, arg.WorkspaceID, arg.MaxRows, arg.Before)
+	rows, err := db.Query(ctx, messageDrop, arg.WorkspaceID, arg.Seqs, arg.Before)
 	if err != nil {
 		return nil, err
 	}
@@ -972,6 +1071,59 @@ func (q *Queries) MessageJobs(ctx context.Context, db DBTX, arg MessageJobsParam
 			&i.ProductID,
 			&i.Product,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const messageOld = `-- name: MessageOld :many
+SELECT m.seq, (m.at < $1::timestamptz)::boolean AS is_old, (NOT EXISTS (SELECT FROM message_delivery d
+        WHERE d.workspace_id = m.workspace_id AND d.seq = m.seq AND (d.expires_at IS NULL OR d.expires_at > now()))
+    AND NOT EXISTS (SELECT FROM message_export e WHERE e.workspace_id = m.workspace_id AND e.source = 'messages'
+        AND e.acked_at > $1::timestamptz AND m.seq > coalesce(nullif(e.place, '')::bigint, 0)))::boolean AS is_free
+FROM message m WHERE m.workspace_id = $2 AND m.seq = ANY(ARRAY(SELECT o.seq FROM message o
+    WHERE o.workspace_id = $2 AND o.seq > $3
+        AND (SELECT f.at FROM message f WHERE f.workspace_id = $2 AND f.seq > $3 ORDER BY f.seq LIMIT 1) < $1::timestamptz
+    ORDER BY o.seq LIMIT $4))
+ORDER BY m.seq
+`
+
+type MessageOldParams struct {
+	Before      time.Time
+	WorkspaceID uuid.UUID
+	After       int64
+	MaxRows     int32
+}
+
+type MessageOldRow struct {
+	Seq    int64
+	IsOld  bool
+	IsFree bool
+}
+
+// The oldest messages after a place, of which the first was said before a time: whether
+// each was, and whether it can go. One stays that an inbox holds, or that lies before an
+// export which has moved within that time.
+func (q *Queries) MessageOld(ctx context.Context, db DBTX, arg MessageOldParams) ([]MessageOldRow, error) {
+	rows, err := db.Query(ctx, messageOld,
+		arg.Before,
+		arg.WorkspaceID,
+		arg.After,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []MessageOldRow{}
+	for rows.Next() {
+		var i MessageOldRow
+		if err := rows.Scan(&i.Seq, &i.IsOld, &i.IsFree); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1471,6 +1623,63 @@ func (q *Queries) MessagesByIDs(ctx context.Context, db DBTX, arg MessagesByIDsP
 	items := []MessagesByIDsRow{}
 	for rows.Next() {
 		var i MessagesByIDsRow
+		if err := rows.Scan(
+			&i.Message.WorkspaceID,
+			&i.Message.Seq,
+			&i.Message.ID,
+			&i.Message.Type,
+			&i.Message.FromKind,
+			&i.Message.FromID,
+			&i.Message.FromName,
+			&i.Message.ToKind,
+			&i.Message.ToID,
+			&i.Message.ToName,
+			&i.Message.CorrelationID,
+			&i.Message.InReplyTo,
+			&i.Message.JobID,
+			&i.Message.ProductID,
+			&i.Message.Payload,
+			&i.Message.Blob,
+			&i.Message.Digest,
+			&i.Message.At,
+			&i.Message.ExpiresAt,
+			&i.JobKey,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const messagesBySeqs = `-- name: MessagesBySeqs :many
+SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, j.key AS job_key FROM message m
+LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+WHERE m.workspace_id = $1 AND m.seq = ANY($2::bigint[]) ORDER BY m.seq
+`
+
+type MessagesBySeqsParams struct {
+	WorkspaceID uuid.UUID
+	Seqs        []int64
+}
+
+type MessagesBySeqsRow struct {
+	Message Message
+	JobKey  *string
+}
+
+func (q *Queries) MessagesBySeqs(ctx context.Context, db DBTX, arg MessagesBySeqsParams) ([]MessagesBySeqsRow, error) {
+	rows, err := db.Query(ctx, messagesBySeqs, arg.WorkspaceID, arg.Seqs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []MessagesBySeqsRow{}
+	for rows.Next() {
+		var i MessagesBySeqsRow
 		if err := rows.Scan(
 			&i.Message.WorkspaceID,
 			&i.Message.Seq,

@@ -168,6 +168,7 @@ type BlobRef struct {
 	JobID       *uuid.UUID
 	MessageID   *uuid.UUID
 	MadeAt      time.Time
+	ArchiveID   *uuid.UUID
 }
 
 type BlobRoom struct {
@@ -789,6 +790,16 @@ type Message struct {
 	Digest        []byte
 	At            time.Time
 	ExpiresAt     *time.Time
+}
+
+type MessageArchive struct {
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+	FirstSeq    int64
+	LastSeq     int64
+	Messages    int32
+	Blob        []byte
+	At          time.Time
 }
 
 type MessageBridge struct {

@@ -68,9 +68,9 @@ SELECT EXISTS (SELECT FROM blob_putter p WHERE p.workspace_id = b.workspace_id A
 FROM blob b WHERE b.workspace_id = @workspace_id AND b.sha256 = @sha256 FOR KEY SHARE;
 
 -- name: BlobRefs :many
--- What refers to a blob, the newest first.
+-- Jobs and messages that refer to a blob, the newest first.
 SELECT job_id, message_id FROM blob_ref
-WHERE workspace_id = @workspace_id AND sha256 = @sha256 ORDER BY id DESC LIMIT @max_rows;
+WHERE workspace_id = @workspace_id AND sha256 = @sha256 AND archive_id IS NULL ORDER BY id DESC LIMIT @max_rows;
 
 -- name: JobScopes :many
 -- What a token's scope is about, of jobs: the product, what the job needs, and the
@@ -81,7 +81,8 @@ LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
 WHERE j.workspace_id = @workspace_id AND j.id = ANY(@jobs::uuid[]);
 
 -- name: BlobRefInsert :exec
-INSERT INTO blob_ref (workspace_id, sha256, job_id, message_id) VALUES (@workspace_id, @sha256, @job_id, @message_id)
+INSERT INTO blob_ref (workspace_id, sha256, job_id, message_id, archive_id)
+VALUES (@workspace_id, @sha256, @job_id, @message_id, @archive_id)
 ON CONFLICT DO NOTHING;
 
 -- name: BlobRefDropMessages :exec

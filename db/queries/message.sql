@@ -213,12 +213,48 @@ DELETE FROM message_delivery d WHERE d.workspace_id = @workspace_id AND d.seq IN
     SELECT e.seq FROM message_delivery e WHERE e.workspace_id = @workspace_id AND e.expires_at <= now()
     ORDER BY e.expires_at LIMIT @max_rows) AND d.expires_at <= now();
 
+-- name: MessageOld :many
+-- The oldest messages after a place, of which the first was said before a time: whether
+-- each was, and whether it can go. One stays that an inbox holds, or that lies before an
+-- export which has moved within that time.
+SELECT m.seq, (m.at < @before::timestamptz)::boolean AS is_old, (NOT EXISTS (SELECT FROM message_delivery d
+        WHERE d.workspace_id = m.workspace_id AND d.seq = m.seq AND (d.expires_at IS NULL OR d.expires_at > now()))
+    AND NOT EXISTS (SELECT FROM message_export e WHERE e.workspace_id = m.workspace_id AND e.source = 'messages'
+        AND e.acked_at > @before::timestamptz AND m.seq > coalesce(nullif(e.place, '')::bigint, 0)))::boolean AS is_free
+FROM message m WHERE m.workspace_id = @workspace_id AND m.seq = ANY(ARRAY(SELECT o.seq FROM message o
+    WHERE o.workspace_id = @workspace_id AND o.seq > @after
+        AND (SELECT f.at FROM message f WHERE f.workspace_id = @workspace_id AND f.seq > @after ORDER BY f.seq LIMIT 1) < @before::timestamptz
+    ORDER BY o.seq LIMIT @max_rows))
+ORDER BY m.seq;
+
+-- name: MessagesBySeqs :many
+SELECT sqlc.embed(m), j.key AS job_key FROM message m
+LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+WHERE m.workspace_id = @workspace_id AND m.seq = ANY(@seqs::bigint[]) ORDER BY m.seq;
+
 -- name: MessageDrop :many
--- Drops the oldest messages that were said before a time, with what no inbox has
--- acknowledged of them, and gives their ids.
-DELETE FROM message m WHERE m.workspace_id = @workspace_id AND m.seq = ANY(ARRAY(
-    SELECT o.seq FROM message o WHERE o.workspace_id = @workspace_id ORDER BY o.seq LIMIT @max_rows)) AND m.at < @before
+-- Drops old messages that can go, after MessageOld, and gives their ids.
+DELETE FROM message m WHERE m.workspace_id = @workspace_id AND m.seq = ANY(@seqs::bigint[])
+    AND NOT EXISTS (SELECT FROM message_delivery d
+        WHERE d.workspace_id = m.workspace_id AND d.seq = m.seq AND (d.expires_at IS NULL OR d.expires_at > now()))
+    AND NOT EXISTS (SELECT FROM message_export e WHERE e.workspace_id = m.workspace_id AND e.source = 'messages'
+        AND e.acked_at > @before::timestamptz AND m.seq > coalesce(nullif(e.place, '')::bigint, 0))
 RETURNING m.id;
+
+-- name: ArchiveInsert :exec
+INSERT INTO message_archive (workspace_id, id, first_seq, last_seq, messages, blob)
+VALUES (@workspace_id, @id, @first_seq, @last_seq, @messages, @blob);
+
+-- name: ArchiveList :many
+-- Archives before a place, the newest messages first.
+SELECT a.id, a.first_seq, a.last_seq, a.messages, a.blob, a.at, b.size FROM message_archive a
+JOIN blob b ON b.workspace_id = a.workspace_id AND b.sha256 = a.blob
+WHERE a.workspace_id = @workspace_id AND a.last_seq < @before
+ORDER BY a.last_seq DESC LIMIT @max_rows;
+
+-- name: ArchiveDrop :execrows
+DELETE FROM message_archive a WHERE a.workspace_id = @workspace_id AND a.id IN (SELECT o.id FROM message_archive o
+    WHERE o.workspace_id = @workspace_id AND o.at < @before LIMIT @max_rows);
 
 -- name: BridgeLock :one
 -- Locks how far events have become messages; a workspace begins with its first event.

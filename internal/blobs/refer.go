@@ -8,10 +8,10 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-// Ref is what names a blob: a job or a message, one of both.
-type Ref struct{ Job, Message ids.ID }
+// Ref is what names a blob: a job, a message or an archive of messages, one of them.
+type Ref struct{ Job, Message, Archive ids.ID }
 
-// ReferTx has a job or a message name a blob, as part of the transaction that writes it:
+// ReferTx has something name a blob, as part of the transaction that writes it:
 // the blob stays as long as that, and whoever may read that may read the blob. Said again
 // it changes nothing. NotFound where there is no such blob, or who may not read it.
 func (s *Service) ReferTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum Sum, by Ref) error {
@@ -26,7 +26,7 @@ func (s *Service) ReferTx(ctx context.Context, tx db.Tx, who tenancy.Principal, 
 }
 
 // ForgetMessagesTx drops what messages refer to, for whoever deletes the messages. Those
-// of a job go with the job.
+// of a job and of an archive go with it.
 func (s *Service) ForgetMessagesTx(ctx context.Context, tx db.Tx, workspace ids.ID, messages []ids.ID) error {
 	return dropRefsTx(ctx, tx, workspace, messages)
 }

@@ -183,7 +183,7 @@ func referrersTx(ctx context.Context, tx db.Tx, workspace ids.ID, sum Sum) (jobs
 
 func insertRefTx(ctx context.Context, tx db.Tx, workspace ids.ID, sum Sum, by Ref) error {
 	err := q.BlobRefInsert(ctx, tx, dbsqlc.BlobRefInsertParams{WorkspaceID: workspace, Sha256: sum[:], JobID: orNil(by.Job),
-		MessageID: orNil(by.Message)})
+		MessageID: orNil(by.Message), ArchiveID: orNil(by.Archive)})
 	if err != nil {
 		return fmt.Errorf("refer to a blob: %w", err)
 	}

@@ -3,7 +3,6 @@ package bus
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
@@ -86,19 +85,4 @@ func discardTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (int64, erro
 		return 0, fmt.Errorf("discard a dead letter: %w", err)
 	}
 	return n, nil
-}
-
-func dropTx(ctx context.Context, tx db.Tx, contents Blobs, workspace ids.ID, before time.Time) (int, error) {
-	expired, err := q.DeliveryExpire(ctx, tx, dbsqlc.DeliveryExpireParams{WorkspaceID: workspace, MaxRows: sweepRows})
-	if err != nil {
-		return 0, fmt.Errorf("expire messages: %w", err)
-	}
-	old, err := q.MessageDrop(ctx, tx, dbsqlc.MessageDropParams{WorkspaceID: workspace, Before: before, MaxRows: sweepRows})
-	if err != nil {
-		return 0, fmt.Errorf("drop old messages: %w", err)
-	}
-	if contents != nil && len(old) > 0 {
-		err = contents.ForgetMessagesTx(ctx, tx, workspace, old)
-	}
-	return int(expired) + len(old), err
 }

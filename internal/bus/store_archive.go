@@ -1,0 +1,87 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/blobs"
+	"fleetboard/internal/ids"
+)
+
+// dropTx takes expired messages out of inboxes and drops archives from before a time.
+func dropTx(ctx context.Context, tx db.Tx, workspace ids.ID, before time.Time) (int, error) {
+	expired, err := q.DeliveryExpire(ctx, tx, dbsqlc.DeliveryExpireParams{WorkspaceID: workspace, MaxRows: sweepRows})
+	if err != nil {
+		return 0, fmt.Errorf("expire messages: %w", err)
+	}
+	archives, err := q.ArchiveDrop(ctx, tx, dbsqlc.ArchiveDropParams{WorkspaceID: workspace, Before: before, MaxRows: sweepRows})
+	if err != nil {
+		return 0, fmt.Errorf("drop archives: %w", err)
+	}
+	return int(expired + archives), nil
+}
+
+// oldOnesTx finds those of the next messages that can go, and where to look on.
+func oldOnesTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64, before time.Time) (free []int64, next int64, more bool,
+	err error,
+) {
+	rows, err := q.MessageOld(ctx, tx, dbsqlc.MessageOldParams{WorkspaceID: workspace, After: after, Before: before, MaxRows: sweepRows})
+	if err != nil {
+		return nil, after, false, fmt.Errorf("look for old messages: %w", err)
+	}
+	next = after
+	for _, r := range rows {
+		if next = r.Seq; r.IsOld && r.IsFree {
+			free = append(free, r.Seq)
+		}
+	}
+	return free, next, len(rows) == sweepRows && rows[len(rows)-1].IsOld, nil
+}
+
+func bySeqsTx(ctx context.Context, tx db.Tx, workspace ids.ID, seqs []int64) ([]Message, error) {
+	rows, err := q.MessagesBySeqs(ctx, tx, dbsqlc.MessagesBySeqsParams{WorkspaceID: workspace, Seqs: seqs})
+	if err != nil {
+		return nil, fmt.Errorf("read messages to archive: %w", err)
+	}
+	list := make([]Message, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, messageFrom(r.Message, r.JobKey))
+	}
+	return list, nil
+}
+
+// insertArchiveTx adds the archive of messages, in their order.
+func insertArchiveTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, seqs []int64, packed blobs.Sum) error {
+	err := q.ArchiveInsert(ctx, tx, dbsqlc.ArchiveInsertParams{WorkspaceID: workspace, ID: id, FirstSeq: seqs[0], LastSeq: seqs[len(seqs)-1],
+		Messages: int32(len(seqs)), Blob: packed[:]}) //nolint:gosec // at most sweepRows
+	if err != nil {
+		return fmt.Errorf("insert archive: %w", err)
+	}
+	return nil
+}
+
+// dropMessagesTx drops those of the messages that can still go, and gives their ids.
+func dropMessagesTx(ctx context.Context, tx db.Tx, workspace ids.ID, seqs []int64, before time.Time) ([]ids.ID, error) {
+	gone, err := q.MessageDrop(ctx, tx, dbsqlc.MessageDropParams{WorkspaceID: workspace, Seqs: seqs, Before: before})
+	if err != nil {
+		return nil, fmt.Errorf("drop old messages: %w", err)
+	}
+	return gone, nil
+}
+
+func archivesTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64, limit int) ([]Archive, error) {
+	rows, err := q.ArchiveList(ctx, tx, dbsqlc.ArchiveListParams{WorkspaceID: workspace, Before: before,
+		MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
+	if err != nil {
+		return nil, fmt.Errorf("list archives: %w", err)
+	}
+	list := make([]Archive, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, Archive{First: r.FirstSeq, Last: r.LastSeq, Messages: int(r.Messages), Blob: blobs.Sum(r.Blob), Size: r.Size,
+			At: r.At})
+	}
+	return list, nil
+}
