@@ -177,6 +177,8 @@ func (w *world) fill() {
 	w.as(w.owner, "POST", "/messages", object{"id": matrixMessage.String(), "type": "custom.nest", "to": object{"role": "worker"},
 		"correlation_id": asked("-thread"), "payload": object{canary: "canary7q text"}}).want(201)
 	dbfactory.Exec(w.t, w.db, "UPDATE message_delivery SET deliveries = 5, dead_at = now(), error = $1", canary)
+	dbfactory.Exec(w.t, w.db, `INSERT INTO message_archive (workspace_id, id, first_seq, last_seq, messages, blob)
+		SELECT workspace_id, gen_random_uuid(), 1, 2, 2, sha256 FROM blob`)
 	w.as(w.owner, "POST", "/exports", object{"name": asked("-export"), "source": "messages"}).want(200)
 	dbfactory.Exec(w.t, w.db, "UPDATE message_export SET created_by = $1", canary)
 	dbfactory.Exec(w.t, w.db, "INSERT INTO factory (workspace_id, id, name, host) SELECT id, gen_random_uuid(), $1, $2 FROM workspace",

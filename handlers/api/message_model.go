@@ -70,3 +70,7 @@ func idText(id ids.ID) string {
 func deadLetterModel(l bus.DeadLetter) DeadLetter {
 	return DeadLetter{Message: messageModel(l.Message), Inbox: l.Inbox, Error: l.Error, DeadAt: l.At.UTC()}
 }
+
+func archiveModel(a bus.Archive) Archive {
+	return Archive{FirstSeq: a.First, LastSeq: a.Last, Messages: a.Messages, Blob: a.Blob.String(), Size: a.Size, At: a.At.UTC()}
+}

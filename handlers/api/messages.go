@@ -26,6 +26,7 @@ type messageBus interface {
 	Get(ctx context.Context, who tenancy.Principal, id ids.ID) (bus.Message, error)
 	Thread(ctx context.Context, who tenancy.Principal, name string, after int64, limit int) ([]bus.Message, error)
 	Search(ctx context.Context, who tenancy.Principal, words string, f bus.Filter, limit int) ([]bus.Found, error)
+	Archives(ctx context.Context, who tenancy.Principal, before int64, limit int) ([]bus.Archive, error)
 	DeadLetters(ctx context.Context, who tenancy.Principal, before int64, limit int) ([]bus.DeadLetter, error)
 	Redrive(ctx context.Context, who tenancy.Principal, id ids.ID) error
 	Discard(ctx context.Context, who tenancy.Principal, id ids.ID) error
@@ -128,6 +129,12 @@ func (s *messageHandlers) GetMessage(ctx context.Context, r GetMessageRequestObj
 	}
 	m, err := s.bus.Get(ctx, whoOf(ctx), id)
 	return GetMessage200JSONResponse(messageModel(m)), err
+}
+
+// ListArchives lists archives of messages that were dropped.
+func (s *messageHandlers) ListArchives(ctx context.Context, r ListArchivesRequestObject) (ListArchivesResponseObject, error) {
+	list, err := s.bus.Archives(ctx, whoOf(ctx), value(r.Params.Before), limit(r.Params.Limit))
+	return ListArchives200JSONResponse{Items: models(list, archiveModel)}, err
 }
 
 // ListDeadLetters lists what inboxes gave up.

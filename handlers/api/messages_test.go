@@ -2,12 +2,18 @@ package api_test
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/handlers/api"
@@ -237,4 +243,40 @@ func TestALargePayloadIsReadAsABlob(t *testing.T) {
 	w.as(ada, "POST", "/messages", other).want(409).refused(fault.StorageFull, "payload")
 	w.as(ada, "POST", "/messages/batch", object{"messages": []object{{"type": "custom.x", "to": object{"agent": "bob"}}, other}}).want(409).
 		refused(fault.StorageFull, "messages[1].payload")
+}
+
+// What was dropped is listed for those who run the fleet, and reads as the messages did.
+func TestArchivesAreListed(t *testing.T) {
+	w := newWorld(t)
+	ada := w.agent("ada")
+	id := w.as(w.owner, "POST", "/messages", object{"type": "custom.x", "to": object{"agent": "ada"}, "payload": object{"text": "<old>"}}).want(201).text("id")
+	was := w.as(w.owner, "GET", "/messages/"+id, nil).want(200)
+	dbfactory.Exec(t, w.db, "DELETE FROM message_delivery")
+	dbfactory.Exec(t, w.db, "UPDATE message SET at = at - interval '91 days'")
+	if _, err := w.bus.DropOld(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.as(w.owner, "GET", "/messages/"+id, nil).want(404).refused(fault.NotFound)
+	w.as(ada, "GET", "/messages/archives", nil).want(403).refused(fault.Forbidden)
+	list := w.as(w.owner, "GET", "/messages/archives", nil).want(200)
+	if list.count("items") != 1 || list.number("items", 0, "messages") != 1 || list.number("items", 0, "last_seq") != was.number("seq") {
+		t.Fatalf("archives %s", list.raw)
+	}
+	if n := w.as(w.owner, "GET", fmt.Sprintf("/messages/archives?before=%d", was.number("seq")), nil).want(200).count("items"); n != 0 {
+		t.Errorf("%d archives before the first", n)
+	}
+	packed := w.as(w.owner, "GET", "/blobs/"+list.text("items", 0, "blob"), nil).want(200)
+	plain, err := gzip.NewReader(bytes.NewReader(packed.raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want map[string]any
+	if err := errors.Join(json.NewDecoder(plain).Decode(&got), json.Unmarshal(was.raw, &want)); err != nil {
+		t.Fatal(err)
+	}
+	delete(got, "at")
+	delete(want, "at")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("archived (-want +got):\n%s", diff)
+	}
 }

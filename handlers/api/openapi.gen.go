@@ -1264,6 +1264,30 @@ type ApproveAction struct {
 	Version *Version `json:"version,omitempty"`
 }
 
+// Archive defines model for Archive.
+type Archive struct {
+	// At When they were dropped.
+	At time.Time `json:"at"`
+
+	// Blob The SHA-256 of the blob that has them.
+	Blob string `json:"blob"`
+
+	// FirstSeq The position of its first message.
+	FirstSeq int64 `json:"first_seq"`
+	LastSeq  int64 `json:"last_seq"`
+
+	// Messages How many it has.
+	Messages int `json:"messages"`
+
+	// Size Of the blob, in bytes.
+	Size int64 `json:"size"`
+}
+
+// ArchiveList defines model for ArchiveList.
+type ArchiveList struct {
+	Items []Archive `json:"items"`
+}
+
 // Attempt defines model for Attempt.
 type Attempt struct {
 	Agent string `json:"agent"`
@@ -3468,6 +3492,13 @@ type ReadMessagesParams struct {
 	Limit *int  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// ListArchivesParams defines parameters for ListArchives.
+type ListArchivesParams struct {
+	// Before `last_seq` of the last one known.
+	Before *int64 `form:"before,omitempty" json:"before,omitempty"`
+	Limit  *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // ListDeadLettersParams defines parameters for ListDeadLetters.
 type ListDeadLettersParams struct {
 	// Before `seq` of the last one known.
@@ -4119,6 +4150,9 @@ type ServerInterface interface {
 	// AckMessages Takes messages out of the caller's inbox, all that it was handed up to a position or single ones.
 	// (POST /messages/ack)
 	AckMessages(ctx echo.Context) error
+	// ListArchives Archives of messages that were dropped after 90 days, the newest first. `GET /blobs/{blob}` has the messages: a JSON object in each line, packed with gzip. An archive is kept for a year.
+	// (GET /messages/archives)
+	ListArchives(ctx echo.Context, params ListArchivesParams) error
 	// SendMessages Sends up to 500 messages, all or none.
 	// (POST /messages/batch)
 	SendMessages(ctx echo.Context) error
@@ -5832,6 +5866,31 @@ func (w *ServerInterfaceWrapper) AckMessages(ctx echo.Context) error {
 	return err
 }
 
+// ListArchives converts echo context to params.
+func (w *ServerInterfaceWrapper) ListArchives(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListArchivesParams
+	// ------------- Optional query parameter "before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "before", ctx.QueryParams(), &params.Before, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter before: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListArchives(ctx, params)
+	return err
+}
+
 // SendMessages converts echo context to params.
 func (w *ServerInterfaceWrapper) SendMessages(ctx echo.Context) error {
 	var err error
@@ -6466,6 +6525,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/messages/nack", wrapper.NackMessage, options.OperationMiddlewares["nackMessage"]...)
 	router.GET(options.BaseURL+"/messages/search", wrapper.SearchMessages, options.OperationMiddlewares["searchMessages"]...)
 	router.GET(options.BaseURL+"/messages/threads/:thread", wrapper.ReadThread, options.OperationMiddlewares["readThread"]...)
+	router.GET(options.BaseURL+"/messages/archives", wrapper.ListArchives, options.OperationMiddlewares["listArchives"]...)
 	router.GET(options.BaseURL+"/messages/dead", wrapper.ListDeadLetters, options.OperationMiddlewares["listDeadLetters"]...)
 	router.POST(options.BaseURL+"/messages/dead/:message/redrive", wrapper.RedriveDeadLetter, options.OperationMiddlewares["redriveDeadLetter"]...)
 	router.POST(options.BaseURL+"/messages/dead/:message/discard", wrapper.DiscardDeadLetter, options.OperationMiddlewares["discardDeadLetter"]...)
@@ -10513,6 +10573,52 @@ func (response AckMessagesdefaultApplicationProblemPlusJSONResponse) VisitAckMes
 	return err
 }
 
+type ListArchivesRequestObject struct {
+	Params ListArchivesParams
+}
+
+type ListArchivesResponseObject interface {
+	VisitListArchivesResponse(w http.ResponseWriter) error
+}
+
+type ListArchives200JSONResponse ArchiveList
+
+func (response ListArchives200JSONResponse) VisitListArchivesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListArchivesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListArchivesdefaultApplicationProblemPlusJSONResponse) VisitListArchivesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type SendMessagesRequestObject struct {
 	Body *SendMessagesJSONRequestBody
 }
@@ -11764,6 +11870,9 @@ type StrictServerInterface interface {
 	// AckMessages Takes messages out of the caller's inbox, all that it was handed up to a position or single ones.
 	// (POST /messages/ack)
 	AckMessages(ctx context.Context, request AckMessagesRequestObject) (AckMessagesResponseObject, error)
+	// ListArchives Archives of messages that were dropped after 90 days, the newest first. `GET /blobs/{blob}` has the messages: a JSON object in each line, packed with gzip. An archive is kept for a year.
+	// (GET /messages/archives)
+	ListArchives(ctx context.Context, request ListArchivesRequestObject) (ListArchivesResponseObject, error)
 	// SendMessages Sends up to 500 messages, all or none.
 	// (POST /messages/batch)
 	SendMessages(ctx context.Context, request SendMessagesRequestObject) (SendMessagesResponseObject, error)
@@ -14864,6 +14973,31 @@ func (sh *strictHandler) AckMessages(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(AckMessagesResponseObject); ok {
 		return validResponse.VisitAckMessagesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListArchives operation middleware
+func (sh *strictHandler) ListArchives(ctx echo.Context, params ListArchivesParams) error {
+	var request ListArchivesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListArchives(ctx.Request().Context(), request.(ListArchivesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListArchives")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListArchivesResponseObject); ok {
+		return validResponse.VisitListArchivesResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

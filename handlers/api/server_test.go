@@ -114,6 +114,7 @@ type world struct {
 	accounts  *accounts.Parts
 	jobs      *jobs.Service
 	dispatch  *dispatch.Service
+	bus       *bus.Service
 	handler   http.Handler
 	url       string
 	owner     string // token of the owner
@@ -152,6 +153,7 @@ func newWorld(t *testing.T) *world {
 	messages := bus.NewService(d, wake, w.jobs.Secrets)
 	messages.NamesBlobs(contents)
 	contents.ReadMessages(messages)
+	w.bus = messages
 	server := api.New(api.Deps{Jobs: w.jobs, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: w.dispatch, Kanban: board, Estimates: estimates.New(d),
 		Blobs: contents, Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d), Usage: usage.NewService(d),

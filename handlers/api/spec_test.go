@@ -37,7 +37,7 @@ var permissions = map[tenancy.Permission][]string{
 		"POST /jobs/{job}/cancel", "POST /jobs/{job}/complete", "POST /jobs/{job}/dependencies", "POST /jobs/{job}/merge", "POST /jobs/{job}/merge-failed",
 		"POST /jobs/{job}/pause", "POST /jobs/{job}/reject", "POST /jobs/{job}/release", "POST /jobs/{job}/resume",
 		"POST /jobs/{job}/retry", "POST /jobs/{job}/unblock"},
-	tenancy.RunFleet: {"DELETE /factories/{factory}", "GET /coordinator/logs", "GET /exports", "GET /exports/{export}/next", "GET /messages/dead",
+	tenancy.RunFleet: {"DELETE /factories/{factory}", "GET /coordinator/logs", "GET /exports", "GET /exports/{export}/next", "GET /messages/archives", "GET /messages/dead",
 		"POST /agents/{agent}/terminate", "POST /coordinator/recover", "POST /exports", "POST /exports/{export}/ack",
 		"POST /factories/{factory}/drain", "POST /factories/{factory}/undrain", "POST /messages/dead/{message}/discard",
 		"POST /messages/dead/{message}/redrive", "POST /reclaim"},

@@ -35,7 +35,24 @@ func busCommand(c *cli) *cobra.Command {
 			}
 			t.print(w)
 		})}
-	return group("bus", "Messages and events, written elsewhere", busExport(c), busTail(c), listing)
+	return group("bus", "Messages and events, written elsewhere", busExport(c), busTail(c), listing, busArchives(c))
+}
+
+func busArchives(c *cli) *cobra.Command {
+	return &cobra.Command{Use: "archives", Args: cobra.NoArgs, Short: "List the archives of messages that were dropped after 90 days",
+		Annotations: calls("listArchives"),
+		Long: "Lists the archives of messages that were dropped, the newest first. `fleet blob get BLOB | zcat` prints one, a JSON\n" +
+			"object in each line. An archive is kept for a year.",
+		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
+			most := 200
+			return to.ListArchives(ctx, &apiclient.ListArchivesParams{Limit: &most})
+		}, func(w io.Writer, said apiclient.ArchiveList) {
+			t := c.table("FIRST", "LAST", "MESSAGES", "WHEN", "BYTES", "BLOB")
+			for _, a := range said.Items {
+				t.row(a.FirstSeq, a.LastSeq, a.Messages, c.ago(a.At), a.Size, a.Blob)
+			}
+			t.print(w)
+		})}
 }
 
 // export is what is written where.

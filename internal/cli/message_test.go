@@ -24,6 +24,7 @@ func TestMessagesFromTheCommandLine(t *testing.T) {
 	w.fleet("msg", "search", "shi").shows("ship")
 	w.fleet("msg", "inbox").ok()
 	w.fleet("msg", "dead", "list").ok()
+	w.fleet("bus", "archives").ok()
 	w.fleet("msg", "dead", "redrive", "01a209be-9caa-7645-95f5-a57496ce2dfd").ends(4)
 	file := filepath.Join(t.TempDir(), "bus.jsonl")
 	lines := func() [][]byte {

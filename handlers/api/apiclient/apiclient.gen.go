@@ -1264,6 +1264,30 @@ type ApproveAction struct {
 	Version *Version `json:"version,omitempty"`
 }
 
+// Archive defines model for Archive.
+type Archive struct {
+	// At When they were dropped.
+	At time.Time `json:"at"`
+
+	// Blob The SHA-256 of the blob that has them.
+	Blob string `json:"blob"`
+
+	// FirstSeq The position of its first message.
+	FirstSeq int64 `json:"first_seq"`
+	LastSeq  int64 `json:"last_seq"`
+
+	// Messages How many it has.
+	Messages int `json:"messages"`
+
+	// Size Of the blob, in bytes.
+	Size int64 `json:"size"`
+}
+
+// ArchiveList defines model for ArchiveList.
+type ArchiveList struct {
+	Items []Archive `json:"items"`
+}
+
 // Attempt defines model for Attempt.
 type Attempt struct {
 	Agent string `json:"agent"`
@@ -3468,6 +3492,13 @@ type ReadMessagesParams struct {
 	Limit *int  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// ListArchivesParams defines parameters for ListArchives.
+type ListArchivesParams struct {
+	// Before `last_seq` of the last one known.
+	Before *int64 `form:"before,omitempty" json:"before,omitempty"`
+	Limit  *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // ListDeadLettersParams defines parameters for ListDeadLetters.
 type ListDeadLettersParams struct {
 	// Before `seq` of the last one known.
@@ -4757,6 +4788,11 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /messages/ack (the `AckMessages` operationId).
 	AckMessages(ctx context.Context, body AckMessagesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListArchives Archives of messages that were dropped after 90 days, the newest first. `GET /blobs/{blob}` has the messages: a JSON object in each line, packed with gzip. An archive is kept for a year.
+	//
+	// Corresponds with GET /messages/archives (the `ListArchives` operationId).
+	ListArchives(ctx context.Context, params *ListArchivesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SendMessagesWithBody Sends up to 500 messages, all or none.
 	//
@@ -6963,6 +6999,21 @@ func (c *Client) AckMessagesWithBody(ctx context.Context, contentType string, bo
 // Corresponds with POST /messages/ack (the `AckMessages` operationId).
 func (c *Client) AckMessages(ctx context.Context, body AckMessagesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewAckMessagesRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListArchives Archives of messages that were dropped after 90 days, the newest first. `GET /blobs/{blob}` has the messages: a JSON object in each line, packed with gzip. An archive is kept for a year.
+//
+// Corresponds with GET /messages/archives (the `ListArchives` operationId).
+func (c *Client) ListArchives(ctx context.Context, params *ListArchivesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListArchivesRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -11562,6 +11613,72 @@ func NewAckMessagesRequestWithBody(server string, contentType string, body io.Re
 	return req, nil
 }
 
+// NewListArchivesRequest constructs an http.Request for the ListArchives method
+func NewListArchivesRequest(server string, params *ListArchivesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/messages/archives")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Before != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "before", *params.Before, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewSendMessagesRequest calls the generic SendMessages builder with application/json body
 func NewSendMessagesRequest(server string, body SendMessagesJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -13660,6 +13777,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /messages/ack (the `AckMessages` operationId).
 	AckMessagesWithResponse(ctx context.Context, body AckMessagesJSONRequestBody, reqEditors ...RequestEditorFn) (*AckMessagesResponse, error)
+
+	// ListArchivesWithResponse Archives of messages that were dropped after 90 days, the newest first. `GET /blobs/{blob}` has the messages: a JSON object in each line, packed with gzip. An archive is kept for a year.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /messages/archives (the `ListArchives` operationId).
+	ListArchivesWithResponse(ctx context.Context, params *ListArchivesParams, reqEditors ...RequestEditorFn) (*ListArchivesResponse, error)
 
 	// SendMessagesWithBodyWithResponse Sends up to 500 messages, all or none.
 	//
@@ -18425,6 +18549,62 @@ func (r AckMessagesResponse) ContentType() string {
 	return ""
 }
 
+// ListArchivesResponseDefaultHeaders the declared response headers of an HTTP default response for ListArchives
+type ListArchivesResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListArchivesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ArchiveList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListArchivesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListArchivesResponse) GetJSON200() *ArchiveList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListArchivesResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListArchivesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListArchivesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListArchivesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListArchivesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // SendMessagesResponseDefaultHeaders the declared response headers of an HTTP default response for SendMessages
 type SendMessagesResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -21161,6 +21341,19 @@ func (c *ClientWithResponses) AckMessagesWithResponse(ctx context.Context, body 
 		return nil, err
 	}
 	return ParseAckMessagesResponse(rsp)
+}
+
+// ListArchivesWithResponse Archives of messages that were dropped after 90 days, the newest first. `GET /blobs/{blob}` has the messages: a JSON object in each line, packed with gzip. An archive is kept for a year.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /messages/archives (the `ListArchives` operationId).
+func (c *ClientWithResponses) ListArchivesWithResponse(ctx context.Context, params *ListArchivesParams, reqEditors ...RequestEditorFn) (*ListArchivesResponse, error) {
+	rsp, err := c.ListArchives(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListArchivesResponse(rsp)
 }
 
 // SendMessagesWithBodyWithResponse Sends up to 500 messages, all or none.
@@ -25882,6 +26075,59 @@ func ParseAckMessagesResponse(rsp *http.Response) (*AckMessagesResponse, error) 
 	switch {
 	case true:
 		var headers AckMessagesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListArchivesResponse parses an HTTP response from a ListArchivesWithResponse call
+func ParseListArchivesResponse(rsp *http.Response) (*ListArchivesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListArchivesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ArchiveList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListArchivesResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
