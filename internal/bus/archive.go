@@ -52,10 +52,10 @@ var errHeldAgain = errors.New("a message of the piece is held again, or gone")
 // the row of the archive: where it ends in between, a blob is left that nothing names, and
 // the next call stores the same one. It returns how many messages went: 0 where some of them
 // can go no more, or somebody else has dropped them.
-func (s *Service) archive(ctx context.Context, workspace ids.ID, piece []int64, before time.Time) (n int, err error) {
+func (s sweep) archive(ctx context.Context, piece []int64) (n int, err error) {
 	var list []Message
-	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-		list, err = bySeqsTx(ctx, tx, workspace, piece)
+	err = s.db.InWorkspace(ctx, s.workspace, func(tx db.Tx) error {
+		list, err = bySeqsTx(ctx, tx, s.workspace, piece)
 		return err
 	})
 	if err != nil || len(list) == 0 {
@@ -65,13 +65,13 @@ func (s *Service) archive(ctx context.Context, workspace ids.ID, piece []int64, 
 	if err != nil {
 		return 0, err
 	}
-	who := tenancy.System(workspace, "fleetboard")
+	who := tenancy.System(s.workspace, "fleetboard")
 	kept, err := s.blobs.Keep(ctx, who, bytes.NewReader(packed))
 	if err != nil {
 		return 0, err
 	}
-	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-		return s.replaceTx(ctx, tx, who, list, kept.Sum, before)
+	err = s.db.InWorkspace(ctx, s.workspace, func(tx db.Tx) error {
+		return s.replaceTx(ctx, tx, who, list, kept.Sum)
 	})
 	if errors.Is(err, errHeldAgain) {
 		return 0, nil
@@ -84,7 +84,7 @@ func (s *Service) archive(ctx context.Context, workspace ids.ID, piece []int64, 
 
 // replaceTx drops messages and adds the archive that has them, which names its own blob and
 // those of the messages.
-func (s *Service) replaceTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list []Message, packed blobs.Sum, before time.Time) error {
+func (s sweep) replaceTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list []Message, packed blobs.Sum) error {
 	id, seqs, named := ids.New(), make([]int64, 0, len(list)), map[blobs.Sum]bool{packed: true}
 	for _, m := range list {
 		seqs = append(seqs, m.Seq)
@@ -100,7 +100,7 @@ func (s *Service) replaceTx(ctx context.Context, tx db.Tx, who tenancy.Principal
 			return err
 		}
 	}
-	gone, err := dropMessagesTx(ctx, tx, who.Workspace, seqs, before)
+	gone, err := dropMessagesTx(ctx, tx, who.Workspace, seqs, s.before)
 	if err != nil {
 		return err
 	}

@@ -55,8 +55,8 @@ func bySeqsTx(ctx context.Context, tx db.Tx, workspace ids.ID, seqs []int64) ([]
 
 // insertArchiveTx adds the archive of messages, in their order.
 func insertArchiveTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, seqs []int64, packed blobs.Sum) error {
-	err := q.ArchiveInsert(ctx, tx, dbsqlc.ArchiveInsertParams{WorkspaceID: workspace, ID: id, FirstSeq: seqs[0], LastSeq: seqs[len(seqs)-1],
-		Messages: int32(len(seqs)), Blob: packed[:]}) //nolint:gosec // at most sweepRows
+	err := q.ArchiveInsert(ctx, tx, dbsqlc.ArchiveInsertParams{WorkspaceID: workspace, ID: id, FirstSeq: seqs[0],
+		LastSeq: seqs[len(seqs)-1], Messages: int32(len(seqs)), Blob: packed[:]}) //nolint:gosec // at most sweepRows
 	if err != nil {
 		return fmt.Errorf("insert archive: %w", err)
 	}

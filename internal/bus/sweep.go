@@ -29,7 +29,7 @@ func (s *Service) DropOld(ctx context.Context) (total int, err error) {
 		if ctx.Err() != nil {
 			return total, errors.Join(err, ctx.Err())
 		}
-		n, failed := s.dropOld(ctx, workspace)
+		n, failed := sweep{s, workspace, time.Now().Add(-keptFor)}.run(ctx)
 		if total += n; failed != nil {
 			err = errors.Join(err, fmt.Errorf("drop old messages of %s: %w", workspace, failed))
 		}
@@ -37,23 +37,29 @@ func (s *Service) DropOld(ctx context.Context) (total int, err error) {
 	return total, err
 }
 
-// dropOld does it in one workspace.
-func (s *Service) dropOld(ctx context.Context, workspace ids.ID) (total int, err error) {
-	now := time.Now()
-	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-		total, err = dropTx(ctx, tx, workspace, now.Add(-archivedFor))
+// sweep is what is dropped of one workspace.
+type sweep struct {
+	*Service
+
+	workspace ids.ID
+	before    time.Time // messages that were said before it are old
+}
+
+// run does a step of it.
+func (s sweep) run(ctx context.Context) (total int, err error) {
+	err = s.db.InWorkspace(ctx, s.workspace, func(tx db.Tx) error {
+		total, err = dropTx(ctx, tx, s.workspace, s.before.Add(keptFor-archivedFor))
 		return err
 	})
 	if err != nil || s.blobs == nil {
 		return total, err
 	}
-	before := now.Add(-keptFor)
 	for after, more := int64(0), true; more && err == nil && ctx.Err() == nil; {
 		var piece []int64
-		if piece, after, more, err = s.oldOnes(ctx, workspace, after, before); err != nil || len(piece) == 0 {
+		if piece, after, more, err = s.oldOnes(ctx, after); err != nil || len(piece) == 0 {
 			continue
 		}
-		n, failed := s.archive(ctx, workspace, piece, before)
+		n, failed := s.archive(ctx, piece)
 		if total += n; failed != nil || n > 0 {
 			return total, failed
 		}
@@ -63,11 +69,9 @@ func (s *Service) dropOld(ctx context.Context, workspace ids.ID) (total int, err
 
 // oldOnes finds, among the next messages after a place, those that can go. more says that
 // there may be others behind them.
-func (s *Service) oldOnes(ctx context.Context, workspace ids.ID, after int64, before time.Time) (piece []int64, next int64, more bool,
-	err error,
-) {
-	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-		piece, next, more, err = oldOnesTx(ctx, tx, workspace, after, before)
+func (s sweep) oldOnes(ctx context.Context, after int64) (piece []int64, next int64, more bool, err error) {
+	err = s.db.InWorkspace(ctx, s.workspace, func(tx db.Tx) error {
+		piece, next, more, err = oldOnesTx(ctx, tx, s.workspace, after, s.before)
 		return err
 	})
 	return piece, next, more, err
