@@ -18,7 +18,8 @@ import (
 // has transactions of its own. What was said before under a known id is not stored again.
 //
 // Faults: Validation where messages name no blobs; Forbidden; those of blobs.Service.Keep.
-func (s *Service) moveLarge(ctx context.Context, who tenancy.Principal, list []Draft) ([]Draft, error) {
+func (c sending) moveLarge(ctx context.Context, s *Service) ([]Draft, error) {
+	who, list := c.who, c.list
 	large := largeOf(list)
 	switch {
 	case len(large) == 0:
@@ -28,7 +29,7 @@ func (s *Service) moveLarge(ctx context.Context, who tenancy.Principal, list []D
 	case !who.Can(tenancy.SendMessages):
 		return nil, mayNotSend()
 	}
-	known, held, err := s.beforeMoving(ctx, who, list, large)
+	known, held, err := c.beforeMoving(ctx, s, large)
 	if err != nil {
 		return nil, err
 	}
@@ -60,12 +61,11 @@ func largeOf(list []Draft) (large []int) {
 
 // beforeMoving reads which of the large messages were sent already, and what their sender
 // must not tell.
-func (s *Service) beforeMoving(ctx context.Context, who tenancy.Principal, list []Draft, large []int) (known map[ids.ID]knownMessage,
-	held secrets.Held, err error,
-) {
+func (c sending) beforeMoving(ctx context.Context, s *Service, large []int) (known map[ids.ID]knownMessage, held secrets.Held, err error) {
+	who := c.who
 	wanted := make([]ids.ID, 0, len(large))
 	for _, i := range large {
-		wanted = append(wanted, list[i].ID)
+		wanted = append(wanted, c.list[i].ID)
 	}
 	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		if known, err = knownTx(ctx, tx, who.Workspace, wanted); err != nil || who.Kind != tenancy.KindAgent {

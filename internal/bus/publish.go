@@ -34,7 +34,7 @@ func (s *Service) Publish(ctx context.Context, who tenancy.Principal, list ...Dr
 	if err != nil {
 		return nil, err
 	}
-	if call.list, err = s.moveLarge(ctx, who, call.list); err != nil {
+	if call.list, err = call.moveLarge(ctx, s); err != nil {
 		return nil, err
 	}
 	if !call.alone() {
