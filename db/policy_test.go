@@ -215,6 +215,7 @@ func TestNoWayAroundThePolicies(t *testing.T) {
 				AND (relkind IN ('m', 'f') OR relkind = 'v' AND NOT coalesce('security_invoker=true' = ANY(reloptions), false))`},
 		"functions that run with their owner's rights": {[]string{"collect_contents(uuid,integer) search_path=pg_catalog, pg_temp",
 			"compact_job_events(uuid,uuid) search_path=pg_catalog, pg_temp", "database_age() search_path=pg_catalog, pg_temp",
+			"find_job_logs(uuid,tsquery,integer) search_path=pg_catalog, pg_temp enable_seqscan=off",
 			"find_jobs(uuid,tsquery,integer) search_path=pg_catalog, pg_temp",
 			"find_messages(uuid,tsquery,bigint,integer) search_path=pg_catalog, pg_temp",
 			"purge_job(uuid,uuid,text,text,text) search_path=pg_catalog, pg_temp"}, `

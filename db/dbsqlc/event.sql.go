@@ -721,6 +721,53 @@ func (q *Queries) EventTail(ctx context.Context, db DBTX, arg EventTailParams) (
 	return items, nil
 }
 
+const eventTailJobs = `-- name: EventTailJobs :many
+SELECT e.id, e.xid::text AS xid, e.job_id FROM event e
+WHERE e.workspace_id = $1
+    AND (e.xid, e.id) > (cast($2::text AS xid8), $3::bigint)
+    AND e.xid < log_horizon()
+ORDER BY e.workspace_id, e.xid, e.id LIMIT $4
+`
+
+type EventTailJobsParams struct {
+	WorkspaceID uuid.UUID
+	AfterXid    string
+	AfterID     int64
+	MaxRows     int32
+}
+
+type EventTailJobsRow struct {
+	ID    int64
+	Xid   string
+	JobID *uuid.UUID
+}
+
+// EventTail of which only the jobs are wanted.
+func (q *Queries) EventTailJobs(ctx context.Context, db DBTX, arg EventTailJobsParams) ([]EventTailJobsRow, error) {
+	rows, err := db.Query(ctx, eventTailJobs,
+		arg.WorkspaceID,
+		arg.AfterXid,
+		arg.AfterID,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []EventTailJobsRow{}
+	for rows.Next() {
+		var i EventTailJobsRow
+		if err := rows.Scan(&i.ID, &i.Xid, &i.JobID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const jobPurge = `-- name: JobPurge :one
 SELECT sum::bigint AS sum, removed::bigint[] AS removed
 FROM purge_job($1::uuid, $2::uuid, $3::text, $4::text, $5::text)

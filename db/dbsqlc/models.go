@@ -638,6 +638,19 @@ type JobLogUse struct {
 	LeftOut      int64
 }
 
+type JobLogWord struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Epoch       int64
+	Words       interface{}
+	LastAt      time.Time
+}
+
+type JobLogWordsPlace struct {
+	WorkspaceID uuid.UUID
+	Place       string
+}
+
 type JobMerge struct {
 	WorkspaceID uuid.UUID
 	MergeJobID  uuid.UUID

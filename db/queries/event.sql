@@ -45,6 +45,14 @@ WHERE e.workspace_id = @workspace_id
     AND e.xid < log_horizon()
 ORDER BY e.workspace_id, e.xid, e.id LIMIT @max_rows;
 
+-- name: EventTailJobs :many
+-- EventTail of which only the jobs are wanted.
+SELECT e.id, e.xid::text AS xid, e.job_id FROM event e
+WHERE e.workspace_id = @workspace_id
+    AND (e.xid, e.id) > (cast(sqlc.arg('after_xid')::text AS xid8), sqlc.arg('after_id')::bigint)
+    AND e.xid < log_horizon()
+ORDER BY e.workspace_id, e.xid, e.id LIMIT @max_rows;
+
 -- name: EventHead :one
 -- The place after everything that can no longer change.
 SELECT log_horizon()::text AS xid;

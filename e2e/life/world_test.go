@@ -27,6 +27,7 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/jobs/joblog"
+	"fleetboard/internal/jobs/jobsearch"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/notifier"
 	"fleetboard/internal/spend/estimates"
@@ -59,7 +60,7 @@ func newServer(t *testing.T) *server {
 	}
 	events, list := eventlog.New(d), jobs.NewService(d, wake, dbtest.Vault(d))
 	work, board := dispatch.New(d, list, wake, people.Tokens, log), kanban.New(d, events, wake, log)
-	front := httptest.NewServer(api.New(api.Deps{Tokens: people.Tokens, Jobs: list, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
+	front := httptest.NewServer(api.New(api.Deps{Tokens: people.Tokens, Jobs: list, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d), JobSearch: jobsearch.New(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: work,
 		Kanban: board, Events: events, Estimates: estimates.New(d), Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Wake: wake, Log: log}))
 	s := &server{db: d, url: front.URL + api.BasePath, people: people,

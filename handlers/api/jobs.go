@@ -6,6 +6,7 @@ import (
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/jobsearch"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/spend"
 	"fleetboard/internal/tenancy"
@@ -20,6 +21,11 @@ type jobHandlers struct {
 	usage    jobUsage
 
 	estimates estimator
+	search    jobSearch
+}
+
+type jobSearch interface {
+	Search(ctx context.Context, who tenancy.Principal, words string, in jobsearch.Where, limit int) ([]jobsearch.Found, error)
 }
 
 type jobKeeper interface {
@@ -46,6 +52,31 @@ func (s *jobHandlers) ListJobs(ctx context.Context, r ListJobsRequestObject) (Li
 		return partialJobs(page, fields), nil
 	}
 	return ListJobs200JSONResponse(page), err
+}
+
+// SearchJobs finds jobs by words.
+func (s *jobHandlers) SearchJobs(ctx context.Context, r SearchJobsRequestObject) (SearchJobsResponseObject, error) {
+	in, most := jobsearch.Everything, 20
+	if r.Params.In != nil {
+		in = jobsearch.Where(*r.Params.In)
+	}
+	if r.Params.Limit != nil {
+		most = *r.Params.Limit
+	}
+	found, err := s.search.Search(ctx, whoOf(ctx), r.Params.Q, in, most)
+	return SearchJobs200JSONResponse{Items: models(found, foundJobModel)}, err
+}
+
+func foundJobModel(f jobsearch.Found) FoundJob {
+	m := FoundJob{Job: jobModel(f.Job), Passage: f.Passage}
+	if f.In != nil {
+		m.Log = &FoundInLog{Epoch: f.In.Epoch}
+		if f.In.Line != nil {
+			line := logModel(*f.In.Line)
+			m.Log.Line = &line
+		}
+	}
+	return m
 }
 
 // ListAgentJobs gives a page of the jobs that an agent holds.

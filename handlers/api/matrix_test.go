@@ -174,7 +174,7 @@ func (m *matrix) send(c matrixCall, a asker) *httptest.ResponseRecorder {
 	path := strings.NewReplacer("{job}", m.jobFor(c), "{dep}", asked("-1"), "{agent}", asked("-agent"),
 		"{factory}", factory, "{product}", asked("-spare"), "{budget}", matrixBudget.String(),
 		"{message}", matrixMessage.String(), "{thread}", asked("-thread"), "{export}", asked("-export"), "{blob}", matrixBlob).Replace(c.path)
-	if c.id == "searchMessages" {
+	if c.id == "searchMessages" || c.id == "searchJobs" {
 		path += "?q=" + canary
 	}
 	if strings.Contains(path, "{") {

@@ -25,6 +25,7 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/jobs/joblog"
+	"fleetboard/internal/jobs/jobsearch"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/spend/budgets"
 	"fleetboard/internal/spend/estimates"
@@ -188,6 +189,10 @@ func (w *world) fill() {
 		w.job("Canary7q title", merge(object{"key": asked("-" + strconv.Itoa(i+1)), "body": "canary7q body", "phase": canary, "tags": []string{canary},
 			"acceptance": []string{"canary7q criterion"}, "product": canary + "-product", "input_context": object{canary: "canary7q"}}, more))
 	}
+	dbfactory.Exec(w.t, w.db, `INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, message)
+		SELECT workspace_id, id, 1, $2, 'INFO', 'canary7q line' FROM job WHERE key = $1`, asked("-1"), canary)
+	dbfactory.Exec(w.t, w.db, `INSERT INTO job_log_words (workspace_id, job_id, epoch, words, last_at)
+		SELECT workspace_id, id, 1, array_to_tsvector(ARRAY['@' || workspace_id, $2::text, 'line']), now() FROM job WHERE key = $1`, asked("-1"), canary)
 	dbfactory.Exec(w.t, w.db, `INSERT INTO blob_ref (workspace_id, sha256, job_id) SELECT b.workspace_id, b.sha256, j.id FROM blob b, job j
 		WHERE j.key = $1`, asked("-1"))
 }
@@ -197,7 +202,7 @@ func (m *matrix) serve(change ...func(*api.Deps)) http.Handler {
 	log := slog.New(slog.DiscardHandler)
 	people := accounts.New(m.db, bytes.Repeat([]byte{7}, 32), silence{}, log)
 	list, events := jobs.NewService(m.db, silence{}, dbtest.Vault(m.db)), eventlog.New(m.db)
-	deps := api.Deps{Jobs: list, Attempts: attempts.NewService(m.db), JobLogs: joblog.NewService(m.db),
+	deps := api.Deps{Jobs: list, Attempts: attempts.NewService(m.db), JobLogs: joblog.NewService(m.db), JobSearch: jobsearch.New(m.db),
 		Fleet: fleet.NewService(m.db, silence{}), Dispatch: dispatch.New(m.db, list, silence{}, people.Tokens, log),
 		Kanban: kanban.New(m.db, events, silence{}, log), Events: events, Estimates: estimates.New(m.db), Budgets: budgets.NewService(m.db, silence{}, nil), Prices: prices.NewService(m.db), Usage: usage.NewService(m.db),
 		Blobs: blobs.New(m.db, dbtest.Vault(m.db), blobs.Options{Jobs: lease.Scopes{}}),

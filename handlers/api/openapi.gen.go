@@ -651,6 +651,27 @@ func (e JobField) Valid() bool {
 	}
 }
 
+// Defines values for JobSearchIn.
+const (
+	SearchEverything JobSearchIn = "everything"
+	SearchJobLogs    JobSearchIn = "logs"
+	SearchJobTexts   JobSearchIn = "jobs"
+)
+
+// Valid indicates whether the value is a known member of the JobSearchIn enum.
+func (e JobSearchIn) Valid() bool {
+	switch e {
+	case SearchEverything:
+		return true
+	case SearchJobLogs:
+		return true
+	case SearchJobTexts:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for JobStatus.
 const (
 	JobStatusAborted   JobStatus = "aborted"
@@ -2031,6 +2052,29 @@ type FinishAction struct {
 	Version *Version `json:"version,omitempty"`
 }
 
+// FoundInLog Where in its log the words stand; none where its own texts have them.
+type FoundInLog struct {
+	// Epoch The last attempt that wrote them.
+	Epoch int64    `json:"epoch"`
+	Line  *LogLine `json:"line,omitempty"`
+}
+
+// FoundJob defines model for FoundJob.
+type FoundJob struct {
+	Job Job `json:"job"`
+
+	// Log Where in its log the words stand; none where its own texts have them.
+	Log *FoundInLog `json:"log,omitempty"`
+
+	// Passage Where the words stand in it or in its log, each between U+0002 and U+0003.
+	Passage string `json:"passage"`
+}
+
+// FoundJobs defines model for FoundJobs.
+type FoundJobs struct {
+	Items []FoundJob `json:"items"`
+}
+
 // FoundMessage defines model for FoundMessage.
 type FoundMessage struct {
 	Message Message `json:"message"`
@@ -2289,6 +2333,9 @@ type JobPatch struct {
 
 // JobRef Key or id of the job.
 type JobRef = string
+
+// JobSearchIn defines model for JobSearchIn.
+type JobSearchIn string
 
 // JobStatus defines model for JobStatus.
 type JobStatus string
@@ -3533,6 +3580,15 @@ type ListProductsParams struct {
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// SearchJobsParams defines parameters for SearchJobs.
+type SearchJobsParams struct {
+	Q string `form:"q" json:"q"`
+
+	// In What of the jobs is searched.
+	In    *JobSearchIn `form:"in,omitempty" json:"in,omitempty"`
+	Limit *int         `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // GetUsageParams defines parameters for GetUsage.
 type GetUsageParams struct {
 	// GroupBy Days and hours are in UTC.
@@ -4204,6 +4260,9 @@ type ServerInterface interface {
 	// PreviewRoutability Which factories could run a job with these needs, before it exists.
 	// (POST /routability)
 	PreviewRoutability(ctx echo.Context) error
+	// SearchJobs Jobs by words of their key, title, body, question, answer and last error, the best of the newest first; after them those with the words in the log of an attempt that has ended, the newest first. Words in quotes stand together; the last one may be the beginning of a word.
+	// (GET /search/jobs)
+	SearchJobs(ctx echo.Context, params SearchJobsParams) error
 	// GetStats Counts by status and product, the age of the oldest ready job, leases past their end.
 	// (GET /stats)
 	GetStats(ctx echo.Context) error
@@ -6178,6 +6237,38 @@ func (w *ServerInterfaceWrapper) PreviewRoutability(ctx echo.Context) error {
 	return err
 }
 
+// SearchJobs converts echo context to params.
+func (w *ServerInterfaceWrapper) SearchJobs(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params SearchJobsParams
+	// ------------- Required query parameter "q" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "q", ctx.QueryParams(), &params.Q, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter q: %s", err))
+	}
+
+	// ------------- Optional query parameter "in" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "in", ctx.QueryParams(), &params.In, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter in: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.SearchJobs(ctx, params)
+	return err
+}
+
 // GetStats converts echo context to params.
 func (w *ServerInterfaceWrapper) GetStats(ctx echo.Context) error {
 	var err error
@@ -6437,6 +6528,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/jobs", wrapper.CreateJob, options.OperationMiddlewares["createJob"]...)
 	router.POST(options.BaseURL+"/jobs/batch", wrapper.CreateJobs, options.OperationMiddlewares["createJobs"]...)
 	router.POST(options.BaseURL+"/jobs/bulk", wrapper.BulkJobs, options.OperationMiddlewares["bulkJobs"]...)
+	router.GET(options.BaseURL+"/search/jobs", wrapper.SearchJobs, options.OperationMiddlewares["searchJobs"]...)
 	router.DELETE(options.BaseURL+"/jobs/:job", wrapper.DeleteJob, options.OperationMiddlewares["deleteJob"]...)
 	router.GET(options.BaseURL+"/jobs/:job", wrapper.GetJob, options.OperationMiddlewares["getJob"]...)
 	router.PATCH(options.BaseURL+"/jobs/:job", wrapper.PatchJob, options.OperationMiddlewares["patchJob"]...)
@@ -11403,6 +11495,52 @@ func (response PreviewRoutabilitydefaultApplicationProblemPlusJSONResponse) Visi
 	return err
 }
 
+type SearchJobsRequestObject struct {
+	Params SearchJobsParams
+}
+
+type SearchJobsResponseObject interface {
+	VisitSearchJobsResponse(w http.ResponseWriter) error
+}
+
+type SearchJobs200JSONResponse FoundJobs
+
+func (response SearchJobs200JSONResponse) VisitSearchJobsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SearchJobsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response SearchJobsdefaultApplicationProblemPlusJSONResponse) VisitSearchJobsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetStatsRequestObject struct {
 }
 
@@ -11924,6 +12062,9 @@ type StrictServerInterface interface {
 	// PreviewRoutability Which factories could run a job with these needs, before it exists.
 	// (POST /routability)
 	PreviewRoutability(ctx context.Context, request PreviewRoutabilityRequestObject) (PreviewRoutabilityResponseObject, error)
+	// SearchJobs Jobs by words of their key, title, body, question, answer and last error, the best of the newest first; after them those with the words in the log of an attempt that has ended, the newest first. Words in quotes stand together; the last one may be the beginning of a word.
+	// (GET /search/jobs)
+	SearchJobs(ctx context.Context, request SearchJobsRequestObject) (SearchJobsResponseObject, error)
 	// GetStats Counts by status and product, the age of the oldest ready job, leases past their end.
 	// (GET /stats)
 	GetStats(ctx context.Context, request GetStatsRequestObject) (GetStatsResponseObject, error)
@@ -15551,6 +15692,31 @@ func (sh *strictHandler) PreviewRoutability(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(PreviewRoutabilityResponseObject); ok {
 		return validResponse.VisitPreviewRoutabilityResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// SearchJobs operation middleware
+func (sh *strictHandler) SearchJobs(ctx echo.Context, params SearchJobsParams) error {
+	var request SearchJobsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SearchJobs(ctx.Request().Context(), request.(SearchJobsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SearchJobs")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(SearchJobsResponseObject); ok {
+		return validResponse.VisitSearchJobsResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

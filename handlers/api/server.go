@@ -19,6 +19,7 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/jobs/joblog"
+	"fleetboard/internal/jobs/jobsearch"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/spend/budgets"
 	"fleetboard/internal/spend/estimates"
@@ -36,11 +37,13 @@ type Deps struct {
 	Jobs     *jobs.Service
 	Attempts *attempts.Service
 	JobLogs  *joblog.Service
-	Fleet    *fleet.Service
-	Dispatch *dispatch.Service
-	Kanban   *kanban.Service
-	Events   *eventlog.Log
-	Blobs    *blobs.Service
+	// JobSearch finds jobs by words.
+	JobSearch *jobsearch.Service
+	Fleet     *fleet.Service
+	Dispatch  *dispatch.Service
+	Kanban    *kanban.Service
+	Events    *eventlog.Log
+	Blobs     *blobs.Service
 	// Estimates say what jobs are expected to cost.
 	Estimates *estimates.Service
 	Budgets   *budgets.Service
@@ -131,7 +134,7 @@ func New(d Deps) *Server {
 		historyHandlers: historyHandlers{jobs: d.Jobs, attempts: d.Attempts, logs: d.JobLogs, agents: d.Fleet, usage: d.Dispatch,
 			events: d.Events, board: d.Kanban},
 		jobHandlers: jobHandlers{jobs: d.Jobs, discover: d.Dispatch, fleet: d.Fleet, agents: d.Fleet, usage: d.Dispatch,
-			estimates: d.Estimates},
+			estimates: d.Estimates, search: d.JobSearch},
 		linkHandlers:        linkHandlers{links: d.Jobs},
 		messageHandlers:     messageHandlers{bus: d.Bus, done: d.Done, tokens: d.Tokens},
 		exportHandlers:      exportHandlers{exports: d.Bus},

@@ -37,6 +37,7 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/jobs/joblog"
+	"fleetboard/internal/jobs/jobsearch"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/notifier"
 	"fleetboard/internal/spend/budgets"
@@ -154,7 +155,7 @@ func newWorld(t *testing.T) *world {
 	messages.NamesBlobs(contents)
 	contents.ReadMessages(messages)
 	w.bus = messages
-	server := api.New(api.Deps{Jobs: w.jobs, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
+	server := api.New(api.Deps{Jobs: w.jobs, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d), JobSearch: jobsearch.New(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: w.dispatch, Kanban: board, Estimates: estimates.New(d),
 		Blobs: contents, Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d), Usage: usage.NewService(d),
 		Bus: messages, Events: events, Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Tokens: arrivals{w}, Log: log, Build: api.Build{Server: "test", Schema: 7}})

@@ -26,7 +26,7 @@ var permissions = map[tenancy.Permission][]string{
 		"GET /events", "GET /events/stream", "GET /factories", "GET /factories/{factory}", "GET /jobs",
 		"GET /jobs/{job}", "GET /jobs/{job}/attempts", "GET /jobs/{job}/dependencies", "GET /jobs/{job}/estimate", "GET /jobs/{job}/events",
 		"GET /jobs/{job}/explanation", "GET /jobs/{job}/logs", "GET /messages", "GET /messages/search", "GET /messages/threads/{thread}",
-		"GET /messages/{message}", "GET /prices", "GET /products", "GET /products/{product}", "GET /stats",
+		"GET /messages/{message}", "GET /prices", "GET /products", "GET /products/{product}", "GET /search/jobs", "GET /stats",
 		"GET /usage", "GET /usage/entries", "HEAD /blobs/{blob}", "POST /estimates", "POST /messages/ack", "POST /messages/nack", "POST /routability"},
 	tenancy.AnswerQuestions: {"POST /jobs/{job}/answer"},
 	tenancy.SendMessages:    {"POST /messages", "POST /messages/batch"},

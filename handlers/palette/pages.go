@@ -23,9 +23,10 @@ type Deps struct {
 	Messages Messages
 }
 
-// Words finds jobs by words of all their texts.
+// Words finds jobs by words of all their texts, and of their logs.
 type Words interface {
 	Find(ctx context.Context, who tenancy.Principal, words string, limit int) ([]jobsearch.Found, error)
+	FindLogs(ctx context.Context, who tenancy.Principal, words string, limit int) ([]jobsearch.Found, error)
 }
 
 // Messages is what the page asks of the bus.

@@ -28,6 +28,10 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
+	logs, err := p.logs(ctx, who, query)
+	if err != nil {
+		return err
+	}
 	snap, err := p.Fleet.Snapshot(ctx, who)
 	if err != nil {
 		return err
@@ -36,12 +40,12 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, view.Rows(paletteModel(query, found, actions, said, snap, who)))
+	return web.Render(c, http.StatusOK, view.Rows(paletteModel(query, found, actions, said, logs, snap, who)))
 }
 
 // paletteModel lists jobs, factories and pages. Without a query the pages come
 // first; they are what an empty palette is opened for.
-func paletteModel(query string, found []jobs.Job, actions, said []view.Row, snap fleet.Snapshot, who tenancy.Principal) view.Results {
+func paletteModel(query string, found []jobs.Job, actions, said, logs []view.Row, snap fleet.Snapshot, who tenancy.Principal) view.Results {
 	var list []view.Group
 	add := func(title string, rows []view.Row) {
 		if len(rows) > 0 {
@@ -57,6 +61,7 @@ func paletteModel(query string, found []jobs.Job, actions, said []view.Row, snap
 		add("Jobs", jobRows(found))
 		add("Do", actions)
 		add("Messages", said)
+		add("Logs", logs)
 		add("Agents", agentRows(query, snap))
 		add("Factories", factoryRows(query, snap))
 		add("Go to", pages)

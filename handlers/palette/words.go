@@ -3,6 +3,7 @@ package palette
 import (
 	"context"
 	"slices"
+	"unicode/utf8"
 
 	"fleetboard/handlers/messageparts"
 	"fleetboard/handlers/web"
@@ -14,8 +15,13 @@ import (
 	view "fleetboard/views/palette"
 )
 
-// messagesFound is how many messages the palette lists.
-const messagesFound = 4
+// messagesFound is how many messages the palette lists, logsFound how many logs. Of fewer
+// characters than logsFrom nearly every log has a word that begins with them.
+const (
+	messagesFound = 4
+	logsFound     = 4
+	logsFrom      = 3
+)
 
 // words adds to the jobs that were found by key or title those with the words elsewhere, and
 // finds messages. A query without a word finds none.
@@ -47,4 +53,31 @@ func (p *Pages) words(ctx context.Context, who tenancy.Principal, query string, 
 			Note: messageparts.NameOf(m.From)}
 	}
 	return found, rows, err
+}
+
+// logs finds jobs by words in their logs.
+func (p *Pages) logs(ctx context.Context, who tenancy.Principal, query string) ([]view.Row, error) {
+	if utf8.RuneCountInString(query) < logsFrom {
+		return nil, nil
+	}
+	list, err := p.Words.FindLogs(ctx, who, query, logsFound)
+	if fault.Is(err, fault.Validation) {
+		return nil, nil
+	}
+	rows := make([]view.Row, len(list))
+	for i, f := range list {
+		rows[i] = view.Row{URL: links.JobLog(f.Key, links.LogView{Text: f.In.Text}), Icon: "scroll-text", Key: f.Key, Text: f.Title}
+		if f.In.Line != nil {
+			rows[i].Text, rows[i].Note = unmarked(f.Passage), f.Title
+		}
+	}
+	return rows, err
+}
+
+// unmarked is a passage without its marks: the palette marks what was typed.
+func unmarked(passage string) (text string) {
+	for _, piece := range messageparts.Passage(passage) {
+		text += piece.Text
+	}
+	return text
 }

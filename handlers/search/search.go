@@ -1,4 +1,4 @@
-// Package search is the search of the workspace: messages, jobs, and the log lines of a job.
+// Package search is the search of the workspace: jobs, messages and the logs of jobs.
 package search
 
 import (
@@ -47,9 +47,10 @@ type Titles interface {
 	Search(ctx context.Context, who tenancy.Principal, query string, limit int) ([]jobs.Job, error)
 }
 
-// Jobs finds jobs by words of all their texts.
+// Jobs finds jobs by words of all their texts, and of their logs.
 type Jobs interface {
 	Find(ctx context.Context, who tenancy.Principal, words string, limit int) ([]jobsearch.Found, error)
+	FindLogs(ctx context.Context, who tenancy.Principal, words string, limit int) ([]jobsearch.Found, error)
 }
 
 // Logs is what the page asks of the log lines of jobs.
@@ -118,7 +119,8 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	}
 	if a.f.Query == "" {
 		m.Empty = &ui.Empty{Title: "Write a word to look for",
-			Text: "Jobs are found by key, title, description, question, answer and error; messages by all they say."}
+			Text: "Jobs are found by key, title, description, question, answer and error; messages by all they say; " +
+				"logs by their lines, once an attempt has ended."}
 	}
 	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionSearch, "Search")
 	if err != nil {
@@ -133,7 +135,7 @@ func (p *Pages) look(ctx context.Context, who tenancy.Principal, a asked, m *vie
 		in   string
 		look func(context.Context, tenancy.Principal, asked) (view.Group, error)
 	}{{inJobs, p.jobs}, {inMessages, p.messages}, {inLogs, p.logs}} {
-		if a.in != "" && a.in != kind.in || a.in == "" && kind.in == inLogs {
+		if a.in != "" && a.in != kind.in {
 			continue
 		}
 		g, err := kind.look(ctx, who, a)
@@ -188,12 +190,29 @@ func (p *Pages) messages(ctx context.Context, who tenancy.Principal, a asked) (g
 	return g, err
 }
 
-// logs looks at the newest lines of one job. Lines have no index of words: it would make
-// writing them a fifth dearer.
+// logs looks for jobs by what attempts that have ended wrote, each once, or at the newest
+// lines of one job.
 func (p *Pages) logs(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
-	if a.f.Job == "" {
-		return view.Group{Note: "Name the job whose log is to be searched."}, nil
+	if a.in == inLogs && a.f.Job != "" {
+		return p.logOf(ctx, who, a)
 	}
+	list, err := p.Jobs.FindLogs(ctx, who, a.f.Query, a.limit)
+	for _, f := range list {
+		at := f.UpdatedAt
+		if f.In.Line != nil {
+			at = f.In.Line.ReceivedAt
+		}
+		g.Hits = append(g.Hits, view.Hit{URL: links.JobLog(f.Key, links.LogView{Text: f.In.Text}), Icon: "scroll-text", Key: f.Key,
+			Title: f.Title, At: ui.For(at, a.now), Passage: messageparts.Passage(f.Passage)})
+	}
+	if a.in == inLogs && len(list) == 0 {
+		g.Note = "None has these words. What an attempt wrote is found here once it has ended; name a job to search all of its lines."
+	}
+	return g, err
+}
+
+// logOf looks at the newest lines of one job, also of an attempt that goes on.
+func (p *Pages) logOf(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
 	key := strings.ToUpper(a.f.Job)
 	list, _, err := p.Logs.Logs(ctx, who, key, joblog.Filter{Text: a.f.Query, Limit: a.limit})
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Malformed) {
@@ -218,7 +237,7 @@ func marked(line, text string) []viewparts.Piece {
 }
 
 func (a asked) tabs() (list []ui.Tab) {
-	for _, t := range []struct{ in, text string }{{"", "All"}, {inJobs, "Jobs"}, {inMessages, "Messages"}, {inLogs, "Log of a job"}} {
+	for _, t := range []struct{ in, text string }{{"", "All"}, {inJobs, "Jobs"}, {inMessages, "Messages"}, {inLogs, "Logs"}} {
 		list = append(list, ui.Tab{Text: t.text, URL: links.SearchFor(t.in, a.f), Current: t.in == a.in})
 	}
 	return list

@@ -8,6 +8,7 @@ import (
 	"fleetboard/e2e/handlertest"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/jobsearch"
 )
 
 // The search finds messages and jobs, and the lines of a job's log, and says where each is.
@@ -23,9 +24,16 @@ func TestTheWorkspaceIsSearched(t *testing.T) {
 	}
 	dbfactory.Exec(t, d.DB, `INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, message)
 		SELECT workspace_id, id, 1, 'ada', 'INFO', 'found the Needle' FROM job WHERE key = 'FB-1'`)
+	dbfactory.Exec(t, d.DB, `INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory, ended_at, outcome)
+		SELECT workspace_id, id, 1, 'ada', 'f', now(), 'completed' FROM job WHERE key = 'FB-1'`)
+	for words := jobsearch.New(d.DB); dbfactory.Int(t, d.DB, `SELECT count(*) FROM job_log_words`) == 0; {
+		if _, err := words.IndexLogs(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for query, want := range map[string][3]int{
-		"q=needle": {2, 1, 0}, "q=needle&in=jobs": {2, 0, 0}, "q=needle&in=messages": {0, 1, 0}, "q=needle&in=messages&from=bob": {0, 0, 0},
-		"q=needle&in=logs&job=fb-1": {0, 0, 1}, "q=needle&in=logs": {0, 0, 0}, "q=needle&in=logs&job=FB-9": {0, 0, 0}, "q=%21": {0, 0, 0}, "": {0, 0, 0},
+		"q=needle": {2, 1, 1}, "q=needle&in=jobs": {2, 0, 0}, "q=needle&in=messages": {0, 1, 0}, "q=needle&in=messages&from=bob": {0, 0, 0},
+		"q=needle&in=logs&job=fb-1": {0, 0, 1}, "q=needle&in=logs": {0, 0, 1}, "q=absent&in=logs": {0, 0, 0}, "q=needle&in=logs&job=FB-9": {0, 0, 0}, "q=%21": {0, 0, 0}, "": {0, 0, 0},
 	} {
 		doc := handlertest.Page(t, d.Get("/search?"+query), http.StatusOK)
 		for i, kind := range []string{"jobs", "messages", "logs"} {
@@ -39,5 +47,7 @@ func TestTheWorkspaceIsSearched(t *testing.T) {
 	handlertest.WantCount(t, doc, "#found-jobs mark, #found-messages mark", 2)
 	handlertest.WantCount(t, doc, `#found-messages a[href^="/messages?"]`, 1)
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/palette?q=needle"), http.StatusOK), `a[href^="/messages?"]`, "a needle")
+	handlertest.WantCount(t, doc, `#found-logs a[href="/jobs/FB-1/log?q=Needle"] mark`, 1)
+	handlertest.WantText(t, handlertest.Page(t, d.Get("/palette?q=needle"), http.StatusOK), `a[href="/jobs/FB-1/log?q=Needle"]`, "found the Needle")
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/search?q=needle&in=logs&job=FB-1"), http.StatusOK), "#found-logs mark", "Needle")
 }

@@ -191,7 +191,7 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, co
 	events.NoteFolds(sealer)
 	list := jobs.NewService(a.db, wake, secrets)
 	list.NoteFolds(sealer)
-	tries, lines := attempts.NewService(a.db), joblog.NewService(a.db)
+	tries, lines, search := attempts.NewService(a.db), joblog.NewService(a.db), jobsearch.New(a.db)
 	hosts := fleet.NewService(a.db, wake)
 	a.dispatch = dispatch.New(a.db, list, wake, people.Tokens, a.log)
 	a.dispatch.NamesBlobs(contents)
@@ -203,20 +203,20 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, co
 	costs, money := estimates.New(a.db), budgets.NewService(a.db, wake, a.dispatch)
 	rates, used := prices.NewService(a.db), usage.NewService(a.db)
 	leader := coordinator.New(a.db, coordinator.Work{Recovery: a.dispatch, Promotion: a.dispatch, People: people,
-		Events: events, JobLogs: lines, Secrets: list.Secrets, Seals: sealer, Costs: costs,
+		Events: events, JobLogs: lines, LogWords: search, Secrets: list.Secrets, Seals: sealer, Costs: costs,
 		Prices: a.dispatch, Budgets: money, Merges: merging.New(a.db, list, a.dispatch, cfg.PublicURL),
 		Messages: a.bus, Blobs: contents}, wake, a.log)
 
 	limits, client := quota.New(cfg.Network.RateLimit), cfg.Network.ClientAddress()
 	pages := handlers.New(handlers.Deps{
 		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(a.db), cfg.Secure()), Log: a.log, Ready: a.readiness(),
-		Secure: cfg.Secure(), Jobs: list, Attempts: tries, JobLogs: lines, JobSearch: jobsearch.New(a.db),
+		Secure: cfg.Secure(), Jobs: list, Attempts: tries, JobLogs: lines, JobSearch: search,
 		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Bus: a.bus, Events: events, Budgets: money, Prices: rates, Usage: used,
 		Estimates: costs, Coordinator: leader, Blobs: contents, Done: a.done, EnrolmentTokenFile: cfg.EnrolmentTokenFile(),
 		Quota: limits, ClientAddress: client, Provider: cfg.OIDC.Provider(a.publicURL(cfg)),
 	})
 	machines := api.New(api.Deps{
-		Tokens: people.Tokens, Jobs: list, Attempts: tries, JobLogs: lines,
+		Tokens: people.Tokens, Jobs: list, Attempts: tries, JobLogs: lines, JobSearch: search,
 		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Bus: a.bus, Events: events, Estimates: costs, Budgets: money,
 		Prices: rates, Usage: used, Blobs: contents, Coordinator: leader, Wake: wake, Done: a.done, Log: a.log,
 		Quota: limits, ClientAddress: client, Build: build()})

@@ -33,6 +33,7 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/jobs/joblog"
+	"fleetboard/internal/jobs/jobsearch"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/notifier"
 	"fleetboard/internal/spend/budgets"
@@ -143,7 +144,7 @@ func newWorld(t *testing.T) *world {
 	board := kanban.New(d, events, wake, log)
 	messages, contents := bus.NewService(d, wake, work.Secrets), blobs.New(d, dbtest.Vault(d), blobs.Options{})
 	messages.NamesBlobs(contents)
-	server := api.New(api.Deps{Jobs: work, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d),
+	server := api.New(api.Deps{Jobs: work, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d), JobSearch: jobsearch.New(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: flow, Kanban: board, Estimates: estimates.New(d),
 		Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d), Usage: usage.NewService(d), Bus: messages, Events: events,
 		Blobs:       contents,

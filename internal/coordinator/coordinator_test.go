@@ -27,7 +27,7 @@ type hands struct {
 
 func newHands() *hands { return &hands{called: make(chan string, 100)} }
 
-func (h *hands) work() Work { return Work{h, h, h, h, h, h, h, h, h, h, h, h, h} }
+func (h *hands) work() Work { return Work{h, h, h, h, h, h, h, h, h, h, h, h, h, h} }
 
 func (h *hands) call(what string) (int, error) {
 	h.called <- what
@@ -45,6 +45,7 @@ func (h *hands) Promote(context.Context) (int, error)           { return h.call(
 func (h *hands) SweepDependencies(context.Context) (int, error) { return h.call("sweep dependencies") }
 func (h *hands) Compact(context.Context) (int, error)           { return h.call("compact") }
 func (h *hands) ExpireLogs(context.Context) (int, error)        { return h.call("expire logs") }
+func (h *hands) IndexLogs(context.Context) (int, error)         { return h.call("index logs") }
 func (h *hands) Seal(context.Context) (int, error)              { return h.call("seal") }
 func (h *hands) RotateSecrets(context.Context) (int, error)     { return h.call("rotate secrets") }
 func (h *hands) RotateKeys(context.Context) (int, error)        { return h.call("rotate keys of blobs") }
@@ -143,7 +144,7 @@ func TestTheLeaderDoesAllItsWorkAndTellsOfIt(t *testing.T) {
 	s := New(d, h.work(), &topics{}, quiet())
 	stop := serve(t, s)
 	want := []string{"bridge messages", "collect blobs", "compact", "drop old messages", "expire", "expire logs", "extend the history of costs", "fail cycles",
-		"foresee budgets", "merge approved", "price usage", "promote", "reap", "rotate keys of blobs", "rotate secrets",
+		"foresee budgets", "index logs", "merge approved", "price usage", "promote", "reap", "rotate keys of blobs", "rotate secrets",
 		"seal", "sweep budgets", "sweep dependencies", "time out", "warn"}
 	var called []string
 	for range want {

@@ -16,6 +16,7 @@ type Work struct {
 	People    People
 	Events    Events
 	JobLogs   JobLogs
+	LogWords  LogWords
 	Secrets   Secrets
 	Seals     Seals
 	Costs     Costs
@@ -53,6 +54,12 @@ type Events interface {
 // JobLogs deletes what is old in the logs of jobs.
 type JobLogs interface {
 	ExpireLogs(ctx context.Context) (int, error)
+}
+
+// LogWords writes the words by which logs of attempts that have ended are found, and returns
+// how much it looked at.
+type LogWords interface {
+	IndexLogs(ctx context.Context) (int, error)
 }
 
 // Secrets encrypts what earlier keys encrypted with the present ones, and returns
@@ -172,6 +179,8 @@ func (t *term) loops() []runloop.Loop {
 			Do: t.counted(jobsCompacted, w.Events.Compact)},
 		{Name: "job logs", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
 			Do: t.counted(linesExpired, t.exhausted(w.JobLogs.ExpireLogs))},
+		{Name: "words of logs", Every: 10 * time.Second, Jitter: 2 * time.Second, Timeout: slowTimeout,
+			Do: t.cycle(uncounted(t.exhausted(w.LogWords.IndexLogs)))},
 		{Name: "coordinator log", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
 			Do: t.counted(linesExpired, t.exhausted(t.expireLog))},
 		{Name: "key rotation", Every: 15 * time.Second, Jitter: 5 * time.Second, Timeout: slowTimeout,

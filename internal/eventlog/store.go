@@ -85,6 +85,28 @@ func TailTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, limit
 	return tailTx(ctx, tx, workspace, after, limit)
 }
 
+// TailJobsTx reads of limit events after a place which jobs they are of, how many events they
+// are, and the place after them.
+func TailJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, limit int) (jobs []ids.ID, n int, end Cursor, err error) {
+	rows, err := q.EventTailJobs(ctx, tx, dbsqlc.EventTailJobsParams{WorkspaceID: workspace, AfterXid: after.text(), AfterID: after.id,
+		MaxRows: int32(limit)}) //nolint:gosec // limit is the caller's constant
+	if err != nil {
+		return nil, 0, after, fmt.Errorf("jobs of events: %w", err)
+	}
+	known := map[ids.ID]bool{}
+	jobs, end = []ids.ID{}, after
+	for _, r := range rows {
+		end.id = r.ID
+		if end.xid, err = strconv.ParseUint(r.Xid, 10, 63); err != nil {
+			return nil, 0, after, fmt.Errorf("jobs of events: %w", err)
+		}
+		if r.JobID != nil && !known[*r.JobID] {
+			known[*r.JobID], jobs = true, append(jobs, *r.JobID)
+		}
+	}
+	return jobs, len(rows), end, nil
+}
+
 // OfJobTx reads the events of a job before one of them, 0 for the newest, newest first.
 func OfJobTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, before int64, limit int) ([]Event, error) {
 	rows, err := q.EventOfJob(ctx, tx, dbsqlc.EventOfJobParams{WorkspaceID: workspace, JobID: job, Before: before,

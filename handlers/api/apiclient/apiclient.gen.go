@@ -651,6 +651,27 @@ func (e JobField) Valid() bool {
 	}
 }
 
+// Defines values for JobSearchIn.
+const (
+	SearchEverything JobSearchIn = "everything"
+	SearchJobLogs    JobSearchIn = "logs"
+	SearchJobTexts   JobSearchIn = "jobs"
+)
+
+// Valid indicates whether the value is a known member of the JobSearchIn enum.
+func (e JobSearchIn) Valid() bool {
+	switch e {
+	case SearchEverything:
+		return true
+	case SearchJobLogs:
+		return true
+	case SearchJobTexts:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for JobStatus.
 const (
 	JobStatusAborted   JobStatus = "aborted"
@@ -2031,6 +2052,29 @@ type FinishAction struct {
 	Version *Version `json:"version,omitempty"`
 }
 
+// FoundInLog Where in its log the words stand; none where its own texts have them.
+type FoundInLog struct {
+	// Epoch The last attempt that wrote them.
+	Epoch int64    `json:"epoch"`
+	Line  *LogLine `json:"line,omitempty"`
+}
+
+// FoundJob defines model for FoundJob.
+type FoundJob struct {
+	Job Job `json:"job"`
+
+	// Log Where in its log the words stand; none where its own texts have them.
+	Log *FoundInLog `json:"log,omitempty"`
+
+	// Passage Where the words stand in it or in its log, each between U+0002 and U+0003.
+	Passage string `json:"passage"`
+}
+
+// FoundJobs defines model for FoundJobs.
+type FoundJobs struct {
+	Items []FoundJob `json:"items"`
+}
+
 // FoundMessage defines model for FoundMessage.
 type FoundMessage struct {
 	Message Message `json:"message"`
@@ -2289,6 +2333,9 @@ type JobPatch struct {
 
 // JobRef Key or id of the job.
 type JobRef = string
+
+// JobSearchIn defines model for JobSearchIn.
+type JobSearchIn string
 
 // JobStatus defines model for JobStatus.
 type JobStatus string
@@ -3531,6 +3578,15 @@ type ListProductsParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// SearchJobsParams defines parameters for SearchJobs.
+type SearchJobsParams struct {
+	Q string `form:"q" json:"q"`
+
+	// In What of the jobs is searched.
+	In    *JobSearchIn `form:"in,omitempty" json:"in,omitempty"`
+	Limit *int         `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // GetUsageParams defines parameters for GetUsage.
@@ -4927,6 +4983,11 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /routability (the `PreviewRoutability` operationId).
 	PreviewRoutability(ctx context.Context, body PreviewRoutabilityJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SearchJobs Jobs by words of their key, title, body, question, answer and last error, the best of the newest first; after them those with the words in the log of an attempt that has ended, the newest first. Words in quotes stand together; the last one may be the beginning of a word.
+	//
+	// Corresponds with GET /search/jobs (the `SearchJobs` operationId).
+	SearchJobs(ctx context.Context, params *SearchJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetStats Counts by status and product, the age of the oldest ready job, leases past their end.
 	//
@@ -7368,6 +7429,21 @@ func (c *Client) PreviewRoutabilityWithBody(ctx context.Context, contentType str
 // Corresponds with POST /routability (the `PreviewRoutability` operationId).
 func (c *Client) PreviewRoutability(ctx context.Context, body PreviewRoutabilityJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPreviewRoutabilityRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SearchJobs Jobs by words of their key, title, body, question, answer and last error, the best of the newest first; after them those with the words in the log of an attempt that has ended, the newest first. Words in quotes stand together; the last one may be the beginning of a word.
+//
+// Corresponds with GET /search/jobs (the `SearchJobs` operationId).
+func (c *Client) SearchJobs(ctx context.Context, params *SearchJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSearchJobsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -12426,6 +12502,80 @@ func NewPreviewRoutabilityRequestWithBody(server string, contentType string, bod
 	return req, nil
 }
 
+// NewSearchJobsRequest constructs an http.Request for the SearchJobs method
+func NewSearchJobsRequest(server string, params *SearchJobsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/search/jobs")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "q", params.Q, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.In != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "in", *params.In, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetStatsRequest constructs an http.Request for the GetStats method
 func NewGetStatsRequest(server string) (*http.Request, error) {
 	var err error
@@ -13938,6 +14088,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /routability (the `PreviewRoutability` operationId).
 	PreviewRoutabilityWithResponse(ctx context.Context, body PreviewRoutabilityJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewRoutabilityResponse, error)
+
+	// SearchJobsWithResponse Jobs by words of their key, title, body, question, answer and last error, the best of the newest first; after them those with the words in the log of an attempt that has ended, the newest first. Words in quotes stand together; the last one may be the beginning of a word.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /search/jobs (the `SearchJobs` operationId).
+	SearchJobsWithResponse(ctx context.Context, params *SearchJobsParams, reqEditors ...RequestEditorFn) (*SearchJobsResponse, error)
 
 	// GetStatsWithResponse Counts by status and product, the age of the oldest ready job, leases past their end.
 	//
@@ -19487,6 +19644,62 @@ func (r PreviewRoutabilityResponse) ContentType() string {
 	return ""
 }
 
+// SearchJobsResponseDefaultHeaders the declared response headers of an HTTP default response for SearchJobs
+type SearchJobsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type SearchJobsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *FoundJobs
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *SearchJobsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SearchJobsResponse) GetJSON200() *FoundJobs {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SearchJobsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SearchJobsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SearchJobsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SearchJobsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SearchJobsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetStatsResponseDefaultHeaders the declared response headers of an HTTP default response for GetStats
 type GetStatsResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -21640,6 +21853,19 @@ func (c *ClientWithResponses) PreviewRoutabilityWithResponse(ctx context.Context
 		return nil, err
 	}
 	return ParsePreviewRoutabilityResponse(rsp)
+}
+
+// SearchJobsWithResponse Jobs by words of their key, title, body, question, answer and last error, the best of the newest first; after them those with the words in the log of an attempt that has ended, the newest first. Words in quotes stand together; the last one may be the beginning of a word.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /search/jobs (the `SearchJobs` operationId).
+func (c *ClientWithResponses) SearchJobsWithResponse(ctx context.Context, params *SearchJobsParams, reqEditors ...RequestEditorFn) (*SearchJobsResponse, error) {
+	rsp, err := c.SearchJobs(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSearchJobsResponse(rsp)
 }
 
 // GetStatsWithResponse Counts by status and product, the age of the oldest ready job, leases past their end.
@@ -26971,6 +27197,59 @@ func ParsePreviewRoutabilityResponse(rsp *http.Response) (*PreviewRoutabilityRes
 	switch {
 	case true:
 		var headers PreviewRoutabilityResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseSearchJobsResponse parses an HTTP response from a SearchJobsWithResponse call
+func ParseSearchJobsResponse(rsp *http.Response) (*SearchJobsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SearchJobsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest FoundJobs
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers SearchJobsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

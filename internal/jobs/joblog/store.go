@@ -90,12 +90,18 @@ func workspacesTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
 	return list, nil
 }
 
-// expireTx deletes at most limit lines that are older than Retention.
+// expireTx deletes at most limit lines that are older than Retention, and the words of logs
+// of which all lines are.
 func expireTx(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) (int, error) {
 	n, err := q.LogExpire(ctx, tx, dbsqlc.LogExpireParams{WorkspaceID: workspace,
 		KeepSeconds: Retention.Seconds(), MaxRows: int32(limit)}) //nolint:gosec // at most expireBatch
 	if err != nil {
 		return 0, fmt.Errorf("delete old log lines: %w", err)
+	}
+	err = q.LogWordsExpire(ctx, tx, dbsqlc.LogWordsExpireParams{WorkspaceID: workspace,
+		KeepSeconds: Retention.Seconds(), MaxRows: expireBatch})
+	if err != nil {
+		return 0, fmt.Errorf("delete words of old logs: %w", err)
 	}
 	return int(n), nil
 }

@@ -1,4 +1,6 @@
-// Package jobsearch finds jobs by the words of their texts.
+// Package jobsearch finds jobs by the words of their texts and of their logs. The words of
+// texts are kept by triggers with the jobs; those of a log are written by IndexLogs, which a
+// loop of the leader calls, once an attempt has ended (ADR 63).
 package jobsearch
 
 import (
@@ -10,15 +12,16 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-// Found is a job with the passage of its texts that has the words looked for, in which they
-// stand between fulltext.MarkBegin and fulltext.MarkEnd.
+// Found is a job with the passage of its texts, or of its log, that has the words looked for,
+// in which they stand between fulltext.MarkBegin and fulltext.MarkEnd.
 type Found struct {
 	jobs.Job
 
 	Passage string
+	In      *InLog // nil where it was found by its texts
 }
 
-// Service searches.
+// Service searches, and keeps what logs are searched by.
 type Service struct{ db *db.DB }
 
 // New returns the search of the jobs kept in d.

@@ -1,0 +1,70 @@
+-- name: LogWordsPlace :many
+-- How far the log of events was looked at; nothing is its beginning.
+SELECT place FROM job_log_words_place WHERE workspace_id = @workspace_id;
+
+-- name: LogWordsPlaceSave :exec
+INSERT INTO job_log_words_place (workspace_id, place) VALUES (@workspace_id, @place)
+ON CONFLICT (workspace_id) DO UPDATE SET place = excluded.place;
+
+-- name: LogWordsDue :many
+-- Attempts of these jobs that have ended and have lines but no words yet. Each is looked up by
+-- itself: as joins they would be planned by statistics, and read whole tables where they are
+-- missing.
+SELECT a.job_id, a.epoch FROM unnest(@jobs::uuid[]) n(id)
+CROSS JOIN LATERAL (
+    SELECT x.job_id, x.epoch FROM attempt x
+    WHERE x.workspace_id = @workspace_id AND x.job_id = n.id AND x.ended_at IS NOT NULL
+        AND (SELECT w.epoch FROM job_log_words w
+            WHERE w.workspace_id = @workspace_id AND w.job_id = x.job_id AND w.epoch = x.epoch) IS NULL
+        AND (SELECT l.id FROM job_log l
+            WHERE l.workspace_id = @workspace_id AND l.job_id = x.job_id AND l.epoch = x.epoch ORDER BY l.id LIMIT 1) IS NOT NULL
+    ORDER BY x.epoch LIMIT @max_rows
+) a
+LIMIT @max_rows;
+
+-- name: LogWordsLines :many
+-- Lines of an attempt after one of them, the oldest first.
+SELECT id, event, message, received_at FROM job_log
+WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch AND id > @after
+ORDER BY id LIMIT @max_rows;
+
+-- name: LogWordsLinesBack :many
+-- Lines of an attempt between two of them, the newest first.
+SELECT id, event, message, received_at FROM job_log
+WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch AND id > @after AND id < @before
+ORDER BY id DESC LIMIT @max_rows;
+
+-- name: LogWordsAdd :exec
+-- Writes the words of an attempt; whoever was first has written the same ones.
+INSERT INTO job_log_words (workspace_id, job_id, epoch, words, last_at)
+VALUES (@workspace_id, @job_id, @epoch, array_to_tsvector(array_prepend('@' || cast(cast(@workspace_id AS uuid) AS text), @words::text[])), @last_at)
+ON CONFLICT (workspace_id, job_id, epoch) DO NOTHING;
+
+-- name: LogWordsExpire :exec
+-- Drops words of attempts whose last line is older than lines are kept. Nobody updates words,
+-- so that a row stays where it is.
+DELETE FROM job_log_words w WHERE w.workspace_id = @workspace_id AND w.ctid = ANY(ARRAY(
+    SELECT o.ctid FROM job_log_words o
+    WHERE o.workspace_id = @workspace_id
+        AND o.last_at < statement_timestamp() - make_interval(secs => @keep_seconds::float8)
+    ORDER BY o.last_at LIMIT @max_rows));
+
+-- name: LogWordsFind :many
+-- The newest jobs with these words in the log of an attempt, and their last such attempts.
+SELECT f.job_id::uuid AS job_id, f.epoch::bigint AS epoch FROM find_job_logs(@workspace_id::uuid, cast(sqlc.arg('wanted')::text AS tsquery), @max_rows::int) f;
+
+-- name: LogWordsSeen :many
+-- Of each attempt the newest lines with all these parts of words, or else with any, among the
+-- last max_scan of it.
+SELECT n.job_id::uuid AS job_id, s.id, s.epoch, s.agent, s.level, s.event, s.message, s.details, s.at, s.received_at
+FROM (SELECT unnest(@jobs::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch) n
+CROSS JOIN LATERAL (
+    (SELECT o.* FROM (SELECT l.* FROM job_log l
+        WHERE l.workspace_id = @workspace_id AND l.job_id = n.job_id AND l.epoch = n.epoch ORDER BY l.id DESC LIMIT @max_scan) o
+    WHERE lower(o.event || ' ' || o.message) LIKE ALL(@parts::text[]) ORDER BY o.id DESC LIMIT @max_rows)
+    UNION ALL
+    (SELECT o.* FROM (SELECT l.* FROM job_log l
+        WHERE l.workspace_id = @workspace_id AND l.job_id = n.job_id AND l.epoch = n.epoch ORDER BY l.id DESC LIMIT @max_scan) o
+    WHERE lower(o.event || ' ' || o.message) LIKE ANY(@parts::text[]) ORDER BY o.id DESC LIMIT @max_rows)
+    LIMIT @max_rows
+) s;

@@ -1,0 +1,136 @@
+package jobsearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/ids"
+)
+
+const (
+	// eventsPage is how many events of a workspace a call of IndexLogs looks at, indexPage of
+	// how many attempts it writes the words.
+	eventsPage = 1000
+	indexPage  = 50
+	// logEnds is how much of a log's beginning has its words kept, and how much of its end, in
+	// bytes of texts. Both together stay below what fits into a value of words.
+	logEnds = 256 << 10
+	// linesPage is how many lines are read at once.
+	linesPage = 500
+)
+
+// attempt is one on a job.
+type attempt struct {
+	job   ids.ID
+	epoch int64
+}
+
+// due is a part of a workspace's log of events: the attempts of its jobs that have ended,
+// with lines and without words, and the place after it.
+type due struct {
+	attempts []attempt
+	events   int
+	end      eventlog.Cursor
+}
+
+// IndexLogs writes the words of logs of attempts that have ended since the last call, of each
+// workspace a bounded number. It returns how many events and attempts it looked at.
+//
+// An attempt ends in a transaction that appends an event of its job, and after its end
+// nobody writes to its log. So it reads the events in the order of the log (ADR 3), which
+// shows none before those that commit earlier, and looks at the attempts of their jobs.
+func (s *Service) IndexLogs(ctx context.Context) (total int, err error) {
+	list, err := workspaces(ctx, s.db)
+	for _, workspace := range list {
+		if ctx.Err() != nil {
+			return total, errors.Join(err, ctx.Err())
+		}
+		n, failed := s.indexWorkspace(ctx, workspace)
+		total += n
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("words of logs of %s: %w", workspace, failed))
+		}
+	}
+	return total, err
+}
+
+// indexWorkspace writes the words of some attempts. Where there are more behind the same
+// events the next call looks at these events again; so does whoever was interrupted.
+func (s *Service) indexWorkspace(ctx context.Context, workspace ids.ID) (n int, err error) {
+	var d due
+	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		d, err = dueTx(ctx, tx, workspace)
+		return err
+	})
+	if err != nil || d.events == 0 {
+		return 0, err
+	}
+	for _, a := range d.attempts {
+		err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error { return indexTx(ctx, tx, workspace, a) })
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	if len(d.attempts) == indexPage {
+		return n, nil
+	}
+	return n + d.events, s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error { return savePlaceTx(ctx, tx, workspace, d.end) })
+}
+
+// indexTx writes the words of what an attempt wrote.
+func indexTx(ctx context.Context, tx db.Tx, workspace ids.ID, a attempt) error {
+	log := logWords{words: map[string]struct{}{}}
+	head, err := log.read(0, func(at int64) ([]logLine, error) { return headTx(ctx, tx, workspace, a, at) })
+	if err != nil {
+		return err
+	}
+	_, err = log.read(math.MaxInt64, func(at int64) ([]logLine, error) { return tailTx(ctx, tx, workspace, a, head, at) })
+	if err != nil {
+		return err
+	}
+	return addWordsTx(ctx, tx, workspace, a, log)
+}
+
+// logWords are the words of a log, each once, and when its last line came.
+type logWords struct {
+	words  map[string]struct{}
+	lastAt time.Time
+}
+
+// read takes lines in, page by page from a line on, until they are logEnds or there are no
+// more. It returns the id of the last one.
+func (w *logWords) read(at int64, page func(at int64) ([]logLine, error)) (last int64, err error) {
+	for size := 0; size < logEnds; {
+		list, err := page(at)
+		if err != nil {
+			return at, err
+		}
+		for _, l := range list {
+			if size < logEnds {
+				w.add(l)
+				at, size = l.id, size+len(l.event)+len(l.message)
+			}
+		}
+		if len(list) < linesPage {
+			return at, nil
+		}
+	}
+	return at, nil
+}
+
+func (w *logWords) add(l logLine) {
+	for _, text := range []string{l.event, l.message} {
+		for word := range wordsOf(text) {
+			w.words[word.text] = struct{}{}
+		}
+	}
+	if l.at.After(w.lastAt) {
+		w.lastAt = l.at
+	}
+}
