@@ -41,9 +41,12 @@ type Line struct {
 // MaxExports is how many exports a workspace has.
 const MaxExports = 100
 
+// exports are the positions of a database's exports.
+type exports struct{ db *db.DB }
+
 // Exports lists the exports of a workspace by name. They are for those who run the fleet.
-func (s *Service) Exports(ctx context.Context, who tenancy.Principal) (list []Export, err error) {
-	err = s.exporting(ctx, who, func(tx db.Tx) error {
+func (x *exports) Exports(ctx context.Context, who tenancy.Principal) (list []Export, err error) {
+	err = x.exporting(ctx, who, func(tx db.Tx) error {
 		list, err = exportsTx(ctx, tx, who.Workspace)
 		return err
 	})
@@ -54,7 +57,7 @@ func (s *Service) Exports(ctx context.Context, who tenancy.Principal) (list []Ex
 // source again give the one that is there.
 //
 // Faults: Validation; AlreadyExists for a name that exports something else; TooMany.
-func (s *Service) CreateExport(ctx context.Context, who tenancy.Principal, name string, source Source) (e Export, err error) {
+func (x *exports) CreateExport(ctx context.Context, who tenancy.Principal, name string, source Source) (e Export, err error) {
 	p := fault.Problems{}
 	p.Name("name", name, MaxExportName)
 	if name == "" {
@@ -63,7 +66,7 @@ func (s *Service) CreateExport(ctx context.Context, who tenancy.Principal, name 
 	if err := p.Err(); err != nil {
 		return e, err
 	}
-	err = s.exporting(ctx, who, func(tx db.Tx) error {
+	err = x.exporting(ctx, who, func(tx db.Tx) error {
 		e, err = createExportTx(ctx, tx, who, name, source)
 		return err
 	})
@@ -80,10 +83,10 @@ const MaxExportName = 64
 // is that of the last line, where there is none the place that was read from.
 //
 // Faults: NotFound; Validation for a position of which this server knows nothing.
-func (s *Service) Next(ctx context.Context, who tenancy.Principal, name, after string, limit int) (
+func (x *exports) Next(ctx context.Context, who tenancy.Principal, name, after string, limit int) (
 	list []Line, position string, err error,
 ) {
-	err = s.exporting(ctx, who, func(tx db.Tx) error {
+	err = x.exporting(ctx, who, func(tx db.Tx) error {
 		e, err := exportTx(ctx, tx, who.Workspace, name, false)
 		if err != nil {
 			return err
@@ -113,8 +116,8 @@ func (s *Service) Next(ctx context.Context, who tenancy.Principal, name, after s
 
 // AckExport moves an export's position on. One that does not lie behind its own does
 // nothing.
-func (s *Service) AckExport(ctx context.Context, who tenancy.Principal, name, position string) (e Export, err error) {
-	err = s.exporting(ctx, who, func(tx db.Tx) error {
+func (x *exports) AckExport(ctx context.Context, who tenancy.Principal, name, position string) (e Export, err error) {
+	err = x.exporting(ctx, who, func(tx db.Tx) error {
 		if e, err = exportTx(ctx, tx, who.Workspace, name, true); err != nil {
 			return err
 		}
@@ -133,11 +136,11 @@ func (s *Service) AckExport(ctx context.Context, who tenancy.Principal, name, po
 }
 
 // exporting runs a step for those who may export.
-func (s *Service) exporting(ctx context.Context, who tenancy.Principal, step func(db.Tx) error) error {
+func (x *exports) exporting(ctx context.Context, who tenancy.Principal, step func(db.Tx) error) error {
 	if !who.Can(tenancy.RunFleet) {
 		return fault.New(fault.Forbidden, "Only owners and admins export.")
 	}
-	return s.db.InWorkspace(ctx, who.Workspace, step)
+	return x.db.InWorkspace(ctx, who.Workspace, step)
 }
 
 // exportPlace is a position in messages or in events.
