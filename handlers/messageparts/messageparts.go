@@ -41,6 +41,9 @@ func Blocks(list []bus.Message, sizes map[blobs.Sum]int64, now time.Time) []view
 	blocks := make([]view.Block, len(list))
 	for i, m := range list {
 		text, rest := Said(m.Payload)
+		if told := Told(m); told != "" {
+			text, rest = told, ""
+		}
 		blocks[i] = view.Block{ID: links.MessageID(m.Seq), URL: links.ThreadAt(m.CorrelationID, m.Seq), From: NameOf(m.From),
 			To: NameOf(m.To), Icon: icons[m.From.Kind], Who: kinds[m.From.Kind], Type: m.Type, At: ui.Ago(m.At, now), Text: text,
 			JSON: rest}
