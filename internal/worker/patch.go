@@ -31,5 +31,7 @@ func (a *attempt) keepPatch(ctx context.Context, d repos.Diff) *string {
 	case answer.JSON201 != nil:
 		return &answer.JSON201.Sha256
 	}
+	// Such as the page of a proxy.
+	a.w.Log.Warn("the whole patch could not be stored: the server answered "+answer.Status(), "job", a.job.Key)
 	return nil
 }
