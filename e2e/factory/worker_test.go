@@ -272,3 +272,16 @@ func TestAnEndedWorkerIsStartedAgain(t *testing.T) {
 	w.start()
 	s.untilStatus(key, apiclient.JobStatusCompleted)
 }
+
+// A worker with a role that its enrolment token does not allow ends, and says what is allowed.
+func TestARefusedRoleEndsTheWorker(t *testing.T) {
+	s := newStage(t)
+	s.query("WITH named AS (UPDATE access_token SET roles = '{worker,reviewer}' WHERE kind = 'enrolment' RETURNING 1) SELECT count(*) FROM named")
+	w := s.worker("desk", "--role", "worker", "--role", "orchestrator")
+	w.ends()
+	want := "registering as desk with the roles worker, orchestrator: " +
+		"This enrolment token does not allow the role orchestrator; it allows worker, reviewer."
+	if code := w.cmd.ProcessState.ExitCode(); code == 0 || !strings.Contains(w.log.String(), want) {
+		t.Errorf("it ended with %d and said %s", code, w.log.String())
+	}
+}

@@ -84,9 +84,12 @@ func (r Registration) Check(scope tenancy.Scope) error {
 // CheckRoles refuses, with Forbidden, roles that an enrolment token does not allow; one
 // that names none allows worker.
 func (r Registration) CheckRoles(allowed []string) error {
+	if len(allowed) == 0 {
+		allowed = []string{tenancy.AgentWorker}
+	}
 	for _, name := range r.Roles {
-		if !slices.Contains(allowed, name) && (name != tenancy.AgentWorker || len(allowed) > 0) {
-			return fault.New(fault.Forbidden, "This enrolment token does not allow the role %s.", name)
+		if !slices.Contains(allowed, name) {
+			return fault.New(fault.Forbidden, "This enrolment token does not allow the role %s; it allows %s.", name, strings.Join(allowed, ", "))
 		}
 	}
 	return nil
