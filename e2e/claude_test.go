@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,6 +27,8 @@ func TestClaudeCodeDoesAJob(t *testing.T) {
 	say(scripted.Step{Text: "I say what I do.", Tool: "report_progress", Arguments: map[string]any{"step": "reads the greeting", "percent": 30},
 		Usage: scripted.Usage{Input: 1000, Output: 40}},
 		scripted.Step{Text: "I write.", Command: "echo hello > greeting.txt", Usage: scripted.Usage{Input: 100, CacheRead: 900, Output: 30}},
+		scripted.Step{Text: "I tell.", Tool: "send_message", Arguments: map[string]any{"to": "person:" + ownerEmail, "text": "The greeting is written."},
+			Usage: scripted.Usage{Input: 95, Output: 15}},
 		scripted.Step{Text: "I ask.", Tool: "ask_person", Arguments: map[string]any{"question": "In which language?"}, Usage: scripted.Usage{Input: 90, Output: 20}},
 		scripted.Step{Text: "I asked.", Usage: scripted.Usage{Input: 80, Output: 10}})
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*script.Load()).ServeHTTP(w, r) }))
@@ -67,8 +70,17 @@ func TestClaudeCodeDoesAJob(t *testing.T) {
 	if trailer := git(t, filepath.Join(home, "src/atlas"), "log", "-1", "--format=%(trailers:key=Fleetboard-Job,valueonly)", "fleet/FB-1-e2"); trailer != "FB-1" {
 		t.Errorf("the commit's trailer is %q", trailer)
 	}
+	thread, err := s.owner().ReadThreadWithResponse(t.Context(), "FB-1", nil)
+	if err != nil || thread.JSON200 == nil {
+		t.Fatalf("read the thread: %v", err)
+	}
+	if !slices.ContainsFunc(thread.JSON200.Items, func(m apiclient.Message) bool {
+		return m.Type == "custom.note" && m.To.Name == ownerEmail && strings.Contains(string(m.Payload), "The greeting is written.")
+	}) {
+		t.Errorf("the thread has no message of the agent: %s", thread.Body)
+	}
 	// What the script used, call by call, and one call in each run that names the session.
-	if u := j.Usage; u.InputTokens < 1000+100+90+80+70+60 || u.OutputTokens < 40+30+20+10+9+8 {
+	if u := j.Usage; u.InputTokens < 1000+100+95+90+80+70+60 || u.OutputTokens < 40+30+15+20+10+9+8 {
 		t.Errorf("the usage is %+v", u)
 	}
 }
