@@ -18,6 +18,7 @@ import (
 	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
 )
 
 func TestJobPageOfARunningJob(t *testing.T) {
@@ -154,9 +155,10 @@ func TestUnknownJob(t *testing.T) {
 	handlertest.Read(t, d.Get("/jobs/FB-99/panel"), http.StatusNotFound)
 }
 
-// Approved work leads to the job that merges it, to its pull request once that is known, and
-// keeps both when it is merged.
-func TestJobPageLeadsToItsMerge(t *testing.T) {
+// approvedForMerge is a desk with FB-1 approved, whose product merges by pull request, and an
+// agent that can merge.
+func approvedForMerge(t *testing.T) (*handlertest.Desk, tenancy.Principal) {
+	t.Helper()
 	d := handlertest.NewDesk(t)
 	_, _, err := d.Jobs.PutProduct(t.Context(), d.Owner, "books", jobs.ProductSettings{Repos: []string{"ledger-api"},
 		Merge: jobs.MergePolicy{By: jobs.MergeByPullRequest}})
@@ -172,6 +174,13 @@ func TestJobPageLeadsToItsMerge(t *testing.T) {
 	if _, err := d.Dispatch.Act(t.Context(), d.Owner, j.Key, actions.Action{Verb: jobs.ByApprove}); err != nil {
 		t.Fatal(err)
 	}
+	return d, agent
+}
+
+// Approved work leads to the job that merges it, to its pull request once that is known, and
+// keeps both when it is merged.
+func TestJobPageLeadsToItsMerge(t *testing.T) {
+	d, agent := approvedForMerge(t)
 	merges := merging.New(d.DB, d.Jobs, d.Dispatch, "")
 	cycle := func() {
 		if _, err := merges.MergeApproved(t.Context()); err != nil {
@@ -207,6 +216,37 @@ func TestJobPageLeadsToItsMerge(t *testing.T) {
 	handlertest.WantText(t, doc, "#result", "Merged byFB-2")
 	handlertest.WantCount(t, doc, "#merge-job a[href='"+address+"']", 1)
 	handlertest.WantCount(t, doc, "#why", 0)
+}
+
+// The page of a job that is open is shown again when the job that merges it goes on, and
+// when it is merged.
+func TestJobPageFollowsItsMerge(t *testing.T) {
+	d, agent := approvedForMerge(t)
+	merges := merging.New(d.DB, d.Jobs, d.Dispatch, "")
+	cycle := func() {
+		if _, err := merges.MergeApproved(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cycle()
+	live := d.Stream(t, d.Listen(t)+d.LiveURL("/jobs/FB-1"), "")
+	m := d.Claim(agent)
+	ref := lease.Ref{Job: m.Key, Epoch: m.Epoch}
+	const address = "https://git.example/team/ledger-api/pulls/4"
+	said := report.Progress{Checkpoint: []byte(`{"url": "` + address + `"}`)}
+	if _, err := d.Elsewhere.Progress(t.Context(), agent, ref, said); err != nil {
+		t.Fatal(err)
+	}
+	doc := handlertest.Parse(t, live.Until(address).Data) // only FB-2 has changed
+	handlertest.WantText(t, doc, "#merge-job", "FB-2 merges it")
+
+	if _, err := d.Elsewhere.Complete(t.Context(), agent, ref, report.Completion{Result: []byte(`{"merged_commit": "77aa"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	cycle()
+	doc = handlertest.Parse(t, live.Until("Merged by").Data)
+	handlertest.WantText(t, doc, "#merge-job", "FB-2")
+	handlertest.WantText(t, doc, "#merged-commit", "77aa")
 }
 
 // A job's page shows the end of its thread and leads to the whole of it.
