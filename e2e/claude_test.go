@@ -75,7 +75,7 @@ func TestClaudeCodeDoesAJob(t *testing.T) {
 		t.Fatalf("read the thread: %v", err)
 	}
 	if !slices.ContainsFunc(thread.JSON200.Items, func(m apiclient.Message) bool {
-		return m.Type == "custom.note" && m.To.Name == ownerEmail && strings.Contains(string(m.Payload), "The greeting is written.")
+		return m.Type == "custom.note" && m.To.Kind == apiclient.MessageAddressKindPerson && strings.Contains(string(m.Payload), "The greeting is written.")
 	}) {
 		t.Errorf("the thread has no message of the agent: %s", thread.Body)
 	}

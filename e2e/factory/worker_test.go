@@ -279,8 +279,7 @@ func TestARefusedRoleEndsTheWorker(t *testing.T) {
 	s.query("WITH named AS (UPDATE access_token SET roles = '{worker,reviewer}' WHERE kind = 'enrolment' RETURNING 1) SELECT count(*) FROM named")
 	w := s.worker("desk", "--role", "worker", "--role", "orchestrator")
 	w.ends()
-	want := "registering as desk with the roles worker, orchestrator: " +
-		"This enrolment token does not allow the role orchestrator; it allows worker, reviewer."
+	const want = "This enrolment token does not allow the role orchestrator; it allows worker, reviewer."
 	if code := w.cmd.ProcessState.ExitCode(); code == 0 || !strings.Contains(w.log.String(), want) {
 		t.Errorf("it ended with %d and said %s", code, w.log.String())
 	}

@@ -187,11 +187,11 @@ func TestReviewPageIsLive(t *testing.T) {
 	doc := handlertest.Parse(t, message)
 	handlertest.WantText(t, doc, "#review-count", "2 wait for a decision")
 	handlertest.WantText(t, doc, "#review-job h2", "Alpha")
-	// The list may have been read for an earlier event than the one that counts.
-	if !strings.Contains(message, `id="nav-review-n"`) {
+	// The list may have been read for an earlier event than the one that counts, and the
+	// number may come with an earlier event too.
+	for !strings.Contains(handlertest.Parse(t, message).Find("#nav-review-n").Text(), "2") {
 		message = live.Until(`id="nav-review-n"`).Data
 	}
-	handlertest.WantText(t, handlertest.Parse(t, message), "#nav-review-n", "2")
 	if _, err := d.Elsewhere.Act(t.Context(), d.Owner, "FB-1", actions.Action{Verb: jobs.ByReject, Reason: "no"}); err != nil {
 		t.Fatal(err)
 	}

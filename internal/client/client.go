@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -108,8 +109,11 @@ func giveUp(answer *http.Response, err error, _ int) (*http.Response, error) {
 	return nil, err
 }
 
+// errPage is what a proxy or a portal on the way answers for the server.
+var errPage = errors.New("a web page answered instead of the API")
+
 // Do sends a request. The error is a *Problem where the server refused it, and an
-// *Unreachable where no answer came.
+// *Unreachable where no answer came, or a page of somebody else on the way.
 func (d *doer) Do(r *http.Request) (*http.Response, error) {
 	send := d.once
 	switch {
@@ -129,6 +133,10 @@ func (d *doer) Do(r *http.Request) (*http.Response, error) {
 		return nil, &Unreachable{Server: r.URL.Scheme + "://" + r.URL.Host, cause: err}
 	}
 	if answer.StatusCode < http.StatusBadRequest {
+		if strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html") {
+			_ = answer.Body.Close() // nobody reads it
+			return nil, &Unreachable{Server: r.URL.Scheme + "://" + r.URL.Host, cause: errPage}
+		}
 		return answer, nil
 	}
 	err = problemOf(answer)

@@ -39,3 +39,20 @@ func TestAnInterruptedCallIsSilent(t *testing.T) {
 		t.Errorf("it printed %s", said.String())
 	}
 }
+
+// A page that a proxy answers for the server is no answer of the API, whatever its status.
+func TestAPageIsNoAnswer(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write([]byte("<h1>Log in to the network</h1>"))
+	}))
+	defer server.Close()
+	c, err := New(server.URL, "token", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gone *Unreachable
+	if got, err := c.ListProductsWithResponse(t.Context(), nil); !errors.As(err, &gone) || !errors.Is(err, errPage) {
+		t.Errorf("%+v, %v; want the server to be out of reach", got, err)
+	}
+}

@@ -3,10 +3,8 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"fleetboard/handlers/api/apiclient"
@@ -24,9 +22,6 @@ func (w *Worker) register(ctx context.Context) error {
 	answer, err := w.enrol.RegisterAgentWithResponse(ctx, w.Name, apiclient.Registration{BootID: w.bootID, Factory: factory,
 		MaxConcurrentJobs: &w.Seats, HeartbeatIntervalSeconds: &beat, StaleAfterSeconds: &stale, Model: text(w.Model),
 		Roles: some(w.Roles)})
-	if refused(err, apiclient.ProblemCodeForbidden) && len(w.Roles) > 0 {
-		return fmt.Errorf("registering as %s with the roles %s: %w", w.Name, strings.Join(w.Roles, ", "), err)
-	}
 	if err != nil {
 		return err
 	}
