@@ -89,7 +89,8 @@ func (r Registration) CheckRoles(allowed []string) error {
 	}
 	for _, name := range r.Roles {
 		if !slices.Contains(allowed, name) {
-			return fault.New(fault.Forbidden, "This enrolment token does not allow the role %s; it allows %s.", name, strings.Join(allowed, ", "))
+			return fault.New(fault.Forbidden, "This enrolment token does not allow the role %s; it allows %s.", name,
+				strings.Join(allowed, ", "))
 		}
 	}
 	return nil
