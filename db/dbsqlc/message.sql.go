@@ -380,8 +380,10 @@ func (q *Queries) DeliveryExpire(ctx context.Context, db DBTX, arg DeliveryExpir
 }
 
 const deliveryHeldBack = `-- name: DeliveryHeldBack :one
-SELECT EXISTS (SELECT FROM unnest($1::text[]) AS i(inbox) JOIN message_delivery d
-    ON d.workspace_id = $2 AND d.inbox = i.inbox AND d.seq > $3 AND d.seq >= log_horizon()::text::bigint << 10)::boolean AS held_back
+SELECT EXISTS (SELECT FROM unnest($1::text[]) AS i(inbox) CROSS JOIN LATERAL (
+    SELECT d.seq FROM message_delivery d WHERE d.workspace_id = $2 AND d.inbox = i.inbox
+        AND d.seq > $3 AND d.seq >= (SELECT log_horizon()::text::bigint << 10)
+    ORDER BY d.inbox, d.seq LIMIT 1) o)::boolean AS held_back
 `
 
 type DeliveryHeldBackParams struct {
@@ -453,26 +455,26 @@ WITH due AS MATERIALIZED (
     SELECT o.inbox, o.seq, o.deliveries, false AS shared FROM (SELECT $3::text AS inbox) i CROSS JOIN LATERAL (
         SELECT d.inbox, d.seq, d.deliveries FROM message_delivery d
         WHERE d.workspace_id = $1 AND d.inbox = i.inbox
-            AND d.seq < log_horizon()::text::bigint << 10 AND d.dead_at IS NULL
+            AND d.seq < (SELECT log_horizon()::text::bigint << 10) AND d.dead_at IS NULL
             AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
             AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())
             AND (NOT $4::boolean OR d.product_id IS NULL OR d.product_id = ANY($5::uuid[]))
             AND (cardinality($6::text[]) = 0 OR (SELECT m.type FROM message m
                 WHERE m.workspace_id = d.workspace_id AND m.seq = d.seq) = ANY($6::text[]))
             AND (d.seq > $7 OR d.not_before IS NOT NULL)
-        ORDER BY d.seq LIMIT $2 FOR UPDATE) o
+        ORDER BY d.inbox, d.seq LIMIT $2 FOR UPDATE) o
     UNION ALL
     SELECT o.inbox, o.seq, o.deliveries, true FROM unnest($8::text[]) AS i(inbox) CROSS JOIN LATERAL (
         SELECT d.inbox, d.seq, d.deliveries FROM message_delivery d
         WHERE d.workspace_id = $1 AND d.inbox = i.inbox
-            AND d.seq < log_horizon()::text::bigint << 10 AND d.dead_at IS NULL
+            AND d.seq < (SELECT log_horizon()::text::bigint << 10) AND d.dead_at IS NULL
             AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
             AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())
             AND (NOT $4::boolean OR d.product_id IS NULL OR d.product_id = ANY($5::uuid[]))
             AND (cardinality($6::text[]) = 0 OR (SELECT m.type FROM message m
                 WHERE m.workspace_id = d.workspace_id AND m.seq = d.seq) = ANY($6::text[]))
             AND (d.seq > $7 AND d.reader_id = $9::uuid OR d.reader_id IS NULL OR d.taken_until <= clock_timestamp())
-        ORDER BY d.seq LIMIT $2 FOR UPDATE SKIP LOCKED) o
+        ORDER BY d.inbox, d.seq LIMIT $2 FOR UPDATE SKIP LOCKED) o
     ORDER BY seq LIMIT $2
 ), taken AS (
     UPDATE message_delivery d SET deliveries = least(u.deliveries + 1, $10::int), not_before = NULL,
@@ -513,6 +515,8 @@ type DeliveryTakeRow struct {
 	JobKey     *string
 }
 
+// The horizon is asked once, and the order has the inbox in it: an index without it would be
+// read through all other inboxes, and what takes long here holds back the horizon itself.
 // Hands out what a reader's inboxes hold after a place, the oldest first, up to the
 // horizon of the log, and counts it; with that what was put off until now, wherever it
 // stands. Of shared inboxes a reader gets, for a time, what no other has. What was handed

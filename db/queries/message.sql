@@ -58,6 +58,8 @@ FROM (SELECT unnest(@inboxes::text[]) AS inbox, unnest(@ids::uuid[]) AS id) d JO
 SELECT w.id, w.seq, w.at FROM written w;
 
 -- name: DeliveryTake :many
+-- The horizon is asked once, and the order has the inbox in it: an index without it would be
+-- read through all other inboxes, and what takes long here holds back the horizon itself.
 -- Hands out what a reader's inboxes hold after a place, the oldest first, up to the
 -- horizon of the log, and counts it; with that what was put off until now, wherever it
 -- stands. Of shared inboxes a reader gets, for a time, what no other has. What was handed
@@ -66,26 +68,26 @@ WITH due AS MATERIALIZED (
     SELECT o.inbox, o.seq, o.deliveries, false AS shared FROM (SELECT @own::text AS inbox) i CROSS JOIN LATERAL (
         SELECT d.inbox, d.seq, d.deliveries FROM message_delivery d
         WHERE d.workspace_id = @workspace_id AND d.inbox = i.inbox
-            AND d.seq < log_horizon()::text::bigint << 10 AND d.dead_at IS NULL
+            AND d.seq < (SELECT log_horizon()::text::bigint << 10) AND d.dead_at IS NULL
             AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
             AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())
             AND (NOT @limited::boolean OR d.product_id IS NULL OR d.product_id = ANY(@products::uuid[]))
             AND (cardinality(@types::text[]) = 0 OR (SELECT m.type FROM message m
                 WHERE m.workspace_id = d.workspace_id AND m.seq = d.seq) = ANY(@types::text[]))
             AND (d.seq > @after OR d.not_before IS NOT NULL)
-        ORDER BY d.seq LIMIT @max_rows FOR UPDATE) o
+        ORDER BY d.inbox, d.seq LIMIT @max_rows FOR UPDATE) o
     UNION ALL
     SELECT o.inbox, o.seq, o.deliveries, true FROM unnest(@shared::text[]) AS i(inbox) CROSS JOIN LATERAL (
         SELECT d.inbox, d.seq, d.deliveries FROM message_delivery d
         WHERE d.workspace_id = @workspace_id AND d.inbox = i.inbox
-            AND d.seq < log_horizon()::text::bigint << 10 AND d.dead_at IS NULL
+            AND d.seq < (SELECT log_horizon()::text::bigint << 10) AND d.dead_at IS NULL
             AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
             AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())
             AND (NOT @limited::boolean OR d.product_id IS NULL OR d.product_id = ANY(@products::uuid[]))
             AND (cardinality(@types::text[]) = 0 OR (SELECT m.type FROM message m
                 WHERE m.workspace_id = d.workspace_id AND m.seq = d.seq) = ANY(@types::text[]))
             AND (d.seq > @after AND d.reader_id = @reader::uuid OR d.reader_id IS NULL OR d.taken_until <= clock_timestamp())
-        ORDER BY d.seq LIMIT @max_rows FOR UPDATE SKIP LOCKED) o
+        ORDER BY d.inbox, d.seq LIMIT @max_rows FOR UPDATE SKIP LOCKED) o
     ORDER BY seq LIMIT @max_rows
 ), taken AS (
     UPDATE message_delivery d SET deliveries = least(u.deliveries + 1, @most::int), not_before = NULL,
@@ -105,8 +107,10 @@ ORDER BY u.seq;
 
 -- name: DeliveryHeldBack :one
 -- Whether one of the inboxes holds something that a transaction still running keeps back.
-SELECT EXISTS (SELECT FROM unnest(@inboxes::text[]) AS i(inbox) JOIN message_delivery d
-    ON d.workspace_id = @workspace_id AND d.inbox = i.inbox AND d.seq > @after AND d.seq >= log_horizon()::text::bigint << 10)::boolean AS held_back;
+SELECT EXISTS (SELECT FROM unnest(@inboxes::text[]) AS i(inbox) CROSS JOIN LATERAL (
+    SELECT d.seq FROM message_delivery d WHERE d.workspace_id = @workspace_id AND d.inbox = i.inbox
+        AND d.seq > @after AND d.seq >= (SELECT log_horizon()::text::bigint << 10)
+    ORDER BY d.inbox, d.seq LIMIT 1) o)::boolean AS held_back;
 
 -- name: LogNow :one
 -- The time, and the horizon of the log as a position: what stands below is final.
