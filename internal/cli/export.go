@@ -106,7 +106,11 @@ func (e export) run(ctx context.Context, c *cli, name string) error {
 			return err
 		}
 	}
-	step := func(ctx context.Context) (int, error) { return exportPage(ctx, to, name, out) }
+	step := func(ctx context.Context) (int, error) {
+		n, place, err := exportPage(ctx, to, name, last, out)
+		last = place
+		return n, err
+	}
 	if !e.follow {
 		for {
 			if n, err := step(ctx); err != nil || n == 0 {
@@ -123,31 +127,33 @@ func (e export) run(ctx context.Context, c *cli, name string) error {
 	})
 }
 
-// exportPage appends a page, syncs it, and then moves the export on.
-func exportPage(ctx context.Context, to *client.Client, name string, out *os.File) (int, error) {
+// exportPage appends the page that follows last, the position of the last line in the file,
+// syncs it, and then moves the export on. It gives how many lines it wrote, and the position
+// of the last line that the file has now, also where the server could not be told.
+func exportPage(ctx context.Context, to *client.Client, name, last string, out *os.File) (n int, place string, err error) {
 	most := pageOfExport
 	_, page, err := readInto[struct {
 		Items    []json.RawMessage `json:"items"`
 		Position string            `json:"position"`
-	}](to.ReadExport(ctx, name, &apiclient.ReadExportParams{Limit: &most}))
+	}](to.ReadExport(ctx, name, &apiclient.ReadExportParams{Limit: &most, After: some(last)}))
 	if err != nil || len(page.Items) == 0 {
-		return 0, err
+		return 0, last, err
 	}
 	var lines bytes.Buffer
 	for _, item := range page.Items {
 		if err := json.Compact(&lines, item); err != nil {
-			return 0, err
+			return 0, last, err
 		}
 		lines.WriteByte('\n')
 	}
 	if _, err := out.Write(lines.Bytes()); err != nil {
-		return 0, err
+		return 0, last, err
 	}
 	if err := out.Sync(); err != nil {
-		return 0, err
+		return 0, last, err
 	}
 	_, err = read(to.AckExport(ctx, name, apiclient.ExportAck{Position: page.Position}))
-	return len(page.Items), err
+	return len(page.Items), page.Position, err
 }
 
 // openExport opens a file to append to, takes off a line that was broken off, and gives the

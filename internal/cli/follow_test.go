@@ -6,8 +6,10 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"fleetboard/handlers/api/apiclient"
@@ -58,6 +60,45 @@ func TestEventsAreFollowedThroughCuts(t *testing.T) {
 		if n := strings.Count(out, key+" "); n != 1 {
 			t.Errorf("%s is there %d times:\n%s", key, n, out)
 		}
+	}
+}
+
+// An export whose acknowledgement is lost goes on behind what is in the file: each line is
+// there once.
+func TestAnExportGoesOnThoughItsAcknowledgementIsLost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at, err := url.Parse(w.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(at) }}
+	var away atomic.Bool
+	away.Store(true)
+	front := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if away.Load() && strings.HasSuffix(r.URL.Path, "/ack") {
+			panic(http.ErrAbortHandler) // the connection breaks
+		}
+		proxy.ServeHTTP(rw, r)
+	}))
+	t.Cleanup(front.Close)
+	w.fleet("msg", "send", "--to", "role:worker", "first").ok()
+	direct := w.env["FLEETBOARD_URL"]
+	w.env["FLEETBOARD_URL"] = front.URL
+	file := filepath.Join(w.home, "bus.jsonl")
+	f := w.start("bus", "export", "disk", "--follow", "-o", file)
+	f.until(f.err, "the server is away")
+	away.Store(false)
+	w.env["FLEETBOARD_URL"] = direct
+	w.fleet("msg", "send", "--to", "role:worker", "second").ok()
+	lines := ""
+	for !strings.Contains(lines, "second") && t.Context().Err() == nil {
+		lines = w.read(file)
+	}
+	f.stop()
+	f.ends(130)
+	if strings.Count(lines, "\n") != 1 || strings.Count(lines, "first") != 1 {
+		t.Errorf("the file has\n%s", lines)
 	}
 }
 
