@@ -115,7 +115,7 @@ func (s *storm) publish(sender string, to []Address) {
 // One that crashes forgets how far it had read.
 func (s *storm) read(who tenancy.Principal, into map[ids.ID]int, crashes bool) {
 	rnd := rand.New(rand.NewPCG(2, uint64(len(who.Name))))
-	last, after := map[string]int64{}, int64(0)
+	last, after, empty := map[string]int64{}, int64(0), 0
 	for {
 		over := s.ended.Load()
 		in, err := s.bus.Read(s.t.Context(), who, Query{After: after, Wait: time.Second, Limit: 1 + rnd.IntN(20)})
@@ -124,7 +124,9 @@ func (s *storm) read(who tenancy.Principal, into map[ids.ID]int, crashes bool) {
 			return
 		}
 		if len(in.Messages) == 0 && over {
-			return
+			if empty++; empty > mostEmpty || s.handedOut(who) {
+				return
+			}
 		}
 		if crashes && rnd.IntN(8) == 0 {
 			after = 0
@@ -151,6 +153,17 @@ func (s *storm) read(who tenancy.Principal, into map[ids.ID]int, crashes bool) {
 		}
 		after = in.Next
 	}
+}
+
+// mostEmpty is how many reads of a second that bring nothing a reader waits for what it was
+// not handed out.
+const mostEmpty = 60
+
+// handedOut reports whether each message for a reader was handed out to it. A read that
+// brings nothing does not say so: what stands above the horizon of the log is held back.
+func (s *storm) handedOut(who tenancy.Principal) bool {
+	return dbfactory.Int(s.t, s.w.DB, `SELECT count(*) FROM message_delivery WHERE inbox = $1 AND deliveries = 0`,
+		inboxOf(Address{Kind: ToAgent, ID: who.Agent})) == 0
 }
 
 // run lets everybody publish and read for a time, and says what went wrong.
