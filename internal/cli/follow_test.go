@@ -15,16 +15,22 @@ import (
 	"fleetboard/handlers/api/apiclient"
 )
 
+// proxy hands requests on to the server, and each piece of an answer as it comes.
+func (w *world) proxy() *httputil.ReverseProxy {
+	w.t.Helper()
+	at, err := url.Parse(w.url)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(at) }, FlushInterval: -1}
+}
+
 // TestEventsAreFollowedThroughCuts: a follower whose connection breaks again and again
 // prints each event once.
 func TestEventsAreFollowedThroughCuts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	at, err := url.Parse(w.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(at) }, FlushInterval: -1}
+	proxy := w.proxy()
 	var mu sync.Mutex
 	through, cut := context.WithCancel(t.Context())
 	front := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -68,11 +74,7 @@ func TestEventsAreFollowedThroughCuts(t *testing.T) {
 func TestAnExportGoesOnThoughItsAcknowledgementIsLost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	at, err := url.Parse(w.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(at) }}
+	proxy := w.proxy()
 	var away atomic.Bool
 	away.Store(true)
 	front := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
