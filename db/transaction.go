@@ -104,7 +104,7 @@ func (t *transaction) open(ctx context.Context, conn *pgx.Conn, first []statemen
 		b.BeginTx(pgx.TxOptions{})
 		only = "off"
 	}
-	b.Queue(setScope, s.role, s.setting, s.value, s.takes, s.waits, s.plans, s.scans, only)
+	b.Queue(setScope, s.role, s.setting, s.value, s.takes, s.waits, s.plans, s.scans, s.bitmaps, only)
 	ours := b.Len()
 	for _, f := range first {
 		b.Queue(f.sql, f.args...)

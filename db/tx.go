@@ -25,10 +25,11 @@ type Tx interface {
 }
 
 var (
-	usual   = timeouts{"5s", "2s", "auto", "on"}
-	planned = timeouts{"5s", "2s", "force_custom_plan", "on"}
-	noWait  = timeouts{"5s", "50ms", "force_generic_plan", "off"}
-	bulk    = timeouts{"10min", "2s", "auto", "on"}
+	usual   = timeouts{"5s", "2s", "auto", "on", "on"}
+	planned = timeouts{"5s", "2s", "force_custom_plan", "on", "on"}
+	noWait  = timeouts{"5s", "50ms", "force_generic_plan", "off", "on"}
+	byIndex = timeouts{"5s", "2s", "auto", "off", "off"}
+	bulk    = timeouts{"10min", "2s", "auto", "on", "on"}
 )
 
 const (
@@ -44,7 +45,8 @@ const (
 // every query here was planned with; a server's own defaults are for other disks.
 const setScope = `SELECT set_config('role', $1, true), set_config($2, $3, true),
 	set_config('statement_timeout', $4, true), set_config('lock_timeout', $5, true), set_config('plan_cache_mode', $6, true),
-	set_config('enable_seqscan', $7, true), set_config('transaction_read_only', $8, true),
+	set_config('enable_seqscan', $7, true), set_config('enable_bitmapscan', $8, true),
+	set_config('transaction_read_only', $9, true),
 	set_config('idle_in_transaction_session_timeout', '10s', true), set_config('random_page_cost', '1.1', true),
 	set_config('jit', 'off', true)`
 
@@ -58,8 +60,9 @@ type scope struct {
 }
 
 // timeouts is how long each statement may take and wait for a lock, whether it may be
-// planned anew for its values, and whether it may read a table from end to end.
-type timeouts struct{ takes, waits, plans, scans string }
+// planned anew for its values, whether it may read a table from end to end, and whether
+// through a bitmap, in the order of the table instead of an index.
+type timeouts struct{ takes, waits, plans, scans, bitmaps string }
 
 // InWorkspace runs fn in a transaction that sees and writes the rows of one
 // workspace. It commits when fn returns nil and rolls back on an error or a
@@ -76,6 +79,13 @@ func (d *DB) InWorkspace(ctx context.Context, ws ids.ID, fn func(Tx) error) erro
 // without scans of whole tables, since the plan outlives the day when all are empty.
 func (d *DB) InWorkspaceNoWait(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
 	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), noWait, false, false}, fn)
+}
+
+// InWorkspaceByIndex is InWorkspace for tables that fill and empty faster than
+// PostgreSQL counts their rows: its statements read them in the order of an index,
+// whatever was counted.
+func (d *DB) InWorkspaceByIndex(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
+	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), byIndex, false, false}, fn)
 }
 
 // InWorkspaceSnapshot is InWorkspace for what several statements read and must agree

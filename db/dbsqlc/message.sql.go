@@ -484,12 +484,13 @@ WITH due AS MATERIALIZED (
         reader_id = CASE WHEN u.shared THEN $9::uuid END,
         taken_until = CASE WHEN u.shared THEN clock_timestamp() + make_interval(secs => $11::double precision) END
     FROM due u WHERE NOT $12::boolean AND d.workspace_id = $1 AND d.inbox = u.inbox AND d.seq = u.seq
+        AND d.inbox = ANY(ARRAY(SELECT l.inbox FROM due l)) AND d.seq = ANY(ARRAY(SELECT l.seq FROM due l))
     RETURNING d.inbox, d.seq, d.deliveries, d.dead_at
 )
-SELECT coalesce(t.deliveries, u.deliveries)::int AS deliveries, (t.dead_at IS NOT NULL)::boolean AS dead, m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, j.key AS job_key
+SELECT coalesce(t.deliveries, u.deliveries)::int AS deliveries, (t.dead_at IS NOT NULL)::boolean AS dead, m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at,
+    coalesce((SELECT j.key FROM job j WHERE j.workspace_id = m.workspace_id AND j.id = m.job_id), '')::text AS job_key
 FROM due u LEFT JOIN taken t ON t.inbox = u.inbox AND t.seq = u.seq
-JOIN message m ON m.workspace_id = $1 AND m.seq = u.seq
-LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+CROSS JOIN LATERAL (SELECT o.workspace_id, o.seq, o.id, o.type, o.from_kind, o.from_id, o.from_name, o.to_kind, o.to_id, o.to_name, o.correlation_id, o.in_reply_to, o.job_id, o.product_id, o.payload, o.blob, o.digest, o.at, o.expires_at FROM message o WHERE o.workspace_id = $1 AND o.seq = u.seq LIMIT 1) m
 ORDER BY u.seq
 `
 
@@ -512,15 +513,16 @@ type DeliveryTakeRow struct {
 	Deliveries int32
 	Dead       bool
 	Message    Message
-	JobKey     *string
+	JobKey     string
 }
 
-// The horizon is asked once, and the order has the inbox in it: an index without it would be
-// read through all other inboxes, and what takes long here holds back the horizon itself.
 // Hands out what a reader's inboxes hold after a place, the oldest first, up to the
 // horizon of the log, and counts it; with that what was put off until now, wherever it
 // stands. Of shared inboxes a reader gets, for a time, what no other has. What was handed
 // out as often as may be becomes a dead letter instead. A look (peek) hands out nothing.
+// The horizon is asked once, since what takes long here holds it back. The order by inbox,
+// the lists of what is due and the limit of one message keep every plan within this inbox,
+// also one that was made when the tables were empty.
 func (q *Queries) DeliveryTake(ctx context.Context, db DBTX, arg DeliveryTakeParams) ([]DeliveryTakeRow, error) {
 	rows, err := db.Query(ctx, deliveryTake,
 		arg.WorkspaceID,

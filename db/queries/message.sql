@@ -58,12 +58,13 @@ FROM (SELECT unnest(@inboxes::text[]) AS inbox, unnest(@ids::uuid[]) AS id) d JO
 SELECT w.id, w.seq, w.at FROM written w;
 
 -- name: DeliveryTake :many
--- The horizon is asked once, and the order has the inbox in it: an index without it would be
--- read through all other inboxes, and what takes long here holds back the horizon itself.
 -- Hands out what a reader's inboxes hold after a place, the oldest first, up to the
 -- horizon of the log, and counts it; with that what was put off until now, wherever it
 -- stands. Of shared inboxes a reader gets, for a time, what no other has. What was handed
 -- out as often as may be becomes a dead letter instead. A look (peek) hands out nothing.
+-- The horizon is asked once, since what takes long here holds it back. The order by inbox,
+-- the lists of what is due and the limit of one message keep every plan within this inbox,
+-- also one that was made when the tables were empty.
 WITH due AS MATERIALIZED (
     SELECT o.inbox, o.seq, o.deliveries, false AS shared FROM (SELECT @own::text AS inbox) i CROSS JOIN LATERAL (
         SELECT d.inbox, d.seq, d.deliveries FROM message_delivery d
@@ -97,12 +98,13 @@ WITH due AS MATERIALIZED (
         reader_id = CASE WHEN u.shared THEN @reader::uuid END,
         taken_until = CASE WHEN u.shared THEN clock_timestamp() + make_interval(secs => @hold_seconds::double precision) END
     FROM due u WHERE NOT @peek::boolean AND d.workspace_id = @workspace_id AND d.inbox = u.inbox AND d.seq = u.seq
+        AND d.inbox = ANY(ARRAY(SELECT l.inbox FROM due l)) AND d.seq = ANY(ARRAY(SELECT l.seq FROM due l))
     RETURNING d.inbox, d.seq, d.deliveries, d.dead_at
 )
-SELECT coalesce(t.deliveries, u.deliveries)::int AS deliveries, (t.dead_at IS NOT NULL)::boolean AS dead, sqlc.embed(m), j.key AS job_key
+SELECT coalesce(t.deliveries, u.deliveries)::int AS deliveries, (t.dead_at IS NOT NULL)::boolean AS dead, sqlc.embed(m),
+    coalesce((SELECT j.key FROM job j WHERE j.workspace_id = m.workspace_id AND j.id = m.job_id), '')::text AS job_key
 FROM due u LEFT JOIN taken t ON t.inbox = u.inbox AND t.seq = u.seq
-JOIN message m ON m.workspace_id = @workspace_id AND m.seq = u.seq
-LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+CROSS JOIN LATERAL (SELECT o.* FROM message o WHERE o.workspace_id = @workspace_id AND o.seq = u.seq LIMIT 1) m
 ORDER BY u.seq;
 
 -- name: DeliveryHeldBack :one

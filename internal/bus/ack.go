@@ -28,8 +28,8 @@ func (s *Service) AckUpTo(ctx context.Context, who tenancy.Principal, seq int64)
 	if err := mayRead(who); err != nil {
 		return 0, err
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		r, err := s.readerOf(ctx, tx, who)
+	err = s.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) error {
+		r, err := readerOf(ctx, tx, who)
 		if err != nil {
 			return err
 		}
@@ -47,8 +47,8 @@ func (s *Service) Ack(ctx context.Context, who tenancy.Principal, seqs []int64) 
 	if len(seqs) > MaxAck {
 		return 0, fault.Invalid("seqs", "There must be at most %d.", MaxAck)
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		r, err := s.readerOf(ctx, tx, who)
+	err = s.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) error {
+		r, err := readerOf(ctx, tx, who)
 		if err != nil {
 			return err
 		}
@@ -77,8 +77,8 @@ func (s *Service) Nack(ctx context.Context, who tenancy.Principal, seq int64, re
 	if retry == 0 {
 		retry = firstRetry
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		r, err := s.readerOf(ctx, tx, who)
+	err = s.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) error {
+		r, err := readerOf(ctx, tx, who)
 		if err != nil {
 			return err
 		}

@@ -129,31 +129,36 @@ func (s *Service) readShared(ctx context.Context, who tenancy.Principal, in Quer
 func (s *Service) readOnce(ctx context.Context, who tenancy.Principal, in Query) (r reader, got []Message, heldBack bool, version uint64,
 	err error,
 ) {
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		if r, err = s.readerOf(ctx, tx, who); err != nil {
-			return err
-		}
-		version = s.waiters.Version(who.Workspace, lanesOf(r.inboxes()))
-		for onlyDead := true; onlyDead; {
-			// What is held back is asked first: it may come free before the inboxes are
-			// read, and what is written in between is told of.
-			if err := tx.Pipeline(ctx, func(tx db.Tx) (err error) {
-				heldBack, err = heldBackTx(ctx, tx, who.Workspace, r.inboxes(), in.After)
-				return err
-			}, func(tx db.Tx) (err error) {
-				got, onlyDead, err = s.takeTx(ctx, tx, who.Workspace, r, in)
-				return err
-			}); err != nil {
-				return err
-			}
-		}
-		return nil
+	err = s.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) error {
+		r, got, heldBack, version, err = s.readTx(ctx, tx, who, in)
+		return err
 	})
 	return r, got, heldBack, version, err
 }
 
+func (s *Service) readTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in Query) (r reader, got []Message, heldBack bool,
+	version uint64, err error,
+) {
+	if r, err = readerOf(ctx, tx, who); err != nil {
+		return r, nil, false, 0, err
+	}
+	version = s.waiters.Version(who.Workspace, lanesOf(r.inboxes()))
+	for onlyDead := true; onlyDead && err == nil; {
+		// What is held back is asked first: it may come free before the inboxes are
+		// read, and what is written in between is told of.
+		err = tx.Pipeline(ctx, func(tx db.Tx) (err error) {
+			heldBack, err = heldBackTx(ctx, tx, who.Workspace, r.inboxes(), in.After)
+			return err
+		}, func(tx db.Tx) (err error) {
+			got, onlyDead, err = s.takeTx(ctx, tx, who.Workspace, r, in)
+			return err
+		})
+	}
+	return r, got, heldBack, version, err
+}
+
 // readerOf finds the inboxes of who reads.
-func (s *Service) readerOf(ctx context.Context, tx db.Tx, who tenancy.Principal) (reader, error) {
+func readerOf(ctx context.Context, tx db.Tx, who tenancy.Principal) (reader, error) {
 	if who.Kind == tenancy.KindPerson {
 		return reader{id: who.Account, direct: inboxOf(Address{Kind: ToPerson, ID: who.Account})}, nil
 	}

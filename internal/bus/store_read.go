@@ -49,7 +49,7 @@ func (s *Service) takeTx(ctx context.Context, tx db.Tx, workspace ids.ID, r read
 		if row.Dead {
 			continue
 		}
-		m := messageFrom(row.Message, row.JobKey)
+		m := messageFrom(row.Message, &row.JobKey)
 		m.Deliveries = int(row.Deliveries)
 		list = append(list, m)
 	}
@@ -84,7 +84,7 @@ func lookTx(ctx context.Context, tx db.Tx) (look, error) {
 // dueSince gives those of the inboxes that have something to hand out of which nobody has
 // been told since an earlier look, and this look.
 func dueSince(ctx context.Context, d *db.DB, workspace ids.ID, own, shared []string, last look) (list []string, now look, err error) {
-	err = d.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err = d.InWorkspaceByIndex(ctx, workspace, func(tx db.Tx) error {
 		if now, err = lookTx(ctx, tx); err != nil {
 			return err
 		}

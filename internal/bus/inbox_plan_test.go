@@ -1,0 +1,81 @@
+package bus
+
+import (
+	"cmp"
+	"errors"
+	"testing"
+
+	"fleetboard/db"
+	"fleetboard/db/dbfactory"
+	"fleetboard/e2e/dispatchtest"
+	"fleetboard/internal/tenancy"
+)
+
+// A reader goes through its own messages alone, however many others have and whatever was
+// counted when: inboxes fill and empty faster than PostgreSQL counts them.
+func TestAnInboxIsReadByItsOwnRows(t *testing.T) {
+	w := dispatchtest.New(t)
+	s := NewService(w.DB, w.Wake, w.Jobs.Secrets)
+	t.Cleanup(s.Close)
+	ada := w.Agent("ada")
+	own := inboxOf(Address{Kind: ToAgent, ID: ada.Agent})
+	dbfactory.Exec(t, w.DB, `ALTER TABLE message SET (autovacuum_enabled = false); ALTER TABLE message_delivery SET (autovacuum_enabled = false)`)
+	for range 10 { // plans that are kept are made when there is nothing
+		assertFewRows(t, s, w, ada, "nothing yet")
+	}
+	dbfactory.Exec(t, w.DB, `INSERT INTO message (workspace_id, seq, id, type, from_kind, from_name, to_kind, to_name, correlation_id, payload, digest)
+		SELECT $1, n, gen_random_uuid(), 'custom.note', 'agent', 'ada', 'all', '', 'thread', '{}', decode(repeat('00', 32), 'hex')
+		FROM generate_series(1, 20000) n`, w.Workspace)
+	deliver := func() {
+		dbfactory.Exec(t, w.DB, `INSERT INTO message_delivery (workspace_id, inbox, seq)
+			SELECT $1, CASE n % 40 WHEN 0 THEN $2 ELSE 'agent:' || n % 40 END, n FROM generate_series(1, 20000) n
+			ON CONFLICT DO NOTHING`, w.Workspace, own)
+	}
+	for _, when := range []struct{ what, sql string }{
+		{"never counted", `SELECT 1`},
+		{"counted", `ANALYZE`},
+		{"counted when all was acknowledged", `DELETE FROM message_delivery; ANALYZE`},
+		{"counted when little was left", `DELETE FROM message_delivery WHERE seq BETWEEN 11 AND 19990; ANALYZE`},
+		{"cleaned up when little is left", `VACUUM ANALYZE message_delivery`},
+	} {
+		dbfactory.Exec(t, w.DB, when.sql)
+		deliver()
+		for range 3 {
+			assertFewRows(t, s, w, ada, when.what)
+		}
+	}
+}
+
+// rowsRead is what this session has read of the tables of messages, by index or not.
+const rowsRead = `SELECT jsonb_object_agg(c.relname, pg_stat_get_xact_tuples_returned(c.oid)) FROM pg_class c
+	WHERE c.relname LIKE 'message%' AND c.relkind IN ('r', 'i')`
+
+// assertFewRows reads and acknowledges 20 messages, and takes it back.
+func assertFewRows(t *testing.T, s *Service, w *dispatchtest.World, who tenancy.Principal, when string) {
+	t.Helper()
+	var before, after map[string]int64
+	undo := errors.New("undo")
+	err := s.db.InWorkspaceByIndex(t.Context(), w.Workspace, func(tx db.Tx) error {
+		if err := tx.QueryRow(t.Context(), rowsRead).Scan(&before); err != nil {
+			return err
+		}
+		r, got, _, _, err := s.readTx(t.Context(), tx, who, Query{Limit: 20})
+		if err != nil {
+			return err
+		}
+		if len(got) > 0 {
+			if _, err := ackUpToTx(t.Context(), tx, w.Workspace, r, got[len(got)-1].Seq); err != nil {
+				return err
+			}
+		}
+		return cmp.Or(tx.QueryRow(t.Context(), rowsRead).Scan(&after), undo)
+	})
+	if !errors.Is(err, undo) {
+		t.Fatal(err)
+	}
+	for name, n := range after {
+		if n -= before[name]; n > 100 {
+			t.Errorf("%s: %d rows of %s are read for 20 messages", when, n, name)
+		}
+	}
+}
